@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "broadloom/envs/registry.h"
+#include "broadloom/env/tasks/registry.h"
 #include "broadloom/train/device.h"
 #if BROADLOOM_WITH_CUDA
 #include "cuda/cuda_device.h"

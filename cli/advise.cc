@@ -7,19 +7,19 @@
 #include <string>
 #include <vector>
 
-#include "broadloom/advise/advice_config.h"
-#include "broadloom/advise/advice_texts.h"
-#include "broadloom/advise/advise.h"
 #include "broadloom/math/isa.h"
 #include "broadloom/record/files.h"
-#include "broadloom/report/advice_json.h"
-#include "broadloom/trials/portfolio.h"
 #include "cli/commands.h"
 #include "cli/config_file.h"
 #include "cli/config_flags.h"
 #include "cli/console.h"
 #include "cli/progress.h"
 #include "cli/run_dir.h"
+#include "research/advise/advice_config.h"
+#include "research/advise/advice_texts.h"
+#include "research/advise/advise.h"
+#include "research/advise/portfolio.h"
+#include "research/report/advice_json.h"
 
 namespace broadloom::cli {
 namespace {

@@ -8,12 +8,12 @@
 #include <string>
 #include <vector>
 
-#include "broadloom/audit/run_audit.h"
 #include "broadloom/record/json.h"
 #include "cli/commands.h"
 #include "cli/config_flags.h"
 #include "cli/console.h"
 #include "cli/policy_isa.h"
+#include "research/audit/run_audit.h"
 
 namespace broadloom::cli {
 namespace {

@@ -6,9 +6,9 @@
 #include <chrono>
 #include <filesystem>
 
-#include "broadloom/config/settings.h"
-#include "broadloom/config/simulator.h"
 #include "broadloom/rollout/block_exchange.h"
+#include "broadloom/setup/settings.h"
+#include "broadloom/setup/simulator.h"
 
 namespace broadloom::cli {
 namespace {

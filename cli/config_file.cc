@@ -1,5 +1,7 @@
 #include "cli/config_file.h"
 
+#include "broadloom/setup/resolve_config.h"
+
 #include <filesystem>
 
 namespace broadloom::cli {

@@ -4,7 +4,7 @@
 #include <string_view>
 
 #include "broadloom/config/config.h"
-#include "broadloom/config/machine.h"
+#include "broadloom/setup/machine.h"
 
 namespace broadloom::cli {
 namespace {

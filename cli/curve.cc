@@ -6,9 +6,9 @@
 
 #include "broadloom/evaluate/run_path.h"
 #include "broadloom/record/files.h"
-#include "broadloom/report/learning_curve.h"
 #include "cli/commands.h"
 #include "cli/console.h"
+#include "research/report/learning_curve.h"
 
 namespace broadloom::cli {
 namespace {

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "broadloom/envs/registry.h"
+#include "broadloom/env/tasks/registry.h"
 #include "broadloom/math/isa.h"
 #include "broadloom/record/json.h"
 #include "cli/commands.h"

@@ -9,8 +9,8 @@
 
 #include "broadloom/core/random.h"
 #include "broadloom/env/random_action.h"
+#include "broadloom/env/tasks/registry.h"
 #include "broadloom/env/vec_env.h"
-#include "broadloom/envs/registry.h"
 #include "broadloom/math/isa.h"
 #include "broadloom/rollout/observations.h"
 

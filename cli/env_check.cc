@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "broadloom/envs/registry.h"
+#include "broadloom/env/tasks/registry.h"
 #include "broadloom/record/json.h"
 #include "cli/console.h"
 

@@ -3,8 +3,8 @@
 
 #include <string>
 
-#include "broadloom/conformance/conformance.h"
 #include "broadloom/core/config_table.h"
+#include "broadloom/env/conformance/conformance.h"
 
 namespace broadloom::cli {
 

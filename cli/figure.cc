@@ -5,10 +5,10 @@
 #include <string>
 #include <vector>
 
-#include "broadloom/figure/figure_file.h"
 #include "broadloom/record/files.h"
 #include "cli/commands.h"
 #include "cli/console.h"
+#include "research/figure/figure_file.h"
 
 namespace broadloom::cli {
 namespace {

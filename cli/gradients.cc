@@ -6,16 +6,16 @@
 #include <vector>
 
 #include "broadloom/config/shapes.h"
-#include "broadloom/lab/gradient_study.h"
 #include "broadloom/record/files.h"
 #include "broadloom/record/manifest.h"
-#include "broadloom/report/gradients_json.h"
-#include "broadloom/report/gradients_page.h"
 #include "cli/commands.h"
 #include "cli/console.h"
 #include "cli/gradients_table.h"
 #include "cli/policy_isa.h"
 #include "cli/progress.h"
+#include "research/lab/gradient_study.h"
+#include "research/report/gradients_json.h"
+#include "research/report/gradients_page.h"
 
 namespace broadloom::cli {
 namespace {

@@ -6,8 +6,8 @@
 #include <string>
 #include <utility>
 
-#include "broadloom/lab/summary.h"
 #include "cli/console.h"
+#include "research/lab/summary.h"
 
 namespace broadloom::cli {
 namespace {

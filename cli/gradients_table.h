@@ -1,7 +1,7 @@
 // What `broadloom gradients` prints.
 #pragma once
 
-#include "broadloom/lab/report.h"
+#include "research/lab/gradient_report.h"
 
 namespace broadloom::cli {
 

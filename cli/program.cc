@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "bridges/bridges.h"
-#include "broadloom/envs/registry.h"
+#include "broadloom/env/tasks/registry.h"
 #include "broadloom_build_info.inc"
 #include "cli/arguments.h"
 #include "cli/command_line.h"

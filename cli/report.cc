@@ -5,10 +5,10 @@
 #include <string>
 #include <vector>
 
-#include "broadloom/answers/study_report.h"
 #include "cli/commands.h"
 #include "cli/console.h"
 #include "cli/study_files.h"
+#include "research/report/study_report.h"
 
 namespace broadloom::cli {
 namespace {

@@ -5,10 +5,10 @@
 #include <string>
 #include <vector>
 
-#include "broadloom/config/machine.h"
 #include "broadloom/math/isa.h"
 #include "broadloom/record/json.h"
 #include "broadloom/record/ledger.h"
+#include "broadloom/setup/machine.h"
 #include "broadloom/train/rerun.h"
 #include "cli/commands.h"
 #include "cli/config_flags.h"

@@ -6,11 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "broadloom/answers/study_report.h"
-#include "broadloom/launch/launcher.h"
 #include "broadloom/math/isa.h"
 #include "broadloom/record/json.h"
-#include "broadloom/study/merge.h"
 #include "cli/commands.h"
 #include "cli/console.h"
 #include "cli/run_dir.h"
@@ -19,6 +16,9 @@
 #include "cli/study_lines.h"
 #include "cli/study_options.h"
 #include "cli/study_table.h"
+#include "research/report/study_report.h"
+#include "research/study/launcher.h"
+#include "research/study/merge.h"
 
 namespace broadloom::cli {
 namespace {

@@ -7,9 +7,9 @@
 
 #include "broadloom/record/files.h"
 #include "broadloom/record/manifest.h"
-#include "broadloom/report/study_json.h"
-#include "broadloom/report/study_page.h"
 #include "cli/console.h"
+#include "research/report/study_json.h"
+#include "research/report/study_page.h"
 
 namespace broadloom::cli {
 namespace {

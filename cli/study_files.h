@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
-#include "broadloom/answers/study_report.h"
 #include "broadloom/core/status.h"
+#include "research/report/study_report.h"
 
 namespace broadloom::cli {
 

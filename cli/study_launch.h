@@ -3,9 +3,9 @@
 
 #include <string>
 
-#include "broadloom/launch/launcher.h"
 #include "cli/command_line.h"
 #include "cli/commands.h"
+#include "research/study/launcher.h"
 
 namespace broadloom::cli {
 

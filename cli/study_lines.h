@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "broadloom/study/plan.h"
-#include "broadloom/study/study_progress.h"
+#include "research/study/plan.h"
+#include "research/study/study_progress.h"
 
 namespace broadloom::cli {
 

@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "broadloom/core/config_table.h"
-#include "broadloom/study/study_spec.h"
 #include "cli/command_line.h"
+#include "research/study/study_spec.h"
 
 namespace broadloom::cli {
 

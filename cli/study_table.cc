@@ -10,8 +10,8 @@
 
 #include "broadloom/config/budget.h"
 #include "broadloom/record/json.h"
-#include "broadloom/stats/run_statistics.h"
 #include "cli/console.h"
+#include "research/stats/run_statistics.h"
 
 namespace broadloom::cli {
 namespace {

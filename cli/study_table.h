@@ -4,8 +4,8 @@
 #include <cstdio>
 
 #include "broadloom/record/json.h"
-#include "broadloom/study/plan.h"
-#include "broadloom/study/runner.h"
+#include "research/study/plan.h"
+#include "research/study/runner.h"
 
 namespace broadloom::cli {
 

@@ -8,12 +8,12 @@
 #include <string>
 
 #include "broadloom/config/config.h"
-#include "broadloom/config/machine.h"
 #include "broadloom/evaluate/panel_result.h"
 #include "broadloom/math/isa.h"
 #include "broadloom/record/json.h"
 #include "broadloom/record/ledger.h"
 #include "broadloom/record/run_folder.h"
+#include "broadloom/setup/machine.h"
 #include "broadloom/train/ranked_run.h"
 #include "broadloom/train/run.h"
 #include "cli/audit.h"

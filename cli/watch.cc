@@ -5,12 +5,12 @@
 #include <string>
 #include <vector>
 
+#include "broadloom/evaluate/watch.h"
 #include "broadloom/record/files.h"
-#include "broadloom/report/watch_page.h"
-#include "broadloom/watch/watch.h"
 #include "cli/commands.h"
 #include "cli/console.h"
 #include "cli/policy_isa.h"
+#include "research/report/watch_page.h"
 
 namespace broadloom::cli {
 namespace {

@@ -6,7 +6,7 @@ endif()
 include(CMakePackageConfigHelpers)
 
 set(BROADLOOM_PACKAGE_DIR ${CMAKE_INSTALL_LIBDIR}/cmake/broadloom)
-install(TARGETS broadloom EXPORT broadloom_targets ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR})
+install(TARGETS broadloom broadloom_research EXPORT broadloom_targets ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR})
 # Kernels (*-inl.h) are for our own units only: they need Highway, which consumers do not get.
 install(DIRECTORY ${PROJECT_SOURCE_DIR}/broadloom/ DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/broadloom
         FILES_MATCHING PATTERN "*.h" PATTERN "*-inl.h" EXCLUDE)

@@ -4,10 +4,10 @@
 
 #include <string>
 
-#include "broadloom/config/network_shape.h"
 #include "broadloom/env/batched_env.h"
 #include "broadloom/env/disturbance.h"
 #include "broadloom/env/frame_stack.h"
+#include "broadloom/setup/network_shape.h"
 #include "cuda/env/list.h"
 #include "cuda/tile/network.h"
 

@@ -7,7 +7,7 @@ cd "$(dirname "${BASH_SOURCE[0]}")/.."
 command -v clang-tidy >/dev/null || { echo "check_tidy.sh: clang-tidy is not installed" >&2; exit 1; }
 files=("$@")
 if [ ${#files[@]} -eq 0 ]; then
-  mapfile -t files < <(git -c safe.directory='*' ls-files -- 'broadloom/*.cc' 'bridges/*.cc' 'cli/*.cc' 'cuda/*.cc')
+  mapfile -t files < <(git -c safe.directory='*' ls-files -- 'broadloom/*.cc' 'research/*.cc' 'bridges/*.cc' 'cli/*.cc' 'cuda/*.cc')
 fi
 [ ${#files[@]} -eq 0 ] && exit 0
 # A configuration of its own: clang cannot take GCC's precompiled headers.
@@ -22,7 +22,7 @@ extra=(--extra-arg=-DHWY_COMPILE_ONLY_STATIC)
 [ "$(uname -m)" = x86_64 ] && extra+=(--extra-arg=-march=haswell --extra-arg=-maes)
 if [ $# -eq 0 ]; then
   here=$(pwd -P | sed 's/[^A-Za-z0-9\/_-]/[&]/g')
-  extra+=("--checks=-clang-analyzer-*" "--header-filter=^$here/((broadloom|bridges|cli)/[^.]*[.]h|(broadloom|bridges|cli|cuda)/[^.]*[.]cc)\$")
+  extra+=("--checks=-clang-analyzer-*" "--header-filter=^$here/((broadloom|research|bridges|cli)/[^.]*[.]h|(broadloom|research|bridges|cli|cuda)/[^.]*[.]cc)\$")
   mapfile -t files < <(python3 tools/tidy_units.py "$commands" "${files[@]}")
   [ ${#files[@]} -gt 0 ] || exit 1
 fi

@@ -6,7 +6,7 @@
 
 #include "broadloom/core/aligned_vector.h"
 #include "broadloom/core/thread_pool.h"
-#include "broadloom/envs/registry.h"
+#include "broadloom/env/tasks/registry.h"
 #include "broadloom/rollout/advantages.h"
 #include "broadloom/rollout/collector.h"
 #include "broadloom/rollout/minibatches.h"

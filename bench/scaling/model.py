@@ -16,10 +16,10 @@ from dataclasses import dataclass, field, replace
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 TILE_ROWS = 64          # rows of a tile: broadloom/nn/layer.h
-USUAL_PARTIALS, MOST_PARTIALS, LEAST_TILES = 16, 64, 16  # of a minibatch: broadloom/algo/gradient_cut.cc
+USUAL_PARTIALS, MOST_PARTIALS, LEAST_TILES = 16, 64, 16  # of a minibatch: broadloom/learn/gradient_cut.cc
 CACHED_PARAMETERS = 32768
 SIDES = 2               # policy and value, which several threads learn side by side
-SENT_WHOLE, NOTE_BYTES = 256 * 1024, 192  # of all nodes of a gradient; of a partial gradient: broadloom/algo/rank_sums.cc, broadloom/config/rank_plan.cc
+SENT_WHOLE, NOTE_BYTES = 256 * 1024, 192  # of all nodes of a gradient; of a partial gradient: broadloom/learn/rank_sums.cc, broadloom/setup/rank_plan.cc
 MOST_BYTES = 8 << 20    # of one exchange of a block: broadloom/core/exchange.h
 EAGER_BYTES = 1 << 16   # of a message, above which Open MPI asks over TCP before it sends
 FEW_BYTES_EXCHANGES = 5  # of an iteration: bootstrap values, statistics, agreements, whether to stop
@@ -123,7 +123,7 @@ def partial_gradients(samples, parameters, finest=False):
 
 
 def reduction(ranks, case, partials, network, machine):
-    """Of one gradient: RankSums (broadloom/algo/rank_sums.cc). Small ones go whole, with their notes; of large ones each rank adds a slice."""
+    """Of one gradient: RankSums (broadloom/learn/rank_sums.cc). Small ones go whole, with their notes; of large ones each rank adds a slice."""
     if ranks == 1:
         return 0.0
     nodes, size = math.ceil(partials / run_length(partials, ranks)), 4 * case.parameters
@@ -148,7 +148,7 @@ def exchange(ranks, case, network, machine, spread=False):
 
 
 def run_length(partials, ranks):
-    """Of a rank's run of partial gradients, a power of two: RankRuns (broadloom/algo/rank_sums.cc)."""
+    """Of a rank's run of partial gradients, a power of two: RankRuns (broadloom/learn/rank_sums.cc)."""
     length = 1
     while math.ceil(partials / length) > ranks:
         length *= 2

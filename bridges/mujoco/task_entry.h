@@ -7,7 +7,7 @@
 
 #include "bridges/mujoco/options.h"
 #include "bridges/mujoco/task.h"
-#include "broadloom/envs/env_entry.h"
+#include "broadloom/env/tasks/env_entry.h"
 
 namespace broadloom::mujoco {
 

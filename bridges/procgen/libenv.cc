@@ -11,7 +11,7 @@
 #include <string>
 #include <vector>
 
-#include "broadloom/plugins/broadloom_plugin.h"
+#include "broadloom/env/plugins/broadloom_plugin.h"
 
 namespace procgen {
 namespace {

@@ -14,7 +14,7 @@
 
 #include "bridges/procgen/games.h"
 #include "bridges/procgen/libenv.h"
-#include "broadloom/plugins/broadloom_plugin.h"
+#include "broadloom/env/plugins/broadloom_plugin.h"
 
 namespace procgen {
 namespace {

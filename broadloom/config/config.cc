@@ -225,10 +225,6 @@ Status check_precision(const Config& config) {
 
 std::span<const Alias> Config::aliases() { return kAliases; }
 
-bool Config::depends_on_total() const {
-  return falling_value(*this).has_value() || !shape_schedule.empty();
-}
-
 Config default_config(const EnvSpec& spec) {
   Config config;
   config.env_id = spec.id;

@@ -10,7 +10,7 @@
 #include <string_view>
 #include <vector>
 
-#include "broadloom/config/algorithms.h"
+#include "broadloom/config/algorithm_names.h"
 #include "broadloom/config/key_table.h"
 #include "broadloom/config/shape_schedule.h"
 #include "broadloom/core/config_table.h"
@@ -135,9 +135,6 @@ struct Config {  // NOLINT(clang-analyzer-optin.performance.Padding)
   // Environments that there are: N, or the most of any phase.
   int most_envs() const;
 
-  // Whether total_timesteps changes what is learnt, and not only for how long.
-  bool depends_on_total() const;
-
   // Every key: name, field, role (broadloom/core/key_role.h; later(...) for a new one), range,
   // help.
   template <class Visitor>
@@ -173,24 +170,6 @@ Result<TomlOverrides> read_toml_lines(const std::string& path);
 Result<Overrides> parse_toml_overrides(std::string_view text, const std::string& name);
 // The same from a table that is part of a larger file.
 Result<Overrides> toml_overrides(const TomlNode& table, const std::string& name);
-
-// Builds a whole config: finds env_id among the overrides (the last one counts), takes that
-// environment's defaults (kNotFound when there is no such environment), applies the overrides in
-// order, validates, has the environment check its options, and refuses keys that nothing turns on.
-// Give file overrides first and flags after them.
-Result<Config> resolve_config(const Overrides& overrides);
-
-// The same without the checks at the end, for those who set more keys: single keys are checked,
-// rules between them and the environment's options are not.
-Result<Config> assemble_config(const Overrides& overrides);
-
-// Those checks.
-Status check_config(const Config& config);
-
-// Keys that do nothing because the one that turns them on was left out, which a whole config no
-// longer shows: kInvalidConfig. Who sets that one to off may keep them, as records do, which hold
-// every key. resolve_config() asks it; who uses assemble_config() does.
-Status check_turned_on(const Overrides& overrides);
 
 // Ranges of single fields and rules between fields; kInvalidConfig says what was got, what was
 // expected and what to change. Knows nothing of which environments exist.

@@ -7,6 +7,7 @@
 
 #include "broadloom/core/hash.h"
 #include "broadloom/record/files.h"
+#include "broadloom/setup/resolve_config.h"
 
 namespace broadloom {
 namespace {

@@ -6,8 +6,8 @@
 #include <limits>
 #include <vector>
 
-#include "broadloom/config/settings.h"
-#include "broadloom/envs/registry.h"
+#include "broadloom/env/tasks/registry.h"
+#include "broadloom/setup/settings.h"
 
 namespace broadloom {
 namespace {

@@ -9,10 +9,10 @@
 #include <string_view>
 #include <vector>
 
+#include "broadloom/core/estimate.h"
 #include "broadloom/core/status.h"
 #include "broadloom/env/vec_env.h"
 #include "broadloom/evaluate/policy.h"
-#include "broadloom/stats/estimate.h"
 
 namespace broadloom {
 

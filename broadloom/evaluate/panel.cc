@@ -6,13 +6,13 @@
 #include <memory>
 #include <utility>
 
-#include "broadloom/config/memory_plan.h"
-#include "broadloom/config/network_shape.h"
-#include "broadloom/config/settings.h"
 #include "broadloom/core/hash.h"
 #include "broadloom/env/disturbance.h"
 #include "broadloom/env/strata.h"
-#include "broadloom/envs/registry.h"
+#include "broadloom/env/tasks/registry.h"
+#include "broadloom/setup/memory_plan.h"
+#include "broadloom/setup/network_shape.h"
+#include "broadloom/setup/settings.h"
 
 namespace broadloom {
 namespace {

@@ -5,9 +5,9 @@
 #include <string>
 #include <vector>
 
+#include "broadloom/core/estimate.h"
 #include "broadloom/core/status.h"
 #include "broadloom/evaluate/panel_result.h"
-#include "broadloom/stats/estimate.h"
 
 namespace broadloom {
 

@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "broadloom/core/hash.h"
-#include "broadloom/envs/registry.h"
+#include "broadloom/env/tasks/registry.h"
 #include "broadloom/evaluate/panel_result.h"
 #include "broadloom/record/files.h"
 #include "broadloom/record/json.h"

@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "broadloom/core/hash.h"
-#include "broadloom/envs/registry.h"
+#include "broadloom/env/tasks/registry.h"
 #include "broadloom/math/isa.h"
 #include "broadloom/record/files.h"
 #include "broadloom/record/manifest.h"

@@ -10,7 +10,7 @@
 #include "broadloom/core/toml_tree.h"
 #include "broadloom/env/disturbance.h"
 #include "broadloom/env/strata.h"
-#include "broadloom/envs/registry.h"
+#include "broadloom/env/tasks/registry.h"
 #include "broadloom/evaluate/panel.h"
 #include "broadloom/record/json.h"
 

@@ -9,7 +9,7 @@
 
 #include "broadloom/core/aligned_vector.h"
 #include "broadloom/core/thread_pool.h"
-#include "broadloom/envs/registry.h"
+#include "broadloom/env/tasks/registry.h"
 #include "broadloom/evaluate/evaluator.h"
 #include "broadloom/math/random_rows.h"
 #include "broadloom/rollout/actor.h"

@@ -2,13 +2,13 @@
 
 #include <utility>
 
-#include "broadloom/config/algorithms.h"
-#include "broadloom/config/machine.h"
-#include "broadloom/config/network_shape.h"
-#include "broadloom/envs/registry.h"
+#include "broadloom/env/tasks/registry.h"
 #include "broadloom/evaluate/checkpoint_file.h"
 #include "broadloom/math/linear_bf16.h"
 #include "broadloom/rollout/episode_tracker.h"
+#include "broadloom/setup/algorithms.h"
+#include "broadloom/setup/machine.h"
+#include "broadloom/setup/network_shape.h"
 
 namespace broadloom {
 namespace {

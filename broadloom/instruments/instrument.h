@@ -6,12 +6,12 @@
 #include <string>
 #include <vector>
 
-#include "broadloom/algo/update_observer.h"
 #include "broadloom/core/number_info.h"
 #include "broadloom/core/tensor_ref.h"
 #include "broadloom/core/thread_pool.h"
 #include "broadloom/env/spec.h"
 #include "broadloom/env/vec_env.h"
+#include "broadloom/learn/update_observer.h"
 #include "broadloom/nn/actor_critic.h"
 #include "broadloom/rollout/advantages.h"
 #include "broadloom/rollout/block.h"

@@ -7,7 +7,8 @@
 #include <vector>
 
 #include "broadloom/config/keys.h"
-#include "broadloom/config/network_shape.h"
+#include "broadloom/setup/algorithms.h"
+#include "broadloom/setup/network_shape.h"
 
 namespace broadloom {
 namespace {
@@ -21,7 +22,7 @@ bool may_differ(const std::string& key, const Config& config) {
     case Role::kMachine:
       return true;
     case Role::kBudget:
-      return !config.depends_on_total();
+      return !depends_on_total(config);
     default:
       return false;
   }

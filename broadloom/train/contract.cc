@@ -6,12 +6,13 @@
 #include <memory>
 
 #include "broadloom/config/budget.h"
-#include "broadloom/config/network_shape.h"
-#include "broadloom/config/settings.h"
-#include "broadloom/config/simulator.h"
 #include "broadloom/core/number_text.h"
 #include "broadloom/env/disturbance.h"
 #include "broadloom/env/strata.h"
+#include "broadloom/setup/algorithms.h"
+#include "broadloom/setup/network_shape.h"
+#include "broadloom/setup/settings.h"
+#include "broadloom/setup/simulator.h"
 
 namespace broadloom {
 namespace {

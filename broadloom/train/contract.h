@@ -9,11 +9,11 @@
 #include <vector>
 
 #include "broadloom/config/config.h"
-#include "broadloom/config/memory_plan.h"
-#include "broadloom/config/rank_plan.h"
 #include "broadloom/core/status.h"
 #include "broadloom/env/curriculum.h"
 #include "broadloom/env/vec_env.h"
+#include "broadloom/setup/memory_plan.h"
+#include "broadloom/setup/rank_plan.h"
 
 namespace broadloom {
 

@@ -1,7 +1,7 @@
 #include "broadloom/train/declared_numbers.h"
 
-#include "broadloom/config/algorithms.h"
 #include "broadloom/instruments/registry.h"
+#include "broadloom/setup/algorithms.h"
 #include "broadloom/train/episode_report.h"
 #include "broadloom/train/step_sums.h"
 #include "broadloom/train/trainer.h"

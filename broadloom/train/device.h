@@ -8,9 +8,9 @@
 #include <memory>
 #include <string>
 
-#include "broadloom/algo/algorithm.h"
 #include "broadloom/config/config.h"
 #include "broadloom/env/vec_env.h"
+#include "broadloom/learn/algorithm.h"
 #include "broadloom/nn/actor_critic.h"
 
 namespace broadloom {

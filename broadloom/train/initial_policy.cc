@@ -8,11 +8,11 @@
 #include <utility>
 #include <vector>
 
-#include "broadloom/config/network_shape.h"
 #include "broadloom/core/hash.h"
-#include "broadloom/envs/registry.h"
+#include "broadloom/env/tasks/registry.h"
 #include "broadloom/evaluate/run_path.h"
 #include "broadloom/record/run_folder.h"
+#include "broadloom/setup/network_shape.h"
 
 namespace broadloom {
 namespace {

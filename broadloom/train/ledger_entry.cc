@@ -7,7 +7,6 @@
 #include <string_view>
 #include <vector>
 
-#include "broadloom/config/algorithms.h"
 #include "broadloom/core/hash.h"
 #include "broadloom/core/random.h"
 #include "broadloom/core/utc_time.h"
@@ -16,6 +15,8 @@
 #include "broadloom/record/json.h"
 #include "broadloom/record/ledger.h"
 #include "broadloom/record/manifest.h"
+#include "broadloom/setup/algorithms.h"
+#include "broadloom/setup/resolve_config.h"
 #include "broadloom/train/contract.h"
 
 namespace broadloom {

@@ -4,8 +4,9 @@
 
 #include <optional>
 
-#include "broadloom/config/algorithms.h"
 #include "broadloom/config/config.h"
+#include "broadloom/setup/algorithms.h"
+#include "broadloom/setup/resolve_config.h"
 
 namespace broadloom {
 

@@ -11,6 +11,7 @@
 
 #include "broadloom/math/isa.h"
 #include "broadloom/record/manifest.h"
+#include "broadloom/setup/resolve_config.h"
 #include "broadloom/train/started_run.h"
 
 namespace broadloom {

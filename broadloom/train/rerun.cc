@@ -15,6 +15,7 @@
 #include "broadloom/record/json.h"
 #include "broadloom/record/ledger.h"
 #include "broadloom/record/run_folder.h"
+#include "broadloom/setup/resolve_config.h"
 
 namespace broadloom {
 namespace {

@@ -4,17 +4,17 @@
 
 #include <memory>
 
-#include "broadloom/config/machine.h"
-#include "broadloom/config/network_shape.h"
 #include "broadloom/core/hash.h"
 #include "broadloom/core/peak_memory.h"
-#include "broadloom/envs/registry.h"
+#include "broadloom/env/tasks/registry.h"
 #include "broadloom/evaluate/run_evaluation.h"
 #include "broadloom/math/isa.h"
 #include "broadloom/record/files.h"
 #include "broadloom/record/json.h"
 #include "broadloom/record/manifest.h"
 #include "broadloom/record/run_folder.h"
+#include "broadloom/setup/machine.h"
+#include "broadloom/setup/network_shape.h"
 #include "broadloom/train/checkpoint.h"
 #include "broadloom/train/kept_logs.h"
 #include "broadloom/train/ledger_entry.h"

@@ -81,7 +81,7 @@ Result<std::string> isa_of_run(const std::string& run_dir);
 // total_timesteps: 0, or no less than the run's own: makes the run longer, finished or not, with
 // the bits of one that was as long from the start. The manifest keeps what it was, and a run that
 // has come to its new end has a line of its own. kInvalidConfig where the total decides what is
-// learnt (Config::depends_on_total), is less, or has room for no more blocks.
+// learnt (depends_on_total), is less, or has room for no more blocks.
 //
 // machine: keys such as device in the place of the run's own (config/machine.h), which the run has
 // from then on, unless nothing is left to train. Manifest and record say from which step on another

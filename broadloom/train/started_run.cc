@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "broadloom/math/isa.h"
+#include "broadloom/setup/resolve_config.h"
 
 namespace broadloom {
 

@@ -4,20 +4,20 @@
 
 #include <utility>
 
-#include "broadloom/config/algorithms.h"
-#include "broadloom/config/machine.h"
-#include "broadloom/config/memory_plan.h"
-#include "broadloom/config/network_shape.h"
 #include "broadloom/config/schedule.h"
-#include "broadloom/config/settings.h"
-#include "broadloom/config/simulator.h"
 #include "broadloom/core/available_cores.h"
 #include "broadloom/core/random.h"
-#include "broadloom/envs/registry.h"
+#include "broadloom/env/tasks/registry.h"
 #include "broadloom/instruments/probe_states.h"
 #include "broadloom/instruments/registry.h"
 #include "broadloom/math/linear_bf16.h"
 #include "broadloom/rollout/explained_variance.h"
+#include "broadloom/setup/algorithms.h"
+#include "broadloom/setup/machine.h"
+#include "broadloom/setup/memory_plan.h"
+#include "broadloom/setup/network_shape.h"
+#include "broadloom/setup/settings.h"
+#include "broadloom/setup/simulator.h"
 
 namespace broadloom {
 namespace {

@@ -6,7 +6,6 @@
 #include <optional>
 #include <vector>
 
-#include "broadloom/algo/algorithm.h"
 #include "broadloom/config/config.h"
 #include "broadloom/core/active_threads.h"
 #include "broadloom/core/exchange.h"
@@ -19,6 +18,7 @@
 #include "broadloom/evaluate/policy.h"
 #include "broadloom/instruments/hashes/block_hasher.h"
 #include "broadloom/instruments/instrument_set.h"
+#include "broadloom/learn/algorithm.h"
 #include "broadloom/nn/actor_critic.h"
 #include "broadloom/rollout/collector.h"
 #include "broadloom/rollout/episode_tracker.h"

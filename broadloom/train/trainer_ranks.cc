@@ -3,9 +3,9 @@
 
 #include <span>
 
-#include "broadloom/config/settings.h"
 #include "broadloom/core/hash.h"
 #include "broadloom/instruments/registry.h"
+#include "broadloom/setup/settings.h"
 #include "broadloom/train/trainer.h"
 
 namespace broadloom {

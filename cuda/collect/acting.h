@@ -3,8 +3,8 @@
 
 #include <cstdint>
 
-#include "broadloom/algorithms/pqn_formulas.h"
 #include "broadloom/core/random.h"
+#include "broadloom/learn/pqn_formulas.h"
 #include "broadloom/math/random_formulas.h"
 #include "broadloom/nn/distribution_formulas.h"
 #include "cuda/tile/network.h"

@@ -5,7 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "broadloom/algorithms/ppo_formulas.h"
+#include "broadloom/learn/ppo_formulas.h"
 #include "broadloom/rollout/advantage_formula.h"
 #include "cuda/sides/kernel.h"
 

@@ -4,7 +4,7 @@
 
 #include <cstddef>
 
-#include "broadloom/algorithms/rnd_formulas.h"
+#include "broadloom/learn/rnd_formulas.h"
 #include "cuda/collect/row_runs.h"
 #include "cuda/env/next_observations.h"
 #include "cuda/tile/forward.h"

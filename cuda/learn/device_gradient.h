@@ -9,7 +9,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "broadloom/algo/gradient_cut.h"
+#include "broadloom/learn/gradient_cut.h"
 #include "broadloom/nn/actor_critic.h"
 #include "cuda/learn/delta_kernel.h"
 #include "cuda/learn/delta_phases.h"

@@ -9,8 +9,8 @@
 #include <span>
 #include <vector>
 
-#include "broadloom/algo/gradient_cut.h"
-#include "broadloom/algorithms/ppo_rnd.h"
+#include "broadloom/learn/gradient_cut.h"
+#include "broadloom/learn/ppo_rnd.h"
 #include "broadloom/rollout/block_shape.h"
 #include "broadloom/rollout/explained_variance.h"
 #include "broadloom/rollout/minibatches.h"

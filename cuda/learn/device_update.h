@@ -11,10 +11,10 @@
 #include <utility>
 #include <vector>
 
-#include "broadloom/algo/gradient_cut.h"
-#include "broadloom/algo/minibatch_update.h"
-#include "broadloom/algo/optimizer.h"
-#include "broadloom/algorithms/ppo.h"
+#include "broadloom/learn/gradient_cut.h"
+#include "broadloom/learn/minibatch_update.h"
+#include "broadloom/learn/optimizer.h"
+#include "broadloom/learn/ppo.h"
 #include "broadloom/rollout/minibatches.h"
 #include "cuda/learn/device_gradient.h"
 #include "cuda/learn/device_parameters.h"

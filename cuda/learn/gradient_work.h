@@ -5,7 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "broadloom/algo/gradient_cut.h"
+#include "broadloom/learn/gradient_cut.h"
 #include "cuda/learn/kernel_losses.h"
 #include "cuda/tile/forward.h"
 

@@ -16,12 +16,12 @@
 #include <cstdint>
 #include <limits>
 
-#include "broadloom/algorithms/ppo_formulas.h"
-#include "broadloom/algorithms/ppo_loss.h"
-#include "broadloom/algorithms/pqn_formulas.h"
-#include "broadloom/algorithms/pqn_loss.h"
-#include "broadloom/algorithms/rnd_formulas.h"
-#include "broadloom/algorithms/rnd_loss.h"
+#include "broadloom/learn/ppo_formulas.h"
+#include "broadloom/learn/ppo_loss.h"
+#include "broadloom/learn/pqn_formulas.h"
+#include "broadloom/learn/pqn_loss.h"
+#include "broadloom/learn/rnd_formulas.h"
+#include "broadloom/learn/rnd_loss.h"
 #include "broadloom/nn/distribution_formulas.h"
 #include "cuda/collect/device_rollout.h"
 #include "cuda/learn/tile_terms.h"

@@ -2,10 +2,10 @@
 // steps, and what a config says of it.
 #pragma once
 
-#include "broadloom/algorithms/ppo.h"
-#include "broadloom/algorithms/pqn.h"
 #include "broadloom/config/config.h"
-#include "broadloom/config/settings.h"
+#include "broadloom/learn/ppo.h"
+#include "broadloom/learn/pqn.h"
+#include "broadloom/setup/settings.h"
 #include "cuda/collect/acting.h"
 #include "cuda/learn/device_update.h"
 #include "cuda/learn/kernel_losses.h"

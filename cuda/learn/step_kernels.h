@@ -6,9 +6,9 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "broadloom/algo/clip_scale.h"
-#include "broadloom/algo/gradient_cut.h"
-#include "broadloom/algorithms/ppo_loss.h"
+#include "broadloom/learn/clip_scale.h"
+#include "broadloom/learn/gradient_cut.h"
+#include "broadloom/learn/ppo_loss.h"
 #include "broadloom/math/adam_formula.h"
 #include "broadloom/rollout/collect_fault.h"
 #include "broadloom/rollout/minibatches.h"

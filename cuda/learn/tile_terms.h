@@ -5,9 +5,9 @@
 #include <cmath>
 #include <cstddef>
 
-#include "broadloom/algorithms/ppo_formulas.h"
-#include "broadloom/algorithms/ppo_loss.h"
 #include "broadloom/core/host_device.h"
+#include "broadloom/learn/ppo_formulas.h"
+#include "broadloom/learn/ppo_loss.h"
 #include "cuda/sides/kernel.h"
 
 namespace broadloom::cuda {

@@ -8,7 +8,7 @@
 
 #include "broadloom/config/config.h"
 #include "broadloom/core/available_cores.h"
-#include "broadloom/envs/register_environment.h"
+#include "broadloom/env/tasks/register_environment.h"
 #include "broadloom/evaluate/evaluator.h"
 #include "broadloom/train/checkpoint.h"
 #include "broadloom/train/trainer.h"

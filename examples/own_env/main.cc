@@ -1,5 +1,5 @@
 // Every command of Broadloom, for an environment of one's own: own_env train --env_id Hover-v0
-#include "broadloom/envs/register_environment.h"
+#include "broadloom/env/tasks/register_environment.h"
 #include "broadloom/program.h"
 #include "hover.h"
 

@@ -15,7 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "broadloom/plugins/broadloom_plugin.h"
+#include "broadloom/env/plugins/broadloom_plugin.h"
 
 enum { kFriction, kForce, kNumOptions };
 enum { kOffTheRail };

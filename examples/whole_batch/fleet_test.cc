@@ -6,7 +6,7 @@
 #include <memory>
 #include <new>
 
-#include "broadloom/conformance/conformance.h"
+#include "broadloom/env/conformance/conformance.h"
 #include "fleet.h"
 
 namespace {

@@ -1,6 +1,6 @@
 // Every command of Broadloom, for a simulator of one's own: fleet train --env_id Fleet-v0
-#include "broadloom/envs/registry.h"
-#include "broadloom/envs/simulator_entry.h"
+#include "broadloom/env/tasks/registry.h"
+#include "broadloom/env/tasks/simulator_entry.h"
 #include "broadloom/program.h"
 #include "fleet.h"
 

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "broadloom/config/config.h"
+#include "broadloom/setup/resolve_config.h"
 #include "broadloom/train/checkpoint.h"
 #include "broadloom/train/trainer.h"
 #include "buffer.h"

@@ -13,9 +13,9 @@
 #include <vector>
 
 #include "broadloom/env/frame_stack.h"
+#include "broadloom/env/tasks/registry.h"
+#include "broadloom/env/tasks/simulator_entry.h"
 #include "broadloom/env/vec_env.h"
-#include "broadloom/envs/registry.h"
-#include "broadloom/envs/simulator_entry.h"
 #include "buffer.h"
 #include "errors.h"
 #include "spec.h"

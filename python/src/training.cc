@@ -21,6 +21,7 @@
 #include "broadloom/math/isa.h"
 #include "broadloom/program.h"
 #include "broadloom/record/ledger.h"
+#include "broadloom/setup/resolve_config.h"
 #include "broadloom/train/initial_policy.h"
 #include "broadloom/train/run.h"
 #include "cli/console.h"

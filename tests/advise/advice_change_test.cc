@@ -1,10 +1,11 @@
 // What is said of changes of shape half-way, from planted evidence.
 #include <gtest/gtest.h>
 
-#include "broadloom/advise/advice.h"
-#include "broadloom/advise/advice_config.h"
 #include "broadloom/config/config.h"
-#include "tests/trials/planted.h"
+#include "broadloom/setup/resolve_config.h"
+#include "research/advise/advice.h"
+#include "research/advise/advice_config.h"
+#include "tests/advise/planted_trials.h"
 
 namespace broadloom {
 namespace {

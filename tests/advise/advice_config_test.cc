@@ -1,12 +1,13 @@
 // Advice as a file that `train` takes.
-#include "broadloom/advise/advice_config.h"
+#include "research/advise/advice_config.h"
+#include "broadloom/setup/resolve_config.h"
 
 #include <gtest/gtest.h>
 
 #include <algorithm>
 
-#include "broadloom/trials/portfolio.h"
-#include "tests/trials/planted.h"
+#include "research/advise/portfolio.h"
+#include "tests/advise/planted_trials.h"
 
 namespace broadloom {
 namespace {

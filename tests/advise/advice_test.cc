@@ -1,10 +1,10 @@
 // Every sentence of advice, from planted evidence.
-#include "broadloom/advise/advice.h"
+#include "research/advise/advice.h"
 
 #include <gtest/gtest.h>
 
-#include "broadloom/advise/advice_texts.h"
-#include "tests/trials/planted.h"
+#include "research/advise/advice_texts.h"
+#include "tests/advise/planted_trials.h"
 
 namespace broadloom {
 namespace {

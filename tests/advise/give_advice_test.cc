@@ -7,13 +7,14 @@
 #include <fstream>
 #include <memory>
 
-#include "broadloom/advise/advice_config.h"
-#include "broadloom/advise/advise.h"
-#include "broadloom/envs/register_environment.h"
-#include "broadloom/report/advice_json.h"
-#include "broadloom/trials/portfolio.h"
+#include "broadloom/env/tasks/register_environment.h"
+#include "broadloom/setup/resolve_config.h"
+#include "research/advise/advice_config.h"
+#include "research/advise/advise.h"
+#include "research/advise/portfolio.h"
+#include "research/report/advice_json.h"
+#include "tests/advise/planted_trials.h"
 #include "tests/env/simulators.h"
-#include "tests/trials/planted.h"
 
 namespace broadloom {
 namespace {

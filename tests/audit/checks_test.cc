@@ -1,5 +1,5 @@
 // What the checks say of numbers: how bad, in which words.
-#include "broadloom/audit/checks.h"
+#include "research/audit/checks.h"
 
 #include <gtest/gtest.h>
 
@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "broadloom/audit/evidence.h"
+#include "research/audit/evidence.h"
 
 namespace broadloom {
 namespace {

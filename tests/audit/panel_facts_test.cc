@@ -1,5 +1,6 @@
 // Held-out panels that are not: planted faults, and panels with nothing wrong.
-#include "broadloom/audit/panel_facts.h"
+#include "research/audit/panel_facts.h"
+#include "broadloom/setup/resolve_config.h"
 
 #include <gtest/gtest.h>
 
@@ -8,8 +9,8 @@
 #include <string>
 
 #include "broadloom/env/batched_env.h"
-#include "broadloom/envs/register_environment.h"
-#include "broadloom/envs/simulator_entry.h"
+#include "broadloom/env/tasks/register_environment.h"
+#include "broadloom/env/tasks/simulator_entry.h"
 #include "tests/env/commanded.h"
 
 namespace broadloom {

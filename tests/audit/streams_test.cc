@@ -5,11 +5,12 @@
 #include <set>
 #include <string>
 
-#include "broadloom/config/algorithms.h"
 #include "broadloom/config/config.h"
 #include "broadloom/core/purpose.h"
 #include "broadloom/env/streams.h"
 #include "broadloom/instruments/audit/streams.h"
+#include "broadloom/setup/algorithms.h"
+#include "broadloom/setup/resolve_config.h"
 
 namespace broadloom {
 namespace {

@@ -1,11 +1,12 @@
 // What is said where whole blocks leave much of a run out, and what is looked through to say it.
 #include "broadloom/config/budget.h"
+#include "broadloom/setup/resolve_config.h"
 
 #include <gtest/gtest.h>
 
 #include <vector>
 
-#include "broadloom/config/settings.h"
+#include "broadloom/setup/settings.h"
 
 namespace broadloom {
 namespace {

@@ -1,4 +1,5 @@
 #include "broadloom/config/config.h"
+#include "broadloom/setup/resolve_config.h"
 
 #include <gtest/gtest.h>
 

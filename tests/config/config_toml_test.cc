@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "broadloom/config/config.h"
+#include "broadloom/setup/resolve_config.h"
 
 namespace broadloom {
 namespace {

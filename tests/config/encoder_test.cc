@@ -5,7 +5,8 @@
 #include <vector>
 
 #include "broadloom/config/config.h"
-#include "broadloom/config/network_shape.h"
+#include "broadloom/setup/network_shape.h"
+#include "broadloom/setup/resolve_config.h"
 
 namespace broadloom {
 namespace {

@@ -1,6 +1,7 @@
 // What every key is about, held against a list of its own: a key that is moved to another role, or
 // was not meant for the one it has, is seen here before a store or a checkpoint is.
 #include "broadloom/config/keys.h"
+#include "tests/support/folders.h"
 
 #include <gtest/gtest.h>
 
@@ -67,7 +68,7 @@ std::string table_of_keys() {
 }
 
 TEST(Keys, AreThoseOfTheListWithTheirRoles) {
-  const Result<std::string> listed = read_file(BROADLOOM_SOURCE_DIR "/tests/config/keys.txt");
+  const Result<std::string> listed = read_file(source_folder() + "/tests/config/keys.txt");
   ASSERT_TRUE(listed.ok()) << listed.status().message();
   EXPECT_EQ(table_of_keys(), listed.value())
       << "Where a key or a role is meant to change, make tests/config/keys.txt say so. A role that "

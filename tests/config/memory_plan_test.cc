@@ -1,19 +1,20 @@
 // What a run is planned to hold. That it holds as much is tests/train/allocation_test.cc's to see,
 // and tests/cuda/device_faults_test.cc's of what passes to a device.
-#include "broadloom/config/memory_plan.h"
+#include "broadloom/setup/memory_plan.h"
+#include "broadloom/setup/resolve_config.h"
 
 #include <gtest/gtest.h>
 
 #include <memory>
 #include <string>
 
-#include "broadloom/algo/gradient_cut.h"
-#include "broadloom/algorithms/ppo_loss.h"
-#include "broadloom/config/algorithms.h"
-#include "broadloom/config/simulator.h"
+#include "broadloom/learn/gradient_cut.h"
+#include "broadloom/learn/ppo_loss.h"
 #include "broadloom/rollout/normalizer.h"
+#include "broadloom/setup/algorithms.h"
+#include "broadloom/setup/simulator.h"
 #include "broadloom/train/trainer.h"
-#include "tests/algorithms/a2c.h"
+#include "tests/learn/a2c.h"
 
 namespace broadloom {
 namespace {

@@ -1,5 +1,5 @@
 // Every word that a setting may be leads to what it says.
-#include "broadloom/config/settings.h"
+#include "broadloom/setup/settings.h"
 
 #include <gtest/gtest.h>
 
@@ -7,8 +7,8 @@
 #include <utility>
 #include <vector>
 
-#include "broadloom/config/network_shape.h"
-#include "broadloom/envs/registry.h"
+#include "broadloom/env/tasks/registry.h"
+#include "broadloom/setup/network_shape.h"
 
 namespace broadloom {
 namespace {

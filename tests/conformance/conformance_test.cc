@@ -1,5 +1,5 @@
 // The conformance kit, over environments of every kind and over ones with planted faults.
-#include "broadloom/conformance/conformance.h"
+#include "broadloom/env/conformance/conformance.h"
 
 #include <gtest/gtest.h>
 
@@ -14,7 +14,7 @@
 
 #include "broadloom/env/batched_env.h"
 #include "broadloom/env/forwarding_vec_env.h"
-#include "broadloom/envs/registry.h"
+#include "broadloom/env/tasks/registry.h"
 #include "examples/own_env/hover.h"
 #include "tests/env/commanded.h"
 #include "tests/env/counted.h"

@@ -5,8 +5,8 @@
 #include <cstdint>
 #include <span>
 
-#include "broadloom/algo/learner.h"
-#include "broadloom/algorithms/ppo_loss.h"
+#include "broadloom/learn/learner.h"
+#include "broadloom/learn/ppo_loss.h"
 #include "broadloom/nn/actor_critic.h"
 
 namespace broadloom {

@@ -8,13 +8,13 @@
 #include <utility>
 #include <vector>
 
-#include "broadloom/config/memory_plan.h"
-#include "broadloom/config/network_shape.h"
-#include "broadloom/config/simulator.h"
+#include "broadloom/setup/memory_plan.h"
+#include "broadloom/setup/network_shape.h"
+#include "broadloom/setup/simulator.h"
 #include "cuda/refusals.h"
-#include "tests/algorithms/a2c.h"
 #include "tests/cuda/device_trainers.h"
 #include "tests/env/observation_envs.h"
+#include "tests/learn/a2c.h"
 #include "tests/ranks/thread_ranks.h"
 
 namespace broadloom::cuda {

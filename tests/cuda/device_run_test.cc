@@ -5,7 +5,6 @@
 #include <string>
 #include <vector>
 
-#include "broadloom/audit/run_audit.h"
 #include "broadloom/config/config.h"
 #include "broadloom/math/isa.h"
 #include "broadloom/record/files.h"
@@ -13,8 +12,10 @@
 #include "broadloom/record/ledger.h"
 #include "broadloom/record/manifest.h"
 #include "broadloom/record/run_diff.h"
+#include "broadloom/setup/resolve_config.h"
 #include "broadloom/train/rerun.h"
 #include "broadloom/train/run.h"
+#include "research/audit/run_audit.h"
 #include "tests/cuda/device_trainers.h"
 #include "tests/train/folder.h"
 

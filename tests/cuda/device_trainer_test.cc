@@ -7,10 +7,10 @@
 #include <thread>
 #include <vector>
 
-#include "broadloom/config/network_shape.h"
-#include "broadloom/config/settings.h"
-#include "broadloom/envs/registry.h"
+#include "broadloom/env/tasks/registry.h"
 #include "broadloom/evaluate/evaluator.h"
+#include "broadloom/setup/network_shape.h"
+#include "broadloom/setup/settings.h"
 #include "broadloom/train/device.h"
 #include "tests/cuda/device_trainers.h"
 

@@ -14,6 +14,7 @@
 
 #include "broadloom/config/config.h"
 #include "broadloom/math/isa.h"
+#include "broadloom/setup/resolve_config.h"
 #include "broadloom/train/trainer.h"
 #include "tests/cuda/emulated_runs.h"
 

@@ -9,7 +9,7 @@
 #include "broadloom/core/random.h"
 #include "broadloom/env/batched_env.h"
 #include "broadloom/env/random_action.h"
-#include "broadloom/envs/registry.h"
+#include "broadloom/env/tasks/registry.h"
 #include "cuda/env/kernels.h"
 #include "cuda/env/list.h"
 #include "cuda/sides/emulated_block.h"

@@ -7,8 +7,8 @@
 #include <limits>
 #include <vector>
 
-#include "broadloom/algo/optimizer.h"
 #include "broadloom/core/random.h"
+#include "broadloom/learn/optimizer.h"
 #include "broadloom/math/adam_formula.h"
 #include "broadloom/math/element_functions.h"
 #include "broadloom/math/isa.h"

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "broadloom/core/random.h"
-#include "broadloom/envs/minatar/breakout.h"
+#include "broadloom/env/tasks/minatar/breakout.h"
 #include "broadloom/math/random_formulas.h"
 #include "cuda/sides/tf32.h"
 #include "tests/cuda/update_pairs.h"

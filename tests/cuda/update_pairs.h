@@ -10,14 +10,14 @@
 #include <string>
 #include <vector>
 
-#include "broadloom/algo/learner.h"
-#include "broadloom/algorithms/epsilon_greedy.h"
-#include "broadloom/algorithms/ppo.h"
-#include "broadloom/algorithms/pqn.h"
 #include "broadloom/core/portable_math.h"
 #include "broadloom/env/batched_env.h"
-#include "broadloom/envs/classic/cart_pole.h"
-#include "broadloom/envs/classic/pendulum.h"
+#include "broadloom/env/tasks/classic/cart_pole.h"
+#include "broadloom/env/tasks/classic/pendulum.h"
+#include "broadloom/learn/epsilon_greedy.h"
+#include "broadloom/learn/learner.h"
+#include "broadloom/learn/ppo.h"
+#include "broadloom/learn/pqn.h"
 #include "broadloom/math/isa.h"
 #include "broadloom/rollout/collector.h"
 #include "cuda/collect/device_collector.h"

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "broadloom/envs/registry.h"
+#include "broadloom/env/tasks/registry.h"
 #include "tests/env/rollout.h"
 
 namespace broadloom {

@@ -1,5 +1,6 @@
 // Nothing of VecEnv is forgotten by what forwards it.
 #include "broadloom/env/forwarding_vec_env.h"
+#include "tests/support/folders.h"
 
 #include <gtest/gtest.h>
 
@@ -15,7 +16,7 @@ namespace broadloom {
 namespace {
 
 std::string source(const std::string& name) {
-  std::ifstream file(std::string(BROADLOOM_SOURCE_DIR) + "/broadloom/env/" + name);
+  std::ifstream file(source_folder() + "/broadloom/env/" + name);
   return {std::istreambuf_iterator<char>(file), {}};
 }
 

@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "broadloom/conformance/conformance.h"
+#include "broadloom/env/conformance/conformance.h"
 #include "tests/env/picture_envs.h"
 #include "tests/env/rollout.h"
 

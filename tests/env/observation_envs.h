@@ -11,8 +11,8 @@
 #include "broadloom/core/random.h"
 #include "broadloom/core/status.h"
 #include "broadloom/env/spec.h"
-#include "broadloom/envs/make_entry.h"
-#include "broadloom/envs/register_environment.h"
+#include "broadloom/env/tasks/make_entry.h"
+#include "broadloom/env/tasks/register_environment.h"
 
 namespace broadloom {
 

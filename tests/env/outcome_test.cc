@@ -8,10 +8,10 @@
 #include <vector>
 
 #include "broadloom/env/batched_env.h"
-#include "broadloom/envs/classic/cart_pole.h"
-#include "broadloom/envs/classic/pendulum.h"
-#include "broadloom/envs/toy_text/frozen_lake.h"
-#include "broadloom/envs/toy_text/taxi.h"
+#include "broadloom/env/tasks/classic/cart_pole.h"
+#include "broadloom/env/tasks/classic/pendulum.h"
+#include "broadloom/env/tasks/toy_text/frozen_lake.h"
+#include "broadloom/env/tasks/toy_text/taxi.h"
 #include "tests/env/rollout.h"
 
 namespace broadloom {

@@ -13,8 +13,8 @@
 #include "broadloom/core/status.h"
 #include "broadloom/env/forwarding_vec_env.h"
 #include "broadloom/env/spec.h"
-#include "broadloom/envs/make_entry.h"
-#include "broadloom/envs/register_environment.h"
+#include "broadloom/env/tasks/make_entry.h"
+#include "broadloom/env/tasks/register_environment.h"
 
 namespace broadloom {
 

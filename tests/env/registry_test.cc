@@ -10,8 +10,8 @@
 
 #include "broadloom/core/random.h"
 #include "broadloom/env/batched_env.h"
-#include "broadloom/envs/registry.h"
-#include "broadloom/envs/simulator_entry.h"
+#include "broadloom/env/tasks/registry.h"
+#include "broadloom/env/tasks/simulator_entry.h"
 #include "broadloom/math/isa.h"
 #include "tests/env/rollout.h"
 

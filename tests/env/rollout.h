@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "broadloom/core/random.h"
-#include "broadloom/envs/registry.h"
+#include "broadloom/env/tasks/registry.h"
 #include "broadloom/rollout/observations.h"
 
 namespace broadloom {

@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "broadloom/envs/registry.h"
+#include "broadloom/env/tasks/registry.h"
 #include "tests/env/optimal_value.h"
 
 namespace broadloom {

@@ -13,8 +13,8 @@
 #include <vector>
 
 #include "broadloom/env/forwarding_vec_env.h"
-#include "broadloom/envs/registry.h"
-#include "broadloom/envs/simulator_entry.h"
+#include "broadloom/env/tasks/registry.h"
+#include "broadloom/env/tasks/simulator_entry.h"
 
 namespace broadloom {
 

@@ -12,7 +12,7 @@
 #include "broadloom/env/drawn_params.h"
 #include "broadloom/env/strata.h"
 #include "broadloom/env/strata_formulas.h"
-#include "broadloom/envs/classic/cart_pole.h"
+#include "broadloom/env/tasks/classic/cart_pole.h"
 #include "broadloom/math/isa.h"
 #include "tests/env/rollout.h"
 

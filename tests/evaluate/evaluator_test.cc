@@ -1,5 +1,6 @@
 // What an evaluation says of success and of how episodes ended.
 #include "broadloom/evaluate/evaluator.h"
+#include "broadloom/setup/resolve_config.h"
 
 #include <gtest/gtest.h>
 

@@ -12,6 +12,7 @@
 #include "broadloom/evaluate/panel_result.h"
 #include "broadloom/record/files.h"
 #include "broadloom/record/ledger.h"
+#include "broadloom/setup/resolve_config.h"
 #include "broadloom/train/rerun.h"
 #include "broadloom/train/run.h"
 

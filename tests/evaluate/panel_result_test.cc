@@ -1,5 +1,6 @@
 // What a policy does on a panel: numbers, files, comparisons.
 #include "broadloom/evaluate/panel_result.h"
+#include "broadloom/setup/resolve_config.h"
 
 #include <gtest/gtest.h>
 
@@ -8,7 +9,7 @@
 #include <set>
 #include <string>
 
-#include "broadloom/envs/registry.h"
+#include "broadloom/env/tasks/registry.h"
 #include "broadloom/evaluate/panel_compare.h"
 #include "broadloom/evaluate/run_evaluation.h"
 #include "broadloom/record/files.h"

@@ -1,5 +1,6 @@
 // Held-out panels: what a file may say, and which rows it makes.
 #include "broadloom/evaluate/panel.h"
+#include "broadloom/setup/resolve_config.h"
 
 #include <gtest/gtest.h>
 

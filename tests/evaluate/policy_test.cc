@@ -1,5 +1,6 @@
 // A policy from a checkpoint is that of the trainer that saved it.
 #include "broadloom/evaluate/policy.h"
+#include "broadloom/setup/resolve_config.h"
 
 #include <gtest/gtest.h>
 

@@ -7,10 +7,10 @@
 #include <string>
 #include <vector>
 
-#include "broadloom/config/network_shape.h"
 #include "broadloom/core/random.h"
 #include "broadloom/evaluate/policy.h"
 #include "broadloom/rollout/observations.h"
+#include "broadloom/setup/network_shape.h"
 
 namespace broadloom::export_tests {
 

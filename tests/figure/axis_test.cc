@@ -1,4 +1,4 @@
-#include "broadloom/figure/axis.h"
+#include "research/figure/axis.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "broadloom/figure/csv_table.h"
+#include "research/figure/csv_table.h"
 
 #include <gtest/gtest.h>
 

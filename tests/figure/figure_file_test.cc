@@ -1,4 +1,4 @@
-#include "broadloom/figure/figure_file.h"
+#include "research/figure/figure_file.h"
 
 #include <gtest/gtest.h>
 #include <unistd.h>

@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "broadloom/figure/figure.h"
-#include "broadloom/figure/svg.h"
+#include "research/figure/figure.h"
+#include "research/figure/svg.h"
 
 namespace broadloom {
 namespace {

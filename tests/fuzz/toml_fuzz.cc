@@ -1,5 +1,6 @@
 #include "broadloom/config/config.h"
 #include "broadloom/evaluate/panel.h"
+#include "broadloom/setup/resolve_config.h"
 #include "tests/fuzz/fuzz_target.h"
 
 namespace {

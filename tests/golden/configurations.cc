@@ -1,5 +1,6 @@
 #include "tests/golden/configurations.h"
 
+#include "broadloom/setup/resolve_config.h"
 #include "tests/golden/measure.h"
 
 namespace broadloom::golden {

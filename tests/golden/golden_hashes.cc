@@ -7,18 +7,19 @@
 #include <set>
 #include <string>
 
-#include "broadloom/envs/registry.h"
+#include "broadloom/env/tasks/registry.h"
 #include "broadloom/instruments/registry.h"
 #include "broadloom/record/files.h"
 #include "tests/golden/configurations.h"
 #include "tests/golden/hash_file.h"
+#include "tests/support/folders.h"
 
 namespace broadloom::golden {
 namespace {
 
 const std::map<std::string, Lines>& golden_hashes() {
   static const std::map<std::string, Lines> hashes = [] {
-    const Result<std::string> text = read_file(BROADLOOM_SOURCE_DIR "/tests/golden/hashes.txt");
+    const Result<std::string> text = read_file(source_folder() + "/tests/golden/hashes.txt");
     if (!text.ok()) {
       ADD_FAILURE() << text.status().message();
       return std::map<std::string, Lines>();

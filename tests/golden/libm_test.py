@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Holds that no number of a run is left to libm, whose last bits depend on the processor and the system.
 
-    libm_test.py NM LIBRARY
+    libm_test.py NM LIBRARY...
 
 Golden hashes see a last bit of a double only where it survives; the symbols of the library show every call.
 """
@@ -59,12 +59,12 @@ class LibmTest(unittest.TestCase):
         self.assertIn("no longer calls exp", problems({}, {"a.cc": {"exp"}})[0])
 
     def test_the_library(self):
-        listing = subprocess.run([NM, "-A", "-u", "-P", LIBRARY], check=True, capture_output=True, text=True).stdout
+        listing = subprocess.run([NM, "-A", "-u", "-P", *LIBRARIES], check=True, capture_output=True, text=True).stdout
         self.assertIn("[ppo.cc.o]", listing)
         found = problems(calls(listing), ALLOWED)
         self.assertFalse(found, "\n" + "\n".join(found))
 
 
 if __name__ == "__main__":
-    NM, LIBRARY = sys.argv[1:]
+    NM, *LIBRARIES = sys.argv[1:]
     unittest.main(argv=sys.argv[:1])

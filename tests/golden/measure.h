@@ -4,7 +4,7 @@
 #include <string>
 
 #include "broadloom/core/status.h"
-#include "broadloom/lab/gradient_study.h"
+#include "research/lab/gradient_study.h"
 #include "tests/golden/configurations.h"
 
 namespace broadloom::golden {

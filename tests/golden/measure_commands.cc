@@ -1,12 +1,12 @@
 #include <memory>
 
-#include "broadloom/findings/study_results.h"
-#include "broadloom/lab/gradient_study.h"
 #include "broadloom/math/isa.h"
-#include "broadloom/study/plan.h"
-#include "broadloom/study/runner.h"
-#include "broadloom/study/study_spec.h"
 #include "broadloom/train/checkpoint.h"
+#include "research/lab/gradient_study.h"
+#include "research/report/study_results.h"
+#include "research/study/plan.h"
+#include "research/study/runner.h"
+#include "research/study/study_spec.h"
 #include "tests/golden/folder.h"
 #include "tests/golden/measure.h"
 

@@ -1,9 +1,9 @@
 #include <algorithm>
 #include <array>
 
-#include "broadloom/algo/ratio_sums.h"
 #include "broadloom/core/random.h"
 #include "broadloom/instruments/policy/policy_shift.h"
+#include "broadloom/learn/ratio_sums.h"
 #include "broadloom/math/elementwise.h"
 #include "broadloom/math/isa.h"
 #include "broadloom/math/random_rows.h"

@@ -11,8 +11,8 @@
 #include <type_traits>
 #include <vector>
 
+#include "broadloom/core/estimate.h"
 #include "broadloom/core/hash.h"
-#include "broadloom/stats/estimate.h"
 
 namespace broadloom::golden {
 

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "broadloom/env/forwarding_vec_env.h"
-#include "broadloom/envs/registry.h"
+#include "broadloom/env/tasks/registry.h"
 
 namespace broadloom {
 namespace {

@@ -1,6 +1,7 @@
 // Agreement where it is known, a reference against the exact gradient, and critics that are
 // refitted.
-#include "broadloom/lab/agreement.h"
+#include "research/lab/agreement.h"
+#include "broadloom/setup/resolve_config.h"
 
 #include <gtest/gtest.h>
 
@@ -8,11 +9,11 @@
 #include <numeric>
 #include <vector>
 
-#include "broadloom/envs/registry.h"
-#include "broadloom/frozen/critic_fit.h"
-#include "broadloom/frozen/critics.h"
-#include "broadloom/frozen/reference_gradient.h"
-#include "broadloom/lab/exact_report.h"
+#include "broadloom/env/tasks/registry.h"
+#include "research/lab/critic_fit.h"
+#include "research/lab/critics.h"
+#include "research/lab/exact_report.h"
+#include "research/lab/reference_gradient.h"
 #include "tests/lab/chains.h"
 
 namespace broadloom {

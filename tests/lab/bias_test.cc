@@ -1,5 +1,6 @@
 // The bias study and what it stands on: blocks cut to a horizon, starts, independent blocks.
-#include "broadloom/lab/bias.h"
+#include "research/lab/bias.h"
+#include "broadloom/setup/resolve_config.h"
 
 #include <gtest/gtest.h>
 
@@ -7,7 +8,7 @@
 #include <map>
 
 #include "broadloom/core/random.h"
-#include "broadloom/envs/registry.h"
+#include "broadloom/env/tasks/registry.h"
 #include "broadloom/rollout/advantages.h"
 
 namespace broadloom {

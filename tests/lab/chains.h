@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "broadloom/core/random.h"
-#include "broadloom/lab/block_rows.h"
+#include "research/lab/block_rows.h"
 
 namespace broadloom {
 

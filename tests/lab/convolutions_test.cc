@@ -4,8 +4,9 @@
 
 #include <memory>
 
-#include "broadloom/lab/gradient_study.h"
+#include "broadloom/setup/resolve_config.h"
 #include "broadloom/train/trainer.h"
+#include "research/lab/gradient_study.h"
 
 namespace broadloom {
 namespace {

@@ -1,5 +1,5 @@
 // The correlation study on chains whose correlations are known, and against plain double loops.
-#include "broadloom/lab/correlation.h"
+#include "research/lab/correlation.h"
 
 #include <gtest/gtest.h>
 

@@ -1,13 +1,13 @@
 // Which steps of a block count, what follows them past the time limit, and what training makes of
 // the same steps.
-#include "broadloom/frozen/episodes.h"
+#include "research/lab/episodes.h"
 
 #include <gtest/gtest.h>
 
 #include <cmath>
 #include <vector>
 
-#include "broadloom/lab/bias.h"
+#include "research/lab/bias.h"
 
 namespace broadloom {
 namespace {

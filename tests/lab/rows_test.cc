@@ -1,12 +1,13 @@
 // What a block's gradients are made of, and what normalising or adding terms changes.
-#include "broadloom/lab/block_rows.h"
+#include "broadloom/setup/resolve_config.h"
+#include "research/lab/block_rows.h"
 
 #include <gtest/gtest.h>
 
 #include <cmath>
 
-#include "broadloom/config/settings.h"
-#include "broadloom/envs/registry.h"
+#include "broadloom/env/tasks/registry.h"
+#include "broadloom/setup/settings.h"
 
 namespace broadloom {
 namespace {

@@ -1,5 +1,5 @@
 // Every sentence from numbers that are planted for it, and none that intervals do not allow.
-#include "broadloom/lab/summary.h"
+#include "research/lab/summary.h"
 
 #include <gtest/gtest.h>
 

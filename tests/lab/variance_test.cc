@@ -1,5 +1,5 @@
 // The variance study on chains whose variance is known in closed form.
-#include "broadloom/lab/variance.h"
+#include "research/lab/variance.h"
 
 #include <gtest/gtest.h>
 

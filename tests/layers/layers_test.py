@@ -1,13 +1,15 @@
 #!/usr/bin/env python3
-"""Holds the order of the library's folders, which include themselves and those before them, where heavy headers are, and that nobody but the
-program knows of bridges, and no bridge of another."""
+"""Holds the order of the rooms: each includes itself and those before it, and the engine never includes research. Also holds where heavy
+headers are, that only the program knows bridges, and that no bridge knows another."""
 
 import pathlib
 import re
 import tempfile
 import unittest
 
-ORDER = ("core math env conformance plugins envs nn rollout algo algorithms instruments config record stats evaluate export watch train exact frozen lab trials advise audit study launch findings answers figure report").split()
+ENGINE = "core math env env/conformance env/plugins env/tasks nn rollout learn instruments config setup record evaluate export train".split()
+RESEARCH = "stats lab advise study audit figure report".split()
+ORDER = [f"broadloom/{room}" for room in ENGINE] + [f"research/{room}" for room in RESEARCH]
 CUDA_ORDER = "sides env tile collect learn".split()  # of cuda/, whose own files know all of them
 INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)[>"]')
 # Slow to compile: what may include them, and nothing else does.
@@ -30,19 +32,18 @@ def problems(root):
                 found.append(f"{where}:{number}: {heavy(where, match.group(2))}")
     found += bridge_problems(root)
     found += cuda_problems(root)
-    library = root / "broadloom"
-    for path in sorted(library.rglob("*")):
+    for path in sorted([*(root / "broadloom").rglob("*"), *(root / "research").rglob("*")]):
         if path.suffix not in (".h", ".cc", ".inc", ".cu", ".cuh"):
             continue
         where = path.relative_to(root).as_posix()
-        folder = path.relative_to(library).parts[0]
-        if folder not in ORDER:
-            found.append(f"{where}: folder '{folder}' is not in the order {' '.join(ORDER)}")
+        room = room_of(where)
+        if room is None:
+            found.append(f"{where}: its room is not in the order {' '.join(ORDER)}")
             continue
         for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1):
             match = INCLUDE.match(line)
             if match:
-                why = heavy(where, match.group(2)) or breach(folder, path.suffix, match.group(1), match.group(2))
+                why = heavy(where, match.group(2)) or breach(room, path.suffix, match.group(1), match.group(2))
                 if why:
                     found.append(f"{where}:{number}: {why}")
     return found
@@ -98,19 +99,28 @@ def heavy(where, target):
     return None
 
 
-def breach(folder, suffix, quote, target):
-    """Why a file of this folder may not include this target; None when it may."""
+def room_of(path):
+    """The innermost room of a path such as broadloom/env/tasks/classic/cart_pole.h; None where there is none."""
+    parts = path.split("/")
+    for length in (3, 2):
+        if len(parts) > length and "/".join(parts[:length]) in ORDER:
+            return "/".join(parts[:length])
+    return None
+
+
+def breach(room, suffix, quote, target):
+    """Why a file of this room may not include this target; None when it may."""
     if target.startswith(("cli/", "bridges/", "cuda/", "tests/", "examples/", "bench/")):
         return f"the library includes {target}, which is not part of it"
-    if not target.startswith("broadloom/"):
+    if not target.startswith(("broadloom/", "research/")):
         if quote == '"' and "/" not in target and suffix == ".h":
-            return f'includes "{target}" without its folder; write "broadloom/{folder}/{target}"'
+            return f'includes "{target}" without its folder; write "{room}/{target}"'
         return None
-    other = target.split("/")[1]
-    if other not in ORDER:
-        return f"includes {target}, and '{other}' is not in the order {' '.join(ORDER)}"
-    if ORDER.index(other) > ORDER.index(folder):
-        return f"{folder} includes {target}, but {other} comes after it: {' '.join(ORDER)}"
+    other = room_of(target)
+    if other is None:
+        return f"includes {target}, whose room is not in the order {' '.join(ORDER)}"
+    if ORDER.index(other) > ORDER.index(room):
+        return f"{room} includes {target}, but {other} comes after it: {' '.join(ORDER)}"
     return None
 
 
@@ -131,7 +141,13 @@ class LayersTest(unittest.TestCase):
             ("core/a.h", '#include "status.h"', 1),
             ("misc/a.h", "", 1),
             ("train/a.cc", '#include "cli/main.h"', 1),
-            ("envs/a.cc", '#include "bridges/bridges.h"', 1),
+            ("env/tasks/a.cc", '#include "bridges/bridges.h"', 1),
+            ("env/a.h", '#include "broadloom/env/tasks/registry.h"', 1),
+            ("env/tasks/classic/a.h", '#include "broadloom/env/spec.h"', 0),
+            ("train/a.cc", '#include "research/stats/scores.h"', 1),
+            ("../research/stats/a.cc", '#include "broadloom/train/run.h"', 0),
+            ("../research/stats/a.cc", '#include "research/study/plan.h"', 1),
+            ("../research/misc/a.cc", "", 1),
             ("../bridges/ale/a.cc", '#include "broadloom/env/vec_env.h"', 0),
             ("../bridges/ale/a.cc", '#include "bridges/ale/b.h"', 0),
             ("../bridges/ale/a.cc", '#include "bridges/mujoco/model.h"', 1),

@@ -9,9 +9,10 @@
 #include <vector>
 
 #include "bridges/bridges.h"
-#include "broadloom/envs/registry.h"
+#include "broadloom/env/tasks/registry.h"
 #include "broadloom/evaluate/evaluator.h"
 #include "broadloom/evaluate/panel_result.h"
+#include "broadloom/setup/resolve_config.h"
 #include "broadloom/train/trainer.h"
 #include "tests/train/folder.h"
 

@@ -15,10 +15,11 @@
 
 #include "bridges/mujoco/quadruped/quadruped.h"
 #include "bridges/mujoco/task_envs.h"
-#include "broadloom/conformance/conformance.h"
 #include "broadloom/core/random.h"
-#include "broadloom/envs/registry.h"
+#include "broadloom/env/conformance/conformance.h"
+#include "broadloom/env/tasks/registry.h"
 #include "tests/mujoco/training.h"
+#include "tests/support/folders.h"
 #include "tests/train/folder.h"
 
 namespace broadloom::mujoco {
@@ -415,7 +416,7 @@ TEST(Quadruped, DrawsItselfAndItsGround) {
 class QuadrupedInFolder : public InFolder {};
 
 TEST_F(QuadrupedInFolder, OtherRobotsAreFilesOfTheirOwn) {
-  std::ifstream built_in(BROADLOOM_SOURCE_DIR "/bridges/mujoco/quadruped/quadruped.xml");
+  std::ifstream built_in(source_folder() + "/bridges/mujoco/quadruped/quadruped.xml");
   const std::string text{std::istreambuf_iterator<char>(built_in), {}};
   std::ofstream(at("long.xml")) << text;
   Result<std::unique_ptr<VecEnv>> own = made({{"xml_file", at("long.xml")}});

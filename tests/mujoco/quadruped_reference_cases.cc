@@ -12,7 +12,7 @@
 #include "bridges/mujoco/quadruped/scene.h"
 #include "bridges/mujoco/task_envs.h"
 #include "broadloom/core/random.h"
-#include "broadloom/envs/registry.h"
+#include "broadloom/env/tasks/registry.h"
 #include "tests/mujoco/training.h"
 
 namespace broadloom::mujoco {

@@ -11,16 +11,17 @@
 
 #include "bridges/mujoco/quadruped/quadruped.h"
 #include "broadloom/config/config.h"
-#include "broadloom/envs/registry.h"
+#include "broadloom/env/tasks/registry.h"
 #include "broadloom/evaluate/panel.h"
 #include "tests/mujoco/training.h"
+#include "tests/support/folders.h"
 #include "tests/train/folder.h"
 
 namespace broadloom::mujoco {
 namespace {
 
 constexpr char kId[] = "Quadruped-v0";
-constexpr char kBuiltIn[] = BROADLOOM_SOURCE_DIR "/bridges/mujoco/quadruped/quadruped.xml";
+const std::string kBuiltIn = source_folder() + "/bridges/mujoco/quadruped/quadruped.xml";
 
 // The built-in robot's text with each of these replaced wherever it stands.
 std::string robot(const std::vector<std::pair<std::string, std::string>>& changes) {
@@ -177,7 +178,7 @@ TEST_F(QuadrupedRobots, CommandsOfRecordsAreThoseOfStrata) {
 }
 
 TEST_F(QuadrupedRobots, PanelsHaveTheCommandsOfTraining) {
-  const std::string configs = BROADLOOM_SOURCE_DIR "/configs/";
+  const std::string configs = source_folder() + "/configs/";
   const Result<Overrides> config = read_toml_overrides(configs + "quadruped.toml");
   const Result<Panel> panel = read_panel(configs + "panels/quadruped.toml");
   ASSERT_TRUE(config.ok() && panel.ok()) << panel.status().message();

@@ -13,8 +13,8 @@
 #include "bridges/bridges.h"
 #include "bridges/mujoco/gymnasium/tasks.h"
 #include "bridges/mujoco/task_envs.h"
-#include "broadloom/conformance/conformance.h"
-#include "broadloom/envs/registry.h"
+#include "broadloom/env/conformance/conformance.h"
+#include "broadloom/env/tasks/registry.h"
 #include "tests/mujoco/training.h"
 #include "tests/train/folder.h"
 

@@ -16,6 +16,7 @@
 #include "broadloom/core/random.h"
 #include "broadloom/env/random_action.h"
 #include "broadloom/env/vec_env.h"
+#include "broadloom/setup/resolve_config.h"
 #include "broadloom/train/trainer.h"
 
 namespace broadloom {

@@ -9,7 +9,7 @@
 #include "bridges/mujoco/model.h"
 #include "bridges/mujoco/physics.h"
 #include "broadloom/core/random.h"
-#include "broadloom/envs/registry.h"
+#include "broadloom/env/tasks/registry.h"
 #include "tests/mujoco/training.h"
 
 namespace broadloom::mujoco {

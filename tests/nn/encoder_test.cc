@@ -1,5 +1,6 @@
 // Bodies of every encoder beside PyTorch's, and beside finite differences.
 #include "broadloom/nn/encoder.h"
+#include "tests/support/folders.h"
 
 #include <gtest/gtest.h>
 
@@ -95,7 +96,7 @@ void fill_parameters(const Chain& chain, std::vector<Real>& params) {
 }
 
 nlohmann::json golden() {
-  std::ifstream file(BROADLOOM_SOURCE_DIR "/tests/nn/golden_encoders.json");
+  std::ifstream file(source_folder() + "/tests/nn/golden_encoders.json");
   return nlohmann::json::parse(file);
 }
 

@@ -9,14 +9,14 @@
 #include <string>
 #include <vector>
 
-#include "broadloom/envs/classic/acrobot.h"
-#include "broadloom/envs/classic/cart_pole.h"
-#include "broadloom/envs/classic/mountain_car.h"
-#include "broadloom/envs/classic/mountain_car_continuous.h"
-#include "broadloom/envs/classic/pendulum.h"
-#include "broadloom/envs/toy_text/cliff_walking.h"
-#include "broadloom/envs/toy_text/frozen_lake.h"
-#include "broadloom/envs/toy_text/taxi.h"
+#include "broadloom/env/tasks/classic/acrobot.h"
+#include "broadloom/env/tasks/classic/cart_pole.h"
+#include "broadloom/env/tasks/classic/mountain_car.h"
+#include "broadloom/env/tasks/classic/mountain_car_continuous.h"
+#include "broadloom/env/tasks/classic/pendulum.h"
+#include "broadloom/env/tasks/toy_text/cliff_walking.h"
+#include "broadloom/env/tasks/toy_text/frozen_lake.h"
+#include "broadloom/env/tasks/toy_text/taxi.h"
 
 namespace broadloom {
 namespace {

@@ -2,8 +2,8 @@
 //   reset GAME SEED             -> state... | cells...
 //   step GAME SEED ACTION state... -> reward terminated state... | cells...
 //   spec ID                     -> rows columns planes actions
-// SEED is that of scripted draws (tests/envs/minatar_play.h). A state is the numbers of all members
-// in their order.
+// SEED is that of scripted draws (tests/tasks/minatar_play.h). A state is the numbers of all
+// members in their order.
 #include <array>
 #include <cstdint>
 #include <cstdio>
@@ -14,8 +14,8 @@
 #include <type_traits>
 #include <vector>
 
-#include "broadloom/envs/registry.h"
-#include "tests/envs/minatar_play.h"
+#include "broadloom/env/tasks/registry.h"
+#include "tests/tasks/minatar_play.h"
 
 namespace broadloom {
 namespace {

@@ -19,7 +19,7 @@ TRANSITIONS = 10000
 
 
 class Draws:
-    """The numbers that both sides draw, in the place of upstream's generator: tests/envs/minatar_play.h."""
+    """The numbers that both sides draw, in the place of upstream's generator: tests/tasks/minatar_play.h."""
 
     def __init__(self, seed):
         self.x = seed
@@ -50,7 +50,7 @@ def words_of(cells):
 
 
 def code(row, column, to_the_right, move_timer=0, shot_timer=0):
-    """Of a swimmer, broadloom/envs/minatar/swimmers.h."""
+    """Of a swimmer, broadloom/env/tasks/minatar/swimmers.h."""
     return (column + 2) | row << 4 | int(to_the_right) << 8 | move_timer << 9 | shot_timer << 12
 
 

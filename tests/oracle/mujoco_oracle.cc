@@ -12,7 +12,7 @@
 
 #include "bridges/bridges.h"
 #include "bridges/mujoco/task_envs.h"
-#include "broadloom/envs/registry.h"
+#include "broadloom/env/tasks/registry.h"
 
 namespace broadloom {
 namespace {

@@ -13,14 +13,15 @@
 #include <vector>
 
 #include "broadloom/core/random.h"
-#include "broadloom/envs/registry.h"
-#include "broadloom/lab/gram.h"
+#include "broadloom/env/tasks/registry.h"
 #include "broadloom/math/elementwise.h"
 #include "broadloom/math/isa.h"
 #include "broadloom/math/linear.h"
 #include "broadloom/math/random_rows.h"
 #include "broadloom/nn/flops.h"
+#include "broadloom/setup/resolve_config.h"
 #include "broadloom/train/trainer.h"
+#include "research/lab/gram.h"
 
 namespace broadloom {
 namespace {

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "broadloom/plugins/broadloom_plugin.h"
+#include "broadloom/env/plugins/broadloom_plugin.h"
 
 #ifndef FAULTY_ABI
 #define FAULTY_ABI BROADLOOM_PLUGIN_ABI

@@ -9,16 +9,17 @@
 #include <utility>
 #include <vector>
 
-#include "broadloom/conformance/conformance.h"
+#include "broadloom/env/conformance/conformance.h"
+#include "broadloom/env/plugins/library.h"
+#include "broadloom/env/tasks/registry.h"
 #include "broadloom/env/vec_env.h"
-#include "broadloom/envs/registry.h"
-#include "broadloom/plugins/library.h"
+#include "tests/support/folders.h"
 
 namespace broadloom {
 namespace {
 
 std::string id_of(const std::string& library, const std::string& task) {
-  return std::string("plugin:") + BROADLOOM_PLUGINS + "/lib" + library + ".so:" + task;
+  return std::string("plugin:") + test_plugin_folder() + "/lib" + library + ".so:" + task;
 }
 
 Result<std::unique_ptr<VecEnv>> make(const std::string& id, const VecEnvOptions& asked = {},
@@ -253,14 +254,14 @@ TEST(Plugins, ThatCutEpisodesUnaskedHaveRoomForAllOfThem) {
 
 TEST(Plugins, ThatAreNoneAreRefused) {
   EXPECT_TRUE(says(error_of("plugin:libnowhere.so:A-v0"), "looked for libnowhere.so"));
-  EXPECT_TRUE(
-      says(error_of("plugin:" BROADLOOM_PLUGINS "/cmake_install.cmake:A-v0"), "cannot be loaded"));
+  EXPECT_TRUE(says(error_of("plugin:" + test_plugin_folder() + "/cmake_install.cmake:A-v0"),
+                   "cannot be loaded"));
   EXPECT_TRUE(says(error_of(id_of("no_symbol", "A-v0")), "no function broadloom_get_plugin()"));
   EXPECT_TRUE(says(error_of(id_of("other_abi", "A-v0")),
                    "was compiled against interface 99 of plug-ins, and this program has 2"));
   EXPECT_TRUE(says(error_of(id_of("walk", "Wolk-v0")), "did you mean plugin:"));
   EXPECT_TRUE(says(error_of(id_of("walk", "Wolk-v0")), "It has Walk-v0, Whole-v0"));
-  EXPECT_TRUE(says(error_of("plugin:" BROADLOOM_PLUGINS "/libwalk.so"), "names no task"));
+  EXPECT_TRUE(says(error_of("plugin:" + test_plugin_folder() + "/libwalk.so"), "names no task"));
   EXPECT_TRUE(says(error_of("plugin:"), "has no library"));
 }
 

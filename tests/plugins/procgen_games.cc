@@ -5,9 +5,9 @@
 #include <memory>
 #include <string>
 
-#include "broadloom/conformance/conformance.h"
-#include "broadloom/envs/registry.h"
-#include "broadloom/plugins/library.h"
+#include "broadloom/env/conformance/conformance.h"
+#include "broadloom/env/plugins/library.h"
+#include "broadloom/env/tasks/registry.h"
 
 int main(int argc, char** argv) {
   using namespace broadloom;

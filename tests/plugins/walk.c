@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "broadloom/plugins/broadloom_plugin.h"
+#include "broadloom/env/plugins/broadloom_plugin.h"
 
 #ifndef WALK_LIMIT
 #define WALK_LIMIT 30

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "broadloom/instruments/registry.h"
+#include "broadloom/setup/resolve_config.h"
 #include "broadloom/train/trainer.h"
 #include "tests/env/observation_envs.h"
 #include "tests/ranks/thread_ranks.h"

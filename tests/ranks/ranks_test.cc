@@ -1,5 +1,6 @@
 // What passes between ranks, and what becomes of a run whose ranks do not come along.
 #include "broadloom/core/ranks.h"
+#include "broadloom/setup/resolve_config.h"
 
 #include <gtest/gtest.h>
 
@@ -10,15 +11,15 @@
 #include <utility>
 #include <vector>
 
-#include "broadloom/algo/rank_sums.h"
-#include "broadloom/config/algorithms.h"
-#include "broadloom/config/machine.h"
-#include "broadloom/config/rank_plan.h"
 #include "broadloom/core/exchange.h"
 #include "broadloom/core/random.h"
 #include "broadloom/env/forwarding_vec_env.h"
-#include "broadloom/envs/registry.h"
+#include "broadloom/env/tasks/registry.h"
+#include "broadloom/learn/rank_sums.h"
 #include "broadloom/math/elementwise.h"
+#include "broadloom/setup/algorithms.h"
+#include "broadloom/setup/machine.h"
+#include "broadloom/setup/rank_plan.h"
 #include "broadloom/train/ranked_run.h"
 #include "broadloom/train/trainer.h"
 #include "tests/env/simulators.h"

@@ -1,4 +1,4 @@
-#include "broadloom/report/learning_curve.h"
+#include "research/report/learning_curve.h"
 
 #include <gtest/gtest.h>
 #include <unistd.h>

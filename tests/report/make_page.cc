@@ -3,10 +3,10 @@
 #include <string>
 
 #include "broadloom/record/files.h"
-#include "broadloom/report/advice_json.h"
-#include "broadloom/report/gradients_page.h"
-#include "broadloom/report/study_page.h"
-#include "broadloom/report/watch_page.h"
+#include "research/report/advice_json.h"
+#include "research/report/gradients_page.h"
+#include "research/report/study_page.h"
+#include "research/report/watch_page.h"
 
 namespace {
 

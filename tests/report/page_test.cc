@@ -1,11 +1,11 @@
-#include "broadloom/report/page.h"
+#include "research/report/page.h"
 
 #include <gtest/gtest.h>
 
 #include <string>
 
-#include "broadloom/report/gradients_page.h"
-#include "broadloom/report/study_page.h"
+#include "research/report/gradients_page.h"
+#include "research/report/study_page.h"
 
 namespace broadloom {
 namespace {

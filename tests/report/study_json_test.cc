@@ -1,11 +1,11 @@
-#include "broadloom/report/study_json.h"
+#include "research/report/study_json.h"
 
 #include <gtest/gtest.h>
 
 #include <limits>
 #include <nlohmann/json.hpp>
 
-#include "broadloom/report/json_numbers.h"
+#include "research/report/json_numbers.h"
 
 namespace broadloom {
 namespace {

@@ -10,7 +10,7 @@
 #include <utility>
 #include <vector>
 
-#include "broadloom/envs/registry.h"
+#include "broadloom/env/tasks/registry.h"
 
 namespace broadloom {
 namespace {

@@ -65,13 +65,13 @@ class Model(unittest.TestCase):
     def test_constants_are_those_of_the_program(self):
         self.assertEqual(model.TILE_ROWS, constant("broadloom/nn/layer.h", "kTileRows"))
         places = {"kUsualPartialGradients": "cc", "kMostPartialGradients": "h", "kLeastTilesOfMore": "cc"}
-        cut = [constant(f"broadloom/algo/gradient_cut.{ending}", name) for name, ending in places.items()]
+        cut = [constant(f"broadloom/learn/gradient_cut.{ending}", name) for name, ending in places.items()]
         self.assertEqual([model.USUAL_PARTIALS, model.MOST_PARTIALS, model.LEAST_TILES], cut)
         self.assertEqual([model.partial_gradients(samples, 9000) for samples in (64, 1024, 8192, 32768, 65536, 10**6)], [1, 8, 16, 32, 64, 64])
-        self.assertEqual(model.CACHED_PARAMETERS, constant("broadloom/algo/gradient_cut.h", "kCachedParameters"))
-        self.assertEqual(model.SENT_WHOLE, 1024 * constant("broadloom/algo/rank_sums.cc", "kSentWhole", r"(\d+) \* 1024"))
+        self.assertEqual(model.CACHED_PARAMETERS, constant("broadloom/learn/gradient_cut.h", "kCachedParameters"))
+        self.assertEqual(model.SENT_WHOLE, 1024 * constant("broadloom/learn/rank_sums.cc", "kSentWhole", r"(\d+) \* 1024"))
         self.assertEqual(model.MOST_BYTES, constant("broadloom/core/exchange.h", "kMostBytes", r"std::size_t\{(\d+)\} << 20") << 20)
-        self.assertEqual(model.NOTE_BYTES, 16 * constant("broadloom/config/rank_plan.cc", "kNoteBytes", r"2 \* (\d+) \* sizeof\(double\)"))
+        self.assertEqual(model.NOTE_BYTES, 16 * constant("broadloom/setup/rank_plan.cc", "kNoteBytes", r"2 \* (\d+) \* sizeof\(double\)"))
 
     def test_runs_are_powers_of_two(self):
         self.assertEqual([model.run_length(16, ranks) for ranks in (1, 2, 3, 4, 5, 8, 16, 100)], [16, 8, 8, 4, 4, 2, 1, 1])

@@ -4,7 +4,7 @@
 #include <cstdint>
 
 #include "broadloom/core/random.h"
-#include "broadloom/stats/statistics.h"
+#include "research/stats/statistics.h"
 
 namespace broadloom {
 namespace {
@@ -35,7 +35,7 @@ TEST(Coverage, OfTheIqmIsTooLowForThreeRunsAndNearlyRightForTwenty) {
   EXPECT_NEAR(iqm_coverage(20), 0.94, 0.035);
 }
 
-// What reports say of few runs, in broadloom/answers/report_notes.cc.
+// What reports say of few runs, in research/report/report_notes.cc.
 TEST(Coverage, OfASingleTaskIsWorse) {
   EXPECT_NEAR(iqm_coverage(2, 1), 0.50, 0.08);
   EXPECT_NEAR(iqm_coverage(3, 1), 0.75, 0.07);

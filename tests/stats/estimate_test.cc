@@ -1,4 +1,4 @@
-#include "broadloom/stats/estimate.h"
+#include "broadloom/core/estimate.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "broadloom/stats/pair_test.h"
+#include "research/stats/pair_test.h"
 
 #include <gtest/gtest.h>
 
@@ -6,8 +6,8 @@
 #include <functional>
 
 #include "broadloom/core/random.h"
-#include "broadloom/stats/rank_test.h"
-#include "broadloom/stats/statistics.h"
+#include "research/stats/rank_test.h"
+#include "research/stats/statistics.h"
 
 namespace broadloom {
 namespace {

@@ -1,4 +1,4 @@
-#include "broadloom/stats/profiles.h"
+#include "research/stats/profiles.h"
 
 #include <gtest/gtest.h>
 

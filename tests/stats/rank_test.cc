@@ -1,10 +1,10 @@
-#include "broadloom/stats/rank_test.h"
+#include "research/stats/rank_test.h"
 
 #include <gtest/gtest.h>
 
 #include "broadloom/core/random.h"
-#include "broadloom/stats/scores.h"
-#include "broadloom/stats/statistics.h"
+#include "research/stats/scores.h"
+#include "research/stats/statistics.h"
 
 namespace broadloom {
 namespace {

@@ -1,4 +1,4 @@
-#include "broadloom/stats/sample_efficiency.h"
+#include "research/stats/sample_efficiency.h"
 
 #include <gtest/gtest.h>
 
@@ -6,7 +6,7 @@
 #include <limits>
 #include <vector>
 
-#include "broadloom/stats/statistics.h"
+#include "research/stats/statistics.h"
 
 namespace broadloom {
 namespace {

@@ -1,4 +1,4 @@
-#include "broadloom/stats/statistics.h"
+#include "research/stats/statistics.h"
 
 #include <gtest/gtest.h>
 

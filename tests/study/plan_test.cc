@@ -1,4 +1,5 @@
-#include "broadloom/study/plan.h"
+#include "research/study/plan.h"
+#include "tests/support/folders.h"
 
 #include <gtest/gtest.h>
 
@@ -375,7 +376,7 @@ TEST(Plan, SeedsHaveThreeForms) {
 }
 
 TEST(Plan, ExamplesAndThePageOfTheFormatCanBePlanned) {
-  const std::string source = BROADLOOM_SOURCE_DIR;
+  const std::string source = source_folder();
   const Result<StudySpec> ladder = read_study(source + "/configs/studies/cartpole_ladder.toml");
   ASSERT_TRUE(ladder.ok()) << ladder.status().message();
   const Result<StudyPlan> plan = plan_study(ladder.value());
@@ -391,7 +392,7 @@ TEST(Plan, ExamplesAndThePageOfTheFormatCanBePlanned) {
 }
 
 TEST(Plan, ABaseMayBeAFileBesideTheStudy) {
-  const std::string path = std::string(BROADLOOM_SOURCE_DIR) + "/configs/study.toml";
+  const std::string path = source_folder() + "/configs/study.toml";
   const Result<StudySpec> spec = parse_study("base = 'pendulum.toml'\nseeds = 1\n", path);
   ASSERT_TRUE(spec.ok()) << spec.status().message();
   EXPECT_EQ(plan_study(spec.value()).value().cells[0].config.env_id, "Pendulum-v1");

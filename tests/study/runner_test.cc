@@ -1,4 +1,4 @@
-#include "broadloom/study/runner.h"
+#include "research/study/runner.h"
 
 #include <gtest/gtest.h>
 
@@ -7,11 +7,11 @@
 
 #include "broadloom/core/hash.h"
 #include "broadloom/record/files.h"
-#include "broadloom/stats/statistics.h"
-#include "broadloom/study/curve.h"
-#include "broadloom/study/merge.h"
-#include "broadloom/study/study_run.h"
 #include "broadloom/train/trainer.h"
+#include "research/stats/statistics.h"
+#include "research/study/curve.h"
+#include "research/study/merge.h"
+#include "research/study/study_run.h"
 #include "tests/env/simulators.h"
 #include "tests/study/scene.h"
 

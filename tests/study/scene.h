@@ -6,8 +6,8 @@
 #include <filesystem>
 #include <string>
 
-#include "broadloom/study/runner.h"
-#include "broadloom/study/sqlite.h"
+#include "research/study/runner.h"
+#include "research/study/sqlite.h"
 
 namespace broadloom {
 

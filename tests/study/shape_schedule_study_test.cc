@@ -3,9 +3,9 @@
 
 #include <cmath>
 
-#include "broadloom/answers/study_report.h"
-#include "broadloom/findings/study_results.h"
-#include "broadloom/study/matching.h"
+#include "research/report/study_report.h"
+#include "research/report/study_results.h"
+#include "research/study/matching.h"
 #include "tests/study/scene.h"
 
 namespace broadloom {

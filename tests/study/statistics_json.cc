@@ -10,8 +10,8 @@
 #include <string>
 #include <vector>
 
-#include "broadloom/stats/profiles.h"
-#include "broadloom/stats/statistics.h"
+#include "research/stats/profiles.h"
+#include "research/stats/statistics.h"
 
 namespace broadloom {
 namespace {

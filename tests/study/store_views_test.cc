@@ -1,8 +1,8 @@
-#include "broadloom/study/store_views.h"
+#include "research/study/store_views.h"
 
-#include "broadloom/findings/study_results.h"
-#include "broadloom/study/merge.h"
-#include "tests/findings/planted.h"
+#include "research/report/study_results.h"
+#include "research/study/merge.h"
+#include "tests/report/planted_results.h"
 
 namespace broadloom {
 namespace {

@@ -1,4 +1,4 @@
-#include "broadloom/study/study_definition.h"
+#include "research/study/study_definition.h"
 
 #include "tests/study/scene.h"
 

@@ -8,9 +8,10 @@
 #include <new>
 #include <string>
 
-#include "broadloom/config/memory_plan.h"
 #include "broadloom/instruments/registry.h"
 #include "broadloom/math/linear_bf16.h"
+#include "broadloom/setup/memory_plan.h"
+#include "broadloom/setup/resolve_config.h"
 #include "broadloom/train/trainer.h"
 #include "tests/env/observation_envs.h"
 #include "tests/env/picture_envs.h"

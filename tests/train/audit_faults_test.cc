@@ -11,11 +11,11 @@
 #include <tuple>
 #include <vector>
 
-#include "broadloom/audit/checks.h"
-#include "broadloom/config/settings.h"
 #include "broadloom/env/forwarding_vec_env.h"
-#include "broadloom/envs/register_environment.h"
+#include "broadloom/env/tasks/register_environment.h"
+#include "broadloom/setup/settings.h"
 #include "broadloom/train/trainer.h"
+#include "research/audit/checks.h"
 #include "tests/env/commanded.h"
 #include "tests/train/scene.h"
 

@@ -8,11 +8,11 @@
 #include <utility>
 #include <vector>
 
-#include "broadloom/algo/gradient_cut.h"
-#include "broadloom/config/machine.h"
 #include "broadloom/evaluate/evaluator.h"
 #include "broadloom/instruments/registry.h"
+#include "broadloom/learn/gradient_cut.h"
 #include "broadloom/math/linear_bf16.h"
+#include "broadloom/setup/machine.h"
 #include "broadloom/train/trainer.h"
 #include "tests/train/scene.h"
 

@@ -6,9 +6,10 @@
 #include <set>
 #include <string>
 
-#include "broadloom/algo/algorithm.h"
-#include "broadloom/config/algorithms.h"
 #include "broadloom/config/config.h"
+#include "broadloom/learn/algorithm.h"
+#include "broadloom/setup/algorithms.h"
+#include "broadloom/setup/resolve_config.h"
 #include "broadloom/train/checkpoint.h"
 #include "broadloom/train/trainer.h"
 #include "tests/train/folder.h"

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "broadloom/config/schedule.h"
-#include "broadloom/config/settings.h"
+#include "broadloom/setup/settings.h"
 #include "broadloom/train/run.h"
 #include "broadloom/train/trainer.h"
 #include "tests/train/folder.h"

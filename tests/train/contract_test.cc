@@ -1,5 +1,6 @@
 // What a run says of itself before it starts.
 #include "broadloom/train/contract.h"
+#include "broadloom/setup/resolve_config.h"
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,7 @@
 // What numbers are called: as declared beside them, as runs report them, and as the pages say.
 #include "broadloom/train/declared_numbers.h"
+#include "broadloom/setup/resolve_config.h"
+#include "tests/support/folders.h"
 
 #include <gtest/gtest.h>
 
@@ -11,9 +13,9 @@
 #include <string>
 #include <vector>
 
-#include "broadloom/config/settings.h"
 #include "broadloom/instruments/registry.h"
 #include "broadloom/record/files.h"
+#include "broadloom/setup/settings.h"
 #include "broadloom/train/trainer.h"
 #include "tests/env/counted.h"
 #include "tests/env/next_step.h"
@@ -38,7 +40,7 @@ std::vector<std::string> between(const std::string& text, char open, char close)
 
 // The part of a page from one heading to another.
 std::string part_of(const std::string& page, const std::string& from, const std::string& to) {
-  const Result<std::string> text = read_file(BROADLOOM_SOURCE_DIR "/docs/" + page);
+  const Result<std::string> text = read_file(source_folder() + "/docs/" + page);
   EXPECT_TRUE(text.ok()) << text.status().message();
   const std::size_t begin = text.value().find("\n" + from + "\n");
   const std::size_t end = text.value().find("\n" + to + "\n");
@@ -225,7 +227,7 @@ TEST(DeclaredNumbers, TheTagsOfCleanRLStay) {
       {"losses/min_ratio", "min_ratio"},
       {"losses/max_ratio", "max_ratio"},
   };
-  const std::string page = read_file(BROADLOOM_SOURCE_DIR "/docs/formats/events.md").value();
+  const std::string page = read_file(source_folder() + "/docs/formats/events.md").value();
   std::map<std::string, std::string> tags;
   for (const NumberInfo& info : declared_numbers()) {
     const std::string tag(tag_of(info));

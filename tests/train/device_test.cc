@@ -1,5 +1,6 @@
 // Programs that have no device of their own: tests/cuda has those that do.
 #include "broadloom/train/device.h"
+#include "broadloom/setup/resolve_config.h"
 
 #include <gtest/gtest.h>
 

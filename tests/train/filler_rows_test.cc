@@ -9,15 +9,15 @@
 #include <utility>
 #include <vector>
 
-#include "broadloom/config/settings.h"
-#include "broadloom/conformance/conformance.h"
+#include "broadloom/env/conformance/conformance.h"
 #include "broadloom/env/disturbance.h"
-#include "broadloom/frozen/frozen.h"
 #include "broadloom/record/files.h"
 #include "broadloom/record/manifest.h"
+#include "broadloom/setup/settings.h"
 #include "broadloom/train/contract.h"
 #include "broadloom/train/run.h"
 #include "broadloom/train/trainer.h"
+#include "research/lab/frozen.h"
 #include "tests/env/next_step.h"
 #include "tests/train/folder.h"
 #include "tests/train/scene.h"

@@ -9,12 +9,12 @@
 #include <string>
 #include <vector>
 
-#include "broadloom/config/memory_plan.h"
-#include "broadloom/config/settings.h"
 #include "broadloom/env/frame_stack.h"
 #include "broadloom/evaluate/evaluator.h"
 #include "broadloom/evaluate/panel.h"
 #include "broadloom/evaluate/policy.h"
+#include "broadloom/setup/memory_plan.h"
+#include "broadloom/setup/settings.h"
 #include "broadloom/train/checkpoint.h"
 #include "broadloom/train/contract.h"
 #include "broadloom/train/trainer.h"

@@ -11,7 +11,7 @@
 
 #include "broadloom/core/hash.h"
 #include "broadloom/env/forwarding_vec_env.h"
-#include "broadloom/envs/registry.h"
+#include "broadloom/env/tasks/registry.h"
 #include "broadloom/evaluate/evaluator.h"
 #include "broadloom/instruments/registry.h"
 #include "broadloom/record/hash_log.h"

@@ -1,6 +1,7 @@
 // Runs that begin with another run's policy: what is taken, what stays new, and what the records
 // say.
 #include "broadloom/train/initial_policy.h"
+#include "broadloom/setup/resolve_config.h"
 
 #include <gtest/gtest.h>
 

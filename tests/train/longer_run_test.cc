@@ -10,6 +10,7 @@
 
 #include "broadloom/record/files.h"
 #include "broadloom/record/ledger.h"
+#include "broadloom/setup/resolve_config.h"
 #include "broadloom/train/rerun.h"
 #include "broadloom/train/run.h"
 #include "tests/train/folder.h"

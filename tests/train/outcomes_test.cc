@@ -7,10 +7,10 @@
 #include <string>
 #include <vector>
 
-#include "broadloom/config/settings.h"
 #include "broadloom/env/forwarding_vec_env.h"
 #include "broadloom/env/strata.h"
-#include "broadloom/envs/registry.h"
+#include "broadloom/env/tasks/registry.h"
+#include "broadloom/setup/settings.h"
 #include "broadloom/train/checkpoint.h"
 #include "broadloom/train/trainer.h"
 #include "tests/train/folder.h"

@@ -7,9 +7,9 @@
 #include <string>
 #include <utility>
 
-#include "broadloom/config/settings.h"
-#include "broadloom/envs/register_environment.h"
+#include "broadloom/env/tasks/register_environment.h"
 #include "broadloom/evaluate/evaluator.h"
+#include "broadloom/setup/settings.h"
 #include "broadloom/train/checkpoint.h"
 #include "broadloom/train/trainer.h"
 #include "examples/own_env/hover.h"

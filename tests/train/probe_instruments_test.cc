@@ -9,7 +9,7 @@
 #include <string>
 
 #include "broadloom/env/forwarding_vec_env.h"
-#include "broadloom/envs/registry.h"
+#include "broadloom/env/tasks/registry.h"
 #include "broadloom/train/checkpoint.h"
 #include "broadloom/train/trainer.h"
 #include "tests/train/scene.h"

@@ -1,5 +1,6 @@
 // Records of runs: what a line says, what an altered one is, and runs made again from it alone.
 #include "broadloom/train/rerun.h"
+#include "broadloom/setup/resolve_config.h"
 
 #include <gtest/gtest.h>
 #include <signal.h>

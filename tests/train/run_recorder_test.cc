@@ -1,6 +1,7 @@
 // The two logs of a run side by side: what TensorBoard gets is what metrics.jsonl has. Where a
 // process that goes on finds them.
 #include "broadloom/train/run_recorder.h"
+#include "broadloom/setup/resolve_config.h"
 
 #include <gtest/gtest.h>
 #include <unistd.h>

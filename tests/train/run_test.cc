@@ -1,5 +1,6 @@
 // A run folder while somebody else is at work on it: every file has one writer.
 #include "broadloom/train/run.h"
+#include "broadloom/setup/resolve_config.h"
 
 #include <gtest/gtest.h>
 

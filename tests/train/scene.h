@@ -8,9 +8,10 @@
 #include <utility>
 
 #include "broadloom/config/config.h"
-#include "broadloom/config/settings.h"
-#include "broadloom/envs/registry.h"
+#include "broadloom/env/tasks/registry.h"
 #include "broadloom/instruments/registry.h"
+#include "broadloom/setup/resolve_config.h"
+#include "broadloom/setup/settings.h"
 #include "broadloom/train/trainer.h"
 
 namespace broadloom {

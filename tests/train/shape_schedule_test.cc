@@ -8,10 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "broadloom/audit/run_audit.h"
-#include "broadloom/config/memory_plan.h"
-#include "broadloom/config/settings.h"
-#include "broadloom/envs/registry.h"
+#include "broadloom/env/tasks/registry.h"
 #include "broadloom/evaluate/policy.h"
 #include "broadloom/evaluate/run_path.h"
 #include "broadloom/instruments/registry.h"
@@ -19,9 +16,12 @@
 #include "broadloom/record/hash_log.h"
 #include "broadloom/record/ledger.h"
 #include "broadloom/record/run_diff.h"
+#include "broadloom/setup/memory_plan.h"
+#include "broadloom/setup/settings.h"
 #include "broadloom/train/rerun.h"
 #include "broadloom/train/run.h"
 #include "broadloom/train/trainer.h"
+#include "research/audit/run_audit.h"
 #include "tests/env/simulators.h"
 #include "tests/train/folder.h"
 #include "tests/train/scene.h"

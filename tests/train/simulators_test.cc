@@ -1,6 +1,7 @@
 // Simulators that cannot do everything: what they can is as good as ever, and what they cannot is
 // said.
 #include "tests/env/simulators.h"
+#include "broadloom/setup/resolve_config.h"
 
 #include <gtest/gtest.h>
 
@@ -11,18 +12,18 @@
 #include <utility>
 #include <vector>
 
-#include "broadloom/config/settings.h"
 #include "broadloom/core/thread_pool.h"
 #include "broadloom/evaluate/evaluator.h"
-#include "broadloom/frozen/frozen.h"
 #include "broadloom/record/files.h"
 #include "broadloom/record/ledger.h"
 #include "broadloom/record/manifest.h"
+#include "broadloom/setup/settings.h"
 #include "broadloom/train/contract.h"
 #include "broadloom/train/initial_policy.h"
 #include "broadloom/train/rerun.h"
 #include "broadloom/train/run.h"
 #include "broadloom/train/trainer.h"
+#include "research/lab/frozen.h"
 #include "tests/train/folder.h"
 #include "tests/train/scene.h"
 

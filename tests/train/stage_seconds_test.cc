@@ -1,4 +1,5 @@
 #include "broadloom/train/stage_seconds.h"
+#include "broadloom/setup/resolve_config.h"
 
 #include <gtest/gtest.h>
 

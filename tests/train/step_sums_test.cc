@@ -1,5 +1,6 @@
 // What environments count of their steps, reward terms and measures, alone and shared by ranks.
 #include "broadloom/train/step_sums.h"
+#include "broadloom/setup/resolve_config.h"
 
 #include <gtest/gtest.h>
 
@@ -11,7 +12,7 @@
 #include <utility>
 #include <vector>
 
-#include "broadloom/envs/registry.h"
+#include "broadloom/env/tasks/registry.h"
 #include "broadloom/train/trainer.h"
 #include "tests/env/counted.h"
 #include "tests/ranks/thread_ranks.h"

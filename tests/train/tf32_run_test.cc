@@ -7,17 +7,17 @@
 #include <string>
 #include <vector>
 
-#include "broadloom/audit/run_audit.h"
-#include "broadloom/config/machine.h"
 #include "broadloom/evaluate/run_evaluation.h"
 #include "broadloom/evaluate/run_path.h"
 #include "broadloom/export/export_policy.h"
-#include "broadloom/lab/gradient_study.h"
 #include "broadloom/record/files.h"
 #include "broadloom/record/ledger.h"
+#include "broadloom/setup/machine.h"
 #include "broadloom/train/initial_policy.h"
 #include "broadloom/train/rerun.h"
 #include "broadloom/train/run.h"
+#include "research/audit/run_audit.h"
+#include "research/lab/gradient_study.h"
 #include "tests/train/folder.h"
 #include "tests/train/scene.h"
 

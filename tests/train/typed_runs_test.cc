@@ -7,18 +7,19 @@
 #include <string>
 #include <vector>
 
-#include "broadloom/audit/run_audit.h"
-#include "broadloom/lab/gradient_study.h"
 #include "broadloom/record/files.h"
 #include "broadloom/record/hash_log.h"
 #include "broadloom/record/json.h"
 #include "broadloom/record/ledger.h"
 #include "broadloom/record/manifest.h"
 #include "broadloom/record/run_diff.h"
+#include "broadloom/setup/resolve_config.h"
 #include "broadloom/train/contract.h"
 #include "broadloom/train/initial_policy.h"
 #include "broadloom/train/rerun.h"
 #include "broadloom/train/run.h"
+#include "research/audit/run_audit.h"
+#include "research/lab/gradient_study.h"
 #include "tests/env/observation_envs.h"
 #include "tests/golden/folder.h"
 

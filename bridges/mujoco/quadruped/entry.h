@@ -3,7 +3,7 @@
 
 #include <vector>
 
-#include "broadloom/envs/env_entry.h"
+#include "broadloom/env/tasks/env_entry.h"
 
 namespace broadloom::mujoco {
 

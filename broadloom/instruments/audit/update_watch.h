@@ -1,7 +1,7 @@
 // What an update looks like from inside: its first minibatch, and how far its last epoch has gone.
 #pragma once
 
-#include "broadloom/algo/update_observer.h"
+#include "broadloom/learn/update_observer.h"
 
 namespace broadloom {
 

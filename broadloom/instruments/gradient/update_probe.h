@@ -6,8 +6,8 @@
 #include <span>
 #include <vector>
 
-#include "broadloom/algo/update_observer.h"
 #include "broadloom/core/number_info.h"
+#include "broadloom/learn/update_observer.h"
 
 namespace broadloom {
 

@@ -3,7 +3,7 @@
 
 #include <vector>
 
-#include "broadloom/algo/ratio_sums.h"
+#include "broadloom/learn/ratio_sums.h"
 #include "broadloom/nn/actor_critic.h"
 
 namespace broadloom {

@@ -4,7 +4,7 @@
 #include <memory>
 
 #include "broadloom/config/config.h"
-#include "broadloom/envs/registry.h"
+#include "broadloom/env/tasks/registry.h"
 #include "broadloom/train/trainer.h"
 
 int main() {

@@ -1,5 +1,5 @@
 // A program whose environment is refused says so, whatever it was asked for.
-#include "broadloom/envs/registry.h"
+#include "broadloom/env/tasks/registry.h"
 #include "broadloom/program.h"
 
 int main(int argc, char** argv) {

@@ -8,10 +8,10 @@
 #include <string>
 #include <vector>
 
-#include "broadloom/algorithms/ppo_loss.h"
 #include "broadloom/core/random.h"
-#include "broadloom/lab/gram.h"
+#include "broadloom/learn/ppo_loss.h"
 #include "broadloom/nn/distributions.h"
+#include "research/lab/gram.h"
 
 namespace broadloom {
 namespace {

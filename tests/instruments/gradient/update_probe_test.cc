@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "tests/algo/scene.h"
+#include "tests/learn/gradient_scene.h"
 
 namespace broadloom {
 namespace {

@@ -1,0 +1,40 @@
+#include <fmt/core.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "broadloom/core/random.h"
+#include "broadloom/core/status.h"
+#include "broadloom/env/conformance/checks.h"
+#include "broadloom/env/random_action.h"
+
+namespace broadloom::conformance {
+
+// After a first round, in which a simulator may make what it keeps.
+void check_allocations(const Subject& subject, Findings& findings) {
+  const std::unique_ptr<VecEnv> envs = made(subject, usual_options(subject), findings);
+  if (envs == nullptr) return;
+  const int steps = subject.options.num_steps;
+  const EnvSpec& spec = envs->spec();
+  Played out(1, spec);
+  std::vector<float> actions(static_cast<std::size_t>(spec.action_size()) * kEnvs);
+  Random random(99, Purpose::kUser, 0, 0);
+  for (int n = 0; n < kEnvs; ++n)
+    draw_action(spec.action, random, &actions[n * spec.action_size()]);
+  const auto step = [&] {
+    const StepRows rows = out.rows_from(0, actions.data());
+    const Status status = envs->step(0, kEnvs, rows);
+    envs->observe(0, kEnvs, rows.observations);
+    return status.ok();
+  };
+  for (int t = 0; t < steps; ++t) (void)step();
+  const std::int64_t before = subject.options.allocations();
+  for (int t = 0; t < steps; ++t) (void)step();
+  const std::int64_t count = subject.options.allocations() - before;
+  findings.expect(count == 0, fmt::format("{} allocations in {} steps of {} environments", count,
+                                          steps, kEnvs));
+}
+
+}  // namespace broadloom::conformance

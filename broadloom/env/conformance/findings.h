@@ -1,0 +1,30 @@
+// What the kit of conformance.h notes down while it checks.
+#pragma once
+
+#include <algorithm>
+#include <string>
+#include <vector>
+
+#include "broadloom/env/conformance/conformance.h"
+
+namespace broadloom::conformance {
+
+// Of the check that was begun last.
+class Findings {
+ public:
+  void begin(const std::string& name) { report_.checks.push_back({name, {}, {}}); }
+  void leave_out(const std::string& why) { report_.checks.back().left_out = why; }
+
+  void expect(bool holds, const std::string& finding) {
+    std::vector<std::string>& findings = report_.checks.back().findings;
+    const bool known = std::find(findings.begin(), findings.end(), finding) != findings.end();
+    if (!holds && !known) findings.push_back(finding);
+  }
+
+  const ConformanceReport& report() const { return report_; }
+
+ private:
+  ConformanceReport report_;
+};
+
+}  // namespace broadloom::conformance

@@ -1,0 +1,75 @@
+#include <cmath>
+#include <cstddef>
+#include <memory>
+
+#include "broadloom/core/status.h"
+#include "broadloom/env/conformance/checks.h"
+
+namespace broadloom::conformance {
+namespace {
+
+void check_spaces(const EnvSpec& spec, Findings& findings) {
+  for (const Space* space : {&spec.observation, &spec.critic_observation, &spec.action}) {
+    const std::size_t size = static_cast<std::size_t>(space->size);
+    findings.expect(space->size >= 1 || space == &spec.critic_observation, "a space is empty");
+    if (space->kind == SpaceKind::kDiscrete) continue;
+    findings.expect(space->low.size() == size && space->high.size() == size,
+                    "a Box has not one lower and one upper bound a number");
+  }
+}
+
+void check_observation(const Space& space, const float* observation, Findings& findings) {
+  float sum = 0.0f;
+  bool inside = true, bits = true;
+  for (int d = 0; d < space.size; ++d) {
+    const float x = observation[d];
+    sum += x;
+    bits &= x == 0.0f || x == 1.0f;
+    inside &= std::isfinite(x);
+    if (space.kind == SpaceKind::kBox) inside &= x >= space.low[d] && x <= space.high[d];
+  }
+  if (space.kind == SpaceKind::kDiscrete) inside = bits && sum == 1.0f;
+  findings.expect(inside, "an observation is not in its space");
+}
+
+void check_shown(const Space& space, const Played& out, const Shown& shown, bool has_last,
+                 Findings& findings) {
+  const std::size_t width = static_cast<std::size_t>(space.size);
+  for (std::size_t i = 0; width > 0 && i < out.rewards.size(); ++i) {
+    check_observation(space, &shown.observations[i * width], findings);
+    if (out.ended(i) && has_last) check_observation(space, &shown.last[i * width], findings);
+  }
+}
+
+}  // namespace
+
+void check_size(Subject& subject, Findings& findings) {
+  Result<std::unique_ptr<VecEnv>> result = subject.make(usual_options(subject));
+  findings.expect(result.ok(), "environments cannot be made: " + result.status().message());
+  if (!result.ok()) return;
+  const std::unique_ptr<VecEnv> envs = result.take();
+  findings.expect(envs != nullptr, "there are no environments");
+  if (envs == nullptr) return;
+  subject.spec = envs->spec();
+  subject.traits = envs->traits();
+  findings.expect(envs->num_envs() == kEnvs, "num_envs() is not what was asked for");
+  findings.expect(subject.spec.max_episode_steps == subject.options.time_limit,
+                  "the time limit asked for is not spec()'s");
+  check_spaces(subject.spec, findings);
+}
+
+void check_rows(const Subject& subject, Findings& findings) {
+  const std::unique_ptr<VecEnv> envs = made(subject, usual_options(subject), findings);
+  if (envs == nullptr) return;
+  const Played out = Player(*envs).play(subject.options.num_steps);
+  if (!expect_played(out, findings)) return;
+  for (const float reward : out.rewards) {
+    findings.expect(std::isfinite(reward), "a reward is not finite");
+  }
+  const EnvSpec& spec = envs->spec();
+  const bool has_last = subject.traits.has_final_observations;
+  check_shown(spec.observation, out, out.policy, has_last, findings);
+  check_shown(spec.critic_observation, out, out.critic, has_last, findings);
+}
+
+}  // namespace broadloom::conformance

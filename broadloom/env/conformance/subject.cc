@@ -1,0 +1,48 @@
+#include "broadloom/env/conformance/subject.h"
+
+#include <utility>
+
+#include "broadloom/core/status.h"
+
+namespace broadloom::conformance {
+
+VecEnvOptions usual_options(const Subject& subject, int limit) {
+  VecEnvOptions out;
+  out.num_envs = kEnvs;
+  out.seed = 3;
+  out.max_episode_steps = limit > 0 ? limit : subject.options.time_limit;
+  return out;
+}
+
+std::unique_ptr<VecEnv> made(const Subject& subject, const VecEnvOptions& options,
+                             Findings& findings) {
+  Result<std::unique_ptr<VecEnv>> envs = subject.make(options);
+  findings.expect(envs.ok(), "environments cannot be made: " + envs.status().message());
+  if (!envs.ok()) return nullptr;
+  const bool right = envs.value() != nullptr && envs.value()->num_envs() == options.num_envs;
+  findings.expect(right, "num_envs() is not what was asked for");
+  return right ? envs.take() : nullptr;
+}
+
+bool expect_played(const Played& played, Findings& findings) {
+  findings.expect(played.status.ok(), "a step failed: " + played.status.message());
+  return played.status.ok();
+}
+
+std::unique_ptr<Played> played(const Subject& subject, const VecEnvOptions& options, int steps,
+                               Findings& findings, const std::vector<EnvRange>& ranges) {
+  const std::unique_ptr<VecEnv> envs = made(subject, options, findings);
+  if (envs == nullptr) return nullptr;
+  auto out = std::make_unique<Played>(Player(*envs).play(steps, ranges));
+  return expect_played(*out, findings) ? std::move(out) : nullptr;
+}
+
+Shown seen_now(const VecEnv& envs) {
+  const EnvSpec& spec = envs.spec();
+  SeenRows policy(spec.observation, kEnvs), critic(spec.critic_observation, kEnvs);
+  envs.observe(0, kEnvs, policy.from(0));
+  if (spec.has_critic_observation()) envs.observe_critic(0, kEnvs, critic.from(0));
+  return {policy.numbers(), critic.numbers()};
+}
+
+}  // namespace broadloom::conformance

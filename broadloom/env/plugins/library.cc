@@ -1,0 +1,195 @@
+#include "broadloom/env/plugins/library.h"
+
+#include <dlfcn.h>
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <deque>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <mutex>
+#include <string_view>
+#include <utility>
+
+#include "broadloom/core/config_table.h"
+#include "broadloom/core/hash.h"
+#include "broadloom/env/plugins/plugin_call.h"
+
+namespace broadloom {
+namespace {
+
+namespace fs = std::filesystem;
+
+std::vector<std::string> places_of(const std::string& file) {
+  std::vector<std::string> places{file};
+  const char* listed = std::getenv(kPluginPathVariable);
+  if (listed == nullptr || fs::path(file).is_absolute()) return places;
+  std::string_view rest = listed;
+  while (!rest.empty()) {
+    const std::size_t colon = rest.find(':');
+    const std::string_view folder = rest.substr(0, colon);
+    if (!folder.empty()) places.push_back((fs::path(folder) / file).string());
+    rest = colon == std::string_view::npos ? "" : rest.substr(colon + 1);
+  }
+  return places;
+}
+
+// Absolute: a name without '/' would have the loader look in the system's folders.
+Result<std::string> find_file(const std::string& file) {
+  if (file.empty()) {
+    return invalid(
+        "an environment of a plug-in has no library in its id; expected plugin:<file>:<task>, such "
+        "as plugin:./libmine.so:Task-v0");
+  }
+  const std::vector<std::string> places = places_of(file);
+  std::error_code error;
+  for (const std::string& place : places) {
+    if (fs::is_regular_file(place, error)) return fs::absolute(place, error).string();
+  }
+  const char* hint = places.size() == 1 ? "; {} may name folders to look in, with ':' between them"
+                                        : "; {} names the folders after the first";
+  return Status(ErrorKind::kNotFound,
+                fmt::format("no plug-in '{}': looked for {}", file, fmt::join(places, ", ")) +
+                    fmt::format(fmt::runtime(hint), kPluginPathVariable));
+}
+
+std::string hash_of_file(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  const std::string bytes{std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
+  return hash_text(bytes);
+}
+
+std::string last_error() {
+  const char* text = ::dlerror();
+  return text == nullptr ? "no reason is given" : text;
+}
+
+bool is_missing(const char* text) { return text == nullptr || *text == '\0'; }
+
+// Tables, records and terminals show them.
+bool is_printable(std::string_view text) {
+  return std::all_of(text.begin(), text.end(), [](char c) { return c >= ' ' && c <= '~'; });
+}
+
+// Empty, or the first thing that is wrong with a table of the right ABI.
+std::string wrong_table(const broadloom_plugin& plugin) {
+  if (is_missing(plugin.name) || is_missing(plugin.version)) return "it has no name or no version";
+  if (!is_printable(plugin.name) || !is_printable(plugin.version)) {
+    return "its name and version are not printable ASCII";
+  }
+  if (plugin.num_tasks < 1 || plugin.tasks == nullptr) return "it lists no tasks";
+  const std::pair<const char*, bool> functions[] = {
+      {"describe", plugin.describe != nullptr}, {"make", plugin.make != nullptr},
+      {"close", plugin.close != nullptr},       {"reset", plugin.reset != nullptr},
+      {"step", plugin.step != nullptr},         {"observe", plugin.observe != nullptr}};
+  for (const auto& [name, is_there] : functions) {
+    if (!is_there) return fmt::format("its function {}() is NULL", name);
+  }
+  for (int t = 0; t < plugin.num_tasks; ++t) {
+    const broadloom_task& task = plugin.tasks[t];
+    if (is_missing(task.id)) return fmt::format("its task {} has no id", t);
+    if (task.num_options < 0 || (task.num_options > 0 && task.options == nullptr)) {
+      return fmt::format("its task {} has {} options and no table of them", task.id,
+                         task.num_options);
+    }
+  }
+  return "";
+}
+
+Result<const broadloom_plugin*> table_of(void* handle, const std::string& path) {
+  const auto get =
+      reinterpret_cast<decltype(&broadloom_get_plugin)>(::dlsym(handle, "broadloom_get_plugin"));
+  if (get == nullptr) {
+    return invalid(
+        fmt::format("'{}' is no plug-in of Broadloom: it exports no function "
+                    "broadloom_get_plugin(); declare it as "
+                    "broadloom_plugin.h does (extern \"C\" in C++)",
+                    path));
+  }
+  const broadloom_plugin* plugin = nullptr;
+  BROADLOOM_TRY(call_plugin(path, "broadloom_get_plugin", 0, 0, [&] { plugin = get(); }));
+  if (plugin == nullptr) {
+    return invalid(
+        fmt::format("'{}': broadloom_get_plugin() gives NULL; expected its table", path));
+  }
+  if (plugin->abi != BROADLOOM_PLUGIN_ABI) {
+    return invalid(fmt::format(
+        "'{}' was compiled against interface {} of plug-ins, and this program has {}; compile it "
+        "against this program's broadloom_plugin.h",
+        path, plugin->abi, BROADLOOM_PLUGIN_ABI));
+  }
+  const std::string wrong = wrong_table(*plugin);
+  if (wrong.empty()) return plugin;
+  return invalid(fmt::format("'{}' is no whole plug-in: {}", path, wrong));
+}
+
+// Libraries by where they are. A deque, since they are never moved.
+struct Loaded {
+  std::mutex mutex;
+  std::deque<PluginLibrary> libraries;
+};
+
+Loaded& loaded() {
+  static auto* const all = new Loaded;  // outlives every environment, whatever ends last
+  return *all;
+}
+
+}  // namespace
+
+PluginId split_plugin_id(const std::string& id) {
+  std::string rest = id;
+  if (rest.starts_with(kPluginPrefix)) rest.erase(0, kPluginPrefix.size());
+  const std::size_t colon = rest.rfind(':');
+  if (colon == std::string::npos) return {rest, ""};
+  return {rest.substr(0, colon), rest.substr(colon + 1)};
+}
+
+Result<const broadloom_task*> PluginLibrary::task(const std::string& id) const {
+  std::vector<std::string> ids;
+  for (int t = 0; t < plugin->num_tasks; ++t) {
+    if (id == plugin->tasks[t].id) return &plugin->tasks[t];
+    ids.emplace_back(plugin->tasks[t].id);
+  }
+  const std::string near = nearest_key(id, ids);
+  const std::string guess =
+      near.empty() ? "" : fmt::format("; did you mean plugin:{}:{}?", file, near);
+  const std::string what = id.empty() ? fmt::format("'{}{}' names no task", kPluginPrefix, file)
+                                      : fmt::format("the plug-in '{}' has no task '{}'", file, id);
+  return Status(
+      ErrorKind::kNotFound,
+      fmt::format("{}{} It has {}", what, guess.empty() ? "." : guess, fmt::join(ids, ", ")));
+}
+
+Result<const PluginLibrary*> open_plugin_library(const std::string& file) {
+  Result<std::string> path = find_file(file);
+  if (!path.ok()) return path.status();
+  Loaded& all = loaded();
+  const std::lock_guard lock(all.mutex);
+  for (const PluginLibrary& library : all.libraries) {
+    if (library.path == path.value() && library.file == file) return &library;
+  }
+  const CrashWatch watch;
+  void* handle = nullptr;
+  {
+    const PluginCall call(file.c_str(), "dlopen");
+    handle = ::dlopen(path.value().c_str(), RTLD_NOW | RTLD_LOCAL);
+  }
+  if (handle == nullptr) {
+    return invalid(fmt::format("the plug-in '{}' cannot be loaded: {}", file, last_error()));
+  }
+  const Result<const broadloom_plugin*> table = table_of(handle, path.value());
+  if (!table.ok()) {
+    ::dlclose(handle);
+    return table.status();
+  }
+  PluginLibrary& library = all.libraries.emplace_back();
+  library.file = file;
+  library.path = path.value();
+  library.hash = hash_of_file(path.value());
+  library.plugin = table.value();
+  return &library;
+}
+
+}  // namespace broadloom

@@ -1,0 +1,197 @@
+#include "broadloom/env/plugins/plugin_call.h"
+
+#include <fmt/core.h>
+#include <unistd.h>
+
+#include <array>
+#include <atomic>
+#include <csignal>
+#include <cstddef>
+#include <cstdio>
+#include <cstdlib>
+#include <iterator>
+#include <memory>
+#include <mutex>
+
+namespace broadloom {
+namespace {
+
+struct Watched {
+  int signal;
+  const char* name;
+};
+constexpr Watched kWatched[] = {{SIGSEGV, "SIGSEGV, a bad address"},
+                                {SIGBUS, "SIGBUS, a bad address"},
+                                {SIGFPE, "SIGFPE, arithmetic"},
+                                {SIGILL, "SIGILL, a bad instruction"},
+                                {SIGABRT, "SIGABRT, an abort"}};
+constexpr std::size_t kCount = std::size(kWatched);
+
+// Reached from a signal handler: the model that allocates nothing when it is first touched.
+[[gnu::tls_model("initial-exec")]] thread_local PluginCall::Where innermost;
+
+struct Handlers {
+  std::mutex mutex;
+  int users = 0;
+  std::array<struct sigaction, kCount> before{};
+};
+Handlers handlers;
+
+std::atomic<bool> told{false};
+
+// Only what may be called in a signal handler, from here to tell(): no locks, no memory, no
+// streams. One write, so that nothing comes in between.
+class Message {
+ public:
+  void add(const char* text) {
+    while (*text != '\0' && size_ < sizeof(text_)) text_[size_++] = *text++;
+  }
+  void add(int number) {
+    char digits[12];
+    char* place = digits + sizeof(digits) - 1;
+    *place = '\0';
+    do {
+      *--place = static_cast<char>('0' + number % 10);
+      number /= 10;
+    } while (number > 0);
+    add(place);
+  }
+  void write() const {
+    if (::write(STDERR_FILENO, text_, size_) < 0) return;
+  }
+
+ private:
+  char text_[1024];
+  std::size_t size_ = 0;
+};
+
+void add_where(const PluginCall::Where& where, Message& message) {
+  message.add(where.who);
+  message.add(", in ");
+  message.add(where.function);
+  message.add("()");
+  if (where.end <= 0) return;
+  const bool several = where.end - where.begin > 1;
+  message.add(several ? " of environments " : " of environment ");
+  message.add(where.begin);
+  if (!several) return;
+  message.add(" to ");
+  message.add(where.end - 1);
+}
+
+void tell_of(const PluginCall::Where& where, const char* what, const char* how) {
+  Message message;
+  message.add("\nA plug-in ");
+  message.add(what);
+  message.add(how);
+  message.add(": ");
+  add_where(where, message);
+  message.add(
+      ". It is a fault of the plug-in. What was saved stays saved, and a resume goes on from "
+      "there.\n");
+  message.write();
+}
+
+void tell(int signal, siginfo_t* info, void*) {
+  std::size_t which = 0;
+  while (which + 1 < kCount && kWatched[which].signal != signal) ++which;
+  const PluginCall::Where where = innermost;
+  innermost = {};
+  if (where.who != nullptr) {
+    // Where several threads crash at once, the first ends the process.
+    while (told.exchange(true)) ::pause();
+    tell_of(where, "crashed the program by ", kWatched[which].name);
+  }
+  ::sigaction(signal, &handlers.before[which], nullptr);
+  // A faulty instruction comes again on return, and abort() raises again itself; what was sent by
+  // kill() would be lost.
+  if (info->si_code <= 0 && signal != SIGABRT) ::raise(signal);
+}
+
+// Whatever code it was to end with: the run has not ended.
+void tell_of_exit() {
+  const PluginCall::Where where = innermost;
+  innermost = {};
+  if (where.who == nullptr) return;
+  tell_of(where, "ended the program by ", "exit()");
+  std::fflush(nullptr);
+  ::_exit(1);
+}
+
+void watch() {
+  static const int registered = std::atexit(tell_of_exit);
+  (void)registered;
+  const std::lock_guard lock(handlers.mutex);
+  if (handlers.users++ > 0) return;
+  struct sigaction action {};
+  action.sa_sigaction = tell;
+  action.sa_flags = SA_SIGINFO | SA_ONSTACK | SA_NODEFER;
+  ::sigemptyset(&action.sa_mask);
+  for (std::size_t i = 0; i < kCount; ++i) {
+    ::sigaction(kWatched[i].signal, &action, &handlers.before[i]);
+  }
+}
+
+void unwatch() {
+  const std::lock_guard lock(handlers.mutex);
+  if (--handlers.users > 0) return;
+  for (std::size_t i = 0; i < kCount; ++i) {
+    struct sigaction now {};
+    ::sigaction(kWatched[i].signal, nullptr, &now);
+    // Whoever set another one meanwhile keeps it.
+    if (now.sa_sigaction == tell) {
+      ::sigaction(kWatched[i].signal, &handlers.before[i], nullptr);
+    }
+  }
+}
+
+// Where the handler runs, so that a stack that has overflowed is told of, too. A thread that has
+// such a place already (Python's faulthandler, a sanitizer) keeps it.
+class AlternateStack {
+ public:
+  AlternateStack() {
+    stack_t now{};
+    if (::sigaltstack(nullptr, &now) != 0 || (now.ss_flags & SS_DISABLE) == 0) return;
+    memory_ = std::make_unique<std::byte[]>(kSize);
+    stack_t mine{};
+    mine.ss_sp = memory_.get();
+    mine.ss_size = kSize;
+    if (::sigaltstack(&mine, nullptr) != 0) memory_.reset();
+  }
+  ~AlternateStack() {
+    if (memory_ == nullptr) return;
+    stack_t none{};
+    none.ss_flags = SS_DISABLE;
+    ::sigaltstack(&none, nullptr);
+  }
+  AlternateStack(const AlternateStack&) = delete;
+  AlternateStack& operator=(const AlternateStack&) = delete;
+
+ private:
+  static constexpr std::size_t kSize = 64 * 1024;
+  std::unique_ptr<std::byte[]> memory_;
+};
+
+void have_alternate_stack() {
+  thread_local AlternateStack stack;
+  (void)stack;
+}
+
+}  // namespace
+
+PluginCall::PluginCall(const char* who, const char* function, int begin, int end)
+    : before_(innermost) {
+  have_alternate_stack();
+  innermost = {who, function, begin, end};
+}
+PluginCall::~PluginCall() { innermost = before_; }
+
+Status exception_status(const std::string& who, const char* function, const char* words) {
+  return {ErrorKind::kIo, fmt::format("{}() of {} threw an exception, which a plug-in must not{}{}",
+                                      function, who, *words == '\0' ? "" : ": ", words)};
+}
+
+CrashWatch::CrashWatch() { watch(); }
+CrashWatch::~CrashWatch() { unwatch(); }
+
+}  // namespace broadloom

@@ -1,0 +1,378 @@
+#include "broadloom/env/plugins/plugin_envs.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <limits>
+#include <mutex>
+#include <utility>
+
+#include "broadloom/core/random.h"
+#include "broadloom/env/plugins/plugin_mutex.h"
+#include "broadloom/env/random_action.h"
+#include "broadloom/env/staggered_starts.h"
+#include "broadloom/env/streams.h"
+
+namespace broadloom {
+
+template <class Function>
+Status PluginEnvs::call(const char* name, int begin, int end, const Function& function) const {
+  char error[BROADLOOM_ERROR_SIZE];
+  error[0] = error[BROADLOOM_ERROR_SIZE - 1] = '\0';
+  int result = BROADLOOM_OK;
+  BROADLOOM_TRY(
+      call_plugin(described_.spec.id, name, begin, end, [&] { result = function(error); }));
+  if (result == BROADLOOM_OK) return {};
+  error[BROADLOOM_ERROR_SIZE - 1] = '\0';
+  return plugin_status(result, error, described_.spec.id, name);
+}
+
+template <class Function>
+bool PluginEnvs::call_silent(const char* name, int begin, int end, const Function& function) const {
+  Status status = call_plugin(described_.spec.id, name, begin, end, function);
+  if (status.ok()) return true;
+  const std::lock_guard lock(thrown_mutex_);
+  thrown_.emplace(begin, std::move(status));
+  has_thrown_ = true;
+  return false;
+}
+
+// Of these environments alone, so that whose step fails does not depend on how threads take turns.
+Status PluginEnvs::thrown_in(int begin, int end) const {
+  if (!has_thrown_) return {};
+  const std::lock_guard lock(thrown_mutex_);
+  const auto first = thrown_.lower_bound(begin);
+  return first != thrown_.end() && first->first < end ? first->second : Status();
+}
+
+PluginEnvs::PluginEnvs(const PluginLibrary& library, const broadloom_task& task,
+                       const PluginValues& values, PluginSpec described,
+                       const VecEnvOptions& options)
+    : library_(&library),
+      plugin_(library.plugin),
+      task_(&task),
+      values_(values),
+      described_(std::move(described)),
+      own_limit_(described_.spec.max_episode_steps),
+      options_(options),
+      episode_(static_cast<std::size_t>(options.num_envs)),
+      age_(episode_.size()),
+      choices_(described_.spec.action.kind == SpaceKind::kDiscrete ? episode_.size() : 0),
+      reasons_(episode_.size()),
+      successes_(episode_.size()) {
+  described_.spec.set_time_limit(options.max_episode_steps);
+}
+
+PluginEnvs::~PluginEnvs() {
+  if (simulator_ == nullptr) return;
+  const std::lock_guard lock(plugin_mutex());
+  // Nobody is left to be told of an exception.
+  (void)call_plugin(described_.spec.id, "close", 0, 0, [&] { plugin_->close(simulator_); });
+}
+
+Result<std::unique_ptr<VecEnv>> PluginEnvs::make(const PluginLibrary& library,
+                                                 const broadloom_task& task,
+                                                 const PluginValues& values, PluginSpec described,
+                                                 const VecEnvOptions& options) {
+  const int own = described.spec.max_episode_steps, asked = options.max_episode_steps;
+  if (described.has(BROADLOOM_RESETS_ITSELF) && own > 0 && asked > own) {
+    return invalid(fmt::format(
+        "max_episode_steps is {}, but the simulator of {} cuts episodes itself after {}; expected "
+        "at most that, or 0 for it",
+        asked, described.spec.id, own));
+  }
+  std::unique_ptr<PluginEnvs> envs(
+      new PluginEnvs(library, task, values, std::move(described), options));
+  BROADLOOM_TRY(envs->open());
+  return std::unique_ptr<VecEnv>(std::move(envs));
+}
+
+Status PluginEnvs::open() {
+  {
+    const std::lock_guard lock(plugin_mutex());
+    BROADLOOM_TRY(call("make", 0, num_envs(), [&](char* error) {
+      return plugin_->make(task_, values_.data(), num_envs(), &simulator_, error);
+    }));
+  }
+  if (simulator_ == nullptr) {
+    return {ErrorKind::kIo, fmt::format("make() of {} gave no simulator and no error; correct it",
+                                        described_.spec.id)};
+  }
+  BROADLOOM_TRY(reset_all());
+  // What saves no state may begin its run from these starts, though a checkpoint is read.
+  const bool staggers = traits().saves_state ? options_.staggers_now() : options_.stagger_starts;
+  return staggers ? stagger() : Status();
+}
+
+VecEnvTraits PluginEnvs::traits() const {
+  return {.whole_batch = described_.has(BROADLOOM_WHOLE_BATCH),
+          .deterministic = !described_.has(BROADLOOM_NOT_DETERMINISTIC),
+          .saves_state = described_.state_size > 0,
+          // observe_final() gives what the policy sees alone.
+          .has_final_observations =
+              !resets_itself() ||
+              (plugin_->observe_final != nullptr && described_.spec.critic_observation.size == 0),
+          .common_bits = described_.has(BROADLOOM_COMMON_BITS)};
+}
+
+int PluginEnvs::max_truncations(int num_steps) const {
+  if (resets_itself() && own_limit_ == 0) return num_steps;  // by limits that only it knows
+  const int limit = described_.spec.max_episode_steps;
+  return limit > 0 ? (num_steps - 1) / limit + 1 : 0;
+}
+
+Status PluginEnvs::reset_all() {
+  for (int i = 0; i < num_envs(); ++i) BROADLOOM_TRY(reset(i, 0));
+  return {};
+}
+
+// Every draw is a function of the run's seed, what the environments are for, family and episode.
+Status PluginEnvs::reset(int env, std::int64_t episode) {
+  const auto family = static_cast<std::uint32_t>(env % options_.families());
+  const std::uint64_t key = Random(options_.seed, env_streams(options_.streams).reset, family,
+                                   static_cast<std::uint64_t>(episode))
+                                .bits64();
+  episode_[env] = episode;
+  age_[env] = 0;
+  return call("reset", env, env + 1,
+              [&](char* error) { return plugin_->reset(simulator_, env, key, error); });
+}
+
+Status PluginEnvs::stagger() {
+  const std::vector<std::int64_t> ages =
+      staggered_ages(options_, staggering_limit(described_.spec));
+  if (options_.stagger_by == StaggerBy::kAge) {
+    age_ = ages;
+    return {};
+  }
+  std::vector<float> actions(episode_.size() *
+                             static_cast<std::size_t>(described_.spec.action_size()));
+  Status status;
+  over_lots(options_, [&](int begin, int end) {
+    if (status.ok()) status = stagger_range(begin, end, ages, actions);
+  });
+  return status;
+}
+
+// Under random actions. Those that begin later are reset when it is their turn, so that all may be
+// stepped at once.
+Status PluginEnvs::stagger_range(int begin, int end, const std::vector<std::int64_t>& ages,
+                                 std::vector<float>& actions) {
+  const EnvSpec& spec = described_.spec;
+  const auto count = static_cast<std::size_t>(end - begin);
+  const auto steps_of = [&](int i) { return ages[static_cast<std::size_t>(i)]; };
+  const std::int64_t all = begin < end ? steps_of(end - 1) : 0;
+  std::vector<float> rewards(count), shown(count * spec.observation_size());
+  std::vector<std::uint8_t> terminated(count), truncated(count), pixels(shown.size());
+  const bool bytes = spec.observation.dtype == Dtype::kU8;
+  const StepRows rows{
+      actions.data(),   bytes ? ObservationRows(pixels.data()) : ObservationRows(shown.data()),
+      rewards.data(),   terminated.data(),
+      truncated.data(), nullptr};
+  for (std::int64_t s = 0; s < all; ++s) {
+    for (int i = begin; i < end; ++i) {
+      const std::int64_t own = s - (all - steps_of(i));
+      if (own == 0) BROADLOOM_TRY(reset(i, 0));
+      Random random(options_.seed, Purpose::kStagger,
+                    static_cast<std::uint32_t>(i % options_.families()),
+                    static_cast<std::uint64_t>(std::max<std::int64_t>(own, 0)));
+      draw_action(spec.action, random, actions.data() + (i - begin) * spec.action_size());
+    }
+    BROADLOOM_TRY(step(begin, end, rows));
+  }
+  for (int i = begin; i < end && steps_of(i) == 0; ++i) BROADLOOM_TRY(reset(i, 0));
+  return {};
+}
+
+// An index becomes its one-hot row; what is none becomes what the collector stops at.
+void PluginEnvs::spread(float* rows, int count) const {
+  const int n = described_.spec.observation.size;
+  for (int k = 0; k < count; ++k) {
+    float* row = rows + static_cast<std::size_t>(k) * static_cast<std::size_t>(n);
+    const float index = row[0];
+    const bool is_one = index >= 0.0f && index < static_cast<float>(n);
+    std::fill_n(row, n, is_one ? 0.0f : std::numeric_limits<float>::quiet_NaN());
+    if (is_one) row[static_cast<int>(index)] = 1.0f;
+  }
+}
+
+void PluginEnvs::observe(int begin, int end, ObservationRows rows) const {
+  void* to = rows.dtype() == Dtype::kU8 ? static_cast<void*>(rows.bytes()) : rows.floats();
+  const bool done =
+      call_silent("observe", begin, end, [&] { plugin_->observe(simulator_, begin, end, to); });
+  if (done && described_.spec.observation.kind == SpaceKind::kDiscrete) {
+    spread(rows.floats(), end - begin);
+  }
+}
+
+void PluginEnvs::observe_critic(int begin, int end, ObservationRows rows) const {
+  void* to = rows.dtype() == Dtype::kU8 ? static_cast<void*>(rows.bytes()) : rows.floats();
+  (void)call_silent("observe_critic", begin, end,
+                    [&] { plugin_->observe_critic(simulator_, begin, end, to); });
+}
+
+void PluginEnvs::context(int env, std::span<double> out) const {
+  if (described_.spec.context.empty()) return;
+  const bool done =
+      call_silent("context", env, env + 1, [&] { plugin_->context(simulator_, env, out.data()); });
+  if (!done) std::fill(out.begin(), out.end(), std::numeric_limits<double>::quiet_NaN());
+}
+
+void PluginEnvs::take_step_sums(int env, std::span<double> out) {
+  if (described_.spec.counted() == 0) return;
+  const bool done = call_silent("take_step_sums", env, env + 1,
+                                [&] { plugin_->take_step_sums(simulator_, env, out.data()); });
+  if (!done) std::fill(out.begin(), out.end(), 0.0);
+}
+
+Status PluginEnvs::move(int begin, int end, const StepRows& rows) {
+  const auto count = static_cast<std::size_t>(end - begin);
+  std::fill_n(rows.terminated, count, std::uint8_t{0});
+  std::fill_n(rows.truncated, count, std::uint8_t{0});
+  std::fill_n(reasons_.data() + begin, count, std::uint8_t{0});
+  std::fill_n(successes_.data() + begin, count, std::uint8_t{0});
+  broadloom_step step{rows.actions,
+                      nullptr,
+                      rows.rewards,
+                      rows.terminated,
+                      rows.truncated,
+                      reasons_.data() + begin,
+                      successes_.data() + begin};
+  if (!choices_.empty()) {
+    std::transform(rows.actions, rows.actions + count, choices_.data() + begin,
+                   [](float action) { return static_cast<std::int32_t>(action); });
+    step.actions = nullptr;
+    step.choices = choices_.data() + begin;
+  }
+  return call("step", begin, end,
+              [&](char* error) { return plugin_->step(simulator_, begin, end, &step, error); });
+}
+
+Status PluginEnvs::step(int begin, int end, const StepRows& rows) {
+  BROADLOOM_TRY(thrown_in(begin, end));
+  BROADLOOM_TRY(move(begin, end, rows));
+  observe(begin, end, rows.observations);
+  if (rows.critic_observations) observe_critic(begin, end, rows.critic_observations);
+  for (int i = begin; i < end; ++i) BROADLOOM_TRY(end_step(i, i - begin, rows));
+  return thrown_in(begin, end);
+}
+
+// Counts the step of environment `env`, which is row k; cuts its episode at the limit.
+Status PluginEnvs::end_step(int env, int k, const StepRows& rows) {
+  const EnvSpec& spec = described_.spec;
+  std::uint8_t &terminated = rows.terminated[k], &truncated = rows.truncated[k];
+  terminated = terminated != 0 ? 1 : 0;
+  const bool cut_itself = terminated == 0 && truncated != 0;
+  age_[env] += 1;
+  const bool at_limit = spec.max_episode_steps > 0 && age_[env] >= spec.max_episode_steps;
+  if (cut_itself && (!resets_itself() || age_[env] < own_limit_)) {
+    return {
+        ErrorKind::kIo,
+        fmt::format("step() of {} set truncated after {} steps of environment {}; expected that "
+                    "of a simulator that resets itself alone (BROADLOOM_RESETS_ITSELF), and "
+                    "not before its max_episode_steps, {}",
+                    spec.id, age_[env], env, own_limit_)};
+  }
+  truncated = terminated == 0 && (cut_itself || at_limit) ? 1 : 0;
+  if ((terminated | truncated) == 0) return {};
+  const bool by_itself = resets_itself() && (terminated != 0 || cut_itself);
+  keep_last(env, k, by_itself, rows);
+  BROADLOOM_TRY(end_episode(env, k, rows));
+  const std::int64_t next = episode_[env] + 1;
+  if (by_itself) {
+    episode_[env] = next;
+    age_[env] = 0;
+    return {};
+  }
+  BROADLOOM_TRY(reset(env, next));
+  const auto width = static_cast<std::size_t>(spec.observation_size());
+  const auto critic = static_cast<std::size_t>(spec.critic_observation.size);
+  observe(env, env + 1, rows.observations.from(k * width));
+  if (rows.critic_observations) {
+    observe_critic(env, env + 1, rows.critic_observations.from(k * critic));
+  }
+  return {};
+}
+
+// The last observation of the episode, where there is room for it and it can be had.
+void PluginEnvs::keep_last(int env, int k, bool by_itself, const StepRows& rows) const {
+  if (!rows.final_observations || !traits().has_final_observations) return;
+  const auto width = static_cast<std::size_t>(described_.spec.observation_size());
+  const auto critic = static_cast<std::size_t>(described_.spec.critic_observation.size);
+  const ObservationRows to = rows.final_observations.from(k * width);
+  if (!by_itself) {
+    rows.observations.from(k * width).copy_to(to, width);
+    if (rows.critic_observations && rows.final_critic_observations) {
+      rows.critic_observations.from(k * critic)
+          .copy_to(rows.final_critic_observations.from(k * critic), critic);
+    }
+    return;
+  }
+  void* row = to.dtype() == Dtype::kU8 ? static_cast<void*>(to.bytes()) : to.floats();
+  const bool done = call_silent("observe_final", env, env + 1,
+                                [&] { plugin_->observe_final(simulator_, env, row); });
+  if (done && described_.spec.observation.kind == SpaceKind::kDiscrete) spread(to.floats(), 1);
+}
+
+Status PluginEnvs::end_episode(int env, int k, const StepRows& rows) {
+  const EnvSpec& spec = described_.spec;
+  const int own_reasons = static_cast<int>(spec.end_reasons.size()) - 1;
+  const int reason = rows.terminated[k] != 0 ? reasons_[env] : own_reasons;
+  if (rows.terminated[k] != 0 && reason >= own_reasons) {
+    return {ErrorKind::kIo, fmt::format("step() of {} gave reason {} for the end of environment "
+                                        "{}'s episode, and its spec has {} end_reasons",
+                                        spec.id, reason, env, own_reasons)};
+  }
+  if (rows.ends == nullptr) return {};
+  rows.ends[k] = {.reason = static_cast<std::int8_t>(reason)};
+  if (spec.names_success) rows.ends[k].success = successes_[env] != 0 ? 1 : 0;
+  return {};
+}
+
+void PluginEnvs::append_state(const std::string& prefix, std::vector<TensorRef>& out) {
+  if (described_.state_size == 0) return;
+  const auto count = static_cast<std::int64_t>(num_envs());
+  const auto size = static_cast<std::int64_t>(described_.state_size);
+  state_.resize(episode_.size() * described_.state_size);
+  out.push_back({prefix + ".bytes", Dtype::kU8, {count, size}, state_.data()});
+  out.push_back({prefix + ".episode", Dtype::kI64, {count}, episode_.data()});
+  out.push_back({prefix + ".age", Dtype::kI64, {count}, age_.data()});
+}
+
+Status PluginEnvs::capture() {
+  const std::size_t size = described_.state_size;
+  state_.assign(episode_.size() * size, 0);
+  for (int i = 0; size > 0 && i < num_envs(); ++i) {
+    BROADLOOM_TRY(call("get_state", i, i + 1, [&](char* error) {
+      return plugin_->get_state(simulator_, i, state_.data() + i * size, error);
+    }));
+  }
+  return {};
+}
+
+Status PluginEnvs::state_restored() {
+  const std::size_t size = described_.state_size;
+  for (int i = 0; size > 0 && i < num_envs(); ++i) {
+    BROADLOOM_TRY(call("set_state", i, i + 1, [&](char* error) {
+      return plugin_->set_state(simulator_, i, state_.data() + i * size, error);
+    }));
+  }
+  return {};
+}
+
+Status PluginEnvs::begin_anew(std::uint64_t seed) {
+  options_.seed = seed;
+  return reset_all();
+}
+
+std::unique_ptr<VecEnv> PluginEnvs::another(const VecEnvOptions& options) const {
+  VecEnvOptions theirs = options;
+  if (theirs.max_episode_steps == 0) theirs.max_episode_steps = described_.spec.max_episode_steps;
+  PluginSpec described = described_;
+  described.spec.max_episode_steps = own_limit_;
+  Result<std::unique_ptr<VecEnv>> made =
+      make(*library_, *task_, values_, std::move(described), theirs);
+  return made.ok() ? made.take() : nullptr;
+}
+
+}  // namespace broadloom

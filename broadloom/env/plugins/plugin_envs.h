@@ -1,0 +1,93 @@
+// N environments of a plug-in's task behind VecEnv: what broadloom_plugin.h leaves to the library.
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "broadloom/env/plugins/library.h"
+#include "broadloom/env/plugins/plugin_call.h"
+#include "broadloom/env/plugins/plugin_options.h"
+#include "broadloom/env/plugins/plugin_spec.h"
+#include "broadloom/env/vec_env.h"
+
+namespace broadloom {
+
+class PluginEnvs final : public VecEnv {
+ public:
+  // described: of those options, with the task's own time limit. kInvalidConfig and kIo: what the
+  // plug-in says; a time limit that it cannot have.
+  static Result<std::unique_ptr<VecEnv>> make(const PluginLibrary& library,
+                                              const broadloom_task& task,
+                                              const PluginValues& values, PluginSpec described,
+                                              const VecEnvOptions& options);
+  ~PluginEnvs() override;
+  PluginEnvs(const PluginEnvs&) = delete;
+  PluginEnvs& operator=(const PluginEnvs&) = delete;
+
+  const EnvSpec& spec() const override { return described_.spec; }
+  int num_envs() const override { return options_.num_envs; }
+  VecEnvTraits traits() const override;
+  int max_truncations(int num_steps) const override;
+  void observe(int begin, int end, ObservationRows rows) const override;
+  void observe_critic(int begin, int end, ObservationRows rows) const override;
+  Status step(int begin, int end, const StepRows& rows) override;
+  std::int64_t episode_step(int env) const override { return age_[env]; }
+  void context(int env, std::span<double> out) const override;
+  void take_step_sums(int env, std::span<double> out) override;
+  Status capture() override;
+  Status state_restored() override;
+  Status begin_anew(std::uint64_t seed) override;
+  void append_state(const std::string& prefix, std::vector<TensorRef>& out) override;
+  std::unique_ptr<VecEnv> another(const VecEnvOptions& options) const override;
+
+ private:
+  PluginEnvs(const PluginLibrary& library, const broadloom_task& task, const PluginValues& values,
+             PluginSpec described, const VecEnvOptions& options);
+  Status open();
+  Status reset_all();
+  Status reset(int env, std::int64_t episode);
+  Status stagger();
+  Status stagger_range(int begin, int end, const std::vector<std::int64_t>& ages,
+                       std::vector<float>& actions);
+  Status move(int begin, int end, const StepRows& rows);
+  Status end_step(int env, int k, const StepRows& rows);
+  Status end_episode(int env, int k, const StepRows& rows);
+  void keep_last(int env, int k, bool by_itself, const StepRows& rows) const;
+  void spread(float* rows, int count) const;
+  bool resets_itself() const { return described_.has(BROADLOOM_RESETS_ITSELF); }
+  // Calls a function of the plug-in's that may fail.
+  template <class Function>
+  Status call(const char* name, int begin, int end, const Function& function) const;
+  // One that has no way to fail. False where it let out an exception, which the next step of the
+  // environment `begin` tells of.
+  template <class Function>
+  bool call_silent(const char* name, int begin, int end, const Function& function) const;
+  Status thrown_in(int begin, int end) const;
+
+  const PluginLibrary* library_;
+  const broadloom_plugin* plugin_;
+  const broadloom_task* task_;
+  PluginValues values_;
+  PluginSpec described_;  // the spec with the time limit that was asked for
+  int own_limit_;         // the task's, 0: none
+  VecEnvOptions options_;
+  CrashWatch watch_;
+  void* simulator_ = nullptr;
+  std::vector<std::int64_t> episode_, age_;        // [N]
+  std::vector<std::int32_t> choices_;              // [N] where actions are Discrete
+  std::vector<std::uint8_t> reasons_, successes_;  // [N] of the last step
+  std::vector<std::uint8_t> state_;                // [N, state_size] once it has been asked for
+  // What was let out by functions that have no way to fail, by the first environment of the call.
+  mutable std::map<int, Status> thrown_;
+  mutable std::mutex thrown_mutex_;
+  mutable std::atomic<bool> has_thrown_ = false;
+};
+
+}  // namespace broadloom

@@ -1,0 +1,242 @@
+#include "broadloom/env/tasks/check_entry.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <string>
+#include <string_view>
+
+#include "broadloom/env/plugins/library.h"
+
+namespace broadloom {
+namespace {
+
+constexpr int kMostNames = 3;            // "gymnasium/ALE/Pong-v5": a library's, and its own
+constexpr std::size_t kLongestId = 100;  // a run's folder has it in its name, with room for more
+
+bool is_letter_or_digit(char c) {
+  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
+}
+
+bool is_name(std::string_view name) {
+  const auto allowed = [](char c) {
+    return is_letter_or_digit(c) || std::string_view("-_.").find(c) != std::string_view::npos;
+  };
+  return !name.empty() && is_letter_or_digit(name.front()) &&
+         std::all_of(name.begin(), name.end(), allowed);
+}
+
+// "plugin:<file>:<task>": the file is there by then, and files have '_' for what their names cannot
+// have (cli/run_dir.h).
+bool is_plugin_task(const std::string& id) {
+  const std::size_t colon = id.rfind(':');
+  return id.starts_with(kPluginPrefix) && colon >= kPluginPrefix.size() &&
+         is_name(std::string_view(id).substr(colon + 1));
+}
+
+// Folders of runs are named after it, and tables, TOML and the shell show it. Gymnasium's
+// namespaces, "MinAtar/Breakout-v1", are allowed; files have '_' there (cli/run_dir.h).
+Status check_id(const std::string& id) {
+  if (is_plugin_task(id)) return {};
+  std::string_view rest = id;
+  bool named = true;
+  for (int names = 1; named && names <= kMostNames; ++names) {
+    const std::size_t slash = names < kMostNames ? rest.find('/') : std::string_view::npos;
+    named = is_name(rest.substr(0, slash));
+    if (slash == std::string_view::npos) break;
+    rest.remove_prefix(slash + 1);
+  }
+  if (named && id.size() <= kLongestId) return {};
+  return invalid(fmt::format(
+      "an environment cannot be registered as '{}': folders are named after it; expected "
+      "letters, digits, '-', '_' and '.', a letter or digit first, and before that at most two "
+      "namespaces, each with its '/', at most {} letters in all, such as 'Hover-v0' or "
+      "'Mine/Hover-v0'",
+      id, kLongestId));
+}
+
+Status check_functions(const EnvEntry& entry) {
+  const char* missing = !entry.make        ? "factory (make)"
+                        : !entry.make_spec ? "make_spec"
+                        : !entry.options   ? "options"
+                                           : nullptr;
+  if (missing == nullptr) return {};
+  return invalid(
+      fmt::format("environment '{}' cannot be registered: its {} is empty; give it a function, or "
+                  "let make_entry<Env>() or simulator_entry() make the entry",
+                  entry.spec.id, missing));
+}
+
+bool may_be_bytes(const std::string& name, const Space& space) {
+  return name != "action" && space.kind == SpaceKind::kBox;
+}
+
+std::int64_t product_of(const std::vector<int>& extents) {
+  std::int64_t product = 1;
+  for (const int extent : extents) product *= extent;
+  return product;
+}
+
+// Empty, or what is wrong with them.
+std::string wrong_frames(const Space& space) {
+  if (space.frames == 1) return {};
+  const int last = space.extents().back();
+  if (space.dtype != Dtype::kU8 || space.extents().size() != 3 || space.frames < 1 ||
+      space.frames > kMostFrames || last % space.frames != 0 || last > kMostPixelNumbers) {
+    return fmt::format(
+        "is said to be a stack of {} frames, expected 1 to {} of uint8 images, [height, width, "
+        "frames x channels] of at most {} numbers a pixel",
+        space.frames, kMostFrames, kMostPixelNumbers);
+  }
+  return {};
+}
+
+Status check_space(const std::string& id, const char* name, const Space& space) {
+  const auto refuse = [&](const std::string& why) {
+    return invalid(
+        fmt::format("environment '{}' cannot be registered: its {} space {}; correct its "
+                    "spec()",
+                    id, name, why));
+  };
+  if (space.size < 1) return refuse(fmt::format("has size {}, expected at least 1", space.size));
+  if (space.dtype != Dtype::kF32 && (space.dtype != Dtype::kU8 || !may_be_bytes(name, space))) {
+    return refuse(
+        "is of a dtype that it cannot have, expected uint8 for a Box of observations, "
+        "else float32");
+  }
+  if (space.kind == SpaceKind::kDiscrete) return {};
+  if (product_of(space.extents()) != space.size) {
+    return refuse(fmt::format("has the shape ({}), which is not {} numbers",
+                              fmt::join(space.extents(), ", "), space.size));
+  }
+  if (const std::string wrong = wrong_frames(space); !wrong.empty()) return refuse(wrong);
+  const std::size_t size = static_cast<std::size_t>(space.size);
+  if (space.low.size() != size || space.high.size() != size) {
+    return refuse(
+        fmt::format("is a Box of {} numbers with {} lower and {} upper bounds, expected "
+                    "one of each a number",
+                    size, space.low.size(), space.high.size()));
+  }
+  for (std::size_t i = 0; i < size; ++i) {
+    const bool bytes = space.dtype == Dtype::kU8;
+    if (bytes && !(space.low[i] >= 0.0f && space.high[i] <= 255.0f)) {
+      return refuse(
+          fmt::format("is of uint8 and has bounds [{}, {}] at number {}, expected them "
+                      "within [0, 255]",
+                      space.low[i], space.high[i], i));
+    }
+    if (space.low[i] <= space.high[i]) continue;
+    return refuse(fmt::format("has bounds [{}, {}] at number {}, expected low <= high",
+                              space.low[i], space.high[i], i));
+  }
+  return {};
+}
+
+// None is a Box of size 0.
+Status check_critic_space(const EnvSpec& spec) {
+  const Space& space = spec.critic_observation;
+  if (space.size == 0 && space.kind == SpaceKind::kBox) return {};
+  if (space.kind == SpaceKind::kBox) return check_space(spec.id, "critic observation", space);
+  return invalid(
+      fmt::format("environment '{}' cannot be registered: its critic observation is Discrete, "
+                  "expected a Box; let observe_critic() write it one-hot",
+                  spec.id));
+}
+
+const std::string& name_in(const std::string& name) { return name; }
+const std::string& name_in(const RewardTerm& term) { return term.name; }
+const std::string& name_in(const Measure& measure) { return measure.name; }
+
+// Columns of logs and keys of records are named after them. what: "says that episodes end by"
+template <class Entry>
+Status check_names(const EnvSpec& spec, const char* what, const std::vector<Entry>& entries,
+                   const char* besides = "") {
+  for (auto entry = entries.begin(); entry != entries.end(); ++entry) {
+    const std::string& name = name_in(*entry);
+    const bool is_first = std::none_of(entries.begin(), entry,
+                                       [&](const Entry& other) { return name_in(other) == name; });
+    if (is_name(name) && is_first) continue;
+    return invalid(fmt::format(
+        "environment '{}' cannot be registered: it {} '{}', expected names of letters, digits, "
+        "'-', '_' and '.', none of them twice{}",
+        spec.id, what, name, besides));
+  }
+  return {};
+}
+
+bool is_text(std::string_view text) {
+  return !text.empty() &&
+         std::all_of(text.begin(), text.end(), [](char c) { return c >= ' ' && c <= '~'; });
+}
+
+// Records have them as numbers and as text.
+Status check_weights_and_units(const EnvSpec& spec) {
+  for (const RewardTerm& term : spec.reward_terms) {
+    if (std::isfinite(term.weight)) continue;
+    return invalid(fmt::format(
+        "environment '{}' cannot be registered: its reward term '{}' has a weight of {}, expected "
+        "a finite number",
+        spec.id, term.name, term.weight));
+  }
+  for (const Measure& measure : spec.measures) {
+    if (measure.unit.empty() || is_text(measure.unit)) continue;
+    return invalid(fmt::format(
+        "environment '{}' cannot be registered: it measures '{}' in '{}', expected a unit of "
+        "printable ASCII",
+        spec.id, measure.name, measure.unit));
+  }
+  return {};
+}
+
+// The audit's sentences have its names in them.
+Status check_context(const EnvSpec& spec) {
+  for (const ContextRange& one : spec.context) {
+    if (is_text(one.name) && std::isfinite(one.low) && std::isfinite(one.high) &&
+        one.low <= one.high) {
+      continue;
+    }
+    return invalid(fmt::format(
+        "environment '{}' cannot be registered: it is given '{}' from [{}, {}], expected a name of "
+        "printable ASCII and finite bounds with low <= high",
+        spec.id, one.name, one.low, one.high));
+  }
+  return {};
+}
+
+}  // namespace
+
+Status check_entry(const EnvEntry& entry) {
+  BROADLOOM_TRY(check_functions(entry));
+  const Result<EnvSpec> made = entry.make_spec({});
+  if (!made.ok()) {
+    return {
+        made.status().kind(),
+        fmt::format("environment '{}' cannot be registered, its default options are refused: {}",
+                    entry.spec.id, made.status().message())};
+  }
+  BROADLOOM_TRY(check_id(entry.spec.id));
+  const EnvSpec& spec = made.value();
+  if (spec.id != entry.spec.id) {
+    return invalid(fmt::format(
+        "an environment cannot be registered under two ids: EnvEntry::spec says '{}', make_spec() "
+        "says '{}'; make both the same",
+        entry.spec.id, spec.id));
+  }
+  return check_spec(spec);
+}
+
+Status check_spec(const EnvSpec& spec) {
+  BROADLOOM_TRY(check_names(spec, "says that episodes end by", spec.end_reasons,
+                            ", none of them time_limit"));
+  BROADLOOM_TRY(check_names(spec, "has a reward term", spec.reward_terms));
+  BROADLOOM_TRY(check_names(spec, "measures", spec.measures));
+  BROADLOOM_TRY(check_weights_and_units(spec));
+  BROADLOOM_TRY(check_context(spec));
+  BROADLOOM_TRY(check_space(spec.id, "observation", spec.observation));
+  BROADLOOM_TRY(check_critic_space(spec));
+  return check_space(spec.id, "action", spec.action);
+}
+
+}  // namespace broadloom

@@ -1,0 +1,394 @@
+#include "broadloom/env/tasks/registry.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <deque>
+#include <map>
+#include <mutex>
+#include <string>
+#include <utility>
+
+#include "broadloom/env/disturbance.h"
+#include "broadloom/env/frame_stack.h"
+#include "broadloom/env/staggered_starts.h"
+#include "broadloom/env/tasks/check_entry.h"
+#include "broadloom/env/tasks/plugin_entry.h"
+
+namespace broadloom {
+
+// One line an environment.
+constexpr EnvEntry (*kEntries[])() = {
+    entry_of<struct CartPole>,
+    entry_of<struct Acrobot>,
+    entry_of<struct MountainCar>,
+    entry_of<struct MountainCarContinuous>,
+    entry_of<struct Pendulum>,
+    entry_of<struct FrozenLake>,
+    entry_of<struct FrozenLake8x8>,
+    entry_of<struct CliffWalking>,
+    entry_of<struct Taxi>,
+    entry_of<struct Breakout>,
+    entry_of<struct BreakoutMinimal>,
+    entry_of<struct Asterix>,
+    entry_of<struct AsterixMinimal>,
+    entry_of<struct Freeway>,
+    entry_of<struct FreewayMinimal>,
+    entry_of<struct Seaquest>,
+    entry_of<struct SeaquestMinimal>,
+    entry_of<struct SpaceInvaders>,
+    entry_of<struct SpaceInvadersMinimal>,
+};
+
+namespace {
+
+// Entries are never taken out and never move, so what was found is used without the lock.
+class Registry {
+ public:
+  Registry() {
+    for (const auto& entry : kEntries) entries_.push_back(entry());
+    for (EnvEntry& entry : entries_) entry.built_in = true;
+    openers_.emplace("plugin", open_plugin);
+  }
+
+  std::vector<const EnvEntry*> all() const {
+    const std::lock_guard lock(mutex_);
+    std::vector<const EnvEntry*> out;
+    for (const EnvEntry& entry : entries_) out.push_back(&entry);
+    return out;
+  }
+
+  // False where the id is taken.
+  bool add(EnvEntry entry) {
+    const std::lock_guard lock(mutex_);
+    const auto has_its_id = [&](const EnvEntry& other) { return other.spec.id == entry.spec.id; };
+    if (std::any_of(entries_.begin(), entries_.end(), has_its_id)) return false;
+    entries_.push_back(std::move(entry));
+    return true;
+  }
+
+  // False where the namespace is taken.
+  bool add(const std::string& name, OpenEnvironment open) {
+    const std::lock_guard lock(mutex_);
+    return openers_.emplace(name, std::move(open)).second;
+  }
+
+  void add(AbsentEnvironments absent) {
+    const std::lock_guard lock(mutex_);
+    absent_.push_back(std::move(absent));
+  }
+  std::vector<AbsentEnvironments> absent() const {
+    const std::lock_guard lock(mutex_);
+    return absent_;
+  }
+
+  // Empty where the namespace is unknown, or the id has none.
+  OpenEnvironment opener_of(const std::string& id) const {
+    const std::lock_guard lock(mutex_);
+    const std::size_t mark = id.find_first_of("/:");
+    const auto found = openers_.find(mark == std::string::npos ? "" : id.substr(0, mark));
+    return found == openers_.end() ? OpenEnvironment() : found->second;
+  }
+
+ private:
+  mutable std::mutex mutex_;
+  std::deque<EnvEntry> entries_;
+  std::map<std::string, OpenEnvironment> openers_;
+  std::vector<AbsentEnvironments> absent_;
+};
+
+Registry& registry() {
+  static Registry entries;
+  return entries;
+}
+
+const EnvEntry* find_or_null(const std::string& id) {
+  for (const EnvEntry* entry : registry().all()) {
+    if (entry->spec.id == id) return entry;
+  }
+  return nullptr;
+}
+
+// Opening may take long and look other ids up: nothing is locked meanwhile. Where two threads open
+// one id at once, the first to be done is kept.
+Result<const EnvEntry*> open(const OpenEnvironment& opener, const std::string& id) {
+  Result<EnvEntry> entry = opener(id);
+  if (!entry.ok()) return entry.status();
+  if (entry.value().spec.id != id) {
+    return invalid(fmt::format("'{}' was opened as '{}'; open it under the id that was asked for",
+                               id, entry.value().spec.id));
+  }
+  BROADLOOM_TRY(check_entry(entry.value()));
+  registry().add(entry.take());
+  return find_or_null(id);
+}
+
+Status check_absent(const std::string& id) {
+  for (const AbsentEnvironments& absent : registry().absent()) {
+    if (std::find(absent.ids.begin(), absent.ids.end(), id) == absent.ids.end()) continue;
+    return {ErrorKind::kNotFound,
+            fmt::format("{} needs {}, which this program was built without; {}", id,
+                        absent.simulator, absent.how_to_get)};
+  }
+  return {};
+}
+
+Result<const EnvEntry*> find(const std::string& id) {
+  if (const EnvEntry* entry = find_or_null(id)) return entry;
+  if (const OpenEnvironment opener = registry().opener_of(id)) return open(opener, id);
+  BROADLOOM_TRY(check_absent(id));
+  std::vector<std::string> ids;
+  for (const EnvEntry* entry : registry().all()) ids.push_back(entry->spec.id);
+  for (const AbsentEnvironments& absent : registry().absent()) {
+    ids.insert(ids.end(), absent.ids.begin(), absent.ids.end());
+  }
+  Status status = unknown_key_error("environment", id, ids);
+  return Status(ErrorKind::kNotFound,
+                status.message() +
+                    "; `broadloom env list` names all of them; one that another program registers "
+                    "is known to that program alone, which has the same commands");
+}
+
+Status check_options(const VecEnvOptions& options) {
+  if (options.num_envs < 1) {
+    return invalid(fmt::format("num_envs is {}; expected at least 1", options.num_envs));
+  }
+  if (options.max_episode_steps < 0) {
+    return invalid(
+        fmt::format("max_episode_steps is {}; expected at least 0 (0: the environment's own)",
+                    options.max_episode_steps));
+  }
+  if (options.seed_families < 0 || options.num_envs % options.families() != 0) {
+    return invalid(
+        fmt::format("seed_families is {}; expected a divisor of num_envs, which is {}, or 0 for as "
+                    "many families as environments",
+                    options.seed_families, options.num_envs));
+  }
+  return {};
+}
+
+std::string spec_text(const EnvSpec& spec) {
+  const std::string critic = spec.has_critic_observation()
+                                 ? ", critic observation " + shape_text(spec.critic_observation)
+                                 : "";
+  return fmt::format("observation {}{}, action {}, max_episode_steps {}",
+                     shape_text(spec.observation), critic, shape_text(spec.action),
+                     spec.max_episode_steps);
+}
+
+Status check_bounds(const EnvSpec& spec, const std::string& who) {
+  for (const Space* space : {&spec.observation, &spec.critic_observation, &spec.action}) {
+    const auto size = static_cast<std::size_t>(space->size);
+    if (space->kind != SpaceKind::kBox || (space->low.size() == size && space->high.size() == size))
+      continue;
+    return invalid(
+        fmt::format("{} gave environments with a Box of {} numbers that has {} low and "
+                    "{} high bounds; give it one of each a number",
+                    who, size, space->low.size(), space->high.size()));
+  }
+  return {};
+}
+
+bool names_option(const EnvEntry& entry, std::string_view name) {
+  const std::vector<FieldInfo> fields = entry.options();
+  return std::any_of(fields.begin(), fields.end(),
+                     [&](const FieldInfo& field) { return field.name == name; });
+}
+
+// Options of an environment, and of the stacks that are made of its frames.
+struct EnvOptions {
+  Overrides own;
+  FrameStack frames;
+};
+
+// The environment's own answer to an unknown name does not know those of stacks.
+Status check_names(const EnvEntry& entry, const Overrides& own) {
+  if (!shows_frames(entry.spec)) return {};
+  for (const auto& [name, value] : own) {
+    if (is_disturbance_key(name) || names_option(entry, name)) continue;
+    std::vector<std::string> names;
+    for (const FieldInfo& field : entry.options()) names.push_back(field.name);
+    for (const FieldInfo& field : list_fields(FrameStack{})) names.push_back(field.name);
+    return unknown_key_error("option of " + entry.spec.id, name, names);
+  }
+  return {};
+}
+
+// An environment that has such options itself gets them.
+Result<EnvOptions> split_options(const EnvEntry& entry, const Overrides& env_options) {
+  EnvOptions out;
+  Overrides frames;
+  for (const auto& option : env_options) {
+    const bool of_frames = is_frame_option(option.first) && !names_option(entry, option.first);
+    (of_frames ? frames : out.own).push_back(option);
+  }
+  BROADLOOM_TRY(check_names(entry, out.own));
+  Result<FrameStack> stack = make_frame_stack(frames);
+  if (!stack.ok()) return stack.status();
+  out.frames = stack.take();
+  return out;
+}
+
+// The spec before stacks are made.
+Result<EnvSpec> checked_spec(const EnvEntry& entry, const EnvOptions& options) {
+  Result<EnvSpec> spec = entry.make_spec(options.own);
+  if (!spec.ok()) return spec;
+  if (!entry.built_in) BROADLOOM_TRY(check_spec(spec.value()));
+  EnvSpec stacked = spec.value();
+  BROADLOOM_TRY(describe_frame_stack(options.frames, stacked));
+  return spec;
+}
+
+// What a program's own factory gave is what its spec and the options say. Otherwise memory would be
+// written past its end, or a setting silently ignored.
+Status check_made(const VecEnv* envs, EnvSpec expected, const VecEnvOptions& options) {
+  const std::string who = fmt::format("the factory registered for '{}'", expected.id);
+  if (envs == nullptr) {
+    return invalid(who +
+                   " gave no environments (null); let it return them, or a Status that says "
+                   "why there are none");
+  }
+  if (envs->num_envs() != options.num_envs) {
+    return invalid(fmt::format("{} gave {} environments; expected VecEnvOptions::num_envs, {}", who,
+                               envs->num_envs(), options.num_envs));
+  }
+  if (envs->spec().id != expected.id) {
+    return invalid(fmt::format("{} gave environments whose spec() names '{}'; make both the same",
+                               who, envs->spec().id));
+  }
+  expected.set_time_limit(options.max_episode_steps);
+  const std::string wanted = spec_text(expected), got = spec_text(envs->spec());
+  BROADLOOM_TRY(check_bounds(envs->spec(), who));
+  if (got != wanted) {
+    return invalid(
+        fmt::format("{} gave environments with {}; expected {}, as it was registered and "
+                    "VecEnvOptions ask for",
+                    who, got, wanted));
+  }
+  if (envs->spec().end_reasons == expected.end_reasons && envs->spec().strata == expected.strata &&
+      envs->spec().names_success == expected.names_success) {
+    return {};
+  }
+  return invalid(who +
+                 " gave environments whose spec() has other end_reasons, strata or names_success "
+                 "than the one it was registered with; make both the same");
+}
+
+// Ages are a time limit's, and those that come back have them: who makes environments of their own
+// may not know of them.
+Status check_ages(const VecEnv& envs, const VecEnvOptions& options) {
+  const EnvSpec& spec = envs.spec();
+  BROADLOOM_TRY(check_has_ages(spec));
+  const std::vector<std::int64_t> ages = staggered_ages(options, spec.max_episode_steps);
+  for (int i = 0; i < options.num_envs; ++i) {
+    const std::int64_t wanted = ages[static_cast<std::size_t>(i)];
+    if (envs.episode_step(i) == wanted) continue;
+    return invalid(
+        fmt::format("stagger_by = age: environment {} of {} begins at step {} of its episode, "
+                    "expected {}; let its factory set VecEnvOptions::stagger_by's ages, or set "
+                    "stagger_by = actions",
+                    i, spec.id, envs.episode_step(i), wanted));
+  }
+  return {};
+}
+
+}  // namespace
+
+Status register_environment(EnvEntry entry) {
+  BROADLOOM_TRY(check_entry(entry));
+  entry.built_in = false;
+  const std::string id = entry.spec.id;
+  if (registry().add(std::move(entry))) return {};
+  return invalid(fmt::format(
+      "environment '{}' is registered already; register it once, under an id of its own", id));
+}
+
+void register_built_in(EnvEntry entry) {
+  entry.built_in = true;
+  registry().add(std::move(entry));
+}
+
+void announce_absent(AbsentEnvironments absent) { registry().add(std::move(absent)); }
+
+std::vector<AbsentEnvironments> list_absent() { return registry().absent(); }
+
+Status register_namespace(const std::string& name, OpenEnvironment open) {
+  if (!open || name.empty() || name.find('/') != std::string::npos) {
+    return invalid(fmt::format(
+        "namespace '{}': expected what comes before an id's '/', and a function that opens ids",
+        name));
+  }
+  if (registry().add(name, std::move(open))) return {};
+  return invalid(fmt::format("namespace '{}' is registered already", name));
+}
+
+bool is_built_in(const std::string& id) {
+  const EnvEntry* entry = find_or_null(id);
+  return entry != nullptr && entry->built_in;
+}
+
+Result<std::unique_ptr<VecEnv>> make_vec_env(const std::string& id, const Overrides& env_options,
+                                             const VecEnvOptions& options) {
+  BROADLOOM_TRY(check_options(options));
+  Result<const EnvEntry*> found = find(id);
+  if (!found.ok()) return found.status();
+  const EnvEntry& entry = *found.value();
+  const Result<EnvOptions> asked = split_options(entry, env_options);
+  if (!asked.ok()) return asked.status();
+  const EnvOptions& all = asked.value();
+  const Result<EnvSpec> spec = checked_spec(entry, all);
+  if (!spec.ok()) return spec.status();
+  Result<std::unique_ptr<VecEnv>> envs = entry.make(all.own, options);
+  if (!envs.ok()) return envs;
+  if (!entry.built_in) BROADLOOM_TRY(check_made(envs.value().get(), spec.value(), options));
+  if (options.staggers_now() && options.stagger_by == StaggerBy::kAge) {
+    BROADLOOM_TRY(check_ages(*envs.value(), options));
+  }
+  if (!all.frames.any()) return envs;
+  return stack_frames(envs.take(), all.frames);
+}
+
+std::vector<EnvSpec> list_envs() {
+  std::vector<EnvSpec> specs;
+  for (const EnvEntry* entry : registry().all()) specs.push_back(entry->spec);
+  return specs;
+}
+
+Result<EnvSpec> env_spec(const std::string& id, const Overrides& env_options,
+                         int max_episode_steps) {
+  Result<const EnvEntry*> entry = find(id);
+  if (!entry.ok()) return entry.status();
+  const Result<EnvOptions> asked = split_options(*entry.value(), env_options);
+  if (!asked.ok()) return asked.status();
+  Result<EnvSpec> spec = checked_spec(*entry.value(), asked.value());
+  if (!spec.ok()) return spec;
+  BROADLOOM_TRY(describe_frame_stack(asked.value().frames, spec.value()));
+  spec.value().set_time_limit(max_episode_steps);
+  return spec;
+}
+
+Result<std::vector<FieldInfo>> list_env_options(const std::string& id) {
+  Result<const EnvEntry*> entry = find(id);
+  if (!entry.ok()) return entry.status();
+  std::vector<FieldInfo> options = entry.value()->options();
+  if (!shows_frames(entry.value()->spec)) return options;
+  for (FieldInfo& field : list_fields(FrameStack{})) {
+    if (!names_option(*entry.value(), field.name)) options.push_back(std::move(field));
+  }
+  return options;
+}
+
+Result<TabularModel> make_tabular_model(const std::string& id, const Overrides& env_options) {
+  Result<const EnvEntry*> found = find(id);
+  if (!found.ok()) return found.status();
+  if (found.value()->table) return found.value()->table(env_options);
+  std::string tabular;
+  for (const EnvEntry* entry : registry().all()) {
+    if (!entry->table) continue;
+    tabular += (tabular.empty() ? "" : ", ") + entry->spec.id;
+  }
+  return Status(ErrorKind::kInvalidConfig,
+                fmt::format("{} is not tabular; expected one of {}", id, tabular));
+}
+
+}  // namespace broadloom

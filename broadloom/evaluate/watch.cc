@@ -1,0 +1,127 @@
+#include "broadloom/evaluate/watch.h"
+
+#include <fmt/core.h>
+
+#include <memory>
+#include <utility>
+
+#include "broadloom/env/tasks/registry.h"
+#include "broadloom/evaluate/planes.h"
+#include "broadloom/evaluate/run_path.h"
+
+namespace broadloom {
+namespace {
+
+Status check(const WatchOptions& options) {
+  if (options.episodes < 1 || options.episodes > kMostWatchedEpisodes) {
+    return invalid(fmt::format("episodes: got {}, expected 1 to {}, as a page can hold them",
+                               options.episodes, kMostWatchedEpisodes));
+  }
+  if (options.max_steps < 1 || options.max_steps > kLongestEvalEpisode) {
+    return invalid(
+        fmt::format("max_steps: got {}, expected 1 to {}", options.max_steps, kLongestEvalEpisode));
+  }
+  return {};
+}
+
+struct ChosenView {
+  ViewKind kind = ViewKind::kDrawn;
+  std::string why_drawn;
+};
+
+Result<std::unique_ptr<VecEnv>> one_of(const Config& config, std::uint64_t seed, ViewKind view) {
+  VecEnvOptions options;
+  options.num_envs = 1;
+  options.seed = seed;
+  options.streams = StreamSet::kEvaluation;
+  options.view = view;
+  return make_vec_env(config.env_id, config.env_options, options);
+}
+
+Status check_that_it_draws(const VecEnv& envs, const EnvSpec& spec) {
+  if (is_small_image(spec.observation)) return {};
+  Drawing drawing;
+  envs.draw(0, nullptr, drawing);
+  if (!drawing.empty()) return {};
+  return invalid(fmt::format(
+      "{} does not draw itself, and its observations, {}, are no small image (uint8, rows x "
+      "columns x planes, at most {} numbers); add `static void draw(const Params&, const State&, "
+      "const float* action, Drawing&)` to its header, as docs/own_environment.md shows, or "
+      "override VecEnv::draw() in a simulator",
+      spec.id, shape_text(spec.observation), kMostImageNumbers));
+}
+
+// Said before anything is played, which may take its time.
+Result<ChosenView> choose_view(const Config& config, const EnvSpec& spec,
+                               const WatchOptions& options) {
+  const bool may_be_3d = options.view != WatchView::kDrawn;
+  Result<std::unique_ptr<VecEnv>> one =
+      one_of(config, options.seed, may_be_3d ? ViewKind::k3d : ViewKind::kDrawn);
+  ChosenView chosen;
+  if (!one.ok() && options.view == WatchView::kAuto &&
+      one.status().kind() == ErrorKind::kNotFound) {
+    chosen.why_drawn = one.status().message();
+    one = one_of(config, options.seed, ViewKind::kDrawn);
+  }
+  if (!one.ok()) return one.status();
+  const VecEnv& envs = *one.value();
+  if (options.view == WatchView::k3d && !envs.has_3d_view()) {
+    return invalid(fmt::format(
+        "view: got 3d, and {} has no view in three dimensions, expected auto or drawn; those on "
+        "MuJoCo have one (docs/envs/MuJoCo.md)",
+        spec.id));
+  }
+  const bool is_3d = may_be_3d && envs.has_3d_view() && chosen.why_drawn.empty();
+  chosen.kind = is_3d ? ViewKind::k3d : ViewKind::kDrawn;
+  if (!is_3d) BROADLOOM_TRY(check_that_it_draws(envs, spec));
+  return chosen;
+}
+
+}  // namespace
+
+Result<WatchView> watch_view_of(std::string_view name) {
+  if (name == "auto") return WatchView::kAuto;
+  if (name == view_name(ViewKind::kDrawn)) return WatchView::kDrawn;
+  if (name == view_name(ViewKind::k3d)) return WatchView::k3d;
+  return invalid(fmt::format(
+      "view: got '{}', expected auto, drawn or 3d (by the simulator's renderer, where it has one)",
+      name));
+}
+
+const char* view_name(ViewKind view) { return view == ViewKind::k3d ? "3d" : "drawn"; }
+
+Result<WatchedEpisodes> watch_policy(const Policy& policy, const WatchOptions& options) {
+  BROADLOOM_TRY(check(options));
+  const Config& config = policy.config;
+  const Result<EnvSpec> spec =
+      env_spec(config.env_id, config.env_options, config.max_episode_steps);
+  if (!spec.ok()) return spec.status();
+  const Result<ChosenView> view = choose_view(config, spec.value(), options);
+  if (!view.ok()) return view.status();
+  WatchedEpisodes watched{
+      options, spec.value(),      policy.origin,         Film(spec.value(), options.episodes),
+      {},      view.value().kind, view.value().why_drawn};
+  Result<std::vector<EvalEpisode>> played =
+      play_episodes(policy, {.episodes = options.episodes,
+                             .seed = options.seed,
+                             .threads = 1,  // as Film wants it
+                             .actions = options.actions,
+                             .longest_episode = options.max_steps,
+                             .watcher = &watched.film,
+                             .view = watched.view});
+  if (!played.ok()) return played.status();
+  watched.episodes = played.take();
+  return watched;
+}
+
+Result<WatchedEpisodes> watch_run(const std::string& run_or_checkpoint,
+                                  const WatchOptions& options) {
+  BROADLOOM_TRY(check(options));
+  const Result<FoundCheckpoint> found = find_policy(run_or_checkpoint);
+  if (!found.ok()) return found.status();
+  const Result<std::unique_ptr<LoadedPolicy>> policy = LoadedPolicy::load(found.value());
+  if (!policy.ok()) return policy.status();
+  return watch_policy(policy.value()->view(), options);
+}
+
+}  // namespace broadloom

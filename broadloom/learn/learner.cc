@@ -1,0 +1,59 @@
+#include "broadloom/learn/learner.h"
+
+namespace broadloom {
+
+Learner::Learner(std::size_t parameter_count, std::size_t bf16_size)
+    : params(parameter_count),
+      adam_m(parameter_count),
+      adam_v(parameter_count),
+      bf16_weights(bf16_size),
+      network_size(parameter_count) {}
+
+void Learner::add_companion(std::size_t parameter_count) {
+  for (AlignedVector<float>* array : {&params, &adam_m, &adam_v}) {
+    array->resize(network_size + parameter_count);
+  }
+}
+
+void Learner::take_step(const AdamStep& adam, const float* gradient, const ActorCritic& network,
+                        std::span<const ParameterRange> chunks, ThreadPool& pool) {
+  take_step_from(0, adam, gradient, chunks, pool);
+  refresh_bf16(network, pool);
+}
+
+void Learner::take_companion_step(const AdamStep& adam, const float* gradient,
+                                  std::span<const ParameterRange> chunks, ThreadPool& pool) {
+  take_step_from(network_size, adam, gradient, chunks, pool);
+}
+
+void Learner::take_step_from(std::size_t first, const AdamStep& adam, const float* gradient,
+                             std::span<const ParameterRange> chunks, ThreadPool& pool) {
+  pool.run(static_cast<int>(chunks.size()), [&](int i) {
+    const ParameterRange& chunk = chunks[static_cast<std::size_t>(i)];
+    const std::size_t begin = first + chunk.begin;
+    adam_update(&params[begin], &adam_m[begin], &adam_v[begin], gradient + chunk.begin,
+                chunk.size(), adam);
+  });
+}
+
+void Learner::refresh_bf16(const ActorCritic& network, ThreadPool& pool) {
+  if (network.bf16_size() == 0) return;
+  pool.run(kBf16Parts, [&](int part) {
+    network.refresh_bf16(params.data(), bf16_weights.data(), part, kBf16Parts);
+  });
+}
+
+void Learner::append_state(const std::string& prefix, std::vector<TensorRef>& out) {
+  const auto append = [&](const std::string& name, std::size_t begin, std::size_t end) {
+    const std::vector<std::int64_t> shape{static_cast<std::int64_t>(end - begin)};
+    out.push_back({name + ".params", Dtype::kF32, shape, params.data() + begin});
+    out.push_back({name + ".adam_m", Dtype::kF32, shape, adam_m.data() + begin});
+    out.push_back({name + ".adam_v", Dtype::kF32, shape, adam_v.data() + begin});
+  };
+  append(prefix, 0, network_size);
+  if (params.size() > network_size) append(prefix + ".companion", network_size, params.size());
+  out.push_back({prefix + ".adam_steps", Dtype::kI64, {1}, &adam_steps});
+  out.push_back({prefix + ".learning_rate", Dtype::kF64, {1}, &learning_rate});
+}
+
+}  // namespace broadloom

@@ -1,0 +1,100 @@
+// Epochs of minibatch steps over a rollout block: what algorithms that learn from minibatches
+// share.
+#pragma once
+
+#include <cstdint>
+
+#include "broadloom/core/status.h"
+#include "broadloom/learn/companion.h"
+#include "broadloom/learn/learner.h"
+#include "broadloom/learn/optimizer.h"
+#include "broadloom/learn/partial_gradients.h"
+#include "broadloom/learn/update_observer.h"
+#include "broadloom/rollout/minibatches.h"
+
+namespace broadloom {
+
+struct MinibatchSettings {
+  int update_epochs = 4;
+  double max_grad_norm = 0.5;  // 0: no clipping
+  double adam_eps = 1e-5;
+  Optimizer optimizer = Optimizer::kAdam;
+};
+
+// What an algorithm decides within an update.
+template <class Loss>
+class MinibatchRules {
+ public:
+  // What the samples of a minibatch share.
+  virtual typename Loss::Context context(const RolloutBlock& block, const std::int32_t* indices,
+                                         int samples) = 0;
+  // What an observer is shown of the sums.
+  virtual void describe(const typename Loss::Sums& sums, MinibatchReport& report) const = 0;
+  // Of every minibatch before its step, which is not taken where this fails. May set the learning
+  // rate.
+  virtual Status before_step(const MinibatchReport& minibatch, const typename Loss::Sums& sums,
+                             Learner& learner) = 0;
+  // Whether another epoch may follow the one that has just ended.
+  virtual bool goes_on() const { return true; }
+
+ protected:
+  ~MinibatchRules() = default;
+};
+
+// Loss: see PartialGradients. minibatch_update-inl.h has the bodies.
+template <class Loss>
+class MinibatchUpdate {
+ public:
+  using Rules = MinibatchRules<Loss>;
+
+  // minibatch_count: number of minibatches per epoch of a block of batch_size B samples.
+  // ranks: that share the work of each gradient, and hold the same blocks and learners.
+  MinibatchUpdate(const ActorCritic& network, const Loss& loss, const MinibatchSettings& settings,
+                  int batch_size, int minibatch_count, int observation_size, int action_size,
+                  ThreadPool& pool, Ranks& ranks = Ranks::alone());
+
+  // One update. Fails where a rule does, and where ranks cannot reach each other. Allocates
+  // nothing.
+  Status run(const RolloutBlock& block, std::uint64_t seed, std::int64_t iteration,
+             Learner& learner, Rules& rules);
+
+  // Of the last update: epochs that were carried out, and gradient steps taken.
+  int epochs() const { return epochs_; }
+  int steps() const { return steps_; }
+
+  // With an observer, an update costs one epoch's gradients more, and has the same bits.
+  void set_observer(UpdateObserver* observer) { observer_ = observer; }
+
+  // What is learnt in the same steps, under the learner's companion parameters; null: nothing. It
+  // must outlive its use.
+  void set_companion(Companion* companion) { companion_ = companion; }
+
+  Loss& loss() { return gradients_.loss(); }
+
+ private:
+  struct Measured {
+    MinibatchReport report;
+    typename Loss::Sums sums;
+  };
+
+  void report_batch(const RolloutBlock& block, const Learner& learner, Rules& rules);
+  void measure(const RolloutBlock& block, const std::int32_t* indices, int samples,
+               const Learner& learner, Rules& rules);
+  Status measure_companion(const RolloutBlock& block, int minibatch, const Learner& learner);
+  Status take_step(Learner& learner, Rules& rules);
+
+  const ActorCritic& network_;
+  ThreadPool& pool_;
+  Ranks& ranks_;
+  MinibatchSettings settings_;
+  Minibatches minibatches_;
+  PartialGradients<Loss> gradients_;
+  Measured measured_;  // the minibatch at hand
+  std::int64_t params_version_ = 0;
+  UpdateObserver* observer_ = nullptr;
+  Companion* companion_ = nullptr;
+  int epochs_ = 0;
+  int steps_ = 0;
+};
+
+}  // namespace broadloom

@@ -1,0 +1,195 @@
+// Bodies of PartialGradients, for the file of each algorithm.
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <type_traits>
+
+#include "broadloom/learn/partial_gradients.h"
+#include "broadloom/math/elementwise.h"
+
+namespace broadloom {
+
+// Samples from which on a gradient is worth the threads' meetings.
+inline constexpr int kWorthSharing = 16;
+
+template <class Loss>
+PartialGradients<Loss>::PartialGradients(const ActorCritic& network, const Loss& loss,
+                                         int max_samples, int observation_size, int action_size,
+                                         ThreadPool& pool, Ranks& ranks)
+    : network_(network),
+      loss_(loss),
+      pool_(pool),
+      ranks_(ranks),
+      sides_(learnt_sides(network, pool.active())),
+      chunks_(parameter_chunks(network, NetworkSide::kBoth)),
+      policy_chunks_(static_cast<int>(parameter_chunks(network, NetworkSide::kPolicy).size())),
+      squares_(chunks_.size()),
+      most_(partial_gradient_count(max_samples, network.parameter_count())),
+      runs_(most_, ranks.size()),
+      rank_sums_(ranks, network.parameter_count()) {
+  static_assert(std::is_trivially_copyable_v<typename Loss::Sums>, "ranks send them as they are");
+  const std::size_t parameters = network.parameter_count();
+  for (int p = 0; p < std::min(runs_.length, most_); ++p) {
+    partials_.push_back({AlignedVector<float>(parameters), {}});
+  }
+  if (ranks.size() > 1) notes_.resize(2 * static_cast<std::size_t>(most_));
+  for (int thread = 0; thread < pool.threads(); ++thread) {
+    scratch_.push_back({Loss::make_tile(network, observation_size, action_size),
+                        network.make_workspace<float>(),
+                        AlignedVector<float>(parameters),
+                        {}});
+  }
+}
+
+template <class Loss>
+std::size_t PartialGradients<Loss>::bytes(const ActorCritic& network, int max_samples,
+                                          int observation_size, int action_size, int threads) {
+  const std::size_t parameters = network.parameter_count();
+  const std::size_t scratch = parameters * sizeof(float) + network.make_workspace<float>().bytes() +
+                              Loss::make_tile(network, observation_size, action_size).bytes();
+  return static_cast<std::size_t>(threads) * scratch +
+         partial_gradient_count(max_samples, parameters) * parameters * sizeof(float);
+}
+
+// As many threads as work now: one alone would read the observations twice for two sides.
+template <class Loss>
+void PartialGradients<Loss>::choose_sides() {
+  const std::span<const NetworkSide> sides = learnt_sides(network_, pool_.active());
+  if (sides.size() == sides_.size()) return;
+  sides_ = sides;
+  for (Scratch& scratch : scratch_) scratch.transposed_of.fill(0);
+}
+
+template <class Loss>
+GradientResult<Loss> PartialGradients<Loss>::compute(const GradientJob<Loss>& job) {
+  choose_sides();
+  runs_ = {std::min(partial_gradient_count(job.samples, network_.parameter_count()), most_),
+           ranks_.size()};
+  const int used = own();
+  // Side after side, so that neighbouring tasks, which are mostly one thread's, are of one side.
+  const bool add_at_once = each_thread_has_a_side();
+  for (std::atomic<int>& left : left_) left.store(used, std::memory_order_relaxed);
+  const auto run = [&](int task, int thread) {
+    const int side = task / used;
+    run_partial(job, task % used, side, scratch_[static_cast<std::size_t>(thread)]);
+    if (!add_at_once) return;
+    const bool was_last = left_[side].fetch_sub(1, std::memory_order_acq_rel) == 1;
+    if (was_last) add_up_side(side);
+  };
+  const int tasks = static_cast<int>(sides_.size()) * used;
+  if (job.samples >= kWorthSharing) {
+    pool_.run(tasks, run);
+  } else {
+    for (int task = 0; task < tasks; ++task) run(task, 0);
+  }
+  if (!add_at_once) {
+    pool_.run(static_cast<int>(chunks_.size()), [&](int chunk) { add_up(chunk); });
+  }
+  if (ranks_.size() > 1) add_ranks();
+  return result();
+}
+
+// Which sides this rank's threads have learnt apart is its own business.
+template <class Loss>
+void PartialGradients<Loss>::add_ranks() {
+  const int first = runs_.begin(ranks_.rank());
+  for (int p = 0; p < own(); ++p) {
+    for (std::size_t side = 0; side < 2; ++side) {
+      notes_[2 * static_cast<std::size_t>(first + p) + side] =
+          side < sides_.size() ? partials_[p].sums[side] : typename Loss::Sums{};
+    }
+  }
+  rank_sums_.add(runs_, partials_[0].grads.data(), reinterpret_cast<std::byte*>(notes_.data()),
+                 2 * sizeof(typename Loss::Sums));
+  pool_.run(static_cast<int>(chunks_.size()), [&](int chunk) { square(chunk); });
+}
+
+template <class Loss>
+GradientResult<Loss> PartialGradients<Loss>::result() const {
+  GradientResult<Loss> result;
+  result.gradient = partials_[0].grads;
+  if (ranks_.size() > 1) {
+    for (int n = 0; n < 2 * runs_.partials; ++n) result.sums.add(notes_[n]);
+  } else {
+    for (int p = 0; p < runs_.partials; ++p) {
+      for (std::size_t side = 0; side < sides_.size(); ++side) {
+        result.sums.add(partials_[p].sums[side]);
+      }
+    }
+  }
+  double squares = 0.0;
+  for (const double square : squares_) squares += square;
+  result.norm = std::sqrt(squares);
+  return result;
+}
+
+template <class Loss>
+void PartialGradients<Loss>::run_partial(const GradientJob<Loss>& job, int place, int side,
+                                         Scratch& scratch) {
+  const NetworkSide network_side = sides_[side];
+  refresh_transposed(job, side, scratch);
+  Partial& partial = partials_[place];
+  for (const ParameterRange& range : network_.ranges(network_side)) {
+    std::fill_n(partial.grads.data() + range.begin, range.size(), 0.0f);
+  }
+  typename Loss::Sums sums;  // not in place until it is whole: the other side's thread has its own
+  scratch.work.bf16_weights = job.bf16_weights;
+  const int tiles = tiles_of(job.samples);
+  const int p = runs_.begin(ranks_.rank()) + place;
+  const int end = first_tile(p + 1, tiles, runs_.partials);
+  for (int tile = first_tile(p, tiles, runs_.partials); tile < end; ++tile) {
+    const int begin = tile * kTileRows;
+    loss_.gather(job.block, job.indices + begin, std::min(kTileRows, job.samples - begin),
+                 job.context, network_side, scratch.tile);
+    loss_.add_gradient(network_, job.samples, job.params, scratch.transposed.data(), scratch.tile,
+                       scratch.work, partial.grads.data(), sums, network_side);
+  }
+  partial.sums[side] = sums;
+}
+
+template <class Loss>
+void PartialGradients<Loss>::refresh_transposed(const GradientJob<Loss>& job, int side,
+                                                Scratch& scratch) {
+  if (scratch.transposed_of[side] == job.version) return;
+  network_.refresh_transposed(job.params, scratch.transposed.data(), sides_[side]);
+  scratch.transposed_of[side] = job.version;
+}
+
+// Then a side's partial gradients are mostly in the cache of who makes the last of them: added
+// there and then, they do not take another meeting of the threads.
+template <class Loss>
+bool PartialGradients<Loss>::each_thread_has_a_side() const {
+  return sides_.size() == 2 && pool_.active() == 2 &&
+         network_.parameter_count() <= kCachedParameters;
+}
+
+template <class Loss>
+void PartialGradients<Loss>::add_up_side(int side) {
+  const int begin = side == 0 ? 0 : policy_chunks_;
+  const int end = side == 0 ? policy_chunks_ : static_cast<int>(chunks_.size());
+  for (int chunk = begin; chunk < end; ++chunk) add_up(chunk);
+}
+
+// Pairwise, in a fixed tree.
+template <class Loss>
+void PartialGradients<Loss>::add_up(int chunk) {
+  const ParameterRange& range = chunks_[static_cast<std::size_t>(chunk)];
+  const int used = own();
+  for (int stride = 1; stride < used; stride *= 2) {
+    for (int p = 0; p + stride < used; p += 2 * stride) {
+      add_into(&partials_[p].grads[range.begin], &partials_[p + stride].grads[range.begin],
+               range.size());
+    }
+  }
+  if (ranks_.size() == 1) square(chunk);
+}
+
+template <class Loss>
+void PartialGradients<Loss>::square(int chunk) {
+  const ParameterRange& range = chunks_[static_cast<std::size_t>(chunk)];
+  squares_[static_cast<std::size_t>(chunk)] =
+      sum_squares(&partials_[0].grads[range.begin], range.size());
+}
+
+}  // namespace broadloom

@@ -1,0 +1,159 @@
+#include "broadloom/learn/ppo.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "broadloom/learn/minibatch_update-inl.h"
+
+namespace broadloom {
+
+double adapted_learning_rate(double rate, double kl, double desired_kl) {
+  if (kl > 2.0 * desired_kl) return std::max(kLeastAdaptiveRate, rate / 1.5);
+  if (kl > 0.0 && kl < 0.5 * desired_kl) return std::min(kMostAdaptiveRate, rate * 1.5);
+  return rate;
+}
+
+namespace {
+
+// Mean and 1 / (sample standard deviation + 1e-8), as CleanRL. A single sample has no deviation and
+// is left as it is. indices: of so many rows; null: all of the block's in order.
+AdvantageShift advantage_shift(const RolloutBlock& block, const PpoCoefficients& c,
+                               const std::int32_t* indices, int rows) {
+  const int samples = indices ? rows : static_cast<int>(block.transitions());
+  if (samples < 2) return {};
+  const auto sum_of = [&](auto term) {
+    double chains[4] = {};
+    const auto add = [&](int i, int chain) {
+      if (!indices && block.is_filler(static_cast<std::size_t>(i))) return;
+      chains[chain] +=
+          term(learnt_advantage(block, c, static_cast<std::size_t>(indices ? indices[i] : i)));
+    };
+    int i = 0;
+    for (; i + 4 <= rows; i += 4) {
+      for (int chain = 0; chain < 4; ++chain) add(i + chain, chain);
+    }
+    for (; i < rows; ++i) add(i, i % 4);
+    return (chains[0] + chains[1]) + (chains[2] + chains[3]);
+  };
+  const double mean = sum_of([](double x) { return x; }) / samples;
+  const double squares = sum_of([mean](double x) { return (x - mean) * (x - mean); });
+  return AdvantageShift::of(mean, squares, samples);
+}
+
+}  // namespace
+
+Status check_minibatch(const MinibatchReport& report, const PpoSums& sums, std::int64_t iteration) {
+  const bool first = report.epoch == 0 && report.minibatch == 0;
+  if (first && (sums.max_ratio_error != 0.0 || sums.approx_kl != 0.0)) {
+    return {ErrorKind::kNumeric,
+            fmt::format("the first minibatch of iteration {} has a policy ratio off 1 by {} and KL "
+                        "{}; expected exactly 1 and 0. The parameters, observations or statistics "
+                        "changed between collecting and updating, or are not finite.",
+                        iteration, sums.max_ratio_error, sums.approx_kl / report.samples)};
+  }
+  const double losses = sums.policy_loss + sums.value_loss + sums.int_value_loss;
+  if (std::isfinite(report.clipped_norm) && std::isfinite(losses)) return {};
+  return {
+      ErrorKind::kNumeric,
+      fmt::format("loss or gradient is not finite at iteration {}, epoch {}, minibatch {} "
+                  "(policy loss {}, value loss {}, gradient norm {}). Try a smaller "
+                  "learning_rate, norm_reward, or norm_obs.",
+                  iteration, report.epoch, report.minibatch, sums.policy_loss / report.samples,
+                  (sums.value_loss + sums.int_value_loss) / report.samples, report.clipped_norm)};
+}
+
+void UpdateStats::add(const MinibatchReport& minibatch, const PpoSums& sums) {
+  const double samples = minibatch.samples;
+  policy_loss += sums.policy_loss / samples;
+  value_loss += sums.value_loss / samples;
+  int_value_loss += sums.int_value_loss / samples;
+  entropy += sums.entropy / samples;
+  old_approx_kl += sums.old_approx_kl / samples;
+  approx_kl += sums.approx_kl / samples;
+  clipfrac += sums.clipped / samples;
+  grad_norm += minibatch.clipped_norm;
+  ess += sums.ess_percent(samples);
+  min_ratio = std::min(min_ratio, sums.min_ratio);
+  max_ratio = std::max(max_ratio, sums.max_ratio);
+}
+
+void UpdateStats::finish(int steps) {
+  for (double* mean : {&policy_loss, &value_loss, &int_value_loss, &entropy, &old_approx_kl,
+                       &approx_kl, &clipfrac, &grad_norm, &ess}) {
+    *mean /= steps;
+  }
+}
+
+template class PartialGradients<PpoLoss>;
+template class MinibatchUpdate<PpoLoss>;
+
+Ppo::Ppo(const ActorCritic& network, const PpoSettings& settings, int batch_size,
+         int minibatch_count, int observation_size, int action_size, ThreadPool& pool, Ranks& ranks)
+    : settings_(settings),
+      update_(network, {settings.loss},
+              {settings.update_epochs, settings.max_grad_norm, settings.adam_eps}, batch_size,
+              minibatch_count, observation_size, action_size, pool, ranks) {}
+
+std::size_t Ppo::bytes(const ActorCritic& network, int largest_minibatch, int observation_size,
+                       int action_size, int threads) {
+  return PartialGradients<PpoLoss>::bytes(network, largest_minibatch, observation_size, action_size,
+                                          threads);
+}
+
+void Ppo::begin_block(double progress) {
+  PpoCoefficients& loss = update_.loss().coefficients;
+  if (settings_.clip_coef) loss.clip_coef = settings_.clip_coef->at(progress);
+  if (settings_.ent_coef) loss.ent_coef = settings_.ent_coef->at(progress);
+}
+
+void Ppo::compute_targets(RolloutBlock& block, int begin, int end) const {
+  compute_advantages(block, begin, end, settings_.gamma, settings_.gae_lambda,
+                     settings_.truncation_mode);
+}
+
+Status Ppo::update(const RolloutBlock& block, std::uint64_t seed, std::int64_t iteration,
+                   Learner& learner) {
+  stats_ = {};
+  iteration_ = iteration;
+  if (settings_.norm_adv == AdvantageNorm::kBatch) {
+    batch_advantages_ = advantage_shift(block, update_.loss().coefficients, nullptr,
+                                        static_cast<int>(block.size()));
+  }
+  BROADLOOM_TRY(update_.run(block, seed, iteration, learner, *this));
+  stats_.finish(update_.steps());
+  return {};
+}
+
+AdvantageShift Ppo::context(const RolloutBlock& block, const std::int32_t* indices, int samples) {
+  switch (settings_.norm_adv) {
+    case AdvantageNorm::kOff:
+      return {};
+    case AdvantageNorm::kMinibatch:
+      return advantage_shift(block, update_.loss().coefficients, indices, samples);
+    case AdvantageNorm::kBatch:
+      return batch_advantages_;
+  }
+  return {};
+}
+
+void Ppo::describe(const PpoSums& sums, MinibatchReport& report) const {
+  report.entropy = sums.entropy / report.samples;
+  report.ratios = sums;
+}
+
+Status Ppo::before_step(const MinibatchReport& minibatch, const PpoSums& sums, Learner& learner) {
+  BROADLOOM_TRY(check_minibatch(minibatch, sums, iteration_));
+  last_kl_ = sums.approx_kl / minibatch.samples;
+  if (settings_.adaptive_lr) {
+    learner.learning_rate =
+        adapted_learning_rate(learner.learning_rate, last_kl_, settings_.desired_kl);
+  }
+  stats_.add(minibatch, sums);
+  return {};
+}
+
+bool Ppo::goes_on() const { return settings_.target_kl == 0.0 || last_kl_ <= settings_.target_kl; }
+
+}  // namespace broadloom

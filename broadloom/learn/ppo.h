@@ -1,0 +1,133 @@
+// Proximal policy optimisation (Schulman et al. 2017, arXiv 1707.06347): epochs of minibatch steps
+// over a rollout block.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+
+#include "broadloom/core/number_info.h"
+#include "broadloom/core/ranks.h"
+#include "broadloom/core/schedule.h"
+#include "broadloom/core/status.h"
+#include "broadloom/core/thread_pool.h"
+#include "broadloom/learn/algorithm.h"
+#include "broadloom/learn/minibatch_update.h"
+#include "broadloom/learn/ppo_loss.h"
+#include "broadloom/nn/actor_critic.h"
+#include "broadloom/rollout/advantages.h"
+#include "broadloom/rollout/block.h"
+
+namespace broadloom {
+
+enum class AdvantageNorm { kOff, kMinibatch, kBatch };
+
+struct PpoSettings {
+  PpoCoefficients loss;
+  std::optional<Schedule> clip_coef, ent_coef;  // of the loss, where they change over the run
+  double gamma = 0.99;
+  double gae_lambda = 0.95;
+  TruncationMode truncation_mode = TruncationMode::kBootstrap;
+  int update_epochs = 4;
+  AdvantageNorm norm_adv = AdvantageNorm::kMinibatch;
+  double max_grad_norm = 0.5;  // 0: no clipping
+  double target_kl =
+      0.0;  // stop after an epoch whose last minibatch's approx_kl exceeds it; 0: off
+  double adam_eps = 1e-5;
+  bool adaptive_lr =
+      false;  // RSL-RL's rule: learning rate follows desired_kl, minibatch by minibatch
+  double desired_kl = 0.01;
+};
+
+// Between which that rule keeps the learning rate.
+inline constexpr double kLeastAdaptiveRate = 1e-5;
+inline constexpr double kMostAdaptiveRate = 1e-2;
+
+// The rule: rate for the step of a minibatch of this KL, after a step of rate `rate`.
+double adapted_learning_rate(double rate, double kl, double desired_kl);
+
+// Means over all minibatch steps of one update, but for the fields that say otherwise.
+struct UpdateStats {
+  double policy_loss = 0.0;
+  double value_loss = 0.0;
+  double int_value_loss = 0.0;  // of the critic's second value; not among the numbers of PPO alone
+  double entropy = 0.0;
+  double old_approx_kl = 0.0;
+  double approx_kl = 0.0;
+  double clipfrac = 0.0;
+  double grad_norm = 0.0;  // before clipping, of all that is clipped together
+  double ess = 0.0;        // RatioSums::ess_percent
+  double min_ratio = 1.0;  // over all samples of all steps
+  double max_ratio = 1.0;  // likewise
+
+  template <class Visitor>
+  void visit(Visitor&& visit) const;
+
+  // Takes in one minibatch step. Means are sums until finish().
+  void add(const MinibatchReport& minibatch, const PpoSums& sums);
+  void finish(int steps);
+};
+
+// What no update goes on from: a loss or gradient that is not finite, and a first minibatch that
+// does not see ratio 1 and KL 0 exactly.
+Status check_minibatch(const MinibatchReport& minibatch, const PpoSums& sums,
+                       std::int64_t iteration);
+
+class Ppo final : public Algorithm, private MinibatchRules<PpoLoss> {
+ public:
+  // minibatch_count: number of minibatches per epoch of a block of batch_size B samples.
+  Ppo(const ActorCritic& network, const PpoSettings& settings, int batch_size, int minibatch_count,
+      int observation_size, int action_size, ThreadPool& pool, Ranks& ranks = Ranks::alone());
+  // What one takes, in bytes.
+  static std::size_t bytes(const ActorCritic& network, int largest_minibatch, int observation_size,
+                           int action_size, int threads);
+
+  void begin_block(double progress) override;
+  void compute_targets(RolloutBlock& block, int begin, int end) const override;
+
+  // Fails, too, where the first minibatch does not see ratio 1 and KL 0 exactly (the block was not
+  // made by these parameters).
+  Status update(const RolloutBlock& block, std::uint64_t seed, std::int64_t iteration,
+                Learner& learner) override;
+  const UpdateStats& stats() const { return stats_; }
+  int epochs() const override { return update_.epochs(); }
+  void visit_numbers(const NumberVisitor& visit) const override { stats_.visit(visit); }
+
+  // With an observer, an update costs one epoch's gradients more, and has the same bits.
+  void set_observer(UpdateObserver* observer) override { update_.set_observer(observer); }
+  // See MinibatchUpdate.
+  void set_companion(Companion* companion) { update_.set_companion(companion); }
+
+ private:
+  AdvantageShift context(const RolloutBlock& block, const std::int32_t* indices,
+                         int samples) override;
+  void describe(const PpoSums& sums, MinibatchReport& report) const override;
+  Status before_step(const MinibatchReport& minibatch, const PpoSums& sums,
+                     Learner& learner) override;
+  bool goes_on() const override;
+
+  PpoSettings settings_;
+  MinibatchUpdate<PpoLoss> update_;
+  AdvantageShift batch_advantages_;
+  UpdateStats stats_;
+  std::int64_t iteration_ = 0;
+  double last_kl_ = 0.0;  // of the last minibatch
+};
+
+template <class Visitor>
+void UpdateStats::visit(Visitor&& visit) const {
+  visit(NumberInfo{"policy_loss", "Policy loss", "", "losses/policy_loss"}, policy_loss);
+  visit(NumberInfo{"value_loss", "Value loss", "", "losses/value_loss"}, value_loss);
+  visit(NumberInfo{"entropy", "Entropy", "nats", "losses/entropy"}, entropy);
+  visit(NumberInfo{"old_approx_kl", "KL, mean of -log r", "nats", "losses/old_approx_kl"},
+        old_approx_kl);
+  visit(NumberInfo{"approx_kl", "KL, mean of (r - 1) - log r", "nats", "losses/approx_kl"},
+        approx_kl);
+  visit(NumberInfo{"clipfrac", "Clipped share of samples", "", "losses/clipfrac"}, clipfrac);
+  visit(NumberInfo{"grad_norm", "Gradient norm before clipping", "", "losses/grad_norm"},
+        grad_norm);
+  visit(NumberInfo{"ess", "Effective sample size of ratios", "%", "losses/ess"}, ess);
+  visit(NumberInfo{"min_ratio", "Smallest policy ratio", "", "losses/min_ratio"}, min_ratio);
+  visit(NumberInfo{"max_ratio", "Largest policy ratio", "", "losses/max_ratio"}, max_ratio);
+}
+
+}  // namespace broadloom

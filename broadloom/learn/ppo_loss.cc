@@ -1,0 +1,365 @@
+#include "broadloom/learn/ppo_loss.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <type_traits>
+
+#include "broadloom/math/targets.h"
+#include "broadloom/nn/distributions.h"
+
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "broadloom/learn/ppo_loss.cc"
+#include <hwy/foreach_target.h>  // compiles this file once per target
+#include <hwy/highway.h>
+
+#include "broadloom/math/functions-inl.h"
+#include "broadloom/math/virtual_lanes-inl.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace broadloom {
+namespace HWY_NAMESPACE {
+namespace hn = hwy::HWY_NAMESPACE;
+
+// Comparisons are written so that what is not a number stays in the losses, where it is noticed.
+
+// The policy loss of every sample, and d (share * loss) / d log pi. Where both branches of the max
+// are equal the ratio is inside the interval, so the unclipped derivative holds.
+template <class T>
+void policy_loss_as(const PpoCoefficients& c, T share, TileBatch<T>& batch) {
+  const hn::ScalableTag<T> d;
+  const auto low = hn::Set(d, static_cast<T>(1.0 - c.clip_coef));
+  const auto high = hn::Set(d, static_cast<T>(1.0 + c.clip_coef));
+  for (int r = 0; r < batch.rows; r += static_cast<int>(hn::Lanes(d))) {
+    const auto advantage = hn::LoadU(d, &batch.advantages[r]);
+    const auto log_ratio =
+        hn::Sub(hn::LoadU(d, &batch.log_probs[r]), hn::LoadU(d, &batch.old_log_probs[r]));
+    const auto ratio = exp_of(d, log_ratio);
+    const auto unclipped = hn::Neg(hn::Mul(advantage, ratio));
+    const auto clipped = hn::Neg(hn::Mul(advantage, hn::Min(hn::Max(ratio, low), high)));
+    const auto is_clipped = hn::Lt(unclipped, clipped);
+    hn::StoreU(log_ratio, d, &batch.log_ratios[r]);
+    hn::StoreU(ratio, d, &batch.ratios[r]);
+    hn::StoreU(hn::IfThenElse(is_clipped, clipped, unclipped), d, &batch.policy_losses[r]);
+    hn::StoreU(hn::IfThenZeroElse(is_clipped, hn::Mul(hn::Set(d, share), unclipped)), d,
+               &batch.d_log_probs[r]);
+  }
+}
+
+// The value loss of every sample, and d (weight * loss) / d V.
+template <class T>
+void value_loss_as(T weight, const ValueRows<T>& of) {
+  const hn::ScalableTag<T> d;
+  const auto half = hn::Set(d, T(0.5));
+  const auto clip = hn::Set(d, of.clip);
+  for (int r = 0; r < of.rows; r += static_cast<int>(hn::Lanes(d))) {
+    const auto old_value = hn::LoadU(d, of.old_values + r);
+    const auto target = hn::LoadU(d, of.targets + r);
+    const auto value = hn::LoadU(d, of.values + r);
+    const auto error = hn::Sub(value, target);
+    const auto change = hn::Sub(value, old_value);
+    const auto kept_change = hn::Min(hn::Max(change, hn::Neg(clip)), clip);
+    const auto clipped_error = hn::Sub(hn::Add(old_value, kept_change), target);
+    const auto is_clipped =
+        hn::And(hn::Lt(hn::Mul(error, error), hn::Mul(clipped_error, clipped_error)),
+                hn::Gt(hn::Abs(change), clip));
+    const auto counted = hn::IfThenElse(is_clipped, clipped_error, error);
+    hn::StoreU(hn::Mul(half, hn::Mul(counted, counted)), d, of.losses + r);
+    hn::StoreU(hn::IfThenZeroElse(is_clipped, hn::Mul(hn::Set(d, weight), error)), d,
+               of.d_values + r);
+  }
+}
+
+template <class D, class T>
+HWY_INLINE hn::Vec<D> load_as_double(D d, const T* from) {
+  if constexpr (std::is_same_v<T, double>) {
+    return hn::LoadU(d, from);
+  } else {
+    return hn::PromoteTo(d, hn::LoadU(hn::Rebind<T, D>(), from));
+  }
+}
+
+// The tile's sums are added up in double precision: the square of a large ratio may be no float.
+// f(valid, r, part) for every vector of doubles: `valid` are the columns that are samples, `part`
+// is that of the virtual lanes to which they belong.
+template <class F>
+HWY_INLINE void over_samples(int rows, F&& f) {
+  const Lanes<double> d;
+  constexpr int kLanes = static_cast<int>(hn::MaxLanes(d));
+  constexpr int kCount = static_cast<int>(kParts<double>);
+  for (int first = 0; first < rows; first += kLanes * kCount) {
+#pragma GCC unroll 8
+    for (int part = 0; part < kCount; ++part) {
+      const int r = first + part * kLanes;
+      f(hn::FirstN(d, static_cast<std::size_t>(std::clamp(rows - r, 0, kLanes))), r, part);
+    }
+  }
+}
+
+// Sums of the policy's losses and log-ratios.
+template <class T>
+void add_policy_losses_as(const TileBatch<T>& batch, PpoSums& sums) {
+  const Lanes<double> d;
+  const auto one = hn::Set(d, 1.0);
+  LaneSums<double> loss, entropy, log_ratios, kl;
+  over_samples(batch.rows, [&](auto valid, int r, int part) HWY_ATTR {
+    const auto add = [&](LaneSums<double>& sum, auto value) HWY_ATTR {
+      sum.part[part] = hn::Add(sum.part[part], hn::IfThenElseZero(valid, value));
+    };
+    const auto log_ratio = load_as_double(d, &batch.log_ratios[r]);
+    add(loss, load_as_double(d, &batch.policy_losses[r]));
+    add(entropy, load_as_double(d, &batch.entropies[r]));
+    add(log_ratios, log_ratio);
+    add(kl, hn::Sub(hn::Sub(load_as_double(d, &batch.ratios[r]), one), log_ratio));
+  });
+  sums.policy_loss += loss.total();
+  sums.entropy += entropy.total();
+  sums.old_approx_kl -= log_ratios.total();
+  sums.approx_kl += kl.total();
+}
+
+// What is said of the policy's ratios. Counts, least and largest are the same in any order.
+template <class T>
+void add_ratios_as(const PpoCoefficients& c, const TileBatch<T>& batch, PpoSums& sums) {
+  const Lanes<double> d;
+  const auto one = hn::Set(d, 1.0);
+  const auto clip = hn::Set(d, c.clip_coef);
+  LaneSums<double> ratios, squares;
+  auto clipped = hn::Zero(d), worst = hn::Zero(d);
+  auto low = hn::Set(d, sums.min_ratio), high = hn::Set(d, sums.max_ratio);
+  auto undefined = hn::MaskFromVec(hn::Zero(d));
+  over_samples(batch.rows, [&](auto valid, int r, int part) HWY_ATTR {
+    const auto ratio =  // never negative
+        hn::IfThenElseZero(valid, load_as_double(d, &batch.ratios[r]));
+    const auto error = hn::Abs(hn::IfThenElseZero(valid, hn::Sub(ratio, one)));
+    ratios.part[part] = hn::Add(ratios.part[part], ratio);
+    squares.part[part] = mul_add(ratio, ratio, squares.part[part]);
+    clipped = hn::Add(clipped, hn::IfThenElseZero(hn::Gt(error, clip), one));
+    low = hn::IfThenElse(valid, hn::Min(low, ratio), low);
+    high = hn::Max(high, ratio);
+    worst = hn::IfThenElse(hn::Gt(error, worst), error, worst);
+    undefined = hn::Or(undefined, hn::IsNaN(error));
+  });
+  sums.clipped += hn::GetLane(hn::SumOfLanes(d, clipped));
+  sums.ratios += ratios.total();
+  sums.squared_ratios += squares.total();
+  sums.min_ratio = hn::GetLane(hn::MinOfLanes(d, low));
+  sums.max_ratio = hn::GetLane(hn::MaxOfLanes(d, high));
+  const bool all_defined = hn::AllFalse(d, undefined);
+  sums.keep_ratio_error(all_defined ? hn::GetLane(hn::MaxOfLanes(d, worst))
+                                    : std::numeric_limits<double>::quiet_NaN());
+}
+
+template <class T>
+void add_policy_sums_as(const PpoCoefficients& c, const TileBatch<T>& batch, PpoSums& sums) {
+  add_policy_losses_as(batch, sums);
+  add_ratios_as(c, batch, sums);
+}
+
+template <class T>
+double sum_of_losses_as(const T* losses, int rows) {
+  const Lanes<double> d;
+  LaneSums<double> loss;
+  over_samples(rows, [&](auto valid, int r, int part) HWY_ATTR {
+    const auto value = hn::IfThenElseZero(valid, load_as_double(d, losses + r));
+    loss.part[part] = hn::Add(loss.part[part], value);
+  });
+  return loss.total();
+}
+
+void PolicyLossF32(const PpoCoefficients& c, float share, TileBatch<float>& batch) {
+  policy_loss_as(c, share, batch);
+}
+void PolicyLossF64(const PpoCoefficients& c, double share, TileBatch<double>& batch) {
+  policy_loss_as(c, share, batch);
+}
+void ValueLossF32(float weight, const ValueRows<float>& of) { value_loss_as(weight, of); }
+void ValueLossF64(double weight, const ValueRows<double>& of) { value_loss_as(weight, of); }
+void AddPolicySumsF32(const PpoCoefficients& c, const TileBatch<float>& batch, PpoSums& sums) {
+  add_policy_sums_as(c, batch, sums);
+}
+void AddPolicySumsF64(const PpoCoefficients& c, const TileBatch<double>& batch, PpoSums& sums) {
+  add_policy_sums_as(c, batch, sums);
+}
+double SumOfLossesF32(const float* losses, int rows) { return sum_of_losses_as(losses, rows); }
+double SumOfLossesF64(const double* losses, int rows) { return sum_of_losses_as(losses, rows); }
+
+}  // namespace HWY_NAMESPACE
+}  // namespace broadloom
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace broadloom {
+
+HWY_EXPORT(PolicyLossF32);
+HWY_EXPORT(PolicyLossF64);
+HWY_EXPORT(ValueLossF32);
+HWY_EXPORT(ValueLossF64);
+HWY_EXPORT(AddPolicySumsF32);
+HWY_EXPORT(AddPolicySumsF64);
+HWY_EXPORT(SumOfLossesF32);
+HWY_EXPORT(SumOfLossesF64);
+
+namespace {
+
+void policy_loss(const PpoCoefficients& c, float share, TileBatch<float>& batch) {
+  HWY_DYNAMIC_DISPATCH(PolicyLossF32)(c, share, batch);
+}
+void policy_loss(const PpoCoefficients& c, double share, TileBatch<double>& batch) {
+  HWY_DYNAMIC_DISPATCH(PolicyLossF64)(c, share, batch);
+}
+void value_loss(float weight, const ValueRows<float>& of) {
+  HWY_DYNAMIC_DISPATCH(ValueLossF32)(weight, of);
+}
+void value_loss(double weight, const ValueRows<double>& of) {
+  HWY_DYNAMIC_DISPATCH(ValueLossF64)(weight, of);
+}
+
+void add_policy_sums(const PpoCoefficients& c, const TileBatch<float>& batch, PpoSums& sums) {
+  HWY_DYNAMIC_DISPATCH(AddPolicySumsF32)(c, batch, sums);
+}
+void add_policy_sums(const PpoCoefficients& c, const TileBatch<double>& batch, PpoSums& sums) {
+  HWY_DYNAMIC_DISPATCH(AddPolicySumsF64)(c, batch, sums);
+}
+double sum_of_losses(const float* losses, int rows) {
+  return HWY_DYNAMIC_DISPATCH(SumOfLossesF32)(losses, rows);
+}
+double sum_of_losses(const double* losses, int rows) {
+  return HWY_DYNAMIC_DISPATCH(SumOfLossesF64)(losses, rows);
+}
+
+// One kind of policy: log-probabilities and entropies of the tile before the loss, derivatives of
+// the policy's outputs after it.
+template <class Real>
+void categorical_forward(int outputs, const Real* logits, TileBatch<Real>& b) {
+  categorical_normalisers(logits, outputs, b.rows, b.normalisers.data());
+  categorical_log_probs(logits, b.normalisers.data(), b.actions.data(), outputs, b.rows,
+                        b.log_probs.data());
+  categorical_entropies(logits, b.normalisers.data(), outputs, b.rows, b.terms.data(),
+                        b.entropies.data());
+}
+
+template <class Real>
+void gaussian_forward(int outputs, const Real* means, const Real* log_std, TileBatch<Real>& b) {
+  gaussian_log_probs(means, log_std, b.actions.data(), outputs, b.rows, b.terms.data(),
+                     b.log_probs.data());
+  std::fill_n(b.entropies.begin(), b.rows, gaussian_entropy(log_std, outputs));
+}
+
+}  // namespace
+
+template <class Real>
+TileBatch<Real>::TileBatch(int observation_size, int action_size, int outputs,
+                           int critic_observation_size, int values)
+    : observations(static_cast<std::size_t>(kTileRows) * observation_size),
+      critic_observations(static_cast<std::size_t>(kTileRows) * critic_observation_size),
+      actions(static_cast<std::size_t>(kTileRows) * action_size),
+      terms(static_cast<std::size_t>(kTileRows) * outputs) {
+  for (AlignedVector<Real>* column :
+       {&old_log_probs, &advantages, &log_probs, &normalisers, &entropies, &log_ratios, &ratios,
+        &d_log_probs, &policy_losses}) {
+    column->resize(kTileRows);
+  }
+  for (AlignedVector<Real>* columns : {&old_values, &value_targets, &value_losses}) {
+    columns->resize(static_cast<std::size_t>(kTileRows) * values);
+  }
+}
+
+void PpoLoss::gather(const RolloutBlock& block, const std::int32_t* indices, int rows,
+                     const AdvantageShift& advantages, NetworkSide side, Tile& tile) const {
+  tile.rows = rows;
+  for (int r = 0; r < rows; ++r) {
+    const std::size_t i = static_cast<std::size_t>(indices[r]);
+    const std::size_t row = static_cast<std::size_t>(r);
+    block.observations.read(i, 1, &tile.observations[row * block.D]);
+    if (side != NetworkSide::kValue) {
+      for (int a = 0; a < block.A; ++a) {
+        tile.actions[static_cast<std::size_t>(a) * kTileRows + r] = block.actions[i * block.A + a];
+      }
+      tile.old_log_probs[r] = block.log_probs[i];
+      const float advantage = learnt_advantage(block, coefficients, i);
+      tile.advantages[r] = (advantage - advantages.mean) * advantages.scale;
+    }
+    if (side != NetworkSide::kPolicy) {
+      if (block.has_critic()) {
+        block.critic_observations.read(i, 1, &tile.critic_observations[row * block.critic.size]);
+      }
+      tile.old_values[r] = block.values[i];
+      tile.value_targets[r] = block.advantages[i] + block.values[i];
+      if (!block.with_intrinsic) continue;
+      tile.old_values[kTileRows + r] = block.int_values[i];
+      tile.value_targets[kTileRows + r] = block.int_advantages[i] + block.int_values[i];
+    }
+  }
+}
+
+namespace {
+
+// From the policy's outputs to their derivatives, and that of log_std.
+template <class Real>
+void policy_side(const ActorCritic& network, const PpoCoefficients& c, Real share,
+                 const Real* params, TileBatch<Real>& batch, TileWorkspace<Real>& work, Real* grads,
+                 PpoSums& sums) {
+  const int outputs = network.shape().action_outputs;
+  const Real entropy_weight = static_cast<Real>(-c.ent_coef) * share;
+  if (network.shape().action_kind == SpaceKind::kDiscrete) {
+    categorical_forward(outputs, work.policy.data(), batch);
+    policy_loss(c, share, batch);
+    categorical_backward(work.policy.data(), batch.normalisers.data(), batch.terms.data(),
+                         batch.entropies.data(), batch.actions.data(), batch.d_log_probs.data(),
+                         entropy_weight, outputs, batch.rows, work.policy_delta.data());
+  } else {
+    const Real* log_std = params + network.log_std_offset();
+    gaussian_forward(outputs, work.policy.data(), log_std, batch);
+    policy_loss(c, share, batch);
+    gaussian_backward(batch.terms.data(), log_std, batch.d_log_probs.data(), entropy_weight,
+                      outputs, batch.rows, work.policy_delta.data(),
+                      grads + network.log_std_offset());
+  }
+  add_policy_sums(c, batch, sums);
+}
+
+// From the values to their derivatives.
+template <class Real>
+void value_side(const PpoCoefficients& c, int values, Real share, TileBatch<Real>& batch,
+                TileWorkspace<Real>& work, PpoSums& sums) {
+  // Without clipping, no change of the value is too large.
+  constexpr Real kFree = std::numeric_limits<Real>::infinity();
+  for (int v = 0; v < values; ++v) {
+    const bool is_clipped = v == 0 && c.clip_vloss;
+    const std::size_t at = static_cast<std::size_t>(v) * kTileRows;
+    value_loss(static_cast<Real>(c.vf_coef) * share,
+               ValueRows<Real>{batch.rows, is_clipped ? static_cast<Real>(c.clip_coef) : kFree,
+                               &work.values[at], &batch.old_values[at], &batch.value_targets[at],
+                               &batch.value_losses[at], &work.values_delta[at]});
+    (v == 0 ? sums.value_loss : sums.int_value_loss) +=
+        sum_of_losses(&batch.value_losses[at], batch.rows);
+  }
+}
+
+}  // namespace
+
+template <class Real>
+void ppo_tile_gradient(const ActorCritic& network, const PpoCoefficients& c, int samples,
+                       const Real* params, const Real* transposed, TileBatch<Real>& batch,
+                       TileWorkspace<Real>& work, Real* grads, PpoSums& sums, NetworkSide side) {
+  const Real share = Real(1) / static_cast<Real>(samples);
+  network.forward(params, batch.input(), batch.rows, work, side);
+  if (side != NetworkSide::kValue) policy_side(network, c, share, params, batch, work, grads, sums);
+  if (side != NetworkSide::kPolicy) {
+    value_side(c, network.shape().value_outputs, share, batch, work, sums);
+  }
+  network.backward(params, transposed, batch.input(), batch.rows, work, grads, side);
+}
+
+template struct TileBatch<float>;
+template struct TileBatch<double>;
+template void ppo_tile_gradient(const ActorCritic&, const PpoCoefficients&, int, const float*,
+                                const float*, TileBatch<float>&, TileWorkspace<float>&, float*,
+                                PpoSums&, NetworkSide);
+template void ppo_tile_gradient(const ActorCritic&, const PpoCoefficients&, int, const double*,
+                                const double*, TileBatch<double>&, TileWorkspace<double>&, double*,
+                                PpoSums&, NetworkSide);
+
+}  // namespace broadloom
+#endif  // HWY_ONCE

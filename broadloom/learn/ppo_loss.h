@@ -1,0 +1,138 @@
+// PPO's clipped loss and its gradient over one tile of rows.
+#pragma once
+
+#include <cmath>
+#include <cstdint>
+#include <vector>
+
+#include "broadloom/core/aligned_vector.h"
+#include "broadloom/core/host_device.h"
+#include "broadloom/learn/ppo_formulas.h"
+#include "broadloom/learn/ratio_sums.h"
+#include "broadloom/nn/actor_critic.h"
+#include "broadloom/rollout/block.h"
+
+namespace broadloom {
+
+struct PpoCoefficients {
+  double clip_coef = 0.2;
+  bool clip_vloss = true;
+  double ent_coef = 0.01;
+  double vf_coef = 0.5;
+  // Of advantages and intrinsic advantages in what the policy learns from.
+  double ext_coef = 1.0;
+  double int_coef = 0.0;
+};
+
+// The samples of one tile, gathered from the block.
+template <class Real>
+struct TileBatch {
+  int rows = 0;
+  AlignedVector<Real> observations;         // [kTileRows, D]
+  AlignedVector<Real> critic_observations;  // [kTileRows, of what only the critic reads] or empty
+  AlignedVector<Real> actions;              // [A, kTileRows]
+  AlignedVector<Real> old_log_probs;        // [kTileRows]
+  AlignedVector<Real> old_values;           // [values, kTileRows]
+  AlignedVector<Real> advantages;  // [kTileRows] as the policy loss uses them (normalised or not)
+  AlignedVector<Real> value_targets;  // [values, kTileRows]
+
+  // Scratch of the loss, one number a sample but for terms [outputs, kTileRows] and value_losses
+  // [values, kTileRows].
+  AlignedVector<Real> log_probs, normalisers, entropies, terms;
+  AlignedVector<Real> log_ratios, ratios, d_log_probs, policy_losses, value_losses;
+
+  TileBatch(int observation_size, int action_size, int outputs, int critic_observation_size = 0,
+            int values = 1);
+  NetworkInput<Real> input() const {
+    const Real* policy = observations.data();
+    return {policy, critic_observations.empty() ? policy : critic_observations.data()};
+  }
+  std::size_t bytes() const {
+    return sizeof(Real) * (observations.size() + critic_observations.size() + actions.size() +
+                           terms.size() + 3 * value_losses.size() + 9 * kTileRows);
+  }
+};
+
+// Sums over samples; divide by the minibatch size for means.
+struct PpoSums : RatioSums {
+  double policy_loss = 0.0;
+  double value_loss = 0.0;
+  double int_value_loss = 0.0;  // of the critic's second value, where it has one
+  double entropy = 0.0;
+
+  BROADLOOM_HD void add(const PpoSums& other) {
+    RatioSums::add(other);
+    policy_loss += other.policy_loss;
+    value_loss += other.value_loss;
+    int_value_loss += other.int_value_loss;
+    entropy += other.entropy;
+  }
+};
+
+// Forward, loss, backward. Adds the tile's share of the gradient of
+//   mean over the minibatch of  max(-A r, -A clip(r, 1-c, 1+c)) - ent_coef H + vf_coef L_V
+// to grads [P] and its sums to `sums`; L_V is half the squared error, or with clip_vloss half the
+// larger of the squared errors of V and of V kept within clip_coef of the old value. (Schulman et
+// al. 2017, arXiv 1707.06347, eq. 7 and 9; value clipping as in CleanRL.) Where the critic has a
+// second value, half its squared error, which is never clipped, is added to L_V. samples: size of
+// the whole minibatch. transposed: see ActorCritic::refresh_transposed. side: of the loss and of
+// the network; both sides one after the other, into the same grads and sums, give the bits of
+// kBoth.
+template <class Real>
+void ppo_tile_gradient(const ActorCritic& network, const PpoCoefficients& coefficients, int samples,
+                       const Real* params, const Real* transposed, TileBatch<Real>& batch,
+                       TileWorkspace<Real>& work, Real* grads, PpoSums& sums,
+                       NetworkSide side = NetworkSide::kBoth);
+
+// One of the critic's values of the samples of a tile, [kTileRows] each.
+template <class Real>
+struct ValueRows {
+  int rows;
+  Real clip;  // how far a value may move before its loss is clipped
+  const Real *values, *old_values, *targets;
+  Real *losses, *d_values;
+};
+
+// What the policy learns from of sample i, before it is normalised: the advantage, and the
+// intrinsic one where there is one, each times its coefficient.
+inline float learnt_advantage(const RolloutBlock& block, const PpoCoefficients& c, std::size_t i) {
+  if (!block.with_intrinsic) return block.advantages[i];
+  return learnt_advantage(c.ext_coef, c.int_coef, block.advantages[i], block.int_advantages[i]);
+}
+
+// How advantages are normalised: (advantage - mean) * scale.
+struct AdvantageShift {
+  float mean = 0.0f;
+  float scale = 1.0f;
+
+  // Of at least two samples with that mean and sum of squared differences from it.
+  BROADLOOM_HD static AdvantageShift of(double mean, double squares, int samples) {
+    return {static_cast<float>(mean),
+            static_cast<float>(1.0 / (std::sqrt(squares / (samples - 1)) + 1e-8))};
+  }
+};
+
+// PPO's loss as PartialGradients takes it.
+struct PpoLoss {
+  using Tile = TileBatch<float>;
+  using Sums = PpoSums;
+  using Context = AdvantageShift;  // of a minibatch
+
+  static Tile make_tile(const ActorCritic& network, int observation_size, int action_size) {
+    return {observation_size, action_size, network.shape().action_outputs,
+            network.shape().critic_observation_size, network.shape().value_outputs};
+  }
+  // What a side needs of samples indices [rows] of the block.
+  void gather(const RolloutBlock& block, const std::int32_t* indices, int rows,
+              const AdvantageShift& advantages, NetworkSide side, Tile& tile) const;
+  void add_gradient(const ActorCritic& network, int samples, const float* params,
+                    const float* transposed, Tile& tile, TileWorkspace<float>& work, float* grads,
+                    PpoSums& sums, NetworkSide side) const {
+    ppo_tile_gradient(network, coefficients, samples, params, transposed, tile, work, grads, sums,
+                      side);
+  }
+
+  PpoCoefficients coefficients;
+};
+
+}  // namespace broadloom

@@ -1,0 +1,86 @@
+// PQN, parallelised Q-network (Gallici et al. 2024, arXiv 2407.04811): Q(lambda) on the blocks of
+// many environments, without target network and replay, stable by normalised layers.
+#pragma once
+
+#include <cstdint>
+
+#include "broadloom/learn/algorithm.h"
+#include "broadloom/learn/epsilon_greedy.h"
+#include "broadloom/learn/minibatch_update.h"
+#include "broadloom/learn/pqn_loss.h"
+#include "broadloom/rollout/advantages.h"
+
+namespace broadloom {
+
+struct PqnSettings {
+  double gamma = 0.99;
+  double gae_lambda = 0.65;  // of Q(lambda)
+  TruncationMode truncation_mode = TruncationMode::kBootstrap;
+  EpsilonSchedule epsilon;
+  double vf_coef = 1.0;
+  int update_epochs = 2;
+  double max_grad_norm = 10.0;  // 0: no clipping
+  double adam_eps = 1e-8;
+};
+
+// Means over all minibatch steps of one update, but for epsilon.
+struct PqnStats {
+  double td_loss = 0.0;
+  double q_values = 0.0;   // of the actions taken
+  double epsilon = 0.0;    // with which the block was collected
+  double grad_norm = 0.0;  // before clipping
+
+  template <class Visitor>
+  void visit(Visitor&& visit) const {
+    visit(NumberInfo{"td_loss", "TD loss", "", "losses/td_loss"}, td_loss);
+    visit(NumberInfo{"q_values", "Q of the actions taken", "", "losses/q_values"}, q_values);
+    visit(NumberInfo{"epsilon", "Epsilon", "", "charts/epsilon"}, epsilon);
+    visit(NumberInfo{"grad_norm", "Gradient norm before clipping", "", "losses/grad_norm"},
+          grad_norm);
+  }
+
+  // Takes in one minibatch step. Means are sums until finish().
+  void add(const MinibatchReport& minibatch, const PqnSums& sums);
+  void finish(int steps);
+};
+
+// What no update goes on from: a loss or gradient that is not finite, and a first minibatch that
+// does not see the values that its block was collected with.
+Status check_minibatch(const MinibatchReport& minibatch, const PqnSums& sums,
+                       std::int64_t iteration);
+
+class Pqn final : public Algorithm, private MinibatchRules<PqnLoss> {
+ public:
+  // network: of action values. minibatch_count: minibatches per epoch of a block of B samples.
+  Pqn(const ActorCritic& network, const PqnSettings& settings, int batch_size, int minibatch_count,
+      int observation_size, ThreadPool& pool, Ranks& ranks = Ranks::alone());
+  // What one takes, in bytes.
+  static std::size_t bytes(const ActorCritic& network, int largest_minibatch, int observation_size,
+                           int threads);
+
+  void begin_block(double progress) override { epsilon_ = settings_.epsilon.at(progress); }
+  // G_t = r_t + gamma (lambda G_{t+1} + (1 - lambda) max_a Q(s_{t+1}, a)), which is the return of
+  // generalised advantages where the value is the largest Q.
+  void compute_targets(RolloutBlock& block, int begin, int end) const override;
+  // Fails, too, where the first minibatch does not see the values that the block was collected
+  // with.
+  Status update(const RolloutBlock& block, std::uint64_t seed, std::int64_t iteration,
+                Learner& learner) override;
+  int epochs() const override { return update_.epochs(); }
+  void visit_numbers(const NumberVisitor& visit) const override { stats_.visit(visit); }
+  void set_observer(UpdateObserver* observer) override { update_.set_observer(observer); }
+
+ private:
+  PqnLoss::Context context(const RolloutBlock&, const std::int32_t*, int) override { return {}; }
+  void describe(const PqnSums&, MinibatchReport&) const override {}
+  Status before_step(const MinibatchReport& minibatch, const PqnSums& sums,
+                     Learner& learner) override;
+
+  PqnSettings settings_;
+  double epsilon_;
+  MinibatchUpdate<PqnLoss> update_;
+  PqnStats stats_;
+  std::int64_t iteration_ = 0;
+};
+
+}  // namespace broadloom

@@ -1,0 +1,150 @@
+#include "broadloom/setup/network_shape.h"
+
+#include "broadloom/setup/algorithms.h"
+
+#include <fmt/core.h>
+
+#include <vector>
+
+namespace broadloom {
+namespace {
+
+Activation activation_of(const std::string& name) {
+  if (name == "relu") return Activation::kRelu;
+  if (name == "elu") return Activation::kElu;
+  return Activation::kTanh;
+}
+
+Normalisation normalisation_of(const std::string& name) {
+  if (name == "channels") return Normalisation::kChannels;
+  if (name == "all") return Normalisation::kAll;
+  return Normalisation::kNone;
+}
+
+Precision precision_of(const std::string& name) {
+  if (name == "bf16") return Precision::kBf16;
+  if (name == "tf32") return Precision::kTf32;
+  return Precision::kFp32;
+}
+
+WeightInit weight_init_of(const std::string& name) {
+  if (name == "he_normal") return WeightInit::kHeNormal;
+  if (name == "lecun_normal") return WeightInit::kLecunNormal;
+  return WeightInit::kOrthogonal;
+}
+
+// Height, width and channels; a grid without channels has one. Not an image: of no height.
+RowShape image_of(const Space& space) {
+  const std::vector<int> extents = space.extents();
+  if (space.kind != SpaceKind::kBox || extents.size() < 2 || extents.size() > 3) return {0, 0, 0};
+  return {extents[0], extents[1], extents.size() == 3 ? extents[2] : 1};
+}
+
+Status no_image(const Config& config, const Space& space, const std::string& id) {
+  return invalid(
+      fmt::format("encoder = {}: observations of {}, {}, are no images, which it reads; "
+                  "set encoder = mlp",
+                  config.encoder, id, shape_text(space)));
+}
+
+Status check_encoder(const Config& config, const EnvSpec& spec) {
+  if (config.encoder == "mlp") return {};
+  if (critic_space(config, spec).size > 0) {
+    return invalid(
+        fmt::format("encoder = {}: the critic of {} reads observations of its own, {}, for which "
+                    "there is no encoder yet; set encoder = mlp",
+                    config.encoder, spec.id, shape_text(spec.critic_observation)));
+  }
+  const RowShape image = image_of(spec.observation);
+  if (image.height == 0) return no_image(config, spec.observation, spec.id);
+  if (config.encoder == "impala" && config.layer_norm != "off") {
+    return invalid(
+        fmt::format("layer_norm = {}: the residual blocks of encoder = impala are published "
+                    "without; set layer_norm = off, or take another encoder",
+                    config.layer_norm));
+  }
+  const std::vector<LayerPlan> plan = body_plan(
+      encoder_of(config.encoder), normalisation_of(config.layer_norm), config.hidden_sizes);
+  if (fits(plan, image.height, image.width)) return {};
+  const int side = least_side(plan);
+  return invalid(fmt::format(
+      "encoder = {}: observations of {} are {} x {} pixels; it needs at least {} x {}. Take "
+      "encoder = {}",
+      config.encoder, spec.id, image.height, image.width, side, side,
+      image.height >= 3 && image.width >= 3
+          ? "minatar, whose only convolution is 3 x 3, or impala, which pads"
+          : "impala, which pads, or mlp"));
+}
+
+}  // namespace
+
+std::string better_encoder(const Config& config, const EnvSpec& spec) {
+  const RowShape image = image_of(spec.observation);
+  if (config.encoder != "mlp" || spec.observation.extents().size() != 3) return {};
+  const bool large =
+      fits(body_plan(Encoder::kNature, Normalisation::kNone, {}), image.height, image.width);
+  return fmt::format(
+      "observations of {} are images of {} x {} x {}, which encoder = mlp reads as {} numbers "
+      "without places; encoder = {} reads them as images",
+      spec.id, image.height, image.width, image.channels, image.size(),
+      large ? "nature" : "minatar");
+}
+
+Encoder encoder_of(const std::string& name) {
+  if (name == "minatar") return Encoder::kMinatar;
+  if (name == "nature") return Encoder::kNature;
+  if (name == "impala") return Encoder::kImpala;
+  return Encoder::kMlp;
+}
+
+const Space& critic_space(const Config& config, const EnvSpec& spec) {
+  static const Space kNothing;
+  return learns_action_values(config) ? kNothing : spec.critic_observation;
+}
+
+NetworkShape network_shape(const Config& config, const EnvSpec& spec) {
+  return {.observation_size = spec.observation_size(),
+          .action_kind = spec.action.kind,
+          .action_outputs = spec.action.size,
+          .hidden_sizes = config.hidden_sizes,
+          .activation = activation_of(config.activation),
+          .shared_encoder = config.shared_encoder,
+          .log_std_init = config.log_std_init,
+          .precision = precision_of(config.precision),
+          .critic_observation_size = critic_space(config, spec).size,
+          .encoder = encoder_of(config.encoder),
+          .normalisation = normalisation_of(config.layer_norm),
+          .image = image_of(spec.observation),
+          .action_values = learns_action_values(config),
+          .value_outputs = value_outputs(config),
+          .weight_init = weight_init_of(config.weight_init)};
+}
+
+NetworkShape rnd_shape(const Config& config, const EnvSpec& spec) {
+  return {.observation_size = spec.observation_size(),
+          .action_outputs = config.rnd_outputs,
+          .hidden_sizes = config.rnd_hidden_sizes,
+          .activation = Activation::kRelu,
+          .encoder = encoder_of(config.encoder),
+          .image = image_of(spec.observation),
+          .action_values = true};
+}
+
+Status check_observations(const Config& config, const EnvSpec& spec) {
+  if (config.shared_encoder && critic_space(config, spec).size > 0) {
+    return invalid(
+        fmt::format("shared_encoder = true: the critic of {} reads observations of its own, {}, so "
+                    "that there is nothing to share; set shared_encoder = false",
+                    spec.id, shape_text(spec.critic_observation)));
+  }
+  for (const Space* space : {&spec.observation, &critic_space(config, spec)}) {
+    if (!config.norm_obs || space->dtype == Dtype::kF32) continue;
+    return invalid(fmt::format(
+        "norm_obs = true: observations of {} are uint8, {}, which networks read divided "
+        "by {:g} instead of normalised; set norm_obs = false",
+        spec.id, shape_text(*space), space->full_scale()));
+  }
+  return check_encoder(config, spec);
+}
+
+}  // namespace broadloom

@@ -1,0 +1,86 @@
+#include "broadloom/setup/rank_plan.h"
+
+#include <algorithm>
+
+#include "broadloom/learn/gradient_cut.h"
+#include "broadloom/learn/rank_sums.h"
+#include "broadloom/nn/actor_critic.h"
+#include "broadloom/rollout/block_exchange.h"
+#include "broadloom/rollout/normalizer.h"
+#include "broadloom/setup/algorithms.h"
+#include "broadloom/setup/network_shape.h"
+#include "broadloom/setup/settings.h"
+
+namespace broadloom {
+namespace {
+
+// What PPO says of a partial gradient, for both sides; other algorithms say less.
+constexpr double kNoteBytes = 2 * 12 * sizeof(double);
+
+int shards_of_first(int shards, int ranks) {
+  return static_cast<int>(std::int64_t{shards} / ranks);
+}
+
+double gradient_bytes(int samples, std::size_t parameters, int ranks) {
+  if (parameters == 0) return 0.0;
+  const RankRuns runs(partial_gradient_count(samples, parameters), ranks);
+  return static_cast<double>(RankSums::received_bytes(parameters, runs.nodes, ranks)) +
+         kNoteBytes * (runs.partials - runs.end(0));
+}
+
+double statistics_bytes(int size, int shards) {
+  if (size == 0) return 0.0;
+  return static_cast<double>(ObsNormalizer::shard_bytes(size)) * shards;
+}
+
+}  // namespace
+
+RankPlan plan_ranks(const Config& config, int ranks, const VecEnv& envs) {
+  RankPlan plan;
+  plan.ranks = ranks;
+  const Config now = config.of_phase(0);
+  plan.gradients = now.minibatch_count() * now.update_epochs;
+  if (ranks == 1) return plan;
+  const BlockSizes sizes = run_block_sizes(now, envs);
+  const ShardPlan shards(now.num_envs, kTileRows);
+  plan.collecting = std::min(ranks, shards.count());
+  const int own = shards_of_first(shards.count(), ranks);
+  const int others = shards.count() - own;
+  const int envs_of_others = now.num_envs - (own > 0 ? shards[own - 1].end : 0);
+  plan.block = static_cast<double>(exchanged_bytes_per_env(sizes)) * envs_of_others;
+  const CompanionSize beside = companion_size(now, envs.spec());
+  plan.statistics = statistics_bytes(beside.normalised, others);
+  if (now.norm_obs) {
+    plan.statistics +=
+        statistics_bytes(sizes.D, others) + statistics_bytes(sizes.critic.size, others);
+  }
+  const std::size_t parameters = ActorCritic(network_shape(now, envs.spec())).parameter_count();
+  const int most = static_cast<int>(now.largest_minibatch());
+  plan.at_gradients = RankRuns(partial_gradient_count(most, parameters), ranks).nodes;
+  for (std::int64_t m = 0; m < now.minibatch_count(); ++m) {
+    const std::int64_t begin = m * now.batch_size() / now.minibatch_count();
+    const std::int64_t end = (m + 1) * now.batch_size() / now.minibatch_count();
+    const int samples = static_cast<int>(end - begin);
+    plan.gradient += now.update_epochs * (gradient_bytes(samples, parameters, ranks) +
+                                          gradient_bytes(samples, beside.parameters, ranks));
+  }
+  return plan;
+}
+
+std::size_t rank_bytes(const Config& config, int ranks, const VecEnv& envs) {
+  if (ranks == 1) return 0;
+  const std::size_t parameters = ActorCritic(network_shape(config, envs.spec())).parameter_count();
+  std::size_t block = 0;
+  for (std::size_t p = 0; p < config.phase_count(); ++p) {
+    const BlockSizes sizes = run_block_sizes(config.of_phase(p), envs);
+    block = std::max(block, exchanged_bytes_per_env(sizes) * static_cast<std::size_t>(sizes.N));
+  }
+  const std::size_t beside = companion_size(config, envs.spec()).parameters;
+  // The collector's messages; and the trainer's, of states: parameters and Adam's two moments.
+  const std::size_t state = 3 * sizeof(float) * (parameters + beside);
+  return std::min(block, Exchange::kMostBytes) +
+         std::min(std::max(block, state), Exchange::kMostBytes) +
+         RankSums::bytes(parameters, ranks) + RankSums::bytes(beside, ranks);
+}
+
+}  // namespace broadloom

@@ -1,0 +1,83 @@
+#include "broadloom/setup/resolve_config.h"
+
+#include <algorithm>
+
+#include "broadloom/env/staggered_starts.h"
+#include "broadloom/env/tasks/registry.h"
+#include "broadloom/setup/algorithms.h"
+#include "broadloom/setup/network_shape.h"
+#include "broadloom/setup/settings.h"
+
+namespace broadloom {
+namespace {
+
+// The value that a key ends up with, or else `otherwise`.
+std::string last_of(const Overrides& overrides, std::string_view wanted, std::string otherwise) {
+  for (const auto& [key, text] : overrides) {
+    if (key == wanted) otherwise = text;
+  }
+  return otherwise;
+}
+
+bool sets(const Overrides& overrides, std::string_view key) {
+  return std::any_of(overrides.begin(), overrides.end(),
+                     [&](const auto& entry) { return entry.first == key; });
+}
+
+// An encoder's layers are the published ones, with ReLU, where others are not asked for.
+void follow_encoder(const Overrides& overrides, Config& config) {
+  if (config.encoder == "mlp") return;
+  if (!sets(overrides, "hidden_sizes"))
+    config.hidden_sizes = published_hidden_sizes(encoder_of(config.encoder));
+  if (!sets(overrides, "activation")) config.activation = "relu";
+}
+
+}  // namespace
+
+// What a schedule begins with need not be said twice.
+Result<Config> assemble_config(const Overrides& overrides) {
+  const Result<EnvSpec> spec = env_spec(last_of(overrides, "env_id", Config{}.env_id), {});
+  if (!spec.ok()) return spec.status();
+  Config config = default_config(spec.value());
+  config.algorithm = last_of(overrides, "algorithm", config.algorithm);
+  set_algorithm_defaults(spec.value(), config);
+  for (const auto& [key, text] : overrides) BROADLOOM_TRY(set_config(config, key, text));
+  follow_encoder(overrides, config);
+  if (config.shape_schedule.empty()) return config;
+  const BlockShape& first = config.shape_schedule.phases[0].shape;
+  if (!sets(overrides, "num_envs")) config.num_envs = first.num_envs;
+  if (!sets(overrides, "num_steps")) config.num_steps = first.num_steps;
+  return config;
+}
+
+Status check_config(const Config& config) {
+  BROADLOOM_TRY(validate(config));
+  // The options are the environment's to judge.
+  const Result<EnvSpec> spec =
+      env_spec(config.env_id, config.env_options, config.max_episode_steps);
+  if (!spec.ok()) return spec.status();
+  if (config.stagger_starts && config.stagger_by == "age") {
+    BROADLOOM_TRY(check_has_ages(spec.value()));
+  }
+  return check_curriculum(curriculum_options(config), spec.value(),
+                          strata_sampling(config.strata_sampling));
+}
+
+Status check_turned_on(const Overrides& overrides) {
+  const std::string usual = Config{}.stagger_by;
+  const std::string by = last_of(overrides, "stagger_by", usual);
+  if (by == usual || sets(overrides, "stagger_starts")) return {};
+  return invalid("stagger_by: got " + by +
+                 ", but stagger_starts is not set, and without it no start is staggered; set "
+                 "stagger_starts = true, or leave stagger_by out");
+}
+
+Result<Config> resolve_config(const Overrides& overrides) {
+  Result<Config> config = assemble_config(overrides);
+  if (!config.ok()) return config;
+  BROADLOOM_TRY(check_turned_on(overrides));
+  BROADLOOM_TRY(check_config(config.value()));
+  return config;
+}
+
+}  // namespace broadloom

@@ -1,0 +1,177 @@
+#include "broadloom/setup/settings.h"
+
+#include <algorithm>
+#include <map>
+#include <string>
+
+#include "broadloom/config/schedule.h"
+#include "broadloom/env/strata.h"
+#include "broadloom/setup/algorithms.h"
+#include "broadloom/setup/network_shape.h"
+
+namespace broadloom {
+namespace {
+
+AdvantageNorm advantage_norm_of(const std::string& name) {
+  if (name == "off") return AdvantageNorm::kOff;
+  if (name == "batch") return AdvantageNorm::kBatch;
+  return AdvantageNorm::kMinibatch;
+}
+
+}  // namespace
+
+PpoSettings ppo_settings(const Config& config) {
+  PpoSettings settings;
+  settings.loss = {config.clip_coef, config.clip_vloss, config.ent_coef, config.vf_coef};
+  if (config.clip_schedule != "constant") settings.clip_coef = clip_schedule(config);
+  if (config.ent_schedule != "constant") settings.ent_coef = entropy_schedule(config);
+  settings.gamma = config.gamma;
+  settings.gae_lambda = config.gae_lambda;
+  settings.truncation_mode = truncation_mode(config);
+  settings.update_epochs = config.update_epochs;
+  settings.norm_adv = advantage_norm_of(config.norm_adv);
+  settings.max_grad_norm = config.max_grad_norm;
+  settings.target_kl = config.target_kl;
+  settings.adam_eps = config.adam_eps;
+  settings.adaptive_lr = config.lr_schedule == "adaptive";
+  settings.desired_kl = config.desired_kl;
+  return settings;
+}
+
+PqnSettings pqn_settings(const Config& config) {
+  PqnSettings settings;
+  settings.gamma = config.gamma;
+  settings.gae_lambda = config.gae_lambda;
+  settings.truncation_mode = truncation_mode(config);
+  settings.epsilon = {config.eps_start, config.eps_finish, config.eps_decay};
+  settings.vf_coef = config.vf_coef;
+  settings.update_epochs = config.update_epochs;
+  settings.max_grad_norm = config.max_grad_norm;
+  settings.adam_eps = config.adam_eps;
+  return settings;
+}
+
+PpoRndSettings ppo_rnd_settings(const Config& config, const EnvSpec& spec) {
+  PpoRndSettings settings;
+  settings.ppo = ppo_settings(config);
+  settings.ppo.loss.ext_coef = config.ext_coef;
+  settings.ppo.loss.int_coef = config.int_coef;
+  settings.rnd.seed = config.seed;
+  settings.rnd.shape = rnd_shape(config, spec);
+  settings.rnd.int_gamma = config.int_gamma;
+  settings.rnd.update_proportion = config.update_proportion;
+  settings.rnd.start_steps = std::int64_t{config.num_iterations_obs_norm_init} * config.num_steps;
+  settings.rnd.own_statistics = !config.norm_obs;
+  return settings;
+}
+
+BlockSizes run_block_sizes(const Config& config, const VecEnv& envs) {
+  BlockSizes sizes = block_sizes(envs, config.num_steps, config.num_envs);
+  sizes.critic = observation_type(critic_space(config, envs.spec()));
+  sizes.with_intrinsic = value_outputs(config) > 1;
+  return sizes;
+}
+
+namespace {
+
+// How many environments there are as each lot of them joins: the numbers of a schedule, rising.
+std::vector<int> joining_envs(const Config& config) {
+  std::vector<int> counts;
+  for (const ShapePhase& phase : config.shape_schedule.phases) {
+    counts.push_back(phase.shape.num_envs);
+  }
+  std::sort(counts.begin(), counts.end());
+  counts.erase(std::unique(counts.begin(), counts.end()), counts.end());
+  return counts;
+}
+
+}  // namespace
+
+VecEnvOptions vec_env_options(const Config& config) {
+  VecEnvOptions options;
+  options.num_envs = config.most_envs();
+  options.seed = config.seed;
+  options.stagger_starts = config.stagger_starts;
+  options.stagger_by = config.stagger_by == "age" ? StaggerBy::kAge : StaggerBy::kActions;
+  options.joining = joining_envs(config);
+  options.max_episode_steps = config.max_episode_steps;
+  options.seed_families = config.seed_families;
+  options.strata_sampling = strata_sampling(config.strata_sampling);
+  options.curriculum = curriculum_options(config);
+  return options;
+}
+
+StrataSampling strata_sampling(const std::string& name) {
+  return name == "stratified" ? StrataSampling::kStratified : StrataSampling::kSampled;
+}
+
+CurriculumOptions curriculum_options(const Config& config) {
+  return {config.curriculum, config.curriculum_up, config.curriculum_down,
+          config.curriculum_episodes};
+}
+
+bool strata_vary(const Config& config) {
+  std::map<std::string, bool> varies;
+  for (const auto& [key, text] : config.env_options) {
+    if (!is_strata_key(key)) continue;
+    const StrataKey parts = split_strata_key(key);
+    if (parts.field == "weight") continue;
+    const std::size_t dots = text.find("..");
+    const bool range = dots != std::string::npos && text.substr(0, dots) != text.substr(dots + 2);
+    varies[parts.stratum] = varies[parts.stratum] || range;
+  }
+  for (const auto& [stratum, some] : varies) {
+    if (!some) return false;
+  }
+  return !varies.empty();
+}
+
+TruncationMode truncation_mode(const Config& config) {
+  if (config.truncation_mode == "as_termination") return TruncationMode::kAsTermination;
+  if (config.truncation_mode == "state_value") return TruncationMode::kStateValue;
+  if (config.truncation_mode == "zero") return TruncationMode::kZero;
+  return TruncationMode::kBootstrap;
+}
+
+int most_shards(const Config& config) {
+  int most = 0;
+  for (std::size_t p = 0; p < config.phase_count(); ++p) {
+    most = std::max(most, ShardPlan(config.of_phase(p).num_envs, kTileRows).count());
+  }
+  return most;
+}
+
+namespace {
+
+// What a clipped reward has become in the block, in the trainer's own arithmetic.
+double clipped_reward(const Config& config) {
+  return static_cast<float>(config.clip_reward) * static_cast<float>(config.reward_scale);
+}
+
+}  // namespace
+
+InstrumentSetup instrument_setup(const Config& config, const ActorCritic& network,
+                                 const EnvSpec& spec, int threads, int most_envs) {
+  return {.network = network,
+          .num_steps = config.num_steps,
+          .num_envs = config.num_envs,
+          .most_envs = most_envs,
+          .observation_size = spec.observation_size(),
+          .action_size = spec.action_size(),
+          .observation_kind = spec.observation.kind,
+          .observation_dtype = spec.observation.dtype,
+          .threads = threads,
+          .probe = {},
+          .critic_probe = {},
+          .families = config.families(),
+          .action = spec.action,
+          .gamma = config.gamma,
+          .gae_lambda = config.gae_lambda,
+          .truncation_mode = truncation_mode(config),
+          .clip_obs = config.norm_obs ? config.clip_obs : 0.0,
+          .clip_reward = config.norm_reward ? clipped_reward(config) : 0.0,
+          .context_size = static_cast<int>(spec.context.size()),
+          .draws_vary = strata_vary(config)};
+}
+
+}  // namespace broadloom

@@ -1,0 +1,56 @@
+#include "research/advise/advice_texts.h"
+
+#include <fmt/core.h>
+
+#include <cmath>
+
+#include "broadloom/core/number_text.h"
+
+namespace broadloom {
+
+std::string steps_text(double steps) {
+  return with_commas(static_cast<std::int64_t>(std::llround(steps)));
+}
+
+std::string return_text(double value) {
+  if (std::isnan(value)) return "-";
+  if (std::fabs(value) >= 1000.0) return steps_text(value);
+  const std::string text = fmt::format("{:.3g}", value);
+  return text == "-0" ? "0" : text;
+}
+
+std::string cost_text(const AdviceEvidence& evidence, double cost) {
+  if (!evidence.counts_seconds) return steps_text(cost) + " environment steps";
+  return cost >= 100.0 ? fmt::format("{:.0f} s", cost) : fmt::format("{:.2g} s", cost);
+}
+
+std::string budget_text(const AdviceEvidence& evidence) {
+  return evidence.budget_steps > 0 ? with_commas(evidence.spent_steps) + " environment steps"
+                                   : fmt::format("{:.1f} s", evidence.spent_seconds);
+}
+
+// An interval that resampling cannot give is no interval: all pairs agree, and that is all that is
+// known.
+std::string probability_text(const Estimate& p) {
+  if (p.value == 1.0 || p.value == 0.0) {
+    return fmt::format("{:.0f} (so in all of {} pairs of trainings)", p.value, p.count);
+  }
+  if (std::isnan(p.low)) return fmt::format("{:.2f}", p.value);
+  return fmt::format("{:.2f} ({:.2f} to {:.2f})", p.value, p.low, p.high);
+}
+
+std::string defaults_text(const AdviceEvidence& evidence, const char* defaults) {
+  return evidence.held.empty() ? defaults : std::string(defaults) + " beside what was set";
+}
+
+std::string runner_up_text(const AdviceEvidence& evidence, const RunnerUp& rival) {
+  // The order is that of means, which a seed that is late weighs down.
+  const bool is_behind = evidence.rule == AdviceRule::kRace && rival.advised_is_better.value < 0.5;
+  return fmt::format(
+      "{}: the advised setting does better with probability {}{}.",
+      candidate_text(evidence.candidates[rival.candidate].candidate),
+      probability_text(rival.advised_is_better),
+      is_behind ? ", so behind in most pairs of trainings, and ahead on average" : "");
+}
+
+}  // namespace broadloom

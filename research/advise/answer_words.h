@@ -1,0 +1,13 @@
+// What to train with, and when the threshold is met then.
+#pragma once
+
+#include <string>
+
+#include "research/advise/advice.h"
+
+namespace broadloom {
+
+std::string answer_text(const AdviceEvidence& evidence, const Advice& advice);
+std::string expected_text(const AdviceEvidence& evidence, const Advice& advice);
+
+}  // namespace broadloom

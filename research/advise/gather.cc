@@ -1,0 +1,94 @@
+#include "research/advise/gather.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "research/advise/portfolio.h"
+#include "research/advise/trial.h"
+
+namespace broadloom {
+namespace {
+
+constexpr int kEvalEpisodes = 10, kFewestEvalEpisodes = 3;
+constexpr double kEvalShare = 0.002;  // of the budget, that one evaluation may take
+
+// What was asked.
+AdviceEvidence question_of(const Config& base, const AdviceOptions& options) {
+  AdviceEvidence evidence;
+  evidence.env_id = base.env_id;
+  evidence.goal = options.goal;
+  evidence.rule = options.rule;
+  evidence.budget_seconds = options.steps > 0 ? 0.0 : options.seconds;
+  evidence.budget_steps = options.steps;
+  evidence.counts_seconds = options.steps == 0 || !options.speeds.empty();
+  evidence.threads = options.threads;
+  evidence.seed = base.seed;
+  evidence.seeds = options.seeds;
+  return evidence;
+}
+
+// Fewer where a simulator is slow; with a budget of steps the clock decides nothing.
+int episodes_for(double seconds_of_all, int threads, const Purse& purse) {
+  if (purse.counts_steps()) return kEvalEpisodes;
+  const double allowed = kEvalShare * purse.seconds() * threads;
+  const double fitting = kEvalEpisodes * allowed / std::max(1e-9, seconds_of_all);
+  return static_cast<int>(
+      std::clamp(fitting, static_cast<double>(kFewestEvalEpisodes), 1.0 * kEvalEpisodes));
+}
+
+void add_threshold(const AdviceOptions& options, const EnvSpec& spec, AdviceEvidence& evidence) {
+  if (options.threshold) {
+    evidence.threshold = *options.threshold;
+    evidence.threshold_source = "given";
+  } else if (spec.has_reward_threshold) {
+    evidence.threshold = spec.reward_threshold;
+    evidence.threshold_source = "task";
+  } else {
+    evidence.threshold_source = "best seen";
+  }
+}
+
+// What the task is like by the policy that has learnt nothing. Returns how many trials may be
+// stepped at once.
+Result<int> look_at_task(const Config& base, const AdviceOptions& options, Purse& purse,
+                         AdviceEvidence& evidence) {
+  purse.tell("looking at the task");
+  const double begin = purse.elapsed();
+  const Result<UntrainedPolicy> untrained = play_untrained(base, kEvalEpisodes, options.threads);
+  if (!untrained.ok()) return untrained.status();
+  const UntrainedPolicy& policy = untrained.value();
+  evidence.untrained = policy.mean_return;
+  evidence.max_episode_steps = policy.spec.max_episode_steps;
+  evidence.deterministic = policy.simulator.deterministic;
+  evidence.eval_episodes = episodes_for(purse.elapsed() - begin, options.threads, purse);
+  const double length = policy.spec.max_episode_steps > 0
+                            ? static_cast<double>(policy.spec.max_episode_steps)
+                            : policy.mean_length;
+  evidence.eval_steps = static_cast<std::int64_t>(length * evidence.eval_episodes);
+  add_threshold(options, policy.spec, evidence);
+  return policy.simulator.whole_batch ? 1 : options.threads;
+}
+
+}  // namespace
+
+Result<AdviceEvidence> gather_evidence(const Config& base, const Overrides& given,
+                                       const AdviceOptions& options, Purse& purse) {
+  Result<Portfolio> portfolio = make_portfolio(base, given);
+  if (!portfolio.ok()) return portfolio.status();
+  Config constant = base;
+  constant.lr_schedule = "constant";  // the caller's own was looked at there
+  AdviceEvidence evidence = question_of(constant, options);
+  evidence.held = std::move(portfolio.value().held);
+  const Result<int> jobs = look_at_task(constant, options, purse, evidence);
+  if (!jobs.ok()) return jobs.status();
+  const Inquiry inquiry{constant, options, purse, evidence, jobs.value()};
+  std::vector<Entrant>& entrants = portfolio.value().entrants;
+  BROADLOOM_TRY(options.rule == AdviceRule::kRace ? measure_by_race(inquiry, std::move(entrants))
+                                                  : measure_by_gradient(inquiry, entrants.front()));
+  evidence.interrupted = purse.was_stopped();
+  evidence.spent_seconds = purse.elapsed();
+  evidence.spent_steps = purse.spent_steps();
+  return evidence;
+}
+
+}  // namespace broadloom

@@ -1,0 +1,80 @@
+#include <algorithm>
+#include <cstdint>
+#include <utility>
+
+#include "research/advise/gather.h"
+#include "research/advise/laboratory.h"
+#include "research/advise/lineup.h"
+#include "research/advise/race.h"
+#include "research/advise/trial.h"
+
+namespace broadloom {
+namespace {
+
+constexpr double kProbeShare = 0.2, kProbeLaboratoryShare = 0.4;  // of the budget
+constexpr std::int64_t kProbeSteps = 20000;
+
+// The gradients of a policy that was trained at the defaults for a short while.
+GradientEvidence probe(const Inquiry& inquiry, const Entrant& defaults, double steps_per_second) {
+  Purse& purse = inquiry.purse;
+  Trial trial(defaults.config, inquiry.base.seed, inquiry.evidence.eval_episodes);
+  purse.tell("probing the defaults");
+  const PhaseBudget budget = purse.phase(kProbeShare, kProbeShare);
+  const std::int64_t steps =
+      purse.counts_steps() ? std::min(kProbeSteps, budget.steps) : kProbeSteps;
+  purse.add_steps(trial.go_on_to(std::max<std::int64_t>(1, steps), [&] {
+    return purse.is_over() || (!purse.counts_steps() && purse.elapsed() > budget.end_seconds);
+  }));
+  if (trial.trainer() != nullptr) {
+    return measure_gradients(*trial.trainer(),
+                             laboratory_steps(purse, kProbeLaboratoryShare, steps_per_second),
+                             inquiry.options.threads, purse);
+  }
+  GradientEvidence none;
+  none.why_not = "the probe did not train: " + trial.curve().error;
+  return none;
+}
+
+// What was chosen beside the defaults.
+Status try_choice(const Inquiry& inquiry, const Entrant& defaults, const Candidate& chosen) {
+  AdviceEvidence& evidence = inquiry.evidence;
+  std::vector<Entrant> entrants{defaults};
+  if (!(chosen == defaults.candidate)) {
+    entrants.push_back({chosen, false, config_of(inquiry.base, chosen)});
+  }
+  Lineup lineup(std::move(entrants), inquiry.options, inquiry.purse);
+  BROADLOOM_TRY(lineup.find_speeds());
+  evidence.left_out = lineup.left_out();
+  evidence.candidates = lineup.candidates(evidence.counts_seconds);
+  if (lineup.entrants().empty()) return {};  // stopped
+  evidence.chosen = lineup.entrants().size() - 1;
+  if (!(lineup.entrants().back().candidate == chosen)) {
+    evidence.notes.push_back("What the laboratory chose, " + candidate_text(chosen) +
+                             ", does not train: a loss was not finite.");
+  }
+  Race race(lineup.entrants(), evidence, inquiry.purse, inquiry.jobs);
+  race.run(inquiry.purse.phase(1.0, 1.0 - kProbeShare - kProbeLaboratoryShare));
+  return {};
+}
+
+}  // namespace
+
+Status measure_by_gradient(const Inquiry& inquiry, const Entrant& defaults) {
+  const Purse& purse = inquiry.purse;
+  AdviceEvidence& evidence = inquiry.evidence;
+  Lineup alone({defaults}, inquiry.options, inquiry.purse);
+  BROADLOOM_TRY(alone.find_speeds());
+  if (alone.entrants().empty()) {
+    return invalid("the task's defaults do not train: a loss is not finite");
+  }
+  const double speed = alone.speeds().front();
+  evidence.gradient = probe(inquiry, defaults, speed);
+  const double affordable =
+      purse.counts_steps() ? static_cast<double>(purse.steps()) : purse.seconds() * speed;
+  const GradientChoice choice =
+      choose_by_gradient(evidence.gradient, defaults.candidate, evidence.held, affordable);
+  evidence.rule_words = choice.words;
+  return try_choice(inquiry, defaults, choice.candidate);
+}
+
+}  // namespace broadloom

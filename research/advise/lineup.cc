@@ -1,0 +1,111 @@
+#include "research/advise/lineup.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <cmath>
+#include <iterator>
+#include <numeric>
+#include <utility>
+
+#include "broadloom/setup/memory_plan.h"
+#include "research/advise/race.h"
+#include "research/advise/trial_machine.h"
+
+namespace broadloom {
+namespace {
+
+// Entrants that are timed before it is known how many take part, and of the time for timing.
+constexpr std::ptrdiff_t kFirst = 4;
+constexpr double kFirstShare = 0.3;
+constexpr double kMemoryShare = 0.8;  // of what the run may plan to hold
+
+}  // namespace
+
+Lineup::Lineup(std::vector<Entrant> entrants, const AdviceOptions& options, Purse& purse)
+    : entrants_(std::move(entrants)), options_(options), purse_(purse) {}
+
+double Lineup::mean_speed() const {
+  return speeds_.empty() ? 0.0
+                         : std::accumulate(speeds_.begin(), speeds_.end(), 0.0) /
+                               static_cast<double>(speeds_.size());
+}
+
+std::vector<CandidateEvidence> Lineup::candidates(bool counts_seconds) const {
+  std::vector<CandidateEvidence> all;
+  for (std::size_t i = 0; i < entrants_.size(); ++i) {
+    all.push_back({entrants_[i].candidate,
+                   entrants_[i].is_default,
+                   counts_seconds ? speeds_[i] : kNotKnown,
+                   kNotKnown,
+                   0,
+                   {}});
+  }
+  return all;
+}
+
+// All are in memory at once, when they are timed and when they race.
+Status Lineup::leave_out_by_memory(const Config& base) {
+  std::size_t room = entrants_.size();
+  const auto allowed = kMemoryShare * static_cast<double>(memory_allowed(base));
+  double planned = 0.0;
+  for (std::size_t i = 0; i < room && allowed > 0.0; ++i) {
+    const Result<MemoryPlan> plan = plan_memory(entrants_[i].config, 1);
+    if (!plan.ok()) return plan.status();
+    planned += static_cast<double>(plan.value().total()) * options_.seeds;
+    if (planned > allowed) room = i;
+  }
+  if (room < std::min<std::size_t>(2, entrants_.size())) {
+    return invalid(fmt::format(
+        "two candidates of {} seeds each do not fit into {:.1f} GB; give fewer --seeds, smaller "
+        "networks or a larger memory_limit",
+        options_.seeds, allowed * 1e-9));
+  }
+  leave_out_from(room);
+  return {};
+}
+
+Status Lineup::leave_out_by_first(double race_seconds) {
+  const std::vector<Entrant> first(
+      entrants_.begin(),
+      entrants_.begin() + std::min<std::ptrdiff_t>(kFirst, std::ssize(entrants_)));
+  const Result<std::vector<double>> speeds = measure_speeds(
+      first, options_.threads, kFirstShare * kMachineShare * purse_.seconds(), purse_);
+  if (!speeds.ok()) return speeds.status();
+  double fastest = 0.0;
+  for (const double speed : speeds.value()) fastest = std::fmax(fastest, speed);
+  if (fastest <= 0.0) return {};
+  leave_out_from(entrants_with_room(entrants_.size(), race_seconds * fastest, options_.seeds));
+  return {};
+}
+
+Status Lineup::find_speeds() {
+  std::vector<double> speeds(entrants_.size(), 1.0);
+  if (!options_.speeds.empty()) {
+    Result<std::vector<double>> known = look_up_speeds(entrants_, options_.speeds);
+    if (!known.ok()) return known.status();
+    speeds = known.take();
+  } else if (!purse_.counts_steps()) {
+    Result<std::vector<double>> measured =
+        measure_speeds(entrants_, options_.threads, kMachineShare * purse_.seconds(), purse_);
+    if (!measured.ok()) return measured.status();
+    speeds = measured.take();
+  }
+  std::vector<Entrant> timed;
+  for (std::size_t i = 0; i < entrants_.size(); ++i) {
+    if (!(speeds[i] > 0.0)) continue;
+    timed.push_back(entrants_[i]);
+    speeds_.push_back(speeds[i]);
+  }
+  left_out_ += static_cast<int>(entrants_.size() - timed.size());
+  entrants_ = std::move(timed);
+  return {};
+}
+
+void Lineup::leave_out_from(std::size_t room) {
+  left_out_ += static_cast<int>(entrants_.size() - room);
+  entrants_.resize(room);
+  speeds_.resize(std::min(speeds_.size(), room));
+}
+
+}  // namespace broadloom

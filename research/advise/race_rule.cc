@@ -1,0 +1,200 @@
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <numeric>
+#include <span>
+#include <utility>
+
+#include "research/advise/gather.h"
+#include "research/advise/laboratory.h"
+#include "research/advise/lineup.h"
+#include "research/advise/race.h"
+#include "research/advise/ranking.h"
+#include "research/advise/reprobe.h"
+#include "research/advise/trial.h"
+#include "research/advise/trial_machine.h"
+
+namespace broadloom {
+namespace {
+
+// Where the budget goes.
+constexpr double kLaboratoryShare = 0.15, kFinalShare = 0.2;
+constexpr double kMidst = 0.5;  // of the leader's steps, where its gradients are measured
+// Once the race is settled: how many of the best are given how many seeds, in turns.
+struct Wave {
+  std::size_t candidates;
+  int seeds;
+};
+constexpr Wave kSettled[] = {{12, 8}, {6, 16}, {3, 32}};
+constexpr Wave kUnsettled[] = {{kFinalists, 10}};
+constexpr Wave kChanged[] = {{4, 8}, {2, 32}};  // of those that change their shape half-way
+constexpr double kReprobeShare = 0.3;           // where that is asked for
+constexpr double kReprobeMachineShare = 0.02, kReprobeRaceShare = 0.4;
+
+// The best of them, so many at most.
+std::vector<std::size_t> finalists(const AdviceEvidence& evidence, std::size_t count) {
+  std::vector<std::size_t> all(evidence.candidates.size());
+  std::iota(all.begin(), all.end(), 0);
+  // Those that were in it longest; before them nobody was compared at their horizon.
+  int most = 0;
+  for (const CandidateEvidence& c : evidence.candidates) most = std::max(most, c.rungs);
+  std::erase_if(all, [&](std::size_t c) { return evidence.candidates[c].rungs < most; });
+  all = ranked(evidence, all, speed_threshold(evidence));
+  all.resize(std::min(all.size(), count));
+  return all;
+}
+
+class RaceRule {
+ public:
+  RaceRule(const Inquiry& inquiry, std::vector<Entrant> entrants)
+      : inquiry_(inquiry),
+        options_(inquiry.options),
+        purse_(inquiry.purse),
+        evidence_(inquiry.evidence),
+        lineup_(std::move(entrants), inquiry.options, inquiry.purse) {}
+
+  Status run() {
+    BROADLOOM_TRY(choose_lineup());
+    evidence_.left_out = lineup_.left_out();
+    if (purse_.is_over()) return {};
+    leave_out_by_time();
+    race();
+    // Who is first with the new seeds may be another one than before.
+    const std::vector<std::size_t> best = finalists(evidence_, 1);
+    if (best.empty() || !has_learnt(evidence_, best.front())) return {};
+    if (options_.reprobe) reprobe(best.front());
+    visit_laboratory(best.front());
+    return {};
+  }
+
+ private:
+  double reprobe_share() const { return options_.reprobe ? kReprobeShare : 0.0; }
+
+  double race_share() const { return 1.0 - kLaboratoryShare - kFinalShare - reprobe_share(); }
+
+  double race_seconds() const { return (race_share() - kMachineShare) * purse_.seconds(); }
+
+  Status choose_lineup() {
+    BROADLOOM_TRY(lineup_.leave_out_by_memory(inquiry_.base));
+    if (!purse_.counts_steps()) BROADLOOM_TRY(lineup_.leave_out_by_first(race_seconds()));
+    return lineup_.find_speeds();
+  }
+
+  void leave_out_by_time() {
+    const double steps = purse_.counts_steps() ? race_share() * static_cast<double>(purse_.steps())
+                                               : race_seconds() * lineup_.mean_speed();
+    lineup_.leave_out_from(entrants_with_room(lineup_.entrants().size(), steps, options_.seeds));
+    evidence_.left_out = lineup_.left_out();
+  }
+
+  void race() {
+    evidence_.candidates = lineup_.candidates(evidence_.counts_seconds);
+    Race race(lineup_.entrants(), evidence_, purse_, inquiry_.jobs);
+    // At least half of what is left, where what came before took longer than it should.
+    const double left = 1.0 - purse_.elapsed() / purse_.seconds();
+    const double end = std::max(race_share(), 1.0 - 0.5 * left);
+    race.run(purse_.phase(end, race_share()));
+    add_seeds(race, evidence_, kSettled, kLaboratoryShare + reprobe_share());
+  }
+
+  // The race has found out who is good; who is best takes more seeds, of fewer and fewer.
+  void add_seeds(Race& race, const AdviceEvidence& evidence, std::span<const Wave> settled,
+                 double reserved) {
+    const bool is_settled = race.is_settled();
+    if (is_settled) race.begin_anew();
+    const std::span<const Wave> waves = is_settled ? settled : std::span<const Wave>(kUnsettled);
+    for (std::size_t w = 0; w < waves.size() && !purse_.is_over(); ++w) {
+      race.add_seeds(finalists(evidence, waves[w].candidates),
+                     purse_.rest(1.0 / static_cast<double>(waves.size() - w), reserved),
+                     waves[w].seeds);
+    }
+  }
+
+  // The leader beside itself with blocks of other shapes from half-way on.
+  void reprobe(std::size_t leader) {
+    const std::int64_t after = half_way(evidence_.candidates[leader], speed_threshold(evidence_));
+    if (after == 0) {
+      evidence_.no_changes = "it is over within two blocks";
+      return;
+    }
+    const std::vector<Entrant> all =
+        changed_entrants(lineup_.entrants()[leader], after, evidence_.held);
+    const Result<std::vector<double>> speeds = speeds_after(all);
+    if (!speeds.ok()) {
+      evidence_.no_changes = speeds.status().message();
+      return;
+    }
+    AdviceEvidence again = evidence_;
+    again.candidates.clear();
+    again.rungs.clear();
+    std::vector<Entrant> entrants;
+    for (std::size_t i = 0; i < all.size(); ++i) {
+      const double speed = speeds.value()[i];
+      if (evidence_.counts_seconds && !(speed > 0.0)) continue;  // the budget ended before
+      entrants.push_back(all[i]);
+      again.candidates.push_back(
+          {all[i].candidate, false, evidence_.candidates[leader].steps_per_second, speed, 0, {}});
+    }
+    if (entrants.size() < 2 || entrants.front().candidate.changes()) {
+      evidence_.no_changes = "the budget was over, or what was set leaves no other shape";
+      return;
+    }
+    race_changes(entrants, again);
+    evidence_.changes = std::move(again.candidates);
+  }
+
+  void race_changes(const std::vector<Entrant>& entrants, AdviceEvidence& evidence) {
+    Race race(entrants, evidence, purse_, inquiry_.jobs);
+    race.run(purse_.rest(kReprobeRaceShare, kLaboratoryShare));
+    add_seeds(race, evidence, kChanged, kLaboratoryShare);
+  }
+
+  // Of what comes after the change.
+  Result<std::vector<double>> speeds_after(const std::vector<Entrant>& entrants) {
+    std::vector<Entrant> plain;
+    plain.reserve(entrants.size());
+    for (const Entrant& entrant : entrants) plain.push_back(second_stretch(entrant));
+    if (!options_.speeds.empty()) return look_up_speeds(plain, options_.speeds);
+    if (purse_.counts_steps()) return std::vector<double>(plain.size(), kNotKnown);
+    return measure_speeds(plain, options_.threads, kReprobeMachineShare * purse_.seconds(), purse_);
+  }
+
+  // In the midst of what it learns, since at its end there may be no gradient left: a training of
+  // the leader's goes half as far as its trials went, or took to the threshold.
+  void visit_laboratory(std::size_t leader) {
+    const CandidateEvidence& candidate = evidence_.candidates[leader];
+    double steps = 0.0;
+    for (const TrialCurve& trial : candidate.trials) {
+      if (trial.points.empty()) continue;
+      const std::int64_t made = trial.points.back().global_step;
+      const auto at = steps_to_threshold(trial, speed_threshold(evidence_), made);
+      steps +=
+          static_cast<double>(at.value_or(made)) / static_cast<double>(candidate.trials.size());
+    }
+    Trial trial(lineup_.entrants()[leader].config, inquiry_.base.seed, evidence_.eval_episodes);
+    purse_.tell("on the way to the laboratory");
+    purse_.add_steps(trial.go_on_to(static_cast<std::int64_t>(kMidst * steps),
+                                    [this] { return purse_.is_over(); }));
+    if (trial.trainer() == nullptr || purse_.is_over()) {
+      evidence_.gradient.why_not = "nothing was left of the budget";
+      return;
+    }
+    evidence_.gradient = measure_gradients(
+        *trial.trainer(), laboratory_steps(purse_, kLaboratoryShare, candidate.steps_per_second),
+        options_.threads, purse_);
+  }
+
+  const Inquiry& inquiry_;
+  const AdviceOptions& options_;
+  Purse& purse_;
+  AdviceEvidence& evidence_;
+  Lineup lineup_;
+};
+
+}  // namespace
+
+Status measure_by_race(const Inquiry& inquiry, std::vector<Entrant> entrants) {
+  return RaceRule(inquiry, std::move(entrants)).run();
+}
+
+}  // namespace broadloom

@@ -1,0 +1,242 @@
+#include "research/audit/run_audit.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <cmath>
+#include <memory>
+#include <optional>
+#include <utility>
+
+#include "broadloom/config/schedule.h"
+#include "broadloom/evaluate/run_path.h"
+#include "broadloom/record/manifest.h"
+#include "broadloom/record/run_folder.h"
+#include "broadloom/setup/algorithms.h"
+#include "broadloom/setup/machine.h"
+#include "broadloom/train/checkpoint.h"
+#include "broadloom/train/kept_logs.h"
+#include "broadloom/train/started_run.h"
+#include "broadloom/train/trainer.h"
+#include "research/audit/audit_facts.h"
+
+namespace broadloom {
+namespace {
+
+constexpr int kFewestIterations = 5;
+constexpr std::int64_t kMostSamples = 500000;  // unless they are asked for
+constexpr int kMostIterations = 1000000;
+
+// Every episode ends once within its time limit, and a quarter more shows what comes after.
+int enough_iterations(const Trainer& trainer) {
+  const Config config = trainer.config().at_step(trainer.report().global_step);
+  const int limit = trainer.spec().max_episode_steps;
+  const std::int64_t steps = limit > 0 ? limit + limit / 4 : 1000;
+  const std::int64_t wanted = (steps + config.num_steps - 1) / config.num_steps;
+  const std::int64_t affordable = kMostSamples / config.batch_size();
+  return static_cast<int>(std::max<std::int64_t>(kFewestIterations, std::min(wanted, affordable)));
+}
+
+// The policy, in a trainer with the instrument on.
+Result<std::unique_ptr<Trainer>> load(Checkpoint& checkpoint, const AuditOptions& options) {
+  Config& config = checkpoint.config;
+  BROADLOOM_TRY(set_machine(config, options.machine));
+  config.instruments = {"audit"};
+  config.instrument_every = 1;
+  Result<std::unique_ptr<Trainer>> trainer =
+      Trainer::create(config, options.threads, Ranks::alone(), StartFrom::kState);
+  if (!trainer.ok()) return trainer.status();
+  BROADLOOM_TRY(restore(checkpoint, *trainer.value()));
+  return trainer;
+}
+
+AuditNumbers numbers_of(const Trainer& trainer) {
+  AuditNumbers numbers;
+  trainer.instruments().visit_numbers([&](const NumberInfo& info, double value) {
+    AuditNumbers::visit(numbers, [&](const NumberInfo& field, double& place) {
+      if (std::string_view(field.name) == info.name) place = value;
+    });
+  });
+  return numbers;
+}
+
+// What a learning rate at its end leaves of an update says nothing of those before.
+void forget_update(AuditNumbers& numbers) {
+  numbers.last_kl = numbers.last_clipfrac = numbers.last_ess = AuditNumbers::kNone;
+  numbers.kl = numbers.kl_k1 = numbers.kl_k3 = AuditNumbers::kNone;
+}
+
+// Up to `count` iterations; a failure ends them and is a fact of the run.
+Result<std::vector<AuditNumbers>> measure(Trainer& trainer, int count, RunFacts& facts) {
+  std::vector<AuditNumbers> measured;
+  for (int i = 0; i < count; ++i) {
+    const Status status = trainer.iterate();
+    if (status.kind() == ErrorKind::kNumeric) {
+      facts.failed = 1.0;
+      facts.failure = status.message();
+      break;
+    }
+    BROADLOOM_TRY(status);
+    measured.push_back(numbers_of(trainer));
+  }
+  return measured;
+}
+
+// Of the run's steps, the share that is after the checkpoint.
+double share_left(const Trainer& trainer) {
+  return 1.0 - trainer.clock().progress(trainer.config().trained_steps());
+}
+
+// What falls over the run stays where it was in the last iteration. (The learning rate is part of
+// the checkpoint, too.)
+void hold_values(std::int64_t iteration, Config& config) {
+  const double before = static_cast<double>(iteration > 0 ? config.steps_before(iteration) : 0);
+  const double progress = before / static_cast<double>(config.trained_steps());
+  for (const ScheduledValue& one : kScheduledValues) {
+    if (config.*one.schedule != "linear") continue;
+    config.*one.value = schedule_of("linear", config.*one.value).at(progress);
+    config.*one.schedule = "constant";
+  }
+}
+
+// By how much the statistics of observations count other samples than the run's steps and, of an
+// algorithm that begins with random play, those; over the steps. Of a run that began with another
+// one's statistics, as far as is known, only by how much they count less.
+double normaliser_origin(const Trainer& trainer, bool began_with_others) {
+  const double steps = static_cast<double>(trainer.report().global_step);
+  if (trainer.obs_normalizer() == nullptr || steps < 1.0) return RunFacts::kNone;
+  const double extra = trainer.obs_normalizer()->statistics().count() - steps;
+  if (began_with_others) return std::max(0.0, -extra) / steps;
+  const Config& config = trainer.config();
+  const double start = static_cast<double>(config.num_iterations_obs_norm_init) *
+                       static_cast<double>(config.batch_size());
+  return std::min(std::abs(extra), std::abs(extra - start)) / steps;
+}
+
+// Whether the run began with the statistics of another, or may have: a file alone does not say.
+Result<bool> may_have_others(const RunFolder& folder, bool alone) {
+  if (alone) return true;
+  const Result<Manifest> manifest = read_manifest(folder.manifest_path());
+  if (!manifest.ok()) return manifest.status();
+  const std::optional<PolicySource>& init = manifest.value().init;
+  return init.has_value() && !init->obs_normalizer_hash.empty();
+}
+
+// Goes on from the checkpoint for as many iterations as options ask for, and says in report and
+// facts what it did and met.
+Result<std::vector<AuditNumbers>> measure_on(Checkpoint& checkpoint, const AuditOptions& options,
+                                             bool others, RunFacts& facts, AuditReport& report) {
+  Result<std::unique_ptr<Trainer>> trainer = load(checkpoint, options);
+  if (!trainer.ok()) return trainer.status();
+  report.global_step = trainer.value()->report().global_step;
+  if (!trainer.value()->simulator().saves_state && report.global_step > 0) {
+    report.notes.emplace_back(
+        "the simulator does not save its state: what is measured begins with new episodes");
+  }
+  facts.learning_rate_left = share_left(*trainer.value());
+  facts.normaliser_origin = normaliser_origin(*trainer.value(), others);
+  const Config now = checkpoint.config.at_step(report.global_step);
+  report.num_envs = facts.num_envs = now.num_envs;
+  report.num_steps = facts.num_steps = now.num_steps;
+  facts.families = now.families();
+  const int count =
+      options.iterations > 0 ? options.iterations : enough_iterations(*trainer.value());
+  const std::int64_t left =
+      checkpoint.config.num_iterations() - trainer.value()->report().iteration;
+  const bool ends = left < count && falling_value(checkpoint.config).has_value();
+  if (ends) {
+    hold_values(trainer.value()->report().iteration, checkpoint.config);
+    trainer = load(checkpoint, options);
+    if (!trainer.ok()) return trainer.status();
+    report.notes.push_back(fmt::format(
+        "the schedule has {} iterations left, so what falls over the run stays as it is; what "
+        "updates did before is in the logs",
+        left));
+  }
+  Result<std::vector<AuditNumbers>> measured = measure(*trainer.value(), count, facts);
+  if (!measured.ok()) return measured;
+  if (ends) std::for_each(measured.value().begin(), measured.value().end(), forget_update);
+  report.iterations = static_cast<int>(measured.value().size());
+  facts.episode_length = trainer.value()->report().mean_length;
+  return measured;
+}
+
+AuditReport report_of(const Config& config, const LoggedRun& logged) {
+  AuditReport report;
+  report.env_id = config.env_id;
+  report.num_envs = config.num_envs;
+  report.num_steps = config.num_steps;
+  report.logged = static_cast<int>(logged.audit.size());
+  return report;
+}
+
+Status check(const AuditOptions& options) {
+  if (options.iterations >= 0 && options.iterations <= kMostIterations && options.threads >= 1) {
+    return {};
+  }
+  return {ErrorKind::kInvalidConfig,
+          fmt::format("got {} iterations and {} threads; expected 0 (as many as needed) to {} "
+                      "iterations and at least 1 thread",
+                      options.iterations, options.threads, kMostIterations)};
+}
+
+// Its instrument would say so, too, but as of one that was asked for.
+Status check_policy(const Config& config) {
+  if (draws_from_policy(config)) return {};
+  return invalid(fmt::format(
+      "audits are of policies that actions are drawn from, and this run's algorithm = {} has none; "
+      "`broadloom audit` asks for a run of another algorithm, such as ppo",
+      config.algorithm));
+}
+
+}  // namespace
+
+Result<AuditReport> audit_run(const std::string& run_or_checkpoint, const AuditOptions& options) {
+  BROADLOOM_TRY(check(options));
+  const Result<FoundCheckpoint> found = find_policy(run_or_checkpoint);
+  if (!found.ok()) return found.status();
+  const RunFolder& folder = found.value().folder;
+  const bool alone = found.value().is_alone();
+  Result<Checkpoint> checkpoint = read_checkpoint(found.value());
+  if (!checkpoint.ok()) return checkpoint.status();
+  const Config config = checkpoint.value().config;  // as the run had it
+  BROADLOOM_TRY(check_policy(config));
+  const Result<LoggedRun> logged = alone ? Result<LoggedRun>(LoggedRun()) : read_logged_run(folder);
+  if (!logged.ok()) return logged.status();
+  Result<RunFacts> facts = facts_of(config, folder, logged.value());
+  if (!facts.ok()) return facts.status();
+
+  AuditReport report = report_of(config, logged.value());
+  if (alone) {
+    report.notes.emplace_back("a checkpoint file alone: there are no logs to look at");
+  }
+  const Result<bool> others = may_have_others(folder, alone);
+  if (!others.ok()) return others.status();
+  const Result<std::vector<AuditNumbers>> measured =
+      measure_on(checkpoint.value(), options, others.value(), facts.value(), report);
+  if (!measured.ok()) return measured.status();
+  if (alone) {  // where the run went on to from there is not known
+    facts.value().learning_rate_left = RunFacts::kNone;
+  } else {
+    facts.value().logs_lost = static_cast<double>(lost_log_bytes(folder, checkpoint.value().logs));
+  }
+  std::vector<AuditNumbers> all = logged.value().audit;
+  all.insert(all.end(), measured.value().begin(), measured.value().end());
+  report.findings = judge({all, facts.value()});
+  return report;
+}
+
+Result<AuditReport> audit_logs(const std::string& run_dir) {
+  const Result<StartedRun> run = open_started_run(run_dir);
+  if (!run.ok()) return run.status();
+  const Result<LoggedRun> logged = read_logged_run(run.value().folder);
+  if (!logged.ok()) return logged.status();
+  AuditReport report = report_of(run.value().config, logged.value());
+  if (report.logged == 0) return report;
+  const Result<RunFacts> facts = facts_of(run.value().config, run.value().folder, logged.value());
+  if (!facts.ok()) return facts.status();
+  report.findings = judge({logged.value().audit, facts.value()});
+  return report;
+}
+
+}  // namespace broadloom

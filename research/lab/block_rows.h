@@ -1,0 +1,57 @@
+// One block's per-sample gradients, in the order that the studies read them.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "broadloom/instruments/gradient/factors.h"
+#include "broadloom/rollout/advantages.h"
+#include "research/lab/frozen.h"
+
+namespace broadloom {
+
+// Row n * T + t is step t of environment n. For a list of lambdas, each with its advantages, sample
+// r's gradient is weight(l)[r] times what factors(l) hold: without value and entropy terms those
+// are the scores, the same for every lambda, and so are their inner products.
+struct BlockRows {
+  BlockShape shape;
+  std::vector<int> trajectory;                  // [B] equal for rows of the same episode
+  std::vector<GradientFactors<float>> factors;  // one, or one a lambda
+  std::vector<std::vector<float>> weights;      // [lambdas][B]
+  std::size_t parameter_count = 0;              // P
+
+  int rows() const { return shape.batch(); }
+  int lambdas() const { return static_cast<int>(weights.size()); }
+  std::size_t factors_of(int lambda) const { return factors.size() == 1 ? 0 : lambda; }
+};
+
+// How advantages become weights.
+struct EstimatorSettings {
+  double gamma = 0.99;
+  std::vector<double> lambdas{0.95};
+  bool norm_adv = false;  // normalise over each block, as norm_adv=batch does
+  GradientTerms terms;
+};
+
+// Advantages of a collected block for each lambda: [lambdas][T * N].
+std::vector<std::vector<float>> advantages_by_lambda(RolloutBlock& block, double gamma,
+                                                     const std::vector<double>& lambdas,
+                                                     TruncationMode mode);
+
+// Fills BlockRows from one copy of a collected block; one per thread.
+class BlockReader {
+ public:
+  BlockReader(const Policy& policy, const EstimatorSettings& settings);
+
+  // advantages: as advantages_by_lambda() gives them for the whole block.
+  void read(const RolloutBlock& block, const std::vector<std::vector<float>>& advantages,
+            BlockShape shape, int copy, BlockRows& rows);
+
+ private:
+  const EstimatorSettings& settings_;
+  FactorMaker<float> maker_;
+  std::size_t parameter_count_;
+  std::vector<float> observations_, critic_observations_, actions_, raw_;
+};
+
+}  // namespace broadloom

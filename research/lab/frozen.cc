@@ -1,0 +1,200 @@
+#include "research/lab/frozen.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <cstring>
+#include <optional>
+
+#include "broadloom/core/random.h"
+#include "broadloom/env/tasks/registry.h"
+#include "broadloom/rollout/collector.h"
+#include "broadloom/setup/network_shape.h"
+#include "broadloom/setup/settings.h"
+
+namespace broadloom {
+namespace {
+
+constexpr int kPoolLooks = 64;
+constexpr int kUnlimitedEpisode = 1000;
+
+// What a seed is drawn for; a block's lane is its number of steps, so that no two shapes meet.
+constexpr std::uint32_t kPoolLane = 0x80000000u;
+constexpr std::uint32_t kDrawLane = 0x80000001u;
+
+std::uint64_t seed_for(std::uint64_t seed, std::uint32_t lane, std::uint64_t round) {
+  return Random(seed, Purpose::kLaboratory, lane, round).bits64();
+}
+
+Result<std::unique_ptr<VecEnv>> make_envs(const Policy& policy, int count, bool stagger,
+                                          std::uint64_t seed, int max_episode_steps = 0) {
+  VecEnvOptions options;
+  options.num_envs = count;
+  options.seed = seed;
+  options.streams = StreamSet::kEvaluation;  // no stream of any training run
+  options.stagger_starts = stagger;
+  options.max_episode_steps =
+      max_episode_steps > 0 ? max_episode_steps : policy.config.max_episode_steps;
+  options.strata_sampling = strata_sampling(policy.config.strata_sampling);
+  return make_vec_env(policy.config.env_id, policy.config.env_options, options);
+}
+
+// The same statistics with sums for so many environments' shards; none of none.
+std::optional<ObsNormalizer> copy_of(const ObsNormalizer* normalizer, int num_envs) {
+  if (normalizer == nullptr) return std::nullopt;
+  return normalizer->with_shards(ShardPlan(num_envs, kTileRows).count());
+}
+
+// A collector for some environments, with normaliser statistics of its own that never move.
+struct Rollout {
+  Rollout(const Policy& policy, VecEnv& envs, std::uint64_t seed, ThreadPool& pool)
+      : obs_norm(copy_of(policy.obs_norm, envs.num_envs())),
+        critic_norm(copy_of(policy.critic_norm, envs.num_envs())),
+        actor(make_actor(policy)),
+        collector(envs, policy.network, *actor,
+                  {obs_norm ? &*obs_norm : nullptr, critic_norm ? &*critic_norm : nullptr}, pool,
+                  seed) {}
+
+  std::optional<ObsNormalizer> obs_norm, critic_norm;
+  std::unique_ptr<Actor> actor;
+  Collector collector;
+};
+
+std::unique_ptr<FrozenBlock> make_block(const Policy& policy, const VecEnv& envs, int num_steps) {
+  BlockSizes sizes = block_sizes(envs, num_steps, envs.num_envs());
+  sizes.critic = observation_type(critic_space(policy.config, envs.spec()));
+  sizes.with_ends = false;  // the laboratory asks for advantages, not for how episodes ended
+  return std::make_unique<FrozenBlock>(sizes);
+}
+
+// What a critic reads of the observations as they stand.
+Observations seen_by_critic(const VecEnv& envs, const Rollout& rollout, const RolloutBlock& block) {
+  const bool own = block.has_critic();
+  Observations seen(own ? block.critic : block.observation(),
+                    static_cast<std::size_t>(envs.num_envs()));
+  if (own) {
+    envs.observe_critic(0, envs.num_envs(), seen.rows());
+  } else {
+    envs.observe(0, envs.num_envs(), seen.rows());
+  }
+  const std::optional<ObsNormalizer>& normalizer = own ? rollout.critic_norm : rollout.obs_norm;
+  if (normalizer)
+    normalizer->normalize(seen.floats().data(), envs.num_envs(), seen.floats().data());
+  return seen;
+}
+
+// States are copied from environment to environment.
+Status check_copyable(VecEnv& envs) {
+  std::vector<TensorRef> state;
+  envs.append_state("", state);
+  bool by_row = envs.traits().saves_state;
+  for (const TensorRef& tensor : state) {
+    by_row = by_row && !tensor.shape.empty() && tensor.shape.front() == envs.num_envs();
+  }
+  if (by_row) return {};
+  return invalid(fmt::format(
+      "starts: got stationary, for which states of {} are copied from one environment to another, "
+      "but its simulator does not save them, an environment a row; expected synchronised",
+      envs.spec().id));
+}
+
+std::size_t row_bytes(const TensorRef& tensor, int rows) {
+  return tensor.bytes() / static_cast<std::size_t>(rows);
+}
+
+}  // namespace
+
+Result<StartPool> StartPool::create(const Policy& policy, std::uint64_t seed, ThreadPool& pool,
+                                    int num_envs) {
+  const std::uint64_t pool_seed = seed_for(seed, kPoolLane, 0);
+  // Looked at before any are staggered, which those that cannot be copied mostly cannot be, either.
+  const Result<std::unique_ptr<VecEnv>> one = make_envs(policy, 1, false, pool_seed);
+  if (!one.ok()) return one.status();
+  BROADLOOM_TRY(check_copyable(*one.value()));
+  Result<std::unique_ptr<VecEnv>> made = make_envs(policy, num_envs, true, pool_seed);
+  if (!made.ok()) return made.status();
+  VecEnv& envs = *made.value();
+  const int limit = envs.spec().max_episode_steps;
+  const int episode = limit > 0 ? limit : kUnlimitedEpisode;
+  Rollout rollout(policy, envs, pool_seed, pool);
+  std::int64_t step = 0;
+  const auto run_to = [&](std::int64_t end) -> Status {
+    while (step < end) {
+      const int steps = static_cast<int>(std::min<std::int64_t>(64, end - step));
+      const std::unique_ptr<FrozenBlock> block = make_block(policy, envs, steps);
+      BROADLOOM_TRY(rollout.collector.collect(policy.params, step, *block));
+      step += steps;
+    }
+    return {};
+  };
+  StartPool starts;
+  starts.burn_in_ = 2 * episode;
+  for (int look = 0; look < kPoolLooks; ++look) {
+    const std::int64_t place = std::int64_t{4} * episode * look / kPoolLooks;
+    BROADLOOM_TRY(run_to(starts.burn_in_ + place));
+    BROADLOOM_TRY(starts.take(envs, std::int64_t{look} * num_envs));
+  }
+  return starts;
+}
+
+Status StartPool::take(VecEnv& envs, std::int64_t first) {
+  BROADLOOM_TRY(envs.capture());
+  std::vector<TensorRef> state;
+  envs.append_state("", state);
+  tensors_.resize(state.size());
+  for (std::size_t i = 0; i < state.size(); ++i) {
+    const std::size_t bytes = row_bytes(state[i], envs.num_envs());
+    tensors_[i].resize(static_cast<std::size_t>(first) * bytes + state[i].bytes());
+    std::memcpy(tensors_[i].data() + static_cast<std::size_t>(first) * bytes, state[i].data,
+                state[i].bytes());
+  }
+  size_ = first + envs.num_envs();
+  return {};
+}
+
+Status StartPool::draw(std::uint64_t seed, VecEnv& envs) const {
+  std::vector<TensorRef> state;
+  envs.append_state("", state);
+  for (int n = 0; n < envs.num_envs(); ++n) {
+    Random random(seed, Purpose::kLaboratory, kDrawLane, static_cast<std::uint64_t>(n));
+    const std::size_t from = random.below(static_cast<std::uint32_t>(size_));
+    for (std::size_t i = 0; i < state.size(); ++i) {
+      const std::size_t bytes = row_bytes(state[i], envs.num_envs());
+      std::memcpy(static_cast<unsigned char*>(state[i].data) + n * bytes,
+                  tensors_[i].data() + from * bytes, bytes);
+    }
+  }
+  return envs.state_restored();
+}
+
+Result<std::unique_ptr<FrozenBlock>> BlockSource::collect(BlockShape shape, int copies,
+                                                          std::uint64_t round) {
+  const std::uint64_t seed = seed_for(seed_, static_cast<std::uint32_t>(shape.num_steps),
+                                      (static_cast<std::uint64_t>(shape.num_envs) << 28) + round);
+  Result<std::unique_ptr<VecEnv>> made =
+      make_envs(policy_, shape.num_envs * copies, false, seed, max_episode_steps_);
+  if (!made.ok()) return made.status();
+  VecEnv& envs = *made.value();
+  if (envs.traits().filler_rows) {
+    return invalid(
+        envs.spec().id +
+        " takes a step to begin an episode: rows of a block that are no transitions, which the "
+        "laboratory would take for some; give it environments that are reset at once");
+  }
+  if (starts_ != nullptr) BROADLOOM_TRY(starts_->draw(seed, envs));
+  Rollout rollout(policy_, envs, seed, pool_);
+  std::unique_ptr<FrozenBlock> block = make_block(policy_, envs, shape.num_steps);
+  for (int n = 0; n < envs.num_envs(); ++n) {
+    block->ages.push_back(static_cast<int>(envs.episode_step(n)));
+  }
+  const Status collected = rollout.collector.collect(policy_.params, 0, *block);
+  if (!collected.ok()) return collected;
+  if (policy_.reward_norm != nullptr) {
+    policy_.reward_norm->scale(block->rewards.data(), block->size());
+  }
+  rollout.collector.bootstrap_values(policy_.params, *block);
+  block->last_seen_by_critic = seen_by_critic(envs, rollout, *block);
+  return block;
+}
+
+}  // namespace broadloom

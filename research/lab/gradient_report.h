@@ -1,0 +1,69 @@
+// All that one look at a policy's gradients came to. As a file: docs/formats/gradients.md.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "research/lab/agreement.h"
+#include "research/lab/bias.h"
+#include "research/lab/correlation.h"
+#include "research/lab/truth.h"
+#include "research/lab/variance.h"
+
+namespace broadloom {
+
+// A number that was solved for, beside the one that was sampled where there is one.
+struct ExactQuantity {
+  std::string name;
+  double exact = 0.0;
+  std::optional<Estimate> sampled;
+};
+
+struct ExactResult {
+  int num_steps = 1;
+  int num_envs = 1;  // of `total`, Tr Cov(G_B); the other quantities do not depend on it
+  double lambda = 0.0, gamma = 0.0;
+  std::vector<ExactQuantity> quantities;
+};
+
+struct ExactReport {
+  int states = 0, actions = 0, max_episode_steps = 0;
+  double mean_episode_length = 0.0, mean_return = 0.0;
+  std::vector<ExactResult> cases;
+};
+
+struct GradientStudyReport {
+  std::vector<std::string> command;  // arguments that gave it
+
+  std::string checkpoint, env_id;
+  std::int64_t iteration = 0, global_step = 0;
+
+  std::size_t policy_parameters = 0;
+  std::vector<int> hidden_sizes;
+  std::string activation;
+  bool shared_encoder = false;
+
+  int batch = 0, blocks = 0, groups = 0, burn_in = 0, threads = 1;
+  int start_envs = 0;  // environments whose states stationary blocks begin in; 0: synchronised
+  std::string starts, truncation_mode;
+  int max_episode_steps = 0;  // the time limit; 0: there is none
+  int beyond_limit = 0;       // steps that returns look past it; 0: it is an end
+  bool norm_adv = false, value_term = false, entropy_term = false;
+  double gamma = 0.0, gae_lambda = 0.0;  // of the run
+  std::vector<double> lambdas;           // that were measured
+  std::uint64_t seed = 0;
+
+  std::vector<std::string> notes;  // sentences that a reader must know
+  std::vector<std::pair<std::string, double>> seconds;
+
+  std::optional<std::vector<AgreementResult>> agreement;
+  std::optional<CriticReport> critics;  // those of the agreement study
+  std::optional<std::vector<CorrelationResult>> correlation;
+  std::optional<std::vector<VarianceResult>> variance;
+  std::optional<std::vector<BiasResult>> bias;
+  std::optional<ExactReport> exact;
+};
+
+}  // namespace broadloom

@@ -1,0 +1,66 @@
+#include "research/lab/reference_gradient.h"
+
+#include <algorithm>
+
+#include "research/lab/step_scores.h"
+
+namespace broadloom {
+namespace {
+
+constexpr int kGroups = CompleteEpisodes::kGroups;
+
+// Adds the samples of environments [begin, end) to sums [P], and gives their number.
+std::int64_t add_environments(const Policy& policy, const CompleteEpisodes& episodes,
+                              const FrozenBlock& block, int begin, int end, double gamma,
+                              float* sums) {
+  StepScores scores(policy);
+  std::vector<double> returns;
+  std::vector<float> weights;
+  std::int64_t samples = 0;
+  for (int n = begin; n < end; ++n) {
+    const std::vector<int> steps = episodes.steps_of(block, n);
+    returns_to_end(block, n, gamma, returns);
+    weights.clear();
+    for (const int t : steps) {
+      const float value = block.values[block.index(t, n)];
+      weights.push_back(static_cast<float>(returns[static_cast<std::size_t>(t)] - value));
+    }
+    add_weighted_sum(scores.of(block, n, steps), weights.data(), sums);
+    samples += static_cast<std::int64_t>(steps.size());
+  }
+  return samples;
+}
+
+}  // namespace
+
+Result<ReferenceGradient> measure_reference(const Policy& policy, CompleteEpisodes& episodes,
+                                            double gamma, const Critic& baseline, ThreadPool& pool,
+                                            const std::function<void(double)>& on_round) {
+  const std::size_t P = policy.network.parameter_count();
+  const int envs = episodes.envs_of_a_group();
+  std::vector<std::vector<float>> sums(kGroups);
+  std::vector<std::int64_t> samples(kGroups);
+  ReferenceGradient out{std::vector<std::vector<double>>(kGroups, std::vector<double>(P)), 0};
+  for (std::int64_t round = 0; round < episodes.rounds(); ++round) {
+    if (on_round) on_round(static_cast<double>(round) / static_cast<double>(episodes.rounds()));
+    Result<std::unique_ptr<FrozenBlock>> block = episodes.collect(round);
+    if (!block.ok()) return block.status();
+    if (baseline) block.value()->values = baseline(block.value()->seen_by_critic());
+    pool.run(kGroups, [&](int group) {
+      sums[group].assign(P, 0.0f);
+      samples[group] += add_environments(policy, episodes, *block.value(), group * envs,
+                                         (group + 1) * envs, gamma, sums[group].data());
+      for (std::size_t p = 0; p < P; ++p) out.groups[group][p] += sums[group][p];
+    });
+  }
+  for (const std::int64_t count : samples) out.samples += count;
+  // Of as many episodes each, groups have not quite as many samples: by their common number, so
+  // that a group of long episodes counts for what it is.
+  const double scale = static_cast<double>(kGroups) / static_cast<double>(out.samples);
+  for (std::vector<double>& group : out.groups) {
+    for (double& x : group) x *= scale;
+  }
+  return out;
+}
+
+}  // namespace broadloom

@@ -1,0 +1,209 @@
+#include "research/report/report_cells.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <map>
+#include <set>
+
+#include "broadloom/core/thread_pool.h"
+#include "research/report/report_curves.h"
+#include "research/report/report_scores.h"
+
+namespace broadloom {
+namespace {
+
+constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
+constexpr int kThresholds = 51;
+
+// The finished runs of each cell of the report.
+using CellRuns = std::vector<std::vector<const ResultRun*>>;
+
+CellRuns runs_of_cells(const std::vector<StudyResults>& results) {
+  CellRuns runs;
+  for (const StudyResults& study : results) {
+    const std::size_t first = runs.size();
+    runs.resize(first + study.cells.size());
+    for (const ResultRun& run : study.runs) {
+      if (run.finished()) runs[first + static_cast<std::size_t>(run.cell)].push_back(&run);
+    }
+  }
+  return runs;
+}
+
+struct Span {
+  double from = -std::numeric_limits<double>::infinity();
+  double to = std::numeric_limits<double>::infinity();
+};
+
+// What the area is under. Training returns begin only when episodes have ended, which is later the
+// more environments there are, so evaluations are better where there are enough for a curve.
+constexpr std::size_t kFewestEvaluations = 5;
+
+// What a curve is of: evaluations where every run has so many, else training returns.
+const char* curve_key(const CellRuns& runs, std::size_t fewest) {
+  for (const auto& of_cell : runs) {
+    for (const ResultRun* run : of_cell) {
+      if (run->evaluations.size() < fewest) return kReturnKey;
+    }
+  }
+  return kEvaluationKey;
+}
+
+// The steps that every run of a task has returns for.
+std::map<int, Span> common_spans(const StudyReport& report, const CellRuns& runs,
+                                 const std::string& key) {
+  std::map<int, Span> spans;
+  for (std::size_t c = 0; c < runs.size(); ++c) {
+    Span& span = spans[report.cells[c].task];
+    for (const ResultRun* run : runs[c]) {
+      const Curve curve = curve_of(*run, key);
+      if (curve.steps.empty()) continue;
+      span.from = std::max(span.from, curve.steps.front());
+      span.to = std::min(span.to, curve.steps.back());
+    }
+  }
+  return spans;
+}
+
+double area_of(const ResultRun& run, const Span& span, const std::string& key) {
+  const RunCurves curves{1, 1, {curve_of(run, key)}};
+  const Result<Scores> area = areas_under(curves, span.from, span.to);
+  return area.ok() ? area.value().values[0] : kNone;
+}
+
+// Thresholds from the lowest to the highest main score of a task, so that the profiles of its
+// cells lie over each other.
+std::vector<double> thresholds_of(const StudyReport& report, int task) {
+  std::vector<double> all;
+  const ReportScore score = main_score(report);
+  for (const ReportCell& cell : report.cells) {
+    if (cell.task != task) continue;
+    const std::vector<double> scores = cell_scores(cell, score);
+    all.insert(all.end(), scores.begin(), scores.end());
+  }
+  if (all.empty()) return {};
+  const auto [low, high] = std::minmax_element(all.begin(), all.end());
+  if (*low == *high) return {*low};
+  std::vector<double> thresholds;
+  thresholds.reserve(kThresholds);
+  for (int i = 0; i < kThresholds; ++i) {
+    thresholds.push_back(*low + (*high - *low) * i / (kThresholds - 1));
+  }
+  return thresholds;
+}
+
+std::optional<RunStatistics> statistics_of(const std::vector<double>& values,
+                                           const BootstrapOptions& options) {
+  if (values.empty()) return std::nullopt;
+  return run_statistics(values, options);
+}
+
+std::vector<double> finite(const std::vector<ReportRun>& runs, double ReportRun::*member) {
+  std::vector<double> values;
+  for (const ReportRun& run : runs) {
+    if (std::isfinite(run.*member)) values.push_back(run.*member);
+  }
+  return values;
+}
+
+void take_runs(const std::vector<const ResultRun*>& runs, const Span& span, const std::string& key,
+               ReportCell& cell) {
+  for (const ResultRun* run : runs) {
+    cell.runs.push_back({run->seed, run->training_return, run->evaluation_return,
+                         area_of(*run, span, key), run->seconds});
+  }
+}
+
+// What is the same for all cells of a report.
+struct HowToMeasure {
+  std::vector<std::string> keys;
+  std::string time_key;  // of what the curve over time is
+  ReportScore score;
+  BootstrapOptions numbers, bands;
+};
+
+void measure_cell(const std::vector<const ResultRun*>& runs, int points,
+                  const std::vector<double>& thresholds, const HowToMeasure& how,
+                  ReportCell& cell) {
+  const BootstrapOptions &numbers = how.numbers, &bands = how.bands;
+  cell.training = statistics_of(finite(cell.runs, &ReportRun::training), numbers);
+  cell.evaluation = statistics_of(finite(cell.runs, &ReportRun::evaluation), numbers);
+  cell.area = statistics_of(finite(cell.runs, &ReportRun::area), numbers);
+  const auto seconds = statistics_of(finite(cell.runs, &ReportRun::seconds), numbers);
+  cell.seconds = seconds ? seconds->mean : without_interval(kNone, 0);
+  for (const std::string& key : how.keys) {
+    ReportCurve curve = curve_over_steps(runs, key, bands);
+    if (!curve.at.empty()) cell.curves.push_back(std::move(curve));
+  }
+  cell.time_curve = curve_over_time(runs, how.time_key, points, bands);
+  const std::vector<double> scores = cell_scores(cell, how.score);
+  if (scores.empty()) return;
+  const Scores one_task{static_cast<int>(scores.size()), 1, scores};
+  Result<PerformanceProfile> profile =
+      performance_profile(one_task, thresholds, ProfileKind::kRunScores, bands);
+  if (profile.ok()) cell.profile = profile.take();
+}
+
+// The one number that all curves of a key have at all steps, intervals included.
+std::optional<double> constant_of(const StudyReport& report, const std::string& key) {
+  std::optional<double> only;
+  for (const ReportCell& cell : report.cells) {
+    for (const ReportCurve& curve : cell.curves) {
+      if (curve.key != key) continue;
+      for (const Estimate& e : curve.iqm) {
+        if (!only) only = e.value;
+        const auto differs = [&](double x) { return std::isfinite(x) && x != *only; };
+        if (!std::isfinite(e.value) || differs(e.value) || differs(e.low) || differs(e.high)) {
+          return std::nullopt;
+        }
+      }
+    }
+  }
+  return only;
+}
+
+}  // namespace
+
+void measure_cells(const std::vector<StudyResults>& results, int threads, StudyReport& report) {
+  const CellRuns runs = runs_of_cells(results);
+  const std::string area = curve_key(runs, kFewestEvaluations);
+  const std::map<int, Span> spans = common_spans(report, runs, area);
+  for (std::size_t c = 0; c < runs.size(); ++c) {
+    take_runs(runs[c], spans.at(report.cells[c].task), area, report.cells[c]);
+  }
+  std::vector<std::vector<double>> thresholds;
+  for (std::size_t task = 0; task < report.tasks.size(); ++task) {
+    thresholds.push_back(thresholds_of(report, static_cast<int>(task)));
+  }
+  const HowToMeasure how{curve_keys(results),
+                         curve_key(runs, 2),
+                         main_score(report),
+                         {report.replicates, report.seed, 1},
+                         {report.band_replicates, report.seed, 1}};
+  ThreadPool pool(std::max(1, threads));
+  pool.run(static_cast<int>(runs.size()), [&](int c) {
+    const auto at = static_cast<std::size_t>(c);
+    ReportCell& cell = report.cells[at];
+    measure_cell(runs[at], report.studies[static_cast<std::size_t>(cell.study)].points,
+                 thresholds[static_cast<std::size_t>(cell.task)], how, cell);
+  });
+  for (const std::string& key : how.keys) {
+    if (key == kReturnKey || key == kEvaluationKey) continue;
+    report.instruments.push_back(instrument_of(key));
+    report.instruments.back().constant = constant_of(report, key);
+  }
+}
+
+double curve_numbers(const std::vector<StudyResults>& results) {
+  double numbers = 0.0;
+  for (const StudyResults& study : results) {
+    for (const ResultRun& run : study.runs) {
+      numbers += static_cast<double>(std::min<std::size_t>(run.steps.size(), kMostPoints) *
+                                     run.values.size());
+    }
+  }
+  return numbers;
+}
+
+}  // namespace broadloom

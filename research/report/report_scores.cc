@@ -1,0 +1,110 @@
+#include "research/report/report_scores.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <map>
+
+namespace broadloom {
+namespace {
+
+bool alike(std::int64_t a, std::int64_t b) { return 100 * std::abs(a - b) <= std::max(a, b); }
+
+}  // namespace
+
+const ReportCell* cell_on(const StudyReport& report, const ReportArm& arm, int task) {
+  for (const int c : arm.cells) {
+    const ReportCell& cell = report.cells[static_cast<std::size_t>(c)];
+    if (cell.task == task) return &cell;
+  }
+  return nullptr;
+}
+
+std::vector<double> cell_scores(const ReportCell& cell, ReportScore score) {
+  std::vector<double> scores;
+  for (const ReportRun& run : cell.runs) {
+    if (std::isfinite(run.score(score))) scores.push_back(run.score(score));
+  }
+  return scores;
+}
+
+std::optional<Scores> arm_scores(const StudyReport& report, const ReportArm& arm,
+                                 const std::vector<int>& tasks, ReportScore score) {
+  std::map<std::uint64_t, std::vector<double>> by_seed;
+  for (const int task : tasks) {
+    const ReportCell* cell = cell_on(report, arm, task);
+    if (cell == nullptr) return std::nullopt;
+    for (const ReportRun& run : cell->runs) {
+      if (std::isfinite(run.score(score))) by_seed[run.seed].push_back(run.score(score));
+    }
+  }
+  Scores scores{0, static_cast<int>(tasks.size()), {}};
+  for (const auto& [seed, values] : by_seed) {
+    if (values.size() != tasks.size()) continue;
+    ++scores.runs;
+    scores.values.insert(scores.values.end(), values.begin(), values.end());
+  }
+  if (scores.runs == 0) return std::nullopt;
+  return scores;
+}
+
+Equality equality(const ReportCell& a, const ReportCell& b) {
+  return {alike(a.environment_steps, b.environment_steps),
+          a.counted && b.counted && alike(a.gradient_steps, b.gradient_steps),
+          alike(a.minibatch_size, b.minibatch_size), alike(a.batch_size, b.batch_size),
+          a.num_envs == b.num_envs && a.num_steps == b.num_steps};
+}
+
+Equality equality(const StudyReport& report, const ReportArm& a, const ReportArm& b,
+                  const std::vector<int>& tasks) {
+  Equality all;
+  for (const int task : tasks) {
+    const ReportCell* one = cell_on(report, a, task);
+    const ReportCell* other = cell_on(report, b, task);
+    if (one != nullptr && other != nullptr) all = both(all, equality(*one, *other));
+  }
+  return all;
+}
+
+std::vector<std::string> brought_along(const std::vector<const ReportCell*>& cells) {
+  std::vector<std::string> keys;
+  for (std::size_t i = 0; i < cells.front()->brought.size(); ++i) {
+    const auto& own = cells.front()->brought[i];
+    const bool differs = std::any_of(cells.begin(), cells.end(), [&](const ReportCell* cell) {
+      return cell->brought[i] != own;
+    });
+    if (differs) keys.push_back(own.first);
+  }
+  return keys;
+}
+
+Equality both(const Equality& a, const Equality& b) {
+  return {a.environment_steps && b.environment_steps, a.gradient_steps && b.gradient_steps,
+          a.minibatch_size && b.minibatch_size, a.batch_size && b.batch_size, a.shape && b.shape};
+}
+
+ReportScore main_score(const StudyReport& report) {
+  bool trained = false, evaluated = false, all_evaluated = true;
+  for (const ReportCell& cell : report.cells) {
+    if (cell.runs.empty()) continue;
+    const bool has_evaluation = !cell_scores(cell, ReportScore::kEvaluation).empty();
+    trained = trained || !cell_scores(cell, ReportScore::kTraining).empty();
+    evaluated = evaluated || has_evaluation;
+    all_evaluated = all_evaluated && has_evaluation;
+  }
+  const bool by_evaluation = evaluated && (all_evaluated || !trained);
+  return by_evaluation ? ReportScore::kEvaluation : ReportScore::kTraining;
+}
+
+bool leaves_out_episodes(const StudyReport& report, const ReportCell& cell) {
+  const auto limit = report.tasks[static_cast<std::size_t>(cell.task)].max_episode_steps;
+  return cell.least_life < 10 * limit;
+}
+
+bool leaves_out_episodes(const StudyReport& report) {
+  return std::any_of(report.cells.begin(), report.cells.end(), [&](const ReportCell& cell) {
+    return !cell.runs.empty() && leaves_out_episodes(report, cell);
+  });
+}
+
+}  // namespace broadloom

@@ -1,0 +1,114 @@
+#include "research/report/report_tasks.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <limits>
+#include <set>
+#include <string_view>
+#include <utility>
+
+#include "broadloom/env/strata.h"
+#include "broadloom/env/tasks/registry.h"
+
+namespace broadloom {
+namespace {
+
+constexpr std::string_view kOption = "env.";
+
+bool is_option(const std::string& key) { return key.starts_with(kOption); }
+// Returns under other strata or disturbances are of another task.
+bool is_variation(const std::string& key) {
+  return key.starts_with("strata.") || key.starts_with("disturb.");
+}
+
+// Options, strata and disturbances that differ from the environment's own.
+Overrides changed_options(const ResultCell& cell, const std::string& env_id) {
+  const Result<std::vector<FieldInfo>> fields = list_env_options(env_id);
+  Overrides changed;
+  for (const auto& [key, text] : cell.config) {
+    if (is_variation(key)) changed.emplace_back(key, plain_strata_text(text));
+    if (!is_option(key)) continue;
+    const std::string name = key.substr(kOption.size());
+    const bool is_default =
+        fields.ok() && std::any_of(fields.value().begin(), fields.value().end(),
+                                   [&, &value = text](const FieldInfo& field) {
+                                     return field.name == name && field.default_text == value;
+                                   });
+    if (!is_default) changed.emplace_back(name, text);
+  }
+  std::sort(changed.begin(), changed.end());
+  return changed;
+}
+
+int time_limit(const ResultCell& cell) {
+  int limit = 0;
+  return parse_text(cell.setting("max_episode_steps"), limit).ok() ? limit : 0;
+}
+
+std::string name_of(const std::string& env_id, const Overrides& options, int limit) {
+  std::string inside;
+  const auto add = [&](const std::string& key, const std::string& text) {
+    inside += (inside.empty() ? "" : ", ") + key + "=" + text;
+  };
+  for (const auto& [key, text] : options) add(key, text);
+  if (limit > 0) add("max_episode_steps", to_text(limit));
+  return inside.empty() ? env_id : env_id + " (" + inside + ")";
+}
+
+}  // namespace
+
+ReportTask task_of(const ResultCell& cell) {
+  constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
+  const std::string env_id = cell.setting("env_id");
+  const Overrides options = changed_options(cell, env_id);
+  const Result<EnvSpec> own = env_spec(env_id, {});
+  int limit = time_limit(cell);
+  const int own_limit = own.ok() ? own.value().max_episode_steps : 0;
+  if (limit == own_limit) limit = 0;
+  ReportTask task{name_of(env_id, options, limit), env_id, kNone, kNone, "",
+                  limit > 0 ? limit : own_limit};
+  if (!own.ok()) {
+    task.why_not = fmt::format("this program knows no environment '{}'", env_id);
+  } else if (!own.value().has_score_range) {
+    task.why_not = fmt::format("no random and reference score of {} are known", env_id);
+  } else if (!options.empty()) {
+    task.why_not = "its options are not those that the random and the reference score are for";
+  } else if (limit > 0) {
+    task.why_not =
+        fmt::format("max_episode_steps is {}, and the random and the reference score are for {}",
+                    limit, own.value().max_episode_steps);
+  } else {
+    task.random_score = own.value().random_score;
+    task.reference_score = own.value().reference_score;
+  }
+  return task;
+}
+
+Status keep_task(const std::string& name, std::vector<StudyResults>& results) {
+  std::set<std::string> tasks;
+  bool found = false;
+  for (StudyResults& study : results) {
+    std::vector<int> place(study.cells.size(), -1);
+    std::vector<ResultCell> cells;
+    for (std::size_t c = 0; c < study.cells.size(); ++c) {
+      const std::string task = task_of(study.cells[c]).name;
+      tasks.insert(task);
+      if (task != name) continue;
+      place[c] = static_cast<int>(cells.size());
+      cells.push_back(std::move(study.cells[c]));
+    }
+    found = found || !cells.empty();
+    study.cells = std::move(cells);
+    std::erase_if(study.runs, [&](const ResultRun& run) {
+      return place[static_cast<std::size_t>(run.cell)] < 0;
+    });
+    for (ResultRun& run : study.runs) run.cell = place[static_cast<std::size_t>(run.cell)];
+  }
+  std::erase_if(results, [](const StudyResults& study) { return study.cells.empty(); });
+  if (found) return {};
+  return {ErrorKind::kInvalidConfig,
+          fmt::format("task: got '{}'; the stores have {}", name, fmt::join(tasks, ", "))};
+}
+
+}  // namespace broadloom

@@ -1,0 +1,98 @@
+#include "research/report/study_report.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <map>
+
+#include "research/report/headline.h"
+#include "research/report/report_arms.h"
+#include "research/report/report_cells.h"
+#include "research/report/report_comparisons.h"
+#include "research/report/report_lines.h"
+#include "research/report/report_notes.h"
+#include "research/report/report_ranking.h"
+#include "research/report/report_summary.h"
+#include "research/report/report_tasks.h"
+#include "research/report/report_troubles.h"
+#include "research/report/study_results.h"
+
+namespace broadloom {
+namespace {
+
+constexpr int kFewestReplicates = 2000;
+constexpr int kFewestBandReplicates = 200;
+
+// As many as asked for, or so many that `cost` of each stays within the budget.
+int within(int wanted, double cost, double budget, int fewest) {
+  if (cost * wanted <= budget) return wanted;
+  const int few = static_cast<int>(budget / cost) / fewest * fewest;
+  return std::min(wanted, std::max(fewest, few));
+}
+
+// Random draws of one replicate of all comparisons, at most.
+double comparison_draws(const StudyReport& report) {
+  const auto arms = static_cast<double>(report.arms.size());
+  const double pairs =
+      std::min(arms * (arms - 1.0) / 2.0, std::max<double>(kMostPairs, 16.0 * arms));
+  double runs = 0.0;
+  for (const ReportStudy& study : report.studies) runs += study.runs.finished;
+  constexpr double kSides = 2.0, kKinds = 2.0;
+  const double times = report.tasks.size() > 1 ? 2.0 : 1.0;  // over all tasks, and task by task
+  return pairs * kSides * kKinds * times * runs / std::max(1.0, arms);
+}
+
+Result<std::vector<StudyResults>> read_all(const std::vector<std::string>& stores) {
+  if (stores.empty()) return Status(ErrorKind::kInvalidConfig, "no store; name one or more");
+  std::vector<StudyResults> results;
+  std::map<std::string, std::string> seen;
+  for (const std::string& store : stores) {
+    Result<StudyResults> read = read_study_results(store);
+    if (!read.ok()) return read.status();
+    const auto [other, is_new] = seen.emplace(read.value().hash, store);
+    if (!is_new) {
+      return Status(ErrorKind::kInvalidConfig,
+                    fmt::format("'{}' and '{}' are of the same study: name one of them, or put "
+                                "parts together with `broadloom study merge`",
+                                other->second, store));
+    }
+    results.push_back(read.take());
+  }
+  return results;
+}
+
+}  // namespace
+
+const char* score_name(ReportScore score) {
+  return score == ReportScore::kTraining ? "training" : "evaluation";
+}
+
+Result<StudyReport> make_study_report(const std::vector<std::string>& stores,
+                                      const StudyReportOptions& options) {
+  BROADLOOM_TRY(check_bootstrap({options.replicates, options.seed, options.threads}));
+  BROADLOOM_TRY(check_bootstrap({options.band_replicates, options.seed, options.threads}));
+  Result<std::vector<StudyResults>> results = read_all(stores);
+  if (!results.ok()) return results.status();
+  if (!options.task.empty()) BROADLOOM_TRY(keep_task(options.task, results.value()));
+  StudyReport report;
+  report.seed = options.seed;
+  describe_studies(results.value(), report);
+  report.replicates =
+      within(options.replicates, comparison_draws(report), options.most_draws, kFewestReplicates);
+  report.band_replicates = within(options.band_replicates, curve_numbers(results.value()),
+                                  options.most_band_draws, kFewestBandReplicates);
+  measure_cells(results.value(), options.threads, report);
+  normalise_arms(options.threads, report);
+  report.lines = gather_lines(report);
+  compare_arms(choose_pairs(report), options.threads, report);
+  find_leaders(report);
+  measure_lines(options.threads, report);
+  report.troubles = find_troubles(report);
+  report.notes = report_notes(results.value(), options, report);
+  report.heading = heading_of(report);
+  report.answer = answer_of(report);
+  report.summary = summarise(report);
+  return report;
+}
+
+}  // namespace broadloom

@@ -1,0 +1,73 @@
+#include "research/stats/run_statistics.h"
+
+#include <cstddef>
+
+#include "research/stats/ranked_scores.h"
+
+namespace broadloom {
+namespace {
+
+struct Scratch {
+  std::vector<std::uint32_t> chosen;  // [runs]; empty: each once
+  std::vector<int> counts;            // [runs]
+  std::vector<double> means;          // [1]
+};
+
+RankedScores ranked_of(const std::vector<double>& values) {
+  return RankedScores({static_cast<int>(values.size()), 1, values});
+}
+
+// The number at a place of the drawn runs in ascending order.
+double drawn_at(const RankedScores& ranked, const std::vector<int>& counts, int place) {
+  std::size_t rank = 0;
+  for (int seen = counts[0]; seen <= place; seen += counts[rank]) ++rank;
+  return ranked.sorted()[rank];
+}
+
+// out: iqm, mean, median.
+void write_statistics(const RankedScores& ranked, Scratch& scratch, double* out) {
+  const int n = ranked.runs();
+  ranked.count(scratch.chosen, scratch.counts);
+  ranked.task_means(scratch.chosen, scratch.means);
+  out[0] = ranked.iqm(scratch.counts);
+  out[1] = scratch.means[0];
+  out[2] = 0.5 * (drawn_at(ranked, scratch.counts, (n - 1) / 2) +
+                  drawn_at(ranked, scratch.counts, n / 2));
+}
+
+}  // namespace
+
+RunStatistics run_statistics(const std::vector<double>& values, const BootstrapOptions& options) {
+  const RankedScores ranked = ranked_of(values);
+  std::vector<Scratch> scratch(static_cast<std::size_t>(options.threads));
+  std::vector<double> all(3);
+  write_statistics(ranked, scratch[0], all.data());
+  const auto count = static_cast<std::int64_t>(values.size());
+  if (count < 2) {
+    return {without_interval(all[0], count), without_interval(all[1], count),
+            without_interval(all[2], count)};
+  }
+  const std::vector<Estimate> estimates = percentile_intervals(
+      all, count, options, [&](std::int64_t replicate, int thread, double* out) {
+        Scratch& mine = scratch[static_cast<std::size_t>(thread)];
+        draw_runs(options, 0, replicate, ranked.runs(), 1, mine.chosen);
+        write_statistics(ranked, mine, out);
+      });
+  return {estimates[0], estimates[1], estimates[2]};
+}
+
+std::vector<double> iqm_draws(const std::vector<double>& values, const BootstrapOptions& options,
+                              std::uint32_t sample) {
+  const RankedScores ranked = ranked_of(values);
+  Scratch scratch;
+  std::vector<double> draws;
+  draws.reserve(static_cast<std::size_t>(options.replicates));
+  for (int r = 0; r < options.replicates; ++r) {
+    draw_runs(options, sample, r, ranked.runs(), 1, scratch.chosen);
+    ranked.count(scratch.chosen, scratch.counts);
+    draws.push_back(ranked.iqm(scratch.counts));
+  }
+  return draws;
+}
+
+}  // namespace broadloom

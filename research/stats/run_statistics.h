@@ -1,0 +1,24 @@
+// Statistics over the runs of one task, for reports.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "broadloom/core/estimate.h"
+#include "research/stats/bootstrap.h"
+
+namespace broadloom {
+
+struct RunStatistics {
+  Estimate iqm, mean, median;  // median: of the runs, where Aggregates has that of tasks
+};
+
+// With bootstrap intervals from the same replicates, and none for a single run. values: finite, one
+// at least. O(replicates * runs).
+RunStatistics run_statistics(const std::vector<double>& values, const BootstrapOptions& options);
+
+// The interquartile mean of each replicate of `sample` (see draw_runs).
+std::vector<double> iqm_draws(const std::vector<double>& values, const BootstrapOptions& options,
+                              std::uint32_t sample);
+
+}  // namespace broadloom

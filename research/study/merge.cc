@@ -1,0 +1,197 @@
+#include "research/study/merge.h"
+
+#include <fmt/core.h>
+#include <unistd.h>
+
+#include <cstdio>
+#include <filesystem>
+
+#include "broadloom/record/files.h"
+#include "research/study/sqlite.h"
+#include "research/study/store_schema.h"
+#include "research/study/store_views.h"
+#include "research/study/study_definition.h"
+#include "research/study/study_store.h"
+
+namespace broadloom {
+namespace {
+
+// What stands in the first store about the study is what all of them say.
+constexpr char kCopyPlan[] = R"sql(
+INSERT INTO study SELECT id, name, hash, definition, matched, points, evaluations, 1, 1,
+  version, revision, created FROM part.study;
+INSERT INTO cells SELECT * FROM part.cells;
+INSERT INTO runs (id, cell_id, seed, config_hash, status)
+  SELECT id, cell_id, seed, config_hash, 'pending' FROM part.runs;
+)sql";
+
+constexpr char kFindPending[] = R"sql(
+CREATE TEMP TABLE fresh AS SELECT p.id FROM part.runs p JOIN main.runs m ON m.id = p.id
+  WHERE p.status <> 'pending' AND m.status = 'pending';
+)sql";
+// What failed for want of memory, say, may have been done since.
+constexpr char kFindBetter[] = R"sql(
+CREATE TEMP TABLE fresh AS SELECT p.id FROM part.runs p JOIN main.runs m ON m.id = p.id
+  WHERE (p.status <> 'pending' AND m.status = 'pending')
+  OR (p.status = 'finished' AND m.status = 'failed');
+DELETE FROM metrics WHERE run_id IN (SELECT id FROM fresh);
+DELETE FROM points WHERE run_id IN (SELECT id FROM fresh);
+DELETE FROM evaluations WHERE run_id IN (SELECT id FROM fresh);
+)sql";
+
+// Points first: metrics refer to them. The run last: it tells which ones are new.
+constexpr char kCopyRuns[] = R"sql(
+INSERT INTO points SELECT * FROM part.points WHERE run_id IN (SELECT id FROM fresh);
+INSERT INTO metrics SELECT * FROM part.metrics WHERE run_id IN (SELECT id FROM fresh);
+INSERT INTO evaluations SELECT * FROM part.evaluations WHERE run_id IN (SELECT id FROM fresh);
+INSERT OR REPLACE INTO runs SELECT * FROM part.runs WHERE id IN (SELECT id FROM fresh);
+DROP TABLE temp.fresh;
+)sql";
+
+constexpr char kDisagree[] = R"sql(
+SELECT c.name, m.seed FROM part.runs p JOIN main.runs m ON m.id = p.id
+JOIN main.cells c ON c.id = m.cell_id
+WHERE p.status <> 'pending' AND m.status <> 'pending'
+  AND (p.status <> m.status OR p.parameters_hash IS NOT m.parameters_hash)
+ORDER BY m.id LIMIT 1
+)sql";
+constexpr char kDisagreeFinished[] = R"sql(
+SELECT c.name, m.seed FROM part.runs p JOIN main.runs m ON m.id = p.id
+JOIN main.cells c ON c.id = m.cell_id
+WHERE p.status = 'finished' AND m.status = 'finished'
+  AND p.parameters_hash IS NOT m.parameters_hash
+ORDER BY m.id LIMIT 1
+)sql";
+
+// Whether the first store may be of more seeds than the part.
+enum class Seeds { kSame, kMayBeMore };
+
+Status check_definition(Database& merged, Database& part, const std::string& first,
+                        const std::string& path, Seeds seeds) {
+  Result<Statement> ours = merged.prepare("SELECT definition FROM study");
+  if (!ours.ok()) return ours.status();
+  Result<Statement> theirs = part.prepare("SELECT definition FROM study");
+  if (!theirs.ok()) return theirs.status();
+  for (Statement* row : {&ours.value(), &theirs.value()}) BROADLOOM_TRY(row->next().status());
+  const std::string our = plain_definition(ours.value().text(0));
+  const std::string their = plain_definition(theirs.value().text(0));
+  if (our == their || (seeds == Seeds::kMayBeMore && only_adds_seeds(their, our))) return {};
+  return {
+      ErrorKind::kMismatch,
+      fmt::format("'{0}' is of another study than '{1}', and only parts of one study are merged "
+                  "(`broadloom report {1} {0}` sets studies side by side). They differ: {2}",
+                  path, first,
+                  definition_differences({"'" + path + "'", their}, {"'" + first + "'", our}))};
+}
+
+Status check_agreement(Database& merged, const std::string& path, const char* disagree) {
+  Result<Statement> query = merged.prepare(disagree);
+  if (!query.ok()) return query.status();
+  const Result<bool> row = query.value().next();
+  if (!row.ok()) return row.status();
+  if (!row.value()) return {};
+  return {ErrorKind::kMismatch,
+          fmt::format("'{}' has another result than the stores before it for cell {}, seed {}: "
+                      "leave one of them out",
+                      path, query.value().text(0), query.value().integer(1))};
+}
+
+Status attach_part(Database& merged, const std::string& path) {
+  Result<Statement> attach = merged.prepare("ATTACH ? AS part");
+  if (!attach.ok()) return attach.status();
+  return attach.value().bind(1, path).run();
+}
+
+// first: what stands in `merged` already; "": nothing.
+Status check_part(Database& merged, const std::string& path, const std::string& first,
+                  Seeds seeds) {
+  Result<Database> part = Database::open(path, Access::kRead);
+  if (!part.ok()) return part.status();
+  BROADLOOM_TRY(check_format(part.value(), path));
+  return first.empty() ? Status() : check_definition(merged, part.value(), first, path, seeds);
+}
+
+Status add_store(Database& merged, const std::vector<std::string>& stores, std::size_t place) {
+  const std::string& path = stores[place];
+  BROADLOOM_TRY(check_part(merged, path, place > 0 ? stores.front() : "", Seeds::kSame));
+  BROADLOOM_TRY(attach_part(merged, path));
+  // One transaction reads the part as it is at one moment, also while a runner works on it.
+  BROADLOOM_TRY(merged.run("BEGIN"));
+  if (place == 0) BROADLOOM_TRY(merged.run(kCopyPlan));
+  BROADLOOM_TRY(check_agreement(merged, path, kDisagree));
+  BROADLOOM_TRY(merged.run(kFindPending));
+  BROADLOOM_TRY(merged.run(kCopyRuns));
+  BROADLOOM_TRY(merged.commit());
+  BROADLOOM_TRY(merged.run("DETACH part"));
+  // Now that a view's name can mean no other store's.
+  return place == 0 ? renew_views(merged) : Status();
+}
+
+Status take_attached(Database& store, const std::string& path) {
+  BROADLOOM_TRY(store.begin());
+  Status status = check_agreement(store, path, kDisagreeFinished);
+  if (status.ok()) status = store.run(kFindBetter);
+  if (status.ok()) status = store.run(kCopyRuns);
+  if (status.ok()) status = store.commit();
+  if (!status.ok()) store.rollback();
+  return status;
+}
+
+Result<MergeSummary> fill(const std::vector<std::string>& stores, const std::string& beside) {
+  Result<Database> merged = Database::open(beside);
+  if (!merged.ok()) return merged.status();
+  Database& database = merged.value();
+  BROADLOOM_TRY(database.run(fmt::format("PRAGMA application_id = {}; PRAGMA user_version = {}",
+                                         kStoreApplication, kStoreFormat)));
+  BROADLOOM_TRY(database.run(kStoreSchema));
+  for (std::size_t i = 0; i < stores.size(); ++i) {
+    BROADLOOM_TRY(add_store(database, stores, i));
+  }
+  Result<Statement> count = database.prepare(
+      "SELECT count(*), total(status = 'finished'), total(status = 'failed') FROM runs");
+  if (!count.ok()) return count.status();
+  BROADLOOM_TRY(count.value().next().status());
+  return MergeSummary{count.value().integer(0), count.value().integer(1), count.value().integer(2)};
+}
+
+Status make_empty(const std::string& path) {
+  std::FILE* file = std::fopen(path.c_str(), "wx");
+  if (file == nullptr) return io_error("create", path);
+  std::fclose(file);
+  return {};
+}
+
+}  // namespace
+
+Result<MergeSummary> merge_stores(const std::vector<std::string>& stores, const std::string& out) {
+  if (stores.empty()) {
+    return Status(ErrorKind::kInvalidConfig, "no stores to merge; name those of the parts");
+  }
+  if (std::filesystem::exists(out)) {
+    return Status(ErrorKind::kInvalidConfig,
+                  fmt::format("'{}' is there already; name another file with --out", out));
+  }
+  const std::string beside = fmt::format("{}.tmp-{}", out, ::getpid());
+  BROADLOOM_TRY(make_empty(beside));
+  Result<MergeSummary> summary = fill(stores, beside);
+  Status status = summary.status();
+  if (status.ok() && std::rename(beside.c_str(), out.c_str()) != 0) {
+    status = io_error("rename into", out);
+  }
+  if (!status.ok()) {
+    for (const std::string& file : {beside, beside + "-journal"}) ::unlink(file.c_str());
+    return status;
+  }
+  BROADLOOM_TRY(sync_folder_of(out));
+  return summary;
+}
+
+Status take_runs(Database& store, const std::string& name, const std::string& path) {
+  BROADLOOM_TRY(check_part(store, path, name, Seeds::kMayBeMore));
+  BROADLOOM_TRY(attach_part(store, path));
+  const Status status = take_attached(store, path);
+  const Status detached = store.run("DETACH part");
+  return status.ok() ? detached : status;
+}
+
+}  // namespace broadloom

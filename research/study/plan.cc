@@ -1,0 +1,403 @@
+#include "research/study/plan.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <numeric>
+#include <set>
+
+#include "broadloom/config/keys.h"
+#include "broadloom/core/hash.h"
+#include "broadloom/setup/resolve_config.h"
+
+namespace broadloom {
+namespace {
+
+// What a study says instead of a key that it does not take; of others there is no more to say than
+// that they are to be left out.
+struct InsteadOf {
+  const char* key;
+  const char* words;
+};
+constexpr InsteadOf kInstead[] = {
+    {"seed", "give seeds"},
+    {"eval_interval", "give evaluations, which are evenly over the steps of every cell"},
+    {"checkpoint_interval", "leave it out: a study keeps no checkpoints"},
+    {"keep_checkpoints", "leave it out: a study keeps no checkpoints"},
+    {"log_interval", "give points, which are evenly over the steps of every cell"},
+};
+
+const char* instead_of(std::string_view key) {
+  for (const InsteadOf& instead : kInstead) {
+    if (key == instead.key) return instead.words;
+  }
+  return "leave it out: a study writes its store and nothing else";
+}
+
+// A study has no run's folder, and seeds of its own.
+bool is_forbidden(std::string_view key) {
+  const Role role = role_of(key);
+  return role == Role::kSeed || role == Role::kRecord;
+}
+
+// Whether a study is known by that setting. The first keys always count, whatever they are about,
+// since stores have them in their hashes. Of keys that came later, those that results do not depend
+// on never do, and the others not at their defaults: so stores from before them are still those of
+// the same study.
+bool defines(const std::pair<std::string, std::string>& entry, const Overrides& defaults) {
+  const KeyFacts& facts = facts_of(entry.first);
+  if (facts.since == Since::kFirst) return true;
+  if (facts.role == Role::kRecord || facts.role == Role::kMachine) return false;
+  return std::find(defaults.begin(), defaults.end(), entry) == defaults.end();
+}
+
+Overrides defining_keys(const Config& config) {
+  Overrides keys = to_overrides(config);
+  const Overrides defaults = to_overrides(Config{});
+  std::erase_if(keys, [&](const auto& entry) { return !defines(entry, defaults); });
+  return keys;
+}
+
+// Keys that change nothing as the others are, at their defaults: what a cell's runs are.
+Config acting(Config config) {
+  if (!config.stagger_starts) config.stagger_by = Config{}.stagger_by;
+  return config;
+}
+
+bool sets(const StudyAxis& axis, std::string_view key) {
+  return std::any_of(axis.values.begin(), axis.values.end(), [&](const StudyAxis::Value& value) {
+    return std::any_of(value.set.begin(), value.set.end(),
+                       [&](const auto& entry) { return entry.first == key; });
+  });
+}
+
+bool sets_role(const StudyAxis& axis, Role role) {
+  return std::any_of(axis.values.begin(), axis.values.end(), [&](const StudyAxis::Value& value) {
+    return std::any_of(value.set.begin(), value.set.end(),
+                       [&](const auto& entry) { return role_of(entry.first) == role; });
+  });
+}
+
+Status check_keys(const Overrides& overrides) {
+  for (const auto& [key, text] : overrides) {
+    if (!is_forbidden(key)) continue;
+    return invalid(fmt::format("{} is not a key of a study; {}", key, instead_of(key)));
+  }
+  return {};
+}
+
+Status check_axis(const StudySpec& spec, const StudyAxis& axis) {
+  if (axis.values.empty()) return invalid(fmt::format("grid: {} has no values", axis.name));
+  for (const StudyAxis::Value& value : axis.values) BROADLOOM_TRY(check_keys(value.set));
+  for (const std::string& key : decided_keys(spec.match, spec.adjust)) {
+    if (!sets(axis, key)) continue;
+    return invalid(
+        fmt::format("{} is varied, but match = \"{}\" decides it; leave one of them out (match = "
+                    "\"none\" holds nothing equal)",
+                    key, match_name(spec.match)));
+  }
+  return {};
+}
+
+Status check_base(const StudySpec& spec) {
+  BROADLOOM_TRY(check_keys(spec.base));
+  for (const auto& [key, text] : spec.base) {
+    const std::string by = varied_by(spec, key);
+    if (by.empty()) continue;
+    return invalid(
+        fmt::format("{0} is {1} for all cells (in [base] or by --{0}), and every cell has a value "
+                    "of its own from {2}; leave one of the two out",
+                    key, text, by));
+  }
+  return {};
+}
+
+Result<StudyAxis> shape_axis(const StudySpec& spec) {
+  StudyAxis axis{"shape", {}};
+  ShapeRules rules = spec.shapes;
+  if (rules.max_envs > 0 && rules.num_steps == 0) {
+    const Result<Config> base = assemble_config(spec.base);
+    if (!base.ok()) return base.status();
+    rules.num_steps = base.value().num_steps;
+  }
+  const Result<std::vector<BlockShape>> shapes = make_shapes(rules);
+  if (!shapes.ok()) return shapes.status();
+  for (const BlockShape& shape : shapes.value()) {
+    axis.values.push_back(
+        {shape_text(shape),
+         {{"num_envs", to_text(shape.num_envs)}, {"num_steps", to_text(shape.num_steps)}}});
+  }
+  return axis;
+}
+
+// Where the reference shape stands among the others.
+Status check_reference(const StudySpec& spec, const StudyAxis& axis, std::size_t& index) {
+  if (spec.reference.empty()) return {};
+  const Result<BlockShape> shape = parse_shape(spec.reference, "reference");
+  if (!shape.ok()) return shape.status();
+  for (index = 0; index < axis.values.size(); ++index) {
+    if (axis.values[index].name == shape_text(shape.value())) return {};
+  }
+  return invalid(fmt::format("reference: {} is not among the shapes", spec.reference));
+}
+
+class Planner {
+ public:
+  explicit Planner(const StudySpec& spec) : spec_(spec) {}
+
+  Result<StudyPlan> plan() {
+    BROADLOOM_TRY(gather_axes());
+    if (spec_.seeds.empty()) return invalid("the study has no seeds; give some, as in seeds = 10");
+    std::size_t cells = 1;
+    for (const StudyAxis& axis : axes_) cells *= axis.values.size();
+    constexpr std::size_t kMostRuns = 1000000;
+    if (cells > kMostRuns / spec_.seeds.size()) {
+      return invalid(fmt::format("{} cells with {} seeds are more than {} runs", cells,
+                                 spec_.seeds.size(), kMostRuns));
+    }
+    std::vector<std::size_t> at(axes_.size(), 0);
+    for (std::size_t i = 0; i < cells; ++i) {
+      BROADLOOM_TRY(add_cell(at));
+      advance(at);
+    }
+    BROADLOOM_TRY(check_names());
+    add_runs();
+    define();
+    return std::move(plan_);
+  }
+
+ private:
+  Status gather_axes() {
+    BROADLOOM_TRY(check_base(spec_));
+    if (!spec_.shapes.empty() || spec_.shapes.batch != 0) {
+      Result<StudyAxis> shapes = shape_axis(spec_);
+      if (!shapes.ok()) return shapes.status();
+      BROADLOOM_TRY(check_reference(spec_, shapes.value(), reference_));
+      axes_.push_back(shapes.take());
+      for (const StudyAxis& axis : spec_.axes) {
+        if (!sets_role(axis, Role::kShape)) continue;
+        return invalid(fmt::format(
+            "{} sets num_envs, num_steps or shape_schedule, and so do the shapes", axis.name));
+      }
+    } else if (!spec_.reference.empty()) {
+      return invalid("reference: there are no shapes for it to be one of");
+    }
+    axes_.insert(axes_.end(), spec_.axes.begin(), spec_.axes.end());
+    for (const StudyAxis& axis : axes_) BROADLOOM_TRY(check_axis(spec_, axis));
+    return {};
+  }
+
+  // The last axis goes fastest.
+  void advance(std::vector<std::size_t>& at) const {
+    for (std::size_t a = at.size(); a-- > 0;) {
+      if (++at[a] < axes_[a].values.size()) return;
+      at[a] = 0;
+    }
+  }
+
+  Overrides overrides(const std::vector<std::size_t>& at) const {
+    Overrides out = spec_.base;
+    for (std::size_t a = 0; a < axes_.size(); ++a) {
+      const Overrides& set = axes_[a].values[at[a]].set;
+      out.insert(out.end(), set.begin(), set.end());
+    }
+    return out;
+  }
+
+  // The cell that this one is matched with: its axes of shape, minibatches and epochs stand at
+  // their reference; what makes another environment or budget stays. (Of the task only env_id,
+  // which brings defaults along: with all of its keys, studies of before would be matched
+  // otherwise.)
+  std::vector<std::size_t> reference_of(std::vector<std::size_t> at) const {
+    for (std::size_t a = 0; a < axes_.size(); ++a) {
+      if (sets(axes_[a], "env_id") || sets_role(axes_[a], Role::kBudget)) continue;
+      if (!sets_role(axes_[a], Role::kShape) && !sets_role(axes_[a], Role::kMinibatches)) continue;
+      at[a] = axes_[a].name == "shape" ? reference_ : 0;
+    }
+    return at;
+  }
+
+  std::string name_of(const std::vector<std::size_t>& at) const {
+    std::string name;
+    for (std::size_t a = 0; a < axes_.size(); ++a) {
+      const StudyAxis::Value& value = axes_[a].values[at[a]];
+      if (!name.empty()) name += " ";
+      if (!value.name.empty()) {
+        name += value.name;
+        continue;
+      }
+      for (std::size_t i = 0; i < value.set.size(); ++i) {
+        name += (i > 0 ? " " : "") + value.set[i].first + "=" + value.set[i].second;
+      }
+    }
+    return name.empty() ? "base" : name;
+  }
+
+  Result<Config> assemble(const std::vector<std::size_t>& at) const {
+    Result<Config> config = assemble_config(overrides(at));
+    // Matching divides by the number of iterations; a budget of less than one block has none.
+    if (config.ok() && config.value().num_iterations() < 1) return validate(config.value());
+    return config;
+  }
+
+  Status add_cell(const std::vector<std::size_t>& at) {
+    StudyCell cell;
+    cell.name = name_of(at);
+    const auto failure = [&](const Status& status) {
+      return Status(status.kind(), fmt::format("cell {}: {}", cell.name, status.message()));
+    };
+    const Result<Config> config = assemble(at);
+    if (!config.ok()) return failure(config.status());
+    const Status on = check_turned_on(overrides(at));
+    if (!on.ok()) return failure(on);
+    const Result<Config> reference = assemble(reference_of(at));
+    if (!reference.ok()) return failure(reference.status());
+    cell.config = config.value();
+    const Result<std::string> note =
+        apply_match(spec_.match, spec_.adjust, reference.value(), cell.config);
+    if (!note.ok()) return failure(note.status());
+    cell.note = note.value();
+    const Status valid = check_config(cell.config);
+    if (!valid.ok()) return failure(valid);
+    cell.config.seed = 0;
+    for (std::size_t a = 0; a < axes_.size(); ++a) {
+      const Overrides& set = axes_[a].values[at[a]].set;
+      cell.changes.insert(cell.changes.end(), set.begin(), set.end());
+    }
+    plan_.cells.push_back(std::move(cell));
+    return {};
+  }
+
+  // Cells are looked up by name, and the same runs twice would count double.
+  Status check_names() const {
+    std::map<std::string, const StudyCell*> seen;
+    for (const StudyCell& cell : plan_.cells) {
+      std::string config;
+      for (const auto& [key, text] : to_overrides(acting(cell.config))) {
+        config += key + "=" + text + "\n";
+      }
+      for (const std::string& word : {"name " + cell.name, config}) {
+        const auto [other, is_new] = seen.emplace(word, &cell);
+        if (is_new) continue;
+        const Config& before = other->second->config;
+        const bool is_off = !before.stagger_starts && !cell.config.stagger_starts &&
+                            before.stagger_by != cell.config.stagger_by;
+        return invalid(fmt::format("cells {} and {} are the same{}; leave one of them out",
+                                   other->second->name, cell.name,
+                                   is_off ? ", since without stagger_starts stagger_by changes "
+                                            "nothing"
+                                          : ""));
+      }
+    }
+    return {};
+  }
+
+  void add_runs() {
+    for (const std::uint64_t seed : spec_.seeds) {
+      for (std::size_t c = 0; c < plan_.cells.size(); ++c) {
+        Config config = plan_.cells[c].config;
+        config.seed = seed;
+        std::string text;
+        for (const auto& [key, value] : defining_keys(config)) text += key + "=" + value + "\n";
+        const auto id = static_cast<std::int64_t>(plan_.runs.size()) + 1;
+        plan_.runs.push_back({id, static_cast<int>(c), seed, hash_text(text)});
+      }
+    }
+  }
+
+  void define() {
+    plan_.name = spec_.name;
+    plan_.match = spec_.match;
+    plan_.adjust = spec_.adjust;
+    plan_.points = spec_.points;
+    plan_.evaluations = spec_.evaluations;
+    plan_.seeds = spec_.seeds;
+    std::string& text = plan_.definition;
+    text = fmt::format("points {}\nevaluations {}\nmatch {}\nseeds {}\n", spec_.points,
+                       spec_.evaluations, match_name(spec_.match), fmt::join(spec_.seeds, ","));
+    for (const StudyCell& cell : plan_.cells) {
+      text += "cell " + cell.name + "\n";
+      for (const auto& [key, value] : defining_keys(cell.config)) {
+        if (key != "seed") text += key + " " + value + "\n";
+      }
+    }
+    plan_.hash = hash_text(text);
+  }
+
+  const StudySpec& spec_;
+  std::vector<StudyAxis> axes_;
+  std::size_t reference_ = 0;
+  StudyPlan plan_;
+};
+
+}  // namespace
+
+std::vector<std::string> StudyPlan::differences_of_defaults() const {
+  const std::vector<std::string> decided = decided_keys(match, adjust);
+  const auto is_decided = [&](const std::string& key) {
+    const auto sets = [&](const StudyCell& cell) {
+      return std::any_of(cell.changes.begin(), cell.changes.end(),
+                         [&](const auto& change) { return change.first == key; });
+    };
+    return std::find(decided.begin(), decided.end(), key) != decided.end() ||
+           std::any_of(cells.begin(), cells.end(), sets);
+  };
+  const std::vector<FieldInfo> first = list_fields(cells.front().config);
+  std::set<std::string> differ;
+  for (const StudyCell& cell : cells) {
+    const std::vector<FieldInfo> fields = list_fields(cell.config);
+    for (std::size_t i = 0; i < first.size(); ++i) {
+      if (fields[i].value_text != first[i].value_text) differ.insert(first[i].name);
+    }
+  }
+  std::vector<std::string> keys;
+  for (const FieldInfo& field : first) {
+    if (differ.count(field.name) > 0 && !is_decided(field.name)) keys.push_back(field.name);
+  }
+  return keys;
+}
+
+std::int64_t StudyCell::batch_size() const {
+  if (config.shape_schedule.empty()) return config.batch_size();
+  return std::llround(static_cast<double>(environment_steps()) /
+                      static_cast<double>(config.num_iterations()));
+}
+
+std::int64_t StudyCell::minibatch_count() const {
+  if (config.shape_schedule.empty()) return config.minibatch_count();
+  const std::int64_t minibatches = config.gradient_steps() / config.update_epochs;
+  return std::llround(static_cast<double>(minibatches) /
+                      static_cast<double>(config.num_iterations()));
+}
+
+std::int64_t StudyCell::minibatch_size() const {
+  std::int64_t largest = 0;
+  for (std::size_t p = 0; p < config.phase_count(); ++p) {
+    largest = std::max(largest, config.of_phase(p).largest_minibatch());
+  }
+  return largest;
+}
+
+std::int64_t StudyCell::smallest_minibatch() const {
+  std::int64_t smallest = config.batch_size();
+  for (std::size_t p = 0; p < config.phase_count(); ++p) {
+    const Config phase = config.of_phase(p);
+    smallest = std::min(smallest, phase.batch_size() / phase.minibatch_count());
+  }
+  return smallest;
+}
+
+// Where shapes change, of the whole run.
+double StudyCell::samples_per_gradient() const {
+  if (!config.shape_schedule.empty()) {
+    return static_cast<double>(environment_steps()) / static_cast<double>(config.gradient_steps());
+  }
+  return static_cast<double>(config.batch_size()) /
+         static_cast<double>(config.minibatch_count() * config.update_epochs);
+}
+
+Result<StudyPlan> plan_study(const StudySpec& spec) { return Planner(spec).plan(); }
+
+}  // namespace broadloom

@@ -1,0 +1,275 @@
+#include "research/study/slurm.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+#include <cstdlib>
+
+#include "research/study/launch_command.h"
+
+namespace broadloom {
+namespace {
+
+// What a person has set for jobs and tables of their own would hide jobs here, or have them made
+// where nobody looks for them.
+const std::vector<std::string> kNotOurs = {"SQUEUE_", "SINFO_",
+                                           "SBATCH_CLUSTERS=", "SBATCH_WAIT=", "SBATCH_ERROR="};
+constexpr std::int64_t kMiB = std::int64_t{1} << 20;
+
+std::vector<std::string> split(const std::string& text, char between) {
+  std::vector<std::string> parts(1);
+  for (const char c : text) {
+    if (c == between) {
+      parts.emplace_back();
+    } else {
+      parts.back() += c;
+    }
+  }
+  return parts;
+}
+
+// Leading digits; "8000+", as sinfo has it, is at least 8000.
+std::int64_t leading_number(const std::string& text) {
+  std::int64_t number = 0;
+  std::from_chars(text.data(), text.data() + text.size(), number);
+  return number;
+}
+
+// The command's standard output; kIo with its words where it fails.
+Result<std::string> ask(const std::vector<std::string>& words) {
+  const Result<CommandOutput> output = run_command(words, kNotOurs);
+  if (output.status().kind() == ErrorKind::kNotFound) {
+    return Status(
+        ErrorKind::kNotFound,
+        fmt::format("there is no '{}' here; call this where Slurm's commands are (a login "
+                    "node), or use --launcher local",
+                    words.front()));
+  }
+  if (!output.ok()) return output.status();
+  if (output.value().exit_code == 0) return output.value().out;
+  std::string said = output.value().err;
+  while (!said.empty() && said.back() == '\n') said.pop_back();
+  std::replace(said.begin(), said.end(), '\n', ' ');
+  return Status(ErrorKind::kIo, fmt::format("{} refused: '{}'", words.front(), said));
+}
+
+// In double quotes, as sbatch reads its own lines.
+std::string directive_path(const std::string& path) {
+  std::string quoted = "\"";
+  for (const char c : path) {
+    if (c == '"' || c == '\\') quoted += '\\';
+    quoted += c;
+  }
+  return quoted + "\"";
+}
+
+// % begins a pattern in names of files.
+std::string log_pattern(const std::string& log) {
+  const std::size_t at = log.rfind("{}");
+  std::string pattern;
+  for (const char c : log.substr(0, at))
+    pattern += c == '%' ? std::string("%%") : std::string(1, c);
+  return pattern + "%a" + log.substr(at + 2);
+}
+
+struct Directive {
+  std::string name, value;
+  bool is_path = false;
+};
+
+// What sbatch is told of an array.
+std::vector<Directive> directives(const JobArray& array) {
+  const std::string at_once = array.at_once > 0 ? fmt::format("%{}", array.at_once) : "";
+  std::vector<Directive> all = {
+      {"job-name", array.name},
+      {"array", fmt::format("1-{}{}", array.parts, at_once)},
+      {"ntasks", "1"},
+      {"cpus-per-task", fmt::format("{}", array.limits.threads)},
+      {"mem", fmt::format("{}M", array.limits.memory_bytes / kMiB)},
+      {"time", fmt::format("{}", array.limits.minutes)},
+      {"chdir", array.folder, true},
+      {"output", log_pattern(array.log), true},
+      // What is preempted, or loses its node, comes back and goes on in its store.
+      {"requeue", ""},
+      {"open-mode", "append"}};
+  if (!array.limits.partition.empty()) all.push_back({"partition", array.limits.partition});
+  return all;
+}
+
+bool takes(const SlurmPartition& partition, const JobLimits& limits) {
+  return partition.is_up && partition.cpus >= limits.threads &&
+         partition.memory_bytes >= limits.memory_bytes &&
+         (partition.minutes < 0 || partition.minutes >= limits.minutes);
+}
+
+std::string limits_text(int minutes, int cpus, std::int64_t memory_bytes) {
+  return fmt::format("{}, {} {}, {} MB",
+                     minutes < 0 ? "any time" : fmt::format("{} minutes", minutes), cpus,
+                     cpus == 1 ? "processor" : "processors", memory_bytes / kMiB);
+}
+
+std::string partition_text(const SlurmPartition& partition) {
+  return fmt::format("{}: {}{}", partition.name,
+                     limits_text(partition.minutes, partition.cpus, partition.memory_bytes),
+                     partition.is_up ? "" : ", not up");
+}
+
+class SlurmQueue : public JobQueue {
+ public:
+  const char* title() const override { return "Slurm"; }
+
+  Status check() const override {
+    BROADLOOM_TRY(ask({"sbatch", "--version"}).status());
+    return partitions().status();
+  }
+
+  Result<JobLimits> place(const JobLimits& limits, const std::string& partition) const override {
+    const Result<std::vector<SlurmPartition>> there = partitions();
+    if (!there.ok()) return there.status();
+    return place_among(there.value(), limits, partition);
+  }
+
+  std::string script(const JobArray& array) const override {
+    std::string text = "#!/bin/bash\n";
+    for (const Directive& line : directives(array)) {
+      const std::string value = line.is_path ? directive_path(line.value) : line.value;
+      text += fmt::format("#SBATCH --{}{}{}\n", line.name, value.empty() ? "" : "=", value);
+    }
+    text +=
+        "# One part of a study, which a job array runs. By hand, or for another engine: bash FILE "
+        "N.\n";
+    text += "part=${1:-$SLURM_ARRAY_TASK_ID}\nruns=(\n";
+    for (std::size_t i = 0; i < array.runs.size(); ++i) {
+      text += fmt::format("  [{}]={}\n", i + 1, array.runs[i]);
+    }
+    text += fmt::format(")\ncd {} || exit\n", shell_word(array.folder));
+    text += "exec";
+    for (const std::string& word : array.command) text += " " + shell_word(word);
+    const std::size_t at = array.store.rfind("{}");
+    text += fmt::format(" \\\n  --runs=\"${{runs[$part]}}\" --out={}\"$part\"{}\n",
+                        shell_word(array.store.substr(0, at)), array.store.substr(at + 2));
+    return text;
+  }
+
+  // The script's own lines once more: variables such as SBATCH_PARTITION overrule those.
+  Result<std::string> submit(const JobArray& array, const std::string& script) const override {
+    std::vector<std::string> words = {"sbatch", "--parsable"};
+    for (const auto& [name, value, is_path] : directives(array)) {
+      words.push_back(fmt::format("--{}{}{}", name, value.empty() ? "" : "=", value));
+    }
+    words.push_back(script);
+    Result<std::string> said = ask(words);
+    if (!said.ok()) return said.status();
+    const std::int64_t number = leading_number(last_line(said.value()));  // "12;cluster", too
+    return number > 0 ? fmt::format("{}", number) : std::string();
+  }
+
+  Result<std::vector<QueuedJob>> unfinished(const std::string& name) const override {
+    const Result<std::string> said =
+        ask({"squeue", "--noheader", "--all", "--array", "--name=" + name, "--format=%F|%K|%T|%r"});
+    if (!said.ok()) return said.status();
+    std::vector<QueuedJob> jobs;
+    for (const std::string& line : split(said.value(), '\n')) {
+      const std::vector<std::string> columns = split(line, '|');
+      if (columns.size() < 4) continue;
+      const bool runs = columns[2] == "RUNNING" || columns[2] == "COMPLETING";
+      const bool has_reason = !runs && columns[3] != "None";
+      jobs.push_back({columns[0], static_cast<int>(leading_number(columns[1])), runs,
+                      has_reason ? columns[3] : ""});
+    }
+    return jobs;
+  }
+
+  std::string cancel_words(const std::string& array) const override { return "scancel " + array; }
+  std::string job_name(const std::string& array, int part) const override {
+    return fmt::format("{}_{}", array, part);
+  }
+
+ private:
+  static Result<std::vector<SlurmPartition>> partitions() {
+    const Result<std::string> said =
+        ask({"sinfo", "--exact", "--noheader", "--all", "--format=%P|%a|%l|%c|%m"});
+    if (!said.ok()) return said.status();
+    return parse_partitions(said.value());
+  }
+};
+
+}  // namespace
+
+std::string with_number(const std::string& text, int number) {
+  const std::size_t at = text.rfind("{}");
+  return text.substr(0, at) + fmt::format("{}", number) + text.substr(at + 2);
+}
+
+std::unique_ptr<JobQueue> make_slurm_queue() { return std::make_unique<SlurmQueue>(); }
+
+int parse_slurm_minutes(const std::string& text) {
+  if (text == "infinite" || text == "UNLIMITED") return -1;
+  const std::size_t dash = text.find('-');
+  const std::int64_t days = dash == std::string::npos ? 0 : leading_number(text);
+  const std::vector<std::string> fields =
+      split(dash == std::string::npos ? text : text.substr(dash + 1), ':');
+  std::int64_t seconds = 0;
+  for (const std::string& field : fields) seconds = 60 * seconds + leading_number(field);
+  // "1-12" is a day and twelve hours, "1-12:30" half an hour more; "10:00" is ten minutes.
+  if (dash != std::string::npos) {
+    for (std::size_t i = fields.size(); i < 3; ++i) seconds *= 60;
+  } else if (fields.size() == 1) {
+    seconds *= 60;
+  }
+  return static_cast<int>(days * 24 * 60 + seconds / 60);
+}
+
+std::vector<SlurmPartition> parse_partitions(const std::string& text) {
+  std::vector<SlurmPartition> partitions;
+  for (const std::string& line : split(text, '\n')) {
+    const std::vector<std::string> columns = split(line, '|');
+    if (columns.size() < 5) continue;
+    SlurmPartition partition;
+    partition.name = columns[0];
+    partition.is_default = !partition.name.empty() && partition.name.back() == '*';
+    if (partition.is_default) partition.name.pop_back();
+    partition.is_up = columns[1] == "up";
+    partition.minutes = parse_slurm_minutes(columns[2]);
+    partition.cpus = static_cast<int>(leading_number(columns[3]));
+    partition.memory_bytes = leading_number(columns[4]) * kMiB;
+    partitions.push_back(partition);
+  }
+  return partitions;
+}
+
+Result<JobLimits> place_among(const std::vector<SlurmPartition>& partitions,
+                              const JobLimits& limits, const std::string& partition) {
+  JobLimits placed = limits;
+  const auto choose = [&](bool only_default) {
+    for (const SlurmPartition& p : partitions) {
+      if (!partition.empty() && p.name != partition) continue;
+      if ((only_default && !p.is_default) || !takes(p, limits)) continue;
+      placed.partition = p.name;
+      return true;
+    }
+    return false;
+  };
+  if (choose(true) || choose(false)) return placed;
+  std::vector<std::string> there;
+  bool is_there = false;
+  for (const SlurmPartition& p : partitions) {
+    if (!partition.empty() && p.name != partition) continue;
+    is_there = true;
+    there.push_back(partition_text(p));
+  }
+  if (!partition.empty() && !is_there) {
+    for (const SlurmPartition& p : partitions) there.push_back(p.name);
+    return invalid(fmt::format("partition: got '{}', which Slurm does not have; it has {}",
+                               partition,
+                               there.empty() ? "none" : fmt::format("{}", fmt::join(there, ", "))));
+  }
+  return invalid(
+      fmt::format("a job needs {}, and no partition has that ({}); give more --parts, a smaller "
+                  "--time_limit, fewer --threads, or smaller shapes",
+                  limits_text(limits.minutes, limits.threads, limits.memory_bytes),
+                  there.empty() ? "Slurm has none" : fmt::format("{}", fmt::join(there, "; "))));
+}
+
+}  // namespace broadloom

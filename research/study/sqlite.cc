@@ -1,0 +1,201 @@
+#include "research/study/sqlite.h"
+
+#include <fmt/core.h>
+#include <sqlite3.h>
+
+#include <cerrno>
+#include <cmath>
+#include <cstring>
+#include <filesystem>
+#include <limits>
+
+namespace broadloom {
+namespace {
+
+constexpr int kBusyMilliseconds = 2000;
+
+constexpr const char* kGoOn =
+    "; then run the same command again: what is in the store stays, and the rest is run";
+
+// A limit on file sizes and some quotas come as a plain failure to write.
+bool no_room(int extended_code) {
+  return extended_code == SQLITE_FULL || extended_code == SQLITE_IOERR_WRITE;
+}
+
+constexpr const char* kReadable = "name the .sqlite file that `broadloom study` wrote";
+
+// What SQLite says, and the system where it knows more.
+std::string said(sqlite3* connection) {
+  const int code = sqlite3_errcode(connection) & 0xff;
+  const int error = sqlite3_system_errno(connection);
+  const bool told = code == SQLITE_IOERR || code == SQLITE_CANTOPEN;
+  const char* words = sqlite3_errmsg(connection);
+  return told && error != 0 ? fmt::format("{} ({})", words, std::strerror(error)) : words;
+}
+
+// What to do about a failure; "" where SQLite's words are all there is.
+std::string advice(sqlite3* connection, Access access) {
+  const int code = sqlite3_errcode(connection) & 0xff;
+  const int error = sqlite3_system_errno(connection);
+  if (no_room(sqlite3_extended_errcode(connection))) {
+    return std::string("; free some space") + kGoOn;
+  }
+  if (code == SQLITE_BUSY || code == SQLITE_LOCKED) {
+    return std::string("; another program holds it: end that one") +
+           (access == Access::kRead ? ", or try again" : kGoOn);
+  }
+  if (error == ENOENT) return std::string("; ") + kReadable;
+  if (code != SQLITE_READONLY && code != SQLITE_PERM && error != EACCES && error != EROFS)
+    return "";
+  return access == Access::kRead ? "; ask for the right to read it, or name a copy"
+                                 : "; choose a place that you may write to with --out";
+}
+
+Status sqlite_error(sqlite3* connection, const std::string& path, const std::string& what,
+                    Access access) {
+  const int code = sqlite3_errcode(connection) & 0xff;
+  if (code == SQLITE_NOTADB) {
+    return {ErrorKind::kMismatch,
+            fmt::format("'{}' is not the store of a study: it is no SQLite database; {}", path,
+                        access == Access::kRead ? kReadable : "name another file")};
+  }
+  const std::string message = fmt::format("cannot {} '{}': {}", what, path, said(connection));
+  // Statements are written in the program, so one that is wrong does not find its tables.
+  if (code == SQLITE_CORRUPT || code == SQLITE_ERROR) {
+    return {ErrorKind::kCorrupt,
+            message +
+                "; the store is damaged: bring back a copy of it, or run the study again into "
+                "another file"};
+  }
+  const bool is_missing = sqlite3_system_errno(connection) == ENOENT;
+  return {is_missing ? ErrorKind::kNotFound : ErrorKind::kIo, message + advice(connection, access)};
+}
+
+}  // namespace
+
+void Statement::Finalizer::operator()(sqlite3_stmt* statement) const {
+  sqlite3_finalize(statement);
+}
+
+Statement::Statement(sqlite3_stmt* statement) : statement_(statement) {}
+
+Statement& Statement::bind(int parameter, std::int64_t value) {
+  sqlite3_bind_int64(statement_.get(), parameter, value);
+  return *this;
+}
+
+Statement& Statement::bind(int parameter, double value) {
+  if (std::isnan(value)) {
+    sqlite3_bind_null(statement_.get(), parameter);
+  } else {
+    sqlite3_bind_double(statement_.get(), parameter, value);
+  }
+  return *this;
+}
+
+Statement& Statement::bind(int parameter, std::string_view value) {
+  sqlite3_bind_text64(statement_.get(), parameter, value.data(), value.size(), SQLITE_TRANSIENT,
+                      SQLITE_UTF8);
+  return *this;
+}
+
+Result<bool> Statement::next() {
+  const int code = sqlite3_step(statement_.get());
+  if (code == SQLITE_ROW) return true;
+  if (code == SQLITE_DONE) return false;
+  sqlite3* connection = sqlite3_db_handle(statement_.get());
+  const char* path = sqlite3_db_filename(connection, "main");
+  const bool reads = sqlite3_stmt_readonly(statement_.get()) != 0;
+  return sqlite_error(connection, path != nullptr ? path : "", reads ? "read" : "write",
+                      reads ? Access::kRead : Access::kWrite);
+}
+
+Status Statement::run() {
+  Status status = next().status();
+  sqlite3_reset(statement_.get());
+  sqlite3_clear_bindings(statement_.get());
+  return status;
+}
+
+std::int64_t Statement::integer(int column) const {
+  return sqlite3_column_int64(statement_.get(), column);
+}
+
+double Statement::real(int column) const {
+  if (sqlite3_column_type(statement_.get(), column) == SQLITE_NULL) {
+    return std::numeric_limits<double>::quiet_NaN();
+  }
+  return sqlite3_column_double(statement_.get(), column);
+}
+
+std::string Statement::text(int column) const {
+  const auto* bytes = sqlite3_column_text(statement_.get(), column);
+  const int size = sqlite3_column_bytes(statement_.get(), column);
+  return bytes == nullptr ? "" : std::string(reinterpret_cast<const char*>(bytes), size);
+}
+
+void Database::Closer::operator()(sqlite3* connection) const { sqlite3_close_v2(connection); }
+
+Result<Database> Database::open(const std::string& path, Access access) {
+  std::error_code ignored;
+  if (std::filesystem::is_directory(path, ignored)) {
+    return Status(ErrorKind::kMismatch,
+                  fmt::format("'{}' is a folder; expected the store of a study: {}", path,
+                              access == Access::kRead ? kReadable : "name a file, as in a.sqlite"));
+  }
+  Database database;
+  database.access_ = access;
+  sqlite3* connection = nullptr;
+  const int code = sqlite3_open_v2(path.c_str(), &connection,
+                                   SQLITE_OPEN_READWRITE | SQLITE_OPEN_FULLMUTEX, nullptr);
+  database.connection_.reset(connection);
+  database.path_ = path;
+  if (code != SQLITE_OK) return database.error("open");
+  sqlite3_extended_result_codes(connection, 1);
+  sqlite3_busy_timeout(connection, kBusyMilliseconds);
+  // A rollback journal, which is there only while a commit is made: at all other times the store is
+  // one file. EXTRA has the journal's removal, which is what commits, on the disk as well.
+  // Nothing is spilled into the file before a commit, so that readers are in the way of that only.
+  BROADLOOM_TRY(database.run(
+      "PRAGMA foreign_keys = ON; PRAGMA synchronous = EXTRA; PRAGMA cache_spill = OFF"));
+  if (access == Access::kRead) BROADLOOM_TRY(database.run("PRAGMA query_only = ON"));
+  return database;
+}
+
+Result<Statement> Database::prepare(std::string_view sql) {
+  sqlite3_stmt* statement = nullptr;
+  const int code = sqlite3_prepare_v2(connection_.get(), sql.data(), static_cast<int>(sql.size()),
+                                      &statement, nullptr);
+  if (code != SQLITE_OK) return error("read");
+  return Statement(statement);
+}
+
+Status Database::run(const std::string& sql) {
+  const int code = sqlite3_exec(connection_.get(), sql.c_str(), nullptr, nullptr, nullptr);
+  busy_ = (code & 0xff) == SQLITE_BUSY;
+  return code == SQLITE_OK ? Status() : error(access_ == Access::kRead ? "read" : "write");
+}
+
+Result<std::int64_t> Database::integer(std::string_view sql) {
+  Result<Statement> statement = prepare(sql);
+  if (!statement.ok()) return statement.status();
+  const Result<bool> row = statement.value().next();
+  if (!row.ok()) return row.status();
+  return row.value() ? statement.value().integer(0) : 0;
+}
+
+Status Database::begin() { return run("BEGIN IMMEDIATE"); }
+
+Status Database::commit() { return run("COMMIT"); }
+
+void Database::rollback() {
+  // Some failures have SQLite roll back by itself.
+  if (connection_ == nullptr || sqlite3_get_autocommit(connection_.get()) != 0) return;
+  sqlite3_exec(connection_.get(), "ROLLBACK", nullptr, nullptr, nullptr);
+}
+
+Status Database::error(const std::string& what) const {
+  return sqlite_error(connection_.get(), path_, what, access_);
+}
+
+}  // namespace broadloom

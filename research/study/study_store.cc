@@ -1,0 +1,389 @@
+#include "research/study/study_store.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <cmath>
+#include <filesystem>
+#include <optional>
+#include <utility>
+
+#include "broadloom/record/json_line.h"
+#include "broadloom/record/manifest.h"
+#include "research/study/merge.h"
+#include "research/study/store_schema.h"
+#include "research/study/store_views.h"
+#include "research/study/study_definition.h"
+
+namespace broadloom {
+namespace {
+
+std::string json_of(const Overrides& overrides) {
+  JsonLine line;
+  for (const auto& [key, text] : overrides) line.add(key, text);
+  return line.str();
+}
+
+Overrides without_seed(const Config& config) {
+  Overrides all = to_overrides(config);
+  std::erase_if(all, [](const auto& entry) { return entry.first == "seed"; });
+  return all;
+}
+
+Status insert_study(Database& database, const StudyPlan& plan, const StudyPart& part) {
+  Result<Statement> insert = database.prepare(
+      "INSERT INTO study (id, name, hash, definition, matched, points, evaluations, shard, shards,"
+      " version, revision, created) VALUES (1, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)");
+  if (!insert.ok()) return insert.status();
+  const Manifest program = make_manifest({}, 0, 1, "");
+  return insert.value()
+      .bind(1, plan.name)
+      .bind(2, plan.hash)
+      .bind(3, plan.definition)
+      .bind(4, match_name(plan.match))
+      .bind(5, plan.points)
+      .bind(6, plan.evaluations)
+      .bind(7, part.index)
+      .bind(8, part.count)
+      .bind(9, program.version)
+      .bind(10, program.revision)
+      .bind(11, program.created)
+      .run();
+}
+
+Status insert_cells(Database& database, const StudyPlan& plan) {
+  Result<Statement> insert =
+      database.prepare("INSERT INTO cells VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)");
+  if (!insert.ok()) return insert.status();
+  for (std::size_t c = 0; c < plan.cells.size(); ++c) {
+    const StudyCell& cell = plan.cells[c];
+    BROADLOOM_TRY(insert.value()
+                      .bind(1, static_cast<std::int64_t>(c) + 1)
+                      .bind(2, cell.name)
+                      .bind(3, json_of(cell.changes))
+                      .bind(4, json_of(without_seed(cell.config)))
+                      .bind(5, cell.config.num_envs)
+                      .bind(6, cell.config.num_steps)
+                      .bind(7, cell.batch_size())
+                      .bind(8, cell.minibatch_count())
+                      .bind(9, cell.minibatch_size())
+                      .bind(10, cell.config.update_epochs)
+                      .bind(11, cell.config.num_iterations())
+                      .bind(12, cell.environment_steps())
+                      .bind(13, gradient_steps(cell.config))
+                      .bind(14, cell.samples_per_gradient())
+                      .bind(15, cell.note)
+                      .run());
+  }
+  return {};
+}
+
+// Those that are not there yet.
+Status insert_runs(Database& database, const StudyPlan& plan) {
+  Result<Statement> insert = database.prepare(
+      "INSERT OR IGNORE INTO runs (id, cell_id, seed, config_hash, status)"
+      " VALUES (?, ?, ?, ?, 'pending')");
+  if (!insert.ok()) return insert.status();
+  for (const StudyRun& run : plan.runs) {
+    BROADLOOM_TRY(insert.value()
+                      .bind(1, run.id)
+                      .bind(2, run.cell + 1)
+                      .bind(3, static_cast<std::int64_t>(run.seed))
+                      .bind(4, run.config_hash)
+                      .run());
+  }
+  return {};
+}
+
+Status insert_curve(Database& database, const RunRecord& record) {
+  Result<Statement> point = database.prepare("INSERT INTO points VALUES (?, ?, ?, ?, ?, ?)");
+  if (!point.ok()) return point.status();
+  Result<Statement> value =
+      database.prepare("INSERT INTO metrics (run_id, point, key, value) VALUES (?, ?, ?, ?)");
+  if (!value.ok()) return value.status();
+  for (const CurvePoint& p : record.curve) {
+    BROADLOOM_TRY(point.value()
+                      .bind(1, record.id)
+                      .bind(2, p.point)
+                      .bind(3, p.environment_steps)
+                      .bind(4, p.global_step)
+                      .bind(5, p.iteration)
+                      .bind(6, p.seconds)
+                      .run());
+    for (const auto& [key, number] : p.values) {
+      if (std::isnan(number)) continue;
+      BROADLOOM_TRY(
+          value.value().bind(1, record.id).bind(2, p.point).bind(3, key).bind(4, number).run());
+    }
+  }
+  return {};
+}
+
+Status insert_evaluations(Database& database, const RunRecord& record) {
+  Result<Statement> insert =
+      database.prepare("INSERT INTO evaluations VALUES (?, ?, ?, ?, ?, ?, ?, ?)");
+  if (!insert.ok()) return insert.status();
+  for (const EvalResult& e : record.evaluations) {
+    BROADLOOM_TRY(insert.value()
+                      .bind(1, record.id)
+                      .bind(2, e.global_step)
+                      .bind(3, e.episodes)
+                      .bind(4, e.mean_return)
+                      .bind(5, e.ci_low)
+                      .bind(6, e.ci_high)
+                      .bind(7, e.std_return)
+                      .bind(8, e.mean_length)
+                      .run());
+  }
+  return {};
+}
+
+Status update_run(Database& database, const RunRecord& record) {
+  Result<Statement> update = database.prepare(
+      "UPDATE runs SET status = ?, error = ?, parameters_hash = ?, version = ?, revision = ?,"
+      " isa = ?, hardware = ?, started = ?, finished = ?, seconds = ? WHERE id = ?");
+  if (!update.ok()) return update.status();
+  const Manifest program = make_manifest({}, 0, 1, "");
+  Statement& s = update.value();
+  s.bind(1, record.failed ? "failed" : "finished");
+  if (record.failed) s.bind(2, record.error);
+  if (!record.failed) s.bind(3, record.parameters_hash);
+  return s.bind(4, program.version)
+      .bind(5, program.revision)
+      .bind(6, record.isa)
+      .bind(7, fmt::format("{}, {} cores", program.cpu, program.cores))
+      .bind(8, record.started)
+      .bind(9, record.finished)
+      .bind(10, record.seconds)
+      .bind(11, record.id)
+      .run();
+}
+
+Status clear_run(Database& database, std::int64_t id) {
+  for (const char* sql :
+       {"DELETE FROM metrics WHERE run_id = ?", "DELETE FROM points WHERE run_id = ?",
+        "DELETE FROM evaluations WHERE run_id = ?"}) {
+    Result<Statement> remove = database.prepare(sql);
+    if (!remove.ok()) return remove.status();
+    BROADLOOM_TRY(remove.value().bind(1, id).run());
+  }
+  return {};
+}
+
+// All of it or nothing.
+template <class Changes>
+Status in_transaction(Database& database, const Changes& changes) {
+  BROADLOOM_TRY(database.begin());
+  Status status = changes();
+  if (status.ok()) status = database.commit();
+  if (!status.ok()) database.rollback();
+  return status;
+}
+
+// A transaction that asks for the right to write only when it writes: most stores have these views.
+Status renew_old_views(Database& database) {
+  BROADLOOM_TRY(database.run("BEGIN"));
+  Status status = renew_views(database);
+  if (status.ok()) status = database.commit();
+  if (!status.ok()) database.rollback();
+  return status;
+}
+
+Status make_folder_of(const std::string& path) {
+  const std::filesystem::path folder = std::filesystem::path(path).parent_path();
+  std::error_code error;
+  if (!folder.empty()) std::filesystem::create_directories(folder, error);
+  if (!error) return {};
+  return {ErrorKind::kIo, fmt::format("cannot make the folder '{}': {}; give another --out",
+                                      folder.string(), error.message())};
+}
+
+}  // namespace
+
+Status check_format(Database& database, const std::string& path) {
+  const Result<std::int64_t> application = database.integer("PRAGMA application_id");
+  if (!application.ok()) return application.status();
+  if (application.value() != kStoreApplication) {
+    return {ErrorKind::kMismatch,
+            fmt::format("'{}' is not the store of a study, but another program's database; name "
+                        "another file",
+                        path)};
+  }
+  const Result<std::int64_t> format = database.integer("PRAGMA user_version");
+  if (!format.ok()) return format.status();
+  if (format.value() != kStoreFormat) {
+    return {ErrorKind::kMismatch,
+            fmt::format("'{}' is a store of format {}, and this program ({}) knows format {}; use "
+                        "the program that made it, or name another file",
+                        path, format.value(), version_text(), kStoreFormat)};
+  }
+  Result<Statement> check = database.prepare("PRAGMA quick_check(1)");
+  if (!check.ok()) return check.status();
+  const Result<bool> row = check.value().next();
+  if (!row.ok()) return row.status();
+  std::string found = check.value().text(0);
+  if (found == "ok") return {};
+  std::replace(found.begin(), found.end(), '\n', ' ');
+  return {ErrorKind::kCorrupt,
+          fmt::format("'{}' is damaged ({}); bring back a copy of it, or run the study again into "
+                      "another file",
+                      path, found)};
+}
+
+Result<StudyStore> StudyStore::open(const std::string& path, const StudyPlan& plan,
+                                    const StudyPart& part, bool any_revision) {
+  BROADLOOM_TRY(make_folder_of(path));
+  StudyStore store;
+  store.path_ = path;
+  Result<std::optional<FileLock>> lock = FileLock::try_acquire(path);
+  if (!lock.ok()) return lock.status();
+  if (!lock.value()) {
+    return Status(ErrorKind::kIo,
+                  fmt::format("another runner is working on '{}'; wait for it or stop it, or give "
+                              "this one a store of its own with --out",
+                              path));
+  }
+  store.lock_ = std::move(*lock.value());
+  Result<Database> database = Database::open(path);
+  if (!database.ok()) return database.status();
+  store.database_ = database.take();
+  // A kill before the first commit leaves an empty file, or a journal that SQLite has just undone.
+  const Result<std::int64_t> tables = store.database_.integer("SELECT count(*) FROM sqlite_master");
+  if (!tables.ok()) return tables.status();
+  if (tables.value() == 0) {
+    BROADLOOM_TRY(store.create(plan, part));
+  } else {
+    BROADLOOM_TRY(check_format(store.database_, path));
+    BROADLOOM_TRY(store.check_same(plan, part, any_revision));
+    BROADLOOM_TRY(store.add_seeds(plan));
+    BROADLOOM_TRY(renew_old_views(store.database_));
+  }
+  return store;
+}
+
+Result<StudyStore> StudyStore::look(const std::string& path, const StudyPlan& plan) {
+  StudyStore store;
+  store.path_ = path;
+  Result<Database> database = Database::open(path, Access::kRead);
+  if (!database.ok()) return database.status();
+  store.database_ = database.take();
+  BROADLOOM_TRY(check_format(store.database_, path));
+  BROADLOOM_TRY(store.check_same(plan, {}, true));
+  return store;
+}
+
+Status StudyStore::create(const StudyPlan& plan, const StudyPart& part) {
+  return in_transaction(database_, [&]() -> Status {
+    BROADLOOM_TRY(database_.run(fmt::format("PRAGMA application_id = {}; PRAGMA user_version = {}",
+                                            kStoreApplication, kStoreFormat)));
+    BROADLOOM_TRY(database_.run(kStoreSchema));
+    BROADLOOM_TRY(insert_study(database_, plan, part));
+    BROADLOOM_TRY(insert_cells(database_, plan));
+    BROADLOOM_TRY(renew_views(database_));
+    return insert_runs(database_, plan);
+  });
+}
+
+Status StudyStore::add_seeds(const StudyPlan& plan) {
+  const Result<std::int64_t> runs = database_.integer("SELECT count(*) FROM runs");
+  if (!runs.ok()) return runs.status();
+  if (runs.value() == static_cast<std::int64_t>(plan.runs.size())) return {};
+  return in_transaction(database_, [&]() -> Status {
+    Result<Statement> update = database_.prepare("UPDATE study SET hash = ?, definition = ?");
+    if (!update.ok()) return update.status();
+    BROADLOOM_TRY(update.value().bind(1, plan.hash).bind(2, plan.definition).run());
+    return insert_runs(database_, plan);
+  });
+}
+
+Status StudyStore::check_same(const StudyPlan& plan, const StudyPart& part, bool any_revision) {
+  Result<Statement> query = database_.prepare(
+      "SELECT definition, shard, shards, version, revision,"
+      " (SELECT count(*) FROM runs WHERE status = 'pending') FROM study");
+  if (!query.ok()) return query.status();
+  Statement& row = query.value();
+  const Result<bool> found = row.next();
+  if (!found.ok()) return found.status();
+  const std::string theirs = fmt::format("{} ({})", row.text(3), row.text(4));
+  const std::string definition = plain_definition(row.text(0));
+  const bool grows = only_adds_seeds(definition, plan.definition);
+  if (definition != plan.definition && !grows) {
+    return {ErrorKind::kMismatch,
+            fmt::format(
+                "'{}' is the store of another study: {}. Name another file with --out, or "
+                "undo the change{}",
+                path_,
+                definition_differences({"the store", definition}, {"this study", plan.definition}),
+                theirs == version_text() ? "" : "; it was made by version " + theirs)};
+  }
+  if (row.integer(1) != part.index || row.integer(2) != part.count) {
+    return {ErrorKind::kMismatch,
+            fmt::format("'{}' is part {}/{} of this study, and {}/{} was asked for; give each "
+                        "part a store of its own",
+                        path_, row.integer(1), row.integer(2), part.index, part.count)};
+  }
+  if (any_revision || (row.integer(5) == 0 && !grows)) return {};
+  return check_revision();
+}
+
+Status StudyStore::check_revision() {
+  Result<Statement> query = database_.prepare("SELECT version, revision FROM study");
+  if (!query.ok()) return query.status();
+  const Result<bool> found = query.value().next();
+  if (!found.ok()) return found.status();
+  const std::string theirs = fmt::format("{} ({})", query.value().text(0), query.value().text(1));
+  if (theirs == version_text()) return {};
+  return {ErrorKind::kMismatch,
+          fmt::format("'{}' was begun by version {}, and this is {}: runs of two versions may "
+                      "differ for that reason alone. Use the first one, name another file with "
+                      "--out, or mix them with --any_revision (each run says which made it)",
+                      path_, theirs, version_text())};
+}
+
+Result<std::vector<StoredRun>> StudyStore::runs() {
+  Result<Statement> query = database_.prepare(
+      "SELECT r.id, r.cell_id, r.seed, r.status, r.error, r.seconds, s.training_return,"
+      " s.evaluation_return, strftime('%s', r.finished) - strftime('%s', r.started) FROM runs r "
+      "LEFT JOIN scores s ON s.run_id = r.id ORDER BY r.id");
+  if (!query.ok()) return query.status();
+  Statement& row = query.value();
+  std::vector<StoredRun> runs;
+  while (true) {
+    const Result<bool> more = row.next();
+    if (!more.ok()) return more.status();
+    if (!more.value()) return runs;
+    runs.push_back({row.integer(0), static_cast<int>(row.integer(1)) - 1,
+                    static_cast<std::uint64_t>(row.integer(2)), row.text(3), row.text(4),
+                    row.real(5), std::fmax(row.real(5), row.real(8)), row.real(6), row.real(7)});
+  }
+}
+
+Status StudyStore::write(const RunRecord& record) {
+  return in_transaction(database_, [&]() -> Status {
+    BROADLOOM_TRY(clear_run(database_, record.id));
+    BROADLOOM_TRY(insert_curve(database_, record));
+    BROADLOOM_TRY(insert_evaluations(database_, record));
+    return update_run(database_, record);
+  });
+}
+
+Status StudyStore::take(const std::string& path) { return take_runs(database_, path_, path); }
+
+Status StudyStore::forget_failed(bool any_revision) {
+  const Result<std::int64_t> failed =
+      database_.integer("SELECT count(*) FROM runs WHERE status = 'failed'");
+  if (!failed.ok()) return failed.status();
+  if (failed.value() == 0) return {};
+  if (!any_revision) BROADLOOM_TRY(check_revision());
+  return in_transaction(database_, [&] {
+    return database_.run(
+        "DELETE FROM metrics WHERE run_id IN (SELECT id FROM runs WHERE status = 'failed');"
+        "DELETE FROM points WHERE run_id IN (SELECT id FROM runs WHERE status = 'failed');"
+        "DELETE FROM evaluations WHERE run_id IN (SELECT id FROM runs WHERE status = 'failed');"
+        "UPDATE runs SET status = 'pending', error = NULL, version = NULL, revision = NULL,"
+        " isa = NULL, hardware = NULL, started = NULL, finished = NULL, seconds = NULL"
+        " WHERE status = 'failed'");
+  });
+}
+
+}  // namespace broadloom

@@ -1,0 +1,134 @@
+// Adam's step on shared-out parameters, against Adam on the whole arrays.
+#include "broadloom/learn/learner.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <vector>
+
+#include "broadloom/core/random.h"
+#include "broadloom/core/thread_pool.h"
+#include "broadloom/learn/gradient_cut.h"
+#include "broadloom/math/linear_bf16.h"
+
+namespace broadloom {
+namespace {
+
+struct Case {
+  std::vector<int> hidden;
+  bool shared_encoder;
+};
+
+ActorCritic network_of(const Case& c, Precision precision = Precision::kFp32) {
+  NetworkShape shape;
+  shape.observation_size = 3;
+  shape.action_kind = SpaceKind::kBox;
+  shape.action_outputs = 2;
+  shape.hidden_sizes = c.hidden;
+  shape.shared_encoder = c.shared_encoder;
+  shape.precision = precision;
+  return ActorCritic(shape);
+}
+
+class LearnerStep : public ::testing::TestWithParam<Case> {};
+
+TEST_P(LearnerStep, IsAdamOnAllParametersOnceForAnyThreads) {
+  const ActorCritic network = network_of(GetParam());
+  const std::vector<ParameterRange> chunks = parameter_chunks(network, NetworkSide::kBoth);
+  const std::size_t parameters = network.parameter_count();
+  for (const int threads : {1, 2, 3, 8}) {
+    ThreadPool pool(threads);
+    Learner learner(parameters), expected(parameters);
+    network.initialise(4, learner.params.data());
+    network.initialise(4, expected.params.data());
+    for (int round = 0; round < 20; ++round) {
+      Random random(5, Purpose::kUser, 0, static_cast<std::uint64_t>(round));
+      std::vector<float> gradient(parameters);
+      for (float& g : gradient) g = static_cast<float>(random.normal());
+      AdamStep adam;
+      adam.grad_scale = 0.3;
+      adam.correction1 = 1.0 - std::pow(adam.beta1, round + 1);
+      adam.correction2 = 1.0 - std::pow(adam.beta2, round + 1);
+      adam_update(expected.params.data(), expected.adam_m.data(), expected.adam_v.data(),
+                  gradient.data(), parameters, adam);
+      learner.take_step(adam, gradient.data(), network, chunks, pool);
+      ASSERT_EQ(learner.params, expected.params);
+      ASSERT_EQ(learner.adam_m, expected.adam_m);
+      ASSERT_EQ(learner.adam_v, expected.adam_v);
+    }
+  }
+}
+
+// What is learnt beside the network has its place behind it, steps of its own and names of its own.
+TEST(LearnerCompanion, IsApartFromTheNetwork) {
+  const ActorCritic network = network_of({{6}, false});
+  const std::size_t parameters = network.parameter_count();
+  constexpr std::size_t kBeside = 5000;
+  Learner learner(parameters);
+  network.initialise(4, learner.params.data());
+  const AlignedVector<float> before = learner.params;
+  learner.add_companion(kBeside);
+  std::fill_n(learner.companion(), kBeside, 1.0f);
+  AdamStep adam;
+  ThreadPool pool(2);
+  const std::vector<float> gradient(kBeside, 0.5f);
+  const ParameterRange chunks[] = {{0, 2000}, {2000, kBeside}};
+  learner.take_companion_step(adam, gradient.data(), chunks, pool);
+  EXPECT_TRUE(std::equal(before.begin(), before.end(), learner.params.begin()));
+  std::vector<float> expected(kBeside, 1.0f), m(kBeside), v(kBeside);
+  adam_update(expected.data(), m.data(), v.data(), gradient.data(), kBeside, adam);
+  EXPECT_TRUE(std::equal(expected.begin(), expected.end(), learner.companion()));
+  EXPECT_NE(learner.companion()[kBeside - 1], 1.0f);
+
+  std::vector<TensorRef> state;
+  learner.append_state("learner", state);
+  std::size_t numbers = 0;
+  for (const TensorRef& tensor : state) {
+    if (tensor.name == "learner.params") {
+      EXPECT_EQ(tensor.bytes(), parameters * sizeof(float));
+    }
+    if (tensor.name == "learner.companion.adam_v") EXPECT_EQ(tensor.bytes(), kBeside * 4);
+    numbers += tensor.bytes();
+  }
+  EXPECT_EQ(numbers, 3 * (parameters + kBeside) * 4 + 2 * 8);
+}
+
+// Copies that were not refreshed would go unnoticed by whoever compares runs with each other.
+TEST(LearnerStepOfBf16, RefreshesTheCopies) {
+  if (!bf16_available()) GTEST_SKIP() << "NOT TESTED: this processor has no avx512bf16";
+  for (const bool shared_encoder : {false, true}) {
+    const ActorCritic network = network_of({{96, 64, 32}, shared_encoder}, Precision::kBf16);
+    ASSERT_GT(network.bf16_size(), 0u);
+    Learner learner(network.parameter_count(), network.bf16_size());
+    network.initialise(4, learner.params.data());
+    const std::vector<float> gradient(network.parameter_count(), 1.0f);
+    AdamStep adam;
+    adam.learning_rate = 0.5;
+    ThreadPool pool(3);
+    learner.take_step(adam, gradient.data(), network, parameter_chunks(network, NetworkSide::kBoth),
+                      pool);
+    AlignedVector<Bf16Pair> expected(network.bf16_size());
+    network.refresh_bf16(learner.params.data(), expected.data());
+    ASSERT_EQ(std::memcmp(learner.bf16_weights.data(), expected.data(),
+                          expected.size() * sizeof(Bf16Pair)),
+              0);
+  }
+}
+
+TEST_P(LearnerStep, ChunksAreAllParametersOnce) {
+  const ActorCritic network = network_of(GetParam());
+  std::vector<int> times(network.parameter_count(), 0);
+  for (const ParameterRange& chunk : parameter_chunks(network, NetworkSide::kBoth)) {
+    for (std::size_t i = chunk.begin; i < chunk.end; ++i) times[i] += 1;
+  }
+  EXPECT_EQ(times, std::vector<int>(network.parameter_count(), 1));
+}
+
+INSTANTIATE_TEST_SUITE_P(Networks, LearnerStep,
+                         ::testing::Values(Case{{5}, false}, Case{{64, 64}, false},
+                                           Case{{64, 64}, true}, Case{{100, 60, 20}, false}));
+
+}  // namespace
+}  // namespace broadloom

@@ -1,0 +1,269 @@
+// The whole backward pass, loss to first layer, against finite differences in double precision: the
+// same compiled code that trains in float, instantiated for double.
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <string>
+#include <vector>
+
+#include "broadloom/core/random.h"
+#include "broadloom/learn/ppo_loss.h"
+#include "broadloom/nn/distributions.h"
+
+namespace broadloom {
+namespace {
+
+struct Case {
+  std::string name;
+  SpaceKind kind;
+  int outputs;
+  Activation activation;
+  bool shared;
+  bool clip_vloss;
+  std::vector<int> hidden;
+  int critic = 0;  // observation size of the critic alone
+  int values = 1;
+};
+
+class PpoGradient : public ::testing::TestWithParam<Case> {
+ protected:
+  static constexpr int kObservation = 5;
+  static constexpr int kRows = 23;
+
+  PpoGradient() : network_(shape()), params_(network_.parameter_count()) {
+    coefficients_.clip_vloss = GetParam().clip_vloss;
+    coefficients_.ent_coef = 0.05;
+    Random random(9, Purpose::kUser, 0, 0);
+    for (double& p : params_) p = 0.4 * random.normal();
+    make_batch(random);
+  }
+
+  static NetworkShape shape() {
+    NetworkShape shape;
+    shape.observation_size = kObservation;
+    shape.action_kind = GetParam().kind;
+    shape.action_outputs = GetParam().outputs;
+    shape.hidden_sizes = GetParam().hidden;
+    shape.activation = GetParam().activation;
+    shape.shared_encoder = GetParam().shared;
+    shape.critic_observation_size = GetParam().critic;
+    shape.value_outputs = GetParam().values;
+    return shape;
+  }
+
+  // Old log-probabilities and values are off the present ones, so that every branch of both clips
+  // has samples in it.
+  void make_batch(Random& random) {
+    const bool discrete = GetParam().kind == SpaceKind::kDiscrete;
+    const int action_size = discrete ? 1 : GetParam().outputs;
+    batch_ = TileBatch<double>(kObservation, action_size, GetParam().outputs, GetParam().critic,
+                               GetParam().values);
+    batch_.rows = kRows;
+    for (double& x : batch_.observations) x = random.normal();
+    for (double& x : batch_.critic_observations) x = random.normal();
+    for (double& a : batch_.actions)
+      a = discrete ? random.below(GetParam().outputs) : random.normal();
+    for (int r = 0; r < kRows; ++r) {
+      batch_.advantages[r] = random.normal();
+      batch_.old_values[r] = random.normal();
+      batch_.value_targets[r] = random.normal();
+    }
+    for (std::size_t i = kTileRows; i < batch_.value_targets.size(); ++i) {
+      batch_.old_values[i] = random.normal();
+      batch_.value_targets[i] = random.normal();
+    }
+    TileWorkspace<double> work = network_.make_workspace<double>();
+    network_.forward(params_.data(), batch_.input(), kRows, work);
+    std::vector<double> log_probs(kTileRows), scratch(kTileRows * GetParam().outputs);
+    if (discrete) {
+      categorical_normalisers(work.policy.data(), GetParam().outputs, kRows, scratch.data());
+      categorical_log_probs(work.policy.data(), scratch.data(), batch_.actions.data(),
+                            GetParam().outputs, kRows, log_probs.data());
+    } else {
+      gaussian_log_probs(work.policy.data(), params_.data() + network_.log_std_offset(),
+                         batch_.actions.data(), GetParam().outputs, kRows, scratch.data(),
+                         log_probs.data());
+    }
+    for (int r = 0; r < kRows; ++r) {
+      batch_.old_log_probs[r] = log_probs[r] + 0.3 * random.normal();
+    }
+  }
+
+  void add_side(NetworkSide side, std::vector<double>& grads, PpoSums& sums) {
+    std::vector<double> transposed(params_.size());
+    network_.refresh_transposed(params_.data(), transposed.data(), side);
+    TileWorkspace<double> work = network_.make_workspace<double>();
+    ppo_tile_gradient(network_, coefficients_, kRows, params_.data(), transposed.data(), batch_,
+                      work, grads.data(), sums, side);
+  }
+
+  double loss(const std::vector<double>& params, std::vector<double>* grads, PpoSums* sums_out) {
+    std::vector<double> transposed(params.size());
+    std::vector<double> unused(params.size());
+    network_.refresh_transposed(params.data(), transposed.data());
+    TileWorkspace<double> work = network_.make_workspace<double>();
+    PpoSums sums;
+    ppo_tile_gradient(network_, coefficients_, kRows, params.data(), transposed.data(), batch_,
+                      work, grads != nullptr ? grads->data() : unused.data(), sums);
+    if (sums_out != nullptr) *sums_out = sums;
+    return (sums.policy_loss - coefficients_.ent_coef * sums.entropy +
+            coefficients_.vf_coef * (sums.value_loss + sums.int_value_loss)) /
+           kRows;
+  }
+
+  ActorCritic network_;
+  PpoCoefficients coefficients_;
+  std::vector<double> params_;
+  TileBatch<double> batch_{1, 1, 1};
+};
+
+TEST_P(PpoGradient, EqualsFiniteDifferences) {
+  std::vector<double> grads(params_.size(), 0.0);
+  PpoSums sums;
+  loss(params_, &grads, &sums);
+  ASSERT_GT(sums.clipped, 0.0);
+  ASSERT_LT(sums.clipped, kRows);
+  // Central differences of order h^4, each parameter in turn; measured against the largest
+  // derivative.
+  double largest = 0.0;
+  for (const double g : grads) largest = std::max(largest, std::abs(g));
+  ASSERT_GT(largest, 1e-3);
+  constexpr double h = 2e-5;
+  for (std::size_t i = 0; i < params_.size(); ++i) {
+    const auto at = [&](double offset) {
+      std::vector<double> moved = params_;
+      moved[i] += offset;
+      return loss(moved, nullptr, nullptr);
+    };
+    const double numeric = (8.0 * (at(h) - at(-h)) - (at(2 * h) - at(-2 * h))) / (12.0 * h);
+    ASSERT_NEAR(grads[i], numeric, 1e-6 * largest) << "parameter " << i << " of " << params_.size();
+  }
+}
+
+// Each side touches its own parameters alone, and the two give the bits of both.
+TEST_P(PpoGradient, SidesMakeUpBoth) {
+  if (!network_.sides_are_apart()) GTEST_SKIP() << "a shared encoder";
+  std::vector<double> both(params_.size(), 0.0), sides(params_.size(), 0.0);
+  PpoSums sums_of_both, sums;
+  loss(params_, &both, &sums_of_both);
+  std::vector<int> owners(params_.size(), 0);
+  for (const NetworkSide side : {NetworkSide::kPolicy, NetworkSide::kValue}) {
+    std::vector<double> own(params_.size(), 0.0);
+    add_side(side, own, sums);
+    for (const ParameterRange& range : network_.ranges(side)) {
+      for (std::size_t i = range.begin; i < range.end; ++i) {
+        owners[i] += 1;
+        std::swap(sides[i], own[i]);
+      }
+    }
+    EXPECT_EQ(own, std::vector<double>(params_.size(), 0.0));
+  }
+  EXPECT_EQ(owners, std::vector<int>(params_.size(), 1));
+  EXPECT_EQ(sides, both);
+  EXPECT_EQ(sums.policy_loss, sums_of_both.policy_loss);
+  EXPECT_EQ(sums.value_loss, sums_of_both.value_loss);
+  EXPECT_EQ(sums.int_value_loss, sums_of_both.int_value_loss);
+  EXPECT_EQ(sums.entropy, sums_of_both.entropy);
+  EXPECT_EQ(sums.approx_kl, sums_of_both.approx_kl);
+  EXPECT_EQ(sums.old_approx_kl, sums_of_both.old_approx_kl);
+  EXPECT_EQ(sums.clipped, sums_of_both.clipped);
+  EXPECT_EQ(sums.ratios, sums_of_both.ratios);
+  EXPECT_EQ(sums.squared_ratios, sums_of_both.squared_ratios);
+  EXPECT_EQ(sums.max_ratio_error, sums_of_both.max_ratio_error);
+  EXPECT_EQ(sums.min_ratio, sums_of_both.min_ratio);
+  EXPECT_EQ(sums.max_ratio, sums_of_both.max_ratio);
+}
+
+// Also where rows are no multiple of a vector, and what stands behind them is no number.
+TEST_P(PpoGradient, SumsAreThoseOfTheSamplesOneByOne) {
+  for (const int rows : {kRows, kRows / 2 + 1, 1}) {
+    batch_.rows = rows;
+    for (int r = rows; r < kTileRows; ++r) batch_.old_log_probs[r] = std::nan("");
+    std::vector<double> grads(params_.size(), 0.0);
+    PpoSums sums;
+    add_side(NetworkSide::kBoth, grads, sums);
+    TileWorkspace<double> work = network_.make_workspace<double>();
+    network_.forward(params_.data(), batch_.input(), rows, work);
+    const AlignedVector<double>& values = work.values;
+    PpoSums plain;
+    for (int r = 0; r < rows; ++r) {
+      const double ratio = batch_.ratios[r], log_ratio = batch_.log_ratios[r];
+      plain.policy_loss += batch_.policy_losses[r];
+      plain.value_loss += batch_.value_losses[r];
+      if (GetParam().values > 1) {
+        // Never clipped.
+        const double error = values[kTileRows + r] - batch_.value_targets[kTileRows + r];
+        plain.int_value_loss += 0.5 * error * error;
+      }
+      plain.entropy += batch_.entropies[r];
+      plain.old_approx_kl -= log_ratio;
+      plain.approx_kl += ratio - 1.0 - log_ratio;
+      plain.clipped += std::abs(ratio - 1.0) > coefficients_.clip_coef;
+      plain.ratios += ratio;
+      plain.squared_ratios += ratio * ratio;
+      plain.keep_ratio_error(std::abs(ratio - 1.0));
+      plain.min_ratio = std::min(plain.min_ratio, ratio);
+      plain.max_ratio = std::max(plain.max_ratio, ratio);
+    }
+    EXPECT_NEAR(sums.policy_loss, plain.policy_loss, 1e-12);
+    EXPECT_NEAR(sums.value_loss, plain.value_loss, 1e-12);
+    EXPECT_NEAR(sums.int_value_loss, plain.int_value_loss, 1e-12);
+    EXPECT_NEAR(sums.entropy, plain.entropy, 1e-12);
+    EXPECT_NEAR(sums.old_approx_kl, plain.old_approx_kl, 1e-12);
+    EXPECT_NEAR(sums.approx_kl, plain.approx_kl, 1e-12);
+    EXPECT_EQ(sums.clipped, plain.clipped);
+    EXPECT_NEAR(sums.ratios, plain.ratios, 1e-12);
+    EXPECT_NEAR(sums.squared_ratios, plain.squared_ratios, 1e-12);
+    EXPECT_EQ(sums.max_ratio_error, plain.max_ratio_error);
+    EXPECT_EQ(sums.min_ratio, plain.min_ratio);
+    EXPECT_EQ(sums.max_ratio, plain.max_ratio);
+  }
+}
+
+TEST_P(PpoGradient, ARatioThatIsNoNumberIsKept) {
+  batch_.old_log_probs[kRows / 2] = std::nan("");
+  std::vector<double> grads(params_.size(), 0.0);
+  PpoSums sums;
+  add_side(NetworkSide::kBoth, grads, sums);
+  EXPECT_TRUE(std::isnan(sums.max_ratio_error));
+  PpoSums usual;
+  usual.max_ratio_error = 2.0;
+  sums.add(usual);
+  EXPECT_TRUE(std::isnan(sums.max_ratio_error));
+  usual.add(sums);
+  EXPECT_TRUE(std::isnan(usual.max_ratio_error));
+}
+
+TEST_P(PpoGradient, TilesAddUp) {
+  std::vector<double> whole(params_.size(), 0.0);
+  loss(params_, &whole, nullptr);
+  std::vector<double> again = whole;
+  loss(params_, &again, nullptr);
+  for (std::size_t i = 0; i < whole.size(); ++i) EXPECT_NEAR(again[i], 2.0 * whole[i], 1e-12);
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Networks, PpoGradient,
+    ::testing::Values(
+        Case{"discrete_tanh", SpaceKind::kDiscrete, 3, Activation::kTanh, false, true, {7, 6}},
+        Case{"wider_critic", SpaceKind::kDiscrete, 3, Activation::kTanh, false, true, {7, 6}, 9},
+        Case{"narrower_critic", SpaceKind::kBox, 2, Activation::kElu, false, true, {7, 6}, 2},
+        Case{"two_values", SpaceKind::kDiscrete, 3, Activation::kTanh, false, true, {7, 6}, 0, 2},
+        Case{"two_values_shared", SpaceKind::kBox, 2, Activation::kElu, true, false, {8}, 0, 2},
+        Case{"linear_critic", SpaceKind::kBox, 2, Activation::kTanh, false, false, {}, 8},
+        Case{"discrete_tanh_shared",
+             SpaceKind::kDiscrete,
+             4,
+             Activation::kTanh,
+             true,
+             false,
+             {7, 6}},
+        Case{"discrete_elu", SpaceKind::kDiscrete, 2, Activation::kElu, false, false, {9}},
+        Case{"discrete_relu", SpaceKind::kDiscrete, 3, Activation::kRelu, false, true, {8, 8}},
+        Case{"gaussian_tanh", SpaceKind::kBox, 2, Activation::kTanh, false, true, {7, 6}},
+        Case{"gaussian_elu_shared", SpaceKind::kBox, 1, Activation::kElu, true, true, {8, 5}},
+        Case{"gaussian_linear", SpaceKind::kBox, 3, Activation::kTanh, false, false, {}}),
+    [](const auto& info) { return info.param.name; });
+
+}  // namespace
+}  // namespace broadloom

@@ -1,0 +1,107 @@
+#include "research/report/study_results.h"
+
+#include <cmath>
+
+#include "broadloom/record/files.h"
+#include "tests/report/planted_results.h"
+
+namespace broadloom {
+namespace {
+
+using ReadResults = PlantedTest;
+
+TEST_F(ReadResults, EverythingIsReadBack) {
+  const StudyPlan plan = ladder_plan(2);
+  plant(
+      plan, "s",
+      [](int cell, int seed) -> std::optional<double> {
+        if (cell == 2 && seed == 2) return std::nullopt;
+        if (cell == 1 && seed == 1) return kNoReturn;
+        return 10.0 * cell + seed;
+      },
+      [](int cell, int seed) { return cell == 0 && seed == 2; });
+  const Result<StudyResults> read = read_study_results(path("s"));
+  ASSERT_TRUE(read.ok()) << read.status().message();
+  const StudyResults& r = read.value();
+  EXPECT_EQ(r.hash, plan.hash);
+  EXPECT_EQ(r.definition, plan.definition);
+  EXPECT_EQ(r.matched, "minibatch_count");
+  ASSERT_EQ(r.cells.size(), 3U);
+  EXPECT_EQ(r.cells[1].name, "8x8");
+  EXPECT_EQ(r.cells[1].setting("env_id"), "CartPole-v1");
+  EXPECT_EQ(r.cells[1].setting("no such key"), "");
+  EXPECT_EQ(r.cells[1].gradient_steps, 25600);
+  ASSERT_EQ(r.runs.size(), 6U);
+  EXPECT_TRUE(r.runs[0].finished());
+  EXPECT_EQ(r.runs[0].training_return, 1.0);
+  EXPECT_EQ(r.runs[0].evaluation_return, 101.0);
+  EXPECT_EQ(r.runs[0].steps, (std::vector<double>{25600, 51200, 76800, 102400}));
+  EXPECT_EQ(r.runs[0].values.at("entropy"), (std::vector<double>{0.5, 0.5, 0.5, 0.5}));
+  EXPECT_TRUE(std::isnan(r.runs[1].training_return));
+  EXPECT_TRUE(r.runs[3].failed());
+  EXPECT_EQ(r.runs[3].error, "the loss is not finite");
+  EXPECT_TRUE(r.runs[3].steps.empty());
+  EXPECT_EQ(r.runs[5].status, "pending");
+}
+
+TEST_F(ReadResults, AStoreThatARunnerHoldsIsReadAndUntouched) {
+  const StudyPlan plan = ladder_plan(1);
+  Result<StudyStore> runner = StudyStore::open(path("s"), plan, {}, false);
+  ASSERT_TRUE(runner.ok());
+  ASSERT_TRUE(runner.value().write(planted_run(plan, 1, 0, 5.0)).ok());
+  const std::string before = read_file(path("s")).value();
+  Result<StudyResults> read = read_study_results(path("s"));
+  ASSERT_TRUE(read.ok()) << read.status().message();
+  EXPECT_EQ(read.value().runs[0].training_return, 5.0);
+  EXPECT_EQ(read_file(path("s")).value(), before);
+  // The runner goes on, and what it writes is seen next time.
+  ASSERT_TRUE(runner.value().write(planted_run(plan, 2, 1, 6.0)).ok());
+  EXPECT_EQ(read_study_results(path("s")).value().runs[1].training_return, 6.0);
+}
+
+TEST_F(ReadResults, WhatIsNoStoreIsRefused) {
+  const auto refused = [&](const std::string& name, ErrorKind kind, const std::string& words) {
+    const Status status = read_study_results(path(name)).status();
+    EXPECT_EQ(status.kind(), kind) << status.message();
+    EXPECT_NE(status.message().find(words), std::string::npos) << status.message();
+    EXPECT_NE(status.message().find(name), std::string::npos) << status.message();
+  };
+  refused("none", ErrorKind::kNotFound, "No such file");
+  EXPECT_FALSE(std::filesystem::exists(path("none")));
+  ASSERT_TRUE(write_file_atomically(path("text"), std::string(5000, 'x')).ok());
+  refused("text", ErrorKind::kMismatch, "no SQLite database");
+  ASSERT_TRUE(write_file_atomically(path("empty"), "").ok());
+  refused("empty", ErrorKind::kMismatch, "has not begun");
+  const StudyPlan plan = ladder_plan(1);
+  const auto planted = [&](const std::string& name) {
+    plant(plan, name, [](int, int) { return 1.0; });
+  };
+  planted("other");
+  change("other", "PRAGMA application_id = 5");
+  refused("other", ErrorKind::kMismatch, "another program's database");
+  planted("format");
+  change("format", "PRAGMA user_version = 99");
+  refused("format", ErrorKind::kMismatch, "is a store of format 99");
+  planted("cut");
+  const std::string bytes = read_file(path("cut")).value();
+  ASSERT_TRUE(write_file_atomically(path("cut"), bytes.substr(0, bytes.size() / 2)).ok());
+  refused("cut", ErrorKind::kCorrupt, "damaged");
+  planted("table");
+  change("table", "DROP TABLE evaluations; DROP VIEW scores");
+  refused("table", ErrorKind::kCorrupt, "no such table");
+  planted("json");
+  change("json", "UPDATE cells SET config = 'x' WHERE id = 2");
+  refused("json", ErrorKind::kCorrupt, "no JSON object");
+  planted("cell");
+  change("cell", "PRAGMA foreign_keys = OFF; UPDATE runs SET cell_id = 9 WHERE id = 2");
+  refused("cell", ErrorKind::kCorrupt, "a run is of no cell");
+  planted("size");
+  change("size", "UPDATE cells SET num_envs = 0");
+  refused("size", ErrorKind::kCorrupt, "has no size");
+  planted("study");
+  change("study", "DELETE FROM study");
+  refused("study", ErrorKind::kCorrupt, "describes 0 studies");
+}
+
+}  // namespace
+}  // namespace broadloom
