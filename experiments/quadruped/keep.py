@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""keep.py BROADLOOM WORK RESULTS: keeps the ledger's lines of run.sh's runs, their curves thinned, and the rows of
-both panels played with both policies."""
+"""keep.py BROADLOOM WORK RESULTS: keeps the ledger's lines of run.sh's runs, their curves thinned, and
+the rows of both panels, played with both policies."""
 import json
 import subprocess
 import sys
