@@ -7,13 +7,17 @@ include(CMakePackageConfigHelpers)
 
 set(BROADLOOM_PACKAGE_DIR ${CMAKE_INSTALL_LIBDIR}/cmake/broadloom)
 install(TARGETS broadloom broadloom_research EXPORT broadloom_targets ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR})
-# Kernels (*-inl.h) are for our own units only: they need Highway, which consumers do not get.
-install(DIRECTORY ${PROJECT_SOURCE_DIR}/broadloom/ DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/broadloom
-        FILES_MATCHING PATTERN "*.h" PATTERN "*-inl.h" EXCLUDE)
+# The public headers with what they include, and nothing else: public_headers.txt is the list.
 if(TARGET broadloom_program)
+  set(with_program ON)
   install(TARGETS broadloom_program EXPORT broadloom_targets ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR})
-  install(DIRECTORY ${PROJECT_SOURCE_DIR}/cli/include/ DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
+else()
+  set(with_program OFF)
 endif()
+install(CODE "set(SOURCE_DIR [==[${PROJECT_SOURCE_DIR}]==])
+set(INCLUDE_DIR \"\${CMAKE_INSTALL_PREFIX}/${CMAKE_INSTALL_INCLUDEDIR}\")
+set(WITH_PROGRAM ${with_program})")
+install(SCRIPT ${CMAKE_CURRENT_LIST_DIR}/install_headers.cmake)
 install(TARGETS broadloom_bridges EXPORT broadloom_targets ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR})
 if(TARGET broadloom_mujoco)
   install(TARGETS broadloom_mujoco EXPORT broadloom_targets ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR})

@@ -1,11 +1,33 @@
-# cmake -DBUILD_DIR= -DPREFIX= -P install.cmake: installs anew, and looks for what is not to be there.
+# cmake -DBUILD_DIR= -DPREFIX= -DSOURCE_DIR= -DCXX= -P install.cmake: installs anew, and asks the
+# compiler whether the public headers and what they include are there, and nothing else.
+cmake_policy(VERSION 3.25)
+include("${SOURCE_DIR}/cmake/BroadloomHeaders.cmake")
 file(REMOVE_RECURSE "${PREFIX}")
 execute_process(COMMAND ${CMAKE_COMMAND} --install "${BUILD_DIR}" --prefix "${PREFIX}" OUTPUT_QUIET
                 COMMAND_ERROR_IS_FATAL ANY)
-file(GLOB_RECURSE kernels "${PREFIX}/*-inl.h")
-if(kernels)
-  message(FATAL_ERROR "installed, but not for consumers: ${kernels}")
+
+broadloom_public_headers("${SOURCE_DIR}" headers)
+list(TRANSFORM headers REPLACE "(.+)" "#include \"\\1\"" OUTPUT_VARIABLE includes)
+list(JOIN includes "\n" text)
+set(probe "${PREFIX}/public_headers.cc")
+file(WRITE "${probe}" "${text}\n")
+execute_process(COMMAND ${CXX} -std=c++20 -MM -MT all "-I${PREFIX}/include" "${probe}"
+                OUTPUT_VARIABLE reached COMMAND_ERROR_IS_FATAL ANY)
+# As make has it: `all:`, paths with their blanks escaped, and lines that go on.
+string(REGEX REPLACE "\\\\\n" " " reached "${reached}")
+string(REPLACE "\\ " "\t" reached "${reached}")
+string(REGEX MATCHALL "[^ \n]+" reached "${reached}")
+list(TRANSFORM reached REPLACE "\t" " ")
+
+file(GLOB_RECURSE installed "${PREFIX}/include/*")
+set(extra ${installed})
+list(REMOVE_ITEM extra ${reached})
+if(extra)
+  message(FATAL_ERROR "installed, but no public header includes it: ${extra}")
 endif()
-if(NOT EXISTS "${PREFIX}/include/broadloom/program.h")
-  message(FATAL_ERROR "not installed: broadloom/program.h")
+list(LENGTH headers count)
+list(LENGTH installed installed_count)
+message(STATUS "${count} public headers, ${installed_count} installed with what they include")
+if(installed_count LESS count)
+  message(FATAL_ERROR "fewer headers were installed than are public")
 endif()
