@@ -143,7 +143,7 @@ def measure(jobs: list[Job], options: argparse.Namespace) -> None:
             seconds, out = timed_calls(made, job, options)
             say(row | numbers(job, seconds, out) | {"compile_seconds": round(compiling, 2), "compilers": options.compilers})
             del out
-        except Exception as error:  # noqa: BLE001: the others go on
+        except Exception as error:  # noqa: BLE001 - the others go on
             say(row | {"runs": job.runs, "failed": f"{type(error).__name__}: {error}"[:400]})
     sys.stderr.flush()
     os._exit(0)

@@ -107,7 +107,7 @@ def main() -> None:
             if time.perf_counter() - BEGUN > options.limit:
                 raise TimeoutError("no time left")
             print(json.dumps(row | measure(kind, num_envs, num_steps, options)), flush=True)
-        except Exception as error:  # noqa: BLE001: the others go on
+        except Exception as error:  # noqa: BLE001 - the others go on
             print(json.dumps(row | {"failed": f"{type(error).__name__}: {error}"[:400]}), flush=True)
 
 

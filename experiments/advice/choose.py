@@ -12,7 +12,7 @@ import os
 import statistics
 import sys
 
-from common import (FIXED, STEPS, TUNED, Kind, Setting, cost, geometric, grid_kinds, horizon, kind_of, name_of, read_json, read_speeds, read_store)
+from common import (FIXED, TUNED, Kind, Setting, cost, geometric, grid_kinds, horizon, kind_of, name_of, read_json, read_speeds, read_store)
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 BEST = 8

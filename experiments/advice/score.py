@@ -6,7 +6,7 @@ import statistics
 import sys
 
 from choose import BEST, advice, costs
-from common import FIXED, HELD_OUT, RULES, TUNED, Kind, Setting, cost, horizon, kind_of, name_of, read_json, read_speeds, read_store, write
+from common import FIXED, HELD_OUT, RULES, TUNED, Setting, cost, horizon, name_of, read_json, read_speeds, read_store, write
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 REPLICATES = 5000

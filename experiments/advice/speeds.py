@@ -1,7 +1,6 @@
 #!/usr/bin/env python3
 """speeds.py PROGRAM OUT.csv TASK KINDS.json...: times every kind of setting that OUT.csv does not have yet, with all threads: `bench`, best of five repeats
 in turns. KINDS.json: a list of [N, T, M, K]."""
-import json
 import os
 import subprocess
 import sys

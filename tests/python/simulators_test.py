@@ -14,7 +14,7 @@ import warnings
 
 import gymnasium
 import numpy as np
-from gymnasium.vector import AutoresetMode, AsyncVectorEnv, SyncVectorEnv
+from gymnasium.vector import AutoresetMode, SyncVectorEnv
 
 import broadloom
 

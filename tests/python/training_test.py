@@ -6,7 +6,6 @@ import pathlib
 import subprocess
 import sys
 import tempfile
-import time
 import unittest
 
 import broadloom

@@ -15,10 +15,11 @@ SECTIONS = [
     ("Environments", ["docs/envs/*.md"]),
     ("Reference", ["docs/reference/*.md"]),
     ("Formats", ["docs/formats/*.md"]),
-    ("The house", ["ARCHITECTURE.md", "CONTRIBUTING.md", "CHANGELOG.md", "docs/adr/*.md"]),
+    ("The house", ["ARCHITECTURE.md", "CONTRIBUTING.md", "docs/first_week.md", "VERSIONING.md",
+                   "CHANGELOG.md", "SECURITY.md", "docs/adr/README.md", "docs/adr/*.md"]),
 ]
 # Pages that only their folder needs.
-ELSEWHERE = ["experiments/*/results/*.md", "bench/peers/threshold/*.md", "tests/*", "tests/*/*"]
+ELSEWHERE = ["experiments/*/results/*.md", "bench/peers/threshold/*.md", "tests/*", "tests/*/*", ".github/*"]
 
 LINK = re.compile(r"(\]\()([^)\s]+)(\))")
 
