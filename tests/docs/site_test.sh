@@ -10,6 +10,10 @@ esac
 for page in index docs/study experiments/README; do
   [ -s "build/site/html/$page.html" ] || [ -s "build/site/html/${page%README}index.html" ] || { echo "there is no $page"; exit 1; }
 done
+if command -v doxygen >/dev/null && ! grep -q "api/vec__env_8h.html" build/site/html/docs/own_environment.html; then
+  echo "docs/own_environment does not lead to the reference of vec_env.h"
+  exit 1
+fi
 if grep -rlE "<(script|link|img)[^>]*(src|href)=\"?https?:" build/site/html --include=*.html; then
   echo "these pages fetch something from elsewhere"
   exit 1

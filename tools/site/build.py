@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """Stages the repository's pages with their pictures and all files that they link to, each at its own place, and has mkdocs make
-the site of them. `--serve`: shows it, made again on every change of a page."""
+the site of them. The reference of the public headers stands in api/; links to such a header lead to its page there.
+`--serve`: shows the site, made again on every change of a page."""
 import os
 import posixpath
 import re
@@ -14,12 +15,15 @@ from pymdownx.slugs import slugify
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import pages  # noqa: E402
+import reference  # noqa: E402
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 OUT = os.path.join(ROOT, "build", "site")
 STAGE = os.path.join(OUT, "pages")
 SHIM = "assets/iframe-worker.js"
 LANGUAGES = {".h": "cpp", ".cc": "cpp", ".toml": "toml", ".sh": "bash", ".py": "python", ".json": "json", ".txt": "text"}
+
+API_PAGES = {}  # the reference's page of each public header; empty where there is no Doxygen
 
 
 def read(path):
@@ -52,7 +56,9 @@ def folder_page(folder, files):
 
 def staged_name(path, files, start):
     """The link from folder `start` to where the site shows a file or folder of the repository."""
-    if path in files:
+    if path in API_PAGES:
+        to = "api/" + API_PAGES[path]
+    elif path in files:
         is_source = os.path.splitext(path)[1] in LANGUAGES or "." not in posixpath.basename(path)
         to = path + ".md" if is_source else path
     else:
@@ -62,6 +68,8 @@ def staged_name(path, files, start):
 
 def stage_target(path, files):
     """Whatever a page links to, unless it is staged as a page anyhow."""
+    if path in API_PAGES:
+        return
     if path in files:
         if path.endswith(".md"):
             if not os.path.exists(os.path.join(STAGE, path)):
@@ -97,6 +105,27 @@ def title_of(page):
     return re.sub(r"`|\[([^\]]*)\]\([^)]*\)", r"\1", heading.group(1)) if heading else page
 
 
+def stage_reference():
+    made = reference.make(os.path.join(OUT, "reference"))
+    if made is None:
+        print("**** NO REFERENCE of the public headers: there is no doxygen (Debian: doxygen). All else is made.", file=sys.stderr)
+        return
+    html_pages, warnings = made
+    API_PAGES.update(html_pages)
+    shutil.copytree(os.path.join(OUT, "reference", "html"), os.path.join(STAGE, "api"))
+    for line in warnings:
+        print(line, file=sys.stderr)
+    print(f"reference of {len(html_pages)} public headers, {len(warnings)} warnings", file=sys.stderr)
+
+
+def navigation(sections):
+    nav = [{title: [{title_of(page): page} for page in section]} for title, section in sections if section]
+    for section in nav:
+        if API_PAGES and "Reference" in section:
+            section["Reference"].append({"The library's headers": "api/index.html"})
+    return nav
+
+
 def settings(sections):
     return {
         "site_name": "Broadloom",
@@ -119,13 +148,14 @@ def settings(sections):
                                 {"toc": {"permalink": True, "slugify": slugify(case="lower")}}],  # anchors as GitHub's
         "validation": {"links": {"not_found": "warn", "anchors": "warn", "unrecognized_links": "warn"},
                        "nav": {"omitted_files": "ignore"}},
-        "nav": [{title: [{title_of(page): page} for page in section]} for title, section in sections if section],
+        "nav": navigation(sections),
     }
 
 
 def main():
     files = pages.tracked(ROOT)
     shutil.rmtree(STAGE, ignore_errors=True)
+    stage_reference()
     sections = pages.placed(files)
     for _, section in sections:
         for page in section:
