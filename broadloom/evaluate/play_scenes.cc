@@ -7,7 +7,6 @@
 #include <new>
 #include <vector>
 
-#include "broadloom/core/aligned_vector.h"
 #include "broadloom/core/thread_pool.h"
 #include "broadloom/env/tasks/registry.h"
 #include "broadloom/evaluate/evaluator.h"

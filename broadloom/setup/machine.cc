@@ -1,6 +1,6 @@
 #include "broadloom/setup/machine.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <string>
 
