@@ -1,7 +1,15 @@
-// What one training run is made of: every key of a TOML file, a flag and the manifest.
+// The settings of one training run: every key of a TOML file, a flag and the manifest.
+//
+//   const EnvSpec spec = env_spec("CartPole-v1", {}).take();
+//   Config config = default_config(spec);      // the environment's defaults
+//   config.num_envs = 16;                      // N
+//   config.num_steps = 128;                    // T; a block has N * T transitions
+//   BROADLOOM_TRY(set_config(config, "learning_rate", "1e-3"));  // the same from text
+//   BROADLOOM_TRY(validate(config));
 //
 // Keys carry CleanRL's names. Where a key exists in CleanRL, its default is that of `ppo` for
-// Discrete actions and of `ppo_continuous_action` for Box actions; truncation_mode is ours.
+// Discrete actions and of `ppo_continuous_action` for Box actions. docs/reference/config.md has
+// every key with its range.
 #pragma once
 
 #include <cstdint>
@@ -21,7 +29,8 @@
 
 namespace broadloom {
 
-// Fields stand in the order of the documentation, not of their alignment.
+// A plain struct: set its fields, then call validate(). Fields stand in the order of the
+// documentation, not of their alignment.
 struct Config {  // NOLINT(clang-analyzer-optin.performance.Padding)
   std::string env_id = "CartPole-v1";
   std::string algorithm = "ppo";
@@ -33,6 +42,7 @@ struct Config {  // NOLINT(clang-analyzer-optin.performance.Padding)
   double learning_rate = 2.5e-4;
   int num_envs = 4;
   int num_steps = 128;
+  // N x T from shares of the run on; empty: num_envs x num_steps all along.
   ShapeSchedule shape_schedule;
   std::string lr_schedule = "linear";
   double desired_kl = 0.01;
@@ -62,6 +72,7 @@ struct Config {  // NOLINT(clang-analyzer-optin.performance.Padding)
   std::vector<int> rnd_hidden_sizes = {64, 64};
   int rnd_outputs = 64;
   double reward_scale = 1.0;
+  // What a time limit means to learning: "bootstrap", "as_termination", "state_value", "zero".
   std::string truncation_mode = "bootstrap";
   std::string encoder = "mlp";
   std::string layer_norm = "off";
@@ -115,6 +126,7 @@ struct Config {  // NOLINT(clang-analyzer-optin.performance.Padding)
   // Blocks of the run, whole ones only: total_timesteps / B rounded down, as CleanRL does, where
   // all are of one shape.
   std::vector<Stretch> run_stretches() const;
+  // How many they are: calls of Trainer::iterate() in a whole run.
   std::int64_t num_iterations() const;
   // Environment steps of all of them: what is trained of total_timesteps.
   std::int64_t trained_steps() const;
@@ -162,9 +174,10 @@ Status set_config(Config& config, std::string_view key, std::string_view text);
 Result<Overrides> read_toml_overrides(const std::string& path);
 // The same with the line that each stands on, for errors that only a whole config shows.
 struct TomlOverrides {
-  Overrides overrides;
+  Overrides overrides;          // in file order
   std::vector<unsigned> lines;  // of each
 };
+// Errors as read_toml_overrides().
 Result<TomlOverrides> read_toml_lines(const std::string& path);
 // The same from text; `name` stands where the file name would in messages.
 Result<Overrides> parse_toml_overrides(std::string_view text, const std::string& name);

@@ -1,13 +1,15 @@
-// How much of the machine this process may use.
+// How many threads are worth starting:
+//
+//   auto trainer = Trainer::create(config, available_cores());
 #pragma once
 
 #include <string>
 
 namespace broadloom {
 
-// The number of cores worth starting threads for, at least 1: those that the process may run on,
-// and no more than its control group's quota of processor time, rounded up. Linux; elsewhere what
-// the standard library says.
+// The number of cores that this process may use, at least 1. On Linux: those that it may run on,
+// and no more than its control group's quota of processor time, rounded up (a container's limit).
+// Elsewhere: std::thread::hardware_concurrency(). Reads a few files of /proc and /sys each time.
 int available_cores();
 
 // The smallest quota of processor time, in cores, among the control group of a process and those

@@ -1,6 +1,5 @@
-// Typed tables of options: one visitor per struct gives the parser, the help and the record.
-//
-// An options struct names its fields once, in a member template:
+// Tables of options: a struct names its fields once, and has flags, files, help and records for
+// them.
 //
 //   struct LakeOptions {
 //     bool is_slippery = true;
@@ -15,7 +14,11 @@
 //     }
 //   };
 //
-// At this level every value is text; files and flags are turned into text by whoever reads them.
+//   LakeOptions options;
+//   Status status = set_field(options, "success_rate", "0.5", "option");
+//
+// Fields are bool, int, int64, uint64, float, double, string, or a vector of int or string. At this
+// level every value is text; whoever reads files and flags makes text of them.
 #pragma once
 
 #include <cstddef>
@@ -41,18 +44,18 @@ struct Range {
 
 // The only texts that a string field, or a name in a list of them, may be.
 struct Choices {
-  std::vector<std::string> values;
+  std::vector<std::string> values;  // each once
 };
 
 // What help pages, the reference page and the manifest say about one field.
 struct FieldInfo {
-  std::string name;
+  std::string name;  // the key
   std::string type;  // "int", "float", "bool", "text", "list", "choice", "names"; or a type's own
   std::string value_text;    // parses back to exactly the value it was made from
   std::string default_text;  // value_text of a default-constructed options struct
   std::string range_text;    // "0 to 1", "at least 1", "linear | constant"; empty: anything
-  std::string doc;
-  KeyFacts facts;  // of the keys of a run; other tables have none
+  std::string doc;           // one line of help
+  KeyFacts facts;            // of the keys of a run; other tables have none
 };
 
 // Key and text of one field, in the order they were given or declared.
@@ -89,8 +92,8 @@ int edit_distance(std::string_view a, std::string_view b);
 
 // What other programs call one of our keys.
 struct Alias {
-  const char* word;
-  const char* key;
+  const char* word;  // theirs
+  const char* key;   // ours
 };
 
 // The one of `keys` that `key` is an alias of; otherwise the one that resembles it most, or "" when
@@ -223,7 +226,7 @@ struct Checker {
 
 }  // namespace config_table_detail
 
-// Those of a table that has a static member of that name.
+// Options::aliases(), or none where the table has no such member.
 template <class Options>
 std::span<const Alias> aliases_of() {
   if constexpr (requires { Options::aliases(); }) return Options::aliases();

@@ -1,5 +1,13 @@
-// Counter-based random streams: randomness is a function of (seed, purpose, lane, index), never a
-// state.
+// Random numbers that are a function of (seed, purpose, lane, index), never of a state: the same
+// four give the same numbers on any processor, in any order, from any thread.
+//
+//   Random random(seed, Purpose::kUser, lane, index);  // lane: environment; index: step
+//   const double x = random.uniform(-1.0, 1.0);
+//   const std::uint32_t side = random.below(6);         // 0 to 5
+//
+// An environment is handed one for each reset and each step: draw from that, and keep none. A
+// Random is 44 bytes on the stack and allocates nothing; 128 bits at a time cost ten rounds of
+// Philox.
 //
 // Philox 4x32-10 (Salmon et al. 2011, "Parallel random numbers: as easy as 1, 2, 3"), from
 // Random123. The key is the run's 64-bit seed; the counter holds the rest, so no two purposes,
@@ -39,6 +47,7 @@ BROADLOOM_HD inline std::uint32_t below(std::uint32_t bits, std::uint32_t n) {
   return static_cast<std::uint32_t>((static_cast<std::uint64_t>(bits) * n) >> 32);
 }
 
+// A stream of numbers, from its beginning.
 class Random {
  public:
   // lane: which environment (or tensor); index: which episode or step, below 2^56.
@@ -48,6 +57,7 @@ class Random {
                   (static_cast<std::uint32_t>(purpose) << 24) |
                       (static_cast<std::uint32_t>(index >> 32) & 0xffffffu)}} {}
 
+  // 32 random bits.
   BROADLOOM_HD std::uint32_t bits32() {
     if (used_ == 4) {
       block_ = r123::Philox4x32()(counter_, key_);
@@ -56,6 +66,7 @@ class Random {
     }
     return block_[used_++];
   }
+  // 64 random bits.
   BROADLOOM_HD std::uint64_t bits64() {
     const std::uint64_t low = bits32();
     return low | (static_cast<std::uint64_t>(bits32()) << 32);
@@ -63,7 +74,7 @@ class Random {
   // Uniform on [0, 1), 53 bits.
   BROADLOOM_HD double uniform() { return static_cast<double>(bits64() >> 11) * 0x1.0p-53; }
   BROADLOOM_HD double uniform(double low, double high) { return low + (high - low) * uniform(); }
-  // Uniform integer on [0, n).
+  // Uniform integer on [0, n), n >= 1.
   BROADLOOM_HD std::uint32_t below(std::uint32_t n) { return broadloom::below(bits32(), n); }
   // Standard normal by Box and Muller (1958); the second value of the pair is dropped so that the
   // stream has no hidden state.

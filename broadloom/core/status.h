@@ -1,4 +1,18 @@
 // Errors as values: the library never prints, exits or throws.
+//
+//   Result<double> root(double x) {
+//     if (x < 0.0) return invalid("root: got a negative number; give one from 0 on");
+//     return std::sqrt(x);
+//   }
+//
+//   Status print_root(double x) {
+//     const Result<double> result = root(x);
+//     if (!result.ok()) return result.status();
+//     std::printf("%g\n", result.value());
+//     return {};  // ok
+//   }
+//
+// A message is for the person at the terminal: what was got, what was expected, what to do.
 #pragma once
 
 #include <string>
@@ -6,24 +20,28 @@
 
 namespace broadloom {
 
-// What went wrong, in words for the person at the terminal: what happened, to what, what was got,
-// what was expected, what to do. Every kind is a different exit code of the program.
+// The kind of an error. Its number is the exit code of the program (docs/reference/exit_codes.md).
 enum class ErrorKind {
   kOk = 0,
-  kInvalidConfig = 2,
-  kNotFound = 3,
-  kIo = 4,
-  kCorrupt = 5,
-  kMismatch = 6,
-  kNumeric = 7
+  kInvalidConfig = 2,  // a setting or an argument that cannot be had
+  kNotFound = 3,       // a file, an environment or a checkpoint that is not there
+  kIo = 4,             // the machine or another process failed
+  kCorrupt = 5,        // a file is there and cannot be right
+  kMismatch = 6,       // two things that should agree differ
+  kNumeric = 7         // a number is not finite, or not good enough
 };
 
+// Ok, or a kind of error with a message. The compiler warns where one is dropped.
 class [[nodiscard]] Status {
  public:
+  // Ok.
   Status() = default;
   Status(ErrorKind kind, std::string message) : kind_(kind), message_(std::move(message)) {}
+  // Whether all went well.
   bool ok() const { return kind_ == ErrorKind::kOk; }
+  // kOk where ok().
   ErrorKind kind() const { return kind_; }
+  // For the person at the terminal; empty where ok().
   const std::string& message() const { return message_; }
 
  private:
@@ -31,7 +49,7 @@ class [[nodiscard]] Status {
   std::string message_;
 };
 
-// What was asked for cannot be had: says what was got, what was expected and what to do.
+// A Status of kInvalidConfig.
 inline Status invalid(std::string message) {
   return {ErrorKind::kInvalidConfig, std::move(message)};
 }
@@ -42,11 +60,14 @@ class [[nodiscard]] Result {
  public:
   Result(T value) : value_(std::move(value)) {}          // NOLINT(google-explicit-constructor)
   Result(Status status) : status_(std::move(status)) {}  // NOLINT(google-explicit-constructor)
+  // Whether there is a value.
   bool ok() const { return status_.ok(); }
+  // Ok, or why there is none.
   const Status& status() const { return status_; }
   // Only where ok().
   T& value() { return value_; }
   const T& value() const { return value_; }
+  // Moves the value out; only where ok().
   T take() { return std::move(value_); }
 
  private:
@@ -56,7 +77,8 @@ class [[nodiscard]] Result {
 
 }  // namespace broadloom
 
-// Returns early with the Status of an expression that failed.
+// Evaluates an expression that gives a Status, and returns that from the function where it failed:
+// BROADLOOM_TRY(trainer.iterate()); For functions that return a Status or a Result.
 #define BROADLOOM_TRY(expression)                        \
   do {                                                   \
     ::broadloom::Status broadloom_status = (expression); \

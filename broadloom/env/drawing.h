@@ -1,6 +1,13 @@
-// What a picture of a state is made of: shapes in the environment's own units, x to the right and y
-// upwards, each over those before it. Pure data: whoever shows it settles pixels, and which colour
-// an ink is in light and in dark.
+// A picture of a state, for `broadloom watch`: shapes in the environment's own units, x to the
+// right and y upwards, each over those before it. Pure data: whoever shows it chooses pixels and
+// colours.
+//
+//   static void draw(const Params&, const State& state, const float* action, Drawing& out) {
+//     out.view(-1.0, 0.0, 1.0, 2.0);                                // the same for all states
+//     out.line(Ink::kMuted, 0.02, {{-1.0, 0.0}, {1.0, 0.0}});       // the ground
+//     out.circle(Ink::kInk, {state.x, state.height}, 0.1);
+//     if (action != nullptr) out.action = action[0] > 0.0f ? "push up" : "let go";
+//   }
 #pragma once
 
 #include <cmath>
@@ -10,7 +17,7 @@
 
 namespace broadloom {
 
-// By what they are for; beside them there are colours that can be told apart, colour(n).
+// Colours, named by their use; the page has each of them in light and in dark.
 enum class Ink : int {
   kInk,     // what the picture is about
   kMuted,   // what it stands on
@@ -22,7 +29,8 @@ enum class Ink : int {
   kBad,     // what ends an episode badly
   kFirstColour
 };
-inline constexpr int kColours = 12;  // then they come again
+inline constexpr int kColours = 12;  // after which they begin again
+// Colour number n >= 0 of kColours that are easy to tell apart.
 constexpr Ink colour(int n) {
   return static_cast<Ink>(static_cast<int>(Ink::kFirstColour) + n % kColours);
 }
@@ -33,11 +41,14 @@ enum class ViewKind {
   k3d      // a picture of three dimensions, by a renderer of the simulator's own
 };
 
+// In the environment's units.
 struct Point {
   double x, y;
 };
 
+// One shape, as Drawing's functions make it.
 struct Shape {
+  // Which shape it is, and its numbers in order.
   enum class Kind {
     kLine,       // width; x, y of each point
     kPolygon,    // filled: x, y of each corner
@@ -46,47 +57,55 @@ struct Shape {
     kText,       // x, y of its middle, height
     kImage       // left, bottom, width, height; text: the picture's file as a data URI
   };
-  Kind kind = Kind::kLine;
-  Ink ink = Ink::kInk;
-  double strength = 1.0;        // 0 is not seen
-  std::vector<double> numbers;  // what the kind says
-  std::string text;
+  Kind kind = Kind::kLine;      // what the numbers mean
+  Ink ink = Ink::kInk;          // its colour
+  double strength = 1.0;        // opacity, from 0 to 1
+  std::vector<double> numbers;  // as `kind` says
+  std::string text;             // of kText and kImage
 
   bool operator==(const Shape&) const = default;
 };
 
+// Shapes in the order in which they are drawn.
 struct Drawing {
   // The part of the plane that is shown: the same for all states of an episode, or it shakes.
   double left = 0.0, bottom = 0.0, right = 0.0, top = 0.0;
-  std::vector<Shape> shapes;
-  std::string action;  // the action in words, "push left"; empty: its numbers say enough
+  std::vector<Shape> shapes;  // the first lies lowest
+  std::string action;         // the action in words, "push left"; empty: its numbers say enough
   // What the state before looked like is shown here, too; there are no shapes then. For pictures
   // that are dear, where states follow each other faster than anybody can see.
   bool as_before = false;
 
+  // Whether there are no shapes.
   bool empty() const { return shapes.empty(); }
+  // Sets the part of the plane that is shown.
   void view(double x_low, double y_low, double x_high, double y_high) {
     left = x_low;
     bottom = y_low;
     right = x_high;
     top = y_high;
   }
+  // Straight from point to point.
   void line(Ink ink, double width, const std::vector<Point>& points) {
     std::vector<double> numbers{width};
     for (const Point& point : points) numbers.insert(numbers.end(), {point.x, point.y});
     add(Shape::Kind::kLine, ink, std::move(numbers));
   }
+  // Filled.
   void polygon(Ink ink, const std::vector<Point>& corners) {
     std::vector<double> numbers;
     for (const Point& corner : corners) numbers.insert(numbers.end(), {corner.x, corner.y});
     add(Shape::Kind::kPolygon, ink, std::move(numbers));
   }
+  // Filled; low: its left lower corner. strength: opacity, from 0 to 1.
   void rectangle(Ink ink, Point low, double width, double height, double strength = 1.0) {
     add(Shape::Kind::kRectangle, ink, {low.x, low.y, width, height}, strength);
   }
+  // Filled.
   void circle(Ink ink, Point centre, double radius) {
     add(Shape::Kind::kCircle, ink, {centre.x, centre.y, radius});
   }
+  // Centred at `middle`; height: of its letters.
   void text(Ink ink, Point middle, double height, const std::string& words) {
     add(Shape::Kind::kText, ink, {middle.x, middle.y, height});
     shapes.back().text = words;

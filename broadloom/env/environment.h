@@ -1,50 +1,65 @@
-// What an environment type provides: plain data and pure functions in one header.
+// What an environment type provides: plain data and pure functions in one header. The library makes
+// N environments of it, counts steps, resets, keeps statistics and normalises.
 //
 //   struct MyEnv {
 //     struct Params { ... };   // constants, trivially copyable, with units
 //     struct State { ... };    // everything that changes: numbers and std::arrays of numbers
-//     using Options = ...;     // what a user may set: has visit_fields (core/config_table.h)
-//     static constexpr auto members = std::tuple{&State::x, ...};  // every member of State: one
-//                                             // that is left out does not compile (batched_env.h)
+//     using Options = ...;     // settings of users: has visit_fields (core/config_table.h)
+//     static constexpr auto members = std::tuple{&State::x, ...};  // all of State, or it does
+//                                                                  // not compile
 //
-//     static Result<Params> make_params(const Options&);   // host only, checks
-//     static EnvSpec spec(const Params&);                  // host only
-//     static void reset(const Params&, State&, Random&);
+//     static Result<Params> make_params(const Options&);  // checks; host only, as the next one
+//     static EnvSpec spec(const Params&);                 // spaces, time limit (env/spec.h)
+//     static void reset(const Params&, State&, Random&);  // begins an episode; State is zeros
 //     static StepResult step(const Params&, State&, const float* action, Random&);
-//     static void observe(const Params&, const State&, float* out);
+//     static void observe(const Params&, const State&, float* out);  // out: [D]
 //   };
 //
-// static constexpr int kObservationSize, kActionSize are optional: with them, and without branches
-// and calls in step and observe (core/branch_free.h), many environments step in one vector.
+// examples/own_env/hover.h is a whole one. Register it with
+// register_environment<MyEnv>("MyEnv-v0").
 //
-// Optional too, and of use to those who ask how episodes ended (outcome.h has the defaults):
-//     static constexpr std::array end_reasons{"pole_fell", ...};     // why step() may terminate
-//     static int end_reason(const Params&, const State& last);       // which of them it was
-//     static bool success(const Params&, const State& last, bool terminated, bool truncated);
+// action: [A] within the bounds of a Box; of a Discrete space action[0] = index. A Discrete
+// observation writes out[0] = index. Rewards are double, of any size; they and observations are
+// finite, or the run stops and names environment and step. reset, step and observe are marked
+// BROADLOOM_HD, allocate nothing, and draw chance from the Random that they are given alone. Time
+// limits, resets at an episode's end, statistics and normalisation are the library's business.
 //
-// Every member of State is 0 when reset() is called, but those that the environment names as what
-// an episode leaves to the next one (as sticky actions do), which are 0 before the first alone:
-//     static constexpr auto kept = std::tuple{&State::last_action};
+// Optional members:
 //
-// So that `broadloom watch` can show it, host only: shapes in units of its own (drawing.h). action:
-// what the policy does in this state; null where the episode is over.
-//     static void draw(const Params&, const State&, const float* action, Drawing&);
+//   static constexpr int kObservationSize = 4, kActionSize = 1;
 //
-// What `broadloom audit` compares between environments, host only: the numbers of spec().context,
-// in its order.
-//     static void context(const Params&, const State&, std::span<double> out);
+// let many environments step in one vector, where step and observe have no branches and no calls
+// (core/branch_free.h).
 //
-// observe() may write std::uint8_t* instead of float*, where spec() says so of its observations
-// (Space::bytes, Space::bits). What only the critic is to read, with spec().critic_observation:
-//     static void observe_critic(const Params&, const State&, float* out);   // or std::uint8_t*
-// and kCriticObservationSize, if the other sizes are named.
+//   static constexpr std::array end_reasons{"pole_fell", ...};  // why step() may terminate
+//   static int end_reason(const Params&, const State& last);    // which of them it was
+//   static bool success(const Params&, const State& last, bool terminated, bool truncated);
 //
-// Where Options is Params, its double fields can be drawn anew for each episode (strata.h); reset,
-// step and observe then see the episode's own.
+// say how episodes ended; env/outcome.h has the defaults.
 //
-// reset, step and observe are marked BROADLOOM_HD and call nothing that a GPU cannot. Discrete
-// actions come as action[0] = index; a Discrete observation writes out[0] = index. Time limits,
-// autoreset, statistics, normalisation and pixels are never the environment's business.
+//   static constexpr auto kept = std::tuple{&State::last_action};
+//
+// names members that an episode leaves to the next one, as sticky actions do: they are 0 before the
+// first episode alone.
+//
+//   static void draw(const Params&, const State&, const float* action, Drawing&);
+//
+// shows a state to `broadloom watch` (env/drawing.h), host only. action: [A] that the policy takes
+// in this state; null where the episode is over.
+//
+//   static void context(const Params&, const State&, std::span<double> out);
+//
+// gives the numbers of spec().context, in its order, which `broadloom audit` compares between
+// environments; host only.
+//
+//   static void observe_critic(const Params&, const State&, float* out);
+//
+// writes spec().critic_observation, which only the critic reads; kCriticObservationSize goes with
+// it where the other sizes are named. observe() and observe_critic() write std::uint8_t* instead,
+// where the spec says so (Space::bytes, Space::bits).
+//
+// Where Options is Params, its double fields can be drawn anew for each episode (docs/episodes.md);
+// reset, step and observe then see the episode's own.
 #pragma once
 
 #include <concepts>
@@ -103,6 +118,7 @@ inline constexpr bool kHasContext = requires(const typename Env::Params& params,
 
 }  // namespace env_detail
 
+// Holds for a type that is as above.
 template <class Env>
 concept Environment = std::is_trivially_copyable_v<typename Env::Params> &&
     std::is_trivially_copyable_v<typename Env::State> &&

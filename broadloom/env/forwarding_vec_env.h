@@ -1,5 +1,15 @@
-// Environments around others, to change one thing about them: derive, and override what is to be
-// different. Everything else goes through.
+// Environments around others, to change one thing about them: derive, and override that. All else
+// goes through to inner().
+//
+//   class Scaled final : public ForwardingVecEnv {
+//    public:
+//     using ForwardingVecEnv::ForwardingVecEnv;
+//     Status step(int begin, int end, const StepRows& rows) override {
+//       BROADLOOM_TRY(inner().step(begin, end, rows));
+//       for (int k = 0; k < end - begin; ++k) rows.rewards[k] *= 0.01f;
+//       return {};
+//     }
+//   };
 #pragma once
 
 #include <memory>
@@ -12,6 +22,7 @@
 
 namespace broadloom {
 
+// Passes every call on to the environments that it owns.
 class ForwardingVecEnv : public VecEnv {
  public:
   // inner: not null.
@@ -56,6 +67,7 @@ class ForwardingVecEnv : public VecEnv {
   }
 
  protected:
+  // The environments inside.
   VecEnv& inner() { return *inner_; }
   const VecEnv& inner() const { return *inner_; }
 

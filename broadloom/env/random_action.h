@@ -1,4 +1,10 @@
-// Actions of nobody's policy: for phases, pushes and benchmarks.
+// Uniformly random actions of a space, for benchmarks, first steps and staggered starts:
+//
+//   std::vector<float> action(static_cast<std::size_t>(spec.action_size()));
+//   Random random(seed, Purpose::kUser, env, step);
+//   draw_action(spec.action, random, action.data());
+//
+// Allocates nothing.
 #pragma once
 
 #include <cmath>
@@ -11,20 +17,20 @@
 
 namespace broadloom {
 
-// A space of actions as plain numbers, which may be on a device.
+// A space of actions as plain numbers and pointers, which a GPU can read.
 struct ActionBounds {
-  bool is_discrete = true;
-  int size = 1;                                 // how many Discrete actions, or Box's A
+  bool is_discrete = true;                      // else a Box
+  int size = 1;                                 // n of a Discrete space, A of a Box
   const float *low = nullptr, *high = nullptr;  // [A] of a Box
 };
 
-// Good as long as the space is.
+// Views of the space, which must outlive them.
 inline ActionBounds bounds_of(const Space& space) {
   return {space.kind == SpaceKind::kDiscrete, space.size, space.low.data(), space.high.data()};
 }
 
-// A uniform action of the space; a bound that is not finite counts as 1 or -1. action: [1] for
-// Discrete (the index), [A] for Box.
+// Writes a uniform action of the space; a bound that is not finite counts as 1 or -1. action: [1]
+// for Discrete (the index), [A] for a Box.
 BROADLOOM_HD inline void draw_action(const ActionBounds& bounds, Random& random, float* action) {
   if (bounds.is_discrete) {
     action[0] = static_cast<float>(random.below(static_cast<std::uint32_t>(bounds.size)));

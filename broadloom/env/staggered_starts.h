@@ -1,4 +1,10 @@
-// Environments spread over the phases of their episodes, so that they do not all end at once.
+// Environments spread over the phases of their episodes, so that they do not all end together. A
+// simulator of your own calls this where VecEnvOptions::stagger_starts asks for it:
+//
+//   if (options.staggers_now() && options.stagger_by == StaggerBy::kAge) {
+//     BROADLOOM_TRY(check_has_ages(spec));
+//     age = staggered_ages(options, spec.max_episode_steps);  // [N]
+//   }
 #pragma once
 
 #include <atomic>

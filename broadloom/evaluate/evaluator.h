@@ -1,5 +1,12 @@
-// Evaluation of a policy: frozen statistics, streams that training never uses, and the most likely
-// actions unless sampled ones are asked for.
+// Plays episodes with a policy, and says how good it is: frozen statistics, random streams that
+// training never uses, and the most likely actions unless sampled ones are asked for.
+//
+//   Result<EvalResult> result = evaluate_policy(trainer.policy(), {.episodes = 50, .threads = 8});
+//   if (!result.ok()) return result.status();
+//   std::printf("%.1f\n", result.value().mean_return);
+//
+// Results depend on policy, seed and episodes, never on the number of threads. Cost: one
+// environment and one forward pass for each step of each episode, all episodes side by side.
 #pragma once
 
 #include <cstdint>
@@ -19,13 +26,15 @@ namespace broadloom {
 // Steps after which evaluation ends an episode that does not end by itself.
 inline constexpr int kLongestEvalEpisode = 10000;
 
+// Which action a policy takes where it has a choice.
 enum class EvalActions {
   kMostLikely,  // or the best, as the algorithm's actor says; of a Gaussian: its mean
   kSampled      // drawn as in training, on streams of their own
 };
 
-// "most_likely", "sampled"; and back, kInvalidConfig for other words.
+// "most_likely", "sampled".
 const char* actions_name(EvalActions actions);
+// Back from such a name; kInvalidConfig for other words.
 Result<EvalActions> actions_of(std::string_view name);
 
 // Told how many of the episodes are over, none at first; from several threads, one at a time.
@@ -33,7 +42,7 @@ using PlayProgress = std::function<void(std::int64_t played, std::int64_t episod
 
 // A state of an episode that is played.
 struct SeenState {
-  int episode = 0;
+  int episode = 0;              // its number, from 0
   const Drawing& drawing;       // as the environment draws itself; empty: it cannot
   ObservationRows observation;  // as the environment gives it, a row
   const float* action;  // [A] as the policy takes it there; null: the episode is over, or cut
@@ -44,31 +53,35 @@ struct SeenState {
 class EpisodeWatcher {
  public:
   virtual ~EpisodeWatcher() = default;
+  // A state, before an action is taken in it; the last one of an episode, too.
   virtual void see(const SeenState& state) = 0;
+  // The reward of the step from the state seen last.
   virtual void take(int episode, double reward) = 0;
 };
 
+// How to evaluate. The defaults do for most.
 struct EvalOptions {
-  int episodes = 100;
-  std::uint64_t seed = 1;
-  int threads = 1;
-  StreamSet streams = StreamSet::kEvaluation;  // not training's
-  EvalActions actions = EvalActions::kMostLikely;
-  PlayProgress on_progress = {};  // may be empty
-  int longest_episode = kLongestEvalEpisode;
-  EpisodeWatcher* watcher = nullptr;  // null: nobody looks
-  ViewKind view = ViewKind::kDrawn;   // that the watcher is shown
+  int episodes = 100;                              // at least 1
+  std::uint64_t seed = 1;                          // of environments, and of sampled actions
+  int threads = 1;                                 // results do not depend on it
+  StreamSet streams = StreamSet::kEvaluation;      // not training's
+  EvalActions actions = EvalActions::kMostLikely;  // or sampled ones
+  PlayProgress on_progress = {};                   // may be empty
+  int longest_episode = kLongestEvalEpisode;       // steps after which an episode is cut
+  EpisodeWatcher* watcher = nullptr;               // null: nobody looks
+  ViewKind view = ViewKind::kDrawn;                // that the watcher is shown
 };
 
+// Means over episodes, undiscounted.
 struct EvalResult {
   std::int64_t global_step = 0;  // of the policy that was evaluated
-  int episodes = 0;
-  double mean_return = 0.0;
-  // 95 % interval of the mean, Student's t (mean_of in stats/estimate.h); not numbers for one
+  int episodes = 0;              // that were played
+  double mean_return = 0.0;      // sum of an episode's rewards, as the environment gives them
+  // 95 % interval of the mean, Student's t (core/estimate.h); not numbers for one
   // episode, which has none.
   double ci_low = 0.0, ci_high = 0.0;
-  double std_return = 0.0;  // sample standard deviation over episodes; 0 for one
-  double mean_length = 0.0;
+  double std_return = 0.0;   // sample standard deviation over episodes; 0 for one
+  double mean_length = 0.0;  // steps
   // Of the episodes that succeeded, as the environment names it; not numbers where it names no
   // success. An episode without an end has not succeeded.
   Estimate success_rate;
@@ -77,24 +90,24 @@ struct EvalResult {
   // How often episodes ended for which reason: every one of EnvSpec::end_reasons, then
   // "unfinished".
   struct Reason {
-    std::string name;
-    int count = 0;
+    std::string name;  // of EnvSpec::end_reasons
+    int count = 0;     // episodes
   };
-  std::vector<Reason> reasons;
+  std::vector<Reason> reasons;  // in the spec's order
   // Of EnvSpec::measures: means over episodes of an episode's mean step, with Student's t as above.
   struct Measured {
-    Measure measure;
-    Estimate mean;
+    Measure measure;  // name and unit
+    Estimate mean;    // with its interval
   };
-  std::vector<Measured> measures;
+  std::vector<Measured> measures;  // in the spec's order
   // Mean of the policy's last 100 episodes of training; not a number where it is not known.
   double training_return = std::numeric_limits<double>::quiet_NaN();
 };
 
 // One episode that was played.
 struct EvalEpisode {
-  double episode_return = 0.0;
-  int length = 0;
+  double episode_return = 0.0;   // sum of its rewards
+  int length = 0;                // steps
   EpisodeEnd end;                // end.reason -1: cut without an end
   std::vector<double> measures;  // of EnvSpec::measures, means over its steps
 };
@@ -107,9 +120,9 @@ Result<EvalResult> evaluate_policy(const Policy& policy, const EvalOptions& opti
 
 // Environments to be played in, one episode each.
 struct EvalScene {
-  std::string env_id;
-  Overrides env_options;
-  VecEnvOptions envs;
+  std::string env_id;                              // a registered one
+  Overrides env_options;                           // as make_vec_env() takes them
+  VecEnvOptions envs;                              // number, seed and streams among them
   EvalActions actions = EvalActions::kMostLikely;  // sampled ones on the seed of envs
   int longest_episode = kLongestEvalEpisode;       // where those without an end are cut
   EpisodeWatcher* watcher = nullptr;               // null: nobody looks

@@ -1,6 +1,16 @@
 // What the core loop asks of an algorithm: what it learns from, how it updates, and which numbers
-// come of it. The loop knows nothing else of it; how it acts is an Actor's (rollout/actor.h), which
-// the algorithm's entry makes (config/algorithms.h) for the loop and for who plays a policy alike.
+// it reports. Derive from Algorithm and register it (setup/algorithms.h). In each iteration the
+// trainer calls, in this order:
+//
+//   begin_block(progress);                     // then a block of N * T transitions is collected
+//   take_block(learner, block);
+//   compute_targets(block, begin, end);        // on several threads, for disjoint ranges
+//   update(block, seed, iteration, learner);   // changes learner.params, [P] float32
+//   visit_numbers(visit);
+//
+// How it acts is an Actor's business (rollout/actor.h), which the algorithm's entry makes. The
+// block's arrays are [T, N] and [T, N, D] (rollout/block.h). Ready parts of updates (minibatches,
+// clipping, Adam) are in the library's own sources, and not among the installed headers.
 #pragma once
 
 #include <cstdint>
@@ -53,13 +63,14 @@ class Algorithm {
   // Passes over the block that the last update made.
   virtual int epochs() const = 0;
 
-  // The numbers of the last update: always the same ones in the same order, those that the table of
-  // algorithms (config/algorithms.h) has declared.
+  // The numbers of the last update: always the same ones in the same order, those that the entry
+  // (setup/algorithms.h) has declared.
   virtual void visit_numbers(const NumberVisitor& visit) const = 0;
 
   // Mutable views of what outlasts a block beside the learner. After they were written into, call
   // state_restored().
   virtual void append_state(const std::string& /*prefix*/, std::vector<TensorRef>& /*out*/) {}
+  // Brings what is derived from that state up to date.
   virtual void state_restored() {}
 
   // observer: null for none; it must outlive its use. An update has the same bits with one.

@@ -1,4 +1,13 @@
-// Algorithms by name: those of the library, and those that a program registers.
+// Algorithms by name: the library's own, and those that a program registers.
+//
+//   AlgorithmEntry entry;
+//   entry.name = "a2c";
+//   entry.make = [](const AlgorithmSetup& setup) { return std::make_unique<A2c>(setup); };
+//   entry.bytes = [](const auto&...) { return std::size_t{0}; };  // beside parameters and moments
+//   entry.declare_numbers = [](const InfoVisitor& declare) { declare({"loss", "Loss"}); };
+//   BROADLOOM_TRY(register_algorithm(entry));  // `algorithm = a2c` from here on
+//
+// A2c derives from Algorithm (learn/algorithm.h).
 #pragma once
 
 #include <cstddef>
@@ -24,10 +33,10 @@ struct EnvSpec;
 
 // What an algorithm is made from, which must outlive it.
 struct AlgorithmSetup {
-  const Config& config;
-  const ActorCritic& network;
-  const EnvSpec& spec;
-  ThreadPool& pool;
+  const Config& config;        // of the run
+  const ActorCritic& network;  // shapes; parameters are the Learner's
+  const EnvSpec& spec;         // of its environments
+  ThreadPool& pool;            // idle while the algorithm works
   // That hold the same blocks and learners, and may share the work of an update (PartialGradients
   // does); an algorithm that takes no notice of them is right, and no faster.
   Ranks& ranks;
@@ -42,21 +51,22 @@ struct FallingValue {
 // Random numbers that an algorithm draws beside those of every run: for the ledger, and for the
 // audit, which looks for streams that meet.
 struct AlgorithmStream {
-  const char* name;  // in the ledger
-  Purpose purpose;
+  const char* name;      // in the ledger
+  Purpose purpose;       // no other stream's
   bool per_env = false;  // a lane an environment; else a few, of tensors or epochs
 };
 
-// Of what an algorithm learns beside the policy's network, in the same steps (algo/companion.h).
+// Of what an algorithm learns beside the policy's network, in the same steps (learn/companion.h).
 struct CompanionSize {
-  std::size_t parameters = 0;
+  std::size_t parameters = 0;  // float32
   // Numbers of an observation that have statistics of its own; 0: none, or norm_obs' do.
   int normalised = 0;
 };
 
+// An algorithm by its functions. `make`, `bytes` and `declare_numbers` must be there.
 struct AlgorithmEntry {
   std::string name;  // the value of `algorithm`: lowercase letters, digits and underscores
-  std::function<std::unique_ptr<Algorithm>(const AlgorithmSetup&)> make;
+  std::function<std::unique_ptr<Algorithm>(const AlgorithmSetup&)> make;  // one for each trainer
   // Optional: how it acts, while blocks are collected and while its policies are played. None: it
   // draws from the policy that its network's outputs are, as PolicySampler does, and who measures
   // that policy may measure it. Config and network outlive what is made.
@@ -82,7 +92,7 @@ struct AlgorithmEntry {
   // Optional: what of its own falls over the run; none: nothing. Where its begin_block(), or its
   // actor's, uses progress it says so here, or runs could be made longer and have other bits.
   std::function<std::optional<FallingValue>(const Config&)> falls = {};
-  std::vector<AlgorithmStream> streams = {};
+  std::vector<AlgorithmStream> streams = {};  // that it draws from
   // All numbers that its updates report. Names that other algorithms have mean the same here.
   std::function<void(const InfoVisitor&)> declare_numbers;
 };
@@ -100,12 +110,17 @@ void set_algorithm_defaults(const EnvSpec& spec, Config& config);
 Status check_algorithm(const Config& config, const EnvSpec& spec);
 // Whether actions are drawn from the policy that the network's outputs are, and from nothing else.
 bool draws_from_policy(const Config& config);
+// The entry's learns_action_values.
 bool learns_action_values(const Config& config);
+// The entry's value_outputs.
 int value_outputs(const Config& config);
+// The entry's `besides`.
 std::string besides_blocks(const Config& config);
+// The entry's keys_of_size.
 std::string keys_of_size(const Config& config);
 // Zeros where the network alone is learnt.
 CompanionSize companion_size(const Config& config, const EnvSpec& spec);
+// The entry's streams.
 const std::vector<AlgorithmStream>& algorithm_streams(const Config& config);
 // The first that falls, the learning rate or what the algorithm names; none: nothing does.
 std::optional<FallingValue> falling_value(const Config& config);
@@ -114,7 +129,9 @@ std::optional<FallingValue> falling_value(const Config& config);
 bool depends_on_total(const Config& config);
 // Config and network must outlive it.
 std::unique_ptr<Actor> make_actor(const Config& config, const ActorCritic& network);
+// What `setup` names must outlive it.
 std::unique_ptr<Algorithm> make_algorithm(const AlgorithmSetup& setup);
+// The entry's `bytes`.
 std::size_t algorithm_bytes(const Config& config, const ActorCritic& network, const EnvSpec& spec,
                             int threads);
 

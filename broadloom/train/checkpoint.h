@@ -1,4 +1,16 @@
-// Checkpoints of a trainer: one safetensors file with every bit needed to go on.
+// Saves a trainer to one safetensors file, and puts it back: training goes on with the bits of a
+// run that never stopped.
+//
+//   BROADLOOM_TRY(save_checkpoint("run.safetensors", trainer, {}));
+//
+//   Result<Checkpoint> checkpoint = read_checkpoint("run.safetensors");
+//   if (!checkpoint.ok()) return checkpoint.status();
+//   Result<std::unique_ptr<Trainer>> made = Trainer::create(checkpoint.value().config, threads);
+//   if (!made.ok()) return made.status();
+//   BROADLOOM_TRY(restore(checkpoint.value(), *made.value()));
+//
+// A file holds parameters, optimiser, normalisers, environments and counters: some three times the
+// parameters, and the state of N environments. docs/formats/checkpoint.md has its format.
 #pragma once
 
 #include <string>
@@ -9,13 +21,15 @@
 
 namespace broadloom {
 
-// Fails as well where the environments cannot bring their state to light (VecEnv::capture); the
-// file is then as it was.
+// Writes the file beside its place and renames it, so that a killed process leaves the old one.
+// logs: how long the run's logs are; {} where there are none. kIo where it cannot be written, and
+// the environments' own error where they cannot show their state (VecEnv::capture()); the file is
+// then as it was.
 Status save_checkpoint(const std::string& path, Trainer& trainer, const LogBytes& logs);
 
 // Puts the trainer into the checkpoint's state. kMismatch, with the first difference named, where
-// the two differ in configuration or shapes; the trainer is as it was then. Where the
-// environments cannot take their state back, or do not save it and cannot begin anew, their error.
+// the two differ in configuration or shapes; the trainer is as it was then. The environments' own
+// error where they cannot take their state back, or do not save it and cannot begin anew.
 Status restore(const Checkpoint& checkpoint, Trainer& trainer);
 
 }  // namespace broadloom

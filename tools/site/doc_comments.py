@@ -139,7 +139,12 @@ def declaration(lines, i, out):
     """The line that a comment stands before; a comment behind it goes on with that one."""
     if TRAILING.match(lines[i]) and not lines[i].lstrip().startswith("#"):
         return behind(lines, i, out)
-    out.append(lines[i])
+    pair = PAIR.match(lines[i])
+    if pair:
+        kind, first, second = pair.groups()
+        out += [f"{kind} {first};", f"{kind} {second};  ///< As the one before."]
+    else:
+        out.append(lines[i])
     return i + 1
 
 

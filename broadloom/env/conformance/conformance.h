@@ -1,10 +1,13 @@
-// What every VecEnv must keep to, whoever wrote it: checked, and told in sentences. For a test of
-// one's own, with any framework or none:
+// Checks what every VecEnv must keep to, whoever wrote it, and says in sentences what is wrong. For
+// a test of your own, with any framework or none:
 //
-//   const ConformanceReport report = check_vec_env(make);
-//   for (const std::string& finding : report.findings()) ...   // none where all is well
+//   const ConformanceReport report = check_vec_env([](const VecEnvOptions& options) {
+//     return Result<std::unique_ptr<VecEnv>>(std::make_unique<MySimulator>(options));
+//   });
+//   for (const std::string& finding : report.findings()) std::puts(finding.c_str());
+//   return report.findings().empty() ? 0 : 1;
 //
-// `broadloom env check ID` runs it over a registered environment.
+// `broadloom env check ID` runs the same checks over a registered environment.
 #pragma once
 
 #include <cstdint>
@@ -21,6 +24,7 @@ namespace broadloom {
 // N environments as the options ask, as in simulator_entry.h.
 using MakeVecEnv = std::function<Result<std::unique_ptr<VecEnv>>(const VecEnvOptions&)>;
 
+// How to check, and what not to expect.
 struct ConformanceOptions {
   // Whether chance has a part in the environments; without, seeds need not matter.
   bool has_chance = true;
@@ -34,13 +38,15 @@ struct ConformanceOptions {
   std::function<std::int64_t()> allocations;
 };
 
+// What was found.
 struct ConformanceReport {
+  // One thing that was looked at.
   struct Check {
-    std::string name;                   // what was looked at
+    std::string name;                   // in words
     std::vector<std::string> findings;  // what is wrong, each once
     std::string left_out;               // why it was not looked at; empty: it was
   };
-  std::vector<Check> checks;
+  std::vector<Check> checks;  // in the order in which they ran
 
   std::vector<std::string> findings() const;  // of all checks, in order
 };

@@ -32,10 +32,12 @@
 extern "C" {
 #endif
 
-// Of this header. A library that was compiled against another one is refused.
+// The version of this header. A library that was compiled against another one is refused.
 #define BROADLOOM_PLUGIN_ABI 2
+// Bytes of an error's text, with the 0 at its end.
 #define BROADLOOM_ERROR_SIZE 512
 
+// What functions that may fail return.
 enum broadloom_result {
   BROADLOOM_OK = 0,
   BROADLOOM_REFUSED = 1,  // what was asked for cannot be had: a value of an option, say
@@ -44,6 +46,7 @@ enum broadloom_result {
 
 // Options ----------------------------------------------------------------------------------------
 
+// Types of options.
 enum broadloom_option_type {
   BROADLOOM_BOOL = 0,
   BROADLOOM_INT = 1,
@@ -73,15 +76,18 @@ struct broadloom_value {
 
 // Ids have letters, digits, '-', '_' and '.', and a version: "Cart-v0".
 struct broadloom_task {
-  const char* id;
-  const char* summary;  // one line
-  const struct broadloom_option* options;
-  int32_t num_options;
-  const void* user;  // the plug-in's own: what tells its tasks apart
+  const char* id;                          // new in this plug-in
+  const char* summary;                     // one line
+  const struct broadloom_option* options;  // [num_options]
+  int32_t num_options;                     // 0: none
+  const void* user;                        // the plug-in's own: what tells its tasks apart
 };
 
+// What a space is.
 enum broadloom_space_kind { BROADLOOM_BOX = 0, BROADLOOM_DISCRETE = 1 };
+// What numbers of observations are.
 enum broadloom_dtype { BROADLOOM_FLOAT32 = 0, BROADLOOM_UINT8 = 1 };
+// What stands for frames before an episode's first: that frame, or zeros.
 enum broadloom_padding { BROADLOOM_PAD_FIRST = 0, BROADLOOM_PAD_ZERO = 1 };
 
 // A Box is an array of numbers with bounds, a Discrete one of 0 .. n-1.
@@ -100,6 +106,7 @@ struct broadloom_space {
   int32_t frame_padding;  // broadloom_padding: what stands for frames before the first
 };
 
+// What a simulator can or cannot do.
 enum broadloom_flags {
   // step() is called for all N environments alone, and no two calls of a simulator at once.
   // (observe..(), reset() and states may still be asked of single ones.)
@@ -118,7 +125,7 @@ enum broadloom_flags {
 // What the reward is made of: the sum of weight * term.
 struct broadloom_reward_term {
   const char* name;  // letters, digits, '-', '_' and '.'
-  double weight;
+  double weight;     // that the term is multiplied by
 };
 
 // What is measured in each step beside the reward: how far off a command an environment is, say.
@@ -138,9 +145,9 @@ struct broadloom_context {
 // What a task is under given options. All is 0 when describe() is called; what it points to must
 // live until the next call of describe().
 struct broadloom_spec {
-  struct broadloom_space observation;
+  struct broadloom_space observation;         // what the policy reads
   struct broadloom_space critic_observation;  // a Box that only the critic reads; rank 0: none
-  struct broadloom_space action;
+  struct broadloom_space action;              // FLOAT32 Box, or Discrete
   int32_t max_episode_steps;  // the task's time limit, which users may change; 0: none
   // Why episodes end by themselves; NULL: one reason, "terminated". (A time limit is added.)
   const char* const* end_reasons;
@@ -150,17 +157,17 @@ struct broadloom_spec {
                             // options
   double random_score;      // of uniformly random actions
   double reference_score;   // of a good policy
-  int32_t has_reward_threshold;
-  double reward_threshold;  // from which the task counts as solved
-  const char* upstream;     // whose dynamics these are, with version; NULL: the plug-in's own
-  int64_t state_size;       // bytes of an environment's state, at most; 0: it cannot be saved
-  uint32_t flags;           // broadloom_flags
+  int32_t has_reward_threshold;  // not 0: the next one is meant
+  double reward_threshold;       // from which the task counts as solved
+  const char* upstream;          // whose dynamics these are, with version; NULL: the plug-in's own
+  int64_t state_size;            // bytes of an environment's state, at most; 0: it cannot be saved
+  uint32_t flags;                // broadloom_flags
   const struct broadloom_reward_term* reward_terms;  // for records; NULL: not said
   int32_t num_reward_terms;                          // at most 64, as of the two below
   const struct broadloom_measure* measures;          // NULL: nothing is measured
-  int32_t num_measures;
-  const struct broadloom_context* context;  // NULL: not said
-  int32_t num_context;
+  int32_t num_measures;                              // numbers that each step adds to
+  const struct broadloom_context* context;           // NULL: not said
+  int32_t num_context;                               // numbers that context() writes
   // Worlds that are made from seeds and met again and again, such as the levels of a game: seeds
   // from first_world on. The audit looks at whether a panel is played in worlds of training.
   uint64_t first_world, num_worlds;  // 0 worlds: there are none, or it is not said
@@ -187,7 +194,7 @@ struct broadloom_plugin {
   const char* name;     // of the plug-in, one line
   const char* version;  // of the plug-in: stands in the records of runs
   const struct broadloom_task* tasks;  // [num_tasks]
-  int32_t num_tasks;
+  int32_t num_tasks;                   // at least 1
 
   // Fills in the spec. options: [task->num_options], in the table's order, here and in make().
   // Called often; cheap. REFUSED: values that do not go together.
@@ -196,6 +203,7 @@ struct broadloom_plugin {
   // Makes num_envs environments; each is reset before anything else is asked of it.
   int (*make)(const struct broadloom_task* task, const struct broadloom_value* options,
               int32_t num_envs, void** simulator, char* error);
+  // Frees what make() made.
   void (*close)(void* simulator);
   // Begins an episode. All chance of the episode must follow from the key: seed a generator of the
   // environment's own with it, which is part of its state. Keys differ by run seed, purpose
@@ -229,10 +237,10 @@ struct broadloom_plugin {
   void (*context)(void* simulator, int32_t env, double* numbers);
 };
 
-// The one symbol that a plug-in exports: its table, which lives as long as the library is loaded.
 #ifdef __GNUC__
 __attribute__((visibility("default")))
 #endif
+// The one symbol that a plug-in exports: its table, which lives as long as the library is loaded.
 const struct broadloom_plugin*
 broadloom_get_plugin(void);
 

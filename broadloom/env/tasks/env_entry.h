@@ -1,4 +1,6 @@
-// What the registry knows of an environment.
+// What the registry knows of an environment. register_environment<Env>() fills one in from a
+// header, simulator_entry() from a simulator; fill one in yourself for what neither offers, such as
+// a transition table of a simulator's.
 #pragma once
 
 #include <functional>
@@ -13,13 +15,14 @@
 
 namespace broadloom {
 
-// The functions have the environment's type inside. make_entry.h makes one from an environment's
-// header, simulator_entry.h from what makes a VecEnv.
+// An environment by its functions. Each may be called from any thread, and takes the options
+// (`--env.<option>`) as names and texts.
 struct EnvEntry {
-  EnvSpec spec;  // with default options
-  std::function<Result<EnvSpec>(const Overrides&)> make_spec;
+  EnvSpec spec;                                                // with default options
+  std::function<Result<EnvSpec>(const Overrides&)> make_spec;  // under these options
+  // N environments under these options.
   std::function<Result<std::unique_ptr<VecEnv>>(const Overrides&, const VecEnvOptions&)> make;
-  std::function<std::vector<FieldInfo>()> options;
+  std::function<std::vector<FieldInfo>()> options;              // that there are, for `env show`
   std::function<Result<TabularModel>(const Overrides&)> table;  // empty: not tabular
   bool built_in = false;  // set by the registry; false: the program registered it
 };

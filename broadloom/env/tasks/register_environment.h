@@ -1,10 +1,14 @@
-// Environments of one's own, made known to the library in one line each:
+// Makes an environment of your own known by its id, so that everything that takes an id takes it:
 //
-//   register_environment<MyEnv>("MyEnv-v0");             // a header as env/environment.h has it
-//   register_environment(simulator_entry(spec, make));   // a simulator behind VecEnv
+//   int main(int argc, char** argv) {
+//     return broadloom::run_program(argc, argv,
+//                                   {broadloom::register_environment<MyEnv>("MyEnv-v0")});
+//   }
 //
-// What is registered has every command of run_program() (broadloom/program.h). Slow to compile for
-// each environment type: include it in one file.
+// MyEnv is a header as env/environment.h says. A simulator behind VecEnv is registered with
+// register_environment(simulator_entry(spec, make)) (env/tasks/simulator_entry.h). Without
+// run_program(), call it before anything else of the library. This header takes seconds to compile
+// for each environment type: include it in one file.
 #pragma once
 
 #include <string>
@@ -17,9 +21,9 @@
 
 namespace broadloom {
 
-// id: its name, whatever Env::spec calls it. defaults: other than Env::Options{} where one type is
-// registered twice. The environment gets what the library's own get: options, strata, disturbances,
-// families, curriculum. Errors as register_environment(EnvEntry).
+// id: its name, whatever Env::spec calls it, with letters, digits, '-', '_' and '.'. defaults: for
+// a type that is registered under several ids. The environment has what the library's own have:
+// options, strata, disturbances, seed families, curriculum. Errors: register_environment(EnvEntry).
 template <Environment Env>
 Status register_environment(const std::string& id, const typename Env::Options& defaults = {}) {
   EnvEntry entry = make_entry<Env>(defaults, [id](EnvSpec& spec) { spec.id = id; });

@@ -1,4 +1,9 @@
-// Environments by name: those of the library, and those that a program registers.
+// Environments by id: the library's own, and those that a program registers.
+//
+//   Result<EnvSpec> spec = env_spec("FrozenLake-v1", {{"map_name", "8x8"}});
+//   Result<std::unique_ptr<VecEnv>> envs = make_vec_env("CartPole-v1", {}, {.num_envs = 16});
+//
+// Options are names and texts, as they stand behind `--env.` on the command line.
 #pragma once
 
 #include <functional>
@@ -27,11 +32,13 @@ void register_built_in(EnvEntry entry);
 // Environments that a build without their simulator has not, and how to get them, which is what is
 // said to who asks for one.
 struct AbsentEnvironments {
-  std::vector<std::string> ids;
-  std::string simulator;   // "MuJoCo"
-  std::string how_to_get;  // "run `tools/setup.sh --mujoco` and build again"
+  std::vector<std::string> ids;  // such as "Hopper-v5"
+  std::string simulator;         // "MuJoCo"
+  std::string how_to_get;        // "run `tools/setup.sh --mujoco` and build again"
 };
+// Adds to the list of them; a bridge that was left out of the build calls it.
 void announce_absent(AbsentEnvironments absent);
+// All that were announced.
 std::vector<AbsentEnvironments> list_absent();
 
 // What to call for an id that nobody registered and that begins with a namespace,

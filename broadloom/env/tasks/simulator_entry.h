@@ -1,4 +1,11 @@
-// The entry of a simulator of one's own, which steps its environments itself.
+// Makes a registry entry of a simulator of your own, which steps its environments itself:
+//
+//   EnvSpec spec = ...;  // id, spaces, time limit
+//   register_environment(simulator_entry(spec, [](const VecEnvOptions& options) {
+//     return Result<std::unique_ptr<VecEnv>>(std::make_unique<MySimulator>(options));
+//   }));
+//
+// MySimulator derives from VecEnv (env/vec_env.h); examples/whole_batch is a whole one.
 #pragma once
 
 #include <functional>
@@ -15,15 +22,15 @@ namespace broadloom {
 // simulator's to honour. A Status says why there are none.
 using MakeSimulator = std::function<Result<std::unique_ptr<VecEnv>>(const VecEnvOptions&)>;
 
-// The same with options of its own: names and texts, which it checks itself. options: what they
-// are, for `env show`.
+// A simulator with options of its own (`--env.<option>`): names and texts, which it checks itself.
 struct SimulatorWithOptions {
-  std::function<Result<EnvSpec>(const Overrides&)> spec;
+  std::function<Result<EnvSpec>(const Overrides&)> spec;  // under these options
+  // N environments under these options.
   std::function<Result<std::unique_ptr<VecEnv>>(const Overrides&, const VecEnvOptions&)> make;
-  std::function<std::vector<FieldInfo>()> options;
+  std::function<std::vector<FieldInfo>()> options;  // list_fields() of them, for `env show`
 };
 
-// Where the default options are refused, there is no entry, but the reason.
+// Calls simulator.spec() without options; where that fails, so does this.
 Result<EnvEntry> simulator_entry(const SimulatorWithOptions& simulator);
 
 // spec: what spec() of the environments says without a time limit in the options. The environments
