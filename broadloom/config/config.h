@@ -72,7 +72,7 @@ struct Config {  // NOLINT(clang-analyzer-optin.performance.Padding)
   std::vector<int> rnd_hidden_sizes = {64, 64};
   int rnd_outputs = 64;
   double reward_scale = 1.0;
-  // What a time limit means to learning: "bootstrap", "as_termination", "state_value", "zero".
+  // How learning takes a time limit: "bootstrap", "as_termination", "state_value", "zero".
   std::string truncation_mode = "bootstrap";
   std::string encoder = "mlp";
   std::string layer_norm = "off";

@@ -1,4 +1,4 @@
-// What an environment type provides: plain data and pure functions in one header. The library makes
+// An environment as a type: plain data and pure functions in one header. The library makes
 // N environments of it, counts steps, resets, keeps statistics and normalises.
 //
 //   struct MyEnv {

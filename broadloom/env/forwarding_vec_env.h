@@ -1,15 +1,5 @@
-// Environments around others, to change one thing about them: derive, and override that. All else
-// goes through to inner().
-//
-//   class Scaled final : public ForwardingVecEnv {
-//    public:
-//     using ForwardingVecEnv::ForwardingVecEnv;
-//     Status step(int begin, int end, const StepRows& rows) override {
-//       BROADLOOM_TRY(inner().step(begin, end, rows));
-//       for (int k = 0; k < end - begin; ++k) rows.rewards[k] *= 0.01f;
-//       return {};
-//     }
-//   };
+// Environments around others, to change one thing about them: derive, and override what is to be
+// different. Everything else goes through.
 #pragma once
 
 #include <memory>
@@ -23,6 +13,16 @@
 namespace broadloom {
 
 // Passes every call on to the environments that it owns.
+//
+//   class Scaled final : public ForwardingVecEnv {
+//    public:
+//     using ForwardingVecEnv::ForwardingVecEnv;
+//     Status step(int begin, int end, const StepRows& rows) override {
+//       BROADLOOM_TRY(inner().step(begin, end, rows));
+//       for (int k = 0; k < end - begin; ++k) rows.rewards[k] *= 0.01f;
+//       return {};
+//     }
+//   };
 class ForwardingVecEnv : public VecEnv {
  public:
   // inner: not null.

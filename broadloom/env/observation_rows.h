@@ -1,4 +1,4 @@
-// Where observations are written to: rows of float32 or of uint8, as EnvSpec says.
+// Rows that observations are written to: float32 or uint8, as EnvSpec says.
 //
 //   void MySimulator::observe(int begin, int end, ObservationRows rows) const {
 //     for (int env = begin; env < end; ++env) {

@@ -1,4 +1,4 @@
-// What an environment says of itself: spaces, time limit, scores, and where its dynamics come from.
+// The description of an environment: spaces, time limit, scores, origin of its dynamics.
 //
 //   EnvSpec spec;
 //   spec.id = "Hover-v0";
@@ -38,7 +38,7 @@ struct Space {
   // Of uint8 images: k > 1 says that one is the last k frames of an episode (env/frames.h), each
   // the newest of the step's own observation, so that a block may store each frame once.
   int frames = 1;
-  // What stands for frames before an episode's first.
+  // Fill for the frames before an episode's first one.
   FramePadding frame_padding = FramePadding::kFirst;
 
   // n choices, from 0 on.

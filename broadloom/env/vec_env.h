@@ -1,5 +1,11 @@
 // Many environments stepped as one: the interface that the collector and the evaluator use.
 //
+//   class MySimulator final : public VecEnv { ... };  // examples/whole_batch is a whole one
+//
+// A call is about environments [begin, end), k = end - begin of N: row 0 of its arrays is
+// environment `begin`. Observations are [k, D] float32 or uint8, actions [k, A] float32, rewards
+// [k] float32, ends [k] bytes of 0 or 1. conformance/conformance.h checks an implementation.
+//
 // Autoreset is same-step: where an episode ends, the observation that comes back is already the
 // next episode's first, and the ended episode's last one is kept apart. A simulator of one's own
 // may implement this class directly.

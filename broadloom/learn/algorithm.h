@@ -1,6 +1,6 @@
-// What the core loop asks of an algorithm: what it learns from, how it updates, and which numbers
-// it reports. Derive from Algorithm and register it (setup/algorithms.h). In each iteration the
-// trainer calls, in this order:
+// The interface between the core loop and an algorithm: its targets, its update, and the numbers
+// that it reports. Derive from Algorithm and register it (setup/algorithms.h). In each iteration
+// the trainer calls, in this order:
 //
 //   begin_block(progress);                     // then a block of N * T transitions is collected
 //   take_block(learner, block);

@@ -56,7 +56,8 @@ struct AlgorithmStream {
   bool per_env = false;  // a lane an environment; else a few, of tensors or epochs
 };
 
-// Of what an algorithm learns beside the policy's network, in the same steps (learn/companion.h).
+// Size of the companion: a network that is learnt beside the policy's, in the same steps
+// (learn/companion.h).
 struct CompanionSize {
   std::size_t parameters = 0;  // float32
   // Numbers of an observation that have statistics of its own; 0: none, or norm_obs' do.
@@ -129,7 +130,7 @@ std::optional<FallingValue> falling_value(const Config& config);
 bool depends_on_total(const Config& config);
 // Config and network must outlive it.
 std::unique_ptr<Actor> make_actor(const Config& config, const ActorCritic& network);
-// What `setup` names must outlive it.
+// All that `setup` refers to must outlive it.
 std::unique_ptr<Algorithm> make_algorithm(const AlgorithmSetup& setup);
 // The entry's `bytes`.
 std::size_t algorithm_bytes(const Config& config, const ActorCritic& network, const EnvSpec& spec,

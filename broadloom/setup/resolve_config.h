@@ -1,5 +1,10 @@
-// From overrides (TOML files, flags) to a whole Config. Knows which environments and algorithms
-// exist.
+// From files and flags to a whole Config, as `broadloom train` does it:
+//
+//   Overrides overrides = read_toml_overrides("cart.toml").take();  // file first, flags after it
+//   overrides.emplace_back("num_envs", "32");
+//   Result<Config> config = resolve_config(overrides);
+//
+// Knows which environments and algorithms exist: register your own before.
 #pragma once
 
 #include "broadloom/config/config.h"

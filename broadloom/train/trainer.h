@@ -1,4 +1,17 @@
 // The trainer: a value that is stepped from outside. iterate() is the core loop.
+//
+//   const EnvSpec spec = env_spec("CartPole-v1", {}).take();
+//   Result<std::unique_ptr<Trainer>> made = Trainer::create(default_config(spec), threads);
+//   if (!made.ok()) return made.status();
+//   Trainer& trainer = *made.value();
+//   while (!trainer.finished()) {
+//     BROADLOOM_TRY(trainer.iterate());  // collects N * T transitions, and learns
+//     std::printf("%.1f\n", trainer.report().mean_return);
+//   }
+//
+// The same config gives the same bits for any number of threads, and on any processor (docs/bits.md
+// has the exceptions). create() takes the memory, after it has found that there is enough. One
+// trainer is used from one thread at a time; several trainers may run side by side.
 #pragma once
 
 #include <cstdint>

@@ -1,12 +1,14 @@
 #!/usr/bin/env python3
 """Every page has a place in the site, and every relative link of a page, with its anchor, leads somewhere."""
 import os
+import re
 import sys
 import unittest
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 sys.path.insert(0, os.path.join(ROOT, "tools", "site"))
 import pages  # noqa: E402
+import reference  # noqa: E402
 
 
 def read(path):
@@ -46,6 +48,13 @@ class Links(unittest.TestCase):
     def test_broken_links_are_found(self):
         text = "# One\n[a](README.md) [b](nowhere.md) [c](#one) [d](#two) `[e](code.md)`\n```\n[f](code.md)\n```\n"
         self.assertEqual([line.split(": ")[1] for line in broken("page.md", text)], ["nowhere.md", "#two"])
+
+    def test_the_librarys_page_names_the_public_headers(self):
+        named = re.findall(r"^\| \[`([^`]+)`\]\(([^)]+)\) \|", read("docs/library.md"), flags=re.M)
+        listed = [header for _, section in reference.sections() for header in section]
+        self.assertEqual([header for header, _ in named], listed)
+        self.assertEqual([pages.target("docs/library.md", link) for _, link in named],
+                         [reference.source(header) for header in listed])
 
 
 if __name__ == "__main__":

@@ -4,7 +4,7 @@
 import re
 import sys
 
-# What opens a brace whose inside has declarations; all others hold statements or values.
+# Heads of braces that hold declarations; all others hold statements or values.
 SCOPE = re.compile(r"\b(namespace|class|struct|union|enum|extern)\b")
 COMMENT = re.compile(r"^(\s*)//(?!/)(.*)$")
 TRAILING = re.compile(r"^(.*?\S)\s+//(?!/)(.*)$")

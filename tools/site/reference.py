@@ -29,8 +29,9 @@ def purpose(header):
     """The first sentence of a header's comment."""
     with open(os.path.join(ROOT, source(header)), encoding="utf-8") as file:
         top = re.match(r"((?://.*\n)+)", file.read()).group(1)
-    text = " ".join(line[2:].strip() for line in top.split("\n"))
-    return re.split(r"(?<=[.:])\s", text)[0].rstrip(".:") + "."
+    paragraph = re.split(r"\n//\n", top)[0]
+    text = " ".join(line[2:].strip() for line in paragraph.split("\n"))
+    return re.split(r"(?<=\.)\s", text)[0].strip().rstrip(".:") + "."
 
 
 def main_page():

@@ -38,7 +38,7 @@ struct ConformanceOptions {
   std::function<std::int64_t()> allocations;
 };
 
-// What was found.
+// The findings of check_vec_env().
 struct ConformanceReport {
   // One thing that was looked at.
   struct Check {

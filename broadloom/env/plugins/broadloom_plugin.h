@@ -37,7 +37,7 @@ extern "C" {
 // Bytes of an error's text, with the 0 at its end.
 #define BROADLOOM_ERROR_SIZE 512
 
-// What functions that may fail return.
+// Results of functions that may fail.
 enum broadloom_result {
   BROADLOOM_OK = 0,
   BROADLOOM_REFUSED = 1,  // what was asked for cannot be had: a value of an option, say
@@ -83,11 +83,11 @@ struct broadloom_task {
   const void* user;                        // the plug-in's own: what tells its tasks apart
 };
 
-// What a space is.
+// Kinds of spaces.
 enum broadloom_space_kind { BROADLOOM_BOX = 0, BROADLOOM_DISCRETE = 1 };
-// What numbers of observations are.
+// Types of the numbers of observations.
 enum broadloom_dtype { BROADLOOM_FLOAT32 = 0, BROADLOOM_UINT8 = 1 };
-// What stands for frames before an episode's first: that frame, or zeros.
+// Fill for the frames before an episode's first one: that frame, or zeros.
 enum broadloom_padding { BROADLOOM_PAD_FIRST = 0, BROADLOOM_PAD_ZERO = 1 };
 
 // A Box is an array of numbers with bounds, a Discrete one of 0 .. n-1.
@@ -106,7 +106,7 @@ struct broadloom_space {
   int32_t frame_padding;  // broadloom_padding: what stands for frames before the first
 };
 
-// What a simulator can or cannot do.
+// Abilities and limits of a simulator.
 enum broadloom_flags {
   // step() is called for all N environments alone, and no two calls of a simulator at once.
   // (observe..(), reset() and states may still be asked of single ones.)

@@ -1,6 +1,6 @@
-// What the registry knows of an environment. register_environment<Env>() fills one in from a
-// header, simulator_entry() from a simulator; fill one in yourself for what neither offers, such as
-// a transition table of a simulator's.
+// An environment as the registry knows it. register_environment<Env>() fills one in from a header,
+// simulator_entry() from a simulator; fill one in yourself for what neither offers, such as a
+// transition table of a simulator's.
 #pragma once
 
 #include <functional>
