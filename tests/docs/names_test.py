@@ -108,9 +108,11 @@ class Names(unittest.TestCase):
 
     def test_every_path_exists(self):
         pages = ABOUT_CODE + sorted(
-            path for path in self.files if re.fullmatch(r"docs/\w+\.md", path)
+            path
+            for path in self.files
+            if re.fullmatch(r"docs/[\w/.-]+\.md", path) and not path.startswith("docs/adr/")
         )
-        self.assertGreater(len(pages), 20)
+        self.assertGreater(len(pages), 40)  # decisions may name what was there then
         self.assertEqual(
             [line for page in pages for line in missing_paths(page, read(page), self.files)], []
         )
