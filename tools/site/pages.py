@@ -15,7 +15,7 @@ SECTIONS = [
     ("Environments", ["docs/envs/*.md"]),
     ("Reference", ["docs/reference/*.md"]),
     ("Formats", ["docs/formats/*.md"]),
-    ("The house", ["ARCHITECTURE.md", "CONTRIBUTING.md", "docs/first_week.md", "VERSIONING.md",
+    ("The house", ["ARCHITECTURE.md", "CONTRIBUTING.md", "VERSIONING.md",
                    "CHANGELOG.md", "SECURITY.md", "docs/adr/README.md", "docs/adr/*.md"]),
 ]
 # Pages that only their folder needs.
