@@ -29,7 +29,6 @@ void add_gradients_command(Command root, Context& context);
 void add_curve_command(Command root, Context& context);
 void add_watch_command(Command root, Context& context);
 void add_export_command(Command root, Context& context);
-void add_figure_command(Command root, Context& context);
 void add_compare_command(Command root, Context& context);
 void add_diff_command(Command root, Context& context);
 void add_rerun_command(Command root, Context& context);

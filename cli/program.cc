@@ -45,7 +45,6 @@ void add_commands(Command root, Context& context) {
   add_curve_command(root, context);
   add_watch_command(root, context);
   add_export_command(root, context);
-  add_figure_command(root, context);
   add_compare_command(root, context);
   add_diff_command(root, context);
   add_rerun_command(root, context);

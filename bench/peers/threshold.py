@@ -2,7 +2,7 @@
 """Seconds of training until a policy is good enough: Broadloom beside its peers, in turn (see THRESHOLD.md).
 
 Goes on where it was stopped: what FILE.json has is not run again. Beside FILE.json it writes FILE.md (the table),
-FILE_cells.csv, FILE_runs.csv, FILE_curve.csv and figure_FILE.toml, which `broadloom figure` draws.
+FILE_cells.csv, FILE_runs.csv, FILE_curve.csv and figure_FILE.toml, which experiments/figures.py draws.
 """
 
 from __future__ import annotations

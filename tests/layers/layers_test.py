@@ -8,7 +8,7 @@ import tempfile
 import unittest
 
 ENGINE = "core math env env/conformance env/plugins env/tasks nn rollout learn instruments config setup record evaluate export train".split()
-RESEARCH = "stats lab advise study audit figure report".split()
+RESEARCH = "stats lab advise study audit report".split()
 ORDER = [f"broadloom/{room}" for room in ENGINE] + [f"research/{room}" for room in RESEARCH]
 CUDA_ORDER = "sides env tile collect learn".split()  # of cuda/, whose own files know all of them
 INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)[>"]')

@@ -85,8 +85,8 @@ class CommandsTest(unittest.TestCase):
 
     def test_commands_without_json_give_their_text(self):
         self.assertIn("learning_rate", broadloom.command("config-reference")["text"])
-        with self.assertRaisesRegex(broadloom.Error, "no_such_figure") as caught:
-            broadloom.command("figure", OUT / "no_such_figure.toml")
+        with self.assertRaisesRegex(broadloom.Error, "no_such_run") as caught:
+            broadloom.command("curve", OUT / "no_such_run")
         self.assertEqual(caught.exception.kind, "not_found")
 
     def test_what_python_prints_meanwhile_is_not_taken_for_the_answer(self):

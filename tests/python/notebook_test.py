@@ -23,7 +23,9 @@ def run(path):
     return names, printed.getvalue()
 
 
-@unittest.skipUnless(importlib.util.find_spec("pandas") or importlib.util.find_spec("polars"), "neither pandas nor Polars is there")
+@unittest.skipUnless(importlib.util.find_spec("matplotlib"), "matplotlib is not there")
+@unittest.skipUnless(importlib.util.find_spec("pandas") or importlib.util.find_spec("polars"),
+                     "neither pandas nor Polars is there")
 class NotebookTest(unittest.TestCase):
     def test_from_a_study_to_a_plot(self):
         with tempfile.TemporaryDirectory() as folder, contextlib.chdir(folder) if hasattr(contextlib, "chdir") else _in(folder):

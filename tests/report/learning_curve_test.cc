@@ -43,7 +43,7 @@ double grid_line(const std::string& svg, std::size_t at) {
 TEST(LearningCurve, TheAxisCoversTheIntervalNotTheMeanAlone) {
   const Curve low{{100, 200}, {-300, -290}}, high{{100, 200}, {310, 300}};
   const std::string svg = learning_curve_svg("t", {low, high}).take();
-  const std::size_t begin = svg.find("<path class='band f0' d='M") + 26;
+  const std::size_t begin = svg.find("<path class='band' d='M") + 23;
   std::istringstream points(svg.substr(begin, svg.find('Z', begin) - begin));
   double lowest = 0.0, highest = 400.0;
   for (std::string point; std::getline(points, point, 'L');) {

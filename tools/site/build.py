@@ -161,7 +161,7 @@ def main():
         for page in section:
             stage_page(page, files)
     for path in files:
-        if path.endswith((".svg", ".png")) and path.startswith(("docs/", "experiments/", "bench/")):
+        if path.endswith((".svg", ".png", ".webp")) and path.startswith(("docs/", "experiments/", "bench/")):
             stage(path)
     os.makedirs(os.path.join(STAGE, "assets"), exist_ok=True)
     shutil.copyfile(os.path.join(ROOT, "tools", "site", SHIM), os.path.join(STAGE, SHIM))

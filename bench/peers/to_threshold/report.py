@@ -1,4 +1,4 @@
-"""The results as a table, as CSV files, and as a description that `broadloom figure` draws."""
+"""The results as a table, as CSV files, and as a description that experiments/figures.py draws."""
 
 from __future__ import annotations
 
@@ -183,7 +183,7 @@ def figure(stem: str, data: dict[str, Any], found: list[Cell]) -> str:
         'trainings that were never there. Evaluations, start-up and compilation are left out."',
         *("columns = 2", f'data = "{stem}_curve.csv"', 'x = "seconds"', 'x_scale = "log10"'),
         *('x_title = "seconds of training"', 'y = "share"', 'y_title = "share of trainings"'),
-        *("y_include = [0, 1]", 'series_by = "contender"', 'labels = "top"'),
+        *("y_include = [0, 1]", 'series_by = "contender"'),
     ]
     for task in tasks:
         lines += ["", "[[panels]]", f'title = "{task}, return {thresholds[task]:g}"', f'where = {{ task = "{task}" }}']
