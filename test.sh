@@ -1,33 +1,86 @@
 #!/usr/bin/env bash
-# Installs what is missing, builds, and runs every test.
-#   ./test.sh         everything: release tests, sanitizers, format, clang-tidy
-#   ./test.sh quick   the release build and its tests only
+# Installs what is missing, builds, and tests. Without a name: what a user runs, in minutes.
+#   ./test.sh              set-up, build, and the tests of the engine, of research and of the program
+#   ./test.sh all          every stage, as .ci/run does
+#   ./test.sh NAME ...     these stages alone; ./test.sh --help lists them
 # Ends with a table of stages and one line: N passed, N failed, N skipped. Exit status 0 only when
 # nothing failed. BROADLOOM_JOBS sets how many things run at once (default: the number of cores).
+# BROADLOOM_SIDE_BY_SIDE=1 runs release, clang-tidy, asan and tsan at once, for 8 cores or more.
 set -uo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")"
 
-case "${1:-all}" in
-  all | quick) mode=${1:-all} ;;
-  *) echo "test.sh: unknown argument '$1'; the only one is 'quick'" >&2; exit 2 ;;
-esac
+# Stages in their order. Those of the release build are labels of ctest, named in labels_of.
+stages=(set-up build unit golden cli runs learning pages python bridges examples perf format tidy asan tsan)
+declare -A does=(
+  [set-up]="what is missing of Debian's packages; every other stage begins with it"
+  [build]="all of the release build; tests build what they need of it"
+  [unit]="cases of single functions and small runs"
+  [golden]="the bits that small runs come to"
+  [cli]="the program from outside: commands, messages, exit codes, kept files"
+  [runs]="kills, faults, resumes and studies of the program; the README's commands"
+  [learning]="training runs that must reach a bar"
+  [pages]="report pages in a browser, and the documentation's site"
+  [python]="the Python package, and results beside those of Python libraries"
+  [bridges]="kernels emulated on the host, MuJoCo, MPI, Slurm"
+  [examples]="an installed copy, the examples built against it, plug-ins"
+  [perf]="speed as ratios within one process"
+  [format]="clang-format"
+  [tidy]="clang-tidy over the files that changed within a day (tools/check_tidy.sh --all: every file)"
+  [asan]="the address and undefined behaviour sanitizers, where there is raw memory"
+  [tsan]="the thread sanitizer, where there are threads")
+declare -A labels_of=(
+  [unit]=unit [golden]=golden [cli]=cli [runs]=runs [learning]=learn [pages]=pages [python]=python
+  [bridges]="kernels|mujoco|cuda|mpi|cluster" [examples]="example|consumer" [perf]=perf)
+declare -A group=([lint]="format tidy" [all]="${stages[*]}")
+
+usage() {
+  sed -n '2,9s/^# \{0,1\}//p' "$0"
+  echo
+  echo "Stages:"
+  for name in "${stages[@]}"; do printf '  %-10s %s\n' "$name" "${does[$name]}"; done
+  printf '  %-10s %s\n' lint "format and tidy" all "every stage"
+  echo "Without a name: unit, golden and cli."
+}
+
+declare -A chosen=()
+[ $# -gt 0 ] || set -- unit golden cli
+for name in "$@"; do
+  case "$name" in -h | --help) usage; exit 0 ;; esac
+  for one in ${group[$name]:-$name}; do
+    if [ -z "${does[$one]:-}" ]; then
+      echo "test.sh: got stage '$name', expected some of: ${stages[*]} lint all" >&2
+      exit 2
+    fi
+    chosen[$one]=1
+  done
+done
+has() {  # any of these stages
+  local name
+  for name in "$@"; do [ -z "${chosen[$name]:-}" ] || return 0; done
+  return 1
+}
+
 export BROADLOOM_JOBS=${BROADLOOM_JOBS:-$(nproc)}
 export PYTHONDONTWRITEBYTECODE=1
-export CCACHE_SLOPPINESS=${CCACHE_SLOPPINESS:-pch_defines,time_macros}  # or ccache keeps nothing: CMakeLists.txt says why
+# The compiler's cache keeps objects with precompiled headers only with the first; with the others a
+# second checkout in another folder finds what the first one compiled.
+export CCACHE_SLOPPINESS=${CCACHE_SLOPPINESS:-pch_defines,time_macros}
+export CCACHE_BASEDIR=${CCACHE_BASEDIR:-$PWD} CCACHE_NOHASHDIR=${CCACHE_NOHASHDIR:-1}
 logs=build/test-logs
 mkdir -p "$logs"
 rm -f "$logs"/*
-
-passed=0 failed=0 skipped=0
-rows=()
+side_by_side=0
+results=$logs/results  # a line a stage: passed, failed, skipped, and its row of the table
+: >"$results"
 
 # stage NAME COMMAND...: runs it with its output in a log file, shows the log when it fails.
 stage() {
   local name=$1 start=$SECONDS code=0
   shift
   stage_log="$logs/${name// /-}.log"
-  printf -- '-- %-16s ' "$name"
+  [ "$side_by_side" = 1 ] || printf -- '-- %-16s ' "$name"
   "$@" >"$stage_log" 2>&1 || code=$?
+  [ "$side_by_side" = 0 ] || printf -- '-- %-16s ' "$name"
   printf '%4d s  %s\n' $((SECONDS - start)) "$([ $code -eq 0 ] && echo ok || echo FAILED)"
   stage_row="$(printf '%-16s %5d s' "$name" $((SECONDS - start)))"
   if [ $code -ne 0 ]; then
@@ -37,12 +90,16 @@ stage() {
   return $code
 }
 
+# report PASSED FAILED SKIPPED ROW: keeps what a stage came to.
+report() { echo "$1 $2 $3 $4" >>"$results"; }
+
 # A stage that is one check: it counts as one test.
 check_stage() {
   if stage "$@"; then
-    passed=$((passed + 1)); rows+=("$stage_row   ok")
+    report 1 0 0 "$stage_row   ok"
   else
-    failed=$((failed + 1)); rows+=("$stage_row   FAILED")
+    report 0 1 0 "$stage_row   FAILED"
+    return 1
   fi
 }
 
@@ -53,31 +110,31 @@ attribute() { sed -n "s/^[[:space:]]*$2=\"\([0-9]*\)\".*/\1/p" "$1" | head -n 1;
 ctest_stage() {
   local name=$1 preset=$2 code=0
   shift 2
-  local report="$PWD/$logs/${name// /-}.xml"
+  local junit="$PWD/$logs/${name// /-}.xml"
   stage "$name" "${no_aslr[@]}" ctest --preset "$preset" -j "$BROADLOOM_JOBS" --no-tests=error \
-    --output-junit "$report" "$@" || code=1
+    --output-junit "$junit" "$@" || code=1
   local all=0 bad=0 left_out=0
-  if [ -f "$report" ]; then
-    all=$(attribute "$report" tests)
-    bad=$(attribute "$report" failures)
-    left_out=$(($(attribute "$report" skipped) + $(attribute "$report" disabled)))
+  if [ -f "$junit" ]; then
+    all=$(attribute "$junit" tests)
+    bad=$(attribute "$junit" failures)
+    left_out=$(($(attribute "$junit" skipped) + $(attribute "$junit" disabled)))
   fi
   [ $code -ne 0 ] && [ "$bad" -eq 0 ] && bad=1 all=$((all + 1))
-  passed=$((passed + all - bad - left_out))
-  failed=$((failed + bad))
-  skipped=$((skipped + left_out))
-  rows+=("$stage_row   $((all - bad - left_out)) passed, $bad failed, $left_out skipped")
+  report $((all - bad - left_out)) "$bad" "$left_out" \
+    "$stage_row   $((all - bad - left_out)) passed, $bad failed, $left_out skipped"
   if [ "$left_out" -gt 0 ]; then
     grep -E '\*\*\*(Skipped|Not Run)' "$stage_log" | sed -E 's/\.{3,}/ ... /; s/^/   SKIPPED: /'
   fi
 }
 
+# PRESET TARGETS OPTIONS...: the targets are one word each, or "all".
 configure_and_build() {
-  local preset=$1 launcher=()
+  local preset=$1 targets=$2 launcher=()
   command -v ccache >/dev/null && launcher=(-DCMAKE_CXX_COMPILER_LAUNCHER=ccache)
-  shift
+  shift 2
+  # shellcheck disable=SC2086  # several targets
   cmake --preset "$preset" -DBROADLOOM_BUILD_TESTS=ON "$@" "${launcher[@]}" &&
-    "${no_aslr[@]}" cmake --build --preset "$preset" -j "$BROADLOOM_JOBS"
+    "${no_aslr[@]}" cmake --build --preset "$preset" -j "$BROADLOOM_JOBS" --target $targets
 }
 
 # The Python side of the tests: real Gymnasium, TensorBoard and safetensors in .venv. Without a
@@ -150,7 +207,7 @@ add_nanobind() {
   timeout 300 .venv/bin/python -m pip install -q --disable-pip-version-check --no-input --timeout 20 --retries 2 \
     "nanobind>=2" </dev/null && nanobind_is_ready
 }
-extension=(-DBROADLOOM_BUILD_PYTHON=OFF)
+extension=()
 
 # MuJoCo, for its bridge and the test against Gymnasium's tasks, whose module wants the two others for its windows. CMake finds it in .venv.
 mujoco_is_ready() {
@@ -170,55 +227,81 @@ export UBSAN_OPTIONS=${UBSAN_OPTIONS:-print_stacktrace=1}
 export TSAN_OPTIONS=${TSAN_OPTIONS:-halt_on_error=1}
 
 finish() {
+  local passed=0 failed=0 skipped=0 p f s row
   echo
-  printf '   %s\n' "${rows[@]}"
+  while read -r p f s row; do
+    passed=$((passed + p)) failed=$((failed + f)) skipped=$((skipped + s))
+    echo "   $row"
+  done <"$results"
   echo
   echo "$passed passed, $failed failed, $skipped skipped"
   [ "$failed" -eq 0 ]
   exit
 }
 
-stage "set-up" tools/setup.sh --tests || { failed=1; rows+=("$stage_row   FAILED"); finish; }
-rows+=("$stage_row")
-if stage "python" make_venv; then
-  rows+=("$stage_row")
-else
-  rows+=("$stage_row   NO PACKAGES: the tests against Python libraries are SKIPPED")
-  echo "**** No package registry answered: the tests that compare with real Gymnasium, TensorBoard"
-  echo "**** and safetensors report SKIPPED. With a registry: rm -rf .venv && ./test.sh"
-fi
-
 # A stage that installs what some tests want: NAME COMMAND WHAT_IS_SKIPPED without it.
 optional_stage() {
-  if stage "$1" "$2"; then rows+=("$stage_row"); return 0; fi
-  rows+=("$stage_row   NOT INSTALLED: $3")
+  if stage "$1" "$2"; then report 0 0 0 "$stage_row"; return 0; fi
+  report 0 0 0 "$stage_row   NOT INSTALLED: $3"
   echo "**** $1 could not be installed: $3. With a registry: ./test.sh again"
   return 1
 }
 
-if [ -x .venv/bin/python ]; then
-  optional_stage "rliable" add_rliable "study.rliable reports SKIPPED"
-  optional_stage "minatar" add_minatar "oracle.minatar reports SKIPPED"
-  optional_stage "mujoco" add_mujoco "the bridge to MuJoCo is neither built nor tested"
-  optional_stage "procgen" add_procgen "plugins.procgen reports SKIPPED"
-  optional_stage "onnxruntime" add_onnxruntime "formats.export_onnxruntime reports SKIPPED"
-  if optional_stage "nanobind" add_nanobind "the Python package is neither built nor tested (it wants python3-dev, too)"; then
-    extension=(-DBROADLOOM_BUILD_PYTHON=ON "-DPython_EXECUTABLE=$PWD/.venv/bin/python")
+add_mpi() { tools/setup.sh --mpi; }  # Open MPI, for runs of several processes
+
+install_packages() {
+  if stage "python" make_venv; then
+    report 0 0 0 "$stage_row"
+  else
+    report 0 0 0 "$stage_row   NO PACKAGES: the tests against Python libraries are SKIPPED"
+    echo "**** No package registry answered: the tests that compare with real Gymnasium, TensorBoard"
+    echo "**** and safetensors report SKIPPED. With a registry: rm -rf .venv && ./test.sh all"
   fi
-fi
+  if [ -x .venv/bin/python ]; then
+    optional_stage "rliable" add_rliable "study.rliable reports SKIPPED"
+    optional_stage "minatar" add_minatar "oracle.minatar reports SKIPPED"
+    optional_stage "mujoco" add_mujoco "the bridge to MuJoCo is neither built nor tested"
+    optional_stage "procgen" add_procgen "plugins.procgen reports SKIPPED"
+    optional_stage "onnxruntime" add_onnxruntime "formats.export_onnxruntime reports SKIPPED"
+    if optional_stage "nanobind" add_nanobind "the Python package is neither built nor tested (it wants python3-dev, too)"; then
+      extension=(-DBROADLOOM_BUILD_PYTHON=ON "-DPython_EXECUTABLE=$PWD/.venv/bin/python")
+    else
+      extension=(-DBROADLOOM_BUILD_PYTHON=OFF)
+    fi
+  fi
+  optional_stage "mpi" add_mpi "ranks.mpi reports SKIPPED; ranks that are threads are tested all the same" || true
+}
 
-# Open MPI, for runs of several processes.
-add_mpi() { tools/setup.sh --mpi; }
-optional_stage "mpi" add_mpi "ranks.mpi reports SKIPPED; ranks that are threads are tested all the same" || true
-
-check_stage "build release" configure_and_build release "${extension[@]}"
-ctest_stage "test release" release
-if [ "$mode" = all ]; then
-  check_stage "format" tools/check_format.sh
-  check_stage "clang-tidy" tools/check_tidy.sh
-  for sanitizer in asan tsan; do
-    check_stage "build $sanitizer" configure_and_build "$sanitizer"
-    ctest_stage "test $sanitizer" "$sanitizer"
+# The chosen stages of the release build, in one run of ctest, so that no core waits between them.
+test_release() {
+  local name labels=() targets="test_programs"
+  for name in unit golden cli runs learning pages python bridges examples perf; do
+    has "$name" && labels+=("${labels_of[$name]}")
   done
+  has build || [ ${#labels[@]} -gt 0 ] || return 0
+  has golden && targets="golden_tests $targets"
+  has cli runs learning && targets="broadloom_cli $targets"
+  has build pages python bridges examples perf && targets=all
+  check_stage "build release" configure_and_build release "$targets" "${extension[@]}" || return 1
+  [ ${#labels[@]} -eq 0 ] || ctest_stage "test release" release -L "^($(IFS='|'; echo "${labels[*]}"))\$"
+}
+test_tidy() { has tidy || return 0; check_stage "clang-tidy" tools/check_tidy.sh; }
+test_sanitizer() {
+  has "$1" || return 0
+  check_stage "build $1" configure_and_build "$1" test_programs || return 1
+  ctest_stage "test $1" "$1"
+}
+
+check_stage "set-up" tools/setup.sh --tests || finish
+has pages python bridges examples asan && install_packages
+has format && check_stage "format" tools/check_format.sh
+large=(test_release test_tidy "test_sanitizer asan" "test_sanitizer tsan")
+side_by_side=${BROADLOOM_SIDE_BY_SIDE:-0}
+if [ "$side_by_side" = 1 ]; then
+  jobs=$((BROADLOOM_JOBS > 8 ? BROADLOOM_JOBS / 4 : 2))
+  for part in "${large[@]}"; do (BROADLOOM_JOBS=$jobs; $part) & done
+  wait
+else
+  for part in "${large[@]}"; do $part; done
 fi
 finish

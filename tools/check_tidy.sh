@@ -1,15 +1,25 @@
 #!/usr/bin/env bash
 # clang-tidy over the library and the program, two files at a time (BROADLOOM_JOBS):
-#   tools/check_tidy.sh            everything, several files in one reading (tidy_units.py), without the analyser, which walks what the sanitizers do
-#   tools/check_tidy.sh FILE ...   these, each by itself and with it: for what one has changed. A file that does not include what it needs shows
+#   tools/check_tidy.sh            what changed within a day before the newest commit and since (tidy_changed.py)
+#   tools/check_tidy.sh --all      every file. Both read several files at once (tidy_units.py), without the
+#                                  analyser, which walks the paths that the sanitizers run
+#   tools/check_tidy.sh FILE ...   these, each by itself and with the analyser: for what one has changed.
+#                                  A file that does not include what it needs shows
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 command -v clang-tidy >/dev/null || { echo "check_tidy.sh: clang-tidy is not installed" >&2; exit 1; }
-files=("$@")
-if [ ${#files[@]} -eq 0 ]; then
-  mapfile -t files < <(git -c safe.directory='*' ls-files -- 'broadloom/*.cc' 'research/*.cc' 'bridges/*.cc' 'cli/*.cc' 'cuda/*.cc')
+files=("$@") together=0
+case "${1:-}" in
+  "") together=1; list=$(python3 tools/tidy_changed.py) ;;
+  --all)
+    together=1
+    list=$(git -c safe.directory='*' ls-files -- 'broadloom/*.cc' 'research/*.cc' 'bridges/*.cc' 'cli/*.cc' 'cuda/*.cc') ;;
+  -*) echo "check_tidy.sh: got '$1', expected --all or names of files" >&2; exit 2 ;;
+esac
+if [ $together = 1 ]; then
+  [ -n "$list" ] || exit 0
+  mapfile -t files <<<"$list"
 fi
-[ ${#files[@]} -eq 0 ] && exit 0
 # A configuration of its own: clang cannot take GCC's precompiled headers.
 commands=$(mktemp -d)
 trap 'rm -rf "$commands"' EXIT
@@ -20,7 +30,7 @@ sed -i 's/ -fpch-preprocess//' "$commands/compile_commands.json"
 # Highway's kernels are read once, for AVX2, instead of once an instruction set.
 extra=(--extra-arg=-DHWY_COMPILE_ONLY_STATIC)
 [ "$(uname -m)" = x86_64 ] && extra+=(--extra-arg=-march=haswell --extra-arg=-maes)
-if [ $# -eq 0 ]; then
+if [ $together = 1 ]; then
   here=$(pwd -P | sed 's/[^A-Za-z0-9\/_-]/[&]/g')
   extra+=("--checks=-clang-analyzer-*" "--header-filter=^$here/((broadloom|research|bridges|cli)/[^.]*[.]h|(broadloom|research|bridges|cli|cuda)/[^.]*[.]cc)\$")
   mapfile -t files < <(python3 tools/tidy_units.py "$commands" "${files[@]}")

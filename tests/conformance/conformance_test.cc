@@ -1,4 +1,5 @@
 // The conformance kit, over environments of every kind and over ones with planted faults.
+// sanitizers: address, threads
 #include "broadloom/env/conformance/conformance.h"
 
 #include <gtest/gtest.h>

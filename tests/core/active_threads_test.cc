@@ -1,3 +1,4 @@
+// sanitizers: address, threads
 #include "broadloom/core/active_threads.h"
 
 #include <gtest/gtest.h>

@@ -1,3 +1,4 @@
+// sanitizers: address, threads
 #include "broadloom/core/thread_pool.h"
 
 #include <gtest/gtest.h>

@@ -1,3 +1,4 @@
+// sanitizers: none (emulation, collect faults and tiles run the same kernels)
 #include "cuda/collect/advantages_kernel.h"
 
 #include <gtest/gtest.h>

@@ -1,4 +1,5 @@
 // What an emulated device gives up at, as the host's processor does, and what it refuses.
+// sanitizers: none (emulation, collect faults and tiles run the same kernels)
 #include <gtest/gtest.h>
 
 #include <algorithm>

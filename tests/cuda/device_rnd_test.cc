@@ -1,5 +1,6 @@
 // PPO with RND on an emulated device, beside the host's processor: what is new about a block, how
 // it is rewarded, and what the predictor learns, to the bit.
+// sanitizers: none (emulation, collect faults and tiles run the same kernels)
 #include <gtest/gtest.h>
 
 #include <memory>

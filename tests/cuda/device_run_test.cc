@@ -1,5 +1,6 @@
 // Whole runs on an emulated device: what their folders and records hold, beside those of runs by
 // the host's processor.
+// sanitizers: none (emulation, collect faults and tiles run the same kernels)
 #include <gtest/gtest.h>
 
 #include <string>

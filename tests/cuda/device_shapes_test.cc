@@ -1,4 +1,5 @@
 // Blocks whose shape changes over a run, on an emulated device, beside the host's processor.
+// sanitizers: none (emulation, collect faults and tiles run the same kernels)
 #include <gtest/gtest.h>
 
 #include <algorithm>

@@ -1,5 +1,6 @@
 // Trainers whose device is emulated, beside those of the host's processor: the same runs, to the
 // bit, from the first block to a resume.
+// sanitizers: none (emulation, collect faults and tiles run the same kernels)
 #include <gtest/gtest.h>
 
 #include <memory>

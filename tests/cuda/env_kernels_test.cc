@@ -1,4 +1,5 @@
 // Environments as the device steps them, beside BatchedEnv, to the bit.
+// sanitizers: none (emulation, collect faults and tiles run the same kernels)
 #include <gtest/gtest.h>
 
 #include <algorithm>

@@ -1,5 +1,6 @@
 // Formulas of one element, host and device, beside the vectors of the library: to the bit wherever
 // those fuse multiplication and addition.
+// sanitizers: none (emulation, collect faults and tiles run the same kernels)
 #include <gtest/gtest.h>
 
 #include <cmath>

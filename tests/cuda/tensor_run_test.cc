@@ -1,4 +1,5 @@
 // Trainers with precision = tf32, whose bits are the device's own: beside themselves.
+// sanitizers: none (emulation, collect faults and tiles run the same kernels)
 #include <gtest/gtest.h>
 
 #include <memory>

@@ -1,5 +1,6 @@
 // What tensor cores make of layers, emulated: beside the same kernels in float32, from which they
 // differ by how their inputs are rounded, and beside themselves in any order of threads.
+// sanitizers: none (emulation, collect faults and tiles run the same kernels)
 #include <gtest/gtest.h>
 
 #include <algorithm>

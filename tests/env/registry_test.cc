@@ -14,6 +14,7 @@
 #include "broadloom/env/tasks/simulator_entry.h"
 #include "broadloom/math/isa.h"
 #include "tests/env/rollout.h"
+#include "tests/support/release_only.h"
 
 namespace broadloom {
 namespace {
@@ -30,6 +31,7 @@ TEST_P(EveryEnv, RepeatsAndDoesNotDependOnShards) {
 
 // The loops are compiled for several instruction sets, and run over pieces of 256 environments.
 TEST_P(EveryEnv, HasTheSameBitsOnEveryInstructionSetAndCut) {
+  RELEASE_ONLY("a sanitizer's build has one instruction set");
   const VecEnvOptions options{
       .num_envs = 601, .seed = 4, .stagger_starts = true, .max_episode_steps = 23};
   const Rollout whole = roll(*make(GetParam(), options), 0, 50, 601);
@@ -205,6 +207,7 @@ TEST(Registry, AnotherTimeLimitHasNoScoreRange) {
 // Upstream's random policy: mean and standard error of the reference. Five combined standard
 // errors. The spec's own random score is the mean of fifty times as many episodes.
 TEST(Registry, RandomPolicyReturns) {
+  RELEASE_ONLY("repeats until an interval is narrow: the same code many times over");
   struct Case {
     const char* id;
     double mean, error;

@@ -1,4 +1,5 @@
 // Environments are spread over the phases of their episodes, on any number of threads alike.
+// sanitizers: address, threads
 #include "broadloom/env/staggered_starts.h"
 
 #include <gtest/gtest.h>

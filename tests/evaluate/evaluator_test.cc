@@ -1,4 +1,5 @@
 // What an evaluation says of success and of how episodes ended.
+// sanitizers: address, threads
 #include "broadloom/evaluate/evaluator.h"
 #include "broadloom/setup/resolve_config.h"
 
@@ -14,6 +15,7 @@
 #include "broadloom/math/random_rows.h"
 #include "broadloom/record/json_line.h"
 #include "broadloom/train/trainer.h"
+#include "tests/support/release_only.h"
 
 namespace broadloom {
 namespace {
@@ -165,6 +167,7 @@ void expect_training_like(const Overrides& overrides) {
 }
 
 TEST(Evaluation, SampledActionsComeToWhatTrainingComesTo) {
+  RELEASE_ONLY("repeats until an interval is narrow: the same code many times over");
   expect_training_like({{"env_id", "CartPole-v1"},
                         {"learning_rate", "0"},
                         {"num_envs", "32"},

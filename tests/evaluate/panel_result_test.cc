@@ -1,4 +1,5 @@
 // What a policy does on a panel: numbers, files, comparisons.
+// sanitizers: address, threads
 #include "broadloom/evaluate/panel_result.h"
 #include "broadloom/setup/resolve_config.h"
 

@@ -1,5 +1,6 @@
 // Agreement where it is known, a reference against the exact gradient, and critics that are
 // refitted.
+// sanitizers: address, threads
 #include "research/lab/agreement.h"
 #include "broadloom/setup/resolve_config.h"
 
@@ -15,6 +16,7 @@
 #include "research/lab/exact_report.h"
 #include "research/lab/reference_gradient.h"
 #include "tests/lab/chains.h"
+#include "tests/support/release_only.h"
 
 namespace broadloom {
 namespace {
@@ -82,6 +84,7 @@ TEST(Agreement, IsTheMeanCosineOfBlocks) {
 
 // Of 60 intervals of 95 %, fewer than 50 hold by chance less than once in a thousand.
 TEST(Agreement, IsNotLoweredByNoiseInTheReference) {
+  RELEASE_ONLY("repeats until an interval is narrow: the same code many times over");
   const std::vector<double> truth{0.5, 0.5, 0.5, 0.5};
   constexpr int kGroups = 16;
   const AgreementResult exact = study(ReferenceGradient::exact(truth), 20000, 9)[0];
@@ -178,6 +181,7 @@ Rest rest_of(const ReferenceGradient& sampled, const std::vector<double>& exact)
 }
 
 TEST_P(ReferenceAtLimit, IsTheExactOne) {
+  RELEASE_ONLY("repeats until an interval is narrow: the same code many times over");
   const int beyond = GetParam();
   const Fresh fresh;
   ThreadPool pool(2);
@@ -213,6 +217,7 @@ INSTANTIATE_TEST_SUITE_P(TimeLimits, ReferenceAtLimit, ::testing::Values(0, 90))
 // The exact critic is right on average wherever the policy goes: without lambda's help, in blocks
 // of any shape, its gradient is the true one.
 TEST(Critics, TheExactOneLeavesNoBias) {
+  RELEASE_ONLY("repeats until an interval is narrow: the same code many times over");
   const Fresh fresh;
   ThreadPool pool(2);
   const auto exact = solve_exactly(fresh.policy, Starts::kStationary, true).take();
@@ -245,6 +250,7 @@ TEST(Critics, TheExactOneLeavesNoBias) {
 }
 
 TEST(CriticFit, ExplainsReturnsAndLeavesThePolicyAlone) {
+  RELEASE_ONLY("repeats until an interval is narrow: the same code many times over");
   const Fresh fresh;
   std::vector<float> expected;
   for (const int threads : {1, 2, 3}) {

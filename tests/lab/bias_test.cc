@@ -1,4 +1,5 @@
 // The bias study and what it stands on: blocks cut to a horizon, starts, independent blocks.
+// sanitizers: address, threads
 #include "research/lab/bias.h"
 #include "broadloom/setup/resolve_config.h"
 

@@ -7,6 +7,7 @@
 #include "broadloom/setup/resolve_config.h"
 #include "broadloom/train/trainer.h"
 #include "research/lab/gradient_study.h"
+#include "tests/support/release_only.h"
 
 namespace broadloom {
 namespace {
@@ -23,6 +24,7 @@ std::unique_ptr<Trainer> trainer_of(const Overrides& more) {
 }
 
 TEST(LabConvolutions, MeasuresAPolicyThatReadsImages) {
+  RELEASE_ONLY("a network of images: smaller ones run the same code");
   for (const char* norm : {"off", "channels"}) {
     const auto trainer = trainer_of({{"layer_norm", norm}});
     GradientStudyOptions options;

@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "tests/lab/chains.h"
+#include "tests/support/release_only.h"
 
 namespace broadloom {
 namespace {
@@ -47,6 +48,7 @@ class KnownChains : public ::testing::TestWithParam<Case> {};
 // Of 60 repetitions of a 95 % interval, all but 3 hold the truth on average; fewer than 50 happens
 // by chance less than once in a thousand (the repetitions have fixed seeds).
 TEST_P(KnownChains, AreRecoveredAtTheStatedCoverage) {
+  RELEASE_ONLY("repeats until an interval is narrow: the same code many times over");
   const auto& [name, chain, shape] = GetParam();
   const Known truth = known(chain, shape);
   constexpr int kRepeats = 60, kBlocks = 160;
@@ -67,6 +69,7 @@ TEST_P(KnownChains, AreRecoveredAtTheStatedCoverage) {
 
 // With many blocks the estimates come close: a factor left out would show.
 TEST_P(KnownChains, AreApproachedByManyBlocks) {
+  RELEASE_ONLY("repeats until an interval is narrow: the same code many times over");
   const auto& [name, chain, shape] = GetParam();
   const Known truth = known(chain, shape);
   const VarianceResult r = study(chain, shape, 4000, 7);

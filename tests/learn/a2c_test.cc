@@ -1,4 +1,5 @@
 // An algorithm of one's own, registered from outside: everything that takes a run takes it.
+// sanitizers: address, threads
 #include "tests/learn/a2c.h"
 #include "broadloom/setup/resolve_config.h"
 
@@ -17,6 +18,7 @@
 #include "broadloom/train/rerun.h"
 #include "broadloom/train/run.h"
 #include "tests/learn/trained.h"
+#include "tests/support/release_only.h"
 #include "tests/train/folder.h"
 
 namespace broadloom {
@@ -56,6 +58,7 @@ class A2cRuns : public InFolder {
 
 // Random play brings 22, the most that there can be is 500.
 TEST_F(A2cRuns, LearnCartPole) {
+  RELEASE_ONLY("learns until a bar is reached: the same code many times over");
   for (const char* seed : {"1", "2", "3"}) {
     std::unique_ptr<Trainer> trainer = Trainer::create(config_with({{"seed", seed},
                                                                     {"num_envs", "8"},

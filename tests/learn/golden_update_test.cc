@@ -1,5 +1,6 @@
 // Whole updates beside what CleanRL's formulas come to in PyTorch: make_golden_update.py says how
 // they were recorded.
+// sanitizers: address, threads
 #include <gtest/gtest.h>
 
 #include <algorithm>

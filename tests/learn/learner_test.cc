@@ -1,4 +1,5 @@
 // Adam's step on shared-out parameters, against Adam on the whole arrays.
+// sanitizers: address, threads
 #include "broadloom/learn/learner.h"
 
 #include <gtest/gtest.h>

@@ -1,4 +1,5 @@
 // The gradient of one minibatch while the number of threads changes between two.
+// sanitizers: address, threads
 #include "broadloom/learn/partial_gradients-inl.h"
 
 #include <gtest/gtest.h>

@@ -1,5 +1,6 @@
 // RND: the predictor's loss beside finite differences, intrinsic rewards, their scale and their
 // advantages beside their definitions, who is learnt from, and whole runs.
+// sanitizers: address, threads
 #include "broadloom/learn/ppo_rnd.h"
 #include "broadloom/setup/resolve_config.h"
 
@@ -28,6 +29,7 @@
 #include "research/lab/gradient_study.h"
 #include "tests/learn/finite_differences.h"
 #include "tests/learn/trained.h"
+#include "tests/support/release_only.h"
 #include "tests/train/folder.h"
 #include "tests/train/scene.h"
 
@@ -359,6 +361,7 @@ TEST(PpoRndRuns, GoOnWithWhatFollowedTheBlock) {
 
 // What is seen again and again is no longer new.
 TEST(PpoRndRuns, LessIsNewAsTimeGoesOn) {
+  RELEASE_ONLY("learns until a bar is reached: the same code many times over");
   const auto trainer = Trainer::create(rnd_config({{"env_id", "FrozenLake8x8-v1"},
                                                    {"total_timesteps", "60000"},
                                                    {"num_envs", "16"},
@@ -407,6 +410,7 @@ TEST(PpoRndRuns, BeginWithRandomPlayElsewhere) {
 // 26 moves between holes, with a reward at their end alone: chance does not get there, and so PPO
 // learns nothing (experiments/rnd).
 TEST(PpoRndRuns, FindTheEndOfACorridor) {
+  RELEASE_ONLY("learns until a bar is reached: the same code many times over");
   const auto final_return = [](const char* algorithm) {
     const Result<Config> config =
         resolve_config({{"env_id", "FrozenLake-v1"},

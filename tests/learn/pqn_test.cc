@@ -1,5 +1,6 @@
 // PQN: its loss beside finite differences, its targets beside their definition, its optimiser
 // beside torch's, and whole runs.
+// sanitizers: address, threads
 #include "broadloom/learn/pqn.h"
 #include "broadloom/setup/algorithms.h"
 #include "broadloom/setup/resolve_config.h"
@@ -26,6 +27,7 @@
 #include "research/lab/gradient_study.h"
 #include "tests/learn/finite_differences.h"
 #include "tests/learn/trained.h"
+#include "tests/support/release_only.h"
 #include "tests/train/folder.h"
 #include "tests/train/scene.h"
 
@@ -252,6 +254,7 @@ TEST_F(PqnFolders, AreRecordedAndResumed) {
 
 // Random play brings 22, the most that there can be is 500.
 TEST(PqnRuns, LearnCartPole) {
+  RELEASE_ONLY("learns until a bar is reached: the same code many times over");
   std::unique_ptr<Trainer> trainer =
       Trainer::create(pqn_config({{"reward_scale", "0.1"}, {"hidden_sizes", "64,64"}}), 2).take();
   while (!trainer->finished()) ASSERT_TRUE(trainer->iterate().ok());

@@ -1,3 +1,4 @@
+// sanitizers: address, threads
 #include "broadloom/math/peak.h"
 
 #include <gtest/gtest.h>

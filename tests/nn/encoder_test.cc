@@ -1,6 +1,7 @@
 // Bodies of every encoder beside PyTorch's, and beside finite differences.
 #include "broadloom/nn/encoder.h"
 #include "tests/support/folders.h"
+#include "tests/support/release_only.h"
 
 #include <gtest/gtest.h>
 
@@ -166,7 +167,15 @@ struct Case {
   std::vector<int> hidden;
 };
 
-class EncoderGradient : public ::testing::TestWithParam<Case> {};
+class EncoderGradient : public ::testing::TestWithParam<Case> {
+ protected:
+  void SetUp() override {
+    const Encoder encoder = GetParam().encoder;
+    if (encoder == Encoder::kNature || encoder == Encoder::kImpala) {
+      RELEASE_ONLY("smaller networks run the same code");
+    }
+  }
+};
 
 // Central differences of order h^4 of as many parameters as take a moment, spread over all.
 TEST_P(EncoderGradient, EqualsFiniteDifferences) {
@@ -255,6 +264,7 @@ TEST(Encoders, HaveAsManyParametersAsPublished) {
 
 // Kernels of a layer are orthogonal, of the shorter of their two sides, with the gain of relu.
 TEST(Encoders, PublishedOnesBeginOrthogonal) {
+  RELEASE_ONLY("a network of images: smaller ones run the same code");
   for (const Encoder encoder : {Encoder::kNature, Encoder::kImpala}) {
     NetworkShape shape;
     shape.encoder = encoder;

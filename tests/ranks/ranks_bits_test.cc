@@ -1,5 +1,6 @@
 // The bits contract for ranks: parameters, statistics, numbers and hashes of one rank, whatever
 // their number, and after a restore by another number of them.
+// sanitizers: none (whole runs, whose parts have tests of their own)
 #include <gtest/gtest.h>
 
 #include <cstring>

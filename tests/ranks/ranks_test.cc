@@ -1,4 +1,5 @@
 // What passes between ranks, and what becomes of a run whose ranks do not come along.
+// sanitizers: address, threads
 #include "broadloom/core/ranks.h"
 #include "broadloom/setup/resolve_config.h"
 

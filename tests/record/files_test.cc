@@ -1,3 +1,4 @@
+// sanitizers: address, threads
 #include "broadloom/record/files.h"
 
 #include <gtest/gtest.h>

@@ -1,4 +1,5 @@
 // What the collector leaves in a block, against the network run row by row.
+// sanitizers: address, threads
 #include "broadloom/rollout/collector.h"
 #include "broadloom/env/forwarding_vec_env.h"
 

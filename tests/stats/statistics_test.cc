@@ -1,3 +1,4 @@
+// sanitizers: threads
 #include "research/stats/statistics.h"
 
 #include <gtest/gtest.h>

@@ -1,3 +1,4 @@
+// sanitizers: threads
 #include "research/study/runner.h"
 
 #include <gtest/gtest.h>
@@ -14,6 +15,7 @@
 #include "research/study/study_run.h"
 #include "tests/env/simulators.h"
 #include "tests/study/scene.h"
+#include "tests/support/release_only.h"
 
 namespace broadloom {
 namespace {
@@ -61,6 +63,7 @@ TEST_F(Runner, JobsChangeNothing) {
 }
 
 TEST_F(Runner, StoppedAgainAndAgainItEndsWithTheSameStore) {
+  RELEASE_ONLY("a whole run: its parts have tests of their own");
   const StudyPlan plan =
       plan_text("seeds = 6\npoints = 9\n[base]\ntotal_timesteps = 8192\neval_episodes = 2\n");
   ASSERT_TRUE(run(plan, "whole").ok());

@@ -1,4 +1,5 @@
 // Environments that a program registers: what they get, and what is refused.
+// sanitizers: address, threads
 #include <gtest/gtest.h>
 
 #include <cmath>

@@ -1,4 +1,5 @@
 // Nothing is allocated by an iteration after the first. Counts every operator new of the process.
+// sanitizers: none (a sanitizer makes allocations itself)
 #include <gtest/gtest.h>
 #include <malloc.h>
 

@@ -1,4 +1,5 @@
 // Faults planted in a trainer's own state or environments, found by the audit of what it then does.
+// sanitizers: none (whole runs, whose parts have tests of their own)
 #include <gtest/gtest.h>
 
 #include <algorithm>

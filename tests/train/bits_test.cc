@@ -1,5 +1,6 @@
 // The bits contract: same parameters and statistics for any thread count, with evaluation and
 // instruments on or off, and after a save and restore at any iteration.
+// sanitizers: address, threads
 #include <gtest/gtest.h>
 
 #include <cstring>
@@ -12,6 +13,7 @@
 #include "broadloom/instruments/registry.h"
 #include "broadloom/learn/gradient_cut.h"
 #include "broadloom/train/trainer.h"
+#include "tests/support/release_only.h"
 #include "tests/train/scene.h"
 
 namespace broadloom {
@@ -65,6 +67,7 @@ TEST_P(Bits, AreTheSameWhileThreadsComeAndGo) {
 // are added up by whoever made them, of a network too large for that, of one whose sides have an
 // encoder in common, and of a minibatch that one thread works out.
 TEST(BitsOfLanes, AreTheSameForAnyNumberOfThreads) {
+  RELEASE_ONLY("a whole run: its parts have tests of their own");
   using Options = std::vector<std::pair<std::string, std::string>>;
   for (const auto& [lanes, options] :
        std::vector<std::pair<int, Options>>{{5, {{"num_envs", "80"}}},

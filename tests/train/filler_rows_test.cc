@@ -1,4 +1,5 @@
 // Rows that are no transitions have no part in anything.
+// sanitizers: address, threads
 #include <gtest/gtest.h>
 
 #include <cmath>

@@ -1,5 +1,6 @@
 // Runs on stacks of frames: the same to the bit whether blocks store each frame once or the stacks
 // whole, which is the slow form that nobody has to trust.
+// sanitizers: address, threads
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -20,6 +21,7 @@
 #include "broadloom/train/trainer.h"
 #include "tests/env/picture_envs.h"
 #include "tests/golden/folder.h"
+#include "tests/support/release_only.h"
 #include "tests/train/scene.h"
 
 namespace broadloom {
@@ -268,6 +270,7 @@ TEST(Frames, ThatDoNotFitAreRefusedWithNumbers) {
 
 // The whole thing once, as it is meant: pictures of 84 x 84, four at once, by the network for them.
 TEST(Frames, TrainTheNetworkThatTheyAreFor) {
+  RELEASE_ONLY("a network of images: smaller ones run the same code");
   Overrides few = large();
   for (const auto& [key, value] : {std::pair{"num_envs", "8"}, {"num_steps", "16"}}) {
     few.emplace_back(key, value);
@@ -301,6 +304,7 @@ double mean_return_with(const char* frames) {
 
 // (Five seeds: 1.4 to 1.8 with one, 3.9 to 7.4 with two.)
 TEST(Frames, ShowWhatOneDoesNot) {
+  RELEASE_ONLY("learns until a bar is reached: the same code many times over");
   const double one = mean_return_with("1"), two = mean_return_with("2");
   EXPECT_LT(one, 2.5);
   EXPECT_GT(two, 3.0);

@@ -1,5 +1,6 @@
 // Runs that are made longer: the bits of one that was as long from the start, and records that say
 // so.
+// sanitizers: none (whole runs, whose parts have tests of their own)
 #include <gtest/gtest.h>
 
 #include <cstdint>

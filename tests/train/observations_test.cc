@@ -1,5 +1,6 @@
 // Runs on observations that are not rows of float32 that policy and critic share: pixels as uint8,
 // and observations that only the critic reads. What holds of any run holds of these.
+// sanitizers: address, threads
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -15,6 +16,7 @@
 #include "broadloom/train/trainer.h"
 #include "tests/env/observation_envs.h"
 #include "tests/golden/folder.h"
+#include "tests/support/release_only.h"
 #include "tests/train/scene.h"
 
 namespace broadloom {
@@ -183,6 +185,7 @@ TEST(Planes, AreNotPixelsOfTheSameShape) {
 }
 
 TEST(Pixels, AreLearntFrom) {
+  RELEASE_ONLY("learns until a bar is reached: the same code many times over");
   const std::unique_ptr<Trainer> trainer =
       trainer_of(typed_config(with(kCatch, {{"num_envs", "64"},
                                             {"num_steps", "32"},

@@ -1,4 +1,5 @@
 // Instruments that look at probe states or add up over a run, in training.
+// sanitizers: address, threads
 #include <gtest/gtest.h>
 #include <unistd.h>
 

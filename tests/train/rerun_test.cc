@@ -20,6 +20,7 @@
 #include "broadloom/record/ledger.h"
 #include "broadloom/record/manifest.h"
 #include "broadloom/train/trainer.h"
+#include "tests/support/release_only.h"
 #include "tests/train/folder.h"
 
 namespace broadloom {
@@ -144,6 +145,7 @@ TEST_F(Ledger, TheParametersHashIsThatOfTheTrainersParameters) {
 }
 
 TEST_F(Ledger, ARunFromItsLineAloneAgrees) {
+  RELEASE_ONLY("a whole run: its parts have tests of their own");
   for (const Overrides& overrides :
        {Overrides{}, Overrides{{"env_id", "FrozenLake-v1"}, {"env.is_slippery", "false"}},
         Overrides{{"env_id", "Pendulum-v1"}, {"num_minibatches", "2"}, {"eval_interval", "0"}}}) {
@@ -463,6 +465,7 @@ TEST_F(Ledger, ALineHasThePanelsScores) {
 }
 
 TEST_F(Ledger, ARunFromItsLineAloneAgreesOnThePanel) {
+  RELEASE_ONLY("a whole run: its parts have tests of their own");
   const std::string line = trained({{"norm_obs", "true"}}, "run", small_panel());
   fs::remove_all(at("run"));  // the record alone
   const RerunReport report = run_again(line, "again");
@@ -519,6 +522,7 @@ TEST_F(Ledger, APanelThatDoesNotFitIsRefusedBeforeTraining) {
 }
 
 TEST_F(Ledger, TheResumeThatEndsARunPlaysItsPanel) {
+  RELEASE_ONLY("a whole run: its parts have tests of their own");
   const OrderedJson whole = OrderedJson::parse(trained({}, "whole", small_panel()));
   const Config config = resolve_config({{"env_id", "CartPole-v1"},
                                         {"num_envs", "8"},

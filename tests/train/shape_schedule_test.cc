@@ -1,4 +1,5 @@
 // Runs whose blocks change their shape: the bits contract, what rests meanwhile, and their records.
+// sanitizers: address, threads
 #include <gtest/gtest.h>
 
 #include <cstring>

@@ -1,5 +1,6 @@
 // Simulators that cannot do everything: what they can is as good as ever, and what they cannot is
 // said.
+// sanitizers: address, threads
 #include "tests/env/simulators.h"
 #include "broadloom/setup/resolve_config.h"
 

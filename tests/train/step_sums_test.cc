@@ -1,4 +1,5 @@
 // What environments count of their steps, reward terms and measures, alone and shared by ranks.
+// sanitizers: address, threads
 #include "broadloom/train/step_sums.h"
 #include "broadloom/setup/resolve_config.h"
 

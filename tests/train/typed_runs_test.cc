@@ -22,6 +22,7 @@
 #include "research/lab/gradient_study.h"
 #include "tests/env/observation_envs.h"
 #include "tests/golden/folder.h"
+#include "tests/support/release_only.h"
 
 namespace broadloom {
 namespace {
@@ -124,6 +125,7 @@ TEST_P(TypedRuns, PartWhereOneObservationDiffers) {
 }
 
 TEST_P(TypedRuns, AreAuditedAndStudied) {
+  if (!has_critic()) RELEASE_ONLY("two kinds of observations more: one runs the same code");
   ASSERT_TRUE(start_run(config({{"instruments", "audit"}}), at("run"), 2, {}).ok());
   AuditOptions options;
   options.iterations = 3;

@@ -1,5 +1,6 @@
 // Per-sample gradients in factored form: against finite differences, against the trainer's own
 // backward pass, and their inner products against explicit vectors.
+// sanitizers: address, threads
 #include "broadloom/instruments/gradient/factors.h"
 
 #include <gtest/gtest.h>
@@ -12,6 +13,7 @@
 #include "broadloom/learn/ppo_loss.h"
 #include "broadloom/nn/distributions.h"
 #include "research/lab/gram.h"
+#include "tests/support/release_only.h"
 
 namespace broadloom {
 namespace {
@@ -117,7 +119,12 @@ TileBatch<double> tile_of(Samples<double>& samples, TileWorkspace<double>& work)
   return batch;
 }
 
-class Factors : public ::testing::TestWithParam<Case> {};
+class Factors : public ::testing::TestWithParam<Case> {
+ protected:
+  void SetUp() override {
+    if (GetParam().encoder == Encoder::kImpala) RELEASE_ONLY("smaller networks run the same code");
+  }
+};
 
 // A log pi + ent_coef H + vf_coef A V of one row, from the loss code's forward pass.
 double sample_objective(Samples<double>& s, int row, const std::vector<double>& params,
@@ -141,7 +148,12 @@ double sample_objective(Samples<double>& s, int row, const std::vector<double>& 
          (terms.value ? terms.vf_coef * a * work.values[row] : 0.0);
 }
 
-class FactorsOfFew : public Factors {};  // parameters
+class FactorsOfFew : public Factors {  // parameters
+ protected:
+  void SetUp() override {
+    if (GetParam().encoder == Encoder::kMinatar) RELEASE_ONLY("smaller networks run the same code");
+  }
+};
 
 TEST_P(FactorsOfFew, EqualFiniteDifferencesSampleBySample) {
   Samples<double> samples(GetParam(), 7);
