@@ -36,7 +36,7 @@ std::size_t bf16_scratch_size(int rows, int in, int out) {
 namespace {
 
 // Highway 1.0.3 has no target with VDPBF16PS, hence intrinsics. A block of the output that stays in
-// registers, as in product-inl.h.
+// registers, as in product.cc.
 constexpr int kRows = 6;
 constexpr int kVectors = 4;
 constexpr int kLanes = 16;
