@@ -2,7 +2,7 @@
 #pragma once
 
 // Sanitizers read the same source whatever the width of its vectors: one width and "exact" are
-// enough for them, and products are not inlined (product-inl.h).
+// enough for them, and that is quick to compile.
 #ifdef BROADLOOM_FEWER_TARGETS
 #define BROADLOOM_DISABLED_TARGETS (HWY_AVX3 | HWY_AVX3_DL | HWY_SSE4)
 #else

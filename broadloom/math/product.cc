@@ -1,19 +1,15 @@
-// The kernel of the products of product.h, which are parted into files that compile side by side:
-// every shape of a block for every instruction set takes a compiler long. Included once per target,
-// hence the guard.
-#if defined(BROADLOOM_MATH_PRODUCT_INL_H_) == defined(HWY_TARGET_TOGGLE)
-#ifdef BROADLOOM_MATH_PRODUCT_INL_H_
-#undef BROADLOOM_MATH_PRODUCT_INL_H_
-#else
-#define BROADLOOM_MATH_PRODUCT_INL_H_
-#endif
-
-#include <hwy/highway.h>
+#include "broadloom/math/product.h"
 
 #include <cstddef>
 
+#include "broadloom/math/targets.h"
+
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "broadloom/math/product.cc"
+#include <hwy/foreach_target.h>  // compiles this file once per target
+#include <hwy/highway.h>
+
 #include "broadloom/math/fused-inl.h"
-#include "broadloom/math/product.h"
 #include "broadloom/math/tail-inl.h"
 
 HWY_BEFORE_NAMESPACE();
@@ -21,17 +17,21 @@ namespace broadloom {
 namespace HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
-// A block of the output that stays in registers: kRows x kVectors accumulators, with room left for
+// A block of the output that stays in registers: rows x vectors accumulators, with room left for
 // the loaded vectors of b and one broadcast of a (32 registers under AVX-512, 16 elsewhere).
 // SSE4 adds apart from multiplying, so half as many rows hold as many operations; emulation gains
-// nothing from blocks. Both cost the compiler less so.
+// nothing from blocks, and tests alone multiply in double precision. Both cost the compiler less
+// so.
 constexpr bool kIsEmulated = HWY_TARGET == HWY_EMU128 || HWY_TARGET == HWY_SCALAR;
-constexpr int kRows = kIsEmulated ? 1 : (HWY_TARGET == HWY_SSE4 ? 3 : 6);
-constexpr int kVectors = HWY_TARGET <= HWY_AVX3 ? 4 : (kIsEmulated ? 1 : 2);
+template <class T>
+constexpr bool kHasBlocks = sizeof(T) == sizeof(float) && !kIsEmulated;
+template <class T>
+constexpr int kRows = kHasBlocks<T> ? (HWY_TARGET == HWY_SSE4 ? 3 : 6) : 1;
+template <class T>
+constexpr int kVectors = kHasBlocks<T> ? (HWY_TARGET <= HWY_AVX3 ? 4 : 2) : 1;
 // Of one vector: as many chains as keep the multipliers busy while a sum is on its way.
-constexpr int kTallRows = 2 * kRows;
-template <int V>
-constexpr int kMostRows = V == 1 ? kTallRows : kRows;
+template <class T, int V>
+constexpr int kMostRows = kIsEmulated ? 1 : (V == 1 ? 2 * kRows<T> : kRows<T>);
 
 // The numbers of a that step k of a block needs, and how to get to those of step k + 1. A place for
 // three rows and a stride reach them within the addressing modes of x86; a pointer or an offset for
@@ -55,18 +55,11 @@ struct Factors {
   std::size_t stride_;
 };
 
-// Inlined, it takes a sanitizer's build six times as long, and nobody times what that makes.
-#undef BROADLOOM_INLINE
-#ifdef BROADLOOM_FEWER_TARGETS
-#define BROADLOOM_INLINE HWY_NOINLINE
-#else
-#define BROADLOOM_INLINE HWY_INLINE
-#endif
-
 // The last of the V vectors has only `tail` lanes when kMasked; the last of the R rows is p.sums
-// when kSums.
+// when kSums. A function for each shape: in one that held them all, a compiler takes four times as
+// long, and no run is faster.
 template <int R, int V, bool kMasked, bool kSums, class D, class T, bool kColumns>
-BROADLOOM_INLINE void multiply_block(D d, const Product<T, kColumns>& p, std::size_t tail) {
+HWY_NOINLINE void multiply_block(D d, const Product<T, kColumns>& p, std::size_t tail) {
   const std::size_t lanes = hn::Lanes(d);
   using Vector = hn::Vec<D>;
   Vector acc[R][V];
@@ -133,18 +126,18 @@ HWY_INLINE void multiply_rows(D d, const Product<T, kColumns>& p, int rows, std:
 
 // All rows of one band of V vectors, that of the sums with them.
 template <int V, bool kMasked, bool kSums, class D, class T, bool kColumns>
-HWY_INLINE void multiply_band(D d, Product<T, kColumns> p, int rows, std::size_t tail) {
+HWY_NOINLINE void multiply_band(D d, Product<T, kColumns> p, int rows, std::size_t tail) {
   rows += kSums;
   if (rows <= 0) return;
-  const int blocks = (rows + kMostRows<V> - 1) / kMostRows<V>;
+  const int blocks = (rows + kMostRows<T, V> - 1) / kMostRows<T, V>;
   const int block = (rows + blocks - 1) / blocks;  // of one height, but for the last
   for (; rows > block; rows -= block) {
-    multiply_rows<kMostRows<V>, V, kMasked, false>(d, p, block, tail);
+    multiply_rows<kMostRows<T, V>, V, kMasked, false>(d, p, block, tail);
     p.a += block * (kColumns ? 1 : p.a_stride);
     p.c += block * p.c_row;
     if (!p.from_zero) p.start += block * p.start_row;
   }
-  multiply_rows<kMostRows<V>, V, kMasked, kSums>(d, p, rows, tail);
+  multiply_rows<kMostRows<T, V>, V, kMasked, kSums>(d, p, rows, tail);
 }
 
 // kSums: whether there are p.sums.
@@ -158,11 +151,11 @@ HWY_INLINE void multiply_one(Product<T, kColumns> p, int rows, int cols) {
     if (!p.from_zero) p.start += columns;
     if (kSums) p.sums += columns;
   };
-  for (; cols >= kVectors * lanes; cols -= kVectors * lanes) {
-    multiply_band<kVectors, false, kSums>(d, p, rows, 0);
-    advance(kVectors * lanes);
+  for (; cols >= kVectors<T> * lanes; cols -= kVectors<T> * lanes) {
+    multiply_band<kVectors<T>, false, kSums>(d, p, rows, 0);
+    advance(kVectors<T> * lanes);
   }
-  if (kVectors > 2 && cols >= 2 * lanes) {
+  if (kVectors < T >> 2 && cols >= 2 * lanes) {
     multiply_band<2, false, kSums>(d, p, rows, 0);
     advance(2 * lanes);
     cols -= 2 * lanes;
@@ -183,8 +176,57 @@ HWY_INLINE void multiply_all(Product<T, kColumns> p, int rows, int cols) {
   }
 }
 
+void RowsF32(const Product<float, false>& p, int rows, int cols) {
+  multiply_all<false>(p, rows, cols);
+}
+void RowsF64(const Product<double, false>& p, int rows, int cols) {
+  multiply_all<false>(p, rows, cols);
+}
+void ColumnsF32(const Product<float, true>& p, int rows, int cols) {
+  multiply_all<false>(p, rows, cols);
+}
+void ColumnsF64(const Product<double, true>& p, int rows, int cols) {
+  multiply_all<false>(p, rows, cols);
+}
+void ColumnsAndSumsF32(const Product<float, true>& p, int rows, int cols) {
+  multiply_all<true>(p, rows, cols);
+}
+void ColumnsAndSumsF64(const Product<double, true>& p, int rows, int cols) {
+  multiply_all<true>(p, rows, cols);
+}
+
 }  // namespace HWY_NAMESPACE
 }  // namespace broadloom
 HWY_AFTER_NAMESPACE();
 
-#endif  // BROADLOOM_MATH_PRODUCT_INL_H_
+#if HWY_ONCE
+namespace broadloom {
+
+HWY_EXPORT(RowsF32);
+HWY_EXPORT(RowsF64);
+HWY_EXPORT(ColumnsF32);
+HWY_EXPORT(ColumnsF64);
+HWY_EXPORT(ColumnsAndSumsF32);
+HWY_EXPORT(ColumnsAndSumsF64);
+
+void multiply(const Product<float, false>& p, int rows, int cols) {
+  HWY_DYNAMIC_DISPATCH(RowsF32)(p, rows, cols);
+}
+void multiply(const Product<double, false>& p, int rows, int cols) {
+  HWY_DYNAMIC_DISPATCH(RowsF64)(p, rows, cols);
+}
+void multiply(const Product<float, true>& p, int rows, int cols) {
+  HWY_DYNAMIC_DISPATCH(ColumnsF32)(p, rows, cols);
+}
+void multiply(const Product<double, true>& p, int rows, int cols) {
+  HWY_DYNAMIC_DISPATCH(ColumnsF64)(p, rows, cols);
+}
+void multiply_and_add_up(const Product<float, true>& p, int rows, int cols) {
+  HWY_DYNAMIC_DISPATCH(ColumnsAndSumsF32)(p, rows, cols);
+}
+void multiply_and_add_up(const Product<double, true>& p, int rows, int cols) {
+  HWY_DYNAMIC_DISPATCH(ColumnsAndSumsF64)(p, rows, cols);
+}
+
+}  // namespace broadloom
+#endif  // HWY_ONCE
