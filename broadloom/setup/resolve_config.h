@@ -1,10 +1,5 @@
-// From files and flags to a whole Config, as `broadloom train` does it:
-//
-//   Overrides overrides = read_toml_overrides("cart.toml").take();  // file first, flags after it
-//   overrides.emplace_back("num_envs", "32");
-//   Result<Config> config = resolve_config(overrides);
-//
-// Knows which environments and algorithms exist: register your own before.
+// From overrides (TOML files, flags) to a whole Config. Knows which environments and algorithms
+// exist.
 #pragma once
 
 #include "broadloom/config/config.h"
@@ -15,7 +10,11 @@ namespace broadloom {
 // Builds a whole config: finds env_id among the overrides (the last one counts), takes that
 // environment's defaults (kNotFound when there is no such environment), applies the overrides in
 // order, validates, has the environment check its options, and refuses keys that nothing turns on.
-// Give file overrides first and flags after them.
+// Give file overrides first and flags after them; register environments of your own before:
+//
+//   Overrides overrides = read_toml_overrides("cart.toml").take();
+//   overrides.emplace_back("num_envs", "32");
+//   Result<Config> config = resolve_config(overrides);
 Result<Config> resolve_config(const Overrides& overrides);
 
 // The same without the checks at the end, for those who set more keys: single keys are checked,
