@@ -363,14 +363,15 @@ def drawn(path):
 
 
 def compact(svg):
-    """Two decimals, no blanks and groups of one, the font named once: half the bytes."""
+    """Two decimals, few lines, no groups of one, the font named once: half the bytes."""
     def shorter(tag):
         return re.sub(r"\d+\.\d{3,}", lambda n: f"{float(n[0]):.2f}", " ".join(tag[0].split()))
 
     svg = re.sub(r' transform="rotate\(-0 [^"]*"| standalone="no"|<!DOCTYPE[^>]*>\s*', "", svg)
     svg = svg.replace("font-family: 'DejaVu Sans'; ", "").replace("*{", FONT + "*{", 1)
     svg = re.sub(r"\n\s+", "\n", re.sub(r"<[^>]*>", shorter, svg))
-    return re.sub(r'<g id="\w+">\n(<(?:text|path)[^\n]*)\n</g>', r"\1", svg)
+    svg = re.sub(r'<g id="\w+">\n(<(?:text|path)[^\n]*)\n</g>', r"\1", svg)
+    return re.sub(r'\n(?!<g id="axes|$)', "", svg)  # a line for each panel
 
 
 def main(arguments=None):
