@@ -1,6 +1,7 @@
 # Run by the installation: SOURCE_DIR, INCLUDE_DIR (where to) and WITH_PROGRAM are set. It looks at
 # the includes anew each time, so that a build folder need not be configured again when they change.
 include("${SOURCE_DIR}/cmake/BroadloomHeaders.cmake")
+cmake_path(ABSOLUTE_PATH INCLUDE_DIR BASE_DIRECTORY "${CMAKE_INSTALL_PREFIX}")
 
 broadloom_public_headers("${SOURCE_DIR}" headers)
 if(NOT WITH_PROGRAM)

@@ -52,13 +52,16 @@ class Filter(unittest.TestCase):
         self.lines = doc_comments.filtered(HEADER).split("\n")
 
     def test_the_top_belongs_to_the_file_with_its_example_as_code(self):
-        self.assertEqual(self.lines[:4], ["/// \\file", "/// A box of \\<T\\> numbers.", "///", "///        Box box;"])
+        self.assertEqual(self.lines[:4], ["/// \\file", "/// A box of \\<T\\> numbers.", "///",
+                                          "///        Box box;"])
 
     def test_comments_before_and_behind_declarations_are_special(self):
         text = "\n".join(self.lines)
-        for line in ("/// Holds numbers, of `a<b>` too.\nstruct Box {", "  int size = 0;  ///< numbers,\n                 ///< at most 9",
+        for line in ("/// Holds numbers, of `a<b>` too.\nstruct Box {",
+                     "  int size = 0;  ///< numbers,\n                 ///< at most 9",
                      "  double low = 0.0;  /**< bounds */\n  double high = 0.0;  ///< bounds",
-                     '  /// Whether it is "{".\n  bool is_open() const {', "  void add(int number);  ///< one more"):
+                     '  /// Whether it is "{".\n  bool is_open() const {',
+                     "  void add(int number);  ///< one more"):
             self.assertIn(line, text)
 
     def test_overloads_share_a_comment(self):
@@ -68,7 +71,8 @@ class Filter(unittest.TestCase):
         self.assertIn("  std::string word;  ///< The word of it.", self.lines)
 
     def test_all_else_stays_plain(self):
-        for line in ("// A heading that stands by itself.", "    // Inside: no documentation.", "}  // namespace broadloom"):
+        for line in ("// A heading that stands by itself.", "    // Inside: no documentation.",
+                     "}  // namespace broadloom"):
             self.assertIn(line, self.lines)
 
 

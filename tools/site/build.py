@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """Stages the repository's pages with their pictures and all files that they link to, each at its own place, and has mkdocs make
-the site of them. The reference of the public headers stands in api/; links to such a header lead to its page there.
+the site of them. The reference of the public headers stands in api/, and links to a public header lead
+to its page there.
 `--serve`: shows the site, made again on every change of a page."""
 import os
 import posixpath
@@ -108,18 +109,21 @@ def title_of(page):
 def stage_reference():
     made = reference.make(os.path.join(OUT, "reference"))
     if made is None:
-        print("**** NO REFERENCE of the public headers: there is no doxygen (Debian: doxygen). All else is made.", file=sys.stderr)
+        print("**** NO REFERENCE of the public headers: there is no doxygen (Debian: doxygen). "
+              "All else is made.", file=sys.stderr)
         return
     html_pages, warnings = made
     API_PAGES.update(html_pages)
     shutil.copytree(os.path.join(OUT, "reference", "html"), os.path.join(STAGE, "api"))
     for line in warnings:
         print(line, file=sys.stderr)
-    print(f"reference of {len(html_pages)} public headers, {len(warnings)} warnings", file=sys.stderr)
+    print(f"reference of {len(html_pages)} public headers, {len(warnings)} warnings",
+          file=sys.stderr)
 
 
 def navigation(sections):
-    nav = [{title: [{title_of(page): page} for page in section]} for title, section in sections if section]
+    nav = [{title: [{title_of(page): page} for page in section]}
+           for title, section in sections if section]
     for section in nav:
         if API_PAGES and "Reference" in section:
             section["Reference"].append({"The library's headers": "api/index.html"})

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
-"""Doxygen's input filter: the headers have plain comments, and Doxygen reads only special ones. Prints a header with
-`///` before what a comment stands before, `///<` after what one stands behind, and examples as code."""
+"""Doxygen's input filter: the headers have plain comments, and Doxygen reads only special ones.
+Prints a header with `///` for comments before a declaration, `///<` for those behind one, and
+examples as code."""
 import re
 import sys
 
@@ -10,7 +11,7 @@ COMMENT = re.compile(r"^(\s*)//(?!/)(.*)$")
 TRAILING = re.compile(r"^(.*?\S)\s+//(?!/)(.*)$")
 PAIR = re.compile(r"^(\s*(?:const )?[\w:]+) (\*?\w+(?: = [^,;()]+)?), (\*?\w+(?: = [^,;()]+)?);$")
 FUNCTION = re.compile(r"\b([A-Za-z_]\w*)\s*\(")
-# A line of a table of options: v("name", name, ..., "help") with the help alone in quotes at the end.
+# A line of a table of options, v("name", name, ..., "help"): the help is the last text.
 OPTION = re.compile(r'\bv\(\s*"(\w+)",\s*\w+(.*?)\);', re.S)
 TEXTS = re.compile(r'"((?:[^"\\]|\\.)*)"')
 
@@ -18,7 +19,8 @@ TEXTS = re.compile(r'"((?:[^"\\]|\\.)*)"')
 def escaped(text):
     """Prose as Markdown that Doxygen shows letter for letter; code in backticks stays as it is."""
     parts = re.split(r"(`[^`]*`)", text)
-    return "".join(part if part.startswith("`") else re.sub(r"([\\<>@#%*$&])", r"\\\1", part) for part in parts)
+    return "".join(part if part.startswith("`") else re.sub(r"([\\<>@#%*$&])", r"\\\1", part)
+                   for part in parts)
 
 
 def prose(lines):
@@ -47,7 +49,8 @@ def scopes(lines):
             continue
         for letter in code_of(line):
             if letter == "{":
-                stack.append(bool(SCOPE.search(head)) and "(" not in re.sub(r"__attribute__\(\(.*?\)\)\)?", "", head))
+                plain = re.sub(r"__attribute__\(\(.*?\)\)\)?", "", head)
+                stack.append(bool(SCOPE.search(plain)) and "(" not in plain)
                 head = ""
             elif letter == "}":
                 if stack:
@@ -75,8 +78,9 @@ def options(text):
 
 def is_declaration(line):
     stripped = line.strip()
-    return bool(stripped) and not stripped.startswith(("//", "}", "public:", "private:", "protected:", "namespace", "#if",
-                                                       "#endif", "#else", "#include", "#pragma"))
+    others = ("//", "}", "public:", "private:", "protected:", "namespace", "#if", "#endif", "#else",
+              "#include", "#pragma")
+    return bool(stripped) and not stripped.startswith(others)
 
 
 def filtered(text):

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""The reference of the public headers, by Doxygen. `reference.py FOLDER` makes it there and prints what is not documented; exit code 77
-where there is no Doxygen."""
+"""The reference of the public headers, by Doxygen. `reference.py FOLDER` makes it there and prints
+the members without documentation; exit code 77 where there is no Doxygen."""
 import os
 import re
 import shutil
@@ -16,13 +16,13 @@ def sections(root=ROOT):
     """[(title, [headers])] of the list, its first comment left out."""
     with open(os.path.join(root, LIST), encoding="utf-8") as file:
         parts = file.read().split("\n\n")[1:]
-    return [(part.split("\n")[0].lstrip("# "), [line for line in part.split("\n")[1:] if line]) for part in parts]
+    return [(part.split("\n")[0].lstrip("# "), [line for line in part.split("\n")[1:] if line])
+            for part in parts]
 
 
 def source(header):
     """The file of a header in the repository."""
-    path = header if os.path.exists(os.path.join(ROOT, header)) else os.path.join("cli", "include", header)
-    return path.replace(os.sep, "/")
+    return header if os.path.exists(os.path.join(ROOT, header)) else "cli/include/" + header
 
 
 def purpose(header):
@@ -35,7 +35,8 @@ def purpose(header):
 
 
 def main_page():
-    lines = ["/** \\mainpage The library", "", "The public headers. Each begins with what it is for and an example.", ""]
+    lines = ["/** \\mainpage The library", "",
+             "The public headers. Each begins with what it is for and an example.", ""]
     for title, headers in sections():
         lines += [f"### {title}", ""]
         lines += [f'- \\ref {header} "{header}": {purpose(header)}' for header in headers] + [""]
@@ -43,7 +44,7 @@ def main_page():
 
 
 def make(folder):
-    """Makes folder/html. Returns ({header's source: page}, [warnings]); nothing where there is no Doxygen."""
+    """Makes folder/html. Returns ({header's source: page}, [warnings]); None without Doxygen."""
     if shutil.which("doxygen") is None:
         return None
     shutil.rmtree(folder, ignore_errors=True)
@@ -57,12 +58,14 @@ def make(folder):
     tags = os.path.join(folder, "tags.xml")
     settings += "INPUT = " + " ".join([f'"{main}"'] + headers) + "\n"
     settings += f'OUTPUT_DIRECTORY = "{folder}"\nGENERATE_TAGFILE = "{tags}"\n'
-    run = subprocess.run(["doxygen", "-"], cwd=ROOT, input=settings, capture_output=True, text=True, check=True)
+    run = subprocess.run(["doxygen", "-"], cwd=ROOT, input=settings, capture_output=True, text=True,
+                         check=True)
     pages = {}
     for file in xml.etree.ElementTree.parse(tags).getroot().iter("compound"):
         if file.get("kind") == "file" and file.findtext("name").endswith(".h"):
             path = os.path.join(file.findtext("path") or "", file.findtext("name"))
-            pages[os.path.relpath(path, ROOT) if os.path.isabs(path) else path] = file.findtext("filename")
+            path = os.path.relpath(path, ROOT) if os.path.isabs(path) else path
+            pages[path] = file.findtext("filename")
     return pages, [line.replace(ROOT + "/", "") for line in run.stderr.split("\n") if line.strip()]
 
 
