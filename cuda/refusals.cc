@@ -31,7 +31,6 @@ Status check_learning(const Config& config) {
 }
 
 Status check_network(const Config& config) {
-  if (config.precision == "bf16") return refuse_key("precision", config.precision, "fp32 or tf32");
   if (config.encoder != "mlp" && config.encoder != "minatar") {
     return refuse_key("encoder", config.encoder, "minatar or mlp");
   }

@@ -13,7 +13,6 @@
 #include "broadloom/math/elementwise.h"
 #include "broadloom/math/head.h"
 #include "broadloom/math/linear.h"
-#include "broadloom/math/linear_bf16.h"
 #include "broadloom/math/random_rows.h"
 #include "broadloom/nn/chain.h"
 #include "broadloom/nn/distributions.h"

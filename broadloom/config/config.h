@@ -326,9 +326,8 @@ void Config::visit_fields(Visitor&& visitor) {
     "cuda: environments, rollout and update run on a GPU; what it cannot do yet is refused.");
   v("isa", isa, Role::kMachine, Choices{{"auto", "avx512", "avx2", "neon", "sse4", "exact"}},
     "Instruction set of the arithmetic; auto: the widest this processor has.");
-  v("precision", precision, Role::kLearning, Choices{{"fp32", "bf16", "tf32"}},
-    "Rounds inputs of products: bf16 between hidden layers, tf32 of hidden layers, on a GPU; "
-    "sums stay float32.");
+  v("precision", precision, Role::kLearning, Choices{{"fp32", "tf32"}},
+    "tf32: a GPU rounds the inputs of hidden layers' products to TF32; sums stay float32.");
   v("memory_limit", memory_limit, later(Role::kMachine), Range{0, 1e12},
     "MB (10^6 bytes) that the run may plan to hold; 0: what the machine has.");
 }

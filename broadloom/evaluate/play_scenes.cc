@@ -7,7 +7,6 @@
 #include <new>
 #include <vector>
 
-#include "broadloom/core/aligned_vector.h"
 #include "broadloom/core/thread_pool.h"
 #include "broadloom/env/tasks/registry.h"
 #include "broadloom/evaluate/evaluator.h"
@@ -51,8 +50,8 @@ struct PlayedRows {
 
 // What one thread needs to act.
 struct ActingScratch {
-  ActingScratch(const Policy& policy, const Bf16Pair* bf16_weights)
-      : work(policy.network.make_workspace<float>(bf16_weights)),
+  explicit ActingScratch(const Policy& policy)
+      : work(policy.network.make_workspace<float>()),
         seen(static_cast<std::size_t>(policy.spec.observation_size()) * kTileRows),
         chosen(static_cast<std::size_t>(policy.spec.action_size()) * kTileRows),
         log_probs(kTileRows),
@@ -241,13 +240,8 @@ struct SceneBeingPlayed {
 // other one (VecEnvTraits::whole_batch) as a whole.
 class ScenePlayer {
  public:
-  ScenePlayer(const Policy& policy, const Bf16Pair* bf16_weights, ThreadPool& pool,
-              PlayedEpisodes& played)
-      : policy_(policy),
-        actor_(make_actor(policy)),
-        bf16_weights_(bf16_weights),
-        pool_(pool),
-        played_(played) {}
+  ScenePlayer(const Policy& policy, ThreadPool& pool, PlayedEpisodes& played)
+      : policy_(policy), actor_(make_actor(policy)), pool_(pool), played_(played) {}
 
   Status play(std::vector<SceneBeingPlayed>& scenes,
               std::vector<std::vector<EvalEpisode>>& episodes) {
@@ -289,7 +283,7 @@ class ScenePlayer {
   Status play_shard(const SceneBeingPlayed& scene, Shard shard,
                     std::vector<EvalEpisode>& episodes) {
     VecEnv& envs = *scene.envs;
-    ActingScratch scratch(policy_, bf16_weights_);
+    ActingScratch scratch(policy_);
     const int longest = scene.scene.longest_episode;
     PlayedRows rows(shard.size(), envs.spec(), scene.scene.watcher != nullptr);
     ShardEvaluation evaluation(scene.scene, envs.spec().action, policy_, *actor_, shard, rows, 0,
@@ -310,7 +304,7 @@ class ScenePlayer {
   Status play_whole(const SceneBeingPlayed& scene, std::vector<EvalEpisode>& episodes) {
     VecEnv& envs = *scene.envs;
     const int count = envs.num_envs();
-    std::vector<ActingScratch> scratch(pool_.threads(), ActingScratch(policy_, bf16_weights_));
+    std::vector<ActingScratch> scratch(pool_.threads(), ActingScratch(policy_));
     const int longest = scene.scene.longest_episode;
     PlayedRows rows(count, envs.spec(), scene.scene.watcher != nullptr);
     std::vector<ShardEvaluation> shards;
@@ -350,7 +344,6 @@ class ScenePlayer {
 
   const Policy& policy_;
   std::unique_ptr<Actor> actor_;
-  const Bf16Pair* bf16_weights_;
   ThreadPool& pool_;
   PlayedEpisodes& played_;
 };
@@ -369,11 +362,9 @@ Result<std::vector<std::vector<EvalEpisode>>> play_scenes(const std::vector<Eval
     episodes.emplace_back(static_cast<std::size_t>(scene.envs.num_envs));
     playing.push_back({scene, made.take(), ShardPlan(scene.envs.num_envs, kTileRows)});
   }
-  AlignedVector<Bf16Pair> bf16_weights(policy.network.bf16_size());
-  policy.network.refresh_bf16(policy.params, bf16_weights.data());
   ThreadPool pool(threads);
   PlayedEpisodes played(episodes, on_progress);
-  ScenePlayer player(policy, bf16_weights.data(), pool, played);
+  ScenePlayer player(policy, pool, played);
   BROADLOOM_TRY(player.play(playing, episodes));
   return episodes;
 }

@@ -4,10 +4,8 @@
 
 #include "broadloom/env/tasks/registry.h"
 #include "broadloom/evaluate/checkpoint_file.h"
-#include "broadloom/math/linear_bf16.h"
 #include "broadloom/rollout/episode_tracker.h"
 #include "broadloom/setup/algorithms.h"
-#include "broadloom/setup/machine.h"
 #include "broadloom/setup/network_shape.h"
 
 namespace broadloom {
@@ -57,13 +55,10 @@ Status LoadedPolicy::read(const SafetensorsFile& file) {
   return {};
 }
 
-Result<std::unique_ptr<LoadedPolicy>> LoadedPolicy::load(const FoundCheckpoint& found,
-                                                         const std::string& precision) {
+Result<std::unique_ptr<LoadedPolicy>> LoadedPolicy::load(const FoundCheckpoint& found) {
   Result<Checkpoint> checkpoint = read_checkpoint(found);
   if (!checkpoint.ok()) return checkpoint.status();
-  Config& config = checkpoint.value().config;
-  if (!precision.empty()) config.precision = precision;
-  BROADLOOM_TRY(check_processor(config, bf16_available()));
+  const Config& config = checkpoint.value().config;
   const Result<EnvSpec> spec =
       env_spec(config.env_id, config.env_options, config.max_episode_steps);
   if (!spec.ok()) return spec.status();

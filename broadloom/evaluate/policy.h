@@ -33,7 +33,7 @@ struct PolicyOrigin {
 
 // Views into a trainer or a LoadedPolicy, which must outlive it.
 struct Policy {
-  const Config& config;  // of the run, in the precision that it acts in
+  const Config& config;  // of the run
   const EnvSpec& spec;   // of its environments
   const ActorCritic& network;
   const float* params;                            // [P]
@@ -50,11 +50,9 @@ std::unique_ptr<Actor> make_actor(const Policy& policy);
 // twice the checkpoint's file while it is read, and the memory of the network after that.
 class LoadedPolicy {
  public:
-  // precision: as in a config; "": the run's own, of which tf32 is float32 here. kNotFound, kIo,
-  // kCorrupt; kMismatch where the checkpoint's tensors are not those of its configuration;
-  // kInvalidConfig where the processor lacks what the precision takes.
-  static Result<std::unique_ptr<LoadedPolicy>> load(const FoundCheckpoint& found,
-                                                    const std::string& precision = "");
+  // It computes in float32, also where the run trained in tf32. kNotFound, kIo, kCorrupt; kMismatch
+  // where the checkpoint's tensors are not those of its configuration.
+  static Result<std::unique_ptr<LoadedPolicy>> load(const FoundCheckpoint& found);
 
   Policy view() const;
 

@@ -2,8 +2,6 @@
 
 #include <algorithm>
 
-#include "broadloom/core/aligned_vector.h"
-
 namespace broadloom {
 namespace {
 
@@ -24,9 +22,7 @@ PolicyOutputs policy_outputs(const Policy& policy, const Observations& observati
   const bool has_values = shape.critic_observation_size == 0;
   const auto outputs = static_cast<std::size_t>(shape.action_outputs);
   const auto values = static_cast<std::size_t>(shape.action_values ? 1 : shape.value_outputs);
-  AlignedVector<Bf16Pair> bf16_weights(network.bf16_size());
-  network.refresh_bf16(policy.params, bf16_weights.data());
-  TileWorkspace<float> work = network.make_workspace<float>(bf16_weights.data());
+  TileWorkspace<float> work = network.make_workspace<float>();
   std::vector<float> seen(static_cast<std::size_t>(shape.observation_size) * kTileRows);
   PolicyOutputs out;
   for (std::size_t first = 0; first < rows; first += kTileRows) {

@@ -95,21 +95,8 @@ Status write_policy(const Format& format, PolicyGraph& graph,
   return write_file_atomically(paths[0], bytes.value());
 }
 
-// "": float32, as what is written.
-std::string precision_note(const std::string& precision) {
-  if (precision == "bf16") {
-    return "It was trained in bf16. What is written is float32: what a training's evaluations "
-           "played differs from it by as much as bfloat16 rounds.";
-  }
-  if (precision == "tf32") {
-    return "It was trained in tf32. What is written is float32, as a training's evaluations are: "
-           "what it acted by while training differs from it by as much as TF32 rounds.";
-  }
-  return "";
-}
-
-std::vector<std::string> notes_of(const Policy& policy, const std::string& precision,
-                                  const ExportOptions& options, const Parity& parity) {
+std::vector<std::string> notes_of(const Policy& policy, const ExportOptions& options,
+                                  const Parity& parity) {
   const Space& observation = policy.spec.observation;
   std::vector<std::string> notes;
   if (observation.frames > 1) {
@@ -119,8 +106,11 @@ std::vector<std::string> notes_of(const Policy& policy, const std::string& preci
         observation.frames,
         observation.frame_padding == FramePadding::kFirst ? "that image again" : "a black one"));
   }
-  const std::string rounded = precision_note(precision);
-  if (!rounded.empty()) notes.push_back(rounded);
+  if (policy.config.precision == "tf32") {
+    notes.push_back(
+        "It was trained in tf32. What is written is float32, as a training's evaluations are: "
+        "what it acted by while training differs from it by as much as TF32 rounds.");
+  }
   const bool has_own = policy.network.shape().critic_observation_size > 0;
   if (options.with_value && has_own) {
     notes.push_back(
@@ -156,9 +146,7 @@ Result<ExportedPolicy> export_policy(const std::string& run_or_checkpoint,
   exported.files = paths_of(format.value(), out);
   BROADLOOM_TRY(check_places(exported.files, found.value(), options.force));
 
-  const Result<Checkpoint> checkpoint = read_checkpoint(found.value());
-  if (!checkpoint.ok()) return checkpoint.status();
-  const Result<std::unique_ptr<LoadedPolicy>> loaded = LoadedPolicy::load(found.value(), "fp32");
+  const Result<std::unique_ptr<LoadedPolicy>> loaded = LoadedPolicy::load(found.value());
   if (!loaded.ok()) return loaded.status();
   const Policy policy = loaded.value()->view();
   exported.graph = policy_graph(policy, options.with_value);
@@ -167,7 +155,7 @@ Result<ExportedPolicy> export_policy(const std::string& run_or_checkpoint,
   exported.rows = parity.value().rows;
   exported.difference = parity.value().difference;
   exported.tolerance = parity.value().tolerance;
-  exported.notes = notes_of(policy, checkpoint.value().config.precision, options, parity.value());
+  exported.notes = notes_of(policy, options, parity.value());
 
   const Result<std::string> expected = parity_file(parity.value(), exported.graph);
   if (!expected.ok()) return expected.status();

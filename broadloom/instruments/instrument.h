@@ -53,10 +53,9 @@ struct InstrumentSetup {
 struct InstrumentView {
   std::int64_t iteration = 0;  // 1 is the first
   const ActorCritic& network;
-  const RolloutBlock& block;               // with its advantages
-  std::span<const float> params;           // [P] now
-  std::span<const float> params_before;    // [P] that collected the block: before the update
-  const Bf16Pair* bf16_weights = nullptr;  // of params, for TileWorkspace; null in fp32
+  const RolloutBlock& block;             // with its advantages
+  std::span<const float> params;         // [P] now
+  std::span<const float> params_before;  // [P] that collected the block: before the update
   // Before the update: the one that made the block's observations. After it: the one that the next
   // block will be seen through. Null when observations are not normalised.
   const ObsNormalizer* obs_normalizer = nullptr;

@@ -38,14 +38,13 @@ class NetworkRows {
   float* tile(int thread) { return work_[thread].observations.data(); }
 
   // What a network with these parameters makes of x, rows <= kTileRows, in the thread's workspace.
-  // bf16_weights: of params, null in fp32. normalizer: what the policy reads passes through it,
-  // critic_normalizer: likewise what only the critic reads; null: not.
-  TileWorkspace<float>& forward(int thread, const float* params, const Bf16Pair* bf16_weights,
-                                const ObsNormalizer* normalizer, NetworkInput<float> x, int rows,
+  // normalizer: what the policy reads passes through it, critic_normalizer: likewise what only the
+  // critic reads; null: not.
+  TileWorkspace<float>& forward(int thread, const float* params, const ObsNormalizer* normalizer,
+                                NetworkInput<float> x, int rows,
                                 NetworkSide side = NetworkSide::kBoth,
                                 const ObsNormalizer* critic_normalizer = nullptr) {
     TileWorkspace<float>& work = work_[thread];
-    work.bf16_weights = bf16_weights;
     const bool both_read_one = x.critic == x.policy;
     if (normalizer != nullptr) {
       normalizer->normalize(x.policy, rows, work.observations.data());

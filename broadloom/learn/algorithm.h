@@ -44,9 +44,9 @@ class Algorithm {
   // Disjoint ranges may run at the same time. Allocates nothing.
   virtual void compute_targets(RolloutBlock& block, int begin, int end) const = 0;
 
-  // Learns from a block whose targets are set. The learner's bf16_weights are fresh, and stay so.
-  // Fails, leaving the parameters as they were at the failing step, where a loss or gradient is not
-  // finite, or where the block cannot be these parameters' own. Allocates nothing.
+  // Learns from a block whose targets are set. Fails, leaving the parameters as they were at the
+  // failing step, where a loss or gradient is not finite, or where the block cannot be these
+  // parameters' own. Allocates nothing.
   virtual Status update(const RolloutBlock& block, std::uint64_t seed, std::int64_t iteration,
                         Learner& learner) = 0;
 

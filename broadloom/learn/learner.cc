@@ -2,11 +2,10 @@
 
 namespace broadloom {
 
-Learner::Learner(std::size_t parameter_count, std::size_t bf16_size)
+Learner::Learner(std::size_t parameter_count)
     : params(parameter_count),
       adam_m(parameter_count),
       adam_v(parameter_count),
-      bf16_weights(bf16_size),
       network_size(parameter_count) {}
 
 void Learner::add_companion(std::size_t parameter_count) {
@@ -15,10 +14,9 @@ void Learner::add_companion(std::size_t parameter_count) {
   }
 }
 
-void Learner::take_step(const AdamStep& adam, const float* gradient, const ActorCritic& network,
+void Learner::take_step(const AdamStep& adam, const float* gradient,
                         std::span<const ParameterRange> chunks, ThreadPool& pool) {
   take_step_from(0, adam, gradient, chunks, pool);
-  refresh_bf16(network, pool);
 }
 
 void Learner::take_companion_step(const AdamStep& adam, const float* gradient,
@@ -33,13 +31,6 @@ void Learner::take_step_from(std::size_t first, const AdamStep& adam, const floa
     const std::size_t begin = first + chunk.begin;
     adam_update(&params[begin], &adam_m[begin], &adam_v[begin], gradient + chunk.begin,
                 chunk.size(), adam);
-  });
-}
-
-void Learner::refresh_bf16(const ActorCritic& network, ThreadPool& pool) {
-  if (network.bf16_size() == 0) return;
-  pool.run(kBf16Parts, [&](int part) {
-    network.refresh_bf16(params.data(), bf16_weights.data(), part, kBf16Parts);
   });
 }
 

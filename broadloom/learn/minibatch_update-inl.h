@@ -59,7 +59,7 @@ void MinibatchUpdate<Loss>::measure(const RolloutBlock& block, const std::int32_
                                     int samples, const Learner& learner, Rules& rules) {
   const GradientResult<Loss> result =
       gradients_.compute({block, indices, samples, rules.context(block, indices, samples),
-                          learner.params.data(), learner.bf16_weights.data(), params_version_});
+                          learner.params.data(), params_version_});
   measured_.sums = result.sums;
   measured_.report = {};
   measured_.report.samples = samples;
@@ -90,7 +90,7 @@ Status MinibatchUpdate<Loss>::take_step(Learner& learner, Rules& rules) {
   AdamStep adam = optimizer_step(settings_.optimizer, learner.learning_rate, settings_.adam_eps,
                                  learner.adam_steps);
   adam.grad_scale = clip_scale(report.clipped_norm, settings_.max_grad_norm);
-  learner.take_step(adam, report.gradient.data(), network_, gradients_.chunks(), pool_);
+  learner.take_step(adam, report.gradient.data(), gradients_.chunks(), pool_);
   if (companion_ != nullptr) {
     learner.take_companion_step(adam, companion_->gradient().data(), companion_->chunks(), pool_);
   }

@@ -134,7 +134,6 @@ void PartialGradients<Loss>::run_partial(const GradientJob<Loss>& job, int place
     std::fill_n(partial.grads.data() + range.begin, range.size(), 0.0f);
   }
   typename Loss::Sums sums;  // not in place until it is whole: the other side's thread has its own
-  scratch.work.bf16_weights = job.bf16_weights;
   const int tiles = tiles_of(job.samples);
   const int p = runs_.begin(ranks_.rank()) + place;
   const int end = first_tile(p + 1, tiles, runs_.partials);

@@ -26,9 +26,8 @@ struct GradientJob {
   const std::int32_t* indices;  // [samples] into the block
   int samples;
   typename Loss::Context context;
-  const float* params;           // [P]
-  const Bf16Pair* bf16_weights;  // copies of params; null in fp32
-  std::int64_t version;          // of params: another one whenever they are others
+  const float* params;   // [P]
+  std::int64_t version;  // of params: another one whenever they are others
 };
 
 // Of the mean loss over the samples. The view holds until the next one is worked out.

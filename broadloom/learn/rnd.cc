@@ -58,7 +58,7 @@ Status Rnd::measure(const RolloutBlock& block, const std::int32_t* indices, int 
   drawn_.clear();
   draw_.append(indices, samples, drawn_);
   const int count = static_cast<int>(drawn_.size());
-  measured_ = gradients_.compute({block, drawn_.data(), count, {}, params, nullptr, version});
+  measured_ = gradients_.compute({block, drawn_.data(), count, {}, params, version});
   BROADLOOM_TRY(ranks_.status());
   return losses_.take(measured_.sums, count);
 }

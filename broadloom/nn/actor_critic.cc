@@ -19,7 +19,7 @@ ActorCritic::ActorCritic(NetworkShape shape) : shape_(std::move(shape)) {
   const auto body = [&](int numbers) {
     const bool is_image = shape_.encoder != Encoder::kMlp;
     return Chain(is_image ? shape_.image : RowShape{1, 1, numbers}, plan, shape_.activation,
-                 layout_, shape_.precision);
+                 layout_);
   };
   const auto features = [](const Chain& chain, int numbers) {
     return chain.empty() ? numbers : chain.layers().back().out.size();
@@ -77,7 +77,7 @@ void ActorCritic::initialise(std::uint64_t seed, float* params, Purpose purpose)
 }
 
 template <class Real>
-TileWorkspace<Real> ActorCritic::make_workspace(const Bf16Pair* bf16_weights) const {
+TileWorkspace<Real> ActorCritic::make_workspace() const {
   constexpr std::size_t kRows = kTileRows;
   TileWorkspace<Real> work;
   work.observations.resize(kRows * shape_.observation_size);
@@ -95,9 +95,6 @@ TileWorkspace<Real> ActorCritic::make_workspace(const Bf16Pair* bf16_weights) co
   if (!encoder_.empty()) work.feature_delta.resize(kRows * policy_head_.in);
   work.layer_scratch.resize(
       std::max({encoder_.scratch_size(), actor_.scratch_size(), critic_.scratch_size()}));
-  work.bf16_weights = bf16_weights;
-  work.bf16_scratch.resize(
-      std::max({encoder_.bf16_scratch(), actor_.bf16_scratch(), critic_.bf16_scratch()}));
   return work;
 }
 
@@ -112,10 +109,10 @@ template <class Real>
 void ActorCritic::forward(const Real* params, std::type_identity_t<NetworkInput<Real>> input,
                           int rows, TileWorkspace<Real>& work, NetworkSide side) const {
   const Real* encoded =
-      encoder_.forward(params, input.policy, rows, work.encoder.data(), work.scratch());
+      encoder_.forward(params, input.policy, rows, work.encoder.data(), work.layer_scratch.data());
   const auto run = [&](const Chain& body, const Real* features, Real* activations,
                        const LinearSlice& head, Real* outputs) {
-    const Real* top = body.forward(params, features, rows, activations, work.scratch());
+    const Real* top = body.forward(params, features, rows, activations, work.layer_scratch.data());
     head_forward(top, params + head.weight, params + head.bias, outputs, rows, head.in, head.out,
                  kTileRows);
   };
@@ -145,7 +142,8 @@ void ActorCritic::backward(const Real* params, const Real* transposed,
                           grads + head.bias, rows, head.in, head.out, kTileRows);
     if (below != nullptr)
       head_backward_input(delta, params + head.weight, below, rows, head.in, head.out, kTileRows);
-    body.backward(params, transposed, features, rows, activations, deltas, grads, work.scratch());
+    body.backward(params, transposed, features, rows, activations, deltas, grads,
+                  work.layer_scratch.data());
   };
   Real* below_actor =
       shared ? work.feature_delta.data() : actor_.output_delta(work.actor_delta.data());
@@ -162,7 +160,7 @@ void ActorCritic::backward(const Real* params, const Real* transposed,
   if (!shared) return;
   add_into(below_critic, below_actor, static_cast<std::size_t>(rows) * policy_head_.in);
   encoder_.backward(params, transposed, input.policy, rows, work.encoder.data(),
-                    work.encoder_delta.data(), grads, work.scratch());
+                    work.encoder_delta.data(), grads, work.layer_scratch.data());
 }
 
 template <class Real>
@@ -172,14 +170,8 @@ void ActorCritic::refresh_transposed(const Real* params, Real* transposed, Netwo
   if (side != NetworkSide::kPolicy) critic_.refresh_transposed(params, transposed);
 }
 
-void ActorCritic::refresh_bf16(const float* params, Bf16Pair* copies, int part, int parts) const {
-  for (const Chain* body : {&encoder_, &actor_, &critic_}) {
-    body->refresh_bf16(params, copies, part, parts);
-  }
-}
-
 #define BROADLOOM_INSTANTIATE(Real)                                                              \
-  template TileWorkspace<Real> ActorCritic::make_workspace(const Bf16Pair*) const;               \
+  template TileWorkspace<Real> ActorCritic::make_workspace() const;                              \
   template void ActorCritic::forward(const Real*, NetworkInput<Real>, int, TileWorkspace<Real>&, \
                                      NetworkSide) const;                                         \
   template void ActorCritic::backward(const Real*, const Real*, NetworkInput<Real>, int,         \

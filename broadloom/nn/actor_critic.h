@@ -17,6 +17,11 @@ namespace broadloom {
 // How weights begin: docs/networks.md.
 enum class WeightInit { kOrthogonal, kHeNormal, kLecunNormal };
 
+enum class Precision {
+  kFp32,
+  kTf32,  // on devices alone: the CPU computes such a network in float32
+};
+
 struct NetworkShape {
   int observation_size = 0;                      // D
   SpaceKind action_kind = SpaceKind::kDiscrete;  // Discrete: categorical; Box: diagonal Gaussian
@@ -25,7 +30,7 @@ struct NetworkShape {
   Activation activation = Activation::kTanh;
   bool shared_encoder = false;
   double log_std_init = 0.0;  // Gaussian only: state-independent log standard deviation
-  Precision precision = Precision::kFp32;  // kBf16 only where bf16_available()
+  Precision precision = Precision::kFp32;
   // What only the critic reads, instead of observations; 0: it reads what the actor does. Not with
   // a shared encoder, nor with action_values.
   int critic_observation_size = 0;
@@ -79,12 +84,7 @@ struct TileWorkspace {
   AlignedVector<Real>
       feature_delta;  // [kTileRows, features]: the actor's share of the encoder's delta
   AlignedVector<Real> layer_scratch;
-  const Bf16Pair* bf16_weights = nullptr;  // as refresh_bf16() left them; null in fp32
-  AlignedVector<Bf16Pair> bf16_scratch;
 
-  LayerScratch<Real> scratch() {
-    return {layer_scratch.data(), {bf16_weights, bf16_scratch.data()}};
-  }
   // Where a tile of what the critic reads may be brought together.
   Real* critic_tile() {
     return critic_observations.empty() ? observations.data() : critic_observations.data();
@@ -98,7 +98,7 @@ struct TileWorkspace {
           &feature_delta, &layer_scratch}) {
       count += array->size();
     }
-    return count * sizeof(Real) + bf16_scratch.size() * sizeof(Bf16Pair);
+    return count * sizeof(Real);
   }
 };
 
@@ -108,9 +108,7 @@ class ActorCritic {
 
   const NetworkShape& shape() const { return shape_; }
   std::size_t parameter_count() const { return layout_.size(); }  // P
-  // Pairs of the bfloat16 copies of weights; 0 in fp32.
-  std::size_t bf16_size() const { return layout_.bf16_size(); }
-  const Chain& encoder() const { return encoder_; }  // empty unless shared
+  const Chain& encoder() const { return encoder_; }               // empty unless shared
   const Chain& actor() const { return actor_; }
   const Chain& critic() const { return critic_; }
   const LinearSlice& policy_head() const { return policy_head_; }
@@ -124,10 +122,8 @@ class ActorCritic {
   // streams (seed, purpose, tensor, 0).
   void initialise(std::uint64_t seed, float* params, Purpose purpose = Purpose::kInit) const;
 
-  // bf16_weights: [bf16_size()], which must be fresh whenever the workspace is used; null where
-  // there are none.
   template <class Real>
-  TileWorkspace<Real> make_workspace(const Bf16Pair* bf16_weights = nullptr) const;
+  TileWorkspace<Real> make_workspace() const;
 
   // Whether the sides have nothing in common, so that they may be learnt at the same time.
   bool sides_are_apart() const { return encoder_.empty() && !shape_.action_values; }
@@ -153,10 +149,6 @@ class ActorCritic {
   template <class Real>
   void refresh_transposed(const Real* params, Real* transposed,
                           NetworkSide side = NetworkSide::kBoth) const;
-
-  // The weights' bfloat16 copies, [bf16_size()], for both directions; call after every change of
-  // params. The work is cut into `parts`, which may run at the same time.
-  void refresh_bf16(const float* params, Bf16Pair* copies, int part = 0, int parts = 1) const;
 
  private:
   NetworkShape shape_;

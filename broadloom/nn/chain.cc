@@ -37,16 +37,12 @@ void add_parameters(const LayerPlan& plan, Layer& layer, ParameterLayout& layout
 }  // namespace
 
 Chain::Chain(RowShape in, const std::vector<LayerPlan>& plan, Activation activation,
-             ParameterLayout& layout, Precision precision)
+             ParameterLayout& layout)
     : added_by_(plan.size()), activation_(activation) {
   for (const LayerPlan& one : plan) {
     Layer layer = sized(one, in);
     add_parameters(one, layer, layout);
     const std::size_t l = layers_.size();
-    if (one.kind == LayerKind::kLinear && precision == Precision::kBf16 &&
-        takes_bf16(l, layer.slice.in, layer.slice.out)) {
-      layout.add_bf16(layer.slice);
-    }
     if (one.kind == LayerKind::kAdd) {
       assert(layer.from + 1 < l && layers_[layer.from].out.size() == layer.out.size());
       added_by_[layer.from + 1] = l;
@@ -64,18 +60,9 @@ std::size_t Chain::scratch_size() const {
   return numbers;
 }
 
-std::size_t Chain::bf16_scratch() const {
-  std::size_t pairs = 0;
-  for (const Layer& layer : layers_) {
-    const LinearSlice& slice = layer.slice;
-    if (slice.bf16) pairs = std::max(pairs, bf16_scratch_size(kTileRows, slice.in, slice.out));
-  }
-  return pairs;
-}
-
 template <class Real>
 const Real* Chain::forward(const Real* params, const Real* x, int rows, Real* activations,
-                           LayerScratch<Real> scratch) const {
+                           Real* scratch) const {
   for (std::size_t l = 0; l < layers_.size(); ++l) {
     Real* y = activations + offsets_[l];
     const Real* added = activations + offsets_[layers_[l].from];
@@ -87,8 +74,7 @@ const Real* Chain::forward(const Real* params, const Real* x, int rows, Real* ac
 
 template <class Real>
 void Chain::backward(const Real* params, const Real* transposed, const Real* x, int rows,
-                     const Real* activations, Real* deltas, Real* grads,
-                     LayerScratch<Real> scratch) const {
+                     const Real* activations, Real* deltas, Real* grads, Real* scratch) const {
   for (std::size_t l = layers_.size(); l-- > 0;) {
     const Layer& layer = layers_[l];
     Real* below = l == 0 ? nullptr : deltas + offsets_[l - 1];
@@ -107,27 +93,10 @@ void Chain::refresh_transposed(const Real* params, Real* transposed) const {
   for (std::size_t l = 1; l < layers_.size(); ++l) layer_transpose(layers_[l], params, transposed);
 }
 
-void Chain::refresh_bf16(const float* params, Bf16Pair* copies, int part, int parts) const {
-  for (const Layer& layer : layers_) {
-    const LinearSlice& slice = layer.slice;
-    if (!slice.bf16) continue;
-    const float* w = params + slice.weight;
-    for (int p = bf16_panels(slice.out) * part / parts;
-         p < bf16_panels(slice.out) * (part + 1) / parts; ++p) {
-      bf16_pack(w, slice.in, slice.out, p, copies + slice.packed);
-    }
-    for (int p = bf16_panels(slice.in) * part / parts;
-         p < bf16_panels(slice.in) * (part + 1) / parts; ++p) {
-      bf16_pack_transposed(w, slice.in, slice.out, p, copies + slice.packed_transposed);
-    }
-  }
-}
-
 #define BROADLOOM_INSTANTIATE(Real)                                                             \
-  template const Real* Chain::forward(const Real*, const Real*, int, Real*, LayerScratch<Real>) \
-      const;                                                                                    \
+  template const Real* Chain::forward(const Real*, const Real*, int, Real*, Real*) const;       \
   template void Chain::backward(const Real*, const Real*, const Real*, int, const Real*, Real*, \
-                                Real*, LayerScratch<Real>) const;                               \
+                                Real*, Real*) const;                                            \
   template void Chain::refresh_transposed(const Real*, Real*) const;
 BROADLOOM_INSTANTIATE(float)
 BROADLOOM_INSTANTIATE(double)

@@ -11,20 +11,6 @@
 
 namespace broadloom {
 
-enum class Precision {
-  kFp32,
-  kBf16,
-  kTf32,  // of devices alone: the processor works such a network out in float32
-};
-
-// Narrower layers gain nothing from bfloat16.
-inline constexpr int kBf16Narrowest = 64;
-// Whether layer `index` of a chain takes bfloat16 under Precision::kBf16: observations do not, only
-// what lies between two hidden layers.
-inline bool takes_bf16(std::size_t index, int in, int out) {
-  return index > 0 && in >= kBf16Narrowest && out >= kBf16Narrowest;
-}
-
 // What a layer is to be, before it has sizes and a place for its parameters.
 struct LayerPlan {
   LayerKind kind = LayerKind::kLinear;
@@ -40,7 +26,7 @@ class Chain {
   Chain() = default;
   // No layers: an empty chain, its input is its output. Every window must fit (encoder.h checks).
   Chain(RowShape in, const std::vector<LayerPlan>& plan, Activation activation,
-        ParameterLayout& layout, Precision precision = Precision::kFp32);
+        ParameterLayout& layout);
 
   bool empty() const { return layers_.empty(); }
   const std::vector<Layer>& layers() const { return layers_; }
@@ -48,15 +34,14 @@ class Chain {
   std::size_t workspace_size() const { return workspace_size_; }
   // Where layer l's output [kTileRows, out_l] starts in the workspace.
   std::size_t output_offset(std::size_t l) const { return offsets_[l]; }
-  // Numbers of scratch, and pairs for bfloat16, that a tile needs.
+  // Numbers of scratch that a tile needs.
   std::size_t scratch_size() const;
-  std::size_t bf16_scratch() const;
 
   // activations <- every layer's output for x [rows, in]; rows <= kTileRows. Returns the last
   // one's, or x when empty.
   template <class Real>
   const Real* forward(const Real* params, const Real* x, int rows, Real* activations,
-                      LayerScratch<Real> scratch) const;
+                      Real* scratch) const;
   // What forward() returned.
   template <class Real>
   const Real* output(const Real* x, const Real* activations) const {
@@ -73,16 +58,12 @@ class Chain {
   // in deltas. transposed: the weights as refresh_transposed() left them.
   template <class Real>
   void backward(const Real* params, const Real* transposed, const Real* x, int rows,
-                const Real* activations, Real* deltas, Real* grads,
-                LayerScratch<Real> scratch) const;
+                const Real* activations, Real* deltas, Real* grads, Real* scratch) const;
 
   // Copies the weights that backward() needs turned to the same place of `transposed` [P]: all but
-  // the first layer's and those that take bfloat16.
+  // the first layer's.
   template <class Real>
   void refresh_transposed(const Real* params, Real* transposed) const;
-  // Rounds and packs the weights of the layers that take bfloat16. The work is cut into `parts`,
-  // which may run at the same time.
-  void refresh_bf16(const float* params, Bf16Pair* copies, int part, int parts) const;
 
  private:
   std::vector<Layer> layers_;

@@ -1,55 +1,12 @@
 #include "broadloom/nn/layer.h"
 
 #include <algorithm>
-#include <type_traits>
 
 #include "broadloom/math/layer_norm.h"
 #include "broadloom/math/linear.h"
 
 namespace broadloom {
 namespace {
-
-template <class Real>
-void linear(const LinearSlice& slice, const Real* params, const Real* x, int rows, Real* y,
-            Bf16Tile bf16) {
-  const Real* bias = params + slice.bias;
-  if constexpr (std::is_same_v<Real, float>) {
-    if (slice.bf16) {
-      linear_forward_bf16(x, bf16.weights + slice.packed, bias, y, rows, slice.in, slice.out,
-                          bf16.scratch);
-      return;
-    }
-  }
-  linear_forward(x, params + slice.weight, bias, y, rows, slice.in, slice.out);
-}
-
-template <class Real>
-void linear_weights(const LinearSlice& slice, const Real* x, const Real* delta, int rows,
-                    Real* grads, Bf16Tile bf16) {
-  Real* weight = grads + slice.weight;
-  Real* bias = grads + slice.bias;
-  if constexpr (std::is_same_v<Real, float>) {
-    if (slice.bf16) {
-      linear_backward_weights_bf16(x, delta, weight, bias, rows, slice.in, slice.out, bf16.scratch);
-      return;
-    }
-  }
-  linear_backward_weights(x, delta, weight, bias, rows, slice.in, slice.out);
-}
-
-template <class Real>
-void linear_input(const LinearSlice& slice, const Real* transposed, const Real* delta, int rows,
-                  Real* below, Bf16Tile bf16) {
-  if constexpr (std::is_same_v<Real, float>) {
-    if (slice.bf16) {
-      linear_forward_bf16(delta, bf16.weights + slice.packed_transposed, nullptr, below, rows,
-                          slice.out, slice.in, bf16.scratch);
-      return;
-    }
-  }
-  linear_forward(delta, transposed + slice.weight, static_cast<const Real*>(nullptr), below, rows,
-                 slice.out, slice.in);
-}
 
 // f(offset of an image's input, offset of its output) for every row.
 template <class F>
@@ -69,17 +26,17 @@ std::size_t norm_rows(const Layer& layer, int rows) {
 
 template <class Real>
 void layer_forward(const Layer& layer, Activation activation, const Real* params, const Real* x,
-                   const Real* added, int rows, Real* y, LayerScratch<Real> scratch) {
+                   const Real* added, int rows, Real* y, Real* scratch) {
   const std::size_t count = static_cast<std::size_t>(rows) * layer.out.size();
   const LinearSlice& slice = layer.slice;
   switch (layer.kind) {
     case LayerKind::kLinear:
-      linear(slice, params, x, rows, y, scratch.bf16);
+      linear_forward(x, params + slice.weight, params + slice.bias, y, rows, slice.in, slice.out);
       break;
     case LayerKind::kConvolution:
       over_images(layer, rows, [&](std::size_t in, std::size_t out) {
         convolve(layer.convolution, x + in, params + slice.weight, params + slice.bias, y + out,
-                 scratch.numbers);
+                 scratch);
       });
       break;
     case LayerKind::kLayerNorm:
@@ -106,24 +63,26 @@ void layer_forward(const Layer& layer, Activation activation, const Real* params
 template <class Real>
 void layer_backward(const Layer& layer, Activation activation, const Real* params,
                     const Real* transposed, const Real* x, const Real* y, int rows, Real* delta,
-                    Real* grads, Real* below, LayerScratch<Real> scratch) {
+                    Real* grads, Real* below, Real* scratch) {
   const std::size_t count = static_cast<std::size_t>(rows) * layer.out.size();
   const LinearSlice& slice = layer.slice;
   if (layer.is_activated) activate_backward(activation, y, delta, count);
   switch (layer.kind) {
     case LayerKind::kLinear:
-      linear_weights(slice, x, delta, rows, grads, scratch.bf16);
+      linear_backward_weights(x, delta, grads + slice.weight, grads + slice.bias, rows, slice.in,
+                              slice.out);
       if (below != nullptr) {
-        linear_input(slice, transposed, static_cast<const Real*>(delta), rows, below, scratch.bf16);
+        linear_forward(delta, transposed + slice.weight, static_cast<const Real*>(nullptr), below,
+                       rows, slice.out, slice.in);
       }
       break;
     case LayerKind::kConvolution:
       over_images(layer, rows, [&](std::size_t in, std::size_t out) {
         convolve_backward_weights(layer.convolution, x + in, delta + out, grads + slice.weight,
-                                  grads + slice.bias, scratch.numbers);
+                                  grads + slice.bias, scratch);
         if (below == nullptr) return;
         convolve_backward_input(layer.convolution, delta + out, transposed + slice.weight,
-                                below + in, scratch.numbers);
+                                below + in, scratch);
       });
       break;
     case LayerKind::kLayerNorm:
@@ -150,15 +109,15 @@ void layer_backward(const Layer& layer, Activation activation, const Real* param
 
 template <class Real>
 void layer_parameter_gradient(const Layer& layer, const Real* params, const Real* x,
-                              const Real* delta, int rows, Real* grads,
-                              LayerScratch<Real> scratch) {
+                              const Real* delta, int rows, Real* grads, Real* scratch) {
   const LinearSlice& slice = layer.slice;
   if (layer.kind == LayerKind::kLinear) {
-    linear_weights(slice, x, delta, rows, grads, scratch.bf16);
+    linear_backward_weights(x, delta, grads + slice.weight, grads + slice.bias, rows, slice.in,
+                            slice.out);
   } else if (layer.kind == LayerKind::kConvolution) {
     over_images(layer, rows, [&](std::size_t in, std::size_t out) {
       convolve_backward_weights(layer.convolution, x + in, delta + out, grads + slice.weight,
-                                grads + slice.bias, scratch.numbers);
+                                grads + slice.bias, scratch);
     });
   } else {
     layer_norm_backward(x, params + slice.weight, static_cast<Real>(kLayerNormEpsilon), delta,
@@ -174,7 +133,6 @@ void layer_transpose(const Layer& layer, const Real* params, Real* transposed) {
   Real* to = transposed + slice.weight;
   if (layer.kind == LayerKind::kConvolution) turn_weights(layer.convolution, from, to);
   if (layer.kind != LayerKind::kLinear) return;
-  if (std::is_same_v<Real, float> && slice.bf16) return;
   transpose(from, to, slice.in, slice.out);
 }
 
@@ -184,11 +142,11 @@ std::size_t layer_scratch(const Layer& layer) {
 
 #define BROADLOOM_INSTANTIATE(Real)                                                                \
   template void layer_forward(const Layer&, Activation, const Real*, const Real*, const Real*,     \
-                              int, Real*, LayerScratch<Real>);                                     \
+                              int, Real*, Real*);                                                  \
   template void layer_backward(const Layer&, Activation, const Real*, const Real*, const Real*,    \
-                               const Real*, int, Real*, Real*, Real*, LayerScratch<Real>);         \
+                               const Real*, int, Real*, Real*, Real*, Real*);                      \
   template void layer_parameter_gradient(const Layer&, const Real*, const Real*, const Real*, int, \
-                                         Real*, LayerScratch<Real>);                               \
+                                         Real*, Real*);                                            \
   template void layer_transpose(const Layer&, const Real*, Real*);
 BROADLOOM_INSTANTIATE(float)
 BROADLOOM_INSTANTIATE(double)

@@ -14,20 +14,6 @@ namespace broadloom {
 // Part of the bits contract: sums over rows are grouped by tile.
 inline constexpr int kTileRows = 64;
 
-// What a tile needs of bfloat16: the copies that refresh_bf16() left and a place for its own. Null
-// under Precision::kFp32.
-struct Bf16Tile {
-  const Bf16Pair* weights = nullptr;
-  Bf16Pair* scratch = nullptr;
-};
-
-// Where a layer may leave what nobody asks for afterwards.
-template <class Real>
-struct LayerScratch {
-  Real* numbers = nullptr;  // [of Chain::scratch_size()]
-  Bf16Tile bf16 = {};
-};
-
 // A row as a layer sees it: an image, row-major; what is no image is {1, 1, numbers}.
 struct RowShape {
   int height = 1, width = 1, channels = 0;
@@ -64,10 +50,11 @@ struct Layer {
 // In PyTorch; Flax has 1e-6, which differs by less than float32 tells wherever numbers vary at all.
 inline constexpr double kLayerNormEpsilon = 1e-5;
 
-// y <- the layer's output for x [rows, in], rows <= kTileRows. added: kAdd's other input.
+// y <- the layer's output for x [rows, in], rows <= kTileRows. added: kAdd's other input. scratch:
+// [Chain::scratch_size()], whose contents mean nothing afterwards; so in the functions below.
 template <class Real>
 void layer_forward(const Layer& layer, Activation activation, const Real* params, const Real* x,
-                   const Real* added, int rows, Real* y, LayerScratch<Real> scratch);
+                   const Real* added, int rows, Real* y, Real* scratch);
 
 // From delta [rows, out], the derivative for y, which becomes that before the activation: adds the
 // parameters' derivatives to grads, and writes that for x to below, unless it is null. transposed:
@@ -75,13 +62,13 @@ void layer_forward(const Layer& layer, Activation activation, const Real* params
 template <class Real>
 void layer_backward(const Layer& layer, Activation activation, const Real* params,
                     const Real* transposed, const Real* x, const Real* y, int rows, Real* delta,
-                    Real* grads, Real* below, LayerScratch<Real> scratch);
+                    Real* grads, Real* below, Real* scratch);
 
 // The parameters' derivatives alone, added to grads: from x and from what layer_backward() left of
 // delta. Of a layer that has parameters.
 template <class Real>
 void layer_parameter_gradient(const Layer& layer, const Real* params, const Real* x,
-                              const Real* delta, int rows, Real* grads, LayerScratch<Real> scratch);
+                              const Real* delta, int rows, Real* grads, Real* scratch);
 
 // Weights as layer_backward() reads them, to the same place of `transposed` [P].
 template <class Real>

@@ -7,7 +7,6 @@
 #include <vector>
 
 #include "broadloom/core/purpose.h"
-#include "broadloom/math/linear_bf16.h"
 
 namespace broadloom {
 
@@ -19,9 +18,6 @@ struct LinearSlice {
   std::size_t weight = 0;  // offset of W
   std::size_t bias = 0;    // offset of b
   bool head = false;
-  // Whether its products take bfloat16, and where among the copies W and W^T then are, packed.
-  bool bf16 = false;
-  std::size_t packed = 0, packed_transposed = 0;
 
   // Offset of W's element from input i to output o.
   std::size_t at(int i, int o) const {
@@ -40,25 +36,15 @@ class ParameterLayout {
     size_ += static_cast<std::size_t>(out);
     return slice;
   }
-  // Gives the layer bfloat16 copies.
-  void add_bf16(LinearSlice& slice) {
-    slice.bf16 = true;
-    slice.packed = bf16_size_;
-    bf16_size_ += bf16_packed_size(slice.in, slice.out);
-    slice.packed_transposed = bf16_size_;
-    bf16_size_ += bf16_packed_size(slice.out, slice.in);
-  }
   std::size_t add_vector(int size) {
     const std::size_t offset = size_;
     size_ += static_cast<std::size_t>(size);
     return offset;
   }
-  std::size_t size() const { return size_; }            // P
-  std::size_t bf16_size() const { return bf16_size_; }  // pairs of the copies; 0: none
+  std::size_t size() const { return size_; }  // P
 
  private:
   std::size_t size_ = 0;
-  std::size_t bf16_size_ = 0;
 };
 
 // Fills W with `gain` times a (semi-)orthogonal matrix and b with zeros, as torch's orthogonal_

@@ -23,8 +23,7 @@ void Collector::keep(const ObsNormalizer* normalizer, const Observations& raw, s
 }
 
 Collector::Collector(VecEnv& envs, const ActorCritic& network, const Actor& actor,
-                     ObsNormalizers normalizers, ThreadPool& pool, std::uint64_t seed,
-                     const Bf16Pair* bf16_weights, Ranks& ranks)
+                     ObsNormalizers normalizers, ThreadPool& pool, std::uint64_t seed, Ranks& ranks)
     : envs_(envs),
       simulator_(envs.traits()),
       network_(network),
@@ -39,10 +38,9 @@ Collector::Collector(VecEnv& envs, const ActorCritic& network, const Actor& acto
       whole_(simulator_.whole_batch ? envs.num_envs() : 0, network, envs.spec()) {
   const std::size_t per_tile = static_cast<std::size_t>(envs.spec().action_size()) * kTileRows;
   for (int thread = 0; thread < pool.threads(); ++thread) {
-    scratch_.push_back({network.make_workspace<float>(bf16_weights),
-                        EnvRows(0, network, envs.spec()), AlignedVector<float>(per_tile),
-                        AlignedVector<float>(per_tile), AlignedVector<float>(kTileRows),
-                        AlignedVector<float>(per_tile)});
+    scratch_.push_back({network.make_workspace<float>(), EnvRows(0, network, envs.spec()),
+                        AlignedVector<float>(per_tile), AlignedVector<float>(per_tile),
+                        AlignedVector<float>(kTileRows), AlignedVector<float>(per_tile)});
   }
   regroup(envs.num_envs());
 }

@@ -27,13 +27,12 @@ namespace broadloom {
 class Collector {
  public:
   // What is given must outlive this. normalizers: null when observations are used as they are.
-  // bf16_weights: of the network, fresh for the params of every call; null in fp32. ranks: that
-  // collect the block together. Each steps the environments of its own shards, and has the rows
-  // and the normalisers' sums of all when a call returns; what the other environments are in is
-  // theirs to know. They are not simulators that act on all at once.
+  // ranks: that collect the block together. Each steps the environments of its own shards, and has
+  // the rows and the normalisers' sums of all when a call returns; what the other environments are
+  // in is theirs to know. They are not simulators that act on all at once.
   Collector(VecEnv& envs, const ActorCritic& network, const Actor& actor,
             ObsNormalizers normalizers, ThreadPool& pool, std::uint64_t seed,
-            const Bf16Pair* bf16_weights = nullptr, Ranks& ranks = Ranks::alone());
+            Ranks& ranks = Ranks::alone());
 
   // From the next block on the environments [0, num_envs) alone are stepped. Allocates.
   void regroup(int num_envs);

@@ -1,11 +1,10 @@
 #include "broadloom/setup/machine.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <string>
 
 #include "broadloom/config/keys.h"
-#include "broadloom/math/isa.h"
 #include "broadloom/setup/algorithms.h"
 
 namespace broadloom {
@@ -30,15 +29,6 @@ std::string parts_of_samples(const MemoryPlan& plan, const char* unit, double by
 }
 
 }  // namespace
-
-Status check_processor(const Config& config, bool has_bf16) {
-  if (config.precision != "bf16" || has_bf16) return {};
-  return {ErrorKind::kInvalidConfig,
-          fmt::format("precision: got 'bf16', which needs a processor with AVX-512 BF16 "
-                      "(avx512_bf16 in /proc/cpuinfo); this one has {}. Use precision=fp32, or "
-                      "another machine",
-                      fmt::join(supported_isas(), ", "))};
-}
 
 Status check_memory(const Config& config, const MemoryPlan& plan, int processes) {
   const std::size_t memory = physical_memory();

@@ -9,9 +9,6 @@
 
 namespace broadloom {
 
-// kInvalidConfig where precision=bf16 is asked of a processor without the instructions for it.
-Status check_processor(const Config& config, bool has_bf16);
-
 // kInvalidConfig where the run takes more memory than memory_limit allows, or where so many
 // processes of it on this machine take more than there is.
 Status check_memory(const Config& config, const MemoryPlan& plan, int processes = 1);

@@ -166,8 +166,7 @@ MemoryPlan plan_memory(const Config& config, int threads, VecEnv& envs, int rank
   }
   plan.exchange = rank_bytes(config, ranks, envs);
   plan.passing = passing_bytes(config, envs, network);
-  plan.network =
-      3 * network.parameter_count() * sizeof(float) + network.bf16_size() * sizeof(Bf16Pair);
+  plan.network = 3 * network.parameter_count() * sizeof(float);
   return plan;
 }
 

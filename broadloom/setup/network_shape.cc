@@ -22,7 +22,6 @@ Normalisation normalisation_of(const std::string& name) {
 }
 
 Precision precision_of(const std::string& name) {
-  if (name == "bf16") return Precision::kBf16;
   if (name == "tf32") return Precision::kTf32;
   return Precision::kFp32;
 }

@@ -10,7 +10,6 @@
 #include "broadloom/env/tasks/registry.h"
 #include "broadloom/instruments/probe_states.h"
 #include "broadloom/instruments/registry.h"
-#include "broadloom/math/linear_bf16.h"
 #include "broadloom/rollout/explained_variance.h"
 #include "broadloom/setup/algorithms.h"
 #include "broadloom/setup/machine.h"
@@ -24,7 +23,6 @@ namespace {
 
 Status check_machine(const Config& config, int threads) {
   BROADLOOM_TRY(validate(config));
-  BROADLOOM_TRY(check_processor(config, bf16_available()));
   if (threads >= 1) return {};
   return {ErrorKind::kInvalidConfig, fmt::format("threads is {}; expected at least 1", threads)};
 }
@@ -114,7 +112,7 @@ Trainer::Trainer(const Config& config, int threads, std::unique_ptr<VecEnv> envs
       active_threads_(threads, available_cores()),
       envs_(std::move(envs)),
       network_(network_shape(config, envs_->spec())),
-      learner_(network_.parameter_count(), network_.bf16_size()),
+      learner_(network_.parameter_count()),
       block_(run_block_sizes(config, *envs_)),
       obs_norm_(normalizer_of(config, block_.D)),
       critic_norm_(normalizer_of(config, block_.critic.size)),
@@ -127,8 +125,7 @@ Trainer::Trainer(const Config& config, int threads, std::unique_ptr<VecEnv> envs
       now_(config.of_phase(0)),
       actor_(make_actor(config_, network_)),
       algorithm_(make_algorithm({now_, network_, envs_->spec(), pool_, ranks})),
-      collector_(*envs_, network_, *actor_, normalizers(), pool_, config.seed,
-                 learner_.bf16_weights.data(), ranks),
+      collector_(*envs_, network_, *actor_, normalizers(), pool_, config.seed, ranks),
       instruments_(config.instruments,
                    instrument_setup(config, network_, envs_->spec(), threads, config.most_envs()),
                    probe_for(config, *envs_)),
@@ -223,7 +220,6 @@ Status Trainer::collect() {
 
 Status Trainer::fill_block() {
   if (device_ != nullptr) return collect_on_device();
-  learner_.refresh_bf16(network_, pool_);  // a restore may have changed the weights
   return collector_.collect(learner_.params.data(), clock_.env_step, block_);
 }
 
@@ -293,7 +289,6 @@ InstrumentView Trainer::instrument_view() {
           .block = block_,
           .params = {params(), network_.parameter_count()},
           .params_before = {},
-          .bf16_weights = learner_.bf16_weights.data(),
           .obs_normalizer = obs_normalizer(),
           .pool = pool_,
           .envs = &*envs_,

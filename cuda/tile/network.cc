@@ -95,9 +95,9 @@ DeviceNetwork network_of(const ActorCritic& network) {
 
 bool fits_kernels(const ActorCritic& network) {
   const NetworkShape& shape = network.shape();
-  return shape.precision != Precision::kBf16 && shape.critic_observation_size == 0 &&
-         network.parameter_count() <= kMostParameters && shape.value_outputs <= 2 &&
-         is_known(network.encoder()) && is_known(network.actor()) && is_known(network.critic());
+  return shape.critic_observation_size == 0 && network.parameter_count() <= kMostParameters &&
+         shape.value_outputs <= 2 && is_known(network.encoder()) && is_known(network.actor()) &&
+         is_known(network.critic());
 }
 
 DeviceNetwork device_network(const ActorCritic& network) {

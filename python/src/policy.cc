@@ -101,7 +101,7 @@ class RunPolicy {
   Status load(const std::string& run_or_checkpoint) {
     const Result<FoundCheckpoint> found = find_policy(run_or_checkpoint);
     if (!found.ok()) return found.status();
-    Result<std::unique_ptr<LoadedPolicy>> loaded = LoadedPolicy::load(found.value(), "fp32");
+    Result<std::unique_ptr<LoadedPolicy>> loaded = LoadedPolicy::load(found.value());
     if (!loaded.ok()) return loaded.status();
     policy_ = loaded.take();
     return {};

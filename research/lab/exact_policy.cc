@@ -8,12 +8,6 @@
 namespace broadloom {
 namespace {
 
-ActorCritic in_full_precision(const ActorCritic& network) {
-  NetworkShape shape = network.shape();
-  shape.precision = Precision::kFp32;  // moves no parameter: only the copies go
-  return ActorCritic(shape);
-}
-
 // The tile of a list that starts at `begin`.
 std::vector<int> tile_of(const std::vector<int>& list, std::size_t begin) {
   const std::size_t end = std::min(list.size(), begin + kTileRows);
@@ -109,7 +103,7 @@ void add_layer(const LayerFactors& layer, std::vector<double>& products) {
 }  // namespace
 
 ExactPolicy::ExactPolicy(const ActorCritic& network, const double* params)
-    : network_(in_full_precision(network)),
+    : network_(network),
       params_(params, params + network_.parameter_count()),
       transposed_(network_.parameter_count()),
       probabilities_(static_cast<std::size_t>(num_states()) * num_actions()),

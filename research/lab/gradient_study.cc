@@ -339,7 +339,7 @@ Result<GradientStudyReport> study_gradients(const std::string& run_or_checkpoint
                                             const GradientProgress& progress) {
   const Result<FoundCheckpoint> found = find_policy(run_or_checkpoint);
   if (!found.ok()) return found.status();
-  const Result<std::unique_ptr<LoadedPolicy>> loaded = LoadedPolicy::load(found.value(), "fp32");
+  const Result<std::unique_ptr<LoadedPolicy>> loaded = LoadedPolicy::load(found.value());
   if (!loaded.ok()) return loaded.status();
   return study_gradients(loaded.value()->view(), options, progress);
 }

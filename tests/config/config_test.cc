@@ -212,23 +212,11 @@ TEST(ConfigValidate, SaysGotExpectedAndWhatToChange) {
   }
 }
 
-TEST(ConfigValidate, Bf16WantsWideLayersAndTheWidestInstructions) {
-  Config config;
-  config.precision = "bf16";
-  EXPECT_TRUE(validate(config).ok());
-  config.isa = "avx512";
-  EXPECT_TRUE(validate(config).ok());
-  config.isa = "avx2";
-  EXPECT_NE(message_of(validate(config)).find("isa 'avx2'"), std::string::npos);
-  config.isa = "auto";
-  for (const std::vector<int>& narrow : {std::vector<int>{512}, {64, 63}, {64, 32, 64}}) {
-    config.hidden_sizes = narrow;
-    EXPECT_NE(message_of(validate(config)).find("expected two layers of at least 64"),
-              std::string::npos);
-  }
-  config.hidden_sizes = {32, 64, 64};
-  EXPECT_TRUE(validate(config).ok());
-  EXPECT_FALSE(set_config(config, "precision", "fp16").ok());
+TEST(ConfigValidate, Bf16IsNoPrecision) {
+  const Status status = resolve_config({{"precision", "bf16"}}).status();
+  EXPECT_EQ(status.kind(), ErrorKind::kInvalidConfig);
+  EXPECT_NE(status.message().find("precision: got 'bf16', expected fp32 | tf32"), std::string::npos)
+      << status.message();
 }
 
 TEST(ConfigValidate, Tf32WantsAGpu) {

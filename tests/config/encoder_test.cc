@@ -67,17 +67,6 @@ TEST(Encoder, IsNamedWhereImagesAreReadAsNumbers) {
   EXPECT_EQ(better_encoder(resolved({{"encoder", "impala"}}), images(84, 84, 4)), "");
 }
 
-TEST(Encoder, LetsOneDenseLayerBehindItTakeBf16) {
-  const auto allowed = [](const Overrides& more) {
-    Overrides all{{"precision", "bf16"}, {"isa", "avx512"}, {"hidden_sizes", "128"}};
-    all.insert(all.end(), more.begin(), more.end());
-    return resolve_config(all).ok();
-  };
-  EXPECT_TRUE(allowed({{"encoder", "minatar"}}));
-  EXPECT_FALSE(allowed({}));
-  EXPECT_FALSE(allowed({{"encoder", "minatar"}, {"hidden_sizes", "32"}}));
-}
-
 TEST(Algorithm, BringsItsDefaultsUnderWhatIsAskedFor) {
   const Config pqn = resolved({{"num_envs", "7"}, {"algorithm", "pqn"}});
   EXPECT_EQ(pqn.num_envs, 7);

@@ -78,13 +78,12 @@ TEST(Settings, EveryWordOfActivationIsItsFunction) {
 TEST(Settings, EveryWordOfPrecisionIsTheAgentsAlone) {
   const Result<EnvSpec> spec = env_spec("CartPole-v1", {});
   ASSERT_TRUE(spec.ok()) << spec.status().message();
-  expect_words<Precision>(
-      "precision",
-      {{"fp32", Precision::kFp32}, {"bf16", Precision::kBf16}, {"tf32", Precision::kTf32}},
-      [&](const Config& config) {
-        EXPECT_EQ(rnd_shape(config, spec.value()).precision, Precision::kFp32) << config.precision;
-        return network_shape(config, spec.value()).precision;
-      });
+  expect_words<Precision>("precision", {{"fp32", Precision::kFp32}, {"tf32", Precision::kTf32}},
+                          [&](const Config& config) {
+                            EXPECT_EQ(rnd_shape(config, spec.value()).precision, Precision::kFp32)
+                                << config.precision;
+                            return network_shape(config, spec.value()).precision;
+                          });
 }
 
 // Each number differs from all others, so that one in another's place is seen.

@@ -38,7 +38,7 @@ struct InstrumentScene {
             .probe = probe,
             .action = {}};
   }
-  InstrumentView view() { return {1, network, block, params, before, nullptr, normalizer, pool}; }
+  InstrumentView view() { return {1, network, block, params, before, normalizer, pool}; }
   // One measured iteration, with an update from `before` to `params`.
   std::map<std::string, double> measure(Instrument& instrument) {
     instrument.every_block(view());

@@ -11,7 +11,6 @@
 #include "broadloom/core/random.h"
 #include "broadloom/core/thread_pool.h"
 #include "broadloom/learn/gradient_cut.h"
-#include "broadloom/math/linear_bf16.h"
 
 namespace broadloom {
 namespace {
@@ -21,14 +20,13 @@ struct Case {
   bool shared_encoder;
 };
 
-ActorCritic network_of(const Case& c, Precision precision = Precision::kFp32) {
+ActorCritic network_of(const Case& c) {
   NetworkShape shape;
   shape.observation_size = 3;
   shape.action_kind = SpaceKind::kBox;
   shape.action_outputs = 2;
   shape.hidden_sizes = c.hidden;
   shape.shared_encoder = c.shared_encoder;
-  shape.precision = precision;
   return ActorCritic(shape);
 }
 
@@ -53,7 +51,7 @@ TEST_P(LearnerStep, IsAdamOnAllParametersOnceForAnyThreads) {
       adam.correction2 = 1.0 - std::pow(adam.beta2, round + 1);
       adam_update(expected.params.data(), expected.adam_m.data(), expected.adam_v.data(),
                   gradient.data(), parameters, adam);
-      learner.take_step(adam, gradient.data(), network, chunks, pool);
+      learner.take_step(adam, gradient.data(), chunks, pool);
       ASSERT_EQ(learner.params, expected.params);
       ASSERT_EQ(learner.adam_m, expected.adam_m);
       ASSERT_EQ(learner.adam_v, expected.adam_v);
@@ -93,28 +91,6 @@ TEST(LearnerCompanion, IsApartFromTheNetwork) {
     numbers += tensor.bytes();
   }
   EXPECT_EQ(numbers, 3 * (parameters + kBeside) * 4 + 2 * 8);
-}
-
-// Copies that were not refreshed would go unnoticed by whoever compares runs with each other.
-TEST(LearnerStepOfBf16, RefreshesTheCopies) {
-  if (!bf16_available()) GTEST_SKIP() << "NOT TESTED: this processor has no avx512bf16";
-  for (const bool shared_encoder : {false, true}) {
-    const ActorCritic network = network_of({{96, 64, 32}, shared_encoder}, Precision::kBf16);
-    ASSERT_GT(network.bf16_size(), 0u);
-    Learner learner(network.parameter_count(), network.bf16_size());
-    network.initialise(4, learner.params.data());
-    const std::vector<float> gradient(network.parameter_count(), 1.0f);
-    AdamStep adam;
-    adam.learning_rate = 0.5;
-    ThreadPool pool(3);
-    learner.take_step(adam, gradient.data(), network, parameter_chunks(network, NetworkSide::kBoth),
-                      pool);
-    AlignedVector<Bf16Pair> expected(network.bf16_size());
-    network.refresh_bf16(learner.params.data(), expected.data());
-    ASSERT_EQ(std::memcmp(learner.bf16_weights.data(), expected.data(),
-                          expected.size() * sizeof(Bf16Pair)),
-              0);
-  }
 }
 
 TEST_P(LearnerStep, ChunksAreAllParametersOnce) {

@@ -22,7 +22,7 @@ TEST(PartialGradients, GiveTheSameGradientWhileThreadsComeAndGo) {
   for (std::int64_t version = 1; version <= 200; ++version) {
     for (float& parameter : scene.learner.params) parameter *= 1.01F;
     const GradientJob<PpoLoss> job{
-        scene.block, indices.data(), 400, {}, scene.learner.params.data(), nullptr, version};
+        scene.block, indices.data(), 400, {}, scene.learner.params.data(), version};
     std::vector<float> expected;
     for (const int active : {2, 1, 3, 1}) {
       pool.set_active(active);

@@ -9,7 +9,6 @@
 #include <string>
 
 #include "broadloom/instruments/registry.h"
-#include "broadloom/math/linear_bf16.h"
 #include "broadloom/setup/memory_plan.h"
 #include "broadloom/setup/resolve_config.h"
 #include "broadloom/train/trainer.h"
@@ -435,18 +434,6 @@ TEST(Allocation, NoneWithHashes) {
                         {"num_minibatches", "4"},
                         {"total_timesteps", "10000"},
                         {"hashes", "true"}});
-}
-
-TEST(Allocation, NoneInBf16Either) {
-  if (!bf16_available()) GTEST_SKIP() << "NOT TESTED: this processor has no avx512bf16";
-  expect_no_allocation({{"env_id", "Pendulum-v1"},
-                        {"num_envs", "70"},
-                        {"num_steps", "8"},
-                        {"num_minibatches", "4"},
-                        {"total_timesteps", "10000"},
-                        {"max_episode_steps", "5"},
-                        {"hidden_sizes", "128,64"},
-                        {"precision", "bf16"}});
 }
 
 }  // namespace

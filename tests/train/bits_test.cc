@@ -11,8 +11,6 @@
 #include "broadloom/evaluate/evaluator.h"
 #include "broadloom/instruments/registry.h"
 #include "broadloom/learn/gradient_cut.h"
-#include "broadloom/math/linear_bf16.h"
-#include "broadloom/setup/machine.h"
 #include "broadloom/train/trainer.h"
 #include "tests/train/scene.h"
 
@@ -24,13 +22,6 @@ Config bits_config(const std::string& env_id, const Overrides& overrides) {
                 {"num_minibatches", "3"}, {"update_epochs", "2"}, {"total_timesteps", "5000"},
                 {"hidden_sizes", "16,8"}};
   return resolved(with(all, overrides));
-}
-
-bool asks_bf16(const Overrides& overrides) {
-  for (const auto& [key, text] : overrides) {
-    if (key == "precision" && text == "bf16") return true;
-  }
-  return false;
 }
 
 // Each iteration is a round of the choice of threads: what it says is what works.
@@ -45,11 +36,6 @@ TEST(ActiveRounds, AnIterationRunsWithTheThreadsThatWereChosen) {
 
 class Bits : public ::testing::TestWithParam<std::pair<const char*, Overrides>> {
  protected:
-  void SetUp() override {
-    if (asks_bf16(GetParam().second) && !bf16_available()) {
-      GTEST_SKIP() << "NOT TESTED: this processor has no avx512bf16";
-    }
-  }
   Config config() const { return bits_config(GetParam().first, GetParam().second); }
 };
 
@@ -181,32 +167,6 @@ TEST_P(Bits, ChangeWithTheSeed) {
   EXPECT_NE(a->block().rewards.size() + a->report().global_step, 0u);
 }
 
-TEST(Bf16Trainer, TheProductsAreReallyRounded) {
-  if (!bf16_available()) GTEST_SKIP() << "NOT TESTED: this processor has no avx512bf16";
-  Config config = bits_config("CartPole-v1", {{"hidden_sizes", "64,64"}});
-  std::unique_ptr<Trainer> full = trainer_of(config, 1);
-  config.precision = "bf16";
-  std::unique_ptr<Trainer> reduced = trainer_of(config, 1);
-  EXPECT_EQ(bytes_of(*full), bytes_of(*reduced));  // the same state, before the first step
-  run(*full, 1);
-  run(*reduced, 1);
-  EXPECT_NE(bytes_of(*full), bytes_of(*reduced));
-}
-
-TEST(Bf16Trainer, IsRefusedWhereTheProcessorLacksIt) {
-  Config config = bits_config("CartPole-v1", {{"hidden_sizes", "64,64"}});
-  EXPECT_TRUE(check_processor(config, false).ok());
-  config.precision = "bf16";
-  EXPECT_TRUE(check_processor(config, true).ok());
-  const Status status = check_processor(config, false);
-  EXPECT_EQ(status.kind(), ErrorKind::kInvalidConfig);
-  for (const char* part : {"got 'bf16'", "AVX-512 BF16", "this one has", "precision=fp32"}) {
-    EXPECT_NE(status.message().find(part), std::string::npos) << status.message();
-  }
-  const Result<std::unique_ptr<Trainer>> trainer = Trainer::create(config, 1);
-  EXPECT_EQ(trainer.ok(), bf16_available());
-}
-
 using Param = std::pair<const char*, Overrides>;
 INSTANTIATE_TEST_SUITE_P(
     Runs, Bits,
@@ -248,11 +208,7 @@ INSTANTIATE_TEST_SUITE_P(
                {"disturb.obs_noise", "0.1"},
                {"disturb.action_delay", "2"},
                {"disturb.push_interval", "20"}}},
-        Param{"FrozenLake-v1", {{"norm_adv", "batch"}, {"target_kl", "0.0001"}}},
-        Param{"Pendulum-v1",
-              {{"precision", "bf16"}, {"hidden_sizes", "70,65"}, {"max_episode_steps", "7"}}},
-        Param{"CartPole-v1",
-              {{"precision", "bf16"}, {"hidden_sizes", "64,96,8"}, {"shared_encoder", "true"}}}),
+        Param{"FrozenLake-v1", {{"norm_adv", "batch"}, {"target_kl", "0.0001"}}}),
     [](const auto& info) { return "case" + std::to_string(info.index); });
 
 }  // namespace

@@ -185,7 +185,7 @@ TEST_F(Ledger, WhatWasAskedOfAMachineIsNoDifference) {
   EXPECT_TRUE(agrees([](OrderedJson& json) { json["config"]["isa"] = "exact"; }));
   EXPECT_TRUE(agrees([](OrderedJson& json) { json["config"]["memory_limit"] = "100000"; }));
   EXPECT_FALSE(agrees([](OrderedJson& json) { json["config"]["gamma"] = "0.5"; }));
-  EXPECT_FALSE(agrees([](OrderedJson& json) { json["config"]["precision"] = "bf16"; }));
+  EXPECT_FALSE(agrees([](OrderedJson& json) { json["config"]["precision"] = "tf32"; }));
 }
 
 // As a program wrote it that did not know the key.

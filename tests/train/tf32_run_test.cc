@@ -26,15 +26,15 @@ namespace {
 
 using OrderedJson = nlohmann::ordered_json;
 
-void say_tf32(OrderedJson& config) {
-  config["precision"] = "tf32";
-  config["device"] = "cuda";
+void set_precision(OrderedJson& config, const std::string& precision) {
+  config["precision"] = precision;
+  if (precision == "tf32") config["device"] = "cuda";
 }
 
-void say_tf32(const std::string& checkpoint) {
+void set_precision(const std::string& checkpoint, const std::string& precision) {
   SafetensorsFile file = read_safetensors(checkpoint).take();
-  file.metadata["config.precision"] = "tf32";
-  file.metadata["config.device"] = "cuda";
+  file.metadata["config.precision"] = precision;
+  if (precision == "tf32") file.metadata["config.device"] = "cuda";
   std::vector<TensorRef> tensors;
   for (const auto& [name, entry] : file.tensors) {
     tensors.push_back({name, entry.dtype, entry.shape, file.data.data() + entry.begin});
@@ -48,11 +48,24 @@ class Tf32Runs : public InFolder {
     for (const std::string& name : {"fp32", "tf32"}) {
       ASSERT_TRUE(start_run(config(), at(name), 1, stopping()).ok());
     }
-    say_tf32(find_checkpoint(at("tf32")).value().path);
-    const std::string manifest = at("tf32") + "/manifest.json";
+    record_precision("tf32", "tf32");
+  }
+  // Writes the precision into the run's checkpoint and manifest, as a run that had it would.
+  void record_precision(const std::string& run, const std::string& precision) const {
+    set_precision(find_checkpoint(at(run)).value().path, precision);
+    const std::string manifest = at(run) + "/manifest.json";
     OrderedJson json = OrderedJson::parse(read_file(manifest).take());
-    say_tf32(json["config"]);
+    set_precision(json["config"], precision);
     ASSERT_TRUE(write_file_atomically(manifest, json.dump()).ok());
+  }
+  // The ledger line of the run of float32, as a run of that precision would have written it.
+  std::string ledger_line(const std::string& precision) const {
+    EXPECT_TRUE(resume_run(at("fp32"), 1, {}).ok());
+    OrderedJson line =
+        OrderedJson::parse(read_ledger_line(at("fp32") + "/ledger_line.json", 1).take());
+    line.erase("checksum");
+    set_precision(line["config"], precision);
+    return seal_ledger_line(line.dump()).take();
   }
   static Config config() {
     return resolved({{"env_id", "CartPole-v1"},
@@ -84,12 +97,7 @@ TEST_F(Tf32Runs, GoOnOnNoProcessor) {
 }
 
 TEST_F(Tf32Runs, AreRunAgainOnNoProcessor) {
-  ASSERT_TRUE(resume_run(at("fp32"), 1, {}).ok());
-  OrderedJson line =
-      OrderedJson::parse(read_ledger_line(at("fp32") + "/ledger_line.json", 1).take());
-  line.erase("checksum");
-  say_tf32(line["config"]);
-  const std::string sealed = seal_ledger_line(line.dump()).take();
+  const std::string sealed = ledger_line("tf32");
   Result<RerunPlan> plan = plan_rerun(sealed);
   ASSERT_TRUE(plan.ok()) << plan.status().message();
   EXPECT_EQ(plan.value().config.precision, "tf32");
@@ -132,6 +140,19 @@ TEST_F(Tf32Runs, GiveTheirPolicyToRunsOfFloat32) {
   const Result<RunSummary> begun =
       start_run(config(), at("begun"), 1, stopping(), {}, policy.value());
   EXPECT_TRUE(begun.ok()) << begun.status().message();
+}
+
+// bf16 was a precision of CPUs once.
+TEST_F(Tf32Runs, AndThoseOfAnUnknownPrecisionAreRefused) {
+  const std::string sealed = ledger_line("bf16");
+  record_precision("fp32", "bf16");
+  const std::string expected = "precision: got 'bf16', expected fp32 | tf32";
+  for (const Status& status :
+       {resume_run(at("fp32"), 1, {}).status(), evaluate_run(at("fp32"), {}).status(),
+        export_policy(at("fp32"), {}).status(), plan_rerun(sealed).status()}) {
+    EXPECT_FALSE(status.ok());
+    EXPECT_NE(status.message().find(expected), std::string::npos) << status.message();
+  }
 }
 
 }  // namespace

@@ -158,11 +158,11 @@ void AuditInstrument::look_at_units(const InstrumentView& view) {
   NetworkRows::over_tiles(
       static_cast<std::size_t>(rows_), view.pool,
       [&](int tile, std::size_t first, int count, int thread) {
-        units_.take(tile, count,
-                    network_rows_.forward(
-                        thread, view.params.data(), view.bf16_weights, view.obs_normalizer,
-                        probe_from(probe_, critic_probe_, first, view.network.shape()), count,
-                        NetworkSide::kBoth, view.critic_normalizer));
+        units_.take(
+            tile, count,
+            network_rows_.forward(thread, view.params.data(), view.obs_normalizer,
+                                  probe_from(probe_, critic_probe_, first, view.network.shape()),
+                                  count, NetworkSide::kBoth, view.critic_normalizer));
       });
   units_.finish();
   for (const UnitProbe::Body& body : units_.bodies()) {

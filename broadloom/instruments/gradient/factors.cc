@@ -216,8 +216,7 @@ void FactorMaker<Real>::keep_whole(const Layer& layer, const Real* inputs, const
     Real* kept = &factors.extras[row * static_cast<std::size_t>(factors.extra_size) + column];
     std::fill_n(kept, parameters_of(layer.slice), Real(0));
     layer_parameter_gradient(alone, params, inputs + r * layer.in.size(),
-                             deltas + r * layer.out.size(), 1, kept,
-                             LayerScratch<Real>{work_.layer_scratch.data()});
+                             deltas + r * layer.out.size(), 1, kept, work_.layer_scratch.data());
   }
 }
 

@@ -55,12 +55,8 @@ class FactorMaker {
   // The network must outlive it.
   FactorMaker(const ActorCritic& network, const GradientTerms& terms);
 
-  // The policy: params [P], which are read by every make(), and for a bfloat16 network the fresh
-  // copies of them.
-  void set_params(const Real* params, const Bf16Pair* bf16_weights = nullptr) {
-    params_ = params;
-    work_.bf16_weights = bf16_weights;
-  }
+  // The policy: params [P], which are read by every make().
+  void set_params(const Real* params) { params_ = params; }
 
   // Gives `factors` the shape that make() with so many rows gives it, and the memory.
   void shape(int rows, GradientFactors<Real>& factors) const;

@@ -56,7 +56,7 @@ std::size_t SampleProbe::held() const {
 }
 
 SampleNumbers SampleProbe::measure(const InstrumentView& view) {
-  maker_.set_params(view.params.data(), view.bf16_weights);
+  maker_.set_params(view.params.data());
   read(view.block);
   const int rows = envs_ * steps_;
   maker_.make(observations_.data(), actions_.data(), advantages_.data(), nullptr, rows, factors_);

@@ -111,11 +111,11 @@ void PlasticityInstrument::look_at_probe(const InstrumentView& view) {
   NetworkRows::over_tiles(
       static_cast<std::size_t>(rows_), view.pool,
       [&](int tile, std::size_t first, int count, int thread) {
-        take_tile(tile, first, count,
-                  network_rows_.forward(
-                      thread, view.params.data(), view.bf16_weights, view.obs_normalizer,
-                      probe_from(probe_, critic_probe_, first, view.network.shape()), count,
-                      NetworkSide::kBoth, view.critic_normalizer));
+        take_tile(
+            tile, first, count,
+            network_rows_.forward(thread, view.params.data(), view.obs_normalizer,
+                                  probe_from(probe_, critic_probe_, first, view.network.shape()),
+                                  count, NetworkSide::kBoth, view.critic_normalizer));
       });
 }
 

@@ -25,7 +25,6 @@ PolicyInstrument::PolicyInstrument(const InstrumentSetup& setup)
       rows_(probe_rows(setup)),
       probe_(setup.probe),
       network_rows_(setup.network, setup.threads),
-      old_bf16_(setup.network.bf16_size()),
       moments_(probe_tiles(setup) * outputs_),
       shifts_(static_cast<std::size_t>(NetworkRows::tiles(block_rows(setup)))) {
   const std::size_t policy = outputs_ * kTileRows;
@@ -46,7 +45,6 @@ std::size_t PolicyInstrument::bytes(const InstrumentSetup& setup) {
   const std::size_t scratch =
       kTileRows * per_row + PolicyDivergence::bytes(static_cast<int>(outputs));
   return NetworkRows::bytes(setup.network, setup.threads) + setup.threads * scratch +
-         setup.network.bf16_size() * sizeof(Bf16Pair) +
          probe_tiles(setup) * outputs * sizeof(Moments) +
          NetworkRows::tiles(block_rows(setup)) * sizeof(Shift);
 }
@@ -69,7 +67,7 @@ double PolicyInstrument::probe_variance(const InstrumentView& view) {
   NetworkRows::over_tiles(static_cast<std::size_t>(rows_), view.pool,
                           [&](int tile, std::size_t first, int count, int thread) {
                             const TileWorkspace<float>& work = network_rows_.forward(
-                                thread, view.params.data(), view.bf16_weights, view.obs_normalizer,
+                                thread, view.params.data(), view.obs_normalizer,
                                 probe_.data() + first * size, count, NetworkSide::kPolicy);
                             take_probe_tile(work.policy.data(), count, scratch_[thread],
                                             &moments_[static_cast<std::size_t>(tile) * outputs_]);
@@ -109,7 +107,6 @@ void PolicyInstrument::take_probe_tile(const float* policy, int rows, Scratch& s
 }
 
 PolicyInstrument::Shift PolicyInstrument::block_shift(const InstrumentView& view) {
-  view.network.refresh_bf16(view.params_before.data(), old_bf16_.data());
   NetworkRows::over_tiles(view.block.size(), view.pool,
                           [&](int tile, std::size_t first, int count, int thread) {
                             shifts_[tile] = tile_shift(view, first, count, thread);
@@ -130,14 +127,13 @@ PolicyInstrument::Shift PolicyInstrument::tile_shift(const InstrumentView& view,
   const float* before = view.params_before.data();
   const float* after = view.params.data();
   const std::size_t log_std = view.network.log_std_offset();
-  const auto policy_of = [&](const float* params, const Bf16Pair* bf16_weights) {
-    return network_rows_
-        .forward(thread, params, bf16_weights, nullptr, x, count, NetworkSide::kPolicy)
+  const auto policy_of = [&](const float* params) {
+    return network_rows_.forward(thread, params, nullptr, x, count, NetworkSide::kPolicy)
         .policy.data();
   };
-  const float* old_policy = policy_of(before, old_bf16_.data());
+  const float* old_policy = policy_of(before);
   std::copy_n(old_policy, scratch.old_policy.size(), scratch.old_policy.begin());
-  const float* policy = policy_of(after, view.bf16_weights);
+  const float* policy = policy_of(after);
   scratch.divergence(scratch.old_policy.data(), policy, before + log_std, after + log_std, count,
                      scratch.kl.data());
   new_log_probs(view, policy, first, count, scratch);

@@ -5,11 +5,9 @@
 #include <span>
 #include <vector>
 
-#include "broadloom/core/aligned_vector.h"
 #include "broadloom/instruments/instrument.h"
 #include "broadloom/instruments/network_rows.h"
 #include "broadloom/instruments/policy/policy_shift.h"
-#include "broadloom/math/linear_bf16.h"
 
 namespace broadloom {
 
@@ -82,10 +80,9 @@ class PolicyInstrument final : public Instrument {
   int rows_;
   std::span<const float> probe_;  // [rows, D]
   NetworkRows network_rows_;
-  AlignedVector<Bf16Pair> old_bf16_;  // of the parameters before the update
-  std::vector<Scratch> scratch_;      // [threads]
-  std::vector<Moments> moments_;      // [tiles of the probe, outputs]
-  std::vector<Shift> shifts_;         // [tiles of the block]
+  std::vector<Scratch> scratch_;  // [threads]
+  std::vector<Moments> moments_;  // [tiles of the probe, outputs]
+  std::vector<Shift> shifts_;     // [tiles of the block]
   PolicyNumbers numbers_;
 };
 
