@@ -9,7 +9,7 @@ set -euo pipefail
 
 packages=(g++ cmake ninja-build git libhwy-dev librandom123-dev libfmt-dev nlohmann-json3-dev
           libtomlplusplus-dev libcli11-dev libxxhash-dev libsqlite3-dev libjs-chart.js)
-test_packages=(libgtest-dev librapidcheck-dev libbenchmark-dev clang-format clang-tidy python3 python3-venv
+test_packages=(libgtest-dev libbenchmark-dev clang-format clang-tidy python3 python3-venv
                chromium)
 render_packages=(libegl1 libgl1-mesa-dri libwebp7)  # broadloom watch in three dimensions
 
