@@ -157,22 +157,16 @@ void print_summary_json(const RunSummary& summary, double steps_per_second,
                         const std::string& record, const std::optional<PanelResult>& panel,
                         const Ranks& ranks) {
   const RankTraffic& traffic = ranks.traffic();
-  print_json({{"run_dir", summary.run_dir},
-              {"global_step", summary.global_step},
-              {"total_timesteps", summary.total_timesteps},
-              {"finished", summary.finished},
-              {"episodes", summary.episodes},
-              {"mean_return", summary.mean_return},
-              {"success_rate", summary.success_rate},
-              {"seconds", summary.seconds},
-              {"steps_per_second", steps_per_second},
-              {"ranks",
-               {{"count", ranks.size()},
-                {"received_bytes", traffic.received_bytes},
-                {"exchanges", traffic.exchanges},
-                {"seconds", traffic.seconds}}},
-              {"record", record},
-              {"panel", panel ? Json::parse(panel_record_json(*panel)) : Json()}});
+  Json json = Json::object();
+  summary.visit([&](const char* name, const auto& value) { json[name] = value; });
+  json["steps_per_second"] = steps_per_second;
+  json["ranks"] = {{"count", ranks.size()},
+                   {"received_bytes", traffic.received_bytes},
+                   {"exchanges", traffic.exchanges},
+                   {"seconds", traffic.seconds}};
+  json["record"] = record;
+  json["panel"] = panel ? Json::parse(panel_record_json(*panel)) : Json();
+  print_json(json);
 }
 
 int report_run(const TrainOptions& options, const RunSummary& summary, double steps_per_second,

@@ -49,6 +49,19 @@ struct RunSummary {
   double mean_return = 0.0;   // of the last 100 of them
   double success_rate = 0.0;  // of them; not a number where it is not known
   double seconds = 0.0;       // of training in this process
+
+  // v(name, value) for each of them: the program's and Python's answer have these names.
+  template <class Visitor>
+  void visit(Visitor&& v) const {
+    v("run_dir", run_dir);
+    v("global_step", global_step);
+    v("total_timesteps", total_timesteps);
+    v("finished", finished);
+    v("episodes", episodes);
+    v("mean_return", mean_return);
+    v("success_rate", success_rate);
+    v("seconds", seconds);
+  }
 };
 
 // Trains from the start into the new folder run_dir, which must not exist or be empty. The folder

@@ -12,6 +12,7 @@
 #include <mutex>
 #include <optional>
 #include <string>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -56,14 +57,13 @@ nb::dict progress_of(const Progress& progress) {
 
 nb::dict summary_of(const RunSummary& summary, const std::string& record) {
   nb::dict out;
-  out["run_dir"] = summary.run_dir;
-  out["global_step"] = summary.global_step;
-  out["total_timesteps"] = summary.total_timesteps;
-  out["finished"] = summary.finished;
-  out["episodes"] = summary.episodes;
-  out["mean_return"] = number(summary.mean_return);
-  out["success_rate"] = number(summary.success_rate);
-  out["seconds"] = summary.seconds;
+  summary.visit([&](const char* name, const auto& value) {
+    if constexpr (std::is_same_v<decltype(value), const double&>) {
+      out[name] = number(value);
+    } else {
+      out[name] = value;
+    }
+  });
   out["record"] = record;
   return out;
 }
