@@ -30,6 +30,14 @@ class Statement {
     return bind(parameter, std::string_view(value));
   }
 
+  // The statement's parameters in their order, from the first.
+  template <class... Values>
+  Statement& bind_all(const Values&... values) {
+    int parameter = 0;
+    (bind(++parameter, values), ...);
+    return *this;
+  }
+
   // Whether there is a (further) row; to be read before the next call.
   Result<bool> next();
   // Runs a statement that gives no rows, and makes it ready for other values.

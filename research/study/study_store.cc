@@ -37,17 +37,9 @@ Status insert_study(Database& database, const StudyPlan& plan, const StudyPart& 
   if (!insert.ok()) return insert.status();
   const Manifest program = make_manifest({}, 0, 1, "");
   return insert.value()
-      .bind(1, plan.name)
-      .bind(2, plan.hash)
-      .bind(3, plan.definition)
-      .bind(4, match_name(plan.match))
-      .bind(5, plan.points)
-      .bind(6, plan.evaluations)
-      .bind(7, part.index)
-      .bind(8, part.count)
-      .bind(9, program.version)
-      .bind(10, program.revision)
-      .bind(11, program.created)
+      .bind_all(plan.name, plan.hash, plan.definition, match_name(plan.match), plan.points,
+                plan.evaluations, part.index, part.count, program.version, program.revision,
+                program.created)
       .run();
 }
 
@@ -58,21 +50,12 @@ Status insert_cells(Database& database, const StudyPlan& plan) {
   for (std::size_t c = 0; c < plan.cells.size(); ++c) {
     const StudyCell& cell = plan.cells[c];
     BROADLOOM_TRY(insert.value()
-                      .bind(1, static_cast<std::int64_t>(c) + 1)
-                      .bind(2, cell.name)
-                      .bind(3, json_of(cell.changes))
-                      .bind(4, json_of(without_seed(cell.config)))
-                      .bind(5, cell.config.num_envs)
-                      .bind(6, cell.config.num_steps)
-                      .bind(7, cell.batch_size())
-                      .bind(8, cell.minibatch_count())
-                      .bind(9, cell.minibatch_size())
-                      .bind(10, cell.config.update_epochs)
-                      .bind(11, cell.config.num_iterations())
-                      .bind(12, cell.environment_steps())
-                      .bind(13, gradient_steps(cell.config))
-                      .bind(14, cell.samples_per_gradient())
-                      .bind(15, cell.note)
+                      .bind_all(static_cast<std::int64_t>(c) + 1, cell.name, json_of(cell.changes),
+                                json_of(without_seed(cell.config)), cell.config.num_envs,
+                                cell.config.num_steps, cell.batch_size(), cell.minibatch_count(),
+                                cell.minibatch_size(), cell.config.update_epochs,
+                                cell.config.num_iterations(), cell.environment_steps(),
+                                gradient_steps(cell.config), cell.samples_per_gradient(), cell.note)
                       .run());
   }
   return {};
@@ -85,12 +68,10 @@ Status insert_runs(Database& database, const StudyPlan& plan) {
       " VALUES (?, ?, ?, ?, 'pending')");
   if (!insert.ok()) return insert.status();
   for (const StudyRun& run : plan.runs) {
-    BROADLOOM_TRY(insert.value()
-                      .bind(1, run.id)
-                      .bind(2, run.cell + 1)
-                      .bind(3, static_cast<std::int64_t>(run.seed))
-                      .bind(4, run.config_hash)
-                      .run());
+    BROADLOOM_TRY(
+        insert.value()
+            .bind_all(run.id, run.cell + 1, static_cast<std::int64_t>(run.seed), run.config_hash)
+            .run());
   }
   return {};
 }
@@ -103,17 +84,12 @@ Status insert_curve(Database& database, const RunRecord& record) {
   if (!value.ok()) return value.status();
   for (const CurvePoint& p : record.curve) {
     BROADLOOM_TRY(point.value()
-                      .bind(1, record.id)
-                      .bind(2, p.point)
-                      .bind(3, p.environment_steps)
-                      .bind(4, p.global_step)
-                      .bind(5, p.iteration)
-                      .bind(6, p.seconds)
+                      .bind_all(record.id, p.point, p.environment_steps, p.global_step, p.iteration,
+                                p.seconds)
                       .run());
     for (const auto& [key, number] : p.values) {
       if (std::isnan(number)) continue;
-      BROADLOOM_TRY(
-          value.value().bind(1, record.id).bind(2, p.point).bind(3, key).bind(4, number).run());
+      BROADLOOM_TRY(value.value().bind_all(record.id, p.point, key, number).run());
     }
   }
   return {};
@@ -125,14 +101,8 @@ Status insert_evaluations(Database& database, const RunRecord& record) {
   if (!insert.ok()) return insert.status();
   for (const EvalResult& e : record.evaluations) {
     BROADLOOM_TRY(insert.value()
-                      .bind(1, record.id)
-                      .bind(2, e.global_step)
-                      .bind(3, e.episodes)
-                      .bind(4, e.mean_return)
-                      .bind(5, e.ci_low)
-                      .bind(6, e.ci_high)
-                      .bind(7, e.std_return)
-                      .bind(8, e.mean_length)
+                      .bind_all(record.id, e.global_step, e.episodes, e.mean_return, e.ci_low,
+                                e.ci_high, e.std_return, e.mean_length)
                       .run());
   }
   return {};
@@ -291,7 +261,7 @@ Status StudyStore::add_seeds(const StudyPlan& plan) {
   return in_transaction(database_, [&]() -> Status {
     Result<Statement> update = database_.prepare("UPDATE study SET hash = ?, definition = ?");
     if (!update.ok()) return update.status();
-    BROADLOOM_TRY(update.value().bind(1, plan.hash).bind(2, plan.definition).run());
+    BROADLOOM_TRY(update.value().bind_all(plan.hash, plan.definition).run());
     return insert_runs(database_, plan);
   });
 }
