@@ -19,8 +19,7 @@ Status read_bytes(const SafetensorsFile& file, const std::string& key, std::int6
           fmt::format("it is no checkpoint of a run: its metadata has no number '{}'", key)};
 }
 
-// Not there: no events were written, or an older program saved it. Only the name, since that file
-// of the run's folder is cut.
+// Not there: no events were written. Only the name, since that file of the run's folder is cut.
 std::string events_file_of(const SafetensorsFile& file) {
   const auto found = file.metadata.find("events_file");
   if (found == file.metadata.end()) return "";

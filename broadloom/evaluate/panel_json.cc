@@ -15,7 +15,6 @@ namespace broadloom {
 namespace {
 
 constexpr const char* kPanelFormat = "broadloom-panel-2";
-constexpr const char* kEarlierFormat = "broadloom-panel-1";  // mean +- 1.96 standard errors
 
 constexpr double kNotANumber = std::numeric_limits<double>::quiet_NaN();
 
@@ -194,13 +193,6 @@ Result<PanelResult> read_panel_result(const std::string& path) {
                               path, what));
   };
   const Json json = Json::parse(bytes.value());
-  if (json.is_object() && json["format"] == kEarlierFormat) {
-    return Status(ErrorKind::kCorrupt,
-                  fmt::format("'{}' has the format {}, expected {}: its intervals are those of an "
-                              "earlier version, too narrow for few episodes; make it again with "
-                              "`broadloom eval RUN --panel FILE`",
-                              path, kEarlierFormat, kPanelFormat));
-  }
   if (!json.is_object() || json["format"] != kPanelFormat) {
     return damaged(fmt::format("it has no \"format\": \"{}\"", kPanelFormat));
   }

@@ -3,7 +3,6 @@
 #include <fmt/core.h>
 
 #include <algorithm>
-#include <iterator>
 #include <vector>
 
 #include "broadloom/config/keys.h"
@@ -51,21 +50,10 @@ bool holds(const SafetensorsFile& file, const TensorRef& tensor) {
          found->second.shape == tensor.shape;
 }
 
-// Tensors that came after the first checkpoints, on which learning does not depend.
-constexpr const char* kLaterTensors[] = {"episodes.outcomes"};
-
-bool is_later(const TensorRef& tensor) {
-  return std::find(std::begin(kLaterTensors), std::end(kLaterTensors), tensor.name) !=
-         std::end(kLaterTensors);
-}
-
 // Which instruments a run has may change where it goes on: what the file knows of them is read, and
-// the rest begins now. So it is with what an older program did not keep.
+// the rest begins now.
 Status load_state(const SafetensorsFile& file, Trainer& trainer) {
   std::vector<TensorRef> wanted = trainer.state();
-  std::erase_if(wanted, [&](const TensorRef& tensor) {
-    return is_later(tensor) && file.tensors.count(tensor.name) == 0;
-  });
   for (const TensorRef& tensor : trainer.instrument_state()) {
     if (holds(file, tensor)) wanted.push_back(tensor);
   }

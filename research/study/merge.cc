@@ -124,7 +124,7 @@ Status add_store(Database& merged, const std::vector<std::string>& stores, std::
   BROADLOOM_TRY(merged.commit());
   BROADLOOM_TRY(merged.run("DETACH part"));
   // Now that a view's name can mean no other store's.
-  return place == 0 ? renew_views(merged) : Status();
+  return place == 0 ? make_views(merged) : Status();
 }
 
 Status take_attached(Database& store, const std::string& path) {

@@ -89,18 +89,9 @@ std::string settings_view(const std::vector<Setting>& settings) {
   return fmt::format("\nSELECT id AS cell_id, name AS cell{}\nFROM cells", columns);
 }
 
-// Whether the view is there with these words.
-Result<bool> is_there(Database& database, const char* name, const std::string& sql) {
-  Result<Statement> query = database.prepare("SELECT sql FROM sqlite_master WHERE name = ?");
-  if (!query.ok()) return query.status();
-  const Result<bool> found = query.value().bind(1, name).next();
-  if (!found.ok()) return found.status();
-  return found.value() && query.value().text(0) == sql;
-}
-
 }  // namespace
 
-Status renew_views(Database& database) {
+Status make_views(Database& database) {
   const Result<std::vector<Setting>> settings = settings_of(database);
   if (!settings.ok()) return settings.status();
   std::string columns;
@@ -111,12 +102,7 @@ Status renew_views(Database& database) {
       {"learning_curves_by_time", fmt::format(kLearningCurvesByTime, columns)},
       {"scores", fmt::format(kScores, columns)}};
   for (const auto& [name, query] : views) {
-    const std::string sql = fmt::format("CREATE VIEW {} AS{}", name, query);
-    const Result<bool> same = is_there(database, name, sql);
-    if (!same.ok()) return same.status();
-    if (same.value()) continue;
-    BROADLOOM_TRY(database.run(fmt::format("DROP VIEW IF EXISTS {}", name)));
-    BROADLOOM_TRY(database.run(sql));
+    BROADLOOM_TRY(database.run(fmt::format("CREATE VIEW {} AS{}", name, query)));
   }
   return {};
 }

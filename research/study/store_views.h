@@ -6,9 +6,8 @@
 
 namespace broadloom {
 
-// Makes the views as this program has them, those of an older one anew; writes nothing where they
-// are there. To be called within a transaction, after the cells are in: every view says of its rows
-// what the axes of this study set. Errors: those of the database.
-Status renew_views(Database& database);
+// Makes the views of a store that has none. To be called after the cells are in: every view says of
+// its rows what the axes of this study set. Errors: those of the database.
+Status make_views(Database& database);
 
 }  // namespace broadloom

@@ -150,15 +150,6 @@ Status in_transaction(Database& database, const Changes& changes) {
   return status;
 }
 
-// A transaction that asks for the right to write only when it writes: most stores have these views.
-Status renew_old_views(Database& database) {
-  BROADLOOM_TRY(database.run("BEGIN"));
-  Status status = renew_views(database);
-  if (status.ok()) status = database.commit();
-  if (!status.ok()) database.rollback();
-  return status;
-}
-
 Status make_folder_of(const std::string& path) {
   const std::filesystem::path folder = std::filesystem::path(path).parent_path();
   std::error_code error;
@@ -226,7 +217,6 @@ Result<StudyStore> StudyStore::open(const std::string& path, const StudyPlan& pl
     BROADLOOM_TRY(check_format(store.database_, path));
     BROADLOOM_TRY(store.check_same(plan, part, any_revision));
     BROADLOOM_TRY(store.add_seeds(plan));
-    BROADLOOM_TRY(renew_old_views(store.database_));
   }
   return store;
 }
@@ -249,7 +239,7 @@ Status StudyStore::create(const StudyPlan& plan, const StudyPart& part) {
     BROADLOOM_TRY(database_.run(kStoreSchema));
     BROADLOOM_TRY(insert_study(database_, plan, part));
     BROADLOOM_TRY(insert_cells(database_, plan));
-    BROADLOOM_TRY(renew_views(database_));
+    BROADLOOM_TRY(make_views(database_));
     return insert_runs(database_, plan);
   });
 }

@@ -52,16 +52,6 @@ TEST_F(StoreViews, SayWhatTheAxesSet) {
             "22.0\n");
 }
 
-TEST_F(StoreViews, OfAnOldStoreAreRenewedWhenItIsOpened) {
-  plant(plan(), "s", score);
-  change("s",
-         "DROP VIEW settings; DROP VIEW learning_curves; DROP VIEW scores;"
-         "CREATE VIEW learning_curves AS SELECT 1 AS cell; CREATE VIEW scores AS SELECT 2 AS cell");
-  ASSERT_TRUE(read_study_results(path("s")).ok());  // a report needs none of them
-  ASSERT_TRUE(StudyStore::open(path("s"), plan(), {}, false).ok());
-  expect_settings("s");
-}
-
 TEST_F(StoreViews, OfMergedPartsAreTheSame) {
   plant(plan(), "s", score);
   change("s", "DROP VIEW settings; DROP VIEW learning_curves; DROP VIEW scores");

@@ -181,21 +181,14 @@ TEST_F(SavedOutcomes, AreReportedAgainAfterARestore) {
   EXPECT_EQ(reported_numbers(*other), reported_numbers(*trainer));
 }
 
-// A program from before outcomes kept none; their episodes are then not known.
-TEST_F(SavedOutcomes, ACheckpointWithoutThemIsRead) {
+TEST_F(SavedOutcomes, ACheckpointWithoutThemIsRefused) {
   const std::unique_ptr<Trainer> trainer = outcomes_trainer(outcomes_config({}));
-  for (int i = 0; i < 2; ++i) ASSERT_TRUE(trainer->iterate().ok());
-  Checkpoint old = saved(*trainer);
-  ASSERT_EQ(old.file.tensors.erase("episodes.outcomes"), 1u);
-  const std::unique_ptr<Trainer> other = outcomes_trainer(outcomes_config({}));
-  const Status status = restore(old, *other);
-  ASSERT_TRUE(status.ok()) << status.message();
-  EXPECT_EQ(other->report().mean_return, trainer->report().mean_return);
-  EXPECT_TRUE(std::isnan(other->report().success_rate));
-  ASSERT_TRUE(trainer->iterate().ok() && other->iterate().ok());
-  EXPECT_EQ(other->report().success_rate, trainer->report().success_rate);  // 100 have ended since
-  ASSERT_EQ(old.file.tensors.erase("episodes.lengths"), 1u);
-  EXPECT_EQ(restore(old, *outcomes_trainer(outcomes_config({}))).kind(), ErrorKind::kMismatch);
+  ASSERT_TRUE(trainer->iterate().ok());
+  Checkpoint cut = saved(*trainer);
+  ASSERT_EQ(cut.file.tensors.erase("episodes.outcomes"), 1u);
+  const Status status = restore(cut, *outcomes_trainer(outcomes_config({})));
+  EXPECT_EQ(status.kind(), ErrorKind::kMismatch);
+  EXPECT_NE(status.message().find("episodes.outcomes"), std::string::npos) << status.message();
 }
 
 }  // namespace
