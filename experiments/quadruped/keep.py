@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""keep.py BROADLOOM WORK RESULTS: of run.sh's runs the ledger's lines, the curves thinned, the rows of both panels played with both policies, and
-some seconds of an episode as a page."""
+"""keep.py BROADLOOM WORK RESULTS: keeps the ledger's lines of run.sh's runs, their curves thinned, and
+the rows of both panels, played with both policies."""
 import json
 import subprocess
 import sys
@@ -50,4 +50,3 @@ with (results / "ledger.jsonl").open("w") as ledger:
         for name, panel in PANELS.items():
             played = subprocess.run([broadloom, "eval", run, "--panel", panel, "--json", "--quiet"], cwd=work, check=True, capture_output=True, text=True)
             write(results / f"{run}_on_{name}.csv", HEADER, panel_rows(json.loads(played.stdout)["panel"]))
-subprocess.run([broadloom, "watch", "ground", "--seed", "3", "--max_steps", "150", "--out", results / "episode.html", "--quiet"], cwd=work, check=True)
