@@ -4,11 +4,10 @@ all that can stand beside it, of one without an advice, and of one that was stop
 
 import copy
 import json
-import pathlib
 import sys
 import unittest
 
-from browser import Browser, find_browser
+from browser import run_tests
 from page_checks import DISPLAYS, check_display, write_page
 
 MAKE_PAGE = OUT = BROWSER = None
@@ -105,17 +104,5 @@ class AdvicePage(unittest.TestCase):
         self.assertEqual(BROWSER.evaluate(f"shownCandidates({json.dumps(data)}).map((s) => s.index)"), [0, 1, 2])
 
 
-def main():
-    global MAKE_PAGE, OUT, BROWSER
-    MAKE_PAGE, OUT = sys.argv[1], pathlib.Path(sys.argv[2])
-    path = find_browser()
-    if not path:
-        print("SKIPPED: there is no chromium, so no page was looked at; tools/setup.sh --tests installs it")
-        return 77
-    OUT.mkdir(parents=True, exist_ok=True)
-    with Browser(path) as BROWSER:
-        return 0 if unittest.main(argv=sys.argv[:1], exit=False).result.wasSuccessful() else 1
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(run_tests(globals()))

@@ -9,8 +9,10 @@ import select
 import shutil
 import signal
 import subprocess
+import sys
 import tempfile
 import time
+import unittest
 
 NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 
@@ -176,3 +178,18 @@ def problems_in(events):
 
 def requests_in(events):
     return [e["params"]["request"]["url"] for e in events if e.get("method") == "Network.requestWillBeSent"]
+
+
+def run_tests(module, folder=""):
+    """Runs the tests of a script MAKE_PAGE OUT, and returns its exit status; 77: there is no browser.
+
+    module: the script's globals(), which get MAKE_PAGE, OUT (with `folder` behind it) and BROWSER.
+    """
+    module["MAKE_PAGE"], module["OUT"] = sys.argv[1], pathlib.Path(sys.argv[2]) / folder
+    path = find_browser()
+    if not path:
+        print("SKIPPED: there is no chromium, so no page was looked at; tools/setup.sh --tests installs it")
+        return 77
+    module["OUT"].mkdir(parents=True, exist_ok=True)
+    with Browser(path) as module["BROWSER"]:
+        return 0 if unittest.main(argv=sys.argv[:1], exit=False).result.wasSuccessful() else 1

@@ -5,12 +5,11 @@ Pages stay in OUT, with BROADLOOM_PICTURES=1 screenshots, too. Without a browser
 
 import copy
 import json
-import pathlib
 import random
 import sys
 import unittest
 
-from browser import Browser, find_browser
+from browser import run_tests
 import gradients_fixture as fixture
 from page_checks import DISPLAYS, check_display, write_page
 
@@ -193,17 +192,5 @@ class SummaryTest(unittest.TestCase):
         self.assertEqual(summary_of(mixed), summary_of(data))
 
 
-def main():
-    global MAKE_PAGE, OUT, BROWSER
-    MAKE_PAGE, OUT = sys.argv[1], pathlib.Path(sys.argv[2])
-    path = find_browser()
-    if not path:
-        print("SKIPPED: there is no chromium, so no page was looked at; tools/setup.sh --tests installs it")
-        return 77
-    OUT.mkdir(parents=True, exist_ok=True)
-    with Browser(path) as BROWSER:
-        return 0 if unittest.main(argv=sys.argv[:1], exit=False).result.wasSuccessful() else 1
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(run_tests(globals()))

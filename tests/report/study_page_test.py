@@ -7,12 +7,11 @@ import copy
 import csv
 import io
 import json
-import pathlib
 import re
 import sys
 import unittest
 
-from browser import Browser, find_browser
+from browser import run_tests
 import study_fixture as fixture
 from page_checks import COLOURS, DISPLAYS, check_display, write_page
 
@@ -510,17 +509,5 @@ class TextTest(unittest.TestCase):
         self.assertIn("the first 400 of 3,300 rows", shown[1])
 
 
-def main():
-    global MAKE_PAGE, OUT, BROWSER
-    MAKE_PAGE, OUT = sys.argv[1], pathlib.Path(sys.argv[2]) / "study"
-    path = find_browser()
-    if not path:
-        print("SKIPPED: there is no chromium, so no page was looked at; tools/setup.sh --tests installs it")
-        return 77
-    OUT.mkdir(parents=True, exist_ok=True)
-    with Browser(path) as BROWSER:
-        return 0 if unittest.main(argv=sys.argv[:1], exit=False).result.wasSuccessful() else 1
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(run_tests(globals(), "study"))

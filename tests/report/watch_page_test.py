@@ -4,14 +4,13 @@ the frames, and planes have their colours."""
 
 import base64
 import json
-import pathlib
 import struct
 import sys
 import unittest
 import zlib
 import xml.etree.ElementTree
 
-from browser import Browser, find_browser
+from browser import run_tests
 from page_checks import DISPLAYS, check_display, write_page
 
 MAKE_PAGE = OUT = BROWSER = None
@@ -205,17 +204,5 @@ class WatchPage(unittest.TestCase):
         self.assertEqual([node.tag.split("}")[1] for node in root.iter() if len(node) == 0], ["rect", "polyline", "text", "circle"])
 
 
-def main():
-    global MAKE_PAGE, OUT, BROWSER
-    MAKE_PAGE, OUT = sys.argv[1], pathlib.Path(sys.argv[2])
-    path = find_browser()
-    if not path:
-        print("SKIPPED: there is no chromium, so no page was looked at; tools/setup.sh --tests installs it")
-        return 77
-    OUT.mkdir(parents=True, exist_ok=True)
-    with Browser(path) as BROWSER:
-        return 0 if unittest.main(argv=sys.argv[:1], exit=False).result.wasSuccessful() else 1
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(run_tests(globals()))
