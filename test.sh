@@ -186,6 +186,14 @@ add_procgen() {
   procgen_is_ready
 }
 
+# matplotlib, which draws the figures that the repository keeps; other versions write other bytes.
+matplotlib_is_ready() { .venv/bin/python -c "import matplotlib as m; assert m.__version__ == '3.11.2'"; }
+add_matplotlib() {
+  matplotlib_is_ready 2>/dev/null && return 0
+  timeout 300 .venv/bin/python -m pip install -q --disable-pip-version-check --no-input \
+    --timeout 20 --retries 2 matplotlib==3.11.2 </dev/null && matplotlib_is_ready
+}
+
 # ONNX Runtime, for one test, which has it play exported policies.
 onnxruntime_is_ready() { .venv/bin/python -c "import onnxruntime"; }
 add_onnxruntime() {
@@ -262,6 +270,7 @@ install_packages() {
     optional_stage "minatar" add_minatar "oracle.minatar reports SKIPPED"
     optional_stage "mujoco" add_mujoco "the bridge to MuJoCo is neither built nor tested"
     optional_stage "procgen" add_procgen "plugins.procgen reports SKIPPED"
+    optional_stage "matplotlib" add_matplotlib "figure.kept, figure.descriptions and python.notebook report SKIPPED"
     optional_stage "onnxruntime" add_onnxruntime "formats.export_onnxruntime reports SKIPPED"
     if optional_stage "nanobind" add_nanobind "the Python package is neither built nor tested (it wants python3-dev, too)"; then
       extension=(-DBROADLOOM_BUILD_PYTHON=ON "-DPython_EXECUTABLE=$PWD/.venv/bin/python")
