@@ -301,7 +301,8 @@ test_sanitizer() {
   ctest_stage "test $1" "$1"
 }
 
-check_stage "set-up" tools/setup.sh --tests || finish
+stage "set-up" tools/setup.sh --tests || { report 0 1 0 "$stage_row   FAILED"; finish; }
+report 0 0 0 "$stage_row"
 has pages python bridges examples asan && install_packages
 has format && check_stage "format" tools/check_format.sh
 large=(test_release test_tidy "test_sanitizer asan" "test_sanitizer tsan")
