@@ -9,6 +9,10 @@ Learner::Learner(std::size_t parameter_count, std::size_t bf16_size)
       bf16_weights(bf16_size),
       network_size(parameter_count) {}
 
+std::size_t Learner::bytes(const ActorCritic& network) {
+  return 3 * network.parameter_count() * sizeof(float) + network.bf16_size() * sizeof(Bf16Pair);
+}
+
 void Learner::add_companion(std::size_t parameter_count) {
   for (AlignedVector<float>* array : {&params, &adam_m, &adam_v}) {
     array->resize(network_size + parameter_count);

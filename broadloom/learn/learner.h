@@ -23,6 +23,9 @@ struct Learner {
   // bf16_size: that of the network; 0 in fp32.
   explicit Learner(std::size_t parameter_count, std::size_t bf16_size = 0);
 
+  // What it holds for that network alone, in bytes.
+  static std::size_t bytes(const ActorCritic& network);
+
   // One step of Adam with `gradient` [P] on all parameters, which are shared out as `chunks`; their
   // copies in bfloat16 follow.
   void take_step(const AdamStep& adam, const float* gradient, const ActorCritic& network,

@@ -1,4 +1,5 @@
-// From overrides (TOML files, flags) to a whole Config. Knows which environments and algorithms exist.
+// From overrides (TOML files, flags) to a whole Config. Knows which environments and algorithms
+// exist.
 #pragma once
 
 #include "broadloom/config/config.h"

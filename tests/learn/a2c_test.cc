@@ -13,9 +13,9 @@
 #include "broadloom/record/files.h"
 #include "broadloom/record/json.h"
 #include "broadloom/record/ledger.h"
-#include "broadloom/train/declared_numbers.h"
 #include "broadloom/train/rerun.h"
 #include "broadloom/train/run.h"
+#include "broadloom/train/run_numbers.h"
 #include "tests/learn/trained.h"
 #include "tests/train/folder.h"
 

@@ -1,6 +1,6 @@
 // What numbers are called: as declared beside them, as runs report them, and as the pages say.
-#include "broadloom/train/declared_numbers.h"
 #include "broadloom/setup/resolve_config.h"
+#include "broadloom/train/run_numbers.h"
 #include "tests/support/folders.h"
 
 #include <gtest/gtest.h>
