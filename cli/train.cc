@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 #include <filesystem>
+#include <functional>
 #include <optional>
 #include <string>
 
@@ -208,13 +209,73 @@ Result<std::optional<InitialPolicy>> policy_asked_for(const TrainOptions& option
   return std::optional<InitialPolicy>(policy.take());
 }
 
-// What the first rank does, or the only one: it alone reads, writes and prints.
-int lead(const TrainOptions& options, const Context& context, Ranks& ranks) {
-  // The others wait for a run: they are told where there is none.
-  const auto refuse = [&](const Status& status) {
-    return report_error(ranks.agree(status), options.json);
+// A run that nothing stands against.
+struct ReadyRun {
+  std::string heading, ledger;
+  std::function<Result<RunSummary>(const RunHooks&)> run;
+};
+
+// options and ranks must outlive what is given.
+Result<ReadyRun> ready_to_resume(const TrainOptions& options, const Context& context, int threads,
+                                 Ranks& ranks) {
+  BROADLOOM_TRY(check_resume(options, context));
+  const Result<std::int64_t> total = new_total(options);
+  if (!total.ok()) return total.status();
+  const std::string ledger = ledger_of_run(options.ledger, options.resume);
+  BROADLOOM_TRY(check_ledger_file(ledger));
+  BROADLOOM_TRY(use_isa_of(options.resume));
+  const auto run = [&options, &ranks, threads, total = total.value()](const RunHooks& hooks) {
+    return resume_run(options.resume, threads, hooks, total, of_machine(options), ranks);
   };
-  ProgressLine line(options.json ? stderr : stdout, options.quiet);
+  return ReadyRun{"Going on with " + options.resume, ledger, run};
+}
+
+std::string heading_of(const TrainOptions& options, const Config& config,
+                       const std::string& run_dir, const std::optional<Panel>& panel,
+                       const std::optional<InitialPolicy>& init) {
+  std::string heading = fmt::format("Training {} into {}", config.env_id, run_dir);
+  if (panel) heading += "\n" + panel_line(*panel, options.panel) + ", at the end";
+  if (init) {
+    heading += fmt::format("\nBegins with the policy of {} (step {})", init->source.file,
+                           with_commas(init->source.global_step));
+  }
+  return heading;
+}
+
+// ranks must outlive what is given.
+Result<ReadyRun> ready_to_start(const TrainOptions& options, const Context& context, int threads,
+                                Ranks& ranks) {
+  const Result<Config> config = read_config(options.file, options.flags, context.env_options);
+  if (!config.ok()) return config.status();
+  BROADLOOM_TRY(set_isa(config.value().isa));
+  const std::string run_dir = run_dir_of(options, config.value());
+  BROADLOOM_TRY(RunFolder::check_free(run_dir));  // or its ledger is found fault with
+  const std::string ledger = ledger_of_run(options.ledger, run_dir);
+  BROADLOOM_TRY(check_ledger_file(ledger));
+  const Result<std::optional<Panel>> panel = panel_asked_for(options);
+  if (!panel.ok()) return panel.status();
+  const Result<std::optional<InitialPolicy>> init = policy_asked_for(options);
+  if (!init.ok()) return init.status();
+  const auto run = [config = config.value(), run_dir, threads, panel = panel.value(),
+                    init = init.value(), &ranks](const RunHooks& hooks) {
+    return start_run(config, run_dir, threads, hooks, panel, init, ranks);
+  };
+  return ReadyRun{heading_of(options, config.value(), run_dir, panel.value(), init.value()), ledger,
+                  run};
+}
+
+// What the first rank does, or the only one: it alone reads, writes and prints. The others wait for
+// a run: they are told where there is none.
+int lead(const TrainOptions& options, const Context& context, Ranks& ranks) {
+  const int threads = threads_of_a_rank(options.threads, ranks);
+  const Result<ReadyRun> ready = options.resume.empty()
+                                     ? ready_to_start(options, context, threads, ranks)
+                                     : ready_to_resume(options, context, threads, ranks);
+  if (!ready.ok()) return report_error(ranks.agree(ready.status()), options.json);
+  catch_interrupts();
+  std::FILE* const stream = options.json ? stderr : stdout;
+  ProgressLine line(stream, options.quiet);
+  ShareLine episodes(options.quiet);
   double steps_per_second = 0.0;
   RunHooks hooks;
   hooks.on_iteration = [&](const Progress& progress) {
@@ -222,65 +283,19 @@ int lead(const TrainOptions& options, const Context& context, Ranks& ranks) {
     line.show(progress);
   };
   hooks.should_stop = was_interrupted;
-  ShareLine episodes(options.quiet);
   hooks.on_panel = panel_progress(line, episodes);
-  std::FILE* stream = options.json ? stderr : stdout;
-  std::string heading;  // printed once nothing stands against it
   if (!options.quiet) {
     hooks.on_note = [](const std::string& note) { fmt::print(stderr, "Note: {}\n", note); };
     hooks.on_contract = [&](const RolloutContract& contract) {
-      fmt::print(stream, "{}\n{}", heading, contract_text(contract));
+      fmt::print(stream, "{}\n{}", ready.value().heading, contract_text(contract));
       std::fflush(stream);
     };
   }
-  const int threads = threads_of_a_rank(options.threads, ranks);
-  const auto finish = [&](const Result<RunSummary>& summary, const std::string& ledger) {
-    line.finish();
-    episodes.clear();
-    if (!summary.ok()) return report_error(summary.status(), options.json);
-    return report_run(options, summary.value(), steps_per_second, ledger, ranks);
-  };
-  if (!options.resume.empty()) {
-    const Status status = check_resume(options, context);
-    if (!status.ok()) return refuse(status);
-    const Result<std::int64_t> total = new_total(options);
-    if (!total.ok()) return refuse(total.status());
-    const std::string ledger = ledger_of_run(options.ledger, options.resume);
-    const Status recordable = check_ledger_file(ledger);
-    if (!recordable.ok()) return refuse(recordable);
-    const Status has_isa = use_isa_of(options.resume);
-    if (!has_isa.ok()) return refuse(has_isa);
-    catch_interrupts();
-    heading = "Going on with " + options.resume;
-    return finish(
-        resume_run(options.resume, threads, hooks, total.value(), of_machine(options), ranks),
-        ledger);
-  }
-  const Result<Config> config = read_config(options.file, options.flags, context.env_options);
-  if (!config.ok()) return refuse(config.status());
-  const Status has_isa = set_isa(config.value().isa);
-  if (!has_isa.ok()) return refuse(has_isa);
-  const std::string run_dir = run_dir_of(options, config.value());
-  const Status is_free = RunFolder::check_free(run_dir);  // or its ledger is found fault with
-  if (!is_free.ok()) return refuse(is_free);
-  const std::string ledger = ledger_of_run(options.ledger, run_dir);
-  const Status recordable = check_ledger_file(ledger);
-  if (!recordable.ok()) return refuse(recordable);
-  const Result<std::optional<Panel>> panel = panel_asked_for(options);
-  if (!panel.ok()) return refuse(panel.status());
-  const Result<std::optional<InitialPolicy>> init = policy_asked_for(options);
-  if (!init.ok()) return refuse(init.status());
-  catch_interrupts();
-  heading = fmt::format("Training {} into {}", config.value().env_id, run_dir);
-  if (panel.value()) heading += "\n" + panel_line(*panel.value(), options.panel) + ", at the end";
-  if (init.value()) {
-    const PolicySource& source = init.value()->source;
-    heading += fmt::format("\nBegins with the policy of {} (step {})", source.file,
-                           with_commas(source.global_step));
-  }
-  return finish(
-      start_run(config.value(), run_dir, threads, hooks, panel.value(), init.value(), ranks),
-      ledger);
+  const Result<RunSummary> summary = ready.value().run(hooks);
+  line.finish();
+  episodes.clear();
+  if (!summary.ok()) return report_error(summary.status(), options.json);
+  return report_run(options, summary.value(), steps_per_second, ready.value().ledger, ranks);
 }
 
 // What the other ranks do. The first one says what has gone wrong, unless nothing reaches it.

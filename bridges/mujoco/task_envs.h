@@ -11,6 +11,12 @@
 #include "bridges/mujoco/render/renderer.h"
 #include "bridges/mujoco/task.h"
 #include "bridges/mujoco/worlds.h"
+#include "broadloom/env/audit_context.h"
+#include "broadloom/env/drawable.h"
+#include "broadloom/env/env_maker.h"
+#include "broadloom/env/env_memory.h"
+#include "broadloom/env/episode_strata.h"
+#include "broadloom/env/step_counter.h"
 #include "broadloom/env/vec_env.h"
 
 namespace broadloom::mujoco {
@@ -29,7 +35,13 @@ struct TaskSetup {
   OnUnstable on_unstable = OnUnstable::kReset;
 };
 
-class TaskEnvs final : public VecEnv {
+class TaskEnvs final : public VecEnv,
+                       public Drawable,
+                       public EpisodeStrata,
+                       public AuditContext,
+                       public StepCounter,
+                       public EnvMaker,
+                       public SharedMemory {
  public:
   // options.num_envs >= 1, and families() divides it; options.curriculum: as check_curriculum has
   // passed it. kNumeric or kIo where the physics does not

@@ -11,7 +11,11 @@
 #include <vector>
 
 #include "broadloom/core/random.h"
+#include "broadloom/env/audit_context.h"
+#include "broadloom/env/drawable.h"
 #include "broadloom/env/env_loops.h"
+#include "broadloom/env/env_maker.h"
+#include "broadloom/env/episode_strata.h"
 #include "broadloom/env/outcome.h"
 #include "broadloom/env/random_action.h"
 #include "broadloom/env/staggered_starts.h"
@@ -23,7 +27,11 @@ namespace broadloom {
 
 // Env: see broadloom/env/environment.h.
 template <class Env>
-class BatchedEnv final : public VecEnv {
+class BatchedEnv final : public VecEnv,
+                         public Drawable,
+                         public EpisodeStrata,
+                         public AuditContext,
+                         public EnvMaker {
  public:
   using Params = typename Env::Params;
   using State = typename Env::State;

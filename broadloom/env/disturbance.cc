@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "broadloom/env/disturbance_formulas.h"
+#include "broadloom/env/env_maker.h"
 #include "broadloom/env/forwarding_vec_env.h"
 
 namespace broadloom {
@@ -13,7 +14,7 @@ namespace {
 
 constexpr std::string_view kPrefix = "disturb.";
 
-class DisturbedEnv final : public ForwardingVecEnv {
+class DisturbedEnv final : public ForwardingVecEnv, public EnvMaker {
  public:
   DisturbedEnv(std::unique_ptr<VecEnv> inner, const Disturbance& disturbance,
                const VecEnvOptions& options)
@@ -80,7 +81,7 @@ class DisturbedEnv final : public ForwardingVecEnv {
   }
 
   std::unique_ptr<VecEnv> another(const VecEnvOptions& options) const override {
-    std::unique_ptr<VecEnv> others = inner().another(options);
+    std::unique_ptr<VecEnv> others = make_another(inner(), options);
     return others == nullptr ? nullptr : disturb(std::move(others), disturber_.how, options);
   }
 

@@ -1,9 +1,9 @@
 // Environments around others, to change one thing about them: derive, and override what is to be
-// different. Everything else goes through.
+// different. Everything else goes through, capabilities too: to change one, implement it. EnvMaker
+// makes others without what is around them; implement it to put that around the others, too.
 #pragma once
 
 #include <memory>
-#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -31,7 +31,6 @@ class ForwardingVecEnv : public VecEnv {
   const EnvSpec& spec() const override { return inner_->spec(); }
   int num_envs() const override { return inner_->num_envs(); }
   VecEnvTraits traits() const override { return inner_->traits(); }
-  std::size_t shared_bytes() const override { return inner_->shared_bytes(); }
   int max_truncations(int num_steps) const override { return inner_->max_truncations(num_steps); }
   void observe(int begin, int end, ObservationRows rows) const override {
     inner_->observe(begin, end, rows);
@@ -44,27 +43,13 @@ class ForwardingVecEnv : public VecEnv {
   }
   std::int64_t episode_step(int env) const override { return inner_->episode_step(env); }
   bool next_is_filler(int env) const override { return inner_->next_is_filler(env); }
-  int stratum(int env) const override { return inner_->stratum(env); }
-  int level(int env) const override { return inner_->level(env); }
-  std::span<const std::byte> drawn_constants(int env) const override {
-    return inner_->drawn_constants(env);
-  }
-  void context(int env, std::span<double> out) const override { inner_->context(env, out); }
-  void take_step_sums(int env, std::span<double> out) override { inner_->take_step_sums(env, out); }
-  void draw(int env, const float* action, Drawing& out) const override {
-    inner_->draw(env, action, out);
-  }
-  bool has_3d_view() const override { return inner_->has_3d_view(); }
   Status capture() override { return inner_->capture(); }
   Status state_restored() override { return inner_->state_restored(); }
   Status begin_anew(std::uint64_t seed) override { return inner_->begin_anew(seed); }
   void append_state(const std::string& prefix, std::vector<TensorRef>& out) override {
     inner_->append_state(prefix, out);
   }
-  // Without what is around them: override it to put that around the others, too.
-  std::unique_ptr<VecEnv> another(const VecEnvOptions& options) const override {
-    return inner_->another(options);
-  }
+  const VecEnv* wrapped() const override { return inner_.get(); }
 
  protected:
   // The environments inside.

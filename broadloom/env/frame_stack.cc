@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "broadloom/env/env_maker.h"
 #include "broadloom/env/forwarding_vec_env.h"
 
 namespace broadloom {
@@ -24,7 +25,7 @@ std::vector<float> repeated(const std::vector<float>& bounds, std::size_t channe
   return out;
 }
 
-class FrameStackEnv final : public ForwardingVecEnv {
+class FrameStackEnv final : public ForwardingVecEnv, public EnvMaker {
  public:
   FrameStackEnv(std::unique_ptr<VecEnv> inner, const FrameStack& frames)
       : ForwardingVecEnv(std::move(inner)), frames_(frames), spec_(this->inner().spec()) {
@@ -70,7 +71,7 @@ class FrameStackEnv final : public ForwardingVecEnv {
   }
 
   std::unique_ptr<VecEnv> another(const VecEnvOptions& options) const override {
-    std::unique_ptr<VecEnv> others = inner().another(options);
+    std::unique_ptr<VecEnv> others = make_another(inner(), options);
     return others == nullptr ? nullptr : stack_frames(std::move(others), frames_);
   }
 

@@ -8,14 +8,15 @@
 //
 // Autoreset is same-step: where an episode ends, the observation that comes back is already the
 // next episode's first, and the ended episode's last one is kept apart. A simulator of one's own
-// may implement this class directly.
+// may implement this class directly. It has what every simulator must have; what only some can do
+// (draw themselves, make others, ...) is a capability: an interface of its own, asked for by
+// capability().
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
-#include <memory>
-#include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "broadloom/core/status.h"
@@ -125,9 +126,6 @@ class VecEnv {
   virtual int num_envs() const = 0;
   // The same as long as the environments live.
   virtual VecEnvTraits traits() const { return {}; }
-  // Memory that environments of this kind have in common, however many there are: a simulator's
-  // models, tables, working copies of its threads.
-  virtual std::size_t shared_bytes() const { return 0; }
   // The most truncations that one environment can have within any num_steps steps.
   virtual int max_truncations(int num_steps) const = 0;
   // Observations of environments [begin, end) as they stand, [k, D] of spec().observation's dtype;
@@ -145,25 +143,6 @@ class VecEnv {
   // Where traits() has filler_rows: whether the environment's next step begins an episode and does
   // nothing else. It takes no notice of the action, and gives a reward of 0 and no end.
   virtual bool next_is_filler(int) const { return false; }
-  // Which of spec().strata the environment's present episode is in; -1: there are none.
-  virtual int stratum(int) const { return -1; }
-  // Which level of the curriculum the environment is on, from 0; -1: there is no curriculum.
-  virtual int level(int) const { return -1; }
-  // The bytes of the constants that the environment's present episode drew; empty: none are drawn.
-  virtual std::span<const std::byte> drawn_constants(int) const { return {}; }
-  // The numbers of spec().context as the environment has them now.
-  virtual void context(int, std::span<double>) const {}
-  // Sums over the environment's steps since this was last called, [spec().counted()]: what each
-  // reward term has paid, weight times term, before the sum is clipped where a task does so; then
-  // the measures. They begin anew. They are no part of the state: blocks begin and end with them.
-  virtual void take_step_sums(int, std::span<double>) {}
-  // Adds what the environment's present state looks like, and what `action` is in words, for who
-  // watches it. action: [A] that is about to be taken; null: none. Adds no shapes where it cannot
-  // draw itself, or where the drawing says that it is as the one before (Drawing::as_before). From
-  // any thread but while that environment is stepped.
-  virtual void draw(int, const float*, Drawing&) const {}
-  // Whether draw() can show states in three dimensions, where VecEnvOptions::view asks for that.
-  virtual bool has_3d_view() const { return false; }
   // Called before what append_state() shows is read: a simulator that serialises itself fills the
   // bytes that it shows.
   virtual Status capture() { return {}; }
@@ -180,9 +159,24 @@ class VecEnv {
   // Views of every environment's full state, [N, ...] each. Environments of one kind and number
   // show the same names and shapes.
   virtual void append_state(const std::string& prefix, std::vector<TensorRef>& out) = 0;
-  // Others of the same kind, with the same constants, strata and, unless the options name one, time
-  // limit, at the start of their first episodes. Null: this simulator cannot make more.
-  virtual std::unique_ptr<VecEnv> another(const VecEnvOptions&) const { return nullptr; }
+  // The environments that these are put around, whose capabilities hold through them; null: these
+  // stand alone.
+  virtual const VecEnv* wrapped() const { return nullptr; }
 };
+
+// A capability: an interface that environments implement beside VecEnv where they can do more than
+// be stepped (drawable.h, env_maker.h, step_counter.h, ...). Null where they cannot. A wrapper's
+// own comes before that of what it wraps.
+template <class Capability>
+const Capability* capability(const VecEnv& envs) {
+  for (const VecEnv* layer = &envs; layer != nullptr; layer = layer->wrapped()) {
+    if (const auto* found = dynamic_cast<const Capability*>(layer)) return found;
+  }
+  return nullptr;
+}
+template <class Capability>
+Capability* capability(VecEnv& envs) {
+  return const_cast<Capability*>(capability<Capability>(std::as_const(envs)));
+}
 
 }  // namespace broadloom

@@ -8,6 +8,7 @@
 
 #include "broadloom/core/hash.h"
 #include "broadloom/env/disturbance.h"
+#include "broadloom/env/env_memory.h"
 #include "broadloom/env/strata.h"
 #include "broadloom/env/tasks/registry.h"
 #include "broadloom/setup/memory_plan.h"

@@ -8,6 +8,8 @@
 #include <vector>
 
 #include "broadloom/core/thread_pool.h"
+#include "broadloom/env/drawable.h"
+#include "broadloom/env/step_counter.h"
 #include "broadloom/env/tasks/registry.h"
 #include "broadloom/evaluate/evaluator.h"
 #include "broadloom/math/random_rows.h"
@@ -101,11 +103,12 @@ class ShardEvaluation {
   // has chosen there.
   void show(const VecEnv& envs, bool acting) {
     if (scene_.watcher == nullptr) return;
+    const auto* const drawable = capability<Drawable>(envs);
     for (std::size_t k = 0; k < rows_of_shard(); ++k) {
       if (over_[k]) continue;
       const float* action = acting ? &rows_.actions[(first_ + k) * rows_.action_size] : nullptr;
       Drawing drawing;
-      envs.draw(episode_of(k), action, drawing);
+      if (drawable != nullptr) drawable->draw(episode_of(k), action, drawing);
       scene_.watcher->see({episode_of(k), drawing, row_of(rows_.raw, k), action});
     }
   }
@@ -146,7 +149,9 @@ class ShardEvaluation {
     const EnvSpec& spec = envs.spec();
     if (spec.measures.empty()) return;
     std::vector<double> sums(spec.counted());
-    envs.take_step_sums(episode_of(k), sums);
+    if (auto* const counter = capability<StepCounter>(envs)) {
+      counter->take_step_sums(episode_of(k), sums);
+    }
     EvalEpisode& episode = episodes_[static_cast<std::size_t>(episode_of(k))];
     for (std::size_t m = spec.paid_terms(); m < sums.size(); ++m)
       episode.measures.push_back(sums[m] / episode.length);

@@ -5,6 +5,7 @@
 #include <memory>
 #include <utility>
 
+#include "broadloom/env/drawable.h"
 #include "broadloom/env/tasks/registry.h"
 #include "broadloom/evaluate/planes.h"
 #include "broadloom/evaluate/run_path.h"
@@ -41,13 +42,14 @@ Result<std::unique_ptr<VecEnv>> one_of(const Config& config, std::uint64_t seed,
 Status check_that_it_draws(const VecEnv& envs, const EnvSpec& spec) {
   if (is_small_image(spec.observation)) return {};
   Drawing drawing;
-  envs.draw(0, nullptr, drawing);
+  const auto* const drawable = capability<Drawable>(envs);
+  if (drawable != nullptr) drawable->draw(0, nullptr, drawing);
   if (!drawing.empty()) return {};
   return invalid(fmt::format(
       "{} does not draw itself, and its observations, {}, are no small image (uint8, rows x "
       "columns x planes, at most {} numbers); add `static void draw(const Params&, const State&, "
       "const float* action, Drawing&)` to its header, as docs/own_environment.md shows, or "
-      "override VecEnv::draw() in a simulator",
+      "implement Drawable::draw() in a simulator",
       spec.id, shape_text(spec.observation), kMostImageNumbers));
 }
 
@@ -65,13 +67,15 @@ Result<ChosenView> choose_view(const Config& config, const EnvSpec& spec,
   }
   if (!one.ok()) return one.status();
   const VecEnv& envs = *one.value();
-  if (options.view == WatchView::k3d && !envs.has_3d_view()) {
+  const auto* const drawable = capability<Drawable>(envs);
+  const bool has_3d_view = drawable != nullptr && drawable->has_3d_view();
+  if (options.view == WatchView::k3d && !has_3d_view) {
     return invalid(fmt::format(
         "view: got 3d, and {} has no view in three dimensions, expected auto or drawn; those on "
         "MuJoCo have one (docs/envs/MuJoCo.md)",
         spec.id));
   }
-  const bool is_3d = may_be_3d && envs.has_3d_view() && chosen.why_drawn.empty();
+  const bool is_3d = may_be_3d && has_3d_view && chosen.why_drawn.empty();
   chosen.kind = is_3d ? ViewKind::k3d : ViewKind::kDrawn;
   if (!is_3d) BROADLOOM_TRY(check_that_it_draws(envs, spec));
   return chosen;

@@ -5,6 +5,7 @@
 #include <memory>
 
 #include "broadloom/core/random.h"
+#include "broadloom/env/env_maker.h"
 #include "broadloom/env/random_action.h"
 
 namespace broadloom {
@@ -105,7 +106,7 @@ VecEnvOptions probe_options(int num_envs) {
 bool look_at_staggered(const VecEnv& envs, Observations& policy, Observations& critic) {
   VecEnvOptions options = probe_options(rows_of(envs.spec()));
   options.stagger_starts = true;
-  const std::unique_ptr<VecEnv> probed = envs.another(options);
+  const std::unique_ptr<VecEnv> probed = make_another(envs, options);
   if (probed == nullptr) return false;
   RandomPlay play(*probed);
   const int steps = probed->spec().observation.frames - 1;
@@ -120,7 +121,7 @@ bool look_at_staggered(const VecEnv& envs, Observations& policy, Observations& c
 bool look_at_played(const VecEnv& envs, Observations& policy, Observations& critic) {
   const std::size_t rows = static_cast<std::size_t>(rows_of(envs.spec()));
   const std::unique_ptr<VecEnv> probed =
-      envs.another(probe_options(static_cast<int>(std::min(rows, kPlayed))));
+      make_another(envs, probe_options(static_cast<int>(std::min(rows, kPlayed))));
   if (probed == nullptr) return false;
   const std::size_t count = static_cast<std::size_t>(probed->num_envs());
   Observations seen(policy.type(), count), seen_by_critic(critic.type(), count);
@@ -144,7 +145,7 @@ int probe_rows(SpaceKind observation_kind, int observation_size) {
 }
 
 bool can_probe(const VecEnv& envs) {
-  return are_listed(envs.spec()) || envs.another({}) != nullptr;
+  return are_listed(envs.spec()) || make_another(envs, {}) != nullptr;
 }
 
 ProbeStates make_probe_states(const VecEnv& envs) {

@@ -8,6 +8,10 @@ Learner::Learner(std::size_t parameter_count)
       adam_v(parameter_count),
       network_size(parameter_count) {}
 
+std::size_t Learner::bytes(const ActorCritic& network) {
+  return 3 * network.parameter_count() * sizeof(float);
+}
+
 void Learner::add_companion(std::size_t parameter_count) {
   for (AlignedVector<float>* array : {&params, &adam_m, &adam_v}) {
     array->resize(network_size + parameter_count);

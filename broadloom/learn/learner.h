@@ -19,6 +19,9 @@ namespace broadloom {
 struct Learner {
   explicit Learner(std::size_t parameter_count);
 
+  // Bytes that it holds for that network alone.
+  static std::size_t bytes(const ActorCritic& network);
+
   // One step of Adam with `gradient` [P] on all parameters, which are shared out as `chunks`.
   void take_step(const AdamStep& adam, const float* gradient,
                  std::span<const ParameterRange> chunks, ThreadPool& pool);

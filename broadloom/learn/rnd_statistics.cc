@@ -5,6 +5,7 @@
 #include <memory>
 
 #include "broadloom/core/random.h"
+#include "broadloom/env/env_maker.h"
 #include "broadloom/env/random_action.h"
 #include "broadloom/math/chained_sum.h"
 
@@ -80,12 +81,12 @@ Status RndStatistics::begin_run(const VecEnv& envs, ObsNormalizer* of_policy) {
   VecEnvOptions options;
   options.num_envs = shards_[shards_.count() - 1].end;
   options.seed = Random(seed_, Purpose::kRndStart, kSeedLane, 0).bits64();
-  const std::unique_ptr<VecEnv> others = envs.another(options);
+  const std::unique_ptr<VecEnv> others = make_another(envs, options);
   if (others == nullptr) {
     return invalid(
         "num_iterations_obs_norm_init: the statistics of observations begin with random play of "
         "environments made for that, and these cannot make more of their kind; set it to 0, or "
-        "implement VecEnv::another()");
+        "implement EnvMaker::another()");
   }
   RandomPlay play(*others, seed_);
   const std::size_t width = observations_.places() / ObsNormalizer::kChains;

@@ -141,6 +141,19 @@ struct RolloutBlock : BlockSizes {
     });
     return sum;
   }
+  // Of a block that becomes each of these, at least one, in turn: each array has room for its
+  // largest.
+  static std::size_t bytes(const std::vector<BlockSizes>& shapes) {
+    std::size_t sum = 0;
+    visit_arrays(shapes[0], [&]<class Array>(const BlockArray& array, Array RolloutBlock::*) {
+      std::size_t most = 0;
+      for (const BlockSizes& sizes : shapes) {
+        most = std::max(most, array_bytes<Array>(array, sizes));
+      }
+      sum += most;
+    });
+    return sum;
+  }
   // Of one array.
   template <class Array>
   static std::size_t array_bytes(const BlockArray& array, const BlockSizes& sizes) {

@@ -75,20 +75,17 @@ int Collector::shards_per_group(int shard_size, int shards, int threads) {
   return best;
 }
 
-std::size_t Collector::scratch_bytes(int num_envs, int threads, const ActorCritic& network,
-                                     const VecEnv& envs) {
+std::size_t Collector::bytes(int num_envs, int threads, const ActorCritic& network,
+                             const VecEnv& envs) {
   const ShardPlan plan(num_envs, kTileRows);
   const int most_rows = shards_per_group(plan[0].size(), plan.count(), threads) * plan[0].size();
   const bool shared = envs.traits().whole_batch;
   const std::size_t rows = static_cast<std::size_t>(shared ? 0 : std::min(most_rows, num_envs));
   const std::size_t action = static_cast<std::size_t>(envs.spec().action_size());
-  return rows * EnvRows::row_bytes(network, envs.spec()) +
-         sizeof(float) * kTileRows * (3 * action + 1);
-}
-
-std::size_t Collector::shared_bytes(int num_envs, const ActorCritic& network, const VecEnv& envs) {
-  if (!envs.traits().whole_batch) return 0;
-  return static_cast<std::size_t>(num_envs) * EnvRows::row_bytes(network, envs.spec());
+  const std::size_t row = EnvRows::row_bytes(network, envs.spec());
+  const std::size_t scratch = rows * row + sizeof(float) * kTileRows * (3 * action + 1);
+  return static_cast<std::size_t>(threads) * (network.make_workspace<float>().bytes() + scratch) +
+         (shared ? static_cast<std::size_t>(num_envs) * row : 0);
 }
 
 namespace {

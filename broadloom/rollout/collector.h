@@ -51,11 +51,10 @@ class Collector {
   const ShardPlan& shards() const { return plan_; }
   const RankCut& cut() const { return cut_; }
 
-  // Scratch of one of `threads` threads without its network workspace, in bytes.
-  static std::size_t scratch_bytes(int num_envs, int threads, const ActorCritic& network,
-                                   const VecEnv& envs);
-  // What there is once, whatever the threads: rows of environments that are stepped as one.
-  static std::size_t shared_bytes(int num_envs, const ActorCritic& network, const VecEnv& envs);
+  // What it holds, in bytes: scratch and a workspace for each thread, and rows of environments that
+  // are stepped as one.
+  static std::size_t bytes(int num_envs, int threads, const ActorCritic& network,
+                           const VecEnv& envs);
 
  private:
   // As environments hand them out to one reader, the policy or the critic.

@@ -20,6 +20,11 @@ class EpisodeTracker {
   // the run sees of it is no whole episode, and is not counted.
   void leave_out_present(int env);
 
+  // What it holds of so many environments, in bytes.
+  static std::size_t bytes(int num_envs) {
+    return static_cast<std::size_t>(num_envs) * (sizeof(double) + sizeof(std::int64_t));
+  }
+
   // The present episodes are lost, and others begin in their place.
   void begin_anew();
 

@@ -112,6 +112,11 @@ class RewardNormalizer {
  public:
   RewardNormalizer(int num_envs, double gamma, double clip, int shards);
 
+  // What it holds of so many environments, in bytes.
+  static std::size_t bytes(int num_envs) {
+    return static_cast<std::size_t>(num_envs) * sizeof(double);
+  }
+
   // Takes the raw rewards of environments [begin, end) of a block, rewards and terminated [T, N],
   // into the shard's sums and the environments' returns. Different shards may do so at the same
   // time. N: the first num_envs environments; 0: all.

@@ -38,9 +38,6 @@ Result<MemoryPlan> plan_memory(const Config& config, int threads, int ranks = 1)
 // The same where environments are given; one: any of them, alone or with others.
 MemoryPlan plan_memory(const Config& config, int threads, VecEnv& envs, int ranks = 1);
 
-// Bytes that an environment's state takes, of those that envs holds.
-std::size_t state_bytes_per_env(VecEnv& envs);
-
 // Bytes that the run may plan to hold: the smaller of memory_limit and what the machine has; 0
 // where neither is known.
 std::size_t memory_allowed(const Config& config);

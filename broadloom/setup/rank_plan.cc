@@ -67,15 +67,14 @@ RankPlan plan_ranks(const Config& config, int ranks, const VecEnv& envs) {
   return plan;
 }
 
-std::size_t rank_bytes(const Config& config, int ranks, const VecEnv& envs) {
+std::size_t rank_bytes(const RunSizes& run, int ranks) {
   if (ranks == 1) return 0;
-  const std::size_t parameters = ActorCritic(network_shape(config, envs.spec())).parameter_count();
+  const std::size_t parameters = run.network.parameter_count();
+  const std::size_t beside = run.companion.parameters;
   std::size_t block = 0;
-  for (std::size_t p = 0; p < config.phase_count(); ++p) {
-    const BlockSizes sizes = run_block_sizes(config.of_phase(p), envs);
+  for (const BlockSizes& sizes : run.blocks) {
     block = std::max(block, exchanged_bytes_per_env(sizes) * static_cast<std::size_t>(sizes.N));
   }
-  const std::size_t beside = companion_size(config, envs.spec()).parameters;
   // The collector's messages; and the trainer's, of states: parameters and Adam's two moments.
   const std::size_t state = 3 * sizeof(float) * (parameters + beside);
   return std::min(block, Exchange::kMostBytes) +

@@ -6,6 +6,7 @@
 
 #include "broadloom/config/config.h"
 #include "broadloom/env/vec_env.h"
+#include "broadloom/setup/run_sizes.h"
 
 namespace broadloom {
 
@@ -25,6 +26,6 @@ struct RankPlan {
 RankPlan plan_ranks(const Config& config, int ranks, const VecEnv& envs);
 
 // Bytes that a rank holds to pass things on, beside what one process by itself holds.
-std::size_t rank_bytes(const Config& config, int ranks, const VecEnv& envs);
+std::size_t rank_bytes(const RunSizes& run, int ranks);
 
 }  // namespace broadloom

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "broadloom/env/episode_strata.h"
 #include "broadloom/env/tasks/registry.h"
 #include "broadloom/instruments/probe_states.h"
 #include "broadloom/instruments/registry.h"
@@ -50,10 +51,11 @@ Status check_fillers(const Config& config, const EnvSpec& spec) {
 }
 
 Status check_levels(const Config& config, const VecEnv& envs) {
-  if (config.curriculum.empty() || envs.level(0) >= 0) return {};
+  const auto* const strata = capability<EpisodeStrata>(envs);
+  if (config.curriculum.empty() || (strata != nullptr && strata->level(0) >= 0)) return {};
   return {ErrorKind::kInvalidConfig,
           fmt::format("curriculum: got {}, but these environments were made without one; give them "
-                      "one and implement VecEnv::level(), or leave it out",
+                      "one and implement EpisodeStrata::level(), or leave it out",
                       fmt::join(config.curriculum, ","))};
 }
 
@@ -63,7 +65,7 @@ Status check_probe(const Config& config, const VecEnv& envs) {
       ErrorKind::kInvalidConfig,
       fmt::format("instruments: got '{}', of which some look at states of environments that they "
                   "make themselves, but these environments cannot make more of their kind; "
-                  "implement VecEnv::another(), or measure 'gradient' alone",
+                  "implement EnvMaker::another(), or measure 'gradient' alone",
                   fmt::join(config.instruments, ","))};
 }
 

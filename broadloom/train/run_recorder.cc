@@ -11,7 +11,7 @@
 #include "broadloom/evaluate/evaluator.h"
 #include "broadloom/record/events.h"
 #include "broadloom/record/json_line.h"
-#include "broadloom/train/declared_numbers.h"
+#include "broadloom/train/run_numbers.h"
 
 namespace broadloom {
 namespace {

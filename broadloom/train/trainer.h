@@ -37,10 +37,8 @@
 #include "broadloom/rollout/episode_tracker.h"
 #include "broadloom/rollout/normalizer.h"
 #include "broadloom/train/device.h"
-#include "broadloom/train/episode_report.h"
-#include "broadloom/train/run_clock.h"
-#include "broadloom/train/stage_seconds.h"
-#include "broadloom/train/step_sums.h"
+#include "broadloom/train/run_numbers.h"
+#include "broadloom/train/run_time.h"
 
 namespace broadloom {
 
@@ -69,8 +67,8 @@ struct IterationReport {
   std::optional<BlockShape> shape;
   // Rows of the block that were no transitions, where the simulator has such (VecEnvTraits).
   std::optional<std::int64_t> filler_rows;
-  std::vector<NamedNumber> strata;   // episode_report.h
-  std::vector<NamedNumber> counted;  // step_sums.h
+  std::vector<NamedNumber> strata;   // by stratum and level
+  std::vector<NamedNumber> counted;  // reward terms, measures
 };
 
 inline constexpr NumberInfo kNumEnvsInfo{"num_envs", "Environments stepped"};

@@ -12,9 +12,10 @@
 #include <vector>
 
 #include "broadloom/core/status.h"
+#include "broadloom/env/env_maker.h"
 #include "broadloom/env/vec_env.h"
 
-class Fleet final : public broadloom::VecEnv {
+class Fleet final : public broadloom::VecEnv, public broadloom::EnvMaker {
  public:
   // As it is registered: without a time limit in the options.
   static broadloom::EnvSpec make_spec();

@@ -17,6 +17,7 @@
 #include "broadloom/core/aligned_vector.h"
 #include "broadloom/core/available_cores.h"
 #include "broadloom/core/thread_pool.h"
+#include "broadloom/env/drawable.h"
 #include "broadloom/env/tasks/registry.h"
 #include "broadloom/env/vec_env.h"
 #include "broadloom/evaluate/planes.h"
@@ -138,7 +139,9 @@ class Environments {
     Drawing drawing;
     const auto at = static_cast<std::size_t>(i);
     const bool acted = has_acted_ && (terminated_[at] | truncated_[at]) == 0;
-    envs_->draw(i, acted ? &actions_[at * spec.action_size()] : nullptr, drawing);
+    if (const auto* drawable = capability<Drawable>(*envs_)) {
+      drawable->draw(i, acted ? &actions_[at * spec.action_size()] : nullptr, drawing);
+    }
     if (drawing.empty() && is_small_image(spec.observation))
       draw_planes(spec.observation, &bytes_[at * width_], drawing);
     if (drawing.empty()) return nb::none();

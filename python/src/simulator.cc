@@ -12,6 +12,7 @@
 #include <utility>
 #include <vector>
 
+#include "broadloom/env/env_maker.h"
 #include "broadloom/env/frame_stack.h"
 #include "broadloom/env/tasks/registry.h"
 #include "broadloom/env/tasks/simulator_entry.h"
@@ -53,7 +54,7 @@ const char* streams_word(StreamSet streams) {
 }
 
 // One call of Python a step, for all N: by the thread that called the library, as whole_batch says.
-class PythonEnvs final : public VecEnv {
+class PythonEnvs final : public VecEnv, public EnvMaker {
  public:
   // simulator: a broadloom._simulators.Simulator that has been reset; the GIL must be held.
   PythonEnvs(EnvSpec spec, nb::object simulator, Shared factory)

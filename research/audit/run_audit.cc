@@ -15,7 +15,6 @@
 #include "broadloom/setup/algorithms.h"
 #include "broadloom/setup/machine.h"
 #include "broadloom/train/checkpoint.h"
-#include "broadloom/train/kept_logs.h"
 #include "broadloom/train/started_run.h"
 #include "broadloom/train/trainer.h"
 #include "research/audit/audit_facts.h"

@@ -12,8 +12,7 @@ namespace broadloom {
 // the critic uses. Observations are one-hot.
 class ExactPolicy {
  public:
-  // network: one observation input a state, Discrete actions; a bfloat16 network is run in full
-  // precision. params: [P]. Cost: one forward pass over S rows.
+  // network: one observation input a state, Discrete actions. params: [P]. Cost: one forward pass over S rows.
   ExactPolicy(const ActorCritic& network, const double* params);
 
   int num_states() const { return network_.shape().observation_size; }         // S

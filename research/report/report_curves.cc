@@ -6,7 +6,7 @@
 #include <set>
 
 #include "broadloom/core/number_info.h"
-#include "broadloom/train/declared_numbers.h"
+#include "broadloom/train/run_numbers.h"
 
 namespace broadloom {
 namespace {

@@ -13,8 +13,10 @@
 #include <utility>
 #include <vector>
 
+#include "broadloom/env/audit_context.h"
 #include "broadloom/env/batched_env.h"
 #include "broadloom/env/forwarding_vec_env.h"
+#include "broadloom/env/step_counter.h"
 #include "broadloom/env/tasks/registry.h"
 #include "examples/own_env/hover.h"
 #include "tests/env/commanded.h"
@@ -371,7 +373,7 @@ TEST(ConformanceOfSimulators, SeedsThatNewEpisodesIgnoreAreFound) {
 }
 
 // Is given a number that it says is within +- 1.
-class Given final : public ForwardingVecEnv {
+class Given final : public ForwardingVecEnv, public AuditContext {
  public:
   Given(std::unique_ptr<VecEnv> inner, double number)
       : ForwardingVecEnv(std::move(inner)), spec_(ForwardingVecEnv::spec()), number_(number) {
@@ -430,7 +432,7 @@ TEST(ConformanceOfSimulators, FaultsOfStateAreFound) {
 }
 
 // Names a measure, and counts nothing, or not as it should.
-class WrongSums final : public ForwardingVecEnv {
+class WrongSums final : public ForwardingVecEnv, public StepCounter {
  public:
   enum Fault { kSilent, kEndless, kByRange };
   WrongSums(std::unique_ptr<VecEnv> inner, Fault fault)

@@ -9,11 +9,12 @@
 #include <vector>
 
 #include "broadloom/env/forwarding_vec_env.h"
+#include "broadloom/env/step_counter.h"
 
 namespace broadloom {
 
 // In two terms, a quarter of the reward and the rest; measured is its square.
-class Counted final : public ForwardingVecEnv {
+class Counted final : public ForwardingVecEnv, public StepCounter {
  public:
   explicit Counted(std::unique_ptr<VecEnv> inner)
       : ForwardingVecEnv(std::move(inner)),

@@ -135,8 +135,8 @@ TEST(CurriculumBatch, EpisodesAreOfTheStrataThatTheRuleSays) {
       expected.episode_ended(n, end.success == 1, random);
     }
     for (int n = 0; n < 24; ++n) {
-      ASSERT_EQ(env->level(n), expected.level(n));
-      ASSERT_EQ(env->stratum(n), expected.stratum(n));
+      ASSERT_EQ(level_of(*env, n), expected.level(n));
+      ASSERT_EQ(stratum_of(*env, n), expected.stratum(n));
     }
   }
   for (const int count : seen) EXPECT_GT(count, 20);
@@ -184,15 +184,16 @@ TEST(CurriculumBatch, BitsDoNotDependOnShardsAndSurviveARestore) {
     VecEnvOptions with = options(24, 6);
     with.stagger_starts = true;
     const std::unique_ptr<VecEnv> whole = make("CartPole-v1", with, keys);
-    for (int n = 0; n < 24; ++n) EXPECT_EQ(whole->level(n), 0);  // staggering counts for nothing
+    for (int n = 0; n < 24; ++n)
+      EXPECT_EQ(level_of(*whole, n), 0);  // staggering counts for nothing
     EXPECT_EQ(roll(*whole, 0, 90, 24), roll(*make("CartPole-v1", with, keys), 0, 90, 5));
     const std::unique_ptr<VecEnv> other = make("CartPole-v1", with, keys);
     copy_state(*whole, *other);
     EXPECT_EQ(roll(*whole, 90, 90, 24), roll(*other, 90, 90, 24));
     int highest = 0;
     for (int n = 0; n < 24; ++n) {
-      EXPECT_EQ(whole->level(n), other->level(n));
-      highest = std::max(highest, whole->level(n));
+      EXPECT_EQ(level_of(*whole, n), level_of(*other, n));
+      highest = std::max(highest, level_of(*whole, n));
     }
     EXPECT_GT(highest, 0);
   }
@@ -209,7 +210,7 @@ TEST(CurriculumBatch, AFamilyThatActsAlikeStaysAlike) {
     ASSERT_EQ(all.ends[i], three.ends[expected]);
     ASSERT_EQ(all.observations[i * 4 + 2], three.observations[expected * 4 + 2]);
   }
-  for (int n = 0; n < 24; ++n) EXPECT_EQ(families->level(n), alone->level(n % 3));
+  for (int n = 0; n < 24; ++n) EXPECT_EQ(level_of(*families, n), level_of(*alone, n % 3));
 }
 
 TEST(CurriculumBatch, EvaluationFollowsNone) {
@@ -217,7 +218,7 @@ TEST(CurriculumBatch, EvaluationFollowsNone) {
   with.streams = without.streams = StreamSet::kEvaluation;
   without.curriculum = {};
   const std::unique_ptr<VecEnv> env = make("CartPole-v1", with, kPoles);
-  EXPECT_EQ(env->level(0), -1);
+  EXPECT_EQ(level_of(*env, 0), -1);
   EXPECT_EQ(roll(*env, 0, 60, 24), roll(*make("CartPole-v1", without, kPoles), 0, 60, 24));
 }
 

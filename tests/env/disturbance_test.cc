@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "broadloom/env/batched_env.h"
+#include "broadloom/env/env_maker.h"
 #include "broadloom/env/environment.h"
 #include "tests/env/rollout.h"
 
@@ -162,7 +163,7 @@ TEST(DisturbedBatch, BitsDoNotDependOnShardsAndSurviveARestore) {
 TEST(DisturbedBatch, AFamilySharesItAndEvaluationAndOthersHaveTheirOwn) {
   const VecEnvOptions options{.num_envs = 12, .seed = 4, .seed_families = 3};
   const std::unique_ptr<VecEnv> env = make("CartPole-v1", options, kAll);
-  const std::unique_ptr<VecEnv> another = env->another(options);
+  const std::unique_ptr<VecEnv> another = make_another(*env, options);
   const Rollout out = roll(*env, 0, 40, 12, 3);
   EXPECT_EQ(out, roll(*another, 0, 40, 12, 3));
   for (std::size_t i = 0; i < out.observations.size(); ++i) {

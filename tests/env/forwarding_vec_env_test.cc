@@ -9,7 +9,14 @@
 #include <memory>
 #include <regex>
 #include <string>
+#include <utility>
 
+#include "broadloom/env/audit_context.h"
+#include "broadloom/env/drawable.h"
+#include "broadloom/env/env_maker.h"
+#include "broadloom/env/env_memory.h"
+#include "broadloom/env/episode_strata.h"
+#include "tests/env/counted.h"
 #include "tests/env/rollout.h"
 
 namespace broadloom {
@@ -27,9 +34,10 @@ TEST(ForwardingVecEnv, OverridesEveryMethod) {
   int methods = 0;
   for (std::sregex_iterator i(interface.begin(), interface.end(), method), end; i != end; ++i) {
     const std::string name = (*i)[1];
+    ++methods;
+    if (name == "wrapped") continue;  // which capabilities go through by, as below
     const std::regex forwarded("\\b" + name + "\\([^;{]*override \\{\\s*(return )?inner_->" + name);
     EXPECT_TRUE(std::regex_search(forwarding, forwarded)) << name;
-    ++methods;
   }
   EXPECT_GE(methods, 11);
 }
@@ -42,17 +50,43 @@ TEST(ForwardingVecEnv, GivesWhatIsInside) {
   const std::unique_ptr<VecEnv> plain = make("CartPole-v1", options, keys);
   ForwardingVecEnv around(make("CartPole-v1", options, keys));
   EXPECT_EQ(roll(*plain, 0, 50, 4), roll(around, 0, 50, 4));
+  const auto& drawn = *capability<AuditContext>(std::as_const(around));
   for (int n = 0; n < 4; ++n) {
-    EXPECT_GE(plain->level(n), 0);
-    EXPECT_GE(plain->stratum(n), 0);
-    EXPECT_EQ(plain->level(n), around.level(n));
-    EXPECT_EQ(plain->stratum(n), around.stratum(n));
+    EXPECT_GE(level_of(*plain, n), 0);
+    EXPECT_GE(stratum_of(*plain, n), 0);
+    EXPECT_EQ(level_of(*plain, n), level_of(around, n));
+    EXPECT_EQ(stratum_of(*plain, n), stratum_of(around, n));
     EXPECT_EQ(plain->episode_step(n), around.episode_step(n));
-    EXPECT_EQ(plain->drawn_constants(n).size(), around.drawn_constants(n).size());
-    EXPECT_FALSE(around.drawn_constants(n).empty());
+    EXPECT_FALSE(drawn.drawn_constants(n).empty());
   }
   EXPECT_EQ(plain->max_truncations(50), around.max_truncations(50));
-  EXPECT_EQ(around.another({.num_envs = 2})->num_envs(), 2);
+}
+
+TEST(ForwardingVecEnv, CapabilitiesGoThrough) {
+  ForwardingVecEnv around(
+      std::make_unique<ForwardingVecEnv>(std::make_unique<Counted>(make("CartPole-v1", {}))));
+  const VecEnv& plain = *around.wrapped()->wrapped()->wrapped();
+  EXPECT_NE(capability<Drawable>(plain), nullptr);
+  EXPECT_EQ(capability<Drawable>(around), capability<Drawable>(plain));
+  EXPECT_EQ(capability<EpisodeStrata>(around), capability<EpisodeStrata>(plain));
+  EXPECT_EQ(capability<AuditContext>(around), capability<AuditContext>(plain));
+  EXPECT_EQ(make_another(around, {.num_envs = 2})->num_envs(), 2);
+  // One that a wrapper has and what is inside has not; one that neither has.
+  EXPECT_NE(capability<StepCounter>(around), nullptr);
+  EXPECT_EQ(capability<StepCounter>(plain), nullptr);
+  EXPECT_EQ(capability<SharedMemory>(around), nullptr);
+}
+
+// A wrapper's own answer comes before that of what it wraps.
+TEST(ForwardingVecEnv, AWrapperChangesACapability) {
+  class OnlyOne final : public ForwardingVecEnv, public EnvMaker {
+   public:
+    using ForwardingVecEnv::ForwardingVecEnv;
+    std::unique_ptr<VecEnv> another(const VecEnvOptions&) const override { return nullptr; }
+  };
+  const ForwardingVecEnv around(std::make_unique<OnlyOne>(make("CartPole-v1", {})));
+  EXPECT_EQ(make_another(around, {}), nullptr);
+  EXPECT_NE(capability<Drawable>(around), nullptr);
 }
 
 }  // namespace

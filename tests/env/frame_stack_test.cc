@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "broadloom/env/conformance/conformance.h"
+#include "broadloom/env/env_maker.h"
 #include "tests/env/picture_envs.h"
 #include "tests/env/rollout.h"
 
@@ -152,7 +153,7 @@ constexpr Case kFour{4, 1, "first"};
 
 TEST(FrameStack, AnotherHasStacksToo) {
   const std::unique_ptr<VecEnv> stacked = volley(kFour, true, kOfStacks);
-  const std::unique_ptr<VecEnv> another = stacked->another(kOfStacks);
+  const std::unique_ptr<VecEnv> another = make_another(*stacked, kOfStacks);
   ASSERT_NE(another, nullptr);
   EXPECT_EQ(roll(*stacked, 0, 30, kStacks), roll(*another, 0, 30, kStacks));
 }
@@ -163,7 +164,7 @@ TEST(FrameStack, BeginsAnewWithTheEnvironments) {
    public:
     using ForwardingVecEnv::ForwardingVecEnv;
     Status begin_anew(std::uint64_t) override {
-      const std::unique_ptr<VecEnv> made = inner().another(kOfStacks);
+      const std::unique_ptr<VecEnv> made = make_another(inner(), kOfStacks);
       copy_state(*made, inner());
       return {};
     }

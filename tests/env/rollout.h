@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "broadloom/core/random.h"
+#include "broadloom/env/episode_strata.h"
 #include "broadloom/env/tasks/registry.h"
 #include "broadloom/rollout/observations.h"
 
@@ -135,6 +136,13 @@ inline void copy_state(VecEnv& source, VecEnv& target) {
     ASSERT_EQ(from[i].bytes(), to[i].bytes());
     std::memcpy(to[i].data, from[i].data, from[i].bytes());
   }
+}
+
+inline int stratum_of(const VecEnv& envs, int env) {
+  return capability<EpisodeStrata>(envs)->stratum(env);
+}
+inline int level_of(const VecEnv& envs, int env) {
+  return capability<EpisodeStrata>(envs)->level(env);
 }
 
 inline std::vector<std::string> all_ids() {

@@ -12,6 +12,7 @@
 #include <utility>
 #include <vector>
 
+#include "broadloom/env/env_maker.h"
 #include "broadloom/env/forwarding_vec_env.h"
 #include "broadloom/env/tasks/registry.h"
 #include "broadloom/env/tasks/simulator_entry.h"
@@ -19,7 +20,7 @@
 namespace broadloom {
 
 // Others under an id of their own.
-class Simulator : public ForwardingVecEnv {
+class Simulator : public ForwardingVecEnv, public EnvMaker {
  public:
   Simulator(std::unique_ptr<VecEnv> inner, std::string id, VecEnvTraits traits)
       : ForwardingVecEnv(std::move(inner)), spec_(this->inner().spec()), traits_(traits) {
@@ -128,7 +129,7 @@ class Unsaved final : public Simulator {
     VecEnvOptions options;
     options.num_envs = num_envs();
     options.seed = seed;
-    anew_ = inner().another(options);
+    anew_ = make_another(inner(), options);
     return {};
   }
   void observe(int begin, int end, ObservationRows observations) const override {

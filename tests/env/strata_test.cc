@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "broadloom/env/drawn_params.h"
+#include "broadloom/env/env_maker.h"
 #include "broadloom/env/strata.h"
 #include "broadloom/env/strata_formulas.h"
 #include "broadloom/env/tasks/classic/cart_pole.h"
@@ -172,7 +173,7 @@ TEST(StrataBatch, EveryEpisodeHasConstantsOfItsOwn) {
   const std::unique_ptr<VecEnv> env = make("CartPole-v1", kOptions, kTwoStrata);
   EXPECT_EQ(env->spec().strata, (std::vector<std::string>{"narrow", "wide"}));
   int wide = 0;
-  for (int n = 0; n < 24; ++n) wide += env->stratum(n);
+  for (int n = 0; n < 24; ++n) wide += stratum_of(*env, n);
   EXPECT_EQ(wide, 18);
   const Rollout out = roll(*env, 0, 200, 24);
   int ends = 0;
@@ -183,7 +184,7 @@ TEST(StrataBatch, EveryEpisodeHasConstantsOfItsOwn) {
   }
   EXPECT_GT(ends, 100);
   EXPECT_NE(out, roll(*make("CartPole-v1", kOptions), 0, 200, 24));
-  EXPECT_EQ(make("CartPole-v1", kOptions)->stratum(3), -1);
+  EXPECT_EQ(stratum_of(*make("CartPole-v1", kOptions), 3), -1);
 }
 
 // A range of no width is the option of that value.
@@ -207,7 +208,7 @@ TEST(StrataBatch, AnEpisodeKeepsNothingOfTheOneBefore) {
   const auto* drawn = static_cast<const CartPole::Params*>(params->data);
   for (int round = 0; round < 20; ++round) {
     roll(*env, 5 * round, 5, 24);
-    for (int n = 0; n < 24; ++n) EXPECT_EQ(drawn[n].gravity == 9.8, env->stratum(n) == 1);
+    for (int n = 0; n < 24; ++n) EXPECT_EQ(drawn[n].gravity == 9.8, stratum_of(*env, n) == 1);
   }
 }
 
@@ -254,7 +255,7 @@ TEST(StrataBatch, AFamilySharesItsConstantsAndEvaluationHasItsOwn) {
 
 TEST(StrataBatch, OthersOfTheKindHaveTheSameStrata) {
   const std::unique_ptr<VecEnv> env = make("CartPole-v1", kOptions, kTwoStrata);
-  const std::unique_ptr<VecEnv> another = env->another(kOptions);
+  const std::unique_ptr<VecEnv> another = make_another(*env, kOptions);
   EXPECT_EQ(another->spec().strata, env->spec().strata);
   EXPECT_EQ(roll(*env, 0, 60, 24), roll(*another, 0, 60, 24));
 }

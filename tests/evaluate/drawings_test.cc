@@ -9,6 +9,8 @@
 #include <utility>
 #include <vector>
 
+#include "broadloom/env/audit_context.h"
+#include "broadloom/env/drawable.h"
 #include "broadloom/env/drawing.h"
 #include "broadloom/env/tasks/classic/acrobot.h"
 #include "broadloom/env/tasks/classic/cart_pole.h"
@@ -237,10 +239,11 @@ TEST(Drawing, IsOfTheEpisodesOwnConstants) {
   const std::unique_ptr<VecEnv> envs = make_vec_env("CartPole-v1", strata, {.num_envs = 8}).take();
   for (int i = 0; i < 8; ++i) {
     CartPole::Params params;
-    ASSERT_EQ(envs->drawn_constants(i).size(), sizeof(params));
-    std::memcpy(&params, envs->drawn_constants(i).data(), sizeof(params));
+    const auto constants = capability<AuditContext>(*envs)->drawn_constants(i);
+    ASSERT_EQ(constants.size(), sizeof(params));
+    std::memcpy(&params, constants.data(), sizeof(params));
     Drawing drawing;
-    envs->draw(i, nullptr, drawing);
+    capability<Drawable>(*envs)->draw(i, nullptr, drawing);
     const std::vector<double> pole = of_kind(drawing, Shape::Kind::kLine, colour(1)).at(0).numbers;
     EXPECT_NEAR(std::hypot(pole[3] - pole[1], pole[4] - pole[2]), 2.0 * params.half_length, 1e-12);
   }
@@ -253,7 +256,7 @@ TEST(Drawing, EveryEnvironmentOfTheLibraryDrawsItself) {
     const std::unique_ptr<VecEnv> envs = make_vec_env(spec.id, {}, {.num_envs = 2}).take();
     const std::vector<float> action(static_cast<std::size_t>(spec.action_size()), 0.0f);
     Drawing drawing;
-    envs->draw(1, action.data(), drawing);
+    capability<Drawable>(*envs)->draw(1, action.data(), drawing);
     EXPECT_FALSE(drawing.empty()) << spec.id;
     EXPECT_LT(drawing.left, drawing.right) << spec.id;
     EXPECT_LT(drawing.bottom, drawing.top) << spec.id;

@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "broadloom/env/drawable.h"
 #include "broadloom/env/tasks/registry.h"
 #include "broadloom/train/trainer.h"
 #include "tests/env/observation_envs.h"

@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "broadloom/env/env_maker.h"
 #include "broadloom/env/forwarding_vec_env.h"
 #include "broadloom/env/tasks/registry.h"
 
@@ -60,11 +61,11 @@ TEST(ProbeStates, OfBoxesAreManyAndDifferent) {
 }
 
 // Episodes that begin at their start alone, as those of most simulators.
-class FromTheStart final : public ForwardingVecEnv {
+class FromTheStart final : public ForwardingVecEnv, public EnvMaker {
  public:
   using ForwardingVecEnv::ForwardingVecEnv;
   std::unique_ptr<VecEnv> another(const VecEnvOptions& options) const override {
-    return options.stagger_starts ? nullptr : inner().another(options);
+    return options.stagger_starts ? nullptr : make_another(inner(), options);
   }
 };
 

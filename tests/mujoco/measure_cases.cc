@@ -49,11 +49,11 @@ TEST(Measures, AreHowFarTheQuadrupedIsOffItsCommand) {
     turn_error += std::fabs(critic[47] - critic[50]);
   }
   std::vector<double> sums(spec.counted());
-  envs.take_step_sums(0, sums);
+  capability<StepCounter>(envs)->take_step_sums(0, sums);
   EXPECT_GT(speed_error, 1.0);
   EXPECT_NEAR(sums[spec.paid_terms()], speed_error, 1e-5);
   EXPECT_NEAR(sums[spec.paid_terms() + 1], turn_error, 1e-5);
-  envs.take_step_sums(0, sums);
+  capability<StepCounter>(envs)->take_step_sums(0, sums);
   EXPECT_EQ(*std::max_element(sums.begin(), sums.end()), 0.0) << "they begin anew";
 }
 

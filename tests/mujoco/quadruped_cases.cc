@@ -120,7 +120,7 @@ TEST(Quadruped, SaysWhatItIsGiven) {
   std::vector<int> columns(3);
   for (int n = 0; n < 40; ++n) {
     std::array<double, 4> given{};
-    envs->context(n, given);
+    capability<AuditContext>(*envs)->context(n, given);
     for (std::size_t i = 0; i < 3; ++i)
       EXPECT_EQ(static_cast<float>(given[i]), seen[static_cast<std::size_t>(n) * 48 + 45 + i]);
     ++columns.at(static_cast<std::size_t>(given[3]));
@@ -401,7 +401,7 @@ TEST(Quadruped, DrawsItselfAndItsGround) {
   const auto lines = [](const Overrides& options) {
     const Player player(options);
     Drawing drawing;
-    player.envs->draw(0, nullptr, drawing);
+    capability<Drawable>(*player.envs)->draw(0, nullptr, drawing);
     EXPECT_GT(drawing.shapes.size(), 20u);
     std::size_t longest = 0;
     for (const Shape& shape : drawing.shapes) {

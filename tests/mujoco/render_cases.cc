@@ -154,9 +154,9 @@ TEST_F(Rendered, ABallIsRedAndTheSkyIsNot) {
 TEST_F(Rendered, LimbsCanBeToldApart) {
   Result<std::unique_ptr<VecEnv>> envs = made("Quadruped-v0", ViewKind::k3d);
   ASSERT_TRUE(envs.ok()) << envs.status().message();
-  EXPECT_TRUE(envs.value()->has_3d_view());
+  EXPECT_TRUE(capability<Drawable>(*envs.value())->has_3d_view());
   Drawing drawing;
-  envs.value()->draw(0, nullptr, drawing);
+  capability<Drawable>(*envs.value())->draw(0, nullptr, drawing);
   ASSERT_EQ(drawing.shapes.size(), 1u);
   const Shape& shape = drawing.shapes[0];
   EXPECT_EQ(shape.kind, Shape::Kind::kImage);
@@ -174,7 +174,7 @@ std::string first_picture(const std::string& id, const Overrides& options,
   if (!qpos.empty())
     EXPECT_TRUE(dynamic_cast<TaskEnvs&>(*envs.value()).place(0, qpos.data(), still.data()).ok());
   Drawing drawing;
-  envs.value()->draw(0, nullptr, drawing);
+  capability<Drawable>(*envs.value())->draw(0, nullptr, drawing);
   return drawing.shapes.at(0).text;
 }
 
@@ -207,7 +207,7 @@ Steps play(VecEnv& envs, int steps) {
   Steps out;
   for (int t = 0; t < steps; ++t) {
     Drawing drawing, ended;
-    envs.draw(0, action.data(), drawing);
+    capability<Drawable>(envs)->draw(0, action.data(), drawing);
     out.pictures.push_back(!drawing.as_before);
     EXPECT_EQ(drawing.as_before, drawing.empty());
     float reward = 0.0f;
@@ -243,7 +243,7 @@ TEST_F(Rendered, FastStepsShareAPicture) {
   EXPECT_EQ(play(*hopper.value(), 7).pictures,
             (std::vector<bool>{true, false, false, false, false, true, false}));
   Drawing asked;
-  hopper.value()->draw(0, nullptr, asked);
+  capability<Drawable>(*hopper.value())->draw(0, nullptr, asked);
   EXPECT_FALSE(asked.empty()) << "where there is no action an episode is over, or cut";
   const Result<std::unique_ptr<VecEnv>> ant = made("Ant-v5", ViewKind::k3d);
   ASSERT_TRUE(ant.ok());

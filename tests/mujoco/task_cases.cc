@@ -82,7 +82,7 @@ TEST_P(MujocoTask, DrawsItself) {
   const Result<std::unique_ptr<VecEnv>> envs = made(GetParam());
   ASSERT_TRUE(envs.ok());
   Drawing drawing;
-  envs.value()->draw(0, nullptr, drawing);
+  capability<Drawable>(*envs.value())->draw(0, nullptr, drawing);
   EXPECT_GT(drawing.shapes.size(), 3u);
   EXPECT_LT(drawing.left, drawing.right);
 }

@@ -15,6 +15,7 @@
 #include "bridges/bridges.h"
 #include "broadloom/core/random.h"
 #include "broadloom/env/random_action.h"
+#include "broadloom/env/step_counter.h"
 #include "broadloom/env/vec_env.h"
 #include "broadloom/setup/resolve_config.h"
 #include "broadloom/train/trainer.h"
@@ -93,7 +94,7 @@ void expect_terms_add_up(VecEnv& envs, int steps, Reward&& reward) {
   std::vector<std::uint8_t> terminated(count), truncated(count);
   const auto terms = static_cast<std::ptrdiff_t>(spec.paid_terms());
   std::vector<double> paid(spec.counted());
-  for (int i = 0; i < envs.num_envs(); ++i) envs.take_step_sums(i, paid);
+  for (int i = 0; i < envs.num_envs(); ++i) capability<StepCounter>(envs)->take_step_sums(i, paid);
   int ended = 0;
   for (int s = 0; s < steps; ++s) {
     Random random(1, Purpose::kStagger, 0, static_cast<std::uint64_t>(s));
@@ -103,7 +104,7 @@ void expect_terms_add_up(VecEnv& envs, int steps, Reward&& reward) {
                   terminated.data(), truncated.data(), last.data()};
     ASSERT_TRUE(envs.step(0, envs.num_envs(), rows).ok());
     for (std::size_t i = 0; i < count; ++i) {
-      envs.take_step_sums(static_cast<int>(i), paid);
+      capability<StepCounter>(envs)->take_step_sums(static_cast<int>(i), paid);
       const double sum = std::accumulate(paid.begin(), paid.begin() + terms, 0.0);
       const double got = static_cast<double>(rewards[i]);
       EXPECT_NEAR(reward(sum), got, 1e-6 * (1.0 + std::fabs(got))) << spec.id << ", step " << s;

@@ -9,8 +9,10 @@
 #include <utility>
 #include <vector>
 
+#include "broadloom/env/audit_context.h"
 #include "broadloom/env/conformance/conformance.h"
 #include "broadloom/env/plugins/library.h"
+#include "broadloom/env/step_counter.h"
 #include "broadloom/env/tasks/registry.h"
 #include "broadloom/env/vec_env.h"
 #include "tests/support/folders.h"
@@ -162,13 +164,13 @@ TEST(Plugins, SayWhatTheirStepsCount) {
     paid += static_cast<double>(rows.rewards[1]);
   }
   std::vector<double> sums(4);
-  envs->take_step_sums(1, sums);
+  capability<StepCounter>(*envs)->take_step_sums(1, sums);
   EXPECT_EQ(sums[0], 10.0);
   EXPECT_NEAR(sums[0] + sums[1] + sums[2], paid, 1e-5);
   EXPECT_GT(sums[3], 0.0);
   double first = 0.0, second = 0.0;
-  envs->context(0, {&first, 1});
-  envs->context(1, {&second, 1});
+  capability<AuditContext>(*envs)->context(0, {&first, 1});
+  capability<AuditContext>(*envs)->context(1, {&second, 1});
   EXPECT_NE(first, second);
   EXPECT_LE(std::abs(first), 0.3);
 }
@@ -316,8 +318,8 @@ TEST(Plugins, WhoseExceptionsLeaveAFunctionFailWithTheirWords) {
     double number = 0.0;
     for (int s = 0; s < 5 && status.ok(); ++s) {
       status = step_with_critic(*envs, 0, 4);
-      for (int n = 0; n < 4; ++n) envs->context(n, {&number, 1});
-      for (int n = 0; n < 4; ++n) envs->take_step_sums(n, {&number, 1});
+      for (int n = 0; n < 4; ++n) capability<AuditContext>(*envs)->context(n, {&number, 1});
+      for (int n = 0; n < 4; ++n) capability<StepCounter>(*envs)->take_step_sums(n, {&number, 1});
     }
     EXPECT_EQ(status.kind(), ErrorKind::kIo) << task;
     EXPECT_TRUE(says(status.message(), std::string(function) + " of plugin:")) << status.message();
@@ -334,7 +336,7 @@ TEST(Plugins, WhoseExceptionIsOfOneRangeFailInThatOne) {
     for (int s = 0; s < 2; ++s) ASSERT_TRUE(step_with_critic(*envs, 0, 4).ok());
     const bool in_step = step_with_critic(*envs, 2, 4).ok();
     double number = 0.0;
-    envs->context(2, {&number, 1});
+    capability<AuditContext>(*envs)->context(2, {&number, 1});
     EXPECT_EQ(in_step, std::string(task) != "Observe-v0");
     for (int s = 0; s < 5; ++s) EXPECT_TRUE(step_with_critic(*envs, 0, 2).ok()) << task;
     EXPECT_FALSE(step_with_critic(*envs, 2, 4).ok()) << task;

@@ -286,12 +286,13 @@ TEST(RanksOfARun, FitTheirMachineTogether) {
 TEST(RanksOfARun, PlanMemoryForTheirState) {
   const Config config = config_of({{"hidden_sizes", "300,200"}, {"num_envs", "4"}});
   const std::size_t parameters = Trainer::create(config, 1).value()->network().parameter_count();
-  EXPECT_GT(rank_bytes(config, 2, *envs_of(config)),
+  EXPECT_GT(rank_bytes(RunSizes(config, *envs_of(config)), 2),
             RankSums::bytes(parameters, 2) + 3 * sizeof(float) * parameters);
   const Config rnd = config_of({{"algorithm", "ppo_rnd"}, {"rnd_hidden_sizes", "300,200"}});
   const auto envs = envs_of(rnd);
   const std::size_t beside = companion_size(rnd, envs->spec()).parameters;
-  EXPECT_GT(rank_bytes(rnd, 2, *envs), RankSums::bytes(beside, 2) + 3 * sizeof(float) * beside);
+  EXPECT_GT(rank_bytes(RunSizes(rnd, *envs), 2),
+            RankSums::bytes(beside, 2) + 3 * sizeof(float) * beside);
 }
 
 // Stepped by something else that calls itself the same.

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "broadloom/env/drawable.h"
 #include "broadloom/env/tasks/registry.h"
 #include "broadloom/train/trainer.h"
 #include "research/report/watch_page.h"
@@ -80,13 +81,13 @@ TEST(Watch, LongEpisodesAreCutAndSaySo) {
 }
 
 // Where a simulator has a view in three dimensions, and this machine can render it or not.
-class Viewed final : public Simulator {
+class Viewed final : public Simulator, public Drawable {
  public:
   Viewed(std::unique_ptr<VecEnv> inner, const std::string& id, ViewKind view)
       : Simulator(std::move(inner), id, {}), view_(view) {}
   bool has_3d_view() const override { return true; }
   void draw(int env, const float* action, Drawing& out) const override {
-    if (view_ == ViewKind::kDrawn) return Simulator::draw(env, action, out);
+    if (view_ == ViewKind::kDrawn) return capability<Drawable>(inner())->draw(env, action, out);
     out.view(0.0, 0.0, 1.0, 1.0);
     out.image({0.0, 0.0}, 1.0, 1.0, "data:image/webp;base64,");
   }

@@ -303,7 +303,7 @@ TEST_F(Runner, WhatASimulatorCannotDoIsSaidBeforeTheStart) {
       "seeds = 1\n[base]\ntotal_timesteps = 1000\ninstruments = 'policy'\n"
       "[grid]\nenv_id = ['CartPole-v1', 'Alone-v0']\n");
   const Status refused = run(plan, "x").status();
-  EXPECT_NE(refused.message().find("VecEnv::another()"), std::string::npos) << refused.message();
+  EXPECT_NE(refused.message().find("EnvMaker::another()"), std::string::npos) << refused.message();
   EXPECT_FALSE(std::filesystem::exists(path("x")));
 }
 

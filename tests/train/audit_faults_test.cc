@@ -12,6 +12,7 @@
 #include <tuple>
 #include <vector>
 
+#include "broadloom/env/audit_context.h"
 #include "broadloom/env/forwarding_vec_env.h"
 #include "broadloom/env/tasks/register_environment.h"
 #include "broadloom/setup/settings.h"
@@ -220,7 +221,7 @@ class Echo final : public ForwardingVecEnv {
 };
 
 // Every episode's constants are those of the run's first, and of the first environment's.
-class OneDraw final : public ForwardingVecEnv {
+class OneDraw final : public ForwardingVecEnv, public AuditContext {
  public:
   using ForwardingVecEnv::ForwardingVecEnv;
   std::span<const std::byte> drawn_constants(int) const override {
@@ -271,10 +272,12 @@ TEST(AuditFaults, DrawsThatAreNone) {
 }
 
 // Each environment is given what the first one is.
-class OneCommand final : public ForwardingVecEnv {
+class OneCommand final : public ForwardingVecEnv, public AuditContext {
  public:
   using ForwardingVecEnv::ForwardingVecEnv;
-  void context(int, std::span<double> out) const override { ForwardingVecEnv::context(0, out); }
+  void context(int, std::span<double> out) const override {
+    capability<AuditContext>(inner())->context(0, out);
+  }
 };
 
 TEST(AuditFaults, EnvironmentsThatAreAllAskedTheSame) {

@@ -1,7 +1,7 @@
 // What numbers are called: as declared beside them, as runs report them, and as the pages say.
 // sanitizers: none (names and pages, read after whole runs)
-#include "broadloom/train/declared_numbers.h"
 #include "broadloom/setup/resolve_config.h"
+#include "broadloom/train/run_numbers.h"
 #include "tests/support/folders.h"
 
 #include <gtest/gtest.h>

@@ -9,6 +9,7 @@
 #include <memory>
 #include <string>
 
+#include "broadloom/env/env_maker.h"
 #include "broadloom/env/forwarding_vec_env.h"
 #include "broadloom/env/tasks/registry.h"
 #include "broadloom/train/checkpoint.h"
@@ -157,7 +158,7 @@ TEST(ProbeInstruments, ARunMayGoOnWithOthers) {
 }
 
 // A simulator that cannot make others of its kind.
-class OnlyOne final : public ForwardingVecEnv {
+class OnlyOne final : public ForwardingVecEnv, public EnvMaker {
  public:
   using ForwardingVecEnv::ForwardingVecEnv;
   std::unique_ptr<VecEnv> another(const VecEnvOptions&) const override { return nullptr; }
@@ -174,7 +175,7 @@ TEST(ProbeInstruments, ASimulatorThatMakesNoOthersIsToldSo) {
   const auto refused = Trainer::create(config, 1, only_one(config));
   ASSERT_FALSE(refused.ok());
   EXPECT_EQ(refused.status().kind(), ErrorKind::kInvalidConfig);
-  EXPECT_NE(refused.status().message().find("VecEnv::another()"), std::string::npos);
+  EXPECT_NE(refused.status().message().find("EnvMaker::another()"), std::string::npos);
   const Config gradient = probed_config({{"instruments", "gradient"}});
   EXPECT_TRUE(Trainer::create(gradient, 1, only_one(gradient)).ok());
 }

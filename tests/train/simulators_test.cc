@@ -406,7 +406,7 @@ TEST_F(Runs, WhatASimulatorCannotDoIsRefusedWithTheContract) {
     EXPECT_EQ(status.kind(), ErrorKind::kInvalidConfig);
     return status.message();
   };
-  EXPECT_NE(refusal("Whole-v0", {{"instruments", "policy"}}, 1).find("VecEnv::another()"),
+  EXPECT_NE(refusal("Whole-v0", {{"instruments", "policy"}}, 1).find("EnvMaker::another()"),
             std::string::npos);
   EXPECT_EQ(refusal("Whole-v0", {}, 2).find("got 2 ranks, but the environments of Whole-v0"), 0U);
   EXPECT_EQ(refusal("InStep-v0", {{"stagger_starts", "true"}}, 1), "all of them begin at once");

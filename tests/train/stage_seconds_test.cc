@@ -1,5 +1,5 @@
-#include "broadloom/train/stage_seconds.h"
 #include "broadloom/setup/resolve_config.h"
+#include "broadloom/train/run_time.h"
 
 #include <gtest/gtest.h>
 

@@ -1,7 +1,7 @@
 // What environments count of their steps, reward terms and measures, alone and shared by ranks.
 // sanitizers: address, threads
-#include "broadloom/train/step_sums.h"
 #include "broadloom/setup/resolve_config.h"
+#include "broadloom/train/run_numbers.h"
 
 #include <gtest/gtest.h>
 

@@ -11,6 +11,7 @@
 #include "broadloom/core/status.h"
 #include "broadloom/core/tensor_ref.h"
 #include "broadloom/env/conformance/checks.h"
+#include "broadloom/env/env_maker.h"
 
 namespace broadloom::conformance {
 namespace {
@@ -115,7 +116,7 @@ void check_another(const Subject& subject, Findings& findings) {
   VecEnvOptions two;
   two.num_envs = 2;
   two.seed = 9;
-  const std::unique_ptr<VecEnv> more = envs->another(two);
+  const std::unique_ptr<VecEnv> more = make_another(*envs, two);
   if (more == nullptr) {
     findings.leave_out("it gives none: no instrument can look at probe states");
     return;

@@ -5,7 +5,9 @@
 #include <memory>
 #include <vector>
 
+#include "broadloom/env/audit_context.h"
 #include "broadloom/env/conformance/checks.h"
+#include "broadloom/env/step_counter.h"
 
 namespace broadloom::conformance {
 namespace {
@@ -13,7 +15,7 @@ namespace {
 // What has been counted of an environment since it was asked last; `count` numbers.
 std::vector<double> counted_by(VecEnv& envs, int n, std::size_t count) {
   std::vector<double> sums(count, std::numeric_limits<double>::quiet_NaN());
-  envs.take_step_sums(n, sums);
+  if (auto* const counter = capability<StepCounter>(envs)) counter->take_step_sums(n, sums);
   return sums;
 }
 
@@ -26,7 +28,7 @@ bool is_within(const ContextRange& range, double number) {
 void check_given(const std::vector<ContextRange>& context, const VecEnv& envs, int n,
                  Findings& findings) {
   std::vector<double> given(context.size(), std::numeric_limits<double>::quiet_NaN());
-  envs.context(n, given);
+  if (const auto* shown = capability<AuditContext>(envs)) shown->context(n, given);
   for (std::size_t i = 0; i < given.size(); ++i) {
     const bool finite = std::isfinite(given[i]);
     findings.expect(finite, "context() leaves a number of spec().context out, or it is not finite");

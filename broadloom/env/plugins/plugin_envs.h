@@ -11,15 +11,18 @@
 #include <string>
 #include <vector>
 
+#include "broadloom/env/audit_context.h"
+#include "broadloom/env/env_maker.h"
 #include "broadloom/env/plugins/library.h"
 #include "broadloom/env/plugins/plugin_call.h"
 #include "broadloom/env/plugins/plugin_options.h"
 #include "broadloom/env/plugins/plugin_spec.h"
+#include "broadloom/env/step_counter.h"
 #include "broadloom/env/vec_env.h"
 
 namespace broadloom {
 
-class PluginEnvs final : public VecEnv {
+class PluginEnvs final : public VecEnv, public AuditContext, public StepCounter, public EnvMaker {
  public:
   // described: of those options, with the task's own time limit. kInvalidConfig and kIo: what the
   // plug-in says; a time limit that it cannot have.

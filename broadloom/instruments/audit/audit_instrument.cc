@@ -6,6 +6,7 @@
 
 #include "broadloom/core/hash.h"
 #include "broadloom/core/portable_math.h"
+#include "broadloom/env/audit_context.h"
 #include "broadloom/instruments/audit/learning_signal.h"
 #include "broadloom/instruments/audit/statistics.h"
 #include "broadloom/instruments/probe_states.h"
@@ -63,8 +64,10 @@ std::size_t AuditInstrument::bytes(const InstrumentSetup& setup) {
 void AuditInstrument::every_block(const InstrumentView& view) {
   if (drawn_.empty() || view.envs == nullptr) return;
   std::copy(drawn_now_.begin(), drawn_now_.end(), drawn_.begin());
+  const auto* const given = capability<AuditContext>(*view.envs);
   for (int n = 0; n < view.block.N; ++n) {
-    drawn_now_[n] = hash64(view.envs->drawn_constants(n));
+    drawn_now_[n] =
+        hash64(given == nullptr ? std::span<const std::byte>() : given->drawn_constants(n));
   }
 }
 
@@ -98,8 +101,9 @@ void AuditInstrument::look_at_environments(const InstrumentView& view) {
 
 void AuditInstrument::look_at_context(const VecEnv& envs, int num_envs) {
   const auto count = static_cast<std::size_t>(num_envs);
-  for (int n = 0; n < num_envs && !shown_.empty(); ++n) {
-    envs.context(n, shown_);
+  const auto* const given = capability<AuditContext>(envs);
+  for (int n = 0; n < num_envs && !shown_.empty() && given != nullptr; ++n) {
+    given->context(n, shown_);
     for (std::size_t i = 0; i < shown_.size(); ++i)
       given_[i * count + static_cast<std::size_t>(n)] = shown_[i];
   }

@@ -1,0 +1,139 @@
+// Which values of a config's keys go together.
+#include "broadloom/config/config.h"
+#include "broadloom/nn/chain.h"
+
+namespace broadloom {
+namespace {
+
+Status check_hidden_sizes(const std::string& key, const std::vector<int>& sizes) {
+  constexpr std::size_t kDeepest = 16;
+  constexpr int kWidest = 1 << 16;
+  if (sizes.empty() || sizes.size() > kDeepest) {
+    return invalid(key + ": got " + std::to_string(sizes.size()) +
+                   " layers, expected 1 to 16, such as 64,64");
+  }
+  for (const int size : sizes) {
+    if (size < 1 || size > kWidest) {
+      return invalid(key + ": got a layer of " + to_text(size) + ", expected 1 to 65536");
+    }
+  }
+  return {};
+}
+
+std::string block_words(const Config& config) {
+  return "num_envs * num_steps = " + to_text(config.num_envs) + " * " + to_text(config.num_steps) +
+         " = " + to_text(config.batch_size());
+}
+
+// Samples are numbered with 32 bits, and loops over them look up to a tile ahead.
+constexpr std::int64_t kLargestBlock = (std::int64_t{1} << 31) - (std::int64_t{1} << 20);
+
+Status check_batch(const Config& config) {
+  const std::int64_t batch = config.batch_size();
+  if (batch > kLargestBlock) {
+    return invalid("the rollout block is too large: " + block_words(config) +
+                   ", expected at most " + to_text(kLargestBlock) +
+                   "; lower num_envs or num_steps");
+  }
+  if (config.total_timesteps < batch) {
+    return invalid("total_timesteps: got " + to_text(config.total_timesteps) +
+                   ", less than one rollout block (" + block_words(config) +
+                   "); raise total_timesteps, or lower num_envs or num_steps");
+  }
+  if (config.minibatch_size > batch) {
+    return invalid("minibatch_size: got " + to_text(config.minibatch_size) +
+                   ", expected at most the block (" + block_words(config) + ")");
+  }
+  if (config.minibatch_size == 0 && config.num_minibatches > batch) {
+    return invalid("num_minibatches: got " + to_text(config.num_minibatches) +
+                   ", expected at most the block (" + block_words(config) + ")");
+  }
+  return {};
+}
+
+// An episode that was cut short may pass for a success, which no policy has earned.
+Status check_ages(const Config& config) {
+  if (!config.stagger_starts || config.stagger_by != "age" || config.curriculum.empty()) return {};
+  return invalid(
+      "stagger_by: got age with a curriculum, whose first decisions would be about episodes that "
+      "were cut short; set stagger_by = actions, or leave the curriculum out");
+}
+
+Status check_families(const Config& config) {
+  if (config.num_envs % config.families() == 0) return {};
+  return invalid("seed_families: got " + to_text(config.seed_families) +
+                 ", expected a divisor of num_envs (" + to_text(config.num_envs) +
+                 "), or 0 for as many families as environments");
+}
+
+// A single advantage has no deviation to be divided by.
+Status check_normalised(const Config& config) {
+  const std::int64_t smallest = config.norm_adv == "minibatch"
+                                    ? config.batch_size() / config.minibatch_count()
+                                    : config.batch_size();
+  if (config.norm_adv == "off" || smallest >= 2) return {};
+  return invalid("norm_adv: '" + config.norm_adv +
+                 "' needs at least 2 samples to normalise over, " + "got a block of " +
+                 to_text(config.batch_size()) + " in " + to_text(config.minibatch_count()) +
+                 " minibatches; use fewer minibatches, a larger block, or norm_adv=off");
+}
+
+// What depends on the shape of the block.
+Status check_shape(const Config& config) {
+  BROADLOOM_TRY(check_batch(config));
+  BROADLOOM_TRY(check_families(config));
+  return check_normalised(config);
+}
+
+// The first blocks are num_envs x num_steps, every phase could be a run's own shape, and has a
+// block at least: one without would only seem to be tried.
+Status check_schedule(const Config& config) {
+  ShapeSchedule parsed;  // one that was not parsed may hold anything
+  BROADLOOM_TRY(parse_text(to_text(config.shape_schedule), parsed));
+  const std::vector<ShapePhase>& phases = config.shape_schedule.phases;
+  const BlockShape& first = phases[0].shape;
+  if (first.num_envs != config.num_envs || first.num_steps != config.num_steps) {
+    return invalid(
+        "shape_schedule: begins with " + to_text(phases[0]) + ", but " + block_words(config) +
+        "; leave num_envs and num_steps out, which are those of the first entry then, or "
+        "make them " +
+        to_text(first.num_envs) + " and " + to_text(first.num_steps));
+  }
+  for (std::size_t p = 0; p < phases.size(); ++p) {
+    const Status status = check_shape(config.of_phase(p));
+    if (!status.ok())
+      return invalid("shape_schedule: " + to_text(phases[p]) + ": " + status.message());
+  }
+  std::vector<bool> reached(phases.size());
+  for (const Stretch& stretch : config.run_stretches()) reached[stretch.phase] = true;
+  for (std::size_t p = 0; p < phases.size(); ++p) {
+    if (reached[p]) continue;
+    return invalid("shape_schedule: no block begins in " + to_text(phases[p]) +
+                   " with total_timesteps = " + to_text(config.total_timesteps) +
+                   "; leave it out, put the starts further apart, or raise total_timesteps");
+  }
+  return {};
+}
+
+// No CPU rounds to TF32: the run would only seem to have it.
+Status check_precision(const Config& config) {
+  if (config.precision == "tf32" && config.device == "cpu") {
+    return invalid(
+        "precision: got 'tf32' with device 'cpu', expected device 'cuda'; only a GPU rounds to "
+        "TF32. Use device=cuda, or precision=fp32");
+  }
+  return {};
+}
+
+}  // namespace
+
+Status validate(const Config& config) {
+  BROADLOOM_TRY(check_fields(config));
+  BROADLOOM_TRY(check_hidden_sizes("hidden_sizes", config.hidden_sizes));
+  BROADLOOM_TRY(check_hidden_sizes("rnd_hidden_sizes", config.rnd_hidden_sizes));
+  BROADLOOM_TRY(check_ages(config));
+  BROADLOOM_TRY(config.shape_schedule.empty() ? check_shape(config) : check_schedule(config));
+  return check_precision(config);
+}
+
+}  // namespace broadloom

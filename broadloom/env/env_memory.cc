@@ -1,0 +1,23 @@
+#include "broadloom/env/env_memory.h"
+
+#include <cstdint>
+#include <vector>
+
+namespace broadloom {
+
+std::size_t state_bytes_per_env(VecEnv& envs) {
+  std::vector<TensorRef> tensors;
+  envs.append_state("envs", tensors);
+  std::size_t bytes = 0;
+  for (const TensorRef& tensor : tensors) bytes += tensor.bytes();
+  return bytes / static_cast<std::size_t>(envs.num_envs());
+}
+
+std::size_t environment_bytes(VecEnv& envs, int num_envs) {
+  constexpr std::size_t kSeedFamily = sizeof(std::uint32_t);
+  const auto* const shared = capability<SharedMemory>(envs);
+  return static_cast<std::size_t>(num_envs) * (state_bytes_per_env(envs) + kSeedFamily) +
+         (shared == nullptr ? 0 : shared->shared_bytes());
+}
+
+}  // namespace broadloom

@@ -1,0 +1,46 @@
+#include "broadloom/setup/algorithms/entries.h"
+
+#include <fmt/core.h>
+
+#include <memory>
+
+#include "broadloom/learn/ppo.h"
+#include "broadloom/setup/settings.h"
+
+namespace broadloom {
+
+std::optional<FallingValue> scheduled(const Config& config, const ScheduledValue& one) {
+  if (config.*one.schedule != "linear") return std::nullopt;
+  return FallingValue{one.words, fmt::format("{} = linear", one.key)};
+}
+
+std::optional<FallingValue> falling_coefficient(const Config& config) {
+  for (const ScheduledValue& one : kScheduledValues) {
+    if (auto falls = scheduled(config, one)) return falls;
+  }
+  return std::nullopt;
+}
+
+AlgorithmEntry ppo_entry() {
+  return {
+      .name = "ppo",
+      .make = [](const AlgorithmSetup& setup) -> std::unique_ptr<Algorithm> {
+        const Config& config = setup.config;
+        return std::make_unique<Ppo>(
+            setup.network, ppo_settings(config), static_cast<int>(config.batch_size()),
+            static_cast<int>(config.minibatch_count()), setup.spec.observation_size(),
+            setup.spec.action_size(), setup.pool, setup.ranks);
+      },
+      .bytes =
+          [](const Config& config, const ActorCritic& network, const EnvSpec& spec, int threads) {
+            return Ppo::bytes(network, static_cast<int>(config.largest_minibatch()),
+                              spec.observation_size(), spec.action_size(), threads);
+          },
+      .falls = falling_coefficient,
+      .declare_numbers =
+          [](const InfoVisitor& declare) {
+            UpdateStats().visit([&](const NumberInfo& info, double) { declare(info); });
+          }};
+}
+
+}  // namespace broadloom
