@@ -6,7 +6,6 @@
 
 #include "broadloom/config/schedule.h"
 #include "broadloom/core/available_cores.h"
-#include "broadloom/core/random.h"
 #include "broadloom/env/tasks/registry.h"
 #include "broadloom/instruments/probe_states.h"
 #include "broadloom/instruments/registry.h"
@@ -99,15 +98,17 @@ Result<std::unique_ptr<Trainer>> Trainer::create_checked(const Config& config, i
   BROADLOOM_TRY(check_fits(config, *envs));
   BROADLOOM_TRY(check_ranks(*envs, ranks.size()));
   std::unique_ptr<Trainer> trainer(new Trainer(config, threads, std::move(envs), ranks));
-  BROADLOOM_TRY(check_outlasting(config, *trainer->algorithm_));
-  BROADLOOM_TRY(trainer->move_to_device());
+  BROADLOOM_TRY(check_outlasting(config, trainer->backend_->algorithm()));
+  if (config.device == "cpu") return trainer;
+  Result<std::unique_ptr<Backend>> device = make_device_backend(trainer->backend_setup(ranks));
+  if (!device.ok()) return device.status();
+  trainer->backend_ = device.take();
+  trainer->report_update();
   return trainer;
 }
 
 Trainer::Trainer(const Config& config, int threads, std::unique_ptr<VecEnv> envs, Ranks& ranks)
     : config_(config),
-      ranks_(ranks),
-      exchange_(ranks),
       pool_(threads),
       active_threads_(threads, available_cores()),
       envs_(std::move(envs)),
@@ -122,10 +123,10 @@ Trainer::Trainer(const Config& config, int threads, std::unique_ptr<VecEnv> envs
                                       : std::nullopt),
       tracker_(config.most_envs()),
       step_sums_(*envs_),
-      now_(config.of_phase(0)),
       actor_(make_actor(config_, network_)),
-      algorithm_(make_algorithm({now_, network_, envs_->spec(), pool_, ranks})),
-      collector_(*envs_, network_, *actor_, normalizers(), pool_, config.seed, ranks),
+      collector_(*envs_, network_, *actor_, normalizers(), pool_, config.seed,
+                 learner_.bf16_weights.data(), ranks),
+      backend_(make_host_backend(backend_setup(ranks))),
       instruments_(config.instruments,
                    instrument_setup(config, network_, envs_->spec(), threads, config.most_envs()),
                    probe_for(config, *envs_)),
@@ -133,7 +134,7 @@ Trainer::Trainer(const Config& config, int threads, std::unique_ptr<VecEnv> envs
       trained_steps_(config.trained_steps()),
       learning_rate_(learning_rate_schedule(config)) {
   network_.initialise(config.seed, learner_.params.data());
-  algorithm_->initialise(learner_);
+  backend_->algorithm().initialise(learner_);
   learner_.learning_rate = config.learning_rate;
   report_update();
   report_.strata = stratum_numbers(envs_->spec(), config.curriculum);
@@ -170,7 +171,7 @@ void Trainer::apply_schedules() {
   follow_shape();
   const double progress = clock_.progress(trained_steps_);
   actor_->begin_block(progress);
-  algorithm_->begin_block(progress);
+  backend_->algorithm().begin_block(progress);
   if (!learning_rate_.is_constant()) learner_.learning_rate = learning_rate_.at(progress);
 }
 
@@ -182,23 +183,18 @@ void Trainer::follow_shape() {
   const std::size_t phase = schedule.phase_at(clock_.global_step, config_.total_timesteps);
   if (phase_ == phase) return;
   phase_ = phase;
-  if (device_ == nullptr) algorithm_.reset();  // before what it was made from
-  now_ = config_.of_phase(phase);
-  if (device_ != nullptr) {
-    device_->reshape(now_);
-  } else {
-    algorithm_ = make_algorithm({now_, network_, envs_->spec(), pool_, ranks_});
-  }
-  block_.reshape(run_block_sizes(now_, *envs_));
-  collector_.regroup(now_.num_envs);
+  const Config now = config_.of_phase(phase);
+  backend_->reshape(now);
+  block_.reshape(run_block_sizes(now, *envs_));
+  collector_.regroup(now.num_envs);
   instruments_.reshape(
-      instrument_setup(now_, network_, envs_->spec(), pool_.threads(), envs_->num_envs()));
+      instrument_setup(now, network_, envs_->spec(), pool_.threads(), envs_->num_envs()));
   if (hasher_) hasher_.emplace(block_, pool_.threads());
 }
 
 Status Trainer::collect() {
   const StageTimer timer(stage_seconds_.collect);
-  if (clock_.iteration == 1) BROADLOOM_TRY(algorithm_->begin_run(*envs_, normalizers()));
+  if (clock_.iteration == 1) BROADLOOM_TRY(backend_->algorithm().begin_run(*envs_, normalizers()));
   if (episodes_lost_) BROADLOOM_TRY(begin_new_episodes());
   BROADLOOM_TRY(fill_block());
   clock_.add_block(block_.T, block_.N);
@@ -206,7 +202,7 @@ Status Trainer::collect() {
   tracker_.observe(block_.rewards.data(), block_.terminated.data(), block_.truncated.data(),
                    block_.T, block_.ends.empty() ? nullptr : block_.ends.data(), block_.N,
                    fillers());
-  step_sums_.take_block(*envs_, collector_.cut(), exchange_,
+  step_sums_.take_block(*envs_, collector_.cut(), backend_->exchange(),
                         static_cast<std::int64_t>(block_.transitions()), report_.counted);
   // Before rewards are scaled: the statistics that scale them mix what environments did.
   if (hasher_) hasher_->take_block(block_, collector_.shards(), pool_);
@@ -219,12 +215,29 @@ Status Trainer::collect() {
 }
 
 Status Trainer::fill_block() {
-  if (device_ != nullptr) return collect_on_device();
-  return collector_.collect(learner_.params.data(), clock_.env_step, block_);
+  RunClock end = clock_;
+  end.add_block(block_.T, block_.N);
+  return backend_->fill_block(clock_, is_watched(end));
+}
+
+// Whether somebody asks this iteration what all environments are in: instruments, numbers of
+// levels, a checkpoint, or ranks that step others of them from the next iteration on.
+bool Trainer::needs_environments() const {
+  if (!backend_->steps_elsewhere()) return false;
+  const ShapeSchedule& schedule = config_.shape_schedule;
+  return is_watched(clock_) ||
+         instruments_watch_environments(config_.instruments, strata_vary(config_)) ||
+         !config_.curriculum.empty() || finished() ||
+         clock_.iteration % config_.checkpoint_interval == 0 ||
+         (phase_ && *phase_ != schedule.phase_at(clock_.global_step, config_.total_timesteps));
 }
 
 ObsNormalizers Trainer::normalizers() {
   return {obs_norm_ ? &*obs_norm_ : nullptr, critic_norm_ ? &*critic_norm_ : nullptr};
+}
+
+BackendSetup Trainer::backend_setup(Ranks& ranks) {
+  return {config_, network_, *envs_, learner_, block_, collector_, normalizers(), pool_, ranks};
 }
 
 const std::uint8_t* Trainer::fillers() const {
@@ -244,17 +257,17 @@ void Trainer::scale_rewards() {
 }
 
 void Trainer::bootstrap_values() {
-  if (device_ != nullptr) return;  // the block came with them
   const StageTimer timer(stage_seconds_.bootstrap);
-  collector_.bootstrap_values(learner_.params.data(), block_);
+  backend_->bootstrap_values();
 }
 
 void Trainer::compute_targets() {
   const StageTimer timer(stage_seconds_.advantages);
   const ShardPlan& plan = collector_.shards();
-  algorithm_->take_block(learner_, block_);
+  Algorithm& algorithm = backend_->algorithm();
+  algorithm.take_block(learner_, block_);
   pool_.run(plan.count(),
-            [&](int s) { algorithm_->compute_targets(block_, plan[s].begin, plan[s].end); });
+            [&](int s) { algorithm.compute_targets(block_, plan[s].begin, plan[s].end); });
   report_.explained_variance = explained_variance(block_.advantages, block_.values, block_.fillers);
 }
 
@@ -262,10 +275,10 @@ void Trainer::compute_targets() {
 // policy saw observations through the same ones.
 Status Trainer::update() {
   const StageTimer timer(stage_seconds_.update);
-  BROADLOOM_TRY(ranks_.status());  // or the block is not whole
+  BROADLOOM_TRY(ranks().status());  // or the block is not whole
   report_.learning_rate = learner_.learning_rate;
   arm_instruments();
-  BROADLOOM_TRY(algorithm_->update(block_, config_.seed, clock_.iteration, learner_));
+  BROADLOOM_TRY(backend_->algorithm().update(block_, config_.seed, clock_.iteration, learner_));
   if (obs_norm_) obs_norm_->commit();
   if (critic_norm_) critic_norm_->commit();
   return {};
@@ -280,7 +293,7 @@ bool Trainer::is_watched(const RunClock& at) const {
 }
 
 void Trainer::arm_instruments() {
-  algorithm_->set_observer(instruments_.begin(is_measured(clock_), instrument_view()));
+  backend_->algorithm().set_observer(instruments_.begin(is_measured(clock_), instrument_view()));
 }
 
 InstrumentView Trainer::instrument_view() {
@@ -307,9 +320,10 @@ void Trainer::run_instruments() {
 }
 
 void Trainer::report_update() {
-  report_.epochs = algorithm_->epochs();
+  const Algorithm& algorithm = backend_->algorithm();
+  report_.epochs = algorithm.epochs();
   report_.update.clear();
-  algorithm_->visit_numbers([this](const NumberInfo& info, double value) {
+  algorithm.visit_numbers([this](const NumberInfo& info, double value) {
     report_.update.push_back({info, value});
   });
 }
@@ -329,65 +343,11 @@ void Trainer::report_episodes() {
   refresh_stratum_numbers(tracker_, *envs_, block_.N, report_.strata);
 }
 
-Status Trainer::state_restored() {
-  device_is_behind_ = true;
-  if (obs_norm_) obs_norm_->state_restored();
-  if (critic_norm_) critic_norm_->state_restored();
-  algorithm_->state_restored();
-  if (config_.shape_schedule.empty()) clock_.state_restored(block_.N);
-  follow_shape();
-  episodes_lost_ = !envs_->traits().saves_state && clock_.iteration > 0;
-  if (envs_->traits().saves_state) BROADLOOM_TRY(envs_->state_restored());
-  step_sums_.begin(*envs_);  // a block that failed has left some
-  if (episodes_lost_ && !finished()) BROADLOOM_TRY(begin_new_episodes());
-  environments_of_ = clock_.iteration;
-  report_clock();
-  report_episodes();
-  return {};
-}
-
-// On a seed of their own: the run has played those that its own seed begins with.
-Status Trainer::begin_new_episodes() {
-  episodes_lost_ = false;
-  const std::uint64_t step = static_cast<std::uint64_t>(clock_.env_step);
-  BROADLOOM_TRY(envs_->begin_anew(Random(config_.seed, Purpose::kAnew, 0, step).bits64()));
-  tracker_.begin_anew();
-  return {};
-}
-
-Policy Trainer::policy() const {
-  return {config_,
-          envs_->spec(),
-          network_,
-          params(),
-          obs_normalizer(),
-          reward_normalizer(),
-          {.run_dir = {},
-           .checkpoint = {},
-           .hash = {},
-           .iteration = clock_.iteration,
-           .global_step = clock_.global_step,
-           .training_return = report_.mean_return},
-          critic_normalizer()};
-}
-
-std::vector<TensorRef> Trainer::state() {
-  std::vector<TensorRef> out;
-  learner_.append_state("learner", out);
-  if (envs_->traits().saves_state) envs_->append_state("envs", out);
-  tracker_.append_state("episodes", out);
-  if (obs_norm_) obs_norm_->append_state("obs_normalizer", out);
-  if (critic_norm_) critic_norm_->append_state("critic_obs_normalizer", out);
-  if (reward_norm_) reward_norm_->append_state("reward_normalizer", out);
-  algorithm_->append_state("algorithm", out);
-  clock_.append_state("trainer", !config_.shape_schedule.empty(), out);
-  return out;
-}
-
-std::vector<TensorRef> Trainer::instrument_state() {
-  std::vector<TensorRef> out;
-  instruments_.append_state("instruments", out);
-  return out;
+// All ranks hold the same parameters by now, or nothing of the iteration is recorded.
+Status Trainer::record() {
+  const StageTimer timer(stage_seconds_.record);
+  BROADLOOM_TRY(backend_->compare_params());
+  return ranks().agree(recorder_ != nullptr ? recorder_->record(*this) : Status());
 }
 
 }  // namespace broadloom

@@ -21,7 +21,6 @@
 
 #include "broadloom/config/config.h"
 #include "broadloom/core/active_threads.h"
-#include "broadloom/core/exchange.h"
 #include "broadloom/core/number_info.h"
 #include "broadloom/core/ranks.h"
 #include "broadloom/core/schedule.h"
@@ -36,7 +35,7 @@
 #include "broadloom/rollout/collector.h"
 #include "broadloom/rollout/episode_tracker.h"
 #include "broadloom/rollout/normalizer.h"
-#include "broadloom/train/device.h"
+#include "broadloom/train/backend.h"
 #include "broadloom/train/run_numbers.h"
 #include "broadloom/train/run_time.h"
 
@@ -157,8 +156,8 @@ class Trainer {
   const ActorCritic& network() const { return network_; }
   const EnvSpec& spec() const { return envs_->spec(); }
   VecEnvTraits simulator() const { return envs_->traits(); }
-  // That collects and learns; null: the host's processor does.
-  const Device* device() const { return device_; }
+  // The training device; null for the host's processor.
+  const Device* device() const { return backend_->device(); }
   // The last one collected; or, after state_restored(), the next one, which has no content.
   const RolloutBlock& block() const { return block_; }
   const float* params() const { return learner_.params.data(); }  // [P]
@@ -174,7 +173,7 @@ class Trainer {
     return reward_norm_ ? &*reward_norm_ : nullptr;
   }
   ThreadPool& pool() { return pool_; }
-  Ranks& ranks() { return ranks_; }
+  Ranks& ranks() { return backend_->ranks(); }
   const InstrumentSet& instruments() const { return instruments_; }
   // Of the last iteration; null unless config().hashes.
   const BlockHashes* hashes() const { return hasher_ ? &hasher_->hashes() : nullptr; }
@@ -218,15 +217,12 @@ class Trainer {
                                                          Ranks& ranks);
 
   ObsNormalizers normalizers();
+  BackendSetup backend_setup(Ranks& ranks);
   Status begin_new_episodes();
   void apply_schedules();
   void follow_shape();
-  Status move_to_device();
   Status collect();
   Status fill_block();
-  Status collect_on_device();
-  Status bring_environments();
-  Status capture_device();
   const std::uint8_t* fillers() const;  // of the block; null: there are none
   void scale_rewards();
   void bootstrap_values();
@@ -244,8 +240,6 @@ class Trainer {
   Status record();
 
   Config config_;
-  Ranks& ranks_;
-  Exchange exchange_;
   ThreadPool pool_;
   ActiveThreads active_threads_;
   std::unique_ptr<VecEnv> envs_;
@@ -256,12 +250,9 @@ class Trainer {
   std::optional<RewardNormalizer> reward_norm_;
   EpisodeTracker tracker_;
   StepSums step_sums_;
-  Config now_;  // the config as far as its present shape goes: without a schedule
   std::unique_ptr<Actor> actor_;
-  std::unique_ptr<Algorithm> algorithm_;
-  Device* device_ = nullptr;      // where the algorithm is one
-  bool device_is_behind_ = true;  // the host's copies are what learning goes on from
   Collector collector_;
+  std::unique_ptr<Backend> backend_;  // collects and learns; after all that it works with
   InstrumentSet instruments_;
   std::optional<BlockHasher> hasher_;
   RunClock clock_;
@@ -271,8 +262,7 @@ class Trainer {
   IterationReport report_;
   StageSeconds stage_seconds_;
   Recorder* recorder_ = nullptr;
-  bool episodes_lost_ = false;        // state was restored but for the environments'
-  std::int64_t environments_of_ = 0;  // the iteration after which they were gathered
+  bool episodes_lost_ = false;  // state was restored but for the environments'
 };
 
 }  // namespace broadloom

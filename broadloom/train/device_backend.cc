@@ -1,0 +1,78 @@
+// The backend of a device: environments, block and parameters live there, and the host's copies
+// are brought up to date when somebody asks for them.
+#include <fmt/core.h>
+
+#include <utility>
+
+#include "broadloom/train/backend.h"
+
+namespace broadloom {
+namespace {
+
+class DeviceBackend final : public Backend {
+ public:
+  DeviceBackend(const BackendSetup& setup, std::unique_ptr<Device> device)
+      : Backend(setup),
+        device_(std::move(device)),
+        parts_(setup.config.hashes || !setup.config.instruments.empty() ? BlockParts::kAll
+                                                                        : BlockParts::kForReports) {
+  }
+
+  Algorithm& algorithm() override { return *device_; }
+  const Device* device() const override { return device_.get(); }
+
+  void reshape(const Config& now) override { device_->reshape(now); }
+
+  Status fill_block(const RunClock& clock, bool is_watched) override {
+    if (is_behind_) BROADLOOM_TRY(device_->take_state(setup_.learner, setup_.envs));
+    is_behind_ = false;
+    BROADLOOM_TRY(device_->collect(clock.env_step, parts_, setup_.block));
+    if (!is_watched) device_->begin_update(setup_.config.seed, clock.iteration, setup_.learner);
+    return device_->await_block(clock.env_step);
+  }
+
+  void bootstrap_values() override {}  // the block came with them
+
+  bool steps_elsewhere() const override { return true; }
+
+  Status gather_environments(std::int64_t iteration) override {
+    if (is_behind_ || environments_of_ == iteration) return {};
+    BROADLOOM_TRY(device_->bring_environments(setup_.envs));
+    environments_of_ = iteration;
+    return setup_.envs.state_restored();
+  }
+
+  Status capture(std::int64_t iteration) override {
+    if (is_behind_) return {};
+    BROADLOOM_TRY(gather_environments(iteration));
+    return device_->bring_moments(setup_.learner);
+  }
+
+  void state_restored(std::int64_t iteration) override {
+    is_behind_ = true;
+    environments_of_ = iteration;
+  }
+
+ private:
+  std::unique_ptr<Device> device_;
+  BlockParts parts_;
+  bool is_behind_ = true;             // the host's copies are what learning goes on from
+  std::int64_t environments_of_ = 0;  // the iteration after which they were gathered
+};
+
+}  // namespace
+
+Result<std::unique_ptr<Backend>> make_device_backend(const BackendSetup& setup) {
+  if (setup.ranks.size() > 1) {
+    return invalid(
+        fmt::format("device = {}: got {} ranks, which share no run on devices yet; "
+                    "train with one process, or set device = cpu",
+                    setup.config.device, setup.ranks.size()));
+  }
+  Result<std::unique_ptr<Device>> device =
+      make_device({setup.config, setup.network, setup.envs, setup.normalizers.policy});
+  if (!device.ok()) return device.status();
+  return std::unique_ptr<Backend>(std::make_unique<DeviceBackend>(setup, device.take()));
+}
+
+}  // namespace broadloom

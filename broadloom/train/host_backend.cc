@@ -1,0 +1,107 @@
+// Backends of the host's processor: alone, and as one of several ranks.
+#include <fmt/core.h>
+
+#include <span>
+#include <vector>
+
+#include "broadloom/core/hash.h"
+#include "broadloom/setup/algorithms.h"
+#include "broadloom/train/backend.h"
+#include "broadloom/train/trainer.h"
+
+namespace broadloom {
+namespace {
+
+class HostBackend : public Backend {
+ public:
+  explicit HostBackend(const BackendSetup& setup)
+      : Backend(setup), now_(setup.config.of_phase(0)), algorithm_(make()) {}
+
+  Algorithm& algorithm() override { return *algorithm_; }
+
+  void reshape(const Config& now) override {
+    algorithm_.reset();  // before what it was made from
+    now_ = now;
+    algorithm_ = make();
+  }
+
+  Status fill_block(const RunClock& clock, bool) override {
+    // A restore may have changed the weights.
+    setup_.learner.refresh_bf16(setup_.network, setup_.pool);
+    return setup_.collector.collect(setup_.learner.params.data(), clock.env_step, setup_.block);
+  }
+
+  void bootstrap_values() override {
+    setup_.collector.bootstrap_values(setup_.learner.params.data(), setup_.block);
+  }
+
+ private:
+  std::unique_ptr<Algorithm> make() {
+    return make_algorithm({now_, setup_.network, setup_.envs.spec(), setup_.pool, setup_.ranks});
+  }
+
+  Config now_;  // the config as far as its present shape goes: without a schedule
+  std::unique_ptr<Algorithm> algorithm_;
+};
+
+class RankedBackend final : public HostBackend {
+ public:
+  using HostBackend::HostBackend;
+
+  bool steps_elsewhere() const override { return true; }
+
+  // Those that have never been stepped, and those that rest, are the same everywhere.
+  Status gather_environments(std::int64_t iteration) override {
+    if (environments_of_ == iteration) return {};
+    VecEnv& envs = setup_.envs;
+    BROADLOOM_TRY(ranks().agree(envs.capture()));
+    std::vector<TensorRef> tensors;
+    envs.append_state("envs", tensors);
+    const std::size_t count = static_cast<std::size_t>(envs.num_envs());
+    for (const TensorRef& tensor : tensors) {
+      exchange().add_lines(tensor.data, 1, count, tensor.bytes() / count,
+                           setup_.collector.cut().env_bounds());
+    }
+    exchange().finish();
+    BROADLOOM_TRY(ranks().agree(envs.state_restored()));
+    environments_of_ = iteration;
+    return ranks().status();
+  }
+
+  Status capture(std::int64_t iteration) override {
+    if (environments_of_ == iteration) return {};
+    return invalid(
+        fmt::format("the state of the environments that other ranks step is of iteration {}, not "
+                    "{}; have all ranks call gather_environments() first",
+                    environments_of_, iteration));
+  }
+
+  void state_restored(std::int64_t iteration) override { environments_of_ = iteration; }
+
+  Status take_state_of_first(Trainer& trainer) override {
+    BROADLOOM_TRY(ranks().agree(trainer.capture()));
+    for (const auto& tensors : {trainer.state(), trainer.instrument_state()}) {
+      for (const TensorRef& tensor : tensors) exchange().add(tensor.data, tensor.bytes(), 0);
+    }
+    exchange().finish();
+    BROADLOOM_TRY(ranks().status());
+    return ranks().agree(ranks().is_first() ? Status() : trainer.state_restored());
+  }
+
+  Status compare_params() override {
+    const auto params = std::as_bytes(std::span(setup_.learner.params));
+    return ranks().agree(ranks().status(), 0, hash64(params));
+  }
+
+ private:
+  std::int64_t environments_of_ = 0;  // the iteration after which they were gathered
+};
+
+}  // namespace
+
+std::unique_ptr<Backend> make_host_backend(const BackendSetup& setup) {
+  if (setup.ranks.size() == 1) return std::make_unique<HostBackend>(setup);
+  return std::make_unique<RankedBackend>(setup);
+}
+
+}  // namespace broadloom

@@ -1,0 +1,76 @@
+// The state of a trainer: what is saved and restored, passed between ranks, and played by policies.
+#include "broadloom/core/random.h"
+#include "broadloom/train/trainer.h"
+
+namespace broadloom {
+
+Status Trainer::state_restored() {
+  backend_->state_restored(clock_.iteration);
+  if (obs_norm_) obs_norm_->state_restored();
+  if (critic_norm_) critic_norm_->state_restored();
+  backend_->algorithm().state_restored();
+  if (config_.shape_schedule.empty()) clock_.state_restored(block_.N);
+  follow_shape();
+  episodes_lost_ = !envs_->traits().saves_state && clock_.iteration > 0;
+  if (envs_->traits().saves_state) BROADLOOM_TRY(envs_->state_restored());
+  step_sums_.begin(*envs_);  // a block that failed has left some
+  if (episodes_lost_ && !finished()) BROADLOOM_TRY(begin_new_episodes());
+  report_clock();
+  report_episodes();
+  return {};
+}
+
+// On a seed of their own: the run has played those that its own seed begins with.
+Status Trainer::begin_new_episodes() {
+  episodes_lost_ = false;
+  const std::uint64_t step = static_cast<std::uint64_t>(clock_.env_step);
+  BROADLOOM_TRY(envs_->begin_anew(Random(config_.seed, Purpose::kAnew, 0, step).bits64()));
+  tracker_.begin_anew();
+  return {};
+}
+
+Policy Trainer::policy() const {
+  return {config_,
+          envs_->spec(),
+          network_,
+          params(),
+          obs_normalizer(),
+          reward_normalizer(),
+          {.run_dir = {},
+           .checkpoint = {},
+           .hash = {},
+           .iteration = clock_.iteration,
+           .global_step = clock_.global_step,
+           .training_return = report_.mean_return},
+          critic_normalizer()};
+}
+
+std::vector<TensorRef> Trainer::state() {
+  std::vector<TensorRef> out;
+  learner_.append_state("learner", out);
+  if (envs_->traits().saves_state) envs_->append_state("envs", out);
+  tracker_.append_state("episodes", out);
+  if (obs_norm_) obs_norm_->append_state("obs_normalizer", out);
+  if (critic_norm_) critic_norm_->append_state("critic_obs_normalizer", out);
+  if (reward_norm_) reward_norm_->append_state("reward_normalizer", out);
+  backend_->algorithm().append_state("algorithm", out);
+  clock_.append_state("trainer", !config_.shape_schedule.empty(), out);
+  return out;
+}
+
+std::vector<TensorRef> Trainer::instrument_state() {
+  std::vector<TensorRef> out;
+  instruments_.append_state("instruments", out);
+  return out;
+}
+
+Status Trainer::gather_environments() { return backend_->gather_environments(clock_.iteration); }
+
+Status Trainer::take_state_of_first() { return backend_->take_state_of_first(*this); }
+
+Status Trainer::capture() {
+  BROADLOOM_TRY(backend_->capture(clock_.iteration));
+  return envs_->capture();
+}
+
+}  // namespace broadloom
