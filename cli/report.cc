@@ -1,4 +1,5 @@
-// `broadloom report`: what one or more studies came to, as a page, as JSON and in sentences.
+// `broadloom report`: what one or more studies came to, as a page, as JSON, in one sentence and
+// tables.
 #include <fmt/format.h>
 
 #include <memory>

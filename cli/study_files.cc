@@ -8,6 +8,7 @@
 #include "broadloom/record/files.h"
 #include "broadloom/record/manifest.h"
 #include "cli/console.h"
+#include "research/report/report_tables.h"
 #include "research/report/study_json.h"
 #include "research/report/study_page.h"
 
@@ -16,14 +17,21 @@ namespace {
 
 constexpr std::size_t kWidest = 100;  // lines longer than that are hard to read
 
-void print_lines(std::FILE* stream, const std::string& title,
-                 const std::vector<std::string>& lines) {
-  if (lines.empty()) return;
-  const std::size_t columns = std::min(screen_size(stream).columns, kWidest);
-  fmt::print(stream, "\n{}\n", title);
-  for (const std::string& line : lines) {
-    fmt::print(stream, "{}\n", wrapped("- " + line, columns, "  "));
+// Columns as wide as their widest text, the last one without blanks behind it.
+void print_table(std::FILE* stream, const TextTable& table, std::size_t columns) {
+  std::vector<std::size_t> widths(table.columns.size(), 0);
+  std::vector<std::vector<std::string>> rows = {table.columns};
+  rows.insert(rows.end(), table.rows.begin(), table.rows.end());
+  for (const std::vector<std::string>& row : rows) {
+    for (std::size_t i = 0; i < row.size(); ++i) widths[i] = std::max(widths[i], row[i].size());
   }
+  fmt::print(stream, "\n{}\n", table.title);
+  for (const std::vector<std::string>& row : rows) {
+    std::string line;
+    for (std::size_t i = 0; i < row.size(); ++i) line += fmt::format("  {:<{}}", row[i], widths[i]);
+    fmt::print(stream, "{}\n", line.substr(0, line.find_last_not_of(' ') + 1));
+  }
+  if (!table.below.empty()) fmt::print(stream, "{}\n", wrapped(table.below, columns, ""));
 }
 
 std::string without_ending(const std::string& store) {
@@ -69,12 +77,11 @@ void print_report(std::FILE* stream, const StudyReport& report) {
   const std::size_t columns = std::min(screen_size(stream).columns, kWidest);
   fmt::print(stream, "{}\n\n{} ({})\n", wrapped(report.answer, columns, ""), report.heading,
              report.title);
-  std::vector<std::string> notes = report.notes;
-  for (const SummaryPart& part : report.summary) {
-    print_lines(stream, part.title, part.lines);
-    for (const std::string& line : part.lines) std::erase(notes, line);  // said already
+  for (const TextTable& table : report_tables(report)) print_table(stream, table, columns);
+  if (!report.notes.empty()) fmt::print(stream, "\nNotes\n");
+  for (const std::string& note : report.notes) {
+    fmt::print(stream, "{}\n", wrapped("- " + note, columns, "  "));
   }
-  print_lines(stream, "Notes", notes);
 }
 
 }  // namespace broadloom::cli

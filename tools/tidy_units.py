@@ -13,7 +13,7 @@ import sys
 FILES_A_UNIT = 12
 # Files whose helpers have names that another file of their folder has given to something else: clang would say so.
 ALONE = {
-    "bridges/mujoco/physics.cc", "bridges/mujoco/render/webp.cc", "research/report/report_summary.cc",
+    "bridges/mujoco/physics.cc", "bridges/mujoco/render/webp.cc",
     "broadloom/instruments/audit/learning_signal.cc", "research/lab/correlation.cc", "research/lab/gradient_study.cc", "research/lab/variance.cc",
     "broadloom/math/symmetric_eigenvalues.cc", "broadloom/env/plugins/plugin_spec.cc", "research/stats/run_statistics.cc",
     "research/stats/sample_efficiency.cc",

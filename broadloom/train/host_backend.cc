@@ -26,8 +26,6 @@ class HostBackend : public Backend {
   }
 
   Status fill_block(const RunClock& clock, bool) override {
-    // A restore may have changed the weights.
-    setup_.learner.refresh_bf16(setup_.network, setup_.pool);
     return setup_.collector.collect(setup_.learner.params.data(), clock.env_step, setup_.block);
   }
 

@@ -100,8 +100,7 @@ def sentences(out, reports):
         for report in reports:
             file.write(f"\n## {report['tasks'][0]['name']}\n")
             file.write(f"\n{report['answer']}\n")
-            for part in report["summary"]:
-                file.write(f"\n{part['title']}\n\n" + "".join(f"- {line}\n" for line in part["lines"]))
+            file.write("\n" + "".join(f"- {note}\n" for note in report["notes"]))
 
 
 def main():

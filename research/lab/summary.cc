@@ -26,6 +26,11 @@ std::string words(const BlockShape& shape) {
 std::string words(const Estimate& e) {
   return fmt::format("{:.2f} [{:.2f}, {:.2f}]", e.value, e.low, e.high);
 }
+// Of quantities without a usual size.
+std::string small_words(const Estimate& e) {
+  return known(e) ? fmt::format("{:.3g} [{:.3g}, {:.3g}]", e.value, e.low, e.high)
+                  : fmt::format("{:.3g}", e.value);
+}
 std::string words(const Row& row) { return fmt::format("{} ({})", words(row.shape), words(row.e)); }
 
 // "a, b and c"
@@ -39,7 +44,7 @@ std::string words(const Rows& rows) {
 }
 
 template <class Test>
-Rows those(const Rows& rows, Test&& test) {
+Rows selected(const Rows& rows, Test&& test) {
   Rows out;
   std::copy_if(rows.begin(), rows.end(), std::back_inserter(out), test);
   return out;
@@ -68,6 +73,9 @@ class Summary {
     if (report_.agreement) add_agreement();
     if (report_.variance) add_dependence();
     if (report_.correlation) add_centring();
+    if (report_.variance) add_variance();
+    if (report_.bias) add_bias();
+    if (report_.exact) add_exact();
     return std::move(lines_);
   }
 
@@ -104,7 +112,7 @@ class Summary {
       return fmt::format("One block of {} agrees with the true gradient by {} {}.",
                          words(top.shape), words(top.e), where);
     }
-    const Rows level = those(rows, [&](const Row& r) {
+    const Rows level = selected(rows, [&](const Row& r) {
       return words(r.shape) != words(top.shape) && overlap(r.e, top.e);
     });
     if (level.size() + 1 == rows.size()) {
@@ -120,9 +128,9 @@ class Summary {
   // Where blocks point the true way on average, and where not.
   static std::string directions(const Rows& rows) {
     const auto useful = [](const Row& r) { return r.e.low > 0.0; };
-    const Rows bad = those(rows, [&](const Row& r) { return !useful(r); });
+    const Rows bad = selected(rows, [&](const Row& r) { return !useful(r); });
     if (bad.empty()) return "Blocks of every shape point the true way on average.";
-    const Rows away = those(bad, [](const Row& r) { return r.e.high < 0.0; });
+    const Rows away = selected(bad, [](const Row& r) { return r.e.high < 0.0; });
     const std::string what = away.size() == bad.size() ? "reversed: it points away on average"
                              : away.empty()
                                  ? "not shown to point the true way: its interval holds zero"
@@ -207,8 +215,8 @@ class Summary {
     }
     if (rows.empty()) return;
     std::stable_sort(rows.begin(), rows.end(), longer);
-    const Rows more = those(rows, [](const Row& r) { return r.e.low > 1.0; });
-    const Rows fewer = those(rows, [](const Row& r) { return r.e.high < 1.0; });
+    const Rows more = selected(rows, [](const Row& r) { return r.e.low > 1.0; });
+    const Rows fewer = selected(rows, [](const Row& r) { return r.e.high < 1.0; });
     if (more.empty() && fewer.empty()) {
       lines_.push_back(fmt::format(
           "Samples of a trajectory are not told from independent ones at lambda {:g}: the interval "
@@ -281,6 +289,110 @@ class Summary {
         "is {}; less their block's mean it is {}. Centring makes the difference: gradients "
         "shorter than the mean come to lie opposite to it, and so alike.",
         range(plain), range(centred)));
+  }
+
+  // The shape with the lowest variance of the batch gradient, and whether its parts can be trusted.
+  void add_variance() {
+    Rows rows;
+    std::size_t across = 0, broken = 0;
+    for (const VarianceResult& r : *report_.variance) {
+      if (r.lambda == lambda_ && known(r.total)) rows.push_back({r.shape, r.total});
+      if (known(r.across) && !r.across.holds(0.0)) ++across;
+      if (!r.parts_agree) ++broken;
+    }
+    std::stable_sort(rows.begin(), rows.end(), longer);
+    const std::size_t cases = report_.variance->size();
+    if (!rows.empty()) lines_.push_back(lowest_variance(rows));
+    if (across > 0) {
+      lines_.push_back(fmt::format(
+          "In {} of {} cases the part of the variance that pairs of different environments make is "
+          "not zero. They are independent, so this is chance unless advantages were normalised "
+          "over the block.",
+          across, cases));
+    }
+    if (broken > 0) {
+      lines_.push_back(fmt::format(
+          "Warning: the parts of the variance do not add up to the total in {} of {} cases; do not "
+          "trust the split there.",
+          broken, cases));
+    }
+  }
+
+  std::string lowest_variance(const Rows& rows) const {
+    const Row& best = *std::min_element(rows.begin(), rows.end(), less);
+    const Row& worst = *std::max_element(rows.begin(), rows.end(), less);
+    const Rows level = selected(rows, [&](const Row& r) {
+      return words(r.shape) != words(best.shape) && overlap(r.e, best.e);
+    });
+    std::string line = fmt::format("Lowest variance of the batch gradient at lambda {:g}: {} ({})",
+                                   lambda_, words(best.shape), small_words(best.e));
+    if (rows.size() == 1) return line + ", of one shape.";
+    if (level.size() + 1 == rows.size()) {
+      return line + "; every interval overlaps with its own, so no shape is found to be lowest.";
+    }
+    if (!level.empty()) line += ", level with " + words(level);
+    if (best.e.low > 0.0 && worst.e.low > best.e.high) {
+      line += fmt::format("; the highest, {}, is {:.2g} to {:.2g} times that", words(worst.shape),
+                          worst.e.low / best.e.high, worst.e.high / best.e.low);
+    }
+    return line + ".";
+  }
+
+  void add_bias() {
+    const std::vector<BiasResult>& all = *report_.bias;
+    const BiasResult* most = nullptr;
+    std::size_t tested = 0, clear = 0, level = 0, spent = 0;
+    for (const BiasResult& r : all) {
+      if (std::isfinite(r.bias_norm.value) &&
+          (most == nullptr || r.bias_norm.value > most->bias_norm.value)) {
+        most = &r;
+      }
+      tested += known(r.bias_squared) ? 1 : 0;
+      clear += known(r.bias_squared) && r.bias_squared.low > 0.0 ? 1 : 0;
+      spent += r.precise ? 0 : 1;
+    }
+    if (most == nullptr) return;
+    for (const BiasResult& r : all) {
+      const bool both = &r != most && known(r.bias_norm) && known(most->bias_norm);
+      level += both && overlap(r.bias_norm, most->bias_norm) ? 1 : 0;
+    }
+    std::string line =
+        fmt::format("The largest bias |E G_B - G_T| is at T = {}, lambda {:g}, gamma {:g}: {}",
+                    most->num_steps, most->lambda, most->gamma, small_words(most->bias_norm));
+    if (std::isfinite(most->relative_bias.value)) {
+      line +=
+          fmt::format(", {} times the norm of the true gradient", small_words(most->relative_bias));
+    }
+    if (known(most->bias_norm) && most->bias_norm.low <= 0.0) line += "; its interval reaches zero";
+    if (level > 0) line += fmt::format("; the intervals of {} more overlap with it", level);
+    lines_.push_back(line + ".");
+    if (tested > 0) {
+      lines_.push_back(fmt::format("The squared bias is above zero in {} of {} cases{}.", clear,
+                                   tested, clear < tested ? "; in the others none was found" : ""));
+    }
+    if (spent > 0) {
+      lines_.push_back(
+          fmt::format("In {} of {} cases of the bias the budget ended before the wanted precision.",
+                      spent, all.size()));
+    }
+  }
+
+  void add_exact() {
+    std::size_t tested = 0, agree = 0;
+    for (const ExactResult& r : report_.exact->cases) {
+      for (const ExactQuantity& q : r.quantities) {
+        tested += q.sampled ? 1 : 0;
+        agree += q.sampled && q.sampled->holds(q.exact) ? 1 : 0;
+      }
+    }
+    if (tested == 0) {
+      lines_.emplace_back("Exact values were solved for; none was sampled beside them.");
+      return;
+    }
+    lines_.push_back(fmt::format(
+        "The sampled interval holds the exact value in {} of {} comparisons; about {:.2g} misses "
+        "are expected when all is right, and come together, for cases share their samples.",
+        agree, tested, (1.0 - kConfidence) * static_cast<double>(tested)));
   }
 
   const GradientStudyReport& report_;

@@ -6,14 +6,14 @@
 namespace broadloom {
 
 Result<std::string> gradients_page(const std::string& json) {
-  return make_data_page({.file = "gradients.json",
-                         .command = "broadloom gradients",
-                         .kind = "",
-                         .title = "Gradients",
-                         .scripts = {assets::kGradientsSummaryJs, assets::kGradientsCorrelationJs,
-                                     assets::kGradientsAgreementJs, assets::kGradientsVarianceJs,
-                                     assets::kGradientsBiasJs, assets::kGradientsJs}},
-                        json);
+  return make_data_page(
+      {.file = "gradients.json",
+       .command = "broadloom gradients",
+       .kind = "",
+       .title = "Gradients",
+       .scripts = {assets::kGradientsCorrelationJs, assets::kGradientsAgreementJs,
+                   assets::kGradientsVarianceJs, assets::kGradientsBiasJs, assets::kGradientsJs}},
+      json);
 }
 
 }  // namespace broadloom

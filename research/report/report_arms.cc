@@ -10,7 +10,6 @@
 #include <utility>
 
 #include "broadloom/config/keys.h"
-#include "broadloom/config/shape_schedule.h"
 #include "research/report/report_bases.h"
 #include "research/report/report_tasks.h"
 
@@ -58,10 +57,7 @@ ReportStudy study_of(const StudyResults& results) {
   study.revision = results.revision;
   study.definition = results.definition;
   std::set<std::int64_t> episodes;
-  for (const ResultCell& cell : results.cells) {
-    std::int64_t count = 0;
-    if (parse_text(cell.setting("eval_episodes"), count).ok()) episodes.insert(count);
-  }
+  for (const ResultCell& cell : results.cells) episodes.insert(cell.eval_episodes);
   study.eval_episodes.assign(episodes.begin(), episodes.end());
   std::set<std::uint64_t> seeds;
   for (const ResultRun& run : results.runs) {
@@ -86,15 +82,12 @@ int task_index(const ResultCell& cell, std::vector<ReportTask>& tasks) {
 
 // Where shapes change, of those that are stepped in the widest blocks alone.
 std::int64_t least_life(const ResultCell& stored) {
-  ShapeSchedule schedule;
-  std::int64_t total = 0, life = 0;
-  if (!parse_text(stored.setting("shape_schedule"), schedule).ok() || schedule.empty() ||
-      !parse_text(stored.setting("total_timesteps"), total).ok()) {
-    return stored.environment_steps / stored.num_envs;
-  }
+  const ShapeSchedule& schedule = stored.shape_schedule;
+  if (schedule.empty()) return stored.environment_steps / stored.num_envs;
+  std::int64_t life = 0;
   int widest = 0;
   for (const ShapePhase& phase : schedule.phases) widest = std::max(widest, phase.shape.num_envs);
-  for (const Stretch& stretch : stretches(schedule, total)) {
+  for (const Stretch& stretch : stretches(schedule, stored.total_timesteps)) {
     const BlockShape& shape = schedule.phases[stretch.phase].shape;
     if (shape.num_envs == widest) life += stretch.blocks * shape.num_steps;
   }
@@ -104,7 +97,7 @@ std::int64_t least_life(const ResultCell& stored) {
 // What the cell has of every key, whether an axis sets it here or not.
 Overrides settings_of(const ResultCell& stored, const std::set<std::string>& keys) {
   Overrides settings;
-  for (const std::string& key : keys) settings.emplace_back(key, text_or_default(stored, key));
+  for (const std::string& key : keys) settings.emplace_back(key, stored.setting(key));
   return settings;
 }
 
@@ -126,7 +119,7 @@ ReportCell cell_of(const ResultCell& stored, int study, int task) {
   cell.num_envs = stored.num_envs;
   cell.num_steps = stored.num_steps;
   cell.batch_size = stored.batch_size;
-  cell.shapes_change = !stored.setting("shape_schedule").empty();
+  cell.shapes_change = !stored.shape_schedule.empty();
   cell.minibatch_count = stored.minibatch_count;
   cell.minibatch_size = stored.minibatch_size;
   cell.update_epochs = stored.update_epochs;
@@ -134,8 +127,7 @@ ReportCell cell_of(const ResultCell& stored, int study, int task) {
   cell.environment_steps = stored.environment_steps;
   cell.least_life = least_life(stored);
   cell.gradient_steps = stored.gradient_steps;
-  double target_kl = 0.0;
-  cell.counted = !parse_text(stored.setting("target_kl"), target_kl).ok() || target_kl == 0.0;
+  cell.counted = stored.target_kl == 0.0;
   cell.samples_per_gradient = stored.samples_per_gradient;
   cell.note = stored.note;
   cell.changes = stored.changes;

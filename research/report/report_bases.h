@@ -23,7 +23,4 @@ struct UntoldKeys {
 UntoldKeys untold_keys(const std::vector<StudyResults>& results, const StudyReport& report,
                        const std::set<std::string>& changed);
 
-// What the cell has of a key; its default where the store is older than the key.
-std::string text_or_default(const ResultCell& cell, const std::string& key);
-
 }  // namespace broadloom

@@ -131,14 +131,19 @@ std::optional<ReportComparison> compare(const StudyReport& report, std::pair<int
   const std::optional<Scores> y = arm_scores(report, other, tasks, score);
   if (!x || !y) return std::nullopt;
   const bool enough_runs = can_tell(x->runs, y->runs, x->tasks);
-  ReportComparison comparison{a, b, score, enough_runs, {}, {}, equality(report, one, other, tasks),
-                              0, {}};
+  ReportComparison comparison{
+      a, b, score, enough_runs, {}, {}, equality(report, one, other, tasks), 0, {}, {}};
   const BootstrapOptions options = options_of(report);
   const Result<Estimate> probability = probability_of_improvement(*x, *y, options);
   if (!probability.ok()) return std::nullopt;
   comparison.probability = probability.value();
   comparison.result = better_of(comparison.probability, *x, *y, options);
   comparison.by_task = compare_by_task(report, one, other, tasks, score);
+  for (const int task : tasks) {
+    const ReportCell *x_cell = cell_on(report, one, task), *y_cell = cell_on(report, other, task);
+    if (!comparison.confounds.empty()) break;
+    comparison.confounds = confounds({x_cell, y_cell}, equality(*x_cell, *y_cell));
+  }
   if (report.tasks.size() == 1) {
     comparison.difference = difference_of(*x, *y, draws[static_cast<std::size_t>(a)].first,
                                           draws[static_cast<std::size_t>(b)].second, options);

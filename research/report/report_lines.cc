@@ -23,6 +23,7 @@ constexpr int kMostPermutations = 5000;
 // lines that get them.
 constexpr int kPermutationsALine = 100, kMostSharpened = 10;
 constexpr double kChance = 1.0 - kConfidence;
+constexpr double kOneSide = 0.5 * kChance;
 
 const ReportArm& arm_at(const StudyReport& report, int arm) {
   return report.arms[static_cast<std::size_t>(arm)];
@@ -219,6 +220,19 @@ const ReportCell& cell_of(const StudyReport& report, const ReportLine& line, int
   return *cell_on(report, arm_at(report, arm), line.task);
 }
 
+// The largest difference that the intervals allow between arms that no call separates; 0 where
+// there are no intervals.
+double room_of(const ReportLine& line) {
+  double most = 0.0;
+  for (std::size_t i = 0; i < line.arms.size(); ++i) {
+    const bool open = line.standings[i] == Standing::kAlike ||
+                      (!line.differ && line.standings[i] == Standing::kLower);
+    if (!open || !line.ahead[i] || !std::isfinite(line.ahead[i]->low)) continue;
+    most = std::max({most, std::abs(line.ahead[i]->low), std::abs(line.ahead[i]->high)});
+  }
+  return most;
+}
+
 std::vector<std::vector<double>> scores_on(const StudyReport& report, const ReportLine& line) {
   std::vector<std::vector<double>> scores;
   for (const int arm : line.arms) {
@@ -250,6 +264,10 @@ void measure(const StudyReport& report, ReportLine& line) {
   const bool lower = std::count(line.standings.begin(), line.standings.end(), Standing::kLower) > 0;
   line.differ = lower && line.chance <= kChance;
   line.effect = line.differ ? claimed(line, scale_of(report, line.task, line.score)) : 0.0;
+  line.room = room_of(line);
+  std::vector<const ReportCell*> cells;
+  for (const int arm : line.arms) cells.push_back(&cell_of(report, line, arm));
+  line.confounds = confounds(cells, line.equal);
 }
 
 // The smallest chance that permutations can show is one in their number, which times many lines is
@@ -266,6 +284,21 @@ void sharpen_chances(StudyReport& report) {
     line.chance = rank_test(scores_on(report, line), {more, report.seed, 1});
     if (++sharpened == kMostSharpened) return;
   }
+}
+
+// Twice the upper tail of a binomial distribution with half of 5 % a pair, up to 1: how likely
+// chance alone calls one of the two sides better in as many pairs, if the pairs were independent.
+double chance_of(const LineCalls& calls) {
+  const int most = std::max(calls.later_better, calls.earlier_better);
+  if (most == 0) return 1.0;
+  // Down from the probability of none to those of fewer than `most`.
+  double exactly = 1.0, fewer = 0.0;
+  for (int i = 0; i < calls.pairs; ++i) exactly *= 1.0 - kOneSide;
+  for (int k = 0; k < most; ++k) {
+    fewer += exactly;
+    exactly *= static_cast<double>(calls.pairs - k) / (k + 1) * kOneSide / (1.0 - kOneSide);
+  }
+  return std::min(1.0, 2.0 * std::max(0.0, 1.0 - fewer));
 }
 
 }  // namespace
@@ -347,6 +380,7 @@ std::vector<LineCalls> count_calls(const StudyReport& report) {
       calls->earlier_better += found->result < 0 ? 1 : 0;
     }
   }
+  for (LineCalls& calls : all) calls.chance = chance_of(calls);
   return all;
 }
 

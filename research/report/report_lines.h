@@ -33,17 +33,8 @@ bool is_more_than_chance(const ReportLine& line, std::int64_t lines);
 // comparisons. O(replicates * runs) for each arm of a line.
 void measure_lines(int threads, StudyReport& report);
 
-// Pairs of neighbours on lines of one kind and key, and how many of them are told apart.
-struct LineCalls {
-  LineKind kind = LineKind::kSetting;
-  std::string key;
-  bool ordered = false;
-  std::string first, second;  // the two values, where all such lines have these two
-  int lines = 0, pairs = 0;   // those with runs enough
-  int later_better = 0, earlier_better = 0;
-};
-
-// In the order of report.lines.
+// Calls between neighbours for each kind and key, in the order of report.lines. Takes the
+// comparisons.
 std::vector<LineCalls> count_calls(const StudyReport& report);
 
 }  // namespace broadloom

@@ -1,5 +1,5 @@
-// What a report of studies holds, as numbers and sentences. docs/formats/study_report.md has every
-// number's meaning.
+// A report of studies: numbers, one first sentence, and notes. docs/formats/study_report.md has
+// every number's meaning.
 #pragma once
 
 #include <cstdint>
@@ -137,6 +137,7 @@ struct ReportComparison {
   int result = 0;
   // Opposite effects cancel in a mean over tasks. Empty where the arms have one task in common.
   std::vector<TaskComparison> by_task;
+  std::vector<std::string> confounds;  // of the first common task where there are some
 };
 
 // How an arm stands beside the one that leads a line or a ranking, by the comparison of the two.
@@ -168,7 +169,20 @@ struct ReportLine {
   // Some arm is told to be lower, and not by such a chance.
   bool differ = false;
   double effect = 0.0;  // the least difference that the intervals allow, in units of the task
+  double room = 0.0;    // the largest difference possible between arms that no call separates
   Equality equal;
+  std::vector<std::string> confounds;  // "gradient steps (1,600 to 6,400)": what differs too
+};
+
+// Pairs of neighbours on the lines of one kind and key, and how many of them are called.
+struct LineCalls {
+  LineKind kind = LineKind::kSetting;
+  std::string key;
+  bool ordered = false;
+  std::string first, second;  // the two values, where all such lines have these two
+  int lines = 0, pairs = 0;   // pairs with enough runs for a call
+  int later_better = 0, earlier_better = 0;
+  double chance = 1.0;  // upper bound: one side is called as often by chance alone
 };
 
 // A ranking of the arms of one task, or of all together.
@@ -195,11 +209,6 @@ struct ReportInstrument {
   std::optional<double> constant;  // of one that has this value in all cells at all steps
 };
 
-struct SummaryPart {
-  std::string title;
-  std::vector<std::string> lines;
-};
-
 struct StudyReport {
   std::string title;
   std::string heading;                      // what was varied on which task, in words
@@ -212,10 +221,10 @@ struct StudyReport {
   std::vector<ReportArm> arms;
   std::vector<ReportComparison> comparisons;
   std::vector<ReportLine> lines;        // what is more than chance first, then the largest effects
+  std::vector<LineCalls> calls;         // in the order of lines
   std::vector<ReportRanking> rankings;  // by the main score
   std::vector<ReportTrouble> troubles;
   std::vector<ReportInstrument> instruments;
-  std::vector<SummaryPart> summary;
   std::vector<std::string> notes;
 };
 

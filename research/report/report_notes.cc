@@ -1,14 +1,17 @@
 #include "research/report/report_notes.h"
 
-#include <fmt/core.h>
+#include <fmt/format.h>
 
 #include <algorithm>
 #include <cmath>
 #include <set>
+#include <utility>
 
 #include "broadloom/core/number_text.h"
 #include "broadloom/math/isa.h"
+#include "research/report/report_lines.h"
 #include "research/report/report_scores.h"
+#include "research/report/report_troubles.h"
 #include "research/report/report_words.h"
 
 namespace broadloom {
@@ -27,6 +30,17 @@ void add_details(const Notes& details, const char* what, Notes& notes) {
   }
 }
 
+std::string cell_words(const StudyReport& report, const ReportCell& cell) {
+  const std::string& arm = report.arms[static_cast<std::size_t>(cell.arm)].name;
+  return report.tasks.size() > 1 ? arm + " on " + task_words(report, {cell.task}) : arm;
+}
+
+// One sentence of items that has `{}` for them, where there are any.
+void add_list(const char* sentence, const std::vector<std::string>& items, Notes& notes) {
+  if (items.empty()) return;
+  notes.push_back(fmt::format(fmt::runtime(sentence), list_words(items, kMostDetails)));
+}
+
 void note_missing(const StudyReport& report, Notes& notes) {
   for (const ReportStudy& study : report.studies) {
     if (study.parts > 1) {
@@ -43,7 +57,18 @@ void note_missing(const StudyReport& report, Notes& notes) {
   }
 }
 
-void note_failed(const std::vector<StudyResults>& results, Notes& notes) {
+void note_failed(const std::vector<StudyResults>& results, const StudyReport& report,
+                 Notes& notes) {
+  std::vector<std::string> cells;
+  for (const ReportCell& cell : report.cells) {
+    if (cell.counts.failed > 0) {
+      cells.push_back(fmt::format("{} of {}", cell.counts.failed, cell_words(report, cell)));
+    }
+  }
+  add_list(
+      "Runs that failed are excluded from all statistics, so their cells look better than they "
+      "are: {}.",
+      cells, notes);
   Notes details;
   for (const StudyResults& study : results) {
     for (const ResultRun& run : study.runs) {
@@ -64,31 +89,21 @@ void note_scores(const StudyReport& report, Notes& notes) {
     });
     if (without == 0) continue;
     details.push_back(fmt::format(
-        "{}: {} of {} ended no episode and have no training return; they stand in no number.",
-        cell.name, without, count_words(static_cast<std::int64_t>(cell.runs.size()), "run")));
+        "{}: {} of {} ended no episode; they have no training return and are excluded.", cell.name,
+        without, count_words(static_cast<std::int64_t>(cell.runs.size()), "run")));
   }
   add_details(details, "cells have runs without a training return", notes);
 }
 
-// "10 whole episodes", "2 to 10 whole episodes".
+// "10 episodes", "2 to 10 episodes".
 std::string evaluation_words(const StudyReport& report) {
   std::set<std::int64_t> counts;
   for (const ReportStudy& study : report.studies) {
     counts.insert(study.eval_episodes.begin(), study.eval_episodes.end());
   }
   if (counts.empty()) return "whole episodes";
-  const std::string from = counts.size() > 1 ? with_commas(*counts.begin()) + " to " : "";
-  return from + count_words(*counts.rbegin(), "whole episode");
-}
-
-std::string lifetime_words(const ReportCell& cell) {
-  if (cell.shapes_change) {
-    return fmt::format(
-        "Where shapes change, the environments that are stepped least live for {} steps",
-        with_commas(cell.least_life));
-  }
-  return fmt::format("At N = {} an environment lives for {} steps", with_commas(cell.num_envs),
-                     with_commas(cell.least_life));
+  const std::string least = counts.size() > 1 ? with_commas(*counts.begin()) + " to " : "";
+  return least + count_words(*counts.rbegin(), "episode");
 }
 
 void note_unended(const StudyReport& report, Notes& notes) {
@@ -100,14 +115,13 @@ void note_unended(const StudyReport& report, Notes& notes) {
   if (worst == nullptr) return;
   const ReportTask& task = report.tasks[static_cast<std::size_t>(worst->task)];
   notes.push_back(fmt::format(
-      "Training returns are of episodes that have ended. {}, and an episode of {} may last {}: "
-      "what has not ended is left out, and with it the longest episodes.{}",
-      lifetime_words(*worst), task.name, with_commas(task.max_episode_steps),
+      "Training returns leave out episodes that have not ended, the longest ones: in {} some "
+      "environment takes only {} steps, and an episode of {} may last {}. {}",
+      worst->name, with_commas(worst->least_life), task.name, with_commas(task.max_episode_steps),
       main_score(report) == ReportScore::kEvaluation
-          ? fmt::format(" Evaluations are of whole episodes: {} of each final policy, most likely "
-                        "actions.",
+          ? fmt::format("Evaluations are whole: {} of each final policy, most likely actions.",
                         evaluation_words(report))
-          : " Evaluations would not leave them out; not all of these runs have one."));
+          : "Evaluations would not leave them out; not all of these runs have one."));
 }
 
 void note_same_runs(const StudyReport& report, Notes& notes) {
@@ -126,8 +140,96 @@ void note_uncounted(const StudyReport& report, Notes& notes) {
                                [](const ReportCell& cell) { return cell.counted; });
   if (all) return;
   notes.emplace_back(
-      "With target_kl a run leaves out epochs, so gradient steps are the most that there can be, "
-      "and are never called equal; the metric `epochs` says how many there were.");
+      "With target_kl a run leaves out epochs: gradient steps are upper bounds and are never "
+      "called equal; the metric `epochs` counts them.");
+}
+
+void note_few_runs(const StudyReport& report, Notes& notes) {
+  int fewest = 0;
+  for (const ReportCell& cell : report.cells) {
+    const int runs = cell.counts.finished;
+    if (runs > 0 && (fewest == 0 || runs < fewest)) fewest = runs;
+  }
+  if (fewest == 0 || fewest >= 5) return;
+  if (fewest == 1) {
+    notes.emplace_back("With one run there is no interval: what single runs show may be chance.");
+    return;
+  }
+  // How many intervals of a cell's IQM hold the truth: docs/statistics.md.
+  const int held = fewest == 2 ? 50 : fewest == 3 ? 75 : 88;
+  notes.push_back(
+      fmt::format("With {} runs intervals are unreliable: read 95 % as about {} %; ten runs are "
+                  "a fair minimum.",
+                  fewest, held));
+}
+
+void note_chance(const StudyReport& report, Notes& notes) {
+  const std::int64_t able = able_lines(report);
+  if (able == 0) return;
+  const auto different = std::count_if(report.lines.begin(), report.lines.end(),
+                                       [](const ReportLine& line) { return line.differ; });
+  notes.push_back(fmt::format(
+      "Sets of arms that differ in one key alone: {} with runs enough; differences at 95 %: {}; by "
+      "chance, if no arm differed: {:.2g} at most.",
+      with_commas(able), with_commas(different), (1.0 - kConfidence) * static_cast<double>(able)));
+}
+
+void note_common_arms(const StudyReport& report, Notes& notes) {
+  const bool any = std::any_of(report.arms.begin(), report.arms.end(),
+                               [](const ReportArm& arm) { return arm.cells.size() > 1; });
+  if (any || report.tasks.size() < 2) return;
+  notes.push_back(fmt::format(
+      "The {} tasks have no arm in common, so no arm is compared over tasks; for that, give all "
+      "tasks the same shapes and settings.",
+      report.tasks.size()));
+}
+
+// A cell with its trouble: "8x8: 403 [400, 407] after 40,960 steps, 63 [60, 67] at the end".
+std::string trouble_words(const StudyReport& report, const ReportTrouble& trouble) {
+  const ReportCell& cell = report.cells[static_cast<std::size_t>(trouble.cell)];
+  const std::string name = cell_words(report, cell);
+  const std::string steps = with_commas(std::llround(trouble.at));
+  switch (trouble.kind) {
+    case TroubleKind::kFailed:
+      return fmt::format("{} ({} of {})", name, cell.counts.failed,
+                         cell.counts.failed + cell.counts.finished);
+    case TroubleKind::kAtRandom:
+      return fmt::format("{}, {} where random actions have {:.4g}", name,
+                         estimate_words(trouble.after),
+                         report.tasks[static_cast<std::size_t>(cell.task)].random_score);
+    case TroubleKind::kCollapsed:
+      return fmt::format("{}, {} after {} steps and {} at the end", name,
+                         estimate_words(trouble.before), steps, estimate_words(trouble.after));
+    case TroubleKind::kStill:
+      return fmt::format("{} after {} of {} steps", name, steps,
+                         with_commas(cell.environment_steps));
+  }
+  return "";
+}
+
+void note_troubles(const StudyReport& report, Notes& notes) {
+  const std::pair<TroubleKind, std::string> sentences[] = {
+      {TroubleKind::kFailed, "Half of the runs or more failed, and the rest is a selection: {}."},
+      {TroubleKind::kAtRandom, "Did not learn, no better than random actions: {}."},
+      {TroubleKind::kCollapsed, "Learnt and lost it again, so the last score is not the best: {}."},
+      {TroubleKind::kStill,
+       fmt::format("The policy stopped moving (KL of updates below {:.0e} to the end): {{}}.",
+                   kStillKl)}};
+  for (const auto& [kind, sentence] : sentences) {
+    std::vector<std::string> cells;
+    for (const ReportTrouble& trouble : report.troubles) {
+      if (trouble.kind == kind) cells.push_back(trouble_words(report, trouble));
+    }
+    add_list(sentence.c_str(), cells, notes);
+  }
+  std::vector<std::string> constants;
+  for (const ReportInstrument& instrument : report.instruments) {
+    if (!instrument.constant) continue;
+    constants.push_back(fmt::format("{} ({:.6g})", instrument.title, *instrument.constant));
+  }
+  if (constants.empty()) return;
+  notes.push_back(fmt::format("The same in all arms at all steps, and not drawn: {}.",
+                              list_words(constants, constants.size())));
 }
 
 template <class Member>
@@ -191,41 +293,20 @@ void note_replicates(const StudyReportOptions& options, const StudyReport& repor
 
 }  // namespace
 
-int fewest_runs(const StudyReport& report) {
-  int fewest = 0;
-  for (const ReportCell& cell : report.cells) {
-    const int runs = cell.counts.finished;
-    if (runs > 0 && (fewest == 0 || runs < fewest)) fewest = runs;
-  }
-  return fewest;
-}
-
-std::string few_runs_words(const StudyReport& report) {
-  const int fewest = fewest_runs(report);
-  if (fewest == 0 || fewest >= 5) return "";
-  if (fewest == 1) {
-    return "With one run there is no interval: what single runs show may be chance.";
-  }
-  // How many intervals of a cell's IQM hold the truth: docs/statistics.md.
-  const int held = fewest == 2 ? 50 : fewest == 3 ? 75 : 88;
-  return fmt::format(
-      "With {} runs intervals are unreliable: read 95 % as about {} %; ten runs are "
-      "a fair minimum.",
-      fewest, held);
-}
-
 std::vector<std::string> report_notes(const std::vector<StudyResults>& results,
                                       const StudyReportOptions& options,
                                       const StudyReport& report) {
   Notes notes;
   note_missing(report, notes);
-  note_failed(results, notes);
+  note_failed(results, report, notes);
+  note_few_runs(report, notes);
+  note_chance(report, notes);
+  note_troubles(report, notes);
   note_scores(report, notes);
   note_unended(report, notes);
   note_same_runs(report, notes);
   note_uncounted(report, notes);
-  const std::string few = few_runs_words(report);
-  if (!few.empty()) notes.push_back(few);
+  note_common_arms(report, notes);
   note_mixed(report, "revisions of the program", "they may differ for that reason alone",
              &ReportStudy::run_revisions, notes);
   note_mixed(report, "machines", "their times cannot be compared", &ReportStudy::hardware, notes);

@@ -1,4 +1,4 @@
-// What a reader of a report must know of its runs.
+// Notes: fixed sentences on what limits a report's numbers.
 #pragma once
 
 #include <string>
@@ -9,15 +9,11 @@
 
 namespace broadloom {
 
-// Sentences: runs missing, failed or without a score, few seeds, mixed revisions and machines,
-// matches that are not exact, tasks without a range, fewer replicates than asked for.
+// Runs missing, failed or without a score, few seeds, cells that did not learn, how many
+// differences chance alone would show, mixed revisions and machines, matches that are not exact,
+// tasks without a range or without common arms, fewer replicates than asked for. Takes a report
+// whose numbers are complete.
 std::vector<std::string> report_notes(const std::vector<StudyResults>& results,
                                       const StudyReportOptions& options, const StudyReport& report);
-
-// The fewest finished runs of a cell that has any; 0: no run has finished.
-int fewest_runs(const StudyReport& report);
-
-// Where runs are fewer than five, a sentence on what their intervals are worth; "" else.
-std::string few_runs_words(const StudyReport& report);
 
 }  // namespace broadloom

@@ -1,9 +1,13 @@
 #include "research/report/report_scores.h"
 
+#include <fmt/core.h>
+
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
 #include <map>
+
+#include "broadloom/core/number_text.h"
 
 namespace broadloom {
 namespace {
@@ -66,16 +70,31 @@ Equality equality(const StudyReport& report, const ReportArm& a, const ReportArm
   return all;
 }
 
-std::vector<std::string> brought_along(const std::vector<const ReportCell*>& cells) {
-  std::vector<std::string> keys;
+std::vector<std::string> confounds(const std::vector<const ReportCell*>& cells,
+                                   const Equality& equal) {
+  std::vector<std::string> found;
+  const auto add = [&](bool same, const char* name, std::int64_t ReportCell::*count) {
+    if (same) return;
+    const auto [low, high] =
+        std::minmax_element(cells.begin(), cells.end(),
+                            [&](const auto* a, const auto* b) { return a->*count < b->*count; });
+    found.push_back(fmt::format("{} ({} to {})", name, with_commas((*low)->*count),
+                                with_commas((*high)->*count)));
+  };
+  if (!std::all_of(cells.begin(), cells.end(), [](const auto* cell) { return cell->counted; })) {
+    found.emplace_back("gradient steps (target_kl stops epochs)");
+  } else {
+    add(equal.gradient_steps, "gradient steps", &ReportCell::gradient_steps);
+  }
+  add(equal.minibatch_size, "minibatch size", &ReportCell::minibatch_size);
+  add(equal.environment_steps, "environment steps", &ReportCell::environment_steps);
   for (std::size_t i = 0; i < cells.front()->brought.size(); ++i) {
     const auto& own = cells.front()->brought[i];
-    const bool differs = std::any_of(cells.begin(), cells.end(), [&](const ReportCell* cell) {
-      return cell->brought[i] != own;
-    });
-    if (differs) keys.push_back(own.first);
+    const bool same = std::all_of(cells.begin(), cells.end(),
+                                  [&](const auto* cell) { return cell->brought[i] == own; });
+    if (!same) found.push_back(own.first);
   }
-  return keys;
+  return found;
 }
 
 Equality both(const Equality& a, const Equality& b) {

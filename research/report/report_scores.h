@@ -25,8 +25,10 @@ Equality equality(const ReportCell& a, const ReportCell& b);
 Equality equality(const StudyReport& report, const ReportArm& a, const ReportArm& b,
                   const std::vector<int>& tasks);
 
-// Keys that no axis sets and in which some of the cells differ all the same.
-std::vector<std::string> brought_along(const std::vector<const ReportCell*>& cells);
+// Confounds: what differs between cells of one task beside what their study varies, as "gradient
+// steps (1,600 to 6,400)", and keys that an algorithm or an encoder brings along.
+std::vector<std::string> confounds(const std::vector<const ReportCell*>& cells,
+                                   const Equality& equal);
 
 // What is equal in both.
 Equality both(const Equality& a, const Equality& b);

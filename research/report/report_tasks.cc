@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <limits>
 #include <set>
-#include <string_view>
 #include <utility>
 
 #include "broadloom/env/strata.h"
@@ -14,36 +13,22 @@
 namespace broadloom {
 namespace {
 
-constexpr std::string_view kOption = "env.";
-
-bool is_option(const std::string& key) { return key.starts_with(kOption); }
-// Returns under other strata or disturbances are of another task.
-bool is_variation(const std::string& key) {
-  return key.starts_with("strata.") || key.starts_with("disturb.");
-}
-
 // Options, strata and disturbances that differ from the environment's own.
-Overrides changed_options(const ResultCell& cell, const std::string& env_id) {
-  const Result<std::vector<FieldInfo>> fields = list_env_options(env_id);
+Overrides changed_options(const ResultCell& cell) {
+  const Result<std::vector<FieldInfo>> fields = list_env_options(cell.env_id);
   Overrides changed;
-  for (const auto& [key, text] : cell.config) {
-    if (is_variation(key)) changed.emplace_back(key, plain_strata_text(text));
-    if (!is_option(key)) continue;
-    const std::string name = key.substr(kOption.size());
+  for (const auto& [key, text] : cell.variations)
+    changed.emplace_back(key, plain_strata_text(text));
+  for (const auto& option : cell.env_options) {
     const bool is_default =
-        fields.ok() && std::any_of(fields.value().begin(), fields.value().end(),
-                                   [&, &value = text](const FieldInfo& field) {
-                                     return field.name == name && field.default_text == value;
-                                   });
-    if (!is_default) changed.emplace_back(name, text);
+        fields.ok() &&
+        std::any_of(fields.value().begin(), fields.value().end(), [&](const FieldInfo& field) {
+          return field.name == option.first && field.default_text == option.second;
+        });
+    if (!is_default) changed.push_back(option);
   }
   std::sort(changed.begin(), changed.end());
   return changed;
-}
-
-int time_limit(const ResultCell& cell) {
-  int limit = 0;
-  return parse_text(cell.setting("max_episode_steps"), limit).ok() ? limit : 0;
 }
 
 std::string name_of(const std::string& env_id, const Overrides& options, int limit) {
@@ -60,10 +45,10 @@ std::string name_of(const std::string& env_id, const Overrides& options, int lim
 
 ReportTask task_of(const ResultCell& cell) {
   constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
-  const std::string env_id = cell.setting("env_id");
-  const Overrides options = changed_options(cell, env_id);
+  const std::string& env_id = cell.env_id;
+  const Overrides options = changed_options(cell);
   const Result<EnvSpec> own = env_spec(env_id, {});
-  int limit = time_limit(cell);
+  int limit = cell.max_episode_steps;
   const int own_limit = own.ok() ? own.value().max_episode_steps : 0;
   if (limit == own_limit) limit = 0;
   ReportTask task{name_of(env_id, options, limit), env_id, kNone, kNone, "",

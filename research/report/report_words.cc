@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 
 #include "broadloom/core/number_text.h"
 
@@ -11,6 +12,7 @@ namespace broadloom {
 namespace {
 
 constexpr char kNoNumber[] = "no number";
+constexpr std::size_t kMostTasks = 3;  // that are named
 
 // Thousands get commas, and no "-0" is left.
 std::string fixed(double x, int decimals) {
@@ -59,18 +61,6 @@ const char* score_words(ReportScore score) {
   return score == ReportScore::kTraining ? "training return" : "evaluation return";
 }
 
-std::string arm_words(const StudyReport& report, int arm) {
-  const ReportArm& a = report.arms[static_cast<std::size_t>(arm)];
-  const bool one_shape =
-      std::all_of(report.arms.begin(), report.arms.end(), [&](const ReportArm& other) {
-        return other.num_envs == a.num_envs && other.num_steps == a.num_steps;
-      });
-  if (one_shape) return a.other.empty() ? a.name : a.other;
-  const std::string shape =
-      fmt::format("N = {}, T = {}", with_commas(a.num_envs), with_commas(a.num_steps));
-  return a.other.empty() ? shape : fmt::format("{} ({})", shape, a.other);
-}
-
 std::string list_words(const std::vector<std::string>& items, std::size_t most) {
   if (items.empty()) return "none";
   std::vector<std::string> shown = items;
@@ -87,13 +77,62 @@ std::string list_words(const std::vector<std::string>& items, std::size_t most) 
   return fmt::format("{} and {}", fmt::join(shown, has_commas ? "; " : ", "), last);
 }
 
-std::string count_words(std::int64_t count, const std::string& what) {
-  return fmt::format("{} {}{}", with_commas(count), what, count == 1 ? "" : "s");
+std::string count_words(std::int64_t count, const std::string& noun) {
+  return fmt::format("{} {}{}", with_commas(count), noun, count == 1 ? "" : "s");
 }
 
 std::string task_words(const StudyReport& report, const std::vector<int>& tasks) {
-  if (tasks.size() == 1) return report.tasks[static_cast<std::size_t>(tasks[0])].name;
-  return count_words(static_cast<std::int64_t>(tasks.size()), "task");
+  std::vector<std::string> names;
+  for (const int task : tasks) names.push_back(report.tasks[static_cast<std::size_t>(task)].name);
+  return names.size() > kMostTasks ? count_words(static_cast<std::int64_t>(names.size()), "task")
+                                   : list_words(names, kMostTasks);
+}
+
+std::string task_words(const StudyReport& report) {
+  std::vector<int> all(report.tasks.size());
+  std::iota(all.begin(), all.end(), 0);
+  return task_words(report, all);
+}
+
+std::string key_words(LineKind kind, const std::string& key) {
+  if (kind == LineKind::kSettings) return "settings";
+  return key == "num_envs" ? "N" : key == "num_steps" ? "T" : key;
+}
+
+std::string value_words(const ReportLine& line, std::size_t place) {
+  std::int64_t whole = 0;
+  std::string value = line.values[place].empty() ? "none" : line.values[place];
+  if (parse_text(value, whole).ok()) value = with_commas(whole);
+  if (line.kind == LineKind::kSettings) return value;
+  return key_words(line.kind, line.key) + (line.kind == LineKind::kSetting ? "=" : " = ") + value;
+}
+
+std::string held_words(const StudyReport& report, const ReportLine& line) {
+  const auto arm = [&](int a) -> const ReportArm& {
+    return report.arms[static_cast<std::size_t>(a)];
+  };
+  const ReportArm& first = arm(line.arms.front());
+  const bool shapes_vary =
+      std::any_of(report.arms.begin(), report.arms.end(), [&](const ReportArm& other) {
+        return other.num_envs != first.num_envs || other.num_steps != first.num_steps;
+      });
+  std::vector<std::string> held;
+  if (line.kind == LineKind::kWidthOfBatch) held.push_back("B = " + with_commas(line.fixed));
+  if (line.kind == LineKind::kWidth) held.push_back("T = " + with_commas(line.fixed));
+  if (line.kind == LineKind::kLength) held.push_back("N = " + with_commas(line.fixed));
+  if (held.empty() && shapes_vary) {
+    held.push_back(
+        fmt::format("N = {}, T = {}", with_commas(first.num_envs), with_commas(first.num_steps)));
+  }
+  for (const auto& setting : first.settings) {
+    const bool by_all = std::all_of(line.arms.begin(), line.arms.end(), [&](int a) {
+      const Overrides& settings = arm(a).settings;
+      return std::find(settings.begin(), settings.end(), setting) != settings.end();
+    });
+    if (!by_all) continue;
+    held.push_back(setting.first + "=" + (setting.second.empty() ? "none" : setting.second));
+  }
+  return fmt::format("{}", fmt::join(held, ", "));
 }
 
 }  // namespace broadloom

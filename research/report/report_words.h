@@ -1,7 +1,8 @@
-// A report's numbers in words.
+// The words and numbers that sentences, notes and tables of a report share.
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -20,16 +21,24 @@ std::string probability_words(const Estimate& e);
 
 const char* score_words(ReportScore score);  // "training return"
 
-// "N = 128, T = 8", with what else tells arms apart; the name where all have the same shape.
-std::string arm_words(const StudyReport& report, int arm);
-
 // "a, b and c"; more than `most` of them: "a, b and 5 others".
 std::string list_words(const std::vector<std::string>& items, std::size_t most);
 
 // "1 run", "3 runs".
-std::string count_words(std::int64_t count, const std::string& what);
+std::string count_words(std::int64_t count, const std::string& noun);
 
-// "CartPole-v1", or "3 tasks".
+// The names of some tasks by their indices; of more than three: "5 tasks".
 std::string task_words(const StudyReport& report, const std::vector<int>& tasks);
+std::string task_words(const StudyReport& report);  // of all of them
+
+// The key that a line varies: "N", "T", "learning_rate" or "settings".
+std::string key_words(LineKind kind, const std::string& key);
+
+// One value on a line: "N = 8", "learning_rate=0.001", or a variant's settings.
+std::string value_words(const ReportLine& line, std::size_t place);
+
+// What all arms of a line have, of what varies elsewhere: "B = 64, clip_vloss=true"; "" for
+// nothing.
+std::string held_words(const StudyReport& report, const ReportLine& line);
 
 }  // namespace broadloom

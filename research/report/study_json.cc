@@ -2,7 +2,7 @@
 
 #include "broadloom/record/json.h"
 #include "research/report/json_numbers.h"
-#include "research/report/line_words.h"
+#include "research/report/report_answer.h"
 #include "research/report/report_scores.h"
 
 namespace broadloom {
@@ -179,7 +179,8 @@ Json comparison_json(const ReportComparison& c) {
           {"difference", optional_json(c.difference, estimate_json)},
           {"equal", equality_json(c.equal)},
           {"result", result_json(c.result)},
-          {"by_task", list_json(c.by_task, task_comparison_json)}};
+          {"by_task", list_json(c.by_task, task_comparison_json)},
+          {"confounds", c.confounds}};
 }
 
 const char* standing_json(Standing standing) {
@@ -230,8 +231,22 @@ Json line_json(const ReportLine& l) {
           {"chance", six_digits(l.chance)},
           {"differ", l.differ},
           {"effect", six_digits(l.effect)},
-          {"words", reading_words(l)},
-          {"equal", equality_json(l.equal)}};
+          {"room", six_digits(l.room)},
+          {"equal", equality_json(l.equal)},
+          {"confounds", l.confounds}};
+}
+
+Json calls_json(const LineCalls& c) {
+  const auto [later, earlier] = sides_of(c);
+  return {{"kind", kind_json(c.kind)},
+          {"key", c.key},
+          {"lines", c.lines},
+          {"pairs", c.pairs},
+          {"later", later},
+          {"later_better", c.later_better},
+          {"earlier", earlier},
+          {"earlier_better", c.earlier_better},
+          {"chance", six_digits(c.chance)}};
 }
 
 Json ranking_json(const ReportRanking& r) {
@@ -273,8 +288,6 @@ Json instrument_json(const ReportInstrument& i) {
           {"constant", optional_json(i.constant, six_digits)}};
 }
 
-Json part_json(const SummaryPart& part) { return {{"title", part.title}, {"lines", part.lines}}; }
-
 }  // namespace
 
 std::string study_report_json(const StudyReport& r, const ReportMaker& maker) {
@@ -298,10 +311,10 @@ std::string study_report_json(const StudyReport& r, const ReportMaker& maker) {
   json["arms"] = list_json(r.arms, arm_json);
   json["comparisons"] = list_json(r.comparisons, comparison_json);
   json["lines"] = list_json(r.lines, line_json);
+  json["calls"] = list_json(r.calls, calls_json);
   json["rankings"] = list_json(r.rankings, ranking_json);
   json["troubles"] = list_json(r.troubles, trouble_json);
   json["instruments"] = list_json(r.instruments, instrument_json);
-  json["summary"] = list_json(r.summary, part_json);
   json["notes"] = r.notes;
   return json.dump() + "\n";
 }

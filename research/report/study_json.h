@@ -8,7 +8,7 @@
 
 namespace broadloom {
 
-inline constexpr int kStudyJsonFormat = 2;
+inline constexpr int kStudyJsonFormat = 3;
 
 // What made a report.
 struct ReportMaker {

@@ -5,14 +5,13 @@
 #include <algorithm>
 #include <map>
 
-#include "research/report/headline.h"
+#include "research/report/report_answer.h"
 #include "research/report/report_arms.h"
 #include "research/report/report_cells.h"
 #include "research/report/report_comparisons.h"
 #include "research/report/report_lines.h"
 #include "research/report/report_notes.h"
 #include "research/report/report_ranking.h"
-#include "research/report/report_summary.h"
 #include "research/report/report_tasks.h"
 #include "research/report/report_troubles.h"
 #include "research/report/study_results.h"
@@ -87,11 +86,11 @@ Result<StudyReport> make_study_report(const std::vector<std::string>& stores,
   compare_arms(choose_pairs(report), options.threads, report);
   find_leaders(report);
   measure_lines(options.threads, report);
+  report.calls = count_calls(report);
   report.troubles = find_troubles(report);
   report.notes = report_notes(results.value(), options, report);
   report.heading = heading_of(report);
   report.answer = answer_of(report);
-  report.summary = summarise(report);
   return report;
 }
 

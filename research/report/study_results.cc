@@ -4,7 +4,10 @@
 
 #include <cmath>
 #include <limits>
+#include <string_view>
+#include <utility>
 
+#include "broadloom/config/config.h"
 #include "broadloom/record/json.h"
 #include "research/study/sqlite.h"
 #include "research/study/study_store.h"
@@ -43,6 +46,27 @@ Status take_texts(const std::string& text, const std::string& path, Overrides& o
     out.emplace_back(key, value.text());
   }
   return {};
+}
+
+Status parse_settings(const std::string& path, ResultCell& cell) {
+  for (const auto& [key, text] : cell.settings) {
+    const std::string_view name = key;
+    if (name.starts_with("env.")) cell.env_options.emplace_back(name.substr(4), text);
+    if (name.starts_with("strata.") || name.starts_with("disturb.")) {
+      cell.variations.emplace_back(key, text);
+    }
+  }
+  cell.env_id = cell.settings["env_id"];
+  const auto parse = [&](const char* key, auto& out) -> Status {
+    const Status status = parse_text(cell.settings[key], out);
+    if (status.ok()) return {};
+    return corrupt(path, fmt::format("cell {} has {}: {}", cell.name, key, status.message()));
+  };
+  BROADLOOM_TRY(parse("max_episode_steps", cell.max_episode_steps));
+  BROADLOOM_TRY(parse("total_timesteps", cell.total_timesteps));
+  BROADLOOM_TRY(parse("eval_episodes", cell.eval_episodes));
+  BROADLOOM_TRY(parse("target_kl", cell.target_kl));
+  return parse("shape_schedule", cell.shape_schedule);
 }
 
 class StoreReader {
@@ -97,7 +121,11 @@ class StoreReader {
           ResultCell cell;
           cell.name = row.text(1);
           BROADLOOM_TRY(take_texts(row.text(2), out_.store, cell.changes));
-          BROADLOOM_TRY(take_texts(row.text(3), out_.store, cell.config));
+          Overrides config;
+          BROADLOOM_TRY(take_texts(row.text(3), out_.store, config));
+          cell.settings = default_settings();
+          for (auto& [key, text] : config) cell.settings[key] = std::move(text);
+          BROADLOOM_TRY(parse_settings(out_.store, cell));
           std::int64_t* numbers[] = {
               &cell.num_envs,        &cell.num_steps,         &cell.batch_size,
               &cell.minibatch_count, &cell.minibatch_size,    &cell.update_epochs,
@@ -227,10 +255,17 @@ Status check_begun(Database& database, const std::string& path) {
 }  // namespace
 
 std::string ResultCell::setting(const std::string& key) const {
-  for (const auto& [known, text] : config) {
-    if (known == key) return text;
-  }
-  return "";
+  const auto found = settings.find(key);
+  return found == settings.end() ? "" : found->second;
+}
+
+const std::map<std::string, std::string>& default_settings() {
+  static const std::map<std::string, std::string> kDefaults = [] {
+    std::map<std::string, std::string> texts;
+    for (const FieldInfo& field : list_fields(Config{})) texts[field.name] = field.value_text;
+    return texts;
+  }();
+  return kDefaults;
 }
 
 Result<StudyResults> read_study_results(const std::string& path) {

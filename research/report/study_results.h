@@ -6,21 +6,32 @@
 #include <string>
 #include <vector>
 
+#include "broadloom/config/shape_schedule.h"
 #include "broadloom/core/config_table.h"
 #include "broadloom/core/status.h"
 
 namespace broadloom {
 
+// A cell, parsed: nobody after read_study_results() parses a text of it.
 struct ResultCell {
   std::string name;
-  Overrides changes, config;  // what the axes set; every key but the seed
+  Overrides changes;  // what the axes set
+  // Every key but the seed; of keys that are newer than the store the default.
+  std::map<std::string, std::string> settings;
+  Overrides env_options;  // of `env.`, without that
+  Overrides variations;   // of `strata.` and `disturb.`: returns under others are of another task
+  std::string env_id;
+  int max_episode_steps = 0;
+  std::int64_t total_timesteps = 0, eval_episodes = 0;
+  double target_kl = 0.0;
+  ShapeSchedule shape_schedule;
   std::int64_t num_envs = 0, num_steps = 0, batch_size = 0;
   std::int64_t minibatch_count = 0, minibatch_size = 0, update_epochs = 0;
   std::int64_t iterations = 0, environment_steps = 0, gradient_steps = 0;
   double samples_per_gradient = 0.0;
   std::string note;
 
-  // The text of a key of the config; "" where there is none.
+  // The text of a key; "" where there is none.
   std::string setting(const std::string& key) const;
 };
 
@@ -46,6 +57,9 @@ struct ResultRun {
   bool finished() const { return status == "finished"; }
   bool failed() const { return status == "failed"; }
 };
+
+// The texts of a config's defaults by key.
+const std::map<std::string, std::string>& default_settings();
 
 struct StudyResults {
   std::string store;  // the path

@@ -1,6 +1,7 @@
 """`broadloom report`, and the report that `broadloom study` writes: files, sentences, messages, exit codes."""
 import json
 import os
+import re
 import subprocess
 import sys
 import tempfile
@@ -35,7 +36,7 @@ class Report(unittest.TestCase):
 
     def test_a_study_ends_with_its_report(self):
         printed = self.study("a.sqlite")
-        self.assertIn("- 6 of 6 runs of 3 cells on CartPole-v1 have finished.", printed)
+        self.assertIn("\nCells: 6 of 6 runs have finished\n", printed)
         self.assertIn("With 2 runs intervals are unreliable", printed)
         self.assertIn("Written: a-report/study.json, a-report/study.html", printed)
         with open(self.path("a-report/study.json"), encoding="utf-8") as file:
@@ -51,6 +52,16 @@ class Report(unittest.TestCase):
         first = " ".join(again.stdout.split("\n\n")[0].split())
         self.assertEqual(first, report["answer"])
         self.assertIn("the runs are too few to call a difference", first)
+        self.assertLessEqual(len(first.split()), 30)
+        # A row a cell, with its runs and the numbers of the file.
+        cells = {cell["name"]: cell for cell in report["cells"]}
+        rows = re.findall(r"(?m)^  (\d+x\d+) +2 of 2 +(\S+) \[", again.stdout)
+        self.assertEqual(sorted(name for name, _ in rows), sorted(cells))
+        for name, value in rows:
+            wanted = cells[name]["scores"]["evaluation"]["iqm"]["value"]
+            self.assertAlmostEqual(float(value), wanted, delta=0.06 * abs(wanted))
+        self.assertEqual(len(re.findall(r"(?m)^  N = \d+ .* not called$", again.stdout)), 2)
+        self.assertEqual([line["standings"].count("unknown") for line in report["lines"]], [2])
         self.assertIn(f"{report['heading']} ({report['title']})", again.stdout)
         with open(self.path("b/study.json"), encoding="utf-8") as file:
             same = json.load(file)

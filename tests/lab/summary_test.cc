@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <limits>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -126,6 +127,8 @@ GradientStudyReport inflation_of(const std::vector<double>& inflation) {
     v.shape = {1 << 2 * i, 64 >> 2 * i};
     v.lambda = 0.95;
     v.variance_inflation = about(inflation[i]);
+    v.total = v.across = {kNone, kNone, kNone, 0};
+    v.parts_agree = true;
     v.bins = {{1, 1}, {2, 3}, {4, 7}};
     const double sign = inflation[i] < 1.0 ? -1.0 : 1.0;
     v.within_by_lag = {about(-9.0 * sign), about(4.0 * sign), about(2.0 * sign)};
@@ -170,6 +173,104 @@ TEST(Summary, CentringIsNamedWhereItMakesTheCosine) {
   (*r.correlation)[0].across.cosine.mean = about(-0.01);
   (*r.correlation)[0].across.uncentred = about(-0.2);
   EXPECT_TRUE(summary_of(r).empty());
+}
+
+// Variances by shape, 1 x 64, 4 x 16, 16 x 4.
+GradientStudyReport variance_of(const std::vector<Estimate>& totals) {
+  GradientStudyReport r;
+  r.lambdas = {0.95};
+  r.gae_lambda = 0.95;
+  r.variance.emplace();
+  for (std::size_t i = 0; i < totals.size(); ++i) {
+    VarianceResult v;
+    v.shape = {1 << 2 * i, 64 >> 2 * i};
+    v.lambda = 0.95;
+    v.variance_inflation = {kNone, kNone, kNone, 0};
+    v.total = totals[i];
+    v.across = about(0.0);
+    v.parts_agree = true;
+    r.variance->push_back(v);
+  }
+  return r;
+}
+
+TEST(Summary, TheLowestVarianceIsNamedWithThoseThatAreLevel) {
+  EXPECT_EQ(
+      only_line(summary_of(variance_of({{3, 2.5, 3.5, 9}, {1, 0.9, 1.1, 9}, {2, 1.8, 2.2, 9}}))),
+      "Lowest variance of the batch gradient at lambda 0.95: 4 x 16 (1 [0.9, 1.1]); the "
+      "highest, 1 x 64, is 2.3 to 3.9 times that.");
+  EXPECT_PRED2(
+      holds,
+      only_line(summary_of(variance_of({{3, 2.5, 3.5, 9}, {1, 0.9, 1.1, 9}, {1.05, 1, 1.2, 9}}))),
+      "4 x 16 (1 [0.9, 1.1]), level with 16 x 4; the highest, 1 x 64,");
+  const std::string none =
+      only_line(summary_of(variance_of({{1.3, 0.9, 1.6, 9}, {1, 0.8, 1.2, 9}})));
+  EXPECT_PRED2(holds, none, "every interval overlaps with its own, so no shape is found");
+  EXPECT_FALSE(holds(none, "times"));
+  EXPECT_TRUE(summary_of(variance_of({{1, kNone, kNone, 0}, {2, kNone, kNone, 0}})).empty());
+}
+
+TEST(Summary, PartsOfAVarianceThatDoNotAddUpAreWarnedOf) {
+  GradientStudyReport r = variance_of({{3, 2.5, 3.5, 9}, {1, 0.9, 1.1, 9}});
+  (*r.variance)[1].parts_agree = false;
+  (*r.variance)[0].across = about(0.2);
+  const std::vector<std::string> lines = summary_of(r);
+  ASSERT_EQ(lines.size(), 3U);
+  EXPECT_PRED2(holds, lines[1], "In 1 of 2 cases the part of the variance that pairs of different");
+  EXPECT_PRED2(holds, lines[2],
+               "Warning: the parts of the variance do not add up to the total in 1 of 2");
+}
+
+BiasResult bias_of(int steps, double norm, double low, double square_low, bool precise = true) {
+  BiasResult b;
+  b.num_steps = steps;
+  b.lambda = 0.9;
+  b.gamma = 1.0;
+  b.bias_norm = {norm, low, norm + 0.1, 9};
+  b.bias_squared = {norm * norm, square_low, norm * norm + 0.1, 9};
+  b.relative_bias = {kNone, kNone, kNone, 0};
+  b.precise = precise;
+  return b;
+}
+
+TEST(Summary, TheLargestBiasIsNamedAndHowManyAreClear) {
+  GradientStudyReport r;
+  r.bias = std::vector<BiasResult>{bias_of(1, 1.0, 0.9, 0.8), bias_of(2, 0.95, 0.85, 0.7),
+                                   bias_of(64, 0.05, 0, -0.1, false)};
+  EXPECT_EQ(
+      summary_of(r),
+      (std::vector<std::string>{
+          "The largest bias |E G_B - G_T| is at T = 1, lambda 0.9, gamma 1: 1 [0.9, 1.1]; the "
+          "intervals of 1 more overlap with it.",
+          "The squared bias is above zero in 2 of 3 cases; in the others none was found.",
+          "In 1 of 3 cases of the bias the budget ended before the wanted precision."}));
+  r.bias = std::vector<BiasResult>{bias_of(1, 1.0, 0.9, 0.8)};
+  r.bias->front().relative_bias = {0.5, 0.4, 0.6, 9};
+  EXPECT_EQ(
+      summary_of(r),
+      (std::vector<std::string>{
+          "The largest bias |E G_B - G_T| is at T = 1, lambda 0.9, gamma 1: 1 [0.9, 1.1], 0.5 "
+          "[0.4, 0.6] times the norm of the true gradient.",
+          "The squared bias is above zero in 1 of 1 cases."}));
+  r.bias = std::vector<BiasResult>{bias_of(1, 0.05, 0, -1)};
+  EXPECT_PRED2(holds, summary_of(r)[0], "; its interval reaches zero.");
+}
+
+TEST(Summary, ExactValuesAreCountedWhereTheIntervalHoldsThem) {
+  GradientStudyReport r;
+  r.exact.emplace();
+  r.exact->cases.push_back({1,
+                            1,
+                            0.0,
+                            1.0,
+                            {{"cosine", 1.0, about(1.0)},
+                             {"total", 1.0, about(2.0)},
+                             {"bias_norm", 1.0, std::nullopt}}});
+  EXPECT_PRED2(holds, only_line(summary_of(r)),
+               "holds the exact value in 1 of 2 comparisons; about 0.1 misses are expected");
+  r.exact->cases[0].quantities.erase(r.exact->cases[0].quantities.begin(),
+                                     r.exact->cases[0].quantities.begin() + 2);
+  EXPECT_PRED2(holds, only_line(summary_of(r)), "none was sampled beside them");
 }
 
 }  // namespace

@@ -69,7 +69,7 @@ TEST(GradientsPage, RefusesWhatIsNoGradientsJson) {
 
 TEST(StudyPage, HoldsTheDataAndAsksForNothing) {
   const auto page =
-      study_page(R"({"format": 2, "kind": "study", "title": "</script>{{page_js}}"})");
+      study_page(R"({"format": 3, "kind": "study", "title": "</script>{{page_js}}"})");
   ASSERT_TRUE(page.ok());
   const std::string& html = page.value();
   EXPECT_NE(html.find(R"("\u003c/script>{{page_js}}")"), std::string::npos);
@@ -88,10 +88,10 @@ TEST(StudyPage, RefusesWhatIsNoStudyJson) {
   EXPECT_EQ(study_page("[]").status().kind(), ErrorKind::kCorrupt);
   EXPECT_EQ(study_page(R"({"kind": "study"})").status().kind(), ErrorKind::kMismatch);
   EXPECT_EQ(study_page(R"({"format": 1, "kind": "study"})").status().kind(), ErrorKind::kMismatch);
-  const auto other = study_page(R"({"format": 2, "kind": "ledger"})");
+  const auto other = study_page(R"({"format": 3, "kind": "ledger"})");
   EXPECT_EQ(other.status().kind(), ErrorKind::kMismatch);
   EXPECT_NE(other.status().message().find("\"ledger\""), std::string::npos);
-  EXPECT_NE(study_page(R"({"format": 2})").status().message().find("broadloom report"),
+  EXPECT_NE(study_page(R"({"format": 3})").status().message().find("broadloom report"),
             std::string::npos);
 }
 

@@ -1,5 +1,8 @@
 #include "research/report/report_lines.h"
 
+#include <algorithm>
+#include <cmath>
+
 #include "tests/report/planted_results.h"
 
 namespace broadloom {
@@ -19,6 +22,55 @@ TEST_F(ReportLines, ThatStandAtTheSmallestChanceAreAllAskedAgain) {
   for (const ReportLine& line : r.lines) {
     EXPECT_TRUE(is_more_than_chance(line, 2)) << line.chance;
   }
+}
+
+// Ten neighbouring pairs of learning rates, each better by far where its place is in `better`.
+TEST_F(ReportLines, CallsAreAsLikelyByChanceAsABinomialSays) {
+  std::string rates;
+  for (int i = 1; i <= 11; ++i) rates += (i > 1 ? ", " : "") + std::to_string(i) + "e-4";
+  const StudyPlan plan =
+      plan_text("seeds = 4\npoints = 2\n[base]\ntotal_timesteps = 1024\n[grid]\nlearning_rate = [" +
+                rates + "]\n");
+  const auto calls = [&](const std::string& name, const std::vector<int>& up,
+                         const std::vector<int>& down) {
+    plant(plan, name, [&](int cell, int seed) {
+      const auto steps = [&](const std::vector<int>& places) {
+        return std::count_if(places.begin(), places.end(), [&](int at) { return at <= cell; });
+      };
+      return 100.0 * static_cast<double>(steps(up) - steps(down)) + 0.01 * seed;
+    });
+    const StudyReport r = report({name});
+    EXPECT_EQ(r.calls.size(), 1U);
+    EXPECT_EQ(r.calls[0].pairs, 10);
+    EXPECT_EQ(r.calls[0].later_better, static_cast<int>(up.size()));
+    EXPECT_EQ(r.calls[0].earlier_better, static_cast<int>(down.size()));
+    return r.calls[0].chance;
+  };
+  EXPECT_EQ(calls("none", {}, {}), 1.0);
+  EXPECT_NEAR(calls("one", {3}, {}), 2 * (1 - 0.776330), 1e-5);  // 0.975^10
+  // And 10 x 0.025 x 0.975^9.
+  EXPECT_NEAR(calls("two", {3}, {5, 7}), 2 * (1 - 0.776330 - 0.199059), 1e-5);
+  EXPECT_LT(calls("many", {1, 2, 3, 4, 5, 6}, {}), 1e-4);
+}
+
+TEST_F(ReportLines, RoomIsOfArmsThatNoCallSeparates) {
+  const auto room = [&](const std::string& name, double second, double third) {
+    plant(ladder_plan(6), name, [=](int cell, int seed) {
+      return around(cell == 0 ? 100.0 : cell == 1 ? second : third, seed);
+    });
+    return report({name}).lines[0];
+  };
+  const ReportLine apart = room("apart", 200.0, 300.0);
+  EXPECT_EQ(apart.room, 0.0);
+  const ReportLine two = room("two", 100.0, 300.0);
+  EXPECT_EQ(two.room, 0.0);  // both are below the leader, and nothing is said of the two
+  const ReportLine level = room("level", 200.0, 201.0);
+  ASSERT_EQ(level.standings[1], Standing::kAlike);
+  EXPECT_EQ(level.room, std::max(std::abs(level.ahead[1]->low), std::abs(level.ahead[1]->high)));
+  EXPECT_LT(level.room, 20.0);  // the arm that is lower is not among them
+  const ReportLine none = room("none", 100.0, 100.0);
+  EXPECT_FALSE(none.differ);
+  EXPECT_GT(none.room, 0.0);
 }
 
 }  // namespace

@@ -201,7 +201,10 @@ def line(maker, cells, arms, comparisons, group, fixed, task):
     return {"kind": "num_envs_of_batch" if fixed == "batch_size" else "num_envs", "key": "num_envs", "ordered": True, "fixed": arms[group[0]][fixed],
             "arms": group, "values": [str(arms[a]["num_envs"]) for a in group], "score": "training", "task": task, "leader": group[leader],
             "standings": standings, "ahead": ahead, "chance": 0.01 if len(group) > 2 else None, "differ": differ, "effect": 0.5 if differ else 0.0,
-            "words": f"highest at N = {arms[group[leader]]['num_envs']}" if differ else "",
+            "room": 5.0 if "alike" in standings else 0.0,
+            "confounds": [f"{key.replace('_', ' ')} ({min(counts):,} to {max(counts):,})"
+                          for key in ("gradient_steps", "minibatch_size")
+                          if min(counts := [arms[a][key] for a in group]) < max(counts)],
             "equal": {key: len({arms[a][key] for a in group}) == 1 for key in ("gradient_steps", "minibatch_size", "batch_size")}
                      | {"environment_steps": True, "shape": False}}
 
@@ -228,23 +231,6 @@ def all_rankings(maker, cells, arms, tasks):
     return [{"task": 0, "arms": order, "leader": order[0], "best": False, "without": len(arms) - len(order)}]
 
 
-def sentences(cells, arms, comparisons):
-    """What the program computes itself; here only so much that the page has something to show."""
-    scored = [c for c in cells if c["scores"]["training"]]
-    if not scored:
-        return []
-    best = max(scored, key=lambda c: c["scores"]["training"]["iqm"]["value"])
-    e = best["scores"]["training"]["iqm"]
-    apart = sum(1 for c in comparisons if c["result"] != "none" and best["arm"] in (c["a"], c["b"]))
-    interval = "" if e["low"] is None else f" [{e['low']:.1f}, {e['high']:.1f}]"
-    lines = [f"The highest IQM of training returns is that of {best['name']}: {e['value']:.1f}{interval}.",
-             f"Its runs are more often better, or worse, than those of {apart} of {len(arms) - 1} others, with an interval that leaves a half out."]
-    counts = [a["gradient_steps"] for a in arms]
-    fair = "All arms take equally many gradient steps." if min(counts) == max(counts) else \
-        f"Arms differ in gradient steps ({min(counts):,} to {max(counts):,}): what shape does and what fewer steps do is not told apart here."
-    return [{"title": "Final returns", "lines": lines}, {"title": "Was it fair", "lines": [fair]}]
-
-
 def study(seed=1, shapes=LADDER, tasks=(CART,), others=(("", 1.0, "minibatch_count"),), seeds=range(1, 11), points=50, total=500_000, scale=1.0,
           notes=(), title="cartpole_ladder"):
     maker = Maker(seed, shapes, tasks, others, list(seeds), points, total, scale)
@@ -264,7 +250,7 @@ def study(seed=1, shapes=LADDER, tasks=(CART,), others=(("", 1.0, "minibatch_cou
     comparisons = all_comparisons(maker, cells, arms)
     runs = len(cells) * len(maker.seeds)
     return {
-        "format": 2, "kind": "study", "title": title, "heading": f"Shape on {' and '.join(n for n, _, _ in tasks)}",
+        "format": 3, "kind": "study", "title": title, "heading": f"Shape on {' and '.join(n for n, _, _ in tasks)}",
         "answer": f"On {tasks[0][0]} the training return is highest somewhere in the middle and lower at both ends: 480 [470, 490] against 90 [80, 100].",
         "main_score": "training", "training_leaves_out": False, "created": "2026-11-03T12:00:00Z", "version": "0.1.0", "revision": "0123abcd",
         "command": ["broadloom", "report", f"{title}.sqlite", "--out", "report"],
@@ -279,7 +265,7 @@ def study(seed=1, shapes=LADDER, tasks=(CART,), others=(("", 1.0, "minibatch_cou
         "cells": cells, "arms": arms, "comparisons": comparisons, "lines": all_lines(maker, cells, arms, comparisons),
         "rankings": all_rankings(maker, cells, arms, tasks), "troubles": [],
         "instruments": [{"key": k, "title": t, "unit": u, "constant": None} for k, t, u in INSTRUMENTS],
-        "summary": sentences(cells, arms, comparisons), "notes": list(notes),
+        "calls": [], "notes": list(notes),
     }
 
 
@@ -369,8 +355,8 @@ def planned():
 
 def empty():
     """The least that a file can hold."""
-    return {"format": 2, "kind": "study", "title": "", "created": "", "version": "", "revision": "", "command": [], "bootstrap": {},
-            "studies": [], "tasks": [], "cells": [], "arms": [], "comparisons": [], "lines": [], "instruments": [], "summary": [], "notes": []}
+    return {"format": 3, "kind": "study", "title": "", "created": "", "version": "", "revision": "", "command": [], "bootstrap": {},
+            "studies": [], "tasks": [], "cells": [], "arms": [], "comparisons": [], "lines": [], "instruments": [], "calls": [], "notes": []}
 
 
 ALL = {f.__name__: f for f in (ladder, one_seed, one_cell, matches, doubled, several_tasks, no_range, fifty, variants, odd_names, tiny_numbers,

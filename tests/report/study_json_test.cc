@@ -35,7 +35,7 @@ StudyReport small_report() {
   report.cells[0].curves = {{"entropy", {10, 20}, {{1, 0, 2, 5}, {2, 1, 3, 5}}}};
   report.arms.emplace_back();
   report.comparisons.push_back(
-      {0, 1, ReportScore::kEvaluation, true, {0.25, 0, 0.4, 9}, {}, {}, -1, {}});
+      {0, 1, ReportScore::kEvaluation, true, {0.25, 0, 0.4, 9}, {}, {}, -1, {}, {}});
   report.comparisons[0].by_task = {{0, {0.75, 0.6, 0.9, 9}, 1}};
   report.heading = "Shape on a task";
   report.answer = "One sentence.";
@@ -46,10 +46,13 @@ StudyReport small_report() {
   report.lines[0].ahead = {std::nullopt, Estimate{3, 1, 5, 10}};
   report.lines[0].chance = 0.01;
   report.lines[0].differ = true;
+  report.lines[0].room = 2.5;
+  report.lines[0].confounds = {"gradient steps (1 to 2)"};
   report.rankings.push_back({-1, {0}, 0, false, 1});
   report.troubles.push_back({TroubleKind::kCollapsed, 0, 50, {9, 8, 10, 5}, {1, 0, 2, 5}});
   report.instruments = {{"epochs", "Epochs", "", 4.0}};
-  report.summary = {{"Runs", {"One line."}}};
+  report.calls.push_back({LineKind::kSetting, "gamma", true, "", "", 4, 8, 3, 1, 0.25});
+  report.notes = {"One note."};
   return report;
 }
 
@@ -65,13 +68,13 @@ TEST(StudyJson, HasTheKeysOfItsFormat) {
                           "studies",     "tasks",
                           "cells",       "arms",
                           "comparisons", "lines",
-                          "instruments", "summary",
+                          "instruments", "calls",
                           "notes",       "heading",
                           "answer",      "rankings",
                           "troubles",    "training_leaves_out"}) {
     EXPECT_TRUE(j.contains(key)) << key;
   }
-  EXPECT_EQ(j["format"], 2);
+  EXPECT_EQ(j["format"], 3);
   EXPECT_EQ(j["command"], json({"report", "x"}));
   EXPECT_TRUE(j["tasks"][0]["random_score"].is_null());
   const json& cell = j["cells"][0];
@@ -99,7 +102,13 @@ TEST(StudyJson, HasTheKeysOfItsFormat) {
   EXPECT_EQ(j["troubles"][0]["kind"], "collapsed");
   EXPECT_EQ(j["troubles"][0]["before"]["low"], 8.0);
   EXPECT_EQ(j["instruments"][0]["constant"], 4.0);
-  EXPECT_EQ(j["summary"][0]["lines"][0], "One line.");
+  EXPECT_EQ(line["room"], 2.5);
+  EXPECT_EQ(line["confounds"], json({"gradient steps (1 to 2)"}));
+  EXPECT_EQ(j["calls"][0]["later"], "larger gamma");
+  EXPECT_EQ(j["calls"][0]["later_better"], 3);
+  EXPECT_EQ(j["calls"][0]["earlier"], "smaller gamma");
+  EXPECT_EQ(j["calls"][0]["chance"], 0.25);
+  EXPECT_EQ(j["notes"], json({"One note."}));
 }
 
 }  // namespace

@@ -227,7 +227,7 @@ class ContentTest(unittest.TestCase):
     def test_every_question_has_its_section_and_every_chart_its_name(self):
         open_page("matches")
         sections = BROWSER.evaluate("[...document.querySelectorAll('main > section[id]')].map((s) => s.id)")
-        self.assertEqual(sections, ["answer", "summary", "results", "curves", "pairs", "profiles", "plan", "instruments", "made"])
+        self.assertEqual(sections, ["answer", "results", "curves", "pairs", "profiles", "plan", "instruments", "made"])
         found = labels()
         self.assertEqual(len(found), len(set(found)))
         self.assertFalse(any("all tasks" in label or "normalised" in label for label in found))  # of one task they say nothing new
@@ -259,12 +259,40 @@ class ContentTest(unittest.TestCase):
         self.assertNotIn("all tasks", BROWSER.evaluate("document.querySelector('#results').textContent"))
         self.assertIn("OwnEnv-v0 has no reference score", BROWSER.evaluate("document.querySelector('#made').textContent"))
 
-    def test_the_summary_and_the_notes_stand_first(self):
+    def test_the_notes_stand_first(self):
         data = fixture.ladder()
         open_page("ladder", data)
-        lines = [line for block in data["summary"] for line in block["lines"]]
-        self.assertEqual(BROWSER.evaluate("[...document.querySelectorAll('.summary li')].map((l) => l.textContent)"), lines)
-        self.assertEqual(BROWSER.evaluate("[...document.querySelectorAll('.notes li')].map((l) => l.textContent)"), data["notes"])
+        notes = "[...document.querySelectorAll('.notes li')].map((l) => l.textContent)"
+        self.assertEqual(BROWSER.evaluate(notes), data["notes"])
+
+    def test_lines_say_how_each_value_stands_and_what_else_differs(self):
+        data = fixture.doubled()
+        ahead = {"value": 40, "low": 35, "high": 45, "count": 20}
+        data["lines"][0] |= {"differ": True, "standings": ["leads", "lower"], "ahead": [None, ahead],
+                             "room": 0.0, "confounds": ["gradient steps (1,600 to 6,400)"]}
+        # A pair that is called, though all arms of the line together differ no more than by chance.
+        data["lines"][1] |= {"differ": False, "standings": ["leads", "lower"], "ahead": [None, ahead],
+                             "room": 7.5, "confounds": []}
+        data["calls"] = [
+            {"kind": "setting", "key": "gamma", "lines": 4, "pairs": 8, "later": "larger gamma",
+             "later_better": 3, "earlier": "smaller gamma", "earlier_better": 1, "chance": 0.25},
+            {"kind": "num_envs", "key": "num_envs", "lines": 1, "pairs": 1, "later": "larger N",
+             "later_better": 1, "earlier": "smaller N", "earlier_better": 0, "chance": 1}]
+        open_page("lines", data)
+        head, first, second, *_ = table_rows("What each thing that varies does")
+        value = lambda row, title: row[head.index(title)]
+        stand = ("leads", "no difference found", "lower")
+        one, other = data["lines"][0]["values"]
+        self.assertEqual([value(first, title) for title in stand], [one, "–", other])
+        self.assertTrue(value(first, "leads by").startswith("40"))
+        self.assertEqual(value(first, "differs too"), "gradient steps (1,600 to 6,400)")
+        both = ", ".join(data["lines"][1]["values"])
+        self.assertEqual([value(second, title) for title in stand], ["–", both, "–"])
+        self.assertEqual(value(second, "leads by"), "–")
+        self.assertEqual(value(second, "may differ by up to"), "7.500")
+        self.assertEqual(value(second, "differs too"), "–")
+        rows = table_rows("Neighbours that differ in one key alone")[1:]
+        self.assertEqual(rows, [["larger gamma", "3", "smaller gamma", "1", "8", "0.2500"]])
 
     def test_what_is_needed_to_do_it_again(self):
         data = fixture.ladder()

@@ -1,6 +1,8 @@
 #include "research/report/study_results.h"
 
+#include <algorithm>
 #include <cmath>
+#include <utility>
 
 #include "broadloom/record/files.h"
 #include "tests/report/planted_results.h"
@@ -30,6 +32,10 @@ TEST_F(ReadResults, EverythingIsReadBack) {
   EXPECT_EQ(r.cells[1].name, "8x8");
   EXPECT_EQ(r.cells[1].setting("env_id"), "CartPole-v1");
   EXPECT_EQ(r.cells[1].setting("no such key"), "");
+  EXPECT_EQ(r.cells[1].env_id, "CartPole-v1");
+  EXPECT_EQ(r.cells[1].total_timesteps, 102400);
+  EXPECT_EQ(r.cells[1].eval_episodes, 10);
+  EXPECT_TRUE(r.cells[1].shape_schedule.empty());
   EXPECT_EQ(r.cells[1].gradient_steps, 25600);
   ASSERT_EQ(r.runs.size(), 6U);
   EXPECT_TRUE(r.runs[0].finished());
@@ -42,6 +48,27 @@ TEST_F(ReadResults, EverythingIsReadBack) {
   EXPECT_EQ(r.runs[3].error, "the loss is not finite");
   EXPECT_TRUE(r.runs[3].steps.empty());
   EXPECT_EQ(r.runs[5].status, "pending");
+}
+
+TEST_F(ReadResults, SettingsAreParsedOnceOrRefused) {
+  plant(ladder_plan(1,
+                    "env_id = 'FrozenLake-v1'\nenv.is_slippery = false\nmax_episode_steps = 50\n"
+                    "target_kl = 0.5\n"),
+        "s", [](int, int) { return 1.0; });
+  const StudyResults r = read_study_results(path("s")).value();
+  EXPECT_EQ(r.cells[0].max_episode_steps, 50);
+  EXPECT_EQ(r.cells[0].target_kl, 0.5);
+  EXPECT_NE(std::find(r.cells[0].env_options.begin(), r.cells[0].env_options.end(),
+                      std::pair<std::string, std::string>("is_slippery", "false")),
+            r.cells[0].env_options.end());
+  // A store of before a key has its default.
+  change("s", "UPDATE cells SET config = json_remove(config, '$.target_kl')");
+  EXPECT_EQ(read_study_results(path("s")).value().cells[0].target_kl, 0.0);
+  change("s", "UPDATE cells SET config = json_set(config, '$.eval_episodes', 'many')");
+  const Status status = read_study_results(path("s")).status();
+  EXPECT_EQ(status.kind(), ErrorKind::kCorrupt);
+  EXPECT_NE(status.message().find("cell 4x16 has eval_episodes: "), std::string::npos)
+      << status.message();
 }
 
 TEST_F(ReadResults, AStoreThatARunnerHoldsIsReadAndUntouched) {

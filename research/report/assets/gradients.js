@@ -64,12 +64,9 @@ function header(main, data) {
 // The sentences that come with the data, in the page's signs.
 const inSigns = (line) => line.replace(/(\d) x (\d)/g, "$1 × $2").replace(/lambda (\d)/g, "λ = $1");
 function summarySection(main, data) {
-  const lines = data.summary || [];
-  const blocks = summarise(data);
-  if (!lines.length) return summaryBox(main, blocks);
-  const list = (items) => element("ul", {}, ...items.map((line) => element("li", {}, ...words(line))));
-  main.append(element("section", { class: "summary", id: "summary" }, element("h2", {}, "In short"), list(lines.map(inSigns)),
-    blocks.length ? element("details", {}, element("summary", {}, "Study by study"), ...blocks.flatMap(({ title, lines: more }) => [element("h3", {}, title), list(more)])) : null));
+  if (!(data.summary || []).length) return;
+  main.append(element("section", { class: "summary", id: "summary" }, element("h2", {}, "In short"),
+    element("ul", {}, ...data.summary.map((line) => element("li", {}, ...words(inSigns(line)))))));
 }
 
 function settingsSection(main, data) {

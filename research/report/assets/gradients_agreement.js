@@ -1,6 +1,23 @@
 "use strict";
 // The section on agreement: how far one block's gradient points the true way. Its sentences come with the data.
 
+const shapeName = (c) => `${c.num_envs} × ${c.num_steps}`;
+const byShape = (a, b) => b.num_steps - a.num_steps || a.num_envs - b.num_envs;
+
+// Cases of one lambda and gamma, from long blocks to wide ones; {name, key, lambda, gamma, cases}.
+function groupsOf(cases) {
+  const severalGammas = new Set(cases.map((c) => c.gamma)).size > 1;
+  const groups = new Map();
+  for (const c of cases) {
+    const key = `${c.gamma} ${c.lambda}`;
+    const name = `λ = ${c.lambda}` + (severalGammas ? `, γ = ${c.gamma}` : "");
+    if (!groups.has(key)) groups.set(key, { key, name, lambda: c.lambda, gamma: c.gamma, cases: [] });
+    groups.get(key).cases.push(c);
+  }
+  for (const group of groups.values()) group.cases.sort(byShape);
+  return [...groups.values()].sort((a, b) => a.gamma - b.gamma || a.lambda - b.lambda);
+}
+
 const CRITICS = [["own", "the run's critic"], ["refitted", "a critic refitted to returns"], ["exact", "the exact values"]];
 
 // One row a shape and lambda, with the estimates of each critic, of normalised advantages and of plain ones.

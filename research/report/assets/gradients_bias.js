@@ -1,6 +1,16 @@
 "use strict";
 // The sections on bias, and on exact values.
 
+const EXACT_QUANTITIES = [
+  ["expected_norm", "|E G_B|", "norm of the mean"], ["reference_norm", "|G_T|", "norm of the reference"], ["bias_norm", "|E G_B − G_T|", "bias"],
+  ["cosine", "cos(E G_B, G_T)", "cosine"], ["total", "Tr Cov(G_B)", "variance"],
+];
+// Every quantity of every case as {c, key, title, exact, sampled, agrees}.
+function exactRows(exact) {
+  return (exact.cases || []).flatMap((c) => EXACT_QUANTITIES.filter(([key]) => c[key]).map(([key, title]) => ({
+    c, key, title, exact: isNumber(c[key].exact) ? c[key].exact : null, sampled: estimate(c[key].sampled), agrees: c[key].agrees ?? null })));
+}
+
 const BIAS_COLUMNS = [["bias_norm", "|E G_B − G_T|"], ["bias_squared", "its square"], ["relative_bias", "relative to |G_T|"],
                       ["expected_norm", "|E G_B|"], ["reference_norm", "|G_T|"], ["cosine", "cos(E G_B, G_T)"]];
 

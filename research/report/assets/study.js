@@ -1,5 +1,5 @@
 "use strict";
-// The page of study.json: the first screen, summary, notes, and a section for each question.
+// The page of study.json: the first screen, notes, and a section for each question.
 
 // Whose they are and how many, below the first screen.
 function studyFacts(main, study) {
@@ -87,7 +87,6 @@ function makePage() {
   firstScreen(main, study);
   studyFacts(main, study);
   main.append(element("nav", { "aria-label": "Sections" }, ...sections.map(([key, title]) => element("a", { href: `#${key}` }, title))));
-  summaryBox(main, study.data.summary, (line) => [line]);
   notesBox(main, study.data.notes);
   for (const [key, title, about, fill] of sections) {
     const box = element("section", { id: key }, element("h2", {}, title), element("p", { class: "subtitle" }, about));

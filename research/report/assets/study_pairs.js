@@ -34,7 +34,7 @@ function pairTable(study, score) {
     columns: [nameColumn("first", (c) => study.arms[c.a].name), nameColumn("second", (c) => study.arms[c.b].name), shareColumn("P(first is better)", (c) => c.probability),
               ...(rows.some((c) => hasValue(c.difference)) ? [estimateColumn("difference of IQMs", (c) => c.difference)] : []), nameColumn("better", winner),
               ...(study.several ? [{ title: "better on a task by itself", of: (c) => taskWords(study, c) || "–", text: true }] : []),
-              { title: "not equal", of: (c) => unequalWords(c.equal).join(", ") || "–", text: true }],
+              { title: "not equal", of: (c) => (c.confounds || unequalWords(c.equal)).join(", ") || "–", text: true }],
   };
 }
 

@@ -169,19 +169,36 @@ function fallOf(line) {
   return lower.reduce((most, e) => (most === null || e.value > most.value ? e : most), null);
 }
 
+// The values of a line's arms that stand so.
+const standingText = (line, ...standings) => line.values.filter((_, i) => standings.includes(line.standings[i])).map((v) => v || "none").join(", ") || "–";
+
 function linesTable(study) {
-  const unequal = (l) => Object.entries(l.equal || {}).filter(([key, same]) => same === false && !["shape", "batch_size"].includes(key)).map(([key]) => key.replace("_", " ")).join(", ");
   const rows = study.data.lines;
+  // Where all arms together do not differ more than by chance, a call of one pair does not count.
+  const alike = (l) => (l.differ ? ["alike"] : ["alike", "lower", "leads"]);
   return {
     title: "what each thing that varies does", heading: "What each thing that varies does, all else equal", rows,
-    caption: "Arms that differ in one thing alone: first what is more than chance among so many, then the rest, the largest effects first.",
+    caption: "Arms that differ in one key alone: first what is more than chance among so many, then the rest, the largest effects first.",
     columns: [nameColumn("varies", (l) => (VARIED[l.kind] || (() => l.key))(l)), nameColumn("held", (l) => heldText(study, l)),
               ...(study.several ? [nameColumn("task", (l) => study.tasks[l.task]?.name)] : []),
-              { title: "values", of: (l) => l.values.map((v) => v || "none").join(", "), text: true, literal: true },
-              { title: `the ${rows[0].score} return is`, of: (l) => l.words || "not told to differ", text: true },
-              { title: "leads by", of: fallOf, interval: true, alike: !study.several },
+              nameColumn("leads", (l) => (l.differ ? standingText(l, "leads") : "–")), nameColumn("no difference found", (l) => standingText(l, ...alike(l))),
+              nameColumn("lower", (l) => (l.differ ? standingText(l, "lower") : "–")),
+              ...(rows.some((l) => l.standings.includes("unknown")) ? [nameColumn("not called", (l) => standingText(l, "unknown"))] : []),
+              { title: "leads by", of: (l) => (l.differ ? fallOf(l) : null), interval: true, alike: !study.several },
+              ...(rows.some((l) => l.room > 0) ? [{ title: "may differ by up to", of: (l) => (l.room > 0 ? l.room : null) }] : []),
               ...(rows.some((l) => isNumber(l.chance)) ? [{ title: "P(all alike)", of: (l) => (isNumber(l.chance) ? (l.chance < 0.001 ? "< 0.001" : fixed(l.chance, 3)) : null) }] : []),
-              ...(rows.some(unequal) ? [{ title: "not equal", of: (l) => unequal(l) || "–", text: true }] : [])],
+              ...(rows.some((l) => (l.confounds || []).length) ? [nameColumn("differs too", (l) => (l.confounds || []).join(", ") || "–")] : [])],
+  };
+}
+
+// How often which of two neighbours is called better, over all lines of a key.
+function callsTable(study) {
+  const rows = (study.data.calls || []).filter((c) => c.lines > 1 && c.pairs > 1);
+  return {
+    title: "neighbours", heading: "Neighbours that differ in one key alone", rows,
+    caption: "In how many pairs of neighbours which side is called better, over all sets of arms. By chance each would be called better in one pair of forty at most.",
+    columns: [nameColumn("side", (c) => c.later), { title: "side is better", of: (c) => c.later_better, plain: true }, nameColumn("other side", (c) => c.earlier),
+              { title: "other is better", of: (c) => c.earlier_better, plain: true }, { title: "of pairs", of: (c) => c.pairs, plain: true }, { title: "P(by chance)", of: (c) => c.chance }],
   };
 }
 
@@ -202,7 +219,9 @@ function resultsSection(parent, study) {
   if ((study.data.lines || []).length) {
     const table = linesTable(study);
     if (table.rows.length > 24) parent.append(dataDetails(table, fileName(table.title)));
-    else tableFigure(parent, table, `${table.caption} Words: where arms cannot be told from the one that leads, and where they are told to be lower, each by its comparison with that one, and only where all of them together differ more than arms that are alike would in 95 of 100 cases (P(all alike), rank test).`);
+    else tableFigure(parent, table, `${table.caption} An arm is lower or not by its comparison with the one that leads, and only where all of them together differ more than arms that are alike would in 95 of 100 cases (P(all alike), rank test).`);
+    const neighbours = callsTable(study);
+    if (neighbours.rows.length) tableFigure(parent, neighbours, neighbours.caption);
   }
   againstEnvs(parent, study);
 }

@@ -1,4 +1,4 @@
-#include "research/report/trouble_words.h"
+#include "research/report/report_notes.h"
 
 #include "research/report/report_troubles.h"
 #include "tests/report/planted_results.h"
@@ -46,7 +46,7 @@ class Troubles : public PlantedTest {
   static Way fine() { return {{100, 200, 300, 350, 400}, {1e-3, 1e-3, 1e-3, 1e-3, 1e-3, 1e-6}}; }
   static std::string words(const StudyReport& report) {
     std::string all;
-    for (const std::string& line : trouble_sentences(report)) all += line + "\n";
+    for (const std::string& note : report.notes) all += note + "\n";
     return all;
   }
 };
@@ -54,9 +54,13 @@ class Troubles : public PlantedTest {
 TEST_F(Troubles, RunsThatAreFineHaveNoneButWhatIsConstantIsSaid) {
   const StudyReport r = planted([](int, int) { return fine(); });
   EXPECT_TRUE(r.troubles.empty());
-  EXPECT_EQ(words(r),
-            "The same in all arms at all steps, so no figure of it is drawn: Epochs carried out "
-            "(4).\n");
+  for (const char* trouble : {"failed", "Did not learn", "lost it", "stopped moving"}) {
+    EXPECT_EQ(words(r).find(trouble), std::string::npos) << words(r);
+  }
+  EXPECT_NE(
+      words(r).find("The same in all arms at all steps, and not drawn: Epochs carried out (4).\n"),
+      std::string::npos)
+      << words(r);
 }
 
 TEST_F(Troubles, AnArmThatLearntAndLostItIsNamedWithItsPeak) {
@@ -70,7 +74,9 @@ TEST_F(Troubles, AnArmThatLearntAndLostItIsNamedWithItsPeak) {
   EXPECT_EQ(r.troubles[0].cell, 1);
   EXPECT_EQ(r.troubles[0].at, 40960.0);
   EXPECT_EQ(r.troubles[0].before.value, 403.0);
-  EXPECT_NE(words(r).find("Learnt and lost again: N = 8, T = 8, 403.0 ["), std::string::npos)
+  EXPECT_NE(
+      words(r).find("Learnt and lost it again, so the last score is not the best: 8x8, 403.0 ["),
+      std::string::npos)
       << words(r);
   EXPECT_NE(words(r).find("] after 40,960 steps and 63.0 ["), std::string::npos);
 }
@@ -92,7 +98,7 @@ TEST_F(Troubles, AnArmAtTheLevelOfRandomActionsIsNamed) {
   });
   ASSERT_EQ(r.troubles.size(), 1U);
   EXPECT_EQ(r.troubles[0].kind, TroubleKind::kAtRandom);
-  EXPECT_NE(words(r).find("No better than random actions: N = 16, T = 4, 23.0 ["),
+  EXPECT_NE(words(r).find("Did not learn, no better than random actions: 16x4, 23.0 ["),
             std::string::npos)
       << words(r);
   EXPECT_NE(words(r).find("where random actions have 22.33"), std::string::npos) << words(r);
@@ -108,8 +114,8 @@ TEST_F(Troubles, APolicyThatStandsStillFromTheMiddleOnIsNamedAndOneOfTheEndIsNot
   ASSERT_EQ(r.troubles.size(), 1U);
   EXPECT_EQ(r.troubles[0].kind, TroubleKind::kStill);
   EXPECT_EQ(r.troubles[0].at, 51200.0);
-  EXPECT_NE(words(r).find("The policy has stopped moving, with a KL of updates below 1e-05 from "
-                          "there to the end: N = 4, T = 16 after 51,200 of 102,400 steps."),
+  EXPECT_NE(words(r).find("The policy stopped moving (KL of updates below 1e-05 to the end): 4x16 "
+                          "after 51,200 of 102,400 steps."),
             std::string::npos)
       << words(r);
 }
@@ -121,8 +127,8 @@ TEST_F(Troubles, AnArmHalfOfWhoseRunsFailedIsNamed) {
   const StudyReport r = report({"s"});
   ASSERT_EQ(r.troubles.size(), 1U);
   EXPECT_EQ(r.troubles[0].kind, TroubleKind::kFailed);
-  EXPECT_NE(words(r).find("Half of the runs or more failed of N = 8, T = 8 (3 of 6): what is left "
-                          "of them is a selection."),
+  EXPECT_NE(words(r).find("Half of the runs or more failed, and the rest is a selection: 8x8 (3 of "
+                          "6)."),
             std::string::npos)
       << words(r);
 }

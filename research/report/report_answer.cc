@@ -1,0 +1,253 @@
+#include "research/report/report_answer.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cctype>
+#include <cstddef>
+#include <set>
+#include <sstream>
+#include <vector>
+
+#include "broadloom/core/number_text.h"
+#include "research/report/report_lines.h"
+#include "research/report/report_ranking.h"
+#include "research/report/report_scores.h"
+#include "research/report/report_words.h"
+
+namespace broadloom {
+namespace {
+
+constexpr std::size_t kMostNames = 3, kMostWords = 30;
+
+// The first that is short enough, else the last.
+std::string shortest_needed(const std::vector<std::string>& sentences) {
+  for (const std::string& sentence : sentences) {
+    std::istringstream words(sentence);
+    std::string word;
+    std::size_t count = 0;
+    while (words >> word) ++count;
+    if (count <= kMostWords) return sentence;
+  }
+  return sentences.back();
+}
+
+// The keys that lines vary, in their order: the largest effect first.
+std::vector<std::string> varied_keys(const StudyReport& report) {
+  std::vector<std::string> all;
+  for (const ReportLine& line : report.lines) {
+    const bool shape = line.kind != LineKind::kSetting && line.kind != LineKind::kSettings;
+    std::string words = shape ? "shape N x T" : key_words(line.kind, line.key);
+    std::replace(words.begin(), words.end(), '_', ' ');
+    if (std::find(all.begin(), all.end(), words) == all.end()) all.push_back(std::move(words));
+  }
+  return all;
+}
+
+// Template 1, without two arms that differ in one key alone: the arm that leads.
+std::string ranking_answer(const StudyReport& report) {
+  if (report.rankings.empty()) return "No run has a return: nothing can be said.";
+  const ReportRanking& ranking = report.rankings.front();
+  const ReportScore score = main_score(report);
+  const std::string arm = report.arms[static_cast<std::size_t>(ranking.leader)].name;
+  const std::string place =
+      ranking.task >= 0
+          ? task_words(report, {ranking.task})
+          : count_words(static_cast<std::int64_t>(report.tasks.size()), "task") + ", normalised";
+  const std::string value =
+      estimate_words(ranked_score(report, ranking.leader, ranking.task, score)->iqm);
+  if (ranking.arms.size() == 1) {
+    return fmt::format("Only {} has a score, {} {} on {}: there is nothing to compare it with.",
+                       arm, score_words(score), value, place);
+  }
+  const auto lower = std::count_if(ranking.arms.begin(), ranking.arms.end(), [&](int other) {
+    return standing_of(report, other, ranking.leader, ranking.task, score) == Standing::kLower;
+  });
+  return fmt::format("{} leads with {} {} on {}: {} of {} are lower.", arm, score_words(score),
+                     value, place, lower,
+                     count_words(static_cast<std::int64_t>(ranking.arms.size()) - 1, "other arm"));
+}
+
+// Template 2: no line differs.
+std::string nothing_found(const StudyReport& report) {
+  std::set<int> arms;
+  const ReportLine* widest = &report.lines.front();
+  for (const ReportLine& line : report.lines) {
+    arms.insert(line.arms.begin(), line.arms.end());
+    if (line.room > widest->room) widest = &line;
+  }
+  std::string room;
+  if (widest->room > 0.0) {
+    room = fmt::format("; the intervals allow up to {}", size_words(widest->room));
+    if (report.tasks.size() > 1) room += " on " + task_words(report, {widest->task});
+  }
+  const char* found = able_lines(report) > 0 ? "no difference in {} was found"
+                                             : "the runs are too few to call a difference in {}";
+  const std::string start =
+      fmt::format("On {}, {} between {} arms that differ in ", task_words(report),
+                  fmt::format(fmt::runtime(found), score_words(widest->score)), arms.size());
+  const std::vector<std::string> keys = varied_keys(report);
+  return shortest_needed({start + list_words(keys, kMostNames) + room + ".",
+                          start + fmt::format("{} settings", keys.size()) + room + "."});
+}
+
+// Templates 3 and 4, where no line by itself is more than chance among so many: the side that all
+// lines together call better more often than chance would, or that none does.
+std::string chance_answer(const StudyReport& report) {
+  const auto best =
+      std::min_element(report.calls.begin(), report.calls.end(),
+                       [](const LineCalls& a, const LineCalls& b) { return a.chance < b.chance; });
+  const std::string tasks = task_words(report);
+  if (best->chance * static_cast<double>(report.calls.size()) > 1.0 - kConfidence) {
+    return fmt::format(
+        "On {}, none of {} sets of arms that differ in one key alone shows more than chance would.",
+        tasks, able_lines(report));
+  }
+  const bool later = best->later_better > best->earlier_better;
+  const auto [later_side, earlier_side] = sides_of(*best);
+  return fmt::format(
+      "On {}, {} is better in {} of {} neighbouring pairs and worse in {}, though no set of arms "
+      "by itself shows more than chance.",
+      tasks, later ? later_side : earlier_side, std::max(best->later_better, best->earlier_better),
+      best->pairs, std::min(best->later_better, best->earlier_better));
+}
+
+std::size_t place_of(const ReportLine& line, int arm) {
+  return static_cast<std::size_t>(std::find(line.arms.begin(), line.arms.end(), arm) -
+                                  line.arms.begin());
+}
+
+Estimate iqm_at(const StudyReport& report, const ReportLine& line, std::size_t place) {
+  return ranked_score(report, line.arms[place], line.task, line.score)->iqm;
+}
+
+// The one called lower that has the lowest IQM.
+std::size_t lowest_place(const StudyReport& report, const ReportLine& line) {
+  std::size_t found = line.arms.size();
+  for (std::size_t i = 0; i < line.arms.size(); ++i) {
+    if (line.standings[i] != Standing::kLower) continue;
+    if (found == line.arms.size() ||
+        iqm_at(report, line, i).value <= iqm_at(report, line, found).value) {
+      found = i;
+    }
+  }
+  return found;
+}
+
+// The same line on each task that has it: through the same arms, or, where tasks have no arm in
+// common, through the same values with the same rest.
+std::vector<const ReportLine*> same_line(const StudyReport& report, const ReportLine& first) {
+  const bool common = std::any_of(report.arms.begin(), report.arms.end(),
+                                  [](const ReportArm& arm) { return arm.cells.size() > 1; });
+  const auto settings = [&](const ReportLine& line) -> const Overrides& {
+    return report.arms[static_cast<std::size_t>(line.arms.front())].settings;
+  };
+  const auto same = [&](const ReportLine& line) {
+    if (line.kind != first.kind || line.key != first.key || line.fixed != first.fixed) return false;
+    if (common) return line.arms == first.arms;
+    return line.values == first.values && settings(line) == settings(first);
+  };
+  std::vector<const ReportLine*> lines;
+  for (int task = 0; task < static_cast<int>(report.tasks.size()); ++task) {
+    const auto found =
+        std::find_if(report.lines.begin(), report.lines.end(),
+                     [&](const ReportLine& line) { return line.task == task && same(line); });
+    if (task == first.task) {
+      lines.push_back(&first);
+    } else if (found != report.lines.end()) {
+      lines.push_back(&*found);
+    }
+  }
+  return lines;
+}
+
+// "; gradient steps and minibatch size differ too", of the first task where something does.
+std::string confound_words(const std::vector<const ReportLine*>& lines, std::size_t most) {
+  for (const ReportLine* line : lines) {
+    if (line->confounds.empty()) continue;
+    std::vector<std::string> names;
+    for (const std::string& text : line->confounds)
+      names.push_back(text.substr(0, text.find(" (")));
+    const bool stopped = line->confounds.front().find("target_kl") != std::string::npos;
+    const std::string which =
+        most > 0 ? list_words(names, most) : fmt::format("{} other settings", names.size());
+    return fmt::format("; {} {} too", which, stopped ? "may differ" : "differ");
+  }
+  return "";
+}
+
+// Template 5: the two values of the first line that are farthest apart, and what every task that
+// has the line says of these two.
+std::string difference_answer(const StudyReport& report) {
+  const ReportLine& first = report.lines.front();
+  const std::vector<const ReportLine*> lines = same_line(report, first);
+  const std::size_t high = place_of(first, first.leader), low = lowest_place(report, first);
+  std::vector<int> agree, oppose, alike, few;
+  for (const ReportLine* line : lines) {
+    const std::optional<Outcome> pair =
+        outcome(report, line->arms[high], line->arms[low], line->task, line->score);
+    const bool differ = line->differ && pair && pair->result != 0;
+    std::vector<int>& said = !pair || !pair->enough_runs ? few
+                             : !differ                   ? alike
+                             : pair->result > 0          ? agree
+                                                         : oppose;
+    said.push_back(line->task);
+  }
+  // Tasks whose arms are of other shapes each have their own place.
+  const bool one_place = std::all_of(
+      lines.begin(), lines.end(), [&](const ReportLine* line) { return line->arms == first.arms; });
+  std::string others;
+  if (!oppose.empty()) others += fmt::format("; on {} it is lower", task_words(report, oppose));
+  if (!alike.empty())
+    others += fmt::format("; no difference found on {}", task_words(report, alike));
+  if (!few.empty()) others += fmt::format("; too few runs on {}", task_words(report, few));
+  const auto sentence = [&](bool held, bool numbers, const std::string& confounds) {
+    const auto value = [&](std::size_t place) {
+      const std::string words = value_words(first, place);
+      if (!numbers || agree.size() > 1) return words;
+      return fmt::format("{} ({})", words, estimate_words(iqm_at(report, first, place)));
+    };
+    std::string where = held && one_place ? held_words(report, first) : "";
+    if (!where.empty()) where = " at " + where;
+    return fmt::format("On {}{}, the {} is higher with {} than with {}{}{}.",
+                       task_words(report, agree), where, score_words(first.score), value(high),
+                       value(low), others, confounds);
+  };
+  const std::string all = confound_words(lines, kMostNames), number = confound_words(lines, 0);
+  return shortest_needed({sentence(true, true, all), sentence(false, true, all),
+                          sentence(false, true, number), sentence(false, false, number)});
+}
+
+}  // namespace
+
+std::string heading_of(const StudyReport& report) {
+  std::vector<std::string> keys = varied_keys(report);
+  if (keys.empty()) keys.emplace_back(report.arms.size() > 1 ? "settings" : "one setting");
+  std::string text = fmt::format("{} on {}", list_words(keys, kMostNames), task_words(report));
+  text[0] = static_cast<char>(std::toupper(static_cast<unsigned char>(text[0])));
+  return text;
+}
+
+std::string answer_of(const StudyReport& report) {
+  const bool finished =
+      std::any_of(report.studies.begin(), report.studies.end(),
+                  [](const ReportStudy& study) { return study.runs.finished > 0; });
+  if (!finished) return "No run has finished yet: nothing can be said.";
+  if (report.lines.empty()) return ranking_answer(report);
+  const ReportLine& first = report.lines.front();
+  if (!first.differ) return nothing_found(report);
+  const std::int64_t able = able_lines(report);
+  if (able > 1 && !is_more_than_chance(first, able)) return chance_answer(report);
+  return difference_answer(report);
+}
+
+std::pair<std::string, std::string> sides_of(const LineCalls& calls) {
+  const std::string key = key_words(calls.kind, calls.key);
+  if (calls.kind == LineKind::kWidthOfBatch) return {"more N, less T", "less N, more T"};
+  if (calls.ordered) return {"larger " + key, "smaller " + key};
+  if (calls.first.empty()) return {"a later " + key, "an earlier " + key};
+  if (calls.kind == LineKind::kSettings) return {calls.second, calls.first};
+  return {key + "=" + calls.second, key + "=" + calls.first};
+}
+
+}  // namespace broadloom
