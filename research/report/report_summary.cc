@@ -21,9 +21,9 @@ namespace broadloom {
 namespace {
 
 constexpr std::size_t kMostKinds = 6;
-constexpr std::size_t kMostNames = 5;
+constexpr std::size_t kMostCellNames = 5;
 constexpr std::size_t kTasksNamed = 3;
-constexpr double kChance = 1.0 - kConfidence;
+constexpr double kErrorRate = 1.0 - kConfidence;
 
 RunCounts all_runs(const StudyReport& report) {
   RunCounts counts;
@@ -77,7 +77,7 @@ SummaryPart runs_part(const StudyReport& report) {
     part.lines.push_back(fmt::format(
         "{} failed and {} in no number, which makes the cells look better than they are: {}.",
         count_words(runs.failed, "run"), runs.failed == 1 ? "stands" : "stand",
-        list_words(cells, kMostNames)));
+        list_words(cells, kMostCellNames)));
   }
   for (const std::string& line : {few_runs_words(report), common_arms_words(report)}) {
     if (!line.empty()) part.lines.push_back(line);
@@ -150,7 +150,7 @@ SummaryPart chance_part(const StudyReport& report) {
       "Of {} sets of arms that differ in one thing alone{}, {} {} a difference at 95 %; if no arm "
       "differed, {:.2g} at most would, by chance.",
       with_commas(able), report.tasks.size() > 1 ? " on a task" : "", with_commas(different),
-      different == 1 ? "shows" : "show", kChance * static_cast<double>(able)));
+      different == 1 ? "shows" : "show", kErrorRate * static_cast<double>(able)));
   return part;
 }
 
