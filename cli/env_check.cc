@@ -11,7 +11,7 @@
 namespace broadloom::cli {
 namespace {
 
-void print_report(const EnvCheck& check, const ConformanceReport& report) {
+void print_check(const EnvCheck& check, const ConformanceReport& report) {
   for (const ConformanceReport::Check& one : report.checks) {
     const char* mark = !one.left_out.empty()  ? "not checked"
                        : one.findings.empty() ? "holds"
@@ -57,7 +57,7 @@ int check_env(const EnvCheck& check, const Overrides& env_options) {
   if (check.json) {
     print_json_report(check, report);
   } else {
-    print_report(check, report);
+    print_check(check, report);
   }
   return report.findings().empty() ? 0 : static_cast<int>(ErrorKind::kMismatch);
 }

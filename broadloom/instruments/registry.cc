@@ -49,7 +49,7 @@ constexpr Entry kInstruments[] = {
     entry<AuditInstrument>("audit"),
 };
 
-const Entry* find(std::string_view name) {
+const Entry* find_instrument(std::string_view name) {
   for (const Entry& entry : kInstruments) {
     if (name == entry.name) return &entry;
   }
@@ -81,18 +81,18 @@ std::vector<std::string> instrument_names() {
 }
 
 std::unique_ptr<Instrument> make_instrument(std::string_view name, const InstrumentSetup& setup) {
-  const Entry* found = find(name);
+  const Entry* found = find_instrument(name);
   return found != nullptr ? found->make(setup) : nullptr;
 }
 
 std::size_t instrument_bytes(std::string_view name, const InstrumentSetup& setup) {
-  const Entry* found = find(name);
+  const Entry* found = find_instrument(name);
   return found != nullptr ? found->bytes(setup) : 0;
 }
 
 bool instruments_need_probe(const std::vector<std::string>& names) {
   for (const std::string& name : names) {
-    const Entry* found = find(name);
+    const Entry* found = find_instrument(name);
     if (found != nullptr && found->needs.probe) return true;
   }
   return false;
@@ -100,7 +100,7 @@ bool instruments_need_probe(const std::vector<std::string>& names) {
 
 bool instruments_watch_environments(const std::vector<std::string>& names, bool draws_vary) {
   for (const std::string& name : names) {
-    const Entry* found = find(name);
+    const Entry* found = find_instrument(name);
     if (found != nullptr && found->watches_environments(draws_vary)) return true;
   }
   return false;
@@ -109,7 +109,7 @@ bool instruments_watch_environments(const std::vector<std::string>& names, bool 
 Status check_instruments(const std::vector<std::string>& names,
                          const MeasuredAlgorithm& algorithm) {
   for (const std::string& name : names) {
-    if (const Entry* found = find(name)) BROADLOOM_TRY(check_needs(*found, algorithm));
+    if (const Entry* found = find_instrument(name)) BROADLOOM_TRY(check_needs(*found, algorithm));
   }
   return {};
 }

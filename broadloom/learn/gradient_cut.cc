@@ -7,7 +7,7 @@ namespace broadloom {
 namespace {
 
 // These are part of the bits contract: they fix how sums are grouped.
-constexpr std::size_t kChunk = 2048;
+constexpr std::size_t kNumbersOfChunk = 2048;
 constexpr int kUsualPartialGradients = 16;
 constexpr int kLeastTilesOfMore = 16;
 
@@ -45,8 +45,8 @@ std::vector<ParameterRange> parameter_chunks(const ActorCritic& network, Network
     return chunks;
   }
   for (const ParameterRange& range : network.ranges(side)) {
-    for (std::size_t begin = range.begin; begin < range.end; begin += kChunk) {
-      chunks.push_back({begin, std::min(begin + kChunk, range.end)});
+    for (std::size_t begin = range.begin; begin < range.end; begin += kNumbersOfChunk) {
+      chunks.push_back({begin, std::min(begin + kNumbersOfChunk, range.end)});
     }
   }
   return chunks;

@@ -20,9 +20,9 @@ constexpr double kFree = 1e30;
 constexpr std::uint32_t kSeedLane = 0xffffffffu;
 
 // Environments under actions of nobody's policy, and what they show.
-class RandomPlay {
+class UniformPlay {
  public:
-  RandomPlay(VecEnv& envs, std::uint64_t seed)
+  UniformPlay(VecEnv& envs, std::uint64_t seed)
       : envs_(envs),
         seed_(seed),
         actions_(count() * static_cast<std::size_t>(envs.spec().action_size())),
@@ -88,7 +88,7 @@ Status RndStatistics::begin_run(const VecEnv& envs, ObsNormalizer* of_policy) {
         "environments made for that, and these cannot make more of their kind; set it to 0, or "
         "implement EnvMaker::another()");
   }
-  RandomPlay play(*others, seed_);
+  UniformPlay play(*others, seed_);
   const std::size_t width = observations_.places() / ObsNormalizer::kChains;
   std::vector<float> seen(kTileRows * width);
   for (std::int64_t step = 0; step < start_steps_; ++step) {

@@ -99,7 +99,7 @@ std::string without_trailing_slash(std::string dir) {
 }
 
 // A folder of somebody's own may well hold a manifest.json; a run has checkpoints beside it.
-bool is_run(const fs::path& dir) {
+bool has_run(const fs::path& dir) {
   std::error_code error;
   return fs::exists(dir / "manifest.json", error) &&
          fs::is_directory(dir.string() + kCheckpoints, error);
@@ -116,7 +116,7 @@ Status check_parents(const std::string& dir) {
               fmt::format("cannot make the folder '{}': '{}' is a file; choose another with --out",
                           dir, outer.string())};
     }
-    if (is_run(outer)) {
+    if (has_run(outer)) {
       return {ErrorKind::kIo,
               fmt::format("the folder '{}' would lie inside the run '{}', and a run's folder holds "
                           "that run alone; choose one beside it with --out",
@@ -153,7 +153,7 @@ bool RunFolder::is_among_checkpoints(const std::string& path) {
   std::error_code error;
   const fs::path folder = fs::weakly_canonical(fs::absolute(path, error), error).parent_path();
   const fs::path run = folder.parent_path();
-  return is_run(run) && fs::equivalent(folder, run.string() + kCheckpoints, error);
+  return has_run(run) && fs::equivalent(folder, run.string() + kCheckpoints, error);
 }
 
 Status RunFolder::create(const std::string& wanted,

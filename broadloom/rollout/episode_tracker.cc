@@ -10,7 +10,7 @@ namespace {
 // Far enough below 0 to stay there, however long the episode.
 constexpr std::int64_t kLeftOut = std::numeric_limits<std::int64_t>::min() / 2;
 
-double ratio(double part, double whole) {
+double share(double part, double whole) {
   return whole > 0.0 ? part / whole : std::numeric_limits<double>::quiet_NaN();
 }
 
@@ -74,7 +74,7 @@ double EpisodeTracker::window_mean(const std::vector<double>& window) const {
   const std::size_t count = this->window();
   double sum = 0.0;
   for (std::size_t i = 0; i < count; ++i) sum += window[i];
-  return ratio(sum, static_cast<double>(count));
+  return share(sum, static_cast<double>(count));
 }
 
 double EpisodeTracker::termination_rate() const {
@@ -84,7 +84,7 @@ double EpisodeTracker::termination_rate() const {
     ++known;
     terminated += outcomes_[i].terminated;
   }
-  return ratio(terminated, known);
+  return share(terminated, known);
 }
 
 double EpisodeTracker::success_rate(int stratum) const {
@@ -95,7 +95,7 @@ double EpisodeTracker::success_rate(int stratum) const {
     ++known;
     succeeded += outcome.success;
   }
-  return ratio(succeeded, known);
+  return share(succeeded, known);
 }
 
 std::size_t EpisodeTracker::window() const {

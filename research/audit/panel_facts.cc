@@ -13,13 +13,13 @@ namespace {
 constexpr int kMostTrained = 512;  // families of a row
 constexpr int kMostPlayed = 64;    // episodes of a row and seed
 
-struct Starts {
+struct PanelStarts {
   double alike = 0.0;  // largest share of a row's starts that are another's, of either kind
   double seen = 0.0, all = 0.0;
 };
 
 // Adds what one row's episodes begin with, as the panel plays them and as training would.
-Status add_row(const Config& config, const Panel& panel, const PanelRow& row, Starts& out) {
+Status add_row(const Config& config, const Panel& panel, const PanelRow& row, PanelStarts& out) {
   VecEnvOptions options;
   options.num_envs = std::min(vec_env_options(config).families(), kMostTrained);
   options.seed = config.seed;
@@ -49,7 +49,7 @@ Status add_panel_facts(const Config& config, const Panel& panel, RunFacts& facts
   const Result<EnvSpec> trained = env_spec(config.env_id, config.env_options);
   if (!trained.ok()) return trained.status();
   const std::vector<PanelRow> rows = panel_rows(panel);
-  Starts starts;
+  PanelStarts starts;
   double shared = 0.0;
   for (const PanelRow& row : rows) {
     BROADLOOM_TRY(add_row(config, panel, row, starts));

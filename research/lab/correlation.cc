@@ -78,7 +78,7 @@ void count_pair(const Centring& c, int i, int j, double score_product,
   count_cosine(std::clamp(centred / std::sqrt(ci * cj), -1.0, 1.0), tally, histogram);
 }
 
-double ratio(double x, double y) {
+double quotient(double x, double y) {
   return y > 0.0 ? x / y : std::numeric_limits<double>::quiet_NaN();
 }
 
@@ -242,7 +242,7 @@ void CorrelationStudy::compare_means(const PerLambda& of, CorrelationResult& res
     return jackknife(groups_, n, [&](int left_out) {
       Tally t = all;
       if (left_out >= 0) t.add(with_group[static_cast<std::size_t>(left_out)], -1.0);
-      return ratio(t.*sum, t.count);
+      return quotient(t.*sum, t.count);
     });
   };
   result.batch_means.pairs = static_cast<std::int64_t>(all.count);
@@ -269,10 +269,11 @@ CorrelationResult CorrelationStudy::result(std::size_t lambda) const {
   const auto summary = [&](auto&& tally_of, const std::vector<std::int64_t>& histogram) {
     CosineSummary s;
     s.pairs = static_cast<std::int64_t>(tally_of(all).count);
-    s.mean = estimate([&](const Sums& x) { return ratio(tally_of(x).sum, tally_of(x).count); });
-    s.mean_abs = estimate([&](const Sums& x) { return ratio(tally_of(x).abs, tally_of(x).count); });
+    s.mean = estimate([&](const Sums& x) { return quotient(tally_of(x).sum, tally_of(x).count); });
+    s.mean_abs =
+        estimate([&](const Sums& x) { return quotient(tally_of(x).abs, tally_of(x).count); });
     s.mean_square =
-        estimate([&](const Sums& x) { return ratio(tally_of(x).square, tally_of(x).count); });
+        estimate([&](const Sums& x) { return quotient(tally_of(x).square, tally_of(x).count); });
     s.histogram = histogram;
     return s;
   };
@@ -289,13 +290,13 @@ CorrelationResult CorrelationStudy::result(std::size_t lambda) const {
     PairCorrelation p;
     p.lag = lag;
     p.cosine = summary([k](const Sums& x) -> const Tally& { return x.kinds[k]; }, of.histograms[k]);
-    p.uncentred =
-        estimate([k](const Sums& x) { return ratio(x.kinds[k].uncentred, x.kinds[k].directed); });
+    p.uncentred = estimate(
+        [k](const Sums& x) { return quotient(x.kinds[k].uncentred, x.kinds[k].directed); });
     p.autocovariance = jackknife(groups_, folded_, [&](int left_out) {
       const std::size_t s = static_cast<std::size_t>(left_out) + 1;
       const Tally& t = sums[s].kinds[k];
-      return ratio(ratio(t.product, t.pairs) - mu[s],
-                   sums[s].sample_square / sums[s].blocks - mu[s]);
+      return quotient(quotient(t.product, t.pairs) - mu[s],
+                      sums[s].sample_square / sums[s].blocks - mu[s]);
     });
     return p;
   };

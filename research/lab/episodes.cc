@@ -7,7 +7,7 @@
 namespace broadloom {
 namespace {
 
-constexpr std::int64_t kRowsPerRound = 400000;
+constexpr std::int64_t kRowsOfRound = 400000;
 constexpr std::int64_t kFewestRounds = 4;  // where the budget has room for them
 constexpr int kMostBeyond = 10000;
 
@@ -70,7 +70,7 @@ Status check_continued(const FrozenBlock& block, const TimeLimit& limit) {
 CompleteEpisodes::CompleteEpisodes(const Policy& policy, const TimeLimit& limit,
                                    std::int64_t budget, std::uint64_t seed, ThreadPool& pool)
     : limit_(limit), source_(policy, nullptr, seed, pool, limit.longest()) {
-  const std::int64_t rows = std::min(kRowsPerRound, budget / kFewestRounds);
+  const std::int64_t rows = std::min(kRowsOfRound, budget / kFewestRounds);
   const std::int64_t steps = limit.steps + limit.longest();
   envs_ = static_cast<int>(std::max<std::int64_t>(1, rows / steps / kGroups));
   rounds_ = std::max<std::int64_t>(1, budget / shape().batch());

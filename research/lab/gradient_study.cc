@@ -21,11 +21,11 @@ namespace {
 
 constexpr int kVarianceBlocks = 1000;
 constexpr int kCorrelationBlocks = 200;
-constexpr int kGroups = 40;
+constexpr int kBlockGroups = 40;
 constexpr int kMatrixRows = 24;
-constexpr int kRowsPerRound = 1 << 17;
-constexpr double kMostBytes = 8e9;       // of sums that a shape's studies keep
-constexpr double kMostRoundBytes = 1e9;  // of gradients that a round's blocks leave
+constexpr int kRowsOfBlocks = 1 << 17;
+constexpr double kMostBytesOfSums = 8e9;  // of sums that a shape's studies keep
+constexpr double kMostRoundBytes = 1e9;   // of gradients that a round's blocks leave
 
 class Stopwatch {
  public:
@@ -189,8 +189,8 @@ class Laboratory {
     const int blocks = std::max({for_agreement, for_variance, for_correlation});
     // Vectors of P numbers: two sums a group in double, 400 blocks' means and a round's in float.
     const double vectors = static_cast<double>(P) * static_cast<double>(o_.lambdas.size());
-    const double bytes = vectors * (2.0 * 8.0 * kGroups + 4.0 * std::min(400, blocks));
-    if (bytes > kMostBytes) {
+    const double bytes = vectors * (2.0 * 8.0 * kBlockGroups + 4.0 * std::min(400, blocks));
+    if (bytes > kMostBytesOfSums) {
       return invalid(
           fmt::format("the studies would keep {:.1f} GB of gradients with {} parameters; "
                       "give fewer lambdas or blocks",
@@ -198,19 +198,19 @@ class Laboratory {
     }
     const int fitting = static_cast<int>(std::min(1e6, kMostRoundBytes / (8.0 * vectors)));
     VarianceStudy variance(shape, o_.lambdas, P, std::max(1, for_variance),
-                           std::min(kGroups, std::max(1, for_variance)));
+                           std::min(kBlockGroups, std::max(1, for_variance)));
     CorrelationStudy correlation(shape, o_.lambdas, o_.lags, P, std::max(1, for_correlation),
-                                 std::min(kGroups, std::max(1, for_correlation)), o_.seed,
+                                 std::min(kBlockGroups, std::max(1, for_correlation)), o_.seed,
                                  kMatrixRows);
     AgreementStudy agreement(shape, agreement_cases(), truth_.reference, std::max(1, for_agreement),
-                             std::min(kGroups, std::max(1, for_agreement)));
+                             std::min(kBlockGroups, std::max(1, for_agreement)));
     std::vector<std::unique_ptr<Worker>> workers;
     workers.reserve(static_cast<std::size_t>(pool_.threads()));
     for (int t = 0; t < pool_.threads(); ++t) {
       workers.push_back(std::make_unique<Worker>(policy_, settings_));
     }
     BlockSource source(policy_, starts(), o_.seed, pool_);
-    const int per_round = std::max(1, std::min(fitting, kRowsPerRound / shape.batch()));
+    const int per_round = std::max(1, std::min(fitting, kRowsOfBlocks / shape.batch()));
     for (int first = 0, round = 0; first < blocks; first += per_round, ++round) {
       tell_share(static_cast<double>(first) / blocks);
       BROADLOOM_TRY(go_on());
@@ -245,7 +245,7 @@ class Laboratory {
     if (o_.variance) append(variance.results(), *report.variance);
     if (o_.correlation) append(correlation.results(), *report.correlation);
     report.blocks = blocks;
-    report.groups = std::min(kGroups, blocks);
+    report.groups = std::min(kBlockGroups, blocks);
     return {};
   }
 

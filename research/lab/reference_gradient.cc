@@ -7,7 +7,7 @@
 namespace broadloom {
 namespace {
 
-constexpr int kGroups = CompleteEpisodes::kGroups;
+constexpr int kReferenceGroups = CompleteEpisodes::kGroups;
 
 // Adds the samples of environments [begin, end) to sums [P], and gives their number.
 std::int64_t add_environments(const Policy& policy, const CompleteEpisodes& episodes,
@@ -38,15 +38,16 @@ Result<ReferenceGradient> measure_reference(const Policy& policy, CompleteEpisod
                                             const std::function<void(double)>& on_round) {
   const std::size_t P = policy.network.parameter_count();
   const int envs = episodes.envs_of_a_group();
-  std::vector<std::vector<float>> sums(kGroups);
-  std::vector<std::int64_t> samples(kGroups);
-  ReferenceGradient out{std::vector<std::vector<double>>(kGroups, std::vector<double>(P)), 0};
+  std::vector<std::vector<float>> sums(kReferenceGroups);
+  std::vector<std::int64_t> samples(kReferenceGroups);
+  ReferenceGradient out{std::vector<std::vector<double>>(kReferenceGroups, std::vector<double>(P)),
+                        0};
   for (std::int64_t round = 0; round < episodes.rounds(); ++round) {
     if (on_round) on_round(static_cast<double>(round) / static_cast<double>(episodes.rounds()));
     Result<std::unique_ptr<FrozenBlock>> block = episodes.collect(round);
     if (!block.ok()) return block.status();
     if (baseline) block.value()->values = baseline(block.value()->seen_by_critic());
-    pool.run(kGroups, [&](int group) {
+    pool.run(kReferenceGroups, [&](int group) {
       sums[group].assign(P, 0.0f);
       samples[group] += add_environments(policy, episodes, *block.value(), group * envs,
                                          (group + 1) * envs, gamma, sums[group].data());
@@ -56,7 +57,7 @@ Result<ReferenceGradient> measure_reference(const Policy& policy, CompleteEpisod
   for (const std::int64_t count : samples) out.samples += count;
   // Of as many episodes each, groups have not quite as many samples: by their common number, so
   // that a group of long episodes counts for what it is.
-  const double scale = static_cast<double>(kGroups) / static_cast<double>(out.samples);
+  const double scale = static_cast<double>(kReferenceGroups) / static_cast<double>(out.samples);
   for (std::vector<double>& group : out.groups) {
     for (double& x : group) x *= scale;
   }

@@ -17,15 +17,15 @@ int bin_of(int lag) {
   return bin;
 }
 
-double ratio(double x, double y) {
+double fraction(double x, double y) {
   return y > 0.0 ? x / y : std::numeric_limits<double>::quiet_NaN();
 }
 
 // scale / e. Its interval has no upper end where that of e reaches zero.
 Estimate inverse(const Estimate& e, double scale) {
   constexpr double kUnbounded = std::numeric_limits<double>::infinity();
-  return {ratio(scale, e.value), ratio(scale, e.high), e.low > 0.0 ? scale / e.low : kUnbounded,
-          e.count};
+  return {fraction(scale, e.value), fraction(scale, e.high),
+          e.low > 0.0 ? scale / e.low : kUnbounded, e.count};
 }
 
 }  // namespace
@@ -247,15 +247,15 @@ VarianceResult VarianceStudy::result(int lambda) const {
   r.squared_norm =
       at_least(estimate([](const Parts& p) { return p.squared_norm; }), noise, groups_);
   r.variance_inflation =
-      estimate([B](const Parts& p) { return ratio(B * p.total, p.sample_variance); });
+      estimate([B](const Parts& p) { return fraction(B * p.total, p.sample_variance); });
   r.effective_sample_size =
-      estimate([](const Parts& p) { return ratio(p.sample_variance, p.total); });
+      estimate([](const Parts& p) { return fraction(p.sample_variance, p.total); });
   r.signal_to_noise =
-      at_least(estimate([](const Parts& p) { return ratio(p.squared_norm, p.total); }),
-               ratio(noise, r.total.value), groups_);
+      at_least(estimate([](const Parts& p) { return fraction(p.squared_norm, p.total); }),
+               fraction(noise, r.total.value), groups_);
   r.noise_scale = inverse(
-      at_least(estimate([](const Parts& p) { return ratio(p.squared_norm, p.sample_variance); }),
-               ratio(noise, r.sample_variance.value), groups_),
+      at_least(estimate([](const Parts& p) { return fraction(p.squared_norm, p.sample_variance); }),
+               fraction(noise, r.sample_variance.value), groups_),
       1.0);
   r.critical_batch = inverse(r.signal_to_noise, B);
   r.parts_agree = gram_agrees_[static_cast<std::size_t>(lambda)];

@@ -13,7 +13,7 @@
 namespace broadloom {
 namespace {
 
-constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
+constexpr double kNoNumber = std::numeric_limits<double>::quiet_NaN();
 constexpr int kThresholds = 51;
 
 // The finished runs of each cell of the report.
@@ -69,7 +69,7 @@ std::map<int, Span> common_spans(const StudyReport& report, const CellRuns& runs
 double area_of(const ResultRun& run, const Span& span, const std::string& key) {
   const RunCurves curves{1, 1, {curve_of(run, key)}};
   const Result<Scores> area = areas_under(curves, span.from, span.to);
-  return area.ok() ? area.value().values[0] : kNone;
+  return area.ok() ? area.value().values[0] : kNoNumber;
 }
 
 // Thresholds from the lowest to the highest main score of a task, so that the profiles of its
@@ -131,7 +131,7 @@ void measure_cell(const std::vector<const ResultRun*>& runs, int points,
   cell.evaluation = statistics_of(finite(cell.runs, &ReportRun::evaluation), numbers);
   cell.area = statistics_of(finite(cell.runs, &ReportRun::area), numbers);
   const auto seconds = statistics_of(finite(cell.runs, &ReportRun::seconds), numbers);
-  cell.seconds = seconds ? seconds->mean : without_interval(kNone, 0);
+  cell.seconds = seconds ? seconds->mean : without_interval(kNoNumber, 0);
   for (const std::string& key : how.keys) {
     ReportCurve curve = curve_over_steps(runs, key, bands);
     if (!curve.at.empty()) cell.curves.push_back(std::move(curve));

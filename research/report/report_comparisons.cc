@@ -13,7 +13,7 @@
 namespace broadloom {
 namespace {
 
-constexpr int kThresholds = 51;
+constexpr int kProfileThresholds = 51;
 
 BootstrapOptions options_of(const StudyReport& report) {
   return {report.replicates, report.seed, 1};
@@ -58,9 +58,9 @@ std::vector<double> thresholds_of(const std::vector<std::optional<Scores>>& all)
     high = std::max(high, *most);
   }
   std::vector<double> thresholds;
-  thresholds.reserve(kThresholds);
-  for (int i = 0; i < kThresholds; ++i) {
-    thresholds.push_back(low + (high - low) * i / (kThresholds - 1));
+  thresholds.reserve(kProfileThresholds);
+  for (int i = 0; i < kProfileThresholds; ++i) {
+    thresholds.push_back(low + (high - low) * i / (kProfileThresholds - 1));
   }
   return thresholds;
 }
@@ -74,13 +74,13 @@ std::optional<Aggregates> aggregates_of(const std::optional<Scores>& scores,
 }
 
 // The draws of an arm's IQM as the first and as the second of a pair.
-struct Draws {
+struct ArmDraws {
   std::vector<double> first, second;
 };
 
 // By arm; empty where it has no scores, or where there are several tasks and no difference.
-std::vector<Draws> draw_arms(const StudyReport& report, ReportScore score, ThreadPool& pool) {
-  std::vector<Draws> draws(report.arms.size());
+std::vector<ArmDraws> draw_arms(const StudyReport& report, ReportScore score, ThreadPool& pool) {
+  std::vector<ArmDraws> draws(report.arms.size());
   if (report.tasks.size() != 1) return draws;
   pool.run(static_cast<int>(draws.size()), [&](int a) {
     const auto at = static_cast<std::size_t>(a);
@@ -122,7 +122,7 @@ std::vector<TaskComparison> compare_by_task(const StudyReport& report, const Rep
 
 // Nothing where one of the two has no scores.
 std::optional<ReportComparison> compare(const StudyReport& report, std::pair<int, int> pair,
-                                        ReportScore score, const std::vector<Draws>& draws) {
+                                        ReportScore score, const std::vector<ArmDraws>& draws) {
   const auto [a, b] = pair;
   const ReportArm& one = report.arms[static_cast<std::size_t>(a)];
   const ReportArm& other = report.arms[static_cast<std::size_t>(b)];
@@ -237,7 +237,7 @@ std::vector<std::pair<int, int>> choose_pairs(const StudyReport& report) {
 void compare_arms(const std::vector<std::pair<int, int>>& pairs, int threads, StudyReport& report) {
   ThreadPool pool(std::max(1, threads));
   for (const ReportScore score : kReportScores) {
-    const std::vector<Draws> draws = draw_arms(report, score, pool);
+    const std::vector<ArmDraws> draws = draw_arms(report, score, pool);
     std::vector<std::optional<ReportComparison>> found(pairs.size());
     pool.run(static_cast<int>(pairs.size()), [&](int p) {
       const auto at = static_cast<std::size_t>(p);

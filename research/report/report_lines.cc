@@ -22,8 +22,8 @@ constexpr int kMostPermutations = 5000;
 // Of a chance that has to stand being multiplied by the number of lines: permutations a line, and
 // lines that get them.
 constexpr int kPermutationsALine = 100, kMostSharpened = 10;
-constexpr double kChance = 1.0 - kConfidence;
-constexpr double kOneSide = 0.5 * kChance;
+constexpr double kMostChance = 1.0 - kConfidence;
+constexpr double kOneSide = 0.5 * kMostChance;
 
 const ReportArm& arm_at(const StudyReport& report, int arm) {
   return report.arms[static_cast<std::size_t>(arm)];
@@ -262,7 +262,7 @@ void measure(const StudyReport& report, ReportLine& line) {
   }
   line.chance = rank_test(scores, {permutations(report), report.seed, 1});
   const bool lower = std::count(line.standings.begin(), line.standings.end(), Standing::kLower) > 0;
-  line.differ = lower && line.chance <= kChance;
+  line.differ = lower && line.chance <= kMostChance;
   line.effect = line.differ ? claimed(line, scale_of(report, line.task, line.score)) : 0.0;
   line.room = room_of(line);
   std::vector<const ReportCell*> cells;
@@ -276,7 +276,7 @@ void measure(const StudyReport& report, ReportLine& line) {
 void sharpen_chances(StudyReport& report) {
   const double smallest = 1.0 / (permutations(report) + 1.0);
   const auto lines = static_cast<double>(report.lines.size());
-  if (smallest * lines <= kChance) return;
+  if (smallest * lines <= kMostChance) return;
   const int more = kPermutationsALine * static_cast<int>(std::min(lines, 1e6));
   int sharpened = 0;
   for (ReportLine& line : report.lines) {
@@ -343,7 +343,7 @@ std::int64_t able_lines(const StudyReport& report) {
 }
 
 bool is_more_than_chance(const ReportLine& line, std::int64_t lines) {
-  return line.differ && line.chance * static_cast<double>(lines) <= kChance;
+  return line.differ && line.chance * static_cast<double>(lines) <= kMostChance;
 }
 
 void measure_lines(int threads, StudyReport& report) {

@@ -7,7 +7,7 @@
 namespace broadloom {
 namespace {
 
-struct Scratch {
+struct RunScratch {
   std::vector<std::uint32_t> chosen;  // [runs]; empty: each once
   std::vector<int> counts;            // [runs]
   std::vector<double> means;          // [1]
@@ -25,7 +25,7 @@ double drawn_at(const RankedScores& ranked, const std::vector<int>& counts, int 
 }
 
 // out: iqm, mean, median.
-void write_statistics(const RankedScores& ranked, Scratch& scratch, double* out) {
+void write_statistics(const RankedScores& ranked, RunScratch& scratch, double* out) {
   const int n = ranked.runs();
   ranked.count(scratch.chosen, scratch.counts);
   ranked.task_means(scratch.chosen, scratch.means);
@@ -39,7 +39,7 @@ void write_statistics(const RankedScores& ranked, Scratch& scratch, double* out)
 
 RunStatistics run_statistics(const std::vector<double>& values, const BootstrapOptions& options) {
   const RankedScores ranked = ranked_of(values);
-  std::vector<Scratch> scratch(static_cast<std::size_t>(options.threads));
+  std::vector<RunScratch> scratch(static_cast<std::size_t>(options.threads));
   std::vector<double> all(3);
   write_statistics(ranked, scratch[0], all.data());
   const auto count = static_cast<std::int64_t>(values.size());
@@ -49,7 +49,7 @@ RunStatistics run_statistics(const std::vector<double>& values, const BootstrapO
   }
   const std::vector<Estimate> estimates = percentile_intervals(
       all, count, options, [&](std::int64_t replicate, int thread, double* out) {
-        Scratch& mine = scratch[static_cast<std::size_t>(thread)];
+        RunScratch& mine = scratch[static_cast<std::size_t>(thread)];
         draw_runs(options, 0, replicate, ranked.runs(), 1, mine.chosen);
         write_statistics(ranked, mine, out);
       });
@@ -59,7 +59,7 @@ RunStatistics run_statistics(const std::vector<double>& values, const BootstrapO
 std::vector<double> iqm_draws(const std::vector<double>& values, const BootstrapOptions& options,
                               std::uint32_t sample) {
   const RankedScores ranked = ranked_of(values);
-  Scratch scratch;
+  RunScratch scratch;
   std::vector<double> draws;
   draws.reserve(static_cast<std::size_t>(options.replicates));
   for (int r = 0; r < options.replicates; ++r) {

@@ -83,7 +83,7 @@ Scores scores_of(const RunCurves& curves, double step) {
   return scores;
 }
 
-struct Scratch {
+struct StepScratch {
   std::vector<std::uint32_t> chosen;
   std::vector<int> counts;
 };
@@ -179,7 +179,7 @@ Result<EfficiencyCurve> sample_efficiency(const RunCurves& curves, const std::ve
     return Status(ErrorKind::kInvalidConfig, "no steps; expected some, such as of common_steps()");
   }
   std::vector<RankedScores> ranked;
-  std::vector<Scratch> scratch(static_cast<std::size_t>(options.threads));
+  std::vector<StepScratch> scratch(static_cast<std::size_t>(options.threads));
   std::vector<double> values;
   for (const double step : steps) {
     BROADLOOM_TRY(check_reach(curves, step, step));
@@ -195,7 +195,7 @@ Result<EfficiencyCurve> sample_efficiency(const RunCurves& curves, const std::ve
   }
   curve.iqm = percentile_intervals(
       values, count, options, [&](std::int64_t replicate, int thread, double* out) {
-        Scratch& mine = scratch[static_cast<std::size_t>(thread)];
+        StepScratch& mine = scratch[static_cast<std::size_t>(thread)];
         draw_runs(options, 0, replicate, curves.runs, curves.tasks, mine.chosen);
         for (std::size_t i = 0; i < ranked.size(); ++i) {
           ranked[i].count(mine.chosen, mine.counts);

@@ -19,7 +19,7 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-double since(Clock::time_point start) {
+double elapsed_seconds(Clock::time_point start) {
   return std::chrono::duration<double>(Clock::now() - start).count();
 }
 
@@ -32,7 +32,7 @@ Result<double> time_evaluation(const Trainer& trainer, const Config& config, int
   const Clock::time_point start = Clock::now();
   const Result<EvalResult> result = evaluate_policy(trainer.policy(), how);
   if (!result.ok()) return result.status();
-  const double seconds = since(start);
+  const double seconds = elapsed_seconds(start);
   const int longest = trainer.spec().max_episode_steps;
   const double length = result.value().mean_length;
   return longest > 0 && length > 0.0 ? seconds * std::fmax(1.0, longest / length) : seconds;
@@ -122,7 +122,7 @@ class Predictor {
     const double each = options_.seconds / static_cast<double>(cells_.size());
     for (const std::size_t c : spread(cells_.size())) {
       if (known_.count(c) > 0) continue;
-      const bool enough = !known_.empty() && since(start) > options_.seconds;
+      const bool enough = !known_.empty() && elapsed_seconds(start) > options_.seconds;
       if (enough || (options_.should_stop && options_.should_stop())) break;
       const StudyCell& cell = plan_.cells[c];
       if (options_.tell) options_.tell(cell.name);

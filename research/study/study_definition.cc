@@ -13,7 +13,7 @@ namespace broadloom {
 namespace {
 
 constexpr std::size_t kMostDifferences = 6;
-constexpr std::size_t kMostCells = 3;
+constexpr std::size_t kMostShown = 3;
 
 using Lines = std::map<std::string, std::string>;  // key, value
 
@@ -85,7 +85,7 @@ std::string line_text(const std::string& key, const std::string& value) {
 }
 
 std::string few_names(const std::vector<std::string>& names) {
-  const std::size_t shown = std::min(names.size(), kMostCells);
+  const std::size_t shown = std::min(names.size(), kMostShown);
   const auto end = names.begin() + static_cast<std::ptrdiff_t>(shown);
   return fmt::format("{}{}", fmt::join(names.begin(), end, ", "),
                      shown < names.size() ? fmt::format(" and {} more", names.size() - shown) : "");

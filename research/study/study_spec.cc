@@ -10,7 +10,7 @@
 namespace broadloom {
 namespace {
 
-constexpr std::size_t kMostSeeds = 100000;
+constexpr std::size_t kMostSeedsOfRange = 100000;
 
 Status bad_seeds(const std::string& text) {
   return {ErrorKind::kInvalidConfig,
@@ -30,7 +30,8 @@ bool add_range(const std::string& item, std::vector<std::uint64_t>& out) {
   if (!parse_seed(item.substr(0, dash), first)) return false;
   last = first;
   if (dash != std::string::npos && !parse_seed(item.substr(dash + 1), last)) return false;
-  if (last < first || last - first >= kMostSeeds || out.size() > kMostSeeds) return false;
+  if (last < first || last - first >= kMostSeedsOfRange || out.size() > kMostSeedsOfRange)
+    return false;
   for (std::uint64_t seed = first; seed <= last; ++seed) out.push_back(seed);
   return true;
 }
@@ -45,7 +46,7 @@ Result<std::vector<std::uint64_t>> parse_seeds(const std::string& text) {
   for (const std::string& item : items) {
     if (!add_range(is_count ? "1-" + item : item, seeds)) return bad_seeds(text);
   }
-  if (seeds.size() > kMostSeeds) return bad_seeds(text);
+  if (seeds.size() > kMostSeedsOfRange) return bad_seeds(text);
   std::vector<std::uint64_t> sorted = seeds;
   std::sort(sorted.begin(), sorted.end());
   const auto twice = std::adjacent_find(sorted.begin(), sorted.end());

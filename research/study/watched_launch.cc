@@ -15,7 +15,7 @@
 namespace broadloom {
 namespace {
 
-constexpr std::chrono::milliseconds kTick(200);
+constexpr std::chrono::milliseconds kWatchTick(200);
 // The queue is everybody's: it is asked often at first, when a study may be short, and then seldom.
 constexpr double kFirstPause = 0.2, kLongestPause = 15.0, kPauseGrows = 1.2;
 // In which the queue's daemon may be started anew.
@@ -69,7 +69,7 @@ Result<bool> WatchedLaunch::watch() {
     while (Clock::now() < next) {
       tell();
       if (hooks_.study.should_stop && hooks_.study.should_stop()) return false;
-      std::this_thread::sleep_for(kTick);
+      std::this_thread::sleep_for(kWatchTick);
     }
   }
 }

@@ -60,7 +60,7 @@ class LibmTest(unittest.TestCase):
 
     def test_the_library(self):
         listing = subprocess.run([NM, "-A", "-u", "-P", *LIBRARIES], check=True, capture_output=True, text=True).stdout
-        self.assertIn("[ppo.cc.o]", listing)
+        self.assertIn("[product.cc.o]", listing)
         found = problems(calls(listing), ALLOWED)
         self.assertFalse(found, "\n" + "\n".join(found))
 

@@ -9,11 +9,11 @@
 namespace broadloom {
 namespace {
 
-std::string_view or_empty(const char* text) { return text == nullptr ? "" : text; }
+std::string_view view_or_empty(const char* text) { return text == nullptr ? "" : text; }
 
 std::vector<std::string> choices_of(const broadloom_option& option) {
   std::vector<std::string> out;
-  for (std::string_view rest = or_empty(option.choices); !rest.empty();) {
+  for (std::string_view rest = view_or_empty(option.choices); !rest.empty();) {
     const std::size_t bar = rest.find('|');
     out.emplace_back(rest.substr(0, bar));
     rest = bar == std::string_view::npos ? "" : rest.substr(bar + 1);
@@ -80,7 +80,7 @@ Status check_names(const broadloom_task& task, const Overrides& given) {
 Status check_table(const broadloom_task& task) {
   for (int o = 0; o < task.num_options; ++o) {
     const broadloom_option& option = task.options[o];
-    if (!is_key(or_empty(option.name)) || option.type < BROADLOOM_BOOL ||
+    if (!is_key(view_or_empty(option.name)) || option.type < BROADLOOM_BOOL ||
         option.type > BROADLOOM_TEXT) {
       return invalid(
           fmt::format("option {} of the plug-in's task {} has no name that a flag can have "
@@ -89,7 +89,8 @@ Status check_table(const broadloom_task& task) {
                       o, task.id));
     }
     broadloom_value value{};
-    const Status status = read_value(option, std::string(or_empty(option.default_text)), value);
+    const Status status =
+        read_value(option, std::string(view_or_empty(option.default_text)), value);
     if (status.ok()) continue;
     return invalid(
         fmt::format("the default of the plug-in's own option is wrong: {}", status.message()));
@@ -106,7 +107,7 @@ Result<PluginValues> read_plugin_options(const broadloom_task& task, const Overr
   for (int o = 0; o < task.num_options; ++o) {
     const broadloom_option& option = task.options[o];
     const std::string* text = find(given, option.name);
-    out.texts_.emplace_back(text == nullptr ? or_empty(option.default_text) : *text);
+    out.texts_.emplace_back(text == nullptr ? view_or_empty(option.default_text) : *text);
     BROADLOOM_TRY(read_value(option, out.texts_.back(), out.values_.emplace_back()));
   }
   out.link();
@@ -121,15 +122,15 @@ std::vector<FieldInfo> list_plugin_options(const broadloom_task& task) {
     const std::vector<std::string> choices = choices_of(option);
     const bool is_number = option.type == BROADLOOM_INT || option.type == BROADLOOM_FLOAT;
     const std::size_t type = static_cast<std::size_t>(option.type);
-    const std::string value(or_empty(option.default_text));
-    out.push_back({std::string(or_empty(option.name)),
+    const std::string value(view_or_empty(option.default_text));
+    out.push_back({std::string(view_or_empty(option.name)),
                    choices.empty() ? kTypes[std::min(type, std::size(kTypes) - 1)] : "choice",
                    value,
                    value,
                    is_number         ? config_table_detail::range_text(range_of(option))
                    : choices.empty() ? std::string()
                                      : config_table_detail::range_text(Choices{choices}),
-                   std::string(or_empty(option.doc)),
+                   std::string(view_or_empty(option.doc)),
                    {}});
   }
   return out;

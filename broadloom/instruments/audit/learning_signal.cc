@@ -9,7 +9,7 @@
 namespace broadloom {
 namespace {
 
-constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
+constexpr double kNoSignal = std::numeric_limits<double>::quiet_NaN();
 constexpr std::size_t kMostEnds = 256;
 
 bool ended(const RolloutBlock& block, std::size_t i) {
@@ -76,8 +76,9 @@ AdvantageScale advantage_scale(const RolloutBlock& block) {
     largest = std::max(largest, (advantage - mean) * (advantage - mean));
   }
   AdvantageScale scale;
-  scale.deviation = targets > 0.0 ? std::sqrt(squares / count) / std::sqrt(targets / count) : kNone;
-  scale.dominance = squares > 0.0 ? largest / squares : kNone;
+  scale.deviation =
+      targets > 0.0 ? std::sqrt(squares / count) / std::sqrt(targets / count) : kNoSignal;
+  scale.dominance = squares > 0.0 ? largest / squares : kNoSignal;
   return scale;
 }
 
