@@ -20,8 +20,8 @@ namespace hn = hwy::HWY_NAMESPACE;
 // A block of the output that stays in registers: rows x vectors accumulators, with room left for
 // the loaded vectors of b and one broadcast of a (32 registers under AVX-512, 16 elsewhere).
 // SSE4 adds apart from multiplying, so half as many rows hold as many operations; emulation gains
-// nothing from blocks, and tests alone multiply in double precision. Both cost the compiler less
-// so.
+// nothing from blocks, and only tests and exact policies use double precision. Both cost the
+// compiler less so.
 constexpr bool kIsEmulated = HWY_TARGET == HWY_EMU128 || HWY_TARGET == HWY_SCALAR;
 template <class T>
 constexpr bool kHasBlocks = sizeof(T) == sizeof(float) && !kIsEmulated;
