@@ -33,10 +33,10 @@ class LoadedPolicies : public ::testing::Test {
     return trainer;
   }
   std::string path() const { return folder_.at("policy.safetensors"); }
-  Result<std::unique_ptr<LoadedPolicy>> load(const std::string& precision = "") const {
+  Result<std::unique_ptr<LoadedPolicy>> load() const {
     const Result<FoundCheckpoint> found = find_checkpoint(path());
     if (!found.ok()) return found.status();
-    return LoadedPolicy::load(found.value(), precision);
+    return LoadedPolicy::load(found.value());
   }
 
   golden::Folder folder_{"policy"};
