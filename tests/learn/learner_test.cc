@@ -16,12 +16,12 @@
 namespace broadloom {
 namespace {
 
-struct Case {
+struct NetworkCase {
   std::vector<int> hidden;
   bool shared_encoder;
 };
 
-ActorCritic network_of(const Case& c) {
+ActorCritic network_of(const NetworkCase& c) {
   NetworkShape shape;
   shape.observation_size = 3;
   shape.action_kind = SpaceKind::kBox;
@@ -31,7 +31,7 @@ ActorCritic network_of(const Case& c) {
   return ActorCritic(shape);
 }
 
-class LearnerStep : public ::testing::TestWithParam<Case> {};
+class LearnerStep : public ::testing::TestWithParam<NetworkCase> {};
 
 TEST_P(LearnerStep, IsAdamOnAllParametersOnceForAnyThreads) {
   const ActorCritic network = network_of(GetParam());
@@ -104,8 +104,9 @@ TEST_P(LearnerStep, ChunksAreAllParametersOnce) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Networks, LearnerStep,
-                         ::testing::Values(Case{{5}, false}, Case{{64, 64}, false},
-                                           Case{{64, 64}, true}, Case{{100, 60, 20}, false}));
+                         ::testing::Values(NetworkCase{{5}, false}, NetworkCase{{64, 64}, false},
+                                           NetworkCase{{64, 64}, true},
+                                           NetworkCase{{100, 60, 20}, false}));
 
 }  // namespace
 }  // namespace broadloom
