@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "bridges/bridges.h"
+#include "broadloom/env/step_counter.h"
 #include "broadloom/env/tasks/registry.h"
 #include "broadloom/evaluate/evaluator.h"
 #include "broadloom/evaluate/panel_result.h"

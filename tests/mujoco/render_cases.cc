@@ -14,6 +14,7 @@
 #include "bridges/mujoco/render/relief_windows.h"
 #include "bridges/mujoco/render/renderer.h"
 #include "bridges/mujoco/task_envs.h"
+#include "broadloom/env/drawable.h"
 #include "broadloom/env/tasks/registry.h"
 #include "tests/mujoco/training.h"
 

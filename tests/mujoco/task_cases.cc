@@ -14,6 +14,7 @@
 #include "bridges/mujoco/gymnasium/tasks.h"
 #include "bridges/mujoco/task_envs.h"
 #include "broadloom/env/conformance/conformance.h"
+#include "broadloom/env/drawable.h"
 #include "broadloom/env/tasks/registry.h"
 #include "tests/mujoco/training.h"
 #include "tests/train/folder.h"
