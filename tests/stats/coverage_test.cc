@@ -1,4 +1,5 @@
 // How often the intervals hold the truth, as the table in docs/statistics.md says.
+// sanitizers: none (repeats until a share is known well)
 #include <gtest/gtest.h>
 
 #include <cstdint>

@@ -5,6 +5,7 @@
 #include "broadloom/core/random.h"
 #include "research/stats/scores.h"
 #include "research/stats/statistics.h"
+#include "tests/support/release_only.h"
 
 namespace broadloom {
 namespace {
@@ -49,6 +50,7 @@ TEST(RankTest, GroupsThatAreAlikeAreCalledInOneOfTwenty) {
 // Why a line of arms is asked for all of them together, and not each arm for its comparison with
 // the highest one, which is chosen for being high: docs/statistics.md has these shares.
 TEST(RankTest, ComparisonsWithTheHighestAloneCallArmsThatAreAlikeFarMoreOften) {
+  RELEASE_ONLY("repeats until an interval is narrow");
   constexpr int kTimes = 200, kArms = 5, kRuns = 10;
   int called = 0, called_together = 0;
   for (int t = 0; t < kTimes; ++t) {
