@@ -18,7 +18,7 @@ namespace {
 constexpr std::size_t kWidest = 100;  // lines longer than that are hard to read
 
 // Columns as wide as their widest text, the last one without blanks behind it.
-void print_table(std::FILE* stream, const TextTable& table, std::size_t columns) {
+void print_table(std::FILE* stream, const ReportTable& table, std::size_t columns) {
   std::vector<std::size_t> widths(table.columns.size(), 0);
   std::vector<std::vector<std::string>> rows = {table.columns};
   rows.insert(rows.end(), table.rows.begin(), table.rows.end());
@@ -77,7 +77,7 @@ void print_report(std::FILE* stream, const StudyReport& report) {
   const std::size_t columns = std::min(screen_size(stream).columns, kWidest);
   fmt::print(stream, "{}\n\n{} ({})\n", wrapped(report.answer, columns, ""), report.heading,
              report.title);
-  for (const TextTable& table : report_tables(report)) print_table(stream, table, columns);
+  for (const ReportTable& table : report_tables(report)) print_table(stream, table, columns);
   if (!report.notes.empty()) fmt::print(stream, "\nNotes\n");
   for (const std::string& note : report.notes) {
     fmt::print(stream, "{}\n", wrapped("- " + note, columns, "  "));

@@ -44,7 +44,7 @@ std::string runs_words(const RunCounts& counts) {
   return text;
 }
 
-void keep_first_rows(TextTable& table) {
+void keep_first_rows(ReportTable& table) {
   if (table.rows.size() <= kMostRows) return;
   table.below = fmt::format("{} more are in study.json and study.html.",
                             with_commas(static_cast<std::int64_t>(table.rows.size() - kMostRows)));
@@ -52,7 +52,7 @@ void keep_first_rows(TextTable& table) {
 }
 
 // The cells, task by task, the highest IQM first.
-TextTable cells_table(const StudyReport& report) {
+ReportTable cells_table(const StudyReport& report) {
   const ReportScore score = main_score(report);
   std::vector<std::tuple<int, double, const ReportCell*>> order;
   RunCounts runs;
@@ -65,11 +65,11 @@ TextTable cells_table(const StudyReport& report) {
   std::stable_sort(order.begin(), order.end(), [](const auto& a, const auto& b) {
     return std::tie(std::get<0>(a), std::get<1>(a)) < std::tie(std::get<0>(b), std::get<1>(b));
   });
-  TextTable table{fmt::format("Cells: {} of {} have finished", with_commas(runs.finished),
-                              count_words(runs.all, "run")),
-                  {"arm", "runs", fmt::format("{}, IQM", score_words(score)), "seconds a run"},
-                  {},
-                  ""};
+  ReportTable table{fmt::format("Cells: {} of {} have finished", with_commas(runs.finished),
+                                count_words(runs.all, "run")),
+                    {"arm", "runs", fmt::format("{}, IQM", score_words(score)), "seconds a run"},
+                    {},
+                    ""};
   if (report.tasks.size() > 1) table.columns.emplace_back("task");
   for (const auto& [task, value, cell] : order) {
     const auto& summary = cell->summary(score);
@@ -83,16 +83,16 @@ TextTable cells_table(const StudyReport& report) {
 }
 
 // The arms of a ranking against the one that leads.
-TextTable ranking_table(const StudyReport& report, const ReportRanking& ranking) {
+ReportTable ranking_table(const StudyReport& report, const ReportRanking& ranking) {
   const ReportScore score = main_score(report);
   const std::string place =
       ranking.task >= 0
           ? task_words(report, {ranking.task})
           : count_words(static_cast<std::int64_t>(report.tasks.size()), "task") + ", normalised";
-  TextTable table{fmt::format("Ranking by {} on {}", score_words(score), place),
-                  {"arm", "IQM", "P(leader better)", "call"},
-                  {},
-                  ""};
+  ReportTable table{fmt::format("Ranking by {} on {}", score_words(score), place),
+                    {"arm", "IQM", "P(leader better)", "call"},
+                    {},
+                    ""};
   bool confounds = false;
   for (const int arm : ranking.arms) {
     const Standing standing = standing_of(report, arm, ranking.leader, ranking.task, score);
@@ -116,9 +116,9 @@ TextTable ranking_table(const StudyReport& report, const ReportRanking& ranking)
   return table;
 }
 
-TextTable line_table(const StudyReport& report, const ReportLine& line) {
+ReportTable line_table(const StudyReport& report, const ReportLine& line) {
   const std::string held = held_words(report, line);
-  TextTable table{
+  ReportTable table{
       fmt::format("{}{} on {}", key_words(line.kind, line.key), held.empty() ? "" : " at " + held,
                   task_words(report, {line.task})),
       {"value", fmt::format("{}, IQM", score_words(line.score)), "below the leader", "call"},
@@ -147,11 +147,11 @@ TextTable line_table(const StudyReport& report, const ReportLine& line) {
   return table;
 }
 
-TextTable calls_table(const StudyReport& report) {
-  TextTable table{"Neighbours that differ in one key alone, over all such pairs",
-                  {"side", "called better", "of pairs", "by chance at most"},
-                  {},
-                  ""};
+ReportTable calls_table(const StudyReport& report) {
+  ReportTable table{"Neighbours that differ in one key alone, over all such pairs",
+                    {"side", "called better", "of pairs", "by chance at most"},
+                    {},
+                    ""};
   for (const LineCalls& calls : report.calls) {
     if (calls.lines < 2 || calls.pairs < 2) continue;
     const auto [later, earlier] = sides_of(calls);
@@ -166,8 +166,8 @@ TextTable calls_table(const StudyReport& report) {
 
 }  // namespace
 
-std::vector<TextTable> report_tables(const StudyReport& report) {
-  std::vector<TextTable> tables = {cells_table(report)};
+std::vector<ReportTable> report_tables(const StudyReport& report) {
+  std::vector<ReportTable> tables = {cells_table(report)};
   for (const ReportRanking& ranking : report.rankings) {
     tables.push_back(ranking_table(report, ranking));
   }
@@ -182,7 +182,7 @@ std::vector<TextTable> report_tables(const StudyReport& report) {
         fmt::format(" Shown: {} of {} such sets of arms.", shown.size(), report.lines.size());
   }
   tables.push_back(calls_table(report));
-  std::erase_if(tables, [](const TextTable& table) { return table.rows.empty(); });
+  std::erase_if(tables, [](const ReportTable& table) { return table.rows.empty(); });
   return tables;
 }
 

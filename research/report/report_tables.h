@@ -8,7 +8,7 @@
 
 namespace broadloom {
 
-struct TextTable {
+struct ReportTable {
   std::string title;
   std::vector<std::string> columns;
   std::vector<std::vector<std::string>> rows;  // one text a column
@@ -18,6 +18,6 @@ struct TextTable {
 // Cells with runs, score and time; rankings; arms that differ in one key alone, the first such
 // lines of each key and task; and how often neighbours are called. Each with its calls: "leads" or
 // "best", "lower", "no difference found", "not called" (not compared, or too few runs).
-std::vector<TextTable> report_tables(const StudyReport& report);
+std::vector<ReportTable> report_tables(const StudyReport& report);
 
 }  // namespace broadloom

@@ -14,7 +14,7 @@ namespace {
 // The texts of a row after its first one, in the table with this title; empty where there is none.
 std::vector<std::string> row_of(const StudyReport& report, const std::string& title,
                                 const std::string& first) {
-  for (const TextTable& table : report_tables(report)) {
+  for (const ReportTable& table : report_tables(report)) {
     if (table.title != title) continue;
     for (const std::vector<std::string>& row : table.rows) {
       if (row[0] == first) return {row.begin() + 1, row.end()};
@@ -25,7 +25,7 @@ std::vector<std::string> row_of(const StudyReport& report, const std::string& ti
 
 // What stands below the table with this title.
 std::string below(const StudyReport& report, const std::string& title) {
-  for (const TextTable& table : report_tables(report)) {
+  for (const ReportTable& table : report_tables(report)) {
     if (table.title == title) return table.below;
   }
   return "no such table";
@@ -515,9 +515,9 @@ TEST_F(Answers, EveryAxisOfAGridIsComparedAllElseEqualTheLargestEffectFirst) {
   EXPECT_EQ(row_of(r, calls, "less N, more T"), (Row{"2", "4", "0.1"}));
   EXPECT_EQ(row_of(r, calls, "clip_vloss=false"), (Row{"0", "4", "0.1"}));
   EXPECT_EQ(row_of(r, calls, "clip_vloss=true"), (Row{"0", "4", "0.1"}));
-  const std::vector<TextTable> tables = report_tables(r);
+  const std::vector<ReportTable> tables = report_tables(r);
   EXPECT_EQ(std::count_if(tables.begin(), tables.end(),
-                          [](const TextTable& table) {
+                          [](const ReportTable& table) {
                             return holds(table.below, "Shown: 3 of 12 such sets of arms.");
                           }),
             1);
