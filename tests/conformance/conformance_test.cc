@@ -1,5 +1,5 @@
 // The conformance kit, over environments of every kind and over ones with planted faults.
-// sanitizers: address, threads
+// sanitizers: address (some of its simulators race on purpose)
 #include "broadloom/env/conformance/conformance.h"
 
 #include <gtest/gtest.h>
