@@ -16,7 +16,7 @@ failed() {
   echo "quickstart.sh: the build failed${1:-; all of its output is in $log}" >&2
   exit 1
 }
-echo "Building, once: about two minutes on two fast cores that have nothing else to do, up to three times that on older ones ..."
+echo "Building, once: up to ten minutes on two slow cores ..."
 cmake --preset release -DBROADLOOM_BUILD_TESTS=OFF "${launcher[@]}" >"$log" 2>&1 || { tail -n 40 "$log"; failed; }
 build=(cmake --build --preset release --target broadloom_cli)
 

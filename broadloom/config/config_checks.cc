@@ -78,7 +78,7 @@ Status check_normalised(const Config& config) {
                  " minibatches; use fewer minibatches, a larger block, or norm_adv=off");
 }
 
-// What depends on the shape of the block.
+// Rules about the shape of the block.
 Status check_shape(const Config& config) {
   BROADLOOM_TRY(check_batch(config));
   BROADLOOM_TRY(check_families(config));

@@ -1,4 +1,4 @@
-// What follows from a config's shape of blocks, and from a schedule of shapes: counts of blocks,
+// Arithmetic of a config's block shape, and of a schedule of shapes: counts of blocks,
 // steps and gradient steps.
 #include <algorithm>
 

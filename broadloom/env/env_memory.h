@@ -16,10 +16,10 @@ class SharedMemory {
   virtual std::size_t shared_bytes() const = 0;
 };
 
-// Of one environment's state; envs: any number of its kind.
+// Bytes of one environment's state; envs: any number of its kind.
 std::size_t state_bytes_per_env(VecEnv& envs);
 
-// Of num_envs environments of that kind: states, seed families, and what they have in common.
+// Bytes of num_envs environments of that kind: states, seed families and shared memory.
 std::size_t environment_bytes(VecEnv& envs, int num_envs);
 
 }  // namespace broadloom
