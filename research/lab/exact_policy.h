@@ -12,7 +12,8 @@ namespace broadloom {
 // the critic uses. Observations are one-hot.
 class ExactPolicy {
  public:
-  // network: one observation input a state, Discrete actions. params: [P]. Cost: one forward pass over S rows.
+  // network: one observation input a state, Discrete actions. params: [P].
+  // Cost: one forward pass over S rows.
   ExactPolicy(const ActorCritic& network, const double* params);
 
   int num_states() const { return network_.shape().observation_size; }         // S

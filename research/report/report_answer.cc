@@ -203,7 +203,7 @@ std::string difference_answer(const StudyReport& report) {
   if (!few.empty()) others += fmt::format("; too few runs on {}", task_words(report, few));
   const auto sentence = [&](bool held, bool numbers, const std::string& confounds) {
     const auto value = [&](std::size_t place) {
-      const std::string words = value_words(first, place);
+      std::string words = value_words(first, place);
       if (!numbers || agree.size() > 1) return words;
       return fmt::format("{} ({})", words, estimate_words(iqm_at(report, first, place)));
     };

@@ -83,6 +83,7 @@ std::string count_words(std::int64_t count, const std::string& noun) {
 
 std::string task_words(const StudyReport& report, const std::vector<int>& tasks) {
   std::vector<std::string> names;
+  names.reserve(tasks.size());
   for (const int task : tasks) names.push_back(report.tasks[static_cast<std::size_t>(task)].name);
   return names.size() > kMostTasks ? count_words(static_cast<std::int64_t>(names.size()), "task")
                                    : list_words(names, kMostTasks);
