@@ -4,8 +4,9 @@
 
 #include "broadloom/math/targets.h"
 
-#undef HWY_TARGET_INCLUDE
+#ifndef HWY_TARGET_INCLUDE  // where kernels of several files share a unit, it is that
 #define HWY_TARGET_INCLUDE "broadloom/math/elementwise.cc"
+#endif
 #include <hwy/foreach_target.h>  // compiles this file once per target
 
 #include <hwy/highway.h>
@@ -75,10 +76,10 @@ void activate_backward_as(Activation activation, const T* y, T* dy, std::size_t 
 
 void ActivateF32(Activation activation, float* x, std::size_t n) { activate_as(activation, x, n); }
 void ActivateF64(Activation activation, double* x, std::size_t n) { activate_as(activation, x, n); }
-void BackwardF32(Activation activation, const float* y, float* dy, std::size_t n) {
+void ActivateBackwardF32(Activation activation, const float* y, float* dy, std::size_t n) {
   activate_backward_as(activation, y, dy, n);
 }
-void BackwardF64(Activation activation, const double* y, double* dy, std::size_t n) {
+void ActivateBackwardF64(Activation activation, const double* y, double* dy, std::size_t n) {
   activate_backward_as(activation, y, dy, n);
 }
 void AddF32(const float* x, float* into, std::size_t n) {
@@ -229,8 +230,8 @@ namespace broadloom {
 
 HWY_EXPORT(ActivateF32);
 HWY_EXPORT(ActivateF64);
-HWY_EXPORT(BackwardF32);
-HWY_EXPORT(BackwardF64);
+HWY_EXPORT(ActivateBackwardF32);
+HWY_EXPORT(ActivateBackwardF64);
 HWY_EXPORT(AddF32);
 HWY_EXPORT(AddF64);
 HWY_EXPORT(AddProductsF32);
@@ -249,10 +250,10 @@ void activate(Activation activation, double* x, std::size_t n) {
   HWY_DYNAMIC_DISPATCH(ActivateF64)(activation, x, n);
 }
 void activate_backward(Activation activation, const float* y, float* dy, std::size_t n) {
-  HWY_DYNAMIC_DISPATCH(BackwardF32)(activation, y, dy, n);
+  HWY_DYNAMIC_DISPATCH(ActivateBackwardF32)(activation, y, dy, n);
 }
 void activate_backward(Activation activation, const double* y, double* dy, std::size_t n) {
-  HWY_DYNAMIC_DISPATCH(BackwardF64)(activation, y, dy, n);
+  HWY_DYNAMIC_DISPATCH(ActivateBackwardF64)(activation, y, dy, n);
 }
 void add_into(float* into, const float* x, std::size_t n) {
   HWY_DYNAMIC_DISPATCH(AddF32)(x, into, n);

@@ -2,8 +2,9 @@
 
 #include "broadloom/math/targets.h"
 
-#undef HWY_TARGET_INCLUDE
+#ifndef HWY_TARGET_INCLUDE  // where kernels of several files share a unit, it is that
 #define HWY_TARGET_INCLUDE "broadloom/math/layer_norm.cc"
+#endif
 #include <hwy/foreach_target.h>  // compiles this file once per target
 #include <hwy/highway.h>
 
@@ -139,22 +140,22 @@ void backward_rows(const T* x, const T* gain, T epsilon, const T* dy, T* dx, T* 
   }
 }
 
-void ForwardF32(const float* x, const float* gain, const float* bias, float epsilon, float* y,
+void LayerNormForwardF32(const float* x, const float* gain, const float* bias, float epsilon, float* y,
                 std::size_t rows, std::size_t size) {
   size == kUsual ? forward_rows<float, kUsual>(x, gain, bias, epsilon, y, rows, size)
                  : forward_rows<float, 0>(x, gain, bias, epsilon, y, rows, size);
 }
-void ForwardF64(const double* x, const double* gain, const double* bias, double epsilon, double* y,
+void LayerNormForwardF64(const double* x, const double* gain, const double* bias, double epsilon, double* y,
                 std::size_t rows, std::size_t size) {
   size == kUsual ? forward_rows<double, kUsual>(x, gain, bias, epsilon, y, rows, size)
                  : forward_rows<double, 0>(x, gain, bias, epsilon, y, rows, size);
 }
-void BackwardF32(const float* x, const float* gain, float epsilon, const float* dy, float* dx,
+void LayerNormBackwardF32(const float* x, const float* gain, float epsilon, const float* dy, float* dx,
                  float* dgain, float* dbias, std::size_t rows, std::size_t size) {
   size == kUsual ? backward_rows<float, kUsual>(x, gain, epsilon, dy, dx, dgain, dbias, rows, size)
                  : backward_rows<float, 0>(x, gain, epsilon, dy, dx, dgain, dbias, rows, size);
 }
-void BackwardF64(const double* x, const double* gain, double epsilon, const double* dy, double* dx,
+void LayerNormBackwardF64(const double* x, const double* gain, double epsilon, const double* dy, double* dx,
                  double* dgain, double* dbias, std::size_t rows, std::size_t size) {
   size == kUsual ? backward_rows<double, kUsual>(x, gain, epsilon, dy, dx, dgain, dbias, rows, size)
                  : backward_rows<double, 0>(x, gain, epsilon, dy, dx, dgain, dbias, rows, size);
@@ -167,28 +168,28 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 namespace broadloom {
 
-HWY_EXPORT(ForwardF32);
-HWY_EXPORT(ForwardF64);
-HWY_EXPORT(BackwardF32);
-HWY_EXPORT(BackwardF64);
+HWY_EXPORT(LayerNormForwardF32);
+HWY_EXPORT(LayerNormForwardF64);
+HWY_EXPORT(LayerNormBackwardF32);
+HWY_EXPORT(LayerNormBackwardF64);
 
 void layer_norm(const float* x, const float* gain, const float* bias, float epsilon, float* y,
                 std::size_t rows, std::size_t size) {
-  HWY_DYNAMIC_DISPATCH(ForwardF32)(x, gain, bias, epsilon, y, rows, size);
+  HWY_DYNAMIC_DISPATCH(LayerNormForwardF32)(x, gain, bias, epsilon, y, rows, size);
 }
 void layer_norm(const double* x, const double* gain, const double* bias, double epsilon, double* y,
                 std::size_t rows, std::size_t size) {
-  HWY_DYNAMIC_DISPATCH(ForwardF64)(x, gain, bias, epsilon, y, rows, size);
+  HWY_DYNAMIC_DISPATCH(LayerNormForwardF64)(x, gain, bias, epsilon, y, rows, size);
 }
 void layer_norm_backward(const float* x, const float* gain, float epsilon, const float* dy,
                          float* dx, float* dgain, float* dbias, std::size_t rows,
                          std::size_t size) {
-  HWY_DYNAMIC_DISPATCH(BackwardF32)(x, gain, epsilon, dy, dx, dgain, dbias, rows, size);
+  HWY_DYNAMIC_DISPATCH(LayerNormBackwardF32)(x, gain, epsilon, dy, dx, dgain, dbias, rows, size);
 }
 void layer_norm_backward(const double* x, const double* gain, double epsilon, const double* dy,
                          double* dx, double* dgain, double* dbias, std::size_t rows,
                          std::size_t size) {
-  HWY_DYNAMIC_DISPATCH(BackwardF64)(x, gain, epsilon, dy, dx, dgain, dbias, rows, size);
+  HWY_DYNAMIC_DISPATCH(LayerNormBackwardF64)(x, gain, epsilon, dy, dx, dgain, dbias, rows, size);
 }
 
 }  // namespace broadloom

@@ -4,8 +4,9 @@
 
 #include "broadloom/math/targets.h"
 
-#undef HWY_TARGET_INCLUDE
+#ifndef HWY_TARGET_INCLUDE  // where kernels of several files share a unit, it is that
 #define HWY_TARGET_INCLUDE "broadloom/math/product.cc"
+#endif
 #include <hwy/foreach_target.h>  // compiles this file once per target
 #include <hwy/highway.h>
 

@@ -4,8 +4,9 @@
 
 #include "broadloom/math/targets.h"
 
-#undef HWY_TARGET_INCLUDE
+#ifndef HWY_TARGET_INCLUDE  // where kernels of several files share a unit, it is that
 #define HWY_TARGET_INCLUDE "broadloom/math/random_rows.cc"
+#endif
 #include <hwy/foreach_target.h>  // compiles this file once per target
 #include <hwy/highway.h>
 
@@ -19,12 +20,12 @@ namespace hn = hwy::HWY_NAMESPACE;
 using Words = hn::ScalableTag<std::uint32_t>;
 using Floats = hn::ScalableTag<float>;
 
-struct Product {
+struct WideProduct {
   hn::Vec<Words> low, high;
 };
 
 // The 64-bit product of every lane.
-HWY_INLINE Product multiply_wide(Words d, hn::Vec<Words> a, hn::Vec<Words> b) {
+HWY_INLINE WideProduct multiply_wide(Words d, hn::Vec<Words> a, hn::Vec<Words> b) {
 #if HWY_TARGET == HWY_SCALAR
   const std::uint64_t product = std::uint64_t{hn::GetLane(a)} * hn::GetLane(b);
   return {hn::Set(d, static_cast<std::uint32_t>(product)),
@@ -63,8 +64,8 @@ HWY_INLINE Block philox(Words d, const Key& key, hn::Vec<Words> block, hn::Vec<W
   const auto m0 = set(0xD2511F53u);
   const auto m1 = set(0xCD9E8D57u);
   for (int round = 0; round < 10; ++round) {
-    const Product p0 = multiply_wide(d, c0, m0);
-    const Product p1 = multiply_wide(d, c2, m1);
+    const WideProduct p0 = multiply_wide(d, c0, m0);
+    const WideProduct p1 = multiply_wide(d, c2, m1);
     c0 = hn::Xor(hn::Xor(p1.high, c1), set(k0));
     c1 = p1.low;
     c2 = hn::Xor(hn::Xor(p0.high, c3), set(k1));

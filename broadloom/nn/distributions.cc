@@ -8,8 +8,9 @@
 #include "broadloom/math/targets.h"
 #include "broadloom/nn/chain.h"
 
-#undef HWY_TARGET_INCLUDE
+#ifndef HWY_TARGET_INCLUDE  // where kernels of several files share a unit, it is that
 #define HWY_TARGET_INCLUDE "broadloom/nn/distributions.cc"
+#endif
 #include <hwy/foreach_target.h>  // compiles this file once per target
 #include <hwy/highway.h>
 
