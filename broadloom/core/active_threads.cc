@@ -11,8 +11,7 @@ namespace {
 constexpr double kWindowSeconds = 0.02;
 constexpr double kTrialSeconds = 0.04;
 constexpr double kMemory = 0.75;  // weight of past windows: about the last four count
-constexpr double kWaits = 0.05;   // above this share of waiting, threads count as waiting for each
-                                  // other
+constexpr double kWaits = 0.05;   // above this share, threads count as waiting for each other
 constexpr double kFaster = 0.97;
 constexpr int kShortestPause = 16;
 // In windows. A trial of too few threads costs as much as one of too many. But fewer threads are

@@ -16,8 +16,7 @@ enum class Role {
   kNetwork,      // which parameters exist and what they mean; a policy fits if these agree
   kLearning,     // all else that changes what is learnt
   kMeasure,      // measurements beside training, which does not depend on them
-  kRecord,       // contents of the run's folder, and when they are written; training does not
-                 // depend on it
+  kRecord,       // contents and timing of the run's records; training does not depend on it
   kMachine,      // processor and memory; a run may be resumed under another value
 };
 
