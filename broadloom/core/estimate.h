@@ -59,7 +59,7 @@ Estimate jackknife(int groups, std::int64_t count, const std::function<double(in
 Estimate at_least(Estimate estimate, double error, int groups);
 
 // Standard error from noise alone of U = 1 / (G (G - 1)) sum over g != h of <x_g, x_h>. U estimates
-// E x|^2.
+// |E x|^2.
 //
 // With S the covariance of the x_g, Var U = 4 (E x)' S (E x) / G + 2 Tr(S^2) / (G (G - 1)). This is
 // Hoeffding's (1948) variance of a U-statistic of degree 2. The function returns the root of the
