@@ -52,8 +52,8 @@ HWY_INLINE V rational_tanh(D d, V x) {
   return hn::IfThenElse(hn::Gt(hn::Abs(x), c(8.0f)), hn::CopySign(c(1.0f), x), ratio);
 }
 
-// Constants of the exponential per type. The series is q in e^r = 1 + r + r^2 q(r) for
-// r| <= ln 2 / 2. In float it is our own minimax fit (3e-9), in double Taylor's series (4e-18).
+// Constants of the exponential per type. The series is q in e^r = 1 + r + r^2 q(r), |r| <= ln 2 /
+// 2. In float it is our own minimax fit (3e-9), in double Taylor's series (4e-18).
 template <class T>
 struct ExpConstants;
 template <>

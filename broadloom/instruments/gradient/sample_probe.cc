@@ -35,7 +35,7 @@ SampleProbe::SampleProbe(const InstrumentSetup& setup)
   squares_.resize(rows);
   along_mean_.resize(rows);
   maker_.shape(static_cast<int>(rows), factors_);
-  std::size_t most = 0;  // what project() and add_weighted_sum() need
+  std::size_t most = 0;  // size for project() and add_weighted_sum()
   for (const auto& layer : factors_.layers) {
     const std::size_t in = static_cast<std::size_t>(layer.slice.in);
     const std::size_t out = static_cast<std::size_t>(layer.slice.out);
