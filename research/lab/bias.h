@@ -61,7 +61,7 @@ RolloutBlock as_trained(const FrozenBlock& block, int begin, int end,
                         const TimeLimit& limit);
 
 // The same transitions as blocks of num_steps steps. The first `segments` pieces of environments
-// [begin, end) of `whole` become columns: piece s of environment n is column (n - begin) * segments
+// [begin, end) of `whole` become columns. Piece s of environment n is column (n - begin) * segments
 // + s. The block has values, rewards, end flags and bootstrap values, but no observations and
 // actions. whole.T must exceed segments * num_steps. limit: the time limit; 0: none.
 RolloutBlock cut_block(const RolloutBlock& whole, int begin, int end, int num_steps, int segments,

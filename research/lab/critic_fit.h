@@ -88,8 +88,8 @@ Result<std::unique_ptr<CriticFit>> fit_critic(const Policy& policy, CompleteEpis
                                               const std::function<void(double)>& on_round);
 
 // The counted steps of a block's environments as a block of one step: observations and value
-// targets. The steps are evenly spread. Their number is the minimum over environments, so all such
-// blocks have the same size.
+// targets. It takes evenly spread steps, fewest_steps() times the number of environments, so all
+// such blocks have the same size.
 std::unique_ptr<RolloutBlock> with_targets(const CompleteEpisodes& episodes,
                                            const FrozenBlock& block);
 

@@ -31,7 +31,7 @@ int steps_to_a_hundredth(double gamma);
 void returns_to_end(const RolloutBlock& block, int n, double gamma, std::vector<double>& out);
 
 // Steps of environment n that training would have seen, as places in time: the first limit.steps of
-// each episode. The step after such a step is one that ended an episode, or met the limit.
+// each episode. After an episode's end, or after its limit, the list goes on with the next episode.
 std::vector<int> steps_within(const FrozenBlock& block, int n, const TimeLimit& limit);
 
 // kInvalidConfig if an environment ended an episode at a time limit of its own, although it was

@@ -2,8 +2,8 @@
 // a tabular environment, instead of sampling it.
 //
 // The policy is frozen. g_t = A_t grad log pi(a_t | s_t) is the gradient of one step, over all P
-// parameters of the network (zero at those of the critic alone). A block of N environments and T
-// steps estimates
+// parameters of the network. It is zero at parameters of the critic alone. A block of N
+// environments and T steps estimates
 //   G_B = -1/(N T) sum over environments and steps of g_t
 // This is the gradient of the clipped loss of the first minibatch. The minibatch is the whole
 // block, advantages are not normalised, and there is neither an entropy nor a value term.
