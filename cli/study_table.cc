@@ -198,7 +198,7 @@ void print_study_result(std::FILE* stream, const StudyPlan& plan, const StudySum
   print_rows(stream, rows);
   fmt::print(
       stream,
-      "\nTraining: mean return of a run's last 100 episodes.{} Intervals: bootstrap over runs.\n",
+      "\nTraining: mean return of a run's last episodes.{} Intervals: bootstrap over runs.\n",
       evaluation_words(plan));
 }
 

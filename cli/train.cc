@@ -138,9 +138,9 @@ void print_summary(const RunSummary& summary, double steps_per_second, const std
     if (std::isnan(summary.mean_return)) {
       fmt::print("Mean return: none yet, no episode has ended.\n");
     } else {
-      const std::int64_t episodes = std::min<std::int64_t>(summary.episodes, 100);
+      const std::int64_t episodes = summary.averaged_episodes;
       fmt::print("Mean return of the last {}: {:.2f}{}\n",
-                 episodes == 1 ? "episode" : fmt::format("{} episodes", episodes),
+                 episodes == 1 ? "episode" : fmt::format("{} episodes", with_commas(episodes)),
                  summary.mean_return, success_text(summary.success_rate));
     }
   }

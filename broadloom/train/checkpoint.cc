@@ -3,6 +3,7 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <cstring>
 #include <vector>
 
 #include "broadloom/config/keys.h"
@@ -51,9 +52,16 @@ bool holds(const SafetensorsFile& file, const TensorRef& tensor) {
 }
 
 // Which instruments a run has may change where it goes on: what the file knows of them is read, and
-// the rest begins now.
+// the rest begins now. Version 0.1.0 kept nothing of the last block's episodes.
 Status load_state(const SafetensorsFile& file, Trainer& trainer) {
   std::vector<TensorRef> wanted = trainer.state();
+  for (const TensorRef& tensor : trainer.report_state()) {
+    if (holds(file, tensor)) {
+      wanted.push_back(tensor);
+    } else {
+      std::memset(tensor.data, 0, tensor.bytes());
+    }
+  }
   for (const TensorRef& tensor : trainer.instrument_state()) {
     if (holds(file, tensor)) wanted.push_back(tensor);
   }
@@ -83,6 +91,7 @@ Status save_checkpoint(const std::string& path, Trainer& trainer, const LogBytes
   for (const auto& [key, text] : to_overrides(trainer.config()))
     metadata[kConfigPrefix + key] = text;
   std::vector<TensorRef> tensors = trainer.state();
+  for (const TensorRef& tensor : trainer.report_state()) tensors.push_back(tensor);
   for (const TensorRef& tensor : trainer.instrument_state()) tensors.push_back(tensor);
   return write_safetensors(path, tensors, metadata);
 }

@@ -25,7 +25,7 @@ class Run(os.PathLike):
     total_timesteps: int  # of a whole run
     finished: bool
     episodes: int  # ended since the run began
-    mean_return: float | None  # of the last 100; None before the first has ended
+    mean_return: float | None  # of the last block's episodes, or the last 100; None before the first
     success_rate: float | None
     seconds: float  # of this process
     record: str  # file and line of the ledger; "" where it is not finished

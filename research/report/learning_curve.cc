@@ -166,7 +166,7 @@ std::string drawn_axes(const CurveAxis& x, const CurveAxis& y) {
   out += text_at((left + right) / 2, bottom + 36.0, "text-anchor='middle'", "environment steps");
   return out + fmt::format(
                    "<text transform='translate({:.1f},{:.1f}) rotate(-90)' "
-                   "text-anchor='middle'>return, mean of 100 episodes</text>\n",
+                   "text-anchor='middle'>return, mean over episodes</text>\n",
                    kSide + 12.0, (top + bottom) / 2);
 }
 

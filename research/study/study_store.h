@@ -22,7 +22,7 @@ struct StoredRun {
   std::string error;
   double seconds = 0.0;            // of training
   double whole_seconds = 0.0;      // from start to end, evaluations among them
-  double training_return = 0.0;    // of the last 100 episodes; NaN: none
+  double training_return = 0.0;    // of the last episodes; NaN: none
   double evaluation_return = 0.0;  // of the final policy; NaN: none
 };
 
