@@ -46,6 +46,7 @@ RunSummary summary_of(const Trainer& trainer, const std::string& run_dir, double
   summary.total_timesteps = trainer.config().trained_steps();
   summary.finished = trainer.finished();
   summary.episodes = trainer.episodes();
+  summary.averaged_episodes = trainer.averaged_episodes();
   summary.mean_return = trainer.report().mean_return;
   summary.success_rate = trainer.report().success_rate;
   summary.seconds = seconds;
@@ -256,23 +257,14 @@ void warn_of_emulation(const Config& config, const RunHooks& hooks) {
       "worked out by other instructions (isa=exact), some 70 times as slowly");
 }
 
-// The policy acts as it did only where it sees observations as it did.
-void warn_of_normalisation(const InitialPolicy& policy, const Config& config,
-                           const RunHooks& hooks) {
-  const bool theirs = policy.checkpoint.config.norm_obs;
-  if (theirs == config.norm_obs || !hooks.on_note) return;
-  hooks.on_note(fmt::format(
-      "the policy that the run begins with saw {} observations, and this run's are {}: it will not "
-      "act as it did (norm_obs = {} would keep them)",
-      theirs ? "normalised" : "plain", config.norm_obs ? "normalised" : "plain", theirs));
-}
-
 Result<std::optional<PolicySource>> begin(const std::optional<InitialPolicy>& init,
                                           Trainer& trainer, const RunHooks& hooks) {
   if (!init) return std::optional<PolicySource>();
   Result<PolicySource> source = begin_with(*init, trainer);
   if (!source.ok()) return source.status();
-  warn_of_normalisation(*init, trainer.config(), hooks);
+  for (const std::string& note : notes_on_policy(*init, trainer.config())) {
+    if (hooks.on_note) hooks.on_note(note);
+  }
   return std::optional<PolicySource>(source.take());
 }
 
