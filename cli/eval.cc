@@ -39,17 +39,19 @@ void explain_difference(const EvalCommand& command, const EvalResult& result) {
   const bool is_less = result.training_return > result.ci_high;  // known, both of them
   if (!is_less) return;
   fmt::print(
-      "Training explores (mean return {:.2f} of its last 100 episodes), eval plays the most likely "
+      "Training explores (mean return {:.2f} of its last episodes), eval plays the most likely "
       "actions; --actions sampled explores, too.\n",
       result.training_return);
 }
 
 // Returns of episodes that evaluation did not play to their end.
-void explain_cut(const EvalResult& result) {
+void explain_cut(const EvalCommand& command, const EvalResult& result) {
   for (const EvalResult::Reason& reason : result.reasons) {
     if (reason.name != "unfinished" || reason.count == 0) continue;
-    fmt::print("{} of {} episodes were cut after {} steps: their returns are of that part.\n",
-               reason.count, result.episodes, with_commas(kLongestEvalEpisode));
+    fmt::print(
+        "{} of {} episodes were cut after {} steps: their returns are of that part (--max_steps "
+        "sets where).\n",
+        reason.count, result.episodes, with_commas(command.options.longest_episode));
   }
 }
 
@@ -91,7 +93,7 @@ void print_result(const EvalCommand& command, const EvalResult& result) {
     }
   }
   fmt::print("Episodes ended by: {}\n", reasons_text(result));
-  explain_cut(result);
+  explain_cut(command, result);
   explain_difference(command, result);
 }
 
@@ -103,6 +105,7 @@ void print_result_json(const EvalCommand& command, const EvalResult& result) {
               {"episodes", result.episodes},
               {"seed", command.options.seed},
               {"actions", actions_name(command.options.actions)},
+              {"max_steps", command.options.longest_episode},
               {"mean_return", result.mean_return},
               {"ci_low", result.ci_low},
               {"ci_high", result.ci_high},
@@ -219,6 +222,10 @@ void add_eval_command(Command root, Context& context) {
                      "most_likely, or sampled: drawn from the policy, as training explores "
                      "(default most_likely)")
           .type_name("WORD");
+  const Option max_steps = app.add_option("--max_steps", command->options.longest_episode,
+                                          "Where episodes that are longer are cut (default 10000)")
+                               .range(1, kMostEvalSteps)
+                               .type_name("INT");
   const Option panel =
       app.add_option("--panel", command->panel,
                      "Held-out panel in TOML: score each of its rows, into panel-<hash>.json in "
@@ -226,7 +233,8 @@ void add_eval_command(Command root, Context& context) {
           .type_name("TOML")
           .excludes(episodes)
           .excludes(seed)
-          .excludes(actions);
+          .excludes(actions)
+          .excludes(max_steps);
   const Option markdown =
       app.add_flag("--markdown", command->markdown, "The panel's rows as a Markdown table")
           .needs(panel);

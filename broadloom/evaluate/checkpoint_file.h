@@ -29,7 +29,8 @@ struct Checkpoint {
   std::string hash;  // of the file's bytes
 };
 
-// Reads and checks a checkpoint; kNotFound, kIo or kCorrupt.
+// Reads and checks a checkpoint; kNotFound, kIo or kCorrupt, which parameters and statistics of
+// normalisers are that no training leaves.
 Result<Checkpoint> read_checkpoint(const std::string& path);
 // The same of one that was looked for: kCorrupt then says what to remove, and what will be used.
 Result<Checkpoint> read_checkpoint(const FoundCheckpoint& found);
