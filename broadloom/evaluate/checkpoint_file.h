@@ -6,6 +6,7 @@
 
 #include "broadloom/config/config.h"
 #include "broadloom/core/status.h"
+#include "broadloom/env/spec.h"
 #include "broadloom/record/run_folder.h"
 #include "broadloom/record/safetensors.h"
 
@@ -28,6 +29,10 @@ struct Checkpoint {
   LogBytes logs;
   std::string hash;  // of the file's bytes
 };
+
+// Whether the file's tensors are as large as the network and the environments of that
+// configuration: asked before memory is taken for them. kMismatch.
+Status check_sizes(const SafetensorsFile& file, const Config& config, const EnvSpec& spec);
 
 // Reads and checks a checkpoint; kNotFound, kIo or kCorrupt.
 Result<Checkpoint> read_checkpoint(const std::string& path);
