@@ -96,14 +96,6 @@ Result<Overrides> given_keys(const AdviseCommand& command, const Context& contex
   return given;
 }
 
-Status make_folder(const std::string& folder) {
-  std::error_code error;
-  std::filesystem::create_directories(folder, error);
-  if (!error) return {};
-  return {ErrorKind::kIo, fmt::format("cannot make the folder '{}': {}; give another --out", folder,
-                                      error.message())};
-}
-
 // Where there is no advice, none of an earlier call may be taken for it.
 Result<std::vector<std::string>> write_advice(const AdviceResult& result, const Json& json,
                                               const std::string& folder) {
@@ -158,13 +150,19 @@ int exit_code_of(const AdviceResult& result) {
 Result<int> say(const AdviseCommand& command, const AdviceResult& result, const std::string& folder,
                 const std::vector<std::string>& arguments) {
   Json json = advice_json(result, arguments);
+  // What was found is shown, also where a disk that is full by now does not take it.
+  if (!command.json && !command.quiet) {
+    print_advice(result);
+    std::fflush(stdout);
+  }
   const Result<std::vector<std::string>> written = write_advice(result, json, folder);
-  if (!written.ok()) return written.status();
   if (command.json) {
     json["written"] = written.value();
     print_json(json);
-  } else if (!command.quiet) {
-    print_advice(result);
+    if (!written.ok()) return report_error(written.status(), false);  // one object was printed
+  }
+  if (!written.ok()) return written.status();
+  if (!command.json && !command.quiet) {
     fmt::print("\nWritten: {}\n", fmt::join(written.value(), ", "));
     if (result.advice.verdict != AdviceVerdict::kNothing) {
       fmt::print("Next: {} train {}/advice.toml\n", program_name(), folder);
@@ -184,7 +182,8 @@ Result<int> advise(const AdviseCommand& command, const Context& context) {
   BROADLOOM_TRY(make_portfolio(config.value(), given.value()).status());
   const std::string folder =
       command.out.empty() ? "advice/" + file_name(config.value().env_id) : command.out;
-  BROADLOOM_TRY(make_folder(folder));
+  BROADLOOM_TRY(make_folders(folder));
+  BROADLOOM_TRY(check_room(folder + "/advice.html"));  // before the budget is spent
   BROADLOOM_TRY(set_isa(config.value().isa));
   catch_interrupts();
   ShareLine line(command.quiet);

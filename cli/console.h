@@ -20,6 +20,11 @@ constexpr int kInterruptedExit = 130;
 void set_program_name(const std::string& name);
 const std::string& program_name();
 
+// Opens the null device for those of standard input, output and error that are closed. The next
+// file to be opened would stand in for one otherwise, and be printed into. To be called before all
+// else.
+void open_standard_streams();
+
 // Writes "<program>: <message>" to standard error and, for --json, one object with "error" and
 // "exit_code" to standard output. Returns the exit code, which is the error's kind.
 int report_error(const Status& status, bool json);

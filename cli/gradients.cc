@@ -1,7 +1,6 @@
 // `broadloom gradients`: bias, variance and correlation of a policy's gradient, by block shape.
 #include <fmt/core.h>
 
-#include <filesystem>
 #include <string>
 #include <vector>
 
@@ -102,18 +101,18 @@ Result<GradientStudyReport> measure(const GradientsCommand& command) {
 
 Status run(GradientsCommand& command, const std::vector<std::string>& arguments) {
   BROADLOOM_TRY(take_options(command));
-  std::error_code error;
-  std::filesystem::create_directories(command.out, error);
-  if (error) {
-    return {ErrorKind::kIo, fmt::format("cannot make the folder '{}': {}; give another --out",
-                                        command.out, error.message())};
-  }
+  BROADLOOM_TRY(make_folders(command.out));
+  BROADLOOM_TRY(check_room(command.out + "/gradients.html"));  // before hours of work
   Result<GradientStudyReport> report = measure(command);
   if (!report.ok()) return report.status();
   report.value().command = arguments;
-  BROADLOOM_TRY(write(report.value(), command.out));
+  // What was found is shown before a disk that is full by now can lose it.
   if (!command.quiet) {
     print_gradients(report.value());
+    std::fflush(stdout);
+  }
+  BROADLOOM_TRY(write(report.value(), command.out));
+  if (!command.quiet) {
     fmt::print("\nWritten: {0}/gradients.json, {0}/gradients.html\n", command.out);
   }
   return {};

@@ -2,10 +2,12 @@
 // tables.
 #include <fmt/format.h>
 
+#include <cstdio>
 #include <memory>
 #include <string>
 #include <vector>
 
+#include "broadloom/record/files.h"
 #include "cli/commands.h"
 #include "cli/console.h"
 #include "cli/study_files.h"
@@ -29,14 +31,16 @@ Status run(const ReportCommand& command, const std::vector<std::string>& argumen
   if (!report.ok()) return report.status();
   const std::string folder =
       command.out.empty() ? default_report_folder(command.stores) : command.out;
+  const bool prints = !command.json && !command.quiet;
+  BROADLOOM_TRY(make_folders(folder));
+  if (prints) {
+    print_report(stdout, report.value());
+    std::fflush(stdout);  // before a full disk can lose it
+  }
   const Result<ReportFiles> files = write_report(report.value(), folder, arguments);
   if (!files.ok()) return files.status();
-  if (command.json) {
-    fmt::print("{}", files.value().json);
-  } else if (!command.quiet) {
-    print_report(stdout, report.value());
-    fmt::print("\nWritten: {}\n", fmt::join(files.value().paths, ", "));
-  }
+  if (command.json) fmt::print("{}", files.value().json);
+  if (prints) fmt::print("\nWritten: {}\n", fmt::join(files.value().paths, ", "));
   return {};
 }
 

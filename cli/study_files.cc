@@ -53,12 +53,7 @@ std::string default_report_folder(const std::vector<std::string>& stores) {
 
 Result<ReportFiles> write_report(const StudyReport& report, const std::string& folder,
                                  const std::vector<std::string>& command) {
-  std::error_code error;
-  std::filesystem::create_directories(folder, error);
-  if (error) {
-    return Status(ErrorKind::kIo, fmt::format("cannot make the folder '{}': {}; give another --out",
-                                              folder, error.message()));
-  }
+  BROADLOOM_TRY(make_folders(folder));
   const Manifest program = make_manifest({}, 0, 1, "");
   ReportFiles files;
   files.json =

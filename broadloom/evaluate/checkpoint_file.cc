@@ -11,7 +11,9 @@
 #include <vector>
 
 #include "broadloom/core/hash.h"
+#include "broadloom/nn/actor_critic.h"
 #include "broadloom/record/files.h"
+#include "broadloom/setup/network_shape.h"
 #include "broadloom/setup/resolve_config.h"
 
 namespace broadloom {
@@ -95,6 +97,23 @@ std::string way_out(const FoundCheckpoint& found) {
 }
 
 }  // namespace
+
+Status check_sizes(const SafetensorsFile& file, const Config& config, const EnvSpec& spec) {
+  const auto floats =
+      static_cast<std::int64_t>(ActorCritic(network_shape(config, spec)).parameter_count());
+  const std::int64_t size = spec.observation_size(), critic = critic_space(config, spec).size;
+  const std::int64_t envs = config.most_envs();
+  std::vector<TensorRef> tensors = {{"learner.params", Dtype::kF32, {floats}, nullptr}};
+  const auto add = [&](bool is_there, const char* name, Dtype dtype, std::int64_t numbers) {
+    if (is_there) tensors.push_back({name, dtype, {numbers}, nullptr});
+  };
+  add(config.norm_obs, "obs_normalizer.mean", Dtype::kF64, size);
+  add(config.norm_obs && critic > 0, "critic_obs_normalizer.mean", Dtype::kF64, critic);
+  add(config.norm_reward, "reward_normalizer.returns", Dtype::kF64, envs);
+  const char* lengths = "episodes.running_length";
+  add(file.tensors.count(lengths) > 0, lengths, Dtype::kI64, envs);
+  return check_named(file, tensors);
+}
 
 Result<Checkpoint> read_checkpoint(const std::string& path) {
   const Result<std::string> bytes = read_file(path);

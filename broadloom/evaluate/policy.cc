@@ -63,6 +63,7 @@ Result<std::unique_ptr<LoadedPolicy>> LoadedPolicy::load(const FoundCheckpoint& 
   const Result<EnvSpec> spec =
       env_spec(config.env_id, config.env_options, config.max_episode_steps);
   if (!spec.ok()) return spec.status();
+  BROADLOOM_TRY(check_sizes(checkpoint.value().file, config, spec.value()));
   std::unique_ptr<LoadedPolicy> policy(new LoadedPolicy(config, spec.value()));
   BROADLOOM_TRY(policy->read(checkpoint.value().file));
   policy->origin_.run_dir = found.folder.dir();

@@ -14,6 +14,9 @@ namespace broadloom {
 // and checks the whole as check_ledger_line does. kMismatch: it is not what the schema asks for.
 Result<std::string> seal_ledger_line(std::string record);
 
+// Whether a line, without its newline, is as it was written, by its checksum. kCorrupt.
+Status check_ledger_bytes(std::string_view line);
+
 // A whole line without its newline: the checksum (a line altered by hand fails it), the format's
 // number, the schema, and that training, evaluation and
 // panel share no random stream. kCorrupt for

@@ -201,17 +201,6 @@ Status check_tensor(const SafetensorsFile& file, const TensorRef& tensor) {
           shape_text(tensor.shape))};
 }
 
-Status check_places(const SafetensorsFile& file, const std::vector<TensorRef>& tensors) {
-  std::set<std::string> names;
-  for (const TensorRef& tensor : tensors) {
-    BROADLOOM_TRY(check_tensor(file, tensor));
-    if (!names.insert(tensor.name).second) {
-      return {ErrorKind::kMismatch, fmt::format("two places want the tensor '{}'", tensor.name)};
-    }
-  }
-  return {};
-}
-
 void copy_into(const SafetensorsFile& file, const std::vector<TensorRef>& tensors) {
   for (const TensorRef& tensor : tensors) {
     const SafetensorsFile::Entry& entry = file.tensors.at(tensor.name);
@@ -264,15 +253,26 @@ Result<SafetensorsFile> read_safetensors(const std::string& path) {
   return parse_safetensors(bytes.value(), path);
 }
 
+Status check_named(const SafetensorsFile& file, const std::vector<TensorRef>& tensors) {
+  std::set<std::string> names;
+  for (const TensorRef& tensor : tensors) {
+    BROADLOOM_TRY(check_tensor(file, tensor));
+    if (!names.insert(tensor.name).second) {
+      return {ErrorKind::kMismatch, fmt::format("two places want the tensor '{}'", tensor.name)};
+    }
+  }
+  return {};
+}
+
 Status load_named(const SafetensorsFile& file, const std::vector<TensorRef>& tensors) {
-  BROADLOOM_TRY(check_places(file, tensors));
+  BROADLOOM_TRY(check_named(file, tensors));
   copy_into(file, tensors);
   return {};
 }
 
 Status load_into(const SafetensorsFile& file, const std::vector<TensorRef>& tensors,
                  std::string_view optional) {
-  BROADLOOM_TRY(check_places(file, tensors));
+  BROADLOOM_TRY(check_named(file, tensors));
   if (file.tensors.size() != tensors.size()) {
     for (const auto& named : file.tensors) {
       const std::string& name = named.first;

@@ -42,6 +42,10 @@ Result<SafetensorsFile> read_safetensors(const std::string& path);
 Status load_into(const SafetensorsFile& file, const std::vector<TensorRef>& tensors,
                  std::string_view optional = {});
 
+// Whether load_named() would find these: asked before memory is taken for what the file only
+// claims. The views' data is not looked at.
+Status check_named(const SafetensorsFile& file, const std::vector<TensorRef>& tensors);
+
 // Copies those of the file's tensors that the views name, and leaves the others. kMismatch as
 // above.
 Status load_named(const SafetensorsFile& file, const std::vector<TensorRef>& tensors);

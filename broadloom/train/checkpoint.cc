@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "broadloom/config/keys.h"
+#include "broadloom/env/tasks/registry.h"
 #include "broadloom/setup/algorithms.h"
 #include "broadloom/setup/network_shape.h"
 
@@ -94,6 +95,14 @@ Status save_checkpoint(const std::string& path, Trainer& trainer, const LogBytes
   for (const TensorRef& tensor : trainer.report_state()) tensors.push_back(tensor);
   for (const TensorRef& tensor : trainer.instrument_state()) tensors.push_back(tensor);
   return write_safetensors(path, tensors, metadata);
+}
+
+Status check_belongs(const Checkpoint& checkpoint, const Config& config) {
+  BROADLOOM_TRY(compare(checkpoint.config, config));
+  const Result<EnvSpec> spec =
+      env_spec(config.env_id, config.env_options, config.max_episode_steps);
+  if (!spec.ok()) return spec.status();
+  return check_sizes(checkpoint.file, config, spec.value());
 }
 
 Status restore(const Checkpoint& checkpoint, Trainer& trainer) {

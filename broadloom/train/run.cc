@@ -11,6 +11,7 @@
 #include "broadloom/math/isa.h"
 #include "broadloom/record/files.h"
 #include "broadloom/record/json.h"
+#include "broadloom/record/ledger.h"
 #include "broadloom/record/manifest.h"
 #include "broadloom/record/run_folder.h"
 #include "broadloom/setup/machine.h"
@@ -94,10 +95,10 @@ Result<std::optional<PanelResult>> play_own_panel(const RunFolder& folder, Train
 }
 
 // Whether the folder holds the line of the run as it is now. A run that was made longer keeps that
-// of its old end until it comes to the new one.
+// of its old end until it comes to the new one. One that is damaged is no line.
 bool is_recorded(const RunFolder& folder, const Config& config) {
-  const Result<std::string> line = read_file(folder.ledger_line_path());
-  if (!line.ok()) return false;
+  const Result<std::string> line = read_ledger_line(folder.ledger_line_path(), 1);
+  if (!line.ok() || !check_ledger_bytes(line.value()).ok()) return false;
   const Json json = Json::parse(line.value());
   const Json& total = json["config"]["total_timesteps"];
   return !total.is_string() || total.text() == to_text(config.total_timesteps);
@@ -270,7 +271,8 @@ Result<std::optional<PolicySource>> begin(const std::optional<InitialPolicy>& in
 
 Result<ReadyRun> new_run(const Config& config, const std::string& run_dir, int threads,
                          const RunHooks& hooks, const std::optional<Panel>& panel,
-                         const std::optional<InitialPolicy>& init, Ranks& ranks) {
+                         const std::optional<InitialPolicy>& init, Ranks& ranks,
+                         const std::string& rerun_of) {
   BROADLOOM_TRY(check_isa(config.isa));
   warn_of_emulation(config, hooks);
   if (hooks.on_note) {
@@ -302,6 +304,7 @@ Result<ReadyRun> new_run(const Config& config, const std::string& run_dir, int t
     manifest.bits = bits_of(config, manifest.isa, manifest.simulator);
     if (panel) manifest.panel = hash_text(panel_toml(*panel));
     manifest.init = source.value();
+    manifest.rerun_of = rerun_of;
     BROADLOOM_TRY(write_file_atomically(folder.manifest_path(), manifest_json(manifest)));
     if (panel) BROADLOOM_TRY(write_file_atomically(folder.panel_path(), panel_toml(*panel)));
     return save_checkpoint(folder.checkpoint_path(0), *trainer.value(), {});
@@ -332,6 +335,7 @@ Result<ReadyRun> old_run(const std::string& run_dir, int threads, const RunHooks
   if (!newest.ok()) return newest.status();
   const Result<Checkpoint> checkpoint = read_checkpoint(newest.value());
   if (!checkpoint.ok()) return checkpoint.status();
+  BROADLOOM_TRY(check_belongs(checkpoint.value(), run.value().config));
   Result<std::unique_ptr<Trainer>> trainer =
       Trainer::create(run.value().config, threads, ranks, StartFrom::kState);
   if (!trainer.ok()) return trainer.status();
@@ -370,8 +374,10 @@ Result<ReadyRun> old_run(const std::string& run_dir, int threads, const RunHooks
 
 Result<RunSummary> start_run(const Config& config, const std::string& run_dir, int threads,
                              const RunHooks& hooks, const std::optional<Panel>& panel,
-                             const std::optional<InitialPolicy>& init, Ranks& ranks) {
-  return train_with(ranks, new_run(config, run_dir, threads, hooks, panel, init, ranks), hooks);
+                             const std::optional<InitialPolicy>& init, Ranks& ranks,
+                             const std::string& rerun_of) {
+  return train_with(ranks, new_run(config, run_dir, threads, hooks, panel, init, ranks, rerun_of),
+                    hooks);
 }
 
 Result<std::string> isa_of_run(const std::string& run_dir) {

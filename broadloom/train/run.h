@@ -77,10 +77,13 @@ struct RunSummary {
 // ranks: that train it together, this one being the first; the others call join_run() and
 // follow_run() (ranked_run.h). Nobody but the first reads or writes files of the run. Where one is
 // gone the run ends with what was saved.
+//
+// rerun_of: hash of the record's line that is run again; "": the run is its own. The manifest keeps
+// it, since no ledger takes a rerun in.
 Result<RunSummary> start_run(const Config& config, const std::string& run_dir, int threads,
                              const RunHooks& hooks, const std::optional<Panel>& panel = {},
                              const std::optional<InitialPolicy>& init = {},
-                             Ranks& ranks = Ranks::alone());
+                             Ranks& ranks = Ranks::alone(), const std::string& rerun_of = "");
 
 // What set_isa() is to be given before a run is resumed: what it asked for, or what has the bits
 // that it began with.

@@ -150,11 +150,12 @@ class Planner {
   Result<StudyPlan> plan() {
     BROADLOOM_TRY(gather_axes());
     if (spec_.seeds.empty()) return invalid("the study has no seeds; give some, as in seeds = 10");
-    std::size_t cells = 1;
-    for (const StudyAxis& axis : axes_) cells *= axis.values.size();
     constexpr std::size_t kMostRuns = 1000000;
-    if (cells > kMostRuns / spec_.seeds.size()) {
-      return invalid(fmt::format("{} cells with {} seeds are more than {} runs", cells,
+    std::size_t cells = 1;
+    for (const StudyAxis& axis : axes_) {
+      cells *= axis.values.size();
+      if (cells <= kMostRuns / spec_.seeds.size()) continue;  // asked at once: more would overflow
+      return invalid(fmt::format("{} cells or more with {} seeds are more than {} runs", cells,
                                  spec_.seeds.size(), kMostRuns));
     }
     std::vector<std::size_t> at(axes_.size(), 0);

@@ -48,7 +48,7 @@ class QueueLauncher : public Launcher {
                                const LaunchHooks& hooks) override;
 
  private:
-  Result<std::vector<Launch>> open_launches(const std::string& store) const;
+  Result<std::vector<Launch>> open_launches(const std::string& store, const StudyPlan& plan) const;
   Result<bool> follow(const StudyPlan& plan, Launch& launch, StudyStore& store,
                       const LaunchHooks& hooks, std::string& lost, int& runs) const;
   JobArray array_of(const LaunchPlan& planned, const Launch& launch,
@@ -71,8 +71,10 @@ void note(const LaunchHooks& hooks, const std::string& sentence) {
 }
 
 // Launches of this kind that are not over.
-Result<std::vector<Launch>> QueueLauncher::open_launches(const std::string& store) const {
-  Result<std::vector<Launch>> launches = read_launches(store);
+Result<std::vector<Launch>> QueueLauncher::open_launches(const std::string& store,
+                                                         const StudyPlan& plan) const {
+  Result<std::vector<Launch>> launches =
+      read_launches(store, static_cast<std::int64_t>(plan.runs.size()));
   if (!launches.ok()) return launches.status();
   std::erase_if(launches.value(), [](const Launch& launch) { return launch.is_over; });
   for (const Launch& launch : launches.value()) {
@@ -219,7 +221,7 @@ Result<StudySummary> QueueLauncher::run(const StudyPlan& plan, const LaunchOptio
   Result<StudyStore> store =
       StudyStore::open(options.study.store, plan, {}, options.study.any_revision);
   if (!store.ok()) return store.status();
-  Result<std::vector<Launch>> before = open_launches(absolute(options.study.store));
+  Result<std::vector<Launch>> before = open_launches(absolute(options.study.store), plan);
   if (!before.ok()) return before.status();
   bool stopped = false;
   for (Launch& launch : before.value()) {
@@ -254,7 +256,7 @@ Result<std::string> QueueLauncher::describe(const StudyPlan& plan, const LaunchO
   BROADLOOM_TRY(check_isa_of_cells(plan));
   BROADLOOM_TRY(queue_->check());
   const std::string path = absolute(options.study.store);
-  const Result<std::vector<Launch>> before = open_launches(path);
+  const Result<std::vector<Launch>> before = open_launches(path, plan);
   if (!before.ok()) return before.status();
   std::vector<StoredRun> stored;
   std::error_code ignored;

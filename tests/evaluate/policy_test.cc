@@ -8,6 +8,7 @@
 #include <limits>
 #include <memory>
 #include <string>
+#include <tuple>
 #include <vector>
 
 #include "broadloom/core/hash.h"
@@ -119,6 +120,25 @@ TEST_F(LoadedPolicies, AreRefusedWithNumbersThatNoPolicyHas) {
       EXPECT_EQ(status.kind(), ErrorKind::kCorrupt) << wrong.tensor;
       EXPECT_NE(status.message().find(wrong.words), std::string::npos) << status.message();
     }
+  }
+}
+
+// Such a network would take 34 GB, and so many environments 137, before the tensors are looked at.
+TEST_F(LoadedPolicies, ThatClaimToBeLargerThanTheirTensorsAreRefusedAtOnce) {
+  const std::unique_ptr<Trainer> trainer = trained({});
+  const SafetensorsFile file = read_safetensors(path()).take();
+  std::vector<TensorRef> tensors = trainer->state();
+  for (const auto& [key, claim, tensor] :
+       {std::tuple{"config.hidden_sizes", "65536,65536,65536", "learner.params"},
+        std::tuple{"config.num_envs", "4294967", "episodes.running_length"}}) {
+    Metadata metadata = file.metadata;
+    metadata[key] = claim;
+    ASSERT_TRUE(write_safetensors(path(), tensors, metadata).ok());
+    const Status status = load().status();
+    EXPECT_EQ(status.kind(), ErrorKind::kMismatch) << status.message();
+    EXPECT_NE(status.message().find(tensor), std::string::npos) << status.message();
+    const Checkpoint checkpoint = read_checkpoint(path()).take();
+    EXPECT_EQ(check_belongs(checkpoint, checkpoint.config).kind(), ErrorKind::kMismatch);
   }
 }
 
