@@ -35,6 +35,8 @@ void handle_hangup(struct sigaction action) {
   sigaction(SIGHUP, &action, nullptr);
 }
 
+std::string* json_text = nullptr;  // null: standard output
+
 std::string& last_error() {
   static std::string message;
   return message;
@@ -74,8 +76,15 @@ int report_error(const Status& status, bool json) {
 
 void print_json(const Json& object) {
   // Paths may hold bytes that are not UTF-8; they must not turn the answer into an exception.
-  fmt::print("{}\n", object.dump());
+  const std::string line = object.dump() + "\n";
+  if (json_text != nullptr) {
+    json_text->append(line);
+  } else {
+    fmt::print("{}", line);
+  }
 }
+
+void print_json_into(std::string* text) { json_text = text; }
 
 bool is_terminal(std::FILE* stream) { return isatty(fileno(stream)) == 1; }
 

@@ -35,6 +35,9 @@ void tell_errors(bool on_standard_error);
 
 // One object and a newline on standard output.
 void print_json(const Json& object);
+// From now on print_json() appends to `text` instead, for programs that take the answer of a command
+// while others print to standard output; null: standard output again.
+void print_json_into(std::string* text);
 
 bool is_terminal(std::FILE* stream);
 

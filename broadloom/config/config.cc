@@ -45,7 +45,7 @@ Config default_config(const EnvSpec& spec) {
   config.num_minibatches = 32;
   config.update_epochs = 10;
   config.ent_coef = 0.0;
-  config.norm_obs = true;
+  config.norm_obs = spec.observation.dtype == Dtype::kF32;  // images are read divided by 255
   config.norm_reward = true;
   return config;
 }

@@ -179,8 +179,9 @@ class PythonEnvs final : public VecEnv, public EnvMaker {
       asked["families"] = options.families();
       asked["stagger_starts"] = options.stagger_starts;
       asked["joining"] = options.joining.size() > 1;  // one lot joins nobody
+      asked["only_described"] = options.only_described;
       auto envs = std::make_unique<PythonEnvs>(spec, factory->get()(asked), factory);
-      envs->look();
+      if (!options.only_described) envs->look();
       return std::unique_ptr<VecEnv>(std::move(envs));
     } catch (nb::python_error& error) {
       return keep_exception(error, "making environments of " + spec.id);
@@ -335,7 +336,7 @@ EnvEntry entry_from(const nb::dict& spec, nb::object factory) {
 }
 
 void register_simulator(const nb::dict& spec, const nb::object& factory) {
-  const Status status = register_environment(entry_from(spec, factory));
+  const Status status = replace_environment(entry_from(spec, factory));
   if (!status.ok()) raise(status);
 }
 

@@ -319,12 +319,33 @@ nb::tuple program(const std::vector<std::string>& arguments) {
   return nb::make_tuple(code, kept.value());
 }
 
-// (Its exit code, what it printed to standard output, its error, "" for none, which who asked
-// raises, the exception of Python's.)
+// The text of a command's answer: its JSON objects, which come apart from standard output, where
+// environments may print as they like; of a command without them, its standard output.
+class AnswerText {
+ public:
+  explicit AnswerText(const std::vector<std::string>& arguments) {
+    if (cli::has_json(arguments)) {
+      cli::print_json_into(&json_);
+    } else {
+      output_.emplace();
+    }
+  }
+  ~AnswerText() { cli::print_json_into(nullptr); }
+  AnswerText(const AnswerText&) = delete;
+  AnswerText& operator=(const AnswerText&) = delete;
+
+  std::string take() { return output_ ? output_->take() : json_; }
+
+ private:
+  std::string json_;
+  std::optional<StandardOutputAsText> output_;
+};
+
+// (Exit code, answer, error message or "", Python exception or None). The caller raises the error.
 nb::tuple answer_of_program(const std::vector<std::string>& arguments) {
   const OneAtATime alone;
   const KeptException kept(KeptException::Of::kCommand);
-  StandardOutputAsText output;
+  AnswerText output(arguments);
   const NoErrorsPrinted quiet;
   const int code = run_words(arguments);
   return nb::make_tuple(code, output.take(), cli::take_error(), kept.value());

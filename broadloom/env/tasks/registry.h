@@ -26,6 +26,11 @@ namespace broadloom {
 // it.
 Status register_environment(EnvEntry entry);
 
+// The same, where the id may be that of an environment that this program registered before, as a
+// notebook's cell does that runs twice. Lookups from now on find the new one; environments that
+// were made stay as they are.
+Status replace_environment(EnvEntry entry);
+
 // Environments of a bridge (bridges/), as the library's own. One whose id is taken is left out.
 void register_built_in(EnvEntry entry);
 
