@@ -116,11 +116,12 @@ Status check_sizes(const SafetensorsFile& file, const Config& config, const EnvS
 }
 
 Result<Checkpoint> read_checkpoint(const std::string& path) {
-  const Result<std::string> bytes = read_file(path);
+  Result<std::string> bytes = read_file(path);
   if (!bytes.ok()) return bytes.status();
-  Result<SafetensorsFile> file = parse_safetensors(bytes.value(), path);
-  if (!file.ok()) return file.status();
   Checkpoint checkpoint;
+  checkpoint.hash = hash_text(bytes.value());
+  Result<SafetensorsFile> file = parse_safetensors(bytes.take(), path);
+  if (!file.ok()) return file.status();
   const auto in_file = [&](const Status& status) {
     return Status(status.kind(), fmt::format("'{}': {}", path, status.message()));
   };
@@ -140,7 +141,6 @@ Result<Checkpoint> read_checkpoint(const std::string& path) {
   Result<Config> config = resolve_config(config_of(file.value()));
   if (!config.ok()) return in_file(config.status());
   checkpoint.config = config.take();
-  checkpoint.hash = hash_text(bytes.value());
   checkpoint.file = file.take();
   return checkpoint;
 }

@@ -18,6 +18,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
+using Parts = std::span<const std::string_view>;
+
 bool write_all(int fd, std::string_view bytes) {
   while (!bytes.empty()) {
     const ssize_t written = ::write(fd, bytes.data(), bytes.size());
@@ -50,11 +52,11 @@ class NewFile {
   NewFile& operator=(const NewFile&) = delete;
 
   // Brings them to the disk.
-  Status write(std::string_view bytes) {
+  Status write(Parts parts) {
     const std::size_t slash = beside_.find_last_of('/');
     const std::string folder = slash == std::string::npos ? "." : beside_.substr(0, slash + 1);
     fd_ = past_standard_streams(::open(folder.c_str(), O_WRONLY | O_TMPFILE | O_CLOEXEC, 0644));
-    return fd_ >= 0 ? put(bytes) : write_named(bytes);
+    return fd_ >= 0 ? put(parts) : write_named(parts);
   }
   // Has them stand beside the path. False where they stay without a name.
   bool name() {
@@ -70,7 +72,7 @@ class NewFile {
   }
   // As write(), with a name from the beginning: some file systems know no file without one, and
   // some systems have no /proc.
-  Status write_named(std::string_view bytes) {
+  Status write_named(Parts parts) {
     if (fd_ >= 0) ::close(std::exchange(fd_, -1));
     // Whoever had that name is gone, or was a link that waits to be followed.
     constexpr int kNew = O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC;
@@ -80,15 +82,18 @@ class NewFile {
     }
     is_named_ = fd >= 0;
     fd_ = past_standard_streams(fd);
-    return fd_ >= 0 ? put(bytes) : io_error("create", beside_);
+    return fd_ >= 0 ? put(parts) : io_error("create", beside_);
   }
   // The name is another one by now.
   void keep() { is_named_ = false; }
   const std::string& beside() const { return beside_; }
 
  private:
-  Status put(std::string_view bytes) {
-    return write_all(fd_, bytes) && ::fsync(fd_) == 0 ? Status() : io_error("write", beside_);
+  Status put(Parts parts) {
+    for (const std::string_view part : parts) {
+      if (!write_all(fd_, part)) return io_error("write", beside_);
+    }
+    return ::fsync(fd_) == 0 ? Status() : io_error("write", beside_);
   }
 
   std::string beside_;
@@ -112,16 +117,22 @@ Status sync_folder_of(const std::string& path) {
 }
 
 Status write_file_atomically(const std::string& path, std::string_view bytes) {
+  return write_file_atomically(path, Parts(&bytes, 1));
+}
+
+Status write_file_atomically(const std::string& path, Parts parts) {
   NewFile file(path);
-  BROADLOOM_TRY(file.write(bytes));
-  if (!file.name()) BROADLOOM_TRY(file.write_named(bytes));
+  BROADLOOM_TRY(file.write(parts));
+  if (!file.name()) BROADLOOM_TRY(file.write_named(parts));
   if (::rename(file.beside().c_str(), path.c_str()) != 0) return io_error("rename into", path);
   file.keep();
   return sync_folder_of(path);
 }
 
 Status check_room(const std::string& path, std::size_t bytes) {
-  return NewFile(path).write(std::string(bytes, '\0'));
+  const std::string zeros(bytes, '\0');
+  const std::string_view part = zeros;
+  return NewFile(path).write(Parts(&part, 1));
 }
 
 Status make_folders(const std::string& path) {

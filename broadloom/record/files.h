@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <span>
 #include <string>
 #include <string_view>
 
@@ -16,6 +17,8 @@ namespace broadloom {
 // leaves nothing. The data has reached the disk when it returns. kIo says what failed and what to
 // do.
 Status write_file_atomically(const std::string& path, std::string_view bytes);
+// The same of bytes that lie in parts, one after the other.
+Status write_file_atomically(const std::string& path, std::span<const std::string_view> parts);
 
 // Whether write_file_atomically() would find room for so many bytes now. To be asked before hours
 // of work. kIo, kNotFound.
