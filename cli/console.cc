@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "broadloom/core/available_cores.h"
+#include "broadloom/core/escape.h"
 #include "broadloom/record/json.h"
 
 namespace broadloom::cli {
@@ -55,17 +56,24 @@ void tell_errors(bool on_standard_error) { tells_errors() = on_standard_error; }
 
 std::string take_error() { return std::exchange(last_error(), {}); }
 
+void print_data(std::string_view text) { std::fwrite(text.data(), 1, text.size(), stdout); }
+
+void tell_text(std::FILE* stream, std::string_view text) {
+  const std::string plain = terminal_text(text);
+  std::fwrite(plain.data(), 1, plain.size(), stream);
+}
+
 int report_error(const Status& status, bool json) {
   const int code = static_cast<int>(status.kind());
   last_error() = status.message();
-  if (tells_errors()) fmt::print(stderr, "{}: {}\n", program_name(), status.message());
+  if (tells_errors()) tell(stderr, "{}: {}\n", program_name(), status.message());
   if (json) print_json({{"error", status.message()}, {"exit_code", code}});
   return code;
 }
 
 void print_json(const Json& object) {
   // Paths may hold bytes that are not UTF-8; they must not turn the answer into an exception.
-  fmt::print("{}\n", object.dump());
+  print_data(object.dump() + "\n");
 }
 
 bool is_terminal(std::FILE* stream) { return isatty(fileno(stream)) == 1; }
