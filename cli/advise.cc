@@ -118,8 +118,8 @@ Result<std::vector<std::string>> write_advice(const AdviceResult& result, const 
 
 void print_list(const char* title, const std::vector<std::string>& lines, std::size_t columns) {
   if (lines.empty()) return;
-  fmt::print("\n{}\n", title);
-  for (const std::string& line : lines) fmt::print("{}\n", wrapped("- " + line, columns, "  "));
+  tell("\n{}\n", title);
+  for (const std::string& line : lines) tell("{}\n", wrapped("- " + line, columns, "  "));
 }
 
 std::vector<std::string> runner_up_lines(const AdviceResult& result) {
@@ -132,9 +132,9 @@ std::vector<std::string> runner_up_lines(const AdviceResult& result) {
 
 void print_advice(const AdviceResult& result) {
   const std::size_t columns = std::clamp<std::size_t>(screen_size(stdout).columns, 60, 100);
-  fmt::print("{}\n", wrapped(result.advice.answer, columns, ""));
+  tell("{}\n", wrapped(result.advice.answer, columns, ""));
   if (!result.advice.expected.empty()) {
-    fmt::print("{}\n", wrapped(result.advice.expected, columns, ""));
+    tell("{}\n", wrapped(result.advice.expected, columns, ""));
   }
   print_list("Why:", result.advice.because, columns);
   print_list("Runners-up:", runner_up_lines(result), columns);
@@ -157,15 +157,15 @@ Result<int> say(const AdviseCommand& command, const AdviceResult& result, const 
   }
   const Result<std::vector<std::string>> written = write_advice(result, json, folder);
   if (command.json) {
-    json["written"] = written.value();
+    json["written"] = written.ok() ? written.value() : std::vector<std::string>{};
     print_json(json);
     if (!written.ok()) return report_error(written.status(), false);  // one object was printed
   }
   if (!written.ok()) return written.status();
   if (!command.json && !command.quiet) {
-    fmt::print("\nWritten: {}\n", fmt::join(written.value(), ", "));
+    tell("\nWritten: {}\n", fmt::join(written.value(), ", "));
     if (result.advice.verdict != AdviceVerdict::kNothing) {
-      fmt::print("Next: {} train {}/advice.toml\n", program_name(), folder);
+      tell("Next: {} train {}/advice.toml\n", program_name(), folder);
     }
   }
   return exit_code_of(result);

@@ -12,6 +12,7 @@
 #include <utility>
 
 #include "broadloom/core/available_cores.h"
+#include "broadloom/core/escape.h"
 #include "broadloom/record/json.h"
 
 namespace broadloom::cli {
@@ -35,7 +36,7 @@ void handle_hangup(struct sigaction action) {
   sigaction(SIGHUP, &action, nullptr);
 }
 
-std::string* json_text = nullptr;  // null: standard output
+std::string* data_text = nullptr;  // null: standard output
 
 std::string& last_error() {
   static std::string message;
@@ -66,25 +67,33 @@ void tell_errors(bool on_standard_error) { tells_errors() = on_standard_error; }
 
 std::string take_error() { return std::exchange(last_error(), {}); }
 
+void print_data(std::string_view text) {
+  if (data_text != nullptr) {
+    data_text->append(text);
+  } else {
+    std::fwrite(text.data(), 1, text.size(), stdout);
+  }
+}
+
+void print_data_into(std::string* text) { data_text = text; }
+
+void tell_text(std::FILE* stream, std::string_view text) {
+  const std::string plain = terminal_text(text);
+  std::fwrite(plain.data(), 1, plain.size(), stream);
+}
+
 int report_error(const Status& status, bool json) {
   const int code = static_cast<int>(status.kind());
   last_error() = status.message();
-  if (tells_errors()) fmt::print(stderr, "{}: {}\n", program_name(), status.message());
+  if (tells_errors()) tell(stderr, "{}: {}\n", program_name(), status.message());
   if (json) print_json({{"error", status.message()}, {"exit_code", code}});
   return code;
 }
 
 void print_json(const Json& object) {
   // Paths may hold bytes that are not UTF-8; they must not turn the answer into an exception.
-  const std::string line = object.dump() + "\n";
-  if (json_text != nullptr) {
-    json_text->append(line);
-  } else {
-    fmt::print("{}", line);
-  }
+  print_data(object.dump() + "\n");
 }
-
-void print_json_into(std::string* text) { json_text = text; }
 
 bool is_terminal(std::FILE* stream) { return isatty(fileno(stream)) == 1; }
 

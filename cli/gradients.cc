@@ -8,6 +8,7 @@
 #include "broadloom/record/files.h"
 #include "broadloom/record/manifest.h"
 #include "cli/commands.h"
+#include "cli/config_flags.h"
 #include "cli/console.h"
 #include "cli/gradients_table.h"
 #include "cli/policy_isa.h"
@@ -113,7 +114,7 @@ Status run(GradientsCommand& command, const std::vector<std::string>& arguments)
   }
   BROADLOOM_TRY(write(report.value(), command.out));
   if (!command.quiet) {
-    fmt::print("\nWritten: {0}/gradients.json, {0}/gradients.html\n", command.out);
+    tell("\nWritten: {0}/gradients.json, {0}/gradients.html\n", command.out);
   }
   return {};
 }
@@ -189,6 +190,7 @@ void add_gradients_command(Command root, Context& context) {
                  "Worker threads; results do not depend on them (default: all)")
       .range(0, 1024)
       .type_name("INT");
+  add_allow_flag(app, context);
   app.add_flag("--quiet", command->quiet, "Print nothing but errors");
   app.callback([&context, command] {
     context.action = [&context, command] {

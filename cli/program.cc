@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "bridges/bridges.h"
+#include "broadloom/env/plugins/allowed_code.h"
 #include "broadloom/env/tasks/registry.h"
 #include "broadloom_build_info.inc"
 #include "cli/arguments.h"
@@ -100,6 +101,10 @@ int run(const std::string& program, const std::vector<std::string>& given,
   const Result<std::optional<int>> answered = line.parse(std::move(arguments.value().tokens));
   if (!answered.ok()) return report_error(answered.status(), json);
   if (answered.value()) return *answered.value();
+  for (const std::string& code : context.allowed) {
+    if (const Status status = allow_code(code); !status.ok()) return report_error(status, json);
+  }
+  allow_settings(context.env_options);
   const int code = context.action();
   // What was printed is a result: that it could not be is an error.
   if (std::fflush(stdout) == 0 && std::ferror(stdout) == 0) return code;

@@ -9,7 +9,9 @@
 
 #include "broadloom/record/files.h"
 #include "cli/commands.h"
+#include "cli/config_flags.h"
 #include "cli/console.h"
+#include "cli/file_kind.h"
 #include "cli/study_files.h"
 #include "research/report/study_report.h"
 
@@ -28,7 +30,13 @@ Status run(const ReportCommand& command, const std::vector<std::string>& argumen
   options.threads = resolve_threads(command.threads);
   options.task = command.task;
   const Result<StudyReport> report = make_study_report(command.stores, options);
-  if (!report.ok()) return report.status();
+  if (!report.ok()) {
+    Status status = report.status();
+    for (const std::string& store : command.stores) {
+      status = explain_kind(status, store, FileKind::kStore);
+    }
+    return status;
+  }
   const std::string folder =
       command.out.empty() ? default_report_folder(command.stores) : command.out;
   const bool prints = !command.json && !command.quiet;
@@ -39,8 +47,8 @@ Status run(const ReportCommand& command, const std::vector<std::string>& argumen
   }
   const Result<ReportFiles> files = write_report(report.value(), folder, arguments);
   if (!files.ok()) return files.status();
-  if (command.json) fmt::print("{}", files.value().json);
-  if (prints) fmt::print("\nWritten: {}\n", fmt::join(files.value().paths, ", "));
+  if (command.json) print_data(files.value().json);
+  if (prints) tell("\nWritten: {}\n", fmt::join(files.value().paths, ", "));
   return {};
 }
 
@@ -60,6 +68,7 @@ void add_report_command(Command root, Context& context) {
                  "Worker threads; results do not depend on them (default: all)")
       .range(0, 1024)
       .type_name("INT");
+  add_allow_flag(app, context);
   app.add_flag("--quiet", command->quiet, "Print nothing but errors");
   app.add_flag("--json", command->json, "Standard output is one JSON object, that of study.json");
   app.callback([&context, command] {

@@ -222,4 +222,10 @@ Result<std::string> read_ledger_line(const std::string& path, std::int64_t numbe
   return std::string(rest.substr(0, rest.find('\n')));
 }
 
+Result<std::int64_t> count_ledger_lines(const std::string& path) {
+  const Result<std::string> bytes = read_file(path);
+  if (!bytes.ok()) return bytes.status();
+  return count_lines(bytes.value());
+}
+
 }  // namespace broadloom

@@ -36,5 +36,7 @@ Status check_ledger_file(const std::string& path);
 // One line, number from 1; 0: the last. Its checks are the caller's. kNotFound where there is no
 // such file or line.
 Result<std::string> read_ledger_line(const std::string& path, std::int64_t number);
+// How many lines it has. kNotFound, kIo.
+Result<std::int64_t> count_ledger_lines(const std::string& path);
 
 }  // namespace broadloom

@@ -111,6 +111,12 @@ def register(name: str, env: EnvSource, *, vectorization: Vectorization = "sync"
     return name
 
 
+def allow_plugin(path: StrPath) -> None:
+    """Lets runs, records and panels name code: a plug-in's library, a folder of them, or a Python package, "gymnasium". For this process. A call that names the
+    environment itself, train("plugin:./libmine.so:Task-v0"), allows it. docs/trust.md has the rule."""
+    _core.allow_plugin(os.fspath(path))
+
+
 def main(arguments: Sequence[Any] | None = None) -> int:
     """The program: `main(["eval", "runs/a"])`. Prints, and returns the exit code."""
     sys.stdout.flush()
@@ -228,4 +234,4 @@ def ears(quiet, on_iteration):
 
     if quiet:
         return None, both if on_iteration else None, None
-    return print, both, lambda note: print(f"Note: {note}", file=sys.stderr)
+    return lambda text: print(_core.terminal_text(text)), both, lambda note: print(_core.terminal_text(f"Note: {note}"), file=sys.stderr)

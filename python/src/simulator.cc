@@ -14,6 +14,7 @@
 
 #include "broadloom/env/env_maker.h"
 #include "broadloom/env/frame_stack.h"
+#include "broadloom/env/plugins/allowed_code.h"
 #include "broadloom/env/tasks/registry.h"
 #include "broadloom/env/tasks/simulator_entry.h"
 #include "broadloom/env/vec_env.h"
@@ -344,7 +345,8 @@ void register_simulator(const nb::dict& spec, const nb::object& factory) {
 void register_opener(const std::string& name, const nb::object& opener) {
   const auto shared = std::make_shared<Held>(opener);
   const Status status =
-      register_namespace(name, [shared](const std::string& id) -> Result<EnvEntry> {
+      register_namespace(name, [name, shared](const std::string& id) -> Result<EnvEntry> {
+        BROADLOOM_TRY(check_namespace_allowed(name));
         const nb::gil_scoped_acquire gil;
         try {
           const nb::tuple opened = nb::cast<nb::tuple>(shared->get()(id));

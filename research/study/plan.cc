@@ -114,11 +114,23 @@ Status check_base(const StudySpec& spec) {
   return {};
 }
 
+// The base with the environment's options of the first cell, which may not go without them.
+Overrides with_first_options(const StudySpec& spec) {
+  Overrides out = spec.base;
+  for (const StudyAxis& axis : spec.axes) {
+    if (axis.values.empty()) continue;
+    for (const auto& [key, text] : axis.values.front().set) {
+      if (is_env_option(key)) out.emplace_back(key, text);
+    }
+  }
+  return out;
+}
+
 Result<StudyAxis> shape_axis(const StudySpec& spec) {
   StudyAxis axis{"shape", {}};
   ShapeRules rules = spec.shapes;
   if (rules.max_envs > 0 && rules.num_steps == 0) {
-    const Result<Config> base = assemble_config(spec.base);
+    const Result<Config> base = assemble_config(with_first_options(spec));
     if (!base.ok()) return base.status();
     rules.num_steps = base.value().num_steps;
   }

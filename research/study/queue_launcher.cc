@@ -133,8 +133,9 @@ Status QueueLauncher::prepare(const StudyPlan& plan, const LaunchPlan& planned,
     BROADLOOM_TRY(StudyStore::open(path, plan, part, options.study.any_revision).status());
     launch.parts.push_back(part.runs);
   }
-  BROADLOOM_TRY(
-      write_file_atomically(launch.script(), queue_->script(array_of(planned, launch, options))));
+  const Result<std::string> script = queue_->script(array_of(planned, launch, options));
+  if (!script.ok()) return script.status();
+  BROADLOOM_TRY(write_file_atomically(launch.script(), script.value()));
   // Before it is handed over: were this killed in between, the next call would find it by its name.
   return write_launch(launch);
 }
@@ -279,7 +280,8 @@ Result<std::string> QueueLauncher::describe(const StudyPlan& plan, const LaunchO
   launch.folder = launches_folder(path) + "/launch-N";
   launch.name = fmt::format("broadloom-{}-ID", plain_name(plan.name));
   text += launch_words(*queue_, plan, planned.value(), options) + "\n\n";
-  return text + queue_->script(array_of(planned.value(), launch, options));
+  const Result<std::string> script = queue_->script(array_of(planned.value(), launch, options));
+  return script.ok() ? Result<std::string>(text + script.value()) : script;
 }
 
 }  // namespace

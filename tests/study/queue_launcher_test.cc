@@ -41,7 +41,7 @@ class FakeQueue : public JobQueue {
     placed.partition = partition.empty() ? "first" : partition;
     return placed;
   }
-  std::string script(const JobArray& array) const override { return array.name + "\n"; }
+  Result<std::string> script(const JobArray& array) const override { return array.name + "\n"; }
   Result<std::string> submit(const JobArray& array, const std::string& script) const override {
     EXPECT_TRUE(std::filesystem::exists(script));
     const Status refusal =

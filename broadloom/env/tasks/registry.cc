@@ -14,6 +14,7 @@
 #include "broadloom/env/staggered_starts.h"
 #include "broadloom/env/tasks/check_entry.h"
 #include "broadloom/env/tasks/plugin_entry.h"
+#include "broadloom/env/tasks/unknown_environment.h"
 
 namespace broadloom {
 
@@ -163,11 +164,7 @@ Result<const EnvEntry*> find(const std::string& id) {
   for (const AbsentEnvironments& absent : registry().absent()) {
     ids.insert(ids.end(), absent.ids.begin(), absent.ids.end());
   }
-  Status status = unknown_key_error("environment", id, ids);
-  return Status(ErrorKind::kNotFound,
-                status.message() +
-                    "; `broadloom env list` names all of them; one that another program registers "
-                    "is known to that program alone, which has the same commands");
+  return unknown_environment(id, ids);
 }
 
 Status check_options(const VecEnvOptions& options) {
@@ -397,11 +394,17 @@ Result<EnvSpec> env_spec(const std::string& id, const Overrides& env_options,
   return spec;
 }
 
-Result<std::vector<FieldInfo>> list_env_options(const std::string& id) {
+Result<std::vector<FieldInfo>> list_env_options(const std::string& id,
+                                                const Overrides& env_options) {
   Result<const EnvEntry*> entry = find(id);
   if (!entry.ok()) return entry.status();
   std::vector<FieldInfo> options = entry.value()->options();
-  if (!shows_frames(entry.value()->spec)) return options;
+  EnvSpec spec = entry.value()->spec;
+  if (const Result<EnvOptions> asked = split_options(*entry.value(), env_options); asked.ok()) {
+    Result<EnvSpec> made = entry.value()->make_spec(asked.value().own);
+    if (made.ok()) spec = made.take();
+  }
+  if (!shows_frames(spec)) return options;
   for (FieldInfo& field : list_fields(FrameStack{})) {
     if (!names_option(*entry.value(), field.name)) options.push_back(std::move(field));
   }
