@@ -326,8 +326,8 @@ Status replace_environment(EnvEntry entry) {
   entry.built_in = false;
   const std::string id = entry.spec.id;
   if (registry().replace(std::move(entry))) return {};
-  return invalid(fmt::format(
-      "environment '{}' is one of the library's; register yours under another id", id));
+  return invalid(
+      fmt::format("environment '{}' is one of the library's; register yours under another id", id));
 }
 
 void register_built_in(EnvEntry entry) {
