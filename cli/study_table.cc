@@ -195,10 +195,9 @@ void print_study_result(std::FILE* stream, const StudyPlan& plan, const StudySum
                     estimate_text(over_runs(cells[c].evaluation).iqm)});
   }
   print_rows(stream, rows);
-  tell(
-      stream,
-      "\nTraining: mean return of a run's last episodes.{} Intervals: bootstrap over runs.\n",
-      evaluation_words(plan));
+  tell(stream,
+       "\nTraining: mean return of a run's last episodes.{} Intervals: bootstrap over runs.\n",
+       evaluation_words(plan));
 }
 
 int print_failed_runs(std::FILE* stream, const StudyPlan& plan, const StudySummary& summary) {

@@ -142,8 +142,8 @@ void print_summary(const RunSummary& summary, double steps_per_second, const std
     } else {
       const std::int64_t episodes = summary.averaged_episodes;
       tell("Mean return of the last {}: {:.2f}{}\n",
-                 episodes == 1 ? "episode" : fmt::format("{} episodes", with_commas(episodes)),
-                 summary.mean_return, success_text(summary.success_rate));
+           episodes == 1 ? "episode" : fmt::format("{} episodes", with_commas(episodes)),
+           summary.mean_return, success_text(summary.success_rate));
     }
   }
   print_live_audit(summary.run_dir, allow);

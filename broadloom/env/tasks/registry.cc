@@ -18,7 +18,7 @@
 
 namespace broadloom {
 
-// One line an environment.
+// clang-format off: one line an environment.
 constexpr EnvEntry (*kEntries[])() = {
     entry_of<struct CartPole>,
     entry_of<struct Acrobot>,
@@ -40,6 +40,7 @@ constexpr EnvEntry (*kEntries[])() = {
     entry_of<struct SpaceInvaders>,
     entry_of<struct SpaceInvadersMinimal>,
 };
+// clang-format on
 
 namespace {
 
