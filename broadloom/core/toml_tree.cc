@@ -97,7 +97,7 @@ TomlNode tree_of(const toml::node& node, const std::string& key);
 
 void add_members(const toml::table& table, TomlNode& out) {
   for (const auto& [key, member] : table) out.all.push_back(tree_of(member, std::string(key)));
-  // toml++ sorts by key; people read their errors from the top.
+  // toml++ sorts by key, but people read their errors from the top.
   std::stable_sort(out.all.begin(), out.all.end(), [](const TomlNode& a, const TomlNode& b) {
     return std::tie(a.line, a.column) < std::tie(b.line, b.column);
   });
