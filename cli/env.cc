@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "broadloom/config/needs.h"
 #include "broadloom/env/tasks/registry.h"
 #include "broadloom/math/isa.h"
 #include "broadloom/record/json.h"
@@ -141,7 +142,7 @@ void print_options(const std::vector<FieldInfo>& options) {
   for (const FieldInfo& field : options) widest = std::max(widest, field.name.size());
   for (const FieldInfo& field : options) {
     const std::string range = field.range_text.empty() ? "" : " [" + field.range_text + "]";
-    fmt::print("  {:<{}} {:<8} {}{} (default {})\n", field.name, widest, field.type, field.doc,
+    fmt::print("  {:<{}} {:<8} {}{} (default {})\n", field.name, widest, field.type, help_of(field),
                range, field.default_text.empty() ? "none" : field.default_text);
   }
 }
@@ -199,7 +200,7 @@ int show(const EnvCommand& command, const Context& context) {
                               {"type", field.type},
                               {"default", field.default_text},
                               {"values", field.range_text},
-                              {"doc", field.doc}});
+                              {"doc", help_of(field)}});
   }
   print_json(out);
   return 0;

@@ -4,6 +4,8 @@
 // its own, so that a new key is in every such list as soon as it is declared.
 #pragma once
 
+#include <array>
+
 namespace broadloom {
 
 enum class Role {
@@ -21,16 +23,29 @@ enum class Role {
 };
 
 // Stores, checkpoints and ledgers are known by their keys. One of before a key was there is one
-// that has its default.
+// that has its default, or KeyFacts::before where the key says so.
 enum class Since {
   kFirst,  // with the first stores, whose hashes count it even at its default
   kLater,
 };
 
+// Values of another key under which a key does something (broadloom/config/needs.h).
+struct Need {
+  const char* keys = nullptr;    // one key, or "norm_obs or norm_reward": any of them; null: none
+  const char* values = nullptr;  // "adaptive", "ppo or ppo_rnd", "above 1", kIsSet or kIsEmpty
+  // Whether a user who gives the key its default is refused, too: it says what will not be done.
+  bool at_default = false;
+};
+inline constexpr const char* kAboveZero = "above 0";
+inline constexpr const char* kIsSet = "set";  // a list or text that is not empty
+inline constexpr const char* kIsEmpty = "empty";
+
 struct KeyFacts {
   Role role = Role::kNone;
   Since since = Since::kFirst;
-  const char* group = "";  // the heading that help and reference show it under
+  const char* group = "";        // the heading that help and reference show it under
+  std::array<Need, 2> needs{};   // all of them
+  const char* before = nullptr;  // what records without the key did; null: its default
 };
 
 }  // namespace broadloom

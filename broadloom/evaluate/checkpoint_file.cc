@@ -65,7 +65,7 @@ Result<Checkpoint> read_checkpoint(const std::string& path) {
     if (!status.ok()) return in_file(status);
   }
   checkpoint.logs.events_file = events_file_of(file.value());
-  Result<Config> config = resolve_config(config_of(file.value()));
+  Result<Config> config = resolve_record(config_of(file.value()));
   if (!config.ok()) return in_file(config.status());
   checkpoint.config = config.take();
   checkpoint.hash = hash_text(bytes.value());

@@ -121,7 +121,7 @@ Result<std::optional<RankedRun>> join_run(Ranks& ranks) {
   const std::string config = ranks.of_first({});
   BROADLOOM_TRY(ranks.status());
   if (config.empty()) return std::optional<RankedRun>();
-  Result<Config> resolved = resolve_config(unpacked(config));
+  Result<Config> resolved = resolve_record(unpacked(config));
   if (!resolved.ok()) return ranks.agree(resolved.status());
   return std::optional<RankedRun>({resolved.take(), isa});
 }
