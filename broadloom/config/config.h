@@ -83,6 +83,8 @@ struct Config {  // NOLINT(clang-analyzer-optin.performance.Padding)
   double log_std_init = 0.0;
   bool norm_obs = false;
   bool norm_reward = false;
+  // "exact", or "gymnasium": NormaliserRule (broadloom/rollout/normalizer.h).
+  std::string normaliser = "exact";
   double clip_obs = 10.0;
   double clip_reward = 10.0;
   bool stagger_starts = false;
@@ -325,6 +327,10 @@ void Config::visit_fields(Visitor&& visitor) {
   v("norm_obs", norm_obs, Role::kLearning, "Normalise observations by running mean and variance.");
   v("norm_reward", norm_reward, Role::kLearning,
     "Scale rewards by the running deviation of discounted returns.");
+  v("normaliser", normaliser,
+    later(Role::kLearning).needs("norm_obs or norm_reward", "true").was("gymnasium"),
+    Choices{{"exact", "gymnasium"}},
+    "How those statistics are made: exact, of what was seen alone; gymnasium, as its wrappers do.");
   v("clip_obs", clip_obs, KeyMark(Role::kLearning).needs("norm_obs", "true"), Range{1e-6},
     "Normalised observations are clipped to +- this.");
   v("clip_reward", clip_reward, KeyMark(Role::kLearning).needs("norm_reward", "true"), Range{1e-6},

@@ -90,6 +90,11 @@ const std::vector<Idle>& idle_settings() {
        {{"env_id", "Pendulum-v1"}, {"norm_reward", "false"}},
        "norm_reward = false; it needs norm_reward = true",
        {{"norm_reward", "true"}}},
+      {"normaliser",
+       "gymnasium",
+       {},
+       "norm_obs = false and norm_reward = false; it needs norm_obs or norm_reward = true",
+       {{"norm_reward", "true"}}},
       {"eval_episodes",
        "20",
        {},
@@ -164,6 +169,15 @@ TEST(Needs, RecordsAreTakenAsTheyAre) {
   }
 }
 
+TEST(Needs, RecordsWithoutANormaliserHadGymnasiums) {
+  const Overrides before{{"env_id", "Pendulum-v1"}};
+  EXPECT_EQ(resolve_record(before).take().normaliser, "gymnasium");
+  EXPECT_EQ(resolve_config(before).take().normaliser, "exact");
+  // Where nothing is normalised it says nothing, and stays as a new run has it.
+  EXPECT_EQ(resolve_record({{"env_id", "CartPole-v1"}}).take().normaliser, "exact");
+  EXPECT_EQ(resolve_record({{"normaliser", "exact"}}).take().normaliser, "exact");
+}
+
 // Which keys a program's own algorithm uses is its own to know.
 TEST(Needs, AnAlgorithmOfAProgramMayUseAnyKey) {
   const EnvSpec spec = env_spec("CartPole-v1", {}).take();
@@ -193,6 +207,7 @@ TEST(Needs, AreNamedInASentence) {
   EXPECT_EQ(needs_sentence(facts_of("desired_kl")), "Needs lr_schedule = adaptive.");
   EXPECT_EQ(needs_sentence(facts_of("ent_schedule")),
             "Needs algorithm = ppo or ppo_rnd, and ent_coef above 0.");
+  EXPECT_EQ(needs_sentence(facts_of("normaliser")), "Needs norm_obs or norm_reward = true.");
   EXPECT_EQ(needs_sentence(facts_of("curriculum_up")), "Needs curriculum set.");
   EXPECT_EQ(needs_sentence(facts_of("gamma")), "");
 }

@@ -345,6 +345,17 @@ TEST(Plan, EpisodesOfEvaluationsThatAreNeverMadeAreRefused) {
             std::string::npos);
 }
 
+// Stores from before the key have Gymnasium's way, and are still those of the same study.
+TEST(Plan, NormaliserDefinesAStudyWhereItIsNotTheOneOfBefore) {
+  const std::string on = "seeds = 1\n[base]\nnorm_obs = true\n";
+  const auto names_it = [](const std::string& study) {
+    return plan_of(study).definition.find("normaliser") != std::string::npos;
+  };
+  EXPECT_FALSE(names_it("seeds = 1\n"));
+  EXPECT_TRUE(names_it(on));
+  EXPECT_FALSE(names_it(on + "normaliser = 'gymnasium'\n"));
+}
+
 TEST(Plan, TheBaseCountsWhereNotEveryCellHasAValueOfItsOwn) {
   const StudyPlan variants = plan_of(
       "seeds = 1\n[base]\ngamma = 0.9\n[[variants]]\nname = 'a'\nupdate_epochs = 2\n"
