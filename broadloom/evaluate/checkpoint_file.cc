@@ -138,7 +138,7 @@ Result<Checkpoint> read_checkpoint(const std::string& path) {
   const Status policy = check_policy(file.value());
   if (!policy.ok()) return in_file(policy);
   checkpoint.logs.events_file = events_file_of(file.value());
-  Result<Config> config = resolve_config(config_of(file.value()));
+  Result<Config> config = resolve_record(config_of(file.value()));
   if (!config.ok()) return in_file(config.status());
   checkpoint.config = config.take();
   checkpoint.file = file.take();

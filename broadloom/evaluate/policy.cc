@@ -7,6 +7,7 @@
 #include "broadloom/rollout/episode_tracker.h"
 #include "broadloom/setup/algorithms.h"
 #include "broadloom/setup/network_shape.h"
+#include "broadloom/setup/settings.h"
 
 namespace broadloom {
 namespace {
@@ -31,7 +32,8 @@ LoadedPolicy::LoadedPolicy(const Config& config, const EnvSpec& spec)
   const int critic = critic_space(config, spec).size;
   if (config.norm_obs && critic > 0) critic_norm_.emplace(critic, config.clip_obs, kOneShard);
   if (config.norm_reward) {
-    reward_norm_.emplace(config.most_envs(), config.gamma, config.clip_reward, kOneShard);
+    reward_norm_.emplace(config.most_envs(), config.gamma, config.clip_reward, kOneShard,
+                         normaliser_rule(config));
   }
 }
 

@@ -58,7 +58,7 @@ Result<StartedRun> open_started_run(const std::string& run_dir) {
   if (!folder.ok()) return folder.status();
   Result<Manifest> manifest = read_manifest(folder.value().manifest_path());
   if (!manifest.ok()) return manifest.status();
-  Result<Config> config = resolve_config(manifest.value().config);
+  Result<Config> config = resolve_record(manifest.value().config);
   if (!config.ok()) return config.status();
   return StartedRun{folder.take(), manifest.take(), config.take()};
 }

@@ -79,15 +79,6 @@ std::string comment(std::string text) {
   return out;
 }
 
-// As the program assembles what a file does not say.
-Config usual_config(const Config& config) {
-  Overrides given = {
-      {"env_id", config.env_id}, {"algorithm", config.algorithm}, {"encoder", config.encoder}};
-  for (const auto& [key, text] : config.env_options) given.emplace_back(option_key(key), text);
-  Result<Config> usual = assemble_config(given);
-  return usual.ok() ? usual.take() : Config{};
-}
-
 }  // namespace
 
 Config advised_config(const Config& base, const Overrides& given, const AdviceEvidence& evidence,
@@ -113,6 +104,7 @@ std::string advice_toml(const Config& config, const Advice& advice) {
       "env_id",         "algorithm",     "encoder",       "num_envs",    "num_steps",
       "minibatch_size", "update_epochs", "learning_rate", "lr_schedule", "total_timesteps"};
   const std::vector<FieldInfo> usual = list_fields(usual_config(config));
+  const std::set<std::string> idle = idle_keys(config);  // which would be refused
   std::string out = comment(advice.answer) + comment(advice.expected);
   if (advice.change && advice.change->is_taken && config.shape_schedule.empty()) {
     out +=
@@ -121,9 +113,7 @@ std::string advice_toml(const Config& config, const Advice& advice) {
   std::size_t i = 0;
   for (const FieldInfo& field : list_fields(config)) {
     const bool differs = field.value_text != usual[i++].value_text;
-    // Or stagger_by, where it differs, would be refused.
-    const bool turns_off = field.name == "stagger_starts" && config.stagger_by != "actions";
-    if (!differs && !turns_off && kAlways.count(field.name) == 0) continue;
+    if (idle.count(field.name) > 0 || (!differs && kAlways.count(field.name) == 0)) continue;
     out += fmt::format("{} = {}\n", field.name, toml_of(field.type, field.value_text));
   }
   for (const auto& [key, text] : config.env_options) {
