@@ -69,6 +69,7 @@ class Parser {
     }
     BROADLOOM_TRY(check_coverage());
     file_.data.assign(data_);
+    file_.name = name_;
     return std::move(file_);
   }
 
@@ -212,12 +213,21 @@ Status check_places(const SafetensorsFile& file, const std::vector<TensorRef>& t
   return {};
 }
 
-void copy_into(const SafetensorsFile& file, const std::vector<TensorRef>& tensors) {
+// All values are checked before the first is written.
+Status copy_into(const SafetensorsFile& file, const std::vector<TensorRef>& tensors) {
+  for (const TensorRef& tensor : tensors) {
+    const char* numbers = file.data.data() + file.tensors.at(tensor.name).begin;
+    const Status status = check_values(tensor, numbers);
+    if (!status.ok()) {
+      return {status.kind(), fmt::format("'{}' cannot be right: {}", file.name, status.message())};
+    }
+  }
   for (const TensorRef& tensor : tensors) {
     const SafetensorsFile::Entry& entry = file.tensors.at(tensor.name);
     if (tensor.bytes() == 0) continue;
     std::memcpy(tensor.data, file.data.data() + entry.begin, tensor.bytes());
   }
+  return {};
 }
 
 }  // namespace
@@ -266,8 +276,7 @@ Result<SafetensorsFile> read_safetensors(const std::string& path) {
 
 Status load_named(const SafetensorsFile& file, const std::vector<TensorRef>& tensors) {
   BROADLOOM_TRY(check_places(file, tensors));
-  copy_into(file, tensors);
-  return {};
+  return copy_into(file, tensors);
 }
 
 Status load_into(const SafetensorsFile& file, const std::vector<TensorRef>& tensors,
@@ -287,8 +296,7 @@ Status load_into(const SafetensorsFile& file, const std::vector<TensorRef>& tens
               name)};
     }
   }
-  copy_into(file, tensors);
-  return {};
+  return copy_into(file, tensors);
 }
 
 }  // namespace broadloom

@@ -34,8 +34,10 @@ class RunningMeanStd {
   void append_state(const std::string& prefix, std::vector<TensorRef>& out);
 
  private:
+  static constexpr double kFreshCount = 1e-4;
+
   std::vector<double> mean_, var_;
-  double count_ = 1e-4;
+  double count_ = kFreshCount;
 };
 
 class ObsNormalizer {
