@@ -27,9 +27,10 @@ void RunningMeanStd::merge(double count, const double* sum, const double* square
 
 void RunningMeanStd::append_state(const std::string& prefix, std::vector<TensorRef>& out) {
   const std::int64_t size = static_cast<std::int64_t>(mean_.size());
-  out.push_back({prefix + ".mean", Dtype::kF64, {size}, mean_.data()});
-  out.push_back({prefix + ".var", Dtype::kF64, {size}, var_.data()});
-  out.push_back({prefix + ".count", Dtype::kF64, {1}, &count_});
+  constexpr ValueRange kVariance{0.0, kFiniteRange.high};
+  out.push_back({prefix + ".mean", Dtype::kF64, {size}, mean_.data(), {kFiniteRange}});
+  out.push_back({prefix + ".var", Dtype::kF64, {size}, var_.data(), {kVariance}});
+  out.push_back({prefix + ".count", Dtype::kF64, {1}, &count_, {kCountRange}});
 }
 
 namespace {
@@ -214,7 +215,8 @@ void RewardNormalizer::append_state(const std::string& prefix, std::vector<Tenso
   out.push_back({prefix + ".returns",
                  Dtype::kF64,
                  {static_cast<std::int64_t>(returns_.size())},
-                 returns_.data()});
+                 returns_.data(),
+                 {kFiniteRange}});
 }
 
 }  // namespace broadloom

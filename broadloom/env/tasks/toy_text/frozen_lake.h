@@ -45,6 +45,9 @@ struct FrozenLake {
     std::int32_t cell;
   };
   static constexpr auto members = std::tuple{&State::cell};
+  static void state_ranges(const Params& p, StateRanges<State>& ranges) {
+    ranges.add(&State::cell, 0, p.rows * p.cols - 1);
+  }
 
   static constexpr std::array end_reasons{"reached_goal", "fell_in_hole"};
 
