@@ -7,6 +7,7 @@
 #include <cstdio>
 #include <exception>
 #include <filesystem>
+#include <new>
 #include <optional>
 #include <string>
 #include <vector>
@@ -132,6 +133,12 @@ int broadloom::run_program(int argc, char** argv, const std::vector<Status>& bef
     register_bridges();
     return cli::run(program, std::vector<std::string>(argv + std::min(argc, 1), argv + argc),
                     before);
+  } catch (const std::bad_alloc&) {
+    std::fprintf(stderr,
+                 "%s: memory ran out; use less of it (--jobs, --threads, smaller shapes or files), "
+                 "or give the program more (`ulimit -v` is its limit)\n",
+                 cli::program_name().c_str());
+    return 1;
   } catch (const std::exception& error) {
     std::fprintf(stderr, "%s: %s\n", cli::program_name().c_str(), error.what());
     return 1;

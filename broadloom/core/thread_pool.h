@@ -3,12 +3,13 @@
 
 #include <atomic>
 #include <cstdint>
+#include <exception>
 #include <memory>
-#include <thread>
 #include <type_traits>
-#include <vector>
 
 #include "broadloom/core/aligned_vector.h"
+#include "broadloom/core/status.h"
+#include "broadloom/core/threads.h"
 
 namespace broadloom {
 
@@ -18,16 +19,20 @@ namespace broadloom {
 // Each thread begins with its own run of neighbouring tasks and takes from the others' when that is
 // done, so that what a task works on mostly stays in one core's cache from section to section.
 // Nothing is allocated by run(). Waiting spins briefly and then sleeps, so that an idle pool costs
-// no processor time. One run() at a time; f must not call run() of the same pool, nor throw.
+// no processor time. One run() at a time; f must not call run() of the same pool. What f throws, as
+// where memory runs out, is thrown again by run() once all tasks are over.
 class ThreadPool {
  public:
-  // threads >= 1, the caller included.
+  // threads >= 1, the caller included. A machine that gives fewer leaves a smaller pool, which
+  // works as well; status() then says so.
   explicit ThreadPool(int threads);
   ~ThreadPool();
   ThreadPool(const ThreadPool&) = delete;
   ThreadPool& operator=(const ThreadPool&) = delete;
 
   int threads() const { return static_cast<int>(workers_.size()) + 1; }
+  // kIo where not all threads could be started, for those that were asked for so many.
+  const Status& status() const { return status_; }
 
   // How many of them take tasks, the caller first; the others sleep. All, unless set_active() said
   // otherwise. Between sections only.
@@ -81,6 +86,7 @@ class ThreadPool {
   // Takes and runs tasks of a section until none is left. How many it ran.
   int help(std::uint32_t section, int thread);
   int take_from(int run, std::uint32_t section, int thread);
+  void call_and_keep(Call call, void* context, int task, int thread);
   // The first task of a run; that of run active() is the number of tasks.
   std::uint32_t first_task(int run, int tasks) const {
     return static_cast<std::uint32_t>(static_cast<std::int64_t>(run) * tasks / active());
@@ -99,7 +105,10 @@ class ThreadPool {
   alignas(kCacheLine) std::atomic<int> active_{1};
   alignas(kCacheLine) std::atomic<std::uint32_t> section_{0};
   alignas(kCacheLine) std::atomic<std::uint32_t> rests_{0};  // of workers that found no more tasks
-  std::vector<std::thread> workers_;
+  std::atomic<bool> has_thrown_{false};
+  std::exception_ptr thrown_;  // the first of a section; written by who sets has_thrown_
+  Status status_;
+  Threads workers_;
 };
 
 }  // namespace broadloom
