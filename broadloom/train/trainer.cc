@@ -98,6 +98,7 @@ Result<std::unique_ptr<Trainer>> Trainer::create_checked(const Config& config, i
   BROADLOOM_TRY(check_fits(config, *envs));
   BROADLOOM_TRY(check_ranks(*envs, ranks.size()));
   std::unique_ptr<Trainer> trainer(new Trainer(config, threads, std::move(envs), ranks));
+  BROADLOOM_TRY(trainer->pool_.status());
   BROADLOOM_TRY(check_outlasting(config, trainer->backend_->algorithm()));
   if (config.device == "cpu") return trainer;
   Result<std::unique_ptr<Backend>> device = make_device_backend(trainer->backend_setup(ranks));
