@@ -324,10 +324,9 @@ Result<RerunPlan> plan_rerun(std::string_view line, const std::string& init) {
   const Result<Config> config = resolve_record(overrides_of(json["config"]));
   if (!config.ok()) {
     return Status(config.status().kind(),
-                  fmt::format("the record's config is not one of this program: {}; it was written "
-                              "by version {} ({})",
-                              config.status().message(), json["program"]["version"].text(),
-                              json["program"]["revision"].text()));
+                  fmt::format("the record, written by version {} ({}), cannot be run here: {}",
+                              json["program"]["version"].text(), json["program"]["revision"].text(),
+                              config.status().message()));
   }
   RerunPlan plan;
   plan.config = config.value();
