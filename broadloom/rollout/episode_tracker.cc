@@ -77,8 +77,9 @@ void EpisodeTracker::add_to_block(double episode_return, double length, const En
   block_.returns += episode_return;
   block_.lengths += length;
   block_.terminated += outcome.terminated;
-  const std::size_t place = static_cast<std::size_t>(outcome.stratum + 1);
-  if (outcome.success < 0 || place >= block_success_.size()) return;
+  if (outcome.success < 0) return;
+  std::size_t place = static_cast<std::size_t>(outcome.stratum) + 1;
+  if (place >= block_success_.size()) place = 0;  // it counts among all
   block_success_[place].known += 1.0;
   block_success_[place].succeeded += outcome.success;
 }
