@@ -120,8 +120,8 @@ Status RndStatistics::begin_run(const VecEnv& envs, ObsNormalizer* of_policy) {
 }
 
 void RndStatistics::take_rewards(int shard, const RolloutBlock& block) {
-  rewards_.accumulate(shard, shards_[shard].begin, shards_[shard].end, block.int_rewards.data(),
-                      {}, block.T, block.N);
+  rewards_.accumulate(shard, shards_[shard].begin, shards_[shard].end, block.int_rewards.data(), {},
+                      block.T, block.N);
 }
 
 void RndStatistics::finish_rewards(const RolloutBlock& block) {
