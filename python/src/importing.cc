@@ -49,7 +49,8 @@ Status fill(const nb::dict& arrays, std::vector<TensorRef> state) {
     }
     const Buffer from(array, name.c_str(), count, dtype_size(tensor->dtype));
     const Status values = check_values(*tensor, from.as<std::byte>());
-    if (!values.ok()) return invalid(values.message());
+    if (!values.ok())
+      return {ErrorKind::kNumeric, "an array is not finite or out of range: " + values.message()};
     std::memcpy(tensor->data, from.as<std::byte>(), count * dtype_size(tensor->dtype));
   }
   return {};
