@@ -4,6 +4,7 @@
 #include "broadloom/config/needs.h"
 #include "cli/commands.h"
 #include "cli/config_flags.h"
+#include "cli/console.h"
 
 namespace broadloom::cli {
 namespace {
@@ -15,7 +16,7 @@ std::string cell(const std::string& text) {
 }
 
 int print_reference() {
-  fmt::print(
+  tell(
       "# Config keys\n\n"
       "Every key is a line of a TOML file (`num_envs = 8`), a flag (`--num_envs 8` or\n"
       "`--num-envs 8`) and an entry of a run's `manifest.json`. Flags win over the file, the file\n"
@@ -38,13 +39,12 @@ int print_reference() {
       "study takes such a key where it does something in one cell at least.\n\n"
       "This page is the output of `broadloom config-reference`.\n");
   for (const ConfigGroup& group : config_groups()) {
-    fmt::print("\n## {}\n\n", group.title);
-    fmt::print(
-        "| key | type | values | Discrete | Box | what it is |\n|---|---|---|---|---|---|\n");
+    tell("\n## {}\n\n", group.title);
+    tell("| key | type | values | Discrete | Box | what it is |\n|---|---|---|---|---|---|\n");
     for (const ConfigField& field : group.fields) {
-      fmt::print("| `{}` | {} | {} | {} | {} | {} |\n", field.info.name, field.info.type,
-                 cell(field.info.range_text), cell(field.info.default_text),
-                 cell(field.box_default), cell(help_of(field.info)));
+      tell("| `{}` | {} | {} | {} | {} | {} |\n", field.info.name, field.info.type,
+           cell(field.info.range_text), cell(field.info.default_text), cell(field.box_default),
+           cell(help_of(field.info)));
     }
   }
   return 0;

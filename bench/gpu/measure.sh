@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# What docs/gpu.md says of Broadloom on a GPU, measured once.
+# What bench/gpu/README.md says of Broadloom on a GPU, measured once.
 #
 # usage, from the repository's root: bash bench/gpu/measure.sh BROADLOOM OUT
 # BROADLOOM is a program built with -DBROADLOOM_CUDA=ON. Leaves in OUT: cases.json and cases_cpu.json (bench/gpu/cases on both devices),

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""The rows that docs/gpu.md's figure is drawn from, out of what measure.sh left: envs.csv beside envs.json.
+"""The rows that bench/gpu/README.md's figure is drawn from, out of what measure.sh left: envs.csv beside envs.json.
 
 usage: tables.py FOLDER
 """

@@ -1,10 +1,11 @@
 #include "broadloom/setup/network_shape.h"
 
-#include "broadloom/setup/algorithms.h"
-
 #include <fmt/core.h>
 
 #include <vector>
+
+#include "broadloom/core/portable_math.h"
+#include "broadloom/setup/algorithms.h"
 
 namespace broadloom {
 namespace {
@@ -87,6 +88,23 @@ std::string better_encoder(const Config& config, const EnvSpec& spec) {
       "without places; encoder = {} reads them as images",
       spec.id, image.height, image.width, image.channels, image.size(),
       large ? "nature" : "minatar");
+}
+
+std::string far_actions(const Config& config, const EnvSpec& spec) {
+  constexpr double kWide = 20.0;  // deviations from one bound to the other
+  const double deviation = portable::exp(config.log_std_init);
+  const Space& space = spec.action;
+  for (std::size_t i = 0; i < space.low.size() && i < space.high.size(); ++i) {
+    const double low = space.low[i], high = space.high[i];
+    const bool beyond = low >= deviation || high <= -deviation;
+    if (!beyond && high - low <= kWide * deviation) continue;
+    return fmt::format(
+        "action {} of {} lies in {:g} to {:g}, but a new policy draws it with mean 0 and deviation "
+        "{:g}, so that it {}; let the environment take -1 to 1 and scale it itself",
+        i, spec.id, low, high, deviation,
+        beyond ? "stays at a bound" : "tries a small part of the range");
+  }
+  return {};
 }
 
 Encoder encoder_of(const std::string& name) {

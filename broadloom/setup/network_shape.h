@@ -25,6 +25,10 @@ NetworkShape rnd_shape(const Config& config, const EnvSpec& spec);
 // A sentence where images are read as rows of numbers; otherwise empty.
 std::string better_encoder(const Config& config, const EnvSpec& spec);
 
+// A sentence where a new policy, whose actions have mean 0 and deviation exp(log_std_init), hardly
+// reaches the Box of actions or hardly explores it; otherwise empty.
+std::string far_actions(const Config& config, const EnvSpec& spec);
+
 // kInvalidConfig where the configuration cannot learn from such observations.
 Status check_observations(const Config& config, const EnvSpec& spec);
 

@@ -61,7 +61,9 @@ std::string option_key(const std::string& key) {
   return has_table ? key : "env." + key;
 }
 
-std::string comment(const std::string& text) {
+// A line break in a name would end the comment.
+std::string comment(std::string text) {
+  std::replace(text.begin(), text.end(), '\n', ' ');
   std::string out;
   std::size_t begin = 0;
   constexpr std::size_t kColumns = 98;

@@ -67,6 +67,21 @@ TEST(Encoder, IsNamedWhereImagesAreReadAsNumbers) {
   EXPECT_EQ(better_encoder(resolved({{"encoder", "impala"}}), images(84, 84, 4)), "");
 }
 
+TEST(Actions, ThatANewPolicyHardlyReachesAreNamed) {
+  const auto note = [](float low, float high, const Overrides& overrides) {
+    EnvSpec spec;
+    spec.id = "Boxes-v0";
+    spec.action = Space::box({-1, low}, {1, high});
+    return far_actions(resolved(overrides), spec);
+  };
+  EXPECT_NE(note(5, 35, {}).find("action 1 of Boxes-v0 lies in 5 to 35"), std::string::npos);
+  EXPECT_NE(note(5, 35, {}).find("stays at a bound"), std::string::npos);
+  EXPECT_NE(note(0, 1000, {}).find("small part"), std::string::npos);
+  EXPECT_EQ(note(-2, 2, {}), "");
+  EXPECT_EQ(note(0, 1, {}), "");
+  EXPECT_EQ(note(0, 100, {{"log_std_init", "2"}}), "");
+}
+
 TEST(Algorithm, BringsItsDefaultsUnderWhatIsAskedFor) {
   const Config pqn = resolved({{"num_envs", "7"}, {"algorithm", "pqn"}});
   EXPECT_EQ(pqn.num_envs, 7);
