@@ -7,8 +7,7 @@ namespace broadloom {
 
 // Facts of one key. Made from a role alone, which is what the first keys have.
 //
-//   v("clip_obs", clip_obs, KeyMark(Role::kLearning).needs("norm_obs", "true"), Range{1e-6},
-//   "...");
+//   v("clip_obs", clip_obs, KeyMark(Role::kLearning).needs("norm_obs", "true"), "Clip.");
 struct KeyMark {
   // NOLINTNEXTLINE(google-explicit-constructor): a role alone reads as what it is
   KeyMark(Role role) { facts.role = role; }

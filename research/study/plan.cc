@@ -56,14 +56,14 @@ bool defines(const std::pair<std::string, std::string>& entry, const Overrides& 
 
 // A key whose default is not what stores of before it did counts where it does something.
 Overrides defining_keys(const Config& config) {
-  const Overrides keys = to_overrides(config), defaults = to_overrides(Config{});
-  const Overrides acting = to_overrides(without_idle_values(config));
-  Overrides out;
-  for (std::size_t i = 0; i < keys.size(); ++i) {
-    const auto& entry = facts_of(keys[i].first).before != nullptr ? acting[i] : keys[i];
-    if (defines(entry, defaults)) out.push_back(entry);
-  }
-  return out;
+  static const Overrides kDefaults = to_overrides(Config{});
+  Overrides keys = to_overrides(config);
+  const std::set<std::string> idle = idle_keys(config);
+  std::erase_if(keys, [&](const auto& entry) {
+    const bool is_idle = facts_of(entry.first).before != nullptr && idle.count(entry.first) > 0;
+    return is_idle || !defines(entry, kDefaults);
+  });
+  return keys;
 }
 
 bool sets(const StudyAxis& axis, std::string_view key) {
@@ -340,12 +340,14 @@ class Planner {
   }
 
   void add_runs() {
+    std::vector<Overrides> keys;  // of each cell
+    for (const StudyCell& cell : plan_.cells) keys.push_back(defining_keys(cell.config));
     for (const std::uint64_t seed : spec_.seeds) {
       for (std::size_t c = 0; c < plan_.cells.size(); ++c) {
-        Config config = plan_.cells[c].config;
-        config.seed = seed;
         std::string text;
-        for (const auto& [key, value] : defining_keys(config)) text += key + "=" + value + "\n";
+        for (const auto& [key, value] : keys[c]) {
+          text += key + "=" + (key == "seed" ? to_text(seed) : value) + "\n";
+        }
         const auto id = static_cast<std::int64_t>(plan_.runs.size()) + 1;
         plan_.runs.push_back({id, static_cast<int>(c), seed, hash_text(text)});
       }
