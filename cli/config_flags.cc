@@ -5,6 +5,7 @@
 
 #include "broadloom/config/config.h"
 #include "broadloom/setup/machine.h"
+#include "cli/commands.h"
 
 namespace broadloom::cli {
 namespace {
@@ -89,6 +90,15 @@ void add_machine_flags(Command app, Overrides& out) {
                             info.doc + " [" + info.range_text + "] (default: the run's)")
         .type_name(type_word(info));
   }
+}
+
+Option add_allow_flag(Command app, Context& context) {
+  return app
+      .add_option("--allow_plugin", context.allowed,
+                  "Code that the run or file may name: a plug-in's library, a folder of them, or a "
+                  "Python package; may be given again")
+      .repeats()
+      .type_name("PATH");
 }
 
 Option add_env_option_flag(Command app) {

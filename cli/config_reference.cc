@@ -3,6 +3,7 @@
 
 #include "cli/commands.h"
 #include "cli/config_flags.h"
+#include "cli/console.h"
 
 namespace broadloom::cli {
 namespace {
@@ -14,7 +15,7 @@ std::string cell(const std::string& text) {
 }
 
 int print_reference() {
-  fmt::print(
+  tell(
       "# Config keys\n\n"
       "Every key is a line of a TOML file (`num_envs = 8`), a flag (`--num_envs 8` or\n"
       "`--num-envs 8`) and an entry of a run's `manifest.json`. Flags win over the file, the file\n"
@@ -32,13 +33,12 @@ int print_reference() {
       "`false` (off) as well.\n\n"
       "This page is the output of `broadloom config-reference`.\n");
   for (const ConfigGroup& group : config_groups()) {
-    fmt::print("\n## {}\n\n", group.title);
-    fmt::print(
-        "| key | type | values | Discrete | Box | what it is |\n|---|---|---|---|---|---|\n");
+    tell("\n## {}\n\n", group.title);
+    tell("| key | type | values | Discrete | Box | what it is |\n|---|---|---|---|---|---|\n");
     for (const ConfigField& field : group.fields) {
-      fmt::print("| `{}` | {} | {} | {} | {} | {} |\n", field.info.name, field.info.type,
-                 cell(field.info.range_text), cell(field.info.default_text),
-                 cell(field.box_default), cell(field.info.doc));
+      tell("| `{}` | {} | {} | {} | {} | {} |\n", field.info.name, field.info.type,
+           cell(field.info.range_text), cell(field.info.default_text), cell(field.box_default),
+           cell(field.info.doc));
     }
   }
   return 0;

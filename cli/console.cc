@@ -1,5 +1,6 @@
 #include "cli/console.h"
 
+#include <fcntl.h>
 #include <fmt/core.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
@@ -11,6 +12,7 @@
 #include <utility>
 
 #include "broadloom/core/available_cores.h"
+#include "broadloom/core/escape.h"
 #include "broadloom/record/json.h"
 
 namespace broadloom::cli {
@@ -34,6 +36,8 @@ void handle_hangup(struct sigaction action) {
   sigaction(SIGHUP, &action, nullptr);
 }
 
+std::string* data_text = nullptr;  // null: standard output
+
 std::string& last_error() {
   static std::string message;
   return message;
@@ -46,6 +50,14 @@ bool& tells_errors() {
 
 }  // namespace
 
+void open_standard_streams() {
+  for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; ++fd) {
+    if (fcntl(fd, F_GETFD) != -1) continue;
+    // The lowest free descriptor is this one.
+    if (open("/dev/null", fd == STDIN_FILENO ? O_RDONLY : O_WRONLY) != fd) return;
+  }
+}
+
 void set_program_name(const std::string& name) {
   if (!name.empty()) name_of_program() = name;
 }
@@ -55,17 +67,32 @@ void tell_errors(bool on_standard_error) { tells_errors() = on_standard_error; }
 
 std::string take_error() { return std::exchange(last_error(), {}); }
 
+void print_data(std::string_view text) {
+  if (data_text != nullptr) {
+    data_text->append(text);
+  } else {
+    std::fwrite(text.data(), 1, text.size(), stdout);
+  }
+}
+
+void print_data_into(std::string* text) { data_text = text; }
+
+void tell_text(std::FILE* stream, std::string_view text) {
+  const std::string plain = terminal_text(text);
+  std::fwrite(plain.data(), 1, plain.size(), stream);
+}
+
 int report_error(const Status& status, bool json) {
   const int code = static_cast<int>(status.kind());
   last_error() = status.message();
-  if (tells_errors()) fmt::print(stderr, "{}: {}\n", program_name(), status.message());
+  if (tells_errors()) tell(stderr, "{}: {}\n", program_name(), status.message());
   if (json) print_json({{"error", status.message()}, {"exit_code", code}});
   return code;
 }
 
 void print_json(const Json& object) {
   // Paths may hold bytes that are not UTF-8; they must not turn the answer into an exception.
-  fmt::print("{}\n", object.dump());
+  print_data(object.dump() + "\n");
 }
 
 bool is_terminal(std::FILE* stream) { return isatty(fileno(stream)) == 1; }

@@ -1,4 +1,4 @@
-// The device that CUDA finds, for trainers (train/device.h). In builds with BROADLOOM_CUDA=ON.
+// The CUDA device for trainers (train/device.h), in builds with BROADLOOM_CUDA=ON.
 #pragma once
 
 #include "broadloom/core/status.h"
@@ -6,8 +6,8 @@
 
 namespace broadloom::cuda {
 
-// kInvalidConfig where kernels cannot do what the config asks, and where CUDA finds no device it
-// can use or that these kernels were compiled for, in its own words.
+// Returns kInvalidConfig if the kernels do not support the config. The same if CUDA finds no device
+// that it can use or that these kernels were compiled for; the message then quotes CUDA.
 Result<std::unique_ptr<Device>> make_cuda_device(const DeviceSetup& setup);
 
 }  // namespace broadloom::cuda

@@ -1,5 +1,5 @@
-// A trainer's device (train/device.h) on a side (host_side.h, device_side.h): environments, block,
-// parameters and moments live there.
+// A trainer's device (train/device.h) on a side (host_side.h, device_side.h), which holds
+// environments, block, parameters and moments.
 #pragma once
 
 #include <algorithm>
@@ -27,7 +27,7 @@ namespace broadloom::cuda {
 template <class Side, class Way>
 class DeviceLearning final : public Device, private StepWatcher<typename Way::Loss::Sums> {
  public:
-  // setup: that check_device() has passed; stepper: of the environments of the setup, on the side.
+  // setup: must have passed check_device(). stepper: the environments of the setup, on the side.
   DeviceLearning(std::unique_ptr<Side> side, const DeviceSetup& setup,
                  std::unique_ptr<EnvStepper> stepper)
       : side_(std::move(side)),
@@ -45,7 +45,7 @@ class DeviceLearning final : public Device, private StepWatcher<typename Way::Lo
     update_.set_rnd(rnd_.get());
   }
 
-  // The first thing that went wrong on the side.
+  // The first error on the side.
   Status status() const { return side_->status(); }
 
   const std::string& name() const override { return name_; }
@@ -60,7 +60,7 @@ class DeviceLearning final : public Device, private StepWatcher<typename Way::Lo
     return status();
   }
   Status bring_moments(Learner& learner) override {
-    BROADLOOM_TRY(failed_);  // those of the failed update
+    BROADLOOM_TRY(failed_);  // the moments are those of the failed update
     update_.bring_moments(learner.adam_m.data(), learner.adam_v.data());
     return status();
   }
@@ -107,14 +107,14 @@ class DeviceLearning final : public Device, private StepWatcher<typename Way::Lo
   Status await_block(std::int64_t first_step) override {
     side_->wait_marked();
     const Status status = collector_.take_sums(first_step);
-    if (!status.ok()) has_begun_ = false;  // nothing is learnt from it
+    if (!status.ok()) has_begun_ = false;  // no update uses this block
     if (status.ok() && rnd_ != nullptr) rnd_->take_sums();
     return status;
   }
 
   void begin_update(std::uint64_t seed, std::int64_t iteration, const Learner& learner) override {
     if (waits_for_rewards() || way_.sets_rate() || way_.may_stop()) {
-      return update_.draw(seed, iteration);  // which is the host's work, and so much done
+      return update_.draw(seed, iteration);  // the host's part of the work, done early
     }
     update_.begin(collector_.block(), seed, iteration, way_, learner.learning_rate,
                   learner.adam_steps);
@@ -122,7 +122,7 @@ class DeviceLearning final : public Device, private StepWatcher<typename Way::Lo
   }
 
   void take_block(const Learner&, RolloutBlock& block) override {
-    if (!waits_for_rewards()) return;  // the block came with its advantages
+    if (!waits_for_rewards()) return;  // the block already has its advantages
     if (scales_rewards_) collector_.set_rewards(block.rewards.data());
     compute_advantages(block);
     if (rnd_ != nullptr) compute_intrinsic_advantages(block);
@@ -163,7 +163,7 @@ class DeviceLearning final : public Device, private StepWatcher<typename Way::Lo
   static MinibatchCut cut_of(const Config& now) {
     return {static_cast<int>(now.batch_size()), static_cast<int>(now.minibatch_count())};
   }
-  // Of each phase of a run.
+  // The shapes of all phases of a run.
   static std::vector<BlockShape> shapes_of(const Config& config) {
     std::vector<BlockShape> shapes;
     for (std::size_t p = 0; p < config.phase_count(); ++p) {
@@ -186,10 +186,10 @@ class DeviceLearning final : public Device, private StepWatcher<typename Way::Lo
                                              shape_of(config), cut_of(config));
   }
 
-  // Whether the host has a say in rewards before there are advantages.
+  // Whether the host changes rewards before advantages are computed.
   bool waits_for_rewards() const { return scales_rewards_ || rnd_ != nullptr; }
 
-  // The numbers of an update, unless one of its steps should not have been taken.
+  // Takes the numbers of an update, unless one of its steps should not have been taken.
   Status take_in(const std::vector<Step>& steps, const RolloutBlock& block) {
     stats_ = {};
     if (rnd_ != nullptr) rnd_->begin_numbers();
@@ -227,7 +227,7 @@ class DeviceLearning final : public Device, private StepWatcher<typename Way::Lo
     Way::describe(batch.sums, report);
     observer_->on_batch(report);
   }
-  // Only what a step may be taken from, as far as the network's own gradient says.
+  // Reports only steps that may be taken, judged by the network's own gradient.
   void on_step(int epoch, int m, const Step& step, std::span<const float> gradient) override {
     MinibatchReport report = report_of(epoch, m, step);
     if (!check_minibatch(report, step.sums, iteration_).ok()) return;
@@ -242,7 +242,7 @@ class DeviceLearning final : public Device, private StepWatcher<typename Way::Lo
     bring(collector_.block().advantages, block.advantages);
   }
 
-  // Intrinsic rewards and values of them.
+  // Computes intrinsic rewards and their values.
   void look(RolloutBlock& block) {
     const DeviceRollout& kept = collector_.block();
     rnd_->look(kept);
@@ -259,7 +259,7 @@ class DeviceLearning final : public Device, private StepWatcher<typename Way::Lo
     bring(collector_.block().int_advantages, block.int_advantages);
   }
 
-  // There once the side has waited.
+  // Copies to the host; the data is there once the side has waited.
   template <class Number, class Numbers>
   void bring(const Number* from, Numbers& to) {
     side_->copy_out(to.data(), from, to.size());
@@ -277,7 +277,7 @@ class DeviceLearning final : public Device, private StepWatcher<typename Way::Lo
     bring_rows(kept.last_observations, block.last_observations);
     bring(kept.last_int_values, block.last_int_values);
   }
-  // Frames that are kept once lie as on the host, and their ages behind them.
+  // Frames stored once have the host's layout, with their ages behind them.
   void bring_rows(const DeviceObservations& from, Observations& rows) {
     if (rows.size() == 0) return;
     if (!from.frames.is_there()) {
@@ -295,20 +295,20 @@ class DeviceLearning final : public Device, private StepWatcher<typename Way::Lo
                      });
   }
 
-  std::unique_ptr<Side> side_;  // outlives what works there
+  std::unique_ptr<Side> side_;  // outlives the objects on it
   std::string name_;
   Way way_;
-  bool scales_rewards_;  // of the host's block, once it is collected
+  bool scales_rewards_;  // the host scales the collected rewards
   int outputs_;          // of the policy
   DeviceCollector<Side> collector_;
   DeviceUpdate<Side, typename Way::Loss> update_;
-  std::unique_ptr<DeviceRnd<Side>> rnd_;  // null: rewards are the environments' alone
+  std::unique_ptr<DeviceRnd<Side>> rnd_;  // null: no intrinsic rewards
   typename Way::Stats stats_;
-  std::vector<float> params_;  // [P], after an update that may have failed
-  bool has_begun_ = false;     // with the update of the block at hand
+  std::vector<float> params_;  // [P] after an update that may have failed
+  bool has_begun_ = false;     // whether the present block's update has begun
   int epochs_ = 0;
   std::int64_t iteration_ = 0;
-  Status failed_;  // of an update, whose parameters nothing goes on from
+  Status failed_;  // of an update, whose parameters must not be used
   UpdateObserver* observer_ = nullptr;
 };
 
@@ -321,7 +321,7 @@ Result<std::unique_ptr<Device>> make_learning(std::unique_ptr<Side> side, const 
   return std::unique_ptr<Device>(std::move(made));
 }
 
-// On a side that has room for it.
+// Makes the device without a check of its memory.
 template <class Side>
 Result<std::unique_ptr<Device>> make_unchecked(std::unique_ptr<Side> side,
                                                const DeviceSetup& setup) {
@@ -332,7 +332,7 @@ Result<std::unique_ptr<Device>> make_unchecked(std::unique_ptr<Side> side,
              : make_learning<PpoWay>(std::move(side), setup, std::move(stepper));
 }
 
-// A DeviceMaker's work on one of the sides. setup: that check_device() has passed.
+// Makes a device on a side. setup: must have passed check_device().
 template <class Side>
 Result<std::unique_ptr<Device>> make_device_on(std::unique_ptr<Side> side,
                                                const DeviceSetup& setup) {

@@ -1,4 +1,4 @@
-// A device that is emulated on the host, for trainers of tests (train/device.h).
+// A device that the host emulates, for tests of trainers (train/device.h).
 #pragma once
 
 #include <memory>
@@ -9,8 +9,8 @@
 
 namespace broadloom::cuda {
 
-// kInvalidConfig where kernels cannot do what the config asks, or where it takes more than there
-// is. order: of a block's threads.
+// kInvalidConfig if the kernels do not support the config, or if it exceeds the limits. order: of a
+// block's threads.
 Result<std::unique_ptr<Device>> make_emulated_device(const DeviceSetup& setup, FiberOrder order,
                                                      const HostLimits& limits = {});
 

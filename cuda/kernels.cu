@@ -1,4 +1,4 @@
-// Every kernel for every environment, compiled for the device, and the device that trains with
+// Compiles every kernel for every environment for the device, and makes the device that trains with
 // them.
 #include "cuda/cuda_device.h"
 #include "cuda/device_learning.h"

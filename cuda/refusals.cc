@@ -37,7 +37,7 @@ Status check_network(const Config& config) {
   return {};
 }
 
-// What is left of what does not fit: the size of the bodies.
+// Layers and parameters may be too many; nothing else of a network remains unsupported here.
 Status check_size(const ActorCritic& network, const std::string& key) {
   if (fits_kernels(network)) return {};
   const std::string got = fmt::format("{} = {}", key, fmt::join(network.shape().hidden_sizes, ","));
@@ -54,7 +54,8 @@ Status check_sizes(const DeviceSetup& setup) {
   return check_size(ActorCritic(rnd_shape(setup.config, setup.envs.spec())), "rnd_hidden_sizes");
 }
 
-// Those that kernels are compiled for, within what stacks their frames and disturbs them.
+// Accepts the environments that kernels are compiled for, also with stacked frames and
+// disturbances.
 Status check_environments(const DeviceSetup& setup) {
   const VecEnv& within = undisturbed(unstacked(setup.envs)).envs;
 #define BROADLOOM_IS_ONE(Env) \

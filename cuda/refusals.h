@@ -1,5 +1,5 @@
-// What a config asks that kernels cannot do yet: said before a run begins, since nothing of it may
-// fall back to the processor unseen.
+// Refuses configs that the kernels do not support. The check comes before a run, because no part of
+// a run may fall back to the CPU unnoticed.
 #pragma once
 
 #include <cstddef>
@@ -12,14 +12,14 @@ namespace broadloom::cuda {
 // kInvalidConfig with what was got and what to do.
 Status check_device(const DeviceSetup& setup);
 
-// Likewise where it takes more bytes than are free on the device.
+// The same if the run needs more bytes than the device has free.
 Status check_device_memory(const DeviceSetup& setup, std::size_t bytes, std::size_t free);
 
-// Likewise with precision = tf32 where the device has no tensor cores for it, or a block of threads
-// too little shared memory for the network.
+// The same for precision = tf32 if the device lacks such tensor cores, or if a block's shared
+// memory is too small for the network.
 Status check_tensor_cores(const DeviceSetup& setup, bool are_there, bool fits);
 
-// Of environments that are none of cuda/env/list.h.
+// The error for environments that are not in cuda/env/list.h.
 Status unknown_environments(const DeviceSetup& setup);
 
 }  // namespace broadloom::cuda

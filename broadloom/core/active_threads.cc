@@ -6,16 +6,16 @@
 namespace broadloom {
 namespace {
 
-// Several turns of a scheduler: in less, a window tells more of who was interrupted than of the
-// work.
+// In seconds: several time slices of a scheduler. A shorter window would measure who was preempted
+// rather than the work.
 constexpr double kWindowSeconds = 0.02;
 constexpr double kTrialSeconds = 0.04;
-constexpr double kMemory = 0.75;  // of usual windows: the last four or so count
-constexpr double kWaits = 0.05;  // the share of a window from which on its threads wait for another
+constexpr double kMemory = 0.75;  // weight of past windows: about the last four count
+constexpr double kWaits = 0.05;   // above this share, threads count as waiting for each other
 constexpr double kFaster = 0.97;
 constexpr int kShortestPause = 16;
-// Windows. A trial of too few threads costs as much as one of too many, but there is no hurry to
-// have fewer where waiting has always been part of the work.
+// In windows. A trial of too few threads costs as much as one of too many. But fewer threads are
+// not urgent where waiting has always been part of the work.
 constexpr int kLongestPause = 512;
 constexpr int kLongestPauseWithFewer = 128;
 
@@ -59,7 +59,7 @@ void ActiveThreads::end_usual(const Window& window) {
   usual_.seconds = kMemory * usual_.seconds + window.seconds;
   usual_.waited = kMemory * usual_.waited + window.waited;
   const bool waits = usual_.waited > kWaits * usual_.seconds;
-  if (home_ == threads_ && !waits) {  // should it begin to wait, that is new
+  if (home_ == threads_ && !waits) {  // if waiting begins later, react to it soon
     pause_ = kShortestPause;
     until_trial_ = std::min(until_trial_, pause_);
   }

@@ -1,4 +1,4 @@
-// How many of a pool's threads should work, found by trying.
+// Number of a pool's threads that should work, found by trial.
 #pragma once
 
 #include <algorithm>
@@ -9,25 +9,28 @@
 
 namespace broadloom {
 
-// Beside other busy processes a section waits for whichever of its threads the system has taken off
-// its core, and fewer threads are then faster. Results do not depend on how many work, so that may
-// be tried while training: now and then one window of rounds runs with another number of threads,
-// which is kept where its rounds were faster. All threads are left only where they waited for one
-// another; what was left is tried again after at most some hundred windows: about two seconds, more
-// where a round is long.
+// Beside other busy processes, a section waits for each of its threads that the system has taken
+// off its core. Fewer threads are then faster. Results do not depend on the number, so trials may
+// run during training.
+//
+// Now and then, one window of rounds runs with another number of threads, which is kept if its
+// rounds were faster. Fewer threads are tried only if threads waited for one another. A rejected
+// number is tried again after at most some hundred windows: about two seconds, more if rounds are
+// long.
 class ActiveThreads {
  public:
-  // threads: of the pool; cores: that they may run on, where more to begin with make no sense.
+  // threads: size of the pool. cores: cores that the threads may use; the first count is at most
+  // this.
   ActiveThreads(int threads, int cores) : threads_(threads), home_(std::min(threads, cores)) {}
 
-  // How many should take part in the next round.
+  // Threads that should take part in the next round.
   int count() const { return trial_ > 0 ? trial_ : home_; }
 
-  // So many from now on, whatever rounds take; 1 to the pool's number.
+  // Fixes the number of threads from now on, whatever rounds take; 1 to the size of the pool.
   void hold(int threads);
 
-  // A round of the usual work took so long, in which the caller slept `waited` seconds until others
-  // were done.
+  // Reports a round of the usual work. seconds: its duration. waited: seconds that the caller slept
+  // until the other threads were done.
   void observe(double seconds, double waited);
 
  private:
@@ -40,21 +43,21 @@ class ActiveThreads {
 
   void end_trial(const Window& window);
   void end_usual(const Window& window);
-  // Another number of threads to try, 0 for none.
+  // Another number of threads to try; 0 for none.
   int next_trial(bool waits);
 
   int threads_;
-  int home_;       // what was fastest so far
+  int home_;       // fastest number so far
   int trial_ = 0;  // 0: no trial
   bool held_ = false;
-  std::size_t turn_ = 0;  // of the numbers that next_trial() goes through
-  int pause_ = 16;        // windows between trials; longer after each that brought nothing
+  std::size_t turn_ = 0;  // index of next_trial()'s candidate
+  int pause_ = 16;        // windows between trials; doubles after each trial that brought nothing
   int until_trial_ = 4;
-  Window usual_;   // the last ones without a trial, older ones counting less
-  Window window_;  // not yet full
+  Window usual_;   // decayed sums over recent windows without a trial
+  Window window_;  // the current window, not yet full
 };
 
-// A round of a pool with as many threads as were fastest lately, from here to the end of the scope.
+// One round of the pool with the number of threads that was fastest lately, until the scope ends.
 class ActiveRound {
  public:
   ActiveRound(ActiveThreads& threads, ThreadPool& pool);

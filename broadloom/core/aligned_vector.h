@@ -22,9 +22,8 @@ struct CacheLineAllocator {
   friend bool operator==(const CacheLineAllocator&, const CacheLineAllocator&) { return true; }
 };
 
-// For what the kernels read and write: loads and stores of whole registers from its start on touch
-// one cache line each. (A plain vector's large arrays begin 16 bytes past one, so that each touched
-// two.)
+// Alignment for kernel arrays: loads and stores of whole registers then touch one cache line each.
+// Large arrays of a plain vector begin 16 bytes past a line, so each access touched two lines.
 template <class T>
 using AlignedVector = std::vector<T, CacheLineAllocator<T>>;
 

@@ -26,7 +26,7 @@ double quota_in(const std::string& folder) {
   double quota = 0.0;
   double period = 0.0;
   if (std::ifstream(folder + "/cpu.max") >> quota >> period) return cores_of(quota, period);
-  // Version 1: a file each, the quota -1 where there is none.
+  // Version 1: one file for each number; the quota is -1 if there is none.
   if (std::ifstream(folder + "/cpu.cfs_quota_us") >> quota &&
       std::ifstream(folder + "/cpu.cfs_period_us") >> period) {
     return cores_of(quota, period);
@@ -34,8 +34,8 @@ double quota_in(const std::string& folder) {
   return kNoQuota;
 }
 
-// Of a group and of all above it. In a container a group's path may be that outside of it: what is
-// not there sets no quota, and the mount itself is the container's own.
+// Smallest quota of a group and of all groups above it. In a container, a group's path may be the
+// path outside of it. Missing folders set no quota, and the mount itself is the container's group.
 double smallest_quota(const std::string& mount, std::string group) {
   double cores = quota_in(mount);
   while (group.size() > 1) {
@@ -70,7 +70,7 @@ double quota_cores(const std::string& control_groups, const std::string& mounts)
     const std::size_t second = line.find(':', first + 1);
     if (first == std::string::npos || second == std::string::npos) continue;
     const std::string group = line.substr(second + 1);
-    // In version 1 the folder has the names of its controllers; the names may also be links to it.
+    // In version 1, the folder is named after its controllers; single names may be links to it.
     const std::string controllers = line.substr(first + 1, second - first - 1);
     const std::string folder = controllers.empty() ? mounts : mounts + '/' + controllers;
     if (!group.empty() && group[0] == '/') cores = std::min(cores, smallest_quota(folder, group));

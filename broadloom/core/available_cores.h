@@ -1,4 +1,4 @@
-// How many threads are worth starting:
+// The number of threads worth starting:
 //
 //   auto trainer = Trainer::create(config, available_cores());
 #pragma once
@@ -7,14 +7,16 @@
 
 namespace broadloom {
 
-// The number of cores that this process may use, at least 1. On Linux: those that it may run on,
-// and no more than its control group's quota of processor time, rounded up (a container's limit).
-// Elsewhere: std::thread::hardware_concurrency(). Reads a few files of /proc and /sys each time.
+// The number of cores that this process may use, at least 1.
+//
+// On Linux, the cores in its affinity mask, limited by its control group's CPU quota, rounded up. A
+// container's limit is such a quota. On other systems, std::thread::hardware_concurrency(). Each
+// call reads a few files of /proc and /sys.
 int available_cores();
 
-// The smallest quota of processor time, in cores, among the control group of a process and those
-// above it; infinite where none is set. `control_groups` is what /proc/self/cgroup says, `mounts`
-// the folder that groups are in (/sys/fs/cgroup). Versions 1 and 2.
+// The smallest CPU quota, in cores, of a process's control group and the groups above it; infinite
+// if none is set. control_groups: text of /proc/self/cgroup. mounts: folder of the groups
+// (/sys/fs/cgroup). Reads versions 1 and 2.
 double quota_cores(const std::string& control_groups, const std::string& mounts);
 
 }  // namespace broadloom

@@ -1,5 +1,5 @@
-// Functions of numbers without branches or calls, so that a loop over environments that uses them
-// can be compiled to vector instructions. The same bits on every instruction set.
+// Functions of numbers without branches or calls. The compiler can thus vectorise loops over
+// environments that use them. The bits are the same on every instruction set.
 #pragma once
 
 #include <cstdint>
@@ -9,12 +9,12 @@
 
 namespace broadloom {
 
-// The nearest whole number, for |x| < 2^51: adding 1.5 * 2^52 leaves no room for a fraction.
+// The nearest whole number, for |x| < 2^51. Adding 1.5 * 2^52 leaves no bits for a fraction.
 BROADLOOM_HD inline double nearest(double x) {
   return (x + 6755399441055744.0) - 6755399441055744.0;
 }
 
-// yes or no, by masks of bits: the compiler cannot turn it back into a branch.
+// yes if condition, otherwise no. Uses bit masks, so that the compiler cannot make a branch of it.
 BROADLOOM_HD inline double select(bool condition, double yes, double no) {
   std::uint64_t a, b;
   std::memcpy(&a, &yes, sizeof(a));
@@ -26,7 +26,7 @@ BROADLOOM_HD inline double select(bool condition, double yes, double no) {
   return chosen;
 }
 
-// -x when `condition` is 1, x when it is 0.
+// -x if `condition` is 1, x if it is 0.
 BROADLOOM_HD inline double negated(std::uint64_t condition, double x) {
   std::uint64_t bits;
   std::memcpy(&bits, &x, sizeof(bits));
@@ -39,13 +39,13 @@ struct SinCos {
   double sine, cosine;
 };
 
-// Both within 2e-16 of the exact values for |x| <= 1e6; beyond, the error grows with x. Not a
-// number, and infinity, give not a number.
+// Sine and cosine, within 2e-16 of the exact values for |x| <= 1e6. Beyond, the error grows with x.
+// NaN and infinity give NaN.
 //
-// x is brought to [-pi/4, pi/4] by multiples of pi/2 in three parts (Cody and Waite 1980); there
-// the polynomials are those of fdlibm's k_sin.c and k_cos.c (Sun Microsystems 1993).
+// Cody and Waite (1980): multiples of pi/2, subtracted in three parts, bring x to [-pi/4, pi/4].
+// The polynomials there are those of fdlibm's k_sin.c and k_cos.c (Sun Microsystems 1993).
 BROADLOOM_HD inline SinCos sin_cos(double x) {
-  // As nearest(), but the whole number is also taken from the lowest bits.
+  // As nearest(); the lowest bits of `shifted` also hold the whole number.
   const double shifted = x * 6.36619772367581382433e-01 + 6755399441055744.0;
   const double quarters = shifted - 6755399441055744.0;
   std::uint64_t bits;
@@ -70,20 +70,20 @@ BROADLOOM_HD inline SinCos sin_cos(double x) {
                  z * (2.48015872894767294178e-05 +
                       z * (-2.75573143513906633035e-07 +
                            z * (2.08757232129817482790e-09 + z * -1.13596475577881948265e-11))))));
-  // By masks: of two that are told apart by a branch, the compiler would work out only the one that
-  // is asked for, and no longer make vectors of it.
+  // Uses masks: with a branch, the compiler would compute only the value asked for, and could no
+  // longer vectorise the loop.
   const bool swapped = (bits & 1) != 0;
   return {negated((bits >> 1) & 1, select(swapped, cosine, sine)),
           negated(((bits + 1) >> 1) & 1, select(swapped, sine, cosine))};
 }
 
-// x kept within [low, high]; not a number stays so.
+// x clipped to [low, high]; NaN stays NaN.
 BROADLOOM_HD inline double clip(double x, double low, double high) {
   x = select(x < low, low, x);
   return select(x > high, high, x);
 }
 
-// An angle to [-pi, pi], up to rounding, for |x| < 1e15.
+// The angle x, moved to [-pi, pi] up to rounding, for |x| < 1e15.
 BROADLOOM_HD inline double wrap_angle(double x) {
   constexpr double kFull = 2.0 * 3.141592653589793;
   return x - kFull * nearest(x / kFull);

@@ -32,7 +32,7 @@ std::string_view trim(std::string_view text) {
   return text;
 }
 
-// Messages quote what was got; a binary or endless text must not flood the terminal.
+// Messages quote the input; a binary or endless text must not flood the terminal.
 std::string quote(std::string_view text) {
   constexpr std::size_t kLongest = 60;
   std::string out = "'";
@@ -49,7 +49,7 @@ Status wrong_type(std::string_view text, std::string_view expected) {
 
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
-// Without the underscores that stand between two digits, which are there for the eye.
+// Removes underscores between two digits, which only help the reader's eye.
 std::string without_underscores(std::string_view text) {
   std::string out;
   for (std::size_t i = 0; i < text.size(); ++i) {
@@ -77,7 +77,7 @@ Status parse_integer(std::string_view text, T& out) {
     out = value;
     return {};
   }
-  // "1e6" and "5e5" are how people write step counts; below 2^53 a double holds them exactly.
+  // People write step counts as "1e6" or "5e5". Below 2^53 a double holds them exactly.
   constexpr double kExact = 9007199254740992.0;
   double number = 0.0;
   const bool is_number = parse_whole(trimmed, number);
@@ -104,7 +104,7 @@ Status parse_real(std::string_view text, T& out) {
   return {};
 }
 
-// Items between commas, with or without a pair of brackets around them all.
+// Comma-separated items, with or without one pair of brackets around them all.
 template <class T, class ParseItem>
 Status parse_list(std::string_view text, std::string_view expected, std::vector<T>& out,
                   ParseItem parse_item) {
@@ -209,14 +209,21 @@ std::string nearest_key(std::string_view key, const std::vector<std::string>& ke
   }
   constexpr std::size_t kLongest = 200;  // nobody mistypes a longer key, and the cost is quadratic
   if (key.size() > kLongest) return "";
+  const auto begins = [&](const std::string& candidate) {
+    return !key.empty() && candidate.starts_with(key);
+  };
+  const bool begins_one = std::count_if(keys.begin(), keys.end(), begins) == 1;
   std::string best;
   int best_distance = std::numeric_limits<int>::max();
   for (const std::string& candidate : keys) {
     int distance = edit_distance(key, candidate);
-    // "envs" for "num_envs": a piece of a key is a slip too, but a worse one than a typing error.
+    // "envs" for "num_envs": part of a key is a slip too, but a typing error is more likely.
     const bool is_piece = key.size() >= 3 && candidate.find(key) != std::string::npos;
     if (is_piece) distance = std::min(distance, 2);
-    const int limit = std::max(2, static_cast<int>(std::max(key.size(), candidate.size())) / 3);
+    if (begins_one && begins(candidate)) distance = std::min(distance, 1);  // "g" for "gravity"
+    // A guess keeps half of what was typed: "dt" is none for "g".
+    const int longest = static_cast<int>(std::max(key.size(), candidate.size()));
+    const int limit = std::max(std::min(2, longest / 2), longest / 3);
     if (distance <= limit && distance < best_distance) {
       best = candidate;
       best_distance = distance;
@@ -263,7 +270,7 @@ Status field_error(std::string_view name, const Status& cause, const Range& rang
           std::string(name) + ": " + cause.message() + (limits.empty() ? "" : ", " + limits)};
 }
 
-// Of values, where another one is nearer by its letters.
+// Aliases of values whose nearest value by letters would be another one.
 constexpr Alias kOtherWords[] = {{"gpu", "cuda"}};
 
 Status check_choice(std::string_view name, const std::string& value, const Choices& choices) {

@@ -1,5 +1,5 @@
-// Tables of options: a struct names its fields once, and has flags, files, help and records for
-// them.
+// Tables of options. A struct names its fields once; flags, files, help and records follow from
+// that list.
 //
 //   struct LakeOptions {
 //     bool is_slippery = true;
@@ -18,7 +18,7 @@
 //   Status status = set_field(options, "success_rate", "0.5", "option");
 //
 // Fields are bool, int, int64, uint64, float, double, string, or a vector of int or string. At this
-// level every value is text; whoever reads files and flags makes text of them.
+// level every value is text; readers of files and flags convert their input to text.
 #pragma once
 
 #include <cstddef>
@@ -42,12 +42,12 @@ struct Range {
   double high = std::numeric_limits<double>::infinity();
 };
 
-// The only texts that a string field, or a name in a list of them, may be.
+// The only values of a string field, or of the names in a list field.
 struct Choices {
   std::vector<std::string> values;  // each once
 };
 
-// What help pages, the reference page and the manifest say about one field.
+// Facts about one field for help pages, the reference page and the manifest.
 struct FieldInfo {
   std::string name;  // the key
   std::string type;  // "int", "float", "bool", "text", "list", "choice", "names"; or a type's own
@@ -55,13 +55,14 @@ struct FieldInfo {
   std::string default_text;  // value_text of a default-constructed options struct
   std::string range_text;    // "0 to 1", "at least 1", "linear | constant"; empty: anything
   std::string doc;           // one line of help
-  KeyFacts facts;            // of the keys of a run; other tables have none
+  KeyFacts facts;            // only for keys of a run; empty for other tables
 };
 
-// Key and text of one field, in the order they were given or declared.
+// Pairs of key and text, in the order in which they were given or declared.
 using Overrides = std::vector<std::pair<std::string, std::string>>;
 
-// Text forms. parse_text(to_text(x)) gives x back, bit for bit; doubles use the shortest such text.
+// Text of a value. parse_text(to_text(x)) gives x back, bit for bit; doubles use the shortest such
+// text.
 std::string to_text(bool value);
 std::string to_text(int value);
 std::string to_text(std::int64_t value);
@@ -72,9 +73,9 @@ std::string to_text(const std::string& value);
 std::string to_text(const std::vector<int>& value);          // "64,64"; empty list: ""
 std::string to_text(const std::vector<std::string>& value);  // "a,b"; empty list: ""
 
-// Each leaves `out` alone and returns kInvalidConfig, with what was got and what was expected, when
-// the text is not a value of the type. Integers also take an exact "1e6"; numbers must be finite,
-// and may have underscores between digits, as in TOML.
+// Parses text. If it is not a value of the type, `out` keeps its value, and kInvalidConfig quotes
+// the text and names the expected type. Integers also accept an exact "1e6". Numbers must be
+// finite, and may have underscores between digits, as in TOML.
 Status parse_text(std::string_view text, bool& out);
 Status parse_text(std::string_view text, int& out);
 Status parse_text(std::string_view text, std::int64_t& out);
@@ -83,26 +84,26 @@ Status parse_text(std::string_view text, double& out);
 Status parse_text(std::string_view text, float& out);
 Status parse_text(std::string_view text, std::string& out);
 Status parse_text(std::string_view text, std::vector<int>& out);
-// Names separated by commas, blanks around them left out; none of them is empty.
+// Comma-separated names without surrounding blanks; no name may be empty.
 Status parse_text(std::string_view text, std::vector<std::string>& out);
 
-// Insertions, deletions, replacements and neighbour swaps that lead from one word to the other.
-// Hyphens and letter case do not count. O(|a| |b|).
+// Insertions, deletions, replacements and neighbour swaps between two words. Hyphens and letter
+// case do not count. Cost: O(|a| |b|).
 int edit_distance(std::string_view a, std::string_view b);
 
-// What other programs call one of our keys.
+// Another program's name for one of our keys.
 struct Alias {
   const char* word;  // theirs
   const char* key;   // ours
 };
 
-// The one of `keys` that `key` is an alias of; otherwise the one that resembles it most, or "" when
-// none is near enough to be a slip of the hand.
+// The entry of `keys` for which `key` is an alias, otherwise the most similar one. "" if none is
+// similar enough to be a typing error.
 std::string nearest_key(std::string_view key, const std::vector<std::string>& keys,
                         std::span<const Alias> aliases = {});
 
-// "unknown <what> 'lerning_rate'; did you mean 'learning_rate'?", or the list of keys if none is
-// near.
+// "unknown <what> 'lerning_rate'; did you mean 'learning_rate'?". If no key is near, the message
+// lists all keys.
 Status unknown_key_error(std::string_view what, std::string_view key,
                          const std::vector<std::string>& keys, std::span<const Alias> aliases = {});
 
@@ -122,10 +123,10 @@ constexpr const char* type_name() {
 std::string range_text(const Range& range);
 std::string range_text(const Choices& choices);
 
-// Errors that name the field, and its range where it has one; `cause` is what parse_text returned.
+// Errors that name the field, and its range if it has one. cause: status of parse_text().
 Status field_error(std::string_view name, const Status& cause, const Range& range = {});
 Status check_choice(std::string_view name, const std::string& value, const Choices& choices);
-// Every one of `values` is a choice, and none stands there twice.
+// Checks that every value is a choice and occurs only once.
 Status check_choices(std::string_view name, const std::vector<std::string>& values,
                      const Choices& choices);
 Status range_error(std::string_view name, const std::string& value_text, const Range& range);
@@ -137,7 +138,7 @@ Status check_range(std::string_view name, const T& value, const Range& range) {
   return range_error(name, to_text(value), range);
 }
 
-// Sets the one field called `key`.
+// Sets the field called `key`.
 struct Setter {
   std::string_view key;
   std::string_view text;
@@ -182,7 +183,7 @@ struct Setter {
   }
 };
 
-// Lists every field with its present value; default texts are filled in by list_fields.
+// Lists every field with its present value. list_fields() adds the default texts.
 struct Lister {
   std::vector<FieldInfo> fields;
 
@@ -201,7 +202,7 @@ struct Lister {
                   const char* doc) {
     fields.push_back({name, "names", to_text(field), "", range_text(choices), doc, {}});
   }
-  // What is known of the field just listed.
+  // Adds facts to the last listed field.
   void describe(const KeyFacts& facts) { fields.back().facts = facts; }
 };
 
@@ -226,7 +227,7 @@ struct Checker {
 
 }  // namespace config_table_detail
 
-// Options::aliases(), or none where the table has no such member.
+// Options::aliases(), or none if the table has no such member.
 template <class Options>
 std::span<const Alias> aliases_of() {
   if constexpr (requires { Options::aliases(); }) return Options::aliases();
@@ -248,7 +249,7 @@ std::vector<FieldInfo> list_fields(const Options& options) {
   return std::move(values.fields);
 }
 
-// Names alone, in declared order.
+// Names of the fields, in declared order.
 template <class Options>
 std::vector<std::string> field_names() {
   std::vector<std::string> names;
@@ -256,9 +257,11 @@ std::vector<std::string> field_names() {
   return names;
 }
 
-// Sets the field called `key` from text. kInvalidConfig when there is no such field (the message
-// names the nearest), the text is not of the field's type, or the value is outside its range; the
-// struct is then unchanged. `what` is the word for a field in the message: "key", "option", ...
+// Sets the field called `key` from text.
+//
+// Returns kInvalidConfig if there is no such field, if the text is not of the field's type, or if
+// the value is outside its range. The struct is then unchanged, and the message names the nearest
+// key or the range. `what` is the message's word for a field: "key", "option".
 template <class Options>
 Status set_field(Options& options, std::string_view key, std::string_view text,
                  std::string_view what = "key") {
@@ -270,7 +273,7 @@ Status set_field(Options& options, std::string_view key, std::string_view text,
   return setter.status;
 }
 
-// The first field whose value is outside its declared range, as kInvalidConfig; ok when none is.
+// kInvalidConfig for the first field whose value is outside its declared range; otherwise ok.
 template <class Options>
 Status check_fields(const Options& options) {
   config_table_detail::Checker checker;

@@ -8,7 +8,7 @@
 namespace broadloom {
 namespace {
 
-// Newcombe's phi: towards 0 by a continuity correction where it is positive.
+// Newcombe's phi: a continuity correction moves a positive phi towards 0.
 double paired_phi(double both, double first, double second, double neither) {
   const double n = both + first + second + neither;
   const double margins = (both + first) * (second + neither) * (both + second) * (first + neither);
@@ -26,13 +26,13 @@ Estimate without_interval(double value, std::int64_t count) {
 }
 
 Estimate success_rate(std::int64_t successes, std::int64_t count) {
-  constexpr double z = 1.959963984540054;  // of the normal distribution, for kConfidence
+  constexpr double z = 1.959963984540054;  // normal quantile for kConfidence
   const double n = static_cast<double>(count);
   const double rate = static_cast<double>(successes) / n;
   const double centre = (rate + z * z / (2.0 * n)) / (1.0 + z * z / n);
   const double half =
       z / (1.0 + z * z / n) * std::sqrt(rate * (1.0 - rate) / n + z * z / (4.0 * n * n));
-  // At either end the interval ends there; only rounding would say otherwise.
+  // The exact limit at an end is the end itself; the formula would miss it by rounding.
   const double low = successes == 0 ? 0.0 : centre - half;
   const double high = successes == count ? 1.0 : centre + half;
   return {rate, low, high, count};
@@ -66,7 +66,7 @@ Estimate paired_rate_difference(std::int64_t both, std::int64_t first, std::int6
 double student_t(int freedom) {
   if (freedom <= 1) return 12.706204736174705;
   if (freedom == 2) return 4.302652729749464;
-  constexpr double x = 1.959963984540054;  // of the normal distribution
+  constexpr double x = 1.959963984540054;  // normal quantile
   const double n = freedom;
   const double x3 = x * x * x, x5 = x3 * x * x, x7 = x5 * x * x, x9 = x7 * x * x;
   return x + (x3 + x) / (4.0 * n) + (5.0 * x5 + 16.0 * x3 + 3.0 * x) / (96.0 * n * n) +
@@ -98,8 +98,8 @@ Estimate at_least(Estimate estimate, double error, int groups) {
   return estimate;
 }
 
-// Tr(S^2) is the mean over pairs of <x_g - m, x_h - m>^2, m the mean of all: up to a factor of
-// 1 + O(1 / G), since m has a share of every x.
+// Tr(S^2) is the mean over pairs of <x_g - m, x_h - m>^2, where m is the mean of all. This is exact
+// up to a factor of 1 + O(1 / G), because m contains a share of every x.
 double noise_error(const std::vector<double>& products, int groups) {
   const double G = groups;
   std::vector<double> rows(static_cast<std::size_t>(groups));

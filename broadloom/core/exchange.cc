@@ -6,7 +6,7 @@
 namespace broadloom {
 namespace {
 
-// Or the list of pieces outgrows them, where they are small.
+// Limits the list of pieces, which would outgrow the bytes if pieces were small.
 constexpr std::size_t kMostPieces = 1 << 16;
 
 }  // namespace
@@ -55,7 +55,7 @@ void Exchange::finish() {
   pending_ = 0;
 }
 
-// Own pieces into the buffer, or others' out of it.
+// Copies this rank's pieces into the buffer, or the others' pieces out of it.
 void Exchange::copy(bool to_buffer) {
   std::copy(offsets_.begin(), offsets_.end() - 1, next_.begin());
   for (const Piece& piece : pieces_) {

@@ -1,5 +1,5 @@
-// Pieces of memory that one rank has and all need, sent together: few large messages, and no more
-// memory than one of them.
+// Broadcasts pieces of memory that one rank has and all need. Pieces travel in few large messages,
+// and one message's size bounds the extra memory.
 #pragma once
 
 #include <cstddef>
@@ -11,22 +11,22 @@
 
 namespace broadloom {
 
-// Everybody adds the same pieces in the same order. Once it has seen the most that it is given,
-// nothing is allocated.
+// Every rank adds the same pieces in the same order. Nothing is allocated once the largest exchange
+// has been seen.
 class Exchange {
  public:
   explicit Exchange(Ranks& ranks);
 
-  // Memory that it takes at most, beside what it sends.
+  // Limit of the buffer's memory, in addition to the data that it sends.
   static constexpr std::size_t kMostBytes = std::size_t{8} << 20;
 
-  // Rank `owner` has these bytes. They must stay where they are until finish().
+  // Rank `owner` has these bytes. They must stay in place until finish().
   void add(void* data, std::size_t bytes, int owner);
-  // `lines` of unit_bytes * units, one behind the other: of each, rank r has units
-  // [bounds[r], bounds[r + 1]), and what lies past the last bound is nobody's.
+  // `lines` lines of unit_bytes * units, one behind the other. Rank r owns units [bounds[r],
+  // bounds[r + 1]) of each line. Units past the last bound have no owner.
   void add_lines(void* data, std::size_t lines, std::size_t units, std::size_t unit_bytes,
                  std::span<const int> bounds);
-  // Afterwards everybody has all that was added, unless ranks.status() says otherwise.
+  // Afterwards every rank has all pieces, unless ranks.status() reports an error.
   void finish();
 
  private:
@@ -40,7 +40,7 @@ class Exchange {
 
   Ranks& ranks_;
   std::vector<Piece> pieces_;
-  std::size_t pending_ = 0;           // bytes of them
+  std::size_t pending_ = 0;           // bytes in pieces_
   std::vector<std::size_t> offsets_;  // [ranks + 1]
   std::vector<std::size_t> next_;     // [ranks]
   AlignedVector<std::byte> buffer_;

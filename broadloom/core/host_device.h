@@ -1,14 +1,14 @@
-// Marks functions that must compile for the processor and, under nvcc, for a GPU:
+// Marks functions that compile for the CPU and, under nvcc, for a GPU:
 //
 //   BROADLOOM_HD static void reset(const Params&, State& state, Random& random);
 //
-// A function with this mark calls no function without it, allocates nothing and throws nothing. It
-// costs nothing where there is no GPU: the mark is then empty.
+// A marked function calls only marked functions, allocates nothing and throws nothing. Without nvcc
+// the mark is empty and costs nothing.
 #pragma once
 
 #ifdef __CUDACC__
 #define BROADLOOM_HD __host__ __device__
 #else
-// Before the return type, or before `static`.
+// Place it before the return type, or before `static`.
 #define BROADLOOM_HD
 #endif

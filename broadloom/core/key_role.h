@@ -1,36 +1,36 @@
-// What a key of a run is about, and since when there is such a key.
+// The role of each key of a run, and the version that introduced the key.
 //
-// Whoever needs "the keys that ..." asks for roles (broadloom/config/keys.h) and keeps no list of
-// its own, so that a new key is in every such list as soon as it is declared.
+// Code that needs "the keys that ..." asks for roles (broadloom/config/keys.h) and keeps no list of
+// its own. A new key is thus in every such list as soon as it is declared.
 #pragma once
 
 namespace broadloom {
 
 enum class Role {
   kNone,         // a field of another table, or no key at all
-  kTask,         // what is learnt: returns under other values have no mean in common
-  kSeed,         // which one of the runs that are equal in all else
+  kTask,         // the task: returns under other values have no common mean
+  kSeed,         // distinguishes runs that are equal in all else
   kBudget,       // how long the run goes on
   kShape,        // N and T, the shape of the rollout block
-  kMinibatches,  // how many gradient steps are made of a block
-  kNetwork,      // which parameters there are and what they mean: a policy fits where these agree
-  kLearning,     // whatever else changes what is learnt
-  kMeasure,      // what is measured beside training, which does not depend on it
-  kRecord,       // what a run's folder gets, and when; training does not depend on it
-  kMachine,      // what computes, and in how much memory; a run may go on under another value
+  kMinibatches,  // gradient steps per block
+  kNetwork,      // which parameters exist and what they mean; a policy fits if these agree
+  kLearning,     // all else that changes what is learnt
+  kMeasure,      // measurements beside training, which does not depend on them
+  kRecord,       // contents and timing of the run's records; training does not depend on it
+  kMachine,      // processor and memory; a run may be resumed under another value
 };
 
-// Stores, checkpoints and ledgers are known by their keys. One of before a key was there is one
-// that has its default.
+// Stores, checkpoints and ledgers are identified by their keys. A record older than a key counts as
+// having that key's default.
 enum class Since {
-  kFirst,  // with the first stores, whose hashes count it even at its default
+  kFirst,  // in the first stores, whose hashes include it even at its default
   kLater,
 };
 
 struct KeyFacts {
   Role role = Role::kNone;
   Since since = Since::kFirst;
-  const char* group = "";  // the heading that help and reference show it under
+  const char* group = "";  // its heading in help and in the reference
 };
 
 }  // namespace broadloom

@@ -6,7 +6,7 @@
 namespace broadloom {
 namespace {
 
-// The text around a form's brackets: one piece more than there are brackets.
+// The text around a form's brackets: one more piece than there are brackets.
 std::vector<std::string_view> pieces_of(std::string_view form) {
   std::vector<std::string_view> pieces;
   std::size_t open = 0;
@@ -25,8 +25,8 @@ std::string filled(std::string_view form, const std::vector<std::string>& values
   return text;
 }
 
-// What the brackets of a form stand for in a name, none of it empty; nothing where the form cannot
-// make the name.
+// The values of a form's brackets in a name, none of them empty; nothing if the form cannot make
+// the name.
 std::optional<std::vector<std::string>> values_in(std::string_view form, std::string_view name) {
   const std::vector<std::string_view> pieces = pieces_of(form);
   std::vector<std::string> values;

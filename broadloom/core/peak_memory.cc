@@ -8,7 +8,7 @@
 
 namespace broadloom {
 
-// VmHWM and not ru_maxrss, which on Linux starts at what the parent held.
+// Reads VmHWM, because ru_maxrss starts on Linux at the memory of the parent process.
 std::int64_t peak_memory() {
   std::ifstream status("/proc/self/status");
   for (std::string line; std::getline(status, line);) {

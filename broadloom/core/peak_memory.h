@@ -1,11 +1,11 @@
-// What this process has taken of the machine.
+// Memory use of this process.
 #pragma once
 
 #include <cstdint>
 
 namespace broadloom {
 
-// The most memory that this process has held at once so far, in bytes; 0: not known.
+// Peak resident memory of this process so far, in bytes; 0 if unknown.
 std::int64_t peak_memory();
 
 }  // namespace broadloom

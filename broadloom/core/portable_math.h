@@ -1,9 +1,9 @@
-// Functions of libm with the same bits on every processor and with every C library: a libm chooses
-// among variants by processor, which differ in the last place. Only additions, multiplications,
-// divisions and square roots, which IEEE 754 rounds correctly, and none of them fused.
+// Functions of libm with the same bits on every processor and with every C library. A libm picks
+// variants by processor, which differ in the last place. These functions use only additions,
+// multiplications, divisions and square roots, which IEEE 754 rounds correctly. None is fused.
 //
-// In double, within 1.5 units in the last place unless a function says otherwise; some 10 ns a
-// call. Not a number stays so. sin_cos() is in branch_free.h.
+// In double. The error is at most 1.5 units in the last place, unless a function says otherwise. A
+// call takes some 10 ns. NaN stays NaN. sin_cos() is in branch_free.h.
 #pragma once
 
 #include <cmath>
@@ -16,7 +16,7 @@
 
 namespace broadloom::portable {
 
-// Constants of their own, for device code may use them but not what makes them.
+// Constants of their own: device code may use constants, but not numeric_limits' functions.
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 constexpr double kNotANumber = std::numeric_limits<double>::quiet_NaN();
 constexpr double kLeastNormal = std::numeric_limits<double>::min();
@@ -31,7 +31,7 @@ BROADLOOM_HD inline double power_of_two(std::int64_t n) {
   return power;
 }
 
-// e^x: x is brought to [-ln 2 / 2, ln 2 / 2] by a multiple of ln 2; there the rational function of
+// e^x. A multiple of ln 2 brings x to [-ln 2 / 2, ln 2 / 2]. The rational function there is that of
 // fdlibm's e_exp.c (Sun Microsystems 1993). Infinity above 709.78, 0 below -745.13.
 BROADLOOM_HD inline double exp(double x) {
   if (!(x > -745.2)) return x <= -745.2 ? 0.0 : x;
@@ -47,7 +47,7 @@ BROADLOOM_HD inline double exp(double x) {
                     z * (6.61375632143793436117e-05 +
                          z * (-1.65339022054652515390e-06 + z * 4.13813679705723846039e-08))));
   const double y = 1.0 - ((low - (r * c) / (2.0 - c)) - high);
-  const std::int64_t k = static_cast<std::int64_t>(n);  // in halves: 2^1024 is no number
+  const std::int64_t k = static_cast<std::int64_t>(n);  // in two halves, because 2^1024 overflows
   return y * power_of_two(k / 2) * power_of_two(k - k / 2);
 }
 
@@ -71,7 +71,7 @@ BROADLOOM_HD inline SplitNumber split(double x) {
   return {exponent, x - 1.0};
 }
 
-// log(1 + f) for 1 + f in [sqrt(1/2), sqrt(2)) as f - tail, by the series in f / (2 + f) of
+// log(1 + f) = f - log_tail(f) for 1 + f in [sqrt(1/2), sqrt(2)). Uses the series in f / (2 + f) of
 // fdlibm's e_log.c (Sun Microsystems 1993).
 BROADLOOM_HD inline double log_tail(double f) {
   const double s = f / (2.0 + f);
@@ -87,7 +87,7 @@ BROADLOOM_HD inline double log_tail(double f) {
   return half - s * (half + series);
 }
 
-// The natural logarithm: minus infinity at 0, not a number below.
+// The natural logarithm: minus infinity at 0, NaN below.
 BROADLOOM_HD inline double log(double x) {
   if (!(x > 0.0)) {
     if (x == 0.0) return -kInfinity;
@@ -105,7 +105,7 @@ BROADLOOM_HD inline double log2(double x) {
   return s.exponent + (s.fraction - log_tail(s.fraction)) * 1.44269504088896338700;
 }
 
-// e^x - 1 with all its digits near 0, by Kahan's quotient; within 4 units in the last place.
+// e^x - 1, accurate near 0 by Kahan's quotient; within 4 units in the last place.
 BROADLOOM_HD inline double expm1(double x) {
   const double power = exp(x);
   const double change = power - 1.0;
@@ -123,11 +123,11 @@ BROADLOOM_HD inline double power(double base, std::int64_t n) {
   return result;
 }
 
-// sqrt(x^2 + y^2) without overflow on the way; within 3 units in the last place.
+// sqrt(x^2 + y^2) without intermediate overflow; within 3 units in the last place.
 BROADLOOM_HD inline double hypot(double x, double y) {
   const double large = std::abs(x) > std::abs(y) ? std::abs(x) : std::abs(y);
   const double small = std::abs(x) > std::abs(y) ? std::abs(y) : std::abs(x);
-  if (large == 0.0) return small;  // 0, or not a number
+  if (large == 0.0) return small;  // 0, or NaN
   const double ratio = small / large;
   return large * std::sqrt(1.0 + ratio * ratio);
 }

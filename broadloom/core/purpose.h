@@ -1,12 +1,12 @@
-// What streams of random numbers are for. Apart from random.h, whose header costs half a second to
-// read.
+// Purposes of random streams. Separate from random.h, because that header takes half a second to
+// compile.
 #pragma once
 
 #include <cstdint>
 
 namespace broadloom {
 
-// What a stream is for. Train and evaluation streams are disjoint by construction. Saved runs
+// The purpose of a stream. Training and evaluation streams are disjoint by construction. Saved runs
 // depend on these values: append, never renumber.
 enum class Purpose : std::uint32_t {
   kInit = 1,        // parameter initialisation; lane = tensor, index = 0
@@ -19,7 +19,7 @@ enum class Purpose : std::uint32_t {
   kEvalStep = 8,
   kUser = 9,          // examples, tests, benchmarks
   kLaboratory = 10,   // gradient laboratory; lane = what for, index = round
-  kInstruments = 11,  // what instruments draw, on seeds of their own
+  kInstruments = 11,  // drawn by instruments, on seeds of their own
   kBootstrap = 12,    // resampling of runs; lane = which sample, index = replicate
   kTrainStrata = 13,  // constants of an episode; lane = environment's seed family, index = episode
   kEvalStrata = 14,

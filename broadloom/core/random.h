@@ -1,22 +1,21 @@
-// Random numbers that are a function of (seed, purpose, lane, index), never of a state: the same
-// four give the same numbers on any processor, in any order, from any thread.
+// Random numbers as a function of (seed, purpose, lane, index), without state. The same four give
+// the same numbers on any processor, in any order, from any thread.
 //
 //   Random random(seed, Purpose::kUser, lane, index);  // lane: environment; index: step
 //   const double x = random.uniform(-1.0, 1.0);
 //   const std::uint32_t side = random.below(6);         // 0 to 5
 //
-// An environment is handed one for each reset and each step: draw from that, and keep none. A
-// Random is 44 bytes on the stack and allocates nothing; 128 bits at a time cost ten rounds of
-// Philox.
+// An environment gets one Random for each reset and each step. Draw from it, and keep none. A
+// Random is 44 bytes on the stack and allocates nothing. Each 128 bits cost ten rounds of Philox.
 //
 // Philox 4x32-10 (Salmon et al. 2011, "Parallel random numbers: as easy as 1, 2, 3"), from
-// Random123. The key is the run's 64-bit seed; the counter holds the rest, so no two purposes,
-// environments or steps can share a stream:  c0 draw block | c1 index low | c2 lane | c3 purpose (8
-// bits), index high.
+// Random123. The key is the run's 64-bit seed. The counter holds the rest, so no two purposes,
+// environments or steps share a stream:
+//   c0 draw block | c1 index low | c2 lane | c3 purpose (8 bits), index high.
 #pragma once
 
-// Philox needs none of the instructions whose headers Random123 would read: half of this file's
-// cost to whoever includes it.
+// Philox needs none of the intrinsics headers that Random123 would include. They are half of this
+// file's compile time.
 #ifndef R123_USE_SSE
 #define R123_USE_SSE 0
 #endif
@@ -41,8 +40,8 @@
 
 namespace broadloom {
 
-// 32 random bits as a uniform integer on [0, n), n >= 1, by the multiply-shift map (bias below
-// n / 2^32).
+// Uniform integer on [0, n), n >= 1, from 32 random bits by the multiply-shift map. The bias is
+// below n / 2^32.
 BROADLOOM_HD inline std::uint32_t below(std::uint32_t bits, std::uint32_t n) {
   return static_cast<std::uint32_t>((static_cast<std::uint64_t>(bits) * n) >> 32);
 }
@@ -76,7 +75,7 @@ class Random {
   BROADLOOM_HD double uniform(double low, double high) { return low + (high - low) * uniform(); }
   // Uniform integer on [0, n), n >= 1.
   BROADLOOM_HD std::uint32_t below(std::uint32_t n) { return broadloom::below(bits32(), n); }
-  // Standard normal by Box and Muller (1958); the second value of the pair is dropped so that the
+  // Standard normal by Box and Muller (1958). The second value of the pair is dropped, so that the
   // stream has no hidden state.
   BROADLOOM_HD double normal() {
     const double u = 1.0 - uniform();

@@ -20,7 +20,7 @@ class Alone final : public Ranks {
   }
 };
 
-// What a rank says in agree().
+// A rank's message in agree().
 struct Word {
   std::uint64_t order, fingerprint;
   std::uint32_t message_bytes;

@@ -1,4 +1,4 @@
-// What a thread does between two looks at something that another one will change.
+// A hint to the processor between two polls of a value that another thread will change.
 #pragma once
 
 namespace broadloom {

@@ -5,13 +5,13 @@
 
 namespace broadloom {
 
-// From `start` to `end` in a straight line over the run; start == end: constant.
+// Linear from `start` to `end` over the run; start == end: constant.
 struct Schedule {
   double start = 0.0;
   double end = 0.0;
 
-  // progress: the share of the run that lies behind, 0 for its first iteration. A schedule to 0 is
-  // CleanRL's: start * (1 - progress). Past the end it stays where it came to.
+  // progress: completed share of the run, 0 in the first iteration. A schedule to 0 equals
+  // CleanRL's start * (1 - progress). Past the end, the value stays at `end`.
   double at(double progress) const {
     const double p = std::min(progress, 1.0);
     return start * (1.0 - p) + end * p;

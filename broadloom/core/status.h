@@ -12,7 +12,7 @@
 //     return {};  // ok
 //   }
 //
-// A message is for the person at the terminal: what was got, what was expected, what to do.
+// A message is for the person at the terminal: what the program got, what it expected, what to do.
 #pragma once
 
 #include <string>
@@ -23,21 +23,21 @@ namespace broadloom {
 // The kind of an error. Its number is the exit code of the program (docs/reference/exit_codes.md).
 enum class ErrorKind {
   kOk = 0,
-  kInvalidConfig = 2,  // a setting or an argument that cannot be had
-  kNotFound = 3,       // a file, an environment or a checkpoint that is not there
+  kInvalidConfig = 2,  // a setting or an argument that is not possible
+  kNotFound = 3,       // a file, an environment or a checkpoint that does not exist
   kIo = 4,             // the machine or another process failed
-  kCorrupt = 5,        // a file is there and cannot be right
+  kCorrupt = 5,        // a file exists, but its contents cannot be right
   kMismatch = 6,       // two things that should agree differ
   kNumeric = 7         // a number is not finite, or not good enough
 };
 
-// Ok, or a kind of error with a message. The compiler warns where one is dropped.
+// Ok, or a kind of error with a message. The compiler warns if you drop one.
 class [[nodiscard]] Status {
  public:
   // Ok.
   Status() = default;
   Status(ErrorKind kind, std::string message) : kind_(kind), message_(std::move(message)) {}
-  // Whether all went well.
+  // Whether the operation succeeded.
   bool ok() const { return kind_ == ErrorKind::kOk; }
   // kOk where ok().
   ErrorKind kind() const { return kind_; }
@@ -54,7 +54,8 @@ inline Status invalid(std::string message) {
   return {ErrorKind::kInvalidConfig, std::move(message)};
 }
 
-// A value, or the Status that says why there is none. T has an empty state, which stands in then.
+// A value, or the Status that says why there is none. value() is then T's default, so T needs an
+// empty state.
 template <class T>
 class [[nodiscard]] Result {
  public:
@@ -62,12 +63,12 @@ class [[nodiscard]] Result {
   Result(Status status) : status_(std::move(status)) {}  // NOLINT(google-explicit-constructor)
   // Whether there is a value.
   bool ok() const { return status_.ok(); }
-  // Ok, or why there is none.
+  // Ok, or the reason why there is no value.
   const Status& status() const { return status_; }
-  // Only where ok().
+  // The value; only if ok().
   T& value() { return value_; }
   const T& value() const { return value_; }
-  // Moves the value out; only where ok().
+  // Moves the value out; only if ok().
   T take() { return std::move(value_); }
 
  private:
@@ -77,7 +78,7 @@ class [[nodiscard]] Result {
 
 }  // namespace broadloom
 
-// Evaluates an expression that gives a Status, and returns that from the function where it failed:
+// Evaluates an expression of type Status, and returns it from the function if it failed:
 // BROADLOOM_TRY(trainer.iterate()); For functions that return a Status or a Result.
 #define BROADLOOM_TRY(expression)                        \
   do {                                                   \

@@ -1,4 +1,4 @@
-// A named view of an array: the one currency between what has state and what saves it.
+// A named view of an array: how owners of state hand it to the code that saves it.
 #pragma once
 
 #include <cstddef>
@@ -32,7 +32,7 @@ inline std::size_t dtype_size(Dtype dtype) {
   return 0;
 }
 
-// That of a number type, by its kind and size: `long` and `long long` are one.
+// The Dtype of a number type, by kind and size: `long` and `long long` have the same.
 template <class T>
 constexpr Dtype dtype_of() {
   static_assert(std::is_arithmetic_v<T> && sizeof(T) <= 8,
@@ -46,8 +46,8 @@ constexpr Dtype dtype_of() {
   return is_signed ? Dtype::kI64 : Dtype::kU64;
 }
 
-// Whatever has state to save lists it as mutable views: append_state("prefix", out) adds tensors
-// named "prefix.field". The views stay valid as long as their owner is neither moved nor resized.
+// Owners of state list it as mutable views: append_state("prefix", out) adds tensors named
+// "prefix.field". The views stay valid until the owner moves or resizes.
 struct TensorRef {
   std::string name;
   Dtype dtype = Dtype::kF32;

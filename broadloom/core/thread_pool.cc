@@ -9,11 +9,11 @@
 namespace broadloom {
 namespace {
 
-// A ticket while a section is being opened: of no section. Sections count from 1.
+// Ticket of no section, while a section is being opened. Sections count from 1.
 constexpr std::uint64_t kClosed = 0;
 
-// Long enough for the stretches of a training iteration that one thread does alone, because to be
-// woken takes some fifty microseconds.
+// Spin iterations. They cover the stretches of a training iteration that one thread runs alone,
+// because waking a thread takes some fifty microseconds.
 constexpr int kLooks = 10000;
 
 }  // namespace
@@ -37,7 +37,7 @@ void ThreadPool::set_active(int threads) {
   active_.notify_all();
 }
 
-// With more threads than cores, looking only takes the core from whoever has work.
+// With more threads than cores, spinning only takes the core from a thread that has work.
 int ThreadPool::looks() const { return active() <= cores_ ? kLooks : 0; }
 
 void ThreadPool::run_erased(int tasks, Call call, void* context) {
@@ -50,10 +50,11 @@ void ThreadPool::run_erased(int tasks, Call call, void* context) {
 void ThreadPool::open_section(int tasks, Call call, void* context) {
   std::uint32_t section = section_.load(std::memory_order_relaxed) + 1;
   if (section == 0) section = 1;
-  for (int r = active() - 1; r >= 0; --r) {  // its own last
+  for (int r = active() - 1; r >= 0; --r) {  // its own run last
     Run& run = runs_[r];
-    // Closed first: who still holds a ticket of the last section must not match it with what is the
-    // new one's. Whoever sees one of the new values below also sees the ticket closed.
+    // Closes the ticket first: a thread that holds a ticket of the last section must not match it
+    // with the new section's data. A thread that sees any new value below also sees the ticket
+    // closed.
     run.ticket.store(kClosed, std::memory_order_release);
     run.end.store(first_task(r + 1, tasks), std::memory_order_release);
     run.call.store(call, std::memory_order_release);
@@ -61,8 +62,8 @@ void ThreadPool::open_section(int tasks, Call call, void* context) {
     run.ticket.store(static_cast<std::uint64_t>(section) << 32 | first_task(r, tasks),
                      std::memory_order_release);
   }
-  // Sequentially consistent: notify_all() then looks whether anyone sleeps, and must not look
-  // before this is seen by who is about to.
+  // Sequentially consistent: notify_all() then checks for sleepers. A thread that is about to sleep
+  // must see the store before that check.
   section_.store(section, std::memory_order_seq_cst);
   section_.notify_all();
 }
@@ -135,7 +136,8 @@ int ThreadPool::take_from(int r, std::uint32_t section, int thread) {
   int taken = 0;
   std::uint64_t ticket = run.ticket.load(std::memory_order_acquire);
   while ((ticket >> 32) == section) {
-    // Read before the exchange: if that succeeds the section was still open, so these were its own.
+    // Read before the exchange: if that succeeds, the section was still open, so these values
+    // belong to it.
     const Call call = run.call.load(std::memory_order_acquire);
     void* context = run.context.load(std::memory_order_acquire);
     const std::uint32_t end = run.end.load(std::memory_order_acquire);

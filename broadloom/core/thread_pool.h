@@ -12,16 +12,19 @@
 
 namespace broadloom {
 
-// run(tasks, f) calls f(0) ... f(tasks - 1), each once, on the caller and threads - 1 workers, and
-// returns when all have finished. Which thread takes which task is open, so what f writes must not
-// depend on it; f(task, thread) is also told the thread, 0 to threads - 1, for scratch memory.
-// Each thread begins with its own run of neighbouring tasks and takes from the others' when that is
-// done, so that what a task works on mostly stays in one core's cache from section to section.
-// Nothing is allocated by run(). Waiting spins briefly and then sleeps, so that an idle pool costs
-// no processor time. One run() at a time; f must not call run() of the same pool, nor throw.
+// run(tasks, f) calls f(0) ... f(tasks - 1), each once, on the caller and threads - 1 workers. It
+// returns when all have finished.
+//
+// Any thread may take any task, so the output of f must not depend on it. f(task, thread) also gets
+// the thread, 0 to threads - 1, for scratch memory. Each thread begins with its own run of
+// neighbouring tasks, then takes from the others' runs. A task's data thus mostly stays in one
+// core's cache from section to section.
+//
+// run() allocates nothing. Waiting threads spin briefly and then sleep, so an idle pool costs no
+// CPU time. Only one run() at a time; f must not call run() of the same pool, nor throw.
 class ThreadPool {
  public:
-  // threads >= 1, the caller included.
+  // threads >= 1, including the caller.
   explicit ThreadPool(int threads);
   ~ThreadPool();
   ThreadPool(const ThreadPool&) = delete;
@@ -29,12 +32,12 @@ class ThreadPool {
 
   int threads() const { return static_cast<int>(workers_.size()) + 1; }
 
-  // How many of them take tasks, the caller first; the others sleep. All, unless set_active() said
-  // otherwise. Between sections only.
+  // Threads that take tasks, the caller first; the others sleep. All threads, unless set_active()
+  // said otherwise. Call both only between sections.
   int active() const { return active_.load(std::memory_order_relaxed); }
   void set_active(int threads);  // 1 to threads()
 
-  // How long the caller has slept in all, waiting for the others to finish.
+  // Total seconds that the caller has slept while it waited for the workers.
   double slept_seconds() const { return slept_seconds_; }
 
   template <class F>
@@ -56,17 +59,18 @@ class ThreadPool {
  private:
   using Call = void (*)(void* context, int task, int thread);
 
-  // What is left of one thread's run of tasks, and all that is needed to do it, on one cache line:
-  // a worker that waits awake looks at it alone, so a section begins with one transfer between
-  // caches. The section's number stands beside the next task, so that a worker that wakes late can
-  // never take a task of one section for one of another: its compare-exchange fails.
+  // The rest of one thread's run of tasks, and all that is needed to do it, on one cache line. A
+  // spinning worker reads only this line, so a section begins with one transfer between caches.
+  //
+  // The ticket holds the section's number beside the next task. A worker that wakes late can thus
+  // never take a task of another section: its compare-exchange fails.
   struct alignas(kCacheLine) Run {
     std::atomic<std::uint64_t> ticket{0};  // section << 32 | next task
     std::atomic<std::uint32_t> end{0};     // one past the run's last task
     std::atomic<Call> call{nullptr};       // null: the pool closes
     std::atomic<void*> context{nullptr};
   };
-  // Written by one thread only, so that no task of another takes the line away.
+  // Only one thread writes it, so no task of another thread takes the line away.
   struct alignas(kCacheLine) Finished {
     std::atomic<std::uint64_t> tasks{0};  // since the pool was made
   };
@@ -76,29 +80,28 @@ class ThreadPool {
   void wait_until_finished();
   std::uint64_t finished_tasks() const;
   void work(int thread);
-  // The number of the next section that the worker has not `seen`.
+  // The number of the next section after `seen`, the last one that the worker took part in.
   std::uint32_t wait_for_section(int thread, std::uint32_t seen);
-  // Takes and runs tasks of a section until none is left. How many it ran.
+  // Takes and runs tasks of a section until none is left. Returns how many it ran.
   int help(std::uint32_t section, int thread);
   int take_from(int run, std::uint32_t section, int thread);
-  // The first task of a run; that of run active() is the number of tasks.
+  // The first task of a run; for run active(), the number of tasks.
   std::uint32_t first_task(int run, int tasks) const {
     return static_cast<std::uint32_t>(static_cast<std::int64_t>(run) * tasks / active());
   }
 
-  // How often who waits looks before it sleeps.
+  // Spin iterations before a waiting thread sleeps.
   int looks() const;
 
   double slept_seconds_ = 0.0;
   std::uint64_t asked_tasks_ = 0;         // since the pool was made
   std::unique_ptr<Run[]> runs_;           // [threads]
   std::unique_ptr<Finished[]> finished_;  // [threads]
-  int cores_;                             // that the pool may use
-  // What who sleeps waits on: workers that take no tasks, workers for a section, the caller for the
-  // workers.
+  int cores_;                             // cores that the pool may use
+  // Futex words: idle workers wait on active_, active workers on section_, the caller on rests_.
   alignas(kCacheLine) std::atomic<int> active_{1};
   alignas(kCacheLine) std::atomic<std::uint32_t> section_{0};
-  alignas(kCacheLine) std::atomic<std::uint32_t> rests_{0};  // of workers that found no more tasks
+  alignas(kCacheLine) std::atomic<std::uint32_t> rests_{0};  // how often a worker ran out of tasks
   std::vector<std::thread> workers_;
 };
 

@@ -1,4 +1,4 @@
-// TOML as a plain tree: the parser's own types stay behind it.
+// TOML as a plain tree, which hides the parser's own types.
 #pragma once
 
 #include <optional>
@@ -14,8 +14,8 @@ struct TomlNode {
   enum class Kind { kTable, kArray, kString, kBool, kInt, kFloat, kDate };
 
   Kind kind = Kind::kTable;
-  std::string key;            // where the parent is a table
-  std::string text;           // of a string, boolean or number, as parse_text() reads it
+  std::string key;            // set if the parent is a table
+  std::string text;           // value of a string, boolean or number, as parse_text() reads it
   std::vector<TomlNode> all;  // members of a table in the file's order, items of an array
   unsigned line = 0, column = 0;
 
@@ -23,24 +23,24 @@ struct TomlNode {
     return kind != Kind::kTable && kind != Kind::kArray && kind != Kind::kDate;
   }
   bool is(Kind other) const { return kind == other; }
-  // The member called `name`; null where there is none.
+  // The member called `name`; null if there is none.
   const TomlNode* find(std::string_view name) const;
 };
 
-// "a table", "an array", "a date or time", "a value": what messages call the node.
+// A message's word for the node: "a table", "an array", "a date or time", "a value".
 const char* kind_words(const TomlNode& node);
 
-// The text of a scalar, or of a flat array of them as a comma-separated list: [64, 64] is "64,64".
-// Nothing for other nodes.
+// The text of a scalar, or of a flat array of scalars as a comma-separated list: [64, 64] is
+// "64,64". Nothing for other nodes.
 std::optional<std::string> value_text(const TomlNode& node);
 
 // kInvalidConfig, "name:line: message".
 Status toml_error(const std::string& name, unsigned line, const std::string& message);
 
-// `name` stands where the file name would in messages: "name:line: not valid TOML: ...".
+// name: stands for the file name in messages: "name:line: not valid TOML: ...".
 Result<TomlNode> parse_toml(std::string_view text, const std::string& name);
 
-// The same from a file of at most 1 MiB; `what` is the word for it in messages: "config file".
+// Parses a file of at most 1 MiB. what: the message's word for it, such as "config file". Returns
 // kNotFound, kIo or kInvalidConfig.
 Result<TomlNode> read_toml(const std::string& path, const std::string& what);
 

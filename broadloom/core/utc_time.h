@@ -1,4 +1,4 @@
-// Time as records have it.
+// Timestamps of records.
 #pragma once
 
 #include <string>

@@ -60,6 +60,9 @@ struct VecEnvOptions {
   // notice; those that have one cannot be made, kNotFound, where this machine cannot render it.
   // Changes no bit of an episode.
   ViewKind view = ViewKind::kDrawn;
+  // Only spec(), traits() and capabilities will be read: a simulator need not make environments,
+  // which may take minutes, and gives something that is never stepped or observed.
+  bool only_described = false;
 
   bool staggers_now() const { return stagger_starts && !state_follows; }
   int families() const { return seed_families > 0 ? seed_families : num_envs; }

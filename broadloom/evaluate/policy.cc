@@ -37,9 +37,10 @@ LoadedPolicy::LoadedPolicy(const Config& config, const EnvSpec& spec)
 
 // Trainer::state()'s tensors, as far as they matter to who only acts.
 Status LoadedPolicy::read(const SafetensorsFile& file) {
-  EpisodeTracker episodes(config_.most_envs());
+  EpisodeTracker episodes(config_.most_envs(), spec_.strata.size());
   std::vector<TensorRef> tensors;
   episodes.append_state("episodes", tensors);
+  episodes.append_block_state("episodes", tensors);
   std::erase_if(tensors, [&](const TensorRef& t) { return file.tensors.count(t.name) == 0; });
   const auto size = static_cast<std::int64_t>(params_.size());
   tensors.push_back({"learner.params", Dtype::kF32, {size}, params_.data()});
@@ -62,6 +63,7 @@ Result<std::unique_ptr<LoadedPolicy>> LoadedPolicy::load(const FoundCheckpoint& 
   const Result<EnvSpec> spec =
       env_spec(config.env_id, config.env_options, config.max_episode_steps);
   if (!spec.ok()) return spec.status();
+  BROADLOOM_TRY(check_sizes(checkpoint.value().file, config, spec.value()));
   std::unique_ptr<LoadedPolicy> policy(new LoadedPolicy(config, spec.value()));
   BROADLOOM_TRY(policy->read(checkpoint.value().file));
   policy->origin_.run_dir = found.folder.dir();

@@ -12,34 +12,34 @@
 
 namespace broadloom {
 
-// Every iteration calls begin() before its update and finish() after it; where the iteration is not
-// due, neither does anything.
+// Every iteration calls begin() before its update and finish() after it. If the iteration is not
+// due, instruments only see every_block().
 class InstrumentSet final : private UpdateObserver {
  public:
-  // names: of instrument_names(); others are left out. probe: see probe_states.h; the setup's
-  // are filled in here.
+  // names: of instrument_names(); unknown ones are ignored. probe: see probe_states.h; fills in the
+  // setup's views.
   InstrumentSet(const std::vector<std::string>& names, InstrumentSetup setup, ProbeStates probe);
-  // The instruments keep views of what this holds.
+  // Not copyable: the instruments keep views of this object's members.
   InstrumentSet(const InstrumentSet&) = delete;
   InstrumentSet& operator=(const InstrumentSet&) = delete;
-  // What such a set holds, in bytes.
+  // Memory of such a set, in bytes.
   static std::size_t bytes(const std::vector<std::string>& names, const InstrumentSetup& setup);
 
-  // For blocks of another shape from now on: new instruments, which go on with what these have
-  // added up. Allocates.
+  // Prepares for blocks of another shape: new instruments take over the accumulated state.
+  // Allocates.
   void reshape(InstrumentSetup setup);
 
-  // Returns what must watch the update; null: nothing need. view.params_before is filled in here,
-  // with a copy of view.params.
+  // Returns the observer of the update; null: none. Fills in view.params_before with a copy of
+  // view.params.
   UpdateObserver* begin(bool due, InstrumentView view);
   // view.params: after the update.
   void finish(InstrumentView view);
 
-  // Whether there are numbers of the iteration that finish() was last called for.
+  // Whether there are numbers of the iteration of the last finish().
   bool measured() const { return measured_; }
-  // Those of all instruments.
+  // Visits the numbers of all instruments.
   void visit_numbers(const NumberVisitor& visit) const;
-  // What they have added up over the run.
+  // State that the instruments accumulate over the run.
   void append_state(const std::string& prefix, std::vector<TensorRef>& out);
 
  private:
@@ -50,7 +50,7 @@ class InstrumentSet final : private UpdateObserver {
   std::vector<std::string> names_;
   ProbeStates probe_;
   std::vector<std::unique_ptr<Instrument>> instruments_;
-  std::vector<UpdateObserver*> observers_;  // of those instruments that have one
+  std::vector<UpdateObserver*> observers_;  // observers of the instruments that have one
   std::vector<float> params_before_;        // [P]
   bool due_ = false;
   bool measured_ = false;

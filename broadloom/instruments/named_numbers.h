@@ -1,4 +1,4 @@
-// A list of numbers whose names are made once.
+// A list of numbers with names that are made once.
 #pragma once
 
 #include <cstddef>
@@ -14,7 +14,7 @@ namespace broadloom {
 class NamedNumbers {
  public:
   std::size_t size() const { return numbers_.size(); }
-  // Its place is the size before. No more once the first value is set.
+  // Appends a number at place size(). Call it only before the first set().
   void add(NamedNumber number) { numbers_.push_back(std::move(number)); }
   void set(std::size_t place, double value) { numbers_[place].value = value; }
   void visit(const NumberVisitor& visitor) const {

@@ -11,8 +11,8 @@
 
 namespace broadloom {
 
-// Its memory is one workspace a thread, made once; nothing is allocated later. The network must
-// outlive it.
+// Holds one workspace per thread, made once; nothing is allocated later. The network must outlive
+// this object.
 class NetworkRows {
  public:
   NetworkRows(const ActorCritic& network, int threads) : network_(network) {
@@ -25,7 +25,7 @@ class NetworkRows {
   static int tiles(std::size_t rows) {
     return static_cast<int>((rows + kTileRows - 1) / kTileRows);
   }
-  // f(tile, first, count, thread) for every tile of so many rows, shared out over the pool.
+  // Calls f(tile, first, count, thread) for every tile of `rows` rows, on the pool.
   template <class F>
   static void over_tiles(std::size_t rows, ThreadPool& pool, F&& f) {
     pool.run(tiles(rows), [&](int tile, int thread) {
@@ -34,12 +34,12 @@ class NetworkRows {
     });
   }
 
-  // A thread's place for a tile of what the policy reads, for rows that are stored otherwise.
+  // A thread's buffer for a tile of policy inputs, for rows stored in another type.
   float* tile(int thread) { return work_[thread].observations.data(); }
 
-  // What a network with these parameters makes of x, rows <= kTileRows, in the thread's workspace.
-  // normalizer: what the policy reads passes through it, critic_normalizer: likewise what only the
-  // critic reads; null: not.
+  // Runs the network with these parameters on x, rows <= kTileRows, in the thread's workspace.
+  // normalizer: applied to the policy's input. critic_normalizer: applied to the critic's own
+  // input. Null: not normalised.
   TileWorkspace<float>& forward(int thread, const float* params, const ObsNormalizer* normalizer,
                                 NetworkInput<float> x, int rows,
                                 NetworkSide side = NetworkSide::kBoth,

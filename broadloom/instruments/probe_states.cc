@@ -11,21 +11,21 @@
 namespace broadloom {
 namespace {
 
-// Not a seed that a run is likely to have.
+// A seed that a run is unlikely to have.
 constexpr std::uint64_t kProbeSeed = 0x70726f6265ull;
 
-// Where environments cannot begin in the middle of an episode, or to get there takes long: how many
-// are played, and how many
-// steps lie between two states of one of them.
+// Used if environments cannot begin in mid-episode, or reach it slowly: number of environments
+// played, and steps between two states of one of them.
 constexpr std::size_t kPlayed = 16;
 constexpr int kPlayedSteps = 4;
 
-// Whether the observations themselves say what states there are.
+// Whether the observations can be enumerated.
 bool are_listed(const EnvSpec& spec) {
   return spec.observation.kind == SpaceKind::kDiscrete && !spec.has_critic_observation();
 }
 
-// Half a million steps are nothing to an environment of the library's, and minutes to a robot.
+// Half a million steps are cheap for the library's own environments, but take a robot simulator
+// minutes.
 bool is_ours(const EnvSpec& spec) { return spec.engine.empty() && spec.plugin.name.empty(); }
 
 int rows_of(const EnvSpec& spec) {
@@ -62,7 +62,7 @@ class RandomPlay {
         terminated_(rows_),
         truncated_(rows_) {}
 
-  // False where they could not be stepped.
+  // Returns false if a step failed.
   bool step() {
     ++t_;
     const Space& action = envs_.spec().action;
@@ -78,7 +78,7 @@ class RandomPlay {
     return envs_.step(0, envs_.num_envs(), step).ok();
   }
 
-  // What they show now, into rows from `first` on.
+  // Writes the present observations to rows starting at `first`.
   void observe(std::size_t first, Observations& policy, Observations& critic) const {
     envs_.observe(0, envs_.num_envs(), policy.rows(first));
     if (!critic.empty()) envs_.observe_critic(0, envs_.num_envs(), critic.rows(first));
@@ -101,8 +101,8 @@ VecEnvOptions probe_options(int num_envs) {
   return options;
 }
 
-// One environment a row, spread over their episodes. A stack whose frames are all one has been
-// through no step, so that stacks are filled. False where environments begin at their start alone.
+// One environment per row, spread over its episode. A stack of equal frames has seen no step, so
+// further steps fill the stacks. Returns false if environments cannot begin in mid-episode.
 bool look_at_staggered(const VecEnv& envs, Observations& policy, Observations& critic) {
   VecEnvOptions options = probe_options(rows_of(envs.spec()));
   options.stagger_starts = true;
@@ -116,8 +116,8 @@ bool look_at_staggered(const VecEnv& envs, Observations& policy, Observations& c
   return true;
 }
 
-// A few environments, looked at again and again as they are played. One that cannot be stepped
-// shows what it showed before.
+// Reads a few environments again and again while they are played. If a step fails, they show the
+// last observation again.
 bool look_at_played(const VecEnv& envs, Observations& policy, Observations& critic) {
   const std::size_t rows = static_cast<std::size_t>(rows_of(envs.spec()));
   const std::unique_ptr<VecEnv> probed =

@@ -21,9 +21,9 @@ struct Entry {
   bool (*watches_environments)(bool draws_vary);
 };
 
-// T has a constructor from InstrumentSetup, a static bytes() of the same, a static
-// declare_numbers(), and says what it kNeeds. One that asks the view's environments anything in
-// every_block() says with a static watches_environments(draws_vary) when it does.
+// T has a constructor from InstrumentSetup, static bytes() and declare_numbers(), and kNeeds. An
+// instrument that queries the environments in every_block() also has a static
+// watches_environments(draws_vary), which says when.
 template <class T>
 constexpr Entry entry(const char* name) {
   return {name,
@@ -42,7 +42,7 @@ constexpr Entry entry(const char* name) {
           }};
 }
 
-// One line an instrument.
+// One entry per instrument.
 constexpr Entry kInstruments[] = {
     entry<GradientInstrument>("gradient"), entry<PlasticityInstrument>("plasticity"),
     entry<PolicyInstrument>("policy"),     entry<CoverageInstrument>("coverage"),

@@ -1,5 +1,7 @@
 #include "broadloom/learn/rnd_statistics.h"
 
+#include <fmt/core.h>
+
 #include <algorithm>
 #include <cmath>
 #include <memory>
@@ -8,6 +10,7 @@
 #include "broadloom/env/env_maker.h"
 #include "broadloom/env/random_action.h"
 #include "broadloom/math/chained_sum.h"
+#include "broadloom/rollout/collect_fault.h"
 
 namespace broadloom {
 namespace {
@@ -42,15 +45,25 @@ class UniformPlay {
                     static_cast<std::uint64_t>(at));
       draw_action(space, random, &actions_[n * size]);
     }
-    return envs_.step(
+    BROADLOOM_TRY(envs_.step(
         0, envs_.num_envs(),
         {actions_.data(), now_.rows(), rewards_.data(), terminated_.data(), truncated_.data(),
-         final_.rows(), nullptr, critic_.rows(), final_critic_.rows()});
+         final_.rows(), nullptr, critic_.rows(), final_critic_.rows()}));
+    return check(at + 1);
   }
   const Observations& observations() const { return now_; }
 
  private:
   std::size_t count() const { return static_cast<std::size_t>(envs_.num_envs()); }
+
+  // Statistics of what is not finite would never be finite again.
+  Status check(std::int64_t step) const {
+    if (now_.type().dtype != Dtype::kF32) return {};  // every byte is a number
+    const int env = first_not_finite(now_.floats(), now_.type().size);
+    if (env < 0) return {};
+    return not_finite(FaultPlace::kObservation,
+                      fmt::format("environment {} of RND's random play", env), step);
+  }
 
   VecEnv& envs_;
   std::uint64_t seed_;

@@ -4,7 +4,7 @@
 
 #include "broadloom/math/targets.h"
 
-#ifndef HWY_TARGET_INCLUDE  // where kernels of several files share a unit, it is that
+#ifndef HWY_TARGET_INCLUDE  // defined already where one unit includes several kernel files
 #define HWY_TARGET_INCLUDE "broadloom/math/adam.cc"
 #endif
 #include <hwy/foreach_target.h>  // compiles this file once per target

@@ -1,4 +1,4 @@
-// adam_update's step of one parameter, host and device, to the bit; see adam.h.
+// adam_update()'s step of one parameter, for host and device, with the same bits; see adam.h.
 #pragma once
 
 #include <cmath>
@@ -9,7 +9,7 @@
 
 namespace broadloom {
 
-// An AdamStep as the arithmetic takes it, but for grad_scale, which follows from the gradient.
+// An AdamStep in float32 factors. grad_scale is missing, because it follows from the gradient.
 struct AdamFactors {
   float keep1, take1, keep2, take2, rate, inverse_root2, eps;
   bool is_adaptive;

@@ -5,8 +5,8 @@
 
 namespace broadloom {
 
-// Sum of term(i) for i below count, in eight interleaved chains that need not wait for each other,
-// so in an order that depends on count alone.
+// Sum of term(i) for i below count. Eight interleaved chains need not wait for each other. The
+// order of additions depends only on count.
 template <class Term>
 double chained_sum(std::size_t count, Term term) {
   double chains[8] = {};

@@ -15,7 +15,7 @@ std::size_t area(int height, int width, int channels) {
          static_cast<std::size_t>(channels);
 }
 
-// Rows of x put in the middle of zeros, `front` of them before each side.
+// Copies x [height, width, channels] into the middle of zeros, with `front` zeros before each side.
 template <class T>
 void put_in_zeros(const T* x, int height, int width, int channels, int front, int full_height,
                   int full_width, T* out) {
@@ -26,7 +26,7 @@ void put_in_zeros(const T* x, int height, int width, int channels, int front, in
   for (int y = 0; y < height; ++y) std::copy_n(x + y * row, row, to + y * full_row);
 }
 
-// x with its padding: x itself where there is none.
+// x with its padding: x itself if there is none.
 template <class T>
 const T* padded(const ConvolutionShape& s, const T* x, T* scratch) {
   if (s.padding == 0) return x;
@@ -35,9 +35,11 @@ const T* padded(const ConvolutionShape& s, const T* x, T* scratch) {
   return scratch;
 }
 
-// The derivative for x at places that are `phase` more than a multiple of the stride is a
-// convolution itself, with stride 1, of dy between zeros and every stride-th row (or column) of the
-// kernel, turned round. What one dimension of that comes to.
+// One dimension of the input derivative at one phase.
+//
+// Positions of x that lie `phase` after a multiple of the stride need only every stride-th row (or
+// column) of the kernel. Their derivative is a convolution with stride 1 of zero-padded dy with
+// those rows, reversed.
 struct Phase {
   Phase(int phase, int size, const ConvolutionShape& s)
       : taps(ceil_div(s.kernel - phase, s.stride)),
@@ -47,13 +49,13 @@ struct Phase {
         read(first + ceil_div(s.kernel, s.stride) - taps) {}
 
   int taps;   // rows of the kernel that take part
-  int first;  // the first place, in multiples of the stride
-  int count;  // how many places
-  int place;  // where the first lies in x
-  int read;   // where its first tap lies in dy between zeros
+  int first;  // first position, in multiples of the stride
+  int count;  // number of positions
+  int place;  // offset of the first position in x
+  int read;   // offset of its first tap in zero-padded dy
 };
 
-// dy between zeros, for all phases.
+// Sizes of dy with zero padding, which serves all phases.
 struct Surrounded {
   explicit Surrounded(const ConvolutionShape& s)
       : front(ceil_div(s.kernel, s.stride) - 1),
@@ -84,7 +86,7 @@ void forward(const ConvolutionShape& s, const T* x, const T* w, const T* b, T* y
   multiply(p, s.out_width(), s.filters);
 }
 
-// A product for each row of the kernel: the image's numbers that its weights meet are neighbours.
+// One product per row of the kernel: the numbers that a kernel row reads are adjacent in the image.
 template <class T>
 void backward_weights(const ConvolutionShape& s, const T* x, const T* dy, T* dw, T* db,
                       T* scratch) {
@@ -112,7 +114,8 @@ void backward_weights(const ConvolutionShape& s, const T* x, const T* dy, T* dw,
   }
 }
 
-// The places of one phase, row by row; rows of the kernel that would meet zeros alone are left out.
+// Computes the positions of one phase, row by row. Rows of the kernel that would meet only zeros
+// are left out.
 template <class T>
 void backward_phase(const ConvolutionShape& s, const Surrounded& full, const Phase& rows,
                     const Phase& columns, const T* surrounded, const T* turned, T* dx) {
@@ -159,8 +162,8 @@ void backward_input(const ConvolutionShape& s, const T* dy, const T* turned, T* 
   }
 }
 
-// turned, phase after phase: [taps, taps, filters, channels], the kernel's rows and columns from
-// the last to the first.
+// Writes `turned`, phase after phase: [taps, taps, filters, channels], with the kernel's rows and
+// columns from last to first.
 template <class T>
 void turn(const ConvolutionShape& s, const T* w, T* turned) {
   for (int py = 0; py < s.stride; ++py) {

@@ -1,5 +1,5 @@
-// Elementary functions of one float, host and device: the bits of functions-inl.h's vectors
-// wherever those fuse (math/fused-inl.h), which tests hold them against.
+// Elementary functions of one float, for host and device. They have the bits of functions-inl.h's
+// vectors wherever those fuse (math/fused-inl.h); tests compare them.
 #pragma once
 
 #include <cmath>
@@ -15,11 +15,11 @@ namespace broadloom::element {
 // a * b + c, rounded once.
 BROADLOOM_HD inline float mul_add(float a, float b, float c) { return std::fma(a, b, c); }
 
-// As the vectors' instructions: the second where one is not a number.
+// As the vector instructions do, these return the second argument if one is NaN.
 BROADLOOM_HD inline float larger(float a, float b) { return a > b ? a : b; }
 BROADLOOM_HD inline float smaller(float a, float b) { return a < b ? a : b; }
 
-// (x - mean) * scale within +- limit; what is not a number stays so.
+// (x - mean) * scale clipped to +- limit; NaN stays NaN.
 BROADLOOM_HD inline float standardise(float x, double mean, double scale, float limit) {
   const float y = static_cast<float>((static_cast<double>(x) - mean) * scale);
   const float below = y > limit ? limit : y;
@@ -37,8 +37,8 @@ BROADLOOM_HD inline float of_bits(std::uint32_t bits) {
   return x;
 }
 
-// a / b, rounded once, where neither they nor the quotient are near the ends of floats' range: what
-// the device's division does there, without asking whether it may.
+// a / b, rounded once, if operands and quotient are far from the ends of float's range. The
+// device's own division computes the same there, but first checks the range.
 BROADLOOM_HD inline float plain_quotient(float a, float b) {
 #ifdef __CUDA_ARCH__
   float inverse;
@@ -61,12 +61,12 @@ BROADLOOM_HD inline float tanh(float x) {
   q = mul_add(z, q, 4.6777824454795924e-01f);
   p = mul_add(z, p, 1.0f);
   q = mul_add(z, q, 1.0f);
-  const float ratio = plain_quotient(x * p, q);  // within +- 8; beyond that it is not used
+  const float ratio = plain_quotient(x * p, q);  // used only for |x| <= 8
   if (x > 8.0f) return 1.0f;
   return x < -8.0f ? -1.0f : ratio;
 }
 
-// e^x = 2^n (1 + rest), for x that is a number between -104 and 88.73.
+// e^x = 2^n (1 + rest), for x between -104 and 88.73, not NaN.
 struct SplitExp {
   std::int32_t n;
   float rest;
@@ -104,7 +104,7 @@ BROADLOOM_HD inline float expm1_of_negative(float x) {
   return mul_add(power, split.rest, power - 1.0f);
 }
 
-// For finite normal x > 0; not a number stays so.
+// ln x for finite normal x > 0; NaN stays NaN.
 BROADLOOM_HD inline float log(float x) {
   if (x != x) return x;
   const auto above = static_cast<std::int32_t>(bits_of(x) - 0x3f3504f3u);
@@ -124,7 +124,7 @@ BROADLOOM_HD inline float log(float x) {
 struct SineCosine {
   float sine, cosine;
 };
-// Of 2 pi turns, turns in [0, 1).
+// Sine and cosine of the angle 2 pi turns, turns in [0, 1).
 BROADLOOM_HD inline SineCosine sin_cos_of_turns(float turns) {
   constexpr float kMagic = 0x1.8p23f;
   const float quarters = turns * 4.0f;
@@ -146,7 +146,7 @@ BROADLOOM_HD inline SineCosine sin_cos_of_turns(float turns) {
           of_bits(bits_of(swapped ? s : c) ^ cosine_sign)};
 }
 
-// As activate() (math/elementwise.h).
+// activate() of one number (math/elementwise.h).
 BROADLOOM_HD inline float activate(Activation activation, float x) {
   switch (activation) {
     case Activation::kTanh:
@@ -159,7 +159,7 @@ BROADLOOM_HD inline float activate(Activation activation, float x) {
   return x;
 }
 
-// The derivative before an activation from that after it; y is what the activation gave.
+// Derivative before an activation, from the derivative dy after it and the activation's output y.
 BROADLOOM_HD inline float activate_backward(Activation activation, float y, float dy) {
   switch (activation) {
     case Activation::kTanh:

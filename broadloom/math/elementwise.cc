@@ -4,7 +4,7 @@
 
 #include "broadloom/math/targets.h"
 
-#ifndef HWY_TARGET_INCLUDE  // where kernels of several files share a unit, it is that
+#ifndef HWY_TARGET_INCLUDE  // defined already where one unit includes several kernel files
 #define HWY_TARGET_INCLUDE "broadloom/math/elementwise.cc"
 #endif
 #include <hwy/foreach_target.h>  // compiles this file once per target
@@ -20,7 +20,7 @@ namespace broadloom {
 namespace HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
-// Applies f(d, x[i], y[i]) -> y[i]; the tail goes through the very same vector code.
+// Applies f(d, x[i], y[i]) -> y[i]. The tail goes through the same vector code.
 template <class T, class F>
 HWY_INLINE void transform(const T* x, T* y, std::size_t n, F&& f) {
   const hn::ScalableTag<T> d;
@@ -89,7 +89,7 @@ void AddF64(const double* x, double* into, std::size_t n) {
   transform(x, into, n, [](auto, auto a, auto b) { return a + b; });
 }
 
-// Calls f(place, elements from x's i on, count) with as many doubles at a time as fit a vector.
+// Calls f(index in x, place in the period, count) for every vector of doubles.
 template <class F>
 HWY_INLINE void over_periods(std::size_t n, std::size_t period, F&& f) {
   constexpr std::size_t kLanes = hn::MaxLanes(hn::ScalableTag<double>());
@@ -121,7 +121,7 @@ void AddMomentsF32(const float* x, std::size_t n, std::size_t period, const doub
   });
 }
 
-// Comparisons keep what is not a number.
+// Comparisons are false for NaN, so NaN stays NaN.
 void StandardiseF32(const float* x, std::size_t n, std::size_t period, const double* mean,
                     const double* scale, float limit, float* y) {
   const hn::ScalableTag<double> d;
@@ -137,7 +137,7 @@ void StandardiseF32(const float* x, std::size_t n, std::size_t period, const dou
   });
 }
 
-// x * 0 is 0 for every finite x, and not a number for all others.
+// x * 0 is 0 for every finite x, and NaN for infinity and NaN.
 bool AllFiniteF32(const float* x, std::size_t n) {
   const hn::ScalableTag<float> d;
   const std::size_t lanes = hn::Lanes(d);
@@ -176,7 +176,7 @@ T dot_as(const T* x, const T* y, std::size_t n) {
           mul_add(hn::LoadU(d, x + i + p * kLanes), hn::LoadU(d, y + i + p * kLanes), sums.part[p]);
     }
   }
-  // Lanes without an element have 0 * 0 added, too: a sum of -0 is then 0 everywhere.
+  // Lanes without an element also add 0 * 0, so that a sum of -0 becomes 0 on every processor.
   for (std::size_t p = 0; n % kVirtualLanes<T> != 0 && p < kParts<T>; ++p) {
     const std::size_t tail = std::min(n - i, kLanes);
     const auto a = tail > 0 ? load_tail(d, x + i, tail) : hn::Zero(d);

@@ -1,6 +1,6 @@
-// Elementwise functions of vectors, the same bits on every processor that fuses (fused-inl.h). They
-// are our own and not Highway's because a library's polynomials may change with its version, and
-// its fused operations cannot be emulated. Included once per target, hence the guard.
+// Elementwise functions of vectors, with the same bits on every processor that fuses (fused-inl.h).
+// Highway's own polynomials may change with its version, and its fused operations cannot be
+// emulated, so these are our own. Included once per target, hence the guard.
 #if defined(BROADLOOM_MATH_FUNCTIONS_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef BROADLOOM_MATH_FUNCTIONS_INL_H_
 #undef BROADLOOM_MATH_FUNCTIONS_INL_H_
@@ -32,9 +32,9 @@ HWY_INLINE V polynomial(D d, V x, const hwy::HWY_NAMESPACE::TFromD<D> (&c)[n]) {
   return sum;
 }
 
-// tanh(x) = x P(x^2) / Q(x^2) for |x| <= 8 and +-1 beyond. P and Q, of degree 4 each, are our own
-// minimax fit of the relative error (1.1e-8 before rounding to float); with rounding the result is
-// within 6 ulp, and never above 1. Not a number stays not a number.
+// tanh(x) = x P(x^2) / Q(x^2) for |x| <= 8, and +-1 beyond. P and Q have degree 4 and are our own
+// minimax fit of the relative error (1.1e-8 before rounding to float). After rounding, the result
+// is within 6 ulp and never above 1. NaN stays NaN.
 template <class D, class V>
 HWY_INLINE V rational_tanh(D d, V x) {
   namespace hn = hwy::HWY_NAMESPACE;
@@ -52,15 +52,15 @@ HWY_INLINE V rational_tanh(D d, V x) {
   return hn::IfThenElse(hn::Gt(hn::Abs(x), c(8.0f)), hn::CopySign(c(1.0f), x), ratio);
 }
 
-// What the exponential needs to know of a type. q: e^r = 1 + r + r^2 q(r) for |r| <= ln 2 / 2, our
-// own minimax fit in float (3e-9), Taylor's series in double (4e-18).
+// Constants of the exponential per type. The series is q in e^r = 1 + r + r^2 q(r), |r| <= ln 2 /
+// 2. In float it is our own minimax fit (3e-9), in double Taylor's series (4e-18).
 template <class T>
 struct ExpConstants;
 template <>
 struct ExpConstants<float> {
   static constexpr float kLargest = 88.72283f, kSmallest = -104.0f;
   static constexpr float kLn2High = 0x1.62e4p-1f, kLn2Low = 0x1.7f7d1cp-20f;
-  static constexpr float kMagic = 0x1.8p23f;  // added, it leaves no room for a fraction
+  static constexpr float kMagic = 0x1.8p23f;  // adding it leaves no bits for a fraction
   static constexpr int kMantissa = 23, kBias = 127;
   static constexpr float kSeries[] = {0.5000000095188966f, 0.16666518839706373f,
                                       0.04166620578946587f, 0.008368889351415899f,
@@ -78,7 +78,7 @@ struct ExpConstants<double> {
       1.0 / 40320, 1.0 / 362880, 1.0 / 3628800, 1.0 / 39916800, 1.0 / 479001600, 1.0 / 6227020800};
 };
 
-// e^x = 2^n (1 + rest), n a whole number and |rest| < 0.42, for x between kSmallest and kLargest.
+// e^x = 2^n (1 + rest) with whole n and |rest| < 0.42, for x between kSmallest and kLargest.
 template <class D>
 struct SplitExp {
   using T = hwy::HWY_NAMESPACE::TFromD<D>;
@@ -106,7 +106,7 @@ struct SplitExp {
   }
 };
 
-// e^x within 1.1 ulp; exactly 1 at 0. Not a number stays so, what is too large is infinite.
+// e^x within 1.1 ulp; exactly 1 at 0. NaN stays NaN; overflow gives infinity.
 template <class D, class V>
 HWY_INLINE V exp_of(D d, V x) {
   namespace hn = hwy::HWY_NAMESPACE;
@@ -118,7 +118,7 @@ HWY_INLINE V exp_of(D d, V x) {
   V bounded = hn::IfThenElse(too_large, largest, x);
   bounded = hn::IfThenElse(hn::Lt(x, smallest), smallest, bounded);
   const SplitExp<D> split(d, bounded);
-  // In two steps, for 2^n alone may be too large, or too small for what is yet a number.
+  // In two steps: 2^n alone may overflow, or underflow, although the result is representable.
   const auto half = hn::ShiftRight<1>(split.n);
   V y = hn::Add(split.rest, hn::Set(d, T(1)));
   y = hn::Mul(hn::Mul(y, split.power(d, half)), split.power(d, hn::Sub(split.n, half)));
@@ -126,12 +126,12 @@ HWY_INLINE V exp_of(D d, V x) {
   return hn::IfThenElse(hn::Eq(x, x), y, x);
 }
 
-// e^x - 1 for x <= 0, within 3 ulp. What it gives for other numbers has no meaning.
+// e^x - 1 for x <= 0, within 3 ulp. The result is undefined for other x.
 template <class D, class V>
 HWY_INLINE V expm1_of_negative(D d, V x) {
   namespace hn = hwy::HWY_NAMESPACE;
   using T = hn::TFromD<D>;
-  const V lowest = hn::Set(d, T(-40));  // -1 in double, too
+  const V lowest = hn::Set(d, T(-40));  // the result is -1 below it, also in double
   const SplitExp<D> split(d, hn::IfThenElse(hn::Gt(x, lowest), x, lowest));
   const V power = split.power(d, split.n);
   return mul_add(power, split.rest, hn::Sub(power, hn::Set(d, T(1))));
@@ -156,7 +156,7 @@ HWY_INLINE V tanh_of(D d, V x) {
   }
 }
 
-// The series of fdlibm's logarithms (e_logf.c, e_log.c; Sun Microsystems 1993).
+// Series of fdlibm's logarithms (e_logf.c, e_log.c; Sun Microsystems 1993).
 template <class T>
 struct LogConstants;
 template <>
@@ -177,8 +177,7 @@ struct LogConstants<double> {
                                        1.479819860511658591e-01};
 };
 
-// ln x within 1.5 ulp for normal x > 0 that are finite; not a number stays so. What it gives for
-// other numbers has no meaning.
+// ln x within 1.5 ulp for finite normal x > 0; NaN stays NaN. The result is undefined for other x.
 template <class D, class V>
 HWY_INLINE V log_of(D d, V x) {
   namespace hn = hwy::HWY_NAMESPACE;
@@ -191,7 +190,7 @@ HWY_INLINE V log_of(D d, V x) {
   const auto exponent = hn::ShiftRight<kMantissa>(above);
   const auto mantissa = hn::Sub(hn::BitCast(integers, x), hn::ShiftLeft<kMantissa>(exponent));
   const V f = hn::Sub(hn::BitCast(d, mantissa), hn::Set(d, T(1)));
-  // A whole number added to the bits of the magic one is added to it.
+  // Adding a whole number to the bits of the magic number adds it to the magic number's value.
   const V magic = hn::Set(d, ExpConstants<T>::kMagic);
   const V e = hn::Sub(hn::BitCast(d, hn::Add(exponent, hn::BitCast(integers, magic))), magic);
   const V s = hn::Div(f, hn::Add(hn::Set(d, T(2)), f));
@@ -203,8 +202,8 @@ HWY_INLINE V log_of(D d, V x) {
   return hn::IfThenElse(hn::Eq(x, x), y, x);
 }
 
-// Sine and cosine of 2 pi turns, turns in [0, 1), to 1e-7. Our own minimax fits, in quarters of a
-// turn, on [-1/2, 1/2] of one.
+// Sine and cosine of the angle 2 pi turns, turns in [0, 1), to 1e-7. The polynomials are our own
+// minimax fits. Their argument, in quarter turns, lies in [-1/2, 1/2].
 template <class D, class V>
 HWY_INLINE void sin_cos_of_turns(D d, V turns, V& sine, V& cosine) {
   namespace hn = hwy::HWY_NAMESPACE;
@@ -224,7 +223,7 @@ HWY_INLINE void sin_cos_of_turns(D d, V turns, V& sine, V& cosine) {
   const auto quadrant = hn::BitCast(integers, shifted);
   const auto one = hn::Set(integers, 1);
   const auto swapped = hn::RebindMask(d, hn::Eq(hn::And(quadrant, one), one));
-  // The sign bit: that of the sine in quadrants 2 and 3, of the cosine in 1 and 2.
+  // The sign bit is set for the sine in quadrants 2 and 3, for the cosine in 1 and 2.
   const auto sine_sign = hn::ShiftLeft<30>(hn::And(quadrant, hn::Set(integers, 2)));
   const auto cosine_sign = hn::ShiftLeft<30>(hn::And(hn::Add(quadrant, one), hn::Set(integers, 2)));
   sine = hn::Xor(hn::IfThenElse(swapped, c, s), hn::BitCast(d, sine_sign));

@@ -1,7 +1,7 @@
-// Multiplication and addition with one rounding, the same bits on every processor: where vectors
-// have no such instruction and bits are to be everybody's (Highway's emulated targets, "exact"), it
-// is worked out number by number. SSE4 alone rounds twice, and has bits of its own. Included once
-// per target, hence the guard.
+// Multiply-adds that round once, with the same bits on every processor.
+//
+// Highway's emulated targets ("exact") have no such instruction, so the code works each number out.
+// SSE4 alone rounds twice and has bits of its own. Included once per target, hence the guard.
 #if defined(BROADLOOM_MATH_FUSED_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef BROADLOOM_MATH_FUSED_INL_H_
 #undef BROADLOOM_MATH_FUSED_INL_H_
@@ -25,13 +25,13 @@ namespace HWY_NAMESPACE {
 HWY_INLINE double fused(double a, double b, double c) { return std::fma(a, b, c); }
 
 // The product of two floats is exact in double. Its sum with c is rounded to odd (Boldo and
-// Melquiond 2008): where digits were lost, the last bit is set, so that rounding once more, to
-// float, sees on which side of the middle the exact sum lies.
+// Melquiond 2008): if digits were lost, the last bit is set. The final rounding to float then sees
+// on which side of the midpoint the exact sum lies.
 HWY_INLINE float fused(float a, float b, float c) {
   const double product = static_cast<double>(a) * static_cast<double>(b);
   const double summand = static_cast<double>(c);
   double sum = product + summand;
-  // What the addition lost (Knuth 1969).
+  // The addition's rounding error (Knuth 1969).
   const double back = sum - product;
   const double lost = (product - (sum - back)) + (summand - back);
   std::uint64_t bits;

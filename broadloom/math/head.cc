@@ -5,7 +5,7 @@
 
 #include "broadloom/math/targets.h"
 
-#ifndef HWY_TARGET_INCLUDE  // where kernels of several files share a unit, it is that
+#ifndef HWY_TARGET_INCLUDE  // defined already where one unit includes several kernel files
 #define HWY_TARGET_INCLUDE "broadloom/math/head.cc"
 #endif
 #include <hwy/foreach_target.h>  // compiles this file once per target
@@ -21,7 +21,7 @@ namespace broadloom {
 namespace HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
-// Neighbouring lanes of a and b added pairwise: a's sums, then b's.
+// Adds neighbouring lanes of a and b pairwise: a's sums, then b's.
 template <class D, class Vector>
 HWY_INLINE Vector add_neighbours([[maybe_unused]] D d, Vector a, Vector b) {
 #if HWY_TARGET == HWY_SCALAR  // one lane: a and b are neighbours
@@ -31,8 +31,8 @@ HWY_INLINE Vector add_neighbours([[maybe_unused]] D d, Vector a, Vector b) {
 #endif
 }
 
-// The vector whose groups of kCount lanes, one for each of the kCount vectors v, hold their sums:
-// neighbours pairwise, level by level.
+// Sums the kCount vectors v, seen as one sequence of lanes. Lane j of the result is the sum of
+// lanes [j kCount, (j + 1) kCount), added pairwise, level by level.
 template <int kCount, class D, class Vector>
 HWY_INLINE Vector sum_each(D d, const Vector* v) {
   if constexpr (kCount > 1) {
@@ -44,9 +44,11 @@ HWY_INLINE Vector sum_each(D d, const Vector* v) {
   }
 }
 
-// x[r, :] . weights in the virtual lanes of virtual_lanes-inl.h, the upper half of which is then
-// added to the lower one: for each of kRows rows at row[0], row[1], ... half as many sums in
-// kHalves vectors, or one vector a pair of rows where a vector holds them all.
+// Dot products x[r, :] . weights of kRows rows, in the virtual lanes of virtual_lanes-inl.h. The
+// upper half of the virtual lanes is then added to the lower half.
+//
+// halves: kParts / 2 vectors per row. If one vector holds all virtual lanes, one vector per pair of
+// rows.
 template <class T, int kRows>
 HWY_INLINE void products_of_rows(const T* const* row, const T* weights, int in,
                                  hn::Vec<Lanes<T>>* halves) {
@@ -69,7 +71,7 @@ HWY_INLINE void products_of_rows(const T* const* row, const T* weights, int in,
   if (i < in) {
 #pragma GCC unroll 16
     for (int p = 0; p < kCount; ++p, i += kLanes) {
-      // Lanes without an element have 0 * 0 added, too: a sum of -0 is then 0 everywhere.
+      // Lanes without an element also add 0 * 0, so that a sum of -0 becomes 0 on every processor.
       const std::size_t tail = i < in ? static_cast<std::size_t>(std::min(in - i, kLanes)) : 0;
       const auto factor = tail > 0 ? load_tail(d, weights + i, tail) : hn::Zero(d);
 #pragma GCC unroll 16
@@ -79,7 +81,7 @@ HWY_INLINE void products_of_rows(const T* const* row, const T* weights, int in,
       }
     }
   }
-#if HWY_TARGET != HWY_SCALAR  // of one lane
+#if HWY_TARGET != HWY_SCALAR  // a vector of one lane has no halves
   if constexpr (kCount == 1) {
 #pragma GCC unroll 16
     for (int r = 0; r < kRows; r += 2) {
@@ -98,15 +100,15 @@ HWY_INLINE void products_of_rows(const T* const* row, const T* weights, int in,
   }
 }
 
-// One lane a row: as many rows as there are lanes are reduced together. Rows past the last repeat
-// it.
+// One lane per row: as many rows as there are lanes are reduced together. Missing rows past the end
+// repeat the last row.
 template <class T>
 void head_forward_as(const T* x, const T* w, const T* b, T* y, int rows, int in, int out,
                      std::size_t stride) {
   const Lanes<T> d;
   constexpr int kLanes = static_cast<int>(hn::MaxLanes(d));
   constexpr int kCount = static_cast<int>(kParts<T>);
-  // As many rows at once as leave registers for the loaded vectors.
+  // Rows at once, limited so that registers remain for the loaded vectors.
   constexpr int kAtOnce = kCount == 1 ? kLanes : std::min(kLanes, 4);
   constexpr int kHalves = kLanes * kCount / 2;  // vectors of all rows
   for (int first = 0; first < rows; first += kLanes) {

@@ -16,7 +16,7 @@ struct Isa {
   std::int64_t targets;
 };
 
-// The widest first.
+// Widest first.
 constexpr Isa kIsas[] = {
     {"avx512", HWY_AVX3 | HWY_AVX3_DL}, {"avx2", HWY_AVX2}, {"sse4", HWY_SSE4}, {"neon", HWY_NEON},
     {"exact", HWY_EMU128 | HWY_SCALAR},
@@ -27,7 +27,7 @@ std::int64_t processor_targets() {
   return hwy::SupportedTargets() & HWY_TARGETS;
 }
 
-std::int64_t g_mask = 0;  // of set_isa; 0: all
+std::int64_t g_mask = 0;  // targets allowed by set_isa(); 0: all
 
 void apply(std::int64_t mask) {
   g_mask = mask;
@@ -80,7 +80,7 @@ std::string active_isa() {
   for (const Isa& isa : kIsas) {
     if ((chosen & isa.targets) != 0) return isa.name;
   }
-  return "other";  // of a newer Highway: nothing is known of its bits
+  return "other";  // of a newer Highway: its bits are unknown
 }
 
 bool has_common_bits(const std::string& isa) {

@@ -2,7 +2,7 @@
 
 #include "broadloom/math/targets.h"
 
-#ifndef HWY_TARGET_INCLUDE  // where kernels of several files share a unit, it is that
+#ifndef HWY_TARGET_INCLUDE  // defined already where one unit includes several kernel files
 #define HWY_TARGET_INCLUDE "broadloom/math/layer_norm.cc"
 #endif
 #include <hwy/foreach_target.h>  // compiles this file once per target
@@ -17,11 +17,12 @@ namespace broadloom {
 namespace HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
-// The size of rows that is compiled by itself: 16 channels, as MinAtar's networks have. Others: 0.
+// The row size that has a compiled version of its own: 16 channels, as in MinAtar's networks. Other
+// sizes use 0.
 constexpr std::size_t kUsual = 16;
 
-// f(i, count, part) for every vector of a row of `size`: `count` of its lanes are numbers of the
-// row, which belong to part `part` of the virtual lanes.
+// Calls f(i, count, part) for every vector of a row of `size` numbers. The first `count` lanes are
+// numbers of the row, and belong to part `part` of the virtual lanes.
 template <class T, std::size_t kSize, class F>
 HWY_INLINE void over_row(std::size_t size, F&& f) {
   constexpr std::size_t kLanes = hn::MaxLanes(Lanes<T>());
@@ -41,7 +42,7 @@ HWY_INLINE void over_row(std::size_t size, F&& f) {
   }
 }
 
-// Lanes past the end are zero.
+// Loads `count` lanes; the others are zero.
 template <class T>
 HWY_INLINE hn::Vec<Lanes<T>> load_some(const T* from, std::size_t count) {
   const Lanes<T> d;
@@ -140,23 +141,25 @@ void backward_rows(const T* x, const T* gain, T epsilon, const T* dy, T* dx, T* 
   }
 }
 
-void LayerNormForwardF32(const float* x, const float* gain, const float* bias, float epsilon, float* y,
-                std::size_t rows, std::size_t size) {
+void LayerNormForwardF32(const float* x, const float* gain, const float* bias, float epsilon,
+                         float* y, std::size_t rows, std::size_t size) {
   size == kUsual ? forward_rows<float, kUsual>(x, gain, bias, epsilon, y, rows, size)
                  : forward_rows<float, 0>(x, gain, bias, epsilon, y, rows, size);
 }
-void LayerNormForwardF64(const double* x, const double* gain, const double* bias, double epsilon, double* y,
-                std::size_t rows, std::size_t size) {
+void LayerNormForwardF64(const double* x, const double* gain, const double* bias, double epsilon,
+                         double* y, std::size_t rows, std::size_t size) {
   size == kUsual ? forward_rows<double, kUsual>(x, gain, bias, epsilon, y, rows, size)
                  : forward_rows<double, 0>(x, gain, bias, epsilon, y, rows, size);
 }
-void LayerNormBackwardF32(const float* x, const float* gain, float epsilon, const float* dy, float* dx,
-                 float* dgain, float* dbias, std::size_t rows, std::size_t size) {
+void LayerNormBackwardF32(const float* x, const float* gain, float epsilon, const float* dy,
+                          float* dx, float* dgain, float* dbias, std::size_t rows,
+                          std::size_t size) {
   size == kUsual ? backward_rows<float, kUsual>(x, gain, epsilon, dy, dx, dgain, dbias, rows, size)
                  : backward_rows<float, 0>(x, gain, epsilon, dy, dx, dgain, dbias, rows, size);
 }
-void LayerNormBackwardF64(const double* x, const double* gain, double epsilon, const double* dy, double* dx,
-                 double* dgain, double* dbias, std::size_t rows, std::size_t size) {
+void LayerNormBackwardF64(const double* x, const double* gain, double epsilon, const double* dy,
+                          double* dx, double* dgain, double* dbias, std::size_t rows,
+                          std::size_t size) {
   size == kUsual ? backward_rows<double, kUsual>(x, gain, epsilon, dy, dx, dgain, dbias, rows, size)
                  : backward_rows<double, 0>(x, gain, epsilon, dy, dx, dgain, dbias, rows, size);
 }

@@ -4,7 +4,7 @@
 
 #include "broadloom/math/targets.h"
 
-#ifndef HWY_TARGET_INCLUDE  // where kernels of several files share a unit, it is that
+#ifndef HWY_TARGET_INCLUDE  // defined already where one unit includes several kernel files
 #define HWY_TARGET_INCLUDE "broadloom/math/linear.cc"
 #endif
 #include <hwy/foreach_target.h>  // compiles this file once per target
@@ -18,7 +18,7 @@ namespace HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
 #if HWY_TARGET != HWY_SCALAR
-// wt[0..4, 0..4] = w[0..4, 0..4] turned, rows w_row and wt_row apart.
+// Transposes w[0..4, 0..4] into wt[0..4, 0..4]. Rows are w_row and wt_row apart.
 HWY_INLINE void transpose_4x4(const float* w, std::size_t w_row, float* wt, std::size_t wt_row) {
   const hn::Full128<float> d;
   const auto a = hn::LoadU(d, w);

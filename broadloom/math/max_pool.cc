@@ -5,7 +5,7 @@
 namespace broadloom {
 namespace {
 
-// The numbers of one dimension that the window of an output reads.
+// The range [begin, end) that an output's window reads in one dimension.
 struct Window {
   Window(int out, int size, const PoolShape& s)
       : begin(std::max(out * s.stride - s.padding, 0)),
@@ -13,7 +13,7 @@ struct Window {
   int begin, end;
 };
 
-// f(offset of the window's output, rows, columns) for every window.
+// Calls f(offset of the window's output, rows, columns) for every window.
 template <class F>
 void over_windows(const PoolShape& s, F&& f) {
   std::size_t out = 0;

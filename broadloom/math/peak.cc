@@ -10,7 +10,7 @@
 
 #include "broadloom/math/targets.h"
 
-#ifndef HWY_TARGET_INCLUDE  // where kernels of several files share a unit, it is that
+#ifndef HWY_TARGET_INCLUDE  // defined already where one unit includes several kernel files
 #define HWY_TARGET_INCLUDE "broadloom/math/peak.cc"
 #endif
 #include <hwy/foreach_target.h>  // compiles this file once per target
@@ -21,11 +21,12 @@ namespace broadloom {
 namespace HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
-// Twelve chains hide the latency of two units that take four to five cycles each, and leave room
-// for the two constants among AVX2's sixteen registers. Each chain tends to 1, so that no number
-// gets so small that it is slow.
-// io [14]: twelve first values, factor, summand, none of them known to the compiler; io[0] takes
-// the mean of the ends, so that no chain can be left out. Returns the number of operations.
+// Twelve chains hide the latency of two units that take four to five cycles each. They leave room
+// for the two constants among AVX2's sixteen registers. Each chain tends to 1, so no number becomes
+// a slow denormal.
+//
+// io [14]: twelve first values, factor, summand, all unknown to the compiler. io[0] receives the
+// mean of the results, so that no chain can be optimised away. Returns the number of operations.
 double MultiplyAddF32(std::int64_t rounds, float* io) {
   const hn::ScalableTag<float> d;
   const auto keep = hn::Set(d, io[12]);
@@ -89,7 +90,7 @@ Burst run_burst(std::int64_t rounds) {
 
 double seconds_of(Clock::duration span) { return std::chrono::duration<double>(span).count(); }
 
-// Also brings the processor to the clock rate of its wide units.
+// Also raises the processor to the clock rate of its wide units.
 std::int64_t calibrate_rounds() {
   std::int64_t rounds = 1000;
   while (true) {
@@ -99,7 +100,7 @@ std::int64_t calibrate_rounds() {
   }
 }
 
-// All threads begin together. The span is from the first to begin to the last to end.
+// All threads begin together. The span runs from the first begin to the last end.
 double flops_together(int threads, std::int64_t rounds) {
   std::vector<Burst> bursts(static_cast<std::size_t>(threads));
   std::atomic<int> waiting{threads};

@@ -1,12 +1,14 @@
-// What this processor's arithmetic units can do at most, as a yardstick for the kernels.
+// Peak arithmetic rate of this processor, as a yardstick for the kernels.
 #pragma once
 
 namespace broadloom {
 
-// Single-precision operations per second that `threads` >= 1 threads reach together under the
-// active instruction set, a multiply-add counting as two: the best of several short bursts of
-// multiply-adds that never leave the registers. On a machine that does other work, too, it is what
-// was left over. Takes some 0.1 s and starts its own threads.
+// Single-precision operations per second of `threads` >= 1 threads together, under the active
+// instruction set. A multiply-add counts as two.
+//
+// The result is the best of several short bursts of multiply-adds that never leave the registers.
+// On a busy machine, it measures the capacity that was left over. Takes some 0.1 s and starts its
+// own threads.
 double measure_peak_flops(int threads);
 
 }  // namespace broadloom

@@ -4,7 +4,7 @@
 
 #include "broadloom/math/targets.h"
 
-#ifndef HWY_TARGET_INCLUDE  // where kernels of several files share a unit, it is that
+#ifndef HWY_TARGET_INCLUDE  // defined already where one unit includes several kernel files
 #define HWY_TARGET_INCLUDE "broadloom/math/product.cc"
 #endif
 #include <hwy/foreach_target.h>  // compiles this file once per target
@@ -18,11 +18,12 @@ namespace broadloom {
 namespace HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
-// A block of the output that stays in registers: rows x vectors accumulators, with room left for
+// A block of the output that stays in registers: rows x vectors accumulators. Registers remain for
 // the loaded vectors of b and one broadcast of a (32 registers under AVX-512, 16 elsewhere).
-// SSE4 adds apart from multiplying, so half as many rows hold as many operations; emulation gains
-// nothing from blocks, and only tests and exact policies use double precision. Both cost the
-// compiler less so.
+//
+// SSE4 adds apart from multiplying, so half as many rows hold as many operations. Emulation gains
+// nothing from blocks, and only tests and exact policies use double precision. Small blocks there
+// save compile time.
 constexpr bool kIsEmulated = HWY_TARGET == HWY_EMU128 || HWY_TARGET == HWY_SCALAR;
 template <class T>
 constexpr bool kHasBlocks = sizeof(T) == sizeof(float) && !kIsEmulated;
@@ -30,13 +31,13 @@ template <class T>
 constexpr int kRows = kHasBlocks<T> ? (HWY_TARGET == HWY_SSE4 ? 3 : 6) : 1;
 template <class T>
 constexpr int kVectors = kHasBlocks<T> ? (HWY_TARGET <= HWY_AVX3 ? 4 : 2) : 1;
-// Of one vector: as many chains as keep the multipliers busy while a sum is on its way.
+// Rows of a block. Blocks of one vector need more chains to keep the multipliers busy.
 template <class T, int V>
 constexpr int kMostRows = kIsEmulated ? 1 : (V == 1 ? 2 * kRows<T> : kRows<T>);
 
-// The numbers of a that step k of a block needs, and how to get to those of step k + 1. A place for
-// three rows and a stride reach them within the addressing modes of x86; a pointer or an offset for
-// each row takes more registers than there are.
+// The numbers of a that step k of a block needs, and the way to those of step k + 1. One pointer
+// per three rows and a stride reach them within x86's addressing modes. A pointer or an offset per
+// row would take more registers than there are.
 template <int R, bool kColumns, class T>
 struct Factors {
   Factors(const T* a, std::size_t stride) : stride_(stride) {
@@ -56,9 +57,9 @@ struct Factors {
   std::size_t stride_;
 };
 
-// The last of the V vectors has only `tail` lanes when kMasked; the last of the R rows is p.sums
-// when kSums. A function for each shape: in one that held them all, a compiler takes four times as
-// long, and no run is faster.
+// If kMasked, the last of the V vectors has only `tail` lanes. If kSums, the last of the R rows is
+// p.sums. Each shape has a function of its own: a single function for all takes four times as long
+// to compile, and no run is faster.
 template <int R, int V, bool kMasked, bool kSums, class D, class T, bool kColumns>
 HWY_NOINLINE void multiply_block(D d, const Product<T, kColumns>& p, std::size_t tail) {
   const std::size_t lanes = hn::Lanes(d);
@@ -116,7 +117,7 @@ HWY_NOINLINE void multiply_block(D d, const Product<T, kColumns>& p, std::size_t
   }
 }
 
-// A block of `rows` rows, at most R.
+// A block of `rows` <= R rows.
 template <int R, int V, bool kMasked, bool kSums, class D, class T, bool kColumns>
 HWY_INLINE void multiply_rows(D d, const Product<T, kColumns>& p, int rows, std::size_t tail) {
   if constexpr (R > 1) {
@@ -125,13 +126,13 @@ HWY_INLINE void multiply_rows(D d, const Product<T, kColumns>& p, int rows, std:
   multiply_block<R, V, kMasked, kSums>(d, p, tail);
 }
 
-// All rows of one band of V vectors, that of the sums with them.
+// All rows of one band of V vectors, including the row of sums.
 template <int V, bool kMasked, bool kSums, class D, class T, bool kColumns>
 HWY_NOINLINE void multiply_band(D d, Product<T, kColumns> p, int rows, std::size_t tail) {
   rows += kSums;
   if (rows <= 0) return;
   const int blocks = (rows + kMostRows<T, V> - 1) / kMostRows<T, V>;
-  const int block = (rows + blocks - 1) / blocks;  // of one height, but for the last
+  const int block = (rows + blocks - 1) / blocks;  // all of one height, except the last
   for (; rows > block; rows -= block) {
     multiply_rows<kMostRows<T, V>, V, kMasked, false>(d, p, block, tail);
     p.a += block * (kColumns ? 1 : p.a_stride);
@@ -141,7 +142,7 @@ HWY_NOINLINE void multiply_band(D d, Product<T, kColumns> p, int rows, std::size
   multiply_rows<kMostRows<T, V>, V, kMasked, kSums>(d, p, rows, tail);
 }
 
-// kSums: whether there are p.sums.
+// kSums: whether p.sums is set.
 template <bool kSums, class T, bool kColumns>
 HWY_INLINE void multiply_one(Product<T, kColumns> p, int rows, int cols) {
   const hn::ScalableTag<T> d;

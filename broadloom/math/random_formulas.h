@@ -1,4 +1,4 @@
-// One stream's draws for actions, host and device: the numbers of random_rows.h.
+// Action draws of one stream, for host and device: the same numbers as random_rows.h.
 #pragma once
 
 #include <cmath>
@@ -10,12 +10,12 @@
 
 namespace broadloom {
 
-// As random_uniforms().
+// One number of random_uniforms().
 BROADLOOM_HD inline float draw_uniform(Random& random) {
   return static_cast<float>(random.bits32() >> 8) * 0x1.0p-24f;
 }
 
-// As random_normals(): out[i * stride] for i below count.
+// One stream's random_normals(): out[i * stride] for i below count.
 BROADLOOM_HD inline void draw_normals(Random& random, int count, float* out, int stride) {
   for (int i = 0; i < count; i += 2) {
     const std::uint32_t first = random.bits32(), second = random.bits32();

@@ -4,7 +4,7 @@
 
 #include "broadloom/math/targets.h"
 
-#ifndef HWY_TARGET_INCLUDE  // where kernels of several files share a unit, it is that
+#ifndef HWY_TARGET_INCLUDE  // defined already where one unit includes several kernel files
 #define HWY_TARGET_INCLUDE "broadloom/math/random_rows.cc"
 #endif
 #include <hwy/foreach_target.h>  // compiles this file once per target
@@ -44,7 +44,7 @@ struct Block {
   hn::Vec<Words> word[4];
 };
 
-// What streams of different lanes have in common.
+// The part of a stream's name that all lanes share.
 struct Key {
   std::uint64_t seed;
   Purpose purpose;
@@ -76,7 +76,7 @@ HWY_INLINE Block philox(Words d, const Key& key, hn::Vec<Words> block, hn::Vec<W
   return {{c0, c1, c2, c3}};
 }
 
-// One block of each stream from row r on.
+// One block of each stream, starting at row r.
 HWY_INLINE Block philox_rows(Words d, const RandomRows& rows, int r, std::uint32_t block) {
   const std::uint32_t lane = rows.first_lane + static_cast<std::uint32_t>(r);
   return philox(d, {rows.seed, rows.purpose, rows.index}, hn::Set(d, block), hn::Iota(d, lane));
@@ -104,7 +104,7 @@ void WordRowsU32(const RandomRows& streams, std::uint32_t block, std::uint32_t* 
   }
 }
 
-// The upper bits of a word as a number, below 2^(32 - kShift).
+// The upper bits of a word as a number below 2^(32 - kShift).
 template <int kShift>
 HWY_INLINE hn::Vec<Floats> upper_bits(hn::Vec<Words> word) {
   const Floats d;
@@ -121,7 +121,7 @@ void UniformRowsF32(const RandomRows& streams, float* out) {
   }
 }
 
-// Two normals: radius sqrt(-2 ln u), u in (0, 1], in the direction of an angle.
+// Two normals: the radius sqrt(-2 ln u), u in (0, 1], times cosine and sine of a random angle.
 HWY_INLINE void box_muller(hn::Vec<Words> first, hn::Vec<Words> second, hn::Vec<Floats>& cosine,
                            hn::Vec<Floats>& sine) {
   const Floats d;

@@ -1,4 +1,4 @@
-// Random numbers of a stream or of neighbouring ones, many at once: the very draws of
+// Many random numbers at once, of one stream or of neighbouring ones. They equal the draws of
 // core/random.h's Random.
 #pragma once
 
@@ -24,12 +24,13 @@ struct RandomStream {
   std::uint64_t index;  // below 2^56
 };
 
-// words [4 * blocks]: bits32() from draw 4 first_block on. blocks: a multiple of 16.
+// words [4 * blocks]: bits32() starting at draw 4 first_block. blocks: a multiple of 16.
 void random_words(const RandomStream& stream, std::uint32_t first_block, int blocks,
                   std::uint32_t* words);
 
-// Below, arrays [n, stride] hold one stream a column; stride is a multiple of 16 and at least rows,
-// and columns up to the next multiple of 16 may be written. Nothing is allocated.
+// In the functions below, arrays [n, stride] hold one stream per column. stride is a multiple of 16
+// and at least rows. Columns up to the next multiple of 16 may be overwritten. Nothing is
+// allocated.
 
 // words [4, stride]: draws 4 block to 4 block + 3 of every stream's bits32().
 void random_words(const RandomRows& streams, std::uint32_t block, std::uint32_t* words,

@@ -11,7 +11,7 @@
 namespace broadloom {
 namespace {
 
-// A matrix of order m whose rows are `stride` apart.
+// A matrix of order m with rows `stride` apart.
 struct Square {
   double* first;
   std::size_t stride;
@@ -19,8 +19,9 @@ struct Square {
   double* row(std::size_t i) const { return first + i * stride; }
 };
 
-// a <- H a H with the reflection H = 1 - 2 v v^T / (v . v). With p = 2 a v / (v . v) and
-// w = p - (p . v) / (v . v) v that is a - v w^T - w v^T. w: scratch [m].
+// a <- H a H with the reflection H = 1 - 2 v v^T / (v . v). w: scratch [m].
+//
+// With p = 2 a v / (v . v) and w = p - (p . v) / (v . v) v, the result is a - v w^T - w v^T.
 void reflect(const Square& a, const double* v, double* w) {
   const double scale = 2.0 / dot(v, v, a.m);
   for (std::size_t i = 0; i < a.m; ++i) w[i] = scale * dot(a.row(i), v, a.m);
@@ -33,18 +34,18 @@ void reflect(const Square& a, const double* v, double* w) {
   }
 }
 
-// Turns v [m] into the Householder vector that brings it to a multiple of the first unit vector,
-// and returns the multiple; v is left alone where it is one already.
+// Turns v [m] into the Householder vector that maps it to a multiple of the first unit vector.
+// Returns the multiple. If v already is such a multiple, it stays as it is.
 double householder(double* v, std::size_t m) {
   const double rest = dot(v + 1, v + 1, m - 1);
   if (rest == 0.0) return v[0];
   const double norm = std::sqrt(v[0] * v[0] + rest);
-  const double image = v[0] > 0.0 ? -norm : norm;  // of the other sign: v[0] - image loses nothing
+  const double image = v[0] > 0.0 ? -norm : norm;  // opposite sign: avoids cancellation below
   v[0] -= image;
   return image;
 }
 
-// diagonal [n], beside [n - 1] <- a tridiagonal matrix with a's eigenvalues.
+// Writes a tridiagonal matrix with a's eigenvalues to diagonal [n] and beside [n - 1].
 void tridiagonalise(double* a, std::size_t n, double* diagonal, double* beside, double* scratch) {
   for (std::size_t k = 0; k < n; ++k) {
     double* row = a + k * n;
@@ -58,9 +59,8 @@ void tridiagonalise(double* a, std::size_t n, double* diagonal, double* beside, 
   }
 }
 
-// One QR step with Wilkinson's shift on the tridiagonal matrix of rows [low, high]: the rotation
-// that the shift asks for in the first two rows leaves a bulge, which further rotations chase out
-// at the end.
+// One QR step with Wilkinson's shift on rows [low, high] of the tridiagonal matrix. The shift's
+// rotation of the first two rows leaves a bulge, which further rotations chase out at the end.
 void qr_step(double* d, double* e, std::size_t low, std::size_t high) {
   const double half = 0.5 * (d[high - 1] - d[high]);
   const double off = e[high - 1];
@@ -82,8 +82,8 @@ void qr_step(double* d, double* e, std::size_t low, std::size_t high) {
   }
 }
 
-// d [n] <- the eigenvalues; e [n - 1] is destroyed. What is negligible beside its neighbours, or
-// beside the whole, splits the matrix.
+// Writes the eigenvalues to d [n]; e [n - 1] is destroyed. An off-diagonal number splits the matrix
+// if it is negligible beside its neighbours or the largest number.
 void diagonalise(double* d, double* e, std::size_t n) {
   constexpr double kTiny = std::numeric_limits<double>::epsilon();
   double size = 0.0;
@@ -93,7 +93,7 @@ void diagonalise(double* d, double* e, std::size_t n) {
     return std::abs(e[i]) <= kTiny * std::max(std::abs(d[i]) + std::abs(d[i + 1]), 1e-3 * size);
   };
   std::size_t high = n - 1;
-  // A QR step or two find an eigenvalue; the limit stands against what is not finite.
+  // One or two QR steps find an eigenvalue; the limit stops input that is not finite.
   for (std::size_t steps = 0; high > 0 && steps < 60 * n; ++steps) {
     if (negligible(high - 1)) {
       --high;

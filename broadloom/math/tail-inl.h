@@ -1,7 +1,7 @@
 // Loads and stores of the first `count` lanes of a vector that never touch memory past them.
 //
-// Highway's masked operations may touch whole vectors on targets without masked memory access;
-// those go through a local array here. Included once per target, hence the guard.
+// On targets without masked memory access, Highway's masked operations may touch whole vectors.
+// There, these functions go through a local array. Included once per target, hence the guard.
 #if defined(BROADLOOM_MATH_TAIL_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef BROADLOOM_MATH_TAIL_INL_H_
 #undef BROADLOOM_MATH_TAIL_INL_H_

@@ -1,7 +1,8 @@
-// Sums over a fixed number of lanes, whatever the processor's vectors hold: 64 bytes of them (16
-// floats, 8 doubles), in one vector of AVX-512, two of AVX2, four of NEON. Element i of what is
-// summed belongs to virtual lane i % kVirtualLanes; the lanes are then added in a fixed tree. So a
-// sum has the same bits everywhere. Included once per target, hence the guard.
+// Sums over a fixed number of virtual lanes, whatever the processor's vector width. The lanes take
+// 64 bytes: 16 floats or 8 doubles, in one vector of AVX-512, two of AVX2, four of NEON.
+//
+// Element i belongs to virtual lane i % kVirtualLanes. The lanes are then added in a fixed tree, so
+// a sum has the same bits everywhere. Included once per target, hence the guard.
 #if defined(BROADLOOM_MATH_VIRTUAL_LANES_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef BROADLOOM_MATH_VIRTUAL_LANES_INL_H_
 #undef BROADLOOM_MATH_VIRTUAL_LANES_INL_H_
@@ -20,13 +21,13 @@ namespace HWY_NAMESPACE {
 template <class T>
 constexpr std::size_t kVirtualLanes = 64 / sizeof(T);
 
-// A full vector of T; of this many, part p holds virtual lanes [p * MaxLanes, (p + 1) * MaxLanes).
+// A full vector of T. Part p of kParts holds virtual lanes [p * MaxLanes, (p + 1) * MaxLanes).
 template <class T>
 using Lanes = hwy::HWY_NAMESPACE::ScalableTag<T>;
 template <class T>
 constexpr std::size_t kParts = kVirtualLanes<T> / hwy::HWY_NAMESPACE::MaxLanes(Lanes<T>());
 
-// One sum on its way.
+// A running sum.
 template <class T>
 struct LaneSums {
   hwy::HWY_NAMESPACE::Vec<Lanes<T>> part[kParts<T>];
@@ -34,7 +35,7 @@ struct LaneSums {
   HWY_INLINE LaneSums() {
     for (auto& p : part) p = hwy::HWY_NAMESPACE::Zero(Lanes<T>());
   }
-  // Lane k and lane k + half of the lanes, halving until one is left.
+  // Adds lane k and lane k + half of the lanes, halving until one is left.
   HWY_INLINE T total() const {
     namespace hn = hwy::HWY_NAMESPACE;
     hn::Vec<Lanes<T>> parts[kParts<T>];
@@ -51,7 +52,7 @@ struct LaneSums {
   template <class D>
   static HWY_INLINE T fold(D, hwy::HWY_NAMESPACE::Vec<D> lanes) {
     namespace hn = hwy::HWY_NAMESPACE;
-#if HWY_TARGET != HWY_SCALAR  // which has no halves
+#if HWY_TARGET != HWY_SCALAR  // a vector of one lane has no halves
     if constexpr (hn::MaxLanes(D()) > 1) {
       const hn::Half<D> half;
       return fold(half, hn::Add(hn::LowerHalf(half, lanes), hn::UpperHalf(half, lanes)));

@@ -14,7 +14,7 @@ ActorCritic::ActorCritic(NetworkShape shape) : shape_(std::move(shape)) {
   const std::vector<LayerPlan> plan =
       body_plan(shape_.encoder, shape_.normalisation, shape_.hidden_sizes);
   const bool shared = shape_.shared_encoder && !plan.empty() && !shape_.action_values;
-  // There is one input: the encoder's, or that of the only body.
+  // A shared encoder or a single body has one input, so the critic has none of its own.
   if (shared || shape_.action_values) shape_.critic_observation_size = 0;
   const auto body = [&](int numbers) {
     const bool is_image = shape_.encoder != Encoder::kMlp;

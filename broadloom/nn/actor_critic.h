@@ -14,12 +14,12 @@
 
 namespace broadloom {
 
-// How weights begin: docs/networks.md.
+// Distribution of the initial weights (docs/networks.md).
 enum class WeightInit { kOrthogonal, kHeNormal, kLecunNormal };
 
 enum class Precision {
   kFp32,
-  kTf32,  // on devices alone: the CPU computes such a network in float32
+  kTf32,  // GPU only; the CPU computes such a network in float32
 };
 
 struct NetworkShape {
@@ -31,17 +31,16 @@ struct NetworkShape {
   bool shared_encoder = false;
   double log_std_init = 0.0;  // Gaussian only: state-independent log standard deviation
   Precision precision = Precision::kFp32;
-  // What only the critic reads, instead of observations; 0: it reads what the actor does. Not with
-  // a shared encoder, nor with action_values.
+  // Size of the observation that only the critic reads; 0 if it reads the actor's. Not available
+  // with a shared encoder or action_values.
   int critic_observation_size = 0;
   Encoder encoder = Encoder::kMlp;
   Normalisation normalisation = Normalisation::kNone;
-  RowShape image;  // what an observation is to an encoder of images, of observation_size numbers
-  // One body and one head, whose outputs are the values of Discrete actions; the largest is the
-  // value of the observation. There is no value head.
+  RowShape image;  // shape of an observation for image encoders; its size is observation_size
+  // If true, one body and one head output one value per Discrete action. The largest is the
+  // observation's value; there is no value head.
   bool action_values = false;
-  // Values that the critic gives of an observation; the first is the value of the rewards. Not with
-  // action_values.
+  // Outputs of the critic. The first is the value of the rewards. Not available with action_values.
   int value_outputs = 1;
   WeightInit weight_init = WeightInit::kOrthogonal;
 
@@ -50,7 +49,7 @@ struct NetworkShape {
   }
 };
 
-// Rows that a network reads. Made of one pointer where both sides read the same.
+// Input rows of a network. The one-pointer constructor serves networks whose sides read the same.
 template <class Real>
 struct NetworkInput {
   NetworkInput(const Real* both) : policy(both), critic(both) {}
@@ -61,31 +60,31 @@ struct NetworkInput {
   const Real* critic;  // [rows, critic_input_size()]
 };
 
-// The policy side is the actor with its head and log_std, the value side the critic with its head;
-// a shared encoder belongs to both.
+// The policy side is the actor, its head and log_std. The value side is the critic and its head. A
+// shared encoder belongs to both.
 enum class NetworkSide { kBoth, kPolicy, kValue };
 
-// A run of the flat parameter array.
+// A range of the flat parameter array.
 struct ParameterRange {
   std::size_t begin = 0;
   std::size_t end = 0;
   std::size_t size() const { return end - begin; }
 };
 
-// A tile's intermediate results; one per concurrent task, made once.
+// Intermediate results of one tile. Make one per concurrent task, once.
 template <class Real>
 struct TileWorkspace {
   AlignedVector<Real> observations;         // [kTileRows, D]
-  AlignedVector<Real> critic_observations;  // [kTileRows, of what only the critic reads] or empty
+  AlignedVector<Real> critic_observations;  // [kTileRows, critic_observation_size], or empty
   AlignedVector<Real> encoder, actor, critic;
   AlignedVector<Real> encoder_delta, actor_delta, critic_delta;
-  AlignedVector<Real> policy, policy_delta;  // [outputs, kTileRows]: one row of the tile a column
+  AlignedVector<Real> policy, policy_delta;  // [outputs, kTileRows]: column r belongs to row r
   AlignedVector<Real> values, values_delta;  // [value_outputs, kTileRows]
   AlignedVector<Real>
       feature_delta;  // [kTileRows, features]: the actor's share of the encoder's delta
   AlignedVector<Real> layer_scratch;
 
-  // Where a tile of what the critic reads may be brought together.
+  // Buffer in which the caller may gather a tile of critic inputs.
   Real* critic_tile() {
     return critic_observations.empty() ? observations.data() : critic_observations.data();
   }
@@ -116,36 +115,39 @@ class ActorCritic {
   // Offset of log_std [A] in the parameters; Gaussian only.
   std::size_t log_std_offset() const { return log_std_; }
 
-  // CleanRL's initialisation: orthogonal, gain sqrt(2) hidden, 0.01 policy head, 1 value head,
-  // sqrt(2) action values, zero biases, gains of normalisations 1, log_std_init. Otherwise hidden
-  // layers are weight_init's, and action values lecun_normal, as purejaxql's. params: [P]. From the
-  // streams (seed, purpose, tensor, 0).
+  // Initialises params [P] from the streams (seed, purpose, tensor, 0).
+  //
+  // kOrthogonal follows CleanRL. Gains are sqrt(2) for hidden layers, 0.01 for the policy head, 1
+  // for the value head and sqrt(2) for action values. With the other choices, weight_init sets the
+  // hidden layers, and action values use lecun_normal, as in purejaxql. Biases are 0, gains of
+  // normalisations 1, and log_std is log_std_init.
   void initialise(std::uint64_t seed, float* params, Purpose purpose = Purpose::kInit) const;
 
   template <class Real>
   TileWorkspace<Real> make_workspace() const;
 
-  // Whether the sides have nothing in common, so that they may be learnt at the same time.
+  // Whether the sides share nothing, so that they can be trained at the same time.
   bool sides_are_apart() const { return encoder_.empty() && !shape_.action_values; }
-  // Where the parameters of a side are; a second range may be empty. kPolicy and kValue: only where
-  // the sides are apart.
+  // Parameter ranges of a side; the second may be empty. kPolicy and kValue require
+  // sides_are_apart().
   std::array<ParameterRange, 2> ranges(NetworkSide side) const;
 
-  // Runs a side on its observations, rows <= kTileRows: logits, means or action values go to
-  // work.policy, values to work.values. Row bits depend only on that row and the parameters.
+  // Runs a side on its observations, rows <= kTileRows. Logits, means or action values go to
+  // work.policy, values to work.values. A row's bits depend only on that row and the parameters.
   template <class Real>
   void forward(const Real* params, std::type_identity_t<NetworkInput<Real>> input, int rows,
                TileWorkspace<Real>& work, NetworkSide side = NetworkSide::kBoth) const;
 
-  // From the loss derivatives that the caller has put in work.policy_delta and work.values_delta:
-  // adds the parameter derivatives of the tile to grads [P]. kPolicy and kValue: only where the
-  // sides are apart.
+  // Backward pass of one tile. Reads the loss derivatives in work.policy_delta and
+  // work.values_delta, and adds the parameter derivatives to grads [P]. kPolicy and kValue require
+  // sides_are_apart().
   template <class Real>
   void backward(const Real* params, const Real* transposed,
                 std::type_identity_t<NetworkInput<Real>> input, int rows, TileWorkspace<Real>& work,
                 Real* grads, NetworkSide side = NetworkSide::kBoth) const;
 
-  // Weights transposed for backward(), [P]; call after every change of params.
+  // Transposes the weights for backward() into transposed [P]. Call it after every change of
+  // params.
   template <class Real>
   void refresh_transposed(const Real* params, Real* transposed,
                           NetworkSide side = NetworkSide::kBoth) const;
@@ -155,7 +157,7 @@ class ActorCritic {
   ParameterLayout layout_;
   Chain encoder_, actor_, critic_;
   LinearSlice policy_head_, value_head_;
-  ParameterRange critic_range_;  // with the value head
+  ParameterRange critic_range_;  // includes the value head
   std::size_t log_std_ = 0;
 };
 

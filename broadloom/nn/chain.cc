@@ -7,7 +7,7 @@
 namespace broadloom {
 namespace {
 
-// A layer that has its sizes, and no parameters yet.
+// A layer with sizes, but without parameters yet.
 Layer sized(const LayerPlan& plan, RowShape in) {
   Layer layer{.kind = plan.kind, .in = in, .out = in, .is_activated = plan.is_activated};
   if (plan.kind == LayerKind::kLinear) layer.out = {1, 1, plan.width};

@@ -1,6 +1,7 @@
-// The policy distributions of one row, host and device, to the bit of distributions.h's rows.
+// Policy distributions of a single row, for host and device. The bits equal those of
+// distributions.h.
 //
-// Arrays [count] have `stride` numbers between one and the next.
+// Elements of an array [count] are `stride` numbers apart.
 #pragma once
 
 #include "broadloom/core/host_device.h"
@@ -42,7 +43,7 @@ struct CategoricalRow {
     }
     return sum;
   }
-  // d_logits [count] of a log_prob(action) + b entropy().
+  // d_logits [count]: derivative of a log_prob(action) + b entropy().
   BROADLOOM_HD void backward(int action, float a, float b, float entropy, float* d_logits) const {
     const float offset = entropy - normaliser;
     for (int i = 0; i < count; ++i) {
@@ -54,7 +55,7 @@ struct CategoricalRow {
   }
 };
 
-// The first of the largest outputs [count], as categorical_mode().
+// Index of the first largest of outputs [count], as in categorical_mode().
 BROADLOOM_HD inline int index_of_largest(const float* outputs, int count, int stride) {
   int best = 0;
   for (int i = 1; i < count; ++i) {
@@ -62,7 +63,7 @@ BROADLOOM_HD inline int index_of_largest(const float* outputs, int count, int st
   }
   return best;
 }
-// The largest; what is not a number is, as largest_outputs().
+// Largest of outputs [count]. NaN counts as the largest, as in largest_outputs().
 BROADLOOM_HD inline float largest_of(const float* outputs, int count, int stride) {
   float largest = outputs[0];
   for (int i = 1; i < count; ++i) {
@@ -83,20 +84,20 @@ struct GaussianDimension {
   }
   BROADLOOM_HD float inverse_std() const { return static_cast<float>(portable::exp(-log_std)); }
   BROADLOOM_HD float scaled(float action) const { return (action - mean) * inverse_std(); }
-  // log_prob less this dimension's -log p.
+  // log_prob plus this dimension's log-probability.
   BROADLOOM_HD float add_log_prob(float log_prob, float scaled) const {
     return log_prob -
            element::mul_add(0.5f * scaled, scaled, log_std + static_cast<float>(kHalfLogTwoPi));
   }
-  // d mean of a log_prob.
+  // Derivative of a log_prob with respect to mean.
   BROADLOOM_HD float d_mean(float a, float scaled) const { return a * (scaled * inverse_std()); }
-  // d log_std likewise.
+  // Derivative of a log_prob with respect to log_std.
   BROADLOOM_HD static float d_log_std(float a, float scaled) {
     return a * element::mul_add(scaled, scaled, -1.0f);
   }
 };
 
-// The entropy of any row.
+// Entropy, which is the same for every row.
 BROADLOOM_HD inline float gaussian_row_entropy(const float* log_std, int count) {
   float entropy = 0.0f;
   for (int i = 0; i < count; ++i) {

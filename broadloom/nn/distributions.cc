@@ -8,7 +8,7 @@
 #include "broadloom/math/targets.h"
 #include "broadloom/nn/chain.h"
 
-#ifndef HWY_TARGET_INCLUDE  // where kernels of several files share a unit, it is that
+#ifndef HWY_TARGET_INCLUDE  // defined already where one unit includes several kernel files
 #define HWY_TARGET_INCLUDE "broadloom/nn/distributions.cc"
 #endif
 #include <hwy/foreach_target.h>  // compiles this file once per target
@@ -166,7 +166,7 @@ void GaussianSampleF32(const float* means, const float* log_std, const float* no
   }
 }
 
-// Names that HWY_EXPORT can take: one per type.
+// HWY_EXPORT needs a name of its own per type.
 #define BROADLOOM_FUNCTIONS(T, S)                                                                \
   void Normalisers##S(const T* l, int count, int rows, T* n) {                                   \
     normalisers_as(l, count, rows, n);                                                           \

@@ -1,4 +1,4 @@
-// The bodies of networks by name: what lies between observations and heads.
+// Network bodies by name: the layers between observations and heads.
 #pragma once
 
 #include <vector>
@@ -16,22 +16,22 @@ enum class Encoder {
              // blocks each (Espeholt et al. 2018)
 };
 
-// Layer normalisation between each layer's sums and its activation.
+// Layer normalisation between a layer's sums and its activation.
 enum class Normalisation {
   kNone,
   kChannels,  // over the channels of each pixel (purejaxql, Flax)
   kAll,       // over the whole image (CleanRL)
 };
 
-// hidden_sizes that an encoder is published with.
+// The hidden_sizes with which an encoder was published.
 std::vector<int> published_hidden_sizes(Encoder encoder);
 
 std::vector<LayerPlan> body_plan(Encoder encoder, Normalisation normalisation,
                                  const std::vector<int>& hidden_sizes);
 
-// The smallest side of a square image that every window of the plan fits.
+// Side of the smallest square image into which every window of the plan fits.
 int least_side(const std::vector<LayerPlan>& plan);
-// Whether every window fits an image of that size.
+// Whether every window fits into an image of that size.
 bool fits(const std::vector<LayerPlan>& plan, int height, int width);
 
 }  // namespace broadloom

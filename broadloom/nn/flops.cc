@@ -3,7 +3,7 @@
 namespace broadloom {
 namespace {
 
-// places: how often the weights are used for one sample.
+// places: image positions at which one sample uses the weights.
 void add_layer(const LinearSlice& layer, int places, bool reads_observation, NetworkFlops& flops) {
   const double product = 2.0 * layer.in * layer.out * places;
   flops.forward += product;

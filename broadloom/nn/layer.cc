@@ -8,7 +8,7 @@
 namespace broadloom {
 namespace {
 
-// f(offset of an image's input, offset of its output) for every row.
+// Calls f(offset of an image's input, offset of its output) for every row.
 template <class F>
 void over_images(const Layer& layer, int rows, F&& f) {
   const std::size_t in = static_cast<std::size_t>(layer.in.size());
@@ -16,7 +16,7 @@ void over_images(const Layer& layer, int rows, F&& f) {
   for (std::size_t r = 0; r < static_cast<std::size_t>(rows); ++r) f(r * in, r * out);
 }
 
-// Rows that are normalised by themselves, of layer.slice.out numbers each.
+// Rows that are normalised independently, each of layer.slice.out numbers.
 std::size_t norm_rows(const Layer& layer, int rows) {
   return static_cast<std::size_t>(rows) * static_cast<std::size_t>(layer.in.size()) /
          static_cast<std::size_t>(layer.slice.out);

@@ -1,4 +1,4 @@
-// One layer of a chain: a closed set of kinds, each with its backward pass written out.
+// One layer of a chain. The kinds are a closed set, each with a handwritten backward pass.
 #pragma once
 
 #include <cstddef>
@@ -10,11 +10,12 @@
 
 namespace broadloom {
 
-// Rows that pass through all layers together: small enough that a tile's activations stay in cache.
-// Part of the bits contract: sums over rows are grouped by tile.
+// Rows that pass through all layers together. A tile is small enough for its activations to stay in
+// cache. The value is part of the bits contract, because sums over rows are grouped by tile.
 inline constexpr int kTileRows = 64;
 
-// A row as a layer sees it: an image, row-major; what is no image is {1, 1, numbers}.
+// A row as a layer sees it: a row-major image [height, width, channels]. Other rows are {1, 1,
+// numbers}.
 struct RowShape {
   int height = 1, width = 1, channels = 0;
 
@@ -24,53 +25,53 @@ struct RowShape {
 enum class LayerKind {
   kLinear,       // y = x W + b
   kConvolution,  // math/convolution.h
-  kLayerNorm,    // math/layer_norm.h, gain and bias being parameters
+  kLayerNorm,    // math/layer_norm.h, with gain and bias as parameters
   kMaxPool,      // math/max_pool.h
-  kActivation,   // an activation whose input others read, too
-  kAdd,          // the input and the output of an earlier layer
+  kActivation,   // activation as a layer, because another layer also reads its input
+  kAdd,          // sum of the input and an earlier layer's output
 };
 
 struct Layer {
   LayerKind kind = LayerKind::kLinear;
   RowShape in, out;
-  bool is_activated = false;  // the chain's activation follows, in place
-  // Parameters: W [in, out] and b of kLinear; W [patch, filters] and b of kConvolution; gain and
-  // bias, as W [1, size] and b, of kLayerNorm. `out` is 0 where there are none.
+  bool is_activated = false;  // the chain's activation is applied to the output, in place
+  // Parameters. kLinear: W [in, out] and b [out]. kConvolution: W [patch, filters] and b [filters].
+  // kLayerNorm: gain as W [1, size] and bias as b [size]. slice.out is 0 if there are none.
   LinearSlice slice = {};
   ConvolutionShape convolution = {};  // kConvolution
   PoolShape pool = {};                // kMaxPool
-  std::size_t from = 0;               // kAdd: the layer whose output it adds
+  std::size_t from = 0;               // kAdd: index of the layer whose output it adds
 
   bool has_parameters() const { return slice.out > 0; }
-  // Outputs whose health is looked at: those of a layer that ends in an activation. Filters, where
-  // they are images.
+  // Whether instruments check the health of its outputs: true if it ends in an activation. A unit
+  // of an image is a filter.
   bool has_units() const { return is_activated || kind == LayerKind::kActivation; }
 };
 
-// In PyTorch; Flax has 1e-6, which differs by less than float32 tells wherever numbers vary at all.
+// PyTorch's default. Flax uses 1e-6; float32 cannot tell the difference where inputs vary at all.
 inline constexpr double kLayerNormEpsilon = 1e-5;
 
-// y <- the layer's output for x [rows, in], rows <= kTileRows. added: kAdd's other input. scratch:
-// [Chain::scratch_size()], whose contents mean nothing afterwards; so in the functions below.
+// Writes the layer's output for x [rows, in] to y; rows <= kTileRows. added: the other input of
+// kAdd. scratch: [Chain::scratch_size()], undefined afterwards, here and in the functions below.
 template <class Real>
 void layer_forward(const Layer& layer, Activation activation, const Real* params, const Real* x,
                    const Real* added, int rows, Real* y, Real* scratch);
 
-// From delta [rows, out], the derivative for y, which becomes that before the activation: adds the
-// parameters' derivatives to grads, and writes that for x to below, unless it is null. transposed:
-// as layer_transpose() left the weights.
+// Backward pass. delta [rows, out] holds the derivative of y, and then the derivative before the
+// activation. Adds the parameter derivatives to grads. Writes the derivative of x to below, unless
+// that is null. transposed: weights written by layer_transpose().
 template <class Real>
 void layer_backward(const Layer& layer, Activation activation, const Real* params,
                     const Real* transposed, const Real* x, const Real* y, int rows, Real* delta,
                     Real* grads, Real* below, Real* scratch);
 
-// The parameters' derivatives alone, added to grads: from x and from what layer_backward() left of
-// delta. Of a layer that has parameters.
+// Adds only the parameter derivatives to grads, from x and the delta that layer_backward() left.
+// The layer must have parameters.
 template <class Real>
 void layer_parameter_gradient(const Layer& layer, const Real* params, const Real* x,
                               const Real* delta, int rows, Real* grads, Real* scratch);
 
-// Weights as layer_backward() reads them, to the same place of `transposed` [P].
+// Writes the weights as layer_backward() reads them, to the same offsets in `transposed` [P].
 template <class Real>
 void layer_transpose(const Layer& layer, const Real* params, Real* transposed);
 

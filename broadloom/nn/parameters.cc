@@ -8,7 +8,7 @@
 namespace broadloom {
 namespace {
 
-// In eight interleaved chains, which need not wait for each other.
+// Eight interleaved sums, so that no addition waits for the one before.
 double dot(const double* a, const double* b, int n) {
   double chains[8] = {};
   int i = 0;
@@ -21,8 +21,8 @@ double dot(const double* a, const double* b, int n) {
   return sum;
 }
 
-// Makes vector k of `vectors` [count, length] orthogonal to those before it and of length 1. Gram
-// and Schmidt twice over: the second pass removes what rounding left of the first.
+// Makes vector k of `vectors` [count, length] orthogonal to its predecessors and of length 1.
+// Gram-Schmidt runs twice: the second pass removes the rounding errors of the first.
 void orthonormalise(std::vector<double>& vectors, int k, int length) {
   double* v = &vectors[static_cast<std::size_t>(k) * length];
   for (int pass = 0; pass < 2; ++pass) {
@@ -59,7 +59,7 @@ void init_orthogonal(const LinearSlice& layer, double gain, std::uint64_t seed,
 
 void init_truncated_normal(const LinearSlice& layer, double scale, std::uint64_t seed,
                            std::uint32_t tensor, float* params, Purpose purpose) {
-  // Deviation of a standard normal that is cut off at -2 and 2.
+  // Standard deviation of a standard normal truncated to [-2, 2].
   constexpr double kDeviationOfCut = 0.879625661034239;
   const double deviation = std::sqrt(scale / layer.in) / kDeviationOfCut;
   Random random(seed, purpose, tensor, 0);

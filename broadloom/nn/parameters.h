@@ -1,4 +1,4 @@
-// One flat array for all parameters: who lives where in it.
+// One flat array for all parameters, and the offsets of layers in it.
 #pragma once
 
 #include <cstddef>
@@ -10,8 +10,8 @@
 
 namespace broadloom {
 
-// One linear layer y = x W + b inside the flat array. W is row-major [in, out], b is [out]; a
-// head's W is stored [out, in], which is what its kernels read.
+// One linear layer y = x W + b in the flat array. W is row-major [in, out], b is [out]. A head
+// stores W as [out, in], because its kernels read it so.
 struct LinearSlice {
   int in = 0;
   int out = 0;
@@ -26,7 +26,7 @@ struct LinearSlice {
   }
 };
 
-// Hands out places in the flat parameter array, in the order asked for.
+// Assigns offsets in the flat parameter array, in the order of the calls.
 class ParameterLayout {
  public:
   LinearSlice add_linear(int in, int out, bool head = false) {
@@ -48,14 +48,14 @@ class ParameterLayout {
 };
 
 // Fills W with `gain` times a (semi-)orthogonal matrix and b with zeros, as torch's orthogonal_
-// does (Saxe et al. 2014): |W|_F = gain * sqrt(min(in, out)). Drawn from Random(seed,
-// purpose, tensor, 0). Cost: in * out * min(in, out) operations.
+// does (Saxe et al. 2014). |W|_F = gain * sqrt(min(in, out)). Draws from Random(seed, purpose,
+// tensor, 0). Cost: in * out * min(in, out) operations.
 void init_orthogonal(const LinearSlice& layer, double gain, std::uint64_t seed,
                      std::uint32_t tensor, float* params, Purpose purpose = Purpose::kInit);
 
-// Fills W with normal numbers of variance scale / in, cut off at two deviations of the normal that
-// has this variance once it is cut, and b with zeros: JAX's he_normal for scale = 2 (He et al.
-// 2015), lecun_normal for 1. Drawn from Random(seed, purpose, tensor, 0).
+// Fills W with truncated normal numbers of variance scale / in, and b with zeros. The normal is cut
+// at two of its own standard deviations. scale = 2 is JAX's he_normal (He et al. 2015), and 1 is
+// lecun_normal. Draws from Random(seed, purpose, tensor, 0).
 void init_truncated_normal(const LinearSlice& layer, double scale, std::uint64_t seed,
                            std::uint32_t tensor, float* params, Purpose purpose = Purpose::kInit);
 

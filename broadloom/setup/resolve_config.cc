@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "broadloom/config/keys.h"
 #include "broadloom/env/staggered_starts.h"
 #include "broadloom/env/tasks/registry.h"
 #include "broadloom/setup/algorithms.h"
@@ -24,6 +25,21 @@ bool sets(const Overrides& overrides, std::string_view key) {
                      [&](const auto& entry) { return entry.first == key; });
 }
 
+// The environment as its own options make it: they may decide its spaces, on which defaults depend.
+// Where they are refused, defaults are those without options, and check_config() says what is
+// wrong.
+Result<EnvSpec> spec_for_defaults(const Overrides& overrides) {
+  Config asked;
+  for (const auto& [key, text] : overrides) {
+    if (is_env_option(key)) BROADLOOM_TRY(set_config(asked, key, text));
+  }
+  const std::string id = last_of(overrides, "env_id", Config{}.env_id);
+  Result<EnvSpec> spec = env_spec(id, asked.env_options);
+  if (spec.ok() || asked.env_options.empty()) return spec;
+  Result<EnvSpec> plain = env_spec(id, {});
+  return plain.ok() ? plain : spec;
+}
+
 // An encoder's layers are the published ones, with ReLU, where others are not asked for.
 void follow_encoder(const Overrides& overrides, Config& config) {
   if (config.encoder == "mlp") return;
@@ -36,7 +52,7 @@ void follow_encoder(const Overrides& overrides, Config& config) {
 
 // What a schedule begins with need not be said twice.
 Result<Config> assemble_config(const Overrides& overrides) {
-  const Result<EnvSpec> spec = env_spec(last_of(overrides, "env_id", Config{}.env_id), {});
+  const Result<EnvSpec> spec = spec_for_defaults(overrides);
   if (!spec.ok()) return spec.status();
   Config config = default_config(spec.value());
   config.algorithm = last_of(overrides, "algorithm", config.algorithm);

@@ -7,10 +7,11 @@
 
 namespace broadloom {
 
-// Builds a whole config: finds env_id among the overrides (the last one counts), takes that
-// environment's defaults (kNotFound when there is no such environment), applies the overrides in
-// order, validates, has the environment check its options, and refuses keys that nothing turns on.
-// Give file overrides first and flags after them; register environments of your own before:
+// Builds a whole config: finds env_id among the overrides (the last one counts), takes the defaults
+// of that environment under its options (kNotFound when there is no such environment), applies the
+// overrides in order, validates, has the environment check its options, and refuses keys that
+// nothing turns on. Give file overrides first and flags after them; register environments of your
+// own before:
 //
 //   Overrides overrides = read_toml_overrides("cart.toml").take();
 //   overrides.emplace_back("num_envs", "32");

@@ -10,6 +10,7 @@
 #include <set>
 
 #include "broadloom/config/keys.h"
+#include "broadloom/core/hash.h"
 #include "broadloom/math/isa.h"
 #include "broadloom/record/files.h"
 #include "broadloom/record/json.h"
@@ -331,7 +332,9 @@ Result<RerunPlan> plan_rerun(std::string_view line, const std::string& init) {
   RerunPlan plan;
   plan.config = config.value();
   plan.config.isa = isa_to_go_on(plan.config.isa, json["machine"]["isa"].text());
-  plan.threads = json["speed"]["threads"].integer<int>();
+  // A record may name any number, and the result does not depend on it.
+  constexpr int kMostThreads = 1024;
+  plan.threads = std::clamp(json["speed"]["threads"].integer<int>(), 1, kMostThreads);
   if (json.contains("panel")) {
     Result<Panel> panel = panel_of(json["panel"]);
     if (!panel.ok()) return panel.status();
@@ -352,8 +355,8 @@ Result<RerunPlan> plan_rerun(std::string_view line, const std::string& init) {
 
 Result<RerunReport> rerun(std::string_view line, const RerunPlan& plan, const std::string& run_dir,
                           int threads, const RunHooks& hooks) {
-  const Result<RunSummary> summary =
-      start_run(plan.config, run_dir, threads, hooks, plan.panel, plan.init);
+  const Result<RunSummary> summary = start_run(plan.config, run_dir, threads, hooks, plan.panel,
+                                               plan.init, Ranks::alone(), hash_text(line));
   if (!summary.ok()) return summary.status();
   RerunReport report;
   report.run = summary.value();

@@ -121,7 +121,7 @@ Trainer::Trainer(const Config& config, int threads, std::unique_ptr<VecEnv> envs
                                             config.most_envs(), config.gamma, config.clip_reward,
                                             most_shards(config))
                                       : std::nullopt),
-      tracker_(config.most_envs()),
+      tracker_(config.most_envs(), envs_->spec().strata.size()),
       step_sums_(*envs_),
       actor_(make_actor(config_, network_)),
       collector_(*envs_, network_, *actor_, normalizers(), pool_, config.seed, ranks),

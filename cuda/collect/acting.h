@@ -1,4 +1,4 @@
-// How actions are drawn on the device, with the bits of the host's actors.
+// Draws of actions on the device, with the bits of the host's actors.
 #pragma once
 
 #include <cstdint>
@@ -11,8 +11,8 @@
 
 namespace broadloom::cuda {
 
-// What draws an action in a row of a step, from outputs [outputs, stride] and a stream of its
-// own: writes actions [A] as drawn, and returns their log-probability. As PolicySampler.
+// Draws an action for one row of a step from outputs [outputs, stride] and a stream of its own.
+// Writes the action [A] as drawn, and returns its log-probability. The device's PolicySampler.
 struct PolicyActing {
   BROADLOOM_HD float act(const DeviceNetwork& network, const float* params, const float* outputs,
                          int stride, Random& random, float* drawn) const {
@@ -33,10 +33,10 @@ struct PolicyActing {
   }
 };
 
-// As EpsilonGreedy.
+// The device's EpsilonGreedy.
 struct EpsilonActing {
   double epsilon;
-  float log_best, log_other;  // of the best action's probability, and of any other's
+  float log_best, log_other;  // log-probabilities of the best action and of any other one
 
   static EpsilonActing of(double epsilon, int actions) {
     const EpsilonLogs logs(epsilon, actions);

@@ -1,5 +1,5 @@
-// Generalised advantages on the device, with the bits of compute_advantages and
-// compute_intrinsic_advantages (rollout/advantages.h).
+// Generalised advantages on the device, with the bits of compute_advantages() and
+// compute_intrinsic_advantages() (rollout/advantages.h).
 #pragma once
 
 #include <cstddef>
@@ -11,16 +11,16 @@
 
 namespace broadloom::cuda {
 
-// Steps that are read before any of them is worked on.
+// Steps that a thread reads before it works on any of them, so that the reads overlap.
 inline constexpr int kAdvantageReads = 8;
 
-// One thread an environment, from the last step to the first. Arrays as RolloutBlock has them.
+// One thread per environment, from the last step to the first. Arrays are as in RolloutBlock.
 struct AdvantagesKernel {
   int T, N, S;
   const float *rewards, *values;               // [T, N]
   const std::uint8_t *terminated, *truncated;  // [T, N]
   const float* last_values;                    // [N]
-  const int* truncations;                      // [N] slots in use
+  const int* truncations;                      // [N] used slots
   const float* final_values;                   // [N, S]
   Discounts discounts;
   TruncationMode mode;
@@ -33,7 +33,7 @@ struct AdvantagesKernel {
     float next_value = last_values[n], next_advantage = 0.0f;
     std::size_t slot = static_cast<std::size_t>(n) * S + truncations[n];
     for (int end = T; end > 0; end -= kAdvantageReads) {
-      Step steps[kAdvantageReads];  // end - 1, end - 2, ...: read before any of them is worked on
+      Step steps[kAdvantageReads];  // end - 1, end - 2, ...; all reads come before the work
       for (int k = 0; k < kAdvantageReads; ++k) {
         if (end - 1 - k >= 0) steps[k] = read(end - 1 - k, n);
       }
@@ -67,7 +67,8 @@ struct AdvantagesKernel {
   }
 };
 
-// Likewise of intrinsic rewards, which no end cuts, and what the policy learns from both.
+// The same for intrinsic rewards, which no episode end cuts. Also joins both advantages for the
+// policy.
 struct IntrinsicAdvantagesKernel {
   int T, N;
   const float* rewards;  // [T, N]
@@ -85,7 +86,7 @@ struct IntrinsicAdvantagesKernel {
     float next_value = last_values[n], next_advantage = 0.0f;
     const auto place = [&](int t) { return static_cast<std::size_t>(t) * N + n; };
     for (int end = T; end > 0; end -= kAdvantageReads) {
-      Step steps[kAdvantageReads];  // end - 1, end - 2, ...: read before any of them is worked on
+      Step steps[kAdvantageReads];  // end - 1, end - 2, ...; all reads come before the work
       for (int k = 0; k < kAdvantageReads && end - 1 - k >= 0; ++k) {
         const std::size_t i = place(end - 1 - k);
         steps[k] = {rewards[i] * scale, values[i], ext_advantages[i]};

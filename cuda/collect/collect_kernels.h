@@ -1,5 +1,5 @@
-// A rollout block collected on the device, with the bits of Collector (rollout/collector.h), but
-// where tensor cores round.
+// A rollout block collected on the device. It has the bits of Collector (rollout/collector.h),
+// except where tensor cores round.
 #pragma once
 
 #include <cmath>
@@ -20,17 +20,17 @@
 
 namespace broadloom::cuda {
 
-// Environments of a block of threads: few, for a step is a chain of waits and not of arithmetic, so
-// that every multiprocessor has a block while there are environments for it.
+// Environments per thread block. A step is a chain of waits rather than arithmetic. So blocks are
+// small, and every multiprocessor has one as long as there are enough environments.
 inline int collect_rows(int num_envs, int multiprocessors) {
   int rows = 32;
   while (rows > 8 && num_envs / rows < multiprocessors) rows /= 2;
   return rows;
 }
-// Steps of one launch. They go on where the last one stopped: the bits are those of any number.
+// Steps of one launch. The next launch continues there, and the bits do not depend on the number.
 inline constexpr int kStepsAtOnce = 64;
 
-// Every byte is a number.
+// Every byte is finite.
 BROADLOOM_HD inline bool all_numbers(const std::uint8_t*, int) { return true; }
 BROADLOOM_HD inline bool all_numbers(const float* row, int width) {
   bool all = true;
@@ -38,7 +38,7 @@ BROADLOOM_HD inline bool all_numbers(const float* row, int width) {
   return all;
 }
 
-// Steps begin to end of a block, of whatever environments.
+// Arguments for steps [begin, end) of a block, for any environment type.
 struct CollectSteps {
   DeviceNetwork network;
   const float* params;
@@ -46,14 +46,15 @@ struct CollectSteps {
   TileMemory tiles;
   TilePlaces places;  // of the actor
   ObservationScale scale;
-  std::int64_t first_step;  // of the run, at the block's first
+  std::int64_t first_step;  // step of the run at the block's first step
   int begin, end;
 };
 
-// These steps of all N: observe, draw actions, step, keep. Environments have nothing in common from
-// step to step, so a block of threads goes on with its own without waiting for others, and its copy
-// of the policy's weights serves for all steps. A body of the critic's alone has no part in it: its
-// values are made afterwards, of all steps at once (ValuesKernel).
+// Collects these steps for all N environments: observe, draw actions, step, store.
+//
+// Environments are independent, so a thread block loops over the steps of its own environments
+// without waiting for others. Its copy of the policy's weights serves all steps. A separate critic
+// has no part here: ValuesKernel computes its values afterwards, for all steps at once.
 template <class Env, class Acting>
 struct CollectKernel : CollectSteps {
   static constexpr int kThreads = kMostCollectThreads, kBlocksAtOnce = 1;
@@ -109,13 +110,13 @@ struct CollectKernel : CollectSteps {
     step_row(n, t);
   }
 
-  // Of a critic whose body is the actor's.
+  // Stores the values of a critic that shares the actor's body.
   BROADLOOM_HD void keep_values(std::size_t row, const float* values) const {
     rollout.values[row] = values[0];
     if (network.values > 1) rollout.int_values[row] = values[tiles.rows];
   }
 
-  // Of stacks: which of them begin their episodes.
+  // Records which frame stacks begin their episodes.
   template <class Block>
   BROADLOOM_HD void keep_ages(Block& block, int t, std::size_t at, int rows) const {
     if (!rollout.observations.frames.is_there() || block.thread() >= rows) return;
@@ -127,24 +128,24 @@ struct CollectKernel : CollectSteps {
     return (rollout.terminated[row] | rollout.truncated[row]) != 0;
   }
 
-  // What environment n has handed out, as it is: nothing hides behind a clip.
+  // Checks what environment n shows, before a clip could hide a fault.
   BROADLOOM_HD void check(int n, int t, const DeviceObservations& rows_of, FaultPlace place) const {
     if (setup.is_one_hot) return;
     note(n, t, all_numbers(row_of(rows_of, n), setup.observation_size), place);
   }
-  // As environments show them.
+  // Row n as the environment shows it.
   BROADLOOM_HD Observed* row_of(const DeviceObservations& rows_of, int n) const {
     const std::size_t width = static_cast<std::size_t>(setup.observation_size);
     return rows_of.as<Observed>() + static_cast<std::size_t>(n) * width;
   }
-  // An environment's faults come in the order of time.
+  // Records only an environment's first fault, because its faults come in order of time.
   BROADLOOM_HD void note(int n, int t, bool is_finite, FaultPlace place) const {
     if (is_finite || rollout.faults[n] != kNoFault) return;
     rollout.faults[n] = fault_order(t, place, n);
   }
 
-  // Environment n draws from Random(seed, kAction, n, step), as on the host. clipped: within
-  // bounds.
+  // Environment n draws from Random(seed, kAction, n, step), as on the host. clipped: the action
+  // within its bounds.
   BROADLOOM_HD void act(int n, int t, const float* outputs, std::size_t row) const {
     Random random(setup.seed, Purpose::kAction, static_cast<std::uint32_t>(n),
                   static_cast<std::uint64_t>(first_step + t));
@@ -173,7 +174,7 @@ struct CollectKernel : CollectSteps {
     take_frame(n, has_ended(at + n));
   }
 
-  // What an episode that was cut off came to last.
+  // Stores the final observation of a truncated episode.
   BROADLOOM_HD void keep_final(int n) const {
     const std::size_t width = static_cast<std::size_t>(rollout.D);
     const std::size_t place = static_cast<std::size_t>(n) * rollout.S + rollout.truncations[n]++;
@@ -190,7 +191,7 @@ struct CollectKernel : CollectSteps {
     }
   }
 
-  // What environment n shows onto its stack, where it has one.
+  // Pushes environment n's new frame onto its stack, if it has one.
   BROADLOOM_HD void take_frame([[maybe_unused]] int n, [[maybe_unused]] bool begins) const {
     if constexpr (std::is_same_v<Observed, std::uint8_t>) {
       if (rollout.frames.count == 1) return;
@@ -206,7 +207,7 @@ struct CollectKernel : CollectSteps {
   }
 };
 
-// The lowest of [count] faults, by one block.
+// Minimum of [count] faults, in one thread block.
 struct FirstFaultKernel {
   static constexpr int kThreads = 256;
 
@@ -238,10 +239,10 @@ struct ValuesKernel {
   DeviceNetwork network;
   const float* params;
   DeviceObservations rows_of;
-  RowRun run;  // through what values
+  RowRun run;  // rows and tiles of this launch
   ObservationScale scale;
   float* values;
-  float* int_values;  // the critic's second ones; null: nobody asks
+  float* int_values;  // the critic's second outputs; null: not needed
 
   template <class Block>
   BROADLOOM_HD void operator()(Block& block) const {

@@ -1,4 +1,4 @@
-// Environments and a block on a side (host_side.h, device_side.h), collected by kernels.
+// Environments and a block on a side (host_side.h, device_side.h); kernels collect the block.
 #pragma once
 
 #include <algorithm>
@@ -21,17 +21,17 @@
 namespace broadloom::cuda {
 
 struct RolloutOptions {
-  std::vector<BlockShape> shapes;       // that blocks may have, the first one's first
-  FrameLayout frames = {};              // of stacks that policies see of bytes
+  std::vector<BlockShape> shapes;       // all shapes that blocks may have, the initial one first
+  FrameLayout frames = {};              // of the frame stacks that policies see
   ObsNormalizer* normalizer = nullptr;  // null: observations are used as they are
 };
 
 template <class Side>
 class DeviceCollector {
  public:
-  // Blocks of environments as `like` are, whose frames nothing stacks yet, and which policies see
-  // through `network`. stepper: of as many of that kind, on the side. side must outlive this, as
-  // must `like` and the normalizer. Of stacks nothing is there before take_envs().
+  // Collects blocks of environments like `like`, which must not stack frames. Policies see them
+  // through `network`. stepper: the same kind and number of environments, on the side. side, `like`
+  // and the normalizer must outlive this object. Frame stacks are empty before take_envs().
   DeviceCollector(Side& side, const VecEnv& like, std::unique_ptr<EnvStepper> stepper,
                   const DeviceNetwork& network, const RolloutOptions& options)
       : side_(side),
@@ -46,8 +46,7 @@ class DeviceCollector {
     observe();
   }
 
-  // Blocks are of another one of the shapes from now on. Environments beyond its N rest as they
-  // are.
+  // Sets the shape of later blocks. Environments beyond its N keep their state.
   void reshape(const BlockShape& shape) {
     block_.T = shape.num_steps;
     block_.N = shape.num_envs;
@@ -58,7 +57,7 @@ class DeviceCollector {
     normalizer_.reshape(shape);
   }
 
-  // Environments go on from what those of the host are in.
+  // Copies the state of the host's environments to the side; bring_envs() copies it back.
   void take_envs(VecEnv& envs) {
     envs_->take(envs);
     observe();
@@ -73,7 +72,7 @@ class DeviceCollector {
     return envs_->bring(envs);
   }
 
-  // A block from the run's step first_step on, with all values. acting: PolicyActing or
+  // Collects a block from the run's step first_step, with all values. acting: PolicyActing or
   // EpsilonActing.
   template <class Acting>
   void collect(const Acting& acting, const float* params, std::int64_t first_step) {
@@ -91,8 +90,8 @@ class DeviceCollector {
              block_.int_values);
     }
     values(params, block_.now, block_.N, scale, block_.last_values, block_.last_int_values);
-    // Places that no episode has taken are valued, too, and not read. N at a time, for which there
-    // is room.
+    // Slots without a final observation are also valued, but not read. N rows at a time, to fit the
+    // tile memory.
     const std::size_t n = static_cast<std::size_t>(block_.N), width = n * block_.D;
     for (std::size_t s = 0; s < static_cast<std::size_t>(block_.S); ++s) {
       values(params, block_.final_observations.from(s * width), block_.N, as_it_is,
@@ -102,23 +101,23 @@ class DeviceCollector {
     side_.run(FirstFaultKernel{block_.faults, block_.N, first_fault_}, FirstFaultKernel::shape());
   }
 
-  // To the host: whether all is finite, and what the block adds to the normaliser's statistics.
+  // Copies to the host: the first fault, and the block's sums for the normaliser.
   void bring_sums() {
     side_.copy_out(&brought_fault_, first_fault_, 1);
     normalizer_.bring_sums();
   }
-  // Once they are there. Fails where the host's collector would have, at the first of what is not
-  // finite, and then adds nothing. first_step: of the block.
+  // Call it once the copies have arrived. Fails with the error that the host's collector would
+  // give, at the first number that is not finite, and then adds nothing. first_step: of the block.
   Status take_sums(std::int64_t first_step) {
     BROADLOOM_TRY(side_.status());
     BROADLOOM_TRY(fault_status(brought_fault_, first_step));
     normalizer_.take_sums();
     return {};
   }
-  // On the side.
+  // The first fault, on the side.
   const std::uint64_t* fault() const { return first_fault_; }
 
-  // Others in the place of those that were collected: [T, N], of the host.
+  // Replaces the collected rewards by [T, N] of the host.
   void set_rewards(const float* rewards) {
     side_.copy_in(block_.rewards, rewards,
                   static_cast<std::size_t>(block_.T) * static_cast<std::size_t>(block_.N));
@@ -133,8 +132,8 @@ class DeviceCollector {
               shape_for_rows(block_.N));
   }
 
-  // Behind those: of intrinsic rewards, times `scale`, and what the policy learns from both. Those
-  // are one stream, whatever ends.
+  // Call it after compute_advantages(): adds advantages of intrinsic rewards, times `scale`, and
+  // joins both for the policy. Intrinsic rewards form one stream that no episode end cuts.
   struct IntrinsicRule {
     double gamma, gae_lambda, scale, ext_coef, int_coef;
   };
@@ -154,8 +153,7 @@ class DeviceCollector {
  private:
   void observe() { envs_->observe(block_.shown); }
 
-  // f(stacks [N, D], how many bytes) of environments that show stacks, which are the last of their
-  // state.
+  // Calls f(stacks [N, D], bytes) if environments show stacks, which come last in their state.
   template <class F>
   void each_stack(VecEnv& envs, F&& f) const {
     if (block_.frames.count == 1) return;
@@ -171,7 +169,7 @@ class DeviceCollector {
     });
   }
 
-  // What networks saw of observations, in their places, once all of them are there.
+  // Replaces raw observations by those that networks saw, once all are collected.
   void normalise() {
     const std::size_t envs = static_cast<std::size_t>(block_.N);
     if (network_.values > 1) {
@@ -186,16 +184,16 @@ class DeviceCollector {
     normalizer_.normalise(seen, envs * static_cast<std::size_t>(block_.T), block_.D, seen);
   }
 
-  // As on the host: in a block of one step no frame is there twice.
+  // As on the host: a block of one step holds no frame twice.
   static bool is_kept_once(const FrameLayout& frames, const BlockShape& shape) {
     return frames.count > 1 && shape.num_steps > 1;
   }
 
-  // The most that blocks of any of the shapes take.
+  // The largest sizes over all shapes.
   struct Room {
     std::size_t transitions = 0, finals = 0;
     std::size_t seen = 0;  // numbers of all observations
-    std::size_t ages = 0;  // of stacks whose frames are kept once
+    std::size_t ages = 0;  // of stacks whose frames are stored once
   };
   Room room_for(const std::vector<BlockShape>& shapes, const FrameLayout& frames, int F) const {
     Room room;
@@ -230,7 +228,7 @@ class DeviceCollector {
     acting_places_ = TilePlaces(network_.actor, acting_room_.rows, TilePlaces::kForward);
   }
 
-  // Without a shape, which reshape() gives it.
+  // Allocates the arrays; reshape() sets the shape.
   void make_block(const EnvSpec& spec, const FrameLayout& frames,
                   const std::vector<BlockShape>& shapes) {
     const int D = network_.observation_size, A = spec.action_size(), F = spec.observation_size();
@@ -294,7 +292,7 @@ class DeviceCollector {
   DeviceNormalizer<Side> normalizer_;
   std::unique_ptr<EnvStepper> envs_;
   DeviceRollout block_;
-  std::uint8_t* ages_ = nullptr;  // of stacks whose frames are kept once
+  std::uint8_t* ages_ = nullptr;  // of stacks whose frames are stored once
   TileRoom acting_room_{};
   TileMemory acting_tiles_{};
   TilePlaces acting_places_{};

@@ -1,4 +1,4 @@
-// A rollout block as kernels have it.
+// A rollout block as kernels see it.
 #pragma once
 
 #include <cstddef>
@@ -12,27 +12,27 @@
 
 namespace broadloom::cuda {
 
-// The arrays of RolloutBlock that collecting fills, and what goes on from block to block. E: all
-// environments, of which this block steps the first N and the others rest.
+// The arrays of RolloutBlock that collection fills, and the state that passes from block to block.
+// E: all environments, of which this block steps the first N.
 struct DeviceRollout {
   int T, N, D, A, S;
-  FrameLayout frames;                     // of stacks that observations are; of one: they are none
-  DeviceObservations observations;        // [T, N, D] raw while a block is collected
+  FrameLayout frames;                     // layout of frame stacks; count 1: no stacks
+  DeviceObservations observations;        // [T, N, D] raw during collection
   float* actions;                         // [T, N, A] as drawn
   float *log_probs, *values, *rewards;    // [T, N]
   std::uint8_t *terminated, *truncated;   // [T, N]
-  EpisodeEnd* outcomes;                   // [T, N] of what ended; or null
+  EpisodeEnd* outcomes;                   // [T, N] of ended episodes; or null
   int* truncations;                       // [N]
   DeviceObservations final_observations;  // [N, S, D]
   float *last_values, *final_values;      // [N], [N, S]
   float* advantages;                      // [T, N]
-  DeviceObservations now;                 // [E, D] what policies see of the environments
-  DeviceObservations shown, ends;  // [E, F] scratch: what they show, and of episodes that end; a
-                                   // frame, or as now, which `shown` is then
+  DeviceObservations now;                 // [E, D] current observations as policies see them
+  DeviceObservations shown, ends;  // [E, F] scratch: current and final observations, one frame
+                                   // each. Without stacks, `shown` is the same array as `now`.
   float* clipped;                  // [N, A] scratch, actions within their bounds
-  std::uint64_t* faults;           // [N] fault_order() of what is first not finite
-  // Of intrinsic rewards, where there are some: arrays as RolloutBlock has them. learnt: [T, N]
-  // what the policy learns from, which is `advantages` where there are none.
+  std::uint64_t* faults;           // [N] fault_order() of the first number that is not finite
+  // Arrays of intrinsic rewards as in RolloutBlock, if there are any. learnt: [T, N] advantages
+  // that the policy learns from; equal to `advantages` without intrinsic rewards.
   DeviceObservations last_observations;
   float *int_values, *last_int_values, *int_rewards, *int_advantages, *learnt;
 
@@ -40,7 +40,7 @@ struct DeviceRollout {
     const std::size_t envs = static_cast<std::size_t>(N);
     return {observations, last_observations, envs, static_cast<std::size_t>(T) * envs};
   }
-  // What a loss reads of a row, but for images and actions of more than one number.
+  // Prefetches a row for a loss, except images and further numbers of an action.
   BROADLOOM_HD void fetch_ahead(std::size_t row) const {
     if (observations.floats != nullptr) cuda::fetch_ahead(observations.floats + row * D);
     for (const float* of : {log_probs, values, learnt}) cuda::fetch_ahead(of + row);

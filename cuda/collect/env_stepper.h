@@ -1,5 +1,5 @@
-// Environments on a side (host_side.h, device_side.h) as a collector steps them, whatever kind they
-// are of: what is the same for every kind is compiled once.
+// Environments on a side (host_side.h, device_side.h) as a collector steps them. The interface
+// hides their type, so code that does not depend on it is compiled once.
 #pragma once
 
 #include <memory>
@@ -23,10 +23,10 @@ class EnvStepper {
   EnvStepper& operator=(const EnvStepper&) = delete;
   virtual ~EnvStepper() = default;
 
-  // As DeviceEnvironments has them.
+  // As in DeviceEnvironments.
   virtual void take(VecEnv& envs) = 0;
   virtual Status bring(VecEnv& envs) = 0;
-  // shown: of the dtype of their observation space.
+  // shown: has the dtype of their observation space.
   virtual void observe(const DeviceObservations& shown) = 0;
 
   virtual void step(const PolicyActing& acting, const CollectSteps& steps,
@@ -38,7 +38,7 @@ class EnvStepper {
 template <class Env, class Side>
 class EnvStepperOf final : public EnvStepper {
  public:
-  // As of DeviceEnvironments.
+  // As in DeviceEnvironments.
   EnvStepperOf(Side& side, const BatchedEnv<Env>& envs, const Disturbance& disturbance = {})
       : side_(side), envs_(side, envs, disturbance) {}
 
@@ -68,8 +68,8 @@ class EnvStepperOf final : public EnvStepper {
   DeviceEnvironments<Env, Side> envs_;
 };
 
-// Of environments that may be disturbed and have their frames stacked; null where the kernels do
-// not know their kind. side must outlive it.
+// The stepper of environments, which may be disturbed and have stacked frames; null if there are no
+// kernels for their type. side must outlive it.
 template <class Side>
 std::unique_ptr<EnvStepper> make_stepper(Side& side, const VecEnv& envs) {
   const auto within = undisturbed(unstacked(envs));

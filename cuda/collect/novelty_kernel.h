@@ -1,5 +1,4 @@
-// How badly RND's predictor does at what the transitions of a block led to, with the bits of Rnd
-// (algorithms/rnd.h).
+// RND's prediction error for the next observations of a block, with the bits of Rnd (learn/rnd.h).
 #pragma once
 
 #include <cstddef>
@@ -11,8 +10,8 @@
 
 namespace broadloom::cuda {
 
-// Target and predictor are one network under parameters of their own, through which the same tile
-// goes twice.
+// Target and predictor are one network with two sets of parameters. The same tile passes through
+// both.
 struct NoveltyKernel {
   static constexpr int kThreads = kCollectThreads, kBlocksAtOnce = 2;
 
@@ -21,7 +20,7 @@ struct NoveltyKernel {
   NextSeen seen;
   RowRun run;
   float* targets;  // [B, outputs]
-  float* novelty;  // [B] intrinsic rewards, before they are scaled
+  float* novelty;  // [B] intrinsic rewards before scaling
 
   template <class Block>
   BROADLOOM_HD void operator()(Block& block) const {
@@ -31,7 +30,8 @@ struct NoveltyKernel {
               work + run.places.x);
     const float* const made = work + run.places.outputs;
     float* const kept = targets + static_cast<std::size_t>(first) * outputs;
-    // One text for both: with two, a multiprocessor's registers would do for one block alone.
+    // One copy of the code for both turns: with two, registers would limit a multiprocessor to one
+    // block.
 #ifdef __CUDA_ARCH__
 #pragma unroll 1
 #endif
@@ -51,7 +51,7 @@ struct NoveltyKernel {
   }
 
  private:
-  // Outputs [outputs, tiles.rows] in their place, once all threads have come here.
+  // Computes outputs [outputs, tiles.rows]. All threads must call it.
   template <class Block>
   BROADLOOM_HD void forward(Block& block, const float* params, float* work, int rows) const {
     const TileParams read = params_of(block, run.tiles, network.actor, params);

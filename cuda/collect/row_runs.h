@@ -1,5 +1,5 @@
-// Rows that go through a body by themselves, tile by tile on every multiprocessor: who acts, values
-// and looks.
+// Rows that pass through a body alone, tile by tile on every multiprocessor: for actions, values
+// and novelty.
 #pragma once
 
 #include <algorithm>
@@ -12,29 +12,29 @@
 
 namespace broadloom::cuda {
 
-// Threads of a block, and the most, which tensor cores have, whose rows are few.
+// Threads of a block, and the maximum. Tensor cores use the maximum, because they have few rows.
 inline constexpr int kCollectThreads = 256, kMostCollectThreads = 2 * kTensorPairs * kWarp;
 static_assert(Stage::kThreads == kCollectThreads);
-// Rows of a tile that are valued at a time.
+// Rows of a tile of values.
 inline constexpr int kValueRows = 64;
 
-// Of a body that acts or values, with a copy of its parameters. bytes: of shared memory that a
-// block may have.
+// Memory for a body that acts or values, with a copy of its parameters. bytes: shared memory
+// available to a block.
 inline TileRoom forward_room(const DeviceBody& body, int rows, std::size_t bytes) {
   if (body.is_rounded) return tensor_room_within(bytes, body, rows);
   const int size = TilePlaces(body, rows, TilePlaces::kForward).size;
   return room_within(bytes, {rows, size, cached_floats(body, false), 0}, Stage::kFloats);
 }
 
-// A thread block for each `rows` of so many rows.
+// One thread block per `rows` of the `count` rows.
 inline KernelShape shape_of_rows(const DeviceBody& body, const TileRoom& room, int rows,
                                  int count) {
   return {(count + rows - 1) / rows, body.is_rounded ? kMostCollectThreads : kCollectThreads,
           room.shared_bytes()};
 }
 
-// Of the whole block of threads, before its first tile, or once nobody reads what it has copied
-// before.
+// Loads parameters with the whole thread block. Call it before the first tile, or once no thread
+// reads the previous copy.
 template <class Block>
 BROADLOOM_HD TileParams params_of(Block& block, const TileMemory& tiles, const DeviceBody& body,
                                   const float* params) {
@@ -44,7 +44,7 @@ BROADLOOM_HD TileParams params_of(Block& block, const TileMemory& tiles, const D
   return cache_params(block, body, params, false, block.template shared<float>());
 }
 
-// What a kernel is told of the rows of one launch, of which a block has a tile.
+// The rows of one launch; each block has one tile of them.
 struct RowRun {
   int begin, end;
   TileMemory tiles;
@@ -61,11 +61,11 @@ struct RowRun {
   }
 };
 
-// Launches for any number of rows, up to as many at a time as there is room for.
+// Launches for any number of rows, as many rows at a time as fit.
 template <class Side>
 class RowRuns {
  public:
-  // most: of the rows of one go. side must outlive this.
+  // most: largest number of rows of one run(). side must outlive this object.
   RowRuns(Side& side, const DeviceBody& body, int most)
       : side_(side),
         body_(body),
@@ -75,8 +75,8 @@ class RowRuns {
         blocks_(shape_of_rows(body, room_, room_.rows, at_once_).blocks),
         tiles_(room_.make(side, static_cast<std::size_t>(blocks_))) {}
 
-  // make(RowRun): the kernel for some of the rows, which has kMostCollectThreads threads at most,
-  // and kCollectThreads where its network is not on tensor cores.
+  // make(RowRun) returns the kernel for some of the rows. It has at most kMostCollectThreads
+  // threads, or kCollectThreads if its network does not use tensor cores.
   template <class Make>
   void run(int count, Make&& make) {
     for (int begin = 0; begin < count; begin += at_once_) {
@@ -89,11 +89,11 @@ class RowRuns {
   }
 
  private:
-  // Rows of one launch whose tiles do not fit shared memory: two blocks a multiprocessor of the
-  // largest devices.
+  // Rows of one launch whose tiles do not fit into shared memory: two blocks per multiprocessor of
+  // the largest devices.
   static constexpr int kSpilt = 264 * kValueRows;
 
-  // With fewer rows a block where there are few, so that every multiprocessor has some.
+  // Uses fewer rows per block if there are few, so that every multiprocessor has some.
   TileMemory tiles_for(int count) const {
     TileMemory tiles = tiles_;
     const auto fits = [&](int rows) {

@@ -1,5 +1,4 @@
-// N environments on a side (host_side.h, device_side.h), with what they draw from and what disturbs
-// them.
+// N environments on a side (host_side.h, device_side.h), with their draws and disturbances.
 #pragma once
 
 #include <cstddef>
@@ -20,8 +19,8 @@ namespace broadloom::cuda {
 template <class Env, class Side>
 class DeviceEnvironments {
  public:
-  // Those of training, at the start of their first episodes: as many as `envs`, of that kind, on
-  // its seed. side must outlive this.
+  // Training environments at the start of their first episodes: of the number, type and seed of
+  // `envs`. side must outlive this object.
   DeviceEnvironments(Side& side, const BatchedEnv<Env>& envs, const Disturbance& disturbance = {})
       : side_(side), image_(envs.num_envs(), !envs.strata().empty()), setup_(setup_of(envs)) {
     make_arrays(envs);
@@ -35,10 +34,9 @@ class DeviceEnvironments {
   const EnvArrays& arrays() const { return arrays_; }
   const ActionBounds& bounds() const {
     return bounds_;
-  }  // of a Discrete action, too: its least
-     // and its largest index
+  }  // for a Discrete action: its least and largest index
 
-  // They go on from what those of the host are in, which may be disturbed as these are.
+  // Copies the state of the host's environments, which may have the same disturbances.
   void take(VecEnv& envs) {
     const std::vector<TensorRef> tensors = tensors_of(envs);
     image_.read(tensors);
@@ -48,7 +46,7 @@ class DeviceEnvironments {
       side_.copy_in(here, theirs, bytes);
     });
   }
-  // And back, where nothing has gone wrong on the side.
+  // Copies the state back, unless the side has an error.
   Status bring(VecEnv& envs) {
     const std::vector<TensorRef> tensors = tensors_of(envs);
     side_.copy_out(image_.states.data(), arrays_.states, image_.states.size());
@@ -62,7 +60,7 @@ class DeviceEnvironments {
     return {};
   }
 
-  // What they show now, [N, D].
+  // Current observations, [N, D].
   void observe(EnvObserved<Env>* observations) {
     side_.run(ObserveKernel<Env>{setup_, arrays_, observations}, shape_for_rows(setup_.count));
   }
@@ -144,7 +142,7 @@ class DeviceEnvironments {
          allocate<float>(width * static_cast<std::size_t>(disturbance.action_delay))}};
   }
 
-  // Of an array that the host keeps in the same way, by its name there; null: of any other.
+  // The side's array for an array that the host keeps in the same layout, by name; null for others.
   void* place_of(const std::string& name) const {
     const DisturbanceArrays& disturbed = setup_.disturber.of;
     const std::pair<const char*, void*> alike[] = {

@@ -1,4 +1,4 @@
-// An ObsNormalizer of the host at work on a side (host_side.h, device_side.h).
+// The host's ObsNormalizer at work on a side (host_side.h, device_side.h).
 #pragma once
 
 #include <algorithm>
@@ -18,8 +18,8 @@ namespace broadloom::cuda {
 template <class Side>
 class DeviceNormalizer {
  public:
-  // host: null where observations are used as they are. It must outlive this, as must side. For
-  // blocks of these shapes, the first one's first.
+  // host: null if observations are used as they are. host and side must outlive this object.
+  // shapes: all shapes of blocks, the initial one first.
   DeviceNormalizer(Side& side, ObsNormalizer* host, std::span<const BlockShape> shapes)
       : side_(side), host_(host), plan_(plan_for(shapes[0])), scale_{nullptr, nullptr, 0.0f} {
     if (host_ == nullptr) return;
@@ -33,16 +33,16 @@ class DeviceNormalizer {
 
   void reshape(const BlockShape& shape) { plan_ = plan_for(shape); }
 
-  // Before a block is collected: what the host's statistics have come to.
+  // Call it before each block: copies the host's statistics to the side.
   void begin_block() {
     if (host_ == nullptr) return;
     side_.copy_in(mean_, host_->mean().data(), columns());
     side_.copy_in(of_deviation_, host_->scale().data(), columns());
   }
-  // What networks see of raw observations in this block.
+  // The scaling of raw observations in this block.
   const ObservationScale& scale() const { return scale_; }
 
-  // Raw rows [T, N, D] of a block, added up as the host does: MomentsKernel.
+  // Adds up raw rows [T, N, D] of a block in the host's order: MomentsKernel.
   template <class Rows>
   void add_up(const Rows& rows, bool by_tiles, int T, int N) {
     if (host_ == nullptr) return;
@@ -52,7 +52,7 @@ class DeviceNormalizer {
               Moments::shape(plan_.count(), D));
     steps_ = T;
   }
-  // Raw rows [count, D], which may stay in their place, as networks see them.
+  // Normalises raw rows [count, D]; `to` may be `from`.
   template <class Number>
   void normalise(const Number* from, std::size_t count, int D, Number* to) {
     const std::size_t numbers = count * static_cast<std::size_t>(D);
@@ -61,7 +61,8 @@ class DeviceNormalizer {
               {static_cast<int>((numbers + kThreads - 1) / kThreads), kThreads, 0});
   }
 
-  // The block's sums to the host, and, once they are there, into those that its commit() merges.
+  // Copies the block's sums to the host. take_sums() then hands them to the host's normaliser,
+  // whose commit() merges them.
   void bring_sums() {
     if (host_ == nullptr) return;
     brought_.resize(sums_of(plan_.count()));
@@ -85,11 +86,11 @@ class DeviceNormalizer {
 
   Side& side_;
   ObsNormalizer* host_;
-  ShardPlan plan_;  // the collector's
+  ShardPlan plan_;  // the collector's plan
   ObservationScale scale_;
   double *mean_ = nullptr, *of_deviation_ = nullptr, *sums_ = nullptr;
   std::vector<double> brought_;  // sums, on the host
-  int steps_ = 0;                // of the block at hand
+  int steps_ = 0;                // of the present block
 };
 
 }  // namespace broadloom::cuda

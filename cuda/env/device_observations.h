@@ -1,5 +1,5 @@
-// Observations as kernels find them in memory: row after row of float32 or of uint8, or of stacks
-// whose frames are kept once, as the host's (rollout/observations.h).
+// Observations in the device's memory: rows of float32 or uint8, or stacks whose frames are stored
+// once, as on the host (rollout/observations.h).
 #pragma once
 
 #include <cstddef>
@@ -12,25 +12,25 @@
 namespace broadloom::cuda {
 
 struct DeviceObservations {
-  float* floats;           // null: they are bytes
-  std::uint8_t* bytes;     // null: they are floats
-  float full_scale;        // what networks read bytes divided by
-  FramesOnce frames = {};  // of a block's stacks
+  float* floats;           // null: the rows are bytes
+  std::uint8_t* bytes;     // null: the rows are floats
+  float full_scale;        // networks read bytes divided by this
+  FramesOnce frames = {};  // layout of a block's frame stacks
 
   BROADLOOM_HD static DeviceObservations of(float* rows, float) { return {rows, nullptr, 1.0f}; }
   BROADLOOM_HD static DeviceObservations of(std::uint8_t* rows, float full_scale) {
     return {nullptr, rows, full_scale};
   }
 
-  // Number i of rows that are whole, as networks read it.
+  // Number i of rows without frame stacks, as networks read it.
   BROADLOOM_HD float read(std::size_t i) const {
     return bytes == nullptr ? floats[i] : static_cast<float>(bytes[i]) / full_scale;
   }
-  // Number i of a row of a block, which has `width` numbers.
+  // Number i of a block's row of `width` numbers.
   BROADLOOM_HD float read(std::size_t row, int i, int width) const {
     return scaled(raw(row, i, width), i);
   }
-  // The same in two steps, for who has many reads under way.
+  // The same in two steps, for kernels that keep many reads in flight.
   BROADLOOM_HD float raw(std::size_t row, int i, int width) const {
     std::size_t at = row * static_cast<std::size_t>(width) + static_cast<std::size_t>(i);
     if (frames.is_there() && !frames.find(row, i, width, at)) return 0.0f;
@@ -39,7 +39,7 @@ struct DeviceObservations {
   BROADLOOM_HD float scaled(float raw, int) const {
     return full_scale == 1.0f ? raw : raw / full_scale;
   }
-  // And to be kept there.
+  // Stores number i of a row.
   template <class Number>
   BROADLOOM_HD void keep(std::size_t row, int i, int width, Number number) const {
     if constexpr (std::is_same_v<Number, std::uint8_t>) {
@@ -47,7 +47,7 @@ struct DeviceObservations {
     }
     as<Number>()[row * static_cast<std::size_t>(width) + static_cast<std::size_t>(i)] = number;
   }
-  // Number: float or std::uint8_t, the one that they are of.
+  // Number: float or std::uint8_t, the type of the rows.
   template <class Number>
   BROADLOOM_HD Number* as() const {
     if constexpr (std::is_same_v<Number, float>) {
@@ -56,7 +56,7 @@ struct DeviceObservations {
       return bytes;
     }
   }
-  // f(rows), of float or of std::uint8_t. Where there are none at all, of float.
+  // Calls f(rows) with float* or std::uint8_t*; float* if there are none.
   template <class F>
   void visit(F&& f) const {
     if (bytes == nullptr) {
@@ -65,7 +65,7 @@ struct DeviceObservations {
       f(bytes);
     }
   }
-  // Those that begin so many numbers later, of rows that are whole.
+  // The rows that begin `numbers` later; not for frame stacks.
   BROADLOOM_HD DeviceObservations from(std::size_t numbers) const {
     return {bytes == nullptr ? floats + numbers : nullptr,
             bytes == nullptr ? nullptr : bytes + numbers, full_scale};

@@ -1,5 +1,5 @@
-// Stacks of an environment's last frames on a device, with the bits of env/frames.h: each pixel of
-// a stack has the channels of all its frames, oldest first.
+// Stacks of an environment's last frames on the device, with the bits of env/frames.h. Each pixel
+// of a stack has the channels of all its frames, oldest first.
 #pragma once
 
 #include <cstddef>
@@ -10,10 +10,10 @@
 
 namespace broadloom::cuda {
 
-// Where number i of a stack comes from.
+// The source of number i of a stack.
 struct StackPlace {
-  int number;    // of the frame, 0 being the oldest
-  int in_frame;  // its number there
+  int number;    // index of the frame, 0 is the oldest
+  int in_frame;  // index within the frame
 
   BROADLOOM_HD StackPlace(const FrameLayout& layout, int i) {
     const int of_pixel = layout.count * layout.channels;
@@ -23,21 +23,21 @@ struct StackPlace {
   }
 };
 
-// Number i of the stack that this one is with a newer frame.
+// Number i of the stack after a newer frame is pushed.
 BROADLOOM_HD inline std::uint8_t pushed(const FrameLayout& layout, const std::uint8_t* stack,
                                         const std::uint8_t* frame, int i) {
   const StackPlace place(layout, i);
   return place.number < layout.count - 1 ? stack[i + layout.channels] : frame[place.in_frame];
 }
 
-// As push_frame(). size: numbers of a stack.
+// The device's push_frame(). size: numbers of a stack.
 BROADLOOM_HD inline void push_on_stack(const FrameLayout& layout, int size,
                                        const std::uint8_t* frame, std::uint8_t* stack) {
-  // What is read lies further on than what has been written.
+  // In place: every read lies beyond the writes so far.
   for (int i = 0; i < size; ++i) stack[i] = pushed(layout, stack, frame, i);
 }
 
-// As begin_stack().
+// The device's begin_stack().
 BROADLOOM_HD inline void begin_on_stack(const FrameLayout& layout, int size,
                                         const std::uint8_t* frame, std::uint8_t* stack) {
   for (int i = 0; i < size; ++i) {
@@ -48,19 +48,20 @@ BROADLOOM_HD inline void begin_on_stack(const FrameLayout& layout, int size,
   }
 }
 
-// A block's stacks, of which each frame is kept once, as Observations (rollout/observations.h) has
-// them. size: of a stack; N: environments; row t * N + n: of step t and environment n.
+// A block's stacks with each frame stored once, in the layout of Observations
+// (rollout/observations.h). size: numbers of a stack. N: environments. Row t * N + n belongs to
+// step t and environment n.
 struct FramesOnce {
   FrameLayout layout;
   int N = 0;
-  std::uint8_t* ages = nullptr;  // [T, N] steps since the episode's first, up to count - 1; null:
-                                 // stacks are kept whole
+  std::uint8_t* ages = nullptr;  // [T, N] steps since the episode began, at most count - 1; null:
+                                 // stacks are stored whole
 
   BROADLOOM_HD bool is_there() const { return ages != nullptr; }
   BROADLOOM_HD int older() const { return layout.count - 1; }
 
-  // Where among the frames [count - 1 + T, N] number i of a row is; false where it is padding of
-  // zeros.
+  // Finds number i of a row among the frames [count - 1 + T, N]. Returns false if it is zero
+  // padding.
   BROADLOOM_HD bool find(std::size_t row, int i, int size, std::size_t& at) const {
     const StackPlace place(layout, i);
     const int age = ages[row], back = older() - place.number;
@@ -71,14 +72,14 @@ struct FramesOnce {
     return true;
   }
 
-  // What a row keeps of number i of its stack: all frames at step 0, then the newest.
+  // Stores number i of a row's stack: all frames at step 0, later only the newest.
   BROADLOOM_HD void keep(std::size_t row, int i, int size, std::uint8_t number,
                          std::uint8_t* frames) const {
     const StackPlace place(layout, i);
     if (place.number < older() && row >= static_cast<std::size_t>(N)) return;
     frames[of_frame(row, place.number, size) + static_cast<std::size_t>(place.in_frame)] = number;
   }
-  // begins: whether its episode does.
+  // begins: whether the row begins an episode.
   BROADLOOM_HD void keep_age(std::size_t row, bool begins) const {
     if (row < static_cast<std::size_t>(N)) {
       ages[row] = static_cast<std::uint8_t>(older());

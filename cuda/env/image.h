@@ -1,5 +1,5 @@
-// What environments are in, on the way between BatchedEnv (env/batched_env.h), which keeps an array
-// a member, and EnvArrays (cuda/env/state.h), which keep an array a word.
+// Conversion of environment states between BatchedEnv (env/batched_env.h), with an array per
+// member, and EnvArrays (cuda/env/state.h), with an array per word.
 #pragma once
 
 #include <cstddef>
@@ -15,14 +15,14 @@
 
 namespace broadloom::cuda {
 
-// As VecEnv::append_state() shows them.
+// The tensors of VecEnv::append_state().
 inline std::vector<TensorRef> tensors_of(VecEnv& envs) {
   std::vector<TensorRef> tensors;
   envs.append_state("envs", tensors);
   return tensors;
 }
 
-// States, and the constants that episodes have drawn; all else is kept alike.
+// Converts states and drawn constants; other arrays have the same layout on both sides.
 template <class Env>
 class EnvImage {
  public:
@@ -34,7 +34,7 @@ class EnvImage {
         constants(draws ? static_cast<std::size_t>(num_envs) * words_of<Params>() : 0),
         count_(num_envs) {}
 
-  // tensors: of a BatchedEnv<Env> of that many.
+  // tensors: of a BatchedEnv<Env> with num_envs environments.
   void read(const std::vector<TensorRef>& tensors) {
     for (int n = 0; n < count_; ++n) {
       State state{};
@@ -60,7 +60,7 @@ class EnvImage {
     });
   }
 
-  std::vector<std::uint32_t> states, constants;  // as EnvArrays has them; without draws none
+  std::vector<std::uint32_t> states, constants;  // as in EnvArrays; without draws no constants
 
  private:
   // Environment n's part of an array.
@@ -72,7 +72,7 @@ class EnvImage {
   static void copy(Member& member, const std::byte* from) {
     std::memcpy(&member, from, sizeof(member));
   }
-  // They come first, in their order.
+  // Members come first in the tensors, in their order.
   template <class F>
   static void each_member(F&& f) {
     std::size_t i = 0;

@@ -1,5 +1,5 @@
-// N environments of one type on the device: begun, stepped and looked at with the bits of
-// BatchedEnv, whose words these are (env/batched_env.h).
+// Kernels that begin, step and observe N environments of one type. The bits and the terms are those
+// of BatchedEnv (env/batched_env.h).
 #pragma once
 
 #include <cstddef>
@@ -18,19 +18,19 @@ namespace broadloom::cuda {
 template <class Env>
 using EnvObserved = env_detail::Observed<Env>;
 
-// What a step of all reads and writes: [N, ...], as StepRows has them.
+// Arrays of a step of all environments: [N, ...], as in StepRows.
 template <class Env>
 struct StepArrays {
-  float* actions;                  // [N, A]; what arrives takes their place where that is disturbed
+  float* actions;                  // [N, A]; overwritten by the disturbed action
   EnvObserved<Env>* observations;  // [N, D]
   float* rewards;
   std::uint8_t *terminated, *truncated;
-  EnvObserved<Env>* final_observations;  // [N, D] where an episode ended
-  EpisodeEnd* ends = nullptr;            // [N] how it did, where asked for
+  EnvObserved<Env>* final_observations;  // [N, D] of ended episodes
+  EpisodeEnd* ends = nullptr;            // [N] outcomes, or null
 };
 
-// A Discrete observation comes as its index in out[0] and is spread to one-hot in place. draw: of
-// the noise on what environment n shows.
+// Env::observe() writes a Discrete observation as an index to out[0], which is then expanded to
+// one-hot in place. draw: the stream for the noise of environment n.
 template <class Env>
 BROADLOOM_HD void observe_state(const EnvSetup<Env>& setup, const typename Env::Params& constants,
                                 const typename Env::State& state, int n, DisturbanceDraw draw,
@@ -38,16 +38,16 @@ BROADLOOM_HD void observe_state(const EnvSetup<Env>& setup, const typename Env::
   using Observed = EnvObserved<Env>;
   Env::observe(constants, state, out);
   if constexpr (std::is_same_v<Observed, float>) setup.disturber.add_noise(n, draw, out);
-  if (!setup.is_one_hot) return;  // which has no noise
+  if (!setup.is_one_hot) return;  // one-hot observations have no noise
   const int index = static_cast<int>(out[0]);
   for (int i = 0; i < setup.observation_size; ++i) out[i] = Observed(i == index ? 1 : 0);
 }
 
-// What one episode leaves to the next.
+// Copies the members that one episode passes to the next.
 template <class Env>
 BROADLOOM_HD void keep_members(const typename Env::State& last, typename Env::State& state) {
   if constexpr (requires { Env::kept; }) {
-    constexpr auto kKept = Env::kept;  // a copy: the device has no statics of the host's
+    constexpr auto kKept = Env::kept;  // a copy, because the device has no host statics
     std::apply([&](auto... member) { ((state.*member = last.*member), ...); }, kKept);
   }
 }
@@ -65,7 +65,8 @@ BROADLOOM_HD void start_episode(const EnvSetup<Env>& setup, const EnvArrays& arr
   arrays.episode_step[n] = 0;
 }
 
-// Every environment at the start of its first episode. One thread an environment, as all of these.
+// Puts every environment at the start of its first episode. All these kernels use one thread per
+// environment.
 template <class Env>
 struct BeginKernel {
   EnvSetup<Env> setup;
@@ -80,7 +81,7 @@ struct BeginKernel {
   }
 };
 
-// An episode of environment n has come to its last state.
+// Records the end of an episode of environment n in its last state.
 template <class Env>
 BROADLOOM_HD void note_end(const EnvSetup<Env>& setup, const EnvArrays& arrays,
                            const typename Env::Params& constants, const typename Env::State& last,
@@ -95,7 +96,7 @@ BROADLOOM_HD void note_end(const EnvSetup<Env>& setup, const EnvArrays& arrays,
                                               static_cast<std::uint64_t>(arrays.episode[n])));
 }
 
-// What environment n is in and shows at present.
+// Writes environment n's current observation.
 template <class Env>
 BROADLOOM_HD void observe_env(const EnvSetup<Env>& setup, const EnvArrays& arrays, int n,
                               EnvObserved<Env>* out) {
@@ -103,7 +104,7 @@ BROADLOOM_HD void observe_env(const EnvSetup<Env>& setup, const EnvArrays& array
                      n, DisturbanceDraw::kNoise, out);
 }
 
-// One step of environment n: an episode that ends leaves its last observation, and the next one
+// One step of environment n. An episode that ends leaves its final observation, and the next one
 // begins.
 template <class Env>
 BROADLOOM_HD void step_env(const EnvSetup<Env>& setup, const EnvArrays& arrays,
@@ -136,7 +137,7 @@ BROADLOOM_HD void step_env(const EnvSetup<Env>& setup, const EnvArrays& arrays,
   observe_env(setup, arrays, n, rows.observations + row * setup.observation_size);
 }
 
-// What they show now.
+// Writes the current observations of all environments.
 template <class Env>
 struct ObserveKernel {
   EnvSetup<Env> setup;

@@ -1,4 +1,4 @@
-// The library's environments, for what is made of each of them.
+// The library's environments, for code that is instantiated for each of them.
 #pragma once
 
 #include "broadloom/env/tasks/classic/acrobot.h"

@@ -1,4 +1,4 @@
-// What transitions of a block led to, as the host's read_next() (algorithms/rnd_loss.h) has it.
+// Next observations of a block's transitions, as in the host's read_next() (learn/rnd_loss.h).
 #pragma once
 
 #include <cstddef>
@@ -9,7 +9,8 @@
 
 namespace broadloom::cuda {
 
-// A transition's next observation in its environment: at an episode's end, the next one's first.
+// A transition's next observation in its environment; at an episode's end, the first observation of
+// the next episode.
 struct NextObservations {
   DeviceObservations observations, last;  // [T, N, D] of the block, and [N, D] after it
   std::size_t envs, all;                  // N, T * N
@@ -20,7 +21,7 @@ struct NextObservations {
   }
 };
 
-// The same through statistics.
+// The same, normalised.
 struct NextSeen {
   NextObservations of;
   ObservationScale scale;

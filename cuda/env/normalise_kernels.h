@@ -1,6 +1,6 @@
-// Observations seen through running statistics, with the bits of ObsNormalizer
-// (rollout/normalizer.h). The statistics themselves stay with the host: it is given the sums of a
-// block, and says before each block what they have come to.
+// Normalisation by running statistics, with the bits of ObsNormalizer (rollout/normalizer.h). The
+// statistics stay on the host. The host receives a block's sums, and sends new statistics before
+// the next block.
 #pragma once
 
 #include <cstddef>
@@ -13,7 +13,7 @@
 
 namespace broadloom::cuda {
 
-// As ObsNormalizer::normalize(). mean null: numbers stay as they are.
+// The device's ObsNormalizer::normalize(). mean null: numbers stay as they are.
 struct ObservationScale {
   const double *mean, *scale;  // [D]
   float limit;
@@ -25,7 +25,7 @@ struct ObservationScale {
   BROADLOOM_HD std::uint8_t of(std::uint8_t x, int) const { return x; }
 };
 
-// Numbers [count] of rows [.., D], which may stay in their place. One thread a number.
+// Normalises numbers [count] of rows [.., D], possibly in place. One thread per number.
 template <class Number>
 struct NormaliseKernel {
   const Number* from;
@@ -42,7 +42,7 @@ struct NormaliseKernel {
   }
 };
 
-// Rows [.., D] of floats as they lie.
+// Contiguous rows [.., D] of floats.
 struct FloatRows {
   const float* floats;
 
@@ -51,18 +51,20 @@ struct FloatRows {
   }
 };
 
-// What raw rows [T, N, D] add to the statistics: for each shard of the environments sums of (x -
-// mean) and (x - mean)^2 in kMomentRows chains a column, of which chain k has the rows k, k +
-// kMomentRows, ... of what the host takes in at a time: a shard's rows of a step, or of as many
-// steps as make a tile. One thread a chain. Rows: anything that reads number i of a row.
+// Sums of raw rows [T, N, D] for the statistics: (x - mean) and (x - mean)^2 per shard of
+// environments.
+//
+// Each column has kMomentRows chains, one thread per chain. Chain k takes rows k, k + kMomentRows,
+// ... of each group of rows that the host takes at a time. A group is a shard's rows of one step,
+// or of as many steps as fill a tile. Rows: any type that reads number i of a row.
 template <class Rows>
 struct MomentsKernel {
   static constexpr int kMomentRows = ObsNormalizer::kChains;
 
   Rows rows;
-  bool by_tiles;  // or by steps
+  bool by_tiles;  // groups are tiles; otherwise steps
   int T, N, D;
-  int shard_rows;      // environments of a shard, but for the last
+  int shard_rows;      // environments of a shard, except the last
   const double* mean;  // [D]
   double* sums;        // [shards, 2, kMomentRows, D]
 
@@ -75,9 +77,9 @@ struct MomentsKernel {
     if (shard * shard_rows >= N) return;
     const int begin = shard * shard_rows;
     const int end = begin + shard_rows < N ? begin + shard_rows : N;
-    const int steps = by_tiles ? kTileRows / (end - begin) : 1;  // at a time
+    const int steps = by_tiles ? kTileRows / (end - begin) : 1;  // steps per group
     double sum = 0.0, squares = 0.0;
-    int n = 0, left = 0;  // of the steps that chains go through together
+    int n = 0, left = 0;  // left: remaining steps of the present group
     for (int t = 0; t < T; ++t) {
       if (left == 0) {
         n = begin + place / D;
@@ -90,7 +92,7 @@ struct MomentsKernel {
         sum += difference;
         squares += difference * difference;
       }
-      n -= end - begin;  // and goes on from there in the next step
+      n -= end - begin;  // continues there in the next step
     }
     double* const to = sums + static_cast<std::size_t>(2 * shard) * places + place;
     to[0] = sum;

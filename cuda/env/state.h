@@ -1,5 +1,5 @@
-// What N environments of one type have in common, and where each of them is, on a device: the
-// numbers of BatchedEnv (env/batched_env.h).
+// State of N environments of one type on a device, and their common settings. The numbers are those
+// of BatchedEnv (env/batched_env.h).
 #pragma once
 
 #include <cstddef>
@@ -17,34 +17,34 @@
 
 namespace broadloom::cuda {
 
-// What all environments of a batch have in common.
+// Settings common to all environments of a batch.
 template <class Env>
 struct EnvSetup {
   typename Env::Params params;
   std::uint64_t seed;
-  Purpose reset, step;  // streams that episodes begin and go on from
-  int count;            // of all, of which a block may step the first ones
-  std::int64_t limit;   // steps of an episode, 0: none
+  Purpose reset, step;  // streams for resets and steps
+  int count;            // all environments; a block may step only the first ones
+  std::int64_t limit;   // steps of an episode; 0: no limit
   int observation_size, action_size;
   bool is_one_hot;                             // of a Discrete observation
-  StrataTable strata = {};                     // that episodes draw constants from, on
-  StrataStream draws = {};                     // this stream
-  LevelRule levels = {};                       // of a curriculum over them, whose levels are
-  const std::int32_t* level_strata = nullptr;  // [levels] these strata
-  Disturber disturber = {};                    // that does nothing where nothing disturbs
+  StrataTable strata = {};                     // from which episodes draw constants
+  StrataStream draws = {};                     // the stream of those draws
+  LevelRule levels = {};                       // curriculum over the strata
+  const std::int32_t* level_strata = nullptr;  // [levels] stratum of each level
+  Disturber disturber = {};                    // inactive if nothing disturbs
 };
 
-// Where they are, in the device's memory. States and constants are stored as their words of 32
-// bits, word w of environment n at [w * N + n], so that a warp reads neighbours.
+// State in the device's memory. States and constants are stored as 32-bit words. Word w of
+// environment n is at [w * N + n], so that a warp reads neighbouring words.
 struct EnvArrays {
   std::uint32_t* states;               // [words_of<State>(), N]
-  const std::uint32_t* lanes;          // [N] of the random streams
-  std::int64_t* episode;               // [N] number of the present episode, from 0
+  const std::uint32_t* lanes;          // [N] lanes of the random streams
+  std::int64_t* episode;               // [N] index of the present episode, from 0
   std::int64_t* episode_step;          // [N]
   std::int64_t* total_step;            // [N]
-  std::uint32_t* constants = nullptr;  // [words_of<Params>(), N] of the present episode; null: all
-                                       // have the setup's
-  std::int32_t* stratum = nullptr;     // [N] that they are from
+  std::uint32_t* constants = nullptr;  // [words_of<Params>(), N] of the present episode; null:
+                                       // setup.params for all
+  std::int32_t* stratum = nullptr;     // [N] stratum of the constants
   LevelStanding* standings = nullptr;  // [N]; null: no curriculum
 };
 
@@ -84,7 +84,7 @@ BROADLOOM_HD void store_state(const EnvArrays& arrays, int count, int n,
 template <class Env>
 inline constexpr bool kCanDraw = EnvLoops<Env>::kDrawable;
 
-// Those of environment n.
+// Constants of one environment.
 template <class Env>
 using Constants =
     std::conditional_t<kCanDraw<Env>, typename Env::Params, const typename Env::Params&>;
@@ -101,13 +101,13 @@ BROADLOOM_HD Constants<Env> constants_of(const EnvSetup<Env>& setup,
   return setup.params;
 }
 
-// Those of an episode that begins, where they are drawn.
+// Draws the constants of a new episode, if they are drawn.
 template <class Env>
 BROADLOOM_HD void draw_constants(const EnvSetup<Env>& setup, const EnvArrays& arrays, int n,
                                  std::int64_t episode) {
   if constexpr (kCanDraw<Env>) {
     if (arrays.constants == nullptr) return;
-    typename Env::Params drawn = setup.params;  // what this episode's stratum does not draw
+    typename Env::Params drawn = setup.params;  // for what the stratum does not draw
     if (arrays.standings == nullptr) {
       arrays.stratum[n] = draw_episode(setup.strata, setup.draws, arrays.lanes[n], episode, &drawn);
     } else {

@@ -1,6 +1,5 @@
 // From rows of a minibatch to the derivatives of all layers' outputs, with the bits of
-// ActorCritic::backward: tile by tile, in shared memory, for networks of which that holds a tile
-// and the weights.
+// ActorCritic::backward. Works tile by tile in shared memory, if that holds a tile and the weights.
 #pragma once
 
 #include "cuda/learn/gradient_work.h"
@@ -9,7 +8,7 @@
 
 namespace broadloom::cuda {
 
-// bytes: of shared memory that a block may have. It spills where tiles must go layer by layer
+// bytes: shared memory available to a block. The room spills if tiles must go layer by layer
 // (delta_phases.h).
 inline TileRoom delta_room(const DeviceNetwork& network, std::size_t bytes) {
   const auto larger = [](int a, int b) { return a > b ? a : b; };
@@ -23,7 +22,8 @@ inline TileRoom delta_room(const DeviceNetwork& network, std::size_t bytes) {
   return room;
 }
 
-// What came of a tile to the arrays of all rows, for who works out the weights' derivatives.
+// Copies a tile's results to the arrays of all rows, from which the weight derivatives are
+// computed.
 template <class Team>
 BROADLOOM_HD void hand_on(const Team& all, const DeviceBody& body, const TilePlaces& at,
                           const float* own, const TilePlaces& to, float* arrays,
@@ -50,13 +50,13 @@ BROADLOOM_HD void hand_on(const Team& all, const DeviceBody& body, const TilePla
   columns(at.values, to.values, body.value_head.out);
 }
 
-// A block has one side of the network, whose weights it keeps, and goes from tile to tile: at 64-64
-// it takes 110 KB of shared memory, so that a multiprocessor of an H100 has two.
+// A block serves one side of the network, whose weights it keeps, and loops over tiles. A 64-64
+// network takes 110 KB of shared memory, so a multiprocessor of an H100 runs two blocks.
 template <class Loss>
 struct DeltaKernel {
   static constexpr int kThreads = 256, kBlocksAtOnce = 2;
   LossWork<Loss> of;
-  TilePlaces at[2];  // of each side, of a tile
+  TilePlaces at[2];  // layout of a tile, per side
 
   static KernelShape shape(const DeviceNetwork& network, const TileRoom& room, int tiles,
                            int multiprocessors) {
@@ -99,7 +99,7 @@ struct DeltaKernel {
     hand_on(block, body, own_at, own, of.work.at[side], of.work.of_side(side), tile);
   }
 
-  // Rows of the block are anywhere in memory: those of the next tile come nearer meanwhile.
+  // Rows of the minibatch are scattered over memory, so the next tile's rows are prefetched.
   template <class Block>
   BROADLOOM_HD void fetch_ahead(Block& block, int t) const {
     if (t >= of.work.rows.tiles()) return;

@@ -1,7 +1,8 @@
-// The same as DeltaKernel where a tile does not fit shared memory: over all rows at once, in the
-// arrays themselves, each phase a launch that spreads over the whole device. What of a row needs
-// nothing of other blocks' is one phase: from the gathered row to its normalised convolution, and
-// from the last product to before it again.
+// DeltaKernel for tiles that do not fit into shared memory. Works on all rows at once in the
+// arrays; each phase is a launch that spreads over the whole device.
+//
+// One phase covers all work of a row that needs nothing of other blocks. One such phase leads from
+// the gathered row to its normalised convolution, another from the last product back to before it.
 #pragma once
 
 #include <algorithm>
@@ -13,7 +14,7 @@
 
 namespace broadloom::cuda {
 
-// Some blocks of a launch as one, for what exchanges nothing beyond a warp.
+// Some blocks of a launch as one team, for work that exchanges data only within a warp.
 template <class Block>
 struct GridTeam {
   Block& block;
@@ -29,20 +30,20 @@ struct GridTeam {
   }
 };
 
-// f(team, side), each side by its share of the blocks.
+// Calls f(team, side); each side has an equal share of the blocks.
 template <class Block, class F>
 BROADLOOM_HD void each_side(Block& block, const DeviceNetwork& network, F&& f) {
   const int each = block.blocks() / network.sides(), side = block.index() / each;
   if (side < network.sides()) f(GridTeam<Block>{block, side * each, each}, side);
 }
 
-// The rows at hand, with what a convolution and its norm make of them, each block some rows at a
-// time; and turned weights.
+// Gathers the present rows and runs a convolution with its norm, some rows at a time per block.
+// Also transposes weights.
 template <class Loss>
 struct RowsPhase {
   static constexpr int kThreads = 256, kBlocksAtOnce = 2;
   LossWork<Loss> of;
-  int at_once;  // rows of a block
+  int at_once;  // rows per block
 
   static RowsPhase make(const LossWork<Loss>& of, int multiprocessors) {
     const int all = of.work.rows.all() * of.work.network.sides(), blocks = 2 * multiprocessors;
@@ -88,13 +89,13 @@ struct RowsPhase {
                  arrays + at.hidden[0] + begin, rows);
   }
 
-  // Where there is no row, nobody learns from it.
+  // Missing rows are zero; no loss reads them.
   template <class Block>
   BROADLOOM_HD void gather(Block& block, int first, int rows, float* x) const {
     const int width = of.rollout.D, row = TilePlaces::row(width);
     const auto& seen = of.loss.seen(of.rollout);
-    int* const in_block = block.template shared<int>();  // of each row; -1: it is none
-    block.sync();                                        // nobody reads the rows before any more
+    int* const in_block = block.template shared<int>();  // indices into the block; -1: no row
+    block.sync();                                        // no thread reads the old rows any more
     for (int r = block.thread(); r < rows; r += block.threads()) {
       const RowsAtHand::Tile tile = of.work.rows.tile((first + r) / kTileRows);
       const int within = (first + r) % kTileRows;
@@ -120,8 +121,8 @@ struct RowsPhase {
   }
 };
 
-// What normalises layer l, forward, or back from delta to what stands before it, except where
-// RowsPhase or LossPhase have done so.
+// Normalisation of layer l: forward, or backward from delta to the derivative before it. RowsPhase
+// and LossPhase have done the first image layer and the last layer.
 template <class Sums>
 struct NormPhase {
   static constexpr int kThreads = 256, kBlocksAtOnce = 2;
@@ -129,7 +130,7 @@ struct NormPhase {
   int l;
   bool goes_back;
 
-  // Whether a body has some of that.
+  // Whether a body needs this phase.
   BROADLOOM_HD static bool is_for(const DeviceBody& body, int l, bool goes_back) {
     if (l >= body.layers - 1 || !body.norms[l].is_there()) return false;
     return goes_back || !body.is_of_image(l);
@@ -154,8 +155,8 @@ struct NormPhase {
   }
 };
 
-// What normalises the last layer, heads, loss, and back to before that layer, of some rows of a
-// tile and side a block.
+// Normalisation of the last layer, heads, loss, and back to before that layer. A block has some
+// rows of a tile on one side.
 template <class Loss>
 struct LossPhase {
   static constexpr int kThreads = 256, kBlocksAtOnce = 2, kRows = 16;
@@ -202,7 +203,7 @@ struct LossPhase {
                   last.before, rows);
   }
 
-  // A tile in the arrays of all rows. memory: of its TileTerms.
+  // A tile in the arrays of all rows. memory: for its TileTerms.
   BROADLOOM_HD static LossTile loss_tile(const LossWork<Loss>& of, const RowsAtHand::Tile& tile,
                                          int side, double* memory) {
     const TilePlaces& at = of.work.at[side];
@@ -212,7 +213,7 @@ struct LossPhase {
   }
 
  private:
-  // The last layer's arrays from a row on.
+  // The last layer's arrays, starting at a row.
   struct Last {
     DeviceNorm norm;
     bool is_normalised;
@@ -235,7 +236,7 @@ struct LossPhase {
   };
 };
 
-// What LossPhase has said of rows, added up, a block a tile and side.
+// Adds up the per-row terms of LossPhase, one block per tile and side.
 template <class Loss>
 struct SumsPhase {
   static constexpr int kThreads = 256;

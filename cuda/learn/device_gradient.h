@@ -1,7 +1,8 @@
-// A loss's gradient over a minibatch on a side (host_side.h, device_side.h), with the bits of
-// PartialGradients (algo/partial_gradients.h), but where tensor cores round: derivatives of all
-// layers' outputs, then of the weights in as many partial gradients as on the host, and those added
-// up.
+// A loss's gradient over a minibatch on a side (host_side.h, device_side.h). It has the bits of
+// PartialGradients (learn/partial_gradients-inl.h), except where tensor cores round.
+//
+// The steps are derivatives of all layers' outputs, weight derivatives in as many partial gradients
+// as on the host, and their sum.
 #pragma once
 
 #include <algorithm>
@@ -22,7 +23,7 @@
 
 namespace broadloom::cuda {
 
-// Over how many samples, in how many partial gradients.
+// Number of samples and of partial gradients.
 struct GradientSize {
   int samples, partials;
 };
@@ -32,8 +33,8 @@ class DeviceGradient {
  public:
   using Sums = typename Loss::Sums;
 
-  // sizes: of all gradients that may be asked for. side must outlive this. On tensor cores eight
-  // rows must fit its shared memory (TensorTile).
+  // sizes: of all gradients that run() will be asked for. side must outlive this object. With
+  // tensor cores, shared memory must fit eight rows (TensorTile).
   DeviceGradient(Side& side, const ActorCritic& network, const std::vector<GradientSize>& sizes)
       : side_(side),
         network_(device_network(network)),
@@ -43,8 +44,8 @@ class DeviceGradient {
     make_jobs(network);
   }
 
-  // rollout: with advantages. indices [samples] into it, on the side, as is shift, which is null
-  // where the loss asks for none. sums [partials, sides]: get what is said of the samples.
+  // rollout: with advantages. indices [samples] into it and shift are on the side. shift is null if
+  // the loss needs none. sums [partials, sides] receive the loss sums.
   void run(const DeviceRollout& rollout, const Loss& loss, const float* params,
            const std::int32_t* indices, const AdvantageShift* shift, const GradientSize& size,
            Sums* sums) {
@@ -74,19 +75,19 @@ class DeviceGradient {
               ReduceKernel::shape(chunk_count_));
   }
 
-  // [P] the one that was worked out last, and its length, on the side.
+  // The last gradient [P] and its length, on the side.
   const float* gradient() const { return grads_; }
   GradientLength length() const { return {squares_, chunk_count_}; }
 
  private:
   static constexpr std::size_t kMostFloats = std::size_t{1} << 29;
 
-  // Rows of one partial gradient,
+  // Rows of the largest partial gradient.
   static int most_rows(const GradientSize& size) {
     const int tiles = tiles_of(size.samples);
     return (tiles + size.partials - 1) / size.partials * kTileRows;
   }
-  // and of those that go at a time: more go one after another.
+  // Rows of a partial gradient in one pass. More rows take several passes.
   int rows_of(const GradientSize& size) const {
     const std::size_t of_tile = GradientWork<Sums>::floats_for(network_, kTileRows);
     const int fit = static_cast<int>(std::min<std::size_t>(
@@ -133,11 +134,11 @@ class DeviceGradient {
     squares_ = side_.template allocate<double>(chunks.size());
   }
 
-  // That one entry of what is noted of rows is of.
+  // Rows covered by one entry of the per-row notes.
   int group_rows(const GradientSize& size) const {
     return network_.is_rounded() ? tensor_tile(size.samples).rows : kTileRows;
   }
-  // Of few rows a block has half as many, so that more multiprocessors have some.
+  // A small minibatch uses half as many rows per block, so that more multiprocessors are busy.
   TensorTile tensor_tile(int samples) const {
     constexpr int kFew = 1024;
     return TensorTile::within(network_, shape_.shared_bytes,
@@ -192,16 +193,16 @@ class DeviceGradient {
     side_.run(Phase{work, l, goes_back},
               KernelShape{2 * shape_.multiprocessors, Phase::kThreads, 0});
   }
-  // In pieces of which there are enough for the multiprocessors.
+  // Uses the largest pieces of which there are enough for the multiprocessors.
   void product(const GradientWork<Sums>& work, int l, bool goes_back) {
     if (product_in<128, 4>(work, l, goes_back, shape_.multiprocessors)) return;
-    // A block of these is bound by what its eight warps read of shared memory. One of a quarter of
-    // the rows has two, and brings as many weights: worth it where half of the device would be
+    // The shared-memory reads of its eight warps bound a block of these. A block with a quarter of
+    // the rows has two warps, but loads as many weights. It pays if half of the device would be
     // idle.
     if (product_in<32, 1>(work, l, goes_back, shape_.multiprocessors / 2)) return;
     product_in<8, 1>(work, l, goes_back, 1);
   }
-  // Where there are `least` pieces of so many rows.
+  // Launches only if there are at least `least` pieces of kRows rows.
   template <int kRows, int kEach>
   bool product_in(const GradientWork<Sums>& work, int l, bool goes_back, int least) {
     using Phase = ProductPhase<Sums, kRows, kEach>;

@@ -1,4 +1,4 @@
-// Parameters with their Adam moments on a side (host_side.h, device_side.h).
+// Parameters and their Adam moments on a side (host_side.h, device_side.h).
 #pragma once
 
 #include <cstddef>
@@ -12,7 +12,7 @@ namespace broadloom::cuda {
 template <class Side>
 class DeviceParameters {
  public:
-  // Of a network, with their copies for tensor cores where it takes them.
+  // Parameters of a network, with packed copies for tensor cores if it uses them.
   DeviceParameters(Side& side, const DeviceNetwork& network)
       : side_(side), count_(static_cast<std::size_t>(network.parameters)), packed_(network) {
     params_ = side_.template allocate<float>(packed_.floats);
@@ -22,7 +22,8 @@ class DeviceParameters {
   std::size_t count() const { return count_; }
   float* on_side() const { return params_; }
 
-  // Arrays of the host, [count]; what is brought is there once the side has waited.
+  // Copies from and to host arrays [count]. Copies to the host are complete once the side has
+  // waited.
   void set(const float* from) {
     side_.copy_in(params_, from, count_);
     if (packed_.count == 0) return;
@@ -39,7 +40,7 @@ class DeviceParameters {
     side_.copy_out(v, v_, count_);
   }
 
-  // One step, whose factors are on the side. norms: gets those of the gradient; null: nobody asks.
+  // One Adam step; its factors are on the side. norms: receives the gradient's norms; may be null.
   void take_step(const AdamFactors* factors, double max_grad_norm, const ClippedLength& length,
                  const float* gradient, GradientNorms* norms, const std::uint64_t* fault) {
     const AdamKernel kernel{factors,  max_grad_norm, length, static_cast<int>(count_),

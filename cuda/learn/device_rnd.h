@@ -1,5 +1,5 @@
-// RND on a side (host_side.h, device_side.h): target and predictor, what is new about a block, and
-// the predictor's part in an update. Its statistics stay with the host, and so do its draws.
+// RND on a side (host_side.h, device_side.h): target and predictor, novelty of a block, and the
+// predictor's part in an update. Statistics and random draws stay on the host.
 #pragma once
 
 #include <algorithm>
@@ -24,8 +24,8 @@ namespace broadloom::cuda {
 template <class Side>
 class DeviceRnd {
  public:
-  // For blocks of that shape, cut into such minibatches. The network must fit_kernels(). side must
-  // outlive this.
+  // shape: of blocks. cut: of minibatches. The network must fit_kernels(). side must outlive this
+  // object.
   DeviceRnd(Side& side, const PpoRndSettings& settings, const BlockShape& shape,
             const MinibatchCut& cut)
       : side_(side),
@@ -47,7 +47,7 @@ class DeviceRnd {
   const PpoRndSettings& settings() const { return settings_; }
   DeviceParameters<Side>& parameters() { return parameters_; }
 
-  // What is new about a block whose observations are all there: int_rewards.
+  // Computes a block's int_rewards, once all its observations are collected.
   void look(const DeviceRollout& block) {
     normalizer_.begin_block();
     const NextObservations next = block.next();
@@ -58,22 +58,22 @@ class DeviceRnd {
     });
     if (statistics_.are_own()) normalizer_.add_up(next, true, block.T, block.N);
   }
-  // To the host: what the block adds to the statistics of observations, and, once that is there,
-  // into those that commit() merges.
+  // Copies the block's sums of observations to the host. take_sums() then adds them to the sums
+  // that commit() merges.
   void bring_sums() {
     if (statistics_.are_own()) normalizer_.bring_sums();
   }
   void take_sums() {
     if (statistics_.are_own()) normalizer_.take_sums();
   }
-  // Intrinsic rewards that the host has been brought.
+  // Takes intrinsic rewards that were copied to the host.
   void take_rewards(const RolloutBlock& block) {
     for (int s = 0; s < statistics_.shards().count(); ++s) statistics_.take_rewards(s, block);
     statistics_.finish_rewards(block);
   }
 
-  // Before the first step of an update: samples that train the predictor, of permutations [epochs,
-  // B].
+  // Call it before the first step of an update: draws the predictor's samples from permutations
+  // [epochs, B].
   void draw(std::span<const std::int32_t> permutations, std::uint64_t seed,
             std::int64_t iteration) {
     drawn_.clear();
@@ -89,8 +89,8 @@ class DeviceRnd {
     }
     side_.copy_in(indices_, drawn_.data(), drawn_.size());
   }
-  // Of the step's minibatch: the gradient that is there until the next one, and the squares of its
-  // chunks.
+  // Computes the gradient of a step's minibatch, with the squares of its chunks. Both stay valid
+  // until the next call.
   void make_gradient(const DeviceRollout& block, std::size_t step) {
     const int samples = samples_of(step);
     gradient_.run(block, {normalizer_.scale(), targets_}, parameters_.on_side(),
@@ -99,8 +99,8 @@ class DeviceRnd {
   }
   const DeviceGradient<Side, RndKernelLoss>& gradient() const { return gradient_; }
 
-  // To the host: what is said of the steps that were taken, and, once that is there, the numbers of
-  // the update.
+  // Copies the sums of the steps taken to the host. The functions below then make the update's
+  // numbers.
   void bring_reports(std::size_t taken) {
     brought_.resize(taken * static_cast<std::size_t>(most_));
     side_.copy_out(brought_.data(), sums_, brought_.size());
@@ -117,7 +117,7 @@ class DeviceRnd {
     for (int p = 0; p < partials_of(samples); ++p) sums.add(of_step[p]);
     return losses_.take(sums, samples);
   }
-  // Once all steps are taken in.
+  // Call it after take_in() of all steps.
   void finish_numbers(const RolloutBlock& block, double int_value_loss) {
     statistics_.commit();
     stats_.int_value_loss = int_value_loss;
@@ -130,7 +130,7 @@ class DeviceRnd {
   int samples_of(std::size_t step) const {
     return static_cast<int>(begins_[step + 1] - begins_[step]);
   }
-  // Of a gradient, as the host has them for minibatches that may be as large as the largest.
+  // Partial gradients of a gradient, in the host's cut for minibatches up to the largest size.
   int partials_of(int samples) const {
     return partial_gradient_count(samples, network_.parameter_count());
   }
@@ -162,7 +162,7 @@ class DeviceRnd {
   PpoRndSettings settings_;
   BlockShape shape_;
   MinibatchCut cut_;
-  ActorCritic network_;  // target and predictor, under parameters of their own
+  ActorCritic network_;  // target and predictor, with parameters of their own
   RndStatistics statistics_;
   RndDraw draw_;
   DeviceNormalizer<Side> normalizer_;
@@ -171,11 +171,11 @@ class DeviceRnd {
   int most_;                           // partial gradients of a step
   DeviceGradient<Side, RndKernelLoss> gradient_;
   const float* target_ = nullptr;    // parameters
-  float* targets_ = nullptr;         // [B, outputs] of what transitions led to
-  std::int32_t* indices_ = nullptr;  // of samples that train the predictor, step by step
+  float* targets_ = nullptr;         // [B, outputs] for next observations
+  std::int32_t* indices_ = nullptr;  // samples that train the predictor, step by step
   RndSums* sums_ = nullptr;          // [steps, most_]
-  std::vector<std::int32_t> drawn_;  // those indices
-  std::vector<std::size_t> begins_;  // of each step among them, and of the one after the last
+  std::vector<std::int32_t> drawn_;  // the same indices on the host
+  std::vector<std::size_t> begins_;  // start of each step in them, and the end
   std::vector<RndSums> brought_;
   RndLosses losses_;
   RndStats stats_;

@@ -1,6 +1,5 @@
-// An update on a side (host_side.h, device_side.h): what MinibatchUpdate does, as launches of
-// kernels in a fixed order. The host draws the permutations, and reads what is said of an update
-// once, at its end.
+// An update on a side (host_side.h, device_side.h): MinibatchUpdate as kernel launches in a fixed
+// order. The host draws the permutations, and reads the sums of an update once, at its end.
 #pragma once
 
 #include <algorithm>
@@ -24,15 +23,15 @@
 
 namespace broadloom::cuda {
 
-// Of one minibatch step.
+// Sums and norms of one minibatch step.
 template <class Sums>
 struct StepReport {
   Sums sums;
   GradientNorms norms;
 };
 
-// What somebody who watches an update is shown: of the whole block before the first step, and of
-// every minibatch before its own. Costs the copies, and waits for them.
+// Observes an update: the whole block before the first step, and every minibatch before its step.
+// Costs the copies and the waits for them.
 template <class Sums>
 class StepWatcher {
  public:
@@ -44,9 +43,8 @@ class StepWatcher {
   ~StepWatcher() = default;
 };
 
-// What is decided between the steps of an update, from what is said of them: the learning rate
-// before each step, and after each epoch whether another one follows. Costs a wait for every
-// answer.
+// Decisions between the steps of an update, based on its sums: the learning rate before each step,
+// and after each epoch whether another one follows. Each decision costs a wait.
 template <class Sums>
 class StepRules {
  public:
@@ -68,8 +66,8 @@ class DeviceUpdate {
   using Watcher = StepWatcher<Sums>;
   using Rules = StepRules<Sums>;
 
-  // The network must fit_kernels(). norm: of advantages. cuts: that blocks may have, the first
-  // one's first. side must outlive this.
+  // The network must fit_kernels(). norm: of advantages. cuts: all cuts of blocks, the initial one
+  // first. side must outlive this object.
   DeviceUpdate(Side& side, const ActorCritic& network, const Loss& loss,
                const MinibatchSettings& settings, AdvantageNorm norm,
                const std::vector<MinibatchCut>& cuts)
@@ -84,7 +82,7 @@ class DeviceUpdate {
     make_arrays(room_for(cuts));
   }
 
-  // Blocks are cut in another one of the ways from now on.
+  // Sets how later blocks are cut.
   void reshape(const MinibatchCut& cut) {
     cut_ = cut;
     drawn_.reset();
@@ -97,7 +95,7 @@ class DeviceUpdate {
 
   float* params() { return learnt_.on_side(); }  // [P]
   Loss& loss() { return loss_; }
-  // Arrays [P] of the host, and behind them what is learnt beside the network.
+  // Host arrays [P] of the network, followed by RND's parameters if there is RND.
   void set_params(const float* from) {
     each_learnt([from](DeviceParameters<Side>& of, std::size_t at) { of.set(from + at); });
   }
@@ -112,18 +110,18 @@ class DeviceUpdate {
   }
   const MinibatchCut& minibatches() const { return cut_; }
 
-  // What says, on the side, that the block has a fault: then nothing is learnt from it.
+  // A fault on the side: if it is set, nothing is learnt from the block.
   void set_fault(const std::uint64_t* fault) {
     fault_ = fault;
     all_steps_ = {};
   }
-  // What is learnt beside the network, in the same steps; null: nothing. It must outlive its use.
+  // RND's predictor, trained in the same steps; null: none. It must outlive its use.
   void set_rnd(DeviceRnd<Side>* rnd) {
     rnd_ = rnd;
     all_steps_ = {};
   }
 
-  // Draws the minibatches of an update, where that was not done: begin() does, too.
+  // Draws the minibatches of an update, unless that was done. begin() also does this.
   void draw(std::uint64_t seed, std::int64_t iteration) {
     const std::pair wanted{seed, iteration};
     if (drawn_ == wanted) return;
@@ -135,8 +133,8 @@ class DeviceUpdate {
   }
 
   // Starts an update from a block with advantages. learning_rate: of the first step. adam_steps:
-  // taken before the update. watcher: null for none; the update has the same bits with one. Where
-  // there is one, or rules that decide something, it waits for what they are asked.
+  // number taken before the update. watcher: may be null; the update has the same bits with one.
+  // With a watcher, or with rules that decide, it waits for each answer.
   void begin(const DeviceRollout& rollout, std::uint64_t seed, std::int64_t iteration,
              const Rules& rules, double learning_rate, std::int64_t adam_steps,
              Watcher* watcher = nullptr) {
@@ -153,8 +151,8 @@ class DeviceUpdate {
     }
   }
 
-  // Waits for what was begun: a report of every step that was taken. params: gets them as
-  // set_params() has them; learning_rate: what the rules have made of it.
+  // Waits for the update and returns a report of every step taken. params: receives them as
+  // set_params() takes them. learning_rate: the rate that the rules have set.
   std::vector<Report> finish(float* params, double& learning_rate) {
     each_learnt([params](DeviceParameters<Side>& of, std::size_t at) { of.bring(params + at); });
     if (rnd_ != nullptr) rnd_->bring_reports(taken_);
@@ -164,23 +162,23 @@ class DeviceUpdate {
 
  private:
   std::size_t parameters() const { return learnt_.count(); }
-  // f(parameters, where they begin in arrays of the host's learner)
+  // Calls f(parameters, their offset in the host learner's arrays).
   template <class F>
   void each_learnt(F&& f) {
     f(learnt_, 0);
     if (rnd_ != nullptr) f(rnd_->parameters(), parameters());
   }
 
-  // What the launches of all steps follow from, but for arrays that stay where they are, and for
-  // cut, fault and RND: who sets one of those takes all_steps_ back.
+  // The inputs of all steps' launches. Constant arrays, cut, fault and RND are left out; functions
+  // that set one of those reset all_steps_.
   struct StepsKey {
     DeviceRollout rollout;
     Loss loss;
   };
 
-  static constexpr std::size_t kMostRepeated = 2048;  // steps, of 4 to 20 launches or more
+  static constexpr std::size_t kMostRepeated = 2048;  // steps of 4 to 20 launches or more
 
-  // With nobody to ask between them: the same launches in every update.
+  // Without decisions in between: the same launches in every update.
   void take_all_steps(const DeviceRollout& rollout) {
     const auto launch = [&] {
       for (std::size_t step = 0; step < steps_; ++step) {
@@ -188,7 +186,8 @@ class DeviceUpdate {
         take_step(step);
       }
     };
-    // RND's samples are another number in every step. So many launches are not worth their memory.
+    // RND's number of samples differs from step to step. Very many launches are not worth the
+    // memory of a recording.
     if (rnd_ != nullptr || steps_ > kMostRepeated) {
       launch();
     } else {
@@ -214,7 +213,7 @@ class DeviceUpdate {
     }
   }
 
-  // Of so many steps from `first` on, at the learning rate.
+  // Sets the factors of `count` steps starting at `first`, at the current learning rate.
   void set_factors(std::size_t first, std::size_t count) {
     std::vector<AdamFactors> factors;
     for (std::size_t step = first; step < first + count; ++step) {
@@ -226,7 +225,7 @@ class DeviceUpdate {
 
   int minibatch_of(std::size_t step) const { return static_cast<int>(step) % cut_.count(); }
 
-  // The most that blocks of any of the cuts take.
+  // The largest sizes over all cuts.
   struct Room {
     std::size_t batch = 0, steps = 0, notes = 0;
     std::size_t sums = 0;  // of all steps
@@ -263,7 +262,7 @@ class DeviceUpdate {
         room.batch * static_cast<std::size_t>(settings_.update_epochs));
   }
 
-  // What is taken from advantages, and what they are divided by.
+  // Computes the shift and the scale of advantages for each minibatch.
   void shift_minibatches(const DeviceRollout& rollout) {
     if (norm_ == AdvantageNorm::kOff) {
       const std::vector<AdvantageShift> none(steps_ + 1);
@@ -273,14 +272,14 @@ class DeviceUpdate {
     shift(rollout, indices_, cut_.count(), steps_, shifts_);
   }
 
-  // Of so many minibatches an epoch, `all` in all.
+  // count: minibatches per epoch. all: minibatches in total.
   void shift(const DeviceRollout& rollout, const std::int32_t* indices, int count, std::size_t all,
              AdvantageShift* shifts) {
     side_.run(ShiftKernel{rollout.learnt, indices, static_cast<int>(batch_), count, shifts},
               ShiftKernel::shape(static_cast<int>(all)));
   }
 
-  // A whole block is spread over as many as minibatches have.
+  // A whole block is spread over as many partial gradients as minibatches are.
   int partials_of(int samples) const {
     return std::min(partial_gradient_count(samples, parameters()), most_);
   }
@@ -300,7 +299,7 @@ class DeviceUpdate {
                   sums_ + step * notes_);
   }
 
-  // The first epoch's minibatches, put together.
+  // Shows the whole block: the first epoch's minibatches together.
   void show_batch(const DeviceRollout& rollout, Watcher& watcher) {
     const GradientSize all = size_of(static_cast<int>(batch_));
     AdvantageShift* const of_all = shifts_ + steps_;
@@ -315,7 +314,7 @@ class DeviceUpdate {
     watcher.on_step(epoch, m, report, brought_);
   }
 
-  // Of the gradient that was made last, which comes to the host.
+  // Copies the last gradient to the host and reports it.
   Report report_now(const Sums* noted, int partials, ClippedLength length) {
     std::vector<double> squares[2];
     for (const bool beside : {false, true}) {
@@ -330,7 +329,7 @@ class DeviceUpdate {
     return {sums_now(noted, partials), length.norms()};
   }
 
-  // What was noted of samples, added up on the host.
+  // Copies the sums of a step to the host and adds them up.
   Sums sums_now(const Sums* noted, int partials) {
     std::vector<Sums> sums(static_cast<std::size_t>(network_.sides()) * partials);
     side_.copy_out(sums.data(), noted, sums.size());
@@ -357,7 +356,7 @@ class DeviceUpdate {
                                  rnd_->gradient().gradient(), nullptr, fault_);
   }
 
-  // Of the steps that were taken.
+  // Reports of the steps taken.
   std::vector<Report> reports(std::size_t taken) {
     std::vector<Sums> sums(taken * notes_);
     std::vector<GradientNorms> norms(taken);
@@ -382,24 +381,24 @@ class DeviceUpdate {
   AdvantageNorm norm_;
   MinibatchCut cut_{};
   typename Side::Repeated all_steps_;
-  std::optional<std::pair<std::uint64_t, std::int64_t>> drawn_;  // minibatches: seed and iteration
+  std::optional<std::pair<std::uint64_t, std::int64_t>> drawn_;  // seed and iteration of the draws
   std::size_t batch_ = 0, steps_ = 0;  // B, and most minibatch steps of an update
   int most_ = 0;                       // partial gradients of a step, of one side
   std::size_t notes_ = 0;              // most partial gradients of a step, of all sides
   Sums *sums_ = nullptr, *batch_sums_ = nullptr;
   GradientNorms* norms_ = nullptr;
   AdamFactors* factors_ = nullptr;    // of each step
-  AdvantageShift* shifts_ = nullptr;  // of each step, and of all samples together
+  AdvantageShift* shifts_ = nullptr;  // of each step, then of all samples together
   std::int32_t* indices_ = nullptr;
   PermutationsAhead permutations_;
   DeviceParameters<Side> learnt_;  // the network's
   DeviceRnd<Side>* rnd_ = nullptr;
   DeviceGradient<Side, Loss> gradient_;
   const std::uint64_t* fault_ = nullptr;
-  std::size_t taken_ = 0;  // steps of the update that was begun
+  std::size_t taken_ = 0;  // steps of the present update so far
   double learning_rate_ = 0.0;
-  std::int64_t adam_steps_ = 0;  // taken before it
-  std::vector<float> brought_;   // [P] a gradient on the host, where somebody watches
+  std::int64_t adam_steps_ = 0;  // taken before the update
+  std::vector<float> brought_;   // [P] a gradient on the host, for watchers
 };
 
 }  // namespace broadloom::cuda

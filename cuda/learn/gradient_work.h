@@ -1,5 +1,5 @@
-// What the kernels of a gradient share: which rows of a minibatch are at hand, and the arrays in
-// the device's memory by which they hand on what they made of them.
+// Data shared by the kernels of a gradient: the present rows of a minibatch, and arrays that pass
+// results from kernel to kernel.
 #pragma once
 
 #include <cstddef>
@@ -11,15 +11,15 @@
 
 namespace broadloom::cuda {
 
-// Of each partial gradient up to `most` rows, a multiple of kTileRows, from `begin` on. Rows
-// p * most and on of the arrays are those of partial gradient p.
+// The rows of one pass: of each partial gradient up to `most` rows, starting at `begin`. `most` is
+// a multiple of kTileRows. Rows p * most and on of the arrays belong to partial gradient p.
 struct RowsAtHand {
   int samples,
-      partials;  // of the minibatch; partial_gradient_count(): the host's cut, and its bits
+      partials;  // of the minibatch; partial_gradient_count(): the host's cut, for the same bits
   int begin, most;
 
   BROADLOOM_HD int all() const { return partials * most; }
-  // Those that there are of partial gradient p, and the first one's place in the minibatch.
+  // Rows of partial gradient p in this pass, and the first one's index in the minibatch.
   BROADLOOM_HD int of(int p) const {
     const int left = end_of(p) - first_of(p);
     return left < 0 ? 0 : left < most ? left : most;
@@ -27,10 +27,10 @@ struct RowsAtHand {
   BROADLOOM_HD int first_of(int p) const { return end_of(p - 1) + begin; }
   BROADLOOM_HD bool is_first() const { return begin == 0; }
 
-  // Tiles of kTileRows of the arrays, of which some have fewer rows, or none.
+  // Tiles of kTileRows rows in the arrays. Some are shorter or empty.
   BROADLOOM_HD int tiles() const { return all() / kTileRows; }
   struct Tile {
-    int row, in_minibatch, count;  // in the arrays, and in the minibatch
+    int row, in_minibatch, count;  // row in the arrays, and first sample in the minibatch
   };
   BROADLOOM_HD Tile tile(int t) const {
     const int row = t * kTileRows, p = row / most, within = row % most;
@@ -51,28 +51,28 @@ template <class Sums>
 struct GradientWork {
   DeviceNetwork network;
   const float* params;
-  float* transposed;   // [P] W [out, in] of hidden layers, each where its W is; or null
+  float* transposed;   // [P] W [out, in] of hidden layers at the offsets of W; or null
   float* arrays;       // [sides, floats]
-  std::size_t floats;  // TilePlaces of all rows, and shares [outputs, rows] behind it
-  float* log_std;      // [groups, outputs] derivatives of a Gaussian policy's
+  std::size_t floats;  // TilePlaces of all rows, then shares [outputs, rows]
+  float* log_std;      // [groups, outputs] derivatives of a Gaussian's log_std
   Sums* tile_sums;     // [groups, sides]
   double* terms;       // [tiles, sides, TileTerms::kCount]; or null
   float* grads;        // [partials, P]
   Sums* sums;          // [partials, sides]
   float* images;       // [groups of group_rows, sides, image_floats()] (TensorDeltaKernel); or null
-  int group_rows;      // that an entry of tile_sums, log_std and images is of: kTileRows, or a part
+  int group_rows;      // rows per entry of tile_sums, log_std and images: kTileRows, or a part
   RowsAtHand rows;
-  TilePlaces at[2];  // of each side, of all rows
+  TilePlaces at[2];  // layout of all rows, per side
 
   BROADLOOM_HD float* of_side(int side) const { return arrays + floats * side; }
   BROADLOOM_HD double* terms_of(int t, int side) const {
     return terms + (static_cast<std::size_t>(t) * network.sides() + side) * TileTerms::kCount;
   }
   BROADLOOM_HD TileParams read() const { return {params, 0, transposed}; }
-  // Groups of rows of a partial gradient that has so many.
+  // Groups of a partial gradient with `count` rows.
   BROADLOOM_HD int groups_of(int count) const { return (count + group_rows - 1) / group_rows; }
-  // What is learnt of the layer that reads an image, by rows of a group: weights and biases, and
-  // gain and bias of what normalises it.
+  // Gradient of the layer that reads an image, for the rows of a group: weights and biases, and
+  // gain and bias of its norm.
   BROADLOOM_HD static int image_floats(const DeviceBody& body) {
     if (!body.begins_with_image()) return 0;
     return (body.hidden[0].in + 1) * body.hidden[0].out + 2 * body.norms[0].size;
@@ -82,7 +82,7 @@ struct GradientWork {
     return images + (static_cast<std::size_t>(group) * network.sides() + side) * size;
   }
 
-  // Floats of a side's arrays for so many rows.
+  // Floats of a side's arrays for `rows` rows.
   static std::size_t floats_for(const DeviceNetwork& network, int rows) {
     int most = 0;
     for (int side = 0; side < network.sides(); ++side) {
@@ -93,7 +93,7 @@ struct GradientWork {
   }
 };
 
-// What a loss is told beside that.
+// GradientWork and the inputs of a loss.
 template <class Loss>
 struct LossWork {
   using Sums = typename Loss::Sums;
@@ -101,9 +101,9 @@ struct LossWork {
   DeviceRollout rollout;
   Loss loss;
   const std::int32_t* indices;  // [samples] into the block
-  const AdvantageShift* shift;  // of the minibatch; null where the loss asks for none
+  const AdvantageShift* shift;  // of the minibatch; null if the loss needs none
 
-  // A tile as losses see it. memory: of TileTerms.
+  // A tile as losses see it. memory: for TileTerms.
   BROADLOOM_HD LossTile tile(const RowsAtHand::Tile& of, int side, float* outputs, float* values,
                              float* shares, int stride, double* memory) const {
     const DeviceNetwork& network = work.network;
@@ -122,11 +122,11 @@ struct LossWork {
             shares,
             TileTerms(memory)};
   }
-  // One row of it, from outputs of the heads to their derivatives in the same places.
+  // Replaces the head outputs of one row by their derivatives.
   BROADLOOM_HD void take_row(const LossTile& tile, const RowsAtHand::Tile& of, int r) const {
     loss.row({tile, static_cast<std::size_t>(indices[of.in_minibatch + r]), r});
   }
-  // What is said of the samples of tile t, which begins with none.
+  // Loss sums of tile t.
   BROADLOOM_HD Sums& sums(int t, int side) const {
     return work.tile_sums[static_cast<std::size_t>(t) * work.network.sides() + side];
   }
@@ -136,9 +136,9 @@ struct LossWork {
              work.log_std + static_cast<std::size_t>(t) * work.network.outputs);
   }
 
-  // The loss of a tile, from outputs of the heads to their derivatives in the same places: what is
-  // said of its samples to tile_sums. By all threads of a block; values and outputs are whole
-  // before, and derivatives after it (sync()).
+  // The loss of a tile. Replaces head outputs by their derivatives, and writes loss sums to
+  // tile_sums. All threads of a block must call it. Outputs must be complete before it; derivatives
+  // are complete after sync().
   template <class Block>
   BROADLOOM_HD void run(Block& block, int t, int side, float* outputs, float* values, float* shares,
                         int stride, double* memory) const {

@@ -1,14 +1,14 @@
 // Losses of a minibatch as LossWork (gradient_work.h) runs them, with the bits of PpoLoss, PqnLoss
 // and RndLoss.
 //
-// A loss has Sums, what is said of samples beside their gradient; kMayRound, whether its network
-// may be one on tensor cores; and
-//   seen(block)                 what the network reads: read(row, i, width), number i of a row
-//   fetch_ahead(block, row)     one thread: what it will ask of the row
-//   row(of)                     one thread a row: from outputs to derivatives, and what is said
-//   add(block, of, sums, log_std)  all threads of a block: what was said of the rows added up, into
-//                               sums that are those of none, and the derivatives [outputs] of a
-//                               Gaussian policy's log_std
+// A loss has Sums, its sums over samples, and kMayRound, whether its network may use tensor cores.
+// Its functions are:
+//   seen(block)                 the network's input: read(row, i, width) is number i of a row
+//   fetch_ahead(block, row)     one thread: prefetches the row's data
+//   row(of)                     one thread per row: outputs to derivatives, and the row's terms
+//   add(block, of, sums, log_std)  all threads of a block: adds the rows' terms to sums, which
+//                               begin empty, and writes the derivatives [outputs] of a Gaussian
+//                               policy's log_std
 #pragma once
 
 #include <cmath>
@@ -29,34 +29,34 @@
 
 namespace broadloom::cuda {
 
-// What a loss sees of a tile.
+// A tile as a loss sees it.
 struct LossTile {
   const DeviceNetwork& network;
   const float* params;
   const DeviceRollout& rollout;
   const AdvantageShift* shift;  // of the minibatch
   int samples;                  // of the minibatch
-  int rows, stride;             // of the tile, and of room for them
-  bool has_policy, has_values;  // a side, or both: which of these two there are
+  int rows, stride;             // of the tile; stride is the room for rows
+  bool has_policy, has_values;  // whether this side has a policy, values, or both
   float* outputs;               // [outputs, stride] of the policy, or action values
-  float* values;                // [values, stride] of a head of values
+  float* values;                // [values, stride] of the value head
   float* shares;                // [outputs, stride] scratch
   TileTerms terms;
 };
 
-// Numbers that a tile's sums are made of: one warp each, and from the first one on again where
-// there are fewer.
+// Calls f(i) for each of a tile's sums, one warp per sum. Warps take several sums if there are
+// fewer warps.
 template <class Block, class F>
 BROADLOOM_HD void warp_each(Block& block, int numbers, F&& f) {
   for (int i = block.thread() / kWarp; i < numbers; i += block.threads() / kWarp) f(i);
 }
 
-// One row of it.
+// One row of a tile.
 struct LossRow {
   const LossTile& tile;
-  std::size_t row;  // of the block
-  int r;            // of the tile
-  float* outputs;   // tile.stride between one and the next
+  std::size_t row;  // row in the rollout block
+  int r;            // row in the tile
+  float* outputs;   // elements are tile.stride apart
   float* shares;
   TileTerms::Row terms;
 
@@ -133,7 +133,7 @@ struct PpoKernelLoss {
     const CategoricalRow row(of.outputs, of.tile.network.outputs, of.tile.stride);
     const float entropy = row.entropy();
     const PolicyLossOfOne one = policy(of, row.log_prob(action));
-    // Reads each logit before it writes there.
+    // backward() reads each logit before it overwrites it.
     row.backward(action, one.d_log_prob, entropy_weight(of.tile), entropy, of.outputs);
     of.terms.set(one, entropy);
   }
@@ -156,7 +156,7 @@ struct PpoKernelLoss {
     of.terms.set(one, gaussian_row_entropy(log_std, network.outputs));
   }
 
-  // The second one is of intrinsic rewards, and never clipped.
+  // Output 1 values intrinsic rewards, and is never clipped.
   BROADLOOM_HD void value(const LossRow& of, int v) const {
     const float clip = v == 0 && coefficients.clip_vloss
                            ? static_cast<float>(coefficients.clip_coef)
@@ -200,7 +200,7 @@ struct PqnKernelLoss {
     of.terms.set(kMoved, std::fabs(static_cast<double>(moved)));
   }
 
-  // In the order of rows, as on the host.
+  // Adds in the order of rows, as on the host.
   template <class Block>
   BROADLOOM_HD void add(Block& block, const LossTile& of, PqnSums& sums, float*) const {
     warp_each(block, kMoved + 1, [&](int i) {
@@ -223,12 +223,12 @@ struct PqnKernelLoss {
   }
 };
 
-// Of RND's predictor, beside the network.
+// The loss of RND's predictor.
 struct RndKernelLoss {
   using Sums = RndSums;
   static constexpr bool kMayRound = false;
-  ObservationScale scale;  // through which it sees what a transition led to
-  const float* targets;    // [B, outputs] of that
+  ObservationScale scale;  // normalises the next observations
+  const float* targets;    // [B, outputs] of RND's target network
 
   BROADLOOM_HD NextSeen seen(const DeviceRollout& block) const { return {block.next(), scale}; }
   BROADLOOM_HD void fetch_ahead(const DeviceRollout& block, std::size_t row) const {
@@ -250,7 +250,7 @@ struct RndKernelLoss {
     of.terms.set(kChange, rnd_novelty_change(novelty, of.tile.rollout.int_rewards[of.row]));
   }
 
-  // In the order of rows, as on the host.
+  // Adds in the order of rows, as on the host.
   template <class Block>
   BROADLOOM_HD void add(Block& block, const LossTile& of, RndSums& sums, float*) const {
     if (block.thread() != 0) return;

@@ -1,5 +1,5 @@
-// What PPO and PQN are to DeviceLearning: their losses, how they act, what they decide between
-// steps, and what a config says of it.
+// PPO and PQN for DeviceLearning: losses, acting, decisions between steps, and settings from a
+// config.
 #pragma once
 
 #include "broadloom/config/config.h"
@@ -28,7 +28,7 @@ struct PpoWay final : StepRules<PpoSums> {
   }
   static PolicyActing acting(int) { return {}; }
   static void complete(Stats&) {}
-  // What an observer is shown of the sums.
+  // Fills in an observer's report from the sums.
   static void describe(const PpoSums& sums, MinibatchReport& report) {
     report.entropy = sums.entropy / report.samples;
     report.ratios = sums;
@@ -63,7 +63,7 @@ struct PqnWay final : StepRules<PqnSums> {
   static void describe(const PqnSums&, MinibatchReport&) {}
 
   PqnSettings settings;
-  double epsilon;  // of the block at hand
+  double epsilon;  // of the present block
 };
 
 }  // namespace broadloom::cuda

@@ -1,5 +1,5 @@
-// The permutations of an update, which a few threads of their own draw while the device is at the
-// one before: they follow from seed and iteration alone.
+// The permutations of an update. A few threads of their own draw them during the update before,
+// because they depend only on seed and iteration.
 #pragma once
 
 #include <algorithm>
@@ -23,8 +23,8 @@ class PermutationsAhead {
   PermutationsAhead(const PermutationsAhead&) = delete;
   PermutationsAhead& operator=(const PermutationsAhead&) = delete;
 
-  // take(span of [epochs, samples]) of an iteration; then begins with those of the next one. Costs
-  // little where they were begun with, and a shuffle of each epoch where not.
+  // Calls take(span of [epochs, samples]) for an iteration, then begins to draw the next
+  // iteration's. Cheap if they were begun; otherwise it costs a shuffle per epoch.
   template <class Take>
   void draw(std::uint64_t seed, std::int64_t iteration, int samples, Take&& take) {
     const Key wanted{seed, iteration, samples};
@@ -42,7 +42,7 @@ class PermutationsAhead {
     bool operator==(const Key&) const = default;
   };
 
-  // Small ones are drawn at once: a thread would take as long to start.
+  // Below this many numbers, draws at once: a thread would take as long to start.
   static constexpr std::size_t kSmall = 65536;
 
   void begin(const Key& key) {
@@ -55,7 +55,7 @@ class PermutationsAhead {
         under_way_.push_back(std::async(std::launch::async,
                                         [this, key, t, threads] { draw_every(key, t, threads); }));
       }
-    } catch (const std::system_error&) {  // no thread is to be had
+    } catch (const std::system_error&) {  // no thread available
       wait();
       draw_every(key, 0, 1);
     }
@@ -67,7 +67,7 @@ class PermutationsAhead {
     const std::size_t cores = static_cast<std::size_t>(std::max(2, available_cores()));
     return std::min({epochs_, cores / 2, std::size_t{8}});
   }
-  // Epochs first, first + apart, ...
+  // Draws epochs first, first + apart, ...
   void draw_every(const Key& key, std::size_t first, std::size_t apart) {
     const std::size_t size = static_cast<std::size_t>(key.samples);
     for (std::size_t epoch = first; epoch < epochs_; epoch += apart) {

@@ -1,23 +1,23 @@
-// Chains of sums over the pixels of images, as derivatives of a convolution's weights are, by a
-// thread each: what bounds one is how long its warp takes from one addition to the next.
+// Chains of sums over the pixels of images, one thread each, for the weight derivatives of a
+// convolution. The latency of a warp's additions bounds a chain.
 #pragma once
 
 #include "broadloom/core/host_device.h"
 
 namespace broadloom::cuda {
 
-// What a chain goes along: so many rows, and lines of pixels in each, from x and d on.
+// The pixels of a chain: `count` rows with lines of pixels, starting at x and d.
 struct Pixels {
-  int lines, pixels;   // of a row, and of a line
-  int next_x, next_d;  // from one pixel to the next
-  int x_line, d_line;  // from one line to the next
+  int lines, pixels;   // lines of a row, and pixels of a line
+  int next_x, next_d;  // between two pixels
+  int x_line, d_line;  // between two lines
   int x_row, d_row, count;
 };
-// A convolution's filters, and pixels of a line, that are known beforehand: those that
-// encoder = minatar makes of a picture of MinAtar's. They are read quickly.
+// Filters of a convolution and pixels of a line that are known at compile time, so reads are fast.
+// encoder = minatar has these sizes for MinAtar's images.
 inline constexpr int kUsualFilters = 16, kUsualPixels = 8;
 
-// A line, of whose pixels the next one is kNext further on in x; 0: `next`.
+// A line of pixels. kNext: distance of pixels in x; 0: use `next`.
 template <int kNext>
 struct PixelLine {
   float x[kUsualPixels], d[kUsualPixels];
@@ -34,8 +34,7 @@ struct PixelLine {
   }
 };
 
-// A line is read before that in front of it is worked on: a chain waits for each of its reads
-// otherwise.
+// Reads a line before it works on the line before, because otherwise the chain waits for each read.
 template <int kNext, class Add>
 BROADLOOM_HD void over_lines(const Pixels& all, const float* x, const float* d, Add&& add) {
   if (all.count == 0) return;
@@ -59,7 +58,7 @@ BROADLOOM_HD void over_lines(const Pixels& all, const float* x, const float* d, 
   now.add_to(add);
 }
 
-// add(x, d) at all of these pixels, in order.
+// Calls add(x, d) for all of these pixels, in order.
 template <class Add>
 BROADLOOM_HD void over_pixels(const Pixels& all, const float* x, const float* d, Add&& add) {
   if (all.pixels != kUsualPixels || all.next_d != kUsualFilters) {
@@ -74,8 +73,8 @@ BROADLOOM_HD void over_pixels(const Pixels& all, const float* x, const float* d,
     }
     return;
   }
-  // Of MinAtar's games, whose planes these are, and of numbers that are normalised: a warp that
-  // is alone waits for each of its instructions, and need not work out where to read.
+  // The cases are the planes of MinAtar's games, and the channels of normalised images. A lone warp
+  // waits for each of its instructions, so the addresses are constants.
   switch (all.next_x) {
     case 4:
       return over_lines<4>(all, x, d, add);

@@ -1,5 +1,5 @@
-// A dense layer over all rows at once, as a launch that spreads over the whole device: a phase like
-// those of delta_phases.h, whose products have the bits of linear_forward() and its way back.
+// A dense layer over all rows at once, as a launch that spreads over the whole device. It is a
+// phase like those of delta_phases.h, with the bits of linear_forward() and its backward pass.
 #pragma once
 
 #include <cstddef>
@@ -9,13 +9,13 @@
 
 namespace broadloom::cuda {
 
-// A dense layer l forward, or back to the delta of the layer below: y = finish(x w), of which a
-// block makes kRows x kColumns, while the next numbers of the depth come to shared memory. A thread
-// that has a part in it makes kEach rows of four.
+// Dense layer l: forward y = finish(x w), or backward to the delta of the layer below. A block
+// computes kRows x kColumns of y, while the next numbers of the depth are copied to shared memory.
+// Each working thread computes kEach rows of four.
 template <class Sums, int kRows, int kEach>
 struct ProductPhase {
   static constexpr int kThreads = 256, kColumns = 32;
-  static constexpr int kDepth = kRows > 32 ? 32 : kRows == 32 ? 64 : 128;  // at a time
+  static constexpr int kDepth = kRows > 32 ? 32 : kRows == 32 ? 64 : 128;  // depth per turn
   GradientWork<Sums> of;
   int l;
   bool goes_back;
@@ -34,21 +34,21 @@ struct ProductPhase {
     if (l >= body.layers) return;
     const Product product(*this, body, side);
     const int across = (product.columns + kColumns - 1) / kColumns;
-    if (tile >= tiles(of.rows.all(), product.columns)) return;  // of the wider side
+    if (tile >= tiles(of.rows.all(), product.columns)) return;  // the other side is wider
     run(block, product, tile / across * kRows, tile % across * kColumns);
   }
 
  private:
-  static constexpr int kApart = kRows / kEach;  // from one row of a thread to the next
-  static constexpr int kRow = kDepth + 4;       // other banks for neighbouring rows
+  static constexpr int kApart = kRows / kEach;  // distance between two rows of a thread
+  static constexpr int kRow = kDepth + 4;       // padding against bank conflicts of rows
   static constexpr int kFloats = kRows * kRow + kDepth * kColumns;
   static constexpr int kXs = kRows * kDepth / 4 / kThreads, kWs = kDepth * kColumns / 4 / kThreads;
 
   struct Product {
-    const float *x, *w, *bias, *below;  // bias: null where it goes back, to `below`'s delta
+    const float *x, *w, *bias, *below;  // bias: null when going back to the delta of `below`
     float* y;
     int depth, columns, x_row, y_row;
-    bool fours;  // of w
+    bool fours;  // whether rows of w can be read four at a time
     Finish finish;
 
     BROADLOOM_HD Product(const ProductPhase& phase, const DeviceBody& body, int side)
@@ -78,8 +78,8 @@ struct ProductPhase {
       fours = columns % 4 == 0 && holds_fours(w);
     }
 
-    // Four of x [row, depth from i on]; of w [i, columns from c on]. What is not there is 0, and
-    // not multiplied or not kept.
+    // Four numbers of x [row, depth from i on], or of w [i, columns from c on]. Missing numbers are
+    // 0, and either meet no product or are not stored.
     BROADLOOM_HD Four read_x(int row, int rows, int i) const {
       if (row >= rows || i >= x_row) return {};
       return load_four(x + static_cast<std::size_t>(row) * x_row + i);
@@ -126,7 +126,7 @@ struct ProductPhase {
         store_four(next_x[k], x + e / (kDepth / 4) * kRow + e % (kDepth / 4) * 4);
       }
       for (int k = 0; k < kWs; ++k) store_four(next_w[k], w + 4 * (block.thread() + k * kThreads));
-      block.sync();  // and who works on the other turn is done with the one before it
+      block.sync();  // after it, no thread works on the other turn's data
       fetch(i + kDepth);
       if (own >= kApart) continue;
       const int left = product.depth - i;
@@ -135,7 +135,7 @@ struct ProductPhase {
     if (own < kApart) keep(product, sums, first_row + own, rows, c);
   }
 
-  // x: this thread's first row, the next kApart further on.
+  // x: this thread's first row; its further rows are kApart apart.
   BROADLOOM_HD static void add(const float* x, const float* w, int depth, float (&sums)[kEach][4]) {
     const float* of[kEach];
     for (int k = 0; k < kEach; ++k) of[k] = x + kApart * k * kRow;
@@ -161,7 +161,7 @@ struct ProductPhase {
       if (product.below != nullptr) {
         made = derivatives(product.finish.activation, load_four(product.below + at), sums[k]);
       }
-      store_four(made, product.y + at);  // beyond the columns are places that nobody reads
+      store_four(made, product.y + at);  // places beyond the columns are not read
     }
   }
 };

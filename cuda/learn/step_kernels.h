@@ -1,5 +1,5 @@
-// What stands around a minibatch's gradient: how its advantages are normalised, the sum of its
-// partial gradients, clipping and Adam. With the bits of Ppo, PartialGradients and Learner.
+// The work around a minibatch's gradient: normalisation of advantages, sum of partial gradients,
+// clipping and Adam. It has the bits of Ppo, PartialGradients and Learner.
 #pragma once
 
 #include <cmath>
@@ -17,16 +17,15 @@
 
 namespace broadloom::cuda {
 
-// Mean and scale of the learnt advantages of each minibatch of an update. They follow from the
-// block and the permutations alone, so one launch makes them for all steps at once, one block a
-// minibatch: four chains each, as on the host, by a warp of its own for which the other threads
-// fetch numbers.
+// Mean and scale of the advantages of each minibatch of an update. They depend only on the block
+// and the permutations, so one launch makes them for all steps, one thread block per minibatch. As
+// on the host, each has four chains. One warp adds them up, while the other threads fetch numbers.
 struct ShiftKernel {
   static constexpr int kFetching = 256, kThreads = kWarp + kFetching, kAtOnce = 4 * kFetching;
 
   const float* advantages;      // [B]
-  const std::int32_t* indices;  // [epochs, B]; null: all in order, and one minibatch an epoch
-  int samples, count;           // B, and minibatches an epoch
+  const std::int32_t* indices;  // [epochs, B]; null: all in order, one minibatch per epoch
+  int samples, count;           // B, and minibatches per epoch
   AdvantageShift* shifts;       // [epochs, count]
 
   static KernelShape shape(int minibatches) {
@@ -48,7 +47,7 @@ struct ShiftKernel {
   }
 
  private:
-  // Four neighbours' numbers from i on, of those that there are.
+  // Fetches four of the numbers starting at `first`; missing ones are 0.
   BROADLOOM_HD void fetch(const std::int32_t* of, int first, int rows, int thread,
                           float (&own)[4]) const {
     for (int k = 0; k < 4; ++k) {
@@ -56,7 +55,7 @@ struct ShiftKernel {
       own[k] = i < rows ? advantages[of == nullptr ? i : of[i]] : 0.0f;
     }
   }
-  // Numbers i, i + 4, ..., of which many are read before the first is added.
+  // Adds numbers i, i + 4, .... Many are read before the first is added.
   BROADLOOM_HD static void add_chain(const double* numbers, int i, int end, double& chain) {
     constexpr int kReads = 16;
     for (; i + 4 * (kReads - 1) < end; i += 4 * kReads) {
@@ -72,12 +71,12 @@ struct ShiftKernel {
     double* const terms = chains + 4;
     float own[4];
     double chain = 0.0;
-    const int fetching = block.thread() - kWarp;  // below 0: this one adds
+    const int fetching = block.thread() - kWarp;  // below 0: an adding thread
     if (fetching >= 0) fetch(of, 0, rows, fetching, own);
     for (int first = 0, turn = 0; first < rows; first += kAtOnce, turn ^= 1) {
       double* const here = terms + turn * kAtOnce;
       for (int k = 0; k < 4 && fetching >= 0; ++k) here[k * kFetching + fetching] = term(own[k]);
-      block.sync();  // and who adds is done with the turn before the last
+      block.sync();  // after it, the turn before the last has been added
       const int left = rows - first, end = left < kAtOnce ? left : kAtOnce;
       if (block.thread() < 4) add_chain(here, block.thread(), end, chain);
       if (fetching >= 0) fetch(of, first + kAtOnce, rows, fetching, own);
@@ -90,16 +89,16 @@ struct ShiftKernel {
   }
 };
 
-// A run of the parameters: parameter_chunks() (algo/gradient_cut.h).
+// A range of the parameters: parameter_chunks() (learn/gradient_cut.h).
 struct DeviceChunk {
   int begin, end;
 };
 
-// The partial gradients added pairwise into the first, in the host's tree, and the sum of squares
-// of each chunk. One block a chunk, at most 2,048 parameters.
+// Adds the partial gradients pairwise into the first, in the host's tree, and sums the squares of
+// each chunk. One thread block per chunk of at most 2,048 parameters.
 struct ReduceKernel {
   static constexpr int kThreads = 1024, kMostOfChunk = 2048;
-  // Of the tree, which a thread reads at once.
+  // Numbers of the tree that a thread reads at once.
   static constexpr int kAtOnce = 16;
 
   float* partial_grads;  // [partials, parameters]
@@ -120,7 +119,7 @@ struct ReduceKernel {
     }
     block.sync();
     if (block.thread() >= kWarp) return;
-    // 32 chains, then the upper half of them added to the lower one: sum_squares().
+    // 32 chains; then the upper half is added to the lower half, as in sum_squares().
     double sum = 0.0;
     for (int i = block.thread(); i < chunk.end - chunk.begin; i += kWarp) {
       const double x = kept[i];
@@ -131,8 +130,8 @@ struct ReduceKernel {
   }
 
  private:
-  // Neighbours first, then neighbouring sums: a number is added to the one a stride before it where
-  // it is there.
+  // Adds neighbours first, then neighbouring sums. Each number is added to the number one stride
+  // before it, if both exist.
   BROADLOOM_HD float sum_of(int i) const {
     float branches[kMostPartialGradients / kAtOnce];
     const int count = (partials + kAtOnce - 1) / kAtOnce;
@@ -149,7 +148,7 @@ struct ReduceKernel {
     }
     return tree(of, partials - first);
   }
-  // Of the first `count` of them.
+  // Sum of the first `count` numbers.
   template <int kCount>
   BROADLOOM_HD static float tree(float (&of)[kCount], int count) {
     for (int stride = 1; stride < kCount; stride *= 2) {
@@ -161,7 +160,7 @@ struct ReduceKernel {
   }
 };
 
-// The length of a gradient, by the squares of its chunks.
+// The norm of a gradient, from the squares of its chunks.
 struct GradientLength {
   const double* squares;
   int chunks;
@@ -173,13 +172,13 @@ struct GradientLength {
   }
 };
 
-// Before clipping: of a network's gradient, and of that and what is learnt beside it, which are
+// Norms before clipping: of the network's gradient, and of it together with RND's. Those two are
 // clipped together.
 struct GradientNorms {
   double network = 0.0, clipped = 0.0;
 };
 struct ClippedLength {
-  GradientLength network, beside;  // of no chunks: there is nothing beside it
+  GradientLength network, beside;  // beside: no chunks without RND
 
   BROADLOOM_HD GradientNorms norms() const {
     const double length = network();
@@ -189,7 +188,7 @@ struct ClippedLength {
   }
 };
 
-// Copies of parameters for tensor cores, one parameter a thread.
+// Writes copies of parameters for tensor cores, one parameter per thread.
 struct PackKernel {
   PackedWeights packed;
   int parameters;
@@ -202,8 +201,8 @@ struct PackKernel {
   }
 };
 
-// One step of all parameters, some a thread, which ask for their numbers while one thread of a
-// block works out the norms. Where the block of transitions has a fault, nothing is learnt from it.
+// One step of all parameters, several per thread. The threads load their numbers while one thread
+// of a block computes the norms. If the rollout block has a fault, nothing is learnt from it.
 struct AdamKernel {
   static constexpr int kThreads = 256, kEach = 4, kOfBlock = kThreads * kEach;
 
@@ -213,9 +212,9 @@ struct AdamKernel {
   int parameters;
   const float* gradient;  // [parameters]
   float *params, *m, *v;
-  PackedWeights packed;        // copies behind them
-  GradientNorms* norms;        // out, of this step; or null
-  const std::uint64_t* fault;  // of the block; null: there is none
+  PackedWeights packed;        // packed copies behind the parameters
+  GradientNorms* norms;        // output of this step; or null
+  const std::uint64_t* fault;  // fault of the rollout block; null: not checked
 
   KernelShape shape() const {
     return {(parameters + kOfBlock - 1) / kOfBlock, kThreads,
@@ -256,7 +255,7 @@ struct AdamKernel {
 
  private:
   BROADLOOM_HD int squares() const { return length.network.chunks + length.beside.chunks; }
-  // Where there are few, which a chain would wait for one by one in the device's memory.
+  // Few squares are copied to shared memory, because a chain in device memory waits for each.
   static constexpr int kMostSquares = 2048;
   BROADLOOM_HD bool keeps_squares() const { return squares() <= kMostSquares; }
   template <class Block>

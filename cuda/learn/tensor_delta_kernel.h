@@ -1,5 +1,5 @@
-// From rows of a minibatch to the derivatives of all layers' outputs on tensor cores: a block takes
-// a few rows through the network and back in its shared memory.
+// From rows of a minibatch to the derivatives of all layers' outputs, on tensor cores. A block
+// takes a few rows through the network and back in its shared memory.
 #pragma once
 
 #include <cstddef>
@@ -10,13 +10,13 @@
 
 namespace broadloom::cuda {
 
-// Where a block has the numbers of a few rows, in floats. A layer's derivatives take the place of
-// its outputs, which have gone to the arrays of all rows then; what a layer was before its
-// activation is there alone, but for that of an image.
+// Layout of a few rows in a block's shared memory, in floats. A layer's derivatives overwrite its
+// outputs, which are by then in the arrays of all rows. Values before the activation are only in
+// those arrays, except for an image's layer.
 struct TensorPlaces {
   int rows;
   int x, y[kMostLayers], moments[kMostLayers];
-  int z;  // of an image that is normalised, and where sums of filters come together afterwards
+  int z;  // of an image's normalised layer; then scratch for sums of filters
   int outputs, values, shares, scratch, size;
 
   TensorPlaces() = default;
@@ -49,12 +49,12 @@ struct TensorPlaces {
   }
 };
 
-// How many rows a block takes: none where it does not have that much shared memory.
+// Rows of a block; 0 rows if the shared memory is too small.
 struct TensorTile {
   int rows = 0;
   std::size_t bytes = 0;
 
-  // As many as there is room for, up to `most`.
+  // As many rows as fit, up to `most`.
   static TensorTile within(const DeviceNetwork& network, std::size_t bytes, int most) {
     for (int rows = most; rows >= kTensorRows; rows /= 2) {
       const TensorTile tile{rows, bytes_for(network, rows)};
@@ -81,7 +81,7 @@ struct TensorDeltaKernel {
   static constexpr int kThreads = 2 * kTensorPairs * kWarp;
   static_assert(kThreads == TensorFilters::kWarps * kWarp);
   LossWork<Loss> of;
-  TensorPlaces at[2];  // of each side
+  TensorPlaces at[2];  // layout per side
 
   static TensorDeltaKernel make(const LossWork<Loss>& of, const TensorTile& tile) {
     TensorDeltaKernel made{of, {}};
@@ -110,7 +110,7 @@ struct TensorDeltaKernel {
   }
 
  private:
-  // A block's rows on their way.
+  // The rows of one block during the kernel.
   template <class Block>
   struct Group {
     const TensorDeltaKernel& kernel;
@@ -123,7 +123,7 @@ struct TensorDeltaKernel {
     const Activation activation;
     const TileParams read;
     double* const terms;
-    int* const in_block;  // of each row
+    int* const in_block;  // index of each row in the rollout block
     const PatchPlaces patches;
     float* const own;
 
@@ -158,7 +158,7 @@ struct TensorDeltaKernel {
     BROADLOOM_HD void hand_on(const float* from, int place, int row) const {
       copy_fours(block, from, tile.count * row, array(place, row));
     }
-    // Rounded, here as well: to whom reads it after the next sync().
+    // Rounds in place and copies the rounded numbers; complete after the next sync().
     BROADLOOM_HD void hand_on_rounded(float* from, int place, int row) const {
       float* const to = array(place, row);
       for (int i = 4 * block.thread(); i < tile.count * row; i += 4 * block.threads()) {
@@ -175,7 +175,7 @@ struct TensorDeltaKernel {
         of.loss.fetch_ahead(of.rollout, static_cast<std::size_t>(row));
       }
       block.sync();
-      // Some lanes a row, which ask for several numbers before they wait for one.
+      // Several lanes share a row; each issues several reads before it waits for one.
       constexpr int kReads = 8;
       const int width = of.rollout.D, row = TilePlaces::row(width);
       const int lanes = block.threads() / at.rows, r = block.thread() / lanes;
@@ -189,7 +189,7 @@ struct TensorDeltaKernel {
         }
         for (int k = 0; k < kReads && i + k * lanes < width; ++k) {
           const float shown = seen.scaled(raw[k], i + k * lanes);
-          to[i + k * lanes] = body.layers > 0 ? to_tf32(shown) : shown;  // heads round nothing
+          to[i + k * lanes] = body.layers > 0 ? to_tf32(shown) : shown;  // heads do not round
         }
       }
       block.sync();
@@ -219,7 +219,7 @@ struct TensorDeltaKernel {
       hand_on_rounded(y, of.work.at[side].hidden[l], row);
       block.sync();
     }
-    // What a layer was before its activation, normalised.
+    // The normalised output of a layer before its activation.
     BROADLOOM_HD float* z_of(int l) const {
       if (body.is_of_image(l)) return own + at.z;
       return array(of.work.at[side].linear[l], TilePlaces::row(body.hidden[l].row_out()));
@@ -290,8 +290,7 @@ struct TensorDeltaKernel {
       TensorFilters{layer, patches, own + at.x, delta, tile.count}.run(
           block, own + at.z, of.work.image_of(number, side));
     }
-    // Gain and bias, of which each is a sum over a number of all rows, and over the parts of a row
-    // then.
+    // Sums for gain and bias: first each position over all rows, then over the parts of a row.
     BROADLOOM_HD void learn_norm(const DeviceLayer& layer, const DeviceNorm& norm,
                                  const float* delta, const float* z) {
       const int width = norm.parts * norm.size, row = TilePlaces::row(width);
@@ -308,10 +307,10 @@ struct TensorDeltaKernel {
       }
       block.sync();
       float* const to = of.work.image_of(number, side) + (layer.in + 1) * layer.out;
-      constexpr int kEach = 16;  // threads of a sum
+      constexpr int kEach = 16;  // threads per sum
       for (int first = 0; first < 2 * norm.size; first += block.threads() / kEach) {
         const int e = first + block.thread() / kEach;
-        const bool is_there = e < 2 * norm.size;  // all come, for they exchange numbers
+        const bool is_there = e < 2 * norm.size;  // all continue, to exchange numbers
         const float* const from = gains + (e >= norm.size ? width : 0) + e % norm.size;
         float sum = 0.0f;
         for (int p = block.thread() % kEach; p < norm.parts && is_there; p += kEach) {

@@ -1,4 +1,4 @@
-// What WeightsKernel does, on tensor cores, of numbers that TensorDeltaKernel has rounded.
+// WeightsKernel on tensor cores, for numbers that TensorDeltaKernel has rounded.
 #pragma once
 
 #include "cuda/learn/weights_work.h"
@@ -31,14 +31,14 @@ struct TensorWeightsKernel : WeightsWork<Sums> {
     head(block, job, rows);
   }
 
-  // Of heads, and of what normalises a dense layer, a number is so many sums over every other row,
-  // by a thread each, which would wait for each row otherwise.
+  // Sums of heads and of a dense layer's norm are split into strands over every kStrands-th row,
+  // one thread each. A single thread would wait for each row.
   static constexpr int kStrands = 4, kNumbers = kThreads / kStrands;
 
  private:
   static constexpr int kReads = 16;  // of a chain at a time
-  // Each warp 16 inputs by 16 outputs, eight rows at a time.
-  static constexpr int kRowX = kDown + 4, kRowD = kAcross + 4;  // other banks for neighbours
+  // Each warp computes 16 inputs by 16 outputs, eight rows at a time.
+  static constexpr int kRowX = kDown + 4, kRowD = kAcross + 4;  // padding against bank conflicts
   static constexpr int kSharedFloats = 2 * kChunk * (kRowX + kRowD);
   template <class Block>
   BROADLOOM_HD void dense(Block& block, const WeightsJob& job, const Rows& rows) const {
@@ -50,7 +50,7 @@ struct TensorWeightsKernel : WeightsWork<Sums> {
     float* const bias = rows.grads + layer.bias + job.o + block.thread();
     const bool has_bias =
         job.i == 0 && block.thread() < kAcross && job.o + block.thread() < layer.out;
-    // f(number of this thread's in product n, its input and output)
+    // Calls f(product n, number of this thread in it, its weight).
     const auto each = [&](auto&& f) {
       for (int n = 0; n < 2; ++n) {
         for (int c = 0; c < 4; ++c) {
@@ -69,9 +69,9 @@ struct TensorWeightsKernel : WeightsWork<Sums> {
       float* const x = shared + turn * kChunk * (kRowX + kRowD);
       float* const d = x + kChunk * kRowX;
       next.template put<kRowX, kRowD>(x, d, block.thread());
-      block.sync();  // and who works on the other chunk is done with the one before it
+      block.sync();  // after it, no thread works on the other chunk's data
       next = panel.fetch(first + kChunk, block.thread());
-      for (int r = 2 * lane.within; r < kChunk; r += 8) {  // rows that are not there are zeros
+      for (int r = 2 * lane.within; r < kChunk; r += 8) {  // missing rows are zeros
         const float *const of_x = x + r * kRowX + i, *const of_d = d + r * kRowD + o;
         const TensorA inputs = {{of_x[0], of_x[8], of_x[kRowX], of_x[kRowX + 8]}};
         for (int n = 0; n < 2; ++n) {
@@ -89,8 +89,8 @@ struct TensorWeightsKernel : WeightsWork<Sums> {
     if (has_bias) *bias = bias_sum;
   }
 
-  // What groups of rows have learnt of an image, added up: one parameter a thread, of weights and
-  // biases of filters and of what normalises them.
+  // Adds up the image gradients of all row groups, one parameter per thread: weights and biases of
+  // filters, and gain and bias of their norm.
   BROADLOOM_HD void image(const WeightsJob& job, const Rows& rows, int e) const {
     if (e >= GradientWork<Sums>::image_floats(rows.body)) return;
     const DeviceLayer& layer = rows.body.hidden[0];
@@ -113,11 +113,11 @@ struct TensorWeightsKernel : WeightsWork<Sums> {
     *to = sum;
   }
 
-  // add(a, b) for each of this thread's rows, of what a(row) and b(row) say.
+  // Calls add(a(row), b(row)) for each of this thread's rows.
   template <class A, class B, class Add>
   BROADLOOM_HD static void over_strand(int thread, int rows, A&& a, B&& b, Add&& add) {
     for (int first = thread / kNumbers; first < rows; first += kStrands * kReads) {
-      float of_a[kReads], of_b[kReads];  // read before any is worked on
+      float of_a[kReads], of_b[kReads];  // all reads come before the work
       for (int k = 0; k < kReads; ++k) {
         const int r = first + k * kStrands;
         of_a[k] = r < rows ? a(r) : 0.0f;
@@ -126,11 +126,11 @@ struct TensorWeightsKernel : WeightsWork<Sums> {
       for (int k = 0; k < kReads; ++k) add(of_a[k], of_b[k]);
     }
   }
-  // All strands of a thread's number; all come.
+  // Sum of all strands of a thread's number. All threads must call it.
   template <class Block>
   BROADLOOM_HD static float of_strands(Block& block, float sum) {
     float* const shared = block.template shared<float>();
-    block.sync();  // nobody reads what was there before
+    block.sync();  // no thread reads the previous contents any more
     shared[block.thread()] = sum;
     block.sync();
     const float* const own = shared + block.thread() % kNumbers;
@@ -159,7 +159,7 @@ struct TensorWeightsKernel : WeightsWork<Sums> {
     *to = begun(to) + all;
   }
 
-  // Gain and bias of a dense layer.
+  // Gain and bias of a dense layer's norm.
   template <class Block>
   BROADLOOM_HD void norm(Block& block, const WeightsJob& job, const Rows& rows) const {
     const DeviceNorm& norm = rows.body.norms[job.layer];
@@ -183,7 +183,8 @@ struct TensorWeightsKernel : WeightsWork<Sums> {
     *bias = begun(bias) + all_bias;
   }
 
-  // What was said of groups, and a Gaussian policy's log_std, by way of shared memory.
+  // Adds up the loss sums of groups, and the derivatives of a Gaussian's log_std, through shared
+  // memory.
   template <class Block>
   BROADLOOM_HD void add_sums(Block& block, const Rows& rows, int p) const {
     static_assert(sizeof(Sums) % sizeof(double) == 0);

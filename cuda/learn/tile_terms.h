@@ -1,5 +1,5 @@
-// Sums over the rows of a tile in the host's order: over virtual lanes, of which the upper half is
-// then added to the lower one until one is left (math/virtual_lanes-inl.h).
+// Sums over the rows of a tile in the host's order. They run over virtual lanes; then the upper
+// half is added to the lower half until one lane is left (math/virtual_lanes-inl.h).
 #pragma once
 
 #include <cmath>
@@ -12,9 +12,8 @@
 
 namespace broadloom::cuda {
 
-// Of numbers of float or double, by a whole warp that comes to it together: lane l has the rows l,
-// l + kLanes, ..., whose sum so far add(sum, row) makes the next one. What the first lane gets is
-// the sum.
+// Folds float or double terms with a whole warp, which must call it together. Lane l takes rows l,
+// l + kLanes, ...; add(sum, row) returns the next partial sum. The first lane receives the total.
 template <class T, int kLanes, class Block, class Add>
 BROADLOOM_HD T lane_fold(Block& block, int rows, Add&& add) {
   const int lane = block.thread() % kWarp;
@@ -28,8 +27,8 @@ BROADLOOM_HD T lane_sum(Block& block, int rows, Term&& term) {
   return lane_fold<T, kLanes>(block, rows, [&](T sum, int r) { return sum + term(r); });
 }
 
-// What is said of a tile's samples, in shared memory, in double: the square of a large ratio may be
-// no float.
+// Per-row terms of a tile's loss, in shared memory. They are double, because the square of a large
+// ratio may overflow float.
 class TileTerms {
  public:
   enum Term { kLoss, kEntropy, kLogRatio, kKl, kRatio, kValueLoss, kIntValueLoss, kTerms };
@@ -59,7 +58,7 @@ class TileTerms {
   double* memory_;
 };
 
-// Sums of squared ratios, fused as on the host. By a warp.
+// Sum of squared ratios, fused as on the host. By a warp.
 template <class Block>
 BROADLOOM_HD double squared_ratios(Block& block, const TileTerms& terms, int rows) {
   return lane_fold<double, 8>(block, rows, [&](double sum, int r) {
@@ -68,8 +67,7 @@ BROADLOOM_HD double squared_ratios(Block& block, const TileTerms& terms, int row
   });
 }
 
-// Counts, least and largest, which are the same in any order. What is not a number is the largest
-// error.
+// Count, minimum and maximum, which do not depend on the order. NaN counts as the largest error.
 struct RatioExtremes {
   double clipped = 0.0, least, most, error;
 
@@ -105,7 +103,7 @@ BROADLOOM_HD void add_ratio_extremes(Block& block, double clip_coef, const TileT
   sums.max_ratio_error = own.error;
 }
 
-// One warp a number, of kPolicyNumbers.
+// Sums of the policy; each is one warp's work.
 inline constexpr int kPolicyNumbers = 7;
 template <class Block>
 BROADLOOM_HD void add_policy_terms(Block& block, int number, double clip_coef,

@@ -1,4 +1,4 @@
-// What the blocks of WeightsKernel and TensorWeightsKernel have to do.
+// The jobs of the blocks of WeightsKernel and TensorWeightsKernel.
 #pragma once
 
 #include <vector>
@@ -8,7 +8,7 @@
 
 namespace broadloom::cuda {
 
-// What is to be done for each partial gradient, of which what takes longest comes first.
+// The jobs for each partial gradient, the slowest first.
 inline std::vector<WeightsJob> weights_jobs(const DeviceNetwork& network) {
   std::vector<WeightsJob> jobs;
   using Kernel = WeightsKernel<PqnSums>;
@@ -35,7 +35,7 @@ inline std::vector<WeightsJob> weights_jobs(const DeviceNetwork& network) {
     }
   });
   each([&](int side, int l, const DeviceLayer&, const DeviceNorm& norm) {
-    if (network.is_rounded() && network.body(side).is_of_image(l)) return;  // with kImage
+    if (network.is_rounded() && network.body(side).is_of_image(l)) return;  // included in kImage
     if (norm.is_there()) numbers(WeightsJob::kNorm, side, l, norm.size);
   });
   for (int side = 0; side < network.sides(); ++side) {

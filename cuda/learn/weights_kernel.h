@@ -14,8 +14,8 @@ struct WeightsKernel : WeightsWork<Sums> {
   using Work::kThreads, Work::kDown, Work::kAcross, Work::kChunk;
   using Work::of, Work::jobs, Work::begun, Work::panel_of;
 
-  // Threads of a block that have chains over the pixels of images, two warps, so that their reads
-  // of shared memory do not keep one another waiting; the others bring the rows.
+  // Threads of a block with chains over the pixels of images. They are two warps, so that their
+  // reads of shared memory do not delay each other; the other threads copy the rows.
   static constexpr int kChains = 64;
 
   static KernelShape shape(const DeviceNetwork& network, int jobs, int partials) {
@@ -35,8 +35,8 @@ struct WeightsKernel : WeightsWork<Sums> {
   }
 
  private:
-  // Chunk after chunk of the rows comes to shared memory while the one before is worked on, eight
-  // parameters a thread: with more there would be too few threads for the waits.
+  // Chunks of rows are copied to shared memory while the chunk before is used. Eight parameters per
+  // thread: with more, there are too few threads to hide the waits.
   template <class Block>
   BROADLOOM_HD void dense(Block& block, const WeightsJob& job, const Rows& rows) const {
     const DeviceLayer& layer = rows.body.hidden[job.layer];
@@ -46,7 +46,7 @@ struct WeightsKernel : WeightsWork<Sums> {
     const bool has_bias = job.i == 0 && block.thread() < kAcross;
     float* const weights = rows.grads + layer.weight + (job.i + i) * layer.out + job.o + o;
     float* const bias = rows.grads + layer.bias + job.o + block.thread();
-    const int inputs = layer.in - job.i - i, outputs = layer.out - job.o - o;  // that are left
+    const int inputs = layer.in - job.i - i, outputs = layer.out - job.o - o;  // remaining
     float sums[kSquare][4], bias_sum = 0.0f;
     for (int k = 0; k < kSquare; ++k) {
       for (int c = 0; c < 4; ++c) {
@@ -61,7 +61,7 @@ struct WeightsKernel : WeightsWork<Sums> {
       float* const x = shared + turn * kChunk * (kDown + kAcross);
       float* const d = x + kChunk * kDown;
       next.template put<kDown, kAcross>(x, d, block.thread());
-      block.sync();  // and who works on the other chunk is done with the one before it
+      block.sync();  // after it, no thread works on the other chunk's data
       next = panel.fetch(first + kChunk, block.thread());
       const int left = rows.count - first, count = left < kChunk ? left : kChunk;
       add_outer(x + i, d + o, count, sums);
@@ -75,7 +75,7 @@ struct WeightsKernel : WeightsWork<Sums> {
     if (keeps_bias) *bias = bias_sum;
   }
 
-  static constexpr int kSquare = 2;  // inputs of a thread
+  static constexpr int kSquare = 2;  // inputs per thread
 
   // sums at (i, o) += x[r][i] d[r][o] over rows.
   BROADLOOM_HD static void add_outer(const float* x, const float* d, int rows,
@@ -92,17 +92,17 @@ struct WeightsKernel : WeightsWork<Sums> {
     }
   }
 
-  // Numbers of rows that lie in shared memory while the next ones come: several rows of images, for
-  // which there is more to wait than to work on with fewer.
+  // Floats of rows in shared memory while the next rows are copied. Several rows of images fit;
+  // with fewer, the waits exceed the work.
   static constexpr int kMostRowFloats = 8192;
   static_assert(2 * sizeof(float) * kMostRowFloats <= 64 * 1024, "a block of any device has that");
   BROADLOOM_HD static int row_floats(const DeviceNetwork& network) {
     return network.actor.begins_with_image() ? kMostRowFloats : kChunk * (kDown + kAcross);
   }
 
-  // Rows of two arrays, [count, a_row] and [count, b_row], through shared memory, as many at a time
-  // as have room there: f(a, b, rows) works on some of each, by the threads below kChains. Where
-  // there is no room for one, all of them where they are.
+  // Passes rows of two arrays, [count, a_row] and [count, b_row], through shared memory, as many at
+  // a time as fit. The threads below kChains call f(a, b, rows) for each portion. If not even one
+  // row fits, f gets all rows in place.
   template <class Block, class F>
   BROADLOOM_HD void over_rows(Block& block, int count, const float* a, int a_row, const float* b,
                               int b_row, F&& f) const {
@@ -124,7 +124,7 @@ struct WeightsKernel : WeightsWork<Sums> {
     for (int first = 0, turn = 0; first < count; first += at_once, turn ^= 1) {
       float* const own = shared + turn * room;
       block.await_copies();
-      block.sync();  // and who works on the other turn is done with the one before it
+      block.sync();  // after it, no thread works on the other turn's data
       if (bringing < 0) {
         f(own, own + rows_from(first) * a_row, rows_from(first));
       } else if (first + at_once < count) {
@@ -133,11 +133,11 @@ struct WeightsKernel : WeightsWork<Sums> {
     }
   }
 
-  // One parameter a thread, over the rows and their patches.
+  // One parameter per thread, summed over the rows and their patches.
   template <class Block>
   BROADLOOM_HD void convolution(Block& block, const WeightsJob& job, const Rows& rows) const {
     const DeviceLayer& layer = rows.body.hidden[job.layer];
-    const Patches patches = layer.patches;  // a copy: what is looked up costs a wait each time
+    const Patches patches = layer.patches;  // a copy, because each lookup would cost a wait
     const int x_row = TilePlaces::row(layer.row_in), d_row = TilePlaces::row(layer.row_out());
     const int filters = layer.out, e = job.i + block.thread(), o = e % filters, i = e / filters;
     const bool is_there = block.thread() < kChains && i <= layer.in, is_weight = i < layer.in;
@@ -168,7 +168,7 @@ struct WeightsKernel : WeightsWork<Sums> {
     if (is_there) *to = sum;
   }
 
-  // Gain and bias of one number a thread, over the rows and their parts.
+  // Gain and bias of one number per thread, summed over the rows and their parts.
   template <class Block>
   BROADLOOM_HD void norm(Block& block, const WeightsJob& job, const Rows& rows) const {
     const DeviceNorm& norm = rows.body.norms[job.layer];
@@ -195,7 +195,7 @@ struct WeightsKernel : WeightsWork<Sums> {
     *bias = bias_sum;
   }
 
-  // W [out, in].
+  // One element of W [out, in] or of the bias per thread.
   static constexpr int kReads = 16;  // of a chain at a time
   BROADLOOM_HD void head(const WeightsJob& job, const Rows& rows, int e) const {
     const bool is_value = job.kind == WeightsJob::kValueHead;
@@ -209,7 +209,7 @@ struct WeightsKernel : WeightsWork<Sums> {
     float* const to = rows.grads + (is_weight ? head.weight + o * head.in + i : head.bias + o);
     float sum = begun(to);
     for (int first = 0; first < rows.count; first += kReads) {
-      float of_x[kReads], of_d[kReads];  // read before any is worked on
+      float of_x[kReads], of_d[kReads];  // all reads come before the work
       for (int k = 0; k < kReads; ++k) {
         const bool is_there = first + k < rows.count;
         of_x[k] = is_there ? x[(first + k) * row] : 0.0f;
@@ -221,7 +221,8 @@ struct WeightsKernel : WeightsWork<Sums> {
     }
     *to = sum;
   }
-  // What was said of the partial gradient's groups, and a Gaussian policy's log_std.
+  // Adds up the loss sums of the partial gradient's groups, and the derivatives of a Gaussian's
+  // log_std.
   BROADLOOM_HD void add_sums(const Rows& rows, int p, int thread) const {
     const int first = rows.first / of.group_rows;
     const int groups = of.groups_of(rows.count), sides = of.network.sides();

@@ -1,5 +1,6 @@
-// What the kernels share that go from derivatives of layers' outputs to those of their parameters:
-// each is one chain over the rows of a partial gradient, and all of them go side by side.
+// Shared code of the kernels that compute parameter derivatives from the derivatives of layers'
+// outputs. Each parameter is one chain over the rows of a partial gradient; all chains run in
+// parallel.
 #pragma once
 
 #include <cstddef>
@@ -9,11 +10,11 @@
 
 namespace broadloom::cuda {
 
-// What a block does for a partial gradient.
+// One block's work for a partial gradient.
 struct WeightsJob {
-  // Parameters of a dense layer from input `i` and output `o` on; of a convolution, of what
-  // normalises a layer and of the heads from number `i` on; of all that TensorDeltaKernel has
-  // learnt of an image; and what was said of samples.
+  // kDense: parameters of a dense layer from input `i` and output `o` on. kConvolution, kNorm and
+  // heads: from number `i` on. kImage: the image gradients of TensorDeltaKernel. kSums: the loss
+  // sums.
   enum Kind { kConvolution, kNorm, kHead, kValueHead, kDense, kImage, kSums };
   Kind kind;
   int side, layer, i, o;
@@ -23,13 +24,13 @@ template <class Sums>
 struct WeightsWork {
   static constexpr int kThreads = 256;
   static constexpr int kDown = 32, kAcross = 64;  // inputs and outputs of a dense job
-  static constexpr int kChunk = 32;               // rows that lie in shared memory at a time
+  static constexpr int kChunk = 32;               // rows in shared memory at a time
 
   GradientWork<Sums> of;
   const WeightsJob* jobs;
 
  protected:
-  // Of a partial gradient.
+  // The rows of a partial gradient.
   struct Rows {
     const DeviceBody& body;
     const TilePlaces& at;
@@ -45,7 +46,7 @@ struct WeightsWork {
           count(kernel.of.rows.of(p)),
           grads(kernel.of.grads + static_cast<std::size_t>(p) * kernel.of.network.parameters) {}
 
-    // Of an array, `row` numbers a row.
+    // This partial gradient's rows of an array with `row` numbers per row.
     BROADLOOM_HD const float* of(int place, int row) const {
       return arrays + place + static_cast<std::size_t>(first) * row;
     }
@@ -59,17 +60,17 @@ struct WeightsWork {
     }
   };
 
-  // What a chain goes on from.
+  // The start of a chain: 0, or the sum of earlier passes.
   BROADLOOM_HD float begun(const float* of_parameter) const {
     return of.rows.is_first() ? 0.0f : *of_parameter;
   }
 
-  static constexpr int kInputs = kChunk * kDown / 4 / kThreads;  // fours a thread
+  static constexpr int kInputs = kChunk * kDown / 4 / kThreads;  // fours per thread
   static constexpr int kOutputs = kChunk * kAcross / 4 / kThreads;
 
   struct Fetched {
     Four x[kInputs], d[kOutputs];
-    // So many numbers from one row to the next.
+    // kRowX, kRowD: distance between two rows.
     template <int kRowX, int kRowD>
     BROADLOOM_HD void put(float* to_x, float* to_d, int thread) const {
       const auto place = [](int e, int width, int row) {
@@ -85,7 +86,7 @@ struct WeightsWork {
   };
   struct Panel {
     const float *x, *d;
-    int x_row, d_row, x_left, d_left;  // numbers of a row from there on, in fours
+    int x_row, d_row, x_left, d_left;  // remaining numbers of a row, in multiples of four
     int count;
 
     BROADLOOM_HD Fetched fetch(int first, int thread) const {

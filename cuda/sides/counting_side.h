@@ -1,5 +1,5 @@
-// A side (host_side.h, device_side.h) where nothing runs and nothing is kept: what is made on it
-// says how much memory it takes on another one.
+// A side (host_side.h, device_side.h) that runs and stores nothing. Objects made on it measure how
+// much memory they need on another side.
 #pragma once
 
 #include <cstddef>
@@ -13,7 +13,7 @@ namespace broadloom::cuda {
 
 class CountingSide {
  public:
-  // bytes: gets what is allocated; it must outlive this. shape: of the other side.
+  // bytes: receives the allocated bytes; it must outlive this object. shape: of the other side.
   CountingSide(std::size_t& bytes, const SideShape& shape) : bytes_(bytes), shape_(shape) {}
 
   static std::string name() { return "counted"; }
@@ -22,7 +22,7 @@ class CountingSide {
   std::size_t allocated() const { return bytes_; }
   const SideShape& shape() const { return shape_; }
 
-  // Null, of which nothing is read or written.
+  // Returns null; nothing reads or writes the memory.
   template <class T>
   T* allocate(std::size_t count) {
     bytes_ += count * sizeof(T);

@@ -1,4 +1,4 @@
-// Kernels on the device; for files that nvcc compiles.
+// The block of kernels on the device; for files that nvcc compiles.
 #pragma once
 
 #include <cuda_pipeline.h>
@@ -20,7 +20,7 @@ class DeviceBlock {
   __device__ void sync() { __syncthreads(); }
   template <class T>
   __device__ T* shared() {
-    extern __shared__ double2 memory[];  // aligned for whatever a kernel keeps there
+    extern __shared__ double2 memory[];  // aligned for any type
     return reinterpret_cast<T*>(memory);
   }
   template <class T>
@@ -44,12 +44,12 @@ class DeviceBlock {
           "r"(__float_as_uint(a.of[2])), "r"(__float_as_uint(a.of[3])),
           "r"(__float_as_uint(b.of[0])), "r"(__float_as_uint(b.of[1])));
 #else
-    __trap();  // older devices have no such cores, and are refused before a run
+    __trap();  // older devices lack such cores, and are refused before a run
 #endif
   }
 };
 
-// Threads of a block of it, for which its registers must do.
+// Threads of a kernel's block, which limit its registers.
 template <class Kernel>
 constexpr int most_threads() {
   if constexpr (requires { Kernel::kThreads; }) {
@@ -59,8 +59,8 @@ constexpr int most_threads() {
   }
 }
 
-// Blocks that are to have room on a multiprocessor together, for which registers must do. 0: as the
-// compiler likes; 1 would be leave to take all registers there are.
+// Blocks that a multiprocessor should hold at once, which limits registers. 0 leaves it to the
+// compiler; 1 would allow all registers.
 template <class Kernel>
 constexpr int blocks_at_once() {
   if constexpr (requires { Kernel::kBlocksAtOnce; }) {
@@ -77,8 +77,8 @@ __global__ void __launch_bounds__(most_threads<Kernel>(), blocks_at_once<Kernel>
   kernel(block);
 }
 
-// As much as a block may have: the limit is the function's, for all who launch it, and not the
-// launch's. Trainers side by side want different amounts.
+// Grants as much shared memory as a block may have. The limit belongs to the function, not to the
+// launch, and trainers side by side need different amounts.
 template <class Function>
 cudaError_t grant_shared_memory(Function function) {
   int device = 0, bytes = 0;
@@ -89,12 +89,12 @@ cudaError_t grant_shared_memory(Function function) {
   return cudaFuncSetAttribute(function, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes);
 }
 
-// Starts it on the stream, and returns at once.
+// Launches a kernel on the stream without waiting.
 template <class Kernel>
 cudaError_t launch(const Kernel& kernel, const KernelShape& shape, cudaStream_t stream) {
   static_assert(sizeof(Kernel) <= 4096, "what a kernel is given is at most 4 KB before CUDA 12.1");
   if (shape.shared_bytes > kUsualSharedBytes) {
-    static std::atomic<bool> is_granted = false;  // to whoever launches it in this process
+    static std::atomic<bool> is_granted = false;  // for all launches in this process
     if (!is_granted) {
       const cudaError_t error = grant_shared_memory(run_on_device<Kernel>);
       if (error != cudaSuccess) return error;

@@ -1,5 +1,4 @@
-// Where kernels run and keep their numbers on the device: one stream, in which all goes in order.
-// For files that nvcc compiles.
+// The side of the device: kernels and memory on one stream, in order. For files that nvcc compiles.
 #pragma once
 
 #include <cstddef>
@@ -14,7 +13,7 @@
 
 namespace broadloom::cuda {
 
-// Which does nothing, and is compiled as all others.
+// Does nothing; compiled as all other kernels are.
 struct NoKernel {
   template <class Block>
   __device__ void operator()(Block&) const {}
@@ -23,7 +22,7 @@ struct NoKernel {
 class DeviceSide {
  public:
   DeviceSide() {
-    // Which waits for nothing that others of the process have their streams do.
+    // Non-blocking: it does not wait for other streams of the process.
     if (keep(cudaStreamCreateWithFlags(&stream_, cudaStreamNonBlocking))) {
       keep(cudaEventCreateWithFlags(&event_, cudaEventDisableTiming));
     }
@@ -37,7 +36,7 @@ class DeviceSide {
   DeviceSide(const DeviceSide&) = delete;
   DeviceSide& operator=(const DeviceSide&) = delete;
 
-  // What computes, as it calls itself.
+  // The device's name.
   std::string name() {
     int device = 0;
     cudaDeviceProp properties{};
@@ -47,8 +46,7 @@ class DeviceSide {
     return properties.name;
   }
 
-  // The first thing that went wrong, in CUDA's words, and what to do where that is known; nothing
-  // runs after it.
+  // The first error, in CUDA's words, with advice if there is any. Nothing runs after it.
   Status status() const {
     if (error_ == cudaSuccess) return {};
     const std::string words = std::string("CUDA says: ") + cudaGetErrorString(error_);
@@ -69,7 +67,7 @@ class DeviceSide {
                    " and perhaps more; make num_envs or num_steps smaller");
   }
 
-  // Memory that there is to be had, and what was asked for.
+  // Free memory of the device, and the bytes allocated here.
   std::size_t free_bytes() {
     std::size_t free = 0, all = 0;
     keep(cudaMemGetInfo(&free, &all));
@@ -83,7 +81,7 @@ class DeviceSide {
             .has_tf32 = attribute(cudaDevAttrComputeCapabilityMajor) >= 8 && compiled_for() >= 80};
   }
 
-  // Of zeros; it lives as long as this. Null for none.
+  // Zeroed memory that lives as long as this object; null for count 0.
   template <class T>
   T* allocate(std::size_t count) {
     void* memory = nullptr;
@@ -94,8 +92,8 @@ class DeviceSide {
     keep(cudaMemsetAsync(memory, 0, count * sizeof(T), stream_));
     return static_cast<T*>(memory);
   }
-  // What is copied may be gone when the caller goes on, and goes by way of pages that stay where
-  // they are, so that nobody waits for it.
+  // `from` may be freed as soon as this returns. The copy goes through pinned pages, so nobody
+  // waits for it.
   template <class T>
   void copy_in(T* to, const T* from, std::size_t count) {
     const std::size_t bytes = count * sizeof(T);
@@ -104,7 +102,7 @@ class DeviceSide {
     std::memcpy(place, from, bytes);
     keep(cudaMemcpyAsync(to, place, bytes, cudaMemcpyHostToDevice, stream_));
   }
-  // There once wait() comes back.
+  // The data has arrived when wait() returns.
   template <class T>
   void copy_out(T* to, const T* from, std::size_t count) {
     const std::size_t bytes = count * sizeof(T);
@@ -113,13 +111,13 @@ class DeviceSide {
     keep(cudaMemcpyAsync(place, from, bytes, cudaMemcpyDeviceToHost, stream_));
     arrivals_.push_back({to, place, bytes});
   }
-  // For all that was started.
+  // Waits for all that was started.
   void wait() {
     if (error_ == cudaSuccess) keep(cudaStreamSynchronize(stream_));
     arrive(arrivals_.size());
     used_ = 0;
   }
-  // What was started so far is what wait_marked() waits for.
+  // wait_marked() waits for all that was started before mark().
   void mark() {
     if (error_ == cudaSuccess) keep(cudaEventRecord(event_, stream_));
     marked_ = arrivals_.size();
@@ -133,7 +131,7 @@ class DeviceSide {
     if (error_ == cudaSuccess) keep(launch(kernel, shape, stream_));
   }
 
-  // Launches that are the same again and again, as a graph.
+  // A recorded sequence of launches, as a CUDA graph.
   class Repeated {
    public:
     Repeated() = default;
@@ -152,10 +150,10 @@ class DeviceSide {
       graph_ = nullptr;
     }
     RepeatedKey key_;
-    cudaGraphExec_t graph_ = nullptr;  // null: not yet
+    cudaGraphExec_t graph_ = nullptr;  // null: not recorded yet
   };
-  // Runs what launches() runs, which may do nothing else, and follows from `key` and from what
-  // stays as it is. Launches that come a second time alike are kept.
+  // Runs the launches of launches(), which must do nothing else. They may depend only on `key` and
+  // on constants. A second call with the same key records them for reuse.
   template <class Key, class Launches>
   void repeat(Repeated& of, const Key& key, Launches&& launches) {
     if (!of.key_.is_again(key)) {
@@ -163,18 +161,17 @@ class DeviceSide {
       return launches();
     }
     if (of.graph_ == nullptr) record(of, launches);
-    if (of.graph_ == nullptr) return launches();  // there was no memory for one, say
+    if (of.graph_ == nullptr) return launches();  // for lack of memory, say
     if (error_ == cudaSuccess) keep(cudaGraphLaunch(of.graph_, stream_));
   }
 
  private:
-  // What goes wrong here, such as something of the process's that is no part of a graph, is no
-  // fault of the run: what would have been the graph is launched, and says by itself what is wrong
-  // with it.
+  // A failed recording is not an error of the run, for example if another part of the process
+  // interferes. The launches then run without a graph, and report errors of their own.
   template <class Launches>
   void record(Repeated& of, Launches&& launches) {
     if (error_ != cudaSuccess) return;
-    // What other threads do with their streams meanwhile is their business.
+    // Other threads may use their streams during the capture.
     if (went_well(cudaStreamBeginCapture(stream_, cudaStreamCaptureModeThreadLocal))) {
       cudaGraph_t graph = nullptr;
       launches();
@@ -187,8 +184,8 @@ class DeviceSide {
     }
     error_ = cudaSuccess;
   }
-  // CUDA keeps an error for whoever asks this thread's last one, and that is the next launch,
-  // perhaps of another run: it is asked here. Those that nothing goes on after stay.
+  // CUDA keeps an error until someone reads this thread's last error. Reading it here hides it from
+  // the next launch, perhaps of another run. Fatal errors persist.
   static bool went_well(cudaError_t error) {
     if (error != cudaSuccess) cudaGetLastError();
     return error == cudaSuccess;
@@ -203,7 +200,7 @@ class DeviceSide {
            error == cudaErrorJitCompilerNotFound;
   }
   static std::string in_mb(std::size_t bytes) { return std::to_string(bytes / 1000000) + " MB"; }
-  // The architecture, 80 being 8.0, whose code the device's kernels are or were made from.
+  // The architecture that the kernels' code was compiled for; 80 means 8.0.
   int compiled_for() {
     cudaFuncAttributes attributes{};
     keep(cudaFuncGetAttributes(&attributes, run_on_device<NoKernel>));
@@ -230,13 +227,13 @@ class DeviceSide {
     marked_ = 0;
   }
 
-  // Room for a copy under way, until the next wait(); null where nothing goes on, or for nothing.
-  // It grows to what is under way at a time, and a quarter more, and then stays.
+  // Pinned memory for a copy until the next wait(). Null after an error, or for 0 bytes. It grows
+  // to the largest use between two waits, plus a quarter.
   std::byte* staged(std::size_t bytes) {
     if (error_ != cudaSuccess || bytes == 0) return nullptr;
     const std::size_t taken = (bytes + 255) / 256 * 256;
     if (used_ + taken > staging_bytes_) {
-      const std::size_t more = (used_ + taken) / 4 * 5;  // and does not grow for little
+      const std::size_t more = (used_ + taken) / 4 * 5;  // avoids many small growths
       wait();
       keep(cudaFreeHost(staging_));
       staging_ = nullptr;
@@ -253,15 +250,15 @@ class DeviceSide {
   }
 
   cudaStream_t stream_ = nullptr;
-  cudaEvent_t event_ = nullptr;  // of mark()
+  cudaEvent_t event_ = nullptr;  // for mark()
   cudaError_t error_ = cudaSuccess;
   std::vector<void*> memory_;
-  std::size_t asked_ = 0;  // bytes of all that was allocated, or was to be
+  std::size_t asked_ = 0;  // bytes of all allocations, including failed ones
   void* staging_ = nullptr;
   std::size_t staging_bytes_ = 0, used_ = 0;
-  std::size_t pages_asked_ = 0;  // bytes of staging that was not to be had
+  std::size_t pages_asked_ = 0;  // bytes of staging that could not be allocated
   std::vector<Arrival> arrivals_;
-  std::size_t marked_ = 0;  // of them
+  std::size_t marked_ = 0;  // number of arrivals before mark()
 };
 
 }  // namespace broadloom::cuda

@@ -13,9 +13,9 @@
 namespace broadloom::cuda::emulated {
 namespace {
 
-constexpr std::size_t kMostSharedBytes = 227 * 1024;  // of any device
+constexpr std::size_t kMostSharedBytes = 227 * 1024;  // maximum of any device
 
-// Where a fiber waits for others.
+// The reason why a fiber waits.
 enum class Wait { kNone, kBlock, kWarp, kEnded };
 
 struct Thread {
@@ -25,7 +25,7 @@ struct Thread {
   TensorB b = {};
 };
 
-// Kept from one kernel to the next: stacks cost more than most kernels.
+// Kept between kernels, because stacks cost more than most kernels.
 thread_local std::vector<std::unique_ptr<Fiber>> fibers;
 
 }  // namespace
@@ -35,7 +35,7 @@ void fault(const char* what) {
   std::abort();
 }
 
-// The threads of one block.
+// Schedules the threads of one block.
 class Scheduler {
  public:
   Scheduler(const KernelShape& shape, FiberOrder order, std::uint64_t seed,
@@ -56,7 +56,7 @@ class Scheduler {
 
   void run_block(int index) {
     index_ = index;
-    // What a block finds there is not to be relied on.
+    // A poison value: kernels must not rely on the initial contents.
     std::fill(shared_.begin(), shared_.end(), -7.0e77);
     for (std::size_t t = 0; t < threads_.size(); ++t) {
       threads_[t].wait = Wait::kNone;
@@ -81,12 +81,12 @@ class Scheduler {
     threads_[static_cast<std::size_t>(thread)].offered = bits;
     wait(thread, Wait::kWarp);
     const std::uint64_t got = threads_[static_cast<std::size_t>(thread ^ mask)].offered;
-    wait(thread, Wait::kWarp);  // nobody offers again before everybody has taken
+    wait(thread, Wait::kWarp);  // no thread offers again before all have taken
     return got;
   }
 
-  // Products are exact in double, and rounded when all eight are added up: about as much as tensor
-  // cores keep, whose own bits are no standard's.
+  // Products are exact in double, and the sum of all eight is rounded. Tensor cores keep about as
+  // much; their own bits follow no standard.
   void multiply_add(int thread, const TensorA& a, const TensorB& b, float (&sums)[4]) {
     Thread& own = threads_[static_cast<std::size_t>(thread)];
     own.a = a;
@@ -104,7 +104,7 @@ class Scheduler {
       }
       sums[c] = static_cast<float>(sum);
     }
-    wait(thread, Wait::kWarp);  // nobody offers again before everybody has taken
+    wait(thread, Wait::kWarp);  // no thread offers again before all have taken
   }
 
  private:
@@ -115,7 +115,7 @@ class Scheduler {
     self->threads_[static_cast<std::size_t>(thread)].wait = Wait::kEnded;
   }
 
-  // Goes once through all that may go on; false when all have ended.
+  // Resumes all runnable threads once; false when all have ended.
   bool round() {
     if (order_ == FiberOrder::kShuffled) shuffle();
     bool moved = false;
@@ -132,7 +132,7 @@ class Scheduler {
     fault("some threads wait at a sync() or shuffle that others never come to");
   }
 
-  // Lets go on who has waited for all others. A whole warp for shuffles, the whole block else.
+  // Releases threads once all have arrived: a whole warp for shuffles, otherwise the whole block.
   bool release() {
     bool released = release_range(0, threads_.size(), Wait::kBlock);
     for (std::size_t first = 0; first < threads_.size(); first += kWarp) {

@@ -1,9 +1,9 @@
-// Kernels on the host, so that machines without a device test the source that ships.
+// Kernels emulated on the host, so that machines without a device test the source that ships.
 //
-// Blocks run one after another. A block's threads are fibers of the calling thread, which change
-// where one waits for the others. Each round goes through them in an order of the caller's: a
-// kernel that forgets a sync(), or in which two threads write one place, gives other numbers in
-// another order.
+// Blocks run one after another. A block's threads are fibers of the calling thread, which switch
+// when one waits for the others. The caller chooses the order within each round. A kernel that
+// lacks a sync(), or in which two threads write to one place, gives different numbers in another
+// order.
 #pragma once
 
 #include <algorithm>
@@ -24,12 +24,14 @@ class EmulatedBlock;
 
 namespace emulated {
 
-// Ends the process, and says what a kernel, or who starts it, has done wrong.
+// Ends the process with the fault of a kernel or of its launch.
 [[noreturn]] void fault(const char* what);
 
 // Calls body(block) for each thread of each block. kShuffled: another order each round, from
-// `seed`. A thread that ends while others wait at a sync() is a fault of the kernel: it ends the
-// process and says so, as a device would hang. body() must not call this.
+// `seed`. body() must not call this function.
+//
+// If a thread ends while others wait at a sync(), a device would hang. Here the process ends with a
+// message.
 void run(const KernelShape& shape, FiberOrder order, std::uint64_t seed,
          const std::function<void(EmulatedBlock&)>& body);
 
@@ -60,7 +62,7 @@ class EmulatedBlock {
     std::memcpy(&x, &bits, sizeof(T));
     return x;
   }
-  // Not there before they are waited for, as on a device.
+  // Data arrives only at await_copies(), as on a device.
   void copy_ahead(float* to, const float* from, bool is_there = true) {
     for (const float* place : {static_cast<const float*>(to), from}) {
       if (reinterpret_cast<std::uintptr_t>(place) % 16 == 0) continue;
@@ -93,7 +95,7 @@ class EmulatedBlock {
   std::vector<Copy> copies_;
 };
 
-// Runs it to its end.
+// Runs a kernel to its end.
 template <class Kernel>
 void emulate(const Kernel& kernel, const KernelShape& shape,
              FiberOrder order = FiberOrder::kForward, std::uint64_t seed = 1) {

@@ -7,9 +7,9 @@ namespace broadloom::cuda::emulated {
 thread_local Fiber* Fiber::beginning_ = nullptr;
 
 #ifdef BROADLOOM_OWN_FIBERS
-// Keeps the registers that a call has to keep (System V ABI for x86-64, 3.2.1) on the stack that
-// is left, whose pointer goes to *left, and takes those of `next`. Modes of the floating-point
-// units stay: a kernel changes none.
+// Saves the callee-saved registers (System V ABI for x86-64, 3.2.1) on the present stack, whose
+// pointer goes to *left. Restores those of `next`. Floating-point modes stay, because no kernel
+// changes them.
 [[gnu::naked, gnu::noinline]] static void change_stack(void** /*left*/, void* /*next*/) {
   asm(R"(
     pushq %rbp
@@ -31,7 +31,7 @@ thread_local Fiber* Fiber::beginning_ = nullptr;
 }
 #endif
 
-// It never ends, so that what a sanitizer marks in its frame would stay marked for the next one.
+// Never returns, so sanitizer marks in its frame would remain for the next use of the stack.
 __attribute__((no_sanitize("address"))) void Fiber::run() {
   Fiber* const self = beginning_;
   self->entry_(self->argument_);
@@ -44,9 +44,9 @@ __attribute__((no_sanitize("address"))) void Fiber::run() {
 void Fiber::begin(void (*entry)(int), int argument) {
   entry_ = entry;
   argument_ = argument;
-  // As though run() had been called, and had left at once: six registers, where to go on, and where
-  // run() would return to, which ends a debugger's walk. On entry a function's stack pointer is 8
-  // more than a multiple of 16 (3.2.2).
+  // Builds the frame as if run() had been called and had left at once. It holds six registers, the
+  // address to resume at, and a null return address, which ends a debugger's walk. On entry, a
+  // function's stack pointer is 8 more than a multiple of 16 (3.2.2).
   static_assert(kStackBytes % 16 == 0 && __STDCPP_DEFAULT_NEW_ALIGNMENT__ % 16 == 0);
   void** const frame = reinterpret_cast<void**>(stack_.get() + kStackBytes) - 8;
   for (int i = 0; i < 8; ++i) frame[i] = nullptr;

@@ -1,11 +1,11 @@
-// One emulated thread's stack, and changing to it and back.
+// One emulated thread's stack, and the switch to it and back.
 //
-// ucontext alone would do, but its swapcontext() asks the operating system for the signal
-// mask at every change, which was two thirds of what an emulated update took; so on x86-64 the
-// change is a few instructions of our own.
+// ucontext would suffice, but its swapcontext() makes a system call for the signal mask at every
+// switch. Those took two thirds of an emulated update. So on x86-64, the switch is a few
+// instructions of our own.
 #pragma once
 
-// Not with shadow stacks (CET), which hold a return to be an attack where no call was.
+// Not with shadow stacks (CET), which treat a return without a call as an attack.
 #if defined(__x86_64__) && defined(__LP64__) && !(defined(__CET__) && (__CET__ & 2))
 #define BROADLOOM_OWN_FIBERS
 #else
@@ -17,8 +17,8 @@
 
 namespace broadloom::cuda::emulated {
 
-// Belongs to the thread that made it. entry() must not throw, and must have returned before
-// begin() is called again or the fiber is destroyed: what is left on its stack is not destroyed.
+// Belongs to the thread that made it. entry() must not throw. It must have returned before begin()
+// is called again or the fiber is destroyed, because objects left on its stack are not destroyed.
 class Fiber {
  public:
   Fiber() = default;
@@ -27,9 +27,9 @@ class Fiber {
 
   // The first resume() after this calls entry(argument).
   void begin(void (*entry)(int), int argument);
-  // Goes on in the fiber until it leaves or its entry returns.
+  // Continues in the fiber until it leaves or its entry returns.
   void resume();
-  // From within: goes on where resume() was called.
+  // From within the fiber: continues after the call of resume().
   void leave();
 
  private:
@@ -43,8 +43,8 @@ class Fiber {
   void (*entry_)(int) = nullptr;
   int argument_ = 0;
 #ifdef BROADLOOM_OWN_FIBERS
-  void* here_ = nullptr;  // the fiber's stack pointer while it is left
-  void* home_ = nullptr;  // resume()'s, while it runs
+  void* here_ = nullptr;  // the fiber's stack pointer while it is suspended
+  void* home_ = nullptr;  // the stack pointer of resume() while the fiber runs
 #else
   ucontext_t here_{}, home_{};
 #endif

@@ -1,5 +1,5 @@
-// Where kernels of tests run and keep their numbers: the host, in emulation. device_side.h has the
-// same for the device.
+// The side of tests: kernels run and keep their data on the host, in emulation. device_side.h is
+// the same for the device.
 #pragma once
 
 #include <algorithm>
@@ -16,16 +16,16 @@
 
 namespace broadloom::cuda {
 
-// As if there were no more; and where to note what is used.
+// Limits of the emulated device, and where to note its use.
 struct HostLimits {
   std::size_t free_bytes = std::numeric_limits<std::size_t>::max();
   std::size_t shared_bytes = kUsualSharedBytes;  // of a block
   int rows = 65536;                              // at a time
-  int multiprocessors = 2;                       // few, for each block costs its fibers
+  int multiprocessors = 2;                       // few, because each block costs its fibers
   bool has_tf32 = true;                          // tensor cores
   std::uint64_t launches = std::numeric_limits<std::uint64_t>::max();  // then the device is lost
-  // Gets the most bytes that were under way between two wait()s, for which a device has pages of
-  // the host's memory; null: nobody asks.
+  // Receives the most bytes in flight between two waits, for which a device needs pinned memory;
+  // null: not measured.
   std::size_t* most_under_way = nullptr;
 };
 
@@ -34,34 +34,34 @@ class HostSide {
   explicit HostSide(FiberOrder order = FiberOrder::kForward, const HostLimits& limits = {})
       : order_(order), limits_(limits) {}
 
-  // What computes, as it calls itself.
+  // The device's name.
   static std::string name() { return "emulated on the host"; }
   Status status() const {
     if (launches_ <= limits_.launches) return {};
     return {ErrorKind::kIo, "the emulated device is lost, as a test asks for"};
   }
 
-  // Memory that there is to be had, and what was.
+  // Free memory, and the bytes allocated here.
   std::size_t free_bytes() const { return limits_.free_bytes; }
   std::size_t allocated() const { return allocated_; }
   SideShape shape() const {
     return {limits_.shared_bytes, limits_.multiprocessors, limits_.rows, limits_.has_tf32};
   }
 
-  // Of zeros; it lives as long as this.
+  // Zeroed memory that lives as long as this object.
   template <class T>
   T* allocate(std::size_t count) {
     allocated_ += count * sizeof(T);
     memory_.push_back(std::make_shared<std::vector<T>>(count));
     return static_cast<std::vector<T>*>(memory_.back().get())->data();
   }
-  // What is copied may be gone when the caller goes on.
+  // `from` may be freed as soon as this returns.
   template <class T>
   void copy_in(T* to, const T* from, std::size_t count) {
     pass(count * sizeof(T));
     std::copy_n(from, count, to);
   }
-  // As it is now; there once wait() comes back, as on a device.
+  // Copies the present data; it arrives when wait() returns, as on a device.
   template <class T>
   void copy_out(T* to, const T* from, std::size_t count) {
     pass(count * sizeof(T));
@@ -73,7 +73,7 @@ class HostSide {
     arrive(arrivals_.size());
     under_way_ = 0;
   }
-  // What was started so far is what wait_marked() waits for.
+  // wait_marked() waits for all that was started before mark().
   void mark() { marked_ = arrivals_.size(); }
   void wait_marked() { arrive(marked_); }
   template <class Kernel>
@@ -85,7 +85,7 @@ class HostSide {
     }
   }
 
-  // As on a device: what is run again is what was launched when it was recorded.
+  // As on a device: repeats the launches that were recorded.
   struct Repeated {
     RepeatedKey key;
     std::vector<std::function<void()>> launches;
@@ -104,7 +104,7 @@ class HostSide {
     for (const std::function<void()>& launch : of.launches) launch();
     ++repeats_;
   }
-  // Of what was recorded.
+  // Number of repeated runs.
   int repeats() const { return repeats_; }
 
  private:
@@ -128,12 +128,12 @@ class HostSide {
   FiberOrder order_;
   HostLimits limits_;
   std::size_t allocated_ = 0, under_way_ = 0;
-  std::uint64_t launches_ = 0;                              // the seed of shuffled orders
-  std::vector<std::function<void()>>* recorded_ = nullptr;  // launches, which are not run meanwhile
+  std::uint64_t launches_ = 0;                              // also the seed of shuffled orders
+  std::vector<std::function<void()>>* recorded_ = nullptr;  // recorded launches do not run
   int repeats_ = 0;
   std::vector<std::shared_ptr<void>> memory_;
   std::vector<std::function<void()>> arrivals_;
-  std::size_t marked_ = 0;  // of them
+  std::size_t marked_ = 0;  // number of arrivals before mark()
 };
 
 }  // namespace broadloom::cuda

@@ -1,6 +1,6 @@
-// How kernels are written and started: once, for the device and for tests on the host.
+// How to write and launch kernels: once, for the device and for tests on the host.
 //
-// A kernel is a plain struct of pointers and numbers, with what one thread does:
+// A kernel is a plain struct of pointers and numbers, with the work of one thread:
 //
 //   struct Double {
 //     float* numbers;
@@ -12,31 +12,31 @@
 //     }
 //   };
 //
-// Block is DeviceBlock under nvcc (device_block.h), and EmulatedBlock on the host
+// Block is DeviceBlock under nvcc (device_block.h). On the host it is EmulatedBlock
 // (emulated_block.h), where the threads of a block are fibers. Both have
 //
-//   index(), blocks()      this block of the grid, and how many there are
-//   thread(), threads()    this thread of the block, and how many there are
-//   sync()                 waits until every thread of the block has come here
-//   shared<T>()            the block's shared memory, KernelShape::shared_bytes of it, not cleared
-//   shuffle_xor(x, mask)   x of the thread of this warp whose number is thread() ^ mask; every
-//                          thread of the warp must come here
-//   copy_ahead(to, from, is_there)  four floats from multiples of 16 bytes on, from the device's
-//                          memory to shared memory, or zeros, while the thread goes on
-//   await_copies()         this thread's are there; those of others are after a sync()
-//   multiply_add(a, b, sums)  sums += a b by a warp that comes here together, on tensor cores: a is
-//                          16 x 8, b 8 x 8, and all of it lies with the threads as TensorLane says;
-//                          numbers are those that to_tf32() makes (sides/tf32.h)
+//   index(), blocks()      this block of the grid, and the number of blocks
+//   thread(), threads()    this thread of the block, and the number of threads
+//   sync()                 waits until every thread of the block has arrived
+//   shared<T>()            the block's shared memory of KernelShape::shared_bytes, not cleared
+//   shuffle_xor(x, mask)   x of the warp's thread with number thread() ^ mask; every thread of the
+//                          warp must call it
+//   copy_ahead(to, from, is_there)  asynchronous copy of four floats, aligned to 16 bytes, from
+//                          device memory to shared memory; zeros unless is_there
+//   await_copies()         waits for this thread's copies; those of others need a sync() as well
+//   multiply_add(a, b, sums)  sums += a b on tensor cores, by a whole warp: a is 16 x 8, b 8 x 8.
+//                          TensorLane says which thread holds which number; numbers must come from
+//                          to_tf32() (sides/tf32.h)
 //
-// A kernel must not depend on the order in which threads run between two sync()s, nor on the grid:
-// sums are taken in a fixed order, and nothing is added atomically.
+// A kernel must not depend on the order in which threads run between two sync()s, nor on the grid.
+// Sums have a fixed order, and nothing is added atomically.
 #pragma once
 
 #include <cstddef>
 
 #include "broadloom/core/host_device.h"
 
-// In front of a function that is called, and not repeated wherever it is asked for.
+// Marks a function that should be called rather than inlined.
 #ifdef __CUDACC__
 #define BROADLOOM_CALLED __noinline__
 #else
@@ -46,26 +46,26 @@
 namespace broadloom::cuda {
 
 inline constexpr int kWarp = 32;
-// Shared memory of a block that any device gives unasked.
+// Shared memory of a block that any device gives without a special request.
 inline constexpr std::size_t kUsualSharedBytes = 48 * 1024;
 
 struct KernelShape {
   int blocks = 1;
-  int threads = kWarp;  // of a block, a multiple of kWarp, at most 1,024
+  int threads = kWarp;  // per block: a multiple of kWarp, at most 1,024
   std::size_t shared_bytes = 0;
 };
 
-// What a side (host_side.h, device_side.h) is like, by which work is cut. No bits depend on it, but
-// for those of tensor cores, which follow from how many rows of a network a block's shared memory
-// holds, and from `rows`.
+// Properties of a side (host_side.h, device_side.h) by which work is cut. Bits do not depend on
+// them, except on tensor cores. There they depend on `rows`, and on how many rows of a network fit
+// into a block's shared memory.
 struct SideShape {
-  std::size_t shared_bytes;  // that a block may have
+  std::size_t shared_bytes;  // available to a block
   int multiprocessors;
-  int rows = 65536;      // of a minibatch that are worked on at a time
-  bool has_tf32 = true;  // tensor cores that multiply such numbers
+  int rows = 65536;      // of a minibatch, processed at a time
+  bool has_tf32 = true;  // tensor cores for TF32
 };
 
-// Memory of a side with a copy of so many numbers.
+// Allocates memory on a side and copies `count` numbers to it.
 template <class Side, class T>
 T* put_on(Side& side, const T* from, std::size_t count) {
   T* const kept = side.template allocate<T>(count);
@@ -73,17 +73,18 @@ T* put_on(Side& side, const T* from, std::size_t count) {
   return kept;
 }
 
-// Brings what is there nearer, which is asked for soon.
+// Prefetches data that will be read soon.
 BROADLOOM_HD inline void fetch_ahead([[maybe_unused]] const void* from) {
 #ifdef __CUDA_ARCH__
   asm volatile("prefetch.global.L1 [%0];" ::"l"(from));
 #endif
 }
 
-// f(column) for all `columns` of each of `rows`, f being what of_row(row) gives; by a team of
-// threads: anything with thread() and threads(), a multiple of kWarp. A warp, or as much of one as
-// a row takes, takes a strip of a row at a time: to divide by the columns, number for number, is
-// more work than what is usually done with one.
+// Calls of_row(row)(column) for all columns of each row, by a team of threads. A team is any type
+// with thread() and threads(), a multiple of kWarp.
+//
+// A warp, or the part of it that a row needs, takes a strip of a row at a time. A division by the
+// number of columns for each number would cost more than the usual work on it.
 template <class Team, class OfRow>
 BROADLOOM_HD void over_elements(const Team& team, int rows, int columns, OfRow&& of_row) {
   int shift = 0;
@@ -96,7 +97,7 @@ BROADLOOM_HD void over_elements(const Team& team, int rows, int columns, OfRow&&
   }
 }
 
-// Blocks of `threads` for so many rows, one a thread.
+// Blocks of `threads` threads, one thread per row.
 inline KernelShape shape_for_rows(int rows, int threads = 128) {
   return {(rows + threads - 1) / threads, threads, 0};
 }

@@ -1,4 +1,4 @@
-// Whether launches that a caller makes again and again are those of the time before.
+// Whether repeated launches are the same as the last time.
 #pragma once
 
 #include <cstddef>
@@ -9,11 +9,11 @@
 
 namespace broadloom::cuda {
 
-// The bytes of what they follow from: where those are the same, so is that. (Where they are not,
-// which bytes between members may be the reason of, they are launched anew, which is no fault.)
+// The bytes of the launches' inputs: equal bytes mean equal launches. Padding between members may
+// differ; the launches are then made anew, which is harmless.
 class RepeatedKey {
  public:
-  // Whether it is that of the last call.
+  // Whether `key` equals that of the last call.
   template <class Key>
   bool is_again(const Key& key) {
     static_assert(std::is_trivially_copyable_v<Key>);

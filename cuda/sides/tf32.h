@@ -1,5 +1,5 @@
-// What tensor cores multiply: numbers rounded to TF32, which has float32's exponents and 10 bits
-// of mantissa, and how a warp's threads hold them.
+// Numbers of tensor cores: rounded to TF32, which has float32's exponents and 10 bits of mantissa,
+// and distributed over a warp's threads.
 #pragma once
 
 #include <cstdint>
@@ -9,11 +9,11 @@
 
 namespace broadloom::cuda {
 
-// Of the host: where it is false, numbers stay as they are, so that a test can hold kernels to
-// those of float32 more closely than rounding lets it.
+// Host only. If false, numbers are not rounded, so that a test can compare kernels with float32
+// more closely.
 inline bool rounds_to_tf32 = true;
 
-// To nearest, and away from zero where two are as near. What is not a number, or infinite, stays.
+// Rounds to nearest, ties away from zero. NaN and infinity stay.
 BROADLOOM_HD inline float to_tf32(float x) {
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
   std::uint32_t bits;
@@ -32,9 +32,10 @@ BROADLOOM_HD inline float to_tf32(float x) {
 #endif
 }
 
-// A thread of a warp: `group` 0 to 7, and `within` it 0 to 3. Of a [16, 8] it has rows group and
-// group + 8, columns within and within + 4; of b [8, 8] rows within and within + 4, column group;
-// of their product rows group and group + 8, columns 2 within and the next.
+// A thread of a warp: `group` 0 to 7, and `within` it 0 to 3. It holds these numbers:
+//   a [16, 8]     rows group and group + 8, columns within and within + 4
+//   b [8, 8]      rows within and within + 4, column group
+//   product       rows group and group + 8, columns 2 within and 2 within + 1
 struct TensorLane {
   int warp, group, within;
   BROADLOOM_HD explicit TensorLane(int thread)

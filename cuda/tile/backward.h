@@ -1,5 +1,5 @@
-// The derivatives of a tile that forward_tile has gone through, by all threads of a block together:
-// the bits of ActorCritic::backward.
+// Backward pass of a tile after forward_tile(), by all threads of a block together. It has the bits
+// of ActorCritic::backward.
 #pragma once
 
 #include "broadloom/math/element_functions.h"
@@ -15,8 +15,8 @@ struct HeadDeltas {
   int stride;
 };
 
-// What comes down from above to y [rows, in], what the layer below gave, as the derivative before
-// its activation: delta = activation'(y) times sum_of(r, i).
+// Derivative before the activation of y [rows, in], the output of the layer below: delta =
+// activation'(y) * sum_of(r, i).
 template <class Team, class Sum>
 BROADLOOM_HD void backward_input(const Team& team, Activation activation, int in, int rows,
                                  const float* y, float* delta, Sum&& sum_of) {
@@ -29,7 +29,7 @@ BROADLOOM_HD void backward_input(const Team& team, Activation activation, int in
   });
 }
 
-// sum over o of delta[o] w[o], one chain.
+// Sum over o of delta[o] w[o], one chain.
 BROADLOOM_HD inline float chain_over(int out, const float* delta, int next_delta, const float* w,
                                      int next_w) {
   float sum = 0.0f;
@@ -37,7 +37,7 @@ BROADLOOM_HD inline float chain_over(int out, const float* delta, int next_delta
   return sum;
 }
 
-// activation'(y) times sums, of four numbers.
+// activation'(y) times sums, for four numbers.
 BROADLOOM_HD inline Four derivatives(Activation activation, const Four& y, const float (&sums)[4]) {
   Four made;
   with_known(activation, [&](auto known) {
@@ -47,7 +47,7 @@ BROADLOOM_HD inline Four derivatives(Activation activation, const Four& y, const
   return made;
 }
 
-// From a layer's delta [rows, out] to that of the layer below, which gave y [rows, in].
+// From a layer's delta [rows, out] to that of the layer below with output y [rows, in].
 template <class Team>
 BROADLOOM_HD void backward_layer(const Team& team, const DeviceLayer& layer, Activation activation,
                                  const TileParams& params, const float* y, const float* delta,
@@ -78,7 +78,8 @@ BROADLOOM_HD void backward_layer(const Team& team, const DeviceLayer& layer, Act
   });
 }
 
-// From the heads' deltas to that of the last layer, which gave y. Two heads' chains are added up.
+// From the heads' deltas to that of the last layer with output y. The chains of two heads are
+// added.
 template <class Team>
 BROADLOOM_HD void backward_heads(const Team& team, const DeviceBody& body, Activation activation,
                                  const TileParams& params, const HeadDeltas& heads, const float* y,
@@ -93,8 +94,8 @@ BROADLOOM_HD void backward_heads(const Team& team, const DeviceBody& body, Activ
   });
 }
 
-// From the heads' deltas to those of all layers, in their places of the tile's. All of it is done
-// when a thread comes back (sync()).
+// From the heads' deltas to those of all layers, at their places in the tile. Complete when a
+// thread returns (sync()).
 template <class Block>
 BROADLOOM_HD void backward_tile(Block& block, const DeviceBody& body, Activation activation,
                                 const TileParams& params, const TilePlaces& places,

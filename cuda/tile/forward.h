@@ -1,5 +1,5 @@
-// A tile of rows through a body, by all threads of a block together: the bits of linear_forward,
-// convolve and head_forward (math/linear.h, math/convolution.h, math/head.h).
+// Forward pass of a tile through a body, by all threads of a block together. It has the bits of
+// linear_forward, convolve and head_forward (math/linear.h, math/convolution.h, math/head.h).
 #pragma once
 
 #include <cstddef>
@@ -18,8 +18,8 @@
 
 namespace broadloom::cuda {
 
-// Patches of which a thread makes one output at a time, where numbers do not lie in fours: it reads
-// a weight once for all of them, and their inputs are one place for the whole warp.
+// Patches for which a thread computes one output at a time, if numbers are not aligned in fours.
+// The thread reads a weight once for all of them, and a warp reads the same inputs.
 inline constexpr int kPatchesAtOnce = 8;
 
 // y[p, o] = finish(b[o] + sum over i of x[p, i] w[i, o]), one chain each, for every patch p of the
@@ -58,7 +58,7 @@ BROADLOOM_HD void forward_layer_singly(const Team& team, const DeviceLayer& laye
   }
 }
 
-// Whether a layer's weights, from `w` on, and what they are applied to lie in fours.
+// Whether a layer's weights at `w` and its inputs are aligned in fours.
 BROADLOOM_HD inline bool reads_fours(const DeviceLayer& layer, const float* w) {
   const Patches& patches = layer.patches;
   return (patches.run | patches.next_run | patches.next_across | patches.next_down | layer.out) %
@@ -102,8 +102,8 @@ BROADLOOM_HD void forward_layer(const Team& team, const DeviceLayer& layer, cons
   });
 }
 
-// Weights of a dense layer on their way to a block of kThreads, by shared memory: so many rows and
-// columns at a time, while it works on those before them.
+// A stage in shared memory for the weights of a dense layer. A block of kThreads copies kRows rows
+// and kColumns columns at a time, while it works on the previous ones.
 struct Stage {
   static constexpr int kRows = 64, kColumns = 128, kThreads = 256;
   static constexpr int kFloats = 2 * kRows * kColumns;
@@ -113,9 +113,9 @@ struct Stage {
   const float* w;
   int turn = 0;
 
-  // Where those are that were asked for last.
+  // The weights of the last bring().
   BROADLOOM_HD float* at_hand() const { return room + turn * (kFloats / 2); }
-  // Asks for those from row i and column c on.
+  // Starts to copy the weights from row i and column c on.
   template <class Block>
   BROADLOOM_HD void bring(Block& block, int i, int c) {
     turn ^= 1;
@@ -127,14 +127,14 @@ struct Stage {
   }
 };
 
-// forward_layer() of a dense layer whose weights come by params.stage, by a block of
-// Stage::kThreads; kRows rows and four columns a thread.
+// forward_layer() of a dense layer with weights staged through params.stage, by a block of
+// Stage::kThreads. A thread computes kRows rows and four columns.
 template <int kRows, class Block>
 BROADLOOM_HD void forward_staged(Block& block, const DeviceLayer& layer, const Finish& finish,
                                  const TileParams& params, const float* x, float* y, int rows) {
   const int x_row = TilePlaces::row(layer.in), y_row = TilePlaces::row(layer.out);
   const int own = block.thread() / 8 % 8;
-  const int within = block.thread() / 64 * 32 + block.thread() % 8 * 4;  // of the columns
+  const int within = block.thread() / 64 * 32 + block.thread() % 8 * 4;  // among the columns
   const float* const bias = params.at(layer.bias);
   Stage stage{params.stage, layer, params.at(layer.weight)};
   for (int row = own; row - own < rows; row += 8 * kRows) {
@@ -150,7 +150,7 @@ BROADLOOM_HD void forward_staged(Block& block, const DeviceLayer& layer, const F
       for (int i = 0; i < layer.in; i += Stage::kRows) {
         const float* const w = stage.at_hand() + within;
         block.await_copies();
-        block.sync();  // and who works on those before is done with them
+        block.sync();  // after it, no thread works on the previous weights
         if (i + Stage::kRows < layer.in) stage.bring(block, i + Stage::kRows, first);
         const int left = layer.in - i;
         add_run(of, w, Stage::kColumns, left < Stage::kRows ? left : Stage::kRows, sums);
@@ -165,8 +165,8 @@ BROADLOOM_HD void forward_staged(Block& block, const DeviceLayer& layer, const F
   }
 }
 
-// sum of x[i] w[i] in the host's 16 virtual lanes, of which the upper half is added to the lower
-// one, and neighbours pairwise then.
+// Sum of x[i] w[i] in the host's 16 virtual lanes. The upper half is then added to the lower half,
+// and neighbours pairwise.
 inline constexpr int kHeadLanes = 16;
 BROADLOOM_HD inline float lane_product(const float* x, const float* w, int in) {
   float lanes[kHeadLanes] = {};
@@ -181,7 +181,7 @@ BROADLOOM_HD inline float lane_product(const float* x, const float* w, int in) {
   }
   for (; first < in; first += kHeadLanes) {
     for (int l = 0; l < kHeadLanes; ++l) {
-      const bool is_there = first + l < in;  // otherwise 0 * 0 is added, too
+      const bool is_there = first + l < in;  // otherwise also adds 0 * 0
       lanes[l] = element::mul_add(is_there ? x[first + l] : 0.0f, is_there ? w[first + l] : 0.0f,
                                   lanes[l]);
     }
@@ -194,7 +194,7 @@ BROADLOOM_HD inline float lane_product(const float* x, const float* w, int in) {
   return halves[0];
 }
 
-// The same by a thread each lane; each of them gets the sum.
+// The same with one thread per lane; each of them receives the sum.
 template <class Block>
 BROADLOOM_HD float lane_product(Block& block, const float* x, const float* w, int in) {
   float sum = 0.0f;
@@ -208,7 +208,7 @@ BROADLOOM_HD float lane_product(Block& block, const float* x, const float* w, in
   return sum;
 }
 
-// outputs [out, stride] of rows that have come through a body's layers.
+// outputs [out, stride] of rows that have passed a body's layers.
 template <class Block>
 BROADLOOM_HD void forward_head(Block& block, const DeviceLayer& head, const TileParams& params,
                                const float* x, float* outputs, int stride, int rows) {
@@ -226,10 +226,10 @@ BROADLOOM_HD void forward_head(Block& block, const DeviceLayer& head, const Tile
     }
     return;
   }
-  // Most threads would be idle.
+  // Few outputs: one thread each would leave most threads idle.
   const int at_once = block.threads() / kHeadLanes;
   for (int first = 0; first < all; first += at_once) {
-    const int e = first + block.thread() / kHeadLanes;  // all come, for they exchange numbers
+    const int e = first + block.thread() / kHeadLanes;  // all continue, to exchange numbers
     const float sum = output(e < all ? e : 0, [&](const float* of, const float* w) {
       return lane_product(block, of, w, head.in);
     });
@@ -237,7 +237,7 @@ BROADLOOM_HD void forward_head(Block& block, const DeviceLayer& head, const Tile
   }
 }
 
-// Both heads' in their places; whole when a thread comes back (sync()).
+// Outputs of both heads at their places. Complete when a thread returns (sync()).
 template <class Block>
 BROADLOOM_HD void forward_heads(Block& block, const DeviceBody& body, const TileParams& params,
                                 const TilePlaces& places, float* work, int rows) {
@@ -247,8 +247,8 @@ BROADLOOM_HD void forward_heads(Block& block, const DeviceBody& body, const Tile
   block.sync();
 }
 
-// From the rows at places.x to the layers' outputs and the heads'. What is there before must be
-// whole (sync()), and what comes out is. kMayStage: params may have a stage.
+// From the rows at places.x to the outputs of layers and heads. Inputs must be complete before the
+// call (sync()); outputs are complete after it. kMayStage: params may have a stage.
 template <bool kMayStage = false, class Block>
 BROADLOOM_HD void forward_tile(Block& block, const DeviceBody& body, Activation activation,
                                const TileParams& params, const TilePlaces& places, float* work,
@@ -285,8 +285,8 @@ BROADLOOM_HD void forward_tile(Block& block, const DeviceBody& body, Activation 
   forward_heads(block, body, params, places, work, rows);
 }
 
-// So many rows of [.., width] from `first` on to places.x, as the network sees them. Rows: anything
-// that reads number i of a row.
+// Loads `rows` rows of [.., width], starting at `first`, to x as the network sees them. Rows: any
+// type that reads number i of a row.
 template <class Block, class Rows>
 BROADLOOM_HD void load_rows(Block& block, const Rows& rows_of, int first, int width, int rows,
                             const ObservationScale& scale, float* x) {
@@ -297,7 +297,7 @@ BROADLOOM_HD void load_rows(Block& block, const Rows& rows_of, int first, int wi
   });
 }
 
-// Rows of a block by their numbers there to x.
+// Gathers rows of a block by their indices into x.
 template <class Block, class Rows>
 BROADLOOM_HD void gather_rows(Block& block, const Rows& rows_of, const std::int32_t* indices,
                               int width, int rows, float* x) {

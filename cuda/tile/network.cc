@@ -44,11 +44,11 @@ DeviceBody body(const Chain& chain, const LinearSlice& head, const ParameterRang
   return body;
 }
 
-// Dense layers, and a convolution before them, that end in an activation, or in a normalisation
-// that does: all of them, or none, for moments have their place by the first one's (TilePlaces).
+// Accepts dense layers, optionally after one convolution, that end in an activation. All layers may
+// have a normalisation before it, or none: moments are placed by the first layer's (TilePlaces).
 bool is_known(const Chain& chain) {
   int layers = 0, norms = 0;
-  bool is_open = false;  // the last one does not end yet
+  bool is_open = false;  // the last layer still lacks its activation
   for (const Layer& layer : chain.layers()) {
     const bool goes_on = layer.kind == LayerKind::kLayerNorm && is_open;
     const bool convolves =
@@ -102,13 +102,13 @@ bool fits_kernels(const ActorCritic& network) {
 
 DeviceNetwork device_network(const ActorCritic& network) {
   DeviceNetwork made = network_of(network);
-  // With more, offsets of copies would not be ints; nor do rows of such a network fit a block's
-  // memory, so that it is refused (check_tensor_cores()).
+  // With more parameters, offsets of copies exceed int. Rows of such a network do not fit a block's
+  // memory either, so check_tensor_cores() refuses it.
   const bool may_pack = network.parameter_count() <= kMostParameters / 4;
   if (network.shape().precision != Precision::kTf32 || !may_pack) return made;
   const int begin = (made.parameters + 3) / 4 * 4, end = PackedWeights::place(made.actor, begin);
   PackedWeights::place(made.critic,
-                       made.sides() == 1 ? begin : end);  // a shared body's are its own
+                       made.sides() == 1 ? begin : end);  // a shared body's copies are its own
   return made;
 }
 

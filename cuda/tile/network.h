@@ -1,5 +1,5 @@
-// The actor-critic network as kernels see it: bodies apart, or one that both sides share, with
-// where their parameters are.
+// The actor-critic network as kernels see it: two separate bodies, or one shared by both sides,
+// with the offsets of their parameters.
 #pragma once
 
 #include "broadloom/core/host_device.h"
@@ -11,51 +11,52 @@ namespace broadloom::cuda {
 inline constexpr int kMostLayers = 8;
 inline constexpr std::size_t kMostParameters = 2147483647;  // offsets are ints
 
-// Where in a row a layer's weights are applied: a dense layer's once, to all of it, a convolution's
-// at each pixel of its output, to a patch that is so many runs of neighbouring numbers.
+// The places of a row to which a layer's weights are applied. A dense layer's are applied once, to
+// the whole row. A convolution's are applied at each output pixel, to a patch of several runs of
+// adjacent numbers.
 struct Patches {
-  int down = 1, across = 1;            // pixels of the output
-  int next_down = 0, next_across = 0;  // numbers from one patch to the next
-  int run = 0, next_run = 0;           // numbers of a run, and from one run to the next
+  int down = 1, across = 1;            // output pixels
+  int next_down = 0, next_across = 0;  // distance of patches
+  int run = 0, next_run = 0;           // numbers of a run, and distance of runs
 
   BROADLOOM_HD int count() const { return down * across; }
-  // Where a pixel's patch begins, and where the patch's i-th number is from there on.
+  // Offset of a pixel's patch in the row, and offset of number i in the patch.
   BROADLOOM_HD int begin(int pixel) const {
     return pixel / across * next_down + pixel % across * next_across;
   }
   BROADLOOM_HD int at(int i) const { return i / run * next_run + i % run; }
 };
 
-// W [in, out] and b [out] of a layer; a head's W is [out, in]. See LinearSlice. Of a convolution
-// they are patch and filters.
+// W [in, out] and b [out] of a layer; a head's W is [out, in]. See LinearSlice. For a convolution,
+// in is the patch and out the filters.
 struct DeviceLayer {
   int in = 0, out = 0;
   int weight = 0, bias = 0;
-  int row_in = 0;  // numbers of a row that it reads
+  int row_in = 0;  // numbers of its input row
   Patches patches;
-  // Where copies of W for tensor cores are (packed_weights.h); 0: there are none.
+  // Offsets of the copies of W for tensor cores (packed_weights.h); 0: none.
   int packed = 0, packed_back = 0;
 
   BROADLOOM_HD int row_out() const { return patches.count() * out; }
 };
 
-// Gain and bias [size] by which a layer's outputs are normalised before its activation, each `size`
-// of them by themselves: so many parts of a row.
+// Gain and bias [size] of a normalisation before the activation. Each of the `parts` parts of a
+// row, with `size` numbers, is normalised separately.
 struct DeviceNorm {
   int gain = -1, bias = -1;
   int size = 0, parts = 0;
   BROADLOOM_HD bool is_there() const { return gain >= 0; }
 };
 
-// Hidden layers and a head, or two of which the second gives values: then it is the whole network.
+// Hidden layers and a head. With a second head, for values, it is the whole network.
 struct DeviceBody {
   int layers;
   DeviceLayer hidden[kMostLayers];
   DeviceNorm norms[kMostLayers];
   DeviceLayer head;
-  int begin, end;  // its parameters, but for log_std
+  int begin, end;  // its parameters, without log_std
   DeviceLayer value_head = {};
-  bool is_rounded = false;  // layers' products are made by tensor cores (packed_weights.h)
+  bool is_rounded = false;  // tensor cores compute its layers' products (packed_weights.h)
   BROADLOOM_HD bool has_two_heads() const { return value_head.out > 0; }
   BROADLOOM_HD bool begins_with_image() const {
     return layers > 0 && hidden[0].patches.count() > 1;
@@ -65,37 +66,38 @@ struct DeviceBody {
 };
 
 struct DeviceNetwork {
-  // Of action values there is the first alone. Of a shared body the first has both heads, and the
-  // second is the same with the head of values alone, for who asks for no more.
+  // Action values use only the first. A shared body is `actor` with both heads; `critic` is then
+  // the same body with only the value head, for kernels that need only values.
   DeviceBody actor, critic;
   int observation_size, outputs, parameters;
-  int values;  // that a critic gives of an observation
+  int values;  // value outputs of the critic
   bool is_discrete, action_values;
   int log_std;  // offset; Gaussian only
   Activation activation;
 
   BROADLOOM_HD bool is_rounded() const { return actor.is_rounded; }
-  // What is learnt by itself.
+  // Number of sides that learn separately.
   BROADLOOM_HD int sides() const { return action_values || actor.has_two_heads() ? 1 : 2; }
   BROADLOOM_HD const DeviceBody& body(int side) const { return side == 0 ? actor : critic; }
-  // What says the value of an observation.
+  // The body that values an observation.
   BROADLOOM_HD const DeviceBody& valuer() const { return action_values ? actor : critic; }
 };
 
-// Where a body's numbers of one tile are, in floats, from the tile's workspace on. A row of x and
-// of each layer's output takes an odd number of fours, so that it begins at a multiple of 16 bytes
-// and threads that read fours of neighbouring rows find them in other banks. What a normalised
-// layer is before its activation, the moments of its rows, and deltas are kept for who goes back
-// through the tile; else they have the places of what comes of them, and moments those of the first
-// layer, whose rows have the most parts. Kernels are given it: threads that made it would have it
-// in memory of their own.
+// Layout of a tile's workspace for a body, in floats. A row of x and of each layer's output takes
+// an odd number of fours. Rows thus begin at multiples of 16 bytes, and threads that read fours of
+// neighbouring rows hit different banks.
+//
+// The backward pass keeps normalised values before the activation, moments and deltas. Otherwise
+// the outputs overwrite those values, and all moments use the first layer's place, because its rows
+// have the most parts. Kernels receive the layout as an argument: if threads computed it, it would
+// be in their local memory.
 struct TilePlaces {
   enum Use { kForward, kForwardAndBack };
 
-  int rows;  // of room
+  int rows;  // rows of the workspace
   int x, linear[kMostLayers], hidden[kMostLayers], moments[kMostLayers];
-  int delta[kMostLayers];   // derivatives before the activation,
-  int before[kMostLayers];  // and before what is activated was normalised
+  int delta[kMostLayers];   // derivatives before the activation
+  int before[kMostLayers];  // derivatives before the normalisation
   int outputs, values, size;
 
   TilePlaces() = default;
@@ -118,24 +120,25 @@ struct TilePlaces {
         size += 2 * rows * body.norms[l].parts;
       }
     }
-    outputs = size;  // [outputs, rows], a row of the tile a column, as the host has them
+    outputs = size;  // [outputs, rows], column r for row r, as on the host
     size += rows * body.head.out;
-    values = size;  // of a second head, likewise
+    values = size;  // the same for a second head
     size += rows * body.value_head.out;
   }
-  // The last layer's, which the head reads.
+  // Output of the last layer, which the head reads.
   BROADLOOM_HD int top(const DeviceBody& body) const {
     return body.layers > 0 ? hidden[body.layers - 1] : x;
   }
 };
 
-// Whether kernels know it: at most kMostParameters, in fp32 bodies of at most kMostLayers layers,
-// all of which are normalised or none, of which
-// the first may be a convolution without padding, that have nothing in common and read the same
-// observation, and of which the critic gives at most two values; or one such body that they share,
-// or of action values.
+// Whether the kernels support the network: at most kMostParameters, in fp32, bodies of at most
+// kMostLayers layers. All layers of a body are normalised or none. Only the first may be a
+// convolution, without padding.
+//
+// The bodies are separate and read the same observation, and the critic gives at most two values.
+// Or there is one such body, shared or for action values.
 bool fits_kernels(const ActorCritic& network);
-// Only where it fits.
+// Only for networks that fit.
 DeviceNetwork device_network(const ActorCritic& network);
 
 }  // namespace broadloom::cuda

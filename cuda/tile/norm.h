@@ -1,5 +1,5 @@
-// Rows of a tile brought to mean 0 and variance 1, by all threads of a block together: the bits of
-// layer_norm and layer_norm_backward (math/layer_norm.h), whose sums over a row run in kNormLanes
+// Layer normalisation of a tile's rows, by all threads of a block together. It has the bits of
+// layer_norm and layer_norm_backward (math/layer_norm.h), whose sums over a row use kNormLanes
 // virtual lanes.
 #pragma once
 
@@ -16,15 +16,15 @@ namespace broadloom::cuda {
 
 inline constexpr int kNormLanes = 16;
 
-// The lanes of a sum that one of a part's kThreads threads has: its own number's, and each kThreads
-// further on.
+// The lanes of one thread in a sum over a part by kThreads threads: its own number's, and every
+// kThreads-th after it.
 template <int kThreads>
 struct PartSum {
   static constexpr int kOwn = kNormLanes / kThreads;
   float lanes[kOwn] = {};
 
-  // The upper half of all lanes added to the lower one until one is left; each of the part's
-  // threads gets it.
+  // Adds the upper half of all lanes to the lower half until one is left. Each of the part's
+  // threads receives the total.
   template <class Block>
   BROADLOOM_HD float total(Block& block) {
     for (int half = kOwn / 2; half > 0; half /= 2) {
@@ -36,7 +36,7 @@ struct PartSum {
   }
 };
 
-// What a part's numbers are multiplied by, and where it and their mean are kept for part q.
+// The scale of a part, and where part q keeps its mean and scale.
 BROADLOOM_HD inline float norm_scale(float variance) {
   return 1.0f / std::sqrt(variance + static_cast<float>(kLayerNormEpsilon));
 }
@@ -44,13 +44,14 @@ BROADLOOM_HD inline void keep_moments(float* moments, int q, float mean, float s
   moments[2 * q] = mean;
   moments[2 * q + 1] = scale;
 }
-// One number's derivative: g = gain delta, z it normalised, and the means of g and of g z.
+// The derivative of one number. g = gain delta, z is the normalised number, mean_g and mean_gz are
+// the means of g and g z.
 BROADLOOM_HD inline float norm_backward_of(float scale, float g, float z, float mean_g,
                                            float mean_gz) {
   return scale * element::mul_add(-z, mean_gz, g - mean_g);
 }
 
-// f(i, k) for a thread's numbers i of `size`, which belong to lane k of those that it has.
+// Calls f(i, k) for a thread's numbers i of `size`, which belong to lane k of its lanes.
 template <int kThreads, class F>
 BROADLOOM_HD void over_numbers(int thread, int size, F&& f) {
   for (int first = thread; first < size; first += kNormLanes) {
@@ -60,22 +61,22 @@ BROADLOOM_HD void over_numbers(int thread, int size, F&& f) {
   }
 }
 
-// Where part q of a tile's rows is, which have `parts` each: its first number.
+// Offset of part q of a tile's rows, which have `parts` parts each.
 BROADLOOM_HD inline int part_at(const DeviceNorm& norm, int q) {
   return q / norm.parts * TilePlaces::row(norm.parts * norm.size) + q % norm.parts * norm.size;
 }
 
-// The many short parts of an image take a thread each, a whole row as many as it has lanes; a part
-// that has one number for each lane (LaneFours) takes four.
+// Threads per part. An image has many short parts, with one thread each. A whole row has a thread
+// per lane. A part with one number per lane (LaneFours) has four.
 constexpr int kForParts = 1, kForRows = kNormLanes, kForLanes = 4;
 
-// f(part, thread, size) by the kThreads threads of every part. All come, for they exchange numbers:
-// to parts of no size, where the last round has fewer.
+// Calls f(part, thread, size) with the kThreads threads of every part. All threads call f, because
+// they exchange numbers; in the last round, missing parts have size 0.
 template <int kThreads, class Block, class F>
 BROADLOOM_HD void over_parts(Block& block, const DeviceNorm& norm, int rows, F&& f) {
   const int at_once = block.threads() / kThreads, count = rows * norm.parts;
 #ifdef __CUDA_ARCH__
-#pragma unroll(kThreads == kForLanes ? 2 : 1)  // short parts wait for one another otherwise
+#pragma unroll(kThreads == kForLanes ? 2 : 1)  // otherwise short parts wait for one another
 #endif
   for (int first = 0; first < count; first += at_once) {
     const int q = first + block.thread() / kThreads;
@@ -83,14 +84,14 @@ BROADLOOM_HD void over_parts(Block& block, const DeviceNorm& norm, int rows, F&&
   }
 }
 
-// The numbers of a part that one of its kThreads threads has, where they are few: read once.
+// One thread's numbers of a part, if they are few: each is read only once.
 template <int kThreads>
 struct FewNumbers {
   static constexpr int kMost = 16;
   float of[kMost];
 
   BROADLOOM_HD static bool fit(int size) { return size <= kMost * kThreads; }
-  // The j-th is number at(thread, j) of the part, which belongs to lane j % kOwn.
+  // Number j is number at(thread, j) of the part, and belongs to lane j % kOwn.
   BROADLOOM_HD static int at(int thread, int j) { return thread + kThreads * j; }
   BROADLOOM_HD FewNumbers(const float* from, int thread, int size) {
     for (int j = 0; j < kMost; ++j) of[j] = at(thread, j) < size ? from[at(thread, j)] : 0.0f;
@@ -103,8 +104,8 @@ struct FewNumbers {
   }
 };
 
-// f(activate) with what the activation does of one number; of those that are much code, by a call:
-// a kernel that is long because it says that for each number waits for its own instructions.
+// Calls f with the activation of one number. Activations with much code are called, not inlined: a
+// long kernel would wait for its own instructions.
 BROADLOOM_CALLED BROADLOOM_HD inline float activate_by_call(Activation activation, float x) {
   return element::activate(activation, x);
 }
@@ -117,16 +118,15 @@ BROADLOOM_HD void with_activation(Activation activation, F&& f) {
   }
 }
 
-// A part that has one number for each lane, by four threads of four neighbours each: a warp reads
-// and writes eight parts without gaps, where threads of a part each (FewNumbers) would be 64 bytes
-// apart.
+// A part with one number per lane, in four threads of four neighbours each. A warp reads and writes
+// eight parts without gaps. Threads with a part each (FewNumbers) would be 64 bytes apart.
 struct LaneFours {
   Four of;
 
   BROADLOOM_HD static bool fit(const DeviceNorm& norm) {
     return norm.size == kNormLanes && norm.parts > 1;
   }
-  // As PartSum's.
+  // As PartSum::total().
   template <class Block>
   BROADLOOM_HD float total(Block& block) {
     for (int mask = kForLanes / 2; mask > 0; mask /= 2) {
@@ -136,9 +136,9 @@ struct LaneFours {
   }
 };
 
-// y = activation(gain z + bias) of each part of x [rows, parts, size], z being x normalised; y may
-// be x. moments [rows, parts, 2]: get mean and 1 / sqrt(variance + epsilon). z: gets itself, in the
-// place of x; null: nobody asks for it.
+// y = activation(gain z + bias) for each part of x [rows, parts, size], with z the normalised x; y
+// may be x. moments [rows, parts, 2] receive mean and 1 / sqrt(variance + epsilon). z may be x, or
+// null if it is not needed.
 template <int kThreads, class Block>
 BROADLOOM_HD void norm_forward_parts(Block& block, const DeviceNorm& norm, Activation activation,
                                      const TileParams& params, const float* x, float* moments,
@@ -150,7 +150,7 @@ BROADLOOM_HD void norm_forward_parts(Block& block, const DeviceNorm& norm, Activ
     const int begin = part_at(norm, q);
     const float* const of = x + begin;
     const FewNumbers<kThreads> own(of, thread, is_few ? size : 0);
-    // f(i, lane, number i)
+    // Calls f(i, lane, number i).
     const auto each = [&](auto&& f) {
       if (is_few) {
         return FewNumbers<kThreads>::each(thread, size,
@@ -236,7 +236,7 @@ BROADLOOM_HD void norm_backward_parts(Block& block, const DeviceNorm& norm,
   over_parts<kThreads>(block, norm, rows, [&](int q, int thread, int size) {
     const int begin = part_at(norm, q), few = is_few ? size : 0;
     const FewNumbers<kThreads> deltas(delta + begin, thread, few), zs(z + begin, thread, few);
-    // f(i, lane, gain delta, z)
+    // Calls f(i, lane, gain delta, z).
     const auto each = [&](auto&& f) {
       if (is_few) {
         return FewNumbers<kThreads>::each(
@@ -287,8 +287,8 @@ BROADLOOM_HD void norm_backward_lanes(Block& block, const DeviceNorm& norm,
   });
 }
 
-// From delta [rows, parts, size], the derivative before the activation, to that for what was
-// normalised.
+// From delta [rows, parts, size], the derivative before the activation, to the derivative before
+// the normalisation.
 template <class Block>
 BROADLOOM_HD void norm_backward(Block& block, const DeviceNorm& norm, const TileParams& params,
                                 const float* delta, const float* moments, const float* z, float* of,

@@ -1,6 +1,6 @@
-// Weights as tensor cores take them: rounded to TF32, and in the order in which a warp's threads
-// hold them (sides/tf32.h), so that a thread reads what it multiplies at once. They lie behind the
-// parameters that they are copies of.
+// Weights for tensor cores: rounded to TF32, in the order in which a warp's threads hold them
+// (sides/tf32.h). A thread thus reads its numbers at once. The copies follow the parameters in
+// memory.
 #pragma once
 
 #include <cstddef>
@@ -11,14 +11,14 @@
 
 namespace broadloom::cuda {
 
-// Of a matrix [wide, depth], 16 by 8 numbers at a time, with zeros where there are none.
+// A matrix [wide, depth] in pieces of 16 by 8 numbers, padded with zeros.
 struct PackedMatrix {
   int wide, depth;
 
   BROADLOOM_HD int steps() const { return (depth + 7) / 8; }
   BROADLOOM_HD int floats() const { return (wide + 15) / 16 * steps() * kPiece; }
-  // Of the eight numbers of a piece's depth a thread has two neighbours, in the places of `within`
-  // and `within + 4`: which is where is the same for what they are multiplied with.
+  // In a piece's depth of eight, a thread holds two neighbours as if they were `within` and `within
+  // + 4`. The other factor uses the same order, so the sum stays the same.
   BROADLOOM_HD int place(int w, int d) const {
     const int lane = w % 8 * 4 + d % 8 / 2, of_thread = w % 16 / 8 + d % 2 * 2;
     return (w / 16 * steps() + d / 8) * kPiece + lane * 4 + of_thread;
@@ -26,15 +26,15 @@ struct PackedMatrix {
   static constexpr int kPiece = 4 * kWarp;
 };
 
-// Which parameters have copies, and where.
+// Which parameters have packed copies, and at which offsets.
 struct PackedWeights {
   struct Layer {
     int weight, in, out;
-    int forward, back;  // [out, in] and [in, out] packed; back: 0 where nobody goes there
+    int forward, back;  // [out, in] and [in, out] packed; back: 0 if no backward pass needs it
   };
   int count = 0;
   Layer layers[2 * kMostLayers];
-  std::size_t floats = 0;  // parameters and copies
+  std::size_t floats = 0;  // size of parameters and copies
 
   explicit PackedWeights(const DeviceNetwork& network)
       : floats(static_cast<std::size_t>(network.parameters)) {
@@ -48,7 +48,7 @@ struct PackedWeights {
     }
   }
 
-  // A parameter's copies in their places.
+  // Writes a parameter's copies.
   BROADLOOM_HD void keep(int parameter, float value, float* params) const {
     for (int l = 0; l < count; ++l) {
       const Layer& of = layers[l];
@@ -61,7 +61,7 @@ struct PackedWeights {
     }
   }
 
-  // Gives the layers of a body places from `begin` on; the end of those.
+  // Assigns offsets to the layers of a body, starting at `begin`. Returns their end.
   static int place(DeviceBody& body, int begin) {
     body.is_rounded = true;
     for (int l = 0; l < body.layers; ++l) {

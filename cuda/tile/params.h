@@ -1,5 +1,4 @@
-// A body's parameters as a block of threads reads them: where they are in the device's memory, or a
-// copy of its own in shared memory.
+// A body's parameters as a thread block reads them: in device memory, or a copy in shared memory.
 #pragma once
 
 #include "broadloom/core/host_device.h"
@@ -9,12 +8,12 @@
 namespace broadloom::cuda {
 
 struct TileParams {
-  const float* from;  // parameter number `first`
+  const float* from;  // address of parameter `first`
   int first = 0;
-  const float* transposed = nullptr;  // W [out, in] of hidden layers, each where its W [in, out] is
-                                      // from `from` on; null: there are none
-  // Shared memory by way of which a block reads them, or what tensor cores have beside a tile
-  // (beside_tensor_tile()); null: there is none.
+  const float* transposed = nullptr;  // W [out, in] of hidden layers, each at the offset of its W
+                                      // [in, out]; null: none
+  // Shared memory: a stage for the parameters, or the tensor cores' scratch beside a tile
+  // (beside_tensor_tile()); null: none.
   float* stage = nullptr;
 
   BROADLOOM_HD const float* at(int parameter) const { return from + (parameter - first); }
@@ -23,14 +22,14 @@ struct TileParams {
   }
 };
 
-// Floats of such a copy, a multiple of four.
+// Floats of the copy, a multiple of four.
 BROADLOOM_HD inline int cached_floats(const DeviceBody& body, bool transposed) {
   const int one = (body.end - body.begin + 3) / 4 * 4;
   return transposed && body.layers > 1 ? 2 * one : one;
 }
 
-// W [in, out] to [out, in]. Each warp goes down a diagonal, whose numbers are in other banks both
-// ways.
+// Transposes W [in, out] to [out, in]. Each warp walks down a diagonal, so that both reads and
+// writes hit different banks.
 template <class Block>
 BROADLOOM_HD void transpose(Block& block, const float* from, int in, int out, float* to) {
   const int across = (out + kWarp - 1) / kWarp, down = (in + kWarp - 1) / kWarp;
@@ -42,8 +41,8 @@ BROADLOOM_HD void transpose(Block& block, const float* from, int in, int out, fl
   }
 }
 
-// Copies a body's parameters to `room`, of cached_floats(). What is there before must not be wanted
-// any more, and what comes is whole (sync()).
+// Copies a body's parameters to `room`, of cached_floats(). The previous contents must not be
+// needed any more; the copy is complete on return (sync()).
 template <class Block>
 BROADLOOM_HD TileParams cache_params(Block& block, const DeviceBody& body, const float* params,
                                      bool transposed, float* room) {

@@ -1,7 +1,8 @@
-// Products of a tile's rows with a layer's weights, by a team of threads (a block, or some blocks:
-// anything with thread() and threads()): each number is one chain over the depth, in the host's
-// order, and a thread works on 16 at a time, so that eight reads of four numbers feed 64
-// multiplications.
+// Products of a tile's rows with a layer's weights, by a team of threads: a block, or several
+// blocks. A team has thread() and threads().
+//
+// Each number is one chain over the depth, in the host's order. A thread computes 16 numbers at a
+// time, so eight reads of four numbers feed 64 multiplications.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +15,7 @@
 
 namespace broadloom::cuda {
 
-// Four numbers from a multiple of 16 bytes on.
+// Four numbers, aligned to 16 bytes.
 struct Four {
   float of[4];
 };
@@ -40,15 +41,15 @@ BROADLOOM_HD inline void store_four(const Four& four, float* to) {
 #endif
 }
 
-// Which rows and columns a thread has: kRows rows first, first + apart, ..., which neighbours in a
-// warp read from other banks, and four neighbouring columns.
+// The rows and columns of a thread: kRows rows first, first + apart, ..., and four neighbouring
+// columns. Neighbours in a warp thus read rows from different banks.
 template <int kOf>
 struct Square {
   static constexpr int kRows = kOf;
   int row, apart, column;
 };
 
-// f(square) for all of rows x columns, of which there is a multiple of four, by a team: a warp has
+// Calls f(square) for all of rows x columns, by a team. columns is a multiple of four. A warp has
 // up to eight squares across and at least four down.
 template <int kRows, class Team, class F>
 BROADLOOM_HD void over_squares_of(const Team& team, int rows, int columns, F&& f) {
@@ -61,7 +62,7 @@ BROADLOOM_HD void over_squares_of(const Team& team, int rows, int columns, F&& f
   }
 }
 
-// Of four rows, or of one where the team would be idle.
+// Squares of four rows, or of one row if the team would be idle.
 template <class Team, class F>
 BROADLOOM_HD void over_squares(const Team& team, int rows, int columns, F&& f) {
   if (rows / 4 * (columns / 4) >= team.threads() / 2) {
@@ -71,7 +72,7 @@ BROADLOOM_HD void over_squares(const Team& team, int rows, int columns, F&& f) {
   }
 }
 
-// Four numbers of a run: of each row of x, and of four columns of w.
+// Four steps of a run: numbers of each row of x, and of four columns of w.
 template <int kRows>
 struct RunPart {
   Four x[kRows], w[4];
@@ -92,8 +93,8 @@ struct RunPart {
   }
 };
 
-// add_run() of few rows: kParts parts are read before those in front of them are worked on, for
-// there is too little work otherwise in which to wait.
+// add_run() for few rows: reads kParts parts ahead, because there is too little work to hide the
+// waits.
 template <int kParts, int kRows>
 BROADLOOM_HD inline void add_run_ahead(const float* const (&x)[kRows], const float* w, int w_row,
                                        int depth, float (&sums)[kRows][4]) {
@@ -123,8 +124,8 @@ BROADLOOM_HD inline void add_run_ahead(const float* const (&x)[kRows], const flo
   }
 }
 
-// sums[k][c] += x of row k times w of column c for a run of `depth` numbers, a multiple of four,
-// which lie together in x and w_row apart in w. kParts: read ahead where there is one row.
+// sums[k][c] += x of row k times w of column c, for a run of `depth` numbers, a multiple of four.
+// They are adjacent in x, and w_row apart in w. kParts: parts read ahead if there is one row.
 template <int kParts = 2, int kRows>
 BROADLOOM_HD inline void add_run(const float* const (&x)[kRows], const float* w, int w_row,
                                  int depth, float (&sums)[kRows][4]) {
@@ -132,7 +133,7 @@ BROADLOOM_HD inline void add_run(const float* const (&x)[kRows], const float* w,
     add_run_ahead<kParts>(x, w, w_row, depth, sums);
   } else {
 #ifdef __CUDA_ARCH__
-#pragma unroll 2  // so that many reads are under way
+#pragma unroll 2  // so that many reads are in flight
 #endif
     for (int i = 0; i < depth; i += 4) {
       RunPart<kRows> part;
@@ -142,7 +143,7 @@ BROADLOOM_HD inline void add_run(const float* const (&x)[kRows], const float* w,
   }
 }
 
-// f(std::integral_constant of the activation): what is many numbers asks once which one it is.
+// Calls f(std::integral_constant of the activation), so that code for many numbers branches once.
 template <class F>
 BROADLOOM_HD void with_known(Activation activation, F&& f) {
   switch (activation) {
@@ -155,7 +156,7 @@ BROADLOOM_HD void with_known(Activation activation, F&& f) {
   }
 }
 
-// What becomes of the sums of a layer: its outputs, or what is normalised first.
+// Converts a layer's sums to its outputs, or leaves them for the normalisation.
 struct Finish {
   Activation activation;
   bool is_open;  // normalised first
@@ -175,7 +176,7 @@ struct Finish {
   }
 };
 
-// Numbers, a multiple of four from multiples of 16 bytes on, as TF32 has them.
+// Rounds numbers to TF32. Their count is a multiple of four, and they are aligned to 16 bytes.
 BROADLOOM_HD inline Four rounded(const Four& of) {
   return {{to_tf32(of.of[0]), to_tf32(of.of[1]), to_tf32(of.of[2]), to_tf32(of.of[3])}};
 }
@@ -186,7 +187,7 @@ BROADLOOM_HD void round_fours(const Team& team, float* numbers, int count) {
   }
 }
 
-// Likewise, as they are.
+// Copies numbers with the same alignment.
 template <class Team>
 BROADLOOM_HD void copy_fours(const Team& team, const float* from, int count, float* to) {
   for (int i = 4 * team.thread(); i < count; i += 4 * team.threads()) {

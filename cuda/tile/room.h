@@ -1,5 +1,4 @@
-// Where the tile of a block of threads is: in its shared memory, or in global memory where that
-// does not hold it.
+// The memory of a block's tile: shared memory, or global memory if it does not fit.
 #pragma once
 
 #include <cstddef>
@@ -11,16 +10,16 @@
 
 namespace broadloom::cuda {
 
-// What kernels know of it.
+// The tile's memory, as kernels see it.
 struct TileMemory {
-  int rows;      // of a tile
-  int floats;    // of what is kept for it
-  int cached;    // floats of a copy of a body's parameters, before it; 0: there is none
-  int staged;    // of room before it by way of which they come then (Stage); 0: they are read where
-                 // they are
-  float* spill;  // [blocks, floats], which multiprocessors' common cache keeps; null: shared memory
+  int rows;      // rows of a tile
+  int floats;    // floats of a tile
+  int cached;    // floats of a copy of a body's parameters, before the tile; 0: none
+  int staged;    // floats of a stage before the tile for parameters without a copy (Stage); 0: read
+                 // them in place
+  float* spill;  // [blocks, floats] in global memory, cached in L2; null: in shared memory
 
-  // Behind the copy in `shared`, or spilt.
+  // The tile: behind the copy in `shared`, or spilt.
   template <class Block>
   BROADLOOM_HD float* of(Block& block, float* shared) const {
     if (spill != nullptr) return spill + static_cast<std::size_t>(block.index()) * floats;
@@ -28,20 +27,20 @@ struct TileMemory {
   }
 };
 
-// How much that is.
+// Sizes of a tile's memory.
 struct TileRoom {
-  int rows;            // of a tile
-  int floats;          // of it
+  int rows;            // rows of a tile
+  int floats;          // floats of a tile
   int cached;          // floats of a copy of parameters
-  std::size_t beside;  // bytes of shared memory that a block takes in any case
+  std::size_t beside;  // bytes of shared memory that a block always needs
   bool spills = false;
-  int staged = 0;  // floats by way of which parameters come that have no copy
+  int staged = 0;  // floats of a stage for parameters without a copy
 
   std::size_t wanted_bytes() const { return beside + sizeof(float) * (floats + cached + staged); }
   std::size_t shared_bytes() const {
     return spills ? beside + sizeof(float) * staged : wanted_bytes();
   }
-  // For so many blocks at a time, on a side (host_side.h, device_side.h).
+  // Allocates it for `blocks` blocks on a side (host_side.h, device_side.h).
   template <class Side>
   TileMemory make(Side& side, std::size_t blocks) const {
     return {rows, floats, cached, staged,
@@ -50,8 +49,8 @@ struct TileRoom {
   }
 };
 
-// Of a body on tensor cores, within so many bytes: of fewer rows where there is no more room. At
-// least of 8, which is more than there is for very wide bodies.
+// Room for a body on tensor cores within `bytes`; fewer rows if it is too small. The minimum is 8
+// rows, for which very wide bodies have too little memory.
 inline TileRoom tensor_room_within(std::size_t bytes, const DeviceBody& body, int rows) {
   const auto room_of = [&](int count) {
     TileRoom room{count, TilePlaces(body, count, TilePlaces::kForward).size, 0, 0};
@@ -62,8 +61,8 @@ inline TileRoom tensor_room_within(std::size_t bytes, const DeviceBody& body, in
   return room_of(rows);
 }
 
-// Within so many bytes of shared memory: without the copy where that does not fit, but with `stage`
-// floats instead where those do, and spilt where the tile does not.
+// Fits a room into `bytes` of shared memory. It drops the copy if that does not fit, and uses
+// `stage` floats instead if those fit. It spills if the tile does not fit.
 inline TileRoom room_within(std::size_t bytes, TileRoom room, int stage) {
   if (room.wanted_bytes() <= bytes) return room;
   room.cached = 0;

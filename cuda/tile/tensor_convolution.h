@@ -1,5 +1,5 @@
 // A convolution of a tile of rows on tensor cores (sides/tf32.h), by all threads of a block
-// together: patches are read where they lie in an image.
+// together. It reads patches in place from the image.
 #pragma once
 
 #include "cuda/sides/kernel.h"
@@ -10,18 +10,18 @@
 
 namespace broadloom::cuda {
 
-// Where a patch's numbers are, from its first one on, and patches, from their row on, in shared
-// memory: to work that out takes divisions.
+// Tables in shared memory: offsets of a patch's numbers from its first, and of patches in their
+// row. Computing them takes divisions.
 struct PatchPlaces {
   const int *numbers, *patches;
 
-  // Ints that they take, a multiple of four.
+  // Ints of both tables, a multiple of four.
   BROADLOOM_HD static int ints(const DeviceBody& body) {
     if (!body.begins_with_image()) return 0;
     const DeviceLayer& layer = body.hidden[0];
     return (rounded_up(layer.in) + rounded_up(layer.patches.count()) + 3) / 4 * 4;
   }
-  // Whole with the next sync(). Those beyond the last one are as the first.
+  // Complete after the next sync(). Entries beyond the last one are 0.
   template <class Block>
   BROADLOOM_HD static PatchPlaces make(Block& block, const DeviceBody& body, int* memory) {
     if (!body.begins_with_image()) return {memory, memory};
@@ -39,8 +39,8 @@ struct PatchPlaces {
   BROADLOOM_HD static int rounded_up(int count) { return (count + 15) / 16 * 16; }
 };
 
-// y[p, f] = finish(b[f] + sum over i of x[p, i] w[i, f]) for every patch p of the rows, of numbers
-// that were rounded before: 16 patches by 16 filters a product, kTogether of which share weights.
+// y[p, f] = finish(b[f] + sum over i of x[p, i] w[i, f]) for every patch p of the rows. Numbers
+// must be rounded before. A product has 16 patches by 16 filters; kTogether products share weights.
 template <class Block>
 BROADLOOM_HD void tensor_convolve(Block& block, const DeviceLayer& layer, const PatchPlaces& places,
                                   const Finish& finish, const float* params, const float* x,
@@ -57,9 +57,9 @@ BROADLOOM_HD void tensor_convolve(Block& block, const DeviceLayer& layer, const 
     for (int first = lane.warp * kTogether; first < tiles;
          first += block.threads() / kWarp * kTogether) {
       float sums[kTogether][2][4];
-      int upper[kTogether], lower[kTogether];  // where patches group and group + 8 begin
-      float* to[kTogether];                    // and where what comes of the first one goes
-      int left[kTogether];                     // patches from there on
+      int upper[kTogether], lower[kTogether];  // offsets of patches group and group + 8
+      float* to[kTogether];                    // output of the first one
+      int left[kTogether];                     // remaining patches from it on
       for (int j = 0; j < kTogether; ++j) {
         const int tile = first + j < tiles ? first + j : first;
         const int row = tile / a_row, p = (tile - row * a_row) * kPatches + lane.group;
@@ -105,9 +105,9 @@ BROADLOOM_HD void tensor_convolve(Block& block, const DeviceLayer& layer, const 
   }
 }
 
-// Derivatives of the weights [in, filters] and biases [filters] behind them: sums over the patches
-// of all rows, of which each warp has some; `scratch` [kScratch] is where they come together. The
-// bias is the weight of a number that is 1 in every patch. x was rounded before.
+// Derivatives of the weights [in, filters] and the biases [filters] behind them: sums over the
+// patches of all rows, shared out over the warps. `scratch` [kScratch] collects them. The bias is
+// the weight of a number that is 1 in every patch. x must be rounded before.
 struct TensorFilters {
   static constexpr int kWarps = 16, kDown = 3, kAcross = 2;  // products of a warp at a time
   static constexpr int kProduct = 16 * 8, kOfWarp = kDown * kAcross * kProduct;
@@ -118,14 +118,14 @@ struct TensorFilters {
   const float *x, *delta;
   int rows;
 
-  // to [in + 1, filters]
+  // to: [in + 1, filters].
   template <class Block>
   BROADLOOM_HD void run(Block& block, float* scratch, float* to) const {
     for (int i = 0; i <= layer.in; i += 16 * kDown) {
       for (int f = 0; f < layer.out; f += 8 * kAcross) {
         Products sums;
         add_up(block, i, f, sums);
-        // The second half of the warps' sums, and the first half's with them.
+        // Writes the sums of the second half of the warps, then adds those of the first half.
         const int warp = block.thread() / kWarp;
         float* const own = scratch + warp % (kWarps / 2) * kOfWarp + block.thread() % kWarp;
         if (warp >= kWarps / 2) sums.each([own](int e, float& sum) { own[e * kWarp] = sum; });
@@ -148,7 +148,7 @@ struct TensorFilters {
   }
 
  private:
-  // A thread's numbers of a warp's.
+  // A thread's numbers of a warp's products.
   struct Products {
     float of[kDown][kAcross][4] = {};
 
@@ -173,7 +173,7 @@ struct TensorFilters {
       const int at = numbers[m];
       return at >= 0 ? patch[at] : at == -1 ? 1.0f : 0.0f;
     };
-    // Each half of a row is a warp's, whose blocks have few rows.
+    // Each half of a row goes to a warp, because a block has few rows.
     const int half = (count + 15) / 16 * 8;
     for (int e = lane.warp; e < 2 * rows; e += kWarps) {
       const float *const of_x = x + e / 2 * x_row, *const of_d = delta + e / 2 * d_row;

@@ -1,5 +1,5 @@
-// Rows brought to mean 0 and variance 1 for tensor cores' layers, a warp a row: as norm.h, but for
-// the order of the sums, which need not be the host's.
+// Layer normalisation for tensor cores, one warp per row. As norm.h, but sums need not have the
+// host's order.
 #pragma once
 
 #include "broadloom/math/element_functions.h"
@@ -16,7 +16,7 @@ BROADLOOM_HD float warp_sum(Block& block, float sum) {
   return sum;
 }
 
-// f(row, lane) by the warps of a block.
+// Calls f(row, lane) with the warps of a block.
 template <class Block, class F>
 BROADLOOM_HD void warp_each_row(Block& block, int rows, F&& f) {
   for (int r = block.thread() / kWarp; r < rows; r += block.threads() / kWarp) {
@@ -24,7 +24,7 @@ BROADLOOM_HD void warp_each_row(Block& block, int rows, F&& f) {
   }
 }
 
-// norm_forward() of whole rows; short parts of them, which an image has, go its way.
+// norm_forward() of whole rows. Short parts of images use norm_forward() itself.
 template <class Block>
 BROADLOOM_HD void tensor_norm_forward(Block& block, const DeviceNorm& norm, Activation activation,
                                       const TileParams& params, const float* x, float* moments,

@@ -1,8 +1,10 @@
-// Dense layers of a tile of rows on tensor cores, by all threads of a block together. What is
-// multiplied was rounded to TF32 before (sides/tf32.h), and weights lie as the cores take them
-// (packed_weights.h): each warp reads its own, which no other one wants. An output is kChains
-// chains over its inputs, eight at a time, whichever rows go beside it and however many threads a
-// block has. So a row that acts and a row that learns have the same bits.
+// Dense layers of a tile of rows on tensor cores, by all threads of a block together.
+//
+// Factors must be rounded to TF32 before (sides/tf32.h), and weights are packed for the cores
+// (packed_weights.h). Each warp reads its own weights, which no other warp needs.
+//
+// An output is kChains chains over its inputs, eight at a time. Neither the other rows nor the
+// number of threads changes that. So a row has the same bits in acting and in learning.
 #pragma once
 
 #include "broadloom/math/element_functions.h"
@@ -14,13 +16,13 @@
 
 namespace broadloom::cuda {
 
-// Rows that go beside one another in a product.
+// Rows of one product.
 inline constexpr int kTensorRows = 8;
 
 struct Two {
   float of[2];
 };
-// From a multiple of 8 bytes on.
+// Loads two numbers, aligned to 8 bytes.
 BROADLOOM_HD inline Two load_two(const float* from) {
 #ifdef __CUDA_ARCH__
   const float2 two = *reinterpret_cast<const float2*>(from);
@@ -30,12 +32,12 @@ BROADLOOM_HD inline Two load_two(const float* from) {
 #endif
 }
 
-// What a warp sums up: 16 numbers of kTiles times eight rows.
+// A warp's sums: 16 numbers for kTiles times eight rows.
 template <int kTiles>
 struct TensorSums {
   float of[kTiles][4];
 
-  // Weights of so many steps that are read before those in front of them are worked on.
+  // Steps of weights that are read ahead.
   static constexpr int kAhead = 8;
   struct Weights {
     TensorA of[kAhead];
@@ -47,7 +49,7 @@ struct TensorSums {
     }
   };
 
-  // Eight numbers of depth: x of this thread's row of the first tile, its two neighbours.
+  // Adds eight numbers of the depth. x: this thread's two neighbours in its row of the first tile.
   template <class Block>
   BROADLOOM_HD void add(Block& block, const TensorA& weights, const float* x, int x_row) {
     for (int n = 0; n < kTiles; ++n) {
@@ -55,7 +57,7 @@ struct TensorSums {
       block.multiply_add(weights, {{two.of[0], two.of[1]}}, of[n]);
     }
   }
-  // Of which there are `left` for this thread.
+  // The same with only `left` numbers left for this thread.
   template <class Block>
   BROADLOOM_HD void add_last(Block& block, const TensorA& weights, const float* x, int x_row,
                              int left) {
@@ -65,7 +67,7 @@ struct TensorSums {
     }
   }
 
-  // Steps begin to end of a depth; packed: the thread's weights of the first one of all.
+  // Adds steps [begin, end) of a depth. packed: this thread's weights of step 0.
   template <class Block>
   BROADLOOM_HD void add_run(Block& block, const float* packed, const float* x, int x_row, int begin,
                             int end, int depth, int within) {
@@ -94,12 +96,12 @@ struct TensorSums {
   }
 };
 
-// Where two warps of a block bring their chains together: [kTensorScratch] for kTiles tiles.
+// Scratch in which two warps of a block join their chains: [kTensorScratch] for kTiles tiles.
 inline constexpr int kTensorPairs = 8;
 template <int kTiles>
 inline constexpr int kTensorScratch = kTensorPairs* kTiles * 4 * kWarp;
 
-// f(sum, row, number) for a warp's sums of numbers from 16 tile on.
+// Calls f(sum, row, number) for a warp's sums of numbers from 16 tile on.
 template <int kTiles, class F>
 BROADLOOM_HD void each_sum(const TensorLane& lane, int tile, TensorSums<kTiles>& sums, F&& f) {
   for (int n = 0; n < kTiles; ++n) {
@@ -110,10 +112,12 @@ BROADLOOM_HD void each_sum(const TensorLane& lane, int tile, TensorSums<kTiles>&
   }
 }
 
-// x [rows, depth] times packed weights [wide, depth], of kTiles tiles of rows. begun(n): what the
-// sums of number n begin with; take(tile, sums): a warp's, of numbers from 16 tile on (each_sum()).
-// kChains: 1 or 2, which two warps have where a block has so many; then `scratch` is wanted, and
-// all threads wait for one another.
+// x [rows, depth] times packed weights [wide, depth], for kTiles tiles of rows. begun(n): initial
+// value of number n. take(tile, sums): receives a warp's sums of numbers from 16 tile on
+// (each_sum()).
+//
+// kChains: 1 or 2. Two warps share two chains if the block has enough warps; then `scratch` is
+// needed, and all threads wait for one another.
 template <int kTiles, int kChains, class Block, class Begun, class Take>
 BROADLOOM_HD void tensor_product(Block& block, const PackedMatrix& of, const float* packed,
                                  const float* x, int x_row, float* scratch, Begun&& begun,
@@ -156,9 +160,8 @@ BROADLOOM_HD void tensor_product(Block& block, const PackedMatrix& of, const flo
   }
 }
 
-// y = finish(x w + b) of kTiles tiles of rows. params: what offsets of weights and biases are of.
-// What rows hold that are none is of no consequence to others. What comes out is not whole before
-// the next sync().
+// y = finish(x w + b) for kTiles tiles of rows. params: base of the offsets of weights and biases.
+// Rows without data do not affect others. The output is complete after the next sync().
 template <int kTiles, class Block>
 BROADLOOM_HD void tensor_forward(Block& block, const DeviceLayer& layer, const Finish& finish,
                                  const float* params, const float* x, float* y, float* scratch) {
@@ -175,8 +178,8 @@ BROADLOOM_HD void tensor_forward(Block& block, const DeviceLayer& layer, const F
       });
 }
 
-// From delta [rows, out] to that of the layer below, which takes the place of what that layer gave,
-// y [rows, in].
+// From delta [rows, out] to the delta of the layer below, which overwrites that layer's output y
+// [rows, in].
 template <int kTiles, class Block>
 BROADLOOM_HD void tensor_backward(Block& block, const DeviceLayer& layer, Activation activation,
                                   const float* params, const float* delta, float* y) {

@@ -1,4 +1,5 @@
-// A tile of rows through a body on tensor cores, by all threads of a block together.
+// Forward pass of a tile of rows through a body on tensor cores, by all threads of a block
+// together.
 #pragma once
 
 #include "cuda/sides/kernel.h"
@@ -10,7 +11,7 @@
 
 namespace broadloom::cuda {
 
-// Of a dense layer, for any number of rows.
+// A dense layer for any number of rows.
 template <class Block>
 BROADLOOM_HD void tensor_layer(Block& block, const DeviceLayer& layer, const Finish& finish,
                                const float* params, const float* x, float* y, int rows,
@@ -27,14 +28,15 @@ BROADLOOM_HD void tensor_layer(Block& block, const DeviceLayer& layer, const Fin
   }
 }
 
-// Floats of shared memory beside a tile: where patches are, and where warps bring sums together.
+// Floats of shared memory beside a tile: the patch tables, and the scratch in which warps join
+// sums.
 BROADLOOM_HD inline int beside_tensor_tile(const DeviceBody& body) {
   return PatchPlaces::ints(body) + kTensorScratch<2>;
 }
 
-// forward_tile() up to the heads; params: as they lie in the device's memory, with their copies
-// behind them. Room is for a multiple of 8 rows, of 32 where there are more than 16. What is there
-// before must be whole (sync()), and what comes out is.
+// forward_tile() up to the heads. params: in device memory, with the packed copies behind them. The
+// workspace has a multiple of 8 rows, of 32 above 16 rows. Inputs must be complete before the call
+// (sync()); outputs are complete after it.
 template <class Block>
 BROADLOOM_CALLED BROADLOOM_HD void forward_tensor_layers(Block& block, const DeviceBody& body,
                                                          Activation activation,

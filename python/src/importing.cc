@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "broadloom/config/config.h"
+#include "broadloom/env/plugins/allowed_code.h"
 #include "broadloom/setup/resolve_config.h"
 #include "broadloom/train/checkpoint.h"
 #include "broadloom/train/trainer.h"
@@ -25,6 +26,7 @@ namespace {
 
 Result<std::unique_ptr<Trainer>> make_trainer(const Overrides& keys) {
   const nb::gil_scoped_release unlocked;
+  allow_settings(keys);
   const Result<Config> config = resolve_config(keys);
   if (!config.ok()) return config.status();
   return Trainer::create(config.value(), 1);

@@ -61,7 +61,9 @@ std::string option_key(const std::string& key) {
   return has_table ? key : "env." + key;
 }
 
-std::string comment(const std::string& text) {
+// A line break in a name would end the comment.
+std::string comment(std::string text) {
+  std::replace(text.begin(), text.end(), '\n', ' ');
   std::string out;
   std::size_t begin = 0;
   constexpr std::size_t kColumns = 98;
@@ -79,8 +81,10 @@ std::string comment(const std::string& text) {
 
 // As the program assembles what a file does not say.
 Config usual_config(const Config& config) {
-  Result<Config> usual = assemble_config(
-      {{"env_id", config.env_id}, {"algorithm", config.algorithm}, {"encoder", config.encoder}});
+  Overrides given = {
+      {"env_id", config.env_id}, {"algorithm", config.algorithm}, {"encoder", config.encoder}};
+  for (const auto& [key, text] : config.env_options) given.emplace_back(option_key(key), text);
+  Result<Config> usual = assemble_config(given);
   return usual.ok() ? usual.take() : Config{};
 }
 

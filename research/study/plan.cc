@@ -114,11 +114,23 @@ Status check_base(const StudySpec& spec) {
   return {};
 }
 
+// The base with the environment's options of the first cell, which may not go without them.
+Overrides with_first_options(const StudySpec& spec) {
+  Overrides out = spec.base;
+  for (const StudyAxis& axis : spec.axes) {
+    if (axis.values.empty()) continue;
+    for (const auto& [key, text] : axis.values.front().set) {
+      if (is_env_option(key)) out.emplace_back(key, text);
+    }
+  }
+  return out;
+}
+
 Result<StudyAxis> shape_axis(const StudySpec& spec) {
   StudyAxis axis{"shape", {}};
   ShapeRules rules = spec.shapes;
   if (rules.max_envs > 0 && rules.num_steps == 0) {
-    const Result<Config> base = assemble_config(spec.base);
+    const Result<Config> base = assemble_config(with_first_options(spec));
     if (!base.ok()) return base.status();
     rules.num_steps = base.value().num_steps;
   }
@@ -150,11 +162,12 @@ class Planner {
   Result<StudyPlan> plan() {
     BROADLOOM_TRY(gather_axes());
     if (spec_.seeds.empty()) return invalid("the study has no seeds; give some, as in seeds = 10");
-    std::size_t cells = 1;
-    for (const StudyAxis& axis : axes_) cells *= axis.values.size();
     constexpr std::size_t kMostRuns = 1000000;
-    if (cells > kMostRuns / spec_.seeds.size()) {
-      return invalid(fmt::format("{} cells with {} seeds are more than {} runs", cells,
+    std::size_t cells = 1;
+    for (const StudyAxis& axis : axes_) {
+      cells *= axis.values.size();
+      if (cells <= kMostRuns / spec_.seeds.size()) continue;  // asked at once: more would overflow
+      return invalid(fmt::format("{} cells or more with {} seeds are more than {} runs", cells,
                                  spec_.seeds.size(), kMostRuns));
     }
     std::vector<std::size_t> at(axes_.size(), 0);

@@ -1,6 +1,7 @@
 #include "research/study/plan.h"
 #include "tests/support/folders.h"
 
+#include <fmt/core.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -389,6 +390,22 @@ TEST(Plan, ExamplesAndThePageOfTheFormatCanBePlanned) {
   const StudyPlan example = plan_of(page.substr(begin, page.find("```", begin) - begin));
   EXPECT_EQ(example.cells.size(), 3U * 2 * 2 * 2);
   EXPECT_EQ(example.cells[0].name, "8x128 learning_rate=0.00025 hidden_sizes=64,64 shared");
+}
+
+// 256 to the power of 8 is 2^64, which as a number of cells is none.
+TEST(Plan, GridsBeyondAllNumbersAreRefused) {
+  std::string values = "0.5";
+  for (int i = 1; i < 256; ++i) values += fmt::format(", {}", 0.5 + i / 1024.0);
+  std::string text = "seeds = 1\n[grid]\n";
+  for (const char* key : {"learning_rate", "gamma", "gae_lambda", "clip_coef", "ent_coef",
+                          "vf_coef", "max_grad_norm", "reward_scale"}) {
+    text += fmt::format("{} = [{}]\n", key, values);
+  }
+  const Result<StudySpec> spec = parse_study(text, "study.toml");
+  ASSERT_TRUE(spec.ok()) << spec.status().message();
+  const Status status = plan_study(spec.value()).status();
+  EXPECT_NE(status.message().find("are more than 1000000 runs"), std::string::npos)
+      << status.message();
 }
 
 TEST(Plan, ABaseMayBeAFileBesideTheStudy) {

@@ -14,7 +14,7 @@
 namespace broadloom {
 namespace {
 
-// No blocks have been taken in: the statistics are those that every normaliser begins with.
+// The statistics have seen no block yet, so they are the ones that every normaliser begins with.
 bool is_fresh(const ObsNormalizer& normalizer) { return normalizer.statistics().count() < 1.0; }
 
 }  // namespace
@@ -60,7 +60,7 @@ std::size_t AuditInstrument::bytes(const InstrumentSetup& setup) {
          UnitProbe::bytes(setup.network, probe_rows(setup));
 }
 
-// 0 stands for draws that nobody has seen yet: no hash is 0 but by a chance of 2^-64.
+// 0 stands for draws not seen yet: a hash is 0 only with probability 2^-64.
 void AuditInstrument::every_block(const InstrumentView& view) {
   if (drawn_.empty() || view.envs == nullptr) return;
   std::copy(drawn_now_.begin(), drawn_now_.end(), drawn_.begin());
@@ -156,8 +156,8 @@ void AuditInstrument::after_update(const InstrumentView& view) {
   look_at_units(view);
 }
 
-// Of the worst layer. A unit that is the same in every state says nothing, be it a dead ReLU or a
-// saturated tanh. A shared encoder is the policy's.
+// Reports the worst layer. A unit that is constant over all states carries no information, whether
+// it is a dead ReLU or a saturated tanh. A shared encoder counts as the policy's.
 void AuditInstrument::look_at_units(const InstrumentView& view) {
   NetworkRows::over_tiles(
       static_cast<std::size_t>(rows_), view.pool,

@@ -1,4 +1,4 @@
-// The instrument "audit": measures what makes a batch lie.
+// The instrument "audit": measures faults that make a batch misleading.
 #pragma once
 
 #include <cstddef>
@@ -17,15 +17,17 @@
 
 namespace broadloom {
 
-// Numbers under "audit/", which checks.h judges. Cost: a few passes over the block, what the
-// instrument "policy" costs, a forward pass over the probe, and what an UpdateObserver costs.
+// Numbers under "audit/", which checks.h judges.
+//
+// Cost: a few passes over the block, the instrument "policy", a forward pass over the probe, and an
+// UpdateObserver.
 class AuditInstrument final : public Instrument {
  public:
   static constexpr InstrumentNeeds kNeeds{.probe = true, .policy = true};
 
   explicit AuditInstrument(const InstrumentSetup& setup);
   static std::size_t bytes(const InstrumentSetup& setup);
-  // What every_block() asks them for: the constants that they have drawn.
+  // every_block() reads the constants that environments have drawn, if those vary.
   static constexpr bool watches_environments(bool draws_vary) { return draws_vary; }
   static void declare_numbers(const InfoVisitor& declare) {
     const AuditNumbers numbers;
@@ -51,23 +53,23 @@ class AuditInstrument final : public Instrument {
   void look_at_units(const InstrumentView& view);
 
   bool discrete_observations_, discrete_actions_;
-  int actions_;  // that there are, where they are discrete
+  int actions_;  // number of actions, if they are discrete
   Space action_;
   double gamma_, gae_lambda_;
   TruncationMode truncation_mode_;
   double clip_obs_, clip_reward_;
   int rows_;
   std::span<const float> probe_;         // [rows, D]
-  std::span<const float> critic_probe_;  // what only the critic reads of them, or empty
+  std::span<const float> critic_probe_;  // critic observations of the probe states, or empty
 
   std::vector<std::int64_t> ages_;    // [N]
   std::vector<Fingerprint> columns_;  // [N]
   int families_;
-  std::vector<Fingerprint> draws_;                // [F]; empty: nothing to draw
-  std::vector<std::uint64_t> drawn_, drawn_now_;  // of all environments: before the last block, now
-  std::vector<double> given_, shown_;             // [context, N] of all; [context] of one
+  std::vector<Fingerprint> draws_;                // [F]; empty: environments draw nothing
+  std::vector<std::uint64_t> drawn_, drawn_now_;  // [N] draws before the last block, and now
+  std::vector<double> given_, shown_;             // [context, N]; [context] of one
   std::vector<double> moments_;                   // [2 D]
-  double obs_count_ = 0.0;                        // of the normaliser, before the update
+  double obs_count_ = 0.0;                        // the normaliser's count before the update
   UpdateWatch update_;
   PolicyInstrument policy_;
   NetworkRows network_rows_;

@@ -12,7 +12,7 @@ namespace {
 
 constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
 
-// A multiply and a shift a word, as in SplitMix64 (Steele, Lea and Flood 2014).
+// One multiplication and one shift per word, as in SplitMix64 (Steele, Lea and Flood 2014).
 std::uint64_t mixed(std::uint64_t hash, std::uint64_t word) {
   hash = (hash ^ word) * 0x9e3779b97f4a7c15ull;
   return hash ^ (hash >> 32);
@@ -22,7 +22,7 @@ std::uint64_t hash_of(const float* row, int width) {
   return hash64(std::as_bytes(std::span(row, static_cast<std::size_t>(width))));
 }
 
-// Environments [begin, end) of sorted prints that are alike.
+// Counts the environments of a run of equal fingerprints, sorted by family.
 void count_run(std::span<const Fingerprint> run, double& across, double& within) {
   const bool families = run.front().family != run.back().family;
   if (families) across += static_cast<double>(run.size());
@@ -33,8 +33,8 @@ void count_run(std::span<const Fingerprint> run, double& across, double& within)
   }
 }
 
-// Share of the pairs of numbers that are equal; sorts them in place. At least two, of which each
-// equals itself.
+// Share of the pairs of numbers that are equal. Needs at least two numbers, each equal to itself
+// (no NaN). Sorts them in place.
 template <class Number>
 double equal_pairs(std::span<Number> numbers) {
   std::sort(numbers.begin(), numbers.end());
@@ -112,7 +112,8 @@ double effective_share(const RolloutBlock& block, double gamma, TruncationMode m
   const double msb = envs * between / (block.T - 1.0);
   const double msw = within / (block.T * (envs - 1.0));
   if (!(msb + msw > 0.0)) return kNone;
-  // N_eff / N = MSW / MSB where MSB is the larger: 1 + (N - 1) rho is N MSB / (MSB + (N - 1) MSW).
+  // N_eff / N = MSW / MSB if MSB is the larger, because 1 + (N - 1) rho = N MSB / (MSB + (N - 1)
+  // MSW).
   return std::min(1.0, (msb + (envs - 1.0) * msw) / (envs * msb));
 }
 

@@ -38,7 +38,8 @@ double target(const RolloutBlock& block, std::size_t i) {
   return static_cast<double>(block.advantages[i]) + block.values[i];
 }
 
-// From the definition; (gamma lambda)^k below 1e-12 adds nothing that float32 could tell.
+// Sums the definition. Weights (gamma lambda)^k below 1e-12 add nothing that float32 could
+// represent.
 double advantage_at(const RolloutBlock& block, int t, int n, double gamma, double trace,
                     TruncationMode mode) {
   double sum = 0.0, weight = 1.0;

@@ -1,4 +1,4 @@
-// What the audit measures of one iteration.
+// The audit's measurements of one iteration.
 #pragma once
 
 #include <limits>
@@ -7,8 +7,7 @@
 
 namespace broadloom {
 
-// Every field is "not a number" where the iteration does not define it. docs/audit.md has each
-// definition at length.
+// A field is NaN if the iteration does not define it. docs/audit.md has the full definitions.
 struct AuditNumbers {
   static constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
 
@@ -18,21 +17,21 @@ struct AuditNumbers {
   double effective_envs = kNone;
   double distinct_draws = kNone, kept_draws = kNone;
   double shared_context = kNone, shared_context_place = kNone;
-  // What the policy saw and did: statistics.h.
+  // Inputs and outputs of the policy: statistics.h.
   double obs_mean = kNone, obs_variance = kNone, obs_clipped = kNone, obs_gain = kNone;
   double reward_clipped = kNone, target_deviation = kNone;
   double actions_outside = kNone, relative_entropy = kNone;
-  // What it learned from: learning_signal.h.
+  // The learning signal: learning_signal.h.
   double advantage_deviation = kNone, advantage_dominance = kNone;
   double target_error = kNone;
   double ends = kNone, truncations = kNone;
-  // The update: update_watch.h, and policy/ and plasticity/ for the rest.
+  // The update: update_watch.h; policy/ and plasticity/ for the rest.
   double first_ratio_error = kNone;
   double last_kl = kNone, last_clipfrac = kNone, last_ess = kNone;
   double kl = kNone, kl_k1 = kNone, kl_k3 = kNone;
   double idle_units = kNone, idle_critic_units = kNone;
 
-  // v(info, field) for all, in this order. Self: AuditNumbers, const or not.
+  // Calls v(info, field) for every field, in this order. Self: AuditNumbers, const or not.
   template <class Self, class Visitor>
   static void visit(Self& self, Visitor&& v) {
     v(NumberInfo{"audit/phase_concentration", "Pairs of environments in step"},

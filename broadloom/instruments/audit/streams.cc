@@ -22,7 +22,7 @@ std::vector<StreamCollision> find_collisions(std::span<const StreamUse> uses) {
       if (uses[a].seed != uses[b].seed || uses[a].purpose != uses[b].purpose || lanes <= 0) {
         continue;
       }
-      // Two evaluations may well be the same one, made again.
+      // Two evaluations of the same name may be one evaluation, repeated.
       if (uses[a].evaluation && uses[b].evaluation && uses[a].name == uses[b].name) continue;
       collisions.push_back({&uses[a], &uses[b], lanes});
     }

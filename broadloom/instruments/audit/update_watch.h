@@ -1,4 +1,4 @@
-// What an update looks like from inside: its first minibatch, and how far its last epoch has gone.
+// Observes one update: its first minibatch, and how far its last epoch moved the policy.
 #pragma once
 
 #include "broadloom/learn/update_observer.h"
@@ -25,15 +25,16 @@ class UpdateWatch final : public UpdateObserver {
     last_.add(ratios);
     samples_ += minibatch.samples;
     const double ess = ratios.ess_percent(minibatch.samples);
-    if (!(ess >= least_ess_)) least_ess_ = ess;  // not a number stays
+    if (!(ess >= least_ess_)) least_ess_ = ess;  // NaN stays
   }
 
   double entropy() const { return entropy_; }          // mean over the block, before the first step
   double ratio_error() const { return ratio_error_; }  // max |r - 1| of the first minibatch
-  // Of the last epoch that was carried out, each sample at the parameters of its minibatch.
+  // The next two average over the last epoch that was run. Each sample counts at its minibatch's
+  // parameters.
   double last_kl() const { return last_.approx_kl / samples_; }  // k3
   double last_clipfrac() const { return last_.clipped / samples_; }
-  double least_ess() const { return least_ess_; }  // of any minibatch, in per cent
+  double least_ess() const { return least_ess_; }  // minimum over all minibatches, in per cent
 
  private:
   RatioSums last_;

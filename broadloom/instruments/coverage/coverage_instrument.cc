@@ -9,16 +9,16 @@ namespace broadloom {
 namespace {
 
 constexpr std::size_t kChunk = 2048;
-constexpr std::uint64_t kSampleSeed = 0x73616d706c65ull;  // the same places in every block
+constexpr std::uint64_t kSampleSeed = 0x73616d706c65ull;  // same rows of every block
 
-// Several threads may mark the same cell; which comes first makes no difference.
+// Several threads may mark the same cell; their order makes no difference.
 void mark(std::uint8_t& cell) {
   const std::atomic_ref<std::uint8_t> place(cell);
   if (place.load(std::memory_order_relaxed) == 0) place.store(1, std::memory_order_relaxed);
 }
 
-// Row i of `samples` out of `count` >= samples: one from each of as many equal runs of rows, at a
-// random place of the run, so that environments are met alike whatever divisors N has.
+// Row i of `samples` rows out of `count` >= samples. Each of `samples` equal runs of rows gives one
+// row at a random position. Environments are thus sampled evenly, whatever divisors N has.
 std::size_t sample_row(std::size_t i, std::size_t samples, std::size_t count) {
   const std::size_t begin = i * count / samples, end = (i + 1) * count / samples;
   Random random(kSampleSeed, Purpose::kInstruments, 0, i);

@@ -1,4 +1,4 @@
-// The instrument "coverage": how much of the state space the run has been to.
+// The instrument "coverage": how much of the state space the run has visited.
 #pragma once
 
 #include <cstddef>
@@ -12,22 +12,22 @@
 
 namespace broadloom {
 
-// Of all cells of StateGrid, in per cent. A cell counts when a policy has acted in it: final
-// observations of episodes do not.
+// Visited share of StateGrid's cells, in per cent. A cell counts if a policy has acted in it, so
+// final observations of episodes do not count.
 struct CoverageNumbers {
-  double run = 0.0;    // by any state so far, of every block, measured or not
+  double run = 0.0;    // by all states so far, of every block, measured or not
   double block = 0.0;  // by the block's B states
-  // By kSampleStates of the block, spread evenly over steps and environments: the same number of
-  // points whatever B is. Not a number for smaller blocks.
+  // By kSampleStates states of the block, spread evenly over steps and environments. The number of
+  // points does not depend on B. NaN for smaller blocks.
   double sample = std::numeric_limits<double>::quiet_NaN();
-  double states = 0.0;  // that `run` is about
+  double states = 0.0;  // number of states behind `run`
 
   template <class Visitor>
   void visit(Visitor&& v) const;
 };
 
-// Sees every block, not only the measured ones: `run` is exact, and part of checkpoints. Cost: D
-// (one axis) or 2 D multiplications a state, D comparisons for one-hot states.
+// Reads every block, not only measured ones, so `run` is exact; it is part of checkpoints. Cost per
+// state: D multiplications with one axis, 2 D with two, D comparisons for one-hot states.
 class CoverageInstrument final : public Instrument {
  public:
   static constexpr InstrumentNeeds kNeeds{.probe = true};
@@ -51,8 +51,8 @@ class CoverageInstrument final : public Instrument {
   std::int32_t cell_of(const RolloutBlock& block, std::size_t row, int thread);
 
   StateGrid grid_;
-  std::vector<std::uint8_t> run_, block_, sample_;  // [cells] 1 where somebody was
-  std::vector<float> scratch_;  // [threads, D] one state each; empty where states are float32
+  std::vector<std::uint8_t> run_, block_, sample_;  // [cells] 1 if visited
+  std::vector<float> scratch_;  // [threads, D] one state per thread; empty if states are float32
   std::int64_t states_ = 0;
   CoverageNumbers numbers_;
 };

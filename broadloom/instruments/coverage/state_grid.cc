@@ -42,7 +42,7 @@ StateGrid::StateGrid(SpaceKind observation_kind, int observation_size, std::span
   look_through(nullptr);
 }
 
-// What does not vary in the probe is left at its own scale.
+// A number that does not vary over the probe keeps its own scale.
 void StateGrid::standardise(std::span<const float> probe) {
   const std::size_t rows = size_ > 0 ? probe.size() / size_ : 0;
   for (std::size_t d = 0; d < size_ && rows > 0; ++d) {
@@ -76,8 +76,8 @@ void StateGrid::make_axes() {
   }
 }
 
-// With x = (raw - m) / s, the coordinate is the sum over d of a_d (x_d s_d + m_d - mean_d) /
-// deviation_d: weights and an offset. Clipped observations stay as they were clipped.
+// With normalised x = (raw - m) / s, the coordinate is the sum over d of a_d (x_d s_d + m_d -
+// mean_d) / deviation_d. This gives weights and an offset for x. Clipped observations stay clipped.
 void StateGrid::look_through(const ObsNormalizer* normalizer) {
   for (std::size_t k = 0; k < offsets_.size(); ++k) {
     offsets_[k] = 0.0;
@@ -101,8 +101,8 @@ double StateGrid::coordinate(std::size_t axis, const float* observation) const {
   return u;
 }
 
-// The hot number of a one-hot row stays the largest when rows are normalised: (1 - p) / s > 0 where
-// all others are -p / s.
+// Normalisation keeps the hot number of a one-hot row the largest: it becomes (1 - p) / s > 0, and
+// all others -p / s.
 std::int32_t StateGrid::cell(const float* observation) const {
   if (kind_ == SpaceKind::kDiscrete) {
     return static_cast<std::int32_t>(std::max_element(observation, observation + size_) -

@@ -1,4 +1,4 @@
-// Which cell of a fixed grid a state lies in.
+// Assigns each state to a cell of a fixed grid.
 #pragma once
 
 #include <cstdint>
@@ -10,16 +10,19 @@
 
 namespace broadloom {
 
-// Discrete observations (one-hot): a cell a state, exactly. Box: kSide cells along each of two axes
-// (along one where D is 1), fixed when the grid is made:
-//   every number of an observation is brought to mean 0 and deviation 1 over the probe states;
-//   the axes are those two numbers themselves where D is 2, otherwise a random orthonormal pair,
-//   always the same for the same D. Principal axes would be the natural choice, but those of the
-//   probe say how the first policy moves, are drawn to numbers that say the same twice, and where
-//   two are about as long a last bit turns them, so that no two machines need agree;
-//   a coordinate u goes to (1 + u / (1 + |u|)) / 2 in (0, 1): half of the cells lie within one
-//   deviation of the probe, and what is far outside, which an untrained policy has not seen, still
-//   has cells of its own.
+// Discrete observations (one-hot) have one cell per state. Box observations have kSide cells along
+// each of two axes (one axis if D is 1). The grid is fixed when it is made:
+//
+// - Every number of an observation is standardised to mean 0 and deviation 1 over the probe states.
+// - If D is 2, the axes are those numbers. Otherwise they are a random orthonormal pair, always the
+//   same for the same D.
+// - A coordinate u maps to (1 + u / (1 + |u|)) / 2 in (0, 1). Half of the cells lie within one
+//   deviation of the probe. States far outside, which an untrained policy has not seen, still have
+//   cells of their own.
+//
+// Principal axes would be the natural choice, but they have three faults. The probe's axes describe
+// the first policy's movements. Redundant numbers attract them. If two are of similar length, a
+// last bit rotates them, so two machines may disagree.
 class StateGrid {
  public:
   static constexpr int kSide = 32;
@@ -31,10 +34,10 @@ class StateGrid {
   static int cells(SpaceKind observation_kind, int observation_size);
   int cells() const { return cells_; }
 
-  // The grid is fixed on raw observations: where a block holds normalised ones, this must be told
-  // what they were normalised with. Null: they are raw. Nothing is allocated.
+  // The grid is fixed on raw observations. If a block holds normalised ones, this sets the
+  // normaliser that made them; null for raw ones. Allocates nothing.
   void look_through(const ObsNormalizer* normalizer);
-  // In [0, cells), for an observation [D].
+  // The cell of an observation [D], in [0, cells).
   std::int32_t cell(const float* observation) const;
 
  private:
@@ -47,7 +50,7 @@ class StateGrid {
   int cells_;
   std::vector<double> mean_, deviation_;  // [D] of the probe
   std::vector<double> axes_;              // [axes, D]
-  std::vector<double> weights_;           // [axes, D] for the observations as they come
+  std::vector<double> weights_;           // [axes, D] for observations as the block holds them
   std::vector<double> offsets_;           // [axes]
 };
 

@@ -10,8 +10,8 @@
 namespace broadloom {
 namespace {
 
-// visit(layer) for those of the bodies that have parameters, head(slice) for the heads, in the
-// order in which they are kept.
+// Calls visit(layer) for body layers with parameters and head(slice) for heads, in the order in
+// which factors are stored.
 template <class Visit, class Head>
 void over_layers(const ActorCritic& network, bool value, Visit&& visit, Head&& head) {
   const auto over_body = [&](const Chain& body) {
@@ -36,7 +36,7 @@ int log_stds(const ActorCritic& network) {
   return gaussian ? network.shape().action_outputs : 0;
 }
 
-// A head's rows stand one a column; to [rows, out].
+// Copies a head's rows, which are columns of the tile, to [rows, out].
 template <class Real>
 void keep_columns(const Real* columns, int rows, int out, Real* kept) {
   for (int r = 0; r < rows; ++r) {
@@ -106,7 +106,7 @@ void FactorMaker<Real>::tile(NetworkInput<Real> observations, const Real* action
   const std::size_t begin = static_cast<std::size_t>(first);
   NetworkInput<Real> seen = observations.policy + begin * shape.observation_size;
   if (terms_.value) seen.critic = observations.critic + begin * shape.critic_input_size();
-  // A critic that stands alone has no part in the policy's gradient.
+  // A separate critic has no part in the policy's gradient.
   const NetworkSide side =
       terms_.value || !network_.sides_are_apart() ? NetworkSide::kBoth : NetworkSide::kPolicy;
   network_.forward(params_, seen, rows, work_, side);
@@ -120,7 +120,7 @@ void FactorMaker<Real>::tile(NetworkInput<Real> observations, const Real* action
   keep(seen, first, rows, factors);
 }
 
-// d g / d (the policy's outputs), and the rows of log_std's gradient.
+// Derivative of g with respect to the policy's outputs, and the rows of log_std's gradient.
 template <class Real>
 void FactorMaker<Real>::policy_deltas(const Real* actions, const Real* weights, int first, int rows,
                                       GradientFactors<Real>& factors) {
@@ -202,7 +202,8 @@ void FactorMaker<Real>::keep(NetworkInput<Real> observations, int first, int row
              work_.values_delta.data(), true);
 }
 
-// A layer of one sample after the other; its parameters stand at the start of what it adds to.
+// Stores whole gradients of a layer, sample after sample. The slice is moved to offset 0, because
+// each gradient is a buffer of its own.
 template <class Real>
 void FactorMaker<Real>::keep_whole(const Layer& layer, const Real* inputs, const Real* deltas,
                                    int column, int first, int rows,
@@ -220,8 +221,7 @@ void FactorMaker<Real>::keep_whole(const Layer& layer, const Real* inputs, const
   }
 }
 
-// A head's W is [out, in]: the roles of input and delta are exchanged, and its bias is summed
-// apart.
+// A head's W is [out, in], so input and delta exchange roles, and its bias is summed separately.
 template <class Real>
 void add_weighted_sum(const GradientFactors<Real>& factors, const Real* weights, int begin, int end,
                       Real* into, std::vector<Real>& scratch) {

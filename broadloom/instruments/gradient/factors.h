@@ -1,10 +1,11 @@
 // Per-sample gradients of a policy in factored form.
 //
-// For a dense layer the gradient of one sample is the outer product of the layer's input and its
-// output delta, so a sample's gradient of P numbers is kept as the few hundred that it is made of.
-// Inner products, sums and projections of gradients follow from those (gram.h and below). The
-// weights of a convolution, a few that are used at many places, have no such form: a sample's
-// gradient for them is kept whole, as are those of normalisations and of log_std.
+// For a dense layer, the gradient of one sample is the outer product of the layer's input and its
+// output delta. A gradient of P numbers is thus stored as a few hundred. Inner products, sums and
+// projections of gradients follow from those (gram.h and below).
+//
+// A convolution uses few weights at many positions, so its gradient has no such form. A sample's
+// gradient for it is stored whole, as are those for normalisations and log_std.
 #pragma once
 
 #include <cstddef>
@@ -23,7 +24,7 @@ struct GradientFactors {
     std::vector<Real> deltas;  // [rows, out]
   };
 
-  // A run of parameters whose gradients are kept whole.
+  // A range of parameters whose gradients are stored whole.
   struct Extra {
     std::size_t offset;  // in the parameters [P]
     int size;
@@ -32,15 +33,15 @@ struct GradientFactors {
   int rows = 0;
   std::vector<Layer> layers;
   std::vector<Extra> extra_runs;
-  int extra_size = 0;        // of all of them
+  int extra_size = 0;        // total size of extra_runs
   std::vector<Real> extras;  // [rows, extra_size], run after run
 };
 
-// What a sample's gradient is made of. With A its advantage, at the policy that collected it:
+// The terms of a sample's gradient. With A its advantage, at the policy that collected it:
 //   g = A grad log pi(a|s)  +  ent_coef grad H(s)  +  vf_coef A grad V(s)
-// which is minus the gradient of PPO's loss there: the ratio is 1, no clip is active, and the value
-// target A + V(s) is off the value by A. The mean of g over a minibatch is minus what the trainer's
-// own backward pass gives.
+// This is minus the gradient of PPO's loss there: the ratio is 1, no clip is active, and the value
+// target A + V(s) differs from the value by A. The mean of g over a minibatch is minus the
+// trainer's own gradient.
 struct GradientTerms {
   bool entropy = false;
   bool value = false;
@@ -48,27 +49,30 @@ struct GradientTerms {
   double vf_coef = 0.0;
 };
 
-// Makes factors of samples; one per thread. Rows are taken kTileRows at a time.
+// Makes factors of samples; use one per thread. It takes kTileRows rows at a time.
 template <class Real>
 class FactorMaker {
  public:
-  // The network must outlive it.
+  // The network must outlive this object.
   FactorMaker(const ActorCritic& network, const GradientTerms& terms);
 
-  // The policy: params [P], which are read by every make().
+  // Sets the policy's parameters [P], which every make() reads.
   void set_params(const Real* params) { params_ = params; }
 
-  // Gives `factors` the shape that make() with so many rows gives it, and the memory.
+  // Gives `factors` the shape and the memory that make() with `rows` rows needs.
   void shape(int rows, GradientFactors<Real>& factors) const;
 
-  // Factors of `rows` samples with observations [rows, D] and actions [rows, A] (as drawn).
-  //   policy_weights [rows]: A of the formula above as the policy's loss sees it; null: 1, so that
-  //     without other terms the factors are those of the scores grad log pi, and a sample's
-  //     gradient is its advantage times its score.
-  //   value_weights [rows]: A of the value term; not read unless that term is on, and then the
-  //     critic's observations are, where it has its own.
-  // Cost: one forward and one backward pass. Memory of `factors` grows to the most rows seen; else
-  // nothing is allocated.
+  // Makes factors of `rows` samples with observations [rows, D] and actions [rows, A] (as drawn).
+  //
+  // policy_weights [rows]: A of the formula above in the policy term. Null means 1. Without other
+  // terms, the factors are then those of the scores grad log pi, and a sample's gradient is its
+  // advantage times its score.
+  //
+  // value_weights [rows]: A of the value term. Not read unless that term is on. The critic's own
+  // observations, if it has any, are likewise read only then.
+  //
+  // Cost: one forward and one backward pass. The memory of `factors` grows to the most rows seen;
+  // otherwise nothing is allocated.
   void make(NetworkInput<Real> observations, const Real* actions, const Real* policy_weights,
             const Real* value_weights, int rows, GradientFactors<Real>& factors);
 
@@ -84,7 +88,7 @@ class FactorMaker {
   const ActorCritic& network_;
   const Real* params_ = nullptr;
   GradientTerms terms_;
-  std::vector<LinearSlice> layers_;  // whose gradients are kept as factors
+  std::vector<LinearSlice> layers_;  // layers whose gradients are stored as factors
   std::vector<typename GradientFactors<Real>::Extra> extra_runs_;  // log_std's is the last
   TileWorkspace<Real> work_;
   std::vector<Real> transposed_, unused_grads_;                // [P]
@@ -93,11 +97,11 @@ class FactorMaker {
   std::vector<Real> terms_of_;                                 // [outputs, kTileRows]
 };
 
-// What follows from factors, with weights w [rows] (null: 1 each). Two of these take scratch, which
-// grows to what they need; without it they make their own.
+// Functions of factors, with weights w [rows] (null: 1 each). Two of them take scratch, which grows
+// to the size that they need. The overloads without scratch allocate their own.
 //
-// into [P] += sum over rows [begin, end) of w[r] g_r. Cost: 2 P' operations a row, P' parameters in
-// the factors.
+// into [P] += sum over rows [begin, end) of w[r] g_r. Cost: 2 P' operations per row, with P'
+// parameters in the factors.
 template <class Real>
 void add_weighted_sum(const GradientFactors<Real>& factors, const Real* weights, int begin, int end,
                       Real* into, std::vector<Real>& scratch);
@@ -123,9 +127,9 @@ void project(const GradientFactors<Real>& factors, const Real* v, Real* products
   project(factors, v, products, scratch);
 }
 
-// How many of a sample's numbers are kept whole; value: with those that the value's gradient needs.
+// Numbers of a sample that are stored whole. value: include those of the value's gradient.
 std::size_t whole_count(const ActorCritic& network, bool value);
-// How many parameters the policy has: those that grad log pi can move.
+// Parameters of the policy: those that grad log pi can move.
 std::size_t policy_parameter_count(const ActorCritic& network);
 
 }  // namespace broadloom

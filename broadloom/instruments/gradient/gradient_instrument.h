@@ -1,4 +1,4 @@
-// The instrument "gradient": what becomes of the gradient in an iteration of training.
+// The instrument "gradient": statistics of the gradient during an iteration.
 #pragma once
 
 #include <cstddef>
@@ -9,8 +9,8 @@
 
 namespace broadloom {
 
-// Its parts, each with its own memory and its own numbers, under "grad/":
-//   SampleProbe   how the gradients of single samples of the block depend on each other
+// Two parts, each with its own memory and numbers, under "grad/":
+//   SampleProbe   dependence between the gradients of single samples of the block
 //   UpdateProbe   minibatches against the whole block, and the drift over the epochs
 class GradientInstrument final : public Instrument {
  public:

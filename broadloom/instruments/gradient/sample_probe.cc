@@ -35,7 +35,7 @@ SampleProbe::SampleProbe(const InstrumentSetup& setup)
   squares_.resize(rows);
   along_mean_.resize(rows);
   maker_.shape(static_cast<int>(rows), factors_);
-  std::size_t most = 0;  // what project() and add_weighted_sum() need
+  std::size_t most = 0;  // size for project() and add_weighted_sum()
   for (const auto& layer : factors_.layers) {
     const std::size_t in = static_cast<std::size_t>(layer.slice.in);
     const std::size_t out = static_cast<std::size_t>(layer.slice.out);
@@ -65,7 +65,7 @@ SampleNumbers SampleProbe::measure(const InstrumentView& view) {
   double squares = 0.0, cosines = 0.0, counted = 0.0;
   for (int r = 0; r < rows; ++r) {
     squares += squares_[r];
-    // Of all others: with its own share, a mean resembles every sample.
+    // Compares with the mean of the other samples: a mean that includes the sample resembles it.
     const double along = along_mean_[r] - static_cast<double>(squares_[r]) / rows;
     const double others =
         mean_square_ - 2.0 * along_mean_[r] / rows + static_cast<double>(squares_[r]) / rows / rows;
@@ -85,7 +85,7 @@ SampleNumbers SampleProbe::measure(const InstrumentView& view) {
   return numbers;
 }
 
-// Environment after environment; the block is time-major.
+// Reads environment after environment, although the block is time-major.
 void SampleProbe::read(const RolloutBlock& block) {
   const std::size_t D = static_cast<std::size_t>(block.D), A = static_cast<std::size_t>(block.A);
   std::size_t row = 0;
@@ -143,8 +143,8 @@ SampleProbe::Pairs SampleProbe::pairs_across() const {
   return pairs;
 }
 
-// |sum over steps of (g - m)|^2 = |s|^2 - 2 T <s, m> + T^2 |m|^2, s an environment's sum of g. One
-// environment's sum is that of all, and leaves nothing.
+// For an environment's sum s of g over its T steps, |s - T m|^2 = |s|^2 - 2 T <s, m> + T^2 |m|^2.
+// With one environment, s is the sum of all samples, and the result would be 0.
 double SampleProbe::inflation() {
   if (envs_ < 2 || steps_ < 2) return SampleNumbers::kNone;
   double squares = 0.0;

@@ -1,4 +1,4 @@
-// How the gradients of single samples of one block depend on each other, seen while training.
+// Dependence between the gradients of single samples of one block, measured during training.
 #pragma once
 
 #include <cstddef>
@@ -10,10 +10,12 @@
 
 namespace broadloom {
 
-// Of g = A grad log pi at the parameters that collected the block, A the advantages as they are, m
-// their mean over the samples looked at. All are estimates from one block: average them over
-// iterations. Centring by the block's own mean makes autocovariances low by about
-// variance_inflation / B. What is not defined (a block of one step has no lag) is not a number.
+// Statistics of g = A grad log pi at the parameters that collected the block. A are the advantages
+// as they are, m is the mean of g over the samples read.
+//
+// All are estimates from one block: average them over iterations. The block's own mean makes
+// autocovariances low by about variance_inflation / B. Undefined numbers are NaN: a block of one
+// step has no lag.
 struct SampleNumbers {
   static constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
   double sample_norm = kNone;           // root of the mean of |g|^2
@@ -23,22 +25,23 @@ struct SampleNumbers {
   double abs_cosine_across = kNone;     // likewise of neighbouring environments at the same step
   double autocovariance_lag_1 = kNone;  // mean <g_t - m, g_{t+1} - m> / mean |g - m|^2
   double autocovariance_lag_10 = kNone;
-  // sum over environments of |sum over steps of (g - m)|^2 over sum of |g - m|^2, times E / (E - 1)
-  // for E environments: the variance inflation that pairs of one environment make.
+  // Variance inflation due to pairs within one environment. With E environments and their sums s of
+  // g - m over steps, it is the sum of |s|^2 over the sum of |g - m|^2, times E / (E - 1).
   double variance_inflation = kNone;
 
   template <class Visitor>
   void visit(Visitor&& v) const;
 };
 
-// Looks at whole environments, as many as make no more than kMostRows samples (of the first alone,
-// at most so many steps). Cost: a forward and a backward pass over those, and 4 P operations a row.
+// Reads whole environments, up to kMostRows samples. If one environment exceeds that, it reads only
+// its first steps. Cost: a forward and a backward pass over the samples, and 4 P operations per
+// row.
 class SampleProbe {
  public:
   static constexpr int kMostRows = 1024;
 
   explicit SampleProbe(const InstrumentSetup& setup);
-  // Makes one to see what it takes.
+  // Constructs a probe to measure its size.
   static std::size_t bytes(const InstrumentSetup& setup);
 
   SampleNumbers measure(const InstrumentView& view);

@@ -17,7 +17,7 @@ double squared_distance(const float* a, const float* b, std::size_t count) {
   });
 }
 
-// mean += weight (x - mean). Returns |x - mean|^2 as it was before.
+// mean += weight (x - mean). Returns |x - mean|^2 from before the change.
 double pull_mean(const float* x, double weight, float* mean, std::size_t count) {
   return chained_sum(count, [=](std::size_t i) {
     const double difference = static_cast<double>(x[i]) - mean[i];
@@ -48,8 +48,8 @@ void UpdateProbe::on_minibatch(const MinibatchReport& minibatch) {
   if (minibatch.epoch == 0) first_ = present_;
 }
 
-// Mean and spread move on together (West 1979, "Updating mean and variance estimates"): no two
-// large numbers are ever subtracted.
+// Updates mean and spread together (West 1979, "Updating mean and variance estimates"). This never
+// subtracts two large numbers.
 void UpdateProbe::add_to_epoch(const MinibatchReport& minibatch, double cosine) {
   if (minibatch.minibatch == 0) {
     present_ = {};
@@ -65,7 +65,7 @@ void UpdateProbe::add_to_epoch(const MinibatchReport& minibatch, double cosine) 
   present_.ratios.add(minibatch.ratios);
 }
 
-// Not a number where either gradient is zero.
+// NaN if either gradient is zero.
 double UpdateProbe::cosine_with_batch(std::span<const float> gradient, double norm) const {
   const double product = chained_sum(gradient.size(), [&](std::size_t i) {
     return static_cast<double>(gradient[i]) * batch_gradient_[i];

@@ -1,4 +1,4 @@
-// What minibatches and epochs do to the gradient within one update.
+// Gradients of minibatches and epochs within one update.
 #pragma once
 
 #include <cstddef>
@@ -11,28 +11,28 @@
 
 namespace broadloom {
 
-// G is the gradient over the whole block at the parameters that collected it, G_m that of minibatch
-// m at the parameters of its time: only the very first minibatch is at those of G. Both are of the
-// whole loss, before clipping. Under norm_adv=minibatch each normalises its own advantages, so that
-// even at fixed parameters G is not exactly the mean of the G_m.
+// G is the gradient over the whole block at the parameters that collected it. G_m is the gradient
+// of minibatch m at its current parameters; only the first minibatch has those of G. Both are of
+// the whole loss, before clipping. With norm_adv=minibatch, each minibatch normalises its own
+// advantages, so G is not exactly the mean of the G_m even at fixed parameters.
 struct UpdateNumbers {
   double full_norm = 0.0;  // |G|
-  // cos(G_m, G): means over the minibatches of an epoch, the least of all.
+  // cos(G_m, G): means over the minibatches of an epoch, and the minimum over all.
   double first_epoch_cosine = 0.0;
   double last_epoch_cosine = 0.0;
   double min_cosine = std::numeric_limits<double>::quiet_NaN();
   // cos(mean of the last epoch's G_m, G): how far the direction has turned, without the noise of
   // single minibatches.
   double drift_cosine = 0.0;
-  // Mean over the first epoch's minibatches, weighted by samples, of |G_m - mean of them|^2. At
-  // fixed parameters, its expectation is Tr S (1 / M - 1 / B), S the sample covariance of the
-  // block's per-sample gradients: minibatches of M are drawn without replacement from B.
+  // Mean over the first epoch's minibatches of |G_m - their mean|^2, weighted by samples. At fixed
+  // parameters, its expectation is Tr S (1 / M - 1 / B), with S the sample covariance of the
+  // block's per-sample gradients. Minibatches of M are drawn without replacement from B.
   double subsampling_variance = 0.0;
-  // From |G_0|^2 and |G|^2: see noise_scale.h.
+  // Estimates from |G_0|^2 and |G|^2: see noise_scale.h.
   double squared_norm = 0.0;
   double sample_variance = 0.0;
   double noise_scale = 0.0;
-  // Of the ratios of an epoch's samples, each at the parameters of its minibatch.
+  // Ratios r of an epoch's samples, each at its minibatch's parameters.
   double first_epoch_clipfrac = 0.0;
   double last_epoch_clipfrac = 0.0;
   double last_epoch_kl_k1 = 0.0;  // mean of -log r
@@ -40,15 +40,15 @@ struct UpdateNumbers {
   double last_epoch_min_ratio = 0.0;
   double last_epoch_max_ratio = 0.0;
   double last_epoch_ess = 0.0;  // RatioSums::ess_percent
-  double min_ess = 0.0;         // the least of any minibatch
+  double min_ess = 0.0;         // minimum over all minibatches
   double step_norm = 0.0;       // |parameters after - before|
 
   template <class Visitor>
   void visit(Visitor&& v) const;
 };
 
-// Watches one update after another. An update costs it 2 P additions and multiplications a
-// minibatch, on one thread, beside what Algorithm::set_observer() costs.
+// Observes one update after another. Cost per minibatch: 2 P additions and multiplications on one
+// thread, in addition to Algorithm::set_observer().
 class UpdateProbe final : public UpdateObserver {
  public:
   explicit UpdateProbe(std::size_t parameters) : batch_gradient_(parameters), mean_(parameters) {}
@@ -57,7 +57,7 @@ class UpdateProbe final : public UpdateObserver {
   void on_batch(const MinibatchReport& batch) override;
   void on_minibatch(const MinibatchReport& minibatch) override;
 
-  // The numbers of the update that was just watched; params_before, params_after: [P].
+  // Numbers of the last update; params_before, params_after: [P].
   UpdateNumbers numbers(std::span<const float> params_before,
                         std::span<const float> params_after) const;
 
@@ -66,7 +66,7 @@ class UpdateProbe final : public UpdateObserver {
     int minibatches = 0;
     double samples = 0.0;
     double cosines = 0.0;  // sum over minibatches
-    double spread = 0.0;   // sum over minibatches of samples |G_m - mean of those so far|^2
+    double spread = 0.0;   // sum over minibatches of samples |G_m - mean of those before|^2
     RatioSums ratios;
   };
 
@@ -74,11 +74,11 @@ class UpdateProbe final : public UpdateObserver {
   double cosine_with_batch(std::span<const float> gradient, double norm) const;
 
   std::vector<float> batch_gradient_;  // [P] G
-  std::vector<float> mean_;            // [P] of the present epoch's minibatches
+  std::vector<float> mean_;            // [P] mean of the present epoch's minibatches
   Epoch first_, present_;
   double batch_norm_ = 0.0;
   double batch_samples_ = 0.0;
-  double first_norm_ = 0.0;  // of the first minibatch
+  double first_norm_ = 0.0;  // norm of the first minibatch's gradient
   double first_samples_ = 0.0;
   double min_cosine_ = 0.0;
   double min_ess_ = 0.0;

@@ -7,8 +7,8 @@
 namespace broadloom {
 namespace {
 
-constexpr int kTile = 16;    // floats in a cache line: neighbours that are gathered together
-constexpr int kChunks = 16;  // tasks that the columns are cut into
+constexpr int kTile = 16;    // floats in a cache line: neighbours gathered together
+constexpr int kChunks = 16;  // tasks that share the columns
 
 template <class Number>
 std::uint64_t hash_of(const Number* from, std::size_t count) {
@@ -17,7 +17,7 @@ std::uint64_t hash_of(const Number* from, std::size_t count) {
 
 bool is_hashed(const BlockArray& array) { return array.is_hashed && array.is_present; }
 
-// Neighbours of one tile: as many as share a cache line.
+// Neighbours in one tile: as many as share a cache line.
 int tile_rows(int width) { return std::max(1, kTile / width); }
 
 template <class Number, class Visitor>
@@ -29,18 +29,18 @@ void visit_numbers(const Observations& observations, int, Visitor&& visit) {
   observations.visit(visit);
 }
 
-// Numbers of a field as the block holds them, [before + T, N, width]. Where frames are stored once,
-// `before` of each environment are older than the block, and belong to its first step.
+// Numbers of a field as the block stores them, [before + T, N, width]. If frames are stored once,
+// `before` steps are older than the block; they belong to its first step.
 template <class Number>
 struct Stored {
   const Number* numbers;
   int width, before;
-  int tile;  // neighbours that are brought together
+  int tile;  // neighbours gathered together
   const RolloutBlock& block;
 
   std::size_t step_size() const { return static_cast<std::size_t>(block.N) * width; }
   int steps() const { return before + block.T; }
-  // Of step t of the block, over all environments.
+  // Hash of step t of the block, over all environments.
   std::uint64_t column_hash(int t) const {
     const std::size_t first = t == 0 ? 0 : static_cast<std::size_t>(before + t);
     const std::size_t count = t == 0 ? static_cast<std::size_t>(before + 1) : 1;
@@ -48,7 +48,7 @@ struct Stored {
   }
 };
 
-// visit(index in hashed_fields(), Stored)
+// Calls visit(index in hashed_fields(), Stored) for every hashed field.
 template <class Visitor>
 void visit_fields(const RolloutBlock& block, Visitor&& visit) {
   std::size_t field = 0;
@@ -63,8 +63,8 @@ void visit_fields(const RolloutBlock& block, Visitor&& visit) {
   });
 }
 
-// The block is time-major, so a row is spread over it; a tile of rows is brought together in
-// `scratch` with one pass over the steps.
+// The block is time-major, so an environment's row is scattered. One pass over the steps gathers a
+// tile of rows in `scratch`.
 template <class Number>
 void hash_rows(const Stored<Number>& stored, Shard shard, Number* scratch, std::uint64_t* out) {
   const int width = stored.width;
@@ -83,7 +83,7 @@ void hash_rows(const Stored<Number>& stored, Shard shard, Number* scratch, std::
   }
 }
 
-// Of a tile of rows of any field; an environment's share of all that a field stores.
+// Bytes for a tile of rows of the largest field, including its older frames.
 std::size_t scratch_bytes(const BlockSizes& sizes) {
   std::size_t most = 0;
   RolloutBlock::visit_arrays(

@@ -1,11 +1,12 @@
-// Content hashes of a rollout block: what two runs must have in common, in few numbers.
+// Content hashes of a rollout block: a short form of the data that two equal runs have in common.
 //
-// Each field of the block has a hash of every environment's row over the T steps and one of every
-// step's column over the N environments: N + T numbers where one of every transition would be N T.
-// Where two runs part, the first column that differs names the step and the rows name the
-// environment. Stacks of frames are hashed as a block stores them, each frame once, at the step
-// that showed it first, and those that the first stacks bring along at the first: where two stacks
-// differ, so does the hash of that step or of one before.
+// Each field has a hash of every environment's row over the T steps, and one of every step's column
+// over the N environments. N + T numbers thus replace the N T of single transitions. If two runs
+// differ, the first different column names the step, and the rows name the environment.
+//
+// Stacks of frames are hashed as a block stores them: each frame once, at the step that first
+// showed it. Older frames of the first stacks count at the first step. If two stacks differ, the
+// hash of that step or of an earlier one differs.
 #pragma once
 
 #include <cstddef>
@@ -19,11 +20,11 @@
 
 namespace broadloom {
 
-// The names of the hashed arrays of a block of these sizes, in the order of cause within a step:
-// the first of them to differ is where a difference came in. Files depend on the order.
+// Names of the hashed arrays of a block of these sizes, in causal order within a step. The first
+// array that differs is where a difference arose. Files depend on the order.
 std::vector<const char*> hashed_fields(const BlockSizes& sizes);
 
-// Those of one iteration. XXH3, 64 bits, of the bytes as the block holds them.
+// Hashes of one iteration: XXH3, 64 bits, of the bytes as the block stores them.
 struct BlockHashes {
   BlockHashes() = default;
   explicit BlockHashes(const BlockSizes& sizes)
@@ -40,16 +41,17 @@ struct BlockHashes {
   std::vector<const char*> fields;
   std::vector<std::uint64_t> rows;     // [fields, N] of one environment, over all steps
   std::vector<std::uint64_t> columns;  // [fields, T] of one step, over all environments
-  std::uint64_t params = 0;            // of the parameters after the update
+  std::uint64_t params = 0;            // hash of the parameters after the update
 };
 
 class BlockHasher {
  public:
   BlockHasher(const BlockSizes& sizes, int threads);
-  // What it holds, in bytes.
+  // Memory of the hasher, in bytes.
   static std::size_t bytes(const BlockSizes& sizes, int threads);
 
-  // Of a block just collected. The same numbers for any number of threads; allocates nothing.
+  // Hashes a block just collected. The numbers do not depend on the number of threads. Allocates
+  // nothing.
   void take_block(const RolloutBlock& block, const ShardPlan& shards, ThreadPool& pool);
   void take_params(std::span<const float> params);
 
@@ -57,7 +59,7 @@ class BlockHasher {
 
  private:
   BlockHashes hashes_;
-  // One a thread: rows of some neighbours, [k, T, width] of any type.
+  // One buffer per thread for rows of some neighbours, [k, T, width] of any type.
   std::vector<AlignedVector<std::byte>> scratch_;
 };
 

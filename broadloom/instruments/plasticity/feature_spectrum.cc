@@ -18,7 +18,7 @@ std::size_t panels_of(int columns) {
   return static_cast<std::size_t>((columns + kWidth - 1) / kWidth);
 }
 
-// The pair (p, q), q <= p, that a task is: 0 0, 1 0, 1 1, 2 0, ...
+// The pair of panels (p, q), q <= p, of a task: 0 0, 1 0, 1 1, 2 0, ...
 std::pair<std::size_t, std::size_t> pair_of(int task) {
   std::size_t p = 0, left = static_cast<std::size_t>(task);
   while (left > p) left -= ++p;
@@ -60,11 +60,11 @@ void FeatureSpectrum::set_rows(std::size_t first, int count, const float* featur
   }
 }
 
-// The block of panels p and q is what a layer's weights get from inputs of p and deltas of q.
+// The block for panels p and q equals the weight gradient of a layer with inputs p and deltas q.
 void FeatureSpectrum::multiply(int task) {
   const auto [p, q] = pair_of(task);
   std::array<double, std::size_t{kWidth} * kWidth> block{};
-  std::array<double, kWidth> unused{};  // a bias would get this
+  std::array<double, kWidth> unused{};  // receives the bias gradient
   linear_backward_weights(panel(p), panel(q), block.data(), unused.data(), rows_, width(p),
                           width(q));
   const std::size_t n = static_cast<std::size_t>(columns_);

@@ -24,7 +24,7 @@ struct Powers {
   }
 };
 
-// From powers about any point to the ratio of central moments.
+// Converts sums of powers about any point to the ratio of central moments.
 double kurtosis_of(const Powers& sums, double count) {
   const double m1 = sums.first / count, m2 = sums.second / count;
   const double m3 = sums.third / count, m4 = sums.fourth / count;
@@ -36,8 +36,7 @@ double kurtosis_of(const Powers& sums, double count) {
 
 }  // namespace
 
-// The point that powers are taken about lies within the data, so that little is lost when they are
-// brought to the mean.
+// Powers are taken about a point within the data, so that the shift to the mean loses few digits.
 LogGradient log_gradient(std::span<const float> gradient) {
   const double count = static_cast<double>(gradient.size());
   double size = 0.0;

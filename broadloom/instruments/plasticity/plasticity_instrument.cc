@@ -81,7 +81,7 @@ void PlasticityInstrument::add_body(const UnitProbe::Body& units) {
                      std::vector<double>(tiles), features, std::move(idle_layers)});
 }
 
-// Returns the place of the first.
+// Returns the place of the first number added.
 std::size_t PlasticityInstrument::add_numbers(std::span<const NumberInfo> forms,
                                               const std::vector<std::string>& values) {
   const std::size_t first = numbers_.size();

@@ -15,14 +15,14 @@
 
 namespace broadloom {
 
-// Runs the network as the update left it over the probe states, seen through the normaliser as the
-// next block will be, and looks at each of its bodies ("encoder" where it is shared, otherwise
-// "actor" and "critic"):
-//   ranks and size of the features, that is of the outputs of its last hidden layer
-//   units that do nothing, layer by layer and all together
-// and at the parameters, and at the gradient over the whole block that the update began with.
-// Numbers under "plasticity/": docs/instruments.md says what each is. Cost: a forward pass over the
-// probe, FeatureSpectrum for each body, a logarithm a parameter, and what an UpdateObserver costs.
+// Runs the updated network over the probe states, normalised as for the next block. Measures each
+// body ("encoder" if it is shared, otherwise "actor" and "critic"):
+//   ranks and size of the features, which are the outputs of its last hidden layer
+//   idle units, per layer and in total
+// Also measures the parameters, and the whole block's gradient at the start of the update.
+//
+// Numbers are under "plasticity/"; docs/instruments.md defines them. Cost: a forward pass over the
+// probe, FeatureSpectrum for each body, a logarithm per parameter, and an UpdateObserver.
 class PlasticityInstrument final : public Instrument, private UpdateObserver {
  public:
   static constexpr InstrumentNeeds kNeeds{.probe = true};
@@ -37,13 +37,13 @@ class PlasticityInstrument final : public Instrument, private UpdateObserver {
   void visit_numbers(const NumberVisitor& visit) const override { numbers_.visit(visit); }
 
  private:
-  // What is measured of a body of units_, and where its numbers stand.
+  // Measurements of a body of units_, and the places of its numbers.
   struct Body {
     const UnitProbe::Body* units;
     FeatureSpectrum spectrum;              // of its last layer
-    std::vector<double> norms;             // [tiles] of its features, sums over rows
-    std::size_t features;                  // the first of its numbers of features
-    std::vector<std::size_t> idle_layers;  // likewise of each layer
+    std::vector<double> norms;             // [tiles] sums over rows of feature norms
+    std::size_t features;                  // place of the first number of features
+    std::vector<std::size_t> idle_layers;  // place of the first number of each layer
   };
 
   void on_batch(const MinibatchReport& batch) override { gradient_ = log_gradient(batch.gradient); }
@@ -60,7 +60,7 @@ class PlasticityInstrument final : public Instrument, private UpdateObserver {
 
   int rows_;
   std::span<const float> probe_;         // [rows, D]
-  std::span<const float> critic_probe_;  // what only the critic reads of them, or empty
+  std::span<const float> critic_probe_;  // the critic's own observations of the probe, or empty
   NetworkRows network_rows_;
   UnitProbe units_;
   std::vector<Body> bodies_;

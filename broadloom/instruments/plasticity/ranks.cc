@@ -11,10 +11,10 @@ namespace {
 
 constexpr double kShare = 0.99;
 constexpr double kLyleCutoff = 0.01;
-// Equal singular values must not fall on either side of a share by their rounding.
+// Tolerance: rounding must not put equal singular values on either side of a share.
 constexpr double kTie = 1.0 - 1e-12;
 
-// Smallest k whose first k weights make up kShare of all.
+// Smallest k whose first k weights make up kShare of the total.
 template <class Weight>
 double count_to_share(std::span<const double> values, Weight weight) {
   double total = 0.0;

@@ -1,13 +1,13 @@
-// How many directions features use: five ranks of one matrix, from its singular values.
+// The number of directions that features use: five ranks of one matrix, from its singular values.
 #pragma once
 
 #include <span>
 
 namespace broadloom {
 
-// Of features [n rows, one a state; columns, one a unit], not centred, with singular values
-// s_1 >= s_2 >= ... . They are different numbers, and papers call several of them "feature rank".
-// All are 0 where every feature is.
+// Ranks of a feature matrix [n rows, one per state; columns, one per unit], not centred. Singular
+// values are s_1 >= s_2 >= ... . The five are different numbers, and papers call several of them
+// "feature rank". All are 0 if every feature is 0.
 struct FeatureRanks {
   // Smallest k with sum_{i<=k} s_i^2 >= 0.99 sum s_j^2 (Yang et al. 2019, "Harnessing structures
   // for value-based planning and reinforcement learning"; "feature rank" in Mayor et al. 2025).
@@ -17,9 +17,9 @@ struct FeatureRanks {
   // Smallest k with sum_{i<=k} s_i >= 0.99 sum s_j: srank with delta 0.01 (Kumar et al. 2021,
   // arXiv 2010.14498).
   double srank = 0.0;
-  // How many s_i / sqrt(n) > 0.01 (Lyle et al. 2022, arXiv 2204.09560).
+  // Number of s_i / sqrt(n) > 0.01 (Lyle et al. 2022, arXiv 2204.09560).
   double feature_rank = 0.0;
-  // How many s_i > s_1 max(n, columns) 2^-23: the usual numerical rank of float32 numbers.
+  // Number of s_i > s_1 max(n, columns) 2^-23: the usual numerical rank of float32 numbers.
   double numeric_rank = 0.0;
 };
 

@@ -1,4 +1,4 @@
-// Units that do nothing: dormant, silent and constant ones, counted over a set of states.
+// Idle units: dormant, silent and constant ones, counted over a set of states.
 #pragma once
 
 #include <span>
@@ -23,26 +23,26 @@ struct UnitSums {
   }
 };
 
-// How many units of a layer, or of several together, are idle in one sense or another.
+// Number of idle units of one or several layers, by four definitions.
 struct IdleUnits {
   int units = 0;
-  // Mean |h| < 1e-5, whatever the others do (Mayor et al. 2025, appendix B).
+  // Mean |h| < 1e-5, whatever the other units do (Mayor et al. 2025, appendix B).
   int dormant = 0;
-  // Mean |h| <= 0.025 of what the layer's units have on average (Sokar et al. 2023, "The dormant
-  // neuron phenomenon", definition 3.1; the average has 1e-9 added, as in the authors' code).
+  // Mean |h| <= 0.025 times the layer's average (Sokar et al. 2023, "The dormant neuron
+  // phenomenon", definition 3.1). The average has 1e-9 added, as in the authors' code.
   int tau_dormant = 0;
-  // The same with tau 0: h is 0 for every row.
+  // The same with tau = 0: h is 0 for every row.
   int silent = 0;
-  // Standard deviation of h < 0.001: a tanh that is saturated, or a bias that drowns its input
-  // (Moalla et al. 2024, "No representation, no trust").
+  // Standard deviation of h < 0.001: a saturated tanh, or a bias that drowns its input (Moalla et
+  // al. 2024, "No representation, no trust").
   int constant = 0;
 
   void add(const IdleUnits& other);
-  // Of all units; not a number where there are none.
+  // Share of all units in per cent; NaN if there are none.
   double percent(int count) const { return 100.0 * count / units; }
 };
 
-// layer: a hidden layer's units, their sums over `rows` rows.
+// layer: sums of a hidden layer's units over `rows` rows.
 IdleUnits count_idle(std::span<const UnitSums> layer, int rows);
 
 }  // namespace broadloom

@@ -8,7 +8,7 @@
 namespace broadloom {
 namespace {
 
-// Of a convolution a unit is a filter, which has as many outputs as its image has pixels.
+// Units of a layer. A unit of a convolution is a filter, with one output per pixel of its image.
 std::size_t units_of(const Layer& layer) {
   return static_cast<std::size_t>(layer.has_units() ? layer.out.channels : 0);
 }
@@ -69,7 +69,7 @@ void UnitProbe::take(int tile, int count, const TileWorkspace<float>& work) {
   }
 }
 
-// The first tile takes up the sums of the others.
+// Adds all tiles into the first.
 void UnitProbe::finish() {
   std::vector<UnitSums>& sums = tiles_[0];
   for (std::size_t t = 1; t < tiles_.size(); ++t) {

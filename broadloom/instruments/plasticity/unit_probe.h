@@ -10,20 +10,20 @@
 
 namespace broadloom {
 
-// Takes in what NetworkRows computed, tile by tile; different tiles may do so at the same time.
-// Every tile has sums of its own, so that they are added in an order that threads cannot change.
-// All memory is taken when it is made. The network must outlive it.
+// Reads the results of NetworkRows, tile by tile; different tiles may do so concurrently. Every
+// tile has sums of its own, so threads cannot change the order of additions. The constructor
+// allocates all memory. The network must outlive this object.
 class UnitProbe {
  public:
-  // A chain of hidden layers: "encoder" where it is shared, otherwise "actor" and "critic".
+  // A chain of hidden layers: "encoder" if it is shared, otherwise "actor" and "critic".
   struct Body {
     const char* name;
     const Chain* chain;
     AlignedVector<float> TileWorkspace<float>::*outputs;
-    std::vector<std::size_t> layers = {};  // of the chain, those that have units
-    std::size_t first_unit = 0;            // of all bodies' units, layer after layer
+    std::vector<std::size_t> layers = {};  // indices of the chain's layers with units
+    std::size_t first_unit = 0;            // index among all bodies' units, layer after layer
 
-    // Of the last layer, [rows, out].
+    // Output of the last layer, [rows, out].
     const float* features(const TileWorkspace<float>& work) const {
       return (work.*outputs).data() + chain->output_offset(chain->layers().size() - 1);
     }
@@ -34,12 +34,12 @@ class UnitProbe {
 
   const std::vector<Body>& bodies() const { return bodies_; }
 
-  // The tile's sums over its first `count` rows, in the place of those it had.
+  // Overwrites the tile's sums with those over its first `count` rows.
   void take(int tile, int count, const TileWorkspace<float>& work);
-  // Adds up the tiles, after the last of them was taken.
+  // Adds up the tiles. Call it after the last take().
   void finish();
-  // Of one of the body's layers with units, counted from 0, and of all together, as finish() left
-  // them.
+  // Idle units of one of body.layers, counted from 0, and of all layers together. Valid after
+  // finish().
   IdleUnits idle(const Body& body, std::size_t layer) const;
   IdleUnits idle() const;
 

@@ -61,7 +61,7 @@ void PolicyInstrument::after_update(const InstrumentView& view) {
   numbers_.ess = shift.ratios.ess_percent(count);
 }
 
-// A Gaussian's deviations, the other half of what it puts out, are the same in every state.
+// A Gaussian's standard deviations, the other half of its outputs, do not depend on the state.
 double PolicyInstrument::probe_variance(const InstrumentView& view) {
   const std::size_t size = static_cast<std::size_t>(view.block.D);
   NetworkRows::over_tiles(static_cast<std::size_t>(rows_), view.pool,
@@ -143,7 +143,7 @@ PolicyInstrument::Shift PolicyInstrument::tile_shift(const InstrumentView& view,
   return sums;
 }
 
-// As the collector computed those of the block, with the same functions.
+// Computes log-probabilities with the functions that the collector used for the block.
 void PolicyInstrument::new_log_probs(const InstrumentView& view, const float* policy,
                                      std::size_t first, int count, Scratch& scratch) const {
   const std::size_t size = static_cast<std::size_t>(view.block.A);

@@ -1,4 +1,5 @@
-// The instrument "policy": how much the policy tells states apart, and how far an update moved it.
+// The instrument "policy": how much the policy distinguishes states, and how far an update moved
+// it.
 #pragma once
 
 #include <cstddef>
@@ -12,13 +13,13 @@
 namespace broadloom {
 
 struct PolicyNumbers {
-  // Mean over what the policy puts out of its population variance over the probe states, after the
-  // update: over the probabilities of all actions, or over means and standard deviations of a
-  // Gaussian, as Moalla et al. 2024 stack them (the deviations do not depend on the state here, so
-  // they add zeros).
+  // Population variance over the probe states, averaged over the policy's outputs, after the
+  // update. Outputs are the probabilities of all actions, or a Gaussian's means and standard
+  // deviations, as Moalla et al. 2024 stack them. Deviations do not depend on the state here, so
+  // they add zeros.
   double variance = 0.0;
-  // Over all transitions of the block, of the policy after the update against the one that
-  // collected it, r being the ratio of their probabilities of the action that was taken.
+  // Policy after the update against the policy that collected the block, over all its transitions.
+  // r is the ratio of their probabilities of the action taken.
   double kl = 0.0;     // mean of KL(old || new), exactly
   double kl_k1 = 0.0;  // mean of -log r
   double kl_k3 = 0.0;  // mean of (r - 1) - log r
@@ -30,8 +31,8 @@ struct PolicyNumbers {
   void visit(Visitor&& v) const;
 };
 
-// The block is seen as the policy saw it when it acted; the probe as the next block will be. Cost:
-// a forward pass over the probe and two over the block.
+// The block is normalised as when the policy acted, the probe as for the next block. Cost: a
+// forward pass over the probe and two over the block.
 class PolicyInstrument final : public Instrument {
  public:
   static constexpr InstrumentNeeds kNeeds{.probe = true, .policy = true};
@@ -48,7 +49,7 @@ class PolicyInstrument final : public Instrument {
   const PolicyNumbers& numbers() const { return numbers_; }
 
  private:
-  // What one thread needs beside NetworkRows.
+  // Buffers of one thread, in addition to NetworkRows.
   struct Scratch {
     PolicyDivergence divergence;
     std::vector<float> old_policy;  // [outputs, kTileRows]
@@ -57,7 +58,7 @@ class PolicyInstrument final : public Instrument {
     std::vector<float> log_probs;   // [kTileRows]
     std::vector<double> kl;         // [kTileRows]
   };
-  // Of one output over the probe rows of a tile.
+  // Sums of one output over the probe rows of a tile.
   struct Moments {
     double sum = 0.0, squares = 0.0;
   };

@@ -64,7 +64,7 @@ void PolicyDivergence::categorical(const float* old_policy, const float* new_pol
 void add_ratios(const float* old_log_probs, const float* new_log_probs, int rows, RatioSums& sums) {
   for (int row = 0; row < rows; ++row) {
     const double log_ratio = static_cast<double>(new_log_probs[row]) - old_log_probs[row];
-    const double rest = portable::expm1(log_ratio);  // r - 1, with all its digits near 0
+    const double rest = portable::expm1(log_ratio);  // r - 1, accurate near 0
     const double ratio = 1.0 + rest;
     sums.old_approx_kl -= log_ratio;
     sums.approx_kl += rest - log_ratio;

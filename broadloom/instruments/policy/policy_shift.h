@@ -1,4 +1,4 @@
-// How far one policy is from another on the same rows.
+// The distance between two policies on the same rows.
 #pragma once
 
 #include <vector>
@@ -9,16 +9,16 @@
 namespace broadloom {
 
 // KL(old || new) of a tile's rows, from the outputs [count, kTileRows] of both policies as
-// ActorCritic::forward() leaves them:
+// ActorCritic::forward() writes them:
 //   categorical: sum_i p_i (log p_i - log q_i);
 //   Gaussian: sum_i log(s'_i / s_i) + (s_i^2 + (m_i - m'_i)^2) / (2 s'_i^2) - 1/2.
-// In double, so that small ones keep their digits; exactly 0 where the outputs are the same.
+// In double, so that small values keep their digits. Exactly 0 if the outputs are equal.
 class PolicyDivergence {
  public:
   PolicyDivergence(SpaceKind action_kind, int count);
   static std::size_t bytes(int count);
 
-  // kl [rows]. old_log_std, new_log_std: [count], Gaussian only.
+  // Writes kl [rows]. old_log_std, new_log_std: [count], Gaussian only.
   void operator()(const float* old_policy, const float* new_policy, const float* old_log_std,
                   const float* new_log_std, int rows, double* kl);
 
@@ -31,8 +31,8 @@ class PolicyDivergence {
   std::vector<double> old_normalisers_, new_normalisers_, old_entropies_;  // [kTileRows]
 };
 
-// Adds to sums what follows from the ratios r = pi_new(a | s) / pi_old(a | s) of a tile, given
-// log-probabilities [rows] of the actions that were taken: k1 and k3, r, r^2 and its extremes.
+// Adds the statistics of the ratios r = pi_new(a | s) / pi_old(a | s) of a tile to sums: k1, k3, r,
+// r^2 and extremes. Log-probabilities are [rows], of the actions taken.
 void add_ratios(const float* old_log_probs, const float* new_log_probs, int rows, RatioSums& sums);
 
 }  // namespace broadloom
