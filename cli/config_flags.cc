@@ -4,6 +4,7 @@
 #include <string_view>
 
 #include "broadloom/config/config.h"
+#include "broadloom/config/needs.h"
 #include "broadloom/setup/machine.h"
 #include "cli/commands.h"
 
@@ -20,7 +21,7 @@ std::string type_word(const FieldInfo& info) {
 
 std::string describe(const ConfigField& field) {
   const FieldInfo& info = field.info;
-  std::string out = info.doc;
+  std::string out = help_of(info);
   if (!info.range_text.empty()) out += " [" + info.range_text + "]";
   out += " (default " + (info.default_text.empty() ? "none" : info.default_text);
   if (field.box_default != info.default_text) out += "; Box actions " + field.box_default;

@@ -1,6 +1,7 @@
 // `broadloom config-reference`: the text of docs/reference/config.md, kept equal by a test.
 #include <fmt/core.h>
 
+#include "broadloom/config/needs.h"
 #include "cli/commands.h"
 #include "cli/config_flags.h"
 #include "cli/console.h"
@@ -31,6 +32,11 @@ int print_reference() {
       "`ppo_continuous_action` for Box actions. CleanRL's `anneal_lr = true` and `false` mean\n"
       "`lr_schedule = \"linear\"` and `\"constant\"`, and `norm_adv` takes `true` (minibatch) and\n"
       "`false` (off) as well.\n\n"
+      "Where a key *needs* another one at some value, it does nothing otherwise. To give it a "
+      "value\n"
+      "of its own is then refused; its default may stand. Records of runs are taken as they are. "
+      "A\n"
+      "study takes such a key where it does something in one cell at least.\n\n"
       "This page is the output of `broadloom config-reference`.\n");
   for (const ConfigGroup& group : config_groups()) {
     tell("\n## {}\n\n", group.title);
@@ -38,7 +44,7 @@ int print_reference() {
     for (const ConfigField& field : group.fields) {
       tell("| `{}` | {} | {} | {} | {} | {} |\n", field.info.name, field.info.type,
            cell(field.info.range_text), cell(field.info.default_text), cell(field.box_default),
-           cell(field.info.doc));
+           cell(help_of(field.info)));
     }
   }
   return 0;

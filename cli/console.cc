@@ -27,13 +27,18 @@ std::string& name_of_program() {
 
 extern "C" void note_interrupt(int) { interrupted = 1; }
 
-// A program that was started to outlive its terminal (nohup) goes on ignoring its end. Handled once
-// and for all where it is: a closing terminal says so twice, by the shell and by the system.
-void handle_hangup(struct sigaction action) {
-  struct sigaction now = {};
-  if (sigaction(SIGHUP, nullptr, &now) != 0 || now.sa_handler == SIG_IGN) return;
+// Signals that come more than once for one reason: a closing terminal says so twice, by the shell
+// and by the system, and a limit on processor time each second. Schedulers send SIGUSR1 before a
+// job's time is over. Left alone where somebody else has them, as nohup ignores a hangup and a
+// program in Python may handle its own.
+void handle_repeated(struct sigaction action) {
   action.sa_flags = static_cast<int>(SA_RESTART);
-  sigaction(SIGHUP, &action, nullptr);
+  for (const int number : {SIGHUP, SIGUSR1, SIGXCPU}) {
+    struct sigaction now = {};
+    if (sigaction(number, nullptr, &now) != 0) continue;
+    if (now.sa_handler != SIG_DFL && now.sa_handler != note_interrupt) continue;
+    sigaction(number, &action, nullptr);
+  }
 }
 
 std::string* data_text = nullptr;  // null: standard output
@@ -146,7 +151,7 @@ void catch_interrupts() {
   sigemptyset(&action.sa_mask);
   sigaction(SIGINT, &action, nullptr);
   sigaction(SIGTERM, &action, nullptr);
-  handle_hangup(action);
+  handle_repeated(action);
 }
 
 void release_interrupts() {
@@ -155,7 +160,7 @@ void release_interrupts() {
   sigemptyset(&action.sa_mask);
   sigaction(SIGINT, &action, nullptr);
   sigaction(SIGTERM, &action, nullptr);
-  handle_hangup(action);
+  handle_repeated(action);
 }
 
 bool was_interrupted() { return interrupted != 0; }

@@ -75,8 +75,8 @@ std::string padded(const std::string& text, int width);  // on the right; negati
 // `threads` as asked for, or as many as available_cores() where it is 0.
 int resolve_threads(int threads);
 
-// SIGINT, SIGTERM and, unless it is ignored, SIGHUP raise a flag instead of ending the process; a
-// second one ends it at once, but for SIGHUP.
+// SIGINT and SIGTERM raise a flag instead of ending the process; a second one ends it at once.
+// SIGHUP, SIGUSR1 and SIGXCPU raise it as often as they come, unless they are ignored or handled.
 void catch_interrupts();
 bool was_interrupted();
 // From here on the first one ends the process.

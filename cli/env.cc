@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "broadloom/config/needs.h"
 #include "broadloom/env/plugins/allowed_code.h"
 #include "broadloom/env/tasks/registry.h"
 #include "broadloom/math/isa.h"
@@ -142,8 +143,8 @@ void print_options(const std::vector<FieldInfo>& options) {
   for (const FieldInfo& field : options) widest = std::max(widest, field.name.size());
   for (const FieldInfo& field : options) {
     const std::string range = field.range_text.empty() ? "" : " [" + field.range_text + "]";
-    tell("  {:<{}} {:<8} {}{} (default {})\n", field.name, widest, field.type, field.doc, range,
-         field.default_text.empty() ? "none" : field.default_text);
+    tell("  {:<{}} {:<8} {}{} (default {})\n", field.name, widest, field.type, help_of(field),
+         range, field.default_text.empty() ? "none" : field.default_text);
   }
 }
 
@@ -201,7 +202,7 @@ int show(const EnvCommand& command, const Context& context) {
                               {"type", field.type},
                               {"default", field.default_text},
                               {"values", field.range_text},
-                              {"doc", field.doc}});
+                              {"doc", help_of(field)}});
   }
   print_json(out);
   return 0;

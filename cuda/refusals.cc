@@ -37,7 +37,7 @@ Status check_network(const Config& config) {
   return {};
 }
 
-// Layers and parameters may be too many; nothing else of a network remains unsupported here.
+// After the other checks, a network that does not fit has too large bodies.
 Status check_size(const ActorCritic& network, const std::string& key) {
   if (fits_kernels(network)) return {};
   const std::string got = fmt::format("{} = {}", key, fmt::join(network.shape().hidden_sizes, ","));

@@ -88,7 +88,6 @@ Status check_policy(const SafetensorsFile& file) {
   return {};
 }
 
-// What to do about a checkpoint that is damaged.
 std::string way_out(const FoundCheckpoint& found) {
   if (found.is_alone()) return "use another checkpoint";
   const std::string before = found.folder.checkpoint_before(found.path);
@@ -138,18 +137,22 @@ Result<Checkpoint> read_checkpoint(const std::string& path) {
   const Status policy = check_policy(file.value());
   if (!policy.ok()) return in_file(policy);
   checkpoint.logs.events_file = events_file_of(file.value());
-  Result<Config> config = resolve_config(config_of(file.value()));
+  Result<Config> config = resolve_record(config_of(file.value()));
   if (!config.ok()) return in_file(config.status());
   checkpoint.config = config.take();
   checkpoint.file = file.take();
   return checkpoint;
 }
 
+Status with_way_out(const Status& status, const FoundCheckpoint& found) {
+  if (status.kind() != ErrorKind::kCorrupt) return status;
+  return {status.kind(), fmt::format("{}; {}", status.message(), way_out(found))};
+}
+
 Result<Checkpoint> read_checkpoint(const FoundCheckpoint& found) {
   Result<Checkpoint> checkpoint = read_checkpoint(found.path);
-  const Status& status = checkpoint.status();
-  if (status.kind() != ErrorKind::kCorrupt) return checkpoint;
-  return Status(status.kind(), fmt::format("{}; {}", status.message(), way_out(found)));
+  if (checkpoint.ok()) return checkpoint;
+  return with_way_out(checkpoint.status(), found);
 }
 
 }  // namespace broadloom

@@ -39,5 +39,7 @@ Status check_sizes(const SafetensorsFile& file, const Config& config, const EnvS
 Result<Checkpoint> read_checkpoint(const std::string& path);
 // The same of one that was looked for: kCorrupt then says what to remove, and what will be used.
 Result<Checkpoint> read_checkpoint(const FoundCheckpoint& found);
+// Says so in an error that came up when its tensors were taken; other kinds stay as they are.
+Status with_way_out(const Status& status, const FoundCheckpoint& found);
 
 }  // namespace broadloom

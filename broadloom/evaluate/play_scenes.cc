@@ -196,6 +196,7 @@ Result<std::vector<std::vector<EvalEpisode>>> play_scenes(const std::vector<Eval
     playing.push_back({scene, made.take(), ShardPlan(scene.envs.num_envs, kTileRows)});
   }
   ThreadPool pool(threads);
+  BROADLOOM_TRY(pool.status());
   PlayedEpisodes played(episodes, on_progress);
   ScenePlayer player(policy, pool, played);
   BROADLOOM_TRY(player.play(playing, episodes));

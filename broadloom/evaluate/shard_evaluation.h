@@ -20,7 +20,7 @@
 
 namespace broadloom {
 
-// What goes between k environments and the policy that plays them.
+// The rows that go between k environments and the policy that plays them.
 struct PlayedRows {
   // watched: somebody wants to see what ended.
   PlayedRows(int k, const EnvSpec& spec, bool watched)
@@ -52,7 +52,7 @@ struct PlayedRows {
   std::vector<Drawing> final_drawings;  // [k] or empty
 };
 
-// What one thread needs to act.
+// The memory that one thread needs to act.
 struct ActingScratch {
   explicit ActingScratch(const Policy& policy)
       : work(policy.network.make_workspace<float>()),
@@ -122,7 +122,8 @@ class ShardEvaluation {
     }
   }
 
-  // What a step gave. False where a reward, or what a truncated episode ends with, is not finite.
+  // Takes a step's results. False where a reward, or a truncated episode's last observation, is not
+  // finite.
   bool take_in(VecEnv& envs, int step) {
     if (!check_rewards(step) || !check_last_observations(envs, step)) return false;
     for (std::size_t k = 0; k < rows_of_shard(); ++k) {
@@ -142,8 +143,8 @@ class ShardEvaluation {
     return true;
   }
 
-  // Of episodes that are cut after so many steps. False where one stands at an observation that is
-  // not finite.
+  // Cuts the episodes that go on after so many steps. False where one stands at an observation that
+  // is not finite.
   bool end(VecEnv& envs, int steps) {
     if (!check_observations(steps)) return false;
     for (std::size_t k = 0; k < rows_of_shard(); ++k) {

@@ -19,6 +19,8 @@ namespace {
 constexpr double kClip = 5.0;
 // Of rewards nothing is clipped.
 constexpr double kFree = 1e30;
+// As the paper's code, whose statistics begin with the sample that Gymnasium's do.
+constexpr NormaliserRule kRule = NormaliserRule::kGymnasium;
 // Not the lane of an environment.
 constexpr std::uint32_t kSeedLane = 0xffffffffu;
 
@@ -79,8 +81,8 @@ RndStatistics::RndStatistics(const RndSettings& settings, int num_envs)
       start_steps_(settings.start_steps),
       own_(settings.own_statistics),
       shards_(num_envs, kTileRows),
-      observations_(settings.shape.observation_size, kClip, shards_.count()),
-      rewards_(num_envs, settings.int_gamma, kFree, shards_.count()) {}
+      observations_(settings.shape.observation_size, kClip, shards_.count(), kRule),
+      rewards_(num_envs, settings.int_gamma, kFree, shards_.count(), kRule) {}
 
 std::size_t RndStatistics::bytes(const RndSettings& settings, int num_envs) {
   return static_cast<std::size_t>(num_envs) * sizeof(double) +
@@ -119,7 +121,7 @@ Status RndStatistics::begin_run(const VecEnv& envs, ObsNormalizer* of_policy) {
 
 void RndStatistics::take_rewards(int shard, const RolloutBlock& block) {
   rewards_.accumulate(shard, shards_[shard].begin, shards_[shard].end, block.int_rewards.data(),
-                      nullptr, block.T, block.N);
+                      {}, block.T, block.N);
 }
 
 void RndStatistics::finish_rewards(const RolloutBlock& block) {

@@ -70,6 +70,7 @@ class Parser {
       BROADLOOM_TRY(key == "__metadata__" ? read_metadata(value) : read_tensor(key, value));
     }
     BROADLOOM_TRY(check_coverage());
+    file_.name = name_;
     return std::move(file_);
   }
   // Bytes before the tensors'.
@@ -204,12 +205,21 @@ Status check_tensor(const SafetensorsFile& file, const TensorRef& tensor) {
           shape_text(tensor.shape))};
 }
 
-void copy_into(const SafetensorsFile& file, const std::vector<TensorRef>& tensors) {
+// All values are checked before the first is written.
+Status copy_into(const SafetensorsFile& file, const std::vector<TensorRef>& tensors) {
+  for (const TensorRef& tensor : tensors) {
+    const char* numbers = file.data.data() + file.tensors.at(tensor.name).begin;
+    const Status status = check_values(tensor, numbers);
+    if (!status.ok()) {
+      return {status.kind(), fmt::format("'{}' cannot be right: {}", file.name, status.message())};
+    }
+  }
   for (const TensorRef& tensor : tensors) {
     const SafetensorsFile::Entry& entry = file.tensors.at(tensor.name);
     if (tensor.bytes() == 0) continue;
     std::memcpy(tensor.data, file.data.data() + entry.begin, tensor.bytes());
   }
+  return {};
 }
 
 }  // namespace
@@ -275,8 +285,7 @@ Status check_named(const SafetensorsFile& file, const std::vector<TensorRef>& te
 
 Status load_named(const SafetensorsFile& file, const std::vector<TensorRef>& tensors) {
   BROADLOOM_TRY(check_named(file, tensors));
-  copy_into(file, tensors);
-  return {};
+  return copy_into(file, tensors);
 }
 
 Status load_into(const SafetensorsFile& file, const std::vector<TensorRef>& tensors,
@@ -296,8 +305,7 @@ Status load_into(const SafetensorsFile& file, const std::vector<TensorRef>& tens
               name)};
     }
   }
-  copy_into(file, tensors);
-  return {};
+  return copy_into(file, tensors);
 }
 
 }  // namespace broadloom

@@ -16,6 +16,7 @@ namespace broadloom {
 using Metadata = std::map<std::string, std::string>;
 
 struct SafetensorsFile {
+  std::string name;  // that stands for it in messages
   struct Entry {
     Dtype dtype;
     std::vector<std::int64_t> shape;
@@ -39,8 +40,9 @@ Result<SafetensorsFile> parse_safetensors(std::string bytes, const std::string& 
 Result<SafetensorsFile> read_safetensors(const std::string& path);
 
 // Copies the file's tensors into the views. Names, types and shapes must agree one to one,
-// otherwise kMismatch says which does not, what was got and what was expected, and nothing is
-// written. Tensors of the file whose names begin with `optional` may stay without a place.
+// otherwise kMismatch says which does not, what was got and what was expected. Numbers must be
+// within the views' ranges, otherwise kCorrupt says where which is not. Nothing is written then.
+// Tensors of the file whose names begin with `optional` may stay without a place.
 Status load_into(const SafetensorsFile& file, const std::vector<TensorRef>& tensors,
                  std::string_view optional = {});
 
@@ -48,7 +50,7 @@ Status load_into(const SafetensorsFile& file, const std::vector<TensorRef>& tens
 // claims. The views' data is not looked at.
 Status check_named(const SafetensorsFile& file, const std::vector<TensorRef>& tensors);
 
-// Copies those of the file's tensors that the views name, and leaves the others. kMismatch as
+// Copies those of the file's tensors that the views name, and leaves the others. Errors as
 // above.
 Status load_named(const SafetensorsFile& file, const std::vector<TensorRef>& tensors);
 

@@ -43,7 +43,7 @@ constexpr FaultAt fault_at(std::uint64_t order) {
           static_cast<std::int64_t>(at / 8)};
 }
 
-// Of rows of `width` numbers, the first with one that is not finite; -1: none.
+// The first row of `width` numbers with one that is not finite; -1: none.
 int first_not_finite(std::span<const float> rows, int width);
 
 // kNumeric: a number there is not finite. whose: "environment 3". step: of the run, or of the

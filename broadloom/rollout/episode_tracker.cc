@@ -77,8 +77,9 @@ void EpisodeTracker::add_to_block(double episode_return, double length, const En
   block_.returns += episode_return;
   block_.lengths += length;
   block_.terminated += outcome.terminated;
-  const std::size_t place = static_cast<std::size_t>(outcome.stratum + 1);
-  if (outcome.success < 0 || place >= block_success_.size()) return;
+  if (outcome.success < 0) return;
+  std::size_t place = static_cast<std::size_t>(outcome.stratum) + 1;
+  if (place >= block_success_.size()) place = 0;  // it counts among all
   block_success_[place].known += 1.0;
   block_success_[place].succeeded += outcome.success;
 }
@@ -141,12 +142,27 @@ std::size_t EpisodeTracker::window() const {
 
 void EpisodeTracker::append_state(const std::string& prefix, std::vector<TensorRef>& out) {
   const std::int64_t num_envs = static_cast<std::int64_t>(running_return_.size());
-  out.push_back({prefix + ".running_return", Dtype::kF64, {num_envs}, running_return_.data()});
-  out.push_back({prefix + ".running_length", Dtype::kI64, {num_envs}, running_length_.data()});
-  out.push_back({prefix + ".returns", Dtype::kF64, {kWindow}, returns_.data()});
-  out.push_back({prefix + ".lengths", Dtype::kF64, {kWindow}, lengths_.data()});
-  out.push_back({prefix + ".outcomes", Dtype::kI32, {kWindow, 3}, outcomes_.data()});
-  out.push_back({prefix + ".episodes", Dtype::kI64, {1}, &episodes_});
+  constexpr double kMostStrata = std::numeric_limits<std::int16_t>::max();  // EpisodeEnd::stratum
+  static_assert(sizeof(Ended) == 3 * sizeof(std::int32_t));
+  const auto outcome = [](std::size_t column, double high) {
+    return in_column(column, 3, Dtype::kI32, -1.0, high);
+  };
+  const ValueRange length{static_cast<double>(kLeftOut), kMostCounted};
+  out.push_back({prefix + ".running_return",
+                 Dtype::kF64,
+                 {num_envs},
+                 running_return_.data(),
+                 {kFiniteRange}});
+  out.push_back(
+      {prefix + ".running_length", Dtype::kI64, {num_envs}, running_length_.data(), {length}});
+  out.push_back({prefix + ".returns", Dtype::kF64, {kWindow}, returns_.data(), {kFiniteRange}});
+  out.push_back({prefix + ".lengths", Dtype::kF64, {kWindow}, lengths_.data(), {kCountRange}});
+  out.push_back({prefix + ".outcomes",
+                 Dtype::kI32,
+                 {kWindow, 3},
+                 outcomes_.data(),
+                 {outcome(0, 1.0), outcome(1, 1.0), outcome(2, kMostStrata)}});
+  out.push_back({prefix + ".episodes", Dtype::kI64, {1}, &episodes_, {kCountRange}});
 }
 
 void EpisodeTracker::append_block_state(const std::string& prefix, std::vector<TensorRef>& out) {

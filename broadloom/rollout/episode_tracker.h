@@ -56,8 +56,7 @@ class EpisodeTracker {
   std::int64_t block_episodes() const { return static_cast<std::int64_t>(block_.episodes); }
 
   void append_state(const std::string& prefix, std::vector<TensorRef>& out);
-  // Of the last block: what is reported of it depends on this, and nothing else does. All zeros
-  // where there was none.
+  // The last block's sums. Only reports depend on them. All zeros: there was no block.
   void append_block_state(const std::string& prefix, std::vector<TensorRef>& out);
 
  private:
@@ -71,7 +70,7 @@ class EpisodeTracker {
   struct BlockSums {
     double episodes = 0.0, returns = 0.0, lengths = 0.0, terminated = 0.0;
   };
-  // Of the block's episodes of which success is known.
+  // Counts over the block's episodes whose success is known.
   struct BlockSuccess {
     double known = 0.0, succeeded = 0.0;
   };

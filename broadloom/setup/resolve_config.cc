@@ -1,6 +1,7 @@
 #include "broadloom/setup/resolve_config.h"
 
 #include <algorithm>
+#include <set>
 
 #include "broadloom/config/keys.h"
 #include "broadloom/env/staggered_starts.h"
@@ -66,7 +67,10 @@ Result<Config> assemble_config(const Overrides& overrides) {
   return config;
 }
 
-Status check_config(const Config& config) {
+namespace {
+
+// What holds of every run, those of records among them.
+Status check_run(const Config& config) {
   BROADLOOM_TRY(validate(config));
   // The options are the environment's to judge.
   const Result<EnvSpec> spec =
@@ -79,20 +83,52 @@ Status check_config(const Config& config) {
                           strata_sampling(config.strata_sampling));
 }
 
-Status check_turned_on(const Overrides& overrides) {
-  const std::string usual = Config{}.stagger_by;
-  const std::string by = last_of(overrides, "stagger_by", usual);
-  if (by == usual || sets(overrides, "stagger_starts")) return {};
-  return invalid("stagger_by: got " + by +
-                 ", but stagger_starts is not set, and without it no start is staggered; set "
-                 "stagger_starts = true, or leave stagger_by out");
+}  // namespace
+
+Status check_config(const Config& config) {
+  BROADLOOM_TRY(check_run(config));
+  return check_adaptive_rate(config);
+}
+
+Config usual_config(const Config& config) {
+  Overrides first = to_overrides(config);
+  std::erase_if(first, [](const auto& entry) {
+    const std::string& key = entry.first;
+    const bool is_option = key.find('.') != std::string::npos;
+    return !is_option && key != "env_id" && key != "algorithm" && key != "encoder";
+  });
+  Result<Config> usual = assemble_config(first);
+  return usual.ok() ? usual.take() : Config{};
+}
+
+Result<std::vector<KeyUse>> key_uses(const Overrides& overrides, const Config& config) {
+  const Result<EnvSpec> spec = env_spec(config.env_id, config.env_options);
+  if (!spec.ok()) return spec.status();
+  return key_uses(overrides, config, usual_config(config), spec.value());
 }
 
 Result<Config> resolve_config(const Overrides& overrides) {
   Result<Config> config = assemble_config(overrides);
   if (!config.ok()) return config;
-  BROADLOOM_TRY(check_turned_on(overrides));
   BROADLOOM_TRY(check_config(config.value()));
+  const Result<std::vector<KeyUse>> uses = key_uses(overrides, config.value());
+  if (!uses.ok()) return uses.status();
+  for (const KeyUse& use : uses.value()) {
+    if (!use.refusal.empty()) return invalid(use.refusal);
+  }
+  return config;
+}
+
+Result<Config> resolve_record(const Overrides& record) {
+  Result<Config> config = assemble_config(record);
+  if (!config.ok()) return config;
+  const std::set<std::string> idle = idle_keys(config.value());
+  for (const FieldInfo& field : list_fields(Config{})) {
+    const char* const before = field.facts.before;
+    if (before == nullptr || sets(record, field.name) || idle.count(field.name) > 0) continue;
+    BROADLOOM_TRY(set_config(config.value(), field.name, before));
+  }
+  BROADLOOM_TRY(check_run(config.value()));
   return config;
 }
 

@@ -3,7 +3,6 @@
 #include <fmt/core.h>
 
 #include <cstdint>
-#include <cstring>
 #include <map>
 #include <string_view>
 #include <utility>
@@ -38,14 +37,11 @@ std::string parameters_hash(const SafetensorsFile& file) {
   return found == file.tensors.end() ? "" : hash_text(bytes_of(file, found->second));
 }
 
-// 0: not known.
-std::int64_t global_step(const SafetensorsFile& file) {
-  const auto found = file.tensors.find("trainer.global_step");
-  std::int64_t step = 0;
-  if (found != file.tensors.end() && found->second.end - found->second.begin == sizeof step) {
-    std::memcpy(&step, bytes_of(file, found->second).data(), sizeof step);
-  }
-  return step;
+// Stays as it is where the file does not say.
+Status read_global_step(const SafetensorsFile& file, std::int64_t& step) {
+  constexpr const char* kName = "trainer.global_step";
+  if (file.tensors.count(kName) == 0) return {};
+  return load_named(file, {{kName, Dtype::kI64, {1}, &step, {kCountRange}}});
 }
 
 // "": it has none.
@@ -122,7 +118,7 @@ Result<InitialPolicy> read_initial_policy(const std::string& run_or_checkpoint) 
   policy.checkpoint = checkpoint.take();
   const SafetensorsFile& file = policy.checkpoint.file;
   policy.source.file = found.value().path;
-  policy.source.global_step = global_step(file);
+  BROADLOOM_TRY(read_global_step(file, policy.source.global_step));
   policy.source.parameters_hash = parameters_hash(file);
   policy.source.obs_normalizer_hash = normalizer_hash(file);
   return policy;

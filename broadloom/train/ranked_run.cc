@@ -124,7 +124,7 @@ Result<std::optional<RankedRun>> join_run(Ranks& ranks) {
   if (config.empty()) return std::optional<RankedRun>();
   const Overrides given = unpacked(config);
   allow_settings(given);  // the first rank has judged them
-  Result<Config> resolved = resolve_config(given);
+  Result<Config> resolved = resolve_record(given);
   if (!resolved.ok()) return ranks.agree(resolved.status());
   return std::optional<RankedRun>({resolved.take(), isa});
 }

@@ -121,7 +121,7 @@ Overrides overrides_of(const Json& config) {
 // A record from before a key was there is one that has its default.
 Json completed(const Json& config, const Json& other) {
   Json out = config;
-  const Result<Config> resolved = resolve_config(overrides_of(config));
+  const Result<Config> resolved = resolve_record(overrides_of(config));
   if (!resolved.ok()) return out;
   for (const auto& [key, text] : to_overrides(resolved.value())) {
     const bool only_there = !config.contains(key) && other.contains(key);
@@ -321,13 +321,12 @@ std::vector<FieldComparison> compare_ledger_lines(std::string_view recorded,
 Result<RerunPlan> plan_rerun(std::string_view line, const std::string& init) {
   BROADLOOM_TRY(check_ledger_line(line));
   const Json json = Json::parse(line);
-  const Result<Config> config = resolve_config(overrides_of(json["config"]));
+  const Result<Config> config = resolve_record(overrides_of(json["config"]));
   if (!config.ok()) {
     return Status(config.status().kind(),
-                  fmt::format("the record's config is not one of this program: {}; it was written "
-                              "by version {} ({})",
-                              config.status().message(), json["program"]["version"].text(),
-                              json["program"]["revision"].text()));
+                  fmt::format("the record, written by version {} ({}), cannot be run here: {}",
+                              json["program"]["version"].text(), json["program"]["revision"].text(),
+                              config.status().message()));
   }
   RerunPlan plan;
   plan.config = config.value();

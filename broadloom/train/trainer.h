@@ -58,7 +58,7 @@ struct IterationReport {
   std::vector<UpdateNumber> update;  // what the algorithm reports
   double explained_variance = 0.0;
   std::int64_t episodes = 0;  // ended in this block
-  // Of these, or of the last 100 where they are fewer; not a number before the first ends.
+  // The mean over these, or over the last 100 where they are fewer; not a number before the first.
   double mean_return = 0.0;
   double mean_length = 0.0;
   double success_rate = 0.0;      // of them; not a number where success is not known
@@ -165,7 +165,7 @@ class Trainer {
   // As it is now, and changes with every iteration.
   Policy policy() const;
   std::int64_t episodes() const { return tracker_.episodes(); }  // ended since the run began
-  // That the means of the report are over.
+  // How many episodes the report's means are over.
   std::int64_t averaged_episodes() const { return tracker_.averaged(); }
   // Null when observations are not normalised.
   const ObsNormalizer* obs_normalizer() const { return obs_norm_ ? &*obs_norm_ : nullptr; }
@@ -207,8 +207,8 @@ class Trainer {
   // What instruments have added up over the run, "instruments.<name>.<field>": learning does not
   // depend on it.
   std::vector<TensorRef> instrument_state();
-  // What the report says of the last block's episodes, "episodes.block": learning does not depend
-  // on it. Zeros: no block.
+  // The sums behind the report of the last block's episodes, "episodes.block". Learning does not
+  // depend on them. Zeros: no block.
   std::vector<TensorRef> report_state();
   // Brings what is derived from it up to date; call it whenever state() was written into.
   // Environments that do not save their state begin new episodes, unless none were begun before.

@@ -121,8 +121,8 @@ struct RowsPhase {
   }
 };
 
-// Normalisation of layer l: forward, or backward from delta to the derivative before it. RowsPhase
-// and LossPhase have done the first image layer and the last layer.
+// Normalisation of layer l: forward, or backward from delta to the derivative before it. LossPhase
+// does this for the last layer, and RowsPhase does the forward pass for an image's layer.
 template <class Sums>
 struct NormPhase {
   static constexpr int kThreads = 256, kBlocksAtOnce = 2;

@@ -137,8 +137,8 @@ struct LaneFours {
 };
 
 // y = activation(gain z + bias) for each part of x [rows, parts, size], with z the normalised x; y
-// may be x. moments [rows, parts, 2] receive mean and 1 / sqrt(variance + epsilon). z may be x, or
-// null if it is not needed.
+// may be x. moments [rows, parts, 2] receive mean and 1 / sqrt(variance + epsilon). z receives the
+// normalised x; it may be x, or null if it is not needed.
 template <int kThreads, class Block>
 BROADLOOM_HD void norm_forward_parts(Block& block, const DeviceNorm& norm, Activation activation,
                                      const TileParams& params, const float* x, float* moments,

@@ -49,8 +49,8 @@ struct TileRoom {
   }
 };
 
-// Room for a body on tensor cores within `bytes`; fewer rows if it is too small. The minimum is 8
-// rows, for which very wide bodies have too little memory.
+// Room for a body on tensor cores within `bytes`; fewer rows if it is too small. It has at least 8
+// rows, and may then exceed `bytes` for very wide bodies.
 inline TileRoom tensor_room_within(std::size_t bytes, const DeviceBody& body, int rows) {
   const auto room_of = [&](int count) {
     TileRoom room{count, TilePlaces(body, count, TilePlaces::kForward).size, 0, 0};

@@ -48,6 +48,8 @@ Status fill(const nb::dict& arrays, std::vector<TensorRef> state) {
                           name, count, tensor->count())};
     }
     const Buffer from(array, name.c_str(), count, dtype_size(tensor->dtype));
+    const Status values = check_values(*tensor, from.as<std::byte>());
+    if (!values.ok()) return invalid(values.message());
     std::memcpy(tensor->data, from.as<std::byte>(), count * dtype_size(tensor->dtype));
   }
   return {};

@@ -4,6 +4,7 @@
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
+#include <array>
 #include <cmath>
 #include <csignal>
 #include <cstdio>
@@ -239,10 +240,10 @@ class SignalsOfPython {
  private:
   template <class F>
   void visit(F&& f) {
-    constexpr int kNumbers[] = {SIGINT, SIGTERM, SIGHUP};
-    for (std::size_t i = 0; i < 3; ++i) f(kNumbers[i], actions_[i]);
+    constexpr std::array kNumbers{SIGINT, SIGTERM, SIGHUP, SIGUSR1, SIGXCPU};
+    for (std::size_t i = 0; i < kNumbers.size(); ++i) f(kNumbers[i], actions_[i]);
   }
-  struct sigaction actions_[3] = {};
+  struct sigaction actions_[5] = {};
 };
 
 // What C prints goes into a text while this lives; what Python prints does not.

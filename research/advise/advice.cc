@@ -17,8 +17,8 @@ namespace {
 
 constexpr std::size_t kRunnersUp = 2;
 
-// Those that were in the race longest first, then those that were given more seeds; among those
-// that were treated alike, the better ones.
+// Candidates that stayed in the race longest come first, then those with more seeds. Among
+// candidates that were treated alike, the better ones come first.
 std::vector<std::size_t> race_order(const AdviceEvidence& evidence, double threshold) {
   std::map<std::pair<int, std::size_t>, std::vector<std::size_t>, std::greater<>> groups;
   for (std::size_t c = 0; c < evidence.candidates.size(); ++c) {
@@ -43,8 +43,8 @@ std::vector<std::size_t> order_by_rule(const AdviceEvidence& evidence, double th
   return order;
 }
 
-// A setting that learnt is advised before one that did not, as one of which a training broke down
-// may be before others.
+// Advises a setting that learnt before one that did not. A setting with a broken training may
+// otherwise be before others.
 std::vector<std::size_t> order_of(const AdviceEvidence& evidence, double threshold) {
   std::vector<std::size_t> order = order_by_rule(evidence, threshold);
   put_first(order, std::find_if(order.begin(), order.end(),
@@ -101,7 +101,7 @@ void add_rivals(const AdviceEvidence& evidence, Advice& advice) {
   }
 }
 
-// A change must be told apart to be advised: one shape is simpler.
+// A change is advised only if it differs significantly, because one shape is simpler.
 void add_change(const AdviceEvidence& evidence, Advice& advice) {
   if (evidence.changes.size() < 2) return;
   const AdviceEvidence changes = with_changes(evidence);

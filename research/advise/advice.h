@@ -11,42 +11,42 @@
 namespace broadloom {
 
 enum class AdviceVerdict {
-  kReached,     // the advised setting was at the threshold with at least half of its seeds
-  kNotReached,  // it learnt something, and was not there
+  kReached,     // the advised setting reached the threshold with at least half of its seeds
+  kNotReached,  // it learnt something, but did not reach the threshold
   kNothing      // nothing did better than the untrained policy: there is no advice
 };
 const char* verdict_name(AdviceVerdict verdict);  // "reached", "not reached", "nothing learnt"
 
 struct RunnerUp {
   std::size_t candidate = 0;
-  Estimate advised_is_better;  // probability, of one training of each
-  bool told_apart = false;     // from the advised one
+  Estimate advised_is_better;  // probability, for one training of each
+  bool told_apart = false;     // whether it differs significantly from the advised one
 };
 
 // The best of the evidence's changes of shape.
 struct ChangeAdvice {
-  std::size_t change = 0;  // 0: none was ahead of the setting that does not change
-  Estimate is_better;      // probability that it does better than that one, or the next if none
-  bool is_taken = false;   // whether it is advised: ahead, and told apart
+  std::size_t change = 0;  // 0: none was ahead of the unchanged setting
+  Estimate is_better;      // that it beats the unchanged setting; if it is 0, the next change
+  bool is_taken = false;   // whether it is advised: ahead, and significantly different
 };
 
 struct Advice {
   AdviceVerdict verdict = AdviceVerdict::kNothing;
-  // Candidates of the evidence that were tried, the advised first: of those that learnt the best.
+  // Tried candidates of the evidence, the advised one first: the best of those that learnt.
   std::vector<std::size_t> order;
-  double threshold = kNotKnown;    // that times are measured against
-  Estimate cost;                   // to the threshold, of the trials that were there; see `reached`
+  double threshold = kNotKnown;    // the threshold for all times
+  Estimate cost;                   // to the threshold, over trials that reached it; see `reached`
   Estimate steps;                  // the same in environment steps
   int reached = 0, trials = 0;     // of the advised setting
-  int broken = 0;                  // of these trials
-  double horizon = 0.0;            // cost that its trials were run to
+  int broken = 0;                  // broken trials among them
+  double horizon = 0.0;            // cost to which its trials were run
   double last_return = kNotKnown;  // mean of their last evaluations
   std::vector<RunnerUp> runners_up;
-  std::optional<RunnerUp> against_default;  // where that was tried and is not advised
-  std::optional<ChangeAdvice> change;       // where changes were tried
+  std::optional<RunnerUp> against_default;  // if the default was tried and is not advised
+  std::optional<ChangeAdvice> change;       // if changes were tried
 
-  std::string answer;    // what to train with
-  std::string expected;  // when the threshold is met
+  std::string answer;    // the settings to train with
+  std::string expected;  // when the threshold is reached
   std::vector<std::string> because;
   std::vector<std::string> changes_mind;
   std::vector<std::string> not_known;

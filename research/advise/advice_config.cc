@@ -31,7 +31,7 @@ std::int64_t steps_to_train(const Config& base, const AdviceEvidence& evidence,
   return std::max(made, base.total_timesteps);
 }
 
-// What a key's text is in TOML. Lists are arrays, ranges of strata are pairs, and words are quoted.
+// A key's text in TOML. Lists become arrays, ranges of strata pairs, and words are quoted.
 std::string toml_of(const std::string& type, const std::string& text) {
   if (type == "int" || type == "float" || type == "bool") return text;
   if (type == "list") return "[" + text + "]";
@@ -40,10 +40,10 @@ std::string toml_of(const std::string& type, const std::string& text) {
     if (!text.empty() && !parse_text(text, names).ok()) return Json(text).dump();
     return Json(names).dump();
   }
-  return Json(text).dump();  // a JSON string is one of TOML
+  return Json(text).dump();  // a JSON string is also a TOML string
 }
 
-// Of options of environments and their strata, of which the environment alone knows the types.
+// The same for options of environments and their strata; only the environment knows their types.
 std::string toml_of_option(const std::string& text) {
   const std::size_t dots = text.find("..");
   if (dots != std::string::npos) {
@@ -55,7 +55,7 @@ std::string toml_of_option(const std::string& text) {
   return plain ? text : Json(text).dump();
 }
 
-// "env.is_slippery" alone, and keys that carry their table's name.
+// "env.is_slippery" for an option, but keys with a table's name stay.
 std::string option_key(const std::string& key) {
   const bool has_table = key.rfind("strata.", 0) == 0 || key.rfind("disturb.", 0) == 0;
   return has_table ? key : "env." + key;
@@ -79,15 +79,6 @@ std::string comment(std::string text) {
   return out;
 }
 
-// As the program assembles what a file does not say.
-Config usual_config(const Config& config) {
-  Overrides given = {
-      {"env_id", config.env_id}, {"algorithm", config.algorithm}, {"encoder", config.encoder}};
-  for (const auto& [key, text] : config.env_options) given.emplace_back(option_key(key), text);
-  Result<Config> usual = assemble_config(given);
-  return usual.ok() ? usual.take() : Config{};
-}
-
 }  // namespace
 
 Config advised_config(const Config& base, const Overrides& given, const AdviceEvidence& evidence,
@@ -102,17 +93,18 @@ Config advised_config(const Config& base, const Overrides& given, const AdviceEv
   }
   if (!advice.change || !advice.change->is_taken) return config;
   const Candidate& changed = evidence.changes[advice.change->change].candidate;
-  // A run that was asked to be shorter ends before its shape would change.
+  // A shorter run that the caller asked for ends before its shape would change.
   if (changed.then.after >= config.total_timesteps) return config;
   return config_of(config, changed);
 }
 
 std::string advice_toml(const Config& config, const Advice& advice) {
-  // What is advised, and what the usual values of all others follow from.
+  // Advised keys, and keys from which the usual values of all others follow.
   static const std::set<std::string> kAlways{
       "env_id",         "algorithm",     "encoder",       "num_envs",    "num_steps",
       "minibatch_size", "update_epochs", "learning_rate", "lr_schedule", "total_timesteps"};
   const std::vector<FieldInfo> usual = list_fields(usual_config(config));
+  const std::set<std::string> idle = idle_keys(config);  // which would be refused
   std::string out = comment(advice.answer) + comment(advice.expected);
   if (advice.change && advice.change->is_taken && config.shape_schedule.empty()) {
     out +=
@@ -121,9 +113,7 @@ std::string advice_toml(const Config& config, const Advice& advice) {
   std::size_t i = 0;
   for (const FieldInfo& field : list_fields(config)) {
     const bool differs = field.value_text != usual[i++].value_text;
-    // Or stagger_by, where it differs, would be refused.
-    const bool turns_off = field.name == "stagger_starts" && config.stagger_by != "actions";
-    if (!differs && !turns_off && kAlways.count(field.name) == 0) continue;
+    if (idle.count(field.name) > 0 || (!differs && kAlways.count(field.name) == 0)) continue;
     out += fmt::format("{} = {}\n", field.name, toml_of(field.type, field.value_text));
   }
   for (const auto& [key, text] : config.env_options) {

@@ -1,4 +1,4 @@
-// Advice as a config that `train` takes.
+// Advice as a config for `train`.
 #pragma once
 
 #include <string>
@@ -9,14 +9,16 @@
 namespace broadloom {
 
 // The whole config of the advised setting: `base` with its shape, minibatches, epochs and constant
-// rate. total_timesteps stays where the caller set it; else it is twice the steps that the slowest
-// trial took to the threshold, or as many as the trials made, or the base's own, whichever is the
-// most of those that apply, in whole blocks. Not for an advice of kNothing.
+// rate.
+//
+// total_timesteps stays if the caller set it. Otherwise several numbers may apply, and the largest
+// counts: twice the slowest trial's steps to the threshold, the steps of the trials, the base's
+// own. It is rounded up to whole blocks. Not for an advice of kNothing.
 Config advised_config(const Config& base, const Overrides& given, const AdviceEvidence& evidence,
                       const Advice& advice);
 
-// TOML that read_toml_overrides() gives this config back from: what differs from the task's
-// defaults, and all that is advised, under comments that say what was found.
+// TOML from which read_toml_overrides() restores this config: all advised keys, and other keys that
+// differ from the task's defaults. Comments on top state the findings.
 std::string advice_toml(const Config& config, const Advice& advice);
 
 }  // namespace broadloom

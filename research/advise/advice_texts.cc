@@ -29,8 +29,7 @@ std::string budget_text(const AdviceEvidence& evidence) {
                                    : fmt::format("{:.1f} s", evidence.spent_seconds);
 }
 
-// An interval that resampling cannot give is no interval: all pairs agree, and that is all that is
-// known.
+// Resampling gives no interval if all pairs agree, so the text only says that they do.
 std::string probability_text(const Estimate& p) {
   if (p.value == 1.0 || p.value == 0.0) {
     return fmt::format("{:.0f} (so in all of {} pairs of trainings)", p.value, p.count);
@@ -44,7 +43,7 @@ std::string defaults_text(const AdviceEvidence& evidence, const char* defaults) 
 }
 
 std::string runner_up_text(const AdviceEvidence& evidence, const RunnerUp& rival) {
-  // The order is that of means, which a seed that is late weighs down.
+  // The order uses means, on which a single late seed weighs heavily.
   const bool is_behind = evidence.rule == AdviceRule::kRace && rival.advised_is_better.value < 0.5;
   return fmt::format(
       "{}: the advised setting does better with probability {}{}.",

@@ -1,4 +1,4 @@
-// Numbers and settings of advice as its sentences, and what shows them, have them.
+// Texts of numbers and settings, shared by the sentences of advice and other displays.
 #pragma once
 
 #include <string>
@@ -7,16 +7,16 @@
 
 namespace broadloom {
 
-std::string steps_text(double steps);   // "12,000"; of samples, too
+std::string steps_text(double steps);   // "12,000"; also for samples
 std::string return_text(double value);  // "475", "-0.12", "-1,234"
 // "0.42 s", "12,000 environment steps"
 std::string cost_text(const AdviceEvidence& evidence, double cost);
-// What was spent, in the unit of the budget.
+// The spent budget, in its unit.
 std::string budget_text(const AdviceEvidence& evidence);
 // "0.82 (0.60 to 0.95)"
 std::string probability_text(const Estimate& p);
-// `defaults`, where that is what they are: what the caller set is no default, though `train` would
-// take it then.
+// `defaults`, with a qualification if the caller set any keys: those are not defaults, although
+// `train` would use them.
 std::string defaults_text(const AdviceEvidence& evidence, const char* defaults);
 
 std::string runner_up_text(const AdviceEvidence& evidence, const RunnerUp& rival);

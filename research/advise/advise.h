@@ -1,5 +1,5 @@
-// `broadloom advise`: probes the task and the machine, and says how many environments, steps,
-// minibatches and epochs to train with, and at which rate. docs/advise.md has the method.
+// `broadloom advise`: probes the task and the machine. It advises how many environments, steps,
+// minibatches and epochs to train with, and at which rate. docs/advise.md describes the method.
 #pragma once
 
 #include <functional>
@@ -15,19 +15,22 @@ namespace broadloom {
 
 struct AdviceHooks {
   AdviceProgress on_progress;         // may be empty
-  std::function<bool()> should_stop;  // may be empty; asked often, from any thread
+  std::function<bool()> should_stop;  // may be empty; polled often, from any thread
 };
 
 struct AdviceResult {
   AdviceEvidence evidence;
   Advice advice;
-  Config advised;  // to train with; `base` where nothing is advised
+  Config advised;  // to train with; `base` if nothing is advised
 };
 
-// base: the task, and all that is not advised on; given: what the caller set of it, in order (keys
-// of N, T, M, K and the rate among it are held). set_isa() was given what base asks for. Asked to
-// stop, it answers from what it has. With a budget of steps the same for any number of threads.
-// Errors: of the config, the simulator and memory, before anything is trained.
+// Gives advice. base: the task, and all settings that are not advised on. given: the settings among
+// them that the caller set, in order; keys of N, T, M, K and the rate among them are held.
+// set_isa() must have been called for base.
+//
+// If stopped, it answers from the evidence so far. With a budget of steps, the result does not
+// depend on the number of threads. Errors of the config, the simulator and memory come before any
+// training.
 Result<AdviceResult> give_advice(const Config& base, const Overrides& given,
                                  const AdviceOptions& options, const AdviceHooks& hooks);
 

@@ -1,4 +1,4 @@
-// What is asked of advice.
+// Options of a request for advice.
 #pragma once
 
 #include <cstdint>
@@ -11,28 +11,28 @@
 
 namespace broadloom {
 
-// How fast one setting trains, from an earlier advice.
+// Training speed of one setting, from an earlier advice.
 struct KnownSpeed {
-  Candidate candidate;  // whose learning rate does not count
+  Candidate candidate;  // its learning rate is ignored
   double steps_per_second = 0.0;
 };
 
 struct AdviceOptions {
   AdviceGoal goal = AdviceGoal::kSpeed;
   AdviceRule rule = AdviceRule::kRace;
-  std::optional<double> threshold;  // of an evaluation's mean return; else the task's own
+  std::optional<double> threshold;  // on an evaluation's mean return; otherwise the task's own
   double seconds = 60.0;
-  // 0: `seconds` are the budget. Otherwise so many environment steps of training are, over all
-  // trials; the clock then decides nothing, and costs are environment steps unless speeds are
+  // 0: the budget is `seconds`. Otherwise it is this number of environment steps of training, over
+  // all trials. The clock then decides nothing, and costs are environment steps unless speeds are
   // known.
   std::int64_t steps = 0;
   std::vector<KnownSpeed> speeds;  // only with `steps`: of every candidate; empty: not known
   int seeds = 3;                   // of each candidate in the race
-  bool reprobe = false;            // whether to try other shapes from half-way on, too
-  int threads = 1;                 // that trials share, and that speeds are measured on
+  bool reprobe = false;            // whether to also try other shapes from half-way on
+  int threads = 1;                 // shared by trials, and used to measure speeds
 };
 
-// Ranges, and what goes with what.
+// Checks ranges and combinations.
 Status check_options(const AdviceOptions& options);
 
 }  // namespace broadloom

@@ -40,7 +40,7 @@ std::string no_answer(const AdviceEvidence& evidence, const Advice& advice) {
       return_text(evidence.untrained.high), return_text(best), cut);
 }
 
-// Of a setting that is not dependably at the threshold.
+// For a setting that does not reach the threshold reliably.
 std::string so_far_text(const Advice& advice) {
   const bool is_first = advice.runners_up.empty() || advice.runners_up.front().told_apart;
   return fmt::format(
@@ -68,7 +68,7 @@ std::string threshold_text(const AdviceEvidence& evidence, const Advice& advice)
                              return_text(evidence.untrained.value));
 }
 
-constexpr int kFewestOfInterval = 5;  // fewer numbers say next to nothing of their spread
+constexpr int kFewestOfInterval = 5;  // fewer numbers say almost nothing about their spread
 
 std::string interval_text(const AdviceEvidence& evidence, const Estimate& cost, int trials) {
   const std::string of = fmt::format("{} of {} seeds", cost.count, trials);
@@ -78,7 +78,7 @@ std::string interval_text(const AdviceEvidence& evidence, const Estimate& cost, 
                      of);
 }
 
-// The mean time is that of the seeds that were there: those that were not would make it longer.
+// The mean time covers only seeds that reached the threshold; the others would make it longer.
 std::string late_text(const AdviceEvidence& evidence, const Advice& advice) {
   const int late = advice.trials - advice.reached;
   if (late == 0) return "";

@@ -1,4 +1,4 @@
-// What to train with, and when the threshold is met then.
+// The settings to train with, and when they reach the threshold.
 #pragma once
 
 #include <string>

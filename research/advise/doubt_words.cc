@@ -10,9 +10,8 @@
 namespace broadloom {
 namespace {
 
-// Whether every trial of the candidates was evaluated before the steps at which all are compared: a
-// setting that makes many steps a second is evaluated after more of them, and would be behind
-// unseen.
+// Whether every trial of the candidates was evaluated before the steps at which all are compared. A
+// setting with many steps a second is first evaluated after more steps, and would seem behind.
 bool is_seen(const AdviceEvidence& evidence, const std::vector<std::size_t>& candidates,
              double steps) {
   return std::all_of(candidates.begin(), candidates.end(), [&](std::size_t c) {
@@ -24,7 +23,7 @@ bool is_seen(const AdviceEvidence& evidence, const std::vector<std::size_t>& can
   });
 }
 
-// Who would be ahead if costs were environment steps; "" where that was not seen.
+// The leader if costs were environment steps; "" if the evaluations cannot show it.
 std::string by_steps_text(const AdviceEvidence& evidence, const Advice& advice) {
   AdviceEvidence by_steps = evidence;
   by_steps.counts_seconds = false;
@@ -89,7 +88,7 @@ std::vector<std::string> what_would_change(const AdviceEvidence& evidence, const
   return out;
 }
 
-// Where nothing learnt.
+// Suggestions if nothing learnt.
 std::vector<std::string> ways_out(const AdviceEvidence& evidence, const Advice& advice) {
   if (evidence.interrupted && advice.order.empty()) {
     return {"Letting it go on: it was stopped before anything was evaluated."};

@@ -1,4 +1,4 @@
-// How far advice goes: what would change it, and what it does not know.
+// The limits of advice: changes that would alter it, and its unknowns.
 #pragma once
 
 #include <string>
@@ -8,7 +8,7 @@
 
 namespace broadloom {
 
-// What would change the advice; of one that is kNothing, what may lead to another.
+// Changes that would alter the advice. If there is none (kNothing), changes that may lead to some.
 std::vector<std::string> doubt_sentences(const AdviceEvidence& evidence, const Advice& advice);
 
 std::vector<std::string> unknown_sentences(const AdviceEvidence& evidence, const Advice& advice);

@@ -10,9 +10,9 @@ namespace broadloom {
 namespace {
 
 constexpr int kEvalEpisodes = 10, kFewestEvalEpisodes = 3;
-constexpr double kEvalShare = 0.002;  // of the budget, that one evaluation may take
+constexpr double kEvalShare = 0.002;  // of the budget, for one evaluation
 
-// What was asked.
+// Evidence that holds only the request.
 AdviceEvidence question_of(const Config& base, const AdviceOptions& options) {
   AdviceEvidence evidence;
   evidence.env_id = base.env_id;
@@ -27,7 +27,7 @@ AdviceEvidence question_of(const Config& base, const AdviceOptions& options) {
   return evidence;
 }
 
-// Fewer where a simulator is slow; with a budget of steps the clock decides nothing.
+// Fewer episodes if a simulator is slow. With a budget of steps, the clock decides nothing.
 int episodes_for(double seconds_of_all, int threads, const Purse& purse) {
   if (purse.counts_steps()) return kEvalEpisodes;
   const double allowed = kEvalShare * purse.seconds() * threads;
@@ -48,8 +48,7 @@ void add_threshold(const AdviceOptions& options, const EnvSpec& spec, AdviceEvid
   }
 }
 
-// What the task is like by the policy that has learnt nothing. Returns how many trials may be
-// stepped at once.
+// Measures the task with the untrained policy. Returns how many trials may be stepped at once.
 Result<int> look_at_task(const Config& base, const AdviceOptions& options, Purse& purse,
                          AdviceEvidence& evidence) {
   purse.tell("looking at the task");
@@ -76,7 +75,7 @@ Result<AdviceEvidence> gather_evidence(const Config& base, const Overrides& give
   Result<Portfolio> portfolio = make_portfolio(base, given);
   if (!portfolio.ok()) return portfolio.status();
   Config constant = base;
-  constant.lr_schedule = "constant";  // the caller's own was looked at there
+  constant.lr_schedule = "constant";  // make_portfolio() has checked the caller's own
   AdviceEvidence evidence = question_of(constant, options);
   evidence.held = std::move(portfolio.value().held);
   const Result<int> jobs = look_at_task(constant, options, purse, evidence);

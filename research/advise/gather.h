@@ -1,4 +1,4 @@
-// Evidence for advice, from its beginning to its end: the task is looked at, and a rule measures.
+// All evidence for advice: measures the task, then follows a rule.
 #pragma once
 
 #include <vector>
@@ -12,30 +12,30 @@
 
 namespace broadloom {
 
-// base: the task, and all that is not advised on; given: what the caller set of it, in order. Both
-// and the options were checked. Where the purse is over before the rule is, the evidence is what
-// was there by then. Errors: of the config, the simulator and memory, before anything is trained.
+// base: the task, and all settings that are not advised on. given: the settings among them that the
+// caller set, in order. Both and the options must have been checked. If the budget ends before the
+// rule does, the evidence holds what there was by then. Errors of the config, the simulator and
+// memory come before any training.
 Result<AdviceEvidence> gather_evidence(const Config& base, const Overrides& given,
                                        const AdviceOptions& options, Purse& purse);
 
-// What was asked, what may be spent on it, and what is known of the task, to which a rule adds.
+// The request, its budget, and the facts on the task, to which a rule adds.
 struct Inquiry {
-  const Config& base;  // at a constant rate
+  const Config& base;  // with a constant rate
   const AdviceOptions& options;
   Purse& purse;
   AdviceEvidence& evidence;
-  int jobs = 1;  // trials at once
+  int jobs = 1;  // concurrent trials
 };
 
-// The rules. Errors: of memory, the speeds that were given, and the trainer.
+// The rules. Errors: of memory, of given speeds, and of the trainer.
 
-// The race of the entrants, and more seeds of the best; then, of the one that is ahead, other
-// shapes from half-way on where that was asked for, and its gradients.
+// Runs the race of the entrants, then more seeds of the best. Then it tries other shapes of the
+// leader from half-way on, if asked for, and measures the leader's gradients.
 Status measure_by_race(const Inquiry& inquiry, std::vector<Entrant> entrants);
 
-// The laboratory alone: a short training at the defaults, its gradients, a choice
-// (choose_by_gradient), and what is left of the budget for trials of that choice beside the
-// defaults.
+// The laboratory alone: a short training at the defaults, its gradients, and a choice
+// (choose_by_gradient). The rest of the budget goes to trials of that choice beside the defaults.
 Status measure_by_gradient(const Inquiry& inquiry, const Entrant& defaults);
 
 }  // namespace broadloom

@@ -14,7 +14,7 @@ namespace {
 constexpr double kProbeShare = 0.2, kProbeLaboratoryShare = 0.4;  // of the budget
 constexpr std::int64_t kProbeSteps = 20000;
 
-// The gradients of a policy that was trained at the defaults for a short while.
+// The gradients of a policy after a short training at the defaults.
 GradientEvidence probe(const Inquiry& inquiry, const Entrant& defaults, double steps_per_second) {
   Purse& purse = inquiry.purse;
   Trial trial(defaults.config, inquiry.base.seed, inquiry.evidence.eval_episodes);
@@ -35,7 +35,7 @@ GradientEvidence probe(const Inquiry& inquiry, const Entrant& defaults, double s
   return none;
 }
 
-// What was chosen beside the defaults.
+// Tries the choice beside the defaults.
 Status try_choice(const Inquiry& inquiry, const Entrant& defaults, const Candidate& chosen) {
   AdviceEvidence& evidence = inquiry.evidence;
   std::vector<Entrant> entrants{defaults};

@@ -13,20 +13,20 @@
 namespace broadloom {
 namespace {
 
-// Shares of the steps, and what the studies take at the least. They begin in states of environments
-// that run for six time limits; complete episodes are 32 environments of two.
+// Shares of the steps, and the minimum of each study. Studies begin in states of environments that
+// run for six time limits. Complete episodes are 32 environments of two time limits.
 constexpr double kStartShare = 0.25, kBudgetShare = 0.55, kBlockShare = 0.2;
 constexpr int kStartLimits = 6, kFewestStartEnvs = 32, kMostStartEnvs = 4096;
-constexpr std::int64_t kAgreementSteps = 10000000;  // from which on there is agreement, too
-constexpr int kAgreementUses = 3;                   // that the budget is then parted between
+constexpr std::int64_t kAgreementSteps = 10000000;  // the agreement is measured from this number on
+constexpr int kAgreementUses = 3;                   // studies that then share the budget
 constexpr int kEpisodeSteps = 64;                   // times the time limit
 constexpr int kFewestBlocks = 10, kMostBlocks = 400;
 constexpr int kLeastBatch = 256, kMostBatch = 4096;
 
-constexpr double kLaboratorySpeed = 2.0;  // its steps a second to training's: nothing is updated
+constexpr double kLaboratorySpeed = 2.0;  // its steps a second over training's: it does not update
 
-constexpr double kNearBest = 0.05;     // cosine that is given up for a shorter block
-constexpr double kUpdates = 50.0;      // that the affordable steps have room for
+constexpr double kNearBest = 0.05;     // cosine given up for a shorter block
+constexpr double kUpdates = 50.0;      // updates that the affordable steps must allow
 constexpr int kBatchOfMinibatch = 16;  // B / M
 constexpr int kMostEnvs = 4096, kLeastMinibatch = 16;
 
@@ -102,7 +102,7 @@ std::string why_no_laboratory(const Trainer& trainer) {
   return "";
 }
 
-// The largest power of two that is not above x.
+// The largest power of two that is at most x.
 int power_of_two_below(double x) {
   return static_cast<int>(
       std::bit_floor(static_cast<std::uint32_t>(std::clamp(x, 1.0, 1073741824.0))));
@@ -117,7 +117,7 @@ const GradientEvidence::Row* shortest_good(const GradientEvidence& gradient) {
   return nullptr;
 }
 
-// Of the T that is held, or else the shortest that is good.
+// The row of the held T, otherwise the shortest good one.
 const GradientEvidence::Row* row_to_choose(const GradientEvidence& gradient, const Candidate& start,
                                            bool is_length_held) {
   if (!is_length_held) return shortest_good(gradient);
@@ -127,7 +127,7 @@ const GradientEvidence::Row* row_to_choose(const GradientEvidence& gradient, con
   return nullptr;
 }
 
-// A number of minibatches that is held stays one, whatever the block becomes.
+// If the number of minibatches is held, it stays the same for any block.
 int minibatch_for(const Candidate& chosen, const Candidate& start,
                   const std::vector<std::string>& held) {
   std::int64_t size =
@@ -150,7 +150,7 @@ std::string length_words(const GradientEvidence::Row& row, bool is_length_held) 
                    row.num_steps, row.cosine.value, kNearBest);
 }
 
-// How M and the rate follow from the block, of what is not held.
+// Explains M and the rate, unless they are held.
 std::string rest_words(const std::vector<std::string>& held) {
   const bool is_size_held = is_held(held, "minibatch_size") || is_held(held, "num_minibatches");
   std::string words;

@@ -1,4 +1,4 @@
-// The gradient laboratory on a training that waits: evidence by T, within a budget of steps.
+// The gradient laboratory on a paused training: evidence by T, within a budget of steps.
 #pragma once
 
 #include <cstdint>
@@ -9,33 +9,39 @@
 
 namespace broadloom {
 
-// What the laboratory can be asked for with so many environment steps, at a policy of this spec.
+// The laboratory's plan for a budget of environment steps and a policy of this spec.
 struct LaboratoryPlan {
   int start_envs = 0;  // 0: too few steps for anything
   int blocks = 0;      // of each shape
   std::int64_t budget =
-      0;  // of the bias study; with agreement of its reference and critic each, too
-  bool agreement = false;  // only where there are steps for it
-  std::int64_t least = 0;  // steps that it takes at the least
+      0;  // of the bias study; with agreement, also of its reference and critic each
+  bool agreement = false;  // only if there are enough steps
+  std::int64_t least = 0;  // least number of steps that it takes
 };
 LaboratoryPlan plan_laboratory(std::int64_t steps, int max_episode_steps, int shapes, int batch);
 
-// T of the blocks that are measured, each with N = batch / T.
+// Shapes of the measured blocks: several T, each with N = batch / T.
 std::vector<BlockShape> laboratory_shapes(int batch, int own_num_steps);
 
-// Environment steps that there are for it: of so large a share of the budget, or of what is left of
-// that, where a setting trains at so many steps a second.
+// Environment steps for the laboratory: `share` of the budget, or of the seconds that are left, for
+// a setting that trains at steps_per_second.
 std::int64_t laboratory_steps(const Purse& purse, double share, double steps_per_second);
 
-// Never fails: what stands against it is in why_not.
+// Never fails: why_not has the reason if nothing was measured.
 GradientEvidence measure_gradients(const Trainer& trainer, std::int64_t steps, int threads,
                                    const Purse& purse);
 
-// The laboratory's own rule (docs/advise.md): T, the smallest whose mean gradient agrees with the
-// true one to within 0.05 of the largest cosine; N, what makes a block of the critical batch at
-// that T, but leaves room for 50 updates in so many affordable steps; M, a sixteenth of the block;
-// the rate from scaled_learning_rate(). What stands in `held`, keys of a config, stays as it is in
-// `start`. words: how it came to that. The candidate it began with where nothing was measured.
+// The laboratory's own rule (docs/advise.md).
+//
+//   T     the smallest whose mean gradient agrees with the true one to within 0.05 of the largest
+//         cosine
+//   N     makes a block of the critical batch at that T, with room for 50 updates within the
+//         affordable steps
+//   M     a sixteenth of the block
+//   rate  from scaled_learning_rate()
+//
+// Config keys in `held` keep their values of `start`. words: the reasons. Returns `start` if
+// nothing was measured.
 struct GradientChoice {
   Candidate candidate;
   std::string words;

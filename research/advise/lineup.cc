@@ -15,10 +15,11 @@
 namespace broadloom {
 namespace {
 
-// Entrants that are timed before it is known how many take part, and of the time for timing.
+// Entrants that are timed before the number of participants is known, and their share of the
+// timing.
 constexpr std::ptrdiff_t kFirst = 4;
 constexpr double kFirstShare = 0.3;
-constexpr double kMemoryShare = 0.8;  // of what the run may plan to hold
+constexpr double kMemoryShare = 0.8;  // of the memory allowed for the run
 
 }  // namespace
 
@@ -44,7 +45,7 @@ std::vector<CandidateEvidence> Lineup::candidates(bool counts_seconds) const {
   return all;
 }
 
-// All are in memory at once, when they are timed and when they race.
+// All are in memory at once, both for timing and in the race.
 Status Lineup::leave_out_by_memory(const Config& base) {
   std::size_t room = entrants_.size();
   const auto allowed = kMemoryShare * static_cast<double>(memory_allowed(base));

@@ -1,5 +1,5 @@
-// Who takes part: the entrants that memory and budget have room for, and how fast this machine
-// trains each of them.
+// The participants: the entrants that fit memory and budget, and their training speeds on this
+// machine.
 #pragma once
 
 #include <cstddef>
@@ -14,30 +14,31 @@
 
 namespace broadloom {
 
-// Of a budget of seconds, what finding the speeds of a lineup may take.
+// Share of a budget of seconds for timing a lineup.
 inline constexpr double kMachineShare = 0.1;
 
 class Lineup {
  public:
-  // In order of trust. options and purse must outlive this.
+  // entrants: most trusted first. options and purse must outlive this object.
   Lineup(std::vector<Entrant> entrants, const AdviceOptions& options, Purse& purse);
 
   const std::vector<Entrant>& entrants() const { return entrants_; }
-  const std::vector<double>& speeds() const { return speeds_; }  // of each, once they were found
+  const std::vector<double>& speeds() const { return speeds_; }  // of each, after find_speeds()
   double mean_speed() const;
   int left_out() const { return left_out_; }  // so far
-  // Those in it, before anything was tried. Speeds are known where costs are seconds.
+  // Evidence of its entrants before any trial. Speeds are known if costs are seconds.
   std::vector<CandidateEvidence> candidates(bool counts_seconds) const;
 
-  // The least trusted of those that do not fit into memory. kInvalidConfig where not even two do.
+  // Leaves out the least trusted entrants that do not fit into memory. kInvalidConfig if fewer than
+  // two fit.
   Status leave_out_by_memory(const Config& base);
-  // Those that a race of so many seconds has no room for if all are as fast as the fastest of the
-  // first few: timing all of them may take longer than there is.
+  // Leaves out entrants for which a race of `race_seconds` has no room even if all are as fast as
+  // the fastest of the first few. Timing all of them may take longer than the budget.
   Status leave_out_by_first(double race_seconds);
-  // Of every entrant, measured or looked up; 1 where costs are steps. Those that cannot be timed,
-  // since their losses are not finite, are left out.
+  // Finds the speed of every entrant, measured or looked up; 1 if costs are steps. Entrants whose
+  // losses are not finite cannot be timed, and are left out.
   Status find_speeds();
-  // The least trusted beyond so many.
+  // Leaves out the least trusted entrants beyond `room`.
   void leave_out_from(std::size_t room);
 
  private:

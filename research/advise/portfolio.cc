@@ -19,11 +19,13 @@ struct PortfolioRow {
   double rate;
 };
 
-// Most are among the best of experiments/advice/tune.toml: of 160 settings on CartPole and
-// Pendulum, those with the smallest mean logarithm of the seconds to the threshold, on two cores
-// with AVX-512. Between them stand blocks of more environments, minibatches of more samples, other
-// epochs and the smallest rates: for machines with more cores, and tasks unlike those two. The
-// order is that of trust: where the budget has no room for all, the last ones are left out.
+// Most are among the best of experiments/advice/tune.toml. It ran 160 settings on CartPole and
+// Pendulum, on two cores with AVX-512. The best have the smallest mean logarithm of the seconds to
+// the threshold.
+//
+// Other rows have more environments, larger minibatches, other epochs and the smallest rates, for
+// machines with more cores and other tasks. The order is that of trust: if the budget has no room
+// for all, the last ones are left out.
 constexpr PortfolioRow kRows[] = {
     {4, 256, 64, 1, 12},    {16, 64, 256, 1, 12},  {16, 256, 256, 1, 12}, {64, 64, 64, 1, 4},
     {4, 256, 256, 4, 12},   {16, 256, 256, 1, 40}, {4, 64, 64, 1, 4},     {16, 256, 64, 1, 12},
@@ -92,7 +94,8 @@ Config entrant_config(const Config& base, const std::vector<std::string>& held,
   return config;
 }
 
-// Of the whole run; half a step before, so that no rounding leads to the block after.
+// Share of the whole run. Half a step is subtracted, so that rounding never leads to the next
+// block.
 double share_of(std::int64_t steps, const Config& config) {
   return (static_cast<double>(steps) - 0.5) / static_cast<double>(config.total_timesteps);
 }
@@ -140,7 +143,7 @@ Result<Portfolio> make_portfolio(const Config& base, const Overrides& given) {
   for (const PortfolioRow& row : kRows) {
     const Config config = entrant_config(constant, portfolio.held, row);
     const Candidate candidate = candidate_of(config);
-    // What the caller holds may not go with this shape, as families that do not divide N.
+    // Held settings may be incompatible with this shape, such as families that do not divide N.
     const bool is_new =
         std::none_of(portfolio.entrants.begin(), portfolio.entrants.end(),
                      [&](const Entrant& entrant) { return entrant.candidate == candidate; });

@@ -1,4 +1,4 @@
-// The settings that a race starts with.
+// The settings with which a race starts.
 #pragma once
 
 #include <string>
@@ -19,27 +19,29 @@ struct Entrant {
 };
 
 struct Portfolio {
-  std::vector<Entrant> entrants;  // the default first, then as the table has them, each once
+  std::vector<Entrant> entrants;  // the default first, then in the order of the table, each once
   std::vector<std::string>
       held;  // keys of a candidate that the caller set: no entrant changes them
 };
 
 bool is_held(const std::vector<std::string>& held, std::string_view key);
 
-// Entrants for a task. given: what the caller set, in the order given, of which `base` is made;
-// what stands in it of N, T, M, K and the learning rate is held. kInvalidConfig where that leaves
-// nothing to choose, or where the config asks for what is not tried here: schedules of the learning
-// rate or the shape, and what else depends on how long a run will be.
+// Entrants for a task. given: settings of `base` that the caller set, in order; N, T, M, K and the
+// learning rate among them are held.
+//
+// kInvalidConfig if nothing is left to choose, or if the config has settings that are not tried
+// here. Those are schedules of the learning rate or the shape, and others that depend on a run's
+// length.
 Result<Portfolio> make_portfolio(const Config& base, const Overrides& given);
 
-// The config of one candidate, without regard to what is held. Where its shape changes, that is a
+// The config of one candidate, regardless of held settings. The time of a change of shape is a
 // share of base.total_timesteps.
 Config config_of(const Config& base, const Candidate& candidate);
-// What a config trains with.
+// The advised settings of a config.
 Candidate candidate_of(const Config& config);
 
-// How a learning rate that suits one batch is carried over to another: by the root of their ratio.
-// The one place that has this law; the race does not use it.
+// Scales a learning rate from one batch size to another, by the root of their ratio. This is the
+// only place with this law; the race does not use it.
 double scaled_learning_rate(double rate, double batch, double other_batch);
 
 }  // namespace broadloom

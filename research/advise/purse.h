@@ -1,4 +1,4 @@
-// What advice may spend, and what was spent: seconds of the clock, or environment steps.
+// The budget of advice and its use: seconds of the clock, or environment steps.
 #pragma once
 
 #include <atomic>
@@ -10,16 +10,17 @@
 
 namespace broadloom {
 
-// Told what is being done and how far the whole is, in [0, 1]; from several threads, one at a time.
+// Called with the present work and the total share done, in [0, 1]; from several threads, one at a
+// time.
 using AdviceProgress = std::function<void(const std::string& what, double share)>;
 
-// What a phase may spend: until so many seconds of the purse's clock, or so many environment steps.
+// A phase's budget: until `end_seconds` of the purse's clock, or a number of environment steps.
 struct PhaseBudget {
   double end_seconds = 0.0;
   std::int64_t steps = 0;
 };
 
-// With a budget of steps nothing asks the clock, so that what is done is the same on any machine.
+// With a budget of steps, nothing reads the clock, so the work is the same on any machine.
 class Purse {
  public:
   // steps 0: the budget is the seconds. should_stop and progress may be empty.
@@ -30,20 +31,22 @@ class Purse {
   double seconds() const { return seconds_; }
   std::int64_t steps() const { return steps_; }
 
-  double elapsed() const;  // seconds since it was made
+  double elapsed() const;  // seconds since construction
   std::int64_t spent_steps() const { return spent_steps_.load(std::memory_order_relaxed); }
   void add_steps(std::int64_t steps) { spent_steps_.fetch_add(steps, std::memory_order_relaxed); }
 
-  // Ends when so much of all seconds is spent; steps: so much of all of them, for this phase alone.
+  // A phase that ends when this share of all seconds is spent. steps: this share of all, for the
+  // phase alone.
   PhaseBudget phase(double share_of_seconds, double share_of_steps) const;
-  // A share of what is left before the part of the whole that is reserved for later.
+  // A share of the rest, without the part of the total that is reserved for later.
   PhaseBudget rest(double share, double reserved) const;
 
-  // Whether to stop now: asked to, or the seconds are gone. Any thread may ask.
+  // Whether to stop now: because of a request, or because the seconds are spent. Callable from any
+  // thread.
   bool is_over() const;
   bool was_stopped() const { return stopped_.load(std::memory_order_relaxed); }
 
-  // Any thread may tell; what comes while another one does is left untold.
+  // Callable from any thread. Skips the message if another thread is reporting.
   void tell(const std::string& what) const;
 
  private:

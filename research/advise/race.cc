@@ -13,19 +13,20 @@ namespace broadloom {
 namespace {
 
 constexpr double kFewestSteps = 25000.0;    // of a trial of the first rung
-constexpr std::size_t kFewestEntrants = 4;  // that a race is run with
-// Parts of a rung, an evaluation at the end of each.
+constexpr std::size_t kFewestEntrants = 4;  // with which a race is run
+// Slices of a rung, with an evaluation at the end of each.
 constexpr int kFewestSlices = 2, kMostSlices = 12;
-constexpr double kEvaluationSpeed = 3.0;  // its steps a second to training's: nothing is updated
+constexpr double kEvaluationSpeed = 3.0;  // its steps a second over training's: it does not update
 constexpr double kPatience = 2.0;         // times the slowest trial of the fastest candidate
-constexpr double kFurther = 2.0;          // that fresh seeds may go beyond the race
-// Evaluations of a fresh seed until the slowest trial of the fastest candidate was there; in all.
+constexpr double kFurther = 2.0;          // how far fresh seeds may go, over the race's cost
+// Evaluations of a fresh seed until the slowest trial of the fastest candidate arrived, and in
+// total.
 constexpr double kStepsToThreshold = 12.0, kMostSteps = 120.0;
-constexpr double kGrowth = 1.5;  // from one part of the first rung to the next
+constexpr double kGrowth = 1.5;  // from one slice of the first rung to the next
 constexpr std::int64_t kEver = std::numeric_limits<std::int64_t>::max();
 
-// Where the parts of a rung end, of which each is longer than the one before by a factor: in the
-// first rung nobody knows yet how long the task takes. The last one ends at 1.
+// Ends of the slices of a rung, as shares; the last is 1. Each slice is `growth` times as long as
+// the one before. In the first rung, the time that the task takes is still unknown.
 std::vector<double> slice_ends(int slices, double growth) {
   std::vector<double> ends;
   double end = 0.0, length = 1.0;
@@ -68,10 +69,10 @@ Race::Race(const std::vector<Entrant>& entrants, AdviceEvidence& evidence, Purse
   }
 }
 
-// The purse's clock has measured how long side by side trainings really take.
+// The purse's clock has measured the real time of concurrent trainings.
 double Race::unit_cost(const std::vector<Runner*>& runners) const {
   if (!purse_.counts_steps()) return static_cast<double>(runners.size()) * slowness_;
-  double steps = 0.0;  // of one unit of cost, by all of them
+  double steps = 0.0;  // of one unit of cost, over all of them
   for (const Runner* runner : runners) {
     const CandidateEvidence& candidate = evidence_.candidates[runner->candidate];
     steps += evidence_.counts_seconds ? candidate.steps_per_second : 1.0;
@@ -81,7 +82,8 @@ double Race::unit_cost(const std::vector<Runner*>& runners) const {
 
 bool Race::is_over(const Runner& runner) const {
   if (runner.trial->failed()) return true;
-  // A threshold that is a share of the best seen moves on: then nobody is there yet.
+  // A threshold that is a share of the best return so far still moves, so no trial has reached it
+  // yet.
   if (evidence_.goal == AdviceGoal::kReturn || std::isnan(evidence_.threshold)) return false;
   return steps_to_threshold(runner.trial->curve(), evidence_.threshold, kEver).has_value();
 }
@@ -94,7 +96,7 @@ std::vector<Race::Runner*> Race::going() const {
   return going;
 }
 
-// Those that are not at the threshold yet are behind those that are, with all of their seeds.
+// Enough candidates have reached the threshold with all seeds; all others are behind them.
 bool Race::is_decided() const {
   std::size_t complete = 0;
   for (const std::size_t c : alive_) {
@@ -109,8 +111,8 @@ bool Race::is_decided() const {
   return complete >= std::min(kFinalists, alive_.size());
 }
 
-// Of candidates of which all trials are at the threshold: when the last one of them was, where that
-// was soonest; infinite where there is no such candidate.
+// Among candidates whose trials all reached the threshold: the smallest cost at which the last
+// trial did. Infinite if there is no such candidate.
 double Race::slowest_of_fastest() const {
   double soonest = std::numeric_limits<double>::infinity();
   for (const std::size_t c : alive_) {
@@ -128,8 +130,8 @@ double Race::slowest_of_fastest() const {
   return soonest;
 }
 
-// Who needs far longer than the slowest trial of another candidate is not waited for: more seeds of
-// those ahead are worth more.
+// Does not wait for candidates that need far longer than the slowest trial of another one: more
+// seeds of the leaders are worth more.
 bool Race::is_settled() const { return is_decided() || cost_ >= kPatience * slowest_of_fastest(); }
 
 double Race::next_cost(const PhaseBudget& budget, std::int64_t spent_before,
@@ -147,7 +149,7 @@ void Race::advance(const std::vector<Runner*>& runners, double cost) {
   double made = 0.0;  // cost of all of them
   std::mutex mutex;
   const std::string what = fmt::format("racing {} candidates", alive_.size());
-  const auto should_stop = [&] {  // asked after each block
+  const auto should_stop = [&] {  // polled after each block
     purse_.tell(what);
     return purse_.is_over();
   };
@@ -167,7 +169,7 @@ void Race::advance(const std::vector<Runner*>& runners, double cost) {
   made_ += made;
 }
 
-// As many as leave more time for training than for evaluations.
+// The most slices that leave more time for training than for evaluations.
 int Race::slices_of(double rung_cost) const {
   const std::vector<Runner*> runners = going();
   double steps = 0.0;
@@ -181,7 +183,7 @@ int Race::slices_of(double rung_cost) const {
   return static_cast<int>(std::clamp(fitting, 1.0 * kFewestSlices, 1.0 * kMostSlices));
 }
 
-// Parts of the budget that are left are counted in rungs; the slices of this one have theirs.
+// The remaining budget is shared equally by the remaining rungs, and a rung's part by its slices.
 void Race::run_rung(std::size_t rung, std::size_t rungs, const PhaseBudget& budget) {
   const std::int64_t spent_before = purse_.spent_steps();
   const double share = 1.0 / static_cast<double>(rungs - rung);
@@ -242,7 +244,7 @@ void Race::publish() {
   }
 }
 
-// How far a fresh seed goes at most is as far as the others went; those at the threshold went less.
+// A fresh seed goes at most as far as the others. Seeds that reached the threshold went less far.
 std::int64_t Race::seeds_with_room(const std::vector<std::size_t>& candidates,
                                    const PhaseBudget& budget, double horizon) const {
   const double threshold = speed_threshold(evidence_);
@@ -270,7 +272,7 @@ void Race::begin_anew() {
   for (int i = 1; i <= count; ++i) grid_.push_back(step * i);
   next_seed_ = 0;
   replaces_ = true;
-  runners_.clear();  // their memory
+  runners_.clear();  // frees their memory
 }
 
 void Race::add_seeds(const std::vector<std::size_t>& candidates, const PhaseBudget& budget,
@@ -302,10 +304,10 @@ void Race::add_seeds(const std::vector<std::size_t>& candidates, const PhaseBudg
   keep_whole(candidates, fresh, is_whole);
 }
 
-// A seed that was cut short with one of them is of no use beside the others.
+// A seed counts only if it was completed for all candidates.
 void Race::keep_whole(const std::vector<std::size_t>& candidates, const std::vector<Runner>& fresh,
                       const std::vector<char>& is_whole) {
-  std::vector<std::size_t> whole;  // the first of each such seed
+  std::vector<std::size_t> whole;  // first index of each complete seed
   for (std::size_t first = 0; first < fresh.size(); first += candidates.size()) {
     const auto begin = is_whole.begin() + static_cast<std::ptrdiff_t>(first);
     const auto end = begin + static_cast<std::ptrdiff_t>(candidates.size());
@@ -324,7 +326,7 @@ void Race::keep_whole(const std::vector<std::size_t>& candidates, const std::vec
   end_rung(candidates);
 }
 
-// Evaluated where the others were, as far as they came.
+// Evaluates at the same costs as the other trials, as far as those went.
 void Race::run_again(Runner& runner, const std::function<bool()>& should_stop) {
   const CandidateEvidence& candidate = evidence_.candidates[runner.candidate];
   for (const double cost : grid_) {

@@ -1,6 +1,6 @@
-// The race: successive halving over candidates, each with several seeds (Karnin, Koren and Somekh
-// 2013; Jamieson and Talwalkar 2016). All that are in it go on from where they stand, side by side,
-// one thread each, to the same cost, and the worse half leaves.
+// The race: successive halving over candidates with several seeds each (Karnin, Koren and Somekh
+// 2013; Jamieson and Talwalkar 2016). All remaining trials continue side by side, one thread each,
+// to the same cost. Then the worse half leaves.
 #pragma once
 
 #include <cstddef>
@@ -17,36 +17,36 @@
 
 namespace broadloom {
 
-// Candidates that stay to the end: one and two runners-up.
+// Candidates that stay to the end: the winner and two runners-up.
 inline constexpr std::size_t kFinalists = 3;
 
-// How many candidates each rung begins with, the first with all of them.
+// Number of candidates at the start of each rung; the first has all.
 std::vector<std::size_t> rung_sizes(std::size_t candidates);
 
-// Of so many entrants in order of trust, how many the budget of the race has room for: a trial of
-// the first rung makes at least 25,000 steps, but four take part anyway.
+// Number of entrants, in order of trust, for which the race's budget has room. A trial of the first
+// rung makes at least 25,000 steps, but at least four entrants take part.
 std::size_t entrants_with_room(std::size_t entrants, double race_steps, int seeds);
 
 class Race {
  public:
-  // evidence.candidates are those of `entrants`, in their order, with speeds where costs are
-  // seconds. All must outlive this. jobs: trials at once.
+  // evidence.candidates must be those of `entrants`, in their order, with speeds if costs are
+  // seconds. All arguments must outlive this object. jobs: concurrent trials.
   Race(const std::vector<Entrant>& entrants, AdviceEvidence& evidence, Purse& purse, int jobs);
 
-  // Fills in curves and rungs. Trials that fail are part of the result.
+  // Fills in curves and rungs. Failed trials are part of the result.
   void run(const PhaseBudget& budget);
 
-  // Whether those ahead are at the threshold, and all others have had twice as long: more seeds
-  // tell more from here on than more steps. Never where what is asked for is a return.
+  // Whether the leaders have reached the threshold and all others had twice as long. From then on,
+  // more seeds tell more than more steps. Always false if the goal is a return.
   bool is_settled() const;
 
-  // From here on seeds are evaluated a dozen times on the way to the threshold, and go twice as far
-  // as the race came, so that late ones are seen to arrive; those of the race are replaced.
+  // From here on, seeds are evaluated a dozen times on the way to the threshold. They run twice as
+  // far as the race, so that late seeds also arrive. They replace the race's seeds.
   void begin_anew();
 
-  // More seeds of the candidates, each trained as far as the others were, until each has
-  // most_seeds or the budget has no room. Only seeds that all of them have are kept, and where
-  // seeds begin anew, only if they are not fewer than those of the race.
+  // Runs more seeds of the candidates, each as far as the others, until each has most_seeds or the
+  // budget ends. Keeps only seeds that all of them completed. After begin_anew(), keeps them only
+  // if they are at least as many as the race's.
   void add_seeds(const std::vector<std::size_t>& candidates, const PhaseBudget& budget,
                  int most_seeds);
 
@@ -81,10 +81,10 @@ class Race {
   std::vector<std::size_t> alive_;
   std::vector<std::unique_ptr<Runner>> runners_;
   std::vector<double> grid_;  // costs at which trials were evaluated
-  double cost_ = 0.0;         // that all trials in the race have come to, or fresh seeds may
-  int next_seed_;             // of add_seeds, counted from the first
+  double cost_ = 0.0;         // cost that all trials have reached, or limit of fresh seeds
+  int next_seed_;             // of add_seeds(), counted from the first
   bool replaces_ = false;     // whether the next fresh seeds replace those of the race
-  double slowness_ = 1.0;     // seconds of the clock for a second of cost, side by side: lately
+  double slowness_ = 1.0;     // recent clock seconds per second of cost, for concurrent trials
   double seconds_ = 0.0, made_ = 0.0;  // of the clock and of cost, so far
 };
 

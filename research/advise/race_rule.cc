@@ -17,25 +17,25 @@
 namespace broadloom {
 namespace {
 
-// Where the budget goes.
+// Shares of the budget.
 constexpr double kLaboratoryShare = 0.15, kFinalShare = 0.2;
 constexpr double kMidst = 0.5;  // of the leader's steps, where its gradients are measured
-// Once the race is settled: how many of the best are given how many seeds, in turns.
+// After the race is settled: how many of the best get how many seeds, wave after wave.
 struct Wave {
   std::size_t candidates;
   int seeds;
 };
 constexpr Wave kSettled[] = {{12, 8}, {6, 16}, {3, 32}};
 constexpr Wave kUnsettled[] = {{kFinalists, 10}};
-constexpr Wave kChanged[] = {{4, 8}, {2, 32}};  // of those that change their shape half-way
-constexpr double kReprobeShare = 0.3;           // where that is asked for
+constexpr Wave kChanged[] = {{4, 8}, {2, 32}};  // of settings that change their shape half-way
+constexpr double kReprobeShare = 0.3;           // if asked for
 constexpr double kReprobeMachineShare = 0.02, kReprobeRaceShare = 0.4;
 
-// The best of them, so many at most.
+// The best of them, at most `count`.
 std::vector<std::size_t> finalists(const AdviceEvidence& evidence, std::size_t count) {
   std::vector<std::size_t> all(evidence.candidates.size());
   std::iota(all.begin(), all.end(), 0);
-  // Those that were in it longest; before them nobody was compared at their horizon.
+  // Only those that stayed longest: nobody was compared at the others' horizon.
   int most = 0;
   for (const CandidateEvidence& c : evidence.candidates) most = std::max(most, c.rungs);
   std::erase_if(all, [&](std::size_t c) { return evidence.candidates[c].rungs < most; });
@@ -59,7 +59,7 @@ class RaceRule {
     if (purse_.is_over()) return {};
     leave_out_by_time();
     race();
-    // Who is first with the new seeds may be another one than before.
+    // The new seeds may have changed the leader.
     const std::vector<std::size_t> best = finalists(evidence_, 1);
     if (best.empty() || !has_learnt(evidence_, best.front())) return {};
     if (options_.reprobe) reprobe(best.front());
@@ -90,14 +90,14 @@ class RaceRule {
   void race() {
     evidence_.candidates = lineup_.candidates(evidence_.counts_seconds);
     Race race(lineup_.entrants(), evidence_, purse_, inquiry_.jobs);
-    // At least half of what is left, where what came before took longer than it should.
+    // At least half of the rest, if earlier phases took too long.
     const double left = 1.0 - purse_.elapsed() / purse_.seconds();
     const double end = std::max(race_share(), 1.0 - 0.5 * left);
     race.run(purse_.phase(end, race_share()));
     add_seeds(race, evidence_, kSettled, kLaboratoryShare + reprobe_share());
   }
 
-  // The race has found out who is good; who is best takes more seeds, of fewer and fewer.
+  // The race has found good candidates. Finding the best one takes more seeds, of fewer and fewer.
   void add_seeds(Race& race, const AdviceEvidence& evidence, std::span<const Wave> settled,
                  double reserved) {
     const bool is_settled = race.is_settled();
@@ -110,7 +110,7 @@ class RaceRule {
     }
   }
 
-  // The leader beside itself with blocks of other shapes from half-way on.
+  // Tries the leader beside itself with blocks of other shapes from half-way on.
   void reprobe(std::size_t leader) {
     const std::int64_t after = half_way(evidence_.candidates[leader], speed_threshold(evidence_));
     if (after == 0) {
@@ -149,7 +149,7 @@ class RaceRule {
     add_seeds(race, evidence, kChanged, kLaboratoryShare);
   }
 
-  // Of what comes after the change.
+  // Speeds after the change.
   Result<std::vector<double>> speeds_after(const std::vector<Entrant>& entrants) {
     std::vector<Entrant> plain;
     plain.reserve(entrants.size());
@@ -159,8 +159,8 @@ class RaceRule {
     return measure_speeds(plain, options_.threads, kReprobeMachineShare * purse_.seconds(), purse_);
   }
 
-  // In the midst of what it learns, since at its end there may be no gradient left: a training of
-  // the leader's goes half as far as its trials went, or took to the threshold.
+  // Measures gradients in mid-training, since none may be left at the end. A training of the leader
+  // runs half as far as its trials took to the threshold, or ran.
   void visit_laboratory(std::size_t leader) {
     const CandidateEvidence& candidate = evidence_.candidates[leader];
     double steps = 0.0;

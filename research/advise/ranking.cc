@@ -19,7 +19,7 @@ double mean(const std::vector<double>& values) {
   return std::accumulate(values.begin(), values.end(), 0.0) / static_cast<double>(values.size());
 }
 
-// Mean over the seeds of a candidate's k-th evaluation, the best of all k that all seeds have.
+// Mean over the seeds of a candidate's k-th evaluation; the best over all k that all seeds have.
 double best_mean(const CandidateEvidence& candidate) {
   std::size_t evaluations = std::numeric_limits<std::size_t>::max();
   for (const TrialCurve& trial : candidate.trials) {
@@ -37,20 +37,20 @@ double best_mean(const CandidateEvidence& candidate) {
   return best;
 }
 
-// A mean of ten ones may be a rounding below one.
+// Tolerance: a mean of ten ones may be rounded below one.
 bool is_at(const TrialPoint& point, double threshold) {
   const double rounding = kRounding * std::fmax(1.0, std::fabs(threshold));
   return point.mean_return >= threshold - rounding && point.unfinished == 0;
 }
 
-// Where the trial is at the horizon: its curve up to there.
+// A trial's state at the horizon, from its curve up to there.
 struct CutTrial {
   bool failed = false;
   std::optional<double> reached;  // cost
   double area = 0.0, last = 0.0;
 };
 
-// The return holds from one evaluation to the next: nothing is known of what is between them.
+// The return is held from one evaluation to the next, because nothing between them is known.
 double area_under(const AdviceEvidence& evidence, const CandidateEvidence& candidate,
                   const TrialCurve& trial, double horizon, double& last) {
   double area = 0.0, at = 0.0;
@@ -71,7 +71,7 @@ CutTrial cut_trial(const AdviceEvidence& evidence, const CandidateEvidence& cand
   CutTrial cut;
   cut.failed = !trial.error.empty();
   cut.area = area_under(evidence, candidate, trial, horizon, cut.last);
-  // A training that broke down leaves a policy that nobody has.
+  // A broken training leaves no policy to use.
   if (cut.failed) cut.area = cut.last = evidence.untrained.value;
   if (cut.failed || std::isnan(threshold)) return cut;
   const auto at = steps_to_threshold(trial, threshold, std::numeric_limits<std::int64_t>::max());
@@ -91,8 +91,8 @@ std::vector<CutTrial> cut_trials(const AdviceEvidence& evidence, std::size_t can
   return cuts;
 }
 
-// A number for each trial whose order is that of the trials: later at the threshold is worse, not
-// there at all is worse still and then the area counts, and a failure is worst.
+// A number for each trial, in the order of quality. Trials that reach the threshold later are
+// worse. Trials that do not reach it are worse still, ordered by area. Failures are worst.
 double trial_order(const AdviceEvidence& evidence, const CutTrial& cut, double horizon, double low,
                    double high) {
   if (cut.failed) return -1.0;

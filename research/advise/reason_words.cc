@@ -14,7 +14,7 @@
 namespace broadloom {
 namespace {
 
-// How two candidates compare at the horizon that both were run to.
+// Compares two candidates at the horizon to which both were run.
 std::string compared(const AdviceEvidence& evidence, const Advice& advice, std::size_t other) {
   const std::size_t advised = advice.order.front();
   const double horizon = common_horizon(evidence, {advised, other}, advice.threshold);
@@ -68,7 +68,7 @@ std::optional<std::size_t> best_other(const AdviceEvidence& evidence, const Advi
   return std::nullopt;
 }
 
-// One sentence a rival: a rival may be the best with another value of several keys.
+// One sentence per rival, because one rival may be the best with another value of several keys.
 void add_factors(const AdviceEvidence& evidence, const Advice& advice,
                  std::vector<std::string>& reasons) {
   std::vector<std::pair<std::size_t, std::string>> rivals;
@@ -192,9 +192,9 @@ void add_laboratory(const AdviceEvidence& evidence, const Advice& advice,
   if (!evidence.rule_words.empty()) reasons.push_back(evidence.rule_words);
   if (gradient.rows.empty()) return;
   const bool is_own = evidence.rule == AdviceRule::kRace;
-  if (!is_own) return;  // the rule has said it
+  if (!is_own) return;  // the rule has already said it
   const Candidate& advised = evidence.candidates[advice.order.front()].candidate;
-  if (!(gradient.policy == advised)) return;  // more seeds have made another one the best
+  if (!(gradient.policy == advised)) return;  // after more seeds, another one is the best
   reasons.push_back(direction_text(gradient, advised));
   const std::string noise = noise_text(gradient, advised);
   if (!noise.empty()) reasons.push_back(noise);

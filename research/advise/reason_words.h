@@ -1,4 +1,4 @@
-// Why the advised setting and not another.
+// Reasons for the advised setting, against others.
 #pragma once
 
 #include <string>
@@ -8,8 +8,8 @@
 
 namespace broadloom {
 
-// Beside what it was compared with, key by key, beside the defaults and beside a change of shape,
-// and what the laboratory found of its gradients. Not for an advice of kNothing.
+// Compares it key by key with its rivals, with the defaults and with a change of shape, and adds
+// the laboratory's findings on its gradients. Not for an advice of kNothing.
 std::vector<std::string> reason_sentences(const AdviceEvidence& evidence, const Advice& advice);
 
 }  // namespace broadloom

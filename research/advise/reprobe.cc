@@ -10,13 +10,13 @@
 namespace broadloom {
 namespace {
 
-// By how much N and T change; a negative number divides.
+// Factors of N and T; a negative number divides.
 struct Change {
   int num_envs, num_steps;
 };
 constexpr Change kChanges[] = {{4, -4}, {-4, 4}, {4, 1}, {1, 4}, {-4, 1}, {1, -4}};
 
-// 0 where it cannot be divided.
+// 0 if it cannot be divided.
 int changed(int count, int by) {
   if (by > 0) return count * by;
   return count % -by == 0 ? count / -by : 0;
@@ -26,7 +26,7 @@ Entrant changing(const Entrant& leader, const ShapeChange& then) {
   Entrant entrant = leader;
   entrant.is_default = false;
   entrant.candidate.then = then;
-  entrant.config.total_timesteps = kTrialSteps;  // of which the change is a share
+  entrant.config.total_timesteps = kTrialSteps;  // the change is a share of these
   entrant.config = config_of(entrant.config, entrant.candidate);
   return entrant;
 }

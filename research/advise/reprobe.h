@@ -1,5 +1,5 @@
-// Whether a training should change the shape of its blocks half-way: the setting that is ahead,
-// beside itself with another shape from then on.
+// Whether a training should change the shape of its blocks half-way: tries the leader beside itself
+// with other shapes from then on.
 #pragma once
 
 #include <cstdint>
@@ -11,19 +11,21 @@
 
 namespace broadloom {
 
-// Half of what the candidate's trials took to the threshold, or of what they were trained for where
-// they were not there, in whole blocks of its shape; 0 where that is not even one.
+// Half of the steps to the threshold, averaged over the candidate's trials. Trials that did not
+// reach it count with all their steps. In whole blocks of its shape; 0 if that is less than one
+// block.
 std::int64_t half_way(const CandidateEvidence& candidate, double threshold);
 
-// The leader as it is, and with four times or a quarter of N, of T, or of one for the other after
-// so many environment steps; what is held stays, and what the config does not go with is left out.
+// The leader unchanged, and with other shapes from `after` environment steps on. Those have four
+// times or a quarter of N, of T, or one traded for the other. Held settings stay, and shapes that
+// the config does not allow are left out.
 std::vector<Entrant> changed_entrants(const Entrant& leader, std::int64_t after,
                                       const std::vector<std::string>& held);
 
-// What a changed setting does after its change, as a setting of its own: for its speed.
+// The setting after the change as a setting of its own, to measure its speed.
 Entrant second_stretch(const Entrant& entrant);
 
-// The same evidence with those that change their shape in the place of its candidates.
+// The same evidence with the changed settings as its candidates.
 AdviceEvidence with_changes(const AdviceEvidence& evidence);
 
 }  // namespace broadloom

@@ -29,7 +29,7 @@ Trial::Trial(const Config& config, std::uint64_t seed, int eval_episodes)
 std::int64_t Trial::go_on_to(std::int64_t steps, const std::function<bool()>& should_stop) {
   const std::int64_t before = global_step();
   Status status;
-  // A dependency that throws, or memory that runs out, ends this trial and no other.
+  // An exception of a dependency, or lack of memory, ends only this trial.
   try {
     status = train(steps, should_stop);
   } catch (const std::exception& error) {

@@ -12,13 +12,13 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-constexpr int kRounds = 3;  // the fastest of them is what the machine can do
+constexpr int kRounds = 3;  // the fastest shows the machine's speed
 
 double since(Clock::time_point start) {
   return std::chrono::duration<double>(Clock::now() - start).count();
 }
 
-// The place of the first entrant that is as fast as this one: itself, or one before it.
+// Index of the first entrant that is as fast as this one: itself, or one before it.
 std::size_t like(const std::vector<Entrant>& entrants, std::size_t index) {
   std::size_t first = 0;
   while (!same_speed(entrants[first].candidate, entrants[index].candidate)) ++first;
@@ -55,7 +55,7 @@ Status TimedTraining::iterate() {
   return status.kind() == ErrorKind::kNumeric ? Status() : status;
 }
 
-// Round after round, so that what else the machine does for a while slows no single one down.
+// Works in rounds, so that other load on the machine does not slow down a single entrant.
 Result<std::vector<double>> measure_speeds(const std::vector<Entrant>& entrants, int threads,
                                            double seconds, Purse& purse) {
   std::vector<std::size_t> kinds;

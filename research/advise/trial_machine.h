@@ -1,4 +1,4 @@
-// How fast this machine trains.
+// Training speeds on this machine.
 #pragma once
 
 #include <memory>
@@ -11,16 +11,16 @@
 
 namespace broadloom {
 
-// One kind of training that is timed now and then. The first block allocates, and is not timed.
+// One training that is timed now and then. Its first block allocates memory, and is not timed.
 class TimedTraining {
  public:
-  // Trains the first block of a run without an end. Errors: of the trainer; a loss that is not
-  // finite is none: it says something of the learning rate, and ends the timing alone.
+  // Trains the first block of an endless run. Returns errors of the trainer. A loss that is not
+  // finite is no error: it is due to the learning rate, and only ends the timing.
   Status begin(const Config& config, int threads);
-  // At least so many blocks, and so many seconds.
+  // Trains for at least `blocks` blocks and `seconds` seconds.
   Status time(double seconds, int blocks = 1);
 
-  // Environment steps a second, of the fastest time so far; not known where there was none.
+  // Environment steps a second, of the fastest time so far; kNotKnown if there is none.
   double fastest() const { return fastest_; }
   // Null before begin().
   const Trainer* trainer() const { return trainer_.get(); }
@@ -33,15 +33,16 @@ class TimedTraining {
   double fastest_ = kNotKnown;
 };
 
-// Environment steps a second of each entrant, trained as `train` would on so many threads, in about
-// so many seconds in all: the fastest of up to three rounds of at least a block each, after a first
-// block that is not timed. Entrants that are equally fast are timed once. Not known are those whose
-// losses are not finite, and those that were not timed before the purse was over. Errors: of the
-// trainer.
+// Environment steps a second of each entrant, trained as `train` would on `threads` threads, in
+// about `seconds` seconds in total. Errors: of the trainer.
+//
+// A speed is the fastest of up to three rounds of at least one block each, after a first block that
+// is not timed. Equally fast entrants are timed once. The speed is kNotKnown if losses are not
+// finite, or if the purse was spent first.
 Result<std::vector<double>> measure_speeds(const std::vector<Entrant>& entrants, int threads,
                                            double seconds, Purse& purse);
 
-// The same from what is known; kInvalidConfig names an entrant that is not among it.
+// The same from known speeds; kInvalidConfig names an entrant that is missing.
 Result<std::vector<double>> look_up_speeds(const std::vector<Entrant>& entrants,
                                            const std::vector<KnownSpeed>& known);
 

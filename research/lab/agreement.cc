@@ -28,7 +28,7 @@ double mean_of_weights(const std::vector<float>& weights) {
   return sum / static_cast<double>(weights.size());
 }
 
-// |E r|^2 of independent r_h from their products [H, H], all but one of them (none: -1).
+// |E r|^2 of independent r_h from their products [H, H], leaving out group `left_out` (-1: none).
 double squared_norm(const std::vector<double>& products, int count, int left_out) {
   if (count == 1) return products[0];
   double sum = 0.0;
@@ -61,8 +61,8 @@ AgreementStudy::AgreementStudy(BlockShape shape, std::vector<AgreementCase> case
   sums_.assign(cases_.size(), std::vector<Sums>(static_cast<std::size_t>(groups_), zero));
 }
 
-// Normalised advantages are (A - mean) times a number, and a unit vector does not know the number:
-// so both cases come of two sums, of A g and of g.
+// Normalised advantages are (A - mean) times a scale, which a unit vector does not depend on. So
+// two sums, of A g and of g, give both cases.
 AgreementStudy::Products AgreementStudy::measure(const BlockRows& rows, Scratch& scratch) const {
   const std::size_t P = rows.parameter_count;
   scratch.weights.assign(static_cast<std::size_t>(rows.rows()), 1.0f);
@@ -80,7 +80,7 @@ AgreementStudy::Products AgreementStudy::measure(const BlockRows& rows, Scratch&
     }
     double squares = 0.0;
     for (const float g : scratch.gradient) squares += static_cast<double>(g) * g;
-    const double scale = squares > 0.0 ? 1.0 / std::sqrt(squares) : 0.0;  // none: it says nothing
+    const double scale = squares > 0.0 ? 1.0 / std::sqrt(squares) : 0.0;  // zero has no direction
     for (const std::vector<double>& group : reference_.groups) {
       out[c].push_back(scale * product(scratch.gradient, group));
     }
@@ -103,7 +103,7 @@ void AgreementStudy::fold(const Products& products) {
   ++folded_;
 }
 
-// Two independent sources of noise, blocks and reference, each with its own jackknife.
+// Blocks and reference are independent sources of noise; each has its own jackknife.
 Estimate AgreementStudy::agreement(const std::vector<Sums>& groups) const {
   const int H = static_cast<int>(reference_.groups.size());
   const auto value = [&](int block_group, int reference_group) {
@@ -137,7 +137,7 @@ AgreementResult AgreementStudy::result(std::size_t index) const {
   double away = 0.0;
   for (const Sums& sums : groups) away += sums.away;
   r.away = success_rate(static_cast<std::int64_t>(away), blocks_);
-  // A gradient that cannot be told from zero has no direction.
+  // A gradient that is not significantly different from zero has no direction.
   const int H = static_cast<int>(reference_.groups.size());
   if (H > 1) {
     Estimate squared =
@@ -146,7 +146,7 @@ AgreementResult AgreementStudy::result(std::size_t index) const {
     if (!(squared.low > 0.0)) r.agreement = r.away = without_interval(kNone, 0);
   }
   for (double* x : {&r.agreement.value, &r.agreement.low, &r.agreement.high}) {
-    if (std::isfinite(*x)) *x = std::clamp(*x, -1.0, 1.0);  // what noise puts beyond is no cosine
+    if (std::isfinite(*x)) *x = std::clamp(*x, -1.0, 1.0);  // noise may exceed 1
   }
   return r;
 }

@@ -1,12 +1,13 @@
-// How far the gradient of ONE block agrees with the true one: the expected cosine between them.
+// Agreement of the gradient of ONE block with the true one: the expected cosine between them.
 //
-// What PPO takes from a block is a direction: Adam, the clipping of norms and the normalisation of
-// advantages take lengths away. With u = G_B / |G_B| and the true gradient G_T,
+// PPO uses only the direction of a block's gradient. Adam, the clipping of norms and the
+// normalisation of advantages remove its length. With u = G_B / |G_B| and the true gradient G_T,
 //   agreement = E[u] . G_T / |G_T|
-// which is 1 where every block points the true way, 0 where blocks say nothing of it, and below 0
-// where they point away. Bias and noise both lower it, and nothing else does. G_T is a held-out
-// estimate of independent groups: the numerator is linear in it, and |G_T|^2 is taken from pairs of
-// different groups, so that its noise lowers nothing.
+// The agreement is 1 if every block points in the true direction. It is 0 if blocks carry no
+// information on it, and negative if they point away. Only bias and noise lower it.
+//
+// G_T is a held-out estimate of independent groups. The numerator is linear in it, and |G_T|^2 uses
+// pairs of different groups, so its noise does not lower the agreement.
 #pragma once
 
 #include <string>
@@ -21,26 +22,25 @@ namespace broadloom {
 struct AgreementResult {
   BlockShape shape;
   double lambda = 0.0;
-  std::string critic;     // whose values the advantages are made with
-  bool norm_adv = false;  // advantages normalised over the block, as PPO's are over a minibatch
+  std::string critic;     // the critic whose values the advantages use
+  bool norm_adv = false;  // advantages normalised over the block, as in a PPO minibatch
   int blocks = 0;
-  Estimate agreement;  // not a number where |G_T| cannot be told from zero
+  Estimate agreement;  // NaN if |G_T| is not significantly above zero
   Estimate away;       // share of blocks whose gradient has a negative product with the reference
 };
 
-// One kind of advantages that blocks are weighed with.
+// One kind of advantages that weight the samples of a block.
 struct AgreementCase {
   double lambda;
   std::string critic;
   bool norm_adv;
 };
 
-// Takes blocks of one shape. measure() may run for different blocks at the same time; fold() is
-// called for every block in order, so that results do not depend on threads.
+// Takes blocks of one shape. measure() may run concurrently for different blocks. fold() is called
+// for every block in order, so results do not depend on threads.
 class AgreementStudy {
  public:
-  // reference must outlive this. blocks: how many there will be, in `groups` groups for the
-  // jackknife.
+  // reference must outlive this object. blocks: total number, in `groups` groups for the jackknife.
   AgreementStudy(BlockShape shape, std::vector<AgreementCase> cases,
                  const ReferenceGradient& reference, int blocks, int groups);
 
@@ -48,10 +48,10 @@ class AgreementStudy {
   struct Scratch {
     std::vector<float> gradient, weights, sums;
   };
-  // Of every case: products of the block's unit gradient with the reference's groups, [cases][H].
+  // Per case, products of the block's unit gradient with the reference's groups, [cases][H].
   using Products = std::vector<std::vector<double>>;
-  // rows.weights: advantages of each pair (lambda, critic), in the cases' order, each for the case
-  // without and then the one with normalisation.
+  // rows.weights: advantages of each pair (lambda, critic), in the order of the cases. Each serves
+  // the case without normalisation, then the case with it.
   Products measure(const BlockRows& rows, Scratch& scratch) const;
   void fold(const Products& products);
 

@@ -23,7 +23,7 @@ double ratio(double x, double y) {
   return y > 0.0 ? x / y : std::numeric_limits<double>::quiet_NaN();
 }
 
-// A gradient's sums by group. [kGroups][P]
+// Sums of a gradient by group, [kGroups][P].
 using GroupSums = std::vector<std::vector<float>>;
 
 // One estimator of (T, lambda, gamma), or the reference of (T, gamma).
@@ -45,7 +45,7 @@ class BiasStudy {
     longest_ = *std::max_element(settings.num_steps.begin(), settings.num_steps.end());
     stationary_ = starts != nullptr;
     span_ = stationary_ ? longest_ * ((limit.steps + longest_ - 1) / longest_) : longest_;
-    // Room for what follows each limit that is met, and for the last episode's end.
+    // Room for the steps beyond each limit that occurs, and for the end of the last episode.
     collected_ = span_ + limit.steps + limit.beyond * ((span_ - 1) / limit.steps + 2);
     envs_per_group_ = static_cast<int>(
         std::max<std::int64_t>(1, std::min(kRowsPerRound, settings.budget) / collected_ / kGroups));
@@ -102,7 +102,7 @@ class BiasStudy {
     return {};
   }
 
-  // One environment after the other: its scores once, then every case's weights.
+  // One environment after another: its scores once, then the weights of every case.
   void add_group(const FrozenBlock& block, int group) {
     const int begin = group * envs_per_group_, end = begin + envs_per_group_;
     std::vector<std::vector<int>> places;
@@ -119,7 +119,7 @@ class BiasStudy {
     }
   }
 
-  // Environment n of the cut blocks.
+  // Adds environment n of the cut blocks.
   void add_cases(const std::vector<RolloutBlock>& advantages, int n,
                  const GradientFactors<float>& factors, int group) {
     std::vector<float> weights(static_cast<std::size_t>(span_));
@@ -151,7 +151,7 @@ class BiasStudy {
     }
   }
 
-  // Blocks cut from these environments with the advantages of every case.
+  // Blocks cut from these environments, with the advantages of every case.
   std::vector<RolloutBlock> cut_advantages(const RolloutBlock& trained) const {
     std::vector<RolloutBlock> out;
     for (const Case& c : cases_) {
@@ -169,7 +169,7 @@ class BiasStudy {
     return results;
   }
 
-  // Sums over pairs of different groups, of inner products of the groups' means.
+  // Sums over pairs of different groups of inner products of the groups' means.
   struct PairSums {
     double bias = 0.0, expected = 0.0, reference = 0.0, cross = 0.0;
     void add(const PairSums& other, double sign) {
@@ -241,7 +241,7 @@ class BiasStudy {
     r.bias_norm = root(r.bias_squared);
     r.expected_norm = root(squared(&PairSums::expected, expected));
     r.reference_norm = root(reference_squared);
-    // What noise alone does to |bias|^2 it does to the two quantities that are made of it.
+    // Noise of |bias|^2 carries over to the two quantities derived from it.
     const double noise = ratio(noise_of(bias), reference_squared.value);
     r.relative_bias = root(
         at_least(estimate([](const PairSums& s, double) { return ratio(s.bias, s.reference); }),
@@ -253,15 +253,16 @@ class BiasStudy {
                         }),
                         0.5 * noise, kGroups);
     for (double* x : {&r.cosine.value, &r.cosine.low, &r.cosine.high}) {
-      if (std::isfinite(*x)) *x = std::clamp(*x, -1.0, 1.0);  // what noise puts beyond is no cosine
+      if (std::isfinite(*x)) *x = std::clamp(*x, -1.0, 1.0);  // noise may exceed 1
     }
-    // A gradient that cannot be told from zero has no direction, and nothing is a share of it.
+    // A gradient that is not significantly different from zero has no direction, and no ratio to it
+    // is defined.
     const Estimate none = without_interval(std::numeric_limits<double>::quiet_NaN(), 0);
     if (!(r.reference_norm.low > 0.0)) r.relative_bias = none;
     if (!(r.reference_norm.low > 0.0) || !(r.expected_norm.low > 0.0)) r.cosine = none;
     const double error =
         (r.bias_squared.high - r.bias_squared.low) / (2.0 * student_t(kGroups - 1));
-    // The error of a root is that of its square over twice the root.
+    // The error of a root is the error of its square over twice the root.
     r.precise =
         r.bias_squared.value > 0.0 && error <= 2.0 * settings_.precision * r.bias_squared.value;
     return r;
@@ -296,7 +297,7 @@ RolloutBlock as_trained(const FrozenBlock& block, int begin, int end,
         out.terminated[to] = block.terminated[from];
         out.truncated[to] =
             block.terminated[from] == 0 && (block.truncated[from] != 0 || age + 1 == limit.steps);
-        if (out.truncated[to] != 0) {  // what comes next is the final observation, or another's
+        if (out.truncated[to] != 0) {  // the next value is the final observation's, or another's
           out.final_values[out.final_index(n - begin, out.truncations[n - begin]++)] =
               block.truncated[from] == 0 ? block.values[block.index(place + 1, n)]
                                          : block.final_values[block.final_index(n, slot)];

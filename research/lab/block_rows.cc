@@ -6,7 +6,8 @@
 namespace broadloom {
 namespace {
 
-// As PPO's: mean and 1 / (sample standard deviation + 1e-8); a single sample is left as it is.
+// PPO's normalisation: mean and 1 / (sample standard deviation + 1e-8). A single sample stays as it
+// is.
 void normalise(std::vector<float>& values) {
   if (values.size() < 2) return;
   double sum = 0.0, squares = 0.0;

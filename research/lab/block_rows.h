@@ -1,4 +1,4 @@
-// One block's per-sample gradients, in the order that the studies read them.
+// One block's per-sample gradients, in the order in which the studies read them.
 #pragma once
 
 #include <cstdint>
@@ -10,13 +10,13 @@
 
 namespace broadloom {
 
-// Row n * T + t is step t of environment n. For a list of lambdas, each with its advantages, sample
-// r's gradient is weight(l)[r] times what factors(l) hold: without value and entropy terms those
-// are the scores, the same for every lambda, and so are their inner products.
+// Row n * T + t is step t of environment n. Each lambda has its own advantages. Sample r's gradient
+// is weight(l)[r] times its factors(l). Without value and entropy terms, the factors are the
+// scores. They and their inner products are then the same for every lambda.
 struct BlockRows {
   BlockShape shape;
   std::vector<int> trajectory;                  // [B] equal for rows of the same episode
-  std::vector<GradientFactors<float>> factors;  // one, or one a lambda
+  std::vector<GradientFactors<float>> factors;  // one, or one per lambda
   std::vector<std::vector<float>> weights;      // [lambdas][B]
   std::size_t parameter_count = 0;              // P
 
@@ -29,7 +29,7 @@ struct BlockRows {
 struct EstimatorSettings {
   double gamma = 0.99;
   std::vector<double> lambdas{0.95};
-  bool norm_adv = false;  // normalise over each block, as norm_adv=batch does
+  bool norm_adv = false;  // normalise over each block, as with norm_adv=batch
   GradientTerms terms;
 };
 
@@ -38,12 +38,12 @@ std::vector<std::vector<float>> advantages_by_lambda(RolloutBlock& block, double
                                                      const std::vector<double>& lambdas,
                                                      TruncationMode mode);
 
-// Fills BlockRows from one copy of a collected block; one per thread.
+// Fills BlockRows from one copy of a collected block; use one per thread.
 class BlockReader {
  public:
   BlockReader(const Policy& policy, const EstimatorSettings& settings);
 
-  // advantages: as advantages_by_lambda() gives them for the whole block.
+  // advantages: those of advantages_by_lambda() for the whole block.
   void read(const RolloutBlock& block, const std::vector<std::vector<float>>& advantages,
             BlockShape shape, int copy, BlockRows& rows);
 

@@ -11,10 +11,10 @@
 namespace broadloom {
 namespace {
 
-// A centred gradient shorter than this share of the block's typical one has no direction.
+// A centred gradient below this share of the block's typical length has no direction.
 constexpr double kNoDirection = 1e-6;
 
-// Blocks whose means are compared with each other: the pairs grow with their square.
+// Blocks whose means are compared with each other; the pairs grow with the square.
 constexpr int kMostMeans = 400;
 
 std::size_t cosine_bin(double cosine) {
@@ -31,13 +31,13 @@ void count_cosine(double cosine, CorrelationStudy::Tally& tally,
   histogram[cosine_bin(cosine)] += 1;
 }
 
-// One lambda's gradients of one block: what their centring needs.
+// Terms for the centring of one block's gradients under one lambda.
 struct Centring {
   const float* weights;
   std::vector<float> along_mean;  // [B] <g_i, m>
   std::vector<double> squares;    // [B] |g_i|^2
   double mean_square = 0.0;       // |m|^2
-  double shortest = 0.0;          // |g_i - m|^2 of a sample that still has a direction
+  double shortest = 0.0;          // least |g_i - m|^2 of a sample with a direction
 
   double centred_square(int i) const { return squares[i] - 2.0 * along_mean[i] + mean_square; }
 };
@@ -136,7 +136,7 @@ std::vector<CorrelationStudy::Moments> CorrelationStudy::measure(const BlockRows
     const GradientFactors<float>& factors = rows.factors[f];
     std::vector<float> squares(static_cast<std::size_t>(n));
     squared_norms(factors, squares.data());
-    std::vector<std::pair<std::size_t, Centring>> centrings;  // of the lambdas with these factors
+    std::vector<std::pair<std::size_t, Centring>> centrings;  // for the lambdas with these factors
     for (std::size_t l = 0; l < lambdas_.size(); ++l) {
       if (rows.factors_of(static_cast<int>(l)) != f) continue;
       Moments& m = moments[l];
@@ -148,7 +148,8 @@ std::vector<CorrelationStudy::Moments> CorrelationStudy::measure(const BlockRows
       const Centring& c = centrings.back().second;
       for (int i = 0; i < n; ++i) {
         m.sample_square += c.squares[i] / n;
-        // Of all others: with its own share, a mean resembles every sample.
+        // Compares with the mean of the other samples: a mean that includes the sample resembles
+        // it.
         const double along = c.along_mean[i] - c.squares[i] / n;
         const double others = c.mean_square - 2.0 * c.along_mean[i] / n + c.squares[i] / n / n;
         if (!(c.squares[i] > c.shortest) || !(others > 0.0)) continue;
@@ -167,7 +168,7 @@ std::vector<CorrelationStudy::Moments> CorrelationStudy::measure(const BlockRows
         if (rows.trajectory[i] == rows.trajectory[i + lags_[k]]) count(i, i + lags_[k], k);
       }
     }
-    if (rows.trajectory.front() == rows.trajectory.back()) continue;  // one trajectory only
+    if (rows.trajectory.front() == rows.trajectory.back()) continue;  // only one trajectory
     Random random(seed_, Purpose::kLaboratory, 1, static_cast<std::uint64_t>(block));
     for (int p = 0; p < n; ++p) {
       const int i = static_cast<int>(random.below(static_cast<std::uint32_t>(n)));
@@ -206,12 +207,12 @@ void CorrelationStudy::fold(std::vector<Moments> moments) {
   }
 }
 
-// Evenly spread, so that every group has its share.
+// Evenly spread, so that every group contributes its share.
 int CorrelationStudy::mean_stride() const { return (blocks_ + kMostMeans - 1) / kMostMeans; }
 
 bool CorrelationStudy::keeps_mean(int block) const { return block % mean_stride() == 0; }
 
-// Cosines between all pairs of the kept means. Leaving a group out leaves out its pairs with itself
+// Cosines between all pairs of the kept means. Leaving out a group removes its pairs with itself
 // and with all others.
 void CorrelationStudy::compare_means(const PerLambda& of, CorrelationResult& result) const {
   const int n = static_cast<int>(of.means.size());
@@ -277,7 +278,7 @@ CorrelationResult CorrelationStudy::result(std::size_t lambda) const {
     s.histogram = histogram;
     return s;
   };
-  // |mu|^2 without the upward bias of squaring noise: see variance.h.
+  // |mu|^2 without the upward bias of squared noise: see variance.h.
   const auto mean_square = [](const Sums& x) {
     double of_sum = 0.0;
     for (const double g : x.gradient) of_sum += g * g;

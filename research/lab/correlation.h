@@ -1,5 +1,5 @@
-// How per-sample gradients of one block resemble each other: cosines of centred gradients within
-// and across trajectories, their autocovariance, and the resemblance of whole blocks' means.
+// Similarity between per-sample gradients of one block: cosines of centred gradients within and
+// across trajectories, and their autocovariance. Also the similarity between whole blocks' means.
 #pragma once
 
 #include <cstdint>
@@ -10,7 +10,7 @@
 
 namespace broadloom {
 
-// Bins of equal width over the cosines, [-1, 1].
+// Bins of equal width over the range of cosines, [-1, 1].
 inline constexpr int kCosineBins = 50;
 
 struct CosineSummary {
@@ -22,11 +22,11 @@ struct CosineSummary {
 struct PairCorrelation {
   int lag = 0;           // 0: pairs of different trajectories
   CosineSummary cosine;  // of centred gradients
-  // Mean cosine of the gradients as they are. Of independent ones it is |E g/|g| |^2, whereas
-  // centring makes all that are shorter than their block's mean resemble minus that mean, and so
+  // Mean cosine of uncentred gradients. For independent gradients it is |E g/|g| |^2. Centring
+  // makes all gradients that are shorter than their block's mean resemble minus that mean, and so
   // each other.
   Estimate uncentred;
-  // E <g_i - mu, g_j - mu> / E |g - mu|^2, mu the mean over all blocks.
+  // E <g_i - mu, g_j - mu> / E |g - mu|^2, with mu the mean over all blocks.
   Estimate autocovariance;
 };
 
@@ -34,21 +34,21 @@ struct CorrelationResult {
   BlockShape shape;
   double lambda = 0.0;
   int blocks = 0;
-  std::vector<PairCorrelation> within;  // [lags] pairs of one trajectory, so many steps apart
+  std::vector<PairCorrelation> within;  // [lags] pairs of one trajectory, `lag` steps apart
   PairCorrelation across;               // random pairs of different trajectories of a block
-  CosineSummary with_mean;    // of each gradient, not centred, with the mean of its block's others
-  CosineSummary batch_means;  // between the mean gradients of at most 400 of the blocks
+  CosineSummary with_mean;    // each uncentred gradient with the mean of the others in its block
+  CosineSummary batch_means;  // between the mean gradients of at most 400 blocks
   std::vector<std::vector<float>> batch_mean_matrix;  // of the first blocks
 };
 
-// Takes blocks of one shape; measure() may run for different blocks at the same time, fold() is
-// called for every block in order. A trajectory is one environment's part of one episode.
+// Takes blocks of one shape. measure() may run concurrently for different blocks. fold() is called
+// for every block in order. A trajectory is one environment's part of one episode.
 //
-// The centred cosine of i and j is that of g_i - m and g_j - m, m the mean of their block. Samples
-// whose centred gradient is (all but) zero have no direction and are left out.
+// The centred cosine of i and j is that of g_i - m and g_j - m, with m the mean of their block.
+// Samples with a centred gradient of almost zero have no direction and are left out.
 class CorrelationStudy {
  public:
-  // lags: those of at least num_steps are dropped. matrix_size: rows of batch_mean_matrix.
+  // lags: lags of at least num_steps are dropped. matrix_size: rows of batch_mean_matrix.
   CorrelationStudy(BlockShape shape, std::vector<double> lambdas, const std::vector<int>& lags,
                    std::size_t parameter_count, int blocks, int groups, std::uint64_t seed,
                    int matrix_size);
@@ -59,7 +59,7 @@ class CorrelationStudy {
     double directed = 0.0, uncentred = 0.0;                  // of cosines, not centred
     void add(const Tally& other, double sign);
   };
-  // What is kept of one block and lambda; the last kind of pair is `across`.
+  // Moments of one block and lambda; the last kind of pair is `across`.
   struct Moments {
     std::vector<float> gradient;                        // [P] mean of g over the block
     double sample_square = 0.0;                         // mean of |g|^2
@@ -69,7 +69,7 @@ class CorrelationStudy {
     std::vector<std::int64_t> with_mean_histogram;
   };
 
-  // block: which one it is; it decides the random pairs.
+  // block: index of the block, which decides the random pairs.
   std::vector<Moments> measure(const BlockRows& rows, int block) const;
   void fold(std::vector<Moments> moments);
   std::vector<CorrelationResult> results() const;
@@ -88,7 +88,7 @@ class CorrelationStudy {
     std::vector<Sums> groups;
     std::vector<std::vector<std::int64_t>> histograms;
     std::vector<std::int64_t> with_mean_histogram;
-    std::vector<std::vector<float>> means;  // [blocks kept][P], of length 1
+    std::vector<std::vector<float>> means;  // [kept blocks][P], of length 1
   };
 
   CorrelationResult result(std::size_t lambda) const;

@@ -11,7 +11,7 @@ namespace broadloom {
 namespace {
 
 constexpr int kMinibatch = 1024;
-constexpr int kEpochs = 8;  // on each block
+constexpr int kEpochs = 8;  // per block
 constexpr double kRate = 1e-3;
 constexpr double kLambda = 0.95;
 constexpr std::uint64_t kSeed = 1;  // of the minibatches
@@ -77,7 +77,7 @@ Status CriticFit::before_step(const MinibatchReport&, const CriticLoss::Sums& su
 
 namespace {
 
-// advantages + values become the discounted returns to the end of the episodes.
+// Sets advantages + values to the discounted returns to the end of the episodes.
 void set_returns(RolloutBlock& block, double gamma) {
   std::vector<double> returns;
   for (int n = 0; n < block.N; ++n) {
@@ -90,8 +90,8 @@ void set_returns(RolloutBlock& block, double gamma) {
   }
 }
 
-// They become lambda-returns of the fit so far. What follows the block's longest episodes is beyond
-// the returns' sight, or nothing.
+// Sets the targets to lambda-returns of the fit so far. Steps after a block's longest episodes lie
+// beyond the returns' range, or do not exist.
 void set_lambda_returns(const CriticFit& fit, const Policy& policy, const TimeLimit& limit,
                         double gamma, ThreadPool& pool, FrozenBlock& block) {
   value_by(network_critic(policy.network, fit.params(), pool), block);

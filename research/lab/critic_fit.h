@@ -1,5 +1,5 @@
-// A critic refitted to what the policy's episodes really return: what a block's gradient would be
-// worth if the critic were not the one that training left.
+// A critic refitted to the actual returns of the policy's episodes. It shows how good a block's
+// gradient would be with another critic than the one that training left.
 #pragma once
 
 #include <cstdint>
@@ -17,7 +17,7 @@
 
 namespace broadloom {
 
-// Half the squared error of the values, against advantages + values; the policy's side stays.
+// Half the squared error of the values, against advantages + values. The policy's side stays fixed.
 struct CriticLoss {
   struct Tile {
     explicit Tile(int observation_size)
@@ -44,24 +44,24 @@ struct CriticLoss {
                            float* grads, Sums& sums, NetworkSide side);
 };
 
-// Starts from the policy's own critic and learns from blocks, one after the other, with a learning
-// rate that falls to zero over them. Same bits for any number of threads.
+// Starts from the policy's own critic and learns from blocks, one after another. The learning rate
+// falls to zero over them. The bits do not depend on the number of threads.
 class CriticFit : private MinibatchRules<CriticLoss> {
  public:
-  // The network's sides are apart: a shared body is the policy's, too, and may not move.
-  // shape: of every block; count: how many blocks there will be.
+  // The network's sides must be apart: a shared body also belongs to the policy, and must not move.
+  // shape: of every block. count: total number of blocks.
   CriticFit(const Policy& policy, BlockShape shape, std::int64_t count, ThreadPool& pool);
 
-  // block: advantages + values are what the values shall be. Eight epochs: 60,000
-  // samples a second and core on two layers of 64.
+  // block: advantages + values are the targets. Eight epochs, at 60,000 samples a second and core
+  // for two layers of 64.
   Status learn(const RolloutBlock& block);
 
   const float* params() const { return learner_.params.data(); }  // [P]
-  // Before it learns from these episodes: how much of their returns it explains. advantages +
-  // values are the returns.
+  // Call it before the fit learns from these episodes: measures how much of their returns it
+  // explains. advantages + values are the returns.
   void look(std::unique_ptr<RolloutBlock> returns);
-  // The episodes it looked at last, and what share of the variance of their returns it explained;
-  // null, and not a number, where there were none.
+  // The episodes of the last look(), and the share of their returns' variance that the fit
+  // explained. Null, and NaN, if there were none.
   const RolloutBlock* held_out() const { return held_out_.get(); }
   double explained_variance() const { return explained_; }
 
@@ -79,17 +79,17 @@ class CriticFit : private MinibatchRules<CriticLoss> {
   double explained_ = std::numeric_limits<double>::quiet_NaN();
 };
 
-// The policy's critic refitted on episodes that nothing else is measured on: on the first half of
-// them to their returns (Monte Carlo), then to lambda-returns of what it has become, which vary
-// less and have the same expectation where it is right. on_round: may be empty; told the share that
-// is done.
+// Refits the policy's critic on episodes that serve no other measurement. The first half has their
+// returns (Monte Carlo) as targets. The second half has lambda-returns of the fit itself, which
+// vary less and have the same expectation if the fit is right. on_round: may be empty; called with
+// the share that is done.
 Result<std::unique_ptr<CriticFit>> fit_critic(const Policy& policy, CompleteEpisodes& episodes,
                                               double gamma, ThreadPool& pool,
                                               const std::function<void(double)>& on_round);
 
-// The steps of a block's environments that count, as a block of one step: observations, and what
-// the values shall be. They are spread evenly over those steps, as many as every environment has at
-// least, so that all such blocks are alike in size.
+// The counted steps of a block's environments as a block of one step: observations and value
+// targets. The steps are evenly spread. Their number is the minimum over environments, so all such
+// blocks have the same size.
 std::unique_ptr<RolloutBlock> with_targets(const CompleteEpisodes& episodes,
                                            const FrozenBlock& block);
 

@@ -36,7 +36,7 @@ Critic table_critic(std::vector<double> table) {
     for (std::size_t r = 0; r < values.size(); ++r) {
       seen.read(r, 1, row.data());
       const auto one = std::find_if(row.begin(), row.end(), [](float x) { return x > 0.5f; });
-      // Room for final observations that was not used has no one.
+      // Unused slots of final observations are all zero.
       if (one != row.end()) values[r] = static_cast<float>(table[one - row.begin()]);
     }
     return values;

@@ -1,4 +1,4 @@
-// Critics that a block's advantages can be made with, and the block's values under each.
+// Critics for a block's advantages, and the block's values under each.
 #pragma once
 
 #include <functional>
@@ -10,19 +10,19 @@
 
 namespace broadloom {
 
-// Values of all rows of what a critic reads. What it is made of must outlive it.
+// Values of all rows of critic observations. The objects it refers to must outlive it.
 using Critic = std::function<std::vector<float>(const Observations& seen)>;
 
 // The value side of a network, params: [P].
 Critic network_critic(const ActorCritic& network, const float* params, ThreadPool& pool);
 
-// Of a task whose observations are states, one-hot: the values of those.
+// A table of state values, for tasks with one-hot states as observations.
 Critic table_critic(std::vector<double> values);
 
-// values, last_values and final_values of the block, as this critic has them.
+// Overwrites values, last_values and final_values of the block with this critic's.
 void value_by(const Critic& critic, FrozenBlock& block);
 
-// Share of the variance of what values shall be, advantages + values, that the critic explains.
+// Share of the variance of the targets, advantages + values, that the critic explains.
 double explained_variance(const Critic& critic, const RolloutBlock& block);
 
 }  // namespace broadloom

@@ -8,7 +8,7 @@ namespace broadloom {
 namespace {
 
 constexpr std::int64_t kRowsOfRound = 400000;
-constexpr std::int64_t kFewestRounds = 4;  // where the budget has room for them
+constexpr std::int64_t kFewestRounds = 4;  // if the budget allows it
 constexpr int kMostBeyond = 10000;
 
 bool ends(const RolloutBlock& block, std::size_t i) {
@@ -78,11 +78,11 @@ CompleteEpisodes::CompleteEpisodes(const Policy& policy, const TimeLimit& limit,
 
 std::vector<int> CompleteEpisodes::steps_of(const FrozenBlock& block, int n) const {
   std::vector<int> steps = steps_within(block, n, limit_);
-  int begun = 0;  // after the last end
+  int begun = 0;  // start of the episode after the last end
   for (int t = 0; t < limit_.steps; ++t) {
     if (ends(block, block.index(t, n))) begun = t + 1;
   }
-  if (begun >= limit_.steps) {  // the next one begins too late
+  if (begun >= limit_.steps) {  // the next episode begins too late
     std::erase_if(steps, [&](int t) { return t >= begun; });
     return steps;
   }

@@ -26,7 +26,7 @@ std::vector<double> by_state(const ExactChain& chain, const std::vector<double>&
   return sums;
 }
 
-// Where there is a limit L, calls f(tau, Q [S, A]) for tau = L - 1 down to 0.
+// With a limit L, calls f(tau, Q [S, A]) for tau = L - 1 down to 0.
 template <class F>
 void for_action_values(const ExactChain& chain, double gamma, F&& f) {
   std::vector<double> values(static_cast<std::size_t>(chain.num_states), 0.0);

@@ -8,30 +8,30 @@
 
 namespace broadloom {
 
-// A block, and how its advantages are estimated: generalised advantage estimation as
-// compute_advantages() does it.
+// A block, and the settings of its advantages: generalised advantage estimation as in
+// compute_advantages().
 struct ExactCase {
   int num_steps = 1;     // T >= 1
   double lambda = 0.95;  // [0, 1]
   double gamma = 0.99;   // [0, 1]
 };
 
-// What ends the n steps that a step's advantage can look at, the step itself being the first. An
-// advantage A_t = delta_t + gamma lambda A_{t+1} is cut where its episode ends, so it depends on
-// the block's end only where its episode reaches that, and on the limit likewise: one number n says
-// all, and there is no need to tell apart blocks' ends and limits at every (s, tau).
+// The end of the n steps that a step's advantage can look at, counting the step itself. An
+// advantage A_t = delta_t + gamma lambda A_{t+1} is cut at its episode's end. So it depends on the
+// block's end, or on the limit, only if its episode reaches that. A single number n thus suffices,
+// and ends of blocks and limits need no distinction at every (s, tau).
 enum class Horizon {
   kBlock,        // the block's end; the time limit is farther away
   kLimit,        // the time limit; the block's end is no nearer
-  kTermination,  // counts episodes that terminate at exactly the n-th step, and only those
-  kAtLimit,      // counts episodes that have all n steps, with the time limit at the n-th
+  kTermination,  // counts only episodes that terminate at exactly the n-th step
+  kAtLimit,      // counts only episodes with all n steps and the time limit at the n-th
 };
 
-// For n = 1, 2, ..: E[A | s, a], E[A^2 | s, a], and the probability of what counts, with all that
-// does not count taken as zero. Under kBlock and kLimit all counts.
+// E[A | s, a], E[A^2 | s, a], and the probability of counted episodes, for n = 1, 2, ... Other
+// episodes contribute zero. Under kBlock and kLimit all episodes count.
 class AdvantageMoments {
  public:
-  // chain must outlive this. n is 0 until the first advance().
+  // chain must outlive this object. n is 0 until the first advance().
   AdvantageMoments(const ExactChain& chain, const ExactCase& of, TruncationMode mode,
                    Horizon horizon);
 

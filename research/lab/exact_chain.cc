@@ -108,7 +108,7 @@ void copy_model(const TabularModel& model, const ExactPolicy& policy, ExactChain
     for (int a = 0; a < chain.num_actions; ++a) {
       chain.policy.push_back(policy.probabilities()[s * chain.num_actions + a]);
       for (const TabularModel::Outcome& o : model.outcomes(s, a)) {
-        // An action that the policy gives no chance at all may lead out of the visited states.
+        // An action of probability zero may lead out of the visited states.
         if (o.probability == 0.0 || chain.policy.back() == 0.0) continue;
         chain.outcomes.push_back(
             {o.probability, o.reward, o.terminated ? -1 : index[o.next_state]});
@@ -129,7 +129,7 @@ std::vector<double> termination(const ExactChain& chain) {
   return ends;
 }
 
-// [S, S]: from s to s' within an episode.
+// [S, S]: transition probabilities from s to s' within an episode.
 std::vector<double> transition_matrix(const ExactChain& chain) {
   std::vector<double> matrix(static_cast<std::size_t>(chain.num_states) * chain.num_states, 0.0);
   for (int pair = 0; pair < chain.num_pairs(); ++pair) {
@@ -142,7 +142,7 @@ std::vector<double> transition_matrix(const ExactChain& chain) {
   return matrix;
 }
 
-// Whether every state has a way to a termination; else `stuck` is one that has none.
+// Whether every state can reach a termination. If not, `stuck` is a state that cannot.
 bool always_ends(const ExactChain& chain, int& stuck) {
   std::vector<double> ends = termination(chain);
   const std::vector<double> matrix = transition_matrix(chain);
@@ -163,7 +163,7 @@ bool always_ends(const ExactChain& chain, int& stuck) {
   return false;
 }
 
-// Solves matrix x = right, by elimination with row exchanges; not finite where it is singular.
+// Solves matrix x = right, by elimination with row exchanges. Not finite if the matrix is singular.
 std::vector<double> solve(std::vector<double> matrix, std::vector<double> right) {
   const std::size_t n = right.size();
   const auto row = [&](std::size_t i) { return matrix.data() + i * n; };
@@ -235,7 +235,7 @@ std::vector<double> running_sums(const std::vector<double>& x, int num_states) {
   return sums;
 }
 
-// beyond[h] of position_weights() is, at tau < limit - h, the sum of u_{T - h - tau} rho_tau.
+// beyond[h] of position_weights() at tau < limit - h is the sum of u_{T - h - tau} rho_tau.
 PositionWeights synchronised_weights(const ExactChain& chain, int num_steps) {
   const std::size_t S = chain.num_states;
   const int limit = chain.max_episode_steps;
@@ -252,7 +252,7 @@ PositionWeights synchronised_weights(const ExactChain& chain, int num_steps) {
   }
   if (limit == 0) return weights;
   weights.limited.assign(chain.episode_steps(num_steps) * S, 0.0);
-  double starts = 0.0;  // of episodes that have all L steps in the block
+  double starts = 0.0;  // of episodes with all L steps in the block
   for (int n = 0; n <= num_steps - limit; ++n) starts += u[n];
   if (starts == 0.0) return weights;
   for (int m = 1; m <= limit; ++m) {

@@ -21,8 +21,8 @@ std::vector<int> count_up(int count) {
   return list;
 }
 
-// One linear layer of the policy as a tile left it: inputs [rows, in], and deltas, of which row r
-// and output o lie at r * row_stride + o * output_stride.
+// One linear layer of the policy as a tile left it: inputs [rows, in], and deltas. The delta of row
+// r and output o is at r * row_stride + o * output_stride.
 struct LayerView {
   int in, out;
   const double* inputs;
@@ -48,7 +48,7 @@ std::vector<LayerView> policy_layers(const ActorCritic& network,
   return views;
 }
 
-// What score_products() needs of one layer. Rows are columns here, so that the sums below run over
+// One layer's data for score_products(). Rows are columns here, so that the sums below run over
 // whole vectors.
 struct LayerFactors {
   int in, out;

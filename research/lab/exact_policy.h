@@ -8,12 +8,12 @@
 
 namespace broadloom {
 
-// The score of (s, a) is grad log pi(a | s) over all P parameters; it is zero at those that only
-// the critic uses. Observations are one-hot.
+// The score of (s, a) is grad log pi(a | s) over all P parameters. It is zero at parameters that
+// only the critic uses. Observations are one-hot.
 class ExactPolicy {
  public:
-  // network: one observation input a state, Discrete actions. params: [P].
-  // Cost: one forward pass over S rows.
+  // network: one observation input per state, Discrete actions. params: [P]. Cost: one forward pass
+  // over S rows.
   ExactPolicy(const ActorCritic& network, const double* params);
 
   int num_states() const { return network_.shape().observation_size; }         // S
@@ -26,14 +26,13 @@ class ExactPolicy {
   std::vector<double> weighted_scores(const std::vector<double>& weights) const;
 
   // Inner products of the scores of all actions in the given states, [n, n] for n = states.size() *
-  // A. The scores themselves are never written out: at a linear layer a score is the outer product
-  // of what the layer sends back, delta, and its input x, so two have the product
-  // (delta . delta')(x . x' + 1) there, the one being the bias. Cost: n^2 operations for each
-  // output of each layer.
+  // A. The scores themselves are never stored. At a linear layer, a score is the outer product of
+  // the delta and the input x. So two scores have the product (delta . delta')(x . x' + 1) there;
+  // the 1 is the bias's. Cost: n^2 operations per output of each layer.
   std::vector<double> score_products(const std::vector<int>& states) const;
 
  private:
-  // Both take a tile of states. backward() adds what weighted_scores() says, weights: [tile, A].
+  // Both take a tile of states. backward() adds the sum of weighted_scores(), weights: [tile, A].
   void forward(const std::vector<int>& states, TileWorkspace<double>& work) const;
   void backward(const std::vector<int>& states, const double* weights, TileWorkspace<double>& work,
                 double* sum) const;

@@ -1,4 +1,4 @@
-// What was sampled beside what is exact.
+// Sampled numbers beside the exact ones.
 #pragma once
 
 #include "broadloom/core/status.h"
@@ -8,16 +8,15 @@
 
 namespace broadloom {
 
-// The exact gradients of a policy. kInvalidConfig where its environment has no table, or where
-// observations or rewards are normalised (the table knows nothing of that); errors as
-// ExactGradients::create().
-// continued: see ExactSettings.
+// The exact gradients of a policy. continued: see ExactSettings. kInvalidConfig if its environment
+// has no table, or if observations or rewards are normalised, which the table does not know. Other
+// errors as ExactGradients::create().
 Result<std::unique_ptr<ExactGradients>> solve_exactly(const Policy& policy, Starts starts,
                                                       bool continued);
 
-// One case a bias result, with the exact numbers of its (T, lambda, gamma); Tr Cov(G_B) is added
-// where `variance` has a result for that T and lambda, all of which are for `gamma`. Variances too
-// large to solve for are left out, and a note says so.
+// One case per bias result, with the exact numbers of its (T, lambda, gamma). Adds Tr Cov(G_B) if
+// `variance` has a result for that T and lambda; all of those are for `gamma`. Leaves out variances
+// that are too large to solve for, and adds a note.
 ExactReport exact_report(const Policy& policy, ExactGradients& exact,
                          const std::vector<BiasResult>& bias,
                          const std::vector<VarianceResult>& variance, double gamma,

@@ -6,11 +6,11 @@
 namespace broadloom {
 namespace {
 
-// One entry a pair (s, s') with a transition within an episode.
+// A pair (s, s') with a transition within an episode.
 struct Edge {
   int next;
   double probability;        // from s to s'
-  double probability_delta;  // times the TD error on the way
+  double probability_delta;  // times the TD error of the transition
   double probability_trace;  // times gamma lambda
 };
 
@@ -64,11 +64,11 @@ double same_step_sum(const ExactChain& chain, const std::vector<double>& product
   return sum;
 }
 
-// The recursions within an episode, for the columns k of some neighbouring states: few enough that
-// what is read and written stays in cache.
+// The recursions within an episode, for the columns k of some neighbouring states. The states are
+// few, so their data stays in cache.
 class EpisodeColumns {
  public:
-  // All arguments must outlive this. Columns are those of states [begin, end).
+  // All arguments must outlive this object. Its columns are those of states [begin, end).
   EpisodeColumns(const ExactChain& chain, const std::vector<double>& products,
                  const std::vector<std::vector<Edge>>& edges, const ExactCase& of, int begin,
                  int end)
@@ -151,8 +151,8 @@ class EpisodeColumns {
   const ExactCase& of_;
   int begin_, end_;
   std::size_t columns_;
-  // [S, columns]: E[Z . score_k | s] and E[A Z . score_k | s], Z being the sum of A score from now
-  // to where the episode or the block ends.
+  // [S, columns]: E[Z . score_k | s] and E[A Z . score_k | s]. Z is the sum of A score from now to
+  // the end of the episode or block.
   std::vector<double> sums_, weighted_, next_sums_, next_weighted_;
 };
 
@@ -169,8 +169,9 @@ double same_episode_sum(const ExactChain& chain, const std::vector<double>& prod
   return sum;
 }
 
-// For h = 1..count, the sum over an episode's steps tau < min(h, L) of rho_tau(s) pi(a | s) times
-// before[h - tau] where h < L, and at_limit[L - tau] where h = L; zero where h > L. [count, S * A].
+// For h = 1..count, sums over an episode's steps tau < min(h, L): [count, S * A]. A term is
+// rho_tau(s) pi(a | s) times before[h - tau] if h < L, and times at_limit[L - tau] if h = L. Zero
+// if h > L.
 std::vector<double> episode_sums(const ExactChain& chain, const std::vector<double>& occupancy,
                                  const std::vector<double>& before,
                                  const std::vector<double>& at_limit, int count) {
@@ -203,7 +204,7 @@ std::vector<double> over_starts(const std::vector<double>& starts, const std::ve
   return sums;
 }
 
-// What a block holds before and after an episode's end within it, as coefficients of the scores.
+// Contents of a block before and after an episode's end within it, as coefficients of the scores.
 class EpisodeEnds {
  public:
   EpisodeEnds(const ExactChain& chain, const ExactCase& of, TruncationMode mode)
@@ -220,7 +221,7 @@ class EpisodeEnds {
     const int limit = chain_.max_episode_steps;
     std::vector<double> sums =
         episode_sums(chain_, occupancy_, table(Horizon::kBlock), table(Horizon::kLimit), count_);
-    // An episode that is over before the h steps are has contributed all.
+    // An episode that ends before the h steps do has contributed all of its sum.
     for (std::size_t i = limit * pairs; limit > 0 && i < sums.size(); ++i) {
       sums[i] = sums[i - pairs];
     }
@@ -236,8 +237,8 @@ class EpisodeEnds {
       return over_starts(starts_, episode_sums(chain_, occupancy_, terminated, at_limit, count_),
                          count_, pairs);
     }
-    // Of the steps before n, the one that is i steps before contributes if its episode has i steps
-    // to go. Where a block is stationary that does not depend on n, so n has one i more than n - 1.
+    // The step that is i steps before n contributes if its episode has i steps left. In a
+    // stationary block that does not depend on n, so n has one more i than n - 1.
     std::vector<double> sums(count_ * pairs, 0.0);
     const PositionWeights weights = position_weights(chain_, of_.num_steps, false);
     for (int n = 1; n <= count_; ++n) {

@@ -20,7 +20,7 @@ namespace {
 constexpr int kPoolLooks = 64;
 constexpr int kUnlimitedEpisode = 1000;
 
-// What a seed is drawn for; a block's lane is its number of steps, so that no two shapes meet.
+// Lanes of seeds. A block's lane is its number of steps, so no two shapes share a seed.
 constexpr std::uint32_t kPoolLane = 0x80000000u;
 constexpr std::uint32_t kDrawLane = 0x80000001u;
 
@@ -41,13 +41,14 @@ Result<std::unique_ptr<VecEnv>> make_envs(const Policy& policy, int count, bool 
   return make_vec_env(policy.config.env_id, policy.config.env_options, options);
 }
 
-// The same statistics with sums for so many environments' shards; none of none.
+// Copies the statistics, with sums for the shards of num_envs environments. Empty if there are
+// none.
 std::optional<ObsNormalizer> copy_of(const ObsNormalizer* normalizer, int num_envs) {
   if (normalizer == nullptr) return std::nullopt;
   return normalizer->with_shards(ShardPlan(num_envs, kTileRows).count());
 }
 
-// A collector for some environments, with normaliser statistics of its own that never move.
+// A collector for some environments, with constant normaliser statistics of its own.
 struct Rollout {
   Rollout(const Policy& policy, VecEnv& envs, std::uint64_t seed, ThreadPool& pool)
       : obs_norm(copy_of(policy.obs_norm, envs.num_envs())),
@@ -65,11 +66,11 @@ struct Rollout {
 std::unique_ptr<FrozenBlock> make_block(const Policy& policy, const VecEnv& envs, int num_steps) {
   BlockSizes sizes = block_sizes(envs, num_steps, envs.num_envs());
   sizes.critic = observation_type(critic_space(policy.config, envs.spec()));
-  sizes.with_ends = false;  // the laboratory asks for advantages, not for how episodes ended
+  sizes.with_ends = false;  // the laboratory needs no episode outcomes
   return std::make_unique<FrozenBlock>(sizes);
 }
 
-// What a critic reads of the observations as they stand.
+// Critic inputs for the present observations.
 Observations seen_by_critic(const VecEnv& envs, const Rollout& rollout, const RolloutBlock& block) {
   const bool own = block.has_critic();
   Observations seen(own ? block.critic : block.observation(),
@@ -85,7 +86,7 @@ Observations seen_by_critic(const VecEnv& envs, const Rollout& rollout, const Ro
   return seen;
 }
 
-// States are copied from environment to environment.
+// Checks that states can be copied from environment to environment.
 Status check_copyable(VecEnv& envs) {
   std::vector<TensorRef> state;
   envs.append_state("", state);
@@ -132,7 +133,8 @@ std::size_t row_bytes(const TensorRef& tensor, int rows) {
 Result<StartPool> StartPool::create(const Policy& policy, std::uint64_t seed, ThreadPool& pool,
                                     int num_envs) {
   const std::uint64_t pool_seed = seed_for(seed, kPoolLane, 0);
-  // Looked at before any are staggered, which those that cannot be copied mostly cannot be, either.
+  // Checked before any staggering, because environments that cannot be copied mostly cannot be
+  // staggered either.
   const Result<std::unique_ptr<VecEnv>> one = make_envs(policy, 1, false, pool_seed);
   if (!one.ok()) return one.status();
   BROADLOOM_TRY(check_copyable(*one.value()));

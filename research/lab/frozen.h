@@ -1,4 +1,4 @@
-// Independent rollout blocks of a policy that does not learn.
+// Independent rollout blocks of a frozen policy.
 #pragma once
 
 #include <cstdint>
@@ -14,30 +14,31 @@
 
 namespace broadloom {
 
-// Where blocks begin.
+// The states in which blocks begin.
 enum class Starts {
   kStationary,    // in states of the running, auto-resetting environment: all phases of episodes
   kSynchronised,  // at reset
 };
 
-// States of environments that the policy has been running in for a while.
+// States of environments in which the policy has acted for a while.
 //
-// Made from many environments with staggered starts that are run for two time limits (1,000 steps
-// each where there is none) and then looked at evenly over four more, so that each phase of an
-// episode is as frequent as in a run without end. Starts are drawn from the pool with replacement:
-// the pool's distribution is what all blocks share, and its size bounds how well it stands for
-// the limit.
+// Many environments with staggered starts run for two time limits (1,000 steps each if there is
+// none). Their states are then sampled evenly over four more. Each phase of an episode is thus as
+// frequent as in an endless run.
+//
+// Starts are drawn from the pool with replacement. All blocks share the pool's distribution, and
+// its size bounds how well it represents the limit.
 class StartPool {
  public:
   StartPool() = default;
-  // kInvalidConfig where the environments do not save their state, or not an environment a row.
-  // num_envs: environments that are looked at 64 times each.
+  // kInvalidConfig if the environments do not save their state, or not one row per environment.
+  // num_envs: environments; each is sampled 64 times.
   static Result<StartPool> create(const Policy& policy, std::uint64_t seed, ThreadPool& pool,
                                   int num_envs = kPoolEnvs);
   static constexpr int kPoolEnvs = 4096;
 
-  // Puts every environment into a state of the pool; which, follows from the seed. Fails where the
-  // environments cannot take it.
+  // Puts every environment into a state of the pool, chosen by the seed. Fails if the environments
+  // cannot load it.
   Status draw(std::uint64_t seed, VecEnv& envs) const;
 
   std::int64_t size() const { return size_; }
@@ -51,17 +52,17 @@ class StartPool {
   std::vector<std::vector<unsigned char>> tensors_;  // of each tensor of the state, [size, bytes]
 };
 
-// A block, and what else the laboratory asks of it.
+// A block with further data for the laboratory.
 struct FrozenBlock : RolloutBlock {
   using RolloutBlock::RolloutBlock;
-  Observations last_seen_by_critic;  // [N] what a critic reads of the observation after the block
-  std::vector<int> ages;  // [N] steps that the episodes had before the block that it begins within
+  Observations last_seen_by_critic;  // [N] critic inputs of the observation after the block
+  std::vector<int> ages;             // [N] steps of the episodes before the block
 };
 
 class BlockSource {
  public:
-  // What the policy shows must outlive this. starts: null for synchronised ones. The seed decides
-  // every block. max_episode_steps: of the environments; 0: that of the policy's.
+  // The objects that the policy refers to must outlive this one. starts: null for synchronised
+  // starts. The seed decides every block. max_episode_steps: of the environments; 0: the policy's.
   BlockSource(const Policy& policy, const StartPool* starts, std::uint64_t seed, ThreadPool& pool,
               int max_episode_steps = 0)
       : policy_(policy),
@@ -70,9 +71,9 @@ class BlockSource {
         pool_(pool),
         max_episode_steps_(max_episode_steps) {}
 
-  // `copies` independent blocks side by side, [T, copies * N]: environments [c * N, (c + 1) * N)
-  // are block c. Rewards are scaled as in training, values and bootstrap values set, advantages
-  // not. Different rounds, and shapes, share no random number.
+  // `copies` independent blocks side by side, [T, copies * N]. Environments [c * N, (c + 1) * N)
+  // are block c. Rewards are scaled as in training. Values and bootstrap values are set, advantages
+  // are not. Different rounds and shapes share no random number.
   Result<std::unique_ptr<FrozenBlock>> collect(BlockShape shape, int copies, std::uint64_t round);
 
  private:

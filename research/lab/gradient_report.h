@@ -1,4 +1,4 @@
-// All that one look at a policy's gradients came to. As a file: docs/formats/gradients.md.
+// All results of one study of a policy's gradients. File format: docs/formats/gradients.md.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +14,7 @@
 
 namespace broadloom {
 
-// A number that was solved for, beside the one that was sampled where there is one.
+// An exact number, beside the sampled one if there is one.
 struct ExactQuantity {
   std::string name;
   double exact = 0.0;
@@ -23,7 +23,7 @@ struct ExactQuantity {
 
 struct ExactResult {
   int num_steps = 1;
-  int num_envs = 1;  // of `total`, Tr Cov(G_B); the other quantities do not depend on it
+  int num_envs = 1;  // for `total`, Tr Cov(G_B); the other quantities do not depend on it
   double lambda = 0.0, gamma = 0.0;
   std::vector<ExactQuantity> quantities;
 };
@@ -35,7 +35,7 @@ struct ExactReport {
 };
 
 struct GradientStudyReport {
-  std::vector<std::string> command;  // arguments that gave it
+  std::vector<std::string> command;  // arguments that produced it
 
   std::string checkpoint, env_id;
   std::int64_t iteration = 0, global_step = 0;
@@ -48,18 +48,18 @@ struct GradientStudyReport {
   int batch = 0, blocks = 0, groups = 0, burn_in = 0, threads = 1;
   int start_envs = 0;  // environments whose states stationary blocks begin in; 0: synchronised
   std::string starts, truncation_mode;
-  int max_episode_steps = 0;  // the time limit; 0: there is none
-  int beyond_limit = 0;       // steps that returns look past it; 0: it is an end
+  int max_episode_steps = 0;  // the time limit; 0: none
+  int beyond_limit = 0;       // steps that returns look past it; 0: the limit is an end
   bool norm_adv = false, value_term = false, entropy_term = false;
   double gamma = 0.0, gae_lambda = 0.0;  // of the run
-  std::vector<double> lambdas;           // that were measured
+  std::vector<double> lambdas;           // measured ones
   std::uint64_t seed = 0;
 
   std::vector<std::string> notes;  // sentences that a reader must know
   std::vector<std::pair<std::string, double>> seconds;
 
   std::optional<std::vector<AgreementResult>> agreement;
-  std::optional<CriticReport> critics;  // those of the agreement study
+  std::optional<CriticReport> critics;  // critics of the agreement study
   std::optional<std::vector<CorrelationResult>> correlation;
   std::optional<std::vector<VarianceResult>> variance;
   std::optional<std::vector<BiasResult>> bias;

@@ -24,8 +24,8 @@ constexpr int kCorrelationBlocks = 200;
 constexpr int kBlockGroups = 40;
 constexpr int kMatrixRows = 24;
 constexpr int kRowsOfBlocks = 1 << 17;
-constexpr double kMostBytesOfSums = 8e9;  // of sums that a shape's studies keep
-constexpr double kMostRoundBytes = 1e9;   // of gradients that a round's blocks leave
+constexpr double kMostBytesOfSums = 8e9;  // of sums that a shape's studies store
+constexpr double kMostRoundBytes = 1e9;   // of gradients of a round's blocks
 
 class Stopwatch {
  public:
@@ -37,7 +37,7 @@ class Stopwatch {
   std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
 };
 
-// Everything that one thread needs to take in a block.
+// All that one thread needs to process a block.
 struct Worker {
   Worker(const Policy& policy, const EstimatorSettings& settings) : reader(policy, settings) {}
   BlockReader reader;
@@ -58,6 +58,7 @@ class Laboratory {
   }
 
   Status run(GradientStudyReport& report) {
+    BROADLOOM_TRY(pool_.status());
     const Stopwatch whole;
     if (o_.exact || o_.agreement) BROADLOOM_TRY(solve());
     if (!o_.synchronised) {
@@ -94,8 +95,8 @@ class Laboratory {
     return invalid("the study of gradients was stopped before its end");
   }
 
-  // First, so that what cannot be solved is said before anything is sampled. For the agreement
-  // alone a task is solved where it can be.
+  // Runs first, so that an unsolvable task fails before any sampling. If only the agreement is
+  // wanted, a task is solved if possible.
   Status solve() {
     Result<std::unique_ptr<ExactGradients>> exact =
         solve_exactly(policy_, o_.synchronised ? Starts::kSynchronised : Starts::kStationary,
@@ -120,7 +121,7 @@ class Laboratory {
     return {};
   }
 
-  // What a reader would otherwise take for more than it is.
+  // Notes that keep a reader from overrating the results.
   static void note_agreement(GradientStudyReport& report) {
     const bool unknown =
         std::any_of(report.agreement->begin(), report.agreement->end(),
@@ -178,8 +179,8 @@ class Laboratory {
     return {};
   }
 
-  // Independent blocks of one shape, many side by side, each taken in by the studies that still
-  // want one.
+  // Collects independent blocks of one shape, many side by side. Each goes to the studies that
+  // still need one.
   Status run_shape(BlockShape shape, const std::function<void(double)>& tell_share,
                    GradientStudyReport& report) {
     const std::size_t P = policy_.network.parameter_count();
@@ -187,7 +188,8 @@ class Laboratory {
     const int for_agreement = o_.agreement ? o_.blocks > 0 ? o_.blocks : kVarianceBlocks : 0;
     const int for_correlation = o_.correlation ? o_.blocks > 0 ? o_.blocks : kCorrelationBlocks : 0;
     const int blocks = std::max({for_agreement, for_variance, for_correlation});
-    // Vectors of P numbers: two sums a group in double, 400 blocks' means and a round's in float.
+    // Vectors of P numbers: two sums per group in double, means of 400 blocks and a round's in
+    // float.
     const double vectors = static_cast<double>(P) * static_cast<double>(o_.lambdas.size());
     const double bytes = vectors * (2.0 * 8.0 * kBlockGroups + 4.0 * std::min(400, blocks));
     if (bytes > kMostBytesOfSums) {
@@ -249,7 +251,7 @@ class Laboratory {
     return {};
   }
 
-  // Of each critic, for every lambda: the run's own first.
+  // Advantages under each critic, for every lambda; the run's own critic first.
   std::vector<std::vector<float>> advantages_of(FrozenBlock& block) const {
     const auto of_lambdas = [&] {
       return advantages_by_lambda(block, settings_.gamma, settings_.lambdas,

@@ -1,4 +1,4 @@
-// The gradient laboratory: what `broadloom gradients` does with a checkpoint.
+// The gradient laboratory: `broadloom gradients` of a checkpoint.
 #pragma once
 
 #include <cstdint>
@@ -12,51 +12,53 @@
 
 namespace broadloom {
 
-// What the time limit is to the returns that the true gradient is made of (episodes.h).
+// Effect of the time limit on the returns behind the true gradient (episodes.h).
 enum class AtLimit {
-  kAsTrained,  // by truncation_mode: bootstrap goes on, the others end
+  kAsTrained,  // by truncation_mode: bootstrap continues, the others end
   kEnd,
   kContinued,
 };
 
 struct GradientStudyOptions {
-  // exact brings variance and bias with it: what it is set beside.
+  // exact implies variance and bias, with which it is compared.
   bool agreement = true, correlation = true, variance = true, bias = true, exact = false;
   int batch = 0;                   // B; 0: that of the shapes, or 1,024
-  std::vector<BlockShape> shapes;  // each of N * T = B; empty: every factorisation of B
+  std::vector<BlockShape> shapes;  // each with N * T = B; empty: every factorisation of B
   std::vector<double> lambdas;     // empty: 0, the run's own, 1
-  std::vector<double> gammas;      // of the bias study; empty: the run's own, which all others use
-  int blocks = 0;                  // R of each shape; 0: 1,000 for variance, 200 for correlation
-  std::vector<int> lags;           // of the correlation study; empty: 1 to 200, a dozen of them
+  std::vector<double> gammas;      // of the bias study; empty: the run's own, as in all others
+  int blocks = 0;                  // R per shape; 0: 1,000 for variance, 200 for correlation
+  std::vector<int> lags;           // of the correlation study; empty: a dozen from 1 to 200
   std::vector<int> bias_steps;     // T of the bias study; empty: those of the shapes
   double bias_precision = 0.1;
   std::int64_t bias_budget = 2000000;
   bool synchronised = false;
   AtLimit at_limit = AtLimit::kAsTrained;
-  int beyond_limit = 0;  // follows from it, from the discounts and from the run's truncation_mode
+  int beyond_limit = 0;  // derived from at_limit, the discounts and the run's truncation_mode
   bool norm_adv = false, value_term = false, entropy_term = false;
   std::uint64_t seed = 1;
   int threads = 1;
-  int start_envs = 4096;  // environments whose states stationary blocks begin in, 64 of each
-  // May be empty; asked now and then, and where it says so the study ends with kInvalidConfig.
+  int start_envs = 4096;  // environments whose states stationary blocks begin in, 64 states each
+  // May be empty. Polled now and then; if it returns true, the study ends with kInvalidConfig.
   std::function<bool()> should_stop = {};
 };
 
-// Called now and then from the calling thread: what is being done, and how far, in [0, 1].
+// Called now and then from the calling thread, with the present work and its share done, in [0, 1].
 using GradientProgress = std::function<void(const std::string& what, double share)>;
 
 // N x T for every divisor T of batch, long blocks first: 1 x B, ..., B x 1.
 std::vector<BlockShape> factorisations(int batch);
 
-// Studies the newest checkpoint of a run folder, or a checkpoint file. The policy works in float32,
-// whatever precision it was trained in. Results do not depend on threads. Errors: kNotFound, kIo,
-// kCorrupt, kMismatch of the checkpoint; kInvalidConfig of options (shapes that do not give B, too
-// few blocks for an interval, an exact study of an environment without a table).
+// Studies the newest checkpoint of a run folder, or a checkpoint file. The policy runs in float32,
+// whatever precision it was trained in. Results do not depend on threads.
+//
+// Errors: kNotFound, kIo, kCorrupt, kMismatch for the checkpoint. kInvalidConfig for options:
+// shapes that do not give B, too few blocks for an interval, or an exact study of an environment
+// without a table.
 Result<GradientStudyReport> study_gradients(const std::string& run_or_checkpoint,
                                             const GradientStudyOptions& options,
                                             const GradientProgress& progress);
 
-// The same of a policy that is there, as of a trainer that waits.
+// The same for a policy in memory, such as that of a paused trainer.
 Result<GradientStudyReport> study_gradients(const Policy& policy,
                                             const GradientStudyOptions& options,
                                             const GradientProgress& progress);

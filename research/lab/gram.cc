@@ -8,7 +8,7 @@
 namespace broadloom {
 namespace {
 
-// rows [first, first + count) of [.., width] to [width, count].
+// Transposes rows [first, first + count) of [.., width] to [width, count].
 template <class Real>
 void columns_of(const std::vector<Real>& rows, int width, int first, int count,
                 std::vector<Real>& out) {
@@ -19,7 +19,7 @@ void columns_of(const std::vector<Real>& rows, int width, int first, int count,
 // One ascending chain over a hundred thousand numbers would lose four digits.
 constexpr int kLongestChain = 1024;
 
-// values [rows, columns] to a part of a matrix of `stride` columns.
+// Copies values [rows, columns] to a part of a matrix with `stride` columns.
 void put_rows(const float* values, int rows, int columns, float* to, int stride) {
   for (int r = 0; r < rows; ++r) {
     std::copy_n(values + static_cast<std::size_t>(r) * columns, columns,
@@ -89,7 +89,7 @@ void gram_matrix(const GradientFactors<float>& factors, ThreadPool& pool, float*
   const int n = factors.rows;
   const int tiles = (n + kTileRows - 1) / kTileRows;
   std::vector<GramTiles<float>> engines(static_cast<std::size_t>(pool.threads()));
-  // One task a tile of columns: the long columns first, so that threads end together.
+  // One task per tile of columns. Long columns come first, so that threads end together.
   pool.run(tiles, [&](int task, int thread) {
     const int j = tiles - 1 - task;
     const int begin = j * kTileRows, columns = std::min(kTileRows, n - begin);

@@ -1,7 +1,7 @@
 // All inner products of per-sample gradients, from their factors:
 //   <g_i, g_j> = sum over linear layers of (delta_i . delta_j)(input_i . input_j + 1)
 //                + extra_i . extra_j
-// No gradient of P numbers is ever made: a pair costs the sum of the layers' widths instead of P.
+// No gradient of P numbers is ever formed: a pair costs the sum of the layers' widths instead of P.
 #pragma once
 
 #include <vector>
@@ -11,13 +11,13 @@
 
 namespace broadloom {
 
-// Computes the matrix kTileRows x kTileRows entries at a time; one per thread. What does not fit as
-// a whole is taken tile by tile, and never kept.
+// Computes the matrix kTileRows x kTileRows entries at a time; use one per thread. A matrix that
+// does not fit into memory is processed tile by tile and never stored.
 template <class Real>
 class GramTiles {
  public:
   // Prepares for tiles whose columns are the rows [first, first + count) of `factors`, count <=
-  // kTileRows. The factors must stay as they are until the last tile() with them.
+  // kTileRows. The factors must not change until the last tile() with them.
   void set_columns(const GradientFactors<Real>& factors, int first, int count);
 
   // out [rows, count]: inner products of rows [first, first + rows) with the columns; rows <=
@@ -33,7 +33,7 @@ class GramTiles {
 };
 
 // gram [rows, rows], symmetric, of all rows. Cost: rows^2 times the sum of the layers' widths,
-// half of it by symmetry.
+// halved by symmetry.
 void gram_matrix(const GradientFactors<float>& factors, ThreadPool& pool, float* gram);
 
 }  // namespace broadloom

@@ -9,7 +9,7 @@ namespace {
 
 constexpr int kReferenceGroups = CompleteEpisodes::kGroups;
 
-// Adds the samples of environments [begin, end) to sums [P], and gives their number.
+// Adds the samples of environments [begin, end) to sums [P], and returns their number.
 std::int64_t add_environments(const Policy& policy, const CompleteEpisodes& episodes,
                               const FrozenBlock& block, int begin, int end, double gamma,
                               float* sums) {
@@ -55,8 +55,8 @@ Result<ReferenceGradient> measure_reference(const Policy& policy, CompleteEpisod
     });
   }
   for (const std::int64_t count : samples) out.samples += count;
-  // Of as many episodes each, groups have not quite as many samples: by their common number, so
-  // that a group of long episodes counts for what it is.
+  // Groups have equally many episodes but slightly different numbers of samples. All are divided by
+  // the common number, so that a group of long episodes keeps its weight.
   const double scale = static_cast<double>(kReferenceGroups) / static_cast<double>(out.samples);
   for (std::vector<double>& group : out.groups) {
     for (double& x : group) x *= scale;

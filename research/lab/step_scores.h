@@ -10,14 +10,14 @@
 
 namespace broadloom {
 
-// One per thread.
+// Use one per thread.
 class StepScores {
  public:
   explicit StepScores(const Policy& policy) : maker_(policy.network, {}) {
     maker_.set_params(policy.params);
   }
 
-  // Of environment n at these places in time, in that order. Good until the next call.
+  // Scores of environment n at these places in time, in that order. Valid until the next call.
   const GradientFactors<float>& of(const RolloutBlock& block, int n,
                                    const std::vector<int>& steps) {
     const std::size_t D = static_cast<std::size_t>(block.D), A = static_cast<std::size_t>(block.A);

@@ -15,7 +15,7 @@ namespace {
 constexpr int kFewestBlocks = 10;
 constexpr int kMostRows = 1 << 20;
 
-// Why there can be no agreement to measure; "": there can.
+// The reason why no agreement can be measured; "" if it can.
 std::string why_no_agreement(const Policy& policy, const GradientStudyOptions& o) {
   if (o.synchronised) {
     return "under synchronised starts the true gradient is another one for each T, and one block's "
@@ -44,7 +44,7 @@ Status check_agreement(const Policy& policy, GradientStudyOptions& o,
   return {};
 }
 
-// How far returns look past the time limit.
+// Sets how far returns look past the time limit.
 Status set_limit(const Policy& policy, GradientStudyOptions& o, std::vector<std::string>& notes) {
   o.beyond_limit = 0;
   const int limit = policy.spec.max_episode_steps;
@@ -90,7 +90,7 @@ Status check_network(const Policy& policy) {
   return {};
 }
 
-// What a sample's gradient has in no dense layer is kept whole, for a block at a time.
+// The parts of a sample's gradient outside dense layers are stored whole, for one block at a time.
 Status check_whole_gradients(const Policy& policy, const GradientStudyOptions& o) {
   constexpr double kMostBytes = 1e9;
   const std::size_t numbers = whole_count(policy.network, true);
@@ -156,7 +156,7 @@ Status complete(const Policy& policy, GradientStudyOptions& o, std::vector<std::
       return invalid(fmt::format("got {} among lags and bias_steps; expected at least 1", x));
     }
   }
-  if (o.exact) o.variance = o.bias = true;  // what it is set beside
+  if (o.exact) o.variance = o.bias = true;  // exact is compared with them
   if (o.exact && (o.norm_adv || o.value_term || o.entropy_term)) {
     return invalid(
         "the exact study solves for the plain policy gradient; leave norm_adv, "

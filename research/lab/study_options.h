@@ -1,4 +1,4 @@
-// What is asked of the gradient laboratory, completed and checked against a policy.
+// Options of the gradient laboratory, completed and checked against a policy.
 #pragma once
 
 #include <string>
@@ -10,12 +10,12 @@
 
 namespace broadloom {
 
-// Fills in what was left open, and checks the rest. Studies that this policy cannot have are left
-// out with a sentence in notes, or refused where nothing else was asked for.
+// Fills in open options and checks the rest. Studies that this policy does not allow are left out
+// with a sentence in notes, or refused if nothing else was asked for.
 Status complete(const Policy& policy, GradientStudyOptions& options,
                 std::vector<std::string>& notes);
 
-// What a reader must know of the estimators that were asked for, in sentences.
+// Sentences on the requested estimators that a reader must know.
 std::vector<std::string> notes_of(const Config& config, const GradientStudyOptions& options);
 
 }  // namespace broadloom

@@ -8,7 +8,7 @@
 namespace broadloom {
 namespace {
 
-// One shape's number.
+// The number of one shape.
 struct Row {
   BlockShape shape;
   Estimate e;
@@ -26,7 +26,7 @@ std::string words(const BlockShape& shape) {
 std::string words(const Estimate& e) {
   return fmt::format("{:.2f} [{:.2f}, {:.2f}]", e.value, e.low, e.high);
 }
-// Of quantities without a usual size.
+// For quantities without a typical scale.
 std::string small_words(const Estimate& e) {
   return known(e) ? fmt::format("{:.3g} [{:.3g}, {:.3g}]", e.value, e.low, e.high)
                   : fmt::format("{:.3g}", e.value);
@@ -50,7 +50,7 @@ Rows selected(const Rows& rows, Test&& test) {
   return out;
 }
 
-// "3 of 11 shapes (1 x 64, 2 x 32 and 4 x 16)", without names where they are all or many.
+// "3 of 11 shapes (1 x 64, 2 x 32 and 4 x 16)"; no names if these are all shapes or more than four.
 std::string counted(const Rows& some, const Rows& all) {
   const std::string names =
       some.size() < all.size() && some.size() <= 4 ? fmt::format(" ({})", words(some)) : "";
@@ -80,7 +80,7 @@ class Summary {
   }
 
  private:
-  // With advantages normalised over the block, as PPO's are over a minibatch.
+  // With advantages normalised over the block, as PPO normalises them over a minibatch.
   Rows agreement(const std::string& critic) const {
     Rows rows;
     for (const AgreementResult& r : *report_.agreement) {
@@ -125,7 +125,7 @@ class Summary {
                        level.empty() ? "" : ", level with " + words(level), words(last));
   }
 
-  // Where blocks point the true way on average, and where not.
+  // Shapes whose blocks point in the true direction on average, and shapes whose blocks do not.
   static std::string directions(const Rows& rows) {
     const auto useful = [](const Row& r) { return r.e.low > 0.0; };
     const Rows bad = selected(rows, [&](const Row& r) { return !useful(r); });
@@ -203,7 +203,7 @@ class Summary {
     lines_.push_back(std::move(line));
   }
 
-  // What trajectories of dependent samples are worth, in independent ones.
+  // The equivalent number of independent samples in trajectories of dependent ones.
   void add_dependence() {
     Rows rows;
     for (const VarianceResult& r : *report_.variance) {
@@ -268,7 +268,7 @@ class Summary {
     return "";
   }
 
-  // Of samples that are independent, cosines above zero are made by centring.
+  // Between independent samples, centring produces cosines above zero.
   void add_centring() {
     Rows centred, plain;
     for (const CorrelationResult& r : *report_.correlation) {

@@ -1,6 +1,6 @@
-// What a look at a policy's gradients comes to, in sentences: which shape is best for one block,
-// where blocks point away, what the critic and the dependence of samples are worth, variance, bias
-// and exact values. The terminal and the page show these sentences; nothing else writes any.
+// The findings of a gradient study, in sentences: the best shape for one block, and shapes that
+// point away. Also effects of the critic and of dependent samples, variance, bias and exact values.
+// Terminal and page show these sentences; no other code writes any.
 #pragma once
 
 #include <string>
@@ -10,11 +10,12 @@
 
 namespace broadloom {
 
-// Only what intervals allow: two numbers are called different where theirs are apart, and a number
-// above zero where its own is. At the run's own lambda, or the nearest one that was measured.
+// Claims only what the intervals support. Two numbers are called different if their intervals do
+// not overlap, and a number positive if its interval is. At the run's own lambda, or the nearest
+// measured one.
 std::vector<std::string> summary_of(const GradientStudyReport& report);
 
-// The lambda that it is of.
+// The lambda of the summary.
 double summary_lambda(const GradientStudyReport& report);
 
 }  // namespace broadloom

@@ -3,9 +3,8 @@
 namespace broadloom {
 namespace {
 
-// Added to the seed for episodes that no block shares a random number with. The true gradient and
-// the critic have each their own: a critic that had learnt the noise of the reference would agree
-// with it.
+// Added to the seed, for episodes that share no random number with a block. The true gradient and
+// the critic have one each: a critic that had learnt the reference's noise would agree with it.
 constexpr std::uint64_t kReferenceSeed = 0x9e3779b97f4a7c15, kCriticSeed = 0x3c6ef372fe94f82a;
 
 std::function<void(double)> about(const TruthSettings& settings, const std::string& what) {
@@ -30,7 +29,7 @@ Status refit(const Policy& policy, const TruthSettings& settings, ThreadPool& po
   return {};
 }
 
-// Whose values the true gradient's returns are measured from: of two the one that explains more.
+// The baseline of the true gradient's returns: of two critics, the one that explains more.
 Critic baseline_of(const Truth& truth) {
   const bool is_better = truth.report.refitted > truth.report.own;
   return is_better ? truth.critics.front().second : Critic();

@@ -21,7 +21,7 @@ double fraction(double x, double y) {
   return y > 0.0 ? x / y : std::numeric_limits<double>::quiet_NaN();
 }
 
-// scale / e. Its interval has no upper end where that of e reaches zero.
+// scale / e. The interval has no upper end if e's interval reaches zero.
 Estimate inverse(const Estimate& e, double scale) {
   constexpr double kUnbounded = std::numeric_limits<double>::infinity();
   return {fraction(scale, e.value), fraction(scale, e.high),
@@ -99,8 +99,8 @@ std::vector<BlockMoments> VarianceStudy::measure(const BlockRows& rows, bool che
   return moments;
 }
 
-// Tile by tile: with the columns of each tile, only the rows whose environments are among theirs;
-// all rows above where the block is to be checked.
+// Works tile by tile. For the columns of each tile, it reads only rows of the same environments. If
+// the block is to be checked, it reads all rows above.
 void VarianceStudy::add_within(const BlockRows& rows, std::size_t factors, Scratch& scratch,
                                std::vector<BlockMoments>& moments) const {
   const int n = rows.rows(), steps = rows.shape.num_steps;
@@ -121,9 +121,9 @@ void VarianceStudy::add_within(const BlockRows& rows, std::size_t factors, Scrat
         BlockMoments& m = moments[l];
         for (int i = top; i < top + height; ++i) {
           const float* line = &scratch.tile[static_cast<std::size_t>(i - top) * columns] - left;
-          const int end = std::min((i / steps + 1) * steps, left + columns);  // of i's environment
+          const int end = std::min((i / steps + 1) * steps, left + columns);  // i's environment
           for (int j = std::max(i + 1, left); j < end;) {
-            // Lags of one bin are neighbours.
+            // Lags of one bin are adjacent.
             const int bin = bin_of(j - i);
             const int stop = std::min(end, i + bins_[bin].high + 1);
             double sum = 0.0;
@@ -159,7 +159,7 @@ void VarianceStudy::fold(const std::vector<BlockMoments>& moments) {
     if (!m.checked) continue;
     double left = m.squared_norm - m.individual;
     for (const double within : m.within_by_lag) left -= within;
-    // Entries are right to some 1e-6 of their size, with errors of either sign.
+    // Entries are correct to about 1e-6 of their size, with errors of either sign.
     const double rounding = 0.01 * m.individual + 0.001 * m.squared_norm;
     if (!(std::abs(m.gram_sum - m.squared_norm) <= rounding) ||
         !(std::abs(m.gram_across - left) <= rounding)) {
@@ -195,8 +195,8 @@ VarianceStudy::Parts VarianceStudy::parts(const Sums& all) const {
   return p;
 }
 
-// Of the estimate of |mu|^2, from the groups' means: they have the covariance of blocks over the
-// number of blocks in a group.
+// Noise of the estimate of |mu|^2, from the groups' means. Their covariance is that of blocks over
+// the number of blocks in a group.
 double VarianceStudy::norm_noise(const std::vector<Sums>& groups) const {
   const std::size_t G = groups.size();
   std::vector<double> products(G * G);

@@ -1,11 +1,13 @@
 // The variance of the batch gradient, in total and in its parts.
 //
-// With mu = E G_B over independent blocks of one shape, minus signs aside (G_B = -1/B sum g_i):
+// Let mu = E G_B over independent blocks of one shape, apart from signs (G_B = -1/B sum g_i):
 //   Tr Cov(G_B) = E |G_B - mu|^2 = 1/B^2 sum over i, j of E <g_i - mu, g_j - mu>
-// and the double sum falls into the samples themselves (i = j), pairs of one environment by their
-// lag, and pairs of different environments. |mu|^2 is estimated without the bias of squaring
-// noise, by the mean of <G_b, G_c> over pairs of different blocks; then the parts add up to the
-// total exactly, and the total is the usual sample covariance's trace.
+// The double sum splits into the samples themselves (i = j), pairs of one environment by their lag,
+// and pairs of different environments.
+//
+// |mu|^2 is estimated by the mean of <G_b, G_c> over pairs of different blocks, without the bias of
+// squared noise. The parts then add up to the total exactly, and the total is the trace of the
+// usual sample covariance.
 #pragma once
 
 #include <cstdint>
@@ -40,26 +42,26 @@ struct VarianceResult {
   Estimate effective_sample_size;       // B / VIF
   Estimate signal_to_noise;             // |mu|^2 / Tr Cov(G_B)
   Estimate noise_scale;  // Tr Cov(g) / |mu|^2 (McCandlish et al. 2018, arXiv 1812.06162, eq. 2.9)
-  Estimate critical_batch;  // B Tr Cov(G_B) / |mu|^2: the same with the dependence of samples in it
+  Estimate critical_batch;  // B Tr Cov(G_B) / |mu|^2: the same, including the dependence of samples
 };
 
-// What is kept of one block and lambda.
+// Moments of one block and lambda.
 struct BlockMoments {
   std::vector<float> gradient;        // [P] 1/B sum g_i
   double squared_norm = 0.0;          // |gradient|^2
   double individual = 0.0;            // 1/B^2 sum |g_i|^2
   std::vector<double> within_by_lag;  // [bins] 2/B^2 sum of <g_i, g_j> over pairs
-  // On checked blocks only, over B^2: the sum of all entries of the Gram matrix, and of those of
-  // different environments.
+  // On checked blocks only, over B^2: the sum of all entries of the Gram matrix, and the sum of
+  // entries of different environments.
   double gram_sum = 0.0, gram_across = 0.0;
   bool checked = false;
 };
 
-// Takes blocks of one shape. measure() may run for different blocks at the same time; fold() is
-// called for every block in order, so that results do not depend on threads.
+// Takes blocks of one shape. measure() may run concurrently for different blocks. fold() is called
+// for every block in order, so results do not depend on threads.
 class VarianceStudy {
  public:
-  // blocks: how many there will be; they are put into `groups` groups for the jackknife.
+  // blocks: total number, in `groups` groups for the jackknife.
   VarianceStudy(BlockShape shape, std::vector<double> lambdas, std::size_t parameter_count,
                 int blocks, int groups);
 
@@ -72,11 +74,12 @@ class VarianceStudy {
   std::vector<BlockMoments> measure(const BlockRows& rows, bool check, Scratch& scratch) const;
   void fold(const std::vector<BlockMoments>& moments);
 
-  // One a lambda. parts_agree: on the checked blocks the entries of the Gram matrix add up to |sum
-  // g_i|^2, and those of different environments to what the other parts leave of it, to rounding.
+  // One result per lambda. parts_agree: on checked blocks, the Gram matrix's entries add up to |sum
+  // g_i|^2, up to rounding. Entries of different environments add up to the remainder of the other
+  // parts.
   std::vector<VarianceResult> results() const;
 
-  // Blocks whose Gram matrix should be checked in full: a few, evenly spread.
+  // Whether this block's Gram matrix should be checked in full: true for a few, evenly spread.
   bool to_check(int block) const;
 
  private:

@@ -266,7 +266,10 @@ std::string ResultCell::setting(const std::string& key) const {
 const std::map<std::string, std::string>& default_settings() {
   static const std::map<std::string, std::string> kDefaults = [] {
     std::map<std::string, std::string> texts;
-    for (const FieldInfo& field : list_fields(Config{})) texts[field.name] = field.value_text;
+    for (const FieldInfo& field : list_fields(Config{})) {
+      const char* const before = field.facts.before;
+      texts[field.name] = before ? before : field.value_text;
+    }
     return texts;
   }();
   return kDefaults;

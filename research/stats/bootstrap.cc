@@ -12,7 +12,7 @@
 namespace broadloom {
 namespace {
 
-constexpr int kChunk = 256;  // replicates a task of the thread pool
+constexpr int kChunk = 256;  // replicates per task of the thread pool
 
 }  // namespace
 

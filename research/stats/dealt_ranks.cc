@@ -7,7 +7,7 @@
 namespace broadloom {
 namespace {
 
-// Of the streams of kBootstrap those that no sample of draw_runs has.
+// Streams of kBootstrap that no sample of draw_runs() uses.
 constexpr std::uint32_t kPermutations = 0xffff0000U;
 
 }  // namespace

@@ -1,4 +1,4 @@
-// Ranks that are dealt anew at random: what tests by permutations are made of.
+// Ranks in random order, for permutation tests.
 #pragma once
 
 #include <cstdint>
@@ -9,13 +9,13 @@
 
 namespace broadloom {
 
-// The ranks of the numbers, from 0 on, doubled so that they are whole with ties, too.
+// The ranks of the numbers, from 0, doubled so that ties have whole ranks, too.
 std::vector<std::int64_t> doubled_ranks(const std::vector<double>& numbers);
 
-// What deal `replicate` draws from: a function of its arguments only.
+// The stream of deal `replicate`; it depends only on the arguments.
 Random random_of_deal(const BootstrapOptions& options, int replicate);
 
-// Puts the ranks in a random order.
+// Shuffles the ranks.
 void deal(Random& random, std::vector<std::int64_t>& ranks);
 
 }  // namespace broadloom

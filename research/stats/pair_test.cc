@@ -16,12 +16,12 @@ namespace broadloom {
 namespace {
 
 constexpr double kChance = 1.0 - kConfidence;
-// More than that take longer to count than to draw.
+// Beyond this many steps, counting takes longer than drawing.
 constexpr double kMostSteps = 1e6;
-// More deals than that decide nothing where there are two sides.
+// More deals do not change a decision between two sides.
 constexpr int kMostDeals = 5000;
 
-// Sides of so many runs on each task, and the doubled ranks of all of both: first those of the one.
+// Doubled ranks of both sides' runs on each task, the first side's runs first.
 struct Dealt {
   std::size_t first = 0, all = 0;
   std::vector<std::vector<std::int64_t>> ranks;  // [tasks][all]
@@ -49,12 +49,12 @@ std::int64_t first_sum(const Dealt& sides) {
   return sum;
 }
 
-// What such a sum is on average: a doubled rank is n - 1.
+// The expected value of that sum: the mean of doubled ranks is n - 1.
 std::int64_t mean_sum(const Dealt& sides) {
   return static_cast<std::int64_t>(sides.ranks.size() * sides.first * (sides.all - 1));
 }
 
-// What all ranks are multiples of: 2 where there are no ties.
+// Greatest common divisor of all ranks: 2 if there are no ties.
 std::int64_t unit_of(const Dealt& sides) {
   std::int64_t unit = 0;
   for (const std::vector<std::int64_t>& ranks : sides.ranks) {
@@ -63,7 +63,7 @@ std::int64_t unit_of(const Dealt& sides) {
   return std::max<std::int64_t>(unit, 1);
 }
 
-// How many ways of choosing give each sum.
+// Number of choices that give each sum.
 using Ways = std::vector<double>;
 
 std::size_t largest_sum(std::vector<std::int64_t> ranks, std::size_t chosen, std::int64_t unit) {
@@ -72,7 +72,7 @@ std::size_t largest_sum(std::vector<std::int64_t> ranks, std::size_t chosen, std
   return static_cast<std::size_t>(std::accumulate(ranks.begin(), end, std::int64_t{0}) / unit);
 }
 
-// Rank by rank: it is chosen, or it is not.
+// Adds rank by rank, chosen or not.
 Ways ways_of(const std::vector<std::int64_t>& ranks, std::size_t chosen, std::int64_t unit) {
   const std::size_t most = largest_sum(ranks, chosen, unit);
   std::vector<Ways> ways(chosen + 1, Ways(most + 1, 0.0));
@@ -86,7 +86,7 @@ Ways ways_of(const std::vector<std::int64_t>& ranks, std::size_t chosen, std::in
   return ways[chosen];
 }
 
-// Times a power of two, so that no product of them is too large for a number.
+// Scales by a power of two, so that no product overflows.
 Ways near_one(Ways ways) {
   const int exponent = std::ilogb(std::accumulate(ways.begin(), ways.end(), 0.0));
   for (double& of_sum : ways) of_sum = std::ldexp(of_sum, -exponent);

@@ -1,4 +1,4 @@
-// Whether two samples can be told apart: the one criterion of reports and of advice.
+// Whether two samples differ significantly: the common criterion of reports and advice.
 #pragma once
 
 #include "broadloom/core/estimate.h"
@@ -7,23 +7,31 @@
 
 namespace broadloom {
 
-// Whether so many runs can be told apart at all: if both sides were alike, all runs of one would be
-// above all of the other, on every task, with the chance 2 / C(runs + others, runs)^tasks. Where
-// even that is more likely than 5 %, no result can be called one (the pair test's smallest chance),
-// although a bootstrap of so few runs gives an interval without width.
+// Whether this many runs can give a significant result at all.
+//
+// If both sides are alike, all runs of one may exceed all runs of the other on every task. The
+// chance of that is 2 / C(runs + others, runs)^tasks. This is the pair test's smallest p-value. If
+// it exceeds 5 %, no result is significant, although a bootstrap of so few runs may give an
+// interval without width.
 bool can_tell(int runs, int others, int tasks);
 
-// The test of Wilcoxon (1945) and of Mann and Whitney (1947) by permutations within tasks: how
-// likely the probability of improvement of x over y lies as far from a half where the runs of each
-// task are dealt to the two sides at random. Ties have the mean of their ranks. Exact where
-// counting the ways takes few steps, as for 20 runs against 20 on three tasks; else (as far + 1) /
-// (replicates + 1) of so many deals. Never zero. options.threads is not used. Both must pass
-// check_scores and have as many tasks.
+// The test of Wilcoxon (1945) and of Mann and Whitney (1947), by permutations within tasks. Both
+// samples must pass check_scores, with the same number of tasks. options.threads is not used.
+//
+// The runs of each task are dealt to the two sides at random. The p-value is the chance that x's
+// probability of improvement over y lies at least as far from a half. Ties have the mean of their
+// ranks.
+//
+// The result is exact if counting takes few steps, as for 20 runs against 20 on three tasks.
+// Otherwise it is (as far + 1) / (replicates + 1) over random deals, and never zero.
 double pair_test(const Scores& x, const Scores& y, const BootstrapOptions& options);
 
-// 1: x is better, -1: y is, 0: they cannot be told apart. `probability` is the one of improvement
-// of x over y. Its interval has to leave out a half, which that of few runs does too often, and the
-// pair test has to stand at 5 %: so of sides that are alike 5 of 100 pairs are told apart at most.
+// 1: x is better, -1: y is better, 0: no significant difference. `probability` is x's probability
+// of improvement over y.
+//
+// Its interval must exclude a half, and the pair test must be significant at 5 %. The interval
+// alone excludes a half too often with few runs. So at most 5 of 100 pairs of equal sides are
+// called different.
 int better_of(const Estimate& probability, const Scores& x, const Scores& y,
               const BootstrapOptions& options);
 

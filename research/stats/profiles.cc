@@ -13,13 +13,13 @@ struct Scratch {
   std::vector<int> at_level;          // [thresholds + 1]
 };
 
-// How many thresholds the score is above: it is above threshold j where its level is more than j.
+// Number of thresholds below the score. The score is above threshold j if its level exceeds j.
 std::size_t level_of(double score, const std::vector<double>& thresholds) {
   return static_cast<std::size_t>(std::lower_bound(thresholds.begin(), thresholds.end(), score) -
                                   thresholds.begin());
 }
 
-// The profile of one replicate from the levels of its scores.
+// The profile of one replicate, from the levels of its scores.
 class Profiler {
  public:
   Profiler(const Scores& scores, const std::vector<double>& thresholds, ProfileKind kind)

@@ -18,14 +18,15 @@ enum class ProfileKind {
 
 struct PerformanceProfile {
   std::vector<double> thresholds;
-  std::vector<Estimate> shares;  // as many; count: runs * tasks, or tasks
+  std::vector<Estimate> shares;  // one per threshold; count: runs * tasks, or tasks
 };
 
-// The share strictly above each threshold, with the bootstrap interval of each point: 95 % hold at
-// each threshold by itself, not at all of them together. No intervals where tasks have a single
-// run. O(replicates * (runs * tasks + thresholds)), and for kTaskMeans a logarithm of the
-// thresholds more. Errors: kInvalidConfig where thresholds are missing, not ascending or not
-// finite; check_scores, check_bootstrap.
+// The share strictly above each threshold, with a pointwise bootstrap interval: the 95 % hold at
+// each threshold alone, not jointly. No intervals if tasks have a single run.
+//
+// Cost: O(replicates * (runs * tasks + thresholds)); kTaskMeans adds a logarithm of the thresholds.
+// kInvalidConfig if thresholds are missing, not ascending or not finite. Other errors as
+// check_scores and check_bootstrap.
 Result<PerformanceProfile> performance_profile(const Scores& scores,
                                                const std::vector<double>& thresholds,
                                                ProfileKind kind = ProfileKind::kRunScores,

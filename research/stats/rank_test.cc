@@ -9,7 +9,7 @@
 namespace broadloom {
 namespace {
 
-// What of Kruskal and Wallis's H depends on who is in which group: the sum over groups of (sum of
+// The part of Kruskal and Wallis's H that depends on the groups: the sum over groups of (sum of
 // ranks)^2 / size.
 double apartness(const std::vector<std::int64_t>& ranks,
                  const std::vector<std::vector<double>>& groups) {
@@ -37,7 +37,7 @@ double rank_test(const std::vector<std::vector<double>>& groups, const Bootstrap
   std::vector<double> all;
   for (const std::vector<double>& group : groups) all.insert(all.end(), group.begin(), group.end());
   std::vector<std::int64_t> ranks = doubled_ranks(all);
-  // Whole numbers over whole numbers: equal arrangements may differ in the last bits.
+  // Tolerance: sums of quotients, so equal arrangements may differ in the last bits.
   const double found = apartness(ranks, groups) * (1.0 - 1e-12);
   std::int64_t as_far = 0;
   for (int r = 0; r < options.replicates; ++r) {

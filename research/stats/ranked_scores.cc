@@ -49,7 +49,7 @@ double RankedScores::iqm(const std::vector<int>& counts) const {
   const int n = static_cast<int>(sorted_.size());
   const int low = n / 4, high = n - low;
   double sum = 0.0;
-  int seen = 0, kept = low;  // kept: `seen`, no less than low and no more than high
+  int seen = 0, kept = low;  // kept: `seen`, clamped to [low, high]
   for (std::size_t rank = 0; rank < sorted_.size(); ++rank) {
     seen += counts[rank];
     const int now = std::clamp(seen, low, high);

@@ -10,11 +10,11 @@
 namespace broadloom {
 
 struct RunStatistics {
-  Estimate iqm, mean, median;  // median: of the runs, where Aggregates has that of tasks
+  Estimate iqm, mean, median;  // median: of the runs; that of Aggregates is over tasks
 };
 
-// With bootstrap intervals from the same replicates, and none for a single run. values: finite, one
-// at least. O(replicates * runs).
+// With bootstrap intervals from the same replicates; none for a single run. values: finite, at
+// least one. O(replicates * runs).
 RunStatistics run_statistics(const std::vector<double>& values, const BootstrapOptions& options);
 
 // The interquartile mean of each replicate of `sample` (see draw_runs).

@@ -52,7 +52,7 @@ Status check_reach(const RunCurves& curves, double from, double to) {
   return {};
 }
 
-// The curve at a step within its reach.
+// The curve's value at a step within its range.
 double value_at(const Curve& curve, double step) {
   const auto above = std::upper_bound(curve.steps.begin(), curve.steps.end(), step);
   if (above == curve.steps.end()) return curve.returns.back();
@@ -76,7 +76,7 @@ double area(const Curve& curve, double from, double to) {
   return sum / (to - from);
 }
 
-// As scores_at, for curves that have been checked and reach that far.
+// As scores_at(), for checked curves that reach the step.
 Scores scores_of(const RunCurves& curves, double step) {
   Scores scores{curves.runs, curves.tasks, {}};
   for (const Curve& curve : curves.curves) scores.values.push_back(value_at(curve, step));

@@ -20,7 +20,7 @@ struct AggregateScratch {
   std::vector<double> means;          // [tasks]
 };
 
-// The mean of the two middle values where there is no middle one.
+// The mean of the two middle values if their number is even.
 double median_of(std::vector<double>& values) {
   const std::size_t half = values.size() / 2;
   const auto middle = values.begin() + static_cast<std::ptrdiff_t>(half);
@@ -35,12 +35,12 @@ void write_aggregates(const RankedScores& ranked, AggregateScratch& scratch, dou
   ranked.task_means(scratch.chosen, scratch.means);
   out[0] = ranked.iqm(scratch.counts);
   out[2] = std::accumulate(scratch.means.begin(), scratch.means.end(), 0.0) / ranked.tasks();
-  out[1] = median_of(scratch.means);  // after the sum: it reorders them
+  out[1] = median_of(scratch.means);  // after the sum, because it reorders the means
   out[3] = ranked.optimality_gap(scratch.counts);
 }
 
-// Where the runs of one side stand in each task's merged order: equal scores share a place, so that
-// ties are seen in the counts.
+// Positions of one side's runs in each task's merged order. Equal scores share a position, so the
+// counts show ties.
 struct Places {
   int runs = 0;
   std::vector<std::uint32_t> at;  // [tasks, runs], below `size`
@@ -48,7 +48,7 @@ struct Places {
 
 struct Comparison {
   int tasks = 0;
-  std::size_t size = 0;  // places of one task: runs of x + runs of y
+  std::size_t size = 0;  // positions of one task: runs of x + runs of y
   Places x, y;
 };
 
@@ -78,7 +78,7 @@ Comparison make_comparison(const Scores& x, const Scores& y) {
 }
 
 struct ComparisonScratch {
-  std::vector<std::uint32_t> x, y;    // runs drawn, [tasks, runs]; empty: each once
+  std::vector<std::uint32_t> x, y;    // drawn runs, [tasks, runs]; empty: each once
   std::vector<int> x_count, y_count;  // [size] of one task
 };
 

@@ -50,20 +50,20 @@ bool defines(const std::pair<std::string, std::string>& entry, const Overrides& 
   const KeyFacts& facts = facts_of(entry.first);
   if (facts.since == Since::kFirst) return true;
   if (facts.role == Role::kRecord || facts.role == Role::kMachine) return false;
+  if (facts.before != nullptr) return entry.second != facts.before;
   return std::find(defaults.begin(), defaults.end(), entry) == defaults.end();
 }
 
+// A key whose default is not what stores of before it did counts where it does something.
 Overrides defining_keys(const Config& config) {
-  Overrides keys = to_overrides(config);
-  const Overrides defaults = to_overrides(Config{});
-  std::erase_if(keys, [&](const auto& entry) { return !defines(entry, defaults); });
-  return keys;
-}
-
-// Keys that change nothing as the others are, at their defaults: what a cell's runs are.
-Config acting(Config config) {
-  if (!config.stagger_starts) config.stagger_by = Config{}.stagger_by;
-  return config;
+  const Overrides keys = to_overrides(config), defaults = to_overrides(Config{});
+  const Overrides acting = to_overrides(without_idle_values(config));
+  Overrides out;
+  for (std::size_t i = 0; i < keys.size(); ++i) {
+    const auto& entry = facts_of(keys[i].first).before != nullptr ? acting[i] : keys[i];
+    if (defines(entry, defaults)) out.push_back(entry);
+  }
+  return out;
 }
 
 bool sets(const StudyAxis& axis, std::string_view key) {
@@ -175,6 +175,7 @@ class Planner {
       BROADLOOM_TRY(add_cell(at));
       advance(at);
     }
+    BROADLOOM_TRY(check_uses());
     BROADLOOM_TRY(check_names());
     add_runs();
     define();
@@ -263,8 +264,8 @@ class Planner {
     };
     const Result<Config> config = assemble(at);
     if (!config.ok()) return failure(config.status());
-    const Status on = check_turned_on(overrides(at));
-    if (!on.ok()) return failure(on);
+    const Status uses = note_uses(cell.name, overrides(at), config.value());
+    if (!uses.ok()) return failure(uses);
     const Result<Config> reference = assemble(reference_of(at));
     if (!reference.ok()) return failure(reference.status());
     cell.config = config.value();
@@ -283,26 +284,57 @@ class Planner {
     return {};
   }
 
+  // config: before the match, which sets keys of its own.
+  Status note_uses(const std::string& cell, const Overrides& overrides, Config config) {
+    config.eval_interval = spec_.evaluations;  // which a study says in its place
+    const Result<std::vector<KeyUse>> uses = key_uses(overrides, config);
+    if (!uses.ok()) return uses.status();
+    for (const KeyUse& use : uses.value()) {
+      if (use.acts) acting_.insert(use.key);
+      if (!use.refusal.empty()) {
+        idle_.emplace(use.key, fmt::format("cell {}: {}", cell, use.refusal));
+      }
+    }
+    return {};
+  }
+
+  // A key of all cells may do nothing in one that is compared without it, but not in all of them.
+  Status check_uses() const {
+    for (const auto& [key, refusal] : idle_) {
+      if (acting_.count(key) == 0) return invalid(refusal);
+    }
+    return {};
+  }
+
   // Cells are looked up by name, and the same runs twice would count double.
   Status check_names() const {
     std::map<std::string, const StudyCell*> seen;
     for (const StudyCell& cell : plan_.cells) {
       std::string config;
-      for (const auto& [key, text] : to_overrides(acting(cell.config))) {
+      Config acting = cell.config;
+      acting.eval_interval = spec_.evaluations;
+      for (const auto& [key, text] : to_overrides(without_idle_values(acting))) {
         config += key + "=" + text + "\n";
       }
       for (const std::string& word : {"name " + cell.name, config}) {
         const auto [other, is_new] = seen.emplace(word, &cell);
         if (is_new) continue;
-        const Config& before = other->second->config;
-        const bool is_off = !before.stagger_starts && !cell.config.stagger_starts &&
-                            before.stagger_by != cell.config.stagger_by;
         return invalid(fmt::format("cells {} and {} are the same{}; leave one of them out",
                                    other->second->name, cell.name,
-                                   is_off ? ", since without stagger_starts stagger_by changes "
-                                            "nothing"
-                                          : ""));
+                                   idle_difference(other->second->config, cell.config)));
       }
+    }
+    return {};
+  }
+
+  // The first key in which two cells of the same training differ, and what it would need.
+  static std::string idle_difference(const Config& one, const Config& other) {
+    const Overrides ours = to_overrides(one), theirs = to_overrides(other);
+    for (std::size_t i = 0; i < ours.size() && i < theirs.size(); ++i) {
+      const std::string needs = needs_sentence(facts_of(ours[i].first));
+      if (ours[i] == theirs[i] || needs.empty()) continue;
+      return fmt::format(", since {} changes nothing here ({})", ours[i].first,
+                         needs.substr(0, needs.size() - 1));
     }
     return {};
   }
@@ -340,6 +372,8 @@ class Planner {
   }
 
   const StudySpec& spec_;
+  std::set<std::string> acting_;             // keys that do something in a cell
+  std::map<std::string, std::string> idle_;  // those that do not in some cell: the first refusal
   std::vector<StudyAxis> axes_;
   std::size_t reference_ = 0;
   StudyPlan plan_;

@@ -62,6 +62,42 @@ class CommandLine(ProgramTest):
         os.makedirs(os.path.join(self.folder.name, "runs", "k9"))
         self.fails(4, ["broadloom train --resume runs/k9`"], "train", "runs/k9")
 
+    def test_switches_take_true_or_false(self):
+        for flag in ("hashes", "norm_obs", "anneal_lr"):
+            for value in ("maybe", "1abc", "-5", "", "2"):
+                self.fails(2, [f"--{flag}: got '{value}', expected true or false"], "train", f"--{flag}={value}")
+        self.fails(2, ["--json: got 'x', expected true or false"], "env", "list", "--json=x")
+        self.fails(2, ["--quiet: got 'yes', expected true or false"], "eval", "run", "--quiet=yes")
+        for words, hashes in ((["--hashes=True"], True), (["--hashes", "true"], True), (["--hashes=1"], True),
+                              (["--hashes=0"], False), (["--no-hashes"], False), (["--hashes", "false"], False)):
+            out = "_".join(["run", *words])
+            self.assertEqual(self.run_program("train", *SMALL, *words, "--out", out, "--quiet").returncode, 0, words)
+            self.assertEqual(os.path.exists(os.path.join(self.folder.name, out, "hashes.bin")), hashes, words)
+
+    def test_a_word_behind_a_switch_that_is_no_file_is_its_value(self):
+        for command in ("train", "study"):
+            for value in ("maybe", "-5", "CartPole-v1"):
+                self.fails(2, [f"--norm_obs: got '{value}', expected true or false"], command, "--norm_obs", value)
+        file = self.write("small", "total_timesteps = 1024\nnum_envs = 2\nnum_steps = 64\n")
+        self.assertEqual(self.run_program("train", "--norm_obs", file, "--out", "run", "--quiet").returncode, 0)
+        self.fails(3, ["cannot open the config file 'no.toml'"], "train", "--norm_obs", "no.toml")
+
+    def test_names_that_begin_with_a_dash(self):
+        for name in ("-dash", "--two"):
+            self.assertEqual(self.run_program("train", *SMALL, "--hashes", f"--out={name}", "--quiet").returncode, 0)
+            result = self.run_program("eval", "--episodes", "1", "--", name)
+            self.assertEqual(result.returncode, 0, result.stderr)
+        result = self.run_program("eval", "-dash", "--episodes", "1")
+        self.assertEqual(result.returncode, 0, result.stderr)
+        self.assertEqual(self.run_program("train", "--resume", "-dash").returncode, 0)
+        self.assertEqual(self.run_program("diff", "-dash", "-dash").returncode, 0)
+        self.assertEqual(self.run_program("curve", "-dash", "--out", "-curve.svg").returncode, 0)
+        self.fails(3, ["'./-none'"], "eval", "-none")
+        self.fails(2, ["unknown flag '-json'; did you mean '--json'?"], "eval", "run", "-json")
+        for flag in ("-h", "-v"):
+            self.assertEqual(self.run_program(flag).returncode, 0)
+        self.assertEqual(self.run_program("eval", "-h").returncode, 0)
+
     def test_numbers_as_in_toml(self):
         run = self.object_of("train", *SMALL[2:], "--total_timesteps", "1_024", "--out", "run", "--json")
         self.assertEqual(run["total_timesteps"], 1024)

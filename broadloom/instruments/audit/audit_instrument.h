@@ -17,7 +17,7 @@
 
 namespace broadloom {
 
-// Numbers under "audit/", which checks.h judges.
+// Numbers under "audit/", which research/audit/checks.h judges.
 //
 // Cost: a few passes over the block, the instrument "policy", a forward pass over the probe, and an
 // UpdateObserver.

@@ -2,7 +2,7 @@
 //
 // For a dense layer, the gradient of one sample is the outer product of the layer's input and its
 // output delta. A gradient of P numbers is thus stored as a few hundred. Inner products, sums and
-// projections of gradients follow from those (gram.h and below).
+// projections of gradients follow from those (research/lab/gram.h, and the functions below).
 //
 // A convolution uses few weights at many positions, so its gradient has no such form. A sample's
 // gradient for it is stored whole, as are those for normalisations and log_std.
