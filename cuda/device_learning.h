@@ -1,5 +1,5 @@
-// A trainer's device (train/device.h) on a side (host_side.h, device_side.h), which holds
-// environments, block, parameters and moments.
+// A trainer's device (train/device.h) on a side (cuda/sides), which holds environments, block,
+// parameters and moments.
 #pragma once
 
 #include <algorithm>

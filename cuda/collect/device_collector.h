@@ -1,4 +1,4 @@
-// Environments and a block on a side (host_side.h, device_side.h); kernels collect the block.
+// Environments and a block on a side (cuda/sides); kernels collect the block.
 #pragma once
 
 #include <algorithm>

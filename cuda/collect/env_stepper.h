@@ -1,5 +1,5 @@
-// Environments on a side (host_side.h, device_side.h) as a collector steps them. The interface
-// hides their type, so code that does not depend on it is compiled once.
+// Environments on a side (cuda/sides) as a collector steps them. The interface hides their type, so
+// code that does not depend on it is compiled once.
 #pragma once
 
 #include <memory>

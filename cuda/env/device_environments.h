@@ -1,4 +1,4 @@
-// N environments on a side (host_side.h, device_side.h), with their draws and disturbances.
+// N environments on a side (cuda/sides), with their draws and disturbances.
 #pragma once
 
 #include <cstddef>

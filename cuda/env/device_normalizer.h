@@ -1,4 +1,4 @@
-// The host's ObsNormalizer at work on a side (host_side.h, device_side.h).
+// The host's ObsNormalizer at work on a side (cuda/sides).
 #pragma once
 
 #include <algorithm>

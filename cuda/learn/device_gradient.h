@@ -1,5 +1,5 @@
-// A loss's gradient over a minibatch on a side (host_side.h, device_side.h). It has the bits of
-// PartialGradients (learn/partial_gradients-inl.h), except where tensor cores round.
+// A loss's gradient over a minibatch on a side (cuda/sides). It has the bits of PartialGradients
+// (learn/partial_gradients-inl.h), except where tensor cores round.
 //
 // The steps are derivatives of all layers' outputs, weight derivatives in as many partial gradients
 // as on the host, and their sum.

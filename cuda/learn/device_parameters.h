@@ -1,4 +1,4 @@
-// Parameters and their Adam moments on a side (host_side.h, device_side.h).
+// Parameters and their Adam moments on a side (cuda/sides).
 #pragma once
 
 #include <cstddef>

@@ -1,5 +1,5 @@
-// RND on a side (host_side.h, device_side.h): target and predictor, novelty of a block, and the
-// predictor's part in an update. Statistics and random draws stay on the host.
+// RND on a side (cuda/sides): target and predictor, novelty of a block, and the predictor's part in
+// an update. Statistics and random draws stay on the host.
 #pragma once
 
 #include <algorithm>

@@ -1,5 +1,5 @@
-// An update on a side (host_side.h, device_side.h): MinibatchUpdate as kernel launches in a fixed
-// order. The host draws the permutations, and reads the sums of an update once, at its end.
+// An update on a side (cuda/sides): MinibatchUpdate as kernel launches in a fixed order. The host
+// draws the permutations, and reads the sums of an update once, at its end.
 #pragma once
 
 #include <algorithm>

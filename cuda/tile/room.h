@@ -40,7 +40,7 @@ struct TileRoom {
   std::size_t shared_bytes() const {
     return spills ? beside + sizeof(float) * staged : wanted_bytes();
   }
-  // Allocates it for `blocks` blocks on a side (host_side.h, device_side.h).
+  // Allocates it for `blocks` blocks on a side (cuda/sides).
   template <class Side>
   TileMemory make(Side& side, std::size_t blocks) const {
     return {rows, floats, cached, staged,

@@ -57,8 +57,7 @@ struct TrialPoint {
 struct TrialCurve {
   std::uint64_t seed = 0;
   std::vector<TrialPoint> points;  // in order, without the untrained policy's
-  std::string error;               // why it ended, such as a loss that was not finite; "": it did
-                                   // not
+  std::string error;               // why it broke down; "": it did not
 };
 
 struct CandidateEvidence {
