@@ -150,7 +150,7 @@ int exit_code_of(const AdviceResult& result) {
 Result<int> say(const AdviseCommand& command, const AdviceResult& result, const std::string& folder,
                 const std::vector<std::string>& arguments) {
   Json json = advice_json(result, arguments);
-  // What was found is shown, also where a disk that is full by now does not take it.
+  // Shows the advice, also where a disk that is full by now does not take it.
   if (!command.json && !command.quiet) {
     print_advice(result);
     std::fflush(stdout);

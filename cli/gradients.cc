@@ -107,7 +107,7 @@ Status run(GradientsCommand& command, const std::vector<std::string>& arguments)
   Result<GradientStudyReport> report = measure(command);
   if (!report.ok()) return report.status();
   report.value().command = arguments;
-  // What was found is shown before a disk that is full by now can lose it.
+  // Shows the findings before a disk that is full by now can lose them.
   if (!command.quiet) {
     print_gradients(report.value());
     std::fflush(stdout);

@@ -30,7 +30,7 @@ Status make_folders(const std::string& path);
 // Has a file's name, or its renaming, on the disk: that is the folder's doing. kIo.
 Status sync_folder_of(const std::string& path);
 
-// What to do about a symbolic link where a file is to be written in place. A path that a person
+// Whether to follow a symbolic link where a file is to be written in place. A path that a person
 // named may be one. A run's folder may be anybody's, and a link in it would lead out of it.
 enum class Links { kRefuse, kFollow };
 

@@ -44,7 +44,7 @@ class TreeBuilder : public nlohmann::json_sax<nlohmann::ordered_json> {
   struct Open {
     Json value;
     std::string key;  // whose value comes next
-    // Of each key, so that a large object is not searched for one.
+    // The place of each key, so that a large object is not searched for one.
     std::unordered_map<std::string, std::size_t> places;
   };
 

@@ -131,7 +131,7 @@ bool is_begun_run(const fs::path& dir, const std::string& pid) {
           entries(checkpoints, is_of_fill).empty());
 }
 
-// What killed processes left beside a run that is to be made.
+// Removes begun runs that killed processes left beside a run that is to be made.
 void remove_begun_runs(const fs::path& dir) {
   std::error_code error;
   for (const fs::directory_entry& entry : entries(dir, [](const fs::directory_entry& e) {

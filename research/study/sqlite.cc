@@ -8,6 +8,7 @@
 #include <cstring>
 #include <filesystem>
 #include <limits>
+#include <utility>
 
 namespace broadloom {
 namespace {
@@ -60,7 +61,7 @@ Status sqlite_error(sqlite3* connection, const std::string& path, const std::str
                         access == Access::kRead ? kReadable : "name another file")};
   }
   const std::string message = fmt::format("cannot {} '{}': {}", what, path, said(connection));
-  // What is written comes from another store.
+  // Such rows come from another store.
   if (code == SQLITE_CONSTRAINT) {
     return {ErrorKind::kCorrupt, message + "; the rows do not fit those that are there"};
   }
@@ -81,7 +82,8 @@ void Statement::Finalizer::operator()(sqlite3_stmt* statement) const {
   sqlite3_finalize(statement);
 }
 
-Statement::Statement(sqlite3_stmt* statement) : statement_(statement) {}
+Statement::Statement(sqlite3_stmt* statement, std::string path)
+    : statement_(statement), path_(std::move(path)) {}
 
 Statement& Statement::bind(int parameter, std::int64_t value) {
   sqlite3_bind_int64(statement_.get(), parameter, value);
@@ -108,9 +110,8 @@ Result<bool> Statement::next() {
   if (code == SQLITE_ROW) return true;
   if (code == SQLITE_DONE) return false;
   sqlite3* connection = sqlite3_db_handle(statement_.get());
-  const char* path = sqlite3_db_filename(connection, "main");
   const bool reads = sqlite3_stmt_readonly(statement_.get()) != 0;
-  return sqlite_error(connection, path != nullptr ? path : "", reads ? "read" : "write",
+  return sqlite_error(connection, path_, reads ? "read" : "write",
                       reads ? Access::kRead : Access::kWrite);
 }
 
@@ -209,7 +210,7 @@ Result<Statement> Database::prepare(std::string_view sql) {
   const int code = sqlite3_prepare_v2(connection_.get(), sql.data(), static_cast<int>(sql.size()),
                                       &statement, nullptr);
   if (code != SQLITE_OK) return error("read");
-  return Statement(statement);
+  return Statement(statement, path_);
 }
 
 Status Database::run(const std::string& sql) {

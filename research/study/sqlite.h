@@ -17,7 +17,8 @@ namespace broadloom {
 class Statement {
  public:
   Statement() = default;
-  explicit Statement(sqlite3_stmt* statement);
+  // path: of the database, in messages.
+  Statement(sqlite3_stmt* statement, std::string path);
 
   Statement& bind(int parameter, std::int64_t value);
   Statement& bind(int parameter, int value) { return bind(parameter, std::int64_t{value}); }
@@ -54,6 +55,7 @@ class Statement {
     void operator()(sqlite3_stmt* statement) const;
   };
   std::unique_ptr<sqlite3_stmt, Finalizer> statement_;
+  std::string path_;
 };
 
 // What a database is opened for; with kRead nothing can be written, and messages speak of reading.

@@ -332,7 +332,7 @@ Status StudyStore::check_revision() {
                       path_, theirs, version_text())};
 }
 
-// Of the tables alone: a store's views may be anything.
+// Asks the tables alone: a store's views may be anything.
 constexpr char kRuns[] = R"sql(
 SELECT r.id, r.cell_id, r.seed, r.status, r.error, r.seconds,
   (SELECT value FROM metrics m WHERE m.run_id = r.id AND m.key = 'episodic_return'

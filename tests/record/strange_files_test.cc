@@ -53,7 +53,7 @@ void expect_words(const Status& status, ErrorKind kind, const std::string& words
   EXPECT_NE(status.message().find(words), std::string::npos) << status.message();
 }
 
-// What is printed would go into the file.
+// Printed text would go into the file.
 TEST_F(StrangeFiles, NoneIsOpenedInThePlaceOfAClosedStream) {
   const auto is_free = [](int fd) { return ::fcntl(fd, F_GETFD) == -1 && errno == EBADF; };
   const auto opens_past_streams = [&] {

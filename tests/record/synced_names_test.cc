@@ -1,5 +1,5 @@
 // sanitizers: none (what is called of the system, which is the same without)
-// That names of new files and folders reach the disk: an fsync of their folder.
+// Names of new files and folders reach the disk: by an fsync of their folder.
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <sys/syscall.h>
