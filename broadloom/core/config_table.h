@@ -1,4 +1,4 @@
-// Tables of options. A struct names its fields once; flags, files, help and records follow from
+// Tables of options: a struct names its fields once, and flags, files, help and records follow from
 // that list.
 //
 //   struct LakeOptions {
