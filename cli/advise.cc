@@ -96,14 +96,6 @@ Result<Overrides> given_keys(const AdviseCommand& command, const Context& contex
   return given;
 }
 
-Status make_folder(const std::string& folder) {
-  std::error_code error;
-  std::filesystem::create_directories(folder, error);
-  if (!error) return {};
-  return {ErrorKind::kIo, fmt::format("cannot make the folder '{}': {}; give another --out", folder,
-                                      error.message())};
-}
-
 // Where there is no advice, none of an earlier call may be taken for it.
 Result<std::vector<std::string>> write_advice(const AdviceResult& result, const Json& json,
                                               const std::string& folder) {
@@ -126,8 +118,8 @@ Result<std::vector<std::string>> write_advice(const AdviceResult& result, const 
 
 void print_list(const char* title, const std::vector<std::string>& lines, std::size_t columns) {
   if (lines.empty()) return;
-  fmt::print("\n{}\n", title);
-  for (const std::string& line : lines) fmt::print("{}\n", wrapped("- " + line, columns, "  "));
+  tell("\n{}\n", title);
+  for (const std::string& line : lines) tell("{}\n", wrapped("- " + line, columns, "  "));
 }
 
 std::vector<std::string> runner_up_lines(const AdviceResult& result) {
@@ -140,9 +132,9 @@ std::vector<std::string> runner_up_lines(const AdviceResult& result) {
 
 void print_advice(const AdviceResult& result) {
   const std::size_t columns = std::clamp<std::size_t>(screen_size(stdout).columns, 60, 100);
-  fmt::print("{}\n", wrapped(result.advice.answer, columns, ""));
+  tell("{}\n", wrapped(result.advice.answer, columns, ""));
   if (!result.advice.expected.empty()) {
-    fmt::print("{}\n", wrapped(result.advice.expected, columns, ""));
+    tell("{}\n", wrapped(result.advice.expected, columns, ""));
   }
   print_list("Why:", result.advice.because, columns);
   print_list("Runners-up:", runner_up_lines(result), columns);
@@ -158,16 +150,22 @@ int exit_code_of(const AdviceResult& result) {
 Result<int> say(const AdviseCommand& command, const AdviceResult& result, const std::string& folder,
                 const std::vector<std::string>& arguments) {
   Json json = advice_json(result, arguments);
-  const Result<std::vector<std::string>> written = write_advice(result, json, folder);
-  if (!written.ok()) return written.status();
-  if (command.json) {
-    json["written"] = written.value();
-    print_json(json);
-  } else if (!command.quiet) {
+  // Shows the advice, also where a disk that is full by now does not take it.
+  if (!command.json && !command.quiet) {
     print_advice(result);
-    fmt::print("\nWritten: {}\n", fmt::join(written.value(), ", "));
+    std::fflush(stdout);
+  }
+  const Result<std::vector<std::string>> written = write_advice(result, json, folder);
+  if (command.json) {
+    json["written"] = written.ok() ? written.value() : std::vector<std::string>{};
+    print_json(json);
+    if (!written.ok()) return report_error(written.status(), false);  // one object was printed
+  }
+  if (!written.ok()) return written.status();
+  if (!command.json && !command.quiet) {
+    tell("\nWritten: {}\n", fmt::join(written.value(), ", "));
     if (result.advice.verdict != AdviceVerdict::kNothing) {
-      fmt::print("Next: {} train {}/advice.toml\n", program_name(), folder);
+      tell("Next: {} train {}/advice.toml\n", program_name(), folder);
     }
   }
   return exit_code_of(result);
@@ -184,7 +182,8 @@ Result<int> advise(const AdviseCommand& command, const Context& context) {
   BROADLOOM_TRY(make_portfolio(config.value(), given.value()).status());
   const std::string folder =
       command.out.empty() ? "advice/" + file_name(config.value().env_id) : command.out;
-  BROADLOOM_TRY(make_folder(folder));
+  BROADLOOM_TRY(make_folders(folder));
+  BROADLOOM_TRY(check_room(folder + "/advice.html"));  // before the budget is spent
   BROADLOOM_TRY(set_isa(config.value().isa));
   catch_interrupts();
   ShareLine line(command.quiet);

@@ -3,6 +3,7 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <filesystem>
 #include <optional>
 
 #include "broadloom/config/config.h"
@@ -52,15 +53,29 @@ class Preparer {
       }
     }
     // After "--", everything is a plain word.
-    if (at_ < given_.size()) arguments_.tokens.emplace_back("--");
-    while (at_ < given_.size()) arguments_.tokens.push_back(given_[at_++]);
+    if (!command_.takes_words() && at_ < given_.size()) arguments_.tokens.emplace_back("--");
+    while (at_ < given_.size()) arguments_.tokens.push_back(plain_word(given_[at_++]));
     return std::move(arguments_);
   }
 
  private:
-  // Descends into a sub-command; where one must come, nothing else may.
+  // A name that begins with a dash, where names are taken. CLI11 would read it as a flag.
+  std::string plain_word(const std::string& word) const {
+    const bool has_dash = word.size() > 1 && word.front() == '-' && command_.takes_words();
+    return has_dash ? "./" + word : word;
+  }
+
+  // Descends into a sub-command; where one must come, nothing else may. The only flags of one dash
+  // are -h and -v.
   Status take_word(const std::string& token) {
-    arguments_.tokens.push_back(token);
+    if (token == "-h" || token == "-v") {
+      arguments_.tokens.push_back(token);
+      return {};
+    }
+    if (starts_with(token, "-") && command_.has_option(token.substr(1))) {
+      return unknown_flag(token, token.substr(1));
+    }
+    arguments_.tokens.push_back(plain_word(token));
     if (const std::optional<Command> named = command_.subcommand(token)) {
       command_ = *named;
       return {};
@@ -86,13 +101,31 @@ class Preparer {
       flag = {flag.name.substr(3), "false", true};
     }
     if (!command_.has_option(flag.name)) return unknown(given);
-    if (command_.is_switch(flag.name)) {
-      const bool truth_follows = at_ < given_.size() && is_truth(given_[at_]);
-      if (!flag.has_value && truth_follows) flag = {flag.name, given_[at_++], true};
-      arguments_.tokens.push_back(join_flag(flag));
-      return {};
+    return command_.is_switch(flag.name) ? take_truth(flag) : take_value(flag);
+  }
+
+  // A switch takes true or false, behind "=" or as the next word. CLI11 reads other values its way.
+  Status take_truth(Flag flag) {
+    const bool has_next = at_ < given_.size() && is_meant_for_switch(given_[at_]);
+    if (!flag.has_value && has_next) flag = {flag.name, given_[at_++], true};
+    if (flag.has_value) {
+      bool truth = false;
+      const Status read = parse_text(flag.value, truth);
+      if (!read.ok()) return {read.kind(), "--" + flag.name + ": " + read.message()};
+      flag.value = to_text(truth);
     }
-    return take_value(flag);
+    arguments_.tokens.push_back(join_flag(flag));
+    return {};
+  }
+
+  // Where a run's settings are flags, the only plain word is the file of others: a word that
+  // neither is one nor is called as one was meant for the switch before it.
+  bool is_meant_for_switch(const std::string& word) const {
+    if (is_truth(word)) return true;
+    if (!command_.has_option("env_id") || word.find(".toml") != std::string::npos) return false;
+    if (starts_with(word, "-")) return word.size() > 1 && word[1] >= '0' && word[1] <= '9';
+    std::error_code error;
+    return !std::filesystem::exists(word, error) && !command_.subcommand(word);
   }
 
   // The value goes into the same token, so that "-1" or "--" after a flag is never misread.
@@ -131,6 +164,11 @@ class Preparer {
     return {};
   }
 
+  Status unknown_flag(const std::string& given, const std::string& nearest) const {
+    return invalid(fmt::format("unknown flag '{}'; did you mean '--{}'? `{} --help` lists them",
+                               given, nearest, command_.path()));
+  }
+
   Status unknown(const std::string& name) const {
     std::vector<std::string> names = command_.option_names();
     for (const std::string& known : command_.option_names()) {
@@ -143,9 +181,8 @@ class Preparer {
       return {ErrorKind::kInvalidConfig, message + ": " + hint};
     }
     const std::string nearest = nearest_key(name, names, Config::aliases());
-    if (!nearest.empty()) message += "; did you mean '--" + nearest + "'?";
-    message += (nearest.empty() ? "; `" : " `") + command_.path() + " --help` lists them";
-    return {ErrorKind::kInvalidConfig, message};
+    if (!nearest.empty()) return unknown_flag("--" + name, nearest);
+    return invalid(message + "; `" + command_.path() + " --help` lists them");
   }
 
   Command command_;

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "broadloom/core/escape.h"
 #include "broadloom/record/json.h"
 #include "cli/commands.h"
 #include "cli/config_flags.h"
@@ -43,17 +44,16 @@ std::string text_of(const AuditFinding& finding) {
 void print_finding(const AuditFinding& finding) {
   const std::size_t columns = std::clamp<std::size_t>(screen_size(stdout).columns, 60, 100);
   const std::string lines = wrapped(text_of(finding), columns - kCheckWidth, "");
-  fmt::print("{:<{}}{}\n", severity_name(finding.severity), kCheckWidth, finding.check);
+  tell("{:<{}}{}\n", severity_name(finding.severity), kCheckWidth, finding.check);
   std::istringstream stream(lines);
-  for (std::string line; std::getline(stream, line);)
-    fmt::print("{:{}}{}\n", "", kCheckWidth, line);
+  for (std::string line; std::getline(stream, line);) tell("{:{}}{}\n", "", kCheckWidth, line);
 }
 
 // Names alone, on as few lines as they take.
 void print_names(const char* title, const std::vector<const char*>& names) {
   if (names.empty()) return;
-  fmt::print("{}\n", wrapped(fmt::format("{}: {}", title, fmt::join(names, ", ")), 100,
-                             std::string(kCheckWidth, ' ')));
+  tell("{}\n", wrapped(fmt::format("{}: {}", title, fmt::join(names, ", ")), 100,
+                       std::string(kCheckWidth, ' ')));
 }
 
 std::string counted(int count, const char* thing) {
@@ -61,10 +61,10 @@ std::string counted(int count, const char* thing) {
 }
 
 void print_findings(const AuditReport& report, bool verbose) {
-  fmt::print("{} x {} of {} at step {}: {} measured here, {} measured live\n", report.num_envs,
-             report.num_steps, report.env_id, with_commas(report.global_step),
-             counted(report.iterations, "iteration"), report.logged);
-  for (const std::string& note : report.notes) fmt::print("Note: {}\n", note);
+  tell("{} x {} of {} at step {}: {} measured here, {} measured live\n", report.num_envs,
+       report.num_steps, report.env_id, with_commas(report.global_step),
+       counted(report.iterations, "iteration"), report.logged);
+  for (const std::string& note : report.notes) tell("Note: {}\n", note);
   int counts[4] = {};
   std::vector<const char*> ok, nothing;
   for (const Severity severity :
@@ -85,9 +85,9 @@ void print_findings(const AuditReport& report, bool verbose) {
   }
   print_names("ok", ok);
   print_names("nothing to measure", nothing);
-  fmt::print("{}, {}, {}; {} ok, {} had nothing to measure.\n", counted(counts[3], "error"),
-             counted(counts[2], "warning"), counted(counts[1], "note"), counted(counts[0], "check"),
-             nothing.size());
+  tell("{}, {}, {}; {} ok, {} had nothing to measure.\n", counted(counts[3], "error"),
+       counted(counts[2], "warning"), counted(counts[1], "note"), counted(counts[0], "check"),
+       nothing.size());
 }
 
 void print_findings_json(const AuditCommand& command, const AuditReport& report) {
@@ -130,7 +130,7 @@ int audit(AuditCommand& command) {
 
 }  // namespace
 
-void print_live_audit(const std::string& run_dir) {
+void print_live_audit(const std::string& run_dir, const std::string& allow) {
   const Result<AuditReport> report = audit_logs(run_dir);
   if (!report.ok() || report.value().logged == 0) return;
   int shown = 0;
@@ -140,9 +140,9 @@ void print_live_audit(const std::string& run_dir) {
     ++shown;
   }
   if (shown == 0)
-    fmt::print("Audit: nothing to warn of in {}.\n",
-               counted(report.value().logged, "measured iteration"));
-  fmt::print("More: {} audit {}\n", program_name(), run_dir);
+    tell("Audit: nothing to warn of in {}.\n",
+         counted(report.value().logged, "measured iteration"));
+  tell("More: {} audit {}{}\n", program_name(), shell_word(run_dir), allow);
 }
 
 void add_audit_command(Command root, Context& context) {
@@ -161,6 +161,7 @@ void add_audit_command(Command root, Context& context) {
       .type_name("INT");
   add_machine_flags(app, command->options.machine);
   app.add_flag("--verbose", command->verbose, "Say what was measured where all is well, too");
+  add_allow_flag(app, context);
   app.add_flag("--quiet", command->quiet, "Print nothing but errors; the exit code tells");
   app.add_flag("--json", command->json, "Standard output is one JSON object with every check");
   app.footer(

@@ -6,7 +6,7 @@
 namespace broadloom::cli {
 
 // Where the instrument "audit" was on: what it warns of, as `broadloom audit` prints it. Nothing
-// otherwise.
-void print_live_audit(const std::string& run_dir);
+// otherwise. allow: the flags with which another command may load the run's environment.
+void print_live_audit(const std::string& run_dir, const std::string& allow);
 
 }  // namespace broadloom::cli

@@ -101,7 +101,8 @@ int bench(const BenchCommand& command, const Context& context) {
   Result<std::vector<BenchCase>> cases = make_cases(command, context, report.threads);
   if (!cases.ok()) return report_error(cases.status(), false);
   report.cases = cases.take();
-  Status status = warm_up(report);
+  Status status = command.json.empty() ? Status() : check_room(command.json);
+  if (status.ok()) status = warm_up(report);
   if (status.ok()) status = run_rounds(command, context, report);
   if (!status.ok()) return report_error(status, false);
   print_bench(report);

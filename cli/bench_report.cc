@@ -34,18 +34,18 @@ int name_width(const BenchReport& report) {
 
 void print_head(const BenchReport& report) {
   const Manifest machine = machine_of(report);
-  fmt::print("broadloom {}, {}; {}, {} cores\n", version_text(), machine.build_type, machine.cpu,
-             machine.cores);
-  fmt::print("Peak of {} thread{} with {}: {:.1f} GFLOP/s\n", report.threads,
-             report.threads == 1 ? "" : "s", machine.isa, report.peak_flops * 1e-9);
+  tell("broadloom {}, {}; {}, {} cores\n", version_text(), machine.build_type, machine.cpu,
+       machine.cores);
+  tell("Peak of {} thread{} with {}: {:.1f} GFLOP/s\n", report.threads,
+       report.threads == 1 ? "" : "s", machine.isa, report.peak_flops * 1e-9);
   for (const BenchCase& c : report.cases) {
     const Device* const device = c.trainer->device();
     if (device == nullptr) continue;
-    fmt::print("{} on {}, {:.0f} MB of it\n", c.name, device->name(),
-               static_cast<double>(device->memory_bytes()) * 1e-6);
+    tell("{} on {}, {:.0f} MB of it\n", c.name, device->name(),
+         static_cast<double>(device->memory_bytes()) * 1e-6);
   }
-  fmt::print("{} repeat{} of {:g} s a case, in turn; no recorder, so nothing is written\n\n",
-             report.repeats, report.repeats == 1 ? "" : "s", report.seconds);
+  tell("{} repeat{} of {:g} s a case, in turn; no recorder, so nothing is written\n\n",
+       report.repeats, report.repeats == 1 ? "" : "s", report.seconds);
 }
 
 // Of the processor's peak, which says nothing of what another device does.
@@ -57,30 +57,30 @@ std::optional<double> share_of_peak(const BenchCase& of, double peak_flops) {
 void print_speeds(const BenchReport& report) {
   constexpr const char* kRow = "{:<{}}  {:>7}  {:<36}  {:>10}  {:>7}  {:>7}  {:>13}  {:>9}\n";
   const int width = name_width(report);
-  fmt::print(kRow, "case", width, "threads", "steps/s median (min .. max)", "kFLOP/step", "GFLOP/s",
-             "of peak", "first step ms", "memory MB");
+  tell(kRow, "case", width, "threads", "steps/s median (min .. max)", "kFLOP/step", "GFLOP/s",
+       "of peak", "first step ms", "memory MB");
   for (const BenchCase& c : report.cases) {
     const std::optional<double> share = share_of_peak(c, report.peak_flops);
-    fmt::print(kRow, c.name, width, report.threads, speed_text(c.steps_per_second()),
-               fixed_text(c.flops_per_step() * 1e-3, 1), fixed_text(c.flops_per_second() * 1e-9, 1),
-               share ? fmt::format("{:.1f} %", 100.0 * *share) : "-",
-               fixed_text(c.first_step_seconds().median * 1e3, 1),
-               fixed_text(c.peak_memory_bytes() * 1e-6, 1));
+    tell(kRow, c.name, width, report.threads, speed_text(c.steps_per_second()),
+         fixed_text(c.flops_per_step() * 1e-3, 1), fixed_text(c.flops_per_second() * 1e-9, 1),
+         share ? fmt::format("{:.1f} %", 100.0 * *share) : "-",
+         fixed_text(c.first_step_seconds().median * 1e3, 1),
+         fixed_text(c.peak_memory_bytes() * 1e-6, 1));
   }
 }
 
 void print_stages(const BenchReport& report) {
   const int width = std::max(name_width(report), 13);
-  fmt::print("\n{:<{}}", "share of time", width);
-  for (const StageField& stage : kStages) fmt::print("  {:>11}", stage.name);
-  fmt::print("\n");
+  tell("\n{:<{}}", "share of time", width);
+  for (const StageField& stage : kStages) tell("  {:>11}", stage.name);
+  tell("\n");
   for (const BenchCase& bench_case : report.cases) {
     const StageSeconds shares = bench_case.stage_shares();
-    fmt::print("{:<{}}", bench_case.name, width);
+    tell("{:<{}}", bench_case.name, width);
     for (const StageField& stage : kStages) {
-      fmt::print("  {:>9.1f} %", 100.0 * shares.*stage.seconds);
+      tell("  {:>9.1f} %", 100.0 * shares.*stage.seconds);
     }
-    fmt::print("\n");
+    tell("\n");
   }
 }
 

@@ -75,6 +75,7 @@ std::string plain_integer(const std::string& text) {
 
 Option Option::required() const { return Option(option_->required()); }
 Option Option::at_least(int values) const { return Option(option_->expected(values, -1)); }
+Option Option::repeats() const { return Option(option_->allow_extra_args(false)); }
 Option Option::range(int low, int high) const {
   return Option(option_->check(CLI::Range(low, high)));
 }

@@ -25,6 +25,7 @@ class Option {
 
   Option required() const;
   Option at_least(int values) const;  // so many words, or more
+  Option repeats() const;             // a list: one word each time that the flag is given
   Option range(int low, int high) const;
   Option range(std::int64_t low, std::int64_t high) const;
   Option range(double low, double high) const;

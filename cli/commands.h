@@ -15,6 +15,7 @@ struct Context {
   std::vector<std::string> arguments;  // as given, without the program
   std::vector<std::string> tokens;     // the same, each flag with its value as --flag=value
   Overrides env_options;               // from --env.<option> flags, keys as in config files
+  std::vector<std::string> allowed;    // from --allow_plugin flags
   std::function<int()> action;         // gives the exit code; set by the command that was named
 };
 

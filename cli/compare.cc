@@ -10,7 +10,9 @@
 #include "broadloom/evaluate/run_evaluation.h"
 #include "broadloom/evaluate/run_path.h"
 #include "cli/commands.h"
+#include "cli/config_flags.h"
 #include "cli/console.h"
+#include "cli/file_kind.h"
 #include "cli/panel_table.h"
 #include "cli/progress.h"
 
@@ -97,7 +99,7 @@ Result<std::vector<PanelResult>> all_results(const CompareCommand& command) {
   std::optional<Panel> panel;
   if (!command.panel.empty()) {
     Result<Panel> read = read_panel(command.panel);
-    if (!read.ok()) return read.status();
+    if (!read.ok()) return explain_kind(read.status(), command.panel, FileKind::kPanel);
     panel = read.take();
   }
   std::vector<PanelResult> results;
@@ -122,13 +124,13 @@ void print_comparison(const CompareCommand& command, const PanelComparison& comp
                                             : TableForm::kAligned;
   const std::string table = table_text(comparison_table(comparison, command.runs, form), form);
   if (form != TableForm::kAligned) {
-    fmt::print("{}", table);
+    tell("{}", table);
     return;
   }
   const Panel& panel = results.front().panel;
-  fmt::print("{}\n{}", panel_line(panel, command.panel.empty() ? "of the results" : command.panel),
-             table);
-  fmt::print(
+  tell("{}\n{}", panel_line(panel, command.panel.empty() ? "of the results" : command.panel),
+       table);
+  tell(
       "Differences: to {}, over pairs of equal episodes. In brackets: 95 % intervals{}; *: 0 "
       "is outside.\nRank: by success rate, then by mean return.\n",
       command.runs.front(), no_interval_text(panel));
@@ -170,6 +172,7 @@ void add_compare_command(Command root, Context& context) {
   const Option csv =
       app.add_flag("--csv", command->csv, "CSV, one number a column, one line for each row and run")
           .excludes(markdown);
+  add_allow_flag(app, context);
   app.add_flag("--quiet", command->quiet, "Print nothing but errors");
   app.add_flag("--json", command->json, "Standard output is one JSON object")
       .excludes(markdown)

@@ -1,5 +1,7 @@
 #include "cli/config_file.h"
 
+#include "broadloom/config/keys.h"
+#include "broadloom/env/plugins/allowed_code.h"
 #include "broadloom/setup/resolve_config.h"
 
 #include <filesystem>
@@ -20,6 +22,12 @@ std::string what_was_meant(const std::string& word) {
   return "to name an environment, use --env_id " + word;
 }
 
+std::string message_of(const std::string& env_id, const Overrides& some) {
+  Overrides overrides = {{"env_id", env_id}};
+  overrides.insert(overrides.end(), some.begin(), some.end());
+  return resolve_config(overrides).status().message();
+}
+
 // What only an environment can judge is judged when all is known, flags too. A line of the file
 // that alone, on that environment, meets with the same words is the one that is meant.
 Status with_line(const Status& status, const std::string& file, const TomlOverrides& from_file,
@@ -28,11 +36,17 @@ Status with_line(const Status& status, const std::string& file, const TomlOverri
   for (const auto& [key, text] : overrides) {
     if (key == "env_id") env_id = text;
   }
+  Overrides options;  // without which an environment may refuse any line
+  for (const auto& entry : overrides) {
+    if (is_env_option(entry.first)) options.push_back(entry);
+  }
+  if (message_of(env_id, options) == status.message()) options.clear();  // it is one of them
+  const bool is_of_id = message_of(env_id, options) == status.message();
   for (std::size_t i = 0; i < from_file.lines.size(); ++i) {
-    const Status alone = resolve_config({{"env_id", env_id}, from_file.overrides[i]}).status();
-    const bool is_other_id =
-        from_file.overrides[i].first != "env_id" && alone.kind() == ErrorKind::kNotFound;
-    if (is_other_id || alone.message() != status.message()) continue;
+    if (is_of_id && from_file.overrides[i].first != "env_id") continue;
+    Overrides some = options;
+    some.push_back(from_file.overrides[i]);
+    if (message_of(env_id, some) != status.message()) continue;
     const Status located = toml_error(file, from_file.lines[i], status.message());
     return {status.kind(), located.message()};
   }
@@ -41,10 +55,10 @@ Status with_line(const Status& status, const std::string& file, const TomlOverri
 
 }  // namespace
 
-Status explain_file(const Status& status, const std::string& file) {
+Status explain_file(const Status& status, const std::string& file, FileKind wanted) {
   std::error_code error;
-  const bool is_file = std::filesystem::is_regular_file(file, error);
-  if (status.ok() || is_file || file.find(".toml") != std::string::npos) return status;
+  if (std::filesystem::is_regular_file(file, error)) return explain_kind(status, file, wanted);
+  if (status.ok() || file.find(".toml") != std::string::npos) return status;
   return {status.kind(), status.message() + "; " + what_was_meant(file)};
 }
 
@@ -59,6 +73,7 @@ Result<Config> read_config(const std::string& file, const Overrides& flags,
   Overrides overrides = from_file.overrides;
   overrides.insert(overrides.end(), flags.begin(), flags.end());
   overrides.insert(overrides.end(), env_options.begin(), env_options.end());
+  allow_settings(overrides);  // the file, too: who calls this trains on it
   Result<Config> config = resolve_config(overrides);
   if (!config.ok()) return with_line(config.status(), file, from_file, overrides);
   return config;

@@ -4,7 +4,9 @@
 #include <string_view>
 
 #include "broadloom/config/config.h"
+#include "broadloom/config/needs.h"
 #include "broadloom/setup/machine.h"
+#include "cli/commands.h"
 
 namespace broadloom::cli {
 namespace {
@@ -19,7 +21,7 @@ std::string type_word(const FieldInfo& info) {
 
 std::string describe(const ConfigField& field) {
   const FieldInfo& info = field.info;
-  std::string out = info.doc;
+  std::string out = help_of(info);
   if (!info.range_text.empty()) out += " [" + info.range_text + "]";
   out += " (default " + (info.default_text.empty() ? "none" : info.default_text);
   if (field.box_default != info.default_text) out += "; Box actions " + field.box_default;
@@ -89,6 +91,15 @@ void add_machine_flags(Command app, Overrides& out) {
                             info.doc + " [" + info.range_text + "] (default: the run's)")
         .type_name(type_word(info));
   }
+}
+
+Option add_allow_flag(Command app, Context& context) {
+  return app
+      .add_option("--allow_plugin", context.allowed,
+                  "Code that the run or file may name: a plug-in's library, a folder of them, or a "
+                  "Python package; may be given again")
+      .repeats()
+      .type_name("PATH");
 }
 
 Option add_env_option_flag(Command app) {

@@ -9,6 +9,8 @@
 
 namespace broadloom::cli {
 
+struct Context;
+
 struct ConfigField {
   FieldInfo info;           // default_text: for Discrete actions
   std::string box_default;  // default for Box actions
@@ -28,6 +30,9 @@ void add_config_flags(Command app, Overrides& out);
 
 // Flags of the keys that a run may have others of where it goes on (config/machine.h): as above.
 void add_machine_flags(Command app, Overrides& out);
+
+// --allow_plugin, for commands that read from a run or file which environment they are to make.
+Option add_allow_flag(Command app, Context& context);
 
 // Only the place for --env.<option>, for commands that make an environment but take no config.
 Option add_env_option_flag(Command app);

@@ -1,8 +1,10 @@
 // `broadloom config-reference`: the text of docs/reference/config.md, kept equal by a test.
 #include <fmt/core.h>
 
+#include "broadloom/config/needs.h"
 #include "cli/commands.h"
 #include "cli/config_flags.h"
+#include "cli/console.h"
 
 namespace broadloom::cli {
 namespace {
@@ -14,7 +16,7 @@ std::string cell(const std::string& text) {
 }
 
 int print_reference() {
-  fmt::print(
+  tell(
       "# Config keys\n\n"
       "Every key is a line of a TOML file (`num_envs = 8`), a flag (`--num_envs 8` or\n"
       "`--num-envs 8`) and an entry of a run's `manifest.json`. Flags win over the file, the file\n"
@@ -30,15 +32,19 @@ int print_reference() {
       "`ppo_continuous_action` for Box actions. CleanRL's `anneal_lr = true` and `false` mean\n"
       "`lr_schedule = \"linear\"` and `\"constant\"`, and `norm_adv` takes `true` (minibatch) and\n"
       "`false` (off) as well.\n\n"
+      "Where a key *needs* another one at some value, it does nothing otherwise. To give it a "
+      "value\n"
+      "of its own is then refused; its default may stand. Records of runs are taken as they are. "
+      "A\n"
+      "study takes such a key where it does something in one cell at least.\n\n"
       "This page is the output of `broadloom config-reference`.\n");
   for (const ConfigGroup& group : config_groups()) {
-    fmt::print("\n## {}\n\n", group.title);
-    fmt::print(
-        "| key | type | values | Discrete | Box | what it is |\n|---|---|---|---|---|---|\n");
+    tell("\n## {}\n\n", group.title);
+    tell("| key | type | values | Discrete | Box | what it is |\n|---|---|---|---|---|---|\n");
     for (const ConfigField& field : group.fields) {
-      fmt::print("| `{}` | {} | {} | {} | {} | {} |\n", field.info.name, field.info.type,
-                 cell(field.info.range_text), cell(field.info.default_text),
-                 cell(field.box_default), cell(field.info.doc));
+      tell("| `{}` | {} | {} | {} | {} | {} |\n", field.info.name, field.info.type,
+           cell(field.info.range_text), cell(field.info.default_text), cell(field.box_default),
+           cell(help_of(field.info)));
     }
   }
   return 0;

@@ -1,5 +1,6 @@
 #include "cli/console.h"
 
+#include <fcntl.h>
 #include <fmt/core.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
@@ -11,6 +12,7 @@
 #include <utility>
 
 #include "broadloom/core/available_cores.h"
+#include "broadloom/core/escape.h"
 #include "broadloom/record/json.h"
 
 namespace broadloom::cli {
@@ -25,14 +27,21 @@ std::string& name_of_program() {
 
 extern "C" void note_interrupt(int) { interrupted = 1; }
 
-// A program that was started to outlive its terminal (nohup) goes on ignoring its end. Handled once
-// and for all where it is: a closing terminal says so twice, by the shell and by the system.
-void handle_hangup(struct sigaction action) {
-  struct sigaction now = {};
-  if (sigaction(SIGHUP, nullptr, &now) != 0 || now.sa_handler == SIG_IGN) return;
+// Signals that come more than once for one reason: a closing terminal says so twice, by the shell
+// and by the system, and a limit on processor time each second. Schedulers send SIGUSR1 before a
+// job's time is over. Left alone where somebody else has them, as nohup ignores a hangup and a
+// program in Python may handle its own.
+void handle_repeated(struct sigaction action) {
   action.sa_flags = static_cast<int>(SA_RESTART);
-  sigaction(SIGHUP, &action, nullptr);
+  for (const int number : {SIGHUP, SIGUSR1, SIGXCPU}) {
+    struct sigaction now = {};
+    if (sigaction(number, nullptr, &now) != 0) continue;
+    if (now.sa_handler != SIG_DFL && now.sa_handler != note_interrupt) continue;
+    sigaction(number, &action, nullptr);
+  }
 }
+
+std::string* data_text = nullptr;  // null: standard output
 
 std::string& last_error() {
   static std::string message;
@@ -46,6 +55,14 @@ bool& tells_errors() {
 
 }  // namespace
 
+void open_standard_streams() {
+  for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; ++fd) {
+    if (fcntl(fd, F_GETFD) != -1) continue;
+    // The lowest free descriptor is this one.
+    if (open("/dev/null", fd == STDIN_FILENO ? O_RDONLY : O_WRONLY) != fd) return;
+  }
+}
+
 void set_program_name(const std::string& name) {
   if (!name.empty()) name_of_program() = name;
 }
@@ -55,17 +72,32 @@ void tell_errors(bool on_standard_error) { tells_errors() = on_standard_error; }
 
 std::string take_error() { return std::exchange(last_error(), {}); }
 
+void print_data(std::string_view text) {
+  if (data_text != nullptr) {
+    data_text->append(text);
+  } else {
+    std::fwrite(text.data(), 1, text.size(), stdout);
+  }
+}
+
+void print_data_into(std::string* text) { data_text = text; }
+
+void tell_text(std::FILE* stream, std::string_view text) {
+  const std::string plain = terminal_text(text);
+  std::fwrite(plain.data(), 1, plain.size(), stream);
+}
+
 int report_error(const Status& status, bool json) {
   const int code = static_cast<int>(status.kind());
   last_error() = status.message();
-  if (tells_errors()) fmt::print(stderr, "{}: {}\n", program_name(), status.message());
+  if (tells_errors()) tell(stderr, "{}: {}\n", program_name(), status.message());
   if (json) print_json({{"error", status.message()}, {"exit_code", code}});
   return code;
 }
 
 void print_json(const Json& object) {
   // Paths may hold bytes that are not UTF-8; they must not turn the answer into an exception.
-  fmt::print("{}\n", object.dump());
+  print_data(object.dump() + "\n");
 }
 
 bool is_terminal(std::FILE* stream) { return isatty(fileno(stream)) == 1; }
@@ -119,7 +151,7 @@ void catch_interrupts() {
   sigemptyset(&action.sa_mask);
   sigaction(SIGINT, &action, nullptr);
   sigaction(SIGTERM, &action, nullptr);
-  handle_hangup(action);
+  handle_repeated(action);
 }
 
 void release_interrupts() {
@@ -128,7 +160,7 @@ void release_interrupts() {
   sigemptyset(&action.sa_mask);
   sigaction(SIGINT, &action, nullptr);
   sigaction(SIGTERM, &action, nullptr);
-  handle_hangup(action);
+  handle_repeated(action);
 }
 
 bool was_interrupted() { return interrupted != 0; }

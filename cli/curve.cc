@@ -34,13 +34,13 @@ int draw(const CurveCommand& command) {
   const Result<Curves> read = read_curves(command.runs);
   if (!read.ok()) return report_error(read.status(), false);
   if (!command.quiet) {
-    for (const std::string& note : read.value().notes) fmt::print(stderr, "Note: {}\n", note);
+    for (const std::string& note : read.value().notes) tell(stderr, "Note: {}\n", note);
   }
   const Result<std::string> svg = learning_curve_svg(command.title, read.value().curves);
   if (!svg.ok()) return report_error(svg.status(), false);
   const Status status = write_file_atomically(command.out, svg.value());
   if (!status.ok()) return report_error(status, false);
-  if (!command.quiet) fmt::print("{}\n", command.out);
+  if (!command.quiet) tell("{}\n", command.out);
   return 0;
 }
 

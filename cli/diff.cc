@@ -50,10 +50,10 @@ constexpr std::size_t kNamedEnvironments = 8;
 
 void print_differences(const char* title, const std::vector<TextDifference>& differences) {
   if (differences.empty()) return;
-  fmt::print("{}\n", title);
+  tell("{}\n", title);
   for (const TextDifference& d : differences) {
-    fmt::print("  {:<20} {} | {}\n", d.name, d.first.empty() ? "none" : d.first,
-               d.second.empty() ? "none" : d.second);
+    tell("  {:<20} {} | {}\n", d.name, d.first.empty() ? "none" : d.first,
+         d.second.empty() ? "none" : d.second);
   }
 }
 
@@ -86,16 +86,16 @@ void print_diff(const DiffCommand& command, const ShownDiff& shown) {
   print_differences("Program and machine:", diff.origins);
   print_differences("Speed alone, the bits are the same:", shown.speed_alone);
   if (diff.settings.empty() && diff.origins.empty() && shown.speed_alone.empty()) {
-    fmt::print("Same settings, same program, same machine.\n");
+    tell("Same settings, same program, same machine.\n");
   }
   if (!diff.equal()) {
-    fmt::print("{}\n", parting_text(*diff.parting));
+    tell("{}\n", parting_text(*diff.parting));
     return;
   }
-  fmt::print("Equal in all {} iterations that both have.\n", with_commas(diff.compared));
+  tell("Equal in all {} iterations that both have.\n", with_commas(diff.compared));
   if (diff.iterations_first == diff.iterations_second) return;
-  fmt::print("{} has {}, {} has {}.\n", command.first, with_commas(diff.iterations_first),
-             command.second, with_commas(diff.iterations_second));
+  tell("{} has {}, {} has {}.\n", command.first, with_commas(diff.iterations_first), command.second,
+       with_commas(diff.iterations_second));
 }
 
 Json differences_json(const std::vector<TextDifference>& differences) {

@@ -7,6 +7,8 @@
 #include <string>
 #include <vector>
 
+#include "broadloom/config/needs.h"
+#include "broadloom/env/plugins/allowed_code.h"
 #include "broadloom/env/tasks/registry.h"
 #include "broadloom/math/isa.h"
 #include "broadloom/record/json.h"
@@ -111,14 +113,14 @@ int list(const EnvCommand& command) {
     widest = std::max(widest, shape_text(spec.observation).size());
   }
   constexpr const char* kRow = "{:<26} {:<{}} {:<12} {:>6} {:>10}  {}\n";
-  fmt::print(kRow, "ID", "OBSERVATION", widest, "ACTION", "LIMIT", "THRESHOLD", "WHAT IT IS");
+  tell(kRow, "ID", "OBSERVATION", widest, "ACTION", "LIMIT", "THRESHOLD", "WHAT IT IS");
   for (const EnvSpec& spec : specs) {
-    fmt::print(kRow, spec.id, shape_text(spec.observation), widest, shape_text(spec.action),
-               limit_text(spec), threshold_text(spec), spec.summary + origin_text(spec));
+    tell(kRow, spec.id, shape_text(spec.observation), widest, shape_text(spec.action),
+         limit_text(spec), threshold_text(spec), spec.summary + origin_text(spec));
   }
   for (const AbsentEnvironments& absent : list_absent()) {
-    fmt::print("With {}, which this program was built without: {}. To get it, {}.\n",
-               absent.simulator, fmt::join(absent.ids, ", "), absent.how_to_get);
+    tell("With {}, which this program was built without: {}. To get it, {}.\n", absent.simulator,
+         fmt::join(absent.ids, ", "), absent.how_to_get);
   }
   return 0;
 }
@@ -136,13 +138,13 @@ Overrides without_prefix(const Overrides& flags) {
 
 void print_options(const std::vector<FieldInfo>& options) {
   if (options.empty()) return;
-  fmt::print("\nOptions (as flags: --env.<option> VALUE)\n");
+  tell("\nOptions (as flags: --env.<option> VALUE)\n");
   std::size_t widest = 20;
   for (const FieldInfo& field : options) widest = std::max(widest, field.name.size());
   for (const FieldInfo& field : options) {
     const std::string range = field.range_text.empty() ? "" : " [" + field.range_text + "]";
-    fmt::print("  {:<{}} {:<8} {}{} (default {})\n", field.name, widest, field.type, field.doc,
-               range, field.default_text.empty() ? "none" : field.default_text);
+    tell("  {:<{}} {:<8} {}{} (default {})\n", field.name, widest, field.type, help_of(field),
+         range, field.default_text.empty() ? "none" : field.default_text);
   }
 }
 
@@ -159,33 +161,34 @@ std::string reward_text(const EnvSpec& spec) {
 }
 
 void print_spec(const EnvSpec& spec) {
-  fmt::print("{}\n{}{}\n\n", spec.id, spec.summary, origin_text(spec));
-  fmt::print("  observation   {} {}\n", shape_text(spec.observation),
-             bounds_text(spec.observation));
+  tell("{}\n{}{}\n\n", spec.id, spec.summary, origin_text(spec));
+  tell("  observation   {} {}\n", shape_text(spec.observation), bounds_text(spec.observation));
   if (spec.has_critic_observation()) {
-    fmt::print("  critic reads  {} {}\n", shape_text(spec.critic_observation),
-               bounds_text(spec.critic_observation));
+    tell("  critic reads  {} {}\n", shape_text(spec.critic_observation),
+         bounds_text(spec.critic_observation));
   }
-  fmt::print("  action        {} {}\n", shape_text(spec.action), bounds_text(spec.action));
-  fmt::print("  time limit    {} steps\n", limit_text(spec));
-  fmt::print("  threshold     {}\n", threshold_text(spec));
-  fmt::print("  scores        {}\n", score_range_text(spec));
-  if (!spec.reward_terms.empty()) fmt::print("  reward        {}\n", reward_text(spec));
+  tell("  action        {} {}\n", shape_text(spec.action), bounds_text(spec.action));
+  tell("  time limit    {} steps\n", limit_text(spec));
+  tell("  threshold     {}\n", threshold_text(spec));
+  tell("  scores        {}\n", score_range_text(spec));
+  if (!spec.reward_terms.empty()) tell("  reward        {}\n", reward_text(spec));
   for (const Measure& measure : spec.measures) {
-    fmt::print("  measures      {}, {}\n", measure.name, measure.unit);
+    tell("  measures      {}, {}\n", measure.name, measure.unit);
   }
   for (const CommandRange& command : spec.commands) {
-    fmt::print("  command       {}: {:g} to {:g}\n", command.name, command.low, command.high);
+    tell("  command       {}: {:g} to {:g}\n", command.name, command.low, command.high);
   }
-  if (!spec.terrain.empty()) fmt::print("  terrain       {}\n", spec.terrain);
-  fmt::print("  ends by       {}\n", fmt::join(spec.end_reasons, ", "));
-  fmt::print("  upstream      {}\n", spec.upstream);
+  if (!spec.terrain.empty()) tell("  terrain       {}\n", spec.terrain);
+  tell("  ends by       {}\n", fmt::join(spec.end_reasons, ", "));
+  tell("  upstream      {}\n", spec.upstream);
 }
 
 int show(const EnvCommand& command, const Context& context) {
-  const Result<EnvSpec> spec = env_spec(command.id, without_prefix(context.env_options));
+  allow_settings({{"env_id", command.id}});
+  const Overrides own = without_prefix(context.env_options);
+  const Result<EnvSpec> spec = env_spec(command.id, own);
   if (!spec.ok()) return report_error(spec.status(), command.json);
-  const Result<std::vector<FieldInfo>> options = list_env_options(command.id);
+  const Result<std::vector<FieldInfo>> options = list_env_options(command.id, own);
   if (!options.ok()) return report_error(options.status(), command.json);
   if (!command.json) {
     print_spec(spec.value());
@@ -199,13 +202,14 @@ int show(const EnvCommand& command, const Context& context) {
                               {"type", field.type},
                               {"default", field.default_text},
                               {"values", field.range_text},
-                              {"doc", field.doc}});
+                              {"doc", help_of(field)}});
   }
   print_json(out);
   return 0;
 }
 
 int bench(const EnvCommand& command, const Context& context) {
+  allow_settings({{"env_id", command.id}});
   BenchOptions options = command.bench;
   options.threads = std::min(resolve_threads(options.threads), options.num_envs);
   const Result<BenchResult> result =
@@ -223,11 +227,11 @@ int bench(const EnvCommand& command, const Context& context) {
                 {"mean_return", result.value().mean_return}});
     return 0;
   }
-  fmt::print("{}: {} environments, {} steps each, {} threads, {}: {} steps/s\n", command.id,
-             with_commas(options.num_envs), with_commas(options.num_steps), result.value().threads,
-             active_isa(), with_commas(static_cast<std::int64_t>(result.value().steps_per_second)));
-  fmt::print("Random policy: {} episodes, mean return {}\n", with_commas(result.value().episodes),
-             fixed_text(result.value().mean_return, 2));
+  tell("{}: {} environments, {} steps each, {} threads, {}: {} steps/s\n", command.id,
+       with_commas(options.num_envs), with_commas(options.num_steps), result.value().threads,
+       active_isa(), with_commas(static_cast<std::int64_t>(result.value().steps_per_second)));
+  tell("Random policy: {} episodes, mean return {}\n", with_commas(result.value().episodes),
+       fixed_text(result.value().mean_return, 2));
   return 0;
 }
 

@@ -4,10 +4,10 @@
 #include <chrono>
 #include <limits>
 #include <memory>
-#include <thread>
 #include <vector>
 
 #include "broadloom/core/random.h"
+#include "broadloom/core/threads.h"
 #include "broadloom/env/random_action.h"
 #include "broadloom/env/tasks/registry.h"
 #include "broadloom/env/vec_env.h"
@@ -122,12 +122,12 @@ Result<BenchResult> bench_env(const std::string& id, const Overrides& env_option
   if (!env.ok()) return env.status();
   std::vector<Lane> lanes = make_lanes(*env.value(), options);
   const auto start = std::chrono::steady_clock::now();
-  std::vector<std::thread> workers;  // beside the caller, who has the first range
+  Threads workers;  // beside the caller, who has the first range
   for (std::size_t i = 1; i < lanes.size(); ++i) {
-    workers.emplace_back([&lane = lanes[i], &options] { lane.run(options.num_steps); });
+    BROADLOOM_TRY(workers.start([&lane = lanes[i], &options] { lane.run(options.num_steps); }));
   }
   lanes.front().run(options.num_steps);
-  for (std::thread& worker : workers) worker.join();
+  workers.join();
   const std::chrono::duration<double> elapsed = std::chrono::steady_clock::now() - start;
   for (const Lane& lane : lanes) BROADLOOM_TRY(lane.status());
   return summarize(lanes, options, std::max(elapsed.count(), 1e-9));

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "broadloom/env/plugins/allowed_code.h"
 #include "broadloom/env/tasks/registry.h"
 #include "broadloom/record/json.h"
 #include "cli/console.h"
@@ -16,15 +17,14 @@ void print_check(const EnvCheck& check, const ConformanceReport& report) {
     const char* mark = !one.left_out.empty()  ? "not checked"
                        : one.findings.empty() ? "holds"
                                               : "WRONG";
-    fmt::print("  {:<12} {}{}\n", mark, one.name, one.left_out.empty() ? "" : ": " + one.left_out);
-    for (const std::string& finding : one.findings) fmt::print("  {:<12}   {}\n", "", finding);
+    tell("  {:<12} {}{}\n", mark, one.name, one.left_out.empty() ? "" : ": " + one.left_out);
+    for (const std::string& finding : one.findings) tell("  {:<12}   {}\n", "", finding);
   }
   const std::size_t wrong = report.findings().size();
   if (wrong == 0) {
-    fmt::print("{} keeps to all that was checked.\n", check.id);
+    tell("{} keeps to all that was checked.\n", check.id);
   } else {
-    fmt::print("{} does not keep to VecEnv in {} place{}.\n", check.id, wrong,
-               wrong == 1 ? "" : "s");
+    tell("{} does not keep to VecEnv in {} place{}.\n", check.id, wrong, wrong == 1 ? "" : "s");
   }
 }
 
@@ -41,6 +41,7 @@ void print_json_report(const EnvCheck& check, const ConformanceReport& report) {
 }  // namespace
 
 int check_env(const EnvCheck& check, const Overrides& env_options) {
+  allow_settings({{"env_id", check.id}});
   const Result<EnvSpec> spec = env_spec(check.id, env_options);
   if (!spec.ok()) return report_error(spec.status(), check.json);
   ConformanceOptions options = check.options;

@@ -8,7 +8,9 @@
 #include "broadloom/evaluate/run_evaluation.h"
 #include "broadloom/record/json.h"
 #include "cli/commands.h"
+#include "cli/config_flags.h"
 #include "cli/console.h"
+#include "cli/file_kind.h"
 #include "cli/panel_table.h"
 #include "cli/policy_isa.h"
 #include "cli/progress.h"
@@ -38,60 +40,61 @@ void explain_difference(const EvalCommand& command, const EvalResult& result) {
   if (command.options.actions == EvalActions::kSampled) return;
   const bool is_less = result.training_return > result.ci_high;  // known, both of them
   if (!is_less) return;
-  fmt::print(
-      "Training explores (mean return {:.2f} of its last 100 episodes), eval plays the most likely "
+  tell(
+      "Training explores (mean return {:.2f} of its last episodes), eval plays the most likely "
       "actions; --actions sampled explores, too.\n",
       result.training_return);
 }
 
 // Returns of episodes that evaluation did not play to their end.
-void explain_cut(const EvalResult& result) {
+void explain_cut(const EvalCommand& command, const EvalResult& result) {
   for (const EvalResult::Reason& reason : result.reasons) {
     if (reason.name != "unfinished" || reason.count == 0) continue;
-    fmt::print("{} of {} episodes were cut after {} steps: their returns are of that part.\n",
-               reason.count, result.episodes, with_commas(kLongestEvalEpisode));
+    tell(
+        "{} of {} episodes were cut after {} steps: their returns are of that part (--max_steps "
+        "sets where).\n",
+        reason.count, result.episodes, with_commas(command.options.longest_episode));
   }
 }
 
 void print_returns(const EvalCommand& command, const EvalResult& result) {
   if (result.episodes == 1) {
-    fmt::print("Return {:.2f}, length {:.0f} steps, of one episode (seed {}): it has no interval\n",
-               result.mean_return, result.mean_length, command.options.seed);
+    tell("Return {:.2f}, length {:.0f} steps, of one episode (seed {}): it has no interval\n",
+         result.mean_return, result.mean_length, command.options.seed);
     return;
   }
-  fmt::print("Mean return {:.2f}, 95 % interval {:.2f} to {:.2f}, over {} episodes (seed {})\n",
-             result.mean_return, result.ci_low, result.ci_high, result.episodes,
-             command.options.seed);
-  fmt::print("Standard deviation {:.2f}, mean length {:.1f} steps\n", result.std_return,
-             result.mean_length);
+  tell("Mean return {:.2f}, 95 % interval {:.2f} to {:.2f}, over {} episodes (seed {})\n",
+       result.mean_return, result.ci_low, result.ci_high, result.episodes, command.options.seed);
+  tell("Standard deviation {:.2f}, mean length {:.1f} steps\n", result.std_return,
+       result.mean_length);
 }
 
 void print_result(const EvalCommand& command, const EvalResult& result) {
-  fmt::print("{} at step {}, {}\n", command.source, with_commas(result.global_step),
-             actions_text(command.options.actions));
+  tell("{} at step {}, {}\n", command.source, with_commas(result.global_step),
+       actions_text(command.options.actions));
   print_returns(command, result);
   const Estimate& success = result.success_rate;
   if (std::isnan(success.value)) {
-    fmt::print("Success: not known, the environment does not say what it is\n");
+    tell("Success: not known, the environment does not say what it is\n");
   } else {
-    fmt::print("Success {:.1f} %, 95 % interval {:.1f} to {:.1f} %\n", 100.0 * success.value,
-               100.0 * success.low, 100.0 * success.high);
+    tell("Success {:.1f} %, 95 % interval {:.1f} to {:.1f} %\n", 100.0 * success.value,
+         100.0 * success.low, 100.0 * success.high);
   }
   const Estimate& failure = result.failure_rate;
   if (!std::isnan(failure.value)) {
-    fmt::print("Failure {:.1f} %, 95 % interval {:.1f} to {:.1f} %\n", 100.0 * failure.value,
-               100.0 * failure.low, 100.0 * failure.high);
+    tell("Failure {:.1f} %, 95 % interval {:.1f} to {:.1f} %\n", 100.0 * failure.value,
+         100.0 * failure.low, 100.0 * failure.high);
   }
   for (const auto& [measure, mean] : result.measures) {
-    fmt::print("{} {:.3f} {}", measure.name, mean.value, measure.unit);
+    tell("{} {:.3f} {}", measure.name, mean.value, measure.unit);
     if (std::isnan(mean.low)) {
-      fmt::print("\n");
+      tell("\n");
     } else {
-      fmt::print(", 95 % interval {:.3f} to {:.3f}\n", mean.low, mean.high);
+      tell(", 95 % interval {:.3f} to {:.3f}\n", mean.low, mean.high);
     }
   }
-  fmt::print("Episodes ended by: {}\n", reasons_text(result));
-  explain_cut(result);
+  tell("Episodes ended by: {}\n", reasons_text(result));
+  explain_cut(command, result);
   explain_difference(command, result);
 }
 
@@ -103,6 +106,7 @@ void print_result_json(const EvalCommand& command, const EvalResult& result) {
               {"episodes", result.episodes},
               {"seed", command.options.seed},
               {"actions", actions_name(command.options.actions)},
+              {"max_steps", command.options.longest_episode},
               {"mean_return", result.mean_return},
               {"ci_low", result.ci_low},
               {"ci_high", result.ci_high},
@@ -126,15 +130,15 @@ void print_result_json(const EvalCommand& command, const EvalResult& result) {
 void print_panel(const EvalCommand& command, const PanelResult& result, const std::string& file) {
   if (command.csv || command.markdown) {
     const TableForm form = command.csv ? TableForm::kCsv : TableForm::kMarkdown;
-    fmt::print("{}", table_text(panel_table(result, form), form));
+    tell("{}", table_text(panel_table(result, form), form));
     return;
   }
-  fmt::print("{} at step {}\n", command.source, with_commas(result.global_step));
-  fmt::print("{}\n", panel_line(result.panel, command.panel));
-  fmt::print("{}", table_text(panel_table(result, TableForm::kAligned), TableForm::kAligned));
-  fmt::print("In brackets: 95 % intervals{}. Failure: ended by the environment, without success.\n",
-             no_interval_text(result.panel));
-  if (!file.empty()) fmt::print("Written: {}\n", file);
+  tell("{} at step {}\n", command.source, with_commas(result.global_step));
+  tell("{}\n", panel_line(result.panel, command.panel));
+  tell("{}", table_text(panel_table(result, TableForm::kAligned), TableForm::kAligned));
+  tell("In brackets: 95 % intervals{}. Failure: ended by the environment, without success.\n",
+       no_interval_text(result.panel));
+  if (!file.empty()) tell("Written: {}\n", file);
 }
 
 // What a result comes to that was, or was not, kept. One that was shown is not lost.
@@ -142,7 +146,7 @@ int report_kept(const EvalCommand& command, const Status& kept, const char* not_
   if (kept.ok()) return 0;
   if (command.quiet && !command.json) return report_error(kept, false);
   std::fflush(stdout);
-  fmt::print(stderr, "Note: {}: {}\n", not_done, kept.message());
+  tell(stderr, "Note: {}: {}\n", not_done, kept.message());
   return 0;
 }
 
@@ -166,7 +170,10 @@ Result<EvalResult> play(const EvalCommand& command) {
 
 int evaluate_on_panel(const EvalCommand& command) {
   const Result<Panel> panel = read_panel(command.panel);
-  if (!panel.ok()) return report_error(panel.status(), command.json);
+  if (!panel.ok()) {
+    return report_error(explain_kind(panel.status(), command.panel, FileKind::kPanel),
+                        command.json);
+  }
   const Result<PanelResult> result = play(command, panel.value());
   if (!result.ok()) return report_error(result.status(), command.json);
   const Result<std::string> saved = save_panel_result(command.source, result.value());
@@ -219,6 +226,10 @@ void add_eval_command(Command root, Context& context) {
                      "most_likely, or sampled: drawn from the policy, as training explores "
                      "(default most_likely)")
           .type_name("WORD");
+  const Option max_steps = app.add_option("--max_steps", command->options.longest_episode,
+                                          "Where episodes that are longer are cut (default 10000)")
+                               .range(1, kMostEvalSteps)
+                               .type_name("INT");
   const Option panel =
       app.add_option("--panel", command->panel,
                      "Held-out panel in TOML: score each of its rows, into panel-<hash>.json in "
@@ -226,7 +237,8 @@ void add_eval_command(Command root, Context& context) {
           .type_name("TOML")
           .excludes(episodes)
           .excludes(seed)
-          .excludes(actions);
+          .excludes(actions)
+          .excludes(max_steps);
   const Option markdown =
       app.add_flag("--markdown", command->markdown, "The panel's rows as a Markdown table")
           .needs(panel);
@@ -238,6 +250,7 @@ void add_eval_command(Command root, Context& context) {
                  "Worker threads; the result does not depend on them (default: all)")
       .range(0, 1024)
       .type_name("INT");
+  add_allow_flag(app, context);
   app.add_flag("--quiet", command->quiet, "Print nothing but errors");
   app.add_flag("--json", command->json, "Standard output is one JSON object")
       .excludes(markdown)

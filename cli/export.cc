@@ -8,6 +8,7 @@
 
 #include "broadloom/export/export_policy.h"
 #include "cli/commands.h"
+#include "cli/config_flags.h"
 #include "cli/console.h"
 #include "cli/policy_isa.h"
 
@@ -30,7 +31,7 @@ void print_exported(const ExportedPolicy& exported) {
   std::size_t width = sizeof(kObservationName) - 1;
   for (const std::string& name : exported.graph.outputs) width = std::max(width, name.size());
   const auto line = [&](const char* side, const std::string& name, const std::string& what) {
-    fmt::print("  {:<4}{:<{}}  {}\n", side, name, width, what);
+    tell("  {:<4}{:<{}}  {}\n", side, name, width, what);
   };
   line("in", kObservationName, observation_text(exported.graph) + ", as the environment shows it");
   const char* side = "out";
@@ -38,12 +39,12 @@ void print_exported(const ExportedPolicy& exported) {
     line(side, output->name, output_text(*output));
     side = "";
   }
-  for (const std::string& note : exported.notes) fmt::print("{}\n", note);
-  fmt::print(
+  for (const std::string& note : exported.notes) tell("{}\n", note);
+  tell(
       "On {} states that it played, the operations worked out in double precision are within "
       "{:.1e} of the network\n",
       exported.rows, exported.difference);
-  for (const std::string& file : exported.files) fmt::print("{}\n", file);
+  for (const std::string& file : exported.files) tell("{}\n", file);
 }
 
 Json summary(const ExportCommand& command, const ExportedPolicy& exported) {
@@ -97,6 +98,7 @@ void add_export_command(Command root, Context& context) {
   app.add_flag("--value", command->options.with_value,
                "Also what the critic makes of the observation (default; --no-value leaves it out)");
   app.add_flag("--force", command->options.force, "Replace files that are there");
+  add_allow_flag(app, context);
   app.add_flag("--quiet", command->quiet, "Print nothing but errors");
   app.add_flag("--json", command->json, "Standard output is one JSON object");
   app.callback([&context, command] {

@@ -44,7 +44,7 @@ Status make_first_step(const FirstStepCommand& command, const Context& context) 
 int first_step(const FirstStepCommand& command, const Context& context) {
   const Status status = make_first_step(command, context);
   if (!status.ok()) return report_error(status, false);
-  fmt::print("{}\n", peak_memory());
+  tell("{}\n", peak_memory());
   return 0;
 }
 

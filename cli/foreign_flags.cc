@@ -21,8 +21,15 @@ constexpr char kNoDevice[] =
 constexpr char kNoUpload[] =
     "nothing is uploaded; the policy is in the run folder, checkpoints/*.safetensors; leave it out";
 
-// Those of CleanRL's PPO, and another word for a device.
+constexpr char kNoConfigFlag[] =
+    "a file of settings stands without a flag, as in `broadloom train FILE.toml` or `broadloom "
+    "study FILE.toml`";
+
+// Those of CleanRL's PPO, and other libraries' words for a device and a file.
 constexpr ForeignFlag kForeignFlags[] = {
+    {"config", kNoConfigFlag},
+    {"config_file", kNoConfigFlag},
+    {"cfg", kNoConfigFlag},
     {"track", kNoTracking},
     {"wandb_project_name", kNoTracking},
     {"wandb_entity", kNoTracking},

@@ -1,7 +1,6 @@
 // `broadloom gradients`: bias, variance and correlation of a policy's gradient, by block shape.
 #include <fmt/core.h>
 
-#include <filesystem>
 #include <string>
 #include <vector>
 
@@ -9,6 +8,7 @@
 #include "broadloom/record/files.h"
 #include "broadloom/record/manifest.h"
 #include "cli/commands.h"
+#include "cli/config_flags.h"
 #include "cli/console.h"
 #include "cli/gradients_table.h"
 #include "cli/policy_isa.h"
@@ -102,19 +102,19 @@ Result<GradientStudyReport> measure(const GradientsCommand& command) {
 
 Status run(GradientsCommand& command, const std::vector<std::string>& arguments) {
   BROADLOOM_TRY(take_options(command));
-  std::error_code error;
-  std::filesystem::create_directories(command.out, error);
-  if (error) {
-    return {ErrorKind::kIo, fmt::format("cannot make the folder '{}': {}; give another --out",
-                                        command.out, error.message())};
-  }
+  BROADLOOM_TRY(make_folders(command.out));
+  BROADLOOM_TRY(check_room(command.out + "/gradients.html"));  // before hours of work
   Result<GradientStudyReport> report = measure(command);
   if (!report.ok()) return report.status();
   report.value().command = arguments;
-  BROADLOOM_TRY(write(report.value(), command.out));
+  // Shows the findings before a disk that is full by now can lose them.
   if (!command.quiet) {
     print_gradients(report.value());
-    fmt::print("\nWritten: {0}/gradients.json, {0}/gradients.html\n", command.out);
+    std::fflush(stdout);
+  }
+  BROADLOOM_TRY(write(report.value(), command.out));
+  if (!command.quiet) {
+    tell("\nWritten: {0}/gradients.json, {0}/gradients.html\n", command.out);
   }
   return {};
 }
@@ -190,6 +190,7 @@ void add_gradients_command(Command root, Context& context) {
                  "Worker threads; results do not depend on them (default: all)")
       .range(0, 1024)
       .type_name("INT");
+  add_allow_flag(app, context);
   app.add_flag("--quiet", command->quiet, "Print nothing but errors");
   app.callback([&context, command] {
     context.action = [&context, command] {

@@ -36,11 +36,11 @@ std::string share(const Estimate& part, const Estimate& total) {
 }
 
 void print_head(const GradientStudyReport& r) {
-  fmt::print("{} at step {}, one run's policy ({} parameters), {} starts, gamma {:g}\n", r.env_id,
-             with_commas(r.global_step),
-             with_commas(static_cast<std::int64_t>(r.policy_parameters)), r.starts, r.gamma);
-  for (const std::string& line : summary_of(r)) fmt::print("- {}\n", line);
-  for (const std::string& note : r.notes) fmt::print("Note: {}\n", note);
+  tell("{} at step {}, one run's policy ({} parameters), {} starts, gamma {:g}\n", r.env_id,
+       with_commas(r.global_step), with_commas(static_cast<std::int64_t>(r.policy_parameters)),
+       r.starts, r.gamma);
+  for (const std::string& line : summary_of(r)) tell("- {}\n", line);
+  for (const std::string& note : r.notes) tell("Note: {}\n", note);
 }
 
 void print_critics(const CriticReport& critics) {
@@ -49,88 +49,88 @@ void print_critics(const CriticReport& critics) {
                                         std::pair("exact values", critics.exact)}) {
     if (std::isfinite(explained)) text += fmt::format(", {} {}", name, short_number(explained, 3));
   }
-  fmt::print("{}: shares of the returns' variance that they explain.\n", text);
+  tell("{}: shares of the returns' variance that they explain.\n", text);
 }
 
 void print_agreement(const GradientStudyReport& report) {
   constexpr const char* kRow = "{:>6}  {:<10}  {:<9}  {:<30}  {:<30}  {}\n";
   const std::vector<AgreementResult>& results = *report.agreement;
-  fmt::print(
+  tell(
       "\nAgreement: the expected cosine of one block's gradient with the true one ({} blocks a "
       "shape)\n",
       results.front().blocks);
   if (report.critics && std::isfinite(report.critics->own)) print_critics(*report.critics);
-  fmt::print(kRow, "lambda", "N x T", "critic", "advantages as they are",
-             "normalised over the block", "blocks that point away");
+  tell(kRow, "lambda", "N x T", "critic", "advantages as they are", "normalised over the block",
+       "blocks that point away");
   for (std::size_t i = 0; i + 1 < results.size(); i += 2) {
     const AgreementResult &plain = results[i], &normalised = results[i + 1];
-    fmt::print(kRow, fmt::format("{:g}", plain.lambda), shape_cell(plain.shape), plain.critic,
-               with_interval(plain.agreement), with_interval(normalised.agreement),
-               std::isfinite(normalised.away.value)
-                   ? fmt::format("{:.0f} %", 100.0 * normalised.away.value)
-                   : "-");
+    tell(kRow, fmt::format("{:g}", plain.lambda), shape_cell(plain.shape), plain.critic,
+         with_interval(plain.agreement), with_interval(normalised.agreement),
+         std::isfinite(normalised.away.value)
+             ? fmt::format("{:.0f} %", 100.0 * normalised.away.value)
+             : "-");
   }
 }
 
 void print_variance(const std::vector<VarianceResult>& results) {
   constexpr const char* kRow = "{:>6}  {:<10}  {:<32}  {:>14}  {:>14}  {:>14}  {:<22}  {:>8}  {}\n";
-  fmt::print(
+  tell(
       "\nVariance of the batch gradient, Tr Cov(G_B), and what it is made of ({} blocks a "
       "shape)\n",
       results.front().blocks);
-  fmt::print(kRow, "lambda", "N x T", "total [95 % interval]", "samples", "within", "across",
-             "inflation VIF", "B / VIF", "signal to noise");
+  tell(kRow, "lambda", "N x T", "total [95 % interval]", "samples", "within", "across",
+       "inflation VIF", "B / VIF", "signal to noise");
   for (const VarianceResult& r : results) {
-    fmt::print(kRow, fmt::format("{:g}", r.lambda), shape_cell(r.shape), with_interval(r.total),
-               share(r.individual, r.total), share(r.within, r.total), share(r.across, r.total),
-               with_interval(r.variance_inflation), short_number(r.effective_sample_size.value),
-               with_interval(r.signal_to_noise));
+    tell(kRow, fmt::format("{:g}", r.lambda), shape_cell(r.shape), with_interval(r.total),
+         share(r.individual, r.total), share(r.within, r.total), share(r.across, r.total),
+         with_interval(r.variance_inflation), short_number(r.effective_sample_size.value),
+         with_interval(r.signal_to_noise));
   }
 }
 
 void print_correlation(const std::vector<CorrelationResult>& results) {
   constexpr const char* kRow = "{:>6}  {:<10}  {:<28}  {:>11}  {:>12}  {:<28}\n";
-  fmt::print(
+  tell(
       "\nHow alike gradients are ({} blocks a shape): autocovariance of samples one step apart, "
       "|cos| of\ncentred samples one step apart and of different trajectories, cosine of whole "
       "blocks' means\n",
       results.front().blocks);
-  fmt::print(kRow, "lambda", "N x T", "autocovariance, lag 1", "|cos| lag 1", "|cos| across",
-             "cosine of blocks");
+  tell(kRow, "lambda", "N x T", "autocovariance, lag 1", "|cos| lag 1", "|cos| across",
+       "cosine of blocks");
   for (const CorrelationResult& r : results) {
     const PairCorrelation* first = r.within.empty() ? nullptr : &r.within.front();
     const bool lag_one = first != nullptr && first->lag == 1;
-    fmt::print(kRow, fmt::format("{:g}", r.lambda), shape_cell(r.shape),
-               lag_one ? with_interval(first->autocovariance) : "-",
-               lag_one ? short_number(first->cosine.mean_abs.value) : "-",
-               short_number(r.across.cosine.mean_abs.value), with_interval(r.batch_means.mean));
+    tell(kRow, fmt::format("{:g}", r.lambda), shape_cell(r.shape),
+         lag_one ? with_interval(first->autocovariance) : "-",
+         lag_one ? short_number(first->cosine.mean_abs.value) : "-",
+         short_number(r.across.cosine.mean_abs.value), with_interval(r.batch_means.mean));
   }
 }
 
 void print_bias(const std::vector<BiasResult>& results) {
   constexpr const char* kRow = "{:>6}  {:>6}  {:>6}  {:<30}  {:<28}  {:<26}  {}\n";
-  fmt::print("\nBias of the batch gradient against complete episodes\n");
-  fmt::print(kRow, "lambda", "gamma", "T", "|E G_B - G_T|", "relative to |G_T|", "cosine", "");
+  tell("\nBias of the batch gradient against complete episodes\n");
+  tell(kRow, "lambda", "gamma", "T", "|E G_B - G_T|", "relative to |G_T|", "cosine", "");
   for (const BiasResult& r : results) {
-    fmt::print(kRow, fmt::format("{:g}", r.lambda), fmt::format("{:g}", r.gamma), r.num_steps,
-               with_interval(r.bias_norm), with_interval(r.relative_bias), with_interval(r.cosine),
-               r.precise ? "" : "budget spent");
+    tell(kRow, fmt::format("{:g}", r.lambda), fmt::format("{:g}", r.gamma), r.num_steps,
+         with_interval(r.bias_norm), with_interval(r.relative_bias), with_interval(r.cosine),
+         r.precise ? "" : "budget spent");
   }
 }
 
 void print_exact(const ExactReport& report) {
   constexpr const char* kRow = "{:>6}  {:>6}  {:>6}  {:<16}  {:>12}  {:<30}  {}\n";
-  fmt::print("\nSolved exactly: {} states, {} actions, mean episode {} steps, mean return {}\n",
-             report.states, report.actions, fixed_text(report.mean_episode_length, 2),
-             short_number(report.mean_return, 4));
-  fmt::print(kRow, "lambda", "gamma", "T", "", "exact", "sampled", "");
+  tell("\nSolved exactly: {} states, {} actions, mean episode {} steps, mean return {}\n",
+       report.states, report.actions, fixed_text(report.mean_episode_length, 2),
+       short_number(report.mean_return, 4));
+  tell(kRow, "lambda", "gamma", "T", "", "exact", "sampled", "");
   for (const ExactResult& r : report.cases) {
     for (const ExactQuantity& q : r.quantities) {
-      fmt::print(kRow, fmt::format("{:g}", r.lambda), fmt::format("{:g}", r.gamma), r.num_steps,
-                 q.name, short_number(q.exact, 6), q.sampled ? with_interval(*q.sampled) : "-",
-                 !q.sampled                  ? ""
-                 : q.sampled->holds(q.exact) ? "agrees"
-                                             : "outside the interval");
+      tell(kRow, fmt::format("{:g}", r.lambda), fmt::format("{:g}", r.gamma), r.num_steps, q.name,
+           short_number(q.exact, 6), q.sampled ? with_interval(*q.sampled) : "-",
+           !q.sampled                  ? ""
+           : q.sampled->holds(q.exact) ? "agrees"
+                                       : "outside the interval");
     }
   }
 }

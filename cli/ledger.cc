@@ -8,6 +8,7 @@
 #include "broadloom/core/config_table.h"
 #include "broadloom/evaluate/run_path.h"
 #include "broadloom/record/ledger.h"
+#include "broadloom/record/manifest.h"
 #include "broadloom/record/run_folder.h"
 
 namespace broadloom::cli {
@@ -45,10 +46,14 @@ Result<LedgerPlace> line_of_folder(const std::string& dir) {
   if (!folder.ok()) return folder.status();
   const std::string path = folder.value().ledger_line_path();
   if (fs::exists(path, error)) return LedgerPlace{path, 1};
+  const Result<Manifest> manifest = read_manifest(folder.value().manifest_path());
   return Status(ErrorKind::kNotFound,
                 fmt::format("the run '{0}' has no record (ledger_line.json), which it gets when it "
-                            "comes to its end; `broadloom train --resume {0}` takes it there",
-                            folder.value().dir()));
+                            "comes to its end; `broadloom train --resume {0}` takes it there{1}",
+                            folder.value().dir(),
+                            manifest.value().rerun_of.empty()
+                                ? ""
+                                : ", and adds it to no ledger, since it is a rerun"));
 }
 
 }  // namespace
@@ -69,6 +74,9 @@ Result<std::string> record_in_ledger(const std::string& ledger, const std::strin
   };
   const Result<RunFolder> folder = RunFolder::open(run_dir);
   if (!folder.ok()) return not_recorded(folder.status());
+  const Result<Manifest> manifest = read_manifest(folder.value().manifest_path());
+  if (!manifest.ok()) return not_recorded(manifest.status());
+  if (!manifest.value().rerun_of.empty()) return std::string();
   const Result<std::string> line = read_ledger_line(folder.value().ledger_line_path(), 1);
   if (!line.ok()) return not_recorded(line.status());
   const Status whole = check_ledger_line(line.value());

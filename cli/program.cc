@@ -7,11 +7,13 @@
 #include <cstdio>
 #include <exception>
 #include <filesystem>
+#include <new>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "bridges/bridges.h"
+#include "broadloom/env/plugins/allowed_code.h"
 #include "broadloom/env/tasks/registry.h"
 #include "broadloom_build_info.inc"
 #include "cli/arguments.h"
@@ -99,6 +101,10 @@ int run(const std::string& program, const std::vector<std::string>& given,
   const Result<std::optional<int>> answered = line.parse(std::move(arguments.value().tokens));
   if (!answered.ok()) return report_error(answered.status(), json);
   if (answered.value()) return *answered.value();
+  for (const std::string& code : context.allowed) {
+    if (const Status status = allow_code(code); !status.ok()) return report_error(status, json);
+  }
+  allow_settings(context.env_options);
   const int code = context.action();
   // What was printed is a result: that it could not be is an error.
   if (std::fflush(stdout) == 0 && std::ferror(stdout) == 0) return code;
@@ -126,12 +132,22 @@ bool has_json(const std::vector<std::string>& arguments) {
 
 // The library throws nothing; what is left is memory running out, or a fault of a dependency.
 int broadloom::run_program(int argc, char** argv, const std::vector<Status>& before) {
+  cli::open_standard_streams();
   try {
     const std::string program = argc > 0 ? argv[0] : "broadloom";
     cli::set_program_name(std::filesystem::path(program).filename().string());
     register_bridges();
     return cli::run(program, std::vector<std::string>(argv + std::min(argc, 1), argv + argc),
                     before);
+  } catch (const std::bad_alloc&) {
+    std::fprintf(stderr,
+                 "%s: no memory is left for this command; end other programs or raise the limit "
+                 "(ulimit -v), ask for less (fewer --threads, --jobs or environments), or name a "
+                 "smaller file. It was called with:",
+                 cli::program_name().c_str());
+    for (int i = 1; i < argc; ++i) std::fprintf(stderr, " %s", argv[i]);
+    std::fprintf(stderr, "\n");
+    return 1;
   } catch (const std::exception& error) {
     std::fprintf(stderr, "%s: %s\n", cli::program_name().c_str(), error.what());
     return 1;

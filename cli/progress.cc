@@ -4,6 +4,7 @@
 
 #include <cmath>
 
+#include "broadloom/core/escape.h"
 #include "cli/console.h"
 
 namespace broadloom::cli {
@@ -41,7 +42,8 @@ void StatusLine::write(const std::string& text) {
   shown_ = true;
   written_at_ = Clock::now();
   // "\x1b[K" clears what a longer line left behind.
-  put(live_ ? "\r" + text + "\x1b[K" : text + "\n");
+  const std::string plain = terminal_text(text);
+  put(live_ ? "\r" + plain + "\x1b[K" : plain + "\n");
 }
 
 // fmt::print would throw where the terminal is gone, and end what is still to be saved.

@@ -26,10 +26,10 @@ void note_lonely_tasks() {
   const char* tasks = std::getenv("SLURM_STEP_NUM_TASKS");
   const char* own = std::getenv("SLURM_PROCID");
   if (tasks == nullptr || std::atoi(tasks) < 2 || (own != nullptr && std::atoi(own) != 0)) return;
-  fmt::print(stderr,
-             "Note: Slurm has started {} of these without MPI, and each trains a run of its own; "
-             "for one run of all: srun --mpi=pmix. --ranks none says that it is meant so\n",
-             tasks);
+  tell(stderr,
+       "Note: Slurm has started {} of these without MPI, and each trains a run of its own; "
+       "for one run of all: srun --mpi=pmix. --ranks none says that it is meant so\n",
+       tasks);
 }
 
 }  // namespace
@@ -63,9 +63,7 @@ Result<std::unique_ptr<Ranks>> ranks_asked_for(const RankFlags& flags) {
   RankOptions options;
   options.timeout = flags.timeout;
   options.interrupted = was_interrupted;
-  options.tell = [](const std::string& text) {
-    fmt::print(stderr, "{}: {}\n", program_name(), text);
-  };
+  options.tell = [](const std::string& text) { tell(stderr, "{}: {}\n", program_name(), text); };
   return make_ranks(options);
 }
 

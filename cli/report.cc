@@ -2,12 +2,16 @@
 // tables.
 #include <fmt/format.h>
 
+#include <cstdio>
 #include <memory>
 #include <string>
 #include <vector>
 
+#include "broadloom/record/files.h"
 #include "cli/commands.h"
+#include "cli/config_flags.h"
 #include "cli/console.h"
+#include "cli/file_kind.h"
 #include "cli/study_files.h"
 #include "research/report/study_report.h"
 
@@ -26,17 +30,25 @@ Status run(const ReportCommand& command, const std::vector<std::string>& argumen
   options.threads = resolve_threads(command.threads);
   options.task = command.task;
   const Result<StudyReport> report = make_study_report(command.stores, options);
-  if (!report.ok()) return report.status();
+  if (!report.ok()) {
+    Status status = report.status();
+    for (const std::string& store : command.stores) {
+      status = explain_kind(status, store, FileKind::kStore);
+    }
+    return status;
+  }
   const std::string folder =
       command.out.empty() ? default_report_folder(command.stores) : command.out;
+  const bool prints = !command.json && !command.quiet;
+  BROADLOOM_TRY(make_folders(folder));
+  if (prints) {
+    print_report(stdout, report.value());
+    std::fflush(stdout);  // before a full disk can lose it
+  }
   const Result<ReportFiles> files = write_report(report.value(), folder, arguments);
   if (!files.ok()) return files.status();
-  if (command.json) {
-    fmt::print("{}", files.value().json);
-  } else if (!command.quiet) {
-    print_report(stdout, report.value());
-    fmt::print("\nWritten: {}\n", fmt::join(files.value().paths, ", "));
-  }
+  if (command.json) print_data(files.value().json);
+  if (prints) tell("\nWritten: {}\n", fmt::join(files.value().paths, ", "));
   return {};
 }
 
@@ -56,6 +68,7 @@ void add_report_command(Command root, Context& context) {
                  "Worker threads; results do not depend on them (default: all)")
       .range(0, 1024)
       .type_name("INT");
+  add_allow_flag(app, context);
   app.add_flag("--quiet", command->quiet, "Print nothing but errors");
   app.add_flag("--json", command->json, "Standard output is one JSON object, that of study.json");
   app.callback([&context, command] {

@@ -13,6 +13,7 @@
 #include "cli/commands.h"
 #include "cli/config_flags.h"
 #include "cli/console.h"
+#include "cli/file_kind.h"
 #include "cli/ledger.h"
 #include "cli/progress.h"
 #include "cli/run_dir.h"
@@ -58,14 +59,14 @@ std::string shortened(const std::string& text) {
 void print_field(const FieldComparison& field) {
   if (field.rule == FieldRule::kRatio) {
     const std::string ratio = std::isnan(field.ratio) ? "-" : fmt::format("x {:.2f}", field.ratio);
-    fmt::print("  {:<10} {:<28} {} | {}\n", ratio, field.name, field.recorded, field.rerun);
+    tell("  {:<10} {:<28} {} | {}\n", ratio, field.name, field.recorded, field.rerun);
   } else if (field.rule == FieldRule::kStatistic) {
-    fmt::print("  {:<10} {:<28} {} | {}\n", field.agrees ? "overlaps" : "DIFFERS", field.name,
-               field.recorded, field.rerun);
+    tell("  {:<10} {:<28} {} | {}\n", field.agrees ? "overlaps" : "DIFFERS", field.name,
+         field.recorded, field.rerun);
   } else if (field.agrees) {
-    fmt::print("  {:<10} {:<28} {}\n", "agrees", field.name, shortened(field.recorded));
+    tell("  {:<10} {:<28} {}\n", "agrees", field.name, shortened(field.recorded));
   } else {
-    fmt::print("  {:<10} {:<28} {} | {}\n", "DIFFERS", field.name, field.recorded, field.rerun);
+    tell("  {:<10} {:<28} {} | {}\n", "DIFFERS", field.name, field.recorded, field.rerun);
   }
 }
 
@@ -74,12 +75,12 @@ bool is_of(const FieldComparison& field, const char* part) {
 }
 
 void print_count(const char* part, int count, const char* what) {
-  if (count > 0) fmt::print("  {:<10} {:<28} {} {}\n", "agrees", part, count, what);
+  if (count > 0) tell("  {:<10} {:<28} {} {}\n", "agrees", part, count, what);
 }
 
 // Keys of the config and numbers of the panel, which are many, only where they differ.
 void print_fields(const std::vector<FieldComparison>& fields) {
-  fmt::print("Recorded | this rerun\n");
+  tell("Recorded | this rerun\n");
   int config_keys = 0, panel_numbers = 0;
   for (const FieldComparison& field : fields) {
     if (is_of(field, "config.") && field.agrees) {
@@ -103,14 +104,14 @@ void print_statistics(const RerunReport& report) {
     ++means;
     if (!field.agrees) ++apart;
   }
-  fmt::print(
+  tell(
       "The recorded run cannot be had again to the bit: its simulator is not deterministic, or "
       "began new episodes on a resume.\n");
   if (means == 0) {
-    fmt::print("It was not evaluated, so there is no mean to compare.\n");
+    tell("It was not evaluated, so there is no mean to compare.\n");
     return;
   }
-  fmt::print(
+  tell(
       "{} of {} means have 95 % intervals that overlap. These know how episodes differ, not how "
       "trainings do: `{} study` with several seeds does.\n",
       means - apart, means, program_name());
@@ -130,16 +131,16 @@ void print_verdict(const RerunReport& report) {
     }
   }
   if (differ == 0) {
-    fmt::print("All {} fields that must agree do.\n", exact);
-    if (!noted.empty()) fmt::print("Another program or machine all the same: {}.\n", noted);
+    tell("All {} fields that must agree do.\n", exact);
+    if (!noted.empty()) tell("Another program or machine all the same: {}.\n", noted);
   } else {
-    fmt::print("{} of {} fields that must agree do not.\n", differ, exact);
+    tell("{} of {} fields that must agree do not.\n", differ, exact);
     const std::vector<std::string> reasons = report.possible_reasons();
-    fmt::print("{}\n", reasons.empty()
-                           ? "No difference of program or machine is why."
-                           : fmt::format("What may be why: {} differ.", fmt::join(reasons, ", ")));
+    tell("{}\n", reasons.empty()
+                     ? "No difference of program or machine is why."
+                     : fmt::format("What may be why: {} differ.", fmt::join(reasons, ", ")));
   }
-  fmt::print("Run folder: {}\n", report.run.run_dir);
+  tell("Run folder: {}\n", report.run.run_dir);
 }
 
 void print_json_report(const RerunCommand& command, const RerunReport& report) {
@@ -169,15 +170,24 @@ int report_rerun(const RerunCommand& command, const RerunReport& report) {
     print_verdict(report);
   }
   if (!report.run.finished) {
-    fmt::print(stderr,
-               "Stopped before the end: nothing to compare. Start it anew with another "
-               "--out.\n");
+    tell(stderr,
+         "Stopped before the end: nothing to compare. Start it anew with another "
+         "--out.\n");
     return kInterruptedExit;
   }
   return report.agrees() ? 0 : static_cast<int>(ErrorKind::kMismatch);
 }
 
-Result<RerunReport> run_again(const RerunCommand& command, const std::string& line) {
+// The line that is taken, where the call leaves it open.
+std::string place_text(const LedgerPlace& place) {
+  if (place.line > 0) return fmt::format("{}:{}", place.path, place.line);
+  const Result<std::int64_t> lines = count_ledger_lines(place.path);
+  if (!lines.ok()) return place.path;
+  return fmt::format("{}:{}, the last of its lines", place.path, lines.value());
+}
+
+Result<RerunReport> run_again(const RerunCommand& command, const LedgerPlace& place,
+                              const std::string& line) {
   Result<RerunPlan> plan = plan_rerun(line, command.init);
   if (!plan.ok()) return plan.status();
   BROADLOOM_TRY(set_machine(plan.value().config, command.machine));
@@ -185,8 +195,8 @@ Result<RerunReport> run_again(const RerunCommand& command, const std::string& li
   const int threads = command.threads > 0 ? command.threads : plan.value().threads;
   std::FILE* stream = command.json ? stderr : stdout;
   if (!command.quiet) {
-    fmt::print(stream, "Training {} again, from {}, into {}\n", plan.value().config.env_id,
-               command.place, out);
+    tell(stream, "Training {} again, from {}, into {}\n", plan.value().config.env_id,
+         place_text(place), out);
     std::fflush(stream);
   }
   ProgressLine progress(stream, command.quiet);
@@ -206,8 +216,11 @@ int rerun_command(const RerunCommand& command) {
   const Result<LedgerPlace> place = parse_ledger_place(command.place);
   if (!place.ok()) return report_error(place.status(), command.json);
   const Result<std::string> line = read_place(place.value());
-  if (!line.ok()) return report_error(line.status(), command.json);
-  const Result<RerunReport> report = run_again(command, line.value());
+  if (!line.ok()) {
+    return report_error(explain_kind(line.status(), place.value().path, FileKind::kLedger),
+                        command.json);
+  }
+  const Result<RerunReport> report = run_again(command, place.value(), line.value());
   if (!report.ok()) return report_error(report.status(), command.json);
   return report_rerun(command, report.value());
 }
@@ -237,6 +250,7 @@ void add_rerun_command(Command root, Context& context) {
       .range(0, 1024)
       .type_name("INT");
   add_machine_flags(app, command->machine);
+  add_allow_flag(app, context);
   app.add_flag("--quiet", command->quiet, "Print nothing but errors");
   app.add_flag("--json", command->json, "Standard output is one JSON object");
   app.callback(

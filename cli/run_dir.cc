@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <chrono>
 #include <filesystem>
+#include <mutex>
+#include <set>
 
 namespace broadloom::cli {
 
@@ -18,9 +20,16 @@ std::string default_run_dir(const std::string& name) {
   const auto now = std::chrono::system_clock::now().time_since_epoch();
   const auto seconds = std::chrono::duration_cast<std::chrono::seconds>(now).count();
   const std::string first = fmt::format("runs/{}__{}", file_name(name), seconds);
+  // Threads that train in one process are given different names before any of them has a folder.
+  static std::mutex mutex;
+  static std::set<std::string> given;
+  const std::lock_guard lock(mutex);
   std::string dir = first;
   std::error_code error;
-  for (int i = 2; std::filesystem::exists(dir, error); ++i) dir = fmt::format("{}-{}", first, i);
+  for (int i = 2; given.count(dir) != 0 || std::filesystem::exists(dir, error); ++i) {
+    dir = fmt::format("{}-{}", first, i);
+  }
+  given.insert(dir);
   return dir;
 }
 

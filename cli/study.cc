@@ -9,6 +9,7 @@
 #include "broadloom/math/isa.h"
 #include "broadloom/record/json.h"
 #include "cli/commands.h"
+#include "cli/config_flags.h"
 #include "cli/console.h"
 #include "cli/run_dir.h"
 #include "cli/study_files.h"
@@ -53,7 +54,7 @@ std::string default_store(const StudyCommand& command, const StudyPlan& plan,
 }
 
 Result<StudyPlan> read_plan(const StudyCommand& command, const Context& context) {
-  Result<StudySpec> spec = read_study_flags(command.flags, context.env_options);
+  Result<StudySpec> spec = read_study_flags(command.flags, context.env_options, command.plan_only);
   if (!spec.ok()) return spec.status();
   if (spec.value().name.empty()) {
     spec.value().name = "study";
@@ -103,7 +104,7 @@ Status write_results(const StudyCommand& command, const StudyPlan& plan,
   if (!command.json && !command.quiet) {
     print_study_result(stdout, plan, summary);
     print_report(stdout, report.value());
-    fmt::print("\nStore: {}\n", options.store);
+    tell("\nStore: {}\n", options.store);
     std::fflush(stdout);  // before an error about the folder of the report
   }
   std::vector<std::string> written;
@@ -118,7 +119,7 @@ Status write_results(const StudyCommand& command, const StudyPlan& plan,
     json["written"] = written;
     print_json(json);
   } else if (!command.quiet && !written.empty()) {
-    fmt::print("Written: {}\n", fmt::join(written, ", "));
+    tell("Written: {}\n", fmt::join(written, ", "));
   }
   return {};
 }
@@ -131,7 +132,7 @@ int report_study(const StudyCommand& command, const StudyPlan& plan, const Study
   if (!status.ok()) return report_error(status, command.json);
   if (summary.complete) return failed > 0 ? kFailedRunsExit : 0;
   if (!command.quiet) {
-    fmt::print(stderr, "Stopped. To go on, run the same command again.\n");
+    tell(stderr, "Stopped. To go on, run the same command again.\n");
   }
   return kInterruptedExit;
 }
@@ -150,7 +151,7 @@ Result<LaunchOptions> launch_options_of(const StudyCommand& command, const Study
 
 // A sentence of the launcher's between the lines of progress.
 void print_note(std::FILE* stream, const std::string& sentence) {
-  fmt::print(stream, "{}\n", wrapped(sentence, screen_size(stream).columns, "  "));
+  tell(stream, "{}\n", wrapped(sentence, screen_size(stream).columns, "  "));
   std::fflush(stream);
 }
 
@@ -158,7 +159,7 @@ int plan_alone(const StudyCommand& command, const StudyPlan& plan, Launcher& lau
                const LaunchOptions& options, std::FILE* stream) {
   const Result<std::string> words = launcher.describe(plan, options, {});
   if (!words.ok()) return report_error(words.status(), command.json);
-  if (!command.quiet) fmt::print(stream, "{}", words.value());
+  if (!command.quiet) tell(stream, "{}", words.value());
   return 0;
 }
 
@@ -204,11 +205,11 @@ int merge(const MergeCommand& command) {
   const Result<MergeSummary> merged = merge_stores(command.stores, command.out);
   if (!merged.ok()) return report_error(merged.status(), false);
   const MergeSummary& m = merged.value();
-  fmt::print("{} of {} runs in {}, {} failed\n", with_commas(m.finished), with_commas(m.runs),
-             command.out, m.failed);
+  tell("{} of {} runs in {}, {} failed\n", with_commas(m.finished), with_commas(m.runs),
+       command.out, m.failed);
   if (m.pending() > 0) {
-    fmt::print("{} runs are in none of the stores; the study does them with --out {}\n",
-               with_commas(m.pending()), command.out);
+    tell("{} runs are in none of the stores; the study does them with --out {}\n",
+         with_commas(m.pending()), command.out);
   }
   return 0;
 }
@@ -263,6 +264,7 @@ void add_study_command(Command root, Context& context) {
   const Command app = root.add_subcommand("study", "Train a grid of settings over many seeds");
   const auto command = std::make_shared<StudyCommand>();
   add_run_flags(app, *command);
+  add_allow_flag(app, context).group("Command");
   add_launch_flags(app, command->launch);
   add_study_flags(app, command->flags);
   add_merge_command(app, context);

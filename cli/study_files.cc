@@ -25,13 +25,13 @@ void print_table(std::FILE* stream, const ReportTable& table, std::size_t column
   for (const std::vector<std::string>& row : rows) {
     for (std::size_t i = 0; i < row.size(); ++i) widths[i] = std::max(widths[i], row[i].size());
   }
-  fmt::print(stream, "\n{}\n", table.title);
+  tell(stream, "\n{}\n", table.title);
   for (const std::vector<std::string>& row : rows) {
     std::string line;
     for (std::size_t i = 0; i < row.size(); ++i) line += fmt::format("  {:<{}}", row[i], widths[i]);
-    fmt::print(stream, "{}\n", line.substr(0, line.find_last_not_of(' ') + 1));
+    tell(stream, "{}\n", line.substr(0, line.find_last_not_of(' ') + 1));
   }
-  if (!table.below.empty()) fmt::print(stream, "{}\n", wrapped(table.below, columns, ""));
+  if (!table.below.empty()) tell(stream, "{}\n", wrapped(table.below, columns, ""));
 }
 
 std::string without_ending(const std::string& store) {
@@ -53,12 +53,7 @@ std::string default_report_folder(const std::vector<std::string>& stores) {
 
 Result<ReportFiles> write_report(const StudyReport& report, const std::string& folder,
                                  const std::vector<std::string>& command) {
-  std::error_code error;
-  std::filesystem::create_directories(folder, error);
-  if (error) {
-    return Status(ErrorKind::kIo, fmt::format("cannot make the folder '{}': {}; give another --out",
-                                              folder, error.message()));
-  }
+  BROADLOOM_TRY(make_folders(folder));
   const Manifest program = make_manifest({}, 0, 1, "");
   ReportFiles files;
   files.json =
@@ -75,12 +70,12 @@ Result<ReportFiles> write_report(const StudyReport& report, const std::string& f
 void print_report(std::FILE* stream, const StudyReport& report) {
   if (report.studies.empty()) return;  // none was made
   const std::size_t columns = std::min(screen_size(stream).columns, kWidest);
-  fmt::print(stream, "{}\n\n{} ({})\n", wrapped(report.answer, columns, ""), report.heading,
-             report.title);
+  tell(stream, "{}\n\n{} ({})\n", wrapped(report.answer, columns, ""), report.heading,
+       report.title);
   for (const ReportTable& table : report_tables(report)) print_table(stream, table, columns);
-  if (!report.notes.empty()) fmt::print(stream, "\nNotes\n");
+  if (!report.notes.empty()) tell(stream, "\nNotes\n");
   for (const std::string& note : report.notes) {
-    fmt::print(stream, "{}\n", wrapped("- " + note, columns, "  "));
+    tell(stream, "{}\n", wrapped("- " + note, columns, "  "));
   }
 }
 

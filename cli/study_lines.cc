@@ -60,7 +60,7 @@ void StudyLines::finish() {
   if (!shown_) return;
   shown_ = false;
   lines_ = 0;
-  fmt::print(stream_, "\n");
+  tell(stream_, "\n");
   std::fflush(stream_);
 }
 
@@ -83,7 +83,7 @@ void StudyLines::write_live(const StudyProgress& progress) {
   text += cut(total_line(progress), size.columns) + "\n";
   lines_ = order.size() + 1;
   pending_ = false;
-  fmt::print(stream_, "{}", text);
+  tell(stream_, "{}", text);
   std::fflush(stream_);
 }
 
@@ -92,9 +92,9 @@ void StudyLines::write_plain(const StudyProgress& progress) {
     const int over = progress.cells[i].finished + progress.cells[i].failed;
     if (over == written_runs_[i]) continue;
     written_runs_[i] = over;
-    fmt::print(stream_, "{}\n", cell_line(progress, i));
+    tell(stream_, "{}\n", cell_line(progress, i));
   }
-  fmt::print(stream_, "{}\n", total_line(progress));
+  tell(stream_, "{}\n", total_line(progress));
   pending_ = false;
   std::fflush(stream_);
 }

@@ -4,6 +4,7 @@
 
 #include "broadloom/config/config.h"
 #include "broadloom/config/keys.h"
+#include "broadloom/env/plugins/allowed_code.h"
 #include "cli/config_file.h"
 #include "cli/config_flags.h"
 
@@ -73,6 +74,7 @@ Status take_axis(const std::string& text, StudySpec& spec) {
   for (const std::string& value : values) {
     Config scratch;
     BROADLOOM_TRY(set_config(scratch, key, value));
+    allow_settings({{key, value}});
   }
   std::erase_if(spec.axes, [&](const StudyAxis& axis) { return axis.name == key; });
   drop_from_base(key, spec);
@@ -99,6 +101,14 @@ Status take_words(const StudyFlags& flags, StudySpec& spec) {
     spec.adjust = adjust.value();
   }
   return {};
+}
+
+// Who trains on a file has chosen the code that it names.
+void allow_file(const StudySpec& spec) {
+  allow_settings(spec.base);
+  for (const StudyAxis& axis : spec.axes) {
+    for (const StudyAxis::Value& value : axis.values) allow_settings(value.set);
+  }
 }
 
 }  // namespace
@@ -129,7 +139,7 @@ void add_study_flags(Command app, StudyFlags& flags) {
        "others are to have (default: the first)");
   text("--grid", flags.grid, "KEY=V,V", "Values of a config key; may be given again");
   text("--points", flags.points, "INT", "Points of each learning curve (default 50)")
-      .range(1, 100000);
+      .range(1, kMostPoints);
   text("--evaluations", flags.evaluations, "INT",
        "Evaluations of each run, evenly over its steps (default 1: of the final policy)")
       .range(0, 100000);
@@ -137,13 +147,16 @@ void add_study_flags(Command app, StudyFlags& flags) {
   add_config_flags(app, flags.config);
 }
 
-Result<StudySpec> read_study_flags(const StudyFlags& flags, const Overrides& env_options) {
+Result<StudySpec> read_study_flags(const StudyFlags& flags, const Overrides& env_options,
+                                   bool only_looks) {
   StudySpec spec;
   if (!flags.file.empty()) {
     Result<StudySpec> from_file = read_study(flags.file);
-    if (!from_file.ok()) return explain_file(from_file.status(), flags.file);
+    if (!from_file.ok()) return explain_file(from_file.status(), flags.file, FileKind::kStudy);
     spec = from_file.take();
+    if (!only_looks) allow_file(spec);
   }
+  allow_settings(flags.config);
   BROADLOOM_TRY(take_words(flags, spec));
   BROADLOOM_TRY(take_shape_rules(flags, spec));
   for (const std::string& axis : flags.grid) BROADLOOM_TRY(take_axis(axis, spec));

@@ -24,7 +24,8 @@ struct StudyFlags {
 void add_study_flags(Command app, StudyFlags& flags);
 
 // The study of the file, if one is named, with what the flags say in its place: shapes as a whole,
-// axes and config keys one by one.
-Result<StudySpec> read_study_flags(const StudyFlags& flags, const Overrides& env_options);
+// axes and config keys one by one. only_looks: nothing is trained, so that the file names no code.
+Result<StudySpec> read_study_flags(const StudyFlags& flags, const Overrides& env_options,
+                                   bool only_looks);
 
 }  // namespace broadloom::cli

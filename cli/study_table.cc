@@ -28,7 +28,7 @@ void print_rows(std::FILE* stream, const std::vector<std::vector<std::string>>& 
       const int width = static_cast<int>(widths[i]);
       line += (i > 0 ? "  " : "") + padded(row[i], i > 0 ? -width : width);
     }
-    fmt::print(stream, "{}\n", line);
+    tell(stream, "{}\n", line);
   }
 }
 
@@ -67,13 +67,13 @@ std::vector<std::vector<std::string>> plan_rows(const StudyPlan& plan, std::size
 
 void print_rest(std::FILE* stream, std::size_t rest, const char* what) {
   if (rest == 0) return;
-  fmt::print(stream, "... and {} more {}{}; --plan prints the whole plan\n",
-             with_commas(static_cast<std::int64_t>(rest)), what, rest == 1 ? "" : "s");
+  tell(stream, "... and {} more {}{}; --plan prints the whole plan\n",
+       with_commas(static_cast<std::int64_t>(rest)), what, rest == 1 ? "" : "s");
 }
 
 void print_notes(std::FILE* stream, const std::vector<std::string>& notes, bool whole) {
   const std::size_t shown = whole ? notes.size() : std::min(notes.size(), kMostNotes);
-  for (std::size_t i = 0; i < shown; ++i) fmt::print(stream, "{}\n", notes[i]);
+  for (std::size_t i = 0; i < shown; ++i) tell(stream, "{}\n", notes[i]);
   print_rest(stream, notes.size() - shown, "note");
 }
 
@@ -91,15 +91,14 @@ void print_plan_notes(std::FILE* stream, const StudyPlan& plan, bool whole) {
   print_notes(stream, of_budget, whole);
   const std::vector<std::string> defaults = plan.differences_of_defaults();
   if (!defaults.empty()) {
-    fmt::print(
-        stream,
-        "Note: cells differ also in {}: defaults of their environment, algorithm or encoder. "
-        "What [base] sets is equal for all.\n",
-        fmt::join(defaults, ", "));
+    tell(stream,
+         "Note: cells differ also in {}: defaults of their environment, algorithm or encoder. "
+         "What [base] sets is equal for all.\n",
+         fmt::join(defaults, ", "));
   }
   if (budgets.size() > 1) {
-    fmt::print(stream, "Note: cells take {} to {} environment steps: whole blocks only.\n",
-               with_commas(*budgets.begin()), with_commas(*budgets.rbegin()));
+    tell(stream, "Note: cells take {} to {} environment steps: whole blocks only.\n",
+         with_commas(*budgets.begin()), with_commas(*budgets.rbegin()));
   }
 }
 
@@ -165,10 +164,10 @@ void print_study_plan(std::FILE* stream, const StudyPlan& plan, const StudyPart&
                                ? fmt::format("gradient_steps (by {})", adjust_name(plan.adjust))
                                : match_name(plan.match);
   const auto cells = static_cast<std::int64_t>(plan.cells.size());
-  fmt::print(stream, "Study {}: {} cell{} x {} seed{} = {} runs; match: {}\n\n", plan.name,
-             with_commas(cells), cells == 1 ? "" : "s", plan.seeds.size(),
-             plan.seeds.size() == 1 ? "" : "s",
-             with_commas(static_cast<std::int64_t>(plan.runs.size())), rule);
+  tell(stream, "Study {}: {} cell{} x {} seed{} = {} runs; match: {}\n\n", plan.name,
+       with_commas(cells), cells == 1 ? "" : "s", plan.seeds.size(),
+       plan.seeds.size() == 1 ? "" : "s", with_commas(static_cast<std::int64_t>(plan.runs.size())),
+       rule);
   const bool is_whole = whole || plan.cells.size() <= kMostCells;
   const std::size_t shown = is_whole ? plan.cells.size() : kMostCells;
   print_rows(stream, plan_rows(plan, shown));
@@ -177,12 +176,12 @@ void print_study_plan(std::FILE* stream, const StudyPlan& plan, const StudyPart&
   if (!part.is_whole()) {
     const auto mine = std::count_if(plan.runs.begin(), plan.runs.end(),
                                     [&](const StudyRun& run) { return part.holds(run.id); });
-    fmt::print(stream, "{}: {} of the runs.\n",
-               part.count > 1 ? fmt::format("Part {}/{}", part.index, part.count)
-                              : "Runs " + runs_text(part.runs),
-               mine);
+    tell(stream, "{}: {} of the runs.\n",
+         part.count > 1 ? fmt::format("Part {}/{}", part.index, part.count)
+                        : "Runs " + runs_text(part.runs),
+         mine);
   }
-  fmt::print(stream, "\n");
+  tell(stream, "\n");
 }
 
 void print_study_result(std::FILE* stream, const StudyPlan& plan, const StudySummary& summary) {
@@ -196,10 +195,9 @@ void print_study_result(std::FILE* stream, const StudyPlan& plan, const StudySum
                     estimate_text(over_runs(cells[c].evaluation).iqm)});
   }
   print_rows(stream, rows);
-  fmt::print(
-      stream,
-      "\nTraining: mean return of a run's last 100 episodes.{} Intervals: bootstrap over runs.\n",
-      evaluation_words(plan));
+  tell(stream,
+       "\nTraining: mean return of a run's last episodes.{} Intervals: bootstrap over runs.\n",
+       evaluation_words(plan));
 }
 
 int print_failed_runs(std::FILE* stream, const StudyPlan& plan, const StudySummary& summary) {
@@ -207,12 +205,11 @@ int print_failed_runs(std::FILE* stream, const StudyPlan& plan, const StudySumma
   int failed = 0;
   for (const StoredRun& run : summary.runs) {
     if (run.status != "failed" || ++failed > kMost) continue;
-    fmt::print(stream, "Failed: {} seed {}: {}\n",
-               plan.cells[static_cast<std::size_t>(run.cell)].name, run.seed, run.error);
+    tell(stream, "Failed: {} seed {}: {}\n", plan.cells[static_cast<std::size_t>(run.cell)].name,
+         run.seed, run.error);
   }
   if (failed > kMost) {
-    fmt::print(stream, "{} more failed; the store's table runs has their errors.\n",
-               failed - kMost);
+    tell(stream, "{} more failed; the store's table runs has their errors.\n", failed - kMost);
   }
   return failed;
 }

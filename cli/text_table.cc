@@ -4,6 +4,8 @@
 
 #include <algorithm>
 
+#include "broadloom/core/escape.h"
+
 namespace broadloom::cli {
 namespace {
 
@@ -18,21 +20,11 @@ std::string aligned(const Row& row, const std::vector<std::size_t>& widths) {
   return line + "\n";
 }
 
-// With `before` put before every `special`.
-std::string escaped(const std::string& text, char special, char before) {
-  std::string out;
-  for (const char c : text) {
-    if (c == special) out += before;
-    out += c;
-  }
-  return out;
-}
-
 std::string markdown(const Row& row) {
   std::string line = "|";
   for (const std::string& cell : row) {
     const std::size_t begin = std::min(cell.size(), cell.find_first_not_of(' '));
-    line += fmt::format(" {} |", escaped(cell.substr(begin), '|', '\\'));
+    line += fmt::format(" {} |", markdown_cell(cell.substr(begin)));
   }
   return line + "\n";
 }
@@ -41,8 +33,7 @@ std::string csv(const Row& row) {
   std::string line;
   for (std::size_t c = 0; c < row.size(); ++c) {
     if (c > 0) line += ',';
-    const bool quoted = row[c].find_first_of(",\"\n\r") != std::string::npos;
-    line += quoted ? fmt::format("\"{}\"", escaped(row[c], '"', '"')) : row[c];
+    line += csv_field(row[c]);
   }
   return line + "\n";
 }

@@ -13,8 +13,7 @@ struct TextTable {
 
 enum class TableForm { kAligned, kMarkdown, kCsv };
 
-// Each line with its newline. In CSV, cells with a comma, a quotation mark or a newline are quoted
-// (RFC 4180).
+// Each line with its newline; cells as core/escape.h writes them in Markdown and CSV.
 std::string table_text(const TextTable& table, TableForm form);
 
 }  // namespace broadloom::cli

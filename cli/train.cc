@@ -9,6 +9,8 @@
 #include <string>
 
 #include "broadloom/config/config.h"
+#include "broadloom/core/escape.h"
+#include "broadloom/env/plugins/allowed_code.h"
 #include "broadloom/evaluate/panel_result.h"
 #include "broadloom/math/isa.h"
 #include "broadloom/record/json.h"
@@ -123,34 +125,34 @@ std::string traffic_text(const RankTraffic& traffic) {
       traffic.seconds);
 }
 
+// allow: the flags with which commands may load the run's environment.
 void print_summary(const RunSummary& summary, double steps_per_second, const std::string& record,
-                   const std::optional<PanelResult>& panel, const Ranks& ranks) {
+                   const std::optional<PanelResult>& panel, const Ranks& ranks,
+                   const std::string& allow) {
   const std::string steps = fmt::format("{} of {} steps", with_commas(summary.global_step),
                                         with_commas(summary.total_timesteps));
   if (steps_per_second <= 0.0) {
-    fmt::print("Nothing left to train: {} were made before. Checkpoint and logs are whole.\n",
-               steps);
+    tell("Nothing left to train: {} were made before. Checkpoint and logs are whole.\n", steps);
   } else {
-    fmt::print("{} {} in {} ({} steps/s).\n", summary.finished ? "Trained" : "Stopped at", steps,
-               seconds_text(summary.seconds),
-               with_commas(static_cast<std::int64_t>(steps_per_second)));
-    if (ranks.size() > 1) fmt::print("{}\n", traffic_text(ranks.traffic()));
+    tell("{} {} in {} ({} steps/s).\n", summary.finished ? "Trained" : "Stopped at", steps,
+         seconds_text(summary.seconds), with_commas(static_cast<std::int64_t>(steps_per_second)));
+    if (ranks.size() > 1) tell("{}\n", traffic_text(ranks.traffic()));
     if (std::isnan(summary.mean_return)) {
-      fmt::print("Mean return: none yet, no episode has ended.\n");
+      tell("Mean return: none yet, no episode has ended.\n");
     } else {
-      const std::int64_t episodes = std::min<std::int64_t>(summary.episodes, 100);
-      fmt::print("Mean return of the last {}: {:.2f}{}\n",
-                 episodes == 1 ? "episode" : fmt::format("{} episodes", episodes),
-                 summary.mean_return, success_text(summary.success_rate));
+      const std::int64_t episodes = summary.averaged_episodes;
+      tell("Mean return of the last {}: {:.2f}{}\n",
+           episodes == 1 ? "episode" : fmt::format("{} episodes", with_commas(episodes)),
+           summary.mean_return, success_text(summary.success_rate));
     }
   }
-  print_live_audit(summary.run_dir);
-  if (panel) fmt::print("Panel, all rows: {}\n", overall_text(*panel));
-  fmt::print("Run folder: {}\n", summary.run_dir);
-  if (!record.empty()) fmt::print("Recorded as: {}\n", record);
+  print_live_audit(summary.run_dir, allow);
+  if (panel) tell("Panel, all rows: {}\n", overall_text(*panel));
+  tell("Run folder: {}\n", summary.run_dir);
+  if (!record.empty()) tell("Recorded as: {}\n", record);
   if (summary.finished) {
-    fmt::print("Next: {} eval {}{}\n", program_name(), summary.run_dir,
-               panel ? fmt::format(" --panel {}/panel.toml", summary.run_dir) : "");
+    tell("Next: {} eval {}{}{}\n", program_name(), shell_word(summary.run_dir),
+         panel ? " --panel " + shell_word(summary.run_dir + "/panel.toml") : "", allow);
   }
 }
 
@@ -170,27 +172,34 @@ void print_summary_json(const RunSummary& summary, double steps_per_second,
   print_json(json);
 }
 
+// A run that nothing stands against.
+struct ReadyRun {
+  std::string heading, ledger, allow;
+  std::function<Result<RunSummary>(const RunHooks&)> run;
+};
+
 int report_run(const TrainOptions& options, const RunSummary& summary, double steps_per_second,
-               const std::string& ledger, const Ranks& ranks) {
+               const ReadyRun& run, const Ranks& ranks) {
   std::string record;
   std::optional<PanelResult> panel;
   if (summary.finished) {
     Result<std::optional<PanelResult>> scored = own_panel_result(summary.run_dir);
     if (!scored.ok()) return report_error(scored.status(), options.json);
     panel = scored.take();
-    const Result<std::string> place = record_in_ledger(ledger, summary.run_dir);
+    const Result<std::string> place = record_in_ledger(run.ledger, summary.run_dir);
     if (!place.ok()) return report_error(place.status(), options.json);
     record = place.value();
   }
   if (options.json) {
     print_summary_json(summary, steps_per_second, record, panel, ranks);
   } else if (!options.quiet) {
-    print_summary(summary, steps_per_second, record, panel, ranks);
+    print_summary(summary, steps_per_second, record, panel, ranks, run.allow);
   }
   if (summary.finished) return 0;
   if (!options.quiet) {
     std::fflush(stdout);
-    fmt::print(stderr, "Saved. To go on: {} train --resume {}\n", program_name(), summary.run_dir);
+    tell(stderr, "Saved. To go on: {} train --resume {}{}\n", program_name(),
+         shell_word(summary.run_dir), run.allow);
   }
   return kInterruptedExit;
 }
@@ -198,7 +207,7 @@ int report_run(const TrainOptions& options, const RunSummary& summary, double st
 Result<std::optional<Panel>> panel_asked_for(const TrainOptions& options) {
   if (options.panel.empty()) return std::optional<Panel>();
   Result<Panel> panel = read_panel(options.panel);
-  if (!panel.ok()) return panel.status();
+  if (!panel.ok()) return explain_kind(panel.status(), options.panel, FileKind::kPanel);
   return std::optional<Panel>(panel.take());
 }
 
@@ -208,12 +217,6 @@ Result<std::optional<InitialPolicy>> policy_asked_for(const TrainOptions& option
   if (!policy.ok()) return policy.status();
   return std::optional<InitialPolicy>(policy.take());
 }
-
-// A run that nothing stands against.
-struct ReadyRun {
-  std::string heading, ledger;
-  std::function<Result<RunSummary>(const RunHooks&)> run;
-};
 
 // options and ranks must outlive what is given.
 Result<ReadyRun> ready_to_resume(const TrainOptions& options, const Context& context, int threads,
@@ -227,7 +230,9 @@ Result<ReadyRun> ready_to_resume(const TrainOptions& options, const Context& con
   const auto run = [&options, &ranks, threads, total = total.value()](const RunHooks& hooks) {
     return resume_run(options.resume, threads, hooks, total, of_machine(options), ranks);
   };
-  return ReadyRun{"Going on with " + options.resume, ledger, run};
+  std::string allow;
+  for (const std::string& code : context.allowed) allow += " --allow_plugin " + shell_word(code);
+  return ReadyRun{"Going on with " + options.resume, ledger, allow, run};
 }
 
 std::string heading_of(const TrainOptions& options, const Config& config,
@@ -261,7 +266,7 @@ Result<ReadyRun> ready_to_start(const TrainOptions& options, const Context& cont
     return start_run(config, run_dir, threads, hooks, panel, init, ranks);
   };
   return ReadyRun{heading_of(options, config.value(), run_dir, panel.value(), init.value()), ledger,
-                  run};
+                  allow_flag(config.value().env_id), run};
 }
 
 // What the first rank does, or the only one: it alone reads, writes and prints. The others wait for
@@ -285,9 +290,9 @@ int lead(const TrainOptions& options, const Context& context, Ranks& ranks) {
   hooks.should_stop = was_interrupted;
   hooks.on_panel = panel_progress(line, episodes);
   if (!options.quiet) {
-    hooks.on_note = [](const std::string& note) { fmt::print(stderr, "Note: {}\n", note); };
+    hooks.on_note = [](const std::string& note) { tell(stderr, "Note: {}\n", note); };
     hooks.on_contract = [&](const RolloutContract& contract) {
-      fmt::print(stream, "{}\n{}", ready.value().heading, contract_text(contract));
+      tell(stream, "{}\n{}", ready.value().heading, contract_text(contract));
       std::fflush(stream);
     };
   }
@@ -295,7 +300,7 @@ int lead(const TrainOptions& options, const Context& context, Ranks& ranks) {
   line.finish();
   episodes.clear();
   if (!summary.ok()) return report_error(summary.status(), options.json);
-  return report_run(options, summary.value(), steps_per_second, ready.value().ledger, ranks);
+  return report_run(options, summary.value(), steps_per_second, ready.value(), ranks);
 }
 
 // What the other ranks do. The first one says what has gone wrong, unless nothing reaches it.
@@ -371,6 +376,7 @@ void add_train_command(Command root, Context& context) {
       .range(0, 1024)
       .type_name("INT")
       .group("Command");
+  add_allow_flag(command, context).group("Command");
   add_rank_flags(command, options->ranks);
   command.add_flag("--quiet", options->quiet, "Print nothing but errors").group("Command");
   command.add_flag("--json", options->json, "Standard output is one JSON object").group("Command");

@@ -8,6 +8,7 @@
 #include "broadloom/evaluate/watch.h"
 #include "broadloom/record/files.h"
 #include "cli/commands.h"
+#include "cli/config_flags.h"
 #include "cli/console.h"
 #include "cli/policy_isa.h"
 #include "research/report/watch_page.h"
@@ -34,15 +35,15 @@ std::string page_path(const WatchCommand& command, const WatchedEpisodes& watche
 void print_episodes(const WatchedEpisodes& watched, const std::string& path) {
   for (std::size_t i = 0; i < watched.episodes.size(); ++i) {
     const EvalEpisode& episode = watched.episodes[i];
-    fmt::print("Episode {}: return {:.2f}, {} steps, {}\n", i + 1, episode.episode_return,
-               with_commas(episode.length), end_words(episode, watched.spec));
+    tell("Episode {}: return {:.2f}, {} steps, {}\n", i + 1, episode.episode_return,
+         with_commas(episode.length), end_words(episode, watched.spec));
     if (episode.end.reason >= 0) continue;
-    fmt::print("  It was cut there, and its return is of that part; --max_steps plays more\n");
+    tell("  It was cut there, and its return is of that part; --max_steps plays more\n");
   }
   if (!watched.why_drawn.empty()) {
-    fmt::print("Drawn, not in three dimensions: {}\n", watched.why_drawn);
+    tell("Drawn, not in three dimensions: {}\n", watched.why_drawn);
   }
-  fmt::print("{}\n", path);
+  tell("{}\n", path);
 }
 
 Json summary(const WatchCommand& command, const WatchedEpisodes& watched, const std::string& path) {
@@ -119,6 +120,7 @@ void add_watch_command(Command root, Context& context) {
                  "auto, drawn, or 3d: rendered in three dimensions, which tasks on MuJoCo have "
                  "(default auto: 3d where it can be had)")
       .type_name("WORD");
+  add_allow_flag(app, context);
   app.add_flag("--quiet", command->quiet, "Print nothing but errors");
   app.add_flag("--json", command->json, "Standard output is one JSON object");
   app.callback([&context, command] {

@@ -32,6 +32,7 @@ install(EXPORT broadloom_targets NAMESPACE broadloom:: DESTINATION ${BROADLOOM_P
 if(TARGET broadloom_cli)
   install(TARGETS broadloom_cli RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
 endif()
+install(FILES ${PROJECT_SOURCE_DIR}/LICENSE ${PROJECT_SOURCE_DIR}/THIRD_PARTY.md DESTINATION ${CMAKE_INSTALL_DOCDIR})
 
 configure_package_config_file(${CMAKE_CURRENT_LIST_DIR}/broadloomConfig.cmake.in
                               ${PROJECT_BINARY_DIR}/generated/broadloomConfig.cmake

@@ -261,16 +261,21 @@ void TaskEnvs::show(Simulation& simulation, int i, Drawing& out) const {
 void TaskEnvs::append_state(const std::string& prefix, std::vector<TensorRef>& out) {
   const auto add = [&](const char* name, Dtype dtype, std::size_t width, void* data) {
     if (width > 0)
-      out.push_back({prefix + name, dtype, {count_, static_cast<std::int64_t>(width)}, data});
+      out.push_back(
+          {prefix + name, dtype, {count_, static_cast<std::int64_t>(width)}, data, {kFiniteRange}});
   };
   add(".physics", Dtype::kF64, state_size_, state_.data());
   add(".kept", Dtype::kF64, kept_size_, kept_.data());
   add(".seen", Dtype::kF32, width_, seen_.data());
   add(".critic_seen", Dtype::kF32, critic_width_, critic_seen_.data());
   worlds_.append_state(prefix, out);
-  out.push_back({prefix + ".episode", Dtype::kI64, {count_}, episode_.data()});
-  out.push_back({prefix + ".episode_step", Dtype::kI64, {count_}, episode_step_.data()});
-  out.push_back({prefix + ".total_step", Dtype::kI64, {count_}, total_step_.data()});
+  out.push_back({prefix + ".episode", Dtype::kI64, {count_}, episode_.data(), {kCountRange}});
+  out.push_back({prefix + ".episode_step",
+                 Dtype::kI64,
+                 {count_},
+                 episode_step_.data(),
+                 {steps_of_episode(spec_)}});
+  out.push_back({prefix + ".total_step", Dtype::kI64, {count_}, total_step_.data(), {kCountRange}});
 }
 
 std::unique_ptr<VecEnv> TaskEnvs::another(const VecEnvOptions& options) const {

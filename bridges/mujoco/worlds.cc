@@ -73,12 +73,14 @@ void Worlds::set(int i, mjModel& model) const {
 
 void Worlds::append_state(const std::string& prefix, std::vector<TensorRef>& out) {
   const auto add = [&](const char* name, Dtype dtype, std::size_t width, void* data) {
-    out.push_back({prefix + name, dtype, {count_, static_cast<std::int64_t>(width)}, data});
+    out.push_back(
+        {prefix + name, dtype, {count_, static_cast<std::int64_t>(width)}, data, {kFiniteRange}});
   };
   curriculum_.append_state(prefix, out);
+  const auto last = static_cast<double>(setup_.strata.all().size()) - 1.0;
   if (!fields_.empty()) add(".fields", Dtype::kF64, setup_.fields.size(), fields_.data());
   if (drawn_.empty()) return;
-  out.push_back({prefix + ".stratum", Dtype::kI32, {count_}, stratum_.data()});
+  out.push_back({prefix + ".stratum", Dtype::kI32, {count_}, stratum_.data(), {{0.0, last}}});
   add(".constants", Dtype::kF64, setup_.constants.size(), drawn_.data());
 }
 

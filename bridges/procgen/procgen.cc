@@ -54,7 +54,7 @@ constexpr std::array<broadloom_option, kNumOptions> kOptions = {{
      "Whether things that have several pictures show one of them only."},
     {"paint_vel_info", BROADLOOM_BOOL, "false", 0, 0, nullptr,
      "Whether the picture shows how fast the agent is."},
-    {"library", BROADLOOM_TEXT, "", 0, 0, nullptr,
+    {"library", BROADLOOM_LIBRARY, "", 0, 0, nullptr,
      "Procgen's libenv.so, or the folder with the package; empty: PROCGEN_PATH and Python's."},
 }};
 

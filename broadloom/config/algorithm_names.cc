@@ -1,14 +1,17 @@
 #include "broadloom/config/algorithm_names.h"
 
 #include <algorithm>
+#include <array>
 #include <mutex>
 
 namespace broadloom {
 namespace {
 
+constexpr std::array<std::string_view, 3> kBuiltIn = {"ppo", "pqn", "ppo_rnd"};
+
 struct Names {
   std::mutex mutex;
-  std::vector<std::string> names = {"ppo", "pqn", "ppo_rnd"};
+  std::vector<std::string> names{kBuiltIn.begin(), kBuiltIn.end()};
 };
 
 Names& known() {
@@ -21,6 +24,10 @@ Names& known() {
 std::vector<std::string> algorithm_names() {
   const std::lock_guard lock(known().mutex);
   return known().names;
+}
+
+bool is_built_in_algorithm(std::string_view name) {
+  return std::find(kBuiltIn.begin(), kBuiltIn.end(), name) != kBuiltIn.end();
 }
 
 bool add_algorithm_name(const std::string& name) {

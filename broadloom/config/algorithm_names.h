@@ -2,12 +2,17 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace broadloom {
 
 // The library's algorithms, then the registered ones in the order in which they came.
 std::vector<std::string> algorithm_names();
+
+// Whether the name is of the library's own: which keys those use is known
+// (broadloom/config/needs.h).
+bool is_built_in_algorithm(std::string_view name);
 
 // Adds a name; false if it is taken. register_algorithm() calls it. Any thread may call it.
 bool add_algorithm_name(const std::string& name);

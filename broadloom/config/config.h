@@ -83,6 +83,8 @@ struct Config {  // NOLINT(clang-analyzer-optin.performance.Padding)
   double log_std_init = 0.0;
   bool norm_obs = false;
   bool norm_reward = false;
+  // "exact", or "gymnasium": NormaliserRule (broadloom/rollout/normalizer.h).
+  std::string normaliser = "exact";
   double clip_obs = 10.0;
   double clip_reward = 10.0;
   bool stagger_starts = false;
@@ -147,8 +149,8 @@ struct Config {  // NOLINT(clang-analyzer-optin.performance.Padding)
   // Environments that there are: N, or the most of any phase.
   int most_envs() const;
 
-  // Every key: name, field, role (broadloom/core/key_role.h; later(...) for a new one), range,
-  // help.
+  // Every key: name, field, role (broadloom/core/key_role.h; later(...) for a new one, .needs(...)
+  // for one that only acts beside another's value), range, help.
   template <class Visitor>
   void visit_fields(Visitor&& visitor);
 
@@ -188,6 +190,11 @@ Result<Overrides> toml_overrides(const TomlNode& table, const std::string& name)
 // expected and what to change. Knows nothing of which environments exist.
 Status validate(const Config& config);
 
+// That lr_schedule = adaptive can move the learning rate: it has one within the bounds, and a
+// gradient step that sees what an earlier one of the block did. Apart from validate(), for runs are
+// there that began without this check.
+Status check_adaptive_rate(const Config& config);
+
 // Every key with its exact text, env options last: applying them to any Config gives this one back
 // bit for bit.
 Overrides to_overrides(const Config& config);
@@ -196,6 +203,9 @@ template <class Visitor>
 void Config::visit_fields(Visitor&& visitor) {
   constexpr double kMany = 1 << 20;
   KeyTable v(visitor);
+  const auto for_ppo = [](const KeyMark& mark) {
+    return mark.needs("algorithm", "ppo or ppo_rnd");
+  };
 
   v.group("Task and rollout");
   v("env_id", env_id, Role::kTask, "Environment to train on; `broadloom env list` names them.");
@@ -211,21 +221,25 @@ void Config::visit_fields(Visitor&& visitor) {
     "N x T from shares of the run on: 8x128 @ 0, 64x16 @ 0.3 (64x16/256: M, too); none: off.");
   v("stagger_starts", stagger_starts, Role::kLearning,
     "Spread the environments' first episodes in phase, so that they do not end together.");
-  v("stagger_by", stagger_by, later(Role::kLearning), Choices{{"actions", "age"}},
+  v("stagger_by", stagger_by, later(Role::kLearning).needs("stagger_starts", "true"),
+    Choices{{"actions", "age"}},
     "How: by random actions, or by time limits that come earlier for the first episode.");
   v("max_episode_steps", max_episode_steps, Role::kTask, Range{0},
     "Time limit of an episode; 0: the environment's own.");
   v("seed_families", seed_families, later(Role::kLearning), Range{0, kMany},
     "F, a divisor of num_envs: environments of one family draw the same; 0: all independent.");
-  v("strata_sampling", strata_sampling, later(Role::kLearning), Choices{{"sampled", "stratified"}},
+  v("strata_sampling", strata_sampling, later(Role::kLearning).needs("[strata]", kIsSet),
+    Choices{{"sampled", "stratified"}},
     "How episodes draw from [strata.<name>]: independently, or each bin equally often.");
   v("curriculum", curriculum, later(Role::kLearning),
     "Strata that each environment goes through by its success, the easiest first; none: off.");
-  v("curriculum_up", curriculum_up, later(Role::kLearning), Range{0.0, 1.0},
+  v("curriculum_up", curriculum_up, later(Role::kLearning).needs("curriculum", kIsSet),
+    Range{0.0, 1.0},
     "Share of successes, in so many episodes, from which on an environment goes a level up.");
-  v("curriculum_down", curriculum_down, later(Role::kLearning), Range{0.0, 1.0},
-    "Share of successes below which it goes a level down.");
-  v("curriculum_episodes", curriculum_episodes, later(Role::kLearning), Range{1},
+  v("curriculum_down", curriculum_down, later(Role::kLearning).needs("curriculum", kIsSet),
+    Range{0.0, 1.0}, "Share of successes below which it goes a level down.");
+  v("curriculum_episodes", curriculum_episodes, later(Role::kLearning).needs("curriculum", kIsSet),
+    Range{1},
     "Episodes of an environment that a decision is over; 1: a success up, a failure down.");
 
   v.group("Optimiser");
@@ -233,8 +247,8 @@ void Config::visit_fields(Visitor&& visitor) {
     "Adam's step size at the start.");
   v("lr_schedule", lr_schedule, Role::kLearning, Choices{{"linear", "constant", "adaptive"}},
     "linear: to 0 over the run; adaptive: follows desired_kl.");
-  v("desired_kl", desired_kl, Role::kLearning, Range{1e-8, 100.0},
-    "KL per update that lr_schedule=adaptive seeks.");
+  v("desired_kl", desired_kl, KeyMark(Role::kLearning).needs("lr_schedule", "adaptive"),
+    Range{1e-8, 100.0}, "KL per update that lr_schedule=adaptive seeks.");
   v("adam_eps", adam_eps, Role::kLearning, Range{0.0, 1.0}, "Adam's epsilon.");
   v("max_grad_norm", max_grad_norm, Role::kLearning, Range{1e-6},
     "Gradients longer than this, over all parameters, are shortened to it.");
@@ -246,48 +260,52 @@ void Config::visit_fields(Visitor&& visitor) {
   v("truncation_mode", truncation_mode, Role::kLearning,
     Choices{{"bootstrap", "as_termination", "state_value", "zero"}},
     "At a time limit: V(final observation); as a true end, as CleanRL; V(s_t); no TD error.");
-  v("num_minibatches", num_minibatches, Role::kMinibatches, Range{1}, "Gradient steps per epoch.");
+  v("num_minibatches", num_minibatches,
+    KeyMark(Role::kMinibatches).stands_only_with("minibatch_size", "0"), Range{1},
+    "Gradient steps per epoch.");
   v("minibatch_size", minibatch_size, Role::kMinibatches, Range{0},
     "M, samples per gradient step; 0: from num_minibatches, otherwise it decides.");
   v("update_epochs", update_epochs, Role::kMinibatches, Range{1, 10000},
     "K, passes over each block.");
-  v("norm_adv", norm_adv, Role::kLearning, Choices{{"minibatch", "batch", "off"}},
+  v("norm_adv", norm_adv, for_ppo(Role::kLearning), Choices{{"minibatch", "batch", "off"}},
     "Over what advantages are normalised.");
-  v("clip_coef", clip_coef, Role::kLearning, Range{0.0, 100.0},
+  v("clip_coef", clip_coef, for_ppo(Role::kLearning), Range{0.0, 100.0},
     "Clip range of the policy ratio, and of the value.");
-  v("clip_schedule", clip_schedule, later(Role::kLearning), Choices{{"constant", "linear"}},
-    "linear: clip_coef falls to 0 over the run.");
-  v("clip_vloss", clip_vloss, Role::kLearning, "Clip the value loss too.");
-  v("ent_coef", ent_coef, Role::kLearning, Range{0.0, 100.0}, "Weight of the entropy bonus.");
-  v("ent_schedule", ent_schedule, later(Role::kLearning), Choices{{"constant", "linear"}},
-    "linear: ent_coef falls to 0 over the run.");
+  v("clip_schedule", clip_schedule, for_ppo(later(Role::kLearning)),
+    Choices{{"constant", "linear"}}, "linear: clip_coef falls to 0 over the run.");
+  v("clip_vloss", clip_vloss, for_ppo(Role::kLearning), "Clip the value loss too.");
+  v("ent_coef", ent_coef, for_ppo(Role::kLearning), Range{0.0, 100.0},
+    "Weight of the entropy bonus.");
+  v("ent_schedule", ent_schedule, for_ppo(later(Role::kLearning)).needs("ent_coef", kAboveZero),
+    Choices{{"constant", "linear"}}, "linear: ent_coef falls to 0 over the run.");
   v("vf_coef", vf_coef, Role::kLearning, Range{0.0, 1000.0}, "Weight of the value loss.");
-  v("target_kl", target_kl, Role::kLearning, Range{0.0, 100.0},
+  v("target_kl", target_kl, for_ppo(Role::kLearning), Range{0.0, 100.0},
     "Stop a block's epochs once the KL exceeds this; 0: off.");
 
   v.group("Exploration of PQN");
-  v("eps_start", eps_start, later(Role::kLearning), Range{0.0, 1.0},
+  v("eps_start", eps_start, later(Role::kLearning).needs("algorithm", "pqn"), Range{0.0, 1.0},
     "First share of actions that are drawn from all, instead of the best one.");
-  v("eps_finish", eps_finish, later(Role::kLearning), Range{0.0, 1.0},
+  v("eps_finish", eps_finish, later(Role::kLearning).needs("algorithm", "pqn"), Range{0.0, 1.0},
     "The last one, from eps_decay on.");
-  v("eps_decay", eps_decay, later(Role::kLearning), Range{0.0, 1.0},
+  v("eps_decay", eps_decay, later(Role::kLearning).needs("algorithm", "pqn"), Range{0.0, 1.0},
     "Share of the run in which it goes from the one to the other, linearly.");
 
   v.group("Exploration of RND");
-  v("ext_coef", ext_coef, later(Role::kLearning), Range{0.0, 1e6},
+  v("ext_coef", ext_coef, later(Role::kLearning).needs("algorithm", "ppo_rnd"), Range{0.0, 1e6},
     "Weight of the advantages of rewards.");
-  v("int_coef", int_coef, later(Role::kLearning), Range{0.0, 1e6},
+  v("int_coef", int_coef, later(Role::kLearning).needs("algorithm", "ppo_rnd"), Range{0.0, 1e6},
     "Weight of the advantages of intrinsic rewards.");
-  v("int_gamma", int_gamma, later(Role::kLearning), Range{0.0, 1.0},
+  v("int_gamma", int_gamma, later(Role::kLearning).needs("algorithm", "ppo_rnd"), Range{0.0, 1.0},
     "Discount per step of intrinsic rewards, over the ends of episodes.");
-  v("update_proportion", update_proportion, later(Role::kLearning), Range{1e-6, 1.0},
-    "Share of each minibatch that trains the predictor.");
-  v("num_iterations_obs_norm_init", num_iterations_obs_norm_init, later(Role::kLearning),
-    Range{0, 1e6}, "Blocks of random play that observation statistics begin with.");
-  v("rnd_hidden_sizes", rnd_hidden_sizes, later(Role::kLearning),
+  v("update_proportion", update_proportion, later(Role::kLearning).needs("algorithm", "ppo_rnd"),
+    Range{1e-6, 1.0}, "Share of each minibatch that trains the predictor.");
+  v("num_iterations_obs_norm_init", num_iterations_obs_norm_init,
+    later(Role::kLearning).needs("algorithm", "ppo_rnd"), Range{0, 1e6},
+    "Blocks of random play that observation statistics begin with.");
+  v("rnd_hidden_sizes", rnd_hidden_sizes, later(Role::kLearning).needs("algorithm", "ppo_rnd"),
     "Hidden layers of predictor and target, after the convolutions of encoder.");
-  v("rnd_outputs", rnd_outputs, later(Role::kLearning), Range{1, 65536},
-    "Numbers of the target that are predicted.");
+  v("rnd_outputs", rnd_outputs, later(Role::kLearning).needs("algorithm", "ppo_rnd"),
+    Range{1, 65536}, "Numbers of the target that are predicted.");
 
   v.group("Network");
   v("encoder", encoder, later(Role::kNetwork), Choices{{"mlp", "minatar", "nature", "impala"}},
@@ -302,16 +320,20 @@ void Config::visit_fields(Visitor&& visitor) {
     "Hidden activation.");
   v("shared_encoder", shared_encoder, Role::kNetwork,
     "One body for policy and value instead of two.");
-  v("log_std_init", log_std_init, Role::kLearning, Range{-20.0, 2.0},
-    "First log standard deviation of a Gaussian policy.");
+  v("log_std_init", log_std_init, KeyMark(Role::kLearning).needs("actions", "Box"),
+    Range{-20.0, 2.0}, "First log standard deviation of a Gaussian policy.");
 
   v.group("Normalisation");
   v("norm_obs", norm_obs, Role::kLearning, "Normalise observations by running mean and variance.");
   v("norm_reward", norm_reward, Role::kLearning,
     "Scale rewards by the running deviation of discounted returns.");
-  v("clip_obs", clip_obs, Role::kLearning, Range{1e-6},
+  v("normaliser", normaliser,
+    later(Role::kLearning).needs("norm_obs or norm_reward", "true").was("gymnasium"),
+    Choices{{"exact", "gymnasium"}},
+    "How those statistics are made: exact, of what was seen alone; gymnasium, as its wrappers do.");
+  v("clip_obs", clip_obs, KeyMark(Role::kLearning).needs("norm_obs", "true"), Range{1e-6},
     "Normalised observations are clipped to +- this.");
-  v("clip_reward", clip_reward, Role::kLearning, Range{1e-6},
+  v("clip_reward", clip_reward, KeyMark(Role::kLearning).needs("norm_reward", "true"), Range{1e-6},
     "Scaled rewards are clipped to +- this.");
   v("reward_scale", reward_scale, later(Role::kLearning), Range{1e-9, 1e9},
     "Rewards are learnt from times this; episodes' returns stay as they are.");
@@ -319,8 +341,8 @@ void Config::visit_fields(Visitor&& visitor) {
   v.group("Records and machine");
   v("eval_interval", eval_interval, Role::kRecord, Range{0},
     "Evaluate every so many iterations; 0: never during training.");
-  v("eval_episodes", eval_episodes, Role::kMeasure, Range{1, kMany},
-    "Episodes of one such evaluation.");
+  v("eval_episodes", eval_episodes, KeyMark(Role::kMeasure).needs("eval_interval", kAboveZero),
+    Range{1, kMany}, "Episodes of one such evaluation.");
   v("checkpoint_interval", checkpoint_interval, Role::kRecord, Range{1},
     "Save every so many iterations, and at the end.");
   v("keep_checkpoints", keep_checkpoints, Role::kRecord, Range{0},
@@ -331,8 +353,8 @@ void Config::visit_fields(Visitor&& visitor) {
     "Write a TensorBoard event file beside metrics.jsonl.");
   v("instruments", instruments, Role::kMeasure, Choices{instrument_names()},
     "What else is measured as training goes on; the run's bits stay the same.");
-  v("instrument_every", instrument_every, Role::kMeasure, Range{1},
-    "Measure every so many iterations, and in the last.");
+  v("instrument_every", instrument_every, KeyMark(Role::kMeasure).needs("instruments", kIsSet),
+    Range{1}, "Measure every so many iterations, and in the last.");
   v("hashes", hashes, later(Role::kRecord),
     "Write content hashes of every block beside the metrics, for `broadloom diff`.");
   v("device", device, later(Role::kMachine), Choices{{"cpu", "cuda"}},

@@ -1,5 +1,6 @@
 // Which values of a config's keys go together.
 #include "broadloom/config/config.h"
+#include "broadloom/learn/ppo.h"
 #include "broadloom/nn/chain.h"
 
 namespace broadloom {
@@ -134,6 +135,28 @@ Status validate(const Config& config) {
   BROADLOOM_TRY(check_ages(config));
   BROADLOOM_TRY(config.shape_schedule.empty() ? check_shape(config) : check_schedule(config));
   return check_precision(config);
+}
+
+// A step's KL is that of the steps before it in its block, so a block's only step sees none.
+Status check_adaptive_rate(const Config& config) {
+  if (config.lr_schedule != "adaptive") return {};
+  const double rate = config.learning_rate;
+  if (rate < kLeastAdaptiveRate || rate > kMostAdaptiveRate) {
+    return invalid("learning_rate: got " + to_text(rate) + ", expected " +
+                   to_text(kLeastAdaptiveRate) + " to " + to_text(kMostAdaptiveRate) +
+                   " with lr_schedule = adaptive, which keeps the rate there; set one of these, or "
+                   "lr_schedule = constant or linear");
+  }
+  for (std::size_t p = 0; p < config.phase_count(); ++p) {
+    const Config now = config.of_phase(p);
+    if (now.update_epochs > 1 || now.minibatch_count() > 1) continue;
+    return invalid(
+        "lr_schedule: got adaptive with one gradient step a block of " + block_words(now) +
+        ", which comes before any change of the policy, so that its KL is 0 and the rate would "
+        "never move; expected at least 2 steps: raise update_epochs or num_minibatches, or set "
+        "lr_schedule = constant or linear");
+  }
+  return {};
 }
 
 }  // namespace broadloom

@@ -5,14 +5,35 @@
 
 namespace broadloom {
 
-// Role and since of one key. Made from a role alone, which is what the first keys have.
+// Facts of one key. Made from a role alone, which is what the first keys have.
+//
+//   v("clip_obs", clip_obs, KeyMark(Role::kLearning).needs("norm_obs", "true"), "Clip.");
 struct KeyMark {
   // NOLINTNEXTLINE(google-explicit-constructor): a role alone reads as what it is
-  KeyMark(Role key_role) : role(key_role) {}
-  KeyMark(Role key_role, Since key_since) : role(key_role), since(key_since) {}
+  KeyMark(Role role) { facts.role = role; }
+  KeyMark(Role role, Since since) : KeyMark(role) { facts.since = since; }
 
-  Role role;
-  Since since = Since::kFirst;
+  // The key does nothing unless these keys have these values: see Need. At most two.
+  KeyMark needs(const char* keys, const char* values) const { return with({keys, values}); }
+  // As needs(), and a user may not even give the key its default.
+  KeyMark stands_only_with(const char* keys, const char* values) const {
+    return with({keys, values, true});
+  }
+  // Records of before the key did what this value says.
+  KeyMark was(const char* value) const {
+    KeyMark mark = *this;
+    mark.facts.before = value;
+    return mark;
+  }
+
+  KeyFacts facts;
+
+ private:
+  KeyMark with(const Need& need) const {
+    KeyMark mark = *this;
+    mark.facts.needs[facts.needs[0].keys == nullptr ? 0 : 1] = need;
+    return mark;
+  }
 };
 
 // Of every new key: what was stored before it stays what it was.
@@ -33,7 +54,8 @@ class KeyTable {
   void operator()(const char* name, T& field, KeyMark mark, const Rest&... rest) {
     visitor_(name, field, rest...);
     if constexpr (requires(KeyFacts facts) { visitor_.describe(facts); }) {
-      visitor_.describe({mark.role, mark.since, group_});
+      mark.facts.group = group_;
+      visitor_.describe(mark.facts);
     }
   }
 

@@ -26,8 +26,11 @@ const KeyFacts& facts_of(std::string_view key) {
   static const KeyFacts kOfTheTask{Role::kTask, Since::kFirst, ""}, kUnknown{};
   const auto found = kFacts.find(key);
   if (found != kFacts.end()) return found->second;
-  const bool is_option = key.starts_with("env.") || is_strata_key(key) || is_disturbance_key(key);
-  return is_option ? kOfTheTask : kUnknown;
+  return is_env_option(key) ? kOfTheTask : kUnknown;
+}
+
+bool is_env_option(std::string_view key) {
+  return key.starts_with("env.") || is_strata_key(key) || is_disturbance_key(key);
 }
 
 }  // namespace broadloom

@@ -11,6 +11,9 @@ namespace broadloom {
 // Role::kNone: no key of this program, as may stand in a store of another one. O(log keys).
 const KeyFacts& facts_of(std::string_view key);
 
+// Whether it is a key of Config::env_options: an environment's option, a stratum or a disturbance.
+bool is_env_option(std::string_view key);
+
 inline Role role_of(std::string_view key) { return facts_of(key).role; }
 
 }  // namespace broadloom

@@ -209,6 +209,10 @@ std::string nearest_key(std::string_view key, const std::vector<std::string>& ke
   }
   constexpr std::size_t kLongest = 200;  // nobody mistypes a longer key, and the cost is quadratic
   if (key.size() > kLongest) return "";
+  const auto begins = [&](const std::string& candidate) {
+    return !key.empty() && candidate.starts_with(key);
+  };
+  const bool begins_one = std::count_if(keys.begin(), keys.end(), begins) == 1;
   std::string best;
   int best_distance = std::numeric_limits<int>::max();
   for (const std::string& candidate : keys) {
@@ -216,7 +220,10 @@ std::string nearest_key(std::string_view key, const std::vector<std::string>& ke
     // "envs" for "num_envs": part of a key is a slip too, but a typing error is more likely.
     const bool is_piece = key.size() >= 3 && candidate.find(key) != std::string::npos;
     if (is_piece) distance = std::min(distance, 2);
-    const int limit = std::max(2, static_cast<int>(std::max(key.size(), candidate.size())) / 3);
+    if (begins_one && begins(candidate)) distance = std::min(distance, 1);  // "g" for "gravity"
+    // A guess keeps half of what was typed: "dt" is none for "g".
+    const int longest = static_cast<int>(std::max(key.size(), candidate.size()));
+    const int limit = std::max(std::min(2, longest / 2), longest / 3);
     if (distance <= limit && distance < best_distance) {
       best = candidate;
       best_distance = distance;

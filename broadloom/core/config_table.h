@@ -1,4 +1,4 @@
-// Tables of options: a struct names its fields once. Flags, files, help and records follow from
+// Tables of options: a struct names its fields once, and flags, files, help and records follow from
 // that list.
 //
 //   struct LakeOptions {
@@ -226,6 +226,17 @@ struct Checker {
 };
 
 }  // namespace config_table_detail
+
+// Says what the field just visited needs (Need, broadloom/core/key_role.h), to visitors that ask
+// for it.
+template <class Visitor>
+void last_needs(Visitor& visitor, const char* keys, const char* values) {
+  if constexpr (requires { visitor.describe(KeyFacts{}); }) {
+    KeyFacts facts;
+    facts.needs[0] = {keys, values};
+    visitor.describe(facts);
+  }
+}
 
 // Options::aliases(), or none if the table has no such member.
 template <class Options>

@@ -4,6 +4,8 @@
 // its own. A new key is thus in every such list as soon as it is declared.
 #pragma once
 
+#include <array>
+
 namespace broadloom {
 
 enum class Role {
@@ -21,16 +23,29 @@ enum class Role {
 };
 
 // Stores, checkpoints and ledgers are identified by their keys. A record older than a key counts as
-// having that key's default.
+// having that key's default, or KeyFacts::before if the key sets it.
 enum class Since {
   kFirst,  // in the first stores, whose hashes include it even at its default
   kLater,
 };
 
+// Values of another key under which a key does something (broadloom/config/needs.h).
+struct Need {
+  const char* keys = nullptr;    // one key, or "norm_obs or norm_reward": any of them; null: none
+  const char* values = nullptr;  // "adaptive", "ppo or ppo_rnd", "above 1", kIsSet or kIsEmpty
+  // Whether a user who gives the key its default is refused, too: it says what will not be done.
+  bool at_default = false;
+};
+inline constexpr const char* kAboveZero = "above 0";
+inline constexpr const char* kIsSet = "set";  // a list or text that is not empty
+inline constexpr const char* kIsEmpty = "empty";
+
 struct KeyFacts {
   Role role = Role::kNone;
   Since since = Since::kFirst;
-  const char* group = "";  // its heading in help and in the reference
+  const char* group = "";        // its heading in help and in the reference
+  std::array<Need, 2> needs{};   // the key does nothing unless all of them hold
+  const char* before = nullptr;  // value in records older than the key; null: its default
 };
 
 }  // namespace broadloom

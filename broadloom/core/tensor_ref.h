@@ -3,9 +3,12 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <string>
 #include <type_traits>
 #include <vector>
+
+#include "broadloom/core/status.h"
 
 namespace broadloom {
 
@@ -46,6 +49,34 @@ constexpr Dtype dtype_of() {
   return is_signed ? Dtype::kI64 : Dtype::kU64;
 }
 
+// The values that numbers of a tensor may have where they are read back. Both ends are included,
+// and NaN is in no range. Whatever indexes an array, is counted or is a case of few has one.
+struct ValueRange {
+  double low = -std::numeric_limits<double>::max();
+  double high = std::numeric_limits<double>::max();
+  // Which numbers: those of type `dtype` that stand `offset` bytes into each `stride` bytes. 0: all
+  // numbers of the tensor.
+  std::size_t stride = 0, offset = 0;
+  Dtype dtype = Dtype::kF32;
+  // The number that so many bits of an integer make, from `first_bit` on. 0: the whole integer.
+  int first_bit = 0, bits = 0;
+};
+
+// A number that is not infinite and not NaN.
+inline constexpr ValueRange kFiniteRange{};
+// A number of steps, episodes or samples. A double holds each exactly; none grows past it in a run.
+inline constexpr double kMostCounted = 9007199254740992.0;
+inline constexpr ValueRange kCountRange{0.0, kMostCounted};
+// For what may have any value at all; NaN where the numbers are integers or bytes.
+inline constexpr ValueRange kAnyRange{-std::numeric_limits<double>::infinity(),
+                                      std::numeric_limits<double>::infinity()};
+
+// The range of one column of rows that have `columns` numbers of a type.
+inline ValueRange in_column(std::size_t column, std::size_t columns, Dtype dtype, double low,
+                            double high) {
+  return {low, high, columns * dtype_size(dtype), column * dtype_size(dtype), dtype};
+}
+
 // Owners of state list it as mutable views: append_state("prefix", out) adds tensors named
 // "prefix.field". The views stay valid until the owner moves or resizes.
 struct TensorRef {
@@ -53,6 +84,8 @@ struct TensorRef {
   Dtype dtype = Dtype::kF32;
   std::vector<std::int64_t> shape;  // row-major
   void* data = nullptr;
+  // What is read back is checked for these; without any, all values are taken.
+  std::vector<ValueRange> ranges = {};
 
   std::size_t count() const {
     std::size_t product = 1;
@@ -61,5 +94,9 @@ struct TensorRef {
   }
   std::size_t bytes() const { return count() * dtype_size(dtype); }
 };
+
+// Whether numbers of the tensor's type and shape are within its ranges, wherever they stand: ok, or
+// kCorrupt, "tensor 'envs.state0': got 99 at [2], expected 0 to 15".
+Status check_values(const TensorRef& tensor, const void* numbers);
 
 }  // namespace broadloom

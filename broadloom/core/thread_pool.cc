@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <utility>
 
 #include "broadloom/core/available_cores.h"
 #include "broadloom/core/relax.h"
@@ -23,13 +24,20 @@ ThreadPool::ThreadPool(int threads)
       finished_(new Finished[static_cast<std::size_t>(threads)]),
       cores_(available_cores()) {
   active_ = threads;
-  for (int i = 1; i < threads; ++i) workers_.emplace_back([this, i] { work(i); });
+  for (int i = 1; i < threads && status_.ok(); ++i)
+    status_ = workers_.start([this, i] { work(i); });
+  if (status_.ok()) return;
+  // The caller alone, so that what the stacks took is there for those who say what is wrong.
+  set_active(this->threads());
+  open_section(0, nullptr, nullptr);
+  workers_.join();
+  set_active(1);
 }
 
 ThreadPool::~ThreadPool() {
   set_active(threads());
   open_section(0, nullptr, nullptr);
-  for (std::thread& worker : workers_) worker.join();
+  workers_.join();
 }
 
 void ThreadPool::set_active(int threads) {
@@ -45,6 +53,18 @@ void ThreadPool::run_erased(int tasks, Call call, void* context) {
   open_section(tasks, call, context);
   help(section_.load(std::memory_order_relaxed), 0);
   wait_until_finished();
+  if (!has_thrown_.load(std::memory_order_acquire)) return;
+  has_thrown_.store(false, std::memory_order_relaxed);
+  std::rethrow_exception(std::exchange(thrown_, nullptr));
+}
+
+// A task that throws is over like others: who waits for it must not wait for ever.
+void ThreadPool::call_and_keep(Call call, void* context, int task, int thread) {
+  try {
+    call(context, task, thread);
+  } catch (...) {
+    if (!has_thrown_.exchange(true, std::memory_order_acq_rel)) thrown_ = std::current_exception();
+  }
 }
 
 void ThreadPool::open_section(int tasks, Call call, void* context) {
@@ -147,7 +167,7 @@ int ThreadPool::take_from(int r, std::uint32_t section, int thread) {
                                           std::memory_order_acquire)) {
       continue;
     }
-    call(context, static_cast<int>(task), thread);
+    call_and_keep(call, context, static_cast<int>(task), thread);
     finished.store(finished.load(std::memory_order_relaxed) + 1, std::memory_order_release);
     taken += 1;
     ticket = run.ticket.load(std::memory_order_acquire);

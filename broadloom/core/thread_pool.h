@@ -3,12 +3,13 @@
 
 #include <atomic>
 #include <cstdint>
+#include <exception>
 #include <memory>
-#include <thread>
 #include <type_traits>
-#include <vector>
 
 #include "broadloom/core/aligned_vector.h"
+#include "broadloom/core/status.h"
+#include "broadloom/core/threads.h"
 
 namespace broadloom {
 
@@ -21,16 +22,20 @@ namespace broadloom {
 // core's cache from section to section.
 //
 // run() allocates nothing. Waiting threads spin briefly and then sleep, so an idle pool costs no
-// CPU time. Only one run() at a time; f must not call run() of the same pool, nor throw.
+// CPU time. Only one run() at a time; f must not call run() of the same pool. If f throws, as when
+// memory runs out, run() throws the first exception again once all tasks are over.
 class ThreadPool {
  public:
-  // threads >= 1, including the caller.
+  // threads >= 1, including the caller. If the machine gives fewer, the pool is smaller and works
+  // as well; status() then says so.
   explicit ThreadPool(int threads);
   ~ThreadPool();
   ThreadPool(const ThreadPool&) = delete;
   ThreadPool& operator=(const ThreadPool&) = delete;
 
   int threads() const { return static_cast<int>(workers_.size()) + 1; }
+  // kIo where not all threads could be started, for those that were asked for so many.
+  const Status& status() const { return status_; }
 
   // Threads that take tasks, the caller first; the others sleep. All threads, unless set_active()
   // said otherwise. Call both only between sections.
@@ -85,6 +90,7 @@ class ThreadPool {
   // Takes and runs tasks of a section until none is left. Returns how many it ran.
   int help(std::uint32_t section, int thread);
   int take_from(int run, std::uint32_t section, int thread);
+  void call_and_keep(Call call, void* context, int task, int thread);
   // The first task of a run; for run active(), the number of tasks.
   std::uint32_t first_task(int run, int tasks) const {
     return static_cast<std::uint32_t>(static_cast<std::int64_t>(run) * tasks / active());
@@ -102,7 +108,11 @@ class ThreadPool {
   alignas(kCacheLine) std::atomic<int> active_{1};
   alignas(kCacheLine) std::atomic<std::uint32_t> section_{0};
   alignas(kCacheLine) std::atomic<std::uint32_t> rests_{0};  // how often a worker ran out of tasks
-  std::vector<std::thread> workers_;
+  std::atomic<bool> has_thrown_{false};
+  std::exception_ptr
+      thrown_;  // the first of a section; only the thread that set has_thrown_ writes
+  Status status_;
+  Threads workers_;
 };
 
 }  // namespace broadloom

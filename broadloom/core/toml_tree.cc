@@ -9,18 +9,89 @@
 // clang-format on
 
 #include <algorithm>
-#include <cerrno>
 #include <cstdint>
-#include <cstring>
-#include <fstream>
 #include <tuple>
 #include <utility>
+#include <vector>
 
 #include "broadloom/core/config_table.h"
+#include "broadloom/core/read_file.h"
 #include "broadloom/core/toml_tree.h"
 
 namespace broadloom {
 namespace {
+
+// toml++ bounds how deep values nest, and not how many parts a key has. Tables within tables are
+// destroyed one within another, and so are ours: far too many would overflow the stack.
+constexpr int kMostParts = 64;
+
+// Follows a text as far as it takes to count the dots of its keys.
+class DotCounter {
+ public:
+  explicit DotCounter(std::string_view text) : text_(text) {}
+
+  // The first line on which a key, with those around it, has more than kMostParts; 0: none has.
+  unsigned line_too_deep() {
+    while (at_ < text_.size()) {
+      const char c = text_[at_];
+      if (c == '#') {
+        at_ = std::min(text_.find('\n', at_), text_.size());
+      } else if (c == '"' || c == '\'') {
+        skip_string(c);
+      } else {
+        take(c);
+        ++at_;
+      }
+      if (static_cast<int>(around_.size()) + dots_ + before_ > kMostParts) return line_;
+    }
+    return 0;
+  }
+
+ private:
+  void take(char c) {
+    if (c == '\n') ++line_;
+    if (c == '.') ++dots_;
+    if (c == '\n' || c == ',') dots_ = 0;
+    if (c == '{' || c == '[') {
+      around_.push_back(dots_);
+      before_ += std::exchange(dots_, 0);
+    } else if ((c == '}' || c == ']') && !around_.empty()) {
+      before_ -= around_.back();
+      dots_ = 0;
+      around_.pop_back();
+    }
+  }
+
+  // To behind its end; one of a single line ends with that at the latest.
+  void skip_string(char quote) {
+    const bool escapes = quote == '"';
+    const std::string three(3, quote);
+    const bool is_long = text_.substr(at_, 3) == three;
+    at_ += is_long ? 3 : 1;
+    for (; at_ < text_.size(); ++at_) {
+      if (text_[at_] == '\n' && !is_long) return;
+      if (text_[at_] == '\n') ++line_;
+      if (escapes && text_[at_] == '\\') {
+        if (++at_ < text_.size() && text_[at_] == '\n') --at_;  // a line's end counts above
+        continue;
+      }
+      if (text_[at_] != quote || (is_long && text_.substr(at_, 3) != three)) continue;
+      at_ += is_long ? 3 : 1;
+      // Up to two more of them belong to the string.
+      for (int more = 0; is_long && more < 2 && text_.substr(at_, 1) == three.substr(0, 1);
+           ++more) {
+        ++at_;
+      }
+      return;
+    }
+  }
+
+  std::string_view text_;
+  std::size_t at_ = 0;
+  unsigned line_ = 1;
+  int dots_ = 0, before_ = 0;  // of the present key, and of those around it
+  std::vector<int> around_;
+};
 
 TomlNode tree_of(const toml::node& node, const std::string& key);
 
@@ -99,6 +170,11 @@ Status toml_error(const std::string& name, unsigned line, const std::string& mes
 }
 
 Result<TomlNode> parse_toml(std::string_view text, const std::string& name) {
+  if (const unsigned line = DotCounter(text).line_too_deep(); line > 0) {
+    return toml_error(name, line,
+                      "got a key of too many parts or too deep a value, expected at most " +
+                          std::to_string(kMostParts) + " within each other");
+  }
   try {
     return tree_of(toml::parse(text), "");
   } catch (const toml::parse_error& error) {
@@ -108,25 +184,9 @@ Result<TomlNode> parse_toml(std::string_view text, const std::string& name) {
 }
 
 Result<TomlNode> read_toml(const std::string& path, const std::string& what) {
-  constexpr std::size_t kLargest = 1 << 20;
-  errno = 0;
-  std::ifstream file(path, std::ios::binary);
-  if (!file) {
-    const ErrorKind kind = errno == ENOENT ? ErrorKind::kNotFound : ErrorKind::kIo;
-    return Status(kind, "cannot open the " + what + " '" + path + "': " + std::strerror(errno));
-  }
-  std::string text(kLargest + 1, '\0');
-  file.read(text.data(), static_cast<std::streamsize>(text.size()));
-  text.resize(static_cast<std::size_t>(file.gcount()));
-  if (file.bad() || (text.empty() && !file.eof())) {
-    return Status(ErrorKind::kIo, "cannot read the " + what + " '" + path + "'");
-  }
-  if (text.size() > kLargest) {
-    return Status(
-        ErrorKind::kInvalidConfig,
-        "the " + what + " '" + path + "' is larger than 1 MiB, expected a few lines of TOML");
-  }
-  return parse_toml(text, path);
+  constexpr std::int64_t kLargest = 1 << 20;
+  const Result<std::string> text = read_file(path, kLargest, what);
+  return text.ok() ? parse_toml(text.value(), path) : text.status();
 }
 
 }  // namespace broadloom

@@ -13,6 +13,7 @@
 #include "broadloom/core/random.h"
 #include "broadloom/env/audit_context.h"
 #include "broadloom/env/drawable.h"
+#include "broadloom/env/drawn_params.h"
 #include "broadloom/env/env_loops.h"
 #include "broadloom/env/env_maker.h"
 #include "broadloom/env/episode_strata.h"
@@ -42,6 +43,8 @@ class BatchedEnv final : public VecEnv,
   static_assert(env_detail::kDraws<Env> || !env_detail::kNamesDraw<Env>,
                 "draw() is static void draw(const Params&, const State&, const float* action, "
                 "Drawing&)");
+  static_assert(env_detail::kHasStateRanges<Env> || !env_detail::kNamesStateRanges<Env>,
+                "state_ranges() is static void state_ranges(const Params&, StateRanges<State>&)");
   using Observed = typename Loops::Observed;
   using CriticObserved = typename Loops::CriticObserved;
 
@@ -166,15 +169,25 @@ class BatchedEnv final : public VecEnv,
 
   void append_state(const std::string& prefix, std::vector<TensorRef>& out) override {
     const std::vector<std::int64_t> shape{count_};
-    states_.append_state(prefix, out);
-    out.push_back({prefix + ".episode", Dtype::kI64, shape, episode_.data()});
-    out.push_back({prefix + ".episode_step", Dtype::kI64, shape, episode_step_.data()});
-    out.push_back({prefix + ".total_step", Dtype::kI64, shape, total_step_.data()});
+    StateRanges<State> ranges;
+    if constexpr (env_detail::kHasStateRanges<Env>) Env::state_ranges(params_, ranges);
+    states_.append_state(prefix, ranges, out);
+    out.push_back({prefix + ".episode", Dtype::kI64, shape, episode_.data(), {kCountRange}});
+    out.push_back({prefix + ".episode_step",
+                   Dtype::kI64,
+                   shape,
+                   episode_step_.data(),
+                   {steps_of_episode(spec_)}});
+    out.push_back({prefix + ".total_step", Dtype::kI64, shape, total_step_.data(), {kCountRange}});
     curriculum_.append_state(prefix, out);
-    if (strata_.empty()) return;
-    const std::vector<std::int64_t> bytes{count_, static_cast<std::int64_t>(sizeof(Params))};
-    out.push_back({prefix + ".stratum", Dtype::kI32, shape, stratum_.data()});
-    out.push_back({prefix + ".params", Dtype::kU8, bytes, drawn_.data()});
+    append_drawn(prefix, out);
+  }
+
+  Status state_restored() override {
+    if constexpr (Loops::kDrawable) {
+      for (Params& drawn : drawn_) drawn = with_drawn<Env>(params_, drawn);
+    }
+    return {};
   }
 
   std::unique_ptr<VecEnv> another(const VecEnvOptions& options) const override {
@@ -182,6 +195,17 @@ class BatchedEnv final : public VecEnv,
   }
 
  private:
+  void append_drawn([[maybe_unused]] const std::string& prefix,
+                    [[maybe_unused]] std::vector<TensorRef>& out) {
+    if constexpr (Loops::kDrawable) {
+      if (strata_.empty()) return;
+      const std::int64_t bytes = sizeof(Params);
+      const double last = static_cast<double>(strata_.all().size()) - 1.0;
+      out.push_back({prefix + ".stratum", Dtype::kI32, {count_}, stratum_.data(), {{0.0, last}}});
+      out.push_back(
+          {prefix + ".params", Dtype::kU8, {count_, bytes}, drawn_.data(), ranges_of_drawn<Env>()});
+    }
+  }
   std::size_t row(int k) const {
     return static_cast<std::size_t>(k) * static_cast<std::size_t>(spec_.observation_size());
   }

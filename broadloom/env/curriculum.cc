@@ -88,7 +88,14 @@ void Curriculum::append_state(const std::string& prefix, std::vector<TensorRef>&
   static_assert(sizeof(LevelStanding) == 3 * sizeof(std::int32_t));
   if (empty()) return;
   const auto num_envs = static_cast<std::int64_t>(standings_.size());
-  out.push_back({prefix + ".curriculum", Dtype::kI32, {num_envs, 3}, standings_.data()});
+  const double counted = rule_.episodes - 1.0;  // with one more, a level is decided on
+  out.push_back(
+      {prefix + ".curriculum",
+       Dtype::kI32,
+       {num_envs, 3},
+       standings_.data(),
+       {in_column(0, 3, Dtype::kI32, 0.0, rule_.levels - 1.0),
+        in_column(1, 3, Dtype::kI32, 0.0, counted), in_column(2, 3, Dtype::kI32, 0.0, counted)}});
 }
 
 }  // namespace broadloom

@@ -71,13 +71,17 @@ class DisturbedEnv final : public ForwardingVecEnv, public EnvMaker {
   void append_state(const std::string& prefix, std::vector<TensorRef>& out) override {
     inner().append_state(prefix, out);
     const std::int64_t n = num_envs(), a = static_cast<std::int64_t>(width_);
-    out.push_back({prefix + ".disturbed.steps", Dtype::kI64, {n}, steps_.data()});
-    out.push_back({prefix + ".disturbed.age", Dtype::kI64, {n}, age_.data()});
-    out.push_back({prefix + ".disturbed.push_left", Dtype::kI32, {n}, push_left_.data()});
-    out.push_back({prefix + ".disturbed.push", Dtype::kF32, {n, a}, push_.data()});
+    const Disturbance& how = disturber_.how;
+    const std::vector<ValueRange> actions = ranges_of_actions();
+    const ValueRange left{0.0, static_cast<double>(how.push_steps)};
+    out.push_back({prefix + ".disturbed.steps", Dtype::kI64, {n}, steps_.data(), {kCountRange}});
+    out.push_back({prefix + ".disturbed.age", Dtype::kI64, {n}, age_.data(), {kCountRange}});
+    out.push_back({prefix + ".disturbed.push_left", Dtype::kI32, {n}, push_left_.data(), {left}});
+    out.push_back({prefix + ".disturbed.push", Dtype::kF32, {n, a}, push_.data(), actions});
     if (delayed_.empty()) return;
-    const std::int64_t delay = disturber_.how.action_delay;
-    out.push_back({prefix + ".disturbed.delayed", Dtype::kF32, {n, delay, a}, delayed_.data()});
+    const std::int64_t delay = how.action_delay;
+    out.push_back(
+        {prefix + ".disturbed.delayed", Dtype::kF32, {n, delay, a}, delayed_.data(), actions});
   }
 
   std::unique_ptr<VecEnv> another(const VecEnvOptions& options) const override {
@@ -89,6 +93,19 @@ class DisturbedEnv final : public ForwardingVecEnv, public EnvMaker {
 
  private:
   std::size_t envs() const { return static_cast<std::size_t>(num_envs()); }
+
+  // Of rows of actions that an environment may get; 0 is there until the first.
+  std::vector<ValueRange> ranges_of_actions() const {
+    const Space& space = spec_.action;
+    if (space.kind == SpaceKind::kDiscrete) return {{0.0, space.size - 1.0}};
+    std::vector<ValueRange> ranges;
+    for (std::size_t i = 0; i < width_; ++i) {
+      ranges.push_back(in_column(i, width_, Dtype::kF32,
+                                 std::clamp<double>(space.low[i], kFiniteRange.low, 0.0),
+                                 std::clamp<double>(space.high[i], 0.0, kFiniteRange.high)));
+    }
+    return ranges;
+  }
 
   // Of what the policy senses; what only the critic reads is the simulator's own knowledge.
   void add_noise(int i, DisturbanceDraw draw, ObservationRows rows, int k) const {

@@ -34,6 +34,7 @@ struct Disturbance {
       "Mean steps from one push's end to the next push; 0: none. Below 1 counts as 1.");
     v("push_steps", push_steps, Range{1, 1000},
       "Steps of a push: one uniformly random action instead of those chosen.");
+    last_needs(v, "push_interval", kAboveZero);
   }
 };
 

@@ -2,6 +2,8 @@
 #pragma once
 
 #include <algorithm>
+#include <cstddef>
+#include <cstring>
 #include <string>
 #include <type_traits>
 #include <vector>
@@ -70,6 +72,30 @@ std::vector<ParamField> param_fields() {
   } else {
     return {};
   }
+}
+
+// What drawn constants may be where they are read back, a struct a row.
+template <class Env>
+std::vector<ValueRange> ranges_of_drawn() {
+  std::vector<ValueRange> ranges;
+  for (const ParamField& field : param_fields<Env>()) {
+    if (!field.drawable) continue;
+    ranges.push_back({field.range.low, field.range.high, sizeof(typename Env::Params), field.offset,
+                      Dtype::kF64});
+  }
+  return ranges;
+}
+
+// `params` with the drawn constants of another: what nothing draws is never read back.
+template <class Env>
+typename Env::Params with_drawn(typename Env::Params params, const typename Env::Params& drawn) {
+  for (const ParamField& field : param_fields<Env>()) {
+    if (!field.drawable) continue;
+    double value;
+    std::memcpy(&value, reinterpret_cast<const char*>(&drawn) + field.offset, sizeof(value));
+    set_param(&params, field.offset, value);
+  }
+  return params;
 }
 
 // Widens the spaces of `spec` to what the environment has where one constant is `value`.

@@ -20,6 +20,7 @@
 #include "broadloom/core/tensor_ref.h"
 #include "broadloom/env/environment.h"
 #include "broadloom/env/spec.h"
+#include "broadloom/env/state_ranges.h"
 #include "broadloom/env/vec_env.h"
 #include "broadloom/math/isa.h"
 
@@ -100,19 +101,21 @@ class StateArrays {
     store_each(members, pointers, i, state, std::index_sequence_for<Members...>());
   }
 
-  void append_state(const std::string& prefix, std::vector<TensorRef>& out) {
-    int field = 0;
-    std::apply(
-        [&](auto&... array) {
-          (out.push_back({prefix + ".state" + std::to_string(field++),
-                          dtype_of<typename Numbers<Members>::type>(),
-                          Numbers<Members>::shape(array.size()), array.data()}),
-           ...);
-        },
-        arrays_);
+  void append_state(const std::string& prefix, const StateRanges<State>& ranges,
+                    std::vector<TensorRef>& out) {
+    append_each(prefix, ranges, out, std::index_sequence_for<Members...>());
   }
 
  private:
+  template <std::size_t... kIndices>
+  void append_each(const std::string& prefix, const StateRanges<State>& ranges,
+                   std::vector<TensorRef>& out, std::index_sequence<kIndices...>) {
+    (out.push_back(
+         {prefix + ".state" + std::to_string(kIndices), dtype_of<typename Numbers<Members>::type>(),
+          Numbers<Members>::shape(std::get<kIndices>(arrays_).size()),
+          std::get<kIndices>(arrays_).data(), ranges.of_member(std::get<kIndices>(members_))}),
+     ...);
+  }
   template <std::size_t... kIndices>
   [[gnu::always_inline]] static inline void load_each(const std::tuple<Members...>& members,
                                                       const Pointers& pointers, int i, State& state,

@@ -42,6 +42,12 @@
 // names members that an episode leaves to the next one, as sticky actions do: they are 0 before the
 // first episode alone.
 //
+//   static void state_ranges(const Params&, StateRanges<State>&);
+//
+// says which values a saved state's members may have (env/state_ranges.h); others are refused where
+// a run is resumed, and step() and observe() never see them. Host only. A member that indexes an
+// array has a range. Where strata draw constants, a range holds for all that they may draw.
+//
 //   static void draw(const Params&, const State&, const float* action, Drawing&);
 //
 // shows a state to `broadloom watch` (env/drawing.h), host only. action: [A] that the policy takes
@@ -72,6 +78,7 @@
 #include "broadloom/core/status.h"
 #include "broadloom/env/drawing.h"
 #include "broadloom/env/spec.h"
+#include "broadloom/env/state_ranges.h"
 
 namespace broadloom {
 
@@ -107,6 +114,16 @@ inline constexpr bool kDraws = requires(const typename Env::Params& params,
 template <class Env>
 inline constexpr bool kNamesDraw = requires {
   &Env::draw;
+};
+
+template <class Env>
+inline constexpr bool kHasStateRanges = requires(const typename Env::Params& params,
+                                                 StateRanges<typename Env::State>& ranges) {
+  Env::state_ranges(params, ranges);
+};
+template <class Env>
+inline constexpr bool kNamesStateRanges = requires {
+  &Env::state_ranges;
 };
 
 template <class Env>

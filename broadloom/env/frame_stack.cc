@@ -67,7 +67,7 @@ class FrameStackEnv final : public ForwardingVecEnv, public EnvMaker {
   void append_state(const std::string& prefix, std::vector<TensorRef>& out) override {
     inner().append_state(prefix, out);
     const std::int64_t n = num_envs(), d = spec_.observation_size();
-    out.push_back({prefix + ".frames", Dtype::kU8, {n, d}, stacks_.data()});
+    out.push_back({prefix + ".frames", Dtype::kU8, {n, d}, stacks_.data(), {kAnyRange}});
   }
 
   std::unique_ptr<VecEnv> another(const VecEnvOptions& options) const override {

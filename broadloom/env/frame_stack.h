@@ -27,6 +27,7 @@ struct FrameStack {
       "Images that an observation shows, the newest last among its channels; 1: the present one.");
     v("frame_padding", frame_padding, Choices{{"first", "zero"}},
       "What stands for those before an episode's first: the first itself, or zeros.");
+    last_needs(v, "frame_stack", "above 1");
   }
 };
 

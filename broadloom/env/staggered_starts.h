@@ -59,6 +59,7 @@ inline std::vector<std::int64_t> staggered_ages(const VecEnvOptions& options, st
 template <class Play>
 Status stagger_starts(const VecEnvOptions& options, std::int64_t limit, Play&& play) {
   ThreadPool pool(options.threads);
+  BROADLOOM_TRY(pool.status());
   std::atomic<int> failed{INT_MAX};  // the first that did
   std::mutex mutex;
   Status first;

@@ -60,6 +60,9 @@ struct VecEnvOptions {
   // notice; those that have one cannot be made, kNotFound, where this machine cannot render it.
   // Changes no bit of an episode.
   ViewKind view = ViewKind::kDrawn;
+  // Only spec(), traits() and capabilities will be read: a simulator need not make environments,
+  // which may take minutes, and gives something that is never stepped or observed.
+  bool only_described = false;
 
   bool staggers_now() const { return stagger_starts && !state_follows; }
   int families() const { return seed_families > 0 ? seed_families : num_envs; }
@@ -115,6 +118,11 @@ struct VecEnvTraits {
   bool operator==(const VecEnvTraits&) const = default;
 };
 
+// Steps that an episode under way has had: fewer than the time limit, which ends it.
+inline ValueRange steps_of_episode(const EnvSpec& spec) {
+  return spec.max_episode_steps > 0 ? ValueRange{0.0, spec.max_episode_steps - 1.0} : kCountRange;
+}
+
 // Calls on disjoint ranges may run at the same time, unless traits() says whole_batch. No call
 // allocates, but capture() may. Which ranges are asked for depends on the number of threads: what a
 // call makes of an environment must not depend on its range.
@@ -157,7 +165,7 @@ class VecEnv {
         "implement VecEnv::begin_anew(), or append_state() and saves_state");
   }
   // Views of every environment's full state, [N, ...] each. Environments of one kind and number
-  // show the same names and shapes.
+  // show the same names and shapes. TensorRef::ranges says which values may be read back.
   virtual void append_state(const std::string& prefix, std::vector<TensorRef>& out) = 0;
   // The environments that these are put around, whose capabilities hold through them; null: these
   // stand alone.

@@ -2,11 +2,18 @@
 
 #include <fmt/core.h>
 
+#include <algorithm>
+#include <cmath>
+#include <cstring>
 #include <filesystem>
+#include <string>
 #include <utility>
+#include <vector>
 
 #include "broadloom/core/hash.h"
+#include "broadloom/nn/actor_critic.h"
 #include "broadloom/record/files.h"
+#include "broadloom/setup/network_shape.h"
 #include "broadloom/setup/resolve_config.h"
 
 namespace broadloom {
@@ -35,7 +42,52 @@ Overrides config_of(const SafetensorsFile& file) {
   return overrides;
 }
 
-// What to do about a checkpoint that is damaged.
+// The numbers of a tensor; none where it is not there, or of another type.
+template <class Number>
+std::vector<Number> numbers_of(const SafetensorsFile& file, const std::string& name, Dtype dtype) {
+  const auto found = file.tensors.find(name);
+  if (found == file.tensors.end() || found->second.dtype != dtype) return {};
+  std::vector<Number> numbers((found->second.end - found->second.begin) / sizeof(Number));
+  if (!numbers.empty()) {
+    std::memcpy(numbers.data(), file.data.data() + found->second.begin,
+                numbers.size() * sizeof(Number));
+  }
+  return numbers;
+}
+
+// fits(number) for all numbers of a tensor; `expected` says so in words.
+template <class Number, class Fits>
+Status check_numbers(const SafetensorsFile& file, const std::string& name, Dtype dtype,
+                     const char* expected, const Fits& fits) {
+  const std::vector<Number> numbers = numbers_of<Number>(file, name, dtype);
+  const auto wrong = std::find_if_not(numbers.begin(), numbers.end(), fits);
+  if (wrong == numbers.end()) return {};
+  return {ErrorKind::kCorrupt,
+          fmt::format("{}[{}] is {}, expected {}: it is no policy to play or to go on with", name,
+                      wrong - numbers.begin(), *wrong, expected)};
+}
+
+// Whoever plays, measures or goes on with this policy would come to numbers that mean nothing.
+Status check_policy(const SafetensorsFile& file) {
+  const auto is_finite = [](auto x) { return std::isfinite(x); };
+  for (const char* parameters : {"learner.params", "learner.companion.params"}) {
+    BROADLOOM_TRY(
+        check_numbers<float>(file, parameters, Dtype::kF32, "a finite number", is_finite));
+  }
+  const auto is_size = [](double x) { return std::isfinite(x) && x >= 0.0; };
+  for (const std::string normaliser :
+       {"obs_normalizer", "critic_obs_normalizer", "reward_normalizer", "algorithm.observations",
+        "algorithm.rewards"}) {
+    BROADLOOM_TRY(check_numbers<double>(file, normaliser + ".mean", Dtype::kF64, "a finite number",
+                                        is_finite));
+    for (const char* size : {".var", ".count"}) {
+      BROADLOOM_TRY(check_numbers<double>(file, normaliser + size, Dtype::kF64,
+                                          "a finite number from 0 on", is_size));
+    }
+  }
+  return {};
+}
+
 std::string way_out(const FoundCheckpoint& found) {
   if (found.is_alone()) return "use another checkpoint";
   const std::string before = found.folder.checkpoint_before(found.path);
@@ -45,12 +97,30 @@ std::string way_out(const FoundCheckpoint& found) {
 
 }  // namespace
 
+Status check_sizes(const SafetensorsFile& file, const Config& config, const EnvSpec& spec) {
+  const auto floats =
+      static_cast<std::int64_t>(ActorCritic(network_shape(config, spec)).parameter_count());
+  const std::int64_t size = spec.observation_size(), critic = critic_space(config, spec).size;
+  const std::int64_t envs = config.most_envs();
+  std::vector<TensorRef> tensors = {{"learner.params", Dtype::kF32, {floats}, nullptr}};
+  const auto add = [&](bool is_there, const char* name, Dtype dtype, std::int64_t numbers) {
+    if (is_there) tensors.push_back({name, dtype, {numbers}, nullptr});
+  };
+  add(config.norm_obs, "obs_normalizer.mean", Dtype::kF64, size);
+  add(config.norm_obs && critic > 0, "critic_obs_normalizer.mean", Dtype::kF64, critic);
+  add(config.norm_reward, "reward_normalizer.returns", Dtype::kF64, envs);
+  const char* lengths = "episodes.running_length";
+  add(file.tensors.count(lengths) > 0, lengths, Dtype::kI64, envs);
+  return check_named(file, tensors);
+}
+
 Result<Checkpoint> read_checkpoint(const std::string& path) {
-  const Result<std::string> bytes = read_file(path);
+  Result<std::string> bytes = read_file(path);
   if (!bytes.ok()) return bytes.status();
-  Result<SafetensorsFile> file = parse_safetensors(bytes.value(), path);
-  if (!file.ok()) return file.status();
   Checkpoint checkpoint;
+  checkpoint.hash = hash_text(bytes.value());
+  Result<SafetensorsFile> file = parse_safetensors(bytes.take(), path);
+  if (!file.ok()) return file.status();
   const auto in_file = [&](const Status& status) {
     return Status(status.kind(), fmt::format("'{}': {}", path, status.message()));
   };
@@ -64,20 +134,25 @@ Result<Checkpoint> read_checkpoint(const std::string& path) {
     const Status status = read_bytes(file.value(), key, *place);
     if (!status.ok()) return in_file(status);
   }
+  const Status policy = check_policy(file.value());
+  if (!policy.ok()) return in_file(policy);
   checkpoint.logs.events_file = events_file_of(file.value());
-  Result<Config> config = resolve_config(config_of(file.value()));
+  Result<Config> config = resolve_record(config_of(file.value()));
   if (!config.ok()) return in_file(config.status());
   checkpoint.config = config.take();
-  checkpoint.hash = hash_text(bytes.value());
   checkpoint.file = file.take();
   return checkpoint;
 }
 
+Status with_way_out(const Status& status, const FoundCheckpoint& found) {
+  if (status.kind() != ErrorKind::kCorrupt) return status;
+  return {status.kind(), fmt::format("{}; {}", status.message(), way_out(found))};
+}
+
 Result<Checkpoint> read_checkpoint(const FoundCheckpoint& found) {
   Result<Checkpoint> checkpoint = read_checkpoint(found.path);
-  const Status& status = checkpoint.status();
-  if (status.kind() != ErrorKind::kCorrupt) return checkpoint;
-  return Status(status.kind(), fmt::format("{}; {}", status.message(), way_out(found)));
+  if (checkpoint.ok()) return checkpoint;
+  return with_way_out(checkpoint.status(), found);
 }
 
 }  // namespace broadloom

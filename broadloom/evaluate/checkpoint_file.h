@@ -6,6 +6,7 @@
 
 #include "broadloom/config/config.h"
 #include "broadloom/core/status.h"
+#include "broadloom/env/spec.h"
 #include "broadloom/record/run_folder.h"
 #include "broadloom/record/safetensors.h"
 
@@ -29,9 +30,16 @@ struct Checkpoint {
   std::string hash;  // of the file's bytes
 };
 
-// Reads and checks a checkpoint; kNotFound, kIo or kCorrupt.
+// Whether the file's tensors are as large as the network and the environments of that
+// configuration: asked before memory is taken for them. kMismatch.
+Status check_sizes(const SafetensorsFile& file, const Config& config, const EnvSpec& spec);
+
+// Reads and checks a checkpoint. kNotFound, kIo or kCorrupt; the last also for parameters and
+// statistics of normalisers that no training leaves.
 Result<Checkpoint> read_checkpoint(const std::string& path);
 // The same of one that was looked for: kCorrupt then says what to remove, and what will be used.
 Result<Checkpoint> read_checkpoint(const FoundCheckpoint& found);
+// Says so in an error that came up when its tensors were taken; other kinds stay as they are.
+Status with_way_out(const Status& status, const FoundCheckpoint& found);
 
 }  // namespace broadloom

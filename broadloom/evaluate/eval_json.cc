@@ -47,6 +47,7 @@ std::string command_eval_json_line(const EvalResult& result, const EvalOptions& 
   return eval_fields(result, options.seed)
       .add("source", "command")
       .add("actions", actions_name(options.actions))
+      .add("max_steps", options.longest_episode)
       .line();
 }
 

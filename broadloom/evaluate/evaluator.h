@@ -25,6 +25,8 @@ namespace broadloom {
 
 // Steps after which evaluation ends an episode that does not end by itself.
 inline constexpr int kLongestEvalEpisode = 10000;
+// The most that may be asked for instead.
+inline constexpr int kMostEvalSteps = 100000000;
 
 // Which action a policy takes where it has a choice.
 enum class EvalActions {
@@ -100,7 +102,7 @@ struct EvalResult {
     Estimate mean;    // with its interval
   };
   std::vector<Measured> measures;  // in the spec's order
-  // Mean of the policy's last 100 episodes of training; not a number where it is not known.
+  // Mean return as training reported it last; not a number where it is not known.
   double training_return = std::numeric_limits<double>::quiet_NaN();
 };
 
@@ -114,8 +116,9 @@ struct EvalEpisode {
 
 // Plays `episodes` episodes, one environment each and each to its end, so that short episodes count
 // no more than long ones. Actions are clipped to their bounds. Evaluation streams are disjoint from
-// training's by construction (env/streams.h). An episode without an end is cut after 10,000 steps.
-// Changes nothing of the training run.
+// training's by construction (env/streams.h). An episode without an end is cut after
+// longest_episode steps. Changes nothing of the training run. kNumeric, naming episode and step,
+// where an observation, an output of the policy or a reward is not finite.
 Result<EvalResult> evaluate_policy(const Policy& policy, const EvalOptions& options);
 
 // Environments to be played in, one episode each.
@@ -126,10 +129,12 @@ struct EvalScene {
   EvalActions actions = EvalActions::kMostLikely;  // sampled ones on the seed of envs
   int longest_episode = kLongestEvalEpisode;       // where those without an end are cut
   EpisodeWatcher* watcher = nullptr;               // null: nobody looks
+  std::string name = {};  // which scene it is, for errors; "": the only one
 };
 
 // The same for many scenes of one policy at once, whose spaces must be the network's; threads share
-// all of them. Episode i of a scene is that of its environment i. Errors as make_vec_env.
+// all of them. Episode i of a scene is that of its environment i. Errors as make_vec_env, and
+// kNumeric as evaluate_policy.
 Result<std::vector<std::vector<EvalEpisode>>> play_scenes(const std::vector<EvalScene>& scenes,
                                                           const Policy& policy, int threads,
                                                           const PlayProgress& on_progress = {});

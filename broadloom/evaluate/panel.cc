@@ -135,8 +135,10 @@ Result<std::vector<std::vector<EvalEpisode>>> play_rows(const Panel& panel, cons
   std::vector<EvalScene> scenes;
   for (PanelRow& row : panel_rows(panel)) {
     scene.env_options = std::move(row.env_options);
-    for (const std::uint64_t key : row.keys) {
-      scene.envs.seed = key;
+    for (std::size_t s = 0; s < row.keys.size(); ++s) {
+      scene.envs.seed = row.keys[s];
+      scene.name =
+          fmt::format("row {} / {}, seed {}", row.stratum, row.perturbation, panel.seeds[s]);
       scenes.push_back(scene);
     }
   }

@@ -111,6 +111,11 @@ Status read_episodes(const Json& json, PanelResult& out) {
   const int reasons = static_cast<int>(out.spec.end_reasons.size());
   for (const PanelRow& row : rows) {
     const Json& columns = json[row.stratum + "/" + row.perturbation];
+    // Before there is memory for as many as the definition claims.
+    for (const char* column : {"returns", "lengths", "reasons", "success"}) {
+      if (columns[column].size() == count) continue;
+      return {ErrorKind::kCorrupt, "a row has not as many episodes as the panel's definition says"};
+    }
     std::vector<EvalEpisode> episodes(count);
     for (std::size_t i = 0; i < count; ++i) {
       episodes[i].episode_return = columns["returns"].at(i).real();

@@ -94,7 +94,7 @@ class PanelBuilder {
                      ": env_id is missing; expected the environment that the panel is for, "
                      "such as env_id = \"CartPole-v1\"");
     }
-    const Status known = env_spec(id->text, {}).status();
+    const Status known = list_env_options(id->text).status();
     if (!known.ok()) return at(*id, known);
     for (const PanelEntry& entry : entries) {
       const Status status = set(entry);
@@ -185,7 +185,7 @@ class PanelBuilder {
                of_env ? option.substr(kEnv.size()) : "disturb." + option, entry);
   }
 
-  // The environment's verdict on what the part adds to [env], at the line where it first fails.
+  // The environment's verdict on what the part adds to [env], at the line that first meets with it.
   Status check_part(const Part& part) const {
     Overrides options = &part == &env_ ? Overrides{} : env_.part.options;
     const std::size_t before = options.size();
@@ -194,7 +194,8 @@ class PanelBuilder {
     if (whole.ok()) return {};
     for (std::size_t i = 0; i + 1 < part.entries.size(); ++i) {
       const Overrides some(options.begin(), options.begin() + before + i + 1);
-      if (!env_spec(panel_.env_id, some).ok()) return at(part.entries[i], whole);
+      const Status cut = env_spec(panel_.env_id, some).status();
+      if (cut.message() == whole.message()) return at(part.entries[i], whole);
     }
     return at(part.entries.back(), whole);
   }

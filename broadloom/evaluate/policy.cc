@@ -7,6 +7,7 @@
 #include "broadloom/rollout/episode_tracker.h"
 #include "broadloom/setup/algorithms.h"
 #include "broadloom/setup/network_shape.h"
+#include "broadloom/setup/settings.h"
 
 namespace broadloom {
 namespace {
@@ -31,20 +32,22 @@ LoadedPolicy::LoadedPolicy(const Config& config, const EnvSpec& spec)
   const int critic = critic_space(config, spec).size;
   if (config.norm_obs && critic > 0) critic_norm_.emplace(critic, config.clip_obs, kOneShard);
   if (config.norm_reward) {
-    reward_norm_.emplace(config.most_envs(), config.gamma, config.clip_reward, kOneShard);
+    reward_norm_.emplace(config.most_envs(), config.gamma, config.clip_reward, kOneShard,
+                         normaliser_rule(config));
   }
 }
 
 // Trainer::state()'s tensors, as far as they matter to who only acts.
 Status LoadedPolicy::read(const SafetensorsFile& file) {
-  EpisodeTracker episodes(config_.most_envs());
+  EpisodeTracker episodes(config_.most_envs(), spec_.strata.size());
   std::vector<TensorRef> tensors;
   episodes.append_state("episodes", tensors);
+  episodes.append_block_state("episodes", tensors);
   std::erase_if(tensors, [&](const TensorRef& t) { return file.tensors.count(t.name) == 0; });
   const auto size = static_cast<std::int64_t>(params_.size());
-  tensors.push_back({"learner.params", Dtype::kF32, {size}, params_.data()});
-  tensors.push_back({"trainer.iteration", Dtype::kI64, {1}, &origin_.iteration});
-  tensors.push_back({"trainer.global_step", Dtype::kI64, {1}, &origin_.global_step});
+  tensors.push_back({"learner.params", Dtype::kF32, {size}, params_.data(), {kFiniteRange}});
+  tensors.push_back({"trainer.iteration", Dtype::kI64, {1}, &origin_.iteration, {kCountRange}});
+  tensors.push_back({"trainer.global_step", Dtype::kI64, {1}, &origin_.global_step, {kCountRange}});
   if (obs_norm_) obs_norm_->append_state("obs_normalizer", tensors);
   if (critic_norm_) critic_norm_->append_state("critic_obs_normalizer", tensors);
   if (reward_norm_) reward_norm_->append_state("reward_normalizer", tensors);
@@ -62,8 +65,9 @@ Result<std::unique_ptr<LoadedPolicy>> LoadedPolicy::load(const FoundCheckpoint& 
   const Result<EnvSpec> spec =
       env_spec(config.env_id, config.env_options, config.max_episode_steps);
   if (!spec.ok()) return spec.status();
+  BROADLOOM_TRY(check_sizes(checkpoint.value().file, config, spec.value()));
   std::unique_ptr<LoadedPolicy> policy(new LoadedPolicy(config, spec.value()));
-  BROADLOOM_TRY(policy->read(checkpoint.value().file));
+  BROADLOOM_TRY(with_way_out(policy->read(checkpoint.value().file), found));
   policy->origin_.run_dir = found.folder.dir();
   policy->origin_.checkpoint = found.path;
   policy->origin_.hash = checkpoint.value().hash;

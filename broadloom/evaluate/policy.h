@@ -27,7 +27,7 @@ struct PolicyOrigin {
   std::string checkpoint;  // its path; "": none, a trainer's policy as it is
   std::string hash;        // of that file's bytes
   std::int64_t iteration = 0, global_step = 0;
-  // Mean of its last 100 episodes of training; not a number before the first.
+  // Mean return as training reported it last; not a number before the first episode.
   double training_return = std::numeric_limits<double>::quiet_NaN();
 };
 

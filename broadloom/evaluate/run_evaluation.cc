@@ -24,6 +24,10 @@ Result<std::unique_ptr<LoadedPolicy>> load(const std::string& run_or_checkpoint)
 }
 
 Status check(const EvalOptions& options) {
+  if (options.longest_episode < 1 || options.longest_episode > kMostEvalSteps) {
+    return invalid(fmt::format("max_steps: got {}, expected 1 to {}", options.longest_episode,
+                               kMostEvalSteps));
+  }
   if (options.episodes >= 1 && options.threads >= 1) return {};
   return invalid(fmt::format("got {} episodes and {} threads; expected at least 1 of each",
                              options.episodes, options.threads));

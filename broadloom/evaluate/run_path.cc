@@ -48,6 +48,8 @@ std::string last_in(const std::string& folder, const IsAskedFor& is_asked_for) {
 }
 
 std::string first_bytes(const std::string& path) {
+  std::error_code error;
+  if (!fs::is_regular_file(path, error)) return "";  // a pipe would block
   std::array<char, 16> bytes{};
   std::ifstream file(path, std::ios::binary);
   file.read(bytes.data(), static_cast<std::streamsize>(bytes.size()));

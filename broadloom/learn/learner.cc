@@ -1,5 +1,7 @@
 #include "broadloom/learn/learner.h"
 
+#include <limits>
+
 namespace broadloom {
 
 Learner::Learner(std::size_t parameter_count)
@@ -39,16 +41,19 @@ void Learner::take_step_from(std::size_t first, const AdamStep& adam, const floa
 }
 
 void Learner::append_state(const std::string& prefix, std::vector<TensorRef>& out) {
+  // A gradient that is finite may have an infinite square, for which a parameter stays as it is.
+  constexpr ValueRange kSquares{0.0, std::numeric_limits<double>::infinity()};
   const auto append = [&](const std::string& name, std::size_t begin, std::size_t end) {
     const std::vector<std::int64_t> shape{static_cast<std::int64_t>(end - begin)};
-    out.push_back({name + ".params", Dtype::kF32, shape, params.data() + begin});
-    out.push_back({name + ".adam_m", Dtype::kF32, shape, adam_m.data() + begin});
-    out.push_back({name + ".adam_v", Dtype::kF32, shape, adam_v.data() + begin});
+    out.push_back({name + ".params", Dtype::kF32, shape, params.data() + begin, {kFiniteRange}});
+    out.push_back({name + ".adam_m", Dtype::kF32, shape, adam_m.data() + begin, {kFiniteRange}});
+    out.push_back({name + ".adam_v", Dtype::kF32, shape, adam_v.data() + begin, {kSquares}});
   };
   append(prefix, 0, network_size);
   if (params.size() > network_size) append(prefix + ".companion", network_size, params.size());
-  out.push_back({prefix + ".adam_steps", Dtype::kI64, {1}, &adam_steps});
-  out.push_back({prefix + ".learning_rate", Dtype::kF64, {1}, &learning_rate});
+  out.push_back({prefix + ".adam_steps", Dtype::kI64, {1}, &adam_steps, {kCountRange}});
+  out.push_back(
+      {prefix + ".learning_rate", Dtype::kF64, {1}, &learning_rate, {{0.0, kFiniteRange.high}}});
 }
 
 }  // namespace broadloom

@@ -10,8 +10,11 @@
 namespace broadloom {
 
 double adapted_learning_rate(double rate, double kl, double desired_kl) {
-  if (kl > 2.0 * desired_kl) return std::max(kLeastAdaptiveRate, rate / 1.5);
-  if (kl > 0.0 && kl < 0.5 * desired_kl) return std::min(kMostAdaptiveRate, rate * 1.5);
+  // A rate beyond the bounds stays there rather than move against the KL.
+  if (kl > 2.0 * desired_kl) return std::min(rate, std::max(kLeastAdaptiveRate, rate / 1.5));
+  if (kl > 0.0 && kl < 0.5 * desired_kl) {
+    return std::max(rate, std::min(kMostAdaptiveRate, rate * 1.5));
+  }
   return rate;
 }
 

@@ -42,7 +42,8 @@ struct PpoSettings {
 inline constexpr double kLeastAdaptiveRate = 1e-5;
 inline constexpr double kMostAdaptiveRate = 1e-2;
 
-// The rule: rate for the step of a minibatch of this KL, after a step of rate `rate`.
+// The rule: rate for the step of a minibatch of this KL, after a step of rate `rate`. It never
+// rises where the KL is above the desired one, and never falls where it is below.
 double adapted_learning_rate(double rate, double kl, double desired_kl);
 
 // Means over all minibatch steps of one update, but for the fields that say otherwise.

@@ -1,5 +1,7 @@
 #include "broadloom/learn/rnd_statistics.h"
 
+#include <fmt/core.h>
+
 #include <algorithm>
 #include <cmath>
 #include <memory>
@@ -8,6 +10,7 @@
 #include "broadloom/env/env_maker.h"
 #include "broadloom/env/random_action.h"
 #include "broadloom/math/chained_sum.h"
+#include "broadloom/rollout/collect_fault.h"
 
 namespace broadloom {
 namespace {
@@ -16,6 +19,8 @@ namespace {
 constexpr double kClip = 5.0;
 // Of rewards nothing is clipped.
 constexpr double kFree = 1e30;
+// As the paper's code, whose statistics begin with the sample that Gymnasium's do.
+constexpr NormaliserRule kRule = NormaliserRule::kGymnasium;
 // Not the lane of an environment.
 constexpr std::uint32_t kSeedLane = 0xffffffffu;
 
@@ -42,15 +47,25 @@ class UniformPlay {
                     static_cast<std::uint64_t>(at));
       draw_action(space, random, &actions_[n * size]);
     }
-    return envs_.step(
+    BROADLOOM_TRY(envs_.step(
         0, envs_.num_envs(),
         {actions_.data(), now_.rows(), rewards_.data(), terminated_.data(), truncated_.data(),
-         final_.rows(), nullptr, critic_.rows(), final_critic_.rows()});
+         final_.rows(), nullptr, critic_.rows(), final_critic_.rows()}));
+    return check(at + 1);
   }
   const Observations& observations() const { return now_; }
 
  private:
   std::size_t count() const { return static_cast<std::size_t>(envs_.num_envs()); }
+
+  // Statistics of what is not finite would never be finite again.
+  Status check(std::int64_t step) const {
+    if (now_.type().dtype != Dtype::kF32) return {};  // every byte is a number
+    const int env = first_not_finite(now_.floats(), now_.type().size);
+    if (env < 0) return {};
+    return not_finite(FaultPlace::kObservation,
+                      fmt::format("environment {} of RND's random play", env), step);
+  }
 
   VecEnv& envs_;
   std::uint64_t seed_;
@@ -66,8 +81,8 @@ RndStatistics::RndStatistics(const RndSettings& settings, int num_envs)
       start_steps_(settings.start_steps),
       own_(settings.own_statistics),
       shards_(num_envs, kTileRows),
-      observations_(settings.shape.observation_size, kClip, shards_.count()),
-      rewards_(num_envs, settings.int_gamma, kFree, shards_.count()) {}
+      observations_(settings.shape.observation_size, kClip, shards_.count(), kRule),
+      rewards_(num_envs, settings.int_gamma, kFree, shards_.count(), kRule) {}
 
 std::size_t RndStatistics::bytes(const RndSettings& settings, int num_envs) {
   return static_cast<std::size_t>(num_envs) * sizeof(double) +
@@ -105,8 +120,8 @@ Status RndStatistics::begin_run(const VecEnv& envs, ObsNormalizer* of_policy) {
 }
 
 void RndStatistics::take_rewards(int shard, const RolloutBlock& block) {
-  rewards_.accumulate(shard, shards_[shard].begin, shards_[shard].end, block.int_rewards.data(),
-                      nullptr, block.T, block.N);
+  rewards_.accumulate(shard, shards_[shard].begin, shards_[shard].end, block.int_rewards.data(), {},
+                      block.T, block.N);
 }
 
 void RndStatistics::finish_rewards(const RolloutBlock& block) {

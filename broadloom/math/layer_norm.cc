@@ -141,23 +141,25 @@ void backward_rows(const T* x, const T* gain, T epsilon, const T* dy, T* dx, T* 
   }
 }
 
-void LayerNormForwardF32(const float* x, const float* gain, const float* bias, float epsilon, float* y,
-                std::size_t rows, std::size_t size) {
+void LayerNormForwardF32(const float* x, const float* gain, const float* bias, float epsilon,
+                         float* y, std::size_t rows, std::size_t size) {
   size == kUsual ? forward_rows<float, kUsual>(x, gain, bias, epsilon, y, rows, size)
                  : forward_rows<float, 0>(x, gain, bias, epsilon, y, rows, size);
 }
-void LayerNormForwardF64(const double* x, const double* gain, const double* bias, double epsilon, double* y,
-                std::size_t rows, std::size_t size) {
+void LayerNormForwardF64(const double* x, const double* gain, const double* bias, double epsilon,
+                         double* y, std::size_t rows, std::size_t size) {
   size == kUsual ? forward_rows<double, kUsual>(x, gain, bias, epsilon, y, rows, size)
                  : forward_rows<double, 0>(x, gain, bias, epsilon, y, rows, size);
 }
-void LayerNormBackwardF32(const float* x, const float* gain, float epsilon, const float* dy, float* dx,
-                 float* dgain, float* dbias, std::size_t rows, std::size_t size) {
+void LayerNormBackwardF32(const float* x, const float* gain, float epsilon, const float* dy,
+                          float* dx, float* dgain, float* dbias, std::size_t rows,
+                          std::size_t size) {
   size == kUsual ? backward_rows<float, kUsual>(x, gain, epsilon, dy, dx, dgain, dbias, rows, size)
                  : backward_rows<float, 0>(x, gain, epsilon, dy, dx, dgain, dbias, rows, size);
 }
-void LayerNormBackwardF64(const double* x, const double* gain, double epsilon, const double* dy, double* dx,
-                 double* dgain, double* dbias, std::size_t rows, std::size_t size) {
+void LayerNormBackwardF64(const double* x, const double* gain, double epsilon, const double* dy,
+                          double* dx, double* dgain, double* dbias, std::size_t rows,
+                          std::size_t size) {
   size == kUsual ? backward_rows<double, kUsual>(x, gain, epsilon, dy, dx, dgain, dbias, rows, size)
                  : backward_rows<double, 0>(x, gain, epsilon, dy, dx, dgain, dbias, rows, size);
 }

@@ -4,10 +4,10 @@
 #include <atomic>
 #include <chrono>
 #include <cstdint>
-#include <functional>
 #include <thread>
 #include <vector>
 
+#include "broadloom/core/threads.h"
 #include "broadloom/math/targets.h"
 
 #ifndef HWY_TARGET_INCLUDE  // defined already where one unit includes several kernel files
@@ -109,12 +109,17 @@ double flops_together(int threads, std::int64_t rounds) {
     while (waiting.load() > 0) std::this_thread::yield();
     burst = run_burst(rounds);
   };
-  std::vector<std::thread> workers;
-  for (int i = 1; i < threads; ++i) workers.emplace_back(work, std::ref(bursts[i]));
+  Threads workers;
+  int started = 1;
+  while (started < threads &&
+         workers.start([&work, &burst = bursts[started]] { work(burst); }).ok()) {
+    ++started;
+  }
+  waiting.fetch_sub(threads - started);  // nobody waits for those that the machine refuses
   work(bursts[0]);
-  for (std::thread& worker : workers) worker.join();
+  workers.join();
   Burst all = bursts[0];
-  for (int i = 1; i < threads; ++i) {
+  for (int i = 1; i < started; ++i) {
     all.begin = std::min(all.begin, bursts[i].begin);
     all.end = std::max(all.end, bursts[i].end);
     all.operations += bursts[i].operations;

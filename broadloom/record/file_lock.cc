@@ -56,11 +56,12 @@ void FileLock::release() {
   ::close(std::exchange(fd_, -1));
 }
 
-Result<std::optional<FileLock>> FileLock::try_acquire(const std::string& path) {
+Result<std::optional<FileLock>> FileLock::try_acquire(const std::string& path, Links links) {
   FileLock lock;
   lock.path_ = path;
-  lock.fd_ = ::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0644);
-  if (lock.fd_ < 0) return io_error("open", path);
+  const Result<int> fd = open_in_place(path, O_RDWR, links);
+  if (!fd.ok()) return fd.status();
+  lock.fd_ = fd.value();
   lock.holder_ = ::getpid();
   if (set_byte(lock.fd_, F_WRLCK) == 0) return std::optional<FileLock>(std::move(lock));
   if (errno == EAGAIN || errno == EACCES) return std::optional<FileLock>();

@@ -7,6 +7,7 @@
 #include <string>
 
 #include "broadloom/core/status.h"
+#include "broadloom/record/files.h"
 
 namespace broadloom {
 
@@ -22,9 +23,10 @@ class FileLock {
   FileLock& operator=(FileLock&& other) noexcept;
 
   // Nothing where somebody else holds it, in this process or another one. Makes the file, empty,
-  // where there is none. kIo or kNotFound where the file cannot be opened, or lies on a file system
-  // that has no locks.
-  static Result<std::optional<FileLock>> try_acquire(const std::string& path);
+  // where there is none. Errors: those of open_in_place(), and kIo on a file system that has no
+  // locks.
+  static Result<std::optional<FileLock>> try_acquire(const std::string& path,
+                                                     Links links = Links::kRefuse);
 
   // Makes `text` all that the file holds; it is never empty on the way.
   Status write(const std::string& text);

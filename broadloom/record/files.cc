@@ -8,26 +8,17 @@
 
 #include <cerrno>
 #include <cstring>
+#include <filesystem>
+#include <system_error>
 #include <utility>
+#include <vector>
 
 namespace broadloom {
 namespace {
 
-const char* advice(int error) {
-  switch (error) {
-    case ENOSPC:
-    case EDQUOT:
-    case EFBIG:
-      return "; free some space and give the command again; a run goes on with `broadloom train "
-             "--resume RUN`";
-    case EACCES:
-    case EPERM:
-    case EROFS:
-      return "; you may not do that there: choose another place, or ask its owner";
-    default:
-      return "";
-  }
-}
+namespace fs = std::filesystem;
+
+using Parts = std::span<const std::string_view>;
 
 bool write_all(int fd, std::string_view bytes) {
   while (!bytes.empty()) {
@@ -41,33 +32,76 @@ bool write_all(int fd, std::string_view bytes) {
   return true;
 }
 
-}  // namespace
-
-Status io_error(const std::string& what, const std::string& path) {
-  const int error = errno;
-  return {error == ENOENT ? ErrorKind::kNotFound : ErrorKind::kIo,
-          fmt::format("cannot {} '{}': {}{}", what, path, std::strerror(error), advice(error))};
+Status outside_error(const std::string& path, const char* what) {
+  return {
+      ErrorKind::kCorrupt,
+      fmt::format("'{}' is {}, expected a file of its own: what is written into it would change "
+                  "another one; put a copy of the file in its place, or remove it",
+                  path, what)};
 }
 
-Result<std::string> read_file(const std::string& path) {
-  const int fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
-  if (fd < 0) return io_error("open", path);
-  std::string bytes;
-  char buffer[1 << 16];
-  while (true) {
-    const ssize_t got = ::read(fd, buffer, sizeof buffer);
-    if (got < 0 && errno == EINTR) continue;
-    if (got < 0) {
-      Status status = io_error("read", path);
-      ::close(fd);
-      return status;
-    }
-    if (got == 0) break;
-    bytes.append(buffer, static_cast<std::size_t>(got));
+// The bytes that a path is to hold, without a name until they are whole.
+class NewFile {
+ public:
+  explicit NewFile(const std::string& path) : beside_(fmt::format("{}.tmp-{}", path, ::getpid())) {}
+  ~NewFile() {
+    if (fd_ >= 0) ::close(fd_);
+    if (is_named_) ::unlink(beside_.c_str());
   }
-  ::close(fd);
-  return bytes;
-}
+  NewFile(const NewFile&) = delete;
+  NewFile& operator=(const NewFile&) = delete;
+
+  // Brings them to the disk.
+  Status write(Parts parts) {
+    const std::size_t slash = beside_.find_last_of('/');
+    const std::string folder = slash == std::string::npos ? "." : beside_.substr(0, slash + 1);
+    fd_ = past_standard_streams(::open(folder.c_str(), O_WRONLY | O_TMPFILE | O_CLOEXEC, 0644));
+    return fd_ >= 0 ? put(parts) : write_named(parts);
+  }
+  // Has them stand beside the path. False where they stay without a name.
+  bool name() {
+    if (is_named_) return true;
+    const std::string open_file = fmt::format("/proc/self/fd/{}", fd_);
+    const auto link = [&] {
+      return ::linkat(AT_FDCWD, open_file.c_str(), AT_FDCWD, beside_.c_str(), AT_SYMLINK_FOLLOW);
+    };
+    int result = link();
+    if (result != 0 && errno == EEXIST && ::unlink(beside_.c_str()) == 0) result = link();
+    is_named_ = result == 0;
+    return is_named_;
+  }
+  // As write(), with a name from the beginning: some file systems know no file without one, and
+  // some systems have no /proc.
+  Status write_named(Parts parts) {
+    if (fd_ >= 0) ::close(std::exchange(fd_, -1));
+    // Whoever had that name is gone, or was a link that waits to be followed.
+    constexpr int kNew = O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC;
+    int fd = ::open(beside_.c_str(), kNew, 0644);
+    if (fd < 0 && errno == EEXIST && ::unlink(beside_.c_str()) == 0) {
+      fd = ::open(beside_.c_str(), kNew, 0644);
+    }
+    is_named_ = fd >= 0;
+    fd_ = past_standard_streams(fd);
+    return fd_ >= 0 ? put(parts) : io_error("create", beside_);
+  }
+  // The name is another one by now.
+  void keep() { is_named_ = false; }
+  const std::string& beside() const { return beside_; }
+
+ private:
+  Status put(Parts parts) {
+    for (const std::string_view part : parts) {
+      if (!write_all(fd_, part)) return io_error("write", beside_);
+    }
+    return ::fsync(fd_) == 0 ? Status() : io_error("write", beside_);
+  }
+
+  std::string beside_;
+  int fd_ = -1;
+  bool is_named_ = false;
+};
+
+}  // namespace
 
 Status sync_folder_of(const std::string& path) {
   const std::size_t slash = path.find_last_of('/');
@@ -83,22 +117,61 @@ Status sync_folder_of(const std::string& path) {
 }
 
 Status write_file_atomically(const std::string& path, std::string_view bytes) {
-  const std::string beside = fmt::format("{}.tmp-{}", path, ::getpid());
-  const int fd = ::open(beside.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
-  if (fd < 0) return io_error("create", beside);
-  const bool written = write_all(fd, bytes) && ::fsync(fd) == 0;
-  Status failure = written ? Status() : io_error("write", beside);
-  ::close(fd);
-  if (!written) {
-    ::unlink(beside.c_str());
-    return failure;
-  }
-  if (::rename(beside.c_str(), path.c_str()) != 0) {
-    Status status = io_error("rename into", path);
-    ::unlink(beside.c_str());
-    return status;
-  }
+  return write_file_atomically(path, Parts(&bytes, 1));
+}
+
+Status write_file_atomically(const std::string& path, Parts parts) {
+  NewFile file(path);
+  BROADLOOM_TRY(file.write(parts));
+  if (!file.name()) BROADLOOM_TRY(file.write_named(parts));
+  if (::rename(file.beside().c_str(), path.c_str()) != 0) return io_error("rename into", path);
+  file.keep();
   return sync_folder_of(path);
+}
+
+Status check_room(const std::string& path, std::size_t bytes) {
+  const std::string zeros(bytes, '\0');
+  const std::string_view part = zeros;
+  return NewFile(path).write(Parts(&part, 1));
+}
+
+Status make_folders(const std::string& path) {
+  std::vector<fs::path> missing;
+  std::error_code error;
+  for (fs::path folder = path; !folder.empty() && !fs::exists(folder, error);) {
+    if (folder.has_filename()) missing.push_back(folder);
+    folder = folder.parent_path();
+  }
+  for (auto folder = missing.rbegin(); folder != missing.rend(); ++folder) {
+    if (::mkdir(folder->c_str(), 0777) != 0 && errno != EEXIST) {
+      return {ErrorKind::kIo, fmt::format("cannot make the folder '{}': {}; give another --out",
+                                          path, std::strerror(errno))};
+    }
+    BROADLOOM_TRY(sync_folder_of(folder->string()));
+  }
+  if (path.empty() || fs::is_directory(path, error)) return {};
+  return {ErrorKind::kIo, fmt::format("cannot make the folder '{}': {}; give another --out", path,
+                                      std::strerror(ENOTDIR))};
+}
+
+Result<int> open_in_place(const std::string& path, int flags, Links links) {
+  const int how = flags | O_CLOEXEC | O_NONBLOCK | (links == Links::kRefuse ? O_NOFOLLOW : 0);
+  int fd = ::open(path.c_str(), how);
+  const bool is_new = fd < 0 && errno == ENOENT;
+  if (is_new) fd = ::open(path.c_str(), how | O_CREAT, 0644);
+  fd = past_standard_streams(fd);
+  if (fd < 0)
+    return errno == ELOOP ? outside_error(path, "a symbolic link") : io_error("open", path);
+  Status status = check_regular(fd, path);
+  struct stat info {};
+  if (status.ok() && ::fstat(fd, &info) != 0) status = io_error("inspect", path);
+  if (status.ok() && links == Links::kRefuse && info.st_nlink > 1) {
+    status = outside_error(path, "a file that has another name, too (a hard link)");
+  }
+  if (status.ok() && is_new) status = sync_folder_of(path);
+  if (status.ok()) return fd;
+  ::close(fd);
+  return status;
 }
 
 Status cut_short_error(const std::string& path, std::int64_t bytes, std::int64_t expected) {
@@ -125,8 +198,9 @@ AppendLog& AppendLog::operator=(AppendLog&& other) noexcept {
 Result<AppendLog> AppendLog::open(const std::string& path, std::int64_t keep_bytes) {
   AppendLog log;
   log.path_ = path;
-  log.fd_ = ::open(path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644);
-  if (log.fd_ < 0) return io_error("open", path);
+  const Result<int> fd = open_in_place(path, O_WRONLY | O_APPEND, Links::kRefuse);
+  if (!fd.ok()) return fd.status();
+  log.fd_ = fd.value();
   struct stat info {};
   if (::fstat(log.fd_, &info) != 0) return io_error("inspect", path);
   if (info.st_size < keep_bytes) {
@@ -165,11 +239,12 @@ SharedLog& SharedLog::operator=(SharedLog&& other) noexcept {
   return *this;
 }
 
-Result<SharedLog> SharedLog::open(const std::string& path) {
+Result<SharedLog> SharedLog::open(const std::string& path, Links links) {
   SharedLog log;
   log.path_ = path;
-  log.fd_ = ::open(path.c_str(), O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC, 0644);
-  if (log.fd_ < 0) return io_error("open", path);
+  const Result<int> fd = open_in_place(path, O_RDWR | O_APPEND, links);
+  if (!fd.ok()) return fd.status();
+  log.fd_ = fd.value();
   while (::flock(log.fd_, LOCK_EX) != 0) {
     if (errno != EINTR) return io_error("lock", path);
   }

@@ -155,6 +155,7 @@ Status HashLog::append(std::int64_t iteration, const BlockHashes& hashes) {
 Result<HashReader> HashReader::open(const std::string& path) {
   HashReader reader;
   reader.path_ = path;
+  BROADLOOM_TRY(check_regular(path));  // a pipe would block
   reader.file_.open(path, std::ios::binary);
   if (!reader.file_) return io_error("open", path);
   std::string head(static_cast<std::size_t>(kHeadBytes), '\0');

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <nlohmann/json.hpp>
-#include <unordered_set>
+#include <unordered_map>
 
 namespace broadloom {
 namespace {
@@ -44,8 +44,8 @@ class TreeBuilder : public nlohmann::json_sax<nlohmann::ordered_json> {
   struct Open {
     Json value;
     std::string key;  // whose value comes next
-    std::unordered_set<std::string>
-        seen;  // so that a large object is not searched for each of its keys
+    // The place of each key, so that a large object is not searched for one.
+    std::unordered_map<std::string, std::size_t> places;
   };
 
   bool open(Json value) {
@@ -68,10 +68,13 @@ class TreeBuilder : public nlohmann::json_sax<nlohmann::ordered_json> {
     Open& around = open_.back();
     if (around.value.is_array()) {
       around.value.push_back(std::move(value));
-    } else if (around.seen.insert(around.key).second) {
+      return true;
+    }
+    const auto [place, is_new] = around.places.try_emplace(around.key, around.value.size());
+    if (is_new) {
       around.value.append(std::move(around.key), std::move(value));
     } else {
-      around.value[around.key] = std::move(value);  // the last of equal keys counts
+      around.value.member_at(place->second) = std::move(value);  // the last of equal keys counts
     }
     return true;
   }
@@ -243,6 +246,8 @@ void Json::append(std::string key, Json value) {
   std::get<Object>(value_).emplace_back(std::move(key), std::move(value));
 }
 
+Json& Json::member_at(std::size_t place) { return std::get<Object>(value_)[place].second; }
+
 void Json::push_back(Json value) {
   if (!is_array()) value_ = Array();
   std::get<Array>(value_).push_back(std::move(value));
@@ -254,10 +259,18 @@ bool operator==(const Json& a, const Json& b) {
   }
   if (a.is_number() && b.is_number()) return a.real() == b.real();
   if (!a.is_object() || !b.is_object()) return a.value_ == b.value_;
-  return a.size() == b.size() &&
-         std::all_of(a.members().begin(), a.members().end(), [&](const auto& member) {
-           return b.contains(member.first) && b[member.first] == member.second;
-         });
+  if (a.size() != b.size()) return false;
+  // Both sorted: neither is searched for each key of the other.
+  const auto sorted = [](const Json& json) {
+    std::vector<const Json::Object::value_type*> members;
+    for (const auto& member : json.members()) members.push_back(&member);
+    std::sort(members.begin(), members.end(),
+              [](const auto* x, const auto* y) { return x->first < y->first; });
+    return members;
+  };
+  const auto of_a = sorted(a), of_b = sorted(b);
+  return std::equal(of_a.begin(), of_a.end(), of_b.begin(),
+                    [](const auto* x, const auto* y) { return *x == *y; });
 }
 
 }  // namespace broadloom

@@ -85,6 +85,8 @@ class Json {
   void push_back(Json value);
   // Adds a member without looking whether the key is there: the caller knows that it is not.
   void append(std::string key, Json value);
+  // The value of an object's member, by its place: below size().
+  Json& member_at(std::size_t place);
 
   // Numbers by their value, objects whatever the order of their keys.
   friend bool operator==(const Json& a, const Json& b);

@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
 #include <filesystem>
 #include <system_error>
@@ -24,10 +25,12 @@ constexpr std::size_t kChecksumDigits = 32;
 constexpr std::string_view kFirstKey = "{\"format\":";  // every line's beginning
 
 Status altered(const std::string& what) {
-  return {ErrorKind::kCorrupt,
-          fmt::format("the line is not as it was written: {}; take it from the run's own folder "
-                      "(ledger_line.json), or train the run again",
-                      what)};
+  return {
+      ErrorKind::kCorrupt,
+      fmt::format("the line is not as it was written: {}; take it from the run's own folder "
+                  "(ledger_line.json, which `broadloom train --resume RUN` writes anew where it "
+                  "is damaged), or train the run again",
+                  what)};
 }
 
 // Which part of the line the checksum is of: all before it.
@@ -41,9 +44,19 @@ Result<std::string_view> checked_part(std::string_view line) {
   return line.substr(0, line.size() - tail);
 }
 
-// A stream's number is one of 8 bits, whatever a record says.
-bool same_stream(const Json& a, const Json& b) {
-  return a.integer<std::uint64_t>() % 256 == b.integer<std::uint64_t>() % 256;
+// The name of the stream of each number that a part of the record draws from; "": none does. A
+// stream's number is one of 8 bits, whatever a record says.
+using StreamNames = std::array<std::string, 256>;
+
+std::size_t stream_number(const Json& purpose) { return purpose.integer<std::uint64_t>() % 256; }
+
+StreamNames stream_names(const Json& part) {
+  StreamNames names;
+  for (const auto& [name, purpose] : part["streams"].members()) {
+    std::string& first = names[stream_number(purpose)];
+    if (first.empty()) first = name;
+  }
+  return names;
 }
 
 // The record's own claim that no two of training, evaluation and panel share a stream.
@@ -53,15 +66,15 @@ Status check_streams(const Json& line) {
        {std::pair{"evaluation", "training"}, std::pair{"panel", "training"},
         std::pair{"panel", "evaluation"}}) {
     if (!seeds.contains(later)) continue;
+    const StreamNames taken = stream_names(seeds[sooner]);
     for (const auto& [name, purpose] : seeds[later]["streams"].members()) {
-      for (const auto& [other, taken] : seeds[sooner]["streams"].members()) {
-        if (!same_stream(purpose, taken)) continue;
-        return {ErrorKind::kMismatch,
-                fmt::format("seeds: the {} stream '{}' and the {} stream '{}' are both {}, "
-                            "expected no stream in both; such a run was scored on what it had "
-                            "seen before",
-                            later, name, sooner, other, taken.integer<std::uint64_t>() % 256)};
-      }
+      const std::size_t number = stream_number(purpose);
+      if (taken[number].empty()) continue;
+      return {ErrorKind::kMismatch,
+              fmt::format("seeds: the {} stream '{}' and the {} stream '{}' are both {}, "
+                          "expected no stream in both; such a run was scored on what it had "
+                          "seen before",
+                          later, name, sooner, taken[number], number)};
     }
   }
   return {};
@@ -148,14 +161,17 @@ Result<std::string> seal_ledger_line(std::string record) {
   return record;
 }
 
-Status check_ledger_line(std::string_view line) {
+Status check_ledger_bytes(std::string_view line) {
   const Result<std::string_view> part = checked_part(line);
   if (!part.ok()) return part.status();
   const std::string checksum = hash_text(part.value());
   const std::string_view noted = line.substr(line.size() - 2 - kChecksumDigits, kChecksumDigits);
-  if (checksum != noted) {
-    return altered(fmt::format("its checksum is {}, but its content has {}", noted, checksum));
-  }
+  if (checksum == noted) return {};
+  return altered(fmt::format("its checksum is {}, but its content has {}", noted, checksum));
+}
+
+Status check_ledger_line(std::string_view line) {
+  BROADLOOM_TRY(check_ledger_bytes(line));
   return check_content(line);
 }
 
@@ -178,10 +194,8 @@ Status check_ledger_file(const std::string& path) {
 
 Result<std::int64_t> append_to_ledger(const std::string& path, const std::string& line) {
   BROADLOOM_TRY(check_ledger_file(path));
-  const fs::path folder = fs::path(path).parent_path();
-  std::error_code error;
-  if (!folder.empty()) fs::create_directories(folder, error);
-  Result<SharedLog> ledger = SharedLog::open(path);
+  BROADLOOM_TRY(make_folders(fs::path(path).parent_path().string()));
+  Result<SharedLog> ledger = SharedLog::open(path, Links::kFollow);
   if (!ledger.ok()) return ledger.status();
   const Result<std::string> bytes = read_file(path);
   if (!bytes.ok()) return bytes.status();
@@ -206,6 +220,12 @@ Result<std::string> read_ledger_line(const std::string& path, std::int64_t numbe
     rest.remove_prefix(rest.find('\n') + 1);
   }
   return std::string(rest.substr(0, rest.find('\n')));
+}
+
+Result<std::int64_t> count_ledger_lines(const std::string& path) {
+  const Result<std::string> bytes = read_file(path);
+  if (!bytes.ok()) return bytes.status();
+  return count_lines(bytes.value());
 }
 
 }  // namespace broadloom

@@ -14,6 +14,9 @@ namespace broadloom {
 // and checks the whole as check_ledger_line does. kMismatch: it is not what the schema asks for.
 Result<std::string> seal_ledger_line(std::string record);
 
+// Whether a line, without its newline, is as it was written, by its checksum. kCorrupt.
+Status check_ledger_bytes(std::string_view line);
+
 // A whole line without its newline: the checksum (a line altered by hand fails it), the format's
 // number, the schema, and that training, evaluation and
 // panel share no random stream. kCorrupt for
@@ -33,5 +36,7 @@ Status check_ledger_file(const std::string& path);
 // One line, number from 1; 0: the last. Its checks are the caller's. kNotFound where there is no
 // such file or line.
 Result<std::string> read_ledger_line(const std::string& path, std::int64_t number);
+// How many lines it has. kNotFound, kIo.
+Result<std::int64_t> count_ledger_lines(const std::string& path);
 
 }  // namespace broadloom

@@ -134,6 +134,7 @@ std::string manifest_json(const Manifest& m) {
   json["config"] = config;
   if (!m.panel.empty()) json["panel"] = m.panel;
   if (!m.extended_from.empty()) json["extended_from"] = m.extended_from;
+  if (!m.rerun_of.empty()) json["rerun_of"] = m.rerun_of;
   if (m.init) json["init"] = policy_source_json(*m.init);
   if (m.simulator != VecEnvTraits{}) json["simulator"] = simulator_json(m.simulator);
   if (m.plugin != EnvPlugin{}) json["plugin"] = plugin_json(m.plugin);
@@ -174,6 +175,7 @@ Result<Manifest> read_manifest(const std::string& path) {
   m.bits = json["bits"].text();
   m.panel = json["panel"].text();
   m.extended_from = integers_of(json["extended_from"]);
+  m.rerun_of = json["rerun_of"].text();
   m.simulator = simulator_of(json["simulator"]);
   m.plugin = {json["plugin"]["name"].text(), json["plugin"]["version"].text(),
               json["plugin"]["hash"].text()};

@@ -33,6 +33,7 @@ struct Manifest {
                       // "none": the simulator is not deterministic; "": not said
   std::string panel;  // hash of panel.toml as the run was started; "": none
   std::vector<std::int64_t> extended_from;  // each total_timesteps that was made longer, in order
+  std::string rerun_of;                     // hash of the record's line; "": no rerun
   std::optional<PolicySource> init;         // nothing: drawn by the seed
   VecEnvTraits simulator;                   // what the environments can do
   EnvPlugin plugin;                         // that they are from; empty: none

@@ -8,7 +8,7 @@
 
 namespace broadloom {
 
-// Points of one run: mean return of the last 100 episodes against environment steps.
+// Points of one run: mean return of the last episodes against environment steps.
 struct Curve {
   std::vector<double> steps;    // ascending
   std::vector<double> returns;  // as many

@@ -1,6 +1,7 @@
 #include "broadloom/record/run_folder.h"
 
 #include <fmt/core.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -28,12 +29,7 @@ constexpr std::string_view kCheckpointStart = "iteration_";
 constexpr std::size_t kCheckpointDigits = 10;
 constexpr std::string_view kCheckpointEnding = ".safetensors";
 constexpr const char* kHalfWritten = ".tmp-";
-
-Status system_error(const std::string& what, const std::string& path,
-                    const std::error_code& error) {
-  errno = error.value();
-  return io_error(what, path);
-}
+constexpr std::string_view kEventsStart = "events.out.tfevents.";
 
 // Whether the run gave the name: what else lies there is somebody's copy or export, which may sort
 // anywhere, and is neither gone on from nor pruned.
@@ -74,17 +70,85 @@ std::string writer_of(const std::string& name) {
   return pid.find_first_not_of("0123456789") == std::string::npos ? pid : "";
 }
 
-// What killed processes left in a folder, of names that begin so.
-void remove_half_written(const fs::path& dir, const std::string& prefix, fs::file_type type) {
+bool is_plain(const fs::directory_entry& entry, fs::file_type type) {
   std::error_code error;
-  std::vector<fs::path> stale;
+  return entry.symlink_status(error).type() == type;
+}
+
+// Whether a run writes such a file by renaming, or one of its checkpoints.
+bool is_written_whole(std::string_view name) {
+  return name == "manifest.json" || name == "panel.toml" || name == "ledger_line.json" ||
+         (name.starts_with("panel-") && name.ends_with(".json")) || is_checkpoint_name(name);
+}
+
+// Whether the file is one that a killed process left half-written: somebody's own file may have a
+// name that ends likewise.
+bool is_half_written(const fs::directory_entry& entry) {
+  const std::string name = entry.path().filename().string();
+  const std::string pid = writer_of(name);
+  return !pid.empty() && !is_live_other_process(pid) && is_plain(entry, fs::file_type::regular) &&
+         is_written_whole(std::string_view(name).substr(0, name.rfind(kHalfWritten)));
+}
+
+template <class IsAskedFor>
+std::vector<fs::directory_entry> entries(const fs::path& dir, const IsAskedFor& is_asked_for) {
+  std::error_code error;
+  std::vector<fs::directory_entry> found;
   for (const fs::directory_entry& entry : fs::directory_iterator(dir, error)) {
-    const std::string name = entry.path().filename().string();
-    const std::string pid = writer_of(name);
-    if (name.rfind(prefix, 0) != 0 || entry.symlink_status(error).type() != type) continue;
-    if (!pid.empty() && !is_live_other_process(pid)) stale.push_back(entry.path());
+    if (is_asked_for(entry)) found.push_back(entry);
   }
-  for (const fs::path& path : stale) fs::remove_all(path, error);
+  return found;
+}
+
+// Whether a hidden folder is one that create() began and did not come to rename. Its name alone
+// does not say so: it holds nothing but what a run holds at first, and its lock, which nobody has
+// any more, names the process that its own name ends with.
+bool is_begun_run(const fs::path& dir, const std::string& pid) {
+  const auto is_strange = [&](const fs::directory_entry& entry) {
+    const std::string name = entry.path().filename().string();
+    if (entry.path().parent_path() == dir && "/" + name == kCheckpoints) {
+      return !is_plain(entry, fs::file_type::directory);
+    }
+    const std::string_view whole = std::string_view(name).substr(0, name.rfind(kHalfWritten));
+    return !is_plain(entry, fs::file_type::regular) || !(name == "lock" || is_written_whole(whole));
+  };
+  const fs::path checkpoints = dir.string() + kCheckpoints;
+  if (!entries(dir, is_strange).empty() || !entries(checkpoints, is_strange).empty()) return false;
+  const std::string lock = (dir / "lock").string();
+  std::error_code error;
+  std::string holder;
+  if (fs::exists(lock, error)) {
+    const Result<std::optional<FileLock>> held = FileLock::try_acquire(lock);
+    if (!held.ok() || !held.value()) return false;
+    holder = read_file(lock).take();
+  }
+  const auto is_of_fill = [&](const fs::directory_entry& entry) {
+    return entry.path() != fs::path(lock) && entry.path() != checkpoints;
+  };
+  // It may have been killed before it had its lock.
+  return holder.starts_with(fmt::format("process {} on ", pid)) ||
+         (holder.empty() && entries(dir, is_of_fill).empty() &&
+          entries(checkpoints, is_of_fill).empty());
+}
+
+// Removes begun runs that killed processes left beside a run that is to be made.
+void remove_begun_runs(const fs::path& dir) {
+  std::error_code error;
+  for (const fs::directory_entry& entry : entries(dir, [](const fs::directory_entry& e) {
+         const std::string name = e.path().filename().string();
+         const std::string pid = writer_of(name);
+         return name.starts_with('.') && !pid.empty() && !is_live_other_process(pid) &&
+                is_plain(e, fs::file_type::directory) && is_begun_run(e.path(), pid);
+       })) {
+    fs::remove_all(entry.path(), error);
+  }
+}
+
+void remove_half_written(const fs::path& dir) {
+  std::error_code error;
+  for (const fs::directory_entry& entry : entries(dir, is_half_written)) {
+    fs::remove(entry.path(), error);
+  }
 }
 
 std::string host_name() {
@@ -160,15 +224,15 @@ Status RunFolder::create(const std::string& wanted,
                          const std::function<Status(const RunFolder&)>& fill) {
   BROADLOOM_TRY(check_free(wanted));
   const fs::path dir = without_trailing_slash(wanted);
+  BROADLOOM_TRY(make_folders(dir.parent_path().string()));
+  remove_begun_runs(dir.has_parent_path() ? dir.parent_path() : fs::path("."));
+  const fs::path hidden =
+      dir.parent_path() / fmt::format(".{}{}{}", dir.filename().string(), kHalfWritten, ::getpid());
+  // One that is there is somebody's.
+  for (const std::string& folder : {hidden.string(), hidden.string() + kCheckpoints}) {
+    if (::mkdir(folder.c_str(), 0777) != 0) return io_error("create the folder", folder);
+  }
   std::error_code error;
-  if (dir.has_parent_path()) fs::create_directories(dir.parent_path(), error);
-  if (error) return system_error("create the folder", dir.parent_path().string(), error);
-  const std::string hidden_name = fmt::format(".{}{}", dir.filename().string(), kHalfWritten);
-  remove_half_written(dir.has_parent_path() ? dir.parent_path() : fs::path("."), hidden_name,
-                      fs::file_type::directory);
-  const fs::path hidden = dir.parent_path() / fmt::format("{}{}", hidden_name, ::getpid());
-  fs::create_directories(hidden.string() + kCheckpoints, error);
-  if (error) return system_error("create the folder", hidden.string(), error);
   Status status = fill(RunFolder(hidden.string()));
   if (status.ok() && ::rename(hidden.c_str(), dir.c_str()) != 0) {
     // Not there a moment ago: somebody else was faster.
@@ -198,11 +262,15 @@ Result<RunFolder> RunFolder::open(const std::string& wanted) {
   return folder;
 }
 
+bool RunFolder::is_events_name(std::string_view name) {
+  return name.starts_with(kEventsStart) && name.find('/') == std::string_view::npos;
+}
+
 std::string RunFolder::events_path() const {
   std::error_code error;
   std::string newest;
   for (const fs::directory_entry& entry : fs::directory_iterator(dir_, error)) {
-    if (entry.path().filename().string().rfind("events.out.tfevents.", 0) != 0) continue;
+    if (!is_events_name(entry.path().filename().string())) continue;
     newest = std::max(newest, entry.path().string());
   }
   return newest;
@@ -212,8 +280,7 @@ std::string RunFolder::new_events_path() const {
   const std::string newest = events_path();
   std::string path;
   for (std::time_t now = std::time(nullptr); path <= newest; ++now) {
-    path =
-        fmt::format("{}/events.out.tfevents.{:010d}.{}.{}.0", dir_, now, host_name(), ::getpid());
+    path = fmt::format("{}/{}{:010d}.{}.{}.0", dir_, kEventsStart, now, host_name(), ::getpid());
   }
   return path;
 }
@@ -226,6 +293,14 @@ std::string RunFolder::checkpoint_path(std::int64_t iteration) const {
 // The file names its holder for those who are refused. That it is there says nothing: a killed
 // process leaves it, unlocked.
 Result<FileLock> RunFolder::lock() const {
+  std::error_code error;
+  if (fs::is_symlink(dir_ + kCheckpoints, error)) {
+    return Status(ErrorKind::kCorrupt,
+                  fmt::format("'{}{}' is a symbolic link, expected a folder of the run's own: "
+                              "checkpoints of another run would be pruned; put a copy of the "
+                              "folder in its place",
+                              dir_, kCheckpoints));
+  }
   Result<std::optional<FileLock>> lock = FileLock::try_acquire(lock_path());
   if (!lock.ok()) return lock.status();
   if (!lock.value()) {
@@ -262,8 +337,8 @@ void RunFolder::prune(int keep) const {
 }
 
 void RunFolder::clear_half_written() const {
-  remove_half_written(dir_, "", fs::file_type::regular);
-  remove_half_written(dir_ + kCheckpoints, "", fs::file_type::regular);
+  remove_half_written(dir_);
+  remove_half_written(dir_ + kCheckpoints);
 }
 
 Result<FoundCheckpoint> find_checkpoint(const std::string& run_or_checkpoint) {

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <functional>
 #include <string>
+#include <string_view>
 
 #include "broadloom/core/status.h"
 #include "broadloom/record/file_lock.h"
@@ -35,13 +36,16 @@ class RunFolder {
   std::string ledger_line_path() const { return dir_ + "/ledger_line.json"; }
   std::string panel_path() const { return dir_ + "/panel.toml"; }
   std::string lock_path() const { return dir_ + "/lock"; }
+  // Whether an event file has such a name: a checkpoint says which one is cut back.
+  static bool is_events_name(std::string_view name);
   // The newest event file, which keeps its name when a run is resumed; "" where there is none.
   std::string events_path() const;
   // A name that sorts after those of all there are.
   std::string new_events_path() const;
   std::string checkpoint_path(std::int64_t iteration) const;
 
-  // To be held by whoever trains the run. kIo where somebody else does, and says who.
+  // To be held by whoever trains the run. kIo where somebody else does, and says who; kCorrupt
+  // where a link would have that one write into another folder.
   Result<FileLock> lock() const;
 
   // The newest checkpoint, by the names that checkpoint_path() gives; kNotFound where there is

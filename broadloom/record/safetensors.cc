@@ -10,6 +10,8 @@
 #include <limits>
 #include <optional>
 #include <set>
+#include <span>
+#include <utility>
 
 #include "broadloom/record/files.h"
 #include "broadloom/record/json.h"
@@ -37,11 +39,11 @@ const char* name_of(Dtype dtype) {
   return "?";
 }
 
-std::string checksum(std::string_view header_without, std::string_view data) {
+std::string checksum(std::string_view header_without, std::span<const std::string_view> data) {
   XXH3_state_t state;
   XXH3_64bits_reset(&state);
   XXH3_64bits_update(&state, header_without.data(), header_without.size());
-  XXH3_64bits_update(&state, data.data(), data.size());
+  for (const std::string_view part : data) XXH3_64bits_update(&state, part.data(), part.size());
   return fmt::format("{:016x}", XXH3_64bits_digest(&state));
 }
 
@@ -68,9 +70,11 @@ class Parser {
       BROADLOOM_TRY(key == "__metadata__" ? read_metadata(value) : read_tensor(key, value));
     }
     BROADLOOM_TRY(check_coverage());
-    file_.data.assign(data_);
+    file_.name = name_;
     return std::move(file_);
   }
+  // Bytes before the tensors'.
+  std::size_t data_begin() const { return bytes_.size() - data_.size(); }
 
  private:
   Status damaged(const std::string& what) const {
@@ -99,7 +103,7 @@ class Parser {
     if (!place) return {};
     std::string blank(header_);
     blank.replace(*place, 16, kNoChecksum);
-    const std::string expected = checksum(blank, data_);
+    const std::string expected = checksum(blank, {&data_, 1});
     const std::string_view got = header_.substr(*place, 16);
     if (got == expected) return {};
     return damaged(fmt::format("its checksum is {}, its content's is {}", got, expected));
@@ -201,23 +205,21 @@ Status check_tensor(const SafetensorsFile& file, const TensorRef& tensor) {
           shape_text(tensor.shape))};
 }
 
-Status check_places(const SafetensorsFile& file, const std::vector<TensorRef>& tensors) {
-  std::set<std::string> names;
+// All values are checked before the first is written.
+Status copy_into(const SafetensorsFile& file, const std::vector<TensorRef>& tensors) {
   for (const TensorRef& tensor : tensors) {
-    BROADLOOM_TRY(check_tensor(file, tensor));
-    if (!names.insert(tensor.name).second) {
-      return {ErrorKind::kMismatch, fmt::format("two places want the tensor '{}'", tensor.name)};
+    const char* numbers = file.data.data() + file.tensors.at(tensor.name).begin;
+    const Status status = check_values(tensor, numbers);
+    if (!status.ok()) {
+      return {status.kind(), fmt::format("'{}' cannot be right: {}", file.name, status.message())};
     }
   }
-  return {};
-}
-
-void copy_into(const SafetensorsFile& file, const std::vector<TensorRef>& tensors) {
   for (const TensorRef& tensor : tensors) {
     const SafetensorsFile::Entry& entry = file.tensors.at(tensor.name);
     if (tensor.bytes() == 0) continue;
     std::memcpy(tensor.data, file.data.data() + entry.begin, tensor.bytes());
   }
+  return {};
 }
 
 }  // namespace
@@ -235,44 +237,60 @@ Status write_safetensors(const std::string& path, const std::vector<TensorRef>& 
   Json header;
   for (const auto& [key, text] : metadata) header["__metadata__"][key] = text;
   header["__metadata__"]["checksum"] = kNoChecksum;
-  std::string data;
+  std::vector<std::string_view> parts(1);  // the header, then the tensors
+  std::size_t end = 0;
   for (const TensorRef* tensor : order) {
-    const std::size_t begin = data.size();
-    data.append(static_cast<const char*>(tensor->data), tensor->bytes());
+    const std::size_t begin = end;
+    end += tensor->bytes();
+    parts.emplace_back(static_cast<const char*>(tensor->data), tensor->bytes());
     header[tensor->name] = {{"dtype", name_of(tensor->dtype)},
                             {"shape", tensor->shape},
-                            {"data_offsets", {begin, data.size()}}};
+                            {"data_offsets", {begin, end}}};
   }
   std::string text = header.dump();
   text.append((8 - text.size() % 8) % 8, ' ');
-  text.replace(*checksum_place(text), 16, checksum(text, data));
-  std::string bytes;
-  bytes.reserve(8 + text.size() + data.size());
-  for (int i = 0; i < 8; ++i) bytes.push_back(static_cast<char>(text.size() >> (8 * i) & 0xff));
-  bytes += text;
-  bytes += data;
-  return write_file_atomically(path, bytes);
+  text.replace(*checksum_place(text), 16, checksum(text, std::span(parts).subspan(1)));
+  std::string front;
+  for (int i = 0; i < 8; ++i) front.push_back(static_cast<char>(text.size() >> (8 * i) & 0xff));
+  front += text;
+  parts[0] = front;
+  return write_file_atomically(path, parts);
 }
 
-Result<SafetensorsFile> parse_safetensors(std::string_view bytes, const std::string& name) {
-  return Parser(bytes, name).parse();
+Result<SafetensorsFile> parse_safetensors(std::string bytes, const std::string& name) {
+  Parser parser(bytes, name);
+  Result<SafetensorsFile> file = parser.parse();
+  if (!file.ok()) return file;
+  bytes.erase(0, parser.data_begin());
+  file.value().data = std::move(bytes);
+  return file;
 }
 
 Result<SafetensorsFile> read_safetensors(const std::string& path) {
   Result<std::string> bytes = read_file(path);
   if (!bytes.ok()) return bytes.status();
-  return parse_safetensors(bytes.value(), path);
+  return parse_safetensors(bytes.take(), path);
+}
+
+Status check_named(const SafetensorsFile& file, const std::vector<TensorRef>& tensors) {
+  std::set<std::string> names;
+  for (const TensorRef& tensor : tensors) {
+    BROADLOOM_TRY(check_tensor(file, tensor));
+    if (!names.insert(tensor.name).second) {
+      return {ErrorKind::kMismatch, fmt::format("two places want the tensor '{}'", tensor.name)};
+    }
+  }
+  return {};
 }
 
 Status load_named(const SafetensorsFile& file, const std::vector<TensorRef>& tensors) {
-  BROADLOOM_TRY(check_places(file, tensors));
-  copy_into(file, tensors);
-  return {};
+  BROADLOOM_TRY(check_named(file, tensors));
+  return copy_into(file, tensors);
 }
 
 Status load_into(const SafetensorsFile& file, const std::vector<TensorRef>& tensors,
                  std::string_view optional) {
-  BROADLOOM_TRY(check_places(file, tensors));
+  BROADLOOM_TRY(check_named(file, tensors));
   if (file.tensors.size() != tensors.size()) {
     for (const auto& named : file.tensors) {
       const std::string& name = named.first;
@@ -287,8 +305,7 @@ Status load_into(const SafetensorsFile& file, const std::vector<TensorRef>& tens
               name)};
     }
   }
-  copy_into(file, tensors);
-  return {};
+  return copy_into(file, tensors);
 }
 
 }  // namespace broadloom

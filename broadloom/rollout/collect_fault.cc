@@ -2,15 +2,21 @@
 
 #include <fmt/core.h>
 
+#include <cmath>
+
+#include "broadloom/math/elementwise.h"
+
 namespace broadloom {
 namespace {
 
 const char* name_of(FaultPlace place) {
   switch (place) {
+    case FaultPlace::kPolicyOutput:
+      return "policy output";
     case FaultPlace::kReward:
       return "reward";
     case FaultPlace::kFinalObservation:
-      return "last observation of an episode";
+      return "last observation";
     case FaultPlace::kCriticObservation:
       return "critic observation";
     default:
@@ -20,11 +26,24 @@ const char* name_of(FaultPlace place) {
 
 }  // namespace
 
-Status not_finite(FaultPlace place, int env, std::int64_t step) {
+int first_not_finite(std::span<const float> rows, int width) {
+  if (all_finite(rows.data(), rows.size())) return -1;
+  std::size_t i = 0;
+  while (std::isfinite(rows[i])) ++i;
+  return static_cast<int>(i / static_cast<std::size_t>(width));
+}
+
+Status not_finite(FaultPlace place, const std::string& whose, std::int64_t step) {
   return {ErrorKind::kNumeric,
-          fmt::format("{} of environment {} is not finite at its step {}; expected finite numbers. "
+          fmt::format("{} of {} is not finite at its step {}; expected finite numbers. "
                       "Check the environment's dynamics and options, and the policy's outputs.",
-                      name_of(place), env, step)};
+                      name_of(place), whose, step)};
+}
+
+Status fault_status(std::uint64_t order, std::int64_t first_step) {
+  if (order == kNoFault) return {};
+  const FaultAt at = fault_at(order);
+  return not_finite(at.place, fmt::format("environment {}", at.env), first_step + at.step);
 }
 
 }  // namespace broadloom

@@ -3,7 +3,6 @@
 #include <fmt/core.h>
 
 #include <algorithm>
-#include <cmath>
 #include <utility>
 
 #include "broadloom/math/elementwise.h"
@@ -137,7 +136,8 @@ Status Collector::Fault::status() const {
     return {told.kind(),
             fmt::format("the simulator failed at its step {}: {}", step, told.message())};
   }
-  return place == FaultPlace::kTruncation ? told : not_finite(place, env, step);
+  if (place == FaultPlace::kTruncation) return told;
+  return not_finite(place, fmt::format("environment {}", env), step);
 }
 
 // Of all groups' faults the one that comes first, so that it is the same however they are cut.
@@ -347,13 +347,10 @@ void Collector::keep_actions(Shard shard, const GroupRows& rows, Scratch& scratc
 
 bool Collector::check(Group& group, std::span<const float> rows, int width, std::int64_t step,
                       FaultPlace place) {
-  if (all_finite(rows.data(), rows.size())) return true;
-  for (std::size_t i = 0; i < rows.size(); ++i) {
-    if (std::isfinite(rows[i])) continue;
-    group.fault = {group.rows.begin + static_cast<int>(i / width), step, place, {}};
-    return false;
-  }
-  return true;
+  const int row = first_not_finite(rows, width);
+  if (row < 0) return true;
+  group.fault = {group.rows.begin + row, step, place, {}};
+  return false;
 }
 
 namespace {

@@ -16,12 +16,13 @@ double share(double part, double whole) {
 
 }  // namespace
 
-EpisodeTracker::EpisodeTracker(int num_envs)
+EpisodeTracker::EpisodeTracker(int num_envs, std::size_t strata)
     : running_return_(static_cast<std::size_t>(num_envs)),
       running_length_(static_cast<std::size_t>(num_envs)),
       returns_(kWindow),
       lengths_(kWindow),
-      outcomes_(kWindow) {}
+      outcomes_(kWindow),
+      block_success_(strata + 1) {}
 
 void EpisodeTracker::leave_out_present(int env) {
   running_length_[static_cast<std::size_t>(env)] = kLeftOut;
@@ -37,7 +38,8 @@ void EpisodeTracker::observe(const float* rewards, const std::uint8_t* terminate
                              int stepped, const std::uint8_t* fillers) {
   const std::size_t num_envs =
       stepped > 0 ? static_cast<std::size_t>(stepped) : running_return_.size();
-  block_episodes_ = 0;
+  block_ = {};
+  std::fill(block_success_.begin(), block_success_.end(), BlockSuccess{});
   for (int t = 0; t < num_steps; ++t) {
     const std::size_t first = static_cast<std::size_t>(t) * num_envs;
     std::uint8_t any = 0;
@@ -67,7 +69,31 @@ void EpisodeTracker::end_episode(std::size_t n, Ended outcome) {
   lengths_[place] = static_cast<double>(length);
   outcomes_[place] = outcome;
   ++episodes_;
-  ++block_episodes_;
+  add_to_block(episode_return, static_cast<double>(length), outcome);
+}
+
+void EpisodeTracker::add_to_block(double episode_return, double length, const Ended& outcome) {
+  block_.episodes += 1.0;
+  block_.returns += episode_return;
+  block_.lengths += length;
+  block_.terminated += outcome.terminated;
+  if (outcome.success < 0) return;
+  std::size_t place = static_cast<std::size_t>(outcome.stratum) + 1;
+  if (place >= block_success_.size()) place = 0;  // it counts among all
+  block_success_[place].known += 1.0;
+  block_success_[place].succeeded += outcome.success;
+}
+
+double EpisodeTracker::mean_return() const {
+  return reports_block() ? block_.returns / block_.episodes : window_mean(returns_);
+}
+
+double EpisodeTracker::mean_length() const {
+  return reports_block() ? block_.lengths / block_.episodes : window_mean(lengths_);
+}
+
+std::int64_t EpisodeTracker::averaged() const {
+  return std::max(block_episodes(), static_cast<std::int64_t>(window()));
 }
 
 double EpisodeTracker::window_mean(const std::vector<double>& window) const {
@@ -78,6 +104,7 @@ double EpisodeTracker::window_mean(const std::vector<double>& window) const {
 }
 
 double EpisodeTracker::termination_rate() const {
+  if (reports_block()) return block_.terminated / block_.episodes;
   int known = 0, terminated = 0;
   for (std::size_t i = 0; i < window(); ++i) {
     if (outcomes_[i].terminated < 0) continue;
@@ -87,7 +114,18 @@ double EpisodeTracker::termination_rate() const {
   return share(terminated, known);
 }
 
+double EpisodeTracker::block_success(int stratum) const {
+  BlockSuccess sum;
+  for (std::size_t place = 0; place < block_success_.size(); ++place) {
+    if (stratum != kAnyStratum && static_cast<int>(place) != stratum + 1) continue;
+    sum.known += block_success_[place].known;
+    sum.succeeded += block_success_[place].succeeded;
+  }
+  return share(sum.succeeded, sum.known);
+}
+
 double EpisodeTracker::success_rate(int stratum) const {
+  if (reports_block()) return block_success(stratum);
   int known = 0, succeeded = 0;
   for (std::size_t i = 0; i < window(); ++i) {
     const Ended& outcome = outcomes_[i];
@@ -104,12 +142,33 @@ std::size_t EpisodeTracker::window() const {
 
 void EpisodeTracker::append_state(const std::string& prefix, std::vector<TensorRef>& out) {
   const std::int64_t num_envs = static_cast<std::int64_t>(running_return_.size());
-  out.push_back({prefix + ".running_return", Dtype::kF64, {num_envs}, running_return_.data()});
-  out.push_back({prefix + ".running_length", Dtype::kI64, {num_envs}, running_length_.data()});
-  out.push_back({prefix + ".returns", Dtype::kF64, {kWindow}, returns_.data()});
-  out.push_back({prefix + ".lengths", Dtype::kF64, {kWindow}, lengths_.data()});
-  out.push_back({prefix + ".outcomes", Dtype::kI32, {kWindow, 3}, outcomes_.data()});
-  out.push_back({prefix + ".episodes", Dtype::kI64, {1}, &episodes_});
+  constexpr double kMostStrata = std::numeric_limits<std::int16_t>::max();  // EpisodeEnd::stratum
+  static_assert(sizeof(Ended) == 3 * sizeof(std::int32_t));
+  const auto outcome = [](std::size_t column, double high) {
+    return in_column(column, 3, Dtype::kI32, -1.0, high);
+  };
+  const ValueRange length{static_cast<double>(kLeftOut), kMostCounted};
+  out.push_back({prefix + ".running_return",
+                 Dtype::kF64,
+                 {num_envs},
+                 running_return_.data(),
+                 {kFiniteRange}});
+  out.push_back(
+      {prefix + ".running_length", Dtype::kI64, {num_envs}, running_length_.data(), {length}});
+  out.push_back({prefix + ".returns", Dtype::kF64, {kWindow}, returns_.data(), {kFiniteRange}});
+  out.push_back({prefix + ".lengths", Dtype::kF64, {kWindow}, lengths_.data(), {kCountRange}});
+  out.push_back({prefix + ".outcomes",
+                 Dtype::kI32,
+                 {kWindow, 3},
+                 outcomes_.data(),
+                 {outcome(0, 1.0), outcome(1, 1.0), outcome(2, kMostStrata)}});
+  out.push_back({prefix + ".episodes", Dtype::kI64, {1}, &episodes_, {kCountRange}});
+}
+
+void EpisodeTracker::append_block_state(const std::string& prefix, std::vector<TensorRef>& out) {
+  const std::int64_t places = static_cast<std::int64_t>(block_success_.size());
+  out.push_back({prefix + ".block", Dtype::kF64, {4}, &block_});
+  out.push_back({prefix + ".block_success", Dtype::kF64, {places, 2}, block_success_.data()});
 }
 
 }  // namespace broadloom

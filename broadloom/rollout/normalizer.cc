@@ -7,8 +7,10 @@
 
 namespace broadloom {
 
-RunningMeanStd::RunningMeanStd(int size)
-    : mean_(static_cast<std::size_t>(size), 0.0), var_(static_cast<std::size_t>(size), 1.0) {}
+RunningMeanStd::RunningMeanStd(int size, NormaliserRule rule)
+    : mean_(static_cast<std::size_t>(size), 0.0),
+      var_(static_cast<std::size_t>(size), 1.0),
+      count_(rule == NormaliserRule::kGymnasium ? 1e-4 : 0.0) {}
 
 void RunningMeanStd::merge(double count, const double* sum, const double* squares) {
   if (count <= 0.0) return;
@@ -25,9 +27,10 @@ void RunningMeanStd::merge(double count, const double* sum, const double* square
 
 void RunningMeanStd::append_state(const std::string& prefix, std::vector<TensorRef>& out) {
   const std::int64_t size = static_cast<std::int64_t>(mean_.size());
-  out.push_back({prefix + ".mean", Dtype::kF64, {size}, mean_.data()});
-  out.push_back({prefix + ".var", Dtype::kF64, {size}, var_.data()});
-  out.push_back({prefix + ".count", Dtype::kF64, {1}, &count_});
+  constexpr ValueRange kVariance{0.0, kFiniteRange.high};
+  out.push_back({prefix + ".mean", Dtype::kF64, {size}, mean_.data(), {kFiniteRange}});
+  out.push_back({prefix + ".var", Dtype::kF64, {size}, var_.data(), {kVariance}});
+  out.push_back({prefix + ".count", Dtype::kF64, {1}, &count_, {kCountRange}});
 }
 
 namespace {
@@ -43,8 +46,8 @@ std::size_t ObsNormalizer::bytes(int size, int shards) {
 
 std::size_t ObsNormalizer::shard_bytes(int size) { return (1 + 2 * period(size)) * sizeof(double); }
 
-ObsNormalizer::ObsNormalizer(int size, double clip, int shards)
-    : statistics_(size),
+ObsNormalizer::ObsNormalizer(int size, double clip, int shards, NormaliserRule rule)
+    : statistics_(size, rule),
       clip_(static_cast<float>(clip)),
       mean_(period(size)),
       scale_(mean_.size()),
@@ -57,7 +60,7 @@ ObsNormalizer::ObsNormalizer(int size, double clip, int shards)
 }
 
 ObsNormalizer ObsNormalizer::with_shards(int shards) const {
-  ObsNormalizer other(statistics_.size(), clip_, shards);
+  ObsNormalizer other(statistics_.size(), clip_, shards);  // its rule is in the count
   other.statistics_ = statistics_;
   other.refresh();
   return other;
@@ -141,16 +144,21 @@ void ObsNormalizer::append_state(const std::string& prefix, std::vector<TensorRe
   statistics_.append_state(prefix, out);
 }
 
-RewardNormalizer::RewardNormalizer(int num_envs, double gamma, double clip, int shards)
-    : statistics_(1),
+RewardNormalizer::RewardNormalizer(int num_envs, double gamma, double clip, int shards,
+                                   NormaliserRule rule)
+    : statistics_(1, rule),
+      rule_(rule),
       gamma_(gamma),
       clip_(static_cast<float>(clip)),
       returns_(static_cast<std::size_t>(num_envs), 0.0),
       shards_(static_cast<std::size_t>(shards)) {}
 
-void RewardNormalizer::accumulate(int shard, int begin, int end, const float* rewards,
-                                  const std::uint8_t* terminated, int num_steps, int num_envs,
-                                  const std::uint8_t* fillers) {
+void RewardNormalizer::accumulate(int shard, int begin, int end, const float* rewards, Ends ends,
+                                  int num_steps, int num_envs, const std::uint8_t* fillers) {
+  const bool cuts_before = rule_ == NormaliserRule::kGymnasium;
+  const auto is_set = [](const std::uint8_t* flags, std::size_t i) {
+    return flags != nullptr && flags[i] != 0;
+  };
   Sums sums;
   const std::size_t width = num_envs > 0 ? static_cast<std::size_t>(num_envs) : returns_.size();
   const double mean = statistics_.mean()[0];
@@ -158,16 +166,19 @@ void RewardNormalizer::accumulate(int shard, int begin, int end, const float* re
   for (int t = 0; t < num_steps; ++t) {
     const std::size_t first = static_cast<std::size_t>(t) * width;
     for (int n = begin; n < end; ++n) {
-      if (fillers != nullptr && fillers[first + n] != 0) {
+      const std::size_t i = first + static_cast<std::size_t>(n);
+      if (is_set(fillers, i)) {
         left_out += 1.0;
         continue;
       }
-      const bool ended = terminated != nullptr && terminated[first + n] != 0;
-      const double carried = ended ? 0.0 : gamma_ * returns_[n];
-      returns_[n] = carried + rewards[first + n];
+      const bool terminated = is_set(ends.terminated, i);
+      const double carried = cuts_before && terminated ? 0.0 : gamma_ * returns_[n];
+      returns_[n] = carried + rewards[i];
       const double x = returns_[n] - mean;
       sums.sum += x;
       sums.squares += x * x;
+      const bool ended = terminated || is_set(ends.truncated, i);
+      if (!cuts_before && ended) returns_[n] = 0.0;
     }
   }
   sums.count = static_cast<double>(num_steps) * (end - begin) - left_out;
@@ -185,10 +196,17 @@ void RewardNormalizer::commit() {
   statistics_.merge(total.count, &total.sum, &total.squares);
 }
 
+// Gymnasium's 1e-8 would leave rewards of 1e-5 small.
+double RewardNormalizer::factor() const {
+  const double var = statistics_.var()[0];
+  if (rule_ == NormaliserRule::kGymnasium) return 1.0 / std::sqrt(var + 1e-8);
+  return var > 0.0 ? 1.0 / std::sqrt(var) : 1.0;
+}
+
 void RewardNormalizer::scale(float* rewards, std::size_t count) const {
-  const double factor = 1.0 / std::sqrt(statistics_.var()[0] + 1e-8);
+  const double by = factor(), limit = clip_;
   for (std::size_t i = 0; i < count; ++i) {
-    rewards[i] = std::clamp(static_cast<float>(rewards[i] * factor), -clip_, clip_);
+    rewards[i] = static_cast<float>(std::clamp(rewards[i] * by, -limit, limit));
   }
 }
 
@@ -197,7 +215,8 @@ void RewardNormalizer::append_state(const std::string& prefix, std::vector<Tenso
   out.push_back({prefix + ".returns",
                  Dtype::kF64,
                  {static_cast<std::int64_t>(returns_.size())},
-                 returns_.data()});
+                 returns_.data(),
+                 {kFiniteRange}});
 }
 
 }  // namespace broadloom

@@ -17,11 +17,22 @@
 
 namespace broadloom {
 
+// How statistics begin, and when the discounted sum of rewards of an episode ends.
+enum class NormaliserRule {
+  // With the first batch's own moments; a sum counts as it stands after the episode's last reward,
+  // and the next episode begins at 0, after a time limit too. As OpenAI's baselines and
+  // Stable-Baselines3 do; those, too, begin with a made-up sample.
+  kExact,
+  // As Gymnasium 1.x: with a made-up sample of mean 0, variance 1 and count 1e-4. A sum is begun
+  // anew before a terminated episode's last reward, and goes on over a time limit.
+  kGymnasium,
+};
+
 // Mean and variance of D numbers at once, merged batch by batch (Chan, Golub and LeVeque 1979).
-// Starts as Gymnasium's: mean 0, variance 1, count 1e-4.
+// Before the first batch: mean 0 and variance 1.
 class RunningMeanStd {
  public:
-  explicit RunningMeanStd(int size);
+  RunningMeanStd(int size, NormaliserRule rule);
 
   // Merges a batch of `count` samples given as sums about the present mean: sum [D] of (x - mean),
   // squares [D] of (x - mean)^2.
@@ -35,13 +46,13 @@ class RunningMeanStd {
 
  private:
   std::vector<double> mean_, var_;
-  double count_ = 1e-4;
+  double count_;
 };
 
 class ObsNormalizer {
  public:
   // Rows of `size` D numbers, clipped to +- clip; `shards` partial sums.
-  ObsNormalizer(int size, double clip, int shards);
+  ObsNormalizer(int size, double clip, int shards, NormaliserRule rule = NormaliserRule::kExact);
 
   // That it holds: the statistics, and each shard's sums.
   static std::size_t bytes(int size, int shards);
@@ -106,27 +117,32 @@ struct ObsNormalizers {
 };
 
 // Scales rewards by the standard deviation of the discounted return that each environment has run
-// up: acc = gamma * acc * (1 - terminated) + r, as Gymnasium 1.x does (a truncated episode's sum
-// runs on into the next episode).
+// up: acc = gamma * acc + r, after which an episode's end sets acc to 0. With kGymnasium it is
+// acc = gamma * acc * (1 - terminated) + r.
 class RewardNormalizer {
  public:
-  RewardNormalizer(int num_envs, double gamma, double clip, int shards);
+  RewardNormalizer(int num_envs, double gamma, double clip, int shards,
+                   NormaliserRule rule = NormaliserRule::kExact);
 
   // What it holds of so many environments, in bytes.
   static std::size_t bytes(int num_envs) {
     return static_cast<std::size_t>(num_envs) * sizeof(double);
   }
 
-  // Takes the raw rewards of environments [begin, end) of a block, rewards and terminated [T, N],
-  // into the shard's sums and the environments' returns. Different shards may do so at the same
-  // time. N: the first num_envs environments; 0: all.
-  // terminated null: nothing cuts what an environment has run up. fillers: [T, N], steps that are
-  // passed over; null: there are none.
-  void accumulate(int shard, int begin, int end, const float* rewards,
-                  const std::uint8_t* terminated, int num_steps, int num_envs = 0,
-                  const std::uint8_t* fillers = nullptr);
+  // Where episodes end: [T, N] each. Null: nothing cuts what an environment has run up.
+  struct Ends {
+    const std::uint8_t* terminated = nullptr;
+    const std::uint8_t* truncated = nullptr;
+  };
+  // Takes the raw rewards [T, N] of environments [begin, end) of a block into the shard's sums and
+  // the environments' returns. Different shards may do so at the same time. N: the first num_envs
+  // environments; 0: all. fillers: [T, N], steps that are passed over; null: there are none.
+  void accumulate(int shard, int begin, int end, const float* rewards, Ends ends, int num_steps,
+                  int num_envs = 0, const std::uint8_t* fillers = nullptr);
   void commit();
-  // rewards [count] = clip(rewards / sqrt(var + 1e-8)).
+  // One over the deviation, or with kGymnasium over sqrt(var + 1e-8); 1 where all sums were equal.
+  double factor() const;
+  // rewards [count] = clip(rewards * factor()).
   void scale(float* rewards, std::size_t count) const;
 
   const RunningMeanStd& statistics() const { return statistics_; }
@@ -138,6 +154,7 @@ class RewardNormalizer {
   };
 
   RunningMeanStd statistics_;
+  NormaliserRule rule_;
   double gamma_;
   float clip_;
   std::vector<double> returns_;  // [N]

@@ -1,7 +1,9 @@
 #include "broadloom/setup/resolve_config.h"
 
 #include <algorithm>
+#include <set>
 
+#include "broadloom/config/keys.h"
 #include "broadloom/env/staggered_starts.h"
 #include "broadloom/env/tasks/registry.h"
 #include "broadloom/setup/algorithms.h"
@@ -24,6 +26,21 @@ bool sets(const Overrides& overrides, std::string_view key) {
                      [&](const auto& entry) { return entry.first == key; });
 }
 
+// The environment as its own options make it: they may decide its spaces, on which defaults depend.
+// Where they are refused, defaults are those without options, and check_config() says what is
+// wrong.
+Result<EnvSpec> spec_for_defaults(const Overrides& overrides) {
+  Config asked;
+  for (const auto& [key, text] : overrides) {
+    if (is_env_option(key)) BROADLOOM_TRY(set_config(asked, key, text));
+  }
+  const std::string id = last_of(overrides, "env_id", Config{}.env_id);
+  Result<EnvSpec> spec = env_spec(id, asked.env_options);
+  if (spec.ok() || asked.env_options.empty()) return spec;
+  Result<EnvSpec> plain = env_spec(id, {});
+  return plain.ok() ? plain : spec;
+}
+
 // An encoder's layers are the published ones, with ReLU, where others are not asked for.
 void follow_encoder(const Overrides& overrides, Config& config) {
   if (config.encoder == "mlp") return;
@@ -36,7 +53,7 @@ void follow_encoder(const Overrides& overrides, Config& config) {
 
 // What a schedule begins with need not be said twice.
 Result<Config> assemble_config(const Overrides& overrides) {
-  const Result<EnvSpec> spec = env_spec(last_of(overrides, "env_id", Config{}.env_id), {});
+  const Result<EnvSpec> spec = spec_for_defaults(overrides);
   if (!spec.ok()) return spec.status();
   Config config = default_config(spec.value());
   config.algorithm = last_of(overrides, "algorithm", config.algorithm);
@@ -50,7 +67,10 @@ Result<Config> assemble_config(const Overrides& overrides) {
   return config;
 }
 
-Status check_config(const Config& config) {
+namespace {
+
+// What holds of every run, those of records among them.
+Status check_run(const Config& config) {
   BROADLOOM_TRY(validate(config));
   // The options are the environment's to judge.
   const Result<EnvSpec> spec =
@@ -63,20 +83,52 @@ Status check_config(const Config& config) {
                           strata_sampling(config.strata_sampling));
 }
 
-Status check_turned_on(const Overrides& overrides) {
-  const std::string usual = Config{}.stagger_by;
-  const std::string by = last_of(overrides, "stagger_by", usual);
-  if (by == usual || sets(overrides, "stagger_starts")) return {};
-  return invalid("stagger_by: got " + by +
-                 ", but stagger_starts is not set, and without it no start is staggered; set "
-                 "stagger_starts = true, or leave stagger_by out");
+}  // namespace
+
+Status check_config(const Config& config) {
+  BROADLOOM_TRY(check_run(config));
+  return check_adaptive_rate(config);
+}
+
+Config usual_config(const Config& config) {
+  Overrides first = to_overrides(config);
+  std::erase_if(first, [](const auto& entry) {
+    const std::string& key = entry.first;
+    const bool is_option = key.find('.') != std::string::npos;
+    return !is_option && key != "env_id" && key != "algorithm" && key != "encoder";
+  });
+  Result<Config> usual = assemble_config(first);
+  return usual.ok() ? usual.take() : Config{};
+}
+
+Result<std::vector<KeyUse>> key_uses(const Overrides& overrides, const Config& config) {
+  const Result<EnvSpec> spec = env_spec(config.env_id, config.env_options);
+  if (!spec.ok()) return spec.status();
+  return key_uses(overrides, config, usual_config(config), spec.value());
 }
 
 Result<Config> resolve_config(const Overrides& overrides) {
   Result<Config> config = assemble_config(overrides);
   if (!config.ok()) return config;
-  BROADLOOM_TRY(check_turned_on(overrides));
   BROADLOOM_TRY(check_config(config.value()));
+  const Result<std::vector<KeyUse>> uses = key_uses(overrides, config.value());
+  if (!uses.ok()) return uses.status();
+  for (const KeyUse& use : uses.value()) {
+    if (!use.refusal.empty()) return invalid(use.refusal);
+  }
+  return config;
+}
+
+Result<Config> resolve_record(const Overrides& record) {
+  Result<Config> config = assemble_config(record);
+  if (!config.ok()) return config;
+  const std::set<std::string> idle = idle_keys(config.value());
+  for (const FieldInfo& field : list_fields(Config{})) {
+    const char* const before = field.facts.before;
+    if (before == nullptr || sets(record, field.name) || idle.count(field.name) > 0) continue;
+    BROADLOOM_TRY(set_config(config.value(), field.name, before));
+  }
+  BROADLOOM_TRY(check_run(config.value()));
   return config;
 }
 

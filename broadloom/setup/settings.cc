@@ -133,6 +133,10 @@ TruncationMode truncation_mode(const Config& config) {
   return TruncationMode::kBootstrap;
 }
 
+NormaliserRule normaliser_rule(const Config& config) {
+  return config.normaliser == "gymnasium" ? NormaliserRule::kGymnasium : NormaliserRule::kExact;
+}
+
 int most_shards(const Config& config) {
   int most = 0;
   for (std::size_t p = 0; p < config.phase_count(); ++p) {

@@ -10,6 +10,7 @@
 #include "broadloom/learn/pqn.h"
 #include "broadloom/rollout/advantages.h"
 #include "broadloom/rollout/block.h"
+#include "broadloom/rollout/normalizer.h"
 
 namespace broadloom {
 
@@ -30,6 +31,7 @@ CurriculumOptions curriculum_options(const Config& config);
 bool strata_vary(const Config& config);
 
 TruncationMode truncation_mode(const Config& config);
+NormaliserRule normaliser_rule(const Config& config);
 
 // Shards that sum their statistics by themselves; in the phase that has the most.
 int most_shards(const Config& config);

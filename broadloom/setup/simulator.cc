@@ -106,6 +106,7 @@ Status check_ranks(const VecEnv& envs, int ranks) {
 Result<std::unique_ptr<VecEnv>> make_one_env(const Config& config) {
   const VecEnvOptions all = vec_env_options(config);
   VecEnvOptions one;
+  one.only_described = true;
   one.max_episode_steps = all.max_episode_steps;
   // One alone begins at its start whatever they say; simulators that cannot stagger say so.
   one.stagger_starts = all.stagger_starts;

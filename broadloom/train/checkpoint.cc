@@ -3,9 +3,11 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <cstring>
 #include <vector>
 
 #include "broadloom/config/keys.h"
+#include "broadloom/env/tasks/registry.h"
 #include "broadloom/setup/algorithms.h"
 #include "broadloom/setup/network_shape.h"
 
@@ -51,9 +53,16 @@ bool holds(const SafetensorsFile& file, const TensorRef& tensor) {
 }
 
 // Which instruments a run has may change where it goes on: what the file knows of them is read, and
-// the rest begins now.
+// the rest begins now. Version 0.1.0 kept nothing of the last block's episodes.
 Status load_state(const SafetensorsFile& file, Trainer& trainer) {
   std::vector<TensorRef> wanted = trainer.state();
+  for (const TensorRef& tensor : trainer.report_state()) {
+    if (holds(file, tensor)) {
+      wanted.push_back(tensor);
+    } else {
+      std::memset(tensor.data, 0, tensor.bytes());
+    }
+  }
   for (const TensorRef& tensor : trainer.instrument_state()) {
     if (holds(file, tensor)) wanted.push_back(tensor);
   }
@@ -83,8 +92,17 @@ Status save_checkpoint(const std::string& path, Trainer& trainer, const LogBytes
   for (const auto& [key, text] : to_overrides(trainer.config()))
     metadata[kConfigPrefix + key] = text;
   std::vector<TensorRef> tensors = trainer.state();
+  for (const TensorRef& tensor : trainer.report_state()) tensors.push_back(tensor);
   for (const TensorRef& tensor : trainer.instrument_state()) tensors.push_back(tensor);
   return write_safetensors(path, tensors, metadata);
+}
+
+Status check_belongs(const Checkpoint& checkpoint, const Config& config) {
+  BROADLOOM_TRY(compare(checkpoint.config, config));
+  const Result<EnvSpec> spec =
+      env_spec(config.env_id, config.env_options, config.max_episode_steps);
+  if (!spec.ok()) return spec.status();
+  return check_sizes(checkpoint.file, config, spec.value());
 }
 
 Status restore(const Checkpoint& checkpoint, Trainer& trainer) {

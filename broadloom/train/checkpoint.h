@@ -27,8 +27,13 @@ namespace broadloom {
 // then as it was.
 Status save_checkpoint(const std::string& path, Trainer& trainer, const LogBytes& logs);
 
+// Whether the checkpoint is of a run of that configuration, and as large: asked before a trainer is
+// made for it. kMismatch; the errors of env_spec().
+Status check_belongs(const Checkpoint& checkpoint, const Config& config);
+
 // Puts the trainer into the checkpoint's state. kMismatch, with the first difference named, where
-// the two differ in configuration or shapes; the trainer is as it was then. The environments' own
+// the two differ in configuration or shapes, and kCorrupt where a number is outside of its range
+// (TensorRef::ranges); the trainer is as it was then. The environments' own
 // error where they cannot take their state back, or do not save it and cannot begin anew.
 Status restore(const Checkpoint& checkpoint, Trainer& trainer);
 

@@ -78,7 +78,8 @@ class RankedBackend final : public HostBackend {
 
   Status take_state_of_first(Trainer& trainer) override {
     BROADLOOM_TRY(ranks().agree(trainer.capture()));
-    for (const auto& tensors : {trainer.state(), trainer.instrument_state()}) {
+    for (const auto& tensors :
+         {trainer.state(), trainer.report_state(), trainer.instrument_state()}) {
       for (const TensorRef& tensor : tensors) exchange().add(tensor.data, tensor.bytes(), 0);
     }
     exchange().finish();

@@ -3,11 +3,12 @@
 #include <fmt/core.h>
 
 #include <cstdint>
-#include <cstring>
+#include <map>
 #include <string_view>
 #include <utility>
 #include <vector>
 
+#include "broadloom/config/keys.h"
 #include "broadloom/core/hash.h"
 #include "broadloom/env/tasks/registry.h"
 #include "broadloom/evaluate/run_path.h"
@@ -36,14 +37,11 @@ std::string parameters_hash(const SafetensorsFile& file) {
   return found == file.tensors.end() ? "" : hash_text(bytes_of(file, found->second));
 }
 
-// 0: not known.
-std::int64_t global_step(const SafetensorsFile& file) {
-  const auto found = file.tensors.find("trainer.global_step");
-  std::int64_t step = 0;
-  if (found != file.tensors.end() && found->second.end - found->second.begin == sizeof step) {
-    std::memcpy(&step, bytes_of(file, found->second).data(), sizeof step);
-  }
-  return step;
+// Stays as it is where the file does not say.
+Status read_global_step(const SafetensorsFile& file, std::int64_t& step) {
+  constexpr const char* kName = "trainer.global_step";
+  if (file.tensors.count(kName) == 0) return {};
+  return load_named(file, {{kName, Dtype::kI64, {1}, &step, {kCountRange}}});
 }
 
 // "": it has none.
@@ -81,6 +79,34 @@ void add_network_differences(const Config& theirs, const Config& run, std::strin
   }
 }
 
+// Keys of the task, options of the environment among them, with their texts.
+std::map<std::string, std::string> task_of(const Config& config) {
+  std::map<std::string, std::string> keys;
+  for (auto& [key, text] : to_overrides(config)) {
+    if (role_of(key) == Role::kTask) keys[key] = text;
+  }
+  return keys;
+}
+
+// "": there are none.
+std::string task_differences(const Config& theirs, const Config& run) {
+  std::map<std::string, std::string> from = task_of(theirs), to = task_of(run);
+  for (const auto& [key, text] : from) to.try_emplace(key, "not set");
+  std::string out;
+  for (const auto& [key, text] : to) {
+    const std::string other = from.try_emplace(key, "not set").first->second;
+    if (other == text) continue;
+    out += fmt::format("{}{} was {}, and is {} here", out.empty() ? "" : "; ", key, other, text);
+  }
+  return out;
+}
+
+std::string unit_of_rewards(const Config& config, const std::string& statistics) {
+  if (config.norm_reward) return fmt::format("rewards scaled by {} (norm_reward)", statistics);
+  if (config.reward_scale == 1.0) return "rewards as they are";
+  return fmt::format("rewards times {} (reward_scale)", config.reward_scale);
+}
+
 }  // namespace
 
 Result<InitialPolicy> read_initial_policy(const std::string& run_or_checkpoint) {
@@ -92,7 +118,7 @@ Result<InitialPolicy> read_initial_policy(const std::string& run_or_checkpoint) 
   policy.checkpoint = checkpoint.take();
   const SafetensorsFile& file = policy.checkpoint.file;
   policy.source.file = found.value().path;
-  policy.source.global_step = global_step(file);
+  BROADLOOM_TRY(read_global_step(file, policy.source.global_step));
   policy.source.parameters_hash = parameters_hash(file);
   policy.source.obs_normalizer_hash = normalizer_hash(file);
   return policy;
@@ -123,6 +149,31 @@ Status check_policy_fits(const InitialPolicy& policy, const Config& run) {
           fmt::format("the policy of '{}' ({}) does not fit this run ({}): {}; give the run "
                       "the policy's, or begin with another policy",
                       policy.source.file, theirs.env_id, run.env_id, differences)};
+}
+
+std::vector<std::string> notes_on_policy(const InitialPolicy& policy, const Config& run) {
+  const Config& theirs = policy.checkpoint.config;
+  std::vector<std::string> notes;
+  const std::string differences = task_differences(theirs, run);
+  if (!differences.empty()) {
+    notes.push_back("the policy that the run begins with was trained on another task: " +
+                    differences);
+  }
+  if (theirs.norm_obs != run.norm_obs) {
+    notes.push_back(fmt::format(
+        "the policy that the run begins with saw {} observations, and this run's are {}: it will "
+        "not act as it did (norm_obs = {} would keep them)",
+        theirs.norm_obs ? "normalised" : "plain", run.norm_obs ? "normalised" : "plain",
+        theirs.norm_obs));
+  }
+  if (theirs.norm_reward || run.norm_reward || theirs.reward_scale != run.reward_scale) {
+    notes.push_back(fmt::format(
+        "the critic that the run begins with valued {}, and this run's are {}: its values are in "
+        "another unit until it has learnt this one",
+        unit_of_rewards(theirs, "the statistics of its run"),
+        unit_of_rewards(run, "statistics that begin anew")));
+  }
+  return notes;
 }
 
 Result<PolicySource> begin_with(const InitialPolicy& policy, Trainer& trainer) {

@@ -295,7 +295,7 @@ Result<std::string> make_ledger_line(const RunFolder& folder, Trainer& trainer,
   if (!manifest.ok()) return manifest.status();
   const int threads = trainer.pool().threads(), ranks = trainer.ranks().size();
   // The run's own: who writes down a run that is over may have another machine.
-  const Result<Config> config = resolve_config(manifest.value().config);
+  const Result<Config> config = resolve_record(manifest.value().config);
   if (!config.ok()) return config.status();
   const Result<RolloutContract> contract = make_contract(config.value(), threads, ranks);
   if (!contract.ok()) return contract.status();

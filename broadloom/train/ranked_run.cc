@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "broadloom/env/plugins/allowed_code.h"
 #include "broadloom/math/isa.h"
 #include "broadloom/record/manifest.h"
 #include "broadloom/setup/resolve_config.h"
@@ -121,7 +122,9 @@ Result<std::optional<RankedRun>> join_run(Ranks& ranks) {
   const std::string config = ranks.of_first({});
   BROADLOOM_TRY(ranks.status());
   if (config.empty()) return std::optional<RankedRun>();
-  Result<Config> resolved = resolve_config(unpacked(config));
+  const Overrides given = unpacked(config);
+  allow_settings(given);  // the first rank has judged them
+  Result<Config> resolved = resolve_record(given);
   if (!resolved.ok()) return ranks.agree(resolved.status());
   return std::optional<RankedRun>({resolved.take(), isa});
 }

@@ -10,6 +10,7 @@
 #include <set>
 
 #include "broadloom/config/keys.h"
+#include "broadloom/core/hash.h"
 #include "broadloom/math/isa.h"
 #include "broadloom/record/files.h"
 #include "broadloom/record/json.h"
@@ -120,7 +121,7 @@ Overrides overrides_of(const Json& config) {
 // A record from before a key was there is one that has its default.
 Json completed(const Json& config, const Json& other) {
   Json out = config;
-  const Result<Config> resolved = resolve_config(overrides_of(config));
+  const Result<Config> resolved = resolve_record(overrides_of(config));
   if (!resolved.ok()) return out;
   for (const auto& [key, text] : to_overrides(resolved.value())) {
     const bool only_there = !config.contains(key) && other.contains(key);
@@ -320,18 +321,19 @@ std::vector<FieldComparison> compare_ledger_lines(std::string_view recorded,
 Result<RerunPlan> plan_rerun(std::string_view line, const std::string& init) {
   BROADLOOM_TRY(check_ledger_line(line));
   const Json json = Json::parse(line);
-  const Result<Config> config = resolve_config(overrides_of(json["config"]));
+  const Result<Config> config = resolve_record(overrides_of(json["config"]));
   if (!config.ok()) {
     return Status(config.status().kind(),
-                  fmt::format("the record's config is not one of this program: {}; it was written "
-                              "by version {} ({})",
-                              config.status().message(), json["program"]["version"].text(),
-                              json["program"]["revision"].text()));
+                  fmt::format("the record, written by version {} ({}), cannot be run here: {}",
+                              json["program"]["version"].text(), json["program"]["revision"].text(),
+                              config.status().message()));
   }
   RerunPlan plan;
   plan.config = config.value();
   plan.config.isa = isa_to_go_on(plan.config.isa, json["machine"]["isa"].text());
-  plan.threads = json["speed"]["threads"].integer<int>();
+  // A record may name any number, and the result does not depend on it.
+  constexpr int kMostThreads = 1024;
+  plan.threads = std::clamp(json["speed"]["threads"].integer<int>(), 1, kMostThreads);
   if (json.contains("panel")) {
     Result<Panel> panel = panel_of(json["panel"]);
     if (!panel.ok()) return panel.status();
@@ -352,8 +354,8 @@ Result<RerunPlan> plan_rerun(std::string_view line, const std::string& init) {
 
 Result<RerunReport> rerun(std::string_view line, const RerunPlan& plan, const std::string& run_dir,
                           int threads, const RunHooks& hooks) {
-  const Result<RunSummary> summary =
-      start_run(plan.config, run_dir, threads, hooks, plan.panel, plan.init);
+  const Result<RunSummary> summary = start_run(plan.config, run_dir, threads, hooks, plan.panel,
+                                               plan.init, Ranks::alone(), hash_text(line));
   if (!summary.ok()) return summary.status();
   RerunReport report;
   report.run = summary.value();

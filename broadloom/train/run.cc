@@ -11,6 +11,7 @@
 #include "broadloom/math/isa.h"
 #include "broadloom/record/files.h"
 #include "broadloom/record/json.h"
+#include "broadloom/record/ledger.h"
 #include "broadloom/record/manifest.h"
 #include "broadloom/record/run_folder.h"
 #include "broadloom/setup/machine.h"
@@ -46,6 +47,7 @@ RunSummary summary_of(const Trainer& trainer, const std::string& run_dir, double
   summary.total_timesteps = trainer.config().trained_steps();
   summary.finished = trainer.finished();
   summary.episodes = trainer.episodes();
+  summary.averaged_episodes = trainer.averaged_episodes();
   summary.mean_return = trainer.report().mean_return;
   summary.success_rate = trainer.report().success_rate;
   summary.seconds = seconds;
@@ -93,10 +95,10 @@ Result<std::optional<PanelResult>> play_own_panel(const RunFolder& folder, Train
 }
 
 // Whether the folder holds the line of the run as it is now. A run that was made longer keeps that
-// of its old end until it comes to the new one.
+// of its old end until it comes to the new one. One that is damaged is no line.
 bool is_recorded(const RunFolder& folder, const Config& config) {
-  const Result<std::string> line = read_file(folder.ledger_line_path());
-  if (!line.ok()) return false;
+  const Result<std::string> line = read_ledger_line(folder.ledger_line_path(), 1);
+  if (!line.ok() || !check_ledger_bytes(line.value()).ok()) return false;
   const Json json = Json::parse(line.value());
   const Json& total = json["config"]["total_timesteps"];
   return !total.is_string() || total.text() == to_text(config.total_timesteps);
@@ -256,29 +258,21 @@ void warn_of_emulation(const Config& config, const RunHooks& hooks) {
       "worked out by other instructions (isa=exact), some 70 times as slowly");
 }
 
-// The policy acts as it did only where it sees observations as it did.
-void warn_of_normalisation(const InitialPolicy& policy, const Config& config,
-                           const RunHooks& hooks) {
-  const bool theirs = policy.checkpoint.config.norm_obs;
-  if (theirs == config.norm_obs || !hooks.on_note) return;
-  hooks.on_note(fmt::format(
-      "the policy that the run begins with saw {} observations, and this run's are {}: it will not "
-      "act as it did (norm_obs = {} would keep them)",
-      theirs ? "normalised" : "plain", config.norm_obs ? "normalised" : "plain", theirs));
-}
-
 Result<std::optional<PolicySource>> begin(const std::optional<InitialPolicy>& init,
                                           Trainer& trainer, const RunHooks& hooks) {
   if (!init) return std::optional<PolicySource>();
   Result<PolicySource> source = begin_with(*init, trainer);
   if (!source.ok()) return source.status();
-  warn_of_normalisation(*init, trainer.config(), hooks);
+  for (const std::string& note : notes_on_policy(*init, trainer.config())) {
+    if (hooks.on_note) hooks.on_note(note);
+  }
   return std::optional<PolicySource>(source.take());
 }
 
 Result<ReadyRun> new_run(const Config& config, const std::string& run_dir, int threads,
                          const RunHooks& hooks, const std::optional<Panel>& panel,
-                         const std::optional<InitialPolicy>& init, Ranks& ranks) {
+                         const std::optional<InitialPolicy>& init, Ranks& ranks,
+                         const std::string& rerun_of) {
   BROADLOOM_TRY(check_isa(config.isa));
   warn_of_emulation(config, hooks);
   if (hooks.on_note) {
@@ -310,6 +304,7 @@ Result<ReadyRun> new_run(const Config& config, const std::string& run_dir, int t
     manifest.bits = bits_of(config, manifest.isa, manifest.simulator);
     if (panel) manifest.panel = hash_text(panel_toml(*panel));
     manifest.init = source.value();
+    manifest.rerun_of = rerun_of;
     BROADLOOM_TRY(write_file_atomically(folder.manifest_path(), manifest_json(manifest)));
     if (panel) BROADLOOM_TRY(write_file_atomically(folder.panel_path(), panel_toml(*panel)));
     return save_checkpoint(folder.checkpoint_path(0), *trainer.value(), {});
@@ -340,10 +335,11 @@ Result<ReadyRun> old_run(const std::string& run_dir, int threads, const RunHooks
   if (!newest.ok()) return newest.status();
   const Result<Checkpoint> checkpoint = read_checkpoint(newest.value());
   if (!checkpoint.ok()) return checkpoint.status();
+  BROADLOOM_TRY(check_belongs(checkpoint.value(), run.value().config));
   Result<std::unique_ptr<Trainer>> trainer =
       Trainer::create(run.value().config, threads, ranks, StartFrom::kState);
   if (!trainer.ok()) return trainer.status();
-  BROADLOOM_TRY(restore(checkpoint.value(), *trainer.value()));
+  BROADLOOM_TRY(with_way_out(restore(checkpoint.value(), *trainer.value()), newest.value()));
   BROADLOOM_TRY(check_kept_logs(folder, checkpoint.value().logs));
   if (run.value().config.hashes) {
     BROADLOOM_TRY(check_kept_hashes(folder, trainer.value()->report().iteration));
@@ -378,8 +374,10 @@ Result<ReadyRun> old_run(const std::string& run_dir, int threads, const RunHooks
 
 Result<RunSummary> start_run(const Config& config, const std::string& run_dir, int threads,
                              const RunHooks& hooks, const std::optional<Panel>& panel,
-                             const std::optional<InitialPolicy>& init, Ranks& ranks) {
-  return train_with(ranks, new_run(config, run_dir, threads, hooks, panel, init, ranks), hooks);
+                             const std::optional<InitialPolicy>& init, Ranks& ranks,
+                             const std::string& rerun_of) {
+  return train_with(ranks, new_run(config, run_dir, threads, hooks, panel, init, ranks, rerun_of),
+                    hooks);
 }
 
 Result<std::string> isa_of_run(const std::string& run_dir) {

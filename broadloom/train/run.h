@@ -21,8 +21,8 @@ struct Progress {
   std::int64_t global_step = 0;
   std::int64_t total_timesteps = 0;  // that whole iterations reach
   double steps_per_second = 0.0;     // since this process began to train
-  double mean_return = 0.0;          // of the last 100 episodes; not a number before the first ends
-  double success_rate = 0.0;         // of them; not a number where it is not known
+  double mean_return = 0.0;   // of the last episodes (IterationReport); not a number before any
+  double success_rate = 0.0;  // of them; not a number where it is not known
   double seconds_left = 0.0;
 };
 
@@ -44,9 +44,10 @@ struct RunSummary {
   std::string run_dir;
   std::int64_t global_step = 0;
   std::int64_t total_timesteps = 0;
-  bool finished = false;      // false: stopped by should_stop, saved, ready to be resumed
-  std::int64_t episodes = 0;  // that have ended in training
-  double mean_return = 0.0;   // of the last 100 of them
+  bool finished = false;               // false: stopped by should_stop, saved, ready to be resumed
+  std::int64_t episodes = 0;           // that have ended in training
+  std::int64_t averaged_episodes = 0;  // of the last of them, the following are
+  double mean_return = 0.0;
   double success_rate = 0.0;  // of them; not a number where it is not known
   double seconds = 0.0;       // of training in this process
 
@@ -76,10 +77,13 @@ struct RunSummary {
 // ranks: that train it together, this one being the first; the others call join_run() and
 // follow_run() (ranked_run.h). Nobody but the first reads or writes files of the run. Where one is
 // gone the run ends with what was saved.
+//
+// rerun_of: hash of the record's line that is run again; "": the run is its own. The manifest keeps
+// it, since no ledger takes a rerun in.
 Result<RunSummary> start_run(const Config& config, const std::string& run_dir, int threads,
                              const RunHooks& hooks, const std::optional<Panel>& panel = {},
                              const std::optional<InitialPolicy>& init = {},
-                             Ranks& ranks = Ranks::alone());
+                             Ranks& ranks = Ranks::alone(), const std::string& rerun_of = "");
 
 // What set_isa() is to be given before a run is resumed: what it asked for, or what has the bits
 // that it began with.

@@ -1,5 +1,7 @@
 #include "broadloom/train/run_recorder.h"
 
+#include <fmt/core.h>
+
 #include <algorithm>
 #include <cmath>
 #include <filesystem>
@@ -68,6 +70,13 @@ HashShape hash_shape(const Trainer& trainer) {
 // One that was begun after the checkpoint is left as it is.
 Result<AppendLog> open_events(const RunFolder& folder, const LogBytes& logs,
                               const std::function<void(const std::string&)>& on_note) {
+  if (!logs.events_file.empty() && !RunFolder::is_events_name(logs.events_file)) {
+    return Status(
+        ErrorKind::kCorrupt,
+        fmt::format("the checkpoint of '{}' names '{}' as its event file, expected a name "
+                    "that begins with events.out.tfevents.; use another checkpoint",
+                    folder.dir(), logs.events_file));
+  }
   const std::string path =
       logs.events_file.empty() ? folder.events_path() : folder.dir() + "/" + logs.events_file;
   std::error_code error;
@@ -109,7 +118,6 @@ Result<RunRecorder> RunRecorder::open(const RunFolder& folder, const Trainer& tr
     if (!hashes.ok()) return hashes.status();
     recorder.hashes_ = hashes.take();
   }
-  BROADLOOM_TRY(sync_folder_of(folder.metrics_path()));  // the names of those that are new
   return recorder;
 }
 

@@ -30,9 +30,10 @@ struct RunClock {
   // What is saved. env_step follows while all blocks have one shape, and the hash of a run's state,
   // which its ledger line holds, is of what has always been saved: it is state where shapes change.
   void append_state(const std::string& prefix, bool shapes_change, std::vector<TensorRef>& out) {
-    out.push_back({prefix + ".iteration", Dtype::kI64, {1}, &iteration});
-    out.push_back({prefix + ".global_step", Dtype::kI64, {1}, &global_step});
-    if (shapes_change) out.push_back({prefix + ".env_step", Dtype::kI64, {1}, &env_step});
+    out.push_back({prefix + ".iteration", Dtype::kI64, {1}, &iteration, {kCountRange}});
+    out.push_back({prefix + ".global_step", Dtype::kI64, {1}, &global_step, {kCountRange}});
+    if (shapes_change)
+      out.push_back({prefix + ".env_step", Dtype::kI64, {1}, &env_step, {kCountRange}});
   }
   // Where they do not.
   void state_restored(int num_envs) { env_step = global_step / num_envs; }

@@ -58,8 +58,11 @@ Result<StartedRun> open_started_run(const std::string& run_dir) {
   if (!folder.ok()) return folder.status();
   Result<Manifest> manifest = read_manifest(folder.value().manifest_path());
   if (!manifest.ok()) return manifest.status();
-  Result<Config> config = resolve_config(manifest.value().config);
-  if (!config.ok()) return config.status();
+  Result<Config> config = resolve_record(manifest.value().config);
+  if (!config.ok()) {
+    return Status(config.status().kind(), fmt::format("'{}': {}", folder.value().manifest_path(),
+                                                      config.status().message()));
+  }
   return StartedRun{folder.take(), manifest.take(), config.take()};
 }
 

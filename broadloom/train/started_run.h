@@ -20,7 +20,7 @@ struct StartedRun {
   Config config;
 };
 
-// kNotFound where there is no run; kIo and kCorrupt of its manifest; the errors of resolve_config.
+// kNotFound where there is no run; kIo and kCorrupt of its manifest; the errors of resolve_record.
 Result<StartedRun> open_started_run(const std::string& run_dir);
 
 // What the record says of a run's bits: "common" where every processor and device would give the

@@ -63,7 +63,7 @@ ProbeStates probe_for(const Config& config, const VecEnv& envs) {
 // Of rows of so many numbers; none of none.
 std::optional<ObsNormalizer> normalizer_of(const Config& config, int size) {
   if (!config.norm_obs || size == 0) return std::nullopt;
-  return ObsNormalizer(size, config.clip_obs, most_shards(config));
+  return ObsNormalizer(size, config.clip_obs, most_shards(config), normaliser_rule(config));
 }
 
 }  // namespace
@@ -98,6 +98,7 @@ Result<std::unique_ptr<Trainer>> Trainer::create_checked(const Config& config, i
   BROADLOOM_TRY(check_fits(config, *envs));
   BROADLOOM_TRY(check_ranks(*envs, ranks.size()));
   std::unique_ptr<Trainer> trainer(new Trainer(config, threads, std::move(envs), ranks));
+  BROADLOOM_TRY(trainer->pool_.status());
   BROADLOOM_TRY(check_outlasting(config, trainer->backend_->algorithm()));
   if (config.device == "cpu") return trainer;
   Result<std::unique_ptr<Backend>> device = make_device_backend(trainer->backend_setup(ranks));
@@ -119,9 +120,9 @@ Trainer::Trainer(const Config& config, int threads, std::unique_ptr<VecEnv> envs
       critic_norm_(normalizer_of(config, block_.critic.size)),
       reward_norm_(config.norm_reward ? std::make_optional<RewardNormalizer>(
                                             config.most_envs(), config.gamma, config.clip_reward,
-                                            most_shards(config))
+                                            most_shards(config), normaliser_rule(config))
                                       : std::nullopt),
-      tracker_(config.most_envs()),
+      tracker_(config.most_envs(), envs_->spec().strata.size()),
       step_sums_(*envs_),
       actor_(make_actor(config_, network_)),
       collector_(*envs_, network_, *actor_, normalizers(), pool_, config.seed, ranks),
@@ -249,7 +250,8 @@ void Trainer::scale_rewards() {
   const ShardPlan& plan = collector_.shards();
   pool_.run(plan.count(), [&](int s) {
     reward_norm_->accumulate(s, plan[s].begin, plan[s].end, block_.rewards.data(),
-                             block_.terminated.data(), block_.T, block_.N, fillers());
+                             {block_.terminated.data(), block_.truncated.data()}, block_.T,
+                             block_.N, fillers());
   });
   reward_norm_->commit();
   reward_norm_->scale(block_.rewards.data(), block_.size());

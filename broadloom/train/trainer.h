@@ -58,7 +58,8 @@ struct IterationReport {
   std::vector<UpdateNumber> update;  // what the algorithm reports
   double explained_variance = 0.0;
   std::int64_t episodes = 0;  // ended in this block
-  double mean_return = 0.0;   // of the last 100 episodes; not a number before the first ends
+  // The mean over these, or over the last 100 where they are fewer; not a number before the first.
+  double mean_return = 0.0;
   double mean_length = 0.0;
   double success_rate = 0.0;      // of them; not a number where success is not known
   double termination_rate = 0.0;  // ended by themselves, not by a time limit
@@ -76,7 +77,7 @@ inline constexpr NumberInfo kFillerRowsInfo{"filler_rows", "Rows of a block that
 
 // visit(info, number) for everything reported but iteration and step, in the order of
 // metrics.jsonl; numbers are double, int or std::int64_t. CleanRL's tags are for single episodes;
-// the means of the last 100 stand under them.
+// means over episodes stand under them.
 template <class Visitor>
 void visit_numbers(const IterationReport& report, Visitor&& visit) {
   visit(NumberInfo{"episodic_return", "Training return", "", "charts/episodic_return"},
@@ -164,6 +165,8 @@ class Trainer {
   // As it is now, and changes with every iteration.
   Policy policy() const;
   std::int64_t episodes() const { return tracker_.episodes(); }  // ended since the run began
+  // How many episodes the report's means are over.
+  std::int64_t averaged_episodes() const { return tracker_.averaged(); }
   // Null when observations are not normalised.
   const ObsNormalizer* obs_normalizer() const { return obs_norm_ ? &*obs_norm_ : nullptr; }
   // Null when they are not, and where the critic reads nothing of its own.
@@ -204,6 +207,9 @@ class Trainer {
   // What instruments have added up over the run, "instruments.<name>.<field>": learning does not
   // depend on it.
   std::vector<TensorRef> instrument_state();
+  // The sums behind the report of the last block's episodes, "episodes.block". Learning does not
+  // depend on them. Zeros: no block.
+  std::vector<TensorRef> report_state();
   // Brings what is derived from it up to date; call it whenever state() was written into.
   // Environments that do not save their state begin new episodes, unless none were begun before.
   Status state_restored();

@@ -64,6 +64,12 @@ std::vector<TensorRef> Trainer::instrument_state() {
   return out;
 }
 
+std::vector<TensorRef> Trainer::report_state() {
+  std::vector<TensorRef> out;
+  tracker_.append_block_state("episodes", out);
+  return out;
+}
+
 Status Trainer::gather_environments() { return backend_->gather_environments(clock_.iteration); }
 
 Status Trainer::take_state_of_first() { return backend_->take_state_of_first(*this); }

@@ -15,6 +15,7 @@
 #include "broadloom/core/status.h"
 #include "broadloom/env/drawing.h"
 #include "broadloom/env/spec.h"
+#include "broadloom/env/state_ranges.h"
 
 struct Hover {
   // Constants of the physics. Trivially copyable: no pointers, no strings.
@@ -40,6 +41,12 @@ struct Hover {
     double speed;   // m/s, upwards
   };
   static constexpr auto members = std::tuple{&State::height, &State::speed};
+
+  // Which values a saved state may have; others are refused where a run is resumed.
+  static void state_ranges(const Params&, broadloom::StateRanges<State>& ranges) {
+    ranges.add(&State::height, 0.0, 2.0);  // beyond, the episode is over
+    ranges.add_finite(&State::speed);
+  }
 
   // Turns options into constants, or says what is wrong with them.
   static broadloom::Result<Params> make_params(const Options& options) {

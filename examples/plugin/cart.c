@@ -108,9 +108,16 @@ static int get_state(void* simulator, int32_t env, void* bytes, char* error) {
   return BROADLOOM_OK;
 }
 
+/* The bytes are of a file, which may have been altered. */
 static int set_state(void* simulator, int32_t env, const void* bytes, char* error) {
-  (void)error;
-  memcpy(&((struct simulator*)simulator)->carts[env], bytes, sizeof(struct cart));
+  struct cart cart;
+  memcpy(&cart, bytes, sizeof(cart));
+  if (!(cart.x >= -kRail && cart.x <= kRail)) { /* NaN is outside, too */
+    snprintf(error, BROADLOOM_ERROR_SIZE, "set_state: got a cart at %g m, expected -%g to %g m",
+             cart.x, kRail, kRail);
+    return BROADLOOM_FAILED;
+  }
+  ((struct simulator*)simulator)->carts[env] = cart;
   return BROADLOOM_OK;
 }
 

@@ -17,14 +17,14 @@ from . import _core, _registry
 from ._core import Error, list_envs
 from .commands import Study, advise, audit, command, compare, evaluate, export, gradients, report, rerun
 from .frames import read_evaluations, read_ledger, read_metrics, read_store
-from .training import Run, main, register, resume, train
+from .training import Run, allow_plugin, main, register, resume, train
 
 if TYPE_CHECKING:
     from .envs import Env, VectorEnv
     from .importing import import_policy
     from .policy import Policy
 
-__all__ = ["Env", "Error", "Policy", "Run", "Study", "VectorEnv", "advise", "audit", "command", "compare", "evaluate", "export", "gradients", "import_policy", "list_envs", "main",
+__all__ = ["Env", "Error", "Policy", "Run", "Study", "VectorEnv", "advise", "allow_plugin", "audit", "command", "compare", "evaluate", "export", "gradients", "import_policy", "list_envs", "main",
            "read_evaluations", "read_ledger", "read_metrics", "read_store", "register", "report", "rerun", "resume", "train"]
 _LATER = {"Env": "envs", "VectorEnv": "envs", "import_policy": "importing", "Policy": "policy"}  # they want NumPy or Gymnasium, which take longer to import than the rest
 

@@ -1,6 +1,7 @@
 """Where environments of Python's come from: ids of Gymnasium's, of the Arcade Learning Environment, of EnvPool's; functions, which make single environments,
 Gymnasium's VectorEnv, or Stable-Baselines3's VecEnv. Each becomes a Kind."""
 
+import importlib
 import inspect
 import numbers
 
@@ -16,6 +17,10 @@ def of_gymnasium(env_id):
     name = env_id.split("/", 1)[1]
     if name.startswith("ALE/"):
         return of_atari(env_id, name)
+    module, _, registered = name.rpartition(":")
+    if module:  # the package that registers it, "flappy_bird_gymnasium:FlappyBird-v0"
+        importlib.import_module(module)
+        name = registered
     spec = gymnasium.spec(name)
 
     def make(request):
@@ -66,8 +71,9 @@ def of_envpool(env_id):
                 seeds_when_made=True, resets_give_their_own_rows=True)
 
 
-def of_function(name, function, *, vectorization, keys, max_episode_steps):
-    """A function that makes one environment, or of `num_envs`, and `seed` if it takes one, that makes many."""
+def of_function(name, function, *, vectorization, keys, max_episode_steps, num_envs=2):
+    """A function that makes one environment, or of `num_envs`, and `seed` if it takes one, that
+    makes many. num_envs: how many a function of it is asked for first, to look at."""
     if vectorization not in ("sync", "async"):
         raise ValueError(f"vectorization: got {vectorization!r}, expected 'sync' or 'async'")
     if isinstance(keys, str) or len(keys) != 2:
@@ -86,7 +92,8 @@ def of_function(name, function, *, vectorization, keys, max_episode_steps):
         return StableBaselines(env) if _is_stable_baselines(env) else env
 
     make_probe = make  # one is made before its kind is known
-    kind = Kind(name, make_probe, keys=keys, max_episode_steps=max_episode_steps, seeds_when_made="seed" in takes, one_seed="seed" in takes)
+    kind = Kind(name, make_probe, keys=keys, max_episode_steps=max_episode_steps,
+                seeds_when_made="seed" in takes, one_seed="seed" in takes, probe_envs=num_envs)
     kind.resets_give_their_own_rows = pools[0]
     if pools[0] and "seed" not in takes:
         raise TypeError(f"{name}: EnvPool takes its seed when it is made; let the function take it: lambda num_envs, seed: envpool.make(..., num_envs=num_envs, seed=seed)")
@@ -120,7 +127,10 @@ class StableBaselines:
 
     def reset(self, *, seed=None, options=None):
         if seed is not None:
-            self.venv.seed(int(seed))  # one, from which it counts up
+            try:
+                self.venv.seed(int(seed))  # one, from which it counts up
+            except AttributeError:  # it takes none, as SuperSuit's: its runs do not repeat
+                pass
         return self.venv.reset(), {}
 
     def step(self, actions):

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import collections
+import contextlib
 import os
 import pathlib
 import sys
+import threading
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -13,7 +16,9 @@ from . import _core
 if TYPE_CHECKING:
     from ._types import DataFrame, EnvSource, Library, OnIteration, StrPath, Vectorization
 
-_kinds = {}  # that are registered, by id
+_kinds = {}  # (function, Kind) by registered id
+_in_use = collections.Counter()  # trainings that are under way with a registered id
+_lock = threading.RLock()  # of both
 
 
 class Run(os.PathLike):
@@ -25,7 +30,7 @@ class Run(os.PathLike):
     total_timesteps: int  # of a whole run
     finished: bool
     episodes: int  # ended since the run began
-    mean_return: float | None  # of the last 100; None before the first has ended
+    mean_return: float | None  # of the last block's episodes, or the last 100; None before the first
     success_rate: float | None
     seconds: float  # of this process
     record: str  # file and line of the ledger; "" where it is not finished
@@ -69,9 +74,10 @@ def train(env: EnvSource, *, out: StrPath | None = None, threads: int = 0, ledge
 
     Raises broadloom.Error for what cannot be done; KeyboardInterrupt and what on_iteration raised, with the run saved; and what step() of the environment raised,
     after which the last checkpoint is there (checkpoint_interval). broadloom.resume() goes on from it."""
-    keys = {"env_id": identify(env, name, vectorization, observation_keys)}
-    keys |= {key: text_of(value) for key, value in config.items()}
-    return Run(_core.train(keys, str(out or ""), threads, str(ledger), os.fspath(init or ""), os.fspath(panel or ""), *ears(quiet, on_iteration)))
+    with identified(env, name, vectorization, observation_keys, config.get("num_envs")) as env_id:
+        keys = {"env_id": env_id, **{key: text_of(value) for key, value in config.items()}}
+        return Run(_core.train(keys, str(out or ""), threads, str(ledger), os.fspath(init or ""),
+                               os.fspath(panel or ""), *ears(quiet, on_iteration)))
 
 
 def resume(run: StrPath, *, total_timesteps: int = 0, threads: int = 0, device: str = "", memory_limit: int | None = None, ledger: StrPath = "", quiet: bool = False, on_iteration: OnIteration | None = None) -> Run:
@@ -81,18 +87,34 @@ def resume(run: StrPath, *, total_timesteps: int = 0, threads: int = 0, device: 
     return Run(_core.resume(os.fspath(run), total_timesteps, threads, machine, str(ledger), *ears(quiet, on_iteration)))
 
 
-def register(name: str, env: EnvSource, *, vectorization: Vectorization = "sync", observation_keys: tuple[str, str] = ("policy", "critic"), max_episode_steps: int = 0) -> str:
-    """Makes a function that makes environments known by a name, to every command of main() and to train(). As train() has it."""
-    if name in _kinds:
-        if _kinds[name][0] is env:
-            return name
-        raise _core.Error(f"'{name}' is registered already, with another function; give this one another name")
+def register(name: str, env: EnvSource, *, vectorization: Vectorization = "sync",
+             observation_keys: tuple[str, str] = ("policy", "critic"), max_episode_steps: int = 0,
+             num_envs: int = 2) -> str:
+    """Makes a function that makes environments known by a name, to every command of main() and to
+    train(). As train() has it. A name that is registered already means the new function from now
+    on. num_envs: how many environments to look at first, of a function of num_envs.
+
+    Raises broadloom.Error where a training that is under way uses the name."""
     from . import sources
 
-    kind = sources.of_function(name, env, vectorization=vectorization, keys=observation_keys, max_episode_steps=max_episode_steps)
-    _core.register(kind.spec, kind.simulator)
-    _kinds[name] = env, kind
+    with _lock:
+        if name in _kinds and _kinds[name][0] is env:
+            return name
+        if _in_use[name] > 0:
+            raise _core.Error(f"'{name}' is in use by a training that is under way, with another "
+                              "function; give this one another name (name=)")
+    kind = sources.of_function(name, env, vectorization=vectorization, keys=observation_keys,
+                               max_episode_steps=max_episode_steps, num_envs=num_envs)
+    with _lock:
+        _core.register(kind.spec, kind.simulator)
+        _kinds[name] = env, kind
     return name
+
+
+def allow_plugin(path: StrPath) -> None:
+    """Lets runs, records and panels name code: a plug-in's library, a folder of them, or a Python package, "gymnasium". For this process. A call that names the
+    environment itself, train("plugin:./libmine.so:Task-v0"), allows it. docs/trust.md has the rule."""
+    _core.allow_plugin(os.fspath(path))
 
 
 def main(arguments: Sequence[Any] | None = None) -> int:
@@ -121,14 +143,41 @@ def _say_where(raised):
     traceback.print_exception(type(raised), raised, raised.__traceback__)
 
 
-def identify(env, name, vectorization, keys):
+@contextlib.contextmanager
+def identified(env, name, vectorization, keys, num_envs):
+    """The id of what train() was given, which nobody else registers meanwhile."""
+    env_id = identify(env, name, vectorization, keys, num_envs)
+    try:
+        yield env_id
+    finally:
+        if not isinstance(env, str):
+            with _lock:
+                _in_use[env_id] -= 1
+
+
+def identify(env, name, vectorization, keys, num_envs):
     if isinstance(env, str):
+        for key, given, usual in (("name", name, None), ("vectorization", vectorization, "sync"),
+                                  ("observation_keys", keys, ("policy", "critic"))):
+            if given != usual:
+                raise _core.Error(
+                    f"{key}: got {given!r} with the id '{env}', which has its own; it is for a "
+                    "function that makes environments (lambda: gymnasium.make(...))")
         return env
     if not callable(env):
         raise TypeError(f"env: got {type(env).__name__}, expected an id or a function that makes environments: how many are needed depends on num_envs, and to "
                         "evaluate others are made (lambda: gymnasium.make(...), or lambda num_envs: gymnasium.make_vec(..., num_envs=num_envs))")
     word = getattr(env, "__name__", type(env).__name__)
-    return register(name or f"python/{'env' if word == '<lambda>' else word}-v0", env, vectorization=vectorization, observation_keys=keys)
+    word = "env" if word == "<lambda>" else word
+    with _lock:
+        env_id, number = name or f"python/{word}-v0", 1
+        while name is None and _in_use[env_id] > 0 and _kinds[env_id][0] is not env:
+            number += 1
+            env_id = f"python/{word}_{number}-v0"
+        count = num_envs if isinstance(num_envs, int) and num_envs > 0 else 2
+        register(env_id, env, vectorization=vectorization, observation_keys=keys, num_envs=count)
+        _in_use[env_id] += 1
+        return env_id
 
 
 def flags_of(options):
@@ -185,4 +234,4 @@ def ears(quiet, on_iteration):
 
     if quiet:
         return None, both if on_iteration else None, None
-    return print, both, lambda note: print(f"Note: {note}", file=sys.stderr)
+    return lambda text: print(_core.terminal_text(text)), both, lambda note: print(_core.terminal_text(f"Note: {note}"), file=sys.stderr)

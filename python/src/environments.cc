@@ -18,6 +18,7 @@
 #include "broadloom/core/available_cores.h"
 #include "broadloom/core/thread_pool.h"
 #include "broadloom/env/drawable.h"
+#include "broadloom/env/plugins/allowed_code.h"
 #include "broadloom/env/tasks/registry.h"
 #include "broadloom/env/vec_env.h"
 #include "broadloom/evaluate/planes.h"
@@ -42,6 +43,9 @@ class Environments {
         options_(overrides_from(options)),
         max_episode_steps_(max_episode_steps),
         count_(num_envs) {
+    Overrides given = {{"env_id", id_}};
+    for (const auto& [name, text] : options_) given.emplace_back("env." + name, text);
+    allow_settings(given);
     make(seed);
     threads_ = threads > 0 ? threads : available_cores();
     const auto count = static_cast<std::size_t>(count_);

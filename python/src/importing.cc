@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "broadloom/config/config.h"
+#include "broadloom/env/plugins/allowed_code.h"
 #include "broadloom/setup/resolve_config.h"
 #include "broadloom/train/checkpoint.h"
 #include "broadloom/train/trainer.h"
@@ -25,6 +26,7 @@ namespace {
 
 Result<std::unique_ptr<Trainer>> make_trainer(const Overrides& keys) {
   const nb::gil_scoped_release unlocked;
+  allow_settings(keys);
   const Result<Config> config = resolve_config(keys);
   if (!config.ok()) return config.status();
   return Trainer::create(config.value(), 1);
@@ -46,6 +48,9 @@ Status fill(const nb::dict& arrays, std::vector<TensorRef> state) {
                           name, count, tensor->count())};
     }
     const Buffer from(array, name.c_str(), count, dtype_size(tensor->dtype));
+    const Status values = check_values(*tensor, from.as<std::byte>());
+    if (!values.ok())
+      return {ErrorKind::kNumeric, "an array is not finite or out of range: " + values.message()};
     std::memcpy(tensor->data, from.as<std::byte>(), count * dtype_size(tensor->dtype));
   }
   return {};

@@ -14,6 +14,7 @@
 
 #include "broadloom/env/env_maker.h"
 #include "broadloom/env/frame_stack.h"
+#include "broadloom/env/plugins/allowed_code.h"
 #include "broadloom/env/tasks/registry.h"
 #include "broadloom/env/tasks/simulator_entry.h"
 #include "broadloom/env/vec_env.h"
@@ -179,8 +180,9 @@ class PythonEnvs final : public VecEnv, public EnvMaker {
       asked["families"] = options.families();
       asked["stagger_starts"] = options.stagger_starts;
       asked["joining"] = options.joining.size() > 1;  // one lot joins nobody
+      asked["only_described"] = options.only_described;
       auto envs = std::make_unique<PythonEnvs>(spec, factory->get()(asked), factory);
-      envs->look();
+      if (!options.only_described) envs->look();
       return std::unique_ptr<VecEnv>(std::move(envs));
     } catch (nb::python_error& error) {
       return keep_exception(error, "making environments of " + spec.id);
@@ -335,7 +337,7 @@ EnvEntry entry_from(const nb::dict& spec, nb::object factory) {
 }
 
 void register_simulator(const nb::dict& spec, const nb::object& factory) {
-  const Status status = register_environment(entry_from(spec, factory));
+  const Status status = replace_environment(entry_from(spec, factory));
   if (!status.ok()) raise(status);
 }
 
@@ -343,7 +345,8 @@ void register_simulator(const nb::dict& spec, const nb::object& factory) {
 void register_opener(const std::string& name, const nb::object& opener) {
   const auto shared = std::make_shared<Held>(opener);
   const Status status =
-      register_namespace(name, [shared](const std::string& id) -> Result<EnvEntry> {
+      register_namespace(name, [name, shared](const std::string& id) -> Result<EnvEntry> {
+        BROADLOOM_TRY(check_namespace_allowed(name));
         const nb::gil_scoped_acquire gil;
         try {
           const nb::tuple opened = nb::cast<nb::tuple>(shared->get()(id));

@@ -4,6 +4,7 @@
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
+#include <array>
 #include <cmath>
 #include <csignal>
 #include <cstdio>
@@ -18,6 +19,8 @@
 
 #include "broadloom/config/config.h"
 #include "broadloom/core/available_cores.h"
+#include "broadloom/core/escape.h"
+#include "broadloom/env/plugins/allowed_code.h"
 #include "broadloom/evaluate/panel.h"
 #include "broadloom/math/isa.h"
 #include "broadloom/program.h"
@@ -173,6 +176,7 @@ nb::dict train(const nb::dict& keys, const std::string& out, int threads,
   const int workers = threads_of(threads);
   Ears ears(std::move(on_contract), std::move(on_iteration), std::move(on_note));
   const Overrides overrides = overrides_from(keys);
+  allow_settings(overrides);
   std::string ledger;
   const auto run = [&]() -> Result<RunSummary> {
     const nb::gil_scoped_release unlocked;
@@ -236,10 +240,10 @@ class SignalsOfPython {
  private:
   template <class F>
   void visit(F&& f) {
-    constexpr int kNumbers[] = {SIGINT, SIGTERM, SIGHUP};
-    for (std::size_t i = 0; i < 3; ++i) f(kNumbers[i], actions_[i]);
+    constexpr std::array kNumbers{SIGINT, SIGTERM, SIGHUP, SIGUSR1, SIGXCPU};
+    for (std::size_t i = 0; i < kNumbers.size(); ++i) f(kNumbers[i], actions_[i]);
   }
-  struct sigaction actions_[3] = {};
+  struct sigaction actions_[5] = {};
 };
 
 // What C prints goes into a text while this lives; what Python prints does not.
@@ -319,12 +323,33 @@ nb::tuple program(const std::vector<std::string>& arguments) {
   return nb::make_tuple(code, kept.value());
 }
 
-// (Its exit code, what it printed to standard output, its error, "" for none, which who asked
-// raises, the exception of Python's.)
+// The text of a command's answer: its JSON objects, which come apart from standard output, where
+// environments may print as they like; of a command without them, its standard output.
+class AnswerText {
+ public:
+  explicit AnswerText(const std::vector<std::string>& arguments) {
+    if (cli::has_json(arguments)) {
+      cli::print_data_into(&json_);
+    } else {
+      output_.emplace();
+    }
+  }
+  ~AnswerText() { cli::print_data_into(nullptr); }
+  AnswerText(const AnswerText&) = delete;
+  AnswerText& operator=(const AnswerText&) = delete;
+
+  std::string take() { return output_ ? output_->take() : json_; }
+
+ private:
+  std::string json_;
+  std::optional<StandardOutputAsText> output_;
+};
+
+// (Exit code, answer, error message or "", Python exception or None). The caller raises the error.
 nb::tuple answer_of_program(const std::vector<std::string>& arguments) {
   const OneAtATime alone;
   const KeptException kept(KeptException::Of::kCommand);
-  StandardOutputAsText output;
+  AnswerText output(arguments);
   const NoErrorsPrinted quiet;
   const int code = run_words(arguments);
   return nb::make_tuple(code, output.take(), cli::take_error(), kept.value());
@@ -339,6 +364,10 @@ void bind_training(nb::module_& m) {
   m.def("resume", &resume, nb::arg("run_dir"), nb::arg("total_timesteps"), nb::arg("threads"),
         nb::arg("machine"), nb::arg("ledger"), nb::arg("on_contract").none(),
         nb::arg("on_iteration").none(), nb::arg("on_note").none());
+  m.def("terminal_text", [](const std::string& text) { return terminal_text(text); });
+  m.def("allow_plugin", [](const std::string& what) {
+    if (const Status status = allow_code(what); !status.ok()) raise(status);
+  });
   m.def("program", &program, nb::arg("arguments"));
   m.def("answer_of_program", &answer_of_program, nb::arg("arguments"));
   m.def("has_json", &cli::has_json, nb::arg("arguments"));

@@ -61,7 +61,9 @@ std::string option_key(const std::string& key) {
   return has_table ? key : "env." + key;
 }
 
-std::string comment(const std::string& text) {
+// A line break in a name would end the comment.
+std::string comment(std::string text) {
+  std::replace(text.begin(), text.end(), '\n', ' ');
   std::string out;
   std::size_t begin = 0;
   constexpr std::size_t kColumns = 98;
@@ -75,13 +77,6 @@ std::string comment(const std::string& text) {
     begin = end + (end < text.size() ? 1 : 0);
   }
   return out;
-}
-
-// The config that the program assembles if a file sets only these keys.
-Config usual_config(const Config& config) {
-  Result<Config> usual = assemble_config(
-      {{"env_id", config.env_id}, {"algorithm", config.algorithm}, {"encoder", config.encoder}});
-  return usual.ok() ? usual.take() : Config{};
 }
 
 }  // namespace
@@ -109,6 +104,7 @@ std::string advice_toml(const Config& config, const Advice& advice) {
       "env_id",         "algorithm",     "encoder",       "num_envs",    "num_steps",
       "minibatch_size", "update_epochs", "learning_rate", "lr_schedule", "total_timesteps"};
   const std::vector<FieldInfo> usual = list_fields(usual_config(config));
+  const std::set<std::string> idle = idle_keys(config);  // which would be refused
   std::string out = comment(advice.answer) + comment(advice.expected);
   if (advice.change && advice.change->is_taken && config.shape_schedule.empty()) {
     out +=
@@ -117,9 +113,7 @@ std::string advice_toml(const Config& config, const Advice& advice) {
   std::size_t i = 0;
   for (const FieldInfo& field : list_fields(config)) {
     const bool differs = field.value_text != usual[i++].value_text;
-    // Without it, a different stagger_by would be refused.
-    const bool turns_off = field.name == "stagger_starts" && config.stagger_by != "actions";
-    if (!differs && !turns_off && kAlways.count(field.name) == 0) continue;
+    if (idle.count(field.name) > 0 || (!differs && kAlways.count(field.name) == 0)) continue;
     out += fmt::format("{} = {}\n", field.name, toml_of(field.type, field.value_text));
   }
   for (const auto& [key, text] : config.env_options) {

@@ -22,7 +22,7 @@ struct RunFacts {
   int num_envs = 1, num_steps = 1, families = 1;
   std::string lr_schedule = "constant", truncation_mode = "bootstrap";
   bool bootstraps = true;         // at truncations
-  double episode_length = kNone;  // mean of the last 100 episodes, in steps
+  double episode_length = kNone;  // mean of the last episodes, in steps
 
   double same_starts = kNone;          // share of the families that begin where another one does
   double evaluation_starts = kNone;    // share of evaluations that begin where a family does

@@ -5,9 +5,11 @@
 #include <algorithm>
 #include <cstring>
 #include <optional>
+#include <span>
 
 #include "broadloom/core/random.h"
 #include "broadloom/env/tasks/registry.h"
+#include "broadloom/rollout/collect_fault.h"
 #include "broadloom/rollout/collector.h"
 #include "broadloom/setup/network_shape.h"
 #include "broadloom/setup/settings.h"
@@ -97,6 +99,29 @@ Status check_copyable(VecEnv& envs) {
       "starts: got stationary, for which states of {} are copied from one environment to another, "
       "but its simulator does not save them, an environment a row; expected synchronised",
       envs.spec().id));
+}
+
+// Collecting has found observations and rewards finite: what is not is the network's. A gradient
+// that is not a number would only say so at its end.
+Status check_outputs(const Policy& policy, const RolloutBlock& block) {
+  struct Numbers {
+    const char* name;
+    std::span<const float> of_envs;  // [steps, N]
+    int first_step;
+  };
+  for (const Numbers& numbers :
+       {Numbers{"log-probability", block.log_probs, 0}, Numbers{"value", block.values, 0},
+        Numbers{"value", block.last_values, block.T}}) {
+    const int place = first_not_finite(numbers.of_envs, 1);
+    if (place < 0) continue;
+    return {ErrorKind::kNumeric,
+            fmt::format("a {} of the policy, which had {} steps of training, is not finite in "
+                        "environment {} at its step {}; expected finite numbers. Take an earlier "
+                        "checkpoint",
+                        numbers.name, policy.origin.global_step, place % block.N,
+                        numbers.first_step + place / block.N)};
+  }
+  return {};
 }
 
 std::size_t row_bytes(const TensorRef& tensor, int rows) {
@@ -195,6 +220,7 @@ Result<std::unique_ptr<FrozenBlock>> BlockSource::collect(BlockShape shape, int 
     policy_.reward_norm->scale(block->rewards.data(), block->size());
   }
   rollout.collector.bootstrap_values(policy_.params, *block);
+  BROADLOOM_TRY(check_outputs(policy_, *block));
   block->last_seen_by_critic = seen_by_critic(envs, rollout, *block);
   return block;
 }

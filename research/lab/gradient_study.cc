@@ -58,6 +58,7 @@ class Laboratory {
   }
 
   Status run(GradientStudyReport& report) {
+    BROADLOOM_TRY(pool_.status());
     const Stopwatch whole;
     if (o_.exact || o_.agreement) BROADLOOM_TRY(solve());
     if (!o_.synchronised) {

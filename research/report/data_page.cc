@@ -2,6 +2,7 @@
 
 #include <fmt/core.h>
 
+#include "broadloom/core/escape.h"
 #include "broadloom/record/json.h"
 #include "report_assets.h"
 #include "research/report/page.h"
@@ -44,9 +45,10 @@ Result<std::string> make_data_page(const DataPage& page, const std::string& json
   const auto for_charts = [&](std::string_view script) {
     return page.has_charts ? script : std::string_view();
   };
-  return fill_page(assets::kPageHtml, {{"title", page.title},
+  return fill_page(assets::kPageHtml, {{"title", xml_text(page.title)},
                                        {"data", data},
                                        {"report_css", style},
+                                       {"chart_licence_js", for_charts(assets::kChartLicenceJs)},
                                        {"chart_js", for_charts(assets::kChartJs)},
                                        {"report_js", assets::kReportJs},
                                        {"tables_js", assets::kTablesJs},

@@ -7,6 +7,7 @@
 #include <sstream>
 #include <string_view>
 
+#include "broadloom/core/escape.h"
 #include "broadloom/core/estimate.h"
 #include "broadloom/core/number_text.h"
 #include "research/stats/sample_efficiency.h"
@@ -117,12 +118,6 @@ CurveAxis return_axis(const std::vector<CurvePoint>& band, double from, double t
   return axis;
 }
 
-std::string escaped(std::string_view text) {
-  std::string out;
-  for (const char c : text) out += c == '<' ? "&lt;" : c == '&' ? "&amp;" : std::string(1, c);
-  return out;
-}
-
 // Lines of at most that many letters, broken at blanks.
 std::vector<std::string> wrapped(const std::string& text, std::size_t letters) {
   std::vector<std::string> lines;
@@ -139,7 +134,7 @@ std::vector<std::string> wrapped(const std::string& text, std::size_t letters) {
 
 std::string text_at(double x, double y, const char* attributes, std::string_view words) {
   return fmt::format("<text x='{:.1f}' y='{:.1f}' {}>{}</text>\n", x, y, attributes,
-                     escaped(words));
+                     xml_text(words));
 }
 
 std::string line(double x1, double y1, double x2, double y2, const char* css) {
@@ -166,7 +161,7 @@ std::string drawn_axes(const CurveAxis& x, const CurveAxis& y) {
   out += text_at((left + right) / 2, bottom + 36.0, "text-anchor='middle'", "environment steps");
   return out + fmt::format(
                    "<text transform='translate({:.1f},{:.1f}) rotate(-90)' "
-                   "text-anchor='middle'>return, mean of 100 episodes</text>\n",
+                   "text-anchor='middle'>return, mean over episodes</text>\n",
                    kSide + 12.0, (top + bottom) / 2);
 }
 
@@ -211,7 +206,7 @@ std::string picture(const std::string& title, const std::string& note,
              "<svg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 {0:g} {1:g}' width='{0:g}' "
              "height='{1:g}' role='img'>\n<title>{2}</title>\n<desc>{3}</desc>\n"
              "<style>{4}</style>\n<rect class='paper' width='{0:g}' height='{1:g}'/>\n",
-             kWidth, height, escaped(title), note, kStyle) +
+             kWidth, height, xml_text(title), note, kStyle) +
          head + drawn_axes(steps, returns) + drawn_band(band, steps, returns) +
          text_at(kSide, height - 10.0, "class='small'", note) + "</svg>\n";
 }

@@ -16,7 +16,7 @@
 
 namespace broadloom {
 
-enum class ReportScore { kTraining, kEvaluation };  // last 100 episodes; the last evaluation
+enum class ReportScore { kTraining, kEvaluation };  // the last episodes; the last evaluation
 inline constexpr ReportScore kReportScores[] = {ReportScore::kTraining, ReportScore::kEvaluation};
 
 const char* score_name(ReportScore score);  // "training", "evaluation"

@@ -15,7 +15,7 @@ namespace {
 
 // Options, strata and disturbances that differ from the environment's own.
 Overrides changed_options(const ResultCell& cell) {
-  const Result<std::vector<FieldInfo>> fields = list_env_options(cell.env_id);
+  const Result<std::vector<FieldInfo>> fields = list_env_options(cell.env_id, cell.env_options);
   Overrides changed;
   for (const auto& [key, text] : cell.variations)
     changed.emplace_back(key, plain_strata_text(text));
@@ -47,15 +47,17 @@ ReportTask task_of(const ResultCell& cell) {
   constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
   const std::string& env_id = cell.env_id;
   const Overrides options = changed_options(cell);
-  const Result<EnvSpec> own = env_spec(env_id, {});
+  const Result<EnvSpec> own = env_spec(env_id, cell.env_options), plain = env_spec(env_id, {});
   int limit = cell.max_episode_steps;
   const int own_limit = own.ok() ? own.value().max_episode_steps : 0;
   if (limit == own_limit) limit = 0;
   ReportTask task{name_of(env_id, options, limit), env_id, kNone, kNone, "",
                   limit > 0 ? limit : own_limit};
   if (!own.ok()) {
-    task.why_not = fmt::format("this program knows no environment '{}'", env_id);
-  } else if (!own.value().has_score_range) {
+    task.why_not = own.status().kind() == ErrorKind::kNotFound
+                       ? fmt::format("this program knows no environment '{}'", env_id)
+                       : own.status().message();
+  } else if (!plain.ok() || !plain.value().has_score_range) {
     task.why_not = fmt::format("no random and reference score of {} are known", env_id);
   } else if (!options.empty()) {
     task.why_not = "its options are not those that the random and the reference score are for";

@@ -10,6 +10,7 @@
 #include "broadloom/config/config.h"
 #include "broadloom/record/json.h"
 #include "research/study/sqlite.h"
+#include "research/study/study_spec.h"
 #include "research/study/study_store.h"
 
 namespace broadloom {
@@ -102,6 +103,9 @@ class StoreReader {
                              out_.evaluations = static_cast<int>(row.integer(5));
                              out_.part = static_cast<int>(row.integer(6));
                              out_.parts = static_cast<int>(row.integer(7));
+                             if (out_.points < 1 || out_.points > kMostPoints) {
+                               return corrupt(out_.store, "its curves have no number of points");
+                             }
                              out_.version = row.text(8);
                              out_.revision = row.text(9);
                              out_.created = row.text(10);
@@ -262,7 +266,10 @@ std::string ResultCell::setting(const std::string& key) const {
 const std::map<std::string, std::string>& default_settings() {
   static const std::map<std::string, std::string> kDefaults = [] {
     std::map<std::string, std::string> texts;
-    for (const FieldInfo& field : list_fields(Config{})) texts[field.name] = field.value_text;
+    for (const FieldInfo& field : list_fields(Config{})) {
+      const char* const before = field.facts.before;
+      texts[field.name] = before ? before : field.value_text;
+    }
     return texts;
   }();
   return kDefaults;

@@ -58,7 +58,8 @@ struct ResultRun {
   bool failed() const { return status == "failed"; }
 };
 
-// The texts of a config's defaults by key.
+// What a store's cell has where it does not say: of each key the default, or what the programs did
+// from before it.
 const std::map<std::string, std::string>& default_settings();
 
 struct StudyResults {

@@ -54,7 +54,8 @@ class JobQueue {
   // what was asked for and what there is.
   virtual Result<JobLimits> place(const JobLimits& limits, const std::string& partition) const = 0;
   // The text of the script that submit() hands over. It runs part N by itself, too: `bash FILE N`.
-  virtual std::string script(const JobArray& array) const = 0;
+  // kInvalidConfig where a name or path cannot stand in it.
+  virtual Result<std::string> script(const JobArray& array) const = 0;
   // Puts the array into the queue; script: path of that text. The engine's number of it, ""
   // where its answer has none: then unfinished() tells. kIo with its own words where it refuses.
   virtual Result<std::string> submit(const JobArray& array, const std::string& script) const = 0;

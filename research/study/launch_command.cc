@@ -9,7 +9,6 @@
 
 #include <algorithm>
 #include <array>
-#include <cctype>
 #include <cerrno>
 #include <cstring>
 #include <string_view>
@@ -97,11 +96,6 @@ Status cannot_start(const std::string& program, int error) {
           fmt::format("cannot start '{}': {}", program, std::strerror(error))};
 }
 
-bool is_plain(char c) {
-  return std::isalnum(static_cast<unsigned char>(c)) != 0 ||
-         std::strchr("_-+=./,:@%", c) != nullptr;
-}
-
 }  // namespace
 
 Result<CommandOutput> run_command(const std::vector<std::string>& words,
@@ -125,13 +119,6 @@ Result<CommandOutput> run_command(const std::vector<std::string>& words,
   }
   output.exit_code = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
   return output;
-}
-
-std::string shell_word(const std::string& word) {
-  if (!word.empty() && std::all_of(word.begin(), word.end(), is_plain)) return word;
-  std::string quoted = "'";
-  for (const char c : word) quoted += c == '\'' ? std::string("'\\''") : std::string(1, c);
-  return quoted + "'";
 }
 
 std::string last_line(const std::string& text) {

@@ -20,9 +20,6 @@ struct CommandOutput {
 Result<CommandOutput> run_command(const std::vector<std::string>& words,
                                   const std::vector<std::string>& without = {});
 
-// A word as a shell reads it back, in single quotes unless it is plain.
-std::string shell_word(const std::string& word);
-
 // The last line that says something; "" where none does. A line that is longer is cut.
 std::string last_line(const std::string& text);
 

@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <charconv>
 #include <filesystem>
-#include <limits>
 
 #include "broadloom/record/files.h"
 #include "broadloom/record/json.h"
@@ -17,6 +16,7 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr char kFolder[] = "launch-";
+constexpr int kMostLaunches = 1000000;  // a folder of a larger number is nobody's
 
 // Of "launch-12"; 0 where it is no such name.
 int number_of(const fs::path& folder) {
@@ -25,7 +25,7 @@ int number_of(const fs::path& folder) {
   if (name.rfind(kFolder, 0) == 0) {
     std::from_chars(name.data() + sizeof kFolder - 1, name.data() + name.size(), number);
   }
-  return number;
+  return number < kMostLaunches ? number : 0;
 }
 
 // Ascending.
@@ -44,7 +44,7 @@ Result<std::vector<int>> numbers(const std::string& folder) {
   return found;
 }
 
-Result<Launch> read_launch(const std::string& folder) {
+Result<Launch> read_launch(const std::string& folder, std::int64_t runs) {
   const std::string path = folder + "/launch.json";
   const Result<std::string> text = read_file(path);
   if (!text.ok()) return text.status();
@@ -58,11 +58,13 @@ Result<Launch> read_launch(const std::string& folder) {
   launch.is_over = json["is_over"].boolean();
   bool is_right = !launch.launcher.empty() && !launch.name.empty() && json["parts"].is_array();
   if (is_right) {
+    std::int64_t left = runs;  // each is in one part
     for (const Json& part : json["parts"].elements()) {
-      const Result<std::vector<std::int64_t>> runs =
-          parse_runs(part.text(), std::numeric_limits<std::int64_t>::max());
-      is_right = is_right && runs.ok();
-      launch.parts.push_back(runs.value());
+      const Result<std::vector<std::int64_t>> of_part = parse_runs(part.text(), runs);
+      left -= static_cast<std::int64_t>(of_part.value().size());
+      is_right = is_right && of_part.ok() && left >= 0;
+      if (!is_right) break;
+      launch.parts.push_back(of_part.value());
     }
   }
   if (is_right) return launch;
@@ -81,14 +83,14 @@ std::string launches_folder(const std::string& store) {
   return path.string() + "-jobs";
 }
 
-Result<std::vector<Launch>> read_launches(const std::string& store) {
+Result<std::vector<Launch>> read_launches(const std::string& store, std::int64_t runs) {
   const std::string folder = launches_folder(store);
   const Result<std::vector<int>> found = numbers(folder);
   if (!found.ok()) return found.status();
   std::vector<Launch> launches;
   for (const int number : found.value()) {
     const std::string path = fmt::format("{}/{}{}", folder, kFolder, number);
-    Result<Launch> launch = read_launch(path);
+    Result<Launch> launch = read_launch(path, runs);
     if (launch.status().kind() == ErrorKind::kNotFound) continue;
     if (!launch.ok()) return launch.status();
     launches.push_back(launch.take());
@@ -102,11 +104,8 @@ Result<std::string> make_launch_folder(const std::string& store) {
   if (!found.ok()) return found.status();
   const int next = found.value().empty() ? 1 : found.value().back() + 1;
   const std::string path = fmt::format("{}/{}{}", folder, kFolder, next);
-  std::error_code error;
-  fs::create_directories(path, error);
-  if (!error) return path;
-  return Status(ErrorKind::kIo, fmt::format("cannot make the folder '{}': {}; give another --out",
-                                            path, error.message()));
+  BROADLOOM_TRY(make_folders(path));
+  return path;
 }
 
 Status write_launch(const Launch& launch) {

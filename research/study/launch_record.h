@@ -32,8 +32,9 @@ struct Launch {
 std::string launches_folder(const std::string& store);
 
 // All launches of a store, oldest first; none where it has no folder of them. What has no
-// launch.json was never handed over, and is left out. kIo; kCorrupt where a launch.json is none.
-Result<std::vector<Launch>> read_launches(const std::string& store);
+// launch.json was never handed over, and is left out. runs: how many the study has. kIo; kCorrupt
+// where a launch.json is none, or names other runs.
+Result<std::vector<Launch>> read_launches(const std::string& store, std::int64_t runs);
 
 // Makes the folder of the next launch, with nothing in it, and gives its path. kIo.
 Result<std::string> make_launch_folder(const std::string& store);

@@ -11,8 +11,9 @@ namespace broadloom {
 namespace {
 
 // Runs that jobs may be at work on are not to be done twice.
-Status check_no_launch(const std::string& store) {
-  const Result<std::vector<Launch>> launches = read_launches(store);
+Status check_no_launch(const std::string& store, const StudyPlan& plan) {
+  const Result<std::vector<Launch>> launches =
+      read_launches(store, static_cast<std::int64_t>(plan.runs.size()));
   if (!launches.ok()) return launches.status();
   for (const Launch& launch : launches.value()) {
     if (launch.is_over) continue;
@@ -29,7 +30,7 @@ class LocalLauncher : public Launcher {
  public:
   Result<StudySummary> run(const StudyPlan& plan, const LaunchOptions& options,
                            const LaunchHooks& hooks) override {
-    BROADLOOM_TRY(check_no_launch(options.study.store));
+    BROADLOOM_TRY(check_no_launch(options.study.store, plan));
     return run_study(plan, options.study, hooks.study);
   }
   Result<std::string> describe(const StudyPlan&, const LaunchOptions&,

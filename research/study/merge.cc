@@ -1,10 +1,9 @@
 #include "research/study/merge.h"
 
 #include <fmt/core.h>
-#include <unistd.h>
 
-#include <cstdio>
 #include <filesystem>
+#include <system_error>
 
 #include "broadloom/record/files.h"
 #include "research/study/sqlite.h"
@@ -46,6 +45,13 @@ INSERT INTO metrics SELECT * FROM part.metrics WHERE run_id IN (SELECT id FROM f
 INSERT INTO evaluations SELECT * FROM part.evaluations WHERE run_id IN (SELECT id FROM fresh);
 INSERT OR REPLACE INTO runs SELECT * FROM part.runs WHERE id IN (SELECT id FROM fresh);
 DROP TABLE temp.fresh;
+)sql";
+
+// A run of the part that is not the study's run of that number.
+constexpr char kStrange[] = R"sql(
+SELECT p.id FROM part.runs p LEFT JOIN main.runs m ON m.id = p.id
+WHERE m.id IS NULL OR m.cell_id <> p.cell_id OR m.seed <> p.seed OR m.config_hash <> p.config_hash
+ORDER BY p.id LIMIT 1
 )sql";
 
 constexpr char kDisagree[] = R"sql(
@@ -96,10 +102,22 @@ Status check_agreement(Database& merged, const std::string& path, const char* di
                       path, query.value().text(0), query.value().integer(1))};
 }
 
+Status check_runs(Database& merged, const std::string& path) {
+  Result<Statement> query = merged.prepare(kStrange);
+  if (!query.ok()) return query.status();
+  const Result<bool> row = query.value().next();
+  if (!row.ok()) return row.status();
+  if (!row.value()) return {};
+  return {ErrorKind::kCorrupt,
+          fmt::format("'{}' is damaged: its run {} is not that of its study; bring back a copy of "
+                      "it, or leave it out",
+                      path, query.value().integer(0))};
+}
+
 Status attach_part(Database& merged, const std::string& path) {
   Result<Statement> attach = merged.prepare("ATTACH ? AS part");
   if (!attach.ok()) return attach.status();
-  return attach.value().bind(1, path).run();
+  return attach.value().bind(1, sqlite_name(path)).run();
 }
 
 // first: what stands in `merged` already; "": nothing.
@@ -118,6 +136,7 @@ Status add_store(Database& merged, const std::vector<std::string>& stores, std::
   // One transaction reads the part as it is at one moment, also while a runner works on it.
   BROADLOOM_TRY(merged.run("BEGIN"));
   if (place == 0) BROADLOOM_TRY(merged.run(kCopyPlan));
+  BROADLOOM_TRY(check_runs(merged, path));
   BROADLOOM_TRY(check_agreement(merged, path, kDisagree));
   BROADLOOM_TRY(merged.run(kFindPending));
   BROADLOOM_TRY(merged.run(kCopyRuns));
@@ -129,7 +148,8 @@ Status add_store(Database& merged, const std::vector<std::string>& stores, std::
 
 Status take_attached(Database& store, const std::string& path) {
   BROADLOOM_TRY(store.begin());
-  Status status = check_agreement(store, path, kDisagreeFinished);
+  Status status = check_runs(store, path);
+  if (status.ok()) status = check_agreement(store, path, kDisagreeFinished);
   if (status.ok()) status = store.run(kFindBetter);
   if (status.ok()) status = store.run(kCopyRuns);
   if (status.ok()) status = store.commit();
@@ -137,10 +157,7 @@ Status take_attached(Database& store, const std::string& path) {
   return status;
 }
 
-Result<MergeSummary> fill(const std::vector<std::string>& stores, const std::string& beside) {
-  Result<Database> merged = Database::open(beside);
-  if (!merged.ok()) return merged.status();
-  Database& database = merged.value();
+Result<MergeSummary> fill(const std::vector<std::string>& stores, Database& database) {
   BROADLOOM_TRY(database.run(fmt::format("PRAGMA application_id = {}; PRAGMA user_version = {}",
                                          kStoreApplication, kStoreFormat)));
   BROADLOOM_TRY(database.run(kStoreSchema));
@@ -154,35 +171,26 @@ Result<MergeSummary> fill(const std::vector<std::string>& stores, const std::str
   return MergeSummary{count.value().integer(0), count.value().integer(1), count.value().integer(2)};
 }
 
-Status make_empty(const std::string& path) {
-  std::FILE* file = std::fopen(path.c_str(), "wx");
-  if (file == nullptr) return io_error("create", path);
-  std::fclose(file);
-  return {};
-}
-
 }  // namespace
 
 Result<MergeSummary> merge_stores(const std::vector<std::string>& stores, const std::string& out) {
   if (stores.empty()) {
     return Status(ErrorKind::kInvalidConfig, "no stores to merge; name those of the parts");
   }
-  if (std::filesystem::exists(out)) {
+  std::error_code ignored;
+  if (std::filesystem::exists(out, ignored)) {
     return Status(ErrorKind::kInvalidConfig,
                   fmt::format("'{}' is there already; name another file with --out", out));
   }
-  const std::string beside = fmt::format("{}.tmp-{}", out, ::getpid());
-  BROADLOOM_TRY(make_empty(beside));
-  Result<MergeSummary> summary = fill(stores, beside);
-  Status status = summary.status();
-  if (status.ok() && std::rename(beside.c_str(), out.c_str()) != 0) {
-    status = io_error("rename into", out);
-  }
-  if (!status.ok()) {
-    for (const std::string& file : {beside, beside + "-journal"}) ::unlink(file.c_str());
-    return status;
-  }
-  BROADLOOM_TRY(sync_folder_of(out));
+  BROADLOOM_TRY(check_room(out));  // before all is put together
+  // Nobody sees it before it is whole, and a kill leaves nothing.
+  Result<Database> merged = Database::make_private(out);
+  if (!merged.ok()) return merged.status();
+  Result<MergeSummary> summary = fill(stores, merged.value());
+  if (!summary.ok()) return summary.status();
+  const Result<std::string> bytes = merged.value().bytes();
+  if (!bytes.ok()) return bytes.status();
+  BROADLOOM_TRY(write_file_atomically(out, bytes.value()));
   return summary;
 }
 

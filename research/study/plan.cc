@@ -50,20 +50,20 @@ bool defines(const std::pair<std::string, std::string>& entry, const Overrides& 
   const KeyFacts& facts = facts_of(entry.first);
   if (facts.since == Since::kFirst) return true;
   if (facts.role == Role::kRecord || facts.role == Role::kMachine) return false;
+  if (facts.before != nullptr) return entry.second != facts.before;
   return std::find(defaults.begin(), defaults.end(), entry) == defaults.end();
 }
 
+// A key whose default is not what stores of before it did counts where it does something.
 Overrides defining_keys(const Config& config) {
+  static const Overrides kDefaults = to_overrides(Config{});
   Overrides keys = to_overrides(config);
-  const Overrides defaults = to_overrides(Config{});
-  std::erase_if(keys, [&](const auto& entry) { return !defines(entry, defaults); });
+  const std::set<std::string> idle = idle_keys(config);
+  std::erase_if(keys, [&](const auto& entry) {
+    const bool is_idle = facts_of(entry.first).before != nullptr && idle.count(entry.first) > 0;
+    return is_idle || !defines(entry, kDefaults);
+  });
   return keys;
-}
-
-// Keys that change nothing as the others are, at their defaults: what a cell's runs are.
-Config acting(Config config) {
-  if (!config.stagger_starts) config.stagger_by = Config{}.stagger_by;
-  return config;
 }
 
 bool sets(const StudyAxis& axis, std::string_view key) {
@@ -114,11 +114,23 @@ Status check_base(const StudySpec& spec) {
   return {};
 }
 
+// The base with the environment's options of the first cell, which may not go without them.
+Overrides with_first_options(const StudySpec& spec) {
+  Overrides out = spec.base;
+  for (const StudyAxis& axis : spec.axes) {
+    if (axis.values.empty()) continue;
+    for (const auto& [key, text] : axis.values.front().set) {
+      if (is_env_option(key)) out.emplace_back(key, text);
+    }
+  }
+  return out;
+}
+
 Result<StudyAxis> shape_axis(const StudySpec& spec) {
   StudyAxis axis{"shape", {}};
   ShapeRules rules = spec.shapes;
   if (rules.max_envs > 0 && rules.num_steps == 0) {
-    const Result<Config> base = assemble_config(spec.base);
+    const Result<Config> base = assemble_config(with_first_options(spec));
     if (!base.ok()) return base.status();
     rules.num_steps = base.value().num_steps;
   }
@@ -150,11 +162,12 @@ class Planner {
   Result<StudyPlan> plan() {
     BROADLOOM_TRY(gather_axes());
     if (spec_.seeds.empty()) return invalid("the study has no seeds; give some, as in seeds = 10");
-    std::size_t cells = 1;
-    for (const StudyAxis& axis : axes_) cells *= axis.values.size();
     constexpr std::size_t kMostRuns = 1000000;
-    if (cells > kMostRuns / spec_.seeds.size()) {
-      return invalid(fmt::format("{} cells with {} seeds are more than {} runs", cells,
+    std::size_t cells = 1;
+    for (const StudyAxis& axis : axes_) {
+      cells *= axis.values.size();
+      if (cells <= kMostRuns / spec_.seeds.size()) continue;  // asked at once: more would overflow
+      return invalid(fmt::format("{} cells or more with {} seeds are more than {} runs", cells,
                                  spec_.seeds.size(), kMostRuns));
     }
     std::vector<std::size_t> at(axes_.size(), 0);
@@ -162,6 +175,7 @@ class Planner {
       BROADLOOM_TRY(add_cell(at));
       advance(at);
     }
+    BROADLOOM_TRY(check_uses());
     BROADLOOM_TRY(check_names());
     add_runs();
     define();
@@ -250,8 +264,8 @@ class Planner {
     };
     const Result<Config> config = assemble(at);
     if (!config.ok()) return failure(config.status());
-    const Status on = check_turned_on(overrides(at));
-    if (!on.ok()) return failure(on);
+    const Status uses = note_uses(cell.name, overrides(at), config.value());
+    if (!uses.ok()) return failure(uses);
     const Result<Config> reference = assemble(reference_of(at));
     if (!reference.ok()) return failure(reference.status());
     cell.config = config.value();
@@ -270,37 +284,70 @@ class Planner {
     return {};
   }
 
-  // Cells are looked up by name, and the same runs twice would count double.
-  Status check_names() const {
-    std::map<std::string, const StudyCell*> seen;
-    for (const StudyCell& cell : plan_.cells) {
-      std::string config;
-      for (const auto& [key, text] : to_overrides(acting(cell.config))) {
-        config += key + "=" + text + "\n";
-      }
-      for (const std::string& word : {"name " + cell.name, config}) {
-        const auto [other, is_new] = seen.emplace(word, &cell);
-        if (is_new) continue;
-        const Config& before = other->second->config;
-        const bool is_off = !before.stagger_starts && !cell.config.stagger_starts &&
-                            before.stagger_by != cell.config.stagger_by;
-        return invalid(fmt::format("cells {} and {} are the same{}; leave one of them out",
-                                   other->second->name, cell.name,
-                                   is_off ? ", since without stagger_starts stagger_by changes "
-                                            "nothing"
-                                          : ""));
+  // config: before the match, which sets keys of its own.
+  Status note_uses(const std::string& cell, const Overrides& overrides, Config config) {
+    config.eval_interval = spec_.evaluations;  // which a study says in its place
+    const Result<std::vector<KeyUse>> uses = key_uses(overrides, config);
+    if (!uses.ok()) return uses.status();
+    for (const KeyUse& use : uses.value()) {
+      if (use.acts) acting_.insert(use.key);
+      if (!use.refusal.empty()) {
+        idle_.emplace(use.key, fmt::format("cell {}: {}", cell, use.refusal));
       }
     }
     return {};
   }
 
+  // A key of all cells may do nothing in one that is compared without it, but not in all of them.
+  Status check_uses() const {
+    for (const auto& [key, refusal] : idle_) {
+      if (acting_.count(key) == 0) return invalid(refusal);
+    }
+    return {};
+  }
+
+  // Cells are looked up by name, and the same runs twice would count double.
+  Status check_names() const {
+    std::map<std::string, const StudyCell*> seen;
+    for (const StudyCell& cell : plan_.cells) {
+      std::string config;
+      Config acting = cell.config;
+      acting.eval_interval = spec_.evaluations;
+      for (const auto& [key, text] : to_overrides(without_idle_values(acting))) {
+        config += key + "=" + text + "\n";
+      }
+      for (const std::string& word : {"name " + cell.name, config}) {
+        const auto [other, is_new] = seen.emplace(word, &cell);
+        if (is_new) continue;
+        return invalid(fmt::format("cells {} and {} are the same{}; leave one of them out",
+                                   other->second->name, cell.name,
+                                   idle_difference(other->second->config, cell.config)));
+      }
+    }
+    return {};
+  }
+
+  // The first key in which two cells of the same training differ, and what it would need.
+  static std::string idle_difference(const Config& one, const Config& other) {
+    const Overrides ours = to_overrides(one), theirs = to_overrides(other);
+    for (std::size_t i = 0; i < ours.size() && i < theirs.size(); ++i) {
+      const std::string needs = needs_sentence(facts_of(ours[i].first));
+      if (ours[i] == theirs[i] || needs.empty()) continue;
+      return fmt::format(", since {} changes nothing here ({})", ours[i].first,
+                         needs.substr(0, needs.size() - 1));
+    }
+    return {};
+  }
+
   void add_runs() {
+    std::vector<Overrides> keys;  // of each cell
+    for (const StudyCell& cell : plan_.cells) keys.push_back(defining_keys(cell.config));
     for (const std::uint64_t seed : spec_.seeds) {
       for (std::size_t c = 0; c < plan_.cells.size(); ++c) {
-        Config config = plan_.cells[c].config;
-        config.seed = seed;
         std::string text;
-        for (const auto& [key, value] : defining_keys(config)) text += key + "=" + value + "\n";
+        for (const auto& [key, value] : keys[c]) {
+          text += key + "=" + (key == "seed" ? to_text(seed) : value) + "\n";
+        }
         const auto id = static_cast<std::int64_t>(plan_.runs.size()) + 1;
         plan_.runs.push_back({id, static_cast<int>(c), seed, hash_text(text)});
       }
@@ -327,6 +374,8 @@ class Planner {
   }
 
   const StudySpec& spec_;
+  std::set<std::string> acting_;             // keys that do something in a cell
+  std::map<std::string, std::string> idle_;  // those that do not in some cell: the first refusal
   std::vector<StudyAxis> axes_;
   std::size_t reference_ = 0;
   StudyPlan plan_;

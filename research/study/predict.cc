@@ -53,7 +53,10 @@ Status time_piece(TimedTraining& training, const Config& config, int threads, do
   return whole > 0.0 ? training.time(std::fmin(seconds, 0.1 * whole)) : Status();
 }
 
-// Seconds of a run of the cell. Not a number: its loss was not finite.
+constexpr double kNotFinite = std::numeric_limits<double>::quiet_NaN();
+
+// Seconds of a run of the cell. Not a number: its loss, or a number of its episodes, was not
+// finite.
 Result<double> time_cell(const StudyPlan& plan, const StudyCell& cell, int threads,
                          double seconds) {
   std::map<std::size_t, double> speeds;  // of the phases that are reached
@@ -67,6 +70,7 @@ Result<double> time_cell(const StudyPlan& plan, const StudyCell& cell, int threa
       BROADLOOM_TRY(time_piece(training, phase, threads, steps, seconds));
       if (speeds.empty()) {
         const Result<double> once = time_evaluation(*training.trainer(), phase, threads);
+        if (once.status().kind() == ErrorKind::kNumeric) return kNotFinite;
         if (!once.ok()) return once.status();
         total += once.value() * plan.evaluations;
       }
@@ -137,8 +141,8 @@ class Predictor {
     }
     if (!known_.empty()) return {};
     return {ErrorKind::kNumeric,
-            "no cell could be timed: the loss of each stopped being finite in its first blocks, or "
-            "this was stopped; try one with `train`"};
+            "no cell could be timed: the loss or the episodes of each stopped being finite in its "
+            "first blocks, or this was stopped; try one with `train`"};
   }
 
   std::vector<CellPrediction> guess_rest() {

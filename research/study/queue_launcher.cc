@@ -48,7 +48,7 @@ class QueueLauncher : public Launcher {
                                const LaunchHooks& hooks) override;
 
  private:
-  Result<std::vector<Launch>> open_launches(const std::string& store) const;
+  Result<std::vector<Launch>> open_launches(const std::string& store, const StudyPlan& plan) const;
   Result<bool> follow(const StudyPlan& plan, Launch& launch, StudyStore& store,
                       const LaunchHooks& hooks, std::string& lost, int& runs) const;
   JobArray array_of(const LaunchPlan& planned, const Launch& launch,
@@ -71,8 +71,10 @@ void note(const LaunchHooks& hooks, const std::string& sentence) {
 }
 
 // Launches of this kind that are not over.
-Result<std::vector<Launch>> QueueLauncher::open_launches(const std::string& store) const {
-  Result<std::vector<Launch>> launches = read_launches(store);
+Result<std::vector<Launch>> QueueLauncher::open_launches(const std::string& store,
+                                                         const StudyPlan& plan) const {
+  Result<std::vector<Launch>> launches =
+      read_launches(store, static_cast<std::int64_t>(plan.runs.size()));
   if (!launches.ok()) return launches.status();
   std::erase_if(launches.value(), [](const Launch& launch) { return launch.is_over; });
   for (const Launch& launch : launches.value()) {
@@ -131,8 +133,9 @@ Status QueueLauncher::prepare(const StudyPlan& plan, const LaunchPlan& planned,
     BROADLOOM_TRY(StudyStore::open(path, plan, part, options.study.any_revision).status());
     launch.parts.push_back(part.runs);
   }
-  BROADLOOM_TRY(
-      write_file_atomically(launch.script(), queue_->script(array_of(planned, launch, options))));
+  const Result<std::string> script = queue_->script(array_of(planned, launch, options));
+  if (!script.ok()) return script.status();
+  BROADLOOM_TRY(write_file_atomically(launch.script(), script.value()));
   // Before it is handed over: were this killed in between, the next call would find it by its name.
   return write_launch(launch);
 }
@@ -219,7 +222,7 @@ Result<StudySummary> QueueLauncher::run(const StudyPlan& plan, const LaunchOptio
   Result<StudyStore> store =
       StudyStore::open(options.study.store, plan, {}, options.study.any_revision);
   if (!store.ok()) return store.status();
-  Result<std::vector<Launch>> before = open_launches(absolute(options.study.store));
+  Result<std::vector<Launch>> before = open_launches(absolute(options.study.store), plan);
   if (!before.ok()) return before.status();
   bool stopped = false;
   for (Launch& launch : before.value()) {
@@ -254,7 +257,7 @@ Result<std::string> QueueLauncher::describe(const StudyPlan& plan, const LaunchO
   BROADLOOM_TRY(check_isa_of_cells(plan));
   BROADLOOM_TRY(queue_->check());
   const std::string path = absolute(options.study.store);
-  const Result<std::vector<Launch>> before = open_launches(path);
+  const Result<std::vector<Launch>> before = open_launches(path, plan);
   if (!before.ok()) return before.status();
   std::vector<StoredRun> stored;
   std::error_code ignored;
@@ -277,7 +280,8 @@ Result<std::string> QueueLauncher::describe(const StudyPlan& plan, const LaunchO
   launch.folder = launches_folder(path) + "/launch-N";
   launch.name = fmt::format("broadloom-{}-ID", plain_name(plan.name));
   text += launch_words(*queue_, plan, planned.value(), options) + "\n\n";
-  return text + queue_->script(array_of(planned.value(), launch, options));
+  const Result<std::string> script = queue_->script(array_of(planned.value(), launch, options));
+  return script.ok() ? Result<std::string>(text + script.value()) : script;
 }
 
 }  // namespace

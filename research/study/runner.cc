@@ -11,8 +11,8 @@
 #include <memory>
 #include <mutex>
 #include <numeric>
-#include <thread>
 
+#include "broadloom/core/threads.h"
 #include "broadloom/math/isa.h"
 #include "broadloom/setup/memory_plan.h"
 #include "broadloom/train/contract.h"
@@ -57,16 +57,19 @@ class Workers {
     for (std::size_t w = 0; w < count; ++w) slots_.push_back(std::make_unique<Slot>());
     active_ = static_cast<int>(count);
     for (auto& slot : slots_) {
-      slot->thread = std::thread([this, s = slot.get()] { work(*s); });
+      status_ = threads_of_runs_.start([this, s = slot.get()] { work(*s); });
+      if (!status_.ok()) break;
     }
   }
   ~Workers() {
     stop();
-    for (auto& slot : slots_) slot->thread.join();
+    threads_of_runs_.join();
   }
   Workers(const Workers&) = delete;
   Workers& operator=(const Workers&) = delete;
 
+  // kIo where one of them could not be started.
+  const Status& status() const { return status_; }
   // Runs that are under way are dropped.
   void stop() { stop_.store(true, std::memory_order_relaxed); }
 
@@ -90,7 +93,6 @@ class Workers {
 
  private:
   struct Slot {
-    std::thread thread;
     std::atomic<std::int64_t> id{0};  // of its run; 0: none
     std::atomic<double> share{0.0};
     std::atomic<Clock::time_point> started{};
@@ -130,6 +132,8 @@ class Workers {
   std::deque<RunRecord> ended_;
   int active_ = 0;
   std::vector<std::unique_ptr<Slot>> slots_;
+  Status status_;
+  Threads threads_of_runs_;
 };
 
 double training_return(const RunRecord& record) {
@@ -181,6 +185,7 @@ Status train_all(const StudyPlan& plan, const StudyOptions& options, const Study
                  ProgressCounter& counter) {
   const Clock::time_point start = Clock::now();
   Workers workers(plan, pending, options);
+  BROADLOOM_TRY(workers.status());
   Writer writer(plan, store, counter, pending);
   std::deque<RunRecord> ended;
   bool more = true, stopping = false;

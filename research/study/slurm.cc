@@ -6,6 +6,7 @@
 #include <charconv>
 #include <cstdlib>
 
+#include "broadloom/core/escape.h"
 #include "research/study/launch_command.h"
 
 namespace broadloom {
@@ -54,10 +55,20 @@ Result<std::string> ask(const std::vector<std::string>& words) {
   return Status(ErrorKind::kIo, fmt::format("{} refused: '{}'", words.front(), said));
 }
 
-// In double quotes, as sbatch reads its own lines.
-std::string directive_path(const std::string& path) {
+// In double quotes, as sbatch reads its own lines. It has no way to write a line break: what is
+// behind one would be a command of the script.
+Result<std::string> directive_value(const std::string& name, const std::string& value,
+                                    bool is_path) {
+  const auto is_control = [](unsigned char c) { return c < 0x20 || c == 0x7f; };
+  if (std::any_of(value.begin(), value.end(), is_control)) {
+    return invalid(fmt::format(
+        "{}: got '{}' for a script of Slurm's, whose lines cannot hold a line break or another "
+        "control character; give the store (--out) and the folder of the call names without one",
+        name, value));
+  }
+  if (!is_path) return value;
   std::string quoted = "\"";
-  for (const char c : path) {
+  for (const char c : value) {
     if (c == '"' || c == '\\') quoted += '\\';
     quoted += c;
   }
@@ -130,11 +141,13 @@ class SlurmQueue : public JobQueue {
     return place_among(there.value(), limits, partition);
   }
 
-  std::string script(const JobArray& array) const override {
+  Result<std::string> script(const JobArray& array) const override {
     std::string text = "#!/bin/bash\n";
     for (const Directive& line : directives(array)) {
-      const std::string value = line.is_path ? directive_path(line.value) : line.value;
-      text += fmt::format("#SBATCH --{}{}{}\n", line.name, value.empty() ? "" : "=", value);
+      const Result<std::string> value = directive_value(line.name, line.value, line.is_path);
+      if (!value.ok()) return value.status();
+      text += fmt::format("#SBATCH --{}{}{}\n", line.name, line.value.empty() ? "" : "=",
+                          value.value());
     }
     text +=
         "# One part of a study, which a job array runs. By hand, or for another engine: bash FILE "

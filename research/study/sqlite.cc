@@ -8,6 +8,7 @@
 #include <cstring>
 #include <filesystem>
 #include <limits>
+#include <utility>
 
 namespace broadloom {
 namespace {
@@ -60,6 +61,10 @@ Status sqlite_error(sqlite3* connection, const std::string& path, const std::str
                         access == Access::kRead ? kReadable : "name another file")};
   }
   const std::string message = fmt::format("cannot {} '{}': {}", what, path, said(connection));
+  // Such rows come from another store.
+  if (code == SQLITE_CONSTRAINT) {
+    return {ErrorKind::kCorrupt, message + "; the rows do not fit those that are there"};
+  }
   // Statements are written in the program, so one that is wrong does not find its tables.
   if (code == SQLITE_CORRUPT || code == SQLITE_ERROR) {
     return {ErrorKind::kCorrupt,
@@ -77,7 +82,8 @@ void Statement::Finalizer::operator()(sqlite3_stmt* statement) const {
   sqlite3_finalize(statement);
 }
 
-Statement::Statement(sqlite3_stmt* statement) : statement_(statement) {}
+Statement::Statement(sqlite3_stmt* statement, std::string path)
+    : statement_(statement), path_(std::move(path)) {}
 
 Statement& Statement::bind(int parameter, std::int64_t value) {
   sqlite3_bind_int64(statement_.get(), parameter, value);
@@ -104,16 +110,19 @@ Result<bool> Statement::next() {
   if (code == SQLITE_ROW) return true;
   if (code == SQLITE_DONE) return false;
   sqlite3* connection = sqlite3_db_handle(statement_.get());
-  const char* path = sqlite3_db_filename(connection, "main");
   const bool reads = sqlite3_stmt_readonly(statement_.get()) != 0;
-  return sqlite_error(connection, path != nullptr ? path : "", reads ? "read" : "write",
+  return sqlite_error(connection, path_, reads ? "read" : "write",
                       reads ? Access::kRead : Access::kWrite);
+}
+
+void Statement::reset() {
+  sqlite3_reset(statement_.get());
+  sqlite3_clear_bindings(statement_.get());
 }
 
 Status Statement::run() {
   Status status = next().status();
-  sqlite3_reset(statement_.get());
-  sqlite3_clear_bindings(statement_.get());
+  reset();
   return status;
 }
 
@@ -136,30 +145,64 @@ std::string Statement::text(int column) const {
 
 void Database::Closer::operator()(sqlite3* connection) const { sqlite3_close_v2(connection); }
 
+std::string sqlite_name(const std::string& path) {
+  return path.starts_with('/') ? path : "./" + path;
+}
+
 Result<Database> Database::open(const std::string& path, Access access) {
   std::error_code ignored;
-  if (std::filesystem::is_directory(path, ignored)) {
+  const bool is_there = std::filesystem::exists(path, ignored);
+  if (is_there && !std::filesystem::is_regular_file(path, ignored)) {
     return Status(ErrorKind::kMismatch,
-                  fmt::format("'{}' is a folder; expected the store of a study: {}", path,
+                  fmt::format("'{}' is {}; expected the store of a study: {}", path,
+                              std::filesystem::is_directory(path, ignored) ? "a folder" : "no file",
                               access == Access::kRead ? kReadable : "name a file, as in a.sqlite"));
   }
+  return connect(sqlite_name(path), SQLITE_OPEN_READWRITE, path, access);
+}
+
+Result<Database> Database::make_private(const std::string& path) {
+  return connect("", SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE, path, Access::kWrite);
+}
+
+Result<Database> Database::connect(const std::string& name, int flags, const std::string& path,
+                                   Access access) {
   Database database;
   database.access_ = access;
   sqlite3* connection = nullptr;
-  const int code = sqlite3_open_v2(path.c_str(), &connection,
-                                   SQLITE_OPEN_READWRITE | SQLITE_OPEN_FULLMUTEX, nullptr);
+  const int code =
+      sqlite3_open_v2(name.c_str(), &connection, flags | SQLITE_OPEN_FULLMUTEX, nullptr);
   database.connection_.reset(connection);
   database.path_ = path;
   if (code != SQLITE_OK) return database.error("open");
   sqlite3_extended_result_codes(connection, 1);
   sqlite3_busy_timeout(connection, kBusyMilliseconds);
+  // The store may be a stranger's: its views and triggers call only functions that are harmless,
+  // and no statement writes past the tables.
+  sqlite3_db_config(connection, SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0, nullptr);
+  sqlite3_db_config(connection, SQLITE_DBCONFIG_DEFENSIVE, 1, nullptr);
   // A rollback journal, which is there only while a commit is made: at all other times the store is
   // one file. EXTRA has the journal's removal, which is what commits, on the disk as well.
   // Nothing is spilled into the file before a commit, so that readers are in the way of that only.
-  BROADLOOM_TRY(database.run(
-      "PRAGMA foreign_keys = ON; PRAGMA synchronous = EXTRA; PRAGMA cache_spill = OFF"));
+  BROADLOOM_TRY(
+      database.run("PRAGMA foreign_keys = ON; PRAGMA synchronous = EXTRA; PRAGMA cache_spill = OFF;"
+                   "PRAGMA cell_size_check = ON"));
   if (access == Access::kRead) BROADLOOM_TRY(database.run("PRAGMA query_only = ON"));
   return database;
+}
+
+Result<std::string> Database::bytes() const {
+  sqlite3_int64 size = 0;
+  const std::unique_ptr<unsigned char, void (*)(void*)> copy(
+      sqlite3_serialize(connection_.get(), "main", &size, 0), sqlite3_free);
+  if (copy != nullptr) {
+    return std::string(reinterpret_cast<const char*>(copy.get()), static_cast<std::size_t>(size));
+  }
+  return Status(
+      ErrorKind::kIo,
+      fmt::format("cannot write '{}': no memory is left for its bytes; end other programs, "
+                  "or merge fewer stores at a time",
+                  path_));
 }
 
 Result<Statement> Database::prepare(std::string_view sql) {
@@ -167,7 +210,7 @@ Result<Statement> Database::prepare(std::string_view sql) {
   const int code = sqlite3_prepare_v2(connection_.get(), sql.data(), static_cast<int>(sql.size()),
                                       &statement, nullptr);
   if (code != SQLITE_OK) return error("read");
-  return Statement(statement);
+  return Statement(statement, path_);
 }
 
 Status Database::run(const std::string& sql) {

@@ -17,7 +17,8 @@ namespace broadloom {
 class Statement {
  public:
   Statement() = default;
-  explicit Statement(sqlite3_stmt* statement);
+  // path: of the database, in messages.
+  Statement(sqlite3_stmt* statement, std::string path);
 
   Statement& bind(int parameter, std::int64_t value);
   Statement& bind(int parameter, int value) { return bind(parameter, std::int64_t{value}); }
@@ -40,6 +41,8 @@ class Statement {
 
   // Whether there is a (further) row; to be read before the next call.
   Result<bool> next();
+  // Makes a statement of which not all rows were read ready for other values.
+  void reset();
   // Runs a statement that gives no rows, and makes it ready for other values.
   Status run();
 
@@ -52,19 +55,29 @@ class Statement {
     void operator()(sqlite3_stmt* statement) const;
   };
   std::unique_ptr<sqlite3_stmt, Finalizer> statement_;
+  std::string path_;
 };
 
 // What a database is opened for; with kRead nothing can be written, and messages speak of reading.
 enum class Access { kWrite, kRead };
+
+// The name by which SQLite takes a path for a file: it reads ":memory:" and "file:..." otherwise.
+std::string sqlite_name(const std::string& path);
 
 class Database {
  public:
   Database() = default;
 
   // Opens the file, which must exist; an empty one is an empty database. Every commit has reached
-  // the disk when it returns. One thread at a time. kNotFound or kIo; kMismatch where it is a
-  // folder.
+  // the disk when it returns. One thread at a time. Whoever made the file, what its schema says
+  // runs no function that could do harm. kNotFound or kIo; kMismatch where it is no file.
   static Result<Database> open(const std::string& path, Access access = Access::kWrite);
+  // An empty one that nobody else sees, and that ends with the value. `path` stands for it in
+  // messages.
+  static Result<Database> make_private(const std::string& path);
+
+  // The bytes of its file, as a copy of it would hold them. kIo where there is no memory for them.
+  Result<std::string> bytes() const;
 
   Result<Statement> prepare(std::string_view sql);
   // One or more statements without parameters; rows are dropped.
@@ -85,6 +98,9 @@ class Database {
   struct Closer {
     void operator()(sqlite3* connection) const;
   };
+  static Result<Database> connect(const std::string& name, int flags, const std::string& path,
+                                  Access access);
+
   std::unique_ptr<sqlite3, Closer> connection_;
   std::string path_;
   Access access_ = Access::kWrite;

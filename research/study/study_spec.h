@@ -23,6 +23,9 @@ struct StudyAxis {
   std::vector<Value> values;
 };
 
+// Points of a learning curve: more say no more.
+inline constexpr int kMostPoints = 100000;
+
 struct StudySpec {
   std::string name;
   Overrides base;               // what all cells have in common

@@ -150,13 +150,40 @@ Status in_transaction(Database& database, const Changes& changes) {
   return status;
 }
 
-Status make_folder_of(const std::string& path) {
-  const std::filesystem::path folder = std::filesystem::path(path).parent_path();
-  std::error_code error;
-  if (!folder.empty()) std::filesystem::create_directories(folder, error);
-  if (!error) return {};
-  return {ErrorKind::kIo, fmt::format("cannot make the folder '{}': {}; give another --out",
-                                      folder.string(), error.message())};
+// Whether the tables are those that the program makes. Views may stand in for them that never come
+// to an end, and triggers may write elsewhere; the program asks no view of a store.
+Status check_tables(Database& database, const std::string& path) {
+  const auto strange = [&](const std::string& what) {
+    return Status(ErrorKind::kCorrupt,
+                  fmt::format("'{}' is damaged or was altered: {}; bring back a copy of it, or run "
+                              "the study again into another file",
+                              path, what));
+  };
+  Result<Statement> query = database.prepare("SELECT type, sql FROM sqlite_master WHERE name = ?");
+  if (!query.ok()) return query.status();
+  for (const char* name : {"study", "cells", "runs", "points", "metrics", "evaluations"}) {
+    Statement& row = query.value().bind(1, name);
+    const Result<bool> found = row.next();
+    if (!found.ok()) return found.status();
+    const std::string sql = found.value() ? row.text(1) : "";
+    const bool is_ours = sql.starts_with(fmt::format("CREATE TABLE {} (", name)) &&
+                         std::string_view(kStoreSchema).find(sql + ";") != std::string_view::npos;
+    if (!is_ours) return strange(fmt::format("its '{}' is not the table of a store", name));
+    row.reset();
+  }
+  const Result<std::int64_t> triggers =
+      database.integer("SELECT count(*) FROM sqlite_master WHERE type = 'trigger'");
+  if (!triggers.ok()) return triggers.status();
+  return triggers.value() == 0 ? Status() : strange("it has triggers, and stores have none");
+}
+
+// The first word that a check of the database finds; "": nothing.
+Result<std::string> finding(Database& database, const char* check) {
+  Result<Statement> query = database.prepare(check);
+  if (!query.ok()) return query.status();
+  const Result<bool> row = query.value().next();
+  if (!row.ok()) return row.status();
+  return row.value() ? query.value().text(0) : std::string();
 }
 
 }  // namespace
@@ -178,12 +205,14 @@ Status check_format(Database& database, const std::string& path) {
                         "the program that made it, or name another file",
                         path, format.value(), version_text(), kStoreFormat)};
   }
-  Result<Statement> check = database.prepare("PRAGMA quick_check(1)");
-  if (!check.ok()) return check.status();
-  const Result<bool> row = check.value().next();
-  if (!row.ok()) return row.status();
-  std::string found = check.value().text(0);
-  if (found == "ok") return {};
+  BROADLOOM_TRY(check_tables(database, path));
+  const Result<std::string> pages = finding(database, "PRAGMA quick_check(1)");
+  if (!pages.ok()) return pages.status();
+  const Result<std::string> references = finding(database, "PRAGMA foreign_key_check");
+  if (!references.ok()) return references.status();
+  std::string found = pages.value();
+  if (found == "ok" && references.value().empty()) return {};
+  if (found == "ok") found = fmt::format("{} refer to what is not there", references.value());
   std::replace(found.begin(), found.end(), '\n', ' ');
   return {ErrorKind::kCorrupt,
           fmt::format("'{}' is damaged ({}); bring back a copy of it, or run the study again into "
@@ -193,10 +222,11 @@ Status check_format(Database& database, const std::string& path) {
 
 Result<StudyStore> StudyStore::open(const std::string& path, const StudyPlan& plan,
                                     const StudyPart& part, bool any_revision) {
-  BROADLOOM_TRY(make_folder_of(path));
+  BROADLOOM_TRY(make_folders(std::filesystem::path(path).parent_path().string()));
   StudyStore store;
   store.path_ = path;
-  Result<std::optional<FileLock>> lock = FileLock::try_acquire(path);
+  store.planned_ = plan.runs;
+  Result<std::optional<FileLock>> lock = FileLock::try_acquire(path, Links::kFollow);
   if (!lock.ok()) return lock.status();
   if (!lock.value()) {
     return Status(ErrorKind::kIo,
@@ -224,6 +254,8 @@ Result<StudyStore> StudyStore::open(const std::string& path, const StudyPlan& pl
 Result<StudyStore> StudyStore::look(const std::string& path, const StudyPlan& plan) {
   StudyStore store;
   store.path_ = path;
+  store.planned_ = plan.runs;
+  store.is_looked_at_ = true;
   Result<Database> database = Database::open(path, Access::kRead);
   if (!database.ok()) return database.status();
   store.database_ = database.take();
@@ -300,22 +332,43 @@ Status StudyStore::check_revision() {
                       path_, theirs, version_text())};
 }
 
+// Asks the tables alone: a store's views may be anything.
+constexpr char kRuns[] = R"sql(
+SELECT r.id, r.cell_id, r.seed, r.status, r.error, r.seconds,
+  (SELECT value FROM metrics m WHERE m.run_id = r.id AND m.key = 'episodic_return'
+   AND r.status = 'finished' ORDER BY point DESC LIMIT 1),
+  (SELECT mean_return FROM evaluations e WHERE e.run_id = r.id AND r.status = 'finished'
+   ORDER BY global_step DESC LIMIT 1),
+  strftime('%s', r.finished) - strftime('%s', r.started) FROM runs r ORDER BY r.id)sql";
+
+// Whoever reads the rows takes places in the plan from their numbers.
 Result<std::vector<StoredRun>> StudyStore::runs() {
-  Result<Statement> query = database_.prepare(
-      "SELECT r.id, r.cell_id, r.seed, r.status, r.error, r.seconds, s.training_return,"
-      " s.evaluation_return, strftime('%s', r.finished) - strftime('%s', r.started) FROM runs r "
-      "LEFT JOIN scores s ON s.run_id = r.id ORDER BY r.id");
+  Result<Statement> query = database_.prepare(kRuns);
   if (!query.ok()) return query.status();
   Statement& row = query.value();
   std::vector<StoredRun> runs;
   while (true) {
     const Result<bool> more = row.next();
     if (!more.ok()) return more.status();
-    if (!more.value()) return runs;
-    runs.push_back({row.integer(0), static_cast<int>(row.integer(1)) - 1,
-                    static_cast<std::uint64_t>(row.integer(2)), row.text(3), row.text(4),
-                    row.real(5), std::fmax(row.real(5), row.real(8)), row.real(6), row.real(7)});
+    if (!more.value()) break;
+    const std::size_t place = runs.size();
+    const bool is_planned = place < planned_.size() && row.integer(0) == planned_[place].id &&
+                            row.integer(1) == planned_[place].cell + 1 &&
+                            static_cast<std::uint64_t>(row.integer(2)) == planned_[place].seed;
+    if (!is_planned) return not_planned(row.integer(0));
+    runs.push_back({row.integer(0), planned_[place].cell, planned_[place].seed, row.text(3),
+                    row.text(4), row.real(5), std::fmax(row.real(5), row.real(8)), row.real(6),
+                    row.real(7)});
   }
+  if (is_looked_at_ || runs.size() == planned_.size()) return runs;
+  return not_planned(static_cast<std::int64_t>(runs.size()) + 1);
+}
+
+Status StudyStore::not_planned(std::int64_t run) const {
+  return {ErrorKind::kCorrupt,
+          fmt::format("'{}' is damaged: its run {} is not that of its study; bring back a copy of "
+                      "it, or run the study again into another file",
+                      path_, run)};
 }
 
 Status StudyStore::write(const RunRecord& record) {

@@ -22,7 +22,7 @@ struct StoredRun {
   std::string error;
   double seconds = 0.0;            // of training
   double whole_seconds = 0.0;      // from start to end, evaluations among them
-  double training_return = 0.0;    // of the last 100 episodes; NaN: none
+  double training_return = 0.0;    // of the last episodes; NaN: none
   double evaluation_return = 0.0;  // of the final policy; NaN: none
 };
 
@@ -42,7 +42,8 @@ class StudyStore {
   // A store that is there, to be read: the same errors, but for revisions and other runners.
   static Result<StudyStore> look(const std::string& path, const StudyPlan& plan);
 
-  // All runs of the study, in order, those of other parts among them.
+  // All runs of the study, in order, those of other parts among them: the plan's, as far as they
+  // are there. kCorrupt where the store has others.
   Result<std::vector<StoredRun>> runs();
 
   // Puts a run's result in, whole or not at all; it has reached the disk when this returns.
@@ -65,8 +66,11 @@ class StudyStore {
   Status check_revision();
   Status create(const StudyPlan& plan, const StudyPart& part);
   Status add_seeds(const StudyPlan& plan);
+  Status not_planned(std::int64_t run) const;
 
   std::string path_;
+  std::vector<StudyRun> planned_;
+  bool is_looked_at_ = false;  // by look(): seeds that the plan adds are not there yet
   FileLock lock_;  // before the database: acquired before it is opened, and destroyed after it
   Database database_;
 };

@@ -41,6 +41,8 @@ std::string jobs_text(const std::vector<QueuedJob>& jobs) {
 bool is_damage(const Status& status, const std::string& path) {
   if (status.kind() == ErrorKind::kCorrupt || status.kind() == ErrorKind::kNotFound) return true;
   if (status.kind() != ErrorKind::kMismatch) return false;
+  std::error_code error;
+  if (!std::filesystem::is_regular_file(path, error)) return false;  // a pipe would block
   constexpr std::string_view kBegin = "SQLite format 3";
   std::array<char, kBegin.size()> bytes{};
   std::ifstream(path, std::ios::binary).read(bytes.data(), bytes.size());

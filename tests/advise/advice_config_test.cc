@@ -12,6 +12,9 @@
 namespace broadloom {
 namespace {
 
+// What the file leaves out does nothing.
+Overrides acting(const Config& config) { return to_overrides(without_idle_values(config)); }
+
 TEST(AdviceToml, GivesTheConfigBack) {
   const Overrides given{{"env_id", "FrozenLake-v1"},
                         {"env.map_name", "8x8"},
@@ -32,7 +35,7 @@ TEST(AdviceToml, GivesTheConfigBack) {
   ASSERT_TRUE(read.ok()) << read.status().message() << text;
   const Result<Config> back = resolve_config(read.value());
   ASSERT_TRUE(back.ok()) << back.status().message();
-  EXPECT_EQ(to_overrides(back.value()), to_overrides(config)) << text;
+  EXPECT_EQ(acting(back.value()), acting(config)) << text;
 }
 
 // Each sets something back to a default that is PPO's on numbers, and not the run's own.
@@ -43,7 +46,9 @@ TEST(AdviceToml, GivesBackWhatIsNotTheAlgorithmsDefault) {
        {Overrides{{"env_id", "Pendulum-v1"}, {"norm_obs", "false"}, {"ent_coef", "0.01"}},
         Overrides{{"algorithm", "ppo_rnd"}, {"norm_obs", "false"}},
         Overrides{{"algorithm", "ppo_rnd"}},
-        Overrides{{"stagger_starts", "false"}, {"stagger_by", "age"}},
+        Overrides{{"stagger_starts", "true"}, {"stagger_by", "age"}},
+        Overrides{{"env_id", "Pendulum-v1"}, {"num_minibatches", "7"}},
+        Overrides{{"lr_schedule", "adaptive"}, {"desired_kl", "0.02"}},
         Overrides{{"algorithm", "pqn"}, {"layer_norm", "off"}, {"hidden_sizes", "64,64"}},
         Overrides{{"env_id", "MinAtar/Breakout-v1"},
                   {"encoder", "minatar"},
@@ -59,7 +64,7 @@ TEST(AdviceToml, GivesBackWhatIsNotTheAlgorithmsDefault) {
     ASSERT_TRUE(read.ok()) << read.status().message() << text;
     const Result<Config> back = resolve_config(read.value());
     ASSERT_TRUE(back.ok()) << back.status().message() << text;
-    EXPECT_EQ(to_overrides(back.value()), to_overrides(config)) << text;
+    EXPECT_EQ(acting(back.value()), acting(config)) << text;
   }
 }
 

@@ -32,12 +32,71 @@ class CommandLine(ProgramTest):
                 self.fails(2, [f"unknown flag '--{flag}': ", words], command, f"--{flag}", "1")
         self.fails(2, ["unknown flag '--track'; did you mean '--task'?"], "report", "store", "--track")
         self.fails(2, ["device: got 'gpu'", "cpu | cuda"], "train", "--device", "gpu")
+        self.fails(2, ["device: got 'cuda:1'", "set the variable CUDA_VISIBLE_DEVICES to 1 and say cuda"], "train", "--device", "cuda:1")
+        for command in ("train", "study", "advise"):
+            self.fails(2, ["unknown flag '--config': a file of settings stands without a flag", "`broadloom train FILE.toml`"],
+                       command, "--config", "file.toml")
+
+    def test_files_of_another_kind(self):
+        study = self.write("study.toml", "seeds = 2\n[base]\nenv_id = 'CartPole-v1'\n")
+        config = self.write("config.toml", "env_id = 'CartPole-v1'\nnum_envs = 4\n")
+        panel = self.write("panel.toml", "env_id = 'CartPole-v1'\nepisodes = 4\n")
+        for command in (["train"], ["advise"]):
+            self.fails(2, [f"'{study}' is a study, expected settings of one training; it is for `broadloom study {study}`"], *command, study)
+            self.fails(2, ["is a panel", f"`broadloom eval RUN --panel {panel}`"], *command, panel)
+        self.fails(2, [f"'{config}' is settings of one training, expected a study", f"`broadloom train {config}`"], "study", config)
+        self.fails(2, ["is a study, expected a panel"], "eval", "run", "--panel", study)
+        self.fails(2, ["is settings of one training, expected a panel"], "compare", "run", "b", "--panel", config)
+        self.fails(2, ["is a study, expected the store of a study"], "report", study)
+        self.fails(2, ["is settings of one training, expected a ledger"], "rerun", config)
+        self.run_program("train", *SMALL, "--out", "run", "--quiet")
+        ledger, checkpoint = "ledger.jsonl", "run/checkpoints/" + sorted(os.listdir(os.path.join(self.folder.name, "run/checkpoints")))[-1]
+        self.fails(2, ["is a ledger", f"`broadloom rerun {ledger}`"], "train", ledger)
+        self.fails(2, ["is a checkpoint", f"`broadloom eval {checkpoint}`"], "train", checkpoint)
+        # A slip in a file of the right kind is told as one.
+        self.fails(2, ["slip.toml:3:", "'seed'"], "train", self.write("slip.toml", "env_id = 'CartPole-v1'\nnum_envs = 4\nseeds = 3\n"))
 
     def test_words_that_are_no_config_file(self):
         self.fails(3, ["'256'", "--hidden_sizes 256,256"], "train", "--hidden_sizes", "256", "256")
         self.fails(3, ["'256'", "--hidden_sizes 256,256"], "study", "--hidden_sizes", "256", "256")
         os.makedirs(os.path.join(self.folder.name, "runs", "k9"))
         self.fails(4, ["broadloom train --resume runs/k9`"], "train", "runs/k9")
+
+    def test_switches_take_true_or_false(self):
+        for flag in ("hashes", "norm_obs", "anneal_lr"):
+            for value in ("maybe", "1abc", "-5", "", "2"):
+                self.fails(2, [f"--{flag}: got '{value}', expected true or false"], "train", f"--{flag}={value}")
+        self.fails(2, ["--json: got 'x', expected true or false"], "env", "list", "--json=x")
+        self.fails(2, ["--quiet: got 'yes', expected true or false"], "eval", "run", "--quiet=yes")
+        for words, hashes in ((["--hashes=True"], True), (["--hashes", "true"], True), (["--hashes=1"], True),
+                              (["--hashes=0"], False), (["--no-hashes"], False), (["--hashes", "false"], False)):
+            out = "_".join(["run", *words])
+            self.assertEqual(self.run_program("train", *SMALL, *words, "--out", out, "--quiet").returncode, 0, words)
+            self.assertEqual(os.path.exists(os.path.join(self.folder.name, out, "hashes.bin")), hashes, words)
+
+    def test_a_word_behind_a_switch_that_is_no_file_is_its_value(self):
+        for command in ("train", "study"):
+            for value in ("maybe", "-5", "CartPole-v1"):
+                self.fails(2, [f"--norm_obs: got '{value}', expected true or false"], command, "--norm_obs", value)
+        file = self.write("small", "total_timesteps = 1024\nnum_envs = 2\nnum_steps = 64\n")
+        self.assertEqual(self.run_program("train", "--norm_obs", file, "--out", "run", "--quiet").returncode, 0)
+        self.fails(3, ["cannot open the config file 'no.toml'"], "train", "--norm_obs", "no.toml")
+
+    def test_names_that_begin_with_a_dash(self):
+        for name in ("-dash", "--two"):
+            self.assertEqual(self.run_program("train", *SMALL, "--hashes", f"--out={name}", "--quiet").returncode, 0)
+            result = self.run_program("eval", "--episodes", "1", "--", name)
+            self.assertEqual(result.returncode, 0, result.stderr)
+        result = self.run_program("eval", "-dash", "--episodes", "1")
+        self.assertEqual(result.returncode, 0, result.stderr)
+        self.assertEqual(self.run_program("train", "--resume", "-dash").returncode, 0)
+        self.assertEqual(self.run_program("diff", "-dash", "-dash").returncode, 0)
+        self.assertEqual(self.run_program("curve", "-dash", "--out", "-curve.svg").returncode, 0)
+        self.fails(3, ["'./-none'"], "eval", "-none")
+        self.fails(2, ["unknown flag '-json'; did you mean '--json'?"], "eval", "run", "-json")
+        for flag in ("-h", "-v"):
+            self.assertEqual(self.run_program(flag).returncode, 0)
+        self.assertEqual(self.run_program("eval", "-h").returncode, 0)
 
     def test_numbers_as_in_toml(self):
         run = self.object_of("train", *SMALL[2:], "--total_timesteps", "1_024", "--out", "run", "--json")
@@ -91,6 +150,17 @@ class CommandLine(ProgramTest):
         self.fails(3, ["'CartPol-v1'", "'CartPole-v1'"], "train", "--env_id", "CartPol-v1")
         self.fails(3, ["'CartPol-v1'", "'CartPole-v1'"], "env", "show", "CartPol-v1")
         self.fails(2, ["slipery", "is_slippery"], "train", "--env_id", "FrozenLake-v1", "--env.slipery", "false")
+        self.fails(2, ["'g'; did you mean 'gravity'?"], "train", "--env_id", "Pendulum-v1", "--env.g", "9")
+        self.fails(2, ["'q'; expected one of: gravity, mass"], "train", "--env_id", "Pendulum-v1", "--env.q", "9")
+
+    def test_environments_of_python_get_a_sentence(self):
+        python = "environments of gymnasium need the Python package: install it with `pip install .`, and call `python -m broadloom`"
+        self.fails(3, ["'gymnasium/LunarLander-v3'", python], "train", "--env_id", "gymnasium/LunarLander-v3")
+        self.fails(3, [python, "Broadloom's own is --env_id CartPole-v1"], "train", "--env_id", "gymnasium/CartPole-v1")
+        self.fails(3, ["'LunarLander-v3'", "with the Python package, as gymnasium/LunarLander-v3"], "train", "--env_id", "LunarLander-v3")
+        self.fails(3, ["broadloom.register(name, function)"], "train", "--env_id", "python/Mine-v0")
+        for env_id in ("gymnasium/CartPole-v1", "LunarLander-v3"):
+            self.assertNotIn("MountainCar", self.run_program("train", "--env_id", env_id).stderr)
         self.fails(2, ["is_slippery", "maybe"], "train", "--env_id", "FrozenLake-v1", "--env.is_slippery", "maybe")
 
     def test_environments_are_checked(self):

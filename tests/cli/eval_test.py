@@ -17,7 +17,14 @@ class Eval(ProgramTest):
         self.run_program("train", *cliff, "--total_timesteps", "64", "--out", "endless")
         cut = self.run_program("eval", "endless", "--episodes", "2e0", "--seed", "1_0")
         self.assertIn("over 2 episodes (seed 10)", cut.stdout)
-        self.assertRegex(cut.stdout, r"[12] of 2 episodes were cut after 10,000 steps: their returns are of that part\.\n")
+        self.assertRegex(cut.stdout, r"[12] of 2 episodes were cut after 10,000 steps: their returns are of that part \(--max_steps sets where\)\.\n")
+        longer = self.run_program("eval", "endless", "--episodes", "2", "--max_steps", "12_345").stdout
+        self.assertRegex(longer, r"[12] of 2 episodes were cut after 12,345 steps")
+        short = self.object_of("eval", "endless", "--episodes", "2", "--max_steps", "7", "--json")
+        self.assertEqual((short["mean_length"], short["reasons"]["unfinished"], short["max_steps"]), (7, 2, 7))
+        self.assertEqual(json.loads(self.ledger("endless/eval_command.jsonl")[-1])["max_steps"], 7)
+        self.fails(2, ["--max_steps"], "eval", "endless", "--max_steps", "0")
+        self.fails(2, ["--max_steps"], "eval", "endless", "--max_steps", "7", "--panel", "p.toml")
 
     def test_one_episode_has_no_interval(self):
         self.run_program("train", *SMALL, "--out", "a", "--quiet")

@@ -1,12 +1,19 @@
 """The table of exit codes: each of its examples, and that --help names every code."""
 import os
 import re
+import subprocess
 import sys
 import unittest
 
 PAGE = os.path.abspath(sys.argv.pop(2))
 
-from program_test_case import SMALL, ProgramTest
+from program_test_case import PROGRAM, SMALL, ProgramTest
+
+LIMITED = """
+import os, resource, sys
+resource.setrlimit(resource.RLIMIT_AS, (int(sys.argv[1]),) * 2)
+os.execv(sys.argv[2], sys.argv[2:])
+"""
 
 
 def rows():
@@ -27,6 +34,31 @@ class ExitCodes(ProgramTest):
             result = self.run_program(*example.split())
             self.assertEqual(result.returncode, code, example + "\n" + result.stderr)
             self.assertEqual(result.stderr.count("\n"), 0 if code == 0 or example.startswith("diff") else 1, example)
+
+    def limited(self, limit, *arguments):
+        """The program under a limit of `prlimit`'s kind, which stands for a small machine."""
+        return subprocess.run([sys.executable, "-c", LIMITED, str(limit), PROGRAM, *arguments], capture_output=True, text=True,
+                              cwd=self.folder.name, timeout=120)
+
+    def test_a_thread_that_the_machine_refuses(self):
+        """Their stacks do not fit, which root meets, too."""
+        for call in (["train", *SMALL, "--threads", "200"], ["eval", "run", "--threads", "200"],
+                     ["study", "--seeds", "400", "--jobs", "400", "--no_report", *SMALL]):
+            if call[0] == "eval":
+                self.assertEqual(self.run_program("train", *SMALL, "--out", "run", "--quiet").returncode, 0)
+            result = self.limited(400 << 20, *call)
+            self.assertEqual(result.returncode, 4, result.stderr)
+            self.assertIn("cannot start a thread: ", result.stderr)
+            self.assertIn("ask for fewer threads or jobs", result.stderr)
+
+    def test_memory_that_runs_out(self):
+        study = ["study", "--seeds", "4", "--out", "s.sqlite", "--no_report", "--quiet", *SMALL]
+        self.assertEqual(self.run_program(*study).returncode, 0)
+        for megabytes in (16, 20, 25, 30, 40):
+            result = self.limited(megabytes << 20, "report", "s.sqlite")
+            self.assertGreaterEqual(result.returncode, 0, f"{megabytes} MB: {result.stderr}")
+            if result.returncode == 1:
+                self.assertIn("memory ran out; ", result.stderr)
 
     def test_help_names_every_code(self):
         text = re.search(r"\nExit codes: (.*?)\n(?! )", self.run_program("--help").stdout, re.DOTALL).group(1)

@@ -1,6 +1,9 @@
 """Commands about several runs: `broadloom curve` and `broadloom diff`."""
+import csv
+import io
 import os
 import unittest
+import xml.dom.minidom
 
 from program_test_case import SMALL, ProgramTest
 
@@ -28,6 +31,25 @@ class Runs(ProgramTest):
         self.assertIn("Note: the mean is over runs that differ in learning_rate, total_timesteps\n", other.stderr)
         self.assertIn("Note: runs end at 1,024 to 2,048 steps", other.stderr)
         self.assertEqual(self.run_program("curve", "a", "c", "--quiet").stderr, "")
+
+    def test_text_of_others_is_text(self):
+        name = "a|<b>_c\x1b[31m"
+        self.run_program("train", *SMALL, "--out", name, "--quiet")
+        self.run_program("train", *SMALL, "--out", "=1+1", "--quiet")
+        panel = self.write("p.toml", "env_id = 'CartPole-v1'\nepisodes = 2\n")
+        compare = ["compare", name, "=1+1", "--panel", panel]
+        markdown = self.run_program(*compare, "--markdown").stdout
+        self.assertIn("a\\|\\<b\\>\\_c\\\\x1b[31m", markdown)
+        self.assertNotIn("\x1b", markdown + self.run_program(*compare).stdout + self.run_program("eval", name).stdout)
+        rows = list(csv.reader(io.StringIO(self.run_program(*compare, "--csv").stdout)))
+        self.assertIn("'=1+1", sum(rows, []))
+        for title in ("a]]>b", "<g>\x01 & 'c' \udcff"):
+            drawn = self.run_program("curve", name, "--title", title, "--out", "x.svg")
+            self.assertEqual(drawn.returncode, 0, drawn.stderr)
+            xml.dom.minidom.parse(os.path.join(self.folder.name, "x.svg"))
+        code, text = self.on_a_terminal("eval", "nothing\x1b]0;title\x07")
+        self.assertNotIn("\x1b", text)
+        self.assertIn("nothing\\x1b]0;title\\x07", text)
 
     def test_files_and_folders_that_are_no_runs(self):
         self.run_program("train", *SMALL, "--out", "a", "--quiet", "--hashes")

@@ -24,7 +24,7 @@ class Signals(ProgramTest):
         return process
 
     def test_signals_save_and_say_how_to_go_on(self):
-        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGUSR1, signal.SIGXCPU):
             out = os.path.join(self.folder.name, number.name)
             process = self.train_long(out)
             process.send_signal(number)
@@ -35,6 +35,16 @@ class Signals(ProgramTest):
             self.assertGreater(stopped, 0)
             self.assertEqual(self.object_of("eval", out, "--episodes", "2", "--json")["global_step"], stopped)
             self.assertEqual(errors.count("\n"), 1)
+
+    def test_a_second_warning_of_a_scheduler_does_not_end_the_saving(self):
+        """A limit on processor time repeats its signal each second."""
+        for number in (signal.SIGUSR1, signal.SIGXCPU):
+            out = os.path.join(self.folder.name, number.name)
+            process = self.train_long(out)
+            for _ in range(20):
+                process.send_signal(number)
+            process.communicate(timeout=60)
+            self.assertEqual(process.returncode, 130)
 
     def test_a_hangup_is_ignored_where_it_was(self):
         """As under nohup."""

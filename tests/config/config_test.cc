@@ -113,14 +113,8 @@ TEST(ConfigKeys, AgesAndACurriculumDoNotGoTogether) {
   EXPECT_TRUE(validate(config).ok());
 }
 
-TEST(ConfigKeys, AgesWithoutStaggeredStartsAreRefusedWhereTheyAreSet) {
-  const std::string words = message_of(resolve_config({{"stagger_by", "age"}}).status());
-  EXPECT_EQ(words,
-            "stagger_by: got age, but stagger_starts is not set, and without it no start is "
-            "staggered; set stagger_starts = true, or leave stagger_by out");
-  EXPECT_TRUE(resolve_config({{"stagger_by", "age"}, {"stagger_starts", "true"}}).ok());
-  EXPECT_TRUE(resolve_config({{"stagger_by", "actions"}}).ok());
-  // The last one counts, as a flag over a file.
+// The last value counts, as a flag over a file.
+TEST(ConfigKeys, AgesThatALaterFlagTakesBackAreTaken) {
   EXPECT_TRUE(resolve_config({{"stagger_by", "age"}, {"stagger_by", "actions"}}).ok());
 }
 
@@ -135,18 +129,35 @@ TEST(ConfigKeys, AgesNeedATimeLimit) {
   EXPECT_TRUE(resolve_config(limited).ok());
   Overrides off = endless;
   off.emplace_back("stagger_starts", "false");
-  EXPECT_TRUE(resolve_config(off).ok());
+  EXPECT_TRUE(resolve_record(off).ok());
 }
 
-// Who says that starts are not staggered may keep how. So does every record, those of runs among
-// them that were begun when ages alone were taken.
-TEST(ConfigKeys, RecordsOfAgesThatWereOffGoOn) {
-  const Result<Config> off = resolve_config({{"stagger_by", "age"}, {"stagger_starts", "false"}});
-  ASSERT_TRUE(off.ok()) << off.status().message();
-  const Result<Config> again = resolve_config(to_overrides(off.value()));
-  ASSERT_TRUE(again.ok()) << again.status().message();
-  EXPECT_EQ(again.value().stagger_by, "age");
-  EXPECT_FALSE(again.value().stagger_starts);
+// Rates stay within 1e-5 and 1e-2, and a block's first step has a KL of 0.
+TEST(ConfigKeys, AnAdaptiveRateThatCouldNotMoveIsRefused) {
+  const auto refusal = [](const Overrides& more) {
+    Overrides given{{"lr_schedule", "adaptive"}};
+    given.insert(given.end(), more.begin(), more.end());
+    EXPECT_TRUE(resolve_record(given).ok());  // such runs are there
+    const Status status = resolve_config(given).status();
+    return status.ok() ? std::string() : status.message();
+  };
+  EXPECT_EQ(refusal({}), "");
+  for (const char* rate : {"1e-5", "1e-2"}) EXPECT_EQ(refusal({{"learning_rate", rate}}), "");
+  for (const char* rate : {"2e-06", "0.05"}) {
+    EXPECT_EQ(refusal({{"learning_rate", rate}})
+                  .find("learning_rate: got " + std::string(rate) +
+                        ", expected 1e-05 to 0.01 with lr_schedule"),
+              0U)
+        << refusal({{"learning_rate", rate}});
+  }
+  const std::string once = "lr_schedule: got adaptive with one gradient step a block";
+  EXPECT_EQ(refusal({{"update_epochs", "1"}, {"num_minibatches", "1"}}).find(once), 0U);
+  EXPECT_EQ(refusal({{"update_epochs", "1"}, {"minibatch_size", "512"}}).find(once), 0U);
+  EXPECT_EQ(refusal({{"update_epochs", "1"}, {"num_minibatches", "2"}}), "");
+  EXPECT_EQ(refusal({{"update_epochs", "2"}, {"num_minibatches", "1"}}), "");
+  EXPECT_EQ(refusal({{"update_epochs", "1"}, {"shape_schedule", "8x64/256 @ 0, 4x64/256 @ 0.5"}})
+                .find(once),
+            0U);
 }
 
 TEST(ConfigKeys, UnknownKeysNameTheNearest) {

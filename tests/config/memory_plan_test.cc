@@ -43,11 +43,12 @@ class PassingOfOnesOwn : public testing::Test {
   }
 };
 
-// With the keys of PPO's defaults, whatever the algorithm's own would be.
+// With the keys of PPO's defaults, whatever the algorithm's own would be; keys of RND do nothing
+// yet.
 Config config_for_device(const std::string& algorithm, const Overrides& overrides) {
   Overrides all{{"env_id", "CartPole-v1"}, {"total_timesteps", "200000"}};
   all.insert(all.end(), overrides.begin(), overrides.end());
-  const Result<Config> config = resolve_config(all);
+  const Result<Config> config = resolve_record(all);
   EXPECT_TRUE(config.ok()) << config.status().message();
   Config out = config.value();
   out.algorithm = algorithm;

@@ -59,6 +59,12 @@ TEST(Settings, EveryWordOfTruncationModeIsItsMode) {
                                truncation_mode);
 }
 
+TEST(Settings, EveryWordOfNormaliserIsItsRule) {
+  expect_words<NormaliserRule>(
+      "normaliser", {{"exact", NormaliserRule::kExact}, {"gymnasium", NormaliserRule::kGymnasium}},
+      normaliser_rule);
+}
+
 TEST(Settings, EveryWordOfStrataSamplingIsItsSampling) {
   expect_words<StrataSampling>(
       "strata_sampling",

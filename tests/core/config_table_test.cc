@@ -85,6 +85,10 @@ TEST(ConfigTable, AliasesOfKnownKeysComeBeforeWhatResemblesThem) {
   constexpr Alias kAliases[] = {{"lr", "learning_rate"}, {"step", "num_steps"}};
   EXPECT_EQ(nearest_key("LR", {"learning_rate", "l"}, kAliases), "learning_rate");
   EXPECT_EQ(nearest_key("lr", {"gamma"}, kAliases), "");
+  EXPECT_EQ(nearest_key("g", {"dt", "mass", "gravity"}), "gravity");  // the one that begins so
+  EXPECT_EQ(nearest_key("m", {"mass", "max_speed"}), "");
+  EXPECT_EQ(nearest_key("g", {"dt", "x"}), "");  // nothing of it was typed
+  EXPECT_EQ(nearest_key("td", {"dt", "mass"}), "dt");
   EXPECT_EQ(nearest_key("step", {"num_steps", "steps"}, kAliases), "num_steps");
 }
 

@@ -2,11 +2,16 @@
 #include "broadloom/core/thread_pool.h"
 
 #include <gtest/gtest.h>
+#include <sys/resource.h>
 
 #include <atomic>
 #include <chrono>
+#include <cstdlib>
+#include <new>
 #include <thread>
 #include <vector>
+
+#include "tests/support/release_only.h"
 
 namespace broadloom {
 namespace {
@@ -115,6 +120,41 @@ TEST(ThreadPool, UnevenTasksAreSpread) {
     for (int i = 0; i < task * 100; ++i) work.fetch_add(1, std::memory_order_relaxed);
   });
   EXPECT_EQ(work.load(), 100L * 64 * 63 / 2);
+}
+
+// As where memory runs out: not by the end of the program.
+TEST(ThreadPool, WhatATaskThrowsComesOutOfRunAndThePoolGoesOn) {
+  ThreadPool pool(3);
+  std::atomic<int> ran{0};
+  const auto section = [&](int throws) {
+    pool.run(100, [&](int task) {
+      ++ran;
+      if (task % 10 == throws) throw std::bad_alloc();
+    });
+  };
+  for (int round = 0; round < 20; ++round) EXPECT_THROW(section(3), std::bad_alloc);
+  EXPECT_EQ(ran, 2000);
+  EXPECT_NO_THROW(section(10));
+  EXPECT_EQ(ran, 2100);
+}
+
+// In a process of its own, whose limit holds for nobody else: on the size of memory, as a limit on
+// processes does not hold for root.
+TEST(ThreadPoolDeathTest, WhereAMachineGivesNoMoreThreadsTheCallerWorksAloneAndStatusSaysSo) {
+  RELEASE_ONLY("sanitizers reserve more memory than the limit");
+  const auto in_process = [] {
+    rlimit small{64u << 20, 64u << 20};  // stacks are 8 MB each, as a rule
+    if (setrlimit(RLIMIT_AS, &small) != 0) std::exit(2);
+    ThreadPool pool(200);
+    std::atomic<int> ran{0};
+    pool.run(1000, [&](int) { ++ran; });
+    const bool right = pool.threads() == 1 && ran == 1000 &&
+                       pool.status().kind() == ErrorKind::kIo &&
+                       pool.status().message().find("cannot start a thread") == 0;
+    std::exit(right ? 0 : 1);
+  };
+  EXPECT_EXIT(in_process(), testing::ExitedWithCode(0), "");
+  EXPECT_TRUE(ThreadPool(2).status().ok());
 }
 
 }  // namespace

@@ -115,7 +115,7 @@ TEST(DeviceCollector, FindsTheHostsFirstFault) {
     const char* name;
   } kCases[] = {{Breaking::kSeen, "observation of environment "},
                 {Breaking::kReward, "reward of environment "},
-                {Breaking::kLast, "last observation of an episode of environment "}};
+                {Breaking::kLast, "last observation of environment "}};
   for (const auto& of : kCases) {
     for (const double number :
          {std::numeric_limits<double>::infinity(), std::numeric_limits<double>::quiet_NaN()}) {

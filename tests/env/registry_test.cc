@@ -240,7 +240,7 @@ TEST(Registry, ChecksTheSpecThatOptionsMake) {
     return Result<std::unique_ptr<VecEnv>>(invalid("there are none"));
   };
   simulator.options = [] { return std::vector<FieldInfo>{}; };
-  ASSERT_TRUE(register_environment(simulator_entry(simulator).take()).ok());
+  ASSERT_TRUE(register_environment(simulator_entry("BoundByOptions-v0", simulator)).ok());
   EXPECT_TRUE(env_spec("BoundByOptions-v0", {}, 0).ok());
   for (const Status& refused : {env_spec("BoundByOptions-v0", {{"high", "-5"}}, 0).status(),
                                 make_vec_env("BoundByOptions-v0", {{"high", "-5"}}, {}).status()}) {
@@ -248,6 +248,30 @@ TEST(Registry, ChecksTheSpecThatOptionsMake) {
   }
   const Status twice = env_spec("BoundByOptions-v0", {{"twice", "1"}}, 0).status();
   EXPECT_NE(twice.message().find("end by 'fell'"), std::string::npos) << twice.message();
+}
+
+// A spec that is there under some options alone.
+TEST(Registry, AnEnvironmentMayWantAnOption) {
+  SimulatorWithOptions simulator;
+  simulator.spec = [](const Overrides& options) -> Result<EnvSpec> {
+    if (options.empty()) return invalid("rooms: got none, expected a file");
+    EnvSpec spec;
+    spec.id = "Rooms-v0";
+    spec.observation = Space::box({-1.0f}, {1.0f});
+    spec.action = Space::discrete(2);
+    return spec;
+  };
+  simulator.make = [](const Overrides&, const VecEnvOptions&) {
+    return Result<std::unique_ptr<VecEnv>>(invalid("there are none"));
+  };
+  simulator.options = [] { return std::vector<FieldInfo>{}; };
+  ASSERT_TRUE(register_environment(simulator_entry("Rooms-v0", simulator)).ok());
+  EXPECT_EQ(env_spec("Rooms-v0", {}).status().message(), "rooms: got none, expected a file");
+  EXPECT_EQ(env_spec("Rooms-v0", {{"rooms", "a"}}).value().action.size, 2);
+  const std::vector<EnvSpec> all = list_envs();
+  EXPECT_TRUE(std::any_of(all.begin(), all.end(), [](const EnvSpec& spec) {
+    return spec.id == "Rooms-v0" && spec.summary.starts_with("Wants options: rooms:");
+  }));
 }
 
 }  // namespace

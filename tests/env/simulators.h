@@ -6,6 +6,7 @@
 #include <atomic>
 #include <cstdint>
 #include <cstring>
+#include <limits>
 #include <memory>
 #include <string>
 #include <thread>
@@ -178,6 +179,47 @@ class Varying final : public Simulator {
     rows.rewards[0] += 1e-3f * static_cast<float>(++calls % 17);
     return {};
   }
+};
+
+// Numbers that are not finite, each once: in the reward of a step of an environment, in what it
+// shows after that step, or in what its episode has ended with.
+class NotFinite final : public Simulator {
+ public:
+  enum class What { kReward, kObservation, kLast };
+  struct Place {
+    int env;
+    std::int64_t step;
+    What what;
+  };
+  NotFinite(std::unique_ptr<VecEnv> inner, const std::string& id, std::vector<Place> places,
+            bool whole)
+      : Simulator(std::move(inner), id, {.whole_batch = whole}),
+        places_(std::move(places)),
+        whole_(whole),
+        steps_(static_cast<std::size_t>(num_envs())) {}
+  Status step(int begin, int end, const StepRows& rows) override {
+    BROADLOOM_TRY(inner().step(begin, end, rows));
+    for (const Place& place : places_) {
+      if (place.env < begin || place.env >= end) continue;
+      if (steps_[static_cast<std::size_t>(place.env)] != place.step) continue;
+      const std::size_t row = static_cast<std::size_t>(place.env - begin);
+      const std::size_t at = row * static_cast<std::size_t>(spec().observation_size());
+      float* const number = place.what == What::kReward ? rows.rewards + row
+                            : place.what == What::kLast ? rows.final_observations.floats() + at
+                                                        : rows.observations.floats() + at;
+      *number = std::numeric_limits<float>::quiet_NaN();
+    }
+    for (int n = begin; n < end; ++n) ++steps_[static_cast<std::size_t>(n)];
+    return {};
+  }
+  std::unique_ptr<VecEnv> another(const VecEnvOptions& options) const override {
+    return std::make_unique<NotFinite>(make_another(inner(), options), spec().id, places_, whole_);
+  }
+
+ private:
+  std::vector<Place> places_;
+  bool whole_;
+  std::vector<std::int64_t> steps_;  // [N] had so far
 };
 
 // Registers what `wrap` makes of environments of CartPole-v1.

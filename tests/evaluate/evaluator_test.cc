@@ -64,7 +64,7 @@ TEST(Evaluation, ACommandsLineSaysWhichActionsWerePlayed) {
   for (const EvalActions actions : {EvalActions::kMostLikely, EvalActions::kSampled}) {
     const std::string line = command_eval_json_line(result, {.seed = 7, .actions = actions});
     const std::string end = std::string("\"seed\": 7, \"source\": \"command\", \"actions\": \"") +
-                            actions_name(actions) + "\"}\n";
+                            actions_name(actions) + "\", \"max_steps\": 10000}\n";
     EXPECT_NE(line.find(end), std::string::npos) << line;
     EXPECT_EQ(actions_of(actions_name(actions)).value(), actions);
   }

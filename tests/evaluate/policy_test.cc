@@ -5,14 +5,17 @@
 #include <gtest/gtest.h>
 
 #include <filesystem>
+#include <limits>
 #include <memory>
 #include <string>
+#include <tuple>
 #include <vector>
 
 #include "broadloom/core/hash.h"
 #include "broadloom/evaluate/evaluator.h"
 #include "broadloom/record/files.h"
 #include "broadloom/train/checkpoint.h"
+#include "broadloom/train/initial_policy.h"
 #include "broadloom/train/trainer.h"
 #include "tests/golden/folder.h"
 
@@ -85,6 +88,58 @@ TEST_F(LoadedPolicies, AreRefusedWithoutAWholeCheckpoint) {
   trained({});
   std::filesystem::resize_file(path(), std::filesystem::file_size(path()) - 1);
   EXPECT_EQ(load().status().kind(), ErrorKind::kCorrupt);
+}
+
+// A checkpoint that holds this in one tensor, with its checksum right.
+TEST_F(LoadedPolicies, AreRefusedWithNumbersThatNoPolicyHas) {
+  constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
+  struct Wrong {
+    const char* tensor;
+    double number;
+    const char* words;
+  };
+  for (const Wrong& wrong :
+       {Wrong{"learner.params", kNan, "learner.params[1] is nan, expected a finite number"},
+        Wrong{"obs_normalizer.var", -1.0, "obs_normalizer.var[1] is -1, expected"},
+        Wrong{"obs_normalizer.mean", kNan, "obs_normalizer.mean[1] is nan"},
+        Wrong{"reward_normalizer.var", -1.0, "reward_normalizer.var[0] is -1"},
+        Wrong{"obs_normalizer.count", kNan, "obs_normalizer.count[0] is nan"}}) {
+    const std::unique_ptr<Trainer> trainer =
+        trained({{"env_id", "Pendulum-v1"}, {"norm_obs", "true"}, {"norm_reward", "true"}});
+    for (const TensorRef& tensor : trainer->state()) {
+      if (tensor.name != wrong.tensor) continue;
+      const std::size_t place = tensor.count() > 1 ? 1 : 0;
+      if (tensor.dtype == Dtype::kF32) {
+        static_cast<float*>(tensor.data)[place] = static_cast<float>(wrong.number);
+      } else {
+        static_cast<double*>(tensor.data)[place] = wrong.number;
+      }
+    }
+    ASSERT_TRUE(save_checkpoint(path(), *trainer, {}).ok());
+    for (const Status& status : {load().status(), read_initial_policy(path()).status()}) {
+      EXPECT_EQ(status.kind(), ErrorKind::kCorrupt) << wrong.tensor;
+      EXPECT_NE(status.message().find(wrong.words), std::string::npos) << status.message();
+    }
+  }
+}
+
+// Such a network would take 34 GB before its tensor is looked at.
+TEST_F(LoadedPolicies, ThatClaimToBeLargerThanTheirTensorsAreRefusedAtOnce) {
+  const std::unique_ptr<Trainer> trainer = trained({});
+  const SafetensorsFile file = read_safetensors(path()).take();
+  std::vector<TensorRef> tensors = trainer->state();
+  for (const auto& [key, claim, tensor] :
+       {std::tuple{"config.hidden_sizes", "65536,65536,65536", "learner.params"},
+        std::tuple{"config.num_envs", "64", "episodes.running_length"}}) {
+    Metadata metadata = file.metadata;
+    metadata[key] = claim;
+    ASSERT_TRUE(write_safetensors(path(), tensors, metadata).ok());
+    const Status status = load().status();
+    EXPECT_EQ(status.kind(), ErrorKind::kMismatch) << status.message();
+    EXPECT_NE(status.message().find(tensor), std::string::npos) << status.message();
+    const Checkpoint checkpoint = read_checkpoint(path()).take();
+    EXPECT_EQ(check_belongs(checkpoint, checkpoint.config).kind(), ErrorKind::kMismatch);
+  }
 }
 
 }  // namespace

@@ -1,8 +1,10 @@
+#include <cstring>
 #include <memory>
 #include <utility>
 
 #include "broadloom/evaluate/evaluator.h"
 #include "broadloom/math/isa.h"
+#include "broadloom/rollout/episode_tracker.h"
 #include "broadloom/train/trainer.h"
 #include "tests/golden/measure.h"
 
@@ -29,10 +31,34 @@ std::uint64_t parameters_hash(const Trainer& trainer) {
   return numbers.hash();
 }
 
-// Losses, norms and statistics of an iteration.
-std::uint64_t report_hash(const Trainer& trainer) {
+// The last 100 episodes, whatever the block ended.
+EpisodeTracker last_episodes(Trainer& trainer) {
+  EpisodeTracker tracker(trainer.config().most_envs());
+  std::vector<TensorRef> to;
+  tracker.append_state("episodes", to);
+  for (const TensorRef& from : trainer.state()) {
+    for (const TensorRef& tensor : to) {
+      if (tensor.name == from.name) std::memcpy(tensor.data, from.data, from.bytes());
+    }
+  }
+  return tracker;
+}
+
+// Losses, norms and statistics of an iteration. Hashes are older than reports of whole blocks: they
+// take what the last 100 episodes came to.
+std::uint64_t report_hash(Trainer& trainer) {
+  const EpisodeTracker episodes = last_episodes(trainer);
+  IterationReport report = trainer.report();
+  report.mean_return = episodes.mean_return();
+  report.mean_length = episodes.mean_length();
+  report.success_rate = episodes.success_rate();
+  report.termination_rate = episodes.termination_rate();
+  const EnvSpec& spec = trainer.spec();
+  for (std::size_t s = 0; spec.names_success && s < spec.strata.size(); ++s) {
+    report.strata[s].value = episodes.success_rate(static_cast<int>(s));
+  }
   Numbers numbers;
-  visit_numbers(trainer.report(), [&](const NumberInfo& info, auto value) {
+  visit_numbers(report, [&](const NumberInfo& info, auto value) {
     numbers.add(std::string_view(info.name));
     numbers.add(value);
   });
@@ -57,7 +83,7 @@ std::uint64_t instruments_hash(const Trainer& trainer) {
   return numbers.hash();
 }
 
-void add_first_iteration(const Trainer& trainer, Lines& lines) {
+void add_first_iteration(Trainer& trainer, Lines& lines) {
   for (std::size_t field = 0; field < trainer.hashes()->fields.size(); ++field) {
     lines.push_back({std::string("first.") + trainer.hashes()->fields[field],
                      field_hash(*trainer.hashes(), field)});

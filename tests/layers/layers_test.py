@@ -19,6 +19,10 @@ HEAVY = {
     "CLI/": ("cli/command_line.cc",),
     "xxhash.h": ("broadloom/core/hash.cc", "broadloom/record/safetensors.cc"),
 }
+# Text of others must not reach a terminal as it is.
+RAW_PRINT = re.compile(r"\b(fmt::print|std::(printf|fprintf|puts|fputs|fwrite|cout|cerr))\b")
+# The door itself; the live line with its own codes; the last words where memory has run out.
+PRINTS_RAW = ("cli/console.cc", "cli/progress.cc", "cli/program.cc")
 
 
 def problems(root):
@@ -30,6 +34,8 @@ def problems(root):
             match = INCLUDE.match(line)
             if match and heavy(where, match.group(2)):
                 found.append(f"{where}:{number}: {heavy(where, match.group(2))}")
+            if RAW_PRINT.search(line) and where not in PRINTS_RAW:
+                found.append(f"{where}:{number}: text reaches a terminal as it is; print it with tell() of cli/console.h")
     found += bridge_problems(root)
     found += cuda_problems(root)
     for path in sorted([*(root / "broadloom").rglob("*"), *(root / "research").rglob("*")]):
@@ -155,6 +161,9 @@ class LayersTest(unittest.TestCase):
             ("../bridges/bridges.cc", '#include "bridges/mujoco/gymnasium/tasks.h"', 0),
             ("../cli/a.cc", '#include "bridges/bridges.h"', 0),
             ("../cli/a.cc", '#include "bridges/mujoco/model.h"', 1),
+            ("../cli/a.cc", 'fmt::print("{}", name);', 1),
+            ("../cli/a.cc", 'tell("{}", name);', 0),
+            ("../cli/console.cc", "std::fwrite(text.data(), 1, text.size(), stdout);", 0),
             ("../cuda/tile/a.h", '#include "cuda/env/state.h"', 0),
             ("../cuda/env/a.h", '#include "cuda/tile/forward.h"', 1),
             ("../cuda/env/a.h", '#include "cuda/device_learning.h"', 1),

@@ -88,6 +88,21 @@ TEST(Ppo, AdaptiveLearningRateFallsWithTooMuchKlAndRisesWithTooLittle) {
   EXPECT_LE(too_slow.learner.learning_rate, 1e-2);
 }
 
+// The bounds hold a rate back; one beyond them stays, and does not move against the KL.
+TEST(Ppo, AdaptiveLearningRateNeverMovesAgainstTheKl) {
+  constexpr double kTarget = 0.01, kHigh = 0.03, kLow = 0.001;
+  for (const double rate : {2e-6, 1e-5, 1.2e-5, 1e-3, 9e-3, 1e-2, 0.05}) {
+    EXPECT_LE(adapted_learning_rate(rate, kHigh, kTarget), rate) << rate;
+    EXPECT_GE(adapted_learning_rate(rate, kLow, kTarget), rate) << rate;
+    EXPECT_EQ(adapted_learning_rate(rate, kTarget, kTarget), rate);
+    EXPECT_EQ(adapted_learning_rate(rate, 0.0, kTarget), rate);
+  }
+  EXPECT_EQ(adapted_learning_rate(1e-3, kHigh, kTarget), 1e-3 / 1.5);
+  EXPECT_EQ(adapted_learning_rate(1e-3, kLow, kTarget), 1e-3 * 1.5);
+  EXPECT_EQ(adapted_learning_rate(1.2e-5, kHigh, kTarget), 1e-5);
+  EXPECT_EQ(adapted_learning_rate(9e-3, kLow, kTarget), 1e-2);
+}
+
 TEST(Ppo, GradientNormClippingBoundsTheStep) {
   // With one step from zero moments Adam's step has size lr per parameter whatever the scale, so
   // look at the first moment, which holds (1 - beta1) times the clipped gradient.

@@ -40,7 +40,7 @@ class Cart(unittest.TestCase):
                    "--ledger", "ledger.jsonl")
 
     @classmethod
-    def run_it(cls, *arguments, codes=(0,), path="", folder=None):
+    def run_it(cls, *arguments, codes=(0,), path=".", folder=None):
         environment = {**os.environ, "BROADLOOM_PLUGIN_PATH": path}
         result = subprocess.run([BROADLOOM, *arguments], capture_output=True, text=True, cwd=folder or cls.folder, timeout=100, env=environment)
         if result.returncode not in codes:
@@ -118,6 +118,23 @@ class Cart(unittest.TestCase):
     def test_rerun_agrees(self):
         said = self.run_it("rerun", "ledger.jsonl:1", "--out", "again").stdout
         self.assertRegex(said, "agrees +program.plugin")
+
+    def test_what_is_read_loads_nothing_that_nobody_named(self):
+        (self.folder / "study.toml").write_text(f'seeds = 1\n[base]\nenv_id = "{ID}"\ntotal_timesteps = 256\nnum_envs = 4\nnum_steps = 16\n', encoding="utf-8")
+        train = ["train", "--env_id", ID, *SMALL[:-3], "--ledger", "none", "--total_timesteps", "1024", "--out"]
+        said = self.run_it(*train, "unnamed", path="").stdout
+        self.assertIn("eval unnamed --allow_plugin libcart.so\n", said)
+        reads = [["eval", "runs/a"], ["eval", "runs/a", "--panel", "panel.toml"], ["audit", "runs/a"], ["watch", "runs/a"], ["export", "runs/a", "--out", "x.npz"],
+                 ["gradients", "runs/a"], ["train", "--resume", "runs/a", "--total_timesteps", "8192"], ["train", "--init", "runs/a", "--out", "i"],
+                 ["rerun", "ledger.jsonl:1", "--out", "r"], ["compare", "runs/a", "unnamed", "--panel", "panel.toml"], ["study", "study.toml", "--plan"]]
+        for words in reads:
+            with self.subTest(words=words):
+                self.assertIn("add --allow_plugin libcart.so ", self.run_it(*words, path="", codes=(2,)).stderr)
+        for words in (["eval", "runs/a", "--allow_plugin", "./libcart.so"], ["eval", "--allow_plugin", ".", "runs/a"], ["study", "study.toml", "--plan", "--allow_plugin", "libcart.so"],
+                      ["study", "study.toml", "--quiet"], ["train", "--init", "runs/a", *train[1:], "begun"]):
+            with self.subTest(words=words):
+                self.run_it(*words, path="")
+        self.assertIn("'none.so' is no file", self.run_it("eval", "runs/a", "--allow_plugin", "none.so", path="", codes=(3,)).stderr)
 
     def test_it_is_looked_for_in_the_path(self):
         (self.folder / "elsewhere").mkdir()

@@ -62,7 +62,6 @@ static void observe(void* simulator, int32_t begin, int32_t end, void* rows) {
 }
 
 static int describe(const struct broadloom_task* task, const struct broadloom_value* options, struct broadloom_spec* spec, char* error) {
-  (void)options, (void)error;
   spec->observation = (struct broadloom_space){.rank = 1, .shape = {1}};
   spec->action = (struct broadloom_space){.kind = BROADLOOM_DISCRETE, .rank = 1, .shape = {2}};
   if (strcmp(task->id, "NoCell-v0") == 0) spec->observation = (struct broadloom_space){.kind = BROADLOOM_DISCRETE, .rank = 1, .shape = {1}};
@@ -76,6 +75,13 @@ static int describe(const struct broadloom_task* task, const struct broadloom_va
   if (strcmp(task->id, "NoSums-v0") == 0) spec->measures = kMeasures, spec->num_measures = 1;
   if (strcmp(task->id, "NoContext-v0") == 0) spec->context = kContext, spec->num_context = 1;
   if (strcmp(task->id, "Many-v0") == 0) spec->context = kContext, spec->num_context = 65;
+  if (strcmp(task->id, "Wants-v0") != 0) return BROADLOOM_OK;
+  if (options[0].integer == 0) {
+    snprintf(error, BROADLOOM_ERROR_SIZE, "set env.wait to the seconds between two belts");
+    return BROADLOOM_REFUSED;
+  }
+  if (options[1].integer) spec->action = (struct broadloom_space){.rank = 1, .shape = {1}, .low = -1.0f, .high = 1.0f};
+  spec->max_episode_steps = (int32_t)options[0].integer;
   return BROADLOOM_OK;
 }
 
@@ -92,6 +98,11 @@ static int make(const struct broadloom_task* task, const struct broadloom_value*
 static void destroy(void* simulator) { (void)simulator; }
 
 static const struct broadloom_option kWrong[] = {{.name = "speed", .type = BROADLOOM_FLOAT, .default_text = "fast"}};
+// Refused unless `wait` is set; `box` makes another space of actions; `library` names code.
+static const struct broadloom_option kWants[] = {
+    {.name = "wait", .type = BROADLOOM_INT, .default_text = "0"},
+    {.name = "box", .type = BROADLOOM_BOOL, .default_text = "false"},
+    {.name = "library", .type = BROADLOOM_LIBRARY, .default_text = ""}};
 static const struct broadloom_option kUnnamed[] = {{.name = "top speed", .type = BROADLOOM_FLOAT, .default_text = "1"}};
 static const struct broadloom_task kTasks[] = {
     {.id = "StepFails-v0"}, {.id = "Silent-v0"},   {.id = "ResetFails-v0"}, {.id = "MakeFails-v0"}, {.id = "Nothing-v0"},
@@ -99,6 +110,7 @@ static const struct broadloom_task kTasks[] = {
     {.id = "Truncates-v0"}, {.id = "NoBounds-v0"}, {.id = "NoShape-v0"},    {.id = "NoState-v0"},   {.id = "NoCell-v0"},
     {.id = "Sinks-v0"},     {.id = "Throws-v0"},     {.id = "Latin-v0"},
     {.id = "NoSums-v0"},    {.id = "NoContext-v0"}, {.id = "Many-v0"},
+    {.id = "Wants-v0", .summary = "Wants an option.", .options = kWants, .num_options = 3},
     {.id = "Unnamed-v0", .options = kUnnamed, .num_options = 1},
     {.id = "Default-v0", .options = kWrong, .num_options = 1}};
 

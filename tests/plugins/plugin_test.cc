@@ -11,14 +11,20 @@
 
 #include "broadloom/env/audit_context.h"
 #include "broadloom/env/conformance/conformance.h"
+#include "broadloom/env/plugins/allowed_code.h"
 #include "broadloom/env/plugins/library.h"
 #include "broadloom/env/step_counter.h"
 #include "broadloom/env/tasks/registry.h"
 #include "broadloom/env/vec_env.h"
+#include "broadloom/evaluate/panel.h"
+#include "broadloom/setup/resolve_config.h"
 #include "tests/support/folders.h"
 
 namespace broadloom {
 namespace {
+
+// What a person would have named.
+const Status kAllowed = allow_code(test_plugin_folder());
 
 std::string id_of(const std::string& library, const std::string& task) {
   return std::string("plugin:") + test_plugin_folder() + "/lib" + library + ".so:" + task;
@@ -265,6 +271,29 @@ TEST(Plugins, ThatAreNoneAreRefused) {
   EXPECT_TRUE(says(error_of(id_of("walk", "Wolk-v0")), "It has Walk-v0, Whole-v0"));
   EXPECT_TRUE(says(error_of("plugin:" + test_plugin_folder() + "/libwalk.so"), "names no task"));
   EXPECT_TRUE(says(error_of("plugin:"), "has no library"));
+}
+
+// Defaults, panels and lists of options are of the environment that the options make.
+TEST(Plugins, MayWantAnOption) {
+  const std::string id = id_of("faulty", "Wants-v0");
+  EXPECT_TRUE(says(error_of(id), "set env.wait to the seconds"));
+  EXPECT_EQ(error_of(id, {{"wait", "5"}}), "");
+  EXPECT_EQ(list_env_options(id).value().size(), 3U);
+  const auto resolved = [&](Overrides more) {
+    more.insert(more.begin(), {{"env_id", id}, {"env.wait", "5"}});
+    return resolve_config(more);
+  };
+  EXPECT_EQ(resolve_config({{"env_id", id}}).status().message(), error_of(id));
+  EXPECT_FALSE(resolved({}).value().norm_obs);
+  const Config box = resolved({{"env.box", "true"}}).value();
+  EXPECT_EQ(box.num_steps, 2048);  // of Box actions, as docs/reference/config.md has it
+  EXPECT_EQ(box.ent_coef, 0.0);
+  EXPECT_TRUE(box.norm_obs);
+  const std::string head = "env_id = \"" + id + "\"\n";
+  EXPECT_TRUE(parse_panel(head + "[env]\nwait = 5\n", "p").ok());
+  EXPECT_TRUE(says(parse_panel(head, "p").status().message(), "set env.wait"));
+  EXPECT_TRUE(
+      says(parse_panel(head + "[env]\nbox = 3\nwait = 5\n", "p").status().message(), "p:3: "));
 }
 
 TEST(Plugins, WhoseSpecIsNoneAreRefused) {

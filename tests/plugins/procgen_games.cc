@@ -6,12 +6,14 @@
 #include <string>
 
 #include "broadloom/env/conformance/conformance.h"
+#include "broadloom/env/plugins/allowed_code.h"
 #include "broadloom/env/plugins/library.h"
 #include "broadloom/env/tasks/registry.h"
 
 int main(int argc, char** argv) {
   using namespace broadloom;
   if (argc != 2) return 2;
+  if (!allow_code(argv[1]).ok()) return 2;
   const Result<const PluginLibrary*> library = open_plugin_library(argv[1]);
   if (!library.ok()) return std::printf("%s\n", library.status().message().c_str()), 2;
   int findings = 0, games = 0;

@@ -109,12 +109,12 @@ CASES = {
     "nothing to see": (broadloom.Error, "size 0", but(observation_space=Box(-1, 1, (0,), np.float32)), {}),
     "nothing": (TypeError, "expected a gymnasium.Env", lambda: None, {}),
     "nothing of many": (TypeError, "expected a gymnasium.vector.VectorEnv", lambda num_envs: None, {}),
-    "one too many": (ValueError, "asked for 2 environments and got 3", lambda num_envs: SyncVectorEnv([Meek] * (num_envs + 1)), {}),
+    "one too many": (ValueError, "asked for 4 environments and got 5", lambda num_envs: SyncVectorEnv([Meek] * (num_envs + 1)), {}),
     "closed ones": (ValueError, "make new ones in each call", vector(lambda env: env.close()), {}),
     "another mode": (ValueError, "'sometimes'", vector(lambda env: setattr(env, "metadata", {"autoreset_mode": "sometimes"})), {}),
     "few rewards": (ValueError, r"rewards: got an array of shape \(1,\)", with_step(lambda rows, rewards, *rest: (rows, rewards[:1], *rest)), {}),
     "rows that are columns": (ValueError, r"observations: got an array of shape \(3, 2\), expected \(2, 3\)", with_step(lambda rows, *rest: (rows.T, *rest)), {}),
-    "no last observations": (RuntimeError, "final_obs", with_step(lambda *told: (*told[:4], {})), {}),
+    "no last observations": (broadloom.Error, "truncation_mode: got bootstrap", with_step(lambda *told: (*told[:4], {})), {}),
     "empty last observations": (RuntimeError, "None for it", with_step(lambda *told: (*told[:4], {"final_obs": np.full(len(told[1]), None)})), {}),
     "a worker that raises": (LookupError, "on purpose", but(step=lambda self, action: broken() if self.t > 5 else Meek.step(self, action)), {"vectorization": "async"}),
     "a worker that dies": (RuntimeError, "a process of its environments has died", Dies, {"vectorization": "async"}),
@@ -150,7 +150,7 @@ class HostileTest(unittest.TestCase):
         self.assertTrue(run.finished)
 
     def test_observations_outside_of_their_space_are_warned_of(self):
-        with self.assertWarnsRegex(UserWarning, "outside of their space: got 7 to 7, declared are -1 to 1"):
+        with self.assertWarnsRegex(UserWarning, "outside of their space: component 0 got 7 to 7, declared -1 to 1"):
             run = broadloom.train(but(look=lambda self: np.full(3, 7, np.float32)), name="Outside-v0", out=pathlib.Path(HERE.name) / "outside", **SMALL)
         self.assertTrue(run.finished)
 

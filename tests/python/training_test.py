@@ -64,7 +64,12 @@ class TrainTest(unittest.TestCase):
         train = python("-m", "broadloom", "train", "--env_id", "gymnasium/CartPole-v1", *FLAGS, "--out", str(out / "g"))
         self.assertEqual(train.returncode, 0, train.stderr)
         self.assertIn("gymnasium/CartPole-v1", train.stdout)
-        for words in (["eval", str(out / "g"), "--episodes", "5"], ["audit", str(out / "g")], ["env", "show", "gymnasium/CartPole-v1"]):
+        refused = python("-m", "broadloom", "eval", str(out / "g"))
+        self.assertEqual(refused.returncode, 2)
+        self.assertIn("'gymnasium' is a Python package that a file names, and no file may import code. If you trust it, add --allow_plugin gymnasium", refused.stderr)
+        self.assertIn(f"eval {out / 'g'} --allow_plugin gymnasium", train.stdout)
+        allow = ["--allow_plugin", "gymnasium"]
+        for words in (["eval", str(out / "g"), "--episodes", "5", *allow], ["audit", str(out / "g"), *allow], ["env", "show", "gymnasium/CartPole-v1"]):
             done = python("-m", "broadloom", *words)
             self.assertIn(done.returncode, (0, 20), f"{words}: {done.stdout}{done.stderr}")
         (out / "study.toml").write_text('seeds = 2\n[base]\nenv_id = "gymnasium/CartPole-v1"\ntotal_timesteps = 512\nnum_envs = 4\nnum_steps = 16\n[grid]\nlearning_rate = [0.001, 0.0001]\n')

@@ -85,6 +85,20 @@ TEST(Json, ReadsObjectsOfManyKeys) {
   EXPECT_EQ(json.dump().size(), text.size() + 1);
 }
 
+// Each found by a search would take minutes.
+TEST(Json, ReadsAndComparesObjectsOfManyEqualKeys) {
+  constexpr int kKeys = 100000;
+  std::string text = "{\"first\":0";
+  for (int i = 0; i < 2 * kKeys; ++i) {
+    text += ",\"key" + std::to_string(i % kKeys) + "\":" + std::to_string(i);
+  }
+  const Json json = Json::parse(text + "}");
+  ASSERT_EQ(json.size(), kKeys + 1u);
+  EXPECT_EQ(json.members()[1].second, Json(kKeys)) << "the last of equal keys counts";
+  EXPECT_EQ(json.members().back().second, Json(2 * kKeys - 1));
+  EXPECT_EQ(json, Json::parse(json.dump()));
+}
+
 TEST(Json, NoJsonIsNull) {
   for (const char* text : {"", "{", "[1,]", "{\"a\":1} x", "nan", "'a'"}) {
     EXPECT_TRUE(Json::parse(text).is_null()) << text;

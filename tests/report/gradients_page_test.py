@@ -100,6 +100,8 @@ class PageTest(unittest.TestCase):
             self.assertEqual(float(first[head.index(at)]), case["total"][key])
         self.assertEqual(BROWSER.evaluate("""csvOf([{title: 'a, "b"', of: (r) => r}], ['x"y', 'new\\nline', null])"""),
                          '"a, ""b"""\n"x""y"\n"new\nline"\n\n')
+        # A text that a spreadsheet would take for a formula is none; numbers with their intervals are none.
+        self.assertEqual(BROWSER.evaluate("['=1+1', '@x', '-a', '-1.5', '-1 [-2, 3]', '-'].map(noFormula)"), ["'=1+1", "'@x", "'-a", "-1.5", "-1 [-2, 3]", "-"])
         BROWSER.evaluate("document.querySelector('details button').click()")
         self.assertEqual(BROWSER.take_problems(), [])
 

@@ -18,6 +18,7 @@ TEST(LearningCurve, DrawsOneRunOrSeveralAndEscapesTheTitle) {
   const Curve flat{{100, 250, 400}, {2, 2, 2}};
   const std::string one = learning_curve_svg("a < b & c", {rising}).take();
   EXPECT_NE(one.find("a &lt; b &amp; c"), std::string::npos);
+  EXPECT_NE(learning_curve_svg("a]]>b", {rising}).value().find("a]]&gt;b"), std::string::npos);
   EXPECT_NE(one.find("1 run"), std::string::npos);
   EXPECT_EQ(one.find("nan"), std::string::npos);
   const std::string two = learning_curve_svg("t", {rising, flat}).take();

@@ -47,6 +47,8 @@ TEST(GradientsPage, HoldsTheDataTheScriptsAndTheLicence) {
   EXPECT_EQ(count(html, "{{"), 1U);  // the one in the data
   EXPECT_NE(html.find("* Chart.js v3."), std::string::npos);
   EXPECT_NE(html.find("Released under the MIT License"), std::string::npos);
+  EXPECT_NE(html.find("The above copyright notice and this permission notice shall be included"),
+            std::string::npos);
 }
 
 TEST(GradientsPage, AsksForNothingFromElsewhere) {

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <cstring>
 #include <vector>
 
 #include "broadloom/core/random.h"
@@ -75,9 +76,10 @@ TEST(EpisodeTracker, LeavesOutWhatBeganBeforeTheRun) {
   EXPECT_EQ(tracker.mean_length(), 2.0);
 }
 
-// Outcomes of 250 episodes of one step, three strata in turn: the rates are those of the last 100.
+// Outcomes of 250 episodes of one step, three strata in turn: in blocks that end 100 at most, the
+// rates are those of the last 100.
 TEST(EpisodeTracker, RatesAreOverTheLastHundred) {
-  EpisodeTracker tracker(1);
+  EpisodeTracker tracker(1, 2);
   EXPECT_TRUE(std::isnan(tracker.success_rate()));
   EXPECT_TRUE(std::isnan(tracker.termination_rate()));
   std::vector<float> rewards(250, 1.0f);
@@ -96,13 +98,60 @@ TEST(EpisodeTracker, RatesAreOverTheLastHundred) {
     in_stratum[ends[i].stratum] += 1.0;
     succeeded_in[ends[i].stratum] += ends[i].success;
   }
-  tracker.observe(rewards.data(), terminated.data(), truncated.data(), 250, ends.data());
+  for (const std::size_t first : {0, 50, 150}) {
+    tracker.observe(&rewards[first], &terminated[first], &truncated[first], first == 0 ? 50 : 100,
+                    &ends[first]);
+  }
   EXPECT_DOUBLE_EQ(tracker.success_rate(), succeeded / 100.0);
   EXPECT_DOUBLE_EQ(tracker.termination_rate(), ended / 100.0);
   for (const int s : {0, 1}) {
     EXPECT_DOUBLE_EQ(tracker.success_rate(s), succeeded_in[s] / in_stratum[s]);
   }
   EXPECT_TRUE(std::isnan(tracker.success_rate(2)));
+}
+
+// 400 environments, each of which ends an episode every step, with its number as return: the last
+// 100 would be those of environments 300 to 399.
+TEST(EpisodeTracker, ABlockThatEndsMoreIsReportedWhole) {
+  constexpr std::size_t kEnvs = 400, kSteps = 4;
+  EpisodeTracker tracker(kEnvs, 2);
+  std::vector<float> rewards(kEnvs * kSteps);
+  std::vector<std::uint8_t> terminated(rewards.size()), truncated(rewards.size());
+  std::vector<EpisodeEnd> ends(rewards.size());
+  for (std::size_t i = 0; i < rewards.size(); ++i) {
+    const std::size_t n = i % kEnvs;
+    rewards[i] = static_cast<float>(n);
+    terminated[i] = n < 100 ? 1 : 0;
+    truncated[i] = 1 - terminated[i];
+    ends[i].success = n < 300 ? 1 : 0;
+    ends[i].stratum = n < 200 ? 0 : 1;
+  }
+  tracker.observe(rewards.data(), terminated.data(), truncated.data(), kSteps, ends.data());
+  const auto expect_whole_block = [](const EpisodeTracker& of_block) {
+    EXPECT_EQ(of_block.averaged(), 1600);
+    EXPECT_EQ(of_block.mean_return(), 199.5);
+    EXPECT_EQ(of_block.mean_length(), 1.0);
+    EXPECT_EQ(of_block.termination_rate(), 0.25);
+    EXPECT_EQ(of_block.success_rate(), 0.75);
+    EXPECT_EQ(of_block.success_rate(0), 1.0);
+    EXPECT_EQ(of_block.success_rate(1), 0.5);
+  };
+  expect_whole_block(tracker);
+  EpisodeTracker restored(kEnvs, 2);
+  std::vector<TensorRef> from, to;
+  tracker.append_state("episodes", from);
+  tracker.append_block_state("episodes", from);
+  restored.append_state("episodes", to);
+  restored.append_block_state("episodes", to);
+  for (std::size_t i = 0; i < to.size(); ++i) {
+    std::memcpy(to[i].data, from[i].data, from[i].bytes());
+  }
+  expect_whole_block(restored);
+  // A block that ends none: the last 100 of the run.
+  const std::vector<std::uint8_t> goes_on(kEnvs, 0);
+  tracker.observe(rewards.data(), goes_on.data(), goes_on.data(), 1);
+  EXPECT_EQ(tracker.averaged(), 100);
+  EXPECT_EQ(tracker.mean_return(), 349.5);
 }
 
 // Ends that nobody told of are not failures, and what stands at other places is not read.

@@ -18,24 +18,26 @@ std::vector<float> random_rows(int rows, int width, double offset, double scale,
   return values;
 }
 
-// Mean and variance over all samples at once, with the prior of count 1e-4, mean 0, variance 1.
-void expect_statistics(const RunningMeanStd& got, const std::vector<double>& samples, int width) {
+// Mean and variance over all samples at once; prior: count of a sample of mean 0 and variance 1.
+void expect_statistics(const RunningMeanStd& got, const std::vector<double>& samples, int width,
+                       double prior = 0.0) {
   const double count = static_cast<double>(samples.size() / width);
-  EXPECT_NEAR(got.count(), count + 1e-4, 1e-6);
+  EXPECT_NEAR(got.count(), count + prior, 1e-6);
   for (int d = 0; d < width; ++d) {
     double mean = 0.0;
     for (std::size_t i = d; i < samples.size(); i += width) mean += samples[i];
-    mean /= count + 1e-4;
-    double m2 = 1e-4 * (1.0 + mean * mean);
+    mean /= count + prior;
+    double m2 = prior * (1.0 + mean * mean);
     for (std::size_t i = d; i < samples.size(); i += width)
       m2 += (samples[i] - mean) * (samples[i] - mean);
     EXPECT_NEAR(got.mean()[d], mean, 1e-9 * (1 + std::abs(mean)));
-    EXPECT_NEAR(got.var()[d], m2 / (count + 1e-4), 1e-7 * m2 / count);
+    EXPECT_NEAR(got.var()[d], m2 / (count + prior), 1e-7 * m2 / count);
   }
 }
+constexpr double kGymnasiumsPrior = 1e-4;
 
-TEST(ObsNormalizer, StatisticsEqualThoseOfAllSamplesAtOnce) {
-  ObsNormalizer normalizer(3, 10.0, 4);
+void expect_statistics_of_all_at_once(NormaliserRule rule, double prior) {
+  ObsNormalizer normalizer(3, 10.0, 4, rule);
   std::vector<double> all;
   for (int block = 0; block < 3; ++block) {
     for (int shard = 0; shard < 4; ++shard) {
@@ -46,7 +48,28 @@ TEST(ObsNormalizer, StatisticsEqualThoseOfAllSamplesAtOnce) {
     }
     normalizer.commit();
   }
-  expect_statistics(normalizer.statistics(), all, 3);
+  expect_statistics(normalizer.statistics(), all, 3, prior);
+}
+
+TEST(ObsNormalizer, StatisticsEqualThoseOfAllSamplesAtOnce) {
+  expect_statistics_of_all_at_once(NormaliserRule::kExact, 0.0);
+  expect_statistics_of_all_at_once(NormaliserRule::kGymnasium, kGymnasiumsPrior);
+}
+
+// A made-up sample at 0 would leave a deviation of 0.013 after such a block.
+TEST(ObsNormalizer, NumbersFarFromZeroHaveUnitVarianceAfterTheFirstBlock) {
+  for (const double offset : {1800.0, 100000.0, -100000.0}) {
+    ObsNormalizer normalizer(1, 10.0, 1);
+    const std::vector<float> rows = random_rows(2048, 1, offset, 0.29, 3);
+    normalizer.accumulate(0, rows.data(), 2048);
+    normalizer.commit();
+    std::vector<float> seen(rows.size());
+    normalizer.normalize(rows.data(), 2048, seen.data());
+    double sum = 0.0, squares = 0.0;
+    for (const float z : seen) sum += z, squares += static_cast<double>(z) * z;
+    EXPECT_NEAR(sum / 2048, 0.0, 1e-3) << offset;
+    EXPECT_NEAR(squares / 2048, 1.0, 1e-3) << offset;
+  }
 }
 
 TEST(ObsNormalizer, IsFrozenUntilCommitAndClips) {
@@ -78,27 +101,98 @@ TEST(ObsNormalizer, OrderOfShardsInTimeDoesNotMatter) {
   EXPECT_EQ(run({0, 1, 2}), run({2, 0, 1}));
 }
 
-TEST(RewardNormalizer, FollowsGymnasiumsDefinition) {
-  constexpr int kSteps = 40, kEnvs = 6;
-  const std::vector<float> rewards = random_rows(kSteps, kEnvs, -1.0, 2.0, 77);
-  std::vector<std::uint8_t> terminated(rewards.size(), 0);
-  Random random(5, Purpose::kUser, 2, 0);
-  for (auto& flag : terminated) flag = random.uniform() < 0.1 ? 1 : 0;
-  std::vector<double> acc(kEnvs, 0.0), all;
-  for (int t = 0; t < kSteps; ++t) {
-    for (int n = 0; n < kEnvs; ++n) {
-      acc[n] = acc[n] * 0.9 * (1 - terminated[t * kEnvs + n]) + rewards[t * kEnvs + n];
-      all.push_back(acc[n]);
-    }
+// 40 steps of 6 environments, some of which end.
+struct Episodes {
+  static constexpr int kSteps = 40, kEnvs = 6;
+  static constexpr double kGamma = 0.9;
+  std::vector<float> rewards = random_rows(kSteps, kEnvs, -1.0, 2.0, 77);
+  std::vector<std::uint8_t> terminated, truncated;
+
+  Episodes() : terminated(rewards.size(), 0), truncated(rewards.size(), 0) {
+    Random random(5, Purpose::kUser, 2, 0);
+    for (auto& flag : terminated) flag = random.uniform() < 0.1 ? 1 : 0;
+    for (auto& flag : truncated) flag = random.uniform() < 0.1 ? 1 : 0;
   }
-  RewardNormalizer normalizer(kEnvs, 0.9, 10.0, 2);
-  normalizer.accumulate(1, 4, 6, rewards.data(), terminated.data(), kSteps);
-  normalizer.accumulate(0, 0, 4, rewards.data(), terminated.data(), kSteps);
-  normalizer.commit();
-  expect_statistics(normalizer.statistics(), all, 1);
-  std::vector<float> scaled = rewards;
+  // In shards that are not taken in in their order.
+  void take_into(RewardNormalizer& normalizer) const {
+    const RewardNormalizer::Ends ends{terminated.data(), truncated.data()};
+    normalizer.accumulate(1, 4, 6, rewards.data(), ends, kSteps);
+    normalizer.accumulate(0, 0, 4, rewards.data(), ends, kSteps);
+    normalizer.commit();
+  }
+};
+
+TEST(RewardNormalizer, FollowsGymnasiumsDefinition) {
+  const Episodes episodes;
+  std::vector<double> acc(Episodes::kEnvs, 0.0), all;
+  for (std::size_t i = 0; i < episodes.rewards.size(); ++i) {
+    double& sum = acc[i % Episodes::kEnvs];
+    sum = sum * Episodes::kGamma * (1 - episodes.terminated[i]) + episodes.rewards[i];
+    all.push_back(sum);
+  }
+  RewardNormalizer normalizer(Episodes::kEnvs, Episodes::kGamma, 10.0, 2,
+                              NormaliserRule::kGymnasium);
+  episodes.take_into(normalizer);
+  expect_statistics(normalizer.statistics(), all, 1, kGymnasiumsPrior);
+  std::vector<float> scaled = episodes.rewards;
   normalizer.scale(scaled.data(), scaled.size());
-  EXPECT_NEAR(scaled[3], rewards[3] / std::sqrt(normalizer.statistics().var()[0] + 1e-8), 1e-6);
+  EXPECT_NEAR(scaled[3], episodes.rewards[3] / std::sqrt(normalizer.statistics().var()[0] + 1e-8),
+              1e-6);
+}
+
+// As OpenAI's baselines and Stable-Baselines3: the last reward of an episode counts in its own sum.
+TEST(RewardNormalizer, SumsEndAfterTheLastRewardOfAnEpisode) {
+  const Episodes episodes;
+  std::vector<double> acc(Episodes::kEnvs, 0.0), all;
+  for (std::size_t i = 0; i < episodes.rewards.size(); ++i) {
+    double& sum = acc[i % Episodes::kEnvs];
+    sum = sum * Episodes::kGamma + episodes.rewards[i];
+    all.push_back(sum);
+    if (episodes.terminated[i] != 0 || episodes.truncated[i] != 0) sum = 0.0;
+  }
+  RewardNormalizer normalizer(Episodes::kEnvs, Episodes::kGamma, 10.0, 2);
+  episodes.take_into(normalizer);
+  expect_statistics(normalizer.statistics(), all, 1);
+}
+
+// Episodes of 5 with 100 at their end, gamma 1: sums are 0, 0, 0, 0, 100, of deviation 40.
+TEST(RewardNormalizer, ABonusAtTheEndIsOfItsEpisodeAlone) {
+  std::vector<float> rewards(100, 0.0f);
+  std::vector<std::uint8_t> ends(100, 0), never(100, 0);
+  for (std::size_t i = 4; i < 100; i += 5) rewards[i] = 100.0f, ends[i] = 1;
+  for (const bool terminates : {true, false}) {
+    RewardNormalizer normalizer(1, 1.0, 10.0, 1);
+    const std::uint8_t *cut = ends.data(), *not_cut = never.data();
+    normalizer.accumulate(
+        0, 0, 1, rewards.data(),
+        terminates ? RewardNormalizer::Ends{cut, not_cut} : RewardNormalizer::Ends{not_cut, cut},
+        100);
+    normalizer.commit();
+    EXPECT_NEAR(std::sqrt(normalizer.statistics().var()[0]), 40.0, 1e-9);
+  }
+}
+
+TEST(RewardNormalizer, TinyRewardsGetUnitSize) {
+  std::vector<float> rewards = random_rows(64, 1, 0.0, 1e-5, 9);
+  const std::vector<std::uint8_t> always(64, 1);
+  RewardNormalizer normalizer(1, 0.99, 10.0, 1);
+  normalizer.accumulate(0, 0, 1, rewards.data(), {always.data(), nullptr}, 64);
+  normalizer.commit();
+  normalizer.scale(rewards.data(), rewards.size());
+  double sum = 0.0, squares = 0.0;
+  for (const float r : rewards) sum += r, squares += static_cast<double>(r) * r;
+  EXPECT_NEAR(squares / 64 - (sum / 64) * (sum / 64), 1.0, 1e-5);
+}
+
+// Sums that are all equal have no deviation to be divided by.
+TEST(RewardNormalizer, EqualSumsAreLeftAsTheyAre) {
+  std::vector<float> rewards(8, 3.0f);
+  const std::vector<std::uint8_t> always(8, 1);
+  RewardNormalizer normalizer(1, 0.99, 10.0, 1);
+  normalizer.accumulate(0, 0, 1, rewards.data(), {always.data(), nullptr}, 8);
+  normalizer.commit();
+  normalizer.scale(rewards.data(), rewards.size());
+  EXPECT_EQ(rewards, std::vector<float>(8, 3.0f));
 }
 
 // What environments that rest have run up stays, and shards that a block does not have add nothing.
@@ -106,10 +200,10 @@ TEST(RewardNormalizer, TakesBlocksOfTheFirstEnvironmentsAlone) {
   const std::vector<std::uint8_t> never(12, 0);
   const std::vector<float> all{1, 2, 3, 4}, two{5, 6, 7, 8};  // [1, 4], then [2, 2]
   RewardNormalizer normalizer(4, 0.5, 10.0, 2);
-  normalizer.accumulate(0, 0, 2, all.data(), never.data(), 1);
-  normalizer.accumulate(1, 2, 4, all.data(), never.data(), 1);
+  normalizer.accumulate(0, 0, 2, all.data(), {never.data(), nullptr}, 1);
+  normalizer.accumulate(1, 2, 4, all.data(), {never.data(), nullptr}, 1);
   normalizer.commit();
-  normalizer.accumulate(0, 0, 2, two.data(), never.data(), 2, 2);
+  normalizer.accumulate(0, 0, 2, two.data(), {never.data(), nullptr}, 2, 2);
   normalizer.commit();
   expect_statistics(normalizer.statistics(), {1, 2, 3, 4, 5.5, 7, 9.75, 11.5}, 1);
   std::vector<TensorRef> state;

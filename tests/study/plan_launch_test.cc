@@ -117,7 +117,7 @@ class Doors : public JobQueue {
     if (limits.minutes > minutes_) return invalid("too long");
     return limits;
   }
-  std::string script(const JobArray&) const override { return ""; }
+  Result<std::string> script(const JobArray&) const override { return std::string(); }
   Result<std::string> submit(const JobArray&, const std::string&) const override {
     return std::string("1");
   }

@@ -1,6 +1,7 @@
 #include "research/study/plan.h"
 #include "tests/support/folders.h"
 
+#include <fmt/core.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -203,7 +204,8 @@ TEST(Plan, KeysThatCameLaterCountOnlyWhereTheyAreSet) {
   EXPECT_EQ(with("strata.a.force = [5, 15]").hash, with("strata.a.force = '5..15'").hash);
   EXPECT_EQ(plain.runs[0].config_hash, with("memory_limit = 100000").runs[0].config_hash);
   for (const char* key :
-       {"seed_families = 1", "strata_sampling = 'stratified'", "strata.a.force = [5, 15]",
+       {"seed_families = 1", "strata_sampling = 'stratified'\nstrata.a.force = [5, 15]",
+        "strata.a.force = [5, 15]",
         "curriculum = ['a', 'b']\nstrata.a.force = 5\nstrata.b.force = 6",
         "disturb.obs_noise = 0.1"}) {
     EXPECT_NE(plain.hash, with(key).hash) << key;
@@ -287,12 +289,15 @@ TEST(Plan, ContradictionsAreRefused) {
 TEST(Plan, ArmsThatNothingSetsApartAreRefused) {
   const std::string both = "[grid]\nstagger_by = ['actions', 'age']\n";
   const std::string unset = error_of("seeds = 1\n" + both);
-  EXPECT_EQ(unset.find("cell stagger_by=age: stagger_by: got age, but stagger_starts is not set"),
+  EXPECT_EQ(unset.find("cell stagger_by=age: stagger_by: got age, but it does nothing while "
+                       "stagger_starts = false; it needs stagger_starts = true"),
             0U)
       << unset;
-  EXPECT_EQ(error_of("seeds = 1\n[base]\nstagger_starts = false\n" + both),
-            "cells stagger_by=actions and stagger_by=age are the same, since without "
-            "stagger_starts stagger_by changes nothing; leave one of them out");
+  EXPECT_EQ(error_of("seeds = 1\n[grid]\nstagger_starts = [true, false]\nstagger_by = ['actions', "
+                     "'age']\n"),
+            "cells stagger_starts=false stagger_by=actions and stagger_starts=false stagger_by=age "
+            "are the same, since stagger_by changes nothing here (Needs stagger_starts = true); "
+            "leave one of them out");
   EXPECT_EQ(plan_of("seeds = 1\n[base]\nstagger_starts = true\n" + both).cells.size(), 2U);
 }
 
@@ -322,6 +327,34 @@ TEST(Plan, AVariantMayTurnOffWhatTheBaseStaggers) {
       "[[variants]]\nname = 'by actions'\nstagger_by = 'actions'\n");
   EXPECT_EQ(plan.cells.size(), 3U);
   EXPECT_FALSE(cell(plan, "in step").config.stagger_starts);
+}
+
+// A key that acts in one cell may be idle in the other that it is compared with.
+TEST(Plan, AKeyOfAllCellsMustDoSomethingInOne) {
+  const std::string base = "seeds = 1\n[base]\ndesired_kl = 0.02\n";
+  EXPECT_EQ(plan_of(base + "[grid]\nlr_schedule = ['linear', 'adaptive']\n").cells.size(), 2U);
+  const std::string error = error_of(base + "[grid]\nlr_schedule = ['linear', 'constant']\n");
+  EXPECT_EQ(error.find("cell lr_schedule=linear: desired_kl: got 0.02, but it does nothing"), 0U)
+      << error;
+}
+
+// Evaluations of a study are its own to say.
+TEST(Plan, EpisodesOfEvaluationsThatAreNeverMadeAreRefused) {
+  const std::string base = "[base]\neval_episodes = 20\n";
+  EXPECT_EQ(plan_of("seeds = 1\n" + base).cells.size(), 1U);
+  EXPECT_NE(error_of("seeds = 1\nevaluations = 0\n" + base).find("eval_episodes: got 20"),
+            std::string::npos);
+}
+
+// Stores from before the key have Gymnasium's way, and are still those of the same study.
+TEST(Plan, NormaliserDefinesAStudyWhereItIsNotTheOneOfBefore) {
+  const std::string on = "seeds = 1\n[base]\nnorm_obs = true\n";
+  const auto names_it = [](const std::string& study) {
+    return plan_of(study).definition.find("normaliser") != std::string::npos;
+  };
+  EXPECT_FALSE(names_it("seeds = 1\n"));
+  EXPECT_TRUE(names_it(on));
+  EXPECT_FALSE(names_it(on + "normaliser = 'gymnasium'\n"));
 }
 
 TEST(Plan, TheBaseCountsWhereNotEveryCellHasAValueOfItsOwn) {
@@ -389,6 +422,22 @@ TEST(Plan, ExamplesAndThePageOfTheFormatCanBePlanned) {
   const StudyPlan example = plan_of(page.substr(begin, page.find("```", begin) - begin));
   EXPECT_EQ(example.cells.size(), 3U * 2 * 2 * 2);
   EXPECT_EQ(example.cells[0].name, "8x128 learning_rate=0.00025 hidden_sizes=64,64 shared");
+}
+
+// 256 to the power of 8 is 2^64, which as a number of cells is none.
+TEST(Plan, GridsBeyondAllNumbersAreRefused) {
+  std::string values = "0.5";
+  for (int i = 1; i < 256; ++i) values += fmt::format(", {}", 0.5 + i / 1024.0);
+  std::string text = "seeds = 1\n[grid]\n";
+  for (const char* key : {"learning_rate", "gamma", "gae_lambda", "clip_coef", "ent_coef",
+                          "vf_coef", "max_grad_norm", "reward_scale"}) {
+    text += fmt::format("{} = [{}]\n", key, values);
+  }
+  const Result<StudySpec> spec = parse_study(text, "study.toml");
+  ASSERT_TRUE(spec.ok()) << spec.status().message();
+  const Status status = plan_study(spec.value()).status();
+  EXPECT_NE(status.message().find("are more than 1000000 runs"), std::string::npos)
+      << status.message();
 }
 
 TEST(Plan, ABaseMayBeAFileBesideTheStudy) {

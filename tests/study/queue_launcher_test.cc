@@ -41,7 +41,7 @@ class FakeQueue : public JobQueue {
     placed.partition = partition.empty() ? "first" : partition;
     return placed;
   }
-  std::string script(const JobArray& array) const override { return array.name + "\n"; }
+  Result<std::string> script(const JobArray& array) const override { return array.name + "\n"; }
   Result<std::string> submit(const JobArray& array, const std::string& script) const override {
     EXPECT_TRUE(std::filesystem::exists(script));
     const Status refusal =
@@ -145,7 +145,7 @@ TEST_F(Launches, PartsEndInTheStoreOfOneRunner) {
   // Whole, it has nothing to launch.
   ASSERT_TRUE(launch(3).ok());
   EXPECT_EQ(cluster_.submitted, 1);
-  const std::vector<Launch> launches = read_launches(path("a.sqlite")).value();
+  const std::vector<Launch> launches = read_launches(path("a.sqlite"), 1000).value();
   ASSERT_EQ(launches.size(), 1U);
   EXPECT_TRUE(launches[0].is_over);
   EXPECT_FALSE(std::filesystem::exists(with_number(launches[0].stores(), 1)));
@@ -162,7 +162,7 @@ TEST_F(Launches, ALostPartIsNamedAndTheSameCommandDoesTheRest) {
     EXPECT_NE(summary.status().message().find(words), std::string::npos)
         << words << " in " << summary.status().message();
   }
-  const Launch first = read_launches(path("a.sqlite")).value().front();
+  const Launch first = read_launches(path("a.sqlite"), 1000).value().front();
   EXPECT_FALSE(std::filesystem::exists(with_number(first.stores(), 1)));
   EXPECT_TRUE(std::filesystem::exists(with_number(first.stores(), 2))) << "it has runs left";
   const Result<StudySummary> again = launch(2);
@@ -203,7 +203,7 @@ TEST_F(Launches, StoppedItLeavesTheJobsAndWatchesThemAgain) {
 TEST_F(Launches, ALaunchWithoutANumberIsFoundByItsName) {
   cluster_.lost = {1, 2};
   ASSERT_FALSE(launch(2).ok());
-  Launch cut_short = read_launches(path("a.sqlite")).value().front();
+  Launch cut_short = read_launches(path("a.sqlite"), 1000).value().front();
   cut_short.is_over = false;
   cut_short.array = "";
   JobArray& array = cluster_.arrays[cut_short.name];
@@ -225,7 +225,7 @@ TEST_F(Launches, ARefusalLeavesNothing) {
   cluster_.refusal = "no account";
   const Result<StudySummary> refused = launch(2);
   EXPECT_EQ(refused.status().message(), "no account");
-  EXPECT_TRUE(read_launches(path("a.sqlite")).value().empty());
+  EXPECT_TRUE(read_launches(path("a.sqlite"), 1000).value().empty());
   cluster_.refusal.clear();
   EXPECT_TRUE(launch(2).ok());
   EXPECT_EQ(dump("a.sqlite"), dump("whole.sqlite"));
@@ -242,7 +242,7 @@ TEST_F(Launches, AStoreThatIsGoneOrDamagedIsALossOfItsPartAlone) {
         << words << " in " << summary.status().message();
   }
   EXPECT_EQ(summary.status().message().find("part 3"), std::string::npos);
-  const Launch first = read_launches(path("a.sqlite")).value().front();
+  const Launch first = read_launches(path("a.sqlite"), 1000).value().front();
   EXPECT_TRUE(first.is_over);
   EXPECT_TRUE(std::filesystem::exists(with_number(first.stores(), 2))) << "a person may want it";
   EXPECT_FALSE(std::filesystem::exists(with_number(first.stores(), 3)));
@@ -345,7 +345,7 @@ TEST_F(Launches, AStoreTakesWhatIsBetterAndRefusesWhatDisagrees) {
 
 TEST_F(Launches, ADamagedRecordIsRefused) {
   ASSERT_TRUE(launch(2).ok());
-  std::ofstream(read_launches(path("a.sqlite")).value()[0].folder + "/launch.json") << "{}";
+  std::ofstream(read_launches(path("a.sqlite"), 1000).value()[0].folder + "/launch.json") << "{}";
   const Result<StudySummary> summary = launch(2);
   EXPECT_EQ(summary.status().kind(), ErrorKind::kCorrupt);
 }

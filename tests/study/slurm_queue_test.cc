@@ -2,6 +2,7 @@
 
 #include <cstdlib>
 
+#include "broadloom/core/escape.h"
 #include "research/study/launch_command.h"
 #include "research/study/slurm.h"
 
@@ -72,7 +73,7 @@ JobArray small_array() {
 }
 
 TEST(Slurm, TheScriptAsksForWhatTheJobsMayTake) {
-  const std::string script = make_slurm_queue()->script(small_array());
+  const std::string script = make_slurm_queue()->script(small_array()).value();
   for (const char* line :
        {"#SBATCH --job-name=broadloom-a-12\n", "#SBATCH --array=1-2%1\n",
         "#SBATCH --cpus-per-task=3\n", "#SBATCH --mem=320M\n", "#SBATCH --time=7\n",
@@ -82,14 +83,29 @@ TEST(Slurm, TheScriptAsksForWhatTheJobsMayTake) {
   }
   JobArray all = small_array();
   all.at_once = 0;
-  EXPECT_NE(make_slurm_queue()->script(all).find("--array=1-2\n"), std::string::npos);
+  EXPECT_NE(make_slurm_queue()->script(all).value().find("--array=1-2\n"), std::string::npos);
+}
+
+// A line break in a name would begin a command.
+TEST(Slurm, NamesThatALineCannotHoldAreRefused) {
+  std::string JobArray::*const paths[] = {&JobArray::folder, &JobArray::log, &JobArray::name};
+  for (std::string JobArray::*path : paths) {
+    JobArray array = small_array();
+    array.*path += "/x\ntouch injected #{}";
+    const Status refused = make_slurm_queue()->script(array).status();
+    EXPECT_EQ(refused.kind(), ErrorKind::kInvalidConfig);
+    EXPECT_TRUE(says(refused, "line break")) << refused.message();
+  }
+  JobArray array = small_array();
+  array.limits.partition = "work\rtouch injected";
+  EXPECT_EQ(make_slurm_queue()->script(array).status().kind(), ErrorKind::kInvalidConfig);
 }
 
 // What any other engine does with it.
 TEST(Slurm, TheScriptRunsAPartByItself) {
   JobArray array = small_array();
   array.folder = "/";
-  const std::string script = make_slurm_queue()->script(array);
+  const std::string script = make_slurm_queue()->script(array).value();
   const Result<CommandOutput> second = run_command({"bash", "-c", script, "script", "2"});
   ASSERT_TRUE(second.ok()) << second.status().message();
   EXPECT_EQ(second.value().exit_code, 0) << second.value().err;

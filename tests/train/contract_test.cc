@@ -24,6 +24,7 @@ TEST(Contract, HasTheNumbersOfAWorkedExample) {
   const RolloutContract contract = contract_of({{"num_envs", "4096"},
                                                 {"num_steps", "24"},
                                                 {"seed_families", "128"},
+                                                {"eval_interval", "10"},
                                                 {"eval_episodes", "256"},
                                                 {"total_timesteps", "1000000"},
                                                 {"memory_limit", "100"}});

@@ -125,6 +125,36 @@ TEST_F(BegunRuns, WithoutANormaliserOnBothSidesTakeNoneAndSaySo) {
   EXPECT_EQ(notes.size(), 2U);
 }
 
+TEST_F(BegunRuns, SayWhatIsOtherInTheTaskAndInTheUnitOfRewards) {
+  trained("a", {{"env.force", "8"}});
+  const InitialPolicy policy = read_initial_policy(at("a")).take();
+  const auto notes = [&](const Overrides& overrides) {
+    std::string out;
+    for (const std::string& note : notes_on_policy(policy, config(overrides))) out += note + "\n";
+    return out;
+  };
+  EXPECT_EQ(notes({{"env.force", "8"}, {"learning_rate", "1e-4"}}), "");
+  EXPECT_EQ(notes({{"max_episode_steps", "20"}, {"strata.a.gravity", "1..2"}}),
+            "the policy that the run begins with was trained on another task: env.force was 8, and "
+            "is not set here; max_episode_steps was 0, and is 20 here; strata.a.gravity was not "
+            "set, and is 1..2 here\n");
+  EXPECT_EQ(notes({{"env.force", "8"}, {"norm_reward", "true"}}),
+            "the critic that the run begins with valued rewards as they are, and this run's are "
+            "rewards scaled by statistics that begin anew (norm_reward): its values are in another "
+            "unit until it has learnt this one\n");
+  EXPECT_NE(notes({{"env.force", "8"}, {"reward_scale", "0.1"}}).find("rewards times 0.1"),
+            std::string::npos);
+  std::vector<std::string> told;
+  RunHooks hooks;
+  hooks.on_note = [&](const std::string& note) { told.push_back(note); };
+  trained("b", {{"norm_reward", "true"}, {"env.force", "8"}}, at("a"), 1, hooks);
+  trained("c", {{"norm_reward", "true"}, {"env.force", "8"}}, at("b"), 1, hooks);
+  ASSERT_EQ(told.size(), 2U);
+  EXPECT_NE(told[1].find("valued rewards scaled by the statistics of its run (norm_reward)"),
+            std::string::npos)
+      << told[1];
+}
+
 TEST_F(BegunRuns, OtherSpacesAndNetworksAreRefusedByName) {
   trained("a", {});
   const InitialPolicy policy = read_initial_policy(at("a")).take();

@@ -1,6 +1,7 @@
 // What training reports of how episodes ended, and what a checkpoint keeps of it.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <map>
 #include <memory>
@@ -46,7 +47,7 @@ std::map<std::string, double> reported_numbers(const Trainer& trainer) {
   return out;
 }
 
-// The last 100 of all ends that blocks held.
+// All ends of the block, or the last 100 of all that blocks held.
 TEST(Outcomes, RatesAreThoseOfTheEpisodesInTheBlocks) {
   const std::unique_ptr<Trainer> trainer = outcomes_trainer(outcomes_config(kCurriculum));
   std::vector<EpisodeEnd> ends;
@@ -54,6 +55,7 @@ TEST(Outcomes, RatesAreThoseOfTheEpisodesInTheBlocks) {
   for (int iteration = 0; iteration < 6; ++iteration) {
     ASSERT_TRUE(trainer->iterate().ok());
     const RolloutBlock& block = trainer->block();
+    const std::size_t before = ends.size();
     for (std::size_t i = 0; i < block.size(); ++i) {
       if (block.terminated[i] == 0 && block.truncated[i] == 0) continue;
       ends.push_back(block.ends[i]);
@@ -62,9 +64,12 @@ TEST(Outcomes, RatesAreThoseOfTheEpisodesInTheBlocks) {
     }
     ASSERT_GT(ends.size(), 100u);
     double all = 0.0, by_themselves = 0.0, count[2] = {}, succeeded[2] = {};
-    for (std::size_t e = ends.size() - 100; e < ends.size(); ++e) {
-      all += ends[e].success / 100.0;
-      by_themselves += terminated[e] / 100.0;
+    const std::size_t first = std::min(before, ends.size() - 100);
+    const double over = static_cast<double>(ends.size() - first);
+    EXPECT_EQ(trainer->averaged_episodes(), static_cast<std::int64_t>(ends.size() - first));
+    for (std::size_t e = first; e < ends.size(); ++e) {
+      all += ends[e].success / over;
+      by_themselves += terminated[e] / over;
       count[ends[e].stratum] += 1.0;
       succeeded[ends[e].stratum] += ends[e].success;
     }

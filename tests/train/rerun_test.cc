@@ -161,6 +161,14 @@ TEST_F(Ledger, ARunFromItsLineAloneAgrees) {
   }
 }
 
+// A resume of it takes it to its end, and no ledger takes it in.
+TEST_F(Ledger, ARerunSaysWhatItIsARerunOf) {
+  const std::string line = trained();
+  EXPECT_EQ(read_manifest(at("run") + "/manifest.json").value().rerun_of, "");
+  run_again(line, "again");
+  EXPECT_EQ(read_manifest(at("again") + "/manifest.json").value().rerun_of, hash_text(line));
+}
+
 TEST_F(Ledger, AChangedSettingOrProgramIsReported) {
   const std::string line = trained();
   const std::string other = sealed_anew(line, [](OrderedJson& json) {

@@ -15,6 +15,9 @@
 
 #include "broadloom/evaluate/run_evaluation.h"
 #include "broadloom/record/files.h"
+#include "broadloom/record/ledger.h"
+#include "broadloom/record/run_folder.h"
+#include "broadloom/record/safetensors.h"
 #include "tests/train/folder.h"
 
 namespace broadloom {
@@ -159,6 +162,47 @@ TEST_F(RunInUse, AFinishedRunWhoseLogsAreDamagedIsNotSaidToBeWhole) {
 }
 
 // Killed when its folder had appeared, with the first checkpoint, and no log had been begun.
+// Nobody else has the record, and each command would name the resume as the way out.
+TEST_F(RunInUse, ADamagedRecordIsWrittenAnew) {
+  ASSERT_TRUE(start_run(config(), run(), 1, {}).ok());
+  const std::string path = run() + "/ledger_line.json";
+  const std::string whole = read_file(path).take();
+  for (const std::string& damaged :
+       {std::string(), whole.substr(0, 500), std::string("{}\n"),
+        std::string(whole).replace(whole.find("CartPole"), 4, "Fish")}) {
+    ASSERT_TRUE(write_file_atomically(path, damaged).ok());
+    ASSERT_TRUE(resume_run(run(), 1, {}).ok());
+    const std::string line = read_ledger_line(path, 1).take();
+    EXPECT_TRUE(check_ledger_line(line).ok()) << check_ledger_line(line).message();
+  }
+  const std::string anew = read_file(path).take();
+  ASSERT_TRUE(resume_run(run(), 1, {}).ok());
+  EXPECT_EQ(read_file(path).take(), anew) << "a whole one stays";
+}
+
+// A stranger's checkpoint would have another file cut back.
+TEST_F(RunInUse, AnEventFileOfAnotherNameIsRefused) {
+  RunHooks hooks;
+  hooks.should_stop = [] { return true; };
+  ASSERT_TRUE(start_run(config(), run(), 1, hooks).ok());
+  const std::string path = find_checkpoint(run()).value().path;
+  const std::string manifest = read_file(run() + "/manifest.json").take();
+  const SafetensorsFile file = read_safetensors(path).take();
+  std::vector<TensorRef> tensors;
+  std::string data = file.data;
+  for (const auto& [name, entry] : file.tensors) {
+    tensors.push_back({name, entry.dtype, entry.shape, data.data() + entry.begin});
+  }
+  Metadata metadata = file.metadata;
+  metadata["events_file"] = "manifest.json";
+  metadata["events_bytes"] = "7";
+  ASSERT_TRUE(write_safetensors(path, tensors, metadata).ok());
+  const Status status = resume_run(run(), 1, {}).status();
+  EXPECT_EQ(status.kind(), ErrorKind::kCorrupt) << status.message();
+  EXPECT_NE(status.message().find("as its event file"), std::string::npos) << status.message();
+  EXPECT_EQ(read_file(run() + "/manifest.json").take(), manifest);
+}
+
 TEST_F(RunInUse, ARunThatWasKilledBeforeItsFirstLogGoesOn) {
   Config hashed = config();
   hashed.hashes = true;

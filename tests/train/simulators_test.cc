@@ -15,6 +15,7 @@
 
 #include "broadloom/core/thread_pool.h"
 #include "broadloom/evaluate/evaluator.h"
+#include "broadloom/evaluate/panel_result.h"
 #include "broadloom/record/files.h"
 #include "broadloom/record/ledger.h"
 #include "broadloom/record/manifest.h"
@@ -245,6 +246,99 @@ TEST_F(Runs, AFailedStepEndsAnEvaluation) {
         std::string::npos)
         << failed.message();
   }
+}
+
+using What = NotFinite::What;
+
+std::string register_not_finite(const std::vector<NotFinite::Place>& places, bool whole = false) {
+  static int count = 0;
+  const std::string id = "NotFinite" + std::to_string(count++) + "-v0";
+  register_simulator(id, [=](auto inner) {
+    return std::make_unique<NotFinite>(std::move(inner), id, places, whole);
+  });
+  return id;
+}
+
+void expect_not_finite(const Status& status, const std::string& words) {
+  EXPECT_EQ(status.kind(), ErrorKind::kNumeric) << status.message();
+  EXPECT_NE(status.message().find(words), std::string::npos) << status.message();
+}
+
+struct NotFiniteCase {
+  std::vector<NotFinite::Place> places;
+  std::string words;  // "": nothing is wrong
+};
+
+TEST(WhatIsNotFinite, EndsAnEvaluationForAnyNumberOfThreads) {
+  const std::vector<NotFiniteCase> cases{
+      {{{70, 4, What::kReward}}, "reward of episode 70 is not finite at its step 4"},
+      {{{70, 4, What::kObservation}}, "observation of episode 70 is not finite at its step 5"},
+      {{{3, 4, What::kReward}, {70, 2, What::kReward}},
+       "reward of episode 70 is not finite at its step 2"},
+      {{{3, 2, What::kReward}, {70, 1, What::kObservation}},
+       "observation of episode 70 is not finite at its step 2"},
+      {{{4, 5, What::kLast}}, "last observation of episode 4 is not finite at its step 5"},
+      {{{4, 9, What::kReward}, {70, 9, What::kObservation}}, ""}};  // those episodes are over
+  for (const auto& [places, words] : cases) {
+    for (const bool whole : {false, true}) {
+      const std::string id = register_not_finite(places, whole);
+      const std::unique_ptr<Trainer> trainer =
+          trainer_of(simulated_config(id, {{"max_episode_steps", "6"}}));
+      for (const int threads : {1, 2, 5}) {
+        const Status status = evaluate_policy(trainer->policy(), {80, 1, threads}).status();
+        if (words.empty()) EXPECT_TRUE(status.ok()) << status.message();
+        if (!words.empty()) expect_not_finite(status, words);
+      }
+    }
+  }
+}
+
+// Where an episode is cut it still shows something, which `export` and `watch` take.
+TEST(WhatIsNotFinite, IsFoundWhereAnEpisodeIsCut) {
+  for (const bool whole : {false, true}) {
+    const std::string id = register_not_finite({{70, 2, What::kObservation}}, whole);
+    const std::unique_ptr<Trainer> trainer = trainer_of(simulated_config(id));
+    EvalOptions options{80, 1, 2};
+    options.longest_episode = 3;
+    expect_not_finite(evaluate_policy(trainer->policy(), options).status(),
+                      "observation of episode 70 is not finite at its step 3");
+  }
+}
+
+TEST(WhatIsNotFinite, IsFoundInAPanelAndInAPolicysOutputs) {
+  const std::unique_ptr<Trainer> trainer =
+      trainer_of(simulated_config(register_not_finite({{70, 4, What::kReward}})));
+  Panel panel;
+  panel.env_id = trainer->config().env_id;
+  panel.episodes = 80;
+  panel.seeds = {1, 2};
+  expect_not_finite(play_panel(panel, trainer->policy(), 2).status(),
+                    "reward of episode 70 (row all / nominal, seed 1) is not finite at its step 4");
+  const std::vector<float> huge(trainer->network().parameter_count(), 3e38F);
+  Policy policy = trainer->policy();
+  policy.params = huge.data();
+  expect_not_finite(evaluate_policy(policy, {80, 1, 2}).status(),
+                    "policy output of episode 0 is not finite at its step 0");
+  ThreadPool pool(2);
+  BlockSource source(policy, nullptr, 3, pool);
+  expect_not_finite(source.collect({4, 8}, 3, 0).status(), "in environment 0 at its step 0");
+}
+
+TEST_F(Runs, WhatIsNotFiniteInAnEvaluationEndsTheRun) {
+  const Config config = simulated_config(
+      register_not_finite({{70, 4, What::kReward}}),
+      {{"eval_interval", "2"}, {"eval_episodes", "80"}, {"checkpoint_interval", "1"}});
+  expect_not_finite(start_run(config, at("run"), 2, {}).status(),
+                    "reward of episode 70 is not finite at its step 4");
+}
+
+TEST(WhatIsNotFinite, IsFoundInTheRandomPlayThatRndBeginsWith) {
+  const std::string id = register_not_finite({{30, 4, What::kObservation}});
+  const std::unique_ptr<Trainer> trainer = trainer_of(simulated_config(
+      id, {{"algorithm", "ppo_rnd"}, {"num_iterations_obs_norm_init", "1"}, {"norm_obs", "true"}}));
+  expect_not_finite(
+      trainer->iterate(),
+      "observation of environment 30 of RND's random play is not finite at its step 5");
 }
 
 TEST_F(Runs, SerialisedStateIsSavedAndRestored) {

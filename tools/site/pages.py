@@ -9,14 +9,14 @@ import subprocess
 SECTIONS = [
     ("Start", ["README.md", "docs/first_run.md", "docs/README.md", "docs/glossary.md"]),
     ("Guides", ["docs/advise.md", "docs/study.md", "docs/cluster.md", "docs/gradients.md", "docs/audit.md", "docs/panel.md", "docs/watch.md", "docs/export.md", "docs/episodes.md",
-                "docs/library.md", "docs/own_environment.md", "docs/plugins.md", "docs/shape_schedule.md", "docs/instruments.md", "docs/guides/*.md", "docs/*.md"]),
+                "docs/library.md", "docs/own_environment.md", "docs/plugins.md", "docs/trust.md", "docs/shape_schedule.md", "docs/instruments.md", "docs/guides/*.md", "docs/*.md"]),
     ("Results", ["experiments/README.md", "experiments/*.md", "experiments/*/README.md", "experiments/*/PREREGISTRATION.md",
                  "bench/RESULTS.md", "bench/peers/README.md", "bench/peers/THRESHOLD.md", "bench/gpu/README.md"]),
     ("Environments", ["docs/envs/*.md"]),
     ("Reference", ["docs/reference/*.md"]),
     ("Formats", ["docs/formats/*.md"]),
     ("The house", ["ARCHITECTURE.md", "CONTRIBUTING.md", "VERSIONING.md",
-                   "CHANGELOG.md", "SECURITY.md", "docs/adr/README.md", "docs/adr/*.md"]),
+                   "CHANGELOG.md", "SECURITY.md", "THIRD_PARTY.md", "docs/adr/README.md", "docs/adr/*.md"]),
 ]
 # Pages that only their folder needs.
 ELSEWHERE = ["experiments/*/results/*.md", "bench/peers/threshold/*.md", "tests/*", "tests/*/*", ".github/*"]

@@ -5,12 +5,12 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <thread>
 #include <utility>
 #include <vector>
 
 #include "broadloom/core/random.h"
 #include "broadloom/core/status.h"
+#include "broadloom/core/threads.h"
 #include "broadloom/env/random_action.h"
 #include "broadloom/env/vec_env.h"
 
@@ -164,7 +164,8 @@ class Player {
     Status other;
     const int half = kEnvs / 2;
     const std::size_t width = static_cast<std::size_t>(envs_.spec().action_size());
-    std::thread thread([&] {
+    Threads thread;
+    out.status = thread.start([&] {
       std::vector<float> actions(actions_.size());
       for (int t = 0; t < steps && other.ok(); ++t) {
         other = step({half, kEnvs}, t, actions.data(), out);

@@ -69,6 +69,13 @@ bool copy_state(VecEnv& from, VecEnv& to, Findings& findings) {
   from.append_state("e", a);
   to.append_state("e", b);
   check_tensors(a, findings);
+  for (const TensorRef& tensor : a) {
+    const Status within = check_values(tensor, tensor.data);
+    findings.expect(within.ok(),
+                    "a state that was played is outside of its range, so that no run "
+                    "can go on from it: " +
+                        within.message());
+  }
   const bool alike = copy_tensors(a, b);
   findings.expect(alike, "the state of two of a kind has other names or sizes");
   if (!alike || !captured.ok()) return false;

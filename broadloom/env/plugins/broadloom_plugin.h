@@ -51,7 +51,10 @@ enum broadloom_option_type {
   BROADLOOM_BOOL = 0,
   BROADLOOM_INT = 1,
   BROADLOOM_FLOAT = 2,
-  BROADLOOM_TEXT = 3
+  BROADLOOM_TEXT = 3,
+  BROADLOOM_LIBRARY = 4  // TEXT that names code, which the plug-in loads, or a folder with it. A
+                         // path from a file, as of a run's record, is refused unless the person at
+                         // the program allows it
 };
 
 // One that users may set: --env.<name> VALUE. Broadloom reads the text, holds it to type and range,
@@ -69,7 +72,7 @@ struct broadloom_option {
 struct broadloom_value {
   int64_t integer;   // INT; of BOOL 0 or 1
   double number;     // FLOAT
-  const char* text;  // TEXT; valid during the call
+  const char* text;  // TEXT and LIBRARY; valid during the call
 };
 
 // Tasks ------------------------------------------------------------------------------------------

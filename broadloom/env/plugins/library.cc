@@ -4,7 +4,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cstdlib>
 #include <deque>
 #include <filesystem>
 #include <fstream>
@@ -15,6 +14,7 @@
 
 #include "broadloom/core/config_table.h"
 #include "broadloom/core/hash.h"
+#include "broadloom/env/plugins/allowed_code.h"
 #include "broadloom/env/plugins/plugin_call.h"
 
 namespace broadloom {
@@ -24,19 +24,15 @@ namespace fs = std::filesystem;
 
 std::vector<std::string> places_of(const std::string& file) {
   std::vector<std::string> places{file};
-  const char* listed = std::getenv(kPluginPathVariable);
-  if (listed == nullptr || fs::path(file).is_absolute()) return places;
-  std::string_view rest = listed;
-  while (!rest.empty()) {
-    const std::size_t colon = rest.find(':');
-    const std::string_view folder = rest.substr(0, colon);
-    if (!folder.empty()) places.push_back((fs::path(folder) / file).string());
-    rest = colon == std::string_view::npos ? "" : rest.substr(colon + 1);
+  if (fs::path(file).is_absolute()) return places;
+  for (const std::string& folder : plugin_folders()) {
+    places.push_back((fs::path(folder) / file).string());
   }
   return places;
 }
 
-// Absolute: a name without '/' would have the loader look in the system's folders.
+// The first that is there and allowed. Absolute: a name without '/' would have the loader look in
+// the system's folders.
 Result<std::string> find_file(const std::string& file) {
   if (file.empty()) {
     return invalid(
@@ -45,9 +41,14 @@ Result<std::string> find_file(const std::string& file) {
   }
   const std::vector<std::string> places = places_of(file);
   std::error_code error;
+  Status refused;
   for (const std::string& place : places) {
-    if (fs::is_regular_file(place, error)) return fs::absolute(place, error).string();
+    if (!fs::is_regular_file(place, error)) continue;
+    const Status status = check_library_allowed(place, file);
+    if (status.ok()) return fs::absolute(place, error).string();
+    if (refused.ok()) refused = status;
   }
+  if (!refused.ok()) return refused;
   const char* hint = places.size() == 1 ? "; {} may name folders to look in, with ':' between them"
                                         : "; {} names the folders after the first";
   return Status(ErrorKind::kNotFound,

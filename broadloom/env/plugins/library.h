@@ -15,8 +15,6 @@ struct PluginId {
   std::string file, task;
 };
 inline constexpr std::string_view kPluginPrefix = "plugin:";
-// Where files are looked for that are not there as they were named: folders, with ':' between them.
-inline constexpr char kPluginPathVariable[] = "BROADLOOM_PLUGIN_PATH";
 
 // Both parts as they stand; the task is empty where the id names none.
 PluginId split_plugin_id(const std::string& id);
@@ -32,8 +30,8 @@ struct PluginLibrary {
   Result<const broadloom_task*> task(const std::string& id) const;
 };
 
-// kNotFound: no such file, with the places that were looked at. kInvalidConfig: no library, no
-// broadloom_get_plugin(), another ABI, or a table that is none.
+// kNotFound: no such file, with the places that were looked at. kInvalidConfig: not allowed
+// (allowed_code.h), no library, no broadloom_get_plugin(), another ABI, or a table that is none.
 Result<const PluginLibrary*> open_plugin_library(const std::string& file);
 
 }  // namespace broadloom

@@ -334,9 +334,10 @@ void PluginEnvs::append_state(const std::string& prefix, std::vector<TensorRef>&
   const auto count = static_cast<std::int64_t>(num_envs());
   const auto size = static_cast<std::int64_t>(described_.state_size);
   state_.resize(episode_.size() * described_.state_size);
-  out.push_back({prefix + ".bytes", Dtype::kU8, {count, size}, state_.data()});
-  out.push_back({prefix + ".episode", Dtype::kI64, {count}, episode_.data()});
-  out.push_back({prefix + ".age", Dtype::kI64, {count}, age_.data()});
+  out.push_back({prefix + ".bytes", Dtype::kU8, {count, size}, state_.data(), {kAnyRange}});
+  out.push_back({prefix + ".episode", Dtype::kI64, {count}, episode_.data(), {kCountRange}});
+  out.push_back(
+      {prefix + ".age", Dtype::kI64, {count}, age_.data(), {steps_of_episode(described_.spec)}});
 }
 
 Status PluginEnvs::capture() {

@@ -6,6 +6,8 @@
 #include <iterator>
 #include <string_view>
 
+#include "broadloom/env/plugins/allowed_code.h"
+
 namespace broadloom {
 namespace {
 
@@ -46,6 +48,8 @@ Status read_value(const broadloom_option& option, const std::string& text, broad
       return read_number(option, text, out.integer);
     case BROADLOOM_FLOAT:
       return read_number(option, text, out.number);
+    case BROADLOOM_LIBRARY:
+      return {};
     default:
       if (choices_of(option).empty()) return {};
       return config_table_detail::check_choice(option.name, text, {choices_of(option)});
@@ -81,7 +85,7 @@ Status check_table(const broadloom_task& task) {
   for (int o = 0; o < task.num_options; ++o) {
     const broadloom_option& option = task.options[o];
     if (!is_key(view_or_empty(option.name)) || option.type < BROADLOOM_BOOL ||
-        option.type > BROADLOOM_TEXT) {
+        option.type > BROADLOOM_LIBRARY) {
       return invalid(
           fmt::format("option {} of the plug-in's task {} has no name that a flag can have "
                       "(letters, digits and "
@@ -107,6 +111,9 @@ Result<PluginValues> read_plugin_options(const broadloom_task& task, const Overr
   for (int o = 0; o < task.num_options; ++o) {
     const broadloom_option& option = task.options[o];
     const std::string* text = find(given, option.name);
+    if (text != nullptr && !text->empty() && option.type == BROADLOOM_LIBRARY) {
+      BROADLOOM_TRY(check_option_allowed(option.name, *text));
+    }
     out.texts_.emplace_back(text == nullptr ? view_or_empty(option.default_text) : *text);
     BROADLOOM_TRY(read_value(option, out.texts_.back(), out.values_.emplace_back()));
   }
@@ -115,7 +122,7 @@ Result<PluginValues> read_plugin_options(const broadloom_task& task, const Overr
 }
 
 std::vector<FieldInfo> list_plugin_options(const broadloom_task& task) {
-  constexpr const char* kTypes[] = {"bool", "int", "float", "text"};
+  constexpr const char* kTypes[] = {"bool", "int", "float", "text", "library"};
   std::vector<FieldInfo> out;
   for (int o = 0; o < task.num_options; ++o) {
     const broadloom_option& option = task.options[o];

@@ -210,13 +210,14 @@ Status check_context(const EnvSpec& spec) {
 Status check_entry(const EnvEntry& entry) {
   BROADLOOM_TRY(check_functions(entry));
   const Result<EnvSpec> made = entry.make_spec({});
-  if (!made.ok()) {
+  if (!made.ok() && !entry.wants_options) {
     return {
         made.status().kind(),
         fmt::format("environment '{}' cannot be registered, its default options are refused: {}",
                     entry.spec.id, made.status().message())};
   }
   BROADLOOM_TRY(check_id(entry.spec.id));
+  if (!made.ok()) return {};  // each spec that options make is checked when it is asked for
   const EnvSpec& spec = made.value();
   if (spec.id != entry.spec.id) {
     return invalid(fmt::format(

@@ -18,13 +18,14 @@ namespace broadloom {
 // An environment by its functions. Each may be called from any thread, and takes the options
 // (`--env.<option>`) as names and texts.
 struct EnvEntry {
-  EnvSpec spec;                                                // with default options
+  EnvSpec spec;  // with default options; where it wants options, its id and why
   std::function<Result<EnvSpec>(const Overrides&)> make_spec;  // under these options
   // N environments under these options.
   std::function<Result<std::unique_ptr<VecEnv>>(const Overrides&, const VecEnvOptions&)> make;
   std::function<std::vector<FieldInfo>()> options;              // that there are, for `env show`
   std::function<Result<TabularModel>(const Overrides&)> table;  // empty: not tabular
-  bool built_in = false;  // set by the registry; false: the program registered it
+  bool built_in = false;       // set by the registry; false: the program registered it
+  bool wants_options = false;  // make_spec refuses the default options
 };
 
 // The entry of environment type Env, defined in the .cc beside its header.

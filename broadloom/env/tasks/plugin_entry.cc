@@ -15,7 +15,7 @@ Result<EnvEntry> open_plugin(const std::string& id) {
     return task.make(own, options);
   };
   simulator.options = [task] { return task.options(); };
-  return simulator_entry(simulator);
+  return simulator_entry(id, simulator);
 }
 
 }  // namespace broadloom

@@ -8,8 +8,7 @@
 
 namespace broadloom {
 
-// Of an id "plugin:<file>:<task>": loads the library, once a process. Errors as PluginTask::open
-// and PluginTask::spec.
+// Of an id "plugin:<file>:<task>": loads the library, once a process. Errors as PluginTask::open.
 Result<EnvEntry> open_plugin(const std::string& id);
 
 }  // namespace broadloom

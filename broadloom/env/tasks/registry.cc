@@ -14,10 +14,11 @@
 #include "broadloom/env/staggered_starts.h"
 #include "broadloom/env/tasks/check_entry.h"
 #include "broadloom/env/tasks/plugin_entry.h"
+#include "broadloom/env/tasks/unknown_environment.h"
 
 namespace broadloom {
 
-// One line an environment.
+// clang-format off: one line an environment.
 constexpr EnvEntry (*kEntries[])() = {
     entry_of<struct CartPole>,
     entry_of<struct Acrobot>,
@@ -39,6 +40,7 @@ constexpr EnvEntry (*kEntries[])() = {
     entry_of<struct SpaceInvaders>,
     entry_of<struct SpaceInvadersMinimal>,
 };
+// clang-format on
 
 namespace {
 
@@ -46,24 +48,39 @@ namespace {
 class Registry {
  public:
   Registry() {
-    for (const auto& entry : kEntries) entries_.push_back(entry());
-    for (EnvEntry& entry : entries_) entry.built_in = true;
+    for (const auto& entry : kEntries) {
+      entries_.push_back(entry());
+      entries_.back().built_in = true;
+      known_.push_back(&entries_.back());
+    }
     openers_.emplace("plugin", open_plugin);
   }
 
   std::vector<const EnvEntry*> all() const {
     const std::lock_guard lock(mutex_);
-    std::vector<const EnvEntry*> out;
-    for (const EnvEntry& entry : entries_) out.push_back(&entry);
-    return out;
+    return known_;
   }
 
   // False where the id is taken.
   bool add(EnvEntry entry) {
     const std::lock_guard lock(mutex_);
-    const auto has_its_id = [&](const EnvEntry& other) { return other.spec.id == entry.spec.id; };
-    if (std::any_of(entries_.begin(), entries_.end(), has_its_id)) return false;
+    if (place_of(entry.spec.id) != known_.end()) return false;
     entries_.push_back(std::move(entry));
+    known_.push_back(&entries_.back());
+    return true;
+  }
+
+  // False where the id is that of one of the library's.
+  bool replace(EnvEntry entry) {
+    const std::lock_guard lock(mutex_);
+    const auto place = place_of(entry.spec.id);
+    if (place != known_.end() && (*place)->built_in) return false;
+    entries_.push_back(std::move(entry));
+    if (place == known_.end()) {
+      known_.push_back(&entries_.back());
+    } else {
+      *place = &entries_.back();
+    }
     return true;
   }
 
@@ -91,8 +108,14 @@ class Registry {
   }
 
  private:
+  std::vector<const EnvEntry*>::iterator place_of(const std::string& id) {
+    return std::find_if(known_.begin(), known_.end(),
+                        [&](const EnvEntry* entry) { return entry->spec.id == id; });
+  }
+
   mutable std::mutex mutex_;
-  std::deque<EnvEntry> entries_;
+  std::deque<EnvEntry> entries_;        // with those that were replaced
+  std::vector<const EnvEntry*> known_;  // in the order of their first registration
   std::map<std::string, OpenEnvironment> openers_;
   std::vector<AbsentEnvironments> absent_;
 };
@@ -142,11 +165,7 @@ Result<const EnvEntry*> find(const std::string& id) {
   for (const AbsentEnvironments& absent : registry().absent()) {
     ids.insert(ids.end(), absent.ids.begin(), absent.ids.end());
   }
-  Status status = unknown_key_error("environment", id, ids);
-  return Status(ErrorKind::kNotFound,
-                status.message() +
-                    "; `broadloom env list` names all of them; one that another program registers "
-                    "is known to that program alone, which has the same commands");
+  return unknown_environment(id, ids);
 }
 
 Status check_options(const VecEnvOptions& options) {
@@ -303,6 +322,15 @@ Status register_environment(EnvEntry entry) {
       "environment '{}' is registered already; register it once, under an id of its own", id));
 }
 
+Status replace_environment(EnvEntry entry) {
+  BROADLOOM_TRY(check_entry(entry));
+  entry.built_in = false;
+  const std::string id = entry.spec.id;
+  if (registry().replace(std::move(entry))) return {};
+  return invalid(
+      fmt::format("environment '{}' is one of the library's; register yours under another id", id));
+}
+
 void register_built_in(EnvEntry entry) {
   entry.built_in = true;
   registry().add(std::move(entry));
@@ -367,11 +395,17 @@ Result<EnvSpec> env_spec(const std::string& id, const Overrides& env_options,
   return spec;
 }
 
-Result<std::vector<FieldInfo>> list_env_options(const std::string& id) {
+Result<std::vector<FieldInfo>> list_env_options(const std::string& id,
+                                                const Overrides& env_options) {
   Result<const EnvEntry*> entry = find(id);
   if (!entry.ok()) return entry.status();
   std::vector<FieldInfo> options = entry.value()->options();
-  if (!shows_frames(entry.value()->spec)) return options;
+  EnvSpec spec = entry.value()->spec;
+  if (const Result<EnvOptions> asked = split_options(*entry.value(), env_options); asked.ok()) {
+    Result<EnvSpec> made = entry.value()->make_spec(asked.value().own);
+    if (made.ok()) spec = made.take();
+  }
+  if (!shows_frames(spec)) return options;
   for (FieldInfo& field : list_fields(FrameStack{})) {
     if (!names_option(*entry.value(), field.name)) options.push_back(std::move(field));
   }

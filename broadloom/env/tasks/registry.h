@@ -26,6 +26,11 @@ namespace broadloom {
 // it.
 Status register_environment(EnvEntry entry);
 
+// The same, where the id may be that of an environment that this program registered before, as a
+// notebook's cell does that runs twice. Lookups from now on find the new one; environments that
+// were made stay as they are.
+Status replace_environment(EnvEntry entry);
+
 // Environments of a bridge (bridges/), as the library's own. One whose id is taken is left out.
 void register_built_in(EnvEntry entry);
 
@@ -70,8 +75,10 @@ std::vector<EnvSpec> list_envs();
 Result<EnvSpec> env_spec(const std::string& id, const Overrides& env_options,
                          int max_episode_steps = 0);
 
-// The options of one, with defaults, ranges and docs; errors as make_vec_env.
-Result<std::vector<FieldInfo>> list_env_options(const std::string& id);
+// The options of one, with defaults, ranges and docs. Those of stacks of frames are among them
+// where it shows images under env_options. Errors: no such environment; env_options are not judged.
+Result<std::vector<FieldInfo>> list_env_options(const std::string& id,
+                                                const Overrides& env_options = {});
 
 // The exact transition table of an environment that has one; time limits are no part of it, see
 // EnvSpec::max_episode_steps. kInvalidConfig, with the ids that would do, where the environment has

@@ -56,11 +56,16 @@ EnvEntry entry_with(const SimulatorWithOptions& simulator) {
 
 }  // namespace
 
-Result<EnvEntry> simulator_entry(const SimulatorWithOptions& simulator) {
-  Result<EnvSpec> spec = simulator.spec({});
-  if (!spec.ok()) return spec.status();
+EnvEntry simulator_entry(const std::string& id, const SimulatorWithOptions& simulator) {
   EnvEntry entry = entry_with(simulator);
-  entry.spec = spec.take();
+  Result<EnvSpec> spec = simulator.spec({});
+  entry.wants_options = !spec.ok();
+  if (spec.ok()) {
+    entry.spec = spec.take();
+  } else {
+    entry.spec.id = id;
+    entry.spec.summary = "Wants options: " + spec.status().message();
+  }
   return entry;
 }
 

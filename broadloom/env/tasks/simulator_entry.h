@@ -10,6 +10,7 @@
 
 #include <functional>
 #include <memory>
+#include <string>
 #include <vector>
 
 #include "broadloom/core/status.h"
@@ -30,8 +31,9 @@ struct SimulatorWithOptions {
   std::function<std::vector<FieldInfo>()> options;  // list_fields() of them, for `env show`
 };
 
-// Calls simulator.spec() without options; where that fails, so does this.
-Result<EnvEntry> simulator_entry(const SimulatorWithOptions& simulator);
+// id: that of the spec under any options. simulator.spec() may refuse to go without options: then
+// the entry wants options.
+EnvEntry simulator_entry(const std::string& id, const SimulatorWithOptions& simulator);
 
 // spec: what spec() of the environments says without a time limit in the options. The environments
 // have no options of their own and no strata; disturbances are put around them.

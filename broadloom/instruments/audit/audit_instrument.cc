@@ -183,7 +183,7 @@ void AuditInstrument::look_at_units(const InstrumentView& view) {
 void AuditInstrument::append_state(const std::string& prefix, std::vector<TensorRef>& out) {
   if (drawn_.empty()) return;
   const std::vector<std::int64_t> shape{static_cast<std::int64_t>(drawn_.size())};
-  out.push_back({prefix + ".audit.draws", Dtype::kU64, shape, drawn_now_.data()});
+  out.push_back({prefix + ".audit.draws", Dtype::kU64, shape, drawn_now_.data(), {kAnyRange}});
 }
 
 }  // namespace broadloom

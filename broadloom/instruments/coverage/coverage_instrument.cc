@@ -96,8 +96,8 @@ double CoverageInstrument::sample_percent(const RolloutBlock& block) {
 
 void CoverageInstrument::append_state(const std::string& prefix, std::vector<TensorRef>& out) {
   const std::vector<std::int64_t> shape{static_cast<std::int64_t>(run_.size())};
-  out.push_back({prefix + ".coverage.cells", Dtype::kU8, shape, run_.data()});
-  out.push_back({prefix + ".coverage.states", Dtype::kI64, {1}, &states_});
+  out.push_back({prefix + ".coverage.cells", Dtype::kU8, shape, run_.data(), {{0.0, 1.0}}});
+  out.push_back({prefix + ".coverage.states", Dtype::kI64, {1}, &states_, {kCountRange}});
 }
 
 }  // namespace broadloom

@@ -17,8 +17,9 @@ namespace broadloom {
 
 // Reads the command line, runs the sub-command that it names, and gives the exit code, as
 // docs/reference/exit_codes.md lists them. Help and errors name the program by the last part of
-// argv[0]; texts of the library speak of `broadloom`. Prints, and handles SIGINT, SIGTERM and
-// SIGHUP. `before`: results of registering environments; the first error is printed, and ends it.
+// argv[0]; texts of the library speak of `broadloom`. Prints, and handles SIGINT, SIGTERM,
+// SIGHUP, SIGUSR1 and SIGXCPU. `before`: results of registering environments; the first error is
+// printed, and ends it.
 int run_program(int argc, char** argv, const std::vector<Status>& before = {});
 
 }  // namespace broadloom

@@ -57,9 +57,15 @@ function dataDetails(table, name) {
 
 // ---- downloads
 
+// Spreadsheets read a text that begins with = + - @ as a formula. Numbers with their intervals are none.
+function noFormula(text) {
+  const isFormula = /^[=+\-@\t\r]/.test(text) && !/^[-+]?[\d.,eE%\s[\]()–−-]*$/.test(text);
+  return isFormula ? `'${text}` : text;
+}
+
 function csvOf(columns, rows) {
   const quote = (x) => {
-    const text = x === null || x === undefined ? "" : String(x);
+    const text = x === null || x === undefined ? "" : noFormula(String(x));
     return /[",\r\n]/.test(text) ? `"${text.replace(/"/g, '""')}"` : text;
   };
   const shown = columns.filter((c) => c.of);
@@ -91,12 +97,12 @@ function tableTexts({ columns, rows }) {
 
 function tabSeparated(table) {
   const { head, body } = tableTexts(table);
-  return [head, ...body].map((line) => line.map((text) => text.replace(/[\t\r\n]+/g, " ")).join("\t")).join("\n") + "\n";
+  return [head, ...body].map((line) => line.map((text) => noFormula(text.replace(/[\t\r\n]+/g, " "))).join("\t")).join("\n") + "\n";
 }
 
 function markdownOf(table) {
   const { aligned, head, body } = tableTexts(table);
-  const line = (texts) => `| ${texts.map((text) => text.replace(/[\r\n]+/g, " ").replace(/[\\`*_|<>]/g, "\\$&")).join(" | ")} |`;
+  const line = (texts) => `| ${texts.map((text) => text.replace(/[\r\n]+/g, " ").replace(/[\\`*_|<>~&]/g, "\\$&").replace(/\]\(/g, "]\\(")).join(" | ")} |`;
   return [line(head), `|${aligned.map((a) => (a === "l" ? " --- " : " ---: ")).join("|")}|`, ...body.map(line)].join("\n") + "\n";
 }
 

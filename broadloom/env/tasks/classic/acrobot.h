@@ -50,6 +50,14 @@ struct Acrobot {
   static constexpr double kMaxSpeed1 = 4.0 * kPi;
   static constexpr double kMaxSpeed2 = 9.0 * kPi;
 
+  static void state_ranges(const Params&, StateRanges<State>& ranges) {
+    constexpr double kRounding = 1e-9;  // of wrap_angle()
+    for (const auto angle : {&State::theta1, &State::theta2})
+      ranges.add(angle, -kPi - kRounding, kPi + kRounding);
+    ranges.add(&State::omega1, -kMaxSpeed1, kMaxSpeed1);
+    ranges.add(&State::omega2, -kMaxSpeed2, kMaxSpeed2);
+  }
+
   static constexpr std::array end_reasons{"reached_height"};
 
   static Result<Params> make_params(const Options& options) { return options; }

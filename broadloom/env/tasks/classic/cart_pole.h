@@ -44,6 +44,14 @@ struct CartPole {
   static constexpr double kPositionLimit = 2.4;
   static constexpr double kAngleLimit = 12.0 * 2.0 * 3.141592653589793 / 360.0;
 
+  // An episode ends in the step that leaves these limits, and a new one begins at once.
+  static void state_ranges(const Params&, StateRanges<State>& ranges) {
+    ranges.add(&State::x, -kPositionLimit, kPositionLimit);
+    ranges.add(&State::theta, -kAngleLimit, kAngleLimit);
+    ranges.add_finite(&State::x_dot);
+    ranges.add_finite(&State::theta_dot);
+  }
+
   static constexpr std::array end_reasons{"cart_left_track", "pole_fell"};
 
   static Result<Params> make_params(const Options& options) { return options; }

@@ -38,6 +38,11 @@ struct MountainCar {
   static constexpr double kMaxSpeed = 0.07;
   static constexpr double kGoalPosition = 0.5;
 
+  static void state_ranges(const Params&, StateRanges<State>& ranges) {
+    ranges.add(&State::position, kMinPosition, kMaxPosition);
+    ranges.add(&State::velocity, -kMaxSpeed, kMaxSpeed);
+  }
+
   static constexpr std::array end_reasons{"reached_goal"};
 
   static Result<Params> make_params(const Options& options) { return options; }

@@ -38,6 +38,13 @@ struct MountainCarContinuous {
   static constexpr double kMaxSpeed = 0.07;
   static constexpr double kGoalPosition = 0.45;
 
+  // As observations have them: a float32 may be a little beyond the double.
+  static void state_ranges(const Params&, StateRanges<State>& ranges) {
+    ranges.add(&State::position, static_cast<float>(kMinPosition),
+               static_cast<float>(kMaxPosition));
+    ranges.add(&State::velocity, -static_cast<float>(kMaxSpeed), static_cast<float>(kMaxSpeed));
+  }
+
   static constexpr std::array end_reasons{"reached_goal"};
 
   static Result<Params> make_params(const Options& options) { return options; }

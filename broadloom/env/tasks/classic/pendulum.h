@@ -13,6 +13,7 @@
 namespace broadloom {
 
 struct Pendulum {
+  static constexpr double kMostSpeed = 1e6;
   struct Params {
     double gravity = 10.0;    // m/s^2
     double mass = 1.0;        // kg
@@ -28,7 +29,7 @@ struct Pendulum {
       v("length", length, Range{1e-3, 1e3}, "Length of the pendulum, m.");
       v("dt", dt, Range{1e-6, 1.0}, "Seconds per step.");
       v("max_torque", max_torque, Range{0.0, 1e6}, "Largest torque, N m.");
-      v("max_speed", max_speed, Range{0.0, 1e6}, "Largest speed, rad/s.");
+      v("max_speed", max_speed, Range{0.0, kMostSpeed}, "Largest speed, rad/s.");
     }
   };
   using Options = Params;
@@ -38,6 +39,11 @@ struct Pendulum {
     double theta, theta_dot;  // rad from upright, rad/s
   };
   static constexpr auto members = std::tuple{&State::theta, &State::theta_dot};
+  // Strata may draw max_speed as large as its option may be.
+  static void state_ranges(const Params&, StateRanges<State>& ranges) {
+    ranges.add(&State::theta_dot, -kMostSpeed, kMostSpeed);
+    ranges.add_finite(&State::theta);
+  }
   static constexpr double kPi = 3.141592653589793;
   static constexpr std::array<const char*, 0> end_reasons{};    // it has none of its own
   static constexpr double kUprightCosine = 0.9902680687415704;  // of 8 degrees

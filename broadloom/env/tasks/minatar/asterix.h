@@ -34,6 +34,21 @@ struct Asterix {
   // A thing, 0 where there is none: its column and what it is.
   static constexpr int kColumn = 15, kToTheRight = 16, kGold = 32, kThere = 64;
 
+  // Timers count down to 0, that of the ramp to -1, and begin again at their speed.
+  static void state_ranges(const Params&, StateRanges<State>& ranges) {
+    ranges.add(&State::player_row, 1, kSlots);
+    ranges.add(&State::player_column, 0, minatar::kLast);
+    ranges.add(&State::things, 0, kThere | kGold | kToTheRight | kColumn);
+    ranges.add_bits(&State::things, 0, 4, 0, minatar::kLast);  // kColumn
+    ranges.add(&State::spawn_speed, 1, kFirstSpawnSpeed);
+    ranges.add(&State::spawn_timer, 0, kFirstSpawnSpeed);
+    ranges.add(&State::move_speed, 1, kFirstMoveSpeed);
+    ranges.add(&State::move_timer, 0, kFirstMoveSpeed);
+    ranges.add(&State::ramp_timer, -1, kRampInterval);
+    ranges.add(&State::ramp_index, 0, kFirstSpawnSpeed + kFirstMoveSpeed);  // speeds stop at 1
+    minatar::add_last_action(ranges);
+  }
+
   static constexpr std::array end_reasons{"hit_by_enemy"};
 
   static Result<Params> make_params(const Options& options) { return minatar::params_of(options); }

@@ -31,6 +31,19 @@ struct Breakout {
                  &State::inside,   &State::bricks,      &State::last_action};
   static constexpr auto kept = std::tuple{&State::last_action};
 
+  // A ball that came to the lowest row is back above it, or lost.
+  static void state_ranges(const Params&, StateRanges<State>& ranges) {
+    ranges.add(&State::ball_row, 0, minatar::kLast - 1);
+    ranges.add(&State::ball_column, 0, minatar::kLast);
+    ranges.add(&State::heading, 0, 3);
+    ranges.add(&State::last_row, 0, minatar::kLast - 1);
+    ranges.add(&State::last_column, 0, minatar::kLast);
+    ranges.add(&State::paddle, 0, minatar::kLast);
+    ranges.add(&State::inside, 0, 1);
+    ranges.add(&State::bricks, 0, kWall);
+    minatar::add_last_action(ranges);
+  }
+
   static constexpr std::array end_reasons{"ball_lost"};
 
   static Result<Params> make_params(const Options& options) { return minatar::params_of(options); }

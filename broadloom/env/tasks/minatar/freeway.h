@@ -34,6 +34,16 @@ struct Freeway {
   static constexpr int kColumn = 4;
   static constexpr std::int16_t kSteps = 2500;
 
+  static void state_ranges(const Params&, StateRanges<State>& ranges) {
+    ranges.add(&State::chicken, 1, minatar::kLast);
+    ranges.add(&State::move_timer, 0, kRest);
+    ranges.add(&State::steps_left, 0, kSteps);
+    ranges.add(&State::columns, 0, minatar::kLast);
+    ranges.add(&State::timers, 0, kSlowest);
+    ranges.add(&State::slownesses, -kSlowest, kSlowest);
+    minatar::add_last_action(ranges);
+  }
+
   static constexpr std::array end_reasons{"time_is_up"};
 
   static Result<Params> make_params(const Options& options) { return minatar::params_of(options); }
@@ -85,6 +95,7 @@ struct Freeway {
 
  private:
   static constexpr std::int16_t kRest = 3;  // steps that a move of the chicken takes
+  static constexpr int kSlowest = 5;        // steps a column
 
   BROADLOOM_HD static void move_chicken(State& s, int taken) {
     if (taken == minatar::kUp) {
@@ -100,7 +111,7 @@ struct Freeway {
   template <class Draws>
   BROADLOOM_HD static void draw_cars(State& s, Draws& draws) {
     for (int car = 0; car < kCars; ++car) {
-      s.timers[car] = static_cast<std::int16_t>(1 + static_cast<int>(draws.below(5)));
+      s.timers[car] = static_cast<std::int16_t>(1 + static_cast<int>(draws.below(kSlowest)));
     }
     for (int car = 0; car < kCars; ++car) {
       const std::int16_t slowness = s.timers[car];

@@ -86,6 +86,12 @@ BROADLOOM_HD int taken_action(const Params& params, ActionSet minimal, float ask
   return action;
 }
 
+// The range of the action taken before.
+template <class State>
+void add_last_action(StateRanges<State>& ranges) {
+  ranges.add(&State::last_action, 0, kActions - 1);
+}
+
 // Where an observation is drawn: rows, columns, planes.
 template <int kPlanes>
 class Picture {

@@ -81,6 +81,28 @@ struct Seaquest {
                                              &State::last_action};
   static constexpr auto kept = std::tuple{&State::last_action};
 
+  static void state_ranges(const Params&, StateRanges<State>& ranges) {
+    ranges.add(&State::row, 0, kLowest);
+    ranges.add(&State::column, 0, minatar::kLast);
+    ranges.add(&State::to_the_right, 0, 1);
+    ranges.add(&State::oxygen, 0, kFullOxygen);
+    ranges.add(&State::divers_on_board, -(1 << 30), kAllDivers);  // one less each time it comes up
+    ranges.add(&State::surfaced, 0, 1);
+    ranges.add(&State::shot_timer, 0, kShotInterval);
+    ranges.add(&State::spawn_speed, 1, kFirstSpawnSpeed);
+    ranges.add(&State::spawn_timer, 0, kFirstSpawnSpeed);
+    ranges.add(&State::diver_timer, 0, kDiverInterval);
+    ranges.add(&State::move_speed, 2, kFirstMoveSpeed);
+    ranges.add(&State::ramp_index, 0, kFirstSpawnSpeed + kFirstMoveSpeed);  // speeds stop
+    add_list(&State::bullet_count, &State::bullets, kMostBullets, ranges);
+    add_list(&State::enemy_bullet_count, &State::enemy_bullets, kMostEnemyBullets, ranges);
+    add_list(&State::fish_count, &State::fish, kMostEnemies, ranges);
+    add_list(&State::sub_count, &State::subs, kMostEnemies, ranges);
+    add_list(&State::diver_count, &State::divers, kMostDivers, ranges);
+    ranges.add(&State::ended_by, 0, kWithoutDiver);
+    minatar::add_last_action(ranges);
+  }
+
   static constexpr std::array end_reasons{"hit", "out_of_oxygen", "surfaced_without_diver"};
 
   static constexpr int kFullOxygen = 200, kAllDivers = 6;
@@ -102,9 +124,9 @@ struct Seaquest {
     s.column = 5;
     s.oxygen = kFullOxygen;
     s.surfaced = 1;
-    s.spawn_speed = s.spawn_timer = 20;
+    s.spawn_speed = s.spawn_timer = kFirstSpawnSpeed;
     s.diver_timer = kDiverInterval;
-    s.move_speed = 5;
+    s.move_speed = kFirstMoveSpeed;
   }
 
   template <class Draws>
@@ -147,7 +169,15 @@ struct Seaquest {
   static constexpr int kTrail = 3;  // plane
   static constexpr std::int16_t kShotInterval = 5, kEnemyShotInterval = 10;
   static constexpr std::int16_t kDiverInterval = 30, kDiverMoveInterval = 5;
+  static constexpr std::int16_t kFirstSpawnSpeed = 20, kFirstMoveSpeed = 5;
   static constexpr int kLowest = 8;  // row that things swim in; 0 is the surface
+
+  template <class Codes>
+  static void add_list(std::int16_t State::*count, Codes State::*codes, int most,
+                       StateRanges<State>& ranges) {
+    ranges.add(count, 0, most);
+    minatar::Swimmer::add_ranges(codes, kLowest, ranges);
+  }
 
   BROADLOOM_HD static minatar::Swimmers bullets_of(State& s) {
     return {s.bullets.data(), s.bullet_count, kMostBullets};

@@ -33,6 +33,19 @@ struct SpaceInvaders {
       &State::shot_timer, &State::ended_by,      &State::last_action};
   static constexpr auto kept = std::tuple{&State::last_action};
 
+  static void state_ranges(const Params&, StateRanges<State>& ranges) {
+    for (const auto cells : {&State::aliens, &State::bullets, &State::alien_bullets})
+      ranges.add(cells, 0, minatar::kWordBits);
+    ranges.add(&State::cannon, 0, minatar::kLast);
+    ranges.add(&State::heading, -1, 1);
+    ranges.add(&State::move_interval, kShortestInterval, kFirstInterval);
+    ranges.add(&State::move_timer, 0, kFirstInterval);
+    ranges.add(&State::alien_shot_timer, 0, kAlienShotInterval);
+    ranges.add(&State::shot_timer, 0, kShotInterval);
+    ranges.add(&State::ended_by, 0, kLanded);
+    minatar::add_last_action(ranges);
+  }
+
   static constexpr std::array end_reasons{"hit_by_bullet", "reached_by_alien", "aliens_landed"};
 
   static Result<Params> make_params(const Options& options) { return minatar::params_of(options); }

@@ -23,6 +23,12 @@ struct Swimmer {
     return static_cast<std::uint16_t>((column + kBeyond) | row << 4 | (to_the_right ? 1 : 0) << 8 |
                                       move_timer << 9 | shot_timer << 12);
   }
+  // Of codes in a state: rows down to `lowest`, columns that moving on by one keeps in their bits.
+  template <class State, class Codes>
+  static void add_ranges(Codes State::*codes, int lowest, StateRanges<State>& ranges) {
+    ranges.add_bits(codes, 0, 4, 0, kLast + 2 * kBeyond);
+    ranges.add_bits(codes, 4, 4, 0, lowest);
+  }
   BROADLOOM_HD void move() { column += to_the_right ? 1 : -1; }
   BROADLOOM_HD bool is_out() const { return column < 0 || column > kLast; }
   BROADLOOM_HD bool is_at(int other_row, int other_column) const {

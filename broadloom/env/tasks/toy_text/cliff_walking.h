@@ -33,6 +33,9 @@ struct CliffWalking {
     std::int32_t cell;
   };
   static constexpr auto members = std::tuple{&State::cell};
+  static void state_ranges(const Params&, StateRanges<State>& ranges) {
+    ranges.add(&State::cell, 0, kRows * kCols - 1);
+  }
 
   static constexpr std::array end_reasons{"reached_goal"};
 

@@ -27,10 +27,12 @@ struct FrozenLake {
     template <class Visitor>
     void visit_fields(Visitor&& v) {
       v("map_name", map_name, Choices{{"4x4", "8x8"}}, "Built-in map; desc goes before it.");
+      last_needs(v, "desc", kIsEmpty);
       v("desc", desc, "Map of one's own: rows of S, F, H and G, joined by '/'; empty: map_name.");
       v("is_slippery", is_slippery, "Whether the ice turns a move to either side at times.");
       v("success_rate", success_rate, Range{0.0, 1.0},
         "Chance that a slippery move goes as meant.");
+      last_needs(v, "is_slippery", "true");
     }
   };
   struct Params {
@@ -43,6 +45,9 @@ struct FrozenLake {
     std::int32_t cell;
   };
   static constexpr auto members = std::tuple{&State::cell};
+  static void state_ranges(const Params& p, StateRanges<State>& ranges) {
+    ranges.add(&State::cell, 0, p.rows * p.cols - 1);
+  }
 
   static constexpr std::array end_reasons{"reached_goal", "fell_in_hole"};
 

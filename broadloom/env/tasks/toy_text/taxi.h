@@ -29,6 +29,9 @@ struct Taxi {
     std::int32_t code;
   };
   static constexpr auto members = std::tuple{&State::code};
+  static void state_ranges(const Params&, StateRanges<State>& ranges) {
+    ranges.add(&State::code, 0, kStates - 1);
+  }
 
   static constexpr std::array end_reasons{"delivered"};
 

@@ -1,0 +1,204 @@
+#include "broadloom/config/needs.h"
+
+#include <algorithm>
+#include <map>
+#include <string_view>
+#include <utility>
+
+#include "broadloom/config/algorithm_names.h"
+#include "broadloom/env/disturbance.h"
+#include "broadloom/env/strata.h"
+#include "broadloom/env/tasks/registry.h"
+
+namespace broadloom {
+namespace {
+
+// What stands in the place of a key where the environment says it, and the config's tables.
+constexpr std::string_view kActions = "actions", kStrata = "[strata]";
+
+using Texts = std::map<std::string, std::string, std::less<>>;
+
+// The text of every key that somebody may need; spec null: without what it says.
+Texts texts_of(const Config& config, const EnvSpec* spec) {
+  Texts texts;
+  for (FieldInfo& field : list_fields(config)) texts[field.name] = std::move(field.value_text);
+  const bool has_strata =
+      std::any_of(config.env_options.begin(), config.env_options.end(),
+                  [](const auto& option) { return is_strata_key(option.first); });
+  texts[std::string(kStrata)] = has_strata ? "there" : "";
+  if (spec == nullptr) return texts;
+  const bool is_box = spec->action.kind == SpaceKind::kBox;
+  texts[std::string(kActions)] = is_box ? "Box" : "Discrete";
+  return texts;
+}
+
+std::vector<std::string> alternatives(std::string_view text) {
+  constexpr std::string_view kOr = " or ";
+  std::vector<std::string> out;
+  for (std::size_t at = text.find(kOr); at != std::string_view::npos; at = text.find(kOr)) {
+    out.emplace_back(text.substr(0, at));
+    text.remove_prefix(at + kOr.size());
+  }
+  out.emplace_back(text);
+  return out;
+}
+
+bool is_among(std::string_view values, const std::string& text) {
+  constexpr std::string_view kAbove = "above ";
+  if (values == kIsSet || values == kIsEmpty) return text.empty() == (values == kIsEmpty);
+  if (values.starts_with(kAbove)) {
+    double least = 0.0, number = 0.0;
+    const bool are_numbers =
+        parse_text(values.substr(kAbove.size()), least).ok() && parse_text(text, number).ok();
+    return are_numbers && number > least;
+  }
+  const std::vector<std::string> all = alternatives(values);
+  return std::find(all.begin(), all.end(), text) != all.end();
+}
+
+// A program's own algorithm may use any key.
+bool is_met(const Need& need, const Texts& texts) {
+  if (need.keys == nullptr) return true;
+  for (const std::string& key : alternatives(need.keys)) {
+    const auto found = texts.find(key);
+    if (found == texts.end() || is_among(need.values, found->second)) return true;
+    if (key == "algorithm" && !is_built_in_algorithm(found->second)) return true;
+  }
+  return false;
+}
+
+const Need* unmet(const KeyFacts& facts, const Texts& texts) {
+  for (const Need& need : facts.needs) {
+    if (!is_met(need, texts)) return &need;
+  }
+  return nullptr;
+}
+
+std::string refusal_of(const std::string& name, const std::string& text, const Need& need,
+                       const Texts& texts, std::string_view prefix) {
+  std::string present;
+  for (const std::string& key : alternatives(need.keys)) {
+    const std::string& other = texts.find(key)->second;
+    present += (present.empty() ? "" : " and ") + std::string(prefix) + key;
+    present += other.empty() ? " is not set" : " = " + other;
+  }
+  const bool may_set = need.keys != kActions;
+  return name + ": got " + text + ", but it does nothing while " + present + "; it needs " +
+         need_words(need, prefix) + ". " + (may_set ? "Set that, or leave " : "Leave ") + name +
+         " out";
+}
+
+KeyUse use_of(std::string_view prefix, const FieldInfo& field, const Texts& texts,
+              const std::string& usual) {
+  const std::string name = std::string(prefix) + field.name;
+  KeyUse use{.key = name, .acts = true, .refusal = {}};
+  const Need* const need = unmet(field.facts, texts);
+  if (need == nullptr) return use;
+  const std::string& text = texts.find(field.name)->second;
+  use.acts = false;
+  if ((text != field.default_text && text != usual) || need->at_default) {
+    use.refusal = refusal_of(name, text, *need, texts, prefix);
+  }
+  return use;
+}
+
+bool sets(const Overrides& overrides, std::string_view key) {
+  return std::any_of(overrides.begin(), overrides.end(),
+                     [&](const auto& entry) { return entry.first == key; });
+}
+
+// As to_text() of the type writes it, so that "0.50" and "0.5" are one value.
+std::string usual_form(const std::string& type, const std::string& text) {
+  bool truth = false;
+  double number = 0.0;
+  if (type == "bool" && parse_text(text, truth).ok()) return to_text(truth);
+  const bool is_number = type == "int" || type == "float";
+  return is_number && parse_text(text, number).ok() ? to_text(number) : text;
+}
+
+// Of the options of an environment, or of disturbances, whose keys are `prefix` and a field's name.
+// Where strata draw what an option needs, it acts.
+void add_option_uses(const std::vector<FieldInfo>& fields, const std::string& prefix,
+                     const Overrides& overrides, std::vector<KeyUse>& uses) {
+  Texts texts;
+  for (const FieldInfo& field : fields) {
+    texts[field.name] = usual_form(field.type, field.default_text);
+  }
+  for (const auto& [key, text] : overrides) {
+    const std::string name = key.starts_with(prefix) ? key.substr(prefix.size()) : "";
+    for (const FieldInfo& field : fields) {
+      if (field.name == name) texts[name] = usual_form(field.type, text);
+      if (is_strata_key(key) && key.ends_with("." + field.name)) texts.erase(field.name);
+    }
+  }
+  for (const FieldInfo& field : fields) {
+    const bool is_set = sets(overrides, prefix + field.name) && texts.contains(field.name);
+    if (!is_set || field.facts.needs[0].keys == nullptr) continue;
+    uses.push_back(use_of(prefix, field, texts, usual_form(field.type, field.default_text)));
+  }
+}
+
+}  // namespace
+
+std::string need_words(const Need& need, std::string_view prefix) {
+  const std::string_view values = need.values;
+  const bool is_equal = values != kIsSet && values != kIsEmpty && !values.starts_with("above ");
+  std::string words;
+  for (const std::string& key : alternatives(need.keys)) {
+    words += (words.empty() ? "" : " or ") + std::string(prefix) + key;
+  }
+  return words + (is_equal ? " = " : " ") + need.values;
+}
+
+std::string needs_sentence(const KeyFacts& facts) {
+  std::string words;
+  for (const Need& need : facts.needs) {
+    if (need.keys == nullptr) continue;
+    words += (words.empty() ? "Needs " : ", and ") + need_words(need);
+  }
+  return words.empty() ? words : words + ".";
+}
+
+std::string help_of(const FieldInfo& field) {
+  const std::string needs = needs_sentence(field.facts);
+  return needs.empty() ? field.doc : field.doc + " " + needs;
+}
+
+std::vector<KeyUse> key_uses(const Overrides& overrides, const Config& config, const Config& usual,
+                             const EnvSpec& spec) {
+  const Texts texts = texts_of(config, &spec), usual_texts = texts_of(usual, &spec);
+  std::vector<KeyUse> uses;
+  for (const FieldInfo& field : list_fields(config)) {
+    if (!sets(overrides, field.name) || field.facts.needs[0].keys == nullptr) continue;
+    uses.push_back(use_of("", field, texts, usual_texts.find(field.name)->second));
+  }
+  if (const Result<std::vector<FieldInfo>> options = list_env_options(config.env_id);
+      options.ok()) {
+    add_option_uses(options.value(), "env.", overrides, uses);
+  }
+  add_option_uses(list_fields(Disturbance{}), "disturb.", overrides, uses);
+  return uses;
+}
+
+std::set<std::string> idle_keys(const Config& config) {
+  const Texts texts = texts_of(config, nullptr);
+  std::set<std::string> idle;
+  for (const FieldInfo& field : list_fields(config)) {
+    if (unmet(field.facts, texts) != nullptr) idle.insert(field.name);
+  }
+  return idle;
+}
+
+Config without_idle_values(const Config& config) {
+  const std::set<std::string> idle = idle_keys(config);
+  Config out = config;
+  for (const FieldInfo& field : list_fields(config)) {
+    const char* const before = field.facts.before;
+    const std::string wanted = before ? before : field.default_text;
+    if (idle.count(field.name) == 0 || field.value_text == wanted) continue;
+    static_cast<void>(set_field(out, field.name, wanted));
+  }
+  return out;
+}
+
+}  // namespace broadloom

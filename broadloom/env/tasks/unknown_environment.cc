@@ -1,0 +1,53 @@
+#include "broadloom/env/tasks/unknown_environment.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <string_view>
+
+#include "broadloom/core/config_table.h"
+
+namespace broadloom {
+namespace {
+
+bool is_one_of(const std::vector<std::string>& ids, std::string_view id) {
+  return std::find(ids.begin(), ids.end(), id) != ids.end();
+}
+
+// Ids of the Python package, which opens them itself where it runs.
+std::string words_on_python(const std::string& id, const std::vector<std::string>& known) {
+  const std::size_t slash = id.find('/');
+  if (slash == std::string::npos) return "";
+  const std::string_view library = std::string_view(id).substr(0, slash);
+  if (library == "python") {
+    return "a Python process makes it from a function of its own; call "
+           "broadloom.register(name, function) there first";
+  }
+  if (library != "gymnasium" && library != "envpool") return "";
+  const std::string own = id.substr(slash + 1);
+  const std::string built_in =
+      is_one_of(known, own) ? fmt::format("; Broadloom's own is --env_id {}", own) : "";
+  return fmt::format(
+      "environments of {} need the Python package: install it with `pip install .`, and call "
+      "`python -m broadloom` (docs/python.md){}",
+      library, built_in);
+}
+
+}  // namespace
+
+Status unknown_environment(const std::string& id, const std::vector<std::string>& known) {
+  const std::string unknown = fmt::format("unknown environment '{}'; ", id);
+  const std::string python = words_on_python(id, known);
+  if (!python.empty()) return {ErrorKind::kNotFound, unknown + python};
+  const std::string near = nearest_key(id, known);
+  const std::string guess =
+      near.empty()
+          ? "Gymnasium's come with the Python package, as gymnasium/" + id + " (docs/python.md)"
+          : fmt::format("did you mean '{}'?", near);
+  return {ErrorKind::kNotFound,
+          unknown + guess +
+              "; `broadloom env list` names all of them; one that another program registers "
+              "is known to that program alone, which has the same commands"};
+}
+
+}  // namespace broadloom

@@ -1,0 +1,274 @@
+// One shard of environments under a policy, each until its first episode ends: what play_scenes.cc
+// is made of.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "broadloom/env/drawable.h"
+#include "broadloom/env/step_counter.h"
+#include "broadloom/env/vec_env.h"
+#include "broadloom/evaluate/evaluator.h"
+#include "broadloom/math/elementwise.h"
+#include "broadloom/math/random_rows.h"
+#include "broadloom/rollout/actor.h"
+#include "broadloom/rollout/block.h"
+#include "broadloom/rollout/collect_fault.h"
+#include "broadloom/rollout/observations.h"
+
+namespace broadloom {
+
+// The rows that go between k environments and the policy that plays them.
+struct PlayedRows {
+  // watched: somebody wants to see what ended.
+  PlayedRows(int k, const EnvSpec& spec, bool watched)
+      : action_size(static_cast<std::size_t>(spec.action_size())),
+        raw(observation_type(spec.observation), static_cast<std::size_t>(k)),
+        last(raw.type(), static_cast<std::size_t>(k)),
+        actions(k * action_size),
+        rewards(k),
+        terminated(k),
+        truncated(k),
+        ends(k),
+        final_drawings(watched ? k : 0) {}
+
+  StepRows all() {
+    StepRows rows{actions.data(),   raw.rows(),  rewards.data(), terminated.data(),
+                  truncated.data(), last.rows(), ends.data()};
+    if (!final_drawings.empty()) rows.final_drawings = final_drawings.data();
+    return rows;
+  }
+
+  std::size_t width() const { return static_cast<std::size_t>(raw.type().size); }
+
+  std::size_t action_size;
+  Observations raw, last;      // [k]
+  std::vector<float> actions;  // [k, A]
+  std::vector<float> rewards;
+  std::vector<std::uint8_t> terminated, truncated;
+  std::vector<EpisodeEnd> ends;
+  std::vector<Drawing> final_drawings;  // [k] or empty
+};
+
+// The memory that one thread needs to act.
+struct ActingScratch {
+  explicit ActingScratch(const Policy& policy)
+      : work(policy.network.make_workspace<float>()),
+        seen(static_cast<std::size_t>(policy.spec.observation_size()) * kTileRows),
+        chosen(static_cast<std::size_t>(policy.spec.action_size()) * kTileRows),
+        log_probs(kTileRows),
+        draws(chosen.size()),
+        terms(chosen.size()) {}
+
+  TileWorkspace<float> work;
+  std::vector<float> seen;
+  std::vector<float> chosen;        // [A, kTileRows]
+  std::vector<float> log_probs;     // [kTileRows]
+  std::vector<float> draws, terms;  // [A, kTileRows] of the actor
+};
+
+// Plays one shard of environments until each has ended its first episode.
+class ShardEvaluation {
+ public:
+  // The shard's rows begin at row `first` of `rows`.
+  ShardEvaluation(const EvalScene& scene, const Space& action_space, const Policy& policy,
+                  const Actor& actor, Shard shard, PlayedRows& rows, int first,
+                  std::vector<EvalEpisode>& episodes)
+      : scene_(scene),
+        action_space_(action_space),
+        policy_(policy),
+        actor_(actor),
+        shard_(shard),
+        rows_(rows),
+        first_(static_cast<std::size_t>(first)),
+        episodes_(episodes),
+        over_(rows_of_shard(), false),
+        left_(shard.size()) {}
+
+  int left() const { return left_; }  // episodes that are not over
+
+  // fault_order() of the first number that is not finite in an episode under way; kNoFault: none.
+  std::uint64_t fault() const { return fault_; }
+
+  // False where an observation, or what the policy makes of it, is not finite.
+  bool act(int step, ActingScratch& scratch) {
+    if (!check_observations(step)) return false;
+    const float* observations = rows_.raw.view(first_, rows_of_shard(), scratch.seen.data());
+    if (policy_.obs_norm != nullptr) {
+      policy_.obs_norm->normalize(observations, shard_.size(), scratch.seen.data());
+      observations = scratch.seen.data();
+    }
+    policy_.network.forward(policy_.params, observations, shard_.size(), scratch.work,
+                            NetworkSide::kPolicy);
+    if (!check_outputs(step, scratch)) return false;
+    choose_actions(step, scratch);
+    hand_over_actions(scratch);
+    return true;
+  }
+
+  // The states of episodes that are not over, for who watches. acting: with the actions that act()
+  // has chosen there.
+  void show(const VecEnv& envs, bool acting) {
+    if (scene_.watcher == nullptr) return;
+    const auto* const drawable = capability<Drawable>(envs);
+    for (std::size_t k = 0; k < rows_of_shard(); ++k) {
+      if (over_[k]) continue;
+      const float* action = acting ? &rows_.actions[(first_ + k) * rows_.action_size] : nullptr;
+      Drawing drawing;
+      if (drawable != nullptr) drawable->draw(episode_of(k), action, drawing);
+      scene_.watcher->see({episode_of(k), drawing, row_of(rows_.raw, k), action});
+    }
+  }
+
+  // Takes a step's results. False where a reward, or a truncated episode's last observation, is not
+  // finite.
+  bool take_in(VecEnv& envs, int step) {
+    if (!check_rewards(step) || !check_last_observations(envs, step)) return false;
+    for (std::size_t k = 0; k < rows_of_shard(); ++k) {
+      if (over_[k]) continue;
+      const std::size_t row = first_ + k;
+      EvalEpisode& episode = episodes_[static_cast<std::size_t>(shard_.begin) + k];
+      episode.episode_return += rows_.rewards[row];
+      episode.length += 1;
+      if (scene_.watcher != nullptr) scene_.watcher->take(episode_of(k), rows_.rewards[row]);
+      if (rows_.terminated[row] == 0 && rows_.truncated[row] == 0) continue;
+      episode.end = rows_.ends[row];
+      over_[k] = true;
+      --left_;
+      take_measures(envs, k);
+      show_last(k);
+    }
+    return true;
+  }
+
+  // Cuts the episodes that go on after so many steps. False where one stands at an observation that
+  // is not finite.
+  bool end(VecEnv& envs, int steps) {
+    if (!check_observations(steps)) return false;
+    for (std::size_t k = 0; k < rows_of_shard(); ++k) {
+      if (!over_[k]) take_measures(envs, k);
+    }
+    show(envs, false);
+    return true;
+  }
+
+ private:
+  int episode_of(std::size_t k) const { return shard_.begin + static_cast<int>(k); }
+
+  ObservationRows row_of(Observations& observations, std::size_t k) const {
+    return observations.rows(first_ + k);
+  }
+
+  // The sums are those of the episode: one more step, and the next one would be in them.
+  void take_measures(VecEnv& envs, std::size_t k) {
+    const EnvSpec& spec = envs.spec();
+    if (spec.measures.empty()) return;
+    std::vector<double> sums(spec.counted());
+    if (auto* const counter = capability<StepCounter>(envs)) {
+      counter->take_step_sums(episode_of(k), sums);
+    }
+    EvalEpisode& episode = episodes_[static_cast<std::size_t>(episode_of(k))];
+    for (std::size_t m = spec.paid_terms(); m < sums.size(); ++m)
+      episode.measures.push_back(sums[m] / episode.length);
+  }
+
+  // Where the episode has ended; the environment is in the next one already.
+  void show_last(std::size_t k) {
+    if (scene_.watcher == nullptr) return;
+    const Drawing& drawing = rows_.final_drawings[first_ + k];
+    scene_.watcher->see({episode_of(k), drawing, row_of(rows_.last, k), nullptr});
+  }
+
+  std::size_t rows_of_shard() const { return static_cast<std::size_t>(shard_.size()); }
+
+  // Looks for a number that is not finite in the shard's rows, [k, width], of episodes under way.
+  // only: null, or 1 in the rows that are asked about.
+  bool check(const float* rows, std::size_t width, int step, FaultPlace place,
+             const std::uint8_t* only = nullptr) {
+    if (all_finite(rows, rows_of_shard() * width)) return true;
+    for (std::size_t k = 0; k < rows_of_shard(); ++k) {
+      if (over_[k] || (only != nullptr && only[k] == 0)) continue;
+      if (all_finite(rows + k * width, width)) continue;
+      fault_ = std::min(fault_, fault_order(step, place, episode_of(k)));
+      return false;
+    }
+    return true;
+  }
+
+  bool check_rewards(int step) {
+    return check(&rows_.rewards[first_], 1, step, FaultPlace::kReward);
+  }
+
+  bool check_observations(int step) {
+    if (rows_.raw.type().dtype != Dtype::kF32) return true;  // every byte is a number
+    const std::size_t width = rows_.width();
+    return check(&rows_.raw.floats()[first_ * width], width, step, FaultPlace::kObservation);
+  }
+
+  // Only of truncated episodes, as in training: their last observations have a value.
+  bool check_last_observations(const VecEnv& envs, int step) {
+    if (rows_.last.type().dtype != Dtype::kF32) return true;
+    if (!envs.traits().has_final_observations) return true;
+    const std::size_t width = rows_.width();
+    return check(&rows_.last.floats()[first_ * width], width, step, FaultPlace::kFinalObservation,
+                 &rows_.truncated[first_]);
+  }
+
+  bool check_outputs(int step, const ActingScratch& scratch) {
+    const AlignedVector<float>& outputs = scratch.work.policy;  // [outputs, kTileRows]
+    bool finite = true;
+    for (std::size_t from = 0; from < outputs.size(); from += kTileRows) {
+      if (!check(&outputs[from], 1, step, FaultPlace::kPolicyOutput)) finite = false;
+    }
+    return finite;
+  }
+
+  bool is_discrete() const { return action_space_.kind == SpaceKind::kDiscrete; }
+
+  // Episode i draws from Random(seed, kEvalAction, i, its step).
+  void choose_actions(int step, ActingScratch& scratch) {
+    const ActRows rows{.params = policy_.params,
+                       .outputs = scratch.work.policy.data(),
+                       .streams = {scene_.envs.seed, Purpose::kEvalAction,
+                                   static_cast<std::uint32_t>(shard_.begin),
+                                   static_cast<std::uint64_t>(step), shard_.size()},
+                       .actions = scratch.chosen.data(),
+                       .log_probs = scratch.log_probs.data(),
+                       .draws = scratch.draws.data(),
+                       .terms = scratch.terms.data()};
+    if (scene_.actions == EvalActions::kSampled) {
+      actor_.act(rows);
+    } else {
+      actor_.act_best(rows);
+    }
+  }
+
+  // Row by row, and within their bounds.
+  void hand_over_actions(const ActingScratch& scratch) {
+    const Space& space = action_space_;
+    const std::size_t size = rows_.action_size;
+    for (std::size_t k = 0; k < rows_of_shard(); ++k) {
+      for (std::size_t a = 0; a < size; ++a) {
+        const float action = scratch.chosen[a * kTileRows + k];
+        rows_.actions[(first_ + k) * size + a] =
+            is_discrete() ? action : std::clamp(action, space.low[a], space.high[a]);
+      }
+    }
+  }
+
+  const EvalScene& scene_;
+  const Space& action_space_;
+  const Policy& policy_;
+  const Actor& actor_;
+  Shard shard_;
+  PlayedRows& rows_;
+  std::size_t first_;
+  std::vector<EvalEpisode>& episodes_;
+  std::vector<bool> over_;
+  int left_;
+  std::uint64_t fault_ = kNoFault;
+};
+
+}  // namespace broadloom

@@ -1,0 +1,216 @@
+// Settings that do nothing are refused, and help says what each key needs.
+#include "broadloom/config/needs.h"
+
+#include <gtest/gtest.h>
+
+#include <string>
+#include <vector>
+
+#include "broadloom/config/keys.h"
+#include "broadloom/env/tasks/registry.h"
+#include "broadloom/setup/resolve_config.h"
+
+namespace broadloom {
+namespace {
+
+struct Idle {
+  std::string key, value;  // which do nothing
+  Overrides beside;        // as the other keys stand here
+  std::string because;     // the refusal's "while" and "it needs"
+  Overrides acts_with;     // and do something here
+};
+
+const std::vector<Idle>& idle_settings() {
+  const Overrides pqn{{"algorithm", "pqn"}}, rnd{{"algorithm", "ppo_rnd"}};
+  const std::string is_ppo = "algorithm = ppo; it needs algorithm = ";
+  const std::string is_pqn = "algorithm = pqn; it needs algorithm = ppo or ppo_rnd";
+  const std::string no_levels = "curriculum is not set; it needs curriculum set";
+  const Overrides levels{{"curriculum", "easy,hard"},
+                         {"strata.easy.half_length", "0.4..0.6"},
+                         {"strata.hard.half_length", "0.05..0.1"}};
+  static const std::vector<Idle> all = {
+      {"stagger_by",
+       "age",
+       {},
+       "stagger_starts = false; it needs stagger_starts = true",
+       {{"stagger_starts", "true"}}},
+      {"strata_sampling",
+       "stratified",
+       {},
+       "[strata] is not set; it needs [strata] set",
+       {{"strata.easy.half_length", "0.4..0.6"}}},
+      {"curriculum_up", "0.9", {}, no_levels, levels},
+      {"curriculum_down", "0.3", {}, no_levels, levels},
+      {"curriculum_episodes", "3", {}, no_levels, levels},
+      {"desired_kl",
+       "0.02",
+       {},
+       "lr_schedule = linear; it needs lr_schedule = adaptive",
+       {{"lr_schedule", "adaptive"}}},
+      {"num_minibatches",
+       "8",
+       {{"minibatch_size", "64"}},
+       "minibatch_size = 64; it needs minibatch_size = 0",
+       {}},
+      {"num_minibatches",
+       "4",
+       {{"minibatch_size", "64"}},  // the default says no less
+       "minibatch_size = 64; it needs minibatch_size = 0",
+       {{"minibatch_size", "0"}}},
+      {"norm_adv", "batch", pqn, is_pqn, {}},
+      {"clip_coef", "0.1", pqn, is_pqn, rnd},
+      {"clip_schedule", "linear", pqn, is_pqn, {}},
+      {"clip_vloss", "false", pqn, is_pqn, {}},
+      {"ent_coef", "0.02", pqn, is_pqn, {}},
+      {"ent_schedule", "linear", pqn, is_pqn, {}},
+      {"ent_schedule",
+       "linear",
+       {{"ent_coef", "0"}},
+       "ent_coef = 0; it needs ent_coef above 0",
+       {}},
+      {"target_kl", "0.02", pqn, is_pqn, {}},
+      {"eps_start", "0.5", {}, is_ppo + "pqn", pqn},
+      {"eps_finish", "0.01", {}, is_ppo + "pqn", pqn},
+      {"eps_decay", "0.3", {}, is_ppo + "pqn", pqn},
+      {"ext_coef", "1", {}, is_ppo + "ppo_rnd", rnd},
+      {"int_coef", "2", {}, is_ppo + "ppo_rnd", rnd},
+      {"int_gamma", "0.9", {}, is_ppo + "ppo_rnd", rnd},
+      {"update_proportion", "0.5", {}, is_ppo + "ppo_rnd", rnd},
+      {"num_iterations_obs_norm_init", "3", {}, is_ppo + "ppo_rnd", rnd},
+      {"rnd_hidden_sizes", "32", {}, is_ppo + "ppo_rnd", rnd},
+      {"rnd_outputs", "32", {}, is_ppo + "ppo_rnd", rnd},
+      {"log_std_init",
+       "-1",
+       {},
+       "actions = Discrete; it needs actions = Box",
+       {{"env_id", "Pendulum-v1"}}},
+      {"clip_obs", "5", {}, "norm_obs = false; it needs norm_obs = true", {{"norm_obs", "true"}}},
+      {"clip_reward",
+       "5",
+       {{"env_id", "Pendulum-v1"}, {"norm_reward", "false"}},
+       "norm_reward = false; it needs norm_reward = true",
+       {{"norm_reward", "true"}}},
+      {"normaliser",
+       "gymnasium",
+       {},
+       "norm_obs = false and norm_reward = false; it needs norm_obs or norm_reward = true",
+       {{"norm_reward", "true"}}},
+      {"eval_episodes",
+       "20",
+       {},
+       "eval_interval = 0; it needs eval_interval above 0",
+       {{"eval_interval", "5"}}},
+      {"instrument_every",
+       "5",
+       {},
+       "instruments is not set; it needs instruments set",
+       {{"instruments", "policy"}}},
+  };
+  return all;
+}
+
+TEST(Needs, SettingsThatDoNothingAreRefusedAndNamed) {
+  for (const Idle& one : idle_settings()) {
+    Overrides given = one.beside;
+    given.emplace_back(one.key, one.value);
+    const Status status = resolve_config(given).status();
+    EXPECT_EQ(status.kind(), ErrorKind::kInvalidConfig);
+    EXPECT_EQ(status.message().find(one.key + ": got " + one.value +
+                                    ", but it does nothing while " + one.because + ". "),
+              0U)
+        << one.key << ": " << status.message();
+    given = one.acts_with;
+    given.emplace_back(one.key, one.value);
+    const Result<Config> acts = resolve_config(given);
+    EXPECT_TRUE(acts.ok()) << one.key << ": " << acts.status().message();
+  }
+}
+
+TEST(Needs, RefusalsSayWhatToDo) {
+  EXPECT_EQ(resolve_config({{"desired_kl", "0.02"}}).status().message(),
+            "desired_kl: got 0.02, but it does nothing while lr_schedule = linear; it needs "
+            "lr_schedule = adaptive. Set that, or leave desired_kl out");
+  EXPECT_EQ(resolve_config({{"log_std_init", "-1"}}).status().message(),
+            "log_std_init: got -1, but it does nothing while actions = Discrete; it needs actions "
+            "= Box. Leave log_std_init out");
+}
+
+// A key that needs something without standing above would be a rule that nobody tried.
+TEST(Needs, EveryKeyThatNeedsSomethingIsTriedAbove) {
+  for (const FieldInfo& field : list_fields(Config{})) {
+    if (field.facts.needs[0].keys == nullptr) continue;
+    bool tried = false;
+    for (const Idle& one : idle_settings()) tried = tried || one.key == field.name;
+    EXPECT_TRUE(tried) << field.name;
+  }
+}
+
+// Files that name every key, and flags made of a manifest, hold defaults that do nothing.
+TEST(Needs, WholeConfigsAreTaken) {
+  for (const Overrides& given :
+       {Overrides{}, Overrides{{"env_id", "Pendulum-v1"}}, Overrides{{"algorithm", "pqn"}},
+        Overrides{{"env_id", "MinAtar/Breakout-v1"}, {"algorithm", "ppo_rnd"}},
+        Overrides{{"env_id", "Pendulum-v1"}, {"norm_obs", "false"}, {"norm_reward", "false"}}}) {
+    const Result<Config> config = resolve_config(given);
+    ASSERT_TRUE(config.ok()) << config.status().message();
+    const Result<Config> again = resolve_config(to_overrides(config.value()));
+    ASSERT_TRUE(again.ok()) << again.status().message();
+    EXPECT_EQ(to_overrides(again.value()), to_overrides(config.value()));
+  }
+}
+
+// Programs of before took such settings in silence; their runs go on, and are made again.
+TEST(Needs, RecordsAreTakenAsTheyAre) {
+  for (const Idle& one : idle_settings()) {
+    Overrides given = one.beside;
+    given.emplace_back(one.key, one.value);
+    const Result<Config> config = resolve_record(given);
+    EXPECT_TRUE(config.ok()) << one.key << ": " << config.status().message();
+  }
+}
+
+TEST(Needs, RecordsWithoutANormaliserHadGymnasiums) {
+  const Overrides before{{"env_id", "Pendulum-v1"}};
+  EXPECT_EQ(resolve_record(before).take().normaliser, "gymnasium");
+  EXPECT_EQ(resolve_config(before).take().normaliser, "exact");
+  // Where nothing is normalised it says nothing, and stays as a new run has it.
+  EXPECT_EQ(resolve_record({{"env_id", "CartPole-v1"}}).take().normaliser, "exact");
+  EXPECT_EQ(resolve_record({{"normaliser", "exact"}}).take().normaliser, "exact");
+}
+
+// Which keys a program's own algorithm uses is its own to know.
+TEST(Needs, AnAlgorithmOfAProgramMayUseAnyKey) {
+  const EnvSpec spec = env_spec("CartPole-v1", {}).take();
+  Config config;
+  config.algorithm = "a2c";
+  config.int_coef = 3.0;
+  const std::vector<KeyUse> uses = key_uses({{"int_coef", "3"}}, config, Config{}, spec);
+  ASSERT_EQ(uses.size(), 1U);
+  EXPECT_TRUE(uses[0].acts);
+  EXPECT_EQ(uses[0].refusal, "");
+}
+
+TEST(Needs, ConfigsThatTrainAlikeBecomeEqual) {
+  Config one, other;
+  one.stagger_by = "age";
+  one.desired_kl = 1.0;
+  one.minibatch_size = other.minibatch_size = 64;
+  one.num_minibatches = 7;
+  EXPECT_NE(to_overrides(one), to_overrides(other));
+  EXPECT_EQ(to_overrides(without_idle_values(one)), to_overrides(without_idle_values(other)));
+  other.lr_schedule = "adaptive";
+  other.desired_kl = 1.0;
+  EXPECT_EQ(without_idle_values(other).desired_kl, 1.0);
+}
+
+TEST(Needs, AreNamedInASentence) {
+  EXPECT_EQ(needs_sentence(facts_of("desired_kl")), "Needs lr_schedule = adaptive.");
+  EXPECT_EQ(needs_sentence(facts_of("ent_schedule")),
+            "Needs algorithm = ppo or ppo_rnd, and ent_coef above 0.");
+  EXPECT_EQ(needs_sentence(facts_of("normaliser")), "Needs norm_obs or norm_reward = true.");
+  EXPECT_EQ(needs_sentence(facts_of("curriculum_up")), "Needs curriculum set.");
+  EXPECT_EQ(needs_sentence(facts_of("gamma")), "");
+}
+
+}  // namespace
+}  // namespace broadloom

@@ -1,0 +1,241 @@
+"""Environments as users bring them: each of these once failed, or learnt something else."""
+
+import ctypes
+import json
+import pathlib
+import sys
+import tempfile
+import threading
+import unittest
+import warnings
+
+import gymnasium
+import numpy as np
+from gymnasium.spaces import Box, Dict, Discrete, Text
+from gymnasium.vector import AutoresetMode, SyncVectorEnv
+
+import broadloom
+
+HERE = tempfile.TemporaryDirectory()
+SMALL = {"total_timesteps": 256, "num_envs": 4, "num_steps": 32, "hidden_sizes": [8, 8], "quiet": True}
+
+
+def out(name):
+    return pathlib.Path(HERE.name) / name
+
+
+def train(env, name, **keys):
+    return broadloom.train(env, name=f"{name}-v0", out=out(name), **{**SMALL, **keys})
+
+
+class Steps(gymnasium.Env):
+    """Ends after ten steps; the observation counts them."""
+    observation_space, action_space = Box(0, 20, (3,), np.float32), Discrete(2)
+
+    def look(self):
+        return np.full(3, self.t, np.float32)
+
+    def reset(self, *, seed=None, options=None):
+        super().reset(seed=seed)
+        self.t = 0
+        return self.look(), {}
+
+    def step(self, action):
+        self.t += 1
+        return self.look(), 1.0, self.t >= 10, False, {}
+
+
+class Prints(Steps):
+    """Prints in C, as PyBullet does."""
+    def reset(self, *, seed=None, options=None):
+        ctypes.CDLL(None).printf(b"hello from C\n")
+        return super().reset(seed=seed)
+
+
+class Texts(Steps):
+    """Has a part that nobody reads and that has no shape."""
+    observation_space = Dict(policy=Box(0, 20, (3,), np.float32), mission=Text(20))
+
+    def look(self):
+        return {"policy": super().look(), "mission": "go"}
+
+
+class Bytes(Steps):
+    observation_space = Box(0, 255, (3,), np.uint8)
+
+    def look(self):
+        return np.full(3, self.t, np.uint8)
+
+
+class Picture(Steps):
+    observation_space = Box(0, 255, (12, 12, 1), np.uint8)
+    action_space = Box(-1, 1, (1,), np.float32)
+
+    def look(self):
+        return np.full((12, 12, 1), self.t, np.uint8)
+
+
+class Renamed(gymnasium.vector.VectorEnv):
+    """Resets itself, hands out last observations under the older name, and has no metadata."""
+    metadata = {}
+    key = "final_observation"
+
+    def __init__(self, num_envs):
+        self.num_envs = num_envs
+        self.inner = SyncVectorEnv([Steps] * num_envs, autoreset_mode=AutoresetMode.SAME_STEP)
+        self.single_observation_space = self.inner.single_observation_space
+        self.single_action_space = self.inner.single_action_space
+
+    def reset(self, *, seed=None, options=None):
+        return self.inner.reset(seed=seed)
+
+    def step(self, actions):
+        *told, infos = self.inner.step(actions)
+        finals = infos.get("final_obs")
+        if finals is not None:
+            blank = np.zeros(3, np.float32)
+            finals = np.stack([blank if row is None else row for row in finals])
+        return *told, {} if finals is None or self.key is None else {self.key: finals}
+
+
+class Silent(Renamed):
+    """Says that it resets within the step, and hands out no last observations."""
+    metadata = {"autoreset_mode": AutoresetMode.SAME_STEP}
+    key = None
+
+
+class UsersTest(unittest.TestCase):
+    def test_environments_may_print_in_c(self):
+        run = train(Prints, "Prints")
+        self.assertEqual(broadloom.evaluate(run, episodes=3)["evaluation"]["mean_return"], 10)
+
+    def test_parts_that_nobody_reads_may_be_anything(self):
+        self.assertTrue(train(Texts, "Texts").finished)
+
+    def test_a_fixed_number_of_environments(self):
+        asked = []
+
+        def five(num_envs):
+            asked.append(num_envs)
+            if num_envs != 5:
+                raise ValueError("rows are agents: there are 5")
+            return SyncVectorEnv([Steps] * 5, autoreset_mode=AutoresetMode.SAME_STEP)
+
+        self.assertTrue(train(five, "Five", num_envs=5, total_timesteps=320).finished)
+        self.assertEqual(set(asked), {5})
+
+        def always_five(num_envs):
+            return five(5)
+
+        with self.assertRaisesRegex(ValueError, "asked for 4 environments and got 5; .* num_envs=5"):
+            train(always_five, "AlwaysFive")
+        self.assertTrue(train(always_five, "Again", num_envs=5, total_timesteps=320).finished)
+
+    def test_few_environments_are_made(self):
+        made = []
+
+        def counted(num_envs):
+            made.append(num_envs)
+            return SyncVectorEnv([Steps] * num_envs, autoreset_mode=AutoresetMode.SAME_STEP)
+
+        train(counted, "Few")
+        self.assertEqual(made, [4, 4])  # to look at, and to train on
+
+    def test_the_older_name_of_last_observations(self):
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            run = train(Renamed, "Renamed")
+        metrics = [json.loads(line) for line in (run.dir / "metrics.jsonl").read_text().splitlines()]
+        self.assertEqual(metrics[-1]["episodic_return"], 10)  # 9.1 where resets were taken for steps
+        self.assertEqual(metrics[-1].get("filler_rows", 0), 0)
+
+    def test_without_last_observations_time_limits_are_ends(self):
+        with self.assertRaisesRegex(broadloom.Error, "truncation_mode: got bootstrap"):
+            train(Silent, "Silent")
+        self.assertTrue(train(Silent, "Ends", truncation_mode="as_termination").finished)
+
+    def test_bytes_that_are_no_image_are_numbers(self):
+        policies = [broadloom.Policy(train(env, env.__name__)) for env in (Bytes, Steps)]
+        rows = np.arange(12, dtype=np.float32).reshape(4, 3)
+        np.testing.assert_array_equal(*(policy.value(rows) for policy in policies))
+        self.assertTrue(train(Bytes, "Normalised", norm_obs=True).finished)
+
+    def test_defaults_suit_images_with_box_actions(self):
+        run = train(Picture, "Picture", num_minibatches=4, update_epochs=1)
+        self.assertIn('"norm_obs": "false"', (run.dir / "manifest.json").read_text())
+
+    def test_keywords_that_an_id_has_itself_are_refused(self):
+        for key, value in (("vectorization", "async"), ("observation_keys", ("a", "b")), ("name", "x-v0")):
+            with self.assertRaisesRegex(broadloom.Error, f"{key}: got .* with the id 'gymnasium/CartPole-v1'"):
+                broadloom.train("gymnasium/CartPole-v1", out=out("refused"), **{**SMALL, key: value})
+
+    def test_ids_of_packages(self):
+        folder = pathlib.Path(HERE.name)
+        (folder / "some_package.py").write_text(
+            "import gymnasium\n"
+            "gymnasium.register('Sometimes-v0', entry_point='gymnasium.envs.classic_control:CartPoleEnv')\n")
+        sys.path.insert(0, str(folder))
+        try:
+            run = broadloom.train("gymnasium/some_package:Sometimes-v0", out=out("package"),
+                                  max_episode_steps=50, **SMALL)
+        finally:
+            sys.path.remove(str(folder))
+        self.assertTrue(run.finished)
+
+    def test_running_statistics_are_warned_of(self):
+        with self.assertWarnsRegex(UserWarning, "NormalizeObservation keeps running statistics"):
+            train(lambda: gymnasium.wrappers.NormalizeObservation(Steps()), "Statistics")
+
+    def test_a_strange_component_is_named(self):
+        space = Box(np.array([-1, -1, 0], np.float32), np.array([20, 20, 20], np.float32))
+        strange = type("Strange", (Steps,), {
+            "observation_space": space, "look": lambda self: np.array([0, 0, -0.5], np.float32)})
+        with self.assertWarnsRegex(UserWarning, "component 2 got -0.5 to -0.5, declared 0 to 20"):
+            train(strange, "Strange")
+
+    def test_a_notebooks_cell_may_run_twice(self):
+        for length in (10, 5):
+            env = type("Task", (Steps,), {
+                "step": lambda self, action, length=length: (
+                    *super(type(self), self).step(action)[:2], self.t >= length, False, {})})
+            run = broadloom.train(lambda env=env: env(), out=out(f"cell{length}"), **SMALL)
+            self.assertEqual(run.mean_return, length)
+
+    def test_threads_need_no_folder_of_their_own(self):
+        runs, errors = [], []
+
+        def go():
+            try:
+                runs.append(broadloom.train(lambda: Steps(), ledger=out("threads.jsonl"), **SMALL))
+            except BaseException as error:
+                errors.append(error)
+
+        import os
+        before = os.getcwd()
+        os.chdir(HERE.name)
+        try:
+            threads = [threading.Thread(target=go) for _ in range(4)]
+            for thread in threads:
+                thread.start()
+            for thread in threads:
+                thread.join()
+        finally:
+            os.chdir(before)
+        self.assertEqual(errors, [])
+        self.assertEqual(len({str(run.dir) for run in runs}), 4)
+
+    def test_advice_fits_the_space(self):
+        wide = type("Wide", (Steps,), {"action_space": Box(-np.inf, np.inf, (1,), np.float32)})
+        many = type("Many", (Steps,), {"action_space": gymnasium.spaces.MultiDiscrete([2, 3])})
+        pair = type("Pair", (Steps,), {"observation_space": Dict(a=Box(0, 1, (2,)), b=Discrete(3))})
+        for env, words, never in ((wide, r"TransformAction", "RescaleAction"),
+                                  (many, "action space", "FlattenObservation"),
+                                  (pair, "FlattenObservation", "RescaleAction")):
+            with self.subTest(env.__name__), self.assertRaises(TypeError) as caught:
+                train(env, env.__name__)
+            self.assertRegex(str(caught.exception), words)
+            self.assertNotIn(never, str(caught.exception))
+
+
+if __name__ == "__main__":
+    unittest.main()

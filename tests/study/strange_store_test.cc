@@ -1,0 +1,168 @@
+// Stores and launches that were damaged, or made to bring the program down.
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <fstream>
+#include <string>
+
+#include "research/report/study_results.h"
+#include "research/study/launch_record.h"
+#include "research/study/launcher.h"
+#include "research/study/merge.h"
+#include "tests/study/scene.h"
+
+namespace broadloom {
+namespace {
+
+class StrangeStores : public StudyTest {
+ protected:
+  // A store of the whole study with nothing trained.
+  void make(const std::string& name, StudyPart part = {}) const {
+    ASSERT_TRUE(StudyStore::open(path(name), plan_, part, false).ok());
+  }
+  Status opened(const std::string& name) const {
+    Result<StudyStore> store = StudyStore::open(path(name), plan_, {}, false);
+    return store.ok() ? store.value().runs().status() : store.status();
+  }
+  Status looked_at(const std::string& name) const {
+    Result<StudyStore> store = StudyStore::look(path(name), plan_);
+    return store.ok() ? store.value().runs().status() : store.status();
+  }
+
+  StudyPlan plan_ = small_plan();
+};
+
+// Whoever takes a place in an array from such a number reads memory that is not its own.
+TEST_F(StrangeStores, NumbersThatAreNotThePlansAreDamage) {
+  const char* const changes[] = {"UPDATE runs SET cell_id = 900000 WHERE id = 2",
+                                 "UPDATE runs SET cell_id = 3, seed = 9 WHERE id = 2",
+                                 "UPDATE runs SET id = 900000 WHERE id = 2",
+                                 "UPDATE runs SET id = -1 WHERE id = 6",
+                                 "UPDATE runs SET seed = 77 WHERE id = 2",
+                                 "INSERT INTO runs (id, cell_id, seed, config_hash, status)"
+                                 " VALUES (7, 1, 3, 'x', 'finished')"};
+  for (const char* sql : changes) {
+    std::filesystem::remove(path("a"));
+    make("a");
+    ASSERT_TRUE(opened("a").ok()) << opened("a").message();
+    change("a", std::string("PRAGMA foreign_keys = OFF; ") + sql);
+    for (const Status& status : {opened("a"), looked_at("a")}) {
+      EXPECT_EQ(status.kind(), ErrorKind::kCorrupt) << sql << ": " << status.message();
+      EXPECT_NE(status.message().find("'" + path("a") + "' is damaged"), std::string::npos)
+          << status.message();
+    }
+  }
+}
+
+// A view may stand in for a table and never come to an end.
+TEST_F(StrangeStores, TablesThatAreNotThePrograms) {
+  const char* const changes[] = {
+      "ALTER TABLE cells RENAME TO hidden;"
+      "CREATE VIEW cells AS WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i FROM n)"
+      " SELECT i AS id FROM n",
+      "DROP TABLE evaluations", "ALTER TABLE points ADD COLUMN more INTEGER",
+      "CREATE TRIGGER t AFTER UPDATE ON runs BEGIN DELETE FROM metrics; END"};
+  for (const char* sql : changes) {
+    std::filesystem::remove(path("a"));
+    make("a");
+    change("a", std::string("PRAGMA foreign_keys = OFF; DROP VIEW scores; DROP VIEW settings;"
+                            "DROP VIEW learning_curves; DROP VIEW learning_curves_by_time; ") +
+                    sql);
+    const Status report = read_study_results(path("a")).status();
+    for (const Status& status : {opened("a"), looked_at("a"), report}) {
+      EXPECT_EQ(status.kind(), ErrorKind::kCorrupt) << sql << ": " << status.message();
+      EXPECT_NE(status.message().find("was altered"), std::string::npos) << status.message();
+    }
+  }
+}
+
+TEST_F(StrangeStores, ViewsOfAStoreAreNotAsked) {
+  make("a");
+  change("a",
+         "DROP VIEW scores; CREATE VIEW scores AS WITH RECURSIVE n(i) AS"
+         " (SELECT 1 UNION ALL SELECT i FROM n) SELECT i AS run_id, i AS training_return,"
+         " i AS evaluation_return FROM n");
+  EXPECT_TRUE(opened("a").ok()) << opened("a").message();
+}
+
+TEST_F(StrangeStores, ADamagedPartIsNamed) {
+  for (const char* sql : {"UPDATE runs SET cell_id = 900000 WHERE id = 2",
+                          "UPDATE runs SET cell_id = 3, seed = 9 WHERE id = 2",
+                          "INSERT INTO points VALUES (900000, 1, 1, 1, 1, 1.0)",
+                          "INSERT INTO metrics VALUES (1, 'x', 5, 1.0)"}) {
+    for (const char* name : {"first", "second", "whole", "merged"}) {
+      std::filesystem::remove(path(name));
+    }
+    make("first", {1, 2});
+    make("second", {2, 2});
+    change("second", std::string("PRAGMA foreign_keys = OFF; ") + sql);
+    const Status merged = merge_stores({path("first"), path("second")}, path("merged")).status();
+    make("whole");
+    const Status taken =
+        StudyStore::open(path("whole"), plan_, {}, false).value().take(path("second"));
+    for (const Status& status : {merged, taken}) {
+      EXPECT_EQ(status.kind(), ErrorKind::kCorrupt) << sql << ": " << status.message();
+      EXPECT_NE(status.message().find("'" + path("second") + "' is damaged"), std::string::npos)
+          << status.message();
+    }
+    EXPECT_FALSE(std::filesystem::exists(path("merged")));
+  }
+}
+
+TEST_F(StrangeStores, ANumberOfPointsThatNoStudyHas) {
+  make("a");
+  change("a", "UPDATE study SET points = 2000000000");
+  const Status status = read_study_results(path("a")).status();
+  EXPECT_EQ(status.kind(), ErrorKind::kCorrupt) << status.message();
+}
+
+// SQLite has names for databases that are in no file.
+TEST_F(StrangeStores, EachNameIsThatOfAFile) {
+  const std::filesystem::path before = std::filesystem::current_path();
+  std::filesystem::current_path(path("."));
+  for (const char* name : {":memory:", "file:x?mode=memory", "file:plain"}) {
+    ASSERT_TRUE(StudyStore::open(name, plan_, {}, false).ok());
+    EXPECT_GT(std::filesystem::file_size(name), 0U) << name;
+    EXPECT_TRUE(StudyStore::look(name, plan_).ok());
+    EXPECT_TRUE(merge_stores({name}, std::string(name) + "2").ok());
+    EXPECT_TRUE(StudyStore::look(std::string(name) + "2", plan_).ok());
+  }
+  std::filesystem::current_path(before);
+}
+
+TEST_F(StrangeStores, AMergeThatFailsLeavesNothing) {
+  make("a");
+  std::ofstream(path("b")) << std::string(5000, 'x');
+  EXPECT_FALSE(merge_stores({path("a"), path("b")}, path("merged")).ok());
+  const auto entries = std::distance(std::filesystem::directory_iterator(path(".")),
+                                     std::filesystem::directory_iterator());
+  EXPECT_EQ(entries, 2);
+}
+
+TEST_F(StrangeStores, ALaunchOfRunsThatTheStudyHasNotIsDamaged) {
+  for (const char* parts : {R"(["999999999"])", R"(["1-9223372036854775807"])", R"(["0"])",
+                            R"(["1-6", "1-6"])", R"(["1-6", "3"])", R"([7])"}) {
+    const std::string folder = launches_folder(path("a.sqlite")) + "/launch-1";
+    std::filesystem::create_directories(folder);
+    std::ofstream(folder + "/launch.json")
+        << R"({"launcher": "slurm", "name": "x", "array": "7", "created": "", "is_over": false,)"
+        << R"("parts": )" << parts << "}";
+    const Status status = read_launches(path("a.sqlite"), 6).status();
+    EXPECT_EQ(status.kind(), ErrorKind::kCorrupt) << parts << ": " << status.message();
+    LaunchOptions options;
+    options.study.store = path("a.sqlite");
+    EXPECT_EQ(make_launcher("local").value()->run(plan_, options, {}).status().kind(),
+              ErrorKind::kCorrupt);
+  }
+}
+
+TEST_F(StrangeStores, FoldersOfLaunchesThatNobodyMade) {
+  const std::string folder = launches_folder(path("a.sqlite"));
+  std::filesystem::create_directories(folder + "/launch-2147483647");
+  const Result<std::string> made = make_launch_folder(path("a.sqlite"));
+  ASSERT_TRUE(made.ok()) << made.status().message();
+  EXPECT_EQ(made.value(), folder + "/launch-1");
+}
+
+}  // namespace
+}  // namespace broadloom
