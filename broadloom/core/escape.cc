@@ -126,7 +126,7 @@ std::string csv_field(std::string_view text) {
   std::string field(text);
   const bool is_formula =
       field.size() > 1 && std::string_view("=+-@\t\r").find(field[0]) != std::string_view::npos;
-  if (is_formula && !is_number(field)) field.insert(0, "'");
+  if (is_formula && !is_number(field)) field = std::string(1, '\'').append(field);
   if (field.find_first_of(",\"\n\r") == std::string::npos) return field;
   std::string quoted = "\"";
   for (const char c : field) quoted += c == '"' ? std::string("\"\"") : std::string(1, c);
