@@ -172,7 +172,8 @@ std::vector<KeyUse> key_uses(const Overrides& overrides, const Config& config, c
     if (!sets(overrides, field.name) || field.facts.needs[0].keys == nullptr) continue;
     uses.push_back(use_of("", field, texts, usual_texts.find(field.name)->second));
   }
-  if (const Result<std::vector<FieldInfo>> options = list_env_options(config.env_id);
+  if (const Result<std::vector<FieldInfo>> options =
+          list_env_options(config.env_id, config.env_options);
       options.ok()) {
     add_option_uses(options.value(), "env.", overrides, uses);
   }

@@ -1,10 +1,9 @@
 // Threads that end before their owner does, and of which the machine may refuse some.
 #pragma once
 
-#include <fmt/core.h>
-
 #include <cstddef>
 #include <exception>
+#include <string>
 #include <thread>
 #include <utility>
 #include <vector>
@@ -27,11 +26,11 @@ class Threads {
       threads_.emplace_back(std::forward<F>(f));
       return {};
     } catch (const std::exception& error) {  // no thread, or no memory for what it begins with
-      return {
-          ErrorKind::kIo,
-          fmt::format("cannot start a thread: {}, after {} had been started; ask for fewer "
-                      "threads or jobs, or raise the limit on processes (`ulimit -u`) or memory",
-                      error.what(), size())};
+      return {ErrorKind::kIo,
+              std::string("cannot start a thread: ") + error.what() + ", after " +
+                  std::to_string(size()) +
+                  " had been started; ask for fewer threads or jobs, or raise the limit on "
+                  "processes (`ulimit -u`) or memory"};
     }
   }
   // How many were started.

@@ -13,6 +13,7 @@
 #include <ctime>
 #include <filesystem>
 #include <iterator>
+#include <mutex>
 #include <optional>
 #include <system_error>
 #include <vector>
@@ -223,6 +224,9 @@ bool RunFolder::is_among_checkpoints(const std::string& path) {
 Status RunFolder::create(const std::string& wanted,
                          const std::function<Status(const RunFolder&)>& fill) {
   BROADLOOM_TRY(check_free(wanted));
+  // Threads of one process have one pid: each would take another's begun folder for an old one.
+  static std::mutex one_at_a_time;
+  const std::lock_guard<std::mutex> alone(one_at_a_time);
   const fs::path dir = without_trailing_slash(wanted);
   BROADLOOM_TRY(make_folders(dir.parent_path().string()));
   remove_begun_runs(dir.has_parent_path() ? dir.parent_path() : fs::path("."));
@@ -230,7 +234,12 @@ Status RunFolder::create(const std::string& wanted,
       dir.parent_path() / fmt::format(".{}{}{}", dir.filename().string(), kHalfWritten, ::getpid());
   // One that is there is somebody's.
   for (const std::string& folder : {hidden.string(), hidden.string() + kCheckpoints}) {
-    if (::mkdir(folder.c_str(), 0777) != 0) return io_error("create the folder", folder);
+    if (::mkdir(folder.c_str(), 0777) == 0) continue;
+    if (errno != EEXIST) return io_error("create the folder", folder);
+    return {ErrorKind::kIo,
+            fmt::format("the folder '{}' is there, and no run that was begun and left: remove it, "
+                        "or choose another with --out",
+                        folder)};
   }
   std::error_code error;
   Status status = fill(RunFolder(hidden.string()));

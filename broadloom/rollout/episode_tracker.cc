@@ -167,8 +167,17 @@ void EpisodeTracker::append_state(const std::string& prefix, std::vector<TensorR
 
 void EpisodeTracker::append_block_state(const std::string& prefix, std::vector<TensorRef>& out) {
   const std::int64_t places = static_cast<std::int64_t>(block_success_.size());
-  out.push_back({prefix + ".block", Dtype::kF64, {4}, &block_});
-  out.push_back({prefix + ".block_success", Dtype::kF64, {places, 2}, block_success_.data()});
+  const auto column = [](std::size_t place, double low, double high) {
+    return in_column(place, 4, Dtype::kF64, low, high);
+  };
+  out.push_back({prefix + ".block",
+                 Dtype::kF64,
+                 {4},
+                 &block_,
+                 {column(0, 0.0, kMostCounted), column(1, kFiniteRange.low, kFiniteRange.high),
+                  column(2, 0.0, kMostCounted), column(3, -kMostCounted, kMostCounted)}});
+  out.push_back(
+      {prefix + ".block_success", Dtype::kF64, {places, 2}, block_success_.data(), {kCountRange}});
 }
 
 }  // namespace broadloom

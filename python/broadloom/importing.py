@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from . import _core
-from .training import identify, text_of
+from .training import identified, text_of
 
 if TYPE_CHECKING:
     from ._types import EnvSource, StrPath
@@ -31,14 +31,18 @@ def import_policy(source: StrPath | Mapping[str, Any], env: EnvSource, *, out: S
     Reads the file with torch."""
     found, settings = _read(source)
     arrays, network = _arrays_of(found)
-    keys = {"env_id": identify(env, name, "sync", observation_keys), "norm_reward": False, **settings, **network, **config, "norm_obs": False}
+    keys = {"norm_reward": False, **settings, **network, **config, "norm_obs": False}
     if vec_normalize is not None and getattr(vec_normalize, "norm_obs", True):
         keys |= {"norm_obs": True, "clip_obs": float(vec_normalize.clip_obs)}
         arrays |= _statistics("obs_normalizer", vec_normalize.obs_rms)
     if getattr(vec_normalize, "norm_reward", False):
         keys |= {"norm_reward": True, "clip_reward": float(vec_normalize.clip_reward)}
         arrays |= _statistics("reward_normalizer", vec_normalize.ret_rms)
-    _core.write_checkpoint({key: text_of(value) for key, value in keys.items()}, arrays, os.fspath(out))
+    if keys["norm_obs"] or keys["norm_reward"]:  # VecNormalize begins as Gymnasium's wrappers do
+        keys.setdefault("normaliser", "gymnasium")
+    with identified(env, name, "sync", observation_keys, config.get("num_envs")) as env_id:
+        texts = {key: text_of(value) for key, value in {"env_id": env_id, **keys}.items()}
+        _core.write_checkpoint(texts, arrays, os.fspath(out))
     return os.fspath(out)
 
 

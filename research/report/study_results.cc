@@ -103,7 +103,7 @@ class StoreReader {
                              out_.evaluations = static_cast<int>(row.integer(5));
                              out_.part = static_cast<int>(row.integer(6));
                              out_.parts = static_cast<int>(row.integer(7));
-                             if (out_.points < 1 || out_.points > kMostPoints) {
+                             if (out_.points < 1 || out_.points > kMostScoredPoints) {
                                return corrupt(out_.store, "its curves have no number of points");
                              }
                              out_.version = row.text(8);

@@ -24,7 +24,7 @@ struct StudyAxis {
 };
 
 // Points of a learning curve: more say no more.
-inline constexpr int kMostPoints = 100000;
+inline constexpr int kMostScoredPoints = 100000;
 
 struct StudySpec {
   std::string name;

@@ -50,7 +50,7 @@ class StudyReader {
     if (node.key == "seeds") return seeds(node);
     if (node.key == "match") return choice(node, parse_match, spec_.match);
     if (node.key == "adjust") return choice(node, parse_adjust, spec_.adjust);
-    if (node.key == "points") return integer(node, 1, kMostPoints, spec_.points);
+    if (node.key == "points") return integer(node, 1, kMostScoredPoints, spec_.points);
     if (node.key == "evaluations") return integer(node, 0, 100000, spec_.evaluations);
     if (node.key == "name") return text(node, spec_.name);
     return at(node, unknown_key_error("key", node.key,
