@@ -100,6 +100,10 @@ void print_json(const Json& object) {
   print_data(object.dump() + "\n");
 }
 
+void clear_lines(std::FILE* stream, std::size_t lines) {
+  if (lines > 0) fmt::print(stream, "\x1b[{}A\r\x1b[J", lines);
+}
+
 bool is_terminal(std::FILE* stream) { return isatty(fileno(stream)) == 1; }
 
 ScreenSize screen_size(std::FILE* stream) {

@@ -56,6 +56,8 @@ void print_data(std::string_view text);
 void print_data_into(std::string* text);
 
 bool is_terminal(std::FILE* stream);
+// Has the last lines of a terminal written over.
+void clear_lines(std::FILE* stream, std::size_t lines);
 
 struct ScreenSize {
   std::size_t rows = 24, columns = 80;

@@ -77,8 +77,7 @@ void StudyLines::write_live(const StudyProgress& progress) {
     order.resize(room);
     std::sort(order.begin(), order.end());
   }
-  const std::string over = lines_ > 0 ? fmt::format("\x1b[{}A\r\x1b[J", lines_) : "";
-  std::fwrite(over.data(), 1, over.size(), stream_);
+  clear_lines(stream_, lines_);
   std::string text;
   for (const std::size_t cell : order) text += cut(cell_line(progress, cell), size.columns) + "\n";
   text += cut(total_line(progress), size.columns) + "\n";
