@@ -139,7 +139,7 @@ void add_study_flags(Command app, StudyFlags& flags) {
        "others are to have (default: the first)");
   text("--grid", flags.grid, "KEY=V,V", "Values of a config key; may be given again");
   text("--points", flags.points, "INT", "Points of each learning curve (default 50)")
-      .range(1, kMostPoints);
+      .range(1, kMostScoredPoints);
   text("--evaluations", flags.evaluations, "INT",
        "Evaluations of each run, evenly over its steps (default 1: of the final policy)")
       .range(0, 100000);
