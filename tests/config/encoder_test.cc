@@ -68,7 +68,8 @@ TEST(Encoder, IsNamedWhereImagesAreReadAsNumbers) {
 }
 
 TEST(Actions, ThatANewPolicyHardlyReachesAreNamed) {
-  const auto note = [](float low, float high, const Overrides& overrides) {
+  const auto note = [](float low, float high, Overrides overrides) {
+    overrides.emplace_back("env_id", "Pendulum-v1");  // whose actions are a Box
     EnvSpec spec;
     spec.id = "Boxes-v0";
     spec.action = Space::box({-1, low}, {1, high});
