@@ -288,15 +288,18 @@ std::map<std::string, double> numbers_of(const Trainer& trainer) {
 // With nothing of them in its advantages, the policy is one that was never told of them: what is
 // learnt beside it shares the clipping and the critic's body, neither of which does anything here.
 TEST(PpoRndRuns, WithoutIntrinsicRewardsAreRunsOfPpo) {
-  const Overrides same{
-      {"env_id", "CartPole-v1"}, {"num_envs", "37"},          {"num_steps", "13"},
-      {"hidden_sizes", "16,8"},  {"total_timesteps", "5000"}, {"seed", "7"},
-      {"max_grad_norm", "1e9"},  {"ext_coef", "1"},           {"int_coef", "0"},
-      {"vf_coef", "0"},          {"norm_obs", "false"},       {"norm_reward", "false"},
-      {"learning_rate", "1e-3"}};
+  const Overrides same{{"env_id", "CartPole-v1"},   {"num_envs", "37"},
+                       {"num_steps", "13"},         {"hidden_sizes", "16,8"},
+                       {"total_timesteps", "5000"}, {"seed", "7"},
+                       {"max_grad_norm", "1e9"},    {"vf_coef", "0"},
+                       {"norm_obs", "false"},       {"norm_reward", "false"},
+                       {"learning_rate", "1e-3"}};
   const auto actions = [&](const char* algorithm) {
     Overrides all = same;
     all.push_back({"algorithm", algorithm});
+    if (std::string(algorithm) == "ppo_rnd") {
+      all.insert(all.end(), {{"ext_coef", "1"}, {"int_coef", "0"}});
+    }
     const auto trainer = Trainer::create(resolve_config(all).take(), 2).take();
     std::vector<float> out;
     while (!trainer->finished()) {

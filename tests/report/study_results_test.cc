@@ -115,13 +115,13 @@ TEST_F(ReadResults, WhatIsNoStoreIsRefused) {
   refused("cut", ErrorKind::kCorrupt, "damaged");
   planted("table");
   change("table", "DROP TABLE evaluations; DROP VIEW scores");
-  refused("table", ErrorKind::kCorrupt, "no such table");
+  refused("table", ErrorKind::kCorrupt, "its 'evaluations' is not the table of a store");
   planted("json");
   change("json", "UPDATE cells SET config = 'x' WHERE id = 2");
   refused("json", ErrorKind::kCorrupt, "no JSON object");
   planted("cell");
   change("cell", "PRAGMA foreign_keys = OFF; UPDATE runs SET cell_id = 9 WHERE id = 2");
-  refused("cell", ErrorKind::kCorrupt, "a run is of no cell");
+  refused("cell", ErrorKind::kCorrupt, "runs refer to what is not there");
   planted("size");
   change("size", "UPDATE cells SET num_envs = 0");
   refused("size", ErrorKind::kCorrupt, "has no size");
