@@ -52,8 +52,7 @@ TEST(Instruments, MeasureEverySoManyIterationsAndInTheLast) {
 }
 
 TEST(Instruments, NoneMeasureNothing) {
-  std::unique_ptr<Trainer> trainer =
-      measured_trainer({{"instruments", ""}, {"instrument_every", "1"}});
+  std::unique_ptr<Trainer> trainer = measured_trainer({{"instruments", ""}});
   ASSERT_TRUE(trainer->iterate().ok());
   EXPECT_FALSE(trainer->instruments().measured());
   trainer->instruments().visit_numbers(
