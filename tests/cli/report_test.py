@@ -138,7 +138,9 @@ class Report(unittest.TestCase):
     def test_what_evaluations_are_is_said(self):
         self.assertIn("Evaluation: mean return of 2 episodes of its final policy, most likely actions.",
                       self.study("a.sqlite", "--no_report"))
-        self.assertNotIn("Evaluation:", self.study("b.sqlite", "--no_report", "--evaluations", "0"))
+        # Without evaluations their number does nothing, and only its default may stand.
+        plain = self.study("b.sqlite", "--no_report", "--evaluations", "0", "--eval_episodes", "10")
+        self.assertNotIn("Evaluation:", plain)
 
     def test_stores_of_other_studies_do_not_merge(self):
         self.study("a.sqlite", "--no_report")
