@@ -285,14 +285,17 @@ class Kind:
         if missing:
             raise TypeError(f"{self.id}: got {type(env).__name__} of the function that makes environments, which has no {', '.join(missing)}; expected a gymnasium.vector.VectorEnv, "
                             "or Stable-Baselines3's VecEnv, from a function of num_envs")
+        given_before = self.last_made is not None and self.last_made() is env
+        if getattr(env, "closed", False) is True or given_before:
+            raise ValueError(
+                f"{self.id}: the function that makes environments gave some that it gave before, "
+                "or that are closed; let it make new ones in each call")
         if env.num_envs != request.num_envs and not any_number:
             abandon(env)
             raise ValueError(
                 f"{self.id}: asked for {request.num_envs} environments and got {env.num_envs}; let "
                 f"the function that makes them honour num_envs, or ask for {env.num_envs}: "
                 f"num_envs={env.num_envs} to train, episodes={env.num_envs} to evaluate")
-        if getattr(env, "closed", False) is True or (self.last_made is not None and self.last_made() is env):
-            raise ValueError(f"{self.id}: the function that makes environments gave some that it gave before, or that are closed; let it make new ones in each call")
         with contextlib.suppress(TypeError):  # no weak references to it
             self.last_made = weakref.ref(env)
         return env
@@ -319,7 +322,8 @@ class Kind:
         if self.resets_give_their_own_rows or env.num_envs < 2:
             return False
         random, order = np.random.default_rng(1), np.arange(env.num_envs)
-        rows, _ = env.reset() if self.seeds_when_made else seeded_reset(env, list(order + 1))
+        seeds = list(range(1, env.num_envs + 1))
+        rows, _ = env.reset() if self.seeds_when_made else seeded_reset(env, seeds)
         first = rows = copy_of(self.read(rows))
         for _ in range(PROBED_STEPS):
             actions = drawn(self.spec["action"], random, env.num_envs)

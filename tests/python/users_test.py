@@ -107,7 +107,7 @@ class Silent(Renamed):
 class UsersTest(unittest.TestCase):
     def test_environments_may_print_in_c(self):
         run = train(Prints, "Prints")
-        self.assertEqual(broadloom.evaluate(run, episodes=3)["evaluation"]["mean_return"], 10)
+        self.assertEqual(broadloom.evaluate(run, episodes=3)["mean_return"], 10)
 
     def test_parts_that_nobody_reads_may_be_anything(self):
         self.assertTrue(train(Texts, "Texts").finished)

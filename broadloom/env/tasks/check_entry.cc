@@ -43,7 +43,10 @@ Status check_id(const std::string& id) {
   std::string_view rest = id;
   bool named = true;
   for (int names = 1; named && names <= kMostNames; ++names) {
-    const std::size_t slash = names < kMostNames ? rest.find('/') : std::string_view::npos;
+    // Behind a library's name, a package that registers the id: "gymnasium/package:Task-v0".
+    const char* const ends = names == 1 ? "/" : "/:";
+    const std::size_t slash =
+        names < kMostNames ? rest.find_first_of(ends) : std::string_view::npos;
     named = is_name(rest.substr(0, slash));
     if (slash == std::string_view::npos) break;
     rest.remove_prefix(slash + 1);
