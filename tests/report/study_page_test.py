@@ -490,7 +490,7 @@ class TextTest(unittest.TestCase):
                          'arm\tIQM | 5%\tn ≠\na_b & "c" <d> | \\x {50%} $1 ^~\t12.3 [10.0, 14.5]\t1,234\nü λ x\t1.5 [-0.2, 4.0] × 10⁻⁷\t–\n')
         self.assertEqual(BROWSER.evaluate(f"markdownOf({self.TABLE})"),
                          "| arm | IQM \\| 5% | n ≠ |\n| --- | ---: | ---: |\n"
-                         '| a\\_b & "c" \\<d\\> \\| \\\\x {50%} $1 ^~ | 12.3 [10.0, 14.5] | 1,234 |\n| ü\tλ x | 1.5 [-0.2, 4.0] × 10⁻⁷ | – |\n')
+                         '| a\\_b \\& "c" \\<d\\> \\| \\\\x {50%} $1 ^\\~ | 12.3 [10.0, 14.5] | 1,234 |\n| ü\tλ x | 1.5 [-0.2, 4.0] × 10⁻⁷ | – |\n')
         self.assertEqual(BROWSER.evaluate(f"latexOf({self.TABLE})").splitlines(), [
             "\\begin{tabular}{lrr}", "\\toprule", "arm & IQM $|$ 5\\% & n $\\neq$ \\\\", "\\midrule",
             'a\\_b \\& "c" $<$d$>$ $|$ \\textbackslash{}x \\{50\\%\\} \\$1 \\textasciicircum{}\\textasciitilde{} & 12.3 [10.0, 14.5] & 1,234 \\\\',
