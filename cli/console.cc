@@ -80,7 +80,7 @@ void print_data(std::string_view text) {
   }
 }
 
-void print_data_into(std::string* text) { data_text = text; }
+std::string* print_data_into(std::string* text) { return std::exchange(data_text, text); }
 
 void tell_text(std::FILE* stream, std::string_view text) {
   const std::string plain = terminal_text(text);

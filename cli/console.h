@@ -52,8 +52,9 @@ void tell_errors(bool on_standard_error);
 void print_json(const Json& object);
 void print_data(std::string_view text);
 // From now on both append to `text` instead, for programs that take the answer of a command while
-// others print to standard output; null: standard output again.
-void print_data_into(std::string* text);
+// others print to standard output; null: standard output again. Returns the text of before, to be
+// put back by a command within a command.
+std::string* print_data_into(std::string* text);
 
 bool is_terminal(std::FILE* stream);
 // Has the last lines of a terminal written over.

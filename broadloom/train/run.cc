@@ -277,10 +277,10 @@ Result<ReadyRun> new_run(const Config& config, const std::string& run_dir, int t
   warn_of_emulation(config, hooks);
   if (hooks.on_note) {
     const Result<EnvSpec> spec = env_spec(config.env_id, config.env_options);
-    for (const auto note : {better_encoder, far_actions}) {
-      const std::string text = spec.ok() ? note(config, spec.value()) : "";
-      if (!text.empty() && (note != far_actions || !init)) hooks.on_note(text);
-    }
+    const std::string encoder = spec.ok() ? better_encoder(config, spec.value()) : "";
+    if (!encoder.empty()) hooks.on_note(encoder);
+    const std::string actions = spec.ok() && !init ? far_actions(config, spec.value()) : "";
+    if (!actions.empty()) hooks.on_note(actions);
   }
   if (panel) BROADLOOM_TRY(check_panel_fits(*panel, config));
   if (init) BROADLOOM_TRY(check_policy_fits(*init, config));

@@ -327,14 +327,11 @@ nb::tuple program(const std::vector<std::string>& arguments) {
 // environments may print as they like; of a command without them, its standard output.
 class AnswerText {
  public:
-  explicit AnswerText(const std::vector<std::string>& arguments) {
-    if (cli::has_json(arguments)) {
-      cli::print_data_into(&json_);
-    } else {
-      output_.emplace();
-    }
+  explicit AnswerText(const std::vector<std::string>& arguments)
+      : before_(cli::print_data_into(cli::has_json(arguments) ? &json_ : nullptr)) {
+    if (!cli::has_json(arguments)) output_.emplace();
   }
-  ~AnswerText() { cli::print_data_into(nullptr); }
+  ~AnswerText() { cli::print_data_into(before_); }
   AnswerText(const AnswerText&) = delete;
   AnswerText& operator=(const AnswerText&) = delete;
 
@@ -342,6 +339,7 @@ class AnswerText {
 
  private:
   std::string json_;
+  std::string* before_;  // of the command around this one
   std::optional<StandardOutputAsText> output_;
 };
 

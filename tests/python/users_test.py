@@ -109,6 +109,20 @@ class UsersTest(unittest.TestCase):
         run = train(Prints, "Prints")
         self.assertEqual(broadloom.evaluate(run, episodes=3)["mean_return"], 10)
 
+    def test_a_command_within_a_command_leaves_its_answer(self):
+        other = train(Steps, "Inner")
+
+        class Asks(Steps):
+            def reset(self, *, seed=None, options=None):
+                if asks:
+                    broadloom.evaluate(other, episodes=1)
+                return super().reset(seed=seed)
+
+        asks = []
+        run = train(Asks, "Outer")
+        asks.append(True)
+        self.assertEqual(broadloom.evaluate(run, episodes=2)["episodes"], 2)
+
     def test_parts_that_nobody_reads_may_be_anything(self):
         self.assertTrue(train(Texts, "Texts").finished)
 
