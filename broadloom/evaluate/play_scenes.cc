@@ -160,7 +160,7 @@ class ScenePlayer {
   // The first number that is not finite in the scene's episodes.
   static Status fault_of_scene(const EvalScene& scene, std::uint64_t fault) {
     if (fault == kNoFault) return {};
-    const FaultAt at = fault_at(fault);
+    const FaultLocation at = decode_fault(fault);
     const std::string name = scene.name.empty() ? "" : fmt::format(" ({})", scene.name);
     return not_finite(at.place, fmt::format("episode {}{}", at.env, name), at.step);
   }

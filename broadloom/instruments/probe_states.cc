@@ -124,15 +124,15 @@ bool look_at_played(const VecEnv& envs, Observations& policy, Observations& crit
       make_another(envs, probe_options(static_cast<int>(std::min(rows, kPlayed))));
   if (probed == nullptr) return false;
   const std::size_t count = static_cast<std::size_t>(probed->num_envs());
-  Observations seen(policy.type(), count), seen_by_critic(critic.type(), count);
+  Observations seen(policy.type(), count), critic_inputs(critic.type(), count);
   RandomPlay play(*probed);
   for (std::size_t first = 0; first < rows; first += count) {
     for (int t = 0; t < kPlayedSteps && first > 0 && play.step(); ++t) {
     }
-    play.observe(0, seen, seen_by_critic);
+    play.observe(0, seen, critic_inputs);
     const std::size_t wanted = std::min(count, rows - first);
     policy.write(first, seen, 0, wanted);
-    if (!critic.empty()) critic.write(first, seen_by_critic, 0, wanted);
+    if (!critic.empty()) critic.write(first, critic_inputs, 0, wanted);
   }
   return true;
 }

@@ -1,5 +1,4 @@
-// How actions follow from a network's outputs: while blocks are collected, and while a policy is
-// played.
+// Chooses actions from a network's outputs, during collection and evaluation.
 #pragma once
 
 #include "broadloom/math/random_rows.h"
@@ -7,39 +6,39 @@
 
 namespace broadloom {
 
-// Up to kTileRows rows, one an environment.
+// Up to kTileRows rows, one per environment.
 struct ActRows {
   const float* params;   // [P]
-  const float* outputs;  // [outputs, kTileRows] of the policy side
-  RandomRows streams;    // one a row, which all that is drawn for it comes from
-  float* actions;        // [A, kTileRows] out, as drawn; Discrete: the index
-  float* log_probs;      // [kTileRows] out, of those actions
+  const float* outputs;  // [outputs, kTileRows], of the policy side
+  RandomRows streams;    // one per row, the source of all its draws
+  float* actions;        // out [A, kTileRows], unclipped; the index if Discrete
+  float* log_probs;      // out [kTileRows]
   float* draws;          // [A, kTileRows] scratch
   float* terms;          // [A, kTileRows] scratch
 };
 
-// What it makes of a row must not depend on the rows beside it. Several threads act at a time.
-// Allocates nothing.
+// Results of a row must not depend on other rows. Several threads act at the same time. Allocates
+// nothing.
 class Actor {
  public:
   virtual ~Actor() = default;
-  // Before a block is collected, or episodes are played. progress: the share of the run that lies
-  // behind, which schedules take; 0 for the first block.
+  // Called before a block is collected and before an evaluation. progress: the share of the run
+  // that is done, for schedules; 0 for the first block.
   virtual void begin_block(double /*progress*/) {}
-  // Actions that explore, as blocks are collected.
+  // Draws actions for collection.
   virtual void act(const ActRows& rows) const = 0;
-  // The most likely action, or the best one: draws nothing, and leaves log_probs as they are.
+  // Chooses the most likely or best action. Draws nothing and does not write log_probs.
   virtual void act_best(const ActRows& rows) const = 0;
 };
 
-// Draws from the policy: from the categorical distribution whose logits the outputs are, or from
-// the Gaussian whose means they are.
+// Draws from the policy. The outputs are the logits of a categorical distribution or the means of a
+// Gaussian.
 class PolicySampler final : public Actor {
  public:
   // The network must outlive this.
   explicit PolicySampler(const ActorCritic& network) : network_(network) {}
   void act(const ActRows& rows) const override;
-  // Of a Gaussian, its mean.
+  // The mean for a Gaussian.
   void act_best(const ActRows& rows) const override;
 
  private:

@@ -1,11 +1,11 @@
-// The advantage of one transition from what comes after it, for the host's loops and for kernels.
+// The advantage of one transition, shared by CPU loops and CUDA kernels.
 #pragma once
 
 #include "broadloom/core/host_device.h"
 
 namespace broadloom {
 
-// What an episode cut short by the time limit contributes; the trace is cut there in every mode.
+// The TD error of a transition that the time limit truncates. Every mode cuts the trace there.
 enum class TruncationMode {
   kBootstrap,      // r + gamma V(final observation) - V(s_t): correct
   kAsTermination,  // r - V(s_t): CleanRL
@@ -13,8 +13,7 @@ enum class TruncationMode {
   kZero,           // 0: RLtools
 };
 
-// TD error of a transition that met the time limit, the trace being cut there. Real: float, or
-// double for exact numbers.
+// TD error of a transition that the time limit truncates. Real: float, or double for exact numbers.
 template <class Real>
 BROADLOOM_HD Real truncated_delta(TruncationMode mode, Real reward, Real gamma, Real value,
                                   Real final_value) {
@@ -35,9 +34,9 @@ struct Discounts {
   float gamma, gamma_lambda;
 };
 
-// Of a transition after which the episode goes on.
-BROADLOOM_HD inline float advantage_going_on(Discounts discounts, float reward, float value,
-                                             float next_value, float next_advantage) {
+// GAE of a transition that does not end its episode.
+BROADLOOM_HD inline float continuing_advantage(Discounts discounts, float reward, float value,
+                                               float next_value, float next_advantage) {
   return reward + discounts.gamma * next_value - value + discounts.gamma_lambda * next_advantage;
 }
 

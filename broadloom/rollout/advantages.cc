@@ -5,8 +5,8 @@
 namespace broadloom {
 namespace {
 
-// One environment, each transition by its kind.
-void column(RolloutBlock& block, int n, Discounts discounts, TruncationMode mode) {
+// All steps of one environment, with every kind of episode end.
+void compute_column(RolloutBlock& block, int n, Discounts discounts, TruncationMode mode) {
   float next_value = block.last_values[n];
   float next_advantage = 0.0f;
   int slot = block.truncations[n];
@@ -22,7 +22,7 @@ void column(RolloutBlock& block, int n, Discounts discounts, TruncationMode mode
     } else if (block.terminated[i] != 0) {
       advantage = reward - value;
     } else {
-      advantage = advantage_going_on(discounts, reward, value, next_value, next_advantage);
+      advantage = continuing_advantage(discounts, reward, value, next_value, next_advantage);
     }
     block.advantages[i] = advantage;
     next_advantage = advantage;
@@ -30,27 +30,28 @@ void column(RolloutBlock& block, int n, Discounts discounts, TruncationMode mode
   }
 }
 
-// Step t of `count` neighbouring environments that are not truncated there. Without branches, so
-// that it becomes vector instructions.
-void row(const float* rewards, const float* values, const std::uint8_t* terminated,
-         const float* next_values, const float* next_advantages, int count, Discounts discounts,
-         float* advantages) {
+// Step t of `count` neighbouring environments, without truncations. It has no branches so that the
+// compiler vectorises it.
+void compute_row(const float* rewards, const float* values, const std::uint8_t* terminated,
+                 const float* next_values, const float* next_advantages, int count,
+                 Discounts discounts, float* advantages) {
 #pragma GCC ivdep
   for (int n = 0; n < count; ++n) {
-    const float going_on =
-        advantage_going_on(discounts, rewards[n], values[n], next_values[n], next_advantages[n]);
+    const float continuing =
+        continuing_advantage(discounts, rewards[n], values[n], next_values[n], next_advantages[n]);
     const float ended = rewards[n] - values[n];
-    advantages[n] = terminated[n] != 0 ? ended : going_on;
+    advantages[n] = terminated[n] != 0 ? ended : continuing;
   }
 }
 
-// A row of intrinsic rewards, which nothing ends.
-void stream_row(const float* rewards, float scale, const float* values, const float* next_values,
-                const float* next_advantages, int count, Discounts discounts, float* advantages) {
+// Intrinsic rewards continue across episode ends.
+void compute_intrinsic_row(const float* rewards, float scale, const float* values,
+                           const float* next_values, const float* next_advantages, int count,
+                           Discounts discounts, float* advantages) {
 #pragma GCC ivdep
   for (int n = 0; n < count; ++n) {
-    advantages[n] = advantage_going_on(discounts, rewards[n] * scale, values[n], next_values[n],
-                                       next_advantages[n]);
+    advantages[n] = continuing_advantage(discounts, rewards[n] * scale, values[n], next_values[n],
+                                         next_advantages[n]);
   }
 }
 
@@ -64,15 +65,15 @@ void compute_intrinsic_advantages(RolloutBlock& block, int begin, int end, doubl
   for (int t = block.T - 1; t >= 0; --t) {
     const std::size_t i = block.index(t, begin);
     const bool last = t == block.T - 1;
-    stream_row(&block.int_rewards[i], static_cast<float>(scale), &block.int_values[i],
-               last ? &block.last_int_values[begin] : &block.int_values[i + block.N],
-               last ? after_last : &block.int_advantages[i + block.N], end - begin, discounts,
-               &block.int_advantages[i]);
+    compute_intrinsic_row(&block.int_rewards[i], static_cast<float>(scale), &block.int_values[i],
+                          last ? &block.last_int_values[begin] : &block.int_values[i + block.N],
+                          last ? after_last : &block.int_advantages[i + block.N], end - begin,
+                          discounts, &block.int_advantages[i]);
   }
 }
 
-// Row by row, as memory lies; the few environments with a truncation in the block are then done
-// again by themselves.
+// Row by row, as memory is laid out. The few environments with a truncation in the block are then
+// computed again one by one.
 void compute_advantages(RolloutBlock& block, int begin, int end, double gamma, double gae_lambda,
                         TruncationMode mode) {
   const Discounts discounts{static_cast<float>(gamma), static_cast<float>(gamma * gae_lambda)};
@@ -81,13 +82,13 @@ void compute_advantages(RolloutBlock& block, int begin, int end, double gamma, d
   for (int t = block.T - 1; t >= 0; --t) {
     const std::size_t i = block.index(t, begin);
     const bool last = t == block.T - 1;
-    row(&block.rewards[i], &block.values[i], &block.terminated[i],
-        last ? &block.last_values[begin] : &block.values[i + block.N],
-        last ? after_last : &block.advantages[i + block.N], end - begin, discounts,
-        &block.advantages[i]);
+    compute_row(&block.rewards[i], &block.values[i], &block.terminated[i],
+                last ? &block.last_values[begin] : &block.values[i + block.N],
+                last ? after_last : &block.advantages[i + block.N], end - begin, discounts,
+                &block.advantages[i]);
   }
   for (int n = begin; n < end; ++n) {
-    if (block.truncations[n] > 0) column(block, n, discounts, mode);
+    if (block.truncations[n] > 0) compute_column(block, n, discounts, mode);
   }
 }
 

@@ -1,5 +1,5 @@
-// The rollout block: T steps of N environments, time-major, exactly N*T real transitions; but where
-// the simulator has filler rows (VecEnvTraits), which are marked.
+// The rollout block: T steps of N environments, time-major. All N*T rows are real transitions
+// unless the simulator has filler rows (VecEnvTraits), which are marked.
 #pragma once
 
 #include <algorithm>
@@ -13,43 +13,43 @@
 
 namespace broadloom {
 
-// What a block is made for; all that its arrays' sizes depend on.
+// Everything that the sizes of a block's arrays depend on.
 struct BlockSizes {
   int T = 0, N = 0;
-  int D = 0, A = 0;             // numbers of an observation and of an action
-  int S = 0;                    // most truncations of one environment within T steps
-  bool with_ends = false;       // whether there is room for how episodes ended
+  int D = 0, A = 0;             // numbers per observation and per action
+  int S = 0;                    // maximum truncations per environment in T steps
+  bool with_ends = false;       // whether `ends` is present
   Dtype dtype = Dtype::kF32;    // of observations
-  float full_scale = 255.0f;    // of uint8 ones, as networks read them
-  FrameLayout frames = {};      // of uint8 ones that are stacks
-  ObservationType critic = {};  // what only the critic reads; of size 0: it reads what acts
-  bool with_intrinsic = false;  // whether there are intrinsic rewards, and their values
-  bool with_fillers = false;    // whether rows may be no transitions
+  float full_scale = 255.0f;    // divisor when networks read uint8 observations
+  FrameLayout frames = {};      // of stacked uint8 observations
+  ObservationType critic = {};  // critic observations; size 0: critic reads `observations`
+  bool with_intrinsic = false;  // whether intrinsic rewards and values are present
+  bool with_fillers = false;    // whether some rows are not transitions
 
   bool has_critic() const { return critic.size > 0; }
   ObservationType observation() const { return {D, dtype, full_scale, frames}; }
   std::size_t size() const { return static_cast<std::size_t>(T) * N; }  // B
 };
 
-// What an array of a block has rows for.
+// What the rows of an array stand for.
 enum class BlockPlaces {
   kTransitions,  // [T, N, width]
   kEnvs,         // [N, width]
   kTruncations,  // [N, S, width]
 };
 
-// Which stage of the core loop makes an array.
+// The stage of the core loop that fills an array.
 enum class BlockStage { kCollect, kBootstrap, kTargets };
 
 // One array of a block.
 struct BlockArray {
   const char* name;
   BlockPlaces places;
-  int width;  // numbers of a row
+  int width;  // numbers per row
   BlockStage made_in = BlockStage::kCollect;
-  bool is_hashed = false;     // instruments/hashes: of what happened, not of what was made of it
-  bool is_present = true;     // whether these sizes have it
-  ObservationType type = {};  // of observations; other arrays have one type for all sizes
+  bool is_hashed = false;  // in instruments/hashes: inputs and events, not values derived from them
+  bool is_present = true;  // with these sizes
+  ObservationType type = {};  // used for observations only
 
   std::size_t rows(const BlockSizes& sizes) const {
     if (!is_present) return 0;
@@ -72,21 +72,20 @@ struct RolloutBlock : BlockSizes {
                                 .A = action_size,
                                 .S = max_truncations}) {}
 
-  // Another block in the same memory, as far as that goes: what the arrays hold has no meaning
-  // then.
+  // Changes the sizes and reuses the memory if it suffices. The contents become meaningless.
   void reshape(const BlockSizes& sizes) {
     static_cast<BlockSizes&>(*this) = sizes;
     visit_arrays(
         sizes, [&](const BlockArray& array, auto member) { resize(this->*member, array, sizes); });
   }
-  // Memory to be reshaped to these sizes without taking any.
+  // Allocates memory so that a later reshape() to these sizes allocates nothing.
   void reserve(const BlockSizes& sizes) {
     visit_arrays(
         sizes, [&](const BlockArray& array, auto member) { reserve(this->*member, array, sizes); });
   }
 
-  // visit(BlockArray, member) for every array that a block of these sizes may have: the one list of
-  // them. Those that are hashed stand in the order of cause within a step.
+  // Calls visit(BlockArray, member) for every array of a block of these sizes. This is the only
+  // list of arrays. Hashed arrays come in the order in which a step causes them.
   template <class Visitor>
   static constexpr void visit_arrays(const BlockSizes& sizes, Visitor&& visit) {
     using Block = RolloutBlock;
@@ -133,7 +132,7 @@ struct RolloutBlock : BlockSizes {
           &Block::int_advantages);
   }
 
-  // What a block of these sizes takes, in bytes.
+  // Memory of a block of these sizes, bytes.
   static std::size_t bytes(const BlockSizes& sizes) {
     std::size_t sum = 0;
     visit_arrays(sizes, [&]<class Array>(const BlockArray& array, Array RolloutBlock::*) {
@@ -141,8 +140,8 @@ struct RolloutBlock : BlockSizes {
     });
     return sum;
   }
-  // Of a block that becomes each of these, at least one, in turn: each array has room for its
-  // largest.
+  // Memory of a block that takes each of these shapes (at least one) in turn, bytes. Each array has
+  // room for its largest shape.
   static std::size_t bytes(const std::vector<BlockSizes>& shapes) {
     std::size_t sum = 0;
     visit_arrays(shapes[0], [&]<class Array>(const BlockArray& array, Array RolloutBlock::*) {
@@ -154,7 +153,7 @@ struct RolloutBlock : BlockSizes {
     });
     return sum;
   }
-  // Of one array.
+  // Memory of one array, bytes.
   template <class Array>
   static std::size_t array_bytes(const BlockArray& array, const BlockSizes& sizes) {
     if constexpr (!std::is_same_v<Array, Observations>) {
@@ -167,51 +166,50 @@ struct RolloutBlock : BlockSizes {
   }
 
   std::size_t index(int t, int n) const { return static_cast<std::size_t>(t) * N + n; }
-  // Whether row i is no transition.
+  // Whether row i is not a transition.
   bool is_filler(std::size_t i) const { return !fillers.empty() && fillers[i] != 0; }
-  // Rows that are transitions: N*T where there are no fillers.
+  // Number of rows that are transitions: N*T without fillers.
   std::size_t transitions() const {
     return size() - static_cast<std::size_t>(std::count(fillers.begin(), fillers.end(), 1));
   }
-  // Place of environment n's s-th truncation in final_observations and final_values.
+  // Index of environment n's s-th truncation in final_observations and final_values.
   std::size_t final_index(int n, int s) const { return static_cast<std::size_t>(n) * S + s; }
 
-  // How step t - 1 ended for environment n and those after it; of the first step, nothing is known.
+  // End flags of step t - 1 from environment n on; null for the first step.
   StepEnds ends_before(int t, int n) const {
     if (t == 0) return {};
     return {&terminated[index(t - 1, n)], &truncated[index(t - 1, n)]};
   }
 
-  // What the critic reads of the transitions, and of final observations.
-  const Observations& seen_by_critic() const {
+  // The critic's inputs: of the transitions, and of final observations.
+  const Observations& critic_inputs() const {
     return has_critic() ? critic_observations : observations;
   }
-  const Observations& final_seen_by_critic() const {
+  const Observations& final_critic_inputs() const {
     return has_critic() ? final_critic_observations : final_observations;
   }
 
-  Observations observations;         // [T, N, D] as the policy saw them (normalised if that is on)
-  Observations critic_observations;  // [T, N, critic.size] as the critic did. Or empty
-  std::vector<float> actions;        // [T, N, A] as drawn, before clipping to the action bounds
-  std::vector<float> log_probs;      // [T, N] of the policy that acted
-  std::vector<float> values;         // [T, N] V(s_t) of the critic at that time
-  std::vector<float> rewards;        // [T, N] raw after collect; scaled if norm_reward is on
-  std::vector<std::uint8_t> terminated;  // [T, N] transition t ended the episode by itself
-  std::vector<std::uint8_t> truncated;   // [T, N] transition t met the time limit
-  std::vector<EpisodeEnd> ends;  // [T, N] of what ended; other places hold older ends. Or empty
-  std::vector<std::uint8_t>
-      fillers;                      // [T, N] 1: an episode begins anew, and nothing else. Or empty
-  std::vector<float> last_values;   // [N] V of the observation after the block
-  std::vector<int> truncations;     // [N] how many of this environment's S slots are in use
-  Observations final_observations;  // [N, S, D] of the truncated episodes, in order of time
-  Observations final_critic_observations;  // [N, S, critic.size] likewise. Or empty
-  std::vector<float> final_values;         // [N, S] V of those
+  Observations observations;             // [T, N, D] policy inputs (normalised if that is on)
+  Observations critic_observations;      // [T, N, critic.size] critic inputs, or empty
+  std::vector<float> actions;            // [T, N, A] as drawn, before clipping to the bounds
+  std::vector<float> log_probs;          // [T, N] of the policy that collected
+  std::vector<float> values;             // [T, N] V(s_t) at collection time
+  std::vector<float> rewards;            // [T, N] raw after collect; scaled if norm_reward is on
+  std::vector<std::uint8_t> terminated;  // [T, N] the environment ended the episode
+  std::vector<std::uint8_t> truncated;   // [T, N] the time limit ended the episode
+  std::vector<EpisodeEnd> ends;          // [T, N] valid where an episode ended; or empty
+  std::vector<std::uint8_t> fillers;  // [T, N] 1: this row is a reset, not a transition; or empty
+  std::vector<float> last_values;     // [N] V of the observation that follows the block
+  std::vector<int> truncations;       // [N] used slots of the environment's S slots
+  Observations final_observations;    // [N, S, D] of truncated episodes, in order of time
+  Observations final_critic_observations;  // [N, S, critic.size], or empty
+  std::vector<float> final_values;         // [N, S] V of final observations
   std::vector<float> advantages;           // [T, N]
-  // Of intrinsic rewards, or empty. Episodes are one stream to them.
-  Observations last_observations;      // [N, D] what follows the block, as observations
-  std::vector<float> int_values;       // [T, N] the critic's second value of s_t
-  std::vector<float> last_int_values;  // [N] likewise of the observation after the block
-  std::vector<float> int_rewards;      // [T, N] of what t led to, before it is scaled
+  // For intrinsic rewards, or empty. Episodes form one continuing stream here.
+  Observations last_observations;      // [N, D] after the block, as in `observations`
+  std::vector<float> int_values;       // [T, N] the critic's intrinsic value of s_t
+  std::vector<float> last_int_values;  // [N] of the observation that follows the block
+  std::vector<float> int_rewards;      // [T, N] of the next observation, before scaling
   std::vector<float> int_advantages;   // [T, N]
 
  private:
@@ -242,7 +240,7 @@ struct RolloutBlock : BlockSizes {
   }
 };
 
-// The sizes of a block for environments.
+// Block sizes that suit an environment.
 inline BlockSizes block_sizes(const VecEnv& envs, int num_steps, int num_envs) {
   const EnvSpec& spec = envs.spec();
   return {.T = num_steps,
@@ -258,18 +256,18 @@ inline BlockSizes block_sizes(const VecEnv& envs, int num_steps, int num_envs) {
           .with_fillers = envs.traits().filler_rows};
 }
 
-// A run of consecutive environments.
+// Consecutive environments [begin, end).
 struct Shard {
   int begin, end;
   int size() const { return end - begin; }
 };
 
-// The cut into shards whose statistics are each summed by themselves. It depends on N only, never
-// on threads.
+// Divides the environments into shards. Statistics are summed shard by shard. The division depends
+// on N only, never on threads.
 class ShardPlan {
  public:
-  // Aims at 16 shards, none wider than max_size rows nor narrower than 16; up to 16 environments
-  // are halved, so that two threads have work.
+  // Aims at 16 shards of 16 to max_size rows. Up to 16 environments are halved so that two threads
+  // have work.
   ShardPlan(int num_envs, int max_size) : num_envs_(num_envs) {
     const int narrowest = num_envs <= 16 ? (num_envs + 1) / 2 : 16;
     size_ = std::min(std::max((num_envs + 15) / 16, narrowest), max_size);

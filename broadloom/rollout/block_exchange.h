@@ -1,4 +1,4 @@
-// A block of which each rank has made the rows of its own environments, made whole everywhere.
+// Exchanges block rows between ranks: each rank fills its own environments, and all get all rows.
 #pragma once
 
 #include <cstddef>
@@ -9,12 +9,12 @@
 
 namespace broadloom {
 
-// Adds the arrays that a stage makes; rank r has environments [env_bounds[r], env_bounds[r + 1]).
-// Allocates nothing itself.
+// Adds the arrays that a stage fills to the exchange. Rank r owns environments [env_bounds[r],
+// env_bounds[r + 1]). Allocates nothing itself.
 void add_arrays(RolloutBlock& block, BlockStage stage, std::span<const int> env_bounds,
                 Exchange& exchange);
 
-// Bytes that an environment has in those arrays.
+// Bytes per environment in the exchanged arrays.
 std::size_t exchanged_bytes_per_env(const BlockSizes& sizes);
 
 }  // namespace broadloom

@@ -1,4 +1,4 @@
-// The shape of a rollout block: what the project is about.
+// The shape of a rollout block: N environments and T steps.
 #pragma once
 
 namespace broadloom {

@@ -9,7 +9,7 @@
 namespace broadloom {
 namespace {
 
-const char* name_of(FaultPlace place) {
+const char* place_name(FaultPlace place) {
   switch (place) {
     case FaultPlace::kPolicyOutput:
       return "policy output";
@@ -33,17 +33,17 @@ int first_not_finite(std::span<const float> rows, int width) {
   return static_cast<int>(i / static_cast<std::size_t>(width));
 }
 
-Status not_finite(FaultPlace place, const std::string& whose, std::int64_t step) {
+Status not_finite(FaultPlace place, const std::string& owner, std::int64_t step) {
   return {ErrorKind::kNumeric,
           fmt::format("{} of {} is not finite at its step {}; expected finite numbers. "
                       "Check the environment's dynamics and options, and the policy's outputs.",
-                      name_of(place), whose, step)};
+                      place_name(place), owner, step)};
 }
 
 Status fault_status(std::uint64_t order, std::int64_t first_step) {
   if (order == kNoFault) return {};
-  const FaultAt at = fault_at(order);
-  return not_finite(at.place, fmt::format("environment {}", at.env), first_step + at.step);
+  const FaultLocation fault = decode_fault(order);
+  return not_finite(fault.place, fmt::format("environment {}", fault.env), first_step + fault.step);
 }
 
 }  // namespace broadloom

@@ -1,5 +1,4 @@
-// What a block that is collected stops at, and which of several such comes first: on the host and
-// on a device the same.
+// The first fault that stops the collection of a block. CPU and GPU report the same one.
 #pragma once
 
 #include <cstdint>
@@ -11,7 +10,7 @@
 
 namespace broadloom {
 
-// In the order of a step.
+// In the order in which a step reaches them.
 enum class FaultPlace : std::uint32_t {
   kObservation,
   kCriticObservation,
@@ -22,35 +21,37 @@ enum class FaultPlace : std::uint32_t {
   kTruncation
 };
 
-// Of faults in one block, the lowest is the one that comes first: by step, place in the step and
-// environment. step: of the block, from 0.
+// Sort key of a fault in a block: by step, place and environment. The lowest is the first fault.
+// step: of the block, from 0.
 BROADLOOM_HD constexpr std::uint64_t fault_order(std::int64_t step, FaultPlace place, int env) {
-  const std::uint64_t at = static_cast<std::uint64_t>(step) * 8 + static_cast<std::uint32_t>(place);
-  return (at << 32) + static_cast<std::uint32_t>(env);
+  const std::uint64_t step_and_place =
+      static_cast<std::uint64_t>(step) * 8 + static_cast<std::uint32_t>(place);
+  return (step_and_place << 32) + static_cast<std::uint32_t>(env);
 }
-// After all faults.
+// Sorts after all faults.
 inline constexpr std::uint64_t kNoFault = ~std::uint64_t{0};
 
-// The same numbers back; step: of the block.
-struct FaultAt {
+// A decoded sort key. step: of the block.
+struct FaultLocation {
   FaultPlace place;
   int env;
   std::int64_t step;
 };
-constexpr FaultAt fault_at(std::uint64_t order) {
-  const std::uint64_t at = order >> 32;
-  return {static_cast<FaultPlace>(at % 8), static_cast<int>(static_cast<std::uint32_t>(order)),
-          static_cast<std::int64_t>(at / 8)};
+constexpr FaultLocation decode_fault(std::uint64_t order) {
+  const std::uint64_t step_and_place = order >> 32;
+  return {static_cast<FaultPlace>(step_and_place % 8),
+          static_cast<int>(static_cast<std::uint32_t>(order)),
+          static_cast<std::int64_t>(step_and_place / 8)};
 }
 
-// The first row of `width` numbers with one that is not finite; -1: none.
+// The first row of `width` numbers that holds a non-finite number; -1: none.
 int first_not_finite(std::span<const float> rows, int width);
 
-// kNumeric: a number there is not finite. whose: "environment 3". step: of the run, or of the
+// An error kNumeric for a non-finite number. owner: "environment 3". step: of the run or of the
 // episode.
-Status not_finite(FaultPlace place, const std::string& whose, std::int64_t step);
+Status not_finite(FaultPlace place, const std::string& owner, std::int64_t step);
 
-// The same of an order, in a block that begins at the run's step first_step; none of kNoFault.
+// The error for a sort key, in a block that begins at the run's step first_step. Ok for kNoFault.
 Status fault_status(std::uint64_t order, std::int64_t first_step);
 
 }  // namespace broadloom

@@ -10,15 +10,16 @@
 
 namespace broadloom {
 
-// Raw rows to where they are stored, through a normaliser where there is one. before: how the step
-// before ended for them.
-void Collector::keep(const ObsNormalizer* normalizer, const Observations& raw, std::size_t from,
-                     int rows, Observations& out, std::size_t to, const StepEnds& before) {
+// Stores raw rows, normalised if there is a normaliser. previous_ends: end flags of the previous
+// step for these rows.
+void Collector::keep(const ObsNormalizer* normalizer, const Observations& raw, std::size_t raw_row,
+                     int rows, Observations& out, std::size_t out_row,
+                     const StepEnds& previous_ends) {
   if (normalizer == nullptr) {
-    return out.write(to, raw, from, static_cast<std::size_t>(rows), before);
+    return out.write(out_row, raw, raw_row, static_cast<std::size_t>(rows), previous_ends);
   }
   const std::size_t width = static_cast<std::size_t>(raw.type().size);
-  normalizer->normalize(&raw.floats()[from * width], rows, out.rows(to).floats());
+  normalizer->normalize(&raw.floats()[raw_row * width], rows, out.rows(out_row).floats());
 }
 
 Collector::Collector(VecEnv& envs, const ActorCritic& network, const Actor& actor,
@@ -49,27 +50,27 @@ void Collector::regroup(int num_envs) {
   cut_ = RankCut(plan_, ranks_);
   groups_.clear();
   const int shards = cut_.last_shard() - cut_.first_shard();
-  const int together = shards_per_group(plan_[0].size(), shards, pool_.threads());
-  for (int s = cut_.first_shard(); s < cut_.last_shard(); s += together) {
-    const int last = std::min(s + together, cut_.last_shard());
+  const int group_size = shards_per_group(plan_[0].size(), shards, pool_.threads());
+  for (int s = cut_.first_shard(); s < cut_.last_shard(); s += group_size) {
+    const int last = std::min(s + group_size, cut_.last_shard());
     groups_.push_back({s, last, {plan_[s].begin, plan_[last - 1].end}, {}});
   }
-  if (simulator_.whole_batch || groups_.empty()) return;  // whole_ has the rows of all
+  if (simulator_.whole_batch || groups_.empty()) return;  // whole_ holds all rows
   const std::size_t rows = static_cast<std::size_t>(groups_[0].rows.size());
   for (Scratch& scratch : scratch_) scratch.envs = EnvRows(rows, network_, envs_.spec());
 }
 
-// As many as fit a tile, since a step costs little more for more rows, but not at the price of a
-// thread that has more shards to step than it needs to have.
+// A group has as many shards as fit into a tile, because more rows make a step little slower. It
+// has fewer if larger groups would give the busiest thread more shards.
 int Collector::shards_per_group(int shard_size, int shards, int threads) {
-  const auto most_of_a_thread = [&](int together) {
-    const int groups = (shards + together - 1) / together;
-    return std::min((groups + threads - 1) / threads * together, shards);
+  const auto most_per_thread = [&](int group_size) {
+    const int groups = (shards + group_size - 1) / group_size;
+    return std::min((groups + threads - 1) / threads * group_size, shards);
   };
   const int widest = std::min(std::max(kTileRows / shard_size, 1), shards);
   int best = 1;
-  for (int together = 2; together <= widest; ++together) {
-    if (most_of_a_thread(together) <= most_of_a_thread(best)) best = together;
+  for (int group_size = 2; group_size <= widest; ++group_size) {
+    if (most_per_thread(group_size) <= most_per_thread(best)) best = group_size;
   }
   return best;
 }
@@ -89,7 +90,7 @@ std::size_t Collector::bytes(int num_envs, int threads, const ActorCritic& netwo
 
 namespace {
 
-// What the environments show to the critic alone, if the network reads it.
+// Observations for the critic only, if the network reads them.
 ObservationType critic_type(const ActorCritic& network, const EnvSpec& spec) {
   if (network.shape().critic_observation_size == 0) return {};
   return observation_type(spec.critic_observation);
@@ -118,7 +119,7 @@ Status Collector::collect(const float* params, std::int64_t first_step, RolloutB
   return share_rows(first_step, block);
 }
 
-// What this rank has collected to the others, and theirs here, if all have come to the end.
+// Exchanges collected rows with the other ranks, if all ranks collected without a fault.
 Status Collector::share_rows(std::int64_t first_step, RolloutBlock& block) {
   const Fault* fault = first_fault(first_step);
   BROADLOOM_TRY(ranks_.agree(fault == nullptr ? Status() : fault->status(),
@@ -133,14 +134,14 @@ Status Collector::share_rows(std::int64_t first_step, RolloutBlock& block) {
 
 Status Collector::Fault::status() const {
   if (place == FaultPlace::kStep) {
-    return {told.kind(),
-            fmt::format("the simulator failed at its step {}: {}", step, told.message())};
+    return {error.kind(),
+            fmt::format("the simulator failed at its step {}: {}", step, error.message())};
   }
-  if (place == FaultPlace::kTruncation) return told;
+  if (place == FaultPlace::kTruncation) return error;
   return not_finite(place, fmt::format("environment {}", env), step);
 }
 
-// Of all groups' faults the one that comes first, so that it is the same however they are cut.
+// The first fault of all groups. It does not depend on how shards are grouped.
 const Collector::Fault* Collector::first_fault(std::int64_t first_step) const {
   const Fault* first = nullptr;
   for (const Group& group : groups_) {
@@ -159,34 +160,34 @@ void Collector::collect_group(Group& group, Scratch& scratch, const float* param
   begin_block(group, block);
   observe(shard, rows);
   for (int t = 0; t < block.T; ++t) {
-    const std::int64_t at = first_step + t;
-    if (!choose(group, rows, scratch, params, at, t, block)) return;
+    const std::int64_t step = first_step + t;
+    if (!choose(group, rows, scratch, params, step, t, block)) return;
     Status stepped = step_envs(shard, rows, t, block);
     if (!stepped.ok()) {
-      group.fault = {shard.begin, at, FaultPlace::kStep, std::move(stepped)};
+      group.fault = {shard.begin, step, FaultPlace::kStep, std::move(stepped)};
       return;
     }
-    if (!take_in(group, rows, at, t, block)) return;
+    if (!check_step(group, rows, step, t, block)) return;
   }
   if (network_.sides_are_apart()) value_rows(shard, scratch, params, block);
 }
 
-// What a step gave is taken in by the section that chooses the next one's actions, so that there is
-// one wait a step. The environments are only ever called from here, the caller's thread.
+// One parallel section checks the results of a step and chooses the next actions, so there is one
+// wait per step. Only the caller's thread calls the environments.
 Status Collector::collect_lockstep(const float* params, std::int64_t first_step,
                                    RolloutBlock& block) {
   const Shard all{0, envs_.num_envs()};
   const GroupRows whole{whole_, 0};
   observe(all, whole);
   for (int t = 0; t <= block.T; ++t) {
-    const std::int64_t at = first_step + t;
+    const std::int64_t step = first_step + t;
     pool_.run(static_cast<int>(groups_.size()), [&](int g, int thread) {
       Group& group = groups_[g];
       const GroupRows rows = rows_of(group, scratch_[thread]);
       if (t == 0) begin_block(group, block);
-      if (t > 0 && !take_in(group, rows, at - 1, t - 1, block)) return;
+      if (t > 0 && !check_step(group, rows, step - 1, t - 1, block)) return;
       if (t < block.T) {
-        (void)choose(group, rows, scratch_[thread], params, at, t, block);
+        (void)choose(group, rows, scratch_[thread], params, step, t, block);
       } else if (network_.sides_are_apart()) {
         value_rows(group.rows, scratch_[thread], params, block);
       }
@@ -194,7 +195,7 @@ Status Collector::collect_lockstep(const float* params, std::int64_t first_step,
     if (const Fault* fault = first_fault(first_step)) return fault->status();
     if (t == block.T) break;
     Status stepped = step_envs(all, whole, t, block);
-    if (!stepped.ok()) return Fault{0, at, FaultPlace::kStep, std::move(stepped)}.status();
+    if (!stepped.ok()) return Fault{0, step, FaultPlace::kStep, std::move(stepped)}.status();
   }
   return {};
 }
@@ -211,12 +212,12 @@ Collector::GroupRows Collector::rows_of(const Group& group, Scratch& scratch) {
 }
 
 void Collector::observe(Shard shard, const GroupRows& rows) const {
-  envs_.observe(shard.begin, shard.end, rows.of.policy.now.rows(rows.first));
-  if (rows.of.critic.now.empty()) return;
-  envs_.observe_critic(shard.begin, shard.end, rows.of.critic.now.rows(rows.first));
+  envs_.observe(shard.begin, shard.end, rows.envs.policy.now.rows(rows.first));
+  if (rows.envs.critic.now.empty()) return;
+  envs_.observe_critic(shard.begin, shard.end, rows.envs.critic.now.rows(rows.first));
 }
 
-// From the observations to the actions of step t. False where they are not finite.
+// Chooses the actions of step t. False if an observation is not finite.
 bool Collector::choose(Group& group, const GroupRows& rows, Scratch& scratch, const float* params,
                        std::int64_t step, int t, RolloutBlock& block) {
   mark_fillers(group.rows, t, block);
@@ -232,7 +233,7 @@ void Collector::mark_fillers(Shard shard, int t, RolloutBlock& block) const {
   }
 }
 
-// False where one is not finite.
+// False if an observation is not finite.
 bool Collector::take_observations(Group& group, const GroupRows& rows, std::int64_t step, int t,
                                   const RolloutBlock& block) {
   const std::size_t count = static_cast<std::size_t>(group.rows.size());
@@ -247,31 +248,31 @@ bool Collector::take_observations(Group& group, const GroupRows& rows, std::int6
       accumulate(group, seen.data(), raw.type().size, fillers, *normalizer);
     return true;
   };
-  return take(rows.of.policy.now, FaultPlace::kObservation, normalizers_.policy) &&
-         take(rows.of.critic.now, FaultPlace::kCriticObservation, normalizers_.critic);
+  return take(rows.envs.policy.now, FaultPlace::kObservation, normalizers_.policy) &&
+         take(rows.envs.critic.now, FaultPlace::kCriticObservation, normalizers_.critic);
 }
 
 Status Collector::step_envs(Shard shard, const GroupRows& rows, int t, RolloutBlock& block) {
   const std::size_t row = block.index(t, shard.begin);
-  EnvRows& of = rows.of;
+  EnvRows& envs = rows.envs;
   return envs_.step(
       shard.begin, shard.end,
-      {rows.actions(block.A), of.policy.now.rows(rows.first), &block.rewards[row],
-       &block.terminated[row], &block.truncated[row], of.policy.final.rows(rows.first),
-       block.ends.empty() ? nullptr : &block.ends[row], of.critic.now.rows(rows.first),
-       of.critic.final.rows(rows.first)});
+      {rows.actions(block.A), envs.policy.now.rows(rows.first), &block.rewards[row],
+       &block.terminated[row], &block.truncated[row], envs.policy.final.rows(rows.first),
+       block.ends.empty() ? nullptr : &block.ends[row], envs.critic.now.rows(rows.first),
+       envs.critic.final.rows(rows.first)});
 }
 
-// What step t gave. False where rewards are not finite.
-bool Collector::take_in(Group& group, const GroupRows& rows, std::int64_t step, int t,
-                        RolloutBlock& block) {
+// Checks rewards and keeps final observations of step t. False at a fault.
+bool Collector::check_step(Group& group, const GroupRows& rows, std::int64_t step, int t,
+                           RolloutBlock& block) {
   const float* rewards = &block.rewards[block.index(t, group.rows.begin)];
   const std::size_t count = static_cast<std::size_t>(group.rows.size());
   if (!check(group, {rewards, count}, 1, step, FaultPlace::kReward)) return false;
   return keep_final_observations(group, rows, step, t, block);
 }
 
-// fillers: of the rows, which are left out; null: there are none.
+// fillers: flags of rows to leave out; null: none.
 void Collector::accumulate(const Group& group, const float* raw, int width,
                            const std::uint8_t* fillers, ObsNormalizer& normalizer) {
   for (int s = group.first_shard; s < group.last_shard; ++s) {
@@ -288,17 +289,17 @@ void Collector::accumulate(const Group& group, const float* raw, int width,
   }
 }
 
-// Observations into the block, actions drawn, their log-probabilities kept. Values of a critic that
-// stands alone wait for value_rows().
+// Stores observations, actions and log-probabilities. A separate critic's values wait for
+// value_rows().
 void Collector::act(Shard shard, const GroupRows& rows, Scratch& scratch, const float* params,
                     std::int64_t step, int t, RolloutBlock& block) {
   const std::size_t first = block.index(t, shard.begin);
-  const StepEnds before = block.ends_before(t, shard.begin);
-  keep(normalizers_.policy, rows.of.policy.now, rows.first, shard.size(), block.observations, first,
-       before);
+  const StepEnds previous_ends = block.ends_before(t, shard.begin);
+  keep(normalizers_.policy, rows.envs.policy.now, rows.first, shard.size(), block.observations,
+       first, previous_ends);
   if (block.has_critic()) {
-    keep(normalizers_.critic, rows.of.critic.now, rows.first, shard.size(),
-         block.critic_observations, first, before);
+    keep(normalizers_.critic, rows.envs.critic.now, rows.first, shard.size(),
+         block.critic_observations, first, previous_ends);
   }
   const float* seen = block.observations.view(first, static_cast<std::size_t>(shard.size()),
                                               scratch.work.observations.data());
@@ -326,7 +327,7 @@ void Collector::draw_actions(Shard shard, Scratch& scratch, const float* params,
               .terms = scratch.terms.data()});
 }
 
-// Actions to the block as drawn, to the environments within their bounds.
+// The block gets the actions as drawn. The environments get them clipped to the bounds.
 void Collector::keep_actions(Shard shard, const GroupRows& rows, Scratch& scratch, int t,
                              RolloutBlock& block) {
   const Space& space = envs_.spec().action;
@@ -357,16 +358,16 @@ namespace {
 
 Status too_many_truncations(const VecEnv& envs, int env, std::int64_t step, int most) {
   return invalid(fmt::format(
-      "environment {} of {} was truncated again at its step {}, more than the {} times in a block "
-      "that its max_truncations() allows: it truncates before its time limit of {} steps. Give it "
-      "the limit that it has, or have max_truncations() say as many as steps",
+      "environment {} of {} was truncated at its step {}, more than the {} times per block that "
+      "max_truncations() allows: it truncates before its time limit of {} steps. Declare its real "
+      "time limit, or return the number of steps from max_truncations()",
       env, envs.spec().id, step, most, envs.spec().max_episode_steps));
 }
 
 }  // namespace
 
-// Where none are handed out, the places are counted all the same, and stay without a value. False
-// where there are more than places, or a last observation is not finite.
+// A simulator without final observations still uses slots, which get no value. False at more
+// truncations than slots, or if a final observation is not finite.
 bool Collector::keep_final_observations(Group& group, const GroupRows& rows, std::int64_t step,
                                         int t, RolloutBlock& block) {
   const Shard shard = group.rows;
@@ -392,10 +393,10 @@ bool Collector::keep_final_observations(Group& group, const GroupRows& rows, std
     const std::size_t place = block.final_index(n, block.truncations[n]++);
     if (!simulator_.has_final_observations) continue;
     const auto row = static_cast<std::size_t>(k);
-    if (!take(normalizers_.policy, rows.of.policy.final, row, block.final_observations, place)) {
+    if (!take(normalizers_.policy, rows.envs.policy.final, row, block.final_observations, place)) {
       return false;
     }
-    if (block.has_critic() && !take(normalizers_.critic, rows.of.critic.final, row,
+    if (block.has_critic() && !take(normalizers_.critic, rows.envs.critic.final, row,
                                     block.final_critic_observations, place)) {
       return false;
     }

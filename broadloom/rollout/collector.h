@@ -1,6 +1,6 @@
-// Collects a rollout block: each group of environments runs its T steps without waiting for the
-// others. A simulator that acts on all of them at once (VecEnvTraits::whole_batch) is stepped as
-// one, by the caller, between acting in parallel: with the same bits.
+// Collects a rollout block. Each group of environments runs its T steps without waiting for the
+// others. A whole-batch simulator (VecEnvTraits::whole_batch) is stepped by the caller's thread,
+// and only the policy runs in parallel. The bits are the same.
 #pragma once
 
 #include <cstdint>
@@ -22,80 +22,79 @@
 
 namespace broadloom {
 
-// The policy is frozen while a block is collected, and so are the normaliser's statistics: what raw
-// observations add to them is summed per shard, for the normaliser's commit() after the update.
+// The policy and the normaliser's statistics are frozen during collection. Sums of raw observations
+// are kept per shard until the normaliser's commit() after the update.
 class Collector {
  public:
-  // What is given must outlive this. normalizers: null when observations are used as they are.
-  // ranks: that collect the block together. Each steps the environments of its own shards, and has
-  // the rows and the normalisers' sums of all when a call returns; what the other environments are
-  // in is theirs to know. They are not simulators that act on all at once.
+  // All arguments must outlive this. normalizers: null if observations are not normalised. ranks:
+  // the processes that collect the block together. Each rank steps the environments of its own
+  // shards. When a call returns, it has the rows and normaliser sums of all ranks, but not the
+  // states of their environments. Whole-batch simulators cannot be divided among ranks.
   Collector(VecEnv& envs, const ActorCritic& network, const Actor& actor,
             ObsNormalizers normalizers, ThreadPool& pool, std::uint64_t seed,
             Ranks& ranks = Ranks::alone());
 
-  // From the next block on the environments [0, num_envs) alone are stepped. Allocates.
+  // Steps only environments [0, num_envs) from the next block on. Allocates.
   void regroup(int num_envs);
 
-  // Fills observations to truncated, ends where there is room, truncations and final_observations
-  // of the block, starting at environment step first_step of the run. Fails where an observation or
-  // a reward is not finite, naming environment and step, and where the environments fail to step,
-  // with their words; on all ranks alike. Nothing is allocated unless it fails, or ranks are
-  // several.
+  // Fills the arrays of BlockStage::kCollect, starting at environment step first_step of the run.
+  // Fails if an observation or reward is not finite (the message names environment and step) or if
+  // the environments fail (the message holds theirs). All ranks fail alike. Allocates only when it
+  // fails or with several ranks.
   Status collect(const float* params, std::int64_t first_step, RolloutBlock& block);
 
-  // last_values and final_values of the block: V of the observation that follows it and of the
-  // final observations of truncated episodes.
+  // Fills last_values and final_values of the block: V of the next observation, and of the final
+  // observations of truncated episodes.
   void bootstrap_values(const float* params, RolloutBlock& block);
 
   const ShardPlan& shards() const { return plan_; }
   const RankCut& cut() const { return cut_; }
 
-  // What it holds, in bytes: scratch and a workspace for each thread, and rows of environments that
-  // are stepped as one.
+  // Memory it holds, bytes: scratch and a workspace per thread, and the rows of a whole-batch
+  // simulator.
   static std::size_t bytes(int num_envs, int threads, const ActorCritic& network,
                            const VecEnv& envs);
 
  private:
-  // As environments hand them out to one reader, the policy or the critic.
+  // Raw observations for one reader, the policy or the critic.
   struct Raw {
     Observations now, final;  // [k]
   };
-  // What goes between the collector and k environments.
+  // Inputs and outputs of k environments.
   struct EnvRows {
     EnvRows(std::size_t k, const ActorCritic& network, const EnvSpec& spec);
     static std::size_t row_bytes(const ActorCritic& network, const EnvSpec& spec);
-    Raw policy, critic;            // the critic's is empty where it reads what the policy does
+    Raw policy, critic;            // critic: empty if it reads the policy's observations
     AlignedVector<float> actions;  // [k, A] clipped to the bounds
   };
-  // A group's part of them.
+  // The rows of one group.
   struct GroupRows {
-    EnvRows& of;
+    EnvRows& envs;
     std::size_t first;  // row of its first environment
-    float* actions(int size) const { return of.actions.data() + first * size; }
+    float* actions(int size) const { return envs.actions.data() + first * size; }
   };
   struct Scratch {
     TileWorkspace<float> work;
-    EnvRows envs;                    // of one group; of none where all are stepped as one
+    EnvRows envs;                    // of one group; empty for a whole-batch simulator
     AlignedVector<float> draws;      // [A, kTileRows] uniforms or normals
     AlignedVector<float> actions;    // [A, kTileRows] as drawn
     AlignedVector<float> log_probs;  // [kTileRows]
-    AlignedVector<float> terms;      // [A, kTileRows] of the actor
+    AlignedVector<float> terms;      // [A, kTileRows] scratch of the actor
   };
-  // The first thing that went wrong in a group.
+  // The first fault of a group.
   struct Fault {
     int env = -1;  // none
     std::int64_t step = 0;
     FaultPlace place = FaultPlace::kObservation;
-    Status told;  // by the environments
-    // Of faults since first_step.
+    Status error;  // of the environments
+    // Sort key within the block that begins at first_step.
     std::uint64_t order(std::int64_t first_step) const {
       return fault_order(step - first_step, place, env);
     }
     Status status() const;
   };
-  // Neighbouring shards that one task steps together. A row's results do not depend on which rows
-  // it goes with, and statistics are taken shard by shard: so how many make a group is open.
+  // Neighbouring shards that one task steps together. The group size does not change results: rows
+  // are independent, and statistics are summed per shard.
   struct alignas(kCacheLine) Group {
     int first_shard, last_shard;  // one past the last
     Shard rows;
@@ -112,7 +111,8 @@ class Collector {
   bool choose(Group& group, const GroupRows& rows, Scratch& scratch, const float* params,
               std::int64_t step, int t, RolloutBlock& block);
   Status step_envs(Shard shard, const GroupRows& rows, int t, RolloutBlock& block);
-  bool take_in(Group& group, const GroupRows& rows, std::int64_t step, int t, RolloutBlock& block);
+  bool check_step(Group& group, const GroupRows& rows, std::int64_t step, int t,
+                  RolloutBlock& block);
   void observe(Shard shard, const GroupRows& rows) const;
   bool take_observations(Group& group, const GroupRows& rows, std::int64_t step, int t,
                          const RolloutBlock& block);
@@ -122,10 +122,11 @@ class Collector {
   const Fault* first_fault(std::int64_t first_step) const;
   void act(Shard shard, const GroupRows& rows, Scratch& scratch, const float* params,
            std::int64_t step, int t, RolloutBlock& block);
-  static void keep(const ObsNormalizer* normalizer, const Observations& raw, std::size_t from,
-                   int rows, Observations& out, std::size_t to, const StepEnds& before = {});
-  static void keep_values(const TileWorkspace<float>& work, std::size_t from, std::size_t rows,
-                          std::size_t to, RolloutBlock& block);
+  static void keep(const ObsNormalizer* normalizer, const Observations& raw, std::size_t raw_row,
+                   int rows, Observations& out, std::size_t out_row,
+                   const StepEnds& previous_ends = {});
+  static void keep_values(const TileWorkspace<float>& work, std::size_t tile_row, std::size_t rows,
+                          std::size_t block_row, RolloutBlock& block);
   void value_rows(Shard shard, Scratch& scratch, const float* params, RolloutBlock& block);
   void draw_actions(Shard shard, Scratch& scratch, const float* params, std::int64_t step);
   void keep_actions(Shard shard, const GroupRows& rows, Scratch& scratch, int t,
@@ -150,7 +151,7 @@ class Collector {
   std::uint64_t seed_;
   ShardPlan plan_;
   RankCut cut_;
-  EnvRows whole_;                 // of all environments, where they are stepped as one
+  EnvRows whole_;                 // all environments of a whole-batch simulator; else empty
   std::vector<Group> groups_;     // all of this rank's shards
   std::vector<Scratch> scratch_;  // [threads]
 };

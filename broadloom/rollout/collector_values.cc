@@ -1,4 +1,4 @@
-// What the critic says of a block: the part of collector.h that waits until its steps are made.
+// The critic's values: the part of collector.h that runs after the steps of a block.
 #include <algorithm>
 #include <array>
 #include <limits>
@@ -9,31 +9,31 @@
 namespace broadloom {
 namespace {
 
-// Raw rows as a network reads them.
-void see(const ObsNormalizer* normalizer, const Observations& raw, std::size_t from, int rows,
-         float* out) {
-  if (normalizer == nullptr) return raw.read(from, static_cast<std::size_t>(rows), out);
+// Reads raw rows as the network's inputs.
+void read_inputs(const ObsNormalizer* normalizer, const Observations& raw, std::size_t first,
+                 int rows, float* out) {
+  if (normalizer == nullptr) return raw.read(first, static_cast<std::size_t>(rows), out);
   const std::size_t width = static_cast<std::size_t>(raw.type().size);
-  normalizer->normalize(&raw.floats()[from * width], rows, out);
+  normalizer->normalize(&raw.floats()[first * width], rows, out);
 }
 
 }  // namespace
 
-// What the critic said of rows from `from` on, to where they stand in the block.
-void Collector::keep_values(const TileWorkspace<float>& work, std::size_t from, std::size_t rows,
-                            std::size_t to, RolloutBlock& block) {
-  std::copy_n(&work.values[from], rows, &block.values[to]);
+// Copies the values of tile rows from tile_row on to the block.
+void Collector::keep_values(const TileWorkspace<float>& work, std::size_t tile_row,
+                            std::size_t rows, std::size_t block_row, RolloutBlock& block) {
+  std::copy_n(&work.values[tile_row], rows, &block.values[block_row]);
   if (block.with_intrinsic)
-    std::copy_n(&work.values[kTileRows + from], rows, &block.int_values[to]);
+    std::copy_n(&work.values[kTileRows + tile_row], rows, &block.int_values[block_row]);
 }
 
-// Nothing needs a value before the block is whole, and whole tiles take less time than a shard's
-// few rows step by step.
+// No value is needed before the block is complete, and whole tiles are faster than a few rows at
+// each step.
 void Collector::value_rows(Shard shard, Scratch& scratch, const float* params,
                            RolloutBlock& block) {
   const std::size_t rows = static_cast<std::size_t>(shard.size());
   const int most_steps = kTileRows / shard.size();
-  const Observations& seen = block.seen_by_critic();
+  const Observations& seen = block.critic_inputs();
   const std::size_t width = static_cast<std::size_t>(seen.type().size);
   for (int t = 0; t < block.T; t += most_steps) {
     const std::size_t steps = static_cast<std::size_t>(std::min(most_steps, block.T - t));
@@ -67,16 +67,16 @@ void Collector::bootstrap_rows(const Group& group, Scratch& scratch, const float
   if (!simulator_.whole_batch) observe(shard, rows);
   float* tile = scratch.work.critic_tile();
   if (block.has_critic()) {
-    see(normalizers_.critic, rows.of.critic.now, rows.first, shard.size(), tile);
+    read_inputs(normalizers_.critic, rows.envs.critic.now, rows.first, shard.size(), tile);
   } else {
-    see(normalizers_.policy, rows.of.policy.now, rows.first, shard.size(), tile);
+    read_inputs(normalizers_.policy, rows.envs.policy.now, rows.first, shard.size(), tile);
   }
   network_.forward(params, tile, shard.size(), scratch.work, NetworkSide::kValue);
   std::copy_n(values, shard.size(), &block.last_values[shard.begin]);
   if (block.with_intrinsic) {
     std::copy_n(values + kTileRows, shard.size(), &block.last_int_values[shard.begin]);
-    keep(normalizers_.policy, rows.of.policy.now, rows.first, shard.size(), block.last_observations,
-         static_cast<std::size_t>(shard.begin));
+    keep(normalizers_.policy, rows.envs.policy.now, rows.first, shard.size(),
+         block.last_observations, static_cast<std::size_t>(shard.begin));
   }
   if (simulator_.has_final_observations) {
     value_final_observations(shard, scratch, params, block);
@@ -87,12 +87,12 @@ void Collector::bootstrap_rows(const Group& group, Scratch& scratch, const float
   }
 }
 
-// Truncated episodes are few and spread over environments: they are brought together into tiles.
+// Truncated episodes are few and spread over environments, so they are gathered into tiles.
 void Collector::value_final_observations(Shard shard, Scratch& scratch, const float* params,
                                          RolloutBlock& block) {
   std::array<std::size_t, kTileRows> places;
   int rows = 0;
-  const Observations& finals = block.final_seen_by_critic();
+  const Observations& finals = block.final_critic_inputs();
   float* tile = scratch.work.critic_tile();
   const auto flush = [&] {
     if (rows == 0) return;

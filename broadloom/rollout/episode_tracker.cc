@@ -7,7 +7,7 @@
 namespace broadloom {
 namespace {
 
-// Far enough below 0 to stay there, however long the episode.
+// Stays below 0 after any number of steps.
 constexpr std::int64_t kLeftOut = std::numeric_limits<std::int64_t>::min() / 2;
 
 double share(double part, double whole) {
@@ -24,7 +24,7 @@ EpisodeTracker::EpisodeTracker(int num_envs, std::size_t strata)
       outcomes_(kWindow),
       block_success_(strata + 1) {}
 
-void EpisodeTracker::leave_out_present(int env) {
+void EpisodeTracker::leave_out_current(int env) {
   running_length_[static_cast<std::size_t>(env)] = kLeftOut;
 }
 
@@ -35,9 +35,9 @@ void EpisodeTracker::begin_anew() {
 
 void EpisodeTracker::observe(const float* rewards, const std::uint8_t* terminated,
                              const std::uint8_t* truncated, int num_steps, const EpisodeEnd* ends,
-                             int stepped, const std::uint8_t* fillers) {
+                             int num_stepped, const std::uint8_t* fillers) {
   const std::size_t num_envs =
-      stepped > 0 ? static_cast<std::size_t>(stepped) : running_return_.size();
+      num_stepped > 0 ? static_cast<std::size_t>(num_stepped) : running_return_.size();
   block_ = {};
   std::fill(block_success_.begin(), block_success_.end(), BlockSuccess{});
   for (int t = 0; t < num_steps; ++t) {
@@ -79,7 +79,7 @@ void EpisodeTracker::add_to_block(double episode_return, double length, const En
   block_.terminated += outcome.terminated;
   if (outcome.success < 0) return;
   std::size_t place = static_cast<std::size_t>(outcome.stratum) + 1;
-  if (place >= block_success_.size()) place = 0;  // it counts among all
+  if (place >= block_success_.size()) place = 0;  // counted among all episodes only
   block_success_[place].known += 1.0;
   block_success_[place].succeeded += outcome.success;
 }
@@ -92,7 +92,7 @@ double EpisodeTracker::mean_length() const {
   return reports_block() ? block_.lengths / block_.episodes : window_mean(lengths_);
 }
 
-std::int64_t EpisodeTracker::averaged() const {
+std::int64_t EpisodeTracker::episodes_averaged() const {
   return std::max(block_episodes(), static_cast<std::int64_t>(window()));
 }
 

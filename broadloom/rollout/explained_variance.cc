@@ -9,9 +9,9 @@ namespace broadloom {
 
 namespace {
 
-// Times their number.
+// The variance times the number of rows.
 template <class Value>
-double variance_of(std::size_t rows, std::span<const std::uint8_t> fillers, Value value) {
+double scaled_variance(std::size_t rows, std::span<const std::uint8_t> fillers, Value value) {
   const auto counts = [&](std::size_t i) { return fillers.empty() || fillers[i] == 0; };
   const auto left_out = std::count(fillers.begin(), fillers.end(), std::uint8_t{1});
   const double count = static_cast<double>(rows) - static_cast<double>(left_out);
@@ -26,11 +26,11 @@ double variance_of(std::size_t rows, std::span<const std::uint8_t> fillers, Valu
 double explained_variance(std::span<const float> advantages, std::span<const float> values,
                           std::span<const std::uint8_t> fillers) {
   const std::size_t rows = advantages.size();
-  const double targets = variance_of(
+  const double targets = scaled_variance(
       rows, fillers, [&](std::size_t i) { return static_cast<double>(advantages[i]) + values[i]; });
   if (targets == 0.0) return std::numeric_limits<double>::quiet_NaN();
-  const double errors =
-      variance_of(rows, fillers, [&](std::size_t i) { return static_cast<double>(advantages[i]); });
+  const double errors = scaled_variance(
+      rows, fillers, [&](std::size_t i) { return static_cast<double>(advantages[i]); });
   return 1.0 - errors / targets;
 }
 

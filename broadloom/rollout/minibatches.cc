@@ -11,24 +11,25 @@
 namespace broadloom {
 
 int draw_permutation(std::uint64_t seed, std::int64_t iteration, int epoch,
-                     std::span<std::int32_t> to, std::span<const std::uint8_t> fillers) {
+                     std::span<std::int32_t> permutation, std::span<const std::uint8_t> fillers) {
   const RandomStream stream{seed, Purpose::kShuffle, static_cast<std::uint32_t>(epoch),
                             static_cast<std::uint64_t>(iteration)};
   constexpr int kBlocks = 64;  // drawn at a time
   std::array<std::uint32_t, 4 * kBlocks> words;
-  std::iota(to.begin(), to.end(), 0);
-  int samples = static_cast<int>(to.size());
+  std::iota(permutation.begin(), permutation.end(), 0);
+  int samples = static_cast<int>(permutation.size());
   if (!fillers.empty()) {
     const auto is_filler = [&](std::int32_t row) {
       return fillers[static_cast<std::size_t>(row)] != 0;
     };
-    samples = static_cast<int>(std::remove_if(to.begin(), to.end(), is_filler) - to.begin());
+    samples = static_cast<int>(std::remove_if(permutation.begin(), permutation.end(), is_filler) -
+                               permutation.begin());
   }
   std::uint32_t left = static_cast<std::uint32_t>(samples);
   for (std::uint32_t block = 0; left > 1; block += kBlocks) {
     random_words(stream, block, kBlocks, words.data());
     for (std::size_t w = 0; w < words.size() && left > 1; ++w, --left) {
-      std::swap(to[left - 1], to[below(words[w], left)]);
+      std::swap(permutation[left - 1], permutation[below(words[w], left)]);
     }
   }
   return samples;

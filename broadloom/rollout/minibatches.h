@@ -11,16 +11,15 @@
 
 namespace broadloom {
 
-// Where minibatch m of `count` begins among so many samples. Part of the bits contract.
+// The first sample of minibatch m of `count`. Part of the bits contract.
 BROADLOOM_HD inline int minibatch_begin(int m, int samples, int count) {
   return static_cast<int>(static_cast<std::int64_t>(m) * samples / count);
 }
 
-// How the samples of an epoch are cut into minibatches whose sizes differ by one at most, also
-// where their number does not divide.
+// Divides an epoch's samples into minibatches whose sizes differ by at most one.
 struct MinibatchCut {
   int samples;
-  int wanted;  // minibatches; there are fewer where there are fewer samples
+  int wanted;  // minibatches; at most `samples` are made
 
   int count() const { return std::min(wanted, samples); }
   int max_size() const { return samples / wanted + (samples % wanted > 0 ? 1 : 0); }
@@ -28,11 +27,12 @@ struct MinibatchCut {
   int size(int m) const { return begin(m + 1) - begin(m); }
 };
 
-// An epoch's permutation (Fisher and Yates) of the rows [B] of a block, drawn from Random(seed,
-// kShuffle, epoch, iteration), to `to` [B]. fillers: [B] rows that are no samples; empty: all are.
-// Returns the number of samples, which come first.
+// Draws an epoch's permutation [B] of a block's rows (Fisher and Yates) from Random(seed, kShuffle,
+// epoch, iteration). fillers: [B] rows that are not samples; empty: none. Returns the number of
+// samples, which come first.
 int draw_permutation(std::uint64_t seed, std::int64_t iteration, int epoch,
-                     std::span<std::int32_t> to, std::span<const std::uint8_t> fillers = {});
+                     std::span<std::int32_t> permutation,
+                     std::span<const std::uint8_t> fillers = {});
 
 class Minibatches {
  public:
@@ -42,14 +42,14 @@ class Minibatches {
         epoch_(batch_),
         permutation_(static_cast<std::size_t>(batch_size)) {}
 
-  // Draws an epoch's permutation. Where there are fillers, the same number of minibatches is
-  // smaller, unless there are fewer samples than that.
+  // Draws an epoch's permutation. Fillers make minibatches smaller, not fewer, unless there are
+  // fewer samples than minibatches.
   void shuffle(std::uint64_t seed, std::int64_t iteration, int epoch,
                std::span<const std::uint8_t> fillers = {}) {
     epoch_.samples = draw_permutation(seed, iteration, epoch, permutation_, fillers);
   }
 
-  int samples() const { return epoch_.samples; }  // of an epoch: B without fillers
+  int samples() const { return epoch_.samples; }  // per epoch: B without fillers
   int count() const { return epoch_.count(); }
   int max_size() const { return batch_.max_size(); }
   int begin(int m) const { return epoch_.begin(m); }

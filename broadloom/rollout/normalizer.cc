@@ -105,8 +105,7 @@ void ObsNormalizer::add_sums(std::span<const int> shard_bounds, Exchange& exchan
   }
 }
 
-// Every shard's sums are about the mean before the commit, so they are added up first and merged
-// once.
+// All shards' sums are about the same mean, so they are added first and merged once.
 void ObsNormalizer::commit() {
   const std::size_t size = statistics_.mean().size();
   Sums& total = shards_.front();
@@ -126,7 +125,7 @@ void ObsNormalizer::commit() {
   empty_sums();
 }
 
-// A block that failed has left some.
+// A failed block may have left sums.
 void ObsNormalizer::state_restored() {
   refresh();
   empty_sums();
@@ -196,7 +195,7 @@ void RewardNormalizer::commit() {
   statistics_.merge(total.count, &total.sum, &total.squares);
 }
 
-// Gymnasium's 1e-8 would leave rewards of 1e-5 small.
+// Without Gymnasium's 1e-8, which leaves rewards near 1e-5 small.
 double RewardNormalizer::factor() const {
   const double var = statistics_.var()[0];
   if (rule_ == NormaliserRule::kGymnasium) return 1.0 / std::sqrt(var + 1e-8);
@@ -204,9 +203,9 @@ double RewardNormalizer::factor() const {
 }
 
 void RewardNormalizer::scale(float* rewards, std::size_t count) const {
-  const double by = factor(), limit = clip_;
+  const double scale = factor(), limit = clip_;
   for (std::size_t i = 0; i < count; ++i) {
-    rewards[i] = static_cast<float>(std::clamp(rewards[i] * by, -limit, limit));
+    rewards[i] = static_cast<float>(std::clamp(rewards[i] * scale, -limit, limit));
   }
 }
 

@@ -1,9 +1,6 @@
-// Running normalisation of observations and rewards: one set of statistics shared by all
-// environments.
-//
-// Statistics are frozen while a block is collected and updated on. What a block contributes is
-// summed per shard and merged in the order of the shards, so results do not depend on who computed
-// what when.
+// Running normalisation of observations and rewards. All environments share one set of statistics.
+// Statistics are frozen while a block is collected and learned from. A block's sums are kept per
+// shard and merged in the order of the shards, so results do not depend on thread timing.
 #pragma once
 
 #include <cstddef>
@@ -17,14 +14,14 @@
 
 namespace broadloom {
 
-// How statistics begin, and when the discounted sum of rewards of an episode ends.
+// How statistics begin, and when the discounted sum of rewards is set to 0.
 enum class NormaliserRule {
-  // With the first batch's own moments; a sum counts as it stands after the episode's last reward,
-  // and the next episode begins at 0, after a time limit too. As OpenAI's baselines and
-  // Stable-Baselines3 do; those, too, begin with a made-up sample.
+  // Statistics begin with the first batch's moments. A sum includes the episode's last reward, and
+  // the next episode begins at 0, also after a truncation. OpenAI Baselines and Stable-Baselines3
+  // set sums to 0 the same way, but begin with an artificial sample.
   kExact,
-  // As Gymnasium 1.x: with a made-up sample of mean 0, variance 1 and count 1e-4. A sum is begun
-  // anew before a terminated episode's last reward, and goes on over a time limit.
+  // As Gymnasium 1.x: begins with an artificial sample of mean 0, variance 1 and count 1e-4. A sum
+  // is set to 0 before a terminated episode's last reward, and continues after a truncation.
   kGymnasium,
 };
 
@@ -34,7 +31,7 @@ class RunningMeanStd {
  public:
   RunningMeanStd(int size, NormaliserRule rule);
 
-  // Merges a batch of `count` samples given as sums about the present mean: sum [D] of (x - mean),
+  // Merges a batch of `count` samples, given as sums about the current mean: sum [D] of (x - mean),
   // squares [D] of (x - mean)^2.
   void merge(double count, const double* sum, const double* squares);
 
@@ -54,44 +51,44 @@ class ObsNormalizer {
   // Rows of `size` D numbers, clipped to +- clip; `shards` partial sums.
   ObsNormalizer(int size, double clip, int shards, NormaliserRule rule = NormaliserRule::kExact);
 
-  // That it holds: the statistics, and each shard's sums.
+  // Memory of the statistics and all shards' sums, bytes.
   static std::size_t bytes(int size, int shards);
-  // Of it, what add_sums() adds for a shard.
+  // Bytes that add_sums() exchanges per shard.
   static std::size_t shard_bytes(int size);
 
-  // out = clip((raw - mean) / sqrt(var + 1e-8)), raw and out [rows, D]; they may be the same.
+  // out = clip((raw - mean) / sqrt(var + 1e-8)), raw and out [rows, D] may be the same array.
   void normalize(const float* raw, int rows, float* out) const;
-  // Takes raw [rows, D] into the shard's sums. Different shards may do so at the same time.
+  // Adds raw [rows, D] to the shard's sums. Different shards may run at the same time.
   void accumulate(int shard, const float* raw, int rows);
-  // Rows of a step and shard go in turn to so many chains of sums.
+  // The rows of a step and shard are added to this many chains of sums in turn.
   static constexpr int kChains = 16;
 
-  // The shard's sums as accumulate() leaves them, of `count` rows that somebody else has added up
-  // about mean(): sum and squares [places()], place i of column i % D, of a shard's row r of a step
-  // at place (r % kChains) * D.
+  // Sets the shard's sums as accumulate() would leave them, from `count` rows summed about mean()
+  // elsewhere (the GPU). sum and squares are [places()]: place i belongs to column i % D, and row r
+  // of a step goes to the chain that begins at (r % kChains) * D.
   void set_sums(int shard, double count, const double* sum, const double* squares);
-  // The shards' sums, of which rank r has those of shards [bounds[r], bounds[r + 1]).
+  // Adds the shards' sums to the exchange. Rank r owns shards [bounds[r], bounds[r + 1]).
   void add_sums(std::span<const int> shard_bounds, Exchange& exchange);
-  // Merges what was accumulated since the last commit.
+  // Merges the sums since the last commit into the statistics.
   void commit();
 
-  // The same statistics with empty sums for another number of shards.
+  // A copy with the same statistics and empty sums for another number of shards.
   ObsNormalizer with_shards(int shards) const;
 
   const RunningMeanStd& statistics() const { return statistics_; }
-  // What normalize() does to a number of column i: (raw - mean()[i]) * scale()[i], within +-
-  // clip(). [places()], of which the columns are the first D.
+  // normalize() maps column i to (raw - mean()[i]) * scale()[i], clipped to +- clip(). Both are
+  // [places()]; the first D entries are the columns.
   std::span<const double> mean() const { return mean_; }
   std::span<const double> scale() const { return scale_; }
   float clip() const { return clip_; }
   std::size_t places() const { return mean_.size(); }
-  // Valid between iterations: the sums are empty then, and after a restore. After the tensors were
-  // written into, call state_restored().
+  // Complete between iterations, when the sums are empty. After writing to the tensors, call
+  // state_restored().
   void append_state(const std::string& prefix, std::vector<TensorRef>& out);
   void state_restored();
 
  private:
-  // Arrays [period] repeat the D columns: see math/elementwise.h.
+  // Arrays [period] repeat the D columns; see math/elementwise.h.
   struct Sums {
     double count = 0.0;
     std::vector<double> sum, squares;  // [period]
@@ -106,41 +103,41 @@ class ObsNormalizer {
   std::vector<Sums> shards_;
 };
 
-// Of what the policy and of what only the critic reads; null: as it is. Made of one where there is
-// nothing for the critic alone.
+// Normalisers of the policy's observations and of the critic's own; null: not normalised.
 struct ObsNormalizers {
-  ObsNormalizers(ObsNormalizer* of_policy = nullptr, ObsNormalizer* of_critic = nullptr)
-      : policy(of_policy), critic(of_critic) {}
+  ObsNormalizers(ObsNormalizer* policy_normalizer = nullptr,
+                 ObsNormalizer* critic_normalizer = nullptr)
+      : policy(policy_normalizer), critic(critic_normalizer) {}
 
   ObsNormalizer* policy;
   ObsNormalizer* critic;
 };
 
-// Scales rewards by the standard deviation of the discounted return that each environment has run
-// up: acc = gamma * acc + r, after which an episode's end sets acc to 0. With kGymnasium it is
-// acc = gamma * acc * (1 - terminated) + r.
+// Divides rewards by the standard deviation of each environment's discounted sum of rewards: acc =
+// gamma * acc + r, and an episode's end then sets acc to 0. With kGymnasium: acc = gamma * acc * (1
+// - terminated) + r.
 class RewardNormalizer {
  public:
   RewardNormalizer(int num_envs, double gamma, double clip, int shards,
                    NormaliserRule rule = NormaliserRule::kExact);
 
-  // What it holds of so many environments, in bytes.
+  // Memory for num_envs environments, bytes.
   static std::size_t bytes(int num_envs) {
     return static_cast<std::size_t>(num_envs) * sizeof(double);
   }
 
-  // Where episodes end: [T, N] each. Null: nothing cuts what an environment has run up.
+  // Flags of episode ends, [T, N] each. Null: nothing sets a sum to 0.
   struct Ends {
     const std::uint8_t* terminated = nullptr;
     const std::uint8_t* truncated = nullptr;
   };
-  // Takes the raw rewards [T, N] of environments [begin, end) of a block into the shard's sums and
-  // the environments' returns. Different shards may do so at the same time. N: the first num_envs
-  // environments; 0: all. fillers: [T, N], steps that are passed over; null: there are none.
+  // Adds the raw rewards [T, N] of environments [begin, end) to the shard's sums and the
+  // environments' returns. Different shards may run at the same time. N is num_envs, or all
+  // environments if it is 0. fillers: [T, N], steps to leave out; null: none.
   void accumulate(int shard, int begin, int end, const float* rewards, Ends ends, int num_steps,
                   int num_envs = 0, const std::uint8_t* fillers = nullptr);
   void commit();
-  // One over the deviation, or with kGymnasium over sqrt(var + 1e-8); 1 where all sums were equal.
+  // 1 / standard deviation, or 1 / sqrt(var + 1e-8) with kGymnasium; 1 if all sums were equal.
   double factor() const;
   // rewards [count] = clip(rewards * factor()).
   void scale(float* rewards, std::size_t count) const;

@@ -7,22 +7,22 @@
 namespace broadloom {
 namespace {
 
-// Of a stack that is put together on its way to somewhere else: in the nearest cache.
+// Size of the pieces in which a stack is assembled; fits the first-level cache.
 constexpr std::size_t kPiece = kMostPixelNumbers;
 
-// A division, as of those who train on x / 255: a product with 1 / 255 has other bits. Planes of 0
-// and 1 need none.
-void as_floats(const std::uint8_t* from, std::size_t numbers, float full_scale, float* out) {
+// Divides, because a product with 1 / 255 gives other bits than x / 255. Planes of 0 and 1 need no
+// division.
+void as_floats(const std::uint8_t* bytes, std::size_t numbers, float full_scale, float* out) {
   if (full_scale == 1.0f) {
-    for (std::size_t i = 0; i < numbers; ++i) out[i] = static_cast<float>(from[i]);
+    for (std::size_t i = 0; i < numbers; ++i) out[i] = static_cast<float>(bytes[i]);
     return;
   }
-  for (std::size_t i = 0; i < numbers; ++i) out[i] = static_cast<float>(from[i]) / full_scale;
+  for (std::size_t i = 0; i < numbers; ++i) out[i] = static_cast<float>(bytes[i]) / full_scale;
 }
 
 }  // namespace
 
-// A block of one step has no frame twice.
+// A block of one step has no repeated frame.
 bool Observations::stores_frames(const ObservationType& type, int T) {
   return type.frames.count > 1 && type.dtype == Dtype::kU8 && T > 1;
 }
@@ -76,7 +76,7 @@ ObservationRows Observations::rows(std::size_t first) {
 }
 
 template <class F>
-void Observations::over_bytes(std::size_t row, F&& f) const {
+void Observations::visit_pieces(std::size_t row, F&& f) const {
   if (across_ == 0) return f(bytes_.data() + row * width(), width(), std::size_t{0});
   const FrameLayout& layout = type_.frames;
   const std::size_t count = static_cast<std::size_t>(layout.count), seen = age(row);
@@ -88,34 +88,36 @@ void Observations::over_bytes(std::size_t row, F&& f) const {
                                    : frame(row, padded ? seen : back);
   }
   alignas(kCacheLine) std::array<std::uint8_t, kPiece> piece;
-  const std::size_t of_pixel = count * static_cast<std::size_t>(layout.channels);
-  const std::size_t pixels = width() / of_pixel, most = kPiece / of_pixel;
+  const std::size_t pixel_numbers = count * static_cast<std::size_t>(layout.channels);
+  const std::size_t pixels = width() / pixel_numbers, most = kPiece / pixel_numbers;
   for (std::size_t first = 0; first < pixels; first += most) {
     const std::size_t some = std::min(most, pixels - first);
     stack_pixels(layout, frames.data(), first, some, piece.data());
-    f(piece.data(), some * of_pixel, first * of_pixel);
+    f(piece.data(), some * pixel_numbers, first * pixel_numbers);
   }
 }
 
-void Observations::write(std::size_t first, const Observations& from, std::size_t from_row,
-                         std::size_t count, const StepEnds& before) {
-  assert(type_ == from.type_);
-  const std::size_t numbers = count * width(), to = first * width(), at = from_row * width();
+void Observations::write(std::size_t first, const Observations& source, std::size_t source_row,
+                         std::size_t count, const StepEnds& previous_ends) {
+  assert(type_ == source.type_);
+  const std::size_t numbers = count * width(), target_place = first * width();
+  const std::size_t source_place = source_row * width();
   if (type_.dtype == Dtype::kF32) {
-    std::copy_n(from.floats_.data() + at, numbers, floats_.data() + to);
+    std::copy_n(source.floats_.data() + source_place, numbers, floats_.data() + target_place);
   } else if (across_ > 0) {
-    assert(from.across_ == 0);
+    assert(source.across_ == 0);
     for (std::size_t k = 0; k < count; ++k) {
-      write_stack(first + k, from.bytes_.data() + at + k * width(), before.at(k));
+      write_stack(first + k, source.bytes_.data() + source_place + k * width(),
+                  previous_ends.ended(k));
     }
-  } else if (from.across_ == 0) {
-    std::copy_n(from.bytes_.data() + at, numbers, bytes_.data() + to);
+  } else if (source.across_ == 0) {
+    std::copy_n(source.bytes_.data() + source_place, numbers, bytes_.data() + target_place);
   } else {
     for (std::size_t k = 0; k < count; ++k) {
-      from.over_bytes(from_row + k,
-                      [&](const std::uint8_t* piece, std::size_t some, std::size_t place) {
-                        std::copy_n(piece, some, bytes_.data() + to + k * width() + place);
-                      });
+      source.visit_pieces(
+          source_row + k, [&](const std::uint8_t* piece, std::size_t some, std::size_t place) {
+            std::copy_n(piece, some, bytes_.data() + target_place + k * width() + place);
+          });
     }
   }
 }
@@ -131,16 +133,16 @@ void Observations::write_stack(std::size_t row, const std::uint8_t* stack, bool 
     for (int number = 0; number < newest; ++number) keep(number);
     *age = static_cast<std::uint8_t>(newest);
   } else {
-    const int before = *(age - across_);
-    *age = static_cast<std::uint8_t>(begins ? 0 : std::min(before + 1, newest));
+    const int previous = *(age - across_);
+    *age = static_cast<std::uint8_t>(begins ? 0 : std::min(previous + 1, newest));
   }
   keep(newest);
-  assert(is_stack(row, stack));  // or the environments show other stacks than they say
+  assert(is_stack(row, stack));  // else the environments do not stack frames as declared
 }
 
 bool Observations::is_stack(std::size_t row, const std::uint8_t* stack) const {
   bool same = true;
-  over_bytes(row, [&](const std::uint8_t* piece, std::size_t some, std::size_t place) {
+  visit_pieces(row, [&](const std::uint8_t* piece, std::size_t some, std::size_t place) {
     same = same && std::equal(piece, piece + some, stack + place);
   });
   return same;
@@ -158,7 +160,7 @@ void Observations::read_bytes(std::size_t first, std::size_t count, float* out) 
     return as_floats(bytes_.data() + first * width(), count * width(), type_.full_scale, out);
   }
   for (std::size_t k = 0; k < count; ++k, out += width()) {
-    over_bytes(first + k, [&](const std::uint8_t* piece, std::size_t some, std::size_t place) {
+    visit_pieces(first + k, [&](const std::uint8_t* piece, std::size_t some, std::size_t place) {
       as_floats(piece, some, type_.full_scale, out + place);
     });
   }

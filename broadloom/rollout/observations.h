@@ -1,6 +1,5 @@
-// Observations as they are stored, row after row: float32, or uint8 where an environment's pixels
-// are, and in a block each frame of a stack once. Nobody else knows how they lie, nor how a row
-// becomes the floats that a network reads.
+// Storage of observations, row by row: float32, or uint8 for pixels. A block stores each frame of a
+// stack once. Only this class knows the layout and how rows become a network's float inputs.
 #pragma once
 
 #include <cstddef>
@@ -13,12 +12,12 @@
 
 namespace broadloom {
 
-// What a row is.
+// Type of a row.
 struct ObservationType {
   int size = 0;  // numbers
   Dtype dtype = Dtype::kF32;
-  float full_scale = 255.0f;  // what networks read uint8 divided by
-  FrameLayout frames = {};    // of uint8 rows that are stacks
+  float full_scale = 255.0f;  // divisor of uint8 rows
+  FrameLayout frames = {};    // of stacked uint8 rows
 
   std::size_t row_bytes() const { return static_cast<std::size_t>(size) * dtype_size(dtype); }
   bool operator==(const ObservationType&) const = default;
@@ -28,74 +27,75 @@ inline ObservationType observation_type(const Space& space) {
   return {space.size, space.dtype, space.full_scale(), space.frame_layout()};
 }
 
-// Which environments' episodes ended with a step; of none, where there was no step.
+// Flags of the episodes that ended at a step; null: no step.
 struct StepEnds {
   const std::uint8_t* terminated = nullptr;  // [k]
   const std::uint8_t* truncated = nullptr;   // [k]
-  bool at(std::size_t k) const { return terminated != nullptr && (terminated[k] | truncated[k]); }
+  bool ended(std::size_t k) const {
+    return terminated != nullptr && (terminated[k] | truncated[k]);
+  }
 };
 
-// Rows by themselves are stored whole. Those of a block's transitions, [T, N], are one stack after
-// another of the same N environments, of which each shows one frame that the last did not: there
-// are [k - 1 + T, N] frames, of which the first k - 1 are those that the block's first stacks
-// bring along, and every row has an age, the steps since its episode's first observation, up to
-// k - 1. A stack is its row's frame and as many before it as the age says; the rest is padding. All
-// frames of a first stack are there, so its age is k - 1.
+// resize() stores rows whole. resize_block() stores a block's stacks of k frames, [T, N], as single
+// frames, because a stack has one frame that the stack before has not. It keeps [k - 1 + T, N]
+// frames; the first k - 1 come with the block's first stacks. Every row has an age: the steps since
+// its episode's first observation, at most k - 1. A stack is its row's frame and `age` frames
+// before it; the rest is padding. The first stacks of a block are complete, so their age is k - 1.
 class Observations {
  public:
   Observations() = default;
   Observations(ObservationType type, std::size_t rows) : type_(type) { resize(rows); }
 
-  // Fewer rows than there have been take no other memory.
+  // Shrinking keeps the memory.
   void resize(std::size_t rows);
-  // The rows of a block's transitions.
+  // Rows for a block's transitions, [T, N].
   void resize_block(int T, int N);
-  // Memory for so many rows.
+  // Allocates memory for later resizes.
   void reserve(std::size_t rows);
   void reserve_block(int T, int N);
-  // What the rows of a block's transitions take, in bytes.
+  // Memory of the rows of a block's transitions, bytes.
   static std::size_t block_bytes(const ObservationType& type, int T, int N);
 
   bool operator==(const Observations&) const = default;
   const ObservationType& type() const { return type_; }
   bool empty() const { return rows_ == 0 || type_.size == 0; }
-  std::size_t size() const { return rows_ * width(); }  // numbers that can be read
+  std::size_t size() const { return rows_ * width(); }  // in numbers
 
-  // To be written into, from row `first` on. Not where each frame is stored once.
+  // Writable rows from `first` on. Not for blocks that store single frames.
   ObservationRows rows(std::size_t first = 0);
-  // Takes over `count` rows of another one of the same type, whose rows are stored whole where
-  // these are not.
-  // before: of a block's transitions, how the step before ended for each of these environments, so
-  // that all rows of a step are written after those of the step before.
-  void write(std::size_t first, const Observations& from, std::size_t from_row, std::size_t count,
-             const StepEnds& before = {});
+  // Copies `count` rows of `source`, which has the same type. If this stores single frames,
+  // `source` must store whole rows. previous_ends: for a block, the end flags of the previous step
+  // for these environments. Write the rows of a block step by step.
+  void write(std::size_t first, const Observations& source, std::size_t source_row,
+             std::size_t count, const StepEnds& previous_ends = {});
 
-  // As networks read them: float32 as they are, uint8 divided by full_scale. out: [count, size].
+  // Reads rows as network inputs: float32 unchanged, uint8 divided by full_scale. out: [count,
+  // size].
   void read(std::size_t first, std::size_t count, float* out) const {
     if (type_.dtype != Dtype::kF32) return read_bytes(first, count, out);
-    const float* from = floats_.data() + first * width();
+    const float* source = floats_.data() + first * width();
     const std::size_t numbers = count * width();
-    // Rows are short: a plain loop beats a call of memcpy.
-    for (std::size_t i = 0; i < numbers; ++i) out[i] = from[i];
+    // Rows are short, so a plain loop is faster than memcpy.
+    for (std::size_t i = 0; i < numbers; ++i) out[i] = source[i];
   }
-  // The same without a copy where they are stored so; else in scratch [count, size].
+  // The same, without a copy for float32; else written to scratch [count, size].
   const float* view(std::size_t first, std::size_t count, float* scratch) const {
     if (type_.dtype == Dtype::kF32) return floats_.data() + first * width();
     read_bytes(first, count, scratch);
     return scratch;
   }
 
-  // f(const Number*, width, before) on the numbers that are stored of a block's transitions,
-  // [before + T, N, width]: `before` frames of each environment are older than the block.
+  // Calls f(const Number*, width, older) on the stored numbers of a block, [older + T, N, width].
+  // `older` frames of each environment come from before the block.
   template <class F>
   decltype(auto) visit(F&& f) const {
     const int stored = static_cast<int>(stored_width());
     if (type_.dtype == Dtype::kF32) return f(floats_.data(), stored, 0);
     return f(bytes_.data(), stored, across_ > 0 ? type_.frames.count - 1 : 0);
   }
-  // f(bytes, lines, unit bytes) on all that is stored, for who sends it: `lines` one behind the
-  // other, each with so many bytes of each of `units` environments. lines: of a block's
-  // transitions, its steps; of rows by themselves, 1.
+  // Calls f(data, lines, unit bytes) on everything stored, to send it to other ranks. Each line
+  // holds `unit bytes` of each of `units` environments. lines: the steps of a block; 1 for plain
+  // rows.
   template <class F>
   void visit_lines(std::size_t lines, std::size_t units, F&& f) {
     if (empty()) return;
@@ -106,9 +106,9 @@ class Observations {
     f(bytes_.data(), lines + older(), stored_width());
     f(ages(), lines, std::size_t{1});
   }
-  // What is stored of a row alone, for who compares and hashes: all of it, or its newest frame.
+  // The bytes stored for this row only, to compare and hash: the whole row or its newest frame.
   std::span<const std::byte> row_bytes(std::size_t row) const;
-  // float32 rows, which are stored as they are. Empty where rows are uint8.
+  // The float32 rows. Empty if rows are uint8.
   std::span<float> floats() { return floats_; }
   std::span<const float> floats() const { return floats_; }
 
@@ -128,14 +128,14 @@ class Observations {
   }
   void write_stack(std::size_t row, const std::uint8_t* stack, bool begins);
   bool is_stack(std::size_t row, const std::uint8_t* stack) const;
-  // f(pixels of a row as bytes, how many numbers, the first one's number in the row), in order.
+  // Calls f(bytes, count, place in the row) on the pieces of a row, in order.
   template <class F>
-  void over_bytes(std::size_t row, F&& f) const;
+  void visit_pieces(std::size_t row, F&& f) const;
   void read_bytes(std::size_t first, std::size_t count, float* out) const;
 
   ObservationType type_;
   std::size_t rows_ = 0;
-  std::size_t across_ = 0;             // N of a block whose frames are stored once; 0: whole rows
+  std::size_t across_ = 0;             // N of a block of single frames; 0: whole rows
   AlignedVector<float> floats_;        // [rows, size] or empty
   AlignedVector<std::uint8_t> bytes_;  // [rows, size]; frames, then ages [rows]; or empty
 };

@@ -1,4 +1,4 @@
-// Which environments each rank steps: whole shards, since those are what statistics are summed by.
+// Divides the environments among ranks by whole shards, because statistics are summed per shard.
 #pragma once
 
 #include <span>
@@ -9,7 +9,7 @@
 
 namespace broadloom {
 
-// With more ranks than shards, some have none.
+// With more ranks than shards, some ranks have none.
 class RankCut {
  public:
   RankCut(const ShardPlan& plan, const Ranks& ranks);

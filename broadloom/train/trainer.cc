@@ -141,7 +141,7 @@ Trainer::Trainer(const Config& config, int threads, std::unique_ptr<VecEnv> envs
   step_sums_.begin(*envs_);  // those of staggered starts
   report_.counted = counted_numbers(envs_->spec());
   for (int i = 0; i < config.most_envs(); ++i) {
-    if (envs_->episode_step(i) > 0) tracker_.leave_out_present(i);
+    if (envs_->episode_step(i) > 0) tracker_.leave_out_current(i);
   }
   for (std::size_t p = 0; p < config.phase_count(); ++p) {
     const Config phase = config.of_phase(p);

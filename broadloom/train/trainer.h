@@ -166,7 +166,7 @@ class Trainer {
   Policy policy() const;
   std::int64_t episodes() const { return tracker_.episodes(); }  // ended since the run began
   // How many episodes the report's means are over.
-  std::int64_t averaged_episodes() const { return tracker_.averaged(); }
+  std::int64_t averaged_episodes() const { return tracker_.episodes_averaged(); }
   // Null when observations are not normalised.
   const ObsNormalizer* obs_normalizer() const { return obs_norm_ ? &*obs_norm_ : nullptr; }
   // Null when they are not, and where the critic reads nothing of its own.

@@ -47,7 +47,7 @@ struct AdvantagesKernel {
           advantage = of.reward - of.value;
         } else {
           advantage =
-              advantage_going_on(discounts, of.reward, of.value, next_value, next_advantage);
+              continuing_advantage(discounts, of.reward, of.value, next_value, next_advantage);
         }
         advantages[static_cast<std::size_t>(end - 1 - k) * N + n] = advantage;
         next_advantage = advantage;
@@ -95,7 +95,7 @@ struct IntrinsicAdvantagesKernel {
         const Step& of = steps[k];
         const std::size_t i = place(end - 1 - k);
         next_advantage =
-            advantage_going_on(discounts, of.reward, of.value, next_value, next_advantage);
+            continuing_advantage(discounts, of.reward, of.value, next_value, next_advantage);
         next_value = of.value;
         advantages[i] = next_advantage;
         learnt[i] = learnt_advantage(ext_coef, int_coef, of.ext_advantage, next_advantage);

@@ -20,7 +20,7 @@ constexpr std::uint64_t kSeed = 1;  // of the minibatches
 
 void CriticLoss::gather(const RolloutBlock& block, const std::int32_t* indices, int rows,
                         const Context&, NetworkSide, Tile& tile) {
-  const Observations& seen = block.seen_by_critic();
+  const Observations& seen = block.critic_inputs();
   tile.rows = rows;
   for (int r = 0; r < rows; ++r) {
     const std::size_t i = static_cast<std::size_t>(indices[r]);

@@ -44,13 +44,13 @@ Critic table_critic(std::vector<double> table) {
 }
 
 void value_by(const Critic& critic, FrozenBlock& block) {
-  block.values = critic(block.seen_by_critic());
+  block.values = critic(block.critic_inputs());
   block.last_values = critic(block.last_seen_by_critic);
-  if (!block.final_values.empty()) block.final_values = critic(block.final_seen_by_critic());
+  if (!block.final_values.empty()) block.final_values = critic(block.final_critic_inputs());
 }
 
 double explained_variance(const Critic& critic, const RolloutBlock& block) {
-  const std::vector<float> values = critic(block.seen_by_critic());
+  const std::vector<float> values = critic(block.critic_inputs());
   std::vector<float> errors(values.size());
   for (std::size_t i = 0; i < errors.size(); ++i) {
     errors[i] = block.advantages[i] + block.values[i] - values[i];

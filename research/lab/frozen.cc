@@ -71,7 +71,7 @@ std::unique_ptr<FrozenBlock> make_block(const Policy& policy, const VecEnv& envs
 }
 
 // Critic inputs for the present observations.
-Observations seen_by_critic(const VecEnv& envs, const Rollout& rollout, const RolloutBlock& block) {
+Observations critic_inputs(const VecEnv& envs, const Rollout& rollout, const RolloutBlock& block) {
   const bool own = block.has_critic();
   Observations seen(own ? block.critic : block.observation(),
                     static_cast<std::size_t>(envs.num_envs()));
@@ -221,7 +221,7 @@ Result<std::unique_ptr<FrozenBlock>> BlockSource::collect(BlockShape shape, int 
   }
   rollout.collector.bootstrap_values(policy_.params, *block);
   BROADLOOM_TRY(check_outputs(policy_, *block));
-  block->last_seen_by_critic = seen_by_critic(envs, rollout, *block);
+  block->last_seen_by_critic = critic_inputs(envs, rollout, *block);
   return block;
 }
 

@@ -46,7 +46,7 @@ Result<ReferenceGradient> measure_reference(const Policy& policy, CompleteEpisod
     if (on_round) on_round(static_cast<double>(round) / static_cast<double>(episodes.rounds()));
     Result<std::unique_ptr<FrozenBlock>> block = episodes.collect(round);
     if (!block.ok()) return block.status();
-    if (baseline) block.value()->values = baseline(block.value()->seen_by_critic());
+    if (baseline) block.value()->values = baseline(block.value()->critic_inputs());
     pool.run(kReferenceGroups, [&](int group) {
       sums[group].assign(P, 0.0f);
       samples[group] += add_environments(policy, episodes, *block.value(), group * envs,

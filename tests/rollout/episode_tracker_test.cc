@@ -63,7 +63,7 @@ TEST(EpisodeTracker, LeavesEpisodesOfThoseThatRestAsTheyAre) {
 
 TEST(EpisodeTracker, LeavesOutWhatBeganBeforeTheRun) {
   EpisodeTracker tracker(2);
-  tracker.leave_out_present(1);
+  tracker.leave_out_current(1);
   // [T, N]: environment 0 ends once, environment 1 twice, its first episode not being whole.
   const std::vector<float> rewards{1, 100, 2, 100, 4, 8};
   const std::vector<std::uint8_t> terminated{0, 1, 1, 0, 0, 1}, truncated(6, 0);
@@ -128,7 +128,7 @@ TEST(EpisodeTracker, ABlockThatEndsMoreIsReportedWhole) {
   }
   tracker.observe(rewards.data(), terminated.data(), truncated.data(), kSteps, ends.data());
   const auto expect_whole_block = [](const EpisodeTracker& of_block) {
-    EXPECT_EQ(of_block.averaged(), 1600);
+    EXPECT_EQ(of_block.episodes_averaged(), 1600);
     EXPECT_EQ(of_block.mean_return(), 199.5);
     EXPECT_EQ(of_block.mean_length(), 1.0);
     EXPECT_EQ(of_block.termination_rate(), 0.25);
@@ -150,7 +150,7 @@ TEST(EpisodeTracker, ABlockThatEndsMoreIsReportedWhole) {
   // A block that ends none: the last 100 of the run.
   const std::vector<std::uint8_t> goes_on(kEnvs, 0);
   tracker.observe(rewards.data(), goes_on.data(), goes_on.data(), 1);
-  EXPECT_EQ(tracker.averaged(), 100);
+  EXPECT_EQ(tracker.episodes_averaged(), 100);
   EXPECT_EQ(tracker.mean_return(), 349.5);
 }
 

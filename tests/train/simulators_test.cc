@@ -194,10 +194,9 @@ TEST(Truncations, BeyondWhatTheSimulatorPromisedEndTheRun) {
     ASSERT_TRUE(trainer.ok()) << trainer.status().message();
     const Status status = trainer.value()->iterate();
     EXPECT_EQ(status.kind(), ErrorKind::kInvalidConfig);
-    EXPECT_NE(
-        status.message().find("environment 0 of CartPole-v1 was truncated again at its step 5"),
-        std::string::npos)
-        << status.message();
+    for (const char* fact : {"environment 0 of CartPole-v1", "step 5", "max_truncations()"}) {
+      EXPECT_NE(status.message().find(fact), std::string::npos) << status.message();
+    }
   }
 }
 
