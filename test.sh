@@ -10,7 +10,8 @@ set -uo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")"
 
 # Stages in their order. Those of the release build are labels of ctest, named in labels_of.
-stages=(set-up build unit golden cli runs learning pages python bridges examples perf format tidy asan tsan)
+stages=(set-up build unit golden cli runs learning pages python bridges examples perf format words
+  tidy asan tsan)
 declare -A does=(
   [set-up]="what is missing of Debian's packages; every other stage begins with it"
   [build]="all of the release build; tests build what they need of it"
@@ -25,20 +26,21 @@ declare -A does=(
   [examples]="an installed copy, the examples built against it, plug-ins"
   [perf]="speed as ratios within one process"
   [format]="clang-format"
+  [words]="line width, openings, names, spelling, links and readability (docs/style.md)"
   [tidy]="clang-tidy over the files that changed within a day (tools/check_tidy.sh --all: every file)"
   [asan]="the address and undefined behaviour sanitizers, where there is raw memory"
   [tsan]="the thread sanitizer, where there are threads")
 declare -A labels_of=(
   [unit]=unit [golden]=golden [cli]=cli [runs]=runs [learning]=learn [pages]=pages [python]=python
   [bridges]="kernels|mujoco|cuda|mpi|cluster" [examples]="example|consumer" [perf]=perf)
-declare -A group=([lint]="format tidy" [all]="${stages[*]}")
+declare -A group=([lint]="format words tidy" [all]="${stages[*]}")
 
 usage() {
   sed -n '2,9s/^# \{0,1\}//p' "$0"
   echo
   echo "Stages:"
   for name in "${stages[@]}"; do printf '  %-10s %s\n' "$name" "${does[$name]}"; done
-  printf '  %-10s %s\n' lint "format and tidy" all "every stage"
+  printf '  %-10s %s\n' lint "format, words and tidy" all "every stage"
   echo "Without a name: unit, golden and cli."
 }
 
@@ -202,6 +204,23 @@ add_onnxruntime() {
     onnxruntime </dev/null && onnxruntime_is_ready
 }
 
+# codespell and textstat, for the stage `words`.
+words_are_ready() { .venv/bin/python -c "import codespell_lib, textstat"; }
+add_words() {
+  words_are_ready 2>/dev/null && return 0
+  [ -d .venv ] || python3 -m venv .venv || return 1
+  timeout 300 .venv/bin/python -m pip install -q --disable-pip-version-check --no-input --timeout 20 --retries 2 \
+    codespell==2.4.3 textstat==0.7.13 </dev/null && words_are_ready
+}
+test_words() {
+  has words || return 0
+  optional_stage "words packages" add_words "words checks neither spelling nor readability"
+  local python=python3
+  [ ! -x .venv/bin/python ] || python=.venv/bin/python
+  check_stage "words" "$python" tools/check_words.py
+  grep '^\*\*\*\*' "$stage_log" || true  # skipped checks
+}
+
 # What the extension of `import broadloom` is built with, for the tests of the Python package.
 nanobind_is_ready() {
   .venv/bin/python - <<'PYTHON'
@@ -305,6 +324,7 @@ stage "set-up" tools/setup.sh --tests || { report 0 1 0 "$stage_row   FAILED"; f
 report 0 0 0 "$stage_row"
 has pages python bridges examples asan && install_packages
 has format && check_stage "format" tools/check_format.sh
+test_words
 large=(test_release test_tidy "test_sanitizer asan" "test_sanitizer tsan")
 side_by_side=${BROADLOOM_SIDE_BY_SIDE:-0}
 if [ "$side_by_side" = 1 ]; then
