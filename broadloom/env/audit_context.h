@@ -1,5 +1,5 @@
-// Capability: environments that show what their present episodes were given. The instrument 'audit'
-// asks for it, to find environments that share what each should draw for itself.
+// Capability: environments that report what they gave the current episode. The instrument 'audit'
+// uses it to find environments that share values they should draw independently.
 #pragma once
 
 #include <cstddef>
@@ -11,9 +11,9 @@ class AuditContext {
  public:
   virtual ~AuditContext() = default;
 
-  // The bytes of the constants that the environment's present episode drew; empty: none are drawn.
+  // Bytes of the constants drawn for the environment's current episode. Empty: none are drawn.
   virtual std::span<const std::byte> drawn_constants(int) const { return {}; }
-  // Writes the numbers of spec().context as the environment has them now.
+  // Writes the current values of spec().context, in its order.
   virtual void context(int, std::span<double>) const {}
 };
 

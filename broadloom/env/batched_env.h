@@ -37,20 +37,23 @@ class BatchedEnv final : public VecEnv,
   using Params = typename Env::Params;
   using State = typename Env::State;
   using Loops = EnvLoops<Env>;
-  static_assert(env_detail::names_every_member<Env>(),
-                "members must name every member of State: one that is left out would be 0 again "
-                "in every step");
+  static_assert(
+      env_detail::names_every_member<Env>(),
+      "members must name every member of State; a missing one would be reset to 0 in every step");
   static_assert(env_detail::kDraws<Env> || !env_detail::kNamesDraw<Env>,
-                "draw() is static void draw(const Params&, const State&, const float* action, "
+                "expected static void draw(const Params&, const State&, const float* action, "
                 "Drawing&)");
   static_assert(env_detail::kHasStateRanges<Env> || !env_detail::kNamesStateRanges<Env>,
-                "state_ranges() is static void state_ranges(const Params&, StateRanges<State>&)");
+                "expected static void state_ranges(const Params&, StateRanges<State>&)");
   using Observed = typename Loops::Observed;
   using CriticObserved = typename Loops::CriticObserved;
 
-  // options.num_envs >= 1, and families() divides it. spec: Env::spec(params), or one that names
-  // another time limit; with strata, as describe_strata leaves it. strata: only where Options is
-  // Params. options.curriculum: as check_curriculum has passed it.
+  // Constructs the environments and starts their first episodes.
+  // - options: num_envs >= 1 and a multiple of families(). curriculum must have passed
+  //   check_curriculum().
+  // - spec: Env::spec(params), possibly with another time limit. With strata, describe_strata()
+  //   has updated it.
+  // - strata: allowed only if Options is Params.
   BatchedEnv(const Params& params, EnvSpec spec, const VecEnvOptions& options, Strata strata = {})
       : params_(params),
         spec_(std::move(spec)),
@@ -70,7 +73,7 @@ class BatchedEnv final : public VecEnv,
         total_step_(static_cast<std::size_t>(count_)),
         drawn_(strata_.empty() ? 0 : static_cast<std::size_t>(count_), params),
         stratum_(drawn_.size(), -1) {
-    assert(named_sizes_hold(spec_) && observed_as_said(spec_));
+    assert(named_sizes_match(spec_) && observation_types_match(spec_));
     assert(strata_.empty() || Loops::kDrawable);
     Outcome<Env>::describe(spec_);
     for (int i = 0; i < count_; ++i) {
@@ -97,9 +100,9 @@ class BatchedEnv final : public VecEnv,
   BatchedEnv(const BatchedEnv&) = delete;
   BatchedEnv& operator=(const BatchedEnv&) = delete;
 
-  // The sizes that an environment names for the compiler must be those of its spec: what the loops
-  // write depends on them.
-  static bool named_sizes_hold([[maybe_unused]] const EnvSpec& spec) {
+  // Whether the sizes that the environment gives as compile-time constants equal those of its spec.
+  // The loops write by the constants.
+  static bool named_sizes_match([[maybe_unused]] const EnvSpec& spec) {
     if constexpr (requires { Env::kObservationSize; }) {
       if (Env::kObservationSize != spec.observation_size()) return false;
     }
@@ -111,15 +114,15 @@ class BatchedEnv final : public VecEnv,
     }
     return true;
   }
-  // Whether observe() and observe_critic() write what the spec says.
-  static bool observed_as_said(const EnvSpec& spec) {
+  // Whether observe() and observe_critic() write the dtypes that the spec declares.
+  static bool observation_types_match(const EnvSpec& spec) {
     if (spec.observation.dtype != dtype_of<Observed>()) return false;
     if (spec.has_critic_observation() != Loops::kForCritic) return false;
     return !Loops::kForCritic || spec.critic_observation.dtype == dtype_of<CriticObserved>();
   }
 
   const EnvSpec& spec() const override { return spec_; }
-  // The constants, but where strata draw others for an episode.
+  // The constants of all environments. Strata may replace them for an episode.
   const Params& params() const { return params_; }
   const Strata& strata() const { return strata_; }
   const StrataStream& draws() const { return draws_; }
@@ -141,7 +144,7 @@ class BatchedEnv final : public VecEnv,
     Observed* observations = rows.as<Observed>();
     Loops::observe(batch_, begin, end, observations);
     if (spec_.observation.kind == SpaceKind::kBox) return;
-    for (int k = 0; k < end - begin; ++k) spread(observations + row(k));
+    for (int k = 0; k < end - begin; ++k) make_one_hot(observations + row(k));
   }
   void observe_critic(int begin, int end, ObservationRows rows) const override {
     Loops::observe_critic(batch_, begin, end, rows.as<CriticObserved>());
@@ -149,7 +152,7 @@ class BatchedEnv final : public VecEnv,
 
   Status step(int begin, int end, const StepRows& rows) override {
     for (int first = begin; first < end; first += kRowsInCache) {
-      step_rows(first, std::min(first + kRowsInCache, end), from(rows, first - begin));
+      step_rows(first, std::min(first + kRowsInCache, end), rows_from(rows, first - begin));
     }
     return {};
   }
@@ -215,21 +218,21 @@ class BatchedEnv final : public VecEnv,
 
   static constexpr int kRowsInCache = 256;
 
-  StepRows from(const StepRows& rows, int k) const {
+  StepRows rows_from(const StepRows& rows, int k) const {
     return {rows.actions + static_cast<std::size_t>(k) * spec_.action_size(),
-            rows.observations.from(row(k)),
+            rows.observations.offset_by(row(k)),
             rows.rewards + k,
             rows.terminated + k,
             rows.truncated + k,
-            rows.final_observations.from(row(k)),
+            rows.final_observations.offset_by(row(k)),
             rows.ends == nullptr ? nullptr : rows.ends + k,
-            rows.critic_observations.from(critic_row(k)),
-            rows.final_critic_observations.from(critic_row(k)),
+            rows.critic_observations.offset_by(critic_row(k)),
+            rows.final_critic_observations.offset_by(critic_row(k)),
             rows.final_drawings == nullptr ? nullptr : rows.final_drawings + k};
   }
 
-  // All states move on first. An ended episode's last observation is then moved aside, and its
-  // place taken by the next one's first.
+  // Steps all states first. If an episode ended, its last observation then moves to
+  // final_observations, and the next episode's first observation takes its place.
   void step_rows(int begin, int end, const StepRows& rows) {
     Loops::step(batch_, begin, end, rows);
     observe(begin, end, rows.observations);
@@ -237,11 +240,12 @@ class BatchedEnv final : public VecEnv,
     if (for_critic) observe_critic(begin, end, rows.critic_observations);
     for (int k = 0; k < end - begin; ++k) {
       if ((rows.terminated[k] | rows.truncated[k]) == 0) continue;
-      const ObservationRows observation = rows.observations.from(row(k));
-      observation.copy_to(rows.final_observations.from(row(k)), row(1));
-      const ObservationRows of_critic = rows.critic_observations.from(critic_row(k));
+      const ObservationRows observation = rows.observations.offset_by(row(k));
+      observation.copy_to(rows.final_observations.offset_by(row(k)), row(1));
+      const ObservationRows critic_observation = rows.critic_observations.offset_by(critic_row(k));
       if (for_critic) {
-        of_critic.copy_to(rows.final_critic_observations.from(critic_row(k)), critic_row(1));
+        critic_observation.copy_to(rows.final_critic_observations.offset_by(critic_row(k)),
+                                   critic_row(1));
       }
       if (rows.ends != nullptr || !curriculum_.empty()) {
         episode_ended(begin + k, rows.terminated[k] != 0,
@@ -253,12 +257,13 @@ class BatchedEnv final : public VecEnv,
       }
       start_episode(begin + k, episode_[begin + k] + 1);
       observe(begin + k, begin + k + 1, observation);
-      if (for_critic) observe_critic(begin + k, begin + k + 1, of_critic);
+      if (for_critic) observe_critic(begin + k, begin + k + 1, critic_observation);
     }
   }
 
-  // A Discrete observation comes as its index in out[0] and is spread to one-hot in place.
-  void spread(Observed* out) const {
+  // observe() writes a Discrete observation as an index into out[0]. Expands it to one-hot in
+  // place.
+  void make_one_hot(Observed* out) const {
     const int index = static_cast<int>(out[0]);
     std::fill_n(out, spec_.observation.size, Observed{0});
     out[index] = Observed{1};
@@ -266,11 +271,11 @@ class BatchedEnv final : public VecEnv,
 
   const Params& params_of(int i) const { return drawn_.empty() ? params_ : drawn_[i]; }
 
-  // Environment i is in the last state of an episode.
+  // Call this while environment i is in the last state of its episode.
   void episode_ended(int i, bool terminated, EpisodeEnd* out) {
     const State last = Loops::Arrays::load(Env::members, batch_.states, i);
     const EpisodeEnd end =
-        Outcome<Env>::of(params_of(i), last, terminated, !terminated, stratum(i));
+        Outcome<Env>::episode_end(params_of(i), last, terminated, !terminated, stratum(i));
     if (out != nullptr) *out = end;
     if (curriculum_.empty()) return;
     const auto episode = static_cast<std::uint64_t>(episode_[i]);
@@ -287,7 +292,7 @@ class BatchedEnv final : public VecEnv,
 
   void start_episode(int i, std::int64_t episode) {
     if (!strata_.empty()) {
-      drawn_[i] = params_;  // what this episode's stratum does not draw
+      drawn_[i] = params_;  // for constants that the stratum does not draw
       stratum_[i] = draw_constants(i, episode);
     }
     Random random(seed_, reset_purpose_, lanes_[i], static_cast<std::uint64_t>(episode));
@@ -299,7 +304,7 @@ class BatchedEnv final : public VecEnv,
     episode_step_[i] = 0;
   }
 
-  // What one episode leaves to the next. (Nothing, before the first: all is 0 then.)
+  // Copies the members of Env::kept, which survive a reset. They are 0 before the first episode.
   void keep_members([[maybe_unused]] int i, [[maybe_unused]] State& state) const {
     if constexpr (requires { Env::kept; }) {
       const State last = Loops::Arrays::load(Env::members, batch_.states, i);
@@ -307,15 +312,15 @@ class BatchedEnv final : public VecEnv,
     }
   }
 
-  // No policy has played the episodes that end on the way, so they count for no curriculum.
+  // No policy played the episodes that end while staggering, so no curriculum counts them.
   void stagger(const VecEnvOptions& options) {
     const std::int64_t limit = staggering_limit(spec_);
     if (options.stagger_by == StaggerBy::kAge) {
       const std::vector<std::int64_t> ages = staggered_ages(options, limit);
-      std::copy(ages.begin(), ages.end(), episode_step_.begin());  // batch_ points there
+      std::copy(ages.begin(), ages.end(), episode_step_.begin());  // batch_ points to episode_step_
       return;
     }
-    // Nothing here fails.
+    // No start can fail.
     (void)stagger_starts(options, limit, [&](int i, std::int64_t steps) {
       std::vector<float> action(static_cast<std::size_t>(spec_.action_size()));
       float reward = 0.0f;
@@ -339,14 +344,14 @@ class BatchedEnv final : public VecEnv,
   Strata strata_;
   StrataStream draws_;
   Curriculum curriculum_;
-  std::vector<std::uint32_t> lanes_;  // [N] of the random streams: the seed family
+  std::vector<std::uint32_t> lanes_;  // [N] seed family, the lane of the random streams
   typename Loops::Arrays states_;
-  std::vector<std::int64_t> episode_;       // [N] number of the present episode, from 0
+  std::vector<std::int64_t> episode_;       // [N] number of the current episode, from 0
   std::vector<std::int64_t> episode_step_;  // [N]
   std::vector<std::int64_t> total_step_;    // [N] steps since the environment was made
-  std::vector<Params> drawn_;          // [N] constants of the present episode; empty: none drawn
-  std::vector<std::int32_t> stratum_;  // [N] that they are from
-  typename Loops::Batch batch_{};      // where all that is
+  std::vector<Params> drawn_;          // [N] constants of the current episode; empty: none drawn
+  std::vector<std::int32_t> stratum_;  // [N] stratum of the current episode
+  typename Loops::Batch batch_{};      // pointers to the arrays above
 };
 
 }  // namespace broadloom

@@ -31,8 +31,7 @@ Status check_levels(const std::vector<std::string>& levels, const EnvSpec& spec)
       return invalid("curriculum: " + unknown_key_error("stratum", *level, spec.strata).message());
     }
     if (std::find(levels.begin(), level, *level) != level) {
-      return invalid(
-          fmt::format("curriculum: '{}' stands there twice; name each stratum once", *level));
+      return invalid(fmt::format("curriculum: got '{}' twice; name each stratum once", *level));
     }
   }
   return {};
@@ -59,14 +58,14 @@ Status check_curriculum(const CurriculumOptions& options, const EnvSpec& spec,
   BROADLOOM_TRY(check_thresholds(options));
   if (!spec.names_success) {
     return invalid(
-        fmt::format("curriculum: {} does not say which episodes succeeded, which levels "
-                    "go by; give it a function success(), or leave the curriculum out",
+        fmt::format("curriculum: {} does not report which episodes succeeded, and levels depend on "
+                    "that; give it a function success(), or leave the curriculum out",
                     spec.id));
   }
   if (sampling != StrataSampling::kStratified) return {};
   return invalid(
-      "strata_sampling: got 'stratified' with a curriculum, whose levels say which "
-      "stratum an episode is in, so that no round can be balanced; use 'sampled'");
+      "strata_sampling: got 'stratified' with a curriculum, which chooses the strata, so rounds "
+      "cannot be balanced; use 'sampled'");
 }
 
 Curriculum::Curriculum(const CurriculumOptions& options, const std::vector<std::string>& strata,
@@ -88,7 +87,7 @@ void Curriculum::append_state(const std::string& prefix, std::vector<TensorRef>&
   static_assert(sizeof(LevelStanding) == 3 * sizeof(std::int32_t));
   if (empty()) return;
   const auto num_envs = static_cast<std::int64_t>(standings_.size());
-  const double counted = rule_.episodes - 1.0;  // with one more, a level is decided on
+  const double counted = rule_.episodes - 1.0;  // the next episode completes the count
   out.push_back(
       {prefix + ".curriculum",
        Dtype::kI32,

@@ -1,18 +1,16 @@
-// A curriculum: which stratum an environment draws its episodes from, by how well it has done.
+// A curriculum chooses the stratum of an environment's episodes by its success so far.
 //
-// The strata that it names are its levels, the easiest first. Every environment has a level of its
-// own and begins on the lowest. Its episodes there are counted; after every `episodes` of them,
-// with the share s of successes among these,
-//   s >= up      it goes one level up; from the top level to one drawn uniformly from all,
-//   s < down     one level down, and stays where there is none below,
-//   otherwise    it stays,
-// and counts anew. With episodes = 1 that is the rule of the terrain curriculum of Rudin et al.
-// 2021
-// ("Learning to walk in minutes using massively parallel deep reinforcement learning"), whose
-// robots move one level by how their last episode went, and from past the top to a random level.
+// The curriculum lists strata as levels, the easiest first. Each environment has its own level and
+// starts on the lowest. It counts its episodes on that level. After every `episodes` of them, s is
+// their share of successes:
+//   s >= up      one level up; from the top level to a level drawn uniformly from all,
+//   s < down     one level down, or stay on the lowest,
+//   otherwise    stay.
+// The count then starts again. With episodes = 1 this is the terrain curriculum of Rudin et al.
+// 2021 ("Learning to walk in minutes using massively parallel deep reinforcement learning").
 //
-// All of it is a function of what is stored and of the environment's own ends, so that neither
-// threads nor a restore change anything.
+// Levels depend only on stored state and on the environment's own episodes. Threads and restores do
+// not change them.
 #pragma once
 
 #include <cstdint>
@@ -32,22 +30,22 @@ enum class StrataSampling;
 struct CurriculumOptions {
   std::vector<std::string> levels;  // names of strata, the easiest first; empty: no curriculum
   double up = 0.8, down = 0.4;      // shares of successes, 0 <= down <= up <= 1
-  int episodes = 1;                 // >= 1, that one decision is over
+  int episodes = 1;                 // >= 1, per decision
 };
 
-// kInvalidConfig, with what to do, where the strata of `spec` are not those that the levels name,
-// where success is not known, or where the strata are balanced over families by `sampling`.
+// Returns kInvalidConfig if a level names no stratum of `spec`, if the environment does not report
+// success, or if `sampling` is stratified.
 Status check_curriculum(const CurriculumOptions& options, const EnvSpec& spec,
                         StrataSampling sampling);
 
-// When an environment changes its level.
+// Parameters that decide when an environment changes its level.
 struct LevelRule {
   std::int32_t levels = 0;
   double up = 1.0, down = 0.0;
   int episodes = 1;
 };
 
-// Where it stands: its level, episodes counted there, successes among them.
+// State of one environment: its level, the episodes counted there, and the successes among them.
 struct LevelStanding {
   std::int32_t level = 0, episodes = 0, successes = 0;
 };
@@ -56,7 +54,7 @@ struct LevelStanding {
 class Curriculum {
  public:
   Curriculum() = default;  // none
-  // options: as check_curriculum has passed them. strata: of the spec.
+  // options: must have passed check_curriculum(). strata: names, spec.strata.
   Curriculum(const CurriculumOptions& options, const std::vector<std::string>& strata,
              int num_envs);
 
@@ -66,7 +64,7 @@ class Curriculum {
   const LevelRule& rule() const { return rule_; }
   const std::vector<std::int32_t>& strata() const { return strata_; }  // [levels]
 
-  // Takes an ended episode of the environment in; `random` is asked only past the top level. O(1).
+  // Counts an ended episode. Uses `random` only to leave the top level. O(1).
   void episode_ended(int env, bool success, Random random);
 
   // "<prefix>.curriculum", [N, 3]: LevelStanding.

@@ -1,5 +1,4 @@
-// How an ended episode moves an environment over the levels of a curriculum (curriculum.h), host
-// and device.
+// Level changes of a curriculum (curriculum.h), for host and device.
 #pragma once
 
 #include <cstdint>
@@ -10,12 +9,12 @@
 
 namespace broadloom {
 
-// `random` is asked only past the top level.
+// The standing after one more episode. Uses `random` only to leave the top level.
 BROADLOOM_HD inline LevelStanding standing_after(const LevelRule& rule, LevelStanding standing,
                                                  bool success, Random random) {
   standing.successes += success ? 1 : 0;
   if (++standing.episodes < rule.episodes) return standing;
-  // Correctly rounded, as thresholds in decimals are: 4 of 5 are at least 0.8.
+  // Division rounds correctly, as parsing a decimal threshold does, so 4 / 5 >= 0.8 holds.
   const double share = static_cast<double>(standing.successes) / standing.episodes;
   std::int32_t next = standing.level;
   if (share >= rule.up) {

@@ -36,7 +36,7 @@ class DisturbedEnv final : public ForwardingVecEnv, public EnvMaker {
                    spec_.action_size(),
                    bounds_of(spec_.action),
                    {steps_.data(), age_.data(), push_left_.data(), push_.data(), delayed_.data()}} {
-    // A simulator knows nothing of what is put around it.
+    // The simulator's own spec does not include the disturbance.
     (void)describe_disturbance(disturbance, spec_).ok();
   }
 
@@ -58,7 +58,7 @@ class DisturbedEnv final : public ForwardingVecEnv, public EnvMaker {
     return {};
   }
 
-  // Whatever is still under way ends with the episode.
+  // Pushes and delayed actions end with the old episodes.
   Status begin_anew(std::uint64_t seed) override {
     BROADLOOM_TRY(inner().begin_anew(seed));
     disturber_.seed = seed;
@@ -71,30 +71,31 @@ class DisturbedEnv final : public ForwardingVecEnv, public EnvMaker {
   void append_state(const std::string& prefix, std::vector<TensorRef>& out) override {
     inner().append_state(prefix, out);
     const std::int64_t n = num_envs(), a = static_cast<std::int64_t>(width_);
-    const Disturbance& how = disturber_.how;
+    const Disturbance& disturbance = disturber_.disturbance;
     const std::vector<ValueRange> actions = ranges_of_actions();
-    const ValueRange left{0.0, static_cast<double>(how.push_steps)};
+    const ValueRange left{0.0, static_cast<double>(disturbance.push_steps)};
     out.push_back({prefix + ".disturbed.steps", Dtype::kI64, {n}, steps_.data(), {kCountRange}});
     out.push_back({prefix + ".disturbed.age", Dtype::kI64, {n}, age_.data(), {kCountRange}});
     out.push_back({prefix + ".disturbed.push_left", Dtype::kI32, {n}, push_left_.data(), {left}});
     out.push_back({prefix + ".disturbed.push", Dtype::kF32, {n, a}, push_.data(), actions});
     if (delayed_.empty()) return;
-    const std::int64_t delay = how.action_delay;
+    const std::int64_t delay = disturbance.action_delay;
     out.push_back(
         {prefix + ".disturbed.delayed", Dtype::kF32, {n, delay, a}, delayed_.data(), actions});
   }
 
   std::unique_ptr<VecEnv> another(const VecEnvOptions& options) const override {
     std::unique_ptr<VecEnv> others = make_another(inner(), options);
-    return others == nullptr ? nullptr : disturb(std::move(others), disturber_.how, options);
+    return others == nullptr ? nullptr
+                             : disturb(std::move(others), disturber_.disturbance, options);
   }
 
-  Undisturbed undisturbed() const { return {inner(), disturber_.how}; }
+  Undisturbed undisturbed() const { return {inner(), disturber_.disturbance}; }
 
  private:
   std::size_t envs() const { return static_cast<std::size_t>(num_envs()); }
 
-  // Of rows of actions that an environment may get; 0 is there until the first.
+  // Ranges of stored actions. They include 0, the value before the first action.
   std::vector<ValueRange> ranges_of_actions() const {
     const Space& space = spec_.action;
     if (space.kind == SpaceKind::kDiscrete) return {{0.0, space.size - 1.0}};
@@ -107,14 +108,14 @@ class DisturbedEnv final : public ForwardingVecEnv, public EnvMaker {
     return ranges;
   }
 
-  // Of what the policy senses; what only the critic reads is the simulator's own knowledge.
+  // Only the policy's observation gets noise. Critic observations are exact simulator state.
   void add_noise(int i, DisturbanceDraw draw, ObservationRows rows, int k) const {
-    if (disturber_.how.obs_noise <= 0.0) return;  // they may be no floats
+    if (disturber_.disturbance.obs_noise <= 0.0) return;  // without noise, rows may be uint8
     const std::size_t width = static_cast<std::size_t>(spec_.observation_size());
     disturber_.add_noise(i, draw, rows.floats() + static_cast<std::size_t>(k) * width);
   }
 
-  // After environment i's step, of which row k tells.
+  // Updates environment i after its step and adds noise to row k.
   void disturb_row(int i, int k, const StepRows& rows) {
     const bool has_ended = (rows.terminated[k] | rows.truncated[k]) != 0;
     disturber_.take_step(i, filler_[i] == 0, has_ended);
@@ -122,23 +123,23 @@ class DisturbedEnv final : public ForwardingVecEnv, public EnvMaker {
     add_noise(i, DisturbanceDraw::kNoise, rows.observations, k);
   }
 
-  // From what was chosen to what arrives.
+  // Turns the policy's action into the action that the environment receives.
   void choose_action(int i, const float* chosen) {
     float* arriving = &arriving_[i * width_];
     std::copy_n(chosen, width_, arriving);
-    if (filler_[i] != 0) return;  // nobody's action, at the age of no episode
+    if (filler_[i] != 0) return;  // not a transition: the action is ignored
     disturber_.take_action(i, arriving);
   }
 
   EnvSpec spec_;
   std::size_t width_;                // A
-  std::vector<std::int64_t> steps_;  // as DisturbanceArrays has them
+  std::vector<std::int64_t> steps_;  // see DisturbanceArrays, also below
   std::vector<std::int64_t> age_;
   std::vector<std::int32_t> push_left_;
   std::vector<float> push_;
   std::vector<float> delayed_;
-  std::vector<float> arriving_;       // [N, A] what arrives in this step; no state
-  std::vector<std::uint8_t> filler_;  // [N] whether the step that is being taken is no transition
+  std::vector<float> arriving_;       // [N, A] actions of this step; not saved
+  std::vector<std::uint8_t> filler_;  // [N] whether this step is no transition
   Disturber disturber_;
 };
 
@@ -161,14 +162,14 @@ Status describe_disturbance(const Disturbance& disturbance, EnvSpec& spec) {
   spec.has_score_range = false;
   if (disturbance.obs_noise <= 0.0) return {};
   if (spec.observation.kind == SpaceKind::kDiscrete) {
-    return {ErrorKind::kInvalidConfig, "disturb.obs_noise: the observations of " + spec.id +
-                                           " are Discrete, which noise cannot be added to; "
-                                           "leave it out"};
+    return {ErrorKind::kInvalidConfig,
+            "disturb.obs_noise: the observations of " + spec.id +
+                " are Discrete, and noise needs float32 numbers; leave the key out"};
   }
   if (spec.observation.dtype != Dtype::kF32) {
-    return {ErrorKind::kInvalidConfig, "disturb.obs_noise: the observations of " + spec.id +
-                                           " are uint8, and noise is added to float32 numbers; "
-                                           "leave it out"};
+    return {ErrorKind::kInvalidConfig,
+            "disturb.obs_noise: the observations of " + spec.id +
+                " are uint8, and noise needs float32 numbers; leave the key out"};
   }
   const float infinity = std::numeric_limits<float>::infinity();
   std::fill(spec.observation.low.begin(), spec.observation.low.end(), -infinity);

@@ -1,7 +1,7 @@
-// Disturbances of any environment: noise on what is sensed, delay and pushes on the actions.
+// Disturbances of any environment: noise on observations, delayed actions and random pushes.
 //
-// Keys "disturb.<name>" of a config; all off by default. Every draw is a pure function of (seed,
-// purpose, seed family, step since the run began), on streams of their own.
+// Config keys are "disturb.<name>"; all are off by default. Every draw is a pure function of (seed,
+// purpose, seed family, step since the run began), from separate streams.
 #pragma once
 
 #include <cstdint>
@@ -29,11 +29,11 @@ struct Disturbance {
     v("obs_noise", obs_noise, Range{0.0, 1e6},
       "Standard deviation of Gaussian noise on every number of a Box observation.");
     v("action_delay", action_delay, Range{0, 1000},
-      "Steps that an action takes to arrive; until the first has, it stands for those before.");
+      "Steps before an action takes effect. Until then, the episode's first action is used.");
     v("push_interval", push_interval, Range{0.0, 1e9},
-      "Mean steps from one push's end to the next push; 0: none. Below 1 counts as 1.");
+      "Mean steps between the end of a push and the next push; 0: no pushes. Below 1 counts as 1.");
     v("push_steps", push_steps, Range{1, 1000},
-      "Steps of a push: one uniformly random action instead of those chosen.");
+      "Steps of a push, which replaces the policy's actions by one uniformly random action.");
     last_needs(v, "push_interval", kAboveZero);
   }
 };
@@ -41,23 +41,23 @@ struct Disturbance {
 // Whether the key is "disturb.<name>".
 bool is_disturbance_key(std::string_view key);
 
-// kInvalidConfig, with the nearest name or the range.
+// Parses the keys. kInvalidConfig names the nearest key or the allowed range.
 Result<Disturbance> make_disturbance(const Overrides& keys);
 
-// Names the disturbance's effect in the spec: no scores to normalise with, and observations without
-// bounds where there is noise. kInvalidConfig where the environment cannot be disturbed so.
+// Updates `spec`: no score range, and unbounded observations if there is noise. kInvalidConfig if
+// the environment cannot have this disturbance.
 Status describe_disturbance(const Disturbance& disturbance, EnvSpec& spec);
 
-// The environments, disturbed. `options`: those that `inner` was made with.
+// Wraps the environments. `options`: the options that `inner` was made with.
 //
-// At each step of an environment: a push that is under way goes on, or one begins with probability
-// 1 / push_interval; its action is drawn once, uniform over the action space, and takes the place
-// of the delayed action. Delay and push end with the episode. Noise is on whatever is handed out,
-// the final observation included, and the same whenever the same observation is asked for.
+// In each step, an environment continues its push, or starts one with probability 1 /
+// push_interval. A push draws one action uniformly from the action space. It replaces the delayed
+// action for push_steps steps. Pushes and delays end with the episode. Noise is added to every
+// observation, the final one included. Observing twice gives the same noise.
 std::unique_ptr<VecEnv> disturb(std::unique_ptr<VecEnv> inner, const Disturbance& disturbance,
                                 const VecEnvOptions& options);
 
-// What disturb() was given; environments that it did not make, as they are.
+// The arguments that disturb() was given. Other environments come back unchanged.
 struct Undisturbed {
   const VecEnv& envs;
   Disturbance disturbance;

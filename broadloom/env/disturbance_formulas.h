@@ -1,4 +1,4 @@
-// Disturbances (disturbance.h) of one environment at a time, host and device.
+// Disturbances (disturbance.h) of one environment at a time, for host and device.
 #pragma once
 
 #include <cstddef>
@@ -11,49 +11,50 @@
 
 namespace broadloom {
 
-// What of a disturbance a stream is for: the highest bits of its lane, which families leave free.
+// The use of a random stream. It is stored in the highest bits of the lane, which seed families
+// leave free.
 enum class DisturbanceDraw : std::uint32_t { kNoise = 0, kFinalNoise = 1, kPush = 2 };
 
-// What is under way in N environments. All is 0 where they begin.
+// State of the disturbances of N environments. All of it starts at 0.
 struct DisturbanceArrays {
-  std::int64_t* steps = nullptr;      // [N] since the environment was made
-  std::int64_t* age = nullptr;        // [N] steps of the present episode that were seen
-  std::int32_t* push_left = nullptr;  // [N] steps that a push still has
-  float* push = nullptr;              // [N, A] its action
-  float* delayed = nullptr;           // [N, action_delay, A] ring by age
+  std::int64_t* steps = nullptr;      // [N] steps since the environment was made
+  std::int64_t* age = nullptr;        // [N] transitions of the current episode
+  std::int32_t* push_left = nullptr;  // [N] remaining steps of the push
+  float* push = nullptr;              // [N, A] the push's action
+  float* delayed = nullptr;           // [N, action_delay, A] ring buffer, indexed by age
 };
 
 struct Disturber {
-  Disturbance how;
+  Disturbance disturbance;
   std::uint64_t seed = 1;
   Purpose purpose = Purpose::kTrainDisturb;
   int families = 1;
   int observation_size = 0, action_size = 0;  // D, A
   ActionBounds bounds;
-  DisturbanceArrays of;
+  DisturbanceArrays arrays;
 
-  // action [A]: from what was chosen for environment i to what arrives.
+  // action [A]: in, the policy's action for environment i; out, the action that it receives.
   BROADLOOM_HD void take_action(int i, float* action) const {
-    if (how.action_delay > 0) delay(i, action);
-    if (how.push_interval > 0.0) push(i, action);
+    if (disturbance.action_delay > 0) delay(i, action);
+    if (disturbance.push_interval > 0.0) push(i, action);
   }
 
-  // After environment i's step. is_transition: not one that only begins an episode. Whatever is
-  // still under way ends with the episode.
+  // Call this after environment i's step. is_transition: false for a step that only begins an
+  // episode. Pushes and delays end with the episode.
   BROADLOOM_HD void take_step(int i, bool is_transition, bool has_ended) const {
-    of.steps[i] += 1;
-    if (is_transition) of.age[i] += 1;
+    arrays.steps[i] += 1;
+    if (is_transition) arrays.age[i] += 1;
     if (!has_ended) return;
-    of.age[i] = 0;
-    of.push_left[i] = 0;
+    arrays.age[i] = 0;
+    arrays.push_left[i] = 0;
   }
 
-  // observation [D]: what environment i shows now, or kFinalNoise showed last.
+  // observation [D]: the current one of environment i; for kFinalNoise, its final one.
   BROADLOOM_HD void add_noise(int i, DisturbanceDraw draw, float* observation) const {
-    if (how.obs_noise <= 0.0) return;
+    if (disturbance.obs_noise <= 0.0) return;
     Random random = stream(i, draw);
     for (int d = 0; d < observation_size; ++d) {
-      observation[d] += static_cast<float>(how.obs_noise * random.normal());
+      observation[d] += static_cast<float>(disturbance.obs_noise * random.normal());
     }
   }
 
@@ -61,16 +62,17 @@ struct Disturber {
   BROADLOOM_HD Random stream(int i, DisturbanceDraw draw) const {
     const std::uint32_t lane = static_cast<std::uint32_t>(i % families);
     return Random(seed, purpose, lane | (static_cast<std::uint32_t>(draw) << 28),
-                  static_cast<std::uint64_t>(of.steps[i]));
+                  static_cast<std::uint64_t>(arrays.steps[i]));
   }
 
-  // Exchanges the action for that of action_delay steps ago.
+  // Swaps the action with the one from action_delay steps ago.
   BROADLOOM_HD void delay(int i, float* action) const {
-    const std::size_t slots = static_cast<std::size_t>(how.action_delay);
+    const std::size_t slots = static_cast<std::size_t>(disturbance.action_delay);
     const std::size_t width = static_cast<std::size_t>(action_size);
-    float* const ring = of.delayed + static_cast<std::size_t>(i) * slots * width;
-    for (std::size_t k = 0; of.age[i] == 0 && k < slots * width; ++k) ring[k] = action[k % width];
-    float* const place = ring + static_cast<std::size_t>(of.age[i]) % slots * width;
+    float* const ring = arrays.delayed + static_cast<std::size_t>(i) * slots * width;
+    for (std::size_t k = 0; arrays.age[i] == 0 && k < slots * width; ++k)
+      ring[k] = action[k % width];
+    float* const place = ring + static_cast<std::size_t>(arrays.age[i]) % slots * width;
     for (std::size_t a = 0; a < width; ++a) {
       const float arriving = place[a];
       place[a] = action[a];
@@ -80,14 +82,14 @@ struct Disturber {
 
   BROADLOOM_HD void push(int i, float* action) const {
     const std::size_t width = static_cast<std::size_t>(action_size);
-    float* const pushed = of.push + static_cast<std::size_t>(i) * width;
-    if (of.push_left[i] == 0) {
+    float* const pushed = arrays.push + static_cast<std::size_t>(i) * width;
+    if (arrays.push_left[i] == 0) {
       Random random = stream(i, DisturbanceDraw::kPush);
-      if (random.uniform() * how.push_interval >= 1.0) return;
-      of.push_left[i] = how.push_steps;
+      if (random.uniform() * disturbance.push_interval >= 1.0) return;
+      arrays.push_left[i] = disturbance.push_steps;
       draw_action(bounds, random, pushed);
     }
-    of.push_left[i] -= 1;
+    arrays.push_left[i] -= 1;
     for (std::size_t a = 0; a < width; ++a) action[a] = pushed[a];
   }
 };

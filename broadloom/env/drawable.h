@@ -1,4 +1,4 @@
-// Capability: environments that show what their states look like. broadloom watch asks for it.
+// Capability: environments that draw their states. `broadloom watch` uses it.
 #pragma once
 
 #include "broadloom/env/drawing.h"
@@ -9,12 +9,12 @@ class Drawable {
  public:
   virtual ~Drawable() = default;
 
-  // Adds what the environment's present state looks like, and what `action` is in words, for who
-  // watches it. action: [A] that is about to be taken; null: none. Adds no shapes where it cannot
-  // draw itself, or where the drawing says that it is as the one before (Drawing::as_before). From
-  // any thread but while that environment is stepped.
+  // Adds shapes that show the environment's current state, and describes `action` in words.
+  // - action: [A], the action about to be taken. Null: none.
+  // - Adds no shapes if the environment cannot draw itself, or if it sets Drawing::as_before.
+  // Any thread may call this, but not while the environment is stepped.
   virtual void draw(int env, const float* action, Drawing& out) const = 0;
-  // Whether draw() can show states in three dimensions, where VecEnvOptions::view asks for that.
+  // Whether draw() supports VecEnvOptions::view = ViewKind::k3d.
   virtual bool has_3d_view() const { return false; }
 };
 

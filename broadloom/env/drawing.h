@@ -1,5 +1,5 @@
-// A picture of a state, for `broadloom watch`: shapes in the environment's own units, x to the
-// right and y upwards, each over those before it. Pure data: whoever shows it chooses pixels and
+// A picture of a state, for `broadloom watch`. It consists of shapes in the environment's own
+// units; x points right and y up. Later shapes cover earlier ones. The viewer chooses pixels and
 // colours.
 //
 //   static void draw(const Params&, const State& state, const float* action, Drawing& out) {
@@ -17,38 +17,38 @@
 
 namespace broadloom {
 
-// Colours, named by their use; the page has each of them in light and in dark.
+// Colours, named by their use. The page has a light and a dark variant of each.
 enum class Ink : int {
-  kInk,     // what the picture is about
-  kMuted,   // what it stands on
+  kInk,     // the subject
+  kMuted,   // ground and supports
   kFaint,   // auxiliary lines
   kPanel,   // surfaces
   kPaper,   // the page
-  kAccent,  // what the policy does
+  kAccent,  // the policy's action
   kGood,    // goals
-  kBad,     // what ends an episode badly
+  kBad,     // failures and hazards
   kFirstColour
 };
-inline constexpr int kColours = 12;  // after which they begin again
-// Colour number n >= 0 of kColours that are easy to tell apart.
+inline constexpr int kColours = 12;  // then they repeat
+// Colour number n >= 0, modulo kColours. All of them are easy to tell apart.
 constexpr Ink colour(int n) {
   return static_cast<Ink>(static_cast<int>(Ink::kFirstColour) + n % kColours);
 }
 
 // How states are shown.
 enum class ViewKind {
-  kDrawn,  // of lines and areas
-  k3d      // a picture of three dimensions, by a renderer of the simulator's own
+  kDrawn,  // lines and areas
+  k3d      // a 3D image from the simulator's renderer
 };
 
-// In the environment's units.
+// A point in the environment's units.
 struct Point {
   double x, y;
 };
 
-// One shape, as Drawing's functions make it.
+// One shape. Use the functions of Drawing to make it.
 struct Shape {
-  // Which shape it is, and its numbers in order.
+  // The kinds of shapes, each with its numbers in order.
   enum class Kind {
     kLine,       // width; x, y of each point
     kPolygon,    // filled: x, y of each corner
@@ -57,35 +57,34 @@ struct Shape {
     kText,       // x, y of its middle, height
     kImage       // left, bottom, width, height; text: the picture's file as a data URI
   };
-  Kind kind = Kind::kLine;      // what the numbers mean
+  Kind kind = Kind::kLine;      // fixes the meaning of `numbers`
   Ink ink = Ink::kInk;          // its colour
   double strength = 1.0;        // opacity, from 0 to 1
-  std::vector<double> numbers;  // as `kind` says
-  std::string text;             // of kText and kImage
+  std::vector<double> numbers;  // in the order listed at Kind
+  std::string text;             // for kText and kImage
 
   bool operator==(const Shape&) const = default;
 };
 
 // Shapes in the order in which they are drawn.
 struct Drawing {
-  // The part of the plane that is shown: the same for all states of an episode, or it shakes.
+  // The visible part of the plane. Keep it fixed during an episode, or the picture shakes.
   double left = 0.0, bottom = 0.0, right = 0.0, top = 0.0;
   std::vector<Shape> shapes;  // the first lies lowest
-  std::string action;         // the action in words, "push left"; empty: its numbers say enough
-  // What the state before looked like is shown here, too; there are no shapes then. For pictures
-  // that are dear, where states follow each other faster than anybody can see.
+  std::string action;         // in words, "push left"; empty: show its numbers
+  // Show the previous state's picture again; `shapes` is empty. Use it for costly pictures of
+  // states that follow each other faster than anyone can see.
   bool as_before = false;
 
-  // Whether there are no shapes.
   bool empty() const { return shapes.empty(); }
-  // Sets the part of the plane that is shown.
+  // Sets the visible part of the plane.
   void view(double x_low, double y_low, double x_high, double y_high) {
     left = x_low;
     bottom = y_low;
     right = x_high;
     top = y_high;
   }
-  // Straight from point to point.
+  // Connects the points by straight lines.
   void line(Ink ink, double width, const std::vector<Point>& points) {
     std::vector<double> numbers{width};
     for (const Point& point : points) numbers.insert(numbers.end(), {point.x, point.y});

@@ -1,4 +1,4 @@
-// What strata need to know of an environment type.
+// Access to the constants of an environment type, for strata.
 #pragma once
 
 #include <algorithm>
@@ -34,12 +34,13 @@ struct ParamFieldLister {
  private:
   template <class T>
   void add(const char* name, T& field) {
-    const char* at = reinterpret_cast<const char*>(&field);
-    fields.push_back({name, std::is_same_v<T, double>, static_cast<std::size_t>(at - base), {}});
+    const char* address = reinterpret_cast<const char*>(&field);
+    fields.push_back(
+        {name, std::is_same_v<T, double>, static_cast<std::size_t>(address - base), {}});
   }
 };
 
-// Makes the bounds of a box wide enough for both; false where the spaces are of another size.
+// Widens the bounds of `space` to include those of `other`. False if the spaces differ in size.
 inline bool widen(Space& space, const Space& other) {
   if (space.kind != other.kind || space.size != other.size || space.dtype != other.dtype ||
       space.shape != other.shape) {
@@ -54,7 +55,7 @@ inline bool widen(Space& space, const Space& other) {
 
 }  // namespace env_detail
 
-// The fields of a struct that visits them, of which doubles can be drawn.
+// The fields that Params::visit_fields() lists. Fields of type double can be drawn.
 template <class Params>
 std::vector<ParamField> fields_of_params() {
   Params params{};
@@ -63,8 +64,8 @@ std::vector<ParamField> fields_of_params() {
   return std::move(lister.fields);
 }
 
-// The constants of an environment, of which episodes can draw the drawable ones; empty where
-// Options is not Params.
+// The constants of an environment. Episodes can draw those that are drawable. Empty if Options is
+// not Params.
 template <class Env>
 std::vector<ParamField> param_fields() {
   if constexpr (std::is_same_v<typename Env::Params, typename Env::Options>) {
@@ -74,7 +75,7 @@ std::vector<ParamField> param_fields() {
   }
 }
 
-// What drawn constants may be where they are read back, a struct a row.
+// Allowed ranges of drawn constants when saved ones are read. Each row is one Params struct.
 template <class Env>
 std::vector<ValueRange> ranges_of_drawn() {
   std::vector<ValueRange> ranges;
@@ -86,7 +87,8 @@ std::vector<ValueRange> ranges_of_drawn() {
   return ranges;
 }
 
-// `params` with the drawn constants of another: what nothing draws is never read back.
+// `params` with the drawable constants of `drawn`. Other constants are never read from a saved
+// state.
 template <class Env>
 typename Env::Params with_drawn(typename Env::Params params, const typename Env::Params& drawn) {
   for (const ParamField& field : param_fields<Env>()) {
@@ -98,7 +100,7 @@ typename Env::Params with_drawn(typename Env::Params params, const typename Env:
   return params;
 }
 
-// Widens the spaces of `spec` to what the environment has where one constant is `value`.
+// Widens the spaces of `spec` to include those with the constant at `offset` set to `value`.
 template <class Env>
 Status widen_to(const typename Env::Params& params, std::size_t offset, double value,
                 EnvSpec& spec) {
@@ -112,14 +114,14 @@ Status widen_to(const typename Env::Params& params, std::size_t offset, double v
       env_detail::widen(spec.action, other.action)) {
     return {};
   }
-  return {ErrorKind::kInvalidConfig, "strata of " + spec.id +
-                                         " change the size of its observations or actions; draw "
-                                         "other constants"};
+  return {ErrorKind::kInvalidConfig,
+          "strata of " + spec.id +
+              " change the size of its observations or actions; draw other constants"};
 }
 
-// Names the strata in `spec` and widens its spaces to what the environment has at either end of
-// every range. There are no scores to normalise with any more. kInvalidConfig where the environment
-// refuses an end, or has spaces of another size there.
+// Adds the strata's names to `spec`. Widens its spaces to those at both ends of every range, and
+// removes its score range. kInvalidConfig if the environment refuses an end, or if a space changes
+// its size there.
 template <class Env>
 Status describe_strata(const typename Env::Params& params, const Strata& strata, EnvSpec& spec) {
   if constexpr (EnvLoops<Env>::kDrawable) {

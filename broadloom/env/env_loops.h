@@ -1,8 +1,8 @@
-// The arrays that N environments of one type live in, and the loops over them.
+// Arrays that hold the states of N environments of one type, and the loops over them.
 //
-// An environment is written for one state at a time. Where its step and observe are free of
-// branches and of calls that the compiler cannot look into (see core/branch_free.h), these loops
-// become vector instructions; where they are not, they are plain loops with the same results.
+// An environment handles one state at a time. If its step and observe have no branches and no
+// opaque calls (see core/branch_free.h), the compiler turns these loops into vector instructions.
+// Otherwise they are plain loops with the same results.
 #pragma once
 
 #include <algorithm>
@@ -27,7 +27,7 @@
 #if defined(__x86_64__) && defined(__GNUC__) && !defined(BROADLOOM_FEWER_TARGETS)
 #define BROADLOOM_LOOP_TARGETS 1
 #define BROADLOOM_LOOP_AVX2 [[gnu::flatten]] [[gnu::target("avx2")]]
-#ifdef __clang__  // knows no preferred width in the attribute, and another pragma
+#ifdef __clang__  // has no preferred width in the attribute, and its own pragma
 #define BROADLOOM_LOOP_AVX512 [[gnu::flatten]] [[gnu::target("avx512f,avx512dq,avx512bw,avx512vl")]]
 #else
 #define BROADLOOM_LOOP_AVX512 \
@@ -52,7 +52,7 @@ struct MemberType<Field Class::*> {
   using type = Field;
 };
 
-// What a member is kept as: a std::vector<bool> has no array to point to.
+// The stored type of a member. A std::vector<bool> has no array to point to.
 template <class Member>
 using Kept = std::conditional_t<std::is_same_v<typename MemberType<Member>::type, bool>,
                                 std::uint8_t, typename MemberType<Member>::type>;
@@ -83,12 +83,12 @@ class StateArrays {
       : members_(members),
         arrays_(std::vector<Kept<Members>>(static_cast<std::size_t>(count))...) {}
 
-  // Where the arrays start, and access through that: what a loop keeps in registers.
+  // Starts of the arrays. A loop keeps them in registers.
   using Pointers = std::tuple<Kept<Members>*...>;
   Pointers pointers() {
     return std::apply([](auto&... array) { return Pointers{array.data()...}; }, arrays_);
   }
-  // Always inlined: which member is where is then known, and nothing is left of the tuples.
+  // Always inlined, so that the compiler resolves the tuples.
   [[gnu::always_inline]] static inline State load(std::tuple<Members...> members,
                                                   const Pointers& pointers, int i) {
     State state{};
@@ -110,10 +110,10 @@ class StateArrays {
   template <std::size_t... kIndices>
   void append_each(const std::string& prefix, const StateRanges<State>& ranges,
                    std::vector<TensorRef>& out, std::index_sequence<kIndices...>) {
-    (out.push_back(
-         {prefix + ".state" + std::to_string(kIndices), dtype_of<typename Numbers<Members>::type>(),
-          Numbers<Members>::shape(std::get<kIndices>(arrays_).size()),
-          std::get<kIndices>(arrays_).data(), ranges.of_member(std::get<kIndices>(members_))}),
+    (out.push_back({prefix + ".state" + std::to_string(kIndices),
+                    dtype_of<typename Numbers<Members>::type>(),
+                    Numbers<Members>::shape(std::get<kIndices>(arrays_).size()),
+                    std::get<kIndices>(arrays_).data(), ranges.find(std::get<kIndices>(members_))}),
      ...);
   }
   template <std::size_t... kIndices>
@@ -141,8 +141,8 @@ StateArrays<State, Members...> make_state_arrays(std::tuple<Members...> members,
 
 }  // namespace env_detail
 
-// The loops over environments [begin, end) of one type, compiled for several instruction sets of
-// which the batch names one.
+// Loops over environments [begin, end) of one type. They are compiled for several instruction sets;
+// Batch::target chooses one.
 template <class Env>
 class EnvLoops {
  public:
@@ -151,7 +151,7 @@ class EnvLoops {
   using Arrays = decltype(env_detail::make_state_arrays<State>(Env::members, 0));
   using Pointers = typename Arrays::Pointers;
 
-  // Whether constants, which are doubles, can be drawn: what a user sets is what the functions see.
+  // Whether strata can draw constants (doubles). The functions must see exactly what a user sets.
   static constexpr bool kDrawable =
       std::is_same_v<Params, typename Env::Options> && sizeof(Params) >= sizeof(double);
 
@@ -159,18 +159,18 @@ class EnvLoops {
     Params params;
     const Params* drawn;  // [N] each environment's own constants; null: all have `params`
     Pointers states;
-    const std::uint32_t* lanes;  // [N] of the random streams
+    const std::uint32_t* lanes;  // [N] lanes of the random streams
     std::int64_t* episode_step;  // [N]
     std::int64_t* total_step;    // [N]
     std::uint64_t seed;
     Purpose purpose;
-    std::int64_t limit;  // steps of an episode, 0: none
+    std::int64_t limit;  // time limit in steps; 0: none
     int observation_size, critic_observation_size, action_size;
     LoopTarget target;
   };
 
-  // One step of each: states and counters move on; rewards, terminated and truncated of rows are
-  // written. Nothing is reset.
+  // Steps each environment once. Advances states and counters; writes rewards, terminated and
+  // truncated of `rows`. Resets nothing.
   static void step(const Batch& batch, int begin, int end, const StepRows& rows) {
     if constexpr (kDrawable) {
       if (batch.drawn != nullptr) return run<StepLoop<true>>(batch, begin, end, rows);
@@ -188,7 +188,7 @@ class EnvLoops {
     }
     run<ObserveLoop<false>>(batch, begin, end, observations);
   }
-  // What only the critic reads, where the environment has such.
+  // Critic observations, [k, D]. Does nothing if the environment has none.
   static void observe_critic(const Batch& batch, int begin, int end, CriticObserved* observations) {
     if constexpr (kForCritic && kDrawable) {
       if (batch.drawn != nullptr) return run<CriticLoop<true>>(batch, begin, end, observations);
@@ -197,7 +197,7 @@ class EnvLoops {
   }
 
  private:
-  // A size that the environment names is known to the compiler.
+  // Prefers a size that is a compile-time constant of the environment.
   static constexpr std::size_t action_size(const Batch& batch) {
     if constexpr (requires { Env::kActionSize; }) return Env::kActionSize;
     return static_cast<std::size_t>(batch.action_size);
@@ -243,8 +243,8 @@ class EnvLoops {
       const int count = end - begin;
       for (int first = 0; first < count; first += kBlock) {
         const int last = std::min(first + kBlock, count);
-        // As wide as rewards: bytes among numbers of 8 would make the compiler work on 32 rows at a
-        // time, out of registers.
+        // 4 bytes, as wide as rewards. Single bytes would make the compiler handle 32 rows at a
+        // time and run out of registers.
         std::uint32_t ended[kBlock], cut[kBlock];
         BROADLOOM_INDEPENDENT_ROWS
         for (int k = first; k < last; ++k) {
@@ -303,7 +303,7 @@ class EnvLoops {
   template <class Loop, class Rows>
   static void run(const Batch& batch, int begin, int end, const Rows& rows) {
 #if BROADLOOM_LOOP_TARGETS
-    // Where sizes are not named, as of tables and grids, no loop becomes vectors.
+    // Without compile-time sizes, as in tables and grids, no loop becomes vector code.
     if constexpr (requires { Env::kObservationSize; }) {
       switch (batch.target) {
         case LoopTarget::kAvx512:

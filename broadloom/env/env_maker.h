@@ -1,5 +1,5 @@
-// Capability: environments that make others of their kind. Instruments that look at probe states,
-// and random network distillation, ask for it.
+// Capability: environments that make more of their kind. Instruments with probe states and random
+// network distillation use it.
 #pragma once
 
 #include <memory>
@@ -12,12 +12,13 @@ class EnvMaker {
  public:
   virtual ~EnvMaker() = default;
 
-  // Others of the same kind, with the same constants, strata and, unless the options name one, time
-  // limit, at the start of their first episodes. Null: these options cannot be had.
+  // Makes environments of the same kind, at the start of their first episodes. They have the same
+  // constants, strata and time limit; the options may name another limit. Null: not possible with
+  // these options.
   virtual std::unique_ptr<VecEnv> another(const VecEnvOptions& options) const = 0;
 };
 
-// As EnvMaker::another(); null, too, where the environments are no makers.
+// Calls EnvMaker::another(). Null if the environments lack the capability.
 inline std::unique_ptr<VecEnv> make_another(const VecEnv& envs, const VecEnvOptions& options) {
   const auto* maker = capability<EnvMaker>(envs);
   return maker == nullptr ? nullptr : maker->another(options);

@@ -1,4 +1,4 @@
-// Bytes that environments take.
+// Memory of environments, in bytes.
 #pragma once
 
 #include <cstddef>
@@ -7,8 +7,8 @@
 
 namespace broadloom {
 
-// Capability: environments with memory in common, however many there are: a simulator's models,
-// tables, working copies of its threads.
+// Capability: environments with shared memory, whatever their number: a simulator's models, tables,
+// and per-thread working copies.
 class SharedMemory {
  public:
   virtual ~SharedMemory() = default;
@@ -16,7 +16,7 @@ class SharedMemory {
   virtual std::size_t shared_bytes() const = 0;
 };
 
-// Bytes of one environment's state; envs: any number of its kind.
+// Bytes of one environment's state. envs: any number of environments of that kind.
 std::size_t state_bytes_per_env(VecEnv& envs);
 
 // Bytes of num_envs environments of that kind: states, seed families and shared memory.

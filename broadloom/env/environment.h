@@ -1,71 +1,72 @@
-// An environment as a type: plain data and pure functions in one header. The library makes
-// N environments of it, counts steps, resets, keeps statistics and normalises.
+// How to write an environment: one header with plain data and pure functions. The library makes N
+// environments of it, counts steps, resets, keeps statistics and normalises.
 //
 //   struct MyEnv {
-//     struct Params { ... };   // constants, trivially copyable, with units
-//     struct State { ... };    // everything that changes: numbers and std::arrays of numbers
-//     using Options = ...;     // settings of users: has visit_fields (core/config_table.h)
+//     struct Params { ... };   // constants, trivially copyable; give their units
+//     struct State { ... };    // all that changes: numbers, std::arrays of numbers
+//     using Options = ...;     // user settings, with visit_fields (core/config_table.h)
 //     static constexpr auto members = std::tuple{&State::x, ...};  // all of State, or it does
 //                                                                  // not compile
 //
-//     static Result<Params> make_params(const Options&);  // checks; host only, as the next one
+//     static Result<Params> make_params(const Options&);  // checks them; host only, like spec()
 //     static EnvSpec spec(const Params&);                 // spaces, time limit (env/spec.h)
-//     static void reset(const Params&, State&, Random&);  // begins an episode; State is zeros
-//     static StepResult step(const Params&, State&, const float* action, Random&);
-//     static void observe(const Params&, const State&, float* out);  // out: [D]
+//     static void reset(const Params&, State&, Random&);  // begins an episode; State starts as
+//     zeros static StepResult step(const Params&, State&, const float* action, Random&); static
+//     void observe(const Params&, const State&, float* out);  // out: [D]
 //   };
 //
-// examples/own_env/hover.h is a whole one. Register it with
+// examples/own_env/hover.h is a complete one. Register yours with
 // register_environment<MyEnv>("MyEnv-v0").
 //
-// action: [A] within the bounds of a Box; of a Discrete space action[0] = index. A Discrete
-// observation writes out[0] = index. Rewards are double, of any size; they and observations are
-// finite, or the run stops and names environment and step. reset, step and observe are marked
-// BROADLOOM_HD, allocate nothing, and draw chance from the Random that they are given alone. Time
-// limits, resets at an episode's end, statistics and normalisation are the library's business.
+// The action is [A], within the bounds of a Box. For a Discrete space, action[0] is the index. A
+// Discrete observation writes its index to out[0]. Rewards are double, of any size. Rewards and
+// observations must be finite, or the run stops and names the environment and the step. Mark reset,
+// step and observe BROADLOOM_HD. They allocate nothing and draw random numbers only from the given
+// Random. The library handles time limits, resets at an episode's end, statistics and
+// normalisation.
 //
 // Optional members:
 //
 //   static constexpr int kObservationSize = 4, kActionSize = 1;
 //
-// let many environments step in one vector, where step and observe have no branches and no calls
-// (core/branch_free.h).
+// let the compiler step many environments in one vector, if step and observe have no branches and
+// no calls (core/branch_free.h).
 //
-//   static constexpr std::array end_reasons{"pole_fell", ...};  // why step() may terminate
-//   static int end_reason(const Params&, const State& last);    // which of them it was
+//   static constexpr std::array end_reasons{"pole_fell", ...};  // reasons to terminate
+//   static int end_reason(const Params&, const State& last);    // index of the reason
 //   static bool success(const Params&, const State& last, bool terminated, bool truncated);
 //
-// say how episodes ended; env/outcome.h has the defaults.
+// describe how episodes end; env/outcome.h has the defaults.
 //
 //   static constexpr auto kept = std::tuple{&State::last_action};
 //
-// names members that an episode leaves to the next one, as sticky actions do: they are 0 before the
-// first episode alone.
+// lists members that survive a reset, for example for sticky actions. They are 0 before the first
+// episode.
 //
 //   static void state_ranges(const Params&, StateRanges<State>&);
 //
-// says which values a saved state's members may have (env/state_ranges.h); others are refused where
-// a run is resumed, and step() and observe() never see them. Host only. A member that indexes an
-// array has a range. Where strata draw constants, a range holds for all that they may draw.
+// gives the values that members of a saved state may have (env/state_ranges.h). Resuming a run
+// refuses others, so step() and observe() never see them. Give a range to each member that indexes
+// an array. With strata, a range must hold for all constants that they may draw. Host only.
 //
 //   static void draw(const Params&, const State&, const float* action, Drawing&);
 //
-// shows a state to `broadloom watch` (env/drawing.h), host only. action: [A] that the policy takes
-// in this state; null where the episode is over.
+// draws a state for `broadloom watch` (env/drawing.h). action: [A], the policy's action in this
+// state; null at an episode's end. Host only.
 //
 //   static void context(const Params&, const State&, std::span<double> out);
 //
-// gives the numbers of spec().context, in its order, which `broadloom audit` compares between
-// environments; host only.
+// writes the values of spec().context, in its order. `broadloom audit` compares them between
+// environments. Host only.
 //
 //   static void observe_critic(const Params&, const State&, float* out);
 //
-// writes spec().critic_observation, which only the critic reads; kCriticObservationSize goes with
-// it where the other sizes are named. observe() and observe_critic() write std::uint8_t* instead,
-// where the spec says so (Space::bytes, Space::bits).
+// writes spec().critic_observation, which only the critic reads. If you give the other sizes, add
+// kCriticObservationSize. observe() and observe_critic() take a std::uint8_t* instead if their
+// space is uint8 (Space::bytes, Space::bits).
 //
-// Where Options is Params, its double fields can be drawn anew for each episode (docs/episodes.md);
-// reset, step and observe then see the episode's own.
+// If Options is Params, strata can draw its double fields anew for each episode (docs/episodes.md).
+// reset, step and observe then get that episode's values.
 #pragma once
 
 #include <concepts>
@@ -95,7 +96,7 @@ concept ObservesForCritic = requires(const typename Env::Params& params,
   Env::observe_critic(params, seen, out);
 };
 
-// What observe() and observe_critic() write.
+// Number types that observe() and observe_critic() write.
 template <class Env>
 using Observed = std::conditional_t<Observes<Env, float>, float, std::uint8_t>;
 template <class Env>
@@ -110,7 +111,7 @@ inline constexpr bool kDraws = requires(const typename Env::Params& params,
                                         Drawing& out) {
   Env::draw(params, state, action, out);
 };
-// One that takes something else is a mistake, and not to be passed over in silence.
+// A draw() with other parameters is a mistake that must not be ignored.
 template <class Env>
 inline constexpr bool kNamesDraw = requires {
   &Env::draw;
@@ -135,7 +136,7 @@ inline constexpr bool kHasContext = requires(const typename Env::Params& params,
 
 }  // namespace env_detail
 
-// Holds for a type that is as above.
+// Whether a type has all required members.
 template <class Env>
 concept Environment = std::is_trivially_copyable_v<typename Env::Params> &&
     std::is_trivially_copyable_v<typename Env::State> &&

@@ -1,5 +1,5 @@
 // Capability: environments whose episodes belong to strata, or follow a curriculum over them.
-// Metrics and the check of a curriculum's keys ask for it.
+// Metrics and the check of a curriculum's keys use it.
 #pragma once
 
 namespace broadloom {
@@ -8,9 +8,9 @@ class EpisodeStrata {
  public:
   virtual ~EpisodeStrata() = default;
 
-  // Which of spec().strata the environment's present episode is in; -1: there are none.
+  // Index into spec().strata of the environment's current episode; -1: no strata.
   virtual int stratum(int env) const = 0;
-  // Which level of the curriculum the environment is on, from 0; -1: there is no curriculum.
+  // The environment's level of the curriculum, from 0; -1: no curriculum.
   virtual int level(int env) const = 0;
 };
 

@@ -1,6 +1,7 @@
-// Environments around others, to change one thing about them: derive, and override what is to be
-// different. Everything else goes through, capabilities too: to change one, implement it. EnvMaker
-// makes others without what is around them; implement it to put that around the others, too.
+// A wrapper around environments that changes one thing about them. Derive from it, and override
+// what you change. All other calls go to the wrapped environments, capabilities too. To change a
+// capability, implement it. EnvMaker makes environments without the wrapper, unless you implement
+// it.
 #pragma once
 
 #include <memory>
@@ -12,7 +13,7 @@
 
 namespace broadloom {
 
-// Passes every call on to the environments that it owns.
+// Forwards every call to the environments that it owns.
 //
 //   class Scaled final : public ForwardingVecEnv {
 //    public:
@@ -52,7 +53,7 @@ class ForwardingVecEnv : public VecEnv {
   const VecEnv* wrapped() const override { return inner_.get(); }
 
  protected:
-  // The environments inside.
+  // The wrapped environments.
   VecEnv& inner() { return *inner_; }
   const VecEnv& inner() const { return *inner_; }
 

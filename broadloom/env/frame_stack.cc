@@ -12,7 +12,7 @@
 namespace broadloom {
 namespace {
 
-// Each bound of a pixel's channels as often as there are frames.
+// Repeats the bounds of each pixel's channels `count` times.
 std::vector<float> repeated(const std::vector<float>& bounds, std::size_t channels, int count) {
   std::vector<float> out;
   out.reserve(bounds.size() * static_cast<std::size_t>(count));
@@ -30,7 +30,7 @@ class FrameStackEnv final : public ForwardingVecEnv, public EnvMaker {
   FrameStackEnv(std::unique_ptr<VecEnv> inner, const FrameStack& frames)
       : ForwardingVecEnv(std::move(inner)), frames_(frames), spec_(this->inner().spec()) {
     frame_size_ = static_cast<std::size_t>(spec_.observation_size());
-    (void)describe_frame_stack(frames, spec_).ok();  // asked before they were made
+    (void)describe_frame_stack(frames, spec_).ok();  // checked before construction
     size_ = static_cast<std::size_t>(spec_.observation_size());
     layout_ = spec_.observation.frame_layout();
     stacks_.resize(static_cast<std::size_t>(num_envs()) * size_);
@@ -40,19 +40,19 @@ class FrameStackEnv final : public ForwardingVecEnv, public EnvMaker {
   const EnvSpec& spec() const override { return spec_; }
 
   void observe(int begin, int end, ObservationRows rows) const override {
-    const std::uint8_t* from = &stacks_[static_cast<std::size_t>(begin) * size_];
-    std::copy_n(from, static_cast<std::size_t>(end - begin) * size_, rows.bytes());
+    const std::uint8_t* source = &stacks_[static_cast<std::size_t>(begin) * size_];
+    std::copy_n(source, static_cast<std::size_t>(end - begin) * size_, rows.bytes());
   }
 
-  // The frames come into the rows that the stacks are written to at last. A stack is at least two
-  // frames, so there is room for those after the step and for the final ones.
+  // The wrapped environments write frames into the caller's rows, which the stacks overwrite at the
+  // end. A stack has at least two frames, so the rows have room for the current and final frames.
   Status step(int begin, int end, const StepRows& rows) override {
     const std::size_t count = static_cast<std::size_t>(end - begin);
-    StepRows of_frames = rows;
-    of_frames.final_observations = rows.observations.from(count * frame_size_);
-    BROADLOOM_TRY(inner().step(begin, end, of_frames));
+    StepRows frame_rows = rows;
+    frame_rows.final_observations = rows.observations.offset_by(count * frame_size_);
+    BROADLOOM_TRY(inner().step(begin, end, frame_rows));
     for (std::size_t k = 0; k < count; ++k) {
-      take_frame(static_cast<std::size_t>(begin) + k, k, rows, of_frames);
+      take_frame(static_cast<std::size_t>(begin) + k, k, rows, frame_rows);
     }
     observe(begin, end, rows.observations);
     return {};
@@ -75,13 +75,13 @@ class FrameStackEnv final : public ForwardingVecEnv, public EnvMaker {
     return others == nullptr ? nullptr : stack_frames(std::move(others), frames_);
   }
 
-  // That show what stacks are made of.
+  // The wrapped environments, which observe single frames.
   const VecEnv& frames() const { return inner(); }
 
  private:
   std::uint8_t* stack_of(std::size_t env) { return &stacks_[env * size_]; }
 
-  // Of the environments as they stand. All at once, as a simulator may want it.
+  // Fills all stacks from current observations. One call for all, as whole-batch simulators need.
   void begin_stacks() {
     const std::size_t count = static_cast<std::size_t>(num_envs());
     std::vector<std::uint8_t> frames(count * frame_size_);
@@ -91,7 +91,7 @@ class FrameStackEnv final : public ForwardingVecEnv, public EnvMaker {
     }
   }
 
-  // Row k of a step told of environment `env`.
+  // Updates the stack of environment `env` from row k of a step.
   void take_frame(std::size_t env, std::size_t k, const StepRows& rows, const StepRows& frames) {
     const std::uint8_t* frame = frames.observations.bytes() + k * frame_size_;
     std::uint8_t* stack = stack_of(env);
@@ -108,7 +108,7 @@ class FrameStackEnv final : public ForwardingVecEnv, public EnvMaker {
   FrameStack frames_;
   EnvSpec spec_;
   FrameLayout layout_;
-  std::size_t frame_size_ = 0, size_ = 0;  // numbers of a frame and of a stack
+  std::size_t frame_size_ = 0, size_ = 0;  // bytes of a frame and of a stack
   std::vector<std::uint8_t> stacks_;       // [N, D]
 };
 
@@ -139,16 +139,16 @@ Status describe_frame_stack(const FrameStack& frames, EnvSpec& spec) {
   if (!shows_frames(spec)) {
     return invalid(fmt::format(
         "env.frame_stack: got {}, but observations of {} are {}; expected single images of uint8, "
-        "height x width or height x width x channels, to make stacks of. Leave it out",
+        "height x width or height x width x channels. Leave the key out",
         frames.frame_stack, spec.id, shape_text(seen)));
   }
   spec.has_score_range = false;
   if (seen.shape.size() == 2) seen.shape.push_back(1);
   if (seen.shape.back() > kMostPixelNumbers / frames.frame_stack) {
-    return invalid(fmt::format(
-        "env.frame_stack: got {} for images of {} channels, observations of {}; expected at most "
-        "{} numbers a pixel in all",
-        frames.frame_stack, seen.shape.back(), spec.id, kMostPixelNumbers));
+    return invalid(
+        fmt::format("env.frame_stack: got {} for images of {} channels, observations of {}; "
+                    "expected at most {} numbers per pixel in all",
+                    frames.frame_stack, seen.shape.back(), spec.id, kMostPixelNumbers));
   }
   const std::size_t channels = static_cast<std::size_t>(seen.shape.back());
   seen.low = repeated(seen.low, channels, frames.frame_stack);

@@ -1,8 +1,8 @@
-// Environments that show an image, made to show the last few of them at once.
+// Stacks the last few images of an environment into one observation.
 //
-// Options "frame_stack" and "frame_padding" of every environment whose observations are uint8
-// images (env.frame_stack = 4 in a config); off by default. What networks see is one observation of
-// more channels, and a rollout block still stores each frame once (rollout/observations.h).
+// Options "frame_stack" and "frame_padding" of all environments with uint8 images (env.frame_stack
+// = 4 in a config). Off by default. Networks see one observation with more channels. A rollout
+// block still stores each frame once (rollout/observations.h).
 #pragma once
 
 #include <memory>
@@ -24,31 +24,31 @@ struct FrameStack {
   template <class Visitor>
   void visit_fields(Visitor&& v) {
     v("frame_stack", frame_stack, Range{1, kMostFrames},
-      "Images that an observation shows, the newest last among its channels; 1: the present one.");
+      "Images per observation, the newest in the last channels; 1: only the current one.");
     v("frame_padding", frame_padding, Choices{{"first", "zero"}},
-      "What stands for those before an episode's first: the first itself, or zeros.");
+      "Fill for images before an episode's first one: that first image, or zeros.");
     last_needs(v, "frame_stack", "above 1");
   }
 };
 
-// Whether the option is one of those.
+// Whether the option is "frame_stack" or "frame_padding".
 bool is_frame_option(std::string_view option);
 
-// kInvalidConfig, with the nearest name or the range.
+// Parses the options. kInvalidConfig names the nearest option or the allowed range.
 Result<FrameStack> make_frame_stack(const Overrides& options);
 
-// Whether there are images to make stacks of: uint8 [H, W] or [H, W, C], and no stacks yet.
+// Whether observations are single images: uint8, [H, W] or [H, W, C].
 bool shows_frames(const EnvSpec& spec);
 
-// What stacks make of the observation's space. kInvalidConfig where there are none to be made.
-// Scores are taken away, as by any option: a policy that sees more may reach another one.
+// Updates the observation space for stacks. kInvalidConfig if observations are not single images.
+// Removes the score range, since a policy that sees more may reach another score.
 Status describe_frame_stack(const FrameStack& frames, EnvSpec& spec);
 
-// The environments, with stacks. They begin with what the environments show when they are made:
-// after a staggered start that is the middle of an episode, whose earlier frames nobody has seen.
-// Takes the memory of a stack an environment, which is its state.
+// Wraps the environments. Stacks begin with the environments' current observations. After a
+// staggered start, this is the middle of an episode whose earlier frames are unknown. Each
+// environment takes the memory of one stack, saved as state.
 std::unique_ptr<VecEnv> stack_frames(std::unique_ptr<VecEnv> inner, const FrameStack& frames);
-// What it was given; environments that it did not make, as they are.
+// The environments that stack_frames() was given. Others come back unchanged.
 const VecEnv& unstacked(const VecEnv& envs);
 
 }  // namespace broadloom

@@ -12,26 +12,26 @@ std::size_t pixel_numbers(const FrameLayout& layout) {
   return static_cast<std::size_t>(layout.count) * static_cast<std::size_t>(layout.channels);
 }
 
-// What stands for a frame of zeros, as far as one call goes.
+// A frame of zeros, long enough for one call of stack_pixels().
 constexpr std::array<std::uint8_t, kMostPixelNumbers> kZeros{};
 
-// Pixels that are copied one by one, each so many numbers on from the last.
+// A strided copy of pixels. Steps are in bytes.
 struct PixelCopies {
   std::size_t pixels, channels;
-  const std::uint8_t* from;
-  std::size_t from_step;
-  std::uint8_t* to;
-  std::size_t to_step;
+  const std::uint8_t* source;
+  std::size_t source_step;
+  std::uint8_t* target;
+  std::size_t target_step;
 };
 
-// C: channels that the compiler knows, and moves at once; 0: any.
+// C: number of channels if known at compile time, so that one move copies a pixel; 0: any.
 template <int C>
 void copy_pixels(PixelCopies copies) {
   const std::size_t numbers = C > 0 ? static_cast<std::size_t>(C) : copies.channels;
-  const std::uint8_t* from = copies.from;
-  std::uint8_t* to = copies.to;
+  const std::uint8_t* source = copies.source;
+  std::uint8_t* target = copies.target;
   for (std::size_t i = 0; i < copies.pixels; ++i) {
-    std::memcpy(to + i * copies.to_step, from + i * copies.from_step, numbers);
+    std::memcpy(target + i * copies.target_step, source + i * copies.source_step, numbers);
   }
 }
 
@@ -64,15 +64,15 @@ void set_frame(const FrameLayout& layout, std::size_t size, int number, const st
                stack + channels * static_cast<std::size_t>(number), pixel});
 }
 
-// Frames of one channel, as those of games in grey are; K of them known to the compiler, which
-// makes vectors of that.
+// Interleaves K frames of one channel, such as grey images of games. With K known at compile time,
+// the compiler makes vector code.
 template <int K>
 void interleave(const std::uint8_t* const* frames, std::size_t count,
                 std::uint8_t* __restrict out) {
-  std::array<const std::uint8_t*, K> from;
-  for (int k = 0; k < K; ++k) from[k] = frames[k];
+  std::array<const std::uint8_t*, K> sources;
+  for (int k = 0; k < K; ++k) sources[k] = frames[k];
   for (std::size_t i = 0; i < count; ++i) {
-    for (int k = 0; k < K; ++k) out[i * K + k] = from[k][i];
+    for (int k = 0; k < K; ++k) out[i * K + k] = sources[k][i];
   }
 }
 
@@ -86,8 +86,8 @@ void copy_frame(const FrameLayout& layout, std::size_t size, const std::uint8_t*
                frame, channels});
 }
 
-// One move for all pixels: what lies C numbers on is the same pixel's next frame, but for the
-// newest, which is written over.
+// One move shifts all pixels. The value C numbers later is the same pixel's next frame. The newest
+// frame's numbers are then overwritten.
 void push_frame(const FrameLayout& layout, std::size_t size, const std::uint8_t* frame,
                 std::uint8_t* stack) {
   const std::size_t channels = static_cast<std::size_t>(layout.channels);
@@ -108,15 +108,15 @@ void stack_pixels(const FrameLayout& layout, const std::uint8_t* const* frames, 
                   std::size_t count, std::uint8_t* out) {
   const std::size_t channels = static_cast<std::size_t>(layout.channels);
   assert(count * pixel_numbers(layout) <= kZeros.size());
-  std::array<const std::uint8_t*, kMostFrames> from;
+  std::array<const std::uint8_t*, kMostFrames> sources;
   for (int k = 0; k < layout.count; ++k) {
-    from[k] = frames[k] == nullptr ? kZeros.data() : frames[k] + first * channels;
+    sources[k] = frames[k] == nullptr ? kZeros.data() : frames[k] + first * channels;
   }
-  if (channels == 1 && layout.count == 2) return interleave<2>(from.data(), count, out);
-  if (channels == 1 && layout.count == 3) return interleave<3>(from.data(), count, out);
-  if (channels == 1 && layout.count == 4) return interleave<4>(from.data(), count, out);
+  if (channels == 1 && layout.count == 2) return interleave<2>(sources.data(), count, out);
+  if (channels == 1 && layout.count == 3) return interleave<3>(sources.data(), count, out);
+  if (channels == 1 && layout.count == 4) return interleave<4>(sources.data(), count, out);
   for (int k = 0; k < layout.count; ++k, out += channels) {
-    copy_pixels({count, channels, from[k], channels, out, pixel_numbers(layout)});
+    copy_pixels({count, channels, sources[k], channels, out, pixel_numbers(layout)});
   }
 }
 

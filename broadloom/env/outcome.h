@@ -1,15 +1,12 @@
-// How an environment says why an episode ended and whether it succeeded, and what holds where it
-// says nothing.
+// How an environment reports why an episode ended and whether it succeeded, and the defaults.
 //
-//   end_reasons, end_reason(params, last)   reasons of termination; without them there is one,
-//                                           "terminated". With one or none, end_reason may be left
-//                                           out. "time_limit" follows for truncation: limits are
-//                                           the batch's business.
-//   success(params, last, terminated, truncated)   without it, success is unknown, never guessed
-//                                           from rewards.
+//   end_reasons, end_reason(params, last)   Reasons of termination; default: only "terminated".
+//                                           With at most one reason, leave end_reason out. The
+//                                           library appends "time_limit" for truncation.
+//   success(params, last, terminated, truncated)   Default: unknown, never guessed from rewards.
 //
-// `last` is the state that the last step led to, params the episode's own constants. Asked once an
-// episode, and only where the caller of VecEnv::step gave room for the answer.
+// `last` is the state after the last step, `params` the episode's own constants. The library calls
+// these once an episode, and only if the caller of VecEnv::step wants the result.
 #pragma once
 
 #include <string>
@@ -32,7 +29,7 @@ struct Outcome {
     Env::end_reason(params, last);
   };
 
-  // Puts into the spec what the environment names.
+  // Writes the environment's reasons and whether it reports success into `spec`.
   static void describe(EnvSpec& spec) {
     spec.names_success = kNamesSuccess;
     if constexpr (kNamesReasons) {
@@ -43,9 +40,9 @@ struct Outcome {
     }
   }
 
-  BROADLOOM_HD static EpisodeEnd of(const typename Env::Params& params,
-                                    const typename Env::State& last, bool terminated,
-                                    bool truncated, int stratum) {
+  BROADLOOM_HD static EpisodeEnd episode_end(const typename Env::Params& params,
+                                             const typename Env::State& last, bool terminated,
+                                             bool truncated, int stratum) {
     EpisodeEnd end;
     end.stratum = static_cast<std::int16_t>(stratum);
     end.reason = static_cast<std::int8_t>(terminated ? reason(params, last) : kTimeLimit);

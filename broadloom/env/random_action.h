@@ -17,20 +17,20 @@
 
 namespace broadloom {
 
-// A space of actions as plain numbers and pointers, which a GPU can read.
+// An action space as plain numbers and pointers, readable by a GPU.
 struct ActionBounds {
   bool is_discrete = true;                      // else a Box
   int size = 1;                                 // n of a Discrete space, A of a Box
   const float *low = nullptr, *high = nullptr;  // [A] of a Box
 };
 
-// Views of the space, which must outlive them.
+// Points into `space`, which must outlive the result.
 inline ActionBounds bounds_of(const Space& space) {
   return {space.kind == SpaceKind::kDiscrete, space.size, space.low.data(), space.high.data()};
 }
 
-// Writes a uniform action of the space; a bound that is not finite counts as 1 or -1. action: [1]
-// for Discrete (the index), [A] for a Box.
+// Writes a uniformly random action. An infinite bound counts as -1 or 1. action: [1] for Discrete
+// (the index), [A] for a Box.
 BROADLOOM_HD inline void draw_action(const ActionBounds& bounds, Random& random, float* action) {
   if (bounds.is_discrete) {
     action[0] = static_cast<float>(random.below(static_cast<std::uint32_t>(bounds.size)));

@@ -1,4 +1,4 @@
-// The description of an environment: spaces, time limit, scores, origin of its dynamics.
+// The description of an environment: spaces, time limit, scores and source of its dynamics.
 //
 //   EnvSpec spec;
 //   spec.id = "Hover-v0";
@@ -7,8 +7,8 @@
 //   spec.max_episode_steps = 200;
 //   spec.summary = "Hold a drone one metre above the ground.";
 //
-// Spaces are Discrete or a Box; there are no dictionaries, tuples or action masks: lay numbers side
-// by side in one Box. All else is optional.
+// A space is Discrete or a Box. There are no dictionaries, tuples or action masks; put all numbers
+// into one Box. Everything else is optional.
 #pragma once
 
 #include <cstdint>
@@ -23,32 +23,32 @@ namespace broadloom {
 // One of n choices, or an array of numbers.
 enum class SpaceKind { kDiscrete, kBox };
 
-// Discrete(n): values 0..n-1. Box: `size` numbers with bounds (infinities allowed), float32 or, as
-// pixels are, uint8. A network sees uint8 numbers divided by full_scale(): from 0 to 1.
+// Discrete(n) has values 0..n-1. A Box has `size` numbers with bounds (infinities allowed), float32
+// or uint8, as for pixels. Networks see uint8 numbers divided by full_scale(), so from 0 to 1.
 struct Space {
-  SpaceKind kind = SpaceKind::kBox;  // which of the members below count
-  int size = 0;                      // n of a Discrete, how many numbers a Box has
-  // Of a Discrete: what its simulator calls 0, where it counts from another number. The library
-  // counts from 0; who hands a policy out to the simulator's users adds it.
+  SpaceKind kind = SpaceKind::kBox;  // decides which members below apply
+  int size = 0;                      // n of a Discrete space, number of values of a Box
+  // For Discrete: the simulator's own number of choice 0. The library counts from 0. Code that
+  // gives a policy to the simulator's users adds `start`.
   std::int64_t start = 0;
-  std::vector<float> low{};   // [size] of a Box
-  std::vector<float> high{};  // [size] of a Box
+  std::vector<float> low{};   // [size], Box only
+  std::vector<float> high{};  // [size], Box only
   Dtype dtype = Dtype::kF32;  // kF32 or kU8; actions and Discrete spaces are kF32
-  std::vector<int> shape{};   // row-major, of `size` numbers in all, {84, 84, 4}; empty: {size}
-  // Of uint8 images: k > 1 says that one is the last k frames of an episode (env/frames.h), each
-  // the newest of the step's own observation, so that a block may store each frame once.
+  std::vector<int> shape{};   // row-major, product `size`, such as {84, 84, 4}; empty: {size}
+  // For uint8 images: k > 1 means that an observation stacks the last k frames of an episode
+  // (env/frames.h). Each step adds one frame, so a block can store each frame once.
   int frames = 1;
-  // Fill for the frames before an episode's first one.
+  // Fill for frames before an episode's first one.
   FramePadding frame_padding = FramePadding::kFirst;
 
-  // n choices, from 0 on.
+  // n choices, numbered from 0.
   static Space discrete(int n) { return {.kind = SpaceKind::kDiscrete, .size = n}; }
-  // As many float32 numbers as there are bounds; low and high: [size], infinities allowed.
+  // A float32 Box. low, high: [size], infinities allowed.
   static Space box(std::vector<float> low, std::vector<float> high) {
     const int size = static_cast<int>(low.size());
     return {.kind = SpaceKind::kBox, .size = size, .low = std::move(low), .high = std::move(high)};
   }
-  // uint8 from 0 to 255, as of an image, or to another highest number of at most 255.
+  // A uint8 Box with values 0 to `highest`, at most 255. Use it for images.
   static Space bytes(std::vector<int> shape, int highest = 255) {
     int size = 1;
     for (const int extent : shape) size *= extent;
@@ -61,18 +61,19 @@ struct Space {
             .dtype = Dtype::kU8,
             .shape = std::move(shape)};
   }
-  // uint8 that are 0 or 1, as of planes that say what is where: what a network sees, too.
+  // A uint8 Box with values 0 and 1, such as one plane per kind of object. Networks see 0 and 1,
+  // too.
   static Space bits(std::vector<int> shape) { return bytes(std::move(shape), 1); }
 
-  // The shape, {size} where none was given.
+  // The shape; {size} if `shape` is empty.
   std::vector<int> extents() const { return shape.empty() ? std::vector<int>{size} : shape; }
-  // How frames lie in an observation (env/frames.h).
+  // The memory layout of frames in an observation (env/frames.h).
   FrameLayout frame_layout() const {
     return frames > 1 ? FrameLayout{frames, extents().back() / frames, frame_padding}
                       : FrameLayout();
   }
-  // What networks see uint8 numbers divided by: the largest of the upper bounds. 255 where none is
-  // at least 1, and of float32, which is seen as it is.
+  // The divisor of uint8 numbers in front of a network: the largest upper bound, or 255 if that is
+  // below 1. For float32, which networks see unscaled, 255.
   float full_scale() const {
     float largest = 0.0f;
     if (dtype == Dtype::kU8) {
@@ -82,126 +83,126 @@ struct Space {
   }
 };
 
-// What a network knows of a space: "Discrete(3)", "Box(4)" or "Box(84, 84, 4; uint8)", where uint8
-// numbers are not of 0 to 255, "Box(10, 10, 4; uint8 to 1)", and where an image is a stack,
+// A space as text, with all that a network depends on: "Discrete(3)", "Box(4)" or "Box(84, 84, 4;
+// uint8)". Another scale than 255 shows as "Box(10, 10, 4; uint8 to 1)", a stack of images as
 // "Box(84, 84, 4; uint8, 4 frames)".
 std::string shape_text(const Space& space);
-// Whether a network that fits one fits the other.
+// Whether a network for one space fits the other.
 bool same_shape(const Space& a, const Space& b);
 
-// reward = sum of weight * term, the terms being the environment's own.
+// One term of a reward: reward = sum of weight * term. The environment defines the terms.
 struct RewardTerm {
-  std::string name;     // a word, as in "alive"
-  double weight = 0.0;  // that the term is multiplied by
+  std::string name;     // one word, such as "alive"
+  double weight = 0.0;  // factor of the term
 };
 
-// What an environment measures in each of its steps, beside what it pays: how far off a command it
-// is, say. Reports and evaluations show the mean over steps.
+// A quantity that an environment measures in each step, besides the reward, such as the error to a
+// commanded speed. Reports and evaluations show its mean over steps.
 struct Measure {
-  std::string name;  // a word, as in "speed_error"
+  std::string name;  // one word, such as "speed_error"
   std::string unit;  // "m/s"; empty: none
 };
 
-// What a policy is asked to do in an episode, drawn from here: a speed to walk at, say.
+// The range of a command that the policy must follow in an episode, such as a walking speed.
 struct CommandRange {
   std::string name;  // with its unit
   double low = 0.0, high = 0.0;
 };
 
-// A number that an environment is given and that differs between environments, beside the constants
-// that strata draw: a command, a place on the ground. VecEnv::context() has its present value.
+// An input of an environment that differs between environments, such as a command or a place on the
+// terrain. Constants drawn by strata do not count. VecEnv's capability AuditContext has its value.
 struct ContextRange {
   std::string name;              // with its unit
-  double low = 0.0, high = 0.0;  // that the task draws it from; equal: always this number
+  double low = 0.0, high = 0.0;  // range of the draws; equal: a constant
 };
 
-// Worlds that are made from seeds and met again and again, such as ground or the levels of a game.
+// Seeds of generated worlds that environments visit repeatedly, such as terrains or game levels.
 struct WorldSeeds {
-  std::uint64_t first = 0, count = 0;  // seeds from first on; count 0: there are none, or not said
+  std::uint64_t first = 0, count = 0;  // seeds first .. first + count - 1; count 0: none or unknown
 
-  // Whether some seed is of both.
+  // Whether the two ranges share a seed.
   bool overlap(const WorldSeeds& other) const {
     if (count == 0 || other.count == 0) return false;
     return first <= other.first ? other.first - first < count : first - other.first < other.count;
   }
 };
 
-// Of environments that were loaded from a shared library (plugins/): what it calls itself, and its
-// content. All empty for others.
+// The shared library that environments come from (plugins/): its name, version and content. Empty
+// for other environments.
 struct EnvPlugin {
-  std::string name, version;  // as broadloom_plugin.h has them
-  std::string hash;           // of the file's bytes, core/hash.h
+  std::string name, version;  // see broadloom_plugin.h
+  std::string hash;           // hash of the file's bytes, see core/hash.h
 
   bool operator==(const EnvPlugin&) const = default;
 };
 
-// D below is observation.size, A action_size().
+// D is observation.size, A is action_size().
 struct EnvSpec {
   std::string id;     // "CartPole-v1"
-  Space observation;  // Discrete observations reach the policy one-hot
-  // What only the critic reads while a policy is trained, instead of `observation`: what the
-  // simulator knows and the policy will not. A Box; of size 0 where there is none.
+  Space observation;  // the policy gets Discrete observations one-hot
+  // Observation of the critic while a policy trains, instead of `observation`. It may hold
+  // simulator state that the policy will not have. A Box; size 0: the critic reads `observation`.
   Space critic_observation;
   Space action;                       // Discrete or a Box of float32
   int max_episode_steps = 0;          // time limit in steps; 0: none
-  bool has_reward_threshold = false;  // whether the next one is meant
-  double reward_threshold = 0.0;      // upstream's "solved" mark
-  // The two scores that a study maps to 0 and 1, as mean returns of whole episodes;
-  // docs/statistics.md has the source of each. They hold for the environment's default options and
-  // its own time limit: the registry takes them away where others were given.
+  bool has_reward_threshold = false;  // whether reward_threshold is set
+  double reward_threshold = 0.0;      // upstream's threshold for "solved"
+  // Two mean returns of whole episodes that a study maps to 0 and 1. docs/statistics.md lists their
+  // sources. They hold for the default options and time limit; the registry removes them for
+  // others.
   bool has_score_range = false;
-  double random_score = 0.0;     // of uniformly random actions
-  double reference_score = 0.0;  // the optimum where it is known, else a good policy's
-  std::string upstream;          // library, version and file that the dynamics agree with
-  // What steps it, where that is another's library, with its version and what it was given: "MuJoCo
-  // 4.0.0, hopper.xml 8f3c...". Empty: Broadloom. Records keep it.
+  double random_score = 0.0;     // mean return of uniformly random actions
+  double reference_score = 0.0;  // the optimum if known, else a good policy's return
+  std::string upstream;          // library, version and file with the same dynamics
+  // The external library that steps the environment, with version and input: "MuJoCo 4.0.0,
+  // hopper.xml 8f3c...". Empty: Broadloom itself. Records keep it.
   std::string engine;
   std::string summary;  // one line for `broadloom env list`
-  // Why episodes end: the environment's own reasons, then "time_limit". See env/outcome.h.
+  // Reasons why episodes end: the environment's own, then "time_limit". See env/outcome.h.
   std::vector<std::string> end_reasons{"terminated", "time_limit"};
-  bool names_success = false;  // whether the environment says which episodes succeeded
-  // What a record should say of the task and only the environment knows; empty: not said.
+  bool names_success = false;  // whether the environment reports success
+  // Facts for records that only the environment knows. Empty: unknown.
   std::vector<RewardTerm> reward_terms;
-  bool counts_reward_terms = false;  // VecEnv::take_step_sums() has what each pays
-  std::vector<Measure> measures;     // likewise, whatever of it there is
-  // Numbers of take_step_sums(): first what each term pays, where it is counted, then the measures.
+  bool counts_reward_terms = false;  // StepCounter::take_step_sums() has each term's sum
+  std::vector<Measure> measures;     // also summed by take_step_sums()
+  // Length of take_step_sums(): the reward terms if they are counted, then the measures.
   std::size_t counted() const { return paid_terms() + measures.size(); }
-  // Reward terms among them.
+  // Number of reward terms in take_step_sums().
   std::size_t paid_terms() const { return counts_reward_terms ? reward_terms.size() : 0; }
   std::vector<CommandRange> commands;  // empty: none
-  std::string terrain;                 // in words; empty: not said
-  std::vector<ContextRange> context;   // for the audit; empty: not said
+  std::string terrain;                 // in words; empty: unknown
+  std::vector<ContextRange> context;   // for the audit; empty: unknown
   WorldSeeds world_seeds;              // for the audit
-  EnvPlugin plugin;                    // that they are from
-  std::vector<std::string> strata;  // that constants are drawn from, see env/strata.h; empty: none
+  EnvPlugin plugin;                    // the library it comes from
+  std::vector<std::string> strata;     // names of strata, see env/strata.h; empty: none
 
-  // The two scores above, as mean returns of whole episodes.
+  // Sets the two scores above, mean returns of whole episodes.
   void set_score_range(double random, double reference) {
     has_score_range = true;
     random_score = random;
     reference_score = reference;
   }
 
-  // A time limit instead of the environment's own; 0 keeps that. Scores under another limit are of
-  // another task, so the range goes.
+  // Replaces the time limit; 0 keeps it. Removes the score range, since another limit is another
+  // task.
   void set_time_limit(int steps) {
     if (steps <= 0 || steps == max_episode_steps) return;
     max_episode_steps = steps;
     has_score_range = false;
   }
 
-  // D: numbers a policy sees per observation (one-hot width for Discrete).
+  // D, the numbers per observation (one-hot width for Discrete).
   int observation_size() const { return observation.size; }
-  // Whether the critic reads something of its own.
+  // Whether the critic has its own observation.
   bool has_critic_observation() const { return critic_observation.size > 0; }
-  // Floats stored per action: 1 for Discrete (the index), A for Box.
+  // A, the floats per action: 1 for Discrete (the index).
   int action_size() const { return action.kind == SpaceKind::kDiscrete ? 1 : action.size; }
 };
 
-// What one step gives. The environment knows nothing of time limits, so nothing of truncation.
+// Result of one step. Environments do not know time limits, so they do not report truncation.
 struct StepResult {
   double reward;            // finite
-  std::uint8_t terminated;  // 0 or 1; GCC 12 makes no vector code from a bool here
+  std::uint8_t terminated;  // 0 or 1; GCC 12 makes no vector code for a bool here
 };
 
 }  // namespace broadloom

@@ -1,5 +1,5 @@
-// Environments spread over the phases of their episodes, so that they do not all end together. A
-// simulator of your own calls this where VecEnvOptions::stagger_starts asks for it:
+// Staggered starts: environments begin at different phases of their episodes, so that these do not
+// all end together. Your own simulator calls this if VecEnvOptions::stagger_starts is set:
 //
 //   if (options.staggers_now() && options.stagger_by == StaggerBy::kAge) {
 //     BROADLOOM_TRY(check_has_ages(spec));
@@ -20,21 +20,21 @@
 
 namespace broadloom {
 
-// Steps that phases are spread over: an episode's, or 1,000 where there is no limit.
+// Number of steps to spread phases over: the time limit, or 1,000 without one.
 inline std::int64_t staggering_limit(const EnvSpec& spec) {
   return spec.max_episode_steps > 0 ? spec.max_episode_steps : 1000;
 }
 
-// For StaggerBy::kAge: kInvalidConfig where no time limit ends episodes, which then have no ages.
+// For StaggerBy::kAge: kInvalidConfig without a time limit, since ages are shares of it.
 inline Status check_has_ages(const EnvSpec& spec) {
   if (spec.max_episode_steps > 0) return {};
   return invalid("stagger_by = age: " + spec.id +
                  " has no time limit; set max_episode_steps, or stagger_by = actions");
 }
 
-// Lots of environments, each of those that are stepped from the same time on: f(begin, end).
+// Calls f(begin, end) for each lot, the environments that join the run together.
 template <class F>
-void over_lots(const VecEnvOptions& options, F&& f) {
+void for_each_lot(const VecEnvOptions& options, F&& f) {
   int begin = 0;
   for (const int end : options.joining) {
     f(begin, end);
@@ -43,24 +43,24 @@ void over_lots(const VecEnvOptions& options, F&& f) {
   f(begin, options.num_envs);
 }
 
-// [N] steps of its episode that each environment is to be on, of `limit`.
+// [N] first step within the episode of each environment, below `limit`.
 inline std::vector<std::int64_t> staggered_ages(const VecEnvOptions& options, std::int64_t limit) {
   std::vector<std::int64_t> ages(static_cast<std::size_t>(options.num_envs));
-  over_lots(options, [&](int begin, int end) {
+  for_each_lot(options, [&](int begin, int end) {
     for (int i = begin; i < end; ++i)
       ages[static_cast<std::size_t>(i)] = (i - begin) * limit / (end - begin);
   });
   return ages;
 }
 
-// For StaggerBy::kActions: calls play(env, steps) once for each environment, on options.threads
-// threads, so that what it makes of one must not depend on another. play: -> Status; gives that of
-// the first environment, by number, that failed.
+// For StaggerBy::kActions: calls play(env, steps) -> Status once for each environment that must
+// move. Calls run on options.threads threads, so they must not depend on each other. Returns the
+// failure of the lowest-numbered environment that failed.
 template <class Play>
 Status stagger_starts(const VecEnvOptions& options, std::int64_t limit, Play&& play) {
   ThreadPool pool(options.threads);
   BROADLOOM_TRY(pool.status());
-  std::atomic<int> failed{INT_MAX};  // the first that did
+  std::atomic<int> failed{INT_MAX};  // lowest environment that failed
   std::mutex mutex;
   Status first;
   const auto play_one = [&](int env, std::int64_t steps) {
@@ -73,8 +73,8 @@ Status stagger_starts(const VecEnvOptions& options, std::int64_t limit, Play&& p
     first = std::move(status);
   };
   const std::vector<std::int64_t> ages = staggered_ages(options, limit);
-  over_lots(options, [&](int begin, int end) {
-    // Who plays longest comes first, so that threads end together.
+  for_each_lot(options, [&](int begin, int end) {
+    // Longest plays start first, so that threads end together.
     pool.run(end - begin, [&](int task) {
       const int env = end - 1 - task;
       play_one(env, ages[static_cast<std::size_t>(env)]);

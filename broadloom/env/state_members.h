@@ -1,5 +1,4 @@
-// How many members a State has, so that one that its environment forgot to name is found when the
-// environment is compiled.
+// Counts the members of a State at compile time, to find members missing from Env::members.
 #pragma once
 
 #include <cstddef>
@@ -9,7 +8,7 @@
 
 namespace broadloom::env_detail {
 
-// Stands for a value of whatever type a member has.
+// Converts to the type of any member.
 struct AnyValue {
   explicit AnyValue(std::size_t) {}
   template <class Member>
@@ -23,8 +22,7 @@ inline constexpr bool kTakesValues<State, std::index_sequence<I...>> = requires 
   State{AnyValue(I)...};
 };
 
-// Of an aggregate whose members are numbers and std::arrays of numbers: the most values that it can
-// be initialised with.
+// Number of members of an aggregate of numbers and std::arrays: the most initialisers it accepts.
 template <class State, std::size_t Count = 0>
 constexpr std::size_t member_count() {
   if constexpr (kTakesValues<State, std::make_index_sequence<Count + 1>>) {
@@ -34,7 +32,8 @@ constexpr std::size_t member_count() {
   }
 }
 
-// Whether Env::members has as many as State; a State with constructors of its own is trusted.
+// Whether Env::members lists as many members as State has. Always true for a State with
+// constructors.
 template <class Env>
 constexpr bool names_every_member() {
   using State = typename Env::State;

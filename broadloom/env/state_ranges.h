@@ -1,12 +1,12 @@
-// Which values the members of an environment's State may have where a saved one is read back.
+// Allowed values of the members of an environment's State in a saved file.
 //
 //   static void state_ranges(const Params& p, StateRanges<State>& ranges) {
 //     ranges.add(&State::cell, 0, p.rows * p.cols - 1);
 //     ranges.add_finite(&State::speed);
 //   }
 //
-// A range holds every state between two steps, and is narrow enough that step() and observe() can
-// take any state within it. It is asked for at a restore alone, and costs a step nothing.
+// A range must include every state between two steps. It must be narrow enough that step() and
+// observe() can handle any state within it. Only a restore checks ranges; steps cost nothing more.
 #pragma once
 
 #include <cstddef>
@@ -20,37 +20,38 @@ namespace broadloom {
 template <class State>
 class StateRanges {
  public:
-  // Every number of the member is at least `low` and at most `high`.
+  // Requires low <= x <= high for every number x of the member.
   template <class Field>
   void add(Field State::*member, double low, double high) {
-    ranges_.emplace_back(place(member), ValueRange{low, high});
+    ranges_.emplace_back(offset_of(member), ValueRange{low, high});
   }
-  // No number of it is infinite or NaN.
+  // Requires finite numbers.
   template <class Field>
   void add_finite(Field State::*member) {
-    ranges_.emplace_back(place(member), kFiniteRange);
+    ranges_.emplace_back(offset_of(member), kFiniteRange);
   }
-  // Of integers that hold several numbers: the one that `bits` bits make, from `first_bit` on.
+  // Requires low <= x <= high for the x packed into `bits` bits of an integer, from `first_bit` on.
   template <class Field>
   void add_bits(Field State::*member, int first_bit, int bits, double low, double high) {
     ranges_.emplace_back(
-        place(member), ValueRange{.low = low, .high = high, .first_bit = first_bit, .bits = bits});
+        offset_of(member),
+        ValueRange{.low = low, .high = high, .first_bit = first_bit, .bits = bits});
   }
 
-  // Those that were added for the member.
+  // The ranges added for the member.
   template <class Field>
-  std::vector<ValueRange> of_member(Field State::*member) const {
+  std::vector<ValueRange> find(Field State::*member) const {
     std::vector<ValueRange> found;
-    for (const auto& [at, range] : ranges_) {
-      if (at == place(member)) found.push_back(range);
+    for (const auto& [offset, range] : ranges_) {
+      if (offset == offset_of(member)) found.push_back(range);
     }
     return found;
   }
 
  private:
-  // Bytes before it in a State: members of several types can be told apart by that.
+  // Offset of the member in State, in bytes. It identifies members of different types.
   template <class Field>
-  static std::ptrdiff_t place(Field State::*member) {
+  static std::ptrdiff_t offset_of(Field State::*member) {
     const State state{};
     return reinterpret_cast<const char*>(&(state.*member)) - reinterpret_cast<const char*>(&state);
   }

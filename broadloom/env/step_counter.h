@@ -1,5 +1,5 @@
-// Capability: environments that add up reward terms and measures over their steps, which is due
-// where spec().counted() is not 0. Metrics and evaluations ask for it.
+// Capability: environments that sum reward terms and measures over steps. An environment needs it
+// if spec().counted() is not 0. Metrics and evaluations use it.
 #pragma once
 
 #include <span>
@@ -10,9 +10,9 @@ class StepCounter {
  public:
   virtual ~StepCounter() = default;
 
-  // Sums over the environment's steps since this was last called, [spec().counted()]: what each
-  // reward term has paid, weight times term, before the sum is clipped where a task does so; then
-  // the measures. They begin anew. They are no part of the state: blocks begin and end with them.
+  // Writes sums over the environment's steps since the last call, then resets them. out:
+  // [spec().counted()]; first each reward term, weight times term, before the task clips the
+  // reward; then the measures. Sums are not saved as state, since blocks begin and end with them.
   virtual void take_step_sums(int env, std::span<double> out) = 0;
 };
 

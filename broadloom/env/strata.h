@@ -1,19 +1,19 @@
-// Strata: named ranges of an environment's constants, from which every episode draws its own.
+// Strata: named ranges of an environment's constants. Every episode draws its constants from one.
 //
-// In a config, [strata.narrow] half_length = [0.4, 0.6] is one range of one stratum; as text, key
-// "strata.narrow.half_length" and value "0.4..0.6". The key "strata.<name>.weight" is how often the
-// stratum is taken beside the others, 1 unless it is given.
+// In a config, [strata.narrow] half_length = [0.4, 0.6] is one range of one stratum. As text, its
+// key is "strata.narrow.half_length" and its value "0.4..0.6". The key "strata.<name>.weight" is
+// the stratum's relative frequency, 1 by default.
 //
-// A draw is a pure function of (seed, purpose, lane, episode), the lane being the environment's
-// seed family:
-//   sampled      a stratum with probability weight / sum of weights, then each constant uniform on
-//                its range, all independent.
-//   stratified   the e-th episodes of all F families are one round. Of its F places, in an order
-//                drawn for the round, each stratum has F weight / sum, rounded up or down. Within
-//                a stratum with n places of the round, each range is cut into n bins of equal
-//                width, and each bin is taken once, uniform within (a Latin hypercube, McKay,
-//                Beckman and Conover 1979). Each draw by itself is distributed as if sampled. With
-//                one family a round is one place, and there is nothing to balance.
+// A draw is a pure function of (seed, purpose, lane, episode). The lane is the environment's seed
+// family. There are two ways of sampling:
+//   sampled      Choose a stratum with probability weight / sum of weights. Draw each constant
+//                uniformly from its range. All draws are independent.
+//   stratified   Episode e of all F families is one round with F places, in random order. Each
+//                stratum gets F weight / sum places, rounded up or down. Within a stratum with n
+//                places, each range is cut into n bins of equal width. Each bin is used once, with
+//                a uniform draw inside it (Latin hypercube; McKay, Beckman and Conover 1979). Each
+//                single draw has the same distribution as if sampled. With one family, a round is
+//                one place and nothing is balanced.
 #pragma once
 
 #include <cstddef>
@@ -30,16 +30,16 @@ namespace broadloom {
 
 enum class StrataSampling { kSampled, kStratified };
 
-// A constant of an environment: where in Params it lies and what it may be.
+// A constant of an environment: its place in Params and its allowed range.
 struct ParamField {
   std::string name;
-  bool drawable = false;   // a double; the rest holds for those only
+  bool drawable = false;   // whether it is a double; only then use the members below
   std::size_t offset = 0;  // bytes
   Range range;
 };
 
 struct StratumRange {
-  std::size_t offset = 0;  // of the constant in Params, bytes
+  std::size_t offset = 0;  // of the constant in Params, in bytes
   double low = 0.0, high = 0.0;
 };
 
@@ -49,7 +49,7 @@ struct Stratum {
   std::vector<StratumRange> ranges;  // in the order of Params
 };
 
-// Where draws come from.
+// Random streams and method of the draws.
 struct StrataStream {
   std::uint64_t seed = 1;
   Purpose purpose = Purpose::kTrainStrata;
@@ -57,65 +57,65 @@ struct StrataStream {
   StrataSampling sampling = StrataSampling::kSampled;
 };
 
-// Strata as arrays, which may be on a device.
+// Strata as arrays, which may lie in device memory.
 struct StrataTable {
   int count = 0;                         // strata
-  const double* edges = nullptr;         // [count + 1] summed shares of weights, from 0 to 1
-  const int* first = nullptr;            // [count + 1] where each stratum's ranges begin
-  const StratumRange* ranges = nullptr;  // of all strata
+  const double* edges = nullptr;         // [count + 1] cumulative shares of the weights, 0 to 1
+  const int* first = nullptr;            // [count + 1] first range of each stratum
+  const StratumRange* ranges = nullptr;  // ranges of all strata
 };
 
 class Strata {
  public:
   Strata() = default;  // none
-  // strata: at least one, by name; weights finite, not negative, and not all 0.
+  // strata: at least one, sorted by name. Weights are finite, not negative and not all 0.
   explicit Strata(std::vector<Stratum> strata);
 
   bool empty() const { return strata_.empty(); }
   const std::vector<Stratum>& all() const { return strata_; }
-  // Good as long as this is.
+  // Points into this object.
   StrataTable table() const {
     return {static_cast<int>(strata_.size()), edges_.data(), first_.data(), ranges_.data()};
   }
-  std::size_t range_count() const { return ranges_.size(); }  // of all strata
+  std::size_t range_count() const { return ranges_.size(); }  // ranges of all strata
 
-  // Draws the constants of an episode into params, whose other fields stay; gives the stratum's
-  // index. Allocates nothing; O(strata + ranges of the one drawn). Not for an empty Strata.
+  // Draws the constants of an episode into `params`; other fields stay. Returns the stratum's
+  // index. Allocates nothing; O(strata + ranges of the drawn one). Requires !empty().
   int draw(const StrataStream& stream, std::uint32_t lane, std::int64_t episode,
            void* params) const;
-  // The same where the stratum is known: its constants, as a sampled draw that falls on it has
-  // them.
+  // Draws the constants from a given stratum, with the values that a sampled draw of it gives.
   void draw_within(int stratum, const StrataStream& stream, std::uint32_t lane,
                    std::int64_t episode, void* params) const;
 
  private:
   std::vector<Stratum> strata_;
-  std::vector<double> edges_;  // as StrataTable has them
+  std::vector<double> edges_;  // see StrataTable, also below
   std::vector<int> first_;
   std::vector<StratumRange> ranges_;
 };
 
-// Whether the key is one of a stratum's: "strata.<name>.<field>".
+// Whether the key starts with "strata.".
 bool is_strata_key(std::string_view key);
 
-// kInvalidConfig unless the key is "strata.<name>.<field>" with a name of letters, digits and _.
+// kInvalidConfig unless the key is "strata.<name>.<field>", with a name of letters, digits and _.
 Status check_strata_key(std::string_view key);
 
-// The two names in a key that check_strata_key has passed.
+// The two names in a key that passed check_strata_key().
 struct StrataKey {
   std::string stratum, field;
 };
 StrataKey split_strata_key(std::string_view key);
 
-// The strata that the keys describe, whatever their order: strata by name, ranges in the order of
-// `fields`. env_id: for messages. kInvalidConfig: a field that there is not (the nearest is named)
-// or that is no number, a range that is none, upside down or outside what the field may be, a
-// stratum without a range, a weight below 0, all weights 0.
+// Parses strata from keys in any order. Sorts strata by name and ranges in the order of `fields`.
+// env_id: for messages. kInvalidConfig for:
+// - an unknown field (names the nearest one) or one that is not a float;
+// - a range that cannot be parsed, has low > high, or exceeds the field's limits;
+// - a stratum without a range, a negative weight, or a sum of weights of 0.
 Result<Strata> make_strata(const Overrides& keys, const std::vector<ParamField>& fields,
                            const std::string& env_id);
 
-// The one text of what such a key is set to, whoever wrote it: [0.80, 1.2] of a file and 0.80..1.2
-// are "0.8..1.2", and a range of no width is its number. What is no range stays as it is.
+// The canonical text of a range: [0.80, 1.2] and 0.80..1.2 become "0.8..1.2". A range of width 0
+// becomes its number. Other text comes back unchanged.
 std::string plain_strata_text(const std::string& text);
 
 }  // namespace broadloom

@@ -1,4 +1,4 @@
-// Draws of strata (strata.h) as functions of plain numbers, host and device.
+// Draws of strata (strata.h) as functions of plain numbers, for host and device.
 #pragma once
 
 #include <algorithm>
@@ -15,14 +15,14 @@
 
 namespace broadloom {
 
-// Writes one constant.
+// Writes `value` to the constant at `offset` bytes in `params`.
 BROADLOOM_HD inline void set_param(void* params, std::size_t offset, double value) {
   memcpy(static_cast<char*>(params) + offset, &value, sizeof(value));
 }
 
-// Place of i after a permutation of 0..n-1 that the stream chooses; takes four draws of it. O(1).
-// A Feistel network (Luby and Rackoff 1988) over the least even number of bits that holds n,
-// walked until it is back below n (Black and Rogaway 2002).
+// Image of i under a random permutation of 0..n-1. Takes four draws from `random`. O(1). It is a
+// Feistel network (Luby and Rackoff 1988) over the smallest even number of bits that holds n - 1.
+// It repeats until the result is below n (Black and Rogaway 2002).
 BROADLOOM_HD inline std::uint32_t permuted(std::uint32_t i, std::uint32_t n, Random& random) {
   std::array<std::uint32_t, 4> keys;
   for (std::uint32_t& key : keys) key = random.bits32();
@@ -44,7 +44,7 @@ BROADLOOM_HD inline std::uint32_t permuted(std::uint32_t i, std::uint32_t n, Ran
 
 namespace strata_detail {
 
-// Streams of a whole round lie on lanes above those of families, which are below 2^31.
+// Lanes of a round's common streams. Lanes of seed families are below 2^31.
 inline constexpr std::uint32_t kRoundLane = 0x80000000u;
 
 BROADLOOM_HD inline std::uint32_t column_lane(int stratum, int range) {
@@ -52,11 +52,11 @@ BROADLOOM_HD inline std::uint32_t column_lane(int stratum, int range) {
          (static_cast<std::uint32_t>(range) + 1);
 }
 
-BROADLOOM_HD inline double within(const StratumRange& range, double share) {
+BROADLOOM_HD inline double interpolate(const StratumRange& range, double share) {
   return std::min(range.low + (range.high - range.low) * share, range.high);
 }
 
-// One round of a stratified draw: F places, moved by a common shift within [0, 1).
+// One round of a stratified draw: F places, shifted by a common offset in [0, 1).
 struct Round {
   std::uint32_t places;
   double shift;
@@ -83,11 +83,11 @@ BROADLOOM_HD inline int stratum_at(const StrataTable& strata, double share) {
 BROADLOOM_HD inline void draw_constants(const StrataTable& strata, int stratum, Random& own,
                                         void* params) {
   for (int r = strata.first[stratum]; r < strata.first[stratum + 1]; ++r) {
-    set_param(params, strata.ranges[r].offset, within(strata.ranges[r], own.uniform()));
+    set_param(params, strata.ranges[r].offset, interpolate(strata.ranges[r], own.uniform()));
   }
 }
 
-// Of a place in a round, whose own numbers `own` gives.
+// A stratified draw for one family. `own` is the family's own stream.
 BROADLOOM_HD inline int draw_in_round(const StrataTable& strata, const StrataStream& stream,
                                       std::uint32_t lane, std::uint64_t index, Random& own,
                                       void* params) {
@@ -101,14 +101,14 @@ BROADLOOM_HD inline int draw_in_round(const StrataTable& strata, const StrataStr
     Random column(stream.seed, stream.purpose, column_lane(s, r - strata.first[s]), index);
     const std::uint32_t bin = permuted(place - begin, count, column);
     const StratumRange& range = strata.ranges[r];
-    set_param(params, range.offset, within(range, (bin + own.uniform()) / count));
+    set_param(params, range.offset, interpolate(range, (bin + own.uniform()) / count));
   }
   return s;
 }
 
 }  // namespace strata_detail
 
-// As Strata::draw().
+// Implements Strata::draw().
 BROADLOOM_HD inline int draw_episode(const StrataTable& strata, const StrataStream& stream,
                                      std::uint32_t lane, std::int64_t episode, void* params) {
   const std::uint64_t index = static_cast<std::uint64_t>(episode);
@@ -121,12 +121,12 @@ BROADLOOM_HD inline int draw_episode(const StrataTable& strata, const StrataStre
   return s;
 }
 
-// As Strata::draw_within().
+// Implements Strata::draw_within().
 BROADLOOM_HD inline void draw_episode_within(const StrataTable& strata, int stratum,
                                              const StrataStream& stream, std::uint32_t lane,
                                              std::int64_t episode, void* params) {
   Random own(stream.seed, stream.purpose, lane, static_cast<std::uint64_t>(episode));
-  own.uniform();  // what a sampled draw finds its stratum with
+  own.uniform();  // skip the number that chooses a stratum
   strata_detail::draw_constants(strata, stratum, own, params);
 }
 

@@ -1,4 +1,4 @@
-// The keys of strata: from text to checked ranges.
+// Parses and checks the keys of strata.
 #include <fmt/core.h>
 
 #include <algorithm>
@@ -14,8 +14,7 @@ namespace {
 constexpr std::string_view kPrefix = "strata.";
 constexpr std::size_t kMostStrata = 1000;
 
-// "0.4..0.6", as [0.4, 0.6] in a file; one number is a range of no width. False where it is
-// neither.
+// Reads "0.4..0.6", "[0.4, 0.6]" or a single number, a range of width 0. False for other text.
 bool read_range(std::string_view text, StratumRange& out) {
   std::string_view body = text;
   if (body.size() >= 2 && body.front() == '[' && body.back() == ']') {
@@ -53,14 +52,12 @@ Status unknown_field(const std::string& key, const std::string& field,
   for (const ParamField& known : fields) {
     if (known.drawable) names.push_back(known.name);
     if (known.name == field) {
-      return invalid(
-          fmt::format("{}: '{}' of {} is no number that an episode could draw; strata "
-                      "take ranges of floats",
-                      key, field, env_id));
+      return invalid(fmt::format("{}: '{}' of {} is not a float, and strata only draw floats", key,
+                                 field, env_id));
     }
   }
   if (names.size() == 1) {
-    return invalid(fmt::format("{}: {} has no constants that an episode could draw", key, env_id));
+    return invalid(fmt::format("{}: {} has no constants that strata can draw", key, env_id));
   }
   const Status unknown = unknown_key_error("constant of " + env_id, field, names);
   return invalid(key + ": " + unknown.message());

@@ -1,4 +1,4 @@
-// Which streams environments draw from: three sets that share none, whatever the seeds.
+// Random streams of environments: three sets that never share a stream, whatever the seeds.
 #pragma once
 
 #include "broadloom/core/purpose.h"
@@ -8,7 +8,7 @@ namespace broadloom {
 enum class StreamSet {
   kTraining,
   kEvaluation,  // `broadloom eval`, evaluations made while training, probe states
-  kPanel        // held-out panels: seen by neither of the others
+  kPanel        // held-out panels
 };
 
 struct EnvStreams {

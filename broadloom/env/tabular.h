@@ -1,4 +1,4 @@
-// Exact models of environments with few states.
+// Exact transition models of environments with few states.
 #pragma once
 
 #include <vector>

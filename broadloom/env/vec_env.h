@@ -1,16 +1,17 @@
 // Many environments stepped as one: the interface that the collector and the evaluator use.
 //
-//   class MySimulator final : public VecEnv { ... };  // examples/whole_batch is a whole one
+//   class MySimulator final : public VecEnv { ... };  // complete example: examples/whole_batch
 //
-// A call is about environments [begin, end), k = end - begin of N: row 0 of its arrays is
+// A call handles environments [begin, end), so k = end - begin of N. Row 0 of its arrays belongs to
 // environment `begin`. Observations are [k, D] float32 or uint8, actions [k, A] float32, rewards
-// [k] float32, ends [k] bytes of 0 or 1. conformance/conformance.h checks an implementation.
+// [k] float32, and ends [k] bytes of 0 or 1. conformance/conformance.h tests an implementation.
 //
-// Autoreset is same-step: where an episode ends, the observation that comes back is already the
-// next episode's first, and the ended episode's last one is kept apart. A simulator of one's own
-// may implement this class directly. It has what every simulator must have; what only some can do
-// (draw themselves, make others, ...) is a capability: an interface of its own, asked for by
-// capability().
+// Autoreset happens in the same step. If an episode ends, the returned observation is the first one
+// of the next episode. The ended episode's last observation is returned separately.
+//
+// Your own simulator may implement this class directly. It has what every simulator must provide.
+// Optional abilities (drawing, making more environments, ...) are capabilities: separate
+// interfaces, found by capability().
 #pragma once
 
 #include <cstddef>
@@ -30,151 +31,149 @@
 
 namespace broadloom {
 
-// What puts environment i an i-th of N of an episode on.
+// How environment i starts at share i / N of an episode.
 enum class StaggerBy {
-  kActions,  // it is stepped that often under uniformly random actions
-  kAge,      // its first episode counts as that old, and meets its time limit as much earlier
+  kActions,  // steps it there with uniformly random actions
+  kAge,      // counts its first episode as that old, so its time limit comes earlier
 };
 
 struct VecEnvOptions {
   int num_envs = 1;  // N >= 1
   std::uint64_t seed = 1;
   StreamSet streams = StreamSet::kTraining;
-  bool stagger_starts = false;                 // environment i begins i / N of an episode on
-  StaggerBy stagger_by = StaggerBy::kActions;  // kAge: only where there is a time limit
-  // What append_state() shows will be written over before the first step: environments that save
-  // their state need not be staggered. Those that do not save it take no notice.
+  bool stagger_starts = false;                 // environment i starts at share i / N of an episode
+  StaggerBy stagger_by = StaggerBy::kActions;  // kAge needs a time limit
+  // The caller will overwrite the state of append_state() before the first step. Environments that
+  // save their state need not stagger; others ignore this.
   bool state_follows = false;
-  // How many environments are stepped as each lot of them joins, rising to num_envs; empty: all are
-  // stepped from the start. stagger_starts spreads each lot by itself.
+  // Numbers of stepped environments before each later lot joins, rising to num_envs. Empty: all
+  // step from the start. stagger_starts spreads each lot separately.
   std::vector<int> joining;
   int max_episode_steps = 0;  // time limit; 0: the environment's own
-  // F, a divisor of num_envs; 0: as many as environments. Environment i is of family i mod F, and
-  // environments of one family draw the same: their e-th episodes start alike, and what chance does
-  // at the run's s-th step it does to all of them.
+  // F, a divisor of num_envs; 0: F = N. Environment i belongs to family i mod F. Environments of
+  // one family share random draws: their e-th episodes start alike, and the run's s-th step draws
+  // the same numbers for all of them.
   int seed_families = 0;
-  StrataSampling strata_sampling = StrataSampling::kSampled;  // where there are strata
-  CurriculumOptions curriculum;                               // over them; evaluation follows none
-  int threads = 1;  // that may work while the environments are made; changes no bit
-  // What draw() adds. Environments without a view in three dimensions (has_3d_view()) take no
-  // notice; those that have one cannot be made, kNotFound, where this machine cannot render it.
-  // Changes no bit of an episode.
+  StrataSampling strata_sampling = StrataSampling::kSampled;  // ignored without strata
+  CurriculumOptions curriculum;                               // over strata; evaluation ignores it
+  int threads = 1;  // used to make the environments; changes no result
+  // The kind of pictures that draw() adds. Environments without has_3d_view() ignore this. Others
+  // fail with kNotFound if this machine cannot render. Changes no episode.
   ViewKind view = ViewKind::kDrawn;
-  // Only spec(), traits() and capabilities will be read: a simulator need not make environments,
-  // which may take minutes, and gives something that is never stepped or observed.
+  // The caller will read only spec(), traits() and capabilities. A simulator may skip making its
+  // environments, which can take minutes. They are never stepped or observed.
   bool only_described = false;
 
   bool staggers_now() const { return stagger_starts && !state_follows; }
   int families() const { return seed_families > 0 ? seed_families : num_envs; }
 };
 
-// How an episode ended. Small, since a block has room for one a transition.
+// How an episode ended. Small, because a block stores one per transition.
 struct EpisodeEnd {
-  std::int16_t stratum = -1;  // that it drew its constants from; -1: there are none
-  std::int8_t reason = -1;    // index into EnvSpec::end_reasons; -1: it has not
-  std::int8_t success = -1;   // 1 or 0; -1: the environment names no success
+  std::int16_t stratum = -1;  // of the episode's constants; -1: no strata
+  std::int8_t reason = -1;    // index into EnvSpec::end_reasons; -1: not ended
+  std::int8_t success = -1;   // 1 or 0; -1: success unknown
 
   bool operator==(const EpisodeEnd&) const = default;
 };
 
-// Rows of environments [begin, end), k = end - begin.
+// Arrays of one step of environments [begin, end), k = end - begin.
 struct StepRows {
-  const float* actions;  // [k, A] in; Discrete: the index. Box actions come clipped to the bounds
-  ObservationRows observations;  // [k, D] out, of spec()'s dtype: what the policy acts on next
+  const float* actions;          // [k, A] in; Discrete: the index; Box: clipped to the bounds
+  ObservationRows observations;  // [k, D] out, of spec()'s dtype: the next observations
   float* rewards;                // [k] out
-  std::uint8_t* terminated;      // [k] out: the episode ended by itself
-  std::uint8_t* truncated;       // [k] out: it met the time limit, and did not end by itself
-  ObservationRows final_observations;  // [k, D] out: last observation of each ended episode; other
-                                       // rows untouched
-  EpisodeEnd* ends =
-      nullptr;  // [k] out where asked for: of each ended episode; other rows untouched
-  // Where asked for, of spec().critic_observation: as the two above.
+  std::uint8_t* terminated;      // [k] out: the task ended the episode
+  std::uint8_t* truncated;       // [k] out: the time limit ended it, not the task
+  // [k, D] out: the last observation of each ended episode. Rows of other environments stay.
+  ObservationRows final_observations;
+  // The members below are written only if they are not null.
+  EpisodeEnd* ends = nullptr;  // [k] out: how each ended episode ended; other rows stay
+  // [k, critic size] out: like observations and final_observations.
   ObservationRows critic_observations = nullptr;
   ObservationRows final_critic_observations = nullptr;
-  Drawing* final_drawings = nullptr;  // [k] out where asked for: as draw(), of each ended
-                                      // episode's last state
+  // [k] out: draw() of each ended episode's last state.
+  Drawing* final_drawings = nullptr;
 };
 
-// What a simulator can do; what it cannot is said before training and stands in every record. The
-// defaults are what the library's own environments can.
+// Properties of a simulator. Training prints its limits first, and every record keeps them. The
+// defaults hold for the library's own environments.
 struct VecEnvTraits {
-  // Acts on all environments at once: observe() and step() are called for [0, N) alone, and always
+  // Steps all environments at once. The library then calls observe() and step() only for [0, N),
   // from the thread that called the library.
   bool whole_batch = false;
-  // The same options and actions give the same bits, whenever and wherever.
+  // The same options and actions always give the same bits.
   bool deterministic = true;
-  // append_state() shows all that the next step depends on, an environment a row: [N, ...].
-  // Without, a run that is resumed begins new episodes (begin_anew()).
+  // append_state() lists all state that the next step depends on, with [N, ...] shapes: one
+  // environment per row. Without it, a resumed run begins new episodes (begin_anew()).
   bool saves_state = true;
-  // Hands out the final observations of ended episodes. Without, a truncation cannot be
-  // bootstrapped.
+  // Returns final observations of ended episodes. Without them, truncations cannot be bootstrapped.
   bool has_final_observations = true;
-  // Resets take a step: where next_is_filler() says so, an environment's next step is no
-  // transition. Until that step the environment shows its ended episode's last observation.
+  // A reset takes a step: if next_is_filler(), an environment's next step is not a transition.
+  // Until then the environment shows its ended episode's last observation.
   bool filler_rows = false;
-  // The bits are the same on every processor, as where no function of libm has a part.
+  // Results are the same bits on every processor, for example without functions of libm.
   bool common_bits = true;
 
   bool operator==(const VecEnvTraits&) const = default;
 };
 
-// Steps that an episode under way has had: fewer than the time limit, which ends it.
+// Range of the step count of a running episode: below the time limit.
 inline ValueRange steps_of_episode(const EnvSpec& spec) {
   return spec.max_episode_steps > 0 ? ValueRange{0.0, spec.max_episode_steps - 1.0} : kCountRange;
 }
 
-// Calls on disjoint ranges may run at the same time, unless traits() says whole_batch. No call
-// allocates, but capture() may. Which ranges are asked for depends on the number of threads: what a
-// call makes of an environment must not depend on its range.
+// Calls on disjoint ranges may run concurrently, unless traits().whole_batch. Only capture() may
+// allocate. The number of threads decides the ranges, so results of an environment must not depend
+// on its range.
 class VecEnv {
  public:
   virtual ~VecEnv() = default;
 
   virtual const EnvSpec& spec() const = 0;
   virtual int num_envs() const = 0;
-  // The same as long as the environments live.
+  // Constant during the environments' lifetime.
   virtual VecEnvTraits traits() const { return {}; }
-  // The most truncations that one environment can have within any num_steps steps.
+  // Upper bound of one environment's truncations in num_steps consecutive steps.
   virtual int max_truncations(int num_steps) const = 0;
-  // Observations of environments [begin, end) as they stand, [k, D] of spec().observation's dtype;
-  // one-hot where Discrete. They are what the last step gave: a simulator that is far away keeps a
-  // copy, so that this cannot fail.
+  // Writes current observations of environments [begin, end), [k, D] of spec().observation's dtype;
+  // one-hot if Discrete. They equal those of the last step. A remote simulator keeps a copy, since
+  // this cannot fail.
   virtual void observe(int begin, int end, ObservationRows rows) const = 0;
-  // Likewise of spec().critic_observation; not called where there is none.
+  // Writes critic observations, [k, spec().critic_observation.size]. Only called if there are any.
   virtual void observe_critic(int, int, ObservationRows) const {}
-  // A failure (a worker that died, a simulator's own error) stops the run with this message; what
-  // was saved stays saved, and the run can be resumed. kIo where the machine or another process is
-  // why.
+  // Steps environments [begin, end). A failure, such as a dead worker, stops the run with its
+  // message; saved state stays, and the run can be resumed. kIo if the machine or another process
+  // is the cause.
   virtual Status step(int begin, int end, const StepRows& rows) = 0;
-  // Steps that the environment's present episode has had.
+  // Steps of the environment's current episode so far.
   virtual std::int64_t episode_step(int env) const = 0;
-  // Where traits() has filler_rows: whether the environment's next step begins an episode and does
-  // nothing else. It takes no notice of the action, and gives a reward of 0 and no end.
+  // With traits().filler_rows: whether the environment's next step only begins an episode. Such a
+  // step ignores the action, gives reward 0 and does not end the episode.
   virtual bool next_is_filler(int) const { return false; }
-  // Called before what append_state() shows is read: a simulator that serialises itself fills the
-  // bytes that it shows.
+  // Called before the state of append_state() is read. A simulator that serialises itself fills its
+  // buffers here.
   virtual Status capture() { return {}; }
-  // Called after what append_state() shows was written into: a simulator takes its bytes back, or
-  // works out what follows from them.
+  // Called after the state of append_state() was overwritten. A simulator loads its buffers or
+  // updates derived values here.
   virtual Status state_restored() { return {}; }
-  // Where traits() has no saves_state: new episodes everywhere, as those of environments that were
-  // made with this seed. What a resumed run does instead of going on with the old ones.
+  // Without traits().saves_state: starts new episodes in all environments, as if they were made
+  // with this seed. A resumed run calls this.
   virtual Status begin_anew(std::uint64_t) {
     return invalid(
-        "these environments neither save their state nor begin anew: their run cannot be resumed; "
-        "implement VecEnv::begin_anew(), or append_state() and saves_state");
+        "these environments neither save their state nor begin anew, so their run cannot be "
+        "resumed; implement VecEnv::begin_anew(), or append_state() and saves_state");
   }
-  // Views of every environment's full state, [N, ...] each. Environments of one kind and number
-  // show the same names and shapes. TensorRef::ranges says which values may be read back.
+  // Appends views of the full state, [N, ...] each. Environments of the same kind and number have
+  // the same names and shapes. TensorRef::ranges gives the values that a restore accepts.
   virtual void append_state(const std::string& prefix, std::vector<TensorRef>& out) = 0;
-  // The environments that these are put around, whose capabilities hold through them; null: these
-  // stand alone.
+  // The environments that this object wraps; their capabilities remain visible. Null: it wraps
+  // none.
   virtual const VecEnv* wrapped() const { return nullptr; }
 };
 
-// A capability: an interface that environments implement beside VecEnv where they can do more than
-// be stepped (drawable.h, env_maker.h, step_counter.h, ...). Null where they cannot. A wrapper's
-// own comes before that of what it wraps.
+// Finds a capability: an interface that environments may implement besides VecEnv (drawable.h,
+// env_maker.h, step_counter.h, ...). Null if they do not have it. A wrapper's own capability comes
+// before that of the wrapped environments.
 template <class Capability>
 const Capability* capability(const VecEnv& envs) {
   for (const VecEnv* layer = &envs; layer != nullptr; layer = layer->wrapped()) {

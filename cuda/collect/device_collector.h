@@ -94,7 +94,7 @@ class DeviceCollector {
     // tile memory.
     const std::size_t n = static_cast<std::size_t>(block_.N), width = n * block_.D;
     for (std::size_t s = 0; s < static_cast<std::size_t>(block_.S); ++s) {
-      values(params, block_.final_observations.from(s * width), block_.N, as_it_is,
+      values(params, block_.final_observations.offset_by(s * width), block_.N, as_it_is,
              block_.final_values + s * n, nullptr);
     }
     normalise();

@@ -144,7 +144,7 @@ class DeviceEnvironments {
 
   // The side's array for an array that the host keeps in the same layout, by name; null for others.
   void* place_of(const std::string& name) const {
-    const DisturbanceArrays& disturbed = setup_.disturber.of;
+    const DisturbanceArrays& disturbed = setup_.disturber.arrays;
     const std::pair<const char*, void*> alike[] = {
         {"envs.episode", arrays_.episode},       {"envs.episode_step", arrays_.episode_step},
         {"envs.total_step", arrays_.total_step}, {"envs.curriculum", arrays_.standings},

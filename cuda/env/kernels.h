@@ -88,7 +88,8 @@ BROADLOOM_HD void note_end(const EnvSetup<Env>& setup, const EnvArrays& arrays,
                            bool terminated, int n, EpisodeEnd* out) {
   if (out == nullptr && arrays.standings == nullptr) return;
   const int stratum = arrays.stratum == nullptr ? -1 : arrays.stratum[n];
-  const EpisodeEnd end = Outcome<Env>::of(constants, last, terminated, !terminated, stratum);
+  const EpisodeEnd end =
+      Outcome<Env>::episode_end(constants, last, terminated, !terminated, stratum);
   if (out != nullptr) out[n] = end;
   if (arrays.standings == nullptr) return;
   arrays.standings[n] = standing_after(setup.levels, arrays.standings[n], end.success == 1,
@@ -125,7 +126,7 @@ BROADLOOM_HD void step_env(const EnvSetup<Env>& setup, const EnvArrays& arrays,
   rows.rewards[n] = static_cast<float>(result.reward);
   rows.terminated[n] = result.terminated ? 1 : 0;
   rows.truncated[n] = cut ? 1 : 0;
-  if (disturber.of.steps != nullptr) disturber.take_step(n, true, has_ended);
+  if (disturber.arrays.steps != nullptr) disturber.take_step(n, true, has_ended);
   if (has_ended) {
     observe_state<Env>(setup, constants, state, n, DisturbanceDraw::kFinalNoise,
                        rows.final_observations + row * setup.observation_size);

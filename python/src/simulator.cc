@@ -292,7 +292,7 @@ class PythonEnvs final : public VecEnv, public EnvMaker {
         if (!ended(i)) continue;
         const std::byte* last = finals.as<std::byte>() + i * numbers_ * item_size_;
         check_index(last, "final observation", i);
-        write(last, 1, rows.final_observations.from(i * width));
+        write(last, 1, rows.final_observations.offset_by(i * width));
       }
     }
     if (!step[6].is_none() && rows.final_critic_observations) {

@@ -1,9 +1,10 @@
-// The conformance kit, over environments of every kind and over ones with planted faults.
+// The conformance checks, on environments of every kind and on ones with planted faults.
 // sanitizers: address (some of its simulators race on purpose)
 #include "broadloom/env/conformance/conformance.h"
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstdint>
 #include <functional>
 #include <limits>
@@ -43,7 +44,7 @@ MakeEnvs by_name(const std::string& id, const Overrides& keys = {}) {
 
 class Conformance : public ::testing::TestWithParam<std::string> {};
 
-TEST_P(Conformance, OfEveryEnvironmentOfTheRegistry) {
+TEST_P(Conformance, FindsNoFaultInRegisteredEnvironments) {
   ConformanceOptions options;
   options.has_chance = GetParam() != "CliffWalking-v1";  // one start and no chance
   EXPECT_EQ(report_of(by_name(GetParam()), options).findings(), Problems());
@@ -51,7 +52,7 @@ TEST_P(Conformance, OfEveryEnvironmentOfTheRegistry) {
 
 INSTANTIATE_TEST_SUITE_P(Registry, Conformance, ::testing::ValuesIn(all_ids()), name_of);
 
-TEST(Conformance, OfAnEnvironmentOfOnesOwn) {
+TEST(Conformance, FindsNoFaultInHover) {
   const MakeEnvs hover = [](const VecEnvOptions& options) {
     EnvSpec spec = Hover::spec(Hover::Params{});
     spec.set_time_limit(options.max_episode_steps);
@@ -69,7 +70,7 @@ MakeEnvs batched() {
   };
 }
 
-// Everything goes through a wrapper, too.
+// A wrapper forwards everything.
 template <class Env>
 MakeEnvs forwarded() {
   return [](const VecEnvOptions& options) {
@@ -77,14 +78,14 @@ MakeEnvs forwarded() {
   };
 }
 
-TEST(Conformance, OfObservationsOfEveryType) {
+TEST(Conformance, FindsNoFaultInAnyObservationType) {
   EXPECT_EQ(report_of(batched<Catch>()).findings(), Problems());
   EXPECT_EQ(report_of(batched<Windy>()).findings(), Problems());
   EXPECT_EQ(report_of(forwarded<Catch>()).findings(), Problems());
   EXPECT_EQ(report_of(forwarded<Windy>()).findings(), Problems());
 }
 
-TEST(Conformance, OfStrataAndDisturbances) {
+TEST(Conformance, FindsNoFaultInStrataAndDisturbances) {
   const Overrides keys = {{"strata.short.half_length", "0.2..0.4"},
                           {"strata.long.half_length", "1..2"},
                           {"disturb.action_delay", "2"},
@@ -92,7 +93,7 @@ TEST(Conformance, OfStrataAndDisturbances) {
   EXPECT_EQ(report_of(by_name("CartPole-v1", keys)).findings(), Problems());
 }
 
-// Environments around CartPole's of which one thing is wrong.
+// Wrappers of CartPole with one fault each.
 using Break = std::function<void(VecEnv& inner, int begin, int end, const StepRows& rows)>;
 
 class WrongStep final : public ForwardingVecEnv {
@@ -141,10 +142,14 @@ class Miscounting final : public ForwardingVecEnv {
   int max_truncations(int) const override { return 1; }
 };
 
-void expect_found(const MakeEnvs& make, const std::string& problem) {
+// fact: a piece of the expected finding.
+void expect_found(const MakeEnvs& make, const std::string& fact) {
   const Problems found = report_of(make).findings();
-  EXPECT_NE(std::find(found.begin(), found.end(), problem), found.end())
-      << problem << ", in " << ::testing::PrintToString(found);
+  const auto has_fact = [&](const std::string& finding) {
+    return finding.find(fact) != std::string::npos;
+  };
+  EXPECT_TRUE(std::any_of(found.begin(), found.end(), has_fact))
+      << fact << ", in " << ::testing::PrintToString(found);
 }
 
 MakeEnvs broken(const Break& after) {
@@ -165,7 +170,7 @@ MakeEnvs around() {
   };
 }
 
-// Where CartPole's options are changed on the way.
+// CartPole, made with changed options.
 MakeEnvs ignoring(const std::function<void(VecEnvOptions&)>& change) {
   return [change](VecEnvOptions options) {
     change(options);
@@ -173,14 +178,13 @@ MakeEnvs ignoring(const std::function<void(VecEnvOptions&)>& change) {
   };
 }
 
-TEST(ConformanceFaults, OfRowsAreFound) {
+TEST(ConformanceFaults, InRowsAreFound) {
   const auto each = [](const std::function<void(const StepRows&, int k)>& change) {
     return broken([change](VecEnv&, int begin, int end, const StepRows& rows) {
       for (int k = 0; k < end - begin; ++k) change(rows, k);
     });
   };
-  expect_found(each([](const StepRows& rows, int k) { rows.rewards[k] /= 0.0f; }),
-               "a reward is not finite");
+  expect_found(each([](const StepRows& rows, int k) { rows.rewards[k] /= 0.0f; }), "reward");
   expect_found(each([](const StepRows& rows, int k) { rows.observations.floats()[4 * k] = 1e6f; }),
                "an observation is not in its space");
   expect_found(each([](const StepRows& rows, int k) { rows.terminated[k] |= rows.truncated[k]; }),
@@ -194,47 +198,43 @@ TEST(ConformanceFaults, OfRowsAreFound) {
   expect_found(
       each([](const StepRows& rows, int k) { rows.final_observations.floats()[4 * k] = 0.0f; }),
       "a final observation of an episode that has not ended");
-  expect_found(each([](const StepRows& rows, int k) { rows.ends[k].reason = 99; }),
-               "an end's reason is not one of end_reasons");
+  expect_found(each([](const StepRows& rows, int k) { rows.ends[k].reason = 99; }), "end_reasons");
   expect_found(each([](const StepRows& rows, int k) { rows.ends[k].success = 1; }),
-               "the end of an episode is told that has not ended");
+               "`ends` is set");
 }
 
-TEST(ConformanceFaults, OfFinalObservationsAreFound) {
+TEST(ConformanceFaults, InFinalObservationsAreFound) {
   const auto with_finals = [](bool first_of_the_next) {
     return [=](const VecEnvOptions& options) {
-      return std::make_unique<WrongStep>(
-          make("CartPole-v1", options),
-          [=](VecEnv& inner, int begin, int end, const StepRows& rows) {
-            std::vector<float> lost(4 * (end - begin));
-            StepRows others = rows;
-            others.final_observations = lost.data();
-            ASSERT_TRUE(inner.step(begin, end, others).ok());
-            for (int k = 0; first_of_the_next && k < end - begin; ++k) {
-              if ((rows.terminated[k] | rows.truncated[k]) == 0) continue;
-              rows.observations.from(4 * k).copy_to(rows.final_observations.from(4 * k), 4);
-            }
-          });
+      return std::make_unique<WrongStep>(make("CartPole-v1", options), [=](VecEnv& inner, int begin,
+                                                                           int end,
+                                                                           const StepRows& rows) {
+        std::vector<float> lost(4 * (end - begin));
+        StepRows others = rows;
+        others.final_observations = lost.data();
+        ASSERT_TRUE(inner.step(begin, end, others).ok());
+        for (int k = 0; first_of_the_next && k < end - begin; ++k) {
+          if ((rows.terminated[k] | rows.truncated[k]) == 0) continue;
+          rows.observations.offset_by(4 * k).copy_to(rows.final_observations.offset_by(4 * k), 4);
+        }
+      });
     };
   };
   expect_found(with_finals(false), "no final observation of an ended episode");
-  expect_found(with_finals(true), "a final observation is not the ended episode's last");
+  expect_found(with_finals(true), "is not the ended episode's last");
 }
 
-TEST(ConformanceFaults, OfRangesStateAndCountsAreFound) {
+TEST(ConformanceFaults, InRangesStateAndCountsAreFound) {
   expect_found(broken([](VecEnv&, int begin, int, const StepRows& rows) {
                  rows.rewards[0] += static_cast<float>(begin);
                }),
-               "a step depends on the range that is stepped");
-  expect_found(around<WrongObserve>(), "observe() is not what step() gave");
-  expect_found(
-      around<Forgetful>(),
-      "environments go on otherwise after their state was saved and restored: something that "
-      "the next steps depend on is not in append_state()");
+               "a step depend on its range");
+  expect_found(around<WrongObserve>(), "observe() differs");
+  expect_found(around<Forgetful>(), "append_state()");
   const MakeEnvs wrong = [](const VecEnvOptions& options) {
     return std::make_unique<WrongObserveCritic>(batched<Windy>()(options));
   };
-  expect_found(wrong, "observe_critic() is not what step() gave");
+  expect_found(wrong, "observe_critic() differs");
   const MakeEnvs lost = [](const VecEnvOptions& options) {
     return std::make_unique<WrongStep>(
         batched<Windy>()(options), [](VecEnv& inner, int begin, int end, const StepRows& rows) {
@@ -245,12 +245,12 @@ TEST(ConformanceFaults, OfRangesStateAndCountsAreFound) {
         });
   };
   expect_found(lost, "no final observation of an ended episode");
-  expect_found(around<Miscounting>(), "episode_step() is not the number of the episode's steps");
-  expect_found(around<Miscounting>(), "more truncations than max_truncations()");
+  expect_found(around<Miscounting>(), "episode_step()");
+  expect_found(around<Miscounting>(), "max_truncations()");
 }
 
-// All is as it should be in the first steps of the first episodes.
-TEST(ConformanceFaults, OfLaterEpisodesOfAFamilyAreFound) {
+// The first steps of the first episodes have no fault.
+TEST(ConformanceFaults, InLaterEpisodesOfAFamilyAreFound) {
   const auto after_an_end = [](const std::function<void(const StepRows&, int env, int k)>& change) {
     return broken([change](VecEnv&, int begin, int end, const StepRows& rows) {
       for (int k = 0; k < end - begin; ++k) {
@@ -258,7 +258,7 @@ TEST(ConformanceFaults, OfLaterEpisodesOfAFamilyAreFound) {
       }
     });
   };
-  const char* const differ = "environments of one seed family, under the same actions, differ";
+  const char* const differ = "one seed family";
   expect_found(after_an_end([](const StepRows& rows, int env, int k) {
                  rows.rewards[k] += static_cast<float>(env);
                }),
@@ -273,34 +273,31 @@ TEST(ConformanceFaults, OfLaterEpisodesOfAFamilyAreFound) {
                differ);
 }
 
-TEST(ConformanceFaults, OfOptionsAreFound) {
-  expect_found([](const VecEnvOptions&) { return nullptr; }, "there are no environments");
-  expect_found(ignoring([](VecEnvOptions& options) { options.num_envs = 3; }),
-               "num_envs() is not what was asked for");
+TEST(ConformanceFaults, InOptionsAreFound) {
+  expect_found([](const VecEnvOptions&) { return nullptr; }, "null");
+  expect_found(ignoring([](VecEnvOptions& options) { options.num_envs = 3; }), "num_envs()");
   expect_found(ignoring([](VecEnvOptions& options) { options.max_episode_steps = 0; }),
-               "the time limit asked for is not spec()'s");
-  expect_found(ignoring([](VecEnvOptions& options) { options.seed = 1; }),
-               "another seed gives the same steps (where chance has no part in them, has_chance = "
-               "false or --no_chance says so)");
+               "max_episode_steps");
+  expect_found(ignoring([](VecEnvOptions& options) { options.seed = 1; }), "--no_chance");
   expect_found(ignoring([](VecEnvOptions& options) { options.streams = StreamSet::kTraining; }),
-               "evaluation draws what training draws");
+               "evaluation and training");
   const auto instead_of_panels = [](StreamSet streams) {
     return ignoring([streams](VecEnvOptions& options) {
       if (options.streams == StreamSet::kPanel) options.streams = streams;
     });
   };
-  expect_found(instead_of_panels(StreamSet::kTraining), "a panel draws what training draws");
-  expect_found(instead_of_panels(StreamSet::kEvaluation), "a panel draws what evaluation draws");
+  expect_found(instead_of_panels(StreamSet::kTraining), "panels and training");
+  expect_found(instead_of_panels(StreamSet::kEvaluation), "panels and evaluation");
   expect_found(ignoring([](VecEnvOptions& options) { options.seed_families = 0; }),
-               "environments of one seed family, under the same actions, differ");
+               "one seed family");
   expect_found(ignoring([](VecEnvOptions& options) { options.seed_families = 1; }),
-               "environments of different seed families, under the same actions, are all the same");
+               "different seed families");
   int made = 0;
   expect_found(ignoring([&](VecEnvOptions& options) { options.seed = ++made; }),
-               "the same seed gives other steps");
+               "the same seed gives different steps");
 }
 
-// By name.
+// Finds a check by a part of its name.
 const ConformanceReport::Check& check_of(const ConformanceReport& report, const std::string& part) {
   for (const ConformanceReport::Check& check : report.checks) {
     if (check.name.find(part) != std::string::npos) return check;
@@ -316,7 +313,7 @@ ConformanceReport report_around(Arguments... arguments) {
   });
 }
 
-TEST(ConformanceOfSimulators, LeavesOutWhatTheyCannotDoAndSaysSo) {
+TEST(ConformanceOfSimulators, SkipsWhatTheyCannotDo) {
   const ConformanceReport whole = report_around<WholeBatch>();
   EXPECT_EQ(whole.findings(), Problems());
   EXPECT_NE(check_of(whole, "any ranges").left_out, "");
@@ -332,18 +329,18 @@ TEST(ConformanceOfSimulators, LeavesOutWhatTheyCannotDoAndSaysSo) {
   EXPECT_EQ(report_around<Unsaved>(true).findings(), Problems());
 }
 
-TEST(ConformanceOfSimulators, FaultsOfTheirsAreFound) {
+TEST(ConformanceOfSimulators, FindsTheirFaults) {
   const Problems lost = report_around<Unsaved>(false).findings();
   ASSERT_EQ(lost.size(), 1u);
-  EXPECT_EQ(lost[0].find("begin_anew() fails: "), 0u);
+  EXPECT_NE(lost[0].find("begin_anew()"), std::string::npos);
   for (const bool whole : {false, true}) {
     const Problems failing = report_around<Failing>(std::int64_t{30}, whole).findings();
     ASSERT_FALSE(failing.empty());
-    EXPECT_EQ(failing[0], "a step failed: worker 3 has died");
+    EXPECT_NE(failing[0].find("worker 3 has died"), std::string::npos);
   }
 }
 
-// Begins anew with seeds of its own.
+// begin_anew() changes the seed.
 class BegunWith final : public ForwardingVecEnv {
  public:
   using Seeds = std::function<std::uint64_t(std::uint64_t asked)>;
@@ -358,21 +355,20 @@ class BegunWith final : public ForwardingVecEnv {
   Seeds seeds_;
 };
 
-TEST(ConformanceOfSimulators, SeedsThatNewEpisodesIgnoreAreFound) {
+TEST(ConformanceOfSimulators, FindsSeedsThatNewEpisodesIgnore) {
   const auto begun_with = [](const BegunWith::Seeds& seeds) {
     return [seeds](const VecEnvOptions& options) {
       return std::make_unique<BegunWith>(make("CartPole-v1", options), seeds);
     };
   };
-  const char* const other =
-      "begin_anew() gives other steps than environments that are made with its seed";
+  const char* const other = "begin_anew() gives different steps than new environments";
   expect_found(begun_with([](std::uint64_t) { return 3u; }), other);
   int times = 0;
   expect_found(begun_with([&](std::uint64_t) { return ++times; }),
-               "begin_anew() with the same seed gives other steps");
+               "two begin_anew() with the same seed");
 }
 
-// Is given a number that it says is within +- 1.
+// Declares a context value in [-1, 1] and reports `number`.
 class Given final : public ForwardingVecEnv, public AuditContext {
  public:
   Given(std::unique_ptr<VecEnv> inner, double number)
@@ -386,11 +382,11 @@ class Given final : public ForwardingVecEnv, public AuditContext {
 
  private:
   EnvSpec spec_;
-  double number_;  // of one environment; 0: it writes none
+  double number_;  // of environment 3; 0: write nothing
 };
 
-TEST(ConformanceOfSimulators, WhatTheyAreGivenIsLookedAt) {
-  EXPECT_NE(check_of(report_of(by_name("CartPole-v1")), "are given").left_out, "");
+TEST(ConformanceOfSimulators, ChecksContextValues) {
+  EXPECT_NE(check_of(report_of(by_name("CartPole-v1")), "context").left_out, "");
   const auto given = [](double number) {
     return [number](const VecEnvOptions& options) {
       return std::make_unique<Given>(make("CartPole-v1", options), number);
@@ -398,14 +394,14 @@ TEST(ConformanceOfSimulators, WhatTheyAreGivenIsLookedAt) {
   };
   EXPECT_EQ(report_of(given(-0.5)).findings(), Problems());
   EXPECT_EQ(report_of(batched<Commanded>()).findings(), Problems());
-  const char* const none = "context() leaves a number of spec().context out, or it is not finite";
+  const char* const none = "context() leaves out a value";
   expect_found(given(0.0), none);
   expect_found(given(std::numeric_limits<double>::quiet_NaN()), none);
   expect_found(given(std::numeric_limits<double>::infinity()), none);
-  expect_found(given(1.5), "a number that context() gives is not in the range that spec() says");
+  expect_found(given(1.5), "outside its range in spec().context");
 }
 
-// Serialises itself, but for one thing: bytes that were not asked for are those of before.
+// Serialises itself, but capture() leaves old bytes.
 class Uncaptured final : public ForwardingVecEnv {
  public:
   explicit Uncaptured(std::unique_ptr<VecEnv> inner)
@@ -413,7 +409,7 @@ class Uncaptured final : public ForwardingVecEnv {
   Status capture() override { return {}; }
 };
 
-// One tensor for all environments: nothing can be copied from one to another.
+// Has a state tensor that is shared by all environments.
 class Shared final : public ForwardingVecEnv {
  public:
   using ForwardingVecEnv::ForwardingVecEnv;
@@ -426,12 +422,12 @@ class Shared final : public ForwardingVecEnv {
   std::int64_t clock_ = 0;
 };
 
-TEST(ConformanceOfSimulators, FaultsOfStateAreFound) {
+TEST(ConformanceOfSimulators, FindsFaultsOfState) {
   EXPECT_FALSE(check_of(report_of(around<Uncaptured>()), "state saved").findings.empty());
-  expect_found(around<Shared>(), "e.clock of the state is not [N, ...]");
+  expect_found(around<Shared>(), "e.clock");
 }
 
-// Names a measure, and counts nothing, or not as it should.
+// Declares a measure and sums it wrongly or not at all.
 class WrongSums final : public ForwardingVecEnv, public StepCounter {
  public:
   enum Fault { kSilent, kEndless, kByRange };
@@ -456,26 +452,24 @@ class WrongSums final : public ForwardingVecEnv, public StepCounter {
   double sum_ = 0.0;
 };
 
-TEST(ConformanceOfSimulators, WhatStepsCountIsLookedAt) {
-  EXPECT_NE(check_of(report_of(by_name("CartPole-v1")), "what steps count").left_out, "");
+TEST(ConformanceOfSimulators, ChecksSumsOverSteps) {
+  EXPECT_NE(check_of(report_of(by_name("CartPole-v1")), "sums over steps").left_out, "");
   const MakeEnvs counted = [](const VecEnvOptions& options) {
     return std::make_unique<Counted>(make("CartPole-v1", options));
   };
-  EXPECT_EQ(check_of(report_of(counted), "what steps count").left_out, "");
+  EXPECT_EQ(check_of(report_of(counted), "sums over steps").left_out, "");
   EXPECT_EQ(report_of(counted).findings(), Problems());
   const auto miscounting = [](WrongSums::Fault fault) {
     return MakeEnvs([=](const VecEnvOptions& options) {
       return std::make_unique<WrongSums>(make("CartPole-v1", options), fault);
     });
   };
-  expect_found(miscounting(WrongSums::kSilent),
-               "take_step_sums() leaves a number of spec().counted() out, or it is not finite");
-  expect_found(miscounting(WrongSums::kEndless), "take_step_sums() does not begin anew");
-  expect_found(miscounting(WrongSums::kByRange),
-               "what take_step_sums() gives depends on the ranges that are stepped");
+  expect_found(miscounting(WrongSums::kSilent), "spec().counted()");
+  expect_found(miscounting(WrongSums::kEndless), "take_step_sums() does not reset");
+  expect_found(miscounting(WrongSums::kByRange), "take_step_sums() depend on the stepped ranges");
 }
 
-TEST(ConformanceOfSimulators, AllocationsAreCountedWhereTheProgramDoes) {
+TEST(ConformanceOfSimulators, CountsAllocationsIfTheProgramCan) {
   ConformanceOptions options;
   EXPECT_NE(check_of(report_of(by_name("CartPole-v1"), options), "allocate").left_out, "");
   std::int64_t count = 0;
@@ -483,7 +477,8 @@ TEST(ConformanceOfSimulators, AllocationsAreCountedWhereTheProgramDoes) {
   EXPECT_EQ(report_of(by_name("CartPole-v1"), options).findings(), Problems());
   options.allocations = [&] { return count += 7; };
   const Problems found = report_of(by_name("CartPole-v1"), options).findings();
-  EXPECT_EQ(found, Problems{"7 allocations in 150 steps of 5 environments"});
+  ASSERT_EQ(found.size(), 1u);
+  EXPECT_EQ(found[0].find("7 allocations in 150 steps"), 0u);
 }
 
 }  // namespace

@@ -237,9 +237,9 @@ TEST(CurriculumBatch, ErrorsSayWhatToDo) {
     EXPECT_NE(text.find(words), std::string::npos) << text;
   };
   has(said({{"easy", "midle"}}), "unknown stratum 'midle'; did you mean 'middle'?");
-  has(said({{"easy", "hard", "easy"}}), "'easy' stands there twice");
+  has(said({{"easy", "hard", "easy"}}), "'easy' twice");
   has(said({{"easy"}}), "at least 2 strata");
-  has(said({{"easy", "hard"}}, {}), "there are no strata; describe each level");
+  has(said({{"easy", "hard"}}, {}), "no strata");
   has(said(rule(0.4, 0.8, 1)), "got 0.8 and 0.4, expected shares");
   has(said(rule(1.2, 0.8, 1)), "0 <= curriculum_down <= curriculum_up <= 1");
   has(said(rule(0.8, -0.1, 1)), "0 <= curriculum_down");

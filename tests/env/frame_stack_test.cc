@@ -76,8 +76,8 @@ std::vector<float> row_of(const std::vector<float>& rows, std::size_t row, std::
 }
 
 std::vector<float> seen_now(const VecEnv& envs) {
-  RolledRows rows(envs.spec().observation, envs.num_envs());
-  envs.observe(0, envs.num_envs(), rows.from(0));
+  StepObservations rows(envs.spec().observation, envs.num_envs());
+  envs.observe(0, envs.num_envs(), rows.rows_from(0));
   std::vector<float> out;
   rows.append_to(out);
   return out;
@@ -115,7 +115,7 @@ TEST_P(Stacks, AreTheLastFramesOfTheEpisode) {
         ++ended;
       } else {
         stack.push(row_of(a.observations, i, frame));
-        const std::vector<float> untouched(width, RolledRows::kUntouched);
+        const std::vector<float> untouched(width, StepObservations::kUntouched);
         ASSERT_EQ(row_of(b.final_observations, i, width), untouched);
       }
       ASSERT_EQ(row_of(b.observations, i, width), stack.numbers()) << shard << ", row " << i;

@@ -51,11 +51,11 @@ class NextStep final : public Simulator {
   StepRows one_row(const StepRows& rows, std::size_t k) const {
     StepRows one = rows;
     one.actions += k * static_cast<std::size_t>(spec().action_size());
-    one.observations = rows.observations.from(k * width_);
+    one.observations = rows.observations.offset_by(k * width_);
     one.rewards += k;
     one.terminated += k;
     one.truncated += k;
-    one.final_observations = rows.final_observations.from(k * width_);
+    one.final_observations = rows.final_observations.offset_by(k * width_);
     if (rows.ends != nullptr) one.ends += k;
     return one;
   }

@@ -51,14 +51,14 @@ TEST_P(EveryOutcome, AskingForItChangesNothing) {
   const VecEnvOptions options{.num_envs = 9, .seed = 3, .max_episode_steps = 40};
   const Rollout asked = roll(*make(GetParam(), options), 0, 100, 9);
   const std::unique_ptr<VecEnv> env = make(GetParam(), options);
-  RolledRows rows(env->spec().observation, 9), last(env->spec().observation, 9);
+  StepObservations rows(env->spec().observation, 9), last(env->spec().observation, 9);
   std::vector<float> actions(9 * env->spec().action_size()), rewards(9);
   std::vector<std::uint8_t> terminated(9), truncated(9);
   for (int t = 0; t < 100; ++t) {
     draw_actions(env->spec(), 0, 9, t, 1 << 30, actions.data());
     ASSERT_TRUE(env->step(0, 9,
-                          {actions.data(), rows.from(0), rewards.data(), terminated.data(),
-                           truncated.data(), last.from(0)})
+                          {actions.data(), rows.rows_from(0), rewards.data(), terminated.data(),
+                           truncated.data(), last.rows_from(0)})
                     .ok());
     std::vector<float> seen;
     rows.append_to(seen);

@@ -1,4 +1,4 @@
-// What tests of environments share: rollouts under fixed actions.
+// Rollouts under fixed actions, shared by tests of environments.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -23,18 +23,17 @@ inline std::unique_ptr<VecEnv> make(const std::string& id, VecEnvOptions options
   return env.take();
 }
 
-// Everything that steps of all environments give, under actions that depend on environment and step
-// only.
-// (uint8 numbers as they are, not divided.)
+// All outputs of several steps. Actions depend only on environment and step. uint8 numbers are not
+// scaled.
 struct Rollout {
   std::vector<float> observations, rewards, final_observations;
-  std::vector<float> critic_observations, final_critic_observations;  // empty where there are none
+  std::vector<float> critic_observations, final_critic_observations;  // empty if there are none
   std::vector<std::uint8_t> terminated, truncated;
   std::vector<EpisodeEnd> ends;
   bool operator==(const Rollout&) const = default;
 };
 
-// Environments whose numbers differ by a multiple of `period` get the same actions.
+// Environments with the same number modulo `period` get the same actions.
 inline void draw_actions(const EnvSpec& spec, int begin, int end, int step, int period,
                          float* actions) {
   for (int n = begin; n < end; ++n) {
@@ -51,13 +50,13 @@ inline void draw_actions(const EnvSpec& spec, int begin, int end, int step, int 
   }
 }
 
-// A step's rows of one space, and the whole rollout's after it.
-class RolledRows {
+// Observation rows of one step, which append_to() adds to a rollout.
+class StepObservations {
  public:
-  // What nothing was written to has this number in the rollout.
+  // Marks numbers that were not written.
   static constexpr float kUntouched = -7.0f;
 
-  RolledRows(const Space& space, int count)
+  StepObservations(const Space& space, int count)
       : type_(observation_type(space)),
         floats_(type_.dtype == Dtype::kF32 ? numbers(count) : 0),
         bytes_(type_.dtype == Dtype::kU8 ? numbers(count) : 0) {}
@@ -66,16 +65,16 @@ class RolledRows {
     std::fill(floats_.begin(), floats_.end(), kUntouched);
     std::fill(bytes_.begin(), bytes_.end(), kUntouchedByte);
   }
-  ObservationRows from(int row) {
+  ObservationRows rows_from(int row) {
     if (type_.size == 0) return nullptr;
     const ObservationRows rows = type_.dtype == Dtype::kF32 ? ObservationRows(floats_.data())
                                                             : ObservationRows(bytes_.data());
-    return rows.from(numbers(row));
+    return rows.offset_by(numbers(row));
   }
   void append_to(std::vector<float>& out) const {
     out.insert(out.end(), floats_.begin(), floats_.end());
-    for (std::size_t at = 0; at < bytes_.size(); at += numbers(1)) {
-      const auto* row = &bytes_[at];
+    for (std::size_t first = 0; first < bytes_.size(); first += numbers(1)) {
+      const auto* row = &bytes_[first];
       const bool touched =
           std::any_of(row, row + numbers(1), [](auto x) { return x != kUntouchedByte; });
       for (std::size_t i = 0; i < numbers(1); ++i) {
@@ -96,13 +95,14 @@ class RolledRows {
 inline Rollout roll(VecEnv& env, int first, int steps, int shard_size, int period = 1 << 30) {
   const int count = env.num_envs();
   const EnvSpec& spec = env.spec();
-  RolledRows seen(spec.observation, count), finals(spec.observation, count);
-  RolledRows critic(spec.critic_observation, count), critic_finals(spec.critic_observation, count);
+  StepObservations seen(spec.observation, count), finals(spec.observation, count);
+  StepObservations critic(spec.critic_observation, count),
+      critic_finals(spec.critic_observation, count);
   Rollout out;
   std::vector<float> actions(count * env.spec().action_size());
   for (int t = first; t < first + steps; ++t) {
     const std::size_t row = out.rewards.size();
-    for (RolledRows* rows : {&seen, &finals, &critic, &critic_finals}) rows->clear();
+    for (StepObservations* rows : {&seen, &finals, &critic, &critic_finals}) rows->clear();
     out.rewards.resize(row + count);
     out.terminated.resize(row + count);
     out.truncated.resize(row + count);
@@ -110,12 +110,12 @@ inline Rollout roll(VecEnv& env, int first, int steps, int shard_size, int perio
     for (int begin = 0; begin < count; begin += shard_size) {
       const int end = std::min(count, begin + shard_size);
       draw_actions(env.spec(), begin, end, t, period, actions.data());
-      const std::size_t at = row + begin;
+      const std::size_t first_row = row + begin;
       const Status stepped =
           env.step(begin, end,
-                   {actions.data(), seen.from(begin), &out.rewards[at], &out.terminated[at],
-                    &out.truncated[at], finals.from(begin), &out.ends[at], critic.from(begin),
-                    critic_finals.from(begin)});
+                   {actions.data(), seen.rows_from(begin), &out.rewards[first_row],
+                    &out.terminated[first_row], &out.truncated[first_row], finals.rows_from(begin),
+                    &out.ends[first_row], critic.rows_from(begin), critic_finals.rows_from(begin)});
       EXPECT_TRUE(stepped.ok()) << stepped.message();
     }
     seen.append_to(out.observations);
@@ -127,14 +127,15 @@ inline Rollout roll(VecEnv& env, int first, int steps, int shard_size, int perio
 }
 
 inline void copy_state(VecEnv& source, VecEnv& target) {
-  std::vector<TensorRef> from, to;
-  source.append_state("e", from);
-  target.append_state("e", to);
-  ASSERT_EQ(from.size(), to.size());
-  for (std::size_t i = 0; i < from.size(); ++i) {
-    ASSERT_EQ(from[i].name, to[i].name);
-    ASSERT_EQ(from[i].bytes(), to[i].bytes());
-    std::memcpy(to[i].data, from[i].data, from[i].bytes());
+  std::vector<TensorRef> source_tensors, target_tensors;
+  source.append_state("e", source_tensors);
+  target.append_state("e", target_tensors);
+  ASSERT_EQ(source_tensors.size(), target_tensors.size());
+  for (std::size_t i = 0; i < source_tensors.size(); ++i) {
+    const TensorRef &source_tensor = source_tensors[i], &target_tensor = target_tensors[i];
+    ASSERT_EQ(source_tensor.name, target_tensor.name);
+    ASSERT_EQ(source_tensor.bytes(), target_tensor.bytes());
+    std::memcpy(target_tensor.data, source_tensor.data, source_tensor.bytes());
   }
 }
 

@@ -291,7 +291,7 @@ TEST(StrataBatch, ErrorsSayWhatToDo) {
                "positive sum");
   expect_error("CartPole-v1", {{"strata.a", "2"}}, "expected strata.<name>.<constant>");
   expect_error("CartPole-v1", {{"strata..force", "2"}}, "expected strata.<name>.<constant>");
-  expect_error("CliffWalking-v1", {{"strata.a.is_slippery", "0..1"}}, "is no number");
+  expect_error("CliffWalking-v1", {{"strata.a.is_slippery", "0..1"}}, "is not a float");
   expect_error("Taxi-v3", {{"strata.a.force", "0..1"}}, "has no constants");
   expect_error("FrozenLake-v1", {{"strata.a.success_rate", "0..1"}}, "has no constants");
 }

@@ -49,7 +49,7 @@ class WholeBatch(unittest.TestCase):
         report = self.object_of("env", "check", "Fleet-v0")
         self.assertTrue(report["agrees"])
         left_out = [check["name"] for check in report["checks"] if check["left_out"]]
-        self.assertEqual(left_out, ["stacks of frames", "any ranges, in any order and at the same time", "what steps count", "what environments are given",
+        self.assertEqual(left_out, ["frame stacks", "any ranges, in any order and concurrently", "sums over steps", "context values",
                                     "steps allocate nothing"])
 
     def test_it_learns(self):

@@ -66,7 +66,7 @@ class TrainTest(unittest.TestCase):
         self.assertIn("gymnasium/CartPole-v1", train.stdout)
         refused = python("-m", "broadloom", "eval", str(out / "g"))
         self.assertEqual(refused.returncode, 2)
-        self.assertIn("'gymnasium' is a Python package that a file names, and no file may import code. If you trust it, add --allow_plugin gymnasium", refused.stderr)
+        self.assertIn("add --allow_plugin gymnasium", refused.stderr)
         self.assertIn(f"eval {out / 'g'} --allow_plugin gymnasium", train.stdout)
         allow = ["--allow_plugin", "gymnasium"]
         for words in (["eval", str(out / "g"), "--episodes", "5", *allow], ["audit", str(out / "g"), *allow], ["env", "show", "gymnasium/CartPole-v1"]):

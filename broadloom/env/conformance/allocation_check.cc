@@ -12,9 +12,9 @@
 
 namespace broadloom::conformance {
 
-// After a first round, in which a simulator may make what it keeps.
+// Counts after a warm-up, in which a simulator may allocate its buffers.
 void check_allocations(const Subject& subject, Findings& findings) {
-  const std::unique_ptr<VecEnv> envs = made(subject, usual_options(subject), findings);
+  const std::unique_ptr<VecEnv> envs = make_envs(subject, usual_options(subject), findings);
   if (envs == nullptr) return;
   const int steps = subject.options.num_steps;
   const EnvSpec& spec = envs->spec();

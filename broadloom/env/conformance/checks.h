@@ -1,5 +1,5 @@
-// The checks of conformance.h's kit, each in the file of its trade. conformance.cc has their order,
-// their names, and which environments they are left out for.
+// The checks behind conformance.h, one file per topic. conformance.cc gives their names, their
+// order, and the environments that skip them.
 #pragma once
 
 #include "broadloom/env/conformance/findings.h"
@@ -7,12 +7,12 @@
 
 namespace broadloom::conformance {
 
-// space_checks.cc. The first also notes what the environments say of themselves; where it finds
-// anything, the others would write past the end of something.
+// space_checks.cc. check_size() also stores spec and traits in the subject. If it fails, the other
+// checks must not run, since they could write out of bounds.
 void check_size(Subject& subject, Findings& findings);
 void check_rows(const Subject& subject, Findings& findings);
 
-// episode_checks.cc: ends are told apart, counted and explained.
+// episode_checks.cc: kinds, counts and reasons of episode ends.
 void check_episodes(const Subject& subject, Findings& findings);
 
 // observation_checks.cc
@@ -20,12 +20,12 @@ void check_stacks(const Subject& subject, Findings& findings);
 void check_observe(const Subject& subject, Findings& findings);
 void check_final_observations(const Subject& subject, Findings& findings);
 
-// repeat_checks.cc: of environments that are deterministic.
+// repeat_checks.cc: for deterministic environments only.
 void check_determinism(const Subject& subject, Findings& findings);
 void check_independence(const Subject& subject, Findings& findings);
 void check_seeds(const Subject& subject, Findings& findings);
 
-// told_checks.cc: what environments tell beside observations and rewards.
+// report_checks.cc: what environments report besides observations and rewards.
 void check_counted(const Subject& subject, Findings& findings);
 void check_context(const Subject& subject, Findings& findings);
 

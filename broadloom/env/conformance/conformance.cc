@@ -14,38 +14,37 @@ namespace {
 struct NamedCheck {
   const char* name;
   void (*check)(const Subject&, Findings&);
-  const char* left_out = nullptr;  // why; null: it runs
+  const char* left_out = nullptr;  // reason to skip it; null: run it
 };
 
 const char* unless(bool can, const char* left_out) { return can ? nullptr : left_out; }
 
-// Of environments that passed check_size(), in the order in which they run.
+// The checks for environments that passed check_size(), in order.
 std::vector<NamedCheck> checks_of(const Subject& subject) {
   const VecEnvTraits& traits = subject.traits;
   const ConformanceOptions& options = subject.options;
-  const char* const varies =
-      unless(traits.deterministic, "traits() says that they are not deterministic");
+  const char* const varies = unless(traits.deterministic, "traits().deterministic is false");
   return {
-      {"finite values within their spaces", check_rows},
-      {"ends of episodes, and what is reset by itself", check_episodes},
-      {"stacks of frames", check_stacks,
-       unless(subject.spec.observation.frame_layout().count != 1, "observations are none")},
-      {"observe() is what the last step gave", check_observe},
+      {"values are finite and within their spaces", check_rows},
+      {"episodes end and reset correctly", check_episodes},
+      {"frame stacks", check_stacks,
+       unless(subject.spec.observation.frame_layout().count != 1,
+              "observations are not frame stacks")},
+      {"observe() agrees with the last step", check_observe},
       {"final observations of ended episodes", check_final_observations,
-       unless(traits.has_final_observations, "traits() says that there are none")},
-      {"the same seed, the same steps", check_determinism, varies},
-      {"any ranges, in any order and at the same time", check_independence,
-       traits.whole_batch ? "traits() says that all are stepped as one" : varies},
+       unless(traits.has_final_observations, "traits().has_final_observations is false")},
+      {"the same seed gives the same steps", check_determinism, varies},
+      {"any ranges, in any order and concurrently", check_independence,
+       traits.whole_batch ? "traits().whole_batch is true" : varies},
       {"seeds, streams and families", check_seeds,
-       varies != nullptr ? varies
-                         : unless(options.has_chance, "chance has no part in them, as was said")},
-      {"what steps count", check_counted,
-       unless(subject.spec.counted() > 0, "spec() names nothing that they count")},
-      {"what environments are given", check_context,
-       unless(!subject.spec.context.empty(), "spec() names nothing that they are given")},
+       varies != nullptr ? varies : unless(options.has_chance, "has_chance is false")},
+      {"sums over steps", check_counted,
+       unless(subject.spec.counted() > 0, "spec() lists no counted reward terms or measures")},
+      {"context values", check_context,
+       unless(!subject.spec.context.empty(), "spec().context is empty")},
       traits.saves_state
           ? NamedCheck{"state saved and restored", check_state}
-          : NamedCheck{"new episodes where the state is not saved", check_begin_anew},
+          : NamedCheck{"begin_anew(), since the state is not saved", check_begin_anew},
       {"another()", check_another},
       {"steps allocate nothing", check_allocations,
        unless(options.allocations != nullptr, "this program does not count allocations")},

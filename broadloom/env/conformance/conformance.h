@@ -1,5 +1,5 @@
-// Checks what every VecEnv must keep to, whoever wrote it, and says in sentences what is wrong. For
-// a test of your own, with any framework or none:
+// Checks the rules that every VecEnv must follow, and reports violations as sentences. Use it in
+// your tests, with any framework or none:
 //
 //   const ConformanceReport report = check_vec_env([](const VecEnvOptions& options) {
 //     return Result<std::unique_ptr<VecEnv>>(std::make_unique<MySimulator>(options));
@@ -7,7 +7,7 @@
 //   for (const std::string& finding : report.findings()) std::puts(finding.c_str());
 //   return report.findings().empty() ? 0 : 1;
 //
-// `broadloom env check ID` runs the same checks over a registered environment.
+// `broadloom env check ID` runs the same checks on a registered environment.
 #pragma once
 
 #include <cstdint>
@@ -21,39 +21,39 @@
 
 namespace broadloom {
 
-// N environments as the options ask, as in simulator_entry.h.
+// Makes N environments with the given options, as in simulator_entry.h.
 using MakeVecEnv = std::function<Result<std::unique_ptr<VecEnv>>(const VecEnvOptions&)>;
 
-// How to check, and what not to expect.
+// Settings of the checks.
 struct ConformanceOptions {
-  // Whether chance has a part in the environments; without, seeds need not matter.
+  // Whether the environments use random numbers. If false, seeds need not matter.
   bool has_chance = true;
-  // Whether what is seen of a state is not always the same, as with disturb.obs_noise: final
-  // observations are then not compared with those that an uncut episode goes on with.
+  // Whether observations of one state vary, as with disturb.obs_noise. If true, final observations
+  // are not compared with those of longer episodes.
   bool noisy_observations = false;
-  int time_limit = 20;  // that they are asked for; at least 2
-  int num_steps = 150;  // of each check; never fewer than two time limits and one
-  // How often the process has allocated memory so far, where the program counts that. Empty: that
-  // no step allocates is not checked.
+  int time_limit = 20;  // requested of the environments, in steps; at least 2
+  int num_steps = 150;  // per check; raised to at least 2 * time_limit + 1
+  // Returns the number of memory allocations of the process so far, if the program counts them.
+  // Empty: skip the check that steps do not allocate.
   std::function<std::int64_t()> allocations;
 };
 
-// The findings of check_vec_env().
+// The result of check_vec_env().
 struct ConformanceReport {
-  // One thing that was looked at.
+  // One check.
   struct Check {
-    std::string name;                   // in words
-    std::vector<std::string> findings;  // what is wrong, each once
-    std::string left_out;               // why it was not looked at; empty: it was
+    std::string name;                   // as a phrase
+    std::vector<std::string> findings;  // violations, each once
+    std::string left_out;               // why it was skipped; empty: it ran
   };
   std::vector<Check> checks;  // in the order in which they ran
 
-  std::vector<std::string> findings() const;  // of all checks, in order
+  std::vector<std::string> findings() const;  // violations of all checks, in order
 };
 
-// Plays five environments at a time under actions that depend on environment and step alone. What
-// VecEnv::traits() says that the environments cannot do is left out, and the report says so. Takes
-// some num_steps steps a check; environments of the options' time limit are made again and again.
+// Runs the checks on five environments at a time. Actions depend only on environment and step.
+// Skips checks that VecEnv::traits() excludes and notes this in the report. Each check takes about
+// num_steps steps and makes new environments.
 ConformanceReport check_vec_env(const MakeVecEnv& make, const ConformanceOptions& options = {});
 
 }  // namespace broadloom

@@ -18,33 +18,33 @@ void check_flags(const Subject& subject, const Played& out, int n, int length, F
 void check_end(const EnvSpec& spec, const Played& out, int n, Findings& findings) {
   const EpisodeEnd& end = out.ends[n];
   if (!out.ended(n)) {
-    findings.expect(end == EpisodeEnd{}, "the end of an episode is told that has not ended");
+    findings.expect(end == EpisodeEnd{}, "`ends` is set for an episode that has not ended");
     return;
   }
   const int last = static_cast<int>(spec.end_reasons.size()) - 1;
   findings.expect(end.reason >= 0 && end.reason <= last,
-                  "an end's reason is not one of end_reasons");
+                  "an end's reason is not an index of end_reasons");
   findings.expect((end.reason == last) == (out.truncated[n] != 0),
-                  "the last reason is not that of truncated steps");
+                  "the end reason time_limit does not agree with truncated");
   findings.expect((end.success >= 0) == spec.names_success,
-                  "success is not known as names_success says");
+                  "an end's success does not agree with names_success");
   findings.expect(end.stratum < static_cast<int>(spec.strata.size()),
-                  "an end's stratum is none of strata");
+                  "an end's stratum is not an index of spec().strata");
 }
 
-// After a step of environment n that was one.
+// Call this after a filler step of environment n.
 void check_filler(const Subject& subject, const VecEnv& envs, const Played& out, int n,
                   Findings& findings) {
   findings.expect(subject.traits.filler_rows,
-                  "next_is_filler() is true of environments whose traits() have no filler_rows");
-  findings.expect(out.rewards[n] == 0.0f && !out.ended(n), "a filler has a reward or an end");
-  findings.expect(!envs.next_is_filler(n), "a filler follows a filler");
+                  "next_is_filler() is true, but traits().filler_rows is false");
+  findings.expect(out.rewards[n] == 0.0f && !out.ended(n), "a filler step has a reward or an end");
+  findings.expect(!envs.next_is_filler(n), "a filler step follows a filler step");
 }
 
 }  // namespace
 
 void check_episodes(const Subject& subject, Findings& findings) {
-  const std::unique_ptr<VecEnv> envs = made(subject, usual_options(subject), findings);
+  const std::unique_ptr<VecEnv> envs = make_envs(subject, usual_options(subject), findings);
   if (envs == nullptr) return;
   Player player(*envs);
   std::vector<int> length(kEnvs, 0), cuts(kEnvs, 0);
@@ -63,7 +63,7 @@ void check_episodes(const Subject& subject, Findings& findings) {
       check_end(envs->spec(), out, n, findings);
       if (out.ended(n)) length[n] = 0;
       findings.expect(envs->episode_step(n) == length[n],
-                      "episode_step() is not the number of the episode's steps");
+                      "episode_step() is not the episode's number of steps");
     }
   }
   for (const int count : cuts) {

@@ -1,4 +1,4 @@
-// What the kit of conformance.h notes down while it checks.
+// Collects findings while the checks of conformance.h run.
 #pragma once
 
 #include <algorithm>
@@ -9,11 +9,11 @@
 
 namespace broadloom::conformance {
 
-// Of the check that was begun last.
+// Findings go to the check that began last.
 class Findings {
  public:
   void begin(const std::string& name) { report_.checks.push_back({name, {}, {}}); }
-  void leave_out(const std::string& why) { report_.checks.back().left_out = why; }
+  void leave_out(const std::string& reason) { report_.checks.back().left_out = reason; }
 
   void expect(bool holds, const std::string& finding) {
     std::vector<std::string>& findings = report_.checks.back().findings;

@@ -1,5 +1,4 @@
-// Environments played under actions that depend on environment and step alone: what the kit of
-// conformance.h does with them.
+// Plays environments with actions that depend only on environment and step, for conformance.h.
 #pragma once
 
 #include <algorithm>
@@ -17,33 +16,33 @@
 namespace broadloom::conformance {
 
 inline constexpr int kEnvs = 5;
-inline constexpr float kUntouched = -7.25f;  // of final observations, before a step
+inline constexpr float kUntouched = -7.25f;  // initial value of final observations
 
 using EnvRange = std::pair<int, int>;  // [first, second)
 
-// Rows of a space as environments write them, to be read as floats whatever they are.
-class SeenRows {
+// Observation rows in the environment's dtype, readable as floats.
+class ObservationBuffer {
  public:
-  SeenRows(const Space& space, std::size_t rows)
+  ObservationBuffer(const Space& space, std::size_t rows)
       : width_(static_cast<std::size_t>(space.size)),
         floats_(space.dtype == Dtype::kU8 ? 0 : rows * width_, kUntouched),
         bytes_(space.dtype == Dtype::kU8 ? rows * width_ : 0, kUntouchedByte),
         is_bytes_(space.dtype == Dtype::kU8) {}
 
-  ObservationRows from(std::size_t row) {
+  ObservationRows rows_from(std::size_t row) {
     if (width_ == 0) return nullptr;
     const ObservationRows rows = is_bytes_ ? ObservationRows(bytes_.data()) : floats_.data();
-    return rows.from(row * width_);
+    return rows.offset_by(row * width_);
   }
-  // Numbers as they are, and kUntouched where nothing of a row was written.
+  // All numbers as floats. Rows that were not written hold kUntouched.
   std::vector<float> numbers() const {
     if (!is_bytes_) return floats_;
     std::vector<float> out(bytes_.begin(), bytes_.end());
-    for (std::size_t at = 0; at < out.size(); at += width_) {
-      const auto row = bytes_.begin() + static_cast<std::ptrdiff_t>(at);
+    for (std::size_t first = 0; first < out.size(); first += width_) {
+      const auto row = bytes_.begin() + static_cast<std::ptrdiff_t>(first);
       const auto end = row + static_cast<std::ptrdiff_t>(width_);
       const bool touched = std::any_of(row, end, [](auto x) { return x != kUntouchedByte; });
-      if (!touched) std::fill_n(&out[at], width_, kUntouched);
+      if (!touched) std::fill_n(&out[first], width_, kUntouched);
     }
     return out;
   }
@@ -56,12 +55,12 @@ class SeenRows {
   bool is_bytes_;
 };
 
-// What steps showed to one reader, the policy or the critic, [steps, kEnvs, width].
-struct Shown {
+// Observations of the policy or the critic, [steps, kEnvs, width]. `last`: final observations.
+struct Observations {
   std::vector<float> observations, last;
-  bool operator==(const Shown&) const = default;
+  bool operator==(const Observations&) const = default;
 
-  // Of so many rows.
+  // Whether rows i and j are equal. `rows`: number of all rows.
   bool rows_are_alike(std::size_t i, std::size_t j, std::size_t rows) const {
     const std::size_t width = observations.size() / rows;
     const auto alike = [&](const std::vector<float>& numbers) {
@@ -72,13 +71,13 @@ struct Shown {
   }
 };
 
-// All that steps gave, [steps, kEnvs].
+// All outputs of several steps, [steps, kEnvs].
 struct Played {
-  Shown policy, critic;  // the critic's is empty where it reads what the policy does
+  Observations policy, critic;  // critic: empty if it has no own observation
   std::vector<float> rewards;
   std::vector<std::uint8_t> terminated, truncated;
   std::vector<EpisodeEnd> ends;
-  Status status;  // of the first step that failed
+  Status status;  // of the first failed step
 
   Played(int steps, const EnvSpec& spec)
       : observations_(spec.observation, static_cast<std::size_t>(steps) * kEnvs),
@@ -92,13 +91,13 @@ struct Played {
     ends.resize(rows);
   }
   bool ended(std::size_t row) const { return (terminated[row] | truncated[row]) != 0; }
-  // As far as an environment may matter that hands out no final observations.
-  bool is_as(const Played& other) const {
+  // Whether all outputs are equal.
+  bool equals(const Played& other) const {
     return policy == other.policy && critic == other.critic && rewards == other.rewards &&
            terminated == other.terminated && truncated == other.truncated && ends == other.ends;
   }
 
-  // Whether all environments were given the same, step by step.
+  // Whether all environments have the same outputs in every step.
   bool are_alike() const {
     for (std::size_t i = 0; i + 1 < rewards.size(); ++i) {
       if ((i + 1) % kEnvs != 0 && !rows_are_alike(i, i + 1)) return false;
@@ -106,20 +105,20 @@ struct Played {
     return true;
   }
 
-  // Where a step of environments from `row` on writes to.
+  // Output arrays for a step of environments from `row` on.
   StepRows rows_from(std::size_t row, const float* actions) {
     return {actions,
-            observations_.from(row),
+            observations_.rows_from(row),
             &rewards[row],
             &terminated[row],
             &truncated[row],
-            last_.from(row),
+            last_.rows_from(row),
             &ends[row],
-            critic_observations_.from(row),
-            critic_last_.from(row)};
+            critic_observations_.rows_from(row),
+            critic_last_.rows_from(row)};
   }
-  // After the steps.
-  void show() {
+  // Copies the observations to `policy` and `critic`. Call this after the last step.
+  void read_observations() {
     policy = {observations_.numbers(), last_.numbers()};
     critic = {critic_observations_.numbers(), critic_last_.numbers()};
   }
@@ -131,19 +130,20 @@ struct Played {
            terminated[i] == terminated[j] && truncated[i] == truncated[j] && ends[i] == ends[j];
   }
 
-  SeenRows observations_, last_, critic_observations_, critic_last_;
+  ObservationBuffer observations_, last_, critic_observations_, critic_last_;
 };
 
-// Plays environments whose actions depend on their number, and the step since they were made.
+// Plays environments. An action depends on the environment's number and on the step number.
 class Player {
  public:
-  // Environments whose numbers differ by a multiple of `period` get the same actions.
+  // Environments with the same number modulo `period` get the same actions.
   explicit Player(VecEnv& envs, int first_step = 0, int period = kEnvs)
       : envs_(envs), step_(first_step), period_(period) {
     actions_.resize(static_cast<std::size_t>(envs.spec().action_size()) * kEnvs);
   }
 
-  // One range for all steps, then the next: as the collector's groups may be ahead of each other.
+  // Plays all steps of one range, then those of the next. The collector's groups may also run ahead
+  // of each other.
   Played play(int steps, const std::vector<EnvRange>& ranges) {
     Played out(steps, envs_.spec());
     for (const EnvRange& range : ranges) {
@@ -152,13 +152,13 @@ class Player {
       }
     }
     step_ += steps;
-    out.show();
+    out.read_observations();
     return out;
   }
 
   Played play(int steps) { return play(steps, {{0, kEnvs}}); }
 
-  // Both halves at the same time.
+  // Plays both halves concurrently.
   Played play_in_threads(int steps) {
     Played out(steps, envs_.spec());
     Status other;
@@ -178,7 +178,7 @@ class Player {
     thread.join();
     if (out.status.ok()) out.status = other;
     step_ += steps;
-    out.show();
+    out.read_observations();
     return out;
   }
 

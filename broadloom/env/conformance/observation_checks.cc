@@ -10,41 +10,42 @@ namespace broadloom::conformance {
 namespace {
 
 constexpr const char* kNoStack =
-    "an observation is not the one before it with one frame more, as spec().observation.frames "
-    "says";
+    "an observation is not the previous stack with one new frame, contrary to "
+    "spec().observation.frames";
 
-// Numbers of a pixel in all frames of a stack.
-std::size_t pixel_of(const FrameLayout& layout) {
+// Numbers per pixel of a stack.
+std::size_t pixel_numbers(const FrameLayout& layout) {
   return static_cast<std::size_t>(layout.channels) * static_cast<std::size_t>(layout.count);
 }
 
-bool goes_on(const FrameLayout& layout, const float* before, const float* now, std::size_t width) {
+bool is_next_stack(const FrameLayout& layout, const float* before, const float* now,
+                   std::size_t width) {
   const std::size_t channels = static_cast<std::size_t>(layout.channels);
-  const std::size_t pixel = pixel_of(layout);
+  const std::size_t pixel = pixel_numbers(layout);
   bool same = true;
-  for (std::size_t at = 0; at < width; at += pixel) {
-    same &= std::equal(now + at, now + at + pixel - channels, before + at + channels);
+  for (std::size_t i = 0; i < width; i += pixel) {
+    same &= std::equal(now + i, now + i + pixel - channels, before + i + channels);
   }
   return same;
 }
 
-bool begins(const FrameLayout& layout, const float* stack, std::size_t width) {
+bool is_first_stack(const FrameLayout& layout, const float* stack, std::size_t width) {
   const std::size_t channels = static_cast<std::size_t>(layout.channels);
-  const std::size_t pixel = pixel_of(layout);
+  const std::size_t pixel = pixel_numbers(layout);
   bool same = true;
-  for (std::size_t at = 0; at < width; ++at) {
-    const std::size_t in_pixel = at % pixel, newest = at - in_pixel + pixel - channels;
+  for (std::size_t i = 0; i < width; ++i) {
+    const std::size_t in_pixel = i % pixel, newest = i - in_pixel + pixel - channels;
     if (in_pixel >= pixel - channels) continue;
-    same &= stack[at] ==
+    same &= stack[i] ==
             (layout.padding == FramePadding::kZero ? 0.0f : stack[newest + in_pixel % channels]);
   }
   return same;
 }
 
-// cut: episodes with the time limit; whole: the same ones without; shown and uncut: what one reader
-// saw of each.
-void check_last(const Subject& subject, const Played& cut, const Shown& shown, const Played& whole,
-                const Shown& uncut, Findings& findings) {
+// cut: episodes with the time limit; whole: the same episodes without it. shown, uncut: the
+// observations of each, of the policy or of the critic.
+void check_last(const Subject& subject, const Played& cut, const Observations& shown,
+                const Played& whole, const Observations& uncut, Findings& findings) {
   const bool comparable = subject.traits.deterministic && !subject.options.noisy_observations;
   const std::size_t width = shown.observations.size() / cut.rewards.size();
   for (std::size_t i = 0; width > 0 && i < cut.rewards.size(); ++i) {
@@ -57,19 +58,19 @@ void check_last(const Subject& subject, const Played& cut, const Shown& shown, c
     for (std::size_t j = i % kEnvs; j < i; j += kEnvs) ended_before |= whole.ended(j);
     if (cut.truncated[i] == 0 || ended_before || !comparable) continue;
     findings.expect(std::equal(last, last + width, &uncut.observations[i * width]),
-                    "a final observation is not the ended episode's last");
+                    "a final observation is not the ended episode's last observation");
   }
 }
 
 }  // namespace
 
-// Each is the one before with a frame more, or begins anew where an episode does.
+// Each stack is the previous one with one new frame, or the first of an episode.
 void check_stacks(const Subject& subject, Findings& findings) {
-  const std::unique_ptr<VecEnv> envs = made(subject, usual_options(subject), findings);
+  const std::unique_ptr<VecEnv> envs = make_envs(subject, usual_options(subject), findings);
   if (envs == nullptr) return;
   const FrameLayout layout = subject.spec.observation.frame_layout();
   const std::size_t width = static_cast<std::size_t>(envs->spec().observation_size());
-  std::vector<float> before = seen_now(*envs).observations;
+  std::vector<float> before = observe_now(*envs).observations;
   Player player(*envs);
   for (int t = 0; t < subject.options.num_steps; ++t) {
     const Played out = player.play(1);
@@ -77,42 +78,41 @@ void check_stacks(const Subject& subject, Findings& findings) {
     for (std::size_t n = 0; n < kEnvs; ++n) {
       const float *now = &out.policy.observations[n * width], *old = &before[n * width];
       if (!out.ended(n)) {
-        findings.expect(goes_on(layout, old, now, width), kNoStack);
+        findings.expect(is_next_stack(layout, old, now, width), kNoStack);
         continue;
       }
-      findings.expect(
-          begins(layout, now, width),
-          "an episode's first stack is not padded as spec().observation.frame_padding says");
+      findings.expect(is_first_stack(layout, now, width),
+                      "an episode's first stack is not padded by spec().observation.frame_padding");
       if (!subject.traits.has_final_observations) continue;
-      findings.expect(goes_on(layout, old, &out.policy.last[n * width], width),
-                      "a final observation is not the stack before it with one frame more");
+      findings.expect(is_next_stack(layout, old, &out.policy.last[n * width], width),
+                      "a final observation is not the previous stack with one new frame");
     }
     before = out.policy.observations;
   }
 }
 
 void check_observe(const Subject& subject, Findings& findings) {
-  const std::unique_ptr<VecEnv> envs = made(subject, usual_options(subject), findings);
+  const std::unique_ptr<VecEnv> envs = make_envs(subject, usual_options(subject), findings);
   if (envs == nullptr) return;
   Player player(*envs);
   for (int t = 0; t < subject.options.num_steps; ++t) {
     const Played out = player.play(1);
     if (!expect_played(out, findings)) return;
-    const Shown seen = seen_now(*envs), again = seen_now(*envs);
+    const Observations seen = observe_now(*envs), again = observe_now(*envs);
     findings.expect(seen.observations == out.policy.observations,
-                    "observe() is not what step() gave");
+                    "observe() differs from the observations of step()");
     findings.expect(seen.last == out.critic.observations,
-                    "observe_critic() is not what step() gave");
-    findings.expect(seen == again, "observe() gives something else the second time");
+                    "observe_critic() differs from the observations of step()");
+    findings.expect(seen == again, "a second observe() differs from the first");
   }
 }
 
-// The final observation of a cut episode is what an uncut one goes on from.
+// The final observation of a truncated episode equals the observation of a longer episode there.
 void check_final_observations(const Subject& subject, Findings& findings) {
   const int limit = subject.options.time_limit;
-  const std::unique_ptr<Played> cut = played(subject, usual_options(subject), limit, findings);
+  const std::unique_ptr<Played> cut = play_envs(subject, usual_options(subject), limit, findings);
   const std::unique_ptr<Played> whole =
-      played(subject, usual_options(subject, limit + 1), limit, findings);
+      play_envs(subject, usual_options(subject, limit + 1), limit, findings);
   if (cut == nullptr || whole == nullptr) return;
   check_last(subject, *cut, cut->policy, *whole, whole->policy, findings);
   check_last(subject, *cut, cut->critic, *whole, whole->critic, findings);

@@ -14,7 +14,7 @@ void check_spaces(const EnvSpec& spec, Findings& findings) {
     findings.expect(space->size >= 1 || space == &spec.critic_observation, "a space is empty");
     if (space->kind == SpaceKind::kDiscrete) continue;
     findings.expect(space->low.size() == size && space->high.size() == size,
-                    "a Box has not one lower and one upper bound a number");
+                    "the number of a Box's bounds is not its size");
   }
 }
 
@@ -32,7 +32,7 @@ void check_observation(const Space& space, const float* observation, Findings& f
   findings.expect(inside, "an observation is not in its space");
 }
 
-void check_shown(const Space& space, const Played& out, const Shown& shown, bool has_last,
+void check_shown(const Space& space, const Played& out, const Observations& shown, bool has_last,
                  Findings& findings) {
   const std::size_t width = static_cast<std::size_t>(space.size);
   for (std::size_t i = 0; width > 0 && i < out.rewards.size(); ++i) {
@@ -48,18 +48,18 @@ void check_size(Subject& subject, Findings& findings) {
   findings.expect(result.ok(), "environments cannot be made: " + result.status().message());
   if (!result.ok()) return;
   const std::unique_ptr<VecEnv> envs = result.take();
-  findings.expect(envs != nullptr, "there are no environments");
+  findings.expect(envs != nullptr, "the function that makes environments returned null");
   if (envs == nullptr) return;
   subject.spec = envs->spec();
   subject.traits = envs->traits();
-  findings.expect(envs->num_envs() == kEnvs, "num_envs() is not what was asked for");
+  findings.expect(envs->num_envs() == kEnvs, "num_envs() differs from options.num_envs");
   findings.expect(subject.spec.max_episode_steps == subject.options.time_limit,
-                  "the time limit asked for is not spec()'s");
+                  "spec().max_episode_steps differs from options.max_episode_steps");
   check_spaces(subject.spec, findings);
 }
 
 void check_rows(const Subject& subject, Findings& findings) {
-  const std::unique_ptr<VecEnv> envs = made(subject, usual_options(subject), findings);
+  const std::unique_ptr<VecEnv> envs = make_envs(subject, usual_options(subject), findings);
   if (envs == nullptr) return;
   const Played out = Player(*envs).play(subject.options.num_steps);
   if (!expect_played(out, findings)) return;

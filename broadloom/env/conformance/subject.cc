@@ -14,13 +14,13 @@ VecEnvOptions usual_options(const Subject& subject, int limit) {
   return out;
 }
 
-std::unique_ptr<VecEnv> made(const Subject& subject, const VecEnvOptions& options,
-                             Findings& findings) {
+std::unique_ptr<VecEnv> make_envs(const Subject& subject, const VecEnvOptions& options,
+                                  Findings& findings) {
   Result<std::unique_ptr<VecEnv>> envs = subject.make(options);
   findings.expect(envs.ok(), "environments cannot be made: " + envs.status().message());
   if (!envs.ok()) return nullptr;
   const bool right = envs.value() != nullptr && envs.value()->num_envs() == options.num_envs;
-  findings.expect(right, "num_envs() is not what was asked for");
+  findings.expect(right, "num_envs() differs from options.num_envs");
   return right ? envs.take() : nullptr;
 }
 
@@ -29,19 +29,19 @@ bool expect_played(const Played& played, Findings& findings) {
   return played.status.ok();
 }
 
-std::unique_ptr<Played> played(const Subject& subject, const VecEnvOptions& options, int steps,
-                               Findings& findings, const std::vector<EnvRange>& ranges) {
-  const std::unique_ptr<VecEnv> envs = made(subject, options, findings);
+std::unique_ptr<Played> play_envs(const Subject& subject, const VecEnvOptions& options, int steps,
+                                  Findings& findings, const std::vector<EnvRange>& ranges) {
+  const std::unique_ptr<VecEnv> envs = make_envs(subject, options, findings);
   if (envs == nullptr) return nullptr;
   auto out = std::make_unique<Played>(Player(*envs).play(steps, ranges));
   return expect_played(*out, findings) ? std::move(out) : nullptr;
 }
 
-Shown seen_now(const VecEnv& envs) {
+Observations observe_now(const VecEnv& envs) {
   const EnvSpec& spec = envs.spec();
-  SeenRows policy(spec.observation, kEnvs), critic(spec.critic_observation, kEnvs);
-  envs.observe(0, kEnvs, policy.from(0));
-  if (spec.has_critic_observation()) envs.observe_critic(0, kEnvs, critic.from(0));
+  ObservationBuffer policy(spec.observation, kEnvs), critic(spec.critic_observation, kEnvs);
+  envs.observe(0, kEnvs, policy.rows_from(0));
+  if (spec.has_critic_observation()) envs.observe_critic(0, kEnvs, critic.rows_from(0));
   return {policy.numbers(), critic.numbers()};
 }
 

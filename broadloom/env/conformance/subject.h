@@ -1,4 +1,4 @@
-// What is checked, and how checks make environments of it and play them.
+// The environments under test, with functions to make and play them.
 #pragma once
 
 #include <memory>
@@ -15,26 +15,26 @@ namespace broadloom::conformance {
 struct Subject {
   MakeVecEnv make;
   ConformanceOptions options;
-  // What the environments say of themselves: check_size() asks them, before all other checks.
+  // Set by check_size(), which runs before all other checks.
   EnvSpec spec;
   VecEnvTraits traits;
 };
 
-// Of kEnvs environments of one seed; limit 0: with the time limit of the kit's options.
+// Options for kEnvs environments with a fixed seed. limit 0: options.time_limit.
 VecEnvOptions usual_options(const Subject& subject, int limit = 0);
 
-// They were made before with such options: what fails now is what is wrong.
-std::unique_ptr<VecEnv> made(const Subject& subject, const VecEnvOptions& options,
-                             Findings& findings);
+// Makes environments. Adds a finding and returns null if that fails.
+std::unique_ptr<VecEnv> make_envs(const Subject& subject, const VecEnvOptions& options,
+                                  Findings& findings);
 
 bool expect_played(const Played& played, Findings& findings);
 
-// What so many steps of environments with these options give; nothing where they fail.
-std::unique_ptr<Played> played(const Subject& subject, const VecEnvOptions& options, int steps,
-                               Findings& findings,
-                               const std::vector<EnvRange>& ranges = {{0, kEnvs}});
+// Makes environments and plays `steps` steps. Null if that fails.
+std::unique_ptr<Played> play_envs(const Subject& subject, const VecEnvOptions& options, int steps,
+                                  Findings& findings,
+                                  const std::vector<EnvRange>& ranges = {{0, kEnvs}});
 
-// What observe() and observe_critic() write, one after the other.
-Shown seen_now(const VecEnv& envs);
+// The results of observe() (observations) and observe_critic() (last).
+Observations observe_now(const VecEnv& envs);
 
 }  // namespace broadloom::conformance

@@ -19,18 +19,18 @@ namespace fs = std::filesystem;
 
 struct Allowed {
   std::mutex mutex;
-  std::set<std::string> paths;       // files and folders, as whole() has them
+  std::set<std::string> paths;       // files and folders, as full_path() gives them
   std::set<std::string> values;      // of options, likewise
-  std::set<std::string> namespaces;  // of ids
+  std::set<std::string> namespaces;  // namespaces of ids
 };
 
 Allowed& allowed() {
-  static auto* const all = new Allowed;  // outlives every thread that asks
+  static auto* const all = new Allowed;  // outlives every thread that uses it
   return *all;
 }
 
-// Without links and "..", so that one file has one name.
-std::string whole(const std::string& path) {
+// The path without links and "..", so that each file has one name.
+std::string full_path(const std::string& path) {
   std::error_code error;
   const fs::path absolute = fs::absolute(path, error);
   if (error) return path;
@@ -40,7 +40,7 @@ std::string whole(const std::string& path) {
 
 std::string folder_of(const std::string& path) {
   std::error_code error;
-  return whole(fs::absolute(path, error).parent_path().string());
+  return full_path(fs::absolute(path, error).parent_path().string());
 }
 
 bool is_word(std::string_view text) {
@@ -53,11 +53,11 @@ bool is_word(std::string_view text) {
 bool is_in_plugin_folder(const std::string& folder) {
   const std::vector<std::string> folders = plugin_folders();
   return std::any_of(folders.begin(), folders.end(),
-                     [&](const std::string& one) { return whole(one) == folder; });
+                     [&](const std::string& one) { return full_path(one) == folder; });
 }
 
 bool is_library_allowed(const std::string& path) {
-  const std::string file = whole(path), folder = folder_of(path);
+  const std::string file = full_path(path), folder = folder_of(path);
   if (is_in_plugin_folder(folder)) return true;
   Allowed& all = allowed();
   const std::lock_guard lock(all.mutex);
@@ -66,10 +66,10 @@ bool is_library_allowed(const std::string& path) {
 
 Status refuse(const std::string& what, const char* kind, const char* verb, const std::string& flag,
               const char* besides) {
-  return invalid(fmt::format(
-      "{} is {} that a file names, and no file may {} code. If you trust it, add --allow_plugin {} "
-      "(in Python, call broadloom.allow_plugin){}; docs/trust.md has the rule",
-      what, kind, verb, shell_word(flag), besides));
+  return invalid(
+      fmt::format("{} is {} named by a file, and files may not {} code. If you trust it, add "
+                  "--allow_plugin {} (in Python, call broadloom.allow_plugin){}; see docs/trust.md",
+                  what, kind, verb, shell_word(flag), besides));
 }
 
 }  // namespace
@@ -93,12 +93,12 @@ Status allow_code(const std::string& what) {
   const bool exists = fs::exists(path, error);
   if (!exists && !is_word(path)) {
     return {ErrorKind::kNotFound,
-            fmt::format("--allow_plugin: '{}' is no file and no folder; expected a library, a "
+            fmt::format("--allow_plugin: got '{}', which does not exist; expected a library, a "
                         "folder of libraries, or the name of a Python package such as gymnasium",
                         path)};
   }
   Allowed& all = allowed();
-  const std::string place = whole(path);
+  const std::string place = full_path(path);
   const std::lock_guard lock(all.mutex);
   if (exists) all.paths.insert(place);
   if (is_word(path)) all.namespaces.insert(path);
@@ -114,7 +114,7 @@ void allow_settings(const Overrides& given) {
     const bool is_plugin = is_id && text.starts_with(kPluginPrefix);
     std::error_code error;
     if (is_plugin && !fs::is_regular_file(split_plugin_id(text).file, error)) continue;
-    const std::string place = whole(is_plugin ? split_plugin_id(text).file : text);
+    const std::string place = full_path(is_plugin ? split_plugin_id(text).file : text);
     const std::lock_guard lock(all.mutex);
     if (is_option) {
       all.values.insert(place);
@@ -135,7 +135,7 @@ Status check_library_allowed(const std::string& path, const std::string& named) 
 Status check_option_allowed(const std::string& option, const std::string& path) {
   if (is_library_allowed(path)) return {};
   Allowed& all = allowed();
-  const std::string place = whole(path);
+  const std::string place = full_path(path);
   const std::lock_guard lock(all.mutex);
   if (all.values.contains(place)) return {};
   return refuse(fmt::format("env.{}: '{}'", option, path), "code", "load", path, "");

@@ -31,13 +31,13 @@ std::vector<std::string> places_of(const std::string& file) {
   return places;
 }
 
-// The first that is there and allowed. Absolute: a name without '/' would have the loader look in
-// the system's folders.
+// The first place that exists and is allowed, as an absolute path. For a name without '/', dlopen()
+// would search the system's folders.
 Result<std::string> find_file(const std::string& file) {
   if (file.empty()) {
     return invalid(
-        "an environment of a plug-in has no library in its id; expected plugin:<file>:<task>, such "
-        "as plugin:./libmine.so:Task-v0");
+        "the id names no library; expected plugin:<file>:<task>, such as "
+        "plugin:./libmine.so:Task-v0");
   }
   const std::vector<std::string> places = places_of(file);
   std::error_code error;
@@ -49,8 +49,9 @@ Result<std::string> find_file(const std::string& file) {
     if (refused.ok()) refused = status;
   }
   if (!refused.ok()) return refused;
-  const char* hint = places.size() == 1 ? "; {} may name folders to look in, with ':' between them"
-                                        : "; {} names the folders after the first";
+  const char* hint = places.size() == 1
+                         ? "; to search folders, list them in {}, with ':' between them"
+                         : "; the folders after the first come from {}";
   return Status(ErrorKind::kNotFound,
                 fmt::format("no plug-in '{}': looked for {}", file, fmt::join(places, ", ")) +
                     fmt::format(fmt::runtime(hint), kPluginPathVariable));
@@ -64,18 +65,18 @@ std::string hash_of_file(const std::string& path) {
 
 std::string last_error() {
   const char* text = ::dlerror();
-  return text == nullptr ? "no reason is given" : text;
+  return text == nullptr ? "the loader gave no reason" : text;
 }
 
 bool is_missing(const char* text) { return text == nullptr || *text == '\0'; }
 
-// Tables, records and terminals show them.
+// Tables, records and terminals show these texts.
 bool is_printable(std::string_view text) {
   return std::all_of(text.begin(), text.end(), [](char c) { return c >= ' ' && c <= '~'; });
 }
 
-// Empty, or the first thing that is wrong with a table of the right ABI.
-std::string wrong_table(const broadloom_plugin& plugin) {
+// The first fault of a table with the right ABI; empty: none.
+std::string find_fault(const broadloom_plugin& plugin) {
   if (is_missing(plugin.name) || is_missing(plugin.version)) return "it has no name or no version";
   if (!is_printable(plugin.name) || !is_printable(plugin.version)) {
     return "its name and version are not printable ASCII";
@@ -104,7 +105,7 @@ Result<const broadloom_plugin*> table_of(void* handle, const std::string& path) 
       reinterpret_cast<decltype(&broadloom_get_plugin)>(::dlsym(handle, "broadloom_get_plugin"));
   if (get == nullptr) {
     return invalid(
-        fmt::format("'{}' is no plug-in of Broadloom: it exports no function "
+        fmt::format("'{}' is not a Broadloom plug-in: it exports no function "
                     "broadloom_get_plugin(); declare it as "
                     "broadloom_plugin.h does (extern \"C\" in C++)",
                     path));
@@ -113,27 +114,27 @@ Result<const broadloom_plugin*> table_of(void* handle, const std::string& path) 
   BROADLOOM_TRY(call_plugin(path, "broadloom_get_plugin", 0, 0, [&] { plugin = get(); }));
   if (plugin == nullptr) {
     return invalid(
-        fmt::format("'{}': broadloom_get_plugin() gives NULL; expected its table", path));
+        fmt::format("'{}': broadloom_get_plugin() returned NULL; expected its table", path));
   }
   if (plugin->abi != BROADLOOM_PLUGIN_ABI) {
-    return invalid(fmt::format(
-        "'{}' was compiled against interface {} of plug-ins, and this program has {}; compile it "
-        "against this program's broadloom_plugin.h",
-        path, plugin->abi, BROADLOOM_PLUGIN_ABI));
+    return invalid(
+        fmt::format("'{}' was compiled for plug-in interface {}, but this program has {}; compile "
+                    "it with this program's broadloom_plugin.h",
+                    path, plugin->abi, BROADLOOM_PLUGIN_ABI));
   }
-  const std::string wrong = wrong_table(*plugin);
+  const std::string wrong = find_fault(*plugin);
   if (wrong.empty()) return plugin;
-  return invalid(fmt::format("'{}' is no whole plug-in: {}", path, wrong));
+  return invalid(fmt::format("'{}' is not a complete plug-in: {}", path, wrong));
 }
 
-// Libraries by where they are. A deque, since they are never moved.
+// Loaded libraries. A deque, so that their addresses stay valid.
 struct Loaded {
   std::mutex mutex;
   std::deque<PluginLibrary> libraries;
 };
 
 Loaded& loaded() {
-  static auto* const all = new Loaded;  // outlives every environment, whatever ends last
+  static auto* const all = new Loaded;  // outlives every environment
   return *all;
 }
 

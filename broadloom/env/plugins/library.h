@@ -1,4 +1,4 @@
-// A shared library with simulators in it, found, loaded and held to broadloom_plugin.h.
+// Finds, loads and checks a shared library of simulators (broadloom_plugin.h).
 #pragma once
 
 #include <string>
@@ -10,28 +10,29 @@
 
 namespace broadloom {
 
-// The two parts of "plugin:<file>:<task>", as an id names a task of a plug-in.
+// The two parts of an id "plugin:<file>:<task>".
 struct PluginId {
   std::string file, task;
 };
 inline constexpr std::string_view kPluginPrefix = "plugin:";
 
-// Both parts as they stand; the task is empty where the id names none.
+// Splits an id. The task is empty if the id names none.
 PluginId split_plugin_id(const std::string& id);
 
-// Loaded once a process, and never unloaded: functions of it may be anywhere.
+// A loaded library. It is loaded once per process and never unloaded, since code may still use its
+// functions.
 struct PluginLibrary {
-  std::string file;  // as ids name it
-  std::string path;  // where it was found
-  std::string hash;  // of its bytes, as core/hash.h has it
+  std::string file;  // as named in ids
+  std::string path;  // where it was found, absolute
+  std::string hash;  // hash of its bytes, see core/hash.h
   const broadloom_plugin* plugin = nullptr;
 
-  // kNotFound, with the tasks that there are, the nearest first named.
+  // Finds a task. kNotFound lists the tasks and suggests the nearest id.
   Result<const broadloom_task*> task(const std::string& id) const;
 };
 
-// kNotFound: no such file, with the places that were looked at. kInvalidConfig: not allowed
-// (allowed_code.h), no library, no broadloom_get_plugin(), another ABI, or a table that is none.
+// Loads a library. kNotFound: no such file; lists the searched places. kInvalidConfig: not allowed
+// (allowed_code.h), not a library, no broadloom_get_plugin(), another ABI, or an invalid table.
 Result<const PluginLibrary*> open_plugin_library(const std::string& file);
 
 }  // namespace broadloom

@@ -27,7 +27,7 @@ constexpr Watched kWatched[] = {{SIGSEGV, "SIGSEGV, a bad address"},
                                 {SIGABRT, "SIGABRT, an abort"}};
 constexpr std::size_t kCount = std::size(kWatched);
 
-// Reached from a signal handler: the model that allocates nothing when it is first touched.
+// Read in a signal handler. This TLS model allocates nothing on first use.
 [[gnu::tls_model("initial-exec")]] thread_local PluginCall::Where innermost;
 
 struct Handlers {
@@ -37,10 +37,10 @@ struct Handlers {
 };
 Handlers handlers;
 
-std::atomic<bool> told{false};
+std::atomic<bool> reported{false};
 
-// Only what may be called in a signal handler, from here to tell(): no locks, no memory, no
-// streams. One write, so that nothing comes in between.
+// From here to report_crash(), code must be safe in a signal handler: no locks, no allocation, no
+// streams. A single write() keeps the message in one piece.
 class Message {
  public:
   void add(const char* text) {
@@ -66,7 +66,7 @@ class Message {
 };
 
 void add_where(const PluginCall::Where& where, Message& message) {
-  message.add(where.who);
+  message.add(where.name);
   message.add(", in ");
   message.add(where.function);
   message.add("()");
@@ -79,7 +79,7 @@ void add_where(const PluginCall::Where& where, Message& message) {
   message.add(where.end - 1);
 }
 
-void tell_of(const PluginCall::Where& where, const char* what, const char* how) {
+void write_report(const PluginCall::Where& where, const char* what, const char* how) {
   Message message;
   message.add("\nA plug-in ");
   message.add(what);
@@ -87,44 +87,43 @@ void tell_of(const PluginCall::Where& where, const char* what, const char* how) 
   message.add(": ");
   add_where(where, message);
   message.add(
-      ". It is a fault of the plug-in. What was saved stays saved, and a resume goes on from "
-      "there.\n");
+      ". This is a fault of the plug-in. Saved state is kept; resume the run from there.\n");
   message.write();
 }
 
-void tell(int signal, siginfo_t* info, void*) {
+void report_crash(int signal, siginfo_t* info, void*) {
   std::size_t which = 0;
   while (which + 1 < kCount && kWatched[which].signal != signal) ++which;
   const PluginCall::Where where = innermost;
   innermost = {};
-  if (where.who != nullptr) {
-    // Where several threads crash at once, the first ends the process.
-    while (told.exchange(true)) ::pause();
-    tell_of(where, "crashed the program by ", kWatched[which].name);
+  if (where.name != nullptr) {
+    // If several threads crash, the first one ends the process.
+    while (reported.exchange(true)) ::pause();
+    write_report(where, "crashed the program by ", kWatched[which].name);
   }
   ::sigaction(signal, &handlers.before[which], nullptr);
-  // A faulty instruction comes again on return, and abort() raises again itself; what was sent by
-  // kill() would be lost.
+  // A faulty instruction repeats on return, and abort() raises again itself. A signal from kill()
+  // would be lost, so raise it again.
   if (info->si_code <= 0 && signal != SIGABRT) ::raise(signal);
 }
 
-// Whatever code it was to end with: the run has not ended.
-void tell_of_exit() {
+// Exits with 1, whatever exit code the plug-in wanted, since the run is not complete.
+void report_exit() {
   const PluginCall::Where where = innermost;
   innermost = {};
-  if (where.who == nullptr) return;
-  tell_of(where, "ended the program by ", "exit()");
+  if (where.name == nullptr) return;
+  write_report(where, "ended the program by ", "exit()");
   std::fflush(nullptr);
   ::_exit(1);
 }
 
 void watch() {
-  static const int registered = std::atexit(tell_of_exit);
+  static const int registered = std::atexit(report_exit);
   (void)registered;
   const std::lock_guard lock(handlers.mutex);
   if (handlers.users++ > 0) return;
   struct sigaction action {};
-  action.sa_sigaction = tell;
+  action.sa_sigaction = report_crash;
   action.sa_flags = SA_SIGINFO | SA_ONSTACK | SA_NODEFER;
   ::sigemptyset(&action.sa_mask);
   for (std::size_t i = 0; i < kCount; ++i) {
@@ -138,15 +137,15 @@ void unwatch() {
   for (std::size_t i = 0; i < kCount; ++i) {
     struct sigaction now {};
     ::sigaction(kWatched[i].signal, nullptr, &now);
-    // Whoever set another one meanwhile keeps it.
-    if (now.sa_sigaction == tell) {
+    // Keep a handler that other code has set in the meantime.
+    if (now.sa_sigaction == report_crash) {
       ::sigaction(kWatched[i].signal, &handlers.before[i], nullptr);
     }
   }
 }
 
-// Where the handler runs, so that a stack that has overflowed is told of, too. A thread that has
-// such a place already (Python's faulthandler, a sanitizer) keeps it.
+// The stack of the signal handler, so that stack overflows are reported, too. Keeps an alternate
+// stack that a thread already has (Python's faulthandler, a sanitizer).
 class AlternateStack {
  public:
   AlternateStack() {
@@ -172,23 +171,23 @@ class AlternateStack {
   std::unique_ptr<std::byte[]> memory_;
 };
 
-void have_alternate_stack() {
+void ensure_alternate_stack() {
   thread_local AlternateStack stack;
   (void)stack;
 }
 
 }  // namespace
 
-PluginCall::PluginCall(const char* who, const char* function, int begin, int end)
+PluginCall::PluginCall(const char* name, const char* function, int begin, int end)
     : before_(innermost) {
-  have_alternate_stack();
-  innermost = {who, function, begin, end};
+  ensure_alternate_stack();
+  innermost = {name, function, begin, end};
 }
 PluginCall::~PluginCall() { innermost = before_; }
 
-Status exception_status(const std::string& who, const char* function, const char* words) {
-  return {ErrorKind::kIo, fmt::format("{}() of {} threw an exception, which a plug-in must not{}{}",
-                                      function, who, *words == '\0' ? "" : ": ", words)};
+Status exception_status(const std::string& name, const char* function, const char* text) {
+  return {ErrorKind::kIo, fmt::format("{}() of {} threw an exception, which plug-ins must not{}{}",
+                                      function, name, *text == '\0' ? "" : ": ", text)};
 }
 
 CrashWatch::CrashWatch() { watch(); }

@@ -1,4 +1,4 @@
-// Who is being called, so that a plug-in that crashes or ends the process is named.
+// Tracks calls into plug-ins, so that messages can name a plug-in that crashes or exits.
 #pragma once
 
 #include <exception>
@@ -8,19 +8,19 @@
 
 namespace broadloom {
 
-// While one lives, the thread that made it is in a call of a plug-in; they may be nested. The texts
-// must live as long. Costs two copies of 24 bytes; a thread's first one allocates.
+// Marks the current thread as inside a plug-in call during this object's lifetime. May be nested.
+// The texts must outlive it. Costs two copies of 24 bytes; a thread's first one allocates.
 class PluginCall {
  public:
-  // begin, end: the environments; none where end is 0.
-  PluginCall(const char* who, const char* function, int begin = 0, int end = 0);
+  // name: of the environment or library. begin, end: its environments; end 0: none.
+  PluginCall(const char* name, const char* function, int begin = 0, int end = 0);
   ~PluginCall();
   PluginCall(const PluginCall&) = delete;
   PluginCall& operator=(const PluginCall&) = delete;
 
-  // What a handler reads of the thread's innermost call.
+  // The thread's innermost call, for the signal handler.
   struct Where {
-    const char* who = nullptr;
+    const char* name = nullptr;
     const char* function = nullptr;
     int begin = 0, end = 0;
   };
@@ -29,28 +29,28 @@ class PluginCall {
   Where before_;
 };
 
-// kIo: that a function of a plug-in's let out an exception, with its words if it has any.
-Status exception_status(const std::string& who, const char* function, const char* words);
+// kIo: a plug-in's function threw an exception. text: the exception's message, may be empty.
+Status exception_status(const std::string& name, const char* function, const char* text);
 
-// Runs what calls a function of a plug-in's, which may be in C++ and should have caught everything.
-// begin, end: as in PluginCall.
+// Runs `run`, which calls a plug-in's function, and turns exceptions into errors. name, begin, end:
+// as in PluginCall.
 template <class Run>
-Status call_plugin(const std::string& who, const char* function, int begin, int end,
+Status call_plugin(const std::string& name, const char* function, int begin, int end,
                    const Run& run) {
   try {
-    const PluginCall call(who.c_str(), function, begin, end);
+    const PluginCall call(name.c_str(), function, begin, end);
     run();
   } catch (const std::exception& thrown) {
-    return exception_status(who, function, thrown.what());
+    return exception_status(name, function, thrown.what());
   } catch (...) {
-    return exception_status(who, function, "");
+    return exception_status(name, function, "");
   }
   return {};
 }
 
-// While one lives, a signal such as SIGSEGV in a PluginCall says on standard error who was called,
-// what for and for which environments, before it does what it did before: end the process, and
-// leave a core where these are kept. A call of exit() says so, too.
+// During this object's lifetime, a signal such as SIGSEGV in a PluginCall prints the plug-in,
+// function and environments to standard error. Then the previous handler runs, which usually ends
+// the process and dumps core. A call of exit() in a plug-in prints this, too.
 class CrashWatch {
  public:
   CrashWatch();

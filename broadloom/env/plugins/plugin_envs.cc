@@ -37,8 +37,9 @@ bool PluginEnvs::call_silent(const char* name, int begin, int end, const Functio
   return false;
 }
 
-// Of these environments alone, so that whose step fails does not depend on how threads take turns.
-Status PluginEnvs::thrown_in(int begin, int end) const {
+// The first exception in environments [begin, end). Looking only at these makes the failing step
+// independent of thread timing.
+Status PluginEnvs::find_thrown(int begin, int end) const {
   if (!has_thrown_) return {};
   const std::lock_guard lock(thrown_mutex_);
   const auto first = thrown_.lower_bound(begin);
@@ -66,7 +67,7 @@ PluginEnvs::PluginEnvs(const PluginLibrary& library, const broadloom_task& task,
 PluginEnvs::~PluginEnvs() {
   if (simulator_ == nullptr) return;
   const std::lock_guard lock(plugin_mutex());
-  // Nobody is left to be told of an exception.
+  // A destructor cannot return an exception as an error.
   (void)call_plugin(described_.spec.id, "close", 0, 0, [&] { plugin_->close(simulator_); });
 }
 
@@ -74,12 +75,12 @@ Result<std::unique_ptr<VecEnv>> PluginEnvs::make(const PluginLibrary& library,
                                                  const broadloom_task& task,
                                                  const PluginValues& values, PluginSpec described,
                                                  const VecEnvOptions& options) {
-  const int own = described.spec.max_episode_steps, asked = options.max_episode_steps;
-  if (described.has(BROADLOOM_RESETS_ITSELF) && own > 0 && asked > own) {
-    return invalid(fmt::format(
-        "max_episode_steps is {}, but the simulator of {} cuts episodes itself after {}; expected "
-        "at most that, or 0 for it",
-        asked, described.spec.id, own));
+  const int own = described.spec.max_episode_steps, requested = options.max_episode_steps;
+  if (described.has(BROADLOOM_RESETS_ITSELF) && own > 0 && requested > own) {
+    return invalid(
+        fmt::format("max_episode_steps: got {}, but the simulator of {} truncates episodes after "
+                    "{} steps; expected at most that, or 0",
+                    requested, described.spec.id, own));
   }
   std::unique_ptr<PluginEnvs> envs(
       new PluginEnvs(library, task, values, std::move(described), options));
@@ -95,11 +96,12 @@ Status PluginEnvs::open() {
     }));
   }
   if (simulator_ == nullptr) {
-    return {ErrorKind::kIo, fmt::format("make() of {} gave no simulator and no error; correct it",
-                                        described_.spec.id)};
+    return {ErrorKind::kIo,
+            fmt::format("make() of {} returned no simulator and no error; correct the plug-in",
+                        described_.spec.id)};
   }
   BROADLOOM_TRY(reset_all());
-  // What saves no state may begin its run from these starts, though a checkpoint is read.
+  // Without saved state, a resumed run begins from these starts, so it needs them, too.
   const bool staggers = traits().saves_state ? options_.staggers_now() : options_.stagger_starts;
   return staggers ? stagger() : Status();
 }
@@ -108,7 +110,7 @@ VecEnvTraits PluginEnvs::traits() const {
   return {.whole_batch = described_.has(BROADLOOM_WHOLE_BATCH),
           .deterministic = !described_.has(BROADLOOM_NOT_DETERMINISTIC),
           .saves_state = described_.state_size > 0,
-          // observe_final() gives what the policy sees alone.
+          // observe_final() covers only the policy's observation.
           .has_final_observations =
               !resets_itself() ||
               (plugin_->observe_final != nullptr && described_.spec.critic_observation.size == 0),
@@ -116,7 +118,8 @@ VecEnvTraits PluginEnvs::traits() const {
 }
 
 int PluginEnvs::max_truncations(int num_steps) const {
-  if (resets_itself() && own_limit_ == 0) return num_steps;  // by limits that only it knows
+  if (resets_itself() && own_limit_ == 0)
+    return num_steps;  // by limits that only the simulator knows
   const int limit = described_.spec.max_episode_steps;
   return limit > 0 ? (num_steps - 1) / limit + 1 : 0;
 }
@@ -126,7 +129,7 @@ Status PluginEnvs::reset_all() {
   return {};
 }
 
-// Every draw is a function of the run's seed, what the environments are for, family and episode.
+// The key is a function of the run's seed, the stream set, family and episode.
 Status PluginEnvs::reset(int env, std::int64_t episode) {
   const auto family = static_cast<std::uint32_t>(env % options_.families());
   const std::uint64_t key = Random(options_.seed, env_streams(options_.streams).reset, family,
@@ -148,14 +151,14 @@ Status PluginEnvs::stagger() {
   std::vector<float> actions(episode_.size() *
                              static_cast<std::size_t>(described_.spec.action_size()));
   Status status;
-  over_lots(options_, [&](int begin, int end) {
+  for_each_lot(options_, [&](int begin, int end) {
     if (status.ok()) status = stagger_range(begin, end, ages, actions);
   });
   return status;
 }
 
-// Under random actions. Those that begin later are reset when it is their turn, so that all may be
-// stepped at once.
+// Steps all environments together under random actions. Each is reset at the step where its own
+// play begins.
 Status PluginEnvs::stagger_range(int begin, int end, const std::vector<std::int64_t>& ages,
                                  std::vector<float>& actions) {
   const EnvSpec& spec = described_.spec;
@@ -184,8 +187,8 @@ Status PluginEnvs::stagger_range(int begin, int end, const std::vector<std::int6
   return {};
 }
 
-// An index becomes its one-hot row; what is none becomes what the collector stops at.
-void PluginEnvs::spread(float* rows, int count) const {
+// Expands indices to one-hot rows. An invalid index becomes NaN, at which the collector stops.
+void PluginEnvs::make_one_hot(float* rows, int count) const {
   const int n = described_.spec.observation.size;
   for (int k = 0; k < count; ++k) {
     float* row = rows + static_cast<std::size_t>(k) * static_cast<std::size_t>(n);
@@ -197,18 +200,18 @@ void PluginEnvs::spread(float* rows, int count) const {
 }
 
 void PluginEnvs::observe(int begin, int end, ObservationRows rows) const {
-  void* to = rows.dtype() == Dtype::kU8 ? static_cast<void*>(rows.bytes()) : rows.floats();
+  void* target = rows.dtype() == Dtype::kU8 ? static_cast<void*>(rows.bytes()) : rows.floats();
   const bool done =
-      call_silent("observe", begin, end, [&] { plugin_->observe(simulator_, begin, end, to); });
+      call_silent("observe", begin, end, [&] { plugin_->observe(simulator_, begin, end, target); });
   if (done && described_.spec.observation.kind == SpaceKind::kDiscrete) {
-    spread(rows.floats(), end - begin);
+    make_one_hot(rows.floats(), end - begin);
   }
 }
 
 void PluginEnvs::observe_critic(int begin, int end, ObservationRows rows) const {
-  void* to = rows.dtype() == Dtype::kU8 ? static_cast<void*>(rows.bytes()) : rows.floats();
+  void* target = rows.dtype() == Dtype::kU8 ? static_cast<void*>(rows.bytes()) : rows.floats();
   (void)call_silent("observe_critic", begin, end,
-                    [&] { plugin_->observe_critic(simulator_, begin, end, to); });
+                    [&] { plugin_->observe_critic(simulator_, begin, end, target); });
 }
 
 void PluginEnvs::context(int env, std::span<double> out) const {
@@ -249,15 +252,15 @@ Status PluginEnvs::move(int begin, int end, const StepRows& rows) {
 }
 
 Status PluginEnvs::step(int begin, int end, const StepRows& rows) {
-  BROADLOOM_TRY(thrown_in(begin, end));
+  BROADLOOM_TRY(find_thrown(begin, end));
   BROADLOOM_TRY(move(begin, end, rows));
   observe(begin, end, rows.observations);
   if (rows.critic_observations) observe_critic(begin, end, rows.critic_observations);
   for (int i = begin; i < end; ++i) BROADLOOM_TRY(end_step(i, i - begin, rows));
-  return thrown_in(begin, end);
+  return find_thrown(begin, end);
 }
 
-// Counts the step of environment `env`, which is row k; cuts its episode at the limit.
+// Counts the step of environment `env` (row k), and truncates its episode at the time limit.
 Status PluginEnvs::end_step(int env, int k, const StepRows& rows) {
   const EnvSpec& spec = described_.spec;
   std::uint8_t &terminated = rows.terminated[k], &truncated = rows.truncated[k];
@@ -266,12 +269,11 @@ Status PluginEnvs::end_step(int env, int k, const StepRows& rows) {
   age_[env] += 1;
   const bool at_limit = spec.max_episode_steps > 0 && age_[env] >= spec.max_episode_steps;
   if (cut_itself && (!resets_itself() || age_[env] < own_limit_)) {
-    return {
-        ErrorKind::kIo,
-        fmt::format("step() of {} set truncated after {} steps of environment {}; expected that "
-                    "of a simulator that resets itself alone (BROADLOOM_RESETS_ITSELF), and "
-                    "not before its max_episode_steps, {}",
-                    spec.id, age_[env], env, own_limit_)};
+    return {ErrorKind::kIo,
+            fmt::format(
+                "step() of {} set truncated after {} steps of environment {}; only simulators with "
+                "BROADLOOM_RESETS_ITSELF may do this, and not before max_episode_steps = {}",
+                spec.id, age_[env], env, own_limit_)};
   }
   truncated = terminated == 0 && (cut_itself || at_limit) ? 1 : 0;
   if ((terminated | truncated) == 0) return {};
@@ -287,31 +289,32 @@ Status PluginEnvs::end_step(int env, int k, const StepRows& rows) {
   BROADLOOM_TRY(reset(env, next));
   const auto width = static_cast<std::size_t>(spec.observation_size());
   const auto critic = static_cast<std::size_t>(spec.critic_observation.size);
-  observe(env, env + 1, rows.observations.from(k * width));
+  observe(env, env + 1, rows.observations.offset_by(k * width));
   if (rows.critic_observations) {
-    observe_critic(env, env + 1, rows.critic_observations.from(k * critic));
+    observe_critic(env, env + 1, rows.critic_observations.offset_by(k * critic));
   }
   return {};
 }
 
-// The last observation of the episode, where there is room for it and it can be had.
+// Stores the episode's last observation, if the caller wants it and the plug-in has it.
 void PluginEnvs::keep_last(int env, int k, bool by_itself, const StepRows& rows) const {
   if (!rows.final_observations || !traits().has_final_observations) return;
   const auto width = static_cast<std::size_t>(described_.spec.observation_size());
   const auto critic = static_cast<std::size_t>(described_.spec.critic_observation.size);
-  const ObservationRows to = rows.final_observations.from(k * width);
+  const ObservationRows target = rows.final_observations.offset_by(k * width);
   if (!by_itself) {
-    rows.observations.from(k * width).copy_to(to, width);
+    rows.observations.offset_by(k * width).copy_to(target, width);
     if (rows.critic_observations && rows.final_critic_observations) {
-      rows.critic_observations.from(k * critic)
-          .copy_to(rows.final_critic_observations.from(k * critic), critic);
+      rows.critic_observations.offset_by(k * critic)
+          .copy_to(rows.final_critic_observations.offset_by(k * critic), critic);
     }
     return;
   }
-  void* row = to.dtype() == Dtype::kU8 ? static_cast<void*>(to.bytes()) : to.floats();
+  void* row = target.dtype() == Dtype::kU8 ? static_cast<void*>(target.bytes()) : target.floats();
   const bool done = call_silent("observe_final", env, env + 1,
                                 [&] { plugin_->observe_final(simulator_, env, row); });
-  if (done && described_.spec.observation.kind == SpaceKind::kDiscrete) spread(to.floats(), 1);
+  if (done && described_.spec.observation.kind == SpaceKind::kDiscrete)
+    make_one_hot(target.floats(), 1);
 }
 
 Status PluginEnvs::end_episode(int env, int k, const StepRows& rows) {
@@ -320,7 +323,7 @@ Status PluginEnvs::end_episode(int env, int k, const StepRows& rows) {
   const int reason = rows.terminated[k] != 0 ? reasons_[env] : own_reasons;
   if (rows.terminated[k] != 0 && reason >= own_reasons) {
     return {ErrorKind::kIo, fmt::format("step() of {} gave reason {} for the end of environment "
-                                        "{}'s episode, and its spec has {} end_reasons",
+                                        "{}'s episode; expected an index below its {} end_reasons",
                                         spec.id, reason, env, own_reasons)};
   }
   if (rows.ends == nullptr) return {};
@@ -367,12 +370,12 @@ Status PluginEnvs::begin_anew(std::uint64_t seed) {
 }
 
 std::unique_ptr<VecEnv> PluginEnvs::another(const VecEnvOptions& options) const {
-  VecEnvOptions theirs = options;
-  if (theirs.max_episode_steps == 0) theirs.max_episode_steps = described_.spec.max_episode_steps;
+  VecEnvOptions other = options;
+  if (other.max_episode_steps == 0) other.max_episode_steps = described_.spec.max_episode_steps;
   PluginSpec described = described_;
   described.spec.max_episode_steps = own_limit_;
   Result<std::unique_ptr<VecEnv>> made =
-      make(*library_, *task_, values_, std::move(described), theirs);
+      make(*library_, *task_, values_, std::move(described), other);
   return made.ok() ? made.take() : nullptr;
 }
 

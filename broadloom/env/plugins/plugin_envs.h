@@ -1,4 +1,5 @@
-// N environments of a plug-in's task behind VecEnv: what broadloom_plugin.h leaves to the library.
+// N environments of a plug-in's task as a VecEnv. Does the work that broadloom_plugin.h assigns to
+// Broadloom.
 #pragma once
 
 #include <atomic>
@@ -24,8 +25,8 @@ namespace broadloom {
 
 class PluginEnvs final : public VecEnv, public AuditContext, public StepCounter, public EnvMaker {
  public:
-  // described: of those options, with the task's own time limit. kInvalidConfig and kIo: what the
-  // plug-in says; a time limit that it cannot have.
+  // described: the task's description for `values`, with its own time limit. kInvalidConfig and
+  // kIo: errors of the plug-in, or a time limit that it does not support.
   static Result<std::unique_ptr<VecEnv>> make(const PluginLibrary& library,
                                               const broadloom_task& task,
                                               const PluginValues& values, PluginSpec described,
@@ -63,31 +64,31 @@ class PluginEnvs final : public VecEnv, public AuditContext, public StepCounter,
   Status end_step(int env, int k, const StepRows& rows);
   Status end_episode(int env, int k, const StepRows& rows);
   void keep_last(int env, int k, bool by_itself, const StepRows& rows) const;
-  void spread(float* rows, int count) const;
+  void make_one_hot(float* rows, int count) const;
   bool resets_itself() const { return described_.has(BROADLOOM_RESETS_ITSELF); }
-  // Calls a function of the plug-in's that may fail.
+  // Calls a plug-in function that may fail.
   template <class Function>
   Status call(const char* name, int begin, int end, const Function& function) const;
-  // One that has no way to fail. False where it let out an exception, which the next step of the
-  // environment `begin` tells of.
+  // Calls a plug-in function that returns no error. False if it threw an exception; the next step
+  // of environment `begin` then returns it.
   template <class Function>
   bool call_silent(const char* name, int begin, int end, const Function& function) const;
-  Status thrown_in(int begin, int end) const;
+  Status find_thrown(int begin, int end) const;
 
   const PluginLibrary* library_;
   const broadloom_plugin* plugin_;
   const broadloom_task* task_;
   PluginValues values_;
-  PluginSpec described_;  // the spec with the time limit that was asked for
-  int own_limit_;         // the task's, 0: none
+  PluginSpec described_;  // the spec has the requested time limit
+  int own_limit_;         // the task's own time limit; 0: none
   VecEnvOptions options_;
   CrashWatch watch_;
   void* simulator_ = nullptr;
   std::vector<std::int64_t> episode_, age_;        // [N]
-  std::vector<std::int32_t> choices_;              // [N] where actions are Discrete
+  std::vector<std::int32_t> choices_;              // [N] if actions are Discrete
   std::vector<std::uint8_t> reasons_, successes_;  // [N] of the last step
-  std::vector<std::uint8_t> state_;                // [N, state_size] once it has been asked for
-  // What was let out by functions that have no way to fail, by the first environment of the call.
+  std::vector<std::uint8_t> state_;                // [N, state_size] after append_state()
+  // Exceptions from functions that return no error, by the first environment of the call.
   mutable std::map<int, Status> thrown_;
   mutable std::mutex thrown_mutex_;
   mutable std::atomic<bool> has_thrown_ = false;

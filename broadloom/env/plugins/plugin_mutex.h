@@ -1,4 +1,4 @@
-// describe(), make() and close() of plug-ins are called one at a time.
+// Serialises calls of describe(), make() and close() of plug-ins.
 #pragma once
 
 #include <mutex>

@@ -80,24 +80,23 @@ Status check_names(const broadloom_task& task, const Overrides& given) {
   return {};
 }
 
-// A default as the plug-in writes it may be no value of the type.
+// Checks the plug-in's option table, since a default may not fit its type.
 Status check_table(const broadloom_task& task) {
   for (int o = 0; o < task.num_options; ++o) {
     const broadloom_option& option = task.options[o];
     if (!is_key(view_or_empty(option.name)) || option.type < BROADLOOM_BOOL ||
         option.type > BROADLOOM_LIBRARY) {
       return invalid(
-          fmt::format("option {} of the plug-in's task {} has no name that a flag can have "
-                      "(letters, digits and "
-                      "'_', a letter first) or is of no type that there is; correct its table",
+          fmt::format("option {} of the plug-in's task {} has an invalid name or type; expected a "
+                      "name of letters, digits and '_' that starts with a letter, and a "
+                      "broadloom_option_type. Correct the plug-in's table",
                       o, task.id));
     }
     broadloom_value value{};
     const Status status =
         read_value(option, std::string(view_or_empty(option.default_text)), value);
     if (status.ok()) continue;
-    return invalid(
-        fmt::format("the default of the plug-in's own option is wrong: {}", status.message()));
+    return invalid(fmt::format("the plug-in's table has a wrong default: {}", status.message()));
   }
   return {};
 }

@@ -1,4 +1,4 @@
-// Options of a plug-in's task: from text to what the plug-in reads.
+// Parses the options of a plug-in's task.
 #pragma once
 
 #include <string>
@@ -10,7 +10,7 @@
 
 namespace broadloom {
 
-// Every option's value in the table's order; texts lie here.
+// The values of all options, in the table's order. Owns their texts.
 class PluginValues {
  public:
   PluginValues() = default;
@@ -33,11 +33,11 @@ class PluginValues {
   std::vector<broadloom_value> values_;
 };
 
-// What `given` says, and defaults for the rest. kInvalidConfig: an unknown name, with the nearest;
-// a text that is not of the type, or out of range; a table whose default is so.
+// Values from `given`, defaults for the rest. kInvalidConfig: an unknown name (suggests the
+// nearest), a text that does not fit the type or range, or a table with such a default.
 Result<PluginValues> read_plugin_options(const broadloom_task& task, const Overrides& given);
 
-// Name, type, default, range and doc of every one.
+// Name, type, default, range and doc of every option.
 std::vector<FieldInfo> list_plugin_options(const broadloom_task& task);
 
 }  // namespace broadloom

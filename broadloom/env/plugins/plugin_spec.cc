@@ -20,7 +20,7 @@ constexpr std::int64_t kMostBytes = std::int64_t{1} << 30;
 
 std::string or_empty(const char* text) { return text == nullptr ? "" : text; }
 
-// A Space, or what is wrong with it.
+// Converts a broadloom_space to a Space, with errors that name it.
 class SpaceReader {
  public:
   SpaceReader(const std::string& id, const char* name, bool is_observation)
@@ -42,23 +42,24 @@ class SpaceReader {
       if (size > kMostNumbers) return refuse(fmt::format("has more than {} numbers", kMostNumbers));
     }
     if (space.kind == BROADLOOM_DISCRETE) {
-      if (space.rank != 1) return refuse("is Discrete of more than one axis, expected {n}");
+      if (space.rank != 1) return refuse("is Discrete with more than one axis, expected {n}");
       return Space::discrete(static_cast<int>(size));
     }
-    if (space.kind != BROADLOOM_BOX) return refuse(fmt::format("is of kind {}", space.kind));
+    if (space.kind != BROADLOOM_BOX)
+      return refuse(fmt::format("has the unknown kind {}", space.kind));
     if (space.dtype != BROADLOOM_FLOAT32 && space.dtype != BROADLOOM_UINT8) {
-      return refuse(fmt::format("is of dtype {}", space.dtype));
+      return refuse(fmt::format("has the unknown dtype {}", space.dtype));
     }
     out.size = static_cast<int>(size);
     out.dtype = space.dtype == BROADLOOM_UINT8 ? Dtype::kU8 : Dtype::kF32;
-    if (out.shape.size() == 1) out.shape.clear();  // a vector, as the library writes it
+    if (out.shape.size() == 1) out.shape.clear();  // vectors have no shape in the library
     add_bounds(space, out);
     out.frames = space.frames > 1 ? space.frames : 1;
     out.frame_padding =
         space.frame_padding == BROADLOOM_PAD_ZERO ? FramePadding::kZero : FramePadding::kFirst;
-    // Infinite ones may be asked for, by lows and highs.
+    // Infinite bounds are possible by lows and highs.
     if (!is_observation_ && space.low == 0.0f && space.high == 0.0f && space.lows == nullptr) {
-      return refuse("has no bounds, expected those that actions are to be clipped to");
+      return refuse("has no bounds, expected the bounds to clip actions to");
     }
     return out;
   }
@@ -76,9 +77,9 @@ class SpaceReader {
     if (space.lows != nullptr) out.low.assign(space.lows, space.lows + size);
     if (space.highs != nullptr) out.high.assign(space.highs, space.highs + size);
   }
-  Status refuse(const std::string& why) const {
+  Status refuse(const std::string& reason) const {
     return invalid(
-        fmt::format("{}: its {} space {}; correct describe() of the plug-in", id_, name_, why));
+        fmt::format("{}: its {} space {}; correct describe() of the plug-in", id_, name_, reason));
   }
 
   const std::string& id_;
@@ -86,31 +87,31 @@ class SpaceReader {
   bool is_observation_;
 };
 
-Status add_spaces(const broadloom_spec& said, EnvSpec& spec) {
-  Result<Space> observation = SpaceReader(spec.id, "observation", true).read(said.observation);
+Status add_spaces(const broadloom_spec& described, EnvSpec& spec) {
+  Result<Space> observation = SpaceReader(spec.id, "observation", true).read(described.observation);
   if (!observation.ok()) return observation.status();
-  Result<Space> action = SpaceReader(spec.id, "action", false).read(said.action);
+  Result<Space> action = SpaceReader(spec.id, "action", false).read(described.action);
   if (!action.ok()) return action.status();
   spec.observation = observation.take();
   spec.action = action.take();
-  if (said.critic_observation.rank == 0) return {};
+  if (described.critic_observation.rank == 0) return {};
   Result<Space> critic =
-      SpaceReader(spec.id, "critic observation", true).read(said.critic_observation);
+      SpaceReader(spec.id, "critic observation", true).read(described.critic_observation);
   if (!critic.ok()) return critic.status();
   spec.critic_observation = critic.take();
   return {};
 }
 
-Status add_reasons(const broadloom_spec& said, EnvSpec& spec) {
-  if (said.end_reasons == nullptr) return {};
-  if (said.num_end_reasons < 0 || said.num_end_reasons > kMostReasons) {
+Status add_reasons(const broadloom_spec& described, EnvSpec& spec) {
+  if (described.end_reasons == nullptr) return {};
+  if (described.num_end_reasons < 0 || described.num_end_reasons > kMostReasons) {
     return invalid(
         fmt::format("{}: describe() of the plug-in names {} end reasons, expected 0 to {}", spec.id,
-                    said.num_end_reasons, kMostReasons));
+                    described.num_end_reasons, kMostReasons));
   }
   spec.end_reasons.clear();
-  for (int r = 0; r < said.num_end_reasons; ++r) {
-    spec.end_reasons.push_back(or_empty(said.end_reasons[r]));
+  for (int r = 0; r < described.num_end_reasons; ++r) {
+    spec.end_reasons.push_back(or_empty(described.end_reasons[r]));
   }
   spec.end_reasons.emplace_back("time_limit");
   return {};
@@ -118,7 +119,8 @@ Status add_reasons(const broadloom_spec& said, EnvSpec& spec) {
 
 constexpr int kMostNamed = 64;
 
-// Entries of one of the spec's lists; their names are looked at where all environments' are.
+// Adds the entries of one list of the spec. Names are checked later, with those of all
+// environments.
 template <class Entry, class Make>
 Status add_named(const char* list, const Entry* entries, int count, const std::string& id,
                  const Make& make) {
@@ -131,25 +133,26 @@ Status add_named(const char* list, const Entry* entries, int count, const std::s
   return {};
 }
 
-Status add_numbers(const broadloom_spec& said, bool are_counted, EnvSpec& spec) {
-  BROADLOOM_TRY(add_named("reward_terms", said.reward_terms, said.num_reward_terms, spec.id,
-                          [&](const broadloom_reward_term& term) {
+Status add_numbers(const broadloom_spec& described, bool are_counted, EnvSpec& spec) {
+  BROADLOOM_TRY(add_named("reward_terms", described.reward_terms, described.num_reward_terms,
+                          spec.id, [&](const broadloom_reward_term& term) {
                             spec.reward_terms.push_back({or_empty(term.name), term.weight});
                           }));
-  BROADLOOM_TRY(add_named(
-      "measures", said.measures, said.num_measures, spec.id, [&](const broadloom_measure& measure) {
-        spec.measures.push_back({or_empty(measure.name), or_empty(measure.unit)});
-      }));
-  BROADLOOM_TRY(add_named("numbers of context", said.context, said.num_context, spec.id,
+  BROADLOOM_TRY(
+      add_named("measures", described.measures, described.num_measures, spec.id,
+                [&](const broadloom_measure& measure) {
+                  spec.measures.push_back({or_empty(measure.name), or_empty(measure.unit)});
+                }));
+  BROADLOOM_TRY(add_named("numbers of context", described.context, described.num_context, spec.id,
                           [&](const broadloom_context& one) {
                             spec.context.push_back({or_empty(one.name), one.low, one.high});
                           }));
   spec.counts_reward_terms = are_counted && !spec.reward_terms.empty();
-  spec.world_seeds = {said.first_world, said.num_worlds};
+  spec.world_seeds = {described.first_world, described.num_worlds};
   return {};
 }
 
-// Functions that the spec makes needful.
+// Checks that the functions required by the spec are there.
 Status check_functions(const PluginSpec& described, const broadloom_plugin& plugin) {
   const bool saves = described.state_size > 0;
   const char* missing =
@@ -160,30 +163,32 @@ Status check_functions(const PluginSpec& described, const broadloom_plugin& plug
       : !described.spec.context.empty() && plugin.context == nullptr              ? "context"
                                                                                   : nullptr;
   if (missing == nullptr) return {};
-  return invalid(fmt::format("{}: describe() of the plug-in asks for {}(), which is NULL",
+  return invalid(fmt::format("{}: describe() of the plug-in requires {}(), which is NULL",
                              described.spec.id, missing));
 }
 
-Result<PluginSpec> read_spec(const broadloom_spec& said, PluginSpec out,
+Result<PluginSpec> read_spec(const broadloom_spec& described, PluginSpec out,
                              const broadloom_plugin& plugin) {
   EnvSpec& spec = out.spec;
-  BROADLOOM_TRY(add_spaces(said, spec));
-  BROADLOOM_TRY(add_reasons(said, spec));
-  BROADLOOM_TRY(add_numbers(said, plugin.take_step_sums != nullptr, spec));
-  if (said.max_episode_steps < 0 || said.state_size < 0 || said.state_size > kMostBytes) {
+  BROADLOOM_TRY(add_spaces(described, spec));
+  BROADLOOM_TRY(add_reasons(described, spec));
+  BROADLOOM_TRY(add_numbers(described, plugin.take_step_sums != nullptr, spec));
+  if (described.max_episode_steps < 0 || described.state_size < 0 ||
+      described.state_size > kMostBytes) {
     return invalid(fmt::format(
         "{}: describe() of the plug-in gives max_episode_steps {} and state_size {}, expected at "
         "least 0, and at most {} bytes of state",
-        spec.id, said.max_episode_steps, said.state_size, kMostBytes));
+        spec.id, described.max_episode_steps, described.state_size, kMostBytes));
   }
-  spec.max_episode_steps = said.max_episode_steps;
-  spec.names_success = said.names_success != 0;
-  if (said.has_score_range != 0) spec.set_score_range(said.random_score, said.reference_score);
-  spec.has_reward_threshold = said.has_reward_threshold != 0;
-  spec.reward_threshold = said.reward_threshold;
-  if (said.upstream != nullptr) spec.upstream = said.upstream;
-  out.state_size = static_cast<std::size_t>(said.state_size);
-  out.flags = said.flags;
+  spec.max_episode_steps = described.max_episode_steps;
+  spec.names_success = described.names_success != 0;
+  if (described.has_score_range != 0)
+    spec.set_score_range(described.random_score, described.reference_score);
+  spec.has_reward_threshold = described.has_reward_threshold != 0;
+  spec.reward_threshold = described.reward_threshold;
+  if (described.upstream != nullptr) spec.upstream = described.upstream;
+  out.state_size = static_cast<std::size_t>(described.state_size);
+  out.flags = described.flags;
   BROADLOOM_TRY(check_functions(out, plugin));
   return out;
 }
@@ -192,7 +197,7 @@ Result<PluginSpec> read_spec(const broadloom_spec& said, PluginSpec out,
 
 Status plugin_status(int result, const char* error, const std::string& id, const char* function) {
   if (result == BROADLOOM_OK) return {};
-  const std::string words = error[0] == '\0' ? "it does not say why" : error;
+  const std::string words = error[0] == '\0' ? "no message given" : error;
   return {result == BROADLOOM_REFUSED ? ErrorKind::kInvalidConfig : ErrorKind::kIo,
           fmt::format("{}() of {}: {}", function, id, words)};
 }
@@ -206,18 +211,18 @@ Result<PluginSpec> describe_plugin_task(const std::string& id, const PluginLibra
   out.spec.upstream = fmt::format("{} {}, a plug-in", plugin.name, plugin.version);
   out.spec.plugin = {plugin.name, plugin.version, library.hash};
   std::array<char, BROADLOOM_ERROR_SIZE> error{};
-  broadloom_spec said{};
+  broadloom_spec described{};
   const std::lock_guard lock(plugin_mutex());
   int result = BROADLOOM_OK;
   {
     const CrashWatch watch;
     BROADLOOM_TRY(call_plugin(id, "describe", 0, 0, [&] {
-      result = plugin.describe(&task, options.data(), &said, error.data());
+      result = plugin.describe(&task, options.data(), &described, error.data());
     }));
   }
   error.back() = '\0';
   BROADLOOM_TRY(plugin_status(result, error.data(), id, "describe"));
-  return read_spec(said, std::move(out), plugin);
+  return read_spec(described, std::move(out), plugin);
 }
 
 }  // namespace broadloom

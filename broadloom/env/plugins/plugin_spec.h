@@ -1,4 +1,4 @@
-// What a plug-in says of a task, as the library says it.
+// A plug-in's description of a task, as an EnvSpec.
 #pragma once
 
 #include <string>
@@ -12,18 +12,18 @@ namespace broadloom {
 
 struct PluginSpec {
   EnvSpec spec;
-  std::size_t state_size = 0;  // bytes; 0: it cannot be saved
+  std::size_t state_size = 0;  // bytes; 0: cannot be saved
   std::uint32_t flags = 0;     // broadloom_flags
 
   bool has(broadloom_flags flag) const { return (flags & flag) != 0; }
 };
 
-// id: the whole one. kInvalidConfig: what describe() refuses, in its words; a space, state or
-// function that is not as broadloom_plugin.h asks.
+// Calls describe() and checks the result. id: "plugin:<file>:<task>". kInvalidConfig: describe()
+// refused, with its message; or a space, state or function violates broadloom_plugin.h.
 Result<PluginSpec> describe_plugin_task(const std::string& id, const PluginLibrary& library,
                                         const broadloom_task& task, const PluginValues& options);
 
-// What a call of the plug-in gave: ok, or its words with who said them.
+// The result of a plug-in's function as a Status, with its message, id and function name.
 Status plugin_status(int result, const char* error, const std::string& id, const char* function);
 
 }  // namespace broadloom

@@ -30,12 +30,12 @@ Result<EnvSpec> PluginTask::spec(const Overrides& options) const {
 }
 
 Result<std::unique_ptr<VecEnv>> PluginTask::make(const Overrides& options,
-                                                 const VecEnvOptions& asked) const {
+                                                 const VecEnvOptions& requested) const {
   const Result<PluginValues> values = read_plugin_options(*task_, options);
   if (!values.ok()) return values.status();
   Result<PluginSpec> described = describe_plugin_task(id_, *library_, *task_, values.value());
   if (!described.ok()) return described.status();
-  return PluginEnvs::make(*library_, *task_, values.value(), described.take(), asked);
+  return PluginEnvs::make(*library_, *task_, values.value(), described.take(), requested);
 }
 
 std::vector<FieldInfo> PluginTask::options() const { return list_plugin_options(*task_); }

@@ -15,14 +15,15 @@ namespace broadloom {
 class PluginTask {
  public:
   PluginTask() = default;
-  // id: "plugin:<file>:<task>". Errors as open_plugin_library, and kNotFound for an unknown task.
+  // id: "plugin:<file>:<task>". Errors of open_plugin_library(); kNotFound for an unknown task.
   static Result<PluginTask> open(const std::string& id);
 
-  // What describe() says of the task under these options, checked. kInvalidConfig: an option that
-  // there is not or that is refused, with the plug-in's words; a spec that is none.
+  // The checked spec of the task under these options. kInvalidConfig: an unknown option, a refused
+  // one (with the plug-in's message), or an invalid spec.
   Result<EnvSpec> spec(const Overrides& options) const;
-  // Errors as spec(), and the plug-in's own.
-  Result<std::unique_ptr<VecEnv>> make(const Overrides& options, const VecEnvOptions& asked) const;
+  // Makes environments. Errors of spec(), and the plug-in's own.
+  Result<std::unique_ptr<VecEnv>> make(const Overrides& options,
+                                       const VecEnvOptions& requested) const;
   std::vector<FieldInfo> options() const;
 
  private:

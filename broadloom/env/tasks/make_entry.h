@@ -121,13 +121,13 @@ EnvEntry make_entry(
     if (!parts.ok()) return parts.status();
     env_detail::Made<Env> made = parts.take();
     BROADLOOM_TRY(check_curriculum(options.curriculum, made.spec, options.strata_sampling));
-    if (!BatchedEnv<Env>::named_sizes_hold(made.spec)) {
+    if (!BatchedEnv<Env>::named_sizes_match(made.spec)) {
       return Status(ErrorKind::kInvalidConfig,
                     made.spec.id +
                         ": kObservationSize or kActionSize is not what spec() says; correct "
                         "them in the environment's header");
     }
-    if (!BatchedEnv<Env>::observed_as_said(made.spec)) {
+    if (!BatchedEnv<Env>::observation_types_match(made.spec)) {
       return Status(ErrorKind::kInvalidConfig,
                     made.spec.id +
                         ": observe() and observe_critic() do not write what spec() says; let "

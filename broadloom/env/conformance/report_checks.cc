@@ -1,0 +1,77 @@
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <limits>
+#include <memory>
+#include <vector>
+
+#include "broadloom/env/audit_context.h"
+#include "broadloom/env/conformance/checks.h"
+#include "broadloom/env/step_counter.h"
+
+namespace broadloom::conformance {
+namespace {
+
+// Sums of an environment since the last call; `count` numbers.
+std::vector<double> take_sums(VecEnv& envs, int n, std::size_t count) {
+  std::vector<double> sums(count, std::numeric_limits<double>::quiet_NaN());
+  if (auto* const counter = capability<StepCounter>(envs)) counter->take_step_sums(n, sums);
+  return sums;
+}
+
+// Compares as floats, since a simulator may store floats.
+bool is_in_range(const ContextRange& range, double number) {
+  const float value = static_cast<float>(number);
+  return value >= static_cast<float>(range.low) && value <= static_cast<float>(range.high);
+}
+
+void check_context_values(const std::vector<ContextRange>& context, const VecEnv& envs, int n,
+                          Findings& findings) {
+  std::vector<double> values(context.size(), std::numeric_limits<double>::quiet_NaN());
+  if (const auto* shown = capability<AuditContext>(envs)) shown->context(n, values);
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    const bool finite = std::isfinite(values[i]);
+    findings.expect(finite, "context() leaves out a value of spec().context, or it is not finite");
+    findings.expect(!finite || is_in_range(context[i], values[i]),
+                    "a value of context() is outside its range in spec().context");
+  }
+}
+
+}  // namespace
+
+void check_counted(const Subject& subject, Findings& findings) {
+  const std::unique_ptr<VecEnv> whole = make_envs(subject, usual_options(subject), findings);
+  const std::unique_ptr<VecEnv> cut = make_envs(subject, usual_options(subject), findings);
+  if (whole == nullptr || cut == nullptr) return;
+  const int half = kEnvs / 2, steps = subject.options.num_steps;
+  const std::vector<EnvRange> all{{0, kEnvs}}, halves{{0, half}, {half, kEnvs}};
+  if (!expect_played(Player(*whole).play(steps, all), findings)) return;
+  const std::vector<EnvRange>& ranges = subject.traits.whole_batch ? all : halves;
+  if (!expect_played(Player(*cut).play(steps, ranges), findings)) return;
+  const std::size_t count = subject.spec.counted();
+  for (int n = 0; n < kEnvs; ++n) {
+    const std::vector<double> sums = take_sums(*whole, n, count);
+    const std::vector<double> others = take_sums(*cut, n, count);
+    const bool finite =
+        std::all_of(sums.begin(), sums.end(), [](double x) { return std::isfinite(x); });
+    findings.expect(
+        finite,
+        "take_step_sums() leaves out one of its spec().counted() values, or it is not finite");
+    findings.expect(!finite || !subject.traits.deterministic || sums == others,
+                    "results of take_step_sums() depend on the stepped ranges");
+    findings.expect(!finite || take_sums(*whole, n, count) == std::vector<double>(count, 0.0),
+                    "take_step_sums() does not reset the sums");
+  }
+}
+
+void check_context(const Subject& subject, Findings& findings) {
+  const std::unique_ptr<VecEnv> envs = make_envs(subject, usual_options(subject), findings);
+  if (envs == nullptr) return;
+  Player player(*envs);
+  for (int t = 0; t < subject.options.num_steps; ++t) {
+    for (int n = 0; n < kEnvs; ++n) check_context_values(subject.spec.context, *envs, n, findings);
+    if (!expect_played(player.play(1), findings)) return;
+  }
+}
+
+}  // namespace broadloom::conformance
