@@ -1,4 +1,4 @@
-// `broadloom advise`: how many environments, steps, minibatches, and which learning rate.
+// `broadloom advise`: finds a block shape, minibatch and learning rate for a task.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -24,7 +24,7 @@
 namespace broadloom::cli {
 namespace {
 
-// Another code than those of errors: the question was answered, with nothing to train with.
+// Not an error code: the race ran, but nothing learned.
 constexpr int kNoAdviceExit = 22;
 constexpr const char* kAdviceGroup = "Command";
 
@@ -39,7 +39,7 @@ struct AdviseCommand {
 // "60s", "5m", "0.5h"; a number alone is seconds.
 Result<double> seconds_of(const std::string& text) {
   const Status wrong =
-      invalid(fmt::format("--time: got '{}'; expected seconds, as in 60s, or 5m, or 1h", text));
+      invalid(fmt::format("--time: got '{}', expected a time, as in 60s, 5m or 1h", text));
   if (text.empty()) return wrong;
   const std::string units = "smh";
   const std::size_t unit = units.find(text.back());
@@ -60,17 +60,17 @@ Result<AdviceOptions> advice_options(const AdviseCommand& command) {
   options.reprobe = command.reprobe;
   options.threads = resolve_threads(command.threads);
   if (command.goal != "speed" && command.goal != "return") {
-    return invalid(fmt::format("--for: got '{}'; expected speed or return", command.goal));
+    return invalid(fmt::format("--for: got '{}', expected speed or return", command.goal));
   }
   options.goal = command.goal == "speed" ? AdviceGoal::kSpeed : AdviceGoal::kReturn;
   if (command.rule != "race" && command.rule != "gradient") {
-    return invalid(fmt::format("--rule: got '{}'; expected race or gradient", command.rule));
+    return invalid(fmt::format("--rule: got '{}', expected race or gradient", command.rule));
   }
   options.rule = command.rule == "race" ? AdviceRule::kRace : AdviceRule::kGradient;
   if (!command.threshold.empty()) {
     double threshold = 0.0;
     if (!parse_text(command.threshold, threshold).ok()) {
-      return invalid(fmt::format("--threshold: got '{}'; expected a mean return, as in 475",
+      return invalid(fmt::format("--threshold: got '{}', expected a mean return, as in 475",
                                  command.threshold));
     }
     options.threshold = threshold;
@@ -83,7 +83,7 @@ Result<AdviceOptions> advice_options(const AdviseCommand& command) {
   return options;
 }
 
-// What the caller set, by file and flags: of it depends what is held.
+// Keys that the file or flags set. The advice keeps their values.
 Result<Overrides> given_keys(const AdviseCommand& command, const Context& context) {
   Overrides given;
   if (!command.file.empty()) {
@@ -96,7 +96,7 @@ Result<Overrides> given_keys(const AdviseCommand& command, const Context& contex
   return given;
 }
 
-// Where there is no advice, none of an earlier call may be taken for it.
+// Without advice, removes the advice.toml of an earlier call: it would be mistaken for a new one.
 Result<std::vector<std::string>> write_advice(const AdviceResult& result, const Json& json,
                                               const std::string& folder) {
   const std::string text = json.dump(1) + "\n";
@@ -138,8 +138,8 @@ void print_advice(const AdviceResult& result) {
   }
   print_list("Why:", result.advice.because, columns);
   print_list("Runners-up:", runner_up_lines(result), columns);
-  print_list("What would change it:", result.advice.changes_mind, columns);
-  print_list("What it does not know:", result.advice.not_known, columns);
+  print_list("This would change the advice:", result.advice.changes_mind, columns);
+  print_list("Not known:", result.advice.not_known, columns);
 }
 
 int exit_code_of(const AdviceResult& result) {
@@ -147,10 +147,10 @@ int exit_code_of(const AdviceResult& result) {
   return result.advice.verdict == AdviceVerdict::kNothing ? kNoAdviceExit : 0;
 }
 
-Result<int> say(const AdviseCommand& command, const AdviceResult& result, const std::string& folder,
-                const std::vector<std::string>& arguments) {
+Result<int> report_advice(const AdviseCommand& command, const AdviceResult& result,
+                          const std::string& folder, const std::vector<std::string>& arguments) {
   Json json = advice_json(result, arguments);
-  // Shows the advice, also where a disk that is full by now does not take it.
+  // Prints before it writes: a full disk must not lose the advice.
   if (!command.json && !command.quiet) {
     print_advice(result);
     std::fflush(stdout);
@@ -194,7 +194,7 @@ Result<int> advise(const AdviseCommand& command, const Context& context) {
       give_advice(config.value(), given.value(), options.value(), hooks);
   line.clear();
   if (!result.ok()) return result.status();
-  return say(command, result.value(), folder, context.arguments);
+  return report_advice(command, result.value(), folder, context.arguments);
 }
 
 void add_advice_flags(Command app, AdviseCommand& command) {
@@ -204,25 +204,26 @@ void add_advice_flags(Command app, AdviseCommand& command) {
   app.add_option("FILE", command.file, "Config in TOML; flags win over it").type_name("TOML");
   text("--time", command.time, "TIME", "Budget: 60s (default), 5m, 1h");
   text("--steps", command.steps, "INT",
-       "Budget in environment steps of training instead: the same answer on any machine")
+       "Budget in environment steps instead of time; the answer is the same on any machine")
       .range(std::int64_t{1}, std::int64_t{1} << 50);
   text("--speeds", command.speeds, "FILE",
-       "advice.json whose speeds make steps into seconds, with --steps");
+       "With --steps: an advice.json whose measured speeds convert steps to seconds");
   text("--for", command.goal, "WORD",
-       "speed: soon at the threshold (default); return: the highest return within the budget");
+       "speed (default): reach the threshold soonest; return: highest return within the budget");
   text("--threshold", command.threshold, "NUMBER",
-       "Mean return of an evaluation that is enough (default: the task's own, else 90 % of the way "
-       "to the best seen)");
+       "Mean evaluation return that is enough (default: the task's threshold, else 90 % of the way "
+       "to the best return seen)");
   text("--rule", command.rule, "WORD",
-       "What decides: race (default), trainings side by side; gradient, the laboratory alone");
-  text("--seeds", command.seeds, "INT", "Trainings of each setting in the race (default 3)")
+       "race (default): compare short training runs; gradient: use gradient measurements alone");
+  text("--seeds", command.seeds, "INT", "Training runs of each setting in the race (default 3)")
       .range(1, 10);
   app.add_flag("--reprobe", command.reprobe,
-               "Also try the winner with other shapes from half-way on (shape_schedule)")
+               "Also try the winner with other shapes in its second half (shape_schedule)")
       .group(kAdviceGroup);
   text("--out", command.out, "DIR",
        "Folder for advice.toml, .json, .html (default advice/<env_id>)");
-  text("--threads", command.threads, "INT", "Worker threads, and what speeds are of (default: all)")
+  text("--threads", command.threads, "INT",
+       "Worker threads; speeds are measured with them (default: all)")
       .range(0, 1024);
   app.add_flag("--quiet", command.quiet, "Print nothing but errors").group(kAdviceGroup);
   app.add_flag("--json", command.json, "Standard output is one JSON object").group(kAdviceGroup);
@@ -232,14 +233,16 @@ void add_advice_flags(Command app, AdviseCommand& command) {
 
 void add_advise_command(Command root, Context& context) {
   const Command app = root.add_subcommand(
-      "advise", "Say which N x T, minibatch and learning rate suit a task on this machine");
+      "advise", "Find the N x T, minibatch and learning rate that suit a task on this machine");
   const auto command = std::make_shared<AdviseCommand>();
   add_advice_flags(app, *command);
   add_config_flags(app, command->flags);
   app.footer(fmt::format(
-      "What is set of num_envs, num_steps, minibatches, update_epochs and learning_rate is held.\n"
-      "Exit code: {} where nothing learnt, so that nothing is advised; {} where stopped, with the\n"
-      "answer from what there was.\n",
+      "If you set num_envs, num_steps, minibatches, update_epochs or learning_rate, the advice\n"
+      "keeps your value.\n"
+      "Exit code: {} if nothing learned, so there is no advice; {} if stopped, with an answer "
+      "from\n"
+      "the measurements so far.\n",
       kNoAdviceExit, kInterruptedExit));
   app.callback([&context, command] {
     context.action = [&context, command] {

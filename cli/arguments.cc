@@ -16,12 +16,12 @@ bool starts_with(const std::string& text, const std::string& prefix) {
   return text.compare(0, prefix.size(), prefix) == 0;
 }
 
-// As parse_text takes them but for "1" and "0", which may well be what stands without a flag.
+// Booleans of parse_text(), except "1" and "0": these may be plain words of the command.
 bool is_truth(const std::string& text) {
   return text == "true" || text == "false" || text == "True" || text == "False";
 }
 
-// "--key=value" in its two halves.
+// "--key=value", split at the equals sign.
 struct Flag {
   std::string name;  // without dashes
   std::string value;
@@ -43,8 +43,8 @@ class Preparer {
   Preparer(Command root, const std::vector<std::string>& given) : command_(root), given_(given) {}
 
   Result<Arguments> run() {
-    while (at_ < given_.size()) {
-      const std::string& token = given_[at_++];
+    while (next_ < given_.size()) {
+      const std::string& token = given_[next_++];
       if (token == "--") break;
       if (starts_with(token, "--")) {
         BROADLOOM_TRY(take_flag(split_flag(token)));
@@ -53,20 +53,20 @@ class Preparer {
       }
     }
     // After "--", everything is a plain word.
-    if (!command_.takes_words() && at_ < given_.size()) arguments_.tokens.emplace_back("--");
-    while (at_ < given_.size()) arguments_.tokens.push_back(plain_word(given_[at_++]));
+    if (!command_.takes_words() && next_ < given_.size()) arguments_.tokens.emplace_back("--");
+    while (next_ < given_.size()) arguments_.tokens.push_back(plain_word(given_[next_++]));
     return std::move(arguments_);
   }
 
  private:
-  // A name that begins with a dash, where names are taken. CLI11 would read it as a flag.
+  // Protects a plain word that begins with a dash: CLI11 would read it as a flag.
   std::string plain_word(const std::string& word) const {
     const bool has_dash = word.size() > 1 && word.front() == '-' && command_.takes_words();
     return has_dash ? "./" + word : word;
   }
 
-  // Descends into a sub-command; where one must come, nothing else may. The only flags of one dash
-  // are -h and -v.
+  // Descends into a sub-command, and refuses any other word where one must come. The only one-dash
+  // flags are -h and -v.
   Status take_word(const std::string& token) {
     if (token == "-h" || token == "-v") {
       arguments_.tokens.push_back(token);
@@ -96,7 +96,8 @@ class Preparer {
         command_.is_switch(flag.name.substr(3))) {
       if (flag.has_value) {
         return {ErrorKind::kInvalidConfig,
-                fmt::format("--{} takes no value; --{} alone is it", flag.name, flag.name)};
+                fmt::format("--{0} takes no value, got '{1}'; write --{0} alone", flag.name,
+                            flag.value)};
       }
       flag = {flag.name.substr(3), "false", true};
     }
@@ -104,10 +105,11 @@ class Preparer {
     return command_.is_switch(flag.name) ? take_truth(flag) : take_value(flag);
   }
 
-  // A switch takes true or false, behind "=" or as the next word. CLI11 reads other values its way.
+  // A switch takes true or false, after "=" or as the next word. CLI11 would take other values,
+  // too.
   Status take_truth(Flag flag) {
-    const bool has_next = at_ < given_.size() && is_meant_for_switch(given_[at_]);
-    if (!flag.has_value && has_next) flag = {flag.name, given_[at_++], true};
+    const bool has_next = next_ < given_.size() && is_meant_for_switch(given_[next_]);
+    if (!flag.has_value && has_next) flag = {flag.name, given_[next_++], true};
     if (flag.has_value) {
       bool truth = false;
       const Status read = parse_text(flag.value, truth);
@@ -118,8 +120,8 @@ class Preparer {
     return {};
   }
 
-  // Where a run's settings are flags, the only plain word is the file of others: a word that
-  // neither is one nor is called as one was meant for the switch before it.
+  // The only plain word of a command with config flags is a config file. A word after a switch that
+  // neither exists nor ends in .toml must be the value of the switch.
   bool is_meant_for_switch(const std::string& word) const {
     if (is_truth(word)) return true;
     if (!command_.has_option("env_id") || word.find(".toml") != std::string::npos) return false;
@@ -131,12 +133,12 @@ class Preparer {
   // The value goes into the same token, so that "-1" or "--" after a flag is never misread.
   Status take_value(Flag flag) {
     if (!flag.has_value) {
-      if (at_ == given_.size() || starts_with(given_[at_], "--")) {
+      if (next_ == given_.size() || starts_with(given_[next_], "--")) {
         return {ErrorKind::kInvalidConfig, "--" + flag.name + " needs a value, as in --" +
                                                flag.name + " VALUE; `" + command_.path() +
                                                " --help` describes it"};
       }
-      flag = {flag.name, given_[at_++], true};
+      flag = {flag.name, given_[next_++], true};
     }
     // CLI11 2.1 drops the value of "--key=" and would take the next word in its place.
     if (flag.value.empty()) {
@@ -154,11 +156,11 @@ class Preparer {
     std::replace(key.begin(), key.end(), '-', '_');
     std::string value = flag.value;
     if (!flag.has_value) {
-      if (at_ == given_.size() || starts_with(given_[at_], "--")) {
+      if (next_ == given_.size() || starts_with(given_[next_], "--")) {
         return {ErrorKind::kInvalidConfig,
                 "--" + key + " needs a value, as in --" + key + " VALUE"};
       }
-      value = given_[at_++];
+      value = given_[next_++];
     }
     arguments_.env_options.emplace_back(key, value);
     return {};
@@ -175,7 +177,7 @@ class Preparer {
       if (command_.is_switch(known)) names.push_back("no_" + known);
     }
     std::string message = "unknown flag '--" + name + "'";
-    // Said of what takes settings alone: elsewhere such a word is a slip like others.
+    // Only commands with config flags give the hint: elsewhere the flag is a typing error.
     const std::string hint = command_.has_option("env_id") ? foreign_flag_hint(name) : "";
     if (!hint.empty()) {
       return {ErrorKind::kInvalidConfig, message + ": " + hint};
@@ -187,7 +189,7 @@ class Preparer {
 
   Command command_;
   const std::vector<std::string>& given_;
-  std::size_t at_ = 0;
+  std::size_t next_ = 0;
   Arguments arguments_;
 };
 

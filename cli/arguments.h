@@ -1,4 +1,4 @@
-// The command line before CLI11 sees it.
+// Normalises the command line before CLI11 parses it.
 #pragma once
 
 #include <string>
@@ -15,9 +15,9 @@ struct Arguments {
   Overrides env_options;            // taken out: --env.<option> VALUE
 };
 
-// Brings flags to the one spelling that is registered: --num-envs becomes --num_envs,
-// --no-clip_vloss and `--clip_vloss false` become --clip_vloss=false. Takes --env.<option> flags
-// out. A flag that the named sub-command does not have is kInvalidConfig with the nearest one.
+// Rewrites flags to their registered spelling: --num-envs becomes --num_envs; --no-clip_vloss and
+// `--clip_vloss false` become --clip_vloss=false. Moves --env.<option> flags to env_options.
+// kInvalidConfig for a flag that the sub-command does not have; the message names the nearest one.
 Result<Arguments> prepare_arguments(Command root, const std::vector<std::string>& given);
 
 }  // namespace broadloom::cli

@@ -19,7 +19,7 @@
 namespace broadloom::cli {
 namespace {
 
-// Other codes than those of errors, so that a script can tell what was found from what went wrong.
+// Not error codes, so that a script can tell findings from a failure of the audit.
 constexpr int kWarningsExit = 20;
 constexpr int kErrorsExit = 21;
 constexpr std::size_t kCheckWidth = 9;
@@ -49,7 +49,6 @@ void print_finding(const AuditFinding& finding) {
   for (std::string line; std::getline(stream, line);) tell("{:{}}{}\n", "", kCheckWidth, line);
 }
 
-// Names alone, on as few lines as they take.
 void print_names(const char* title, const std::vector<const char*>& names) {
   if (names.empty()) return;
   tell("{}\n", wrapped(fmt::format("{}: {}", title, fmt::join(names, ", ")), 100,
@@ -61,8 +60,8 @@ std::string counted(int count, const char* thing) {
 }
 
 void print_findings(const AuditReport& report, bool verbose) {
-  tell("{} x {} of {} at step {}: {} measured here, {} measured live\n", report.num_envs,
-       report.num_steps, report.env_id, with_commas(report.global_step),
+  tell("{}, {} x {} blocks, at step {}: {} measured now, {} during training\n", report.env_id,
+       report.num_envs, report.num_steps, with_commas(report.global_step),
        counted(report.iterations, "iteration"), report.logged);
   for (const std::string& note : report.notes) tell("Note: {}\n", note);
   int counts[4] = {};
@@ -140,8 +139,7 @@ void print_live_audit(const std::string& run_dir, const std::string& allow) {
     ++shown;
   }
   if (shown == 0)
-    tell("Audit: nothing to warn of in {}.\n",
-         counted(report.value().logged, "measured iteration"));
+    tell("Audit: no warnings in {}.\n", counted(report.value().logged, "measured iteration"));
   tell("More: {} audit {}{}\n", program_name(), shell_word(run_dir), allow);
 }
 
@@ -152,21 +150,21 @@ void add_audit_command(Command root, Context& context) {
   app.add_option("RUN", command->source, "Run folder (its newest checkpoint) or a checkpoint file")
       .required();
   app.add_option("--iterations", command->options.iterations,
-                 "K, iterations to go on for and measure, in memory (default: a time limit's "
-                 "worth, of no more than 500000 samples)")
+                 "K, iterations to train on in memory and measure (default: about one time limit, "
+                 "and no more than 500000 samples)")
       .type_name("INT");
   app.add_option("--threads", command->threads,
-                 "Worker threads; what is found does not depend on them (default: all)")
+                 "Worker threads; findings do not depend on them (default: all)")
       .range(0, 1024)
       .type_name("INT");
   add_machine_flags(app, command->options.machine);
-  app.add_flag("--verbose", command->verbose, "Say what was measured where all is well, too");
+  app.add_flag("--verbose", command->verbose, "Also print the measurements of checks that are ok");
   add_allow_flag(app, context);
-  app.add_flag("--quiet", command->quiet, "Print nothing but errors; the exit code tells");
+  app.add_flag("--quiet", command->quiet, "Print nothing but errors; use the exit code");
   app.add_flag("--json", command->json, "Standard output is one JSON object with every check");
   app.footer(
-      fmt::format("Exit code: 0 where nothing is above a note, {} with warnings, {} with "
-                  "errors;\nothers where the audit itself could not be done.\n",
+      fmt::format("Exit code: 0 with notes at most, {} with warnings, {} with errors; another "
+                  "code\nif the audit itself failed.\n",
                   kWarningsExit, kErrorsExit));
   app.callback([&context, command] { context.action = [command] { return audit(*command); }; });
 }

@@ -1,12 +1,12 @@
-// What `broadloom train` shows of the audit.
+// The audit in the summary of `broadloom train`.
 #pragma once
 
 #include <string>
 
 namespace broadloom::cli {
 
-// Where the instrument "audit" was on: what it warns of, as `broadloom audit` prints it. Nothing
-// otherwise. allow: the flags with which another command may load the run's environment.
+// Prints the warnings of the instrument "audit", as `broadloom audit` does; nothing if it was off.
+// allow: flags with which another command may load the run's environment.
 void print_live_audit(const std::string& run_dir, const std::string& allow);
 
 }  // namespace broadloom::cli

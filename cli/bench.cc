@@ -31,12 +31,12 @@ struct BenchCommand {
   Overrides flags;
 };
 
-// The peak is that of one instruction set, and so are all cases.
+// The bench measures one peak, so all cases must use one instruction set.
 Status take_isa(const std::string& isa, std::string& common) {
   if (!common.empty() && isa != common) {
     return {ErrorKind::kInvalidConfig,
-            fmt::format("the cases ask for isa '{}' and '{}'; one bench runs under one, so give "
-                        "--isa to all",
+            fmt::format("the cases have isa '{}' and '{}', expected one for all; give --isa, which "
+                        "holds for every case",
                         common, isa)};
   }
   common = isa;
@@ -75,8 +75,7 @@ Status warm_up(const BenchReport& report) {
   return {};
 }
 
-// Round by round over all cases, so that what else the machine does at some moment touches all of
-// them and not one.
+// Measures every case once in each round, so that other load on the machine affects all of them.
 Status run_rounds(const BenchCommand& command, const Context& context, BenchReport& report) {
   for (int round = 0; round < report.repeats; ++round) {
     report.peak_flops = std::max(report.peak_flops, measure_peak_flops(report.threads));
@@ -116,9 +115,10 @@ int bench(const BenchCommand& command, const Context& context) {
 void add_bench_command(Command root, Context& context) {
   const Command app = root.add_subcommand("bench", "Time training configurations side by side");
   const auto command = std::make_shared<BenchCommand>();
-  app.add_option("CASE", command->files,
-                 "Configs in TOML, such as those in bench/cases; every config key is a flag, too, "
-                 "and then holds for all of them")
+  app.add_option(
+         "CASE", command->files,
+         "Configs in TOML, such as those in bench/cases; a config key given as a flag holds "
+         "for all of them")
       .required();
   app.add_option("--repeats", command->repeats, "Measurements of each case (default 5)")
       .range(1, 100000)
@@ -132,7 +132,7 @@ void add_bench_command(Command root, Context& context) {
       .range(0, 1024)
       .type_name("INT")
       .group("Command");
-  app.add_option("--json", command->json, "Write all of it to this file, too")
+  app.add_option("--json", command->json, "Also write the results to this file, as JSON")
       .type_name("FILE")
       .group("Command");
   add_config_flags(app, command->flags);

@@ -23,8 +23,8 @@ StageSeconds difference(const StageSeconds& after, const StageSeconds& before) {
 
 Status over_error(const BenchCase& bench_case) {
   return {ErrorKind::kInvalidConfig,
-          fmt::format("{}: its {} environment steps were made before the bench was over; raise "
-                      "total_timesteps, as in --total_timesteps 1000000000000",
+          fmt::format("{}: the run ended after its {} environment steps, before the bench did; "
+                      "raise total_timesteps, as in --total_timesteps 1000000000000",
                       bench_case.file, bench_case.trainer->config().total_timesteps)};
 }
 
@@ -95,14 +95,14 @@ Result<BenchCase> make_case(const std::string& file, const Config& config, int t
   return out;
 }
 
-Result<Measurement> measure(const BenchCase& bench_case, double seconds, int least) {
+Result<Measurement> measure(const BenchCase& bench_case, double seconds, int min_iterations) {
   using Clock = std::chrono::steady_clock;
   Trainer& trainer = *bench_case.trainer;
   const StageSeconds before = trainer.stage_seconds();
   const std::int64_t first_step = trainer.clock().global_step;
   Measurement out;
   const Clock::time_point begin = Clock::now();
-  while (out.iterations < least || out.seconds < seconds) {
+  while (out.iterations < min_iterations || out.seconds < seconds) {
     if (trainer.finished()) return over_error(bench_case);
     BROADLOOM_TRY(trainer.iterate());
     out.seconds = std::chrono::duration<double>(Clock::now() - begin).count();

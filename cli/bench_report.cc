@@ -41,17 +41,17 @@ void print_head(const BenchReport& report) {
   for (const BenchCase& c : report.cases) {
     const Device* const device = c.trainer->device();
     if (device == nullptr) continue;
-    tell("{} on {}, {:.0f} MB of it\n", c.name, device->name(),
+    tell("{} on {}, using {:.0f} MB of its memory\n", c.name, device->name(),
          static_cast<double>(device->memory_bytes()) * 1e-6);
   }
-  tell("{} repeat{} of {:g} s a case, in turn; no recorder, so nothing is written\n\n",
-       report.repeats, report.repeats == 1 ? "" : "s", report.seconds);
+  tell("{} repeat{} of {:g} s for each case, cases in turn; no run is recorded\n\n", report.repeats,
+       report.repeats == 1 ? "" : "s", report.seconds);
 }
 
-// Of the processor's peak, which says nothing of what another device does.
-std::optional<double> share_of_peak(const BenchCase& of, double peak_flops) {
-  if (of.trainer->device() != nullptr) return std::nullopt;
-  return of.flops_per_second() / peak_flops;
+// Share of the CPU's peak; none for a case on another device.
+std::optional<double> share_of_peak(const BenchCase& bench_case, double peak_flops) {
+  if (bench_case.trainer->device() != nullptr) return std::nullopt;
+  return bench_case.flops_per_second() / peak_flops;
 }
 
 void print_speeds(const BenchReport& report) {

@@ -1,4 +1,4 @@
-// What `broadloom bench` found, as a table and as JSON (docs/formats/bench.md).
+// Results of `broadloom bench`, as a table and as JSON (docs/formats/bench.md).
 #pragma once
 
 #include <string>
@@ -10,7 +10,7 @@ namespace broadloom::cli {
 
 struct BenchReport {
   int threads = 1;
-  double seconds = 1.0;  // of one measurement, at least
+  double seconds = 1.0;  // minimum of one measurement
   int repeats = 1;
   double peak_flops = 0.0;  // operations per second of all threads together
   std::vector<BenchCase> cases;

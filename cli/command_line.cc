@@ -17,13 +17,11 @@ namespace {
 
 class HelpFormatter : public CLI::Formatter {
  public:
-  // One empty line between groups, where the base class leaves two.
+  // Leaves one empty line between groups; the base class leaves two.
   std::string make_help(const CLI::App* app, std::string name,
                         CLI::AppFormatMode mode) const override {
     std::string page = CLI::Formatter::make_help(app, std::move(name), mode);
-    for (std::size_t at = page.find("\n\n\n"); at != std::string::npos; at = page.find("\n\n\n")) {
-      page.erase(at, 1);
-    }
+    for (std::size_t gap = 0; (gap = page.find("\n\n\n")) != std::string::npos;) page.erase(gap, 1);
     while (page.size() > 1 && page.substr(page.size() - 2) == "\n\n") page.pop_back();
     return page;
   }
@@ -35,7 +33,7 @@ class HelpFormatter : public CLI::Formatter {
     return two_columns(name, make_option_desc(option));
   }
 
-  // Only the kind of value, without the validator's words that CLI11 puts after a colon.
+  // The type alone, without the validator's text that CLI11 adds after a colon.
   std::string make_option_opts(const CLI::Option* option) const override {
     if (option->get_type_size() == 0) return "";
     const std::string type = option->get_type_name();
@@ -47,10 +45,9 @@ class HelpFormatter : public CLI::Formatter {
   }
 };
 
-// A variable of the shell that is not set, as a rule: the option would count as not given.
+// Usually a shell variable that is not set. CLI11 would treat the option as not given.
 std::string refuse_empty(const std::string& text) {
-  return text.empty() ? "got an empty value, expected one; leave the flag out or give it a value"
-                      : "";
+  return text.empty() ? "got an empty value; give a value, or leave the flag out" : "";
 }
 
 std::string refuse_negative(const std::string& text) {
@@ -59,13 +56,13 @@ std::string refuse_negative(const std::string& text) {
              : "got '" + text + "', expected an integer, at least 0";
 }
 
-// It is neither below a range nor above it.
+// Not-a-number passes a range check: it is neither below the range nor above it.
 std::string refuse_not_a_number(const std::string& text) {
   const bool is_none = std::isnan(std::strtod(text.c_str(), nullptr));
   return is_none ? "got '" + text + "', expected a number" : "";
 }
 
-// As config keys take them: "1e6", "10_000". What is none is left for the parser to refuse.
+// Takes "1e6" and "10_000", as config keys do. The parser refuses other text.
 std::string plain_integer(const std::string& text) {
   std::int64_t number = 0;
   return parse_text(text, number).ok() ? to_text(number) : text;
@@ -216,7 +213,7 @@ Result<std::optional<int>> CommandLine::parse(std::vector<std::string> tokens) {
     Command called = root();
     while (const std::optional<Command> next = called.named_subcommand()) called = *next;
     return Status(ErrorKind::kInvalidConfig,
-                  fmt::format("{}; `{} --help` says how to call it", error.what(), called.path()));
+                  fmt::format("{}; see `{} --help`", error.what(), called.path()));
   }
   return std::optional<int>();
 }

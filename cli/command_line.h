@@ -1,5 +1,5 @@
-// Commands and their options, as the commands register them. CLI11 does the parsing, inside
-// command_line.cc alone: its header takes seconds in every file that includes it.
+// Registers commands and their options; CLI11 parses them. Only command_line.cc includes CLI11,
+// because its header takes seconds to compile.
 #pragma once
 
 #include <cstdint>
@@ -18,14 +18,14 @@ class Option;
 
 namespace broadloom::cli {
 
-// One option of a command; a handle, to be passed by value.
+// One option of a command; a handle, passed by value.
 class Option {
  public:
   explicit Option(CLI::Option* option) : option_(option) {}
 
   Option required() const;
-  Option at_least(int values) const;  // so many words, or more
-  Option repeats() const;             // a list: one word each time that the flag is given
+  Option at_least(int values) const;  // takes this many words or more
+  Option repeats() const;             // a list; each use of the flag adds one word
   Option range(int low, int high) const;
   Option range(std::int64_t low, std::int64_t high) const;
   Option range(double low, double high) const;
@@ -39,35 +39,35 @@ class Option {
   CLI::Option* option_;
 };
 
-// One command; a handle, to be passed by value. What it refers to must outlive the command line.
+// One command; a handle, passed by value. Variables that options fill must outlive the command
+// line.
 class Command {
  public:
   explicit Command(CLI::App* app) : app_(app) {}
 
   Command add_subcommand(const std::string& name, const std::string& help) const;
-  // name: "--flag VALUE", or "WORD" for what stands without a flag. Value: std::string, int,
-  // std::int64_t, std::uint64_t, double, std::vector of std::string, int or double. A text that is
-  // given is not empty.
+  // name: "--flag", or "WORD" for a word without a flag. Value: std::string, int, std::int64_t,
+  // std::uint64_t, double, or std::vector of std::string, int or double. Refuses an empty text.
   template <class Value>
   Option add_option(const std::string& name, Value& value, const std::string& help) const;
   Option add_flag(const std::string& name, bool& value, const std::string& help) const;
-  // Calls take once, with the last value given.
+  // Calls `take` once, with the last value given.
   Option add_option_function(const std::string& name, std::function<void(const std::string&)> take,
                              const std::string& help) const;
   Option add_flag_function(const std::string& name, std::function<void(bool)> take,
                            const std::string& help) const;
-  // A line of help for what is never parsed.
+  // Adds a line to --help for flags that CLI11 never parses.
   Option add_help_line(const std::string& name, const std::string& help) const;
   void require_subcommand() const;
   void footer(const std::string& text) const;
   void hide() const;  // from --help
   void callback(std::function<void()> after_parsing) const;
 
-  std::string path() const;  // as it is called: "broadloom env bench"
+  std::string path() const;  // "broadloom env bench"
   bool is_root() const;
-  std::optional<Command> named_subcommand() const;  // by what was parsed
+  std::optional<Command> named_subcommand() const;  // the one on the parsed command line
   std::optional<Command> subcommand(const std::string& name) const;
-  std::vector<std::string> subcommand_names() const;  // those in --help
+  std::vector<std::string> subcommand_names() const;  // without hidden ones
   bool has_option(const std::string& name) const;     // name: without dashes
   bool is_switch(const std::string& name) const;      // an option without a value
   bool takes_words() const;
@@ -77,14 +77,15 @@ class Command {
   CLI::App* app_;
 };
 
-// The whole of it.
+// The program's command line.
 class CommandLine {
  public:
   CommandLine(const std::string& program, const std::string& help, const std::string& version);
   ~CommandLine();
 
   Command root() const;
-  // Runs the callbacks of what was named. The exit code where --help or --version ended it there.
+  // Parses, then runs the callback of the named command. Returns an exit code if --help or
+  // --version answered the call; kInvalidConfig for a wrong call.
   Result<std::optional<int>> parse(std::vector<std::string> tokens);
 
  private:

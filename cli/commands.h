@@ -1,4 +1,5 @@
-// The sub-commands. Each registers its options and, once parsed, leaves what to do in the context.
+// The sub-commands. Each function registers options; after parsing, its callback sets
+// Context::action.
 #pragma once
 
 #include <functional>
@@ -11,12 +12,12 @@
 namespace broadloom::cli {
 
 struct Context {
-  std::string program;                 // as it was called, to start it once more
-  std::vector<std::string> arguments;  // as given, without the program
+  std::string program;                 // argv[0], to start the program again
+  std::vector<std::string> arguments;  // the words after argv[0]
   std::vector<std::string> tokens;     // the same, each flag with its value as --flag=value
   Overrides env_options;               // from --env.<option> flags, keys as in config files
   std::vector<std::string> allowed;    // from --allow_plugin flags
-  std::function<int()> action;         // gives the exit code; set by the command that was named
+  std::function<int()> action;         // returns the exit code; set by the named command
 };
 
 // The context must outlive the command line.

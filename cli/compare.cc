@@ -46,48 +46,48 @@ Result<PanelResult> result_of(const std::string& run, const std::optional<Panel>
   const Result<FoundCheckpoint> found = find_policy(run);
   if (!found.ok()) return found.status();
   return Status(ErrorKind::kInvalidConfig,
-                fmt::format("'{}' is a run, which --panel FILE says what to play with; without it "
-                            "only results (panel-<hash>.json) can be compared",
+                fmt::format("'{}' is a run, and no panel is given to play it on; add --panel FILE, "
+                            "or name results (panel-<hash>.json) instead of runs",
                             run));
 }
 
-// A result that was kept must be of the panel that was asked for.
+// A stored result must be of the panel that --panel names.
 Status check_panel(const PanelResult& result, const std::optional<Panel>& panel,
                    const CompareCommand& command, const std::string& run) {
   if (!panel || panel_hash(result.panel) == panel_hash(*panel)) return {};
   return {ErrorKind::kMismatch,
-          fmt::format("'{}' is a result on another panel ({}) than '{}' ({}); compare the run's "
-                      "folder instead, which plays it anew",
+          fmt::format("'{}' is a result on panel {}, but '{}' is panel {}; name the run's folder "
+                      "instead, to play it on this panel",
                       run, panel_hash(result.panel).substr(0, 8), command.panel,
                       panel_hash(*panel).substr(0, 8))};
 }
 
-Status counts_twice(const std::string& a, const std::string& b) {
+Status same_policy_error(const std::string& a, const std::string& b) {
   return invalid(fmt::format(
-      "'{}' and '{}' are one policy, the same bytes of a checkpoint: every difference would be 0; "
+      "'{}' and '{}' are the same policy (equal checkpoint bytes), so every difference would be 0; "
       "leave one out",
       a, b));
 }
 
-// Said before anything is played.
+// Checks before any episode is played.
 Status check_different_names(const std::vector<std::string>& runs) {
   std::error_code error;
   for (std::size_t b = 1; b < runs.size(); ++b) {
     for (std::size_t a = 0; a < b; ++a) {
       const bool same = runs[a] == runs[b] || std::filesystem::equivalent(runs[a], runs[b], error);
-      if (same) return counts_twice(runs[a], runs[b]);
+      if (same) return same_policy_error(runs[a], runs[b]);
     }
   }
   return {};
 }
 
-// A run and its own result, or a copy.
+// Finds a run beside its own result, or beside a copy.
 Status check_different_policies(const std::vector<PanelResult>& results,
                                 const std::vector<std::string>& names) {
   for (std::size_t b = 1; b < results.size(); ++b) {
     for (std::size_t a = 0; a < b; ++a) {
       if (results[a].checkpoint_hash == results[b].checkpoint_hash) {
-        return counts_twice(names[a], names[b]);
+        return same_policy_error(names[a], names[b]);
       }
     }
   }
@@ -131,8 +131,8 @@ void print_comparison(const CompareCommand& command, const PanelComparison& comp
   tell("{}\n{}", panel_line(panel, command.panel.empty() ? "of the results" : command.panel),
        table);
   tell(
-      "Differences: to {}, over pairs of equal episodes. In brackets: 95 % intervals{}; *: 0 "
-      "is outside.\nRank: by success rate, then by mean return.\n",
+      "Differences are to {}, over paired episodes. In brackets: 95 % intervals{}; *: 0 is "
+      "outside.\nRank: by success rate, then by mean return.\n",
       command.runs.front(), no_interval_text(panel));
 }
 
@@ -158,11 +158,11 @@ void add_compare_command(Command root, Context& context) {
       "be compared)");
   const auto command = std::make_shared<CompareCommand>();
   app.add_option("RUN", command->runs,
-                 "Run folders, or results that `broadloom eval --panel` kept; differences are to "
+                 "Run folders, or results that `broadloom eval --panel` stored; differences are to "
                  "the first")
       .required()
       .at_least(2);
-  app.add_option("--panel", command->panel, "Held-out panel that folders are played on")
+  app.add_option("--panel", command->panel, "Held-out panel to play the run folders on")
       .type_name("TOML");
   app.add_option("--threads", command->threads,
                  "Worker threads; the result does not depend on them (default: all)")
@@ -170,7 +170,7 @@ void add_compare_command(Command root, Context& context) {
       .type_name("INT");
   const Option markdown = app.add_flag("--markdown", command->markdown, "A Markdown table");
   const Option csv =
-      app.add_flag("--csv", command->csv, "CSV, one number a column, one line for each row and run")
+      app.add_flag("--csv", command->csv, "CSV: one number per column, one line per row and run")
           .excludes(markdown);
   add_allow_flag(app, context);
   app.add_flag("--quiet", command->quiet, "Print nothing but errors");

@@ -9,44 +9,44 @@
 namespace broadloom::cli {
 namespace {
 
-std::string what_was_meant(const std::string& word) {
+std::string suggestion_for(const std::string& word) {
   std::error_code error;
   if (std::filesystem::is_directory(word, error)) {
-    return "it is a folder; to go on with the run in it, use `broadloom train --resume " + word +
-           "`";
+    return "it is a folder; to continue the run in it, use `broadloom train --resume " + word + "`";
   }
   double number = 0.0;
   if (parse_text(word, number).ok()) {
-    return "a list is written with commas, as in --hidden_sizes 256," + word;
+    return "write a list with commas, as in --hidden_sizes 256," + word;
   }
   return "to name an environment, use --env_id " + word;
 }
 
-std::string message_of(const std::string& env_id, const Overrides& some) {
+std::string message_of(const std::string& env_id, const Overrides& extra) {
   Overrides overrides = {{"env_id", env_id}};
-  overrides.insert(overrides.end(), some.begin(), some.end());
+  overrides.insert(overrides.end(), extra.begin(), extra.end());
   return resolve_config(overrides).status().message();
 }
 
-// What only an environment can judge is judged when all is known, flags too. A line of the file
-// that alone, on that environment, meets with the same words is the one that is meant.
+// An environment checks its options after file and flags are merged. To name the line at fault,
+// resolves each line of the file alone on that environment, and takes the one with the same error.
 Status with_line(const Status& status, const std::string& file, const TomlOverrides& from_file,
                  const Overrides& overrides) {
   std::string env_id = Config{}.env_id;
   for (const auto& [key, text] : overrides) {
     if (key == "env_id") env_id = text;
   }
-  Overrides options;  // without which an environment may refuse any line
+  Overrides options;  // an environment may refuse every line without its options
   for (const auto& entry : overrides) {
     if (is_env_option(entry.first)) options.push_back(entry);
   }
-  if (message_of(env_id, options) == status.message()) options.clear();  // it is one of them
-  const bool is_of_id = message_of(env_id, options) == status.message();
+  if (message_of(env_id, options) == status.message())
+    options.clear();  // the error is in an option
+  const bool is_id_error = message_of(env_id, options) == status.message();
   for (std::size_t i = 0; i < from_file.lines.size(); ++i) {
-    if (is_of_id && from_file.overrides[i].first != "env_id") continue;
-    Overrides some = options;
-    some.push_back(from_file.overrides[i]);
-    if (message_of(env_id, some) != status.message()) continue;
+    if (is_id_error && from_file.overrides[i].first != "env_id") continue;
+    Overrides alone = options;
+    alone.push_back(from_file.overrides[i]);
+    if (message_of(env_id, alone) != status.message()) continue;
     const Status located = toml_error(file, from_file.lines[i], status.message());
     return {status.kind(), located.message()};
   }
@@ -59,7 +59,7 @@ Status explain_file(const Status& status, const std::string& file, FileKind want
   std::error_code error;
   if (std::filesystem::is_regular_file(file, error)) return explain_kind(status, file, wanted);
   if (status.ok() || file.find(".toml") != std::string::npos) return status;
-  return {status.kind(), status.message() + "; " + what_was_meant(file)};
+  return {status.kind(), status.message() + "; " + suggestion_for(file)};
 }
 
 Result<Config> read_config(const std::string& file, const Overrides& flags,
@@ -73,7 +73,7 @@ Result<Config> read_config(const std::string& file, const Overrides& flags,
   Overrides overrides = from_file.overrides;
   overrides.insert(overrides.end(), flags.begin(), flags.end());
   overrides.insert(overrides.end(), env_options.begin(), env_options.end());
-  allow_settings(overrides);  // the file, too: who calls this trains on it
+  allow_settings(overrides);  // also of the file: the caller trains with it
   Result<Config> config = resolve_config(overrides);
   if (!config.ok()) return with_line(config.status(), file, from_file, overrides);
   return config;

@@ -1,4 +1,4 @@
-// A training config as the command line names it.
+// Reads a training config from a file and flags.
 #pragma once
 
 #include <string>
@@ -8,8 +8,8 @@
 
 namespace broadloom::cli {
 
-// What was meant where a word that should have been a file's name is none: an environment, a run's
-// folder, the second number of a list. A file of another kind than was wanted is said to be one.
+// Adds to an error about `file` what the user may have meant: an environment, a run folder, the
+// second number of a list, or a file of another kind than `wanted`.
 Status explain_file(const Status& status, const std::string& file,
                     FileKind wanted = FileKind::kConfig);
 

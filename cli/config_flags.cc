@@ -77,7 +77,7 @@ void add_config_flags(Command app, Overrides& out) {
       out.emplace_back("anneal_lr", truth ? "true" : "false");
     };
     app.add_flag_function("--anneal_lr", keep,
-                          "CleanRL's word for lr_schedule linear. Off, constant: --no-anneal_lr")
+                          "CleanRL's name for lr_schedule linear; --no-anneal_lr: constant")
         .group(group.title);
   }
 }
@@ -96,19 +96,19 @@ void add_machine_flags(Command app, Overrides& out) {
 Option add_allow_flag(Command app, Context& context) {
   return app
       .add_option("--allow_plugin", context.allowed,
-                  "Code that the run or file may name: a plug-in's library, a folder of them, or a "
-                  "Python package; may be given again")
+                  "Code that the run or file may load: a plug-in's library, a folder of libraries, "
+                  "or a Python package; may be given again")
       .repeats()
       .type_name("PATH");
 }
 
 Option add_env_option_flag(Command app) {
-  // Never parsed by CLI11: prepare_arguments takes these flags out. This is their line of help.
+  // CLI11 never parses these flags: prepare_arguments() takes them out. This is their help.
   return app
       .add_help_line(
           "--env.",
           "An option of the environment, as in --env.is_slippery false; "
-          "`broadloom env show ID` lists them. --strata.<name>.<option> LOW..HIGH draws it "
+          "`broadloom env show ID` lists them. --strata.<name>.<option> LOW..HIGH draws a value "
           "for every episode; --disturb.obs_noise, action_delay, push_interval, push_steps "
           "disturb any environment")
       .type_name("OPTION VALUE");

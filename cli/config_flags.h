@@ -1,4 +1,4 @@
-// Config keys as flags, and the groups in which help and reference show them.
+// Config keys as flags, in the groups of --help and of the reference page.
 #pragma once
 
 #include <string>
@@ -24,17 +24,17 @@ struct ConfigGroup {
 // Every key of Config, in declared order, under its heading.
 std::vector<ConfigGroup> config_groups();
 
-// One flag a key, plus the CleanRL spelling anneal_lr and a place in --help for --env.<option>.
-// Parsing appends to `out`, which must outlive the app.
+// One flag for each key, plus the CleanRL spelling anneal_lr and a place in --help for
+// --env.<option>. Parsing appends to `out`, which must outlive the app.
 void add_config_flags(Command app, Overrides& out);
 
-// Flags of the keys that a run may have others of where it goes on (config/machine.h): as above.
+// Flags of the keys that a resumed run may change (setup/machine.h). Appends to `out`, too.
 void add_machine_flags(Command app, Overrides& out);
 
-// --allow_plugin, for commands that read from a run or file which environment they are to make.
+// --allow_plugin, for commands that read the environment's id from a run or a file.
 Option add_allow_flag(Command app, Context& context);
 
-// Only the place for --env.<option>, for commands that make an environment but take no config.
+// The help of --env.<option>, for commands that make an environment but take no config.
 Option add_env_option_flag(Command app);
 
 }  // namespace broadloom::cli

@@ -1,4 +1,4 @@
-// `broadloom config-reference`: the text of docs/reference/config.md, kept equal by a test.
+// `broadloom config-reference`: prints docs/reference/config.md. A test keeps them equal.
 #include <fmt/core.h>
 
 #include "broadloom/config/needs.h"
@@ -22,21 +22,22 @@ int print_reference() {
       "`--num-envs 8`) and an entry of a run's `manifest.json`. Flags win over the file, the file\n"
       "over the defaults. A boolean flag is turned off by `--no-<key>`. Options of an environment\n"
       "are `--env.<option> VALUE`, or lines under `[env]` in the file; `broadloom env show ID`\n"
-      "lists them; those that show images can show the last few at once, by `env.frame_stack`:\n"
+      "lists them. Environments with images can stack the last few frames, by `env.frame_stack`:\n"
       "[stacks of frames](../networks.md#stacks-of-frames). `[strata.<name>]` tables, and flags "
       "`--strata.<name>.<option> LOW..HIGH`, give\n"
-      "ranges that every episode draws from; a `[disturb]` table, and flags `--disturb.<name> "
+      "ranges; every episode draws its values from them. A `[disturb]` table, and flags "
+      "`--disturb.<name> "
       "VALUE`,\n"
       "add noise, delay and pushes: [episodes](../episodes.md).\n\n"
       "The defaults are CleanRL's: those of `ppo` for Discrete actions and of\n"
       "`ppo_continuous_action` for Box actions. CleanRL's `anneal_lr = true` and `false` mean\n"
       "`lr_schedule = \"linear\"` and `\"constant\"`, and `norm_adv` takes `true` (minibatch) and\n"
       "`false` (off) as well.\n\n"
-      "Where a key *needs* another one at some value, it does nothing otherwise. To give it a "
-      "value\n"
-      "of its own is then refused; its default may stand. Records of runs are taken as they are. "
-      "A\n"
-      "study takes such a key where it does something in one cell at least.\n\n"
+      "A key that *needs* another key at some value does nothing otherwise. Broadloom then refuses "
+      "any\n"
+      "value but the default. It does not check records of past runs. A study takes such a key if "
+      "it\n"
+      "has an effect in at least one cell.\n\n"
       "This page is the output of `broadloom config-reference`.\n");
   for (const ConfigGroup& group : config_groups()) {
     tell("\n## {}\n\n", group.title);
@@ -55,7 +56,7 @@ int print_reference() {
 void add_config_reference_command(Command root, Context& context) {
   const Command command =
       root.add_subcommand("config-reference", "Write the reference page of the config keys");
-  command.hide();  // hidden: for the documentation, not for daily use
+  command.hide();  // it serves the documentation
   command.callback([&context] { context.action = print_reference; });
 }
 

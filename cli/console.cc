@@ -27,10 +27,9 @@ std::string& name_of_program() {
 
 extern "C" void note_interrupt(int) { interrupted = 1; }
 
-// Signals that come more than once for one reason: a closing terminal says so twice, by the shell
-// and by the system, and a limit on processor time each second. Schedulers send SIGUSR1 before a
-// job's time is over. Left alone where somebody else has them, as nohup ignores a hangup and a
-// program in Python may handle its own.
+// Signals that may come more than once for one reason. A closing terminal sends SIGHUP twice, from
+// the shell and the system; a CPU time limit sends SIGXCPU each second. Schedulers send SIGUSR1
+// before a job's time ends. Skips signals that are ignored (nohup) or have a handler (Python).
 void handle_repeated(struct sigaction action) {
   action.sa_flags = static_cast<int>(SA_RESTART);
   for (const int number : {SIGHUP, SIGUSR1, SIGXCPU}) {
@@ -58,7 +57,7 @@ bool& tells_errors() {
 void open_standard_streams() {
   for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; ++fd) {
     if (fcntl(fd, F_GETFD) != -1) continue;
-    // The lowest free descriptor is this one.
+    // open() gives the lowest free descriptor, which is fd.
     if (open("/dev/null", fd == STDIN_FILENO ? O_RDONLY : O_WRONLY) != fd) return;
   }
 }
@@ -96,7 +95,7 @@ int report_error(const Status& status, bool json) {
 }
 
 void print_json(const Json& object) {
-  // Paths may hold bytes that are not UTF-8; they must not turn the answer into an exception.
+  // A path may hold bytes that are not UTF-8. The answer must not become an exception.
   print_data(object.dump() + "\n");
 }
 
@@ -148,7 +147,7 @@ std::string padded(const std::string& text, int width) {
 int resolve_threads(int threads) { return threads > 0 ? threads : available_cores(); }
 
 void catch_interrupts() {
-  interrupted = 0;  // of a command before, in a process that runs several
+  interrupted = 0;  // an earlier command of this process may have set it
   struct sigaction action = {};
   action.sa_handler = note_interrupt;
   action.sa_flags = static_cast<int>(SA_RESETHAND | SA_RESTART);

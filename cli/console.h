@@ -1,4 +1,4 @@
-// What the commands share in talking to a person or a script.
+// Output for people and scripts, and signals, shared by the commands.
 #pragma once
 
 #include <fmt/core.h>
@@ -16,20 +16,18 @@
 
 namespace broadloom::cli {
 
-// Exit code of a run that Ctrl-C or SIGTERM ended, as shells use it.
+// Exit code of a run that Ctrl-C or SIGTERM ended, as in shells.
 constexpr int kInterruptedExit = 130;
 
-// What the program is called in help, errors and hints: "broadloom" until set. Set it before
-// anything else.
+// The program's name in help, errors and hints: "broadloom" until set. Set it first.
 void set_program_name(const std::string& name);
 const std::string& program_name();
 
-// Opens the null device for those of standard input, output and error that are closed. The next
-// file to be opened would stand in for one otherwise, and be printed into. To be called before all
-// else.
+// Opens the null device in place of a closed standard input, output or error. Otherwise the next
+// opened file would take its number and be printed into. Call it before all else.
 void open_standard_streams();
-// Text for a person. Names, paths and messages in it come from files and libraries of others: what
-// a terminal would obey is written as \x1b (core/escape.h). A failed write shows in ferror().
+// Prints text for a person. Names and paths may come from foreign files, so terminal control
+// characters are escaped, as \x1b (core/escape.h). A failed write shows in ferror().
 void tell_text(std::FILE* stream, std::string_view text);
 template <class... Args>
 void tell(std::FILE* stream, fmt::format_string<Args...> text, Args&&... args) {
@@ -41,48 +39,48 @@ void tell(fmt::format_string<Args...> text, Args&&... args) {
 }
 
 // Writes "<program>: <message>" to standard error and, for --json, one object with "error" and
-// "exit_code" to standard output. Returns the exit code, which is the error's kind.
+// "exit_code" to standard output. Returns the exit code: the error's kind.
 int report_error(const Status& status, bool json);
-// What it said last, once: for who runs commands within a program of another kind. Such a one may
-// have it say nothing on standard error.
+// For programs that run commands as functions: returns the last error message and forgets it;
+// tell_errors(false) keeps report_error() from writing to standard error.
 std::string take_error();
 void tell_errors(bool on_standard_error);
 
-// One object and a newline on standard output; and the text of one.
+// Print one object and a newline, or text of JSON, to standard output.
 void print_json(const Json& object);
 void print_data(std::string_view text);
-// From now on both append to `text` instead, for programs that take the answer of a command while
-// others print to standard output; null: standard output again. Returns the text of before, to be
-// put back by a command within a command.
+// Makes both append to `text` instead, for programs that run commands as functions. Null: standard
+// output again. Returns the text set before; a command within a command puts it back.
 std::string* print_data_into(std::string* text);
 
 bool is_terminal(std::FILE* stream);
-// Has the last lines of a terminal written over.
+// Moves a terminal's cursor up by `lines` and clears the screen below.
 void clear_lines(std::FILE* stream, std::size_t lines);
 
 struct ScreenSize {
   std::size_t rows = 24, columns = 80;
 };
 
-// Of the terminal that the stream is, or the usual one where it is none.
+// The terminal's size; 24 x 80 if the stream is no terminal.
 ScreenSize screen_size(std::FILE* stream);
 
-// The words in lines of no more than `columns`, where they allow it; lines after the first begin
+// Breaks text into lines of at most `columns`, unless a word is longer. Lines after the first begin
 // with `indent`.
 std::string wrapped(const std::string& text, std::size_t columns, const std::string& indent);
 
-std::string fixed_text(double value, int decimals);      // "-" for not-a-number
-std::string clock_text(double seconds);                  // 0:32, 12:05, 1:02:03; "-" when unknown
-std::string padded(const std::string& text, int width);  // on the right; negative: on the left
+std::string fixed_text(double value, int decimals);  // "-" for not-a-number
+std::string clock_text(double seconds);              // 0:32, 12:05, 1:02:03; "-" when unknown
+std::string padded(const std::string& text,
+                   int width);  // blanks on the right; negative: on the left
 
-// `threads` as asked for, or as many as available_cores() where it is 0.
+// `threads`, or available_cores() if it is 0.
 int resolve_threads(int threads);
 
-// SIGINT and SIGTERM raise a flag instead of ending the process; a second one ends it at once.
-// SIGHUP, SIGUSR1 and SIGXCPU raise it as often as they come, unless they are ignored or handled.
+// The first SIGINT or SIGTERM sets a flag instead of ending the process; the second ends it.
+// SIGHUP, SIGUSR1 and SIGXCPU always set the flag, unless they are ignored or handled already.
 void catch_interrupts();
 bool was_interrupted();
-// From here on the first one ends the process.
+// From now on the first signal ends the process.
 void release_interrupts();
 
 }  // namespace broadloom::cli

@@ -22,10 +22,10 @@ struct CurveCommand {
 
 int draw(const CurveCommand& command) {
   if (!command.out.ends_with(".svg")) {
-    return report_error(invalid(fmt::format("--out: got '{}', expected a name that ends in .svg, "
-                                            "which is what is written",
-                                            command.out)),
-                        false);
+    return report_error(
+        invalid(
+            fmt::format("--out: got '{}', expected a file name that ends in .svg", command.out)),
+        false);
   }
   for (const std::string& run : command.runs) {
     const Status is_run = check_run_folder(run);

@@ -1,4 +1,4 @@
-// `broadloom diff`: where two runs part.
+// `broadloom diff`: finds where two runs first differ.
 #include <fmt/core.h>
 
 #include <algorithm>
@@ -22,7 +22,7 @@ struct DiffCommand {
   bool json = false;
 };
 
-// A diff, and of its settings and origins what says how fast a run was and not what it was.
+// A diff; settings and origins that change only the speed are kept apart.
 struct ShownDiff {
   RunDiff diff;
   std::vector<TextDifference> speed_alone;
@@ -30,8 +30,8 @@ struct ShownDiff {
 
 bool is_isa(const TextDifference& d) { return d.name == "isa"; }
 
-// Where both runs have the bits that they have on every processor, no instruction set, asked for or
-// used, is why they part.
+// If both runs used code with the same bits on every processor, the instruction set cannot be why
+// they differ.
 ShownDiff set_isa_aside(RunDiff diff) {
   ShownDiff shown{std::move(diff), {}};
   std::vector<TextDifference>& settings = shown.diff.settings;
@@ -71,20 +71,21 @@ std::string environments_text(const std::vector<int>& environments) {
 std::string parting_text(const Parting& p) {
   if (p.field == "params") {
     return fmt::format(
-        "The runs part in the update of iteration {}: its block is equal, the parameters after it "
-        "are not (global step {})",
+        "The runs first differ in the update of iteration {}: equal block, different parameters "
+        "after it (global step {})",
         with_commas(p.iteration), with_commas(p.global_step));
   }
-  return fmt::format("The runs part: {} of {} at step {} of iteration {} (global step {})", p.field,
-                     environments_text(p.environments), p.step, with_commas(p.iteration),
-                     with_commas(p.global_step));
+  return fmt::format(
+      "The runs first differ in {} of {} at step {} of iteration {} (global step {})", p.field,
+      environments_text(p.environments), p.step, with_commas(p.iteration),
+      with_commas(p.global_step));
 }
 
 void print_diff(const DiffCommand& command, const ShownDiff& shown) {
   const RunDiff& diff = shown.diff;
   print_differences("Settings that differ:", diff.settings);
   print_differences("Program and machine:", diff.origins);
-  print_differences("Speed alone, the bits are the same:", shown.speed_alone);
+  print_differences("These change the speed only:", shown.speed_alone);
   if (diff.settings.empty() && diff.origins.empty() && shown.speed_alone.empty()) {
     tell("Same settings, same program, same machine.\n");
   }
@@ -92,10 +93,10 @@ void print_diff(const DiffCommand& command, const ShownDiff& shown) {
     tell("{}\n", parting_text(*diff.parting));
     return;
   }
-  tell("Equal in all {} iterations that both have.\n", with_commas(diff.compared));
+  tell("Equal in all {} iterations that both runs have.\n", with_commas(diff.compared));
   if (diff.iterations_first == diff.iterations_second) return;
-  tell("{} has {}, {} has {}.\n", command.first, with_commas(diff.iterations_first), command.second,
-       with_commas(diff.iterations_second));
+  tell("{} has {} iterations, {} has {}.\n", command.first, with_commas(diff.iterations_first),
+       command.second, with_commas(diff.iterations_second));
 }
 
 Json differences_json(const std::vector<TextDifference>& differences) {
@@ -145,7 +146,8 @@ int diff_command(const DiffCommand& command) {
 
 void add_diff_command(Command root, Context& context) {
   const Command app = root.add_subcommand(
-      "diff", "Where two runs part: first iteration, environment, step and field (exit code 6)");
+      "diff",
+      "Find where two runs first differ: iteration, environment, step, field (exit code 6)");
   const auto command = std::make_shared<DiffCommand>();
   app.add_option("FIRST", command->first, "Run folder, trained with --hashes").required();
   app.add_option("SECOND", command->second, "Run folder, trained with --hashes").required();

@@ -1,5 +1,4 @@
-// `broadloom env list|show|check|bench`: which environments there are, what they are, whether they
-// are as they must be, how fast they step.
+// `broadloom env list|show|check|bench`: lists, describes, checks and times environments.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -27,7 +26,7 @@ struct EnvCommand {
   bool json = false;
 };
 
-// Equal ones that follow each other once, with their number.
+// "4 x [-1, 1] [0, 5]": equal neighbours once, with their count.
 std::string bounds_text(const Space& space) {
   std::string out;
   for (std::size_t i = 0, next = 0; i < space.low.size(); i = next) {
@@ -88,7 +87,8 @@ std::string threshold_text(const EnvSpec& spec) {
 
 std::string score_range_text(const EnvSpec& spec) {
   if (!spec.has_score_range) return "-";
-  return fmt::format("{:g} at random, {:g} for reference", spec.random_score, spec.reference_score);
+  return fmt::format("{:g} for a random policy, {:g} for the reference policy", spec.random_score,
+                     spec.reference_score);
 }
 
 std::string limit_text(const EnvSpec& spec) {
@@ -96,8 +96,8 @@ std::string limit_text(const EnvSpec& spec) {
 }
 
 std::string origin_text(const EnvSpec& spec) {
-  if (!spec.plugin.name.empty()) return " (not built in: of a plug-in)";
-  return is_built_in(spec.id) ? "" : " (not built in: registered by this program)";
+  if (!spec.plugin.name.empty()) return " (from a plug-in)";
+  return is_built_in(spec.id) ? "" : " (registered by this program)";
 }
 
 int list(const EnvCommand& command) {
@@ -113,14 +113,14 @@ int list(const EnvCommand& command) {
     widest = std::max(widest, shape_text(spec.observation).size());
   }
   constexpr const char* kRow = "{:<26} {:<{}} {:<12} {:>6} {:>10}  {}\n";
-  tell(kRow, "ID", "OBSERVATION", widest, "ACTION", "LIMIT", "THRESHOLD", "WHAT IT IS");
+  tell(kRow, "ID", "OBSERVATION", widest, "ACTION", "LIMIT", "THRESHOLD", "DESCRIPTION");
   for (const EnvSpec& spec : specs) {
     tell(kRow, spec.id, shape_text(spec.observation), widest, shape_text(spec.action),
          limit_text(spec), threshold_text(spec), spec.summary + origin_text(spec));
   }
   for (const AbsentEnvironments& absent : list_absent()) {
-    tell("With {}, which this program was built without: {}. To get it, {}.\n", absent.simulator,
-         fmt::join(absent.ids, ", "), absent.how_to_get);
+    tell("Not in this program, since it was built without {}: {}. To add them, {}.\n",
+         absent.simulator, fmt::join(absent.ids, ", "), absent.how_to_get);
   }
   return 0;
 }
@@ -243,7 +243,7 @@ void add_list(Command env, Context& context, const std::shared_ptr<EnvCommand>& 
 
 void add_show(Command env, Context& context, const std::shared_ptr<EnvCommand>& command) {
   const Command app =
-      env.add_subcommand("show", "Spaces, limit, threshold, upstream and options of one");
+      env.add_subcommand("show", "Describe one: spaces, limit, threshold, options, upstream");
   app.add_option("ID", command->id, "Environment, such as CartPole-v1").required();
   add_env_option_flag(app);
   app.add_flag("--json", command->json, "Standard output is one JSON object");
@@ -255,18 +255,18 @@ void add_show(Command env, Context& context, const std::shared_ptr<EnvCommand>& 
 void add_check(Command env, Context& context) {
   const auto check = std::make_shared<EnvCheck>();
   const Command app = env.add_subcommand(
-      "check", "What one does not keep to of what training needs (exit code 6: something)");
+      "check", "Check that one behaves as training needs it (exit code 6: it does not)");
   app.add_option("ID", check->id, "Environment, such as CartPole-v1").required();
   app.add_option("--time_limit", check->options.time_limit,
-                 "Steps of an episode that it is asked for (default 20; less than its own limit)")
+                 "Time limit set for the check (default 20; below the environment's own)")
       .range(2, 1 << 20)
       .type_name("INT");
   app.add_option("--num_steps", check->options.num_steps,
-                 "Steps of each check, two time limits at least (default 150)")
+                 "Steps of each check, at least two time limits (default 150)")
       .range(1, 1 << 20)
       .type_name("INT");
   app.add_flag("--no_chance", check->no_chance,
-               "Chance has no part in it: other seeds may give the same");
+               "The environment has no randomness: other seeds may give the same");
   add_env_option_flag(app);
   app.add_flag("--json", check->json, "Standard output is one JSON object");
   app.callback([&context, check] {
@@ -277,7 +277,8 @@ void add_check(Command env, Context& context) {
 }
 
 void add_bench(Command env, Context& context, const std::shared_ptr<EnvCommand>& command) {
-  const Command app = env.add_subcommand("bench", "Steps per second of one, under random actions");
+  const Command app =
+      env.add_subcommand("bench", "Measure the steps per second of one, under random actions");
   BenchOptions& bench_options = command->bench;
   app.add_option("ID", command->id, "Environment, such as CartPole-v1").required();
   app.add_option("--num_envs", bench_options.num_envs, "Environments side by side (default 64)")
@@ -286,7 +287,7 @@ void add_bench(Command env, Context& context, const std::shared_ptr<EnvCommand>&
   app.add_option("--num_steps", bench_options.num_steps, "Steps of each (default 10000)")
       .range(1, 1 << 30)
       .type_name("INT");
-  app.add_option("--seed", bench_options.seed, "Of resets, steps and actions (default 1)")
+  app.add_option("--seed", bench_options.seed, "Seed of resets, steps and actions (default 1)")
       .type_name("INT");
   app.add_option("--threads", bench_options.threads, "Worker threads (default: all)")
       .range(0, 1024)

@@ -17,11 +17,11 @@
 namespace broadloom::cli {
 namespace {
 
-// Enough different actions that no environment sees a short cycle; odd, so that it does not divide
-// time limits.
+// Large, so that no environment sees a short cycle of actions; prime, so that it divides no time
+// limit.
 constexpr int kActionRows = 257;
 
-// One contiguous range of environments with buffers of its own.
+// A contiguous range of environments with its own buffers; one thread steps it.
 class Lane {
  public:
   Lane(VecEnv& env, int begin, int end, std::uint64_t seed) : env_(env), begin_(begin), end_(end) {
@@ -42,7 +42,7 @@ class Lane {
     }
   }
 
-  // Until all steps are done or one fails.
+  // Steps until all steps are done or one fails.
   void run(int num_steps) {
     for (int t = 0; t < num_steps && status_.ok(); ++t) {
       const float* actions = actions_.data() + row_ * static_cast<std::size_t>(t % kActionRows);
@@ -81,7 +81,7 @@ class Lane {
   Status status_;
 };
 
-// One range a thread, and one in all where the environments are stepped as one.
+// One range per thread; a single range if the environments must be stepped together.
 std::vector<Lane> make_lanes(VecEnv& env, const BenchOptions& options) {
   const int ranges = env.traits().whole_batch ? 1 : options.threads;
   std::vector<Lane> lanes;
@@ -122,7 +122,7 @@ Result<BenchResult> bench_env(const std::string& id, const Overrides& env_option
   if (!env.ok()) return env.status();
   std::vector<Lane> lanes = make_lanes(*env.value(), options);
   const auto start = std::chrono::steady_clock::now();
-  Threads workers;  // beside the caller, who has the first range
+  Threads workers;  // the caller steps the first range
   for (std::size_t i = 1; i < lanes.size(); ++i) {
     BROADLOOM_TRY(workers.start([&lane = lanes[i], &options] { lane.run(options.num_steps); }));
   }

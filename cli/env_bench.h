@@ -1,4 +1,4 @@
-// Stepping speed of an environment alone, without policy or update.
+// Measures how fast an environment steps, without a policy or updates.
 #pragma once
 
 #include <cstdint>
@@ -18,15 +18,15 @@ struct BenchOptions {
 };
 
 struct BenchResult {
-  int threads = 1;  // that stepped: the caller alone where all environments are stepped as one
+  int threads = 1;  // threads that stepped; 1 if all environments are stepped together
   double seconds = 0.0;
   double steps_per_second = 0.0;
-  std::int64_t episodes = 0;  // that ended
-  double mean_return = 0.0;   // of those; not a number when none ended
+  std::int64_t episodes = 0;  // episodes that ended
+  double mean_return = 0.0;   // of those episodes; NaN if none ended
 };
 
 // Steps num_envs environments num_steps times each under uniform random actions, in `threads`
-// contiguous ranges. Actions come from a table made before the clock starts.
+// contiguous ranges. The actions are drawn before the clock starts.
 Result<BenchResult> bench_env(const std::string& id, const Overrides& env_options,
                               const BenchOptions& options);
 

@@ -22,9 +22,9 @@ void print_check(const EnvCheck& check, const ConformanceReport& report) {
   }
   const std::size_t wrong = report.findings().size();
   if (wrong == 0) {
-    tell("{} keeps to all that was checked.\n", check.id);
+    tell("{} passes all checks.\n", check.id);
   } else {
-    tell("{} does not keep to VecEnv in {} place{}.\n", check.id, wrong, wrong == 1 ? "" : "s");
+    tell("{} breaks the rules of VecEnv in {} place{}.\n", check.id, wrong, wrong == 1 ? "" : "s");
   }
 }
 
@@ -46,7 +46,7 @@ int check_env(const EnvCheck& check, const Overrides& env_options) {
   if (!spec.ok()) return report_error(spec.status(), check.json);
   ConformanceOptions options = check.options;
   options.has_chance = !check.no_chance;
-  // One that cuts its episodes itself takes no longer limit, and one step more is asked for, too.
+  // An environment refuses a limit above its own, and one check needs one step more.
   const int own_limit = spec.value().max_episode_steps;
   if (own_limit > 2) options.time_limit = std::min(options.time_limit, own_limit - 1);
   for (const auto& option : env_options) {

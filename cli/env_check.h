@@ -1,4 +1,4 @@
-// What a registered environment does not keep to.
+// Checks a registered environment against the rules of VecEnv.
 #pragma once
 
 #include <string>
@@ -15,7 +15,7 @@ struct EnvCheck {
   bool json = false;
 };
 
-// Checks and prints; gives the exit code: 0, that of the error, or 6 where something is wrong.
+// Checks and prints. Returns the exit code: 0, that of the error, or 6 if a check fails.
 int check_env(const EnvCheck& check, const Overrides& env_options);
 
 }  // namespace broadloom::cli

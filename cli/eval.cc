@@ -35,31 +35,31 @@ const char* actions_text(EvalActions actions) {
                                           : "most likely actions";
 }
 
-// Where an evaluation comes to less than training did, as that of a young policy may.
+// Explains a score below training's, which is common early in training.
 void explain_difference(const EvalCommand& command, const EvalResult& result) {
   if (command.options.actions == EvalActions::kSampled) return;
-  const bool is_less = result.training_return > result.ci_high;  // known, both of them
+  const bool is_less = result.training_return > result.ci_high;  // false if either is not a number
   if (!is_less) return;
   tell(
-      "Training explores (mean return {:.2f} of its last episodes), eval plays the most likely "
-      "actions; --actions sampled explores, too.\n",
+      "Training reached mean return {:.2f} with sampled actions; eval plays the most likely ones. "
+      "Add --actions sampled to explore as training does.\n",
       result.training_return);
 }
 
-// Returns of episodes that evaluation did not play to their end.
+// Explains the returns of episodes that were cut.
 void explain_cut(const EvalCommand& command, const EvalResult& result) {
   for (const EvalResult::Reason& reason : result.reasons) {
     if (reason.name != "unfinished" || reason.count == 0) continue;
     tell(
-        "{} of {} episodes were cut after {} steps: their returns are of that part (--max_steps "
-        "sets where).\n",
+        "{} of {} episodes were cut after {} steps, and their returns end there; --max_steps sets "
+        "this limit.\n",
         reason.count, result.episodes, with_commas(command.options.longest_episode));
   }
 }
 
 void print_returns(const EvalCommand& command, const EvalResult& result) {
   if (result.episodes == 1) {
-    tell("Return {:.2f}, length {:.0f} steps, of one episode (seed {}): it has no interval\n",
+    tell("Return {:.2f}, length {:.0f} steps, of one episode (seed {}); no interval\n",
          result.mean_return, result.mean_length, command.options.seed);
     return;
   }
@@ -75,7 +75,7 @@ void print_result(const EvalCommand& command, const EvalResult& result) {
   print_returns(command, result);
   const Estimate& success = result.success_rate;
   if (std::isnan(success.value)) {
-    tell("Success: not known, the environment does not say what it is\n");
+    tell("Success: not known, since the environment defines none\n");
   } else {
     tell("Success {:.1f} %, 95 % interval {:.1f} to {:.1f} %\n", 100.0 * success.value,
          100.0 * success.low, 100.0 * success.high);
@@ -126,7 +126,7 @@ void print_result_json(const EvalCommand& command, const EvalResult& result) {
   print_json(out);
 }
 
-// file: where the result is kept; "": nowhere.
+// file: where the result is stored; "": it is not.
 void print_panel(const EvalCommand& command, const PanelResult& result, const std::string& file) {
   if (command.csv || command.markdown) {
     const TableForm form = command.csv ? TableForm::kCsv : TableForm::kMarkdown;
@@ -141,7 +141,7 @@ void print_panel(const EvalCommand& command, const PanelResult& result, const st
   if (!file.empty()) tell("Written: {}\n", file);
 }
 
-// What a result comes to that was, or was not, kept. One that was shown is not lost.
+// Notes a result that could not be stored. If it was printed, that is no error.
 int report_kept(const EvalCommand& command, const Status& kept, const char* not_done) {
   if (kept.ok()) return 0;
   if (command.quiet && !command.json) return report_error(kept, false);
@@ -177,7 +177,7 @@ int evaluate_on_panel(const EvalCommand& command) {
   const Result<PanelResult> result = play(command, panel.value());
   if (!result.ok()) return report_error(result.status(), command.json);
   const Result<std::string> saved = save_panel_result(command.source, result.value());
-  const std::string& file = saved.value();  // "" where it is not kept
+  const std::string& file = saved.value();  // "" if it is not stored
   if (command.json) {
     auto object = Json::parse(panel_result_json(result.value()));
     object.erase("episodes");
@@ -186,7 +186,7 @@ int evaluate_on_panel(const EvalCommand& command) {
   } else if (!command.quiet) {
     print_panel(command, result.value(), file);
   }
-  return report_kept(command, saved.status(), "the result is not kept");
+  return report_kept(command, saved.status(), "the result is not stored");
 }
 
 int evaluate(EvalCommand command) {
@@ -202,9 +202,9 @@ int evaluate(EvalCommand command) {
   } else if (!command.quiet) {
     print_result(command, result.value());
   }
-  std::fflush(stdout);  // before it waits for others who may be writing
+  std::fflush(stdout);  // recording may wait for another process
   const Status recorded = record_evaluation(command.source, result.value(), command.options);
-  return report_kept(command, recorded, "eval_command.jsonl was not extended");
+  return report_kept(command, recorded, "the result is not added to eval_command.jsonl");
 }
 
 }  // namespace
@@ -218,18 +218,20 @@ void add_eval_command(Command root, Context& context) {
       app.add_option("--episodes", command->options.episodes, "Episodes to play (default 100)")
           .range(1, 10000000)
           .type_name("INT");
-  const Option seed = app.add_option("--seed", command->options.seed,
-                                     "Evaluation seed; never one that training saw (default 1)")
-                          .type_name("INT");
+  const Option seed =
+      app.add_option("--seed", command->options.seed,
+                     "Evaluation seed; its episodes are never those of training (default 1)")
+          .type_name("INT");
   const Option actions =
       app.add_option("--actions", command->actions,
                      "most_likely, or sampled: drawn from the policy, as training explores "
                      "(default most_likely)")
           .type_name("WORD");
-  const Option max_steps = app.add_option("--max_steps", command->options.longest_episode,
-                                          "Where episodes that are longer are cut (default 10000)")
-                               .range(1, kMostEvalSteps)
-                               .type_name("INT");
+  const Option max_steps =
+      app.add_option("--max_steps", command->options.longest_episode,
+                     "Cut longer episodes after this many steps (default 10000)")
+          .range(1, kMostEvalSteps)
+          .type_name("INT");
   const Option panel =
       app.add_option("--panel", command->panel,
                      "Held-out panel in TOML: score each of its rows, into panel-<hash>.json in "
@@ -243,7 +245,7 @@ void add_eval_command(Command root, Context& context) {
       app.add_flag("--markdown", command->markdown, "The panel's rows as a Markdown table")
           .needs(panel);
   const Option csv =
-      app.add_flag("--csv", command->csv, "The panel's rows as CSV, one number a column")
+      app.add_flag("--csv", command->csv, "The panel's rows as CSV, one number per column")
           .needs(panel)
           .excludes(markdown);
   app.add_option("--threads", command->threads,

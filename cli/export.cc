@@ -1,4 +1,4 @@
-// `broadloom export`: a policy as files that run without Broadloom.
+// `broadloom export`: writes a policy to files that run without Broadloom.
 #include <fmt/core.h>
 
 #include <algorithm>
@@ -33,7 +33,7 @@ void print_exported(const ExportedPolicy& exported) {
   const auto line = [&](const char* side, const std::string& name, const std::string& what) {
     tell("  {:<4}{:<{}}  {}\n", side, name, width, what);
   };
-  line("in", kObservationName, observation_text(exported.graph) + ", as the environment shows it");
+  line("in", kObservationName, observation_text(exported.graph) + ", as the environment gives it");
   const char* side = "out";
   for (const Operation* output : outputs_of(exported.graph)) {
     line(side, output->name, output_text(*output));
@@ -41,8 +41,8 @@ void print_exported(const ExportedPolicy& exported) {
   }
   for (const std::string& note : exported.notes) tell("{}\n", note);
   tell(
-      "On {} states that it played, the operations worked out in double precision are within "
-      "{:.1e} of the network\n",
+      "Checked on {} played states: the exported operations, in double precision, differ from the "
+      "network by at most {:.1e}\n",
       exported.rows, exported.difference);
   for (const std::string& file : exported.files) tell("{}\n", file);
 }
@@ -82,22 +82,23 @@ Status run(const ExportCommand& command) {
 
 void add_export_command(Command root, Context& context) {
   const Command app = root.add_subcommand(
-      "export", "Write a policy as an ONNX, PyTorch or NumPy file, normaliser inside");
+      "export", "Write a policy, with its normaliser, as an ONNX, PyTorch or NumPy file");
   const auto command = std::make_shared<ExportCommand>();
   app.add_option("RUN", command->source, "Run folder (its newest checkpoint) or a checkpoint file")
       .required();
-  app.add_option("--format", command->options.format,
-                 "onnx; torch: a module with named layers; npz: NumPy's arrays (default: by the "
-                 "name of --out, else onnx)")
+  app.add_option(
+         "--format", command->options.format,
+         "onnx; torch: a module with named layers; npz: NumPy arrays (default: from the name "
+         "in --out, else onnx)")
       .type_name("WORD");
   app.add_option("--out", command->options.out,
                  "File to write, ends in .onnx, .py or .npz (default: policy.onnx, policy.py or "
-                 "policy.npz in the run's folder; for a checkpoint file, here). Beside it goes "
-                 "<file>.parity.npz: states and what the policy makes of them")
+                 "policy.npz in the run's folder; for a checkpoint file, here). Also writes "
+                 "<file>.parity.npz: states and the policy's outputs for them")
       .type_name("FILE");
   app.add_flag("--value", command->options.with_value,
-               "Also what the critic makes of the observation (default; --no-value leaves it out)");
-  app.add_flag("--force", command->options.force, "Replace files that are there");
+               "Include the critic's value as an output (default; --no-value: leave it out)");
+  app.add_flag("--force", command->options.force, "Replace existing files");
   add_allow_flag(app, context);
   app.add_flag("--quiet", command->quiet, "Print nothing but errors");
   app.add_flag("--json", command->json, "Standard output is one JSON object");

@@ -16,19 +16,18 @@
 namespace broadloom::cli {
 namespace {
 
-// Its name to people, and what to call, with {} for the file.
+// The name of a kind in messages, and a command that takes it, with {} for the file.
 struct KindWords {
   FileKind kind;
   const char* name;
   const char* call;
 };
-constexpr KindWords kWords[] = {
-    {FileKind::kConfig, "settings of one training", "broadloom train {}"},
-    {FileKind::kStudy, "a study", "broadloom study {}"},
-    {FileKind::kPanel, "a panel", "broadloom eval RUN --panel {}"},
-    {FileKind::kStore, "the store of a study", "broadloom report {}"},
-    {FileKind::kLedger, "a ledger", "broadloom rerun {}"},
-    {FileKind::kCheckpoint, "a checkpoint", "broadloom eval {}"}};
+constexpr KindWords kWords[] = {{FileKind::kConfig, "a config of one run", "broadloom train {}"},
+                                {FileKind::kStudy, "a study", "broadloom study {}"},
+                                {FileKind::kPanel, "a panel", "broadloom eval RUN --panel {}"},
+                                {FileKind::kStore, "the store of a study", "broadloom report {}"},
+                                {FileKind::kLedger, "a ledger", "broadloom rerun {}"},
+                                {FileKind::kCheckpoint, "a checkpoint", "broadloom eval {}"}};
 
 const KindWords* words_of(FileKind kind) {
   for (const KindWords& words : kWords) {
@@ -72,7 +71,7 @@ FileKind kind_of_file(const std::string& path) {
   const std::string bytes = beginning_of(path);
   if (bytes.starts_with("SQLite format 3")) return FileKind::kStore;
   if (bytes.starts_with("{\"format\":")) return FileKind::kLedger;
-  // Eight bytes of length, then a header of JSON.
+  // A safetensors file: eight bytes of length, then a JSON header.
   if (bytes.size() > 8 && bytes[8] == '{' && bytes.find('\0') < 8) return FileKind::kCheckpoint;
   const Result<TomlNode> root = read_toml(path, "file");
   return root.ok() ? kind_of_table(root.value()) : FileKind::kUnknown;
@@ -84,8 +83,8 @@ Status explain_kind(const Status& status, const std::string& path, FileKind want
   const KindWords *is = words_of(kind), *expected = words_of(wanted);
   if (is == nullptr || expected == nullptr || is == expected) return status;
   const std::string call = fmt::format(fmt::runtime(is->call), shell_word(path));
-  return invalid(
-      fmt::format("'{}' is {}, expected {}; it is for `{}`", path, is->name, expected->name, call));
+  return invalid(fmt::format("'{}' is {}, expected {}; use it with `{}`", path, is->name,
+                             expected->name, call));
 }
 
 }  // namespace broadloom::cli

@@ -1,4 +1,4 @@
-// What a file is, where a command was given one of another kind.
+// Finds out what a file is, for an error about a file of the wrong kind.
 #pragma once
 
 #include <string>
@@ -9,11 +9,11 @@ namespace broadloom::cli {
 
 enum class FileKind { kUnknown, kConfig, kStudy, kPanel, kStore, kLedger, kCheckpoint };
 
-// By what it begins with and, of TOML, by its keys; kUnknown also where it cannot be read.
+// Looks at the first bytes, or at the keys of a TOML file. kUnknown if it cannot be read.
 FileKind kind_of_file(const std::string& path);
 
-// The status, unless the file that it is about is of another kind than was wanted: then what it is,
-// and which command takes it.
+// Returns the status. If the file is of another kind than `wanted`, returns an error that names its
+// kind and the command that takes it.
 Status explain_kind(const Status& status, const std::string& path, FileKind wanted);
 
 }  // namespace broadloom::cli

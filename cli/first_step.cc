@@ -1,4 +1,4 @@
-// `broadloom first-step`: hidden; `bench` starts it to time a process from its very beginning.
+// `broadloom first-step`: hidden; `bench` starts it to time a process from its start.
 #include "cli/first_step.h"
 
 #include <fmt/core.h>
@@ -49,10 +49,10 @@ int first_step(const FirstStepCommand& command, const Context& context) {
 }
 
 Status start_error(const std::string& program, const std::string& why) {
-  return {ErrorKind::kIo, fmt::format("cannot start '{}' for its first step: {}", program, why)};
+  return {ErrorKind::kIo, fmt::format("cannot time the first step of '{}': {}", program, why)};
 }
 
-// All that the process writes, up to its end.
+// Reads until the process closes its output.
 std::string read_all(int fd) {
   std::string text;
   char buffer[256];
@@ -62,7 +62,7 @@ std::string read_all(int fd) {
   return text;
 }
 
-// Starts it with standard output into the pipe. Gives errno's value, 0 when all is well.
+// Starts a process that writes its standard output to the pipe. Returns an errno value, or 0.
 int spawn_into(const int* pipe_ends, const std::string& program, char* const* words, pid_t& pid) {
   posix_spawn_file_actions_t actions;
   posix_spawn_file_actions_init(&actions);
@@ -90,7 +90,7 @@ Result<FirstStep> run_first_step(const std::string& program,
   pid_t pid = 0;
   const int error = spawn_into(pipe_ends, program, words.data(), pid);
   close(pipe_ends[1]);
-  const std::string said = error == 0 ? read_all(pipe_ends[0]) : "";
+  const std::string output = error == 0 ? read_all(pipe_ends[0]) : "";
   close(pipe_ends[0]);
   if (error != 0) return start_error(program, std::strerror(error));
   int status = 0;
@@ -98,9 +98,9 @@ Result<FirstStep> run_first_step(const std::string& program,
   }
   const std::chrono::duration<double> elapsed = std::chrono::steady_clock::now() - begin;
   if (!WIFEXITED(status) || WEXITSTATUS(status) != 0) {
-    return start_error(program, "it ended before it was over; what it said stands above");
+    return start_error(program, "it failed; its own error is printed above");
   }
-  return FirstStep{elapsed.count(), std::strtoll(said.c_str(), nullptr, 10)};
+  return FirstStep{elapsed.count(), std::strtoll(output.c_str(), nullptr, 10)};
 }
 
 void add_first_step_command(Command root, Context& context) {

@@ -12,20 +12,20 @@ struct ForeignFlag {
 };
 
 constexpr char kNoTracking[] =
-    "nothing is sent to Weights & Biases; the run folder has metrics.jsonl and, with "
-    "--tensorboard, "
-    "event files that it can sync; leave it out";
+    "Broadloom sends nothing to Weights & Biases; leave the flag out. The run folder has "
+    "metrics.jsonl and, with --tensorboard, event files that Weights & Biases can sync";
 constexpr char kNoDevice[] =
-    "the processor trains, with --threads N of its cores, unless --device cuda has a GPU do it; "
-    "say that, or leave it out";
+    "training runs on the CPU, with --threads N cores; use --device cuda for a GPU, or leave the "
+    "flag out";
 constexpr char kNoUpload[] =
-    "nothing is uploaded; the policy is in the run folder, checkpoints/*.safetensors; leave it out";
+    "Broadloom uploads nothing; leave the flag out. The policy is in the run folder, as "
+    "checkpoints/*.safetensors";
 
 constexpr char kNoConfigFlag[] =
-    "a file of settings stands without a flag, as in `broadloom train FILE.toml` or `broadloom "
-    "study FILE.toml`";
+    "name a config file without a flag, as in `broadloom train FILE.toml` or `broadloom study "
+    "FILE.toml`";
 
-// Those of CleanRL's PPO, and other libraries' words for a device and a file.
+// Flags of CleanRL's PPO, and other libraries' names for a device and a config file.
 constexpr ForeignFlag kForeignFlags[] = {
     {"config", kNoConfigFlag},
     {"config_file", kNoConfigFlag},
@@ -36,11 +36,11 @@ constexpr ForeignFlag kForeignFlags[] = {
     {"cuda", kNoDevice},
     {"gpu", kNoDevice},
     {"torch_deterministic",
-     "every run is deterministic, whatever the number of threads; leave it out"},
+     "every run is deterministic, with any number of threads; leave the flag out"},
     {"capture_video",
-     "no videos are made; `broadloom eval RUN` plays the policy and says how it did; leave it out"},
-    {"exp_name", "a run is named by its folder; say --out DIR instead"},
-    {"save_model", "every run is saved, as often as --checkpoint_interval says; leave it out"},
+     "training makes no videos; leave the flag out. `broadloom watch RUN` shows episodes later"},
+    {"exp_name", "a run is named by its folder; use --out DIR instead"},
+    {"save_model", "every run is saved, at each --checkpoint_interval; leave the flag out"},
     {"upload_model", kNoUpload},
     {"hf_entity", kNoUpload},
 };

@@ -1,12 +1,12 @@
-// Flags of other programs that Broadloom has no key for, since it does without or always does it.
+// Flags of other programs for which Broadloom has no key.
 #pragma once
 
 #include <string>
 
 namespace broadloom::cli {
 
-// A sentence for those who type one: what is so instead. "" where the flag is nobody's. name:
-// without dashes at its head; hyphens, letter case and a leading "no" do not count.
+// Says what to do instead of using this flag; "" for an unknown flag. name: without leading dashes.
+// Hyphens, letter case and a leading "no" make no difference.
 std::string foreign_flag_hint(const std::string& name);
 
 }  // namespace broadloom::cli

@@ -1,4 +1,4 @@
-// `broadloom gradients`: bias, variance and correlation of a policy's gradient, by block shape.
+// `broadloom gradients`: bias, variance and correlation of a policy's gradient by block shape.
 #include <fmt/core.h>
 
 #include <string>
@@ -62,7 +62,7 @@ Status take_limit(const std::string& name, GradientStudyOptions& options) {
     options.at_limit = AtLimit::kContinued;
   else
     return invalid(
-        fmt::format("--time_limit: got '{}'; expected as_trained, end or continued", name));
+        fmt::format("--time_limit: got '{}', expected as_trained, end or continued", name));
   return {};
 }
 
@@ -75,7 +75,7 @@ Status take_options(GradientsCommand& command) {
   }
   if (command.starts != "stationary" && command.starts != "synchronised") {
     return invalid(
-        fmt::format("--starts: got '{}'; expected stationary or synchronised", command.starts));
+        fmt::format("--starts: got '{}', expected stationary or synchronised", command.starts));
   }
   BROADLOOM_TRY(take_limit(command.time_limit, command.options));
   command.options.synchronised = command.starts == "synchronised";
@@ -107,7 +107,7 @@ Status run(GradientsCommand& command, const std::vector<std::string>& arguments)
   Result<GradientStudyReport> report = measure(command);
   if (!report.ok()) return report.status();
   report.value().command = arguments;
-  // Shows the findings before a disk that is full by now can lose them.
+  // Prints before it writes: a full disk must not lose the findings.
   if (!command.quiet) {
     print_gradients(report.value());
     std::fflush(stdout);
@@ -133,17 +133,17 @@ void add_gradients_command(Command root, Context& context) {
       .type_name("DIR");
   app.add_option(
          "--study", command->studies,
-         "Which of agreement, correlation, variance, bias, exact (which brings variance and "
-         "bias with it); default: the first four")
+         "Any of agreement, correlation, variance, bias (default: these four), and exact, which "
+         "includes variance and bias")
       .delimiter(',')
       .type_name("LIST");
-  app.add_option("--batch", o.batch, "B: every factorisation N x T of it (default 1024)")
+  app.add_option("--batch", o.batch, "B: measures every shape with N x T = B (default 1024)")
       .range(1, 1 << 20)
       .type_name("INT");
-  app.add_option("--shapes", command->shapes, "These shapes only, as in 4x256,16x64")
+  app.add_option("--shapes", command->shapes, "Only these shapes, as in 4x256,16x64")
       .delimiter(',')
       .type_name("LIST");
-  app.add_option("--lambdas", o.lambdas, "Lambdas of the advantages (default 0, the run's, 1)")
+  app.add_option("--lambdas", o.lambdas, "GAE lambdas (default: 0, the run's, 1)")
       .delimiter(',')
       .type_name("LIST");
   app.add_option("--gammas", o.gammas, "Discounts of the bias study (default: the run's)")
@@ -152,40 +152,40 @@ void add_gradients_command(Command root, Context& context) {
   app.add_option("--blocks", o.blocks,
                  "R, independent blocks of each shape (default 1000; for correlation 200)")
       .type_name("INT");
-  app.add_option("--starts", command->starts,
-                 "Where blocks begin: stationary (default), in all phases of episodes; or "
-                 "synchronised, all at reset")
+  app.add_option(
+         "--starts", command->starts,
+         "Where blocks begin: stationary (default), in all phases of episodes; synchronised, "
+         "all at reset")
       .type_name("TEXT");
   app.add_option(
          "--start_envs", o.start_envs,
-         "Environments whose states stationary blocks begin in, 64 of each; they play six "
-         "time limits first, so that where steps are slow fewer are in place (default 4096)")
+         "Environments that give the states stationary blocks begin in, 64 each. They first play "
+         "six time limits; use fewer if steps are slow (default 4096)")
       .range(32, 1 << 20)
       .type_name("INT");
   app.add_option("--time_limit", command->time_limit,
-                 "What it is to the returns of the true gradient: an end, or continued past; "
-                 "as_trained (default): continued where the run bootstraps there")
+                 "How the true gradient's returns treat a time limit: end; continued; as_trained "
+                 "(default): continued if the run bootstraps there")
       .type_name("TEXT");
   app.add_option("--lags", o.lags, "Lags of the correlation study (default 1 to 200)")
       .delimiter(',')
       .type_name("LIST");
-  app.add_option("--bias_steps", o.bias_steps, "T of the bias study (default: of the shapes)")
+  app.add_option("--bias_steps", o.bias_steps, "T of the bias study (default: those of the shapes)")
       .delimiter(',')
       .type_name("LIST");
   app.add_option("--bias_precision", o.bias_precision,
-                 "Standard error to reach, as a share of the bias (default 0.1)")
+                 "Target standard error, as a share of the bias (default 0.1)")
       .range(1e-3, 1.0)
       .type_name("NUMBER");
   app.add_option("--bias_budget", o.bias_budget,
-                 "Transitions that each of the bias study, the true gradient of the agreement, and "
-                 "its other critic may collect, 32 trajectories at least (default 2000000)")
+                 "Most transitions for each of: the bias study, the agreement's true gradient, its "
+                 "refitted critic; at least 32 trajectories (default 2000000)")
       .range(std::int64_t{1}, std::int64_t{1} << 40)
       .type_name("INT");
-  app.add_flag("--norm_adv", o.norm_adv, "Normalise advantages over each block");
-  app.add_flag("--value_term", o.value_term, "Put the value loss's gradient in");
-  app.add_flag("--entropy_term", o.entropy_term, "Put the entropy bonus's gradient in");
-  app.add_option("--seed", o.seed, "Every random number follows from it (default 1)")
-      .type_name("INT");
+  app.add_flag("--norm_adv", o.norm_adv, "Normalise advantages within each block");
+  app.add_flag("--value_term", o.value_term, "Include the value loss's gradient");
+  app.add_flag("--entropy_term", o.entropy_term, "Include the entropy bonus's gradient");
+  app.add_option("--seed", o.seed, "Seed of all random numbers (default 1)").type_name("INT");
   app.add_option("--threads", command->threads,
                  "Worker threads; results do not depend on them (default: all)")
       .range(0, 1024)

@@ -44,23 +44,23 @@ void print_head(const GradientStudyReport& r) {
 }
 
 void print_critics(const CriticReport& critics) {
-  std::string text = fmt::format("The run's critic {}", short_number(critics.own, 3));
+  std::string text = fmt::format("the run's critic {}", short_number(critics.own, 3));
   for (const auto& [name, explained] : {std::pair("the refitted one", critics.refitted),
                                         std::pair("exact values", critics.exact)}) {
     if (std::isfinite(explained)) text += fmt::format(", {} {}", name, short_number(explained, 3));
   }
-  tell("{}: shares of the returns' variance that they explain.\n", text);
+  tell("Explained variance of returns: {}.\n", text);
 }
 
 void print_agreement(const GradientStudyReport& report) {
   constexpr const char* kRow = "{:>6}  {:<10}  {:<9}  {:<30}  {:<30}  {}\n";
   const std::vector<AgreementResult>& results = *report.agreement;
   tell(
-      "\nAgreement: the expected cosine of one block's gradient with the true one ({} blocks a "
+      "\nAgreement: expected cosine of one block's gradient with the true gradient ({} blocks per "
       "shape)\n",
       results.front().blocks);
   if (report.critics && std::isfinite(report.critics->own)) print_critics(*report.critics);
-  tell(kRow, "lambda", "N x T", "critic", "advantages as they are", "normalised over the block",
+  tell(kRow, "lambda", "N x T", "critic", "raw advantages", "normalised in the block",
        "blocks that point away");
   for (std::size_t i = 0; i + 1 < results.size(); i += 2) {
     const AgreementResult &plain = results[i], &normalised = results[i + 1];
@@ -74,10 +74,8 @@ void print_agreement(const GradientStudyReport& report) {
 
 void print_variance(const std::vector<VarianceResult>& results) {
   constexpr const char* kRow = "{:>6}  {:<10}  {:<32}  {:>14}  {:>14}  {:>14}  {:<22}  {:>8}  {}\n";
-  tell(
-      "\nVariance of the batch gradient, Tr Cov(G_B), and what it is made of ({} blocks a "
-      "shape)\n",
-      results.front().blocks);
+  tell("\nVariance of the batch gradient, Tr Cov(G_B), and its parts ({} blocks per shape)\n",
+       results.front().blocks);
   tell(kRow, "lambda", "N x T", "total [95 % interval]", "samples", "within", "across",
        "inflation VIF", "B / VIF", "signal to noise");
   for (const VarianceResult& r : results) {
@@ -91,9 +89,9 @@ void print_variance(const std::vector<VarianceResult>& results) {
 void print_correlation(const std::vector<CorrelationResult>& results) {
   constexpr const char* kRow = "{:>6}  {:<10}  {:<28}  {:>11}  {:>12}  {:<28}\n";
   tell(
-      "\nHow alike gradients are ({} blocks a shape): autocovariance of samples one step apart, "
-      "|cos| of\ncentred samples one step apart and of different trajectories, cosine of whole "
-      "blocks' means\n",
+      "\nSimilarity of gradients ({} blocks per shape): autocovariance of samples one step apart;\n"
+      "|cos| of centred samples one step apart, and of different trajectories; cosine of block "
+      "means\n",
       results.front().blocks);
   tell(kRow, "lambda", "N x T", "autocovariance, lag 1", "|cos| lag 1", "|cos| across",
        "cosine of blocks");
@@ -109,18 +107,18 @@ void print_correlation(const std::vector<CorrelationResult>& results) {
 
 void print_bias(const std::vector<BiasResult>& results) {
   constexpr const char* kRow = "{:>6}  {:>6}  {:>6}  {:<30}  {:<28}  {:<26}  {}\n";
-  tell("\nBias of the batch gradient against complete episodes\n");
+  tell("\nBias of the batch gradient, compared with complete episodes\n");
   tell(kRow, "lambda", "gamma", "T", "|E G_B - G_T|", "relative to |G_T|", "cosine", "");
   for (const BiasResult& r : results) {
     tell(kRow, fmt::format("{:g}", r.lambda), fmt::format("{:g}", r.gamma), r.num_steps,
          with_interval(r.bias_norm), with_interval(r.relative_bias), with_interval(r.cosine),
-         r.precise ? "" : "budget spent");
+         r.precise ? "" : "budget spent before the target precision");
   }
 }
 
 void print_exact(const ExactReport& report) {
   constexpr const char* kRow = "{:>6}  {:>6}  {:>6}  {:<16}  {:>12}  {:<30}  {}\n";
-  tell("\nSolved exactly: {} states, {} actions, mean episode {} steps, mean return {}\n",
+  tell("\nExact solution: {} states, {} actions, mean episode {} steps, mean return {}\n",
        report.states, report.actions, fixed_text(report.mean_episode_length, 2),
        short_number(report.mean_return, 4));
   tell(kRow, "lambda", "gamma", "T", "", "exact", "sampled", "");

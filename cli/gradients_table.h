@@ -1,12 +1,12 @@
-// What `broadloom gradients` prints.
+// The tables of `broadloom gradients`.
 #pragma once
 
 #include "research/lab/gradient_report.h"
 
 namespace broadloom::cli {
 
-// Tables on standard output: the variance by shape, the correlations, the bias, sampled beside
-// exact.
+// Prints the study's tables: agreement, variance, correlation, bias, and sampled beside exact
+// values.
 void print_gradients(const GradientStudyReport& report);
 
 }  // namespace broadloom::cli

@@ -1,11 +1,11 @@
-// Lines of help pages, wrapped at the width of a page.
+// Lines of a help page, wrapped to its width.
 #pragma once
 
 #include <string>
 
 namespace broadloom::cli {
 
-// `name` in the left column, `text` wrapped in the right one.
+// Puts `name` in the left column and `text`, wrapped, in the right one.
 std::string two_columns(const std::string& name, const std::string& text);
 
 }  // namespace broadloom::cli

@@ -16,7 +16,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// "." and the like have no folder in their name.
+// "." and ".." do not name the folder around them, so they are resolved first.
 fs::path folder_around(const std::string& run_dir) {
   fs::path path = fs::path(run_dir).lexically_normal();
   if (!path.has_filename()) path = path.parent_path();  // a slash at the end
@@ -32,14 +32,14 @@ fs::path folder_around(const std::string& run_dir) {
 constexpr const char* kExpected =
     "expected LEDGER:LINE, as in runs/ledger.jsonl:3, or the folder of a run";
 
-// The line that a run left when it came to its end.
+// The line that a finished run left in its folder.
 Result<LedgerPlace> line_of_folder(const std::string& dir) {
   std::error_code error;
   const fs::path ledger = fs::path(dir) / "ledger.jsonl";
   if (fs::exists(ledger, error) && !fs::exists(fs::path(dir) / "manifest.json", error)) {
     return Status(ErrorKind::kNotFound,
-                  fmt::format("'{}' is a folder of runs, {}; its ledger is '{}'", dir, kExpected,
-                              ledger.string()));
+                  fmt::format("'{}' is a folder of several runs, {}; its ledger is '{}'", dir,
+                              kExpected, ledger.string()));
   }
   BROADLOOM_TRY(check_run_folder(dir));
   const Result<RunFolder> folder = RunFolder::open(dir);
@@ -47,29 +47,27 @@ Result<LedgerPlace> line_of_folder(const std::string& dir) {
   const std::string path = folder.value().ledger_line_path();
   if (fs::exists(path, error)) return LedgerPlace{path, 1};
   const Result<Manifest> manifest = read_manifest(folder.value().manifest_path());
-  return Status(ErrorKind::kNotFound,
-                fmt::format("the run '{0}' has no record (ledger_line.json), which it gets when it "
-                            "comes to its end; `broadloom train --resume {0}` takes it there{1}",
-                            folder.value().dir(),
-                            manifest.value().rerun_of.empty()
-                                ? ""
-                                : ", and adds it to no ledger, since it is a rerun"));
+  return Status(
+      ErrorKind::kNotFound,
+      fmt::format("the run '{0}' has no record (ledger_line.json) yet, since it has not "
+                  "finished; `broadloom train --resume {0}` finishes it{1}",
+                  folder.value().dir(),
+                  manifest.value().rerun_of.empty() ? "" : ". A rerun is added to no ledger"));
 }
 
 }  // namespace
 
-std::string ledger_of_run(const std::string& asked_for, const std::string& run_dir) {
-  if (asked_for == "none") return "";
-  return asked_for.empty() ? (folder_around(run_dir) / "ledger.jsonl").string() : asked_for;
+std::string ledger_of_run(const std::string& requested, const std::string& run_dir) {
+  if (requested == "none") return "";
+  return requested.empty() ? (folder_around(run_dir) / "ledger.jsonl").string() : requested;
 }
 
 Result<std::string> record_in_ledger(const std::string& ledger, const std::string& run_dir) {
   if (ledger.empty()) return std::string();
   const auto not_recorded = [&](const Status& status) {
     return Status(status.kind(),
-                  fmt::format("the run is trained and saved in '{0}', but not recorded: {1}. When "
-                              "that is put right, `broadloom train --resume {0} --ledger {2}` "
-                              "records it",
+                  fmt::format("the run is trained and saved in '{0}', but not recorded: {1}. Solve "
+                              "this, then `broadloom train --resume {0} --ledger {2}` records it",
                               run_dir, status.message(), ledger));
   };
   const Result<RunFolder> folder = RunFolder::open(run_dir);
@@ -97,7 +95,7 @@ Result<LedgerPlace> parse_ledger_place(const std::string& text) {
     return place;
   }
   return Status(ErrorKind::kInvalidConfig,
-                fmt::format("got '{}' as the line of a ledger; expected a number from 1, as in "
+                fmt::format("got '{}' as the line of a ledger, expected a number from 1, as in "
                             "runs/ledger.jsonl:3",
                             text.substr(colon + 1)));
 }

@@ -11,7 +11,7 @@
 namespace broadloom::cli {
 namespace {
 
-// "97.5 [94.3, 98.9]", of a rate in per cent.
+// "97.5 [94.3, 98.9]", in percent.
 std::string percent_text(const Estimate& rate) {
   if (std::isnan(rate.value)) return "not known";
   return fmt::format("{:5.1f} [{:.1f}, {:.1f}]", 100.0 * rate.value, 100.0 * rate.low,
@@ -36,7 +36,7 @@ std::string difference_text(const Estimate& difference, double scale, int decima
                      scale * difference.high, decimals, difference.holds(0.0) ? "" : " *");
 }
 
-// The shortest text that reads back the same; nothing for what is no number.
+// The shortest text that reads back as the same number; "" for NaN.
 std::string number(double value) { return std::isnan(value) ? "" : fmt::format("{}", value); }
 
 std::string measure_text(const Estimate& mean) {

@@ -1,4 +1,4 @@
-// What panels' results look like on the console, and as JSON.
+// Results of panels as tables and as JSON.
 #pragma once
 
 #include <string>
@@ -14,19 +14,19 @@ namespace broadloom::cli {
 // "Panel p.toml (1a2b3c4d): CartPole-v1, 6 rows of 200 episodes (seeds 1, 2)".
 std::string panel_line(const Panel& panel, const std::string& name);
 
-// What is added to "intervals" where rows of one episode have none for their return; else "".
+// A note that rows of one episode have no interval of their return; "" if rows have more.
 std::string no_interval_text(const Panel& panel);
 
-// Those that came up, most frequent first: "pole_fell 93, time_limit 7".
+// Reasons that occurred, most frequent first: "pole_fell 93, time_limit 7".
 std::string reasons_text(const EvalResult& result);
 
 // "success 26.4 [24.7, 28.2] %, return 331.19 [324.67, 337.71], 2,400 episodes", over all rows.
 std::string overall_text(const PanelResult& result);
 
-// For people and papers percentages with intervals; as CSV one number a column.
+// Percentages with intervals for people and papers; one number per column as CSV.
 TextTable panel_table(const PanelResult& result, TableForm form);
 
-// names: of the runs. For people a line for each row and run; CSV has the same lines.
+// One line per row of the panel and run. names: of the runs.
 TextTable comparison_table(const PanelComparison& comparison, const std::vector<std::string>& names,
                            TableForm form);
 Json comparison_json(const PanelComparison& comparison, const std::vector<std::string>& names,

@@ -1,4 +1,4 @@
-// The instruction set that a policy is played with.
+// The instruction set to play a policy with.
 #pragma once
 
 #include <string>
@@ -7,7 +7,7 @@
 
 namespace broadloom::cli {
 
-// Takes what the run asked for, as far as this processor has it. Errors: those of what plays it.
+// Sets the instruction set that the run asked for. Errors: no such run, or this CPU lacks it.
 Status use_isa_of_policy(const std::string& run_or_checkpoint);
 
 }  // namespace broadloom::cli

@@ -1,4 +1,4 @@
-// The program: reads the command line, runs one sub-command, gives its exit code.
+// The program: parses the command line, runs one sub-command, returns its exit code.
 #include "broadloom/program.h"
 
 #include <fmt/core.h>
@@ -28,7 +28,7 @@ namespace {
 constexpr char kVersion[] = "broadloom " BROADLOOM_VERSION " (" BROADLOOM_REVISION
                             ", " BROADLOOM_BUILD_TYPE ", " BROADLOOM_COMPILER ")";
 
-// One of the program's own, where it has registered some.
+// An environment registered by this program, if it has one; for the example in --help.
 std::string first_environment() {
   for (const EnvSpec& spec : list_envs()) {
     if (!is_built_in(spec.id)) return spec.id;
@@ -56,15 +56,16 @@ void add_commands(Command root, Context& context) {
   add_config_reference_command(root, context);
   root.footer(fmt::format(
       "First steps:\n  {0} train --env_id {1}\n  {0} env list\n"
-      "More of a command: {0} help COMMAND\n"
-      "Exit codes: 0 done, 1 no memory or a fault, 2 wrong call, 3 not there, 4 cannot read or "
+      "Help on a command: {0} help COMMAND\n"
+      "Exit codes: 0 done, 1 out of memory or a bug, 2 wrong call, 3 not found, 4 cannot read or "
       "write,\n"
-      "  5 damaged, 6 does not agree, 7 not finite, 20 and 21 found by audit, 22 no advice,\n"
+      "  5 damaged file, 6 mismatch, 7 not finite, 20 audit warnings, 21 audit errors, 22 no "
+      "advice,\n"
       "  130 stopped by Ctrl-C\n",
       program_name(), first_environment()));
 }
 
-// Whether an error is to be an object on standard output, too. The --json of `bench` names a file.
+// Whether errors also go to standard output as JSON. The --json of `bench` names a file.
 bool wants_json(const std::vector<std::string>& given) {
   if (!given.empty() && given.front() == "bench") return false;
   return std::find(given.begin(), given.end(), "--json") != given.end();
@@ -79,8 +80,10 @@ std::vector<std::string> with_help_as_flag(std::vector<std::string> given) {
 }
 
 CommandLine command_line() {
-  return {program_name(),
-          "Broadloom: PPO, PPO with RND and PQN on batches of environments, measured.", kVersion};
+  return {
+      program_name(),
+      "Broadloom: trains PPO, PPO with RND and PQN on batches of environments, and measures them.",
+      kVersion};
 }
 
 int run(const std::string& program, const std::vector<std::string>& given,
@@ -106,10 +109,10 @@ int run(const std::string& program, const std::vector<std::string>& given,
   }
   allow_settings(context.env_options);
   const int code = context.action();
-  // What was printed is a result: that it could not be is an error.
+  // A result that could not be printed is an error.
   if (std::fflush(stdout) == 0 && std::ferror(stdout) == 0) return code;
   return report_error(
-      {ErrorKind::kIo, "cannot write to standard output; free some space or send it elsewhere"},
+      {ErrorKind::kIo, "cannot write to standard output; free some space, or write elsewhere"},
       false);
 }
 
@@ -130,7 +133,7 @@ bool has_json(const std::vector<std::string>& arguments) {
 
 }  // namespace broadloom::cli
 
-// The library throws nothing; what is left is memory running out, or a fault of a dependency.
+// The library throws nothing. These are out of memory, or a bug of a dependency.
 int broadloom::run_program(int argc, char** argv, const std::vector<Status>& before) {
   cli::open_standard_streams();
   try {
@@ -141,9 +144,8 @@ int broadloom::run_program(int argc, char** argv, const std::vector<Status>& bef
                     before);
   } catch (const std::bad_alloc&) {
     std::fprintf(stderr,
-                 "%s: no memory is left for this command; end other programs or raise the limit "
-                 "(ulimit -v), ask for less (fewer --threads, --jobs or environments), or name a "
-                 "smaller file. It was called with:",
+                 "%s: out of memory; end other programs, raise the limit (ulimit -v), use fewer "
+                 "--threads, --jobs or environments, or name a smaller file. The call was:",
                  cli::program_name().c_str());
     for (int i = 1; i < argc; ++i) std::fprintf(stderr, " %s", argv[i]);
     std::fprintf(stderr, "\n");

@@ -1,4 +1,4 @@
-// What a program within another asks of the commands before it runs one.
+// For programs that run commands as functions, such as the Python module.
 #pragma once
 
 #include <string>
@@ -6,8 +6,8 @@
 
 namespace broadloom::cli {
 
-// Whether the command that these words name, without the program's, answers with one JSON object
-// when it is told --json. That of `bench` names a file.
+// Whether the command that these arguments name prints one JSON object with --json. (The --json of
+// `bench` names a file.)
 bool has_json(const std::vector<std::string>& arguments);
 
 }  // namespace broadloom::cli

@@ -16,7 +16,7 @@ std::string progress_text(const Progress& progress) {
                            ? static_cast<double>(progress.global_step) /
                                  static_cast<double>(progress.total_timesteps)
                            : 0.0;
-  // Only where the environment names one.
+  // Not a number if the environment defines no success.
   const bool knows_success = !std::isnan(progress.success_rate);
   const std::string success =
       knows_success ? fmt::format("  success {:3.0f} %", 100.0 * progress.success_rate) : "";
@@ -46,7 +46,7 @@ void StatusLine::write(const std::string& text) {
   put(live_ ? "\r" + plain + "\x1b[K" : plain + "\n");
 }
 
-// fmt::print would throw where the terminal is gone, and end what is still to be saved.
+// fmt::print() would throw if the terminal is gone, and end the run before it is saved.
 void StatusLine::put(const std::string& text) {
   std::fputs(text.c_str(), stream_);
   std::fflush(stream_);

@@ -1,4 +1,4 @@
-// Progress for whoever watches.
+// Progress on a terminal or in a log.
 #pragma once
 
 #include <chrono>
@@ -10,17 +10,17 @@
 
 namespace broadloom::cli {
 
-// On a terminal one line, rewritten at most ten times a second; elsewhere plain lines, so far
-// apart. Writes nothing when `quiet`.
+// A line of progress. On a terminal it is rewritten at most ten times a second; elsewhere plain
+// lines are written, with the interval `apart`. Writes nothing if `quiet`.
 class StatusLine {
  public:
   StatusLine(std::FILE* stream, bool quiet, std::chrono::milliseconds apart);
 
-  // Whether a line may be written: not yet where one was a moment ago, or the work has just begun.
+  // False shortly after a line, and shortly after the work began.
   bool is_due() const;
   void write(const std::string& text);
-  void end();    // what follows starts on a line of its own
-  void clear();  // takes the live line away
+  void end();    // later output starts on a new line
+  void clear();  // erases the live line
 
  private:
   using Clock = std::chrono::steady_clock;
@@ -35,13 +35,13 @@ class StatusLine {
   Clock::time_point written_at_ = Clock::now();
 };
 
-// Of a training run.
+// The progress of a training run.
 class ProgressLine {
  public:
   ProgressLine(std::FILE* stream, bool quiet);
 
   void show(const Progress& progress);
-  // Ends the live line, showing where it stopped, so that what follows starts on a line of its own.
+  // Writes the last state and ends the live line.
   void finish();
 
  private:
@@ -51,7 +51,7 @@ class ProgressLine {
   Progress last_{};
 };
 
-// Of work that knows how much of it is done, on standard error; takes its line away at the end.
+// The share of work done, on standard error. Erases its line at the end.
 class ShareLine {
  public:
   explicit ShareLine(bool quiet);
@@ -67,8 +67,8 @@ class ShareLine {
   StatusLine line_;
 };
 
-// For RunHooks::on_panel: shows the panel after the training. The run is saved by then, so from
-// here on Ctrl-C ends the process. Both lines must outlive it.
+// For RunHooks::on_panel: shows the panel after training. The run is saved by then, so Ctrl-C ends
+// the process from here on. Both lines must outlive the returned function.
 PlayProgress panel_progress(ProgressLine& training, ShareLine& panel);
 
 }  // namespace broadloom::cli

@@ -21,15 +21,16 @@ int processes_here() {
   return 1;
 }
 
-// Tasks of srun that are no ranks, since nothing has set up MPI for them: perhaps meant so.
+// Warns about tasks of srun without MPI: each trains its own run, perhaps by mistake.
 void note_lonely_tasks() {
   const char* tasks = std::getenv("SLURM_STEP_NUM_TASKS");
   const char* own = std::getenv("SLURM_PROCID");
   if (tasks == nullptr || std::atoi(tasks) < 2 || (own != nullptr && std::atoi(own) != 0)) return;
-  tell(stderr,
-       "Note: Slurm has started {} of these without MPI, and each trains a run of its own; "
-       "for one run of all: srun --mpi=pmix. --ranks none says that it is meant so\n",
-       tasks);
+  tell(
+      stderr,
+      "Note: Slurm has started {} tasks without MPI, and each trains its own run. To train one run "
+      "together, use srun --mpi=pmix; to hide this note, use --ranks none\n",
+      tasks);
 }
 
 }  // namespace
@@ -38,20 +39,20 @@ void add_rank_flags(Command command, RankFlags& flags) {
   command
       .add_option(
           "--ranks", flags.ranks,
-          "auto: train one run together where mpirun or srun has started several processes; "
-          "mpi: even where they say nothing of it; none: a run of its own")
+          "auto: processes that mpirun or srun started train one run together; mpi: always do so; "
+          "none: this process trains its own run")
       .type_name("auto|mpi|none")
       .group("Command");
   command
       .add_option("--rank_timeout", flags.timeout,
-                  "Seconds that a rank waits for another before the run ends; longer than an "
-                  "evaluation takes; 0: for ever")
+                  "Seconds that a rank waits for another before the run ends; must exceed the time "
+                  "of an evaluation; 0: no limit")
       .range(0.0, 1e9)
       .type_name("FLOAT")
       .group("Command");
 }
 
-Result<std::unique_ptr<Ranks>> ranks_asked_for(const RankFlags& flags) {
+Result<std::unique_ptr<Ranks>> make_requested_ranks(const RankFlags& flags) {
   if (flags.ranks != "auto" && flags.ranks != "mpi" && flags.ranks != "none") {
     return invalid(fmt::format("--ranks: got '{}', expected auto, mpi or none", flags.ranks));
   }
@@ -67,9 +68,9 @@ Result<std::unique_ptr<Ranks>> ranks_asked_for(const RankFlags& flags) {
   return make_ranks(options);
 }
 
-int threads_of_a_rank(int asked, const Ranks& ranks) {
-  const int mine = resolve_threads(asked);
-  if (asked > 0 || ranks.size() == 1) return mine;
+int threads_per_rank(int requested, const Ranks& ranks) {
+  const int mine = resolve_threads(requested);
+  if (requested > 0 || ranks.size() == 1) return mine;
   const int cores = static_cast<int>(std::thread::hardware_concurrency());
   return std::max(1, std::min(mine, cores / processes_here()));
 }

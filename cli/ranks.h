@@ -1,4 +1,4 @@
-// Whether `train` is one process by itself or one of several that a launcher has started.
+// Connects `train` to the other processes that a launcher started for the same run.
 #pragma once
 
 #include <memory>
@@ -17,11 +17,11 @@ struct RankFlags {
 
 void add_rank_flags(Command command, RankFlags& flags);
 
-// Null: one process by itself. Call it before anything that talks, and keep it to the end.
-Result<std::unique_ptr<Ranks>> ranks_asked_for(const RankFlags& flags);
+// Null: this process trains alone. Call it before anything prints, and keep the result to the end.
+Result<std::unique_ptr<Ranks>> make_requested_ranks(const RankFlags& flags);
 
-// Worker threads of each where nobody says: processes on one machine share its cores, unless the
-// launcher has given each its own.
-int threads_of_a_rank(int asked, const Ranks& ranks);
+// Worker threads of this rank. requested 0: an equal share of the machine's cores, or the cores
+// that the launcher gave to this process, if they are fewer.
+int threads_per_rank(int requested, const Ranks& ranks);
 
 }  // namespace broadloom::cli

@@ -1,5 +1,4 @@
-// `broadloom report`: what one or more studies came to, as a page, as JSON, in one sentence and
-// tables.
+// `broadloom report`: the results of studies as a page, as JSON, and as a sentence with tables.
 #include <fmt/format.h>
 
 #include <cstdio>
@@ -43,7 +42,7 @@ Status run(const ReportCommand& command, const std::vector<std::string>& argumen
   BROADLOOM_TRY(make_folders(folder));
   if (prints) {
     print_report(stdout, report.value());
-    std::fflush(stdout);  // before a full disk can lose it
+    std::fflush(stdout);  // a full disk must not lose it
   }
   const Result<ReportFiles> files = write_report(report.value(), folder, arguments);
   if (!files.ok()) return files.status();
@@ -55,10 +54,11 @@ Status run(const ReportCommand& command, const std::vector<std::string>& argumen
 }  // namespace
 
 void add_report_command(Command root, Context& context) {
-  const Command app = root.add_subcommand("report", "Say and show what studies came to");
+  const Command app =
+      root.add_subcommand("report", "Report the results of studies, as text and as a page");
   const auto command = std::make_shared<ReportCommand>();
   app.add_option("STORE", command->stores,
-                 "Stores of studies; several are compared, as of other tasks or matches")
+                 "Stores of studies; several are compared, such as other tasks or match rules")
       .required();
   app.add_option("--out", command->out,
                  "Folder for the results (default: the store's name with -report)")
@@ -70,7 +70,7 @@ void add_report_command(Command root, Context& context) {
       .type_name("INT");
   add_allow_flag(app, context);
   app.add_flag("--quiet", command->quiet, "Print nothing but errors");
-  app.add_flag("--json", command->json, "Standard output is one JSON object, that of study.json");
+  app.add_flag("--json", command->json, "Standard output is one JSON object, as in study.json");
   app.callback([&context, command] {
     context.action = [&context, command] {
       const Status status = run(*command, context.arguments);

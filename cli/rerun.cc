@@ -1,4 +1,4 @@
-// `broadloom rerun`: a run from its record alone, and what agrees with the record.
+// `broadloom rerun`: trains a run again from its record, and compares the two.
 #include <fmt/format.h>
 
 #include <cmath>
@@ -50,7 +50,7 @@ const char* rule_name(FieldRule rule) {
   return "";
 }
 
-// Long values say little to a person where they agree.
+// Shortens long values that agree.
 std::string shortened(const std::string& text) {
   constexpr std::size_t kLongest = 100;
   return text.size() <= kLongest ? text : text.substr(0, kLongest) + "...";
@@ -70,22 +70,22 @@ void print_field(const FieldComparison& field) {
   }
 }
 
-bool is_of(const FieldComparison& field, const char* part) {
-  return field.name.rfind(part, 0) == 0;
+bool has_prefix(const FieldComparison& field, const char* prefix) {
+  return field.name.starts_with(prefix);
 }
 
 void print_count(const char* part, int count, const char* what) {
   if (count > 0) tell("  {:<10} {:<28} {} {}\n", "agrees", part, count, what);
 }
 
-// Keys of the config and numbers of the panel, which are many, only where they differ.
+// Config keys and panel numbers are many: prints those that differ, and counts the others.
 void print_fields(const std::vector<FieldComparison>& fields) {
   tell("Recorded | this rerun\n");
   int config_keys = 0, panel_numbers = 0;
   for (const FieldComparison& field : fields) {
-    if (is_of(field, "config.") && field.agrees) {
+    if (has_prefix(field, "config.") && field.agrees) {
       ++config_keys;
-    } else if (is_of(field, "panel.") && field.agrees && field.rule == FieldRule::kExact) {
+    } else if (has_prefix(field, "panel.") && field.agrees && field.rule == FieldRule::kExact) {
       ++panel_numbers;
     } else {
       print_field(field);
@@ -95,7 +95,7 @@ void print_fields(const std::vector<FieldComparison>& fields) {
   print_count("panel", panel_numbers, "values");
 }
 
-// Of one run on each side: their intervals know how episodes differ, not how trainings do.
+// There is one run on each side: the intervals are over episodes, not over training runs.
 void print_statistics(const RerunReport& report) {
   if (!report.by_statistics) return;
   int means = 0, apart = 0;
@@ -105,15 +105,16 @@ void print_statistics(const RerunReport& report) {
     if (!field.agrees) ++apart;
   }
   tell(
-      "The recorded run cannot be had again to the bit: its simulator is not deterministic, or "
-      "began new episodes on a resume.\n");
+      "The recorded run cannot be repeated bit for bit: its simulator is not deterministic, or a "
+      "resume began new episodes.\n");
   if (means == 0) {
-    tell("It was not evaluated, so there is no mean to compare.\n");
+    tell("The recorded run was not evaluated, so there is no mean to compare.\n");
     return;
   }
   tell(
-      "{} of {} means have 95 % intervals that overlap. These know how episodes differ, not how "
-      "trainings do: `{} study` with several seeds does.\n",
+      "{} of {} means have overlapping 95 % intervals. These intervals are over episodes; to "
+      "measure "
+      "differences between training runs, use `{} study` with several seeds.\n",
       means - apart, means, program_name());
 }
 
@@ -131,14 +132,14 @@ void print_verdict(const RerunReport& report) {
     }
   }
   if (differ == 0) {
-    tell("All {} fields that must agree do.\n", exact);
-    if (!noted.empty()) tell("Another program or machine all the same: {}.\n", noted);
+    tell("All {} fields that must agree do agree.\n", exact);
+    if (!noted.empty()) tell("Other differences of program or machine: {}.\n", noted);
   } else {
-    tell("{} of {} fields that must agree do not.\n", differ, exact);
+    tell("{} of {} fields that must agree differ.\n", differ, exact);
     const std::vector<std::string> reasons = report.possible_reasons();
     tell("{}\n", reasons.empty()
-                     ? "No difference of program or machine is why."
-                     : fmt::format("What may be why: {} differ.", fmt::join(reasons, ", ")));
+                     ? "Program and machine are the same, so they are not the cause."
+                     : fmt::format("Possible causes: different {}.", fmt::join(reasons, ", ")));
   }
   tell("Run folder: {}\n", report.run.run_dir);
 }
@@ -171,19 +172,19 @@ int report_rerun(const RerunCommand& command, const RerunReport& report) {
   }
   if (!report.run.finished) {
     tell(stderr,
-         "Stopped before the end: nothing to compare. Start it anew with another "
+         "Stopped before the end, so there is nothing to compare. Start it again with another "
          "--out.\n");
     return kInterruptedExit;
   }
   return report.agrees() ? 0 : static_cast<int>(ErrorKind::kMismatch);
 }
 
-// The line that is taken, where the call leaves it open.
+// Names the line; says so if it is the last one because the call gave no number.
 std::string place_text(const LedgerPlace& place) {
   if (place.line > 0) return fmt::format("{}:{}", place.path, place.line);
   const Result<std::int64_t> lines = count_ledger_lines(place.path);
   if (!lines.ok()) return place.path;
-  return fmt::format("{}:{}, the last of its lines", place.path, lines.value());
+  return fmt::format("{}:{} (the last line)", place.path, lines.value());
 }
 
 Result<RerunReport> run_again(const RerunCommand& command, const LedgerPlace& place,
@@ -229,9 +230,7 @@ int rerun_command(const RerunCommand& command) {
 
 void add_rerun_command(Command root, Context& context) {
   const Command app = root.add_subcommand(
-      "rerun",
-      "Train again from a line of a ledger alone, and say what agrees (exit code 6: not "
-      "all that must)");
+      "rerun", "Train a recorded run again and compare the two (exit code 6: they differ)");
   const auto command = std::make_shared<RerunCommand>();
   app.add_option("LEDGER", command->place,
                  "LEDGER:LINE, as in runs/ledger.jsonl:3; without a line, the last one; or the "
@@ -242,8 +241,7 @@ void add_rerun_command(Command root, Context& context) {
       .type_name("DIR");
   app.add_option(
          "--init", command->init,
-         "Run or checkpoint with the policy that the run began with (default: the file that "
-         "the record names)")
+         "Run or checkpoint with the run's initial policy (default: the file named in the record)")
       .type_name("RUN");
   app.add_option("--threads", command->threads,
                  "Worker threads; the result does not depend on them (default: the record's)")

@@ -20,7 +20,7 @@ std::string default_run_dir(const std::string& name) {
   const auto now = std::chrono::system_clock::now().time_since_epoch();
   const auto seconds = std::chrono::duration_cast<std::chrono::seconds>(now).count();
   const std::string first = fmt::format("runs/{}__{}", file_name(name), seconds);
-  // Threads that train in one process are given different names before any of them has a folder.
+  // Threads of one process get different names, even before a folder exists.
   static std::mutex mutex;
   static std::set<std::string> given;
   const std::lock_guard lock(mutex);

@@ -1,4 +1,4 @@
-// `broadloom study`: a grid of runs into a store; `broadloom study merge`: parts into one.
+// `broadloom study`: trains a grid of runs into a store; `broadloom study merge` joins stores.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -24,7 +24,7 @@
 namespace broadloom::cli {
 namespace {
 
-// Where runs failed, as nearly all do because a loss is not a number.
+// If runs failed: nearly all do so because a loss is not finite.
 constexpr int kFailedRunsExit = static_cast<int>(ErrorKind::kNumeric);
 
 struct StudyCommand {
@@ -43,8 +43,7 @@ struct MergeCommand {
   std::string out;
 };
 
-// A study of flags alone has the same file each time it is called in the same way, and another one
-// when it is another study.
+// A study without a file gets the hash of its plan: the same flags find the same store again.
 std::string default_store(const StudyCommand& command, const StudyPlan& plan,
                           const StudyPart& part) {
   std::string path = "studies/" + file_name(plan.name);
@@ -86,14 +85,13 @@ Result<StudyOptions> options_of(const StudyCommand& command, const StudyPlan& pl
   return options;
 }
 
-// The report of a study that is whole; an empty one of a study that is not, or where none is
-// wanted.
+// The report of a complete study; an empty report if the study is incomplete or none is wanted.
 Result<StudyReport> report_of(const StudyCommand& command, const StudySummary& summary,
                               const StudyOptions& options) {
   if (!command.report || !summary.complete || !options.part.is_whole()) return StudyReport();
-  StudyReportOptions how;
-  how.threads = resolve_threads(0);
-  return make_study_report({options.store}, how);
+  StudyReportOptions report_options;
+  report_options.threads = resolve_threads(0);
+  return make_study_report({options.store}, report_options);
 }
 
 Status write_results(const StudyCommand& command, const StudyPlan& plan,
@@ -105,7 +103,7 @@ Status write_results(const StudyCommand& command, const StudyPlan& plan,
     print_study_result(stdout, plan, summary);
     print_report(stdout, report.value());
     tell("\nStore: {}\n", options.store);
-    std::fflush(stdout);  // before an error about the folder of the report
+    std::fflush(stdout);  // before an error about the report's folder
   }
   std::vector<std::string> written;
   if (!report.value().studies.empty()) {
@@ -132,7 +130,7 @@ int report_study(const StudyCommand& command, const StudyPlan& plan, const Study
   if (!status.ok()) return report_error(status, command.json);
   if (summary.complete) return failed > 0 ? kFailedRunsExit : 0;
   if (!command.quiet) {
-    tell(stderr, "Stopped. To go on, run the same command again.\n");
+    tell(stderr, "Stopped. To continue, run the same command again.\n");
   }
   return kInterruptedExit;
 }
@@ -149,7 +147,7 @@ Result<LaunchOptions> launch_options_of(const StudyCommand& command, const Study
   return launch_options(command.launch, launcher, options, context);
 }
 
-// A sentence of the launcher's between the lines of progress.
+// Prints a launcher's sentence between the lines of progress.
 void print_note(std::FILE* stream, const std::string& sentence) {
   tell(stream, "{}\n", wrapped(sentence, screen_size(stream).columns, "  "));
   std::fflush(stream);
@@ -172,14 +170,14 @@ int study(const StudyCommand& command, const Context& context) {
   const Result<LaunchOptions> options =
       launch_options_of(command, plan, *launcher.value(), context);
   if (!options.ok()) return report_error(options.status(), command.json);
-  const StudyOptions& how = options.value().study;
+  const StudyOptions& study_options = options.value().study;
   std::FILE* stream = command.json ? stderr : stdout;
   if (!command.quiet) {
-    print_study_plan(stream, plan, how.part, command.plan_only);
+    print_study_plan(stream, plan, study_options.part, command.plan_only);
     std::fflush(stream);
   }
   if (command.plan_only && !launcher.value()->is_remote()) return 0;
-  const Status has_isa = set_isa(plan.cells.front().config.isa);  // one for all, which is checked
+  const Status has_isa = set_isa(plan.cells.front().config.isa);  // all cells have the same one
   if (!has_isa.ok()) return report_error(has_isa, command.json);
   if (command.plan_only) {
     return plan_alone(command, plan, *launcher.value(), options.value(), stream);
@@ -191,14 +189,14 @@ int study(const StudyCommand& command, const Context& context) {
   hooks.study.should_stop = was_interrupted;
   if (!command.quiet) {
     hooks.on_note = [&](const std::string& sentence) {
-      lines.finish();  // what is rewritten in place later begins below it
+      lines.finish();  // later progress begins below the note
       print_note(stream, sentence);
     };
   }
   const Result<StudySummary> summary = launcher.value()->run(plan, options.value(), hooks);
   lines.finish();
   if (!summary.ok()) return report_error(summary.status(), command.json);
-  return report_study(command, plan, summary.value(), how, context.arguments);
+  return report_study(command, plan, summary.value(), study_options, context.arguments);
 }
 
 int merge(const MergeCommand& command) {
@@ -208,14 +206,14 @@ int merge(const MergeCommand& command) {
   tell("{} of {} runs in {}, {} failed\n", with_commas(m.finished), with_commas(m.runs),
        command.out, m.failed);
   if (m.pending() > 0) {
-    tell("{} runs are in none of the stores; the study does them with --out {}\n",
+    tell("{} runs are in none of these stores; to train them, call the study with --out {}\n",
          with_commas(m.pending()), command.out);
   }
   return 0;
 }
 
 void add_merge_command(Command study_app, Context& context) {
-  const Command app = study_app.add_subcommand("merge", "Put the stores of parts together");
+  const Command app = study_app.add_subcommand("merge", "Join the stores of parts");
   const auto command = std::make_shared<MergeCommand>();
   app.add_option("STORE", command->stores, "Stores of one study's parts").required();
   app.add_option("--out", command->out, "The store to make").type_name("FILE").required();
@@ -227,16 +225,16 @@ void add_run_flags(Command app, StudyCommand& command) {
   app.add_option("--out", command.out, "Store (default studies/<name>.sqlite)")
       .type_name("FILE")
       .group(kGroup);
-  const Option part =
-      app.add_option("--part", command.part, "Every n-th run, from the i-th on, into its own store")
-          .type_name("i/n")
-          .group(kGroup);
-  app.add_option("--runs", command.runs, "These runs alone, by their numbers: 1-3,9")
+  const Option part = app.add_option("--part", command.part,
+                                     "Only every n-th run, from the i-th on, with its own store")
+                          .type_name("i/n")
+                          .group(kGroup);
+  app.add_option("--runs", command.runs, "Only these runs, by number: 1-3,9")
       .type_name("RUNS")
       .excludes(part)
       .group(kGroup);
   app.add_option("--jobs", command.jobs,
-                 "Runs at once (default: cores / threads); of a cluster, jobs at once")
+                 "Runs at once (default: cores / threads); on a cluster, jobs at once")
       .range(0, 1024)
       .type_name("INT")
       .group(kGroup);
@@ -245,14 +243,14 @@ void add_run_flags(Command app, StudyCommand& command) {
       .type_name("INT")
       .group(kGroup);
   app.add_flag("--plan", command.plan_only,
-               "Print the whole plan, and what a launcher would submit, and stop")
+               "Print the whole plan, and the jobs a launcher would submit, then stop")
       .group(kGroup);
-  app.add_flag("--retry_failed", command.retry_failed, "Run failed runs once more").group(kGroup);
+  app.add_flag("--retry_failed", command.retry_failed, "Train failed runs again").group(kGroup);
   app.add_flag("--any_revision", command.any_revision,
-               "Go on with a store that another revision of the program began")
+               "Continue a store that another revision of the program began")
       .group(kGroup);
   app.add_flag("--report", command.report,
-               "Write a report beside the store at the end (--no_report: do not)")
+               "Write a report beside the store at the end (default; --no_report: write none)")
       .group(kGroup);
   app.add_flag("--quiet", command.quiet, "Print nothing but errors and failed runs").group(kGroup);
   app.add_flag("--json", command.json, "Standard output is one JSON object").group(kGroup);

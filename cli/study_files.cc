@@ -17,7 +17,7 @@ namespace {
 
 constexpr std::size_t kWidest = 100;  // lines longer than that are hard to read
 
-// Columns as wide as their widest text, the last one without blanks behind it.
+// Columns are as wide as their widest text. Lines end without blanks.
 void print_table(std::FILE* stream, const ReportTable& table, std::size_t columns) {
   std::vector<std::size_t> widths(table.columns.size(), 0);
   std::vector<std::vector<std::string>> rows = {table.columns};
@@ -68,7 +68,7 @@ Result<ReportFiles> write_report(const StudyReport& report, const std::string& f
 }
 
 void print_report(std::FILE* stream, const StudyReport& report) {
-  if (report.studies.empty()) return;  // none was made
+  if (report.studies.empty()) return;  // none was asked for
   const std::size_t columns = std::min(screen_size(stream).columns, kWidest);
   tell(stream, "{}\n\n{} ({})\n", wrapped(report.answer, columns, ""), report.heading,
        report.title);

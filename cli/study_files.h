@@ -10,7 +10,7 @@
 
 namespace broadloom::cli {
 
-// What a report was written as.
+// The files of a report.
 struct ReportFiles {
   std::string json;                // the text of study.json
   std::vector<std::string> paths;  // of the files
@@ -19,11 +19,11 @@ struct ReportFiles {
 // Beside the first store: its path without ".sqlite", with the names of the others and "-report".
 std::string default_report_folder(const std::vector<std::string>& stores);
 
-// Writes the report into the folder, which is made where it is not there. command: the arguments.
+// Writes the report into the folder, and makes it if needed. command: the call's arguments.
 Result<ReportFiles> write_report(const StudyReport& report, const std::string& folder,
                                  const std::vector<std::string>& command);
 
-// The summary's sentences and the notes, wrapped to the terminal.
+// Prints the answer, the tables and the notes, wrapped to the terminal.
 void print_report(std::FILE* stream, const StudyReport& report);
 
 }  // namespace broadloom::cli

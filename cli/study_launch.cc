@@ -11,21 +11,21 @@
 namespace broadloom::cli {
 namespace {
 
-// Flags of the call that are not those of a part.
-constexpr const char* kNotOfAPart[] = {
+// Flags of the call that a part's own call does not get.
+constexpr const char* kNotForParts[] = {
     "launcher", "parts",  "partition", "time_limit", "jobs", "threads", "retry_failed",
     "plan",     "report", "quiet",     "json",       "out",  "runs"};
 
-bool is_of_a_part(const std::string& token) {
+bool is_for_parts(const std::string& token) {
   if (token.rfind("--", 0) != 0) return true;
   const std::string name = token.substr(2, token.find('=') - 2);
-  return std::none_of(std::begin(kNotOfAPart), std::end(kNotOfAPart),
+  return std::none_of(std::begin(kNotForParts), std::end(kNotForParts),
                       [&](const char* other) { return name == other; });
 }
 
-// How this process was called before its arguments: a file, or "python -m broadloom" and a script
-// of one's own. A plain program is named by its very file, wherever PATH would find another one
-// later; an interpreter as it was typed, by which it knows its packages.
+// The words of this process's call before its arguments: a program, or "python -m broadloom" or a
+// script. A program is named by its file, since PATH may find another one later. An interpreter
+// keeps its typed name, which decides where it finds its packages.
 Result<std::vector<std::string>> program_words(const Context& context) {
   const Result<std::string> bytes = read_file("/proc/self/cmdline");
   if (!bytes.ok()) return bytes.status();
@@ -37,15 +37,15 @@ Result<std::vector<std::string>> program_words(const Context& context) {
       words.back() += c;
     }
   }
-  words.pop_back();  // behind the last end
+  words.pop_back();  // empty: each word ends in a zero
   const auto& given = context.arguments;
   const auto behind = static_cast<std::ptrdiff_t>(given.size());
   if (words.size() <= given.size() ||
       !std::equal(given.begin(), given.end(), words.end() - behind)) {
     return invalid(
-        "a job of a cluster starts this program anew, and this call is made inside another one, "
-        "which a job cannot make; call it from a shell: `broadloom study ...`, or `python -m "
-        "broadloom study ...`");
+        "a cluster job must start this program anew, but this call was made inside another "
+        "program; "
+        "call it from a shell: `broadloom study ...`, or `python -m broadloom study ...`");
   }
   words.resize(words.size() - given.size());
   std::error_code error;
@@ -59,7 +59,7 @@ Result<std::vector<std::string>> part_command(const StudyOptions& study, const C
   if (!program.ok()) return program.status();
   std::vector<std::string> words = program.take();
   std::copy_if(context.tokens.begin(), context.tokens.end(), std::back_inserter(words),
-               is_of_a_part);
+               is_for_parts);
   for (const auto& [key, value] : context.env_options) {
     words.push_back(fmt::format("--{}={}", key, value));
   }
@@ -76,19 +76,19 @@ Result<std::vector<std::string>> part_command(const StudyOptions& study, const C
 void add_launch_flags(Command app, LaunchFlags& flags) {
   constexpr const char* kGroup = "Cluster";
   app.add_option("--launcher", flags.launcher,
-                 "Who trains: local (default), this machine; slurm, an array of its jobs")
+                 "Where to train: local (default), on this machine; slurm, in a job array")
       .type_name("WORD")
       .group(kGroup);
-  app.add_option("--parts", flags.parts, "Jobs of the array (default: of some ten minutes each)")
+  app.add_option("--parts", flags.parts, "Jobs in the array (default: for about ten minutes each)")
       .range(1, 100000)
       .type_name("INT")
       .group(kGroup);
   app.add_option("--partition", flags.partition,
-                 "Partition of the cluster (default: its own, or the first that takes the jobs)")
+                 "Partition (default: the cluster's, or the first that accepts the jobs)")
       .type_name("NAME")
       .group(kGroup);
   app.add_option("--time_limit", flags.time_limit,
-                 "Minutes that a job may take (default: by what its runs are predicted to take)")
+                 "Time limit of a job in minutes (default: from the predicted time of its runs)")
       .range(1, 1000000)
       .type_name("INT")
       .group(kGroup);
@@ -99,7 +99,7 @@ Status check_launch_flags(const LaunchFlags& flags, const Launcher& launcher,
   if (launcher.is_remote()) {
     if (part.is_whole()) return {};
     return invalid(
-        fmt::format("--launcher {} cuts the study into parts itself; leave --part and --runs out",
+        fmt::format("--launcher {} itself splits the study into parts; leave out --part and --runs",
                     flags.launcher));
   }
   const char* given = flags.parts > 0            ? "parts"
@@ -108,7 +108,7 @@ Status check_launch_flags(const LaunchFlags& flags, const Launcher& launcher,
                                                  : nullptr;
   if (given == nullptr) return {};
   return invalid(
-      fmt::format("--{} is for jobs of a cluster; give --launcher slurm, or leave it out", given));
+      fmt::format("--{} is for cluster jobs; add --launcher slurm, or leave it out", given));
 }
 
 Result<LaunchOptions> launch_options(const LaunchFlags& flags, const Launcher& launcher,

@@ -1,4 +1,4 @@
-// What the command line says about who trains a study's runs.
+// Flags that say where a study's runs train.
 #pragma once
 
 #include <string>
@@ -18,13 +18,12 @@ struct LaunchFlags {
 
 void add_launch_flags(Command app, LaunchFlags& flags);
 
-// kInvalidConfig where flags ask for what the launcher has not.
+// kInvalidConfig for flags that this launcher does not have.
 Status check_launch_flags(const LaunchFlags& flags, const Launcher& launcher,
                           const StudyPart& part);
 
-// Where jobs are another machine's, with the command that runs a part: this program, called as it
-// was, but for the flags that say who trains and where to. kInvalidConfig where this process was
-// not started by such a call.
+// For a remote launcher, includes the command that trains a part: this call without its flags of
+// launcher and output. kInvalidConfig if this process was not started by such a call.
 Result<LaunchOptions> launch_options(const LaunchFlags& flags, const Launcher& launcher,
                                      const StudyOptions& study, const Context& context);
 

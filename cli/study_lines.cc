@@ -9,7 +9,7 @@
 namespace broadloom::cli {
 namespace {
 
-// A line that wraps would take two rows, and the next rewrite would climb too little.
+// A wrapped line would take two rows, and the next rewrite would move up too few.
 std::string cut(const std::string& text, std::size_t columns) {
   return text.substr(0, columns - 1);
 }

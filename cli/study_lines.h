@@ -1,4 +1,4 @@
-// Progress of a study for whoever watches.
+// Progress of a study on a terminal or in a log.
 #pragma once
 
 #include <chrono>
@@ -11,15 +11,15 @@
 
 namespace broadloom::cli {
 
-// On a terminal a line a cell and one for all, rewritten in place; where they are more than it has
-// lines, the cells that are not finished come first. Elsewhere, every ten seconds, the lines of
-// those cells that got further. Writes nothing when `quiet`.
+// On a terminal: one line per cell and a total, rewritten in place; if they do not fit, unfinished
+// cells come first. Elsewhere, every ten seconds: the lines of cells with new runs. Writes nothing
+// if `quiet`.
 class StudyLines {
  public:
   StudyLines(std::FILE* stream, bool quiet, const StudyPlan& plan);
 
   void show(const StudyProgress& progress);
-  // The last state, so that what follows starts on a line of its own; show() may go on below that.
+  // Writes the last state and ends its lines. show() may continue below.
   void finish();
 
  private:
@@ -34,9 +34,9 @@ class StudyLines {
   bool quiet_;
   bool live_;
   const StudyPlan& plan_;
-  std::size_t width_ = 0;          // of the cells' names
+  std::size_t width_ = 0;          // of the longest cell name
   std::size_t lines_ = 0;          // on the screen
-  std::vector<int> written_runs_;  // over, by cell, when its line was last written
+  std::vector<int> written_runs_;  // finished and failed runs in each cell's last written line
   bool pending_ = false;           // last_ has not been written
   bool shown_ = false;
   Clock::time_point written_at_ = Clock::now();

@@ -23,7 +23,7 @@ Status take_shapes(const std::vector<std::string>& texts, const std::string& fla
   return {};
 }
 
-// Flags win over the file, over its [base] as well.
+// Flags win over the file, also over its [base].
 void drop_from_base(const std::string& key, StudySpec& spec) {
   std::erase_if(spec.base, [&](const auto& entry) { return entry.first == key; });
 }
@@ -54,19 +54,20 @@ bool is_list(const std::string& key) {
   return false;
 }
 
-// "learning_rate=1e-3,3e-4". An axis of the file with that key gives way.
+// "learning_rate=1e-3,3e-4". Replaces an axis of the file with the same key.
 Status take_axis(const std::string& text, StudySpec& spec) {
   const std::size_t equals = text.find('=');
   std::vector<std::string> values;
   if (equals == std::string::npos || equals == 0 ||
       !parse_text(std::string_view(text).substr(equals + 1), values).ok()) {
     return invalid(fmt::format(
-        "--grid: got '{}'; expected KEY=VALUE,VALUE, as in learning_rate=1e-3,3e-4", text));
+        "--grid: got '{}', expected KEY=VALUE,VALUE, as in learning_rate=1e-3,3e-4", text));
   }
   const std::string key = text.substr(0, equals);
   if (is_list(key)) {
     return invalid(fmt::format(
-        "--grid: {} is a list itself, and commas part the values here; put it into the study's "
+        "--grid: commas separate the values, but each value of {} is a list; put it into the "
+        "study's "
         "file, as in [grid] {} = {}",
         key, key,
         key == "shape_schedule" ? "[\"\", \"8x128 @ 0, 64x16 @ 0.3\"]" : "[[64, 64], [256, 256]]"));
@@ -81,7 +82,7 @@ Status take_axis(const std::string& text, StudySpec& spec) {
   return add_axis(key, values, spec.axes);
 }
 
-Status take_words(const StudyFlags& flags, StudySpec& spec) {
+Status take_settings(const StudyFlags& flags, StudySpec& spec) {
   if (!flags.name.empty()) spec.name = flags.name;
   if (flags.points != 0) spec.points = flags.points;
   if (flags.evaluations >= 0) spec.evaluations = flags.evaluations;
@@ -103,7 +104,7 @@ Status take_words(const StudyFlags& flags, StudySpec& spec) {
   return {};
 }
 
-// Who trains on a file has chosen the code that it names.
+// By training on a file, the user allows the code that it names.
 void allow_file(const StudySpec& spec) {
   allow_settings(spec.base);
   for (const StudyAxis& axis : spec.axes) {
@@ -118,30 +119,30 @@ void add_study_flags(Command app, StudyFlags& flags) {
   const auto text = [&](const char* flag, auto& out, const char* type, const char* help) {
     return app.add_option(flag, out, help).type_name(type).group(kGroup);
   };
-  text("--seeds", flags.seeds, "SEEDS", "How many (10 is 1 to 10), a range (11-20) or a list");
-  text("--batch", flags.batch, "INT", "B, which every listed shape and the ladder must give")
+  text("--seeds", flags.seeds, "SEEDS", "A count (10: seeds 1 to 10), a range (11-20) or a list");
+  text("--batch", flags.batch, "INT", "B: N x T of the ladder and of every listed shape")
       .range(1, 1 << 30);
-  app.add_flag("--ladder", flags.ladder, "All shapes of powers of two with N * T = batch")
+  app.add_flag("--ladder", flags.ladder, "All shapes N x T = batch with powers of two")
       .group(kGroup);
   text("--shapes", flags.shapes, "NxT,...", "These shapes").delimiter(',');
-  text("--doubled", flags.doubled, "NxT,...", "Each shape, with N doubled and with T doubled")
+  text("--doubled", flags.doubled, "NxT,...",
+       "Each of these shapes, with N doubled and with T doubled")
       .delimiter(',');
-  text("--doublings", flags.doublings, "INT", "How often --doubled doubles (default 1)")
+  text("--doublings", flags.doublings, "INT", "Number of doublings by --doubled (default 1)")
       .range(1, 20);
   text("--max_envs", flags.max_envs, "INT", "N = 1, 2, 4, ... up to this, at num_steps")
       .range(1, 1 << 20);
   text("--match", flags.match, "WORD",
-       "What is held equal: minibatch_count (default), minibatch_size, gradient_steps, none");
+       "Hold equal: minibatch_count (default), minibatch_size, gradient_steps or none");
   text("--adjust", flags.adjust, "WORD",
-       "What gives gradient_steps: minibatches (default) or epochs");
+       "Reach equal gradient_steps by minibatches (default) or epochs");
   text("--reference", flags.reference, "NxT",
-       "Shape whose minibatch size or gradient steps the "
-       "others are to have (default: the first)");
+       "Shape whose minibatch size or gradient steps the others get (default: the first)");
   text("--grid", flags.grid, "KEY=V,V", "Values of a config key; may be given again");
   text("--points", flags.points, "INT", "Points of each learning curve (default 50)")
       .range(1, kMostScoredPoints);
   text("--evaluations", flags.evaluations, "INT",
-       "Evaluations of each run, evenly over its steps (default 1: of the final policy)")
+       "Evaluations of each run, spread evenly over its steps (default 1: the final policy)")
       .range(0, 100000);
   text("--name", flags.name, "TEXT", "Name of the study (default: the file's)");
   add_config_flags(app, flags.config);
@@ -157,13 +158,14 @@ Result<StudySpec> read_study_flags(const StudyFlags& flags, const Overrides& env
     if (!only_looks) allow_file(spec);
   }
   allow_settings(flags.config);
-  BROADLOOM_TRY(take_words(flags, spec));
+  BROADLOOM_TRY(take_settings(flags, spec));
   BROADLOOM_TRY(take_shape_rules(flags, spec));
   for (const std::string& axis : flags.grid) BROADLOOM_TRY(take_axis(axis, spec));
   if (flags.file.empty() && spec.seeds.empty()) {
     return invalid(
-        "a study needs a file or seeds; call `broadloom study FILE.toml`, or say it in flags, as "
-        "in `broadloom study --seeds 5 --grid learning_rate=1e-3,3e-4` (`broadloom study --help`)");
+        "a study needs a file or seeds, got neither; call `broadloom study FILE.toml`, or use "
+        "flags, "
+        "as in `broadloom study --seeds 5 --grid learning_rate=1e-3,3e-4`");
   }
   spec.base.insert(spec.base.end(), flags.config.begin(), flags.config.end());
   spec.base.insert(spec.base.end(), env_options.begin(), env_options.end());

@@ -1,4 +1,4 @@
-// What the command line says about a study.
+// The flags of a study.
 #pragma once
 
 #include <memory>
@@ -23,8 +23,8 @@ struct StudyFlags {
 // Registers the flags; parsing fills `flags`, which must outlive the app.
 void add_study_flags(Command app, StudyFlags& flags);
 
-// The study of the file, if one is named, with what the flags say in its place: shapes as a whole,
-// axes and config keys one by one. only_looks: nothing is trained, so that the file names no code.
+// Reads the file, if one is named. Flags replace its shapes as a whole, axes and config keys one by
+// one. only_looks: nothing will be trained, so code that the file names is not allowed to load.
 Result<StudySpec> read_study_flags(const StudyFlags& flags, const Overrides& env_options,
                                    bool only_looks);
 

@@ -16,7 +16,7 @@
 namespace broadloom::cli {
 namespace {
 
-// Columns as wide as their widest text; the first on the left, the others on the right.
+// Columns are as wide as their widest text. The first is left-aligned, the others right-aligned.
 void print_rows(std::FILE* stream, const std::vector<std::vector<std::string>>& rows) {
   std::vector<std::size_t> widths(rows.front().size(), 0);
   for (const auto& row : rows) {
@@ -38,7 +38,7 @@ std::string minibatch_text(const StudyCell& cell) {
   return with_commas(cell.smallest_minibatch()) + "-" + with_commas(size);
 }
 
-// Of an epoch; of the first shape to the last, where a schedule changes it.
+// Minibatches per epoch; one number per shape of a schedule.
 std::string minibatches_text(const Config& config) {
   std::string text;
   for (std::size_t p = 0; p < config.phase_count(); ++p) {
@@ -47,7 +47,7 @@ std::string minibatches_text(const Config& config) {
   return text;
 }
 
-// Of a plan that is not printed whole.
+// Limits of a plan that is not printed whole.
 constexpr std::size_t kMostCells = 24, kMostNotes = 8;
 
 std::vector<std::vector<std::string>> plan_rows(const StudyPlan& plan, std::size_t cells) {
@@ -77,27 +77,28 @@ void print_notes(std::FILE* stream, const std::vector<std::string>& notes, bool 
   print_rest(stream, notes.size() - shown, "note");
 }
 
-// How the cells are not alike that should be, and what whole blocks make of their steps.
+// Notes on unequal cells, and on steps rounded to whole blocks.
 void print_plan_notes(std::FILE* stream, const StudyPlan& plan, bool whole) {
-  std::vector<std::string> of_match, of_budget;
+  std::vector<std::string> match_notes, budget_notes;
   std::set<std::int64_t> budgets;
   for (const StudyCell& cell : plan.cells) {
-    if (!cell.note.empty()) of_match.push_back(fmt::format("Note: {}: {}", cell.name, cell.note));
+    if (!cell.note.empty())
+      match_notes.push_back(fmt::format("Note: {}: {}", cell.name, cell.note));
     const std::string budget = budget_warning(cell.config, cell.name);
-    if (!budget.empty()) of_budget.push_back(budget);
+    if (!budget.empty()) budget_notes.push_back(budget);
     budgets.insert(cell.environment_steps());
   }
-  print_notes(stream, of_match, whole);
-  print_notes(stream, of_budget, whole);
+  print_notes(stream, match_notes, whole);
+  print_notes(stream, budget_notes, whole);
   const std::vector<std::string> defaults = plan.differences_of_defaults();
   if (!defaults.empty()) {
     tell(stream,
-         "Note: cells differ also in {}: defaults of their environment, algorithm or encoder. "
-         "What [base] sets is equal for all.\n",
+         "Note: cells also differ in {}: defaults of their environment, algorithm or encoder. To "
+         "make one equal, set it in [base].\n",
          fmt::join(defaults, ", "));
   }
   if (budgets.size() > 1) {
-    tell(stream, "Note: cells take {} to {} environment steps: whole blocks only.\n",
+    tell(stream, "Note: cells train for {} to {} environment steps, rounded to whole blocks.\n",
          with_commas(*budgets.begin()), with_commas(*budgets.rbegin()));
   }
 }
@@ -132,7 +133,7 @@ std::string estimate_text(const Estimate& e) {
   return fmt::format("{:.1f} [{:.1f}, {:.1f}]", e.value, e.low, e.high);
 }
 
-// What an evaluation is; "" where the study has none.
+// Describes an evaluation; "" if the study has none.
 std::string evaluation_words(const StudyPlan& plan) {
   if (plan.evaluations == 0) return "";
   int least = plan.cells.front().config.eval_episodes, most = least;
@@ -176,7 +177,7 @@ void print_study_plan(std::FILE* stream, const StudyPlan& plan, const StudyPart&
   if (!part.is_whole()) {
     const auto mine = std::count_if(plan.runs.begin(), plan.runs.end(),
                                     [&](const StudyRun& run) { return part.holds(run.id); });
-    tell(stream, "{}: {} of the runs.\n",
+    tell(stream, "{}: {} of these runs.\n",
          part.count > 1 ? fmt::format("Part {}/{}", part.index, part.count)
                         : "Runs " + runs_text(part.runs),
          mine);
@@ -209,7 +210,8 @@ int print_failed_runs(std::FILE* stream, const StudyPlan& plan, const StudySumma
          run.seed, run.error);
   }
   if (failed > kMost) {
-    tell(stream, "{} more failed; the store's table runs has their errors.\n", failed - kMost);
+    tell(stream, "{} more runs failed; their errors are in the store's table `runs`.\n",
+         failed - kMost);
   }
   return failed;
 }

@@ -9,14 +9,14 @@
 
 namespace broadloom::cli {
 
-// What every cell costs and in what it is matched, before anything starts. whole: of all cells;
-// otherwise of two dozen at most, and how many more there are.
+// Prints each cell's steps and minibatches before training. whole: all cells; otherwise at most two
+// dozen, and the number of the others.
 void print_study_plan(std::FILE* stream, const StudyPlan& plan, const StudyPart& part, bool whole);
 
-// Mean and interquartile mean of every cell, with 95 % intervals (bootstrap over runs).
+// Prints each cell's mean and interquartile mean, with 95 % intervals (bootstrap over runs).
 void print_study_result(std::FILE* stream, const StudyPlan& plan, const StudySummary& summary);
 
-// The runs that failed, a line each for the first ten. Returns how many there are.
+// Prints failed runs, a line each for the first ten. Returns the number of failed runs.
 int print_failed_runs(std::FILE* stream, const StudyPlan& plan, const StudySummary& summary);
 
 // The results for --json.

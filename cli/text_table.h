@@ -13,7 +13,7 @@ struct TextTable {
 
 enum class TableForm { kAligned, kMarkdown, kCsv };
 
-// Each line with its newline; cells as core/escape.h writes them in Markdown and CSV.
+// Lines end in a newline. Cells are escaped for Markdown and CSV (core/escape.h).
 std::string table_text(const TextTable& table, TableForm form);
 
 }  // namespace broadloom::cli

@@ -1,4 +1,4 @@
-// `broadloom train`: a new run, or more of an old one.
+// `broadloom train`: starts a run, or resumes one.
 #include <fmt/core.h>
 
 #include <algorithm>
@@ -66,10 +66,10 @@ Status check_resume(const TrainOptions& options, const Context& context) {
   if (!context.env_options.empty()) extra = "--" + context.env_options.front().first;
   if (extra.empty()) return {};
   return {ErrorKind::kInvalidConfig,
-          "--resume goes on with the run's own config and panel, so " + extra +
-              " cannot be given with it, only --total_timesteps, which makes the run longer, and "
-              "what the machine has, as in --device cpu; leave it out, or start a new run, with "
-              "--init if it is to begin with this one's policy"};
+          "--resume keeps the run's own config and panel, got " + extra +
+              "; leave it out, or start a new run (with --init to begin with this run's policy). "
+              "Only --total_timesteps, which makes the run longer, and flags of the machine, as in "
+              "--device cpu, can change"};
 }
 
 Status use_isa_of(const std::string& run_dir) {
@@ -77,7 +77,7 @@ Status use_isa_of(const std::string& run_dir) {
   return isa.ok() ? set_isa(isa.value()) : isa.status();
 }
 
-// 0: the run's own.
+// total_timesteps from the flags; 0: keep the run's own.
 Result<std::int64_t> new_total(const TrainOptions& options) {
   Config config;
   config.total_timesteps = 0;
@@ -87,7 +87,7 @@ Result<std::int64_t> new_total(const TrainOptions& options) {
   return config.total_timesteps;
 }
 
-Overrides of_machine(const TrainOptions& options) {
+Overrides machine_overrides(const TrainOptions& options) {
   Overrides out;
   for (const auto& flag : options.flags) {
     if (is_machines_own(flag.first)) out.push_back(flag);
@@ -99,13 +99,13 @@ std::string seconds_text(double seconds) {
   return seconds < 60.0 ? fmt::format("{:.1f} s", seconds) : clock_text(seconds);
 }
 
-// Nothing where the environment names no success.
+// "" if the environment defines no success.
 std::string success_text(double rate) {
   return std::isnan(rate) ? "" : fmt::format("; {:.0f} % of them succeeded", 100.0 * rate);
 }
 
-// The finished run's result on its own panel; nothing where it has none, or none any more (the
-// record keeps its numbers).
+// The finished run's result on its own panel. None if it has no panel, or if the result was deleted
+// (the record keeps its numbers).
 Result<std::optional<PanelResult>> own_panel_result(const std::string& run_dir) {
   const Result<RunFolder> folder = RunFolder::open(run_dir);
   if (!folder.ok()) return folder.status();
@@ -119,26 +119,26 @@ Result<std::optional<PanelResult>> own_panel_result(const std::string& run_dir) 
 }
 
 std::string traffic_text(const RankTraffic& traffic) {
-  return fmt::format(
-      "Ranks: {:.1f} MB came in {} exchanges, which took {:.1f} s with waiting in them",
-      static_cast<double>(traffic.received_bytes) * 1e-6, with_commas(traffic.exchanges),
-      traffic.seconds);
+  return fmt::format("Ranks: received {:.1f} MB in {} exchanges, {:.1f} s including waiting",
+                     static_cast<double>(traffic.received_bytes) * 1e-6,
+                     with_commas(traffic.exchanges), traffic.seconds);
 }
 
-// allow: the flags with which commands may load the run's environment.
+// allow: flags with which commands may load the run's environment.
 void print_summary(const RunSummary& summary, double steps_per_second, const std::string& record,
                    const std::optional<PanelResult>& panel, const Ranks& ranks,
                    const std::string& allow) {
   const std::string steps = fmt::format("{} of {} steps", with_commas(summary.global_step),
                                         with_commas(summary.total_timesteps));
   if (steps_per_second <= 0.0) {
-    tell("Nothing left to train: {} were made before. Checkpoint and logs are whole.\n", steps);
+    tell("Nothing left to train: {} were trained before. Checkpoint and logs are complete.\n",
+         steps);
   } else {
     tell("{} {} in {} ({} steps/s).\n", summary.finished ? "Trained" : "Stopped at", steps,
          seconds_text(summary.seconds), with_commas(static_cast<std::int64_t>(steps_per_second)));
     if (ranks.size() > 1) tell("{}\n", traffic_text(ranks.traffic()));
     if (std::isnan(summary.mean_return)) {
-      tell("Mean return: none yet, no episode has ended.\n");
+      tell("Mean return: none, since no episode has ended yet.\n");
     } else {
       const std::int64_t episodes = summary.averaged_episodes;
       tell("Mean return of the last {}: {:.2f}{}\n",
@@ -172,7 +172,7 @@ void print_summary_json(const RunSummary& summary, double steps_per_second,
   print_json(json);
 }
 
-// A run that nothing stands against.
+// A run that passed all checks and can start.
 struct ReadyRun {
   std::string heading, ledger, allow;
   std::function<Result<RunSummary>(const RunHooks&)> run;
@@ -198,27 +198,27 @@ int report_run(const TrainOptions& options, const RunSummary& summary, double st
   if (summary.finished) return 0;
   if (!options.quiet) {
     std::fflush(stdout);
-    tell(stderr, "Saved. To go on: {} train --resume {}{}\n", program_name(),
+    tell(stderr, "Saved. To continue: {} train --resume {}{}\n", program_name(),
          shell_word(summary.run_dir), run.allow);
   }
   return kInterruptedExit;
 }
 
-Result<std::optional<Panel>> panel_asked_for(const TrainOptions& options) {
+Result<std::optional<Panel>> read_requested_panel(const TrainOptions& options) {
   if (options.panel.empty()) return std::optional<Panel>();
   Result<Panel> panel = read_panel(options.panel);
   if (!panel.ok()) return explain_kind(panel.status(), options.panel, FileKind::kPanel);
   return std::optional<Panel>(panel.take());
 }
 
-Result<std::optional<InitialPolicy>> policy_asked_for(const TrainOptions& options) {
+Result<std::optional<InitialPolicy>> read_requested_policy(const TrainOptions& options) {
   if (options.init.empty()) return std::optional<InitialPolicy>();
   Result<InitialPolicy> policy = read_initial_policy(options.init);
   if (!policy.ok()) return policy.status();
   return std::optional<InitialPolicy>(policy.take());
 }
 
-// options and ranks must outlive what is given.
+// options and ranks must outlive the result.
 Result<ReadyRun> ready_to_resume(const TrainOptions& options, const Context& context, int threads,
                                  Ranks& ranks) {
   BROADLOOM_TRY(check_resume(options, context));
@@ -228,11 +228,11 @@ Result<ReadyRun> ready_to_resume(const TrainOptions& options, const Context& con
   BROADLOOM_TRY(check_ledger_file(ledger));
   BROADLOOM_TRY(use_isa_of(options.resume));
   const auto run = [&options, &ranks, threads, total = total.value()](const RunHooks& hooks) {
-    return resume_run(options.resume, threads, hooks, total, of_machine(options), ranks);
+    return resume_run(options.resume, threads, hooks, total, machine_overrides(options), ranks);
   };
   std::string allow;
   for (const std::string& code : context.allowed) allow += " --allow_plugin " + shell_word(code);
-  return ReadyRun{"Going on with " + options.resume, ledger, allow, run};
+  return ReadyRun{"Resuming " + options.resume, ledger, allow, run};
 }
 
 std::string heading_of(const TrainOptions& options, const Config& config,
@@ -241,25 +241,25 @@ std::string heading_of(const TrainOptions& options, const Config& config,
   std::string heading = fmt::format("Training {} into {}", config.env_id, run_dir);
   if (panel) heading += "\n" + panel_line(*panel, options.panel) + ", at the end";
   if (init) {
-    heading += fmt::format("\nBegins with the policy of {} (step {})", init->source.file,
+    heading += fmt::format("\nInitial policy: {} (step {})", init->source.file,
                            with_commas(init->source.global_step));
   }
   return heading;
 }
 
-// ranks must outlive what is given.
+// ranks must outlive the result.
 Result<ReadyRun> ready_to_start(const TrainOptions& options, const Context& context, int threads,
                                 Ranks& ranks) {
   const Result<Config> config = read_config(options.file, options.flags, context.env_options);
   if (!config.ok()) return config.status();
   BROADLOOM_TRY(set_isa(config.value().isa));
   const std::string run_dir = run_dir_of(options, config.value());
-  BROADLOOM_TRY(RunFolder::check_free(run_dir));  // or its ledger is found fault with
+  BROADLOOM_TRY(RunFolder::check_free(run_dir));  // before errors about its ledger
   const std::string ledger = ledger_of_run(options.ledger, run_dir);
   BROADLOOM_TRY(check_ledger_file(ledger));
-  const Result<std::optional<Panel>> panel = panel_asked_for(options);
+  const Result<std::optional<Panel>> panel = read_requested_panel(options);
   if (!panel.ok()) return panel.status();
-  const Result<std::optional<InitialPolicy>> init = policy_asked_for(options);
+  const Result<std::optional<InitialPolicy>> init = read_requested_policy(options);
   if (!init.ok()) return init.status();
   const auto run = [config = config.value(), run_dir, threads, panel = panel.value(),
                     init = init.value(), &ranks](const RunHooks& hooks) {
@@ -269,10 +269,10 @@ Result<ReadyRun> ready_to_start(const TrainOptions& options, const Context& cont
                   allow_flag(config.value().env_id), run};
 }
 
-// What the first rank does, or the only one: it alone reads, writes and prints. The others wait for
-// a run: they are told where there is none.
+// The first rank's part, or that of a single process. Only it reads, writes and prints. The other
+// ranks wait for its run, or for its error.
 int lead(const TrainOptions& options, const Context& context, Ranks& ranks) {
-  const int threads = threads_of_a_rank(options.threads, ranks);
+  const int threads = threads_per_rank(options.threads, ranks);
   const Result<ReadyRun> ready = options.resume.empty()
                                      ? ready_to_start(options, context, threads, ranks)
                                      : ready_to_resume(options, context, threads, ranks);
@@ -303,7 +303,7 @@ int lead(const TrainOptions& options, const Context& context, Ranks& ranks) {
   return report_run(options, summary.value(), steps_per_second, ready.value(), ranks);
 }
 
-// What the other ranks do. The first one says what has gone wrong, unless nothing reaches it.
+// The other ranks' part. The first rank prints errors, unless the connection to it is lost.
 int follow(const TrainOptions& options, Ranks& ranks) {
   catch_interrupts();
   const auto trained = [&]() -> Status {
@@ -311,22 +311,22 @@ int follow(const TrainOptions& options, Ranks& ranks) {
     if (!run.ok() || !run.value()) return run.status();
     const Status has_isa = set_isa(run.value()->isa);
     if (!has_isa.ok()) return ranks.agree(has_isa);
-    return follow_run(*run.value(), threads_of_a_rank(options.threads, ranks), ranks,
+    return follow_run(*run.value(), threads_per_rank(options.threads, ranks), ranks,
                       was_interrupted);
   };
   const Status status = trained();
   if (!ranks.status().ok()) {
-    // Here, too: the first may be the one that hangs.
+    // The first rank may be the one that hangs, so this one prints, too.
     const std::string text = ranks.status().message() +
-                             ". What was saved of the run stays saved, and train --resume goes on "
-                             "from there";
+                             ". Checkpoints of the run stay saved, and train --resume continues "
+                             "from the last one";
     return report_error({ranks.status().kind(), text}, false);
   }
   return static_cast<int>(status.kind());
 }
 
 int train(const TrainOptions& options, const Context& context) {
-  const Result<std::unique_ptr<Ranks>> made = ranks_asked_for(options.ranks);
+  const Result<std::unique_ptr<Ranks>> made = make_requested_ranks(options.ranks);
   if (!made.ok()) return report_error(made.status(), options.json);
   Ranks& ranks = made.value() ? *made.value() : Ranks::alone();
   const Status same = check_same_program(ranks);
@@ -348,26 +348,28 @@ void add_train_command(Command root, Context& context) {
       .type_name("DIR")
       .group("Command");
   command
-      .add_option("--resume", options->resume,
-                  "Go on with the run in this folder as if it had never stopped; --total_timesteps "
-                  "makes it longer, --device has another one train it")
+      .add_option(
+          "--resume", options->resume,
+          "Resume the run in this folder, as if it had never stopped. --total_timesteps makes "
+          "it longer, --device changes where it trains")
       .type_name("RUN")
       .group("Command");
   command
       .add_option("--ledger", options->ledger,
-                  "File that the finished run's line is appended to; none: no file (default "
+                  "Append the finished run's record to this file; none: to no file (default: "
                   "ledger.jsonl beside the run folder)")
       .type_name("FILE")
       .group("Command");
   command
       .add_option("--panel", options->panel,
-                  "Held-out panel that the final policy is scored on, for the record")
+                  "Score the final policy on this held-out panel, for the record")
       .type_name("TOML")
       .group("Command");
   command
-      .add_option("--init", options->init,
-                  "Run or checkpoint whose policy the new run begins with: parameters and, where "
-                  "both have one, observation normaliser")
+      .add_option(
+          "--init", options->init,
+          "Begin with the policy of this run or checkpoint: its parameters and, if both have "
+          "one, its observation normaliser")
       .type_name("RUN")
       .group("Command");
   command

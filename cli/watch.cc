@@ -1,4 +1,4 @@
-// `broadloom watch`: episodes of a policy as an animation that a browser plays.
+// `broadloom watch`: writes episodes of a policy as an animation for a browser.
 #include <fmt/core.h>
 
 #include <memory>
@@ -25,7 +25,7 @@ struct WatchCommand {
   bool quiet = false, json = false;
 };
 
-// In the run's folder; for a checkpoint alone, where the command was given.
+// In the run's folder; for a checkpoint alone, in the current folder.
 std::string page_path(const WatchCommand& command, const WatchedEpisodes& watched) {
   if (!command.out.empty()) return command.out;
   const std::string& run = watched.origin.run_dir;
@@ -38,10 +38,10 @@ void print_episodes(const WatchedEpisodes& watched, const std::string& path) {
     tell("Episode {}: return {:.2f}, {} steps, {}\n", i + 1, episode.episode_return,
          with_commas(episode.length), end_words(episode, watched.spec));
     if (episode.end.reason >= 0) continue;
-    tell("  It was cut there, and its return is of that part; --max_steps plays more\n");
+    tell("  It was cut there, and its return ends there; --max_steps sets this limit\n");
   }
   if (!watched.why_drawn.empty()) {
-    tell("Drawn, not in three dimensions: {}\n", watched.why_drawn);
+    tell("Drawn in two dimensions: {}\n", watched.why_drawn);
   }
   tell("{}\n", path);
 }
@@ -66,8 +66,7 @@ Json summary(const WatchCommand& command, const WatchedEpisodes& watched, const 
 Status run(WatchCommand& command, const std::vector<std::string>& arguments) {
   if (!command.out.empty() && !command.out.ends_with(".html")) {
     return invalid(
-        fmt::format("--out: got '{}', expected a name that ends in .html, which is what is written",
-                    command.out));
+        fmt::format("--out: got '{}', expected a file name that ends in .html", command.out));
   }
   const Result<EvalActions> actions = actions_of(command.actions);
   if (!actions.ok()) return actions.status();
@@ -106,19 +105,20 @@ void add_watch_command(Command root, Context& context) {
       .range(1, kMostWatchedEpisodes)
       .type_name("INT");
   app.add_option("--seed", command->options.seed,
-                 "Evaluation seed: episodes are those of `eval` with it (default 1)")
+                 "Evaluation seed: shows the episodes that `eval` plays with it (default 1)")
       .type_name("INT");
   app.add_option("--actions", command->actions,
                  "most_likely, or sampled: drawn from the policy, as training explores "
                  "(default most_likely)")
       .type_name("WORD");
   app.add_option("--max_steps", command->options.max_steps,
-                 "Where episodes that are longer are cut (default 1000)")
+                 "Cut longer episodes after this many steps (default 1000)")
       .range(1, kLongestEvalEpisode)
       .type_name("INT");
-  app.add_option("--view", command->view,
-                 "auto, drawn, or 3d: rendered in three dimensions, which tasks on MuJoCo have "
-                 "(default auto: 3d where it can be had)")
+  app.add_option(
+         "--view", command->view,
+         "drawn: in two dimensions; 3d: rendered, for tasks on MuJoCo; auto (default): 3d if "
+         "possible")
       .type_name("WORD");
   add_allow_flag(app, context);
   app.add_flag("--quiet", command->quiet, "Print nothing but errors");

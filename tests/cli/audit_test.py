@@ -138,7 +138,7 @@ class Audit(unittest.TestCase):
             run = self.path(f"healthy{seed}")
             said = train(run, env, *rest, "--instruments", "audit", "--instrument_every", "5", seed=seed)
             with self.subTest(env=env, rest=rest):
-                self.assertIn("Audit: nothing to warn of", said)
+                self.assertIn("Audit: no warnings", said)
                 report = self.report(run)
                 loud = [c for c in report["checks"] if c["severity"] in ("warning", "error")]
                 self.assertEqual((report["exit_code"], loud), (0, []))

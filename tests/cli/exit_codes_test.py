@@ -58,7 +58,7 @@ class ExitCodes(ProgramTest):
             result = self.limited(megabytes << 20, "report", "s.sqlite")
             self.assertGreaterEqual(result.returncode, 0, f"{megabytes} MB: {result.stderr}")
             if result.returncode == 1:
-                self.assertIn("no memory is left for this command; ", result.stderr)
+                self.assertIn("out of memory; ", result.stderr)
 
     def test_help_names_every_code(self):
         text = re.search(r"\nExit codes: (.*?)\n(?! )", self.run_program("--help").stdout, re.DOTALL).group(1)

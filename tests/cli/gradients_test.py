@@ -104,7 +104,7 @@ class Gradients(unittest.TestCase):
         self.assertEqual(len(report["bias"]), 18)
         self.assertNotIn("exact", report)
         self.assertEqual((report["settings"]["starts"], report["settings"]["start_envs"]), ("stationary", 4096))
-        for words in ("Variance of the batch gradient", "How alike", "Bias of the batch", "gradients.html"):
+        for words in ("Variance of the batch gradient", "Similarity of gradients", "Bias of the batch", "gradients.html"):
             self.assertIn(words, text)
         with open(os.path.join(self.folder.name, "out", "gradients.html"), encoding="utf-8") as file:
             self.assertIn("CartPole-v1", file.read())

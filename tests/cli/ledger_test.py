@@ -29,10 +29,10 @@ class Ledger(ProgramTest):
         self.assertGreater(fields["speed.steps_per_second"]["ratio"], 0)
         self.assertEqual(len(self.ledger()), 2)  # a rerun is a check, not a run of its own
         folder = self.run_program("rerun", "b", "--out", "again_b")
-        self.assertIn("fields that must agree do.", folder.stdout)
+        self.assertIn("fields that must agree do agree.", folder.stdout)
         self.assertIn("from b/ledger_line.json:1, into again_b\n", folder.stdout)
         last = self.run_program("rerun", "ledger.jsonl", "--out", "last")
-        self.assertIn("Training Pendulum-v1 again, from ledger.jsonl:2, the last of its lines, into last\n", last.stdout)
+        self.assertIn("Training Pendulum-v1 again, from ledger.jsonl:2 (the last line), into last\n", last.stdout)
 
     def test_recording_twice_elsewhere_or_not_at_all(self):
         self.run_program("train", *SMALL, "--out", "a", "--quiet")

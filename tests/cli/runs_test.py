@@ -67,8 +67,8 @@ class Runs(ProgramTest):
             with open(path, encoding="utf-8") as file:
                 text = file.read()
             self.write(path, text.replace('"isa": "exact"', '"isa": "neon"'))
-        self.assertEqual(self.run_program("diff", "a", "b").stdout, "Speed alone, the bits are the same:\n"
-                         "  isa                  exact | neon\nEqual in all 8 iterations that both have.\n")
+        self.assertEqual(self.run_program("diff", "a", "b").stdout, "These change the speed only:\n"
+                         "  isa                  exact | neon\nEqual in all 8 iterations that both runs have.\n")
         other = self.object_of("diff", "a", "c", "--json", code=6)
         self.assertEqual((other["settings"], other["origins"]), ({"seed": ["1", "2"]}, {}))
         self.assertEqual(other["speed_alone"], {"isa": ["exact", "neon"]})

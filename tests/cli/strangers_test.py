@@ -62,7 +62,7 @@ class Strangers(ProgramTest):
             os.rename(self.path("kept"), self.path(f"run/{name}"))
         os.symlink(victim, self.path("run/eval_command.jsonl"))
         result = self.run_program("eval", "run", "--episodes", "2")
-        self.assertIn("not extended", result.stderr)
+        self.assertIn("eval_command.jsonl", result.stderr)
         os.rename(self.path("run/checkpoints"), self.path("kept"))
         os.symlink(self.path("other/checkpoints"), self.path("run/checkpoints"))
         before = self.checkpoints("other")
@@ -88,7 +88,7 @@ class Strangers(ProgramTest):
         self.assertIn("cannot read 'large.jsonl': no memory is left", result.stderr)
         result = limited("eval", "run", "--episodes", "10000000", "--threads", "1")
         self.assertEqual(result.returncode, 1, result.stderr)
-        self.assertIn("no memory is left", result.stderr)
+        self.assertIn("out of memory", result.stderr)
         self.assertIn("eval run --episodes 10000000", result.stderr)
 
     def test_a_full_disk_is_found_before_the_work(self):
@@ -112,7 +112,7 @@ class Strangers(ProgramTest):
         self.run_program("rerun", "run", "--out", "again", "--quiet")
         os.unlink(self.path("again/ledger_line.json"))  # as if it had been killed before
         result = self.run_program("rerun", "again")
-        self.assertIn("adds it to no ledger", result.stderr)
+        self.assertIn("no ledger", result.stderr)
         resumed = self.object_of("train", "--resume", "again", "--json")
         self.assertEqual(resumed["record"], "")
         self.assertEqual(len(self.ledger()), 1)

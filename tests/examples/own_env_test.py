@@ -59,7 +59,7 @@ class OwnEnv(unittest.TestCase):
         listed = {env["id"]: env["built_in"] for env in self.object_of("env", "list")["environments"]}
         self.assertEqual((listed["Hover-v0"], listed["CartPole-v1"]), (False, True))
         lines = self.own("env", "list").stdout.splitlines()
-        self.assertEqual([line.split()[0] for line in lines if "not built in" in line], ["Hover-v0"])
+        self.assertEqual([line.split()[0] for line in lines if "registered by this program" in line], ["Hover-v0"])
         options = [option["name"] for option in self.object_of("env", "show", "Hover-v0")["options"]]
         self.assertEqual(options, ["gravity", "max_thrust", "target"])
         self.assertGreater(self.object_of("env", "bench", "Hover-v0", "--num_steps", "100", "--threads", "1")["episodes"], 0)

@@ -181,7 +181,7 @@ class MpiTest(unittest.TestCase):
         errors = process.communicate(timeout=60)[1]
         self.assertNotEqual(process.returncode, 0)
         self.assertRegex(errors, r"rank 1 of 2 has waited 2 seconds for rank 0 on \S+: a rank that hangs")
-        self.assertIn("stays saved, and train --resume goes on from there", errors.replace("\n", " "))
+        self.assertIn("train --resume", errors.replace("\n", " "))
 
     def test_another_mpis_launcher_is_noticed(self):
         arguments = [BROADLOOM, "train", "--env_id", "CartPole-v1", "--total_timesteps", "1024", "--ledger", "none", "--quiet", "--out",

@@ -114,7 +114,7 @@ class FakeSlurm(unittest.TestCase):
         self.refused(2, ["launcher 'slrum'", "did you mean 'slurm'"], "a.toml", "--launcher", "slrum")
         self.refused(2, ["--partition", "--launcher slurm"], "a.toml", "--partition", "work")
         self.refused(2, ["--parts", "--launcher slurm"], "a.toml", "--parts", "3")
-        self.refused(2, ["leave --part and --runs out"], "a.toml", "--launcher", "slurm", "--runs", "1-2")
+        self.refused(2, ["leave out --part and --runs"], "a.toml", "--launcher", "slurm", "--runs", "1-2")
         self.refused(2, ["--part"], "a.toml", "--part", "1/2", "--runs", "1")
         self.refused(2, ["runs: got '7'", "1 to 6"], "a.toml", "--runs", "7")
 

@@ -258,7 +258,7 @@ class SlurmTest(unittest.TestCase):
                 (2, ["got 'gpu'", "short, work"], ["--partition", "gpu"], None),
                 (2, ["a job needs 11 minutes", "short: 10 minutes"], ["--partition", "short", "--time_limit", "11"], None),
                 (2, ["3 processors", "--threads"], ["--threads", "3"], None),
-                (2, ["leave --part and --runs out"], ["--part", "1/2"], None)]:
+                (2, ["leave out --part and --runs"], ["--part", "1/2"], None)]:
             result = self.call(*self.arguments("e.sqlite", *more), env=env)
             self.assertEqual(result.returncode, code, result.stderr)
             for word in words:

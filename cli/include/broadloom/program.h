@@ -1,12 +1,11 @@
-// The whole program as a function, for a program of your own with environments of your own: link
-// broadloom::program.
+// The whole program as a function. Link broadloom::program to add your own environments:
 //
 //   int main(int argc, char** argv) {
 //     return broadloom::run_program(argc, argv,
 //                                   {broadloom::register_environment<MyEnv>("MyEnv-v0")});
 //   }
 //
-// It then has every command: my_program train --env_id MyEnv-v0 --out runs/mine.
+// Your program then has every command: my_program train --env_id MyEnv-v0 --out runs/mine.
 #pragma once
 
 #include <vector>
@@ -15,11 +14,10 @@
 
 namespace broadloom {
 
-// Reads the command line, runs the sub-command that it names, and gives the exit code, as
-// docs/reference/exit_codes.md lists them. Help and errors name the program by the last part of
-// argv[0]; texts of the library speak of `broadloom`. Prints, and handles SIGINT, SIGTERM,
-// SIGHUP, SIGUSR1 and SIGXCPU. `before`: results of registering environments; the first error is
-// printed, and ends it.
+// Parses the command line, runs the sub-command, and returns the exit code
+// (docs/reference/exit_codes.md). Help and errors name the program by the last part of argv[0];
+// messages of the library say `broadloom`. Prints, and handles SIGINT, SIGTERM, SIGHUP, SIGUSR1 and
+// SIGXCPU. before: results of register_environment(); the first error is printed and returned.
 int run_program(int argc, char** argv, const std::vector<Status>& before = {});
 
 }  // namespace broadloom
