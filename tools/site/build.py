@@ -1,8 +1,11 @@
 #!/usr/bin/env python3
-"""Stages the repository's pages with their pictures and all files that they link to, each at its own place, and has mkdocs make
-the site of them. The reference of the public headers stands in api/, and links to a public header lead
-to its page there.
-`--serve`: shows the site, made again on every change of a page."""
+"""Makes the site. It stages the repository's pages, their pictures and all files that they link to,
+each at its own place, and runs mkdocs. The reference of the public headers stands in api/; links to
+a public header lead to its page there.
+
+`--serve` shows the site, and makes it again on every change of a page."""
+
+import fnmatch
 import os
 import posixpath
 import re
@@ -22,7 +25,10 @@ ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)
 OUT = os.path.join(ROOT, "build", "site")
 STAGE = os.path.join(OUT, "pages")
 SHIM = "assets/iframe-worker.js"
-LANGUAGES = {".h": "cpp", ".cc": "cpp", ".toml": "toml", ".sh": "bash", ".py": "python", ".json": "json", ".txt": "text"}
+LANGUAGES = {
+    ".h": "cpp", ".cc": "cpp", ".toml": "toml", ".sh": "bash", ".py": "python", ".json": "json",
+    ".txt": "text",
+}  # fmt: skip
 
 API_PAGES = {}  # the reference's page of each public header; empty where there is no Doxygen
 
@@ -51,7 +57,9 @@ def source_page(path):
 def folder_page(folder, files):
     """A page for a folder that has none of its own: what is in it."""
     inside = [path for path in files if posixpath.dirname(path) == folder]
-    lines = [f"- [{posixpath.basename(path)}]({staged_name(path, files, folder)})" for path in inside]
+    lines = [
+        f"- [{posixpath.basename(path)}]({staged_name(path, files, folder)})" for path in inside
+    ]
     return f"# {folder}\n\n" + "\n".join(lines) + "\n"
 
 
@@ -98,6 +106,8 @@ def stage_page(page, files):
         stage_target(to, files)
         new = staged_name(to, files, posixpath.dirname(page)) + ("#" + anchor if anchor else "")
         text = text.replace(f"]({link})", f"]({new})")
+    if any(fnmatch.fnmatch(page, pattern) for pattern in pages.LESS_FOUND):
+        text = "---\nsearch:\n  boost: 0.3\n---\n\n" + text
     stage(page, text)
 
 
@@ -109,25 +119,42 @@ def title_of(page):
 def stage_reference():
     made = reference.make(os.path.join(OUT, "reference"))
     if made is None:
-        print("**** NO REFERENCE of the public headers: there is no doxygen (Debian: doxygen). "
-              "All else is made.", file=sys.stderr)
+        print(
+            "**** NO REFERENCE of the public headers: there is no doxygen (Debian: doxygen). "
+            "All else is made.",
+            file=sys.stderr,
+        )
         return
     html_pages, warnings = made
     API_PAGES.update(html_pages)
     shutil.copytree(os.path.join(OUT, "reference", "html"), os.path.join(STAGE, "api"))
     for line in warnings:
         print(line, file=sys.stderr)
-    print(f"reference of {len(html_pages)} public headers, {len(warnings)} warnings",
-          file=sys.stderr)
+    print(
+        f"reference of {len(html_pages)} public headers, {len(warnings)} warnings", file=sys.stderr
+    )
 
 
 def navigation(sections):
-    nav = [{title: [{title_of(page): page} for page in section]}
-           for title, section in sections if section]
+    nav = [
+        {title: [{title_of(page): page} for page in section]}
+        for title, section in sections
+        if section
+    ]
     for section in nav:
         if API_PAGES and "Reference" in section:
             section["Reference"].append({"The library's headers": "api/index.html"})
     return nav
+
+
+def palette(scheme, preference, name, icon):
+    """The colours for readers who prefer light or dark, and the button to the other ones."""
+    return {
+        "media": f"(prefers-color-scheme: {preference})",
+        "scheme": scheme,
+        "primary": "indigo",
+        "toggle": {"icon": icon, "name": name},
+    }
 
 
 def settings(sections):
@@ -139,19 +166,36 @@ def settings(sections):
         "theme": {
             "name": "material",
             "font": False,  # the reader's own: no network
-            "features": ["navigation.tabs", "navigation.indexes", "navigation.footer", "toc.follow", "content.code.copy"],
+            "features": [
+                "navigation.tabs",
+                "navigation.tabs.sticky",
+                "navigation.indexes",
+                "navigation.footer",
+                "navigation.top",
+                "toc.follow",
+                "content.code.copy",
+                "search.suggest",
+                "search.highlight",
+            ],
             "palette": [
-                {"media": "(prefers-color-scheme: light)", "scheme": "default", "primary": "indigo"},
-                {"media": "(prefers-color-scheme: dark)", "scheme": "slate", "primary": "indigo"},
+                palette("default", "light", "Switch to dark mode", "material/weather-night"),
+                palette("slate", "dark", "Switch to light mode", "material/weather-sunny"),
             ],
         },
         # Search from disk, without the shim that `offline` would have from elsewhere.
         "plugins": ["search", "offline"],
         "extra": {"polyfills": [SHIM], "generator": False},
-        "markdown_extensions": ["tables", "pymdownx.highlight", "pymdownx.superfences",
-                                {"toc": {"permalink": True, "slugify": slugify(case="lower")}}],  # anchors as GitHub's
-        "validation": {"links": {"not_found": "warn", "anchors": "warn", "unrecognized_links": "warn"},
-                       "nav": {"omitted_files": "ignore"}},
+        "markdown_extensions": [
+            "tables",
+            "pymdownx.highlight",
+            "pymdownx.superfences",
+            # Anchors as GitHub makes them.
+            {"toc": {"permalink": True, "slugify": slugify(case="lower")}},
+        ],
+        "validation": {
+            "links": {"not_found": "warn", "anchors": "warn", "unrecognized_links": "warn"},
+            "nav": {"omitted_files": "ignore"},
+        },
         "nav": navigation(sections),
     }
 
@@ -165,7 +209,9 @@ def main():
         for page in section:
             stage_page(page, files)
     for path in files:
-        if path.endswith((".svg", ".png", ".webp")) and path.startswith(("docs/", "experiments/", "bench/")):
+        if path.endswith((".svg", ".png", ".webp")) and path.startswith(
+            ("docs/", "experiments/", "bench/")
+        ):
             stage(path)
     os.makedirs(os.path.join(STAGE, "assets"), exist_ok=True)
     shutil.copyfile(os.path.join(ROOT, "tools", "site", SHIM), os.path.join(STAGE, SHIM))

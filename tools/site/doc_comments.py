@@ -2,6 +2,7 @@
 """Doxygen's input filter: the headers have plain comments, and Doxygen reads only special ones.
 Prints a header with `///` for comments before a declaration, `///<` for those behind one, and
 examples as code."""
+
 import re
 import sys
 
@@ -19,8 +20,9 @@ TEXTS = re.compile(r'"((?:[^"\\]|\\.)*)"')
 def escaped(text):
     """Prose as Markdown that Doxygen shows letter for letter; code in backticks stays as it is."""
     parts = re.split(r"(`[^`]*`)", text)
-    return "".join(part if part.startswith("`") else re.sub(r"([\\<>@#%*$&])", r"\\\1", part)
-                   for part in parts)
+    return "".join(
+        part if part.startswith("`") else re.sub(r"([\\<>@#%*$&])", r"\\\1", part) for part in parts
+    )
 
 
 def prose(lines):
@@ -78,8 +80,19 @@ def options(text):
 
 def is_declaration(line):
     stripped = line.strip()
-    others = ("//", "}", "public:", "private:", "protected:", "namespace", "#if", "#endif", "#else",
-              "#include", "#pragma")
+    others = (
+        "//",
+        "}",
+        "public:",
+        "private:",
+        "protected:",
+        "namespace",
+        "#if",
+        "#endif",
+        "#else",
+        "#include",
+        "#pragma",
+    )
     return bool(stripped) and not stripped.startswith(others)
 
 
@@ -165,7 +178,7 @@ def behind(lines, i, out):
         out.append(f"{match.group(1)}  ///<{escaped(match.group(2))}")
     i += 1
     while i < len(lines) and re.match(rf"^ {{{column}}}//(?!/)", lines[i]):
-        out.append(" " * column + "///<" + escaped(lines[i][column + 2:]))
+        out.append(" " * column + "///<" + escaped(lines[i][column + 2 :]))
         i += 1
     return i
 

@@ -1,46 +1,89 @@
 """Which pages the site has, in which order, and where links lead that do not point at a page."""
+
 import fnmatch
 import os
 import posixpath
 import re
 import subprocess
 
-# Section: pages, in order. A pattern takes those that no line before it took.
+# Section: pages, in order; docs/README.md lists the same kinds. A pattern takes the pages that no
+# line before it took.
 SECTIONS = [
-    ("Start", ["README.md", "docs/first_run.md", "docs/README.md", "docs/glossary.md"]),
-    ("Guides", ["docs/advise.md", "docs/study.md", "docs/cluster.md", "docs/gradients.md", "docs/audit.md", "docs/panel.md", "docs/watch.md", "docs/export.md", "docs/episodes.md",
-                "docs/library.md", "docs/own_environment.md", "docs/plugins.md", "docs/trust.md", "docs/shape_schedule.md", "docs/instruments.md", "docs/guides/*.md", "docs/*.md"]),
-    ("Results", ["experiments/README.md", "experiments/*.md", "experiments/*/README.md", "experiments/*/PREREGISTRATION.md",
-                 "bench/RESULTS.md", "bench/peers/README.md", "bench/peers/THRESHOLD.md", "bench/gpu/README.md"]),
-    ("Environments", ["docs/envs/*.md"]),
-    ("Reference", ["docs/reference/*.md"]),
-    ("Formats", ["docs/formats/*.md"]),
-    ("The house", ["ARCHITECTURE.md", "CONTRIBUTING.md", "VERSIONING.md",
-                   "CHANGELOG.md", "SECURITY.md", "THIRD_PARTY.md", "docs/adr/README.md", "docs/adr/*.md"]),
-]
+    ("Start", ["README.md", "docs/README.md"]),
+    ("Tutorials", [
+        "docs/first_run.md", "docs/python.md", "docs/own_environment.md", "docs/envs/MuJoCo.md",
+        "docs/first_week.md", "experiments/worked-run/README.md",
+    ]),
+    ("Guides", [
+        "docs/advise.md", "docs/study.md", "docs/cluster.md", "docs/audit.md", "docs/panel.md",
+        "docs/ledger.md", "docs/watch.md", "docs/export.md", "docs/coming_from.md",
+        "docs/plugins.md", "docs/networks.md", "docs/normalisation.md", "docs/pqn.md",
+        "docs/rnd.md", "docs/episodes.md", "docs/shape_schedule.md", "docs/instruments.md",
+        "docs/gpu.md", "docs/ranks.md", "docs/envs/Quadruped.md", "docs/benchmarks.md",
+        "docs/figures.md",
+    ]),
+    ("Reference", [
+        "docs/reference/*.md", "docs/library.md", "docs/glossary.md", "docs/envs/*.md",
+        "docs/formats/*.md",
+    ]),
+    ("Explanation", [
+        "ARCHITECTURE.md", "docs/bits.md", "docs/statistics.md", "docs/gradients.md",
+        "docs/trust.md", "docs/adr/README.md", "docs/adr/*.md",
+    ]),
+    ("Results", [
+        "experiments/README.md", "experiments/*.md", "experiments/*/README.md",
+        "bench/RESULTS.md", "bench/peers/README.md", "bench/peers/THRESHOLD.md",
+        "bench/gpu/README.md", "experiments/*/PREREGISTRATION.md",
+    ]),
+    ("Project", [
+        "CONTRIBUTING.md", "docs/style.md", "VERSIONING.md", "CHANGELOG.md", "SECURITY.md",
+        "THIRD_PARTY.md",
+    ]),
+]  # fmt: skip
+# Pages that the site's search shows after all others.
+LESS_FOUND = ["CHANGELOG.md", "docs/adr/*.md", "experiments/*/PREREGISTRATION.md"]
 # Pages that only their folder needs.
-ELSEWHERE = ["experiments/*/results/*.md", "bench/peers/threshold/*.md", "tests/*", "tests/*/*", ".github/*"]
+ELSEWHERE = [
+    "experiments/*/results/*.md",
+    "bench/peers/threshold/*.md",
+    "tests/*",
+    "tests/*/*",
+    ".github/*",
+]
 
 LINK = re.compile(r"(\]\()([^)\s]+)(\))")
 
 
 def tracked(root):
     """What git knows or would add: a page that is not committed yet is shown, too."""
-    out = subprocess.run(["git", "-C", root, "ls-files", "--cached", "--others", "--exclude-standard"], check=True,
-                         capture_output=True, text=True).stdout
-    return [path for path in sorted(set(out.split("\n"))) if path and os.path.exists(os.path.join(root, path))]
+    out = subprocess.run(
+        ["git", "-C", root, "ls-files", "--cached", "--others", "--exclude-standard"],
+        check=True,
+        capture_output=True,
+        text=True,
+    ).stdout
+    return [
+        path
+        for path in sorted(set(out.split("\n")))
+        if path and os.path.exists(os.path.join(root, path))
+    ]
 
 
 def placed(files):
     """[(section, [pages])]. A page that has no place is an error."""
-    left = [path for path in files if path.endswith(".md")
-            and not any(fnmatch.fnmatch(path, pattern) for pattern in ELSEWHERE)]
+    left = [
+        path
+        for path in files
+        if path.endswith(".md") and not any(fnmatch.fnmatch(path, pattern) for pattern in ELSEWHERE)
+    ]
     sections = []
     for title, patterns in SECTIONS:
         pages = []
         for pattern in patterns:
             depth = pattern.count("/")
-            taken = [path for path in left if fnmatch.fnmatch(path, pattern) and path.count("/") == depth]
+            taken = [
+                path for path in left if fnmatch.fnmatch(path, pattern) and path.count("/") == depth
+            ]
             pages += taken
             left = [path for path in left if path not in taken]
         sections.append((title, pages))

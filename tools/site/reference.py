@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """The reference of the public headers, by Doxygen. `reference.py FOLDER` makes it there and prints
 the members without documentation; exit code 77 where there is no Doxygen."""
+
 import os
 import re
 import shutil
@@ -16,8 +17,10 @@ def sections(root=ROOT):
     """[(title, [headers])] of the list, its first comment left out."""
     with open(os.path.join(root, LIST), encoding="utf-8") as file:
         parts = file.read().split("\n\n")[1:]
-    return [(part.split("\n")[0].lstrip("# "), [line for line in part.split("\n")[1:] if line])
-            for part in parts]
+    return [
+        (part.split("\n")[0].lstrip("# "), [line for line in part.split("\n")[1:] if line])
+        for part in parts
+    ]
 
 
 def source(header):
@@ -35,8 +38,12 @@ def purpose(header):
 
 
 def main_page():
-    lines = ["/** \\mainpage The library", "",
-             "The public headers. Each begins with what it is for and an example.", ""]
+    lines = [
+        "/** \\mainpage The library",
+        "",
+        "The public headers. Each begins with what it is for and an example.",
+        "",
+    ]
     for title, headers in sections():
         lines += [f"### {title}", ""]
         lines += [f'- \\ref {header} "{header}": {purpose(header)}' for header in headers] + [""]
@@ -58,8 +65,9 @@ def make(folder):
     tags = os.path.join(folder, "tags.xml")
     settings += "INPUT = " + " ".join([f'"{main}"'] + headers) + "\n"
     settings += f'OUTPUT_DIRECTORY = "{folder}"\nGENERATE_TAGFILE = "{tags}"\n'
-    run = subprocess.run(["doxygen", "-"], cwd=ROOT, input=settings, capture_output=True, text=True,
-                         check=True)
+    run = subprocess.run(
+        ["doxygen", "-"], cwd=ROOT, input=settings, capture_output=True, text=True, check=True
+    )
     pages = {}
     for file in xml.etree.ElementTree.parse(tags).getroot().iter("compound"):
         if file.get("kind") == "file" and file.findtext("name").endswith(".h"):
