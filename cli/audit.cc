@@ -150,8 +150,8 @@ void add_audit_command(Command root, Context& context) {
   app.add_option("RUN", command->source, "Run folder (its newest checkpoint) or a checkpoint file")
       .required();
   app.add_option("--iterations", command->options.iterations,
-                 "K, iterations to train on in memory and measure (default: about one time limit, "
-                 "and no more than 500000 samples)")
+                 "K, iterations to train on in memory and measure (default: enough for 1.25 time "
+                 "limits, at least 5; above 5, at most 500000 samples)")
       .type_name("INT");
   app.add_option("--threads", command->threads,
                  "Worker threads; findings do not depend on them (default: all)")

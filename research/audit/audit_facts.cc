@@ -28,28 +28,28 @@ namespace broadloom {
 namespace {
 
 constexpr int kMostStarts = 4096;
-constexpr double kMostLanes = 1e9;  // of a record; there is none as large
+constexpr double kMostLanes = 1e9;  // limit for a record's number, far above real ones
 constexpr double kLastIteration = 1e15;
 
 double number_in(const Json& json, const char* key) {
   return json[key].is_number() ? json[key].real() : RunFacts::kNone;
 }
 
-// A count, from 1 to most; 1 where there is none.
+// A count from 1 to `most`; 1 if absent.
 std::int64_t whole_in(const Json& json, const char* key, double most) {
   const double number = number_in(json, key);
   return std::isnan(number) ? 1 : static_cast<std::int64_t>(std::clamp(number, 1.0, most));
 }
 
-// The file's text; empty where there is none.
+// The file's text; "" if there is no file.
 Result<std::string> text_of(const std::string& path) {
   Result<std::string> text = read_file(path);
   if (!text.ok() && text.status().kind() == ErrorKind::kNotFound) return std::string();
   return text;
 }
 
-// Every whole line as an object: what follows the last line end was cut short, by a full disk or a
-// lost machine. kCorrupt names the file.
+// Parses every whole line as an object. A last line without an end was cut off, by a full disk or a
+// crash, and is skipped. kCorrupt names the file.
 Result<std::vector<Json>> json_lines(const std::string& path, const char* what) {
   Result<std::string> text = text_of(path);
   if (!text.ok()) return text.status();
@@ -58,8 +58,8 @@ Result<std::vector<Json>> json_lines(const std::string& path, const char* what) 
   for (std::string line; std::getline(stream, line);) {
     lines.push_back(Json::parse(line));
     if (lines.back().is_object()) continue;
-    return Status(ErrorKind::kCorrupt, fmt::format("'{}' is damaged: '{}' is no {} line", path,
-                                                   line.substr(0, 60), what));
+    return Status(ErrorKind::kCorrupt, fmt::format("'{}' is damaged: '{}' is not a line of {}",
+                                                   path, line.substr(0, 60), what));
   }
   return lines;
 }
@@ -80,11 +80,11 @@ Status add_starts(const Config& config, RunFacts& facts) {
   if (training.value().empty()) return {};
   const std::vector<Fingerprint> starts = evaluation.value();
   const double alike = count_copies(evaluation.value()).across;
-  // An environment that always begins alike draws no start: there is nothing to compare.
+  // An environment that always begins equally draws no starts, so there is nothing to compare.
   if (alike > 0.5) return {};
   const double same = count_copies(training.value()).across;
   if (training.value().size() > 1) facts.same_starts = same;
-  // Where two of a kind meet by chance, so do training and evaluation.
+  // If starts of one kind are equal by chance, those of training and evaluation are, too.
   if (std::max(alike, same) > kMostStartsAlike) return {};
   facts.evaluation_starts = share_seen(starts, training.value());
   return {};
@@ -105,7 +105,7 @@ double percentile_95(std::vector<double> values) {
   return values[values.size() - 1 - values.size() / 20];
 }
 
-// {"seed": .., "lanes": .., "streams": {name: number}}, as far as it is there.
+// Adds streams from {"seed": .., "lanes": .., "streams": {name: number}}, as far as present.
 void add_recorded(const Json& record, bool evaluation, std::vector<StreamUse>& uses) {
   if (!record["seed"].is_unsigned()) return;
   const std::int64_t lanes = whole_in(record, "lanes", kMostLanes);
@@ -117,13 +117,13 @@ void add_recorded(const Json& record, bool evaluation, std::vector<StreamUse>& u
   }
 }
 
-// As above, but that the keys of its rows are seeds: {row: [key, ..]}.
+// The same, with one seed for each key of the rows: {row: [key, ..]}.
 void add_recorded_panel(const Json& record, std::vector<StreamUse>& uses) {
   for (const auto& [row, keys] : record["keys"].members()) {
     for (const Json& key : keys.elements()) {
-      Json one = record;
-      one["seed"] = key;
-      add_recorded(one, true, uses);
+      Json lane_record = record;
+      lane_record["seed"] = key;
+      add_recorded(lane_record, true, uses);
     }
   }
 }
@@ -134,7 +134,7 @@ Status add_ledger(const std::string& path, std::vector<StreamUse>& uses) {
   if (text.value().empty()) return {};
   const Json ledger = Json::parse(text.value());
   if (!ledger.is_object()) {
-    return {ErrorKind::kCorrupt, fmt::format("'{}' is damaged: it is no JSON object", path)};
+    return {ErrorKind::kCorrupt, fmt::format("'{}' is damaged: it is not a JSON object", path)};
   }
   add_recorded(ledger["seeds"]["training"], false, uses);
   add_recorded(ledger["seeds"]["evaluation"], true, uses);
@@ -162,20 +162,20 @@ void add_logged_facts(const LoggedRun& logged, const Config& config, RunFacts& f
     facts.logged_kl_peak = kl;
     facts.peak_iteration = static_cast<std::int64_t>(std::clamp(iteration, 0.0, 1e15));
   }
-  double off = 0.0, bound = 0.0;
+  double difference = 0.0, bound = 0.0;
   for (std::size_t i = 0; i < logged.iterations.size(); ++i) {
     const double rate = logged.learning_rates[i];
-    off = std::max(off, std::abs(rate - planned_rate(config, logged.iterations[i])));
+    difference = std::max(difference, std::abs(rate - planned_rate(config, logged.iterations[i])));
     bound += rate <= kLeastAdaptiveRate || rate >= kMostAdaptiveRate ? 1.0 : 0.0;
   }
   if (config.lr_schedule == "adaptive") {
     facts.learning_rate_bound = bound / static_cast<double>(logged.iterations.size());
   } else if (config.learning_rate > 0.0) {
-    facts.learning_rate_off = off / config.learning_rate;
+    facts.learning_rate_off = difference / config.learning_rate;
   }
 }
 
-// Seeds that a log's evaluations had, with the most episodes of each.
+// Seeds of a log's evaluations, with the largest number of episodes of each.
 Status add_evaluated(const std::string& path, std::map<std::uint64_t, int>& episodes) {
   const Result<std::vector<Json>> lines = json_lines(path, "eval");
   if (!lines.ok()) return lines.status();
@@ -191,11 +191,11 @@ Status add_stream_facts(const RunFolder& folder, const Config& config, RunFacts&
   const bool alone = folder.dir().empty();
   const VecEnvOptions made = vec_env_options(config);
   std::vector<StreamUse> uses = training_streams(config.seed, made.num_envs, made.families());
-  for (const AlgorithmStream& one : algorithm_streams(config)) {
-    uses.push_back({one.name, false, config.seed, static_cast<std::uint32_t>(one.purpose),
-                    one.per_env ? made.num_envs : kFewLanes});
+  for (const AlgorithmStream& stream : algorithm_streams(config)) {
+    uses.push_back({stream.name, false, config.seed, static_cast<std::uint32_t>(stream.purpose),
+                    stream.per_env ? made.num_envs : kFewLanes});
   }
-  std::map<std::uint64_t, int> episodes;  // of each seed that evaluations had
+  std::map<std::uint64_t, int> episodes;  // of each seed of the evaluations
   if (config.eval_interval > 0) episodes[config.seed] = config.eval_episodes;
   if (!alone) {
     BROADLOOM_TRY(add_evaluated(folder.eval_path(), episodes));
@@ -244,7 +244,7 @@ Result<RunFacts> facts_of(const Config& config, const RunFolder& folder, const L
   facts.bootstraps = truncation_mode(config) == TruncationMode::kBootstrap;
   const Result<EnvSpec> spec = env_spec(config.env_id, config.env_options);
   if (!spec.ok()) return spec.status();
-  for (const ContextRange& one : spec.value().context) facts.context.push_back(one.name);
+  for (const ContextRange& range : spec.value().context) facts.context.push_back(range.name);
   const Budget budget = budget_of(config);
   facts.steps_lost = budget.steps_lost;
   facts.updates = budget.updates;

@@ -1,4 +1,4 @@
-// What a run's config, record and logs say to the audit.
+// Facts about a run from its config, record and logs, for the audit.
 #pragma once
 
 #include <vector>
@@ -10,20 +10,19 @@
 
 namespace broadloom {
 
-// metrics.jsonl as far as the audit reads it.
+// The numbers of metrics.jsonl that the audit reads.
 struct LoggedRun {
   std::vector<double> iterations, learning_rates, approx_kls, lengths;  // [lines]
-  std::vector<AuditNumbers> audit;                                      // of lines that have them
+  std::vector<AuditNumbers> audit;  // of the lines that have them
 };
-// Empty where the file is not there yet. kIo; kCorrupt where a line is no metrics line.
+// Empty if the file does not exist yet. kIo; kCorrupt if a line is not a line of metrics.
 Result<LoggedRun> read_logged_run(const RunFolder& folder);
 
-// What the config says and makes, what the logs say of schedules and updates, and which random
-// streams training and the run's evaluations take: those of eval.jsonl and eval_command.jsonl and,
-// where ledger_line.json is there, those that it names. folder: none for a checkpoint file alone.
-// The environments are made once more, to compare what they draw for their first episodes with what
-// evaluations draw. Errors as make_vec_env; kIo and kCorrupt of the folder's files, any of which
-// may be missing.
+// Gathers facts from the config, from the logged schedules and updates, and from the random streams
+// of training and evaluations: those in eval.jsonl, eval_command.jsonl and ledger_line.json.
+// folder: empty for a checkpoint file alone; any file may be missing. Makes the environments again,
+// to compare the first episodes of training with those of evaluations. Errors: those of
+// make_vec_env; kIo and kCorrupt of the files.
 Result<RunFacts> facts_of(const Config& config, const RunFolder& folder, const LoggedRun& logged);
 
 }  // namespace broadloom

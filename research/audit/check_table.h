@@ -9,7 +9,7 @@ namespace broadloom {
 
 enum class Bad { kAbove, kBelow };
 
-// Not numbers: this severity is never reached.
+// Limits of a check; NaN: the severity does not occur.
 struct AuditLimits {
   double note = AuditNumbers::kNone, warning = AuditNumbers::kNone, error = AuditNumbers::kNone;
 };
@@ -19,14 +19,14 @@ struct AuditCheck {
   double (*measure)(const Evidence& evidence);
   Bad bad;
   AuditLimits limits;
-  // With {value}, {percent}, {limit}, {limit_percent}, {N}, {T}, {F}, {schedule}, {mode},
-  // {context}, {collision}, {failure} in their places.
+  // Placeholders: {value}, {percent}, {limit}, {limit_percent}, {N}, {T}, {F}, {schedule}, {mode},
+  // {context}, {collision}, {failure}, {peak}.
   const char* sentence;
   const char* advice;
-  const char* fine = nullptr;  // the sentence where no limit is passed; null: the same
+  const char* fine = nullptr;  // sentence if no limit is passed; null: the same one
 };
 
-// In the order in which they are judged and shown.
+// The checks in the order of judging and printing.
 std::span<const AuditCheck> audit_checks();
 
 }  // namespace broadloom

@@ -13,8 +13,8 @@
 namespace broadloom {
 namespace {
 
-// What was measured, to be shown with as many digits as a sentence asks for, and with more where it
-// would else seem to be at the limit or on its other side.
+// A measured value that is printed with as many digits as its sentence asks for, or more if it
+// would otherwise appear at its limit or on the wrong side of it.
 struct Measured {
   double value, limit;
 };
@@ -23,7 +23,7 @@ int side(double value, double limit) { return value < limit ? -1 : value > limit
 
 double as_shown(const std::string& text) { return std::strtod(text.c_str(), nullptr); }
 
-std::string digits_that_tell(const Measured& number, int digits, bool fixed) {
+std::string distinct_digits(const Measured& number, int digits, bool fixed) {
   const double limit = as_shown(fmt::format("{:g}", number.limit));  // as sentences show it
   constexpr int kMost = 17;                                          // of a double
   std::string text;
@@ -45,16 +45,16 @@ struct fmt::formatter<broadloom::Measured> {
   bool fixed = false;
 
   constexpr auto parse(format_parse_context& context) {
-    auto at = context.begin();
-    if (at != context.end() && *at == '.') {
-      digits = *++at - '0';
-      ++at;
+    auto position = context.begin();
+    if (position != context.end() && *position == '.') {
+      digits = *++position - '0';
+      ++position;
     }
-    if (at != context.end() && *at != '}') fixed = *at++ == 'f';
-    return at;
+    if (position != context.end() && *position != '}') fixed = *position++ == 'f';
+    return position;
   }
   auto format(const broadloom::Measured& number, format_context& context) const {
-    return fmt::format_to(context.out(), "{}", broadloom::digits_that_tell(number, digits, fixed));
+    return fmt::format_to(context.out(), "{}", broadloom::distinct_digits(number, digits, fixed));
   }
 };
 
@@ -65,7 +65,7 @@ bool passes(double value, double limit, Bad bad) {
   return bad == Bad::kAbove ? value > limit : value < limit;
 }
 
-// The last limit that was passed, otherwise the first that there is.
+// Chooses the last limit that was passed, or else the first that exists.
 void weigh(const AuditCheck& check, AuditFinding& finding) {
   finding.limit = AuditNumbers::kNone;
   for (const auto& [limit, severity] : {std::pair{check.limits.note, Severity::kNote},
@@ -80,7 +80,7 @@ void weigh(const AuditCheck& check, AuditFinding& finding) {
 
 std::string after_colon(const std::string& text) { return text.empty() ? "" : ": " + text; }
 
-// What is shared most.
+// The name of the number that is shared most.
 std::string context_name(const Evidence& evidence) {
   const double place =
       largest_of(evidence.iterations, [](const AuditNumbers& n) { return n.shared_context_place; });

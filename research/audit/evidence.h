@@ -1,5 +1,5 @@
-// One number out of those of many iterations. Iterations that do not define it are left out; where
-// none does, it is not a number.
+// Statistics of one number over many iterations. Iterations where it is NaN are left out; if none
+// is left, the result is NaN.
 #pragma once
 
 #include <algorithm>
@@ -21,7 +21,7 @@ std::vector<double> defined_values(std::span<const AuditNumbers> iterations, Fie
   return values;
 }
 
-// The lower of the two in the middle where their number is even.
+// The lower median if the count is even.
 template <class Field>
 double median_of(std::span<const AuditNumbers> iterations, Field field) {
   std::vector<double> values = defined_values(iterations, field);
@@ -37,7 +37,7 @@ double largest_of(std::span<const AuditNumbers> iterations, Field field) {
   return values.empty() ? AuditNumbers::kNone : *std::max_element(values.begin(), values.end());
 }
 
-// Of all ends of episodes, those at the time limit.
+// The share of ended episodes that the time limit ended.
 inline double truncation_share(std::span<const AuditNumbers> iterations) {
   double ends = 0.0, truncations = 0.0;
   for (const AuditNumbers& numbers : iterations) {

@@ -1,4 +1,4 @@
-// What environments' first episodes begin with.
+// Compares the first observations of environments.
 #pragma once
 
 #include <string>
@@ -11,11 +11,11 @@
 
 namespace broadloom {
 
-// Where more than this share of the starts are alike, two that meet say nothing.
+// If a larger share of starts is equal by chance, equal starts prove nothing.
 inline constexpr double kMostStartsAlike = 0.01;
 
-// A hash of each environment's first observation, undisturbed, since noise would hide what is the
-// same. Empty where observations are Discrete, and so few that equal ones say nothing. Errors as
+// A hash of each environment's first observation. Disturbances are off, as noise would hide equal
+// starts. Empty for Discrete observations, which are often equal by chance. Errors: those of
 // make_vec_env.
 Result<std::vector<Fingerprint>> first_starts(const std::string& env_id,
                                               const Overrides& env_options,

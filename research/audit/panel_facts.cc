@@ -10,15 +10,15 @@
 namespace broadloom {
 namespace {
 
-constexpr int kMostTrained = 512;  // families of a row
-constexpr int kMostPlayed = 64;    // episodes of a row and seed
+constexpr int kMostTrained = 512;  // most families of a row to compare
+constexpr int kMostPlayed = 64;    // most episodes of a row and seed to compare
 
 struct PanelStarts {
-  double alike = 0.0;  // largest share of a row's starts that are another's, of either kind
+  double alike = 0.0;  // largest share of a row's starts that equal another one, of either kind
   double seen = 0.0, all = 0.0;
 };
 
-// Adds what one row's episodes begin with, as the panel plays them and as training would.
+// Adds the starts of one row's episodes, in the panel and in training.
 Status add_row(const Config& config, const Panel& panel, const PanelRow& row, PanelStarts& out) {
   VecEnvOptions options;
   options.num_envs = std::min(vec_env_options(config).families(), kMostTrained);

@@ -1,4 +1,4 @@
-// Whether a run's held-out panel is held out.
+// Checks whether a run's held-out panel really is held out.
 #pragma once
 
 #include "broadloom/config/config.h"
@@ -9,13 +9,12 @@
 
 namespace broadloom {
 
-// Fills in panel_starts and panel_worlds for the panel that the run's folder has: of `train
-// --panel`. Nothing where it has none. Errors as read_panel and make_vec_env.
+// Fills in panel_starts and panel_worlds for the panel of `train --panel` in the run's folder; does
+// nothing if there is none. Errors: those of read_panel and make_vec_env.
 Status add_panel_facts(const Config& config, const RunFolder& folder, RunFacts& facts);
 
-// The same of a panel. A row's environments are made twice, with the panel's streams and with
-// those that training would draw from: of a simulator that takes its seeds from anything else, both
-// begin alike.
+// The same for a given panel. Makes each row's environments with the panel's streams and with those
+// of training. Both begin equally if a simulator takes its seeds from something else.
 Status add_panel_facts(const Config& config, const Panel& panel, RunFacts& facts);
 
 }  // namespace broadloom

@@ -23,10 +23,10 @@ namespace broadloom {
 namespace {
 
 constexpr int kFewestIterations = 5;
-constexpr std::int64_t kMostSamples = 500000;  // unless they are asked for
+constexpr std::int64_t kMostSamples = 500000;  // by default
 constexpr int kMostIterations = 1000000;
 
-// Every episode ends once within its time limit, and a quarter more shows what comes after.
+// Each episode ends once within its time limit; a quarter more measures the episodes after it.
 int enough_iterations(const Trainer& trainer) {
   const Config config = trainer.config().at_step(trainer.report().global_step);
   const int limit = trainer.spec().max_episode_steps;
@@ -36,7 +36,7 @@ int enough_iterations(const Trainer& trainer) {
   return static_cast<int>(std::max<std::int64_t>(kFewestIterations, std::min(wanted, affordable)));
 }
 
-// The policy, in a trainer with the instrument on.
+// Restores the policy in a trainer with the instrument.
 Result<std::unique_ptr<Trainer>> load(Checkpoint& checkpoint, const AuditOptions& options) {
   Config& config = checkpoint.config;
   BROADLOOM_TRY(set_machine(config, options.machine));
@@ -52,20 +52,20 @@ Result<std::unique_ptr<Trainer>> load(Checkpoint& checkpoint, const AuditOptions
 AuditNumbers numbers_of(const Trainer& trainer) {
   AuditNumbers numbers;
   trainer.instruments().visit_numbers([&](const NumberInfo& info, double value) {
-    AuditNumbers::visit(numbers, [&](const NumberInfo& field, double& place) {
-      if (std::string_view(field.name) == info.name) place = value;
+    AuditNumbers::visit(numbers, [&](const NumberInfo& field, double& target) {
+      if (std::string_view(field.name) == info.name) target = value;
     });
   });
   return numbers;
 }
 
-// What a learning rate at its end leaves of an update says nothing of those before.
+// Updates at the end of a learning rate schedule are no measure of earlier ones.
 void forget_update(AuditNumbers& numbers) {
-  numbers.last_kl = numbers.last_clipfrac = numbers.last_ess = AuditNumbers::kNone;
+  numbers.last_kl = numbers.last_clipfrac = numbers.least_ess = AuditNumbers::kNone;
   numbers.kl = numbers.kl_k1 = numbers.kl_k3 = AuditNumbers::kNone;
 }
 
-// Up to `count` iterations; a failure ends them and is a fact of the run.
+// Measures up to `count` iterations; a numeric error ends them and becomes a fact.
 Result<std::vector<AuditNumbers>> measure(Trainer& trainer, int count, RunFacts& facts) {
   std::vector<AuditNumbers> measured;
   for (int i = 0; i < count; ++i) {
@@ -81,26 +81,26 @@ Result<std::vector<AuditNumbers>> measure(Trainer& trainer, int count, RunFacts&
   return measured;
 }
 
-// Of the run's steps, the share that is after the checkpoint.
+// The share of the run's steps after the checkpoint.
 double share_left(const Trainer& trainer) {
   return 1.0 - trainer.clock().progress(trainer.config().trained_steps());
 }
 
-// What falls over the run stays where it was in the last iteration. (The learning rate is part of
-// the checkpoint, too.)
+// Keeps scheduled values as they were in the last iteration. The checkpoint keeps the learning
+// rate.
 void hold_values(std::int64_t iteration, Config& config) {
   const double before = static_cast<double>(iteration > 0 ? config.steps_before(iteration) : 0);
   const double progress = before / static_cast<double>(config.trained_steps());
-  for (const ScheduledValue& one : kScheduledValues) {
-    if (config.*one.schedule != "linear") continue;
-    config.*one.value = schedule_of("linear", config.*one.value).at(progress);
-    config.*one.schedule = "constant";
+  for (const ScheduledValue& scheduled : kScheduledValues) {
+    if (config.*scheduled.schedule != "linear") continue;
+    config.*scheduled.value = schedule_of("linear", config.*scheduled.value).at(progress);
+    config.*scheduled.schedule = "constant";
   }
 }
 
-// By how much the statistics of observations count other samples than the run's steps and, of an
-// algorithm that begins with random play, those; over the steps. Of a run that began with another
-// one's statistics, as far as is known, only by how much they count less.
+// |samples in the observation statistics - steps of the run| / steps. Steps of random play at the
+// start count where an algorithm has them. If the run began with another one's statistics, only a
+// count that is too low is an error.
 double normaliser_origin(const Trainer& trainer, bool began_with_others) {
   const double steps = static_cast<double>(trainer.report().global_step);
   if (trainer.obs_normalizer() == nullptr || steps < 1.0) return RunFacts::kNone;
@@ -112,7 +112,7 @@ double normaliser_origin(const Trainer& trainer, bool began_with_others) {
   return std::min(std::abs(extra), std::abs(extra - start)) / steps;
 }
 
-// Whether the run began with the statistics of another, or may have: a file alone does not say.
+// Whether the run began with another one's statistics; a checkpoint file alone does not tell.
 Result<bool> may_have_others(const RunFolder& folder, bool alone) {
   if (alone) return true;
   const Result<Manifest> manifest = read_manifest(folder.manifest_path());
@@ -121,8 +121,8 @@ Result<bool> may_have_others(const RunFolder& folder, bool alone) {
   return init.has_value() && !init->obs_normalizer_hash.empty();
 }
 
-// Goes on from the checkpoint for as many iterations as options ask for, and says in report and
-// facts what it did and met.
+// Continues from the checkpoint for the number of iterations in `options`, and fills in report and
+// facts.
 Result<std::vector<AuditNumbers>> measure_on(Checkpoint& checkpoint, const AuditOptions& options,
                                              bool others, RunFacts& facts, AuditReport& report) {
   Result<std::unique_ptr<Trainer>> trainer = load(checkpoint, options);
@@ -130,7 +130,7 @@ Result<std::vector<AuditNumbers>> measure_on(Checkpoint& checkpoint, const Audit
   report.global_step = trainer.value()->report().global_step;
   if (!trainer.value()->simulator().saves_state && report.global_step > 0) {
     report.notes.emplace_back(
-        "the simulator does not save its state: what is measured begins with new episodes");
+        "the simulator does not save its state, so measuring begins with new episodes");
   }
   facts.learning_rate_left = share_left(*trainer.value());
   facts.normaliser_origin = normaliser_origin(*trainer.value(), others);
@@ -147,10 +147,11 @@ Result<std::vector<AuditNumbers>> measure_on(Checkpoint& checkpoint, const Audit
     hold_values(trainer.value()->report().iteration, checkpoint.config);
     trainer = load(checkpoint, options);
     if (!trainer.ok()) return trainer.status();
-    report.notes.push_back(fmt::format(
-        "the schedule has {} iterations left, so what falls over the run stays as it is; what "
-        "updates did before is in the logs",
-        left));
+    report.notes.push_back(
+        fmt::format("the schedule has {} iterations left, so scheduled values stay as they are; "
+                    "earlier updates "
+                    "are in the logs",
+                    left));
   }
   Result<std::vector<AuditNumbers>> measured = measure(*trainer.value(), count, facts);
   if (!measured.ok()) return measured;
@@ -179,13 +180,14 @@ Status check(const AuditOptions& options) {
                       options.iterations, options.threads, kMostIterations)};
 }
 
-// Its instrument would say so, too, but as of one that was asked for.
+// The instrument would refuse it, too, but with a message about a setting that nobody made.
 Status check_policy(const Config& config) {
   if (draws_from_policy(config)) return {};
-  return invalid(fmt::format(
-      "audits are of policies that actions are drawn from, and this run's algorithm = {} has none; "
-      "`broadloom audit` asks for a run of another algorithm, such as ppo",
-      config.algorithm));
+  return invalid(
+      fmt::format("an audit needs a policy that draws actions, and this run's algorithm = {} has "
+                  "none; use a run "
+                  "of another algorithm, such as ppo",
+                  config.algorithm));
 }
 
 }  // namespace
@@ -198,7 +200,7 @@ Result<AuditReport> audit_run(const std::string& run_or_checkpoint, const AuditO
   const bool alone = found.value().is_alone();
   Result<Checkpoint> checkpoint = read_checkpoint(found.value());
   if (!checkpoint.ok()) return checkpoint.status();
-  const Config config = checkpoint.value().config;  // as the run had it
+  const Config config = checkpoint.value().config;  // before continuing changes it
   BROADLOOM_TRY(check_policy(config));
   const Result<LoggedRun> logged = alone ? Result<LoggedRun>(LoggedRun()) : read_logged_run(folder);
   if (!logged.ok()) return logged.status();
@@ -207,14 +209,14 @@ Result<AuditReport> audit_run(const std::string& run_or_checkpoint, const AuditO
 
   AuditReport report = report_of(config, logged.value());
   if (alone) {
-    report.notes.emplace_back("a checkpoint file alone: there are no logs to look at");
+    report.notes.emplace_back("this is a checkpoint file alone: there are no logs to examine");
   }
   const Result<bool> others = may_have_others(folder, alone);
   if (!others.ok()) return others.status();
   const Result<std::vector<AuditNumbers>> measured =
       measure_on(checkpoint.value(), options, others.value(), facts.value(), report);
   if (!measured.ok()) return measured.status();
-  if (alone) {  // where the run went on to from there is not known
+  if (alone) {  // how far the run went later is unknown
     facts.value().learning_rate_left = RunFacts::kNone;
   } else {
     facts.value().logs_lost = static_cast<double>(lost_log_bytes(folder, checkpoint.value().logs));

@@ -1,4 +1,4 @@
-// The audit of a run: what `broadloom audit` does.
+// The audit of a run, as `broadloom audit` performs it.
 #pragma once
 
 #include <cstdint>
@@ -12,33 +12,31 @@
 namespace broadloom {
 
 struct AuditOptions {
-  int iterations = 0;  // K to measure; 0: enough for every environment's episode to end, where that
-                       // is affordable
+  int iterations = 0;  // K to measure; 0: 1.25 time limits; see docs/audit.md
   int threads = 1;
-  Overrides machine;  // keys such as device in the place of the run's own: config/machine.h
+  Overrides machine;  // keys such as device that replace the run's: config/machine.h
 };
 
 struct AuditReport {
   std::string env_id;
   int num_envs = 0, num_steps = 0;
-  std::int64_t global_step = 0;    // of the policy that was looked at
-  int iterations = 0;              // measured here
-  int logged = 0;                  // measured by the instrument while the run was trained
-  std::vector<std::string> notes;  // on how it was done
+  std::int64_t global_step = 0;    // of the audited policy
+  int iterations = 0;              // measured by the audit itself
+  int logged = 0;                  // measured by the instrument during training
+  std::vector<std::string> notes;  // about how the audit was done
   std::vector<AuditFinding> findings;
 };
 
-// Restores the newest checkpoint of a run folder, or a checkpoint file, goes on with it in memory
-// for K iterations with the instrument "audit" measuring each, and judges what those, the config
-// and the logs say. Writes nothing. Where the schedule has fewer than K iterations left, the
-// learning rate stays where it is. A run that cannot go on (a loss that is not finite) is a
-// finding. Findings do not depend on threads. Errors: kNotFound, kIo, kCorrupt, kMismatch of the
-// checkpoint or the logs; kInvalidConfig of options.
+// Restores the newest checkpoint of a run folder, or a checkpoint file, and continues it in memory
+// for K iterations with the instrument "audit". Judges these, the config and the logs; writes
+// nothing. If the schedule has fewer than K iterations left, the learning rate stays as it is. A
+// non-finite loss is a finding. The result does not depend on threads. Errors: kNotFound, kIo,
+// kCorrupt, kMismatch of the checkpoint or logs; kInvalidConfig of options.
 Result<AuditReport> audit_run(const std::string& run_or_checkpoint, const AuditOptions& options);
 
-// Judges what the instrument "audit" logged while the run in this folder was trained, without going
-// on with it. report.logged is 0 where it was not on. Errors as read_logged_run,
-// open_started_run and facts_of.
+// Judges the numbers that the instrument "audit" logged during training, without continuing the
+// run. report.logged is 0 if it was off. Errors: those of read_logged_run, open_started_run and
+// facts_of.
 Result<AuditReport> audit_logs(const std::string& run_dir);
 
 }  // namespace broadloom

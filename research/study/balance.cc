@@ -11,7 +11,7 @@ std::vector<RunPart> balance(std::vector<PredictedRun> runs, std::size_t count) 
     return a.seconds != b.seconds ? a.seconds > b.seconds : a.id < b.id;
   });
   std::vector<RunPart> parts(std::min(count, runs.size()));
-  // Least seconds on top, then fewest runs, so that runs of no length are spread, too.
+  // The least loaded part is on top; ties go to fewer runs, which spreads runs of zero length.
   using Load = std::pair<std::pair<double, std::size_t>, std::size_t>;
   std::priority_queue<Load, std::vector<Load>, std::greater<>> least;
   for (std::size_t p = 0; p < parts.size(); ++p) least.push({{0.0, 0}, p});

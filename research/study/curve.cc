@@ -3,7 +3,7 @@
 namespace broadloom {
 namespace {
 
-// Exact also where total * k would not fit into 64 bits.
+// Exact even where total * k overflows 64 bits.
 std::int64_t grid_step(std::int64_t total, int k, int count) {
   return total / count * k + total % count * k / count;
 }
@@ -28,7 +28,7 @@ bool CurveRecorder::pass(const Trainer& trainer, int count, int& next, const Vis
       now + (alike ? config.batch_size() : config.at_step(now).batch_size());
   bool any = false;
   while (next <= count && (trainer.finished() || grid_step(total_, next, count) < next_report)) {
-    const bool is_past = grid_step(total_, next, count) < now;  // before the first report
+    const bool is_past = grid_step(total_, next, count) < now;  // only before the first report
     if (!is_past) visit(next);
     any = any || !is_past;
     ++next;

@@ -1,6 +1,6 @@
-// What a study needs of whatever runs jobs on a cluster: an array of jobs, one a part, put into a
-// queue, and which of them have not ended. Another engine is one more of these and its line in
-// launcher.cc.
+// The interface between a study and a cluster's queue: it submits an array of jobs, one a part, and
+// lists the jobs that have not ended. To support another queue, implement JobQueue and add a line
+// to launcher.cc.
 #pragma once
 
 #include <cstddef>
@@ -12,62 +12,63 @@
 
 namespace broadloom {
 
-// What one job of an array may take.
+// Limits of one job of an array.
 struct JobLimits {
   int threads = 1;
   std::int64_t memory_bytes = 0;
   int minutes = 0;
-  std::string partition;  // "": the engine's own choice
+  std::string partition;  // "": the queue chooses
 };
 
-// Parts 1 to `parts`, a job each, that differ in their part's number alone.
+// Jobs 1 to `parts`; they differ only in the number of their part.
 struct JobArray {
-  std::string name;  // by which it is found again: no other array has it
+  std::string name;  // unique; unfinished() finds the array by it
   int parts = 0;
-  int at_once = 0;  // jobs; 0: as many as the engine starts
+  int at_once = 0;  // most jobs that run at the same time; 0: no limit
   JobLimits limits;
-  std::string folder;                // where each job starts
-  std::string log;                   // path of a part's, with {} for its number
-  std::vector<std::string> runs;     // of each part, as --runs takes them
-  std::vector<std::string> command;  // what a part runs; behind it come --runs and --out
-  std::string store;                 // path of a part's, with {} for its number
+  std::string folder;                // working directory of each job
+  std::string log;                   // path of a part's log, with {} for its number
+  std::vector<std::string> runs;     // of each part, in the syntax of --runs
+  std::vector<std::string> command;  // command of a part, before --runs and --out
+  std::string store;                 // path of a part's store, with {} for its number
 };
 
 // A job that has not ended.
 struct QueuedJob {
-  std::string array;  // the engine's number of the array
+  std::string array;  // the queue's number of the array
   int part = 0;
   bool is_running = false;
-  std::string reason;  // why it does not run, in the engine's word; "": it runs, or none is given
+  std::string reason;  // the queue's word for why it waits; "": it runs, or no reason given
 };
 
 class JobQueue {
  public:
   virtual ~JobQueue() = default;
 
-  // Its name to people: "Slurm".
+  // Name in messages: "Slurm".
   virtual const char* title() const = 0;
-  // Whether there is one here that answers: kNotFound, kIo.
+  // Fails with kNotFound or kIo if no such queue answers on this machine.
   virtual Status check() const = 0;
-  // Where jobs with such limits may run: the limits with a partition. partition: the one asked for;
-  // "": the default one if it takes them, else the first that does. kInvalidConfig where none does:
-  // what was asked for and what there is.
+  // Chooses a partition for jobs with these limits and returns the limits with it. partition: the
+  // one asked for, or "" for the default one, or the first that accepts them if the default does
+  // not. kInvalidConfig if none does; the message names what was asked for and what exists.
   virtual Result<JobLimits> place(const JobLimits& limits, const std::string& partition) const = 0;
-  // The text of the script that submit() hands over. It runs part N by itself, too: `bash FILE N`.
-  // kInvalidConfig where a name or path cannot stand in it.
+  // The text of the script for submit(). `bash FILE N` runs part N of it without a queue.
+  // kInvalidConfig if the script cannot hold a name or path.
   virtual Result<std::string> script(const JobArray& array) const = 0;
-  // Puts the array into the queue; script: path of that text. The engine's number of it, ""
-  // where its answer has none: then unfinished() tells. kIo with its own words where it refuses.
+  // Submits the array. script: path of a file with that text. Returns the queue's number of the
+  // array, or "" if its answer has none: unfinished() then finds it. kIo, with the queue's message,
+  // if it refuses.
   virtual Result<std::string> submit(const JobArray& array, const std::string& script) const = 0;
-  // The jobs of the array of that name that have not ended: they wait, run, or were put back.
+  // The jobs of the named array that have not ended: running, waiting or requeued.
   virtual Result<std::vector<QueuedJob>> unfinished(const std::string& name) const = 0;
-  // What a person types to end the array.
+  // The command by which a person cancels the array.
   virtual std::string cancel_words(const std::string& array) const = 0;
-  // What one job of it is called.
+  // The queue's name of one job.
   virtual std::string job_name(const std::string& array, int part) const = 0;
 };
 
-// `text` with the number in place of {}.
+// Replaces {} in `text` by the number.
 std::string with_number(const std::string& text, int number);
 
 }  // namespace broadloom

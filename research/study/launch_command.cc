@@ -20,7 +20,7 @@ namespace {
 
 constexpr std::size_t kLongestLine = 300;
 
-// Two ends of a pipe, closed when they go.
+// The two ends of a pipe, closed by the destructor.
 class Pipe {
  public:
   Pipe() { is_open_ = ::pipe2(ends_.data(), O_CLOEXEC) == 0; }
@@ -32,10 +32,10 @@ class Pipe {
   Pipe& operator=(const Pipe&) = delete;
 
   bool is_open() const { return is_open_; }
-  int end(std::size_t which) const { return ends_[which]; }
-  void close_end(std::size_t which) {
-    if (ends_[which] >= 0) ::close(ends_[which]);
-    ends_[which] = -1;
+  int end(std::size_t side) const { return ends_[side]; }
+  void close_end(std::size_t side) {
+    if (ends_[side] >= 0) ::close(ends_[side]);
+    ends_[side] = -1;
   }
 
  private:
@@ -43,7 +43,7 @@ class Pipe {
   bool is_open_ = false;
 };
 
-// Both at once: a program that fills one pipe while the other is read would wait for ever.
+// Reads both at once, since the program would block on a full pipe that nobody reads.
 void read_both(Pipe& out, Pipe& err, CommandOutput& output) {
   std::array<Pipe*, 2> pipes = {&out, &err};
   std::array<std::string*, 2> texts = {&output.out, &output.err};
@@ -60,12 +60,12 @@ void read_both(Pipe& out, Pipe& err, CommandOutput& output) {
   }
 }
 
-// Ends with null, as a program takes it.
-std::vector<char*> environment(const std::vector<std::string>& without) {
+// The environment without removed variables, null-terminated.
+std::vector<char*> environment(const std::vector<std::string>& removed) {
   std::vector<char*> variables;
   for (char** variable = environ; *variable != nullptr; ++variable) {
     const std::string_view text = *variable;
-    const bool is_left_out = std::any_of(without.begin(), without.end(), [&](const auto& start) {
+    const bool is_left_out = std::any_of(removed.begin(), removed.end(), [&](const auto& start) {
       return text.substr(0, start.size()) == start;
     });
     if (!is_left_out) variables.push_back(*variable);
@@ -81,7 +81,7 @@ int spawn(const Pipe& out, const Pipe& err, char* const* words, char* const* var
   posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
   posix_spawn_file_actions_adddup2(&actions, out.end(1), STDOUT_FILENO);
   posix_spawn_file_actions_adddup2(&actions, err.end(1), STDERR_FILENO);
-  // In a group of its own: Ctrl-C at this program must not end that one half-way.
+  // In its own process group, so that Ctrl-C does not interrupt it.
   posix_spawnattr_t attributes;
   posix_spawnattr_init(&attributes);
   posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETPGROUP);
@@ -99,7 +99,7 @@ Status cannot_start(const std::string& program, int error) {
 }  // namespace
 
 Result<CommandOutput> run_command(const std::vector<std::string>& words,
-                                  const std::vector<std::string>& without) {
+                                  const std::vector<std::string>& removed_variables) {
   std::vector<std::string> texts = words;
   std::vector<char*> pointers;
   pointers.reserve(texts.size() + 1);
@@ -108,7 +108,7 @@ Result<CommandOutput> run_command(const std::vector<std::string>& words,
   Pipe out, err;
   if (!out.is_open() || !err.is_open()) return cannot_start(words.front(), errno);
   pid_t pid = 0;
-  const int error = spawn(out, err, pointers.data(), environment(without).data(), pid);
+  const int error = spawn(out, err, pointers.data(), environment(removed_variables).data(), pid);
   if (error != 0) return cannot_start(words.front(), error);
   out.close_end(1);
   err.close_end(1);

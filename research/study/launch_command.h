@@ -1,4 +1,4 @@
-// Another program, called and listened to.
+// Runs another program and returns its output.
 #pragma once
 
 #include <string>
@@ -9,18 +9,19 @@
 namespace broadloom {
 
 struct CommandOutput {
-  int exit_code = 0;  // 128 + the signal that ended it
-  std::string out;    // its standard output
-  std::string err;    // its standard error
+  int exit_code = 0;  // 128 + the signal if one ended it
+  std::string out;    // standard output
+  std::string err;    // standard error
 };
 
-// Runs it to its end; words: the program, looked for in PATH, and its arguments. It has an empty
-// standard input, and this process's environment but for variables that begin so ("NAME=", or the
-// beginning of names). kNotFound where there is no such program, kIo where it cannot be started.
+// Runs a program and waits for its end. words: the program, found in PATH, and its arguments. Its
+// standard input is empty. It inherits the environment except variables that begin with an entry of
+// `removed_variables` ("NAME=" or a prefix). kNotFound if there is no such program, kIo if it
+// cannot be started.
 Result<CommandOutput> run_command(const std::vector<std::string>& words,
-                                  const std::vector<std::string>& without = {});
+                                  const std::vector<std::string>& removed_variables = {});
 
-// The last line that says something; "" where none does. A line that is longer is cut.
+// The last line that is not blank, shortened if it is long; "" without one.
 std::string last_line(const std::string& text);
 
 }  // namespace broadloom

@@ -16,9 +16,9 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr char kFolder[] = "launch-";
-constexpr int kMostLaunches = 1000000;  // a folder of a larger number is nobody's
+constexpr int kMostLaunches = 1000000;  // folders with larger numbers are not launches
 
-// Of "launch-12"; 0 where it is no such name.
+// The number in "launch-12"; 0 for other names.
 int number_of(const fs::path& folder) {
   const std::string name = folder.filename().string();
   int number = 0;
@@ -28,7 +28,7 @@ int number_of(const fs::path& folder) {
   return number < kMostLaunches ? number : 0;
 }
 
-// Ascending.
+// The numbers of a store's launches, ascending.
 Result<std::vector<int>> numbers(const std::string& folder) {
   std::vector<int> found;
   std::error_code error;
@@ -58,21 +58,22 @@ Result<Launch> read_launch(const std::string& folder, std::int64_t runs) {
   launch.is_over = json["is_over"].boolean();
   bool is_right = !launch.launcher.empty() && !launch.name.empty() && json["parts"].is_array();
   if (is_right) {
-    std::int64_t left = runs;  // each is in one part
+    std::int64_t left = runs;  // each run belongs to at most one part
     for (const Json& part : json["parts"].elements()) {
-      const Result<std::vector<std::int64_t>> of_part = parse_runs(part.text(), runs);
-      left -= static_cast<std::int64_t>(of_part.value().size());
-      is_right = is_right && of_part.ok() && left >= 0;
+      const Result<std::vector<std::int64_t>> part_runs = parse_runs(part.text(), runs);
+      left -= static_cast<std::int64_t>(part_runs.value().size());
+      is_right = is_right && part_runs.ok() && left >= 0;
       if (!is_right) break;
-      launch.parts.push_back(of_part.value());
+      launch.parts.push_back(part_runs.value());
     }
   }
   if (is_right) return launch;
   return Status(
       ErrorKind::kCorrupt,
-      fmt::format("'{}' does not say what was launched; if none of its jobs runs any more, "
-                  "merge the stores beside it (`study merge`) and remove its folder",
-                  path));
+      fmt::format(
+          "'{}' is not a valid record of a launch; if none of its jobs is running, merge the "
+          "stores beside it (`study merge`) and remove its folder",
+          path));
 }
 
 }  // namespace

@@ -1,6 +1,5 @@
-// What a study's store has beside it once its runs were handed to a queue: a folder for each
-// launch, with the script, a store and a log for each part, and launch.json, which says what was
-// launched. docs/cluster.md describes it.
+// The records of a study's launches on a cluster. Beside the store lies one folder a launch, with
+// the script, a store and a log of each part, and launch.json. docs/cluster.md describes it.
 #pragma once
 
 #include <cstdint>
@@ -15,28 +14,28 @@ struct Launch {
   std::string folder;
   std::string launcher;  // "slurm"
   std::string name;      // of the job array
-  std::string array;     // the engine's number of it; "": not known, the launch was cut short
+  std::string array;     // the queue's number of it; "": unknown, the launch was interrupted
   std::string created;
-  bool is_over = false;                          // and all that came of it is in the study's store
-  std::vector<std::vector<std::int64_t>> parts;  // the runs of part 1, 2, ...
+  bool is_over = false;                          // its results are in the study's store
+  std::vector<std::vector<std::int64_t>> parts;  // runs of part 1, 2, ...
 
-  // The engine's number of the array, or its name while that is not known.
+  // The queue's number of the array, or its name while the number is unknown.
   const std::string& title() const { return array.empty() ? name : array; }
-  // With {} for the part's number.
+  // Paths with {} for the part's number.
   std::string stores() const { return folder + "/part-{}.sqlite"; }
   std::string logs() const { return folder + "/part-{}.log"; }
   std::string script() const { return folder + "/job.sh"; }
 };
 
-// Where a store's launches are: "a-jobs" beside "a.sqlite".
+// The folder of a store's launches: "a-jobs" for "a.sqlite".
 std::string launches_folder(const std::string& store);
 
-// All launches of a store, oldest first; none where it has no folder of them. What has no
-// launch.json was never handed over, and is left out. runs: how many the study has. kIo; kCorrupt
-// where a launch.json is none, or names other runs.
+// All launches of a store, oldest first. Folders without launch.json were never submitted and are
+// skipped. runs: number of runs of the study. kIo; kCorrupt if a launch.json is not valid or names
+// other runs.
 Result<std::vector<Launch>> read_launches(const std::string& store, std::int64_t runs);
 
-// Makes the folder of the next launch, with nothing in it, and gives its path. kIo.
+// Makes an empty folder for the next launch and returns its path. kIo.
 Result<std::string> make_launch_folder(const std::string& store);
 
 Status write_launch(const Launch& launch);

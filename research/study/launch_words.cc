@@ -18,17 +18,17 @@ std::string count_text(std::size_t count, const std::string& one) {
   return fmt::format("{} {}{}", count, one, count == 1 ? "" : "s");
 }
 
-// Where the cells' times are from.
+// The sources of the cells' predictions, in words.
 std::string sources_text(const std::vector<CellPrediction>& cells) {
-  constexpr std::pair<PredictedBy, const char*> kSources[] = {
-      {PredictedBy::kTiming, "timed here"},
-      {PredictedBy::kRuns, "known by runs that are in the store"},
-      {PredictedBy::kOther, "taken to be as fast as the one most like it"}};
+  constexpr std::pair<PredictionSource, const char*> kSources[] = {
+      {PredictionSource::kTiming, "timed here"},
+      {PredictionSource::kRuns, "from finished runs in the store"},
+      {PredictionSource::kOtherCell, "as fast as the most similar cell"}};
   std::string text;
-  for (const auto& [by, words] : kSources) {
-    const auto count =
-        std::count_if(cells.begin(), cells.end(),
-                      [source = by](const CellPrediction& cell) { return cell.by == source; });
+  for (const auto& [source, words] : kSources) {
+    const auto count = std::count_if(
+        cells.begin(), cells.end(),
+        [wanted = source](const CellPrediction& cell) { return cell.source == wanted; });
     if (count == 0) continue;
     text += fmt::format("{}{} {}", text.empty() ? "" : ", ",
                         count_text(static_cast<std::size_t>(count), "cell"), words);
@@ -60,10 +60,11 @@ std::string launch_words(const JobQueue& queue, const StudyPlan& plan, const Lau
       sources_text(planned.cells));
   const int needed = minutes_for(longest);
   if (needed <= limits.minutes) return text;
-  return text + fmt::format(
-                    " The longest should have {} minutes: what it does not finish is left for the "
-                    "same command again.",
-                    needed);
+  return text +
+         fmt::format(
+             " The longest job should have {} minutes; run the same command again for what it "
+             "does not finish.",
+             needed);
 }
 
 }  // namespace broadloom

@@ -1,4 +1,4 @@
-// What is launched, in words for the terminal.
+// Describes a launch in words for the terminal.
 #pragma once
 
 #include <string>
@@ -7,8 +7,8 @@
 
 namespace broadloom {
 
-// How many runs in how many jobs, what each job may take, what the runs are predicted to take and
-// how that is known; and, where a job has less time than its runs should have, that.
+// Number of runs and jobs, limits of a job, predicted time and its source; a warning if a job's
+// time limit is too short for its runs.
 std::string launch_words(const JobQueue& queue, const StudyPlan& plan, const LaunchPlan& planned,
                          const LaunchOptions& options);
 

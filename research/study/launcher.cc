@@ -10,7 +10,7 @@
 namespace broadloom {
 namespace {
 
-// Runs that jobs may be at work on are not to be done twice.
+// Runs that jobs may be training must not be trained twice.
 Status check_no_launch(const std::string& store, const StudyPlan& plan) {
   const Result<std::vector<Launch>> launches =
       read_launches(store, static_cast<std::int64_t>(plan.runs.size()));
@@ -18,8 +18,8 @@ Status check_no_launch(const std::string& store, const StudyPlan& plan) {
   for (const Launch& launch : launches.value()) {
     if (launch.is_over) continue;
     return {ErrorKind::kIo,
-            fmt::format("jobs of this study were launched ('{}') and what they did is not in '{}' "
-                        "yet: call this with --launcher {}, which waits for them and takes it in, "
+            fmt::format("jobs of this study were launched ('{}') and their results are not in '{}' "
+                        "yet: use --launcher {}, which waits for them and takes their results in, "
                         "or name another file with --out",
                         launch.folder, store, launch.launcher)};
   }
@@ -39,7 +39,7 @@ class LocalLauncher : public Launcher {
   }
 };
 
-// All launchers: a line each.
+// One line for each launcher.
 struct Entry {
   const char* name;
   std::unique_ptr<Launcher> (*make)();

@@ -1,4 +1,4 @@
-// Who trains what a study's store lacks: this process, or the jobs of a cluster.
+// Launchers train the runs that a study's store lacks: in this process or as jobs on a cluster.
 #pragma once
 
 #include <functional>
@@ -12,35 +12,35 @@
 namespace broadloom {
 
 struct LaunchOptions {
-  StudyOptions study;     // jobs: at once; 0: as many as there is room for
-  int parts = 0;          // jobs of an array; 0: chosen
-  int minutes = 0;        // that a job may take; 0: by what its runs are predicted to take
-  std::string partition;  // of the cluster; "": chosen
-  // That runs a part of this very study, before --runs and --out: this program with its flags.
+  StudyOptions study;     // jobs: at the same time; 0: the launcher chooses
+  int parts = 0;          // jobs of an array; 0: chosen automatically
+  int minutes = 0;        // time limit of a job; 0: from the predicted time of its runs
+  std::string partition;  // of the cluster; "": chosen automatically
+  // Command that runs a part of this study, before --runs and --out: this program and its flags.
   std::vector<std::string> command;
 };
 
 struct LaunchHooks {
   StudyHooks study;
-  std::function<void(const std::string&)> on_note;  // a sentence for whoever watches; may be empty
+  std::function<void(const std::string&)> on_note;  // receives sentences for the user; may be empty
 };
 
 class Launcher {
  public:
   virtual ~Launcher() = default;
 
-  // Trains every run that the store lacks, and puts each in. Called again after anything, it does
-  // the rest. Errors: those of run_study(), and what is this launcher's own.
+  // Trains every run that the store lacks and stores each. After an interruption, another call does
+  // the rest. Errors: those of run_study() and of this launcher.
   virtual Result<StudySummary> run(const StudyPlan& plan, const LaunchOptions& options,
                                    const LaunchHooks& hooks) = 0;
-  // What run() would hand over, in words, without doing it; "": nothing more than the plan says.
+  // Describes what run() would submit, without doing it; "" if the plan says it all.
   virtual Result<std::string> describe(const StudyPlan& plan, const LaunchOptions& options,
                                        const LaunchHooks& hooks) = 0;
-  // Whether its jobs are another machine's.
+  // Whether its jobs run on other machines.
   virtual bool is_remote() const { return false; }
 };
 
-// "local" or "slurm"; kInvalidConfig names them for any other word.
+// name: "local" or "slurm"; otherwise kInvalidConfig names both.
 Result<std::unique_ptr<Launcher>> make_launcher(const std::string& name);
 
 }  // namespace broadloom

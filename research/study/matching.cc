@@ -10,7 +10,7 @@ namespace {
 
 constexpr std::int64_t kMostEpochs = 10000;  // as in Config
 
-// Of the smallest block, where a schedule changes them.
+// The smallest block of the run; a schedule may change its size.
 std::int64_t smallest_block(const Config& config) {
   std::int64_t smallest = config.batch_size();
   for (const Stretch& stretch : config.run_stretches()) {
@@ -19,13 +19,13 @@ std::int64_t smallest_block(const Config& config) {
   return smallest;
 }
 
-// A minibatch over which advantages are normalised has two samples at least.
+// Advantages normalised over a minibatch need at least two samples.
 std::int64_t most_minibatches(const Config& config) {
   return std::max<std::int64_t>(1,
                                 smallest_block(config) / (config.norm_adv == "minibatch" ? 2 : 1));
 }
 
-// Of an epoch; their mean over the run, where they differ.
+// Minibatches of an epoch, averaged over the run if they vary.
 double minibatches_of(const Config& config) {
   const std::int64_t minibatches = config.gradient_steps() / config.update_epochs;
   return static_cast<double>(minibatches) / static_cast<double>(config.num_iterations());
@@ -35,8 +35,8 @@ Status check_undecided(Match match, const Config& cell) {
   for (const ShapePhase& phase : cell.shape_schedule.phases) {
     if (phase.minibatch_size == 0 || match == Match::kNone) continue;
     return {ErrorKind::kInvalidConfig,
-            fmt::format("shape_schedule says a minibatch size of its own ({}), but match = \"{}\" "
-                        "decides them; leave it out, or choose match = \"none\"",
+            fmt::format("shape_schedule sets a minibatch size ({}), but match = \"{}\" chooses "
+                        "minibatch sizes; leave it out, or use match = \"none\"",
                         to_text(phase), match_name(match))};
   }
   return {};
@@ -51,8 +51,8 @@ Result<std::string> match_count(const Config& cell) {
   if (cell.minibatch_size == 0) return std::string();
   return Status(
       ErrorKind::kInvalidConfig,
-      fmt::format("minibatch_size is {}, but match = \"minibatch_count\" holds the number "
-                  "of minibatches; set num_minibatches instead, or choose match = "
+      fmt::format("minibatch_size is {}, but match = \"minibatch_count\" keeps the number "
+                  "of minibatches; set num_minibatches instead, or use match = "
                   "\"minibatch_size\" or \"none\"",
                   cell.minibatch_size));
 }
@@ -72,8 +72,8 @@ Result<std::string> match_size(const Config& reference, Config& cell) {
                      wanted, count, batch / count, cell.largest_minibatch());
 }
 
-// The nearest whole number of what is adjusted. Where less than 1 would be needed, that is 1 and
-// the other one shrinks.
+// Sets the adjusted key to the nearest whole number. If that would be below 1, it is 1 and the
+// other key shrinks.
 void adjust_steps(double wanted, Adjust adjust, Config& cell) {
   const std::int64_t most = most_minibatches(cell);
   const auto nearest = [](double x, std::int64_t high) {

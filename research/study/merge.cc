@@ -15,7 +15,7 @@
 namespace broadloom {
 namespace {
 
-// What stands in the first store about the study is what all of them say.
+// Copies the plan from the first store; all stores have the same one.
 constexpr char kCopyPlan[] = R"sql(
 INSERT INTO study SELECT id, name, hash, definition, matched, points, evaluations, 1, 1,
   version, revision, created FROM part.study;
@@ -28,7 +28,7 @@ constexpr char kFindPending[] = R"sql(
 CREATE TEMP TABLE fresh AS SELECT p.id FROM part.runs p JOIN main.runs m ON m.id = p.id
   WHERE p.status <> 'pending' AND m.status = 'pending';
 )sql";
-// What failed for want of memory, say, may have been done since.
+// A run that failed in one store, of memory for example, may have finished in another.
 constexpr char kFindBetter[] = R"sql(
 CREATE TEMP TABLE fresh AS SELECT p.id FROM part.runs p JOIN main.runs m ON m.id = p.id
   WHERE (p.status <> 'pending' AND m.status = 'pending')
@@ -38,7 +38,7 @@ DELETE FROM points WHERE run_id IN (SELECT id FROM fresh);
 DELETE FROM evaluations WHERE run_id IN (SELECT id FROM fresh);
 )sql";
 
-// Points first: metrics refer to them. The run last: it tells which ones are new.
+// Points come first because metrics refer to them. Runs come last because they tell what is new.
 constexpr char kCopyRuns[] = R"sql(
 INSERT INTO points SELECT * FROM part.points WHERE run_id IN (SELECT id FROM fresh);
 INSERT INTO metrics SELECT * FROM part.metrics WHERE run_id IN (SELECT id FROM fresh);
@@ -47,7 +47,7 @@ INSERT OR REPLACE INTO runs SELECT * FROM part.runs WHERE id IN (SELECT id FROM 
 DROP TABLE temp.fresh;
 )sql";
 
-// A run of the part that is not the study's run of that number.
+// Finds a run of the part that differs from the study's run of that number.
 constexpr char kStrange[] = R"sql(
 SELECT p.id FROM part.runs p LEFT JOIN main.runs m ON m.id = p.id
 WHERE m.id IS NULL OR m.cell_id <> p.cell_id OR m.seed <> p.seed OR m.config_hash <> p.config_hash
@@ -69,7 +69,7 @@ WHERE p.status = 'finished' AND m.status = 'finished'
 ORDER BY m.id LIMIT 1
 )sql";
 
-// Whether the first store may be of more seeds than the part.
+// Whether the first store may have more seeds than the part.
 enum class Seeds { kSame, kMayBeMore };
 
 Status check_definition(Database& merged, Database& part, const std::string& first,
@@ -79,15 +79,18 @@ Status check_definition(Database& merged, Database& part, const std::string& fir
   Result<Statement> theirs = part.prepare("SELECT definition FROM study");
   if (!theirs.ok()) return theirs.status();
   for (Statement* row : {&ours.value(), &theirs.value()}) BROADLOOM_TRY(row->next().status());
-  const std::string our = plain_definition(ours.value().text(0));
-  const std::string their = plain_definition(theirs.value().text(0));
-  if (our == their || (seeds == Seeds::kMayBeMore && only_adds_seeds(their, our))) return {};
+  const std::string our_text = plain_definition(ours.value().text(0));
+  const std::string their_text = plain_definition(theirs.value().text(0));
+  if (our_text == their_text ||
+      (seeds == Seeds::kMayBeMore && only_adds_seeds(their_text, our_text)))
+    return {};
   return {
       ErrorKind::kMismatch,
-      fmt::format("'{0}' is of another study than '{1}', and only parts of one study are merged "
-                  "(`broadloom report {1} {0}` sets studies side by side). They differ: {2}",
-                  path, first,
-                  definition_differences({"'" + path + "'", their}, {"'" + first + "'", our}))};
+      fmt::format(
+          "'{0}' is of another study than '{1}', and only parts of one study can be merged "
+          "(`broadloom report {1} {0}` compares studies). They differ: {2}",
+          path, first,
+          definition_differences({"'" + path + "'", their_text}, {"'" + first + "'", our_text}))};
 }
 
 Status check_agreement(Database& merged, const std::string& path, const char* disagree) {
@@ -97,8 +100,8 @@ Status check_agreement(Database& merged, const std::string& path, const char* di
   if (!row.ok()) return row.status();
   if (!row.value()) return {};
   return {ErrorKind::kMismatch,
-          fmt::format("'{}' has another result than the stores before it for cell {}, seed {}: "
-                      "leave one of them out",
+          fmt::format("'{}' and an earlier store have different results of cell {}, seed {}: leave "
+                      "one of them out",
                       path, query.value().text(0), query.value().integer(1))};
 }
 
@@ -108,10 +111,11 @@ Status check_runs(Database& merged, const std::string& path) {
   const Result<bool> row = query.value().next();
   if (!row.ok()) return row.status();
   if (!row.value()) return {};
-  return {ErrorKind::kCorrupt,
-          fmt::format("'{}' is damaged: its run {} is not that of its study; bring back a copy of "
-                      "it, or leave it out",
-                      path, query.value().integer(0))};
+  return {
+      ErrorKind::kCorrupt,
+      fmt::format("'{}' is damaged: its run {} is not in its study's plan; restore a copy of it, "
+                  "or leave it out",
+                  path, query.value().integer(0))};
 }
 
 Status attach_part(Database& merged, const std::string& path) {
@@ -120,7 +124,7 @@ Status attach_part(Database& merged, const std::string& path) {
   return attach.value().bind(1, sqlite_name(path)).run();
 }
 
-// first: what stands in `merged` already; "": nothing.
+// first: name of the store that `merged` began with; "" if it is empty.
 Status check_part(Database& merged, const std::string& path, const std::string& first,
                   Seeds seeds) {
   Result<Database> part = Database::open(path, Access::kRead);
@@ -133,7 +137,7 @@ Status add_store(Database& merged, const std::vector<std::string>& stores, std::
   const std::string& path = stores[place];
   BROADLOOM_TRY(check_part(merged, path, place > 0 ? stores.front() : "", Seeds::kSame));
   BROADLOOM_TRY(attach_part(merged, path));
-  // One transaction reads the part as it is at one moment, also while a runner works on it.
+  // One transaction reads a consistent state of the part, even while a runner works on it.
   BROADLOOM_TRY(merged.run("BEGIN"));
   if (place == 0) BROADLOOM_TRY(merged.run(kCopyPlan));
   BROADLOOM_TRY(check_runs(merged, path));
@@ -142,7 +146,7 @@ Status add_store(Database& merged, const std::vector<std::string>& stores, std::
   BROADLOOM_TRY(merged.run(kCopyRuns));
   BROADLOOM_TRY(merged.commit());
   BROADLOOM_TRY(merged.run("DETACH part"));
-  // Now that a view's name can mean no other store's.
+  // After the detaching, a view's names can only mean this store.
   return place == 0 ? make_views(merged) : Status();
 }
 
@@ -175,15 +179,15 @@ Result<MergeSummary> fill(const std::vector<std::string>& stores, Database& data
 
 Result<MergeSummary> merge_stores(const std::vector<std::string>& stores, const std::string& out) {
   if (stores.empty()) {
-    return Status(ErrorKind::kInvalidConfig, "no stores to merge; name those of the parts");
+    return Status(ErrorKind::kInvalidConfig, "no stores to merge; name the parts' stores");
   }
   std::error_code ignored;
   if (std::filesystem::exists(out, ignored)) {
     return Status(ErrorKind::kInvalidConfig,
-                  fmt::format("'{}' is there already; name another file with --out", out));
+                  fmt::format("'{}' exists already; name another file with --out", out));
   }
-  BROADLOOM_TRY(check_room(out));  // before all is put together
-  // Nobody sees it before it is whole, and a kill leaves nothing.
+  BROADLOOM_TRY(check_room(out));  // before the work
+  // In memory until it is complete, so that a kill leaves nothing.
   Result<Database> merged = Database::make_private(out);
   if (!merged.ok()) return merged.status();
   Result<MergeSummary> summary = fill(stores, merged.value());

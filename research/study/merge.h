@@ -1,4 +1,4 @@
-// Puts the stores of a study's parts together.
+// Merges the stores of a study's parts.
 #pragma once
 
 #include <cstdint>
@@ -15,13 +15,13 @@ struct MergeSummary {
   std::int64_t pending() const { return runs - finished - failed; }
 };
 
-// Makes the store `out`, which must not exist, with what the stores hold of one study: the same,
-// times apart, as if one runner had made it. It appears whole or not at all. What no store holds is
-// pending, and a study that runs on `out` does it. kMismatch where the stores are of different
-// studies, or disagree about a run; kNotFound, kIo, kCorrupt.
+// Merges stores of one study into a new store `out`, as if one runner had made it (except times).
+// It appears whole or not at all. Runs that no store has stay pending; running the study on `out`
+// trains them. kInvalidConfig if `out` exists; kMismatch if the stores belong to different studies
+// or disagree about a run; kNotFound, kIo, kCorrupt.
 Result<MergeSummary> merge_stores(const std::vector<std::string>& stores, const std::string& out);
 
-// The same into a store that is there: see StudyStore::take().
+// Merges the store at `path` into an existing one; see StudyStore::take().
 Status take_runs(Database& store, const std::string& name, const std::string& path);
 
 }  // namespace broadloom

@@ -15,37 +15,35 @@
 namespace broadloom {
 namespace {
 
-// What a study says instead of a key that it does not take; of others there is no more to say than
-// that they are to be left out.
-struct InsteadOf {
+// Advice for keys that a study does not accept.
+struct KeyAdvice {
   const char* key;
   const char* words;
 };
-constexpr InsteadOf kInstead[] = {
+constexpr KeyAdvice kKeyAdvice[] = {
     {"seed", "give seeds"},
-    {"eval_interval", "give evaluations, which are evenly over the steps of every cell"},
+    {"eval_interval", "give evaluations, which are spread evenly over the steps of every cell"},
     {"checkpoint_interval", "leave it out: a study keeps no checkpoints"},
     {"keep_checkpoints", "leave it out: a study keeps no checkpoints"},
-    {"log_interval", "give points, which are evenly over the steps of every cell"},
+    {"log_interval", "give points, which are spread evenly over the steps of every cell"},
 };
 
-const char* instead_of(std::string_view key) {
-  for (const InsteadOf& instead : kInstead) {
-    if (key == instead.key) return instead.words;
+const char* advice_for(std::string_view key) {
+  for (const KeyAdvice& advice : kKeyAdvice) {
+    if (key == advice.key) return advice.words;
   }
-  return "leave it out: a study writes its store and nothing else";
+  return "leave it out: a study writes only its store";
 }
 
-// A study has no run's folder, and seeds of its own.
+// A study has no run folder, and its own seeds.
 bool is_forbidden(std::string_view key) {
   const Role role = role_of(key);
   return role == Role::kSeed || role == Role::kRecord;
 }
 
-// Whether a study is known by that setting. The first keys always count, whatever they are about,
-// since stores have them in their hashes. Of keys that came later, those that results do not depend
-// on never do, and the others not at their defaults: so stores from before them are still those of
-// the same study.
+// Whether the definition of a study includes this setting. The first keys always count, as they are
+// in the hashes of existing stores. A later key counts only if results depend on it and it is not
+// at its default. Older stores therefore still match their studies.
 bool defines(const std::pair<std::string, std::string>& entry, const Overrides& defaults) {
   const KeyFacts& facts = facts_of(entry.first);
   if (facts.since == Since::kFirst) return true;
@@ -54,7 +52,7 @@ bool defines(const std::pair<std::string, std::string>& entry, const Overrides& 
   return std::find(defaults.begin(), defaults.end(), entry) == defaults.end();
 }
 
-// A key whose default is not what stores of before it did counts where it does something.
+// A key whose default differs from what older stores did counts only if it has an effect.
 Overrides defining_keys(const Config& config) {
   static const Overrides kDefaults = to_overrides(Config{});
   Overrides keys = to_overrides(config);
@@ -83,7 +81,7 @@ bool sets_role(const StudyAxis& axis, Role role) {
 Status check_keys(const Overrides& overrides) {
   for (const auto& [key, text] : overrides) {
     if (!is_forbidden(key)) continue;
-    return invalid(fmt::format("{} is not a key of a study; {}", key, instead_of(key)));
+    return invalid(fmt::format("{} is not a key of a study; {}", key, advice_for(key)));
   }
   return {};
 }
@@ -94,8 +92,8 @@ Status check_axis(const StudySpec& spec, const StudyAxis& axis) {
   for (const std::string& key : decided_keys(spec.match, spec.adjust)) {
     if (!sets(axis, key)) continue;
     return invalid(
-        fmt::format("{} is varied, but match = \"{}\" decides it; leave one of them out (match = "
-                    "\"none\" holds nothing equal)",
+        fmt::format("{} is varied, but match = \"{}\" sets it; leave one of them out (match = "
+                    "\"none\" keeps nothing equal)",
                     key, match_name(spec.match)));
   }
   return {};
@@ -104,17 +102,17 @@ Status check_axis(const StudySpec& spec, const StudyAxis& axis) {
 Status check_base(const StudySpec& spec) {
   BROADLOOM_TRY(check_keys(spec.base));
   for (const auto& [key, text] : spec.base) {
-    const std::string by = varied_by(spec, key);
-    if (by.empty()) continue;
+    const std::string varying = varied_by(spec, key);
+    if (varying.empty()) continue;
     return invalid(
-        fmt::format("{0} is {1} for all cells (in [base] or by --{0}), and every cell has a value "
-                    "of its own from {2}; leave one of the two out",
-                    key, text, by));
+        fmt::format("{0} is {1} for all cells (in [base] or by --{0}), but each cell gets its own "
+                    "value from {2}; leave one of the two out",
+                    key, text, varying));
   }
   return {};
 }
 
-// The base with the environment's options of the first cell, which may not go without them.
+// The base plus the environment options of the first cell, without which it may be incomplete.
 Overrides with_first_options(const StudySpec& spec) {
   Overrides out = spec.base;
   for (const StudyAxis& axis : spec.axes) {
@@ -144,7 +142,7 @@ Result<StudyAxis> shape_axis(const StudySpec& spec) {
   return axis;
 }
 
-// Where the reference shape stands among the others.
+// Finds the index of the reference shape.
 Status check_reference(const StudySpec& spec, const StudyAxis& axis, std::size_t& index) {
   if (spec.reference.empty()) return {};
   const Result<BlockShape> shape = parse_shape(spec.reference, "reference");
@@ -152,7 +150,10 @@ Status check_reference(const StudySpec& spec, const StudyAxis& axis, std::size_t
   for (index = 0; index < axis.values.size(); ++index) {
     if (axis.values[index].name == shape_text(shape.value())) return {};
   }
-  return invalid(fmt::format("reference: {} is not among the shapes", spec.reference));
+  return invalid(
+      fmt::format("reference: {} is not one of the shapes; name one that is, or leave it "
+                  "out",
+                  spec.reference));
 }
 
 class Planner {
@@ -166,14 +167,16 @@ class Planner {
     std::size_t cells = 1;
     for (const StudyAxis& axis : axes_) {
       cells *= axis.values.size();
-      if (cells <= kMostRuns / spec_.seeds.size()) continue;  // asked at once: more would overflow
-      return invalid(fmt::format("{} cells or more with {} seeds are more than {} runs", cells,
-                                 spec_.seeds.size(), kMostRuns));
+      if (cells <= kMostRuns / spec_.seeds.size()) continue;  // asked each time, against overflow
+      return invalid(
+          fmt::format("{} cells or more with {} seeds are more than {} runs; leave out "
+                      "values or seeds",
+                      cells, spec_.seeds.size(), kMostRuns));
     }
-    std::vector<std::size_t> at(axes_.size(), 0);
+    std::vector<std::size_t> indices(axes_.size(), 0);
     for (std::size_t i = 0; i < cells; ++i) {
-      BROADLOOM_TRY(add_cell(at));
-      advance(at);
+      BROADLOOM_TRY(add_cell(indices));
+      advance(indices);
     }
     BROADLOOM_TRY(check_uses());
     BROADLOOM_TRY(check_names());
@@ -193,50 +196,50 @@ class Planner {
       for (const StudyAxis& axis : spec_.axes) {
         if (!sets_role(axis, Role::kShape)) continue;
         return invalid(fmt::format(
-            "{} sets num_envs, num_steps or shape_schedule, and so do the shapes", axis.name));
+            "{} sets num_envs, num_steps or shape_schedule, and so do the shapes; leave one out",
+            axis.name));
       }
     } else if (!spec_.reference.empty()) {
-      return invalid("reference: there are no shapes for it to be one of");
+      return invalid("reference: the study has no shapes; add [shapes], or leave reference out");
     }
     axes_.insert(axes_.end(), spec_.axes.begin(), spec_.axes.end());
     for (const StudyAxis& axis : axes_) BROADLOOM_TRY(check_axis(spec_, axis));
     return {};
   }
 
-  // The last axis goes fastest.
-  void advance(std::vector<std::size_t>& at) const {
-    for (std::size_t a = at.size(); a-- > 0;) {
-      if (++at[a] < axes_[a].values.size()) return;
-      at[a] = 0;
+  // The last axis varies fastest.
+  void advance(std::vector<std::size_t>& indices) const {
+    for (std::size_t a = indices.size(); a-- > 0;) {
+      if (++indices[a] < axes_[a].values.size()) return;
+      indices[a] = 0;
     }
   }
 
-  Overrides overrides(const std::vector<std::size_t>& at) const {
+  Overrides overrides(const std::vector<std::size_t>& indices) const {
     Overrides out = spec_.base;
     for (std::size_t a = 0; a < axes_.size(); ++a) {
-      const Overrides& set = axes_[a].values[at[a]].set;
+      const Overrides& set = axes_[a].values[indices[a]].set;
       out.insert(out.end(), set.begin(), set.end());
     }
     return out;
   }
 
-  // The cell that this one is matched with: its axes of shape, minibatches and epochs stand at
-  // their reference; what makes another environment or budget stays. (Of the task only env_id,
-  // which brings defaults along: with all of its keys, studies of before would be matched
-  // otherwise.)
-  std::vector<std::size_t> reference_of(std::vector<std::size_t> at) const {
+  // The cell that this one is matched with: axes of shape, minibatches and epochs are at their
+  // reference; those of the environment or budget stay. Of the task's keys only env_id counts here;
+  // all of them would change the matching of existing studies.
+  std::vector<std::size_t> reference_of(std::vector<std::size_t> indices) const {
     for (std::size_t a = 0; a < axes_.size(); ++a) {
       if (sets(axes_[a], "env_id") || sets_role(axes_[a], Role::kBudget)) continue;
       if (!sets_role(axes_[a], Role::kShape) && !sets_role(axes_[a], Role::kMinibatches)) continue;
-      at[a] = axes_[a].name == "shape" ? reference_ : 0;
+      indices[a] = axes_[a].name == "shape" ? reference_ : 0;
     }
-    return at;
+    return indices;
   }
 
-  std::string name_of(const std::vector<std::size_t>& at) const {
+  std::string name_of(const std::vector<std::size_t>& indices) const {
     std::string name;
     for (std::size_t a = 0; a < axes_.size(); ++a) {
-      const StudyAxis::Value& value = axes_[a].values[at[a]];
+      const StudyAxis::Value& value = axes_[a].values[indices[a]];
       if (!name.empty()) name += " ";
       if (!value.name.empty()) {
         name += value.name;
@@ -249,24 +252,24 @@ class Planner {
     return name.empty() ? "base" : name;
   }
 
-  Result<Config> assemble(const std::vector<std::size_t>& at) const {
-    Result<Config> config = assemble_config(overrides(at));
-    // Matching divides by the number of iterations; a budget of less than one block has none.
+  Result<Config> assemble(const std::vector<std::size_t>& indices) const {
+    Result<Config> config = assemble_config(overrides(indices));
+    // Matching divides by the number of iterations, which is 0 if the budget is below one block.
     if (config.ok() && config.value().num_iterations() < 1) return validate(config.value());
     return config;
   }
 
-  Status add_cell(const std::vector<std::size_t>& at) {
+  Status add_cell(const std::vector<std::size_t>& indices) {
     StudyCell cell;
-    cell.name = name_of(at);
+    cell.name = name_of(indices);
     const auto failure = [&](const Status& status) {
       return Status(status.kind(), fmt::format("cell {}: {}", cell.name, status.message()));
     };
-    const Result<Config> config = assemble(at);
+    const Result<Config> config = assemble(indices);
     if (!config.ok()) return failure(config.status());
-    const Status uses = note_uses(cell.name, overrides(at), config.value());
+    const Status uses = note_uses(cell.name, overrides(indices), config.value());
     if (!uses.ok()) return failure(uses);
-    const Result<Config> reference = assemble(reference_of(at));
+    const Result<Config> reference = assemble(reference_of(indices));
     if (!reference.ok()) return failure(reference.status());
     cell.config = config.value();
     const Result<std::string> note =
@@ -277,16 +280,16 @@ class Planner {
     if (!valid.ok()) return failure(valid);
     cell.config.seed = 0;
     for (std::size_t a = 0; a < axes_.size(); ++a) {
-      const Overrides& set = axes_[a].values[at[a]].set;
+      const Overrides& set = axes_[a].values[indices[a]].set;
       cell.changes.insert(cell.changes.end(), set.begin(), set.end());
     }
     plan_.cells.push_back(std::move(cell));
     return {};
   }
 
-  // config: before the match, which sets keys of its own.
+  // config: before the match, which sets keys itself.
   Status note_uses(const std::string& cell, const Overrides& overrides, Config config) {
-    config.eval_interval = spec_.evaluations;  // which a study says in its place
+    config.eval_interval = spec_.evaluations;  // a study sets evaluations instead
     const Result<std::vector<KeyUse>> uses = key_uses(overrides, config);
     if (!uses.ok()) return uses.status();
     for (const KeyUse& use : uses.value()) {
@@ -298,7 +301,7 @@ class Planner {
     return {};
   }
 
-  // A key of all cells may do nothing in one that is compared without it, but not in all of them.
+  // A key of all cells may be without effect in some of them, but not in all.
   Status check_uses() const {
     for (const auto& [key, refusal] : idle_) {
       if (acting_.count(key) == 0) return invalid(refusal);
@@ -306,7 +309,7 @@ class Planner {
     return {};
   }
 
-  // Cells are looked up by name, and the same runs twice would count double.
+  // Names identify cells, and equal cells would count twice.
   Status check_names() const {
     std::map<std::string, const StudyCell*> seen;
     for (const StudyCell& cell : plan_.cells) {
@@ -327,13 +330,13 @@ class Planner {
     return {};
   }
 
-  // The first key in which two cells of the same training differ, and what it would need.
-  static std::string idle_difference(const Config& one, const Config& other) {
-    const Overrides ours = to_overrides(one), theirs = to_overrides(other);
+  // The first key in which two equally trained cells differ, and what it needs to have an effect.
+  static std::string idle_difference(const Config& first, const Config& second) {
+    const Overrides ours = to_overrides(first), theirs = to_overrides(second);
     for (std::size_t i = 0; i < ours.size() && i < theirs.size(); ++i) {
       const std::string needs = needs_sentence(facts_of(ours[i].first));
       if (ours[i] == theirs[i] || needs.empty()) continue;
-      return fmt::format(", since {} changes nothing here ({})", ours[i].first,
+      return fmt::format(", since {} has no effect here ({})", ours[i].first,
                          needs.substr(0, needs.size() - 1));
     }
     return {};
@@ -374,8 +377,8 @@ class Planner {
   }
 
   const StudySpec& spec_;
-  std::set<std::string> acting_;             // keys that do something in a cell
-  std::map<std::string, std::string> idle_;  // those that do not in some cell: the first refusal
+  std::set<std::string> acting_;             // keys with an effect in some cell
+  std::map<std::string, std::string> idle_;  // keys without one in some cell: the first refusal
   std::vector<StudyAxis> axes_;
   std::size_t reference_ = 0;
   StudyPlan plan_;
@@ -438,7 +441,7 @@ std::int64_t StudyCell::smallest_minibatch() const {
   return smallest;
 }
 
-// Where shapes change, of the whole run.
+// With a schedule of shapes, the mean of the whole run.
 double StudyCell::samples_per_gradient() const {
   if (!config.shape_schedule.empty()) {
     return static_cast<double>(environment_steps()) / static_cast<double>(config.gradient_steps());

@@ -7,7 +7,7 @@ namespace broadloom {
 namespace {
 
 constexpr double kPartSeconds = 600.0;
-// Slurm takes indices up to 1,000 unless it is told otherwise (MaxArraySize).
+// Slurm accepts indices up to 1,000 by default (MaxArraySize).
 constexpr std::size_t kMostParts = 1000;
 
 std::size_t first_count(const LaunchOptions& options, double seconds, std::size_t runs) {
@@ -17,7 +17,7 @@ std::size_t first_count(const LaunchOptions& options, double seconds, std::size_
   return std::clamp(std::max(by_time, by_jobs), std::size_t{1}, std::min(runs, kMostParts));
 }
 
-// Until the longest part has a place, or every run is a part of its own.
+// Cuts into more parts until the longest one has a place, or every run is its own part.
 Status cut(const std::vector<PredictedRun>& runs, const LaunchOptions& options,
            const JobQueue& queue, LaunchPlan& launch) {
   const std::size_t most = std::min(runs.size(), kMostParts);
@@ -59,10 +59,10 @@ Result<LaunchPlan> plan_launch(const StudyPlan& plan, const std::vector<StoredRu
   if (!memory.ok()) return memory.status();
   launch.limits.threads = options.study.threads;
   launch.limits.memory_bytes = static_cast<std::int64_t>(memory.value());
-  // What no partition takes, however short it is, need not be timed.
+  // No timing is needed if no partition takes even the shortest job.
   launch.limits.minutes = std::max(1, options.minutes);
   BROADLOOM_TRY(queue.place(launch.limits, options.partition).status());
-  if (hooks.on_note) hooks.on_note("Timing a piece of each cell.");
+  if (hooks.on_note) hooks.on_note("Timing some blocks of each cell.");
   PredictOptions how;
   how.threads = options.study.threads;
   how.should_stop = hooks.study.should_stop;

@@ -23,7 +23,7 @@ double elapsed_seconds(Clock::time_point start) {
   return std::chrono::duration<double>(Clock::now() - start).count();
 }
 
-// Of one evaluation of a run of this policy's, were every episode as long as may be.
+// Seconds of one evaluation of this policy if every episode had the greatest length.
 Result<double> time_evaluation(const Trainer& trainer, const Config& config, int threads) {
   EvalOptions how;
   how.episodes = config.eval_episodes;
@@ -38,13 +38,13 @@ Result<double> time_evaluation(const Trainer& trainer, const Config& config, int
   return longest > 0 && length > 0.0 ? seconds * std::fmax(1.0, longest / length) : seconds;
 }
 
-// An instrument measures every so many iterations: a piece has to have one of them.
+// An instrument measures once in so many iterations; the timed blocks must include one.
 int least_blocks(const Config& config) {
   return config.instruments.empty() ? 1 : std::max(1, config.instrument_every);
 }
 
-// Environment steps a second of a run like that, of so many steps: a block or a few, and then no
-// more seconds than given, nor a tenth of what such a run would take.
+// Times training like this of so many steps: at least a block or a few, then at most `seconds` or a
+// tenth of the whole run.
 Status time_piece(TimedTraining& training, const Config& config, int threads, double steps,
                   double seconds) {
   BROADLOOM_TRY(training.begin(config, threads));
@@ -55,11 +55,10 @@ Status time_piece(TimedTraining& training, const Config& config, int threads, do
 
 constexpr double kNotFinite = std::numeric_limits<double>::quiet_NaN();
 
-// Seconds of a run of the cell. Not a number: its loss, or a number of its episodes, was not
-// finite.
+// Seconds of one run of the cell; NaN if its loss or episodes became not finite.
 Result<double> time_cell(const StudyPlan& plan, const StudyCell& cell, int threads,
                          double seconds) {
-  std::map<std::size_t, double> speeds;  // of the phases that are reached
+  std::map<std::size_t, double> speeds;  // of the phases so far
   double total = 0.0;
   for (const Stretch& stretch : cell.config.run_stretches()) {
     const bool is_new = speeds.count(stretch.phase) == 0;
@@ -81,8 +80,8 @@ Result<double> time_cell(const StudyPlan& plan, const StudyCell& cell, int threa
   return total;
 }
 
-// Cells in an order in which neighbours lie far apart, so that those timed before the seconds are
-// spent are of all of the grid.
+// An order in which neighbours lie far apart, so that a budget that runs out early has still timed
+// cells from the whole grid.
 std::vector<std::size_t> spread(std::size_t count) {
   auto step = static_cast<std::size_t>(0.618 * static_cast<double>(count)) | 1U;
   while (std::gcd(step, count) != 1) ++step;
@@ -91,7 +90,7 @@ std::vector<std::size_t> spread(std::size_t count) {
   return order;
 }
 
-// In how many keys two cells differ.
+// The number of keys in which two cells differ.
 std::size_t distance(const Config& a, const Config& b) {
   const Overrides ours = to_overrides(a), theirs = to_overrides(b);
   std::size_t differ = 0;
@@ -116,7 +115,7 @@ class Predictor {
     }
     for (std::size_t c = 0; c < cells_.size(); ++c) {
       if (counts[c] == 0) continue;
-      cells_[c] = {cells_[c].seconds / counts[c], PredictedBy::kRuns, c};
+      cells_[c] = {cells_[c].seconds / counts[c], PredictionSource::kRuns, c};
       known_.insert(c);
     }
   }
@@ -136,27 +135,27 @@ class Predictor {
                 fmt::format("cell {}: {}", cell.name, seconds.status().message())};
       }
       if (!std::isfinite(seconds.value())) continue;
-      cells_[c] = {seconds.value(), PredictedBy::kTiming, c};
+      cells_[c] = {seconds.value(), PredictionSource::kTiming, c};
       known_.insert(c);
     }
     if (!known_.empty()) return {};
     return {ErrorKind::kNumeric,
-            "no cell could be timed: the loss or the episodes of each stopped being finite in its "
-            "first blocks, or this was stopped; try one with `train`"};
+            "no cell could be timed: the loss or episodes of each became not finite in its first "
+            "blocks, or this was stopped; try one cell with `train`"};
   }
 
   std::vector<CellPrediction> guess_rest() {
     for (std::size_t c = 0; c < cells_.size(); ++c) {
       if (known_.count(c) > 0) continue;
       const Config& config = plan_.cells[c].config;
-      const std::size_t like =
+      const std::size_t nearest =
           *std::min_element(known_.begin(), known_.end(), [&](std::size_t a, std::size_t b) {
             return distance(config, plan_.cells[a].config) <
                    distance(config, plan_.cells[b].config);
           });
       const double scale = static_cast<double>(plan_.cells[c].environment_steps()) /
-                           static_cast<double>(plan_.cells[like].environment_steps());
-      cells_[c] = {cells_[like].seconds * scale, PredictedBy::kOther, like};
+                           static_cast<double>(plan_.cells[nearest].environment_steps());
+      cells_[c] = {cells_[nearest].seconds * scale, PredictionSource::kOtherCell, nearest};
     }
     return cells_;
   }

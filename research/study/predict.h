@@ -1,4 +1,4 @@
-// What the runs of a study will take, from a measured piece of each of its cells.
+// Predicts the time and memory of a study's runs from short measurements.
 #pragma once
 
 #include <cstddef>
@@ -12,40 +12,40 @@
 
 namespace broadloom {
 
-// Where a prediction is from.
-enum class PredictedBy {
-  kRuns,    // runs of this cell that have finished
-  kTiming,  // a piece of this cell, timed here
-  kOther    // another cell, the most alike of those that are known
+// The source of a prediction.
+enum class PredictionSource {
+  kRuns,      // finished runs of this cell
+  kTiming,    // some blocks of this cell, timed here
+  kOtherCell  // the most similar cell with a prediction
 };
 
 struct CellPrediction {
-  double seconds = 0.0;  // of one run, evaluations among them
-  PredictedBy by = PredictedBy::kOther;
-  std::size_t other = 0;  // the cell, where it is by another one
+  double seconds = 0.0;  // of one run, including evaluations
+  PredictionSource source = PredictionSource::kOtherCell;
+  std::size_t other_cell = 0;  // with kOtherCell
 };
 
 struct PredictOptions {
   int threads = 1;
-  double seconds = 10.0;                              // for timing, of all cells together
+  double seconds = 10.0;                              // budget for timing all cells
   std::function<bool()> should_stop = {};             // may be empty
-  std::function<void(const std::string&)> tell = {};  // what is timed now; may be empty
+  std::function<void(const std::string&)> tell = {};  // receives progress sentences; may be empty
 };
 
-// A run of each cell. Where the store has runs of it, their mean. Else some blocks of each of its
-// shapes are timed, a first one left out, and as many iterations as the run has are set down at
-// that speed; its evaluations at the speed of one of the policy there, as if every episode went on
-// to the time limit (where there is none, as it did there). One block of each shape is timed at the
-// least; when the seconds are spent, the cells that are left take as long for an environment step
-// as the one whose settings differ in fewest keys. Errors: of the trainer and the evaluation;
-// kNumeric where no cell could be timed. Stopped: what is known by then.
+// Predicts the time of a run of each cell. Cells with stored runs take their mean. Otherwise this
+// times some blocks of each shape after a warm-up block, and scales them to the run's iterations.
+// It also times one evaluation of the policy, and scales it to episodes of the time limit, or of
+// the measured length if there is none. At least one block of each shape is timed. Once the budget
+// is spent, the other cells take the time per environment step of the cell that differs in the
+// fewest keys. Errors: those of the trainer and evaluation; kNumeric if no cell could be timed. If
+// stopped, returns the predictions so far.
 Result<std::vector<CellPrediction>> predict_cells(const StudyPlan& plan,
                                                   const std::vector<StoredRun>& stored,
                                                   const PredictOptions& options);
 
-// Bytes that a job with any of these runs may take: the largest memory plan of their cells
-// (broadloom/setup/memory_plan.h), a quarter more for what is allocated beside it, and the program
-// with its libraries. Errors: of make_contract().
+// Bytes of memory for a job with any of these runs: the largest memory plan of their cells
+// (broadloom/setup/memory_plan.h), a quarter more for other allocations, and the program itself.
+// Errors: those of make_contract().
 Result<std::size_t> job_memory(const StudyPlan& plan, const std::vector<const StudyRun*>& runs,
                                int threads);
 

@@ -25,7 +25,7 @@ std::string absolute(const std::string& path) {
   return error ? path : whole.lexically_normal().string();
 }
 
-// Letters of a name that no queue reads in a way of its own.
+// The name with only characters that every queue takes literally.
 std::string plain_name(const std::string& name) {
   std::string plain;
   for (const char c : name.substr(0, 40)) {
@@ -70,7 +70,7 @@ void note(const LaunchHooks& hooks, const std::string& sentence) {
   if (hooks.on_note) hooks.on_note(sentence);
 }
 
-// Launches of this kind that are not over.
+// Launches by this launcher that are not over.
 Result<std::vector<Launch>> QueueLauncher::open_launches(const std::string& store,
                                                          const StudyPlan& plan) const {
   Result<std::vector<Launch>> launches =
@@ -79,15 +79,14 @@ Result<std::vector<Launch>> QueueLauncher::open_launches(const std::string& stor
   std::erase_if(launches.value(), [](const Launch& launch) { return launch.is_over; });
   for (const Launch& launch : launches.value()) {
     if (launch.launcher == name_) continue;
-    return Status(
-        ErrorKind::kMismatch,
-        fmt::format("'{}' was launched with --launcher {}; call that one until it is over",
-                    launch.folder, launch.launcher));
+    return Status(ErrorKind::kMismatch,
+                  fmt::format("'{}' was launched with --launcher {}; use that one until it is over",
+                              launch.folder, launch.launcher));
   }
   return launches;
 }
 
-// Whether it is over; false: stopped. lost, runs: what its parts left.
+// Returns whether the launch is over, or false if stopped. lost, runs: the losses of its parts.
 Result<bool> QueueLauncher::follow(const StudyPlan& plan, Launch& launch, StudyStore& store,
                                    const LaunchHooks& hooks, std::string& lost, int& runs) const {
   WatchedLaunch watched(plan, launch, *queue_, store, hooks);
@@ -95,7 +94,7 @@ Result<bool> QueueLauncher::follow(const StudyPlan& plan, Launch& launch, StudyS
   if (!over.ok()) return over.status();
   if (!over.value()) {
     note(hooks,
-         fmt::format("Job array {} goes on. The same command watches it again; `{}` ends it.",
+         fmt::format("Job array {} continues. The same command watches it again; `{}` cancels it.",
                      launch.array, queue_->cancel_words(launch.array)));
     return false;
   }
@@ -122,8 +121,7 @@ JobArray QueueLauncher::array_of(const LaunchPlan& planned, const Launch& launch
   return array;
 }
 
-// The stores are made here: what runs a part later and is another study by then, or another
-// revision of the program, is refused by its store.
+// Makes the parts' stores now, so that each refuses a job of a changed study or program.
 Status QueueLauncher::prepare(const StudyPlan& plan, const LaunchPlan& planned,
                               const LaunchOptions& options, Launch& launch) const {
   for (std::size_t p = 0; p < planned.parts.size(); ++p) {
@@ -136,7 +134,7 @@ Status QueueLauncher::prepare(const StudyPlan& plan, const LaunchPlan& planned,
   const Result<std::string> script = queue_->script(array_of(planned, launch, options));
   if (!script.ok()) return script.status();
   BROADLOOM_TRY(write_file_atomically(launch.script(), script.value()));
-  // Before it is handed over: were this killed in between, the next call would find it by its name.
+  // Recorded before submitting: after a kill in between, the next call finds it by its name.
   return write_launch(launch);
 }
 
@@ -149,14 +147,14 @@ Status QueueLauncher::submit(const LaunchPlan& planned, const LaunchOptions& opt
   return write_launch(launch);
 }
 
-// What puts jobs into the queue may fail behind that: the jobs are there then, and are watched.
-// Where there are none, all is as if it had not begun.
+// A submission can fail after its jobs were queued; then they are watched. Without jobs, this
+// undoes everything.
 Status QueueLauncher::not_submitted(const Status& refusal, Launch& launch) const {
   const Result<std::vector<QueuedJob>> jobs = queue_->unfinished(launch.name);
   if (!jobs.ok()) {
     return {refusal.kind(),
-            fmt::format("{}. Whether it has the jobs nevertheless is not known ({}); the same "
-                        "command looks for them",
+            fmt::format("{}. It is unknown whether the jobs were submitted nevertheless ({}); run "
+                        "the same command to look for them",
                         refusal.message(), jobs.status().message())};
   }
   if (!jobs.value().empty()) {
@@ -208,10 +206,11 @@ Status QueueLauncher::train_rest(const StudyPlan& plan, const LaunchOptions& opt
   const Result<bool> over = follow(plan, launch.value(), store, hooks, lost, left);
   if (!over.ok()) return over.status();
   if (lost.empty()) return {};
-  return {ErrorKind::kIo,
-          fmt::format("{} {} left, since jobs ended before their runs did: {}. What they finished "
-                      "is in '{}'; the same command does the rest",
-                      left, left == 1 ? "run is" : "runs are", lost, options.study.store)};
+  return {
+      ErrorKind::kIo,
+      fmt::format("{} {} left, since jobs ended before their runs did: {}. Finished runs are in "
+                  "'{}'; run the same command again for the rest",
+                  left, left == 1 ? "run is" : "runs are", lost, options.study.store)};
 }
 
 Result<StudySummary> QueueLauncher::run(const StudyPlan& plan, const LaunchOptions& options,
@@ -226,15 +225,14 @@ Result<StudySummary> QueueLauncher::run(const StudyPlan& plan, const LaunchOptio
   if (!before.ok()) return before.status();
   bool stopped = false;
   for (Launch& launch : before.value()) {
-    note(hooks,
-         fmt::format("Taking in what was launched at {} ('{}').", launch.created, launch.folder));
+    note(hooks, fmt::format("Taking in the launch of {} ('{}').", launch.created, launch.folder));
     std::string lost;
     int left = 0;
     const Result<bool> over = follow(plan, launch, store.value(), hooks, lost, left);
     if (!over.ok()) return over.status();
     stopped = stopped || !over.value();
     if (stopped) break;
-    if (!lost.empty()) note(hooks, fmt::format("Of it {} runs are left: {}.", left, lost));
+    if (!lost.empty()) note(hooks, fmt::format("{} of its runs are left: {}.", left, lost));
   }
   if (!stopped) {
     if (options.study.retry_failed) {
@@ -262,7 +260,7 @@ Result<std::string> QueueLauncher::describe(const StudyPlan& plan, const LaunchO
   std::vector<StoredRun> stored;
   std::error_code ignored;
   if (fs::exists(path, ignored)) {
-    Result<StudyStore> store = StudyStore::look(path, plan);
+    Result<StudyStore> store = StudyStore::open_to_read(path, plan);
     if (!store.ok()) return store.status();
     Result<std::vector<StoredRun>> runs = store.value().runs();
     if (!runs.ok()) return runs.status();
@@ -272,10 +270,10 @@ Result<std::string> QueueLauncher::describe(const StudyPlan& plan, const LaunchO
   if (!planned.ok()) return planned.status();
   std::string text;
   for (const Launch& launch : before.value()) {
-    text += fmt::format("First, what was launched at {} ('{}') would be taken in.\n",
-                        launch.created, launch.folder);
+    text += fmt::format("First, it would take in the launch of {} ('{}').\n", launch.created,
+                        launch.folder);
   }
-  if (planned.value().parts.empty()) return text + "No run is left to be launched.\n";
+  if (planned.value().parts.empty()) return text + "No run is left to launch.\n";
   Launch launch;
   launch.folder = launches_folder(path) + "/launch-N";
   launch.name = fmt::format("broadloom-{}-ID", plain_name(plan.name));

@@ -12,31 +12,32 @@
 
 namespace broadloom {
 
-// name: of the launcher, as launch.json keeps it.
+// name: the launcher's name in launch.json.
 //
-// run() opens the study's store for itself, takes in what launches of before have come to, waiting
-// for those that still run, and hands the runs that are left to the queue as one array. It watches
-// that until no job of it is left, and takes in each run once a part's store has it. Stopped, it
-// leaves the jobs running; the next call watches them again. kIo names the parts that ended before
-// their runs did; what they finished is in the store, and the next call does the rest.
+// run() locks the study's store and takes in the results of earlier launches; it waits for those
+// still running. Then it submits the remaining runs as one array, and takes in each run once a
+// part's store has it, until no job is left. If stopped, it leaves the jobs running; the next call
+// watches them again. kIo names the parts that ended before their runs did. Their finished runs are
+// in the store, and the next call does the rest.
 std::unique_ptr<Launcher> make_queue_launcher(const std::string& name,
                                               std::unique_ptr<JobQueue> queue);
 
-// What would be handed over.
+// What run() would submit.
 struct LaunchPlan {
   std::vector<CellPrediction> cells;
   std::vector<RunPart> parts;
   JobLimits limits;
-  double seconds = 0.0;  // predicted, of all runs
+  double seconds = 0.0;  // predicted, for all runs
 };
 
-// Minutes that a job is given whose runs are predicted to take so many seconds: twice as long, and
-// two minutes.
+// Time limit in minutes for a job whose runs are predicted to take `seconds`: twice that, plus two
+// minutes.
 int minutes_for(double seconds);
 
-// Cuts the runs that the store lacks into parts and finds a place for them. As many parts as asked
-// for; else parts of ten minutes, but one for every job that may run at once, and more and smaller
-// ones where no partition would take them. kInvalidConfig where none takes even one run.
+// Divides the runs that the store lacks into parts and chooses a partition. options.parts sets the
+// number of parts. By default a part takes ten minutes, with at least one part for each job that
+// may run at the same time, and more if no partition accepts so long a job. kInvalidConfig if none
+// accepts a job of one run.
 Result<LaunchPlan> plan_launch(const StudyPlan& plan, const std::vector<StoredRun>& stored,
                                const LaunchOptions& options, const JobQueue& queue,
                                const LaunchHooks& hooks);

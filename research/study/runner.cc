@@ -40,15 +40,15 @@ Status check_memory(const StudyPlan& plan, const StudyOptions& options) {
   std::sort(bytes.begin(), bytes.end(), std::greater<>());
   bytes.resize(std::min<std::size_t>(bytes.size(), options.jobs));
   const double total = std::accumulate(bytes.begin(), bytes.end(), 0.0);
-  const auto there = static_cast<double>(physical_memory());
-  if (there == 0.0 || total <= there) return {};
+  const auto available = static_cast<double>(physical_memory());
+  if (available == 0.0 || total <= available) return {};
   return invalid(
-      fmt::format("{} runs at once may take {:.1f} GB, but this machine has {:.1f} GB; give fewer "
+      fmt::format("{} runs at once may need {:.1f} GB, but this machine has {:.1f} GB; use fewer "
                   "--jobs, or smaller shapes",
-                  bytes.size(), total * 1e-9, there * 1e-9));
+                  bytes.size(), total * 1e-9, available * 1e-9));
 }
 
-// The threads that train. They take runs in order and hand over what these came to.
+// The threads that train. They take runs in order and hand over their records.
 class Workers {
  public:
   Workers(const StudyPlan& plan, std::vector<const StudyRun*> runs, const StudyOptions& options)
@@ -68,12 +68,12 @@ class Workers {
   Workers(const Workers&) = delete;
   Workers& operator=(const Workers&) = delete;
 
-  // kIo where one of them could not be started.
+  // kIo if a thread could not be started.
   const Status& status() const { return status_; }
-  // Runs that are under way are dropped.
+  // Ends all threads; runs in progress are dropped.
   void stop() { stop_.store(true, std::memory_order_relaxed); }
 
-  // Moves what has ended since to `out`, waiting for it a moment; false when there will be no more.
+  // Moves new records to `out`, after waiting a moment for one; false once no more will come.
   bool collect(std::deque<RunRecord>& out) {
     std::unique_lock<std::mutex> lock(mutex_);
     changed_.wait_for(lock, kTick, [this] { return !ended_.empty() || active_ == 0; });
@@ -145,14 +145,14 @@ double training_return(const RunRecord& record) {
   return std::numeric_limits<double>::quiet_NaN();
 }
 
-// The thread that writes: the only one that touches the store.
+// Writes records to the store, in the only thread that uses it.
 class Writer {
  public:
   Writer(const StudyPlan& plan, StudyStore& store, ProgressCounter& counter,
          std::vector<const StudyRun*>& pending)
       : plan_(plan), store_(store), counter_(counter), pending_(pending) {}
 
-  // Puts in what has ended. A reader that is in the way is waited for: results stay in memory.
+  // Stores the records. While another program's lock prevents that, they stay in memory.
   Status write(std::deque<RunRecord>& ended) {
     while (!ended.empty()) {
       const RunRecord& record = ended.front();
@@ -200,7 +200,7 @@ Status train_all(const StudyPlan& plan, const StudyOptions& options, const Study
     }
     stopping = stopping || (hooks.should_stop && hooks.should_stop());
     if (stopping) workers.stop();
-    // Asked to stop while a reader is in the way: its results are lost, and said to be.
+    // Stopped while a reader holds the lock: the results are lost, and the error says so.
     if (stopping && !more && !ended.empty()) return {ErrorKind::kIo, writer.waiting()};
   }
   return {};
@@ -213,8 +213,8 @@ Status check_isa_of_cells(const StudyPlan& plan) {
   for (const StudyCell& cell : plan.cells) {
     if (cell.config.isa == isa) continue;
     return invalid(
-        fmt::format("cells ask for isa '{}' and '{}'; one process runs under one, so "
-                    "make a study for each",
+        fmt::format("cells ask for isa '{}' and '{}', but one process has one; make a study for "
+                    "each",
                     isa, cell.config.isa));
   }
   return check_isa(isa);

@@ -1,4 +1,4 @@
-// Runs what is left of a study.
+// Runs the remaining runs of a study in this process.
 #pragma once
 
 #include <functional>
@@ -13,35 +13,35 @@
 namespace broadloom {
 
 struct StudyOptions {
-  std::string store;  // path of the file
+  std::string store;  // path
   StudyPart part;
-  int jobs = 1;     // runs at once
+  int jobs = 1;     // runs at the same time
   int threads = 1;  // of each run
   bool retry_failed = false;
   bool any_revision = false;
 };
 
 struct StudyHooks {
-  // Called from the thread that called run_study(), several times a second; may be empty.
+  // Called several times a second from the thread that called run_study(); may be empty.
   std::function<void(const StudyProgress&)> on_progress;
-  std::function<bool()> should_stop;  // may be empty; asked as often
+  std::function<bool()> should_stop;  // may be empty; asked equally often
 };
 
 struct StudySummary {
   bool complete = false;        // no run of this part is left
-  std::vector<StoredRun> runs;  // all of the study, in order
+  std::vector<StoredRun> runs;  // all runs of the study, in order
   double seconds = 0.0;         // of this call
 };
 
-// The instruction set belongs to the process, so all cells must ask for the same, and this machine
-// have it: kInvalidConfig.
+// All cells must ask for the same instruction set, as a process has only one, and this machine must
+// have it: else kInvalidConfig.
 Status check_isa_of_cells(const StudyPlan& plan);
 
-// Opens or makes the store, trains every run of the part that it lacks, and puts each in as soon
-// as it ends. A run that fails is stored with its error and stops no other. Stopped at any moment,
-// the store holds the runs that ended; the next call does the rest, with the bits that a study
-// without interruption has. Errors: those of StudyStore::open(); kIo where results can no longer be
-// stored; kInvalidConfig where the runs do not fit in memory together, or ask for different isa.
+// Opens or makes the store, trains every run of the part that it lacks, and stores each as it ends.
+// A failed run is stored with its error and does not stop the others. If stopped, the store holds
+// the runs that ended; the next call does the rest with the same bits. Errors: those of
+// StudyStore::open(); kIo if results cannot be stored; kInvalidConfig if the parallel runs do not
+// fit in memory or ask for different isa.
 Result<StudySummary> run_study(const StudyPlan& plan, const StudyOptions& options,
                                const StudyHooks& hooks);
 

@@ -12,16 +12,15 @@
 namespace broadloom {
 namespace {
 
-// What a person has set for jobs and tables of their own would hide jobs here, or have them made
-// where nobody looks for them.
-const std::vector<std::string> kNotOurs = {"SQUEUE_", "SINFO_",
-                                           "SBATCH_CLUSTERS=", "SBATCH_WAIT=", "SBATCH_ERROR="};
+// A person's settings for their own calls would hide jobs here, or place jobs and logs elsewhere.
+const std::vector<std::string> kPersonalVariables = {
+    "SQUEUE_", "SINFO_", "SBATCH_CLUSTERS=", "SBATCH_WAIT=", "SBATCH_ERROR="};
 constexpr std::int64_t kMiB = std::int64_t{1} << 20;
 
-std::vector<std::string> split(const std::string& text, char between) {
+std::vector<std::string> split(const std::string& text, char separator) {
   std::vector<std::string> parts(1);
   for (const char c : text) {
-    if (c == between) {
+    if (c == separator) {
       parts.emplace_back();
     } else {
       parts.back() += c;
@@ -30,40 +29,40 @@ std::vector<std::string> split(const std::string& text, char between) {
   return parts;
 }
 
-// Leading digits; "8000+", as sinfo has it, is at least 8000.
+// The leading digits; "8000+" in sinfo's output means at least 8000.
 std::int64_t leading_number(const std::string& text) {
   std::int64_t number = 0;
   std::from_chars(text.data(), text.data() + text.size(), number);
   return number;
 }
 
-// The command's standard output; kIo with its words where it fails.
+// Runs the command and returns its standard output; kIo with its error message if it fails.
 Result<std::string> ask(const std::vector<std::string>& words) {
-  const Result<CommandOutput> output = run_command(words, kNotOurs);
+  const Result<CommandOutput> output = run_command(words, kPersonalVariables);
   if (output.status().kind() == ErrorKind::kNotFound) {
     return Status(
         ErrorKind::kNotFound,
-        fmt::format("there is no '{}' here; call this where Slurm's commands are (a login "
+        fmt::format("there is no command '{}' here; run this where Slurm's commands are (a login "
                     "node), or use --launcher local",
                     words.front()));
   }
   if (!output.ok()) return output.status();
   if (output.value().exit_code == 0) return output.value().out;
-  std::string said = output.value().err;
-  while (!said.empty() && said.back() == '\n') said.pop_back();
-  std::replace(said.begin(), said.end(), '\n', ' ');
-  return Status(ErrorKind::kIo, fmt::format("{} refused: '{}'", words.front(), said));
+  std::string errors = output.value().err;
+  while (!errors.empty() && errors.back() == '\n') errors.pop_back();
+  std::replace(errors.begin(), errors.end(), '\n', ' ');
+  return Status(ErrorKind::kIo, fmt::format("{} refused: '{}'", words.front(), errors));
 }
 
-// In double quotes, as sbatch reads its own lines. It has no way to write a line break: what is
-// behind one would be a command of the script.
+// A value of a script's #SBATCH line; paths are in double quotes. A line break cannot be escaped:
+// the rest would become a command of the script.
 Result<std::string> directive_value(const std::string& name, const std::string& value,
                                     bool is_path) {
   const auto is_control = [](unsigned char c) { return c < 0x20 || c == 0x7f; };
   if (std::any_of(value.begin(), value.end(), is_control)) {
     return invalid(fmt::format(
-        "{}: got '{}' for a script of Slurm's, whose lines cannot hold a line break or another "
-        "control character; give the store (--out) and the folder of the call names without one",
+        "{}: got '{}', but a line of Slurm's script cannot hold a line break or another control "
+        "character; use a store (--out) and a working folder whose names have none",
         name, value));
   }
   if (!is_path) return value;
@@ -75,13 +74,13 @@ Result<std::string> directive_value(const std::string& name, const std::string& 
   return quoted + "\"";
 }
 
-// % begins a pattern in names of files.
+// % begins a pattern in names of log files.
 std::string log_pattern(const std::string& log) {
-  const std::size_t at = log.rfind("{}");
+  const std::size_t position = log.rfind("{}");
   std::string pattern;
-  for (const char c : log.substr(0, at))
+  for (const char c : log.substr(0, position))
     pattern += c == '%' ? std::string("%%") : std::string(1, c);
-  return pattern + "%a" + log.substr(at + 2);
+  return pattern + "%a" + log.substr(position + 2);
 }
 
 struct Directive {
@@ -89,7 +88,7 @@ struct Directive {
   bool is_path = false;
 };
 
-// What sbatch is told of an array.
+// The options of sbatch for an array.
 std::vector<Directive> directives(const JobArray& array) {
   const std::string at_once = array.at_once > 0 ? fmt::format("%{}", array.at_once) : "";
   std::vector<Directive> all = {
@@ -101,7 +100,7 @@ std::vector<Directive> directives(const JobArray& array) {
       {"time", fmt::format("{}", array.limits.minutes)},
       {"chdir", array.folder, true},
       {"output", log_pattern(array.log), true},
-      // What is preempted, or loses its node, comes back and goes on in its store.
+      // A job that was preempted or lost its node is queued again and continues in its store.
       {"requeue", ""},
       {"open-mode", "append"}};
   if (!array.limits.partition.empty()) all.push_back({"partition", array.limits.partition});
@@ -136,9 +135,9 @@ class SlurmQueue : public JobQueue {
   }
 
   Result<JobLimits> place(const JobLimits& limits, const std::string& partition) const override {
-    const Result<std::vector<SlurmPartition>> there = partitions();
-    if (!there.ok()) return there.status();
-    return place_among(there.value(), limits, partition);
+    const Result<std::vector<SlurmPartition>> known = partitions();
+    if (!known.ok()) return known.status();
+    return place_among(known.value(), limits, partition);
   }
 
   Result<std::string> script(const JobArray& array) const override {
@@ -150,8 +149,7 @@ class SlurmQueue : public JobQueue {
                           value.value());
     }
     text +=
-        "# One part of a study, which a job array runs. By hand, or for another engine: bash FILE "
-        "N.\n";
+        "# Runs one part of a study in a job array. By hand, or with another queue: bash FILE N.\n";
     text += "part=${1:-$SLURM_ARRAY_TASK_ID}\nruns=(\n";
     for (std::size_t i = 0; i < array.runs.size(); ++i) {
       text += fmt::format("  [{}]={}\n", i + 1, array.runs[i]);
@@ -159,31 +157,32 @@ class SlurmQueue : public JobQueue {
     text += fmt::format(")\ncd {} || exit\n", shell_word(array.folder));
     text += "exec";
     for (const std::string& word : array.command) text += " " + shell_word(word);
-    const std::size_t at = array.store.rfind("{}");
-    text += fmt::format(" \\\n  --runs=\"${{runs[$part]}}\" --out={}\"$part\"{}\n",
-                        shell_word(array.store.substr(0, at)), array.store.substr(at + 2));
+    const std::size_t position = array.store.rfind("{}");
+    text +=
+        fmt::format(" \\\n  --runs=\"${{runs[$part]}}\" --out={}\"$part\"{}\n",
+                    shell_word(array.store.substr(0, position)), array.store.substr(position + 2));
     return text;
   }
 
-  // The script's own lines once more: variables such as SBATCH_PARTITION overrule those.
+  // Repeats the script's options, because variables such as SBATCH_PARTITION overrule its lines.
   Result<std::string> submit(const JobArray& array, const std::string& script) const override {
     std::vector<std::string> words = {"sbatch", "--parsable"};
     for (const auto& [name, value, is_path] : directives(array)) {
       words.push_back(fmt::format("--{}{}{}", name, value.empty() ? "" : "=", value));
     }
     words.push_back(script);
-    Result<std::string> said = ask(words);
-    if (!said.ok()) return said.status();
-    const std::int64_t number = leading_number(last_line(said.value()));  // "12;cluster", too
+    Result<std::string> answer = ask(words);
+    if (!answer.ok()) return answer.status();
+    const std::int64_t number = leading_number(last_line(answer.value()));  // or "12;cluster"
     return number > 0 ? fmt::format("{}", number) : std::string();
   }
 
   Result<std::vector<QueuedJob>> unfinished(const std::string& name) const override {
-    const Result<std::string> said =
+    const Result<std::string> answer =
         ask({"squeue", "--noheader", "--all", "--array", "--name=" + name, "--format=%F|%K|%T|%r"});
-    if (!said.ok()) return said.status();
+    if (!answer.ok()) return answer.status();
     std::vector<QueuedJob> jobs;
-    for (const std::string& line : split(said.value(), '\n')) {
+    for (const std::string& line : split(answer.value(), '\n')) {
       const std::vector<std::string> columns = split(line, '|');
       if (columns.size() < 4) continue;
       const bool runs = columns[2] == "RUNNING" || columns[2] == "COMPLETING";
@@ -201,18 +200,18 @@ class SlurmQueue : public JobQueue {
 
  private:
   static Result<std::vector<SlurmPartition>> partitions() {
-    const Result<std::string> said =
+    const Result<std::string> answer =
         ask({"sinfo", "--exact", "--noheader", "--all", "--format=%P|%a|%l|%c|%m"});
-    if (!said.ok()) return said.status();
-    return parse_partitions(said.value());
+    if (!answer.ok()) return answer.status();
+    return parse_partitions(answer.value());
   }
 };
 
 }  // namespace
 
 std::string with_number(const std::string& text, int number) {
-  const std::size_t at = text.rfind("{}");
-  return text.substr(0, at) + fmt::format("{}", number) + text.substr(at + 2);
+  const std::size_t position = text.rfind("{}");
+  return text.substr(0, position) + fmt::format("{}", number) + text.substr(position + 2);
 }
 
 std::unique_ptr<JobQueue> make_slurm_queue() { return std::make_unique<SlurmQueue>(); }
@@ -225,7 +224,7 @@ int parse_slurm_minutes(const std::string& text) {
       split(dash == std::string::npos ? text : text.substr(dash + 1), ':');
   std::int64_t seconds = 0;
   for (const std::string& field : fields) seconds = 60 * seconds + leading_number(field);
-  // "1-12" is a day and twelve hours, "1-12:30" half an hour more; "10:00" is ten minutes.
+  // "1-12" is 1 day and 12 hours, "1-12:30" adds 30 minutes; "10:00" is 10 minutes.
   if (dash != std::string::npos) {
     for (std::size_t i = fields.size(); i < 3; ++i) seconds *= 60;
   } else if (fields.size() == 1) {
@@ -265,24 +264,24 @@ Result<JobLimits> place_among(const std::vector<SlurmPartition>& partitions,
     return false;
   };
   if (choose(true) || choose(false)) return placed;
-  std::vector<std::string> there;
-  bool is_there = false;
+  std::vector<std::string> known;
+  bool is_known = false;
   for (const SlurmPartition& p : partitions) {
     if (!partition.empty() && p.name != partition) continue;
-    is_there = true;
-    there.push_back(partition_text(p));
+    is_known = true;
+    known.push_back(partition_text(p));
   }
-  if (!partition.empty() && !is_there) {
-    for (const SlurmPartition& p : partitions) there.push_back(p.name);
+  if (!partition.empty() && !is_known) {
+    for (const SlurmPartition& p : partitions) known.push_back(p.name);
     return invalid(fmt::format("partition: got '{}', which Slurm does not have; it has {}",
                                partition,
-                               there.empty() ? "none" : fmt::format("{}", fmt::join(there, ", "))));
+                               known.empty() ? "none" : fmt::format("{}", fmt::join(known, ", "))));
   }
   return invalid(
-      fmt::format("a job needs {}, and no partition has that ({}); give more --parts, a smaller "
+      fmt::format("a job needs {}, and no partition allows that ({}); give more --parts, a smaller "
                   "--time_limit, fewer --threads, or smaller shapes",
                   limits_text(limits.minutes, limits.threads, limits.memory_bytes),
-                  there.empty() ? "Slurm has none" : fmt::format("{}", fmt::join(there, "; "))));
+                  known.empty() ? "Slurm has none" : fmt::format("{}", fmt::join(known, "; "))));
 }
 
 }  // namespace broadloom

@@ -1,4 +1,4 @@
-// Slurm, by its own commands: sbatch, squeue and sinfo, which must be in PATH. Tried with 22.05.
+// The queue of Slurm, by its commands sbatch, squeue and sinfo in PATH. Tested with 22.05.
 #pragma once
 
 #include <memory>
@@ -11,22 +11,23 @@ namespace broadloom {
 
 std::unique_ptr<JobQueue> make_slurm_queue();
 
-// One row of `sinfo`: nodes of one kind in a partition.
+// One row of `sinfo`: the nodes of one kind in a partition.
 struct SlurmPartition {
   std::string name;
   bool is_default = false;
   bool is_up = false;
-  int minutes = 0;  // that a job may take; -1: any number
-  int cpus = 0;     // of a node
+  int minutes = 0;  // time limit of a job; -1: none
+  int cpus = 0;     // of one node
   std::int64_t memory_bytes = 0;
 };
 
-// Of `sinfo --exact --noheader --format=%P|%a|%l|%c|%m`; lines that are none are left out.
+// Reads `sinfo --exact --noheader --format=%P|%a|%l|%c|%m`; skips lines that do not match.
 std::vector<SlurmPartition> parse_partitions(const std::string& text);
-// "2-03:00:00", "10:00", "infinite": minutes, rounded down; -1 for any number, 0 where it is none.
+// Minutes, rounded down, of "2-03:00:00", "10:00" or "infinite" (-1); 0 if the text is none of
+// them.
 int parse_slurm_minutes(const std::string& text);
 
-// JobQueue::place() among these.
+// JobQueue::place() for these partitions.
 Result<JobLimits> place_among(const std::vector<SlurmPartition>& partitions,
                               const JobLimits& limits, const std::string& partition);
 

@@ -16,25 +16,26 @@ namespace {
 constexpr int kBusyMilliseconds = 2000;
 
 constexpr const char* kGoOn =
-    "; then run the same command again: what is in the store stays, and the rest is run";
+    "; then run the same command again: finished runs stay in the store, and the rest is run";
 
-// A limit on file sizes and some quotas come as a plain failure to write.
+// Exceeding a file size limit, or some quotas, appears as a plain write error.
 bool no_room(int extended_code) {
   return extended_code == SQLITE_FULL || extended_code == SQLITE_IOERR_WRITE;
 }
 
 constexpr const char* kReadable = "name the .sqlite file that `broadloom study` wrote";
 
-// What SQLite says, and the system where it knows more.
-std::string said(sqlite3* connection) {
+// SQLite's message, with the system's error if there is one.
+std::string error_text(sqlite3* connection) {
   const int code = sqlite3_errcode(connection) & 0xff;
   const int error = sqlite3_system_errno(connection);
-  const bool told = code == SQLITE_IOERR || code == SQLITE_CANTOPEN;
+  const bool has_system_error = code == SQLITE_IOERR || code == SQLITE_CANTOPEN;
   const char* words = sqlite3_errmsg(connection);
-  return told && error != 0 ? fmt::format("{} ({})", words, std::strerror(error)) : words;
+  return has_system_error && error != 0 ? fmt::format("{} ({})", words, std::strerror(error))
+                                        : words;
 }
 
-// What to do about a failure; "" where SQLite's words are all there is.
+// Advice about a failure; "" if there is none beyond SQLite's message.
 std::string advice(sqlite3* connection, Access access) {
   const int code = sqlite3_errcode(connection) & 0xff;
   const int error = sqlite3_system_errno(connection);
@@ -42,14 +43,14 @@ std::string advice(sqlite3* connection, Access access) {
     return std::string("; free some space") + kGoOn;
   }
   if (code == SQLITE_BUSY || code == SQLITE_LOCKED) {
-    return std::string("; another program holds it: end that one") +
+    return std::string("; another program holds its lock: end that program") +
            (access == Access::kRead ? ", or try again" : kGoOn);
   }
   if (error == ENOENT) return std::string("; ") + kReadable;
   if (code != SQLITE_READONLY && code != SQLITE_PERM && error != EACCES && error != EROFS)
     return "";
-  return access == Access::kRead ? "; ask for the right to read it, or name a copy"
-                                 : "; choose a place that you may write to with --out";
+  return access == Access::kRead ? "; ask for permission to read it, or name a copy"
+                                 : "; name a place with --out that you may write to";
 }
 
 Status sqlite_error(sqlite3* connection, const std::string& path, const std::string& what,
@@ -57,19 +58,19 @@ Status sqlite_error(sqlite3* connection, const std::string& path, const std::str
   const int code = sqlite3_errcode(connection) & 0xff;
   if (code == SQLITE_NOTADB) {
     return {ErrorKind::kMismatch,
-            fmt::format("'{}' is not the store of a study: it is no SQLite database; {}", path,
+            fmt::format("'{}' is not the store of a study: it is not an SQLite database; {}", path,
                         access == Access::kRead ? kReadable : "name another file")};
   }
-  const std::string message = fmt::format("cannot {} '{}': {}", what, path, said(connection));
-  // Such rows come from another store.
+  const std::string message = fmt::format("cannot {} '{}': {}", what, path, error_text(connection));
+  // Only rows of another store violate constraints.
   if (code == SQLITE_CONSTRAINT) {
-    return {ErrorKind::kCorrupt, message + "; the rows do not fit those that are there"};
+    return {ErrorKind::kCorrupt, message + "; the new rows contradict the stored ones"};
   }
-  // Statements are written in the program, so one that is wrong does not find its tables.
+  // The program's statements are correct, so such an error means missing tables.
   if (code == SQLITE_CORRUPT || code == SQLITE_ERROR) {
     return {ErrorKind::kCorrupt,
             message +
-                "; the store is damaged: bring back a copy of it, or run the study again into "
+                "; the store is damaged: restore a copy of it, or run the study again into "
                 "another file"};
   }
   const bool is_missing = sqlite3_system_errno(connection) == ENOENT;
@@ -155,7 +156,8 @@ Result<Database> Database::open(const std::string& path, Access access) {
   if (is_there && !std::filesystem::is_regular_file(path, ignored)) {
     return Status(ErrorKind::kMismatch,
                   fmt::format("'{}' is {}; expected the store of a study: {}", path,
-                              std::filesystem::is_directory(path, ignored) ? "a folder" : "no file",
+                              std::filesystem::is_directory(path, ignored) ? "a folder"
+                                                                           : "not a regular file",
                               access == Access::kRead ? kReadable : "name a file, as in a.sqlite"));
   }
   return connect(sqlite_name(path), SQLITE_OPEN_READWRITE, path, access);
@@ -177,13 +179,13 @@ Result<Database> Database::connect(const std::string& name, int flags, const std
   if (code != SQLITE_OK) return database.error("open");
   sqlite3_extended_result_codes(connection, 1);
   sqlite3_busy_timeout(connection, kBusyMilliseconds);
-  // The store may be a stranger's: its views and triggers call only functions that are harmless,
+  // The store may come from a stranger: its views and triggers may call only harmless functions,
   // and no statement writes past the tables.
   sqlite3_db_config(connection, SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0, nullptr);
   sqlite3_db_config(connection, SQLITE_DBCONFIG_DEFENSIVE, 1, nullptr);
-  // A rollback journal, which is there only while a commit is made: at all other times the store is
-  // one file. EXTRA has the journal's removal, which is what commits, on the disk as well.
-  // Nothing is spilled into the file before a commit, so that readers are in the way of that only.
+  // The rollback journal exists only during a commit; at other times the store is one file. EXTRA
+  // also syncs the journal's removal, which is the commit. Without spilling, the file is locked
+  // against readers only during a commit.
   BROADLOOM_TRY(
       database.run("PRAGMA foreign_keys = ON; PRAGMA synchronous = EXTRA; PRAGMA cache_spill = OFF;"
                    "PRAGMA cell_size_check = ON"));
@@ -200,7 +202,7 @@ Result<std::string> Database::bytes() const {
   }
   return Status(
       ErrorKind::kIo,
-      fmt::format("cannot write '{}': no memory is left for its bytes; end other programs, "
+      fmt::format("cannot write '{}': not enough memory for its bytes; end other programs, "
                   "or merge fewer stores at a time",
                   path_));
 }
@@ -232,7 +234,7 @@ Status Database::begin() { return run("BEGIN IMMEDIATE"); }
 Status Database::commit() { return run("COMMIT"); }
 
 void Database::rollback() {
-  // Some failures have SQLite roll back by itself.
+  // SQLite rolls back by itself after some failures.
   if (connection_ == nullptr || sqlite3_get_autocommit(connection_.get()) != 0) return;
   sqlite3_exec(connection_.get(), "ROLLBACK", nullptr, nullptr, nullptr);
 }

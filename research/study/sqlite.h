@@ -1,4 +1,4 @@
-// SQLite as values with a Status: connections and statements that close themselves.
+// RAII wrappers of SQLite that return Status: connections and statements.
 #pragma once
 
 #include <cstdint>
@@ -13,16 +13,16 @@ struct sqlite3_stmt;
 
 namespace broadloom {
 
-// One prepared statement. Parameters and columns are numbered as SQLite does: from 1 and from 0.
+// One prepared statement. As in SQLite, parameters count from 1 and columns from 0.
 class Statement {
  public:
   Statement() = default;
-  // path: of the database, in messages.
+  // path: of the database, for messages.
   Statement(sqlite3_stmt* statement, std::string path);
 
   Statement& bind(int parameter, std::int64_t value);
   Statement& bind(int parameter, int value) { return bind(parameter, std::int64_t{value}); }
-  Statement& bind(int parameter, double value);  // what is not a number becomes NULL
+  Statement& bind(int parameter, double value);  // NaN becomes NULL
   Statement& bind(int parameter, std::string_view value);
   Statement& bind(int parameter, const char* value) {
     return bind(parameter, std::string_view(value));
@@ -31,7 +31,7 @@ class Statement {
     return bind(parameter, std::string_view(value));
   }
 
-  // The statement's parameters in their order, from the first.
+  // Binds the parameters in order, beginning with the first.
   template <class... Values>
   Statement& bind_all(const Values&... values) {
     int parameter = 0;
@@ -39,15 +39,15 @@ class Statement {
     return *this;
   }
 
-  // Whether there is a (further) row; to be read before the next call.
+  // Whether there is another row. Read it before the next call.
   Result<bool> next();
-  // Makes a statement of which not all rows were read ready for other values.
+  // Resets a statement whose rows were not all read, so that it can be bound again.
   void reset();
-  // Runs a statement that gives no rows, and makes it ready for other values.
+  // Runs a statement without rows and resets it.
   Status run();
 
   std::int64_t integer(int column) const;
-  double real(int column) const;  // NULL: not a number
+  double real(int column) const;  // NULL: NaN
   std::string text(int column) const;
 
  private:
@@ -58,40 +58,39 @@ class Statement {
   std::string path_;
 };
 
-// What a database is opened for; with kRead nothing can be written, and messages speak of reading.
+// kRead: nothing can be written, and messages speak of reading.
 enum class Access { kWrite, kRead };
 
-// The name by which SQLite takes a path for a file: it reads ":memory:" and "file:..." otherwise.
+// The name that makes SQLite open a path as a file, even ":memory:" or "file:...".
 std::string sqlite_name(const std::string& path);
 
 class Database {
  public:
   Database() = default;
 
-  // Opens the file, which must exist; an empty one is an empty database. Every commit has reached
-  // the disk when it returns. One thread at a time. Whoever made the file, what its schema says
-  // runs no function that could do harm. kNotFound or kIo; kMismatch where it is no file.
+  // Opens an existing file; an empty file is an empty database. A commit returns once it is on the
+  // disk. Not thread-safe. Functions in the file's schema cannot do harm. kNotFound or kIo;
+  // kMismatch if the path is not a file.
   static Result<Database> open(const std::string& path, Access access = Access::kWrite);
-  // An empty one that nobody else sees, and that ends with the value. `path` stands for it in
-  // messages.
+  // A private empty database that ends with this value. Messages call it `path`.
   static Result<Database> make_private(const std::string& path);
 
-  // The bytes of its file, as a copy of it would hold them. kIo where there is no memory for them.
+  // The bytes of its file. kIo if memory does not suffice.
   Result<std::string> bytes() const;
 
   Result<Statement> prepare(std::string_view sql);
-  // One or more statements without parameters; rows are dropped.
+  // Runs one or more statements without parameters; ignores rows.
   Status run(const std::string& sql);
-  // The one number that a query gives.
+  // The only number of a query's result.
   Result<std::int64_t> integer(std::string_view sql);
   Status begin();
   Status commit();
-  // Takes back what was not committed; does nothing where there is nothing.
+  // Undoes what was not committed, if anything.
   void rollback();
 
-  // Whether the last begin() or commit() failed only because another program held a lock.
+  // Whether the last begin() or commit() failed because another program holds a lock.
   bool busy() const { return busy_; }
-  // A failure of the last call, with advice: kIo, kCorrupt or kMismatch.
+  // The error of the last call, with advice: kIo, kCorrupt or kMismatch.
   Status error(const std::string& what) const;
 
  private:

@@ -1,5 +1,5 @@
-// The tables of a study's store; its views are in store_views.h. docs/formats/study.md describes
-// both.
+// The tables of a study's store. docs/formats/study.md describes them; store_views.h makes the
+// views.
 #pragma once
 
 namespace broadloom {

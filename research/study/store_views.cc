@@ -9,7 +9,7 @@
 namespace broadloom {
 namespace {
 
-// Keys that the axes set, in the order of their first use, and whether all their texts are numbers.
+// Keys that the axes set, in the order of first use, and whether all their values are numbers.
 constexpr char kAxes[] = R"sql(
 WITH axes AS (
   SELECT e.key AS name, min(cells.id * 10000 + e.id) AS place FROM cells, json_each(changes) e
@@ -53,7 +53,7 @@ SELECT runs.id AS run_id, s.cell_id, s.cell, runs.seed,
 FROM runs JOIN settings s ON s.cell_id = runs.cell_id
 WHERE runs.status = 'finished')sql";
 
-// Between quotation marks of SQL, which it doubles.
+// The text in SQL quotation marks; marks inside are doubled.
 std::string quoted(const std::string& text, char mark) {
   std::string out(1, mark);
   for (const char c : text) out.append(c == mark ? 2 : 1, c);
@@ -61,8 +61,8 @@ std::string quoted(const std::string& text, char mark) {
 }
 
 struct Setting {
-  std::string name;   // of the column, in quotation marks
-  std::string value;  // of a row of cells
+  std::string name;   // of the column, quoted
+  std::string value;  // expression for a row of cells
 };
 
 Result<std::vector<Setting>> settings_of(Database& database) {

@@ -1,4 +1,4 @@
-// The views of a study's store, for those who read it. docs/formats/study.md describes them.
+// The SQL views of a study's store for readers. docs/formats/study.md describes them.
 #pragma once
 
 #include "broadloom/core/status.h"
@@ -6,8 +6,8 @@
 
 namespace broadloom {
 
-// Makes the views of a store that has none. To be called after the cells are in: every view says of
-// its rows what the axes of this study set. Errors: those of the database.
+// Makes the views in a store that has none. Call it after the cells are stored: each view has a
+// column for each axis of this study. Errors: those of the database.
 Status make_views(Database& database);
 
 }  // namespace broadloom

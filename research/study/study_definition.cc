@@ -19,22 +19,22 @@ using Lines = std::map<std::string, std::string>;  // key, value
 
 struct Definition {
   std::string name;
-  Lines study;                         // what stands above the first cell
-  std::map<std::string, Lines> cells;  // by their names
+  Lines study;                         // lines above the first cell
+  std::map<std::string, Lines> cells;  // by name
 };
 
 Definition lines_of(const NamedDefinition& definition) {
   std::istringstream lines(definition.text);
   Definition out{definition.name, {}, {}};
-  Lines* into = &out.study;
+  Lines* section = &out.study;
   for (std::string line; std::getline(lines, line);) {
     const std::size_t blank = std::min(line.find(' '), line.size());
     const std::string key = line.substr(0, blank);
     const std::string value = line.substr(std::min(blank + 1, line.size()));
     if (key == "cell") {
-      into = &out.cells[value];
+      section = &out.cells[value];
     } else {
-      (*into)[key] = value;
+      (*section)[key] = value;
     }
   }
   return out;
@@ -45,7 +45,7 @@ std::string value_at(const Lines& lines, const std::string& key) {
   return found == lines.end() ? "" : found->second;
 }
 
-// Settings that all cells have in common.
+// Settings that all cells share.
 Lines common_lines(const Definition& definition) {
   if (definition.cells.empty()) return {};
   Lines common = definition.cells.begin()->second;
@@ -58,11 +58,11 @@ Lines common_lines(const Definition& definition) {
 }
 
 struct Difference {
-  std::string key, theirs, ours;  // "": it is not there
+  std::string key, theirs, ours;  // "": absent
   std::vector<std::string> cells;
 };
 
-// Differences of two lists of lines, for the keys that `wanted` takes.
+// Differences of two lists of lines, for the keys that `wanted` accepts.
 template <class Wanted>
 std::vector<Difference> differences_of(const Lines& theirs, const Lines& ours,
                                        const Wanted& wanted) {
@@ -91,7 +91,7 @@ std::string few_names(const std::vector<std::string>& names) {
                      shown < names.size() ? fmt::format(" and {} more", names.size() - shown) : "");
 }
 
-// What two studies differ in, gathered in the order in which it is said.
+// Gathers the differences of two studies in the order of the message.
 class DifferenceWords {
  public:
   DifferenceWords(const NamedDefinition& theirs, const NamedDefinition& ours)
@@ -140,7 +140,7 @@ class DifferenceWords {
                                  few_names(lone)));
   }
 
-  // Settings of cells that both have; what differs alike in several of them is one difference.
+  // Differences in cells that both have; equal ones of several cells become one.
   template <class Wanted>
   void add_cells(const Wanted& wanted) {
     std::vector<Difference> all;

@@ -1,5 +1,5 @@
-// The definition of a study, as its store keeps it: one thing a line that results depend on, those
-// of a cell below "cell NAME". See docs/formats/study.md.
+// The definition of a study as its store keeps it: one input of the results a line, with those of a
+// cell below "cell NAME". See docs/formats/study.md.
 #pragma once
 
 #include <string>
@@ -7,21 +7,21 @@
 
 namespace broadloom {
 
-// Whether the second definition is the first one with more seeds after those it has. Runs of a plan
-// are in the order of its seeds, so all that a store has keeps its place.
+// Whether `ours` is `theirs` with more seeds at the end. Runs are in the order of seeds, so stored
+// runs then keep their numbers.
 bool only_adds_seeds(std::string_view theirs, std::string_view ours);
 
-// A definition with the ranges of its strata as this program writes them: before, "0.4,0.6" from a
-// file stayed beside "0.4..0.6" from a flag.
+// A definition with ranges of strata in today's form: older versions wrote "0.4,0.6" from a file
+// and "0.4..0.6" from a flag.
 std::string plain_definition(const std::string& definition);
 
-// A definition, and what a message calls whoever has it: "the store", "'a.sqlite'".
+// A definition and the name of its owner in messages: "the store", "'a.sqlite'".
 struct NamedDefinition {
   std::string name, text;
 };
 
-// What differs between two studies, as a message: the environment first, the seeds last; what
-// differs in all cells alike is said once, and of cells that only one has a few are named.
+// A message about the differences of two studies, the environment first and the seeds last. It
+// names a difference of all cells once, and only a few of the cells that one side lacks.
 std::string definition_differences(const NamedDefinition& theirs, const NamedDefinition& ours);
 
 }  // namespace broadloom

@@ -9,7 +9,7 @@
 namespace broadloom {
 namespace {
 
-// "4" or "4-9", after all that are there.
+// Appends "4" or "4-9", which must follow all runs of `out`.
 bool add_runs(const std::string& item, std::int64_t most, std::vector<std::int64_t>& out) {
   const std::size_t dash = item.find('-');
   std::int64_t first = 0, last = 0;
@@ -45,7 +45,7 @@ Result<std::vector<std::int64_t>> parse_runs(const std::string& text, std::int64
   for (const std::string& item : items) is_right = is_right && add_runs(item, most, runs);
   if (is_right) return runs;
   return Status(ErrorKind::kInvalidConfig,
-                fmt::format("runs: got '{}'; expected numbers from 1 to {} of this study's runs, "
+                fmt::format("runs: got '{}'; expected numbers of this study's runs from 1 to {}, "
                             "ascending, as in 1-3,9",
                             text, most));
 }

@@ -1,4 +1,4 @@
-// Which runs of a study one call does.
+// The runs of a study that one call trains.
 #pragma once
 
 #include <algorithm>
@@ -10,13 +10,13 @@
 
 namespace broadloom {
 
-// Part `index` of `count`: every count-th run. Each such part has a store of its own, which says
-// which part it is. Where `runs` are named, those: the store is one of the whole study, in which
-// the others stay pending.
+// Every count-th run, beginning with `index`; such a part has a store of its own that says which
+// part it is. If `runs` are named, those instead: the store is one of the whole study, and its
+// other runs stay pending.
 struct StudyPart {
   int index = 1;
   int count = 1;
-  std::vector<std::int64_t> runs = {};  // ascending; empty: all that index and count leave
+  std::vector<std::int64_t> runs = {};  // ascending; empty: chosen by index and count
 
   bool holds(std::int64_t run_id) const {
     if (!runs.empty()) return std::binary_search(runs.begin(), runs.end(), run_id);
@@ -25,11 +25,11 @@ struct StudyPart {
   bool is_whole() const { return count == 1 && runs.empty(); }
 };
 
-// "2/4". kInvalidConfig unless 1 <= i <= n.
+// Reads "2/4". kInvalidConfig unless 1 <= index <= count.
 Result<StudyPart> parse_part(const std::string& text);
 
-// "1-3,9" and back: runs by their numbers, ascending and each once. kInvalidConfig for anything
-// else, or for a number that is not in 1 to `most`.
+// Reads and writes "1-3,9": numbers of runs, ascending and without repeats. kInvalidConfig for
+// other text or for a number outside 1 to `most`.
 Result<std::vector<std::int64_t>> parse_runs(const std::string& text, std::int64_t most);
 std::string runs_text(const std::vector<std::int64_t>& runs);
 

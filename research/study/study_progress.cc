@@ -34,7 +34,7 @@ void ProgressCounter::add(int cell, bool failed, double seconds, double training
   if (!std::isnan(training_return)) c.returns.push_back(training_return);
 }
 
-// By the cell's finished runs, else by the running one, else by the others' speed.
+// From the cell's finished runs, else its running one, else the speed of the other cells.
 double ProgressCounter::expected_seconds(int cell, const std::vector<double>& guesses) const {
   const Cell& c = cells_[static_cast<std::size_t>(cell)];
   if (c.counts.finished > 0) return c.seconds / c.counts.finished;
@@ -57,7 +57,7 @@ StudyProgress ProgressCounter::progress(const std::vector<const StudyRun*>& pend
     out.finished += cell.counts.finished;
     out.failed += cell.counts.failed;
   }
-  const auto behind = [&](const StudyRun& run) -> const Running* {
+  const auto find_running = [&](const StudyRun& run) -> const Running* {
     for (const Running& r : running) {
       if (r.id == run.id) return &r;
     }
@@ -65,14 +65,14 @@ StudyProgress ProgressCounter::progress(const std::vector<const StudyRun*>& pend
   };
   std::vector<double> guesses(cells_.size(), 0.0);
   for (const StudyRun* run : pending) {
-    const Running* r = behind(*run);
+    const Running* r = find_running(*run);
     if (r != nullptr && r->share > 0.0) {
       guesses[static_cast<std::size_t>(run->cell)] = r->elapsed / r->share;
     }
   }
   double work = 0.0;
   for (const StudyRun* run : pending) {
-    const Running* r = behind(*run);
+    const Running* r = find_running(*run);
     work += expected_seconds(run->cell, guesses) * (r != nullptr ? 1.0 - r->share : 1.0);
     out.cells[static_cast<std::size_t>(run->cell)].seconds_left = work / jobs_;
   }

@@ -1,4 +1,4 @@
-// How far a study is, and how long it will take.
+// Progress of a study and its remaining time.
 #pragma once
 
 #include <cstdint>
@@ -13,34 +13,34 @@ namespace broadloom {
 struct CellProgress {
   int runs = 0;  // of this part
   int finished = 0, failed = 0;
-  double training_iqm = 0.0;  // of the finished runs' training returns; NaN: none yet
-  double seconds_left = 0.0;  // until its last run ends; NaN: not known yet
+  double training_iqm = 0.0;  // IQM of the finished runs' training returns; NaN: none yet
+  double seconds_left = 0.0;  // until its last run ends; NaN: unknown
 };
 
 struct StudyProgress {
   std::vector<CellProgress> cells;
   int runs = 0, finished = 0, failed = 0;
   double seconds = 0.0;       // of this process
-  double seconds_left = 0.0;  // NaN: not known yet
-  std::string waiting;        // why nothing can be stored or told just now; "": it can
-  std::string jobs;           // of a cluster that are at work, in words; "": this process is
+  double seconds_left = 0.0;  // NaN: unknown
+  std::string waiting;        // why nothing can be stored or read at present; "": it can
+  std::string jobs;           // jobs at work on a cluster, in words; "": this process trains
 };
 
-// Keeps the count of a study's runs. Not for several threads.
+// Counts a study's runs. Not thread-safe.
 class ProgressCounter {
  public:
-  // jobs: how many runs go on at once.
+  // jobs: number of runs at the same time.
   ProgressCounter(const StudyPlan& plan, const StudyPart& part, int jobs);
 
-  // A run that is over.
+  // Counts a run that has ended.
   void add(int cell, bool failed, double seconds, double training_return);
-  // running[r]: the share behind of run r + 1, negative unless it is running; elapsed[r]: seconds.
+  // A run in progress: `share` of it is done after `elapsed` seconds.
   struct Running {
     std::int64_t id = 0;
     double share = 0.0;
     double elapsed = 0.0;
   };
-  // pending: runs not yet over, in the order in which they are started; those running among them.
+  // pending: runs that have not ended, in the order of starting, including the running ones.
   StudyProgress progress(const std::vector<const StudyRun*>& pending,
                          const std::vector<Running>& running) const;
 
@@ -50,7 +50,7 @@ class ProgressCounter {
   struct Cell {
     CellProgress counts;
     std::vector<double> returns;
-    double seconds = 0.0;  // of all runs that are over
+    double seconds = 0.0;  // of all runs that have ended
     double steps = 0.0;    // of one run
   };
   std::vector<Cell> cells_;

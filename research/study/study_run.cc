@@ -19,7 +19,7 @@ std::string parameters_hash(const Trainer& trainer) {
                     trainer.network().parameter_count() * sizeof(float)});
 }
 
-// Whether it came to an end; otherwise keep_going stopped it.
+// Returns whether the run ended; false if keep_going stopped it.
 Result<bool> train(const Config& config, int threads, CurveRecorder& recorder,
                    const KeepGoing& keep_going, RunRecord& record) {
   Result<std::unique_ptr<Trainer>> made = Trainer::create(config, threads);
@@ -47,7 +47,7 @@ std::optional<RunRecord> train_run(const StudyPlan& plan, const StudyRun& run, i
   record.started = utc_now();
   CurveRecorder recorder(config, plan.points, plan.evaluations);
   Status status;
-  // A dependency that throws, or memory that runs out, ends this run and no other.
+  // If a dependency throws or memory runs out, only this run fails.
   try {
     const Result<bool> ended = train(config, threads, recorder, keep_going, record);
     if (ended.ok() && !ended.value()) return std::nullopt;

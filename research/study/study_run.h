@@ -1,4 +1,4 @@
-// One run of a study, in memory.
+// Trains one run of a study in memory.
 #pragma once
 
 #include <functional>
@@ -9,12 +9,12 @@
 
 namespace broadloom {
 
-// Asked after each iteration, with the share of the run that is behind: whether to go on.
+// Called after each iteration with the finished share of the run; returns whether to go on.
 using KeepGoing = std::function<bool(double share)>;
 
-// Trains the run from its start with `threads` threads; the result's bits depend neither on them
-// nor on what else this process does. What goes wrong is part of the record. Nothing where
-// keep_going said no: the run is as if it had never begun.
+// Trains the run from its start. The bits depend neither on `threads` nor on other work of this
+// process. The record holds an error if there was one. Returns nothing if keep_going said no; no
+// trace of the run remains then.
 std::optional<RunRecord> train_run(const StudyPlan& plan, const StudyRun& run, int threads,
                                    const KeepGoing& keep_going);
 

@@ -52,8 +52,8 @@ Result<std::vector<std::uint64_t>> parse_seeds(const std::string& text) {
   const auto twice = std::adjacent_find(sorted.begin(), sorted.end());
   if (twice == sorted.end()) return seeds;
   return Status(ErrorKind::kInvalidConfig,
-                fmt::format("seeds: {} stands there twice; a run that is repeated gives the same "
-                            "bits and would count double",
+                fmt::format("seeds: {} is given twice; a repeated run has the same bits and would "
+                            "count double; leave one out",
                             *twice));
 }
 
@@ -61,11 +61,12 @@ Status add_axis(const std::string& key, const std::vector<std::string>& values,
                 std::vector<StudyAxis>& axes) {
   if (values.empty()) {
     return {ErrorKind::kInvalidConfig,
-            fmt::format("grid: {} has no values, so the grid would be empty", key)};
+            fmt::format("grid: {} has no values, so the grid would be empty; give some", key)};
   }
   for (const StudyAxis& axis : axes) {
     if (axis.name != key) continue;
-    return {ErrorKind::kInvalidConfig, fmt::format("grid: {} stands there twice", key)};
+    return {ErrorKind::kInvalidConfig,
+            fmt::format("grid: {} is given twice; put all its values into one list", key)};
   }
   StudyAxis axis{key, {}};
   for (const std::string& value : values) axis.values.push_back({"", {{key, value}}});
@@ -74,7 +75,7 @@ Status add_axis(const std::string& key, const std::vector<std::string>& values,
 }
 
 std::string varied_by(const StudySpec& spec, std::string_view key) {
-  // max_envs takes the base's steps unless it has its own.
+  // max_envs uses the base's num_steps unless the shapes set it.
   const bool base_steps = spec.shapes.max_envs > 0 && spec.shapes.num_steps == 0;
   const bool is_shape = role_of(key) == Role::kShape && !(key == "num_steps" && base_steps);
   if (is_shape && !spec.shapes.empty()) return "the shapes";

@@ -1,4 +1,4 @@
-// What a study is asked to be: a base config, axes of a grid, shapes, seeds, and what is matched.
+// The specification of a study: base config, axes of the grid, shapes, seeds and match.
 #pragma once
 
 #include <cstdint>
@@ -13,48 +13,48 @@
 
 namespace broadloom {
 
-// One dimension of the grid: a key with several values, or variants that set several keys at once.
+// One dimension of the grid: a key with several values, or variants that set several keys each.
 struct StudyAxis {
   struct Value {
-    std::string name;  // "" where the axis says nothing more than its keys do
+    std::string name;  // "" if the keys say enough
     Overrides set;
   };
   std::string name;
   std::vector<Value> values;
 };
 
-// Points of a learning curve: more say no more.
+// Most points of a learning curve; more would add nothing.
 inline constexpr int kMostScoredPoints = 100000;
 
 struct StudySpec {
   std::string name;
-  Overrides base;               // what all cells have in common
-  ShapeRules shapes;            // the first axis, where there are any
-  std::vector<StudyAxis> axes;  // the others, in order
+  Overrides base;               // common to all cells
+  ShapeRules shapes;            // the first axis, if any
+  std::vector<StudyAxis> axes;  // the other axes, in order
   std::vector<std::uint64_t> seeds;
   Match match = Match::kMinibatchCount;
   Adjust adjust = Adjust::kMinibatches;
-  std::string reference;  // shape that the match is after; "": the first
+  std::string reference;  // shape that the match follows; "": the first
   int points = 50;        // of the learning curves
-  int evaluations = 1;    // of each run, evenly over its steps; the last is of the final policy
+  int evaluations = 1;    // of each run, evenly spaced; the last one is of the final policy
 };
 
-// "10": 1 to 10; "11-20"; "3,5,7"; and lists of those: "1-3,9". kInvalidConfig for anything else,
-// for a seed that stands there twice, and for more than 100,000.
+// "10" is 1 to 10; "11-20"; "3,5,7"; or a list of those: "1-3,9". kInvalidConfig for other text,
+// for a repeated seed, and for more than 100,000 seeds.
 Result<std::vector<std::uint64_t>> parse_seeds(const std::string& text);
 
-// Adds "key = a, b, c" to the axes. kInvalidConfig where the list is empty or names a key twice.
+// Adds "key = a, b, c" to the axes. kInvalidConfig if the list is empty or the key has an axis.
 Status add_axis(const std::string& key, const std::vector<std::string>& values,
                 std::vector<StudyAxis>& axes);
 
-// What sets a key for every cell, so that none would have the base's: "the shapes", "the grid" or
-// "the variants"; "" where the base's counts.
+// What sets a key in every cell instead of the base: "the shapes", "the grid" or "the variants"; ""
+// if the base does.
 std::string varied_by(const StudySpec& spec, std::string_view key);
 
-// A study file; see docs/formats/study.md. The name is the file's without its ending. Errors read
-// "file:line: what"; kNotFound when there is no such file, kIo when it cannot be read.
+// Reads a study file; see docs/formats/study.md. The study's name is the file's without extension.
+// Errors read "file:line: message"; kNotFound without such a file, kIo if it cannot be read.
 Result<StudySpec> read_study(const std::string& path);
-// The same from text. A base config that the text names is looked for beside `path`.
+// The same from text. A base config named in the text is relative to the folder of `path`.
 Result<StudySpec> parse_study(std::string_view text, const std::string& path);
 
 }  // namespace broadloom

@@ -61,7 +61,7 @@ Status insert_cells(Database& database, const StudyPlan& plan) {
   return {};
 }
 
-// Those that are not there yet.
+// Inserts the runs that are missing.
 Status insert_runs(Database& database, const StudyPlan& plan) {
   Result<Statement> insert = database.prepare(
       "INSERT OR IGNORE INTO runs (id, cell_id, seed, config_hash, status)"
@@ -140,7 +140,7 @@ Status clear_run(Database& database, std::int64_t id) {
   return {};
 }
 
-// All of it or nothing.
+// Applies all changes or none.
 template <class Changes>
 Status in_transaction(Database& database, const Changes& changes) {
   BROADLOOM_TRY(database.begin());
@@ -150,12 +150,12 @@ Status in_transaction(Database& database, const Changes& changes) {
   return status;
 }
 
-// Whether the tables are those that the program makes. Views may stand in for them that never come
-// to an end, and triggers may write elsewhere; the program asks no view of a store.
+// Checks that the tables are the program's own. Views in their place might never end, and triggers
+// might write elsewhere. The program queries no view of a store.
 Status check_tables(Database& database, const std::string& path) {
-  const auto strange = [&](const std::string& what) {
+  const auto altered = [&](const std::string& what) {
     return Status(ErrorKind::kCorrupt,
-                  fmt::format("'{}' is damaged or was altered: {}; bring back a copy of it, or run "
+                  fmt::format("'{}' is damaged or was altered: {}; restore a copy of it, or run "
                               "the study again into another file",
                               path, what));
   };
@@ -168,16 +168,16 @@ Status check_tables(Database& database, const std::string& path) {
     const std::string sql = found.value() ? row.text(1) : "";
     const bool is_ours = sql.starts_with(fmt::format("CREATE TABLE {} (", name)) &&
                          std::string_view(kStoreSchema).find(sql + ";") != std::string_view::npos;
-    if (!is_ours) return strange(fmt::format("its '{}' is not the table of a store", name));
+    if (!is_ours) return altered(fmt::format("its '{}' is not the table of a store", name));
     row.reset();
   }
   const Result<std::int64_t> triggers =
       database.integer("SELECT count(*) FROM sqlite_master WHERE type = 'trigger'");
   if (!triggers.ok()) return triggers.status();
-  return triggers.value() == 0 ? Status() : strange("it has triggers, and stores have none");
+  return triggers.value() == 0 ? Status() : altered("it has triggers, and stores have none");
 }
 
-// The first word that a check of the database finds; "": nothing.
+// The first finding of a check of the database; "": none.
 Result<std::string> finding(Database& database, const char* check) {
   Result<Statement> query = database.prepare(check);
   if (!query.ok()) return query.status();
@@ -193,7 +193,7 @@ Status check_format(Database& database, const std::string& path) {
   if (!application.ok()) return application.status();
   if (application.value() != kStoreApplication) {
     return {ErrorKind::kMismatch,
-            fmt::format("'{}' is not the store of a study, but another program's database; name "
+            fmt::format("'{}' is not the store of a study but another program's database; name "
                         "another file",
                         path)};
   }
@@ -201,7 +201,7 @@ Status check_format(Database& database, const std::string& path) {
   if (!format.ok()) return format.status();
   if (format.value() != kStoreFormat) {
     return {ErrorKind::kMismatch,
-            fmt::format("'{}' is a store of format {}, and this program ({}) knows format {}; use "
+            fmt::format("'{}' is a store of format {}, but this program ({}) reads format {}; use "
                         "the program that made it, or name another file",
                         path, format.value(), version_text(), kStoreFormat)};
   }
@@ -212,10 +212,10 @@ Status check_format(Database& database, const std::string& path) {
   if (!references.ok()) return references.status();
   std::string found = pages.value();
   if (found == "ok" && references.value().empty()) return {};
-  if (found == "ok") found = fmt::format("{} refer to what is not there", references.value());
+  if (found == "ok") found = fmt::format("{} refer to missing rows", references.value());
   std::replace(found.begin(), found.end(), '\n', ' ');
   return {ErrorKind::kCorrupt,
-          fmt::format("'{}' is damaged ({}); bring back a copy of it, or run the study again into "
+          fmt::format("'{}' is damaged ({}); restore a copy of it, or run the study again into "
                       "another file",
                       path, found)};
 }
@@ -230,8 +230,8 @@ Result<StudyStore> StudyStore::open(const std::string& path, const StudyPlan& pl
   if (!lock.ok()) return lock.status();
   if (!lock.value()) {
     return Status(ErrorKind::kIo,
-                  fmt::format("another runner is working on '{}'; wait for it or stop it, or give "
-                              "this one a store of its own with --out",
+                  fmt::format("another runner is working on '{}'; wait for it or stop it, or name "
+                              "another store with --out",
                               path));
   }
   store.lock_ = std::move(*lock.value());
@@ -251,11 +251,11 @@ Result<StudyStore> StudyStore::open(const std::string& path, const StudyPlan& pl
   return store;
 }
 
-Result<StudyStore> StudyStore::look(const std::string& path, const StudyPlan& plan) {
+Result<StudyStore> StudyStore::open_to_read(const std::string& path, const StudyPlan& plan) {
   StudyStore store;
   store.path_ = path;
   store.planned_ = plan.runs;
-  store.is_looked_at_ = true;
+  store.is_read_only_ = true;
   Result<Database> database = Database::open(path, Access::kRead);
   if (!database.ok()) return database.status();
   store.database_ = database.take();
@@ -310,8 +310,8 @@ Status StudyStore::check_same(const StudyPlan& plan, const StudyPart& part, bool
   }
   if (row.integer(1) != part.index || row.integer(2) != part.count) {
     return {ErrorKind::kMismatch,
-            fmt::format("'{}' is part {}/{} of this study, and {}/{} was asked for; give each "
-                        "part a store of its own",
+            fmt::format("'{}' is part {}/{} of this study, but part {}/{} was asked for; give each "
+                        "part its own store",
                         path_, row.integer(1), row.integer(2), part.index, part.count)};
   }
   if (any_revision || (row.integer(5) == 0 && !grows)) return {};
@@ -327,12 +327,12 @@ Status StudyStore::check_revision() {
   if (theirs == version_text()) return {};
   return {ErrorKind::kMismatch,
           fmt::format("'{}' was begun by version {}, and this is {}: runs of two versions may "
-                      "differ for that reason alone. Use the first one, name another file with "
-                      "--out, or mix them with --any_revision (each run says which made it)",
+                      "differ for that reason alone. Use the first version, name another file with "
+                      "--out, or mix them with --any_revision (each run records its version)",
                       path_, theirs, version_text())};
 }
 
-// Asks the tables alone: a store's views may be anything.
+// Reads only tables, since a store's views may be anything.
 constexpr char kRuns[] = R"sql(
 SELECT r.id, r.cell_id, r.seed, r.status, r.error, r.seconds,
   (SELECT value FROM metrics m WHERE m.run_id = r.id AND m.key = 'episodic_return'
@@ -341,7 +341,7 @@ SELECT r.id, r.cell_id, r.seed, r.status, r.error, r.seconds,
    ORDER BY global_step DESC LIMIT 1),
   strftime('%s', r.finished) - strftime('%s', r.started) FROM runs r ORDER BY r.id)sql";
 
-// Whoever reads the rows takes places in the plan from their numbers.
+// Callers use the runs' numbers as indices into the plan.
 Result<std::vector<StoredRun>> StudyStore::runs() {
   Result<Statement> query = database_.prepare(kRuns);
   if (!query.ok()) return query.status();
@@ -360,15 +360,16 @@ Result<std::vector<StoredRun>> StudyStore::runs() {
                     row.text(4), row.real(5), std::fmax(row.real(5), row.real(8)), row.real(6),
                     row.real(7)});
   }
-  if (is_looked_at_ || runs.size() == planned_.size()) return runs;
+  if (is_read_only_ || runs.size() == planned_.size()) return runs;
   return not_planned(static_cast<std::int64_t>(runs.size()) + 1);
 }
 
 Status StudyStore::not_planned(std::int64_t run) const {
-  return {ErrorKind::kCorrupt,
-          fmt::format("'{}' is damaged: its run {} is not that of its study; bring back a copy of "
-                      "it, or run the study again into another file",
-                      path_, run)};
+  return {
+      ErrorKind::kCorrupt,
+      fmt::format("'{}' is damaged: its run {} is not in its study's plan; restore a copy of it, "
+                  "or run the study again into another file",
+                  path_, run)};
 }
 
 Status StudyStore::write(const RunRecord& record) {

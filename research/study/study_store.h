@@ -21,7 +21,7 @@ struct StoredRun {
   std::string status;  // pending, finished or failed
   std::string error;
   double seconds = 0.0;            // of training
-  double whole_seconds = 0.0;      // from start to end, evaluations among them
+  double whole_seconds = 0.0;      // from start to end, including evaluations
   double training_return = 0.0;    // of the last episodes; NaN: none
   double evaluation_return = 0.0;  // of the final policy; NaN: none
 };
@@ -30,35 +30,33 @@ class StudyStore {
  public:
   StudyStore() = default;
 
-  // Makes the store and its folder, or goes on with one that has the same plan and part; no other
-  // process can open it for running until this value is destroyed. Errors: kMismatch where the file
-  // is something else (another program's database, a store of another format, of another study or
-  // part; of another revision of the program with runs still to do, unless any_revision), kCorrupt
-  // where it is damaged, kIo where it is locked or cannot be written. A plan that has the store's
-  // seeds and more after them makes the store larger: it becomes that plan's.
+  // Makes the store and its folder, or continues one of the same plan and part. It is locked
+  // against other runners until this value is destroyed. A plan with the store's seeds and more
+  // after them extends the store. Errors: kMismatch if the file is another program's database, or a
+  // store of another format, study or part, or has runs to do and is of another revision of the
+  // program (unless any_revision); kCorrupt if damaged; kIo if locked or not writable.
   static Result<StudyStore> open(const std::string& path, const StudyPlan& plan,
                                  const StudyPart& part, bool any_revision);
 
-  // A store that is there, to be read: the same errors, but for revisions and other runners.
-  static Result<StudyStore> look(const std::string& path, const StudyPlan& plan);
+  // Opens an existing store for reading. The same errors, except those of revisions and locks.
+  static Result<StudyStore> open_to_read(const std::string& path, const StudyPlan& plan);
 
-  // All runs of the study, in order, those of other parts among them: the plan's, as far as they
-  // are there. kCorrupt where the store has others.
+  // All stored runs of the study, in the plan's order, including those of other parts. kCorrupt if
+  // the store has runs that the plan lacks.
   Result<std::vector<StoredRun>> runs();
 
-  // Puts a run's result in, whole or not at all; it has reached the disk when this returns.
+  // Stores a run's result, whole or not at all; returns once it is on the disk.
   Status write(const RunRecord& record);
-  // Whether write() failed only because another program is reading just now.
+  // Whether write() failed only because another program is reading at that moment.
   bool busy() const { return database_.busy(); }
 
-  // Puts in what another store of the same study has and this one lacks; a run that finished there
-  // stands in for one that failed here. kMismatch where that is of another study, or disagrees
-  // about a run that both finished. A store that another process works on may be locked for a
-  // moment: kIo.
+  // Merges results of another store of the same study. A run that finished there replaces one that
+  // failed here. kMismatch if it is of another study, or disagrees about a run that both finished.
+  // kIo, among others, if another process holds its lock at that moment.
   Status take(const std::string& path);
 
-  // Failed runs become pending again. kMismatch where there are any and another revision of the
-  // program began the store, unless any_revision.
+  // Makes failed runs pending again. kMismatch if there are any and another revision of the program
+  // began the store, unless any_revision.
   Status forget_failed(bool any_revision);
 
  private:
@@ -70,12 +68,12 @@ class StudyStore {
 
   std::string path_;
   std::vector<StudyRun> planned_;
-  bool is_looked_at_ = false;  // by look(): seeds that the plan adds are not there yet
-  FileLock lock_;  // before the database: acquired before it is opened, and destroyed after it
+  bool is_read_only_ = false;  // seeds that the plan adds may be absent
+  FileLock lock_;  // declared before the database: locked before it opens, unlocked after it closes
   Database database_;
 };
 
-// kMismatch where the database is no store of this program's format; kCorrupt where it is damaged.
+// kMismatch if the database is not a store of this program's format; kCorrupt if it is damaged.
 Status check_format(Database& database, const std::string& path);
 
 }  // namespace broadloom

@@ -1,4 +1,4 @@
-// The TOML face of a study.
+// Reads a study's TOML file.
 #include <fmt/core.h>
 
 #include <filesystem>
@@ -14,7 +14,7 @@ namespace {
 
 using Kind = TomlNode::Kind;
 
-// Reads one file; every error gets its line.
+// Reads one file; every error names its line.
 class StudyReader {
  public:
   explicit StudyReader(const std::string& path) : path_(path) {}
@@ -28,15 +28,15 @@ class StudyReader {
   }
 
  private:
-  Status at(const TomlNode& node, const std::string& message) const {
+  Status error_at(const TomlNode& node, const std::string& message) const {
     return toml_error(path_, node.line, message);
   }
-  Status at(const TomlNode& node, const Status& status) const {
+  Status error_at(const TomlNode& node, const Status& status) const {
     if (status.ok() || status.kind() != ErrorKind::kInvalidConfig) return status;
-    return at(node, status.message());
+    return error_at(node, status.message());
   }
   Status expected(const TomlNode& node, const std::string& what) const {
-    return at(node, fmt::format("{}: got {}, expected {}", node.key, got(node), what));
+    return error_at(node, fmt::format("{}: got {}, expected {}", node.key, got(node), what));
   }
   static std::string got(const TomlNode& node) {
     return node.is_scalar() ? "'" + node.text + "'" : kind_words(node);
@@ -53,9 +53,9 @@ class StudyReader {
     if (node.key == "points") return integer(node, 1, kMostScoredPoints, spec_.points);
     if (node.key == "evaluations") return integer(node, 0, 100000, spec_.evaluations);
     if (node.key == "name") return text(node, spec_.name);
-    return at(node, unknown_key_error("key", node.key,
-                                      {"name", "base", "shapes", "grid", "variants", "seeds",
-                                       "match", "adjust", "points", "evaluations"}));
+    return error_at(node, unknown_key_error("key", node.key,
+                                            {"name", "base", "shapes", "grid", "variants", "seeds",
+                                             "match", "adjust", "points", "evaluations"}));
   }
 
   Status text(const TomlNode& node, std::string& out) const {
@@ -77,12 +77,12 @@ class StudyReader {
   Status choice(const TomlNode& node, Result<Value> (*parse)(const std::string&), Value& out) {
     if (!node.is(Kind::kString)) return expected(node, "a string");
     const Result<Value> value = parse(node.text);
-    if (!value.ok()) return at(node, value.status());
+    if (!value.ok()) return error_at(node, value.status());
     out = value.value();
     return {};
   }
 
-  // A table of keys, or the name of a config file beside the study.
+  // A table of keys, or the name of a config file in the study's folder.
   Status base(const TomlNode& node) {
     if (!node.is(Kind::kTable) && !node.is(Kind::kString)) {
       return expected(node, "a table of config keys, or the name of a config file");
@@ -95,7 +95,7 @@ class StudyReader {
     return {};
   }
 
-  // A whole config file may say what the study varies; a [base] beside it that does is a slip.
+  // A named config file may set keys that the study varies; a [base] table may not.
   void drop_varied_keys() {
     std::erase_if(spec_.base,
                   [&](const auto& entry) { return !varied_by(spec_, entry.first).empty(); });
@@ -104,7 +104,7 @@ class StudyReader {
   Status seeds(const TomlNode& node) {
     if (node.is(Kind::kArray)) {
       std::string list = value_text(node).value_or("");
-      // A list of one is that seed, not a count.
+      // A list of one number is that seed, not a count.
       if (node.all.size() == 1) list += "-" + list;
       return take_seeds(node, list);
     }
@@ -115,7 +115,7 @@ class StudyReader {
   }
   Status take_seeds(const TomlNode& node, const std::string& list) {
     const Result<std::vector<std::uint64_t>> seeds = parse_seeds(list);
-    if (!seeds.ok()) return at(node, seeds.status());
+    if (!seeds.ok()) return error_at(node, seeds.status());
     spec_.seeds = seeds.value();
     return {};
   }
@@ -124,7 +124,7 @@ class StudyReader {
     if (!node.is(Kind::kTable)) return expected(node, "a table, [shapes]");
     for (const TomlNode& rule : node.all) BROADLOOM_TRY(shape_rule(rule));
     if (spec_.shapes.empty() && spec_.shapes.batch == 0) {
-      return at(node, "[shapes] is empty; expected list, ladder, doubled or max_envs");
+      return error_at(node, "[shapes] is empty; expected list, ladder, doubled or max_envs");
     }
     return {};
   }
@@ -148,9 +148,9 @@ class StudyReader {
       rules.ladder = node.text == "true";
       return {};
     }
-    return at(node, unknown_key_error("key of [shapes]", node.key,
-                                      {"list", "batch", "ladder", "doubled", "doublings",
-                                       "max_envs", "num_steps", "reference"}));
+    return error_at(node, unknown_key_error("key of [shapes]", node.key,
+                                            {"list", "batch", "ladder", "doubled", "doublings",
+                                             "max_envs", "num_steps", "reference"}));
   }
   Status shape_list(const TomlNode& node, std::vector<BlockShape>& out) const {
     const bool is_list = node.is(Kind::kArray) && !node.all.empty();
@@ -159,13 +159,13 @@ class StudyReader {
     }
     for (const TomlNode& item : is_list ? node.all : std::vector<TomlNode>{node}) {
       const Result<BlockShape> shape = parse_shape(item.text, node.key);
-      if (!shape.ok()) return at(item, shape.status());
+      if (!shape.ok()) return error_at(item, shape.status());
       out.push_back(shape.value());
     }
     return {};
   }
 
-  // [grid]: a list of values for each key. Tables inside are keys with a dot: env.is_slippery.
+  // [grid]: a list of values for each key. A table inside is a prefix with a dot: env.is_slippery.
   Status grid(const TomlNode& node, const std::string& prefix = "") {
     if (!node.is(Kind::kTable)) return expected(node, "a table, [grid]");
     for (const TomlNode& member : node.all) {
@@ -176,37 +176,43 @@ class StudyReader {
       BROADLOOM_TRY(grid_axis(member, prefix + member.key));
     }
     if (node.all.empty()) {
-      return at(node,
-                "[grid] is empty; expected keys with lists of values, such as "
-                "learning_rate = [1e-3, 3e-4]");
+      return error_at(node,
+                      "[grid] is empty; expected keys with lists of values, such as "
+                      "learning_rate = [1e-3, 3e-4]");
     }
     return {};
   }
   Status grid_axis(const TomlNode& node, const std::string& key) {
     if (!node.is(Kind::kArray)) {
-      return at(node, fmt::format("{}: got {}, expected a list of values; what is the same for "
-                                  "all cells belongs in [base]",
+      return error_at(node,
+                      fmt::format("{}: got {}, expected a list of values; put a value that all "
+                                  "cells share into [base]",
                                   key, got(node)));
     }
     std::vector<std::string> values;
     for (const TomlNode& item : node.all) {
       const std::optional<std::string> value = value_text(item);
-      if (!value) return at(item, fmt::format("{}: got {} in its list", key, kind_words(item)));
+      if (!value) {
+        return error_at(item, fmt::format("{}: got {} in its list, expected plain values", key,
+                                          kind_words(item)));
+      }
       Config scratch;
-      BROADLOOM_TRY(at(item, set_config(scratch, key, *value)));
+      BROADLOOM_TRY(error_at(item, set_config(scratch, key, *value)));
       values.push_back(*value);
     }
-    return at(node, add_axis(key, values, spec_.axes));
+    return error_at(node, add_axis(key, values, spec_.axes));
   }
 
-  // [[variants]]: each sets several keys, and may have a name.
+  // [[variants]]: each sets several keys and may have a name.
   Status variants(const TomlNode& node) {
     if (!node.is(Kind::kArray) || node.all.empty() || !node.all.front().is(Kind::kTable)) {
       return expected(node, "tables, each under [[variants]]");
     }
     StudyAxis axis{"variant", {}};
     for (const TomlNode& item : node.all) {
-      if (!item.is(Kind::kTable)) return at(item, "variants: expected tables only");
+      if (!item.is(Kind::kTable)) {
+        return error_at(item, fmt::format("variants: got {}, expected only tables", got(item)));
+      }
       StudyAxis::Value value;
       TomlNode keys = item;
       std::erase_if(keys.all, [](const TomlNode& member) { return member.key == "name"; });

@@ -16,11 +16,11 @@ namespace broadloom {
 namespace {
 
 constexpr std::chrono::milliseconds kWatchTick(200);
-// The queue is everybody's: it is asked often at first, when a study may be short, and then seldom.
+// The queue is shared: asked often at first, when a study may be short, then seldom.
 constexpr double kFirstPause = 0.2, kLongestPause = 15.0, kPauseGrows = 1.2;
-// In which the queue's daemon may be started anew.
+// Long enough for a restart of the queue's daemon.
 constexpr std::chrono::minutes kLongestRefusal(5);
-constexpr std::size_t kMostLosses = 5;  // that are told by name
+constexpr std::size_t kMostLosses = 5;  // listed by name
 
 std::string jobs_text(const std::vector<QueuedJob>& jobs) {
   int running = 0;
@@ -36,8 +36,8 @@ std::string jobs_text(const std::vector<QueuedJob>& jobs) {
   return text;
 }
 
-// Whether a store that cannot be taken in is no good to anybody: damaged, cut to nothing, or
-// overwritten. What is a store and disagrees is a person's to look into.
+// Whether a store that cannot be taken in is useless: damaged, truncated or overwritten. A valid
+// store that disagrees needs a person's decision.
 bool is_damage(const Status& status, const std::string& path) {
   if (status.kind() == ErrorKind::kCorrupt || status.kind() == ErrorKind::kNotFound) return true;
   if (status.kind() != ErrorKind::kMismatch) return false;
@@ -58,7 +58,7 @@ WatchedLaunch::WatchedLaunch(const StudyPlan& plan, Launch& launch, const JobQue
       queue_(queue),
       store_(store),
       hooks_(hooks),
-      seen_(launch.parts.size()),
+      taken_(launch.parts.size()),
       damage_(launch.parts.size()) {}
 
 Result<bool> WatchedLaunch::watch() {
@@ -91,29 +91,29 @@ Status WatchedLaunch::poll() {
   return count_again(jobs.value());
 }
 
-// must: a store that is locked is an error, and one that is not there or damaged is noted;
-// otherwise they are left for later.
-Status WatchedLaunch::take(bool must) {
+// is_last: a locked store is an error, and a missing or damaged one is noted; otherwise they are
+// tried again later.
+Status WatchedLaunch::take(bool is_last) {
   for (std::size_t p = 0; p < launch_.parts.size(); ++p) {
     const std::string path = with_number(launch_.stores(), static_cast<int>(p) + 1);
     std::error_code error;
-    const Seen now = {std::filesystem::last_write_time(path, error),
-                      std::filesystem::file_size(path, error)};
-    if (error && !must) continue;
+    const StoreState now = {std::filesystem::last_write_time(path, error),
+                            std::filesystem::file_size(path, error)};
+    if (error && !is_last) continue;
     if (error == std::errc::no_such_file_or_directory) {
-      damage_[p] = fmt::format("there is no '{}'", path);
+      damage_[p] = fmt::format("'{}' is missing", path);
       continue;
     }
-    if (!must && now.time == seen_[p].time && now.bytes == seen_[p].bytes) continue;
+    if (!is_last && now.time == taken_[p].time && now.bytes == taken_[p].bytes) continue;
     const Status status = store_.take(path);
     const bool is_damaged = is_damage(status, path);
-    if (!must && (is_damaged || status.kind() == ErrorKind::kIo)) continue;
+    if (!is_last && (is_damaged || status.kind() == ErrorKind::kIo)) continue;
     if (is_damaged) {
       damage_[p] = status.message();
       continue;
     }
     BROADLOOM_TRY(status);
-    seen_[p] = now;
+    taken_[p] = now;
     changed_ = true;
   }
   return {};
@@ -164,7 +164,7 @@ Status WatchedLaunch::finish() {
   return {};
 }
 
-// Runs of each part that nobody has done.
+// Pending runs of each part.
 Result<std::vector<std::size_t>> WatchedLaunch::left_of_parts() const {
   const Result<std::vector<StoredRun>> runs = store_.runs();
   if (!runs.ok()) return runs.status();
@@ -182,17 +182,17 @@ std::string WatchedLaunch::loss_text(int part, std::size_t left) const {
   const std::string log = with_number(launch_.logs(), part);
   const Result<std::string> text = read_file(log);
   const std::string line = text.ok() ? last_line(text.value()) : "";
-  const std::string said =
-      !text.ok() ? fmt::format("there is no log '{}'", log)
+  const std::string log_text =
+      !text.ok() ? fmt::format("its log '{}' is missing", log)
                  : fmt::format("'{}' {}", log, line.empty() ? "is empty" : "ends: " + line);
-  // An array of which no job was ever seen has no number.
+  // The array's number is unknown if none of its jobs was ever seen.
   const std::string job =
       launch_.array.empty() ? "" : fmt::format(" (job {})", queue_.job_name(launch_.array, part));
   const std::size_t runs = launch_.parts[static_cast<std::size_t>(part) - 1].size();
   const std::string& damage = damage_[static_cast<std::size_t>(part) - 1];
   return fmt::format("part {}{} left {} of its {} {}, {}{}", part, job, left, runs,
-                     runs == 1 ? "run" : "runs", said,
-                     damage.empty() ? "" : ", and what its store had is lost: " + damage);
+                     runs == 1 ? "run" : "runs", log_text,
+                     damage.empty() ? "" : ", and the results in its store are lost: " + damage);
 }
 
 Result<std::string> WatchedLaunch::losses(int& left_runs) {

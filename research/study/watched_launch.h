@@ -1,4 +1,4 @@
-// One launch, followed until none of its jobs is left.
+// Follows one launch until none of its jobs is left.
 #pragma once
 
 #include <chrono>
@@ -15,25 +15,25 @@ namespace broadloom {
 
 class WatchedLaunch {
  public:
-  // All must outlive it.
+  // All arguments must outlive it.
   WatchedLaunch(const StudyPlan& plan, Launch& launch, const JobQueue& queue, StudyStore& store,
                 const LaunchHooks& hooks);
 
-  // Until no job is left, or should_stop says so: then false. Takes into the store what each part's
-  // store has, as it comes. kIo where the queue cannot be asked for a while: the jobs go on.
+  // Returns true when no job is left, false if should_stop() says so. Takes in results of the
+  // parts' stores as they come. kIo if the queue does not answer for a while; the jobs go on.
   Result<bool> watch();
-  // Takes in what is left, says in launch.json that it is over, and removes the parts' stores,
-  // which hold nothing then that the study's does not. The store of a part that has runs left
-  // stays; one that is gone or damaged is a loss of that part.
+  // Takes in the last results, notes in launch.json that the launch is over, and removes the parts'
+  // stores. The store of a part with unfinished runs stays; a missing or damaged one makes that
+  // part lost.
   Status finish();
-  // Parts of it that ended before their runs did, in words; "": none. `runs`: how many are left.
+  // Describes the parts that ended before their runs did; "" if none. runs: how many runs are left.
   Result<std::string> losses(int& runs);
 
  private:
   using Clock = std::chrono::steady_clock;
 
   Status poll();
-  Status take(bool must);
+  Status take(bool is_last);
   Status count_again(const std::vector<QueuedJob>& jobs);
   void tell();
   Result<std::vector<std::size_t>> left_of_parts() const;
@@ -44,15 +44,15 @@ class WatchedLaunch {
   const JobQueue& queue_;
   StudyStore& store_;
   const LaunchHooks& hooks_;
-  struct Seen {
+  struct StoreState {
     std::filesystem::file_time_type time;
     std::uintmax_t bytes = 0;
   };
-  std::vector<Seen> seen_;                     // of each part's store when it was taken last
-  bool changed_ = true;                        // the store, since runs were counted
-  bool is_left_ = true;                        // any job
-  std::vector<std::string> damage_;            // of each part's store, in words; "": none was seen
-  Clock::time_point answered_ = Clock::now();  // when the queue did so last
+  std::vector<StoreState> taken_;              // of each part's store when last taken in
+  bool changed_ = true;                        // whether the store changed since runs were counted
+  bool is_left_ = true;                        // whether any job is left
+  std::vector<std::string> damage_;            // of each part's store, in words; "": none
+  Clock::time_point answered_ = Clock::now();  // when the queue last answered
   StudyProgress progress_;
   Clock::time_point start_ = Clock::now();
 };

@@ -1,4 +1,4 @@
-// Held-out panels that are not: planted faults, and panels with nothing wrong.
+// Panels that are held out, and panels with a planted fault.
 #include "research/audit/panel_facts.h"
 #include "broadloom/setup/resolve_config.h"
 
@@ -33,7 +33,7 @@ RunFacts facts_of(const Overrides& run, const Panel& panel) {
   return facts;
 }
 
-TEST(PanelFacts, OfPanelsThatAreHeldOut) {
+TEST(PanelFacts, AcceptHeldOutPanels) {
   for (const char* id : {"CartPole-v1", "Pendulum-v1", "MountainCar-v0", "Acrobot-v1"}) {
     const std::string env = "env_id = \"" + std::string(id) + "\"\n";
     const RunFacts facts = facts_of({{"env_id", id}}, panel_of(env + "seeds = [1, 2, 3]"));
@@ -42,15 +42,15 @@ TEST(PanelFacts, OfPanelsThatAreHeldOut) {
   }
 }
 
-// Few states to begin in, of which both have some.
-TEST(PanelFacts, SayNothingWhereStartsAreFew) {
+// Episodes begin in few states, which both have.
+TEST(PanelFacts, AreUndefinedWithFewStarts) {
   for (const char* id : {"FrozenLake-v1", "MinAtar/Breakout-v0"}) {
     const std::string env = "env_id = \"" + std::string(id) + "\"\n";
     EXPECT_TRUE(std::isnan(facts_of({{"env_id", id}}, panel_of(env)).panel_starts)) << id;
   }
 }
 
-// A simulator that takes its seeds from a counter of its own.
+// A simulator that ignores the seeds it gets.
 Result<std::unique_ptr<VecEnv>> self_seeded(const VecEnvOptions& options) {
   VecEnvOptions own = options;
   own.streams = StreamSet::kTraining;
@@ -62,7 +62,7 @@ Result<std::unique_ptr<VecEnv>> self_seeded(const VecEnvOptions& options) {
       std::make_unique<BatchedEnv<Commanded>>(Commanded::Params{}, spec, own));
 }
 
-TEST(PanelFacts, OfASimulatorThatSeedsItself) {
+TEST(PanelFacts, FindASimulatorThatSeedsItself) {
   EnvSpec spec = Commanded::spec({});
   spec.id = "SelfSeeded-v0";
   ASSERT_TRUE(register_environment(simulator_entry(spec, self_seeded)).ok());
@@ -71,7 +71,7 @@ TEST(PanelFacts, OfASimulatorThatSeedsItself) {
   EXPECT_EQ(facts.panel_starts, 1.0);
 }
 
-TEST(PanelFacts, OfWorldsThatTrainingHasToo) {
+TEST(PanelFacts, FindWorldsThatTrainingAlsoHas) {
   ASSERT_TRUE(register_environment<Commanded>("Worlds-v0").ok());
   const Panel panel = panel_of(R"(env_id = "Worlds-v0"
 [env]
@@ -86,7 +86,7 @@ env.world = 1
   EXPECT_EQ(facts_of({{"env_id", "Worlds-v0"}}, panel).panel_starts, 0.0);
 }
 
-TEST(PanelFacts, WorldSeedsOverlapWhereASeedIsInBoth) {
+TEST(PanelFacts, WorldSeedsOverlapIfBothHaveASeed) {
   const WorldSeeds none{5, 0}, low{0, 200}, next{200, 50}, inside{199, 1}, all{0, ~0ull};
   EXPECT_FALSE(none.overlap(all));
   EXPECT_FALSE(all.overlap(none));

@@ -1,5 +1,4 @@
-// Every stream of random numbers is one that records describe and audits look at, or says here why
-// not.
+// Every stream of random numbers is in the records and the audit, or listed here with a reason.
 #include <gtest/gtest.h>
 
 #include <set>
@@ -17,7 +16,7 @@ namespace {
 
 enum class Place { kNowhere, kTraining, kEvaluation, kPanel, kElsewhere };
 
-// No default: the compiler names a purpose that is forgotten here.
+// Without a default, the compiler warns of a missing purpose.
 Place place_of(Purpose purpose) {
   switch (purpose) {
     case Purpose::kInit:
@@ -47,16 +46,16 @@ Place place_of(Purpose purpose) {
     case Purpose::kPanelDisturb:
       return Place::kPanel;
     case Purpose::kUser:
-    case Purpose::kLaboratory:   // policies that do not learn
-    case Purpose::kInstruments:  // on seeds of their own
-    case Purpose::kBootstrap:    // after the runs
-    case Purpose::kTerrain:      // ground, the same for all, on a seed of its own
+    case Purpose::kLaboratory:   // its policies do not learn
+    case Purpose::kInstruments:  // have their own seeds
+    case Purpose::kBootstrap:    // used after the runs
+    case Purpose::kTerrain:      // the same ground for all, with its own seed
       return Place::kElsewhere;
   }
   return Place::kNowhere;
 }
 
-std::set<std::uint32_t> at(Place place) {
+std::set<std::uint32_t> purposes_at(Place place) {
   std::set<std::uint32_t> out;
   for (std::uint32_t p = 1; p < 256; ++p) {
     if (place_of(static_cast<Purpose>(p)) == place) out.insert(p);
@@ -64,31 +63,31 @@ std::set<std::uint32_t> at(Place place) {
   return out;
 }
 
-TEST(Streams, OfTrainingAreAllKnownToTheAudit) {
+TEST(Streams, TheAuditKnowsThoseOfTraining) {
   std::set<std::uint32_t> known;
   for (const StreamUse& use : training_streams(1, 8, 8)) known.insert(use.purpose);
   for (const std::string& name : algorithm_names()) {
     const Config config = resolve_config({{"algorithm", name}}).take();
-    for (const AlgorithmStream& one : algorithm_streams(config)) {
-      EXPECT_TRUE(known.insert(static_cast<std::uint32_t>(one.purpose)).second) << one.name;
+    for (const AlgorithmStream& stream : algorithm_streams(config)) {
+      EXPECT_TRUE(known.insert(static_cast<std::uint32_t>(stream.purpose)).second) << stream.name;
     }
   }
-  EXPECT_EQ(known, at(Place::kTraining));
+  EXPECT_EQ(known, purposes_at(Place::kTraining));
 }
 
-TEST(Streams, OfEvaluationAreAllKnownToTheAudit) {
+TEST(Streams, TheAuditKnowsThoseOfEvaluation) {
   std::set<std::uint32_t> known;
   for (const StreamUse& use : evaluation_streams(1, 8)) known.insert(use.purpose);
-  EXPECT_EQ(known, at(Place::kEvaluation));
+  EXPECT_EQ(known, purposes_at(Place::kEvaluation));
 }
 
-TEST(Streams, OfPanelsAreThoseOfTheirEnvironments) {
+TEST(Streams, ThoseOfPanelsBelongToTheirEnvironments) {
   const EnvStreams streams = env_streams(StreamSet::kPanel);
   std::set<std::uint32_t> known;
-  for (const Purpose one : {streams.reset, streams.step, streams.strata, streams.disturb}) {
-    known.insert(static_cast<std::uint32_t>(one));
+  for (const Purpose purpose : {streams.reset, streams.step, streams.strata, streams.disturb}) {
+    known.insert(static_cast<std::uint32_t>(purpose));
   }
-  EXPECT_EQ(known, at(Place::kPanel));
+  EXPECT_EQ(known, purposes_at(Place::kPanel));
 }
 
 }  // namespace

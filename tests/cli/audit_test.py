@@ -289,7 +289,7 @@ class Audit(unittest.TestCase):
         with open(path, "w", encoding="utf-8") as file:
             file.writelines(lines[:10])
         gone = sum(map(len, lines[10:]))
-        self.finds("warning", "logs_lost", run, f"{gone} bytes are gone", "--init")
+        self.finds("warning", "logs_lost", run, f"{gone} bytes", "--init")
         check = self.check(self.report(run), "schedule_end")  # the run itself came to its end
         self.assertEqual((check["severity"], check["value"]), ("ok", 0))
         self.assertEqual(self.check(whole, "logs_lost")["severity"], "ok")
@@ -327,8 +327,8 @@ class Audit(unittest.TestCase):
         self.fails(5, [os.path.basename(newest)], run)
         with open(newest, "wb") as file:
             file.write(whole)
-        for name, word in (("metrics.jsonl", "metrics line"), ("eval.jsonl", "eval line"),
-                           ("eval_command.jsonl", "eval line"), ("ledger_line.json", "JSON object")):
+        for name, word in (("metrics.jsonl", "line of metrics"), ("eval.jsonl", "line of eval"),
+                           ("eval_command.jsonl", "line of eval"), ("ledger_line.json", "JSON object")):
             path = os.path.join(run, name)
             with open(path, "ab+") as file:
                 size = file.tell()

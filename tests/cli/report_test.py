@@ -107,7 +107,7 @@ class Report(unittest.TestCase):
         with open(self.path("text"), "w", encoding="utf-8") as file:
             file.write("no store" * 1000)
         self.fails(3, "No such file", "none.sqlite")
-        self.fails(6, "no SQLite database; name the .sqlite file that `broadloom study` wrote", "text")
+        self.fails(6, "SQLite database; name the .sqlite file that `broadloom study` wrote", "text")
         self.fails(6, "'.' is a folder; expected the store of a study", ".")
         self.fails(2, "STORE")
         self.assertEqual(json.loads(self.fails(3, "none", "none", "--json").stdout)["exit_code"], 3)

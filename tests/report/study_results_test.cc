@@ -96,7 +96,7 @@ TEST_F(ReadResults, WhatIsNoStoreIsRefused) {
   refused("none", ErrorKind::kNotFound, "No such file");
   EXPECT_FALSE(std::filesystem::exists(path("none")));
   ASSERT_TRUE(write_file_atomically(path("text"), std::string(5000, 'x')).ok());
-  refused("text", ErrorKind::kMismatch, "no SQLite database");
+  refused("text", ErrorKind::kMismatch, "SQLite database");
   ASSERT_TRUE(write_file_atomically(path("empty"), "").ok());
   refused("empty", ErrorKind::kMismatch, "has not begun");
   const StudyPlan plan = ladder_plan(1);
@@ -121,7 +121,7 @@ TEST_F(ReadResults, WhatIsNoStoreIsRefused) {
   refused("json", ErrorKind::kCorrupt, "no JSON object");
   planted("cell");
   change("cell", "PRAGMA foreign_keys = OFF; UPDATE runs SET cell_id = 9 WHERE id = 2");
-  refused("cell", ErrorKind::kCorrupt, "runs refer to what is not there");
+  refused("cell", ErrorKind::kCorrupt, "is damaged (runs refer");
   planted("size");
   change("size", "UPDATE cells SET num_envs = 0");
   refused("size", ErrorKind::kCorrupt, "has no size");

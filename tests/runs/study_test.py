@@ -239,7 +239,7 @@ class Study(unittest.TestCase):
         self.assertEqual(result.returncode, 0, result.stderr)
         self.assertIn("16 of 16 runs", result.stdout)
         self.assert_same(merged)
-        self.refused(2, ["is there already"], "merge", *parts, "--out", merged)
+        self.refused(2, [merged, "--out"], "merge", *parts, "--out", merged)
         result = run("study", "merge", *parts, "--out", self.root / "no_room.sqlite", preexec_fn=small_files(100000))
         self.assertEqual(result.returncode, 4, result.stderr)
         self.assertIn("free some space", result.stderr)
@@ -295,7 +295,7 @@ class Study(unittest.TestCase):
                      "--quiet")
         self.refused(6, ["another study: the store has 'gamma 0.99', this study 'gamma 0.5'. Name"], self.file, "--gamma", 0.5, "--out", whole,
                      "--quiet")
-        self.refused(6, ["no SQLite database"], self.file, "--out", self.file, "--quiet")
+        self.refused(6, ["SQLite database"], self.file, "--out", self.file, "--quiet")
         self.assertEqual(self.file.read_text(), STUDY)
         self.assertEqual(whole.read_bytes(), before)
 

@@ -11,7 +11,7 @@
 namespace broadloom {
 namespace {
 
-// All cuts of the runs into so many parts, by brute force.
+// The best division of the runs into `count` parts, by brute force.
 double best_longest(const std::vector<PredictedRun>& runs, std::size_t count) {
   double best = INFINITY;
   std::size_t cuts = 1;
@@ -31,7 +31,7 @@ double best_longest(const std::vector<PredictedRun>& runs, std::size_t count) {
 std::vector<PredictedRun> some_runs(std::size_t count, std::uint32_t draw) {
   std::vector<PredictedRun> runs;
   for (std::size_t i = 0; i < count; ++i) {
-    // Any numbers that differ by much.
+    // Arbitrary numbers that differ widely.
     const double u = std::fmod((static_cast<double>(i) + 1.0) * 0.618034 * (draw + 1.0), 1.0);
     runs.push_back({static_cast<std::int64_t>(i) + 1, std::exp(4.0 * u)});
   }
@@ -64,7 +64,7 @@ TEST(Balance, EveryRunIsInOnePartAndGrahamsBoundHolds) {
   }
 }
 
-// Every n-th run puts all the long ones together where every other cell is slow.
+// Taking every second run would put all long runs together here, since every other cell is slow.
 TEST(Balance, SlowCellsAreSpread) {
   std::vector<PredictedRun> runs;
   for (std::int64_t id = 1; id <= 8; ++id) runs.push_back({id, id % 2 == 1 ? 90.0 : 10.0});

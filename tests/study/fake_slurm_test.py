@@ -104,7 +104,7 @@ class FakeSlurm(unittest.TestCase):
 
     def test_refusals_are_told_in_slurms_words_and_leave_nothing(self):
         slurm = ["a.toml", "--launcher", "slurm", "--quiet"]
-        self.refused(3, ["there is no 'sbatch' here"], *slurm, bare=True)
+        self.refused(3, ["'sbatch'"], *slurm, bare=True)
         self.fake("sbatch", '[ "$1" = --version ] && exit\necho "sbatch: error: Invalid account" >&2; echo "sbatch: error: give one" >&2; exit 1')
         self.refused(4, ["sbatch refused: 'sbatch: error: Invalid account sbatch: error: give one'"], *slurm)
         self.assertEqual(os.listdir(self.path("studies", "a-jobs")), [])

@@ -1,4 +1,4 @@
-// What runs are predicted to take, and the parts that are made of it.
+// Predictions of runs' times and the parts made from them.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -41,24 +41,24 @@ void finish(StoredRun& run, double seconds) {
   run.whole_seconds = seconds;
 }
 
-TEST(Predict, RunsOfTheStoreCountBeforeWhatIsTimed) {
+TEST(Predict, StoredRunsCountBeforeTiming) {
   const StudyPlan plan = three_cells();
   std::vector<StoredRun> stored = all_pending(plan);
   finish(stored[0], 30.0);
   finish(stored[3], 50.0);
-  stored[6].status = "failed";  // says nothing of how long a run takes
+  stored[6].status = "failed";  // its time is no measure of a run's
   stored[6].whole_seconds = 1e6;
   finish(stored[1], 7.0);
   finish(stored[2], 3.0);
   const Result<std::vector<CellPrediction>> cells = predict_cells(plan, stored, {});
   ASSERT_TRUE(cells.ok()) << cells.status().message();
-  EXPECT_EQ(cells.value()[0].by, PredictedBy::kRuns);
+  EXPECT_EQ(cells.value()[0].source, PredictionSource::kRuns);
   EXPECT_DOUBLE_EQ(cells.value()[0].seconds, 40.0);
   EXPECT_DOUBLE_EQ(cells.value()[1].seconds, 7.0);
   EXPECT_DOUBLE_EQ(cells.value()[2].seconds, 3.0);
 }
 
-TEST(Predict, WhatThereIsNoTimeForIsAsFastAsWhatIsMostLikeIt) {
+TEST(Predict, UntimedCellsAreAsFastAsTheMostSimilarOne) {
   const StudyPlan plan = three_cells();
   std::vector<StoredRun> stored = all_pending(plan);
   finish(stored[0], 40.0);
@@ -67,30 +67,32 @@ TEST(Predict, WhatThereIsNoTimeForIsAsFastAsWhatIsMostLikeIt) {
   options.should_stop = [] { return true; };
   const Result<std::vector<CellPrediction>> cells = predict_cells(plan, stored, options);
   ASSERT_TRUE(cells.ok()) << cells.status().message();
-  EXPECT_EQ(cells.value()[1].by, PredictedBy::kOther);
-  EXPECT_EQ(cells.value()[1].other, 0U);  // it differs in its steps alone
+  EXPECT_EQ(cells.value()[1].source, PredictionSource::kOtherCell);
+  EXPECT_EQ(cells.value()[1].other_cell, 0U);  // it differs only in its steps
   EXPECT_DOUBLE_EQ(cells.value()[1].seconds, 160.0);
   EXPECT_EQ(predict_cells(plan, all_pending(plan), options).status().kind(), ErrorKind::kNumeric);
 }
 
-TEST(Predict, EveryCellIsTimedWhereThereIsTime) {
+TEST(Predict, TimesEveryCellIfThereIsTime) {
   const StudyPlan plan = three_cells();
-  std::vector<std::string> told;
+  std::vector<std::string> reported;
   PredictOptions options;
   options.seconds = 0.3;
-  options.tell = [&](const std::string& cell) { told.push_back(cell); };
+  options.tell = [&](const std::string& cell) { reported.push_back(cell); };
   const Result<std::vector<CellPrediction>> cells = predict_cells(plan, all_pending(plan), options);
   ASSERT_TRUE(cells.ok()) << cells.status().message();
-  EXPECT_GE(told.size(), 1U);
+  EXPECT_GE(reported.size(), 1U);
   for (std::size_t c = 0; c < 3; ++c) {
-    const bool was_told = std::find(told.begin(), told.end(), plan.cells[c].name) != told.end();
-    EXPECT_EQ(cells.value()[c].by, was_told ? PredictedBy::kTiming : PredictedBy::kOther);
+    const bool was_reported =
+        std::find(reported.begin(), reported.end(), plan.cells[c].name) != reported.end();
+    EXPECT_EQ(cells.value()[c].source,
+              was_reported ? PredictionSource::kTiming : PredictionSource::kOtherCell);
     EXPECT_GT(cells.value()[c].seconds, 0.0);
     EXPECT_LT(cells.value()[c].seconds, 3600.0);
   }
 }
 
-TEST(Predict, MemoryIsThatOfTheLargestCell) {
+TEST(Predict, MemoryIsForTheLargestCell) {
   const StudyPlan plan =
       plan_text("seeds = 1\n[base]\ntotal_timesteps = 10_000_000\n[grid]\nnum_envs = [4, 32768]\n");
   const auto bytes = [&](const std::vector<const StudyRun*>& runs) {
@@ -107,11 +109,11 @@ TEST(Predict, MemoryIsThatOfTheLargestCell) {
   EXPECT_LE(both, planned + planned / 4 + 256 * kMiB);
 }
 
-// Takes what lasts no longer than it allows.
-class Doors : public JobQueue {
+// A queue that accepts jobs up to a time limit.
+class LimitedQueue : public JobQueue {
  public:
-  explicit Doors(int minutes) : minutes_(minutes) {}
-  const char* title() const override { return "Doors"; }
+  explicit LimitedQueue(int minutes) : minutes_(minutes) {}
+  const char* title() const override { return "Limited"; }
   Status check() const override { return {}; }
   Result<JobLimits> place(const JobLimits& limits, const std::string&) const override {
     if (limits.minutes > minutes_) return invalid("too long");
@@ -143,14 +145,14 @@ class PlanLaunch : public ::testing::Test {
     options.parts = parts;
     options.study.jobs = jobs;
     options.minutes = limit;
-    return plan_launch(plan_, stored_, options, Doors(minutes), {});
+    return plan_launch(plan_, stored_, options, LimitedQueue(minutes), {});
   }
 
   StudyPlan plan_ = three_cells();
   std::vector<StoredRun> stored_;
 };
 
-TEST_F(PlanLaunch, PartsAreOfTenMinutesUnlessThereIsAReason) {
+TEST_F(PlanLaunch, PartsTakeTenMinutesByDefault) {
   EXPECT_EQ(launch(100000).value().parts.size(), 3U);
   EXPECT_DOUBLE_EQ(launch(100000).value().seconds, 1800.0);
   EXPECT_EQ(launch(100000).value().limits.minutes, minutes_for(600.0));
@@ -166,19 +168,19 @@ TEST_F(PlanLaunch, ShortPartitionsGetMoreAndSmallerParts) {
   EXPECT_EQ(launch(9).value().parts.size(), 9U);
   EXPECT_EQ(launch(8).status().message(), "too long");
   EXPECT_EQ(launch(16, 2).status().message(), "too long") << "two parts were asked for";
-  // Less time than it should have is taken where it is asked for.
+  // A time limit that was asked for is kept, even if it is too short.
   const Result<LaunchPlan> tight = launch(100000, 0, 0, 5);
   ASSERT_TRUE(tight.ok());
   EXPECT_EQ(tight.value().limits.minutes, 5);
   EXPECT_EQ(tight.value().parts.size(), 9U);
 }
 
-TEST_F(PlanLaunch, WhatNoPartitionTakesIsRefusedBeforeAnythingIsTimed) {
+TEST_F(PlanLaunch, RefusesImpossibleLimitsBeforeTiming) {
   std::string notes;
   LaunchHooks hooks;
   hooks.on_note = [&](const std::string& note) { notes += note; };
   const Result<LaunchPlan> planned =
-      plan_launch(plan_, all_pending(plan_), LaunchOptions(), Doors(0), hooks);
+      plan_launch(plan_, all_pending(plan_), LaunchOptions(), LimitedQueue(0), hooks);
   EXPECT_EQ(planned.status().message(), "too long");
   EXPECT_EQ(notes, "");
 }

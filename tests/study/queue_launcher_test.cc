@@ -1,4 +1,4 @@
-// Launches on a queue that runs parts in this process, and loses some of them.
+// Launches on a queue that runs parts in this process and loses some of them.
 #include "research/study/queue_launcher.h"
 
 #include <gtest/gtest.h>
@@ -15,19 +15,19 @@
 namespace broadloom {
 namespace {
 
-// What outlives one call of the launcher, as a cluster does.
+// State that outlives a call of the launcher, as a cluster's does.
 struct Cluster {
   StudyPlan plan;
   std::map<std::string, JobArray> arrays;
-  std::map<std::string, std::vector<int>> left;  // parts of each, in order
+  std::map<std::string, std::vector<int>> left;  // parts of each array, in order
   std::set<int> lost;                            // parts of the next array that end at once
-  int runs_before_loss = 0;                      // that a lost part does
-  std::string refusal;                           // "": it takes arrays
-  bool refuses_late = false;                     // when it has the jobs by then
-  bool is_deaf = false;                          // and says nothing of its jobs
-  std::set<int> removed, cut;                    // parts of whose stores this becomes
+  int runs_before_loss = 0;                      // runs that a lost part finishes
+  std::string refusal;                           // "": it accepts arrays
+  bool refuses_late = false;                     // after it has the jobs
+  bool is_deaf = false;                          // and does not list its jobs
+  std::set<int> removed, cut;                    // parts whose stores are removed or truncated
   int asked = 0, submitted = 0;
-  std::multiset<std::int64_t> trained;  // runs, as often as they were begun
+  std::multiset<std::int64_t> trained;  // runs, once for each start
 };
 
 class FakeQueue : public JobQueue {
@@ -53,7 +53,7 @@ class FakeQueue : public JobQueue {
     if (!refusal.ok()) return refusal;
     return std::string("7");
   }
-  // One part ends for each time that is asked.
+  // Each call ends one part.
   Result<std::vector<QueuedJob>> unfinished(const std::string& name) const override {
     ++cluster_.asked;
     if (cluster_.is_deaf) return Status(ErrorKind::kIo, "no answer");
@@ -79,7 +79,7 @@ class FakeQueue : public JobQueue {
     options.part.runs = parse_runs(array.runs[static_cast<std::size_t>(part) - 1], 1000).value();
     const bool is_lost = cluster_.lost.erase(part) > 0;
     if (is_lost) {
-      // How many a part has follows from how long they took this machine just now.
+      // The number of runs of a part depends on their timing just before.
       options.part.runs.resize(std::min(static_cast<std::size_t>(cluster_.runs_before_loss),
                                         options.part.runs.size() - 1));
       std::ofstream(with_number(array.log, part)) << "begun\nkilled by the test\n";
@@ -142,7 +142,7 @@ TEST_F(Launches, PartsEndInTheStoreOfOneRunner) {
   EXPECT_EQ(cluster_.trained.size(), 6U);
   EXPECT_EQ(finished_, 6);
   EXPECT_NE(notes_.find("6 of 6 runs in 3 jobs; partition first"), std::string::npos) << notes_;
-  // Whole, it has nothing to launch.
+  // A complete study has nothing to launch.
   ASSERT_TRUE(launch(3).ok());
   EXPECT_EQ(cluster_.submitted, 1);
   const std::vector<Launch> launches = read_launches(path("a.sqlite"), 1000).value();
@@ -178,13 +178,13 @@ TEST_F(Launches, StoppedItLeavesTheJobsAndWatchesThemAgain) {
   LaunchOptions options = options_of("a.sqlite");
   options.parts = 3;
   LaunchHooks hooks;
-  int asked = 0;  // not before the array is in the queue
+  int asked = 0;  // only once the array is in the queue
   hooks.study.should_stop = [&] { return cluster_.submitted > 0 && ++asked > 0; };
   hooks.on_note = [this](const std::string& note) { notes_ += note + "\n"; };
   const Result<StudySummary> stopped = launcher()->run(cluster_.plan, options, hooks);
   ASSERT_TRUE(stopped.ok()) << stopped.status().message();
   EXPECT_FALSE(stopped.value().complete);
-  EXPECT_NE(notes_.find("`cancel 7` ends it"), std::string::npos) << notes_;
+  EXPECT_NE(notes_.find("`cancel 7`"), std::string::npos) << notes_;
   const Result<std::unique_ptr<Launcher>> local = make_launcher("local");
   const Result<StudySummary> twice = local.value()->run(cluster_.plan, options, {});
   ASSERT_FALSE(twice.ok()) << "this machine would do the jobs' runs once more";
@@ -199,7 +199,7 @@ TEST_F(Launches, StoppedItLeavesTheJobsAndWatchesThemAgain) {
   EXPECT_EQ(dump("a.sqlite"), dump("whole.sqlite"));
 }
 
-// Killed between handing over and writing down by which number: it is found by its name.
+// After a kill between submitting and recording the number, the array is found by its name.
 TEST_F(Launches, ALaunchWithoutANumberIsFoundByItsName) {
   cluster_.lost = {1, 2};
   ASSERT_FALSE(launch(2).ok());
@@ -236,7 +236,7 @@ TEST_F(Launches, AStoreThatIsGoneOrDamagedIsALossOfItsPartAlone) {
   cluster_.cut = {2};
   const Result<StudySummary> summary = launch(3);
   EXPECT_EQ(summary.status().kind(), ErrorKind::kIo);
-  for (const char* words : {"part 1 (job 7_1) left ", "what its store had is lost: there is no '",
+  for (const char* words : {"part 1 (job 7_1) left ", "part-1.sqlite' is missing",
                             "part 2 (job 7_2) left ", "part-2.sqlite", "the same command"}) {
     EXPECT_NE(summary.status().message().find(words), std::string::npos)
         << words << " in " << summary.status().message();
@@ -265,8 +265,7 @@ TEST_F(Launches, ARefusalOfAQueueThatSaysNothingIsLookedIntoByTheNextCall) {
   cluster_.refusal = "connection lost";
   cluster_.refuses_late = cluster_.is_deaf = true;
   const Result<StudySummary> summary = launch(2);
-  for (const char* words :
-       {"connection lost. Whether", "not known (no answer)", "looks for them"}) {
+  for (const char* words : {"connection lost. ", "(no answer)", "the same command"}) {
     EXPECT_NE(summary.status().message().find(words), std::string::npos)
         << summary.status().message();
   }
@@ -300,7 +299,7 @@ TEST_F(Launches, APlanTouchesNothing) {
   EXPECT_FALSE(std::filesystem::exists(path("a-jobs")));
   ASSERT_TRUE(launch(2).ok());
   const Result<std::string> none = launcher()->describe(cluster_.plan, options, {});
-  EXPECT_EQ(none.value(), "No run is left to be launched.\n");
+  EXPECT_NE(none.value().find("No run is left"), std::string::npos) << none.value();
 }
 
 TEST_F(Launches, MoreSeedsAreLaunchedByThemselves) {
@@ -319,7 +318,7 @@ TEST_F(Launches, MoreSeedsAreLaunchedByThemselves) {
   EXPECT_EQ(dump("a.sqlite"), dump("nine.sqlite"));
 }
 
-TEST_F(Launches, AStoreTakesWhatIsBetterAndRefusesWhatDisagrees) {
+TEST_F(Launches, AStoreTakesBetterResultsAndRefusesContradictions) {
   ASSERT_TRUE(run(cluster_.plan, "p.sqlite", 1, {1, 2}).ok());
   change("p.sqlite", "UPDATE study SET shards = 1");
   ASSERT_TRUE(run(cluster_.plan, "q.sqlite", 1, {2, 2}).ok());
@@ -331,7 +330,7 @@ TEST_F(Launches, AStoreTakesWhatIsBetterAndRefusesWhatDisagrees) {
     EXPECT_EQ(store.value().runs().value()[1].status, "failed");
     change("q.sqlite", "UPDATE runs SET status = 'finished', error = NULL WHERE id = 2");
     ASSERT_TRUE(store.value().take(path("q.sqlite")).ok());
-    // What failed elsewhere takes nothing away.
+    // A run that failed elsewhere does not replace a finished one.
     change("q.sqlite", "UPDATE runs SET status = 'failed', error = 'again' WHERE id = 2");
     ASSERT_TRUE(store.value().take(path("q.sqlite")).ok());
   }

@@ -70,7 +70,7 @@ TEST_F(Runner, StoppedAgainAndAgainItEndsWithTheSameStore) {
   int calls = 0, finished = 0;
   for (bool complete = false; !complete; ++calls) {
     ASSERT_LT(calls, 6);
-    // One more run at least, and then stop; the next one is under way by then.
+    // Stop after at least one more run, while the next one is in progress.
     int now = 0;
     StudyHooks hooks;
     hooks.on_progress = [&](const StudyProgress& progress) { now = progress.finished; };
@@ -94,7 +94,7 @@ TEST_F(Runner, MoreSeedsMakeAStoreLarger) {
   ASSERT_TRUE(run(plan_of("1"), "grown").ok());
   ASSERT_TRUE(run(plan_of("3"), "grown").ok());
   EXPECT_EQ(dump("grown"), dump("whole"));
-  // Other seeds, or fewer, are another study.
+  // Other seeds, or fewer, make another study.
   for (const char* seeds : {"1", "[1, 2, 4, 5]", "[2, 1, 3, 4]", "10"}) {
     const bool grows = std::string(seeds) == "10";
     const Result<StudySummary> summary = run(plan_of(seeds), "grown");
@@ -106,7 +106,7 @@ TEST_F(Runner, MoreSeedsMakeAStoreLarger) {
   }
 }
 
-// Before ranges had one text, a store kept them as they were written.
+// Ranges had several forms in older stores.
 TEST_F(Runner, StoresWithRangesInTheOldTextGoOn) {
   const StudyPlan plan = plan_text(
       "seeds = 2\npoints = 2\n[base]\ntotal_timesteps = 1000\nnum_envs = 2\nhidden_sizes = [8]\n"
@@ -139,7 +139,7 @@ TEST_F(Runner, AFailedRunIsRecordedAndStopsNoOther) {
   EXPECT_EQ(summary.value().runs[0].status, "failed");
   EXPECT_NE(summary.value().runs[0].error, "");
   EXPECT_EQ(summary.value().runs[1].status, "finished");
-  // It stays failed, unless one asks for another try; which fails in the same way.
+  // It stays failed unless a retry is asked for, which fails in the same way.
   const std::string before = dump("failed");
   ASSERT_TRUE(run(plan, "failed").ok());
   EXPECT_EQ(dump("failed"), before);
@@ -178,14 +178,14 @@ TEST_F(Runner, PartsMergeIntoTheStoreOfOneRunner) {
   EXPECT_EQ(merged.value().pending(), 0);
   EXPECT_EQ(dump("merged"), dump("whole"));
   EXPECT_EQ(read_file(path("part3")).value(), before);
-  // What is missing is run by the study itself.
+  // The study itself runs the missing runs.
   ASSERT_TRUE(merge_stores({path("part2"), path("part4")}, path("half")).ok());
   EXPECT_NE(dump("half"), dump("whole"));
   ASSERT_TRUE(run(plan, "half").ok());
   EXPECT_EQ(dump("half"), dump("whole"));
 }
 
-TEST_F(Runner, AMergeThatCannotBeLeavesNothing) {
+TEST_F(Runner, ARefusedMergeLeavesNothing) {
   const StudyPlan plan = small_plan();
   const StudyPlan other = plan_text("seeds = 1\n[base]\ntotal_timesteps = 1000\n");
   ASSERT_TRUE(run(plan, "one", 1, {1, 2}).ok());
@@ -209,7 +209,7 @@ TEST_F(Runner, AMergeThatCannotBeLeavesNothing) {
   EXPECT_EQ(merge_stores({path("one")}, path("other")).status().kind(), ErrorKind::kInvalidConfig);
 }
 
-TEST_F(Runner, StoresOfSomethingElseAreRefusedAndKept) {
+TEST_F(Runner, OtherStoresAreRefusedAndKept) {
   const StudyPlan plan = small_plan();
   ASSERT_TRUE(run(plan, "store", 1, {1, 2}).ok());
   const auto refused = [&](const StudyPlan& p, StudyPart part, const std::string& words,
@@ -222,19 +222,19 @@ TEST_F(Runner, StoresOfSomethingElseAreRefusedAndKept) {
   };
   StudySpec spec = parse_study("seeds = 3\n[base]\ngamma = 0.9\n", "s.toml").value();
   refused(plan_study(spec).value(), {1, 2}, "the store has 'points 7', this study 'points 50'");
-  StudyPlan fewer = plan;  // a setting of every cell and the seeds: both are named, the seeds last
+  StudyPlan fewer = plan;  // differs in a setting of all cells and in the seeds, named last
   fewer.definition = plan.definition;
-  const auto replace = [&](const std::string& old, const std::string& with) {
-    for (std::size_t at = 0; (at = fewer.definition.find(old, at)) != std::string::npos;) {
-      fewer.definition.replace(at, old.size(), with);
-      at += with.size();
+  const auto replace = [&](const std::string& old_text, const std::string& new_text) {
+    for (std::size_t i = 0; (i = fewer.definition.find(old_text, i)) != std::string::npos;) {
+      fewer.definition.replace(i, old_text.size(), new_text);
+      i += new_text.size();
     }
   };
   replace("\ngamma 0.99\n", "\ngamma 0.9\n");
   replace("\nseeds 1,", "\nseeds 9,");
   refused(fewer, {1, 2},
           "the store has 'gamma 0.99', this study 'gamma 0.9'; the store has 'seeds 1,");
-  refused(plan, {2, 2}, "is part 1/2 of this study, and 2/2 was asked for");
+  refused(plan, {2, 2}, "is part 1/2 of this study");
   change("store", "UPDATE runs SET status = 'pending' WHERE id = 1");
   change("store", "UPDATE study SET revision = 'older'");
   refused(plan, {1, 2}, "was begun by version 0.1.0 (older)");
@@ -243,7 +243,7 @@ TEST_F(Runner, StoresOfSomethingElseAreRefusedAndKept) {
   change("store", "PRAGMA application_id = 5");
   refused(plan, {1, 2}, "another program's database");
   ASSERT_TRUE(write_file_atomically(path("store"), std::string(5000, 'x')).ok());
-  refused(plan, {1, 2}, "no SQLite database");
+  refused(plan, {1, 2}, "SQLite database");
 }
 
 TEST_F(Runner, ADamagedStoreIsRefused) {
@@ -294,8 +294,8 @@ TEST_F(Runner, IsaAndMemoryAreCheckedBeforeTheStart) {
   EXPECT_FALSE(std::filesystem::exists(path("x")));
 }
 
-// A run each would say it, and the others would be trained meanwhile.
-TEST_F(Runner, WhatASimulatorCannotDoIsSaidBeforeTheStart) {
+// Each run would fail with it, after the others had been trained.
+TEST_F(Runner, RefusesAnImpossibleSimulatorBeforeTheStart) {
   register_simulator("Alone-v0", [](auto inner) {
     return std::make_unique<WholeBatch>(std::move(inner), "Alone-v0");
   });
@@ -333,11 +333,11 @@ TEST(Curve, PointsBeforeTheFirstReportAreLeftOut) {
       "num_steps = 64\neval_episodes = 1\n");
   const std::optional<RunRecord> record = train_run(plan, plan.runs[0], 1, always);
   ASSERT_TRUE(record.has_value());
-  ASSERT_EQ(record->curve.size(), 8U);  // from 300 on: the first block ends at 256
+  ASSERT_EQ(record->curve.size(), 8U);  // the first block ends at 256, so the first point is 300
   EXPECT_EQ(record->curve[0].environment_steps, 300);
   EXPECT_EQ(record->curve[0].global_step, 256);
   EXPECT_EQ(record->curve[7].global_step, 768);
-  EXPECT_EQ(record->evaluations.size(), 3U);  // one an iteration at most
+  EXPECT_EQ(record->evaluations.size(), 3U);  // at most one an iteration
 }
 
 TEST(Curve, StoppedRunsLeaveNoRecord) {

@@ -1,4 +1,4 @@
-// A small study, and what its store holds.
+// A small study and the contents of its store.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -52,7 +52,7 @@ class StudyTest : public ::testing::Test {
     return run_study(plan, options, hooks);
   }
 
-  // Every row but for wall-clock columns.
+  // All rows except wall-clock columns.
   std::string dump(const std::string& name) const {
     Result<Database> database = Database::open(path(name));
     EXPECT_TRUE(database.ok()) << database.status().message();

@@ -27,19 +27,19 @@ TEST(Slurm, TimesAreReadInAllTheirForms) {
 }
 
 TEST(Slurm, TheDefaultPartitionComesFirstAndThenTheFirstThatTakesTheJob) {
-  const std::vector<SlurmPartition> there = parse_partitions(
+  const std::vector<SlurmPartition> partitions = parse_partitions(
       "short|up|10:00|8|4096\n"
       "work*|up|2:00:00|8|4096+\n"
       "down|down|infinite|512|900000\n"
       "large|up|infinite|64|256000\n"
       "rubbish\n\n");
-  ASSERT_EQ(there.size(), 4U);
-  EXPECT_EQ(there[1].name, "work");
-  EXPECT_TRUE(there[1].is_default);
-  EXPECT_EQ(there[1].memory_bytes, 4096 * kMebibyte);
+  ASSERT_EQ(partitions.size(), 4U);
+  EXPECT_EQ(partitions[1].name, "work");
+  EXPECT_TRUE(partitions[1].is_default);
+  EXPECT_EQ(partitions[1].memory_bytes, 4096 * kMebibyte);
   const auto place = [&](int threads, std::int64_t mib, int minutes,
                          const std::string& partition = "") {
-    return place_among(there, {threads, mib * kMebibyte, minutes, ""}, partition);
+    return place_among(partitions, {threads, mib * kMebibyte, minutes, ""}, partition);
   };
   EXPECT_EQ(place(1, 256, 5).value().partition, "work");
   EXPECT_EQ(place(1, 256, 121).value().partition, "large");
@@ -72,7 +72,7 @@ JobArray small_array() {
   return array;
 }
 
-TEST(Slurm, TheScriptAsksForWhatTheJobsMayTake) {
+TEST(Slurm, TheScriptHasTheLimitsOfItsJobs) {
   const std::string script = make_slurm_queue()->script(small_array()).value();
   for (const char* line :
        {"#SBATCH --job-name=broadloom-a-12\n", "#SBATCH --array=1-2%1\n",
@@ -86,7 +86,7 @@ TEST(Slurm, TheScriptAsksForWhatTheJobsMayTake) {
   EXPECT_NE(make_slurm_queue()->script(all).value().find("--array=1-2\n"), std::string::npos);
 }
 
-// A line break in a name would begin a command.
+// A line break in a name would begin another command.
 TEST(Slurm, NamesThatALineCannotHoldAreRefused) {
   std::string JobArray::*const paths[] = {&JobArray::folder, &JobArray::log, &JobArray::name};
   for (std::string JobArray::*path : paths) {
@@ -101,7 +101,7 @@ TEST(Slurm, NamesThatALineCannotHoldAreRefused) {
   EXPECT_EQ(make_slurm_queue()->script(array).status().kind(), ErrorKind::kInvalidConfig);
 }
 
-// What any other engine does with it.
+// Another queue runs the script in this way.
 TEST(Slurm, TheScriptRunsAPartByItself) {
   JobArray array = small_array();
   array.folder = "/";
@@ -136,7 +136,7 @@ TEST(Command, VariablesMayBeLeftOut) {
   ::unsetenv("BROADLOOM_TEST_AB");
 }
 
-TEST(Command, WordsComeBackFromAShell) {
+TEST(Command, AShellReadsQuotedWordsBack) {
   for (const std::string word : {"plain-1.5", "two words", "it's", "$HOME `id`", "", "a\"b\\c"}) {
     const Result<CommandOutput> output =
         run_command({"bash", "-c", "printf %s " + shell_word(word)});
@@ -145,7 +145,7 @@ TEST(Command, WordsComeBackFromAShell) {
   }
 }
 
-TEST(Command, TheLastLineIsTheLastThatSaysSomething) {
+TEST(Command, TheLastLineIsNotBlank) {
   EXPECT_EQ(last_line("one\ntwo\n\n \n"), "two");
   EXPECT_EQ(last_line("only"), "only");
   EXPECT_EQ(last_line("\n\n"), "");

@@ -253,7 +253,7 @@ class SlurmTest(unittest.TestCase):
         bare = dict(os.environ, PATH="/nowhere")
         refused = dict(os.environ, SBATCH_RESERVATION="nobody")
         for code, words, more, env in [
-                (3, ["there is no 'sbatch' here", "--launcher local"], [], bare),
+                (3, ["'sbatch'", "--launcher local"], [], bare),
                 (4, ["sbatch refused: '", "eservation"], [], refused),
                 (2, ["got 'gpu'", "short, work"], ["--partition", "gpu"], None),
                 (2, ["a job needs 11 minutes", "short: 10 minutes"], ["--partition", "short", "--time_limit", "11"], None),

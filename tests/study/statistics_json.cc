@@ -1,7 +1,7 @@
-// statistics_json < INPUT > JSON: the statistics of two sets of scores, for rliable_test.py.
+// statistics_json < INPUT > JSON: statistics of two sets of scores, for rliable_test.py.
 //
-// INPUT, separated by white space: seed, replicates of points, replicates of profiles; twice runs,
-// tasks and the scores [runs, tasks]; how many thresholds, and the thresholds.
+// INPUT, separated by white space: seed, replicates of points, replicates of profiles; two sets,
+// each with its runs, tasks and scores [runs, tasks]; number of thresholds, and the thresholds.
 #include <fmt/format.h>
 
 #include <cmath>

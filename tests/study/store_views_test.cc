@@ -21,7 +21,7 @@ class StoreViews : public PlantedTest {
   std::string rows(const std::string& name, const std::string& sql) const {
     Result<Database> database = Database::open(path(name));
     EXPECT_TRUE(database.ok()) << database.status().message();
-    // As for people, who look at stores of their own with other programs.
+    // The default of other programs with which people read their stores.
     EXPECT_TRUE(database.value().run("PRAGMA trusted_schema = ON").ok());
     Result<Statement> query = database.value().prepare(sql);
     if (!query.ok()) return query.status().message();
@@ -30,7 +30,7 @@ class StoreViews : public PlantedTest {
     return out;
   }
 
-  // What every view says of a row's settings; learning rates are numbers.
+  // Every view has a row's settings; learning rates are numbers.
   void expect_settings(const std::string& name) const {
     const std::string row =
         "cell_id || ' ' || env_id || ' ' || num_envs || 'x' || num_steps || ' ' || hidden_sizes || "
@@ -47,14 +47,14 @@ class StoreViews : public PlantedTest {
   }
 };
 
-TEST_F(StoreViews, SayWhatTheAxesSet) {
+TEST_F(StoreViews, HaveTheSettingsOfTheAxes) {
   plant(plan(), "s", score);
   expect_settings("s");
   EXPECT_EQ(rows("s", "SELECT training_return FROM scores WHERE cell_id = 3 AND seed = 2"),
             "22.0\n");
 }
 
-TEST_F(StoreViews, OfMergedPartsAreTheSame) {
+TEST_F(StoreViews, MergedPartsHaveTheSameViews) {
   plant(plan(), "s", score);
   change("s", "DROP VIEW settings; DROP VIEW learning_curves; DROP VIEW scores");
   ASSERT_TRUE(merge_stores({path("s")}, path("merged")).ok());

@@ -1,4 +1,4 @@
-// Stores and launches that were damaged, or made to bring the program down.
+// Damaged or malicious stores and launches.
 #include <gtest/gtest.h>
 
 #include <filesystem>
@@ -25,15 +25,15 @@ class StrangeStores : public StudyTest {
     return store.ok() ? store.value().runs().status() : store.status();
   }
   Status looked_at(const std::string& name) const {
-    Result<StudyStore> store = StudyStore::look(path(name), plan_);
+    Result<StudyStore> store = StudyStore::open_to_read(path(name), plan_);
     return store.ok() ? store.value().runs().status() : store.status();
   }
 
   StudyPlan plan_ = small_plan();
 };
 
-// Whoever takes a place in an array from such a number reads memory that is not its own.
-TEST_F(StrangeStores, NumbersThatAreNotThePlansAreDamage) {
+// Such numbers must not become array indices.
+TEST_F(StrangeStores, RunsOutsideThePlanAreDamage) {
   const char* const changes[] = {"UPDATE runs SET cell_id = 900000 WHERE id = 2",
                                  "UPDATE runs SET cell_id = 3, seed = 9 WHERE id = 2",
                                  "UPDATE runs SET id = 900000 WHERE id = 2",
@@ -54,8 +54,8 @@ TEST_F(StrangeStores, NumbersThatAreNotThePlansAreDamage) {
   }
 }
 
-// A view may stand in for a table and never come to an end.
-TEST_F(StrangeStores, TablesThatAreNotThePrograms) {
+// A view in place of a table might never end.
+TEST_F(StrangeStores, OtherTablesAreRefused) {
   const char* const changes[] = {
       "ALTER TABLE cells RENAME TO hidden;"
       "CREATE VIEW cells AS WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i FROM n)"
@@ -76,7 +76,7 @@ TEST_F(StrangeStores, TablesThatAreNotThePrograms) {
   }
 }
 
-TEST_F(StrangeStores, ViewsOfAStoreAreNotAsked) {
+TEST_F(StrangeStores, ViewsOfAStoreAreNotRead) {
   make("a");
   change("a",
          "DROP VIEW scores; CREATE VIEW scores AS WITH RECURSIVE n(i) AS"
@@ -109,23 +109,23 @@ TEST_F(StrangeStores, ADamagedPartIsNamed) {
   }
 }
 
-TEST_F(StrangeStores, ANumberOfPointsThatNoStudyHas) {
+TEST_F(StrangeStores, AnImpossibleNumberOfPointsIsDamage) {
   make("a");
   change("a", "UPDATE study SET points = 2000000000");
   const Status status = read_study_results(path("a")).status();
   EXPECT_EQ(status.kind(), ErrorKind::kCorrupt) << status.message();
 }
 
-// SQLite has names for databases that are in no file.
-TEST_F(StrangeStores, EachNameIsThatOfAFile) {
+// SQLite gives some names another meaning than that of a file.
+TEST_F(StrangeStores, EveryNameMeansAFile) {
   const std::filesystem::path before = std::filesystem::current_path();
   std::filesystem::current_path(path("."));
   for (const char* name : {":memory:", "file:x?mode=memory", "file:plain"}) {
     ASSERT_TRUE(StudyStore::open(name, plan_, {}, false).ok());
     EXPECT_GT(std::filesystem::file_size(name), 0U) << name;
-    EXPECT_TRUE(StudyStore::look(name, plan_).ok());
+    EXPECT_TRUE(StudyStore::open_to_read(name, plan_).ok());
     EXPECT_TRUE(merge_stores({name}, std::string(name) + "2").ok());
-    EXPECT_TRUE(StudyStore::look(std::string(name) + "2", plan_).ok());
+    EXPECT_TRUE(StudyStore::open_to_read(std::string(name) + "2", plan_).ok());
   }
   std::filesystem::current_path(before);
 }
@@ -139,7 +139,7 @@ TEST_F(StrangeStores, AMergeThatFailsLeavesNothing) {
   EXPECT_EQ(entries, 2);
 }
 
-TEST_F(StrangeStores, ALaunchOfRunsThatTheStudyHasNotIsDamaged) {
+TEST_F(StrangeStores, ALaunchOfUnknownRunsIsDamaged) {
   for (const char* parts : {R"(["999999999"])", R"(["1-9223372036854775807"])", R"(["0"])",
                             R"(["1-6", "1-6"])", R"(["1-6", "3"])", R"([7])"}) {
     const std::string folder = launches_folder(path("a.sqlite")) + "/launch-1";
@@ -156,7 +156,7 @@ TEST_F(StrangeStores, ALaunchOfRunsThatTheStudyHasNotIsDamaged) {
   }
 }
 
-TEST_F(StrangeStores, FoldersOfLaunchesThatNobodyMade) {
+TEST_F(StrangeStores, FoldersWithLargeNumbersAreIgnored) {
   const std::string folder = launches_folder(path("a.sqlite"));
   std::filesystem::create_directories(folder + "/launch-2147483647");
   const Result<std::string> made = make_launch_folder(path("a.sqlite"));

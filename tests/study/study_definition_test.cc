@@ -20,7 +20,7 @@ TEST(DefinitionDifferences, SayTheEnvironmentFirstAndTheSeedsLast) {
             "1,2,3'");
 }
 
-TEST(DefinitionDifferences, NameAFewCellsThatOneStudyAloneHas) {
+TEST(DefinitionDifferences, NameAFewCellsThatOnlyOneStudyHas) {
   const std::string rest = "[base]\ntotal_timesteps = 4096\n";
   EXPECT_EQ(differences("seeds = 1\n" + rest + "[grid]\nnum_steps = [4, 8, 16, 32, 64, 128]\n",
                         "seeds = 1\n" + rest + "[grid]\nnum_steps = [4, 256]\n"),
@@ -28,7 +28,7 @@ TEST(DefinitionDifferences, NameAFewCellsThatOneStudyAloneHas) {
             "has the cell num_steps=256");
 }
 
-TEST(DefinitionDifferences, OfCellsThatBothHaveAreSaidOnce) {
+TEST(DefinitionDifferences, NameEqualDifferencesOfCellsOnce) {
   const auto text = [](const std::string& gamma) {
     std::string all = "seeds = 1\n[base]\ntotal_timesteps = 4096\n";
     for (const char* name : {"x", "y", "z"}) {

@@ -145,7 +145,7 @@ void AuditInstrument::after_update(const InstrumentView& view) {
   numbers_.first_ratio_error = update_.ratio_error();
   numbers_.last_kl = update_.last_kl();
   numbers_.last_clipfrac = update_.last_clipfrac();
-  numbers_.last_ess = update_.least_ess();
+  numbers_.least_ess = update_.least_ess();
   if (discrete_actions_ && actions_ > 1) {
     numbers_.relative_entropy = update_.entropy() / portable::log(static_cast<double>(actions_));
   }

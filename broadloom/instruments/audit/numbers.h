@@ -27,7 +27,7 @@ struct AuditNumbers {
   double ends = kNone, truncations = kNone;
   // The update: update_watch.h; policy/ and plasticity/ for the rest.
   double first_ratio_error = kNone;
-  double last_kl = kNone, last_clipfrac = kNone, last_ess = kNone;
+  double last_kl = kNone, last_clipfrac = kNone, least_ess = kNone;
   double kl = kNone, kl_k1 = kNone, kl_k3 = kNone;
   double idle_units = kNone, idle_critic_units = kNone;
 
@@ -77,7 +77,7 @@ struct AuditNumbers {
     v(NumberInfo{"audit/last_clipfrac", "Clipped share of the last epoch, as the audit sees it"},
       self.last_clipfrac);
     v(NumberInfo{"audit/last_ess", "Least effective sample size, as the audit sees it", "%"},
-      self.last_ess);
+      self.least_ess);
     v(NumberInfo{"audit/kl", "KL of the whole update, as the audit sees it", "nats"}, self.kl);
     v(NumberInfo{"audit/kl_k1", "Mean of -log r of the whole update, as the audit sees it", "nats"},
       self.kl_k1);
