@@ -8,9 +8,9 @@
 //   update(block, seed, iteration, learner);   // changes learner.params, [P] float32
 //   visit_numbers(visit);
 //
-// How it acts is an Actor's business (rollout/actor.h), which the algorithm's entry makes. The
-// block's arrays are [T, N] and [T, N, D] (rollout/block.h). Ready parts of updates (minibatches,
-// clipping, Adam) are in the library's own sources, and not among the installed headers.
+// An Actor (rollout/actor.h), which the algorithm's entry makes, chooses the actions. The block's
+// arrays are [T, N] and [T, N, D] (rollout/block.h). Building blocks of updates (minibatches,
+// clipping, Adam) are in the library's sources but not among the installed headers.
 #pragma once
 
 #include <cstdint>
@@ -28,52 +28,52 @@
 
 namespace broadloom {
 
-// Where a schedule changes the block's shape, another one is made for it: what must outlast a block
-// is the learner's. One that has state of its own (append_state) is refused with such a schedule.
+// When a schedule changes the block's shape, a new Algorithm object is made. Keep everything that
+// must outlast a block in the learner. An algorithm with state of its own (append_state) is refused
+// with such a schedule.
 class Algorithm {
  public:
   virtual ~Algorithm() = default;
 
-  // What it learns beside the network gets its place in the learner, and begins there. Once, before
-  // all else; may allocate.
+  // Adds and initialises the parameters of a companion (companion.h) in the learner. Called once,
+  // before all else. May allocate.
   virtual void initialise(Learner& /*learner*/) {}
 
-  // Before the first block of a run, not where one is resumed. envs: those that train, which stay
-  // as they are; normalizers: through which the first block will be seen. May allocate.
+  // Called before the first block of a run, but not after a resume. envs: the training
+  // environments, which must not change. normalizers: those of the first block. May allocate.
   virtual Status begin_run(const VecEnv& /*envs*/, ObsNormalizers /*normalizers*/) { return {}; }
 
-  // Before a block is collected. progress: the share of the run that lies behind, which schedules
-  // take; 0 for the first block.
+  // Called before a block is collected. progress: the share of the run that is done, for schedules;
+  // 0 for the first block.
   virtual void begin_block(double /*progress*/) {}
 
-  // Of a block that is whole, before compute_targets(). Allocates nothing.
+  // Called with a complete block, before compute_targets(). Allocates nothing.
   virtual void take_block(const Learner& /*learner*/, RolloutBlock& /*block*/) {}
 
-  // What the update learns from, of environments [begin, end): block.advantages, with value targets
-  // advantages + values. From rewards, values, last_values, final_values and the end flags.
-  // Disjoint ranges may run at the same time. Allocates nothing.
+  // Computes block.advantages of environments [begin, end) from rewards, values, last_values,
+  // final_values and the end flags. Value targets are advantages + values. Disjoint ranges may run
+  // at the same time. Allocates nothing.
   virtual void compute_targets(RolloutBlock& block, int begin, int end) const = 0;
 
-  // Learns from a block whose targets are set. Fails, leaving the parameters as they were at the
-  // failing step, where a loss or gradient is not finite, or where the block cannot be these
-  // parameters' own. Allocates nothing.
+  // Learns from a block whose targets are set. Fails if a loss or gradient is not finite, or if
+  // other parameters collected the block. The failing step is not taken. Allocates nothing.
   virtual Status update(const RolloutBlock& block, std::uint64_t seed, std::int64_t iteration,
                         Learner& learner) = 0;
 
-  // Passes over the block that the last update made.
+  // Epochs of the last update.
   virtual int epochs() const = 0;
 
-  // The numbers of the last update: always the same ones in the same order, those that the entry
-  // (setup/algorithms.h) has declared.
+  // Visits the numbers of the last update. They are always those that the entry
+  // (setup/algorithms.h) declares, in the same order.
   virtual void visit_numbers(const NumberVisitor& visit) const = 0;
 
-  // Mutable views of what outlasts a block beside the learner. After they were written into, call
-  // state_restored().
+  // Appends mutable views of state that outlasts a block, apart from the learner. After writing to
+  // them, call state_restored().
   virtual void append_state(const std::string& /*prefix*/, std::vector<TensorRef>& /*out*/) {}
-  // Brings what is derived from that state up to date.
+  // Recomputes everything derived from that state.
   virtual void state_restored() {}
 
-  // observer: null for none; it must outlive its use. An update has the same bits with one.
+  // observer: null for none. It must outlive its use, and does not change the bits of an update.
   virtual void set_observer(UpdateObserver* observer) = 0;
 };
 

@@ -1,11 +1,11 @@
-// The clipping of a gradient to a norm.
+// Gradient clipping by norm.
 #pragma once
 
 #include "broadloom/core/host_device.h"
 
 namespace broadloom {
 
-// What a gradient is multiplied by, as torch's clip_grad_norm_ does. max_norm 0: never clipped.
+// The factor that clips a gradient, as in torch's clip_grad_norm_. max_norm 0: no clipping.
 BROADLOOM_HD inline double clip_scale(double norm, double max_norm) {
   if (!(max_norm > 0.0)) return 1.0;
   const double scale = max_norm / (norm + 1e-6);

@@ -8,12 +8,12 @@
 
 namespace broadloom {
 
-double EpsilonSchedule::at(double progress) const {
+double EpsilonSchedule::epsilon(double progress) const {
   return progress >= decay ? finish : start + (finish - start) * (progress / decay);
 }
 
 void EpsilonGreedy::begin_block(double progress) {
-  epsilon_ = schedule_.at(progress);
+  epsilon_ = schedule_.epsilon(progress);
   const EpsilonLogs logs(epsilon_, actions_);
   log_other_ = logs.other;
   log_best_ = logs.best;

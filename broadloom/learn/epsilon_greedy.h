@@ -1,19 +1,20 @@
-// Acting on the values of actions: mostly the best, sometimes any.
+// Chooses actions from action values: mostly the best, sometimes a random one.
 #pragma once
 
 #include "broadloom/rollout/actor.h"
 
 namespace broadloom {
 
-// The share of actions that are drawn from all: linear over the first `decay` of a run.
+// The share of random actions: falls linearly over the first `decay` of a run.
 struct EpsilonSchedule {
   double start = 1.0, finish = 0.05;
   double decay = 0.1;
-  double at(double progress) const;
+  // Epsilon after the given share of a run.
+  double epsilon(double progress) const;
 };
 
-// With probability epsilon an action drawn uniformly, which may be the best one, otherwise the
-// first of those with the largest output. log_probs are those of the mixture.
+// Chooses a uniformly drawn action with probability epsilon (it may be the best one), else the
+// first action with the largest output. log_probs are those of the mixture.
 class EpsilonGreedy final : public Actor {
  public:
   EpsilonGreedy(int actions, const EpsilonSchedule& schedule)
@@ -28,7 +29,7 @@ class EpsilonGreedy final : public Actor {
   int actions_;
   EpsilonSchedule schedule_;
   double epsilon_ = 1.0;
-  float log_best_ = 0.0f, log_other_ = 0.0f;  // of the best action, and of each other
+  float log_best_ = 0.0f, log_other_ = 0.0f;  // log-probabilities
 };
 
 }  // namespace broadloom

@@ -6,27 +6,27 @@
 namespace broadloom {
 namespace {
 
-// These are part of the bits contract: they fix how sums are grouped.
-constexpr std::size_t kNumbersOfChunk = 2048;
+// Part of the bits contract: these constants fix how sums are grouped.
+constexpr std::size_t kChunkNumbers = 2048;
 constexpr int kUsualPartialGradients = 16;
-constexpr int kLeastTilesOfMore = 16;
+constexpr int kMinTilesPerExtraPartial = 16;
 
-// More than usual where each still has many tiles: for many threads and ranks, whose runs are
-// powers of two.
+// Allows more partial gradients than usual, for many threads and ranks, if each still has many
+// tiles. A power of two, as are the runs of ranks.
 int most_partial_gradients(int tiles) {
-  const auto worth = static_cast<unsigned>(tiles / kLeastTilesOfMore);
-  return std::clamp(static_cast<int>(std::bit_floor(worth)), kUsualPartialGradients,
+  const auto affordable = static_cast<unsigned>(tiles / kMinTilesPerExtraPartial);
+  return std::clamp(static_cast<int>(std::bit_floor(affordable)), kUsualPartialGradients,
                     kMostPartialGradients);
 }
 
 }  // namespace
 
-// Clearing and adding one costs as much as a few per cent of a tile's arithmetic, and several times
-// that where it does not stay in cache: so several tiles share one.
+// Several tiles share a partial gradient, because clearing and adding it costs a few per cent of a
+// tile's arithmetic, and several times that outside the cache.
 int partial_gradient_count(int samples, std::size_t parameters) {
-  const int tiles = tiles_of(samples);
-  const int tiles_of_one = parameters <= kCachedParameters ? 2 : 4;
-  return std::min({std::max(4, tiles / tiles_of_one), tiles, most_partial_gradients(tiles)});
+  const int tiles = tile_count(samples);
+  const int tiles_per_partial = parameters <= kCachedParameters ? 2 : 4;
+  return std::min({std::max(4, tiles / tiles_per_partial), tiles, most_partial_gradients(tiles)});
 }
 
 std::span<const NetworkSide> learnt_sides(const ActorCritic& network, int threads) {
@@ -45,8 +45,8 @@ std::vector<ParameterRange> parameter_chunks(const ActorCritic& network, Network
     return chunks;
   }
   for (const ParameterRange& range : network.ranges(side)) {
-    for (std::size_t begin = range.begin; begin < range.end; begin += kNumbersOfChunk) {
-      chunks.push_back({begin, std::min(begin + kNumbersOfChunk, range.end)});
+    for (std::size_t begin = range.begin; begin < range.end; begin += kChunkNumbers) {
+      chunks.push_back({begin, std::min(begin + kChunkNumbers, range.end)});
     }
   }
   return chunks;

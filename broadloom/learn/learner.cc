@@ -22,16 +22,16 @@ void Learner::add_companion(std::size_t parameter_count) {
 
 void Learner::take_step(const AdamStep& adam, const float* gradient,
                         std::span<const ParameterRange> chunks, ThreadPool& pool) {
-  take_step_from(0, adam, gradient, chunks, pool);
+  step_range(0, adam, gradient, chunks, pool);
 }
 
 void Learner::take_companion_step(const AdamStep& adam, const float* gradient,
                                   std::span<const ParameterRange> chunks, ThreadPool& pool) {
-  take_step_from(network_size, adam, gradient, chunks, pool);
+  step_range(network_size, adam, gradient, chunks, pool);
 }
 
-void Learner::take_step_from(std::size_t first, const AdamStep& adam, const float* gradient,
-                             std::span<const ParameterRange> chunks, ThreadPool& pool) {
+void Learner::step_range(std::size_t first, const AdamStep& adam, const float* gradient,
+                         std::span<const ParameterRange> chunks, ThreadPool& pool) {
   pool.run(static_cast<int>(chunks.size()), [&](int i) {
     const ParameterRange& chunk = chunks[static_cast<std::size_t>(i)];
     const std::size_t begin = first + chunk.begin;
@@ -41,7 +41,7 @@ void Learner::take_step_from(std::size_t first, const AdamStep& adam, const floa
 }
 
 void Learner::append_state(const std::string& prefix, std::vector<TensorRef>& out) {
-  // A gradient that is finite may have an infinite square, for which a parameter stays as it is.
+  // A finite gradient may have an infinite square; then the parameter does not change.
   constexpr ValueRange kSquares{0.0, std::numeric_limits<double>::infinity()};
   const auto append = [&](const std::string& name, std::size_t begin, std::size_t end) {
     const std::vector<std::int64_t> shape{static_cast<std::int64_t>(end - begin)};

@@ -1,4 +1,4 @@
-// All that learning changes.
+// Everything that learning changes.
 #pragma once
 
 #include <cstdint>
@@ -14,23 +14,23 @@
 
 namespace broadloom {
 
-// Parameters with their Adam moments and the learning rate. Flat, [P] each; behind the network's
-// are those of what is learnt beside it (companion.h), where there is such.
+// Parameters, Adam moments and learning rate. Each array is flat, [P]; the parameters of a
+// companion (companion.h), if any, follow the network's.
 struct Learner {
   explicit Learner(std::size_t parameter_count);
 
-  // Bytes that it holds for that network alone.
+  // Memory for the network's parameters only, bytes.
   static std::size_t bytes(const ActorCritic& network);
 
-  // One step of Adam with `gradient` [P] on all parameters, which are shared out as `chunks`.
+  // Takes one Adam step with `gradient` [P] on the network's parameters. Threads share `chunks`.
   void take_step(const AdamStep& adam, const float* gradient,
                  std::span<const ParameterRange> chunks, ThreadPool& pool);
 
-  // Room for so many parameters more, behind the network's. Allocates.
+  // Appends parameters for a companion. Allocates.
   void add_companion(std::size_t parameter_count);
   float* companion() { return params.data() + network_size; }
   const float* companion() const { return params.data() + network_size; }
-  // The step on those; gradient and chunks begin with the first of them.
+  // Takes the step on the companion's parameters. gradient and chunks begin at its first one.
   void take_companion_step(const AdamStep& adam, const float* gradient,
                            std::span<const ParameterRange> chunks, ThreadPool& pool);
 
@@ -42,8 +42,8 @@ struct Learner {
   std::size_t network_size;  // P of the network
 
  private:
-  void take_step_from(std::size_t first, const AdamStep& adam, const float* gradient,
-                      std::span<const ParameterRange> chunks, ThreadPool& pool);
+  void step_range(std::size_t first, const AdamStep& adam, const float* gradient,
+                  std::span<const ParameterRange> chunks, ThreadPool& pool);
 };
 
 }  // namespace broadloom

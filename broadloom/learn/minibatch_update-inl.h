@@ -1,4 +1,4 @@
-// Bodies of MinibatchUpdate, for the file of each algorithm.
+// Definitions of MinibatchUpdate, included by the file of each algorithm.
 #pragma once
 
 #include <algorithm>
@@ -46,7 +46,7 @@ Status MinibatchUpdate<Loss>::run(const RolloutBlock& block, std::uint64_t seed,
   return {};
 }
 
-// The epoch's minibatches, put together, are the block's transitions.
+// The minibatches of an epoch together are all transitions of the block.
 template <class Loss>
 void MinibatchUpdate<Loss>::report_batch(const RolloutBlock& block, const Learner& learner,
                                          Rules& rules) {
@@ -75,12 +75,12 @@ Status MinibatchUpdate<Loss>::measure_companion(const RolloutBlock& block, int m
   BROADLOOM_TRY(companion_->measure(block, minibatches_.indices(minibatch),
                                     minibatches_.size(minibatch), learner.companion(),
                                     params_version_));
-  const double network = measured_.report.norm, beside = companion_->norm();
-  measured_.report.clipped_norm = std::sqrt(network * network + beside * beside);
+  const double network = measured_.report.norm, companion = companion_->norm();
+  measured_.report.clipped_norm = std::sqrt(network * network + companion * companion);
   return {};
 }
 
-// Clips to max_grad_norm; then the optimiser's step.
+// Clips to max_grad_norm and takes the optimiser's step.
 template <class Loss>
 Status MinibatchUpdate<Loss>::take_step(Learner& learner, Rules& rules) {
   const MinibatchReport& report = measured_.report;

@@ -1,5 +1,4 @@
-// Epochs of minibatch steps over a rollout block: what algorithms that learn from minibatches
-// share.
+// Epochs of minibatch steps over a rollout block, shared by the algorithms.
 #pragma once
 
 #include <cstdint>
@@ -21,17 +20,17 @@ struct MinibatchSettings {
   Optimizer optimizer = Optimizer::kAdam;
 };
 
-// What an algorithm decides within an update.
+// An algorithm's decisions within an update.
 template <class Loss>
 class MinibatchRules {
  public:
-  // What the samples of a minibatch share.
+  // Values that all samples of a minibatch share.
   virtual typename Loss::Context context(const RolloutBlock& block, const std::int32_t* indices,
                                          int samples) = 0;
-  // What an observer is shown of the sums.
+  // Writes the sums that an observer sees to the report.
   virtual void describe(const typename Loss::Sums& sums, MinibatchReport& report) const = 0;
-  // Of every minibatch before its step, which is not taken where this fails. May set the learning
-  // rate.
+  // Called for every minibatch before its step, which is not taken if this fails. May set the
+  // learning rate.
   virtual Status before_step(const MinibatchReport& minibatch, const typename Loss::Sums& sums,
                              Learner& learner) = 0;
   // Whether another epoch may follow the one that has just ended.
@@ -41,32 +40,31 @@ class MinibatchRules {
   ~MinibatchRules() = default;
 };
 
-// Loss: see PartialGradients. minibatch_update-inl.h has the bodies.
+// Loss: see PartialGradients. Definitions are in minibatch_update-inl.h.
 template <class Loss>
 class MinibatchUpdate {
  public:
   using Rules = MinibatchRules<Loss>;
 
   // minibatch_count: number of minibatches per epoch of a block of batch_size B samples.
-  // ranks: that share the work of each gradient, and hold the same blocks and learners.
+  // ranks: the processes that share the work of each gradient and hold the same blocks and
+  // learners.
   MinibatchUpdate(const ActorCritic& network, const Loss& loss, const MinibatchSettings& settings,
                   int batch_size, int minibatch_count, int observation_size, int action_size,
                   ThreadPool& pool, Ranks& ranks = Ranks::alone());
 
-  // One update. Fails where a rule does, and where ranks cannot reach each other. Allocates
-  // nothing.
+  // Runs one update. Fails if a rule fails or ranks cannot reach each other. Allocates nothing.
   Status run(const RolloutBlock& block, std::uint64_t seed, std::int64_t iteration,
              Learner& learner, Rules& rules);
 
-  // Of the last update: epochs that were carried out, and gradient steps taken.
+  // Epochs and gradient steps of the last update.
   int epochs() const { return epochs_; }
   int steps() const { return steps_; }
 
-  // With an observer, an update costs one epoch's gradients more, and has the same bits.
+  // An observer costs one more epoch's gradients per update and does not change the bits.
   void set_observer(UpdateObserver* observer) { observer_ = observer; }
 
-  // What is learnt in the same steps, under the learner's companion parameters; null: nothing. It
-  // must outlive its use.
+  // Sets the companion that learns in the same steps; null: none. It must outlive its use.
   void set_companion(Companion* companion) { companion_ = companion; }
 
   Loss& loss() { return gradients_.loss(); }
@@ -89,7 +87,7 @@ class MinibatchUpdate {
   MinibatchSettings settings_;
   Minibatches minibatches_;
   PartialGradients<Loss> gradients_;
-  Measured measured_;  // the minibatch at hand
+  Measured measured_;  // the current minibatch
   std::int64_t params_version_ = 0;
   UpdateObserver* observer_ = nullptr;
   Companion* companion_ = nullptr;

@@ -7,8 +7,8 @@
 namespace broadloom {
 namespace {
 
-// While the second moment has seen too few gradients to say how long they are, steps follow the
-// first alone; then they are rectified.
+// RAdam: steps use only the first moment until the second moment has enough gradients for its
+// variance to be defined. Later steps are rectified.
 void rectify(double power2, std::int64_t steps, AdamStep& step) {
   const double most = 2.0 / (1.0 - step.beta2) - 1.0;
   const double rho = most - 2.0 * static_cast<double>(steps) * power2 / (1.0 - power2);

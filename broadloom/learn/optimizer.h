@@ -1,4 +1,4 @@
-// Which step an optimiser takes, as math/adam.h carries it out.
+// The parameters of an optimiser's step, which math/adam.h takes.
 #pragma once
 
 #include <cstdint>
@@ -9,11 +9,10 @@ namespace broadloom {
 
 enum class Optimizer {
   kAdam,   // Kingma and Ba 2015 (arXiv 1412.6980), algorithm 1
-  kRadam,  // Liu et al. 2020 (arXiv 1908.03265), algorithm 2, with torch.optim.RAdam's placing of
-           // eps
+  kRadam,  // Liu et al. 2020 (arXiv 1908.03265), algorithm 2, with eps as in torch.optim.RAdam
 };
 
-// The steps-th step, 1 being the first. grad_scale is left at 1.
+// Step number `steps`, counted from 1. grad_scale is 1.
 AdamStep optimizer_step(Optimizer optimizer, double learning_rate, double eps, std::int64_t steps);
 
 }  // namespace broadloom

@@ -1,4 +1,4 @@
-// Bodies of PartialGradients, for the file of each algorithm.
+// Definitions of PartialGradients, included by the file of each algorithm.
 #pragma once
 
 #include <algorithm>
@@ -10,8 +10,8 @@
 
 namespace broadloom {
 
-// Samples from which on a gradient is worth the threads' meetings.
-inline constexpr int kWorthSharing = 16;
+// Smallest number of samples for which several threads are faster.
+inline constexpr int kMinSharedSamples = 16;
 
 template <class Loss>
 PartialGradients<Loss>::PartialGradients(const ActorCritic& network, const Loss& loss,
@@ -25,15 +25,15 @@ PartialGradients<Loss>::PartialGradients(const ActorCritic& network, const Loss&
       chunks_(parameter_chunks(network, NetworkSide::kBoth)),
       policy_chunks_(static_cast<int>(parameter_chunks(network, NetworkSide::kPolicy).size())),
       squares_(chunks_.size()),
-      most_(partial_gradient_count(max_samples, network.parameter_count())),
-      runs_(most_, ranks.size()),
+      max_partials_(partial_gradient_count(max_samples, network.parameter_count())),
+      runs_(max_partials_, ranks.size()),
       rank_sums_(ranks, network.parameter_count()) {
-  static_assert(std::is_trivially_copyable_v<typename Loss::Sums>, "ranks send them as they are");
+  static_assert(std::is_trivially_copyable_v<typename Loss::Sums>, "ranks exchange their bytes");
   const std::size_t parameters = network.parameter_count();
-  for (int p = 0; p < std::min(runs_.length, most_); ++p) {
+  for (int p = 0; p < std::min(runs_.length, max_partials_); ++p) {
     partials_.push_back({AlignedVector<float>(parameters), {}});
   }
-  if (ranks.size() > 1) notes_.resize(2 * static_cast<std::size_t>(most_));
+  if (ranks.size() > 1) notes_.resize(2 * static_cast<std::size_t>(max_partials_));
   for (int thread = 0; thread < pool.threads(); ++thread) {
     scratch_.push_back({Loss::make_tile(network, observation_size, action_size),
                         network.make_workspace<float>(),
@@ -52,22 +52,22 @@ std::size_t PartialGradients<Loss>::bytes(const ActorCritic& network, int max_sa
          partial_gradient_count(max_samples, parameters) * parameters * sizeof(float);
 }
 
-// As many threads as work now: one alone would read the observations twice for two sides.
+// Depends on the active threads: a single thread would read the observations twice for two sides.
 template <class Loss>
 void PartialGradients<Loss>::choose_sides() {
   const std::span<const NetworkSide> sides = learnt_sides(network_, pool_.active());
   if (sides.size() == sides_.size()) return;
   sides_ = sides;
-  for (Scratch& scratch : scratch_) scratch.transposed_of.fill(0);
+  for (Scratch& scratch : scratch_) scratch.transposed_version.fill(0);
 }
 
 template <class Loss>
 GradientResult<Loss> PartialGradients<Loss>::compute(const GradientJob<Loss>& job) {
   choose_sides();
-  runs_ = {std::min(partial_gradient_count(job.samples, network_.parameter_count()), most_),
+  runs_ = {std::min(partial_gradient_count(job.samples, network_.parameter_count()), max_partials_),
            ranks_.size()};
-  const int used = own();
-  // Side after side, so that neighbouring tasks, which are mostly one thread's, are of one side.
+  const int used = own_partials();
+  // One side after the other: neighbouring tasks mostly run on one thread, which then has one side.
   const bool add_at_once = each_thread_has_a_side();
   for (std::atomic<int>& left : left_) left.store(used, std::memory_order_relaxed);
   const auto run = [&](int task, int thread) {
@@ -78,7 +78,7 @@ GradientResult<Loss> PartialGradients<Loss>::compute(const GradientJob<Loss>& jo
     if (was_last) add_up_side(side);
   };
   const int tasks = static_cast<int>(sides_.size()) * used;
-  if (job.samples >= kWorthSharing) {
+  if (job.samples >= kMinSharedSamples) {
     pool_.run(tasks, run);
   } else {
     for (int task = 0; task < tasks; ++task) run(task, 0);
@@ -90,11 +90,11 @@ GradientResult<Loss> PartialGradients<Loss>::compute(const GradientJob<Loss>& jo
   return result();
 }
 
-// Which sides this rank's threads have learnt apart is its own business.
+// Ranks may differ in whether their threads learn the sides separately.
 template <class Loss>
 void PartialGradients<Loss>::add_ranks() {
   const int first = runs_.begin(ranks_.rank());
-  for (int p = 0; p < own(); ++p) {
+  for (int p = 0; p < own_partials(); ++p) {
     for (std::size_t side = 0; side < 2; ++side) {
       notes_[2 * static_cast<std::size_t>(first + p) + side] =
           side < sides_.size() ? partials_[p].sums[side] : typename Loss::Sums{};
@@ -133,8 +133,8 @@ void PartialGradients<Loss>::run_partial(const GradientJob<Loss>& job, int place
   for (const ParameterRange& range : network_.ranges(network_side)) {
     std::fill_n(partial.grads.data() + range.begin, range.size(), 0.0f);
   }
-  typename Loss::Sums sums;  // not in place until it is whole: the other side's thread has its own
-  const int tiles = tiles_of(job.samples);
+  typename Loss::Sums sums;  // local until complete: another thread writes the other side's
+  const int tiles = tile_count(job.samples);
   const int p = runs_.begin(ranks_.rank()) + place;
   const int end = first_tile(p + 1, tiles, runs_.partials);
   for (int tile = first_tile(p, tiles, runs_.partials); tile < end; ++tile) {
@@ -150,13 +150,13 @@ void PartialGradients<Loss>::run_partial(const GradientJob<Loss>& job, int place
 template <class Loss>
 void PartialGradients<Loss>::refresh_transposed(const GradientJob<Loss>& job, int side,
                                                 Scratch& scratch) {
-  if (scratch.transposed_of[side] == job.version) return;
+  if (scratch.transposed_version[side] == job.version) return;
   network_.refresh_transposed(job.params, scratch.transposed.data(), sides_[side]);
-  scratch.transposed_of[side] = job.version;
+  scratch.transposed_version[side] = job.version;
 }
 
-// Then a side's partial gradients are mostly in the cache of who makes the last of them: added
-// there and then, they do not take another meeting of the threads.
+// If true, the thread that finishes a side adds up its partial gradients at once: they are mostly
+// in its cache, and the threads need not wait for each other again.
 template <class Loss>
 bool PartialGradients<Loss>::each_thread_has_a_side() const {
   return sides_.size() == 2 && pool_.active() == 2 &&
@@ -174,7 +174,7 @@ void PartialGradients<Loss>::add_up_side(int side) {
 template <class Loss>
 void PartialGradients<Loss>::add_up(int chunk) {
   const ParameterRange& range = chunks_[static_cast<std::size_t>(chunk)];
-  const int used = own();
+  const int used = own_partials();
   for (int stride = 1; stride < used; stride *= 2) {
     for (int p = 0; p + stride < used; p += 2 * stride) {
       add_into(&partials_[p].grads[range.begin], &partials_[p + stride].grads[range.begin],

@@ -1,5 +1,5 @@
-// The gradient of a loss over any samples of a block, on all threads, with the same bits for any
-// number of them. partial_gradients-inl.h has the bodies.
+// The gradient of a loss over any samples of a block, computed by all threads. The bits do not
+// depend on the number of threads. Definitions are in partial_gradients-inl.h.
 #pragma once
 
 #include <array>
@@ -19,7 +19,7 @@
 
 namespace broadloom {
 
-// What a gradient is of.
+// Inputs of a gradient.
 template <class Loss>
 struct GradientJob {
   const RolloutBlock& block;
@@ -27,10 +27,10 @@ struct GradientJob {
   int samples;
   typename Loss::Context context;
   const float* params;   // [P]
-  std::int64_t version;  // of params: another one whenever they are others
+  std::int64_t version;  // changes whenever params change
 };
 
-// Of the mean loss over the samples. The view holds until the next one is worked out.
+// Gradient of the mean loss over the samples. The view is valid until the next compute().
 template <class Loss>
 struct GradientResult {
   std::span<const float> gradient;  // [P]
@@ -38,88 +38,85 @@ struct GradientResult {
   typename Loss::Sums sums;
 };
 
-// Tiles of samples add their gradients into partial gradients, and those are added into the first
-// in a fixed tree. Where the network's sides are apart and there are threads for it, each is two
-// tasks, one a side: then each core keeps to one side's parameters, and hardly needs what is in the
-// other's cache.
+// Tiles of samples add their gradients to partial gradients, which are added up in a fixed tree.
+// With separate network sides and several threads, each partial gradient is two tasks, one per
+// side. Then each core uses one side's parameters and rarely reads another core's cache.
 //
-// With several ranks each makes a run of the partial gradients (RankRuns), and all get the whole
-// gradient, with the same bits.
+// With several ranks, each computes a run of the partial gradients (RankRuns), and all get the
+// whole gradient with the same bits.
 //
 // Loss is a value of type
-//   Tile     up to kTileRows samples, from make_tile(network, D, A); bytes() is what it holds
-//   Sums     what is said of samples beside their gradient: add(other); plain data, of which what
-//            is made without samples changes nothing
-//   Context  what all samples of a minibatch share
-//   gather(block, indices, rows, context, side, tile)  what a side needs of some samples, [rows]
+//   Tile     up to kTileRows samples, from make_tile(network, D, A); bytes() is its memory
+//   Sums     other sums over samples: add(other); plain data; adding a default one changes nothing
+//   Context  values that all samples of a minibatch share
+//   gather(block, indices, rows, context, side, tile)  gathers what a side needs of [rows] samples
 //   add_gradient(network, samples, params, transposed, tile, work, grads, sums, side)
 //            adds the tile's share of the gradient of the mean over `samples` to grads [P], and its
-//            sums; both sides one after the other give the bits of kBoth.
-// ppo_loss.h shows one.
+//            sums; both sides in turn give the bits of kBoth.
+// ppo_loss.h has an example.
 template <class Loss>
 class PartialGradients {
  public:
-  // ranks: that hold the same blocks, parameters and indices.
+  // ranks: processes that hold the same blocks, parameters and indices.
   PartialGradients(const ActorCritic& network, const Loss& loss, int max_samples,
                    int observation_size, int action_size, ThreadPool& pool,
                    Ranks& ranks = Ranks::alone());
-  // What one takes, in bytes, where there is one rank; with more, less.
+  // Memory of one with a single rank, bytes; less with more ranks.
   static std::size_t bytes(const ActorCritic& network, int max_samples, int observation_size,
                            int action_size, int threads);
 
   Loss& loss() { return loss_; }
 
-  // All parameters, in the chunks that threads share them by.
+  // All parameters, divided into chunks for threads.
   std::span<const ParameterRange> chunks() const { return chunks_; }
 
-  // More samples than max_samples are spread over the partial gradients that there are. Allocates
-  // nothing. Where ranks.status() has failed after it, the result has no meaning.
+  // More than max_samples samples are spread over the existing partial gradients. Allocates
+  // nothing. If ranks.status() fails afterwards, the result is meaningless.
   GradientResult<Loss> compute(const GradientJob<Loss>& job);
 
  private:
   struct alignas(kCacheLine) Partial {
     AlignedVector<float> grads;               // [P]
-    std::array<typename Loss::Sums, 2> sums;  // of each side, or of both in the first
+    std::array<typename Loss::Sums, 2> sums;  // per side, or of both in the first
   };
-  // Each thread turns the weights for itself: it has read them for the forward pass, and another
-  // core's copy would come line by line from that core's cache.
+  // Each thread transposes the weights for itself: they are in its cache after the forward pass,
+  // and another core's copy would have to come from that core's cache.
   struct alignas(kCacheLine) Scratch {
     typename Loss::Tile tile;
     TileWorkspace<float> work;
-    AlignedVector<float> transposed;              // [P]
-    std::array<std::int64_t, 2> transposed_of{};  // version of the parameters, of each side
+    AlignedVector<float> transposed;                   // [P]
+    std::array<std::int64_t, 2> transposed_version{};  // parameter version, per side
   };
 
   void choose_sides();
-  // place: of partials_.
+  // place: index into partials_.
   void run_partial(const GradientJob<Loss>& job, int place, int side, Scratch& scratch);
   void refresh_transposed(const GradientJob<Loss>& job, int side, Scratch& scratch);
   bool each_thread_has_a_side() const;
   void add_up_side(int side);
-  // Adds a chunk of all partial gradients of this rank into the first, and squares it where that
-  // is the whole sum.
+  // Adds a chunk of all this rank's partial gradients into the first. With one rank, it then sums
+  // the chunk's squares.
   void add_up(int chunk);
   void square(int chunk);
   void add_ranks();
-  int own() const { return runs_.end(ranks_.rank()) - runs_.begin(ranks_.rank()); }
+  int own_partials() const { return runs_.end(ranks_.rank()) - runs_.begin(ranks_.rank()); }
   GradientResult<Loss> result() const;
 
   const ActorCritic& network_;
   Loss loss_;
   ThreadPool& pool_;
   Ranks& ranks_;
-  std::span<const NetworkSide> sides_;  // learnt_sides()
-  std::vector<ParameterRange> chunks_;  // parameter_chunks()
-  int policy_chunks_;                   // the first of them, where the sides are apart
-  std::vector<double> squares_;         // of the gradient, of each chunk
-  int most_;                            // partial gradients that there may be
-  RankRuns runs_;                       // of those that are used
-  std::vector<Partial> partials_;       // this rank's run, or as many as it may have
-  std::vector<typename Loss::Sums>
-      notes_;  // [partial gradients, 2] of all ranks, if there are more
+  std::span<const NetworkSide> sides_;      // learnt_sides()
+  std::vector<ParameterRange> chunks_;      // parameter_chunks()
+  int policy_chunks_;                       // number of the policy's chunks, which come first
+  std::vector<double> squares_;             // [chunks] sums of squares
+  int max_partials_;                        // allocated partial gradients of all ranks
+  RankRuns runs_;                           // runs of the used partial gradients
+  std::vector<Partial> partials_;           // the longest run this rank may have
+  std::vector<typename Loss::Sums> notes_;  // [partial gradients, 2] of all ranks; 1 rank: empty
   RankSums rank_sums_;
   std::vector<Scratch> scratch_;            // [threads]
-  std::array<std::atomic<int>, 2> left_{};  // of them, of each side, that are not made yet
+  std::array<std::atomic<int>, 2> left_{};  // unfinished partial gradients per side
 };
 
 }  // namespace broadloom

@@ -10,7 +10,7 @@
 namespace broadloom {
 
 double adapted_learning_rate(double rate, double kl, double desired_kl) {
-  // A rate beyond the bounds stays there rather than move against the KL.
+  // A rate outside the bounds stays as it is rather than move against the KL.
   if (kl > 2.0 * desired_kl) return std::min(rate, std::max(kLeastAdaptiveRate, rate / 1.5));
   if (kl > 0.0 && kl < 0.5 * desired_kl) {
     return std::max(rate, std::min(kMostAdaptiveRate, rate * 1.5));
@@ -20,13 +20,13 @@ double adapted_learning_rate(double rate, double kl, double desired_kl) {
 
 namespace {
 
-// Mean and 1 / (sample standard deviation + 1e-8), as CleanRL. A single sample has no deviation and
-// is left as it is. indices: of so many rows; null: all of the block's in order.
+// Mean and 1 / (sample standard deviation + 1e-8), as in CleanRL. A single sample has no deviation
+// and is not shifted. indices: [rows]; null: all rows of the block in order.
 AdvantageShift advantage_shift(const RolloutBlock& block, const PpoCoefficients& c,
                                const std::int32_t* indices, int rows) {
   const int samples = indices ? rows : static_cast<int>(block.transitions());
   if (samples < 2) return {};
-  const auto sum_of = [&](auto term) {
+  const auto sum_terms = [&](auto term) {
     double chains[4] = {};
     const auto add = [&](int i, int chain) {
       if (!indices && block.is_filler(static_cast<std::size_t>(i))) return;
@@ -40,9 +40,9 @@ AdvantageShift advantage_shift(const RolloutBlock& block, const PpoCoefficients&
     for (; i < rows; ++i) add(i, i % 4);
     return (chains[0] + chains[1]) + (chains[2] + chains[3]);
   };
-  const double mean = sum_of([](double x) { return x; }) / samples;
-  const double squares = sum_of([mean](double x) { return (x - mean) * (x - mean); });
-  return AdvantageShift::of(mean, squares, samples);
+  const double mean = sum_terms([](double x) { return x; }) / samples;
+  const double squares = sum_terms([mean](double x) { return (x - mean) * (x - mean); });
+  return AdvantageShift::from_moments(mean, squares, samples);
 }
 
 }  // namespace
@@ -51,10 +51,11 @@ Status check_minibatch(const MinibatchReport& report, const PpoSums& sums, std::
   const bool first = report.epoch == 0 && report.minibatch == 0;
   if (first && (sums.max_ratio_error != 0.0 || sums.approx_kl != 0.0)) {
     return {ErrorKind::kNumeric,
-            fmt::format("the first minibatch of iteration {} has a policy ratio off 1 by {} and KL "
-                        "{}; expected exactly 1 and 0. The parameters, observations or statistics "
-                        "changed between collecting and updating, or are not finite.",
-                        iteration, sums.max_ratio_error, sums.approx_kl / report.samples)};
+            fmt::format(
+                "the first minibatch of iteration {} has a policy ratio that differs from 1 by {} "
+                "and KL {}; expected exactly 1 and 0. The parameters, observations or "
+                "statistics changed between collection and update, or are not finite.",
+                iteration, sums.max_ratio_error, sums.approx_kl / report.samples)};
   }
   const double losses = sums.policy_loss + sums.value_loss + sums.int_value_loss;
   if (std::isfinite(report.clipped_norm) && std::isfinite(losses)) return {};

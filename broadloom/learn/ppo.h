@@ -23,39 +23,39 @@ enum class AdvantageNorm { kOff, kMinibatch, kBatch };
 
 struct PpoSettings {
   PpoCoefficients loss;
-  std::optional<Schedule> clip_coef, ent_coef;  // of the loss, where they change over the run
+  std::optional<Schedule> clip_coef, ent_coef;  // if they change over the run
   double gamma = 0.99;
   double gae_lambda = 0.95;
   TruncationMode truncation_mode = TruncationMode::kBootstrap;
   int update_epochs = 4;
   AdvantageNorm norm_adv = AdvantageNorm::kMinibatch;
   double max_grad_norm = 0.5;  // 0: no clipping
-  double target_kl =
-      0.0;  // stop after an epoch whose last minibatch's approx_kl exceeds it; 0: off
+  // Stops after an epoch whose last minibatch has a larger approx_kl; 0: off.
+  double target_kl = 0.0;
   double adam_eps = 1e-5;
-  bool adaptive_lr =
-      false;  // RSL-RL's rule: learning rate follows desired_kl, minibatch by minibatch
+  // RSL-RL's rule: each minibatch adapts the learning rate towards desired_kl.
+  bool adaptive_lr = false;
   double desired_kl = 0.01;
 };
 
-// Between which that rule keeps the learning rate.
+// Bounds of the adapted learning rate.
 inline constexpr double kLeastAdaptiveRate = 1e-5;
 inline constexpr double kMostAdaptiveRate = 1e-2;
 
-// The rule: rate for the step of a minibatch of this KL, after a step of rate `rate`. It never
-// rises where the KL is above the desired one, and never falls where it is below.
+// The adapted rate for a minibatch with this KL, after a step with `rate`. It never rises if the KL
+// is above desired_kl, and never falls if it is below.
 double adapted_learning_rate(double rate, double kl, double desired_kl);
 
-// Means over all minibatch steps of one update, but for the fields that say otherwise.
+// Means over all minibatch steps of one update, unless a field says otherwise.
 struct UpdateStats {
   double policy_loss = 0.0;
   double value_loss = 0.0;
-  double int_value_loss = 0.0;  // of the critic's second value; not among the numbers of PPO alone
+  double int_value_loss = 0.0;  // of intrinsic values; not among plain PPO's numbers
   double entropy = 0.0;
   double old_approx_kl = 0.0;
   double approx_kl = 0.0;
   double clipfrac = 0.0;
-  double grad_norm = 0.0;  // before clipping, of all that is clipped together
+  double grad_norm = 0.0;  // before clipping, companion included
   double ess = 0.0;        // RatioSums::ess_percent
   double min_ratio = 1.0;  // over all samples of all steps
   double max_ratio = 1.0;  // likewise
@@ -63,13 +63,13 @@ struct UpdateStats {
   template <class Visitor>
   void visit(Visitor&& visit) const;
 
-  // Takes in one minibatch step. Means are sums until finish().
+  // Adds one minibatch step. Means are sums until finish().
   void add(const MinibatchReport& minibatch, const PpoSums& sums);
   void finish(int steps);
 };
 
-// What no update goes on from: a loss or gradient that is not finite, and a first minibatch that
-// does not see ratio 1 and KL 0 exactly.
+// Fails if a loss or gradient is not finite, or if the first minibatch has not exactly ratio 1 and
+// KL 0.
 Status check_minibatch(const MinibatchReport& minibatch, const PpoSums& sums,
                        std::int64_t iteration);
 
@@ -78,22 +78,22 @@ class Ppo final : public Algorithm, private MinibatchRules<PpoLoss> {
   // minibatch_count: number of minibatches per epoch of a block of batch_size B samples.
   Ppo(const ActorCritic& network, const PpoSettings& settings, int batch_size, int minibatch_count,
       int observation_size, int action_size, ThreadPool& pool, Ranks& ranks = Ranks::alone());
-  // What one takes, in bytes.
+  // Memory of one, bytes.
   static std::size_t bytes(const ActorCritic& network, int largest_minibatch, int observation_size,
                            int action_size, int threads);
 
   void begin_block(double progress) override;
   void compute_targets(RolloutBlock& block, int begin, int end) const override;
 
-  // Fails, too, where the first minibatch does not see ratio 1 and KL 0 exactly (the block was not
-  // made by these parameters).
+  // Also fails if the first minibatch has not exactly ratio 1 and KL 0: then other parameters
+  // collected the block.
   Status update(const RolloutBlock& block, std::uint64_t seed, std::int64_t iteration,
                 Learner& learner) override;
   const UpdateStats& stats() const { return stats_; }
   int epochs() const override { return update_.epochs(); }
   void visit_numbers(const NumberVisitor& visit) const override { stats_.visit(visit); }
 
-  // With an observer, an update costs one epoch's gradients more, and has the same bits.
+  // An observer costs one more epoch's gradients per update and does not change the bits.
   void set_observer(UpdateObserver* observer) override { update_.set_observer(observer); }
   // See MinibatchUpdate.
   void set_companion(Companion* companion) { update_.set_companion(companion); }

@@ -1,5 +1,5 @@
-// PPO's loss of one sample, host and device, to the bit of ppo_loss.cc's vectors; the loss itself
-// is said in ppo_loss.h.
+// PPO's loss of one sample for CPU and GPU, with the bits of the vector code in ppo_loss.cc.
+// ppo_loss.h states the loss.
 #pragma once
 
 #include <cmath>
@@ -9,19 +9,18 @@
 
 namespace broadloom {
 
-// What the policy learns from of two kinds of reward, before it is normalised: the advantages, each
-// times its coefficient.
+// The weighted sum of extrinsic and intrinsic advantage, before normalisation.
 BROADLOOM_HD inline float learnt_advantage(double ext_coef, double int_coef, float advantage,
                                            float int_advantage) {
   return static_cast<float>(ext_coef) * advantage + static_cast<float>(int_coef) * int_advantage;
 }
 
-struct PolicyLossOfOne {
+struct SamplePolicyLoss {
   float log_ratio, ratio, loss, d_log_prob;
 
   // share: 1 / samples of the minibatch. low, high: 1 -+ clip_coef.
-  BROADLOOM_HD PolicyLossOfOne(float low, float high, float share, float log_prob,
-                               float old_log_prob, float advantage) {
+  BROADLOOM_HD SamplePolicyLoss(float low, float high, float share, float log_prob,
+                                float old_log_prob, float advantage) {
     log_ratio = log_prob - old_log_prob;
     ratio = element::exp(log_ratio);
     const float unclipped = -(advantage * ratio);
@@ -32,12 +31,12 @@ struct PolicyLossOfOne {
   }
 };
 
-struct ValueLossOfOne {
+struct SampleValueLoss {
   float loss, d_value;
 
-  // clip: most change of the value; infinite where it is not clipped. weight: vf_coef / samples.
-  BROADLOOM_HD ValueLossOfOne(float clip, float weight, float value, float old_value,
-                              float target) {
+  // clip: largest change of the value; infinity: no clipping. weight: vf_coef / samples.
+  BROADLOOM_HD SampleValueLoss(float clip, float weight, float value, float old_value,
+                               float target) {
     const float error = value - target;
     const float change = value - old_value;
     const float kept_change = element::smaller(element::larger(change, -clip), clip);

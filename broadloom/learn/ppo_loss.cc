@@ -8,7 +8,7 @@
 #include "broadloom/math/targets.h"
 #include "broadloom/nn/distributions.h"
 
-#ifndef HWY_TARGET_INCLUDE  // where kernels of several files share a unit, it is that
+#ifndef HWY_TARGET_INCLUDE  // defined already in a unit of several kernel files
 #define HWY_TARGET_INCLUDE "broadloom/learn/ppo_loss.cc"
 #endif
 #include <hwy/foreach_target.h>  // compiles this file once per target
@@ -22,10 +22,10 @@ namespace broadloom {
 namespace HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
-// Comparisons are written so that what is not a number stays in the losses, where it is noticed.
+// Comparisons are written so that NaN reaches the losses, where it is detected.
 
-// The policy loss of every sample, and d (share * loss) / d log pi. Where both branches of the max
-// are equal the ratio is inside the interval, so the unclipped derivative holds.
+// The policy loss of every sample, and d (share * loss) / d log pi. If both branches of the max are
+// equal, the ratio is inside the interval, so the unclipped derivative holds.
 template <class T>
 void policy_loss_as(const PpoCoefficients& c, T share, TileBatch<T>& batch) {
   const hn::ScalableTag<T> d;
@@ -49,14 +49,14 @@ void policy_loss_as(const PpoCoefficients& c, T share, TileBatch<T>& batch) {
 
 // The value loss of every sample, and d (weight * loss) / d V.
 template <class T>
-void value_loss_as(T weight, const ValueRows<T>& of) {
+void value_loss_as(T weight, const ValueRows<T>& batch) {
   const hn::ScalableTag<T> d;
   const auto half = hn::Set(d, T(0.5));
-  const auto clip = hn::Set(d, of.clip);
-  for (int r = 0; r < of.rows; r += static_cast<int>(hn::Lanes(d))) {
-    const auto old_value = hn::LoadU(d, of.old_values + r);
-    const auto target = hn::LoadU(d, of.targets + r);
-    const auto value = hn::LoadU(d, of.values + r);
+  const auto clip = hn::Set(d, batch.clip);
+  for (int r = 0; r < batch.rows; r += static_cast<int>(hn::Lanes(d))) {
+    const auto old_value = hn::LoadU(d, batch.old_values + r);
+    const auto target = hn::LoadU(d, batch.targets + r);
+    const auto value = hn::LoadU(d, batch.values + r);
     const auto error = hn::Sub(value, target);
     const auto change = hn::Sub(value, old_value);
     const auto kept_change = hn::Min(hn::Max(change, hn::Neg(clip)), clip);
@@ -65,26 +65,26 @@ void value_loss_as(T weight, const ValueRows<T>& of) {
         hn::And(hn::Lt(hn::Mul(error, error), hn::Mul(clipped_error, clipped_error)),
                 hn::Gt(hn::Abs(change), clip));
     const auto counted = hn::IfThenElse(is_clipped, clipped_error, error);
-    hn::StoreU(hn::Mul(half, hn::Mul(counted, counted)), d, of.losses + r);
+    hn::StoreU(hn::Mul(half, hn::Mul(counted, counted)), d, batch.losses + r);
     hn::StoreU(hn::IfThenZeroElse(is_clipped, hn::Mul(hn::Set(d, weight), error)), d,
-               of.d_values + r);
+               batch.d_values + r);
   }
 }
 
 template <class D, class T>
-HWY_INLINE hn::Vec<D> load_as_double(D d, const T* from) {
+HWY_INLINE hn::Vec<D> load_as_double(D d, const T* source) {
   if constexpr (std::is_same_v<T, double>) {
-    return hn::LoadU(d, from);
+    return hn::LoadU(d, source);
   } else {
-    return hn::PromoteTo(d, hn::LoadU(hn::Rebind<T, D>(), from));
+    return hn::PromoteTo(d, hn::LoadU(hn::Rebind<T, D>(), source));
   }
 }
 
-// The tile's sums are added up in double precision: the square of a large ratio may be no float.
-// f(valid, r, part) for every vector of doubles: `valid` are the columns that are samples, `part`
-// is that of the virtual lanes to which they belong.
+// Sums are in double precision, because the square of a large ratio may overflow a float. Calls
+// f(valid, r, part) for every vector of doubles. `valid` masks the columns that are samples; `part`
+// is the part of the virtual lanes to which they belong.
 template <class F>
-HWY_INLINE void over_samples(int rows, F&& f) {
+HWY_INLINE void visit_samples(int rows, F&& f) {
   const Lanes<double> d;
   constexpr int kLanes = static_cast<int>(hn::MaxLanes(d));
   constexpr int kCount = static_cast<int>(kParts<double>);
@@ -103,7 +103,7 @@ void add_policy_losses_as(const TileBatch<T>& batch, PpoSums& sums) {
   const Lanes<double> d;
   const auto one = hn::Set(d, 1.0);
   LaneSums<double> loss, entropy, log_ratios, kl;
-  over_samples(batch.rows, [&](auto valid, int r, int part) HWY_ATTR {
+  visit_samples(batch.rows, [&](auto valid, int r, int part) HWY_ATTR {
     const auto add = [&](LaneSums<double>& sum, auto value) HWY_ATTR {
       sum.part[part] = hn::Add(sum.part[part], hn::IfThenElseZero(valid, value));
     };
@@ -119,7 +119,7 @@ void add_policy_losses_as(const TileBatch<T>& batch, PpoSums& sums) {
   sums.approx_kl += kl.total();
 }
 
-// What is said of the policy's ratios. Counts, least and largest are the same in any order.
+// Sums of the policy ratios. Counts, smallest and largest do not depend on the order.
 template <class T>
 void add_ratios_as(const PpoCoefficients& c, const TileBatch<T>& batch, PpoSums& sums) {
   const Lanes<double> d;
@@ -129,7 +129,7 @@ void add_ratios_as(const PpoCoefficients& c, const TileBatch<T>& batch, PpoSums&
   auto clipped = hn::Zero(d), worst = hn::Zero(d);
   auto low = hn::Set(d, sums.min_ratio), high = hn::Set(d, sums.max_ratio);
   auto undefined = hn::MaskFromVec(hn::Zero(d));
-  over_samples(batch.rows, [&](auto valid, int r, int part) HWY_ATTR {
+  visit_samples(batch.rows, [&](auto valid, int r, int part) HWY_ATTR {
     const auto ratio =  // never negative
         hn::IfThenElseZero(valid, load_as_double(d, &batch.ratios[r]));
     const auto error = hn::Abs(hn::IfThenElseZero(valid, hn::Sub(ratio, one)));
@@ -161,7 +161,7 @@ template <class T>
 double sum_of_losses_as(const T* losses, int rows) {
   const Lanes<double> d;
   LaneSums<double> loss;
-  over_samples(rows, [&](auto valid, int r, int part) HWY_ATTR {
+  visit_samples(rows, [&](auto valid, int r, int part) HWY_ATTR {
     const auto value = hn::IfThenElseZero(valid, load_as_double(d, losses + r));
     loss.part[part] = hn::Add(loss.part[part], value);
   });
@@ -174,8 +174,8 @@ void PolicyLossF32(const PpoCoefficients& c, float share, TileBatch<float>& batc
 void PolicyLossF64(const PpoCoefficients& c, double share, TileBatch<double>& batch) {
   policy_loss_as(c, share, batch);
 }
-void ValueLossF32(float weight, const ValueRows<float>& of) { value_loss_as(weight, of); }
-void ValueLossF64(double weight, const ValueRows<double>& of) { value_loss_as(weight, of); }
+void ValueLossF32(float weight, const ValueRows<float>& batch) { value_loss_as(weight, batch); }
+void ValueLossF64(double weight, const ValueRows<double>& batch) { value_loss_as(weight, batch); }
 void AddPolicySumsF32(const PpoCoefficients& c, const TileBatch<float>& batch, PpoSums& sums) {
   add_policy_sums_as(c, batch, sums);
 }
@@ -209,11 +209,11 @@ void policy_loss(const PpoCoefficients& c, float share, TileBatch<float>& batch)
 void policy_loss(const PpoCoefficients& c, double share, TileBatch<double>& batch) {
   HWY_DYNAMIC_DISPATCH(PolicyLossF64)(c, share, batch);
 }
-void value_loss(float weight, const ValueRows<float>& of) {
-  HWY_DYNAMIC_DISPATCH(ValueLossF32)(weight, of);
+void value_loss(float weight, const ValueRows<float>& batch) {
+  HWY_DYNAMIC_DISPATCH(ValueLossF32)(weight, batch);
 }
-void value_loss(double weight, const ValueRows<double>& of) {
-  HWY_DYNAMIC_DISPATCH(ValueLossF64)(weight, of);
+void value_loss(double weight, const ValueRows<double>& batch) {
+  HWY_DYNAMIC_DISPATCH(ValueLossF64)(weight, batch);
 }
 
 void add_policy_sums(const PpoCoefficients& c, const TileBatch<float>& batch, PpoSums& sums) {
@@ -229,8 +229,7 @@ double sum_of_losses(const double* losses, int rows) {
   return HWY_DYNAMIC_DISPATCH(SumOfLossesF64)(losses, rows);
 }
 
-// One kind of policy: log-probabilities and entropies of the tile before the loss, derivatives of
-// the policy's outputs after it.
+// Log-probabilities and entropies of a tile, for each kind of policy.
 template <class Real>
 void categorical_forward(int outputs, const Real* logits, TileBatch<Real>& b) {
   categorical_normalisers(logits, outputs, b.rows, b.normalisers.data());
@@ -296,7 +295,7 @@ void PpoLoss::gather(const RolloutBlock& block, const std::int32_t* indices, int
 
 namespace {
 
-// From the policy's outputs to their derivatives, and that of log_std.
+// Computes the derivatives of the policy's outputs and of log_std.
 template <class Real>
 void policy_side(const ActorCritic& network, const PpoCoefficients& c, Real share,
                  const Real* params, TileBatch<Real>& batch, TileWorkspace<Real>& work, Real* grads,
@@ -320,21 +319,22 @@ void policy_side(const ActorCritic& network, const PpoCoefficients& c, Real shar
   add_policy_sums(c, batch, sums);
 }
 
-// From the values to their derivatives.
+// Computes the derivatives of the values.
 template <class Real>
 void value_side(const PpoCoefficients& c, int values, Real share, TileBatch<Real>& batch,
                 TileWorkspace<Real>& work, PpoSums& sums) {
-  // Without clipping, no change of the value is too large.
+  // Without clipping, every change of the value is allowed.
   constexpr Real kFree = std::numeric_limits<Real>::infinity();
   for (int v = 0; v < values; ++v) {
     const bool is_clipped = v == 0 && c.clip_vloss;
-    const std::size_t at = static_cast<std::size_t>(v) * kTileRows;
-    value_loss(static_cast<Real>(c.vf_coef) * share,
-               ValueRows<Real>{batch.rows, is_clipped ? static_cast<Real>(c.clip_coef) : kFree,
-                               &work.values[at], &batch.old_values[at], &batch.value_targets[at],
-                               &batch.value_losses[at], &work.values_delta[at]});
+    const std::size_t first = static_cast<std::size_t>(v) * kTileRows;
+    value_loss(
+        static_cast<Real>(c.vf_coef) * share,
+        ValueRows<Real>{batch.rows, is_clipped ? static_cast<Real>(c.clip_coef) : kFree,
+                        &work.values[first], &batch.old_values[first], &batch.value_targets[first],
+                        &batch.value_losses[first], &work.values_delta[first]});
     (v == 0 ? sums.value_loss : sums.int_value_loss) +=
-        sum_of_losses(&batch.value_losses[at], batch.rows);
+        sum_of_losses(&batch.value_losses[first], batch.rows);
   }
 }
 

@@ -19,7 +19,7 @@ struct PpoCoefficients {
   bool clip_vloss = true;
   double ent_coef = 0.01;
   double vf_coef = 0.5;
-  // Of advantages and intrinsic advantages in what the policy learns from.
+  // Weights of extrinsic and intrinsic advantages.
   double ext_coef = 1.0;
   double int_coef = 0.0;
 };
@@ -29,14 +29,14 @@ template <class Real>
 struct TileBatch {
   int rows = 0;
   AlignedVector<Real> observations;         // [kTileRows, D]
-  AlignedVector<Real> critic_observations;  // [kTileRows, of what only the critic reads] or empty
+  AlignedVector<Real> critic_observations;  // [kTileRows, critic's D], or empty
   AlignedVector<Real> actions;              // [A, kTileRows]
   AlignedVector<Real> old_log_probs;        // [kTileRows]
   AlignedVector<Real> old_values;           // [values, kTileRows]
-  AlignedVector<Real> advantages;  // [kTileRows] as the policy loss uses them (normalised or not)
-  AlignedVector<Real> value_targets;  // [values, kTileRows]
+  AlignedVector<Real> advantages;           // [kTileRows] after normalisation, if on
+  AlignedVector<Real> value_targets;        // [values, kTileRows]
 
-  // Scratch of the loss, one number a sample but for terms [outputs, kTileRows] and value_losses
+  // Scratch of the loss: one number per sample, except terms [outputs, kTileRows] and value_losses
   // [values, kTileRows].
   AlignedVector<Real> log_probs, normalisers, entropies, terms;
   AlignedVector<Real> log_ratios, ratios, d_log_probs, policy_losses, value_losses;
@@ -57,7 +57,7 @@ struct TileBatch {
 struct PpoSums : RatioSums {
   double policy_loss = 0.0;
   double value_loss = 0.0;
-  double int_value_loss = 0.0;  // of the critic's second value, where it has one
+  double int_value_loss = 0.0;  // of the intrinsic value, if any
   double entropy = 0.0;
 
   BROADLOOM_HD void add(const PpoSums& other) {
@@ -73,46 +73,45 @@ struct PpoSums : RatioSums {
 //   mean over the minibatch of  max(-A r, -A clip(r, 1-c, 1+c)) - ent_coef H + vf_coef L_V
 // to grads [P] and its sums to `sums`; L_V is half the squared error, or with clip_vloss half the
 // larger of the squared errors of V and of V kept within clip_coef of the old value. (Schulman et
-// al. 2017, arXiv 1707.06347, eq. 7 and 9; value clipping as in CleanRL.) Where the critic has a
-// second value, half its squared error, which is never clipped, is added to L_V. samples: size of
-// the whole minibatch. transposed: see ActorCritic::refresh_transposed. side: of the loss and of
-// the network; both sides one after the other, into the same grads and sums, give the bits of
-// kBoth.
+// al. 2017, arXiv 1707.06347, eq. 7 and 9; value clipping as in CleanRL.) If the critic has a
+// second value, half its squared error is added to L_V, never clipped. samples: size of the whole
+// minibatch. transposed: see ActorCritic::refresh_transposed. side: of the loss and of the network.
+// Calls for both sides in turn, into the same grads and sums, give the bits of kBoth.
 template <class Real>
 void ppo_tile_gradient(const ActorCritic& network, const PpoCoefficients& coefficients, int samples,
                        const Real* params, const Real* transposed, TileBatch<Real>& batch,
                        TileWorkspace<Real>& work, Real* grads, PpoSums& sums,
                        NetworkSide side = NetworkSide::kBoth);
 
-// One of the critic's values of the samples of a tile, [kTileRows] each.
+// One value output of the critic for a tile, [kTileRows] each.
 template <class Real>
 struct ValueRows {
   int rows;
-  Real clip;  // how far a value may move before its loss is clipped
+  Real clip;  // largest change of a value before its loss is clipped
   const Real *values, *old_values, *targets;
   Real *losses, *d_values;
 };
 
-// What the policy learns from of sample i, before it is normalised: the advantage, and the
-// intrinsic one where there is one, each times its coefficient.
+// The advantage of sample i that the policy learns from, before normalisation. With intrinsic
+// rewards, the weighted sum of both advantages.
 inline float learnt_advantage(const RolloutBlock& block, const PpoCoefficients& c, std::size_t i) {
   if (!block.with_intrinsic) return block.advantages[i];
   return learnt_advantage(c.ext_coef, c.int_coef, block.advantages[i], block.int_advantages[i]);
 }
 
-// How advantages are normalised: (advantage - mean) * scale.
+// Normalisation of advantages: (advantage - mean) * scale.
 struct AdvantageShift {
   float mean = 0.0f;
   float scale = 1.0f;
 
-  // Of at least two samples with that mean and sum of squared differences from it.
-  BROADLOOM_HD static AdvantageShift of(double mean, double squares, int samples) {
+  // From the mean and the sum of squared deviations of at least two samples.
+  BROADLOOM_HD static AdvantageShift from_moments(double mean, double squares, int samples) {
     return {static_cast<float>(mean),
             static_cast<float>(1.0 / (std::sqrt(squares / (samples - 1)) + 1e-8))};
   }
 };
 
-// PPO's loss as PartialGradients takes it.
+// PPO's loss in the form that PartialGradients needs.
 struct PpoLoss {
   using Tile = TileBatch<float>;
   using Sums = PpoSums;
@@ -122,7 +121,7 @@ struct PpoLoss {
     return {observation_size, action_size, network.shape().action_outputs,
             network.shape().critic_observation_size, network.shape().value_outputs};
   }
-  // What a side needs of samples indices [rows] of the block.
+  // Gathers what a side needs of the block's samples at indices [rows].
   void gather(const RolloutBlock& block, const std::int32_t* indices, int rows,
               const AdvantageShift& advantages, NetworkSide side, Tile& tile) const;
   void add_gradient(const ActorCritic& network, int samples, const float* params,

@@ -1,5 +1,5 @@
-// PPO that is also rewarded for what is new to it: random network distillation (Burda et al. 2018,
-// arXiv 1810.12894), with a value head for each kind of reward.
+// PPO with intrinsic rewards for novel states: random network distillation (Burda et al. 2018,
+// arXiv 1810.12894). The critic has one value for each kind of reward.
 #pragma once
 
 #include <cstdint>
@@ -17,10 +17,10 @@ struct PpoRndSettings {
 };
 
 struct RndStats {
-  double int_reward = 0.0;      // mean of the block, as it is learnt from
-  double int_reward_raw = 0.0;  // before it is scaled
+  double int_reward = 0.0;      // mean over the block, scaled
+  double int_reward_raw = 0.0;  // mean over the block, before scaling
   double int_value_loss = 0.0;  // mean over minibatch steps
-  double int_explained = 0.0;   // share of the intrinsic value targets' variance
+  double int_explained = 0.0;   // explained variance of intrinsic value targets
   double rnd_loss = 0.0;        // mean over minibatch steps
 
   template <class Visitor>
@@ -39,12 +39,12 @@ struct RndStats {
 
 class PpoRnd final : public Algorithm {
  public:
-  // network: whose critic has two values. For blocks with intrinsic rewards, of num_envs
+  // network: its critic has two values. Blocks must have intrinsic rewards and num_envs
   // environments.
   PpoRnd(const ActorCritic& network, const PpoRndSettings& settings, int num_envs, int batch_size,
          int minibatch_count, int observation_size, int action_size, ThreadPool& pool,
          Ranks& ranks = Ranks::alone());
-  // What one takes with the predictor's parameters and their moments, in bytes.
+  // Memory of one with the predictor's parameters and Adam moments, bytes.
   static std::size_t bytes(const ActorCritic& network, const PpoRndSettings& settings, int num_envs,
                            int batch_size, int largest_minibatch, int observation_size,
                            int action_size, int threads);
@@ -54,12 +54,12 @@ class PpoRnd final : public Algorithm {
     return rnd_.statistics().begin_run(envs, normalizers.policy);
   }
   void begin_block(double progress) override { ppo_.begin_block(progress); }
-  // Intrinsic rewards.
+  // Computes intrinsic rewards.
   void take_block(const Learner& learner, RolloutBlock& block) override;
-  // Advantages of rewards, as PPO's, and of intrinsic rewards.
+  // Computes advantages of both kinds of reward.
   void compute_targets(RolloutBlock& block, int begin, int end) const override;
-  // Fails where PPO's does, and where the first minibatch does not see the predictions that the
-  // block was rewarded for.
+  // Also fails if the first minibatch does not give the prediction errors that the block was
+  // rewarded with.
   Status update(const RolloutBlock& block, std::uint64_t seed, std::int64_t iteration,
                 Learner& learner) override;
   int epochs() const override { return ppo_.epochs(); }

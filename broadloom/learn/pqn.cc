@@ -13,11 +13,11 @@ Status check_minibatch(const MinibatchReport& report, const PqnSums& sums, std::
   const bool first = report.epoch == 0 && report.minibatch == 0;
   if (first && sums.max_value_error != 0.0) {
     return {ErrorKind::kNumeric,
-            fmt::format("the first minibatch of iteration {} has values off those that its block "
-                        "was collected with by {}; expected exactly 0. The parameters, "
-                        "observations or statistics changed between collecting and updating, or "
-                        "are not finite.",
-                        iteration, sums.max_value_error)};
+            fmt::format(
+                "the first minibatch of iteration {} has values that differ by {} from those of "
+                "its block; expected exactly 0. The parameters, observations or "
+                "statistics changed between collection and update, or are not finite.",
+                iteration, sums.max_value_error)};
   }
   if (std::isfinite(report.norm) && std::isfinite(sums.td_loss)) return {};
   return {ErrorKind::kNumeric,
@@ -44,7 +44,7 @@ template class MinibatchUpdate<PqnLoss>;
 Pqn::Pqn(const ActorCritic& network, const PqnSettings& settings, int batch_size,
          int minibatch_count, int observation_size, ThreadPool& pool, Ranks& ranks)
     : settings_(settings),
-      epsilon_(settings.epsilon.at(0.0)),
+      epsilon_(settings.epsilon.epsilon(0.0)),
       update_(
           network, {settings.vf_coef},
           {settings.update_epochs, settings.max_grad_norm, settings.adam_eps, Optimizer::kRadam},

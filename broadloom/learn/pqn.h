@@ -1,5 +1,5 @@
-// PQN, parallelised Q-network (Gallici et al. 2024, arXiv 2407.04811): Q(lambda) on the blocks of
-// many environments, without target network and replay, stable by normalised layers.
+// PQN, parallelised Q-network (Gallici et al. 2024, arXiv 2407.04811): Q(lambda) on blocks of many
+// environments, without target network and replay buffer. Layer normalisation keeps it stable.
 #pragma once
 
 #include <cstdint>
@@ -23,11 +23,11 @@ struct PqnSettings {
   double adam_eps = 1e-8;
 };
 
-// Means over all minibatch steps of one update, but for epsilon.
+// Means over all minibatch steps of one update, except epsilon.
 struct PqnStats {
   double td_loss = 0.0;
   double q_values = 0.0;   // of the actions taken
-  double epsilon = 0.0;    // with which the block was collected
+  double epsilon = 0.0;    // of the block's collection
   double grad_norm = 0.0;  // before clipping
 
   template <class Visitor>
@@ -39,31 +39,31 @@ struct PqnStats {
           grad_norm);
   }
 
-  // Takes in one minibatch step. Means are sums until finish().
+  // Adds one minibatch step. Means are sums until finish().
   void add(const MinibatchReport& minibatch, const PqnSums& sums);
   void finish(int steps);
 };
 
-// What no update goes on from: a loss or gradient that is not finite, and a first minibatch that
-// does not see the values that its block was collected with.
+// Fails if a loss or gradient is not finite, or if the first minibatch does not give the values of
+// its block.
 Status check_minibatch(const MinibatchReport& minibatch, const PqnSums& sums,
                        std::int64_t iteration);
 
 class Pqn final : public Algorithm, private MinibatchRules<PqnLoss> {
  public:
-  // network: of action values. minibatch_count: minibatches per epoch of a block of B samples.
+  // network: its outputs are action values. minibatch_count: minibatches per epoch of a block of
+  // batch_size B samples.
   Pqn(const ActorCritic& network, const PqnSettings& settings, int batch_size, int minibatch_count,
       int observation_size, ThreadPool& pool, Ranks& ranks = Ranks::alone());
-  // What one takes, in bytes.
+  // Memory of one, bytes.
   static std::size_t bytes(const ActorCritic& network, int largest_minibatch, int observation_size,
                            int threads);
 
-  void begin_block(double progress) override { epsilon_ = settings_.epsilon.at(progress); }
-  // G_t = r_t + gamma (lambda G_{t+1} + (1 - lambda) max_a Q(s_{t+1}, a)), which is the return of
-  // generalised advantages where the value is the largest Q.
+  void begin_block(double progress) override { epsilon_ = settings_.epsilon.epsilon(progress); }
+  // G_t = r_t + gamma (lambda G_{t+1} + (1 - lambda) max_a Q(s_{t+1}, a)). This is the return of
+  // generalised advantage estimation with V = max_a Q.
   void compute_targets(RolloutBlock& block, int begin, int end) const override;
-  // Fails, too, where the first minibatch does not see the values that the block was collected
-  // with.
+  // Also fails if the first minibatch does not give the block's values.
   Status update(const RolloutBlock& block, std::uint64_t seed, std::int64_t iteration,
                 Learner& learner) override;
   int epochs() const override { return update_.epochs(); }

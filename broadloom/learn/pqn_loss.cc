@@ -26,17 +26,17 @@ void pqn_tile_gradient(const ActorCritic& network, double vf_coef, int samples, 
   const Real weight = static_cast<Real>(vf_coef) / static_cast<Real>(samples);
   network.forward(params, tile.observations.data(), tile.rows, work);
   std::fill(work.policy_delta.begin(), work.policy_delta.end(), Real(0));
-  PqnSums of_tile;
+  PqnSums tile_sums;
   for (int r = 0; r < tile.rows; ++r) {
-    const int at = static_cast<int>(tile.actions[r]) * kTileRows + r;
-    const PqnLossOfOne<Real> one(weight, work.policy[at], tile.targets[r]);
-    work.policy_delta[at] = one.d_value;
-    of_tile.td_loss += one.loss;
-    of_tile.q_values += static_cast<double>(work.policy[at]);
-    const double moved = std::abs(static_cast<double>(work.values[r] - tile.old_values[r]));
-    if (!(moved <= of_tile.max_value_error)) of_tile.max_value_error = moved;
+    const int place = static_cast<int>(tile.actions[r]) * kTileRows + r;
+    const SamplePqnLoss<Real> one(weight, work.policy[place], tile.targets[r]);
+    work.policy_delta[place] = one.d_value;
+    tile_sums.td_loss += one.loss;
+    tile_sums.q_values += static_cast<double>(work.policy[place]);
+    const double change = std::abs(static_cast<double>(work.values[r] - tile.old_values[r]));
+    if (!(change <= tile_sums.max_value_error)) tile_sums.max_value_error = change;
   }
-  sums.add(of_tile);
+  sums.add(tile_sums);
   network.backward(params, transposed, tile.observations.data(), tile.rows, work, grads);
 }
 

@@ -29,12 +29,12 @@ struct PqnTile {
 struct PqnSums {
   double td_loss = 0.0;  // half the squared error
   double q_values = 0.0;
-  double max_value_error = 0.0;  // of max_a Q from the block's values; not a number where one is
+  double max_value_error = 0.0;  // max |max_a Q - block's value|; NaN if one is NaN
 
   BROADLOOM_HD void add(const PqnSums& other) {
     td_loss += other.td_loss;
     q_values += other.q_values;
-    // Written so that what is not a number stays.
+    // Written so that NaN stays.
     if (!(other.max_value_error <= max_value_error)) max_value_error = other.max_value_error;
   }
 };
@@ -49,7 +49,7 @@ void pqn_tile_gradient(const ActorCritic& network, double vf_coef, int samples, 
                        const Real* transposed, PqnTile<Real>& tile, TileWorkspace<Real>& work,
                        Real* grads, PqnSums& sums);
 
-// The loss as PartialGradients takes it.
+// The loss in the form that PartialGradients needs.
 struct PqnLoss {
   using Tile = PqnTile<float>;
   using Sums = PqnSums;

@@ -7,20 +7,21 @@
 namespace broadloom {
 namespace {
 
-// Of all nodes together: above it, less traffic is worth a second message. (Not part of the bits
-// contract: each number is added in the same order either way.)
+// Largest size of all nodes together that is sent whole, bytes. Above it, slices save more traffic
+// than their second message costs. (Not part of the bits contract: the order of additions is the
+// same.)
 constexpr std::size_t kSentWhole = 256 * 1024;
 
 bool is_sent_whole(std::size_t parameters, int nodes) {
   return static_cast<std::size_t>(nodes) * parameters * sizeof(float) <= kSentWhole;
 }
 
-// Numbers of the slice of a rank.
+// First number of a rank's slice.
 std::size_t slice_begin(std::size_t parameters, int rank, int ranks) {
   return parameters * static_cast<std::size_t>(rank) / static_cast<std::size_t>(ranks);
 }
 
-// In the order that PartialGradients adds in.
+// The same order of additions as in PartialGradients.
 void add_tree(float* nodes, int count, std::size_t numbers) {
   for (int stride = 1; stride < count; stride *= 2) {
     for (int n = 0; n + stride < count; n += 2 * stride) {
@@ -44,8 +45,8 @@ RankSums::RankSums(Ranks& ranks, std::size_t parameters)
   for (int r = 0; r <= ranks.size(); ++r) {
     slices_.push_back(slice_begin(parameters, r, ranks.size()) * sizeof(float));
   }
-  from_.resize(slices_.size());
-  none_.resize(slices_.size());
+  node_offsets_.resize(slices_.size());
+  empty_slices_.resize(slices_.size());
 }
 
 std::size_t RankSums::bytes(std::size_t parameters, int ranks) {
@@ -76,7 +77,7 @@ void RankSums::add(const RankRuns& runs, float* grads, std::byte* notes, std::si
   }
 }
 
-// With the notes, in one message.
+// One message holds the nodes and the notes.
 void RankSums::add_whole(int nodes, float* grads) {
   const std::size_t bytes = parameters_ * sizeof(float);
   const auto node = [&](int n) { return &nodes_[static_cast<std::size_t>(n) * parameters_]; };
@@ -90,12 +91,12 @@ void RankSums::add_whole(int nodes, float* grads) {
 void RankSums::add_slices(int nodes, float* grads) {
   const auto rank = static_cast<std::size_t>(ranks_.rank());
   const std::size_t bytes = slices_[rank + 1] - slices_[rank];
-  for (std::size_t r = 0; r < from_.size(); ++r) {
-    from_[r] = std::min(r, static_cast<std::size_t>(nodes)) * bytes;
+  for (std::size_t r = 0; r < node_offsets_.size(); ++r) {
+    node_offsets_[r] = std::min(r, static_cast<std::size_t>(nodes)) * bytes;
   }
   std::byte* const whole = reinterpret_cast<std::byte*>(grads);
-  ranks_.deal(whole, ranks_.rank() < nodes ? slices_ : none_,
-              reinterpret_cast<std::byte*>(nodes_.data()), from_);
+  ranks_.deal(whole, ranks_.rank() < nodes ? slices_ : empty_slices_,
+              reinterpret_cast<std::byte*>(nodes_.data()), node_offsets_);
   add_tree(nodes_.data(), nodes, bytes / sizeof(float));
   std::memcpy(whole + slices_[rank], nodes_.data(), bytes);
   ranks_.share(whole, slices_);

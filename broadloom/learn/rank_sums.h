@@ -1,5 +1,4 @@
-// Partial gradients that several ranks work out, added in the tree that one alone would add them
-// in.
+// Adds the partial gradients of several ranks in the same tree that a single rank uses.
 #pragma once
 
 #include <algorithm>
@@ -13,8 +12,8 @@
 
 namespace broadloom {
 
-// Aligned runs whose length is a power of two: what a rank's run adds up to is a node of the tree,
-// and the nodes are added as the partial gradients themselves would be, with longer strides.
+// Divides the partial gradients among ranks into aligned runs whose length is a power of two. The
+// sum of a run is then a node of the tree, and adding nodes continues the tree with longer strides.
 struct RankRuns {
   RankRuns(int partial_count, int ranks);
   int begin(int rank) const { return std::min(rank * length, partials); }
@@ -22,23 +21,22 @@ struct RankRuns {
 
   int partials;
   int length = 1;
-  int nodes;  // ranks that have a run, the first ones
+  int nodes;  // number of ranks with a run; these come first
 };
 
-// Adds the nodes of `parameters` numbers each. Small ones are sent whole, and everybody adds them;
-// of large ones each rank adds a slice, which it then sends: then no rank takes in much more than
-// twice a gradient, however many they are.
+// Adds the nodes, [parameters] each. Small nodes are sent whole, and every rank adds them. For
+// large nodes, each rank adds one slice and sends the result, so no rank receives much more than
+// two gradients, whatever the number of ranks.
 class RankSums {
  public:
   RankSums(Ranks& ranks, std::size_t parameters);
-  // What it takes, in bytes.
+  // Memory of one, bytes.
   static std::size_t bytes(std::size_t parameters, int ranks);
-  // Bytes that rank 0 takes in for one gradient of `nodes` nodes, without its notes.
+  // Bytes that rank 0 receives for one gradient of `nodes` nodes, without notes.
   static std::size_t received_bytes(std::size_t parameters, int nodes, int ranks);
 
-  // grads [P]: in, this rank's node, if it is one of the first `nodes`; out, their sum. notes: what
-  // goes with them, `note_bytes` for each of the runs' partial gradients, of which each rank has
-  // its own run's.
+  // grads [P]: in, this rank's node if it has a run; out, the sum of all nodes. notes: `note_bytes`
+  // for each partial gradient; in, those of this rank's run; out, all.
   void add(const RankRuns& runs, float* grads, std::byte* notes, std::size_t note_bytes);
 
  private:
@@ -48,10 +46,10 @@ class RankSums {
   Ranks& ranks_;
   Exchange exchange_;
   std::size_t parameters_;
-  AlignedVector<float> nodes_;       // [nodes, P], or [nodes, the slice of this rank]
-  std::vector<std::size_t> slices_;  // [ranks + 1] bytes of a gradient
-  std::vector<std::size_t> from_;    // [ranks + 1] bytes of nodes_
-  std::vector<std::size_t> none_;    // [ranks + 1] of who has no node
+  AlignedVector<float> nodes_;             // [nodes, P], or [nodes, this rank's slice]
+  std::vector<std::size_t> slices_;        // [ranks + 1] byte offsets in a gradient
+  std::vector<std::size_t> node_offsets_;  // [ranks + 1] byte offsets in nodes_
+  std::vector<std::size_t> empty_slices_;  // [ranks + 1] zeros, for ranks without a node
 };
 
 }  // namespace broadloom

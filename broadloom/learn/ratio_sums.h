@@ -1,4 +1,4 @@
-// What is said of policy ratios: how far the policy is from the one that collected the samples.
+// Sums of policy ratios, which measure how far the policy is from the one that collected.
 #pragma once
 
 #include <limits>
@@ -7,8 +7,8 @@
 
 namespace broadloom {
 
-// r is the ratio of a sample, pi(a|s) over that of the policy that collected it. Sums over samples
-// but for the last three; divide by the number of samples for means.
+// r is a sample's ratio pi(a|s) / pi_old(a|s); pi_old collected it. All are sums over samples
+// except the last three; divide by the number of samples for means.
 struct RatioSums {
   double old_approx_kl = 0.0;    // k1: -log r (Schulman 2020, "Approximating KL divergence")
   double approx_kl = 0.0;        // k3: (r - 1) - log r
@@ -19,7 +19,7 @@ struct RatioSums {
   double min_ratio = std::numeric_limits<double>::infinity();
   double max_ratio = 0.0;
 
-  // Of samples that have none: no number is one.
+  // For samples without ratios: all NaN.
   static RatioSums undefined();
 
   BROADLOOM_HD void add(const RatioSums& other) {
@@ -28,18 +28,18 @@ struct RatioSums {
     clipped += other.clipped;
     ratios += other.ratios;
     squared_ratios += other.squared_ratios;
-    // What is not a number stays.
+    // Written so that NaN stays.
     if (!(other.min_ratio >= min_ratio)) min_ratio = other.min_ratio;
     if (!(other.max_ratio <= max_ratio)) max_ratio = other.max_ratio;
     keep_ratio_error(other.max_ratio_error);
   }
-  // max_ratio_error becomes the larger; one that is not a number counts as the largest, and stays.
+  // max_ratio_error becomes the larger one. NaN counts as the largest and stays.
   BROADLOOM_HD void keep_ratio_error(double error) {
     if (error > max_ratio_error || error != error) max_ratio_error = error;
   }
 
   // Effective sample size of the ratios as importance weights, (sum r)^2 / sum r^2, in per cent of
-  // the samples: 100 where all ratios are equal, 100 / samples where one outweighs all others
+  // the samples: 100 if all ratios are equal, 100 / samples if one outweighs all others
   // (Martino, Elvira and Louzada 2017, "Effective sample size for importance sampling based on
   // discrepancy measures").
   double ess_percent(double samples) const {

@@ -63,7 +63,7 @@ Status Rnd::measure(const RolloutBlock& block, const std::int32_t* indices, int 
   return losses_.take(measured_.sums, count);
 }
 
-// Whole tiles over as many steps as fit, as the collector asks its critic.
+// Uses whole tiles of as many steps as fit, like the collector's critic.
 void Rnd::take_rows(int s, int thread, const float* predictor, RolloutBlock& block) {
   const Shard shard = statistics_.shards()[s];
   TileWorkspace<float>& work = work_[static_cast<std::size_t>(thread)];
@@ -89,20 +89,20 @@ void Rnd::take_rows(int s, int thread, const float* predictor, RolloutBlock& blo
     rnd_errors(work.policy.data(), targets.data(), outputs, all, errors.data());
     for (int k = 0; k < steps; ++k) {
       const std::size_t first = block.index(t + k, shard.begin);
-      const std::size_t from = static_cast<std::size_t>(k) * rows;
-      std::copy_n(&errors[from], rows, &block.int_rewards[first]);
-      keep_targets(targets, from, rows, first);
+      const std::size_t tile_row = static_cast<std::size_t>(k) * rows;
+      std::copy_n(&errors[tile_row], rows, &block.int_rewards[first]);
+      keep_targets(targets, tile_row, rows, first);
     }
   }
 }
 
-// From [outputs, kTileRows] to a row a sample.
-void Rnd::keep_targets(const AlignedVector<float>& tile, std::size_t from, std::size_t rows,
-                       std::size_t to) {
+// Transposes targets from [outputs, kTileRows] to one row per sample.
+void Rnd::keep_targets(const AlignedVector<float>& tile, std::size_t tile_row, std::size_t rows,
+                       std::size_t block_row) {
   const std::size_t outputs = static_cast<std::size_t>(network_.shape().action_outputs);
   for (std::size_t r = 0; r < rows; ++r) {
-    float* out = &targets_[(to + r) * outputs];
-    for (std::size_t o = 0; o < outputs; ++o) out[o] = tile[o * kTileRows + from + r];
+    float* out = &targets_[(block_row + r) * outputs];
+    for (std::size_t o = 0; o < outputs; ++o) out[o] = tile[o * kTileRows + tile_row + r];
   }
 }
 

@@ -1,5 +1,5 @@
-// Random network distillation (Burda et al. 2018, arXiv 1810.12894): what a network has not yet
-// learnt to predict of another one's outputs is new, and visiting it a reward of its own.
+// Random network distillation (Burda et al. 2018, arXiv 1810.12894): a predictor learns the outputs
+// of a fixed random network. Its error is large at novel observations and is the intrinsic reward.
 #pragma once
 
 #include <cstddef>
@@ -17,58 +17,58 @@
 
 namespace broadloom {
 
-// The target network follows from the seed. The predictor's parameters are the caller's.
+// The seed determines the target network. The caller holds the predictor's parameters.
 class Rnd final : public Companion {
  public:
   // For blocks of batch_size transitions of num_envs environments.
   Rnd(const RndSettings& settings, int num_envs, int batch_size, int largest_minibatch,
       ThreadPool& pool, Ranks& ranks = Ranks::alone());
-  // What one takes, in bytes, without the predictor's parameters.
+  // Memory of one without the predictor's parameters, bytes.
   static std::size_t bytes(const RndSettings& settings, int num_envs, int batch_size,
                            int largest_minibatch, int threads);
 
   std::size_t parameter_count() const { return network_.parameter_count(); }
-  // The predictor as it begins, [parameter_count()].
+  // Writes the predictor's initial parameters, [parameter_count()].
   void initialise(float* predictor) const { network_.initialise(seed_, predictor, kPredictor); }
 
-  // block.int_rewards: rnd_errors() at what each transition led to, in its environment's stream: at
-  // an episode's end, at the next one's first observation. Takes them, and those observations, into
-  // the statistics; those of observations only count from commit() on.
+  // Sets block.int_rewards to rnd_errors() of the next observation of each transition; at an
+  // episode's end, this is the next episode's first observation. Adds rewards and observations to
+  // the statistics; those of observations take effect at commit().
   void take_block(const float* predictor, RolloutBlock& block);
   RndStatistics& statistics() { return statistics_; }
   const RndStatistics& statistics() const { return statistics_; }
 
-  // Of a share update_proportion of its samples (RndDraw).
+  // Draws the share update_proportion of the samples (RndDraw).
   void begin_epoch(std::uint64_t seed, std::int64_t iteration, int epoch) override {
     draw_.begin_epoch(seed, iteration, epoch);
   }
-  // Fails where the first minibatch after take_block() does not find the errors that it found.
+  // Fails if the first minibatch after take_block() does not give the same errors.
   Status measure(const RolloutBlock& block, const std::int32_t* indices, int samples,
                  const float* params, std::int64_t version) override;
   std::span<const float> gradient() const override { return measured_.gradient; }
   double norm() const override { return measured_.norm; }
   std::span<const ParameterRange> chunks() const override { return gradients_.chunks(); }
-  // Of the minibatches since take_block(), the mean.
+  // Mean over the minibatches since take_block().
   double loss() const { return losses_.mean(); }
 
  private:
   static constexpr Purpose kPredictor = Purpose::kRndPredictor;
 
   void take_rows(int shard, int thread, const float* predictor, RolloutBlock& block);
-  void keep_targets(const AlignedVector<float>& tile, std::size_t from, std::size_t rows,
-                    std::size_t to);
+  void keep_targets(const AlignedVector<float>& tile, std::size_t tile_row, std::size_t rows,
+                    std::size_t block_row);
 
   std::uint64_t seed_;
-  ActorCritic network_;  // target and predictor, under parameters of their own
+  ActorCritic network_;  // shared by target and predictor
   ThreadPool& pool_;
   Ranks& ranks_;
   RndStatistics statistics_;
-  AlignedVector<float> target_;                     // parameters
-  AlignedVector<float> targets_;                    // [B, outputs] of the block's next observations
-  std::vector<TileWorkspace<float>> work_;          // [threads]
+  AlignedVector<float> target_;             // [P] of the target network
+  AlignedVector<float> targets_;            // [B, outputs] for the block's next observations
+  std::vector<TileWorkspace<float>> work_;  // [threads]
   std::vector<AlignedVector<float>> tile_targets_;  // [threads] of [outputs, kTileRows]
   RndDraw draw_;
-  std::vector<std::int32_t> drawn_;  // samples of a minibatch that train the predictor
+  std::vector<std::int32_t> drawn_;  // the minibatch's samples that train the predictor
   PartialGradients<RndLoss> gradients_;
   GradientResult<RndLoss> measured_;
   RndLosses losses_;  // since take_block()

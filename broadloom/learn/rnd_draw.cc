@@ -24,12 +24,12 @@ void RndDraw::begin_epoch(std::uint64_t seed, std::int64_t iteration, int epoch)
 }
 
 void RndDraw::append(const std::int32_t* indices, int samples,
-                     std::vector<std::int32_t>& to) const {
-  const std::size_t before = to.size();
+                     std::vector<std::int32_t>& drawn) const {
+  const std::size_t before = drawn.size();
   for (int s = 0; s < samples; ++s) {
-    if (is_drawn_[static_cast<std::size_t>(indices[s])] != 0) to.push_back(indices[s]);
+    if (is_drawn_[static_cast<std::size_t>(indices[s])] != 0) drawn.push_back(indices[s]);
   }
-  if (to.size() == before) to.push_back(indices[0]);
+  if (drawn.size() == before) drawn.push_back(indices[0]);
 }
 
 }  // namespace broadloom

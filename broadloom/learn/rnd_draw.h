@@ -1,4 +1,4 @@
-// Which samples of an update's minibatches train RND's predictor.
+// Draws the samples of minibatches that train RND's predictor.
 #pragma once
 
 #include <cstddef>
@@ -9,15 +9,14 @@ namespace broadloom {
 
 class RndDraw {
  public:
-  // Each with that probability, of blocks of batch_size samples.
+  // proportion: probability of each sample. batch_size: samples per block.
   RndDraw(double proportion, int batch_size)
       : proportion_(proportion), is_drawn_(static_cast<std::size_t>(batch_size)) {}
 
-  // Drawn anew for every epoch, from the streams (seed, kRndMask, epoch, iteration).
+  // Draws again for every epoch, from the stream (seed, kRndMask, epoch, iteration).
   void begin_epoch(std::uint64_t seed, std::int64_t iteration, int epoch);
-  // Those of a minibatch, indices [samples] into the block, behind what is in `to`: the first
-  // sample where there would be none.
-  void append(const std::int32_t* indices, int samples, std::vector<std::int32_t>& to) const;
+  // Appends the drawn ones of indices [samples] to `drawn`; the first one if none is drawn.
+  void append(const std::int32_t* indices, int samples, std::vector<std::int32_t>& drawn) const;
 
  private:
   double proportion_;

@@ -11,9 +11,9 @@ namespace broadloom {
 Status RndLosses::take(const RndSums& sums, int samples) {
   if (steps_ == 0 && sums.max_error_change != 0.0) {
     return {ErrorKind::kNumeric,
-            fmt::format("the first minibatch has prediction errors off those that the block was "
-                        "rewarded with by {}; expected exactly 0. The parameters, observations or "
-                        "statistics changed in between, or are not finite.",
+            fmt::format("the first minibatch has prediction errors that differ by {} from those "
+                        "that the block was rewarded with; expected exactly 0. The parameters, "
+                        "observations or statistics changed in between, or are not finite.",
                         sums.max_error_change)};
   }
   loss_ += sums.loss / samples;
@@ -62,12 +62,12 @@ void rnd_tile_gradient(const ActorCritic& network, int samples, const Real* para
       work.policy_delta[i] = weight * (work.policy[i] - tile.targets[i]);
     }
   }
-  RndSums of_tile;
+  RndSums tile_sums;
   for (int r = 0; r < tile.rows; ++r) {
-    of_tile.loss += rnd_loss_of(tile.errors[r], outputs);
-    of_tile.keep_change(rnd_novelty_change(tile.errors[r], tile.old_errors[r]));
+    tile_sums.loss += rnd_sample_loss(tile.errors[r], outputs);
+    tile_sums.keep_change(rnd_novelty_change(tile.errors[r], tile.old_errors[r]));
   }
-  sums.add(of_tile);
+  sums.add(tile_sums);
   network.backward(params, transposed, seen, tile.rows, work, grads, NetworkSide::kPolicy);
 }
 

@@ -1,5 +1,4 @@
-// The loss of a network that predicts what another one makes of observations, and its gradient over
-// one tile of rows.
+// RND's predictor loss and its gradient over one tile of rows.
 #pragma once
 
 #include <cstddef>
@@ -14,7 +13,7 @@
 
 namespace broadloom {
 
-// The samples of one tile: of transitions, what follows them.
+// The samples of one tile: the next observations of transitions.
 template <class Real>
 struct RndTile {
   RndTile(int observation_size, int outputs)
@@ -29,13 +28,13 @@ struct RndTile {
   int rows = 0;
   AlignedVector<Real> observations;        // [kTileRows, D] normalised
   AlignedVector<Real> targets;             // [outputs, kTileRows]
-  AlignedVector<Real> old_errors, errors;  // [kTileRows] rnd_errors() of the block, and now
+  AlignedVector<Real> old_errors, errors;  // [kTileRows] rnd_errors(): of the block, and now
 };
 
 // Sums over samples; divide by their number for means.
 struct RndSums {
   double loss = 0.0;
-  double max_error_change = 0.0;  // from old_errors; not a number where one is
+  double max_error_change = 0.0;  // from old_errors; NaN if one is NaN
 
   BROADLOOM_HD void add(const RndSums& other) {
     loss += other.loss;
@@ -47,11 +46,11 @@ struct RndSums {
   }
 };
 
-// What is made of the sums of a block's minibatches, in the order of their steps.
+// Collects the losses of a block's minibatches, in the order of their steps.
 class RndLosses {
  public:
-  // samples: of the minibatch, that train the predictor. Fails where the first one does not find
-  // the errors that the block was rewarded with.
+  // Adds one minibatch. samples: those that train the predictor. Fails if the first minibatch does
+  // not give the errors that the block was rewarded with.
   Status take(const RndSums& sums, int samples);
   double mean() const { return steps_ > 0 ? loss_ / steps_ : 0.0; }
 
@@ -60,29 +59,29 @@ class RndLosses {
   int steps_ = 0;
 };
 
-// errors [rows] <- half the sum of the squared differences of predicted and targets, [outputs,
-// kTileRows]: the intrinsic reward, before it is scaled. One ascending chain a row.
+// Sets errors [rows] to half the sum of squared differences of predicted and targets, [outputs,
+// kTileRows]. This is the intrinsic reward before scaling. Each row is summed in ascending order.
 template <class Real>
 void rnd_errors(const Real* predicted, const Real* targets, int outputs, int rows, Real* errors);
 
 // Adds the tile's share of the gradient of
 //   mean over the samples of  mean over the outputs of (predicted - target)^2
 // to grads [P] and its sums to `sums` (Burda et al. 2018, arXiv 1810.12894, section 2.2; the mean
-// over outputs as in CleanRL). network: of one body and one head. samples: all that the mean is
-// over. transposed: see ActorCritic::refresh_transposed.
+// over outputs as in CleanRL). network: one body and one head. samples: the number in the mean.
+// transposed: see ActorCritic::refresh_transposed.
 template <class Real>
 void rnd_tile_gradient(const ActorCritic& network, int samples, const Real* params,
                        const Real* transposed, RndTile<Real>& tile, TileWorkspace<Real>& work,
                        Real* grads, RndSums& sums);
 
-// What follows `count` transitions of one step, [count, D], as networks read it.
+// Reads the next observations of `count` transitions of one step, [count, D], as network inputs.
 inline void read_next(const RolloutBlock& block, std::size_t first, std::size_t count, float* out) {
   const std::size_t next = first + static_cast<std::size_t>(block.N);
   if (next < block.size()) return block.observations.read(next, count, out);
   block.last_observations.read(next - block.size(), count, out);
 }
 
-// The loss as PartialGradients takes it.
+// The loss in the form that PartialGradients needs.
 struct RndLoss {
   using Tile = RndTile<float>;
   using Sums = RndSums;

@@ -15,16 +15,16 @@
 namespace broadloom {
 namespace {
 
-// As the paper's and CleanRL's: +-5 deviations.
+// +-5 standard deviations, as in the paper and CleanRL.
 constexpr double kClip = 5.0;
-// Of rewards nothing is clipped.
-constexpr double kFree = 1e30;
-// As the paper's code, whose statistics begin with the sample that Gymnasium's do.
+// Rewards are not clipped.
+constexpr double kNoClip = 1e30;
+// The paper's code begins with the same artificial sample as Gymnasium.
 constexpr NormaliserRule kRule = NormaliserRule::kGymnasium;
-// Not the lane of an environment.
+// No environment has this lane.
 constexpr std::uint32_t kSeedLane = 0xffffffffu;
 
-// Environments under actions of nobody's policy, and what they show.
+// Plays environments with uniformly random actions.
 class UniformPlay {
  public:
   UniformPlay(VecEnv& envs, std::uint64_t seed)
@@ -39,26 +39,26 @@ class UniformPlay {
         critic_(observation_type(envs.spec().critic_observation), count()),
         final_critic_(critic_) {}
 
-  Status step(std::int64_t at) {
+  Status step(std::int64_t index) {
     const Space& space = envs_.spec().action;
     const std::size_t size = static_cast<std::size_t>(envs_.spec().action_size());
     for (std::size_t n = 0; n < count(); ++n) {
       Random random(seed_, Purpose::kRndStart, static_cast<std::uint32_t>(n),
-                    static_cast<std::uint64_t>(at));
+                    static_cast<std::uint64_t>(index));
       draw_action(space, random, &actions_[n * size]);
     }
     BROADLOOM_TRY(envs_.step(
         0, envs_.num_envs(),
         {actions_.data(), now_.rows(), rewards_.data(), terminated_.data(), truncated_.data(),
          final_.rows(), nullptr, critic_.rows(), final_critic_.rows()}));
-    return check(at + 1);
+    return check(index + 1);
   }
   const Observations& observations() const { return now_; }
 
  private:
   std::size_t count() const { return static_cast<std::size_t>(envs_.num_envs()); }
 
-  // Statistics of what is not finite would never be finite again.
+  // A non-finite observation would make the statistics non-finite for ever.
   Status check(std::int64_t step) const {
     if (now_.type().dtype != Dtype::kF32) return {};  // every byte is a number
     const int env = first_not_finite(now_.floats(), now_.type().size);
@@ -82,7 +82,7 @@ RndStatistics::RndStatistics(const RndSettings& settings, int num_envs)
       own_(settings.own_statistics),
       shards_(num_envs, kTileRows),
       observations_(settings.shape.observation_size, kClip, shards_.count(), kRule),
-      rewards_(num_envs, settings.int_gamma, kFree, shards_.count(), kRule) {}
+      rewards_(num_envs, settings.int_gamma, kNoClip, shards_.count(), kRule) {}
 
 std::size_t RndStatistics::bytes(const RndSettings& settings, int num_envs) {
   return static_cast<std::size_t>(num_envs) * sizeof(double) +
@@ -90,8 +90,8 @@ std::size_t RndStatistics::bytes(const RndSettings& settings, int num_envs) {
                               ShardPlan(num_envs, kTileRows).count());
 }
 
-Status RndStatistics::begin_run(const VecEnv& envs, ObsNormalizer* of_policy) {
-  ObsNormalizer& statistics = own_ ? observations_ : *of_policy;
+Status RndStatistics::begin_run(const VecEnv& envs, ObsNormalizer* policy_normalizer) {
+  ObsNormalizer& statistics = own_ ? observations_ : *policy_normalizer;
   if (start_steps_ == 0 || statistics.statistics().count() >= 1.0) return {};
   VecEnvOptions options;
   options.num_envs = shards_[shards_.count() - 1].end;
@@ -99,8 +99,8 @@ Status RndStatistics::begin_run(const VecEnv& envs, ObsNormalizer* of_policy) {
   const std::unique_ptr<VecEnv> others = make_another(envs, options);
   if (others == nullptr) {
     return invalid(
-        "num_iterations_obs_norm_init: the statistics of observations begin with random play of "
-        "environments made for that, and these cannot make more of their kind; set it to 0, or "
+        "num_iterations_obs_norm_init: the observation statistics need random play in other "
+        "environments, but this environment cannot make another of its kind; set it to 0, or "
         "implement EnvMaker::another()");
   }
   UniformPlay play(*others, seed_);

@@ -1,4 +1,4 @@
-// The running statistics of RND: of what its predictor sees, and of the intrinsic rewards.
+// RND's running statistics of the predictor's observations and of intrinsic rewards.
 #pragma once
 
 #include <cstddef>
@@ -20,44 +20,44 @@ struct RndSettings {
   NetworkShape shape;  // of target and predictor: one body and one head (action_values)
   double int_gamma = 0.99;
   double update_proportion = 0.25;  // share of a minibatch that trains the predictor
-  std::int64_t start_steps = 0;  // random play of every environment that the statistics begin with
-  // Whether what the predictor sees has statistics of its own; else it is as the policy sees it,
-  // normalised by the policy's.
+  std::int64_t start_steps = 0;     // random steps per environment before the run, for statistics
+  // Whether the predictor's observations have statistics of their own. Else the predictor reads the
+  // policy's normalised observations.
   bool own_statistics = true;
 };
 
 class RndStatistics {
  public:
   RndStatistics(const RndSettings& settings, int num_envs);
-  // That one holds.
+  // Memory of one, bytes.
   static std::size_t bytes(const RndSettings& settings, int num_envs);
 
-  // Observation statistics, its own or else the policy's, from random play of environments of the
-  // same kind, which are made for that: those that train stay as they are. Not where they know
-  // observations already. Fails where there can be no others. Allocates.
-  Status begin_run(const VecEnv& envs, ObsNormalizer* of_policy);
+  // Initialises the observation statistics, its own or the policy's, by random play in new
+  // environments of the same kind. Does nothing if they have samples already. Fails if no other
+  // environments can be made. Allocates.
+  Status begin_run(const VecEnv& envs, ObsNormalizer* policy_normalizer);
 
   const ShardPlan& shards() const { return shards_; }
   bool are_own() const { return own_; }
-  // Through which the predictor sees; it only clips where the statistics are the policy's.
+  // Normalises the predictor's observations. With the policy's statistics, it only clips.
   ObsNormalizer& observations() { return observations_; }
   const ObsNormalizer& observations() const { return observations_; }
 
-  // Takes in a shard's intrinsic rewards of a block. Different shards may do so at the same time.
+  // Adds a shard's intrinsic rewards of a block. Different shards may run at the same time.
   void take_rewards(int shard, const RolloutBlock& block);
-  // Once all have.
+  // Called after all shards.
   void finish_rewards(const RolloutBlock& block);
-  // What an intrinsic reward is multiplied by: one over the running standard deviation of their
-  // discounted sums, which run over time within each environment and over the ends of episodes.
+  // Factor of intrinsic rewards: 1 / the running standard deviation of their discounted sums. Sums
+  // run over time in each environment and continue across episode ends.
   double reward_scale() const;
   double mean_reward() const { return mean_reward_; }  // of the last block, before scaling
 
-  // Once the block is learnt from: those of observations take it in.
+  // Called after the update: adds the block to the observation statistics.
   void commit() {
     if (own_) observations_.commit();
   }
 
-  // After they were written into, call state_restored().
+  // After writing to the tensors, call state_restored().
   void append_state(const std::string& prefix, std::vector<TensorRef>& out);
   void state_restored() { observations_.state_restored(); }
 

@@ -1,4 +1,5 @@
 // Running normalisation of observations and rewards. All environments share one set of statistics.
+//
 // Statistics are frozen while a block is collected and learned from. A block's sums are kept per
 // shard and merged in the order of the shards, so results do not depend on thread timing.
 #pragma once

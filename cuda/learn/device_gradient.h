@@ -84,7 +84,7 @@ class DeviceGradient {
 
   // Rows of the largest partial gradient.
   static int most_rows(const GradientSize& size) {
-    const int tiles = tiles_of(size.samples);
+    const int tiles = tile_count(size.samples);
     return (tiles + size.partials - 1) / size.partials * kTileRows;
   }
   // Rows of a partial gradient in one pass. More rows take several passes.

@@ -138,7 +138,7 @@ class DeviceRnd {
   std::vector<GradientSize> sizes() const {
     std::vector<GradientSize> sizes;
     const int most = cut_.max_size();
-    for (int tiles = 1; tiles <= tiles_of(most); ++tiles) {
+    for (int tiles = 1; tiles <= tile_count(most); ++tiles) {
       const int samples = std::min(tiles * kTileRows, most);
       sizes.push_back({samples, partials_of(samples)});
     }

@@ -121,18 +121,18 @@ struct PpoKernelLoss {
     if (block.thread() % kWarp != 0) return;
     log_std[a] = sum + entropy_weight(of) * static_cast<float>(of.rows);
   }
-  BROADLOOM_HD PolicyLossOfOne policy(const LossRow& of, float log_prob) const {
+  BROADLOOM_HD SamplePolicyLoss policy(const LossRow& of, float log_prob) const {
     const DeviceRollout& block = of.tile.rollout;
     const float advantage = (block.learnt[of.row] - of.tile.shift->mean) * of.tile.shift->scale;
-    return PolicyLossOfOne(static_cast<float>(1.0 - coefficients.clip_coef),
-                           static_cast<float>(1.0 + coefficients.clip_coef), share(of.tile),
-                           log_prob, block.log_probs[of.row], advantage);
+    return SamplePolicyLoss(static_cast<float>(1.0 - coefficients.clip_coef),
+                            static_cast<float>(1.0 + coefficients.clip_coef), share(of.tile),
+                            log_prob, block.log_probs[of.row], advantage);
   }
 
   BROADLOOM_HD void categorical(const LossRow& of, int action) const {
     const CategoricalRow row(of.outputs, of.tile.network.outputs, of.tile.stride);
     const float entropy = row.entropy();
-    const PolicyLossOfOne one = policy(of, row.log_prob(action));
+    const SamplePolicyLoss one = policy(of, row.log_prob(action));
     // backward() reads each logit before it overwrites it.
     row.backward(action, one.d_log_prob, entropy_weight(of.tile), entropy, of.outputs);
     of.terms.set(one, entropy);
@@ -146,7 +146,7 @@ struct PpoKernelLoss {
       const GaussianDimension row{of.outputs[a * of.tile.stride], log_std[a]};
       log_prob = row.add_log_prob(log_prob, row.scaled(drawn[a]));
     }
-    const PolicyLossOfOne one = policy(of, log_prob);
+    const SamplePolicyLoss one = policy(of, log_prob);
     for (int a = 0; a < network.outputs; ++a) {
       const GaussianDimension row{of.outputs[a * of.tile.stride], log_std[a]};
       const float scaled = row.scaled(drawn[a]);
@@ -165,8 +165,8 @@ struct PpoKernelLoss {
     const float old_value = (v == 0 ? block.values : block.int_values)[of.row];
     const float advantage = (v == 0 ? block.advantages : block.int_advantages)[of.row];
     float& value = of.tile.values[v * of.tile.stride + of.r];
-    const ValueLossOfOne one(clip, static_cast<float>(coefficients.vf_coef) * share(of.tile), value,
-                             old_value, advantage + old_value);
+    const SampleValueLoss one(clip, static_cast<float>(coefficients.vf_coef) * share(of.tile),
+                              value, old_value, advantage + old_value);
     value = one.d_value;
     of.terms.set(TileTerms::kValueLoss + v, one.loss);
   }
@@ -191,7 +191,7 @@ struct PqnKernelLoss {
     const float old_value = block.values[of.row], value = of.outputs[action * of.tile.stride];
     const float weight = static_cast<float>(vf_coef) / static_cast<float>(of.tile.samples);
     const float moved = largest_of(of.outputs, outputs, of.tile.stride) - old_value;
-    const PqnLossOfOne<float> one(weight, value, block.advantages[of.row] + old_value);
+    const SamplePqnLoss<float> one(weight, value, block.advantages[of.row] + old_value);
     for (int a = 0; a < outputs; ++a) {
       of.outputs[a * of.tile.stride] = a == action ? one.d_value : 0.0f;
     }
@@ -246,7 +246,7 @@ struct RndKernelLoss {
       output = weight * (output - target[o]);
     }
     const float novelty = rnd_novelty(sum);
-    of.terms.set(kLoss, rnd_loss_of(novelty, outputs));
+    of.terms.set(kLoss, rnd_sample_loss(novelty, outputs));
     of.terms.set(kChange, rnd_novelty_change(novelty, of.tile.rollout.int_rewards[of.row]));
   }
 

@@ -51,13 +51,13 @@ struct PqnWay final : StepRules<PqnSums> {
   using Stats = PqnStats;
 
   explicit PqnWay(const Config& config)
-      : settings(pqn_settings(config)), epsilon(settings.epsilon.at(0.0)) {}
+      : settings(pqn_settings(config)), epsilon(settings.epsilon.epsilon(0.0)) {}
   Loss loss() const { return {settings.vf_coef}; }
   MinibatchSettings minibatches() const {
     return {settings.update_epochs, settings.max_grad_norm, settings.adam_eps, Optimizer::kRadam};
   }
   static AdvantageNorm norm() { return AdvantageNorm::kOff; }
-  void begin_block(double progress, Loss&) { epsilon = settings.epsilon.at(progress); }
+  void begin_block(double progress, Loss&) { epsilon = settings.epsilon.epsilon(progress); }
   EpsilonActing acting(int actions) const { return EpsilonActing::of(epsilon, actions); }
   void complete(Stats& stats) const { stats.epsilon = epsilon; }
   static void describe(const PqnSums&, MinibatchReport&) {}

@@ -43,7 +43,8 @@ struct ShiftKernel {
     const double squares =
         sum(block, of, rows, [mean](double x) { return (x - mean) * (x - mean); });
     if (block.thread() != 0) return;
-    shifts[block.index()] = rows < 2 ? AdvantageShift() : AdvantageShift::of(mean, squares, rows);
+    shifts[block.index()] =
+        rows < 2 ? AdvantageShift() : AdvantageShift::from_moments(mean, squares, rows);
   }
 
  private:

@@ -39,7 +39,7 @@ class TileTerms {
   struct Row {
     double* first;
     BROADLOOM_HD void set(int term, double value) const { first[term * kTileRows] = value; }
-    BROADLOOM_HD void set(const PolicyLossOfOne& of, float entropy) const {
+    BROADLOOM_HD void set(const SamplePolicyLoss& of, float entropy) const {
       set(kLoss, of.loss);
       set(kEntropy, entropy);
       set(kLogRatio, of.log_ratio);

@@ -17,7 +17,7 @@ Critic network_critic(const ActorCritic& network, const float* params, ThreadPoo
     std::vector<TileWorkspace<float>> works;
     works.reserve(static_cast<std::size_t>(pool.threads()));
     for (int t = 0; t < pool.threads(); ++t) works.push_back(network.make_workspace<float>());
-    pool.run(tiles_of(static_cast<int>(count)), [&](int tile, int thread) {
+    pool.run(tile_count(static_cast<int>(count)), [&](int tile, int thread) {
       const std::size_t begin = static_cast<std::size_t>(tile) * kTileRows;
       const std::size_t rows = std::min<std::size_t>(kTileRows, count - begin);
       TileWorkspace<float>& work = works[static_cast<std::size_t>(thread)];
