@@ -85,7 +85,7 @@ void add_config_flags(Command app, Overrides& out) {
 void add_machine_flags(Command app, Overrides& out) {
   for (const FieldInfo& info : list_fields(Config{})) {
     const std::string key = info.name;
-    if (!is_machines_own(key)) continue;
+    if (!is_machine_key(key)) continue;
     const auto keep = [&out, key](const std::string& text) { out.emplace_back(key, text); };
     app.add_option_function("--" + key, keep,
                             info.doc + " [" + info.range_text + "] (default: the run's)")

@@ -61,7 +61,7 @@ Status check_resume(const TrainOptions& options, const Context& context) {
   if (!options.panel.empty()) extra = "--panel";
   if (!options.init.empty()) extra = "--init";
   for (const auto& [key, text] : options.flags) {
-    if (key != kTotal && !is_machines_own(key)) extra = "--" + key;
+    if (key != kTotal && !is_machine_key(key)) extra = "--" + key;
   }
   if (!context.env_options.empty()) extra = "--" + context.env_options.front().first;
   if (extra.empty()) return {};
@@ -90,7 +90,7 @@ Result<std::int64_t> new_total(const TrainOptions& options) {
 Overrides machine_overrides(const TrainOptions& options) {
   Overrides out;
   for (const auto& flag : options.flags) {
-    if (is_machines_own(flag.first)) out.push_back(flag);
+    if (is_machine_key(flag.first)) out.push_back(flag);
   }
   return out;
 }

@@ -19,7 +19,7 @@
 namespace broadloom {
 namespace {
 
-// Entries are never taken out and never move, so what was found is used without the lock.
+// Entries are never removed and never move, so pointers are used without the lock.
 class Table {
  public:
   Table() {
@@ -48,7 +48,7 @@ Table& table() {
   return entries;
 }
 
-const AlgorithmEntry& entry_of(const Config& config) {
+const AlgorithmEntry& find_entry(const Config& config) {
   const std::vector<const AlgorithmEntry*> all = table().all();
   const auto found = std::find_if(all.begin(), all.end(), [&](const AlgorithmEntry* entry) {
     return entry->name == config.algorithm;
@@ -78,20 +78,19 @@ Status register_algorithm(AlgorithmEntry entry) {
   }
   if (entry.learns_action_values && !entry.make_actor) {
     return invalid(fmt::format(
-        "algorithm '{}': actions are not drawn from values of actions as from a policy; give "
-        "make_actor",
+        "algorithm '{}': learns_action_values is set, but make_actor is missing; give make_actor",
         name));
   }
   if (!add_algorithm_name(name)) {
     return invalid(fmt::format(
-        "algorithm '{}' is there already; register it once, or under another name", name));
+        "algorithm '{}' is registered already; register it once, or use another name", name));
   }
   table().add(std::move(entry));
   return {};
 }
 
 Status check_algorithm(const Config& config, const EnvSpec& spec) {
-  const AlgorithmEntry& entry = entry_of(config);
+  const AlgorithmEntry& entry = find_entry(config);
   BROADLOOM_TRY(check_instruments(config.instruments, {.name = entry.name,
                                                        .draws_from_policy = !entry.make_actor,
                                                        .value_outputs = entry.value_outputs}));
@@ -104,31 +103,31 @@ void set_algorithm_defaults(const EnvSpec& spec, Config& config) {
   }
 }
 
-bool draws_from_policy(const Config& config) { return !entry_of(config).make_actor; }
+bool draws_from_policy(const Config& config) { return !find_entry(config).make_actor; }
 
-bool learns_action_values(const Config& config) { return entry_of(config).learns_action_values; }
+bool learns_action_values(const Config& config) { return find_entry(config).learns_action_values; }
 
-int value_outputs(const Config& config) { return entry_of(config).value_outputs; }
+int value_outputs(const Config& config) { return find_entry(config).value_outputs; }
 
-std::string besides_blocks(const Config& config) {
-  const AlgorithmEntry& entry = entry_of(config);
+std::string extra_steps_text(const Config& config) {
+  const AlgorithmEntry& entry = find_entry(config);
   return entry.besides ? entry.besides(config) : std::string();
 }
 
-std::string keys_of_size(const Config& config) { return entry_of(config).keys_of_size; }
+std::string keys_of_size(const Config& config) { return find_entry(config).keys_of_size; }
 
 CompanionSize companion_size(const Config& config, const EnvSpec& spec) {
-  const AlgorithmEntry& entry = entry_of(config);
+  const AlgorithmEntry& entry = find_entry(config);
   return entry.companion ? entry.companion(config, spec) : CompanionSize();
 }
 
 const std::vector<AlgorithmStream>& algorithm_streams(const Config& config) {
-  return entry_of(config).streams;
+  return find_entry(config).streams;
 }
 
 std::optional<FallingValue> falling_value(const Config& config) {
-  if (auto falls = scheduled(config, kScheduledValues[0])) return falls;
-  const AlgorithmEntry& entry = entry_of(config);
+  if (auto falls = describe_fall(config, kScheduledValues[0])) return falls;
+  const AlgorithmEntry& entry = find_entry(config);
   return entry.falls ? entry.falls(config) : std::nullopt;
 }
 
@@ -137,18 +136,18 @@ bool depends_on_total(const Config& config) {
 }
 
 std::unique_ptr<Actor> make_actor(const Config& config, const ActorCritic& network) {
-  const AlgorithmEntry& entry = entry_of(config);
+  const AlgorithmEntry& entry = find_entry(config);
   if (entry.make_actor) return entry.make_actor(config, network);
   return std::make_unique<PolicySampler>(network);
 }
 
 std::unique_ptr<Algorithm> make_algorithm(const AlgorithmSetup& setup) {
-  return entry_of(setup.config).make(setup);
+  return find_entry(setup.config).make(setup);
 }
 
 std::size_t algorithm_bytes(const Config& config, const ActorCritic& network, const EnvSpec& spec,
                             int threads) {
-  return entry_of(config).bytes(config, network, spec, threads);
+  return find_entry(config).bytes(config, network, spec, threads);
 }
 
 void declare_algorithm_numbers(const InfoVisitor& declare) {

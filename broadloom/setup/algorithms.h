@@ -1,9 +1,9 @@
-// Algorithms by name: the library's own, and those that a program registers.
+// Algorithms by name: the library's own and registered ones.
 //
 //   AlgorithmEntry entry;
 //   entry.name = "a2c";
 //   entry.make = [](const AlgorithmSetup& setup) { return std::make_unique<A2c>(setup); };
-//   entry.bytes = [](const auto&...) { return std::size_t{0}; };  // beside parameters and moments
+//   entry.bytes = [](const auto&...) { return std::size_t{0}; };  // without parameters and moments
 //   entry.declare_numbers = [](const InfoVisitor& declare) { declare({"loss", "Loss"}); };
 //   BROADLOOM_TRY(register_algorithm(entry));  // `algorithm = a2c` from here on
 //
@@ -31,112 +31,113 @@ class ThreadPool;
 struct Config;
 struct EnvSpec;
 
-// What an algorithm is made from, which must outlive it.
+// Arguments of an algorithm, which must outlive it.
 struct AlgorithmSetup {
   const Config& config;        // of the run
-  const ActorCritic& network;  // shapes; parameters are the Learner's
-  const EnvSpec& spec;         // of its environments
-  ThreadPool& pool;            // idle while the algorithm works
-  // That hold the same blocks and learners, and may share the work of an update (PartialGradients
-  // does); an algorithm that takes no notice of them is right, and no faster.
+  const ActorCritic& network;  // shapes; the Learner holds the parameters
+  const EnvSpec& spec;         // of the run's environments
+  ThreadPool& pool;            // idle when the algorithm is called
+  // Processes with the same blocks and learners. They may share the work of an update, as
+  // PartialGradients does. An algorithm that ignores them is correct, but not faster.
   Ranks& ranks;
 };
 
-// What falls over a run's total_timesteps, so that a longer run would have been another one.
+// A value that falls over a run's total_timesteps. A longer run would have trained differently.
 struct FallingValue {
   std::string words;    // such as "learning rate"
-  std::string setting;  // what makes it fall, such as "lr_schedule = linear"
+  std::string setting;  // that makes it fall, such as "lr_schedule = linear"
 };
 
-// Random numbers that an algorithm draws beside those of every run: for the ledger, and for the
-// audit, which looks for streams that meet.
+// A random stream of an algorithm, for the ledger and for the audit's search for overlapping
+// streams.
 struct AlgorithmStream {
   const char* name;      // in the ledger
-  Purpose purpose;       // no other stream's
-  bool per_env = false;  // a lane an environment; else a few, of tensors or epochs
+  Purpose purpose;       // used by no other stream
+  bool per_env = false;  // one lane per environment; else a few, per tensor or epoch
 };
 
-// Size of the companion: a network that is learnt beside the policy's, in the same steps
+// Size of the companion, a network that learns beside the policy in the same steps
 // (learn/companion.h).
 struct CompanionSize {
   std::size_t parameters = 0;  // float32
-  // Numbers of an observation that have statistics of its own; 0: none, or norm_obs' do.
+  // Observation size of its own normaliser; 0: none, or that of norm_obs.
   int normalised = 0;
 };
 
-// An algorithm by its functions. `make`, `bytes` and `declare_numbers` must be there.
+// The functions of an algorithm. `make`, `bytes` and `declare_numbers` are required.
 struct AlgorithmEntry {
   std::string name;  // the value of `algorithm`: lowercase letters, digits and underscores
-  std::function<std::unique_ptr<Algorithm>(const AlgorithmSetup&)> make;  // one for each trainer
-  // Optional: how it acts, while blocks are collected and while its policies are played. None: it
-  // draws from the policy that its network's outputs are, as PolicySampler does, and who measures
-  // that policy may measure it. Config and network outlive what is made.
+  std::function<std::unique_ptr<Algorithm>(const AlgorithmSetup&)> make;  // for one trainer
+  // Optional: makes the Actor that chooses actions in collection and evaluation. Without it,
+  // actions are drawn from the policy that the network outputs (PolicySampler), and instruments of
+  // that policy are allowed. Config and network outlive the actor.
   std::function<std::unique_ptr<Actor>(const Config&, const ActorCritic&)> make_actor = {};
-  // What it will hold for so many threads, in bytes, beside the network's parameters and moments: a
-  // companion's are counted here.
+  // Memory with that many threads, bytes. Counts a companion's parameters and moments, but not the
+  // network's.
   std::function<std::size_t(const Config&, const ActorCritic&, const EnvSpec&, int threads)> bytes;
-  // Optional: its own defaults for an environment, in the place of those for all.
+  // Optional: its own defaults for an environment.
   std::function<void(const EnvSpec&, Config&)> set_defaults = {};
-  // Whether its network has a value of each action, instead of a policy and a critic.
+  // Whether its network outputs a value per action instead of a policy and a critic.
   bool learns_action_values = false;
-  // Values that its critic gives of an observation: 2 where intrinsic rewards have their own.
+  // Values that its critic outputs; 2 if intrinsic rewards have their own.
   int value_outputs = 1;
-  // Keys that the memory of its networks and updates grows with, for who has too little.
+  // Keys to reduce if its networks and updates need too much memory.
   std::string keys_of_size = "hidden_sizes";
-  // Optional: the size of its companion, for who plans what passes between ranks, or between host
-  // and device, beside what `bytes` counts; none: it learns the network alone.
+  // Optional: the size of its companion, to plan transfers between ranks and to the GPU. Without
+  // it, there is no companion.
   std::function<CompanionSize(const Config&, const EnvSpec&)> companion = {};
-  // Optional: what it cannot do of what a run asks, which is then refused before it is made.
+  // Optional: refuses settings that it cannot train with, before anything is made.
   std::function<Status(const Config&, const EnvSpec&)> check = {};
-  // Optional: a sentence of the contract on what a run does beside its blocks; empty: nothing.
+  // Optional: a sentence for the contract on steps outside the blocks; empty: there are none.
   std::function<std::string(const Config&)> besides = {};
-  // Optional: what of its own falls over the run; none: nothing. Where its begin_block(), or its
-  // actor's, uses progress it says so here, or runs could be made longer and have other bits.
+  // Optional: its own value that falls over the run. Required if its begin_block() or its actor's
+  // uses progress; otherwise a run could be made longer and would have other bits.
   std::function<std::optional<FallingValue>(const Config&)> falls = {};
-  std::vector<AlgorithmStream> streams = {};  // that it draws from
-  // All numbers that its updates report. Names that other algorithms have mean the same here.
+  std::vector<AlgorithmStream> streams = {};  // of its random numbers
+  // Declares all numbers that its updates report. Names shared with other algorithms must mean the
+  // same.
   std::function<void(const InfoVisitor&)> declare_numbers;
 };
 
-// Makes an algorithm known by its name, to config, program and studies alike. kInvalidConfig where
-// the name is taken or no such name, or a function is missing. Any thread may call it, but register
-// before anything else is called.
+// Registers an algorithm by name, for configs, the program and studies. kInvalidConfig if the name
+// is taken or malformed, or if a function is missing. Any thread may call it, but register before
+// any other call.
 Status register_algorithm(AlgorithmEntry entry);
 
-// The defaults of config.algorithm; nothing where there is none of that name.
+// Sets the defaults of config.algorithm; does nothing if the name is unknown.
 void set_algorithm_defaults(const EnvSpec& spec, Config& config);
 
-// In these, config.algorithm is one of those names, as validate() has it; another one is a bug of
-// the caller.
+// The functions below need a registered config.algorithm, as validate() checks; another name is a
+// bug of the caller.
 Status check_algorithm(const Config& config, const EnvSpec& spec);
-// Whether actions are drawn from the policy that the network's outputs are, and from nothing else.
+// Whether actions are drawn from the policy that the network outputs (no make_actor).
 bool draws_from_policy(const Config& config);
 // The entry's learns_action_values.
 bool learns_action_values(const Config& config);
 // The entry's value_outputs.
 int value_outputs(const Config& config);
 // The entry's `besides`.
-std::string besides_blocks(const Config& config);
+std::string extra_steps_text(const Config& config);
 // The entry's keys_of_size.
 std::string keys_of_size(const Config& config);
-// Zeros where the network alone is learnt.
+// Zeros without a companion.
 CompanionSize companion_size(const Config& config, const EnvSpec& spec);
 // The entry's streams.
 const std::vector<AlgorithmStream>& algorithm_streams(const Config& config);
-// The first that falls, the learning rate or what the algorithm names; none: nothing does.
+// The learning rate if it falls, else the algorithm's falling value, if any.
 std::optional<FallingValue> falling_value(const Config& config);
-// Whether total_timesteps changes the training itself and not only its length: something falls over
-// the run, or its shape changes.
+// Whether total_timesteps changes the training and not only its length: a value falls, or the
+// block's shape changes.
 bool depends_on_total(const Config& config);
 // Config and network must outlive it.
 std::unique_ptr<Actor> make_actor(const Config& config, const ActorCritic& network);
-// All that `setup` refers to must outlive it.
+// Everything that `setup` refers to must outlive it.
 std::unique_ptr<Algorithm> make_algorithm(const AlgorithmSetup& setup);
 // The entry's `bytes`.
 std::size_t algorithm_bytes(const Config& config, const ActorCritic& network, const EnvSpec& spec,
                             int threads);
 
-// What all of them can report, each name once.
+// Declares the numbers of all algorithms, each name once.
 void declare_algorithm_numbers(const InfoVisitor& declare);
 
 }  // namespace broadloom

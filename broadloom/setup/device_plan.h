@@ -1,4 +1,4 @@
-// What a device that trains (train/device.h) costs the host's memory.
+// CPU memory that training on a GPU (train/device.h) needs.
 #pragma once
 
 #include <cstddef>
@@ -7,7 +7,7 @@
 
 namespace broadloom {
 
-// As MemoryPlan::passing has it; 0 for the host's processor.
+// The bytes of MemoryPlan::passing; 0 when training on the CPU.
 std::size_t passing_bytes(const RunSizes& run, VecEnv& envs);
 
 }  // namespace broadloom

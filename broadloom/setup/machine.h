@@ -1,4 +1,4 @@
-// What a run asks of the machine.
+// Memory limits and machine keys of a run.
 #pragma once
 
 #include <string_view>
@@ -9,15 +9,14 @@
 
 namespace broadloom {
 
-// kInvalidConfig where the run takes more memory than memory_limit allows, or where so many
-// processes of it on this machine take more than there is.
+// kInvalidConfig if the run needs more memory than memory_limit, or if that many processes of it
+// need more than the machine has.
 Status check_memory(const Config& config, const MemoryPlan& plan, int processes = 1);
 
-// Whether a run may go on with another value of this key: those of Role::kMachine but `isa`, on
-// which bits depend.
-bool is_machines_own(std::string_view key);
+// Whether a resume may change this key: keys of Role::kMachine, except `isa`, which changes bits.
+bool is_machine_key(std::string_view key);
 
-// Such keys in the place of a run's own. kInvalidConfig for others, and for values that are none.
+// Sets machine keys of a run. kInvalidConfig for other keys and for bad values.
 Status set_machine(Config& config, const Overrides& keys);
 
 }  // namespace broadloom

@@ -1,4 +1,4 @@
-// How much memory a run takes, known before any of it is.
+// Plans the memory of a run before any is allocated.
 #pragma once
 
 #include <cstddef>
@@ -9,21 +9,20 @@
 
 namespace broadloom {
 
-// Bytes of what a trainer holds from its making to its end; nothing grows in between, and where a
-// schedule changes the block's shape, each part is the largest that it becomes.
+// Memory that a trainer holds from start to end, bytes. Nothing grows in between. If a schedule
+// changes the block's shape, each part has its largest size.
 struct MemoryPlan {
   std::size_t block = 0;         // the rollout block: grows with N T
-  std::size_t permutation = 0;   // of its samples: grows with N T
-  std::size_t environments = 0;  // states, episode statistics, and what a simulator takes
-  std::size_t normaliser = 0;    // of observations, with sums of each shard: grows with N D
-  std::size_t network = 0;       // parameters and moments
-  std::size_t update = 0;        // partial gradients, and transposed weights, one set a thread
-  std::size_t collector = 0;     // scratch, one a thread
+  std::size_t permutation = 0;   // of samples: grows with N T
+  std::size_t environments = 0;  // states, episode statistics and simulator memory
+  std::size_t normaliser = 0;    // of observations, with sums per shard: grows with N D
+  std::size_t network = 0;       // parameters and Adam moments
+  std::size_t update = 0;        // partial gradients, and transposed weights per thread
+  std::size_t collector = 0;     // scratch per thread
   std::size_t instruments = 0;
-  std::size_t exchange = 0;  // what passes between ranks; none for one
-  // What a device costs the host beside that: pages by which copies go to it and back, the next
-  // update's permutations, states of environments, and what is said of an update's steps. What the
-  // device itself holds is counted where it is made (train/device.h).
+  std::size_t exchange = 0;  // messages between ranks; 0 for one rank
+  // CPU memory for a GPU: pages for copies, the next update's permutations, environment states and
+  // sums of an update's steps. train/device.h counts the GPU's own memory.
   std::size_t passing = 0;
 
   std::size_t total() const {
@@ -32,17 +31,17 @@ struct MemoryPlan {
   }
 };
 
-// The plan of Trainer::create(config, threads, ranks): of each of so many ranks. (With several, the
-// update takes less than is planned.) Makes one environment to see how large it is.
+// The plan of Trainer::create(config, threads, ranks), for each rank. (With several ranks, the
+// update needs less than planned.) Makes one environment to measure its size.
 Result<MemoryPlan> plan_memory(const Config& config, int threads, int ranks = 1);
-// The same where environments are given; one: any of them, alone or with others.
+// The same for given environments of any number.
 MemoryPlan plan_memory(const Config& config, int threads, VecEnv& envs, int ranks = 1);
 
-// Bytes that the run may plan to hold: the smaller of memory_limit and what the machine has; 0
-// where neither is known.
+// Bytes that the run may use: the smaller of memory_limit and the machine's memory; 0 if neither is
+// known.
 std::size_t memory_allowed(const Config& config);
 
-// Bytes of memory in this machine; 0 where that cannot be told.
+// Bytes of memory in this machine; 0 if unknown.
 std::size_t physical_memory();
 
 }  // namespace broadloom

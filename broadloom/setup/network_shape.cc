@@ -33,7 +33,7 @@ WeightInit weight_init_of(const std::string& name) {
   return WeightInit::kOrthogonal;
 }
 
-// Height, width and channels; a grid without channels has one. Not an image: of no height.
+// Height, width and channels; a grid without channels has one channel. Height 0: not an image.
 RowShape image_of(const Space& space) {
   const std::vector<int> extents = space.extents();
   if (space.kind != SpaceKind::kBox || extents.size() < 2 || extents.size() > 3) return {0, 0, 0};
@@ -42,8 +42,7 @@ RowShape image_of(const Space& space) {
 
 Status no_image(const Config& config, const Space& space, const std::string& id) {
   return invalid(
-      fmt::format("encoder = {}: observations of {}, {}, are no images, which it reads; "
-                  "set encoder = mlp",
+      fmt::format("encoder = {}: expected images, but observations of {} are {}; set encoder = mlp",
                   config.encoder, id, shape_text(space)));
 }
 
@@ -51,16 +50,16 @@ Status check_encoder(const Config& config, const EnvSpec& spec) {
   if (config.encoder == "mlp") return {};
   if (critic_space(config, spec).size > 0) {
     return invalid(
-        fmt::format("encoder = {}: the critic of {} reads observations of its own, {}, for which "
-                    "there is no encoder yet; set encoder = mlp",
+        fmt::format("encoder = {}: the critic of {} has observations of its own, {}, which no "
+                    "encoder supports yet; set encoder = mlp",
                     config.encoder, spec.id, shape_text(spec.critic_observation)));
   }
   const RowShape image = image_of(spec.observation);
   if (image.height == 0) return no_image(config, spec.observation, spec.id);
   if (config.encoder == "impala" && config.layer_norm != "off") {
     return invalid(
-        fmt::format("layer_norm = {}: the residual blocks of encoder = impala are published "
-                    "without; set layer_norm = off, or take another encoder",
+        fmt::format("layer_norm = {}: encoder = impala has no layer normalisation, as published; "
+                    "set layer_norm = off, or use another encoder",
                     config.layer_norm));
   }
   const std::vector<LayerPlan> plan = body_plan(
@@ -68,7 +67,7 @@ Status check_encoder(const Config& config, const EnvSpec& spec) {
   if (fits(plan, image.height, image.width)) return {};
   const int side = least_side(plan);
   return invalid(fmt::format(
-      "encoder = {}: observations of {} are {} x {} pixels; it needs at least {} x {}. Take "
+      "encoder = {}: observations of {} are {} x {} pixels, expected at least {} x {}. Use "
       "encoder = {}",
       config.encoder, spec.id, image.height, image.width, side, side,
       image.height >= 3 && image.width >= 3
@@ -78,20 +77,20 @@ Status check_encoder(const Config& config, const EnvSpec& spec) {
 
 }  // namespace
 
-std::string better_encoder(const Config& config, const EnvSpec& spec) {
+std::string encoder_advice(const Config& config, const EnvSpec& spec) {
   const RowShape image = image_of(spec.observation);
   if (config.encoder != "mlp" || spec.observation.extents().size() != 3) return {};
   const bool large =
       fits(body_plan(Encoder::kNature, Normalisation::kNone, {}), image.height, image.width);
   return fmt::format(
-      "observations of {} are images of {} x {} x {}, which encoder = mlp reads as {} numbers "
-      "without places; encoder = {} reads them as images",
+      "observations of {} are images of {} x {} x {}, but encoder = mlp reads them as {} numbers "
+      "and ignores positions; encoder = {} reads them as images",
       spec.id, image.height, image.width, image.channels, image.size(),
       large ? "nature" : "minatar");
 }
 
-std::string far_actions(const Config& config, const EnvSpec& spec) {
-  constexpr double kWide = 20.0;  // deviations from one bound to the other
+std::string action_range_advice(const Config& config, const EnvSpec& spec) {
+  constexpr double kWide = 20.0;  // largest range that is not reported, standard deviations
   const double deviation = portable::exp(config.log_std_init);
   const Space& space = spec.action;
   for (std::size_t i = 0; i < space.low.size() && i < space.high.size(); ++i) {
@@ -99,8 +98,8 @@ std::string far_actions(const Config& config, const EnvSpec& spec) {
     const bool beyond = low >= deviation || high <= -deviation;
     if (!beyond && high - low <= kWide * deviation) continue;
     return fmt::format(
-        "action {} of {} lies in {:g} to {:g}, but a new policy draws it with mean 0 and deviation "
-        "{:g}, so that it {}; let the environment take -1 to 1 and scale it itself",
+        "action {} of {} lies in {:g} to {:g}, but a new policy draws it with mean 0 and standard "
+        "deviation {:g}, so it {}; let the environment accept -1 to 1 and scale actions itself",
         i, spec.id, low, high, deviation,
         beyond ? "stays at a bound" : "tries a small part of the range");
   }
@@ -149,16 +148,16 @@ NetworkShape rnd_shape(const Config& config, const EnvSpec& spec) {
 
 Status check_observations(const Config& config, const EnvSpec& spec) {
   if (config.shared_encoder && critic_space(config, spec).size > 0) {
-    return invalid(
-        fmt::format("shared_encoder = true: the critic of {} reads observations of its own, {}, so "
-                    "that there is nothing to share; set shared_encoder = false",
-                    spec.id, shape_text(spec.critic_observation)));
+    return invalid(fmt::format(
+        "shared_encoder = true: the critic of {} has observations of its own, {}, so it "
+        "cannot share the policy's encoder; set shared_encoder = false",
+        spec.id, shape_text(spec.critic_observation)));
   }
   for (const Space* space : {&spec.observation, &critic_space(config, spec)}) {
     if (!config.norm_obs || space->dtype == Dtype::kF32) continue;
     return invalid(fmt::format(
-        "norm_obs = true: observations of {} are uint8, {}, which networks read divided "
-        "by {:g} instead of normalised; set norm_obs = false",
+        "norm_obs = true: observations of {} are uint8, {}, and are divided by {:g} instead of "
+        "normalised; set norm_obs = false",
         spec.id, shape_text(*space), space->full_scale()));
   }
   return check_encoder(config, spec);

@@ -1,4 +1,4 @@
-// The network that a configuration and an environment ask for.
+// The network that follows from a configuration and an environment.
 #pragma once
 
 #include <string>
@@ -10,26 +10,26 @@
 
 namespace broadloom {
 
-// Of a value of the config's `encoder`.
+// From a value of the key `encoder`.
 Encoder encoder_of(const std::string& name);
 
-// What only the critic reads of these environments: of size 0 where they show nothing of the kind,
-// and where the algorithm learns values of actions, which what acts gives itself.
+// The critic's own observations. Size 0 if the environments have none, or if the algorithm learns
+// action values and has no separate critic.
 const Space& critic_space(const Config& config, const EnvSpec& spec);
 
 NetworkShape network_shape(const Config& config, const EnvSpec& spec);
 
-// Of RND's target and predictor: the same convolutions, layers of their own, ReLU, in float32.
+// For RND's target and predictor: the policy's convolutions, other layers, ReLU, float32.
 NetworkShape rnd_shape(const Config& config, const EnvSpec& spec);
 
-// A sentence where images are read as rows of numbers; otherwise empty.
-std::string better_encoder(const Config& config, const EnvSpec& spec);
+// A sentence if encoder = mlp reads images; else empty.
+std::string encoder_advice(const Config& config, const EnvSpec& spec);
 
-// A sentence where a new policy, whose actions have mean 0 and deviation exp(log_std_init), hardly
-// reaches the Box of actions or hardly explores it; otherwise empty.
-std::string far_actions(const Config& config, const EnvSpec& spec);
+// A sentence if a new policy (mean 0, standard deviation exp(log_std_init)) hardly reaches or
+// explores the Box of actions; else empty.
+std::string action_range_advice(const Config& config, const EnvSpec& spec);
 
-// kInvalidConfig where the configuration cannot learn from such observations.
+// kInvalidConfig if the configuration cannot learn from these observations.
 Status check_observations(const Config& config, const EnvSpec& spec);
 
 }  // namespace broadloom

@@ -14,10 +14,10 @@
 namespace broadloom {
 namespace {
 
-// What PPO says of a partial gradient, for both sides; other algorithms say less.
+// Bytes of PPO's sums per partial gradient, for both sides; other algorithms need less.
 constexpr double kNoteBytes = 2 * 12 * sizeof(double);
 
-int shards_of_first(int shards, int ranks) {
+int first_rank_shards(int shards, int ranks) {
   return static_cast<int>(std::int64_t{shards} / ranks);
 }
 
@@ -43,26 +43,26 @@ RankPlan plan_ranks(const Config& config, int ranks, const VecEnv& envs) {
   if (ranks == 1) return plan;
   const BlockSizes sizes = run_block_sizes(now, envs);
   const ShardPlan shards(now.num_envs, kTileRows);
-  plan.collecting = std::min(ranks, shards.count());
-  const int own = shards_of_first(shards.count(), ranks);
+  plan.collecting_ranks = std::min(ranks, shards.count());
+  const int own = first_rank_shards(shards.count(), ranks);
   const int others = shards.count() - own;
-  const int envs_of_others = now.num_envs - (own > 0 ? shards[own - 1].end : 0);
-  plan.block = static_cast<double>(exchanged_bytes_per_env(sizes)) * envs_of_others;
-  const CompanionSize beside = companion_size(now, envs.spec());
-  plan.statistics = statistics_bytes(beside.normalised, others);
+  const int other_envs = now.num_envs - (own > 0 ? shards[own - 1].end : 0);
+  plan.block = static_cast<double>(exchanged_bytes_per_env(sizes)) * other_envs;
+  const CompanionSize companion = companion_size(now, envs.spec());
+  plan.statistics = statistics_bytes(companion.normalised, others);
   if (now.norm_obs) {
     plan.statistics +=
         statistics_bytes(sizes.D, others) + statistics_bytes(sizes.critic.size, others);
   }
   const std::size_t parameters = ActorCritic(network_shape(now, envs.spec())).parameter_count();
   const int most = static_cast<int>(now.largest_minibatch());
-  plan.at_gradients = RankRuns(partial_gradient_count(most, parameters), ranks).nodes;
+  plan.gradient_ranks = RankRuns(partial_gradient_count(most, parameters), ranks).nodes;
   for (std::int64_t m = 0; m < now.minibatch_count(); ++m) {
     const std::int64_t begin = m * now.batch_size() / now.minibatch_count();
     const std::int64_t end = (m + 1) * now.batch_size() / now.minibatch_count();
     const int samples = static_cast<int>(end - begin);
     plan.gradient += now.update_epochs * (gradient_bytes(samples, parameters, ranks) +
-                                          gradient_bytes(samples, beside.parameters, ranks));
+                                          gradient_bytes(samples, companion.parameters, ranks));
   }
   return plan;
 }
@@ -70,16 +70,16 @@ RankPlan plan_ranks(const Config& config, int ranks, const VecEnv& envs) {
 std::size_t rank_bytes(const RunSizes& run, int ranks) {
   if (ranks == 1) return 0;
   const std::size_t parameters = run.network.parameter_count();
-  const std::size_t beside = run.companion.parameters;
+  const std::size_t companion = run.companion.parameters;
   std::size_t block = 0;
   for (const BlockSizes& sizes : run.blocks) {
     block = std::max(block, exchanged_bytes_per_env(sizes) * static_cast<std::size_t>(sizes.N));
   }
-  // The collector's messages; and the trainer's, of states: parameters and Adam's two moments.
-  const std::size_t state = 3 * sizeof(float) * (parameters + beside);
+  // Messages of the collector, and of the trainer's states: parameters and two Adam moments.
+  const std::size_t state = 3 * sizeof(float) * (parameters + companion);
   return std::min(block, Exchange::kMostBytes) +
          std::min(std::max(block, state), Exchange::kMostBytes) +
-         RankSums::bytes(parameters, ranks) + RankSums::bytes(beside, ranks);
+         RankSums::bytes(parameters, ranks) + RankSums::bytes(companion, ranks);
 }
 
 }  // namespace broadloom

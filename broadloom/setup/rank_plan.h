@@ -1,4 +1,4 @@
-// What ranks that train a run together have to do, and what each takes in, known beforehand.
+// Plans the work of ranks that train a run together and the bytes that each receives.
 #pragma once
 
 #include <cstddef>
@@ -10,14 +10,14 @@
 
 namespace broadloom {
 
-// Of rank 0 in one iteration; others take in less where they have more of the shards. Where shapes
-// change, of the first one.
+// For rank 0 in one iteration; ranks with more shards receive less. If the block's shape changes,
+// for the first shape.
 struct RankPlan {
   int ranks = 1;
-  int collecting = 1;          // ranks that have environments to step
-  int at_gradients = 1;        // ranks that work out a part of each gradient
-  std::int64_t gradients = 0;  // minibatches, over all epochs
-  // Bytes received, as if a companion (companion_size()) learnt from all samples.
+  int collecting_ranks = 1;    // ranks that have environments to step
+  int gradient_ranks = 1;      // ranks that compute a part of each gradient
+  std::int64_t gradients = 0;  // minibatches of all epochs
+  // Bytes received; assumes that a companion (companion_size()) learns from all samples.
   double block = 0.0, statistics = 0.0, gradient = 0.0;
 
   double received() const { return block + statistics + gradient; }
@@ -25,7 +25,7 @@ struct RankPlan {
 
 RankPlan plan_ranks(const Config& config, int ranks, const VecEnv& envs);
 
-// Bytes that a rank holds to pass things on, beside what one process by itself holds.
+// Memory of a rank's messages, in addition to a single process, bytes.
 std::size_t rank_bytes(const RunSizes& run, int ranks);
 
 }  // namespace broadloom

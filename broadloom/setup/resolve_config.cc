@@ -13,8 +13,8 @@
 namespace broadloom {
 namespace {
 
-// The value that a key ends up with, or else `otherwise`.
-std::string last_of(const Overrides& overrides, std::string_view wanted, std::string otherwise) {
+// The last value of a key, or `otherwise`.
+std::string last_value(const Overrides& overrides, std::string_view wanted, std::string otherwise) {
   for (const auto& [key, text] : overrides) {
     if (key == wanted) otherwise = text;
   }
@@ -26,22 +26,22 @@ bool sets(const Overrides& overrides, std::string_view key) {
                      [&](const auto& entry) { return entry.first == key; });
 }
 
-// The environment as its own options make it: they may decide its spaces, on which defaults depend.
-// Where they are refused, defaults are those without options, and check_config() says what is
-// wrong.
+// The spec with the environment's own options, because they may change its spaces, on which
+// defaults depend. If the options are refused, the spec without them; check_config() then reports
+// the error.
 Result<EnvSpec> spec_for_defaults(const Overrides& overrides) {
-  Config asked;
+  Config option_config;
   for (const auto& [key, text] : overrides) {
-    if (is_env_option(key)) BROADLOOM_TRY(set_config(asked, key, text));
+    if (is_env_option(key)) BROADLOOM_TRY(set_config(option_config, key, text));
   }
-  const std::string id = last_of(overrides, "env_id", Config{}.env_id);
-  Result<EnvSpec> spec = env_spec(id, asked.env_options);
-  if (spec.ok() || asked.env_options.empty()) return spec;
+  const std::string id = last_value(overrides, "env_id", Config{}.env_id);
+  Result<EnvSpec> spec = env_spec(id, option_config.env_options);
+  if (spec.ok() || option_config.env_options.empty()) return spec;
   Result<EnvSpec> plain = env_spec(id, {});
   return plain.ok() ? plain : spec;
 }
 
-// An encoder's layers are the published ones, with ReLU, where others are not asked for.
+// An encoder has its published layers and ReLU unless overrides set others.
 void follow_encoder(const Overrides& overrides, Config& config) {
   if (config.encoder == "mlp") return;
   if (!sets(overrides, "hidden_sizes"))
@@ -51,12 +51,12 @@ void follow_encoder(const Overrides& overrides, Config& config) {
 
 }  // namespace
 
-// What a schedule begins with need not be said twice.
+// num_envs and num_steps default to the first entry of the shape schedule.
 Result<Config> assemble_config(const Overrides& overrides) {
   const Result<EnvSpec> spec = spec_for_defaults(overrides);
   if (!spec.ok()) return spec.status();
   Config config = default_config(spec.value());
-  config.algorithm = last_of(overrides, "algorithm", config.algorithm);
+  config.algorithm = last_value(overrides, "algorithm", config.algorithm);
   set_algorithm_defaults(spec.value(), config);
   for (const auto& [key, text] : overrides) BROADLOOM_TRY(set_config(config, key, text));
   follow_encoder(overrides, config);
@@ -69,10 +69,10 @@ Result<Config> assemble_config(const Overrides& overrides) {
 
 namespace {
 
-// What holds of every run, those of records among them.
+// Checks of every run, also of recorded ones.
 Status check_run(const Config& config) {
   BROADLOOM_TRY(validate(config));
-  // The options are the environment's to judge.
+  // The environment checks its own options.
   const Result<EnvSpec> spec =
       env_spec(config.env_id, config.env_options, config.max_episode_steps);
   if (!spec.ok()) return spec.status();

@@ -1,5 +1,5 @@
-// From overrides (TOML files, flags) to a whole Config. Knows which environments and algorithms
-// exist.
+// Makes a complete Config from overrides (TOML files, flags). Uses the registered environments and
+// algorithms.
 #pragma once
 
 #include <vector>
@@ -10,34 +10,32 @@
 
 namespace broadloom {
 
-// Builds a whole config: finds env_id among the overrides (the last one counts), takes the defaults
-// of that environment under its options (kNotFound when there is no such environment), applies the
-// overrides in order, validates, has the environment check its options, and refuses keys that do
-// nothing. Give file overrides first and flags after them; register environments of your own
-// before:
+// Builds a complete config: takes the last env_id of the overrides, sets the defaults of that
+// environment with its options (kNotFound if it is unknown), applies the overrides in order, and
+// validates. The environment checks its options. Keys that do nothing are refused. Give overrides
+// of files before those of flags, and register your own environments first:
 //
 //   Overrides overrides = read_toml_overrides("cart.toml").take();
 //   overrides.emplace_back("num_envs", "32");
 //   Result<Config> config = resolve_config(overrides);
 Result<Config> resolve_config(const Overrides& overrides);
 
-// The same without the checks at the end, for those who set more keys: single keys are checked,
-// rules between them and the environment's options are not.
+// The same without the final checks, for callers that set more keys. Single keys are checked; rules
+// between keys and the environment's options are not.
 Result<Config> assemble_config(const Overrides& overrides);
 
-// Those checks, but for that of keys which do nothing.
+// The final checks, without that of keys that do nothing.
 Status check_config(const Config& config);
 
-// The config that a checkpoint, manifest or ledger line names, whole or from before some keys were
-// there: those have the value that the program of then used. Values that do nothing, and an
-// adaptive rate that cannot move, are taken: such runs are there.
+// The config of a checkpoint, manifest or ledger line. Keys that did not exist when it was written
+// get the value that the program used then. Accepts keys that do nothing and an adaptive rate that
+// cannot change, because such runs exist.
 Result<Config> resolve_record(const Overrides& record);
 
-// What a run on that environment, with its options, algorithm and encoder, has where nothing else
-// is said.
+// The defaults for that environment with its options, algorithm and encoder.
 Config usual_config(const Config& config);
 
-// key_uses() in the config that was assembled from these overrides.
+// key_uses() of the config that was assembled from these overrides.
 Result<std::vector<KeyUse>> key_uses(const Overrides& overrides, const Config& config);
 
 }  // namespace broadloom

@@ -1,4 +1,4 @@
-// The sizes that a run makes its rooms for. Plans of memory and ranks are worked out from them.
+// The sizes of a run, from which memory and rank plans are computed.
 #pragma once
 
 #include <vector>
@@ -12,7 +12,7 @@
 namespace broadloom {
 
 struct RunSizes {
-  // Both must outlive it; run_envs: any number of the run's kind.
+  // Both must outlive it. run_envs: any number of the run's environments.
   RunSizes(const Config& run_config, const VecEnv& run_envs);
 
   const Config& config;
@@ -20,7 +20,7 @@ struct RunSizes {
   const EnvSpec& spec;
   ActorCritic network;
   CompanionSize companion;
-  // Of each phase, at least one; configs without a schedule.
+  // One per phase, at least one. The configs have no schedule.
   std::vector<Config> phases;
   std::vector<BlockSizes> blocks;
 };

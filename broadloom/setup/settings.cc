@@ -74,7 +74,8 @@ BlockSizes run_block_sizes(const Config& config, const VecEnv& envs) {
 
 namespace {
 
-// How many environments there are as each lot of them joins: the numbers of a schedule, rising.
+// The numbers of environments of a schedule, ascending; each is reached when more environments
+// join.
 std::vector<int> joining_envs(const Config& config) {
   std::vector<int> counts;
   for (const ShapePhase& phase : config.shape_schedule.phases) {
@@ -120,8 +121,8 @@ bool strata_vary(const Config& config) {
     const bool range = dots != std::string::npos && text.substr(0, dots) != text.substr(dots + 2);
     varies[parts.stratum] = varies[parts.stratum] || range;
   }
-  for (const auto& [stratum, some] : varies) {
-    if (!some) return false;
+  for (const auto& [stratum, is_varying] : varies) {
+    if (!is_varying) return false;
   }
   return !varies.empty();
 }
@@ -147,7 +148,7 @@ int most_shards(const Config& config) {
 
 namespace {
 
-// What a clipped reward has become in the block, in the trainer's own arithmetic.
+// The value of a clipped reward in the block, computed in the trainer's arithmetic.
 double clipped_reward(const Config& config) {
   return static_cast<float>(config.clip_reward) * static_cast<float>(config.reward_scale);
 }

@@ -1,4 +1,4 @@
-// What the parts of a trainer are told of its configuration.
+// Derives the settings of a trainer's parts from its configuration.
 #pragma once
 
 #include "broadloom/config/config.h"
@@ -18,26 +18,26 @@ PpoSettings ppo_settings(const Config& config);
 PqnSettings pqn_settings(const Config& config);
 PpoRndSettings ppo_rnd_settings(const Config& config, const EnvSpec& spec);
 
-// Of the run's blocks; config: without a schedule, of one phase.
+// Sizes of the run's blocks. config: one phase, without a schedule.
 BlockSizes run_block_sizes(const Config& config, const VecEnv& envs);
 
-// The training environments.
+// Options of the training environments.
 VecEnvOptions vec_env_options(const Config& config);
-// From the value of that key, of a config or a panel.
+// From the value of the key strata_sampling, in a config or a panel.
 StrataSampling strata_sampling(const std::string& name);
 CurriculumOptions curriculum_options(const Config& config);
-// Whether there are strata, and each has a constant that differs between episodes. From keys that
-// the environment has checked.
+// Whether there are strata and each has a constant that varies between episodes. The environment
+// must have checked the keys.
 bool strata_vary(const Config& config);
 
 TruncationMode truncation_mode(const Config& config);
 NormaliserRule normaliser_rule(const Config& config);
 
-// Shards that sum their statistics by themselves; in the phase that has the most.
+// The largest number of shards of any phase.
 int most_shards(const Config& config);
 
-// network: must outlive what is set up. threads: of the pool. config: without a schedule, of one
-// phase of a run that has most_envs environments.
+// network: must outlive the instruments. threads: of the pool. config: one phase, without a
+// schedule, of a run with at most most_envs environments.
 InstrumentSetup instrument_setup(const Config& config, const ActorCritic& network,
                                  const EnvSpec& spec, int threads, int most_envs);
 

@@ -14,38 +14,39 @@ namespace broadloom {
 
 namespace {
 
-// Environments that are all stepped as one cannot rest while others are stepped.
+// A whole-batch simulator cannot step only some of its environments.
 Status check_schedule(const Config& config, const VecEnvTraits& simulator) {
   if (!simulator.whole_batch) return {};
   for (const ShapePhase& phase : config.shape_schedule.phases) {
     if (phase.shape.num_envs == config.most_envs()) continue;
     return invalid(fmt::format(
         "shape_schedule: got {} and {} environments, but the simulator of {} steps all of them at "
-        "once; expected the same number in every entry, with other num_steps",
+        "once; expected the same number in every entry; only num_steps may change",
         phase.shape.num_envs, config.most_envs(), config.env_id));
   }
   return {};
 }
 
-// What reads every row of a block does not know which are transitions.
+// Refuses everything that reads all rows of a block without knowing which are transitions.
 Status check_fillers(const Config& config, const EnvSpec& spec) {
-  const auto refused = [&](const std::string& what) {
+  const auto refusal = [&](const std::string& reason) {
     return invalid(fmt::format(
-        "{}, but where an episode of {} has ended, a step does nothing but reset: rows that are no "
-        "transitions; give it environments that are reset at once (same-step autoreset, or "
-        "next-step with a reset_mask that is honoured)",
-        what, config.env_id));
+        "{}, but after an episode, a step of {} only resets, so its rows are not transitions; use "
+        "environments that reset at once (same-step autoreset, or next-step autoreset with a "
+        "supported reset_mask)",
+        reason, config.env_id));
   };
   if (value_outputs(config) > 1)
-    return refused(fmt::format("algorithm: got {}, which rewards every row", config.algorithm));
+    return refusal(
+        fmt::format("algorithm: got {}, which adds rewards to every row", config.algorithm));
   if (!config.instruments.empty()) {
-    return refused(fmt::format("instruments read every row of a block ({})",
+    return refusal(fmt::format("instruments read every row of a block ({})",
                                fmt::join(config.instruments, ", ")));
   }
-  if (spec.observation.frames > 1) return refused("got stacks of frames");
+  if (spec.observation.frames > 1) return refusal("got stacks of frames");
   for (std::size_t p = 0; p < config.phase_count(); ++p) {
     if (config.of_phase(p).num_steps >= 2) continue;
-    return refused("num_steps: got 1, of which all may be such; expected at least 2");
+    return refusal("num_steps: got 1, so a block may have no transitions; expected at least 2");
   }
   return {};
 }
@@ -53,20 +54,20 @@ Status check_fillers(const Config& config, const EnvSpec& spec) {
 Status check_levels(const Config& config, const VecEnv& envs) {
   const auto* const strata = capability<EpisodeStrata>(envs);
   if (config.curriculum.empty() || (strata != nullptr && strata->level(0) >= 0)) return {};
-  return {ErrorKind::kInvalidConfig,
-          fmt::format("curriculum: got {}, but these environments were made without one; give them "
-                      "one and implement EpisodeStrata::level(), or leave it out",
-                      fmt::join(config.curriculum, ","))};
+  return {
+      ErrorKind::kInvalidConfig,
+      fmt::format("curriculum: got {}, but these environments were made without a curriculum; give "
+                  "them one and implement EpisodeStrata::level(), or remove this key",
+                  fmt::join(config.curriculum, ","))};
 }
 
 Status check_probe(const Config& config, const VecEnv& envs) {
   if (!instruments_need_probe(config.instruments) || can_probe(envs)) return {};
-  return {
-      ErrorKind::kInvalidConfig,
-      fmt::format("instruments: got '{}', of which some look at states of environments that they "
-                  "make themselves, but these environments cannot make more of their kind; "
-                  "implement EnvMaker::another(), or measure 'gradient' alone",
-                  fmt::join(config.instruments, ","))};
+  return {ErrorKind::kInvalidConfig,
+          fmt::format(
+              "instruments: got '{}', which need environments of their own, but these environments "
+              "cannot make others; implement EnvMaker::another(), or use only 'gradient'",
+              fmt::join(config.instruments, ","))};
 }
 
 }  // namespace
@@ -84,23 +85,23 @@ Status check_simulator(const Config& config, const VecEnvTraits& simulator) {
   BROADLOOM_TRY(check_schedule(config, simulator));
   if (simulator.has_final_observations || config.truncation_mode != "bootstrap") return {};
   return invalid(fmt::format(
-      "truncation_mode: got bootstrap, which needs the last observation of every episode that the "
-      "time limit cut off, but the simulator of {} does not hand those out; expected "
-      "as_termination, state_value or zero",
+      "truncation_mode: got bootstrap, which needs the final observation of every truncated "
+      "episode, but the simulator of {} does not return it; expected as_termination, state_value "
+      "or zero",
       config.env_id));
 }
 
 Status check_ranks(const VecEnv& envs, int ranks) {
   if (ranks == 1) return {};
   const VecEnvTraits traits = envs.traits();
-  const char* why = traits.whole_batch    ? "are stepped as one"
+  const char* why = traits.whole_batch    ? "are stepped as one batch"
                     : !traits.saves_state ? "do not save their state"
                                           : nullptr;
   if (why == nullptr) return {};
-  return invalid(
-      fmt::format("got {} ranks, but the environments of {} {}, so that no rank can step some of "
-                  "them for the others; train it with one process",
-                  ranks, envs.spec().id, why));
+  return invalid(fmt::format(
+      "got {} ranks, but the environments of {} {}, so ranks cannot share them; train with "
+      "one process",
+      ranks, envs.spec().id, why));
 }
 
 Result<std::unique_ptr<VecEnv>> make_one_env(const Config& config) {
@@ -108,7 +109,8 @@ Result<std::unique_ptr<VecEnv>> make_one_env(const Config& config) {
   VecEnvOptions one;
   one.only_described = true;
   one.max_episode_steps = all.max_episode_steps;
-  // One alone begins at its start whatever they say; simulators that cannot stagger say so.
+  // A single environment is not staggered, but a simulator that cannot stagger reports its error
+  // here.
   one.stagger_starts = all.stagger_starts;
   one.stagger_by = all.stagger_by;
   one.curriculum = all.curriculum;
@@ -119,27 +121,27 @@ std::vector<std::string> simulator_limits(const VecEnvTraits& simulator) {
   std::vector<std::string> out;
   if (!simulator.deterministic) {
     out.emplace_back(
-        "not deterministic: the same settings and seed give another run each time, and rerun "
+        "not deterministic: the same settings and seed give a different run each time, and rerun "
         "compares by statistics");
   }
   if (!simulator.saves_state) {
     out.emplace_back(
-        "does not save its state: a resume begins new episodes, and ends elsewhere than a run that "
-        "was never stopped");
+        "does not save its state: a resume begins new episodes, so its result differs from that of "
+        "an uninterrupted run");
   }
   if (!simulator.has_final_observations) {
     out.emplace_back(
-        "hands out no final observations: what a truncated episode was still worth is not known");
+        "returns no final observations: the value of a truncated episode's last state is unknown");
   }
   if (simulator.filler_rows) {
     out.emplace_back(
-        "takes a step to begin an episode: such rows are no transitions, and no part of loss, "
-        "advantages, normalisers or episodes; steps are counted with them");
+        "takes a step to begin an episode: these rows are not transitions and are left out of "
+        "loss, "
+        "advantages, normalisers and episodes; step counts include them");
   }
   if (!simulator.common_bits) {
     out.emplace_back(
-        "its bits are those of this kind of processor and of this C library, whose mathematics it "
-        "calls");
+        "its bits depend on this kind of processor and this C library, whose mathematics it calls");
   }
   return out;
 }

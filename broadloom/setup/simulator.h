@@ -1,4 +1,4 @@
-// What a run asks of the simulator that it trains on.
+// Checks that a run and its simulator fit together.
 #pragma once
 
 #include <memory>
@@ -11,23 +11,22 @@
 
 namespace broadloom {
 
-// kInvalidConfig where environments and config do not go together: observations, algorithm,
-// curriculum, instruments, simulator. What is asked before anything else is made of a run.
+// kInvalidConfig if config and environments do not fit: observations, algorithm, curriculum,
+// instruments or simulator. Called before anything else of a run is made.
 Status check_fits(const Config& config, const VecEnv& envs);
 
-// kInvalidConfig where the config asks for what the environments cannot give, with the settings
-// that would do.
+// kInvalidConfig if the config needs something that the simulator lacks. The message names settings
+// that work.
 Status check_simulator(const Config& config, const VecEnvTraits& simulator);
 
-// Whether each of so many ranks can step some of the environments, and say what they are in:
-// kInvalidConfig where not.
+// kInvalidConfig if the ranks cannot share the environments or save their states.
 Status check_ranks(const VecEnv& envs, int ranks);
 
-// One environment of the run's, to see what it is like; errors as make_vec_env.
+// Makes one environment of the run, to read its properties. Errors as in make_vec_env.
 Result<std::unique_ptr<VecEnv>> make_one_env(const Config& config);
 
-// What the environments cannot do and what follows for the run, a sentence each; empty for those
-// of the library.
+// Limits of the simulator and their consequences for the run, one sentence each; empty for the
+// library's environments.
 std::vector<std::string> simulator_limits(const VecEnvTraits& simulator);
 
 }  // namespace broadloom

@@ -162,10 +162,11 @@ std::string memory_text(const RolloutContract& contract) {
 std::string ranks_text(const RankPlan& plan) {
   if (plan.ranks == 1) return "";
   std::string out = fmt::format("Ranks: {}", plan.ranks);
-  if (plan.collecting < plan.ranks) out += fmt::format(", of which {} collect", plan.collecting);
-  if (plan.at_gradients < plan.ranks) {
-    out += fmt::format(", {} {} at gradients", plan.at_gradients,
-                       plan.at_gradients == 1 ? "works" : "work");
+  if (plan.collecting_ranks < plan.ranks)
+    out += fmt::format(", of which {} collect", plan.collecting_ranks);
+  if (plan.gradient_ranks < plan.ranks) {
+    out += fmt::format(", {} {} at gradients", plan.gradient_ranks,
+                       plan.gradient_ranks == 1 ? "works" : "work");
   }
   return out +
          fmt::format(
@@ -219,7 +220,7 @@ Result<RolloutContract> make_contract(const Config& config, int threads, int ran
   contract.ranks = plan_ranks(config, ranks, one);
   contract.memory = plan_memory(config, threads, one, ranks);
   contract.memory_allowed = memory_allowed(config);
-  contract.besides = besides_blocks(config);
+  contract.besides = extra_steps_text(config);
   contract.budget = budget_warning(config);
   return contract;
 }

@@ -66,7 +66,7 @@ struct RolloutContract {
   MemoryPlan memory;               // of each
   std::size_t memory_allowed = 0;  // bytes; 0: not known
   std::string budget;              // budget_warning()
-  std::string besides;             // besides_blocks(): what the algorithm does beside its blocks
+  std::string besides;             // extra_steps_text()
 };
 
 // kInvalidConfig and kNotFound as the environment gives them, and where it cannot do what the

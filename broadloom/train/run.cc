@@ -277,9 +277,9 @@ Result<ReadyRun> new_run(const Config& config, const std::string& run_dir, int t
   warn_of_emulation(config, hooks);
   if (hooks.on_note) {
     const Result<EnvSpec> spec = env_spec(config.env_id, config.env_options);
-    const std::string encoder = spec.ok() ? better_encoder(config, spec.value()) : "";
+    const std::string encoder = spec.ok() ? encoder_advice(config, spec.value()) : "";
     if (!encoder.empty()) hooks.on_note(encoder);
-    const std::string actions = spec.ok() && !init ? far_actions(config, spec.value()) : "";
+    const std::string actions = spec.ok() && !init ? action_range_advice(config, spec.value()) : "";
     if (!actions.empty()) hooks.on_note(actions);
   }
   if (panel) BROADLOOM_TRY(check_panel_fits(*panel, config));

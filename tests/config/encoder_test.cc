@@ -56,15 +56,15 @@ TEST(Encoder, RefusesWhatIsNoImageOrTooSmall) {
             std::string::npos);
   EnvSpec two = images(10, 10, 4);
   two.critic_observation = Space::box({0}, {1});
-  EXPECT_NE(refusal({{"encoder", "minatar"}}, two).find("no encoder yet"), std::string::npos);
+  EXPECT_NE(refusal({{"encoder", "minatar"}}, two).find("encoder = minatar"), std::string::npos);
 }
 
 TEST(Encoder, IsNamedWhereImagesAreReadAsNumbers) {
-  EXPECT_NE(better_encoder(resolved({}), images(10, 10, 4)).find("encoder = minatar"),
+  EXPECT_NE(encoder_advice(resolved({}), images(10, 10, 4)).find("encoder = minatar"),
             std::string::npos);
-  EXPECT_NE(better_encoder(resolved({}), images(84, 84, 4)).find("encoder = nature"),
+  EXPECT_NE(encoder_advice(resolved({}), images(84, 84, 4)).find("encoder = nature"),
             std::string::npos);
-  EXPECT_EQ(better_encoder(resolved({{"encoder", "impala"}}), images(84, 84, 4)), "");
+  EXPECT_EQ(encoder_advice(resolved({{"encoder", "impala"}}), images(84, 84, 4)), "");
 }
 
 TEST(Actions, ThatANewPolicyHardlyReachesAreNamed) {
@@ -73,7 +73,7 @@ TEST(Actions, ThatANewPolicyHardlyReachesAreNamed) {
     EnvSpec spec;
     spec.id = "Boxes-v0";
     spec.action = Space::box({-1, low}, {1, high});
-    return far_actions(resolved(overrides), spec);
+    return action_range_advice(resolved(overrides), spec);
   };
   EXPECT_NE(note(5, 35, {}).find("action 1 of Boxes-v0 lies in 5 to 35"), std::string::npos);
   EXPECT_NE(note(5, 35, {}).find("stays at a bound"), std::string::npos);

@@ -221,7 +221,7 @@ TEST_F(DeviceFaults, PlansWhatPassesThroughTheHost) {
       "CartPole-v1", {{"memory_limit", "1"}, {"num_steps", "4000"}, {"total_timesteps", "60000"}});
   narrow.device = "cuda";
   const Status refused = Trainer::create(narrow, 1).status();
-  EXPECT_NE(refused.message().find("MB what passes to the device and back"), std::string::npos)
+  EXPECT_NE(refused.message().find("MB copies to and from the device"), std::string::npos)
       << refused.message();
 }
 

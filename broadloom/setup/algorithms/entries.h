@@ -1,4 +1,4 @@
-// The entries of the library's own algorithms, a file each.
+// The entries of the library's own algorithms, one file each.
 #pragma once
 
 #include <optional>
@@ -16,9 +16,9 @@ AlgorithmEntry ppo_rnd_entry();
 // All of them, in the order in which help lists them.
 inline constexpr AlgorithmEntry (*kEntries[])() = {ppo_entry, pqn_entry, ppo_rnd_entry};
 
-// What one of kScheduledValues says where it falls over the run; none: it stays.
-std::optional<FallingValue> scheduled(const Config& config, const ScheduledValue& one);
-// The first of them that falls.
+// Describes a scheduled value if it falls over the run.
+std::optional<FallingValue> describe_fall(const Config& config, const ScheduledValue& value);
+// The first of kScheduledValues that falls.
 std::optional<FallingValue> falling_coefficient(const Config& config);
 
 }  // namespace broadloom

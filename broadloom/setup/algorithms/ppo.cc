@@ -9,14 +9,14 @@
 
 namespace broadloom {
 
-std::optional<FallingValue> scheduled(const Config& config, const ScheduledValue& one) {
-  if (config.*one.schedule != "linear") return std::nullopt;
-  return FallingValue{one.words, fmt::format("{} = linear", one.key)};
+std::optional<FallingValue> describe_fall(const Config& config, const ScheduledValue& value) {
+  if (config.*value.schedule != "linear") return std::nullopt;
+  return FallingValue{value.words, fmt::format("{} = linear", value.key)};
 }
 
 std::optional<FallingValue> falling_coefficient(const Config& config) {
-  for (const ScheduledValue& one : kScheduledValues) {
-    if (auto falls = scheduled(config, one)) return falls;
+  for (const ScheduledValue& value : kScheduledValues) {
+    if (auto falls = describe_fall(config, value)) return falls;
   }
   return std::nullopt;
 }

@@ -14,8 +14,8 @@
 namespace broadloom {
 namespace {
 
-// On pixels, CleanRL's settings (ppo_rnd_envpool.py) but for the budget; else PPO's, with blocks
-// wide enough to find things in, a rate that did in experiments/rnd, and numbers normalised.
+// On pixels: CleanRL's settings (ppo_rnd_envpool.py) except the budget. Else PPO's, with blocks
+// wide enough to explore, the learning rate of experiments/rnd, and normalised numbers.
 void ppo_rnd_defaults(const EnvSpec& spec, Config& config) {
   const bool numbers =
       spec.observation.kind == SpaceKind::kBox && spec.observation.dtype == Dtype::kF32;
@@ -51,8 +51,8 @@ CompanionSize rnd_predictor(const Config& config, const EnvSpec& spec) {
 Status check_ppo_rnd(const Config& config, const EnvSpec&) {
   if (!config.shape_schedule.empty()) {
     return invalid(
-        "shape_schedule: algorithm = ppo_rnd runs up intrinsic rewards in every environment from "
-        "block to block, and cannot change its blocks' shape yet; leave it out");
+        "shape_schedule: algorithm = ppo_rnd carries intrinsic returns of every environment from "
+        "block to block, and cannot change the block's shape yet; remove this key");
   }
   return {};
 }
@@ -60,8 +60,8 @@ Status check_ppo_rnd(const Config& config, const EnvSpec&) {
 std::string random_start(const Config& config) {
   if (config.num_iterations_obs_norm_init == 0) return {};
   return fmt::format(
-      "Statistics of observations begin with {} steps of random play in environments made for "
-      "that, which global_step does not count",
+      "Observation statistics begin with {} random steps in separate environments, which "
+      "global_step does not count",
       with_commas(config.num_iterations_obs_norm_init * config.batch_size()));
 }
 

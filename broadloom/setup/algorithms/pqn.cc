@@ -12,7 +12,7 @@
 namespace broadloom {
 namespace {
 
-// purejaxql's settings (config/alg/*.yaml): pixels are MinAtar's, everything else CartPole's.
+// purejaxql's settings (config/alg/*.yaml): MinAtar's for pixels, CartPole's for everything else.
 void pqn_defaults(const EnvSpec& spec, Config& config) {
   const std::vector<int> extents = spec.observation.extents();
   const bool pixels = extents.size() == 3;
@@ -39,27 +39,26 @@ void pqn_defaults(const EnvSpec& spec, Config& config) {
 
 std::optional<FallingValue> falling_epsilon(const Config& config) {
   if (config.eps_start == config.eps_finish) return std::nullopt;
-  return FallingValue{"share of actions drawn from all",
+  return FallingValue{"share of random actions",
                       fmt::format("eps_start = {}, eps_finish = {}, eps_decay = {}",
                                   config.eps_start, config.eps_finish, config.eps_decay)};
 }
 
 Status check_pqn(const Config& config, const EnvSpec& spec) {
   if (spec.action.kind != SpaceKind::kDiscrete) {
-    return invalid(fmt::format(
-        "algorithm = pqn: actions of {} are {}, and it needs Discrete ones, whose values it "
-        "learns; use algorithm = ppo",
-        spec.id, shape_text(spec.action)));
+    return invalid(
+        fmt::format("algorithm = pqn: actions of {} are {}, expected Discrete; use algorithm = ppo",
+                    spec.id, shape_text(spec.action)));
   }
   if (config.lr_schedule == "adaptive" || config.target_kl > 0.0) {
     return invalid(
-        "algorithm = pqn: lr_schedule = adaptive and target_kl follow the KL of a policy, of "
-        "which it has none; set lr_schedule = linear or constant, and target_kl = 0");
+        "algorithm = pqn: lr_schedule = adaptive and target_kl need the KL of a policy, which pqn "
+        "does not have; set lr_schedule = linear or constant, and target_kl = 0");
   }
   if (config.truncation_mode == "zero") {
     return invalid(
-        "truncation_mode = zero: algorithm = pqn learns the value of the action that was taken, "
-        "for which a TD error of 0 has no target; set bootstrap, as_termination or state_value");
+        "truncation_mode = zero: algorithm = pqn needs a target for every action value, and a TD "
+        "error of 0 gives none; set bootstrap, as_termination or state_value");
   }
   return {};
 }
