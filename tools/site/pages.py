@@ -32,7 +32,7 @@ SECTIONS = [
     ]),
     ("Results", [
         "experiments/README.md", "experiments/*.md", "experiments/*/README.md",
-        "bench/RESULTS.md", "bench/peers/README.md", "bench/peers/THRESHOLD.md",
+        "bench/RESULTS.md", "bench/COSTS.md", "bench/peers/README.md", "bench/peers/THRESHOLD.md",
         "bench/gpu/README.md", "experiments/*/PREREGISTRATION.md",
     ]),
     ("Project", [
