@@ -3,7 +3,7 @@
 
     figures.py [--check] [FIGURE.toml ...]     without names: all under experiments/ and bench/
 
-docs/figures.md lists the keys of a description. The same description and data give the same bytes
+FIGURES.md lists the keys of a description. The same description and data give the same bytes
 wherever matplotlib has the version below; --check says which pictures are not what they would be.
 """
 import argparse

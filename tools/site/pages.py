@@ -20,7 +20,6 @@ SECTIONS = [
         "docs/plugins.md", "docs/networks.md", "docs/normalisation.md", "docs/pqn.md",
         "docs/rnd.md", "docs/episodes.md", "docs/shape_schedule.md", "docs/instruments.md",
         "docs/gpu.md", "docs/ranks.md", "docs/envs/Quadruped.md", "docs/benchmarks.md",
-        "docs/figures.md",
     ]),
     ("Reference", [
         "docs/reference/*.md", "docs/library.md", "docs/glossary.md", "docs/envs/*.md",
@@ -46,6 +45,7 @@ LESS_FOUND = ["CHANGELOG.md", "docs/adr/*.md", "experiments/*/PREREGISTRATION.md
 ELSEWHERE = [
     "experiments/*/results/*.md",
     "bench/peers/threshold/*.md",
+    "cuda/README.md",
     "tests/*",
     "tests/*/*",
     ".github/*",
