@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""numbers.py [SECTION...]: the numbers that README.md quotes, from results/*.csv; all sections, or those named. doubled.py and
+"""numbers.py [SECTION...]: numbers of README.md and DETAILS.md, from results/*.csv; all sections, or those named. doubled.py and
 health.py print the tables of E2 and E5."""
 import csv
 import glob

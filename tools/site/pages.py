@@ -31,6 +31,7 @@ SECTIONS = [
     ]),
     ("Results", [
         "experiments/README.md", "experiments/*.md", "experiments/*/README.md",
+        "experiments/*/DETAILS.md",
         "bench/RESULTS.md", "bench/COSTS.md", "bench/peers/README.md", "bench/peers/THRESHOLD.md",
         "bench/gpu/README.md", "experiments/*/PREREGISTRATION.md",
     ]),
