@@ -1,4 +1,4 @@
-// The values that the key `algorithm` may have. Their entries are in broadloom/setup/algorithms.h.
+// The values of the key `algorithm`. Their entries are in broadloom/setup/algorithms.h.
 #pragma once
 
 #include <string>
@@ -7,11 +7,10 @@
 
 namespace broadloom {
 
-// The library's algorithms, then the registered ones in the order in which they came.
+// The library's algorithms, then the registered ones in order of registration.
 std::vector<std::string> algorithm_names();
 
-// Whether the name is of the library's own: which keys those use is known
-// (broadloom/config/needs.h).
+// Whether it is one of the library's algorithms, whose keys are known (broadloom/config/needs.h).
 bool is_built_in_algorithm(std::string_view name);
 
 // Adds a name; false if it is taken. register_algorithm() calls it. Any thread may call it.

@@ -15,7 +15,7 @@ bool is_beyond(const BudgetLimits& limits, const Budget& budget) {
 
 bool is_fine(const Config& config) { return !is_beyond(kBudgetNote, budget_of(config)); }
 
-// The next multiple of the block with which all is well.
+// The next multiple of the block that gives no warning.
 Config with_longer_run(Config config) {
   std::int64_t block = 0;
   for (const Stretch& stretch : config.run_stretches()) block = std::max(block, stretch.batch);
@@ -24,8 +24,7 @@ Config with_longer_run(Config config) {
   return config;
 }
 
-// The most environments with which all is well; 0: there are none, or a schedule says how many
-// when.
+// The most environments that give no warning; 0: none, or a schedule sets the number.
 int fewer_envs(Config config) {
   if (!config.shape_schedule.empty()) return 0;
   while ((config.num_envs = next_fewer_envs(config)) > 0) {
@@ -47,9 +46,9 @@ int next_fewer_envs(const Config& config) {
 }
 
 Budget budget_of(const Config& config) {
-  const auto asked = static_cast<double>(config.total_timesteps);
-  const auto taken = static_cast<double>(config.trained_steps());
-  return {(asked - taken) / asked, static_cast<double>(config.num_iterations())};
+  const auto total = static_cast<double>(config.total_timesteps);
+  const auto trained = static_cast<double>(config.trained_steps());
+  return {(total - trained) / total, static_cast<double>(config.num_iterations())};
 }
 
 std::string budget_warning(const Config& config, const std::string& cell) {

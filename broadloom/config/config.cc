@@ -45,7 +45,7 @@ Config default_config(const EnvSpec& spec) {
   config.num_minibatches = 32;
   config.update_epochs = 10;
   config.ent_coef = 0.0;
-  config.norm_obs = spec.observation.dtype == Dtype::kF32;  // images are read divided by 255
+  config.norm_obs = spec.observation.dtype == Dtype::kF32;  // images are divided by 255 instead
   config.norm_reward = true;
   return config;
 }
@@ -64,11 +64,11 @@ Status set_config(Config& config, std::string_view key, std::string_view text) {
   }
   if (key == "anneal_lr") return set_anneal_lr(config, text);
   if (key == "device" && text.starts_with("cuda:")) {
-    const std::string given(text), number(text.substr(text.find(':') + 1));
-    return invalid("device: got '" + given +
-                   "', expected cpu or cuda, which is the first GPU that the process sees; to "
-                   "choose one, set the variable CUDA_VISIBLE_DEVICES to " +
-                   number + " and say cuda");
+    const std::string value(text), number(text.substr(text.find(':') + 1));
+    return invalid("device: got '" + value +
+                   "', expected cpu or cuda, the first GPU that the process sees; to choose "
+                   "another, set the variable CUDA_VISIBLE_DEVICES to " +
+                   number + " and device to cuda");
   }
   bool normalise = false;
   if (key == "norm_adv" && parse_text(text, normalise).ok()) {

@@ -7,7 +7,7 @@
 //   BROADLOOM_TRY(set_config(config, "learning_rate", "1e-3"));  // the same from text
 //   BROADLOOM_TRY(validate(config));
 //
-// Keys carry CleanRL's names. Where a key exists in CleanRL, its default is that of `ppo` for
+// Keys have CleanRL's names. If a key exists in CleanRL, its default is that of `ppo` for
 // Discrete actions and of `ppo_continuous_action` for Box actions. docs/reference/config.md has
 // every key with its range.
 #pragma once
@@ -29,20 +29,20 @@
 
 namespace broadloom {
 
-// A plain struct: set its fields, then call validate(). Fields stand in the order of the
-// documentation, not of their alignment.
+// A plain struct: set its fields, then call validate(). Fields are in the documentation's order,
+// not ordered by alignment.
 struct Config {  // NOLINT(clang-analyzer-optin.performance.Padding)
   std::string env_id = "CartPole-v1";
   std::string algorithm = "ppo";
-  // Options of the environment, keys without the "env." prefix, "strata.<name>.<constant>" and
-  // "disturb.<name>"; not part of visit_fields.
+  // Options of the environment: keys without the "env." prefix, "strata.<name>.<constant>" and
+  // "disturb.<name>". Not part of visit_fields.
   Overrides env_options;
   std::uint64_t seed = 1;
   std::int64_t total_timesteps = 500000;
   double learning_rate = 2.5e-4;
   int num_envs = 4;
   int num_steps = 128;
-  // N x T from shares of the run on; empty: num_envs x num_steps all along.
+  // N x T by share of the run; empty: always num_envs x num_steps.
   ShapeSchedule shape_schedule;
   std::string lr_schedule = "linear";
   double desired_kl = 0.01;
@@ -72,7 +72,7 @@ struct Config {  // NOLINT(clang-analyzer-optin.performance.Padding)
   std::vector<int> rnd_hidden_sizes = {64, 64};
   int rnd_outputs = 64;
   double reward_scale = 1.0;
-  // How learning takes a time limit: "bootstrap", "as_termination", "state_value", "zero".
+  // The TD error at a time limit: "bootstrap", "as_termination", "state_value", "zero".
   std::string truncation_mode = "bootstrap";
   std::string encoder = "mlp";
   std::string layer_norm = "off";
@@ -110,52 +110,51 @@ struct Config {  // NOLINT(clang-analyzer-optin.performance.Padding)
   std::string precision = "fp32";
   std::int64_t memory_limit = 0;
 
-  // B = num_envs * num_steps, the transitions of one rollout block; of the first blocks, where a
-  // schedule lets others follow.
+  // B = num_envs * num_steps, the transitions of one rollout block; with a schedule, of the first
+  // blocks.
   std::int64_t batch_size() const { return std::int64_t{num_envs} * num_steps; }
-  // F, seed families that the environments fall into.
+  // F, the number of seed families.
   int families() const { return seed_families > 0 ? seed_families : num_envs; }
-  // Gradient steps per epoch: num_minibatches, or ceil(B / minibatch_size) where that is set.
+  // Gradient steps per epoch: num_minibatches, or ceil(B / minibatch_size) if that is set.
   std::int64_t minibatch_count() const {
     if (minibatch_size <= 0) return num_minibatches;
     return (batch_size() + minibatch_size - 1) / minibatch_size;
   }
-  // Their sizes differ by one sample at most: ceil(B / minibatch_count()).
+  // ceil(B / minibatch_count()). Minibatch sizes differ by at most one sample.
   std::int64_t largest_minibatch() const {
     return (batch_size() + minibatch_count() - 1) / minibatch_count();
   }
 
-  // Blocks of the run, whole ones only: total_timesteps / B rounded down, as CleanRL does, where
-  // all are of one shape.
+  // The whole blocks of the run. Without a schedule: total_timesteps / B, rounded down, as in
+  // CleanRL.
   std::vector<Stretch> run_stretches() const;
-  // How many they are: calls of Trainer::iterate() in a whole run.
+  // Their number: calls of Trainer::iterate() in a whole run.
   std::int64_t num_iterations() const;
-  // Environment steps of all of them: what is trained of total_timesteps.
+  // Their environment steps: the part of total_timesteps that is trained.
   std::int64_t trained_steps() const;
-  // Gradient steps of the run, where target_kl stops none of its epochs.
+  // Gradient steps of the run if target_kl stops no epoch.
   std::int64_t gradient_steps() const;
-  // Environment steps that lie behind when an iteration, 1 being the first, begins.
+  // Environment steps before an iteration. The first iteration is 1.
   std::int64_t steps_before(std::int64_t iteration) const;
 
-  // Phases of shape_schedule; 1 where there is none.
+  // Phases of shape_schedule; 1 without a schedule.
   std::size_t phase_count() const {
     return shape_schedule.empty() ? 1 : shape_schedule.phases.size();
   }
-  // The same run with all blocks as in one phase: N, T and minibatches are those, and there is no
-  // schedule.
+  // The config with N, T and minibatches of one phase and without a schedule.
   Config of_phase(std::size_t phase) const;
-  // As the block is that begins with so many steps behind.
+  // The phase config of the block that begins after global_step steps.
   Config at_step(std::int64_t global_step) const;
-  // Environments that there are: N, or the most of any phase.
+  // Number of environments to make: N, or the largest N of any phase.
   int most_envs() const;
 
-  // Every key: name, field, role (broadloom/core/key_role.h; later(...) for a new one, .needs(...)
-  // for one that only acts beside another's value), range, help.
+  // Visits every key: name, field, role (broadloom/core/key_role.h), range, help. Use later(...)
+  // for a new key, and .needs(...) for a key that needs another key's value.
   template <class Visitor>
   void visit_fields(Visitor&& visitor);
 
-  // What Stable-Baselines3, RLlib, rl_games, Spinning Up and habit call our keys. They are not
-  // taken, since values may mean something else there, but named in the message.
+  // Names of our keys in Stable-Baselines3, RLlib, rl_games, Spinning Up and common use. They are
+  // refused, because values may mean something else there; the message names our key.
   static std::span<const Alias> aliases();
 };
 
@@ -163,39 +162,38 @@ struct Config {  // NOLINT(clang-analyzer-optin.performance.Padding)
 // for Box actions; env_id is spec.id.
 Config default_config(const EnvSpec& spec);
 
-// Sets one key, "env.<option>", "strata.<name>.<constant>" and "disturb.<name>" included (kept as
-// text; the environment checks them when it is made).
-// CleanRL's anneal_lr (true: linear, false: constant) and boolean norm_adv are understood too.
-// kInvalidConfig, with the nearest key or the range, leaves `config` as it was.
+// Sets one key, also "env.<option>", "strata.<name>.<constant>" and "disturb.<name>" (kept as text;
+// the environment checks them when it is made). Accepts CleanRL's anneal_lr (true: linear, false:
+// constant) and boolean norm_adv. kInvalidConfig names the nearest key or the range and does not
+// change `config`.
 Status set_config(Config& config, std::string_view key, std::string_view text);
 
-// The overrides in a TOML file: flat keys, an [env] table and [strata.<name>] tables, in file order
-// by line. Keys, types
-// and ranges are checked here, where the line is known: errors read "file:line: what". kNotFound
-// when there is no such file, kIo when it cannot be read, kInvalidConfig for the rest.
+// Reads the overrides of a TOML file in file order: flat keys, an [env] table and [strata.<name>]
+// tables. Checks keys, types and ranges; errors begin with "file:line: ". kNotFound if the file
+// does not exist, kIo if it cannot be read, else kInvalidConfig.
 Result<Overrides> read_toml_overrides(const std::string& path);
-// The same with the line that each stands on, for errors that only a whole config shows.
+// Overrides with their lines, for errors that only a complete config shows.
 struct TomlOverrides {
   Overrides overrides;          // in file order
-  std::vector<unsigned> lines;  // of each
+  std::vector<unsigned> lines;  // line of each
 };
 // Errors as read_toml_overrides().
 Result<TomlOverrides> read_toml_lines(const std::string& path);
-// The same from text; `name` stands where the file name would in messages.
+// The same from text. Messages use `name` as the file name.
 Result<Overrides> parse_toml_overrides(std::string_view text, const std::string& name);
-// The same from a table that is part of a larger file.
+// The same from a table of a larger file.
 Result<Overrides> toml_overrides(const TomlNode& table, const std::string& name);
 
-// Ranges of single fields and rules between fields; kInvalidConfig says what was got, what was
-// expected and what to change. Knows nothing of which environments exist.
+// Checks ranges of fields and rules between fields. Messages of kInvalidConfig name the value, the
+// expected values and the key to change. Does not look up environments.
 Status validate(const Config& config);
 
-// That lr_schedule = adaptive can move the learning rate: it has one within the bounds, and a
-// gradient step that sees what an earlier one of the block did. Apart from validate(), for runs are
-// there that began without this check.
+// Checks that lr_schedule = adaptive can change the learning rate: the rate is within the bounds,
+// and a block has at least two gradient steps. Not part of validate(), because older runs began
+// without this check.
 Status check_adaptive_rate(const Config& config);
 
-// Every key with its exact text, env options last: applying them to any Config gives this one back
+// Every key with its exact text, env options last. Applied to any Config, they give this one back
 // bit for bit.
 Overrides to_overrides(const Config& config);
 
@@ -210,48 +208,46 @@ void Config::visit_fields(Visitor&& visitor) {
   v.group("Task and rollout");
   v("env_id", env_id, Role::kTask, "Environment to train on; `broadloom env list` names them.");
   v("algorithm", algorithm, later(Role::kLearning), Choices{algorithm_names()},
-    "What learns: how it acts, what it learns from a block, and how it updates.");
-  v("seed", seed, Role::kSeed, Range{0}, "Every random number of the run follows from it.");
+    "Learning algorithm: how it acts, and how it learns from a block.");
+  v("seed", seed, Role::kSeed, Range{0}, "Determines every random number of the run.");
   v("total_timesteps", total_timesteps, Role::kBudget, Range{1},
     "Environment steps of the run, over all environments; whole blocks only.");
-  v("num_envs", num_envs, Role::kShape, Range{1, kMany}, "N, environments stepped side by side.");
+  v("num_envs", num_envs, Role::kShape, Range{1, kMany}, "N, environments stepped in parallel.");
   v("num_steps", num_steps, Role::kShape, Range{1, kMany},
     "T, steps per environment in a rollout block.");
   v("shape_schedule", shape_schedule, later(Role::kShape),
-    "N x T from shares of the run on: 8x128 @ 0, 64x16 @ 0.3 (64x16/256: M, too); none: off.");
+    "N x T by share of the run: 8x128 @ 0, 64x16 @ 0.3 (64x16/256: with M); none: off.");
   v("stagger_starts", stagger_starts, Role::kLearning,
-    "Spread the environments' first episodes in phase, so that they do not end together.");
+    "Spread the phases of the environments' first episodes, so that they do not end together.");
   v("stagger_by", stagger_by, later(Role::kLearning).needs("stagger_starts", "true"),
     Choices{{"actions", "age"}},
-    "How: by random actions, or by time limits that come earlier for the first episode.");
+    "How to spread them: random actions, or shorter time limits for the first episodes.");
   v("max_episode_steps", max_episode_steps, Role::kTask, Range{0},
     "Time limit of an episode; 0: the environment's own.");
   v("seed_families", seed_families, later(Role::kLearning), Range{0, kMany},
-    "F, a divisor of num_envs: environments of one family draw the same; 0: all independent.");
+    "F, a divisor of num_envs: a family's environments draw the same numbers; 0: independent.");
   v("strata_sampling", strata_sampling, later(Role::kLearning).needs("[strata]", kIsSet),
     Choices{{"sampled", "stratified"}},
     "How episodes draw from [strata.<name>]: independently, or each bin equally often.");
   v("curriculum", curriculum, later(Role::kLearning),
-    "Strata that each environment goes through by its success, the easiest first; none: off.");
+    "Strata, easiest first; each environment moves through them by its success; none: off.");
   v("curriculum_up", curriculum_up, later(Role::kLearning).needs("curriculum", kIsSet),
-    Range{0.0, 1.0},
-    "Share of successes, in so many episodes, from which on an environment goes a level up.");
+    Range{0.0, 1.0}, "Smallest share of successful episodes that moves an environment a level up.");
   v("curriculum_down", curriculum_down, later(Role::kLearning).needs("curriculum", kIsSet),
-    Range{0.0, 1.0}, "Share of successes below which it goes a level down.");
+    Range{0.0, 1.0}, "An environment moves a level down below this share of successful episodes.");
   v("curriculum_episodes", curriculum_episodes, later(Role::kLearning).needs("curriculum", kIsSet),
-    Range{1},
-    "Episodes of an environment that a decision is over; 1: a success up, a failure down.");
+    Range{1}, "Episodes per decision; 1: each success moves up, each failure down.");
 
   v.group("Optimiser");
   v("learning_rate", learning_rate, Role::kLearning, Range{0.0, 10.0},
     "Adam's step size at the start.");
   v("lr_schedule", lr_schedule, Role::kLearning, Choices{{"linear", "constant", "adaptive"}},
-    "linear: to 0 over the run; adaptive: follows desired_kl.");
+    "linear: falls to 0 over the run; adaptive: follows desired_kl.");
   v("desired_kl", desired_kl, KeyMark(Role::kLearning).needs("lr_schedule", "adaptive"),
-    Range{1e-8, 100.0}, "KL per update that lr_schedule=adaptive seeks.");
+    Range{1e-8, 100.0}, "Target KL per update of lr_schedule=adaptive.");
   v("adam_eps", adam_eps, Role::kLearning, Range{0.0, 1.0}, "Adam's epsilon.");
   v("max_grad_norm", max_grad_norm, Role::kLearning, Range{1e-6},
-    "Gradients longer than this, over all parameters, are shortened to it.");
+    "Clip gradients to this norm over all parameters.");
 
   v.group("Advantages and loss");
   v("gamma", gamma, Role::kLearning, Range{0.0, 1.0}, "Discount per step.");
@@ -259,16 +255,16 @@ void Config::visit_fields(Visitor&& visitor) {
     "Lambda of generalised advantage estimation, and of PQN's Q(lambda).");
   v("truncation_mode", truncation_mode, Role::kLearning,
     Choices{{"bootstrap", "as_termination", "state_value", "zero"}},
-    "At a time limit: V(final observation); as a true end, as CleanRL; V(s_t); no TD error.");
+    "At a time limit: V(final observation); no value, as CleanRL; V(s_t); a TD error of 0.");
   v("num_minibatches", num_minibatches,
     KeyMark(Role::kMinibatches).stands_only_with("minibatch_size", "0"), Range{1},
     "Gradient steps per epoch.");
   v("minibatch_size", minibatch_size, Role::kMinibatches, Range{0},
-    "M, samples per gradient step; 0: from num_minibatches, otherwise it decides.");
+    "M, samples per gradient step; 0: num_minibatches decides.");
   v("update_epochs", update_epochs, Role::kMinibatches, Range{1, 10000},
     "K, passes over each block.");
   v("norm_adv", norm_adv, for_ppo(Role::kLearning), Choices{{"minibatch", "batch", "off"}},
-    "Over what advantages are normalised.");
+    "Samples over which advantages are normalised.");
   v("clip_coef", clip_coef, for_ppo(Role::kLearning), Range{0.0, 100.0},
     "Clip range of the policy ratio, and of the value.");
   v("clip_schedule", clip_schedule, for_ppo(later(Role::kLearning)),
@@ -280,15 +276,15 @@ void Config::visit_fields(Visitor&& visitor) {
     Choices{{"constant", "linear"}}, "linear: ent_coef falls to 0 over the run.");
   v("vf_coef", vf_coef, Role::kLearning, Range{0.0, 1000.0}, "Weight of the value loss.");
   v("target_kl", target_kl, for_ppo(Role::kLearning), Range{0.0, 100.0},
-    "Stop a block's epochs once the KL exceeds this; 0: off.");
+    "Stop a block's epochs when the KL exceeds this; 0: off.");
 
   v.group("Exploration of PQN");
   v("eps_start", eps_start, later(Role::kLearning).needs("algorithm", "pqn"), Range{0.0, 1.0},
-    "First share of actions that are drawn from all, instead of the best one.");
+    "Initial share of random actions.");
   v("eps_finish", eps_finish, later(Role::kLearning).needs("algorithm", "pqn"), Range{0.0, 1.0},
-    "The last one, from eps_decay on.");
+    "Final share of random actions, after eps_decay.");
   v("eps_decay", eps_decay, later(Role::kLearning).needs("algorithm", "pqn"), Range{0.0, 1.0},
-    "Share of the run in which it goes from the one to the other, linearly.");
+    "Share of the run in which the share falls linearly from eps_start to eps_finish.");
 
   v.group("Exploration of RND");
   v("ext_coef", ext_coef, later(Role::kLearning).needs("algorithm", "ppo_rnd"), Range{0.0, 1e6},
@@ -296,75 +292,74 @@ void Config::visit_fields(Visitor&& visitor) {
   v("int_coef", int_coef, later(Role::kLearning).needs("algorithm", "ppo_rnd"), Range{0.0, 1e6},
     "Weight of the advantages of intrinsic rewards.");
   v("int_gamma", int_gamma, later(Role::kLearning).needs("algorithm", "ppo_rnd"), Range{0.0, 1.0},
-    "Discount per step of intrinsic rewards, over the ends of episodes.");
+    "Discount per step of intrinsic rewards; continues across episode ends.");
   v("update_proportion", update_proportion, later(Role::kLearning).needs("algorithm", "ppo_rnd"),
     Range{1e-6, 1.0}, "Share of each minibatch that trains the predictor.");
   v("num_iterations_obs_norm_init", num_iterations_obs_norm_init,
     later(Role::kLearning).needs("algorithm", "ppo_rnd"), Range{0, 1e6},
-    "Blocks of random play that observation statistics begin with.");
+    "Blocks of random play before the run, for observation statistics.");
   v("rnd_hidden_sizes", rnd_hidden_sizes, later(Role::kLearning).needs("algorithm", "ppo_rnd"),
-    "Hidden layers of predictor and target, after the convolutions of encoder.");
+    "Hidden layers of predictor and target, after the encoder's convolutions.");
   v("rnd_outputs", rnd_outputs, later(Role::kLearning).needs("algorithm", "ppo_rnd"),
-    Range{1, 65536}, "Numbers of the target that are predicted.");
+    Range{1, 65536}, "Outputs of target and predictor.");
 
   v.group("Network");
   v("encoder", encoder, later(Role::kNetwork), Choices{{"mlp", "minatar", "nature", "impala"}},
-    "Convolutions before the hidden layers; hidden_sizes and activation follow it, if not set.");
+    "Convolutions before the hidden layers; sets hidden_sizes and activation if you do not.");
   v("layer_norm", layer_norm, later(Role::kNetwork), Choices{{"off", "channels", "all"}},
     "Normalise before each activation: over a pixel's channels, or over the whole layer.");
   v("weight_init", weight_init, later(Role::kNetwork),
     Choices{{"orthogonal", "he_normal", "lecun_normal"}},
-    "How weights of hidden layers begin; action values are lecun_normal with the last two.");
+    "Initial weights of hidden layers; the last two make action values lecun_normal.");
   v("hidden_sizes", hidden_sizes, Role::kNetwork, "Width of each hidden layer.");
   v("activation", activation, Role::kNetwork, Choices{{"tanh", "relu", "elu"}},
     "Hidden activation.");
   v("shared_encoder", shared_encoder, Role::kNetwork,
     "One body for policy and value instead of two.");
   v("log_std_init", log_std_init, KeyMark(Role::kLearning).needs("actions", "Box"),
-    Range{-20.0, 2.0}, "First log standard deviation of a Gaussian policy.");
+    Range{-20.0, 2.0}, "Initial log standard deviation of a Gaussian policy.");
 
   v.group("Normalisation");
   v("norm_obs", norm_obs, Role::kLearning, "Normalise observations by running mean and variance.");
   v("norm_reward", norm_reward, Role::kLearning,
-    "Scale rewards by the running deviation of discounted returns.");
+    "Scale rewards by the running standard deviation of discounted returns.");
   v("normaliser", normaliser,
     later(Role::kLearning).needs("norm_obs or norm_reward", "true").was("gymnasium"),
     Choices{{"exact", "gymnasium"}},
-    "How those statistics are made: exact, of what was seen alone; gymnasium, as its wrappers do.");
+    "Statistics for these: exact, only of observed data; gymnasium, as its wrappers.");
   v("clip_obs", clip_obs, KeyMark(Role::kLearning).needs("norm_obs", "true"), Range{1e-6},
     "Normalised observations are clipped to +- this.");
   v("clip_reward", clip_reward, KeyMark(Role::kLearning).needs("norm_reward", "true"), Range{1e-6},
     "Scaled rewards are clipped to +- this.");
   v("reward_scale", reward_scale, later(Role::kLearning), Range{1e-9, 1e9},
-    "Rewards are learnt from times this; episodes' returns stay as they are.");
+    "Factor of the rewards that the update learns from; reported returns do not change.");
 
   v.group("Records and machine");
   v("eval_interval", eval_interval, Role::kRecord, Range{0},
     "Evaluate every so many iterations; 0: never during training.");
   v("eval_episodes", eval_episodes, KeyMark(Role::kMeasure).needs("eval_interval", kAboveZero),
-    Range{1, kMany}, "Episodes of one such evaluation.");
+    Range{1, kMany}, "Episodes per evaluation.");
   v("checkpoint_interval", checkpoint_interval, Role::kRecord, Range{1},
     "Save every so many iterations, and at the end.");
   v("keep_checkpoints", keep_checkpoints, Role::kRecord, Range{0},
-    "Newest checkpoints that stay in the folder; 0: all of them.");
+    "Number of newest checkpoints to keep; 0: all.");
   v("log_interval", log_interval, Role::kRecord, Range{1},
     "Record metrics every so many iterations.");
-  v("tensorboard", tensorboard, Role::kRecord,
-    "Write a TensorBoard event file beside metrics.jsonl.");
+  v("tensorboard", tensorboard, Role::kRecord, "Also write a TensorBoard event file.");
   v("instruments", instruments, Role::kMeasure, Choices{instrument_names()},
-    "What else is measured as training goes on; the run's bits stay the same.");
+    "Further measurements during training; the run's bits do not change.");
   v("instrument_every", instrument_every, KeyMark(Role::kMeasure).needs("instruments", kIsSet),
     Range{1}, "Measure every so many iterations, and in the last.");
   v("hashes", hashes, later(Role::kRecord),
-    "Write content hashes of every block beside the metrics, for `broadloom diff`.");
+    "Write content hashes of every block for `broadloom diff`.");
   v("device", device, later(Role::kMachine), Choices{{"cpu", "cuda"}},
-    "cuda: environments, rollout and update run on a GPU; what it cannot do yet is refused.");
+    "cuda: environments, rollout and update run on a GPU; unsupported settings are refused.");
   v("isa", isa, Role::kMachine, Choices{{"auto", "avx512", "avx2", "neon", "sse4", "exact"}},
-    "Instruction set of the arithmetic; auto: the widest this processor has.");
+    "Instruction set of the arithmetic; auto: the widest of this processor.");
   v("precision", precision, Role::kLearning, Choices{{"fp32", "tf32"}},
     "tf32: a GPU rounds the inputs of hidden layers' products to TF32; sums stay float32.");
   v("memory_limit", memory_limit, later(Role::kMachine), Range{0, 1e12},
-    "MB (10^6 bytes) that the run may plan to hold; 0: what the machine has.");
+    "Memory that the run may use, MB (10^6 bytes); 0: all of the machine.");
 }
 
 }  // namespace broadloom

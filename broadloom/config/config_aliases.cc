@@ -1,10 +1,10 @@
-// Names of other libraries that a config's keys go by.
+// Names of a config's keys in other libraries.
 #include "broadloom/config/config.h"
 
 namespace broadloom {
 namespace {
 
-// Hyphens and letter case do not count.
+// Matched without hyphens and letter case.
 constexpr Alias kAliases[] = {
     {"env", "env_id"},
     {"env_name", "env_id"},

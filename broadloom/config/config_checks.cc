@@ -1,4 +1,4 @@
-// Which values of a config's keys go together.
+// Rules between the keys of a config.
 #include "broadloom/config/config.h"
 #include "broadloom/learn/ppo.h"
 #include "broadloom/nn/chain.h"
@@ -52,12 +52,12 @@ Status check_batch(const Config& config) {
   return {};
 }
 
-// An episode that was cut short may pass for a success, which no policy has earned.
+// A shortened episode may count as a success that the policy did not achieve.
 Status check_ages(const Config& config) {
   if (!config.stagger_starts || config.stagger_by != "age" || config.curriculum.empty()) return {};
   return invalid(
-      "stagger_by: got age with a curriculum, whose first decisions would be about episodes that "
-      "were cut short; set stagger_by = actions, or leave the curriculum out");
+      "stagger_by: got age with a curriculum, whose first decisions would use shortened episodes; "
+      "set stagger_by = actions, or remove the curriculum");
 }
 
 Status check_families(const Config& config) {
@@ -67,7 +67,7 @@ Status check_families(const Config& config) {
                  "), or 0 for as many families as environments");
 }
 
-// A single advantage has no deviation to be divided by.
+// A single advantage has no standard deviation to divide by.
 Status check_normalised(const Config& config) {
   const std::int64_t smallest = config.norm_adv == "minibatch"
                                     ? config.batch_size() / config.minibatch_count()
@@ -86,18 +86,17 @@ Status check_shape(const Config& config) {
   return check_normalised(config);
 }
 
-// The first blocks are num_envs x num_steps, every phase could be a run's own shape, and has a
-// block at least: one without would only seem to be tried.
+// The first phase must have the shape num_envs x num_steps. Every phase must pass the checks of a
+// run and have at least one block.
 Status check_schedule(const Config& config) {
-  ShapeSchedule parsed;  // one that was not parsed may hold anything
+  ShapeSchedule parsed;  // a schedule made in code is not checked yet
   BROADLOOM_TRY(parse_text(to_text(config.shape_schedule), parsed));
   const std::vector<ShapePhase>& phases = config.shape_schedule.phases;
   const BlockShape& first = phases[0].shape;
   if (first.num_envs != config.num_envs || first.num_steps != config.num_steps) {
     return invalid(
         "shape_schedule: begins with " + to_text(phases[0]) + ", but " + block_words(config) +
-        "; leave num_envs and num_steps out, which are those of the first entry then, or "
-        "make them " +
+        "; leave num_envs and num_steps out, so that the first entry sets them, or make them " +
         to_text(first.num_envs) + " and " + to_text(first.num_steps));
   }
   for (std::size_t p = 0; p < phases.size(); ++p) {
@@ -111,12 +110,12 @@ Status check_schedule(const Config& config) {
     if (reached[p]) continue;
     return invalid("shape_schedule: no block begins in " + to_text(phases[p]) +
                    " with total_timesteps = " + to_text(config.total_timesteps) +
-                   "; leave it out, put the starts further apart, or raise total_timesteps");
+                   "; remove this entry, put the starts further apart, or raise total_timesteps");
   }
   return {};
 }
 
-// No CPU rounds to TF32: the run would only seem to have it.
+// No CPU rounds to TF32.
 Status check_precision(const Config& config) {
   if (config.precision == "tf32" && config.device == "cpu") {
     return invalid(
@@ -137,24 +136,23 @@ Status validate(const Config& config) {
   return check_precision(config);
 }
 
-// A step's KL is that of the steps before it in its block, so a block's only step sees none.
+// A gradient step measures the KL of earlier steps of its block, so a block's only step measures 0.
 Status check_adaptive_rate(const Config& config) {
   if (config.lr_schedule != "adaptive") return {};
   const double rate = config.learning_rate;
   if (rate < kLeastAdaptiveRate || rate > kMostAdaptiveRate) {
     return invalid("learning_rate: got " + to_text(rate) + ", expected " +
                    to_text(kLeastAdaptiveRate) + " to " + to_text(kMostAdaptiveRate) +
-                   " with lr_schedule = adaptive, which keeps the rate there; set one of these, or "
-                   "lr_schedule = constant or linear");
+                   " with lr_schedule = adaptive, which keeps the rate in this range; change "
+                   "learning_rate, or set lr_schedule = constant or linear");
   }
   for (std::size_t p = 0; p < config.phase_count(); ++p) {
     const Config now = config.of_phase(p);
     if (now.update_epochs > 1 || now.minibatch_count() > 1) continue;
     return invalid(
         "lr_schedule: got adaptive with one gradient step a block of " + block_words(now) +
-        ", which comes before any change of the policy, so that its KL is 0 and the rate would "
-        "never move; expected at least 2 steps: raise update_epochs or num_minibatches, or set "
-        "lr_schedule = constant or linear");
+        ", whose KL is always 0, so the rate would never change; expected at least 2 steps: raise "
+        "update_epochs or num_minibatches, or set lr_schedule = constant or linear");
   }
   return {};
 }

@@ -1,5 +1,4 @@
-// Arithmetic of a config's block shape, and of a schedule of shapes: counts of blocks,
-// steps and gradient steps.
+// Counts blocks, steps and gradient steps from a config's block shape or shape schedule.
 #include <algorithm>
 
 #include "broadloom/config/config.h"

@@ -1,4 +1,4 @@
-// The TOML face of the config.
+// Reads config overrides from TOML.
 #include <algorithm>
 #include <map>
 #include <tuple>
@@ -19,7 +19,7 @@ struct Entry {
 Status add_table(const TomlNode& table, const std::string& prefix, const std::string& name,
                  std::vector<Entry>& entries);
 
-// [strata]: a table of tables, none of them empty.
+// [strata] is a table of non-empty tables.
 Status add_strata(const TomlNode& strata, const std::string& name, std::vector<Entry>& entries) {
   for (const TomlNode& stratum : strata.all) {
     if (!stratum.is(TomlNode::Kind::kTable) || stratum.all.empty()) {
@@ -61,12 +61,12 @@ Status add_table(const TomlNode& table, const std::string& prefix, const std::st
   return {};
 }
 
-// A quoted number is a slip that TOML's own types let us see.
+// A quoted number is a mistake that TOML's types reveal.
 Status check_quotes(const Entry& entry, const std::map<std::string, std::string>& types) {
   const auto found = types.find(entry.key);
   if (!entry.is_string || found == types.end()) return {};
-  for (const char* texts : {"text", "choice", "names", ShapeSchedule::kTypeName}) {
-    if (found->second == texts) return {};
+  for (const char* text_type : {"text", "choice", "names", ShapeSchedule::kTypeName}) {
+    if (found->second == text_type) return {};
   }
   return {ErrorKind::kInvalidConfig, entry.key + ": got the string \"" + entry.text +
                                          "\", expected " + found->second +
@@ -91,7 +91,7 @@ Result<TomlOverrides> checked_overrides(std::vector<Entry> entries, const std::s
   return checked;
 }
 
-Result<TomlOverrides> overrides_of(const TomlNode& table, const std::string& name) {
+Result<TomlOverrides> table_overrides(const TomlNode& table, const std::string& name) {
   std::vector<Entry> entries;
   BROADLOOM_TRY(add_table(table, "", name, entries));
   return checked_overrides(std::move(entries), name);
@@ -105,7 +105,7 @@ Result<Overrides> without_lines(Result<TomlOverrides> checked) {
 }  // namespace
 
 Result<Overrides> toml_overrides(const TomlNode& table, const std::string& name) {
-  return without_lines(overrides_of(table, name));
+  return without_lines(table_overrides(table, name));
 }
 
 Result<Overrides> parse_toml_overrides(std::string_view text, const std::string& name) {
@@ -117,7 +117,7 @@ Result<Overrides> parse_toml_overrides(std::string_view text, const std::string&
 Result<TomlOverrides> read_toml_lines(const std::string& path) {
   const Result<TomlNode> table = read_toml(path, "config file");
   if (!table.ok()) return table.status();
-  return overrides_of(table.value(), path);
+  return table_overrides(table.value(), path);
 }
 
 Result<Overrides> read_toml_overrides(const std::string& path) {

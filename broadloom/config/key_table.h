@@ -1,25 +1,25 @@
-// The visitor of a table whose fields have roles: what Config::visit_fields declares its keys with.
+// Declares the keys of Config::visit_fields with their facts.
 #pragma once
 
 #include "broadloom/core/key_role.h"
 
 namespace broadloom {
 
-// Facts of one key. Made from a role alone, which is what the first keys have.
+// Facts of one key. A role alone is enough.
 //
 //   v("clip_obs", clip_obs, KeyMark(Role::kLearning).needs("norm_obs", "true"), "Clip.");
 struct KeyMark {
-  // NOLINTNEXTLINE(google-explicit-constructor): a role alone reads as what it is
+  // NOLINTNEXTLINE(google-explicit-constructor): a bare role is readable
   KeyMark(Role role) { facts.role = role; }
   KeyMark(Role role, Since since) : KeyMark(role) { facts.since = since; }
 
   // The key does nothing unless these keys have these values: see Need. At most two.
-  KeyMark needs(const char* keys, const char* values) const { return with({keys, values}); }
-  // As needs(), and a user may not even give the key its default.
+  KeyMark needs(const char* keys, const char* values) const { return add_need({keys, values}); }
+  // As needs(), but even the default value is refused.
   KeyMark stands_only_with(const char* keys, const char* values) const {
-    return with({keys, values, true});
+    return add_need({keys, values, true});
   }
-  // Records of before the key did what this value says.
+  // Records without the key behaved like this value.
   KeyMark was(const char* value) const {
     KeyMark mark = *this;
     mark.facts.before = value;
@@ -29,18 +29,18 @@ struct KeyMark {
   KeyFacts facts;
 
  private:
-  KeyMark with(const Need& need) const {
+  KeyMark add_need(const Need& need) const {
     KeyMark mark = *this;
     mark.facts.needs[facts.needs[0].keys == nullptr ? 0 : 1] = need;
     return mark;
   }
 };
 
-// Of every new key: what was stored before it stays what it was.
+// For every new key: older records keep their meaning.
 inline KeyMark later(Role role) { return {role, Since::kLater}; }
 
-// Passes each key on to a visitor of config_table.h, and its facts to those who ask for them. A key
-// without a role does not compile.
+// Passes each key to a visitor of config_table.h, and its facts if the visitor has describe(). A
+// key without a role does not compile.
 template <class Visitor>
 class KeyTable {
  public:
@@ -49,7 +49,7 @@ class KeyTable {
   // The heading of all keys that follow.
   void group(const char* title) { group_ = title; }
 
-  // rest: Range or Choices, where the field has one, and its line of help.
+  // rest: optional Range or Choices, and the line of help.
   template <class T, class... Rest>
   void operator()(const char* name, T& field, KeyMark mark, const Rest&... rest) {
     visitor_(name, field, rest...);

@@ -23,10 +23,10 @@ FactsByKey gather_facts() {
 
 const KeyFacts& facts_of(std::string_view key) {
   static const FactsByKey kFacts = gather_facts();
-  static const KeyFacts kOfTheTask{Role::kTask, Since::kFirst, ""}, kUnknown{};
+  static const KeyFacts kTaskFacts{Role::kTask, Since::kFirst, ""}, kUnknown{};
   const auto found = kFacts.find(key);
   if (found != kFacts.end()) return found->second;
-  return is_env_option(key) ? kOfTheTask : kUnknown;
+  return is_env_option(key) ? kTaskFacts : kUnknown;
 }
 
 bool is_env_option(std::string_view key) {

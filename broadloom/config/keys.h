@@ -1,4 +1,4 @@
-// Questions about keys of a run by name, for those who hold a key's text and not a Config.
+// Looks up facts of keys by name, without a Config.
 #pragma once
 
 #include <string_view>
@@ -7,11 +7,11 @@
 
 namespace broadloom {
 
-// Facts of a key. "env.<option>", "strata.<name>.<constant>" and "disturb.<name>" are of the task;
-// Role::kNone: no key of this program, as may stand in a store of another one. O(log keys).
+// Facts of a key. "env.<option>", "strata.<name>.<constant>" and "disturb.<name>" have Role::kTask.
+// Unknown keys, such as those of another version's store, have Role::kNone. O(log keys).
 const KeyFacts& facts_of(std::string_view key);
 
-// Whether it is a key of Config::env_options: an environment's option, a stratum or a disturbance.
+// Whether it is a key of Config::env_options: an environment option, a stratum or a disturbance.
 bool is_env_option(std::string_view key);
 
 inline Role role_of(std::string_view key) { return facts_of(key).role; }

@@ -13,12 +13,12 @@
 namespace broadloom {
 namespace {
 
-// What stands in the place of a key where the environment says it, and the config's tables.
+// Names used like keys for values from the environment and for the config's tables.
 constexpr std::string_view kActions = "actions", kStrata = "[strata]";
 
 using Texts = std::map<std::string, std::string, std::less<>>;
 
-// The text of every key that somebody may need; spec null: without what it says.
+// The text of every key that another key may need. spec null: without `actions`.
 Texts texts_of(const Config& config, const EnvSpec* spec) {
   Texts texts;
   for (FieldInfo& field : list_fields(config)) texts[field.name] = std::move(field.value_text);
@@ -35,9 +35,9 @@ Texts texts_of(const Config& config, const EnvSpec* spec) {
 std::vector<std::string> alternatives(std::string_view text) {
   constexpr std::string_view kOr = " or ";
   std::vector<std::string> out;
-  for (std::size_t at = text.find(kOr); at != std::string_view::npos; at = text.find(kOr)) {
-    out.emplace_back(text.substr(0, at));
-    text.remove_prefix(at + kOr.size());
+  for (std::size_t end = text.find(kOr); end != std::string_view::npos; end = text.find(kOr)) {
+    out.emplace_back(text.substr(0, end));
+    text.remove_prefix(end + kOr.size());
   }
   out.emplace_back(text);
   return out;
@@ -56,7 +56,7 @@ bool is_among(std::string_view values, const std::string& text) {
   return std::find(all.begin(), all.end(), text) != all.end();
 }
 
-// A program's own algorithm may use any key.
+// A registered algorithm may use any key.
 bool is_met(const Need& need, const Texts& texts) {
   if (need.keys == nullptr) return true;
   for (const std::string& key : alternatives(need.keys)) {
@@ -107,7 +107,7 @@ bool sets(const Overrides& overrides, std::string_view key) {
                      [&](const auto& entry) { return entry.first == key; });
 }
 
-// As to_text() of the type writes it, so that "0.50" and "0.5" are one value.
+// The text that to_text() of the type writes, so that "0.50" and "0.5" are equal.
 std::string usual_form(const std::string& type, const std::string& text) {
   bool truth = false;
   double number = 0.0;
@@ -116,8 +116,8 @@ std::string usual_form(const std::string& type, const std::string& text) {
   return is_number && parse_text(text, number).ok() ? to_text(number) : text;
 }
 
-// Of the options of an environment, or of disturbances, whose keys are `prefix` and a field's name.
-// Where strata draw what an option needs, it acts.
+// Adds the uses of environment options or disturbances. Their keys are `prefix` and a field's name.
+// An option also acts if strata draw the value that it needs.
 void add_option_uses(const std::vector<FieldInfo>& fields, const std::string& prefix,
                      const Overrides& overrides, std::vector<KeyUse>& uses) {
   Texts texts;

@@ -1,5 +1,5 @@
-// Keys that do nothing as the other keys stand. Each key says in Config::visit_fields what it
-// needs; refusals, help and the reference of keys follow from that.
+// Finds keys that do nothing because of other keys' values. Config::visit_fields states the needs
+// of each key. Refusals, help and the key reference follow from them.
 #pragma once
 
 #include <set>
@@ -13,32 +13,31 @@
 namespace broadloom {
 
 // "lr_schedule = adaptive"; "norm_obs or norm_reward = true"; "eval_interval above 0".
-// prefix: what stands before the names of the keys, such as "env.".
+// prefix: of the keys' names, such as "env.".
 std::string need_words(const Need& need, std::string_view prefix = "");
-// "Needs algorithm = ppo or ppo_rnd, and ent_coef above 0."; empty where the key needs nothing.
+// "Needs algorithm = ppo or ppo_rnd, and ent_coef above 0."; empty if the key needs nothing.
 std::string needs_sentence(const KeyFacts& facts);
 // A field's line of help with that sentence.
 std::string help_of(const FieldInfo& field);
 
-// What came of a key that somebody set.
+// Whether a key that is set has an effect.
 struct KeyUse {
   std::string key;
-  bool acts = true;     // whether it has what it needs
-  std::string refusal;  // got, why it does nothing, what to do; empty: nothing to refuse
+  bool acts = true;     // whether its needs are met
+  std::string refusal;  // why it does nothing and what to do; empty: accepted
 };
 
-// Of the keys in `overrides` that need something in `config`, which they were set in. Refused are
-// those that do nothing, but for a key at its default or at its value in `usual` (what the config
-// would have without it): files may name every key. num_minibatches beside a minibatch_size is
-// refused at its default, too. spec: of the environment.
+// Uses of the keys in `overrides` that have needs, in the assembled `config`. A key that does
+// nothing is refused unless it has its default or its value in `usual` (the config without it),
+// because files may name every key. num_minibatches with a minibatch_size is refused even at its
+// default. spec: of the environment.
 std::vector<KeyUse> key_uses(const Overrides& overrides, const Config& config, const Config& usual,
                              const EnvSpec& spec);
 
-// Keys that do nothing in the config, whoever set them; but for what only the environment could
-// say.
+// All keys that do nothing in the config, judged without the environment.
 std::set<std::string> idle_keys(const Config& config);
-// The config with its defaults (KeyFacts::before where there is one) for those keys: configs that
-// train alike become equal.
+// The config with those keys at their defaults (or at KeyFacts::before): configs that train alike
+// become equal.
 Config without_idle_values(const Config& config);
 
 }  // namespace broadloom

@@ -1,4 +1,4 @@
-// Values of a config that change over a run.
+// Config values that change over a run.
 #pragma once
 
 #include <string>
@@ -8,14 +8,14 @@
 
 namespace broadloom {
 
-// A number of the config that a schedule may let fall to 0 over the run.
+// A config value that may fall to 0 over the run.
 struct ScheduledValue {
   double Config::*value;
   std::string Config::*schedule;
   const char* key;    // of the schedule
   const char* words;  // for the value
 };
-// All of them, the learning rate, which every algorithm has, first.
+// All of them. The learning rate comes first because every algorithm has one.
 inline constexpr ScheduledValue kScheduledValues[] = {
     {&Config::learning_rate, &Config::lr_schedule, "lr_schedule", "learning rate"},
     {&Config::clip_coef, &Config::clip_schedule, "clip_schedule", "clip range"},
@@ -27,7 +27,7 @@ inline Schedule schedule_of(const std::string& kind, double start) {
   return {start, kind == "linear" ? 0.0 : start};
 }
 
-// Constant, too, where lr_schedule = adaptive: the update moves it then.
+// Also constant if lr_schedule = adaptive: then the update changes the rate.
 inline Schedule learning_rate_schedule(const Config& config) {
   return schedule_of(config.lr_schedule, config.learning_rate);
 }

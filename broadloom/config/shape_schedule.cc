@@ -10,7 +10,7 @@
 namespace broadloom {
 namespace {
 
-constexpr int kMostOfShape = 1 << 20;  // of environments, and of steps, as in Config
+constexpr int kMaxExtent = 1 << 20;  // of environments and of steps, as in Config
 
 std::string_view without_blanks(std::string_view text) {
   while (!text.empty() && (text.front() == ' ' || text.front() == '\t')) text.remove_prefix(1);
@@ -18,16 +18,16 @@ std::string_view without_blanks(std::string_view text) {
   return text;
 }
 
-Status amiss(std::string_view entry, const std::string& what) {
+Status bad_entry(std::string_view entry, const std::string& fault) {
   constexpr std::size_t kLongest = 60;
   return invalid(fmt::format(
       "got the entry '{}': {}; expected entries such as 8x128 @ 0, 64x16 @ 0.3: "
-      "num_envs x num_steps (/minibatch_size where the entry has its own), @, and the share of "
-      "total_timesteps from which on",
-      entry.substr(0, kLongest), what));
+      "num_envs x num_steps, optionally /minibatch_size, @, and the share of total_timesteps at "
+      "which it starts",
+      entry.substr(0, kLongest), fault));
 }
 
-// A whole number from 1 to most, up to the first other character; false: there is none.
+// Reads an integer from 1 to most at the start of the text; false: there is none.
 bool take_count(std::string_view& text, int most, int& out) {
   const auto [rest, error] = std::from_chars(text.data(), text.data() + text.size(), out);
   if (error != std::errc() || out < 1 || out > most) return false;
@@ -42,39 +42,41 @@ bool take_mark(std::string_view& text, char mark) {
 }
 
 Status parse_block(std::string_view entry, std::string_view text, ShapePhase& out) {
-  if (!take_count(text, kMostOfShape, out.shape.num_envs) || !take_mark(text, 'x') ||
-      !take_count(text, kMostOfShape, out.shape.num_steps)) {
-    return amiss(entry, fmt::format("its shape is not two numbers from 1 to {}", kMostOfShape));
+  if (!take_count(text, kMaxExtent, out.shape.num_envs) || !take_mark(text, 'x') ||
+      !take_count(text, kMaxExtent, out.shape.num_steps)) {
+    return bad_entry(entry, fmt::format("its shape is not two numbers from 1 to {}", kMaxExtent));
   }
   if (text.empty()) return {};
   if (take_mark(text, '/') && take_count(text, 1 << 30, out.minibatch_size) && text.empty()) {
     return {};
   }
-  return amiss(entry, "what follows its shape is no /minibatch_size of at least 1");
+  return bad_entry(entry,
+                   "after its shape comes something other than /minibatch_size of at least 1");
 }
 
 Status parse_entry(std::string_view entry, ShapePhase& out) {
-  const std::size_t at = entry.find('@');
-  if (at == std::string_view::npos) return amiss(entry, "it has no @");
-  BROADLOOM_TRY(parse_block(entry, without_blanks(entry.substr(0, at)), out));
-  if (!parse_text(entry.substr(at + 1), out.start).ok() || out.start < 0.0 || out.start >= 1.0) {
-    return amiss(entry, "its start is not a number from 0 to below 1");
+  const std::size_t mark = entry.find('@');
+  if (mark == std::string_view::npos) return bad_entry(entry, "it has no @");
+  BROADLOOM_TRY(parse_block(entry, without_blanks(entry.substr(0, mark)), out));
+  if (!parse_text(entry.substr(mark + 1), out.start).ok() || out.start < 0.0 || out.start >= 1.0) {
+    return bad_entry(entry, "its start is not a number from 0 to below 1");
   }
   return {};
 }
 
-// A first phase begins with the run, and the others after one another.
+// The first phase starts at 0, and each other after the one before it.
 Status check_order(std::string_view entry, const std::vector<ShapePhase>& before,
                    const ShapePhase& phase) {
   if (before.empty()) {
-    return phase.start == 0.0 ? Status() : amiss(entry, "the first one does not start at 0");
+    return phase.start == 0.0 ? Status() : bad_entry(entry, "the first one does not start at 0");
   }
   if (phase.start > before.back().start) return {};
-  return amiss(entry, fmt::format("it does not start after the one before it, which does at {}",
-                                  before.back().start));
+  return bad_entry(entry,
+                   fmt::format("it does not start after the one before it, which starts at {}",
+                               before.back().start));
 }
 
-// The first step count that is not before the start.
+// The first step at or after the phase's start.
 std::int64_t step_of_start(const ShapePhase& phase, std::int64_t total_timesteps) {
   return static_cast<std::int64_t>(std::ceil(phase.start * static_cast<double>(total_timesteps)));
 }
@@ -116,7 +118,7 @@ Status parse_text(std::string_view text, ShapeSchedule& out) {
     schedule.phases.push_back(phase);
     if (comma == std::string_view::npos) break;
     rest = without_blanks(rest.substr(comma + 1));
-    if (rest.empty()) return amiss("", "nothing follows the last comma");
+    if (rest.empty()) return bad_entry("", "nothing follows the last comma");
   }
   out = std::move(schedule);
   return {};

@@ -1,4 +1,4 @@
-// Shapes of rollout blocks that take turns over a run: the key shape_schedule.
+// The key shape_schedule: block shapes that change over a run.
 #pragma once
 
 #include <cstddef>
@@ -12,11 +12,11 @@
 
 namespace broadloom {
 
-// One entry: the shape of blocks from some share of the run on.
+// One entry: the block shape from a given share of the run.
 struct ShapePhase {
   BlockShape shape;
-  int minibatch_size = 0;  // M; 0: what num_minibatches or minibatch_size make of the block
-  double start = 0.0;      // share of total_timesteps that lies behind when it begins
+  int minibatch_size = 0;  // M; 0: from num_minibatches or minibatch_size
+  double start = 0.0;      // share of total_timesteps at which it begins
 
   bool operator==(const ShapePhase&) const = default;
 };
@@ -30,19 +30,18 @@ struct ShapeSchedule {
   bool empty() const { return phases.empty(); }
   bool operator==(const ShapeSchedule&) const = default;
 
-  // The phase that a block belongs to which begins with so many steps of total_timesteps behind:
-  // a shape changes at the first end of a block at or after its start. 0 where there is none.
+  // The phase of the block that begins after `step` steps. A phase begins with the first block that
+  // begins at or after its start. 0 if the schedule is empty.
   std::size_t phase_at(std::int64_t step, std::int64_t total_timesteps) const;
 };
 
-// "8x128 @ 0, 64x16/256 @ 0.3": num_envs x num_steps, /minibatch_size where the entry has one of
-// its own, and the start. Each parses back to what it was made from. kInvalidConfig says which
-// entry is amiss.
+// "8x128 @ 0, 64x16/256 @ 0.3": num_envs x num_steps, /minibatch_size if the entry has its own, and
+// the start. parse_text() inverts to_text(). kInvalidConfig names the bad entry.
 std::string to_text(const ShapePhase& phase);
 std::string to_text(const ShapeSchedule& schedule);
 Status parse_text(std::string_view text, ShapeSchedule& out);
 
-// Blocks of one shape after one another.
+// Consecutive blocks of one shape.
 struct Stretch {
   std::size_t phase = 0;
   std::int64_t first_step = 0;  // environment steps before it
@@ -52,8 +51,8 @@ struct Stretch {
   std::int64_t end_step() const { return first_step + blocks * batch; }
 };
 
-// All blocks of a run, whole ones only: it ends where the next one would pass total_timesteps.
-// A phase in which no block begins has none. The schedule is not empty.
+// All whole blocks of a run, which ends before a block would exceed total_timesteps. A phase in
+// which no block begins has no stretch. The schedule must not be empty.
 std::vector<Stretch> stretches(const ShapeSchedule& schedule, std::int64_t total_timesteps);
 
 }  // namespace broadloom

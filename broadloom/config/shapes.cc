@@ -8,14 +8,14 @@
 namespace broadloom {
 namespace {
 
-constexpr int kMost = 1 << 20;  // of environments, and of steps, as in Config
+constexpr int kMaxExtent = 1 << 20;  // of environments and of steps, as in Config
 
-bool in_range(std::int64_t n) { return n >= 1 && n <= kMost; }
+bool in_range(std::int64_t n) { return n >= 1 && n <= kMaxExtent; }
 
 Status add(std::int64_t num_envs, std::int64_t num_steps, std::vector<BlockShape>& out) {
   if (!in_range(num_envs) || !in_range(num_steps)) {
-    return invalid(fmt::format("shapes: got {}x{}; expected 1 to {} environments and as many steps",
-                               num_envs, num_steps, kMost));
+    return invalid(fmt::format("shapes: got {}x{}; expected 1 to {} environments and 1 to {} steps",
+                               num_envs, num_steps, kMaxExtent, kMaxExtent));
   }
   const BlockShape shape{static_cast<int>(num_envs), static_cast<int>(num_steps)};
   if (std::find(out.begin(), out.end(), shape) == out.end()) out.push_back(shape);
@@ -40,11 +40,11 @@ Status add_list(const ShapeRules& rules, std::vector<BlockShape>& out) {
 Status add_ladder(const ShapeRules& rules, std::vector<BlockShape>& out) {
   if (!rules.ladder) return {};
   const std::int64_t batch = rules.batch;
-  if (batch < 1 || batch > kMost || (batch & (batch - 1)) != 0) {
+  if (batch < 1 || batch > kMaxExtent || (batch & (batch - 1)) != 0) {
     return invalid(
-        fmt::format("shapes: a ladder goes over all powers of two with N * T = batch, and batch is "
-                    "{}; expected a power of two up to {}, such as 1024{}",
-                    batch, kMost, batch == 0 ? " (none was given)" : ""));
+        fmt::format("shapes: a ladder has all powers of two with N * T = batch, but batch is {}; "
+                    "expected a power of two up to {}, such as 1024{}",
+                    batch, kMaxExtent, batch == 0 ? " (none was given)" : ""));
   }
   for (std::int64_t n = 1; n <= batch; n *= 2) BROADLOOM_TRY(add(n, batch / n, out));
   return {};
@@ -68,10 +68,10 @@ Status add_doubled(const ShapeRules& rules, std::vector<BlockShape>& out) {
 Status add_env_counts(const ShapeRules& rules, std::vector<BlockShape>& out) {
   if (rules.max_envs == 0) return {};
   if (!in_range(rules.max_envs) || !in_range(rules.num_steps)) {
-    return invalid(
-        fmt::format("shapes: max_envs {} with num_steps {}; N = 1, 2, 4, ... up to max_envs goes "
-                    "with one num_steps, and both are 1 to {}",
-                    rules.max_envs, rules.num_steps, kMost));
+    return invalid(fmt::format(
+        "shapes: got max_envs {} and num_steps {}; N = 1, 2, 4, ... up to max_envs needs "
+        "num_steps, and both must be 1 to {}",
+        rules.max_envs, rules.num_steps, kMaxExtent));
   }
   for (std::int64_t n = 1; n <= rules.max_envs; n *= 2) {
     BROADLOOM_TRY(add(n, rules.num_steps, out));
@@ -102,8 +102,7 @@ Result<BlockShape> parse_shape(const std::string& text, const std::string& name)
 Status check_distinct(const std::vector<BlockShape>& list) {
   for (auto shape = list.begin(); shape != list.end(); ++shape) {
     if (std::find(list.begin(), shape, *shape) != shape) {
-      return invalid(
-          fmt::format("shapes: {} stands there twice; leave one of them out", shape_text(*shape)));
+      return invalid(fmt::format("shapes: got {} twice; remove one of them", shape_text(*shape)));
     }
   }
   return {};
@@ -112,10 +111,10 @@ Status check_distinct(const std::vector<BlockShape>& list) {
 Result<std::vector<BlockShape>> make_shapes(const ShapeRules& rules) {
   std::vector<BlockShape> shapes;
   if (rules.batch != 0 && !rules.ladder && rules.list.empty()) {
-    return invalid(
-        fmt::format("shapes: batch is {}, but nothing says which shapes to make of it; "
-                    "ask for the ladder, or list them, as in 8x128",
-                    rules.batch));
+    return invalid(fmt::format(
+        "shapes: got batch {}, but no ladder and no list of shapes; set the ladder, or list "
+        "shapes, such as 8x128",
+        rules.batch));
   }
   BROADLOOM_TRY(add_list(rules, shapes));
   BROADLOOM_TRY(add_ladder(rules, shapes));

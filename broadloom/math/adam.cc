@@ -44,13 +44,13 @@ void AdamF32(float* params, float* m, float* v, const float* grad, std::size_t n
   const std::size_t lanes = hn::Lanes(d);
   std::size_t i = 0;
   for (; i + lanes <= n; i += lanes) {
-    update([d](const float* from) { return hn::LoadU(d, from); },
-           [d](auto value, float* to) { hn::StoreU(value, d, to); }, i);
+    update([d](const float* source) { return hn::LoadU(d, source); },
+           [d](auto value, float* target) { hn::StoreU(value, d, target); }, i);
   }
   if (i == n) return;
   const std::size_t tail = n - i;
-  update([=](const float* from) { return load_tail(d, from, tail); },
-         [=](auto value, float* to) { store_tail(d, value, to, tail); }, i);
+  update([=](const float* source) { return load_tail(d, source, tail); },
+         [=](auto value, float* target) { store_tail(d, value, target, tail); }, i);
 }
 
 }  // namespace HWY_NAMESPACE

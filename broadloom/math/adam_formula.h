@@ -26,14 +26,15 @@ struct AdamFactors {
         is_adaptive(step.is_adaptive) {}
 };
 
-BROADLOOM_HD inline void adam_element(const AdamFactors& of, float scale, float grad, float& param,
-                                      float& m, float& v) {
+BROADLOOM_HD inline void adam_element(const AdamFactors& factors, float scale, float grad,
+                                      float& param, float& m, float& v) {
   const float g = grad * scale;
-  m = element::mul_add(of.keep1, m, of.take1 * g);
-  v = element::mul_add(of.keep2, v, of.take2 * (g * g));
-  const float momentum = of.rate * m;
-  param -= of.is_adaptive ? momentum / element::mul_add(std::sqrt(v), of.inverse_root2, of.eps)
-                          : momentum;
+  m = element::mul_add(factors.keep1, m, factors.take1 * g);
+  v = element::mul_add(factors.keep2, v, factors.take2 * (g * g));
+  const float momentum = factors.rate * m;
+  param -= factors.is_adaptive
+               ? momentum / element::mul_add(std::sqrt(v), factors.inverse_root2, factors.eps)
+               : momentum;
 }
 
 }  // namespace broadloom

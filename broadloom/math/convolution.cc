@@ -22,8 +22,8 @@ void put_in_zeros(const T* x, int height, int width, int channels, int front, in
   std::fill_n(out, area(full_height, full_width, channels), T(0));
   const std::size_t row = area(1, width, channels);
   const std::size_t full_row = area(1, full_width, channels);
-  T* to = out + area(1, front, channels) + static_cast<std::size_t>(front) * full_row;
-  for (int y = 0; y < height; ++y) std::copy_n(x + y * row, row, to + y * full_row);
+  T* target = out + area(1, front, channels) + static_cast<std::size_t>(front) * full_row;
+  for (int y = 0; y < height; ++y) std::copy_n(x + y * row, row, target + y * full_row);
 }
 
 // x with its padding: x itself if there is none.

@@ -82,11 +82,11 @@ void ActivateBackwardF32(Activation activation, const float* y, float* dy, std::
 void ActivateBackwardF64(Activation activation, const double* y, double* dy, std::size_t n) {
   activate_backward_as(activation, y, dy, n);
 }
-void AddF32(const float* x, float* into, std::size_t n) {
-  transform(x, into, n, [](auto, auto a, auto b) { return a + b; });
+void AddF32(const float* x, float* sum, std::size_t n) {
+  transform(x, sum, n, [](auto, auto a, auto b) { return a + b; });
 }
-void AddF64(const double* x, double* into, std::size_t n) {
-  transform(x, into, n, [](auto, auto a, auto b) { return a + b; });
+void AddF64(const double* x, double* sum, std::size_t n) {
+  transform(x, sum, n, [](auto, auto a, auto b) { return a + b; });
 }
 
 // Calls f(index in x, place in the period, count) for every vector of doubles.
@@ -149,18 +149,18 @@ bool AllFiniteF32(const float* x, std::size_t n) {
 }
 
 template <class T>
-void add_products_as(T* into, const T* x, const T* y, std::size_t n) {
+void add_products_as(T* total, const T* x, const T* y, std::size_t n) {
   const hn::ScalableTag<T> d;
   const std::size_t lanes = hn::Lanes(d);
   std::size_t i = 0;
   for (; i + lanes <= n; i += lanes) {
-    hn::StoreU(mul_add(hn::LoadU(d, x + i), hn::LoadU(d, y + i), hn::LoadU(d, into + i)), d,
-               into + i);
+    hn::StoreU(mul_add(hn::LoadU(d, x + i), hn::LoadU(d, y + i), hn::LoadU(d, total + i)), d,
+               total + i);
   }
   if (i == n) return;
   const auto sum = mul_add(load_tail(d, x + i, n - i), load_tail(d, y + i, n - i),
-                           load_tail(d, into + i, n - i));
-  store_tail(d, sum, into + i, n - i);
+                           load_tail(d, total + i, n - i));
+  store_tail(d, sum, total + i, n - i);
 }
 
 template <class T>
@@ -187,11 +187,11 @@ T dot_as(const T* x, const T* y, std::size_t n) {
   return sums.total();
 }
 
-void AddProductsF32(float* into, const float* x, const float* y, std::size_t n) {
-  add_products_as(into, x, y, n);
+void AddProductsF32(float* sum, const float* x, const float* y, std::size_t n) {
+  add_products_as(sum, x, y, n);
 }
-void AddProductsF64(double* into, const double* x, const double* y, std::size_t n) {
-  add_products_as(into, x, y, n);
+void AddProductsF64(double* sum, const double* x, const double* y, std::size_t n) {
+  add_products_as(sum, x, y, n);
 }
 float DotF32(const float* x, const float* y, std::size_t n) { return dot_as(x, y, n); }
 double DotF64(const double* x, const double* y, std::size_t n) { return dot_as(x, y, n); }
@@ -255,18 +255,18 @@ void activate_backward(Activation activation, const float* y, float* dy, std::si
 void activate_backward(Activation activation, const double* y, double* dy, std::size_t n) {
   HWY_DYNAMIC_DISPATCH(ActivateBackwardF64)(activation, y, dy, n);
 }
-void add_into(float* into, const float* x, std::size_t n) {
-  HWY_DYNAMIC_DISPATCH(AddF32)(x, into, n);
+void add_into(float* sum, const float* x, std::size_t n) {
+  HWY_DYNAMIC_DISPATCH(AddF32)(x, sum, n);
 }
-void add_into(double* into, const double* x, std::size_t n) {
-  HWY_DYNAMIC_DISPATCH(AddF64)(x, into, n);
+void add_into(double* sum, const double* x, std::size_t n) {
+  HWY_DYNAMIC_DISPATCH(AddF64)(x, sum, n);
 }
 
-void add_products(float* into, const float* x, const float* y, std::size_t n) {
-  HWY_DYNAMIC_DISPATCH(AddProductsF32)(into, x, y, n);
+void add_products(float* sum, const float* x, const float* y, std::size_t n) {
+  HWY_DYNAMIC_DISPATCH(AddProductsF32)(sum, x, y, n);
 }
-void add_products(double* into, const double* x, const double* y, std::size_t n) {
-  HWY_DYNAMIC_DISPATCH(AddProductsF64)(into, x, y, n);
+void add_products(double* sum, const double* x, const double* y, std::size_t n) {
+  HWY_DYNAMIC_DISPATCH(AddProductsF64)(sum, x, y, n);
 }
 float dot(const float* x, const float* y, std::size_t n) {
   return HWY_DYNAMIC_DISPATCH(DotF32)(x, y, n);

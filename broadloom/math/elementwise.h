@@ -16,13 +16,13 @@ void activate(Activation activation, double* x, std::size_t n);
 void activate_backward(Activation activation, const float* y, float* dy, std::size_t n);
 void activate_backward(Activation activation, const double* y, double* dy, std::size_t n);
 
-// into[i] += x[i].
-void add_into(float* into, const float* x, std::size_t n);
-void add_into(double* into, const double* x, std::size_t n);
+// sum[i] += x[i].
+void add_into(float* sum, const float* x, std::size_t n);
+void add_into(double* sum, const double* x, std::size_t n);
 
-// into[i] += x[i] * y[i].
-void add_products(float* into, const float* x, const float* y, std::size_t n);
-void add_products(double* into, const double* x, const double* y, std::size_t n);
+// sum[i] += x[i] * y[i].
+void add_products(float* sum, const float* x, const float* y, std::size_t n);
+void add_products(double* sum, const double* x, const double* y, std::size_t n);
 
 // Sum of x[i] * y[i] in a fixed order: one chain per virtual lane, then pairwise.
 float dot(const float* x, const float* y, std::size_t n);

@@ -44,17 +44,17 @@ HWY_INLINE void over_row(std::size_t size, F&& f) {
 
 // Loads `count` lanes; the others are zero.
 template <class T>
-HWY_INLINE hn::Vec<Lanes<T>> load_some(const T* from, std::size_t count) {
+HWY_INLINE hn::Vec<Lanes<T>> load_some(const T* source, std::size_t count) {
   const Lanes<T> d;
-  return count == hn::MaxLanes(d) ? hn::LoadU(d, from) : load_tail(d, from, count);
+  return count == hn::MaxLanes(d) ? hn::LoadU(d, source) : load_tail(d, source, count);
 }
 template <class T>
-HWY_INLINE void store_some(hn::Vec<Lanes<T>> value, T* to, std::size_t count) {
+HWY_INLINE void store_some(hn::Vec<Lanes<T>> value, T* target, std::size_t count) {
   const Lanes<T> d;
   if (count == hn::MaxLanes(d)) {
-    hn::StoreU(value, d, to);
+    hn::StoreU(value, d, target);
   } else {
-    store_tail(d, value, to, count);
+    store_tail(d, value, target, count);
   }
 }
 

@@ -105,13 +105,13 @@ HWY_NOINLINE void multiply_block(D d, const Product<T, kColumns>& p, std::size_t
   }
 #pragma GCC unroll 16
   for (int r = 0; r < R; ++r) {
-    T* to = kSums && r == R - 1 ? p.sums : p.c + r * p.c_row;
+    T* target = kSums && r == R - 1 ? p.sums : p.c + r * p.c_row;
 #pragma GCC unroll 4
     for (int v = 0; v < V; ++v) {
       if (kMasked && v == V - 1) {
-        store_tail(d, acc[r][v], to + v * lanes, tail);
+        store_tail(d, acc[r][v], target + v * lanes, tail);
       } else {
-        hn::StoreU(acc[r][v], d, to + v * lanes);
+        hn::StoreU(acc[r][v], d, target + v * lanes);
       }
     }
   }

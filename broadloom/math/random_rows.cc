@@ -142,9 +142,9 @@ void NormalRowsF32(const RandomRows& streams, int count, float* out, std::size_t
       for (int pair = 0; pair < 2 && i + 2 * pair < count; ++pair) {
         hn::Vec<Floats> cosine, sine;
         box_muller(draws.word[2 * pair], draws.word[2 * pair + 1], cosine, sine);
-        float* to = out + static_cast<std::size_t>(i + 2 * pair) * stride + r;
-        hn::StoreU(cosine, d, to);
-        if (i + 2 * pair + 1 < count) hn::StoreU(sine, d, to + stride);
+        float* target = out + static_cast<std::size_t>(i + 2 * pair) * stride + r;
+        hn::StoreU(cosine, d, target);
+        if (i + 2 * pair + 1 < count) hn::StoreU(sine, d, target + stride);
       }
     }
   }

@@ -19,24 +19,24 @@ namespace broadloom {
 namespace HWY_NAMESPACE {
 
 template <class D, class T>
-HWY_INLINE hwy::HWY_NAMESPACE::Vec<D> load_tail(D d, const T* from, std::size_t count) {
+HWY_INLINE hwy::HWY_NAMESPACE::Vec<D> load_tail(D d, const T* source, std::size_t count) {
 #if HWY_MEM_OPS_MIGHT_FAULT
   HWY_ALIGN T lanes[HWY_MAX_BYTES / sizeof(T)] = {};
-  std::memcpy(lanes, from, count * sizeof(T));
+  std::memcpy(lanes, source, count * sizeof(T));
   return hwy::HWY_NAMESPACE::Load(d, lanes);
 #else
-  return hwy::HWY_NAMESPACE::MaskedLoad(hwy::HWY_NAMESPACE::FirstN(d, count), d, from);
+  return hwy::HWY_NAMESPACE::MaskedLoad(hwy::HWY_NAMESPACE::FirstN(d, count), d, source);
 #endif
 }
 
 template <class D, class T>
-HWY_INLINE void store_tail(D d, hwy::HWY_NAMESPACE::Vec<D> value, T* to, std::size_t count) {
+HWY_INLINE void store_tail(D d, hwy::HWY_NAMESPACE::Vec<D> value, T* target, std::size_t count) {
 #if HWY_MEM_OPS_MIGHT_FAULT
   HWY_ALIGN T lanes[HWY_MAX_BYTES / sizeof(T)];
   hwy::HWY_NAMESPACE::Store(value, d, lanes);
-  std::memcpy(to, lanes, count * sizeof(T));
+  std::memcpy(target, lanes, count * sizeof(T));
 #else
-  hwy::HWY_NAMESPACE::BlendedStore(value, hwy::HWY_NAMESPACE::FirstN(d, count), d, to);
+  hwy::HWY_NAMESPACE::BlendedStore(value, hwy::HWY_NAMESPACE::FirstN(d, count), d, target);
 #endif
 }
 

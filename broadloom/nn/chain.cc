@@ -11,7 +11,7 @@ namespace {
 Layer sized(const LayerPlan& plan, RowShape in) {
   Layer layer{.kind = plan.kind, .in = in, .out = in, .is_activated = plan.is_activated};
   if (plan.kind == LayerKind::kLinear) layer.out = {1, 1, plan.width};
-  if (plan.kind == LayerKind::kAdd) layer.from = plan.from;
+  if (plan.kind == LayerKind::kAdd) layer.source = plan.source;
   if (plan.kind == LayerKind::kConvolution) {
     layer.convolution = {in.height,   in.width,    in.channels, plan.width,
                          plan.kernel, plan.stride, plan.padding};
@@ -44,8 +44,8 @@ Chain::Chain(RowShape in, const std::vector<LayerPlan>& plan, Activation activat
     add_parameters(one, layer, layout);
     const std::size_t l = layers_.size();
     if (one.kind == LayerKind::kAdd) {
-      assert(layer.from + 1 < l && layers_[layer.from].out.size() == layer.out.size());
-      added_by_[layer.from + 1] = l;
+      assert(layer.source + 1 < l && layers_[layer.source].out.size() == layer.out.size());
+      added_by_[layer.source + 1] = l;
     }
     in = layer.out;
     layers_.push_back(layer);
@@ -65,7 +65,7 @@ const Real* Chain::forward(const Real* params, const Real* x, int rows, Real* ac
                            Real* scratch) const {
   for (std::size_t l = 0; l < layers_.size(); ++l) {
     Real* y = activations + offsets_[l];
-    const Real* added = activations + offsets_[layers_[l].from];
+    const Real* added = activations + offsets_[layers_[l].source];
     layer_forward(layers_[l], activation_, params, x, added, rows, y, scratch);
     x = y;
   }

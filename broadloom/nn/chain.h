@@ -18,7 +18,7 @@ struct LayerPlan {
   int width = 0;                            // outputs of kLinear, filters of kConvolution
   int kernel = 1, stride = 1, padding = 0;  // kConvolution, kMaxPool
   bool over_all = false;                    // kLayerNorm: over the whole image, not each pixel
-  std::size_t from = 0;                     // kAdd
+  std::size_t source = 0;                   // kAdd
 };
 
 class Chain {

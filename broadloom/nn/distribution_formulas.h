@@ -16,8 +16,8 @@ struct CategoricalRow {
   int count, stride;
   float normaliser = 0.0f;
 
-  BROADLOOM_HD CategoricalRow(const float* of, int outputs, int between)
-      : logits(of), count(outputs), stride(between) {
+  BROADLOOM_HD CategoricalRow(const float* first_logit, int outputs, int logit_stride)
+      : logits(first_logit), count(outputs), stride(logit_stride) {
     float top = logits[0];
     for (int i = 1; i < count; ++i) top = element::larger(top, logits[i * stride]);
     float sum = 0.0f;

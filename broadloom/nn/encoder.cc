@@ -19,11 +19,11 @@ class Planner {
     same_size(filters, false);
     plan_.push_back({.kind = LayerKind::kMaxPool, .kernel = 3, .stride = 2, .padding = 1});
     for (int block = 0; block < 2; ++block) {
-      const std::size_t from = plan_.size() - 1;
+      const std::size_t source = plan_.size() - 1;
       activation();
       same_size(filters, true);
       same_size(filters, false);
-      plan_.push_back({.kind = LayerKind::kAdd, .from = from});
+      plan_.push_back({.kind = LayerKind::kAdd, .source = source});
     }
   }
   void activation() { plan_.push_back({.kind = LayerKind::kActivation}); }

@@ -129,11 +129,11 @@ void layer_parameter_gradient(const Layer& layer, const Real* params, const Real
 template <class Real>
 void layer_transpose(const Layer& layer, const Real* params, Real* transposed) {
   const LinearSlice& slice = layer.slice;
-  const Real* from = params + slice.weight;
-  Real* to = transposed + slice.weight;
-  if (layer.kind == LayerKind::kConvolution) turn_weights(layer.convolution, from, to);
+  const Real* source = params + slice.weight;
+  Real* target = transposed + slice.weight;
+  if (layer.kind == LayerKind::kConvolution) turn_weights(layer.convolution, source, target);
   if (layer.kind != LayerKind::kLinear) return;
-  transpose(from, to, slice.in, slice.out);
+  transpose(source, target, slice.in, slice.out);
 }
 
 std::size_t layer_scratch(const Layer& layer) {

@@ -40,7 +40,7 @@ struct Layer {
   LinearSlice slice = {};
   ConvolutionShape convolution = {};  // kConvolution
   PoolShape pool = {};                // kMaxPool
-  std::size_t from = 0;               // kAdd: index of the layer whose output it adds
+  std::size_t source = 0;             // kAdd: index of the layer whose output it adds
 
   bool has_parameters() const { return slice.out > 0; }
   // Whether instruments check the health of its outputs: true if it ends in an activation. A unit

@@ -31,7 +31,7 @@ struct BlockSizes {
   std::size_t size() const { return static_cast<std::size_t>(T) * N; }  // B
 };
 
-// What the rows of an array stand for.
+// The meaning of an array's rows.
 enum class BlockPlaces {
   kTransitions,  // [T, N, width]
   kEnvs,         // [N, width]

@@ -14,7 +14,7 @@ class RankCut {
  public:
   RankCut(const ShardPlan& plan, const Ranks& ranks);
 
-  // Of this rank.
+  // This rank's part.
   int first_shard() const { return shards_[rank_]; }
   int last_shard() const { return shards_[rank_ + 1]; }  // one past
   Shard envs() const { return {envs_[rank_], envs_[rank_ + 1]}; }

@@ -45,7 +45,7 @@ TEST(Encoder, BringsItsPublishedLayersUnlessOthersAreAskedFor) {
 TEST(Encoder, RefusesWhatIsNoImageOrTooSmall) {
   EnvSpec numbers = images(1, 1, 1);
   numbers.observation = Space::box({0, 0, 0}, {1, 1, 1});
-  EXPECT_NE(refusal({{"encoder", "minatar"}}, numbers).find("no images"), std::string::npos);
+  EXPECT_NE(refusal({{"encoder", "minatar"}}, numbers).find("expected images"), std::string::npos);
   EXPECT_EQ(refusal({{"encoder", "minatar"}}, images(10, 10, 4)), "");
   EXPECT_EQ(refusal({{"encoder", "nature"}}, images(84, 84, 4)), "");
   const std::string small = refusal({{"encoder", "nature"}}, images(10, 10, 4));

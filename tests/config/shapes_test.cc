@@ -53,16 +53,16 @@ TEST(Shapes, RulesAddUpAndNothingStandsTwice) {
   EXPECT_EQ(texts(rules), (Texts{"128x8", "8x128", "16x128", "8x256"}));
   EXPECT_TRUE(texts({}).empty());
   rules.list = {{128, 8}, {8, 128}, {128, 8}};
-  EXPECT_EQ(error(rules), "shapes: 128x8 stands there twice; leave one of them out");
+  EXPECT_EQ(error(rules), "shapes: got 128x8 twice; remove one of them");
   rules = {};
   rules.doubled = {{8, 8}, {8, 8}};
-  EXPECT_EQ(error(rules), "shapes: 8x8 stands there twice; leave one of them out");
+  EXPECT_EQ(error(rules), "shapes: got 8x8 twice; remove one of them");
 }
 
 TEST(Shapes, WhatDoesNotGiveTheBatchIsRefused) {
   ShapeRules rules;
   rules.batch = 1024;
-  EXPECT_NE(error(rules).find("nothing says which shapes"), std::string::npos);
+  EXPECT_NE(error(rules).find("batch 1024"), std::string::npos);
   rules.list = {{8, 128}, {8, 127}};
   EXPECT_EQ(error(rules),
             "shapes: 8x127 makes a batch of 1016, but batch is 1024; every listed shape must have "
