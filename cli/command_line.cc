@@ -4,8 +4,8 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
-#include <cmath>
-#include <cstdlib>
+#include <cstdint>
+#include <functional>
 #include <type_traits>
 #include <utility>
 
@@ -56,10 +56,15 @@ std::string refuse_negative(const std::string& text) {
              : "got '" + text + "', expected an integer, at least 0";
 }
 
-// Not-a-number passes a range check: it is neither below the range nor above it.
-std::string refuse_not_a_number(const std::string& text) {
-  const bool is_none = std::isnan(std::strtod(text.c_str(), nullptr));
-  return is_none ? "got '" + text + "', expected a number" : "";
+// Refuses what is no number from low to high, NaN included.
+template <class Number>
+std::function<std::string(const std::string&)> range_check(Number low, Number high) {
+  return [low, high](const std::string& text) {
+    Number number = 0;
+    if (parse_text(text, number).ok() && number >= low && number <= high) return std::string();
+    const char* const kind = std::is_integral_v<Number> ? "an integer" : "a number";
+    return fmt::format("got '{}', expected {}, {} to {}", text, kind, low, high);
+  };
 }
 
 // Takes "1e6" and "10_000", as config keys do. The parser refuses other text.
@@ -74,13 +79,13 @@ Option Option::required() const { return Option(option_->required()); }
 Option Option::at_least(int values) const { return Option(option_->expected(values, -1)); }
 Option Option::repeats() const { return Option(option_->allow_extra_args(false)); }
 Option Option::range(int low, int high) const {
-  return Option(option_->check(CLI::Range(low, high)));
+  return range(std::int64_t{low}, std::int64_t{high});
 }
 Option Option::range(std::int64_t low, std::int64_t high) const {
-  return Option(option_->check(CLI::Range(low, high)));
+  return Option(option_->check(range_check(low, high)));
 }
 Option Option::range(double low, double high) const {
-  return Option(option_->check(refuse_not_a_number)->check(CLI::Range(low, high)));
+  return Option(option_->check(range_check(low, high)));
 }
 Option Option::delimiter(char between_values) const {
   return Option(option_->delimiter(between_values));
