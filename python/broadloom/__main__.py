@@ -1,4 +1,4 @@
-"""`python -m broadloom`: the program, with Gymnasium's environments as gymnasium/<id>."""
+"""`python -m broadloom`: the program. Gymnasium's environments are gymnasium/<id>."""
 
 import sys
 

@@ -1,5 +1,7 @@
-"""Gymnasium knows Broadloom's environments from `import broadloom` on, whichever of the two is imported first. Gymnasium takes longer to import than all of Broadloom,
-so that it is not imported for this: who imports it later finds them registered."""
+"""Registers Broadloom's environments with Gymnasium, whichever of the two is imported first.
+
+Gymnasium takes longer to import than Broadloom. So `import broadloom` does not import it, but
+registers the environments once you do."""
 
 import importlib.util
 import sys
@@ -8,7 +10,7 @@ from . import _core
 
 
 def gymnasium_id(env_id):
-    """Under which Gymnasium knows it: it allows one namespace."""
+    """The id in Gymnasium, which allows one namespace only."""
     return "broadloom/" + env_id.replace("/", "-")
 
 
@@ -18,12 +20,20 @@ def register_all():
     for spec in _core.list_envs():
         if spec["id"].startswith("python/") or gymnasium_id(spec["id"]) in gymnasium.registry:
             continue
-        gymnasium.register(gymnasium_id(spec["id"]), entry_point="broadloom.envs:Env", vector_entry_point="broadloom.envs:VectorEnv",
-                           kwargs={"env_id": spec["id"]}, reward_threshold=spec["reward_threshold"], order_enforce=False, disable_env_checker=True)
+        gymnasium.register(
+            gymnasium_id(spec["id"]),
+            entry_point="broadloom.envs:Env",
+            vector_entry_point="broadloom.envs:VectorEnv",
+            kwargs={"env_id": spec["id"]},
+            reward_threshold=spec["reward_threshold"],
+            order_enforce=False,
+            disable_env_checker=True,
+        )
 
 
 class _Import:
-    """A finder of modules that waits for Gymnasium's import, has those after it find it, and registers once it is done."""
+    """A module finder that waits for Gymnasium's import, leaves it to the finders after it, and
+    then registers the environments."""
 
     @classmethod
     def find_spec(cls, name, path=None, target=None):

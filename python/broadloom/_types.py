@@ -1,4 +1,4 @@
-"""What public signatures name, for who checks types; not imported otherwise."""
+"""Types in public signatures. Only type checkers import this module."""
 
 import os
 from collections.abc import Callable, Mapping
@@ -7,8 +7,8 @@ from typing import Any, Literal, Union
 StrPath = Union[str, "os.PathLike[str]"]  # a Run is one
 Vectorization = Literal["sync", "async"]
 Library = Literal["pandas", "polars"]
-DataFrame = Any  # of pandas or Polars, neither of which need be there
-Answer = dict[str, Any]  # what a command prints with --json
+DataFrame = Any  # of pandas or Polars; neither need be installed
+Answer = dict[str, Any]  # the output of a command with --json
 OnIteration = Callable[[dict[str, Any]], object]
-Definition = Union[StrPath, Mapping[str, Any]]  # of a study
-EnvSource = Union[str, Callable[..., Any]]  # an id, or what makes environments
+Definition = Union[StrPath, Mapping[str, Any]]  # a study
+EnvSource = Union[str, Callable[..., Any]]  # an id, or a function that makes environments

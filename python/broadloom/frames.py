@@ -1,4 +1,4 @@
-"""Runs, ledgers and stores of studies as data frames, of pandas or Polars, whichever is there."""
+"""Runs, ledgers and stores of studies as data frames of pandas or Polars."""
 
 from __future__ import annotations
 
@@ -18,37 +18,47 @@ VIEWS = ("scores", "learning_curves", "learning_curves_by_time", "settings", "ev
 
 
 def frame_of(columns, library=None):
-    """A data frame of {name: list}. library: "pandas" or "polars"; None: the first that is installed."""
+    """A data frame of {name: list}. library: "pandas" or "polars"; None: the first one
+    installed."""
     for name in ("pandas", "polars") if library is None else (library,):
         try:
             return importlib.import_module(name).DataFrame(columns)
         except ModuleNotFoundError:
             continue
-    raise ModuleNotFoundError(f"data frames need {library or 'pandas or polars'}: pip install {library or 'pandas'}")
+    raise ModuleNotFoundError(
+        f"data frames need {library or 'pandas or polars'}: pip install {library or 'pandas'}"
+    )
 
 
 def read_metrics(run: StrPath, library: Library | None = None) -> DataFrame:
-    """The numbers of each logged iteration of a run: a row an iteration."""
+    """A run's metrics: one row per logged iteration."""
     return _lines(run, "metrics.jsonl", library)
 
 
 def read_evaluations(run: StrPath, library: Library | None = None) -> DataFrame:
-    """The evaluations during a run: a row each."""
+    """The evaluations during a run: one row each."""
     return _lines(run, "eval.jsonl", library)
 
 
 def read_ledger(path: StrPath, library: Library | None = None) -> DataFrame:
-    """A ledger, or one record of it, a row a run; what is nested is named as in contract.num_envs."""
-    return frame_of(_columns([_flat(json.loads(line)) for line in _text(path).splitlines() if line.strip()]), library)
+    """A ledger, or one record: one row per run. Nested values have names such as
+    contract.num_envs."""
+    return frame_of(
+        _columns([_flat(json.loads(line)) for line in _text(path).splitlines() if line.strip()]),
+        library,
+    )
 
 
 def read_store(store: StrPath, view: str = "scores", library: Library | None = None) -> DataFrame:
-    """A view of a study's store: scores, learning_curves (also by time), settings, evaluations, runs."""
+    """A view of a study's store: scores, learning_curves, learning_curves_by_time, settings,
+    evaluations or runs."""
     if view not in VIEWS:
         raise ValueError(f"view: got {view!r}, expected one of {', '.join(VIEWS)}")
     path = pathlib.Path(store)
     if not path.is_file():
-        raise FileNotFoundError(f"no store at {path}")
+        raise FileNotFoundError(
+            f"there is no store '{path}'; expected a file that `broadloom study` wrote"
+        )
     connection = sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True)
     try:
         cursor = connection.execute(f"SELECT * FROM {view}")
@@ -64,8 +74,13 @@ def read_store(store: StrPath, view: str = "scores", library: Library | None = N
 def _lines(run, name, library):
     path = pathlib.Path(os.fspath(run)) / name
     if not path.is_file():
-        raise FileNotFoundError(f"no {name} in {os.fspath(run)}: is it a run's folder?")
-    return frame_of(_columns([_flat(json.loads(line)) for line in _text(path).splitlines() if line.strip()]), library)
+        raise FileNotFoundError(
+            f"there is no {name} in '{os.fspath(run)}'; expected a run's folder"
+        )
+    return frame_of(
+        _columns([_flat(json.loads(line)) for line in _text(path).splitlines() if line.strip()]),
+        library,
+    )
 
 
 def _text(path):

@@ -1,4 +1,4 @@
-"""A run's policy on arrays of NumPy's."""
+"""A run's policy, for NumPy arrays."""
 
 from __future__ import annotations
 
@@ -19,9 +19,11 @@ if TYPE_CHECKING:
 
 
 class Policy:
-    """The policy of a run (its newest checkpoint) or of a checkpoint file, with its observation normaliser; float32.
+    """The policy of a run (its newest checkpoint) or of a checkpoint file, with its normaliser.
 
-    observations: [n, ...] as the environment gives them, images with their channels last, or a single one. Discrete spaces count as the environment does, from their start on."""
+    Computes in float32. observations: [n, ...] as the environment gives them, or a single one;
+    images have their channels last. Discrete observations and actions count from the space's
+    start."""
 
     def __init__(self, run: StrPath) -> None:
         self._core = _core.Policy(os.fspath(run))
@@ -37,50 +39,78 @@ class Policy:
         return spaces.to_gymnasium(self._action)
 
     def outputs(self, observations: ArrayLike) -> tuple[NDArray[np.float32], Any]:
-        """(outputs, values): logits, means or action values [n, A], and what the critic makes of the states [n], or None where it reads what the policy does not."""
+        """(outputs, values): logits, means or action values [n, A], and the critic's values [n].
+        Values are None if the critic reads observations of its own."""
         rows, one = self._rows(observations)
         outputs, values = self._core.forward(rows, len(rows))
         values = None if values is None else values[:, 0]
         return (outputs[0], None if values is None else values[0]) if one else (outputs, values)
 
     def act(self, observations: ArrayLike, *, rng: np.random.Generator | None = None) -> Any:
-        """The most likely actions; with a numpy Generator as rng, drawn from the policy. Of a Box clipped to its bounds."""
+        """The most likely actions; with a NumPy Generator `rng`, actions drawn from the policy. Box
+        actions are clipped to their bounds."""
         if rng is not None and self._core.has_action_values:
-            raise _core.Error("rng: this policy has values of actions and no probabilities to draw by; act() takes the best, and evaluate(actions='sampled') explores as training did")
+            raise _core.Error(
+                "rng: got a generator, but this policy has action values and no probabilities; "
+                "leave "
+                "rng out for the best action, or explore with evaluate(actions='sampled')"
+            )
         rows, one = self._rows(observations)
         outputs, _ = self._core.forward(rows, len(rows))
         if self._action["kind"] == "discrete":
-            actions = np.argmax(outputs if rng is None else outputs + rng.gumbel(size=outputs.shape), axis=1) + self._action["start"]
+            actions = (
+                np.argmax(
+                    outputs if rng is None else outputs + rng.gumbel(size=outputs.shape), axis=1
+                )
+                + self._action["start"]
+            )
         else:
             if rng is not None:
-                outputs = outputs + np.exp(self._core.log_std) * rng.standard_normal(outputs.shape, np.float32)
+                outputs = outputs + np.exp(self._core.log_std) * rng.standard_normal(
+                    outputs.shape, np.float32
+                )
             low, high = (np.asarray(self._action[bound], np.float32) for bound in ("low", "high"))
-            actions = np.clip(outputs, low, high).reshape(-1, *self._action["shape"]).astype(np.float32)
+            actions = (
+                np.clip(outputs, low, high).reshape(-1, *self._action["shape"]).astype(np.float32)
+            )
         return actions[0] if one else actions
 
     def value(self, observations: ArrayLike) -> Any:
-        """What the critic expects of these states [n]."""
+        """The critic's values of these states, [n]."""
         _, values = self.outputs(observations)
         if values is None:
-            raise _core.Error("the critic of this policy reads an observation of its own, which a policy is not given")
+            raise _core.Error(
+                "this policy's critic reads observations of its own, which value() does not get"
+            )
         return values
 
     def to_torch(self, *, value: bool = True) -> torch.nn.Module:
-        """A plain torch.nn.Module with named layers and these parameters, normaliser inside: `module(observation)["action"]`. observation: a tensor [n, ...] as the
-        environment gives it; the outputs are a dict (action; logits, action_values, or mean and log_std; with value, what the critic makes of the state), with
-        gradients. It knows nothing of Broadloom: source and state dict are those that `broadloom.export(run, "policy.py")` writes. Needs torch."""
+        """A torch.nn.Module with named layers, these parameters and the normaliser.
+
+        `module(observation)` takes a tensor [n, ...] as the environment gives it. It returns a dict
+        with gradients: action; logits, action_values, or mean and log_std; and value, unless
+        value=False. The module does not import Broadloom; its source and state dict are those of
+        `broadloom.export(run, "policy.py")`. Needs torch."""
         try:
             import torch
         except ImportError as error:
-            raise ImportError("to_torch() makes a module of PyTorch's, which is not installed: pip install torch; broadloom.export(run, 'policy.npz') and "
-                              "'policy.onnx' need nothing") from error
+            raise ImportError(
+                "to_torch() needs PyTorch: pip install torch. broadloom.export() to 'policy.npz' "
+                "or "
+                "'policy.onnx' works without it"
+            ) from error
         source, arrays = self._core.torch_module(value)
         made = _define(source, f"<policy of {self.origin['hash']}>")()
-        made.load_state_dict({name: torch.from_numpy(numbers).reshape(shape) for name, (numbers, shape) in arrays.items()})
+        made.load_state_dict(
+            {
+                name: torch.from_numpy(numbers).reshape(shape)
+                for name, (numbers, shape) in arrays.items()
+            }
+        )
         return made.eval()
 
     def _range(self):
-        """Of observations of whole numbers."""
+        """The smallest and largest integer observation."""
         if self._space["kind"] != "discrete":
             return 0, max(self._space["high"])
         return self._space["start"], self._space["start"] + self._space["n"] - 1
@@ -95,24 +125,33 @@ class Policy:
         if whole and array.size:
             least, most = self._range()
             if array.min() < least or array.max() > most:
-                raise ValueError(f"observations: got numbers from {array.min()} to {array.max()}, expected them within the space {self.observation_space}")
+                raise ValueError(
+                    f"observations: got numbers from {array.min()} to {array.max()}, expected "
+                    "numbers "
+                    f"of the space {self.observation_space}"
+                )
         if not whole:
             with np.errstate(over="ignore"):
                 array = array.astype(dtype)
             if not np.isfinite(array).all():
-                raise ValueError(f"observations: got {array[~np.isfinite(array)].flat[0]}, expected finite numbers of {dtype}")
+                raise ValueError(
+                    f"observations: got {array[~np.isfinite(array)].flat[0]}, expected finite "
+                    f"numbers of {dtype}"
+                )
         shape = () if discrete else tuple(self._space["shape"])
         one = array.shape == shape
         array = np.ascontiguousarray(array[None] if one else array, dtype)
         if discrete:
             array = array - self._space["start"]
         if array.shape[1:] != shape:
-            raise ValueError(f"observations: got an array of shape {np.shape(observations)}, expected {('n', *shape)} or {shape}".replace("'n'", "n"))
+            expected = f"{('n', *shape)} or {shape}".replace("'n'", "n")
+            got = np.shape(observations)
+            raise ValueError(f"observations: got an array of shape {got}, expected {expected}")
         return array, one
 
 
 def _define(source, name):
-    """The class of an exported module; tracebacks and inspect.getsource() of its functions find its text."""
+    """The class of an exported module. Tracebacks and inspect.getsource() find its source."""
     linecache.cache[name] = (len(source), None, source.splitlines(True), name)
     namespace = {"__name__": "broadloom_policy", "__file__": name}
     exec(compile(source, name, "exec"), namespace)

@@ -1,17 +1,34 @@
-"""Pictures of states as arrays: what an environment draws (shapes in its own units) in pixels, by NumPy alone. Letters are left out."""
+"""Draws the shapes of an environment's picture into an array, with NumPy alone. Text is left
+out."""
 
 import numpy as np
 
 LONGER_SIDE = 480  # pixels
 
-# As the pages have them in light: what each ink is for is in the library's env/drawing.h.
+# The colours of the pages' light theme. broadloom/env/drawing.h has the use of each ink.
 _INKS = ("1c2128", "59636e", "d1d9e0", "f6f8fa", "ffffff", "0b5cad", "0072b2", "c2410c")
-_COLOURS = ("0072b2", "d55e00", "008a65", "a3538a", "b57b00", "4c4c4c", "3b3aa8", "1d7a3c", "8b1e5a", "3a9fbf", "8a7a1f", "c04a63")
-_RGB = np.array([[int(word[i:i + 2], 16) for i in (0, 2, 4)] for word in _INKS + _COLOURS], np.float32)
+_COLOURS = (
+    "0072b2",
+    "d55e00",
+    "008a65",
+    "a3538a",
+    "b57b00",
+    "4c4c4c",
+    "3b3aa8",
+    "1d7a3c",
+    "8b1e5a",
+    "3a9fbf",
+    "8a7a1f",
+    "c04a63",
+)
+_RGB = np.array(
+    [[int(word[i : i + 2], 16) for i in (0, 2, 4)] for word in _INKS + _COLOURS], np.float32
+)
 
 
 def picture(view, shapes):
-    """view: (left, bottom, right, top) of the plane. shapes: (kind, ink, strength, numbers), each over those before. uint8 [height, width, 3]."""
+    """Returns uint8 [height, width, 3]. view: (left, bottom, right, top) of the plane. shapes:
+    (kind, ink, strength, numbers); later ones cover earlier ones."""
     left, bottom, right, top = view
     scale = LONGER_SIDE / max(right - left, top - bottom)
     size = max(1, round((top - bottom) * scale)), max(1, round((right - left) * scale))
@@ -27,14 +44,16 @@ def picture(view, shapes):
         if (high <= low).any():
             continue
         x, y = np.meshgrid(np.arange(low[0], high[0]) + 0.5, np.arange(low[1], high[1]) + 0.5)
-        cover = (np.clip(0.5 - distance_to(x, y, points, reach), 0, 1) * strength)[..., None].astype(np.float32)
-        part = image[low[1]:high[1], low[0]:high[0]]
+        cover = (np.clip(0.5 - distance_to(x, y, points, reach), 0, 1) * strength)[
+            ..., None
+        ].astype(np.float32)
+        part = image[low[1] : high[1], low[0] : high[0]]
         part += cover * (_RGB[ink] - part)
     return np.rint(image).astype(np.uint8)
 
 
 def _in_pixels(kind, numbers, scale, left, top):
-    """Points [n, 2] with y downwards, and how far beyond them a shape reaches."""
+    """(points [n, 2] with y downwards, the distance that a shape reaches beyond them)."""
     reach = 0.0
     if kind == "line":
         reach, numbers = max(0.5 * numbers[0] * scale, 0.5), numbers[1:]
@@ -47,7 +66,7 @@ def _in_pixels(kind, numbers, scale, left, top):
     return np.stack([(points[:, 0] - left) * scale, (top - points[:, 1]) * scale], axis=1), reach
 
 
-# Signed distances in pixels, below 0 inside.
+# Signed distances in pixels; negative inside.
 
 
 def _to_circle(x, y, points, reach):
@@ -62,7 +81,11 @@ def _to_rectangle(x, y, points, reach):
 def _to_segment(x, y, a, b):
     along = b - a
     length = float(along @ along)
-    share = np.clip(((x - a[0]) * along[0] + (y - a[1]) * along[1]) / length, 0, 1) if length > 0 else 0.0
+    share = (
+        np.clip(((x - a[0]) * along[0] + (y - a[1]) * along[1]) / length, 0, 1)
+        if length > 0
+        else 0.0
+    )
     return np.hypot(x - a[0] - share * along[0], y - a[1] - share * along[1])
 
 
@@ -82,4 +105,9 @@ def _to_polygon(x, y, points, reach):
     return np.where(inside, -nearest, nearest)
 
 
-_KINDS = {"circle": _to_circle, "rectangle": _to_rectangle, "line": _to_line, "polygon": _to_polygon}
+_KINDS = {
+    "circle": _to_circle,
+    "rectangle": _to_rectangle,
+    "line": _to_line,
+    "polygon": _to_polygon,
+}

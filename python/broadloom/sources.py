@@ -1,5 +1,7 @@
-"""Where environments of Python's come from: ids of Gymnasium's, of the Arcade Learning Environment, of EnvPool's; functions, which make single environments,
-Gymnasium's VectorEnv, or Stable-Baselines3's VecEnv. Each becomes a Kind."""
+"""Makes a Kind of each source of Python environments.
+
+Sources are ids of Gymnasium, of the Arcade Learning Environment and of EnvPool, and functions that
+make a single environment, Gymnasium's VectorEnv or Stable-Baselines3's VecEnv."""
 
 import importlib
 import inspect
@@ -7,36 +9,51 @@ import numbers
 
 import numpy as np
 
-from ._simulators import Kind
+from ._kind import Kind
 
 
-def of_gymnasium(env_id):
-    """gymnasium/<id>, as Gymnasium registers it; those of its namespace ALE through AtariVectorEnv."""
+def gymnasium_kind(env_id):
+    """gymnasium/<id>, as Gymnasium registers it. Ids of its namespace ALE use AtariVectorEnv."""
     import gymnasium
 
     name = env_id.split("/", 1)[1]
     if name.startswith("ALE/"):
-        return of_atari(env_id, name)
+        return atari_kind(env_id, name)
     module, _, registered = name.rpartition(":")
-    if module:  # the package that registers it, "flappy_bird_gymnasium:FlappyBird-v0"
+    if module:  # a package that registers the id: "flappy_bird_gymnasium:FlappyBird-v0"
         importlib.import_module(module)
         name = registered
     spec = gymnasium.spec(name)
 
     def make(request):
-        limit = {"max_episode_steps": request.max_episode_steps} if request.max_episode_steps else {}
-        return gymnasium.make_vec(name, request.num_envs, "sync", vector_kwargs={"autoreset_mode": gymnasium.vector.AutoresetMode.SAME_STEP}, **limit)
+        limit = (
+            {"max_episode_steps": request.max_episode_steps} if request.max_episode_steps else {}
+        )
+        return gymnasium.make_vec(
+            name,
+            request.num_envs,
+            "sync",
+            vector_kwargs={"autoreset_mode": gymnasium.vector.AutoresetMode.SAME_STEP},
+            **limit,
+        )
 
-    return Kind(env_id, make, upstream=f"gymnasium {gymnasium.__version__}: {spec.entry_point}", max_episode_steps=spec.max_episode_steps or 0,
-                reward_threshold=spec.reward_threshold, summary=f"{name} of Gymnasium {gymnasium.__version__}")
+    return Kind(
+        env_id,
+        make,
+        upstream=f"gymnasium {gymnasium.__version__}: {spec.entry_point}",
+        max_episode_steps=spec.max_episode_steps or 0,
+        reward_threshold=spec.reward_threshold,
+        summary=f"{name} of Gymnasium {gymnasium.__version__}",
+    )
 
 
 ATARI_FRAMES = 4
 
 
-def of_atari(env_id, name):
-    """The preprocessing of AtariVectorEnv: 84x84 grey, every fourth frame, up to 30 no-ops. It shows one frame, and Broadloom makes the stack of four, so that a block
-    stores each frame once. Rewards are cut to their signs in training alone; what the id's own registration says of sticky actions holds."""
+def atari_kind(env_id, name):
+    """Atari games with AtariVectorEnv's preprocessing: 84x84 grey, every fourth frame, up to 30
+    no-ops. AtariVectorEnv gives one frame, and Broadloom stacks four, so that a block stores each
+    frame once. Only training clips rewards to their signs. Sticky actions are those of the id."""
     import ale_py
     import gymnasium
 
@@ -46,96 +63,170 @@ def of_atari(env_id, name):
     most_frames = spec.kwargs.get("max_num_frames_per_episode", 108_000)
 
     def make(request):
-        frames = {"max_num_frames_per_episode": request.max_episode_steps * frameskip} if request.max_episode_steps else {}
-        return gymnasium.make_vec(name, request.num_envs, "vector_entry_point", stack_num=1, reward_clipping=request.streams == "training",
-                                  autoreset_mode=gymnasium.vector.AutoresetMode.SAME_STEP, **frames)
+        frames = (
+            {"max_num_frames_per_episode": request.max_episode_steps * frameskip}
+            if request.max_episode_steps
+            else {}
+        )
+        return gymnasium.make_vec(
+            name,
+            request.num_envs,
+            "vector_entry_point",
+            stack_num=1,
+            reward_clipping=request.streams == "training",
+            autoreset_mode=gymnasium.vector.AutoresetMode.SAME_STEP,
+            **frames,
+        )
 
-    return Kind(env_id, make, upstream=f"ale-py {ale_py.__version__}: {spec.vector_entry_point}", frames=ATARI_FRAMES,
-                max_episode_steps=most_frames // frameskip, summary=f"{name} of ale-py {ale_py.__version__}: 84x84 grey, {ATARI_FRAMES} frames; rewards cut to signs in training")
+    return Kind(
+        env_id,
+        make,
+        upstream=f"ale-py {ale_py.__version__}: {spec.vector_entry_point}",
+        frames=ATARI_FRAMES,
+        max_episode_steps=most_frames // frameskip,
+        summary=f"{name} of ale-py {ale_py.__version__}: 84x84 grey, {ATARI_FRAMES} frames; "
+        "training clips rewards to signs",
+    )
 
 
-def of_envpool(env_id):
-    """envpool/<task>: a pool of its C++ environments."""
+def envpool_kind(env_id):
+    """envpool/<task>: a pool of C++ environments."""
     import envpool
 
     name = env_id.split("/", 1)[1]
     spec = envpool.make_spec(name)
 
     def make(request):
-        limit = {"max_episode_steps": request.max_episode_steps} if request.max_episode_steps else {}
-        return envpool.make(name, env_type="gymnasium", num_envs=request.num_envs, env_seed=[int(seed) for seed in request.seeds], **limit)
+        limit = (
+            {"max_episode_steps": request.max_episode_steps} if request.max_episode_steps else {}
+        )
+        return envpool.make(
+            name,
+            env_type="gymnasium",
+            num_envs=request.num_envs,
+            env_seed=[int(seed) for seed in request.seeds],
+            **limit,
+        )
 
     config = spec.config._asdict() if hasattr(spec.config, "_asdict") else dict(spec.config)
-    return Kind(env_id, make, upstream=f"envpool {envpool.__version__}: {name}", max_episode_steps=int(config.get("max_episode_steps") or 0),
-                reward_threshold=_number(config.get("reward_threshold")), summary=f"{name} of EnvPool {envpool.__version__}",
-                seeds_when_made=True, resets_give_their_own_rows=True)
+    return Kind(
+        env_id,
+        make,
+        upstream=f"envpool {envpool.__version__}: {name}",
+        max_episode_steps=int(config.get("max_episode_steps") or 0),
+        reward_threshold=_number(config.get("reward_threshold")),
+        summary=f"{name} of EnvPool {envpool.__version__}",
+        seeds_when_made=True,
+        masked_reset_gives_subset=True,
+    )
 
 
-def of_function(name, function, *, vectorization, keys, max_episode_steps, num_envs=2):
-    """A function that makes one environment, or of `num_envs`, and `seed` if it takes one, that
-    makes many. num_envs: how many a function of it is asked for first, to look at."""
+def function_kind(name, function, *, vectorization, keys, max_episode_steps, num_envs=2):
+    """A function without arguments that makes one environment, or a function of `num_envs` (and
+    `seed`, if it takes one) that makes many. num_envs: number to ask for the probe."""
     if vectorization not in ("sync", "async"):
         raise ValueError(f"vectorization: got {vectorization!r}, expected 'sync' or 'async'")
     if isinstance(keys, str) or len(keys) != 2:
-        raise ValueError(f"observation_keys: got {keys!r}, expected two keys: (what the policy reads, what the critic reads)")
+        raise ValueError(
+            f"observation_keys: got {keys!r}, expected two keys: (the policy's, the critic's)"
+        )
     takes = _parameters(function)
     if "num_envs" not in takes:
-        return Kind(name, _put_together(name, function, vectorization), keys=keys, max_episode_steps=max_episode_steps)
-    pools = []  # whether what it makes is EnvPool's
+        return Kind(
+            name,
+            _vector_maker(name, function, vectorization),
+            keys=keys,
+            max_episode_steps=max_episode_steps,
+        )
+    pools = []  # for each call, whether it made a pool of EnvPool
 
     def make(request):
         if request.max_episode_steps:
-            raise ValueError("max_episode_steps: a function that makes vector environments sets their time limit itself; leave it out")
+            raise ValueError(
+                "max_episode_steps: got a time limit with a function of num_envs, which must set "
+                "it "
+                "itself; leave it out"
+            )
         seed = {"seed": int(request.seeds[0])} if "seed" in takes else {}
         env = function(num_envs=request.num_envs, **seed)
         pools.append(any(part.__name__ == "EnvPoolMixin" for part in type(env).__mro__))
         return StableBaselines(env) if _is_stable_baselines(env) else env
 
-    make_probe = make  # one is made before its kind is known
-    kind = Kind(name, make_probe, keys=keys, max_episode_steps=max_episode_steps,
-                seeds_when_made="seed" in takes, one_seed="seed" in takes, probe_envs=num_envs)
-    kind.resets_give_their_own_rows = pools[0]
+    kind = Kind(
+        name,
+        make,
+        keys=keys,
+        max_episode_steps=max_episode_steps,
+        seeds_when_made="seed" in takes,
+        one_seed="seed" in takes,
+        probe_envs=num_envs,
+    )
+    kind.masked_reset_gives_subset = pools[0]
     if pools[0] and "seed" not in takes:
-        raise TypeError(f"{name}: EnvPool takes its seed when it is made; let the function take it: lambda num_envs, seed: envpool.make(..., num_envs=num_envs, seed=seed)")
+        raise TypeError(
+            f"{name}: a pool of EnvPool takes its seed when it is made; give the function an "
+            "argument "
+            "for it: lambda num_envs, seed: envpool.make(..., num_envs=num_envs, seed=seed)"
+        )
     return kind
 
 
-def _put_together(name, function, vectorization):
+def _vector_maker(name, function, vectorization):
     import gymnasium
 
     def make(request):
         def one():
             env = function()
             if not isinstance(env, gymnasium.Env):
-                raise TypeError(f"{name}: got {type(env).__name__} of the function that makes an environment; expected a gymnasium.Env, or a function of num_envs, which makes a VectorEnv")
-            return gymnasium.wrappers.TimeLimit(env, request.max_episode_steps) if request.max_episode_steps else env
+                raise TypeError(
+                    f"{name}: got a {type(env).__name__} from the function that makes an "
+                    "environment, "
+                    "expected a gymnasium.Env, or a function of num_envs that makes a VectorEnv"
+                )
+            return (
+                gymnasium.wrappers.TimeLimit(env, request.max_episode_steps)
+                if request.max_episode_steps
+                else env
+            )
 
-        kind = gymnasium.vector.SyncVectorEnv if vectorization == "sync" else gymnasium.vector.AsyncVectorEnv
-        return kind([one] * request.num_envs, autoreset_mode=gymnasium.vector.AutoresetMode.SAME_STEP)
+        kind = (
+            gymnasium.vector.SyncVectorEnv
+            if vectorization == "sync"
+            else gymnasium.vector.AsyncVectorEnv
+        )
+        return kind(
+            [one] * request.num_envs, autoreset_mode=gymnasium.vector.AutoresetMode.SAME_STEP
+        )
 
     return make
 
 
 class StableBaselines:
-    """A VecEnv of Stable-Baselines3's as Gymnasium has vector environments: same-step autoreset, final observations in infos."""
+    """Stable-Baselines3's VecEnv as a Gymnasium vector environment, with same-step autoreset and
+    final observations in infos."""
 
     metadata = {"autoreset_mode": "SameStep"}
 
     def __init__(self, venv):
         self.venv, self.num_envs = venv, venv.num_envs
-        self.single_observation_space, self.single_action_space = venv.observation_space, venv.action_space
+        self.single_observation_space, self.single_action_space = (
+            venv.observation_space,
+            venv.action_space,
+        )
 
     def reset(self, *, seed=None, options=None):
         if seed is not None:
             try:
-                self.venv.seed(int(seed))  # one, from which it counts up
-            except AttributeError:  # it takes none, as SuperSuit's: its runs do not repeat
+                self.venv.seed(int(seed))  # one seed; the next environments get seed + 1, ...
+            except AttributeError:  # SuperSuit's takes no seed, so its runs do not repeat
                 pass
         return self.venv.reset(), {}
 
     def step(self, actions):
         rows, rewards, dones, infos = self.venv.step(actions)
-        truncated = np.array([bool(done and info.get("TimeLimit.truncated")) for done, info in zip(dones, infos)])
+        truncated = np.array(
+            [bool(done and info.get("TimeLimit.truncated")) for done, info in zip(dones, infos)]
+        )
         finals = [info.get("terminal_observation") for info in infos]
         return rows, rewards, dones & ~truncated, truncated, {"final_obs": finals}
 
@@ -144,7 +235,11 @@ class StableBaselines:
 
 
 def _is_stable_baselines(env):
-    return hasattr(env, "env_is_wrapped") and hasattr(env, "step_wait") and not hasattr(env, "single_observation_space")
+    return (
+        hasattr(env, "env_is_wrapped")
+        and hasattr(env, "step_wait")
+        and not hasattr(env, "single_observation_space")
+    )
 
 
 def _parameters(function):

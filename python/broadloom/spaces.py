@@ -1,5 +1,7 @@
-"""Spaces of Gymnasium's from Broadloom's specs, and back. A spec's space is {"kind": "discrete", "n", "start"} or {"kind": "box",
-"low", "high", "shape", "dtype"}, with bounds as flat lists."""
+"""Converts spaces between Gymnasium and Broadloom.
+
+Broadloom's form is {"kind": "discrete", "n", "start"} or {"kind": "box", "low", "high", "shape",
+"dtype"}, with bounds as flat lists."""
 
 import numpy as np
 
@@ -10,53 +12,84 @@ def to_gymnasium(space):
     if space["kind"] == "discrete":
         return spaces.Discrete(space["n"], start=space["start"])
     shape, dtype = tuple(space["shape"]), np.dtype(space["dtype"])
-    low, high = (np.asarray(space[bound], np.float32).reshape(shape).astype(dtype) for bound in ("low", "high"))
+    low, high = (
+        np.asarray(space[bound], np.float32).reshape(shape).astype(dtype)
+        for bound in ("low", "high")
+    )
     return spaces.Box(low, high, shape, dtype.type)
 
 
-def from_gymnasium(space, what):
-    """TypeError for kinds that networks of Broadloom's cannot read or choose from."""
+def from_gymnasium(space, name):
+    """TypeError for a space that Broadloom's networks cannot use. name: "observation", "action" or
+    "critic observation"."""
     kind = type(space).__name__
     if kind == "Discrete":
         return {"kind": "discrete", "n": int(space.n), "start": int(getattr(space, "start", 0))}
-    if kind == "MultiBinary" and what != "action":
-        return {"kind": "box", "low": [0.0] * int(np.prod(space.shape)), "high": [1.0] * int(np.prod(space.shape)), "shape": list(space.shape),
-                "dtype": "float32", "channels_first": False}
-    if kind != "Box" and what == "action":
+    if kind == "MultiBinary" and name != "action":
+        return {
+            "kind": "box",
+            "low": [0.0] * int(np.prod(space.shape)),
+            "high": [1.0] * int(np.prod(space.shape)),
+            "shape": list(space.shape),
+            "dtype": "float32",
+            "channels_first": False,
+        }
+    if kind != "Box" and name == "action":
         raise TypeError(
             f"action space: got {space}, expected Discrete, or a Box of floating point numbers; "
-            "wrap the environment so that it takes one choice "
-            "(gymnasium.wrappers.TransformAction maps it to its own actions)")
+            "wrap "
+            "the environment in gymnasium.wrappers.TransformAction, which maps such actions to its "
+            "own"
+        )
     if kind != "Box":
         raise TypeError(
-            f"{what} space: got {space}, expected Box, Discrete or MultiBinary; "
-            "gymnasium.wrappers.FlattenObservation makes one Box of a Dict or Tuple")
-    if what == "action" and not np.issubdtype(space.dtype, np.floating):
-        raise TypeError(f"action space: got {space}, expected a Box of floating point numbers; "
-                        "gymnasium.wrappers.TransformAction rounds such numbers")
-    if what == "action" and not (np.isfinite(space.low).all() and np.isfinite(space.high).all()):
+            f"{name} space: got {space}, expected Box, Discrete or MultiBinary; "
+            "gymnasium.wrappers.FlattenObservation turns a Dict or Tuple into one Box"
+        )
+    if name == "action" and not np.issubdtype(space.dtype, np.floating):
         raise TypeError(
-            f"action space: got {space}, expected finite bounds; gymnasium.wrappers.TransformAction("
-            "env, lambda a: a, gymnasium.spaces.Box(-1, 1, env.action_space.shape)) sets some "
-            "(gymnasium.wrappers.ClipAction takes them away: Broadloom clips actions itself)")
-    channels_first = what != "action" and are_channels_first(space)
+            f"action space: got {space}, expected a Box of floating point numbers; "
+            "gymnasium.wrappers.TransformAction can round them to integers"
+        )
+    if name == "action" and not (np.isfinite(space.low).all() and np.isfinite(space.high).all()):
+        raise TypeError(
+            f"action space: got {space}, expected finite bounds; "
+            "gymnasium.wrappers.TransformAction("
+            "env, lambda a: a, gymnasium.spaces.Box(-1, 1, env.action_space.shape)) sets them "
+            "(gymnasium.wrappers.ClipAction removes them; Broadloom clips actions itself)"
+        )
+    channels_first = name != "action" and are_channels_first(space)
     if channels_first:
         moved = [np.moveaxis(bound, 0, -1) for bound in (space.low, space.high)]
         space = type(space)(*moved, dtype=space.dtype.type)
-    dtype = "uint8" if what != "action" and is_image(space) else "float32"
+    dtype = "uint8" if name != "action" and is_image(space) else "float32"
     shape = [int(extent) for extent in space.shape] or [1]
     with np.errstate(over="ignore"):
-        low, high = (np.asarray(bound, np.float32).ravel().tolist() for bound in (space.low, space.high))
-    return {"kind": "box", "low": low, "high": high, "shape": shape, "dtype": dtype, "channels_first": channels_first}
+        low, high = (
+            np.asarray(bound, np.float32).ravel().tolist() for bound in (space.low, space.high)
+        )
+    return {
+        "kind": "box",
+        "low": low,
+        "high": high,
+        "shape": shape,
+        "dtype": dtype,
+        "channels_first": channels_first,
+    }
 
 
 def is_image(space):
-    """Whether networks read an observation as an image, divided by 255: bytes from 0 to 255, in two
-    or more dimensions. Other bytes, as of boards or of a machine's memory, are numbers."""
-    return (space.dtype == np.uint8 and len(space.shape) >= 2
-            and (space.low == 0).all() and (space.high == 255).all())
+    """Whether networks read an observation as an image, divided by 255. An image has bytes from 0
+    to 255 in two or more dimensions. Other bytes, such as boards or memory, are numbers."""
+    return (
+        space.dtype == np.uint8
+        and len(space.shape) >= 2
+        and (space.low == 0).all()
+        and (space.high == 255).all()
+    )
 
 
 def are_channels_first(space):
-    """Whether images are [C, H, W], as PyTorch likes them and frame stacks come; those of Broadloom's are [H, W, C]."""
+    """Whether images are [C, H, W], as in PyTorch and in frame stacks. Broadloom's are [H, W,
+    C]."""
     return is_image(space) and len(space.shape) == 3 and space.shape[0] <= 16 < min(space.shape[1:])

@@ -1,4 +1,4 @@
-// Arrays of Python's by the buffer protocol: what takes least a call.
+// Reads Python arrays by the buffer protocol, which costs least per call.
 #pragma once
 
 #include <nanobind/nanobind.h>
@@ -10,8 +10,8 @@
 
 namespace broadloom::python {
 
-// A view of a contiguous array of so many numbers of so many bytes, as long as this lives. Python's
-// own exception where it is not one. The GIL must be held, at its end, too.
+// A view of a contiguous array of `count` numbers of `item_size` bytes. Throws a Python exception
+// for any other object. The GIL must be held during its whole life.
 class Buffer {
  public:
   Buffer(nanobind::handle array, const char* what, std::size_t count, std::size_t item_size,

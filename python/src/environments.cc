@@ -32,9 +32,9 @@ namespace nb = nanobind;
 namespace broadloom::python {
 namespace {
 
-// N environments in arrays that Python sees without a copy. `held` environments are those whose
-// episode has ended and whose next one has not been shown: the library has begun it already, and a
-// step leaves them out.
+// N environments with arrays that Python sees without a copy. An environment is `held` after its
+// episode has ended, until Python asks for the next one. The library has begun that one already,
+// and steps leave it out.
 class Environments {
  public:
   Environments(std::string id, int num_envs, std::uint64_t seed, const nb::dict& options,
@@ -70,7 +70,7 @@ class Environments {
   int num_envs() const { return count_; }
   nb::dict spec() const { return spec_to(envs_->spec()); }
 
-  // All environments anew.
+  // Makes all environments anew.
   void reset(std::uint64_t seed) {
     make(seed);
     std::fill(held_.begin(), held_.end(), 0);
@@ -80,24 +80,24 @@ class Environments {
 
   // Shows the next episodes of held environments. mask: [N] bytes, or None for all of them.
   void release(const nb::object& mask) {
-    const auto next = [&](std::size_t i) {
+    const auto show_next = [&](std::size_t i) {
       if (held_[i] == 0) return;
       held_[i] = 0;
       show(static_cast<int>(i), static_cast<int>(i) + 1);
     };
     if (mask.is_none()) {
-      for (std::size_t i = 0; i < held_.size(); ++i) next(i);
+      for (std::size_t i = 0; i < held_.size(); ++i) show_next(i);
       return;
     }
-    const Buffer asked(mask, "mask", held_.size(), 1);
+    const Buffer flags(mask, "mask", held_.size(), 1);
     for (std::size_t i = 0; i < held_.size(); ++i) {
-      if (asked.as<std::uint8_t>()[i] != 0) next(i);
+      if (flags.as<std::uint8_t>()[i] != 0) show_next(i);
     }
   }
 
-  // One step of all that are not held; those show a reward of 0 and no end. hold: environments
-  // whose episode ends keep showing its last observation, and are held; else they show the next
-  // one's first, and the last is in final_observations. True where an episode ended.
+  // Steps all environments that are not held. Held ones give a reward of 0 and no end. hold: an
+  // environment whose episode ends keeps its last observation and is held; otherwise it shows the
+  // next episode's first, and final_observations has the last. Returns whether an episode ended.
   bool step(const nb::object& actions, bool hold) {
     read_actions(actions);
     Status status;
@@ -135,19 +135,19 @@ class Environments {
     return any;
   }
 
-  // What environment i shows: ((left, bottom, right, top), [(kind, ink, strength, numbers)]); None
-  // where it does not draw itself.
+  // The picture of environment i: ((left, bottom, right, top), [(kind, ink, strength, numbers)]).
+  // None if it has no drawing.
   nb::object drawing(int i) {
     if (i < 0 || i >= count_) raise(invalid("there is no environment " + std::to_string(i)));
     const EnvSpec& spec = envs_->spec();
     Drawing drawing;
-    const auto at = static_cast<std::size_t>(i);
-    const bool acted = has_acted_ && (terminated_[at] | truncated_[at]) == 0;
+    const auto k = static_cast<std::size_t>(i);
+    const bool acted = has_acted_ && (terminated_[k] | truncated_[k]) == 0;
     if (const auto* drawable = capability<Drawable>(*envs_)) {
-      drawable->draw(i, acted ? &actions_[at * spec.action_size()] : nullptr, drawing);
+      drawable->draw(i, acted ? &actions_[k * spec.action_size()] : nullptr, drawing);
     }
     if (drawing.empty() && is_small_image(spec.observation))
-      draw_planes(spec.observation, &bytes_[at * width_], drawing);
+      draw_planes(spec.observation, &bytes_[k * width_], drawing);
     if (drawing.empty()) return nb::none();
     constexpr const char* kKinds[] = {"line", "polygon", "rectangle", "circle", "text"};
     nb::list shapes;
@@ -160,7 +160,7 @@ class Environments {
                           shapes);
   }
 
-  // Views, valid as long as this lives; what the last call left.
+  // Views of the arrays of the last call. They keep this object alive.
   template <bool final>
   static nb::object observations(nb::handle self) {
     Environments& envs = nb::cast<Environments&>(self);
@@ -183,9 +183,9 @@ class Environments {
   }
 
  private:
-  static constexpr int kShard = 256;  // fewer are stepped sooner by one thread than divided
+  static constexpr int kShard = 256;  // fewer environments are faster in one thread
 
-  // A forked process has its parent's pool and none of its threads, which cannot be joined.
+  // A forked process has a copy of its parent's pool, but none of its threads to join.
   void leave_threads_of_parent() {
     if (pool_ != nullptr && process_ != getpid()) static_cast<void>(pool_.release());
   }
@@ -198,14 +198,17 @@ class Environments {
         id_, options_, {.num_envs = count_, .seed = seed, .max_episode_steps = max_episode_steps_});
     if (!made.ok()) raise(made.status());
     if (made.value()->traits().whole_batch)
-      raise(invalid(id_ + " is stepped by Python already; make it with its own library"));
+      raise(invalid("env_id: got " + id_ +
+                    ", which Python steps, expected an environment of Broadloom; make it with its "
+                    "own library"));
     envs_ = made.take();
   }
 
   ObservationRows rows(AlignedVector<float>& floats, AlignedVector<std::uint8_t>& bytes,
                        int begin) {
-    const std::size_t at = static_cast<std::size_t>(begin) * width_;
-    return is_bytes() ? ObservationRows(bytes.data() + at) : ObservationRows(floats.data() + at);
+    const std::size_t offset = static_cast<std::size_t>(begin) * width_;
+    return is_bytes() ? ObservationRows(bytes.data() + offset)
+                      : ObservationRows(floats.data() + offset);
   }
 
   void show(int begin, int end) {
@@ -213,7 +216,7 @@ class Environments {
     find_indices(floats_, indices_, begin, end);
   }
 
-  // The library has Discrete observations one-hot.
+  // Turns the library's one-hot rows of Discrete observations into indices.
   void find_indices(const AlignedVector<float>& rows, AlignedVector<std::int64_t>& indices,
                     int begin, int end) const {
     if (!is_discrete()) return;
@@ -227,9 +230,9 @@ class Environments {
   void read_actions(const nb::object& actions) {
     const Space& space = envs_->spec().action;
     if (space.kind == SpaceKind::kDiscrete) {
-      const Buffer asked(actions, "actions", actions_.size(), sizeof(std::int64_t));
+      const Buffer buffer(actions, "actions", actions_.size(), sizeof(std::int64_t));
       for (std::size_t i = 0; i < actions_.size(); ++i) {
-        const std::int64_t action = asked.as<std::int64_t>()[i];
+        const std::int64_t action = buffer.as<std::int64_t>()[i];
         if ((action < 0 || action >= space.size) && held_[i] == 0) {
           raise(invalid("actions[" + std::to_string(i) + "]: got " + std::to_string(action) +
                         ", expected 0 to " + std::to_string(space.size - 1)));
@@ -238,10 +241,10 @@ class Environments {
       }
       return;
     }
-    const Buffer asked(actions, "actions", actions_.size(), sizeof(float));
+    const Buffer buffer(actions, "actions", actions_.size(), sizeof(float));
     const auto width = static_cast<std::size_t>(space.size);
     for (std::size_t i = 0; i < actions_.size(); ++i) {
-      const float action = asked.as<float>()[i];
+      const float action = buffer.as<float>()[i];
       if (!std::isfinite(action) && held_[i / width] == 0) {
         raise(invalid("actions[" + std::to_string(i / width) + "]: got " + std::to_string(action) +
                       ", expected finite numbers"));
@@ -250,33 +253,33 @@ class Environments {
     }
   }
 
-  // Held environments cut the range into runs of others.
+  // Steps each run of neighbours that are not held.
   Status step_range(int begin, int end, bool hold, std::uint8_t& ended) {
-    for (int at = begin; at < end;) {
-      const bool is_held = held_[static_cast<std::size_t>(at)] != 0;
-      int stop = at + 1;
+    for (int first = begin; first < end;) {
+      const bool is_held = held_[static_cast<std::size_t>(first)] != 0;
+      int stop = first + 1;
       while (stop < end && (held_[static_cast<std::size_t>(stop)] != 0) == is_held) ++stop;
       if (is_held) {
-        for (int i = at; i < stop; ++i) {
+        for (int i = first; i < stop; ++i) {
           const auto k = static_cast<std::size_t>(i);
           rewards_[k] = 0.0;
           terminated_[k] = truncated_[k] = 0;
         }
       } else {
-        BROADLOOM_TRY(step_run(at, stop, hold, ended));
+        BROADLOOM_TRY(step_run(first, stop, hold, ended));
       }
-      at = stop;
+      first = stop;
     }
     return {};
   }
 
   Status step_run(int begin, int end, bool hold, std::uint8_t& ended) {
-    const auto at = static_cast<std::size_t>(begin);
+    const auto offset = static_cast<std::size_t>(begin);
     const auto action_size = static_cast<std::size_t>(envs_->spec().action_size());
-    BROADLOOM_TRY(envs_->step(
-        begin, end,
-        {actions_.data() + at * action_size, rows(floats_, bytes_, begin), rewards_f32_.data() + at,
-         terminated_.data() + at, truncated_.data() + at, rows(finals_, final_bytes_, begin)}));
+    BROADLOOM_TRY(envs_->step(begin, end,
+                              {actions_.data() + offset * action_size, rows(floats_, bytes_, begin),
+                               rewards_f32_.data() + offset, terminated_.data() + offset,
+                               truncated_.data() + offset, rows(finals_, final_bytes_, begin)}));
     find_indices(floats_, indices_, begin, end);
     for (int i = begin; i < end; ++i) {
       const auto k = static_cast<std::size_t>(i);
@@ -310,7 +313,7 @@ class Environments {
   bool has_acted_ = false;  // since the last reset
   std::unique_ptr<VecEnv> envs_;
   std::unique_ptr<ThreadPool> pool_;
-  pid_t process_ = 0;  // that made the pool
+  pid_t process_ = 0;  // the process that made the pool
   std::size_t width_ = 0;
   AlignedVector<float> floats_, finals_, actions_, rewards_f32_;
   AlignedVector<std::uint8_t> bytes_, final_bytes_, terminated_, truncated_, held_;
@@ -320,7 +323,7 @@ class Environments {
   std::vector<std::uint8_t> ended_;
 };
 
-nb::list env_ids() {
+nb::list env_specs() {
   nb::list out;
   for (const EnvSpec& spec : list_envs()) out.append(spec_to(spec));
   return out;
@@ -347,7 +350,7 @@ void bind_environments(nb::module_& m) {
       .def_prop_ro("terminated", &Environments::terminated)
       .def_prop_ro("truncated", &Environments::truncated)
       .def_prop_ro("held", &Environments::held);
-  m.def("list_envs", &env_ids);
+  m.def("list_envs", &env_specs);
 }
 
 }  // namespace broadloom::python

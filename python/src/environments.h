@@ -1,4 +1,4 @@
-// The library's environments for Python: what broadloom/env/tasks.py makes Gymnasium's of.
+// The library's environments for Python. broadloom/envs.py adapts them to Gymnasium.
 #pragma once
 
 #include <nanobind/nanobind.h>

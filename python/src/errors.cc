@@ -10,8 +10,8 @@ namespace nb = nanobind;
 namespace broadloom::python {
 namespace {
 
-thread_local KeptException* this_threads = nullptr;  // the innermost
-KeptException* commands = nullptr;                   // likewise
+thread_local KeptException* thread_call = nullptr;  // the innermost call of this thread
+KeptException* command_call = nullptr;              // the innermost command
 
 nb::handle& error_type() {
   static nb::handle type;
@@ -47,14 +47,15 @@ void raise(const Status& status) {
   throw nb::python_error();
 }
 
-KeptException::KeptException(Of of) : of_(of), around_(this_threads), command_around_(commands) {
-  this_threads = this;
-  if (of_ == Of::kCommand) commands = this;
+KeptException::KeptException(Scope scope)
+    : scope_(scope), outer_(thread_call), outer_command_(command_call) {
+  thread_call = this;
+  if (scope_ == Scope::kCommand) command_call = this;
 }
 
 KeptException::~KeptException() {
-  this_threads = around_;
-  if (of_ == Of::kCommand) commands = command_around_;
+  thread_call = outer_;
+  if (scope_ == Scope::kCommand) command_call = outer_command_;
 }
 
 void KeptException::keep(nb::python_error& error) {
@@ -73,22 +74,21 @@ nb::object KeptException::value() const {
   return nb::borrow(error_->value());
 }
 
-Status keep_exception(nb::python_error& error, const std::string& what) {
+Status keep_exception(nb::python_error& error, const std::string& action) {
   const std::string type = nb::cast<std::string>(error.type().attr("__name__"));
   const std::string text = nb::cast<std::string>(nb::str(error.value()));
-  KeptException* const call = this_threads != nullptr ? this_threads : commands;
+  KeptException* const call = thread_call != nullptr ? thread_call : command_call;
   if (call != nullptr) call->keep(error);
   return {ErrorKind::kIo,
-          fmt::format("{} raised {}{}{}", what, type, text.empty() ? "" : ": ", text)};
+          fmt::format("{} raised {}{}{}", action, type, text.empty() ? "" : ": ", text)};
 }
 
 void bind_errors(nb::module_& m) {
-  // Made as a class of Python's: it carries `kind`, and is caught as a RuntimeError by who knows
-  // nothing of us.
+  // A Python class, so that it has `kind` and code without broadloom catches it as a RuntimeError.
   const nb::object error = nb::borrow(PyErr_NewExceptionWithDoc(
       "broadloom.Error",
-      "What Broadloom could not do: the message says what was got, what was expected and what to "
-      "do; `kind` is one of invalid_config, not_found, io, corrupt, mismatch, numeric.",
+      "An error of Broadloom. The message has the value it got, the expected one and what to do. "
+      "`kind` is one of invalid_config, not_found, io, corrupt, mismatch, numeric.",
       PyExc_RuntimeError, nullptr));
   m.attr("Error") = error;
   error_type() = error;

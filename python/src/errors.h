@@ -1,5 +1,5 @@
-// Errors between the two languages: a Status becomes a Python exception, and a Python exception
-// that ended a run comes out of the call that started it.
+// Passes errors between C++ and Python. A Status becomes a Python exception. A Python exception
+// that ended a run comes out of the call that started the run.
 #pragma once
 
 #include <nanobind/nanobind.h>
@@ -11,39 +11,38 @@
 
 namespace broadloom::python {
 
-// Throws what Python sees as broadloom.Error, with the message and `kind`, a word as in
-// docs/reference/exit_codes.md. The GIL must be held.
+// Throws broadloom.Error with the message and `kind` (docs/reference/exit_codes.md). The GIL must
+// be held.
 [[noreturn]] void raise(const Status& status);
 
-// While a call of the library's lasts, the first exception of Python's that came in it: made and
-// let go in the thread that called, one within another where calls are. All of it only where the
-// GIL is held.
+// Keeps the first Python exception during a call of the library. Create and destroy it in the
+// calling thread; nested calls have nested objects. The GIL must be held for all members.
 class KeptException {
  public:
-  // A command also has those that came in threads which are in no call, as the workers of a study:
-  // there is one command at a time.
-  enum class Of { kThread, kCommand };
+  // A command also keeps exceptions of threads without a call, such as workers of a study. Only one
+  // command runs at a time.
+  enum class Scope { kThread, kCommand };
 
-  explicit KeptException(Of of = Of::kThread);
+  explicit KeptException(Scope scope = Scope::kThread);
   ~KeptException();
   KeptException(const KeptException&) = delete;
   KeptException& operator=(const KeptException&) = delete;
 
   void keep(nanobind::python_error& error);
-  // Throws it, if there is one, with the traceback that it had.
+  // Throws the exception, if there is one, with its traceback.
   void raise();
-  // It, with its traceback, or None.
+  // The exception with its traceback, or None.
   nanobind::object value() const;
 
  private:
-  Of of_;
-  KeptException *around_, *command_around_;
+  Scope scope_;
+  KeptException *outer_, *outer_command_;
   std::optional<nanobind::python_error> error_;
 };
 
-// The status of a call of Python that failed: says what was called, and keeps the exception in the
-// call that it came in. The GIL must be held.
-Status keep_exception(nanobind::python_error& error, const std::string& what);
+// Returns the Status of a failed call of Python, and keeps its exception in the current call.
+// action: what failed, for the message. The GIL must be held.
+Status keep_exception(nanobind::python_error& error, const std::string& action);
 
 void bind_errors(nanobind::module_& m);
 

@@ -32,35 +32,36 @@ Result<std::unique_ptr<Trainer>> make_trainer(const Overrides& keys) {
   return Trainer::create(config.value(), 1);
 }
 
-// arrays: contiguous ones of NumPy's, by the names of a checkpoint's tensors, in their types.
+// arrays: contiguous NumPy arrays by the names of a checkpoint's tensors, in their dtypes.
 Status fill(const nb::dict& arrays, std::vector<TensorRef> state) {
   for (const auto& [key, array] : arrays) {
     const std::string name = nb::cast<std::string>(key);
     const auto tensor = std::find_if(state.begin(), state.end(),
                                      [&](const TensorRef& ref) { return ref.name == name; });
     if (tensor == state.end())
-      return {ErrorKind::kMismatch, "'" + name + "' is not among the tensors of such a run"};
+      return {ErrorKind::kMismatch,
+              "got the tensor '" + name + "', which such a run does not have"};
     const auto count = nb::cast<std::size_t>(array.attr("size"));
     if (count != tensor->count()) {
-      return {ErrorKind::kMismatch,
-              fmt::format("{}: got {} numbers, expected {} of a run with these settings; give it "
-                          "the network that the policy has",
-                          name, count, tensor->count())};
+      return {
+          ErrorKind::kMismatch,
+          fmt::format("{}: got {} numbers, expected {} for these settings; set the network to the "
+                      "policy's",
+                      name, count, tensor->count())};
     }
-    const Buffer from(array, name.c_str(), count, dtype_size(tensor->dtype));
-    const Status values = check_values(*tensor, from.as<std::byte>());
+    const Buffer buffer(array, name.c_str(), count, dtype_size(tensor->dtype));
+    const Status values = check_values(*tensor, buffer.as<std::byte>());
     if (!values.ok())
-      return {ErrorKind::kNumeric, "an array is not finite or out of range: " + values.message()};
-    std::memcpy(tensor->data, from.as<std::byte>(), count * dtype_size(tensor->dtype));
+      return {ErrorKind::kNumeric, "got an array with bad values: " + values.message()};
+    std::memcpy(tensor->data, buffer.as<std::byte>(), count * dtype_size(tensor->dtype));
   }
   return {};
 }
 
-// A checkpoint at step 0 of a run with these keys, whose state is what a new run has but for the
-// arrays.
+// Writes a checkpoint at step 0 of a new run with these keys, with the given arrays as its state.
 void write_checkpoint(const nb::dict& keys, const nb::dict& arrays, const std::string& path) {
   if (std::filesystem::exists(path))
-    raise({ErrorKind::kIo, "'" + path + "' is there already; give the policy another place"});
+    raise({ErrorKind::kIo, "'" + path + "' exists already; choose another path with out="});
   Result<std::unique_ptr<Trainer>> made = make_trainer(overrides_from(keys));
   if (!made.ok()) raise(made.status());
   Trainer& trainer = *made.value();

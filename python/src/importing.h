@@ -1,4 +1,4 @@
-// Policies that others trained, as checkpoints.
+// Writes policies of other libraries as checkpoints.
 #pragma once
 
 #include <nanobind/nanobind.h>

@@ -1,5 +1,4 @@
-// The extension broadloom._core: C++ to Python and back, as little of it as will do. What users
-// call is in python/broadloom/*.py.
+// The extension broadloom._core. It is small: users call python/broadloom/*.py.
 #include <nanobind/nanobind.h>
 #include <nanobind/stl/string.h>
 

@@ -1,4 +1,4 @@
-// Settings by their names, as Python has them.
+// Settings from a Python dict.
 #pragma once
 
 #include <nanobind/nanobind.h>
@@ -10,7 +10,7 @@
 
 namespace broadloom::python {
 
-// Values as a config file or flag has them, or what str() makes such.
+// Values must be texts of a config file, or objects whose str() is one.
 inline Overrides overrides_from(const nanobind::dict& keys) {
   Overrides out;
   for (const auto& [key, value] : keys) {

@@ -26,7 +26,7 @@ namespace nb = nanobind;
 namespace broadloom::python {
 namespace {
 
-// [rows, columns], owned by the array.
+// A NumPy array [rows, columns] that owns its numbers.
 nb::object array_of(std::vector<float> numbers, std::size_t rows, std::size_t columns) {
   auto* kept = new std::vector<float>(std::move(numbers));
   const nb::capsule owner(
@@ -35,7 +35,7 @@ nb::object array_of(std::vector<float> numbers, std::size_t rows, std::size_t co
   return nb::cast(nb::ndarray<nb::numpy, float>(kept->data(), 2, shape, owner));
 }
 
-// In float32, whatever it was trained in.
+// Computes in float32, whatever the training used.
 class RunPolicy {
  public:
   explicit RunPolicy(const std::string& run_or_checkpoint) {
@@ -57,13 +57,13 @@ class RunPolicy {
   nb::object log_std() const {
     const Policy policy = policy_->view();
     if (policy.network.shape().action_kind == SpaceKind::kDiscrete) return nb::none();
-    const float* from = policy.params + policy.network.log_std_offset();
+    const float* first = policy.params + policy.network.log_std_offset();
     const auto size = static_cast<std::size_t>(policy.network.shape().action_outputs);
-    return array_of(std::vector<float>(from, from + size), 1, size);
+    return array_of(std::vector<float>(first, first + size), 1, size);
   }
 
-  // Logits, means or action values [n, outputs], and the critic's values [n, V] or None where it
-  // reads what the policy does not. observations: n rows in the space's dtype, int64 where
+  // (logits, means or action values [n, outputs], the critic's values [n, V]). Values are None if
+  // the critic reads observations of its own. observations: n rows in the space's dtype, int64 for
   // Discrete.
   nb::tuple forward(const nb::object& observations, std::size_t count) {
     const Policy policy = policy_->view();
@@ -84,8 +84,7 @@ class RunPolicy {
         has_values ? array_of(std::move(found.values), count, values) : nb::none());
   }
 
-  // The text of a module of PyTorch's, and its state dict as flat arrays: (text, {name: (numbers
-  // [1, n], shape)}).
+  // (source of a PyTorch module, its state dict as flat arrays {name: (numbers [1, n], shape)}).
   nb::tuple torch_module(bool with_value) const {
     PolicyGraph graph = policy_graph(policy_->view(), with_value);
     nb::dict state;
@@ -111,11 +110,11 @@ class RunPolicy {
                    const Space& space) {
     const auto width = static_cast<std::size_t>(space.size);
     if (space.kind == SpaceKind::kDiscrete) {
-      const Buffer from(observations, "observations", count, sizeof(std::int64_t));
+      const Buffer buffer(observations, "observations", count, sizeof(std::int64_t));
       float* rows = raw.rows().floats();
       std::fill_n(rows, count * width, 0.0f);
       for (std::size_t i = 0; i < count; ++i) {
-        const std::int64_t index = from.as<std::int64_t>()[i];
+        const std::int64_t index = buffer.as<std::int64_t>()[i];
         if (index < 0 || index >= space.size) {
           raise(invalid("observations[" + std::to_string(i) + "]: got " + std::to_string(index) +
                         ", expected 0 to " + std::to_string(space.size - 1)));
@@ -124,11 +123,11 @@ class RunPolicy {
       }
       return;
     }
-    const Buffer from(observations, "observations", count * width, dtype_size(space.dtype));
+    const Buffer buffer(observations, "observations", count * width, dtype_size(space.dtype));
     if (space.dtype == Dtype::kU8)
-      std::memcpy(raw.rows().bytes(), from.as<std::uint8_t>(), count * width);
+      std::memcpy(raw.rows().bytes(), buffer.as<std::uint8_t>(), count * width);
     else
-      std::memcpy(raw.rows().floats(), from.as<float>(), count * width * sizeof(float));
+      std::memcpy(raw.rows().floats(), buffer.as<float>(), count * width * sizeof(float));
   }
 
   std::unique_ptr<LoadedPolicy> policy_;

@@ -1,4 +1,4 @@
-// Policies of runs, which act on NumPy's arrays.
+// Policies of runs, for NumPy arrays.
 #pragma once
 
 #include <nanobind/nanobind.h>

@@ -27,13 +27,13 @@ namespace nb = nanobind;
 namespace broadloom::python {
 namespace {
 
-// An object of Python's that any thread may let go of.
+// A Python object that any thread may release.
 class Held {
  public:
   explicit Held(nb::object object) : object_(std::move(object)) {}
   ~Held() {
     if (!Py_IsInitialized()) {
-      object_.release();  // the interpreter has ended, and all of its objects with it
+      object_.release();  // the interpreter and its objects are gone
       return;
     }
     const nb::gil_scoped_acquire gil;
@@ -54,10 +54,11 @@ const char* streams_word(StreamSet streams) {
                                              : "panel";
 }
 
-// One call of Python a step, for all N: by the thread that called the library, as whole_batch says.
+// Steps all N environments by one call of Python, in the thread that called the library
+// (whole_batch).
 class PythonEnvs final : public VecEnv, public EnvMaker {
  public:
-  // simulator: a broadloom._simulators.Simulator that has been reset; the GIL must be held.
+  // simulator: a broadloom._adapter.Simulator after a reset. The GIL must be held.
   PythonEnvs(EnvSpec spec, nb::object simulator, Shared factory)
       : spec_(std::move(spec)), factory_(std::move(factory)) {
     count_ = nb::cast<int>(simulator.attr("num_envs"));
@@ -76,8 +77,8 @@ class PythonEnvs final : public VecEnv, public EnvMaker {
     next_is_filler_.assign(count, 0);
   }
 
-  // Takes over what the simulator shows after a reset; the GIL must be held.
-  void look() {
+  // Copies the simulator's observations after a reset. The GIL must be held.
+  void read_reset() {
     const nb::object rows = simulator().attr("observations");
     const Buffer buffer(rows, "observations", count_ * numbers_, item_size_);
     std::memcpy(current_.data(), buffer.as<std::byte>(), current_.size());
@@ -87,14 +88,14 @@ class PythonEnvs final : public VecEnv, public EnvMaker {
     std::fill(next_is_filler_.begin(), next_is_filler_.end(), 0);
   }
 
-  // Closes the environments, which hold files, processes and windows that Python may not come to.
+  // Closes the environments. Python may never free their files, processes and windows.
   ~PythonEnvs() override {
     if (simulator_ == nullptr || !Py_IsInitialized()) return;
     const nb::gil_scoped_acquire gil;
     try {
       simulator().attr("close")();
     } catch (nb::python_error& error) {
-      if (error.matches(PyExc_KeyboardInterrupt)) PyErr_SetInterrupt();  // for who looks next
+      if (error.matches(PyExc_KeyboardInterrupt)) PyErr_SetInterrupt();  // the next check sees it
     }
   }
   PythonEnvs(const PythonEnvs&) = delete;
@@ -109,9 +110,9 @@ class PythonEnvs final : public VecEnv, public EnvMaker {
             .has_final_observations = has_final_observations_,
             .filler_rows = filler_rows_};
   }
-  // An environment may also truncate by itself, before its limit. Where a place costs little there
-  // is one for each step; of pictures there are as many as the limit allows, and a run whose
-  // simulator wants more is told so.
+  // An environment may also truncate by itself, before its limit. For small observations there is a
+  // place for each step. For images there are as many as the time limit allows; a run that needs
+  // more ends with an error.
   int max_truncations(int num_steps) const override {
     constexpr std::size_t kPicture = 4096;
     const int limit = spec_.max_episode_steps;
@@ -151,7 +152,7 @@ class PythonEnvs final : public VecEnv, public EnvMaker {
     const nb::gil_scoped_acquire gil;
     try {
       simulator().attr("reset")(nb::int_(seed));
-      look();
+      read_reset();
       return {};
     } catch (nb::python_error& error) {
       return keep_exception(error, "reset() of " + spec_.id);
@@ -161,10 +162,10 @@ class PythonEnvs final : public VecEnv, public EnvMaker {
   }
 
   std::unique_ptr<VecEnv> another(const VecEnvOptions& options) const override {
-    if (options.stagger_starts) return nullptr;  // they begin at their start alone
-    VecEnvOptions theirs = options;
-    if (theirs.max_episode_steps == 0) theirs.max_episode_steps = spec_.max_episode_steps;
-    Result<std::unique_ptr<VecEnv>> made = make(spec_, factory_, theirs);
+    if (options.stagger_starts) return nullptr;  // they cannot begin within an episode
+    VecEnvOptions limited = options;
+    if (limited.max_episode_steps == 0) limited.max_episode_steps = spec_.max_episode_steps;
+    Result<std::unique_ptr<VecEnv>> made = make(spec_, factory_, limited);
     return made.ok() ? made.take() : nullptr;
   }
 
@@ -172,17 +173,17 @@ class PythonEnvs final : public VecEnv, public EnvMaker {
                                               const VecEnvOptions& options) {
     const nb::gil_scoped_acquire gil;
     try {
-      nb::dict asked;
-      asked["num_envs"] = options.num_envs;
-      asked["seed"] = options.seed;
-      asked["streams"] = streams_word(options.streams);
-      asked["max_episode_steps"] = options.max_episode_steps;
-      asked["families"] = options.families();
-      asked["stagger_starts"] = options.stagger_starts;
-      asked["joining"] = options.joining.size() > 1;  // one lot joins nobody
-      asked["only_described"] = options.only_described;
-      auto envs = std::make_unique<PythonEnvs>(spec, factory->get()(asked), factory);
-      if (!options.only_described) envs->look();
+      nb::dict request;
+      request["num_envs"] = options.num_envs;
+      request["seed"] = options.seed;
+      request["streams"] = streams_word(options.streams);
+      request["max_episode_steps"] = options.max_episode_steps;
+      request["families"] = options.families();
+      request["stagger_starts"] = options.stagger_starts;
+      request["joining"] = options.joining.size() > 1;  // a single group joins no other
+      request["only_described"] = options.only_described;
+      auto envs = std::make_unique<PythonEnvs>(spec, factory->get()(request), factory);
+      if (!options.only_described) envs->read_reset();
       return std::unique_ptr<VecEnv>(std::move(envs));
     } catch (nb::python_error& error) {
       return keep_exception(error, "making environments of " + spec.id);
@@ -201,23 +202,24 @@ class PythonEnvs final : public VecEnv, public EnvMaker {
     std::memcpy(critic_.data(), buffer.as<std::byte>(), critic_.size());
   }
 
-  // To the rows that the library reads: one-hot where Discrete.
-  void write(const std::byte* from, std::size_t count, ObservationRows rows) const {
+  // Writes `count` observations to the library's rows; Discrete ones as one-hot.
+  void write(const std::byte* source, std::size_t count, ObservationRows rows) const {
     if (!is_discrete()) {
-      void* to = rows.dtype() == Dtype::kU8 ? static_cast<void*>(rows.bytes()) : rows.floats();
-      std::memcpy(to, from, count * numbers_ * item_size_);
+      const bool is_u8 = rows.dtype() == Dtype::kU8;
+      void* target = is_u8 ? static_cast<void*>(rows.bytes()) : rows.floats();
+      std::memcpy(target, source, count * numbers_ * item_size_);
       return;
     }
     const auto width = static_cast<std::size_t>(spec_.observation.size);
     std::fill_n(rows.floats(), count * width, 0.0f);
     for (std::size_t i = 0; i < count; ++i) {
       std::int64_t index = 0;
-      std::memcpy(&index, from + i * sizeof(index), sizeof(index));
+      std::memcpy(&index, source + i * sizeof(index), sizeof(index));
       rows.floats()[i * width + static_cast<std::size_t>(index)] = 1.0f;
     }
   }
 
-  // Where Discrete: throws where a row [int64] is none of the space.
+  // Throws if a Discrete observation [int64] is outside its space.
   void check_index(const std::byte* row, const char* what, int env) const {
     if (!is_discrete()) return;
     std::int64_t index = 0;
@@ -246,8 +248,9 @@ class PythonEnvs final : public VecEnv, public EnvMaker {
     }
   }
 
-  // (observations, rewards, terminated, truncated, final observations or None, critic observations
-  // or None, final critic observations or None): final rows count where an episode ended.
+  // step: (observations, rewards, terminated, truncated, final observations or None, critic
+  // observations or None, final critic observations or None). Only final rows of ended episodes
+  // count.
   void take(const nb::tuple& step, const StepRows& rows) {
     const auto count = static_cast<std::size_t>(count_);
     {
@@ -310,8 +313,8 @@ class PythonEnvs final : public VecEnv, public EnvMaker {
   Shared simulator_, factory_;
   int count_ = 0;
   bool deterministic_ = false, has_final_observations_ = false, filler_rows_ = false;
-  std::size_t item_size_ = 0,
-              numbers_ = 0;  // bytes of a number, numbers of an observation, as Python has them
+  std::size_t item_size_ = 0;  // bytes of a number in Python's array
+  std::size_t numbers_ = 0;    // numbers of an observation in Python's array
   std::vector<std::byte> current_, critic_;
   std::vector<std::int64_t> age_;
   std::vector<std::uint8_t> next_is_filler_;

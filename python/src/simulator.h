@@ -1,4 +1,4 @@
-// Environments that Python steps, as a VecEnv: what broadloom/_simulators.py adapts.
+// Environments that Python steps, as a VecEnv. broadloom/_adapter.py has the Python side.
 #pragma once
 
 #include <nanobind/nanobind.h>

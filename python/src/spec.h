@@ -1,4 +1,4 @@
-// Specs of environments as dictionaries, both ways.
+// Converts specs of environments to and from Python dicts.
 #pragma once
 
 #include <nanobind/nanobind.h>

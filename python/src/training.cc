@@ -40,7 +40,7 @@ namespace nb = nanobind;
 namespace broadloom::python {
 namespace {
 
-// None where it is not a number.
+// None for NaN.
 nb::object number(double value) {
   return std::isnan(value) ? nb::none() : nb::object(nb::float_(value));
 }
@@ -71,12 +71,12 @@ nb::dict summary_of(const RunSummary& summary, const std::string& record) {
   return out;
 }
 
-// What Python hears of a run. A callback that raises, and Ctrl-C, end the run at the end of an
-// iteration, with all of it saved; the exception comes out of the call. The GIL is taken for them
-// alone.
-class Ears {
+// Calls Python's callbacks during a run. A callback that raises, or Ctrl-C, ends the run after the
+// iteration, and the run is saved; the exception comes out of the call. Only callbacks take the
+// GIL.
+class Callbacks {
  public:
-  Ears(nb::object contract, nb::object iteration, nb::object note)
+  Callbacks(nb::object contract, nb::object iteration, nb::object note)
       : on_contract_(std::move(contract)),
         on_iteration_(std::move(iteration)),
         on_note_(std::move(note)) {}
@@ -111,15 +111,15 @@ class Ears {
   bool stops() {
     const nb::gil_scoped_acquire gil;
     if (!raised_ && PyErr_CheckSignals() != 0) {
-      nb::python_error error;  // takes over what the handler of the signal raised
+      nb::python_error error;  // the exception of the signal's handler
       keep(error, "a signal");
     }
     return raised_;
   }
 
-  void keep(nb::python_error& error, const char* what) {
+  void keep(nb::python_error& error, const char* source) {
     raised_ = true;
-    static_cast<void>(keep_exception(error, what));
+    static_cast<void>(keep_exception(error, source));
   }
 
   nb::object on_contract_, on_iteration_, on_note_;
@@ -128,8 +128,8 @@ class Ears {
 
 int threads_of(int threads) {
   if (threads < 0) {
-    raise(invalid(fmt::format(
-        "threads: got {}, expected at least 1, or 0 for as many as there are cores", threads)));
+    raise(
+        invalid(fmt::format("threads: got {}, expected at least 1, or 0 for all cores", threads)));
   }
   return threads > 0 ? threads : available_cores();
 }
@@ -147,9 +147,8 @@ nb::dict finish(const Result<RunSummary>& summary, const std::string& ledger, Ke
   return summary_of(summary.value(), place.value());
 }
 
-// The process has one instruction set. A call within another, as of an evaluation from
-// on_iteration, may want another one; what goes on after it has its own again. A call within none
-// leaves its own behind: another thread may be at work with that.
+// Restores the process's instruction set after a nested call, such as an evaluation from
+// on_iteration. An outermost call leaves its own behind, since another thread may be using it.
 class InstructionSet {
  public:
   InstructionSet() : before_(calls_++ > 0 ? active_isa() : "") {}
@@ -162,19 +161,20 @@ class InstructionSet {
   InstructionSet& operator=(const InstructionSet&) = delete;
 
  private:
-  static thread_local int calls_;  // under way in this thread
-  std::string before_;             // "": there is no call around this one
+  static thread_local int calls_;  // calls in progress in this thread
+  std::string before_;             // "" for an outermost call
 };
 thread_local int InstructionSet::calls_ = 0;
 
 // init, panel: "" for none.
 nb::dict train(const nb::dict& keys, const std::string& out, int threads,
-               const std::string& ledger_asked, const std::string& init, const std::string& panel,
-               nb::object on_contract, nb::object on_iteration, nb::object on_note) {
+               const std::string& requested_ledger, const std::string& init,
+               const std::string& panel, nb::object on_contract, nb::object on_iteration,
+               nb::object on_note) {
   KeptException kept;
   const InstructionSet own;
   const int workers = threads_of(threads);
-  Ears ears(std::move(on_contract), std::move(on_iteration), std::move(on_note));
+  Callbacks callbacks(std::move(on_contract), std::move(on_iteration), std::move(on_note));
   const Overrides overrides = overrides_from(keys);
   allow_settings(overrides);
   std::string ledger;
@@ -186,56 +186,57 @@ nb::dict train(const nb::dict& keys, const std::string& out, int threads,
     const std::string name = config.value().env_id + "__" + config.value().algorithm + "__" +
                              std::to_string(config.value().seed);
     const std::string run_dir = out.empty() ? cli::default_run_dir(name) : out;
-    ledger = cli::ledger_of_run(ledger_asked, run_dir);
-    std::optional<InitialPolicy> begins_with;
+    ledger = cli::ledger_of_run(requested_ledger, run_dir);
+    std::optional<InitialPolicy> initial_policy;
     if (!init.empty()) {
       Result<InitialPolicy> policy = read_initial_policy(init);
       if (!policy.ok()) return policy.status();
-      begins_with = policy.take();
+      initial_policy = policy.take();
     }
-    std::optional<Panel> scored_on;
+    std::optional<Panel> final_panel;
     if (!panel.empty()) {
       Result<Panel> read = read_panel(panel);
       if (!read.ok()) return read.status();
-      scored_on = read.take();
+      final_panel = read.take();
     }
-    return start_run(config.value(), run_dir, workers, ears.hooks(), scored_on, begins_with);
+    return start_run(config.value(), run_dir, workers, callbacks.hooks(), final_panel,
+                     initial_policy);
   };
   const Result<RunSummary> summary = run();
   return finish(summary, ledger, kept);
 }
 
-// machine: keys in the place of the run's own, as the device.
+// machine: keys that replace the run's own, such as the device.
 nb::dict resume(const std::string& run_dir, std::int64_t total_timesteps, int threads,
-                const nb::dict& machine, const std::string& ledger_asked, nb::object on_contract,
-                nb::object on_iteration, nb::object on_note) {
+                const nb::dict& machine, const std::string& requested_ledger,
+                nb::object on_contract, nb::object on_iteration, nb::object on_note) {
   KeptException kept;
   const InstructionSet own;
   const int workers = threads_of(threads);
-  Ears ears(std::move(on_contract), std::move(on_iteration), std::move(on_note));
+  Callbacks callbacks(std::move(on_contract), std::move(on_iteration), std::move(on_note));
   const Overrides keys = overrides_from(machine);
   const auto run = [&]() -> Result<RunSummary> {
     const nb::gil_scoped_release unlocked;
     const Result<std::string> isa = isa_of_run(run_dir);
     if (!isa.ok()) return isa.status();
     BROADLOOM_TRY(set_isa(isa.value()));
-    return resume_run(run_dir, workers, ears.hooks(), total_timesteps, keys);
+    return resume_run(run_dir, workers, callbacks.hooks(), total_timesteps, keys);
   };
   const Result<RunSummary> summary = run();
-  return finish(summary, cli::ledger_of_run(ledger_asked, run_dir), kept);
+  return finish(summary, cli::ledger_of_run(requested_ledger, run_dir), kept);
 }
 
-// The program handles these itself while it runs.
-class SignalsOfPython {
+// Saves and restores Python's signal handlers: the program installs its own.
+class SavedSignals {
  public:
-  SignalsOfPython() {
+  SavedSignals() {
     visit([](int number, struct sigaction& now) { sigaction(number, nullptr, &now); });
   }
-  ~SignalsOfPython() {
+  ~SavedSignals() {
     visit([](int number, struct sigaction& now) { sigaction(number, &now, nullptr); });
   }
-  SignalsOfPython(const SignalsOfPython&) = delete;
-  SignalsOfPython& operator=(const SignalsOfPython&) = delete;
+  SavedSignals(const SavedSignals&) = delete;
+  SavedSignals& operator=(const SavedSignals&) = delete;
 
  private:
   template <class F>
@@ -246,7 +247,7 @@ class SignalsOfPython {
   struct sigaction actions_[5] = {};
 };
 
-// What C prints goes into a text while this lives; what Python prints does not.
+// Collects the standard output of C in a text. Python's own output is not affected.
 class StandardOutputAsText {
  public:
   StandardOutputAsText() : before_(stdout), stream_(open_memstream(&text_, &size_)) {
@@ -274,22 +275,23 @@ class StandardOutputAsText {
   std::FILE* stream_;
 };
 
-// The program has one standard output, one error that it said last and one table of signals: one
-// command at a time, whichever threads ask; one within another, as of an environment that
-// evaluates, is the same thread's. Who waits has let the GIL go, which the other command may want.
-class OneAtATime {
+// Lets one command run at a time: the program has one standard output, one last error and one table
+// of signals. The same thread may nest commands, such as an environment that evaluates. Waiting
+// releases the GIL, which the running command may need.
+class CommandLock {
  public:
-  OneAtATime() {
+  CommandLock() {
     const nb::gil_scoped_release unlocked;
     mutex().lock();
   }
-  ~OneAtATime() { mutex().unlock(); }
-  OneAtATime(const OneAtATime&) = delete;
-  OneAtATime& operator=(const OneAtATime&) = delete;
+  ~CommandLock() { mutex().unlock(); }
+  CommandLock(const CommandLock&) = delete;
+  CommandLock& operator=(const CommandLock&) = delete;
 
  private:
   static std::recursive_mutex& mutex() {
-    static auto* const all = new std::recursive_mutex;  // outlives what Python leaves to its end
+    static auto* const all =
+        new std::recursive_mutex;  // outlives objects that Python frees at exit
     return *all;
   }
 };
@@ -305,7 +307,7 @@ class NoErrorsPrinted {
 int run_words(const std::vector<std::string>& arguments) {
   const InstructionSet own;
   static_cast<void>(cli::take_error());
-  const SignalsOfPython signals;
+  const SavedSignals signals;
   std::vector<std::string> words{"broadloom"};
   words.insert(words.end(), arguments.begin(), arguments.end());
   std::vector<char*> argv;
@@ -314,17 +316,17 @@ int run_words(const std::vector<std::string>& arguments) {
   return run_program(static_cast<int>(argv.size()), argv.data());
 }
 
-// (The program's exit code, the exception of Python's that came in it or None.) What it prints goes
-// to the process's own standard output and error.
+// Returns (exit code, Python exception or None). The program prints to the process's standard
+// output and error.
 nb::tuple program(const std::vector<std::string>& arguments) {
-  const OneAtATime alone;
-  const KeptException kept(KeptException::Of::kCommand);
+  const CommandLock lock;
+  const KeptException kept(KeptException::Scope::kCommand);
   const int code = run_words(arguments);
   return nb::make_tuple(code, kept.value());
 }
 
-// The text of a command's answer: its JSON objects, which come apart from standard output, where
-// environments may print as they like; of a command without them, its standard output.
+// Collects a command's answer: its JSON, apart from standard output, where environments may print;
+// or the standard output of a command without JSON.
 class AnswerText {
  public:
   explicit AnswerText(const std::vector<std::string>& arguments)
@@ -339,14 +341,14 @@ class AnswerText {
 
  private:
   std::string json_;
-  std::string* before_;  // of the command around this one
+  std::string* before_;  // the text of the outer command
   std::optional<StandardOutputAsText> output_;
 };
 
 // (Exit code, answer, error message or "", Python exception or None). The caller raises the error.
 nb::tuple answer_of_program(const std::vector<std::string>& arguments) {
-  const OneAtATime alone;
-  const KeptException kept(KeptException::Of::kCommand);
+  const CommandLock lock;
+  const KeptException kept(KeptException::Scope::kCommand);
   AnswerText output(arguments);
   const NoErrorsPrinted quiet;
   const int code = run_words(arguments);
@@ -363,8 +365,8 @@ void bind_training(nb::module_& m) {
         nb::arg("machine"), nb::arg("ledger"), nb::arg("on_contract").none(),
         nb::arg("on_iteration").none(), nb::arg("on_note").none());
   m.def("terminal_text", [](const std::string& text) { return terminal_text(text); });
-  m.def("allow_plugin", [](const std::string& what) {
-    if (const Status status = allow_code(what); !status.ok()) raise(status);
+  m.def("allow_plugin", [](const std::string& path) {
+    if (const Status status = allow_code(path); !status.ok()) raise(status);
   });
   m.def("program", &program, nb::arg("arguments"));
   m.def("answer_of_program", &answer_of_program, nb::arg("arguments"));

@@ -23,21 +23,51 @@ FRAMES = importlib.util.find_spec("pandas") or importlib.util.find_spec("polars"
 
 def setUpModule():
     global RUN, STUDY
-    RUN = broadloom.train("CartPole-v1", out=OUT / "run", total_timesteps=2048, num_envs=8, num_steps=32, eval_interval=2, quiet=True)
-    STUDY = broadloom.Study({"seeds": 2, "base": {"env_id": "CartPole-v1", "total_timesteps": 512, "hidden_sizes": [8, 8]}, "grid": {"learning_rate": [1e-3, 1e-4]}},
-                            name="tiny", out=OUT / "tiny.sqlite")
+    RUN = broadloom.train(
+        "CartPole-v1",
+        out=OUT / "run",
+        total_timesteps=2048,
+        num_envs=8,
+        num_steps=32,
+        eval_interval=2,
+        quiet=True,
+    )
+    STUDY = broadloom.Study(
+        {
+            "seeds": 2,
+            "base": {"env_id": "CartPole-v1", "total_timesteps": 512, "hidden_sizes": [8, 8]},
+            "grid": {"learning_rate": [1e-3, 1e-4]},
+        },
+        name="tiny",
+        out=OUT / "tiny.sqlite",
+    )
 
 
 class CommandsTest(unittest.TestCase):
     def test_evaluate_is_the_programs(self):
         found = broadloom.evaluate(RUN, episodes=7, seed=3)
         self.assertEqual(found["episodes"], 7)
-        self.assertEqual(found["mean_return"], broadloom.evaluate(RUN.dir, episodes=7, seed=3, threads=1)["mean_return"])
-        self.assertNotEqual(found["mean_return"], broadloom.evaluate(RUN, episodes=7, seed=4)["mean_return"])
+        self.assertEqual(
+            found["mean_return"],
+            broadloom.evaluate(RUN.dir, episodes=7, seed=3, threads=1)["mean_return"],
+        )
+        self.assertNotEqual(
+            found["mean_return"], broadloom.evaluate(RUN, episodes=7, seed=4)["mean_return"]
+        )
 
     def test_audit_and_gradients(self):
-        self.assertIn(broadloom.audit(RUN, iterations=1)["severity"], ("ok", "note", "warning", "error"))
-        found = broadloom.gradients(RUN, out=OUT / "gradients", starts="synchronised", study="variance", batch=64, shapes="4x16,16x4", blocks=20)
+        self.assertIn(
+            broadloom.audit(RUN, iterations=1)["severity"], ("ok", "note", "warning", "error")
+        )
+        found = broadloom.gradients(
+            RUN,
+            out=OUT / "gradients",
+            starts="synchronised",
+            study="variance",
+            batch=64,
+            shapes="4x16,16x4",
+            blocks=20,
+        )
         self.assertEqual(json.loads((OUT / "gradients" / "gradients.json").read_text()), found)
 
     def test_a_study_goes_on_and_reports(self):
@@ -47,25 +77,59 @@ class CommandsTest(unittest.TestCase):
         self.assertTrue((OUT / "report" / "study.json").is_file())
 
     def test_errors_have_the_programs_words_and_kind(self):
-        for kind, words, call in (("not_found", "nowhere", lambda: broadloom.evaluate("nowhere")),
-                                  ("invalid_config", "episodes", lambda: broadloom.evaluate(RUN, episodes=-1)),
-                                  ("invalid_config", "unknown", lambda: broadloom.Study({"base": {"learning_rat": 1}}, out=OUT / "bad.sqlite").run(quiet=True)),
-                                  ("not_found", "no run folder 'nowhere'", lambda: broadloom.gradients("nowhere"))):
+        for kind, words, call in (
+            ("not_found", "nowhere", lambda: broadloom.evaluate("nowhere")),
+            ("invalid_config", "episodes", lambda: broadloom.evaluate(RUN, episodes=-1)),
+            (
+                "invalid_config",
+                "unknown",
+                lambda: broadloom.Study({"base": {"learning_rat": 1}}, out=OUT / "bad.sqlite").run(
+                    quiet=True
+                ),
+            ),
+            ("not_found", "no run folder 'nowhere'", lambda: broadloom.gradients("nowhere")),
+        ):
             with self.subTest(words), self.assertRaisesRegex(broadloom.Error, words) as caught:
                 call()
             self.assertEqual(caught.exception.kind, kind)
-        words = "import broadloom\ntry:\n broadloom.gradients('nowhere')\nexcept broadloom.Error: pass"
-        self.assertEqual(subprocess.run([sys.executable, "-c", words], capture_output=True, check=True).stderr, b"")  # said once, by who catches it
+        words = (
+            "import broadloom\ntry:\n broadloom.gradients('nowhere')\nexcept broadloom.Error: pass"
+        )
+        self.assertEqual(
+            subprocess.run([sys.executable, "-c", words], capture_output=True, check=True).stderr,
+            b"",
+        )  # said once, by who catches it
 
     def test_that_two_things_differ_is_an_answer(self):
-        runs = [broadloom.train("CartPole-v1", out=OUT / f"hashes{seed}", total_timesteps=512, num_envs=8, num_steps=32, hashes=True, seed=seed, quiet=True) for seed in (1, 2)]
+        runs = [
+            broadloom.train(
+                "CartPole-v1",
+                out=OUT / f"hashes{seed}",
+                total_timesteps=512,
+                num_envs=8,
+                num_steps=32,
+                hashes=True,
+                seed=seed,
+                quiet=True,
+            )
+            for seed in (1, 2)
+        ]
         found = broadloom.command("diff", *runs)
         self.assertEqual((found["equal"], found["parting"]["iteration"]), (False, 1))
         self.assertTrue(broadloom.command("diff", runs[0], runs[0].dir)["equal"])
 
         pay = 1.0
-        run = broadloom.train(lambda: gymnasium.wrappers.TransformReward(gymnasium.make("CartPole-v1"), lambda reward: pay * reward), name="Paid-v0", out=OUT / "paid",
-                              total_timesteps=256, num_envs=4, num_steps=16, quiet=True)
+        run = broadloom.train(
+            lambda: gymnasium.wrappers.TransformReward(
+                gymnasium.make("CartPole-v1"), lambda reward: pay * reward
+            ),
+            name="Paid-v0",
+            out=OUT / "paid",
+            total_timesteps=256,
+            num_envs=4,
+            num_steps=16,
+            quiet=True,
+        )
         self.assertTrue(broadloom.rerun(run, out=OUT / "paid_again")["agrees"])
         pay = 2.0
         found = broadloom.rerun(run, out=OUT / "paid_more")
@@ -73,15 +137,27 @@ class CommandsTest(unittest.TestCase):
         self.assertIn(False, [field["agrees"] for field in found["fields"]])
 
     def test_runs_that_fail_are_in_a_studys_summary(self):
-        study = broadloom.Study({"seeds": 1, "base": {"env_id": "Pendulum-v1", "total_timesteps": 2048, "norm_adv": False}, "grid": {"learning_rate": [1e-3, 10]}},
-                                out=OUT / "astray.sqlite")
-        self.assertEqual([(cell["finished"], cell["failed"]) for cell in study.run(quiet=True)["cells"]], [(1, 0), (0, 1)])
+        study = broadloom.Study(
+            {
+                "seeds": 1,
+                "base": {"env_id": "Pendulum-v1", "total_timesteps": 2048, "norm_adv": False},
+                "grid": {"learning_rate": [1e-3, 10]},
+            },
+            out=OUT / "astray.sqlite",
+        )
+        self.assertEqual(
+            [(cell["finished"], cell["failed"]) for cell in study.run(quiet=True)["cells"]],
+            [(1, 0), (0, 1)],
+        )
 
     def test_whatever_takes_a_runs_folder_takes_a_run(self):
         keys = {"total_timesteps": 512, "num_envs": 8, "num_steps": 32, "quiet": True}
         run = broadloom.train("CartPole-v1", out=OUT / "begun", init=RUN, **keys)
         self.assertTrue(broadloom.rerun(run, init=RUN, out=OUT / "begun_again")["agrees"])
-        self.assertEqual(broadloom.commands._toml({"base": {"init": RUN}}), f'"base" = {{"init" = "{RUN.dir}"}}\n')
+        self.assertEqual(
+            broadloom.commands._toml({"base": {"init": RUN}}),
+            f'"base" = {{"init" = "{RUN.dir}"}}\n',
+        )
 
     def test_commands_without_json_give_their_text(self):
         self.assertIn("learning_rate", broadloom.command("config-reference")["text"])
@@ -91,19 +167,35 @@ class CommandsTest(unittest.TestCase):
 
     def test_what_python_prints_meanwhile_is_not_taken_for_the_answer(self):
         done = threading.Event()
-        printing = threading.Thread(target=lambda: [os.write(1, b"") or print(end="", flush=True) for _ in range(200) if not done.is_set()])
+        printing = threading.Thread(
+            target=lambda: [
+                os.write(1, b"") or print(end="", flush=True)
+                for _ in range(200)
+                if not done.is_set()
+            ]
+        )
         printing.start()
         self.assertEqual(broadloom.evaluate(RUN, episodes=5)["episodes"], 5)
         done.set()
         printing.join()
 
     def test_from_several_threads_each_gets_its_own_answer(self):
-        other = broadloom.train("CartPole-v1", out=OUT / "other", total_timesteps=512, num_envs=8, num_steps=32, seed=5, quiet=True)
+        other = broadloom.train(
+            "CartPole-v1",
+            out=OUT / "other",
+            total_timesteps=512,
+            num_envs=8,
+            num_steps=32,
+            seed=5,
+            quiet=True,
+        )
         expected = [broadloom.evaluate(run, episodes=3)["mean_return"] for run in (RUN, other)]
         found = {}
 
         def ask(k):
-            found[k] = [broadloom.evaluate((RUN, other)[k], episodes=3)["mean_return"] for _ in range(20)]
+            found[k] = [
+                broadloom.evaluate((RUN, other)[k], episodes=3)["mean_return"] for _ in range(20)
+            ]
 
         threads = [threading.Thread(target=ask, args=(k,)) for k in range(2)]
         for thread in threads:
@@ -114,7 +206,18 @@ class CommandsTest(unittest.TestCase):
         self.assertNotEqual(*expected)
 
     def test_ctrl_c_stops_a_study_which_goes_on_later(self):
-        study = broadloom.Study({"seeds": 40, "base": {"env_id": "Acrobot-v1", "total_timesteps": 20_000, "num_envs": 8, "eval_episodes": 5}}, out=OUT / "long.sqlite")
+        study = broadloom.Study(
+            {
+                "seeds": 40,
+                "base": {
+                    "env_id": "Acrobot-v1",
+                    "total_timesteps": 20_000,
+                    "num_envs": 8,
+                    "eval_episodes": 5,
+                },
+            },
+            out=OUT / "long.sqlite",
+        )
         before = signal.getsignal(signal.SIGINT)
         timer = threading.Timer(1.0, lambda: os.kill(os.getpid(), signal.SIGINT))
         timer.start()
@@ -122,7 +225,9 @@ class CommandsTest(unittest.TestCase):
             study.run(quiet=True)
             time.sleep(2)
         self.assertEqual(signal.getsignal(signal.SIGINT), before)
-        self.assertEqual(broadloom.evaluate(RUN, episodes=2)["episodes"], 2)  # the interrupt was that of the study alone
+        self.assertEqual(
+            broadloom.evaluate(RUN, episodes=2)["episodes"], 2
+        )  # the interrupt was that of the study alone
 
 
 @unittest.skipUnless(FRAMES, "neither pandas nor Polars is there")
@@ -143,9 +248,13 @@ class FramesTest(unittest.TestCase):
 
     def test_bad_input(self):
         (OUT / "no.sqlite").write_text("no")
-        for kind, call in ((ValueError, lambda: STUDY.frame("secrets")), (FileNotFoundError, lambda: broadloom.read_store(OUT / "nothing.sqlite")),
-                           (broadloom.Error, lambda: broadloom.read_store(OUT / "no.sqlite")), (FileNotFoundError, lambda: broadloom.read_metrics(OUT)),
-                           (ModuleNotFoundError, lambda: RUN.metrics(library="no_such_library"))):
+        for kind, call in (
+            (ValueError, lambda: STUDY.frame("secrets")),
+            (FileNotFoundError, lambda: broadloom.read_store(OUT / "nothing.sqlite")),
+            (broadloom.Error, lambda: broadloom.read_store(OUT / "no.sqlite")),
+            (FileNotFoundError, lambda: broadloom.read_metrics(OUT)),
+            (ModuleNotFoundError, lambda: RUN.metrics(library="no_such_library")),
+        ):
             with self.assertRaises(kind):
                 call()
 

@@ -24,16 +24,28 @@ def play(env, steps, seed=3):
     rows, _ = env.reset(seed=seed)
     out = [rows]
     for _ in range(steps):
-        actions = np.stack([random.integers(env.single_action_space.n) if hasattr(env.single_action_space, "n")
-                            else random.uniform(env.single_action_space.low, env.single_action_space.high).astype(np.float32) for _ in range(env.num_envs)])
+        actions = np.stack(
+            [
+                random.integers(env.single_action_space.n)
+                if hasattr(env.single_action_space, "n")
+                else random.uniform(
+                    env.single_action_space.low, env.single_action_space.high
+                ).astype(np.float32)
+                for _ in range(env.num_envs)
+            ]
+        )
         out.append(env.step(actions))
     return out
 
 
 class ImportTest(unittest.TestCase):
     def test_gymnasium_knows_the_environments_in_whichever_order_they_are_imported(self):
-        for imports in ("import gymnasium, broadloom", "import broadloom, gymnasium", "import broadloom; from gymnasium.envs import registration; import gymnasium",
-                        "import gymnasium; gymnasium.make('broadloom:broadloom/Taxi-v3')"):
+        for imports in (
+            "import gymnasium, broadloom",
+            "import broadloom, gymnasium",
+            "import broadloom; from gymnasium.envs import registration; import gymnasium",
+            "import gymnasium; gymnasium.make('broadloom:broadloom/Taxi-v3')",
+        ):
             with self.subTest(imports):
                 code = f"{imports}; gymnasium.make('broadloom/CartPole-v1').reset(); gymnasium.make_vec('broadloom/MinAtar-Breakout-v1', 3).reset()"
                 subprocess.run([sys.executable, "-c", code], check=True)
@@ -56,24 +68,37 @@ class VectorEnvTest(unittest.TestCase):
                 self.assertIn(first, env.observation_space)
                 for rows, rewards, terminated, truncated, infos in steps:
                     self.assertIn(rows, env.observation_space)
-                    self.assertEqual((rewards.dtype, terminated.dtype, truncated.dtype), (np.float64, np.bool_, np.bool_))
+                    self.assertEqual(
+                        (rewards.dtype, terminated.dtype, truncated.dtype),
+                        (np.float64, np.bool_, np.bool_),
+                    )
                     self.assertEqual("final_obs" in infos, bool((terminated | truncated).any()))
                     for i in np.flatnonzero(infos.get("_final_obs", [])):
                         self.assertIn(infos["final_obs"][i], env.single_observation_space)
-                self.assertTrue(any((step[2] | step[3]).all() or (step[2] | step[3]).any() for step in steps))
+                self.assertTrue(
+                    any((step[2] | step[3]).all() or (step[2] | step[3]).any() for step in steps)
+                )
 
     def test_modes_give_the_same_transitions(self):
         for env_id in ("CartPole-v1", "Taxi-v3", "MinAtar/Breakout-v1", "Pendulum-v1"):
             with self.subTest(env_id):
-                make = lambda mode: broadloom.VectorEnv(6, env_id=env_id, autoreset_mode=mode, max_episode_steps=9)
+                make = lambda mode: broadloom.VectorEnv(
+                    6, env_id=env_id, autoreset_mode=mode, max_episode_steps=9
+                )
                 random = np.random.default_rng(1)
-                same, following, disabled = make(AutoresetMode.SAME_STEP), make(AutoresetMode.NEXT_STEP), make(AutoresetMode.DISABLED)
+                same, following, disabled = (
+                    make(AutoresetMode.SAME_STEP),
+                    make(AutoresetMode.NEXT_STEP),
+                    make(AutoresetMode.DISABLED),
+                )
                 rows = [env.reset(seed=5)[0] for env in (same, following, disabled)]
                 queue = [[] for _ in range(6)]  # transitions of each environment under next-step
                 seen = [[] for _ in range(6)]
                 script = {}
                 for step in range(40):
-                    actions = np.stack([np.asarray(same.single_action_space.sample()) for _ in range(6)])
+                    actions = np.stack(
+                        [np.asarray(same.single_action_space.sample()) for _ in range(6)]
+                    )
                     script[step] = actions
                     a, b = same.step(actions), disabled.step(actions)
                     ended = a[2] | a[3]
@@ -82,31 +107,44 @@ class VectorEnvTest(unittest.TestCase):
                         np.testing.assert_array_equal(last, b[0][i])
                         seen[i].append((actions[i], np.array(last), a[1][i], a[2][i], a[3][i]))
                     np.testing.assert_array_equal(a[1], b[1])
-                    after = disabled.reset(options={"reset_mask": ended})[0] if ended.any() else b[0]
+                    after = (
+                        disabled.reset(options={"reset_mask": ended})[0] if ended.any() else b[0]
+                    )
                     np.testing.assert_array_equal(a[0], after)
-                # Next-step: the same actions for each environment's own transitions, and one step more for each reset.
+                # Next-step: the same actions for each environment's own transitions, and one step
+                # more for each reset.
                 at, waits = np.zeros(6, int), np.zeros(6, bool)
                 while (at < 40).all():
                     actions = np.stack([seen[i][at[i]][0] for i in range(6)])
                     rows, rewards, terminated, truncated, _ = following.step(actions)
                     for i in range(6):
                         if waits[i]:
-                            self.assertEqual((rewards[i], terminated[i], truncated[i]), (0.0, False, False))
+                            self.assertEqual(
+                                (rewards[i], terminated[i], truncated[i]), (0.0, False, False)
+                            )
                             waits[i] = False
                             continue
                         _, last, reward, term, trunc = seen[i][at[i]]
                         np.testing.assert_array_equal(rows[i], last)
-                        self.assertEqual((rewards[i], terminated[i], truncated[i]), (reward, term, trunc))
+                        self.assertEqual(
+                            (rewards[i], terminated[i], truncated[i]), (reward, term, trunc)
+                        )
                         at[i] += 1
                         waits[i] = term or trunc
                 del queue, random, script
 
     def test_seeds_threads_and_views(self):
         def fingerprint(**keys):
-            return [step if isinstance(step, np.ndarray) else step[:4] for step in play(broadloom.VectorEnv(700, env_id="CartPole-v1", **keys), 30)]
+            return [
+                step if isinstance(step, np.ndarray) else step[:4]
+                for step in play(broadloom.VectorEnv(700, env_id="CartPole-v1", **keys), 30)
+            ]
+
         one, two, views = fingerprint(threads=1), fingerprint(threads=2), None
         for a, b in zip(one, two, strict=True):
-            np.testing.assert_array_equal(np.concatenate([np.ravel(x) for x in a]), np.concatenate([np.ravel(x) for x in b]))
+            np.testing.assert_array_equal(
+                np.concatenate([np.ravel(x) for x in a]), np.concatenate([np.ravel(x) for x in b])
+            )
         env = broadloom.VectorEnv(3, env_id="CartPole-v1", copy=False)
         rows, _ = env.reset(seed=1)
         views = env.step(np.zeros(3, np.int64))[0]
@@ -125,11 +163,19 @@ class VectorEnvTest(unittest.TestCase):
         np.testing.assert_array_equal(b.reset()[0], first)
 
     def test_gymnasium_knows_them(self):
-        env = gymnasium.make_vec("broadloom/MinAtar-Breakout-v1", num_envs=4, sticky_action_prob=0.0)
+        env = gymnasium.make_vec(
+            "broadloom/MinAtar-Breakout-v1", num_envs=4, sticky_action_prob=0.0
+        )
         self.assertEqual(env.reset(seed=1)[0].shape, (4, 10, 10, 4))
         self.assertIs(env.metadata["autoreset_mode"], AutoresetMode.SAME_STEP)
-        wrapped = gymnasium.wrappers.vector.RecordEpisodeStatistics(gymnasium.make_vec("broadloom/CartPole-v1", num_envs=4))
-        episodes = [step[4]["episode"]["l"][step[4]["_episode"]] for step in play(wrapped, 60)[1:] if "episode" in step[4]]
+        wrapped = gymnasium.wrappers.vector.RecordEpisodeStatistics(
+            gymnasium.make_vec("broadloom/CartPole-v1", num_envs=4)
+        )
+        episodes = [
+            step[4]["episode"]["l"][step[4]["_episode"]]
+            for step in play(wrapped, 60)[1:]
+            if "episode" in step[4]
+        ]
         self.assertGreater(len(episodes), 0)
         self.assertTrue((np.concatenate(episodes) > 5).all())
 
@@ -138,8 +184,11 @@ class VectorEnvTest(unittest.TestCase):
         with self.assertRaises(gymnasium.error.ResetNeeded):
             env.step(np.zeros(3, np.int64))
         env.reset(seed=1)
-        for actions, words in ((np.zeros(2, np.int64), r"shape \(2,\), expected \(3,\)"), (np.array([0, 1, 2]), r"actions\[2\]: got 2, expected 0 to 1"),
-                               (np.zeros(3), "whole numbers")):
+        for actions, words in (
+            (np.zeros(2, np.int64), r"shape \(2,\), expected \(3,\)"),
+            (np.array([0, 1, 2]), r"actions\[2\]: got 2, expected 0 to 1"),
+            (np.zeros(3), "actions: got float64"),
+        ):
             with self.assertRaisesRegex(broadloom.Error, words):
                 env.step(actions)
         with self.assertRaisesRegex(broadloom.Error, "have not ended"):
@@ -171,7 +220,9 @@ class RenderTest(unittest.TestCase):
                 env.reset(seed=1)
                 before = env.render()
                 self.assertEqual(len(before), 2)
-                self.assertEqual((before[0].dtype, before[0].shape[2], max(before[0].shape)), (np.uint8, 3, 480))
+                self.assertEqual(
+                    (before[0].dtype, before[0].shape[2], max(before[0].shape)), (np.uint8, 3, 480)
+                )
                 self.assertGreater(len(np.unique(before[0].reshape(-1, 3), axis=0)), 1)
                 for _ in range(5):
                     env.step(env.action_space.sample())
@@ -179,15 +230,30 @@ class RenderTest(unittest.TestCase):
 
     def test_shapes_are_where_they_are_said_to_be(self):
         accent, ink, paper = (11, 92, 173), (28, 33, 40), (255, 255, 255)
-        image = picture((0, 0, 10, 5), [("rectangle", 0, 1.0, [0, 0, 5, 2.5]), ("circle", 5, 1.0, [7.5, 2.5, 1]), ("polygon", 0, 1.0, [8, 4, 9.5, 4, 9.5, 4.8]),
-                                        ("line", 5, 1.0, [0.2, 1, 4, 3, 4]), ("text", 0, 1.0, [5, 5, 1]), ("rectangle", 0, 0.5, [0, 0, 99, -1])])
+        image = picture(
+            (0, 0, 10, 5),
+            [
+                ("rectangle", 0, 1.0, [0, 0, 5, 2.5]),
+                ("circle", 5, 1.0, [7.5, 2.5, 1]),
+                ("polygon", 0, 1.0, [8, 4, 9.5, 4, 9.5, 4.8]),
+                ("line", 5, 1.0, [0.2, 1, 4, 3, 4]),
+                ("text", 0, 1.0, [5, 5, 1]),
+                ("rectangle", 0, 0.5, [0, 0, 99, -1]),
+            ],
+        )
         self.assertEqual(image.shape, (240, 480, 3))
         at = lambda x, y: tuple(int(v) for v in image[int((5 - y) * 48), int(x * 48)])
-        self.assertEqual([at(1, 1), at(7.5, 2.5), at(9.3, 4.1), at(2, 4)], [ink, accent, ink, accent])
-        self.assertEqual([at(6, 1), at(8.8, 2.5), at(8.2, 4.7), at(2, 4.3), at(4.5, 4)], [paper] * 5)
+        self.assertEqual(
+            [at(1, 1), at(7.5, 2.5), at(9.3, 4.1), at(2, 4)], [ink, accent, ink, accent]
+        )
+        self.assertEqual(
+            [at(6, 1), at(8.8, 2.5), at(8.2, 4.7), at(2, 4.3), at(4.5, 4)], [paper] * 5
+        )
 
     def test_gymnasium_records_them(self):
-        env = gymnasium.wrappers.RenderCollection(gymnasium.make("broadloom/Pendulum-v1", render_mode="rgb_array"))
+        env = gymnasium.wrappers.RenderCollection(
+            gymnasium.make("broadloom/Pendulum-v1", render_mode="rgb_array")
+        )
         env.reset(seed=1)
         for _ in range(3):
             env.step(np.zeros(1, np.float32))
@@ -209,7 +275,10 @@ class EnvTest(unittest.TestCase):
                 check_env(gymnasium.make(gymnasium_id(env_id)).unwrapped)
 
     def test_episodes_are_those_of_the_vector(self):
-        one, many = gymnasium.make("broadloom/CartPole-v1"), broadloom.VectorEnv(1, env_id="CartPole-v1")
+        one, many = (
+            gymnasium.make("broadloom/CartPole-v1"),
+            broadloom.VectorEnv(1, env_id="CartPole-v1"),
+        )
         a, b = one.reset(seed=2)[0], many.reset(seed=2)[0]
         for step in range(200):
             np.testing.assert_array_equal(a, b[0])

@@ -1,4 +1,5 @@
-"""Policies exported from Python, of environments of one's own, too: read by the code of docs/formats/export.md."""
+"""Policies exported from Python, of environments of one's own, too: read by the code of
+docs/formats/export.md."""
 
 import importlib.util
 import os
@@ -16,7 +17,14 @@ import broadloom
 PAGE = pathlib.Path(sys.argv.pop(1))
 HERE = tempfile.TemporaryDirectory()
 OUT = pathlib.Path(HERE.name)
-FEW = {"total_timesteps": 256, "num_envs": 4, "num_steps": 16, "num_minibatches": 2, "update_epochs": 1, "quiet": True}
+FEW = {
+    "total_timesteps": 256,
+    "num_envs": 4,
+    "num_steps": 16,
+    "num_minibatches": 2,
+    "update_epochs": 1,
+    "quiet": True,
+}
 
 
 class Pictures(gymnasium.Env):
@@ -39,7 +47,12 @@ class Pictures(gymnasium.Env):
 class TwoSides(gymnasium.Env):
     """The critic sees what the policy does not."""
 
-    observation_space = gymnasium.spaces.Dict({"policy": gymnasium.spaces.Box(-1, 1, (2,), np.float32), "critic": gymnasium.spaces.Box(-1, 1, (5,), np.float32)})
+    observation_space = gymnasium.spaces.Dict(
+        {
+            "policy": gymnasium.spaces.Box(-1, 1, (2,), np.float32),
+            "critic": gymnasium.spaces.Box(-1, 1, (5,), np.float32),
+        }
+    )
     action_space = gymnasium.spaces.Discrete(3)
 
     def reset(self, *, seed=None, options=None):
@@ -53,7 +66,10 @@ class TwoSides(gymnasium.Env):
 class Rooms(gymnasium.Env):
     """Rooms 3 to 7, of which one goes to the one before or after: its spaces do not begin at 0."""
 
-    observation_space, action_space = gymnasium.spaces.Discrete(5, start=3), gymnasium.spaces.Discrete(3, start=-1)
+    observation_space, action_space = (
+        gymnasium.spaces.Discrete(5, start=3),
+        gymnasium.spaces.Discrete(3, start=-1),
+    )
 
     def reset(self, *, seed=None, options=None):
         super().reset(seed=seed)
@@ -67,7 +83,7 @@ class Rooms(gymnasium.Env):
 
 
 def replay(path, observation):
-    block, = re.findall(r"^```python\n(.*?)^```$", PAGE.read_text(encoding="utf-8"), re.M | re.S)
+    (block,) = re.findall(r"^```python\n(.*?)^```$", PAGE.read_text(encoding="utf-8"), re.M | re.S)
     page = {}
     exec(block, page)
     return page["replay"](np.load(path), observation)
@@ -77,7 +93,12 @@ def by_onnxruntime(path, observation):
     import onnxruntime
 
     session = onnxruntime.InferenceSession(os.fspath(path), providers=["CPUExecutionProvider"])
-    return dict(zip((output.name for output in session.get_outputs()), session.run(None, {"observation": observation})))
+    return dict(
+        zip(
+            (output.name for output in session.get_outputs()),
+            session.run(None, {"observation": observation}),
+        )
+    )
 
 
 class ExportTest(unittest.TestCase):
@@ -88,39 +109,70 @@ class ExportTest(unittest.TestCase):
         parity = dict(np.load(told["files"][1]))
         readers = [(replay, path)]
         if importlib.util.find_spec("onnxruntime"):
-            readers.append((by_onnxruntime, broadloom.export(run, OUT / f"{name}.onnx")["files"][0]))
+            readers.append(
+                (by_onnxruntime, broadloom.export(run, OUT / f"{name}.onnx")["files"][0])
+            )
         else:
             print("SKIPPED: ONNX Runtime is not there")
         for reader, file in readers:
             got = reader(file, parity["observation"])
             for output in got:
-                np.testing.assert_allclose(got[output], parity[output], rtol=told["tolerance"], atol=told["tolerance"])
+                np.testing.assert_allclose(
+                    got[output], parity[output], rtol=told["tolerance"], atol=told["tolerance"]
+                )
         policy = broadloom.Policy(run)
         np.testing.assert_array_equal(policy.act(parity["observation"]), parity["action"])
         return parity, told
 
     def test_natures_network_on_pictures_of_a_class(self):
         for stacked in (False, True):
-            run = broadloom.train(Pictures, name=f"Pictures-v{int(stacked)}", out=OUT / f"nature{int(stacked)}", max_episode_steps=40, encoder="nature", shared_encoder=stacked, norm_obs=False,
-                                  **{**FEW, **({"env.frame_stack": 2} if stacked else {})})
+            run = broadloom.train(
+                Pictures,
+                name=f"Pictures-v{int(stacked)}",
+                out=OUT / f"nature{int(stacked)}",
+                max_episode_steps=40,
+                encoder="nature",
+                shared_encoder=stacked,
+                norm_obs=False,
+                **{**FEW, **({"env.frame_stack": 2} if stacked else {})},
+            )
             parity, told = self.check(run, f"nature{int(stacked)}")
             self.assertEqual(told["observation"], f"uint8 [N, 36, 40, {6 if stacked else 3}]")
             self.assertTrue((parity["action"] <= 0.5).all())
             self.assertEqual(told["about"].get("frame_stack"), "2" if stacked else None)
 
     def test_a_critic_with_an_observation_of_its_own(self):
-        run = broadloom.train(TwoSides, name="TwoSides-v0", out=OUT / "sides", norm_obs=True, max_episode_steps=20, **FEW)
+        run = broadloom.train(
+            TwoSides,
+            name="TwoSides-v0",
+            out=OUT / "sides",
+            norm_obs=True,
+            max_episode_steps=20,
+            **FEW,
+        )
         parity, told = self.check(run, "sides")
         self.assertEqual(sorted(parity), ["action", "logits", "observation", "tolerance"])
-        self.assertIn("The critic reads an observation that the policy is not given", told["notes"][0])
+        self.assertIn(
+            "The critic reads an observation that the policy is not given", told["notes"][0]
+        )
 
     def test_spaces_that_do_not_begin_at_0(self):
-        run = broadloom.train(Rooms, name="Rooms-v0", out=OUT / "rooms", max_episode_steps=20, learning_rate=0.01, **{**FEW, "total_timesteps": 2048})
+        run = broadloom.train(
+            Rooms,
+            name="Rooms-v0",
+            out=OUT / "rooms",
+            max_episode_steps=20,
+            learning_rate=0.01,
+            **{**FEW, "total_timesteps": 2048},
+        )
         parity, _ = self.check(run, "rooms")
         self.assertTrue(((3 <= parity["observation"]) & (parity["observation"] <= 7)).all())
         np.testing.assert_array_equal(parity["action"], np.argmax(parity["logits"], axis=1) - 1)
         policy = broadloom.Policy(run)
-        self.assertEqual((policy.observation_space, policy.action_space), (Rooms.observation_space, Rooms.action_space))
+        self.assertEqual(
+            (policy.observation_space, policy.action_space),
+            (Rooms.observation_space, Rooms.action_space),
+        )
         env, room = Rooms(), 3
         env.reset(seed=1)
         for _ in range(20):
@@ -130,26 +182,43 @@ class ExportTest(unittest.TestCase):
         self.assertTrue(ended)
         self.assertIn(policy.act(room, rng=np.random.default_rng(1)), Rooms.action_space)
         for room in (2, 8):
-            with self.assertRaisesRegex(ValueError, f"from {room} to {room}, expected them within the space"):
+            with self.assertRaisesRegex(
+                ValueError, f"from {room} to {room}, expected them within the space"
+            ):
                 policy.act(room)
 
     def test_a_file_of_gymnasiums_environment_plays_it(self):
         run = broadloom.train("gymnasium/Pendulum-v1", out=OUT / "pendulum", norm_obs=True, **FEW)
         self.check(run, "pendulum")
-        self.assertEqual(broadloom.export(run, value=False)["files"][0], str(OUT / "pendulum" / "policy.onnx"))
+        self.assertEqual(
+            broadloom.export(run, value=False)["files"][0], str(OUT / "pendulum" / "policy.onnx")
+        )
 
     def test_numbers_that_float32_cannot_tell(self):
         rng = np.random.default_rng(1)
         rows = rng.normal(size=(4, 4)).astype(np.float32)
-        state = {"actor.0.weight": np.vstack([rows, rows * np.float32(1 + 1e-6)]), "actor.0.bias": np.zeros(8, np.float32),
-                 "actor.2.weight": np.repeat(np.float32([[1e5, -1e5], [-1e5, 1e5]]), 4, axis=1), "actor.2.bias": np.zeros(2, np.float32)}
-        state |= {key.replace("actor", "critic"): value[:1] if key.startswith("actor.2") else value for key, value in state.items()}
-        told = broadloom.export(broadloom.import_policy(state, "CartPole-v1", out=OUT / "cancel.ckpt"), OUT / "cancel.npz")
+        state = {
+            "actor.0.weight": np.vstack([rows, rows * np.float32(1 + 1e-6)]),
+            "actor.0.bias": np.zeros(8, np.float32),
+            "actor.2.weight": np.repeat(np.float32([[1e5, -1e5], [-1e5, 1e5]]), 4, axis=1),
+            "actor.2.bias": np.zeros(2, np.float32),
+        }
+        state |= {
+            key.replace("actor", "critic"): value[:1] if key.startswith("actor.2") else value
+            for key, value in state.items()
+        }
+        told = broadloom.export(
+            broadloom.import_policy(state, "CartPole-v1", out=OUT / "cancel.ckpt"),
+            OUT / "cancel.npz",
+        )
         self.assertGreater(told["tolerance"], 1e-5)
         self.assertIn("float32 tells its outputs no closer", told["notes"][-1])
         state["actor.2.bias"] = np.full(2, np.nan, np.float32)
         with self.assertRaisesRegex(broadloom.Error, "not finite") as caught:
-            broadloom.export(broadloom.import_policy(state, "CartPole-v1", out=OUT / "astray.ckpt"), OUT / "astray.npz")
+            broadloom.export(
+                broadloom.import_policy(state, "CartPole-v1", out=OUT / "astray.ckpt"),
+                OUT / "astray.npz",
+            )
         self.assertEqual(caught.exception.kind, "numeric")
         self.assertFalse((OUT / "astray.npz").exists())
 
@@ -161,7 +230,10 @@ class ExportTest(unittest.TestCase):
 
     def test_errors_are_the_programs(self):
         run = broadloom.train("CartPole-v1", out=OUT / "errors", **FEW)
-        for out, kind, words in ((OUT / "a.pt", "invalid_config", "ends in .onnx"), (OUT / "none" / "a.npz", "not_found", "none/a.npz")):
+        for out, kind, words in (
+            (OUT / "a.pt", "invalid_config", "ends in .onnx"),
+            (OUT / "none" / "a.npz", "not_found", "none/a.npz"),
+        ):
             with self.assertRaisesRegex(broadloom.Error, words) as caught:
                 broadloom.export(run, out)
             self.assertEqual(caught.exception.kind, kind)

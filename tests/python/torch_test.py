@@ -26,7 +26,10 @@ class TorchTest(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
         torch.manual_seed(1)
-        cls.runs = {name: broadloom.train(env_id, out=OUT / name, **{**FEW, **keys}) for name, (env_id, keys) in KINDS.items()}
+        cls.runs = {
+            name: broadloom.train(env_id, out=OUT / name, **{**FEW, **keys})
+            for name, (env_id, keys) in KINDS.items()
+        }
 
     def test_a_module_is_the_policy(self):
         for name, run in self.runs.items():
@@ -34,7 +37,15 @@ class TorchTest(unittest.TestCase):
                 policy, module = broadloom.Policy(run), broadloom.Policy(run).to_torch()
                 self.assertIsInstance(module, torch.nn.Module)
                 self.assertFalse(module.training)
-                env = broadloom.VectorEnv(9, env_id=KINDS[name][0], **{key[4:]: value for key, value in KINDS[name][1].items() if key.startswith("env.")})
+                env = broadloom.VectorEnv(
+                    9,
+                    env_id=KINDS[name][0],
+                    **{
+                        key[4:]: value
+                        for key, value in KINDS[name][1].items()
+                        if key.startswith("env.")
+                    },
+                )
                 rows = env.reset(seed=1)[0]
                 with torch.no_grad():
                     found = module(torch.from_numpy(rows))
@@ -42,7 +53,9 @@ class TorchTest(unittest.TestCase):
                 head = next(key for key in ("mean", "logits", "action_values") if key in found)
                 np.testing.assert_allclose(found[head].numpy(), outputs, rtol=1e-5, atol=1e-5)
                 np.testing.assert_allclose(found["value"].numpy(), values, rtol=1e-5, atol=1e-5)
-                np.testing.assert_allclose(found["action"].numpy(), policy.act(rows), rtol=1e-5, atol=1e-5)
+                np.testing.assert_allclose(
+                    found["action"].numpy(), policy.act(rows), rtol=1e-5, atol=1e-5
+                )
 
     def test_its_state_dict_is_that_of_the_exported_file(self):
         module = broadloom.Policy(self.runs["gaussian"]).to_torch()
@@ -52,23 +65,40 @@ class TorchTest(unittest.TestCase):
         self.assertEqual(set(state) | {"policy"}, set(saved.files))
         for name, tensor in state.items():
             np.testing.assert_array_equal(tensor.numpy(), saved[name])
-        self.assertEqual([name for name, _ in module.named_parameters()],
-                         ["log_std", *(f"{side}.{layer}.{part}" for side in ("actor", "critic") for layer in ("linear1", "linear2", "head") for part in ("weight", "bias"))])
-        self.assertNotIn("critic.head.bias", broadloom.Policy(self.runs["gaussian"]).to_torch(value=False).state_dict())
+        self.assertEqual(
+            [name for name, _ in module.named_parameters()],
+            [
+                "log_std",
+                *(
+                    f"{side}.{layer}.{part}"
+                    for side in ("actor", "critic")
+                    for layer in ("linear1", "linear2", "head")
+                    for part in ("weight", "bias")
+                ),
+            ],
+        )
+        self.assertNotIn(
+            "critic.head.bias",
+            broadloom.Policy(self.runs["gaussian"]).to_torch(value=False).state_dict(),
+        )
 
     def test_it_is_a_module_like_any_other(self):
         module = broadloom.Policy(self.runs["gaussian"]).to_torch()
         other = copy.deepcopy(module)
         found = module(torch.zeros(2, 3))
         (found["mean"].sum() + found["value"].sum()).backward()
-        self.assertTrue(all(p.grad is not None for name, p in module.named_parameters() if name != "log_std"))
+        self.assertTrue(
+            all(p.grad is not None for name, p in module.named_parameters() if name != "log_std")
+        )
         with torch.no_grad():
             for p in other.parameters():
                 p.zero_()
         self.assertEqual(float(other(torch.zeros(2, 3))["mean"].detach().abs().sum()), 0.0)
         self.assertIn("F.tanh(actor_linear1)", inspect.getsource(module.forward))
         program = torch.export.export(module, (torch.zeros(4, 3),)).module()
-        torch.testing.assert_close(program(torch.ones(4, 3))["mean"], module(torch.ones(4, 3))["mean"])
+        torch.testing.assert_close(
+            program(torch.ones(4, 3))["mean"], module(torch.ones(4, 3))["mean"]
+        )
 
 
 if __name__ == "__main__":

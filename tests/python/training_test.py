@@ -11,31 +11,72 @@ import unittest
 import broadloom
 
 HERE = tempfile.TemporaryDirectory()
-KEYS = {"total_timesteps": 2048, "num_envs": 8, "num_steps": 32, "hidden_sizes": [16, 16], "seed": 3}
-FLAGS = [word for key, value in KEYS.items() for word in (f"--{key}", ",".join(map(str, value)) if isinstance(value, list) else str(value))]
+KEYS = {
+    "total_timesteps": 2048,
+    "num_envs": 8,
+    "num_steps": 32,
+    "hidden_sizes": [16, 16],
+    "seed": 3,
+}
+FLAGS = [
+    word
+    for key, value in KEYS.items()
+    for word in (f"--{key}", ",".join(map(str, value)) if isinstance(value, list) else str(value))
+]
 
 
 def newest(run):
-    """The tensors of the newest checkpoint; what stands beside them says how long the run's files are, which hold times."""
+    """The tensors of the newest checkpoint; what stands beside them says how long the run's files
+    are, which hold times."""
     data = sorted((pathlib.Path(run) / "checkpoints").glob("*.safetensors"))[-1].read_bytes()
-    return data[8 + int.from_bytes(data[:8], "little"):]
+    return data[8 + int.from_bytes(data[:8], "little") :]
 
 
 def python(*arguments, **keys):
-    where = {"PYTHONPATH": os.path.abspath(os.environ["PYTHONPATH"])} if os.environ.get("PYTHONPATH") else {}
-    return subprocess.run([sys.executable, *arguments], capture_output=True, text=True, timeout=240, env=os.environ | where, **keys)
+    where = (
+        {"PYTHONPATH": os.path.abspath(os.environ["PYTHONPATH"])}
+        if os.environ.get("PYTHONPATH")
+        else {}
+    )
+    return subprocess.run(
+        [sys.executable, *arguments],
+        capture_output=True,
+        text=True,
+        timeout=240,
+        env=os.environ | where,
+        **keys,
+    )
 
 
 class TrainTest(unittest.TestCase):
     def test_it_has_the_bits_of_the_program(self):
         out = pathlib.Path(HERE.name)
         heard = []
-        run = broadloom.train("CartPole-v1", out=out / "a", quiet=True, on_iteration=heard.append, **KEYS)
-        code = broadloom.main(["train", "--env_id", "CartPole-v1", *FLAGS, "--out", out / "b", "--quiet", "--threads", 1])
+        run = broadloom.train(
+            "CartPole-v1", out=out / "a", quiet=True, on_iteration=heard.append, **KEYS
+        )
+        code = broadloom.main(
+            [
+                "train",
+                "--env_id",
+                "CartPole-v1",
+                *FLAGS,
+                "--out",
+                out / "b",
+                "--quiet",
+                "--threads",
+                1,
+            ]
+        )
         self.assertEqual(code, 0)
         self.assertEqual(newest(run), newest(out / "b"))
-        self.assertEqual([progress["global_step"] for progress in heard], list(range(256, 2049, 256)))
-        folders = [json.loads(line)["run"]["folder"] for line in (out / "ledger.jsonl").read_text().splitlines()]
+        self.assertEqual(
+            [progress["global_step"] for progress in heard], list(range(256, 2049, 256))
+        )
+        folders = [
+            json.loads(line)["run"]["folder"]
+            for line in (out / "ledger.jsonl").read_text().splitlines()
+        ]
         self.assertTrue({str(out / "a"), str(out / "b")} <= set(folders), folders)
         self.assertIn("2,048 of 2,048 steps", repr(run))
         with self.assertRaisesRegex(broadloom.Error, "memory_limit: got 1 MB|CUDA"):
@@ -44,24 +85,48 @@ class TrainTest(unittest.TestCase):
         self.assertTrue(longer.finished)
 
     def test_keys_are_the_programs(self):
-        run = broadloom.train("Pendulum-v1", out=pathlib.Path(HERE.name) / "keys", quiet=True, norm_obs=True, **{"env.dt": 0.04, **KEYS, "learning_rate": 1e-3})
+        run = broadloom.train(
+            "Pendulum-v1",
+            out=pathlib.Path(HERE.name) / "keys",
+            quiet=True,
+            norm_obs=True,
+            **{"env.dt": 0.04, **KEYS, "learning_rate": 1e-3},
+        )
         config = json.loads((run.dir / "manifest.json").read_text())["config"]
-        self.assertEqual((config["norm_obs"], config["learning_rate"], config["hidden_sizes"]), ("true", "0.001", "16,16"))
+        self.assertEqual(
+            (config["norm_obs"], config["learning_rate"], config["hidden_sizes"]),
+            ("true", "0.001", "16,16"),
+        )
 
     def test_threads_are_a_number_that_can_be(self):
-        for call in (lambda: broadloom.train("CartPole-v1", threads=-3, quiet=True), lambda: broadloom.resume("nowhere", threads=-3)):
+        for call in (
+            lambda: broadloom.train("CartPole-v1", threads=-3, quiet=True),
+            lambda: broadloom.resume("nowhere", threads=-3),
+        ):
             with self.assertRaisesRegex(broadloom.Error, "got -3, expected at least 1"):
                 call()
 
     def test_a_run_that_cannot_be_is_an_error_of_its_kind(self):
-        for kind, keys in (("not_found", {"env": "CartPole-v9"}), ("invalid_config", {"env": "CartPole-v1", "num_envs": 0})):
+        for kind, keys in (
+            ("not_found", {"env": "CartPole-v9"}),
+            ("invalid_config", {"env": "CartPole-v1", "num_envs": 0}),
+        ):
             with self.assertRaises(broadloom.Error) as caught:
                 broadloom.train(**{"out": pathlib.Path(HERE.name) / "none", "quiet": True, **keys})
             self.assertEqual(caught.exception.kind, kind)
 
     def test_every_command_on_an_environment_of_gymnasiums(self):
         out = pathlib.Path(HERE.name)
-        train = python("-m", "broadloom", "train", "--env_id", "gymnasium/CartPole-v1", *FLAGS, "--out", str(out / "g"))
+        train = python(
+            "-m",
+            "broadloom",
+            "train",
+            "--env_id",
+            "gymnasium/CartPole-v1",
+            *FLAGS,
+            "--out",
+            str(out / "g"),
+        )
         self.assertEqual(train.returncode, 0, train.stderr)
         self.assertIn("gymnasium/CartPole-v1", train.stdout)
         refused = python("-m", "broadloom", "eval", str(out / "g"))
@@ -69,23 +134,44 @@ class TrainTest(unittest.TestCase):
         self.assertIn("add --allow_plugin gymnasium", refused.stderr)
         self.assertIn(f"eval {out / 'g'} --allow_plugin gymnasium", train.stdout)
         allow = ["--allow_plugin", "gymnasium"]
-        for words in (["eval", str(out / "g"), "--episodes", "5", *allow], ["audit", str(out / "g"), *allow], ["env", "show", "gymnasium/CartPole-v1"]):
+        for words in (
+            ["eval", str(out / "g"), "--episodes", "5", *allow],
+            ["audit", str(out / "g"), *allow],
+            ["env", "show", "gymnasium/CartPole-v1"],
+        ):
             done = python("-m", "broadloom", *words)
             self.assertIn(done.returncode, (0, 20), f"{words}: {done.stdout}{done.stderr}")
-        (out / "study.toml").write_text('seeds = 2\n[base]\nenv_id = "gymnasium/CartPole-v1"\ntotal_timesteps = 512\nnum_envs = 4\nnum_steps = 16\n[grid]\nlearning_rate = [0.001, 0.0001]\n')
-        done = python("-m", "broadloom", "study", str(out / "study.toml"), "--out", str(out / "s.sqlite"), "--no_report", cwd=HERE.name)
+        (out / "study.toml").write_text(
+            'seeds = 2\n[base]\nenv_id = "gymnasium/CartPole-v1"\ntotal_timesteps = 512\nnum_envs = 4\nnum_steps = 16\n[grid]\nlearning_rate = [0.001, 0.0001]\n'
+        )
+        done = python(
+            "-m",
+            "broadloom",
+            "study",
+            str(out / "study.toml"),
+            "--out",
+            str(out / "s.sqlite"),
+            "--no_report",
+            cwd=HERE.name,
+        )
         self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
 
     def test_importing_is_quick_and_needs_no_torch(self):
         words = "import sys, time; t = time.perf_counter(); import broadloom; print(time.perf_counter() - t); assert 'torch' not in sys.modules and 'pandas' not in sys.modules"
-        best = min(float(python("-c", f"import numpy, gymnasium; {words}").stdout) for _ in range(3))
+        best = min(
+            float(python("-c", f"import numpy, gymnasium; {words}").stdout) for _ in range(3)
+        )
         self.assertLess(best, 0.5)  # some 0.03 on a quiet machine
 
     def test_after_a_fork(self):
-        words = ("import os, broadloom; e = broadloom.VectorEnv(600, env_id='CartPole-v1', threads=2); import numpy as np; e.reset(seed=1)\n"
-                 "pid = os.fork()\n"
-                 "if pid == 0:\n f = broadloom.VectorEnv(600, env_id='CartPole-v1', threads=2); f.reset(seed=1); f.step(np.zeros(600, np.int64)); os._exit(7)\n"
-                 "print(os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]))")
+        words = (
+            "import os, broadloom; e = broadloom.VectorEnv(600, env_id='CartPole-v1', threads=2); "
+            "import numpy as np; e.reset(seed=1)\n"
+            "pid = os.fork()\n"
+            "if pid == 0:\n f = broadloom.VectorEnv(600, env_id='CartPole-v1', threads=2); "
+            "f.reset(seed=1); f.step(np.zeros(600, np.int64)); os._exit(7)\n"
+            "print(os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]))"
+        )
         done = python("-c", words)
         self.assertEqual(done.stdout.strip(), "7", done.stderr)
 

@@ -1,4 +1,5 @@
-"""Types: the stub of the extension is that of the extension, what is public says its types, and a checker of types is content where one is installed."""
+"""Types: the stub of the extension is that of the extension, what is public says its types, and a
+checker of types is content where one is installed."""
 
 import ast
 import importlib.util
@@ -26,14 +27,19 @@ actions = policy.act(np.zeros((3, 4), np.float32), rng=np.random.default_rng(1))
 found: dict[str, object] = broadloom.evaluate(run, episodes=5)
 study = broadloom.Study({"seeds": 2, "base": {"env_id": "CartPole-v1"}}, name="tiny")
 study.run(jobs=2)
-rows, rewards, terminated, truncated, infos = broadloom.VectorEnv(4, env_id="CartPole-v1").step(np.zeros(4, int))
+rows, rewards, terminated, truncated, infos = broadloom.VectorEnv(4,
+env_id="CartPole-v1").step(np.zeros(4, int))
 total: np.float64 = rewards.sum()
 try:
     broadloom.resume("nowhere")
 except broadloom.Error as error:
     kind: str = error.kind
 """
-MISUSES = {"broadloom.train('CartPole-v1', threads='all')": "arg-type", "broadloom.evaluate(3)": "arg-type", "broadloom.Run({}).global_stap": "attr-defined"}
+MISUSES = {
+    "broadloom.train('CartPole-v1', threads='all')": "arg-type",
+    "broadloom.evaluate(3)": "arg-type",
+    "broadloom.Run({}).global_stap": "attr-defined",
+}
 
 
 def public():
@@ -43,7 +49,9 @@ def public():
             yield name, value
             continue
         for member, function in vars(value).items():
-            if inspect.isfunction(function) and (not member.startswith("_") or member == "__init__"):
+            if inspect.isfunction(function) and (
+                not member.startswith("_") or member == "__init__"
+            ):
                 yield f"{name}.{member}", function
 
 
@@ -52,11 +60,21 @@ class TypesTest(unittest.TestCase):
         stub = PACKAGE / "_core.pyi"
         self.assertTrue(stub.is_file(), "the stub is made with the extension (target _core_stub)")
         tree = ast.parse(stub.read_text())
-        names = {node.name for node in tree.body if isinstance(node, (ast.ClassDef, ast.FunctionDef))}
+        names = {
+            node.name for node in tree.body if isinstance(node, (ast.ClassDef, ast.FunctionDef))
+        }
         self.assertEqual(names, {name for name in vars(_core) if not name.startswith("__")})
-        members = {node.name: {item.name for item in node.body if isinstance(item, ast.FunctionDef)} for node in tree.body if isinstance(node, ast.ClassDef)}
+        members = {
+            node.name: {item.name for item in node.body if isinstance(item, ast.FunctionDef)}
+            for node in tree.body
+            if isinstance(node, ast.ClassDef)
+        }
         for name in ("Environments", "Policy"):
-            there = {member for member in vars(getattr(_core, name)) if not member.startswith("__") or member == "__init__"}
+            there = {
+                member
+                for member in vars(getattr(_core, name))
+                if not member.startswith("__") or member == "__init__"
+            }
             self.assertEqual(members[name], there, name)
         self.assertTrue((PACKAGE / "py.typed").is_file())
 
@@ -66,7 +84,11 @@ class TypesTest(unittest.TestCase):
                 continue
             with self.subTest(name):
                 signature = inspect.signature(function)
-                bare = [parameter.name for parameter in signature.parameters.values() if parameter.annotation is parameter.empty and parameter.name != "self"]
+                bare = [
+                    parameter.name
+                    for parameter in signature.parameters.values()
+                    if parameter.annotation is parameter.empty and parameter.name != "self"
+                ]
                 self.assertEqual(bare, [])
                 self.assertIsNot(signature.return_annotation, signature.empty)
 
@@ -75,7 +97,20 @@ class TypesTest(unittest.TestCase):
         with tempfile.TemporaryDirectory() as folder:
             file = pathlib.Path(folder) / "uses.py"
             file.write_text(USES + "\n".join(f"{words}  # misuse" for words in MISUSES))
-            done = subprocess.run([sys.executable, "-m", "mypy", "--strict", "--cache-dir", f"{folder}/cache", str(file)], capture_output=True, text=True, cwd=folder)
+            done = subprocess.run(
+                [
+                    sys.executable,
+                    "-m",
+                    "mypy",
+                    "--strict",
+                    "--cache-dir",
+                    f"{folder}/cache",
+                    str(file),
+                ],
+                capture_output=True,
+                text=True,
+                cwd=folder,
+            )
         lines = [line for line in done.stdout.splitlines() if "error:" in line]
         self.assertEqual(len(lines), len(MISUSES), done.stdout + done.stderr)
         for line, kind in zip(lines, MISUSES.values(), strict=True):

@@ -17,7 +17,13 @@ from gymnasium.vector import AutoresetMode, SyncVectorEnv
 import broadloom
 
 HERE = tempfile.TemporaryDirectory()
-SMALL = {"total_timesteps": 256, "num_envs": 4, "num_steps": 32, "hidden_sizes": [8, 8], "quiet": True}
+SMALL = {
+    "total_timesteps": 256,
+    "num_envs": 4,
+    "num_steps": 32,
+    "hidden_sizes": [8, 8],
+    "quiet": True,
+}
 
 
 def out(name):
@@ -30,6 +36,7 @@ def train(env, name, **keys):
 
 class Steps(gymnasium.Env):
     """Ends after ten steps; the observation counts them."""
+
     observation_space, action_space = Box(0, 20, (3,), np.float32), Discrete(2)
 
     def look(self):
@@ -47,6 +54,7 @@ class Steps(gymnasium.Env):
 
 class Prints(Steps):
     """Prints in C, as PyBullet does."""
+
     def reset(self, *, seed=None, options=None):
         ctypes.CDLL(None).printf(b"hello from C\n")
         return super().reset(seed=seed)
@@ -54,6 +62,7 @@ class Prints(Steps):
 
 class Texts(Steps):
     """Has a part that nobody reads and that has no shape."""
+
     observation_space = Dict(policy=Box(0, 20, (3,), np.float32), mission=Text(20))
 
     def look(self):
@@ -77,6 +86,7 @@ class Picture(Steps):
 
 class Renamed(gymnasium.vector.VectorEnv):
     """Resets itself, hands out last observations under the older name, and has no metadata."""
+
     metadata = {}
     key = "final_observation"
 
@@ -100,6 +110,7 @@ class Renamed(gymnasium.vector.VectorEnv):
 
 class Silent(Renamed):
     """Says that it resets within the step, and hands out no last observations."""
+
     metadata = {"autoreset_mode": AutoresetMode.SAME_STEP}
     key = None
 
@@ -141,7 +152,7 @@ class UsersTest(unittest.TestCase):
         def always_five(num_envs):
             return five(5)
 
-        with self.assertRaisesRegex(ValueError, "asked for 4 environments and got 5; .* num_envs=5"):
+        with self.assertRaisesRegex(ValueError, "got 5 .* expected 4; .* num_envs=5"):
             train(always_five, "AlwaysFive")
         self.assertTrue(train(always_five, "Again", num_envs=5, total_timesteps=320).finished)
 
@@ -159,8 +170,12 @@ class UsersTest(unittest.TestCase):
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             run = train(Renamed, "Renamed")
-        metrics = [json.loads(line) for line in (run.dir / "metrics.jsonl").read_text().splitlines()]
-        self.assertEqual(metrics[-1]["episodic_return"], 10)  # 9.1 where resets were taken for steps
+        metrics = [
+            json.loads(line) for line in (run.dir / "metrics.jsonl").read_text().splitlines()
+        ]
+        self.assertEqual(
+            metrics[-1]["episodic_return"], 10
+        )  # 9.1 where resets were taken for steps
         self.assertEqual(metrics[-1].get("filler_rows", 0), 0)
 
     def test_without_last_observations_time_limits_are_ends(self):
@@ -179,19 +194,33 @@ class UsersTest(unittest.TestCase):
         self.assertIn('"norm_obs": "false"', (run.dir / "manifest.json").read_text())
 
     def test_keywords_that_an_id_has_itself_are_refused(self):
-        for key, value in (("vectorization", "async"), ("observation_keys", ("a", "b")), ("name", "x-v0")):
-            with self.assertRaisesRegex(broadloom.Error, f"{key}: got .* with the id 'gymnasium/CartPole-v1'"):
-                broadloom.train("gymnasium/CartPole-v1", out=out("refused"), **{**SMALL, key: value})
+        for key, value in (
+            ("vectorization", "async"),
+            ("observation_keys", ("a", "b")),
+            ("name", "x-v0"),
+        ):
+            with self.assertRaisesRegex(
+                broadloom.Error, f"{key}: got .* with the id 'gymnasium/CartPole-v1'"
+            ):
+                broadloom.train(
+                    "gymnasium/CartPole-v1", out=out("refused"), **{**SMALL, key: value}
+                )
 
     def test_ids_of_packages(self):
         folder = pathlib.Path(HERE.name)
         (folder / "some_package.py").write_text(
             "import gymnasium\n"
-            "gymnasium.register('Sometimes-v0', entry_point='gymnasium.envs.classic_control:CartPoleEnv')\n")
+            "gymnasium.register('Sometimes-v0', "
+            "entry_point='gymnasium.envs.classic_control:CartPoleEnv')\n"
+        )
         sys.path.insert(0, str(folder))
         try:
-            run = broadloom.train("gymnasium/some_package:Sometimes-v0", out=out("package"),
-                                  max_episode_steps=50, **SMALL)
+            run = broadloom.train(
+                "gymnasium/some_package:Sometimes-v0",
+                out=out("package"),
+                max_episode_steps=50,
+                **SMALL,
+            )
         finally:
             sys.path.remove(str(folder))
         self.assertTrue(run.finished)
@@ -202,16 +231,28 @@ class UsersTest(unittest.TestCase):
 
     def test_a_strange_component_is_named(self):
         space = Box(np.array([-1, -1, 0], np.float32), np.array([20, 20, 20], np.float32))
-        strange = type("Strange", (Steps,), {
-            "observation_space": space, "look": lambda self: np.array([0, 0, -0.5], np.float32)})
-        with self.assertWarnsRegex(UserWarning, "component 2 got -0.5 to -0.5, declared 0 to 20"):
+        strange = type(
+            "Strange",
+            (Steps,),
+            {"observation_space": space, "look": lambda self: np.array([0, 0, -0.5], np.float32)},
+        )
+        with self.assertWarnsRegex(UserWarning, "component 2 got -0.5 to -0.5, .* 0 to 20"):
             train(strange, "Strange")
 
     def test_a_notebooks_cell_may_run_twice(self):
         for length in (10, 5):
-            env = type("Task", (Steps,), {
-                "step": lambda self, action, length=length: (
-                    *super(type(self), self).step(action)[:2], self.t >= length, False, {})})
+            env = type(
+                "Task",
+                (Steps,),
+                {
+                    "step": lambda self, action, length=length: (
+                        *super(type(self), self).step(action)[:2],
+                        self.t >= length,
+                        False,
+                        {},
+                    )
+                },
+            )
             run = broadloom.train(lambda env=env: env(), out=out(f"cell{length}"), **SMALL)
             self.assertEqual(run.mean_return, length)
 
@@ -225,6 +266,7 @@ class UsersTest(unittest.TestCase):
                 errors.append(error)
 
         import os
+
         before = os.getcwd()
         os.chdir(HERE.name)
         try:
@@ -242,9 +284,11 @@ class UsersTest(unittest.TestCase):
         wide = type("Wide", (Steps,), {"action_space": Box(-np.inf, np.inf, (1,), np.float32)})
         many = type("Many", (Steps,), {"action_space": gymnasium.spaces.MultiDiscrete([2, 3])})
         pair = type("Pair", (Steps,), {"observation_space": Dict(a=Box(0, 1, (2,)), b=Discrete(3))})
-        for env, words, never in ((wide, r"TransformAction", "RescaleAction"),
-                                  (many, "action space", "FlattenObservation"),
-                                  (pair, "FlattenObservation", "RescaleAction")):
+        for env, words, never in (
+            (wide, r"TransformAction", "RescaleAction"),
+            (many, "action space", "FlattenObservation"),
+            (pair, "FlattenObservation", "RescaleAction"),
+        ):
             with self.subTest(env.__name__), self.assertRaises(TypeError) as caught:
                 train(env, env.__name__)
             self.assertRegex(str(caught.exception), words)

@@ -1,0 +1,275 @@
+"""Adapts Gymnasium's vector environments to what the extension steps.
+
+One call steps all N environments. Arrays have the spec's dtypes. The last observation of an episode
+is kept apart from the first one of the next, and every row is a transition."""
+
+import contextlib
+import typing
+
+import numpy as np
+
+from ._arrays import allocate, copy_of, flat, numpy_of, put, same_rows, scattered
+
+NO_FAMILIES = (
+    "seed_families: environments of a family draw the same random numbers, so each must take its "
+    "own seed, but these take one seed for all; leave seed_families out, or give Broadloom the "
+    "single environment"
+)
+
+
+class Request(typing.NamedTuple):
+    """The environments to make."""
+
+    num_envs: int
+    max_episode_steps: int = 0  # 0: the environment's own limit
+    streams: str = "training"  # or "evaluation", "panel"
+    seeds: typing.Sequence[int] = ()  # one per environment
+    in_families: bool = False  # some environments have the same seed
+
+
+class Described:
+    """Facts of a Simulator, without environments."""
+
+    def __init__(self, kind, request):
+        self.num_envs = request.num_envs
+        self.max_episode_steps = request.max_episode_steps or kind.spec["max_episode_steps"]
+        self.deterministic, self.filler_rows = kind.deterministic, kind.filler_rows
+        self.has_final_observations = kind.has_final_observations
+
+    def close(self):
+        pass
+
+
+class Simulator:
+    """N environments of one Kind.
+
+    The extension reads `observations` and `critic_observations`. It writes `actions`, and step()
+    takes them from there."""
+
+    def __init__(self, kind, request, seeds, probe=None):
+        """seeds: (seed of the run, function from it to a list of one seed per environment).
+        probe: environments to use instead of new ones, to learn about their kind."""
+        self.kind, self.request, self.num_envs = kind, request, request.num_envs
+        self.max_episode_steps = request.max_episode_steps or kind.spec["max_episode_steps"]
+        self.deterministic, self.filler_rows = kind.deterministic, kind.filler_rows
+        self.has_final_observations, self.mode = kind.has_final_observations, kind.mode
+        self.mask_is_honoured = self.mode == "Disabled"  # resets of single environments must work
+        self.seeds, self.spec = seeds, kind.spec
+        self.is_probe = probe is not None
+        self.env = self.new_envs(seeds[0]) if probe is None else probe
+        action = self.spec["action"]
+        if action["kind"] == "discrete":
+            self.actions = np.zeros(self.num_envs, np.int64)
+        else:
+            self.actions = np.zeros((self.num_envs, *action["shape"]), np.float32)
+        try:
+            self.start(seeds[0])
+        except BaseException:
+            self.close()
+            raise
+
+    def new_envs(self, seed):
+        return self.kind.new_envs(self.request._replace(seeds=self.seeds[1](seed)))
+
+    def reset(self, seed):
+        """Starts new episodes, as environments made with this seed would."""
+        if self.kind.seeds_when_made:
+            self.env.close()
+            self.env = self.new_envs(seed)
+        self.start(seed)
+
+    def start(self, seed):
+        try:
+            if self.kind.seeds_when_made:
+                rows, _ = self.env.reset()
+            else:
+                seeds = self.seeds[1](seed)
+                rows, _ = seeded_reset(self.env, seeds, self.request.in_families)
+            self.observations, self.critic_observations = self.split(self.kind.read(rows))
+        except Exception as error:
+            self.explain(error, "reset()", "(observations, infos)")
+            raise
+
+    def close(self):
+        abandon(self.env)
+
+    def step(self):
+        """Returns (observations, rewards, terminated, truncated, final observations, critic
+        observations, final critic observations). The last three may be None."""
+        try:
+            return self.transitions()
+        except Exception as error:
+            expected = "(observations, rewards, terminations, truncations, infos)"
+            self.explain(error, "step()", expected)
+            raise
+
+    def explain(self, error, call, returned):
+        """Adds to an environment's exception the call and the values it should return. A process
+        that died raises nothing of its own."""
+        place = f"{call} of {self.kind.id}"
+        if isinstance(error, (EOFError, BrokenPipeError, ConnectionResetError)):
+            abandon(self.env)
+            raise RuntimeError(
+                f"{place}: a process of its environments has died; look for the reason in its "
+                "output or in the system's log"
+            ) from error
+        if hasattr(error, "add_note"):  # Python 3.11 and later
+            error.add_note(
+                f"In {place}, which should return {returned}: observations of "
+                f"{self.kind.observation_space}, actions of {self.kind.action_space}."
+            )
+
+    def transitions(self):
+        rows, rewards, terminated, truncated, infos = self.env.step(
+            self.kind.to_env_actions(self.actions)
+        )
+        rows = self.kind.read(rows)
+        rewards = flat(rewards, np.float64, self.num_envs, "rewards")
+        terminated = flat(terminated, np.bool_, self.num_envs, "terminations")
+        truncated = flat(truncated, np.bool_, self.num_envs, "truncations")
+        ended = terminated | truncated
+        finals = critic_finals = None
+        if ended.any():
+            self.detect_same_step(infos)
+            if self.mode == "SameStep":
+                last = self.final_rows(infos, ended)
+            elif self.filler_rows:
+                last = rows  # they stay until the next step, which only resets
+            else:
+                rows, last = self.reset_ended(rows, ended)
+            if last is not None:
+                finals, critic_finals = self.split(last)
+        self.observations, self.critic_observations = self.split(rows)
+        return (
+            self.observations,
+            rewards,
+            terminated,
+            truncated,
+            finals,
+            self.critic_observations,
+            critic_finals,
+        )
+
+    def detect_same_step(self, infos):
+        """If no metadata names a mode, last observations in infos prove same-step autoreset."""
+        if not self.kind.mode_is_assumed or final_observations(infos) is None:
+            return
+        if self.filler_rows and not self.is_probe:
+            raise RuntimeError(
+                f"{self.kind.id}: infos has last observations, so episodes begin within a step "
+                "(same-step autoreset), but its metadata does not say so and next-step autoreset "
+                "was assumed; set metadata['autoreset_mode'] = "
+                "gymnasium.vector.AutoresetMode.SAME_STEP"
+            )
+        self.mode, self.filler_rows = "SameStep", False
+        self.kind.mode = "SameStep"
+
+    def final_rows(self, infos, ended):
+        """Same-step autoreset: last observations at the rows of ended episodes, or None."""
+        finals = final_observations(infos)
+        if finals is None:
+            if self.is_probe:
+                self.kind.has_final_observations = False
+            if self.is_probe or not self.has_final_observations:
+                return None
+            raise RuntimeError(
+                f"{self.kind.id}: episodes ended, but infos has neither 'final_obs' nor "
+                "'final_observation', which same-step autoreset promises; add one, or set "
+                "metadata['final_obs'] = False and train with truncation_mode='as_termination'"
+            )
+        if isinstance(finals, dict):
+            return self.kind.read(finals)
+        if not isinstance(finals, (list, tuple)) and numpy_of(finals).dtype != object:
+            return finals
+        rows = allocate(self.kind.read_space, self.num_envs)
+        for i in np.flatnonzero(ended):
+            if finals[i] is None:
+                raise RuntimeError(
+                    f"{self.kind.id}: the episode of environment {i} has ended, but its last "
+                    "observation in infos is None; expected that observation"
+                )
+            put(rows, i, finals[i])
+        return rows
+
+    def reset_ended(self, rows, ended):
+        """Next-step and disabled autoreset: resets the ended episodes alone. `rows` are their last
+        observations; the reset gives their next ones, so no step is lost."""
+        last = copy_of(rows)
+        after = self.kind.read(self.env.reset(options={"reset_mask": ended.copy()})[0])
+        if self.kind.masked_reset_gives_subset:
+            after = scattered(after, ended, last)
+        if not self.mask_is_honoured and not ended.all():
+            if not same_rows(after, last, ~ended):
+                raise RuntimeError(
+                    f"{self.kind.id}: its vector environment ignores the reset_mask of reset(), "
+                    f"and resets all {self.num_envs} environments when one episode has ended; make "
+                    "it with autoreset_mode=gymnasium.vector.AutoresetMode.SAME_STEP, or give "
+                    "Broadloom the single environment"
+                )
+            self.mask_is_honoured = True
+        return after, last
+
+    def split(self, rows):
+        """(the policy's observations, the critic's own observations or None), as arrays."""
+        if not isinstance(rows, dict):
+            return self.to_array(rows, self.spec["observation"]), None
+        policy_key, critic_key = self.kind.keys
+        policy_rows = self.to_array(rows[policy_key], self.spec["observation"])
+        critic = self.spec["critic_observation"]
+        return policy_rows, None if critic is None else self.to_array(rows[critic_key], critic)
+
+    def to_array(self, rows, space):
+        if space["kind"] == "discrete":
+            return flat(rows, np.int64, self.num_envs, "observations") - space["start"]
+        rows = numpy_of(rows)
+        if space["channels_first"]:
+            rows = np.moveaxis(rows, 1, -1)
+        expected = (self.num_envs, *space["shape"])
+        is_scalar = (rows.shape, space["shape"]) == ((self.num_envs,), [1])
+        if rows.shape != expected and not is_scalar:
+            raise ValueError(
+                f"observations: got an array of shape {rows.shape}, expected {expected}"
+            )
+        return np.ascontiguousarray(rows, space["dtype"])
+
+
+def seeded_reset(env, seeds, in_families=False):
+    if any(part.__name__ == "AtariVectorEnv" for part in type(env).__mro__):
+        return env.reset(seed=np.asarray(seeds, np.int32))
+    try:
+        return env.reset(seed=seeds)
+    except Exception as error:  # some take one seed for all; any other fault comes again below
+        if in_families:
+            raise ValueError(NO_FAMILIES) from error
+        return env.reset(seed=int(seeds[0]))
+
+
+def final_observations(infos):
+    """`final_obs` since Gymnasium 1, `final_observation` before it and in some libraries."""
+    for key in ("final_obs", "final_observation"):
+        if infos.get(key) is not None:
+            return infos[key]
+    return None
+
+
+def abandon(env):
+    """Closes environments, even if their close() fails."""
+    try:
+        if not getattr(env, "closed", False):
+            env.close()
+    except Exception:
+        for process in getattr(env, "processes", ()):
+            process.terminate()
+        with contextlib.suppress(AttributeError):
+            env.closed = True  # else its destructor tries again and prints the error
+
+
+@contextlib.contextmanager
+def closing(env):
+    """Closes environments at the end. An error of the block hides one of close()."""
+    try:
+        yield env
+    except BaseException:
+        abandon(env)
+        raise
+    env.close()

@@ -1,0 +1,201 @@
+"""One kind of environments: its spec, and how to make them."""
+
+import contextlib
+import hashlib
+import threading
+import weakref
+
+import numpy as np
+
+from . import spaces
+from ._adapter import NO_FAMILIES, Described, Request, Simulator, abandon
+from ._probe import (
+    autoreset_mode,
+    ignores_mask,
+    metadata_of,
+    probe_request,
+    repeats,
+    time_limit,
+    warn_of_statistics,
+)
+
+MEMBERS = ("num_envs", "single_observation_space", "single_action_space", "reset", "step", "close")
+
+
+class Kind:
+    """Facts about one kind of environments, and a function that makes them.
+
+    make: function from a Request to a VectorEnv. A Kind makes a few environments, the probe, plays
+    and closes them before a run makes its own.
+    probe_envs: number to ask for the probe. It may get another number.
+    keys: (the key that the policy reads, the key that the critic reads) of Dict observations.
+    frames: frames of a stacked image; 1 for environments without stacks.
+    seeds_when_made: environments take their seed when they are made, not at a reset.
+    one_seed: environments take one seed for all.
+    masked_reset_gives_subset: a reset with a mask returns the rows of those environments alone."""
+
+    def __init__(
+        self,
+        env_id,
+        make,
+        *,
+        upstream="",
+        summary="",
+        max_episode_steps=0,
+        reward_threshold=None,
+        keys=("policy", "critic"),
+        frames=1,
+        seeds_when_made=False,
+        one_seed=False,
+        masked_reset_gives_subset=False,
+        probe_envs=2,
+    ):
+        self.id, self.make, self.keys, self.probe_envs = env_id, make, keys, probe_envs
+        self.seeds_when_made, self.one_seed = seeds_when_made, one_seed
+        self.masked_reset_gives_subset = masked_reset_gives_subset
+        self.observation_space = self.action_space = self.last_made = None
+        self.has_warned_of_range, self.has_final_observations = False, True
+        self.deterministic, self.filler_rows, self.is_probed = True, False, False
+        self.lock = threading.RLock()
+        self.probe = self.new_envs(probe_request(self), any_number=True)
+        try:
+            self.describe(max_episode_steps, frames, reward_threshold, upstream, summary)
+        except BaseException:
+            self.close_probe()
+            raise
+
+    def describe(self, max_episode_steps, frames, reward_threshold, upstream, summary):
+        env = self.probe
+        self.mode, self.mode_is_assumed = autoreset_mode(env)
+        self.has_final_observations = metadata_of(env).get("final_obs", True) is not False
+        warn_of_statistics(self.id, env)
+        self.observation_space = self.read_space = env.single_observation_space
+        self.action_space = env.single_action_space
+        limit = max_episode_steps or time_limit(env)
+        observation, critic = self.observation_space, None
+        if type(observation).__name__ == "Dict":
+            observation, critic = self.spaces_of_keys(observation)
+        self.spec = {
+            "id": self.id,
+            "observation": spaces.from_gymnasium(observation, "observation"),
+            "critic_observation": None if critic is None else critic_space(critic),
+            "action": spaces.from_gymnasium(self.action_space, "action"),
+            "max_episode_steps": int(limit or 0),
+            "frames": frames,
+            "reward_threshold": reward_threshold,
+            "upstream": upstream,
+            "summary": summary,
+        }
+        self.first_action = self.spec["action"].get("start", 0)
+        is_discrete = self.spec["action"]["kind"] == "discrete"
+        self.action_dtype = np.dtype(np.int64) if is_discrete else self.action_space.dtype
+
+    def spaces_of_keys(self, observation):
+        """(the policy's space, the critic's own space or None) of a Dict space."""
+        policy_key, critic_key = self.keys
+        if policy_key not in observation.spaces:
+            raise TypeError(
+                f"{self.id}: got a Dict of {', '.join(observation.spaces)} as observations, "
+                f"expected the key '{policy_key}' for the policy and optionally '{critic_key}' for "
+                "the critic. To read other keys, give train() a function that makes the "
+                "environment, and observation_keys=(policy, critic); to read all of them, wrap it "
+                "in gymnasium.wrappers.FlattenObservation"
+            )
+        read = {key: observation.spaces[key] for key in self.keys if key in observation.spaces}
+        self.read_space = type(observation)(read)
+        return observation.spaces[policy_key], observation.spaces.get(critic_key)
+
+    def examine(self):
+        """Plays the probe once, to learn how such environments behave, and closes it."""
+        with self.lock:
+            if self.is_probed:
+                return
+            if self.probe is None:
+                self.probe = self.new_envs(probe_request(self), any_number=True)
+            try:
+                self.filler_rows = self.mode == "NextStep" and ignores_mask(self, self.probe)
+                self.deterministic = repeats(self, self.probe)
+                self.filler_rows = self.filler_rows and self.mode == "NextStep"
+                self.is_probed = True
+            finally:
+                self.close_probe()
+
+    def close_probe(self):
+        probe, self.probe = self.probe, None
+        if probe is not None:
+            abandon(probe)
+
+    def read(self, rows):
+        """Of rows of a Dict, the keys that the policy or the critic reads."""
+        if not isinstance(rows, dict):
+            return rows
+        return {key: rows[key] for key in getattr(self.read_space, "spaces", rows)}
+
+    def new_envs(self, request, any_number=False):
+        """Makes environments, and checks that they are new and as many as requested."""
+        env = self.make(request)
+        missing = [name for name in MEMBERS if not hasattr(env, name)]
+        if missing:
+            raise TypeError(
+                f"{self.id}: got a {type(env).__name__} from the function that makes environments, "
+                f"which has no {', '.join(missing)}; expected a gymnasium.vector.VectorEnv, or "
+                "Stable-Baselines3's VecEnv, from a function of num_envs"
+            )
+        is_old = self.last_made is not None and self.last_made() is env
+        if getattr(env, "closed", False) is True or is_old:
+            raise ValueError(
+                f"{self.id}: the function that makes environments returned old or closed ones; "
+                "make new environments in each call"
+            )
+        if env.num_envs != request.num_envs and not any_number:
+            abandon(env)
+            raise ValueError(
+                f"{self.id}: got {env.num_envs} environments, expected {request.num_envs}; let "
+                f"the function that makes them use num_envs, or ask for {env.num_envs}: "
+                f"num_envs={env.num_envs} to train, episodes={env.num_envs} to evaluate"
+            )
+        with contextlib.suppress(TypeError):  # it allows no weak reference
+            self.last_made = weakref.ref(env)
+        return env
+
+    def to_env_actions(self, actions):
+        """Actions with the environments' numbers and dtype, as a copy that they may keep."""
+        if self.first_action:
+            return actions + self.first_action
+        return actions.astype(self.action_dtype)
+
+    def simulator(self, options):
+        """The factory that the extension calls for N environments."""
+        for option, key in (
+            ("stagger_starts", "stagger_starts"),
+            ("joining", "shape_schedule with more environments later"),
+        ):
+            if options[option]:
+                raise ValueError(
+                    f"{self.id}: {key} starts environments while others are in the middle of an "
+                    "episode, which only environments of Broadloom can do; leave it out"
+                )
+        families, streams = options["families"], options["streams"]
+        self.examine()
+        num_envs, max_episode_steps = options["num_envs"], options["max_episode_steps"]
+        if options.get("only_described"):
+            return Described(self, Request(num_envs, max_episode_steps))
+        in_families = families < num_envs
+        if in_families and self.one_seed:
+            raise ValueError(f"{self.id}: {NO_FAMILIES}")
+
+        def seeds_of(seed):
+            return [family_seed(seed, streams, i % families) for i in range(num_envs)]
+
+        request = Request(num_envs, max_episode_steps, streams, in_families=in_families)
+        return Simulator(self, request, (options["seed"], seeds_of))
+
+
+def critic_space(space):
+    return {**spaces.from_gymnasium(space, "critic observation"), "dtype": "float32"}
+
+
+def family_seed(seed, streams, family):
+    """The seed of a family. Training, evaluation and panels get different seeds."""
+    digest = hashlib.sha256(f"{seed}/{streams}/{family}".encode()).digest()
+    return int.from_bytes(digest[:4], "little") >> 1

@@ -1,0 +1,142 @@
+"""Plays a few environments, the probe, to learn how their kind behaves.
+
+The probe tells whether seeds repeat, whether a reset of one environment leaves the others alone,
+and which autoreset mode they have."""
+
+import hashlib
+import warnings
+
+import numpy as np
+
+from ._adapter import Request, Simulator, closing, seeded_reset
+from ._arrays import copy_of, same_rows
+
+PROBED_STEPS = 64
+RUNNING_STATISTICS = ("VecNormalize", "NormalizeObservation", "NormalizeReward")
+
+
+def probe_request(kind):
+    return Request(kind.probe_envs, seeds=tuple(range(1, kind.probe_envs + 1)))
+
+
+def repeats(kind, probe):
+    """Whether the same seeds and actions give the same steps, in the probe or in new environments:
+    some carry more over a reset than they should."""
+    first = hash_of_steps(kind, probe)
+    if not kind.seeds_when_made and first == hash_of_steps(kind, probe):
+        return True
+    hashes = []
+    for _ in range(2):
+        with closing(kind.new_envs(probe_request(kind), any_number=True)) as env:
+            hashes.append(hash_of_steps(kind, env))
+    return hashes[0] == hashes[1]
+
+
+def hash_of_steps(kind, env):
+    """A hash of the environments' first steps, as a run sees them."""
+    seeds = list(range(1, env.num_envs + 1))
+    simulator = Simulator(kind, Request(env.num_envs), (1, lambda _: seeds), probe=env)
+    random = np.random.default_rng(1)
+    hashed = hashlib.sha256(simulator.observations.tobytes())
+    for _ in range(PROBED_STEPS):
+        simulator.actions[...] = random_actions(kind.spec["action"], random, env.num_envs)
+        for array in simulator.step():
+            hashed.update(b"" if array is None else array.tobytes())
+        warn_of_range(kind, simulator.observations)
+    return hashed.hexdigest()
+
+
+def ignores_mask(kind, env):
+    """Whether a reset of the first environment also resets the second one."""
+    if kind.masked_reset_gives_subset or env.num_envs < 2:
+        return False
+    random, order = np.random.default_rng(1), np.arange(env.num_envs)
+    seeds = list(range(1, env.num_envs + 1))
+    rows, _ = env.reset() if kind.seeds_when_made else seeded_reset(env, seeds)
+    first = rows = copy_of(kind.read(rows))
+    for _ in range(PROBED_STEPS):
+        actions = random_actions(kind.spec["action"], random, env.num_envs)
+        rows = copy_of(kind.read(env.step(kind.to_env_actions(actions))[0]))
+        if not same_rows(rows, first, order == 1):
+            break
+    try:
+        after = kind.read(env.reset(options={"reset_mask": order == 0})[0])
+        return not same_rows(after, rows, order == 1)
+    except TypeError:  # its reset() takes no options
+        return True
+    except Exception:  # it may refuse to cut an episode, and still honour the mask at an end
+        return False
+
+
+def random_actions(space, random, count):
+    """Actions of `count` environments, in the form of Simulator.actions."""
+    if space["kind"] == "discrete":
+        return random.integers(space["n"], size=count)
+    low, high = (np.reshape(space[bound], space["shape"]) for bound in ("low", "high"))
+    return random.uniform(low, high, (count, *space["shape"]))
+
+
+def warn_of_range(kind, rows):
+    """Warns once of observations outside their space. Learning does not depend on the bounds, but
+    the space may be wrong."""
+    space = kind.spec["observation"]
+    if space["kind"] == "discrete" or kind.has_warned_of_range:
+        return
+    rows = rows.reshape(len(rows), -1)
+    low, high = (np.asarray(space[bound], np.float32) for bound in ("low", "high"))
+    outside = ((rows < low) | (rows > high)).any(axis=0)
+    if outside.any():
+        kind.has_warned_of_range = True
+        i = int(np.flatnonzero(outside)[0])
+        warnings.warn(
+            f"{kind.id}: observations are outside of their space: component {i} got "
+            f"{rows[:, i].min():g} to {rows[:, i].max():g}, expected {low[i]:g} to {high[i]:g}",
+            stacklevel=2,
+        )
+
+
+def warn_of_statistics(env_id, env):
+    """Warns of wrappers with running statistics: an evaluation's own environments start without
+    them."""
+    found, waiting = set(), [env]
+    while waiting:
+        part = waiting.pop()
+        found |= {type(part).__name__} & set(RUNNING_STATISTICS)
+        inner = [getattr(part, name, None) for name in ("env", "venv")]
+        waiting += [one for one in inner if one is not None]
+        waiting += list(getattr(part, "envs", ()))[:1]
+    if found:
+        warnings.warn(
+            f"{env_id}: {', '.join(sorted(found))} keeps running statistics. Evaluation makes new "
+            "environments, which start without them, so scores mean little; leave the wrapper out, "
+            "and train with norm_obs=True and norm_reward=True instead",
+            stacklevel=2,
+        )
+
+
+def metadata_of(env):
+    return getattr(env, "metadata", None) or {}
+
+
+def autoreset_mode(env):
+    """("NextStep", "SameStep" or "Disabled", whether that is an assumption)."""
+    mode = metadata_of(env).get("autoreset_mode")
+    if mode is None:
+        warnings.warn(
+            f"{env} has no autoreset_mode in its metadata; next-step autoreset is assumed, as in "
+            "Gymnasium, unless infos has last observations when episodes end",
+            stacklevel=2,
+        )
+        return "NextStep", True
+    mode = getattr(mode, "value", mode)
+    if mode not in ("NextStep", "SameStep", "Disabled"):
+        raise ValueError(
+            f"metadata['autoreset_mode'] of {env}: got {mode!r}, expected one of "
+            "gymnasium.vector.AutoresetMode"
+        )
+    return mode, False
+
+
+def time_limit(env):
+    spec = getattr(env, "spec", None)
+    return getattr(spec, "max_episode_steps", None) or 0

@@ -1,0 +1,210 @@
+"""Calls of train() that end early, run in several threads, or run within each other."""
+
+import os
+import signal
+import threading
+import traceback
+import unittest
+import warnings
+
+import gymnasium
+
+import broadloom
+from simulator_cases import (
+    cart_pole_same_step,
+    FailingCorridor,
+    out,
+    parameters,
+    SMALL,
+    StableBaselines,
+)
+
+
+class CallsTest(unittest.TestCase):
+    def test_exceptions_of_step_come_out_and_the_last_checkpoint_stays(self):
+        try:  # assertRaises would clear the traceback
+            broadloom.train(
+                FailingCorridor,
+                out=out("failing"),
+                name="Failing-v0",
+                checkpoint_interval=1,
+                **SMALL,
+            )
+            self.fail("nothing was raised")
+        except ValueError as error:
+            text = "".join(traceback.format_exception(error))
+        self.assertIn("the floor gave way", text)
+        self.assertIn("in step\n", text)
+        self.assertIn(
+            "iteration_0000000004.safetensors", os.listdir(out("failing") / "checkpoints")
+        )
+        FailingCorridor.lives = None
+        self.assertTrue(broadloom.resume(out("failing"), quiet=True).finished)
+
+    def test_ctrl_c_saves_the_run_and_a_resume_continues(self):
+        def interrupt(progress):
+            if progress["iteration"] == 3:
+                signal.raise_signal(signal.SIGINT)
+
+        with self.assertRaises(KeyboardInterrupt):
+            broadloom.train(
+                "gymnasium/CartPole-v1", out=out("stopped"), on_iteration=interrupt, **SMALL
+            )
+        run = broadloom.resume(out("stopped"), quiet=True)
+        self.assertTrue(run.finished)
+        self.assertEqual(run.global_step, 1024)
+
+    def test_callbacks_that_raise_end_the_run(self):
+        def fail(progress):
+            raise LookupError("enough")
+
+        with self.assertRaisesRegex(LookupError, "enough"):
+            broadloom.train("CartPole-v1", out=out("callback"), on_iteration=fail, **SMALL)
+
+    def test_exceptions_come_out_of_the_call_that_raised_them(self):
+        failed, closing, others_done = threading.Event(), threading.Event(), threading.Event()
+        raised = []
+
+        class Waits(gymnasium.wrappers.TimeLimit):
+            def __init__(self):
+                super().__init__(gymnasium.make("CartPole-v1"), 500)
+
+            def close(self):
+                if failed.is_set():
+                    closing.set()
+                    others_done.wait(60)
+
+        def fail(progress):
+            failed.set()
+            raise LookupError("enough")
+
+        def train():
+            try:
+                broadloom.train(
+                    Waits, name="Waits-v0", out=out("waits"), on_iteration=fail, **SMALL
+                )
+            except BaseException as error:
+                raised.append(error)
+
+        thread = threading.Thread(target=train)
+        thread.start()
+        self.assertTrue(closing.wait(60))
+        self.assertTrue(broadloom.train("CartPole-v1", out=out("meanwhile"), **SMALL).finished)
+        others_done.set()
+        thread.join()
+        self.assertEqual([str(error) for error in raised], ["enough"])
+
+    def test_exceptions_survive_a_later_command(self):
+        class Evaluates(gymnasium.wrappers.TimeLimit):
+            def __init__(self):
+                super().__init__(gymnasium.make("CartPole-v1"), 500)
+
+            def close(self):
+                if failed:
+                    broadloom.evaluate(other, episodes=1)
+
+        def fail(progress):
+            failed.append(True)
+            raise LookupError("enough")
+
+        failed = []
+        other = broadloom.train("CartPole-v1", out=out("other"), **SMALL)
+        with self.assertRaisesRegex(LookupError, "enough"):
+            broadloom.train(
+                Evaluates, name="Evaluates-v0", out=out("evaluates"), on_iteration=fail, **SMALL
+            )
+
+    def test_a_nested_call_restores_the_instruction_set(self):
+        try:
+            other = broadloom.train("CartPole-v1", out=out("sse4"), isa="sse4", **SMALL)
+        except broadloom.Error as error:
+            self.skipTest(str(error))
+        alone = broadloom.train("CartPole-v1", out=out("alone"), **SMALL)
+        self.assertNotEqual(parameters(other), parameters(alone))
+        names = iter(range(100))
+        for call in (
+            lambda: broadloom.evaluate(other, episodes=1),
+            lambda: broadloom.train(
+                "CartPole-v1", out=out(f"within{next(names)}"), isa="sse4", **SMALL
+            ),
+        ):
+            run = broadloom.train(
+                "CartPole-v1",
+                out=out(f"around{next(names)}"),
+                on_iteration=lambda progress, call=call: call(),
+                **SMALL,
+            )
+            self.assertEqual(parameters(run), parameters(alone))
+
+    def test_parallel_runs_keep_their_common_instruction_set(self):
+        try:
+            alone = broadloom.train("CartPole-v1", out=out("sse4_alone"), isa="sse4", **SMALL)
+        except broadloom.Error as error:
+            self.skipTest(str(error))
+        broadloom.train("CartPole-v1", out=out("auto_before"), **SMALL)  # now the process has auto
+        begun, ended, runs = threading.Event(), threading.Event(), {}
+
+        def train(name, waits_for, tells):
+            def wait(progress):
+                tells.set()
+                waits_for.wait(60)
+
+            runs[name] = broadloom.train(
+                "CartPole-v1", out=out(name), isa="sse4", on_iteration=wait, **SMALL
+            )
+
+        long = threading.Thread(target=train, args=("long", ended, begun))
+        long.start()
+        self.assertTrue(begun.wait(60))
+        train("short", begun, begun)
+        ended.set()
+        long.join()
+        self.assertEqual(
+            [parameters(runs[name]) == parameters(alone) for name in ("short", "long")],
+            [True, True],
+        )
+
+    def test_environments_are_closed_after_use(self):
+        class Counted(StableBaselines):
+            made, closed, trains = 0, 0, False
+
+            def __init__(self, num_envs):
+                super().__init__(num_envs)
+                Counted.made += 1
+
+            def close(self):
+                Counted.closed += 1
+                if Counted.trains:
+                    raise OSError("nobody hears this")
+
+        run = broadloom.train(
+            lambda num_envs: Counted(num_envs),
+            name="Counted-v0",
+            out=out("counted"),
+            eval_interval=1,
+            on_iteration=lambda progress: setattr(Counted, "trains", True),
+            **SMALL,
+        )
+        self.assertEqual(len((run.dir / "eval.jsonl").read_text().splitlines()), 8)
+        self.assertGreater(Counted.made, 9)
+        self.assertEqual(Counted.closed, Counted.made)
+
+    def test_training_in_another_thread_gives_the_same_bits(self):
+        got = []
+        thread = threading.Thread(
+            target=lambda: got.append(
+                broadloom.train(cart_pole_same_step, out=out("thread"), **SMALL)
+            )
+        )
+        thread.start()
+        thread.join()
+        self.assertEqual(
+            parameters(got[0]),
+            parameters(broadloom.train(cart_pole_same_step, out=out("no_thread"), **SMALL)),
+        )
+
+
+if __name__ == "__main__":
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)
+        unittest.main()

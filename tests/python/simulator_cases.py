@@ -1,0 +1,325 @@
+"""Environments of Python for the tests of training on them."""
+
+import json
+import os
+import pathlib
+import tempfile
+
+import gymnasium
+import numpy as np
+from gymnasium.vector import AutoresetMode, SyncVectorEnv
+
+HERE = tempfile.TemporaryDirectory()
+SMALL = {
+    "total_timesteps": 1024,
+    "num_envs": 4,
+    "num_steps": 32,
+    "hidden_sizes": [8, 8],
+    "quiet": True,
+}
+
+
+def out(name):
+    return pathlib.Path(HERE.name) / name
+
+
+def parameters(run):
+    """The bytes of the newest checkpoint's parameters, read as its format is documented."""
+    path = sorted((pathlib.Path(run) / "checkpoints").glob("*.safetensors"))[-1]
+    data = path.read_bytes()
+    size = int.from_bytes(data[:8], "little")
+    begin, end = json.loads(data[8 : 8 + size])["learner.params"]["data_offsets"]
+    return data[8 + size + begin : 8 + size + end]
+
+
+def cart_pole(num_envs, mode):
+    return SyncVectorEnv([lambda: gymnasium.make("CartPole-v1")] * num_envs, autoreset_mode=mode)
+
+
+def cart_pole_same_step(num_envs):
+    return cart_pole(num_envs, AutoresetMode.SAME_STEP)
+
+
+def cart_pole_next_step(num_envs):
+    return cart_pole(num_envs, AutoresetMode.NEXT_STEP)
+
+
+def cart_pole_disabled(num_envs):
+    return cart_pole(num_envs, AutoresetMode.DISABLED)
+
+
+class Corridor(gymnasium.Env):
+    """Walk right. Observations are a Dict, and the critic has a key of its own."""
+
+    observation_space = gymnasium.spaces.Dict(
+        {
+            "policy": gymnasium.spaces.Box(-1, 1, (2,), np.float64),
+            "critic": gymnasium.spaces.Box(-9, 9, (3,), np.float32),
+        }
+    )
+    action_space = gymnasium.spaces.Box(-1, 1, (1,), np.float64)
+    lives = None  # steps before it fails
+    lived = 0
+
+    def reset(self, *, seed=None, options=None):
+        super().reset(seed=seed)
+        self.x, self.steps = self.np_random.uniform(-0.2, 0.2), 0
+        return self.look(), {}
+
+    def look(self):
+        return {
+            "policy": np.array([self.x, 0.5]),
+            "critic": np.array([self.x, self.steps / 10, 1], np.float32),
+        }
+
+    def step(self, action):
+        assert action.dtype == np.float64 and action.shape == (1,)
+        self.steps, self.lived = self.steps + 1, self.lived + 1
+        self.x = float(np.clip(self.x + 0.2 * action[0], -1, 1))
+        if self.lives == self.lived:
+            raise ValueError("the floor gave way")
+        return self.look(), self.x, abs(self.x) >= 1, self.steps >= 20, {}
+
+
+class FailingCorridor(Corridor):
+    lives = 150  # more steps than the probe plays
+
+
+class Floats(Corridor):
+    """The critic reads integers up to 200, as floats."""
+
+    dtype = np.float32
+    observation_space = gymnasium.spaces.Dict(
+        {
+            "policy": Corridor.observation_space["policy"],
+            "critic": gymnasium.spaces.Box(0, 255, (3,), np.float32),
+        }
+    )
+
+    def look(self):
+        return {
+            **super().look(),
+            "critic": np.array([100 + 90 * self.x, self.steps, 1])
+            .astype(np.uint8)
+            .astype(self.dtype),
+        }
+
+
+class Bytes(Floats):
+    dtype = np.uint8
+    observation_space = gymnasium.spaces.Dict(
+        {
+            "policy": Corridor.observation_space["policy"],
+            "critic": gymnasium.spaces.Box(0, 255, (3,), np.uint8),
+        }
+    )
+
+
+class Dice(gymnasium.Env):
+    """Random, whatever the seed."""
+
+    observation_space, action_space = (
+        gymnasium.spaces.Box(0, 1, (1,), np.float32),
+        gymnasium.spaces.Discrete(2, start=1),
+    )
+
+    def reset(self, *, seed=None, options=None):
+        return np.frombuffer(os.urandom(1), np.uint8).astype(np.float32) / 255, {}
+
+    def step(self, action):
+        assert action in (1, 2)
+        return self.reset()[0], 1.0, os.urandom(1)[0] < 20, False, {}
+
+
+class Forgetful(gymnasium.vector.VectorEnv):
+    """Next-step autoreset without a mask, as in some vector environments of Gymnasium: a step may
+    only reset."""
+
+    metadata = {"autoreset_mode": AutoresetMode.NEXT_STEP}
+
+    def __init__(self, num_envs):
+        self.inner = cart_pole(num_envs, AutoresetMode.NEXT_STEP)
+        self.num_envs, self.single_observation_space, self.single_action_space = (
+            num_envs,
+            self.inner.single_observation_space,
+            self.inner.single_action_space,
+        )
+
+    def reset(self, *, seed=None, options=None):
+        return self.inner.reset(seed=seed)
+
+    def step(self, actions):
+        return self.inner.step(actions)
+
+
+class Changeable(Forgetful):
+    """Honours a mask until an episode has ended."""
+
+    def reset(self, *, seed=None, options=None):
+        ended = options is not None and self.ended.any()
+        self.ended = np.zeros(self.num_envs, bool)
+        return self.inner.reset(seed=seed, options=None if ended else options)
+
+    def step(self, actions):
+        transition = self.inner.step(actions)
+        self.ended = transition[2] | transition[3]
+        return transition
+
+
+class Tensor:
+    """An array of another library, such as PyTorch or JAX."""
+
+    def __init__(self, array):
+        self.array = array
+
+    def __dlpack__(self, **keys):
+        return self.array.__dlpack__(**keys)
+
+    def __dlpack_device__(self):
+        return self.array.__dlpack_device__()
+
+
+class OnDevice(Tensor):
+    """An array on a device: it must be copied first."""
+
+    def __dlpack__(self, **keys):
+        raise BufferError("this is on a device")
+
+    def detach(self):
+        return self
+
+    def cpu(self):
+        return Tensor(self.array)
+
+
+def with_tensors(kind):
+    def tensors(num_envs):
+        envs = cart_pole(num_envs, AutoresetMode.DISABLED)
+        step, reset = envs.step, envs.reset
+        envs.step = lambda actions: (
+            tuple(kind(np.ascontiguousarray(part)) for part in step(actions)[:4]) + ({},)
+        )
+        envs.reset = lambda **keys: (kind(reset(**keys)[0]), {})
+        return envs
+
+    return tensors
+
+
+def gymnasiums_arrays(num_envs):
+    """Gymnasium's CartPoleVectorEnv, which ignores the mask."""
+    return gymnasium.make_vec("CartPole-v1", num_envs, "vector_entry_point")
+
+
+class StableBaselines:
+    """A VecEnv of Stable-Baselines3's interface, over Gymnasium's environments."""
+
+    def __init__(self, num_envs):
+        self.num_envs, self.envs = (
+            num_envs,
+            [gymnasium.make("CartPole-v1") for _ in range(num_envs)],
+        )
+        self.observation_space, self.action_space = (
+            self.envs[0].observation_space,
+            self.envs[0].action_space,
+        )
+        self.seeds = [None] * num_envs
+
+    def seed(self, seed=None):
+        self.seeds = [seed + i for i in range(self.num_envs)]
+
+    def reset(self):
+        return np.stack([env.reset(seed=seed)[0] for env, seed in zip(self.envs, self.seeds)])
+
+    def step_wait(self):
+        raise NotImplementedError
+
+    def env_is_wrapped(self, *_):
+        return [False] * self.num_envs
+
+    def step(self, actions):
+        rows, rewards, dones, infos = [], [], [], []
+        for env, action in zip(self.envs, actions):
+            row, reward, terminated, truncated, info = env.step(action)
+            info["TimeLimit.truncated"] = truncated and not terminated
+            if terminated or truncated:
+                info["terminal_observation"] = row
+                row = env.reset()[0]
+            (
+                rows.append(row),
+                rewards.append(reward),
+                dones.append(terminated or truncated),
+                infos.append(info),
+            )
+        return np.stack(rows), np.array(rewards, np.float32), np.array(dones), infos
+
+    def close(self):
+        pass
+
+
+def stable_baselines(num_envs):
+    return StableBaselines(num_envs)
+
+
+def seeded_like_stable_baselines(num_envs):
+    """The same environments through Gymnasium, seeded as Stable-Baselines3 does."""
+    envs = cart_pole(num_envs, AutoresetMode.SAME_STEP)
+    reset = envs.reset
+    envs.reset = lambda *, seed=None, options=None: reset(
+        seed=None if seed is None else seed[0], options=options
+    )
+    return envs
+
+
+class EnvPoolMixin:
+    """Like EnvPool: takes its seed when made. A reset with a mask returns only the masked rows."""
+
+    metadata = {"autoreset_mode": AutoresetMode.NEXT_STEP}
+
+    def __init__(self, num_envs, seed):
+        self.inner, self.seed = cart_pole(num_envs, AutoresetMode.NEXT_STEP), seed
+        self.num_envs, self.single_observation_space, self.single_action_space = (
+            num_envs,
+            self.inner.single_observation_space,
+            self.inner.single_action_space,
+        )
+
+    def reset(self, *, seed=None, options=None):
+        assert seed is None
+        mask = (options or {}).get("reset_mask")
+        if mask is None:
+            return self.inner.reset(seed=self.seed)
+        return self.inner.reset(options={"reset_mask": mask.copy()})[0][mask], {}
+
+    def step(self, actions):
+        return self.inner.step(actions)
+
+    def close(self):
+        self.inner.close()
+
+
+def pool(num_envs, seed):
+    return EnvPoolMixin(num_envs, seed)
+
+
+class Pictures(gymnasium.Env):
+    """Images with channels first. The brighter half shows the right action."""
+
+    observation_space, action_space = (
+        gymnasium.spaces.Box(0, 255, (3, 36, 40), np.uint8),
+        gymnasium.spaces.Discrete(2),
+    )
+
+    def reset(self, *, seed=None, options=None):
+        super().reset(seed=seed)
+        self.steps = 0
+        return self.look(), {}
+
+    def look(self):
+        self.side = int(self.np_random.integers(2))
+        image = np.zeros((3, 36, 40), np.uint8)
+        image[1, :, 20 * self.side : 20 * self.side + 20] = 200
+        return image
+
+    def step(self, action):
+        reward, self.steps = float(action == self.side), self.steps + 1
+        return self.look(), reward, False, self.steps >= 10, {}
