@@ -73,7 +73,7 @@ void run(benchmark::State& state, const NetworkShape& shape, bool with_backward)
   report(state, flops.forward + (with_backward ? flops.weight_grads + flops.input_grads : 0.0));
 }
 
-const int kRegistered = [] {
+const int kEncodersRegistered = [] {
   const struct {
     const char* name;
     Encoder encoder;

@@ -86,7 +86,7 @@ void push(benchmark::State& state, const Image& image) {
   }
 }
 
-const int kRegistered = [] {
+const int kFramesRegistered = [] {
   const struct {
     const char* name;
     Image image;

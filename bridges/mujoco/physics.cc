@@ -78,8 +78,9 @@ Status PhysicsFields::check(const PhysicsConstants& low, const PhysicsConstants&
     if (place.original == 0.0 && low.root_mass == 0.0) continue;  // a frame, and meant as one
     const double least = place.original * low.mass_scale * (1.0 - high.mass_spread) + low.root_mass;
     if (least > 0.0) continue;
-    return invalid("root_mass: got " + to_text(low.root_mass) + ", which leaves the first body " +
-                   to_text(least) + " kg; expected more than nothing");
+    return invalid("root_mass: got " + broadloom::to_text(low.root_mass) +
+                   ", which leaves the first body " + broadloom::to_text(least) +
+                   " kg; expected more than nothing");
   }
   return {};
 }

@@ -149,7 +149,7 @@ class HostContexts : public ::testing::TestWithParam<unsigned> {
   HostEgl egl_;
 };
 
-constexpr char kBall[] =
+constexpr char kOneBall[] =
     "<mujoco><worldbody><body><joint name='x' type='slide'/><geom size='0.3'/></body></worldbody>"
     "<actuator><motor joint='x'/></actuator></mujoco>";
 
@@ -160,7 +160,7 @@ TEST_P(HostContexts, AreCurrentAgainAfterAPicture) {
   const Current before = current_of(egl_);
   ASSERT_EQ(before, host.current()) << "or nothing would be tested";
   ASSERT_NE(before.draw, before.read);
-  const std::shared_ptr<Model> model = Model::parse(kBall, "ball.xml").take();
+  const std::shared_ptr<Model> model = Model::parse(kOneBall, "ball.xml").take();
   ASSERT_NE(model, nullptr);
   Result<std::unique_ptr<Renderer>> made = Renderer::make(*model, View{});
   ASSERT_TRUE(made.ok()) << made.status().message();

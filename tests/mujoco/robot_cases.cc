@@ -20,7 +20,7 @@
 namespace broadloom::mujoco {
 namespace {
 
-constexpr char kId[] = "Quadruped-v0";
+constexpr char kRobot[] = "Quadruped-v0";
 const std::string kBuiltIn = source_folder() + "/bridges/mujoco/quadruped/quadruped.xml";
 
 // The built-in robot's text with each of these replaced wherever it stands.
@@ -41,7 +41,7 @@ class QuadrupedRobots : public InFolder {
     register_bridges();
     std::ofstream(at("robot.xml")) << text;
     options.emplace_back("xml_file", at("robot.xml"));
-    return make_vec_env(kId, options, {});
+    return make_vec_env(kRobot, options, {});
   }
   std::string refusal(const std::vector<std::pair<std::string, std::string>>& changes,
                       const Overrides& options = {}) {
@@ -70,7 +70,7 @@ std::vector<float> played(Result<std::unique_ptr<VecEnv>> envs) {
 
 std::vector<float> built_in(const Overrides& options = {}) {
   register_bridges();
-  return played(make_vec_env(kId, options, {}));
+  return played(make_vec_env(kRobot, options, {}));
 }
 
 TEST_F(QuadrupedRobots, TheirSceneEndsWhereTheirRootDoes) {
@@ -120,7 +120,7 @@ TEST_F(QuadrupedRobots, JointsWithoutLimitsAreNeverBeyondThem) {
 
 TEST_F(QuadrupedRobots, AreFiles) {
   register_bridges();
-  for (const char* id : {kId, "Hopper-v5"}) {
+  for (const char* id : {kRobot, "Hopper-v5"}) {
     for (const std::string& path : {at("."), std::string("/dev/zero")}) {
       const Status status = make_vec_env(id, {{"xml_file", path}}, {}).status();
       EXPECT_EQ(status.kind(), ErrorKind::kNotFound) << path;
@@ -165,7 +165,7 @@ TEST_F(QuadrupedRobots, WithoutTheScenesSensorsAreRefused) {
 TEST_F(QuadrupedRobots, CommandsOfRecordsAreThoseOfStrata) {
   const auto forward = [](const Overrides& options) {
     register_bridges();
-    const Result<EnvSpec> spec = env_spec(kId, options);
+    const Result<EnvSpec> spec = env_spec(kRobot, options);
     EXPECT_TRUE(spec.ok()) << spec.status().message();
     EXPECT_EQ(spec.value().commands.at(0).low, -spec.value().commands.at(0).high);
     EXPECT_EQ(spec.value().commands.at(1).high, 0.8) << "as it stands";
@@ -198,14 +198,14 @@ TEST_F(QuadrupedRobots, PanelsHaveTheCommandsOfTraining) {
 TEST_F(QuadrupedRobots, OptionsOfGroundNeedGround) {
   register_bridges();
   const auto says = [](const Overrides& options, const std::string& words) {
-    const Status status = make_vec_env(kId, options, {}).status();
+    const Status status = make_vec_env(kRobot, options, {}).status();
     EXPECT_NE(status.message().find(words), std::string::npos) << status.message();
   };
   says({{"terrain_level", "3"}}, "terrain_level: got 3, but terrain is flat");
   says({{"terrain_column", "0"}}, "terrain_column: got 0, but terrain is flat");
   says({{"strata.a.terrain_level", "0..2"}}, "strata.a: terrain_level: got 2, but terrain is flat");
   says({{"terrain", "rough"}, {"on_unstable", "go_on"}}, "on_unstable: got go_on on terrain");
-  EXPECT_TRUE(make_vec_env(kId, {{"on_unstable", "go_on"}}, {}).ok());
+  EXPECT_TRUE(make_vec_env(kRobot, {{"on_unstable", "go_on"}}, {}).ok());
 }
 
 }  // namespace
