@@ -53,6 +53,8 @@ constexpr Alias kAliases[] = {
     {"stack_num", "env.frame_stack"},
     {"stack_size", "env.frame_stack"},
     {"frame_padding", "env.frame_padding"},
+    {"scale_actions", "env.scale_actions"},
+    {"rescale_action", "env.scale_actions"},
 };
 
 }  // namespace

@@ -7,6 +7,7 @@
 #include <cmath>
 #include <cstdint>
 
+#include "broadloom/env/action_scale.h"
 #include "broadloom/evaluate/evaluator.h"
 #include "broadloom/evaluate/policy_outputs.h"
 #include "broadloom/export/npz.h"
@@ -91,7 +92,9 @@ std::vector<double> actions_of(const Policy& policy, const std::vector<float>& o
       continue;
     }
     for (std::size_t a = 0; a < size; ++a) {
-      out.push_back(std::clamp(row[a], space.low[a], space.high[a]));
+      out.push_back(space.own_low.empty()
+                        ? std::clamp(row[a], space.low[a], space.high[a])
+                        : scaled_action(row[a], space.own_low[a], space.own_high[a]));
     }
   }
   return out;

@@ -214,15 +214,38 @@ class GraphBuilder {
     if (shape.action_values) largest_ = outputs;
   }
 
+  // From [-1, 1] to the own bounds: (x + middle / half) half. What leaves [-1, 1] leaves the
+  // bounds, to which the result is clipped.
+  Value scaled_to_bounds(const Value& x, const Space& space) {
+    std::vector<float> mean, rest, scale;
+    float limit = 0.0f;
+    for (std::size_t i = 0; i < space.own_low.size(); ++i) {
+      const double low = space.own_low[i], high = space.own_high[i];
+      const double half = 0.5 * (high - low), exact = half > 0.0 ? -0.5 * (high + low) / half : 0.0;
+      mean.push_back(static_cast<float>(exact));
+      rest.push_back(static_cast<float>(exact - mean.back()));
+      scale.push_back(static_cast<float>(half));
+      limit = std::max({limit, std::fabs(space.own_low[i]), std::fabs(space.own_high[i])});
+    }
+    Operation operation{OperationKind::kNormalise, "action.scaled", {x.name}, x.shape};
+    operation.number = limit;
+    for (auto& [name, numbers] : {std::pair{"mean", mean}, {"mean_rest", rest}, {"scale", scale}}) {
+      operation.arrays.push_back(keep(std::string("action_") + name, x.shape, numbers));
+    }
+    return add(operation);
+  }
+
   void gaussian_outputs(const std::string& side, const Value& features) {
     const ActorCritic& network = policy_.network;
     const Space& space = policy_.spec.action;
     const std::vector<int> numbers{network.shape().action_outputs};
     const Value mean = linear("mean", side + ".head", network.policy_head(), features);
     const bool is_row = space.extents().size() == 1;
-    Operation clip{OperationKind::kClip, is_row ? "action" : "action.row", {mean.name}, numbers};
-    clip.arrays = {keep("action_low", numbers, space.low),
-                   keep("action_high", numbers, space.high)};
+    const bool is_scaled = !space.own_low.empty();
+    const Value inside = is_scaled ? scaled_to_bounds(mean, space) : mean;
+    Operation clip{OperationKind::kClip, is_row ? "action" : "action.row", {inside.name}, numbers};
+    clip.arrays = {keep("action_low", numbers, is_scaled ? space.own_low : space.low),
+                   keep("action_high", numbers, is_scaled ? space.own_high : space.high)};
     Value action = add(clip);
     if (!is_row) {
       action = add({OperationKind::kReshape, "action", {action.name}, space.extents()});

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "broadloom/core/portable_math.h"
+#include "broadloom/env/action_scale.h"
 #include "broadloom/setup/algorithms.h"
 
 namespace broadloom {
@@ -99,11 +100,22 @@ std::string action_range_advice(const Config& config, const EnvSpec& spec) {
     if (!beyond && high - low <= kWide * deviation) continue;
     return fmt::format(
         "action {} of {} lies in {:g} to {:g}, but a new policy draws it with mean 0 and standard "
-        "deviation {:g}, so it {}; let the environment accept -1 to 1 and scale actions itself",
+        "deviation {:g}, so it {}; {}",
         i, spec.id, low, high, deviation,
-        beyond ? "stays at a bound" : "tries a small part of the range");
+        beyond ? "stays at a bound" : "tries a small part of the range",
+        has_bounded_actions(spec) ? "set env.scale_actions = true to scale actions to the bounds"
+                                  : "let the environment accept -1 to 1 and scale actions itself");
   }
   return {};
+}
+
+std::string action_scale_advice(const EnvSpec& spec) {
+  const Space& space = spec.action;
+  if (space.own_low.empty()) return {};
+  return fmt::format(
+      "actions of {} are scaled from -1..1 to its bounds, the first to {:g}..{:g}; "
+      "env.scale_actions = false hands them over as they are",
+      spec.id, space.own_low[0], space.own_high[0]);
 }
 
 Encoder encoder_of(const std::string& name) {

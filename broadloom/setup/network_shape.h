@@ -29,6 +29,9 @@ std::string encoder_advice(const Config& config, const EnvSpec& spec);
 // explores the Box of actions; else empty.
 std::string action_range_advice(const Config& config, const EnvSpec& spec);
 
+// A sentence if actions are scaled to their bounds (env/action_scale.h); else empty.
+std::string action_scale_advice(const EnvSpec& spec);
+
 // kInvalidConfig if the configuration cannot learn from these observations.
 Status check_observations(const Config& config, const EnvSpec& spec);
 

@@ -4,6 +4,7 @@
 #include <set>
 
 #include "broadloom/config/keys.h"
+#include "broadloom/env/action_scale.h"
 #include "broadloom/env/staggered_starts.h"
 #include "broadloom/env/tasks/registry.h"
 #include "broadloom/setup/algorithms.h"
@@ -49,6 +50,20 @@ void follow_encoder(const Overrides& overrides, Config& config) {
   if (!sets(overrides, "activation")) config.activation = "relu";
 }
 
+constexpr std::string_view kScaleOption = "scale_actions";
+
+// Where a new policy would hardly reach the bounds of a Box, a new run scales actions to them. An
+// environment with an option of that name decides by itself.
+Status scale_far_actions(const Overrides& overrides, const EnvSpec& spec, Config& config) {
+  const std::string key = "env." + std::string(kScaleOption);
+  if (sets(overrides, key) || is_built_in(config.env_id) || !scales_by_default(spec)) return {};
+  Config scaled = config;
+  BROADLOOM_TRY(set_config(scaled, key, "true"));
+  const Result<EnvSpec> seen = env_spec(scaled.env_id, scaled.env_options);
+  if (seen.ok() && !seen.value().action.own_low.empty()) config = std::move(scaled);
+  return {};
+}
+
 }  // namespace
 
 // num_envs and num_steps default to the first entry of the shape schedule.
@@ -60,6 +75,7 @@ Result<Config> assemble_config(const Overrides& overrides) {
   set_algorithm_defaults(spec.value(), config);
   for (const auto& [key, text] : overrides) BROADLOOM_TRY(set_config(config, key, text));
   follow_encoder(overrides, config);
+  BROADLOOM_TRY(scale_far_actions(overrides, spec.value(), config));
   if (config.shape_schedule.empty()) return config;
   const BlockShape& first = config.shape_schedule.phases[0].shape;
   if (!sets(overrides, "num_envs")) config.num_envs = first.num_envs;
@@ -127,6 +143,10 @@ Result<Config> resolve_record(const Overrides& record) {
     const char* const before = field.facts.before;
     if (before == nullptr || sets(record, field.name) || idle.count(field.name) > 0) continue;
     BROADLOOM_TRY(set_config(config.value(), field.name, before));
+  }
+  if (!sets(record, "env." + std::string(kScaleOption))) {
+    std::erase_if(config.value().env_options,
+                  [](const auto& option) { return option.first == kScaleOption; });
   }
   BROADLOOM_TRY(check_run(config.value()));
   return config;

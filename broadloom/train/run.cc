@@ -281,6 +281,8 @@ Result<ReadyRun> new_run(const Config& config, const std::string& run_dir, int t
     if (!encoder.empty()) hooks.on_note(encoder);
     const std::string actions = spec.ok() && !init ? action_range_advice(config, spec.value()) : "";
     if (!actions.empty()) hooks.on_note(actions);
+    const std::string scaled = spec.ok() ? action_scale_advice(spec.value()) : "";
+    if (!scaled.empty()) hooks.on_note(scaled);
   }
   if (panel) BROADLOOM_TRY(check_panel_fits(*panel, config));
   if (init) BROADLOOM_TRY(check_policy_fits(*init, config));

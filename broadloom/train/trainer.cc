@@ -35,6 +35,14 @@ Status check_given(const Config& config, const VecEnv* envs) {
                     config.shape_schedule.empty() ? "num_envs" : "the most of shape_schedule",
                     config.most_envs()));
   }
+  const Result<EnvSpec> named = env_spec(config.env_id, config.env_options);
+  const auto is_scaled = [](const EnvSpec& spec) { return !spec.action.own_low.empty(); };
+  if (named.ok() && is_scaled(named.value()) != is_scaled(envs->spec())) {
+    return invalid(
+        fmt::format("got environments whose actions are{} scaled, but the configuration has{} "
+                    "env.scale_actions; make them by make_vec_env() with config.env_options",
+                    is_scaled(envs->spec()) ? "" : " not", is_scaled(named.value()) ? "" : " no"));
+  }
   if (envs->spec().id == config.env_id) return {};
   return invalid(
       fmt::format("got environments '{}' but env_id is '{}'; make both the same, and "

@@ -36,7 +36,12 @@ class Policy:
 
     @property
     def action_space(self) -> Space[Any]:
-        return spaces.to_gymnasium(self._action)
+        own = {
+            bound: self._action[f"own_{bound}"]
+            for bound in ("low", "high")
+            if f"own_{bound}" in self._action
+        }
+        return spaces.to_gymnasium({**self._action, **own})
 
     def outputs(self, observations: ArrayLike) -> tuple[NDArray[np.float32], Any]:
         """(outputs, values): logits, means or action values [n, A], and the critic's values [n].
@@ -70,9 +75,16 @@ class Policy:
                     outputs.shape, np.float32
                 )
             low, high = (np.asarray(self._action[bound], np.float32) for bound in ("low", "high"))
-            actions = (
-                np.clip(outputs, low, high).reshape(-1, *self._action["shape"]).astype(np.float32)
-            )
+            actions = np.clip(outputs, low, high)
+            if "own_low" in self._action:  # scaled from [-1, 1], in float32 as in training
+                own_low, own_high = (
+                    np.asarray(self._action[f"own_{bound}"], np.float32)
+                    for bound in ("low", "high")
+                )
+                half = np.float32(0.5) * own_high - np.float32(0.5) * own_low
+                middle = np.float32(0.5) * own_high + np.float32(0.5) * own_low
+                actions = np.clip(actions.astype(np.float32) * half + middle, own_low, own_high)
+            actions = actions.reshape(-1, *self._action["shape"]).astype(np.float32)
         return actions[0] if one else actions
 
     def value(self, observations: ArrayLike) -> Any:

@@ -39,6 +39,10 @@ nb::dict space_to(const Space& space) {
   out["high"] = nb::cast(space.high);
   out["shape"] = nb::cast(space.extents());
   out["dtype"] = space.dtype == Dtype::kU8 ? "uint8" : "float32";
+  if (!space.own_low.empty()) {
+    out["own_low"] = nb::cast(space.own_low);
+    out["own_high"] = nb::cast(space.own_high);
+  }
   return out;
 }
 

@@ -9,6 +9,7 @@
 #include <string>
 #include <utility>
 
+#include "broadloom/env/action_scale.h"
 #include "broadloom/env/disturbance.h"
 #include "broadloom/env/frame_stack.h"
 #include "broadloom/env/staggered_starts.h"
@@ -214,20 +215,36 @@ bool names_option(const EnvEntry& entry, std::string_view name) {
                      [&](const FieldInfo& field) { return field.name == name; });
 }
 
-// Options of an environment, and of the stacks that are made of its frames.
+// An environment's own options, and those of the wrappers that the registry puts around it.
 struct EnvOptions {
   Overrides own;
+  ActionScale scale;
   FrameStack frames;
 };
 
-// The environment's own answer to an unknown name does not know those of stacks.
+// Options of wrappers that suit these spaces.
+std::vector<FieldInfo> wrapper_options(const EnvSpec& spec) {
+  std::vector<FieldInfo> fields;
+  if (shows_frames(spec)) fields = list_fields(FrameStack{});
+  if (!has_bounded_actions(spec)) return fields;
+  for (FieldInfo& field : list_fields(ActionScale{})) fields.push_back(std::move(field));
+  return fields;
+}
+
+Status describe_wrappers(const EnvOptions& options, EnvSpec& spec) {
+  BROADLOOM_TRY(describe_action_scale(options.scale, spec));
+  return describe_frame_stack(options.frames, spec);
+}
+
+// The environment's own answer to an unknown name does not know the wrappers' options.
 Status check_names(const EnvEntry& entry, const Overrides& own) {
-  if (!shows_frames(entry.spec)) return {};
+  const std::vector<FieldInfo> wrappers = wrapper_options(entry.spec);
+  if (wrappers.empty()) return {};
   for (const auto& [name, value] : own) {
     if (is_disturbance_key(name) || names_option(entry, name)) continue;
     std::vector<std::string> names;
     for (const FieldInfo& field : entry.options()) names.push_back(field.name);
-    for (const FieldInfo& field : list_fields(FrameStack{})) names.push_back(field.name);
+    for (const FieldInfo& field : wrappers) names.push_back(field.name);
     return unknown_key_error("option of " + entry.spec.id, name, names);
   }
   return {};
@@ -236,25 +253,31 @@ Status check_names(const EnvEntry& entry, const Overrides& own) {
 // An environment that has such options itself gets them.
 Result<EnvOptions> split_options(const EnvEntry& entry, const Overrides& env_options) {
   EnvOptions out;
-  Overrides frames;
+  Overrides frames, scale;
   for (const auto& option : env_options) {
-    const bool of_frames = is_frame_option(option.first) && !names_option(entry, option.first);
-    (of_frames ? frames : out.own).push_back(option);
+    const bool is_own = names_option(entry, option.first);
+    (!is_own && is_frame_option(option.first)   ? frames
+     : !is_own && is_scale_option(option.first) ? scale
+                                                : out.own)
+        .push_back(option);
   }
   BROADLOOM_TRY(check_names(entry, out.own));
+  Result<ActionScale> scaled = make_action_scale(scale);
+  if (!scaled.ok()) return scaled.status();
+  out.scale = scaled.take();
   Result<FrameStack> stack = make_frame_stack(frames);
   if (!stack.ok()) return stack.status();
   out.frames = stack.take();
   return out;
 }
 
-// The spec before stacks are made.
+// The spec before wrappers; kInvalidConfig where a wrapper does not suit it.
 Result<EnvSpec> checked_spec(const EnvEntry& entry, const EnvOptions& options) {
   Result<EnvSpec> spec = entry.make_spec(options.own);
   if (!spec.ok()) return spec;
   if (!entry.built_in) BROADLOOM_TRY(check_spec(spec.value()));
-  EnvSpec stacked = spec.value();
-  BROADLOOM_TRY(describe_frame_stack(options.frames, stacked));
+  EnvSpec wrapped = spec.value();
+  BROADLOOM_TRY(describe_wrappers(options, wrapped));
   return spec;
 }
 
@@ -372,6 +395,7 @@ Result<std::unique_ptr<VecEnv>> make_vec_env(const std::string& id, const Overri
   if (options.staggers_now() && options.stagger_by == StaggerBy::kAge) {
     BROADLOOM_TRY(check_ages(*envs.value(), options));
   }
+  if (all.scale.any()) envs = scale_actions(envs.take());
   if (!all.frames.any()) return envs;
   return stack_frames(envs.take(), all.frames);
 }
@@ -390,7 +414,7 @@ Result<EnvSpec> env_spec(const std::string& id, const Overrides& env_options,
   if (!asked.ok()) return asked.status();
   Result<EnvSpec> spec = checked_spec(*entry.value(), asked.value());
   if (!spec.ok()) return spec;
-  BROADLOOM_TRY(describe_frame_stack(asked.value().frames, spec.value()));
+  BROADLOOM_TRY(describe_wrappers(asked.value(), spec.value()));
   spec.value().set_time_limit(max_episode_steps);
   return spec;
 }
@@ -405,8 +429,7 @@ Result<std::vector<FieldInfo>> list_env_options(const std::string& id,
     Result<EnvSpec> made = entry.value()->make_spec(asked.value().own);
     if (made.ok()) spec = made.take();
   }
-  if (!shows_frames(spec)) return options;
-  for (FieldInfo& field : list_fields(FrameStack{})) {
+  for (FieldInfo& field : wrapper_options(spec)) {
     if (!names_option(*entry.value(), field.name)) options.push_back(std::move(field));
   }
   return options;

@@ -1,0 +1,136 @@
+#include "broadloom/env/action_scale.h"
+
+#include <fmt/core.h>
+
+#include <cmath>
+#include <cstddef>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "broadloom/env/drawable.h"
+#include "broadloom/env/env_maker.h"
+#include "broadloom/env/forwarding_vec_env.h"
+
+namespace broadloom {
+namespace {
+
+constexpr float kWidest = 20.0f;  // a range that a new policy explores unscaled
+
+class ScaledEnv : public ForwardingVecEnv, public EnvMaker {
+ public:
+  explicit ScaledEnv(std::unique_ptr<VecEnv> inner)
+      : ForwardingVecEnv(std::move(inner)),
+        spec_(this->inner().spec()),
+        width_(static_cast<std::size_t>(spec_.action_size())),
+        scaled_(static_cast<std::size_t>(num_envs()) * width_) {
+    // The registry has checked that the actions have bounds.
+    (void)describe_action_scale({.scale_actions = true}, spec_).ok();
+  }
+
+  const EnvSpec& spec() const override { return spec_; }
+
+  Status step(int begin, int end, const StepRows& rows) override {
+    float* const scaled = &scaled_[static_cast<std::size_t>(begin) * width_];
+    for (int k = 0; k < end - begin; ++k) {
+      const std::size_t row = static_cast<std::size_t>(k) * width_;
+      scale(rows.actions + row, scaled + row);
+    }
+    StepRows own = rows;
+    own.actions = scaled;
+    return inner().step(begin, end, own);
+  }
+
+  std::unique_ptr<VecEnv> another(const VecEnvOptions& options) const override {
+    std::unique_ptr<VecEnv> others = make_another(inner(), options);
+    return others == nullptr ? nullptr : scale_actions(std::move(others));
+  }
+
+ protected:
+  // action, out: [A].
+  void scale(const float* action, float* out) const {
+    for (std::size_t i = 0; i < width_; ++i) {
+      out[i] = scaled_action(action[i], spec_.action.own_low[i], spec_.action.own_high[i]);
+    }
+  }
+  std::size_t width() const { return width_; }
+
+ private:
+  EnvSpec spec_;
+  std::size_t width_;          // A
+  std::vector<float> scaled_;  // [N, A] what the environments get in this step; no state
+};
+
+// Drawings show the action that the environment gets.
+class DrawableScaledEnv final : public ScaledEnv, public Drawable {
+ public:
+  DrawableScaledEnv(std::unique_ptr<VecEnv> inner, const Drawable& drawable)
+      : ScaledEnv(std::move(inner)), drawable_(drawable) {}
+
+  void draw(int env, const float* action, Drawing& out) const override {
+    if (action == nullptr) return drawable_.draw(env, nullptr, out);
+    std::vector<float> own(width());
+    scale(action, own.data());
+    drawable_.draw(env, own.data(), out);
+  }
+  bool has_3d_view() const override { return drawable_.has_3d_view(); }
+
+ private:
+  const Drawable& drawable_;  // of the environments inside
+};
+
+}  // namespace
+
+bool is_scale_option(std::string_view option) { return option == "scale_actions"; }
+
+Result<ActionScale> make_action_scale(const Overrides& options) {
+  ActionScale scale;
+  for (const auto& [key, text] : options) {
+    const Status status = set_field(scale, key, text, "option");
+    if (!status.ok()) return Status(status.kind(), "env." + status.message());
+  }
+  return scale;
+}
+
+bool has_bounded_actions(const EnvSpec& spec) {
+  const Space& space = spec.action;
+  if (space.kind != SpaceKind::kBox || space.low.empty()) return false;
+  for (std::size_t i = 0; i < space.low.size() && i < space.high.size(); ++i) {
+    if (!std::isfinite(space.low[i]) || !std::isfinite(space.high[i])) return false;
+  }
+  return true;
+}
+
+bool scales_by_default(const EnvSpec& spec) {
+  if (!has_bounded_actions(spec)) return false;
+  for (std::size_t i = 0; i < spec.action.low.size(); ++i) {
+    const float low = spec.action.low[i], high = spec.action.high[i];
+    if (low > -1.0f || high < 1.0f || high - low > kWidest) return true;
+  }
+  return false;
+}
+
+Status describe_action_scale(const ActionScale& scale, EnvSpec& spec) {
+  if (!scale.any()) return {};
+  if (!has_bounded_actions(spec)) {
+    return invalid(fmt::format(
+        "env.scale_actions: got true, but actions of {} are {}; expected a Box whose bounds are "
+        "finite. Leave it out",
+        spec.id,
+        spec.action.kind == SpaceKind::kBox ? "a Box without bounds" : shape_text(spec.action)));
+  }
+  spec.has_score_range = false;
+  spec.action.own_low.swap(spec.action.low);
+  spec.action.own_high.swap(spec.action.high);
+  spec.action.low.assign(spec.action.own_low.size(), -1.0f);
+  spec.action.high.assign(spec.action.own_high.size(), 1.0f);
+  return {};
+}
+
+std::unique_ptr<VecEnv> scale_actions(std::unique_ptr<VecEnv> inner) {
+  const auto* const drawable = capability<Drawable>(*inner);
+  if (drawable == nullptr) return std::make_unique<ScaledEnv>(std::move(inner));
+  return std::make_unique<DrawableScaledEnv>(std::move(inner), *drawable);
+}
+
+}  // namespace broadloom
