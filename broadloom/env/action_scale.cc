@@ -10,6 +10,7 @@
 
 #include "broadloom/env/drawable.h"
 #include "broadloom/env/env_maker.h"
+#include "broadloom/env/episode_waves.h"
 #include "broadloom/env/forwarding_vec_env.h"
 
 namespace broadloom {
@@ -17,7 +18,7 @@ namespace {
 
 constexpr float kWidest = 20.0f;  // a range that a new policy explores unscaled
 
-class ScaledEnv : public ForwardingVecEnv, public EnvMaker {
+class ScaledEnv : public ForwardingVecEnv, public EnvMaker, public EpisodeWaves {
  public:
   explicit ScaledEnv(std::unique_ptr<VecEnv> inner)
       : ForwardingVecEnv(std::move(inner)),
@@ -45,6 +46,9 @@ class ScaledEnv : public ForwardingVecEnv, public EnvMaker {
     std::unique_ptr<VecEnv> others = make_another(inner(), options);
     return others == nullptr ? nullptr : scale_actions(std::move(others));
   }
+
+  bool can_begin_waves() const override { return episode_waves(inner()) != nullptr; }
+  Status begin_wave(int first) override { return episode_waves(inner())->begin_wave(first); }
 
  protected:
   // action, out: [A].

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "broadloom/env/env_maker.h"
+#include "broadloom/env/episode_waves.h"
 #include "broadloom/env/forwarding_vec_env.h"
 
 namespace broadloom {
@@ -25,7 +26,7 @@ std::vector<float> repeated(const std::vector<float>& bounds, std::size_t channe
   return out;
 }
 
-class FrameStackEnv final : public ForwardingVecEnv, public EnvMaker {
+class FrameStackEnv final : public ForwardingVecEnv, public EnvMaker, public EpisodeWaves {
  public:
   FrameStackEnv(std::unique_ptr<VecEnv> inner, const FrameStack& frames)
       : ForwardingVecEnv(std::move(inner)), frames_(frames), spec_(this->inner().spec()) {
@@ -60,6 +61,13 @@ class FrameStackEnv final : public ForwardingVecEnv, public EnvMaker {
 
   Status begin_anew(std::uint64_t seed) override {
     BROADLOOM_TRY(inner().begin_anew(seed));
+    begin_stacks();
+    return {};
+  }
+
+  bool can_begin_waves() const override { return episode_waves(inner()) != nullptr; }
+  Status begin_wave(int first) override {
+    BROADLOOM_TRY(episode_waves(inner())->begin_wave(first));
     begin_stacks();
     return {};
   }

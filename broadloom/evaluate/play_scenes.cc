@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "broadloom/core/thread_pool.h"
+#include "broadloom/env/episode_waves.h"
 #include "broadloom/env/tasks/registry.h"
 #include "broadloom/evaluate/evaluator.h"
 #include "broadloom/evaluate/shard_evaluation.h"
@@ -120,8 +121,21 @@ class ScenePlayer {
     return {};
   }
 
+  // As many episodes at a time as there are environments.
+  Status play_whole(SceneBeingPlayed& scene, std::vector<EvalEpisode>& episodes) {
+    const int lanes = scene.envs->num_envs(), count = static_cast<int>(episodes.size());
+    for (int first = 0; first < count; first += lanes) {
+      if (first > 0) {
+        BROADLOOM_TRY(stepped(episode_waves(*scene.envs)->begin_wave(first), 0));
+      }
+      BROADLOOM_TRY(play_wave(scene, first, episodes));
+      played_.add(std::min(lanes, count - first));
+    }
+    return {};
+  }
+
   // Shards act at the same time, and the caller steps all environments.
-  Status play_whole(const SceneBeingPlayed& scene, std::vector<EvalEpisode>& episodes) {
+  Status play_wave(SceneBeingPlayed& scene, int first, std::vector<EvalEpisode>& episodes) {
     VecEnv& envs = *scene.envs;
     const int count = envs.num_envs();
     std::vector<ActingScratch> scratch(pool_.threads(), ActingScratch(policy_));
@@ -131,7 +145,7 @@ class ScenePlayer {
     for (int s = 0; s < scene.plan.count(); ++s) {
       const Shard shard = scene.plan[s];
       shards.emplace_back(scene.scene, envs.spec().action, policy_, *actor_, shard, rows,
-                          shard.begin, episodes);
+                          shard.begin, episodes, first);
     }
     envs.observe(0, count, rows.raw.rows());
     const auto left = [&] {
@@ -139,9 +153,9 @@ class ScenePlayer {
                          [](const ShardEvaluation& shard) { return shard.left() > 0; });
     };
     const auto find_fault = [&] {
-      std::uint64_t first = kNoFault;
-      for (const ShardEvaluation& shard : shards) first = std::min(first, shard.fault());
-      return fault_of_scene(scene.scene, first);
+      std::uint64_t earliest = kNoFault;
+      for (const ShardEvaluation& shard : shards) earliest = std::min(earliest, shard.fault());
+      return fault_of_scene(scene.scene, earliest);
     };
     int t = 0;
     for (; t < longest && left(); ++t) {
@@ -153,7 +167,6 @@ class ScenePlayer {
       BROADLOOM_TRY(find_fault());
     }
     for (ShardEvaluation& shard : shards) shard.end(envs, t);
-    played_.add(count);
     return find_fault();
   }
 
@@ -181,6 +194,22 @@ class ScenePlayer {
   PlayedEpisodes& played_;
 };
 
+// How many environments play a scene's episodes: one an episode, or, where they can play in waves,
+// at most as many as in training.
+Result<int> lanes_of(const EvalScene& scene, int training_envs) {
+  const int episodes = scene.envs.num_envs;
+  if (episodes <= training_envs || is_built_in(scene.env_id)) return episodes;
+  VecEnvOptions described = scene.envs;
+  described.num_envs = training_envs;
+  described.only_described = true;
+  const Result<std::unique_ptr<VecEnv>> looked =
+      make_vec_env(scene.env_id, scene.env_options, described);
+  if (!looked.ok()) return looked.status();
+  const bool in_waves =
+      looked.value()->traits().whole_batch && episode_waves(*looked.value()) != nullptr;
+  return in_waves ? training_envs : episodes;
+}
+
 }  // namespace
 
 Result<std::vector<std::vector<EvalEpisode>>> play_scenes(const std::vector<EvalScene>& scenes,
@@ -189,11 +218,14 @@ Result<std::vector<std::vector<EvalEpisode>>> play_scenes(const std::vector<Eval
   std::vector<std::vector<EvalEpisode>> episodes;
   std::vector<SceneBeingPlayed> playing;
   for (const EvalScene& scene : scenes) {
-    Result<std::unique_ptr<VecEnv>> made =
-        make_vec_env(scene.env_id, scene.env_options, scene.envs);
+    const Result<int> lanes = lanes_of(scene, policy.config.num_envs);
+    if (!lanes.ok()) return lanes.status();
+    VecEnvOptions options = scene.envs;
+    options.num_envs = lanes.value();
+    Result<std::unique_ptr<VecEnv>> made = make_vec_env(scene.env_id, scene.env_options, options);
     if (!made.ok()) return made.status();
     episodes.emplace_back(static_cast<std::size_t>(scene.envs.num_envs));
-    playing.push_back({scene, made.take(), ShardPlan(scene.envs.num_envs, kTileRows)});
+    playing.push_back({scene, made.take(), ShardPlan(lanes.value(), kTileRows)});
   }
   ThreadPool pool(threads);
   BROADLOOM_TRY(pool.status());

@@ -72,10 +72,11 @@ struct ActingScratch {
 // Plays one shard of environments until each has ended its first episode.
 class ShardEvaluation {
  public:
-  // The shard's rows begin at row `first` of `rows`.
+  // The shard's rows begin at row `first` of `rows`. Environment i plays episode first_episode + i
+  // of `episodes`; environments beyond the last episode play for nobody.
   ShardEvaluation(const EvalScene& scene, const Space& action_space, const Policy& policy,
                   const Actor& actor, Shard shard, PlayedRows& rows, int first,
-                  std::vector<EvalEpisode>& episodes)
+                  std::vector<EvalEpisode>& episodes, int first_episode = 0)
       : scene_(scene),
         action_space_(action_space),
         policy_(policy),
@@ -84,8 +85,12 @@ class ShardEvaluation {
         rows_(rows),
         first_(static_cast<std::size_t>(first)),
         episodes_(episodes),
+        first_episode_(first_episode),
         over_(rows_of_shard(), false),
-        left_(shard.size()) {}
+        left_(std::clamp(static_cast<int>(episodes.size()) - first_episode - shard.begin, 0,
+                         shard.size())) {
+    std::fill(over_.begin() + left_, over_.end(), true);
+  }
 
   int left() const { return left_; }  // episodes that are not over
 
@@ -117,7 +122,7 @@ class ShardEvaluation {
       if (over_[k]) continue;
       const float* action = acting ? &rows_.actions[(first_ + k) * rows_.action_size] : nullptr;
       Drawing drawing;
-      if (drawable != nullptr) drawable->draw(episode_of(k), action, drawing);
+      if (drawable != nullptr) drawable->draw(env_of(k), action, drawing);
       scene_.watcher->see({episode_of(k), drawing, row_of(rows_.raw, k), action});
     }
   }
@@ -129,7 +134,7 @@ class ShardEvaluation {
     for (std::size_t k = 0; k < rows_of_shard(); ++k) {
       if (over_[k]) continue;
       const std::size_t row = first_ + k;
-      EvalEpisode& episode = episodes_[static_cast<std::size_t>(shard_.begin) + k];
+      EvalEpisode& episode = episodes_[static_cast<std::size_t>(episode_of(k))];
       episode.episode_return += rows_.rewards[row];
       episode.length += 1;
       if (scene_.watcher != nullptr) scene_.watcher->take(episode_of(k), rows_.rewards[row]);
@@ -155,7 +160,8 @@ class ShardEvaluation {
   }
 
  private:
-  int episode_of(std::size_t k) const { return shard_.begin + static_cast<int>(k); }
+  int env_of(std::size_t k) const { return shard_.begin + static_cast<int>(k); }
+  int episode_of(std::size_t k) const { return first_episode_ + env_of(k); }
 
   ObservationRows row_of(Observations& observations, std::size_t k) const {
     return observations.rows(first_ + k);
@@ -167,7 +173,7 @@ class ShardEvaluation {
     if (spec.measures.empty()) return;
     std::vector<double> sums(spec.counted());
     if (auto* const counter = capability<StepCounter>(envs)) {
-      counter->take_step_sums(episode_of(k), sums);
+      counter->take_step_sums(env_of(k), sums);
     }
     EvalEpisode& episode = episodes_[static_cast<std::size_t>(episode_of(k))];
     for (std::size_t m = spec.paid_terms(); m < sums.size(); ++m)
@@ -232,7 +238,7 @@ class ShardEvaluation {
     const ActRows rows{.params = policy_.params,
                        .outputs = scratch.work.policy.data(),
                        .streams = {scene_.envs.seed, Purpose::kEvalAction,
-                                   static_cast<std::uint32_t>(shard_.begin),
+                                   static_cast<std::uint32_t>(episode_of(0)),
                                    static_cast<std::uint64_t>(step), shard_.size()},
                        .actions = scratch.chosen.data(),
                        .log_probs = scratch.log_probs.data(),
@@ -266,6 +272,7 @@ class ShardEvaluation {
   PlayedRows& rows_;
   std::size_t first_;
   std::vector<EvalEpisode>& episodes_;
+  int first_episode_;
   std::vector<bool> over_;
   int left_;
   std::uint64_t fault_ = kNoFault;

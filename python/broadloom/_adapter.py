@@ -54,7 +54,7 @@ class Simulator:
         self.deterministic, self.filler_rows = kind.deterministic, kind.filler_rows
         self.has_final_observations, self.mode = kind.has_final_observations, kind.mode
         self.mask_is_honoured = self.mode == "Disabled"  # resets of single environments must work
-        self.seeds, self.spec = seeds, kind.spec
+        self.seeds, self.spec, self.first = seeds, kind.spec, 0
         self.is_probe = probe is not None
         self.env = self.new_envs(seeds[0]) if probe is None else probe
         action = self.spec["action"]
@@ -69,7 +69,7 @@ class Simulator:
             raise
 
     def new_envs(self, seed):
-        return self.kind.new_envs(self.request._replace(seeds=self.seeds[1](seed)))
+        return self.kind.new_envs(self.request._replace(seeds=self.seeds[1](seed, self.first)))
 
     def reset(self, seed):
         """Starts new episodes, as environments made with this seed would."""
@@ -78,12 +78,17 @@ class Simulator:
             self.env = self.new_envs(seed)
         self.start(seed)
 
+    def begin_wave(self, first):
+        """Starts new episodes. Environment i takes the seed of environment first + i."""
+        self.first = first
+        self.reset(self.seeds[0])
+
     def start(self, seed):
         try:
             if self.kind.seeds_when_made:
                 rows, _ = self.env.reset()
             else:
-                seeds = self.seeds[1](seed)
+                seeds = self.seeds[1](seed, self.first)
                 rows, _ = seeded_reset(self.env, seeds, self.request.in_families)
             self.observations, self.critic_observations = self.split(self.kind.read(rows))
         except Exception as error:

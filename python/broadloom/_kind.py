@@ -180,12 +180,13 @@ class Kind:
         num_envs, max_episode_steps = options["num_envs"], options["max_episode_steps"]
         if options.get("only_described"):
             return Described(self, Request(num_envs, max_episode_steps))
-        in_families = families < num_envs
+        in_families = 0 < families < num_envs
         if in_families and self.one_seed:
             raise ValueError(f"{self.id}: {NO_FAMILIES}")
 
-        def seeds_of(seed):
-            return [family_seed(seed, streams, i % families) for i in range(num_envs)]
+        def seeds_of(seed, first):
+            places = range(first, first + num_envs)
+            return [family_seed(seed, streams, i % families if families else i) for i in places]
 
         request = Request(num_envs, max_episode_steps, streams, in_families=in_families)
         return Simulator(self, request, (options["seed"], seeds_of))

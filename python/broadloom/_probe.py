@@ -35,7 +35,7 @@ def repeats(kind, probe):
 def hash_of_steps(kind, env):
     """A hash of the environments' first steps, as a run sees them."""
     seeds = list(range(1, env.num_envs + 1))
-    simulator = Simulator(kind, Request(env.num_envs), (1, lambda _: seeds), probe=env)
+    simulator = Simulator(kind, Request(env.num_envs), (1, lambda *_: seeds), probe=env)
     random = np.random.default_rng(1)
     hashed = hashlib.sha256(simulator.observations.tobytes())
     for _ in range(PROBED_STEPS):

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "broadloom/env/env_maker.h"
+#include "broadloom/env/episode_waves.h"
 #include "broadloom/env/frame_stack.h"
 #include "broadloom/env/plugins/allowed_code.h"
 #include "broadloom/env/tasks/registry.h"
@@ -56,7 +57,7 @@ const char* streams_word(StreamSet streams) {
 
 // Steps all N environments by one call of Python, in the thread that called the library
 // (whole_batch).
-class PythonEnvs final : public VecEnv, public EnvMaker {
+class PythonEnvs final : public VecEnv, public EnvMaker, public EpisodeWaves {
  public:
   // simulator: a broadloom._adapter.Simulator after a reset. The GIL must be held.
   PythonEnvs(EnvSpec spec, nb::object simulator, Shared factory)
@@ -148,18 +149,8 @@ class PythonEnvs final : public VecEnv, public EnvMaker {
 
   void append_state(const std::string&, std::vector<TensorRef>&) override {}
 
-  Status begin_anew(std::uint64_t seed) override {
-    const nb::gil_scoped_acquire gil;
-    try {
-      simulator().attr("reset")(nb::int_(seed));
-      read_reset();
-      return {};
-    } catch (nb::python_error& error) {
-      return keep_exception(error, "reset() of " + spec_.id);
-    } catch (const std::exception& error) {
-      return {ErrorKind::kIo, "reset() of " + spec_.id + ": " + error.what()};
-    }
-  }
+  Status begin_anew(std::uint64_t seed) override { return reset("reset", nb::int_(seed)); }
+  Status begin_wave(int first) override { return reset("begin_wave", nb::int_(first)); }
 
   std::unique_ptr<VecEnv> another(const VecEnvOptions& options) const override {
     if (options.stagger_starts) return nullptr;  // they cannot begin within an episode
@@ -178,7 +169,7 @@ class PythonEnvs final : public VecEnv, public EnvMaker {
       request["seed"] = options.seed;
       request["streams"] = streams_word(options.streams);
       request["max_episode_steps"] = options.max_episode_steps;
-      request["families"] = options.families();
+      request["families"] = options.seed_families;
       request["stagger_starts"] = options.stagger_starts;
       request["joining"] = options.joining.size() > 1;  // a single group joins no other
       request["only_described"] = options.only_described;
@@ -195,6 +186,20 @@ class PythonEnvs final : public VecEnv, public EnvMaker {
  private:
   bool is_discrete() const { return spec_.observation.kind == SpaceKind::kDiscrete; }
   const nb::object& simulator() const { return simulator_->get(); }
+
+  // method: of the simulator, which begins new episodes everywhere.
+  Status reset(const char* method, const nb::int_& argument) {
+    const nb::gil_scoped_acquire gil;
+    try {
+      simulator().attr(method)(argument);
+      read_reset();
+      return {};
+    } catch (nb::python_error& error) {
+      return keep_exception(error, "reset() of " + spec_.id);
+    } catch (const std::exception& error) {
+      return {ErrorKind::kIo, "reset() of " + spec_.id + ": " + error.what()};
+    }
+  }
 
   void keep_critic(const nb::handle& array) {
     const Buffer buffer(array, "critic observations", critic_.size() / sizeof(float),

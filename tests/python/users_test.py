@@ -84,6 +84,16 @@ class Picture(Steps):
         return np.full((12, 12, 1), self.t, np.uint8)
 
 
+class Valve(Steps):
+    """Is best opened to 20, of 5 to 35: a new policy's actions around 0 never get there."""
+    action_space = Box(5, 35, (1,), np.float32)
+
+    def step(self, action):
+        rows, _, terminated, truncated, infos = super().step(action)
+        assert self.action_space.contains(np.asarray(action, np.float32)), action
+        return rows, -float((action[0] - 20) / 30) ** 2, terminated, truncated, infos
+
+
 class Renamed(gymnasium.vector.VectorEnv):
     """Resets itself, hands out last observations under the older name, and has no metadata."""
 
@@ -279,6 +289,41 @@ class UsersTest(unittest.TestCase):
             os.chdir(before)
         self.assertEqual(errors, [])
         self.assertEqual(len({str(run.dir) for run in runs}), 4)
+
+    def test_far_actions_are_scaled_to_their_box(self):
+        run = train(Valve, "valve", total_timesteps=20_480, num_envs=16, learning_rate=3e-3)
+        self.assertGreater(broadloom.evaluate(run, episodes=5)["mean_return"] / 10, -0.01)
+        policy = broadloom.Policy(run)
+        self.assertEqual((policy.action_space.low[0], policy.action_space.high[0]), (5, 35))
+        action = policy.act(np.full(3, 5, np.float32))
+        self.assertTrue(policy.action_space.contains(action), action)
+        self.assertLess(abs(action[0] - 20), 3)
+
+    def test_evaluation_plays_in_waves_of_the_training_environments(self):
+        made, seeds = [], []
+
+        class Seeded(Steps):
+            def __init__(self):
+                made.append(self)
+
+            def reset(self, *, seed=None, options=None):
+                seeds.append(seed)
+                return super().reset(seed=seed)
+
+            def step(self, action):  # a return that tells the seed
+                rows, _, terminated, truncated, infos = super().step(action)
+                first = self.np_random.random() if self.t == 1 else 0.0
+                return rows, first, terminated, truncated, infos
+
+        few = train(Seeded, "few", num_envs=4)
+        made.clear()
+        waves = broadloom.evaluate(few, episodes=10)
+        self.assertLessEqual(len(made), 4)
+        many = train(Seeded, "many", num_envs=16)
+        whole = broadloom.evaluate(many, episodes=10)
+        for number in ("mean_return", "std_return"):
+            self.assertEqual(waves[number], whole[number])
+        self.assertGreater(waves["std_return"], 0.01)
 
     def test_advice_fits_the_space(self):
         wide = type("Wide", (Steps,), {"action_space": Box(-np.inf, np.inf, (1,), np.float32)})
