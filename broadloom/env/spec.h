@@ -33,8 +33,9 @@ struct Space {
   std::int64_t start = 0;
   std::vector<float> low{};   // [size], Box only
   std::vector<float> high{};  // [size], Box only
-  // Bounds of the environment itself if actions are scaled from [-1, 1] (env/action_scale.h): [size];
-  // else empty. Code that gives a policy to the simulator's users scales its actions likewise.
+  // Bounds of the environment itself if actions are scaled from [-1, 1] (env/action_scale.h):
+  // [size]; else empty. Code that gives a policy to the simulator's users scales its actions
+  // likewise.
   std::vector<float> own_low{}, own_high{};
   Dtype dtype = Dtype::kF32;  // kF32 or kU8; actions and Discrete spaces are kF32
   std::vector<int> shape{};   // row-major, product `size`, such as {84, 84, 4}; empty: {size}
