@@ -65,7 +65,7 @@ void add_package_folder([[maybe_unused]] const std::string& folder) {
 #endif
 }
 
-// Slurm counts tasks of every step; they are ranks where it has set up MPI for them.
+// Slurm counts tasks of every step. They are ranks only if it has set up MPI for them.
 int launched_processes() {
   for (const char* size : {"OMPI_COMM_WORLD_SIZE", "PMI_SIZE"}) {
     if (number_in(size) > 0) return number_in(size);
@@ -80,15 +80,15 @@ Result<std::unique_ptr<Ranks>> make_ranks([[maybe_unused]] const RankOptions& op
   const int launched = launched_processes();
   if (!ranks.ok() || launched == 1 || ranks.value()->size() == launched) return ranks;
   return invalid(fmt::format(
-      "the launcher says that it started {} processes, and MPI knows of {}, so that they would not "
-      "train together: it is the launcher of another MPI than this program was built with. Use "
-      "that one's mpirun (docs/ranks.md), or give each --ranks none and a folder of its own",
+      "the launcher started {} processes, but MPI sees {}, so they would not train together: the "
+      "launcher belongs to another MPI than this program. Use mpirun of the program's MPI "
+      "(docs/ranks.md), or give each process --ranks none and its own folder",
       launched, ranks.value()->size()));
 #else
   return invalid(
-      "this program was built without MPI, so that the processes that were started with it would "
-      "each train the same run; run `tools/setup.sh --mpi` and build again (docs/ranks.md), or "
-      "give each --ranks none and a folder of its own");
+      "this program was built without MPI, so each of these processes would train the same run; "
+      "run `tools/setup.sh --mpi` and build again (docs/ranks.md), or give each process --ranks "
+      "none and its own folder");
 #endif
 }
 

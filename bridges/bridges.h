@@ -1,4 +1,4 @@
-// Adapters to what others have made, simulators, MPI and CUDA, each an option of the build.
+// Adapters to external software (simulators, MPI, CUDA). Each is a build option.
 #pragma once
 
 #include <memory>
@@ -9,21 +9,21 @@
 
 namespace broadloom {
 
-// Makes known what this build has of them: a device that trains, environments as the library's own,
-// and of the others the ids, so that who asks for one is told how to get it. Once a process; more
-// often changes nothing. An id that the program has registered already stays the program's.
+// Registers the adapters of this build: a training device, environments as the library's own, and
+// ids of absent environments, whose errors say how to get them. Repeated calls change nothing. Ids
+// that the program has registered before stay the program's.
 void register_bridges();
 
-// A folder in which Python's packages lie, to look for simulators there before where the build
-// found them; the last one added comes first. Before environments of theirs are made.
+// Adds a folder of Python packages to search for simulators, before the folders found by the build.
+// The last folder added comes first. Call it before making such environments.
 void add_package_folder(const std::string& folder);
 
-// Processes that a launcher (mpirun, srun) has started this one among, by what it says in the
-// environment; 1 where it was started by itself.
+// Number of processes that the launcher (mpirun, srun) started, read from environment variables; 1
+// without a launcher.
 int launched_processes();
 
-// Those processes as ranks, over MPI. Once a process, which ends MPI with it. kInvalidConfig where
-// this build has no MPI.
+// Connects these processes as ranks over MPI. Call it once per process; the result ends MPI when it
+// is destroyed. kInvalidConfig if this build has no MPI.
 Result<std::unique_ptr<Ranks>> make_ranks(const RankOptions& options);
 
 }  // namespace broadloom

@@ -1,7 +1,7 @@
 #include "bridges/mpi/mpi_ranks.h"
 
 #include <fmt/format.h>
-// Its C++ interface, which is deprecated, is not used.
+// Excludes MPI's deprecated C++ interface.
 #define OMPI_SKIP_MPICXX 1
 #define MPICH_SKIP_MPICXX 1
 #include <mpi.h>
@@ -20,17 +20,17 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-// Of one message: MPI counts in int.
+// Largest message in bytes, since MPI counts in int.
 constexpr std::size_t kMostBytes = std::size_t{1} << 30;
-// Who waits looks so often before it lets others have the core, and so long before it sleeps
-// between looks: others may be evaluating, or writing a checkpoint.
-constexpr int kLooks = 200;
+// A waiting rank polls kLooks times, then yields the core for kAwakeSeconds, then sleeps between
+// polls. Other ranks may be evaluating or writing a checkpoint.
+constexpr int kPolls = 200;
 constexpr double kAwakeSeconds = 0.5;
 constexpr auto kNap = std::chrono::milliseconds(1);
-// What one look adds to the time waited at most: a job that was suspended meanwhile, others and
-// all, has not waited.
-constexpr double kMostOfALook = 1.0;
-// Exit code of ranks that cannot reach each other: that of kIo.
+// One poll adds at most this many seconds to the waiting time, so that a suspended job does not
+// time out.
+constexpr double kMostSecondsPerPoll = 1.0;
+// Exit code for lost ranks, the same as for kIo.
 constexpr int kLostExit = 4;
 
 double seconds_since(Clock::time_point start) {
@@ -58,7 +58,7 @@ class MpiRanks final : public Ranks {
     set_here(static_cast<int>(std::count(machines_.begin(), machines_.end(), machines_[rank])));
   }
 
-  // Those that still run would wait for this one in vain.
+  // Otherwise, running ranks would wait for this one forever.
   ~MpiRanks() override {
     if (!status().ok() || std::uncaught_exceptions() > 0) {
       MPI_Abort(MPI_COMM_WORLD, kLostExit);
@@ -73,12 +73,12 @@ class MpiRanks final : public Ranks {
   Status do_share(std::byte* buffer, std::span<const std::size_t> offsets) override {
     const auto own = static_cast<std::size_t>(rank());
     requests_.clear();
-    of_.clear();
+    peers_.clear();
     for (int r = 0; r < size(); ++r) {
       if (r != rank()) BROADLOOM_TRY(receive(buffer, offsets[r], offsets[r + 1], r));
     }
     for (int i = 1; i < size(); ++i) {
-      const int r = (rank() + i) % size();  // not all to the same one at once
+      const int r = (rank() + i) % size();  // spread the targets
       BROADLOOM_TRY(send(buffer, offsets[own], offsets[own + 1], r));
     }
     return wait();
@@ -88,7 +88,7 @@ class MpiRanks final : public Ranks {
                  std::span<const std::size_t> in_offsets) override {
     const auto own = static_cast<std::size_t>(rank());
     requests_.clear();
-    of_.clear();
+    peers_.clear();
     for (int r = 0; r < size(); ++r) {
       if (r != rank()) BROADLOOM_TRY(receive(in, in_offsets[r], in_offsets[r + 1], r));
     }
@@ -100,49 +100,49 @@ class MpiRanks final : public Ranks {
     return wait();
   }
 
-  Status receive(std::byte* bytes, std::size_t begin, std::size_t end, int from) {
+  Status receive(std::byte* bytes, std::size_t begin, std::size_t end, int source) {
     for (; begin < end; begin += kMostBytes) {
       const int count = static_cast<int>(std::min(kMostBytes, end - begin));
-      const int code =
-          MPI_Irecv(bytes + begin, count, MPI_BYTE, from, 0, MPI_COMM_WORLD, next_request(from));
+      const int code = MPI_Irecv(bytes + begin, count, MPI_BYTE, source, 0, MPI_COMM_WORLD,
+                                 next_request(source));
       if (code != MPI_SUCCESS) return error_of(code, "receiving");
     }
     return {};
   }
 
-  Status send(const std::byte* bytes, std::size_t begin, std::size_t end, int to) {
+  Status send(const std::byte* bytes, std::size_t begin, std::size_t end, int target) {
     for (; begin < end; begin += kMostBytes) {
       const int count = static_cast<int>(std::min(kMostBytes, end - begin));
-      const int code =
-          MPI_Isend(bytes + begin, count, MPI_BYTE, to, 0, MPI_COMM_WORLD, next_request(to));
+      const int code = MPI_Isend(bytes + begin, count, MPI_BYTE, target, 0, MPI_COMM_WORLD,
+                                 next_request(target));
       if (code != MPI_SUCCESS) return error_of(code, "sending");
     }
     return {};
   }
 
-  MPI_Request* next_request(int with) {
-    of_.push_back(with);
+  MPI_Request* next_request(int peer) {
+    peers_.push_back(peer);
     return &requests_.emplace_back(MPI_REQUEST_NULL);
   }
 
-  // Looks instead of waiting inside MPI, which would neither end nor let others have the core.
+  // Polls, since waiting inside MPI would never time out nor yield the core.
   Status wait() {
     int done = 0;
     double waited = 0.0;
     Clock::time_point before;
-    for (int looks = 0;; ++looks) {
+    for (int polls = 0;; ++polls) {
       const int code = MPI_Testall(static_cast<int>(requests_.size()), requests_.data(), &done,
                                    MPI_STATUSES_IGNORE);
       if (code != MPI_SUCCESS) return error_of(code, "waiting for other ranks");
       if (done != 0) return {};
-      if (looks < kLooks) continue;
+      if (polls < kPolls) continue;
       if (options_.timeout > 0.0 && waited > options_.timeout) {
-        const std::string names = awaited();
+        const std::string names = name_awaited_ranks();
         if (!names.empty()) return timed_out(names);
         continue;
       }
-      if (looks == kLooks) before = Clock::now();
-      waited += std::min(seconds_since(before), kMostOfALook);
+      if (polls == kPolls) before = Clock::now();
+      waited += std::min(seconds_since(before), kMostSecondsPerPoll);
       before = Clock::now();
       if (waited < kAwakeSeconds) {
         std::this_thread::yield();
@@ -153,32 +153,32 @@ class MpiRanks final : public Ranks {
     }
   }
 
-  // The launcher ends all ranks where one has died; this is the last that can be said then.
+  // If a rank has died, the launcher ends all ranks. This message is then the last one.
   void tell_if_interrupted() {
-    if (told_ || !options_.interrupted || !options_.interrupted() || !options_.tell) return;
-    const std::string names = awaited();
+    if (has_told_ || !options_.interrupted || !options_.interrupted() || !options_.tell) return;
+    const std::string names = name_awaited_ranks();
     if (names.empty()) return;
-    told_ = true;
+    has_told_ = true;
     options_.tell(fmt::format(
-        "told to stop while waiting for {}. Where that one is gone the run ends here: what was "
-        "saved stays saved, and a resume goes on from there; else it stops after this iteration",
+        "got a signal to stop while waiting for {}. If that rank is gone, the run ends here: saved "
+        "state stays, and the run can be resumed. Otherwise it stops after this iteration",
         names));
   }
 
   Status timed_out(const std::string& names) const {
     return {ErrorKind::kIo,
-            fmt::format("rank {} of {} has waited {:g} seconds for {}: a rank that hangs, or that "
-                        "nothing reaches any more; or it has more to do than --rank_timeout allows",
+            fmt::format("rank {} of {} has waited {:g} seconds for {}: that rank hangs, is "
+                        "unreachable, or needs more time than --rank_timeout allows",
                         rank(), size(), options_.timeout, names)};
   }
 
-  // Ranks that something is still to come from or to go to; "": it has come by now.
-  std::string awaited() const {
+  // Names of the ranks with open messages; empty if all have arrived.
+  std::string name_awaited_ranks() const {
     std::vector<bool> is_open(machines_.size());
     for (std::size_t i = 0; i < requests_.size(); ++i) {
       int done = 0;
       MPI_Request_get_status(requests_[i], &done, MPI_STATUS_IGNORE);
-      if (done == 0) is_open[static_cast<std::size_t>(of_[i])] = true;
+      if (done == 0) is_open[static_cast<std::size_t>(peers_[i])] = true;
     }
     std::vector<std::string> names;
     for (std::size_t r = 0; r < machines_.size(); ++r) {
@@ -190,8 +190,8 @@ class MpiRanks final : public Ranks {
   RankOptions options_;
   std::vector<std::string> machines_;  // [size]
   std::vector<MPI_Request> requests_;
-  std::vector<int> of_;  // the rank of each
-  bool told_ = false;
+  std::vector<int> peers_;  // the other rank of each request
+  bool has_told_ = false;
 };
 
 }  // namespace

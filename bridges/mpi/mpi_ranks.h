@@ -1,4 +1,4 @@
-// Ranks that are processes which an MPI launcher has started.
+// Ranks as processes of an MPI launcher.
 #pragma once
 
 #include <memory>
@@ -8,8 +8,8 @@
 
 namespace broadloom {
 
-// Once a process, which is the one thread that uses it: what it gives ends MPI when it is
-// destroyed, and all processes with it where their work has failed.
+// Call it once per process and use the result from one thread. Its destructor ends MPI. If the work
+// has failed, this ends all processes.
 Result<std::unique_ptr<Ranks>> make_mpi_ranks(const RankOptions& options);
 
 }  // namespace broadloom

@@ -10,7 +10,7 @@
 namespace broadloom::mujoco {
 namespace {
 
-// From space to the picture.
+// Projects points of the world to the picture.
 class Projection {
  public:
   Projection(Scene scene, const View& view)
@@ -19,13 +19,13 @@ class Projection {
         y_(view.body > 0 && from_above_ ? scene.data.xpos[3 * view.body + 1] : 0.0),
         section_(view.body > 0 ? scene.data.xpos[3 * view.body + 1] : 0.0) {}
 
-  Point of(const double* p) const { return {p[0] - x_, from_above_ ? p[1] - y_ : p[2]}; }
+  Point project(const double* p) const { return {p[0] - x_, from_above_ ? p[1] - y_ : p[2]}; }
   // Larger is nearer.
   double nearness(const double* p) const { return from_above_ ? p[2] : -p[1]; }
   bool from_above() const { return from_above_; }
   double x() const { return x_; }
   double y() const { return y_; }
-  double section() const { return section_; }  // y of what is in the middle, seen from the side
+  double section() const { return section_; }  // y of the section shown from the side
 
  private:
   bool from_above_;
@@ -60,12 +60,13 @@ std::vector<Point> hull(std::vector<Point> points) {
   return out;
 }
 
-// The point of a geom's own coordinates.
+// Converts a geom's own coordinates to the world's.
 void to_world(Scene scene, int geom, const double* own, double* out) {
-  const double* at = scene.data.geom_xpos + 3 * geom;
+  const double* position = scene.data.geom_xpos + 3 * geom;
   const double* turn = scene.data.geom_xmat + 9 * geom;
   for (int i = 0; i < 3; ++i) {
-    out[i] = at[i] + turn[3 * i] * own[0] + turn[3 * i + 1] * own[1] + turn[3 * i + 2] * own[2];
+    out[i] =
+        position[i] + turn[3 * i] * own[0] + turn[3 * i + 1] * own[1] + turn[3 * i + 2] * own[2];
   }
 }
 
@@ -75,30 +76,29 @@ void draw_rod(Scene scene, int geom, const Projection& projection, Ink ink, Draw
   std::vector<Point> ends;
   for (const double side : {-1.0, 1.0}) {
     const double own[3] = {0.0, 0.0, side * size[1]};
-    double at[3];
-    to_world(scene, geom, own, at);
-    ends.push_back(projection.of(at));
+    double position[3];
+    to_world(scene, geom, own, position);
+    ends.push_back(projection.project(position));
     if (round) out.circle(ink, ends.back(), size[0]);
   }
   const double length = std::hypot(ends[1].x - ends[0].x, ends[1].y - ends[0].y);
   if (length > 0.0) out.line(ink, 2.0 * size[0], ends);
-  if (!round && length < size[0]) out.circle(ink, ends[0], size[0]);  // seen from its end
+  if (!round && length < size[0]) out.circle(ink, ends[0], size[0]);  // viewed along its axis
 }
 
 void draw_box(Scene scene, int geom, const Projection& projection, Ink ink, Drawing& out) {
   const double* size = scene.model.geom_size + 3 * geom;
   std::vector<Point> corners;
   for (int corner = 0; corner < 8; ++corner) {
-    double own[3], at[3];
+    double own[3], position[3];
     for (int i = 0; i < 3; ++i) own[i] = (corner >> i & 1) != 0 ? size[i] : -size[i];
-    to_world(scene, geom, own, at);
-    corners.push_back(projection.of(at));
+    to_world(scene, geom, own, position);
+    corners.push_back(projection.project(position));
   }
   out.polygon(ink, hull(std::move(corners)));
 }
 
-// A line a metre, whose first is at the first whole number from `low` on: of a picture that is
-// `offset` further on.
+// Calls draw at every metre in [low, high] of a picture shifted by `offset`.
 template <class Draw>
 void each_metre(double low, double high, double offset, const Draw& draw) {
   const double first = std::ceil(low + offset) - offset;
@@ -122,7 +122,7 @@ void draw_ground(const View& view, const Projection& projection, bool has_relief
 
 bool is_relief(const mjModel& model, int geom) { return model.geom_type[geom] == mjGEOM_HFIELD; }
 
-// The section of a height field, which is not turned, through what is in the middle.
+// Draws the section of an unrotated height field through the middle.
 void draw_relief(Scene scene, int geom, const View& view, const Projection& projection,
                  Drawing& out) {
   if (projection.from_above()) return;
@@ -130,16 +130,16 @@ void draw_relief(Scene scene, int geom, const View& view, const Projection& proj
   const int field = model.geom_dataid[geom];
   const int rows = model.hfield_nrow[field], columns = model.hfield_ncol[field];
   const double* size = model.hfield_size + 4 * field;
-  const double* at = scene.data.geom_xpos + 3 * geom;
+  const double* position = scene.data.geom_xpos + 3 * geom;
   const double spacing = 2.0 * size[0] / (columns - 1);
-  const double row = (projection.section() - at[1] + size[1]) / (2.0 * size[1]) * (rows - 1);
+  const double row = (projection.section() - position[1] + size[1]) / (2.0 * size[1]) * (rows - 1);
   const int nearest = std::clamp(static_cast<int>(std::lround(row)), 0, rows - 1);
   const float* heights = model.hfield_data + model.hfield_adr[field] + nearest * columns;
   std::vector<Point> points;
   for (int c = 0; c < columns; ++c) {
-    const double x = at[0] - size[0] + spacing * c - projection.x();
+    const double x = position[0] - size[0] + spacing * c - projection.x();
     if (x < view.left - spacing || x > view.right + spacing) continue;
-    points.push_back({x, at[2] + size[2] * static_cast<double>(heights[c])});
+    points.push_back({x, position[2] + size[2] * static_cast<double>(heights[c])});
   }
   if (points.size() > 1) out.line(Ink::kMuted, 0.005 * (view.top - view.bottom), points);
 }
@@ -156,7 +156,7 @@ void draw_geom(Scene scene, int geom, const Projection& projection, Drawing& out
     case mjGEOM_HFIELD:
       return;
     default:
-      return out.circle(ink, projection.of(scene.data.geom_xpos + 3 * geom),
+      return out.circle(ink, projection.project(scene.data.geom_xpos + 3 * geom),
                         scene.model.geom_type[geom] == mjGEOM_SPHERE
                             ? scene.model.geom_size[3 * geom]
                             : scene.model.geom_rbound[geom]);

@@ -1,4 +1,4 @@
-// What a scene looks like in two dimensions, for who watches it.
+// Draws a scene in two dimensions for `broadloom watch`.
 #pragma once
 
 #include "bridges/mujoco/task.h"
@@ -6,10 +6,9 @@
 
 namespace broadloom::mujoco {
 
-// The geoms as they are placed, projected along y or z, those that are further away first: capsules
-// and cylinders as thick lines, spheres as circles, boxes as their outline, height fields,
-// from the side, as their section through the view's body. The view's body stays
-// in the middle, and marks on the ground, a metre apart, go by.
+// Projects the geoms along y or z, the furthest first. Capsules and cylinders become thick lines,
+// spheres circles, and boxes outlines. Height fields, from the side, become the section through the
+// view's body. The view follows this body. Marks on the ground are a metre apart.
 void draw_geoms(Scene scene, const View& view, Drawing& out);
 
 }  // namespace broadloom::mujoco

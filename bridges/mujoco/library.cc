@@ -27,7 +27,7 @@ std::vector<std::string>& added_folders() {
 
 std::vector<std::string> package_folders() {
   if (const char* named = std::getenv("BROADLOOM_MUJOCO"); named != nullptr && *named != '\0') {
-    return {named};  // and no other, so that who names one gets that one
+    return {named};  // only this folder: the user's choice is final
   }
   std::vector<std::string> folders(added_folders().rbegin(), added_folders().rend());
   folders.emplace_back(BROADLOOM_MUJOCO_PACKAGES);
@@ -94,15 +94,13 @@ bool look_up_all(void* handle, Library& out) {
 
 Status check_version(const Library& found, const std::string& path) {
   if (found.version() == mjVERSION_HEADER) return {};
-  return {
-      ErrorKind::kMismatch,
-      fmt::format(
-          "{} is MuJoCo {}, and this program was built for {}: other versions have other bits and "
-          "structures; {}",
-          path, found.version_string(), BROADLOOM_MUJOCO_VERSION, kHowToGet)};
+  return {ErrorKind::kMismatch,
+          fmt::format("{} is MuJoCo {}, but this program was built for {}. Other versions have "
+                      "different results and structures; {}",
+                      path, found.version_string(), BROADLOOM_MUJOCO_VERSION, kHowToGet)};
 }
 
-// Never closed: models may outlive whoever loaded it.
+// Never closed, since models may outlive the code that loaded it.
 Result<const Library*> load() {
   const Result<std::string> path = find_file("mujoco/" + library_name(), "MuJoCo's library");
   if (!path.ok()) return path.status();
@@ -131,7 +129,7 @@ Result<const Library*> load() {
 
 void add_package_folder(const std::string& folder) { added_folders().push_back(folder); }
 
-// A failure is not kept: what was missing may have been installed meanwhile.
+// Failures are not cached: the user may install the library in the meantime.
 Result<const Library*> library() {
   static std::mutex mutex;
   static const Library* loaded = nullptr;

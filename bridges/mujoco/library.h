@@ -1,5 +1,5 @@
-// MuJoCo's library, loaded when the first model is: a program without it starts, and says what is
-// missing where it is missed.
+// MuJoCo's library. It is loaded with the first model, so a program without it starts and reports
+// the missing library on use.
 #pragma once
 
 #include <mujoco/mujoco.h>
@@ -10,7 +10,7 @@
 
 namespace broadloom::mujoco {
 
-// Its functions that the bridge calls, under their own names without the prefix.
+// The functions that the bridge calls, named without their prefix.
 struct Library {
   decltype(&::mj_version) version;
   decltype(&::mj_versionString) version_string;
@@ -39,7 +39,7 @@ struct Library {
   decltype(&::mj_name2id) name2id;
   decltype(&::mj_id2name) id2name;
   decltype(&::mju_error) error;
-  // For pictures.
+  // For rendering.
   decltype(&::mjv_defaultOption) default_option;
   decltype(&::mjv_defaultScene) default_scene;
   decltype(&::mjv_makeScene) make_scene;
@@ -53,26 +53,26 @@ struct Library {
   decltype(&::mjr_render) render;
   decltype(&::mjr_readPixels) read_pixels;
   mjfCollision (*collisions)[mjNGEOMTYPES];  // mjCOLLISIONFUNC, by the types of two geoms
-  // Of the calling thread alone, the previous one given back: what Python's package of MuJoCo uses,
-  // too, so that neither gets the other's errors where both are in one process.
+  // Sets the calling thread's handler and returns the previous one. MuJoCo's Python package uses
+  // it, too, so in one process neither gets the other's errors.
   mjfLogHandler (*set_thread_log_handler)(mjfLogHandler);
 };
 
-// Where the packages `mujoco` and `gymnasium` are looked for: the folder that the environment
-// variable BROADLOOM_MUJOCO names, those added here, the last one first, and where the build found
-// them. Before the first model is loaded.
+// Adds a folder to search for the packages `mujoco` and `gymnasium`. The order is: the environment
+// variable BROADLOOM_MUJOCO alone, if set; else added folders, the last one first; then the build's
+// folders. Call it before the first model is loaded.
 void add_package_folder(const std::string& folder);
 
-// The library, the same for all. kNotFound where it is not there, kMismatch where it is not the
-// version that the bridge was compiled for, each with what was looked for and what to do.
+// The library, loaded once. kNotFound if it is missing, kMismatch if its version differs from the
+// one that the bridge was compiled for.
 Result<const Library*> library();
 
-// A file of Gymnasium's MuJoCo environments, "hopper.xml"; kNotFound with the folders that were
-// looked in.
+// Path of a file of Gymnasium's MuJoCo environments, such as "hopper.xml". kNotFound lists the
+// searched folders.
 Result<std::string> find_asset(const std::string& name);
 
-// As Gymnasium's `xml_file`: a path that begins with '/', '.' or '~', or the name of one of its own
-// files.
+// Path of a model given like Gymnasium's `xml_file`: a path that begins with '/', '.' or '~', or a
+// file of Gymnasium.
 Result<std::string> find_model_file(const std::string& file);
 
 }  // namespace broadloom::mujoco

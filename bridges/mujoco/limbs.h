@@ -1,19 +1,18 @@
-// Which bodies make a limb, for who colours them.
+// Groups bodies into limbs, to colour them.
 #pragma once
 
 #include <mujoco/mujoco.h>
 
 namespace broadloom::mujoco {
 
-// Bodies that hang on the first one (a trunk) belong to the child of it that they hang on; others
-// are their own.
+// The limb of a body: the child of the first body (the trunk) that it hangs on, or itself.
 inline int limb_of(const mjModel& model, int body) {
   int limb = body;
   while (model.body_parentid[limb] > 1) limb = model.body_parentid[limb];
   return limb;
 }
 
-// Limbs of the same body that come before it.
+// Number of earlier limbs of the same body.
 inline int limb_number(const mjModel& model, int limb) {
   int count = 0;
   for (int body = 1; body < limb; ++body)

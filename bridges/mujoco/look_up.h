@@ -1,11 +1,11 @@
-// Functions of libraries that are loaded at run time.
+// Functions of libraries loaded at run time.
 #pragma once
 
 #include <dlfcn.h>
 
 namespace broadloom::mujoco {
 
-// False where the library has nothing of the name.
+// Looks up a symbol. False if the library does not have it.
 template <class Function>
 bool look_up(void* handle, const char* name, Function& out) {
   out = reinterpret_cast<Function>(dlsym(handle, name));

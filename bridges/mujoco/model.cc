@@ -14,8 +14,8 @@
 namespace broadloom::mujoco {
 namespace {
 
-// Compiling a model has state of the process in places.
-std::mutex& compiling() {
+// Compiling a model uses global state.
+std::mutex& compile_mutex() {
   static std::mutex mutex;
   return mutex;
 }
@@ -24,7 +24,7 @@ constexpr int kErrorSize = 1000;
 
 struct Compilation {
   const Library& library;
-  const char* path;  // or, where it is null,
+  const char* path;  // null: compile `text`
   const char* text;
   mjModel* model = nullptr;
   char error[kErrorSize] = "";
@@ -38,20 +38,21 @@ void compile_text(Compilation& c) {
   c.library.delete_spec(spec);
 }
 
-// kInvalidConfig with the words of MuJoCo, which name the element and its line.
-Result<mjModel*> compiled(Compilation& c, const std::string& name) {
-  const std::lock_guard lock(compiling());
+// kInvalidConfig with MuJoCo's message, which names the element and its line.
+Result<mjModel*> compile(Compilation& c, const std::string& name) {
+  const std::lock_guard lock(compile_mutex());
   const auto call = [](void* pointer) {
-    Compilation& asked = *static_cast<Compilation*>(pointer);
-    if (asked.path == nullptr) return compile_text(asked);
-    asked.model = asked.library.load_xml(asked.path, nullptr, asked.error, kErrorSize);
+    Compilation& compilation = *static_cast<Compilation*>(pointer);
+    if (compilation.path == nullptr) return compile_text(compilation);
+    compilation.model =
+        compilation.library.load_xml(compilation.path, nullptr, compilation.error, kErrorSize);
   };
   std::string error;
   if (!guarded(c.library, call, &c, error)) return invalid(name + ": " + error);
   if (c.model != nullptr) return c.model;
-  std::string words = c.error;
-  while (!words.empty() && words.back() == '\n') words.pop_back();
-  return invalid(fmt::format("{}: MuJoCo cannot read the model: {}", name, words));
+  std::string message = c.error;
+  while (!message.empty() && message.back() == '\n') message.pop_back();
+  return invalid(fmt::format("{}: MuJoCo cannot read the model: {}", name, message));
 }
 
 Status check_playable(const mjModel& model, const std::string& name) {
@@ -59,21 +60,19 @@ Status check_playable(const mjModel& model, const std::string& name) {
     return invalid(name + ": the model has no joints, so nothing moves; give a body a <joint>");
   }
   if (model.nu > 0) return {};
-  return invalid(
-      name +
-      ": the model has no actuators, so there is nothing that a policy could do; add them "
-      "under <actuator>");
+  return invalid(name +
+                 ": the model has no actuators for a policy to control; add them under <actuator>");
 }
 
 }  // namespace
 
 Result<std::string> model_text(const std::string& path) {
   std::error_code error;
-  const bool regular = std::filesystem::is_regular_file(path, error);  // first: a pipe would block
+  const bool regular =
+      std::filesystem::is_regular_file(path, error);  // checked first, since opening a pipe blocks
   if (!regular && std::filesystem::exists(path, error)) {
-    return Status(
-        ErrorKind::kNotFound,
-        fmt::format("the model '{}' cannot be opened: it is a folder or a device, no file", path));
+    return Status(ErrorKind::kNotFound,
+                  fmt::format("the model '{}' cannot be opened: it is not a regular file", path));
   }
   std::ifstream file(path, std::ios::binary);
   if (!file)
@@ -87,7 +86,7 @@ Result<std::shared_ptr<Model>> Model::load(const std::string& path) {
   const Result<std::string> text = model_text(path);
   if (!text.ok()) return text.status();
   Compilation compilation{*found.value(), path.c_str(), nullptr};
-  const Result<mjModel*> model = compiled(compilation, path);
+  const Result<mjModel*> model = compile(compilation, path);
   if (!model.ok()) return model.status();
   return checked(*found.value(), model.value(), std::filesystem::path(path).filename().string(),
                  text.value());
@@ -98,7 +97,7 @@ Result<std::shared_ptr<Model>> Model::parse(const std::string& xml, const std::s
   const Result<const Library*> found = mujoco::library();
   if (!found.ok()) return found.status();
   Compilation compilation{*found.value(), nullptr, xml.c_str()};
-  const Result<mjModel*> model = compiled(compilation, name);
+  const Result<mjModel*> model = compile(compilation, name);
   if (!model.ok()) return model.status();
   if (finish) finish(*model.value());
   return checked(*found.value(), model.value(), name, xml);

@@ -1,5 +1,4 @@
-// Models: one mjModel, which nobody changes, and a simulation, with a copy of it, for each thread
-// that simulates at a time.
+// A model: one constant mjModel, and a simulation with its own copy for each thread that simulates.
 #pragma once
 
 #include <functional>
@@ -11,17 +10,16 @@
 
 namespace broadloom::mujoco {
 
-// The text of a model's file. kNotFound where it cannot be opened, or is no regular file (a folder,
-// a device).
+// The text of a model's file. kNotFound if it cannot be opened or is not a regular file.
 Result<std::string> model_text(const std::string& path);
 
 class Model {
  public:
-  // From an MJCF or URDF file. kNotFound and kInvalidConfig with MuJoCo's words, or where the model
-  // has nothing that moves or no actuators; kNotFound and kMismatch of the library.
+  // Loads an MJCF or URDF file. kNotFound if it is missing. kInvalidConfig with MuJoCo's message,
+  // or if the model has no joints or no actuators. Errors of library().
   static Result<std::shared_ptr<Model>> load(const std::string& path);
-  // From the text of one. name: for messages. finish: what is left to do to the compiled model, as
-  // to fill height fields.
+  // Loads a model from its text. name: for messages. finish: completes the compiled model, for
+  // example fills height fields.
   static Result<std::shared_ptr<Model>> parse(const std::string& xml, const std::string& name,
                                               const std::function<void(mjModel&)>& finish = {});
 
@@ -31,21 +29,21 @@ class Model {
 
   const mjModel& get() const { return *model_; }
   const Library& library() const { return library_; }
-  const std::string& name() const { return name_; }  // of its file
-  // XXH3 of its text, 16 hexadecimal digits; included files are not in it.
+  const std::string& name() const { return name_; }  // of the file
+  // XXH3 hash of its text without included files, 16 hexadecimal digits.
   const std::string& text_hash() const { return text_hash_; }
-  // Numbers of the state that a simulation is set to: mjSTATE_INTEGRATION.
+  // Size of a simulation's state, mjSTATE_INTEGRATION.
   int state_size() const { return state_size_; }
-  // "" where it has none.
+  // Empty if it has no name.
   std::string name_of(mjtObj type, int id) const;
-  // -1 where there is none of that name.
+  // -1 if no object has this name.
   int find(mjtObj type, const std::string& name) const;
 
-  // Of the model and of its simulations: a copy of it for each core.
+  // Memory of the model and its simulations, one copy per core.
   std::size_t bytes() const;
 
-  // A simulation for the caller alone until the lease ends. There is one a core: who comes when all
-  // are taken waits. Its state is whatever it was left in. Allocates nothing.
+  // Reserves a simulation for the caller until the lease ends. There is one per core; a caller
+  // waits if all are taken. Its state is arbitrary. Allocates nothing.
   Lease lease() const;
 
  private:

@@ -1,14 +1,14 @@
-// Sums in the order in which NumPy 2 adds contiguous numbers, so that rewards have its bits.
+// Sums in NumPy 2's order for contiguous numbers, so that rewards have the same bits.
 #pragma once
 
 #include <cstddef>
 
 namespace broadloom::mujoco {
 
-// term(i) of i in [begin, begin + count): fewer than 8 one by one; up to 128 in eight running sums,
-// which are added as a tree, and what is left one by one; more than that in halves
-// (numpy/_core/src/umath/loops_utils.h.src, pairwise summation). Number: what the sum is rounded to
-// at each addition.
+// The sum of term(i) for i in [begin, begin + count). Fewer than 8 terms are added one by one. Up
+// to 128 use eight running sums, added as a tree, with the rest one by one. More are split into
+// halves (pairwise summation, numpy/_core/src/umath/loops_utils.h.src). Each addition rounds to
+// Number.
 template <class Number, class Term>
 Number numpy_sum(std::size_t begin, std::size_t count, const Term& term) {
   constexpr std::size_t kLanes = 8, kBlock = 128;
@@ -34,7 +34,7 @@ Number numpy_sum(std::size_t begin, std::size_t count, const Term& term) {
   return sum;
 }
 
-// np.sum(np.square(x)).
+// Computes np.sum(np.square(x)).
 template <class Number>
 Number sum_of_squares(const Number* x, std::size_t count) {
   return numpy_sum<Number>(0, count, [x](std::size_t i) { return x[i] * x[i]; });

@@ -1,4 +1,4 @@
-// What users may set of a task on a MuJoCo model.
+// Options of tasks on MuJoCo models.
 #pragma once
 
 #include <limits>
@@ -10,20 +10,20 @@
 
 namespace broadloom::mujoco {
 
-// From low to high; either may be infinite. As text "0.7,inf", in a file [0.7, inf].
+// A range whose ends may be infinite. As text "0.7,inf", in a file [0.7, inf].
 struct Interval {
   static constexpr const char* kTypeName = "interval";
   double low = -std::numeric_limits<double>::infinity();
   double high = std::numeric_limits<double>::infinity();
 
-  // Strictly inside; false for what is not a number.
+  // Whether x is strictly inside. False for NaN.
   bool holds(double x) const { return low < x && x < high; }
   bool operator==(const Interval&) const = default;
 };
 std::string to_text(const Interval& value);
 Status parse_text(std::string_view text, Interval& out);
 
-// What every task has.
+// Options of every task.
 struct ModelOptions {
   std::string xml_file;
   int frame_skip = 1;
@@ -35,8 +35,7 @@ struct ModelOptions {
     v("xml_file", xml_file,
       "The model: the task's own, or Gymnasium's, by its name, or a path with '/', '.' or '~' "
       "first.");
-    v("frame_skip", frame_skip, Range{1, 10000},
-      "Steps of the physics for one of the environment.");
+    v("frame_skip", frame_skip, Range{1, 10000}, "Physics steps per environment step.");
     v("on_unstable", on_unstable, Choices{{"reset", "stop", "go_on"}},
       "Where the physics breaks down: end the episode (reason 'unstable', reward 0), end the run, "
       "or "

@@ -9,28 +9,28 @@
 namespace broadloom::mujoco {
 namespace {
 
-// Where an error of a call on this thread goes to.
+// The jump target for errors of MuJoCo on this thread.
 struct Landing {
   std::jmp_buf place;
-  char words[1024];
+  char text[1024];
 };
 thread_local Landing landing;
 
 void on_message(const mjLogMessage* message) {
   if (message->level != mjLOG_ERROR) return;
-  std::snprintf(landing.words, sizeof(landing.words), "%s", message->subject);
-  std::longjmp(landing.place, 1);  // NOLINT: an error that returned would go on with what is broken
+  std::snprintf(landing.text, sizeof(landing.text), "%s", message->subject);
+  std::longjmp(landing.place,
+               1);  // NOLINT: after returning, MuJoCo would continue with broken data
 }
 
-// By itself, and without objects that a jump would leave behind.
+// A separate function without C++ objects, since a jump skips destructors.
 [[gnu::noinline]] bool returns(void (*call)(void*), void* argument) {
   if (setjmp(landing.place) != 0) return false;  // NOLINT: see above
   call(argument);
   return true;
 }
 
-// What makes a step worthless; the others are of pictures, and of matrices that are nearly
-// singular.
+// Warnings that invalidate a step. The others concern rendering and nearly singular matrices.
 constexpr mjtWarning kBreaks[] = {mjWARN_CONTACTFULL, mjWARN_CNSTRFULL, mjWARN_BADQPOS,
                                   mjWARN_BADQVEL,     mjWARN_BADQACC,   mjWARN_BADCTRL};
 
@@ -63,8 +63,8 @@ std::string words_of(const Library& library, const mjModel& model, mjtWarning wa
       return fmt::format("the action of {} is not finite, or huge",
                          named(library, model, "actuator", mjOBJ_ACTUATOR, info));
     default:
-      return "there was no room for all contacts, so that some were left out; give the model more "
-             "(<size memory=\"...\"/>)";
+      return "there was no room for all contacts; give the model more memory (<size "
+             "memory=\"...\"/>)";
   }
 }
 
@@ -74,7 +74,7 @@ bool guarded(const Library& library, void (*call)(void*), void* argument, std::s
   const mjfLogHandler before = library.set_thread_log_handler(on_message);
   const bool returned = returns(call, argument);
   library.set_thread_log_handler(before);
-  if (!returned) error = landing.words;
+  if (!returned) error = landing.text;
   return returned;
 }
 
@@ -120,7 +120,7 @@ Health Simulation::step(int times) {
 
 Health Simulation::health(bool returned) {
   if (!returned) {
-    reset();  // the jump left its stack as it was
+    reset();  // the jump left MuJoCo's stack in use
     return Health::kFailed;
   }
   error_.clear();
@@ -160,7 +160,7 @@ Simulation* SimulationPool::take() {
 void SimulationPool::give_back(Simulation* simulation) {
   {
     const std::lock_guard lock(mutex_);
-    free_.push_back(simulation);  // never more than there were, so that nothing is allocated
+    free_.push_back(simulation);  // within its capacity, so it does not allocate
   }
   given_back_.notify_one();
 }

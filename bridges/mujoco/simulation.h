@@ -1,4 +1,4 @@
-// One mjData and the mjModel that it is of, with the calls that may fail.
+// One mjData with its mjModel, and the calls that may fail.
 #pragma once
 
 #include <condition_variable>
@@ -11,7 +11,7 @@
 
 namespace broadloom::mujoco {
 
-// The physics at a moment.
+// The physics at one moment.
 struct Scene {
   const mjModel& model;
   mjData& data;
@@ -19,40 +19,39 @@ struct Scene {
 
 enum class Health {
   kFine,
-  kUnstable,  // numbers that are not finite or huge, or contacts that had no room; complaint() says
-              // which
-  kFailed     // an error of MuJoCo's own
+  kUnstable,  // not finite or huge numbers, or no room for contacts; see complaint()
+  kFailed     // an error in MuJoCo
 };
 
 class Simulation {
  public:
-  // Of a copy of the model. Null where there is no memory.
+  // Makes a simulation of a copy of the model. Null without memory.
   static std::unique_ptr<Simulation> make(const Library& library, const mjModel& model);
   ~Simulation();
   Simulation(const Simulation&) = delete;
   Simulation& operator=(const Simulation&) = delete;
 
   Scene scene() const { return {*model_, *data_}; }
-  // Its own, whose fields may be set before what is simulated in another world. Sizes stay.
+  // Its own model. You may set its fields for another world, but not its sizes.
   mjModel& model() { return *model_; }
 
-  // mjSTATE_INTEGRATION: all that the next step depends on, whatever was simulated here before.
+  // Loads mjSTATE_INTEGRATION, everything that the next step depends on.
   void load(const double* state) { library_.set_state(model_, data_, state, mjSTATE_INTEGRATION); }
   void save(double* state) const { library_.get_state(model_, data_, state, mjSTATE_INTEGRATION); }
 
   void reset() { library_.reset_data(model_, data_); }
-  // Positions of bodies and geoms alone.
+  // Computes only positions of bodies and geoms.
   void place_bodies() { library_.kinematics(model_, data_); }
-  // All that follows from positions, speeds and controls.
+  // Computes everything that follows from positions, speeds and controls.
   Health forward();
-  // So many steps, then the forces of contacts on bodies, as Gymnasium does. Where a number is not
-  // finite or huge MuJoCo goes on from the model's initial state.
+  // Takes `times` steps, then computes contact forces on bodies, as Gymnasium does. After a number
+  // that is not finite or huge, MuJoCo continues from the model's initial state.
   Health step(int times);
 
-  // Of its model and its data, without the arena, of which a step touches some KB.
+  // Memory of its model and data, without the arena, of which a step touches some KB.
   std::size_t bytes() const;
 
-  // What broke in the last call, to what: "the acceleration of joint 'ankle_4' is not finite, or
+  // The fault of the last call, such as "the acceleration of joint 'ankle_4' is not finite, or
   // huge".
   std::string complaint() const;
 
@@ -67,17 +66,17 @@ class Simulation {
   std::string error_;
 };
 
-// Those of a model that are free, and the wait for one.
+// The free simulations of a model.
 class SimulationPool {
  public:
   explicit SimulationPool(std::vector<std::unique_ptr<Simulation>> all);
   Simulation* take();
   void give_back(Simulation* simulation);
-  std::size_t bytes() const;  // of all
+  std::size_t bytes() const;  // of all simulations
 
  private:
   std::vector<std::unique_ptr<Simulation>> all_;
-  std::vector<Simulation*> free_;  // the last one used on top, whose memory is in cache
+  std::vector<Simulation*> free_;  // last used on top, since its memory is in cache
   std::mutex mutex_;
   std::condition_variable given_back_;
 };
@@ -96,9 +95,9 @@ class Lease {
   Simulation* simulation_;
 };
 
-// MuJoCo's errors and warnings of a call on this thread: errors must not return, and jump back
-// here. False where there was one, whose words are then in `error`. Warnings say nothing: mjData
-// counts them. Not for calls that hold C++ objects, which a jump would leave behind.
+// Calls MuJoCo with error handling. MuJoCo's error handlers must not return, so they jump back
+// here. Returns false after an error and writes its message to `error`. Warnings are silent; mjData
+// counts them. `call` must not hold C++ objects, since a jump skips their destructors.
 bool guarded(const Library& library, void (*call)(void*), void* argument, std::string& error);
 
 }  // namespace broadloom::mujoco

@@ -1,5 +1,5 @@
-// What makes a task of a model: where episodes begin, what is seen, what is paid, what ends them.
-// (Time limits, resets, saving, and what happens where the physics breaks down are task_envs.h's.)
+// Interface of a task on a model: initial states, observations, rewards and ends. task_envs.h
+// handles time limits, resets, saving and failures of the physics.
 #pragma once
 
 #include <cstddef>
@@ -17,39 +17,39 @@
 
 namespace broadloom::mujoco {
 
-// Of a model: positions, degrees of freedom, actuators, bodies with the world.
+// Sizes of a model: positions, degrees of freedom, actuators, and bodies including the world.
 struct Sizes {
   int nq = 0, nv = 0, nu = 0, nbody = 0;
   bool operator==(const Sizes&) const = default;
 };
 
-// How drawings look at it, in m: from the side (x to the right, z upwards) or from above (x, y).
+// The view of drawings, in m: from the side (x right, z up) or from above (x, y).
 struct View {
   bool from_above = false;
-  int body = 1;  // that stays in the middle; 0: the world
+  int body = 1;  // body in the middle; 0: the world
   double left = -2.0, bottom = -0.3, right = 2.0, top = 2.0;
 };
 
-// What is known of a task before a model is read.
+// Facts of a task that need no model.
 struct TaskFacts {
   std::string id, summary, upstream;
-  Sizes sizes;                 // of the model that the task is made for
-  float control_limit = 1.0f;  // of every actuator there
-  // Whether drive() makes the controls of actions, which are then within +- control_limit on any
-  // model; else actions are the controls.
+  Sizes sizes;                 // of the task's own model
+  float control_limit = 1.0f;  // of every actuator of that model
+  // Whether drive() computes controls from actions. Actions are then within +- control_limit on any
+  // model. Otherwise actions are the controls.
   bool makes_controls = false;
   int max_episode_steps = 1000;
   std::optional<double> reward_threshold{};
-  std::vector<std::string> end_reasons{};  // of its own
+  std::vector<std::string> end_reasons{};  // reasons of the task itself
   bool names_success = false;
   View view{};
 };
 
 inline double clipped(double x, double low, double high) {
-  return x < low ? low : x > high ? high : x;  // what is not a number stays it
+  return x < low ? low : x > high ? high : x;  // NaN stays NaN
 }
 
-// Numbers of an observation, one after the other, rounded to float32.
+// Writes numbers of an observation in order, rounded to float32.
 class ObservationWriter {
  public:
   explicit ObservationWriter(float* out) : out_(out) {}
@@ -67,14 +67,13 @@ class ObservationWriter {
 
 inline constexpr int kGoesOn = -1;
 
-// Of one step.
+// Reward and end of one step.
 struct Judgement {
   double reward = 0.0;
   int end = kGoesOn;  // or an index into TaskFacts::end_reasons
 };
 
-// What each of a task's reward terms has paid, or what each of its measures came to, in their
-// order.
+// Sums of a task's reward terms or measures, in their order.
 class Tally {
  public:
   explicit Tally(double* sums) : sums_(sums) {}
@@ -90,64 +89,62 @@ class Tally {
   double* sums_;
 };
 
-// What an environment has of its own beside the physics' state.
+// Data of one environment besides the physics' state.
 struct Own {
-  const double*
-      constants;  // the task's, of the episode: as constants() or as strata have drawn them
-  double* kept;   // [kept_size()], saved: what the task notes there
+  const double* constants;  // the task's constants of the episode: constants(), or drawn by strata
+  double* kept;             // [kept_size()] the task's own state, saved
   Tally paid, measured;
 };
 
-// The least and the most that each of a task's constants may be in an episode.
+// Smallest and largest values of each of a task's constants.
 struct ConstantRange {
   std::vector<double> low, high;
 };
 
-// Calls may come from several threads at once, but read() and bind(). A step is drive(), the
-// physics, judge(), keep(), observe(); an episode begins with place(), what follows from it, keep()
-// and observe(). `random` is the step's or the start's own stream, so that a task may draw in any
-// of them: what it draws and needs later it notes in `kept`.
+// All calls but read() and bind() may run concurrently. A step is drive(), the physics, judge(),
+// keep(), observe(). An episode begins with place(), derived values, keep() and observe(). `random`
+// is the stream of that step or start, so any of them may draw. A draw that is needed later goes to
+// `kept`.
 class Task {
  public:
   virtual ~Task() = default;
-  // The model that the option `xml_file` names.
+  // Reads the model named by the option `xml_file`.
   virtual Result<std::shared_ptr<Model>> read(const std::string& xml_file) const;
-  // Looks up what it needs; kInvalidConfig where the model has not got that.
+  // Looks up the parts of the model that it needs. kInvalidConfig if one is missing.
   virtual Status bind(const Model& model) = 0;
-  // D, on a model of these sizes.
+  // D for a model of these sizes.
   virtual int observation_size(const Sizes& sizes) const = 0;
-  // Of what only the critic reads; 0: it reads what the policy does.
+  // Size of the critic's observation; 0: it reads the policy's.
   virtual int critic_observation_size(const Sizes&) const { return 0; }
   virtual std::vector<RewardTerm> reward_terms() const = 0;
   virtual std::vector<Measure> measures() const { return {}; }
-  // What a record should say besides: commands, terrain, context.
+  // Adds facts for records: commands, terrain, context.
   virtual void describe(const ConstantRange& /*constants*/, EnvSpec&) const {}
-  // Numbers of its own that strata may draw, as options have set them, and where each lies: offsets
-  // are bytes into constants().
+  // Constants that strata may draw, with the values from options.
   virtual std::vector<double> constants() const { return {}; }
   virtual std::vector<ParamField> constant_fields() const { return {}; }
-  // kInvalidConfig where the task has no use for such constants.
+  // kInvalidConfig if the task cannot use these constants.
   virtual Status check_constants(const double* /*constants*/) const { return {}; }
-  // Numbers of an environment that the next step needs and that are not in the physics' state.
+  // Size of `kept`: numbers that the next step needs besides the physics' state.
   virtual int kept_size() const { return 0; }
 
-  // Begins an episode: moves qpos and qvel, which are the model's initial ones. What follows from
-  // them is worked out afterwards.
+  // Begins an episode: changes qpos and qvel, which hold the model's initial values. Derived values
+  // are computed afterwards.
   virtual void place(Scene scene, Own own, Random& random) const = 0;
-  // Before a step: what acts on the physics. action: [A] as it was given.
+  // Before a step: sets controls and forces. action: [A], as given.
   virtual void drive(Scene scene, const float* action, Own own, Random& random) const;
-  // After a step. Adds what each of reward_terms() pays for it to own.paid, and measures() to
+  // After a step: returns reward and end. Adds reward terms to own.paid and measures to
   // own.measured.
   virtual Judgement judge(Scene scene, const float* action, Own own) const = 0;
-  // What the next step needs of where things stand.
+  // Stores what the next step needs in `kept`.
   virtual void keep(Scene, double*) const {}
   virtual void observe(Scene scene, Own own, Random& random, ObservationWriter out) const = 0;
-  // seen: [D] as observe() has just written it.
+  // seen: [D], just written by observe().
   virtual void observe_for_critic(Scene, Own, const float*, ObservationWriter) const {}
-  // The numbers of EnvSpec::context that describe() named.
+  // Writes the values of EnvSpec::context, in the order of describe().
   virtual void context(const double* /*constants*/, const double* /*kept*/,
                        std::span<double> /*out*/) const {}
-  // Of an episode that has just ended, where the facts name success.
+  // Whether the episode that just ended succeeded. Called only if the facts define success.
   virtual bool success(const double* /*kept*/, bool /*terminated*/) const { return false; }
 };
 

@@ -17,11 +17,11 @@
 namespace broadloom::mujoco {
 namespace {
 
-// The overrides of an environment, sorted.
-struct Asked {
+// The parsed overrides of an environment.
+struct ParsedOptions {
   ConfiguredTask task;
   std::vector<double> constants;  // of the physics, then of the task
-  Strata strata;                  // over them
+  Strata strata;                  // over the constants
   Disturbance disturbance;
 };
 
@@ -42,9 +42,9 @@ std::vector<ParamField> constant_fields(const Task& task) {
   return all;
 }
 
-// The constants where all that a stratum draws is at its low end, and at its high one.
-ConstantRange range_of(const Asked& asked, const Stratum& stratum) {
-  ConstantRange out{asked.constants, asked.constants};
+// The constants with all of a stratum's draws at their low ends, and at their high ends.
+ConstantRange range_of(const ParsedOptions& parsed, const Stratum& stratum) {
+  ConstantRange out{parsed.constants, parsed.constants};
   for (const StratumRange& range : stratum.ranges) {
     set_param(out.low.data(), range.offset, range.low);
     set_param(out.high.data(), range.offset, range.high);
@@ -52,13 +52,13 @@ ConstantRange range_of(const Asked& asked, const Stratum& stratum) {
   return out;
 }
 
-// Of the task's own constants, over all strata.
-ConstantRange own_range(const Asked& asked) {
-  const std::vector<Stratum>& strata = asked.strata.all();
-  ConstantRange all = strata.empty() ? ConstantRange{asked.constants, asked.constants}
-                                     : range_of(asked, strata.front());
+// The range of the task's own constants over all strata.
+ConstantRange own_range(const ParsedOptions& parsed) {
+  const std::vector<Stratum>& strata = parsed.strata.all();
+  ConstantRange all = strata.empty() ? ConstantRange{parsed.constants, parsed.constants}
+                                     : range_of(parsed, strata.front());
   for (const Stratum& stratum : strata) {
-    const ConstantRange one = range_of(asked, stratum);
+    const ConstantRange one = range_of(parsed, stratum);
     for (std::size_t i = 0; i < all.low.size(); ++i) {
       all.low[i] = std::min(all.low[i], one.low[i]);
       all.high[i] = std::max(all.high[i], one.high[i]);
@@ -69,20 +69,19 @@ ConstantRange own_range(const Asked& asked) {
   return all;
 }
 
-// `check` of the constants as options have set them, and of those of each stratum where all that it
-// draws is at its low end, and at its high one: check(low, high).
+// Runs check(low, high) on the constants from options, and on each stratum's low and high ends.
 template <class Check>
-Status check_ends(const Asked& asked, const Check& check) {
-  BROADLOOM_TRY(check(asked.constants.data(), asked.constants.data()));
-  for (const Stratum& stratum : asked.strata.all()) {
-    const ConstantRange ends = range_of(asked, stratum);
+Status check_ends(const ParsedOptions& parsed, const Check& check) {
+  BROADLOOM_TRY(check(parsed.constants.data(), parsed.constants.data()));
+  for (const Stratum& stratum : parsed.strata.all()) {
+    const ConstantRange ends = range_of(parsed, stratum);
     const Status fits = check(ends.low.data(), ends.high.data());
     if (!fits.ok()) return invalid("strata." + stratum.name + ": " + fits.message());
   }
   return {};
 }
 
-Result<Asked> asked_for(const TaskKind& kind, const Overrides& overrides) {
+Result<ParsedOptions> asked_for(const TaskKind& kind, const Overrides& overrides) {
   Overrides own, strata_keys, disturbance;
   for (const auto& entry : overrides) {
     const bool disturbs = is_disturbance_key(entry.first);
@@ -96,19 +95,19 @@ Result<Asked> asked_for(const TaskKind& kind, const Overrides& overrides) {
   const Result<Disturbance> disturbed = make_disturbance(disturbance);
   if (!disturbed.ok()) return disturbed.status();
   std::vector<double> constants = constants_of(task.value());
-  Asked asked{task.take(), std::move(constants), strata.take(), disturbed.value()};
+  ParsedOptions parsed{task.take(), std::move(constants), strata.take(), disturbed.value()};
   const auto check = [&](const double* low, const double* high) -> Status {
-    BROADLOOM_TRY(asked.task.task->check_constants(low + kPhysicsConstants));
-    return asked.task.task->check_constants(high + kPhysicsConstants);
+    BROADLOOM_TRY(parsed.task.task->check_constants(low + kPhysicsConstants));
+    return parsed.task.task->check_constants(high + kPhysicsConstants);
   };
-  BROADLOOM_TRY(check_ends(asked, check));
-  return asked;
+  BROADLOOM_TRY(check_ends(parsed, check));
+  return parsed;
 }
 
-// Whether a stratum draws constants of the physics, or options have set some.
-bool changes_physics(const Asked& asked) {
-  if (!(physics_of(asked.constants.data()) == PhysicsConstants{})) return true;
-  for (const Stratum& stratum : asked.strata.all()) {
+// Whether a stratum or an option changes constants of the physics.
+bool changes_physics(const ParsedOptions& parsed) {
+  if (!(physics_of(parsed.constants.data()) == PhysicsConstants{})) return true;
+  for (const Stratum& stratum : parsed.strata.all()) {
     for (const StratumRange& range : stratum.ranges) {
       if (range.offset < sizeof(PhysicsConstants)) return true;
     }
@@ -116,14 +115,14 @@ bool changes_physics(const Asked& asked) {
   return false;
 }
 
-Result<WorldSetup> worlds_of(const Asked& asked, const Model& model) {
-  WorldSetup worlds{asked.constants, asked.strata, {}};
-  if (!changes_physics(asked)) return worlds;
+Result<WorldSetup> worlds_of(const ParsedOptions& parsed, const Model& model) {
+  WorldSetup worlds{parsed.constants, parsed.strata, {}};
+  if (!changes_physics(parsed)) return worlds;
   worlds.fields = PhysicsFields(model.get());
   const auto check = [&](const double* low, const double* high) {
     return worlds.fields.check(physics_of(low), physics_of(high));
   };
-  BROADLOOM_TRY(check_ends(asked, check));
+  BROADLOOM_TRY(check_ends(parsed, check));
   return worlds;
 }
 
@@ -137,7 +136,7 @@ std::string words(const Sizes& sizes) {
                      sizes.nu, sizes.nbody);
 }
 
-// A model that belongs to the task and is another one would be another task under its name.
+// Checks a task's own model: with other sizes, the id would name another task.
 Result<std::shared_ptr<Model>> model_of(const TaskKind& kind, const ConfiguredTask& task) {
   if (const auto found = library(); !found.ok()) return found.status();
   const std::string& file = task.model.xml_file;
@@ -177,13 +176,13 @@ Space observations(int size) {
                     std::vector<float>(static_cast<std::size_t>(size), infinity));
 }
 
-// model: null for the one that the task is made for.
-EnvSpec spec_of(const TaskKind& kind, const Asked& asked, const Model* model) {
+// model: null for the task's own model.
+EnvSpec spec_of(const TaskKind& kind, const ParsedOptions& parsed, const Model* model) {
   const TaskFacts& facts = kind.facts;
   EnvSpec spec;
   spec.id = facts.id;
   const Sizes sizes = model == nullptr ? facts.sizes : sizes_of(model->get());
-  const Task& task = *asked.task.task;
+  const Task& task = *parsed.task.task;
   const bool of_controls = model != nullptr && !facts.makes_controls;
   spec.action = of_controls ? actions(model->get()) : actions(sizes.nu, facts.control_limit);
   spec.observation = observations(task.observation_size(sizes));
@@ -200,8 +199,8 @@ EnvSpec spec_of(const TaskKind& kind, const Asked& asked, const Model* model) {
   spec.end_reasons = facts.end_reasons;
   spec.end_reasons.insert(spec.end_reasons.end(), {"unstable", "time_limit"});
   spec.names_success = facts.names_success;
-  for (const Stratum& stratum : asked.strata.all()) spec.strata.push_back(stratum.name);
-  task.describe(own_range(asked), spec);
+  for (const Stratum& stratum : parsed.strata.all()) spec.strata.push_back(stratum.name);
+  task.describe(own_range(parsed), spec);
   if (model != nullptr) {
     spec.engine = fmt::format("MuJoCo {}, {} {}", model->library().version_string(), model->name(),
                               model->text_hash());
@@ -215,35 +214,35 @@ OnUnstable on_unstable(const std::string& word) {
 }
 
 Result<EnvSpec> make_spec(const TaskKind& kind, const Overrides& overrides) {
-  const Result<Asked> asked = asked_for(kind, overrides);
-  if (!asked.ok()) return asked.status();
+  const Result<ParsedOptions> parsed = asked_for(kind, overrides);
+  if (!parsed.ok()) return parsed.status();
   std::shared_ptr<Model> model;
-  if (asked.value().task.model.xml_file != kind.default_file) {
-    Result<std::shared_ptr<Model>> loaded = model_of(kind, asked.value().task);
+  if (parsed.value().task.model.xml_file != kind.default_file) {
+    Result<std::shared_ptr<Model>> loaded = model_of(kind, parsed.value().task);
     if (!loaded.ok()) return loaded.status();
     model = loaded.take();
   }
-  EnvSpec spec = spec_of(kind, asked.value(), model.get());
-  BROADLOOM_TRY(describe_disturbance(asked.value().disturbance, spec));
+  EnvSpec spec = spec_of(kind, parsed.value(), model.get());
+  BROADLOOM_TRY(describe_disturbance(parsed.value().disturbance, spec));
   return spec;
 }
 
 Result<std::unique_ptr<VecEnv>> make_envs(const TaskKind& kind, const Overrides& overrides,
                                           const VecEnvOptions& options) {
-  const Result<Asked> asked = asked_for(kind, overrides);
-  if (!asked.ok()) return asked.status();
-  const ConfiguredTask& task = asked.value().task;
+  const Result<ParsedOptions> parsed = asked_for(kind, overrides);
+  if (!parsed.ok()) return parsed.status();
+  const ConfiguredTask& task = parsed.value().task;
   Result<std::shared_ptr<Model>> model = model_of(kind, task);
   if (!model.ok()) return model.status();
-  EnvSpec spec = spec_of(kind, asked.value(), model.value().get());
+  EnvSpec spec = spec_of(kind, parsed.value(), model.value().get());
   BROADLOOM_TRY(check_curriculum(options.curriculum, spec, options.strata_sampling));
-  Result<WorldSetup> worlds = worlds_of(asked.value(), *model.value());
+  Result<WorldSetup> worlds = worlds_of(parsed.value(), *model.value());
   if (!worlds.ok()) return worlds.status();
   const auto setup = std::make_shared<TaskSetup>(
       TaskSetup{model.take(), task.task, std::move(spec), worlds.take(), kind.facts.view,
                 task.model.frame_skip, on_unstable(task.model.on_unstable)});
   Result<std::unique_ptr<VecEnv>> envs = TaskEnvs::make(setup, options);
-  const Disturbance& disturbance = asked.value().disturbance;
+  const Disturbance& disturbance = parsed.value().disturbance;
   if (!envs.ok() || !disturbance.any()) return envs;
   EnvSpec disturbed = envs.value()->spec();
   BROADLOOM_TRY(describe_disturbance(disturbance, disturbed));

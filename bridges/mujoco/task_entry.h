@@ -1,4 +1,4 @@
-// What the registry knows of a task on a MuJoCo model.
+// Registry entries of tasks on MuJoCo models.
 #pragma once
 
 #include <functional>
@@ -11,7 +11,7 @@
 
 namespace broadloom::mujoco {
 
-// A task as options have made it.
+// A task configured by options.
 struct ConfiguredTask {
   std::shared_ptr<Task> task;
   ModelOptions model;
@@ -24,13 +24,13 @@ struct TaskKind {
   std::function<std::vector<FieldInfo>()> options;
 };
 
-// Options of the task and of its model, strata over their constants, disturbances. The model is
-// read when environments are made, or for a spec where options name another file: listing
-// environments asks for no library.
+// An entry with options of the task and its model, strata over their constants, and disturbances.
+// The model is read to make environments, or for a spec with another model file. So listing
+// environments needs no library.
 EnvEntry task_entry(TaskKind kind);
 
-// Of a class with facts(), Options (a ModelOptions), a constructor from these and, where options
-// have to go together, check() of them.
+// T has facts(), Options (a ModelOptions), a constructor from Options, and check(Options) if
+// options can conflict.
 template <class T>
 EnvEntry task_entry() {
   using Options = typename T::Options;

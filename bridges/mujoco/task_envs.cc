@@ -54,9 +54,10 @@ int TaskEnvs::max_truncations(int num_steps) const {
 
 namespace {
 
-void copy_rows(const std::vector<float>& from, int begin, int end, std::size_t width, float* to) {
+void copy_rows(const std::vector<float>& source, int begin, int end, std::size_t width,
+               float* target) {
   const std::size_t first = static_cast<std::size_t>(begin) * width;
-  std::copy_n(from.data() + first, static_cast<std::size_t>(end - begin) * width, to);
+  std::copy_n(source.data() + first, static_cast<std::size_t>(end - begin) * width, target);
 }
 
 }  // namespace
@@ -91,7 +92,7 @@ Status TaskEnvs::step_one(Simulation& simulation, int i, int k, const StepRows& 
   return end_episode(simulation, i, k, end == kGoesOn ? time_limit : end, rows);
 }
 
-// The simulation becomes environment i's.
+// Loads environment i into the simulation.
 void TaskEnvs::enter(Simulation& simulation, int i) const {
   worlds_.set(i, simulation.model());
   simulation.load(physics(i));
@@ -103,7 +104,7 @@ void TaskEnvs::look(Scene scene, int i, Random& random) {
     task().observe_for_critic(scene, own(i), seen(i), ObservationWriter(critic_seen(i)));
 }
 
-// The state after the step is stored; the simulation is in it, too.
+// Steps environment i. Afterwards the simulation is still in the new state, which is stored.
 Result<Judgement> TaskEnvs::advance(Simulation& simulation, int i, const float* action) {
   enter(simulation, i);
   Random random(options_.seed, env_streams(options_.streams).step, lane(i),
@@ -117,7 +118,7 @@ Result<Judgement> TaskEnvs::advance(Simulation& simulation, int i, const float* 
   if (health == Health::kFailed) return broken(i, simulation);
   if (health == Health::kUnstable && wanted == OnUnstable::kStop) return broken(i, simulation);
   if (health == Health::kUnstable && wanted == OnUnstable::kReset) {
-    // What is seen stays as it was before: nothing that the step made is worth looking at.
+    // Observations stay, since the results of the step are unusable.
     return Judgement{0.0, static_cast<int>(spec_.end_reasons.size()) - 2};
   }
   const Judgement judged = task().judge(scene, action, own(i));
@@ -147,7 +148,7 @@ Status TaskEnvs::end_episode(Simulation& simulation, int i, int k, int end, cons
   return start_episode(simulation, i, episode_[i] + 1);
 }
 
-// Every draw is a function of seed, streams, seed family and episode.
+// Draws are functions of seed, stream set, seed family and episode.
 Status TaskEnvs::start_episode(Simulation& simulation, int i, std::int64_t episode) {
   Random random(options_.seed, env_streams(options_.streams).reset, lane(i),
                 static_cast<std::uint64_t>(episode));
@@ -245,12 +246,12 @@ void TaskEnvs::draw(int env, const float* action, Drawing& out) const {
 }
 
 int TaskEnvs::steps_a_picture() const {
-  constexpr double kSeconds = 0.04;  // that a picture stands for
+  constexpr double kSeconds = 0.04;  // shown per picture
   const double step = setup_->frame_skip * setup_->model->get().opt.timestep;
   return std::max(1, static_cast<int>(kSeconds / step + 1e-6));
 }
 
-// The simulation becomes environment i's, in the world of its episode.
+// Loads environment i into the simulation, in its episode's world, and draws it.
 void TaskEnvs::show(Simulation& simulation, int i, Drawing& out) const {
   enter(simulation, i);
   if (renderer_ != nullptr) return renderer_->draw(simulation.scene(), out);

@@ -1,5 +1,4 @@
-// N environments of a task on a model: a row of state each, and as many simulations as there are
-// cores.
+// N environments of a task on a model. Each has a row of state; there is one simulation per core.
 #pragma once
 
 #include <cstdint>
@@ -21,10 +20,10 @@
 
 namespace broadloom::mujoco {
 
-// What becomes of a step in which the physics broke down.
+// Reaction to a step in which the physics broke down.
 enum class OnUnstable { kReset, kStop, kGoOn };
 
-// What all environments of a kind share.
+// Data shared by all environments of a kind.
 struct TaskSetup {
   std::shared_ptr<const Model> model;
   std::shared_ptr<const Task> task;  // bound to the model
@@ -43,16 +42,15 @@ class TaskEnvs final : public VecEnv,
                        public EnvMaker,
                        public SharedMemory {
  public:
-  // options.num_envs >= 1, and families() divides it; options.curriculum: as check_curriculum has
-  // passed it. kNumeric or kIo where the physics does not
-  // stand the start; kNotFound where options.view cannot be rendered.
+  // options: num_envs >= 1 and a multiple of families(); curriculum must have passed
+  // check_curriculum(). kNumeric or kIo if the physics fails at the start; kNotFound if
+  // options.view cannot be rendered.
   static Result<std::unique_ptr<VecEnv>> make(std::shared_ptr<const TaskSetup> setup,
                                               const VecEnvOptions& options);
 
   const EnvSpec& spec() const override { return spec_; }
   int num_envs() const override { return count_; }
-  // MuJoCo calls the C library's functions, which differ in their last bits from processor to
-  // processor.
+  // MuJoCo calls C library functions, whose last bits differ between processors.
   VecEnvTraits traits() const override { return {.common_bits = false}; }
   std::size_t shared_bytes() const override { return setup_->model->bytes(); }
   int max_truncations(int num_steps) const override;
@@ -65,17 +63,17 @@ class TaskEnvs final : public VecEnv,
   std::span<const std::byte> drawn_constants(int env) const override { return worlds_.drawn(env); }
   void context(int env, std::span<double> out) const override;
   void take_step_sums(int env, std::span<double> out) override;
-  // In three dimensions there is a picture at most 50 times a second of the physics' time, at least
-  // 20, and where there is no action; other drawings are as_before.
+  // With ViewKind::k3d it renders 20 to 50 pictures per second of simulated time, and states
+  // without an action. Other drawings are as_before.
   void draw(int env, const float* action, Drawing& out) const override;
   bool has_3d_view() const override { return true; }
   void append_state(const std::string& prefix, std::vector<TensorRef>& out) override;
   std::unique_ptr<VecEnv> another(const VecEnvOptions& options) const override;
 
-  // Begins an episode of environment i in this state, [nq] and [nv], instead of a drawn one; what
-  // else is drawn for it stays. For comparisons with others.
+  // Begins an episode of environment i in a given state, qpos [nq] and qvel [nv]. Other draws stay.
+  // For comparisons with other libraries.
   Status place(int i, const double* qpos, const double* qvel);
-  // Its physics' state: time, then qpos, then qvel (mjSTATE_INTEGRATION).
+  // The state of the physics: time, qpos, qvel (mjSTATE_INTEGRATION).
   const double* physics(int i) const { return &state_[static_cast<std::size_t>(i) * state_size_]; }
 
  private:
@@ -112,15 +110,15 @@ class TaskEnvs final : public VecEnv,
   std::shared_ptr<const TaskSetup> setup_;
   EnvSpec spec_;
   VecEnvOptions options_;
-  std::unique_ptr<Renderer> renderer_;  // null: draws itself
+  std::unique_ptr<Renderer> renderer_;  // null: 2D drawings
   int count_;
   std::size_t state_size_, kept_size_, width_, critic_width_, action_size_, counted_;
   Worlds worlds_;
-  std::vector<double> state_;  // [N, state size] of the physics
-  std::vector<double> kept_;   // [N, kept size] of the task
-  std::vector<double> sums_;   // [N, counted] of steps since they were last taken
-  // [N, D] what the last step showed, and what it showed the critic. Saved, too: after RK4 much of
-  // it does not follow from the state, nor does noise.
+  std::vector<double> state_;  // [N, state size] state of the physics
+  std::vector<double> kept_;   // [N, kept size] state of the task
+  std::vector<double> sums_;   // [N, counted] sums since take_step_sums()
+  // [N, D] last observations of policy and critic. They are saved, since noise and, after RK4, much
+  // else does not follow from the state.
   std::vector<float> seen_, critic_seen_;
   std::vector<std::int64_t> episode_, episode_step_, total_step_;  // [N]
 };

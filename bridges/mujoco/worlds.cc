@@ -9,8 +9,8 @@ namespace broadloom::mujoco {
 
 namespace {
 
-// Where parts' own factors come from: above the lanes of families, below those of rounds
-// (env/strata.cc).
+// Lane of the parts' own factors, above the lanes of families and below those of rounds
+// (env/strata_formulas.h).
 constexpr std::uint32_t kPartsLane = 0x40000000u;
 
 }  // namespace

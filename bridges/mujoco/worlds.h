@@ -1,5 +1,5 @@
-// What differs from environment to environment and stays for an episode: constants that strata or a
-// curriculum have drawn, and the fields of the model that they come to.
+// Worlds: the values of an environment that stay fixed during an episode. These are constants drawn
+// by strata or a curriculum, and the model fields that follow from them.
 #pragma once
 
 #include <cstddef>
@@ -15,34 +15,33 @@
 
 namespace broadloom::mujoco {
 
-// What all environments of a kind share.
+// Data shared by all environments of a kind.
 struct WorldSetup {
-  // Those of the physics, then the task's own.
+  // Constants of the physics, then of the task.
   std::vector<double> constants;
-  Strata strata;         // over these; offsets are bytes in them
-  PhysicsFields fields;  // none where all worlds have the model's own physics
+  Strata strata;         // over `constants`; offsets are in bytes
+  PhysicsFields fields;  // empty if all worlds use the model's own physics
 };
 
-// Constants at the head of a row of doubles.
+// Reads constants from the start of a row of doubles.
 PhysicsConstants physics_of(const double* constants);
 inline constexpr std::size_t kPhysicsConstants = sizeof(PhysicsConstants) / sizeof(double);
 
-// Calls for different environments may run at the same time.
+// Calls for different environments may run concurrently.
 class Worlds {
  public:
-  // spec: with the strata's names. setup outlives this.
+  // spec: with the strata's names. setup must outlive this object.
   Worlds(const WorldSetup& setup, const EnvSpec& spec, const VecEnvOptions& options);
 
-  // The task's own constants of the present episode.
+  // The task's constants of the current episode.
   const double* constants(int i) const { return row(i) + kPhysicsConstants; }
   int stratum(int i) const { return stratum_.empty() ? -1 : stratum_[i]; }
   int level(int i) const { return curriculum_.empty() ? -1 : curriculum_.level(i); }
   std::span<const std::byte> drawn(int i) const;
 
-  // Draws the world of an episode.
   void begin_episode(int i, std::int64_t episode);
   void episode_ended(int i, bool success, std::int64_t episode);
-  // Before anything of environment i is simulated: model is the simulation's own.
+  // Call this before simulating environment i. model: the simulation's own.
   void set(int i, mjModel& model) const;
 
   void append_state(const std::string& prefix, std::vector<TensorRef>& out);
@@ -57,8 +56,8 @@ class Worlds {
   const WorldSetup& setup_;
   StrataStream draws_;
   Curriculum curriculum_;
-  std::vector<double> drawn_;          // [N, constants]; empty: none are drawn
-  std::vector<std::int32_t> stratum_;  // [N] that they are from
+  std::vector<double> drawn_;          // [N, constants]; empty: none drawn
+  std::vector<std::int32_t> stratum_;  // [N] stratum of the current episode
   std::vector<double> fields_;         // [N, setup_.fields.size()]
   int count_;
 };

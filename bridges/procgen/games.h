@@ -1,4 +1,4 @@
-// The sixteen games, and what is to be known of each beforehand.
+// The sixteen games and their properties.
 #pragma once
 
 #include <cstring>
@@ -9,11 +9,12 @@ enum Mode : int { kEasy = 0, kHard = 1, kExtreme = 2, kMemory = 10 };
 
 struct Game {
   const char* name;
-  int limit;         // steps after which an episode is cut
-  int memory_limit;  // in the mode "memory"; 0: it has none
+  int limit;         // time limit in steps
+  int memory_limit;  // time limit in mode "memory"; 0: no such mode
   bool has_extreme;
   // R_min and R_max of the mode easy: Cobbe et al. 2020, "Leveraging procedural generation to
-  // benchmark reinforcement learning", appendix C. R_min is of a policy that does not see.
+  // benchmark reinforcement learning", appendix C. R_min is the return of a policy without
+  // observations.
   double low, high;
 };
 
@@ -28,7 +29,7 @@ inline constexpr Game kGames[] = {
     {"plunder", 4000, 0, false, 4.5, 30.0},      {"starpilot", 1000, 0, true, 2.5, 64.0},
 };
 
-// -1: no such mode.
+// The mode with this name; -1: none.
 inline int mode_of(const char* name) {
   constexpr struct {
     const char* name;

@@ -66,7 +66,7 @@ struct Loaded {
   std::string assets;
 };
 
-// Null where it cannot be, with the reason.
+// Loads the library. Null on failure, with the reason in `error`.
 Loaded* open(const std::string& file, char* error) {
   void* library = ::dlopen(file.c_str(), RTLD_NOW | RTLD_LOCAL);
   if (library == nullptr) {
@@ -87,7 +87,7 @@ Loaded* open(const std::string& file, char* error) {
   std::error_code failed;
   if (!fs::is_directory(assets, failed)) {
     std::snprintf(error, BROADLOOM_ERROR_SIZE,
-                  "no folder '%s': Procgen's pictures lie beside its library in the package",
+                  "no folder '%s': the package keeps Procgen's pictures beside its library",
                   assets.c_str());
     delete loaded;
     return nullptr;

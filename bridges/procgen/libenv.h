@@ -1,5 +1,5 @@
-// The C functions that Procgen's libenv.so exports, by their names and layouts (libenv version 1).
-// The library itself is the user's own installation: nothing of it is here or is linked.
+// The C functions of Procgen's libenv.so, with their names and layouts (libenv version 1). The
+// library comes from the user's installation. This header includes and links nothing of it.
 #pragma once
 
 #include <cstdint>
@@ -11,7 +11,7 @@ enum Dtype : int { kUint8 = 1, kInt32 = 2, kFloat32 = 3 };
 struct Option {
   char name[128];
   int dtype;
-  int count;  // of numbers at data
+  int count;  // of numbers at `data`
   void* data;
 };
 struct Options {
@@ -26,10 +26,10 @@ struct TensorType {
   int dtype;
   int shape[16];
   int rank;
-  std::int32_t low, high;  // bits of a number of that dtype
+  std::int32_t low, high;  // bits of a number of type dtype
 };
 
-// Of one environment: a pointer for each tensor of a space, in the order of its tensor types.
+// Buffers of one environment: a pointer per tensor of a space, in the order of its tensor types.
 struct Buffers {
   void** observations;
   float* rewards;
@@ -46,19 +46,19 @@ struct Libenv {
   void (*observe)(void* env) = nullptr;
   void (*act)(void* env) = nullptr;
   void (*close)(void* env) = nullptr;
-  int (*get_state)(void* env, int i, char* bytes, int size) = nullptr;  // gives the bytes written
+  int (*get_state)(void* env, int i, char* bytes, int size) = nullptr;  // returns the bytes written
   void (*set_state)(void* env, int i, char* bytes, int size) = nullptr;
 };
 
-// Where assets lie beside a library that is part of the Python package.
+// A loaded library, with the folder of assets in its Python package.
 struct Found {
   Libenv functions;
-  const char* assets = "";  // with a '/' at its end; lives as long as the process
+  const char* assets = "";  // ends with '/'; valid during the process
 };
 
-// Loads the library once. path: "" looks for the Python package procgen in PROCGEN_PATH, which is
-// libenv.so or the folder that pip or unzip put `procgen` into, and in VIRTUAL_ENV and
-// CONDA_PREFIX. Null: error, of BROADLOOM_ERROR_SIZE bytes, says why.
+// Loads the library once. path: libenv.so, or the folder that contains `procgen`. Empty: searches
+// PROCGEN_PATH, VIRTUAL_ENV and CONDA_PREFIX. On failure returns null and writes the reason to
+// `error` (BROADLOOM_ERROR_SIZE bytes).
 const Found* load(const char* path, char* error);
 
 }  // namespace procgen

@@ -1,9 +1,9 @@
 // Procgen's sixteen games as a plug-in: plugin:libbroadloom_procgen.so:coinrun. See
 // docs/plugins.md.
 //
-// Every environment is a handle of libenv of its own, made with a seed that follows from its key:
-// what becomes of it depends on no other one. Procgen resets by itself within a step, so the last
-// observation of an episode is lost; that it cut an episode at its limit is known by counting.
+// Each environment is a separate handle of libenv, made with a seed that follows from its key. So
+// it depends on no other environment. Procgen resets within a step, so the last observation of an
+// episode is lost. Truncation at Procgen's limit is detected by counting steps.
 #include <array>
 #include <cinttypes>
 #include <cstdint>
@@ -36,33 +36,32 @@ enum OptionIndex {
 
 constexpr std::array<broadloom_option, kNumOptions> kOptions = {{
     {"num_levels", BROADLOOM_INT, "200", 0, 2147483647, nullptr,
-     "Levels that episodes are drawn from, beginning at start_level; 0: all 2^31 of them."},
+     "Number of levels to draw episodes from, beginning at start_level; 0: all 2^31."},
     {"start_level", BROADLOOM_INT, "0", 0, 2147483647, nullptr,
-     "The first level, where num_levels is not 0."},
+     "The first level, if num_levels is not 0."},
     {"distribution_mode", BROADLOOM_TEXT, "easy", 0, 0, "easy|hard|extreme|memory",
-     "Which levels there are; not every game has extreme and memory."},
+     "Kind of levels; not every game has extreme and memory."},
     {"use_sequential_levels", BROADLOOM_BOOL, "false", 0, 0, nullptr,
-     "Whether a level that was completed is followed by the next one within the episode."},
-    {"center_agent", BROADLOOM_BOOL, "true", 0, 0, nullptr,
-     "Whether the picture follows the agent."},
-    {"use_backgrounds", BROADLOOM_BOOL, "true", 0, 0, nullptr, "Whether there are backgrounds."},
+     "Whether the episode continues with the next level after a completed one."},
+    {"center_agent", BROADLOOM_BOOL, "true", 0, 0, nullptr, "Whether the view follows the agent."},
+    {"use_backgrounds", BROADLOOM_BOOL, "true", 0, 0, nullptr, "Whether to draw backgrounds."},
     {"use_generated_assets", BROADLOOM_BOOL, "false", 0, 0, nullptr,
-     "Whether pictures are random blocks instead of drawings."},
+     "Whether to use random blocks instead of drawings."},
     {"use_monochrome_assets", BROADLOOM_BOOL, "false", 0, 0, nullptr,
-     "Whether pictures are rectangles of one colour."},
+     "Whether to use rectangles of one colour."},
     {"restrict_themes", BROADLOOM_BOOL, "false", 0, 0, nullptr,
-     "Whether things that have several pictures show one of them only."},
+     "Whether objects with several pictures use only one of them."},
     {"paint_vel_info", BROADLOOM_BOOL, "false", 0, 0, nullptr,
-     "Whether the picture shows how fast the agent is."},
+     "Whether the picture shows the agent's speed."},
     {"library", BROADLOOM_LIBRARY, "", 0, 0, nullptr,
-     "Procgen's libenv.so, or the folder with the package; empty: PROCGEN_PATH and Python's."},
+     "Procgen's libenv.so, or the package's folder; empty: PROCGEN_PATH and Python's folders."},
 }};
 
 constexpr int kActions = 15;
 constexpr std::size_t kPixels = 64 * 64 * 3;
 constexpr int kMostState = 1 << 16;  // the largest seen is 40 KB
 
-// What get_state() gives: this, then Procgen's own bytes.
+// A saved state: this header, then Procgen's own bytes.
 struct StateHeader {
   std::int32_t size;
   std::int32_t age;
@@ -74,7 +73,7 @@ struct Environment {
   std::int32_t action = 0;
   float reward = 0.0f;
   std::uint8_t first = 0;
-  std::array<std::int32_t, 8> info{};  // room for one number of each
+  std::array<std::int32_t, 8> info{};  // one number of each
   std::array<void*, 1> observations{};
   std::array<void*, 1> actions{};
   std::array<void*, 8> infos{};
@@ -86,8 +85,8 @@ struct Simulator {
   const Found* found;
   const Game* game;
   std::int32_t limit;
-  std::array<std::int32_t, kNumOptions> values{};  // of those that are numbers
-  int success_info = -1;                           // place of prev_level_complete among the infos
+  std::array<std::int32_t, kNumOptions> values{};  // of numeric options
+  int success_info = -1;                           // index of prev_level_complete in the infos
   std::vector<Environment> envs;
 };
 
@@ -95,7 +94,7 @@ Environment& env_at(Simulator& all, std::int32_t index) {
   return all.envs[static_cast<std::size_t>(index)];
 }
 
-// Options by name, as libenv_make takes them. Whatever it does not know ends the process.
+// Options by name for libenv_make(). An unknown option would end the process.
 class OptionList {
  public:
   void add(const char* name, std::int32_t value) {
@@ -136,7 +135,7 @@ void* make_handle(const Simulator& all, std::int32_t seed) {
   options.add_flag("use_sequential_levels", all.values[kSequential] != 0);
   options.add("debug_mode", 0);
   options.add("rand_seed", seed);
-  options.add("num_threads", 0);  // a step is made by the thread that asks for it
+  options.add("num_threads", 0);  // the calling thread steps
   options.add_flag("render_human", false);
   options.add("resource_root", all.found->assets);
   options.add_flag("center_agent", all.values[kCenterAgent] != 0);
@@ -149,8 +148,8 @@ void* make_handle(const Simulator& all, std::int32_t seed) {
   return all.found->functions.make(1, options.get());
 }
 
-// How Procgen says whether the episode that ended was won.
-int place_of_success(const Libenv& libenv, void* handle) {
+// Index of the info that reports success of the ended episode.
+int find_success_info(const Libenv& libenv, void* handle) {
   const int count = libenv.tensor_types(handle, kInfo, nullptr);
   if (count < 0 || count > 8) return -1;
   std::array<TensorType, 8> types{};
@@ -180,10 +179,10 @@ int reset(void* simulator, std::int32_t index, std::uint64_t key, char* error) {
   if (env.handle != nullptr) libenv.close(env.handle);
   env.handle = make_handle(all, static_cast<std::int32_t>(key >> 33));
   if (env.handle == nullptr) {
-    std::snprintf(error, BROADLOOM_ERROR_SIZE, "libenv_make() gave no environment");
+    std::snprintf(error, BROADLOOM_ERROR_SIZE, "libenv_make() returned no environment");
     return BROADLOOM_FAILED;
   }
-  if (all.success_info < 0) all.success_info = place_of_success(libenv, env.handle);
+  if (all.success_info < 0) all.success_info = find_success_info(libenv, env.handle);
   connect(libenv, env);
   env.age = 0;
   return BROADLOOM_OK;
@@ -223,7 +222,7 @@ void observe(void* simulator, std::int32_t begin, std::int32_t end, void* rows) 
 int get_state(void* simulator, std::int32_t index, void* bytes, char* error) {
   auto& all = *static_cast<Simulator*>(simulator);
   const Environment& env = env_at(all, index);
-  constexpr int kRoom = 1 << 20;  // Procgen ends the process where its state does not fit
+  constexpr int kRoom = 1 << 20;  // Procgen ends the process if its state does not fit
   std::vector<char> state(kRoom);
   const int size = all.found->functions.get_state(env.handle, 0, state.data(), kRoom);
   if (size < 0 || size > kMostState - static_cast<int>(sizeof(StateHeader))) {
@@ -245,7 +244,7 @@ int set_state(void* simulator, std::int32_t index, const void* bytes, char* erro
   StateHeader header{};
   std::memcpy(&header, bytes, sizeof(header));
   if (header.size <= 0 || header.size > kMostState - static_cast<int>(sizeof(header))) {
-    std::snprintf(error, BROADLOOM_ERROR_SIZE, "a state of %d bytes is none of Procgen's",
+    std::snprintf(error, BROADLOOM_ERROR_SIZE, "a state of %d bytes is not a state of Procgen",
                   header.size);
     return BROADLOOM_REFUSED;
   }
@@ -263,7 +262,7 @@ std::int32_t limit_of(const Game& game, int mode) {
   return mode == kMemory ? game.memory_limit : game.limit;
 }
 
-// What Procgen would end the process for.
+// Checks options for which Procgen would end the process.
 int check(const Game& game, const broadloom_value* options, char* error) {
   const int mode = mode_of(options[kDistributionMode].text);
   const bool has_mode = mode == kEasy || mode == kHard || (mode == kExtreme && game.has_extreme) ||
@@ -305,7 +304,7 @@ int describe(const broadloom_task* task, const broadloom_value* options, broadlo
   spec->upstream = "Procgen 0.10.7, libenv.so";
   spec->state_size = kMostState;
   spec->flags = BROADLOOM_RESETS_ITSELF;
-  if (options[kNumLevels].integer > 0) {  // else all that there are, of which few are met again
+  if (options[kNumLevels].integer > 0) {  // with all levels, few repeat
     spec->first_world = static_cast<std::uint64_t>(options[kStartLevel].integer);
     spec->num_worlds = static_cast<std::uint64_t>(options[kNumLevels].integer);
   }

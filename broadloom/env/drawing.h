@@ -96,7 +96,7 @@ struct Drawing {
     for (const Point& corner : corners) numbers.insert(numbers.end(), {corner.x, corner.y});
     add(Shape::Kind::kPolygon, ink, std::move(numbers));
   }
-  // Filled; low: its left lower corner. strength: opacity, from 0 to 1.
+  // A filled rectangle. low: its lower left corner. strength: opacity, from 0 to 1.
   void rectangle(Ink ink, Point low, double width, double height, double strength = 1.0) {
     add(Shape::Kind::kRectangle, ink, {low.x, low.y, width, height}, strength);
   }
@@ -104,27 +104,27 @@ struct Drawing {
   void circle(Ink ink, Point centre, double radius) {
     add(Shape::Kind::kCircle, ink, {centre.x, centre.y, radius});
   }
-  // Centred at `middle`; height: of its letters.
+  // Text centred at `middle`. height: of its letters.
   void text(Ink ink, Point middle, double height, const std::string& words) {
     add(Shape::Kind::kText, ink, {middle.x, middle.y, height});
     shapes.back().text = words;
   }
-  // uri: the picture's file, "data:image/webp;base64,...".
+  // An image. uri: its file as a data URI, "data:image/webp;base64,...".
   void image(Point low, double width, double height, std::string uri) {
     add(Shape::Kind::kImage, Ink::kInk, {low.x, low.y, width, height});
     shapes.back().text = std::move(uri);
   }
-  // A shaft of that width and a head at `to`, which is six widths long, or as the arrow is where
-  // that is less; nothing where it has no length.
-  void arrow(Ink ink, double width, Point from, Point to) {
-    const double x = to.x - from.x, y = to.y - from.y;
+  // A shaft with a head at `tip`. The head is six widths long, or as long as a shorter arrow. Draws
+  // nothing if the arrow has no length.
+  void arrow(Ink ink, double width, Point tail, Point tip) {
+    const double x = tip.x - tail.x, y = tip.y - tail.y;
     const double length = std::sqrt(x * x + y * y);
     if (!(length > 0.0)) return;
     const double head = length < 6.0 * width ? length : 6.0 * width;
     const double along_x = x / length * head, along_y = y / length * head;
-    const Point neck{to.x - along_x, to.y - along_y};
-    line(ink, width, {from, neck});
-    polygon(ink, {to,
+    const Point neck{tip.x - along_x, tip.y - along_y};
+    line(ink, width, {tail, neck});
+    polygon(ink, {tip,
                   {neck.x - 0.5 * along_y, neck.y + 0.5 * along_x},
                   {neck.x + 0.5 * along_y, neck.y - 0.5 * along_x}});
   }

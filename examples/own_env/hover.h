@@ -1,7 +1,7 @@
 // Hover: a drone that moves up and down, and must stay one metre above the ground.
 //
-// A worked example of an environment that is not part of the library. An environment is plain data
-// and pure functions: it knows nothing of time limits, resets, statistics or threads.
+// A worked example of your own environment. An environment is plain data and pure functions. The
+// library handles time limits, resets, statistics and threads.
 #pragma once
 
 #include <algorithm>
@@ -21,11 +21,11 @@ struct Hover {
   // Constants of the physics. Trivially copyable: no pointers, no strings.
   struct Params {
     double gravity = 9.81;     // m/s^2
-    double max_thrust = 20.0;  // m/s^2 that the rotors give at full power
-    double dt = 0.05;          // s between two actions
+    double max_thrust = 20.0;  // m/s^2, rotors at full power
+    double dt = 0.05;          // s per step
     double target = 1.0;       // m
 
-    // Names every constant that a user may set, with its range.
+    // Lists the constants that users may set, with their ranges.
     template <class Visitor>
     void visit_fields(Visitor&& v) {
       v("gravity", gravity, broadloom::Range{0.0, 100.0}, "Acceleration downwards in m/s^2.");
@@ -35,20 +35,20 @@ struct Hover {
   };
   using Options = Params;
 
-  // All that changes from step to step.
+  // Everything that changes between steps.
   struct State {
     double height;  // m
     double speed;   // m/s, upwards
   };
   static constexpr auto members = std::tuple{&State::height, &State::speed};
 
-  // Which values a saved state may have; others are refused where a run is resumed.
+  // Allowed values of a saved state. Resuming a run refuses others.
   static void state_ranges(const Params&, broadloom::StateRanges<State>& ranges) {
-    ranges.add(&State::height, 0.0, 2.0);  // beyond, the episode is over
+    ranges.add(&State::height, 0.0, 2.0);  // the episode ends outside
     ranges.add_finite(&State::speed);
   }
 
-  // Turns options into constants, or says what is wrong with them.
+  // Turns options into constants, or explains what is wrong.
   static broadloom::Result<Params> make_params(const Options& options) {
     if (options.max_thrust <= options.gravity) {
       return broadloom::Status(broadloom::ErrorKind::kInvalidConfig,
@@ -60,7 +60,7 @@ struct Hover {
   static broadloom::EnvSpec spec(const Params&) {
     broadloom::EnvSpec spec;
     spec.id = "Hover-v0";
-    // How far and how fast depends on the options: no bounds.
+    // Heights and speeds depend on the options, so there are no bounds.
     constexpr float kAny = std::numeric_limits<float>::infinity();
     spec.observation = broadloom::Space::box({-kAny, -kAny}, {kAny, kAny});
     spec.action = broadloom::Space::box({-1.0f}, {1.0f});
@@ -76,8 +76,8 @@ struct Hover {
     state.speed = random.uniform(-0.5, 0.5);
   }
 
-  // action[0] in [-1, 1]: rotors off to full power. One reward a step at the target, less away from
-  // it; below the ground or above two metres the episode is over.
+  // action[0] in [-1, 1]: rotors off to full power. The reward is 1 at the target and less away
+  // from it. The episode ends below the ground or above two metres.
   BROADLOOM_HD static broadloom::StepResult step(const Params& params, State& state,
                                                  const float* action, broadloom::Random&) {
     const double power = 0.5 * (1.0 + std::clamp(static_cast<double>(action[0]), -1.0, 1.0));
@@ -87,13 +87,13 @@ struct Hover {
     return {1.0 - std::fabs(state.height - params.target), terminated};
   }
 
-  // What the policy sees: out is [2].
+  // Writes the policy's observation, out: [2].
   BROADLOOM_HD static void observe(const Params& params, const State& state, float* out) {
     out[0] = static_cast<float>(state.height - params.target);
     out[1] = static_cast<float>(state.speed);
   }
 
-  // What `own_env watch` shows, in metres: ground, height to hold, drone, and its thrust.
+  // Draws the state for `own_env watch`, in metres: ground, target height, drone and thrust.
   static void draw(const Params& params, const State& state, const float* action,
                    broadloom::Drawing& out) {
     using broadloom::Ink;
@@ -102,7 +102,7 @@ struct Hover {
     out.line(Ink::kGood, 0.01, {{-1.0, params.target}, {1.0, params.target}});
     out.line(Ink::kBad, 0.02, {{-1.0, 2.0}, {1.0, 2.0}});
     out.rectangle(Ink::kInk, {-0.2, state.height - 0.03}, 0.4, 0.06);
-    if (action == nullptr) return;  // the episode is over
+    if (action == nullptr) return;  // the episode has ended
     const double power = 0.5 * (1.0 + std::clamp(static_cast<double>(action[0]), -1.0, 1.0));
     out.arrow(Ink::kAccent, 0.02, {0.0, state.height}, {0.0, state.height + 0.4 * power});
   }

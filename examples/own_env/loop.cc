@@ -1,5 +1,5 @@
-// Steps a trainer by hand, for what no command does: own_loop [TOTAL_TIMESTEPS [CHECKPOINT]]
-// goes on from the checkpoint where it is there.
+// A training loop by hand, if no command fits: own_loop [TOTAL_TIMESTEPS [CHECKPOINT]] continues
+// from the checkpoint if it exists.
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
@@ -20,13 +20,13 @@ using broadloom::Result;
 using broadloom::Status;
 using broadloom::Trainer;
 
-// Puts the trainer where the one was that saved the file.
-Status go_on(const std::string& path, Trainer& trainer) {
+// Restores the trainer's state from a checkpoint file.
+Status restore_from(const std::string& path, Trainer& trainer) {
   const Result<broadloom::Checkpoint> checkpoint = broadloom::read_checkpoint(path);
   return checkpoint.ok() ? broadloom::restore(checkpoint.value(), trainer) : checkpoint.status();
 }
 
-// One call of iterate() collects a block of num_envs * num_steps transitions and learns from it.
+// Each iterate() collects a block of num_envs * num_steps transitions and learns from it.
 Status train(Trainer& trainer) {
   while (!trainer.finished()) {
     BROADLOOM_TRY(trainer.iterate());
@@ -39,7 +39,7 @@ Status train(Trainer& trainer) {
   return {};
 }
 
-// Episodes that training never draws, with the most likely actions.
+// Plays held-out episodes with the most likely actions.
 Status evaluate(const Trainer& trainer, double wanted) {
   const Result<broadloom::EvalResult> result =
       broadloom::evaluate_policy(trainer.policy(), {.episodes = 50});
@@ -59,11 +59,11 @@ Status run(long total_timesteps, const std::string& checkpoint) {
   config.num_steps = 128;
   config.learning_rate = 1e-3;
 
-  // The number of threads changes the speed, never the result.
+  // The number of threads changes only the speed, not the result.
   Result<std::unique_ptr<Trainer>> made = Trainer::create(config, broadloom::available_cores());
   if (!made.ok()) return made.status();
   Trainer& trainer = *made.value();
-  if (std::filesystem::exists(checkpoint)) BROADLOOM_TRY(go_on(checkpoint, trainer));
+  if (std::filesystem::exists(checkpoint)) BROADLOOM_TRY(restore_from(checkpoint, trainer));
   BROADLOOM_TRY(train(trainer));
   if (!checkpoint.empty()) BROADLOOM_TRY(broadloom::save_checkpoint(checkpoint, trainer, {}));
   return evaluate(trainer, spec.reward_threshold);

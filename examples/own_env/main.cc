@@ -1,4 +1,4 @@
-// Every command of Broadloom, for an environment of one's own: own_env train --env_id Hover-v0
+// All commands of Broadloom, with your own environment: own_env train --env_id Hover-v0
 #include "broadloom/env/tasks/register_environment.h"
 #include "broadloom/program.h"
 #include "hover.h"

@@ -1,14 +1,14 @@
-/* Cart-v0: a cart that is to be parked at a mark on a rail that slopes, as a simulator in plain C.
+/* Cart-v0: park a cart at a mark on a sloping rail. A simulator in plain C.
  *
- * A whole plug-in: options, float32 observations, what only the critic sees, reasons to end,
- * success, what the reward is made of, states. Copy it, and begin with the four functions that have
- * the physics.
+ * A complete plug-in: options, float32 observations, critic observations, end reasons, success,
+ * reward terms, states. Copy it, and begin with the four functions that have the physics.
  *
  *   cc -std=c11 -O2 -shared -fPIC -I PREFIX/include -o libcart.so cart.c
  *   broadloom env check plugin:./libcart.so:Cart-v0
  *   broadloom train --env_id plugin:./libcart.so:Cart-v0 --env.friction 0.2
  *
- * (PREFIX: where Broadloom is installed; in its source tree, its root instead of PREFIX/include.)
+ * PREFIX is the folder where Broadloom is installed. In its source tree, use the root folder
+ * instead of PREFIX/include.
  */
 #include <stdint.h>
 #include <stdio.h>
@@ -20,27 +20,26 @@
 enum { kFriction, kForce, kNumOptions };
 enum { kOffTheRail };
 
-/* What step_sums has of each cart: what its reward's terms paid, and how far off the mark it was.
- */
+/* Indices of a cart's sums: its reward terms, then its distance from the mark. */
 enum { kAlive, kOffMark, kSpeed, kNumTerms, kDistance = kNumTerms, kNumSums };
 
-/* All that the next step depends on: what get_state() gives away, and set_state() takes back. */
+/* Everything that the next step depends on. get_state() copies it out, set_state() back in. */
 struct cart {
   double x, speed; /* m from the mark, m/s */
-  double slope;    /* m/s^2, drawn for the episode: the critic sees it, the policy does not */
+  double slope;    /* m/s^2, drawn for the episode; only the critic observes it */
   uint64_t random; /* state of the environment's own generator */
 };
 
 struct simulator {
   double friction, force;
   struct cart* carts;       /* [num_envs] */
-  double (*sums)[kNumSums]; /* [num_envs] since they were last taken; no part of the state */
+  double (*sums)[kNumSums]; /* [num_envs] sums since the last call; not part of the state */
 };
 
 static const double kTick = 0.05; /* s */
 static const double kRail = 2.0;  /* m from the mark to either end */
 
-/* splitmix64: the key of an episode is its seed. */
+/* splitmix64, seeded with the key of the episode. */
 static double uniform(struct cart* cart, double low, double high) {
   uint64_t z = cart->random += 0x9e3779b97f4a7c15u;
   z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
@@ -78,7 +77,7 @@ static int step(void* simulator, int32_t begin, int32_t end, const struct broadl
     sums[kDistance] += cart->x < 0.0 ? -cart->x : cart->x;
     step->terminated[k] = cart->x < -kRail || cart->x > kRail;
     step->reasons[k] = kOffTheRail;
-    step->successes[k] = cart->x > -0.1 && cart->x < 0.1; /* should the episode end here */
+    step->successes[k] = cart->x > -0.1 && cart->x < 0.1; /* if the episode ends here */
   }
   return BROADLOOM_OK;
 }
@@ -108,7 +107,7 @@ static int get_state(void* simulator, int32_t env, void* bytes, char* error) {
   return BROADLOOM_OK;
 }
 
-/* The bytes are of a file, which may have been altered. */
+/* The bytes come from a file that someone may have changed. */
 static int set_state(void* simulator, int32_t env, const void* bytes, char* error) {
   struct cart cart;
   memcpy(&cart, bytes, sizeof(cart));
@@ -141,8 +140,7 @@ static int describe(const struct broadloom_task* task, const struct broadloom_va
   (void)task;
   if (options[kForce].number <= 0.3) {
     snprintf(error, BROADLOOM_ERROR_SIZE,
-             "force is %g, but the rail may slope by 0.3, which such a cart cannot hold; "
-             "expected more",
+             "force: got %g, expected more than 0.3, or the cart cannot hold against the slope",
              options[kForce].number);
     return BROADLOOM_REFUSED;
   }
@@ -160,7 +158,7 @@ static int describe(const struct broadloom_task* task, const struct broadloom_va
   spec->context = kContext;
   spec->num_context = 1;
   spec->state_size = sizeof(struct cart);
-  spec->flags = BROADLOOM_COMMON_BITS; /* sums and products alone, and -std=c11 fuses none */
+  spec->flags = BROADLOOM_COMMON_BITS; /* only sums and products; -std=c11 fuses none */
   return BROADLOOM_OK;
 }
 
@@ -196,7 +194,7 @@ static const struct broadloom_option kOptions[kNumOptions] = {
                    .type = BROADLOOM_FLOAT,
                    .default_text = "0.5",
                    .high = 10.0,
-                   .doc = "What slows the cart down, 1/s."},
+                   .doc = "Friction that slows the cart down, 1/s."},
     [kForce] = {.name = "force",
                 .type = BROADLOOM_FLOAT,
                 .default_text = "1.0",

@@ -13,8 +13,8 @@ namespace {
 using broadloom::Random;
 using broadloom::Status;
 
-constexpr double kTick = 0.1;    // s between two actions
-constexpr double kThrust = 2.0;  // m/s^2 of a motor at full power
+constexpr double kTick = 0.1;    // s per step
+constexpr double kThrust = 2.0;  // m/s^2, a motor at full power
 constexpr double kDrag = 0.5;    // 1/s
 constexpr double kBasin = 3.0;   // m from the mooring to the wall
 constexpr int kSeen = 5;
@@ -49,8 +49,8 @@ Fleet::Fleet(const broadloom::VecEnvOptions& options)
   look(0, count_);
 }
 
-// Every draw is a function of seed, streams, seed family and episode: so runs can be had again, and
-// an evaluation plays other episodes than the training did.
+// Every draw is a function of seed, stream set, seed family and episode. So runs are repeatable,
+// and evaluation plays other episodes than training.
 void Fleet::start_episode(int boat, std::int64_t episode) {
   const auto family = static_cast<std::uint32_t>(boat % options_.families());
   Random random(options_.seed, broadloom::env_streams(options_.streams).reset, family,
@@ -64,7 +64,7 @@ void Fleet::start_episode(int boat, std::int64_t episode) {
   age_[boat] = 0;
 }
 
-// Boat i begins i / N of the time limit on: older, or under random actions.
+// Boat i begins at share i / N of the time limit, by its age or after random actions.
 void Fleet::stagger() {
   if (options_.stagger_by == broadloom::StaggerBy::kAge) {
     age_ = broadloom::staggered_ages(options_, spec_.max_episode_steps);
@@ -110,7 +110,7 @@ void Fleet::observe(int begin, int end, broadloom::ObservationRows rows) const {
   std::copy(seen_.begin() + begin * kSeen, seen_.begin() + end * kSeen, rows.floats());
 }
 
-// begin is 0 and end is N, as traits() says.
+// begin is 0 and end is N, since traits().whole_batch is true.
 Status Fleet::step(int begin, int end, const broadloom::StepRows& rows) {
   move(begin, end, rows.actions);
   look(begin, end);
@@ -119,7 +119,7 @@ Status Fleet::step(int begin, int end, const broadloom::StepRows& rows) {
     rows.terminated[i] = is_lost(i);
     rows.truncated[i] = !is_lost(i) && age_[i] >= spec_.max_episode_steps;
     if ((rows.terminated[i] | rows.truncated[i]) == 0) continue;
-    // The last observation is handed out apart; what the policy acts on next is a new episode's.
+    // Return the last observation separately. The policy acts next on a new episode's first one.
     std::copy_n(&seen_[i * kSeen], kSeen, rows.final_observations.floats() + i * kSeen);
     if (rows.ends != nullptr) {
       rows.ends[i] = {.reason = static_cast<std::int8_t>(rows.truncated[i])};
@@ -128,7 +128,7 @@ Status Fleet::step(int begin, int end, const broadloom::StepRows& rows) {
     look(i, i + 1);
   }
   observe(begin, end, rows.observations);
-  return {};  // a simulator of another process says here that it has died
+  return {};  // a simulator in another process returns its failure here
 }
 
 void Fleet::append_state(const std::string& prefix, std::vector<broadloom::TensorRef>& out) {

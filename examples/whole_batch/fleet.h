@@ -1,9 +1,8 @@
-// Fleet: N boats, each of which is to be kept at its mooring against what it was given to begin
-// with.
+// Fleet: N boats. Each must stay at its mooring, from a random start and against a current.
 //
-// A worked example of a simulator that owns all of its environments and steps them as one: its
-// arrays lie by quantity, not by boat, and a step walks each of them from end to end. That is how
-// simulators on GPUs, in other processes or behind another language look from here.
+// A worked example of a simulator that owns all its environments and steps them at once. It has one
+// array per quantity, and a step processes whole arrays. Simulators on GPUs, in other processes or
+// in other languages have the same interface.
 #pragma once
 
 #include <cstdint>
@@ -17,14 +16,14 @@
 
 class Fleet final : public broadloom::VecEnv, public broadloom::EnvMaker {
  public:
-  // As it is registered: without a time limit in the options.
+  // The spec to register, without a time limit from options.
   static broadloom::EnvSpec make_spec();
 
   explicit Fleet(const broadloom::VecEnvOptions& options);
 
   const broadloom::EnvSpec& spec() const override { return spec_; }
   int num_envs() const override { return count_; }
-  // All it can do but step some of the boats alone.
+  // Full abilities, but it cannot step only some boats.
   broadloom::VecEnvTraits traits() const override { return {.whole_batch = true}; }
   int max_truncations(int num_steps) const override {
     return (num_steps - 1) / spec_.max_episode_steps + 1;
@@ -33,7 +32,7 @@ class Fleet final : public broadloom::VecEnv, public broadloom::EnvMaker {
   broadloom::Status step(int begin, int end, const broadloom::StepRows& rows) override;
   std::int64_t episode_step(int boat) const override { return age_[boat]; }
   void append_state(const std::string& prefix, std::vector<broadloom::TensorRef>& out) override;
-  // What is seen is worked out by a step, and so anew where the state comes from a file.
+  // Steps compute observations, so a restored state must compute them again.
   broadloom::Status state_restored() override;
   std::unique_ptr<broadloom::VecEnv> another(
       const broadloom::VecEnvOptions& options) const override;
@@ -48,8 +47,8 @@ class Fleet final : public broadloom::VecEnv, public broadloom::EnvMaker {
   broadloom::EnvSpec spec_;
   broadloom::VecEnvOptions options_;
   int count_;
-  // [N] each: all that the next step depends on.
+  // [N] each: everything that the next step depends on.
   std::vector<double> x_, y_, speed_x_, speed_y_, current_;
   std::vector<std::int64_t> episode_, age_;
-  std::vector<float> seen_;  // [N, 5] what follows from them
+  std::vector<float> seen_;  // [N, 5] observations, derived from the arrays above
 };

@@ -1,4 +1,4 @@
-// The library's own kit, over a simulator of one's own. It counts what is allocated, too, which
+// Runs the library's conformance checks on your own simulator. It also counts allocations, which
 // `fleet env check` cannot.
 #include <atomic>
 #include <cstdio>

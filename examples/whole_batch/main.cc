@@ -1,4 +1,4 @@
-// Every command of Broadloom, for a simulator of one's own: fleet train --env_id Fleet-v0
+// All commands of Broadloom, with your own simulator: fleet train --env_id Fleet-v0
 #include "broadloom/env/tasks/registry.h"
 #include "broadloom/env/tasks/simulator_entry.h"
 #include "broadloom/program.h"

@@ -1,4 +1,4 @@
-// A task that gives commands, in worlds made from a seed: what audits look at, in a few lines.
+// A small task with commands and seeded worlds, which audits look at.
 #pragma once
 
 #include <cstdint>
@@ -11,7 +11,7 @@
 
 namespace broadloom {
 
-// Go as fast as the command says. It is drawn for each episode, within +- max_command.
+// The task: go at the commanded speed, drawn for each episode within +- max_command.
 struct Commanded {
   struct Params {
     double max_command = 1.0;

@@ -1,4 +1,4 @@
-// Environments that count what each term of their reward pays, and measure something besides.
+// Environments that sum reward terms and a measure.
 #pragma once
 
 #include <algorithm>
@@ -13,7 +13,7 @@
 
 namespace broadloom {
 
-// In two terms, a quarter of the reward and the rest; measured is its square.
+// Splits the reward into two terms, a quarter and the rest. The measure is its square.
 class Counted final : public ForwardingVecEnv, public StepCounter {
  public:
   explicit Counted(std::unique_ptr<VecEnv> inner)
@@ -25,7 +25,7 @@ class Counted final : public ForwardingVecEnv, public StepCounter {
     spec_.measures = {{"square", "1"}};
   }
   const EnvSpec& spec() const override { return spec_; }
-  // Outside a block, as staggered starts and blocks that fail do.
+  // Steps outside a block, like staggered starts and failed blocks.
   void pay(int env, double reward) { sums_[kCounted * static_cast<std::size_t>(env)] += reward; }
   Status step(int begin, int end, const StepRows& rows) override {
     const Status status = ForwardingVecEnv::step(begin, end, rows);

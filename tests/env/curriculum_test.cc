@@ -1,4 +1,4 @@
-// Curricula: levels that go by success.
+// Curricula: levels that depend on success.
 #include "broadloom/env/curriculum.h"
 
 #include <gtest/gtest.h>
@@ -14,7 +14,7 @@
 namespace broadloom {
 namespace {
 
-const std::vector<std::string> kStrata{"easy", "hard", "middle"};  // by name, as a spec has them
+const std::vector<std::string> kStrata{"easy", "hard", "middle"};  // sorted by name, as in a spec
 
 CurriculumOptions rule(double up, double down, int episodes) {
   return {{"easy", "middle", "hard"}, up, down, episodes};
@@ -22,7 +22,7 @@ CurriculumOptions rule(double up, double down, int episodes) {
 
 Random stream(std::uint64_t episode) { return {7, Purpose::kCurriculum, 0, episode}; }
 
-// The levels of one environment after each of its episodes, 1 being a success.
+// The levels of one environment after each of its episodes. 1 is a success.
 std::vector<int> levels(const CurriculumOptions& options, const std::vector<int>& successes) {
   Curriculum curriculum(options, kStrata, 1);
   std::vector<int> out;
@@ -33,12 +33,12 @@ std::vector<int> levels(const CurriculumOptions& options, const std::vector<int>
   return out;
 }
 
-TEST(Curriculum, GoesUpAndDownAndNotBelowTheLowest) {
+TEST(Curriculum, GoesUpAndDownButNotBelowTheLowest) {
   EXPECT_EQ(levels(rule(0.8, 0.4, 1), {0, 1, 1, 0, 0, 0, 1}),
             (std::vector<int>{0, 1, 2, 1, 0, 0, 1}));
 }
 
-TEST(Curriculum, DecidesAfterSoManyEpisodesAndCountsAnew) {
+TEST(Curriculum, DecidesAfterTheGivenNumberOfEpisodes) {
   // 4 of 5 are 0.8 exactly: up. 3 and 2 of 5: neither. 1 of 5: down.
   EXPECT_EQ(levels(rule(0.8, 0.4, 5), {1, 0, 1, 1, 1,  //
                                        1, 1, 1, 0, 0,  //
@@ -50,7 +50,7 @@ TEST(Curriculum, DecidesAfterSoManyEpisodesAndCountsAnew) {
                               1, 1, 1, 1, 0}));
 }
 
-TEST(Curriculum, ThresholdsAtTheirEnds) {
+TEST(Curriculum, AcceptsThresholdsZeroAndOne) {
   EXPECT_EQ(levels(rule(1.0, 0.0, 2), {1, 1, 0, 0, 0, 0}), (std::vector<int>{0, 1, 1, 1, 1, 1}));
   EXPECT_EQ(levels(rule(0.5, 0.5, 2), {1, 0, 0, 0}), (std::vector<int>{0, 1, 1, 0}));
 }
@@ -65,8 +65,8 @@ TEST(Curriculum, LevelsAreStrataInTheOrderOfTheList) {
   EXPECT_EQ(curriculum.level(1), 0);  // another environment has its own
 }
 
-// Past the top every level is as likely, by five standard errors, and the draw is the stream's.
-TEST(Curriculum, PastTheTopTheLevelIsUniform) {
+// After the top level, all levels are equally likely (five standard errors). The stream decides.
+TEST(Curriculum, DrawsALevelUniformlyAfterTheTop) {
   constexpr int kTimes = 6000;
   std::vector<int> counts(3);
   for (int k = 0; k < kTimes; ++k) {
@@ -85,10 +85,10 @@ TEST(Curriculum, PastTheTopTheLevelIsUniform) {
   }
 }
 
-// With chance p of success at any level and one episode a decision, two levels are a chain that
-// goes up with p from the lower, and from the upper down with 1 - p and by a coin's throw with p:
-// a share p / (p + 1 - p + p / 2) = 2 p / (2 + p) of the time is on the upper.
-TEST(Curriculum, TimeOnTheLevelsIsThatOfItsChain) {
+// Two levels with success probability p and one episode per decision are a Markov chain. It goes up
+// with probability p; from the upper level it goes down with 1 - p, and with p it draws a level. So
+// it spends a share p / (p + 1 - p + p / 2) = 2 p / (2 + p) of the time on the upper level.
+TEST(Curriculum, SpendsTheTimeOfItsMarkovChainOnEachLevel) {
   constexpr int kTimes = 40000;
   for (const double p : {0.2, 0.5, 0.9}) {
     Curriculum curriculum({{"easy", "hard"}, 0.8, 0.4, 1}, kStrata, 1);
@@ -98,7 +98,7 @@ TEST(Curriculum, TimeOnTheLevelsIsThatOfItsChain) {
       curriculum.episode_ended(0, chance.uniform() < p, stream(static_cast<std::uint64_t>(k)));
       upper += curriculum.level(0);
     }
-    // Neighbouring moments are correlated: as many as a quarter of them are independent.
+    // Neighbouring moments are correlated; a quarter of them count as independent.
     EXPECT_NEAR(upper / kTimes, 2 * p / (2 + p), 5 * std::sqrt(0.25 / (kTimes / 4.0))) << p;
   }
 }
@@ -109,7 +109,7 @@ const Overrides kPoles{{"strata.easy.half_length", "0.4..0.6"},
                        {"strata.hard.weight", "9"},
                        {"strata.middle.half_length", "0.2..0.3"}};
 
-// A limit that random actions often reach, so that levels go both ways.
+// A limit that random actions often reach, so that levels go up and down.
 VecEnvOptions options(int num_envs = 24, int families = 0) {
   VecEnvOptions out{.num_envs = num_envs, .seed = 4, .max_episode_steps = 15};
   out.seed_families = families;
@@ -117,8 +117,8 @@ VecEnvOptions options(int num_envs = 24, int families = 0) {
   return out;
 }
 
-// Replays the rule on what an environment says of its episodes.
-TEST(CurriculumBatch, EpisodesAreOfTheStrataThatTheRuleSays) {
+// Applies the rule to the outcomes that an environment reports.
+TEST(CurriculumBatch, DrawsEpisodesFromTheStrataOfTheRule) {
   const std::unique_ptr<VecEnv> env = make("CartPole-v1", options(), kPoles);
   Curriculum expected(options().curriculum, env->spec().strata, 24);
   std::vector<std::uint64_t> episode(24, 0);
@@ -142,8 +142,8 @@ TEST(CurriculumBatch, EpisodesAreOfTheStrataThatTheRuleSays) {
   for (const int count : seen) EXPECT_GT(count, 20);
 }
 
-// On its level an episode draws its constants within the stratum's ranges, whatever weights say.
-TEST(CurriculumBatch, ConstantsAreThoseOfTheLevel) {
+// Episodes draw constants from the ranges of their level, whatever the weights.
+TEST(CurriculumBatch, DrawsConstantsOfTheLevel) {
   const Result<Strata> strata =
       make_strata({{"strata.a.x", "1..2"}, {"strata.b.x", "5..7"}, {"strata.b.weight", "0"}},
                   {{"x", true, 0, {}}}, "test");
@@ -156,13 +156,13 @@ TEST(CurriculumBatch, ConstantsAreThoseOfTheLevel) {
     sum += x;
   }
   EXPECT_NEAR(sum / 2000, 6.0, 5 * 2.0 / std::sqrt(12.0 * 2000));
-  double sampled = 0.0, within = 0.0;  // a sampled draw that falls on the stratum has the same
+  double sampled = 0.0, drawn_within = 0.0;  // must equal a sampled draw from the stratum
   EXPECT_EQ(strata.value().draw({}, 3, 0, &sampled), 0);
-  strata.value().draw_within(0, {}, 3, 0, &within);
-  EXPECT_EQ(sampled, within);
+  strata.value().draw_within(0, {}, 3, 0, &drawn_within);
+  EXPECT_EQ(sampled, drawn_within);
 }
 
-TEST(CurriculumBatch, AskingForEndsChangesNothing) {
+TEST(CurriculumBatch, IsTheSameWithAndWithoutEnds) {
   const Rollout asked = roll(*make("CartPole-v1", options(), kPoles), 0, 100, 24);
   const std::unique_ptr<VecEnv> env = make("CartPole-v1", options(), kPoles);
   std::vector<float> actions(24), seen(24 * 4), last(24 * 4), rewards(24);
@@ -181,13 +181,13 @@ TEST(CurriculumBatch, BitsDoNotDependOnShardsAndSurviveARestore) {
   for (const Overrides& more : {Overrides{}, Overrides{{"disturb.push_interval", "9"}}}) {
     Overrides keys = kPoles;
     keys.insert(keys.end(), more.begin(), more.end());
-    VecEnvOptions with = options(24, 6);
-    with.stagger_starts = true;
-    const std::unique_ptr<VecEnv> whole = make("CartPole-v1", with, keys);
-    for (int n = 0; n < 24; ++n)
-      EXPECT_EQ(level_of(*whole, n), 0);  // staggering counts for nothing
-    EXPECT_EQ(roll(*whole, 0, 90, 24), roll(*make("CartPole-v1", with, keys), 0, 90, 5));
-    const std::unique_ptr<VecEnv> other = make("CartPole-v1", with, keys);
+    VecEnvOptions curriculum_options = options(24, 6);
+    curriculum_options.stagger_starts = true;
+    const std::unique_ptr<VecEnv> whole = make("CartPole-v1", curriculum_options, keys);
+    for (int n = 0; n < 24; ++n) EXPECT_EQ(level_of(*whole, n), 0);  // staggering does not count
+    EXPECT_EQ(roll(*whole, 0, 90, 24),
+              roll(*make("CartPole-v1", curriculum_options, keys), 0, 90, 5));
+    const std::unique_ptr<VecEnv> other = make("CartPole-v1", curriculum_options, keys);
     copy_state(*whole, *other);
     EXPECT_EQ(roll(*whole, 90, 90, 24), roll(*other, 90, 90, 24));
     int highest = 0;
@@ -199,9 +199,9 @@ TEST(CurriculumBatch, BitsDoNotDependOnShardsAndSurviveARestore) {
   }
 }
 
-// A level is the environment's own, as its actions are; what is drawn is the family's. So those of
-// one family live the same life where they act alike.
-TEST(CurriculumBatch, AFamilyThatActsAlikeStaysAlike) {
+// Levels and actions belong to the environment, draws to the family. So environments of one family
+// with equal actions have equal episodes.
+TEST(CurriculumBatch, KeepsAFamilyEqualUnderEqualActions) {
   const std::unique_ptr<VecEnv> families = make("CartPole-v1", options(24, 3), kPoles);
   const std::unique_ptr<VecEnv> alone = make("CartPole-v1", options(3), kPoles);
   const Rollout all = roll(*families, 0, 200, 24, 3), three = roll(*alone, 0, 200, 3, 3);
@@ -213,18 +213,18 @@ TEST(CurriculumBatch, AFamilyThatActsAlikeStaysAlike) {
   for (int n = 0; n < 24; ++n) EXPECT_EQ(level_of(*families, n), level_of(*alone, n % 3));
 }
 
-TEST(CurriculumBatch, EvaluationFollowsNone) {
-  VecEnvOptions with = options(), without = options();
-  with.streams = without.streams = StreamSet::kEvaluation;
+TEST(CurriculumBatch, IsIgnoredByEvaluation) {
+  VecEnvOptions curriculum_options = options(), without = options();
+  curriculum_options.streams = without.streams = StreamSet::kEvaluation;
   without.curriculum = {};
-  const std::unique_ptr<VecEnv> env = make("CartPole-v1", with, kPoles);
+  const std::unique_ptr<VecEnv> env = make("CartPole-v1", curriculum_options, kPoles);
   EXPECT_EQ(level_of(*env, 0), -1);
   EXPECT_EQ(roll(*env, 0, 60, 24), roll(*make("CartPole-v1", without, kPoles), 0, 60, 24));
 }
 
-TEST(CurriculumBatch, ErrorsSayWhatToDo) {
-  const auto said = [](const CurriculumOptions& curriculum, const Overrides& keys = kPoles,
-                       StrataSampling sampling = StrataSampling::kSampled) {
+TEST(CurriculumBatch, ExplainsErrors) {
+  const auto error = [](const CurriculumOptions& curriculum, const Overrides& keys = kPoles,
+                        StrataSampling sampling = StrataSampling::kSampled) {
     const Result<std::unique_ptr<VecEnv>> env =
         make_vec_env("CartPole-v1", keys,
                      {.num_envs = 2, .strata_sampling = sampling, .curriculum = curriculum});
@@ -233,24 +233,23 @@ TEST(CurriculumBatch, ErrorsSayWhatToDo) {
     EXPECT_EQ(env.status().kind(), ErrorKind::kInvalidConfig);
     return env.status().message();
   };
-  const auto has = [](const std::string& text, const char* words) {
-    EXPECT_NE(text.find(words), std::string::npos) << text;
+  const auto has = [](const std::string& text, const char* fact) {
+    EXPECT_NE(text.find(fact), std::string::npos) << text;
   };
-  has(said({{"easy", "midle"}}), "unknown stratum 'midle'; did you mean 'middle'?");
-  has(said({{"easy", "hard", "easy"}}), "'easy' twice");
-  has(said({{"easy"}}), "at least 2 strata");
-  has(said({{"easy", "hard"}}, {}), "no strata");
-  has(said(rule(0.4, 0.8, 1)), "got 0.8 and 0.4, expected shares");
-  has(said(rule(1.2, 0.8, 1)), "0 <= curriculum_down <= curriculum_up <= 1");
-  has(said(rule(0.8, -0.1, 1)), "0 <= curriculum_down");
-  has(said(rule(NAN, 0.1, 1)), "0 <= curriculum_down");
-  has(said(rule(0.8, 0.4, 0)), "curriculum_episodes: got 0");
-  has(said(rule(0.8, 0.4, 1), kPoles, StrataSampling::kStratified), "use 'sampled'");
+  has(error({{"easy", "midle"}}), "unknown stratum 'midle'; did you mean 'middle'?");
+  has(error({{"easy", "hard", "easy"}}), "'easy' twice");
+  has(error({{"easy"}}), "at least 2 strata");
+  has(error({{"easy", "hard"}}, {}), "no strata");
+  has(error(rule(0.4, 0.8, 1)), "got 0.8 and 0.4");
+  has(error(rule(1.2, 0.8, 1)), "0 <= curriculum_down <= curriculum_up <= 1");
+  has(error(rule(0.8, -0.1, 1)), "0 <= curriculum_down");
+  has(error(rule(NAN, 0.1, 1)), "0 <= curriculum_down");
+  has(error(rule(0.8, 0.4, 0)), "curriculum_episodes: got 0");
+  has(error(rule(0.8, 0.4, 1), kPoles, StrataSampling::kStratified), "use 'sampled'");
   EnvSpec silent;
   silent.id = "Silent";
   silent.strata = kStrata;
-  has(check_curriculum(rule(0.8, 0.4, 1), silent, StrataSampling::kSampled).message(),
-      "Silent does not say which episodes succeeded");
+  has(check_curriculum(rule(0.8, 0.4, 1), silent, StrataSampling::kSampled).message(), "Silent");
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
-// Noise, delay and pushes, on any environment.
+// Noise, delay and pushes on environments.
 #include "broadloom/env/disturbance.h"
 
 #include <gtest/gtest.h>
@@ -18,7 +18,7 @@
 namespace broadloom {
 namespace {
 
-// Observes the action that arrived; ends by itself after an action above 0.9.
+// Its observation and reward are the received action. An action above 0.9 ends the episode.
 struct Echo {
   struct Params {
     double unused = 0.0;
@@ -57,8 +57,8 @@ std::unique_ptr<VecEnv> echo(const Disturbance& disturbance, const VecEnvOptions
 
 const VecEnvOptions kOptions{.num_envs = 10, .seed = 4};
 
-// The rewards are the actions that arrived.
-TEST(Disturbance, DelayedActionsArriveLaterWithinTheirEpisode) {
+// The rewards are the received actions.
+TEST(Disturbance, DelaysActionsWithinTheirEpisode) {
   for (const int delay : {1, 3, 7}) {
     const std::unique_ptr<VecEnv> env = echo({.action_delay = delay}, kOptions);
     const Rollout out = roll(*env, 0, 300, 10);
@@ -68,9 +68,9 @@ TEST(Disturbance, DelayedActionsArriveLaterWithinTheirEpisode) {
       for (int n = 0; n < 10; ++n) {
         float expected = 0.0f;
         draw_actions(env->spec(), n, n + 1, std::max(t - delay, start[n]), 1 << 30, &expected);
-        const std::size_t at = static_cast<std::size_t>(t) * 10 + n;
-        ASSERT_EQ(out.rewards[at], expected) << delay << ", step " << t;
-        if (out.terminated[at] || out.truncated[at]) {
+        const std::size_t row = static_cast<std::size_t>(t) * 10 + n;
+        ASSERT_EQ(out.rewards[row], expected) << delay << ", step " << t;
+        if (out.terminated[row] || out.truncated[row]) {
           start[n] = t + 1;
           ++ended;
         }
@@ -80,7 +80,7 @@ TEST(Disturbance, DelayedActionsArriveLaterWithinTheirEpisode) {
   }
 }
 
-TEST(Disturbance, PushesReplaceActionsForSomeSteps) {
+TEST(Disturbance, ReplacesActionsByPushes) {
   const VecEnvOptions options{.num_envs = 200, .seed = 4};
   const std::unique_ptr<VecEnv> env = echo({.push_interval = 10.0, .push_steps = 4}, options);
   const Rollout out = roll(*env, 0, 500, 200);
@@ -89,22 +89,22 @@ TEST(Disturbance, PushesReplaceActionsForSomeSteps) {
   std::vector<float> push(200);
   for (int t = 0; t < 500; ++t) {
     for (int n = 0; n < 200; ++n) {
-      const std::size_t at = static_cast<std::size_t>(t) * 200 + n;
+      const std::size_t row = static_cast<std::size_t>(t) * 200 + n;
       float chosen = 0.0f;
       draw_actions(env->spec(), n, n + 1, t, 1 << 30, &chosen);
       if (left[n] > 0) {
-        ASSERT_EQ(out.rewards[at], push[n]);
+        ASSERT_EQ(out.rewards[row], push[n]);
         --left[n];
         ++pushed;
       } else {
         ++free_steps;
-        if (out.rewards[at] != chosen) {
-          push[n] = out.rewards[at];
+        if (out.rewards[row] != chosen) {
+          push[n] = out.rewards[row];
           left[n] = 3;
           ++begun;
         }
       }
-      if (out.terminated[at] || out.truncated[at]) left[n] = 0;
+      if (out.terminated[row] || out.truncated[row]) left[n] = 0;
     }
   }
   const double rate = double(begun) / free_steps;
@@ -112,7 +112,7 @@ TEST(Disturbance, PushesReplaceActionsForSomeSteps) {
   EXPECT_GT(pushed, 2 * begun);
 }
 
-TEST(Disturbance, NoiseIsGaussianAndTheSameWheneverItIsAskedFor) {
+TEST(Disturbance, AddsGaussianNoiseOncePerObservation) {
   const VecEnvOptions options{.num_envs = 200, .seed = 4};
   const std::unique_ptr<VecEnv> noisy = echo({.obs_noise = 0.5}, options);
   const std::unique_ptr<VecEnv> clean = echo({}, options);
@@ -160,7 +160,7 @@ TEST(DisturbedBatch, BitsDoNotDependOnShardsAndSurviveARestore) {
   }
 }
 
-TEST(DisturbedBatch, AFamilySharesItAndEvaluationAndOthersHaveTheirOwn) {
+TEST(DisturbedBatch, SharesDrawsWithinAFamilyOnly) {
   const VecEnvOptions options{.num_envs = 12, .seed = 4, .seed_families = 3};
   const std::unique_ptr<VecEnv> env = make("CartPole-v1", options, kAll);
   const std::unique_ptr<VecEnv> another = make_another(*env, options);
@@ -177,7 +177,7 @@ TEST(DisturbedBatch, AFamilySharesItAndEvaluationAndOthersHaveTheirOwn) {
   EXPECT_NE(out, roll(*make("CartPole-v1", evaluation, kAll), 0, 40, 12, 3));
 }
 
-TEST(DisturbedBatch, NothingAskedForIsNothingDisturbed) {
+TEST(DisturbedBatch, ChangesNothingByDefault) {
   const VecEnvOptions options{.num_envs = 12, .seed = 4};
   const Overrides none{{"disturb.obs_noise", "0"}, {"disturb.push_steps", "9"}};
   EXPECT_EQ(roll(*make("CartPole-v1", options), 0, 60, 12),
@@ -185,7 +185,7 @@ TEST(DisturbedBatch, NothingAskedForIsNothingDisturbed) {
   EXPECT_TRUE(env_spec("CartPole-v1", none).value().has_score_range);
 }
 
-TEST(DisturbedBatch, SpecsAndErrorsSaySo) {
+TEST(DisturbedBatch, IsInSpecsAndErrors) {
   const EnvSpec spec = env_spec("Pendulum-v1", kAll).value();
   EXPECT_FALSE(spec.has_score_range);
   EXPECT_TRUE(std::isinf(spec.observation.high[0]));

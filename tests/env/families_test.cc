@@ -1,4 +1,4 @@
-// Seed families: which environments draw the same, and that evaluation draws what no training does.
+// Seed families: environments of one family share draws, and evaluation shares none with training.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -16,19 +16,19 @@ namespace {
 
 class EveryFamily : public ::testing::TestWithParam<std::string> {};
 
-TEST_P(EveryFamily, NoneOrAsManyAsEnvironmentsIsTheDefault) {
-  const auto with = [&](int families) {
+TEST_P(EveryFamily, IsByDefaultOnePerEnvironment) {
+  const auto roll_families = [&](int families) {
     return roll(*make(GetParam(), {.num_envs = 12, .seed = 4, .seed_families = families}), 0, 60,
                 12);
   };
   const Rollout expected = roll(*make(GetParam(), {.num_envs = 12, .seed = 4}), 0, 60, 12);
-  EXPECT_EQ(with(0), expected);
-  EXPECT_EQ(with(12), expected);
+  EXPECT_EQ(roll_families(0), expected);
+  EXPECT_EQ(roll_families(12), expected);
 }
 
-// Under the same actions, environments of one family live the same life, and that of the
-// environment with the family's number in a run of F independent ones.
-TEST_P(EveryFamily, EnvironmentsOfOneDoTheSameUnderTheSameActions) {
+// Under the same actions, environments of one family have equal episodes. These equal those of the
+// environment with the family's number in a run of F independent environments.
+TEST_P(EveryFamily, IsEqualUnderEqualActions) {
   const VecEnvOptions options{
       .num_envs = 12, .seed = 4, .max_episode_steps = 17, .seed_families = 3};
   const Rollout families = roll(*make(GetParam(), options), 0, 60, 12, 3);
@@ -63,17 +63,17 @@ TEST_P(EveryFamily, BitsDoNotDependOnShardsAndSurviveARestore) {
 
 INSTANTIATE_TEST_SUITE_P(Registry, EveryFamily, ::testing::ValuesIn(all_ids()), name_of);
 
-TEST(Families, MustDivideTheEnvironments) {
+TEST(Families, MustDivideTheNumberOfEnvironments) {
   for (const int families : {-1, 5, 13}) {
     const Result<std::unique_ptr<VecEnv>> env =
         make_vec_env("CartPole-v1", {}, {.num_envs = 12, .seed_families = families});
     ASSERT_FALSE(env.ok()) << families;
     EXPECT_EQ(env.status().kind(), ErrorKind::kInvalidConfig);
-    EXPECT_NE(env.status().message().find("divisor of num_envs, which is 12"), std::string::npos);
+    EXPECT_NE(env.status().message().find("num_envs = 12"), std::string::npos);
   }
 }
 
-// First observations of many episodes, each once.
+// First observations of many episodes, without duplicates.
 std::set<std::array<float, 4>> starts(StreamSet streams, int families) {
   const std::unique_ptr<VecEnv> env = make("CartPole-v1", {.num_envs = 64,
                                                            .seed = 9,
@@ -81,7 +81,7 @@ std::set<std::array<float, 4>> starts(StreamSet streams, int families) {
                                                            .max_episode_steps = 1,
                                                            .seed_families = families});
   std::set<std::array<float, 4>> out;
-  const Rollout rollout = roll(*env, 0, 200, 64);  // an episode a step
+  const Rollout rollout = roll(*env, 0, 200, 64);  // one episode per step
   for (std::size_t i = 0; i < rollout.rewards.size(); ++i) {
     const float* o = &rollout.observations[i * 4];
     out.insert({o[0], o[1], o[2], o[3]});
@@ -89,11 +89,11 @@ std::set<std::array<float, 4>> starts(StreamSet streams, int families) {
   return out;
 }
 
-TEST(Families, EvaluationAndPanelsDrawWhatNoTrainingFamilyDoes) {
+TEST(Families, ShareNoDrawsWithEvaluationAndPanels) {
   auto held_out = starts(StreamSet::kEvaluation, 0);
   EXPECT_EQ(held_out.size(), 64u * 200u);
   held_out.merge(starts(StreamSet::kPanel, 0));
-  EXPECT_EQ(held_out.size(), 2u * 64u * 200u);  // nor do these two share any
+  EXPECT_EQ(held_out.size(), 2u * 64u * 200u);  // evaluation and panels share none either
   for (const int families : {0, 1, 8}) {
     const auto training = starts(StreamSet::kTraining, families);
     EXPECT_EQ(training.size(), 200u * (families == 0 ? 64u : static_cast<unsigned>(families)));
@@ -104,9 +104,9 @@ TEST(Families, EvaluationAndPanelsDrawWhatNoTrainingFamilyDoes) {
   }
 }
 
-// By construction: the purpose has bits of the counter to itself, so that streams of two purposes
-// differ in every draw, whatever lane and index.
-TEST(Families, PurposesOfTrainingAndEvaluationShareNoStream) {
+// The purpose has its own bits of the counter. So streams of two purposes differ in every draw, for
+// all lanes and indices.
+TEST(Families, HaveSeparateStreamsForTrainingAndEvaluation) {
   std::set<std::array<std::uint64_t, 2>> seen;
   std::size_t streams = 0;
   for (const Purpose purpose :

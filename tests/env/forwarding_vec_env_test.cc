@@ -1,4 +1,4 @@
-// Nothing of VecEnv is forgotten by what forwards it.
+// ForwardingVecEnv forwards every method of VecEnv.
 #include "broadloom/env/forwarding_vec_env.h"
 #include "tests/support/folders.h"
 
@@ -27,7 +27,7 @@ std::string source(const std::string& name) {
   return {std::istreambuf_iterator<char>(file), {}};
 }
 
-// Reads the headers: a method that has a default and is forgotten would compile.
+// Reads the headers, since a forgotten method with a default would compile.
 TEST(ForwardingVecEnv, OverridesEveryMethod) {
   const std::string interface = source("vec_env.h"), forwarding = source("forwarding_vec_env.h");
   const std::regex method("virtual [^;{~]*?(\\w+)\\(");
@@ -35,15 +35,15 @@ TEST(ForwardingVecEnv, OverridesEveryMethod) {
   for (std::sregex_iterator i(interface.begin(), interface.end(), method), end; i != end; ++i) {
     const std::string name = (*i)[1];
     ++methods;
-    if (name == "wrapped") continue;  // which capabilities go through by, as below
+    if (name == "wrapped") continue;  // capabilities use it, see below
     const std::regex forwarded("\\b" + name + "\\([^;{]*override \\{\\s*(return )?inner_->" + name);
     EXPECT_TRUE(std::regex_search(forwarding, forwarded)) << name;
   }
   EXPECT_GE(methods, 11);
 }
 
-// Every answer is the inner environments', those with a default too.
-TEST(ForwardingVecEnv, GivesWhatIsInside) {
+// All results come from the inner environments, also those of methods with a default.
+TEST(ForwardingVecEnv, ForwardsToTheInnerEnvironments) {
   const Overrides keys = {{"strata.a.gravity", "8..9"}, {"strata.b.gravity", "10..11"}};
   VecEnvOptions options{.num_envs = 4, .seed = 3, .max_episode_steps = 12};
   options.curriculum.levels = {"a", "b"};
@@ -62,7 +62,7 @@ TEST(ForwardingVecEnv, GivesWhatIsInside) {
   EXPECT_EQ(plain->max_truncations(50), around.max_truncations(50));
 }
 
-TEST(ForwardingVecEnv, CapabilitiesGoThrough) {
+TEST(ForwardingVecEnv, ForwardsCapabilities) {
   ForwardingVecEnv around(
       std::make_unique<ForwardingVecEnv>(std::make_unique<Counted>(make("CartPole-v1", {}))));
   const VecEnv& plain = *around.wrapped()->wrapped()->wrapped();
@@ -71,14 +71,14 @@ TEST(ForwardingVecEnv, CapabilitiesGoThrough) {
   EXPECT_EQ(capability<EpisodeStrata>(around), capability<EpisodeStrata>(plain));
   EXPECT_EQ(capability<AuditContext>(around), capability<AuditContext>(plain));
   EXPECT_EQ(make_another(around, {.num_envs = 2})->num_envs(), 2);
-  // One that a wrapper has and what is inside has not; one that neither has.
+  // A capability of the wrapper alone, and one that neither has.
   EXPECT_NE(capability<StepCounter>(around), nullptr);
   EXPECT_EQ(capability<StepCounter>(plain), nullptr);
   EXPECT_EQ(capability<SharedMemory>(around), nullptr);
 }
 
-// A wrapper's own answer comes before that of what it wraps.
-TEST(ForwardingVecEnv, AWrapperChangesACapability) {
+// A wrapper's own capability comes before that of the wrapped environments.
+TEST(ForwardingVecEnv, LetsAWrapperChangeACapability) {
   class OnlyOne final : public ForwardingVecEnv, public EnvMaker {
    public:
     using ForwardingVecEnv::ForwardingVecEnv;

@@ -1,5 +1,4 @@
-// Stacks of frames, beside stacks that are made the slow way from what the environment itself
-// shows.
+// Compares frame stacks with stacks made slowly from the environment's own observations.
 #include "broadloom/env/frame_stack.h"
 
 #include <gtest/gtest.h>
@@ -39,7 +38,7 @@ std::unique_ptr<VecEnv> volley(const Case& c, bool stacked, const VecEnvOptions&
   return make("Volley-v0", options, options_of(c, stacked));
 }
 
-// The last k frames that one environment has shown, oldest first.
+// The last k frames of one environment, oldest first.
 class SlowStack {
  public:
   SlowStack(const Case& c, std::vector<float> first) : case_(c) { begin(std::move(first)); }
@@ -135,7 +134,7 @@ TEST_P(Stacks, AreSavedAndRestored) {
   EXPECT_EQ(roll(*stacked, 31, 40, kStacks), roll(*other, 31, 40, 3));
 }
 
-TEST_P(Stacks, KeepToWhatEnvironmentsKeepTo) {
+TEST_P(Stacks, PassTheConformanceChecks) {
   const ConformanceReport report =
       check_vec_env([](const VecEnvOptions& asked) -> Result<std::unique_ptr<VecEnv>> {
         return volley(GetParam(), true, asked);
@@ -151,7 +150,7 @@ INSTANTIATE_TEST_SUITE_P(Kinds, Stacks,
 
 constexpr Case kFour{4, 1, "first"};
 
-TEST(FrameStack, AnotherHasStacksToo) {
+TEST(FrameStack, IsKeptByAnother) {
   const std::unique_ptr<VecEnv> stacked = volley(kFour, true, kOfStacks);
   const std::unique_ptr<VecEnv> another = make_another(*stacked, kOfStacks);
   ASSERT_NE(another, nullptr);
@@ -159,7 +158,7 @@ TEST(FrameStack, AnotherHasStacksToo) {
 }
 
 TEST(FrameStack, BeginsAnewWithTheEnvironments) {
-  // Begins anew as it was made: with the same first frames.
+  // After begin_anew(), the first frames are as at construction.
   class Anew final : public ForwardingVecEnv {
    public:
     using ForwardingVecEnv::ForwardingVecEnv;
@@ -178,7 +177,7 @@ TEST(FrameStack, BeginsAnewWithTheEnvironments) {
   EXPECT_EQ(seen_now(*stacked), first);
 }
 
-TEST(FrameStack, OneFrameIsNoStack) {
+TEST(FrameStack, LeavesOneFrameAlone) {
   const std::unique_ptr<VecEnv> plain = volley(kFour, false, kOfStacks);
   const std::unique_ptr<VecEnv> one = volley({1, 1, "zero"}, true, kOfStacks);
   EXPECT_TRUE(same_shape(plain->spec().observation, one->spec().observation));
@@ -208,7 +207,7 @@ TEST(FrameStack, IsInTheSpec) {
   EXPECT_FALSE(names_it("CartPole-v1"));
 }
 
-// Bounds follow their numbers where channels differ; scores of what was seen before are gone.
+// Bounds follow their numbers if channels differ. The score range is gone.
 TEST(FrameStack, RepeatsBoundsByPixel) {
   EnvSpec spec;
   spec.has_score_range = true;
@@ -219,7 +218,7 @@ TEST(FrameStack, RepeatsBoundsByPixel) {
   EXPECT_FALSE(spec.has_score_range);
 }
 
-TEST(FrameStack, SaysWhatItCannotStack) {
+TEST(FrameStack, RefusesOtherObservations) {
   const auto expect_error = [](const char* id, const Overrides& keys, const char* words) {
     for (const Status& status :
          {make_vec_env(id, keys, {.num_envs = 2}).status(), env_spec(id, keys).status()}) {
@@ -239,10 +238,10 @@ TEST(FrameStack, SaysWhatItCannotStack) {
   spec.observation = Space::bytes({1, 1, 100});
   EXPECT_FALSE(describe_frame_stack({.frame_stack = 64}, spec).ok());
   EXPECT_TRUE(describe_frame_stack({.frame_stack = 40}, spec).ok());
-  EXPECT_FALSE(describe_frame_stack({.frame_stack = 2}, spec).ok());  // of stacks, none
+  EXPECT_FALSE(describe_frame_stack({.frame_stack = 2}, spec).ok());  // already a stack
 }
 
-// An environment with such an option of its own gets it itself.
+// An environment with its own option of this name.
 struct OwnStack : Volley {
   struct Params : Volley::Params {
     int frame_stack = 1;
@@ -260,7 +259,7 @@ struct OwnStack : Volley {
   }
 };
 
-TEST(FrameStack, LeavesAnEnvironmentsOwnOptionToIt) {
+TEST(FrameStack, LeavesAnOwnOptionToTheEnvironment) {
   ASSERT_TRUE(register_environment<OwnStack>("OwnStack-v0").ok());
   const EnvSpec spec = env_spec("OwnStack-v0", {{"frame_stack", "3"}}).value();
   EXPECT_EQ(spec.max_episode_steps, 30);
@@ -271,7 +270,7 @@ TEST(FrameStack, LeavesAnEnvironmentsOwnOptionToIt) {
             1);
 }
 
-// Simulators that say that they show stacks, and do not.
+// Simulators that wrongly declare frame stacks.
 class NoStacks final : public ForwardingVecEnv {
  public:
   NoStacks(std::unique_ptr<VecEnv> inner, int frames, FramePadding padding)
@@ -296,15 +295,15 @@ std::string findings_of(const Case& made, int frames, FramePadding padding) {
   return out;
 }
 
-TEST(FrameStack, TheKitFindsWhatIsNone) {
-  EXPECT_NE(findings_of({1, 4, "first"}, 4, FramePadding::kFirst).find("with one frame more"),
+TEST(FrameStack, ConformanceChecksFindFaults) {
+  EXPECT_NE(findings_of({1, 4, "first"}, 4, FramePadding::kFirst).find("one new frame"),
             std::string::npos);
   EXPECT_NE(findings_of(kFour, 4, FramePadding::kZero).find("frame_padding"), std::string::npos);
   EXPECT_EQ(findings_of(kFour, 4, FramePadding::kFirst), "");
 }
 
-// An entry of one's own whose stacks are of no images is refused.
-TEST(FrameStack, IsCheckedWhereAnEnvironmentIsRegistered) {
+// Registration refuses stacks of observations that are no images.
+TEST(FrameStack, IsCheckedAtRegistration) {
   const auto refused = [](const Space& space, const char* id) {
     EnvSpec spec = Volley::spec({});
     spec.id = id;

@@ -1,4 +1,4 @@
-// Environments that take a step to begin an episode, as Gymnasium's next-step autoreset does.
+// Environments whose reset takes a step, like Gymnasium's next-step autoreset.
 #pragma once
 
 #include <algorithm>
@@ -12,8 +12,8 @@
 
 namespace broadloom {
 
-// Until an episode begins, its environment shows the last one's end; with garbage, numbers that
-// would be seen in whatever took them in. Floats.
+// Until an episode begins, the environment shows the last one's end. With `garbage`, it shows
+// numbers that would be noticed if anything used them. Only for float32 observations.
 class NextStep final : public Simulator {
  public:
   NextStep(std::unique_ptr<VecEnv> inner, const std::string& id, bool saves_state,

@@ -1,4 +1,4 @@
-// Environments whose observations are not rows of float32 that policy and critic share.
+// Environments with uint8 observations or a separate critic observation.
 #pragma once
 
 #include <algorithm>
@@ -16,8 +16,8 @@
 
 namespace broadloom {
 
-// A ball falls down a small picture, and a bat at its lower edge must be where it arrives. An
-// episode ends with the first ball that is missed.
+// A ball falls down a small picture. A bat at the lower edge must catch it. The first missed ball
+// ends the episode.
 struct Catch {
   static constexpr int kRows = 6, kCols = 5;
 
@@ -59,8 +59,8 @@ struct Catch {
   }
 };
 
-// A cart that a wind pushes: the policy sees where the cart is, and the critic how the wind blows
-// as well. Wants to be at 0; too far off ends the episode.
+// A cart pushed by wind. The policy observes the cart's position; the critic also observes the
+// wind. The goal is position 0. Positions too far away end the episode.
 struct Windy {
   struct Params {
     double wind = 0.1;
@@ -101,12 +101,12 @@ struct Windy {
   }
   static void observe_critic(const Params&, const State& state, float* out) {
     out[0] = static_cast<float>(state.place);
-    out[1] = static_cast<float>(100.0 + 10.0 * state.wind);  // far from 0: a normaliser shows
+    out[1] = static_cast<float>(100.0 + 10.0 * state.wind);  // far from 0, to test normalisers
     out[2] = static_cast<float>(state.place * state.place);
   }
 };
 
-// Both, once in a process.
+// Registers both environments, once per process.
 inline bool register_observation_envs() {
   static const bool done = register_environment(make_entry<Catch>()).ok() &&
                            register_environment(make_entry<Windy>()).ok();

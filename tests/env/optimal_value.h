@@ -1,4 +1,4 @@
-// What the best policy of a tabular environment is worth.
+// The value of the optimal policy of a tabular environment.
 #pragma once
 
 #include <algorithm>
@@ -9,8 +9,8 @@
 
 namespace broadloom {
 
-// Expected return of the best policy with `horizon` steps to go, under the start distribution, not
-// discounted: backward induction, O(horizon * outcomes).
+// Expected undiscounted return of the optimal policy over `horizon` steps, from the start
+// distribution. Uses backward induction, O(horizon * outcomes).
 inline double optimal_value(const TabularModel& model, int horizon) {
   std::vector<double> value(static_cast<std::size_t>(model.num_states), 0.0);
   std::vector<double> next = value;

@@ -1,4 +1,4 @@
-// Why episodes end, and which succeed.
+// Reasons of episode ends, and success.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -20,11 +20,11 @@ namespace {
 
 class EveryOutcome : public ::testing::TestWithParam<std::string> {};
 
-TEST_P(EveryOutcome, IsGivenForEndedEpisodesOnlyAndAgreesWithTheFlags) {
+TEST_P(EveryOutcome, IsSetOnlyForEndedEpisodesAndAgreesWithTheFlags) {
   const std::unique_ptr<VecEnv> env =
       make(GetParam(), {.num_envs = 9, .seed = 3, .max_episode_steps = 40});
   const EnvSpec& spec = env->spec();
-  // Of MinAtar's games only the score says how well one was played.
+  // MinAtar's games define no success, only a score.
   EXPECT_EQ(spec.names_success, !spec.id.starts_with("MinAtar/"));
   ASSERT_FALSE(spec.end_reasons.empty());
   EXPECT_EQ(spec.end_reasons.back(), "time_limit");
@@ -47,7 +47,7 @@ TEST_P(EveryOutcome, IsGivenForEndedEpisodesOnlyAndAgreesWithTheFlags) {
   EXPECT_GT(ended, 0);
 }
 
-TEST_P(EveryOutcome, AskingForItChangesNothing) {
+TEST_P(EveryOutcome, IsTheSameWithAndWithoutEnds) {
   const VecEnvOptions options{.num_envs = 9, .seed = 3, .max_episode_steps = 40};
   const Rollout asked = roll(*make(GetParam(), options), 0, 100, 9);
   const std::unique_ptr<VecEnv> env = make(GetParam(), options);
@@ -72,7 +72,7 @@ TEST_P(EveryOutcome, AskingForItChangesNothing) {
 
 INSTANTIATE_TEST_SUITE_P(Registry, EveryOutcome, ::testing::ValuesIn(all_ids()), name_of);
 
-TEST(Outcome, RewardsAgreeWithSuccessWhereTheySayIt) {
+TEST(Outcome, AgreesWithRewards) {
   RELEASE_ONLY("repeats until an interval is narrow: the same code many times over");
   for (const char* id : {"FrozenLake-v1", "Taxi-v3", "MountainCarContinuous-v0"}) {
     const std::unique_ptr<VecEnv> env = make(id, {.num_envs = 64, .seed = 5});
@@ -87,7 +87,7 @@ TEST(Outcome, RewardsAgreeWithSuccessWhereTheySayIt) {
   }
 }
 
-TEST(Outcome, CartPoleTellsTheTrackFromThePole) {
+TEST(Outcome, SeparatesTrackAndPoleInCartPole) {
   const CartPole::Params p;
   EXPECT_EQ(CartPole::end_reason(p, {2.5, 0, 0, 0}), 0);
   EXPECT_EQ(CartPole::end_reason(p, {-2.5, 0, 0.1, 0}), 0);
@@ -97,7 +97,7 @@ TEST(Outcome, CartPoleTellsTheTrackFromThePole) {
   EXPECT_FALSE(CartPole::success(p, {}, true, false));
 }
 
-TEST(Outcome, PendulumMustBeHeldUpInTheEnd) {
+TEST(Outcome, RequiresAnUprightPendulumAtTheEnd) {
   const Pendulum::Params p;
   const double degree = Pendulum::kPi / 180.0;
   const auto success = [&](double degrees, double speed, bool truncated = true) {
@@ -113,7 +113,7 @@ TEST(Outcome, PendulumMustBeHeldUpInTheEnd) {
   EXPECT_FALSE(success(0.0, 0.0, false));
 }
 
-// An environment that names nothing.
+// An environment without reasons and success.
 struct Silent {
   struct Params {
     double unused = 0.0;
@@ -145,7 +145,7 @@ struct Silent {
 };
 static_assert(Environment<Silent>);
 
-TEST(Outcome, DefaultsWhereNothingIsNamed) {
+TEST(Outcome, HasDefaults) {
   BatchedEnv<Silent> env({}, Silent::spec({}), {.num_envs = 2});
   EXPECT_FALSE(env.spec().names_success);
   EXPECT_EQ(env.spec().end_reasons, (std::vector<std::string>{"terminated", "time_limit"}));

@@ -1,4 +1,4 @@
-// An environment that draws itself, of which one picture does not say where things are going.
+// An environment with image observations. A single image does not show where objects move.
 #pragma once
 
 #include <algorithm>
@@ -18,9 +18,9 @@
 
 namespace broadloom {
 
-// A ball flies to and fro between two walls while it falls, and a bat must be where it arrives: to
-// the left or to the right of where it was let go, as it flies. Cells are drawn as squares of
-// `scale` pixels. An episode ends with the first ball that is missed.
+// A ball falls and bounces between two walls. A bat must catch it. The ball starts at the left or
+// right and moves in that direction. Cells are squares of `scale` pixels. The first missed ball
+// ends the episode.
 struct Volley {
   struct Params {
     int rows = 6, cols = 7;
@@ -98,16 +98,16 @@ struct Volley {
 };
 
 inline const Overrides kMarked{{"env.marked", "true"}};
-// As the pictures of games are that agents are compared on: 84 x 84.
+// 84 x 84, the usual size of game images in benchmarks.
 inline const Overrides kLarge{{"env.rows", "12"}, {"env.cols", "12"}, {"env.scale", "7"}};
 
-// Once in a process.
+// Registers it once per process.
 inline bool register_picture_envs() {
   static const bool done = register_environment(make_entry<Volley>()).ok();
   return done;
 }
 
-// Stacks that do not say that they are some, so that blocks store them whole.
+// Stacks without the declaration, so that blocks store them whole.
 class WholeStacks final : public ForwardingVecEnv {
  public:
   explicit WholeStacks(std::unique_ptr<VecEnv> inner)

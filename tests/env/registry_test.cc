@@ -1,4 +1,4 @@
-// What holds for every registered environment, and for VecEnv over any of them.
+// Properties of every registered environment, and of VecEnv over each of them.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -29,7 +29,7 @@ TEST_P(EveryEnv, RepeatsAndDoesNotDependOnShards) {
   EXPECT_EQ(whole, roll(*make(GetParam(), options), 0, 60, 4));
 }
 
-// The loops are compiled for several instruction sets, and run over pieces of 256 environments.
+// The loops are compiled for several instruction sets and process 256 environments at a time.
 TEST_P(EveryEnv, HasTheSameBitsOnEveryInstructionSetAndCut) {
   RELEASE_ONLY("a sanitizer's build has one instruction set");
   const VecEnvOptions options{
@@ -50,7 +50,7 @@ TEST_P(EveryEnv, SeedsAndEvaluationStreamsDiffer) {
   const auto fingerprint = [&](std::uint64_t seed, StreamSet streams) {
     return roll(*make(GetParam(), {.num_envs = 8, .seed = seed, .streams = streams}), 0, 40, 8);
   };
-  if (GetParam() == "CliffWalking-v1") {  // one start and no chance: seeds must not matter
+  if (GetParam() == "CliffWalking-v1") {  // no randomness: seeds must not matter
     EXPECT_EQ(fingerprint(1, kTraining), fingerprint(2, kEvaluation));
     return;
   }
@@ -114,7 +114,7 @@ TEST_P(EveryEnv, TimeLimitTruncatesExactlyAndNeverTogetherWithTermination) {
   for (const int cut : cuts) EXPECT_LE(cut, env->max_truncations(100));
 }
 
-TEST_P(EveryEnv, FinalObservationIsTheEndedEpisodesAndTheNextIsAReset) {
+TEST_P(EveryEnv, FinalObservationEndsTheEpisodeAndTheNextOneIsAReset) {
   const int limit = 9;
   const std::unique_ptr<VecEnv> cut =
       make(GetParam(), {.num_envs = 4, .seed = 8, .max_episode_steps = limit});
@@ -127,7 +127,7 @@ TEST_P(EveryEnv, FinalObservationIsTheEndedEpisodesAndTheNextIsAReset) {
     for (int t = 0; t + 1 < limit; ++t) ended_before |= a.terminated[t * 4 + n] != 0;
     const std::size_t last = static_cast<std::size_t>(limit - 1) * 4 + n;
     if (ended_before || !a.truncated[last]) continue;
-    // What the untroubled episode goes on from is what the cut one ended with.
+    // The truncated episode's last observation equals that of the longer episode.
     for (std::size_t d = 0; d < width; ++d) {
       EXPECT_EQ(a.final_observations[last * width + d], b.observations[last * width + d]);
     }
@@ -138,7 +138,7 @@ TEST_P(EveryEnv, FinalObservationIsTheEndedEpisodesAndTheNextIsAReset) {
 
 INSTANTIATE_TEST_SUITE_P(Registry, EveryEnv, ::testing::ValuesIn(all_ids()), name_of);
 
-TEST(Registry, HoldsTheEnvironmentsOfTheFirstSlice) {
+TEST(Registry, HoldsTheLibrarysEnvironments) {
   const std::vector<std::string> all = all_ids();
   for (const char* id :
        {"CartPole-v1", "Acrobot-v1", "MountainCar-v0", "MountainCarContinuous-v0", "Pendulum-v1",
@@ -158,7 +158,7 @@ TEST(Registry, StaggeredStartsSpreadThePhases) {
   EXPECT_EQ(phases.size(), 8u);
 }
 
-TEST(Registry, ErrorsSayWhatToDo) {
+TEST(Registry, ExplainsErrors) {
   const auto message = [](const std::string& id, const Overrides& options, int num_envs) {
     const Result<std::unique_ptr<VecEnv>> env = make_vec_env(id, options, {.num_envs = num_envs});
     EXPECT_FALSE(env.ok());
@@ -190,8 +190,8 @@ double random_return(const std::string& id, int episodes, double* standard_error
   return mean;
 }
 
-// Scores under another time limit are of another task.
-TEST(Registry, AnotherTimeLimitHasNoScoreRange) {
+// Another time limit is another task, so scores do not hold.
+TEST(Registry, HasNoScoreRangeForAnotherTimeLimit) {
   EXPECT_TRUE(env_spec("CartPole-v1", {}).value().has_score_range);
   EXPECT_TRUE(env_spec("CartPole-v1", {}, 500).value().has_score_range);
   const EnvSpec cut = env_spec("CartPole-v1", {}, 200).value();
@@ -204,8 +204,8 @@ TEST(Registry, AnotherTimeLimitHasNoScoreRange) {
   EXPECT_FALSE(make_vec_env("CartPole-v1", {}, options).value()->spec().has_score_range);
 }
 
-// Upstream's random policy: mean and standard error of the reference. Five combined standard
-// errors. The spec's own random score is the mean of fifty times as many episodes.
+// Compares with upstream's random policy, by five combined standard errors. The spec's random score
+// is the mean of fifty times as many episodes.
 TEST(Registry, RandomPolicyReturns) {
   RELEASE_ONLY("repeats until an interval is narrow: the same code many times over");
   struct Case {
@@ -223,9 +223,8 @@ TEST(Registry, RandomPolicyReturns) {
   }
 }
 
-// Options may make other spaces and reasons than those that were checked when the entry was
-// registered.
-TEST(Registry, ChecksTheSpecThatOptionsMake) {
+// Options may change spaces and reasons that were checked at registration.
+TEST(Registry, ChecksTheSpecUnderOptions) {
   SimulatorWithOptions simulator;
   simulator.spec = [](const Overrides& options) {
     EnvSpec spec;
@@ -250,8 +249,8 @@ TEST(Registry, ChecksTheSpecThatOptionsMake) {
   EXPECT_NE(twice.message().find("end by 'fell'"), std::string::npos) << twice.message();
 }
 
-// A spec that is there under some options alone.
-TEST(Registry, AnEnvironmentMayWantAnOption) {
+// A spec that exists only under some options.
+TEST(Registry, LetsAnEnvironmentRequireAnOption) {
   SimulatorWithOptions simulator;
   simulator.spec = [](const Overrides& options) -> Result<EnvSpec> {
     if (options.empty()) return invalid("rooms: got none, expected a file");
@@ -270,7 +269,7 @@ TEST(Registry, AnEnvironmentMayWantAnOption) {
   EXPECT_EQ(env_spec("Rooms-v0", {{"rooms", "a"}}).value().action.size, 2);
   const std::vector<EnvSpec> all = list_envs();
   EXPECT_TRUE(std::any_of(all.begin(), all.end(), [](const EnvSpec& spec) {
-    return spec.id == "Rooms-v0" && spec.summary.starts_with("Wants options: rooms:");
+    return spec.id == "Rooms-v0" && spec.summary.starts_with("Needs options: rooms:");
   }));
 }
 

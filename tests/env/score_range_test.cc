@@ -1,4 +1,4 @@
-// The two scores of every environment that normalised scores are made with.
+// The two scores of every environment, used to normalise returns.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -36,21 +36,21 @@ double random_value(const TabularModel& model, int horizon) {
   return expected;
 }
 
-// Of MinAtar's games nobody knows what is near the best.
-TEST(ScoreRange, IsThereForEveryEnvironmentButMinAtars) {
+// No near-optimal scores of MinAtar's games are known.
+TEST(ScoreRange, ExistsForAllButMinAtar) {
   for (const EnvSpec& spec : list_envs()) {
     if (spec.id.starts_with("MinAtar/")) {
       EXPECT_FALSE(spec.has_score_range) << spec.id;
       continue;
     }
-    if (!is_built_in(spec.id)) continue;  // of other tests
+    if (!is_built_in(spec.id)) continue;  // registered by other tests
     EXPECT_TRUE(spec.has_score_range) << spec.id;
     EXPECT_LT(spec.random_score, spec.reference_score) << spec.id;
   }
 }
 
-// Where there is no time limit, enough steps that nothing changes any more.
-TEST(ScoreRange, IsExactWhereThereIsATable) {
+// Without a time limit, use enough steps for the value to converge.
+TEST(ScoreRange, IsExactForTabularEnvironments) {
   int tables = 0;
   for (const EnvSpec& spec : list_envs()) {
     const Result<TabularModel> model = make_tabular_model(spec.id, {});
@@ -65,7 +65,7 @@ TEST(ScoreRange, IsExactWhereThereIsATable) {
   EXPECT_EQ(tables, 4);
 }
 
-TEST(ScoreRange, IsNotThatOfAnEnvironmentWithOtherOptions) {
+TEST(ScoreRange, IsGoneWithOtherOptions) {
   EXPECT_TRUE(env_spec("CartPole-v1", {{"gravity", "9.8"}}).value().has_score_range);
   EXPECT_FALSE(env_spec("CartPole-v1", {{"gravity", "9.0"}}).value().has_score_range);
   EXPECT_FALSE(env_spec("FrozenLake-v1", {{"map_name", "8x8"}}).value().has_score_range);

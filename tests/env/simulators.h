@@ -1,4 +1,4 @@
-// Simulators that cannot do all that the library's own environments can, made of these.
+// Simulators with limited abilities, made from the library's environments.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -20,7 +20,7 @@
 
 namespace broadloom {
 
-// Others under an id of their own.
+// Wraps environments under a new id, with given traits.
 class Simulator : public ForwardingVecEnv, public EnvMaker {
  public:
   Simulator(std::unique_ptr<VecEnv> inner, std::string id, VecEnvTraits traits)
@@ -36,7 +36,7 @@ class Simulator : public ForwardingVecEnv, public EnvMaker {
   VecEnvTraits traits_;
 };
 
-// Steps all at once, and wants to be called by the one thread that made it.
+// Steps all environments at once and must be called by the thread that made it.
 class WholeBatch final : public Simulator {
  public:
   WholeBatch(std::unique_ptr<VecEnv> inner, const std::string& id)
@@ -59,21 +59,22 @@ class WholeBatch final : public Simulator {
   std::thread::id maker_ = std::this_thread::get_id();
 };
 
-// Fails at a step of environment 0; 0: never.
+// Fails at step `failing_step` of environment 0; 0: never.
 class Failing final : public Simulator {
  public:
-  Failing(std::unique_ptr<VecEnv> inner, const std::string& id, std::int64_t at, bool whole)
-      : Simulator(std::move(inner), id, {.whole_batch = whole}), at_(at) {}
+  Failing(std::unique_ptr<VecEnv> inner, const std::string& id, std::int64_t failing_step,
+          bool whole)
+      : Simulator(std::move(inner), id, {.whole_batch = whole}), failing_step_(failing_step) {}
   Status step(int begin, int end, const StepRows& rows) override {
-    if (begin == 0 && ++steps_ == at_) return {ErrorKind::kIo, "worker 3 has died"};
+    if (begin == 0 && ++steps_ == failing_step_) return {ErrorKind::kIo, "worker 3 has died"};
     return inner().step(begin, end, rows);
   }
 
  private:
-  std::int64_t at_, steps_ = 0;
+  std::int64_t failing_step_, steps_ = 0;
 };
 
-// Keeps its state to itself, and shows bytes of it when asked to.
+// Hides its state and serialises it to bytes in capture().
 class Serialising final : public Simulator {
  public:
   Serialising(std::unique_ptr<VecEnv> inner, const std::string& id)
@@ -119,7 +120,7 @@ class Serialising final : public Simulator {
   std::vector<unsigned char> bytes_;
 };
 
-// Cannot save its state; can it begin anew, others are made that it goes on with.
+// Cannot save its state. If it can begin anew, it makes new environments then.
 class Unsaved final : public Simulator {
  public:
   Unsaved(std::unique_ptr<VecEnv> inner, const std::string& id, bool can_begin)
@@ -168,7 +169,7 @@ class WithoutFinals final : public Simulator {
   std::vector<float> lost_;
 };
 
-// Each made is another.
+// Every instance behaves differently.
 class Varying final : public Simulator {
  public:
   Varying(std::unique_ptr<VecEnv> inner, const std::string& id)
@@ -181,8 +182,8 @@ class Varying final : public Simulator {
   }
 };
 
-// Numbers that are not finite, each once: in the reward of a step of an environment, in what it
-// shows after that step, or in what its episode has ended with.
+// Writes a NaN once at each place: into the reward of a step, the observation after it, or the
+// final observation.
 class NotFinite final : public Simulator {
  public:
   enum class What { kReward, kObservation, kLast };
@@ -203,10 +204,10 @@ class NotFinite final : public Simulator {
       if (place.env < begin || place.env >= end) continue;
       if (steps_[static_cast<std::size_t>(place.env)] != place.step) continue;
       const std::size_t row = static_cast<std::size_t>(place.env - begin);
-      const std::size_t at = row * static_cast<std::size_t>(spec().observation_size());
+      const std::size_t first = row * static_cast<std::size_t>(spec().observation_size());
       float* const number = place.what == What::kReward ? rows.rewards + row
-                            : place.what == What::kLast ? rows.final_observations.floats() + at
-                                                        : rows.observations.floats() + at;
+                            : place.what == What::kLast ? rows.final_observations.floats() + first
+                                                        : rows.observations.floats() + first;
       *number = std::numeric_limits<float>::quiet_NaN();
     }
     for (int n = begin; n < end; ++n) ++steps_[static_cast<std::size_t>(n)];
@@ -219,10 +220,10 @@ class NotFinite final : public Simulator {
  private:
   std::vector<Place> places_;
   bool whole_;
-  std::vector<std::int64_t> steps_;  // [N] had so far
+  std::vector<std::int64_t> steps_;  // [N] steps so far
 };
 
-// Registers what `wrap` makes of environments of CartPole-v1.
+// Registers CartPole-v1 wrapped by `wrap`.
 template <class Wrap>
 void register_simulator(const std::string& id, Wrap wrap) {
   EnvSpec spec = env_spec("CartPole-v1", {}).take();

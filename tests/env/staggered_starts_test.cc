@@ -1,5 +1,5 @@
-// Environments are spread over the phases of their episodes, on any number of threads alike.
-// sanitizers: address, threads
+// Staggered starts spread environments over the phases of their episodes, equally for all thread
+// counts. sanitizers: address, threads
 #include "broadloom/env/staggered_starts.h"
 
 #include <gtest/gtest.h>
@@ -24,7 +24,7 @@ std::vector<std::int64_t> steps_of(const VecEnvOptions& options, std::int64_t li
   return steps;
 }
 
-TEST(StaggeredStarts, SpreadEachLotByItself) {
+TEST(StaggeredStarts, SpreadEachLotSeparately) {
   for (const int threads : {1, 2, 5}) {
     VecEnvOptions options{.num_envs = 4};
     options.threads = threads;
@@ -35,7 +35,7 @@ TEST(StaggeredStarts, SpreadEachLotByItself) {
   }
 }
 
-TEST(StaggeredStarts, GiveTheErrorOfTheFirstThatFails) {
+TEST(StaggeredStarts, ReturnTheErrorOfTheFirstFailure) {
   for (const int threads : {1, 2, 5}) {
     VecEnvOptions options{.num_envs = 50};
     options.threads = threads;
@@ -46,7 +46,7 @@ TEST(StaggeredStarts, GiveTheErrorOfTheFirstThatFails) {
   }
 }
 
-// As one environment after the other plays it, step by step under the streams' actions.
+// Compares with environments that play one after the other.
 TEST(StaggeredStarts, HaveTheSameBitsOnAnyNumberOfThreads) {
   for (const char* id : {"CartPole-v1", "Pendulum-v1", "MinAtar/Breakout-v0"}) {
     VecEnvOptions options{.num_envs = 37, .seed = 3, .stagger_starts = true};
@@ -59,8 +59,8 @@ TEST(StaggeredStarts, HaveTheSameBitsOnAnyNumberOfThreads) {
   }
 }
 
-// Nobody has moved them, and their first episodes are cut off as much earlier.
-TEST(StaggeredStarts, ByAgeBeginWhereEpisodesDo) {
+// The environments do not move; their first episodes are truncated earlier by their age.
+TEST(StaggeredStarts, ByAgeBeginAtFirstStates) {
   constexpr int kEnvs = 12, kLimit = 30;
   VecEnvOptions options{.num_envs = kEnvs, .seed = 3};
   options.max_episode_steps = kLimit;
@@ -94,8 +94,8 @@ TEST(StaggeredStarts, ByAgeNeedATimeLimit) {
   EXPECT_TRUE(make_vec_env("MinAtar/Breakout-v0", {}, options).ok());
 }
 
-// A state that is written over at once needs no start, and is then what it would have been.
-TEST(StaggeredStarts, AreLeftOutWhereAStateFollows) {
+// Without staggering, a state that is overwritten at once still continues equally.
+TEST(StaggeredStarts, AreSkippedIfAStateFollows) {
   VecEnvOptions options{.num_envs = 16, .seed = 3, .stagger_starts = true};
   options.max_episode_steps = 60;
   const std::unique_ptr<VecEnv> begun = make("CartPole-v1", options);
@@ -105,12 +105,12 @@ TEST(StaggeredStarts, AreLeftOutWhereAStateFollows) {
   for (int i = 0; i < 16; ++i) steps += begun->episode_step(i);
   ASSERT_GT(steps, 0);
   for (int i = 0; i < 16; ++i) EXPECT_EQ(other->episode_step(i), 0);
-  std::vector<TensorRef> from, to;
-  begun->append_state("envs", from);
-  other->append_state("envs", to);
-  ASSERT_EQ(from.size(), to.size());
-  for (std::size_t t = 0; t < from.size(); ++t)
-    std::memcpy(to[t].data, from[t].data, from[t].bytes());
+  std::vector<TensorRef> source, target;
+  begun->append_state("envs", source);
+  other->append_state("envs", target);
+  ASSERT_EQ(source.size(), target.size());
+  for (std::size_t t = 0; t < source.size(); ++t)
+    std::memcpy(target[t].data, source[t].data, source[t].bytes());
   ASSERT_TRUE(other->state_restored().ok());
   EXPECT_EQ(roll(*begun, 0, 70, 16) == roll(*other, 0, 70, 16), true);
 }

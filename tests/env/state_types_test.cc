@@ -1,4 +1,4 @@
-// State of every number type is saved whole and read back.
+// State of every number type is saved and restored exactly.
 #include <gtest/gtest.h>
 #include <unistd.h>
 
@@ -20,8 +20,8 @@ namespace {
 
 constexpr int kEnvs = 5;
 
-// One counter of each type, large enough to need all of its bytes. What is observed is whether each
-// is what as many steps make of it.
+// One counter per type, large enough to need all bytes. Each observation says whether a counter has
+// the value expected after the same number of steps.
 struct Counters {
   struct Params {};
   using Options = Params;
@@ -57,22 +57,22 @@ struct Counters {
     return spec;
   }
   static State after(int steps) {
-    const auto from = [&](auto least) { return static_cast<decltype(least)>(least + steps); };
+    const auto count_from = [&](auto least) { return static_cast<decltype(least)>(least + steps); };
     return {steps % 2 != 0,
             static_cast<char>('a' + steps),
-            from(std::numeric_limits<signed char>::min()),
-            from(static_cast<unsigned char>(200)),
-            from(std::numeric_limits<short>::min()),
-            from(static_cast<unsigned short>(60000)),
-            from(std::numeric_limits<int>::min()),
-            from(4000000000U),
-            from(std::numeric_limits<long>::min()),
-            from(0xfedcba9876543210UL),
-            from(std::numeric_limits<long long>::min()),
-            from(0xf0e1d2c3b4a59687ULL),
-            from(static_cast<wchar_t>(0x10000)),
-            from(static_cast<char16_t>(0xf000)),
-            from(static_cast<char32_t>(0xf0000000)),
+            count_from(std::numeric_limits<signed char>::min()),
+            count_from(static_cast<unsigned char>(200)),
+            count_from(std::numeric_limits<short>::min()),
+            count_from(static_cast<unsigned short>(60000)),
+            count_from(std::numeric_limits<int>::min()),
+            count_from(4000000000U),
+            count_from(std::numeric_limits<long>::min()),
+            count_from(0xfedcba9876543210UL),
+            count_from(std::numeric_limits<long long>::min()),
+            count_from(0xf0e1d2c3b4a59687ULL),
+            count_from(static_cast<wchar_t>(0x10000)),
+            count_from(static_cast<char16_t>(0xf000)),
+            count_from(static_cast<char32_t>(0xf0000000)),
             16777216.0F - static_cast<float>(steps),
             9007199254740992.0 - steps};
   }
@@ -202,23 +202,23 @@ std::vector<float> seen(const VecEnv& envs) {
   return observed;
 }
 
-// A reset sees nothing of the episode before but what is kept.
-TEST(StateTypes, ArraysAreKeptAndSavedAndAResetSeesWhatIsKeptAlone) {
+// A reset sees only the kept members of the previous episode.
+TEST(StateTypes, KeepAndSaveArrays) {
   const std::unique_ptr<VecEnv> envs = make_shelf();
   take_steps(*envs, 10);  // 4, 4 and 2
   std::vector<float> expected;
   for (int i = 0; i < kEnvs; ++i) expected.insert(expected.end(), {2, 0, 300, 300, 3});
   EXPECT_EQ(seen(*envs), expected);
 
-  std::vector<TensorRef> from, to;
-  envs->append_state("envs", from);
-  EXPECT_EQ(from.at(1).dtype, Dtype::kU16);
-  EXPECT_EQ(from.at(1).shape, (std::vector<std::int64_t>{kEnvs, 3}));
-  EXPECT_EQ(from.at(1).bytes(), kEnvs * 6U);
+  std::vector<TensorRef> source, target;
+  envs->append_state("envs", source);
+  EXPECT_EQ(source.at(1).dtype, Dtype::kU16);
+  EXPECT_EQ(source.at(1).shape, (std::vector<std::int64_t>{kEnvs, 3}));
+  EXPECT_EQ(source.at(1).bytes(), kEnvs * 6U);
   const std::unique_ptr<VecEnv> other = make_shelf();
-  other->append_state("envs", to);
-  for (std::size_t i = 0; i < from.size(); ++i) {
-    std::memcpy(to[i].data, from[i].data, from[i].bytes());
+  other->append_state("envs", target);
+  for (std::size_t i = 0; i < source.size(); ++i) {
+    std::memcpy(target[i].data, source[i].data, source[i].bytes());
   }
   take_steps(*envs, 7);
   take_steps(*other, 7);
@@ -226,7 +226,7 @@ TEST(StateTypes, ArraysAreKeptAndSavedAndAResetSeesWhatIsKeptAlone) {
   EXPECT_EQ(seen(*envs).at(4), 5.0F);
 }
 
-// What a header forgets in members is found when it is compiled.
+// The compiler finds members missing from `members`.
 struct Whole {
   struct State {
     double x;

@@ -1,4 +1,4 @@
-// Strata: constants drawn for every episode.
+// Strata: constants drawn anew for every episode.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -41,7 +41,7 @@ Draw draw(const Strata& strata, const StrataStream& stream, int lane, int episod
   return out;
 }
 
-TEST(Strata, EnvironmentsNameWhatCanBeDrawn) {
+TEST(Strata, ListDrawableConstants) {
   std::vector<std::string> names;
   for (const ParamField& field : param_fields<CartPole>()) {
     EXPECT_TRUE(field.drawable);
@@ -51,7 +51,7 @@ TEST(Strata, EnvironmentsNameWhatCanBeDrawn) {
                                              "force", "tau"}));
 }
 
-TEST(Strata, OrderOfKeysDoesNotMatter) {
+TEST(Strata, IgnoreTheOrderOfKeys) {
   Overrides reversed(kTwoStrata.rbegin(), kTwoStrata.rend());
   const Strata a = cart_pole_strata(kTwoStrata), b = cart_pole_strata(reversed);
   ASSERT_EQ(a.all().size(), 2u);
@@ -64,7 +64,7 @@ TEST(Strata, OrderOfKeysDoesNotMatter) {
   }
 }
 
-// Shares and means of both samplings over many draws, five standard errors.
+// Shares and means of both kinds of sampling over many draws, within five standard errors.
 TEST(Strata, DrawsHaveTheirWeightsAndAreUniform) {
   const Strata strata = cart_pole_strata(kTwoStrata);
   for (const StrataSampling sampling : {StrataSampling::kSampled, StrataSampling::kStratified}) {
@@ -94,8 +94,7 @@ TEST(Strata, DrawsHaveTheirWeightsAndAreUniform) {
   }
 }
 
-// In every round each stratum has its share, rounded up or down, and each of its bins is taken
-// once.
+// In every round, each stratum has its share, rounded up or down. Each of its bins is used once.
 TEST(Strata, StratifiedRoundsTakeEveryBinOnce) {
   const Strata strata = cart_pole_strata(kTwoStrata);
   for (const int families : {1, 2, 7, 16, 100}) {
@@ -126,7 +125,7 @@ TEST(Strata, StratifiedRoundsTakeEveryBinOnce) {
   }
 }
 
-// That bins of two constants are not taken in the same order.
+// Bins of two constants come in different orders.
 TEST(Strata, StratifiedConstantsAreNotCorrelated) {
   const Strata strata =
       cart_pole_strata({{"strata.a.half_length", "1..2"}, {"strata.a.force", "1..2"}});
@@ -169,7 +168,7 @@ const VecEnvOptions kOptions{.num_envs = 24,
                              .max_episode_steps = 23,
                              .strata_sampling = StrataSampling::kStratified};
 
-TEST(StrataBatch, EveryEpisodeHasConstantsOfItsOwn) {
+TEST(StrataBatch, DrawsConstantsForEveryEpisode) {
   const std::unique_ptr<VecEnv> env = make("CartPole-v1", kOptions, kTwoStrata);
   EXPECT_EQ(env->spec().strata, (std::vector<std::string>{"narrow", "wide"}));
   int wide = 0;
@@ -187,16 +186,16 @@ TEST(StrataBatch, EveryEpisodeHasConstantsOfItsOwn) {
   EXPECT_EQ(stratum_of(*make("CartPole-v1", kOptions), 3), -1);
 }
 
-// A range of no width is the option of that value.
-TEST(StrataBatch, AFixedConstantIsTheOption) {
+// A range of width 0 equals the option with its value.
+TEST(StrataBatch, TreatsAFixedConstantAsAnOption) {
   Rollout drawn = roll(*make("CartPole-v1", kOptions, {{"strata.one.gravity", "5"}}), 0, 80, 24);
   const Rollout option = roll(*make("CartPole-v1", kOptions, {{"gravity", "5"}}), 0, 80, 24);
   for (EpisodeEnd& end : drawn.ends) end.stratum = -1;
   EXPECT_EQ(drawn, option);
 }
 
-// What the episode's stratum does not name is the batch's, not what an earlier episode drew.
-TEST(StrataBatch, AnEpisodeKeepsNothingOfTheOneBefore) {
+// A constant that the stratum does not draw has its default, not the value of an earlier episode.
+TEST(StrataBatch, KeepsNoConstantsOfEarlierEpisodes) {
   const Overrides keys{{"strata.a.gravity", "20..30"}, {"strata.b.force", "10"}};
   const std::unique_ptr<VecEnv> env =
       make("CartPole-v1", {.num_envs = 24, .max_episode_steps = 5}, keys);
@@ -229,7 +228,7 @@ TEST(StrataBatch, BitsDoNotDependOnShardsOrInstructionSet) {
   }
 }
 
-TEST(StrataBatch, StateSavedAndRestoredGoesOnTheSame) {
+TEST(StrataBatch, ContinuesEquallyAfterARestore) {
   const std::unique_ptr<VecEnv> whole = make("CartPole-v1", kOptions, kTwoStrata);
   roll(*whole, 0, 37, 24);
   const std::unique_ptr<VecEnv> other = make("CartPole-v1", kOptions, kTwoStrata);
@@ -237,7 +236,7 @@ TEST(StrataBatch, StateSavedAndRestoredGoesOnTheSame) {
   EXPECT_EQ(roll(*whole, 37, 90, 24), roll(*other, 37, 90, 24));
 }
 
-TEST(StrataBatch, AFamilySharesItsConstantsAndEvaluationHasItsOwn) {
+TEST(StrataBatch, SharesConstantsWithinAFamilyOnly) {
   VecEnvOptions options = kOptions;
   options.seed_families = 6;
   const auto first = [&](const VecEnvOptions& o) {
@@ -253,14 +252,14 @@ TEST(StrataBatch, AFamilySharesItsConstantsAndEvaluationHasItsOwn) {
   EXPECT_NE(out, first(options));
 }
 
-TEST(StrataBatch, OthersOfTheKindHaveTheSameStrata) {
+TEST(StrataBatch, IsKeptByAnother) {
   const std::unique_ptr<VecEnv> env = make("CartPole-v1", kOptions, kTwoStrata);
   const std::unique_ptr<VecEnv> another = make_another(*env, kOptions);
   EXPECT_EQ(another->spec().strata, env->spec().strata);
   EXPECT_EQ(roll(*env, 0, 60, 24), roll(*another, 0, 60, 24));
 }
 
-TEST(StrataBatch, SpacesHoldWhatTheStrataReach) {
+TEST(StrataBatch, WidensSpaces) {
   const EnvSpec spec =
       env_spec("Pendulum-v1", {{"strata.a.max_torque", "1..3"}, {"strata.a.max_speed", "4..9"}})
           .value();
@@ -271,7 +270,7 @@ TEST(StrataBatch, SpacesHoldWhatTheStrataReach) {
   EXPECT_TRUE(env_spec("Pendulum-v1", {}).value().has_score_range);
 }
 
-TEST(StrataBatch, ErrorsSayWhatToDo) {
+TEST(StrataBatch, ExplainsErrors) {
   const auto expect_error = [](const char* id, const Overrides& keys, const char* words) {
     const Result<std::unique_ptr<VecEnv>> env = make_vec_env(id, keys, {.num_envs = 2});
     ASSERT_FALSE(env.ok()) << words;

@@ -1,5 +1,5 @@
-// How feet touch the quadruped's ground: as a surface of triangles, beside a plane and beside a
-// slow search for the nearest point.
+// Contacts of feet with the quadruped's ground, compared with a plane and with a slow search for
+// the nearest point.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -34,8 +34,8 @@ void stand_at_home(const Model& model, Simulation& simulation) {
   std::copy_n(home, scene.model.nq, scene.data.qpos);
 }
 
-// A robot that treads on the spot for half a second, on either.
-TEST(GroundContacts, OfLevelGroundAreThoseOfAPlane) {
+// A robot treads on the spot for half a second, on both kinds of ground.
+TEST(GroundContacts, EqualThoseOfAPlaneOnLevelGround) {
   const Terrain level({.columns = {"flat"}, .levels = 1});
   const std::shared_ptr<Model> on_plane = scene_on(nullptr), on_field = scene_on(&level);
   const Lease plane = on_plane->lease(), field = on_field->lease();
@@ -67,7 +67,7 @@ double distance(const Vector& a, const Vector& b) {
   return std::hypot(a[0] - b[0], a[1] - b[1], a[2] - b[2]);
 }
 
-// Of the surface around (x, y), by points 1 mm apart on its triangles.
+// Distance to the surface around (x, y), by points 1 mm apart on its triangles.
 double nearest_point(const Terrain& terrain, const Vector& center) {
   constexpr double kSpacing = Terrain::kSpacing;
   const auto height = [&](int c, int r) {
@@ -89,18 +89,18 @@ double nearest_point(const Terrain& terrain, const Vector& center) {
   return nearest;
 }
 
-// The robot is moved until that foot's middle is there.
-void move_foot(Simulation& simulation, int foot, const Vector& to) {
+// Moves the robot until the foot's middle is at `target`.
+void move_foot(Simulation& simulation, int foot, const Vector& target) {
   const Scene scene = simulation.scene();
   simulation.place_bodies();
   for (std::size_t i = 0; i < 3; ++i)
-    scene.data.qpos[i] += to[i] - scene.data.geom_xpos[3 * foot + static_cast<int>(i)];
+    scene.data.qpos[i] += target[i] - scene.data.geom_xpos[3 * foot + static_cast<int>(i)];
   ASSERT_EQ(simulation.forward(), Health::kFine);
 }
 
-// No contact is nearer than the surface is, and one is as near, unless what is nearest is an edge
-// beside a face that the foot stands on.
-TEST(GroundContacts, AreWhereTheSurfaceIsNearest) {
+// No contact is nearer than the surface, and one is as near. The exception is an edge beside a face
+// that the foot stands on.
+TEST(GroundContacts, AreAtTheNearestPointOfTheSurface) {
   const Terrain terrain({.columns = {"rough", "stairs", "discrete"}, .levels = 2, .seed = 5});
   const std::shared_ptr<Model> model = scene_on(&terrain);
   const Lease simulation = model->lease();
@@ -122,7 +122,7 @@ TEST(GroundContacts, AreWhereTheSurfaceIsNearest) {
       EXPECT_GT(contact.frame[2], 0.0) << "it pushes upwards";
       EXPECT_NEAR(std::hypot(contact.frame[0], contact.frame[1], contact.frame[2]), 1.0, 1e-12);
     }
-    const double gap = nearest_point(terrain, center) - kRadius;  // up to 1 mm too large
+    const double gap = nearest_point(terrain, center) - kRadius;  // at most 1 mm too large
     if (gap < -0.001) {
       ++touching;
       EXPECT_LT(least, 0.0) << i;
@@ -135,8 +135,8 @@ TEST(GroundContacts, AreWhereTheSurfaceIsNearest) {
   EXPECT_GT(exact, touching * 8 / 10);
 }
 
-// However a foot comes to be in the ground, it is lifted.
-TEST(GroundContacts, LiftWhatIsBelowTheSurface) {
+// Contacts lift a foot that is below the surface.
+TEST(GroundContacts, LiftFeetBelowTheSurface) {
   const Terrain terrain({.columns = {"rough", "stairs", "steps", "discrete"}, .seed = 5});
   const std::shared_ptr<Model> model = scene_on(&terrain);
   const Lease simulation = model->lease();
@@ -158,8 +158,8 @@ TEST(GroundContacts, LiftWhatIsBelowTheSurface) {
   }
 }
 
-// A ball on a corner of four cells of somebody else's height field.
-TEST(GroundContacts, OfOtherHeightFieldsAreMujocos) {
+// A ball on a corner of four cells of another height field.
+TEST(GroundContacts, StayMujocosOnOtherHeightFields) {
   const Terrain level({.columns = {"flat"}, .levels = 1});
   (void)scene_on(&level);
   constexpr char kBall[] =

@@ -1,5 +1,5 @@
-// A program that draws with OpenGL itself, and has Broadloom render in between: what it had current
-// is current again. Left out, and said, where this machine has no OpenGL without a display.
+// A program that uses OpenGL itself and lets Broadloom render in between. Afterwards its own
+// context is current again. Skipped with a message if OpenGL without a display is not available.
 #include <dlfcn.h>
 #include <gtest/gtest.h>
 
@@ -16,13 +16,13 @@
 namespace broadloom::mujoco {
 namespace {
 
-// Numbers of Khronos' registry.
+// Constants of Khronos' registry.
 constexpr unsigned kOpenGl = 0x30A2, kOpenGlEs = 0x30A0, kDevices = 0x313F, kNoSurface = 0x31DD;
 constexpr int kNone = 0x3038, kSurfaces = 0x3033, kPbuffer = 1, kRenderable = 0x3040,
               kOpenGlBit = 8, kOpenGlEs2Bit = 4, kWidth = 0x3057, kHeight = 0x3056,
               kVersion = 0x3098, kDraw = 0x3059, kRead = 0x305A;
 
-// The host's own way to EGL, of which Broadloom knows nothing.
+// The host program's own EGL functions.
 struct HostEgl {
   void* (*get_proc_address)(const char*) = nullptr;
   void* (*get_display)(void*) = nullptr;
@@ -40,7 +40,8 @@ struct HostEgl {
   void* (*current_surface)(int) = nullptr;
 
   bool load() {
-    void* handle = dlopen("libEGL.so.1", RTLD_NOW | RTLD_LOCAL);  // never closed: it has threads
+    void* handle =
+        dlopen("libEGL.so.1", RTLD_NOW | RTLD_LOCAL);  // never closed, since it has threads
     return handle != nullptr && look_up(handle, "eglGetProcAddress", get_proc_address) &&
            look_up(handle, "eglGetDisplay", get_display) &&
            look_up(handle, "eglInitialize", initialize) &&
@@ -72,7 +73,7 @@ struct HostEgl {
   }
 };
 
-// Everything that is current on this thread.
+// The contexts and surfaces current on this thread.
 struct Current {
   unsigned api;
   void *display, *context, *draw, *read;
@@ -84,8 +85,8 @@ Current current_of(const HostEgl& egl) {
           egl.current_surface(kRead)};
 }
 
-// The host's context of one of OpenGL's two kinds, current while this lives, with a surface that it
-// draws on and another one that it reads from.
+// A host's context of OpenGL or OpenGL ES, current during this object's lifetime. It draws on one
+// surface and reads from another.
 class Host {
  public:
   Host(const HostEgl& egl, unsigned api) : egl_(egl), api_(api) {
@@ -153,8 +154,8 @@ constexpr char kOneBall[] =
     "<mujoco><worldbody><body><joint name='x' type='slide'/><geom size='0.3'/></body></worldbody>"
     "<actuator><motor joint='x'/></actuator></mujoco>";
 
-// After each of the three times that the renderer's own context is current.
-TEST_P(HostContexts, AreCurrentAgainAfterAPicture) {
+// Checks this after each of the three times that the renderer's own context is current.
+TEST_P(HostContexts, AreCurrentAgainAfterRendering) {
   const Host host(egl_, GetParam());
   if (!host.is_open()) GTEST_SKIP() << "SKIPPED: EGL gives a host no such context here";
   const Current before = current_of(egl_);
@@ -176,8 +177,8 @@ TEST_P(HostContexts, AreCurrentAgainAfterAPicture) {
   EXPECT_EQ(current_of(egl_), before) << "after it is gone";
 }
 
-// Who had none current has none, and is asked for the kind of OpenGL that it had bound.
-TEST_P(HostContexts, AreNotMadeUp) {
+// A host without a current context has none afterwards, and keeps its bound API.
+TEST_P(HostContexts, StayEmptyIfNoneWasCurrent) {
   ASSERT_NE(egl_.bind_api(GetParam()), 0U);
   const Current before = current_of(egl_);
   ASSERT_EQ(before.context, nullptr);

@@ -1,4 +1,4 @@
-// What the quadruped measures beside its reward: in steps, evaluations and panels.
+// Measures of the quadruped besides its reward: in steps, evaluations and panels.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -20,12 +20,12 @@
 namespace broadloom::mujoco {
 namespace {
 
-// Of which the command does not change, nor is anything noisy.
+// A constant command and no noise.
 const Overrides kSteady = {{"command_interval", "1000"}, {"noise_level", "0"}};
 
-// The critic sees both the command, at 45, and the trunk's own speeds: turning at 48, over ground
-// at 57.
-TEST(Measures, AreHowFarTheQuadrupedIsOffItsCommand) {
+// The critic observes the command (at 45) and the trunk's own speeds: turning (at 48) and over
+// ground (at 57).
+TEST(Measures, AreErrorsAgainstTheCommand) {
   register_bridges();
   Result<std::unique_ptr<VecEnv>> made = make_vec_env("Quadruped-v0", kSteady, {});
   ASSERT_TRUE(made.ok()) << made.status().message();
@@ -73,9 +73,9 @@ std::unique_ptr<Trainer> young_policy() {
   return made.take();
 }
 
-TEST(Measures, OfEvaluationsAreMeansOverEpisodes) {
+TEST(Measures, AreMeansOverEpisodesInEvaluations) {
   const std::unique_ptr<Trainer> trainer = young_policy();
-  for (const int longest : {kLongestEvalEpisode, 7}) {  // to their end, and cut
+  for (const int longest : {kLongestEvalEpisode, 7}) {  // whole episodes, and truncated ones
     EvalOptions options;
     options.episodes = 5;
     options.longest_episode = longest;
@@ -100,9 +100,9 @@ TEST(Measures, OfEvaluationsAreMeansOverEpisodes) {
   }
 }
 
-// Episodes that end before others of their shard, which are stepped on: what comes after is not
-// theirs. Alone, each comes to the same.
-TEST(Measures, AreOfTheEpisodeAlone) {
+// Shards step on after some episodes have ended. Later steps must not count for these. Each episode
+// alone gives the same.
+TEST(Measures, CountOnlyTheirEpisode) {
   const std::unique_ptr<Trainer> trainer = young_policy();
   EvalScene scene;
   scene.env_id = "Quadruped-v0";
@@ -125,7 +125,7 @@ TEST(Measures, AreOfTheEpisodeAlone) {
 
 class PanelMeasures : public InFolder {};
 
-// Results are read as they were written, and so are those of versions that did not measure.
+// Results are read back unchanged, also those of versions without measures.
 TEST_F(PanelMeasures, AreKept) {
   const std::unique_ptr<Trainer> trainer = young_policy();
   const Result<Panel> panel = parse_panel(
@@ -152,8 +152,8 @@ TEST_F(PanelMeasures, AreKept) {
   ASSERT_TRUE(old.ok()) << old.status().message();
   EXPECT_TRUE(score_of(old.value(), panel_groups(panel.value()).back()).measures.empty());
   const auto hash = [](const std::string& json) {
-    const std::size_t from = json.find("episodes_hash");
-    return json.substr(from, json.find(',', from) - from);
+    const std::size_t first = json.find("episodes_hash");
+    return json.substr(first, json.find(',', first) - first);
   };
   EXPECT_EQ(hash(panel_record_json(earlier)), hash(record));
 }

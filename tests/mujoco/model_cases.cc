@@ -18,7 +18,7 @@ constexpr char kCart[] =
     "<geom size='0.1'/></body></worldbody>"
     "<actuator><motor joint='rail' ctrlrange='-1 1'/></actuator></mujoco>";
 
-// Whether the message has all of the words.
+// Checks that the message contains all words.
 ::testing::AssertionResult says(const Status& status, const std::vector<std::string>& words) {
   for (const std::string& word : words) {
     if (status.message().find(word) != std::string::npos) continue;
@@ -28,7 +28,7 @@ constexpr char kCart[] =
   return ::testing::AssertionSuccess();
 }
 
-// The sums of NumPy 2.4.6 of squares of the numbers that this generator gives.
+// NumPy 2.4.6's sums of squares of this generator's numbers.
 template <class Number>
 std::vector<Number> numbers(std::size_t count) {
   std::uint64_t x = 1;
@@ -84,7 +84,7 @@ TEST(MujocoModel, IsReadFromText) {
   EXPECT_EQ(model.value()->text_hash().size(), 16u);
 }
 
-TEST(MujocoModel, ThatCannotBeReadSaysWhereAndWhy) {
+TEST(MujocoModel, ReportsWhereAndWhyReadingFails) {
   EXPECT_TRUE(says(
       Model::parse("<mujoco><worldbody>\n<geom sizes='1'/></worldbody></mujoco>", "wrong").status(),
       {"wrong", "sizes", "line 2"}));
@@ -123,14 +123,14 @@ class Variable {
   std::optional<std::string> before_;
 };
 
-TEST(MujocoModel, FilesOfGymnasiumAreFoundOrSaidToBeMissing) {
+TEST(MujocoModel, FindsFilesOfGymnasiumOrReportsThem) {
   EXPECT_TRUE(find_asset("hopper.xml").ok());
   EXPECT_TRUE(says(find_asset("hoper.xml").status(), {"hoper.xml", "tools/setup.sh --mujoco"}));
   const Variable elsewhere("BROADLOOM_MUJOCO", "/nowhere");
   EXPECT_TRUE(says(find_asset("hopper.xml").status(), {"/nowhere", "BROADLOOM_MUJOCO"}));
 }
 
-TEST(MujocoSimulation, SaysWhatBrokeAndGoesOn) {
+TEST(MujocoSimulation, ReportsFaultsAndContinues) {
   const Result<std::shared_ptr<Model>> model = Model::parse(kCart, "cart");
   ASSERT_TRUE(model.ok());
   const Lease simulation = model.value()->lease();
@@ -147,8 +147,8 @@ TEST(MujocoSimulation, SaysWhatBrokeAndGoesOn) {
   EXPECT_EQ(simulation->complaint(), "");
 }
 
-// An error of MuJoCo's own ends neither the process nor what the thread does next.
-TEST(MujocoSimulation, ErrorsComeBack) {
+// An error in MuJoCo must not end the process, and the thread continues.
+TEST(MujocoSimulation, ReturnsErrors) {
   const Library& mujoco = *library().value();
   std::string error;
   const auto fail = [](void*) { library().value()->error("no %s", "luck"); };
@@ -160,7 +160,7 @@ TEST(MujocoSimulation, ErrorsComeBack) {
   EXPECT_EQ(error, "");
 }
 
-TEST(MujocoModels, SayWhatTheyTake) {
+TEST(MujocoModels, ReportTheirMemory) {
   const std::shared_ptr<Model> model = Model::parse(kCart, "cart").take();
   const auto own = static_cast<std::size_t>(model->library().size_model(&model->get()));
   EXPECT_GT(own, 1000u);

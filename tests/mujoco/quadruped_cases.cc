@@ -1,5 +1,5 @@
-// The quadruped: the contract, bits, each reward term against a slow reference, commands, pushes,
-// and what is refused. (terrain_cases.cc has the ground.)
+// The quadruped: contract, bits, each reward term against a slow reference, commands, pushes, and
+// refusals. (terrain_cases.cc tests the ground.)
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -41,7 +41,7 @@ Overrides both(Overrides a, const Overrides& b) {
   return a;
 }
 
-// One environment, stepped by hand.
+// One environment, stepped by the test.
 struct Player {
   explicit Player(const Overrides& options, std::uint64_t seed = 1) {
     VecEnvOptions asked;
@@ -70,7 +70,7 @@ struct Player {
   EpisodeEnd end;
 };
 
-TEST(Quadruped, KeepsToTheContract) {
+TEST(Quadruped, PassesTheConformanceChecks) {
   for (const Overrides& options :
        {Overrides{{"noise_level", "0"}}, Overrides{{"push_speed", "2"}, {"push_wait", "0.1"}},
         Overrides{{"terrain", "rough,stairs"},
@@ -80,8 +80,8 @@ TEST(Quadruped, KeepsToTheContract) {
     asked.time_limit = 10;
     asked.num_steps = 21;
     asked.noisy_observations = options.front().first != "noise_level";
-    const ConformanceReport report =
-        check_vec_env([&](const VecEnvOptions& of) { return made(options, of); }, asked);
+    const ConformanceReport report = check_vec_env(
+        [&](const VecEnvOptions& vec_options) { return made(options, vec_options); }, asked);
     EXPECT_EQ(report.findings(), std::vector<std::string>()) << options.front().first;
   }
 }
@@ -102,12 +102,12 @@ TEST(Quadruped, HasTheSameBitsForAnyNumberOfThreads) {
   expect_same_bits_on_any_threads(config_of(kId, kRandomised));
 }
 
-TEST(Quadruped, GoesOnFromWhatWasSaved) {
-  expect_goes_on_from_what_was_saved(config_of(kId, kRandomised));
+TEST(Quadruped, ContinuesFromASavedState) {
+  expect_continues_from_saved_state(config_of(kId, kRandomised));
 }
 
-// What audits compare is what the robots are told and where they stand.
-TEST(Quadruped, SaysWhatItIsGiven) {
+// Audits compare the robots' commands and places.
+TEST(Quadruped, ReportsItsContext) {
   VecEnvOptions asked;
   asked.num_envs = 40;
   const std::unique_ptr<VecEnv> envs =
@@ -133,7 +133,7 @@ TEST(Quadruped, SaysWhatItIsGiven) {
   EXPECT_EQ(plane->spec().world_seeds.count, 0u);
 }
 
-TEST(Quadruped, StandsWhereItIsTold) {
+TEST(Quadruped, StandsOnCommand) {
   Player player(kStill);
   for (int t = 0; t < 300; ++t) {
     player.step();
@@ -141,12 +141,13 @@ TEST(Quadruped, StandsWhereItIsTold) {
   }
   EXPECT_GT(player.q()[2], 0.2);
   EXPECT_LT(player.q()[2], 0.32);
-  // Tracking 1 and 0.5 and pose 0.5 a second, 0.02 s a step, less what standing costs.
+  // Per second, tracking pays 1 and 0.5 and pose 0.5. A step is 0.02 s. Costs of standing are
+  // subtracted.
   EXPECT_GT(player.reward, 0.02f * 0.6f);
   EXPECT_LT(player.reward, 0.02f * 2.0f);
 }
 
-TEST(Quadruped, SaysThatItFell) {
+TEST(Quadruped, ReportsAFall) {
   Player player(kStill);
   auto& envs = dynamic_cast<TaskEnvs&>(*player.envs);
   std::vector<double> q(player.q(), player.q() + 19), v(18, 0.0);
@@ -161,9 +162,9 @@ TEST(Quadruped, SaysThatItFell) {
   EXPECT_EQ(player.reward, 0.0f) << "never less than nothing";
 }
 
-TEST(Quadruped, ShowsTheCriticWhatThePolicySeesAndMore) {
+TEST(Quadruped, ShowsTheCriticMoreThanThePolicy) {
   Player player({{"push_speed", "3"}, {"push_wait", "0.04"}, {"push_duration", "0.2"}});
-  bool pushed = false, told = false;
+  bool pushed = false, got_command = false;
   for (int t = 0; t < 12; ++t) {
     player.action[3] = static_cast<float>(t) * 0.01f;
     player.step();
@@ -181,15 +182,15 @@ TEST(Quadruped, ShowsTheCriticWhatThePolicySeesAndMore) {
     // The action before this one, as upstream.
     EXPECT_EQ(player.seen[33 + 3], t == 0 ? 0.0f : static_cast<float>(t - 1) * 0.01f);
     pushed = pushed || std::fabs(player.for_critic[119]) > 1.0f;
-    told = told || player.for_critic[122] == 1.0f;
+    got_command = got_command || player.for_critic[122] == 1.0f;
     EXPECT_EQ(player.for_critic[121], 0.0f) << "pushes are level";
   }
   EXPECT_TRUE(pushed);
-  EXPECT_TRUE(told);
+  EXPECT_TRUE(got_command);
 }
 
-// What each axis of a command does in a long episode, counted.
-TEST(Quadruped, CommandsAreDrawnAsPublished) {
+// Counts changes of each axis of the command in a long episode.
+TEST(Quadruped, DrawsCommandsAsPublished) {
   JoystickConstants constants;
   Walk walk;
   Random start(1, Purpose::kUser, 0, 0);
@@ -208,14 +209,14 @@ TEST(Quadruped, CommandsAreDrawnAsPublished) {
     if (walk.command[0] != before && walk.command[0] == 0.0) ++zeros;
     most = std::fmax(most, std::fabs(walk.command[0]));
   }
-  // Every 5 s on average, half of the time, 400000 steps being 8000 s.
+  // A new command every 5 s on average, with probability 1/2; 400000 steps are 8000 s.
   EXPECT_NEAR(changes, 800, 100);
   EXPECT_NEAR(static_cast<double>(zeros) / changes, 0.1, 0.05);
   EXPECT_GT(most, 1.45);
   EXPECT_LE(most, 1.5);
 }
 
-TEST(Quadruped, PushesAreHalfSines) {
+TEST(Quadruped, PushesByHalfSines) {
   JoystickConstants constants;
   constants.push_speed = 3.0;
   constants.push_wait = 0.1;
@@ -237,7 +238,7 @@ TEST(Quadruped, PushesAreHalfSines) {
   EXPECT_GT(forces[22], 1.0);
 }
 
-// ---- reward terms, each as a reader of the formulas would write it
+// ---- reward terms, each written directly from its formula
 
 struct Posture {
   std::vector<double> local_velocity{0.3, -0.2, 0.1}, gyro{0.1, 0.2, 0.4}, velocity{0.5, 0.1, -0.3},
@@ -280,19 +281,19 @@ struct Posture {
                       .lands = f != 1};
     }
   }
-  double over_joints(const std::function<double(std::size_t)>& of) const {
+  double over_joints(const std::function<double(std::size_t)>& term) const {
     double sum = 0.0;
-    for (std::size_t j = 0; j < 12; ++j) sum += of(j);
+    for (std::size_t j = 0; j < 12; ++j) sum += term(j);
     return sum;
   }
-  double over_feet(const std::function<double(const Gait::Foot&)>& of) const {
+  double over_feet(const std::function<double(const Gait::Foot&)>& term) const {
     double sum = 0.0;
-    for (const Gait::Foot& foot : gait.feet) sum += of(foot);
+    for (const Gait::Foot& foot : gait.feet) sum += term(foot);
     return sum;
   }
 };
 
-TEST(QuadrupedRewards, AreWhatTheirFormulasSay) {
+TEST(QuadrupedRewards, FollowTheirFormulas) {
   const Posture p;
   const RewardNumbers r = reward_terms(p.gait, p.constants);
   const auto pow2 = [](double x) { return std::pow(x, 2.0); };
@@ -339,7 +340,7 @@ TEST(QuadrupedRewards, AreWhatTheirFormulasSay) {
               1e-12);
 }
 
-TEST(QuadrupedRewards, OfOneThatIsToldToStandOrFell) {
+TEST(QuadrupedRewards, IncludeStandingAndFalling) {
   Posture p;
   p.gait.command = {0.001, -0.002, 0.003};
   p.gait.fell = true;
@@ -352,7 +353,7 @@ TEST(QuadrupedRewards, OfOneThatIsToldToStandOrFell) {
   EXPECT_EQ(r.feet_slip + r.feet_height + r.feet_air_time, 0.0);
 }
 
-TEST(QuadrupedRewards, AreNamedAndWeighed) {
+TEST(QuadrupedRewards, HaveNamesAndWeights) {
   const std::vector<RewardTerm> terms = named_terms(published_weights());
   ASSERT_EQ(terms.size(), 16u);
   EXPECT_EQ(terms[0].name, "tracking_lin_vel");
@@ -369,8 +370,8 @@ TEST(QuadrupedRewards, AreNamedAndWeighed) {
   EXPECT_EQ(spec.value().reward_terms[4].weight, -2.5);
 }
 
-// What counts of feet between steps: a swing's time and peak, and where it ends.
-TEST(Quadruped, TellsSwingsFromStances) {
+// State of feet between steps: a swing's time and peak, and its end.
+TEST(Quadruped, SeparatesSwingsFromStances) {
   Player player(kStill);
   int landed = 0;
   double air = 0.0;
@@ -388,7 +389,7 @@ TEST(Quadruped, TellsSwingsFromStances) {
   EXPECT_GT(landed, 20) << "it stands";
 }
 
-TEST(Quadruped, CountsWhatItsTermsPay) {
+TEST(Quadruped, SumsItsRewardTerms) {
   register_bridges();
   VecEnvOptions options;
   options.num_envs = 4;
@@ -398,7 +399,7 @@ TEST(Quadruped, CountsWhatItsTermsPay) {
   expect_terms_add_up(*envs.value(), 120, [](double sum) { return std::max(sum, 0.0); });
 }
 
-// From the side, with the ground's section where it is not a plane.
+// From the side, with a section of the ground if it is not a plane.
 TEST(Quadruped, DrawsItselfAndItsGround) {
   const auto lines = [](const Overrides& options) {
     const Player player(options);
@@ -417,7 +418,7 @@ TEST(Quadruped, DrawsItselfAndItsGround) {
 
 class QuadrupedInFolder : public InFolder {};
 
-TEST_F(QuadrupedInFolder, OtherRobotsAreFilesOfTheirOwn) {
+TEST_F(QuadrupedInFolder, ReadsOtherRobotsFromFiles) {
   std::ifstream built_in(source_folder() + "/bridges/mujoco/quadruped/quadruped.xml");
   const std::string text{std::istreambuf_iterator<char>(built_in), {}};
   std::ofstream(at("long.xml")) << text;
@@ -430,13 +431,13 @@ TEST_F(QuadrupedInFolder, OtherRobotsAreFilesOfTheirOwn) {
   EXPECT_FALSE(made({{"xml_file", at("stand.xml")}}).ok());
 }
 
-TEST(Quadruped, RefusesWhatMakesNoSense) {
+TEST(Quadruped, RefusesInvalidOptions) {
   const auto says = [](const Overrides& options, const std::string& words) {
     const Status status = made(options).status();
     EXPECT_NE(status.message().find(words), std::string::npos) << status.message();
   };
-  says({{"orientation", "5"}}, "orientation");             // a cost that would be paid for
-  says({{"tracking_lin_vel", "-1"}}, "tracking_lin_vel");  // and the other way round
+  says({{"orientation", "5"}}, "orientation");             // a positive cost
+  says({{"tracking_lin_vel", "-1"}}, "tracking_lin_vel");  // a negative reward
   says({{"terrain", "lava"}}, "lava");
   says({{"terrain", "flat,stairs"}, {"terrain_level", "10"}}, "terrain_level: got 10");
   says({{"terrain", "flat,stairs"}, {"terrain_column", "2"}}, "terrain_column: got 2");

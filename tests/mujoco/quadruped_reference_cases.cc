@@ -1,5 +1,5 @@
-// The quadruped's steps against a plain second writing of them, from positions and speeds alone: it
-// knows nothing of sensors, and counts swings and contacts by itself.
+// Compares the quadruped's steps with a plain second implementation. It uses only positions and
+// speeds, no sensors, and detects swings and contacts itself.
 #include <gtest/gtest.h>
 
 #include <array>
@@ -22,7 +22,7 @@ using Vector = std::array<double, 3>;
 constexpr double kDt = 0.02;
 const std::vector<std::string> kFeetNames = {"FR", "FL", "RR", "RL"};
 
-// Columns of the rotation that a quaternion is.
+// Columns of a quaternion's rotation matrix.
 std::array<Vector, 3> axes(const double* q) {
   const double w = q[0], x = q[1], y = q[2], z = q[3];
   return {{{1 - 2 * (y * y + z * z), 2 * (x * y + w * z), 2 * (x * z - w * y)},
@@ -45,30 +45,30 @@ struct Reference {
   std::array<double, 4> air{}, peak{};
   std::array<bool, 4> touched{};
 
-  // Where feet are, were the robot moved by `time` at these speeds.
+  // Positions of the feet after moving the robot for `time` at these speeds.
   std::array<Vector, 4> feet_after(Simulation& simulation, const std::vector<double>& q,
                                    const std::vector<double>& v, double time) const {
-    double* to = simulation.scene().data.qpos;
+    double* qpos = simulation.scene().data.qpos;
     const auto r = axes(&q[3]);
     const Vector spin = to_world(r, {v[3], v[4], v[5]});
-    for (std::size_t i = 0; i < 3; ++i) to[i] = q[i] + time * v[i];
+    for (std::size_t i = 0; i < 3; ++i) qpos[i] = q[i] + time * v[i];
     const double h[4] = {0, 0.5 * time * spin[0], 0.5 * time * spin[1], 0.5 * time * spin[2]};
-    to[3] = q[3] - h[1] * q[4] - h[2] * q[5] - h[3] * q[6];
-    to[4] = q[4] + h[1] * q[3] + h[2] * q[6] - h[3] * q[5];
-    to[5] = q[5] - h[1] * q[6] + h[2] * q[3] + h[3] * q[4];
-    to[6] = q[6] + h[1] * q[5] - h[2] * q[4] + h[3] * q[3];
-    for (std::size_t j = 0; j < 12; ++j) to[7 + j] = q[7 + j] + time * v[6 + j];
+    qpos[3] = q[3] - h[1] * q[4] - h[2] * q[5] - h[3] * q[6];
+    qpos[4] = q[4] + h[1] * q[3] + h[2] * q[6] - h[3] * q[5];
+    qpos[5] = q[5] - h[1] * q[6] + h[2] * q[3] + h[3] * q[4];
+    qpos[6] = q[6] + h[1] * q[5] - h[2] * q[4] + h[3] * q[3];
+    for (std::size_t j = 0; j < 12; ++j) qpos[7 + j] = q[7 + j] + time * v[6 + j];
     simulation.place_bodies();
     std::array<Vector, 4> out;
     for (std::size_t f = 0; f < 4; ++f) {
-      const double* at =
+      const double* position =
           simulation.scene().data.site_xpos + 3 * model->find(mjOBJ_SITE, kFeetNames[f]);
-      out[f] = {at[0], at[1], at[2]};
+      out[f] = {position[0], position[1], position[2]};
     }
     return out;
   }
 
-  // What a step from this state (mjSTATE_INTEGRATION) is paid.
+  // The reward of a step from this state (mjSTATE_INTEGRATION).
   double reward(const double* state, const std::vector<float>& action, const Vector& command) {
     const Lease simulation = model->lease();
     simulation->load(state);
@@ -77,7 +77,7 @@ struct Reference {
     const double* home = m.key_qpos + 7;
     for (int j = 0; j < 12; ++j) d.ctrl[j] = home[j] + 0.5 * static_cast<double>(action[j]);
     EXPECT_EQ(simulation->step(4), Health::kFine);
-    // MuJoCo's last word on what is sensed is of before its last step.
+    // MuJoCo's sensors describe the state before its last step.
     const std::vector<double> q(d.qpos, d.qpos + 19), v(d.qvel, d.qvel + 18);
     EXPECT_EQ(simulation->step(1), Health::kFine);
     const std::vector<double> q1(d.qpos, d.qpos + 19), v1(d.qvel, d.qvel + 18),
@@ -103,15 +103,15 @@ struct Reference {
     sum += -5.0 * (pow2(r[2][0]) + pow2(r[2][1]));
     double pose = 0, off = 0, l1 = 0, l2 = 0, energy = 0, rate = 0, beyond = 0;
     for (std::size_t j = 0; j < 12; ++j) {
-      const double at = q1[7 + j], away = at - home[j];
+      const double position = q1[7 + j], away = position - home[j];
       pose += pow2(away) * (j % 3 == 2 ? 0.1 : 1.0);
       off += std::fabs(away);
       l1 += std::fabs(torque[j]);
       l2 += pow2(torque[j]);
       energy += std::fabs(v1[6 + j] * torque[j]);
       rate += pow2(static_cast<double>(action[j]) - last[j]);
-      beyond += std::fmax(0.95 * m.jnt_range[2 * (j + 1)] - at, 0) +
-                std::fmax(at - 0.95 * m.jnt_range[2 * (j + 1) + 1], 0);
+      beyond += std::fmax(0.95 * m.jnt_range[2 * (j + 1)] - position, 0) +
+                std::fmax(position - 0.95 * m.jnt_range[2 * (j + 1) + 1], 0);
     }
     sum +=
         0.5 * std::exp(-pose) - 2e-4 * (std::sqrt(l2) + l1) - 1e-3 * energy - 0.01 * rate - beyond;
@@ -142,9 +142,9 @@ struct Reference {
   }
 };
 
-TEST(Quadruped, IsPaidWhatAPlainSecondWritingPays) {
+TEST(Quadruped, AgreesWithAPlainSecondImplementation) {
   register_bridges();
-  // Sizes of the actions: with small ones rewards outweigh costs.
+  // Sizes of the actions. With small ones, rewards exceed costs.
   for (const double size : {0.1, 0.3, 1.0}) {
     int paid = 0, steps = 0;
     for (std::uint64_t episode = 1; episode <= 3; ++episode) {

@@ -1,6 +1,5 @@
-// Pictures in three dimensions: what is on them, that they follow the body and the world that is
-// played, and that they change no bit of an episode. Left out, and said, where this machine has no
-// OpenGL without a display.
+// 3D pictures: their content, that they follow the body and the episode's world, and that they
+// change no bit of an episode. Skipped with a message if OpenGL without a display is not available.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -31,8 +30,8 @@ TEST(WebpUri, IsBase64) {
   EXPECT_EQ(digits(std::string("\xff\x00\xfe", 3)), "/wD+");
 }
 
-// A field of 10 m x 5 m, of which 2 m are seen: what stands where is what stands there.
-TEST(ReliefWindows, ShowTheFieldsOwnHeights) {
+// A window of 2 m on a field of 10 m x 5 m has the field's heights.
+TEST(ReliefWindows, HaveTheFieldsHeights) {
   constexpr char kField[] =
       "<mujoco><asset><hfield name='f' nrow='51' ncol='101' size='5 2.5 1 0.1'/></asset>"
       "<worldbody><geom type='hfield' hfield='f'/><body pos='0 0 3'><freejoint/>"
@@ -88,7 +87,7 @@ Result<std::unique_ptr<VecEnv>> made(const std::string& id, ViewKind view,
   return make_vec_env(id, options, asked);
 }
 
-// A ball over a plane, that may go along x and z.
+// A ball over a plane that can move along x and z.
 constexpr char kBall[] =
     "<mujoco><worldbody><geom type='plane' size='1 1 1'/>"
     "<body pos='0 0 1'><joint name='x' type='slide' axis='1 0 0'/>"
@@ -96,7 +95,7 @@ constexpr char kBall[] =
     "<geom size='0.3' rgba='0.9 0.1 0.1 1'/></body></worldbody>"
     "<actuator><motor joint='x'/></actuator></mujoco>";
 
-// Pixels of a picture for which `is` is true of red, green and blue.
+// Counts pixels for which is(red, green, blue) holds.
 template <class Is>
 int count(const Picture& picture, const Is& is) {
   int sum = 0;
@@ -119,40 +118,41 @@ int different(const Picture& a, const Picture& b) {
 
 constexpr int kPixels = Renderer::kWidth * Renderer::kHeight;
 
-TEST_F(Rendered, ABallIsRedAndTheSkyIsNot) {
+TEST_F(Rendered, ShowsARedBallAndTheSky) {
   const std::shared_ptr<Model> model = Model::parse(kBall, "ball.xml").take();
   ASSERT_NE(model, nullptr);
   const std::unique_ptr<Renderer> renderer = Renderer::make(*model, View{}).take();
   ASSERT_NE(renderer, nullptr);
   const Lease simulation = model->lease();
   const Scene scene = simulation->scene();
-  const auto at = [&](double x, double z) {
+  const auto picture_at = [&](double x, double z) {
     simulation->reset();
     scene.data.qpos[0] = x;
     scene.data.qpos[1] = z;
     return renderer->picture(scene).take();
   };
-  const Picture here = at(0.0, 0.0);
+  const Picture here = picture_at(0.0, 0.0);
   ASSERT_EQ(static_cast<int>(here.rgb.size()), 3 * kPixels);
-  // A ball of 0.3 m in a view of 2.5 m: (0.6 / 2.5 * 350 / 2)^2 pi pixels, of which light shows
-  // most.
+  // A ball of 0.3 m in a view of 2.5 m has (0.6 / 2.5 * 350 / 2)^2 pi pixels. Light shows most of
+  // them.
   const int red = count(here, is_red);
   EXPECT_GT(red, 3000);
   EXPECT_LT(red, 8000);
   EXPECT_GT(here.rgb[2], 220) << "the sky, on top on the left";
   EXPECT_LT(here.rgb[here.rgb.size() - 1], 220) << "the ground, at the bottom on the right";
-  // The camera goes along, and the ground is the same a whole number of metres further on; lines of
-  // it stay where they are.
-  const Picture far = at(100.0, 0.0), half = at(0.5, 0.0), high = at(0.0, 0.5);
+  // The camera follows the ball. The ground looks the same after a whole number of metres, since
+  // its lines are fixed.
+  const Picture far = picture_at(100.0, 0.0), half = picture_at(0.5, 0.0),
+                high = picture_at(0.0, 0.5);
   EXPECT_LT(different(here, far), kPixels / 100);
   EXPECT_GT(different(here, half), kPixels / 100);
-  // It does not follow hops: they would not be seen.
+  // The camera does not follow hops, or they would be invisible.
   EXPECT_NEAR(count(high, is_red), red, 0.2 * red);
   EXPECT_GT(different(here, high), red / 2);
 }
 
-// The pictures of limbs whose file names no colour.
-TEST_F(Rendered, LimbsCanBeToldApart) {
+// Limbs without colours in their file get different ones.
+TEST_F(Rendered, ShowsLimbsInDifferentColours) {
   Result<std::unique_ptr<VecEnv>> envs = made("Quadruped-v0", ViewKind::k3d);
   ASSERT_TRUE(envs.ok()) << envs.status().message();
   EXPECT_TRUE(capability<Drawable>(*envs.value())->has_3d_view());
@@ -166,7 +166,7 @@ TEST_F(Rendered, LimbsCanBeToldApart) {
   EXPECT_EQ(drawing.right, Renderer::kWidth);
 }
 
-// Of environment 0, its joints at these positions where there are some, else where it begins.
+// The first picture of environment 0, with given joint positions, or its initial ones.
 std::string first_picture(const std::string& id, const Overrides& options,
                           const std::vector<double>& qpos = {}) {
   Result<std::unique_ptr<VecEnv>> envs = made(id, ViewKind::k3d, options);
@@ -179,7 +179,7 @@ std::string first_picture(const std::string& id, const Overrides& options,
   return drawing.shapes.at(0).text;
 }
 
-TEST_F(Rendered, ShowsTheWorldThatIsPlayed) {
+TEST_F(Rendered, ShowsTheEpisodesWorld) {
   const std::vector<double> straight{0.0, 1.25, 0.0, 0.0, 0.0, 0.0};
   const auto hopper = [&](const char* option, const char* value) {
     return first_picture("Hopper-v5", {{option, value}}, straight);
@@ -187,18 +187,18 @@ TEST_F(Rendered, ShowsTheWorldThatIsPlayed) {
   const std::string plain = first_picture("Hopper-v5", {}, straight);
   EXPECT_TRUE(hopper("friction_scale", "0.5") == plain) << "is not seen";
   EXPECT_TRUE(hopper("joint_offset", "0.3") != plain) << "joints' zeros are elsewhere";
-  const auto on = [](const char* level) {
+  const auto picture_on = [](const char* level) {
     return first_picture("Quadruped-v0", {{"terrain", "stairs"},
                                           {"terrain_levels", "2"},
                                           {"terrain_column", "0"},
                                           {"terrain_level", level}});
   };
-  EXPECT_TRUE(on("0") != on("1"));
+  EXPECT_TRUE(picture_on("0") != picture_on("1"));
 }
 
 struct Steps {
   std::vector<float> seen;     // observations and rewards
-  std::vector<bool> pictures;  // whether a state was drawn anew
+  std::vector<bool> pictures;  // whether a new picture was drawn
 };
 
 Steps play(VecEnv& envs, int steps) {
@@ -224,7 +224,7 @@ Steps play(VecEnv& envs, int steps) {
   return out;
 }
 
-TEST_F(Rendered, ChangesNoBitOfAnEpisode) {
+TEST_F(Rendered, ChangesNoEpisode) {
   const std::pair<const char*, Overrides> tasks[] = {
       {"Hopper-v5", {{"joint_offset", "0.1"}}},
       {"Ant-v5", {}},
@@ -237,8 +237,8 @@ TEST_F(Rendered, ChangesNoBitOfAnEpisode) {
   }
 }
 
-// Hopper steps 125 times a second, Ant 20 times.
-TEST_F(Rendered, FastStepsShareAPicture) {
+// Hopper steps 125 times per second, Ant 20 times.
+TEST_F(Rendered, SharesAPictureBetweenFastSteps) {
   const Result<std::unique_ptr<VecEnv>> hopper = made("Hopper-v5", ViewKind::k3d);
   ASSERT_TRUE(hopper.ok());
   EXPECT_EQ(play(*hopper.value(), 7).pictures,

@@ -1,5 +1,5 @@
-// Gymnasium's MuJoCo tasks as environments of the registry: the contract, bits, resumes, and
-// physics that breaks down. (tests/oracle compares them with Gymnasium.)
+// Gymnasium's MuJoCo tasks as registered environments: contract, bits, resumes, and failures of the
+// physics. (tests/oracle compares them with Gymnasium.)
 #include <gtest/gtest.h>
 
 #include <atomic>
@@ -29,7 +29,7 @@ void* operator new(std::size_t size) {
   if (memory == nullptr) throw std::bad_alloc();
   return memory;
 }
-// It is given back through the same operator delete (std::stable_sort takes its buffer so).
+// Released by the same operator delete (std::stable_sort allocates its buffer this way).
 void* operator new(std::size_t size, const std::nothrow_t&) noexcept {
   ++allocations;
   return std::malloc(size);
@@ -55,7 +55,7 @@ Result<std::unique_ptr<VecEnv>> made(const std::string& id, const Overrides& opt
 
 class MujocoTask : public ::testing::TestWithParam<std::string> {};
 
-TEST_P(MujocoTask, KeepsToTheContract) {
+TEST_P(MujocoTask, PassesTheConformanceChecks) {
   ConformanceOptions options;
   options.time_limit = 10;
   options.num_steps = 21;
@@ -65,17 +65,17 @@ TEST_P(MujocoTask, KeepsToTheContract) {
   EXPECT_EQ(report.findings(), std::vector<std::string>());
 }
 
-TEST_P(MujocoTask, IsWhatItSaysBeforeTheModelIsRead) {
-  const Result<EnvSpec> said = env_spec(GetParam(), {});
-  ASSERT_TRUE(said.ok()) << said.status().message();
+TEST_P(MujocoTask, HasTheSpecKnownWithoutTheModel) {
+  const Result<EnvSpec> early = env_spec(GetParam(), {});
+  ASSERT_TRUE(early.ok()) << early.status().message();
   const Result<std::unique_ptr<VecEnv>> envs = made(GetParam());
   ASSERT_TRUE(envs.ok()) << envs.status().message();
   const EnvSpec& spec = envs.value()->spec();
-  EXPECT_TRUE(same_shape(spec.observation, said.value().observation));
-  EXPECT_EQ(spec.action.low, said.value().action.low);
-  EXPECT_EQ(spec.action.high, said.value().action.high);
-  EXPECT_EQ(spec.end_reasons, said.value().end_reasons);
-  EXPECT_EQ(said.value().engine, "");
+  EXPECT_TRUE(same_shape(spec.observation, early.value().observation));
+  EXPECT_EQ(spec.action.low, early.value().action.low);
+  EXPECT_EQ(spec.action.high, early.value().action.high);
+  EXPECT_EQ(spec.end_reasons, early.value().end_reasons);
+  EXPECT_EQ(early.value().engine, "");
   EXPECT_EQ(spec.engine.rfind("MuJoCo 4.0.0, ", 0), 0u) << spec.engine;
 }
 
@@ -88,8 +88,8 @@ TEST_P(MujocoTask, DrawsItself) {
   EXPECT_LT(drawing.left, drawing.right);
 }
 
-// Whatever a step pays comes of the terms that the task names, also where an episode ends.
-TEST_P(MujocoTask, CountsWhatItsTermsPay) {
+// The reward of a step is the sum of the task's terms, also at an episode's end.
+TEST_P(MujocoTask, SumsItsRewardTerms) {
   VecEnvOptions options;
   options.num_envs = 4;
   options.max_episode_steps = 30;
@@ -103,42 +103,43 @@ INSTANTIATE_TEST_SUITE_P(Gymnasium, MujocoTask, ::testing::ValuesIn(task_ids()),
                            return info.param.substr(0, info.param.find('-'));
                          });
 
-// Ant's reward needs what does not follow from its physics' state, and Hopper ends all the time.
+// Ant's reward depends on more than the physics' state, and Hopper's episodes end often.
 TEST(MujocoTraining, HasTheSameBitsForAnyNumberOfThreads) {
   for (const char* id : {"Ant-v5", "Hopper-v5"}) expect_same_bits_on_any_threads(config_of(id));
 }
 
-TEST(MujocoTraining, MayBeginOnItsFeetAndOld) {
+TEST(MujocoTraining, MayBeginStaggeredByAge) {
   VecEnvOptions options{.num_envs = 4, .seed = 5};
   const std::unique_ptr<VecEnv> fresh = made("HalfCheetah-v5", {}, options).take();
   options.stagger_starts = true;
   options.stagger_by = StaggerBy::kAge;
   const std::unique_ptr<VecEnv> aged = made("HalfCheetah-v5", {}, options).take();
-  std::vector<float> at(4 * 17), from(at.size());
-  aged->observe(0, 4, at.data());
-  fresh->observe(0, 4, from.data());
-  EXPECT_EQ(at, from);
+  std::vector<float> aged_observations(4 * 17), fresh_observations(aged_observations.size());
+  aged->observe(0, 4, aged_observations.data());
+  fresh->observe(0, 4, fresh_observations.data());
+  EXPECT_EQ(aged_observations, fresh_observations);
   for (int i = 0; i < 4; ++i) EXPECT_EQ(aged->episode_step(i), 250 * i);
 }
 
-TEST(MujocoTraining, GoesOnFromWhatWasSaved) {
+TEST(MujocoTraining, ContinuesFromASavedState) {
   for (const char* id : {"Ant-v5", "Humanoid-v5", "InvertedDoublePendulum-v5"})
-    expect_goes_on_from_what_was_saved(config_of(id));
+    expect_continues_from_saved_state(config_of(id));
 }
 
 class MujocoInFolder : public InFolder {
  protected:
-  // A cart whose spring is too stiff for its timestep as soon as it leaves the middle.
+  // A cart whose spring is too stiff for the timestep when it leaves the middle.
   std::string stiff_model() const {
-    std::ofstream(at("stiff.xml")) << "<mujoco><option timestep='0.1'/><worldbody><body><joint "
-                                      "name='spring' type='slide' axis='1 0 0' stiffness='1e9'/>"
-                                      "<geom size='0.1'/></body></worldbody><actuator><motor "
-                                      "joint='spring'/></actuator></mujoco>";
-    return at("stiff.xml");
+    std::ofstream(aged_observations("stiff.xml"))
+        << "<mujoco><option timestep='0.1'/><worldbody><body><joint "
+           "name='spring' type='slide' axis='1 0 0' stiffness='1e9'/>"
+           "<geom size='0.1'/></body></worldbody><actuator><motor "
+           "joint='spring'/></actuator></mujoco>";
+    return aged_observations("stiff.xml");
   }
 };
 
-// Steps until something happens, at most 200 times.
+// Steps until an episode ends or a step fails, at most 200 times.
 struct Played {
   Status status;
   bool terminated = false;
@@ -163,19 +164,20 @@ Played play(VecEnv& envs) {
   return out;
 }
 
-TEST_F(MujocoInFolder, PhysicsThatBreaksDownEndsTheEpisode) {
+TEST_F(MujocoInFolder, EndsTheEpisodeIfThePhysicsBreaksDown) {
   Result<std::unique_ptr<VecEnv>> envs = made("HalfCheetah-v5", {{"xml_file", stiff_model()}});
   ASSERT_TRUE(envs.ok()) << envs.status().message();
   const Played played = play(*envs.value());
   EXPECT_TRUE(played.status.ok()) << played.status.message();
   EXPECT_TRUE(played.terminated);
-  EXPECT_EQ(envs.value()->spec().end_reasons.at(static_cast<std::size_t>(played.reason)),
-            "unstable");
+  EXPECT_EQ(
+      envs.value()->spec().end_reasons.aged_observations(static_cast<std::size_t>(played.reason)),
+      "unstable");
   EXPECT_EQ(played.reward, 0.0f);
   EXPECT_EQ(envs.value()->episode_step(0), 0) << "a new episode";
 }
 
-TEST_F(MujocoInFolder, PhysicsThatBreaksDownEndsTheRunWhereAsked) {
+TEST_F(MujocoInFolder, EndsTheRunOnRequestIfThePhysicsBreaksDown) {
   Result<std::unique_ptr<VecEnv>> envs =
       made("HalfCheetah-v5", {{"xml_file", stiff_model()}, {"on_unstable", "stop"}});
   ASSERT_TRUE(envs.ok()) << envs.status().message();
@@ -187,7 +189,7 @@ TEST_F(MujocoInFolder, PhysicsThatBreaksDownEndsTheRunWhereAsked) {
   }
 }
 
-TEST_F(MujocoInFolder, PhysicsThatBreaksDownGoesOnAsInGymnasiumWhereAsked) {
+TEST_F(MujocoInFolder, ContinuesOnRequestIfThePhysicsBreaksDown) {
   Result<std::unique_ptr<VecEnv>> envs =
       made("HalfCheetah-v5", {{"xml_file", stiff_model()}, {"on_unstable", "go_on"}});
   ASSERT_TRUE(envs.ok()) << envs.status().message();
@@ -196,7 +198,7 @@ TEST_F(MujocoInFolder, PhysicsThatBreaksDownGoesOnAsInGymnasiumWhereAsked) {
   EXPECT_EQ(played.steps, 200);
 }
 
-TEST_F(MujocoInFolder, ModelsThatDoNotFitTheTaskAreRefused) {
+TEST_F(MujocoInFolder, RefusesModelsThatDoNotFitTheTask) {
   EXPECT_NE(made("Reacher-v5", {{"xml_file", stiff_model()}})
                 .status()
                 .message()

@@ -1,4 +1,4 @@
-// Ground made from a seed.
+// Ground generated from a seed.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -21,26 +21,27 @@ std::vector<float> heights(const TerrainOptions& options) {
   return {terrain.heights().begin(), terrain.heights().end()};
 }
 
-TEST(QuadrupedTerrain, IsTheSameFromASeed) {
+TEST(QuadrupedTerrain, IsReproducible) {
   EXPECT_EQ(heights(all_kinds()), heights(all_kinds()));
   EXPECT_NE(heights(all_kinds()), heights(all_kinds(2)));
 }
 
-// Heights of kinds in which chance has no part, by their formulas, 3.05 m out on level 2 of 4.
-TEST(QuadrupedTerrain, HasTheHeightsThatItSays) {
+// Heights of deterministic kinds by their formulas, 3.05 m from the middle on level 2 of 4.
+TEST(QuadrupedTerrain, HasTheDocumentedHeights) {
   const Terrain terrain(all_kinds());
-  const auto at = [&](int column, double x, double y) {
+  const auto height_at = [&](int column, double x, double y) {
     return terrain.height(terrain.tile_x(column) + x, terrain.tile_y(2) + y);
   };
   for (int column = 0; column < 6; ++column) {
     if (column == 1) continue;  // rough everywhere
-    EXPECT_EQ(at(column, 0.0, 0.0), 0.0) << "where episodes begin";
-    EXPECT_EQ(at(column, 0.9, -0.9), 0.0);
+    EXPECT_EQ(height_at(column, 0.0, 0.0), 0.0) << "where episodes begin";
+    EXPECT_EQ(height_at(column, 0.9, -0.9), 0.0);
   }
-  EXPECT_EQ(at(0, 3.0, 1.0), 0.0);
-  EXPECT_NEAR(at(2, 3.05, 1.0), 0.4 * 0.5 * 2.05, 1e-6) << "slopes";
-  EXPECT_NEAR(at(2, 0.0, -3.05), 0.4 * 0.5 * 2.05, 1e-6);
-  EXPECT_NEAR(at(4, 3.0, 0.0), (0.05 + 0.18 * 0.5) * 7.0, 1e-6) << "stairs: 2 m out, 0.31 m each";
+  EXPECT_EQ(height_at(0, 3.0, 1.0), 0.0);
+  EXPECT_NEAR(height_at(2, 3.05, 1.0), 0.4 * 0.5 * 2.05, 1e-6) << "slopes";
+  EXPECT_NEAR(height_at(2, 0.0, -3.05), 0.4 * 0.5 * 2.05, 1e-6);
+  EXPECT_NEAR(height_at(4, 3.0, 0.0), (0.05 + 0.18 * 0.5) * 7.0, 1e-6)
+      << "stairs: 2 m out, 0.31 m each";
 }
 
 TEST(QuadrupedTerrain, GetsHarderByLevels) {
@@ -79,8 +80,8 @@ TEST(QuadrupedTerrain, IsEndless) {
   EXPECT_NEAR(Terrain::wrapped(-14.1, -10.0), -6.1, 1e-12);
 }
 
-// A ball that is let fall comes to lie where height() says the ground is.
-TEST(QuadrupedTerrain, IsWhereMujocoHasIt) {
+// A falling ball comes to rest at height().
+TEST(QuadrupedTerrain, AgreesWithMujoco) {
   const Terrain terrain({.columns = {"flat", "stairs", "slopes"}, .levels = 3, .seed = 7});
   const Result<std::shared_ptr<Model>> model =
       read_scene("quadruped.xml", &terrain, {"FR", "FL", "RR", "RL"});
@@ -97,10 +98,10 @@ TEST(QuadrupedTerrain, IsWhereMujocoHasIt) {
         scene.data.qpos[1] = terrain.tile_y(2);
         scene.data.qpos[2] = 2.0;
         simulation->place_bodies();
-        // The whole robot is moved until that foot's middle is there.
-        const double* at = scene.data.geom_xpos + 3 * foot;
+        // Move the whole robot until the foot's middle is there.
+        const double* middle = scene.data.geom_xpos + 3 * foot;
         const double want[3] = {terrain.tile_x(column) + x, terrain.tile_y(2) + 0.05, z};
-        for (int i = 0; i < 3; ++i) scene.data.qpos[i] += want[i] - at[i];
+        for (int i = 0; i < 3; ++i) scene.data.qpos[i] += want[i] - middle[i];
         ASSERT_EQ(simulation->forward(), Health::kFine);
         for (int c = 0; c < scene.data.ncon; ++c) {
           if (scene.data.contact[c].geom[0] == foot || scene.data.contact[c].geom[1] == foot)

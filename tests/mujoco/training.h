@@ -1,4 +1,4 @@
-// Short trainings on MuJoCo's tasks, and their bits.
+// Short training runs on MuJoCo's tasks, compared bit for bit.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -52,7 +52,7 @@ inline std::string bytes_of(Trainer& trainer) {
   return bytes;
 }
 
-// Whether trainings on 1, 2 and 5 threads come to the same.
+// Checks that training on 1, 2 and 5 threads gives the same state.
 inline void expect_same_bits_on_any_threads(const Config& config) {
   std::string first;
   for (const int threads : {1, 2, 5}) {
@@ -64,24 +64,23 @@ inline void expect_same_bits_on_any_threads(const Config& config) {
   }
 }
 
-// Whether a training that goes on from what another saved comes to what one does that never
-// stopped.
-inline void expect_goes_on_from_what_was_saved(const Config& config) {
+// Checks that a run that continues from another's saved state ends like an uninterrupted one.
+inline void expect_continues_from_saved_state(const Config& config) {
   const std::unique_ptr<Trainer> whole = trainer_of(config, 1), saved = trainer_of(config, 1),
                                  other = trainer_of(config, 2);
   iterate(*whole, 5);
   iterate(*saved, 3);
-  const std::vector<TensorRef> from = saved->state(), to = other->state();
-  ASSERT_EQ(from.size(), to.size());
-  for (std::size_t i = 0; i < from.size(); ++i)
-    std::memcpy(to[i].data, from[i].data, from[i].bytes());
+  const std::vector<TensorRef> saved_state = saved->state(), other_state = other->state();
+  ASSERT_EQ(saved_state.size(), other_state.size());
+  for (std::size_t i = 0; i < saved_state.size(); ++i)
+    std::memcpy(other_state[i].data, saved_state[i].data, saved_state[i].bytes());
   ASSERT_TRUE(other->state_restored().ok());
   iterate(*other, 2);
   EXPECT_EQ(bytes_of(*whole) == bytes_of(*other), true) << config.env_id;
 }
 
-// Steps under random actions, none of which the physics may break down under: what the terms have
-// paid in each of them, made a reward of, is the step's reward.
+// Steps under random actions, under which the physics must not break down. The terms of each step
+// must sum to its reward.
 template <class Reward>
 void expect_terms_add_up(VecEnv& envs, int steps, Reward&& reward) {
   const std::size_t count = static_cast<std::size_t>(envs.num_envs());

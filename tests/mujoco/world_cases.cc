@@ -1,4 +1,4 @@
-// Worlds that differ: constants of the physics that options set and strata draw.
+// Worlds: constants of the physics set by options and drawn by strata.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -29,7 +29,7 @@ std::shared_ptr<Model> arm() {
   return model.take();
 }
 
-// Sets a simulation's own model to what the constants come to.
+// Applies the constants to a simulation's own model.
 void set(const PhysicsFields& fields, const PhysicsConstants& constants, Simulation& simulation,
          std::uint64_t seed = 1) {
   std::vector<double> row(fields.size());
@@ -38,7 +38,7 @@ void set(const PhysicsFields& fields, const PhysicsConstants& constants, Simulat
   fields.set(row.data(), simulation.model());
 }
 
-TEST(MujocoPhysics, ConstantsOfNothingAreTheModelsOwn) {
+TEST(MujocoPhysics, DefaultsLeaveTheModelUnchanged) {
   const auto model = arm();
   const Lease simulation = model->lease();
   const PhysicsFields fields(model->get());
@@ -78,7 +78,7 @@ TEST(MujocoPhysics, ScalesAndShiftsEachField) {
   EXPECT_EQ(own.body_ipos[3 + 1], model->get().body_ipos[3 + 1] + 0.125);
 }
 
-TEST(MujocoPhysics, PartsHaveFactorsOfTheirOwn) {
+TEST(MujocoPhysics, DrawsAFactorForEachPart) {
   const auto model = arm();
   const Lease simulation = model->lease();
   const PhysicsFields fields(model->get());
@@ -100,8 +100,8 @@ TEST(MujocoPhysics, PartsHaveFactorsOfTheirOwn) {
   EXPECT_GT(most, 1.09);
 }
 
-// A first body that is a frame, without mass, keeps nothing from being drawn but negative masses.
-TEST(MujocoPhysics, FirstBodiesWithoutMassStay) {
+// For a massless first body (a frame), only negative masses are refused.
+TEST(MujocoPhysics, AcceptsFirstBodiesWithoutMass) {
   Result<std::shared_ptr<Model>> model = Model::parse(
       "<mujoco><worldbody><body name='frame'><body><joint name='a' type='hinge'/>"
       "<geom size='.1'/></body></body></worldbody><actuator><motor joint='a'/></actuator></mujoco>",
@@ -130,12 +130,12 @@ TEST(MujocoWorlds, HaveTheSameBitsForAnyNumberOfThreads) {
   expect_same_bits_on_any_threads(config_of("Hopper-v5", kWorlds));
 }
 
-TEST(MujocoWorlds, GoOnFromWhatWasSaved) {
-  expect_goes_on_from_what_was_saved(config_of("Ant-v5", kWorlds));
+TEST(MujocoWorlds, ContinueFromASavedState) {
+  expect_continues_from_saved_state(config_of("Ant-v5", kWorlds));
 }
 
-// One after another in one simulation, worlds do not see each other's constants.
-TEST(MujocoWorlds, AreSteppedEachInItsOwn) {
+// Worlds that use the same simulation in turn do not affect each other.
+TEST(MujocoWorlds, AreIndependent) {
   register_bridges();
   const auto play = [](const std::string& mass, int count) {
     VecEnvOptions options;
@@ -164,7 +164,7 @@ TEST(MujocoWorlds, AreSteppedEachInItsOwn) {
   EXPECT_NE(play("1", 1), play("1.5", 1));
 }
 
-TEST(MujocoWorlds, ThatCannotBeAreRefused) {
+TEST(MujocoWorlds, AreRefusedIfImpossible) {
   register_bridges();
   const auto words = [](const Overrides& options) {
     return make_vec_env("Hopper-v5", options, {}).status().message();

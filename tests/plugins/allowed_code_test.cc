@@ -1,4 +1,4 @@
-// Code that only a file names is not loaded: broadloom/env/plugins/allowed_code.h.
+// Code named only by a file is not loaded (broadloom/env/plugins/allowed_code.h).
 #include "broadloom/env/plugins/allowed_code.h"
 
 #include <gtest/gtest.h>
@@ -23,7 +23,7 @@ bool says(const Status& status, const std::string& words) {
   return status.message().find(words) != std::string::npos;
 }
 
-// A library that nobody has allowed, in a folder of its own.
+// A library that is not allowed, in its own folder.
 class AllowedCode : public testing::Test {
  protected:
   void SetUp() override {
@@ -45,7 +45,7 @@ class AllowedCode : public testing::Test {
   static std::string id_of(const std::string& path) { return "plugin:" + path + ":Walk-v0"; }
   static Status open(const std::string& path) { return env_spec(id_of(path), {}).status(); }
 
-  // Whether the library's own code is in this process.
+  // Whether the library is loaded into this process.
   static bool is_loaded(const std::string& path) {
     std::ifstream maps("/proc/self/maps");
     const std::string text{std::istreambuf_iterator<char>(maps), {}};
@@ -55,7 +55,7 @@ class AllowedCode : public testing::Test {
   fs::path folder_;
 };
 
-TEST_F(AllowedCode, WhatOnlyAFileNamesIsNotLoaded) {
+TEST_F(AllowedCode, LoadsNothingNamedOnlyByAFile) {
   const std::string path = at("libwalk.so"), id = id_of(path);
   const Status refusals[] = {open(path), resolve_config({{"env_id", id}}).status(),
                              list_env_options(id).status(),
@@ -67,17 +67,17 @@ TEST_F(AllowedCode, WhatOnlyAFileNamesIsNotLoaded) {
   EXPECT_FALSE(is_loaded(path));
 }
 
-TEST_F(AllowedCode, AFileOrItsFolderIsAllowedByName) {
+TEST_F(AllowedCode, AllowsAFileOrItsFolderByName) {
   EXPECT_TRUE(allow_code(at("libwalk.so")).ok());
   EXPECT_TRUE(open(at("libwalk.so")).ok());
-  EXPECT_TRUE(open(at("below/../libwalk.so")).ok());  // one file has one name
+  EXPECT_TRUE(open(at("below/../libwalk.so")).ok());  // the same file
   EXPECT_FALSE(open(at("below/libwalk.so")).ok());
   EXPECT_TRUE(allow_code(at("below")).ok());
   EXPECT_TRUE(open(at("below/libwalk.so")).ok());
 }
 
-// A folder's own folders may be those of runs that were received.
-TEST_F(AllowedCode, TheVariableAllowsFilesInItsFoldersAlone) {
+// Subfolders may hold runs from others.
+TEST_F(AllowedCode, AllowsFilesInFoldersOfTheVariable) {
   ::setenv(kPluginPathVariable, ("nowhere::" + folder_.string()).c_str(), 1);
   EXPECT_TRUE(open("libwalk.so").ok());
   EXPECT_TRUE(open(at("libwalk.so")).ok());
@@ -87,17 +87,17 @@ TEST_F(AllowedCode, TheVariableAllowsFilesInItsFoldersAlone) {
   EXPECT_EQ(allow_flag(id_of(at("below/libwalk.so"))), " --allow_plugin " + at("below/libwalk.so"));
 }
 
-TEST_F(AllowedCode, SettingsThatWereGivenAllowWhatTheyName) {
+TEST_F(AllowedCode, AllowsCodeInGivenSettings) {
   const std::string path = at("libwalk.so");
   allow_settings({{"seed", "1"}, {"env.map", path}});
-  EXPECT_FALSE(open(path).ok());  // as an option's value alone
+  EXPECT_FALSE(open(path).ok());  // allowed only as an option's value
   EXPECT_TRUE(check_option_allowed("map", path).ok());
   EXPECT_TRUE(says(check_option_allowed("map", at("below")), "env.map: '"));
   allow_settings({{"env_id", id_of(path)}});
   EXPECT_TRUE(open(path).ok());
 }
 
-TEST_F(AllowedCode, OptionsMayNameCode) {
+TEST_F(AllowedCode, ChecksOptionsThatNameCode) {
   ASSERT_TRUE(allow_code(test_plugin_folder()).ok());
   const std::string id = "plugin:" + test_plugin_folder() + "/libfaulty.so:Wants-v0";
   const auto status = [&](const std::string& library) {
@@ -110,7 +110,7 @@ TEST_F(AllowedCode, OptionsMayNameCode) {
   EXPECT_TRUE(status(at("libwalk.so")).ok());
 }
 
-TEST_F(AllowedCode, PackagesOfPythonAreNamespacesOfIds) {
+TEST_F(AllowedCode, TreatsPythonPackagesAsNamespaces) {
   EXPECT_TRUE(says(check_namespace_allowed("gymnasium"), "add --allow_plugin gymnasium"));
   allow_settings({{"env_id", "gymnasium/CartPole-v1"}});
   EXPECT_TRUE(check_namespace_allowed("gymnasium").ok());
@@ -119,13 +119,13 @@ TEST_F(AllowedCode, PackagesOfPythonAreNamespacesOfIds) {
   EXPECT_TRUE(check_namespace_allowed("envpool").ok());
 }
 
-TEST_F(AllowedCode, WhatIsNotThereIsSaid) {
+TEST_F(AllowedCode, NamesWhatDoesNotExist) {
   EXPECT_EQ(allow_code(at("libnone.so")).kind(), ErrorKind::kNotFound);
   EXPECT_EQ(allow_code("").kind(), ErrorKind::kNotFound);
 }
 
-// It may be copied into a shell.
-TEST_F(AllowedCode, TheFlagIsOneWordOfAShell) {
+// Users copy the flag into a shell.
+TEST_F(AllowedCode, QuotesTheFlagForAShell) {
   fs::copy_file(at("libwalk.so"), at("a b;c.so"));
   EXPECT_TRUE(says(open(at("a b;c.so")), "--allow_plugin '" + at("a b;c.so") + "'"));
 }

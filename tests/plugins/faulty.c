@@ -1,5 +1,5 @@
-// Plug-ins that do what they should not, a task for each way. FAULTY_ABI: the interface that it says it was compiled against.
-// FAULTY_NO_SYMBOL: its table is under another name.
+// A faulty plug-in with a task for each fault. FAULTY_ABI: the interface version in its table.
+// FAULTY_NO_SYMBOL: it exports its table under another name.
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -28,7 +28,7 @@ static int reset(void* simulator, int32_t env, uint64_t key, char* error) {
   return BROADLOOM_FAILED;
 }
 
-// Calls itself until the stack is at its end.
+// Recurses until the stack overflows.
 static int sink(volatile char* above, int depth) {
   volatile char here[4096];
   here[0] = above[0];
@@ -37,10 +37,12 @@ static int sink(volatile char* above, int depth) {
 
 void throw_in_step(void);  // throws.cc
 
-static int step(void* simulator, int32_t begin, int32_t end, const struct broadloom_step* step, char* error) {
+static int step(void* simulator, int32_t begin, int32_t end, const struct broadloom_step* step,
+                char* error) {
   (void)simulator;
   steps += 1;
-  for (int32_t k = 0; k < end - begin; ++k) step->rewards[k] = is("NotFinite-v0") && steps > 20 ? NAN : 0.0f;
+  for (int32_t k = 0; k < end - begin; ++k)
+    step->rewards[k] = is("NotFinite-v0") && steps > 20 ? NAN : 0.0f;
   if (steps < 3) return BROADLOOM_OK;
   if (is("Crashes-v0")) *nowhere = 1;
   if (is("Aborts-v0")) abort();
@@ -61,10 +63,13 @@ static void observe(void* simulator, int32_t begin, int32_t end, void* rows) {
   if (is("NoCell-v0") && steps > 20) ((float*)rows)[0] = 9.0f;
 }
 
-static int describe(const struct broadloom_task* task, const struct broadloom_value* options, struct broadloom_spec* spec, char* error) {
+static int describe(const struct broadloom_task* task, const struct broadloom_value* options,
+                    struct broadloom_spec* spec, char* error) {
   spec->observation = (struct broadloom_space){.rank = 1, .shape = {1}};
   spec->action = (struct broadloom_space){.kind = BROADLOOM_DISCRETE, .rank = 1, .shape = {2}};
-  if (strcmp(task->id, "NoCell-v0") == 0) spec->observation = (struct broadloom_space){.kind = BROADLOOM_DISCRETE, .rank = 1, .shape = {1}};
+  if (strcmp(task->id, "NoCell-v0") == 0)
+    spec->observation =
+        (struct broadloom_space){.kind = BROADLOOM_DISCRETE, .rank = 1, .shape = {1}};
   if (strcmp(task->id, "NoBounds-v0") == 0) spec->action.kind = BROADLOOM_BOX;
   if (strcmp(task->id, "NoShape-v0") == 0) spec->observation.rank = 0;
   if (strcmp(task->id, "NoState-v0") == 0) spec->state_size = 8;
@@ -80,12 +85,14 @@ static int describe(const struct broadloom_task* task, const struct broadloom_va
     snprintf(error, BROADLOOM_ERROR_SIZE, "set env.wait to the seconds between two belts");
     return BROADLOOM_REFUSED;
   }
-  if (options[1].integer) spec->action = (struct broadloom_space){.rank = 1, .shape = {1}, .low = -1.0f, .high = 1.0f};
+  if (options[1].integer)
+    spec->action = (struct broadloom_space){.rank = 1, .shape = {1}, .low = -1.0f, .high = 1.0f};
   spec->max_episode_steps = (int32_t)options[0].integer;
   return BROADLOOM_OK;
 }
 
-static int make(const struct broadloom_task* task, const struct broadloom_value* options, int32_t num_envs, void** simulator, char* error) {
+static int make(const struct broadloom_task* task, const struct broadloom_value* options,
+                int32_t num_envs, void** simulator, char* error) {
   (void)options, (void)num_envs;
   made = task;
   steps = 0;
@@ -97,19 +104,37 @@ static int make(const struct broadloom_task* task, const struct broadloom_value*
 
 static void destroy(void* simulator) { (void)simulator; }
 
-static const struct broadloom_option kWrong[] = {{.name = "speed", .type = BROADLOOM_FLOAT, .default_text = "fast"}};
-// Refused unless `wait` is set; `box` makes another space of actions; `library` names code.
+static const struct broadloom_option kWrong[] = {
+    {.name = "speed", .type = BROADLOOM_FLOAT, .default_text = "fast"}};
+// Refused unless `wait` is set. `box` changes the action space. `library` names code.
 static const struct broadloom_option kWants[] = {
     {.name = "wait", .type = BROADLOOM_INT, .default_text = "0"},
     {.name = "box", .type = BROADLOOM_BOOL, .default_text = "false"},
     {.name = "library", .type = BROADLOOM_LIBRARY, .default_text = ""}};
-static const struct broadloom_option kUnnamed[] = {{.name = "top speed", .type = BROADLOOM_FLOAT, .default_text = "1"}};
+static const struct broadloom_option kUnnamed[] = {
+    {.name = "top speed", .type = BROADLOOM_FLOAT, .default_text = "1"}};
 static const struct broadloom_task kTasks[] = {
-    {.id = "StepFails-v0"}, {.id = "Silent-v0"},   {.id = "ResetFails-v0"}, {.id = "MakeFails-v0"}, {.id = "Nothing-v0"},
-    {.id = "Crashes-v0"},   {.id = "Aborts-v0"},   {.id = "Exits-v0"},      {.id = "NotFinite-v0"}, {.id = "Reasons-v0"},
-    {.id = "Truncates-v0"}, {.id = "NoBounds-v0"}, {.id = "NoShape-v0"},    {.id = "NoState-v0"},   {.id = "NoCell-v0"},
-    {.id = "Sinks-v0"},     {.id = "Throws-v0"},     {.id = "Latin-v0"},
-    {.id = "NoSums-v0"},    {.id = "NoContext-v0"}, {.id = "Many-v0"},
+    {.id = "StepFails-v0"},
+    {.id = "Silent-v0"},
+    {.id = "ResetFails-v0"},
+    {.id = "MakeFails-v0"},
+    {.id = "Nothing-v0"},
+    {.id = "Crashes-v0"},
+    {.id = "Aborts-v0"},
+    {.id = "Exits-v0"},
+    {.id = "NotFinite-v0"},
+    {.id = "Reasons-v0"},
+    {.id = "Truncates-v0"},
+    {.id = "NoBounds-v0"},
+    {.id = "NoShape-v0"},
+    {.id = "NoState-v0"},
+    {.id = "NoCell-v0"},
+    {.id = "Sinks-v0"},
+    {.id = "Throws-v0"},
+    {.id = "Latin-v0"},
+    {.id = "NoSums-v0"},
+    {.id = "NoContext-v0"},
+    {.id = "Many-v0"},
     {.id = "Wants-v0", .summary = "Wants an option.", .options = kWants, .num_options = 3},
     {.id = "Unnamed-v0", .options = kUnnamed, .num_options = 1},
     {.id = "Default-v0", .options = kWrong, .num_options = 1}};

@@ -1,6 +1,6 @@
-// Holds all sixteen games of Procgen to VecEnv in one process: pictures are loaded once. Its
-// argument is the plug-in; Procgen is where PROCGEN_PATH says. Exit code 0: nothing was found; each
-// finding is a line.
+// Runs the conformance checks on all sixteen Procgen games in one process, so that pictures load
+// once. The argument is the plug-in. PROCGEN_PATH is Procgen's folder. Prints each finding on a
+// line; exit code 0: no findings.
 #include <cstdio>
 #include <memory>
 #include <string>

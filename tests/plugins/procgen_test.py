@@ -1,4 +1,8 @@
-"""Procgen's games through its own library, which test.sh puts into .venv: all step and restore to the bit, and held-out levels are scored."""
+"""Procgen's games through its own library, which test.sh installs into .venv.
+
+All games step and restore bit for bit, and held-out levels are scored.
+"""
+
 import json
 import os
 import pathlib
@@ -11,8 +15,29 @@ BROADLOOM, PLUGIN, GAMES, SOURCE = (os.path.abspath(path) for path in sys.argv[1
 del sys.argv[1:5]
 PROCGEN = os.path.join(SOURCE, ".venv", "procgen")
 ID = "plugin:libbroadloom_procgen.so:coinrun"
-SMALL = ["--env_id", ID, "--num_envs", "8", "--num_steps", "16", "--encoder", "nature", "--shared_encoder", "true", "--hidden_sizes", "16",
-         "--update_epochs", "1", "--minibatch_size", "64", "--lr_schedule", "constant", "--quiet", "--ledger", "none"]
+SMALL = [
+    "--env_id",
+    ID,
+    "--num_envs",
+    "8",
+    "--num_steps",
+    "16",
+    "--encoder",
+    "nature",
+    "--shared_encoder",
+    "true",
+    "--hidden_sizes",
+    "16",
+    "--update_epochs",
+    "1",
+    "--minibatch_size",
+    "64",
+    "--lr_schedule",
+    "constant",
+    "--quiet",
+    "--ledger",
+    "none",
+]
 PANEL = f"""env_id = "{ID}"
 episodes = 2
 max_episode_steps = 40
@@ -32,10 +57,21 @@ class Procgen(unittest.TestCase):
         cls.folder = pathlib.Path(folder.name)
 
     def run_it(self, program, *arguments, code=0, procgen=PROCGEN):
-        environment = {**os.environ, "BROADLOOM_PLUGIN_PATH": os.path.dirname(PLUGIN), "PROCGEN_PATH": procgen}
+        environment = {
+            **os.environ,
+            "BROADLOOM_PLUGIN_PATH": os.path.dirname(PLUGIN),
+            "PROCGEN_PATH": procgen,
+        }
         for name in ("VIRTUAL_ENV", "CONDA_PREFIX"):
             environment.pop(name, None)
-        result = subprocess.run([program, *arguments], capture_output=True, text=True, cwd=self.folder, timeout=250, env=environment)
+        result = subprocess.run(
+            [program, *arguments],
+            capture_output=True,
+            text=True,
+            cwd=self.folder,
+            timeout=250,
+            env=environment,
+        )
         self.assertEqual(result.returncode, code, result.stdout + result.stderr)
         return result.stdout + result.stderr
 
@@ -45,22 +81,72 @@ class Procgen(unittest.TestCase):
     def test_training_resuming_and_held_out_levels(self):
         (self.folder / "panel.toml").write_text(PANEL, encoding="utf-8")
         arguments = [*SMALL, "--truncation_mode", "state_value"]
-        self.run_it(BROADLOOM, "train", *arguments, "--total_timesteps", "256", "--threads", "1", "--out", "whole", "--panel", "panel.toml")
-        self.run_it(BROADLOOM, "train", *arguments, "--total_timesteps", "128", "--threads", "2", "--out", "parts")
-        self.run_it(BROADLOOM, "train", "--resume", "parts", "--total_timesteps", "256", "--threads", "5", "--quiet", "--ledger", "none")
-        lines = [json.loads((self.folder / run / "ledger_line.json").read_text(encoding="utf-8")) for run in ("whole", "parts")]
+        self.run_it(
+            BROADLOOM,
+            "train",
+            *arguments,
+            "--total_timesteps",
+            "256",
+            "--threads",
+            "1",
+            "--out",
+            "whole",
+            "--panel",
+            "panel.toml",
+        )
+        self.run_it(
+            BROADLOOM,
+            "train",
+            *arguments,
+            "--total_timesteps",
+            "128",
+            "--threads",
+            "2",
+            "--out",
+            "parts",
+        )
+        self.run_it(
+            BROADLOOM,
+            "train",
+            "--resume",
+            "parts",
+            "--total_timesteps",
+            "256",
+            "--threads",
+            "5",
+            "--quiet",
+            "--ledger",
+            "none",
+        )
+        lines = [
+            json.loads((self.folder / run / "ledger_line.json").read_text(encoding="utf-8"))
+            for run in ("whole", "parts")
+        ]
         self.assertEqual(lines[0]["result"]["state_hash"], lines[1]["result"]["state_hash"])
         self.assertLessEqual({"all/nominal", "all/held_out"}, set(lines[0]["panel"]["rows"]))
         self.assertFalse(lines[0]["contract"]["simulator"]["has_final_observations"])
 
-    def test_what_it_cannot_do_is_said(self):
-        self.assertIn("hand those out", self.run_it(BROADLOOM, "train", *SMALL, "--total_timesteps", "256", "--out", "no", code=2))
-        self.assertIn("which coinrun does not have", self.run_it(BROADLOOM, "env", "show", ID, "--env.distribution_mode", "memory", code=2))
-        self.assertIn("Procgen is not found", self.run_it(BROADLOOM, "env", "bench", ID, code=2, procgen="/nowhere"))
+    def test_its_limits_are_reported(self):
+        self.assertIn(
+            "hand those out",
+            self.run_it(
+                BROADLOOM, "train", *SMALL, "--total_timesteps", "256", "--out", "no", code=2
+            ),
+        )
+        self.assertIn(
+            "which coinrun does not have",
+            self.run_it(BROADLOOM, "env", "show", ID, "--env.distribution_mode", "memory", code=2),
+        )
+        self.assertIn(
+            "Procgen is not found",
+            self.run_it(BROADLOOM, "env", "bench", ID, code=2, procgen="/nowhere"),
+        )
 
 
 if __name__ == "__main__":
     if not os.path.exists(os.path.join(PROCGEN, "procgen", "data", "prebuilt", "libenv.so")):
-        print(f"SKIPPED: Procgen is not in {PROCGEN}; test.sh puts it there where the registry answers")
+        print(
+            f"SKIPPED: Procgen is not in {PROCGEN}; test.sh puts it there if the registry answers"
+        )
         sys.exit(77)
     unittest.main()

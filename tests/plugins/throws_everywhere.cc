@@ -1,5 +1,5 @@
-// A plug-in in C++ that catches nothing: a task for each function that an exception leaves.
-// TABLE_THROWS: it is broadloom_get_plugin() itself.
+// A C++ plug-in that catches no exceptions. Each task throws in one function. TABLE_THROWS:
+// broadloom_get_plugin() itself throws.
 #include <cstring>
 #include <stdexcept>
 #include <string>
@@ -10,29 +10,30 @@
 namespace {
 
 constexpr int kThrowsFrom = 3;  // steps of an environment
-constexpr int kThrower = 2;     // the environment, where it is one's own
+constexpr int kThrower = 2;     // the environment that throws
 
 struct Simulator {
   std::string task;
   std::vector<int> steps;
 };
 
-Simulator& of(void* simulator) { return *static_cast<Simulator*>(simulator); }
+Simulator& simulator_at(void* simulator) { return *static_cast<Simulator*>(simulator); }
 
-void leave(const std::string& task, const char* function) {
+void throw_in(const std::string& task, const char* function) {
   if (task == function) throw std::runtime_error("the lamp of " + task + " is out");
 }
 
-void leave_late(void* simulator, const char* function, int begin, int end) {
+void throw_late(void* simulator, const char* function, int begin, int end) {
   for (int i = begin; i < end; ++i) {
-    if (i == kThrower && of(simulator).steps[i] >= kThrowsFrom) leave(of(simulator).task, function);
+    if (i == kThrower && simulator_at(simulator).steps[i] >= kThrowsFrom)
+      throw_in(simulator_at(simulator).task, function);
   }
 }
 
 int describe(const broadloom_task* task, const broadloom_value*, broadloom_spec* spec, char*) {
   static const broadloom_measure kMeasures[] = {{"light", nullptr}};
   static const broadloom_context kContext[] = {{"place", 0.0, 1.0}};
-  leave(task->id, "Describe-v0");
+  throw_in(task->id, "Describe-v0");
   spec->observation.rank = spec->action.rank = spec->observation.shape[0] = 1;
   spec->action.kind = BROADLOOM_DISCRETE;
   spec->action.shape[0] = 2;
@@ -50,16 +51,17 @@ int make(const broadloom_task* task, const broadloom_value*, int32_t count, void
 }
 
 void close_simulator(void* simulator) {
-  const std::string task = of(simulator).task;
+  const std::string task = simulator_at(simulator).task;
   delete static_cast<Simulator*>(simulator);
-  leave(task, "Close-v0");
+  throw_in(task, "Close-v0");
 }
 
 int reset(void*, int32_t, uint64_t, char*) { return BROADLOOM_OK; }
 
 int step(void* simulator, int32_t begin, int32_t end, const broadloom_step* step, char*) {
   for (int i = begin; i < end; ++i) {
-    const bool ends = ++of(simulator).steps[i] >= kThrowsFrom && of(simulator).task == "Final-v0";
+    const bool ends = ++simulator_at(simulator).steps[i] >= kThrowsFrom &&
+                      simulator_at(simulator).task == "Final-v0";
     step->rewards[i - begin] = 0.0f;
     step->terminated[i - begin] = ends ? 1 : 0;
   }
@@ -72,27 +74,27 @@ void show(int begin, int end, void* rows) {
 
 void observe(void* simulator, int32_t begin, int32_t end, void* rows) {
   show(begin, end, rows);
-  leave_late(simulator, "Observe-v0", begin, end);
+  throw_late(simulator, "Observe-v0", begin, end);
 }
 
 void observe_critic(void* simulator, int32_t begin, int32_t end, void* rows) {
   show(begin, end, rows);
-  leave_late(simulator, "Critic-v0", begin, end);
+  throw_late(simulator, "Critic-v0", begin, end);
 }
 
 void observe_final(void* simulator, int32_t env, void* row) {
   show(env, env + 1, row);
-  leave_late(simulator, "Final-v0", env, env + 1);
+  throw_late(simulator, "Final-v0", env, env + 1);
 }
 
 void take_step_sums(void* simulator, int32_t env, double* sums) {
   sums[0] = 1.0;
-  leave_late(simulator, "Sums-v0", env, env + 1);
+  throw_late(simulator, "Sums-v0", env, env + 1);
 }
 
 void context(void* simulator, int32_t env, double* numbers) {
   numbers[0] = 0.5;
-  leave_late(simulator, "Context-v0", env, env + 1);
+  throw_late(simulator, "Context-v0", env, env + 1);
 }
 
 broadloom_task task_of(const char* id) { return {id, "It throws.", nullptr, 0, nullptr}; }

@@ -1,7 +1,9 @@
-// A walk on a line of seven cells, from the middle to either end, in as many ways as a plug-in may be: Discrete observations,
-// all environments stepped at once, resetting itself with and without its last observations, states that cannot be saved, bytes.
-// WALK_LOSES: without observe_final(). WALK_CRITIC: with what only the critic reads, of which there is no last one.
-// WALK_SILENT: does not say at which age it cuts its episodes.
+// A walk on a line of seven cells, from the middle to either end. Its tasks cover the kinds of
+// plug-ins: Discrete observations, bytes, whole batches, resetting itself with and without last
+// observations, and states that cannot be saved.
+// - WALK_LOSES: without observe_final().
+// - WALK_CRITIC: with a critic observation, whose last one is lost.
+// - WALK_SILENT: does not declare the limit of its episodes.
 #include <stdlib.h>
 #include <string.h>
 
@@ -46,7 +48,8 @@ static int reset(void* simulator, int32_t env, uint64_t key, char* error) {
   return BROADLOOM_OK;
 }
 
-static int step(void* simulator, int32_t begin, int32_t end, const struct broadloom_step* step, char* error) {
+static int step(void* simulator, int32_t begin, int32_t end, const struct broadloom_step* step,
+                char* error) {
   struct walkers* walkers = simulator;
   (void)error;
   for (int32_t k = 0; k < end - begin; ++k) {
@@ -90,7 +93,8 @@ static void observe_final(void* simulator, int32_t env, void* row) {
 
 #ifdef WALK_CRITIC
 static void observe_critic(void* simulator, int32_t begin, int32_t end, void* rows) {
-  for (int32_t i = begin; i < end; ++i) ((float*)rows)[i - begin] = (float)((struct walkers*)simulator)->all[i].cell;
+  for (int32_t i = begin; i < end; ++i)
+    ((float*)rows)[i - begin] = (float)((struct walkers*)simulator)->all[i].cell;
 }
 #endif
 
@@ -106,15 +110,18 @@ static int set_state(void* simulator, int32_t env, const void* bytes, char* erro
   return BROADLOOM_OK;
 }
 
-static int describe(const struct broadloom_task* task, const struct broadloom_value* options, struct broadloom_spec* spec, char* error) {
+static int describe(const struct broadloom_task* task, const struct broadloom_value* options,
+                    struct broadloom_spec* spec, char* error) {
   static const char* const kReasons[] = {"left", "right"};
   const struct kind* kind = task->user;
   (void)options;
   (void)error;
   if (kind->bytes) {
-    spec->observation = (struct broadloom_space){.dtype = BROADLOOM_UINT8, .rank = 1, .shape = {kCells}, .high = 1.0f};
+    spec->observation = (struct broadloom_space){
+        .dtype = BROADLOOM_UINT8, .rank = 1, .shape = {kCells}, .high = 1.0f};
   } else {
-    spec->observation = (struct broadloom_space){.kind = BROADLOOM_DISCRETE, .rank = 1, .shape = {kCells}};
+    spec->observation =
+        (struct broadloom_space){.kind = BROADLOOM_DISCRETE, .rank = 1, .shape = {kCells}};
   }
   spec->action = (struct broadloom_space){.kind = BROADLOOM_DISCRETE, .rank = 1, .shape = {2}};
 #ifdef WALK_CRITIC
@@ -130,7 +137,8 @@ static int describe(const struct broadloom_task* task, const struct broadloom_va
   return BROADLOOM_OK;
 }
 
-static int make(const struct broadloom_task* task, const struct broadloom_value* options, int32_t num_envs, void** simulator, char* error) {
+static int make(const struct broadloom_task* task, const struct broadloom_value* options,
+                int32_t num_envs, void** simulator, char* error) {
   struct walkers* walkers = malloc(sizeof(*walkers));
   (void)options;
   (void)error;
@@ -145,13 +153,15 @@ static void destroy(void* simulator) {
   free(simulator);
 }
 
-static const struct kind kPlain = {0, 1, 0}, kWhole = {BROADLOOM_WHOLE_BATCH, 1, 1}, kItself = {BROADLOOM_RESETS_ITSELF, 1, 0},
-                         kForgets = {0, 0, 1}, kVaries = {BROADLOOM_NOT_DETERMINISTIC, 1, 1};
-static const struct broadloom_task kTasks[] = {{.id = "Walk-v0", .summary = "Walk to the right.", .user = &kPlain},
-                                               {.id = "Whole-v0", .user = &kWhole},
-                                               {.id = "Itself-v0", .user = &kItself},
-                                               {.id = "Forgets-v0", .user = &kForgets},
-                                               {.id = "Varies-v0", .user = &kVaries}};
+static const struct kind kPlain = {0, 1, 0}, kWhole = {BROADLOOM_WHOLE_BATCH, 1, 1},
+                         kItself = {BROADLOOM_RESETS_ITSELF, 1, 0}, kForgets = {0, 0, 1},
+                         kVaries = {BROADLOOM_NOT_DETERMINISTIC, 1, 1};
+static const struct broadloom_task kTasks[] = {
+    {.id = "Walk-v0", .summary = "Walk to the right.", .user = &kPlain},
+    {.id = "Whole-v0", .user = &kWhole},
+    {.id = "Itself-v0", .user = &kItself},
+    {.id = "Forgets-v0", .user = &kForgets},
+    {.id = "Varies-v0", .user = &kVaries}};
 
 const struct broadloom_plugin* broadloom_get_plugin(void) {
   static const struct broadloom_plugin kPlugin = {.abi = BROADLOOM_PLUGIN_ABI,

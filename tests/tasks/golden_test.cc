@@ -81,7 +81,7 @@ TEST(Golden, MountainCarContinuous) {
   EXPECT_EQ(result.reward, 100.0);
 }
 
-// The third angle is theta + 0.05 * speed of the recorded numbers themselves.
+// The third angle is theta + 0.05 * speed, computed from the recorded numbers.
 TEST(Golden, Pendulum) {
   Pendulum::State s{1.0, .5};
   const double expected[3][3] = {{1.0678051619302962, 1.3561032386059226, -1.02725},
@@ -97,7 +97,7 @@ TEST(Golden, Pendulum) {
   }
 }
 
-// Terms of a state and action, weighed as the environment says, are its reward.
+// The weighted terms of a state and an action sum to the reward.
 double weighed(const EnvSpec& spec, std::initializer_list<double> terms) {
   EXPECT_EQ(spec.reward_terms.size(), terms.size());
   double sum = 0.0;
@@ -106,7 +106,7 @@ double weighed(const EnvSpec& spec, std::initializer_list<double> terms) {
   return sum;
 }
 
-TEST(RewardTerms, MakeTheRewardOfBoxActions) {
+TEST(RewardTerms, SumToTheRewardOfBoxActions) {
   for (const float u : {-1.5f, 0.0f, 0.75f}) {
     Pendulum::State s{0.7, -0.4};
     EXPECT_NEAR(step<Pendulum>(s, u).reward,
@@ -118,7 +118,7 @@ TEST(RewardTerms, MakeTheRewardOfBoxActions) {
   }
 }
 
-TEST(RewardTerms, MakeTheRewardOfAStep) {
+TEST(RewardTerms, SumToTheRewardOfAStep) {
   CartPole::State pole{};
   EXPECT_EQ(step<CartPole>(pole, 1).reward, weighed(CartPole::spec(CartPole::Params{}), {1}));
   Acrobot::State robot{.1, -.1, .05, -.05};

@@ -1,5 +1,6 @@
-// The games of MinAtar against what MinAtar 1.0.15 from PyPI gave for the same script: 20,000 steps
-// of random actions, draws from one stream in its order. (tests/oracle asks the package itself.)
+// Compares MinAtar's games with recorded results of MinAtar 1.0.15 from PyPI: 20,000 steps of
+// random actions, with draws from one stream in upstream's order. (tests/oracle runs the package
+// itself.)
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -16,7 +17,7 @@ namespace broadloom {
 namespace {
 
 struct Trajectory {
-  std::string pictures;  // the first 16 digits of the SHA-256 of all, eight cells a byte
+  std::string pictures;  // first 16 digits of their SHA-256, eight cells per byte
   int score, episodes;
   bool operator==(const Trajectory&) const = default;
 };
@@ -25,12 +26,12 @@ void PrintTo(const Trajectory& t, std::ostream* out) {
   *out << t.pictures << " " << t.score << " " << t.episodes;
 }
 
-// Eight cells a byte, the first in the highest bit.
+// Packs eight cells per byte, the first in the highest bit.
 template <class Game>
 std::vector<std::uint8_t> packed_picture(const typename Game::State& state) {
   constexpr std::size_t kSize = minatar::Picture<Game::kPlanes>::kSize;
   std::array<std::uint8_t, kSize> picture;
-  picture.fill(77);  // every cell is to be written
+  picture.fill(77);  // observe() must write every cell
   Game::observe({}, state, picture.data());
   std::vector<std::uint8_t> bytes((kSize + 7) / 8, 0);
   EXPECT_LE(*std::max_element(picture.begin(), picture.end()), 1);
@@ -61,7 +62,7 @@ Trajectory play() {
   return out;
 }
 
-TEST(Sha256, OfKnownTexts) {
+TEST(Sha256, MatchesKnownTexts) {
   Sha256 abc, nothing;
   const std::array<std::uint8_t, 3> bytes{'a', 'b', 'c'};
   abc.add(bytes);

@@ -1,4 +1,4 @@
-// Games of MinAtar played with draws from a script, so that others can make the same ones.
+// Plays MinAtar's games with scripted draws, which other programs can reproduce.
 #pragma once
 
 #include <cstdint>
@@ -11,7 +11,7 @@
 
 namespace broadloom {
 
-// x <- a x + c modulo 2^64 (Knuth's MMIX), of which the upper 53 bits are a number in [0, 1).
+// x <- a x + c modulo 2^64 (Knuth's MMIX). The upper 53 bits are a number in [0, 1).
 class ScriptedDraws {
  public:
   explicit ScriptedDraws(std::uint64_t seed) : x_(seed) {}

@@ -1,5 +1,5 @@
-// What MinAtar's games do beyond their golden trajectories: action sets, sticky actions, options,
-// ends, and how many things there can be in Seaquest.
+// MinAtar's games beyond golden trajectories: action sets, sticky actions, options, ends, and
+// bounds of the lists in Seaquest.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -64,7 +64,7 @@ TYPED_TEST(MinAtar, ItsMinimalActionsAreThoseOfTheSix) {
   }
 }
 
-// Chance 1: what was taken at first is taken for ever.
+// With probability 1, the first action repeats forever.
 TYPED_TEST(MinAtar, SticksToTheActionTakenBefore) {
   typename TypeParam::Params params;
   params.sticky_action_prob = 1.0;
@@ -104,7 +104,7 @@ TYPED_TEST(MinAtar, SaysWhatItIs) {
             ErrorKind::kInvalidConfig);
 }
 
-// Draws that nobody may ask for.
+// Draws that must not be used.
 struct NoDraws {
   double uniform() {
     ADD_FAILURE() << "a number was drawn";
@@ -113,7 +113,7 @@ struct NoDraws {
   std::uint32_t below(std::uint32_t) { return static_cast<std::uint32_t>(uniform()); }
 };
 
-TEST(MinAtarChance, HasNoPartInSpaceInvadersWithoutStickyActions) {
+TEST(MinAtarChance, IsUnusedInSpaceInvadersWithoutStickyActions) {
   SpaceInvaders::State state{};
   NoDraws draws;
   SpaceInvaders::reset({}, state, draws);
@@ -126,8 +126,7 @@ TEST(MinAtarChance, HasNoPartInSpaceInvadersWithoutStickyActions) {
   }
 }
 
-// A player that nothing can harm sees speeds fall to 1 where the game gets harder, and nowhere
-// else.
+// With an invulnerable player, intervals fall to 1 if the game gets harder, and stay otherwise.
 TEST(MinAtarRamping, OfAsterix) {
   for (const bool ramping : {true, false}) {
     Asterix::Params params = without_sticky<Asterix>();
@@ -193,7 +192,7 @@ TEST(MinAtarEnds, OfSeaquest) {
   EXPECT_EQ(ended_by(alone), "surfaced_without_diver");
 }
 
-TEST(Seaquest, SixDiversAreWorthTheOxygenLeftAndLeaveOneShortOfNone) {
+TEST(Seaquest, PaysTheOxygenForSixDiversAndLeavesMinusOne) {
   Seaquest::State state = begun<Seaquest>();
   state.surfaced = 0;
   state.divers_on_board = 6;
@@ -206,13 +205,13 @@ TEST(Seaquest, SixDiversAreWorthTheOxygenLeftAndLeaveOneShortOfNone) {
   EXPECT_EQ(state.spawn_speed, 19);
 }
 
-TEST(Seaquest, OfEqualOnesTheFirstGoesAndTheOtherIsMetAgain) {
+TEST(Seaquest, RemovesTheFirstOfEqualSwimmers) {
   std::array<std::uint16_t, 4> codes{};
   std::int16_t count = 0;
   minatar::Swimmers list(codes.data(), count, 4);
   const minatar::Swimmer one{2, 9, true, 0, 0}, other{3, 4, false, 1, 0};
   for (const minatar::Swimmer& swimmer : {one, other, one, other}) list.add(swimmer);
-  EXPECT_EQ(list.remove_equal(2), 1);  // where the one that was asked for now is
+  EXPECT_EQ(list.remove_equal(2), 1);  // its new place
   EXPECT_EQ(codes[0], other.code());
   EXPECT_EQ(codes[1], one.code());
   EXPECT_EQ(list.size(), 3);
@@ -220,13 +219,13 @@ TEST(Seaquest, OfEqualOnesTheFirstGoesAndTheOtherIsMetAgain) {
   EXPECT_EQ(list.size(), 2);
   list.add(one);
   list.add(one);
-  list.add(other);  // one too many
+  list.add(other);  // beyond the capacity
   EXPECT_EQ(list.size(), 4);
   EXPECT_EQ(codes[3], one.code());
 }
 
-// Everything comes from the left, on rows 2 to 8, and is what the number says: 0.25 a submarine,
-// 0.4 a fish.
+// Draws by which everything comes from the left, on rows 2 to 8. 0.25 makes a submarine, 0.4 a
+// fish.
 struct FromTheLeft {
   double number;
   std::uint32_t next = 0;
@@ -234,20 +233,20 @@ struct FromTheLeft {
   std::uint32_t below(std::uint32_t) { return 1 + next++ % 7; }
 };
 
-// What there was of each, at most.
+// The largest number of each kind.
 struct Most {
   int fish = 0, subs = 0, enemy_bullets = 0, bullets = 0, divers = 0;
 };
 
-// The last of a list has just come: it is at the left edge, a step less from its first move.
+// Checks that the last of a list is new: at the left edge, one step closer to its first move.
 void expect_just_come(const std::uint16_t* codes, int count, int timer) {
   ASSERT_GT(count, 0);
-  const minatar::Swimmer last = minatar::Swimmer::from(codes[count - 1]);
+  const minatar::Swimmer last = minatar::Swimmer::decode(codes[count - 1]);
   EXPECT_EQ(last.column, 0);
   EXPECT_EQ(last.move_timer, timer - 1);
 }
 
-// The submarine goes down and up again, as fast as the game may get harder, and nothing harms it.
+// The invulnerable submarine goes down and up again, as fast as the game can get harder.
 Most play_for_most(double number) {
   Seaquest::Params params = without_sticky<Seaquest>();
   Seaquest::State s = begun<Seaquest>();
@@ -259,7 +258,7 @@ Most play_for_most(double number) {
     const int speed = s.move_speed;
     const float action = t % 2 == 0 ? minatar::kDown : minatar::kUp;
     Seaquest::step(params, s, &action, draws);
-    // That none was left out.
+    // Checks that none was ignored.
     const bool fish = number > 1.0 / 3.0;
     if (comes && fish) expect_just_come(s.fish.data(), s.fish_count, speed);
     if (comes && !fish) expect_just_come(s.subs.data(), s.sub_count, speed);
@@ -274,18 +273,18 @@ Most play_for_most(double number) {
   return most;
 }
 
-TEST(Seaquest, ThereIsRoomForAllThatCanBe) {
+TEST(Seaquest, HasRoomForAllSwimmers) {
   const Most fish = play_for_most(0.4), subs = play_for_most(0.25);
-  // After a step; within it, one comes before the oldest goes.
+  // Counted after a step. Within it, a new one comes before the oldest leaves.
   EXPECT_EQ(fish.fish + 1, Seaquest::kMostEnemies);
   EXPECT_EQ(fish.subs, 0);
   EXPECT_EQ(subs.subs + 1, Seaquest::kMostEnemies);
   EXPECT_EQ(fish.divers, Seaquest::kMostDivers);
   EXPECT_GT(subs.enemy_bullets, 5);
-  EXPECT_LE(subs.enemy_bullets + 2, Seaquest::kMostEnemyBullets);  // two are shot in a step
+  EXPECT_LE(subs.enemy_bullets + 2, Seaquest::kMostEnemyBullets);  // two shots per step
 }
 
-TEST(Seaquest, ThereIsRoomForItsBullets) {
+TEST(Seaquest, HasRoomForItsBullets) {
   Seaquest::Params params = without_sticky<Seaquest>();
   Seaquest::State s = begun<Seaquest>();
   FromTheLeft draws{0.4};
@@ -298,7 +297,7 @@ TEST(Seaquest, ThereIsRoomForItsBullets) {
     Seaquest::step(params, s, &action, draws);
     if (shoots) {
       ASSERT_GT(s.bullet_count, 0);
-      EXPECT_EQ(minatar::Swimmer::from(s.bullets[s.bullet_count - 1]).column, 1);
+      EXPECT_EQ(minatar::Swimmer::decode(s.bullets[s.bullet_count - 1]).column, 1);
     }
     most = std::max<int>(most, s.bullet_count);
   }

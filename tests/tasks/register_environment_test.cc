@@ -1,5 +1,5 @@
-// Environments that a program registers: what they get, and what is refused.
-// sanitizers: address, threads
+// Environments registered by a program: their features, and refused entries. sanitizers: address,
+// threads
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -18,7 +18,7 @@
 namespace broadloom {
 namespace {
 
-// Every test registers under ids of its own: there is one registry a process.
+// Every test uses its own ids, since a process has one registry.
 void expect_refused(const Status& status, const std::vector<std::string>& words) {
   EXPECT_EQ(status.kind(), ErrorKind::kInvalidConfig);
   for (const std::string& word : words) {
@@ -32,7 +32,7 @@ EnvSpec hover_spec(const std::string& id) {
   return spec;
 }
 
-// A simulator that does what its options ask.
+// A simulator that follows its options.
 Result<std::unique_ptr<VecEnv>> hovers(const std::string& id, const VecEnvOptions& options) {
   EnvSpec spec = hover_spec(id);
   spec.set_time_limit(options.max_episode_steps);
@@ -44,7 +44,7 @@ MakeSimulator simulator(const std::string& id) {
   return [id](const VecEnvOptions& options) { return hovers(id, options); };
 }
 
-TEST(RegisterEnvironment, GivesTheNewIdToEverythingThatTakesOne) {
+TEST(RegisterEnvironment, MakesTheIdKnownEverywhere) {
   ASSERT_TRUE(register_environment<Hover>("Header-v0").ok());
   EXPECT_EQ(env_spec("Header-v0", {}).value().id, "Header-v0");
   EXPECT_EQ(env_spec("Header-v0", {}, 7).value().max_episode_steps, 7);
@@ -58,8 +58,8 @@ TEST(RegisterEnvironment, GivesTheNewIdToEverythingThatTakesOne) {
   EXPECT_NE(message.find("did you mean 'Header-v0'?"), std::string::npos) << message;
 }
 
-// One mechanism: what the library's own have, a registered one has, to the bit.
-TEST(RegisterEnvironment, IsWhatABuiltInOneIs) {
+// A registered environment has the same features and bits as the library's own.
+TEST(RegisterEnvironment, EqualsABuiltInEnvironment) {
   ASSERT_TRUE(register_environment<CartPole>("OwnPole-v0").ok());
   const Overrides keys = {
       {"gravity", "9"}, {"strata.short.half_length", "0.2..0.4"}, {"disturb.action_delay", "2"}};
@@ -86,7 +86,7 @@ TEST(RegisterEnvironment, RefusesAnIdThatIsTaken) {
   expect_refused(register_environment<Hover>("Twice-v0"), {"'Twice-v0'", "already"});
 }
 
-TEST(Bridges, EnvironmentsAreBuiltInUnlessTheProgramHasTheirId) {
+TEST(Bridges, RegisterBuiltInEnvironmentsUnlessTheIdIsTaken) {
   const auto named = [](const std::string& id, int limit) {
     EnvEntry entry = make_entry<Hover>({}, [=](EnvSpec& spec) {
       spec.id = id;
@@ -102,7 +102,7 @@ TEST(Bridges, EnvironmentsAreBuiltInUnlessTheProgramHasTheirId) {
   EXPECT_EQ(env_spec("Mine-v0", {}).value().max_episode_steps, 22);
 }
 
-TEST(Bridges, WhatABuildHasNotSaysHowToGetIt) {
+TEST(Bridges, SayHowToGetAbsentEnvironments) {
   announce_absent({{"Robot-v0", "Robot-v1"}, "a simulator", "install it"});
   const Status asked = env_spec("Robot-v1", {}).status();
   EXPECT_EQ(asked.kind(), ErrorKind::kNotFound);
@@ -123,7 +123,7 @@ TEST(RegisterEnvironment, RefusesIdsThatCannotNameAFolder) {
   EXPECT_TRUE(register_environment<Hover>("Mine/Hover-v0").ok());
 }
 
-TEST(RegisterEnvironment, RefusesWhatLacksAFunctionOrASpace) {
+TEST(RegisterEnvironment, RefusesEntriesWithoutAFunctionOrASpace) {
   expect_refused(register_environment(simulator_entry(hover_spec("Null-v0"), nullptr)),
                  {"'Null-v0'", "factory (make) is empty"});
   expect_refused(register_environment(EnvEntry{}), {"empty"});
@@ -132,7 +132,7 @@ TEST(RegisterEnvironment, RefusesWhatLacksAFunctionOrASpace) {
   expect_refused(register_environment(entry), {"its options is empty"});
   entry = simulator_entry(hover_spec("Null-v0"), simulator("Null-v0"));
   entry.spec.id = "Other-v0";
-  expect_refused(register_environment(entry), {"'Other-v0'", "'Null-v0'", "make both the same"});
+  expect_refused(register_environment(entry), {"'Other-v0'", "'Null-v0'"});
 
   EnvSpec spec = hover_spec("Null-v0");
   spec.action = {};
@@ -154,10 +154,10 @@ TEST(RegisterEnvironment, RefusesNamesThatRecordsCannotHave) {
   };
   EnvSpec spec = hover_spec("Null-v0");
   spec.measures = {{"off the mark", "m"}};
-  refused(spec, {"it measures 'off the mark', expected names of letters"});
+  refused(spec, {"measures 'off the mark'", "letters, digits"});
   spec = hover_spec("Null-v0");
   spec.reward_terms = {{"speed", 1.0}, {"speed", 2.0}};
-  refused(spec, {"has a reward term 'speed'", "none of them twice"});
+  refused(spec, {"reward term 'speed'", "different names"});
   spec.reward_terms = {{"speed", std::numeric_limits<double>::quiet_NaN()}};
   refused(spec, {"reward term 'speed' has a weight of nan", "a finite number"});
   spec = hover_spec("Null-v0");
@@ -165,12 +165,12 @@ TEST(RegisterEnvironment, RefusesNamesThatRecordsCannotHave) {
   refused(spec, {"measures 'off_mark' in 'm", "printable ASCII"});
   spec = hover_spec("Null-v0");
   spec.context = {{"forward, m/s", 1.0, 0.0}};
-  refused(spec, {"given 'forward, m/s' from [1, 0]", "low <= high"});
+  refused(spec, {"'forward, m/s' in [1, 0]", "low <= high"});
   spec.context = {{"forw\xe4rts", 0.0, 1.0}};
   refused(spec, {"printable ASCII"});
 }
 
-TEST(Simulator, IsSteppedAsItIsAndDisturbedWhereAsked) {
+TEST(Simulator, IsDisturbedOnlyOnRequest) {
   ASSERT_TRUE(register_environment<Hover>("Hover-v0").ok());
   ASSERT_TRUE(
       register_environment(simulator_entry(hover_spec("Sim-v0"), simulator("Sim-v0"))).ok());
@@ -187,8 +187,8 @@ TEST(Simulator, IsSteppedAsItIsAndDisturbedWhereAsked) {
   expect_refused(env_spec("Sim-v0", {{"disturb.noise", "9"}}).status(), {"disturb"});
 }
 
-// What is wrong with a factory shows where it is used, before anything is written past its end.
-TEST(Simulator, ThatGivesSomethingElseIsRefused) {
+// Faults of a factory are found on use, before anything is written out of bounds.
+TEST(Simulator, IsRefusedIfItReturnsSomethingElse) {
   const auto refused = [](const std::string& id, const MakeSimulator& make,
                           const std::vector<std::string>& words) {
     ASSERT_TRUE(register_environment(simulator_entry(hover_spec(id), make)).ok());
@@ -202,7 +202,7 @@ TEST(Simulator, ThatGivesSomethingElseIsRefused) {
             options.num_envs = 2;
             return hovers("Few-v0", options);
           },
-          {"gave 2 environments", "num_envs, 4"});
+          {"2 environments", "num_envs = 4"});
   refused("Named-v0", simulator("Else-v0"), {"'Named-v0'", "'Else-v0'"});
   refused("Ended-v0",
           [](const VecEnvOptions& options) -> Result<std::unique_ptr<VecEnv>> {
@@ -212,13 +212,13 @@ TEST(Simulator, ThatGivesSomethingElseIsRefused) {
             return std::unique_ptr<VecEnv>(
                 std::make_unique<BatchedEnv<Hover>>(Hover::Params{}, spec, options));
           },
-          {"'Ended-v0'", "other end_reasons", "make both the same"});
+          {"'Ended-v0'", "end_reasons"});
   refused("Endless-v0",
           [](VecEnvOptions options) {
             options.max_episode_steps = 0;
             return hovers("Endless-v0", options);
           },
-          {"max_episode_steps 200; expected", "max_episode_steps 9"});
+          {"max_episode_steps 200", "max_episode_steps 9"});
   refused("Wide-v0",
           [](const VecEnvOptions& options) -> Result<std::unique_ptr<VecEnv>> {
             EnvSpec spec = CartPole::spec(CartPole::Params{});
@@ -230,13 +230,13 @@ TEST(Simulator, ThatGivesSomethingElseIsRefused) {
           {"Box(4), action Discrete(2)", "Box(2), action Box(1)"});
 }
 
-// Whose factory does not know of ages would otherwise begin in step.
-TEST(Simulator, ThatKnowsNoAgesIsRefused) {
+// Without this check, a factory that ignores ages would start all environments in phase.
+TEST(Simulator, IsRefusedIfItIgnoresAges) {
   EnvSpec spec = hover_spec("Ageless-v0");
   ASSERT_TRUE(register_environment(simulator_entry(spec, [](const VecEnvOptions& options) {
-                VecEnvOptions theirs = options;
-                theirs.stagger_starts = false;
-                return hovers("Ageless-v0", theirs);
+                VecEnvOptions other = options;
+                other.stagger_starts = false;
+                return hovers("Ageless-v0", other);
               })).ok());
   VecEnvOptions options{.num_envs = 3, .stagger_starts = true};
   EXPECT_TRUE(make_vec_env("Ageless-v0", {}, options).ok());
@@ -246,7 +246,7 @@ TEST(Simulator, ThatKnowsNoAgesIsRefused) {
                  {"stagger_by = age", "of Ageless-v0 begins at step", "stagger_by = actions"});
 }
 
-TEST(RegisterEnvironment, MayHappenWhileOthersLookUp) {
+TEST(RegisterEnvironment, MayRunDuringLookups) {
   std::vector<std::thread> threads;
   for (int i = 0; i < 4; ++i) {
     threads.emplace_back([i] {

@@ -1,4 +1,4 @@
-// SHA-256 (FIPS 180-4), for recorded sums of what other programs gave.
+// SHA-256 (FIPS 180-4), for recorded checksums of other programs' results.
 #pragma once
 
 #include <fmt/core.h>
@@ -19,7 +19,7 @@ class Sha256 {
     for (const std::uint8_t byte : bytes) add_byte(byte);
   }
 
-  // In hexadecimal; nothing can be added afterwards.
+  // The checksum in hexadecimal. Add nothing afterwards.
   std::string finish() {
     const std::uint64_t bits = 8 * length_;
     add_byte(0x80);

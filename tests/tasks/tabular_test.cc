@@ -1,4 +1,4 @@
-// The exact transition tables, and the environments against their own tables.
+// Exact transition tables, compared with the environments.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -41,7 +41,7 @@ void expect_probabilities_sum_to_one(const TabularModel& model) {
 }
 
 // Draws every (state, action) `draws` times and compares frequencies with the table, within five
-// standard errors: a chance below 1e-6 of a false alarm each, and the seed is fixed.
+// standard errors. Each has a probability below 1e-6 of a false alarm; the seed is fixed.
 template <class Env>
 void expect_steps_follow_the_table(const typename Env::Params& params, int draws) {
   const TabularModel model = Env::table(params);
@@ -70,7 +70,7 @@ void expect_steps_follow_the_table(const typename Env::Params& params, int draws
   }
 }
 
-// Each of these tasks gives one of its terms a step, or nothing.
+// Each step of these tasks pays one of its terms, or nothing.
 template <class Env>
 void expect_rewards_are_terms(const typename Env::Params& params) {
   std::set<double> weights{0.0}, seen;
@@ -82,7 +82,7 @@ void expect_rewards_are_terms(const typename Env::Params& params) {
   EXPECT_GE(seen.size() + 1, weights.size());
 }
 
-TEST(RewardTerms, AreThoseOfTheTables) {
+TEST(RewardTerms, MatchTheTables) {
   expect_rewards_are_terms<FrozenLake>(lake("4x4"));
   expect_rewards_are_terms<CliffWalking>(CliffWalking::Params{});
   expect_rewards_are_terms<Taxi>(Taxi::Params{});
@@ -128,7 +128,7 @@ TEST(Tabular, TaxiHasThreeHundredStarts) {
   }
 }
 
-TEST(Tabular, CustomMapsAreReadAndBadOnesRefused) {
+TEST(Tabular, ReadsCustomMapsAndRefusesBadOnes) {
   const FrozenLake::Params p = lake("4x4", false, "SFG");
   EXPECT_EQ(p.rows, 1);
   EXPECT_EQ(p.cols, 3);
@@ -144,7 +144,7 @@ TEST(Tabular, CustomMapsAreReadAndBadOnesRefused) {
   }
 }
 
-TEST(Tabular, TheRegistryGivesTablesUnderTheOptions) {
+TEST(Tabular, IsAvailableFromTheRegistryUnderOptions) {
   EXPECT_EQ(make_tabular_model("FrozenLake-v1", {}).value().num_states, 16);
   EXPECT_EQ(make_tabular_model("FrozenLake8x8-v1", {}).value().num_states, 64);
   EXPECT_EQ(make_tabular_model("CliffWalking-v1", {}).value().num_states, 48);
@@ -154,7 +154,7 @@ TEST(Tabular, TheRegistryGivesTablesUnderTheOptions) {
   EXPECT_EQ(make_tabular_model("FrozenLake-v1", {}).value().outcomes(0, 1).size(), 3u);
 }
 
-TEST(Tabular, TheRegistryNamesThoseThatHaveTables) {
+TEST(Tabular, IsListedForOtherEnvironments) {
   const Result<TabularModel> cart_pole = make_tabular_model("CartPole-v1", {});
   ASSERT_FALSE(cart_pole.ok());
   EXPECT_EQ(cart_pole.status().kind(), ErrorKind::kInvalidConfig);

@@ -25,22 +25,23 @@ class Ant final : public Task {
     template <class Visitor>
     void visit_fields(Visitor&& v) {
       visit_model(v);
-      v("forward_reward_weight", forward_reward_weight, "Weight of the speed forward, m/s.");
+      v("forward_reward_weight", forward_reward_weight, "Weight of the forward speed, m/s.");
       v("ctrl_cost_weight", ctrl_cost_weight, "Weight of the cost of the squared actions.");
       v("contact_cost_weight", contact_cost_weight,
         "Weight of the cost of the squared contact forces.");
-      v("healthy_reward", healthy_reward, "Reward of a step after which it is healthy.");
-      v("main_body", main_body, "The body whose speed is paid for, by its number or name.");
+      v("healthy_reward", healthy_reward, "Reward of a step that ends healthy.");
+      v("main_body", main_body, "Number or name of the body whose speed is rewarded.");
       v("terminate_when_unhealthy", terminate_when_unhealthy,
-        "Whether the episode ends where it is not.");
-      v("healthy_z_range", healthy_z_range, "Of the torso's height, m, both ends included.");
-      v("contact_force_range", contact_force_range, "Contact forces are clipped to this, N.");
+        "Whether the episode ends when unhealthy.");
+      v("healthy_z_range", healthy_z_range,
+        "Healthy range of the torso's height, m, ends included.");
+      v("contact_force_range", contact_force_range, "Range to clip contact forces to, N.");
       v("reset_noise_scale", reset_noise_scale, Range{0.0, 1e6},
-        "Positions begin uniform within this, speeds normal with this deviation.");
+        "Range of uniform initial positions, standard deviation of normal initial speeds.");
       v("exclude_current_positions_from_observation", exclude_current_positions_from_observation,
-        "Whether x and y are not seen.");
+        "Whether to leave x and y out of observations.");
       v("include_cfrc_ext_in_observation", include_cfrc_ext_in_observation,
-        "Whether contact forces are seen.");
+        "Whether observations include contact forces.");
     }
   };
 
@@ -83,7 +84,7 @@ class Ant final : public Task {
     add_normal(scene.data.qvel, scene.model.nv, options_.reset_noise_scale, random);
   }
 
-  // Where a body is after a step of RK4 is of its last stage, and does not follow from qpos.
+  // After a step of RK4, body positions come from its last stage and do not follow from qpos.
   int kept_size() const override { return 1; }
   void keep(Scene scene, double* kept) const override { kept[0] = body_at(scene, main_body_)[0]; }
 

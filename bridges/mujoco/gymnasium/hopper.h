@@ -20,13 +20,13 @@ class Hopper final : public Runner {
     template <class Visitor>
     void visit_fields(Visitor&& v) {
       visit_runner(v);
-      v("healthy_reward", healthy_reward, "Reward of a step after which it is healthy.");
+      v("healthy_reward", healthy_reward, "Reward of a step that ends healthy.");
       v("terminate_when_unhealthy", terminate_when_unhealthy,
-        "Whether the episode ends where it is not.");
+        "Whether the episode ends when unhealthy.");
       v("healthy_state_range", healthy_state_range,
-        "Of speeds, and of positions but x and height.");
-      v("healthy_z_range", healthy_z_range, "Of the torso's height, m.");
-      v("healthy_angle_range", healthy_angle_range, "Of the torso's angle, rad.");
+        "Healthy range of speeds, and of positions except x and height.");
+      v("healthy_z_range", healthy_z_range, "Healthy range of the torso's height, m.");
+      v("healthy_angle_range", healthy_angle_range, "Healthy range of the torso's angle, rad.");
     }
   };
 
@@ -55,7 +55,7 @@ class Hopper final : public Runner {
   }
 
  private:
-  // Index of the reason, or kGoesOn where it is healthy.
+  // Index of the reason; kGoesOn if healthy.
   int illness(Scene scene) const {
     const double *q = scene.data.qpos, *v = scene.data.qvel;
     const auto holds = [this](double x) { return options_.healthy_state_range.holds(x); };

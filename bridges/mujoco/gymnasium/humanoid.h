@@ -19,14 +19,14 @@ class Humanoid final : public HumanoidBody {
     template <class Visitor>
     void visit_fields(Visitor&& v) {
       visit_body(v);
-      v("forward_reward_weight", forward_reward_weight, "Weight of the speed forward, m/s.");
+      v("forward_reward_weight", forward_reward_weight, "Weight of the forward speed, m/s.");
       v("contact_cost_weight", contact_cost_weight,
         "Weight of the cost of the squared contact forces.");
-      v("contact_cost_range", contact_cost_range, "That cost is clipped to this.");
-      v("healthy_reward", healthy_reward, "Reward of a step after which it is healthy.");
+      v("contact_cost_range", contact_cost_range, "Range to clip that cost to.");
+      v("healthy_reward", healthy_reward, "Reward of a step that ends healthy.");
       v("terminate_when_unhealthy", terminate_when_unhealthy,
-        "Whether the episode ends where it is not.");
-      v("healthy_z_range", healthy_z_range, "Of the torso's height, m.");
+        "Whether the episode ends when unhealthy.");
+      v("healthy_z_range", healthy_z_range, "Healthy range of the torso's height, m.");
     }
   };
 
@@ -55,7 +55,7 @@ class Humanoid final : public HumanoidBody {
             {"squared_contact_forces", -options_.contact_cost_weight}};
   }
 
-  // Where bodies are after a step of RK4 is of its last stage, and does not follow from qpos.
+  // After a step of RK4, body positions come from its last stage and do not follow from qpos.
   int kept_size() const override { return 1; }
   void keep(Scene scene, double* kept) const override { kept[0] = centre(scene); }
 
@@ -72,7 +72,7 @@ class Humanoid final : public HumanoidBody {
   }
 
  private:
-  // Of mass, along x.
+  // The centre of mass along x.
   double centre(Scene scene) const {
     double sum = 0.0;
     for (int body = 0; body < scene.model.nbody; ++body) {

@@ -1,5 +1,5 @@
-// What Humanoid and HumanoidStandup of Gymnasium 1.4.0 share: how they begin, what is seen and what
-// effort costs.
+// Common parts of Humanoid and HumanoidStandup of Gymnasium 1.4.0: initial states, observations and
+// control costs.
 #pragma once
 
 #include <limits>
@@ -22,17 +22,17 @@ struct HumanoidOptions : ModelOptions {
     visit_model(v);
     v("ctrl_cost_weight", ctrl_cost_weight, "Weight of the cost of the squared controls.");
     v("reset_noise_scale", reset_noise_scale, Range{0.0, 1e6},
-      "Positions and speeds begin uniform within this.");
+      "Range of uniform initial positions and speeds.");
     v("exclude_current_positions_from_observation", exclude_current_positions_from_observation,
-      "Whether x and y are not seen.");
+      "Whether to leave x and y out of observations.");
     v("include_cinert_in_observation", include_cinert_in_observation,
-      "Whether the bodies' inertias about the centre of mass are seen.");
+      "Whether observations include the bodies' inertias about the centre of mass.");
     v("include_cvel_in_observation", include_cvel_in_observation,
-      "Whether the bodies' speeds about the centre of mass are seen.");
+      "Whether observations include the bodies' speeds about the centre of mass.");
     v("include_qfrc_actuator_in_observation", include_qfrc_actuator_in_observation,
-      "Whether the actuators' forces are seen.");
+      "Whether observations include the actuators' forces.");
     v("include_cfrc_ext_in_observation", include_cfrc_ext_in_observation,
-      "Whether contact forces are seen.");
+      "Whether observations include contact forces.");
   }
 };
 
@@ -40,7 +40,7 @@ class HumanoidBody : public Task {
  public:
   int observation_size(const Sizes& sizes) const override {
     const auto share = [](bool seen, int numbers) { return seen ? numbers : 0; };
-    const int others = sizes.nbody - 1;  // than the world
+    const int others = sizes.nbody - 1;  // all but the world
     return sizes.nq + sizes.nv - skipped() +
            share(seen_.include_cinert_in_observation, 10 * others) +
            share(seen_.include_cvel_in_observation, 6 * others) +
@@ -67,11 +67,11 @@ class HumanoidBody : public Task {
   }
 
  protected:
-  static constexpr int kRootSpeeds = 6;  // of the joint that leaves the body free
+  static constexpr int kRootSpeeds = 6;  // of the free joint
 
   explicit HumanoidBody(HumanoidOptions options) : seen_(std::move(options)) {}
 
-  // Of what was given to the actuators, in double.
+  // The cost of the actuators' controls, in double.
   double control_cost(Scene scene) const {
     const auto count = static_cast<std::size_t>(scene.model.nu);
     return seen_.ctrl_cost_weight * sum_of_squares(scene.data.ctrl, count);

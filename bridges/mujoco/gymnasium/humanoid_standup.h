@@ -17,10 +17,10 @@ class HumanoidStandup final : public HumanoidBody {
     template <class Visitor>
     void visit_fields(Visitor&& v) {
       visit_body(v);
-      v("uph_cost_weight", uph_cost_weight, "Taken and not used, as Gymnasium does.");
+      v("uph_cost_weight", uph_cost_weight, "Accepted but not used, as in Gymnasium.");
       v("impact_cost_weight", impact_cost_weight,
         "Weight of the cost of the squared contact forces.");
-      v("impact_cost_range", impact_cost_range, "That cost is clipped to this.");
+      v("impact_cost_range", impact_cost_range, "Range to clip that cost to.");
     }
   };
 

@@ -19,9 +19,9 @@ class InvertedDoublePendulum final : public Task {
     template <class Visitor>
     void visit_fields(Visitor&& v) {
       visit_model(v);
-      v("healthy_reward", healthy_reward, "Reward of a step after which the poles still stand.");
+      v("healthy_reward", healthy_reward, "Reward of a step after which the poles stand.");
       v("reset_noise_scale", reset_noise_scale, Range{0.0, 1e6},
-        "Positions begin uniform within this, speeds normal with this deviation.");
+        "Range of uniform initial positions, standard deviation of normal initial speeds.");
     }
   };
 
@@ -69,7 +69,7 @@ class InvertedDoublePendulum final : public Task {
     return {upright - (aside + below) - (speed_1 + speed_2), fell ? 0 : kGoesOn};
   }
 
-  // Sine and cosine are the C library's: NumPy's may differ by the last bit of a double.
+  // Sine and cosine come from the C library. NumPy's may differ in the last bit.
   void observe(Scene scene, Own, Random&, ObservationWriter out) const override {
     const double* q = scene.data.qpos;
     out.add(q[0]);

@@ -19,7 +19,7 @@ class InvertedPendulum final : public Task {
     void visit_fields(Visitor&& v) {
       visit_model(v);
       v("reset_noise_scale", reset_noise_scale, Range{0.0, 1e6},
-        "Positions and speeds begin uniform within this.");
+        "Range of uniform initial positions and speeds.");
     }
   };
 

@@ -1,5 +1,5 @@
-// What the tasks of Gymnasium 1.4.0 share (gymnasium/envs/mujoco/*_v5.py). Rewards are rounded as
-// there: actions are float32, and so are sums over them and their weights; all else is double.
+// Common parts of Gymnasium 1.4.0's tasks (gymnasium/envs/mujoco/*_v5.py). Rewards round as there:
+// actions, their weights and sums over them are float32; everything else is double.
 #pragma once
 
 #include <algorithm>
@@ -12,12 +12,12 @@
 
 namespace broadloom::mujoco {
 
-// Whose dynamics a task's are.
+// The source of a task's dynamics.
 inline std::string gymnasium_file(const char* name) {
   return std::string("Gymnasium 1.4.0 mujoco/") + name;
 }
 
-// weight * np.sum(np.square(action)), float32.
+// Computes weight * np.sum(np.square(action)) in float32.
 inline float action_cost(double weight, const float* action, int count) {
   return static_cast<float>(weight) * sum_of_squares(action, static_cast<std::size_t>(count));
 }
@@ -37,7 +37,7 @@ inline double seconds_per_step(const mjModel& model, int frame_skip) {
   return model.opt.timestep * frame_skip;
 }
 
-// Where the body's frame is, [3] in m.
+// Position of the body's frame, [3] in m.
 inline const double* body_at(Scene scene, int body) { return scene.data.xpos + 3 * body; }
 
 inline double distance(const double* a, const double* b) {
@@ -45,7 +45,7 @@ inline double distance(const double* a, const double* b) {
   return std::sqrt(x * x + y * y + z * z);
 }
 
-// kInvalidConfig where the model has fewer positions or speeds.
+// kInvalidConfig if the model has fewer positions or speeds.
 inline Status need(const mjModel& model, int nq, int nv) {
   if (model.nq >= nq && model.nv >= nv) return {};
   return invalid("the model has " + std::to_string(model.nq) + " positions and " +
@@ -53,11 +53,11 @@ inline Status need(const mjModel& model, int nq, int nv) {
                  " and " + std::to_string(nv));
 }
 
-// kInvalidConfig where there is no body of that name.
+// kInvalidConfig if there is no body of that name.
 inline Status find_body(const Model& model, const std::string& name, int& out) {
   out = model.find(mjOBJ_BODY, name);
   if (out >= 0) return {};
-  return invalid("the model has no body of the name '" + name + "'");
+  return invalid("the model has no body named '" + name + "'");
 }
 
 inline std::vector<RewardTerm> with_healthy(std::vector<RewardTerm> terms, double reward) {

@@ -53,7 +53,7 @@ class Pusher final : public Task {
   }
 
   void place(Scene scene, Own, Random& random) const override {
-    constexpr double kNearest = 0.17;  // m of the object from the goal
+    constexpr double kNearest = 0.17;  // m, smallest distance from object to goal
     double* object = scene.data.qpos + scene.model.nq - 4;
     do {
       object[0] = random.uniform(-0.3, 0.0);

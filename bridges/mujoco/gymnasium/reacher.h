@@ -81,7 +81,7 @@ class Reacher final : public Task {
   }
 
  private:
-  static constexpr double kReach = 0.2;  // m from the middle, within which targets are
+  static constexpr double kReach = 0.2;  // m, largest distance of targets from the middle
 
   Options options_;
   int fingertip_ = 0, target_ = 0;

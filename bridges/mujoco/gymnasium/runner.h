@@ -1,5 +1,5 @@
-// What Hopper, Walker2d, HalfCheetah and Swimmer of Gymnasium 1.4.0 share: they are paid for speed
-// along x, and for moving little.
+// Common parts of Hopper, Walker2d, HalfCheetah and Swimmer of Gymnasium 1.4.0. They reward speed
+// along x and small actions.
 #pragma once
 
 #include <limits>
@@ -19,12 +19,12 @@ struct RunnerOptions : ModelOptions {
   template <class Visitor>
   void visit_runner(Visitor&& v) {
     visit_model(v);
-    v("forward_reward_weight", forward_reward_weight, "Weight of the speed forward, m/s.");
+    v("forward_reward_weight", forward_reward_weight, "Weight of the forward speed, m/s.");
     v("ctrl_cost_weight", ctrl_cost_weight, "Weight of the cost of the squared actions.");
     v("reset_noise_scale", reset_noise_scale, Range{0.0, 1e6},
-      "How far from the model's initial positions and speeds episodes begin.");
+      "Scale of the noise on initial positions and speeds.");
     v("exclude_current_positions_from_observation", exclude_current_positions_from_observation,
-      "Whether where it is along the ground is not seen.");
+      "Whether to leave the position along the ground out of observations.");
   }
 };
 
@@ -65,10 +65,11 @@ class Runner : public Task {
 
  protected:
   struct Traits {
-    int along_ground = 1;        // the first positions, which say where it is
-    int needed_positions = 1;    // of the model
-    bool normal_speeds = false;  // whether they begin normal, and not uniform
-    double most_speed = std::numeric_limits<double>::infinity();  // that is seen
+    int along_ground = 1;        // number of first positions, along the ground
+    int needed_positions = 1;    // least number in the model
+    bool normal_speeds = false;  // whether initial speeds are normal, not uniform
+    double most_speed =
+        std::numeric_limits<double>::infinity();  // observed speeds are clipped to it
   };
 
   Runner(RunnerOptions options, const Traits& traits)

@@ -15,7 +15,7 @@
 
 namespace broadloom::mujoco {
 
-// One line a task; bridges.cc names their ids for builds without this.
+// One line per task. bridges.cc lists the ids for builds without this bridge.
 std::vector<EnvEntry> gymnasium_tasks() {
   return {task_entry<InvertedPendulum>(),
           task_entry<InvertedDoublePendulum>(),

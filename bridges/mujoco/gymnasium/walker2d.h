@@ -18,11 +18,11 @@ class Walker2d final : public Runner {
     template <class Visitor>
     void visit_fields(Visitor&& v) {
       visit_runner(v);
-      v("healthy_reward", healthy_reward, "Reward of a step after which it is healthy.");
+      v("healthy_reward", healthy_reward, "Reward of a step that ends healthy.");
       v("terminate_when_unhealthy", terminate_when_unhealthy,
-        "Whether the episode ends where it is not.");
-      v("healthy_z_range", healthy_z_range, "Of the torso's height, m.");
-      v("healthy_angle_range", healthy_angle_range, "Of the torso's angle, rad.");
+        "Whether the episode ends when unhealthy.");
+      v("healthy_z_range", healthy_z_range, "Healthy range of the torso's height, m.");
+      v("healthy_angle_range", healthy_angle_range, "Healthy range of the torso's angle, rad.");
     }
   };
 

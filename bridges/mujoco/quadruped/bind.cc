@@ -1,4 +1,4 @@
-// What the quadruped looks up in a robot's model, and what it asks of one.
+// Checks a robot's model and looks up the parts that the quadruped needs.
 #include <fmt/core.h>
 
 #include <cmath>
@@ -29,16 +29,16 @@ Status check_root(const Model& model) {
   const mjModel& m = model.get();
   if (m.jnt_type[0] != mjJNT_FREE) {
     return invalid(named(model, "joint", mjOBJ_JOINT, 0) +
-                   ", the first one, is not free; expected the trunk's free joint there");
+                   " is the first joint but not free; expected the trunk's free joint");
   }
   if (m.jnt_bodyid[0] == kTrunk) return {};
   return invalid(fmt::format(
-      "the free joint is on {}, and {} stands before that; expected the trunk to be the first body "
-      "of <worldbody>",
+      "the free joint is on {}, but {} comes first; expected the trunk as the first body of "
+      "<worldbody>",
       named(model, "body", mjOBJ_BODY, m.jnt_bodyid[0]), named(model, "body", mjOBJ_BODY, kTrunk)));
 }
 
-// Actions say where a joint is to be, so that its actuator must pull towards there.
+// Actions are target positions of joints, so actuators must be position servos.
 Status check_actuator(const Model& model, int a) {
   const mjModel& m = model.get();
   const std::string actuator = named(model, "actuator", mjOBJ_ACTUATOR, a);
@@ -52,8 +52,7 @@ Status check_actuator(const Model& model, int a) {
   }
   if (m.actuator_biastype[a] == mjBIAS_AFFINE && m.actuator_biasprm[mjNBIAS * a + 1] < 0.0)
     return {};
-  return invalid(actuator +
-                 " does not pull its joint to a position; expected <position> with a kp above 0");
+  return invalid(actuator + " is not a position servo; expected <position> with kp above 0");
 }
 
 }  // namespace
@@ -81,13 +80,13 @@ Status Quadruped::bind_joints(const Model& model) {
   constexpr double kInfinity = std::numeric_limits<double>::infinity();
   for (int j = 1; j <= kJoints; ++j) {
     if (m.jnt_type[j] != mjJNT_HINGE)
-      return invalid(named(model, "joint", mjOBJ_JOINT, j) + " is no hinge; expected one");
+      return invalid(named(model, "joint", mjOBJ_JOINT, j) + " is not a hinge; expected one");
     BROADLOOM_TRY(check_actuator(model, j - 1));
-    const bool limited = m.jnt_limited[j] != 0;  // else its range is 0, 0
-    const auto at = static_cast<std::size_t>(j - 1);
+    const bool limited = m.jnt_limited[j] != 0;  // without limits, the range is 0, 0
+    const auto index = static_cast<std::size_t>(j - 1);
     const double share = options_.soft_joint_limit;
-    rewards_.soft_low[at] = limited ? m.jnt_range[2 * j] * share : -kInfinity;
-    rewards_.soft_high[at] = limited ? m.jnt_range[2 * j + 1] * share : kInfinity;
+    rewards_.soft_low[index] = limited ? m.jnt_range[2 * j] * share : -kInfinity;
+    rewards_.soft_high[index] = limited ? m.jnt_range[2 * j + 1] * share : kInfinity;
   }
   return {};
 }
@@ -104,7 +103,7 @@ Status Quadruped::bind_sensors(const Model& model) {
     const int sensor = found(mjOBJ_SENSOR, "sensor", scene_name(name));
     return sensor < 0 ? 0 : model.get().sensor_adr[sensor];
   };
-  imu_ = found(mjOBJ_SITE, "site", "imu");  // the scene's sensors are on it
+  imu_ = found(mjOBJ_SITE, "site", "imu");  // site of the scene's sensors
   sensors_ = {place("gyro"),     place("local_linvel"),  place("accelerometer"),
               place("upvector"), place("global_linvel"), place("global_angvel")};
   for (std::size_t f = 0; f < kFeet; ++f) {

@@ -1,4 +1,4 @@
-// Robots of our own.
+// Registry entries of Broadloom's own robots.
 #pragma once
 
 #include <vector>

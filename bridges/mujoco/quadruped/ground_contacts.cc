@@ -25,14 +25,14 @@ Vector cross(const Vector& a, const Vector& b) {
   return {a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0]};
 }
 
-// Where a sphere touches: the surface's normal there, and how far the sphere is from it; below 0
-// where they overlap.
+// A contact of a sphere: the surface's normal and the distance to the sphere, below 0 if they
+// overlap.
 struct Touch {
   Vector normal{};
   double distance = 0.0;
 };
 
-// What a sphere touches, in the height field's own frame.
+// All contacts of a sphere, in the height field's own frame.
 class Touches {
  public:
   static constexpr int kMost = 4;
@@ -40,20 +40,21 @@ class Touches {
   Touches(const Vector& center, double radius, double margin)
       : center_(center), radius_(radius), margin_(margin) {}
 
-  // Corners anticlockwise as seen from above.
+  // Adds a triangle. Corners are anticlockwise as seen from above.
   void add(const Vector& a, const Vector& b, const Vector& c) {
     const Vector across = cross(b - a, c - a);
     const Vector normal = (1.0 / std::sqrt(dot(across, across))) * across;
     if (faces(a, b, c, normal)) {
       add_face({normal, dot(center_ - a, normal) - radius_});
     } else {
-      for (const auto& [from, to] : {std::pair(a, b), {b, c}, {c, a}}) add_edge(from, to);
+      for (const auto& [start, end] : {std::pair(a, b), {b, c}, {c, a}}) add_edge(start, end);
       if (dot(center_ - a, normal) < 0.0 && faces(a, b, c, {0.0, 0.0, 1.0})) is_below_ = true;
     }
   }
 
-  // What counts, once all are added: faces that the center is above; else the least deep of those
-  // that it is below; else the nearest edge, which is above a center in a fold of the ground.
+  // Selects the contacts after all triangles were added. Faces below the center come first.
+  // Otherwise, it is the least deep face above the center, or else the nearest edge. In a fold of
+  // the ground, this edge is above the center.
   void finish() {
     if (faces_ > 0) return;
     if (deep_face_.distance > -kFar) {
@@ -70,15 +71,15 @@ class Touches {
  private:
   static constexpr double kFar = 1e30;
 
-  // Whether the center comes to lie in the triangle, moved along `direction`.
+  // Whether the center, moved along `direction`, lies in the triangle.
   bool faces(const Vector& a, const Vector& b, const Vector& c, const Vector& direction) const {
-    for (const auto& [from, to] : {std::pair(a, b), {b, c}, {c, a}}) {
-      if (dot(cross(to - from, center_ - from), direction) < 0.0) return false;
+    for (const auto& [start, end] : {std::pair(a, b), {b, c}, {c, a}}) {
+      if (dot(cross(end - start, center_ - start), direction) < 0.0) return false;
     }
     return true;
   }
 
-  // Faces of one plane are one.
+  // Merges faces of the same plane.
   void add_face(const Touch& touch) {
     if (touch.distance >= margin_) return;
     if (touch.distance < -radius_) {
@@ -94,10 +95,10 @@ class Touches {
     if (faces_ < kMost) found_[faces_++] = touch;
   }
 
-  void add_edge(const Vector& from, const Vector& to) {
-    const Vector along = to - from;
-    const double share = std::clamp(dot(center_ - from, along) / dot(along, along), 0.0, 1.0);
-    const Vector away = center_ - (from + share * along);
+  void add_edge(const Vector& start, const Vector& end) {
+    const Vector along = end - start;
+    const double share = std::clamp(dot(center_ - start, along) / dot(along, along), 0.0, 1.0);
+    const Vector away = center_ - (start + share * along);
     const double length = std::sqrt(dot(away, away));
     if (away[2] > 0.0 && length - radius_ < edge_.distance) {
       edge_ = {(1.0 / length) * away, length - radius_};
@@ -110,11 +111,11 @@ class Touches {
   double radius_, margin_;
   std::array<Touch, kMost> found_;
   int faces_ = 0;
-  bool is_below_ = false;  // the surface
+  bool is_below_ = false;  // the center is below the surface
   Touch deep_face_{{}, -kFar}, edge_{{}, kFar}, edge_above_{{}, -kFar};
 };
 
-// The ground's points.
+// The points of the ground.
 class Grid {
  public:
   Grid(const mjModel& model, int geom) {
@@ -127,7 +128,7 @@ class Grid {
     up_ = 2.0 * size_[1] / (rows_ - 1);
   }
 
-  // Both triangles of every cell that is within reach. The diagonal is MuJoCo's.
+  // Adds both triangles of every cell within `reach`, with MuJoCo's diagonal.
   void show(const Vector& center, double reach, Touches& touches) const {
     const auto [left, right] = cells(center[0] + size_[0], reach, across_, columns_);
     const auto [bottom, top] = cells(center[1] + size_[1], reach, up_, rows_);
@@ -145,9 +146,9 @@ class Grid {
     int first, last;
   };
   static Range cells(double place, double reach, double spacing, int points) {
-    const auto cell = [&](double at) {  // what is not a number is at an end, too
+    const auto cell = [&](double position) {  // NaN gives 0
       const double last = points - 2.0;
-      return static_cast<int>(at / spacing > 0.0 ? std::min(at / spacing, last) : 0.0);
+      return static_cast<int>(position / spacing > 0.0 ? std::min(position / spacing, last) : 0.0);
     };
     return {cell(place - reach), cell(place + reach)};
   }
@@ -167,9 +168,9 @@ bool is_ground(const mjModel& model, int geom) {
   return name == model.names + model.name_geomadr[geom];
 }
 
-mjfCollision of_mujoco = nullptr;
+mjfCollision mujoco_collide = nullptr;
 
-// In the field's frame, and back. rotation: row-major, of the field.
+// Convert to the field's frame and back. rotation: of the field, row-major.
 Vector to_local(const mjtNum* rotation, const Vector& v) {
   Vector out{};
   for (std::size_t i = 0; i < 3; ++i)
@@ -185,7 +186,8 @@ Vector to_world(const mjtNum* rotation, const Vector& v) {
 
 int collide(const mjModel* model, mjData* data, mjPreContact* contacts, int field, int sphere,
             mjtNum margin) {
-  if (!is_ground(*model, field)) return of_mujoco(model, data, contacts, field, sphere, margin);
+  if (!is_ground(*model, field))
+    return mujoco_collide(model, data, contacts, field, sphere, margin);
   const mjtNum *at = data->geom_xpos + 3 * field, *rotation = data->geom_xmat + 9 * field;
   const mjtNum* middle = data->geom_xpos + 3 * sphere;
   const Vector world{middle[0], middle[1], middle[2]};
@@ -214,7 +216,7 @@ int collide(const mjModel* model, mjData* data, mjPreContact* contacts, int fiel
 void use_ground_contacts(const Library& library) {
   static std::once_flag once;
   std::call_once(once, [&] {
-    of_mujoco = library.collisions[mjGEOM_HFIELD][mjGEOM_SPHERE];
+    mujoco_collide = library.collisions[mjGEOM_HFIELD][mjGEOM_SPHERE];
     library.collisions[mjGEOM_HFIELD][mjGEOM_SPHERE] = collide;
   });
 }

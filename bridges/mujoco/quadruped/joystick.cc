@@ -10,7 +10,7 @@ namespace {
 
 constexpr double kPi = 3.14159265358979323846;
 
-// Exponential, in steps.
+// Draws an exponential time, in steps.
 double drawn_steps(double mean, double dt, Random& random) {
   return std::round(-std::log(1.0 - random.uniform()) * mean / dt);
 }
@@ -20,7 +20,7 @@ double wait_steps(const JoystickConstants& c, double dt) { return std::round(c.p
 }  // namespace
 
 void begin_commands(const JoystickConstants& c, double dt, Random& random, Walk& walk) {
-  // One more, since the count goes down as each step begins, the first one too.
+  // Plus 1, since every step begins by decreasing the count.
   walk.steps_to_command = std::max(drawn_steps(c.command_interval, dt, random), 1.0) + 1.0;
   const double most[] = {c.max_command_x, c.max_command_y, c.max_command_yaw};
   for (std::size_t axis = 0; axis < 3; ++axis)

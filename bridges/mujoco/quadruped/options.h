@@ -1,4 +1,4 @@
-// What users may set of the joystick task.
+// Options of the joystick task.
 #pragma once
 
 #include <string>
@@ -26,28 +26,30 @@ struct QuadrupedOptions : ModelOptions {
   template <class Visitor>
   void visit_fields(Visitor&& v) {
     visit_model(v);
-    v("feet", feet, "The model's four feet: each the name of a geom and of a site.");
+    v("feet", feet, "The model's four feet. Each name is that of a geom and of a site.");
     v("action_scale", action_scale, Range{0.0, 10.0},
-      "A joint is to be at home + this times its action, rad.");
+      "A joint's target is home + this times its action, rad.");
     joystick.visit_fields(v);
     const Range noise{0.0, 1e3};
-    v("noise_joint_pos", noise_joint_pos, noise, "Sensed joints are off by up to this, rad.");
-    v("noise_joint_vel", noise_joint_vel, noise, "Likewise their speeds, rad/s.");
-    v("noise_gyro", noise_gyro, noise, "Likewise the trunk's turning, rad/s.");
-    v("noise_gravity", noise_gravity, noise, "Likewise which way is down.");
-    v("noise_linvel", noise_linvel, noise, "Likewise the trunk's speed, m/s.");
+    v("noise_joint_pos", noise_joint_pos, noise, "Largest noise on joint positions, rad.");
+    v("noise_joint_vel", noise_joint_vel, noise, "Largest noise on joint speeds, rad/s.");
+    v("noise_gyro", noise_gyro, noise, "Largest noise on the trunk's turning, rad/s.");
+    v("noise_gravity", noise_gravity, noise, "Largest noise on the direction of gravity.");
+    v("noise_linvel", noise_linvel, noise, "Largest noise on the trunk's speed, m/s.");
     weights.visit_fields(v);
-    v("tracking_sigma", tracking_sigma, Range{1e-6, 1e6}, "How sharp tracking is, m^2/s^2.");
-    v("max_foot_height", max_foot_height, Range{1e-3, 10.0}, "How high feet are to swing, m.");
-    v("soft_joint_limit", soft_joint_limit, Range{0.0, 1.0}, "Share of joints' ranges to keep to.");
+    v("tracking_sigma", tracking_sigma, Range{1e-6, 1e6},
+      "Width of the tracking rewards, m^2/s^2.");
+    v("max_foot_height", max_foot_height, Range{1e-3, 10.0}, "Target height of swinging feet, m.");
+    v("soft_joint_limit", soft_joint_limit, Range{0.0, 1.0},
+      "Share of the joints' ranges that is free of cost.");
     v("success_share", success_share, Range{0.0, 1.0},
-      "An episode succeeded where it did not fall and went this share of the commanded way.");
+      "An episode succeeds without a fall and with this share of the commanded way.");
     v("terrain", ground.columns, Choices{Terrain::kinds()},
-      "Columns of the ground: flat alone is a plane, else tiles of a height field.");
+      "Columns of the ground: only flat is a plane, else tiles of a height field.");
     v("terrain_levels", ground.levels, Range{1, 100}, "Rows of the ground, from easy to hard.");
     v("terrain_scale", ground.scale, Range{0.0, 10.0},
-      "Times the heights of Rudin et al. 2021, whose robot is twice as tall.");
-    v("terrain_seed", ground.seed, "What the ground is made from.");
+      "Factor of the heights of Rudin et al. 2021, whose robot is twice as tall.");
+    v("terrain_seed", ground.seed, "Seed of the ground.");
   }
 };
 

@@ -19,7 +19,7 @@ const JoystickConstants& constants_of(Own own) {
 static_assert(sizeof(Walk) == kWalkNumbers * sizeof(double));
 static_assert(sizeof(JoystickConstants) == kJoystickConstants * sizeof(double));
 
-// a times b.
+// Computes a * b.
 void multiply_quaternions(const double* a, const double* b, double* out) {
   out[0] = a[0] * b[0] - a[1] * b[1] - a[2] * b[2] - a[3] * b[3];
   out[1] = a[0] * b[1] + a[1] * b[0] + a[2] * b[3] - a[3] * b[2];
@@ -58,8 +58,8 @@ Status Quadruped::check(const Options& options) {
                    fmt::format("{}", fmt::join(Terrain::kinds(), ", ")));
   if (options.on_unstable != "go_on" || is_plane(options.ground)) return {};
   return invalid(
-      "on_unstable: got go_on on terrain that is not flat, where the model's initial state is no "
-      "place to go on from: it is not on the environment's tile; expected reset or stop");
+      "on_unstable: got go_on on terrain that is not flat, but the model's initial state is not on "
+      "the environment's tile; expected reset or stop");
 }
 
 Status Quadruped::check_constants(const double* constants) const {
@@ -68,11 +68,11 @@ Status Quadruped::check_constants(const double* constants) const {
   if (terrain_ == nullptr) {
     if (joystick.terrain_level == 0.0 && joystick.terrain_column < 0.0) return {};
     const bool level = joystick.terrain_level != 0.0;
-    return invalid(fmt::format(
-        "{}: got {}, but terrain is flat, a plane without levels and columns; name the ground's "
-        "kinds, as in terrain = [\"flat\", \"stairs\"], or leave it out",
-        level ? "terrain_level" : "terrain_column",
-        level ? joystick.terrain_level : joystick.terrain_column));
+    return invalid(
+        fmt::format("{}: got {}, but the terrain is flat and has no levels and columns; list kinds "
+                    "of ground, as in terrain = [\"flat\", \"stairs\"], or leave the key out",
+                    level ? "terrain_level" : "terrain_column",
+                    level ? joystick.terrain_level : joystick.terrain_column));
   }
   if (!(joystick.terrain_level < ground.levels)) {
     return invalid(fmt::format("terrain_level: got {}, expected less than terrain_levels, {}",
@@ -103,7 +103,7 @@ void Quadruped::describe(const ConstantRange& constants, EnvSpec& spec) const {
     spec.context.push_back({command.name, command.low, command.high});
   spec.terrain = "flat";
   if (terrain_ == nullptr) return;
-  // What the ground has, whether or not an option keeps all of them on one column.
+  // All columns of the ground, even if an option keeps all environments on one.
   spec.context.push_back({"terrain column", 0.0, terrain_->columns() - 1.0});
   spec.world_seeds = {options_.ground.seed, 1};
   spec.terrain =
@@ -179,9 +179,9 @@ Gait Quadruped::gait(Scene scene, const float* action, Walk& walk) const {
            .feet = {},
            .fell = sensed[sensors_.up + 2] < 0.0};
   for (std::size_t f = 0; f < kFeet; ++f) {
-    const double* at = scene.data.site_xpos + 3 * feet_[f].site;
+    const double* position = scene.data.site_xpos + 3 * feet_[f].site;
     Gait::Foot& foot = out.feet[f];
-    foot.height = at[2] - ground(at[0], at[1]);
+    foot.height = position[2] - ground(position[0], position[1]);
     foot.speed_x = sensed[feet_[f].velocity];
     foot.speed_y = sensed[feet_[f].velocity + 1];
     foot.stands = sensed[feet_[f].touches] > 0.0;
@@ -215,7 +215,7 @@ Judgement Quadruped::judge(Scene scene, const float* action, Own own) const {
   return {clipped(sum * dt_, 0.0, kMostReward), now.fell ? 0 : kGoesOn};
 }
 
-// Who leaves a tile comes in on the other side.
+// A robot that leaves its tile enters it on the other side.
 void Quadruped::keep(Scene scene, double* kept) const {
   if (terrain_ == nullptr) return;
   for (std::size_t i = 0; i < 2; ++i)
@@ -231,7 +231,7 @@ void Quadruped::observe(Scene scene, Own own, Random& random, ObservationWriter 
   };
   for (int i = 0; i < 3; ++i) add(sensed[sensors_.local_velocity + i], options_.noise_linvel);
   for (int i = 0; i < 3; ++i) add(sensed[sensors_.gyro + i], options_.noise_gyro);
-  // Down, in the trunk's frame: less the last row of its matrix.
+  // The down direction in the trunk's frame is minus the last row of its matrix.
   for (int i = 0; i < 3; ++i) add(-scene.data.site_xmat[9 * imu_ + 6 + i], options_.noise_gravity);
   for (std::size_t j = 0; j < kJoints; ++j)
     add(scene.data.qpos[kRootPositions + j] - rewards_.home[j], options_.noise_joint_pos);

@@ -1,8 +1,8 @@
-// A quadruped that walks as a joystick says: the task of MuJoCo Playground 0.2.0
-// (Go1JoystickFlatTerrain), on a model without meshes, and on ground made from a seed.
+// A quadruped that follows joystick commands. The task is that of MuJoCo Playground 0.2.0
+// (Go1JoystickFlatTerrain), on a model without meshes and on generated ground.
 //
-// Where it differs: on ground that is not flat, feet's heights are above the ground below them, and
-// tiles are endless; random numbers are Broadloom's own.
+// Differences: on ground that is not flat, heights of feet are measured from the ground below them,
+// and tiles repeat endlessly. Random numbers are Broadloom's own.
 #pragma once
 
 #include <array>
@@ -15,7 +15,7 @@
 
 namespace broadloom::mujoco {
 
-// Of the free joint, in qpos and in qvel; the body that it moves.
+// Sizes of the free joint in qpos and qvel, and the body that it moves.
 inline constexpr int kRootPositions = 7, kRootSpeeds = 6, kTrunk = 1;
 
 class Quadruped final : public Task {
@@ -24,7 +24,7 @@ class Quadruped final : public Task {
   static constexpr int kObservation = 48, kCriticObservation = 123;
 
   static TaskFacts facts();
-  // kInvalidConfig where options do not go together.
+  // kInvalidConfig if options conflict.
   static Status check(const Options& options);
 
   explicit Quadruped(const Options& options);
@@ -34,7 +34,8 @@ class Quadruped final : public Task {
   int observation_size(const Sizes&) const override { return kObservation; }
   int critic_observation_size(const Sizes&) const override { return kCriticObservation; }
   std::vector<RewardTerm> reward_terms() const override { return named_terms(options_.weights); }
-  // How far the trunk's speed over ground and its turning are off the command, in its own frame.
+  // Errors of the trunk's speed over ground and of its turning against the command, in its own
+  // frame.
   std::vector<Measure> measures() const override {
     return {{"speed_error", "m/s"}, {"turn_error", "rad/s"}};
   }
@@ -57,7 +58,7 @@ class Quadruped final : public Task {
  private:
   struct Foot {
     int site = 0;
-    int touches = 0, velocity = 0;  // places among sensors' numbers
+    int touches = 0, velocity = 0;  // indices of the sensors' numbers
   };
   struct Sensors {
     int gyro = 0, local_velocity = 0, accelerometer = 0, up = 0, velocity = 0, spin = 0;

@@ -9,7 +9,7 @@ namespace {
 double squared(double x) { return x * x; }
 double squared_length(double x, double y) { return x * x + y * y; }
 
-constexpr double kStand = 0.01;  // a command whose norm is less asks to stand
+constexpr double kStand = 0.01;  // a command with a smaller norm means standing
 
 void add_joints(const Gait& gait, const RewardConstants& c, RewardNumbers& out) {
   double off_home = 0.0, off_pose = 0.0, torques = 0.0, squared_torques = 0.0;

@@ -1,5 +1,5 @@
-// The sixteen terms of the joystick task's reward, of MuJoCo Playground 0.2.0
-// (go1/joystick.py), and what they are of.
+// The sixteen reward terms of the joystick task of MuJoCo Playground 0.2.0 (go1/joystick.py), and
+// their inputs.
 #pragma once
 
 #include <array>
@@ -12,14 +12,14 @@ namespace broadloom::mujoco {
 
 inline constexpr int kJoints = 12, kFeet = 4;
 
-// A number for each term: what it comes to in a step, or its weight.
+// One number per term: its value in a step, or its weight.
 struct RewardNumbers {
   double tracking_lin_vel = 0.0, tracking_ang_vel = 0.0, lin_vel_z = 0.0, ang_vel_xy = 0.0;
   double orientation = 0.0, dof_pos_limits = 0.0, pose = 0.0, termination = 0.0;
   double stand_still = 0.0, torques = 0.0, action_rate = 0.0, energy = 0.0;
   double feet_clearance = 0.0, feet_height = 0.0, feet_slip = 0.0, feet_air_time = 0.0;
 
-  // As weights: rewards are paid for, costs are not.
+  // Lists the numbers as weights.
   template <class Visitor>
   void visit_fields(Visitor&& v) {
     const Range paid{0.0, 1e6}, costs{-1e6, 0.0};
@@ -27,38 +27,38 @@ struct RewardNumbers {
       "Weight of exp(-|c_xy - v_xy|^2 / tracking_sigma).");
     v("tracking_ang_vel", tracking_ang_vel, paid,
       "Weight of exp(-(c_yaw - w_z)^2 / tracking_sigma).");
-    v("lin_vel_z", lin_vel_z, costs, "Weight of the squared speed upwards.");
-    v("ang_vel_xy", ang_vel_xy, costs, "Weight of the squared speed of rolling and pitching.");
-    v("orientation", orientation, costs, "Weight of how far the trunk leans, squared.");
+    v("lin_vel_z", lin_vel_z, costs, "Weight of the squared vertical speed.");
+    v("ang_vel_xy", ang_vel_xy, costs, "Weight of the squared roll and pitch rates.");
+    v("orientation", orientation, costs, "Weight of the trunk's squared tilt.");
     v("dof_pos_limits", dof_pos_limits, costs,
-      "Weight of how far joints are beyond soft_joint_limit of their ranges, rad.");
+      "Weight of joint positions beyond soft_joint_limit of their ranges, rad.");
     v("pose", pose, paid, "Weight of exp(-squared distance of the joints from home).");
     v("termination", termination, costs, "Weight of a fall.");
-    v("stand_still", stand_still, costs, "Weight of the distance from home where told to stand.");
+    v("stand_still", stand_still, costs,
+      "Weight of the distance from home while the command is to stand.");
     v("torques", torques, costs, "Weight of the torques' norms, L2 and L1, N m.");
     v("action_rate", action_rate, costs, "Weight of the squared change of the action.");
     v("energy", energy, costs, "Weight of the power, W.");
     v("feet_clearance", feet_clearance, costs,
       "Weight of |height - max_foot_height| of each foot, times the root of its speed.");
     v("feet_height", feet_height, costs,
-      "Weight of how a swing's peak misses max_foot_height, squared share, where a foot lands.");
-    v("feet_slip", feet_slip, costs, "Weight of the squared speed of feet that stand.");
-    v("feet_air_time", feet_air_time, paid,
-      "Weight of a swing's time beyond 0.1 s, where it ends.");
+      "Weight of the squared relative error of a swing's peak to max_foot_height, at landing.");
+    v("feet_slip", feet_slip, costs, "Weight of the squared speed of standing feet.");
+    v("feet_air_time", feet_air_time, paid, "Weight of a swing's time beyond 0.1 s, at its end.");
   }
 };
 inline constexpr std::size_t kRewardTerms = sizeof(RewardNumbers) / sizeof(double);
 
 RewardNumbers published_weights();
 std::vector<RewardTerm> named_terms(RewardNumbers weights);
-// Each weight times its term, in the order of named_terms().
+// Weights times terms, in the order of named_terms().
 std::array<double, kRewardTerms> weighted(const RewardNumbers& weights, const RewardNumbers& terms);
 
-// What rewards are of, after a step.
+// Inputs of the rewards after a step.
 struct Gait {
   std::array<double, 3> command;        // forward, left, m/s; turn, rad/s
   const double *local_velocity, *gyro;  // [3] of the trunk, in its own frame
-  const double *velocity, *spin, *up;   // [3] likewise in the world's; which way its z points
+  const double *velocity, *spin, *up;   // [3] of the trunk, in the world's frame; up: its z axis
   const double *joints, *joint_speeds;  // [12]
   const double* torques;                // [12]
   const float* action;                  // [12]
@@ -66,7 +66,7 @@ struct Gait {
   struct Foot {
     double height = 0.0;                  // m, above the ground below it
     double speed_x = 0.0, speed_y = 0.0;  // m/s
-    double air_time = 0.0, peak = 0.0;    // of its swing: s, m
+    double air_time = 0.0, peak = 0.0;    // of the swing: s, m
     bool stands = false, lands = false;
   };
   std::array<Foot, kFeet> feet;

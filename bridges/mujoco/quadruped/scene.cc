@@ -27,17 +27,16 @@ Result<std::string> text_of(const std::string& xml_file) {
   return model_text(path.value());
 }
 
-// Where markup that begins at `at` (a '<') ends: behind it. What stands in comments, in CDATA and
-// in quotes is none.
-std::size_t end_of_markup(std::string_view text, std::size_t at) {
+// Position after the markup that begins at `start` (a '<'). Skips comments, CDATA and quotes.
+std::size_t end_of_markup(std::string_view text, std::size_t start) {
   constexpr std::string_view kOpaque[][2] = {{"<!--", "-->"}, {"<![CDATA[", "]]>"}, {"<?", "?>"}};
   for (const auto& [begin, end] : kOpaque) {
-    if (!text.substr(at).starts_with(begin)) continue;
-    const std::size_t found = text.find(end, at + begin.size());
+    if (!text.substr(start).starts_with(begin)) continue;
+    const std::size_t found = text.find(end, start + begin.size());
     return found == std::string_view::npos ? text.size() : found + end.size();
   }
   char quote = 0;
-  for (std::size_t i = at; i < text.size(); ++i) {
+  for (std::size_t i = start; i < text.size(); ++i) {
     const char c = text[i];
     if (quote == 0 && c == '>') return i + 1;
     if (quote == 0 && (c == '"' || c == '\'')) {
@@ -49,29 +48,31 @@ std::size_t end_of_markup(std::string_view text, std::size_t at) {
   return text.size();
 }
 
-// Where the end tag of the root <mujoco> begins; npos where there is none.
+// Position of the end tag of the root <mujoco>; npos if there is none.
 std::size_t root_end(std::string_view text) {
   constexpr std::string_view kEnd = "</mujoco";
   std::size_t last = std::string_view::npos;
-  for (std::size_t at = text.find('<'); at < text.size();) {
-    const std::size_t next = end_of_markup(text, at);
-    if (text.substr(at).starts_with(kEnd)) {
-      const std::string_view rest = text.substr(at + kEnd.size(), next - at - kEnd.size());
-      if (rest.find_first_not_of(" \t\r\n") == rest.size() - 1) last = at;  // the '>' alone
+  for (std::size_t position = text.find('<'); position < text.size();) {
+    const std::size_t next = end_of_markup(text, position);
+    if (text.substr(position).starts_with(kEnd)) {
+      const std::string_view rest =
+          text.substr(position + kEnd.size(), next - position - kEnd.size());
+      if (rest.find_first_not_of(" \t\r\n") == rest.size() - 1)
+        last = position;  // only '>' follows
     }
-    at = text.find('<', next);
+    position = text.find('<', next);
   }
   return last;
 }
 
-// As upstream's scenes have it: one friction decides, the ground's, and feet alone touch it.
+// As in upstream's scenes, only the ground's friction counts, and only feet touch it.
 std::string ground_text(const Terrain* terrain) {
   constexpr char kTouches[] = "contype='1' conaffinity='0' priority='1' friction='0.6' condim='3'";
   if (terrain == nullptr) {
     return fmt::format("<worldbody><geom name='{}' type='plane' size='0 0 0.01' {}/></worldbody>",
                        scene_name("floor"), kTouches);
   }
-  // The remark tells records that contacts are ground_contacts.h's.
+  // The comment makes records note the contacts of ground_contacts.h.
   return fmt::format(
       "<!-- spheres touch the surface, 2 -->"
       "<asset><hfield name='{0}' nrow='{1}' ncol='{2}' size='{3} {4} {5} 0.5'/></asset>"
@@ -105,7 +106,7 @@ constexpr char kPhysics[] =
     "<option timestep='0.004' iterations='1' ls_iterations='5' ccd_iterations='20' "
     "integrator='Euler'><flag eulerdamp='disable'/></option>";
 
-// A robot may have height fields of its own: the ground's is the one that its geom names.
+// A robot may have its own height fields. The ground's is the one of its geom.
 void fill(const Terrain& terrain, const Library& library, mjModel& model) {
   const int geom = library.name2id(&model, mjOBJ_GEOM, scene_name("floor").c_str());
   const double range = std::max(terrain.highest() - terrain.lowest(), 1e-3);
@@ -123,7 +124,7 @@ Result<std::shared_ptr<Model>> read_scene(const std::string& xml_file, const Ter
   std::string text = robot.take();
   const std::size_t end = root_end(text);
   if (end == std::string::npos)
-    return invalid(xml_file + ": got no </mujoco>, expected the description of a robot in MJCF");
+    return invalid(xml_file + ": has no </mujoco>, expected a robot in MJCF");
   const Result<const Library*> found = library();
   if (!found.ok()) return found.status();
   if (terrain != nullptr) use_ground_contacts(*found.value());

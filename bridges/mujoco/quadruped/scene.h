@@ -1,4 +1,4 @@
-// What a robot's description becomes a scene with: ground, sensors and the settings of the physics.
+// Turns a robot's description into a scene with ground, sensors and physics settings.
 #pragma once
 
 #include <memory>
@@ -10,11 +10,11 @@
 
 namespace broadloom::mujoco {
 
-// What the scene adds has names that no robot's file has by chance.
+// Prefixes the names of added elements, to avoid clashes with a robot's file.
 inline std::string scene_name(const std::string& name) { return "broadloom/" + name; }
 
-// The model of `xml_file`: "quadruped.xml", which the program carries, or a path. terrain: null for
-// a plane. feet: names of geoms and sites. kNotFound, and kInvalidConfig where it is no MJCF.
+// Reads the model `xml_file`: the built-in "quadruped.xml", or a path. terrain: null for a plane.
+// feet: names of geoms and sites. kNotFound; kInvalidConfig if it is not MJCF.
 Result<std::shared_ptr<Model>> read_scene(const std::string& xml_file, const Terrain* terrain,
                                           const std::vector<std::string>& feet);
 

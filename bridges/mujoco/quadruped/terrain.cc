@@ -14,12 +14,12 @@ constexpr int kMiddle = 10;  // points from a tile's middle to the end of its fl
 
 using Tile = std::vector<double>;  // [kPoints, kPoints], rows along y
 
-double& at(Tile& tile, int row, int column) {
+double& height_at(Tile& tile, int row, int column) {
   return tile[static_cast<std::size_t>(row) * kPoints + static_cast<std::size_t>(column)];
 }
 
-// Points outwards from the middle square, 0 within.
-int outwards(int row, int column) {
+// Distance from the middle square in points; 0 inside.
+int distance_from_middle(int row, int column) {
   const int away = std::max(std::abs(row - kPoints / 2), std::abs(column - kPoints / 2));
   return std::max(away - kMiddle, 0);
 }
@@ -27,7 +27,7 @@ int outwards(int row, int column) {
 template <class Height>
 void each_point(Tile& tile, const Height& height) {
   for (int r = 0; r < kPoints; ++r) {
-    for (int c = 0; c < kPoints; ++c) at(tile, r, c) = height(r, c);
+    for (int c = 0; c < kPoints; ++c) height_at(tile, r, c) = height(r, c);
   }
 }
 
@@ -40,20 +40,21 @@ void make_rough(Tile& tile, double difficulty, double scale, Random& random) {
                  static_cast<std::size_t>(c % kKnots)];
   };
   each_point(tile, [&](int r, int c) {
-    const int r2 = (r + 1) / 2, c2 = (c + 1) / 2;  // halfway: the mean of the neighbours
+    const int r2 = (r + 1) / 2, c2 = (c + 1) / 2;  // between knots: the mean of the neighbours
     return 0.25 * (knot(r / 2, c / 2) + knot(r2, c / 2) + knot(r / 2, c2) + knot(r2, c2));
   });
 }
 
 void make_slopes(Tile& tile, double difficulty) {
-  each_point(tile,
-             [&](int r, int c) { return 0.4 * difficulty * Terrain::kSpacing * outwards(r, c); });
+  each_point(tile, [&](int r, int c) {
+    return 0.4 * difficulty * Terrain::kSpacing * distance_from_middle(r, c);
+  });
 }
 
 void make_stairs(Tile& tile, double difficulty, double scale) {
   constexpr double kWidth = 0.31;
   each_point(tile, [&](int r, int c) {
-    const double step = std::ceil(Terrain::kSpacing * outwards(r, c) / kWidth);
+    const double step = std::ceil(Terrain::kSpacing * distance_from_middle(r, c) / kWidth);
     return (0.05 + 0.18 * difficulty) * scale * step;
   });
 }
@@ -63,7 +64,7 @@ void make_steps(Tile& tile, double difficulty, double scale, Random& random) {
   std::vector<double> squares(static_cast<std::size_t>(kSquares) * kSquares);
   for (double& square : squares) square = (0.05 + 0.18 * difficulty) * scale * random.uniform();
   each_point(tile, [&](int r, int c) {
-    if (outwards(r, c) == 0) return 0.0;
+    if (distance_from_middle(r, c) == 0) return 0.0;
     return squares[static_cast<std::size_t>(r / kSide) * kSquares +
                    static_cast<std::size_t>(c / kSide)];
   });
@@ -78,12 +79,12 @@ void make_discrete(Tile& tile, double difficulty, double scale, Random& random) 
     const int c0 = static_cast<int>(random.below(kPoints));
     const double level = (0.05 + 0.2 * difficulty) * scale * kShares[random.below(4)];
     for (int r = r0; r < r0 + height; ++r) {
-      for (int c = c0; c < c0 + width; ++c) at(tile, r % kPoints, c % kPoints) = level;
+      for (int c = c0; c < c0 + width; ++c) height_at(tile, r % kPoints, c % kPoints) = level;
     }
   }
   for (int r = 0; r < kPoints; ++r) {
     for (int c = 0; c < kPoints; ++c) {
-      if (outwards(r, c) == 0) at(tile, r, c) = 0.0;
+      if (distance_from_middle(r, c) == 0) height_at(tile, r, c) = 0.0;
     }
   }
 }
@@ -123,8 +124,8 @@ Terrain::Terrain(const TerrainOptions& options)
   highest_ = static_cast<double>(*high);
 }
 
-// The points of a tile and its margins; those on the far edge are the next one's, too, and nobody
-// comes there.
+// Fills the points of a tile and its margins. Points on the far edge also belong to the next tile,
+// but robots never reach them.
 void Terrain::fill(const std::string& kind, int column, int level, const TerrainOptions& options) {
   const auto lane = static_cast<std::uint32_t>(column);
   Tile tile =
@@ -135,8 +136,8 @@ void Terrain::fill(const std::string& kind, int column, int level, const Terrain
       const auto place =
           static_cast<std::size_t>(level * kPitch + r) * static_cast<std::size_t>(row_length_) +
           static_cast<std::size_t>(column * kPitch + c);
-      heights_[place] = static_cast<float>(at(tile, (r + kPoints - kMarginPoints) % kPoints,
-                                              (c + kPoints - kMarginPoints) % kPoints));
+      heights_[place] = static_cast<float>(height_at(tile, (r + kPoints - kMarginPoints) % kPoints,
+                                                     (c + kPoints - kMarginPoints) % kPoints));
     }
   }
 }

@@ -11,8 +11,8 @@
 
 namespace broadloom::mujoco {
 
-// What is called of EGL 1.4 and of its extensions for devices; displays, configurations and
-// contexts are pointers, and no surface or context is null.
+// The functions used of EGL 1.4 and its device extensions. Displays, configurations and contexts
+// are pointers. Null means no surface or context.
 struct Egl {
   void* (*get_proc_address)(const char* name);
   int (*get_error)();
@@ -25,16 +25,16 @@ struct Egl {
   unsigned (*make_current)(void* display, void* draw, void* read, void* context);
   void* (*get_current_display)();
   void* (*get_current_context)();
-  void* (*get_current_surface)(int which);
+  void* (*get_current_surface)(int draw_or_read);
   unsigned (*query_api)();
-  // Null where the library has no such extension.
+  // Null if the library lacks the extension.
   unsigned (*query_devices)(int room, void** devices, int* count);
   void* (*get_platform_display)(unsigned platform, void* native, const int* attributes);
 };
 
 namespace {
 
-// Numbers of Khronos' registry.
+// Constants of Khronos' registry.
 constexpr unsigned kPlatformDevice = 0x313F, kPlatformSurfaceless = 0x31DD, kOpenGl = 0x30A2;
 constexpr int kRed = 0x3024, kGreen = 0x3023, kBlue = 0x3022, kDepth = 0x3025, kSurfaces = 0x3033,
               kPbuffer = 1, kRenderable = 0x3040, kOpenGlBit = 8, kNone = 0x3038, kDraw = 0x3059,
@@ -45,13 +45,13 @@ constexpr char kHowToGet[] =
     "install EGL with a driver, on Debian `apt-get install libegl1 libgl1-mesa-dri`, which needs "
     "neither a GPU nor a display";
 
-// Never closed: its drivers have threads.
+// Never closed, since its drivers have threads.
 Result<const Egl*> load() {
   void* handle = dlopen(kLibrary, RTLD_NOW | RTLD_LOCAL);
   if (handle == nullptr) {
     return Status(
         ErrorKind::kNotFound,
-        fmt::format("there is no OpenGL without a display here: {}; {}", dlerror(), kHowToGet));
+        fmt::format("OpenGL without a display is not available: {}; {}", dlerror(), kHowToGet));
   }
   static Egl loaded;
   const bool complete = look_up(handle, "eglGetProcAddress", loaded.get_proc_address) &&
@@ -94,7 +94,7 @@ struct Candidate {
   void* display;
 };
 
-// Devices as EGL lists them, GPUs before Mesa's software renderer; then what needs no device.
+// EGL's devices, GPUs before Mesa's software renderer, then platforms that need no device.
 std::vector<Candidate> displays(const Egl& egl) {
   std::vector<Candidate> all;
   if (egl.get_platform_display != nullptr) {
@@ -111,8 +111,8 @@ std::vector<Candidate> displays(const Egl& egl) {
   return all;
 }
 
-// Null where a step fails, which `failed` then names. Displays stay initialised: they are the whole
-// process's.
+// Makes a context. On failure returns null and names the failed step in `failed`. Displays stay
+// initialised, since the whole process shares them.
 void* context_on(const Egl& egl, void* display, std::string& failed) {
   const int wanted[] = {kRed, 8,         kGreen,   8,           kBlue,      8,    kDepth,
                         24,   kSurfaces, kPbuffer, kRenderable, kOpenGlBit, kNone};
@@ -129,11 +129,11 @@ void* context_on(const Egl& egl, void* display, std::string& failed) {
   if (egl.initialize(display, nullptr, nullptr) == 0) return fail("cannot be initialised");
   if (egl.choose_config(display, wanted, &config, 1, &configs) == 0 || configs < 1)
     return fail("has no OpenGL");
-  if (egl.bind_api(kOpenGl) == 0) return fail("takes no OpenGL");
+  if (egl.bind_api(kOpenGl) == 0) return fail("does not support OpenGL");
   void* const context = egl.create_context(display, config, nullptr, nullptr);
-  if (context == nullptr) return fail("makes no context");
+  if (context == nullptr) return fail("cannot make a context");
   if (egl.make_current(display, nullptr, nullptr, context) == 0) {
-    fail("has no contexts without a surface");
+    fail("requires a surface");
     egl.destroy_context(display, context);
     return nullptr;
   }
@@ -143,7 +143,7 @@ void* context_on(const Egl& egl, void* display, std::string& failed) {
 
 }  // namespace
 
-// What the program that called had current on this thread, which it gets back.
+// The context that the caller had on this thread, restored at the end.
 class HostContext {
  public:
   explicit HostContext(const Egl& egl)
@@ -179,7 +179,7 @@ Result<std::unique_ptr<GlContext>> GlContext::make() {
     tried.push_back(candidate.name + ": " + failed);
   }
   return Status(ErrorKind::kNotFound,
-                fmt::format("there is no OpenGL without a display here: tried {} ({}); {}",
+                fmt::format("OpenGL without a display is not available: tried {} ({}); {}",
                             kLibrary, fmt::join(tried, "; "), kHowToGet));
 }
 

@@ -1,5 +1,5 @@
-// OpenGL without a display or a window, by EGL, which is looked for when it is needed: the build
-// needs neither its headers nor its library.
+// OpenGL without a display or window, by EGL. It is loaded at run time; the build needs neither its
+// headers nor its library.
 #pragma once
 
 #include <memory>
@@ -13,15 +13,15 @@ class HostContext;
 
 class GlContext {
  public:
-  // On a GPU, or on the processor where EGL has Mesa's software renderer. kNotFound with what was
-  // tried and what to do.
+  // Makes a context on a GPU, or on the CPU with Mesa's software renderer. kNotFound lists what was
+  // tried.
   static Result<std::unique_ptr<GlContext>> make();
   ~GlContext();
   GlContext(const GlContext&) = delete;
   GlContext& operator=(const GlContext&) = delete;
 
-  // While it lives, calls of OpenGL on this thread go to the context; no other thread may have it.
-  // Afterwards they go to the context of EGL's that they went to before.
+  // Makes the context current on this thread during this object's lifetime. No other thread may use
+  // it then. The destructor restores the previous context.
   class Current {
    public:
     explicit Current(const GlContext& context);
@@ -31,7 +31,7 @@ class GlContext {
     bool ok() const { return ok_; }
 
    private:
-    std::unique_ptr<HostContext> host_;  // given back after this context has been let go
+    std::unique_ptr<HostContext> host_;  // restored after this context was released
     const GlContext& context_;
     bool ok_;
   };

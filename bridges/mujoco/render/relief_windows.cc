@@ -17,7 +17,7 @@ ReliefWindows::ReliefWindows(const mjModel& whole, double side, mjModel& copy) {
       window.spacing[axis] = 2.0 * window.half[axis] / (points[axis] - 1);
       const double wanted = std::ceil(side / window.spacing[axis]) + 1.0;
       const bool is_cut =
-          geoms == 1 && wanted < points[axis];  // geoms that share one are elsewhere
+          geoms == 1 && wanted < points[axis];  // geoms that share a field have other places
       window.points[axis] = is_cut ? static_cast<int>(wanted) : points[axis];
       copy.hfield_size[4 * field + axis] = 0.5 * window.spacing[axis] * (window.points[axis] - 1);
     }
@@ -47,11 +47,11 @@ bool ReliefWindows::follow(const mjModel& whole, int field, const double* middle
 }
 
 void ReliefWindows::fill(const mjModel& whole, int field, const Window& window, mjModel& copy) {
-  const float* from = whole.hfield_data + whole.hfield_adr[field];
-  float* to = copy.hfield_data + copy.hfield_adr[field];
+  const float* source = whole.hfield_data + whole.hfield_adr[field];
+  float* target = copy.hfield_data + copy.hfield_adr[field];
   for (int row = 0; row < window.points[1]; ++row) {
     const int first = (window.first[1] + row) * whole.hfield_ncol[field] + window.first[0];
-    to = std::copy_n(from + first, window.points[0], to);
+    target = std::copy_n(source + first, window.points[0], target);
   }
 }
 

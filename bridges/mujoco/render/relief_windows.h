@@ -1,5 +1,5 @@
-// The part of a height field that can be seen, for MuJoCo's renderer, which draws all of a field
-// whatever the camera sees: of the quadruped's ground half a million triangles a pass.
+// Visible windows of height fields. MuJoCo's renderer draws whole fields, whatever the camera sees.
+// For the quadruped's ground, these are half a million triangles per pass.
 #pragma once
 
 #include <array>
@@ -10,28 +10,27 @@
 
 namespace broadloom::mujoco {
 
-// Of all height fields of a model. A renderer's context is made of a copy of the model, in which
-// this cuts the fields to windows; scenes are of whole ones.
+// The windows of all height fields of a model. A renderer's context uses a copy of the model, whose
+// fields are cut to windows. Scenes use the whole fields.
 class ReliefWindows {
  public:
-  ReliefWindows() = default;  // of no fields
-  // side: of a window, m. copy: before the context is made of it.
+  ReliefWindows() = default;  // no fields
+  // side: of a window, m. copy: the model for a context that is not made yet.
   ReliefWindows(const mjModel& whole, double side, mjModel& copy);
 
-  // Moves the window of a field, whose geom this is, to where `middle`, in the field's own x and y,
-  // is near its middle, as far as the field reaches. True where it has moved, and has to be
-  // uploaded.
+  // Centres a field's window near `middle` (in the field's own x and y), as far as the field
+  // reaches. True if the window moved and must be uploaded.
   bool follow(const mjModel& whole, int field, const double* middle, mjModel& copy);
   // The middle of the window, in the field's own x and y.
   std::array<double, 2> middle(int field) const;
 
  private:
-  // Along x, then y.
+  // Values along x, then y.
   struct Window {
     int points[2];
     int first[2];
     double spacing[2];
-    double half[2];  // of the whole field
+    double half[2];  // half sizes of the whole field
   };
   static void fill(const mjModel& whole, int field, const Window& window, mjModel& copy);
 

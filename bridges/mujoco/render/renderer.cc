@@ -12,11 +12,11 @@
 namespace broadloom::mujoco {
 namespace {
 
-constexpr float kQuality = 60.0f;  // of WebP: a picture has 4 to 9 KB
+constexpr float kQuality = 60.0f;  // of WebP; pictures take 4 to 9 KB
 
 constexpr double kAspect = 1.0 * Renderer::kWidth / Renderer::kHeight;
 
-// A model's own settings are for other windows.
+// The model's own settings are for other windows.
 void set_buffer_size(mjModel& model) {
   model.vis.global.offwidth = Renderer::kWidth;
   model.vis.global.offheight = Renderer::kHeight;
@@ -77,12 +77,12 @@ Renderer::~Renderer() {
     self.library_.free_context(&self.context_);
     self.library_.free_scene(&self.stage_);
   };
-  std::string error;  // of which nobody would make use
+  std::string error;  // ignored in a destructor
   if (current.ok()) guarded(library_, call, this, error);
   if (model_ != nullptr) library_.delete_model(model_);
 }
 
-// What is seen of height fields, with the stage set.
+// Moves the windows of height fields, after the stage was set.
 Status Renderer::cut_reliefs(Scene scene) {
   const std::array<double, 3> middle = seen_middle(scene, view_, kAspect);
   for (int i = 0; i < stage_.ngeom; ++i) {
@@ -97,10 +97,10 @@ Status Renderer::cut_reliefs(Scene scene) {
       c.self.library_.upload_height_field(c.self.model_, &c.self.context_, c.field);
     };
     const mjtNum* turn = scene.data.geom_xmat + 9 * geom.objid;
-    const mjtNum* at = scene.data.geom_xpos + 3 * geom.objid;
+    const mjtNum* position = scene.data.geom_xpos + 3 * geom.objid;
     double own[2] = {0.0, 0.0};
     for (int axis = 0; axis < 2; ++axis) {
-      for (int k = 0; k < 3; ++k) own[axis] += turn[3 * k + axis] * (middle[k] - at[k]);
+      for (int k = 0; k < 3; ++k) own[axis] += turn[3 * k + axis] * (middle[k] - position[k]);
     }
     std::string error;
     if (windows_.follow(scene.model, argument.field, own, *model_) &&
@@ -108,7 +108,8 @@ Status Renderer::cut_reliefs(Scene scene) {
       return {ErrorKind::kIo, error};
     const std::array<double, 2> moved = windows_.middle(argument.field);
     for (int k = 0; k < 3; ++k) {
-      geom.pos[k] = static_cast<float>(at[k] + turn[3 * k] * moved[0] + turn[3 * k + 1] * moved[1]);
+      geom.pos[k] =
+          static_cast<float>(position[k] + turn[3 * k] * moved[0] + turn[3 * k + 1] * moved[1]);
     }
   }
   return {};
@@ -131,7 +132,7 @@ Result<Picture> Renderer::picture(Scene scene) {
     for (const auto work_out :
          {library.kinematics, library.com_pos, library.camlight, library.flex, library.tendon})
       work_out(model, data);
-    mjvCamera camera{};  // set_stage() has one of its own
+    mjvCamera camera{};  // set_stage() sets the camera
     camera.type = mjCAMERA_FREE;
     camera.distance = 1.0;
     library.update_scene(model, data, &c.self.option_, nullptr, &camera, mjCAT_ALL, &c.self.stage_);
@@ -142,7 +143,7 @@ Result<Picture> Renderer::picture(Scene scene) {
     c.self.library_.render(all, &c.self.stage_, &c.self.context_);
     c.self.library_.read_pixels(c.pixels, nullptr, all, &c.self.context_);
   };
-  std::vector<std::uint8_t> rows(std::size_t{3} * kWidth * kHeight);  // the lowest one first
+  std::vector<std::uint8_t> rows(std::size_t{3} * kWidth * kHeight);  // bottom row first
   Call argument{*this, scene, rows.data()};
   std::string error;
   if (!guarded(library_, place, &argument, error)) return Status(ErrorKind::kIo, error);

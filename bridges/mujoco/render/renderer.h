@@ -1,4 +1,4 @@
-// Pictures of scenes by MuJoCo's own renderer, without a display.
+// Renders scenes with MuJoCo's renderer, without a display.
 #pragma once
 
 #include <memory>
@@ -17,18 +17,17 @@ class Renderer {
  public:
   static constexpr int kWidth = 560, kHeight = 350;
 
-  // Of simulations of this model. kNotFound where there is no OpenGL without a
-  // display, or nothing that compresses pictures: with what was tried and what to do.
+  // Makes a renderer for simulations of this model. kNotFound if OpenGL without a display or the
+  // WebP library is missing.
   static Result<std::unique_ptr<Renderer>> make(const Model& model, const View& view);
   ~Renderer();
   Renderer(const Renderer&) = delete;
   Renderer& operator=(const Renderer&) = delete;
 
-  // The picture of its state, in a simulation of the model, whatever fields of that were changed;
-  // where MuJoCo cannot make it, its words instead. What follows from positions is worked out anew.
-  // From any thread.
+  // Draws the scene, whose model may have changed fields. If MuJoCo fails, draws its message
+  // instead. Recomputes values derived from positions. Thread-safe.
   void draw(Scene scene, Drawing& out);
-  // Its pixels. kIo with MuJoCo's words.
+  // Renders the scene to pixels. kIo with MuJoCo's message.
   Result<Picture> picture(Scene scene);
 
  private:
@@ -41,8 +40,8 @@ class Renderer {
   View view_;
   std::unique_ptr<GlContext> gl_;
   const WebpEncoder& encoder_;
-  std::mutex mutex_;          // the context is one thread's at a time
-  mjModel* model_ = nullptr;  // that the context is made of: a copy, whose height fields are cut
+  std::mutex mutex_;          // one thread at a time may use the context
+  mjModel* model_ = nullptr;  // the context's copy, with cut height fields
   ReliefWindows windows_;
   mjvOption option_{};
   mjvScene stage_{};

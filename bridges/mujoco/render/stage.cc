@@ -19,27 +19,27 @@ constexpr std::array<Colour, 4> kLimbs{
     {{0.27f, 0.50f, 0.80f}, {0.92f, 0.58f, 0.24f}, {0.34f, 0.64f, 0.42f}, {0.72f, 0.38f, 0.56f}}};
 
 constexpr double kPi = 3.14159265358979323846;
-constexpr double kFieldOfView = 32.0 * kPi / 180.0;  // upwards
-// Multiples of the camera's distance.
+constexpr double kFieldOfView = 32.0 * kPi / 180.0;  // vertical
+// In units of the camera's distance.
 constexpr double kNear = 0.05, kFogStart = 1.5, kFogEnd = 7.0, kFar = 12.0, kShadows = 1.2;
 constexpr double kReliefReach = 2.0;
-constexpr int kMostLines = 30;  // on either side
+constexpr int kMostLines = 30;  // per side
 
 struct Camera {
   Vector target, position, forward, right, up;
   double distance;
 };
 
-// From the camera to what it follows.
+// Distance from the camera to its target.
 double distance_of(const View& view, double aspect) {
   const double height = std::max(view.top - view.bottom, (view.right - view.left) / aspect);
   return 0.5 * height / std::tan(0.5 * kFieldOfView);
 }
 
-// The middle of the view's rectangle; where ground goes up and down, it does, too.
+// The middle of the view's rectangle. It follows the ground up and down.
 Vector target_of(Scene scene, const View& view) {
   const mjModel& model = scene.model;
-  const double* body = scene.data.xpos + 3 * view.body;  // the world's is 0
+  const double* body = scene.data.xpos + 3 * view.body;  // 0 for the world
   const double across = 0.5 * (view.left + view.right), up = 0.5 * (view.bottom + view.top);
   if (view.from_above) return {body[0] + across, body[1] + up, 0.0};
   const bool has_relief =
@@ -76,7 +76,7 @@ void set_camera(const Camera& camera, mjvScene& stage) {
   stage.camera[0] = stage.camera[1] = eye;
 }
 
-// Parallel light; of what casts shadows, those around the camera's target.
+// Adds parallel light. Only objects around the camera's target cast shadows.
 void add_light(const Camera& camera, Vector direction, float ambient, float diffuse, bool shadows,
                mjvScene& stage) {
   const double length = std::hypot(direction[0], direction[1], direction[2]);
@@ -142,7 +142,7 @@ void add_sky(const Camera& camera, mjvScene& stage) {
   add(box(middle, turn, {side, side, 0.01 * side}, kSky), stage);
 }
 
-// A plane's own coordinates, whose z axis points out of it.
+// A plane's own coordinates; z points out of the plane.
 class Ground {
  public:
   Ground(Scene scene, int geom)
@@ -157,10 +157,10 @@ class Ground {
     return box(place(middle), turn_, size, colour);
   }
 
-  // From point to point, half above the line between them.
-  mjvGeom beam(const Vector& from, const Vector& to, double width, double height,
+  // A beam between two points, half above the line between them.
+  mjvGeom beam(const Vector& start, const Vector& end, double width, double height,
                const Colour& colour) const {
-    const Vector way{to[0] - from[0], to[1] - from[1], to[2] - from[2]};
+    const Vector way{end[0] - start[0], end[1] - start[1], end[2] - start[2]};
     const double length = std::hypot(way[0], way[1], way[2]), level = std::hypot(way[0], way[1]);
     const double own[9] = {way[0] / length,
                            -way[1] / level,
@@ -175,7 +175,8 @@ class Ground {
     for (int i = 0; i < 9; ++i) {
       for (int k = 0; k < 3; ++k) turn[i] += turn_[3 * (i / 3) + k] * own[3 * k + i % 3];
     }
-    const Vector middle{0.5 * (from[0] + to[0]), 0.5 * (from[1] + to[1]), 0.5 * (from[2] + to[2])};
+    const Vector middle{0.5 * (start[0] + end[0]), 0.5 * (start[1] + end[1]),
+                        0.5 * (start[2] + end[2])};
     return box(place(middle), turn, {0.5 * length, width, height}, colour);
   }
 
@@ -192,8 +193,8 @@ class Ground {
   const mjtNum *at_, *turn_;
 };
 
-// In the place of the plane; lines on it go through whole numbers of its own x and y. In pieces, as
-// far as can be seen: light and fog are worked out at corners.
+// Replaces the plane by tiles as far as the camera sees, since light and fog are computed at
+// corners. Lines go through whole numbers of the plane's own x and y.
 void lay_ground(Scene scene, int geom, const Camera& camera, mjvScene& stage, mjvGeom& plane) {
   const Ground ground(scene, geom);
   const double spacing = camera.distance < 1.5 ? 0.1 : 1.0;
@@ -204,7 +205,7 @@ void lay_ground(Scene scene, int geom, const Camera& camera, mjvScene& stage, mj
   const double width = 0.004 * camera.distance, height = 0.0005 * camera.distance;
   const double half = 0.5 * piece, thick = 0.01 * camera.distance;
   plane =
-      ground.block({x, y, -3.0 * thick}, {half, half, thick}, kGround);  // under the first piece
+      ground.block({x, y, -3.0 * thick}, {half, half, thick}, kGround);  // below the first piece
   const int lines = std::min(kMostLines, static_cast<int>(std::round(pieces * piece / spacing)));
   for (int i = -pieces; i < pieces; ++i) {
     const double across = x + piece * i + half;
@@ -220,7 +221,7 @@ void lay_ground(Scene scene, int geom, const Camera& camera, mjvScene& stage, mj
   }
 }
 
-// A height field, whose points lie on straight rows and columns.
+// A height field on a regular grid.
 class Relief {
  public:
   Relief(Scene scene, int geom) : ground_(scene, geom) {
@@ -232,7 +233,7 @@ class Relief {
     heights_ = model.hfield_data + model.hfield_adr[field];
   }
 
-  // Lines through whole numbers of its own x and y, from point to point, around the target.
+  // Draws lines at whole numbers of its own x and y, from point to point, around the target.
   void draw_lines(const Camera& camera, mjvScene& stage) const {
     const double x = ground_.along(0, camera.target), y = ground_.along(1, camera.target);
     const double reach = kReliefReach * camera.distance;
@@ -244,19 +245,19 @@ class Relief {
   }
 
  private:
-  // Where x (axis 0) or y (axis 1) is `line`.
+  // Draws the line where x (axis 0) or y (axis 1) is `line`.
   void draw_line(int axis, double line, double middle, double reach, const Camera& camera,
                  mjvScene& stage) const {
     const double spacing =
         axis == 0 ? 2.0 * size_[1] / (rows_ - 1) : 2.0 * size_[0] / (columns_ - 1);
     const double first = middle - reach, width = 0.004 * camera.distance;
     const int pieces = static_cast<int>(2.0 * reach / spacing);
-    Vector from = point(axis, line, first);
+    Vector start = point(axis, line, first);
     for (int i = 1; i <= pieces; ++i) {
-      const Vector to = point(axis, line, first + spacing * i);
-      if (is_inside(from) && is_inside(to))
-        add(ground_.beam(from, to, width, axis == 0 ? width / 3.0 : width / 4.0, kLines), stage);
-      from = to;
+      const Vector end = point(axis, line, first + spacing * i);
+      if (is_inside(start) && is_inside(end))
+        add(ground_.beam(start, end, width, axis == 0 ? width / 3.0 : width / 4.0, kLines), stage);
+      start = end;
     }
   }
   Vector point(int axis, double line, double along) const {
@@ -266,18 +267,18 @@ class Relief {
   bool is_inside(const Vector& point) const {
     return std::abs(point[0]) <= size_[0] && std::abs(point[1]) <= size_[1];
   }
-  // Straight between the points.
+  // Linear between points.
   double height(double x, double y) const {
     const double column = std::clamp((x + size_[0]) / (2.0 * size_[0]), 0.0, 1.0) * (columns_ - 1);
     const double row = std::clamp((y + size_[1]) / (2.0 * size_[1]), 0.0, 1.0) * (rows_ - 1);
     const int c = std::min(static_cast<int>(column), columns_ - 2);
     const int r = std::min(static_cast<int>(row), rows_ - 2);
-    const auto at = [&](int i, int k) {
+    const auto corner = [&](int i, int k) {
       return size_[2] * static_cast<double>(heights_[(r + i) * columns_ + c + k]);
     };
     const double right = column - c, up = row - r;
-    return (1.0 - up) * ((1.0 - right) * at(0, 0) + right * at(0, 1)) +
-           up * ((1.0 - right) * at(1, 0) + right * at(1, 1));
+    return (1.0 - up) * ((1.0 - right) * corner(0, 0) + right * corner(0, 1)) +
+           up * ((1.0 - right) * corner(1, 0) + right * corner(1, 1));
   }
 
   Ground ground_;
@@ -288,7 +289,7 @@ class Relief {
 
 bool has_no_colour(const mjModel& model, int geom) {
   const float* rgba = model.geom_rgba + 4 * geom;
-  const auto grey = [](float part) { return part == 0.5f; };  // what a file that names none gets
+  const auto grey = [](float part) { return part == 0.5f; };  // MuJoCo's default colour
   return model.geom_matid[geom] < 0 && std::all_of(rgba, rgba + 3, grey) && rgba[3] == 1.0f;
 }
 
@@ -313,7 +314,7 @@ void prepare_stage(const View& view, double aspect, mjModel& model) {
   std::copy(kSky.begin(), kSky.end(), model.vis.rgba.fog);
   model.vis.rgba.fog[3] = 1.0f;
   model.vis.quality.shadowsize = 2048;
-  model.vis.quality.numquads = 1;  // of a box's side: light comes from afar
+  model.vis.quality.numquads = 1;  // per side of a box, enough for parallel light
 }
 
 double seen_side(const View& view, double aspect) {
@@ -335,7 +336,7 @@ void set_stage(Scene scene, const View& view, double aspect, mjvScene& stage) {
   for (const mjtRndFlag off : {mjRND_SKYBOX, mjRND_HAZE, mjRND_REFLECTION}) stage.flags[off] = 0;
   stage.flags[mjRND_FOG] = 1;
   const int geoms = stage.ngeom;
-  add_sky(camera, stage);  // first: there may be no room left behind a fine height field's lines
+  add_sky(camera, stage);  // first, since a fine height field's lines may use all room
   for (int i = 0; i < geoms; ++i) {
     mjvGeom& geom = stage.geoms[i];
     if (geom.objtype != mjOBJ_GEOM) continue;
@@ -345,7 +346,7 @@ void set_stage(Scene scene, const View& view, double aspect, mjvScene& stage) {
     }
     colour_geom(scene.model, geom);
     if (geom.type != mjGEOM_HFIELD) continue;
-    geom.castshadow = 0;  // a pass less over its many triangles, which would be shadows' edges
+    geom.castshadow = 0;  // saves a pass over its many triangles
     Relief(scene, geom.objid).draw_lines(camera, stage);
   }
 }

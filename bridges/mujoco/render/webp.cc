@@ -23,9 +23,9 @@ Result<const WebpEncoder*> WebpEncoder::find() {
   if (found.free_ != nullptr) return &found;
   void* handle = dlopen(kLibrary, RTLD_NOW | RTLD_LOCAL);
   if (handle == nullptr) {
-    return Status(ErrorKind::kNotFound,
-                  fmt::format("the library that compresses pictures was not found: {}; {}",
-                              dlerror(), kHowToGet));
+    return Status(
+        ErrorKind::kNotFound,
+        fmt::format("the library for WebP pictures was not found: {}; {}", dlerror(), kHowToGet));
   }
   WebpEncoder loaded;
   if (!look_up(handle, "WebPEncodeRGB", loaded.encode_rgb_) ||

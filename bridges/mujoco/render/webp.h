@@ -1,4 +1,4 @@
-// Pictures as WebP files, by the library libwebp, which is looked for when it is needed.
+// Encodes pictures as WebP files with libwebp, which is loaded at run time.
 #pragma once
 
 #include <cstdint>
@@ -11,15 +11,15 @@ namespace broadloom::mujoco {
 
 struct Picture {
   int width, height;
-  std::vector<std::uint8_t> rgb;  // [height, width, 3], the highest row first
+  std::vector<std::uint8_t> rgb;  // [height, width, 3], top row first
 };
 
 class WebpEncoder {
  public:
-  // The same for all. kNotFound with what was tried and what to do.
+  // The encoder, loaded once. kNotFound if the library is missing.
   static Result<const WebpEncoder*> find();
 
-  // A file with losses; quality from 0 to 100. Empty where there is no memory.
+  // A lossy file. quality: 0 to 100. Empty without memory.
   std::string encode(const Picture& picture, float quality) const;
 
  private:
@@ -28,7 +28,7 @@ class WebpEncoder {
   void (*free_)(void*) = nullptr;
 };
 
-// "data:image/webp;base64,...", which a page may have in the place of an address.
+// The file as a data URI, "data:image/webp;base64,...".
 std::string webp_uri(const std::string& file);
 
 }  // namespace broadloom::mujoco

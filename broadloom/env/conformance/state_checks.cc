@@ -71,11 +71,11 @@ bool copy_state(VecEnv& source, VecEnv& target, Findings& findings) {
   target.append_state("e", b);
   check_tensors(a, findings);
   for (const TensorRef& tensor : a) {
-    const Status within = check_values(tensor, tensor.data);
+    const Status in_range = check_values(tensor, tensor.data);
     findings.expect(
-        within.ok(),
+        in_range.ok(),
         "a reached state is outside its declared range, so runs cannot resume from it: " +
-            within.message());
+            in_range.message());
   }
   const bool alike = copy_tensors(a, b);
   findings.expect(
@@ -100,10 +100,10 @@ void check_state(const Subject& subject, Findings& findings) {
   if (!copy_state(*envs, *other, findings)) return;
   findings.expect(observe_now(*envs) == observe_now(*other),
                   "observations change when the state is saved and restored");
-  const Played on = player.play(steps), restored = Player(*other, steps).play(steps);
-  if (!expect_played(on, findings) || !expect_played(restored, findings)) return;
+  const Played original = player.play(steps), restored = Player(*other, steps).play(steps);
+  if (!expect_played(original, findings) || !expect_played(restored, findings)) return;
   findings.expect(
-      on.equals(restored) || !subject.traits.deterministic,
+      original.equals(restored) || !subject.traits.deterministic,
       "steps after a restored state differ: append_state() misses something that they depend on");
 }
 

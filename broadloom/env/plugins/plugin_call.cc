@@ -92,16 +92,16 @@ void write_report(const PluginCall::Where& where, const char* what, const char* 
 }
 
 void report_crash(int signal, siginfo_t* info, void*) {
-  std::size_t which = 0;
-  while (which + 1 < kCount && kWatched[which].signal != signal) ++which;
+  std::size_t index = 0;
+  while (index + 1 < kCount && kWatched[index].signal != signal) ++index;
   const PluginCall::Where where = innermost;
   innermost = {};
   if (where.name != nullptr) {
     // If several threads crash, the first one ends the process.
     while (reported.exchange(true)) ::pause();
-    write_report(where, "crashed the program by ", kWatched[which].name);
+    write_report(where, "crashed the program by ", kWatched[index].name);
   }
-  ::sigaction(signal, &handlers.before[which], nullptr);
+  ::sigaction(signal, &handlers.before[index], nullptr);
   // A faulty instruction repeats on return, and abort() raises again itself. A signal from kill()
   // would be lost, so raise it again.
   if (info->si_code <= 0 && signal != SIGABRT) ::raise(signal);

@@ -13,8 +13,8 @@
 namespace broadloom {
 namespace {
 
-constexpr int kMostNames = 3;            // "gymnasium/ALE/Pong-v5": a library's, and its own
-constexpr std::size_t kLongestId = 100;  // a run's folder has it in its name, with room for more
+constexpr int kMostNames = 3;            // "gymnasium/ALE/Pong-v5"
+constexpr std::size_t kLongestId = 100;  // fits into the name of a run's folder
 
 bool is_letter_or_digit(char c) {
   return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
@@ -28,22 +28,22 @@ bool is_name(std::string_view name) {
          std::all_of(name.begin(), name.end(), allowed);
 }
 
-// "plugin:<file>:<task>": the file is there by then, and files have '_' for what their names cannot
-// have (cli/run_dir.h).
+// Whether `id` is "plugin:<file>:<task>". The file was found before. Names of runs replace
+// characters that files cannot have by '_' (cli/run_dir.h).
 bool is_plugin_task(const std::string& id) {
   const std::size_t colon = id.rfind(':');
   return id.starts_with(kPluginPrefix) && colon >= kPluginPrefix.size() &&
          is_name(std::string_view(id).substr(colon + 1));
 }
 
-// Folders of runs are named after it, and tables, TOML and the shell show it. Gymnasium's
-// namespaces, "MinAtar/Breakout-v1", are allowed; files have '_' there (cli/run_dir.h).
+// Ids appear in names of folders, in tables, TOML and shell commands. Namespaces as in Gymnasium,
+// "MinAtar/Breakout-v1", are allowed; names of folders have '_' there (cli/run_dir.h).
 Status check_id(const std::string& id) {
   if (is_plugin_task(id)) return {};
   std::string_view rest = id;
   bool named = true;
   for (int names = 1; named && names <= kMostNames; ++names) {
-    // Behind a library's name, a package that registers the id: "gymnasium/package:Task-v0".
+    // After a library's name, a package may follow: "gymnasium/package:Task-v0".
     const char* const ends = names == 1 ? "/" : "/:";
     const std::size_t slash =
         names < kMostNames ? rest.find_first_of(ends) : std::string_view::npos;
@@ -53,10 +53,9 @@ Status check_id(const std::string& id) {
   }
   if (named && id.size() <= kLongestId) return {};
   return invalid(fmt::format(
-      "an environment cannot be registered as '{}': folders are named after it; expected "
-      "letters, digits, '-', '_' and '.', a letter or digit first, and before that at most two "
-      "namespaces, each with its '/', at most {} letters in all, such as 'Hover-v0' or "
-      "'Mine/Hover-v0'",
+      "an environment cannot be registered as '{}', since folders get its name; expected letters, "
+      "digits, '-', '_' and '.', a letter or digit first, after at most two namespaces that end "
+      "with '/'; at most {} characters in all, such as 'Hover-v0' or 'Mine/Hover-v0'",
       id, kLongestId));
 }
 
@@ -82,52 +81,48 @@ std::int64_t product_of(const std::vector<int>& extents) {
   return product;
 }
 
-// Empty, or what is wrong with them.
-std::string wrong_frames(const Space& space) {
+// Describes the fault of a frame stack; empty: none.
+std::string find_frame_fault(const Space& space) {
   if (space.frames == 1) return {};
   const int last = space.extents().back();
   if (space.dtype != Dtype::kU8 || space.extents().size() != 3 || space.frames < 1 ||
       space.frames > kMostFrames || last % space.frames != 0 || last > kMostPixelNumbers) {
     return fmt::format(
-        "is said to be a stack of {} frames, expected 1 to {} of uint8 images, [height, width, "
-        "frames x channels] of at most {} numbers a pixel",
+        "declares a stack of {} frames, expected 1 to {} frames of uint8 images, [height, width, "
+        "frames x channels], with at most {} numbers per pixel",
         space.frames, kMostFrames, kMostPixelNumbers);
   }
   return {};
 }
 
 Status check_space(const std::string& id, const char* name, const Space& space) {
-  const auto refuse = [&](const std::string& why) {
+  const auto refuse = [&](const std::string& reason) {
     return invalid(
         fmt::format("environment '{}' cannot be registered: its {} space {}; correct its "
                     "spec()",
-                    id, name, why));
+                    id, name, reason));
   };
   if (space.size < 1) return refuse(fmt::format("has size {}, expected at least 1", space.size));
   if (space.dtype != Dtype::kF32 && (space.dtype != Dtype::kU8 || !may_be_bytes(name, space))) {
-    return refuse(
-        "is of a dtype that it cannot have, expected uint8 for a Box of observations, "
-        "else float32");
+    return refuse("has a wrong dtype, expected float32, or uint8 for a Box of observations");
   }
   if (space.kind == SpaceKind::kDiscrete) return {};
   if (product_of(space.extents()) != space.size) {
     return refuse(fmt::format("has the shape ({}), which is not {} numbers",
                               fmt::join(space.extents(), ", "), space.size));
   }
-  if (const std::string wrong = wrong_frames(space); !wrong.empty()) return refuse(wrong);
+  if (const std::string wrong = find_frame_fault(space); !wrong.empty()) return refuse(wrong);
   const std::size_t size = static_cast<std::size_t>(space.size);
   if (space.low.size() != size || space.high.size() != size) {
-    return refuse(
-        fmt::format("is a Box of {} numbers with {} lower and {} upper bounds, expected "
-                    "one of each a number",
-                    size, space.low.size(), space.high.size()));
+    return refuse(fmt::format(
+        "is a Box of {} numbers with {} lower and {} upper bounds, expected one of each per number",
+        size, space.low.size(), space.high.size()));
   }
   for (std::size_t i = 0; i < size; ++i) {
     const bool bytes = space.dtype == Dtype::kU8;
     if (bytes && !(space.low[i] >= 0.0f && space.high[i] <= 255.0f)) {
       return refuse(
-          fmt::format("is of uint8 and has bounds [{}, {}] at number {}, expected them "
-                      "within [0, 255]",
+          fmt::format("is uint8 and has bounds [{}, {}] at number {}, expected bounds in [0, 255]",
                       space.low[i], space.high[i], i));
     }
     if (space.low[i] <= space.high[i]) continue;
@@ -137,7 +132,7 @@ Status check_space(const std::string& id, const char* name, const Space& space) 
   return {};
 }
 
-// None is a Box of size 0.
+// A Box of size 0 means no critic observation.
 Status check_critic_space(const EnvSpec& spec) {
   const Space& space = spec.critic_observation;
   if (space.size == 0 && space.kind == SpaceKind::kBox) return {};
@@ -148,23 +143,24 @@ Status check_critic_space(const EnvSpec& spec) {
                   spec.id));
 }
 
-const std::string& name_in(const std::string& name) { return name; }
-const std::string& name_in(const RewardTerm& term) { return term.name; }
-const std::string& name_in(const Measure& measure) { return measure.name; }
+const std::string& name_of(const std::string& name) { return name; }
+const std::string& name_of(const RewardTerm& term) { return term.name; }
+const std::string& name_of(const Measure& measure) { return measure.name; }
 
-// Columns of logs and keys of records are named after them. what: "says that episodes end by"
+// Names become columns of logs and keys of records. what: for the message, "says that episodes end
+// by"
 template <class Entry>
 Status check_names(const EnvSpec& spec, const char* what, const std::vector<Entry>& entries,
                    const char* besides = "") {
   for (auto entry = entries.begin(); entry != entries.end(); ++entry) {
-    const std::string& name = name_in(*entry);
+    const std::string& name = name_of(*entry);
     const bool is_first = std::none_of(entries.begin(), entry,
-                                       [&](const Entry& other) { return name_in(other) == name; });
+                                       [&](const Entry& other) { return name_of(other) == name; });
     if (is_name(name) && is_first) continue;
-    return invalid(fmt::format(
-        "environment '{}' cannot be registered: it {} '{}', expected names of letters, digits, "
-        "'-', '_' and '.', none of them twice{}",
-        spec.id, what, name, besides));
+    return invalid(
+        fmt::format("environment '{}' cannot be registered: it {} '{}', expected different names "
+                    "of letters, digits, '-', '_' and '.'{}",
+                    spec.id, what, name, besides));
   }
   return {};
 }
@@ -174,7 +170,7 @@ bool is_text(std::string_view text) {
          std::all_of(text.begin(), text.end(), [](char c) { return c >= ' ' && c <= '~'; });
 }
 
-// Records have them as numbers and as text.
+// Records store weights as numbers and units as text.
 Status check_weights_and_units(const EnvSpec& spec) {
   for (const RewardTerm& term : spec.reward_terms) {
     if (std::isfinite(term.weight)) continue;
@@ -193,17 +189,17 @@ Status check_weights_and_units(const EnvSpec& spec) {
   return {};
 }
 
-// The audit's sentences have its names in them.
+// The audit's sentences contain these names.
 Status check_context(const EnvSpec& spec) {
   for (const ContextRange& one : spec.context) {
     if (is_text(one.name) && std::isfinite(one.low) && std::isfinite(one.high) &&
         one.low <= one.high) {
       continue;
     }
-    return invalid(fmt::format(
-        "environment '{}' cannot be registered: it is given '{}' from [{}, {}], expected a name of "
-        "printable ASCII and finite bounds with low <= high",
-        spec.id, one.name, one.low, one.high));
+    return invalid(
+        fmt::format("environment '{}' cannot be registered: its context has '{}' in [{}, {}], "
+                    "expected a name of printable ASCII and finite bounds with low <= high",
+                    spec.id, one.name, one.low, one.high));
   }
   return {};
 }
@@ -220,13 +216,13 @@ Status check_entry(const EnvEntry& entry) {
                     entry.spec.id, made.status().message())};
   }
   BROADLOOM_TRY(check_id(entry.spec.id));
-  if (!made.ok()) return {};  // each spec that options make is checked when it is asked for
+  if (!made.ok()) return {};  // specs under other options are checked when they are used
   const EnvSpec& spec = made.value();
   if (spec.id != entry.spec.id) {
-    return invalid(fmt::format(
-        "an environment cannot be registered under two ids: EnvEntry::spec says '{}', make_spec() "
-        "says '{}'; make both the same",
-        entry.spec.id, spec.id));
+    return invalid(
+        fmt::format("an environment cannot be registered under two ids: EnvEntry::spec has '{}', "
+                    "make_spec() gives '{}'; use one id",
+                    entry.spec.id, spec.id));
   }
   return check_spec(spec);
 }

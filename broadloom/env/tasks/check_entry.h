@@ -1,4 +1,4 @@
-// Whether an entry may join the registry.
+// Checks of registry entries.
 #pragma once
 
 #include "broadloom/core/status.h"
@@ -6,11 +6,11 @@
 
 namespace broadloom {
 
-// kInvalidConfig where a function is missing, the default options are refused, the id cannot name
-// a folder, or the spaces or names of end reasons are none; names what was got, what was expected
-// and what to do.
+// Whether an entry may join the registry. kInvalidConfig if a function is missing, the default
+// options are refused, the id cannot name a folder, or the spec is invalid (spaces, names of end
+// reasons).
 Status check_entry(const EnvEntry& entry);
-// The last two of these alone: options may make others of them.
+// Checks only the spec. Options may change it, so it is checked again with them.
 Status check_spec(const EnvSpec& spec);
 
 }  // namespace broadloom

@@ -1,6 +1,6 @@
-// An environment as the registry knows it. register_environment<Env>() fills one in from a header,
-// simulator_entry() from a simulator; fill one in yourself for what neither offers, such as a
-// transition table of a simulator's.
+// An environment in the registry. register_environment<Env>() fills in an entry from a header,
+// simulator_entry() from a simulator. Fill in one yourself for the rest, such as a simulator's
+// transition table.
 #pragma once
 
 #include <functional>
@@ -15,14 +15,14 @@
 
 namespace broadloom {
 
-// An environment by its functions. Each may be called from any thread, and takes the options
-// (`--env.<option>`) as names and texts.
+// The functions of an environment. Any thread may call them. They take options (`--env.<option>`)
+// as names and texts.
 struct EnvEntry {
-  EnvSpec spec;  // with default options; where it wants options, its id and why
-  std::function<Result<EnvSpec>(const Overrides&)> make_spec;  // under these options
-  // N environments under these options.
+  EnvSpec spec;  // with default options; if it needs options, only id and reason
+  std::function<Result<EnvSpec>(const Overrides&)> make_spec;  // spec under given options
+  // Makes N environments under given options.
   std::function<Result<std::unique_ptr<VecEnv>>(const Overrides&, const VecEnvOptions&)> make;
-  std::function<std::vector<FieldInfo>()> options;              // that there are, for `env show`
+  std::function<std::vector<FieldInfo>()> options;              // all options, for `env show`
   std::function<Result<TabularModel>(const Overrides&)> table;  // empty: not tabular
   bool built_in = false;       // set by the registry; false: the program registered it
   bool wants_options = false;  // make_spec refuses the default options

@@ -1,5 +1,5 @@
-// One registered environment, made from its type. Slow to compile for each type: include it in that
-// environment's own .cc alone.
+// Makes a registry entry from an environment type. It compiles slowly for each type, so include it
+// only in that environment's own .cc.
 #pragma once
 
 #include <functional>
@@ -24,9 +24,9 @@ Result<typename Env::Params> params_of(typename Env::Options options, const Over
   return Env::make_params(options);
 }
 
-// Whether the overrides, already known to be valid, change anything.
+// Whether the overrides change any option. They must be valid.
 template <class Options>
-bool change(const Options& defaults, const Overrides& overrides) {
+bool changes_options(const Options& defaults, const Overrides& overrides) {
   Options options = defaults;
   for (const auto& [key, text] : overrides) (void)set_field(options, key, text).ok();
   const std::vector<FieldInfo> before = list_fields(defaults), after = list_fields(options);
@@ -36,7 +36,7 @@ bool change(const Options& defaults, const Overrides& overrides) {
   return false;
 }
 
-// What `env show` names: the defaults are this entry's, which may not be those of the type.
+// The options for `env show`, with the defaults of this entry, not of the type.
 template <class Options>
 std::vector<FieldInfo> options_of(const Options& defaults) {
   std::vector<FieldInfo> fields = list_fields(defaults);
@@ -44,7 +44,7 @@ std::vector<FieldInfo> options_of(const Options& defaults) {
   return fields;
 }
 
-// What overrides make of an environment.
+// An environment under given overrides.
 template <class Env>
 struct Made {
   typename Env::Params params{};
@@ -70,8 +70,8 @@ Result<Made<Env>> make_parts(const typename Env::Options& defaults,
   Made<Env> made{params.value(), Env::spec(params.value()), {}, {}};
   Outcome<Env>::describe(made.spec);
   variant(made.spec);
-  // Scores of reference are those of the environment as it stands, not of a variation on it.
-  if (change(defaults, options)) made.spec.has_score_range = false;
+  // Reference scores hold only for default options.
+  if (changes_options(defaults, options)) made.spec.has_score_range = false;
   Result<Strata> strata = make_strata(strata_keys, param_fields<Env>(), made.spec.id);
   if (!strata.ok()) return strata.status();
   made.strata = strata.take();
@@ -93,9 +93,10 @@ std::function<Result<TabularModel>(const Overrides&)> table_of(
       if (made.value().strata.empty() && !made.value().disturbance.any()) {
         return Env::table(made.value().params);
       }
-      return Status(ErrorKind::kInvalidConfig,
-                    made.value().spec.id +
-                        " has no one transition table with strata or disturbances; leave them out");
+      return Status(
+          ErrorKind::kInvalidConfig,
+          made.value().spec.id +
+              " has no single transition table with strata or disturbances; leave them out");
     };
   } else {
     return {};
@@ -104,8 +105,8 @@ std::function<Result<TabularModel>(const Overrides&)> table_of(
 
 }  // namespace env_detail
 
-// id and the rest of the spec come from Env::spec; `variant` may rename it and change limits, and
-// `defaults` may be other than Env::Options{}.
+// The spec comes from Env::spec(). `variant` may change its id and limits. `defaults` may differ
+// from Env::Options{}.
 template <class Env>
 EnvEntry make_entry(
     const typename Env::Options& defaults = {},
@@ -124,16 +125,15 @@ EnvEntry make_entry(
     if (!BatchedEnv<Env>::named_sizes_match(made.spec)) {
       return Status(ErrorKind::kInvalidConfig,
                     made.spec.id +
-                        ": kObservationSize or kActionSize is not what spec() says; correct "
-                        "them in the environment's header");
+                        ": kObservationSize, kActionSize or kCriticObservationSize differs from "
+                        "spec(); correct them in the environment's header");
     }
     if (!BatchedEnv<Env>::observation_types_match(made.spec)) {
       return Status(ErrorKind::kInvalidConfig,
                     made.spec.id +
-                        ": observe() and observe_critic() do not write what spec() says; let "
-                        "them write std::uint8_t* where the space's dtype is uint8 and float* "
-                        "elsewhere, and have observe_critic() where, and only where, spec() has a "
-                        "critic_observation");
+                        ": observe() and observe_critic() do not match spec(); use std::uint8_t* "
+                        "for a uint8 space and float* otherwise, and define observe_critic() "
+                        "exactly if spec() has a critic_observation");
     }
     std::unique_ptr<VecEnv> envs = std::make_unique<BatchedEnv<Env>>(
         made.params, std::move(made.spec), options, std::move(made.strata));

@@ -1,4 +1,4 @@
-// Tasks of plug-ins, as the registry has environments: docs/plugins.md.
+// Registry entries of plug-in tasks (docs/plugins.md).
 #pragma once
 
 #include <string>
@@ -8,7 +8,8 @@
 
 namespace broadloom {
 
-// Of an id "plugin:<file>:<task>": loads the library, once a process. Errors as PluginTask::open.
+// Makes an entry for "plugin:<file>:<task>". Loads the library once per process. Errors of
+// PluginTask::open().
 Result<EnvEntry> open_plugin(const std::string& id);
 
 }  // namespace broadloom

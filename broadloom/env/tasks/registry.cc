@@ -19,7 +19,7 @@
 
 namespace broadloom {
 
-// clang-format off: one line an environment.
+// clang-format off: one line per environment.
 constexpr EnvEntry (*kEntries[])() = {
     entry_of<struct CartPole>,
     entry_of<struct Acrobot>,
@@ -45,7 +45,7 @@ constexpr EnvEntry (*kEntries[])() = {
 
 namespace {
 
-// Entries are never taken out and never move, so what was found is used without the lock.
+// Entries are never removed or moved, so pointers to them need no lock.
 class Registry {
  public:
   Registry() {
@@ -62,7 +62,7 @@ class Registry {
     return known_;
   }
 
-  // False where the id is taken.
+  // False if the id is taken.
   bool add(EnvEntry entry) {
     const std::lock_guard lock(mutex_);
     if (place_of(entry.spec.id) != known_.end()) return false;
@@ -71,7 +71,7 @@ class Registry {
     return true;
   }
 
-  // False where the id is that of one of the library's.
+  // False if the id belongs to the library.
   bool replace(EnvEntry entry) {
     const std::lock_guard lock(mutex_);
     const auto place = place_of(entry.spec.id);
@@ -85,7 +85,7 @@ class Registry {
     return true;
   }
 
-  // False where the namespace is taken.
+  // False if the namespace is taken.
   bool add(const std::string& name, OpenEnvironment open) {
     const std::lock_guard lock(mutex_);
     return openers_.emplace(name, std::move(open)).second;
@@ -100,7 +100,7 @@ class Registry {
     return absent_;
   }
 
-  // Empty where the namespace is unknown, or the id has none.
+  // Empty if the id has no namespace, or an unknown one.
   OpenEnvironment opener_of(const std::string& id) const {
     const std::lock_guard lock(mutex_);
     const std::size_t mark = id.find_first_of("/:");
@@ -115,7 +115,7 @@ class Registry {
   }
 
   mutable std::mutex mutex_;
-  std::deque<EnvEntry> entries_;        // with those that were replaced
+  std::deque<EnvEntry> entries_;        // with replaced ones
   std::vector<const EnvEntry*> known_;  // in the order of their first registration
   std::map<std::string, OpenEnvironment> openers_;
   std::vector<AbsentEnvironments> absent_;
@@ -133,14 +133,14 @@ const EnvEntry* find_or_null(const std::string& id) {
   return nullptr;
 }
 
-// Opening may take long and look other ids up: nothing is locked meanwhile. Where two threads open
-// one id at once, the first to be done is kept.
+// Opening may take long and look up other ids, so no lock is held. If two threads open the same id,
+// the first to finish is kept.
 Result<const EnvEntry*> open(const OpenEnvironment& opener, const std::string& id) {
   Result<EnvEntry> entry = opener(id);
   if (!entry.ok()) return entry.status();
   if (entry.value().spec.id != id) {
-    return invalid(fmt::format("'{}' was opened as '{}'; open it under the id that was asked for",
-                               id, entry.value().spec.id));
+    return invalid(fmt::format("'{}' was opened as '{}'; the opener must keep the requested id", id,
+                               entry.value().spec.id));
   }
   BROADLOOM_TRY(check_entry(entry.value()));
   registry().add(entry.take());
@@ -171,17 +171,17 @@ Result<const EnvEntry*> find(const std::string& id) {
 
 Status check_options(const VecEnvOptions& options) {
   if (options.num_envs < 1) {
-    return invalid(fmt::format("num_envs is {}; expected at least 1", options.num_envs));
+    return invalid(fmt::format("num_envs: got {}, expected at least 1", options.num_envs));
   }
   if (options.max_episode_steps < 0) {
     return invalid(
-        fmt::format("max_episode_steps is {}; expected at least 0 (0: the environment's own)",
+        fmt::format("max_episode_steps: got {}, expected at least 0 (0: the environment's own)",
                     options.max_episode_steps));
   }
   if (options.seed_families < 0 || options.num_envs % options.families() != 0) {
     return invalid(
-        fmt::format("seed_families is {}; expected a divisor of num_envs, which is {}, or 0 for as "
-                    "many families as environments",
+        fmt::format("seed_families: got {}, expected a divisor of num_envs = {}, or 0 for as many "
+                    "families as environments",
                     options.seed_families, options.num_envs));
   }
   return {};
@@ -196,15 +196,15 @@ std::string spec_text(const EnvSpec& spec) {
                      spec.max_episode_steps);
 }
 
-Status check_bounds(const EnvSpec& spec, const std::string& who) {
+Status check_bounds(const EnvSpec& spec, const std::string& factory) {
   for (const Space* space : {&spec.observation, &spec.critic_observation, &spec.action}) {
     const auto size = static_cast<std::size_t>(space->size);
     if (space->kind != SpaceKind::kBox || (space->low.size() == size && space->high.size() == size))
       continue;
     return invalid(
-        fmt::format("{} gave environments with a Box of {} numbers that has {} low and "
-                    "{} high bounds; give it one of each a number",
-                    who, size, space->low.size(), space->high.size()));
+        fmt::format("{} returned environments with a Box of {} numbers, {} lower and {} upper "
+                    "bounds; give one of each per number",
+                    factory, size, space->low.size(), space->high.size()));
   }
   return {};
 }
@@ -215,14 +215,14 @@ bool names_option(const EnvEntry& entry, std::string_view name) {
                      [&](const FieldInfo& field) { return field.name == name; });
 }
 
-// An environment's own options, and those of the wrappers that the registry puts around it.
+// Options of an environment, split into its own and those of wrappers.
 struct EnvOptions {
   Overrides own;
   ActionScale scale;
   FrameStack frames;
 };
 
-// Options of wrappers that suit these spaces.
+// Options of the wrappers that fit these spaces.
 std::vector<FieldInfo> wrapper_options(const EnvSpec& spec) {
   std::vector<FieldInfo> fields;
   if (shows_frames(spec)) fields = list_fields(FrameStack{});
@@ -236,7 +236,7 @@ Status describe_wrappers(const EnvOptions& options, EnvSpec& spec) {
   return describe_frame_stack(options.frames, spec);
 }
 
-// The environment's own answer to an unknown name does not know the wrappers' options.
+// Reports unknown options. The environment's own message would not list the wrappers' options.
 Status check_names(const EnvEntry& entry, const Overrides& own) {
   const std::vector<FieldInfo> wrappers = wrapper_options(entry.spec);
   if (wrappers.empty()) return {};
@@ -250,7 +250,7 @@ Status check_names(const EnvEntry& entry, const Overrides& own) {
   return {};
 }
 
-// An environment that has such options itself gets them.
+// An environment with its own options of these names gets them.
 Result<EnvOptions> split_options(const EnvEntry& entry, const Overrides& env_options) {
   EnvOptions out;
   Overrides frames, scale;
@@ -271,7 +271,7 @@ Result<EnvOptions> split_options(const EnvEntry& entry, const Overrides& env_opt
   return out;
 }
 
-// The spec before wrappers; kInvalidConfig where a wrapper does not suit it.
+// The spec before wrapping. kInvalidConfig if a wrapper does not fit it.
 Result<EnvSpec> checked_spec(const EnvEntry& entry, const EnvOptions& options) {
   Result<EnvSpec> spec = entry.make_spec(options.own);
   if (!spec.ok()) return spec;
@@ -281,43 +281,41 @@ Result<EnvSpec> checked_spec(const EnvEntry& entry, const EnvOptions& options) {
   return spec;
 }
 
-// What a program's own factory gave is what its spec and the options say. Otherwise memory would be
-// written past its end, or a setting silently ignored.
+// Checks that environments from a program's own factory match their spec and the options. Otherwise
+// writes could go out of bounds, or settings could be ignored silently.
 Status check_made(const VecEnv* envs, EnvSpec expected, const VecEnvOptions& options) {
-  const std::string who = fmt::format("the factory registered for '{}'", expected.id);
+  const std::string factory = fmt::format("the factory registered for '{}'", expected.id);
   if (envs == nullptr) {
-    return invalid(who +
-                   " gave no environments (null); let it return them, or a Status that says "
-                   "why there are none");
+    return invalid(factory +
+                   " returned null; let it return environments, or a Status with the reason");
   }
   if (envs->num_envs() != options.num_envs) {
-    return invalid(fmt::format("{} gave {} environments; expected VecEnvOptions::num_envs, {}", who,
-                               envs->num_envs(), options.num_envs));
+    return invalid(fmt::format("{} returned {} environments, expected VecEnvOptions::num_envs = {}",
+                               factory, envs->num_envs(), options.num_envs));
   }
   if (envs->spec().id != expected.id) {
-    return invalid(fmt::format("{} gave environments whose spec() names '{}'; make both the same",
-                               who, envs->spec().id));
+    return invalid(fmt::format("{} returned environments whose spec().id is '{}'; use one id",
+                               factory, envs->spec().id));
   }
   expected.set_time_limit(options.max_episode_steps);
   const std::string wanted = spec_text(expected), got = spec_text(envs->spec());
-  BROADLOOM_TRY(check_bounds(envs->spec(), who));
+  BROADLOOM_TRY(check_bounds(envs->spec(), factory));
   if (got != wanted) {
     return invalid(
-        fmt::format("{} gave environments with {}; expected {}, as it was registered and "
-                    "VecEnvOptions ask for",
-                    who, got, wanted));
+        fmt::format("{} returned environments with {}, expected {}, as registered and requested by "
+                    "VecEnvOptions",
+                    factory, got, wanted));
   }
   if (envs->spec().end_reasons == expected.end_reasons && envs->spec().strata == expected.strata &&
       envs->spec().names_success == expected.names_success) {
     return {};
   }
-  return invalid(who +
-                 " gave environments whose spec() has other end_reasons, strata or names_success "
-                 "than the one it was registered with; make both the same");
+  return invalid(factory +
+                 " returned environments whose spec() differs from the registered one in "
+                 "end_reasons, strata or names_success; make both the same");
 }
 
-// Ages are a time limit's, and those that come back have them: who makes environments of their own
-// may not know of them.
+// Checks that environments start at their ages. A program's own factory may ignore them.
 Status check_ages(const VecEnv& envs, const VecEnvOptions& options) {
   const EnvSpec& spec = envs.spec();
   BROADLOOM_TRY(check_has_ages(spec));
@@ -325,11 +323,10 @@ Status check_ages(const VecEnv& envs, const VecEnvOptions& options) {
   for (int i = 0; i < options.num_envs; ++i) {
     const std::int64_t wanted = ages[static_cast<std::size_t>(i)];
     if (envs.episode_step(i) == wanted) continue;
-    return invalid(
-        fmt::format("stagger_by = age: environment {} of {} begins at step {} of its episode, "
-                    "expected {}; let its factory set VecEnvOptions::stagger_by's ages, or set "
-                    "stagger_by = actions",
-                    i, spec.id, envs.episode_step(i), wanted));
+    return invalid(fmt::format(
+        "stagger_by = age: environment {} of {} begins at step {} of its episode, expected {}; let "
+        "its factory use staggered_ages(), or set stagger_by = actions",
+        i, spec.id, envs.episode_step(i), wanted));
   }
   return {};
 }
@@ -341,8 +338,7 @@ Status register_environment(EnvEntry entry) {
   entry.built_in = false;
   const std::string id = entry.spec.id;
   if (registry().add(std::move(entry))) return {};
-  return invalid(fmt::format(
-      "environment '{}' is registered already; register it once, under an id of its own", id));
+  return invalid(fmt::format("environment '{}' is already registered; register each id once", id));
 }
 
 Status replace_environment(EnvEntry entry) {
@@ -351,7 +347,7 @@ Status replace_environment(EnvEntry entry) {
   const std::string id = entry.spec.id;
   if (registry().replace(std::move(entry))) return {};
   return invalid(
-      fmt::format("environment '{}' is one of the library's; register yours under another id", id));
+      fmt::format("environment '{}' belongs to the library; register yours under another id", id));
 }
 
 void register_built_in(EnvEntry entry) {
@@ -366,11 +362,11 @@ std::vector<AbsentEnvironments> list_absent() { return registry().absent(); }
 Status register_namespace(const std::string& name, OpenEnvironment open) {
   if (!open || name.empty() || name.find('/') != std::string::npos) {
     return invalid(fmt::format(
-        "namespace '{}': expected what comes before an id's '/', and a function that opens ids",
+        "namespace '{}': expected the part of an id before '/', and a function that opens ids",
         name));
   }
   if (registry().add(name, std::move(open))) return {};
-  return invalid(fmt::format("namespace '{}' is registered already", name));
+  return invalid(fmt::format("namespace '{}' is already registered", name));
 }
 
 bool is_built_in(const std::string& id) {
@@ -384,9 +380,9 @@ Result<std::unique_ptr<VecEnv>> make_vec_env(const std::string& id, const Overri
   Result<const EnvEntry*> found = find(id);
   if (!found.ok()) return found.status();
   const EnvEntry& entry = *found.value();
-  const Result<EnvOptions> asked = split_options(entry, env_options);
-  if (!asked.ok()) return asked.status();
-  const EnvOptions& all = asked.value();
+  const Result<EnvOptions> split_result = split_options(entry, env_options);
+  if (!split_result.ok()) return split_result.status();
+  const EnvOptions& all = split_result.value();
   const Result<EnvSpec> spec = checked_spec(entry, all);
   if (!spec.ok()) return spec.status();
   Result<std::unique_ptr<VecEnv>> envs = entry.make(all.own, options);
@@ -410,11 +406,11 @@ Result<EnvSpec> env_spec(const std::string& id, const Overrides& env_options,
                          int max_episode_steps) {
   Result<const EnvEntry*> entry = find(id);
   if (!entry.ok()) return entry.status();
-  const Result<EnvOptions> asked = split_options(*entry.value(), env_options);
-  if (!asked.ok()) return asked.status();
-  Result<EnvSpec> spec = checked_spec(*entry.value(), asked.value());
+  const Result<EnvOptions> split_result = split_options(*entry.value(), env_options);
+  if (!split_result.ok()) return split_result.status();
+  Result<EnvSpec> spec = checked_spec(*entry.value(), split_result.value());
   if (!spec.ok()) return spec;
-  BROADLOOM_TRY(describe_wrappers(asked.value(), spec.value()));
+  BROADLOOM_TRY(describe_wrappers(split_result.value(), spec.value()));
   spec.value().set_time_limit(max_episode_steps);
   return spec;
 }
@@ -425,8 +421,9 @@ Result<std::vector<FieldInfo>> list_env_options(const std::string& id,
   if (!entry.ok()) return entry.status();
   std::vector<FieldInfo> options = entry.value()->options();
   EnvSpec spec = entry.value()->spec;
-  if (const Result<EnvOptions> asked = split_options(*entry.value(), env_options); asked.ok()) {
-    Result<EnvSpec> made = entry.value()->make_spec(asked.value().own);
+  if (const Result<EnvOptions> split_result = split_options(*entry.value(), env_options);
+      split_result.ok()) {
+    Result<EnvSpec> made = entry.value()->make_spec(split_result.value().own);
     if (made.ok()) spec = made.take();
   }
   for (FieldInfo& field : wrapper_options(spec)) {

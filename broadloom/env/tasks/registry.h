@@ -3,7 +3,7 @@
 //   Result<EnvSpec> spec = env_spec("FrozenLake-v1", {{"map_name", "8x8"}});
 //   Result<std::unique_ptr<VecEnv>> envs = make_vec_env("CartPole-v1", {}, {.num_envs = 16});
 //
-// Options are names and texts, as they stand behind `--env.` on the command line.
+// Options are names and texts, as after `--env.` on the command line.
 #pragma once
 
 #include <functional>
@@ -19,70 +19,69 @@
 
 namespace broadloom {
 
-// Makes an environment known by its spec's id, so that everything finds it that finds the
-// library's own. register_environment.h has the one-line forms. kInvalidConfig where the id is
-// taken or cannot name a folder, a function is missing, or the spec is not one. Any thread may
-// call it, but register before anything else is called: what looked an id up before did not find
-// it.
+// Registers an environment under its spec's id, like the library's own. register_environment.h has
+// one-line forms. kInvalidConfig if the id is taken or cannot name a folder, a function is missing,
+// or the spec is invalid. Thread-safe, but register before any other call: earlier lookups did not
+// find the id.
 Status register_environment(EnvEntry entry);
 
-// The same, where the id may be that of an environment that this program registered before, as a
-// notebook's cell does that runs twice. Lookups from now on find the new one; environments that
-// were made stay as they are.
+// Like register_environment(), but replaces an environment that this program registered before, for
+// example when a notebook cell runs twice. Later lookups find the new one. Existing environments
+// stay unchanged.
 Status replace_environment(EnvEntry entry);
 
-// Environments of a bridge (bridges/), as the library's own. One whose id is taken is left out.
+// Registers an environment of a bridge (bridges/) as the library's own. Ignores an id that is
+// taken.
 void register_built_in(EnvEntry entry);
 
-// Environments that a build without their simulator has not, and how to get them, which is what is
-// said to who asks for one.
+// Environments that this build lacks, since it was built without their simulator. Errors for these
+// ids say how to get it.
 struct AbsentEnvironments {
   std::vector<std::string> ids;  // such as "Hopper-v5"
   std::string simulator;         // "MuJoCo"
   std::string how_to_get;        // "run `tools/setup.sh --mujoco` and build again"
 };
-// Adds to the list of them; a bridge that was left out of the build calls it.
+// Adds to the list. A bridge that is not part of the build calls it.
 void announce_absent(AbsentEnvironments absent);
-// All that were announced.
+// Lists all announced environments.
 std::vector<AbsentEnvironments> list_absent();
 
-// What to call for an id that nobody registered and that begins with a namespace,
-// "gymnasium/Hopper-v5": it is given the whole id and gives what is to be registered under it, or
-// says why there is none.
+// Makes an entry for an unregistered id with a namespace, such as "gymnasium/Hopper-v5". It gets
+// the whole id and returns the entry to register under it, or an error.
 using OpenEnvironment = std::function<Result<EnvEntry>(const std::string& id)>;
 
-// Makes all environments of a namespace known, each when it is first asked for, so that ids of
-// another library need not be registered one by one. kInvalidConfig where the namespace is taken or
-// no name. Register before anything else is called, as above.
+// Registers a namespace. Its environments are opened on first use, so ids of another library need
+// not be registered one by one. kInvalidConfig if the name is taken or invalid. Register before any
+// other call, as above.
 Status register_namespace(const std::string& name, OpenEnvironment open);
 
-// Whether the environment comes with the library; false also for an unknown id.
+// Whether the environment comes with the library. False for unknown ids.
 bool is_built_in(const std::string& id);
 
-// N environments of the given id. env_options: options of the environment, as list_env_options
-// names them, those of stacks of frames (env/frame_stack.h) among them, and keys of strata
-// (env/strata.h) and disturbances (env/disturbance.h). Errors name
-// an unknown id or option with the nearest known one, and what a registered environment's factory
-// gave where that is not what was asked for.
+// Makes N environments.
+// - env_options: options of the environment (see list_env_options()), of frame stacks
+//   (env/frame_stack.h), strata (env/strata.h) and disturbances (env/disturbance.h).
+// Errors: an unknown id or option, with the nearest known one; a registered environment's factory
+// that returns something else than requested.
 Result<std::unique_ptr<VecEnv>> make_vec_env(const std::string& id, const Overrides& env_options,
                                              const VecEnvOptions& options);
 
-// Specs of all environments: the library's, then the program's in the order they were registered.
+// Specs of all environments: the library's, then the program's in order of registration.
 std::vector<EnvSpec> list_envs();
 
-// The spec of one, with its options' effect on spaces, and the time limit where one is given (0:
-// its own); errors as make_vec_env.
+// The spec of an environment under options. max_episode_steps: the time limit; 0: its own. Errors
+// of make_vec_env().
 Result<EnvSpec> env_spec(const std::string& id, const Overrides& env_options,
                          int max_episode_steps = 0);
 
-// The options of one, with defaults, ranges and docs. Those of stacks of frames are among them
-// where it shows images under env_options. Errors: no such environment; env_options are not judged.
+// The options of an environment, with defaults, ranges and docs. They include those of frame stacks
+// if it shows images under env_options. Fails only for an unknown id; env_options are not checked.
 Result<std::vector<FieldInfo>> list_env_options(const std::string& id,
                                                 const Overrides& env_options = {});
 
-// The exact transition table of an environment that has one; time limits are no part of it, see
-// EnvSpec::max_episode_steps. kInvalidConfig, with the ids that would do, where the environment has
-// no table; other errors as make_vec_env.
+// The exact transition table of a tabular environment, without its time limit
+// (EnvSpec::max_episode_steps). kInvalidConfig, with the tabular ids, if it has none; other errors
+// of make_vec_env().
 Result<TabularModel> make_tabular_model(const std::string& id, const Overrides& env_options);
 
 }  // namespace broadloom

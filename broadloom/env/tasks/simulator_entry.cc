@@ -7,14 +7,14 @@
 namespace broadloom {
 namespace {
 
-// Options of the simulator's own, and what is put around it.
-struct Asked {
+// Options, split into the simulator's own and the disturbance around it.
+struct SplitOptions {
   Overrides own;
   Disturbance disturbance;
 };
 
-Result<Asked> split(const Overrides& overrides) {
-  Asked out;
+Result<SplitOptions> split(const Overrides& overrides) {
+  SplitOptions out;
   Overrides disturbances;
   for (const auto& option : overrides) {
     (is_disturbance_key(option.first) ? disturbances : out.own).push_back(option);
@@ -33,23 +33,23 @@ EnvEntry entry_with(const SimulatorWithOptions& simulator) {
   EnvEntry entry;
   entry.options = simulator.options;
   entry.make_spec = [simulator](const Overrides& overrides) -> Result<EnvSpec> {
-    const Result<Asked> asked = split(overrides);
-    if (!asked.ok()) return asked.status();
-    Result<EnvSpec> spec = simulator.spec(asked.value().own);
+    const Result<SplitOptions> parts = split(overrides);
+    if (!parts.ok()) return parts.status();
+    Result<EnvSpec> spec = simulator.spec(parts.value().own);
     if (!spec.ok()) return spec;
-    BROADLOOM_TRY(describe_disturbance(asked.value().disturbance, spec.value()));
+    BROADLOOM_TRY(describe_disturbance(parts.value().disturbance, spec.value()));
     return spec;
   };
-  if (!simulator.make) return entry;  // without a factory, which the registry refuses
+  if (!simulator.make) return entry;  // the registry refuses an entry without a factory
   entry.make = [make_spec = entry.make_spec, simulator](
                    const Overrides& overrides,
                    const VecEnvOptions& options) -> Result<std::unique_ptr<VecEnv>> {
     const Result<EnvSpec> allowed = make_spec(overrides);
     if (!allowed.ok()) return allowed.status();
-    const Asked asked = split(overrides).take();
-    Result<std::unique_ptr<VecEnv>> envs = simulator.make(asked.own, options);
-    if (!envs.ok() || envs.value() == nullptr || !asked.disturbance.any()) return envs;
-    return disturb(envs.take(), asked.disturbance, options);
+    const SplitOptions parts = split(overrides).take();
+    Result<std::unique_ptr<VecEnv>> envs = simulator.make(parts.own, options);
+    if (!envs.ok() || envs.value() == nullptr || !parts.disturbance.any()) return envs;
+    return disturb(envs.take(), parts.disturbance, options);
   };
   return entry;
 }
@@ -64,7 +64,7 @@ EnvEntry simulator_entry(const std::string& id, const SimulatorWithOptions& simu
     entry.spec = spec.take();
   } else {
     entry.spec.id = id;
-    entry.spec.summary = "Wants options: " + spec.status().message();
+    entry.spec.summary = "Needs options: " + spec.status().message();
   }
   return entry;
 }

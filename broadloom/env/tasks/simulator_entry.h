@@ -1,11 +1,11 @@
-// Makes a registry entry of a simulator of your own, which steps its environments itself:
+// Makes a registry entry for your own simulator, which steps its environments itself:
 //
 //   EnvSpec spec = ...;  // id, spaces, time limit
 //   register_environment(simulator_entry(spec, [](const VecEnvOptions& options) {
 //     return Result<std::unique_ptr<VecEnv>>(std::make_unique<MySimulator>(options));
 //   }));
 //
-// MySimulator derives from VecEnv (env/vec_env.h); examples/whole_batch is a whole one.
+// MySimulator derives from VecEnv (env/vec_env.h); examples/whole_batch is a complete example.
 #pragma once
 
 #include <functional>
@@ -19,24 +19,25 @@
 
 namespace broadloom {
 
-// N environments as the options ask: number, seed, streams, time limit and seed families are the
-// simulator's to honour. A Status says why there are none.
+// Makes N environments. The simulator must follow the options' number, seed, streams, time limit
+// and seed families. Returns a Status if it cannot.
 using MakeSimulator = std::function<Result<std::unique_ptr<VecEnv>>(const VecEnvOptions&)>;
 
-// A simulator with options of its own (`--env.<option>`): names and texts, which it checks itself.
+// A simulator with its own options (`--env.<option>`). It gets names and texts, and checks them
+// itself.
 struct SimulatorWithOptions {
-  std::function<Result<EnvSpec>(const Overrides&)> spec;  // under these options
-  // N environments under these options.
+  std::function<Result<EnvSpec>(const Overrides&)> spec;  // spec under given options
+  // Makes N environments under given options.
   std::function<Result<std::unique_ptr<VecEnv>>(const Overrides&, const VecEnvOptions&)> make;
-  std::function<std::vector<FieldInfo>()> options;  // list_fields() of them, for `env show`
+  std::function<std::vector<FieldInfo>()> options;  // as by list_fields(), for `env show`
 };
 
-// id: that of the spec under any options. simulator.spec() may refuse to go without options: then
-// the entry wants options.
+// id: the spec's id, under all options. If simulator.spec() refuses empty options, the entry
+// requires options.
 EnvEntry simulator_entry(const std::string& id, const SimulatorWithOptions& simulator);
 
-// spec: what spec() of the environments says without a time limit in the options. The environments
-// have no options of their own and no strata; disturbances are put around them.
+// spec: equals spec() of the environments without a time limit in the options. The environments
+// have no own options and no strata. The library adds disturbances.
 EnvEntry simulator_entry(const EnvSpec& spec, const MakeSimulator& make);
 
 }  // namespace broadloom

@@ -14,14 +14,13 @@ bool is_one_of(const std::vector<std::string>& ids, std::string_view id) {
   return std::find(ids.begin(), ids.end(), id) != ids.end();
 }
 
-// Ids of the Python package, which opens them itself where it runs.
-std::string words_on_python(const std::string& id, const std::vector<std::string>& known) {
+// A hint for ids of the Python package, which opens them itself.
+std::string python_hint(const std::string& id, const std::vector<std::string>& known) {
   const std::size_t slash = id.find('/');
   if (slash == std::string::npos) return "";
   const std::string_view library = std::string_view(id).substr(0, slash);
   if (library == "python") {
-    return "a Python process makes it from a function of its own; call "
-           "broadloom.register(name, function) there first";
+    return "a Python program registers it; call broadloom.register(name, function) there first";
   }
   if (library != "gymnasium" && library != "envpool") return "";
   const std::string own = id.substr(slash + 1);
@@ -37,7 +36,7 @@ std::string words_on_python(const std::string& id, const std::vector<std::string
 
 Status unknown_environment(const std::string& id, const std::vector<std::string>& known) {
   const std::string unknown = fmt::format("unknown environment '{}'; ", id);
-  const std::string python = words_on_python(id, known);
+  const std::string python = python_hint(id, known);
   if (!python.empty()) return {ErrorKind::kNotFound, unknown + python};
   const std::string near = nearest_key(id, known);
   const std::string guess =
@@ -46,8 +45,8 @@ Status unknown_environment(const std::string& id, const std::vector<std::string>
           : fmt::format("did you mean '{}'?", near);
   return {ErrorKind::kNotFound,
           unknown + guess +
-              "; `broadloom env list` names all of them; one that another program registers "
-              "is known to that program alone, which has the same commands"};
+              "; `broadloom env list` lists all of them; an environment that another program "
+              "registers is known only to that program, which has the same commands"};
 }
 
 }  // namespace broadloom

@@ -1,4 +1,4 @@
-// What is said of an id that names no environment of this program.
+// The error for an unknown id.
 #pragma once
 
 #include <string>
@@ -8,7 +8,7 @@
 
 namespace broadloom {
 
-// kNotFound, with the nearest of the known ids, or where such an environment may be had.
+// kNotFound, with the nearest known id, or with the way to get such an environment.
 Status unknown_environment(const std::string& id, const std::vector<std::string>& known);
 
 }  // namespace broadloom

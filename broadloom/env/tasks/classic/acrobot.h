@@ -21,7 +21,7 @@ struct Acrobot {
     double link_length_1 = 1.0;  // m
     double link_com_1 = 0.5;     // m, centre of mass from the joint
     double link_com_2 = 0.5;     // m
-    double link_moi = 1.0;       // kg m^2, of both links
+    double link_moi = 1.0;       // kg m^2, of each link
     double dt = 0.2;             // s per step, one Runge-Kutta step
 
     template <class Visitor>
@@ -51,7 +51,7 @@ struct Acrobot {
   static constexpr double kMaxSpeed2 = 9.0 * kPi;
 
   static void state_ranges(const Params&, StateRanges<State>& ranges) {
-    constexpr double kRounding = 1e-9;  // of wrap_angle()
+    constexpr double kRounding = 1e-9;  // tolerance of wrap_angle()
     for (const auto angle : {&State::theta1, &State::theta2})
       ranges.add(angle, -kPi - kRounding, kPi + kRounding);
     ranges.add(&State::omega1, -kMaxSpeed1, kMaxSpeed1);
@@ -120,8 +120,8 @@ struct Acrobot {
     return terminated;
   }
 
-  // Links are drawn one long, as the test of the tip's height counts them, whatever their length in
-  // the dynamics.
+  // Draws links with length 1, since the test of the tip's height assumes it. The dynamics may use
+  // other lengths.
   static void draw(const Params&, const State& s, const float* action, Drawing& out) {
     constexpr double kSide = 2.3, kLine = 1.0, kLink = 0.14;
     out.view(-kSide, -kSide, kSide, kSide);
@@ -146,7 +146,7 @@ struct Acrobot {
             s.omega2 + h * k.omega2};
   }
 
-  // Sutton and Barto, "Reinforcement Learning", figure of the acrobot's equations of motion.
+  // Equations of motion from Sutton and Barto, "Reinforcement Learning", figure of the acrobot.
   BROADLOOM_HD static State derivative(const Params& p, const State& s, double torque) {
     const double m1 = p.link_mass_1, m2 = p.link_mass_2, l1 = p.link_length_1;
     const double lc1 = p.link_com_1, lc2 = p.link_com_2, moi = p.link_moi, g = p.gravity;

@@ -44,7 +44,7 @@ struct CartPole {
   static constexpr double kPositionLimit = 2.4;
   static constexpr double kAngleLimit = 12.0 * 2.0 * 3.141592653589793 / 360.0;
 
-  // An episode ends in the step that leaves these limits, and a new one begins at once.
+  // The step that leaves these limits ends the episode and starts a new one.
   static void state_ranges(const Params&, StateRanges<State>& ranges) {
     ranges.add(&State::x, -kPositionLimit, kPositionLimit);
     ranges.add(&State::theta, -kAngleLimit, kAngleLimit);
@@ -81,8 +81,8 @@ struct CartPole {
     s.theta_dot = random.uniform(-0.05, 0.05);
   }
 
-  // Explicit Euler: positions move with the old velocities. Reward 1 on every step, the last
-  // included.
+  // Explicit Euler: positions move with the old velocities. The reward is 1 in every step, also in
+  // the last.
   BROADLOOM_HD static StepResult step(const Params& p, State& s, const float* action, Random&) {
     const double force = action[0] > 0.5f ? p.force : -p.force;
     const auto [sine, cosine] = sin_cos(s.theta);
@@ -109,7 +109,7 @@ struct CartPole {
     out[3] = static_cast<float>(s.theta_dot);
   }
 
-  // A pole that falls in the very step that the cart leaves counts as fallen.
+  // If pole and cart leave their limits in the same step, the reason is the pole.
   BROADLOOM_HD static int end_reason(const Params&, const State& last) {
     const bool fell = (last.theta < -kAngleLimit) | (last.theta > kAngleLimit);
     return fell ? 1 : 0;
@@ -119,7 +119,7 @@ struct CartPole {
     return truncated;
   }
 
-  // The pole is hinged at height 0. How large a cart is, the dynamics do not say.
+  // The pole's hinge is at height 0. The dynamics do not define the cart's size.
   static void draw(const Params& p, const State& s, const float* action, Drawing& out) {
     constexpr double kHalfCart = 0.25, kCart = 0.3, kBeyond = 0.7;
     const double length = 2.0 * p.half_length;
@@ -142,8 +142,8 @@ struct CartPole {
     if (action == nullptr) return;
     const double side = action[0] > 0.5f ? 1.0 : -1.0;
     out.action = side > 0.0 ? "push right" : "push left";
-    const double from = s.x + side * (kHalfCart + 0.03), height = -0.5 * kCart;
-    out.arrow(Ink::kAccent, 0.04, {from, height}, {from + 0.45 * side, height});
+    const double tail = s.x + side * (kHalfCart + 0.03), height = -0.5 * kCart;
+    out.arrow(Ink::kAccent, 0.04, {tail, height}, {tail + 0.45 * side, height});
   }
 };
 static_assert(Environment<CartPole>);

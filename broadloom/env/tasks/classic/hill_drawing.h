@@ -1,4 +1,4 @@
-// The valley of the two mountain cars.
+// Draws the valley of the two mountain cars.
 #pragma once
 
 #include <cmath>
@@ -10,35 +10,35 @@
 namespace broadloom {
 
 struct HillScene {
-  double low, high;  // positions that the car can have
+  double low, high;  // range of positions
   double goal;
   double position;
-  double throttle;  // from -1 to 1; 0: none, or no action
+  double throttle;  // from -1 to 1; 0: none
 };
 
-// The hill that the dynamics are of: gravity pulls by cos(3x), which is the slope of sin(3x) / 3.
+// Height of the hill. Gravity pulls by cos(3x), which is the slope of sin(3x) / 3.
 inline double hill_height(double x) { return sin_cos(3.0 * x).sine / 3.0; }
 
-// The car stands on the slope, with the arrow of its engine along it.
+// Draws the car on the slope, with an arrow for its throttle.
 inline void draw_car(const HillScene& scene, Drawing& out) {
   constexpr double kHalf = 0.06, kWheel = 0.022, kBody = 0.05;
   const double slope = sin_cos(3.0 * scene.position).cosine;
   const double length = std::sqrt(1.0 + slope * slope);
   const double cosine = 1.0 / length, sine = slope / length;
   const double ground = hill_height(scene.position);
-  // So far along the slope, and so far off it.
-  const auto at = [&](double along, double off) {
+  // The point at given distances along the slope and away from it.
+  const auto point = [&](double along, double off) {
     return Point{scene.position + along * cosine - off * sine,
                  ground + along * sine + off * cosine};
   };
-  out.polygon(Ink::kInk, {at(-kHalf, kWheel), at(kHalf, kWheel), at(0.6 * kHalf, kWheel + kBody),
-                          at(-0.6 * kHalf, kWheel + kBody)});
+  out.polygon(Ink::kInk, {point(-kHalf, kWheel), point(kHalf, kWheel),
+                          point(0.6 * kHalf, kWheel + kBody), point(-0.6 * kHalf, kWheel + kBody)});
   for (const double side : {-0.6, 0.6}) {
-    out.circle(Ink::kMuted, at(side * kHalf, kWheel), kWheel);
+    out.circle(Ink::kMuted, point(side * kHalf, kWheel), kWheel);
   }
   const double side = scene.throttle < 0.0 ? -1.0 : 1.0;
-  const double from = side * (kHalf + 0.01), height = kWheel + 0.5 * kBody;
-  out.arrow(Ink::kAccent, 0.012, at(from, height), at(from + 0.22 * scene.throttle, height));
+  const double tail = side * (kHalf + 0.01), height = kWheel + 0.5 * kBody;
+  out.arrow(Ink::kAccent, 0.012, point(tail, height), point(tail + 0.22 * scene.throttle, height));
 }
 
 inline void draw_hill(const HillScene& scene, Drawing& out) {

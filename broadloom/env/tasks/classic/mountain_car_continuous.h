@@ -1,6 +1,6 @@
 // MountainCarContinuous-v0 of Gymnasium 1.4.0,
-// gymnasium/envs/classic_control/continuous_mountain_car.py: the valley with a continuous throttle
-// that costs its square.
+// gymnasium/envs/classic_control/continuous_mountain_car.py: the valley of MountainCar with a
+// continuous throttle, which costs its square.
 #pragma once
 
 #include <array>
@@ -38,7 +38,7 @@ struct MountainCarContinuous {
   static constexpr double kMaxSpeed = 0.07;
   static constexpr double kGoalPosition = 0.45;
 
-  // As observations have them: a float32 may be a little beyond the double.
+  // Limits as float32, which may lie slightly beyond the double.
   static void state_ranges(const Params&, StateRanges<State>& ranges) {
     ranges.add(&State::position, static_cast<float>(kMinPosition),
                static_cast<float>(kMaxPosition));
@@ -69,7 +69,7 @@ struct MountainCarContinuous {
     s.velocity = 0.0;
   }
 
-  // The force is the clipped action, the cost that of the action as it came.
+  // The force uses the clipped action; the cost uses the action before clipping.
   BROADLOOM_HD static StepResult step(const Params& p, State& s, const float* action, Random&) {
     const double raw = action[0];
     const double force = clip(raw, -1.0, 1.0);

@@ -39,13 +39,13 @@ struct Pendulum {
     double theta, theta_dot;  // rad from upright, rad/s
   };
   static constexpr auto members = std::tuple{&State::theta, &State::theta_dot};
-  // Strata may draw max_speed as large as its option may be.
+  // Strata may draw max_speed up to its option's limit.
   static void state_ranges(const Params&, StateRanges<State>& ranges) {
     ranges.add(&State::theta_dot, -kMostSpeed, kMostSpeed);
     ranges.add_finite(&State::theta);
   }
   static constexpr double kPi = 3.141592653589793;
-  static constexpr std::array<const char*, 0> end_reasons{};    // it has none of its own
+  static constexpr std::array<const char*, 0> end_reasons{};    // only the time limit ends episodes
   static constexpr double kUprightCosine = 0.9902680687415704;  // of 8 degrees
   static constexpr double kSlow = 1.0;                          // rad/s
 
@@ -72,7 +72,7 @@ struct Pendulum {
     s.theta_dot = random.uniform(-1.0, 1.0);
   }
 
-  // The cost is that of the state before the step; the angle moves with the new speed.
+  // The cost belongs to the state before the step. The angle moves with the new speed.
   BROADLOOM_HD static StepResult step(const Params& p, State& s, const float* action, Random&) {
     const double torque = clip(action[0], -p.max_torque, p.max_torque);
     const double angle = wrap_angle(s.theta);
@@ -92,16 +92,17 @@ struct Pendulum {
     out[2] = static_cast<float>(s.theta_dot);
   }
 
-  // Held up when the time is over. Gymnasium names no success. The angle, within 8 degrees of
-  // upright, is the bound that dm_control's pendulum swingup rewards (dm_control/suite/pendulum.py,
-  // _ANGLE_BOUND); it is a definition of ours that only the end counts, and that the speed must be
-  // small, within the bound of the start's, so that a pendulum that swings through does not pass.
+  // Success: the pendulum is upright and slow at the time limit. Gymnasium defines no success. The
+  // angle, within 8 degrees of upright, is dm_control's bound for its pendulum swingup
+  // (dm_control/suite/pendulum.py, _ANGLE_BOUND). Our own additions: only the last state counts,
+  // and its speed must be within the bound of the start's, so that swinging through upright is no
+  // success.
   BROADLOOM_HD static bool success(const Params&, const State& last, bool, bool truncated) {
     return truncated & (sin_cos(last.theta).cosine >= kUprightCosine) & (last.theta_dot >= -kSlow) &
            (last.theta_dot <= kSlow);
   }
 
-  // Upright is up, and angles and torques are positive counter-clockwise.
+  // Upright points up. Positive angles and torques are counter-clockwise.
   static void draw(const Params& p, const State& s, const float* action, Drawing& out) {
     const double length = p.length, side = 1.25 * length;
     out.view(-side, -side, side, side);

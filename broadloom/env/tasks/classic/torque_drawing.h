@@ -1,4 +1,4 @@
-// A torque as an arrow around its axis.
+// Draws a torque as an arrow around its axis.
 #pragma once
 
 #include <algorithm>
@@ -10,9 +10,9 @@
 
 namespace broadloom {
 
-// share: of the largest torque, from -1 to 1; positive is counter-clockwise. The arrow is as long
-// as the torque is large, half a turn for the largest, and its middle is above the axis. A small
-// one has a small head.
+// share: torque divided by the largest torque, from -1 to 1; positive is counter-clockwise. The
+// arrow's length is proportional to it, up to half a turn, with its middle above the axis. Short
+// arrows have small heads.
 inline void draw_torque(Ink ink, double width, Point axis, double radius, double share,
                         Drawing& out) {
   constexpr double kHalfTurn = 3.141592653589793;

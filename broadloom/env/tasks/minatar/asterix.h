@@ -1,5 +1,5 @@
-// Asterix of MinAtar 1.0.15: gold and enemies cross eight rows, faster and faster; collect the one,
-// keep clear of the other.
+// Asterix of MinAtar 1.0.15: gold and enemies cross eight rows, faster and faster. Collect gold and
+// avoid enemies.
 #pragma once
 
 #include <array>
@@ -13,16 +13,16 @@ struct Asterix {
   static constexpr int kPlanes = 4;  // player, enemy, trail, gold
   static constexpr minatar::ActionSet kMinimal = minatar::action_set(
       minatar::kStay, minatar::kLeft, minatar::kUp, minatar::kRight, minatar::kDown);
-  static constexpr int kSlots = 8;  // rows 1 to 8, with one thing in each at most
+  static constexpr int kSlots = 8;  // rows 1 to 8, at most one thing in each
 
   using Params = minatar::Params;
   using Options = minatar::RampingOptions;
   struct State {
     std::int16_t player_row, player_column;
-    std::array<std::uint8_t, kSlots> things;  // see below
-    std::int16_t spawn_speed, spawn_timer;    // steps from one new thing to the next
-    std::int16_t move_speed, move_timer;      // steps from one move of all to the next
-    std::int16_t ramp_timer, ramp_index;      // until it gets harder, and how often it did
+    std::array<std::uint8_t, kSlots> things;  // by slot; see kColumn
+    std::int16_t spawn_speed, spawn_timer;    // steps between new things
+    std::int16_t move_speed, move_timer;      // steps between moves of all things
+    std::int16_t ramp_timer, ramp_index;      // steps until it gets harder; how often it did
     std::int16_t last_action;
   };
   static constexpr auto members = std::tuple{
@@ -31,10 +31,10 @@ struct Asterix {
       &State::ramp_index,  &State::last_action};
   static constexpr auto kept = std::tuple{&State::last_action};
 
-  // A thing, 0 where there is none: its column and what it is.
+  // The bits of a thing: its column, direction and kind. 0: no thing.
   static constexpr int kColumn = 15, kToTheRight = 16, kGold = 32, kThere = 64;
 
-  // Timers count down to 0, that of the ramp to -1, and begin again at their speed.
+  // Timers count down to 0 (the ramp's to -1), then restart at their speed.
   static void state_ranges(const Params&, StateRanges<State>& ranges) {
     ranges.add(&State::player_row, 1, kSlots);
     ranges.add(&State::player_column, 0, minatar::kLast);
@@ -108,7 +108,7 @@ struct Asterix {
  private:
   static constexpr std::int16_t kFirstSpawnSpeed = 10, kFirstMoveSpeed = 5, kRampInterval = 100;
 
-  // On a row that is drawn among those where there is nothing. What it would be is drawn first.
+  // Spawns a thing on a random free row. Draws its kind first, even if no row is free.
   template <class Draws>
   BROADLOOM_HD static void spawn(State& s, Draws& draws) {
     const bool to_the_right = draws.uniform() < 0.5;
@@ -130,7 +130,7 @@ struct Asterix {
     if (taken == minatar::kDown && s.player_row < kSlots) ++s.player_row;
   }
 
-  // What is where the player is: gold is taken, an enemy ends the episode.
+  // Handles the thing in the player's cell: takes gold; an enemy ends the episode.
   BROADLOOM_HD static void meet(State& s, StepResult& result) {
     const int thing = s.things[s.player_row - 1];
     if (thing == 0 || (thing & kColumn) != s.player_column) return;

@@ -1,5 +1,5 @@
-// Breakout of MinAtar 1.0.15: a paddle on the lowest row keeps a ball in play that takes bricks
-// away.
+// Breakout of MinAtar 1.0.15: a paddle on the lowest row keeps a ball in play, which removes
+// bricks.
 #pragma once
 
 #include <array>
@@ -19,9 +19,9 @@ struct Breakout {
   struct State {
     std::int16_t ball_row, ball_column;
     std::int16_t heading;                // 0 up left, 1 up right, 2 down right, 3 down left
-    std::int16_t last_row, last_column;  // where the ball was: its trail
+    std::int16_t last_row, last_column;  // the ball's last cell, its trail
     std::int16_t paddle;                 // its column
-    std::int16_t inside;   // whether the last step was in a brick: that one takes no other with it
+    std::int16_t inside;  // 1 if the ball was in a brick in the last step: it then removes no other
     std::uint32_t bricks;  // rows 1 to 3, bit 10 * (row - 1) + column
     std::int16_t last_action;
   };
@@ -31,7 +31,7 @@ struct Breakout {
                  &State::inside,   &State::bricks,      &State::last_action};
   static constexpr auto kept = std::tuple{&State::last_action};
 
-  // A ball that came to the lowest row is back above it, or lost.
+  // A ball in the lowest row bounces back to the row above, or is lost.
   static void state_ranges(const Params&, StateRanges<State>& ranges) {
     ranges.add(&State::ball_row, 0, minatar::kLast - 1);
     ranges.add(&State::ball_column, 0, minatar::kLast);
@@ -90,7 +90,7 @@ struct Breakout {
  private:
   static constexpr std::uint32_t kWall = (1u << 3 * minatar::kSide) - 1u;
 
-  // Headings as they are after a side wall, after floor or ceiling, and after both at once.
+  // Headings after a side wall, after floor or ceiling, and after both at once.
   BROADLOOM_HD static std::int16_t sideways(int heading) {
     return static_cast<std::int16_t>(heading ^ 1);
   }
@@ -139,7 +139,7 @@ struct Breakout {
     return (s.bricks & brick(row, column)) != 0;
   }
 
-  // The ball comes to the lowest row: whether the paddle is there. An empty wall is built anew.
+  // Handles a ball in the lowest row. Returns whether the paddle caught it. Rebuilds an empty wall.
   BROADLOOM_HD static bool bounce(State& s, int& row, int column) {
     if (s.bricks == 0) s.bricks = kWall;
     if (s.ball_column == s.paddle) {

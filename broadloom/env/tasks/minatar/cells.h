@@ -1,4 +1,4 @@
-// A set of the 10 x 10 cells, as bits: what is where, moved by a row or a column at once.
+// A set of the 10 x 10 cells as bits. One operation moves all of them by a row or column.
 #pragma once
 
 #include <array>
@@ -14,7 +14,7 @@ using Cells = std::array<std::uint64_t, 2>;
 inline constexpr int kRowsOfWord = 5;
 inline constexpr std::uint64_t kRowBits = (1u << kSide) - 1u;
 inline constexpr std::uint64_t kWordBits = (std::uint64_t{1} << kRowsOfWord * kSide) - 1u;
-inline constexpr int kLastRowAt = (kRowsOfWord - 1) * kSide;  // of a word's last row
+inline constexpr int kLastRowAt = (kRowsOfWord - 1) * kSide;  // bit of a word's last row
 // The cells of column 0 in a word.
 inline constexpr std::uint64_t kColumnBits = (std::uint64_t{1} << 0) | (std::uint64_t{1} << 10) |
                                              (std::uint64_t{1} << 20) | (std::uint64_t{1} << 30) |
@@ -50,19 +50,19 @@ BROADLOOM_HD inline int count(const Cells& cells) {
   return sum;
 }
 
-// Each cell a row on; what is on the last row leaves the picture.
+// Moves all cells down a row. Cells on the last row disappear.
 BROADLOOM_HD inline Cells down(const Cells& cells) {
   return {cells[0] << kSide & kWordBits, (cells[1] << kSide & kWordBits) | cells[0] >> kLastRowAt};
 }
-// A row back; what is on row 0 leaves.
+// Moves all cells up a row. Cells on row 0 disappear.
 BROADLOOM_HD inline Cells up(const Cells& cells) {
   return {cells[0] >> kSide | (cells[1] & kRowBits) << kLastRowAt, cells[1] >> kSide};
 }
-// A column on or back, where nothing is at that edge.
+// Move all cells by a column. No cell may be at the edge ahead.
 BROADLOOM_HD inline Cells right(const Cells& cells) { return {cells[0] << 1, cells[1] << 1}; }
 BROADLOOM_HD inline Cells left(const Cells& cells) { return {cells[0] >> 1, cells[1] >> 1}; }
 
-// The cells as planes of a picture.
+// Writes the cells to a plane of a picture.
 template <int kPlanes>
 BROADLOOM_HD void draw(const Cells& cells, std::uint8_t* out, int plane) {
   for (int row = 0; row < kSide; ++row) {

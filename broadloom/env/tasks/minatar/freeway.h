@@ -1,4 +1,4 @@
-// Freeway of MinAtar 1.0.15: a chicken crosses eight lanes of cars, as often as it can in 2,501
+// Freeway of MinAtar 1.0.15: a chicken crosses eight lanes of cars as often as it can in 2,501
 // steps.
 #pragma once
 
@@ -18,11 +18,11 @@ struct Freeway {
   using Params = minatar::Params;
   using Options = minatar::Options;
   struct State {
-    std::int16_t chicken;                        // its row; its column is kColumn
-    std::int16_t move_timer;                     // until it may move again
-    std::int16_t steps_left;                     // the last step is the one that makes this -1
-    std::array<std::int16_t, kCars> columns;     // of the cars
-    std::array<std::int16_t, kCars> timers;      // until each moves on by a column
+    std::int16_t chicken;                        // its row, in column kColumn
+    std::int16_t move_timer;                     // steps until it may move again
+    std::int16_t steps_left;                     // the episode ends when this becomes -1
+    std::array<std::int16_t, kCars> columns;     // of each car
+    std::array<std::int16_t, kCars> timers;      // steps until each car moves by a column
     std::array<std::int16_t, kCars> slownesses;  // steps between moves; below 0: to the left
     std::int16_t last_action;
   };
@@ -94,8 +94,8 @@ struct Freeway {
   }
 
  private:
-  static constexpr std::int16_t kRest = 3;  // steps that a move of the chicken takes
-  static constexpr int kSlowest = 5;        // steps a column
+  static constexpr std::int16_t kRest = 3;  // steps per move of the chicken
+  static constexpr int kSlowest = 5;        // steps per column
 
   BROADLOOM_HD static void move_chicken(State& s, int taken) {
     if (taken == minatar::kUp) {
@@ -107,7 +107,7 @@ struct Freeway {
     }
   }
 
-  // Other speeds, 1 to 5 steps a column, then other directions. Cars stay where they are.
+  // Draws new speeds, 1 to 5 steps per column, then new directions. Cars keep their columns.
   template <class Draws>
   BROADLOOM_HD static void draw_cars(State& s, Draws& draws) {
     for (int car = 0; car < kCars; ++car) {
@@ -123,7 +123,8 @@ struct Freeway {
     return column < 0 ? minatar::kLast : (column > minatar::kLast ? 0 : column);
   }
 
-  // A car that is where the chicken is, before or after it moved, sends it back to the start.
+  // Moves a car. If it meets the chicken before or after its move, the chicken returns to the
+  // start.
   BROADLOOM_HD static void drive(State& s, int car) {
     hit(s, car);
     if (s.timers[car] > 0) {

@@ -1,9 +1,9 @@
-// What the five games of MinAtar have in common: six actions, sticky actions, and a picture of
-// 10 x 10 cells with a plane for each kind of thing.
+// Common parts of the five MinAtar games: six actions, sticky actions, and a picture of 10 x 10
+// cells with one plane per kind of object.
 //
-// MinAtar is of Young and Tian (2019), "MinAtar: An Atari-inspired testbed for thorough and
-// reproducible reinforcement learning experiments". The games here follow its rules as version
-// 1.0.15 plays them; tests/oracle compares them with that package.
+// MinAtar comes from Young and Tian (2019), "MinAtar: An Atari-inspired testbed for thorough and
+// reproducible reinforcement learning experiments". These games follow the rules of version 1.0.15;
+// tests/oracle compares them with that package.
 #pragma once
 
 #include <cstdint>
@@ -20,13 +20,14 @@ inline constexpr int kLast = kSide - 1;
 
 enum Action : int { kStay, kLeft, kUp, kRight, kDown, kFire, kActions };
 
-// Some of the six actions, in ascending order: four bits each, the number of them above.
+// A subset of the six actions in ascending order, four bits each. The upper four bits hold their
+// number.
 using ActionSet = std::uint32_t;
 template <class... Actions>
 constexpr ActionSet action_set(Actions... actions) {
   ActionSet set = static_cast<ActionSet>(sizeof...(actions)) << 28;
-  int at = 0;
-  ((set |= static_cast<ActionSet>(actions) << (4 * at++)), ...);
+  int position = 0;
+  ((set |= static_cast<ActionSet>(actions) << (4 * position++)), ...);
   return set;
 }
 BROADLOOM_HD constexpr int count_of(ActionSet set) { return static_cast<int>(set >> 28); }
@@ -41,25 +42,24 @@ struct Options {
   template <class Visitor>
   void visit_fields(Visitor&& v) {
     v("sticky_action_prob", sticky_action_prob, Range{0.0, 1.0},
-      "Chance that the action taken before is taken again, whatever was asked for.");
+      "Probability of repeating the previous action instead of the chosen one.");
     v("use_minimal_action_set", use_minimal_action_set,
-      "Whether actions that do nothing in this game are left out.");
+      "Whether to leave out actions that do nothing in this game.");
   }
 };
 
-// Of games that get harder.
+// Options of games that get harder.
 struct RampingOptions : Options {
   bool difficulty_ramping = true;
 
   template <class Visitor>
   void visit_fields(Visitor&& v) {
     Options::visit_fields(v);
-    v("difficulty_ramping", difficulty_ramping,
-      "Whether the game gets faster the longer it is played.");
+    v("difficulty_ramping", difficulty_ramping, "Whether the game gets faster over time.");
   }
 };
 
-// What the games go by.
+// Constants of the games.
 struct Params {
   double sticky_action_prob = 0.1;
   bool use_minimal_action_set = false;
@@ -72,12 +72,12 @@ inline Params params_of(const RampingOptions& options) {
   return {options.sticky_action_prob, options.use_minimal_action_set, options.difficulty_ramping};
 }
 
-// The action that is taken where `asked` is asked for; `last`, the one taken before, becomes it. It
-// outlives episodes, as upstream's does: environments name it in `kept`.
+// Applies sticky actions: returns the action to execute for `chosen`, and stores it in `last`, the
+// previous one. As upstream, `last` survives episodes, so environments list it in `kept`.
 template <class Draws>
-BROADLOOM_HD int taken_action(const Params& params, ActionSet minimal, float asked,
+BROADLOOM_HD int taken_action(const Params& params, ActionSet minimal, float chosen,
                               std::int16_t& last, Draws& draws) {
-  int action = static_cast<int>(asked);
+  int action = static_cast<int>(chosen);
   if (params.use_minimal_action_set) action = action_of(minimal, action);
   if (params.sticky_action_prob > 0.0 && draws.uniform() < params.sticky_action_prob) {
     action = last;
@@ -86,13 +86,13 @@ BROADLOOM_HD int taken_action(const Params& params, ActionSet minimal, float ask
   return action;
 }
 
-// The range of the action taken before.
+// Adds the range of the last action.
 template <class State>
 void add_last_action(StateRanges<State>& ranges) {
   ranges.add(&State::last_action, 0, kActions - 1);
 }
 
-// Where an observation is drawn: rows, columns, planes.
+// Writes an observation, [rows, columns, planes].
 template <int kPlanes>
 class Picture {
  public:
@@ -102,7 +102,7 @@ class Picture {
   BROADLOOM_HD void set(int plane, int row, int column) const {
     out_[(row * kSide + column) * kPlanes + plane] = 1;
   }
-  // Nothing where the column is beyond an edge.
+  // As set(), but ignores a column beyond an edge.
   BROADLOOM_HD void set_within(int plane, int row, int column) const {
     if (column >= 0 && column <= kLast) set(plane, row, column);
   }
@@ -111,8 +111,8 @@ class Picture {
   std::uint8_t* out_;
 };
 
-// What the five games say of themselves in the same way. The id is that with all six actions, which
-// MinAtar's registration for Gymnasium calls -v0; a .cc names the one with the minimal set.
+// The common part of the games' specs. The id is that of the version with all six actions, -v0 in
+// MinAtar's registration for Gymnasium. Each .cc also registers the minimal set.
 inline EnvSpec spec_of(const char* game, const char* file, int planes, ActionSet minimal,
                        const Params& params) {
   EnvSpec spec;

@@ -1,4 +1,4 @@
-// The second registration of a game of MinAtar: -v1, without the actions that do nothing in it.
+// The second registration of a MinAtar game, -v1: without the actions that do nothing in it.
 #pragma once
 
 #include "broadloom/env/tasks/make_entry.h"

@@ -1,5 +1,5 @@
-// Seaquest of MinAtar 1.0.15: a submarine takes divers on board, shoots fish and submarines, and
-// has to come up with a diver before its oxygen is used up.
+// Seaquest of MinAtar 1.0.15: a submarine takes divers on board and shoots fish and submarines. It
+// must come up with a diver before its oxygen runs out.
 #pragma once
 
 #include <array>
@@ -11,28 +11,29 @@
 namespace broadloom {
 
 struct Seaquest {
-  // front and back of the submarine, its bullets, trail, enemies' bullets, fish, enemy submarines,
-  // gauges of oxygen and of divers on board, divers in the water
+  // Front and back of the submarine, its bullets, trails, enemy bullets, fish, enemy submarines,
+  // oxygen gauge, divers on board, divers in the water.
   static constexpr int kPlanes = 10;
   static constexpr minatar::ActionSet kMinimal =
       minatar::action_set(minatar::kStay, minatar::kLeft, minatar::kUp, minatar::kRight,
                           minatar::kDown, minatar::kFire);
 
-  // The most that there can be of each in a game that began with reset().
+  // The constants below bound the number of each kind in a game that began with reset().
   //
-  // Enemies: one comes each s steps, moves each m + 1 and so is there for 10 (m + 1). After the
-  // submarine came up k times, s = max(20 - k, 1) and m = max(5 - k / 2, 2). So there are 30 where
-  // k has been 19 for 30 steps, until the oldest goes in that step. Those that set out with a
-  // larger m, when s was 15 at least, are gone by then, as coming up takes two steps each time:
-  // with m = 3 they stay for 40 at most, and came 58 ago or more, with m = 4 and 5 for 50 and 60,
-  // and came 62 and 66 ago. Where k has been 19 for fewer steps than 30, the fewer have come.
+  // Enemies: one comes every s steps and moves every m + 1 steps, so it stays 10 (m + 1) steps.
+  // After the submarine came up k times, s = max(20 - k, 1) and m = max(5 - k / 2, 2). With k = 19
+  // for 30 steps there are 30 enemies; then the oldest leaves in each step. Enemies that started
+  // with a larger m came when s was at least 15. They are gone by then, since each coming up takes
+  // two steps. With m = 3 they stay at most 40 steps and came at least 58 ago; with m = 4 and 5,
+  // they stay 50 and 60 steps and came 62 and 66 ago. If k has been 19 for fewer than 30 steps,
+  // fewer enemies have come.
   static constexpr int kMostEnemies = 30;
-  // A submarine shoots in its 11th step and then in each 11th, a bullet is there for 10 at most. Of
-  // submarines that come in each step and stay for 30, two shoot at a time.
+  // A submarine shoots every 11 steps, and a bullet stays at most 10. If submarines come every step
+  // and stay 30, two shoot at a time.
   static constexpr int kMostEnemyBullets = 20;
-  // One comes each 30 steps, and stays for 60.
+  // One comes every 30 steps and stays for 60.
   static constexpr int kMostDivers = 2;
-  // One each 5 steps, for 10 steps.
+  // One every 5 steps, for 10 steps.
   static constexpr int kMostBullets = 2;
 
   using Params = minatar::Params;
@@ -40,19 +41,19 @@ struct Seaquest {
   struct State {
     std::int16_t row, column, to_the_right;  // of the submarine
     std::int16_t oxygen;                     // 200 is full
-    std::int32_t divers_on_board;            // below 0 after six were brought up: see come_up()
-    std::int16_t surfaced;                   // it has been at the surface since it came up
+    std::int32_t divers_on_board;            // can be negative, see come_up()
+    std::int16_t surfaced;                   // 1 while at the surface after coming up
     std::int16_t shot_timer;
-    std::int16_t spawn_speed, spawn_timer;  // steps from one enemy to the next
-    std::int16_t diver_timer;               // until the next diver comes
-    std::int16_t move_speed;                // steps between moves of enemies that set out now
+    std::int16_t spawn_speed, spawn_timer;  // steps between enemies
+    std::int16_t diver_timer;               // steps until the next diver
+    std::int16_t move_speed;                // steps between moves of new enemies
     std::int16_t ramp_index;                // how often it got harder
     std::int16_t bullet_count, enemy_bullet_count, fish_count, sub_count, diver_count;
     std::array<std::uint16_t, kMostBullets> bullets;
     std::array<std::uint16_t, kMostEnemyBullets> enemy_bullets;
     std::array<std::uint16_t, kMostEnemies> fish, subs;
     std::array<std::uint16_t, kMostDivers> divers;
-    std::int16_t ended_by;  // place in end_reasons
+    std::int16_t ended_by;  // index of end_reasons
     std::int16_t last_action;
   };
   static constexpr auto members = std::tuple{&State::row,
@@ -86,7 +87,7 @@ struct Seaquest {
     ranges.add(&State::column, 0, minatar::kLast);
     ranges.add(&State::to_the_right, 0, 1);
     ranges.add(&State::oxygen, 0, kFullOxygen);
-    ranges.add(&State::divers_on_board, -(1 << 30), kAllDivers);  // one less each time it comes up
+    ranges.add(&State::divers_on_board, -(1 << 30), kAllDivers);  // coming up subtracts 1
     ranges.add(&State::surfaced, 0, 1);
     ranges.add(&State::shot_timer, 0, kShotInterval);
     ranges.add(&State::spawn_speed, 1, kFirstSpawnSpeed);
@@ -170,7 +171,7 @@ struct Seaquest {
   static constexpr std::int16_t kShotInterval = 5, kEnemyShotInterval = 10;
   static constexpr std::int16_t kDiverInterval = 30, kDiverMoveInterval = 5;
   static constexpr std::int16_t kFirstSpawnSpeed = 20, kFirstMoveSpeed = 5;
-  static constexpr int kLowest = 8;  // row that things swim in; 0 is the surface
+  static constexpr int kLowest = 8;  // lowest row of swimmers; 0 is the surface
 
   template <class Codes>
   static void add_list(std::int16_t State::*count, Codes State::*codes, int most,
@@ -195,7 +196,7 @@ struct Seaquest {
     return {s.divers.data(), s.diver_count, kMostDivers};
   }
 
-  // The first of several in a step is what the episode ended by.
+  // If several endings happen in one step, the first one counts.
   BROADLOOM_HD static void end(State& s, Ending ending, StepResult& result) {
     if (!result.terminated) s.ended_by = ending;
     result.terminated = 1;
@@ -222,7 +223,7 @@ struct Seaquest {
     }
   }
 
-  // None where another one on that row goes the other way.
+  // Spawns an enemy, unless another one on its row moves in the other direction.
   template <class Draws>
   BROADLOOM_HD static void spawn_enemy(State& s, Draws& draws) {
     const bool to_the_right = draws.uniform() < 0.5;
@@ -260,7 +261,7 @@ struct Seaquest {
     }
   }
 
-  // All lists are walked from the last to the first.
+  // As upstream, all lists are processed from last to first.
   BROADLOOM_HD static void move_bullets(State& s, StepResult& result) {
     minatar::Swimmers bullets = bullets_of(s), fish = fish_of(s), subs = subs_of(s);
     for (int i = bullets.size() - 1; i >= 0; --i) {
@@ -269,14 +270,14 @@ struct Seaquest {
       bullets.set(i, bullet);
       if (bullet.is_out()) {
         bullets.remove_equal(i);
-      } else if (removed_at(fish, bullet) || removed_at(subs, bullet)) {
+      } else if (remove_hit(fish, bullet) || remove_hit(subs, bullet)) {
         bullets.remove_equal(i);
         result.reward += 1.0;
       }
     }
   }
-  // Takes the first that is where `other` is.
-  BROADLOOM_HD static bool removed_at(minatar::Swimmers& list, const minatar::Swimmer& other) {
+  // Removes the first swimmer in the cell of `other`. False if there is none.
+  BROADLOOM_HD static bool remove_hit(minatar::Swimmers& list, const minatar::Swimmer& other) {
     const int found = list.find(other.row, other.column);
     if (found == minatar::Swimmers::kGone) return false;
     list.remove(found);
@@ -291,7 +292,7 @@ struct Seaquest {
     minatar::Swimmers divers = divers_of(s);
     for (int i = divers.size() - 1; i >= 0; --i) {
       minatar::Swimmer diver = divers.at(i);
-      if (taken_on_board(s, divers, i, diver)) continue;
+      if (take_on_board(s, divers, i, diver)) continue;
       if (diver.move_timer > 0) {
         --diver.move_timer;
         divers.set(i, diver);
@@ -303,19 +304,19 @@ struct Seaquest {
       if (diver.is_out()) {
         divers.remove_equal(i);
       } else {
-        taken_on_board(s, divers, i, diver);
+        take_on_board(s, divers, i, diver);
       }
     }
   }
-  BROADLOOM_HD static bool taken_on_board(State& s, minatar::Swimmers& divers, int place,
-                                          const minatar::Swimmer& diver) {
+  BROADLOOM_HD static bool take_on_board(State& s, minatar::Swimmers& divers, int place,
+                                         const minatar::Swimmer& diver) {
     if (!is_at_sub(s, diver) || s.divers_on_board >= kAllDivers) return false;
     ++s.divers_on_board;
     divers.remove_equal(place);
     return true;
   }
 
-  // Fish, or submarines, which shoot. One that is gone in this very step still shoots.
+  // Moves fish, or submarines, which shoot. A submarine that leaves in this step still shoots.
   BROADLOOM_HD static void move_enemies(State& s, minatar::Swimmers enemies, bool shoot,
                                         StepResult& result) {
     minatar::Swimmers bullets = bullets_of(s), enemy_bullets = enemy_bullets_of(s);
@@ -334,7 +335,7 @@ struct Seaquest {
           place = enemies.remove_equal(i);
         } else if (is_at_sub(s, enemy)) {
           end(s, kHit, result);
-        } else if (removed_at(bullets, enemy)) {
+        } else if (remove_hit(bullets, enemy)) {
           place = enemies.remove_equal(i);
           result.reward += 1.0;
         }
@@ -375,8 +376,9 @@ struct Seaquest {
     }
   }
 
-  // It costs a diver. Six are worth what is left of the oxygen, and all go, and one more: upstream
-  // has -1 on board then, and comes up for nothing until there is one who makes it 0.
+  // Coming up costs a diver. With six divers, the reward is the remaining oxygen, and all leave. As
+  // upstream, one more is then subtracted, so -1 are on board. Coming up is free while the number
+  // is negative.
   BROADLOOM_HD static void come_up(const Params& p, State& s, StepResult& result) {
     if (s.divers_on_board == 0) return end(s, kWithoutDiver, result);
     s.surfaced = 1;
@@ -397,11 +399,11 @@ struct Seaquest {
     ++s.ramp_index;
   }
 
-  // `count` of them in a plane, and what is behind them in that of trails.
+  // Draws `count` swimmers into a plane, and their trails into the plane of trails.
   BROADLOOM_HD static void draw(const minatar::Picture<kPlanes>& picture,
                                 const std::uint16_t* codes, int count, int plane, bool trail) {
     for (int i = 0; i < count; ++i) {
-      const minatar::Swimmer swimmer = minatar::Swimmer::from(codes[i]);
+      const minatar::Swimmer swimmer = minatar::Swimmer::decode(codes[i]);
       picture.set_within(plane, swimmer.row, swimmer.column);
       if (trail) {
         picture.set_within(kTrail, swimmer.row, swimmer.column + (swimmer.to_the_right ? -1 : 1));

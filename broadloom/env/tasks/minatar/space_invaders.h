@@ -11,7 +11,7 @@
 namespace broadloom {
 
 struct SpaceInvaders {
-  // cannon, alien, alien going left, alien going right, the cannon's bullet, an alien's bullet
+  // Cannon, alien, alien moving left, alien moving right, the cannon's bullet, an alien's bullet.
   static constexpr int kPlanes = 6;
   static constexpr minatar::ActionSet kMinimal =
       minatar::action_set(minatar::kStay, minatar::kLeft, minatar::kRight, minatar::kFire);
@@ -22,9 +22,9 @@ struct SpaceInvaders {
     minatar::Cells aliens, bullets, alien_bullets;
     std::int16_t cannon;         // its column
     std::int16_t heading;        // of all aliens: -1 left, 1 right
-    std::int16_t move_interval;  // the most steps between moves of the aliens
+    std::int16_t move_interval;  // most steps between moves of the aliens
     std::int16_t move_timer, alien_shot_timer, shot_timer;
-    std::int16_t ended_by;  // place in end_reasons
+    std::int16_t ended_by;  // index of end_reasons
     std::int16_t last_action;
   };
   static constexpr auto members = std::tuple{
@@ -69,7 +69,7 @@ struct SpaceInvaders {
     s.ended_by = 0;
   }
 
-  // Chance has no part in it but in sticky actions.
+  // Only sticky actions are random.
   template <class Draws>
   BROADLOOM_HD static StepResult step(const Params& p, State& s, const float* action,
                                       Draws& draws) {
@@ -117,7 +117,7 @@ struct SpaceInvaders {
   static constexpr std::uint64_t kWave =
       kRowOfWave | kRowOfWave << 10 | kRowOfWave << 20 | kRowOfWave << 30;
 
-  // The first of several in a step is what the episode ended by.
+  // If several endings happen in one step, the first one counts.
   BROADLOOM_HD static void end(State& s, Ending ending, StepResult& result) {
     if (!result.terminated) s.ended_by = ending;
     result.terminated = 1;
@@ -131,7 +131,7 @@ struct SpaceInvaders {
     s.shot_timer = kShotInterval;
   }
 
-  // Sideways, or down a row and the other way round where one of them is at the edge.
+  // Moves all aliens sideways. If one is at the edge, moves them down a row and turns them around.
   BROADLOOM_HD static void move_aliens(State& s, StepResult& result) {
     const int aliens = minatar::count(s.aliens);
     s.move_timer = static_cast<std::int16_t>(aliens < s.move_interval ? aliens : s.move_interval);
@@ -140,14 +140,14 @@ struct SpaceInvaders {
       const std::uint64_t landed = minatar::row_of(s.aliens, minatar::kLast);
       if (landed != 0) end(s, kLanded, result);
       s.aliens = minatar::down(s.aliens);
-      s.aliens[0] |= landed;  // in a last picture they are seen to come in at the top
+      s.aliens[0] |= landed;  // the last picture shows them at the top
     } else {
       s.aliens = s.heading < 0 ? minatar::left(s.aliens) : minatar::right(s.aliens);
     }
     if (minatar::has(s.aliens, minatar::kLast, s.cannon)) end(s, kReached, result);
   }
 
-  // From the lowest alien of the column nearest to the cannon; of two, the one on the left.
+  // The lowest alien of the column nearest to the cannon shoots. On a tie, the left column.
   BROADLOOM_HD static void shoot_back(State& s) {
     for (int distance = 0; distance < minatar::kSide; ++distance) {
       for (const int column : {s.cannon - distance, s.cannon + distance}) {

@@ -25,7 +25,8 @@ struct CliffWalking {
 
     template <class Visitor>
     void visit_fields(Visitor&& v) {
-      v("is_slippery", is_slippery, "Whether a move goes to either side two times in three.");
+      v("is_slippery", is_slippery,
+        "Whether moves slip to either side, with probability 1/3 each.");
     }
   };
   using Options = Params;
@@ -108,7 +109,7 @@ struct CliffWalking {
     constexpr std::array kDown{-1, 0, 1, 0}, kRight{0, 1, 0, -1};
     const std::size_t a = static_cast<std::size_t>(action[0]) % kActions;
     out.action = kWords[a];
-    grid.meant_move(row, col, kDown[a], kRight[a]);
+    grid.chosen_move(row, col, kDown[a], kRight[a]);
   }
 
  private:

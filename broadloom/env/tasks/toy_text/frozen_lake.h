@@ -26,19 +26,19 @@ struct FrozenLake {
 
     template <class Visitor>
     void visit_fields(Visitor&& v) {
-      v("map_name", map_name, Choices{{"4x4", "8x8"}}, "Built-in map; desc goes before it.");
+      v("map_name", map_name, Choices{{"4x4", "8x8"}}, "Built-in map, unless desc is given.");
       last_needs(v, "desc", kIsEmpty);
-      v("desc", desc, "Map of one's own: rows of S, F, H and G, joined by '/'; empty: map_name.");
-      v("is_slippery", is_slippery, "Whether the ice turns a move to either side at times.");
+      v("desc", desc, "Your own map: rows of S, F, H and G, joined by '/'; empty: map_name.");
+      v("is_slippery", is_slippery, "Whether moves can slip to either side.");
       v("success_rate", success_rate, Range{0.0, 1.0},
-        "Chance that a slippery move goes as meant.");
+        "Probability that a slippery move keeps its direction.");
       last_needs(v, "is_slippery", "true");
     }
   };
   struct Params {
     int rows, cols;
     int starts;               // number of S cells
-    double straight, turned;  // chances of the meant direction and of each perpendicular one
+    double straight, turned;  // probabilities of the chosen and of each perpendicular direction
     char cells[kMaxCells];    // row-major
   };
   struct State {
@@ -83,7 +83,7 @@ struct FrozenLake {
     while (p.cells[s.cell] != 'S' || left-- > 0) ++s.cell;
   }
 
-  // Directions are tried in the order a - 1, a, a + 1, as upstream lists them.
+  // Directions come in upstream's order: a - 1, a, a + 1.
   BROADLOOM_HD static StepResult step(const Params& p, State& s, const float* action,
                                       Random& random) {
     if (ends(p, s.cell)) return {0.0, true};
@@ -122,7 +122,7 @@ struct FrozenLake {
     return p.cells[last.cell] == 'G';
   }
 
-  // The arrow is the move that is meant: on slippery ice, where it leads is another matter.
+  // The arrow shows the chosen move. On slippery ice, the result may differ.
   static void draw(const Params& p, const State& s, const float* action, Drawing& out) {
     const GridDrawing grid{p.rows, p.cols, out};
     grid.ground(Ink::kPanel);
@@ -141,7 +141,7 @@ struct FrozenLake {
     constexpr std::array kDown{0, 1, 0, -1}, kRight{-1, 0, 1, 0};
     const std::size_t a = static_cast<std::size_t>(action[0]) % kActions;
     out.action = kWords[a];
-    grid.meant_move(row, col, kDown[a], kRight[a]);
+    grid.chosen_move(row, col, kDown[a], kRight[a]);
   }
 
  private:

@@ -1,4 +1,4 @@
-// Worlds of square cells, one unit wide, row 0 on top.
+// Draws worlds of square cells, one unit wide, row 0 on top.
 #pragma once
 
 #include "broadloom/env/drawing.h"
@@ -17,7 +17,7 @@ struct GridDrawing {
     return {low.x + 0.5, low.y + 0.5};
   }
 
-  // An arrow may point out of the world.
+  // Margin for arrows that point out of the world.
   static constexpr double kBeyond = 0.35;
   void ground(Ink ink) const {
     out.view(-kBeyond, -kBeyond, cols + kBeyond, rows + kBeyond);
@@ -37,11 +37,11 @@ struct GridDrawing {
   void letter(int row, int col, Ink ink, const char* word) const {
     out.text(ink, middle(row, col), 0.5, word);
   }
-  // Who walks there, and where it means to go: so many rows down and columns to the right.
+  // The agent, and its chosen move by rows down and columns right.
   void walker(int row, int col) const { out.circle(Ink::kInk, middle(row, col), 0.24); }
-  void meant_move(int row, int col, int down, int right) const {
-    const Point from = middle(row, col);
-    out.arrow(Ink::kAccent, 0.07, from, {from.x + 0.8 * right, from.y - 0.8 * down});
+  void chosen_move(int row, int col, int down, int right) const {
+    const Point tail = middle(row, col);
+    out.arrow(Ink::kAccent, 0.07, tail, {tail.x + 0.8 * right, tail.y - 0.8 * down});
   }
 };
 

@@ -15,7 +15,7 @@ namespace broadloom {
 
 struct Taxi {
   static constexpr int kSize = 5;
-  static constexpr int kInTaxi = 4;  // passenger place when on board; 0..3 are R, G, Y, B
+  static constexpr int kInTaxi = 4;  // passenger's place when on board; 0..3 are R, G, Y, B
   static constexpr int kStates = kSize * kSize * 5 * 4;
   static constexpr int kActions = 6;  // south, north, east, west, pick up, drop off
 
@@ -53,7 +53,7 @@ struct Taxi {
     return spec;
   }
 
-  // One of the 300 states with the passenger waiting somewhere else than at the destination.
+  // Draws one of the 300 states in which the passenger does not wait at the destination.
   BROADLOOM_HD static void reset(const Params&, State& s, Random& random) {
     const int cell = static_cast<int>(random.below(kSize * kSize));
     const int passenger = static_cast<int>(random.below(4));
@@ -88,7 +88,7 @@ struct Taxi {
     return terminated;
   }
 
-  // The passenger is the disc: at its place, or in the taxi; the destination has a frame.
+  // The disc is the passenger, at a place or in the taxi. The destination has a frame.
   static void draw(const Params&, const State& s, const float* action, Drawing& out) {
     constexpr std::array kWords{"south", "north", "east", "west", "pick up", "drop off"};
     constexpr std::array kDown{1, -1, 0, 0}, kRight{0, 0, 1, -1};
@@ -106,7 +106,7 @@ struct Taxi {
     if (action == nullptr) return;
     const std::size_t a = static_cast<std::size_t>(action[0]) % kActions;
     out.action = kWords[a];
-    if (a < kDown.size()) grid.meant_move(row, col, kDown[a], kRight[a]);
+    if (a < kDown.size()) grid.chosen_move(row, col, kDown[a], kRight[a]);
   }
 
  private:
@@ -141,15 +141,15 @@ struct Taxi {
                    {low.x + a, low.y + a}});
   }
 
-  // Whether a wall stands east of (row, col): after column 1 in rows 0 and 1; after columns 0 and 2
-  // in rows 3 and 4; and the border.
+  // Whether a wall is east of (row, col). Walls are after column 1 in rows 0 and 1, after columns 0
+  // and 2 in rows 3 and 4, and at the border.
   BROADLOOM_HD static bool wall_east(int row, int col) {
     if (col == kSize - 1) return true;
     if (row <= 1) return col == 1;
     return row >= 3 && (col == 0 || col == 2);
   }
 
-  // Which of R (0,0), G (0,4), Y (4,0), B (4,3) the taxi stands on; -1: none.
+  // Index of the place at (row, col): R (0,0), G (0,4), Y (4,0), B (4,3); -1: none.
   BROADLOOM_HD static int place_at(int row, int col) {
     if (row == 0) return col == 0 ? 0 : (col == 4 ? 1 : -1);
     if (row == 4) return col == 0 ? 2 : (col == 3 ? 3 : -1);
