@@ -195,11 +195,11 @@ class DeviceLearning final : public Device, private StepWatcher<typename Way::Lo
     if (rnd_ != nullptr) rnd_->begin_numbers();
     const int per_epoch = update_.minibatches().count();
     for (int step = 0; step < static_cast<int>(steps.size()); ++step) {
-      const Step& of = steps[static_cast<std::size_t>(step)];
-      const MinibatchReport minibatch = report_of(step / per_epoch, step % per_epoch, of);
+      const Step& record = steps[static_cast<std::size_t>(step)];
+      const MinibatchReport minibatch = report_of(step / per_epoch, step % per_epoch, record);
       if (rnd_ != nullptr) BROADLOOM_TRY(rnd_->take_in(static_cast<std::size_t>(step)));
-      BROADLOOM_TRY(check_minibatch(minibatch, of.sums, iteration_));
-      stats_.add(minibatch, of.sums);
+      BROADLOOM_TRY(check_minibatch(minibatch, record.sums, iteration_));
+      stats_.add(minibatch, record.sums);
     }
     stats_.finish(static_cast<int>(steps.size()));
     way_.complete(stats_);
@@ -252,17 +252,17 @@ class DeviceLearning final : public Device, private StepWatcher<typename Way::Lo
   }
   void compute_intrinsic_advantages(RolloutBlock& block) {
     rnd_->take_rewards(block);
-    const PpoRndSettings& of = rnd_->settings();
-    collector_.add_intrinsic_advantages({of.rnd.int_gamma, of.ppo.gae_lambda,
-                                         rnd_->statistics().reward_scale(), of.ppo.loss.ext_coef,
-                                         of.ppo.loss.int_coef});
+    const PpoRndSettings& settings = rnd_->settings();
+    collector_.add_intrinsic_advantages({settings.rnd.int_gamma, settings.ppo.gae_lambda,
+                                         rnd_->statistics().reward_scale(),
+                                         settings.ppo.loss.ext_coef, settings.ppo.loss.int_coef});
     bring(collector_.block().int_advantages, block.int_advantages);
   }
 
   // Copies to the host; the data is there once the side has waited.
   template <class Number, class Numbers>
-  void bring(const Number* from, Numbers& to) {
-    side_->copy_out(to.data(), from, to.size());
+  void bring(const Number* source, Numbers& target) {
+    side_->copy_out(target.data(), source, target.size());
   }
   void bring_rest(RolloutBlock& block) {
     const DeviceRollout& kept = collector_.block();
@@ -278,20 +278,21 @@ class DeviceLearning final : public Device, private StepWatcher<typename Way::Lo
     bring(kept.last_int_values, block.last_int_values);
   }
   // Frames stored once have the host's layout, with their ages behind them.
-  void bring_rows(const DeviceObservations& from, Observations& rows) {
+  void bring_rows(const DeviceObservations& source, Observations& rows) {
     if (rows.size() == 0) return;
-    if (!from.frames.is_there()) {
-      return from.visit([&](const auto* numbers) {
+    if (!source.frames.is_there()) {
+      return source.visit([&](const auto* numbers) {
         using Number = std::remove_const_t<std::remove_pointer_t<decltype(numbers)>>;
         side_->copy_out(rows.rows().template as<Number>(), numbers, rows.size());
       });
     }
     const std::size_t N = static_cast<std::size_t>(collector_.block().N);
-    const std::uint8_t* next = from.bytes;
+    const std::uint8_t* next = source.bytes;
     rows.visit_lines(static_cast<std::size_t>(collector_.block().T), N,
-                     [&](auto* to, std::size_t lines, std::size_t unit) {
-                       if constexpr (sizeof(*to) == 1) side_->copy_out(to, next, lines * N * unit);
-                       next = from.frames.ages;
+                     [&](auto* target, std::size_t lines, std::size_t unit) {
+                       if constexpr (sizeof(*target) == 1)
+                         side_->copy_out(target, next, lines * N * unit);
+                       next = source.frames.ages;
                      });
   }
 
@@ -342,7 +343,7 @@ Result<std::unique_ptr<Device>> make_device_on(std::unique_ptr<Side> side,
     return tensor_room_within(shape.shared_bytes, body, kTensorRows).wanted_bytes() <=
            shape.shared_bytes;
   };
-  const bool fits = TensorTile::within(network, shape.shared_bytes, kTensorRows).rows > 0 &&
+  const bool fits = TensorTile::fit(network, shape.shared_bytes, kTensorRows).rows > 0 &&
                     acts(network.actor) && acts(network.valuer());
   BROADLOOM_TRY(check_tensor_cores(setup, shape.has_tf32, fits));
   std::size_t bytes = 0;

@@ -57,9 +57,9 @@ Status check_sizes(const DeviceSetup& setup) {
 // Accepts the environments that kernels are compiled for, also with stacked frames and
 // disturbances.
 Status check_environments(const DeviceSetup& setup) {
-  const VecEnv& within = undisturbed(unstacked(setup.envs)).envs;
+  const VecEnv& inner = undisturbed(unstacked(setup.envs)).envs;
 #define BROADLOOM_IS_ONE(Env) \
-  if (dynamic_cast<const BatchedEnv<Env>*>(&within) != nullptr) return {};
+  if (dynamic_cast<const BatchedEnv<Env>*>(&inner) != nullptr) return {};
   BROADLOOM_EACH_ENV(BROADLOOM_IS_ONE)
 #undef BROADLOOM_IS_ONE
   return unknown_environments(setup);

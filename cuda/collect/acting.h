@@ -38,7 +38,7 @@ struct EpsilonActing {
   double epsilon;
   float log_best, log_other;  // log-probabilities of the best action and of any other one
 
-  static EpsilonActing of(double epsilon, int actions) {
+  static EpsilonActing make(double epsilon, int actions) {
     const EpsilonLogs logs(epsilon, actions);
     return {epsilon, logs.best, logs.other};
   }

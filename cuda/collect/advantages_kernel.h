@@ -38,20 +38,20 @@ struct AdvantagesKernel {
         if (end - 1 - k >= 0) steps[k] = read(end - 1 - k, n);
       }
       for (int k = 0; k < kAdvantageReads && end - 1 - k >= 0; ++k) {
-        const Step& of = steps[k];
+        const Step& step = steps[k];
         float advantage;
-        if (of.truncated) {
+        if (step.truncated) {
           advantage =
-              truncated_delta(mode, of.reward, discounts.gamma, of.value, final_values[--slot]);
-        } else if (of.terminated) {
-          advantage = of.reward - of.value;
+              truncated_delta(mode, step.reward, discounts.gamma, step.value, final_values[--slot]);
+        } else if (step.terminated) {
+          advantage = step.reward - step.value;
         } else {
           advantage =
-              continuing_advantage(discounts, of.reward, of.value, next_value, next_advantage);
+              continuing_advantage(discounts, step.reward, step.value, next_value, next_advantage);
         }
         advantages[static_cast<std::size_t>(end - 1 - k) * N + n] = advantage;
         next_advantage = advantage;
-        next_value = of.value;
+        next_value = step.value;
       }
     }
   }
@@ -92,13 +92,13 @@ struct IntrinsicAdvantagesKernel {
         steps[k] = {rewards[i] * scale, values[i], ext_advantages[i]};
       }
       for (int k = 0; k < kAdvantageReads && end - 1 - k >= 0; ++k) {
-        const Step& of = steps[k];
+        const Step& step = steps[k];
         const std::size_t i = place(end - 1 - k);
         next_advantage =
-            continuing_advantage(discounts, of.reward, of.value, next_value, next_advantage);
-        next_value = of.value;
+            continuing_advantage(discounts, step.reward, step.value, next_value, next_advantage);
+        next_value = step.value;
         advantages[i] = next_advantage;
-        learnt[i] = learnt_advantage(ext_coef, int_coef, of.ext_advantage, next_advantage);
+        learnt[i] = learnt_advantage(ext_coef, int_coef, step.ext_advantage, next_advantage);
       }
     }
   }

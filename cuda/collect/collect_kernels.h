@@ -68,7 +68,7 @@ struct CollectKernel : CollectSteps {
   template <class Block>
   BROADLOOM_HD void operator()(Block& block) const {
     const TileParams read = params_of(block, tiles, network.actor, params);
-    float* const work = tiles.of(block, block.template shared<float>());
+    float* const work = tiles.memory(block, block.template shared<float>());
     for (int t = begin; t < end; ++t) {
       step_all(block, read, work, t);
       block.sync();
@@ -80,24 +80,25 @@ struct CollectKernel : CollectSteps {
   BROADLOOM_HD void step_all(Block& block, const TileParams& read, float* work, int t) const {
     const int first = block.index() * tiles.rows;
     const int left = rollout.N - first, rows = left < tiles.rows ? left : tiles.rows;
-    const std::size_t at = static_cast<std::size_t>(t) * rollout.N + first;
+    const std::size_t first_row = static_cast<std::size_t>(t) * rollout.N + first;
     const std::size_t width = static_cast<std::size_t>(rollout.D);
-    const DeviceObservations seen = rollout.now.from(first * width);
+    const DeviceObservations seen = rollout.now.offset_by(first * width);
     load_rows(block, seen, 0, rollout.D, rows, scale, work);
     over_elements(block, rows, rollout.D, [&](int r) {
-      const std::size_t row = at + static_cast<std::size_t>(r);
-      const Observed* const from = seen.as<Observed>() + static_cast<std::size_t>(r) * width;
-      return [this, row, from](int i) { rollout.observations.keep(row, i, rollout.D, from[i]); };
+      const std::size_t row = first_row + static_cast<std::size_t>(r);
+      const Observed* const numbers = seen.as<Observed>() + static_cast<std::size_t>(r) * width;
+      return
+          [this, row, numbers](int i) { rollout.observations.keep(row, i, rollout.D, numbers[i]); };
     });
-    keep_ages(block, t, at, rows);
+    keep_ages(block, t, first_row, rows);
     block.sync();
     forward_tile<true>(block, network.actor, network.activation, read, places, work, rows);
     if (block.thread() >= rows) return;
     const float* const outputs = work + places.outputs + block.thread();
     if (network.action_values) {
-      rollout.values[at + block.thread()] = largest_of(outputs, network.outputs, tiles.rows);
+      rollout.values[first_row + block.thread()] = largest_of(outputs, network.outputs, tiles.rows);
     } else if (network.sides() == 1) {
-      keep_values(at + block.thread(), work + places.values + block.thread());
+      keep_values(first_row + block.thread(), work + places.values + block.thread());
     }
     const int n = first + block.thread();
     if (t == 0) {
@@ -106,7 +107,7 @@ struct CollectKernel : CollectSteps {
     }
     check(n, t, rollout.shown, FaultPlace::kObservation);
     if (rollout.faults[n] != kNoFault) return;  // as on the host, it is not stepped any more
-    act(n, t, outputs, at + block.thread());
+    act(n, t, outputs, first_row + block.thread());
     step_row(n, t);
   }
 
@@ -118,9 +119,9 @@ struct CollectKernel : CollectSteps {
 
   // Records which frame stacks begin their episodes.
   template <class Block>
-  BROADLOOM_HD void keep_ages(Block& block, int t, std::size_t at, int rows) const {
+  BROADLOOM_HD void keep_ages(Block& block, int t, std::size_t first_row, int rows) const {
     if (!rollout.observations.frames.is_there() || block.thread() >= rows) return;
-    const std::size_t row = at + static_cast<std::size_t>(block.thread());
+    const std::size_t row = first_row + static_cast<std::size_t>(block.thread());
     const std::size_t before = t == 0 ? row : row - static_cast<std::size_t>(rollout.N);
     rollout.observations.frames.keep_age(row, has_ended(before));
   }
@@ -159,19 +160,19 @@ struct CollectKernel : CollectSteps {
   }
 
   BROADLOOM_HD void step_row(int n, int t) const {
-    const std::size_t at = static_cast<std::size_t>(t) * rollout.N;
+    const std::size_t first = static_cast<std::size_t>(t) * rollout.N;
     step_env(setup, arrays,
-             StepArrays<Env>{rollout.clipped, rollout.shown.as<Observed>(), rollout.rewards + at,
-                             rollout.terminated + at, rollout.truncated + at,
+             StepArrays<Env>{rollout.clipped, rollout.shown.as<Observed>(), rollout.rewards + first,
+                             rollout.terminated + first, rollout.truncated + first,
                              rollout.ends.as<Observed>(),
-                             rollout.outcomes == nullptr ? nullptr : rollout.outcomes + at},
+                             rollout.outcomes == nullptr ? nullptr : rollout.outcomes + first},
              n);
-    note(n, t, std::isfinite(rollout.rewards[at + n]), FaultPlace::kReward);
-    if (rollout.truncated[at + n] != 0) {
+    note(n, t, std::isfinite(rollout.rewards[first + n]), FaultPlace::kReward);
+    if (rollout.truncated[first + n] != 0) {
       check(n, t, rollout.ends, FaultPlace::kFinalObservation);
       keep_final(n);
     }
-    take_frame(n, has_ended(at + n));
+    take_frame(n, has_ended(first + n));
   }
 
   // Stores the final observation of a truncated episode.
@@ -187,7 +188,7 @@ struct CollectKernel : CollectSteps {
           continue;
         }
       }
-      kept[i] = scale.of(last[i], i);
+      kept[i] = scale.apply(last[i], i);
     }
   }
 
@@ -248,7 +249,7 @@ struct ValuesKernel {
   BROADLOOM_HD void operator()(Block& block) const {
     const DeviceBody& body = network.valuer();
     const TileParams read = params_of(block, run.tiles, body, params);
-    float* const work = run.tiles.of(block, block.template shared<float>());
+    float* const work = run.tiles.memory(block, block.template shared<float>());
     const int first = run.first(block), rows = run.rows(block), own = first + block.thread();
     load_rows(block, rows_of, first, network.observation_size, rows, scale, work);
     block.sync();

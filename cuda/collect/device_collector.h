@@ -137,15 +137,15 @@ class DeviceCollector {
   struct IntrinsicRule {
     double gamma, gae_lambda, scale, ext_coef, int_coef;
   };
-  void add_intrinsic_advantages(const IntrinsicRule& of) {
-    const Discounts discounts{static_cast<float>(of.gamma),
-                              static_cast<float>(of.gamma * of.gae_lambda)};
-    side_.run(
-        IntrinsicAdvantagesKernel{block_.T, block_.N, block_.int_rewards,
-                                  static_cast<float>(of.scale), block_.int_values,
-                                  block_.last_int_values, discounts, block_.advantages, of.ext_coef,
-                                  of.int_coef, block_.int_advantages, block_.learnt},
-        shape_for_rows(block_.N));
+  void add_intrinsic_advantages(const IntrinsicRule& rule) {
+    const Discounts discounts{static_cast<float>(rule.gamma),
+                              static_cast<float>(rule.gamma * rule.gae_lambda)};
+    side_.run(IntrinsicAdvantagesKernel{block_.T, block_.N, block_.int_rewards,
+                                        static_cast<float>(rule.scale), block_.int_values,
+                                        block_.last_int_values, discounts, block_.advantages,
+                                        rule.ext_coef, rule.int_coef, block_.int_advantages,
+                                        block_.learnt},
+              shape_for_rows(block_.N));
   }
 
   const DeviceRollout& block() const { return block_; }
@@ -163,9 +163,9 @@ class DeviceCollector {
   }
 
   void values(const float* params, const DeviceObservations& rows, int count,
-              const ObservationScale& scale, float* to, float* int_values) {
+              const ObservationScale& scale, float* values_out, float* int_values) {
     value_runs_.run(count, [&](const RowRun& run) {
-      return ValuesKernel{network_, params, rows, run, scale, to, int_values};
+      return ValuesKernel{network_, params, rows, run, scale, values_out, int_values};
     });
   }
 
@@ -241,8 +241,8 @@ class DeviceCollector {
     const auto numbers = [&](std::size_t count) {
       const float full_scale = spec.observation.full_scale();
       return spec.observation.dtype == Dtype::kU8
-                 ? DeviceObservations::of(bytes(count), full_scale)
-                 : DeviceObservations::of(floats(count), full_scale);
+                 ? DeviceObservations::make(bytes(count), full_scale)
+                 : DeviceObservations::make(floats(count), full_scale);
     };
     const auto rows = [&](std::size_t count, int width) {
       return numbers(count * static_cast<std::size_t>(width));

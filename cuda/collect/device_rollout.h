@@ -43,7 +43,7 @@ struct DeviceRollout {
   // Prefetches a row for a loss, except images and further numbers of an action.
   BROADLOOM_HD void fetch_ahead(std::size_t row) const {
     if (observations.floats != nullptr) cuda::fetch_ahead(observations.floats + row * D);
-    for (const float* of : {log_probs, values, learnt}) cuda::fetch_ahead(of + row);
+    for (const float* numbers : {log_probs, values, learnt}) cuda::fetch_ahead(numbers + row);
     cuda::fetch_ahead(actions + row * A);
   }
 };

@@ -72,10 +72,10 @@ class EnvStepperOf final : public EnvStepper {
 // kernels for their type. side must outlive it.
 template <class Side>
 std::unique_ptr<EnvStepper> make_stepper(Side& side, const VecEnv& envs) {
-  const auto within = undisturbed(unstacked(envs));
-#define BROADLOOM_MAKE_STEPPER(Env)                                                  \
-  if (const auto* of = dynamic_cast<const BatchedEnv<Env>*>(&within.envs)) {         \
-    return std::make_unique<EnvStepperOf<Env, Side>>(side, *of, within.disturbance); \
+  const auto inner = undisturbed(unstacked(envs));
+#define BROADLOOM_MAKE_STEPPER(Env)                                                      \
+  if (const auto* batched = dynamic_cast<const BatchedEnv<Env>*>(&inner.envs)) {         \
+    return std::make_unique<EnvStepperOf<Env, Side>>(side, *batched, inner.disturbance); \
   }
   BROADLOOM_EACH_ENV(BROADLOOM_MAKE_STEPPER)
 #undef BROADLOOM_MAKE_STEPPER

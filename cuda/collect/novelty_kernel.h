@@ -24,7 +24,7 @@ struct NoveltyKernel {
 
   template <class Block>
   BROADLOOM_HD void operator()(Block& block) const {
-    float* const work = run.tiles.of(block, block.template shared<float>());
+    float* const work = run.tiles.memory(block, block.template shared<float>());
     const int first = run.first(block), rows = run.rows(block), outputs = network.outputs;
     load_rows(block, seen, first, network.observation_size, rows, {nullptr, nullptr, 0.0f},
               work + run.places.x);

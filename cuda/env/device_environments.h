@@ -86,13 +86,13 @@ class DeviceEnvironments {
     return side_.template allocate<T>(count);
   }
   template <class T>
-  T* put(const T* from, std::size_t count) {
-    return put_on(side_, from, count);
+  T* put(const T* source, std::size_t count) {
+    return put_on(side_, source, count);
   }
 
-  void make_arrays(const BatchedEnv<Env>& of) {
+  void make_arrays(const BatchedEnv<Env>& batched) {
     std::vector<std::uint32_t> lanes(envs());
-    const std::size_t families = static_cast<std::size_t>(of.draws().families);
+    const std::size_t families = static_cast<std::size_t>(batched.draws().families);
     for (std::size_t i = 0; i < lanes.size(); ++i)
       lanes[i] = static_cast<std::uint32_t>(i % families);
     arrays_ = {allocate<std::uint32_t>(image_.states.size()), put(lanes.data(), lanes.size()),
@@ -100,16 +100,16 @@ class DeviceEnvironments {
                allocate<std::int64_t>(envs())};
   }
 
-  void make_draws(const BatchedEnv<Env>& of) {
-    if (of.strata().empty()) return;
-    const StrataTable table = of.strata().table();
+  void make_draws(const BatchedEnv<Env>& batched) {
+    if (batched.strata().empty()) return;
+    const StrataTable table = batched.strata().table();
     const std::size_t edges = static_cast<std::size_t>(table.count) + 1;
     setup_.strata = {table.count, put(table.edges, edges), put(table.first, edges),
-                     put(table.ranges, of.strata().range_count())};
-    setup_.draws = of.draws();
+                     put(table.ranges, batched.strata().range_count())};
+    setup_.draws = batched.draws();
     arrays_.constants = allocate<std::uint32_t>(image_.constants.size());
     arrays_.stratum = allocate<std::int32_t>(envs());
-    const Curriculum& curriculum = of.curriculum();
+    const Curriculum& curriculum = batched.curriculum();
     if (curriculum.empty()) return;
     setup_.levels = curriculum.rule();
     setup_.level_strata = put(curriculum.strata().data(), curriculum.strata().size());
@@ -127,13 +127,13 @@ class DeviceEnvironments {
                put(high.data(), size)};
   }
 
-  void make_disturber(const BatchedEnv<Env>& of, const Disturbance& disturbance) {
+  void make_disturber(const BatchedEnv<Env>& batched, const Disturbance& disturbance) {
     const std::size_t width = envs() * static_cast<std::size_t>(setup_.action_size);
     setup_.disturber = {
         disturbance,
         setup_.seed,
         env_streams(StreamSet::kTraining).disturb,
-        of.draws().families,
+        batched.draws().families,
         setup_.observation_size,
         setup_.action_size,
         bounds_,

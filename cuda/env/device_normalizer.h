@@ -52,12 +52,12 @@ class DeviceNormalizer {
               Moments::shape(plan_.count(), D));
     steps_ = T;
   }
-  // Normalises raw rows [count, D]; `to` may be `from`.
+  // Normalises raw rows [count, D]; `target` may be `source`.
   template <class Number>
-  void normalise(const Number* from, std::size_t count, int D, Number* to) {
+  void normalise(const Number* source, std::size_t count, int D, Number* target) {
     const std::size_t numbers = count * static_cast<std::size_t>(D);
     constexpr int kThreads = 256;
-    side_.run(NormaliseKernel<Number>{from, to, numbers, D, scale_},
+    side_.run(NormaliseKernel<Number>{source, target, numbers, D, scale_},
               {static_cast<int>((numbers + kThreads - 1) / kThreads), kThreads, 0});
   }
 

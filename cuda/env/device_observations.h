@@ -17,8 +17,8 @@ struct DeviceObservations {
   float full_scale;        // networks read bytes divided by this
   FramesOnce frames = {};  // layout of a block's frame stacks
 
-  BROADLOOM_HD static DeviceObservations of(float* rows, float) { return {rows, nullptr, 1.0f}; }
-  BROADLOOM_HD static DeviceObservations of(std::uint8_t* rows, float full_scale) {
+  BROADLOOM_HD static DeviceObservations make(float* rows, float) { return {rows, nullptr, 1.0f}; }
+  BROADLOOM_HD static DeviceObservations make(std::uint8_t* rows, float full_scale) {
     return {nullptr, rows, full_scale};
   }
 
@@ -32,9 +32,9 @@ struct DeviceObservations {
   }
   // The same in two steps, for kernels that keep many reads in flight.
   BROADLOOM_HD float raw(std::size_t row, int i, int width) const {
-    std::size_t at = row * static_cast<std::size_t>(width) + static_cast<std::size_t>(i);
-    if (frames.is_there() && !frames.find(row, i, width, at)) return 0.0f;
-    return bytes == nullptr ? floats[at] : static_cast<float>(bytes[at]);
+    std::size_t index = row * static_cast<std::size_t>(width) + static_cast<std::size_t>(i);
+    if (frames.is_there() && !frames.find(row, i, width, index)) return 0.0f;
+    return bytes == nullptr ? floats[index] : static_cast<float>(bytes[index]);
   }
   BROADLOOM_HD float scaled(float raw, int) const {
     return full_scale == 1.0f ? raw : raw / full_scale;
@@ -66,7 +66,7 @@ struct DeviceObservations {
     }
   }
   // The rows that begin `numbers` later; not for frame stacks.
-  BROADLOOM_HD DeviceObservations from(std::size_t numbers) const {
+  BROADLOOM_HD DeviceObservations offset_by(std::size_t numbers) const {
     return {bytes == nullptr ? floats + numbers : nullptr,
             bytes == nullptr ? nullptr : bytes + numbers, full_scale};
   }

@@ -17,9 +17,9 @@ struct StackPlace {
 
   BROADLOOM_HD StackPlace(const FrameLayout& layout, int i) {
     const int of_pixel = layout.count * layout.channels;
-    const int pixel = i / of_pixel, within = i % of_pixel;
-    number = within / layout.channels;
-    in_frame = pixel * layout.channels + within % layout.channels;
+    const int pixel = i / of_pixel, number_in_pixel = i % of_pixel;
+    number = number_in_pixel / layout.channels;
+    in_frame = pixel * layout.channels + number_in_pixel % layout.channels;
   }
 };
 
@@ -62,13 +62,13 @@ struct FramesOnce {
 
   // Finds number i of a row among the frames [count - 1 + T, N]. Returns false if it is zero
   // padding.
-  BROADLOOM_HD bool find(std::size_t row, int i, int size, std::size_t& at) const {
+  BROADLOOM_HD bool find(std::size_t row, int i, int size, std::size_t& index) const {
     const StackPlace place(layout, i);
     const int age = ages[row], back = older() - place.number;
     const bool is_padding = back > age;
     if (is_padding && layout.padding == FramePadding::kZero) return false;
-    at = of_frame(row, older() - (is_padding ? age : back), size) +
-         static_cast<std::size_t>(place.in_frame);
+    index = of_frame(row, older() - (is_padding ? age : back), size) +
+            static_cast<std::size_t>(place.in_frame);
     return true;
   }
 

@@ -69,8 +69,8 @@ class EnvImage {
     return static_cast<std::byte*>(tensor.data) + bytes * static_cast<std::size_t>(n);
   }
   template <class Member>
-  static void copy(Member& member, const std::byte* from) {
-    std::memcpy(&member, from, sizeof(member));
+  static void copy(Member& member, const std::byte* source) {
+    std::memcpy(&member, source, sizeof(member));
   }
   // Members come first in the tensors, in their order.
   template <class F>

@@ -23,11 +23,11 @@ struct NextObservations {
 
 // The same, normalised.
 struct NextSeen {
-  NextObservations of;
+  NextObservations next;
   ObservationScale scale;
 
   BROADLOOM_HD float read(std::size_t row, int i, int width) const {
-    return scale.of(of.read(row, i, width), i);
+    return scale.apply(next.read(row, i, width), i);
   }
 };
 

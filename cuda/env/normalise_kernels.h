@@ -18,18 +18,18 @@ struct ObservationScale {
   const double *mean, *scale;  // [D]
   float limit;
 
-  BROADLOOM_HD float of(float x, int column) const {
+  BROADLOOM_HD float apply(float x, int column) const {
     return mean == nullptr ? x : element::standardise(x, mean[column], scale[column], limit);
   }
   // Bytes are divided by their full scale instead.
-  BROADLOOM_HD std::uint8_t of(std::uint8_t x, int) const { return x; }
+  BROADLOOM_HD std::uint8_t apply(std::uint8_t x, int) const { return x; }
 };
 
 // Normalises numbers [count] of rows [.., D], possibly in place. One thread per number.
 template <class Number>
 struct NormaliseKernel {
-  const Number* from;
-  Number* to;
+  const Number* source;
+  Number* target;
   std::size_t count;
   int D;
   ObservationScale seen;
@@ -38,7 +38,7 @@ struct NormaliseKernel {
   BROADLOOM_HD void operator()(Block& block) const {
     const std::size_t i =
         static_cast<std::size_t>(block.index()) * block.threads() + block.thread();
-    if (i < count) to[i] = seen.of(from[i], static_cast<int>(i % D));
+    if (i < count) target[i] = seen.apply(source[i], static_cast<int>(i % D));
   }
 };
 
@@ -94,9 +94,9 @@ struct MomentsKernel {
       }
       n -= end - begin;  // continues there in the next step
     }
-    double* const to = sums + static_cast<std::size_t>(2 * shard) * places + place;
-    to[0] = sum;
-    to[places] = squares;
+    double* const shard_sums = sums + static_cast<std::size_t>(2 * shard) * places + place;
+    shard_sums[0] = sum;
+    shard_sums[places] = squares;
   }
 };
 

@@ -54,21 +54,21 @@ constexpr int words_of() {
 }
 
 template <class Plain>
-BROADLOOM_HD Plain load_words(const std::uint32_t* from, int count, int n) {
+BROADLOOM_HD Plain load_words(const std::uint32_t* source, int count, int n) {
   constexpr int kWords = words_of<Plain>();
   std::uint32_t words[kWords];
-  for (int w = 0; w < kWords; ++w) words[w] = from[static_cast<std::size_t>(w) * count + n];
+  for (int w = 0; w < kWords; ++w) words[w] = source[static_cast<std::size_t>(w) * count + n];
   Plain made{};
   memcpy(&made, words, sizeof(made));
   return made;
 }
 
 template <class Plain>
-BROADLOOM_HD void store_words(const Plain& made, std::uint32_t* to, int count, int n) {
+BROADLOOM_HD void store_words(const Plain& made, std::uint32_t* target, int count, int n) {
   constexpr int kWords = words_of<Plain>();
   std::uint32_t words[kWords] = {};
   memcpy(words, &made, sizeof(made));
-  for (int w = 0; w < kWords; ++w) to[static_cast<std::size_t>(w) * count + n] = words[w];
+  for (int w = 0; w < kWords; ++w) target[static_cast<std::size_t>(w) * count + n] = words[w];
 }
 
 template <class Env>

@@ -25,29 +25,29 @@ inline TileRoom delta_room(const DeviceNetwork& network, std::size_t bytes) {
 // Copies a tile's results to the arrays of all rows, from which the weight derivatives are
 // computed.
 template <class Team>
-BROADLOOM_HD void hand_on(const Team& all, const DeviceBody& body, const TilePlaces& at,
-                          const float* own, const TilePlaces& to, float* arrays,
+BROADLOOM_HD void hand_on(const Team& all, const DeviceBody& body, const TilePlaces& source,
+                          const float* own, const TilePlaces& target, float* arrays,
                           const RowsAtHand::Tile& tile) {
-  const auto rows = [&](int from, int there, int row) {
-    copy_fours(all, own + from, tile.count * row, arrays + there + tile.row * row);
+  const auto rows = [&](int own_begin, int there, int row) {
+    copy_fours(all, own + own_begin, tile.count * row, arrays + there + tile.row * row);
   };
-  const auto columns = [&](int from, int there, int count) {
+  const auto columns = [&](int own_begin, int there, int count) {
     for (int e = all.thread(); e < count * tile.count; e += all.threads()) {
       const int c = e / tile.count, r = e % tile.count;
-      arrays[there + c * to.rows + tile.row + r] = own[from + c * at.rows + r];
+      arrays[there + c * target.rows + tile.row + r] = own[own_begin + c * source.rows + r];
     }
   };
-  rows(at.x, to.x, TilePlaces::row(body.row_in()));
+  rows(source.x, target.x, TilePlaces::row(body.row_in()));
   for (int l = 0; l < body.layers; ++l) {
     const int row = TilePlaces::row(body.hidden[l].row_out());
-    rows(at.hidden[l], to.hidden[l], row);
-    rows(at.delta[l], to.delta[l], row);
+    rows(source.hidden[l], target.hidden[l], row);
+    rows(source.delta[l], target.delta[l], row);
     if (!body.norms[l].is_there()) continue;
-    rows(at.linear[l], to.linear[l], row);
-    rows(at.before[l], to.before[l], row);
+    rows(source.linear[l], target.linear[l], row);
+    rows(source.before[l], target.before[l], row);
   }
-  columns(at.outputs, to.outputs, body.head.out);
-  columns(at.values, to.values, body.value_head.out);
+  columns(source.outputs, target.outputs, body.head.out);
+  columns(source.values, target.values, body.value_head.out);
 }
 
 // A block serves one side of the network, whose weights it keeps, and loops over tiles. A 64-64
@@ -55,8 +55,8 @@ BROADLOOM_HD void hand_on(const Team& all, const DeviceBody& body, const TilePla
 template <class Loss>
 struct DeltaKernel {
   static constexpr int kThreads = 256, kBlocksAtOnce = 2;
-  LossWork<Loss> of;
-  TilePlaces at[2];  // layout of a tile, per side
+  LossWork<Loss> loss_work;
+  TilePlaces places[2];  // layout of a tile, per side
 
   static KernelShape shape(const DeviceNetwork& network, const TileRoom& room, int tiles,
                            int multiprocessors) {
@@ -67,14 +67,15 @@ struct DeltaKernel {
 
   template <class Block>
   BROADLOOM_HD void operator()(Block& block) const {
-    const int sides = of.work.network.sides(), side = block.index() % sides;
-    const DeviceBody& body = of.work.network.body(side);
+    const int sides = loss_work.work.network.sides(), side = block.index() % sides;
+    const DeviceBody& body = loss_work.work.network.body(side);
     double* const terms = block.template shared<double>();
     float* const shared = reinterpret_cast<float*>(terms) + TileTerms::kBytes / sizeof(float);
-    const TileParams read = cache_params(block, body, of.work.params, true, shared);
+    const TileParams read = cache_params(block, body, loss_work.work.params, true, shared);
     float* const own = shared + cached_floats(body, true);
-    for (int t = block.index() / sides; t < of.work.rows.tiles(); t += block.blocks() / sides) {
-      if (of.work.rows.tile(t).count > 0) run_tile(block, t, side, read, own, terms);
+    for (int t = block.index() / sides; t < loss_work.work.rows.tiles();
+         t += block.blocks() / sides) {
+      if (loss_work.work.rows.tile(t).count > 0) run_tile(block, t, side, read, own, terms);
       block.sync();
     }
   }
@@ -83,31 +84,33 @@ struct DeltaKernel {
   template <class Block>
   BROADLOOM_HD void run_tile(Block& block, int t, int side, const TileParams& read, float* own,
                              double* terms) const {
-    const DeviceBody& body = of.work.network.body(side);
-    const Activation activation = of.work.network.activation;
-    const RowsAtHand::Tile tile = of.work.rows.tile(t);
-    const TilePlaces& own_at = at[side];
-    gather_rows(block, of.loss.seen(of.rollout), of.indices + tile.in_minibatch, of.rollout.D,
-                tile.count, own + own_at.x);
+    const DeviceBody& body = loss_work.work.network.body(side);
+    const Activation activation = loss_work.work.network.activation;
+    const RowsAtHand::Tile tile = loss_work.work.rows.tile(t);
+    const TilePlaces& own_at = places[side];
+    gather_rows(block, loss_work.loss.seen(loss_work.rollout),
+                loss_work.indices + tile.in_minibatch, loss_work.rollout.D, tile.count,
+                own + own_at.x);
     block.sync();
-    fetch_ahead(block, t + block.blocks() / of.work.network.sides());
+    fetch_ahead(block, t + block.blocks() / loss_work.work.network.sides());
     forward_tile(block, body, activation, read, own_at, own, tile.count);
-    of.run(block, t, side, own + own_at.outputs, own + own_at.values, own + own_at.size,
-           own_at.rows, terms);
+    loss_work.run(block, t, side, own + own_at.outputs, own + own_at.values, own + own_at.size,
+                  own_at.rows, terms);
     const HeadDeltas heads{own + own_at.outputs, own + own_at.values, own_at.rows};
     backward_tile(block, body, activation, read, own_at, heads, own, tile.count);
-    hand_on(block, body, own_at, own, of.work.at[side], of.work.of_side(side), tile);
+    hand_on(block, body, own_at, own, loss_work.work.places[side], loss_work.work.of_side(side),
+            tile);
   }
 
   // Rows of the minibatch are scattered over memory, so the next tile's rows are prefetched.
   template <class Block>
   BROADLOOM_HD void fetch_ahead(Block& block, int t) const {
-    if (t >= of.work.rows.tiles()) return;
-    const RowsAtHand::Tile next = of.work.rows.tile(t);
+    if (t >= loss_work.work.rows.tiles()) return;
+    const RowsAtHand::Tile next = loss_work.work.rows.tile(t);
     if (block.thread() >= next.count) return;
     const std::size_t row =
-        static_cast<std::size_t>(of.indices[next.in_minibatch + block.thread()]);
-    of.loss.fetch_ahead(of.rollout, row);
+        static_cast<std::size_t>(loss_work.indices[next.in_minibatch + block.thread()]);
+    loss_work.loss.fetch_ahead(loss_work.rollout, row);
   }
 };
 

@@ -42,71 +42,74 @@ BROADLOOM_HD void each_side(Block& block, const DeviceNetwork& network, F&& f) {
 template <class Loss>
 struct RowsPhase {
   static constexpr int kThreads = 256, kBlocksAtOnce = 2;
-  LossWork<Loss> of;
+  LossWork<Loss> loss_work;
   int at_once;  // rows per block
 
-  static RowsPhase make(const LossWork<Loss>& of, int multiprocessors) {
-    const int all = of.work.rows.all() * of.work.network.sides(), blocks = 2 * multiprocessors;
-    return {of, std::min((all + blocks - 1) / blocks, 1024)};
+  static RowsPhase make(const LossWork<Loss>& source, int multiprocessors) {
+    const int all = source.work.rows.all() * source.work.network.sides(),
+              blocks = 2 * multiprocessors;
+    return {source, std::min((all + blocks - 1) / blocks, 1024)};
   }
   KernelShape shape(int multiprocessors) const {
-    const int sides = of.work.network.sides(), all = of.work.rows.all();
+    const int sides = loss_work.work.network.sides(), all = loss_work.work.rows.all();
     const int wanted = (all + at_once - 1) / at_once, most = 2 * multiprocessors / sides;
     return {sides * std::clamp(wanted, 1, std::max(1, most)), kThreads, sizeof(int) * at_once};
   }
 
   template <class Block>
   BROADLOOM_HD void operator()(Block& block) const {
-    each_side(block, of.work.network, [&](const GridTeam<Block>& team, int side) {
-      const int all = of.work.rows.all(), next = team.blocks * at_once;
+    each_side(block, loss_work.work.network, [&](const GridTeam<Block>& team, int side) {
+      const int all = loss_work.work.rows.all(), next = team.blocks * at_once;
       for (int first = (block.index() - team.first) * at_once; first < all; first += next) {
         make_rows(block, side, first, all - first < at_once ? all - first : at_once);
       }
-      if (of.work.rows.is_first()) turn_weights(team, of.work.network.body(side));
+      if (loss_work.work.rows.is_first()) turn_weights(team, loss_work.work.network.body(side));
     });
   }
 
  private:
   template <class Block>
   BROADLOOM_HD void make_rows(Block& block, int side, int first, int rows) const {
-    const DeviceBody& body = of.work.network.body(side);
-    const TilePlaces& at = of.work.at[side];
-    float* const arrays = of.work.of_side(side);
-    float* const x = arrays + at.x + first * TilePlaces::row(body.row_in());
+    const DeviceBody& body = loss_work.work.network.body(side);
+    const TilePlaces& places = loss_work.work.places[side];
+    float* const arrays = loss_work.work.of_side(side);
+    float* const x = arrays + places.x + first * TilePlaces::row(body.row_in());
     gather(block, first, rows, x);
     if (!body.begins_with_image()) return;
     const DeviceLayer& layer = body.hidden[0];
     const DeviceNorm& norm = body.norms[0];
     const int begin = first * TilePlaces::row(layer.row_out());
-    float* const linear = arrays + at.linear[0] + begin;
+    float* const linear = arrays + places.linear[0] + begin;
     block.sync();
-    forward_layer(block, layer, Finish{of.work.network.activation, norm.is_there()}, of.work.read(),
-                  x, linear, rows);
+    forward_layer(block, layer, Finish{loss_work.work.network.activation, norm.is_there()},
+                  loss_work.work.read(), x, linear, rows);
     if (!norm.is_there()) return;
     block.sync();
-    norm_forward(block, norm, of.work.network.activation, of.work.read(), linear,
-                 arrays + at.moments[0] + 2 * first * norm.parts, linear,
-                 arrays + at.hidden[0] + begin, rows);
+    norm_forward(block, norm, loss_work.work.network.activation, loss_work.work.read(), linear,
+                 arrays + places.moments[0] + 2 * first * norm.parts, linear,
+                 arrays + places.hidden[0] + begin, rows);
   }
 
   // Missing rows are zero; no loss reads them.
   template <class Block>
   BROADLOOM_HD void gather(Block& block, int first, int rows, float* x) const {
-    const int width = of.rollout.D, row = TilePlaces::row(width);
-    const auto& seen = of.loss.seen(of.rollout);
+    const int width = loss_work.rollout.D, row = TilePlaces::row(width);
+    const auto& seen = loss_work.loss.seen(loss_work.rollout);
     int* const in_block = block.template shared<int>();  // indices into the block; -1: no row
     block.sync();                                        // no thread reads the old rows any more
     for (int r = block.thread(); r < rows; r += block.threads()) {
-      const RowsAtHand::Tile tile = of.work.rows.tile((first + r) / kTileRows);
-      const int within = (first + r) % kTileRows;
-      in_block[r] = within < tile.count ? of.indices[tile.in_minibatch + within] : -1;
+      const RowsAtHand::Tile tile = loss_work.work.rows.tile((first + r) / kTileRows);
+      const int row_in_tile = (first + r) % kTileRows;
+      in_block[r] =
+          row_in_tile < tile.count ? loss_work.indices[tile.in_minibatch + row_in_tile] : -1;
     }
     block.sync();
     over_elements(block, rows, width, [&](int r) {
-      const int from = in_block[r];
-      float* const to = x + r * row;
-      return [&seen, from, to, width](int i) {
-        to[i] = from < 0 ? 0.0f : seen.read(static_cast<std::size_t>(from), i, width);
+      const int row_in_block = in_block[r];
+      float* const target = x + r * row;
+      return [&seen, row_in_block, target, width](int i) {
+        target[i] =
+            row_in_block < 0 ? 0.0f : seen.read(static_cast<std::size_t>(row_in_block), i, width);
       };
     });
   }
@@ -115,8 +118,8 @@ struct RowsPhase {
   BROADLOOM_HD void turn_weights(const Team& team, const DeviceBody& body) const {
     for (int l = 1; l < body.layers; ++l) {
       const DeviceLayer& layer = body.hidden[l];
-      transpose(team, of.work.params + layer.weight, layer.in, layer.out,
-                of.work.transposed + layer.weight);
+      transpose(team, loss_work.work.params + layer.weight, layer.in, layer.out,
+                loss_work.work.transposed + layer.weight);
     }
   }
 };
@@ -126,7 +129,7 @@ struct RowsPhase {
 template <class Sums>
 struct NormPhase {
   static constexpr int kThreads = 256, kBlocksAtOnce = 2;
-  GradientWork<Sums> of;
+  GradientWork<Sums> work;
   int l;
   bool goes_back;
 
@@ -138,18 +141,18 @@ struct NormPhase {
 
   template <class Block>
   BROADLOOM_HD void operator()(Block& block) const {
-    each_side(block, of.network, [&](GridTeam<Block> team, int side) {
-      const DeviceBody& body = of.network.body(side);
+    each_side(block, work.network, [&](GridTeam<Block> team, int side) {
+      const DeviceBody& body = work.network.body(side);
       if (!is_for(body, l, goes_back)) return;
-      const TilePlaces& at = of.at[side];
-      float* const arrays = of.of_side(side);
-      float *const linear = arrays + at.linear[l], *const moments = arrays + at.moments[l];
+      const TilePlaces& places = work.places[side];
+      float* const arrays = work.of_side(side);
+      float *const linear = arrays + places.linear[l], *const moments = arrays + places.moments[l];
       if (goes_back) {
-        norm_backward(team, body.norms[l], of.read(), arrays + at.delta[l], moments, linear,
-                      arrays + at.before[l], of.rows.all());
+        norm_backward(team, body.norms[l], work.read(), arrays + places.delta[l], moments, linear,
+                      arrays + places.before[l], work.rows.all());
       } else {
-        norm_forward(team, body.norms[l], of.network.activation, of.read(), linear, moments, linear,
-                     arrays + at.hidden[l], of.rows.all());
+        norm_forward(team, body.norms[l], work.network.activation, work.read(), linear, moments,
+                     linear, arrays + places.hidden[l], work.rows.all());
       }
     });
   }
@@ -160,7 +163,7 @@ struct NormPhase {
 template <class Loss>
 struct LossPhase {
   static constexpr int kThreads = 256, kBlocksAtOnce = 2, kRows = 16;
-  LossWork<Loss> of;
+  LossWork<Loss> loss_work;
 
   static KernelShape shape(const DeviceNetwork& network, int tiles) {
     return {network.sides() * tiles * (kTileRows / kRows), kThreads, 0};
@@ -169,47 +172,48 @@ struct LossPhase {
   template <class Block>
   BROADLOOM_HD void operator()(Block& block) const {
     constexpr int kParts = kTileRows / kRows;
-    const DeviceNetwork& network = of.work.network;
+    const DeviceNetwork& network = loss_work.work.network;
     const int side = block.index() % network.sides(), part = block.index() / network.sides();
     const int t = part / kParts, first = part % kParts * kRows;
-    const RowsAtHand::Tile tile = of.work.rows.tile(t);
+    const RowsAtHand::Tile tile = loss_work.work.rows.tile(t);
     const int left = tile.count - first, rows = left < kRows ? left : kRows, row = tile.row + first;
     if (rows <= 0) return;
     const DeviceBody& body = network.body(side);
-    const TilePlaces& at = of.work.at[side];
-    float* const arrays = of.work.of_side(side);
-    const float* const top = arrays + at.top(body) + row * TilePlaces::row(body.head.in);
-    const Last last(body, at, arrays, row);
+    const TilePlaces& places = loss_work.work.places[side];
+    float* const arrays = loss_work.work.of_side(side);
+    const float* const top = arrays + places.top(body) + row * TilePlaces::row(body.head.in);
+    const Last last(body, places, arrays, row);
     if (last.is_normalised && !body.is_of_image(body.layers - 1)) {
-      norm_forward(block, last.norm, network.activation, of.work.read(), last.linear, last.moments,
-                   last.linear, last.hidden, rows);
+      norm_forward(block, last.norm, network.activation, loss_work.work.read(), last.linear,
+                   last.moments, last.linear, last.hidden, rows);
       block.sync();
     }
-    float *const outputs = arrays + at.outputs + row, *const values = arrays + at.values + row;
-    forward_head(block, body.head, of.work.read(), top, outputs, at.rows, rows);
-    forward_head(block, body.value_head, of.work.read(), top, values, at.rows, rows);
+    float *const outputs = arrays + places.outputs + row, *const values =
+                                                              arrays + places.values + row;
+    forward_head(block, body.head, loss_work.work.read(), top, outputs, places.rows, rows);
+    forward_head(block, body.value_head, loss_work.work.read(), top, values, places.rows, rows);
     block.sync();
     if (block.thread() < rows) {
-      const LossTile all = loss_tile(of, tile, side, of.work.terms_of(t, side));
-      of.take_row(all, tile, first + block.thread());
+      const LossTile all = loss_tile(loss_work, tile, side, loss_work.work.terms_of(t, side));
+      loss_work.take_row(all, tile, first + block.thread());
     }
     block.sync();
     if (body.layers == 0) return;
-    backward_heads(block, body, network.activation, of.work.read(),
-                   HeadDeltas{outputs, values, at.rows}, top, rows, last.delta);
+    backward_heads(block, body, network.activation, loss_work.work.read(),
+                   HeadDeltas{outputs, values, places.rows}, top, rows, last.delta);
     if (!last.is_normalised) return;
     block.sync();
-    norm_backward(block, last.norm, of.work.read(), last.delta, last.moments, last.linear,
+    norm_backward(block, last.norm, loss_work.work.read(), last.delta, last.moments, last.linear,
                   last.before, rows);
   }
 
   // A tile in the arrays of all rows. memory: for its TileTerms.
-  BROADLOOM_HD static LossTile loss_tile(const LossWork<Loss>& of, const RowsAtHand::Tile& tile,
+  BROADLOOM_HD static LossTile loss_tile(const LossWork<Loss>& source, const RowsAtHand::Tile& tile,
                                          int side, double* memory) {
-    const TilePlaces& at = of.work.at[side];
-    float* const arrays = of.work.of_side(side) + tile.row;
-    return of.tile(tile, side, arrays + at.outputs, arrays + at.values, arrays + at.size, at.rows,
-                   memory);
+    const TilePlaces& places = source.work.places[side];
+    float* const arrays = source.work.of_side(side) + tile.row;
+    return source.tile(tile, side, arrays + places.outputs, arrays + places.values,
+                       arrays + places.size, places.rows, memory);
   }
 
  private:
@@ -219,7 +223,7 @@ struct LossPhase {
     bool is_normalised;
     float *linear, *hidden, *delta, *before, *moments;
 
-    BROADLOOM_HD Last(const DeviceBody& body, const TilePlaces& at, float* arrays, int row) {
+    BROADLOOM_HD Last(const DeviceBody& body, const TilePlaces& places, float* arrays, int row) {
       is_normalised = false;
       linear = hidden = delta = before = moments = nullptr;
       if (body.layers == 0) return;
@@ -227,11 +231,11 @@ struct LossPhase {
       const int begin = row * TilePlaces::row(body.hidden[l].row_out());
       norm = body.norms[l];
       is_normalised = norm.is_there();
-      linear = arrays + at.linear[l] + begin;
-      hidden = arrays + at.hidden[l] + begin;
-      delta = arrays + at.delta[l] + begin;
-      before = arrays + at.before[l] + begin;
-      moments = arrays + at.moments[l] + 2 * row * norm.parts;
+      linear = arrays + places.linear[l] + begin;
+      hidden = arrays + places.hidden[l] + begin;
+      delta = arrays + places.delta[l] + begin;
+      before = arrays + places.before[l] + begin;
+      moments = arrays + places.moments[l] + 2 * row * norm.parts;
     }
   };
 };
@@ -240,7 +244,7 @@ struct LossPhase {
 template <class Loss>
 struct SumsPhase {
   static constexpr int kThreads = 256;
-  LossWork<Loss> of;
+  LossWork<Loss> loss_work;
 
   static KernelShape shape(const DeviceNetwork& network, int tiles) {
     return {network.sides() * tiles, kThreads, TileTerms::kBytes};
@@ -248,18 +252,18 @@ struct SumsPhase {
 
   template <class Block>
   BROADLOOM_HD void operator()(Block& block) const {
-    const int sides = of.work.network.sides(), t = block.index() / sides;
+    const int sides = loss_work.work.network.sides(), t = block.index() / sides;
     const int side = block.index() % sides;
-    const RowsAtHand::Tile tile = of.work.rows.tile(t);
+    const RowsAtHand::Tile tile = loss_work.work.rows.tile(t);
     if (tile.count == 0) return;
     double* const own = block.template shared<double>();
-    const double* const terms = of.work.terms_of(t, side);
+    const double* const terms = loss_work.work.terms_of(t, side);
     for (int i = block.thread(); i < static_cast<int>(TileTerms::kCount); i += block.threads()) {
       own[i] = terms[i];
     }
-    if (block.thread() == 0) of.sums(t, side) = typename Loss::Sums();
+    if (block.thread() == 0) loss_work.sums(t, side) = typename Loss::Sums();
     block.sync();
-    of.add(block, LossPhase<Loss>::loss_tile(of, tile, side, own), t, side);
+    loss_work.add(block, LossPhase<Loss>::loss_tile(loss_work, tile, side, own), t, side);
   }
 };
 

@@ -64,7 +64,8 @@ class DeviceGradient {
                             {size.samples, size.partials, 0, rows_of(size)},
                             {}};
     for (int side = 0; side < network_.sides(); ++side) {
-      work.at[side] = TilePlaces(network_.body(side), work.rows.all(), TilePlaces::kForwardAndBack);
+      work.places[side] =
+          TilePlaces(network_.body(side), work.rows.all(), TilePlaces::kForwardAndBack);
     }
     const int end = most_rows(size);
     for (int& begin = work.rows.begin; begin < end; begin += work.rows.most) {
@@ -141,38 +142,39 @@ class DeviceGradient {
   // A small minibatch uses half as many rows per block, so that more multiprocessors are busy.
   TensorTile tensor_tile(int samples) const {
     constexpr int kFew = 1024;
-    return TensorTile::within(network_, shape_.shared_bytes,
-                              samples > kFew ? 2 * kTensorRows : kTensorRows);
+    return TensorTile::fit(network_, shape_.shared_bytes,
+                           samples > kFew ? 2 * kTensorRows : kTensorRows);
   }
 
-  void make_deltas(const LossWork<Loss>& of) {
-    const int tiles = of.work.rows.tiles(), processors = shape_.multiprocessors;
+  void make_deltas(const LossWork<Loss>& loss_work) {
+    const int tiles = loss_work.work.rows.tiles(), processors = shape_.multiprocessors;
     if constexpr (Loss::kMayRound) {
       if (network_.is_rounded()) {
-        const TensorTile tile = tensor_tile(of.work.rows.samples);
-        const auto kernel = TensorDeltaKernel<Loss>::make(of, tile);
+        const TensorTile tile = tensor_tile(loss_work.work.rows.samples);
+        const auto kernel = TensorDeltaKernel<Loss>::make(loss_work, tile);
         return side_.run(kernel, kernel.shape(tile));
       }
     }
     if (!room_.spills) {
-      DeltaKernel<Loss> kernel{of, {}};
+      DeltaKernel<Loss> kernel{loss_work, {}};
       for (int side = 0; side < network_.sides(); ++side) {
-        kernel.at[side] = TilePlaces(network_.body(side), kTileRows, TilePlaces::kForwardAndBack);
+        kernel.places[side] =
+            TilePlaces(network_.body(side), kTileRows, TilePlaces::kForwardAndBack);
       }
       return side_.run(kernel, DeltaKernel<Loss>::shape(network_, room_, tiles, processors));
     }
-    const RowsPhase<Loss> rows = RowsPhase<Loss>::make(of, processors);
+    const RowsPhase<Loss> rows = RowsPhase<Loss>::make(loss_work, processors);
     side_.run(rows, rows.shape(processors));
     const int layers = std::max(network_.actor.layers, network_.valuer().layers);
     for (int l = network_.actor.begins_with_image() ? 1 : 0; l < layers; ++l) {
-      product(of.work, l, false);
-      norm(of.work, l, false);
+      product(loss_work.work, l, false);
+      norm(loss_work.work, l, false);
     }
-    side_.run(LossPhase<Loss>{of}, LossPhase<Loss>::shape(network_, tiles));
-    side_.run(SumsPhase<Loss>{of}, SumsPhase<Loss>::shape(network_, tiles));
+    side_.run(LossPhase<Loss>{loss_work}, LossPhase<Loss>::shape(network_, tiles));
+    side_.run(SumsPhase<Loss>{loss_work}, SumsPhase<Loss>::shape(network_, tiles));
     for (int l = layers - 1; l >= 0; --l) {
-      norm(of.work, l, true);
-      if (l > 0) product(of.work, l, true);
+      norm(loss_work.work, l, true);
+      if (l > 0) product(loss_work.work, l, true);
     }
   }
   void learn_weights(const WeightsKernel<Sums>& kernel, int partials) {

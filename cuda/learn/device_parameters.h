@@ -24,8 +24,8 @@ class DeviceParameters {
 
   // Copies from and to host arrays [count]. Copies to the host are complete once the side has
   // waited.
-  void set(const float* from) {
-    side_.copy_in(params_, from, count_);
+  void set(const float* source) {
+    side_.copy_in(params_, source, count_);
     if (packed_.count == 0) return;
     const int count = static_cast<int>(count_);
     side_.run(PackKernel{packed_, count, params_}, shape_for_rows(count));
@@ -34,7 +34,7 @@ class DeviceParameters {
     side_.copy_in(m_, m, count_);
     side_.copy_in(v_, v, count_);
   }
-  void bring(float* to) { side_.copy_out(to, params_, count_); }
+  void bring(float* target) { side_.copy_out(target, params_, count_); }
   void bring_moments(float* m, float* v) {
     side_.copy_out(m, m_, count_);
     side_.copy_out(v, v_, count_);

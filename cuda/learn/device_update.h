@@ -96,16 +96,19 @@ class DeviceUpdate {
   float* params() { return learnt_.on_side(); }  // [P]
   Loss& loss() { return loss_; }
   // Host arrays [P] of the network, followed by RND's parameters if there is RND.
-  void set_params(const float* from) {
-    each_learnt([from](DeviceParameters<Side>& of, std::size_t at) { of.set(from + at); });
+  void set_params(const float* params) {
+    each_learnt(
+        [params](DeviceParameters<Side>& part, std::size_t begin) { part.set(params + begin); });
   }
   void set_moments(const float* m, const float* v) {
-    each_learnt(
-        [m, v](DeviceParameters<Side>& of, std::size_t at) { of.set_moments(m + at, v + at); });
+    each_learnt([m, v](DeviceParameters<Side>& part, std::size_t begin) {
+      part.set_moments(m + begin, v + begin);
+    });
   }
   void bring_moments(float* m, float* v) {
-    each_learnt(
-        [m, v](DeviceParameters<Side>& of, std::size_t at) { of.bring_moments(m + at, v + at); });
+    each_learnt([m, v](DeviceParameters<Side>& part, std::size_t begin) {
+      part.bring_moments(m + begin, v + begin);
+    });
     side_.wait();
   }
   const MinibatchCut& minibatches() const { return cut_; }
@@ -154,7 +157,8 @@ class DeviceUpdate {
   // Waits for the update and returns a report of every step taken. params: receives them as
   // set_params() takes them. learning_rate: the rate that the rules have set.
   std::vector<Report> finish(float* params, double& learning_rate) {
-    each_learnt([params](DeviceParameters<Side>& of, std::size_t at) { of.bring(params + at); });
+    each_learnt(
+        [params](DeviceParameters<Side>& part, std::size_t begin) { part.bring(params + begin); });
     if (rnd_ != nullptr) rnd_->bring_reports(taken_);
     learning_rate = learning_rate_;
     return reports(taken_);
@@ -231,14 +235,14 @@ class DeviceUpdate {
     std::size_t sums = 0;  // of all steps
     std::vector<GradientSize> sizes;
 
-    void take(const DeviceUpdate& of) {
-      const int batch_samples = static_cast<int>(of.batch_), largest = of.cut_.max_size();
-      batch = std::max(batch, of.batch_);
-      steps = std::max(steps, of.steps_);
-      notes = std::max(notes, of.notes_);
-      sums = std::max(sums, of.steps_ * of.notes_);
+    void take(const DeviceUpdate& update) {
+      const int batch_samples = static_cast<int>(update.batch_), largest = update.cut_.max_size();
+      batch = std::max(batch, update.batch_);
+      steps = std::max(steps, update.steps_);
+      notes = std::max(notes, update.notes_);
+      sums = std::max(sums, update.steps_ * update.notes_);
       for (const int samples : {largest, largest - 1, batch_samples}) {
-        if (samples > 0) sizes.push_back({samples, of.partials_of(samples)});
+        if (samples > 0) sizes.push_back({samples, update.partials_of(samples)});
       }
     }
   };
@@ -318,10 +322,10 @@ class DeviceUpdate {
   Report report_now(const Sums* noted, int partials, ClippedLength length) {
     std::vector<double> squares[2];
     for (const bool beside : {false, true}) {
-      GradientLength& of = beside ? length.beside : length.network;
-      squares[beside].resize(static_cast<std::size_t>(of.chunks));
-      side_.copy_out(squares[beside].data(), of.squares, squares[beside].size());
-      of.squares = squares[beside].data();
+      GradientLength& part = beside ? length.beside : length.network;
+      squares[beside].resize(static_cast<std::size_t>(part.chunks));
+      side_.copy_out(squares[beside].data(), part.squares, squares[beside].size());
+      part.squares = squares[beside].data();
     }
     brought_.resize(parameters());
     side_.copy_out(brought_.data(), gradient_.gradient(), brought_.size());

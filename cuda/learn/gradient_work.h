@@ -20,7 +20,7 @@ struct RowsAtHand {
 
   BROADLOOM_HD int all() const { return partials * most; }
   // Rows of partial gradient p in this pass, and the first one's index in the minibatch.
-  BROADLOOM_HD int of(int p) const {
+  BROADLOOM_HD int rows_of(int p) const {
     const int left = end_of(p) - first_of(p);
     return left < 0 ? 0 : left < most ? left : most;
   }
@@ -33,9 +33,9 @@ struct RowsAtHand {
     int row, in_minibatch, count;  // row in the arrays, and first sample in the minibatch
   };
   BROADLOOM_HD Tile tile(int t) const {
-    const int row = t * kTileRows, p = row / most, within = row % most;
-    const int left = of(p) - within;
-    return {row, first_of(p) + within, left < 0 ? 0 : left < kTileRows ? left : kTileRows};
+    const int row = t * kTileRows, p = row / most, row_in_partial = row % most;
+    const int left = rows_of(p) - row_in_partial;
+    return {row, first_of(p) + row_in_partial, left < 0 ? 0 : left < kTileRows ? left : kTileRows};
   }
 
  private:
@@ -62,7 +62,7 @@ struct GradientWork {
   float* images;       // [groups of group_rows, sides, image_floats()] (TensorDeltaKernel); or null
   int group_rows;      // rows per entry of tile_sums, log_std and images: kTileRows, or a part
   RowsAtHand rows;
-  TilePlaces at[2];  // layout of all rows, per side
+  TilePlaces places[2];  // layout of all rows, per side
 
   BROADLOOM_HD float* of_side(int side) const { return arrays + floats * side; }
   BROADLOOM_HD double* terms_of(int t, int side) const {
@@ -104,8 +104,8 @@ struct LossWork {
   const AdvantageShift* shift;  // of the minibatch; null if the loss needs none
 
   // A tile as losses see it. memory: for TileTerms.
-  BROADLOOM_HD LossTile tile(const RowsAtHand::Tile& of, int side, float* outputs, float* values,
-                             float* shares, int stride, double* memory) const {
+  BROADLOOM_HD LossTile tile(const RowsAtHand::Tile& rows_tile, int side, float* outputs,
+                             float* values, float* shares, int stride, double* memory) const {
     const DeviceNetwork& network = work.network;
     const bool is_shared = network.body(side).has_two_heads(), is_critic = side == 1;
     return {network,
@@ -113,7 +113,7 @@ struct LossWork {
             rollout,
             shift,
             work.rows.samples,
-            of.count,
+            rows_tile.count,
             stride,
             !is_critic,
             is_shared || is_critic,
@@ -123,8 +123,8 @@ struct LossWork {
             TileTerms(memory)};
   }
   // Replaces the head outputs of one row by their derivatives.
-  BROADLOOM_HD void take_row(const LossTile& tile, const RowsAtHand::Tile& of, int r) const {
-    loss.row({tile, static_cast<std::size_t>(indices[of.in_minibatch + r]), r});
+  BROADLOOM_HD void take_row(const LossTile& tile, const RowsAtHand::Tile& rows_tile, int r) const {
+    loss.row({tile, static_cast<std::size_t>(indices[rows_tile.in_minibatch + r]), r});
   }
   // Loss sums of tile t.
   BROADLOOM_HD Sums& sums(int t, int side) const {
@@ -142,10 +142,10 @@ struct LossWork {
   template <class Block>
   BROADLOOM_HD void run(Block& block, int t, int side, float* outputs, float* values, float* shares,
                         int stride, double* memory) const {
-    const RowsAtHand::Tile of = work.rows.tile(t);
-    const LossTile all = tile(of, side, outputs, values, shares, stride, memory);
+    const RowsAtHand::Tile rows_tile = work.rows.tile(t);
+    const LossTile all = tile(rows_tile, side, outputs, values, shares, stride, memory);
     if (block.thread() == 0) sums(t, side) = Sums();
-    if (block.thread() < of.count) take_row(all, of, block.thread());
+    if (block.thread() < rows_tile.count) take_row(all, rows_tile, block.thread());
     block.sync();
     add(block, all, t, side);
   }

@@ -60,13 +60,13 @@ struct LossRow {
   float* shares;
   TileTerms::Row terms;
 
-  BROADLOOM_HD LossRow(const LossTile& of, std::size_t in_block, int in_tile)
-      : tile(of),
+  BROADLOOM_HD LossRow(const LossTile& loss_tile, std::size_t in_block, int in_tile)
+      : tile(loss_tile),
         row(in_block),
         r(in_tile),
-        outputs(of.outputs + in_tile),
-        shares(of.shares + in_tile),
-        terms(of.terms.of(in_tile)) {}
+        outputs(loss_tile.outputs + in_tile),
+        shares(loss_tile.shares + in_tile),
+        terms(loss_tile.terms.row(in_tile)) {}
 };
 
 struct PpoKernelLoss {
@@ -81,94 +81,95 @@ struct PpoKernelLoss {
     block.fetch_ahead(row);
   }
 
-  BROADLOOM_HD void row(const LossRow& of) const {
-    for (int v = 0; of.tile.has_values && v < of.tile.network.values; ++v) value(of, v);
-    if (!of.tile.has_policy) return;
-    const DeviceRollout& block = of.tile.rollout;
-    const float* const drawn = block.actions + of.row * static_cast<std::size_t>(block.A);
-    return of.tile.network.is_discrete ? categorical(of, static_cast<int>(drawn[0]))
-                                       : gaussian(of, drawn);
+  BROADLOOM_HD void row(const LossRow& sample) const {
+    for (int v = 0; sample.tile.has_values && v < sample.tile.network.values; ++v) value(sample, v);
+    if (!sample.tile.has_policy) return;
+    const DeviceRollout& block = sample.tile.rollout;
+    const float* const drawn = block.actions + sample.row * static_cast<std::size_t>(block.A);
+    return sample.tile.network.is_discrete ? categorical(sample, static_cast<int>(drawn[0]))
+                                           : gaussian(sample, drawn);
   }
 
   template <class Block>
-  BROADLOOM_HD void add(Block& block, const LossTile& of, PpoSums& sums, float* log_std) const {
-    const int log_stds = of.has_policy && !of.network.is_discrete ? of.network.outputs : 0;
-    const int dimensions = kPolicyNumbers + of.network.values;  // numbers before those of log_std
+  BROADLOOM_HD void add(Block& block, const LossTile& tile, PpoSums& sums, float* log_std) const {
+    const int log_stds = tile.has_policy && !tile.network.is_discrete ? tile.network.outputs : 0;
+    const int dimensions = kPolicyNumbers + tile.network.values;  // numbers before those of log_std
     warp_each(block, dimensions + log_stds, [&](int i) {
-      if (i >= dimensions) return add_log_std(block, of, i - dimensions, log_std);
+      if (i >= dimensions) return add_log_std(block, tile, i - dimensions, log_std);
       if (i < kPolicyNumbers) {
-        if (!of.has_policy) return;
-        return add_policy_terms(block, i, coefficients.clip_coef, of.terms, of.rows, sums);
+        if (!tile.has_policy) return;
+        return add_policy_terms(block, i, coefficients.clip_coef, tile.terms, tile.rows, sums);
       }
-      if (!of.has_values) return;
+      if (!tile.has_values) return;
       const int v = i - kPolicyNumbers;
-      const double sum = of.terms.sum(block, TileTerms::kValueLoss + v, of.rows);
+      const double sum = tile.terms.sum(block, TileTerms::kValueLoss + v, tile.rows);
       if (block.thread() % kWarp == 0) (v == 0 ? sums.value_loss : sums.int_value_loss) += sum;
     });
   }
 
  private:
-  BROADLOOM_HD static float share(const LossTile& of) {
-    return 1.0f / static_cast<float>(of.samples);
+  BROADLOOM_HD static float share(const LossTile& tile) {
+    return 1.0f / static_cast<float>(tile.samples);
   }
-  BROADLOOM_HD float entropy_weight(const LossTile& of) const {
-    return static_cast<float>(-coefficients.ent_coef) * share(of);
+  BROADLOOM_HD float entropy_weight(const LossTile& tile) const {
+    return static_cast<float>(-coefficients.ent_coef) * share(tile);
   }
   template <class Block>
-  BROADLOOM_HD void add_log_std(Block& block, const LossTile& of, int a, float* log_std) const {
-    const float* const shares = of.shares + a * of.stride;
-    const float sum = lane_sum<float, 16>(block, of.rows, [&](int r) { return shares[r]; });
+  BROADLOOM_HD void add_log_std(Block& block, const LossTile& tile, int a, float* log_std) const {
+    const float* const shares = tile.shares + a * tile.stride;
+    const float sum = lane_sum<float, 16>(block, tile.rows, [&](int r) { return shares[r]; });
     if (block.thread() % kWarp != 0) return;
-    log_std[a] = sum + entropy_weight(of) * static_cast<float>(of.rows);
+    log_std[a] = sum + entropy_weight(tile) * static_cast<float>(tile.rows);
   }
-  BROADLOOM_HD SamplePolicyLoss policy(const LossRow& of, float log_prob) const {
-    const DeviceRollout& block = of.tile.rollout;
-    const float advantage = (block.learnt[of.row] - of.tile.shift->mean) * of.tile.shift->scale;
+  BROADLOOM_HD SamplePolicyLoss policy(const LossRow& sample, float log_prob) const {
+    const DeviceRollout& block = sample.tile.rollout;
+    const float advantage =
+        (block.learnt[sample.row] - sample.tile.shift->mean) * sample.tile.shift->scale;
     return SamplePolicyLoss(static_cast<float>(1.0 - coefficients.clip_coef),
-                            static_cast<float>(1.0 + coefficients.clip_coef), share(of.tile),
-                            log_prob, block.log_probs[of.row], advantage);
+                            static_cast<float>(1.0 + coefficients.clip_coef), share(sample.tile),
+                            log_prob, block.log_probs[sample.row], advantage);
   }
 
-  BROADLOOM_HD void categorical(const LossRow& of, int action) const {
-    const CategoricalRow row(of.outputs, of.tile.network.outputs, of.tile.stride);
+  BROADLOOM_HD void categorical(const LossRow& sample, int action) const {
+    const CategoricalRow row(sample.outputs, sample.tile.network.outputs, sample.tile.stride);
     const float entropy = row.entropy();
-    const SamplePolicyLoss one = policy(of, row.log_prob(action));
+    const SamplePolicyLoss one = policy(sample, row.log_prob(action));
     // backward() reads each logit before it overwrites it.
-    row.backward(action, one.d_log_prob, entropy_weight(of.tile), entropy, of.outputs);
-    of.terms.set(one, entropy);
+    row.backward(action, one.d_log_prob, entropy_weight(sample.tile), entropy, sample.outputs);
+    sample.terms.set(one, entropy);
   }
 
-  BROADLOOM_HD void gaussian(const LossRow& of, const float* drawn) const {
-    const DeviceNetwork& network = of.tile.network;
-    const float* const log_std = of.tile.params + network.log_std;
+  BROADLOOM_HD void gaussian(const LossRow& sample, const float* drawn) const {
+    const DeviceNetwork& network = sample.tile.network;
+    const float* const log_std = sample.tile.params + network.log_std;
     float log_prob = 0.0f;
     for (int a = 0; a < network.outputs; ++a) {
-      const GaussianDimension row{of.outputs[a * of.tile.stride], log_std[a]};
+      const GaussianDimension row{sample.outputs[a * sample.tile.stride], log_std[a]};
       log_prob = row.add_log_prob(log_prob, row.scaled(drawn[a]));
     }
-    const SamplePolicyLoss one = policy(of, log_prob);
+    const SamplePolicyLoss one = policy(sample, log_prob);
     for (int a = 0; a < network.outputs; ++a) {
-      const GaussianDimension row{of.outputs[a * of.tile.stride], log_std[a]};
+      const GaussianDimension row{sample.outputs[a * sample.tile.stride], log_std[a]};
       const float scaled = row.scaled(drawn[a]);
-      of.outputs[a * of.tile.stride] = row.d_mean(one.d_log_prob, scaled);
-      of.shares[a * of.tile.stride] = GaussianDimension::d_log_std(one.d_log_prob, scaled);
+      sample.outputs[a * sample.tile.stride] = row.d_mean(one.d_log_prob, scaled);
+      sample.shares[a * sample.tile.stride] = GaussianDimension::d_log_std(one.d_log_prob, scaled);
     }
-    of.terms.set(one, gaussian_row_entropy(log_std, network.outputs));
+    sample.terms.set(one, gaussian_row_entropy(log_std, network.outputs));
   }
 
   // Output 1 values intrinsic rewards, and is never clipped.
-  BROADLOOM_HD void value(const LossRow& of, int v) const {
+  BROADLOOM_HD void value(const LossRow& sample, int v) const {
     const float clip = v == 0 && coefficients.clip_vloss
                            ? static_cast<float>(coefficients.clip_coef)
                            : std::numeric_limits<float>::infinity();
-    const DeviceRollout& block = of.tile.rollout;
-    const float old_value = (v == 0 ? block.values : block.int_values)[of.row];
-    const float advantage = (v == 0 ? block.advantages : block.int_advantages)[of.row];
-    float& value = of.tile.values[v * of.tile.stride + of.r];
-    const SampleValueLoss one(clip, static_cast<float>(coefficients.vf_coef) * share(of.tile),
+    const DeviceRollout& block = sample.tile.rollout;
+    const float old_value = (v == 0 ? block.values : block.int_values)[sample.row];
+    const float advantage = (v == 0 ? block.advantages : block.int_advantages)[sample.row];
+    float& value = sample.tile.values[v * sample.tile.stride + sample.r];
+    const SampleValueLoss one(clip, static_cast<float>(coefficients.vf_coef) * share(sample.tile),
                               value, old_value, advantage + old_value);
     value = one.d_value;
-    of.terms.set(TileTerms::kValueLoss + v, one.loss);
+    sample.terms.set(TileTerms::kValueLoss + v, one.loss);
   }
 };
 
@@ -184,31 +185,32 @@ struct PqnKernelLoss {
     block.fetch_ahead(row);
   }
 
-  BROADLOOM_HD void row(const LossRow& of) const {
-    const DeviceRollout& block = of.tile.rollout;
-    const int outputs = of.tile.network.outputs;
-    const int action = static_cast<int>(block.actions[of.row]);
-    const float old_value = block.values[of.row], value = of.outputs[action * of.tile.stride];
-    const float weight = static_cast<float>(vf_coef) / static_cast<float>(of.tile.samples);
-    const float moved = largest_of(of.outputs, outputs, of.tile.stride) - old_value;
-    const SamplePqnLoss<float> one(weight, value, block.advantages[of.row] + old_value);
+  BROADLOOM_HD void row(const LossRow& sample) const {
+    const DeviceRollout& block = sample.tile.rollout;
+    const int outputs = sample.tile.network.outputs;
+    const int action = static_cast<int>(block.actions[sample.row]);
+    const float old_value = block.values[sample.row],
+                value = sample.outputs[action * sample.tile.stride];
+    const float weight = static_cast<float>(vf_coef) / static_cast<float>(sample.tile.samples);
+    const float moved = largest_of(sample.outputs, outputs, sample.tile.stride) - old_value;
+    const SamplePqnLoss<float> one(weight, value, block.advantages[sample.row] + old_value);
     for (int a = 0; a < outputs; ++a) {
-      of.outputs[a * of.tile.stride] = a == action ? one.d_value : 0.0f;
+      sample.outputs[a * sample.tile.stride] = a == action ? one.d_value : 0.0f;
     }
-    of.terms.set(kLoss, one.loss);
-    of.terms.set(kValue, value);
-    of.terms.set(kMoved, std::fabs(static_cast<double>(moved)));
+    sample.terms.set(kLoss, one.loss);
+    sample.terms.set(kValue, value);
+    sample.terms.set(kMoved, std::fabs(static_cast<double>(moved)));
   }
 
   // Adds in the order of rows, as on the host.
   template <class Block>
-  BROADLOOM_HD void add(Block& block, const LossTile& of, PqnSums& sums, float*) const {
+  BROADLOOM_HD void add(Block& block, const LossTile& tile, PqnSums& sums, float*) const {
     warp_each(block, kMoved + 1, [&](int i) {
       if (block.thread() % kWarp != 0) return;
-      if (i == kLoss) sums.td_loss += chain(of, kLoss);
-      if (i == kValue) sums.q_values += chain(of, kValue);
-      for (int r = 0; i == kMoved && r < of.rows; ++r) {
-        const double moved = of.terms.at(kMoved, r);
+      if (i == kLoss) sums.td_loss += chain(tile, kLoss);
+      if (i == kValue) sums.q_values += chain(tile, kValue);
+      for (int r = 0; i == kMoved && r < tile.rows; ++r) {
+        const double moved = tile.terms.at(kMoved, r);
         if (!(moved <= sums.max_value_error)) sums.max_value_error = moved;
       }
     });
@@ -216,9 +218,9 @@ struct PqnKernelLoss {
 
  private:
   enum { kLoss, kValue, kMoved };
-  BROADLOOM_HD static double chain(const LossTile& of, int term) {
+  BROADLOOM_HD static double chain(const LossTile& tile, int term) {
     double sum = 0.0;
-    for (int r = 0; r < of.rows; ++r) sum += of.terms.at(term, r);
+    for (int r = 0; r < tile.rows; ++r) sum += tile.terms.at(term, r);
     return sum;
   }
 };
@@ -235,28 +237,29 @@ struct RndKernelLoss {
     cuda::fetch_ahead(block.int_rewards + row);
   }
 
-  BROADLOOM_HD void row(const LossRow& of) const {
-    const int outputs = of.tile.network.outputs;
-    const float weight = rnd_weight<float>(outputs, of.tile.samples);
-    const float* const target = targets + of.row * static_cast<std::size_t>(outputs);
+  BROADLOOM_HD void row(const LossRow& sample) const {
+    const int outputs = sample.tile.network.outputs;
+    const float weight = rnd_weight<float>(outputs, sample.tile.samples);
+    const float* const target = targets + sample.row * static_cast<std::size_t>(outputs);
     float sum = 0.0f;
     for (int o = 0; o < outputs; ++o) {
-      float& output = of.outputs[o * of.tile.stride];
+      float& output = sample.outputs[o * sample.tile.stride];
       sum = add_rnd_error(sum, output, target[o]);
       output = weight * (output - target[o]);
     }
     const float novelty = rnd_novelty(sum);
-    of.terms.set(kLoss, rnd_sample_loss(novelty, outputs));
-    of.terms.set(kChange, rnd_novelty_change(novelty, of.tile.rollout.int_rewards[of.row]));
+    sample.terms.set(kLoss, rnd_sample_loss(novelty, outputs));
+    sample.terms.set(kChange,
+                     rnd_novelty_change(novelty, sample.tile.rollout.int_rewards[sample.row]));
   }
 
   // Adds in the order of rows, as on the host.
   template <class Block>
-  BROADLOOM_HD void add(Block& block, const LossTile& of, RndSums& sums, float*) const {
+  BROADLOOM_HD void add(Block& block, const LossTile& tile, RndSums& sums, float*) const {
     if (block.thread() != 0) return;
-    for (int r = 0; r < of.rows; ++r) {
-      sums.loss += of.terms.at(kLoss, r);
-      sums.keep_change(of.terms.at(kChange, r));
+    for (int r = 0; r < tile.rows; ++r) {
+      sums.loss += tile.terms.at(kLoss, r);
+      sums.keep_change(tile.terms.at(kChange, r));
     }
   }
 

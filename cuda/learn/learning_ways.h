@@ -58,7 +58,7 @@ struct PqnWay final : StepRules<PqnSums> {
   }
   static AdvantageNorm norm() { return AdvantageNorm::kOff; }
   void begin_block(double progress, Loss&) { epsilon = settings.epsilon.epsilon(progress); }
-  EpsilonActing acting(int actions) const { return EpsilonActing::of(epsilon, actions); }
+  EpsilonActing acting(int actions) const { return EpsilonActing::make(epsilon, actions); }
   void complete(Stats& stats) const { stats.epsilon = epsilon; }
   static void describe(const PqnSums&, MinibatchReport&) {}
 

@@ -16,7 +16,7 @@ template <class Sums, int kRows, int kEach>
 struct ProductPhase {
   static constexpr int kThreads = 256, kColumns = 32;
   static constexpr int kDepth = kRows > 32 ? 32 : kRows == 32 ? 64 : 128;  // depth per turn
-  GradientWork<Sums> of;
+  GradientWork<Sums> work;
   int l;
   bool goes_back;
 
@@ -29,12 +29,13 @@ struct ProductPhase {
 
   template <class Block>
   BROADLOOM_HD void operator()(Block& block) const {
-    const int side = block.index() % of.network.sides(), tile = block.index() / of.network.sides();
-    const DeviceBody& body = of.network.body(side);
+    const int side = block.index() % work.network.sides(),
+              tile = block.index() / work.network.sides();
+    const DeviceBody& body = work.network.body(side);
     if (l >= body.layers) return;
     const Product product(*this, body, side);
     const int across = (product.columns + kColumns - 1) / kColumns;
-    if (tile >= tiles(of.rows.all(), product.columns)) return;  // the other side is wider
+    if (tile >= tiles(work.rows.all(), product.columns)) return;  // the other side is wider
     run(block, product, tile / across * kRows, tile % across * kColumns);
   }
 
@@ -52,24 +53,24 @@ struct ProductPhase {
     Finish finish;
 
     BROADLOOM_HD Product(const ProductPhase& phase, const DeviceBody& body, int side)
-        : finish{phase.of.network.activation, body.norms[phase.l].is_there()} {
+        : finish{phase.work.network.activation, body.norms[phase.l].is_there()} {
       const DeviceLayer& layer = body.hidden[phase.l];
       const int l = phase.l;
-      const TilePlaces& at = phase.of.at[side];
-      float* const arrays = phase.of.of_side(side);
-      const float* const inputs = arrays + (l > 0 ? at.hidden[l - 1] : at.x);
+      const TilePlaces& places = phase.work.places[side];
+      float* const arrays = phase.work.of_side(side);
+      const float* const inputs = arrays + (l > 0 ? places.hidden[l - 1] : places.x);
       if (phase.goes_back) {
-        x = arrays + (finish.is_open ? at.before[l] : at.delta[l]);
-        w = phase.of.transposed + layer.weight;
+        x = arrays + (finish.is_open ? places.before[l] : places.delta[l]);
+        w = phase.work.transposed + layer.weight;
         bias = nullptr;
         below = inputs;
-        y = arrays + at.delta[l - 1];
+        y = arrays + places.delta[l - 1];
       } else {
         x = inputs;
-        w = phase.of.params + layer.weight;
-        bias = phase.of.params + layer.bias;
+        w = phase.work.params + layer.weight;
+        bias = phase.work.params + layer.bias;
         below = nullptr;
-        y = arrays + at.linear[l];
+        y = arrays + places.linear[l];
       }
       depth = phase.goes_back ? layer.out : layer.in;
       columns = phase.goes_back ? layer.in : layer.out;
@@ -86,10 +87,10 @@ struct ProductPhase {
     }
     BROADLOOM_HD Four read_w(int i, int c) const {
       if (i >= depth) return {};
-      const float* const from = w + static_cast<std::size_t>(i) * columns + c;
-      if (fours && c < columns) return load_four(from);
+      const float* const source = w + static_cast<std::size_t>(i) * columns + c;
+      if (fours && c < columns) return load_four(source);
       Four made{};
-      for (int k = 0; k < 4 && c + k < columns; ++k) made.of[k] = from[k];
+      for (int k = 0; k < 4 && c + k < columns; ++k) made.values[k] = source[k];
       return made;
     }
   };
@@ -97,7 +98,7 @@ struct ProductPhase {
   template <class Block>
   BROADLOOM_HD void run(Block& block, const Product& product, int first_row, int first_c) const {
     float* const shared = block.template shared<float>();
-    const int rows = of.rows.all(), lane = block.thread() % 8, own = block.thread() / 8;
+    const int rows = work.rows.all(), lane = block.thread() % 8, own = block.thread() / 8;
     const int c = first_c + 4 * lane;
     float sums[kEach][4];
     for (int k = 0; k < kEach; ++k) {
@@ -137,14 +138,14 @@ struct ProductPhase {
 
   // x: this thread's first row; its further rows are kApart apart.
   BROADLOOM_HD static void add(const float* x, const float* w, int depth, float (&sums)[kEach][4]) {
-    const float* of[kEach];
-    for (int k = 0; k < kEach; ++k) of[k] = x + kApart * k * kRow;
+    const float* inputs[kEach];
+    for (int k = 0; k < kEach; ++k) inputs[k] = x + kApart * k * kRow;
     const int whole = depth / 4 * 4;
-    add_run<4>(of, w, kColumns, whole, sums);
+    add_run<4>(inputs, w, kColumns, whole, sums);
     for (int i = whole; i < depth; ++i) {
       for (int k = 0; k < kEach; ++k) {
         for (int j = 0; j < 4; ++j) {
-          sums[k][j] = element::mul_add(of[k][i], w[i * kColumns + j], sums[k][j]);
+          sums[k][j] = element::mul_add(inputs[k][i], w[i * kColumns + j], sums[k][j]);
         }
       }
     }
@@ -156,12 +157,12 @@ struct ProductPhase {
     for (int k = 0; k < kEach; ++k) {
       const int r = row + kApart * k;
       if (r >= rows || c >= product.columns) continue;
-      const std::size_t at = static_cast<std::size_t>(r) * product.y_row + c;
+      const std::size_t offset = static_cast<std::size_t>(r) * product.y_row + c;
       Four made{{sums[k][0], sums[k][1], sums[k][2], sums[k][3]}};
       if (product.below != nullptr) {
-        made = derivatives(product.finish.activation, load_four(product.below + at), sums[k]);
+        made = derivatives(product.finish.activation, load_four(product.below + offset), sums[k]);
       }
-      store_four(made, product.y + at);  // places beyond the columns are not read
+      store_four(made, product.y + offset);  // places beyond the columns are not read
     }
   }
 };

@@ -37,11 +37,11 @@ struct ShiftKernel {
     const int epoch = block.index() / count, m = block.index() % count;
     const int begin = minibatch_begin(m, samples, count);
     const int rows = minibatch_begin(m + 1, samples, count) - begin;
-    const std::int32_t* const of =
+    const std::int32_t* const own_indices =
         indices == nullptr ? nullptr : indices + static_cast<std::size_t>(epoch) * samples + begin;
-    const double mean = sum(block, of, rows, [](double x) { return x; }) / rows;
+    const double mean = sum(block, own_indices, rows, [](double x) { return x; }) / rows;
     const double squares =
-        sum(block, of, rows, [mean](double x) { return (x - mean) * (x - mean); });
+        sum(block, own_indices, rows, [mean](double x) { return (x - mean) * (x - mean); });
     if (block.thread() != 0) return;
     shifts[block.index()] =
         rows < 2 ? AdvantageShift() : AdvantageShift::from_moments(mean, squares, rows);
@@ -49,11 +49,11 @@ struct ShiftKernel {
 
  private:
   // Fetches four of the numbers starting at `first`; missing ones are 0.
-  BROADLOOM_HD void fetch(const std::int32_t* of, int first, int rows, int thread,
+  BROADLOOM_HD void fetch(const std::int32_t* own_indices, int first, int rows, int thread,
                           float (&own)[4]) const {
     for (int k = 0; k < 4; ++k) {
       const int i = first + k * kFetching + thread;
-      own[k] = i < rows ? advantages[of == nullptr ? i : of[i]] : 0.0f;
+      own[k] = i < rows ? advantages[own_indices == nullptr ? i : own_indices[i]] : 0.0f;
     }
   }
   // Adds numbers i, i + 4, .... Many are read before the first is added.
@@ -67,20 +67,21 @@ struct ShiftKernel {
     for (; i < end; i += 4) chain += numbers[i];
   }
   template <class Block, class Term>
-  BROADLOOM_HD double sum(Block& block, const std::int32_t* of, int rows, Term&& term) const {
+  BROADLOOM_HD double sum(Block& block, const std::int32_t* own_indices, int rows,
+                          Term&& term) const {
     double* const chains = block.template shared<double>();
     double* const terms = chains + 4;
     float own[4];
     double chain = 0.0;
     const int fetching = block.thread() - kWarp;  // below 0: an adding thread
-    if (fetching >= 0) fetch(of, 0, rows, fetching, own);
+    if (fetching >= 0) fetch(own_indices, 0, rows, fetching, own);
     for (int first = 0, turn = 0; first < rows; first += kAtOnce, turn ^= 1) {
       double* const here = terms + turn * kAtOnce;
       for (int k = 0; k < 4 && fetching >= 0; ++k) here[k * kFetching + fetching] = term(own[k]);
       block.sync();  // after it, the turn before the last has been added
       const int left = rows - first, end = left < kAtOnce ? left : kAtOnce;
       if (block.thread() < 4) add_chain(here, block.thread(), end, chain);
-      if (fetching >= 0) fetch(of, first + kAtOnce, rows, fetching, own);
+      if (fetching >= 0) fetch(own_indices, first + kAtOnce, rows, fetching, own);
     }
     if (block.thread() < 4) chains[block.thread()] = chain;
     block.sync();
@@ -142,22 +143,23 @@ struct ReduceKernel {
     return tree(branches, count);
   }
   BROADLOOM_HD float branch(int i, int first) const {
-    float of[kAtOnce];
+    float grads[kAtOnce];
     for (int p = 0; p < kAtOnce; ++p) {
       const bool is_there = first + p < partials;
-      of[p] = is_there ? partial_grads[static_cast<std::size_t>(first + p) * parameters + i] : 0.0f;
+      grads[p] =
+          is_there ? partial_grads[static_cast<std::size_t>(first + p) * parameters + i] : 0.0f;
     }
-    return tree(of, partials - first);
+    return tree(grads, partials - first);
   }
   // Sum of the first `count` numbers.
   template <int kCount>
-  BROADLOOM_HD static float tree(float (&of)[kCount], int count) {
+  BROADLOOM_HD static float tree(float (&numbers)[kCount], int count) {
     for (int stride = 1; stride < kCount; stride *= 2) {
       for (int p = 0; p + stride < kCount; p += 2 * stride) {
-        if (p + stride < count) of[p] += of[p + stride];
+        if (p + stride < count) numbers[p] += numbers[p + stride];
       }
     }
-    return of[0];
+    return numbers[0];
   }
 };
 

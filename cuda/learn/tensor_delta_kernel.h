@@ -55,7 +55,7 @@ struct TensorTile {
   std::size_t bytes = 0;
 
   // As many rows as fit, up to `most`.
-  static TensorTile within(const DeviceNetwork& network, std::size_t bytes, int most) {
+  static TensorTile fit(const DeviceNetwork& network, std::size_t bytes, int most) {
     for (int rows = most; rows >= kTensorRows; rows /= 2) {
       const TensorTile tile{rows, bytes_for(network, rows)};
       if (tile.bytes <= bytes) return tile;
@@ -80,31 +80,31 @@ template <class Loss>
 struct TensorDeltaKernel {
   static constexpr int kThreads = 2 * kTensorPairs * kWarp;
   static_assert(kThreads == TensorFilters::kWarps * kWarp);
-  LossWork<Loss> of;
-  TensorPlaces at[2];  // layout per side
+  LossWork<Loss> loss_work;
+  TensorPlaces places[2];  // layout per side
 
-  static TensorDeltaKernel make(const LossWork<Loss>& of, const TensorTile& tile) {
-    TensorDeltaKernel made{of, {}};
-    const DeviceNetwork& network = of.work.network;
+  static TensorDeltaKernel make(const LossWork<Loss>& source, const TensorTile& tile) {
+    TensorDeltaKernel made{source, {}};
+    const DeviceNetwork& network = source.work.network;
     for (int side = 0; side < network.sides(); ++side) {
-      made.at[side] = TensorPlaces(network, network.body(side), tile.rows);
+      made.places[side] = TensorPlaces(network, network.body(side), tile.rows);
     }
     return made;
   }
   KernelShape shape(const TensorTile& tile) const {
-    const int groups = of.work.rows.all() / tile.rows;
-    return {of.work.network.sides() * groups, kThreads, tile.bytes};
+    const int groups = loss_work.work.rows.all() / tile.rows;
+    return {loss_work.work.network.sides() * groups, kThreads, tile.bytes};
   }
 
   template <class Block>
   BROADLOOM_HD void operator()(Block& block) const {
-    const int sides = of.work.network.sides();
+    const int sides = loss_work.work.network.sides();
     const int side = block.index() % sides, group = block.index() / sides;
-    const int a_tile = kTileRows / at[side].rows, first = group % a_tile * at[side].rows;
-    const RowsAtHand::Tile tile = of.work.rows.tile(group / a_tile);
+    const int a_tile = kTileRows / places[side].rows, first = group % a_tile * places[side].rows;
+    const RowsAtHand::Tile tile = loss_work.work.rows.tile(group / a_tile);
     const int left = tile.count - first;
     if (left <= 0) return;
-    const int rows = left < at[side].rows ? left : at[side].rows;
+    const int rows = left < places[side].rows ? left : places[side].rows;
     Group<Block>(*this, block, side, group, {tile.row + first, tile.in_minibatch + first, rows})
         .run();
   }
@@ -114,12 +114,12 @@ struct TensorDeltaKernel {
   template <class Block>
   struct Group {
     const TensorDeltaKernel& kernel;
-    const LossWork<Loss>& of;
+    const LossWork<Loss>& loss_work;
     Block& block;
     const int side, number;
     const RowsAtHand::Tile tile;
     const DeviceBody& body;
-    const TensorPlaces& at;
+    const TensorPlaces& places;
     const Activation activation;
     const TileParams read;
     double* const terms;
@@ -130,19 +130,19 @@ struct TensorDeltaKernel {
     BROADLOOM_HD Group(const TensorDeltaKernel& of_kernel, Block& of_block, int of_side, int group,
                        const RowsAtHand::Tile& rows)
         : kernel(of_kernel),
-          of(of_kernel.of),
+          loss_work(of_kernel.loss_work),
           block(of_block),
           side(of_side),
           number(group),
           tile(rows),
-          body(of.work.network.body(side)),
-          at(kernel.at[side]),
-          activation(of.work.network.activation),
-          read{of.work.params},
+          body(loss_work.work.network.body(side)),
+          places(kernel.places[side]),
+          activation(loss_work.work.network.activation),
+          read{loss_work.work.params},
           terms(block.template shared<double>()),
           in_block(reinterpret_cast<int*>(terms + TileTerms::kCount)),
-          patches(PatchPlaces::make(block, body, in_block + at.rows)),
-          own(reinterpret_cast<float*>(in_block + at.rows + PatchPlaces::ints(body))) {}
+          patches(PatchPlaces::make(block, body, in_block + places.rows)),
+          own(reinterpret_cast<float*>(in_block + places.rows + PatchPlaces::ints(body))) {}
 
     BROADLOOM_HD void run() {
       gather();
@@ -153,105 +153,109 @@ struct TensorDeltaKernel {
 
     // This block's rows of an array of all rows.
     BROADLOOM_HD float* array(int place, int row) const {
-      return of.work.of_side(side) + place + static_cast<std::size_t>(tile.row) * row;
+      return loss_work.work.of_side(side) + place + static_cast<std::size_t>(tile.row) * row;
     }
-    BROADLOOM_HD void hand_on(const float* from, int place, int row) const {
-      copy_fours(block, from, tile.count * row, array(place, row));
+    BROADLOOM_HD void hand_on(const float* source, int place, int row) const {
+      copy_fours(block, source, tile.count * row, array(place, row));
     }
     // Rounds in place and copies the rounded numbers; complete after the next sync().
-    BROADLOOM_HD void hand_on_rounded(float* from, int place, int row) const {
-      float* const to = array(place, row);
+    BROADLOOM_HD void hand_on_rounded(float* source, int place, int row) const {
+      float* const target = array(place, row);
       for (int i = 4 * block.thread(); i < tile.count * row; i += 4 * block.threads()) {
-        const Four four = rounded(load_four(from + i));
-        store_four(four, from + i);
-        store_four(four, to + i);
+        const Four four = rounded(load_four(source + i));
+        store_four(four, source + i);
+        store_four(four, target + i);
       }
     }
 
     BROADLOOM_HD void gather() {
       if (block.thread() < tile.count) {
-        const int row = of.indices[tile.in_minibatch + block.thread()];
+        const int row = loss_work.indices[tile.in_minibatch + block.thread()];
         in_block[block.thread()] = row;
-        of.loss.fetch_ahead(of.rollout, static_cast<std::size_t>(row));
+        loss_work.loss.fetch_ahead(loss_work.rollout, static_cast<std::size_t>(row));
       }
       block.sync();
       // Several lanes share a row; each issues several reads before it waits for one.
       constexpr int kReads = 8;
-      const int width = of.rollout.D, row = TilePlaces::row(width);
-      const int lanes = block.threads() / at.rows, r = block.thread() / lanes;
-      const auto& seen = of.loss.seen(of.rollout);
-      const std::size_t from = r < tile.count ? static_cast<std::size_t>(in_block[r]) : 0;
-      float* const to = own + at.x + r * row;
+      const int width = loss_work.rollout.D, row = TilePlaces::row(width);
+      const int lanes = block.threads() / places.rows, r = block.thread() / lanes;
+      const auto& seen = loss_work.loss.seen(loss_work.rollout);
+      const std::size_t row_in_block = r < tile.count ? static_cast<std::size_t>(in_block[r]) : 0;
+      float* const target = own + places.x + r * row;
       for (int i = block.thread() % lanes; i < width && r < tile.count; i += kReads * lanes) {
         float raw[kReads];
         for (int k = 0; k < kReads; ++k) {
-          raw[k] = i + k * lanes < width ? seen.raw(from, i + k * lanes, width) : 0.0f;
+          raw[k] = i + k * lanes < width ? seen.raw(row_in_block, i + k * lanes, width) : 0.0f;
         }
         for (int k = 0; k < kReads && i + k * lanes < width; ++k) {
           const float shown = seen.scaled(raw[k], i + k * lanes);
-          to[i + k * lanes] = body.layers > 0 ? to_tf32(shown) : shown;  // heads do not round
+          target[i + k * lanes] = body.layers > 0 ? to_tf32(shown) : shown;  // heads do not round
         }
       }
       block.sync();
-      if (!body.begins_with_image()) hand_on(own + at.x, of.work.at[side].x, row);
+      if (!body.begins_with_image()) hand_on(own + places.x, loss_work.work.places[side].x, row);
     }
 
     BROADLOOM_HD void forward(int l) {
       const DeviceLayer& layer = body.hidden[l];
       const DeviceNorm& norm = body.norms[l];
       const Finish finish{activation, norm.is_there()};
-      const float* const x = own + (l > 0 ? at.y[l - 1] : at.x);
-      float* const y = own + at.y[l];
+      const float* const x = own + (l > 0 ? places.y[l - 1] : places.x);
+      float* const y = own + places.y[l];
       if (body.is_of_image(l)) {
-        tensor_convolve(block, layer, patches, finish, read.from, x, y, tile.count);
-      } else if (at.rows > kTensorRows) {
-        tensor_forward<2>(block, layer, finish, read.from, x, y, own + at.scratch);
+        tensor_convolve(block, layer, patches, finish, read.start, x, y, tile.count);
+      } else if (places.rows > kTensorRows) {
+        tensor_forward<2>(block, layer, finish, read.start, x, y, own + places.scratch);
       } else {
-        tensor_forward<1>(block, layer, finish, read.from, x, y, own + at.scratch);
+        tensor_forward<1>(block, layer, finish, read.start, x, y, own + places.scratch);
       }
       block.sync();
       const int row = TilePlaces::row(layer.row_out());
       if (norm.is_there()) {
-        tensor_norm_forward(block, norm, activation, read, y, own + at.moments[l], z_of(l), y,
+        tensor_norm_forward(block, norm, activation, read, y, own + places.moments[l], z_of(l), y,
                             tile.count);
         block.sync();
       }
-      hand_on_rounded(y, of.work.at[side].hidden[l], row);
+      hand_on_rounded(y, loss_work.work.places[side].hidden[l], row);
       block.sync();
     }
     // The normalised output of a layer before its activation.
     BROADLOOM_HD float* z_of(int l) const {
-      if (body.is_of_image(l)) return own + at.z;
-      return array(of.work.at[side].linear[l], TilePlaces::row(body.hidden[l].row_out()));
+      if (body.is_of_image(l)) return own + places.z;
+      return array(loss_work.work.places[side].linear[l],
+                   TilePlaces::row(body.hidden[l].row_out()));
     }
 
     BROADLOOM_HD void heads() {
-      const DeviceNetwork& network = of.work.network;
-      const float* const top = own + at.top(body);
-      float *const outputs = own + at.outputs, *const values = own + at.values;
-      forward_head(block, body.head, read, top, outputs, at.rows, tile.count);
-      forward_head(block, body.value_head, read, top, values, at.rows, tile.count);
+      const DeviceNetwork& network = loss_work.work.network;
+      const float* const top = own + places.top(body);
+      float *const outputs = own + places.outputs, *const values = own + places.values;
+      forward_head(block, body.head, read, top, outputs, places.rows, tile.count);
+      forward_head(block, body.value_head, read, top, values, places.rows, tile.count);
       block.sync();
-      const LossTile loss = of.tile(tile, side, outputs, values, own + at.shares, at.rows, terms);
-      auto& sums = of.work.tile_sums[static_cast<std::size_t>(number) * network.sides() + side];
+      const LossTile loss =
+          loss_work.tile(tile, side, outputs, values, own + places.shares, places.rows, terms);
+      auto& sums =
+          loss_work.work.tile_sums[static_cast<std::size_t>(number) * network.sides() + side];
       if (block.thread() == 0) sums = typename Loss::Sums();
-      if (block.thread() < tile.count) of.take_row(loss, tile, block.thread());
+      if (block.thread() < tile.count) loss_work.take_row(loss, tile, block.thread());
       block.sync();
-      of.loss.add(block, loss, sums,
-                  of.work.log_std + static_cast<std::size_t>(number) * network.outputs);
-      columns(outputs, of.work.at[side].outputs, body.head.out);
-      columns(values, of.work.at[side].values, body.value_head.out);
+      loss_work.loss.add(
+          block, loss, sums,
+          loss_work.work.log_std + static_cast<std::size_t>(number) * network.outputs);
+      columns(outputs, loss_work.work.places[side].outputs, body.head.out);
+      columns(values, loss_work.work.places[side].values, body.value_head.out);
       if (body.layers == 0) return;
-      backward_heads(block, body, activation, read, HeadDeltas{outputs, values, at.rows}, top,
-                     tile.count, own + at.top(body));
+      backward_heads(block, body, activation, read, HeadDeltas{outputs, values, places.rows}, top,
+                     tile.count, own + places.top(body));
       block.sync();
     }
-    BROADLOOM_HD void columns(const float* from, int place, int count) const {
-      const int stride = of.work.at[side].rows;
-      float* const to = of.work.of_side(side) + place + tile.row;
-      for (int e = block.thread(); e < count * at.rows; e += block.threads()) {
-        const int c = e / at.rows, r = e % at.rows;
-        if (r < tile.count) to[static_cast<std::size_t>(c) * stride + r] = from[e];
+    BROADLOOM_HD void columns(const float* source, int place, int count) const {
+      const int stride = loss_work.work.places[side].rows;
+      float* const target = loss_work.work.of_side(side) + place + tile.row;
+      for (int e = block.thread(); e < count * places.rows; e += block.threads()) {
+        const int c = e / places.rows, r = e % places.rows;
+        if (r < tile.count) target[static_cast<std::size_t>(c) * stride + r] = source[e];
       }
     }
 
@@ -260,41 +264,44 @@ struct TensorDeltaKernel {
       const DeviceNorm& norm = body.norms[l];
       const bool is_of_image = body.is_of_image(l);
       const int row = TilePlaces::row(layer.row_out());
-      float* const delta = own + at.y[l];
+      float* const delta = own + places.y[l];
       if (norm.is_there()) {
         float* const z = z_of(l);
         if (is_of_image) {
           learn_norm(layer, norm, delta, z);
         } else {
-          hand_on(delta, of.work.at[side].delta[l], row);
+          hand_on(delta, loss_work.work.places[side].delta[l], row);
           block.sync();
         }
-        tensor_norm_backward(block, norm, read, delta, own + at.moments[l], z, delta, tile.count);
+        tensor_norm_backward(block, norm, read, delta, own + places.moments[l], z, delta,
+                             tile.count);
         block.sync();
       }
       if (is_of_image) return learn_filters(layer, delta);
-      hand_on_rounded(
-          delta, norm.is_there() ? of.work.at[side].before[l] : of.work.at[side].delta[l], row);
+      hand_on_rounded(delta,
+                      norm.is_there() ? loss_work.work.places[side].before[l]
+                                      : loss_work.work.places[side].delta[l],
+                      row);
       if (l == 0) return;
-      float* const below = own + at.y[l - 1];
+      float* const below = own + places.y[l - 1];
       block.sync();
-      if (at.rows > kTensorRows) {
-        tensor_backward<2>(block, layer, activation, read.from, delta, below);
+      if (places.rows > kTensorRows) {
+        tensor_backward<2>(block, layer, activation, read.start, delta, below);
       } else {
-        tensor_backward<1>(block, layer, activation, read.from, delta, below);
+        tensor_backward<1>(block, layer, activation, read.start, delta, below);
       }
       block.sync();
     }
 
     BROADLOOM_HD void learn_filters(const DeviceLayer& layer, const float* delta) {
-      TensorFilters{layer, patches, own + at.x, delta, tile.count}.run(
-          block, own + at.z, of.work.image_of(number, side));
+      TensorFilters{layer, patches, own + places.x, delta, tile.count}.run(
+          block, own + places.z, loss_work.work.image_of(number, side));
     }
     // Sums for gain and bias: first each position over all rows, then over the parts of a row.
     BROADLOOM_HD void learn_norm(const DeviceLayer& layer, const DeviceNorm& norm,
                                  const float* delta, const float* z) {
       const int width = norm.parts * norm.size, row = TilePlaces::row(width);
-      float *const gains = own + at.scratch, *const biases = gains + width;
+      float *const gains = own + places.scratch, *const biases = gains + width;
       for (int i = block.thread(); i < width; i += block.threads()) {
         float gain = 0.0f, bias = 0.0f;
         for (int r = 0; r < tile.count; ++r) {
@@ -306,18 +313,18 @@ struct TensorDeltaKernel {
         biases[i] = bias;
       }
       block.sync();
-      float* const to = of.work.image_of(number, side) + (layer.in + 1) * layer.out;
+      float* const target = loss_work.work.image_of(number, side) + (layer.in + 1) * layer.out;
       constexpr int kEach = 16;  // threads per sum
       for (int first = 0; first < 2 * norm.size; first += block.threads() / kEach) {
         const int e = first + block.thread() / kEach;
         const bool is_there = e < 2 * norm.size;  // all continue, to exchange numbers
-        const float* const from = gains + (e >= norm.size ? width : 0) + e % norm.size;
+        const float* const source = gains + (e >= norm.size ? width : 0) + e % norm.size;
         float sum = 0.0f;
         for (int p = block.thread() % kEach; p < norm.parts && is_there; p += kEach) {
-          sum += from[p * norm.size];
+          sum += source[p * norm.size];
         }
         for (int mask = kEach / 2; mask > 0; mask /= 2) sum += block.shuffle_xor(sum, mask);
-        if (is_there && block.thread() % kEach == 0) to[e] = sum;
+        if (is_there && block.thread() % kEach == 0) target[e] = sum;
       }
       block.sync();
     }

@@ -11,7 +11,7 @@ struct TensorWeightsKernel : WeightsWork<Sums> {
   using Work = WeightsWork<Sums>;
   using typename Work::Rows, typename Work::Panel, typename Work::Fetched;
   using Work::kThreads, Work::kDown, Work::kAcross, Work::kChunk;
-  using Work::of, Work::jobs, Work::begun, Work::panel_of;
+  using Work::work, Work::jobs, Work::begun, Work::panel_of;
 
   static constexpr int kBlocksAtOnce = 3;
 
@@ -21,8 +21,8 @@ struct TensorWeightsKernel : WeightsWork<Sums> {
 
   template <class Block>
   BROADLOOM_HD void operator()(Block& block) const {
-    const int p = block.index() % of.rows.partials;
-    const WeightsJob job = jobs[block.index() / of.rows.partials];
+    const int p = block.index() % work.rows.partials;
+    const WeightsJob job = jobs[block.index() / work.rows.partials];
     const Rows rows(*this, job, p);
     if (job.kind == WeightsJob::kDense) return dense(block, job, rows);
     if (job.kind == WeightsJob::kImage) return image(job, rows, job.i + block.thread());
@@ -75,8 +75,8 @@ struct TensorWeightsKernel : WeightsWork<Sums> {
         const float *const of_x = x + r * kRowX + i, *const of_d = d + r * kRowD + o;
         const TensorA inputs = {{of_x[0], of_x[8], of_x[kRowX], of_x[kRowX + 8]}};
         for (int n = 0; n < 2; ++n) {
-          const int at = 8 * n + lane.group;
-          block.multiply_add(inputs, {{of_d[at], of_d[kRowD + at]}}, sums[n]);
+          const int column = 8 * n + lane.group;
+          block.multiply_add(inputs, {{of_d[column], of_d[kRowD + column]}}, sums[n]);
         }
       }
       if (!has_bias) continue;
@@ -100,17 +100,17 @@ struct TensorWeightsKernel : WeightsWork<Sums> {
                           : e < filters             ? layer.bias + e - weights
                           : e < filters + norm.size ? norm.gain + e - filters
                                                     : norm.bias + e - filters - norm.size;
-    const int first = rows.first / of.group_rows, groups = of.groups_of(rows.count);
-    float* const to = rows.grads + parameter;
-    float sum = begun(to);
+    const int first = rows.first / work.group_rows, groups = work.groups_of(rows.count);
+    float* const target = rows.grads + parameter;
+    float sum = begun(target);
     for (int group = 0; group < groups; group += kReads) {
       float read[kReads];
       for (int k = 0; k < kReads; ++k) {
-        read[k] = group + k < groups ? of.image_of(first + group + k, job.side)[e] : 0.0f;
+        read[k] = group + k < groups ? work.image_of(first + group + k, job.side)[e] : 0.0f;
       }
       for (int k = 0; k < kReads && group + k < groups; ++k) sum += read[k];
     }
-    *to = sum;
+    *target = sum;
   }
 
   // Calls add(a(row), b(row)) for each of this thread's rows.
@@ -145,9 +145,9 @@ struct TensorWeightsKernel : WeightsWork<Sums> {
     const bool is_there = e < head.out * (head.in + 1);
     const int i = is_there ? e % (head.in + 1) : 0, o = is_there ? e / (head.in + 1) : 0;
     const bool is_weight = i < head.in;
-    const float* const x = rows.of(rows.at.top(rows.body), row) + i;
-    const float* const d = rows.arrays + (is_value ? rows.at.values : rows.at.outputs) +
-                           static_cast<std::size_t>(o) * rows.at.rows + rows.first;
+    const float* const x = rows.array(rows.places.top(rows.body), row) + i;
+    const float* const d = rows.arrays + (is_value ? rows.places.values : rows.places.outputs) +
+                           static_cast<std::size_t>(o) * rows.places.rows + rows.first;
     float sum = 0.0f;
     over_strand(
         block.thread(), rows.count, [&](int r) { return is_weight ? x[r * row] : 1.0f; },
@@ -155,8 +155,8 @@ struct TensorWeightsKernel : WeightsWork<Sums> {
         [&](float of_x, float of_d) { sum = element::mul_add(of_d, of_x, sum); });
     const float all = of_strands(block, sum);
     if (!is_there || block.thread() >= kNumbers) return;
-    float* const to = rows.grads + (is_weight ? head.weight + o * head.in + i : head.bias + o);
-    *to = begun(to) + all;
+    float* const target = rows.grads + (is_weight ? head.weight + o * head.in + i : head.bias + o);
+    *target = begun(target) + all;
   }
 
   // Gain and bias of a dense layer's norm.
@@ -166,8 +166,8 @@ struct TensorWeightsKernel : WeightsWork<Sums> {
     const int number = job.i + block.thread() % kNumbers, row = TilePlaces::row(norm.size);
     const bool is_there = number < norm.size;
     const int i = is_there ? number : 0;
-    const float* const delta = rows.of(rows.at.delta[job.layer], row) + i;
-    const float* const z = rows.of(rows.at.linear[job.layer], row) + i;
+    const float* const delta = rows.array(rows.places.delta[job.layer], row) + i;
+    const float* const z = rows.array(rows.places.linear[job.layer], row) + i;
     float gain_sum = 0.0f, bias_sum = 0.0f;
     over_strand(
         block.thread(), rows.count, [&](int r) { return delta[r * row]; },
@@ -190,31 +190,32 @@ struct TensorWeightsKernel : WeightsWork<Sums> {
     static_assert(sizeof(Sums) % sizeof(double) == 0);
     constexpr int kWords = sizeof(Sums) / sizeof(double);
     constexpr int kAtOnce = sizeof(float) * kSharedFloats / sizeof(Sums);
-    const int sides = of.network.sides(), first = rows.first / of.group_rows;
-    const int all = of.groups_of(rows.count) * sides, at_once = kAtOnce / sides * sides;
-    const Sums* const from = of.tile_sums + static_cast<std::size_t>(first) * sides;
+    const int sides = work.network.sides(), first = rows.first / work.group_rows;
+    const int all = work.groups_of(rows.count) * sides, at_once = kAtOnce / sides * sides;
+    const Sums* const source = work.tile_sums + static_cast<std::size_t>(first) * sides;
     Sums* const kept = block.template shared<Sums>();
     Sums sum;
-    if (block.thread() < sides && !of.rows.is_first()) sum = of.sums[p * sides + block.thread()];
+    if (block.thread() < sides && !work.rows.is_first())
+      sum = work.sums[p * sides + block.thread()];
     for (int begin = 0; begin < all; begin += at_once) {
       const int count = all - begin < at_once ? all - begin : at_once;
       block.sync();
       for (int w = block.thread(); w < count * kWords; w += kThreads) {
-        reinterpret_cast<double*>(kept)[w] = reinterpret_cast<const double*>(from + begin)[w];
+        reinterpret_cast<double*>(kept)[w] = reinterpret_cast<const double*>(source + begin)[w];
       }
       block.sync();
       for (int e = block.thread(); e < count && block.thread() < sides; e += sides)
         sum.add(kept[e]);
     }
-    if (block.thread() < sides) of.sums[p * sides + block.thread()] = sum;
-    const int outputs = of.network.is_discrete ? 0 : of.network.outputs;
+    if (block.thread() < sides) work.sums[p * sides + block.thread()] = sum;
+    const int outputs = work.network.is_discrete ? 0 : work.network.outputs;
     for (int a = block.thread(); a < outputs; a += kThreads) {
-      float* const to = rows.grads + of.network.log_std + a;
-      float of_groups = begun(to);
+      float* const target = rows.grads + work.network.log_std + a;
+      float of_groups = begun(target);
       for (int t = 0; t < all / sides; ++t) {
-        of_groups += of.log_std[static_cast<std::size_t>(first + t) * outputs + a];
+        of_groups += work.log_std[static_cast<std::size_t>(first + t) * outputs + a];
       }
-      *to = of_groups;
+      *target = of_groups;
     }
   }
 };

@@ -39,15 +39,15 @@ class TileTerms {
   struct Row {
     double* first;
     BROADLOOM_HD void set(int term, double value) const { first[term * kTileRows] = value; }
-    BROADLOOM_HD void set(const SamplePolicyLoss& of, float entropy) const {
-      set(kLoss, of.loss);
+    BROADLOOM_HD void set(const SamplePolicyLoss& loss, float entropy) const {
+      set(kLoss, loss.loss);
       set(kEntropy, entropy);
-      set(kLogRatio, of.log_ratio);
-      set(kKl, (static_cast<double>(of.ratio) - 1.0) - static_cast<double>(of.log_ratio));
-      set(kRatio, of.ratio);
+      set(kLogRatio, loss.log_ratio);
+      set(kKl, (static_cast<double>(loss.ratio) - 1.0) - static_cast<double>(loss.log_ratio));
+      set(kRatio, loss.ratio);
     }
   };
-  BROADLOOM_HD Row of(int row) const { return {memory_ + row}; }
+  BROADLOOM_HD Row row(int row) const { return {memory_ + row}; }
   BROADLOOM_HD double at(int term, int row) const { return memory_[term * kTileRows + row]; }
   template <class Block>
   BROADLOOM_HD double sum(Block& block, int term, int rows) const {

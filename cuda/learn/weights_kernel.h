@@ -12,7 +12,7 @@ struct WeightsKernel : WeightsWork<Sums> {
   using Work = WeightsWork<Sums>;
   using typename Work::Rows, typename Work::Panel, typename Work::Fetched;
   using Work::kThreads, Work::kDown, Work::kAcross, Work::kChunk;
-  using Work::of, Work::jobs, Work::begun, Work::panel_of;
+  using Work::work, Work::jobs, Work::begun, Work::panel_of;
 
   // Threads of a block with chains over the pixels of images. They are two warps, so that their
   // reads of shared memory do not delay each other; the other threads copy the rows.
@@ -24,8 +24,8 @@ struct WeightsKernel : WeightsWork<Sums> {
 
   template <class Block>
   BROADLOOM_HD void operator()(Block& block) const {
-    const int p = block.index() % of.rows.partials;
-    const WeightsJob job = jobs[block.index() / of.rows.partials];
+    const int p = block.index() % work.rows.partials;
+    const WeightsJob job = jobs[block.index() / work.rows.partials];
     const Rows rows(*this, job, p);
     if (job.kind == WeightsJob::kDense) return dense(block, job, rows);
     if (job.kind == WeightsJob::kConvolution) return convolution(block, job, rows);
@@ -87,7 +87,7 @@ struct WeightsKernel : WeightsWork<Sums> {
       const Four of_d = load_four(d + r * kAcross);
       for (int k = 0; k < kSquare; ++k) {
         const float of_x = x[r * kDown + k];
-        for (int c = 0; c < 4; ++c) sums[k][c] = element::mul_add(of_x, of_d.of[c], sums[k][c]);
+        for (int c = 0; c < 4; ++c) sums[k][c] = element::mul_add(of_x, of_d.values[c], sums[k][c]);
       }
     }
   }
@@ -106,18 +106,19 @@ struct WeightsKernel : WeightsWork<Sums> {
   template <class Block, class F>
   BROADLOOM_HD void over_rows(Block& block, int count, const float* a, int a_row, const float* b,
                               int b_row, F&& f) const {
-    const int room = row_floats(of.network), at_once = room / (a_row + b_row);
+    const int room = row_floats(work.network), at_once = room / (a_row + b_row);
     if (at_once == 0) return f(a, b, block.thread() < kChains ? count : 0);
     float* const shared = block.template shared<float>();
     const int bringing = block.thread() - kChains;
     const auto rows_from = [&](int first) {
       return count - first < at_once ? count - first : at_once;
     };
-    const auto bring = [&](int first, float* to) {
+    const auto bring = [&](int first, float* target) {
       const int of_a = rows_from(first) * a_row, all = of_a + rows_from(first) * b_row;
       for (int e = 4 * bringing; e < all; e += 4 * (kThreads - kChains)) {
-        const float* const from = e < of_a ? a + first * a_row + e : b + first * b_row + (e - of_a);
-        block.copy_ahead(to + e, from);
+        const float* const source =
+            e < of_a ? a + first * a_row + e : b + first * b_row + (e - of_a);
+        block.copy_ahead(target + e, source);
       }
     };
     if (bringing >= 0) bring(0, shared);
@@ -141,11 +142,11 @@ struct WeightsKernel : WeightsWork<Sums> {
     const int x_row = TilePlaces::row(layer.row_in), d_row = TilePlaces::row(layer.row_out());
     const int filters = layer.out, e = job.i + block.thread(), o = e % filters, i = e / filters;
     const bool is_there = block.thread() < kChains && i <= layer.in, is_weight = i < layer.in;
-    const int from = is_weight && is_there ? patches.at(i) : 0;
+    const int patch_offset = is_weight && is_there ? patches.at(i) : 0;
     const float* const x = rows.inputs(job.layer);
     const float* const delta = rows.derivatives(job.layer);
-    float* const to = rows.grads + (is_weight ? layer.weight + i * filters : layer.bias) + o;
-    float sum = is_there ? begun(to) : 0.0f;
+    float* const target = rows.grads + (is_weight ? layer.weight + i * filters : layer.bias) + o;
+    float sum = is_there ? begun(target) : 0.0f;
     const auto add_rows = [&](const float* of_x, const float* of_d, int count) {
       if (!is_there) return;
       const Pixels all{patches.down,
@@ -158,14 +159,14 @@ struct WeightsKernel : WeightsWork<Sums> {
                        d_row,
                        count};
       if (is_weight) {
-        over_pixels(all, of_x + from, of_d + o,
+        over_pixels(all, of_x + patch_offset, of_d + o,
                     [&](float input, float d) { sum = element::mul_add(input, d, sum); });
       } else {
         over_pixels(all, of_x, of_d + o, [&](float, float d) { sum += d; });
       }
     };
     over_rows(block, rows.count, x, x_row, delta, d_row, add_rows);
-    if (is_there) *to = sum;
+    if (is_there) *target = sum;
   }
 
   // Gain and bias of one number per thread, summed over the rows and their parts.
@@ -173,8 +174,8 @@ struct WeightsKernel : WeightsWork<Sums> {
   BROADLOOM_HD void norm(Block& block, const WeightsJob& job, const Rows& rows) const {
     const DeviceNorm& norm = rows.body.norms[job.layer];
     const int parts = norm.parts, size = norm.size, row = TilePlaces::row(parts * size);
-    const float* const deltas = rows.of(rows.at.delta[job.layer], row);
-    const float* const zs = rows.of(rows.at.linear[job.layer], row);
+    const float* const deltas = rows.array(rows.places.delta[job.layer], row);
+    const float* const zs = rows.array(rows.places.linear[job.layer], row);
     const int i = job.i + block.thread();
     const bool is_there = block.thread() < kChains && i < size;
     const int pixels = parts % kUsualPixels == 0 ? kUsualPixels : 1;
@@ -203,11 +204,11 @@ struct WeightsKernel : WeightsWork<Sums> {
     if (e >= head.out * (head.in + 1)) return;
     const int i = e % (head.in + 1), o = e / (head.in + 1), row = TilePlaces::row(head.in);
     const bool is_weight = i < head.in;
-    const float* const x = rows.of(rows.at.top(rows.body), row) + (is_weight ? i : 0);
-    const float* const d = rows.arrays + (is_value ? rows.at.values : rows.at.outputs) +
-                           static_cast<std::size_t>(o) * rows.at.rows + rows.first;
-    float* const to = rows.grads + (is_weight ? head.weight + o * head.in + i : head.bias + o);
-    float sum = begun(to);
+    const float* const x = rows.array(rows.places.top(rows.body), row) + (is_weight ? i : 0);
+    const float* const d = rows.arrays + (is_value ? rows.places.values : rows.places.outputs) +
+                           static_cast<std::size_t>(o) * rows.places.rows + rows.first;
+    float* const target = rows.grads + (is_weight ? head.weight + o * head.in + i : head.bias + o);
+    float sum = begun(target);
     for (int first = 0; first < rows.count; first += kReads) {
       float of_x[kReads], of_d[kReads];  // all reads come before the work
       for (int k = 0; k < kReads; ++k) {
@@ -219,30 +220,30 @@ struct WeightsKernel : WeightsWork<Sums> {
         sum = is_weight ? element::mul_add(of_d[k], of_x[k], sum) : sum + of_d[k];
       }
     }
-    *to = sum;
+    *target = sum;
   }
   // Adds up the loss sums of the partial gradient's groups, and the derivatives of a Gaussian's
   // log_std.
   BROADLOOM_HD void add_sums(const Rows& rows, int p, int thread) const {
-    const int first = rows.first / of.group_rows;
-    const int groups = of.groups_of(rows.count), sides = of.network.sides();
+    const int first = rows.first / work.group_rows;
+    const int groups = work.groups_of(rows.count), sides = work.network.sides();
     if (thread < sides) {
-      Sums& all = of.sums[p * sides + thread];
-      Sums sum = of.rows.is_first() ? Sums() : all;
+      Sums& all = work.sums[p * sides + thread];
+      Sums sum = work.rows.is_first() ? Sums() : all;
       for (int t = 0; t < groups; ++t) {
-        sum.add(of.tile_sums[static_cast<std::size_t>(first + t) * sides + thread]);
+        sum.add(work.tile_sums[static_cast<std::size_t>(first + t) * sides + thread]);
       }
       all = sum;
     }
-    if (of.network.is_discrete) return;
-    const int outputs = of.network.outputs;
+    if (work.network.is_discrete) return;
+    const int outputs = work.network.outputs;
     for (int a = thread; a < outputs; a += kThreads) {
-      float* const to = rows.grads + of.network.log_std + a;
-      float sum = begun(to);
+      float* const target = rows.grads + work.network.log_std + a;
+      float sum = begun(target);
       for (int t = 0; t < groups; ++t) {
-        sum += of.log_std[static_cast<std::size_t>(first + t) * outputs + a];
+        sum += work.log_std[static_cast<std::size_t>(first + t) * outputs + a];
       }
-      *to = sum;
+      *target = sum;
     }
   }
 };

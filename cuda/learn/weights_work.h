@@ -26,43 +26,43 @@ struct WeightsWork {
   static constexpr int kDown = 32, kAcross = 64;  // inputs and outputs of a dense job
   static constexpr int kChunk = 32;               // rows in shared memory at a time
 
-  GradientWork<Sums> of;
+  GradientWork<Sums> work;
   const WeightsJob* jobs;
 
  protected:
   // The rows of a partial gradient.
   struct Rows {
     const DeviceBody& body;
-    const TilePlaces& at;
+    const TilePlaces& places;
     const float* arrays;
     int first, count;
     float* grads;
 
     BROADLOOM_HD Rows(const WeightsWork& kernel, const WeightsJob& job, int p)
-        : body(kernel.of.network.body(job.side)),
-          at(kernel.of.at[job.side]),
-          arrays(kernel.of.of_side(job.side)),
-          first(p * kernel.of.rows.most),
-          count(kernel.of.rows.of(p)),
-          grads(kernel.of.grads + static_cast<std::size_t>(p) * kernel.of.network.parameters) {}
+        : body(kernel.work.network.body(job.side)),
+          places(kernel.work.places[job.side]),
+          arrays(kernel.work.of_side(job.side)),
+          first(p * kernel.work.rows.most),
+          count(kernel.work.rows.rows_of(p)),
+          grads(kernel.work.grads + static_cast<std::size_t>(p) * kernel.work.network.parameters) {}
 
     // This partial gradient's rows of an array with `row` numbers per row.
-    BROADLOOM_HD const float* of(int place, int row) const {
+    BROADLOOM_HD const float* array(int place, int row) const {
       return arrays + place + static_cast<std::size_t>(first) * row;
     }
     BROADLOOM_HD const float* inputs(int l) const {
       const int row = TilePlaces::row(body.hidden[l].row_in);
-      return of(l > 0 ? at.hidden[l - 1] : at.x, row);
+      return array(l > 0 ? places.hidden[l - 1] : places.x, row);
     }
     BROADLOOM_HD const float* derivatives(int l) const {
       const int row = TilePlaces::row(body.hidden[l].row_out());
-      return of(body.norms[l].is_there() ? at.before[l] : at.delta[l], row);
+      return array(body.norms[l].is_there() ? places.before[l] : places.delta[l], row);
     }
   };
 
   // The start of a chain: 0, or the sum of earlier passes.
   BROADLOOM_HD float begun(const float* of_parameter) const {
-    return of.rows.is_first() ? 0.0f : *of_parameter;
+    return work.rows.is_first() ? 0.0f : *of_parameter;
   }
 
   static constexpr int kInputs = kChunk * kDown / 4 / kThreads;  // fours per thread
@@ -102,10 +102,10 @@ struct WeightsWork {
 
    private:
     template <int kWidth>
-    BROADLOOM_HD Four four(const float* of, int row, int left, int first, int e) const {
+    BROADLOOM_HD Four four(const float* source, int row, int left, int first, int e) const {
       const int r = first + e / (kWidth / 4), column = e % (kWidth / 4) * 4;
       if (r >= count || column >= left) return {};
-      return load_four(of + static_cast<std::size_t>(r) * row + column);
+      return load_four(source + static_cast<std::size_t>(r) * row + column);
     }
   };
 

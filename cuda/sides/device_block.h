@@ -27,8 +27,8 @@ class DeviceBlock {
   __device__ T shuffle_xor(T x, int mask) {
     return __shfl_xor_sync(0xffffffffu, x, mask);
   }
-  __device__ void copy_ahead(float* to, const float* from, bool is_there = true) {
-    __pipeline_memcpy_async(to, from, 16, is_there ? 0 : 16);
+  __device__ void copy_ahead(float* target, const float* source, bool is_there = true) {
+    __pipeline_memcpy_async(target, source, 16, is_there ? 0 : 16);
   }
   __device__ void await_copies() {
     __pipeline_commit();
@@ -40,9 +40,9 @@ class DeviceBlock {
         "mma.sync.aligned.m16n8k8.row.col.f32.tf32.tf32.f32 "
         "{%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};"
         : "+f"(sums[0]), "+f"(sums[1]), "+f"(sums[2]), "+f"(sums[3])
-        : "r"(__float_as_uint(a.of[0])), "r"(__float_as_uint(a.of[1])),
-          "r"(__float_as_uint(a.of[2])), "r"(__float_as_uint(a.of[3])),
-          "r"(__float_as_uint(b.of[0])), "r"(__float_as_uint(b.of[1])));
+        : "r"(__float_as_uint(a.values[0])), "r"(__float_as_uint(a.values[1])),
+          "r"(__float_as_uint(a.values[2])), "r"(__float_as_uint(a.values[3])),
+          "r"(__float_as_uint(b.values[0])), "r"(__float_as_uint(b.values[1])));
 #else
     __trap();  // older devices lack such cores, and are refused before a run
 #endif

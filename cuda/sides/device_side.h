@@ -92,24 +92,24 @@ class DeviceSide {
     keep(cudaMemsetAsync(memory, 0, count * sizeof(T), stream_));
     return static_cast<T*>(memory);
   }
-  // `from` may be freed as soon as this returns. The copy goes through pinned pages, so nobody
+  // `source` may be freed as soon as this returns. The copy goes through pinned pages, so nobody
   // waits for it.
   template <class T>
-  void copy_in(T* to, const T* from, std::size_t count) {
+  void copy_in(T* target, const T* source, std::size_t count) {
     const std::size_t bytes = count * sizeof(T);
     std::byte* const place = staged(bytes);
     if (place == nullptr) return;
-    std::memcpy(place, from, bytes);
-    keep(cudaMemcpyAsync(to, place, bytes, cudaMemcpyHostToDevice, stream_));
+    std::memcpy(place, source, bytes);
+    keep(cudaMemcpyAsync(target, place, bytes, cudaMemcpyHostToDevice, stream_));
   }
   // The data has arrived when wait() returns.
   template <class T>
-  void copy_out(T* to, const T* from, std::size_t count) {
+  void copy_out(T* target, const T* source, std::size_t count) {
     const std::size_t bytes = count * sizeof(T);
     std::byte* const place = staged(bytes);
     if (place == nullptr) return;
-    keep(cudaMemcpyAsync(place, from, bytes, cudaMemcpyDeviceToHost, stream_));
-    arrivals_.push_back({to, place, bytes});
+    keep(cudaMemcpyAsync(place, source, bytes, cudaMemcpyDeviceToHost, stream_));
+    arrivals_.push_back({target, place, bytes});
   }
   // Waits for all that was started.
   void wait() {
@@ -155,21 +155,21 @@ class DeviceSide {
   // Runs the launches of launches(), which must do nothing else. They may depend only on `key` and
   // on constants. A second call with the same key records them for reuse.
   template <class Key, class Launches>
-  void repeat(Repeated& of, const Key& key, Launches&& launches) {
-    if (!of.key_.is_again(key)) {
-      of.reset();
+  void repeat(Repeated& repeated, const Key& key, Launches&& launches) {
+    if (!repeated.key_.is_again(key)) {
+      repeated.reset();
       return launches();
     }
-    if (of.graph_ == nullptr) record(of, launches);
-    if (of.graph_ == nullptr) return launches();  // for lack of memory, say
-    if (error_ == cudaSuccess) keep(cudaGraphLaunch(of.graph_, stream_));
+    if (repeated.graph_ == nullptr) record(repeated, launches);
+    if (repeated.graph_ == nullptr) return launches();  // for lack of memory, say
+    if (error_ == cudaSuccess) keep(cudaGraphLaunch(repeated.graph_, stream_));
   }
 
  private:
   // A failed recording is not an error of the run, for example if another part of the process
   // interferes. The launches then run without a graph, and report errors of their own.
   template <class Launches>
-  void record(Repeated& of, Launches&& launches) {
+  void record(Repeated& repeated, Launches&& launches) {
     if (error_ != cudaSuccess) return;
     // Other threads may use their streams during the capture.
     if (went_well(cudaStreamBeginCapture(stream_, cudaStreamCaptureModeThreadLocal))) {
@@ -177,8 +177,8 @@ class DeviceSide {
       launches();
       const bool is_whole = went_well(cudaStreamEndCapture(stream_, &graph));
       if (!is_whole || error_ != cudaSuccess ||
-          !went_well(cudaGraphInstantiate(&of.graph_, graph, 0))) {
-        of.graph_ = nullptr;
+          !went_well(cudaGraphInstantiate(&repeated.graph_, graph, 0))) {
+        repeated.graph_ = nullptr;
       }
       if (graph != nullptr) cudaGraphDestroy(graph);
     }
@@ -206,22 +206,22 @@ class DeviceSide {
     keep(cudaFuncGetAttributes(&attributes, run_on_device<NoKernel>));
     return attributes.ptxVersion;
   }
-  int attribute(cudaDeviceAttr which) {
+  int attribute(cudaDeviceAttr attr) {
     int device = 0, value = 1;
     keep(cudaGetDevice(&device));
-    keep(cudaDeviceGetAttribute(&value, which, device));
+    keep(cudaDeviceGetAttribute(&value, attr, device));
     return value;
   }
 
   struct Arrival {
-    void* to;
+    void* target;
     const std::byte* place;
     std::size_t bytes;
   };
 
   void arrive(std::size_t count) {
     for (std::size_t i = 0; i < count && error_ == cudaSuccess; ++i) {
-      std::memcpy(arrivals_[i].to, arrivals_[i].place, arrivals_[i].bytes);
+      std::memcpy(arrivals_[i].target, arrivals_[i].place, arrivals_[i].bytes);
     }
     arrivals_.erase(arrivals_.begin(), arrivals_.begin() + static_cast<std::ptrdiff_t>(count));
     marked_ = 0;

@@ -99,8 +99,8 @@ class Scheduler {
       const int row = lane.group + c / 2 * 8, column = 2 * lane.within + c % 2;
       double sum = sums[c];
       for (int k = 0; k < 8; ++k) {
-        const float of_a = warp[row % 8 * 4 + k % 4].a.of[row / 8 + k / 4 * 2];
-        sum += static_cast<double>(of_a) * warp[column * 4 + k % 4].b.of[k / 4];
+        const float of_a = warp[row % 8 * 4 + k % 4].a.values[row / 8 + k / 4 * 2];
+        sum += static_cast<double>(of_a) * warp[column * 4 + k % 4].b.values[k / 4];
       }
       sums[c] = static_cast<float>(sum);
     }

@@ -63,19 +63,19 @@ class EmulatedBlock {
     return x;
   }
   // Data arrives only at await_copies(), as on a device.
-  void copy_ahead(float* to, const float* from, bool is_there = true) {
-    for (const float* place : {static_cast<const float*>(to), from}) {
+  void copy_ahead(float* target, const float* source, bool is_there = true) {
+    for (const float* place : {static_cast<const float*>(target), source}) {
       if (reinterpret_cast<std::uintptr_t>(place) % 16 == 0) continue;
       emulated::fault("what is copied ahead begins at a multiple of 16 bytes, on both sides");
     }
-    copies_.push_back({to, is_there ? from : nullptr});
+    copies_.push_back({target, is_there ? source : nullptr});
   }
   void await_copies() {
     for (const Copy& copy : copies_) {
-      if (copy.from != nullptr) {
-        std::copy_n(copy.from, 4, copy.to);
+      if (copy.source != nullptr) {
+        std::copy_n(copy.source, 4, copy.target);
       } else {
-        std::fill_n(copy.to, 4, 0.0f);
+        std::fill_n(copy.target, 4, 0.0f);
       }
     }
     copies_.clear();
@@ -84,8 +84,8 @@ class EmulatedBlock {
 
  private:
   struct Copy {
-    float* to;
-    const float* from;  // null: zeros
+    float* target;
+    const float* source;  // null: zeros
   };
   std::byte* shared_memory();
   std::uint64_t exchange(std::uint64_t bits, int mask);

@@ -55,18 +55,18 @@ class HostSide {
     memory_.push_back(std::make_shared<std::vector<T>>(count));
     return static_cast<std::vector<T>*>(memory_.back().get())->data();
   }
-  // `from` may be freed as soon as this returns.
+  // `source` may be freed as soon as this returns.
   template <class T>
-  void copy_in(T* to, const T* from, std::size_t count) {
+  void copy_in(T* target, const T* source, std::size_t count) {
     pass(count * sizeof(T));
-    std::copy_n(from, count, to);
+    std::copy_n(source, count, target);
   }
   // Copies the present data; it arrives when wait() returns, as on a device.
   template <class T>
-  void copy_out(T* to, const T* from, std::size_t count) {
+  void copy_out(T* target, const T* source, std::size_t count) {
     pass(count * sizeof(T));
-    arrivals_.push_back([to, copy = std::vector<T>(from, from + count)] {
-      std::copy(copy.begin(), copy.end(), to);
+    arrivals_.push_back([target, copy = std::vector<T>(source, source + count)] {
+      std::copy(copy.begin(), copy.end(), target);
     });
   }
   void wait() {
@@ -91,17 +91,17 @@ class HostSide {
     std::vector<std::function<void()>> launches;
   };
   template <class Key, class Launches>
-  void repeat(Repeated& of, const Key& key, Launches&& launches) {
-    if (!of.key.is_again(key)) {
-      of.launches.clear();
+  void repeat(Repeated& repeated, const Key& key, Launches&& launches) {
+    if (!repeated.key.is_again(key)) {
+      repeated.launches.clear();
       return launches();
     }
-    if (of.launches.empty()) {
-      recorded_ = &of.launches;
+    if (repeated.launches.empty()) {
+      recorded_ = &repeated.launches;
       launches();
       recorded_ = nullptr;
     }
-    for (const std::function<void()>& launch : of.launches) launch();
+    for (const std::function<void()>& launch : repeated.launches) launch();
     ++repeats_;
   }
   // Number of repeated runs.

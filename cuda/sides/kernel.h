@@ -67,16 +67,16 @@ struct SideShape {
 
 // Allocates memory on a side and copies `count` numbers to it.
 template <class Side, class T>
-T* put_on(Side& side, const T* from, std::size_t count) {
+T* put_on(Side& side, const T* source, std::size_t count) {
   T* const kept = side.template allocate<T>(count);
-  side.copy_in(kept, from, count);
+  side.copy_in(kept, source, count);
   return kept;
 }
 
 // Prefetches data that will be read soon.
-BROADLOOM_HD inline void fetch_ahead([[maybe_unused]] const void* from) {
+BROADLOOM_HD inline void fetch_ahead([[maybe_unused]] const void* address) {
 #ifdef __CUDA_ARCH__
-  asm volatile("prefetch.global.L1 [%0];" ::"l"(from));
+  asm volatile("prefetch.global.L1 [%0];" ::"l"(address));
 #endif
 }
 
@@ -90,9 +90,10 @@ BROADLOOM_HD void over_elements(const Team& team, int rows, int columns, OfRow&&
   int shift = 0;
   while (1 << shift < columns && 1 << shift < kWarp) ++shift;
   const int strips = (columns + (1 << shift) - 1) >> shift;
-  const int within = team.thread() & ((1 << shift) - 1);
+  const int column_in_strip = team.thread() & ((1 << shift) - 1);
   for (int e = team.thread() >> shift; e < rows * strips; e += team.threads() >> shift) {
-    const int row = strips == 1 ? e : e / strips, column = ((e - row * strips) << shift) + within;
+    const int row = strips == 1 ? e : e / strips,
+              column = ((e - row * strips) << shift) + column_in_strip;
     if (column < columns) of_row(row)(column);
   }
 }

@@ -42,10 +42,10 @@ struct TensorLane {
       : warp(thread / kWarp), group(thread % kWarp / 4), within(thread % 4) {}
 };
 struct TensorA {
-  float of[4];  // (group, within), (group + 8, within), and the same of within + 4
+  float values[4];  // (group, within), (group + 8, within), and the same of within + 4
 };
 struct TensorB {
-  float of[2];  // (within, group), (within + 4, group)
+  float values[2];  // (within, group), (within + 4, group)
 };
 
 BROADLOOM_HD inline TensorB rounded(float a, float b) { return {{to_tf32(a), to_tf32(b)}}; }

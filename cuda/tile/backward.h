@@ -42,7 +42,8 @@ BROADLOOM_HD inline Four derivatives(Activation activation, const Four& y, const
   Four made;
   with_known(activation, [&](auto known) {
     constexpr Activation kKnown = decltype(known)::value;
-    for (int c = 0; c < 4; ++c) made.of[c] = element::activate_backward(kKnown, y.of[c], sums[c]);
+    for (int c = 0; c < 4; ++c)
+      made.values[c] = element::activate_backward(kKnown, y.values[c], sums[c]);
   });
   return made;
 }
@@ -62,16 +63,18 @@ BROADLOOM_HD void backward_layer(const Team& team, const DeviceLayer& layer, Act
     });
   }
   const float* const w = params.transposed_at(layer.weight);
-  over_squares(team, rows, layer.in, [&](const auto& at) {
-    constexpr int kRows = std::decay_t<decltype(at)>::kRows;
-    const float* of[kRows];
+  over_squares(team, rows, layer.in, [&](const auto& square) {
+    constexpr int kRows = std::decay_t<decltype(square)>::kRows;
+    const float* sources[kRows];
     float sums[kRows][4] = {};
     for (int k = 0; k < kRows; ++k) {
-      of[k] = delta + (at.row + k * at.apart < rows ? at.row + k * at.apart : at.row) * d_row;
+      sources[k] = delta + (square.row + k * square.apart < rows ? square.row + k * square.apart
+                                                                 : square.row) *
+                               d_row;
     }
-    add_run(of, w + at.column, layer.in, layer.out, sums);
-    for (int k = 0; k < kRows && at.row + k * at.apart < rows; ++k) {
-      const int first = (at.row + k * at.apart) * y_row + at.column;
+    add_run(sources, w + square.column, layer.in, layer.out, sums);
+    for (int k = 0; k < kRows && square.row + k * square.apart < rows; ++k) {
+      const int first = (square.row + k * square.apart) * y_row + square.column;
       const Four made = derivatives(activation, load_four(y + first), sums[k]);
       store_four(made, below + first);
     }

@@ -36,18 +36,18 @@ BROADLOOM_HD void forward_layer_singly(const Team& team, const DeviceLayer& laye
   for (int e = team.thread(); e < groups * layer.out; e += team.threads()) {
     const int o = e % layer.out, first = e / layer.out * kPatchesAtOnce;
     float sums[kPatchesAtOnce];
-    int from[kPatchesAtOnce];
+    int offsets[kPatchesAtOnce];
     for (int k = 0; k < kPatchesAtOnce; ++k) {
       const int p = first + k < count ? first + k : first;
-      from[k] = p / per_row * x_row + patches.begin(p % per_row);
+      offsets[k] = p / per_row * x_row + patches.begin(p % per_row);
       sums[k] = bias[o];
     }
     const float* weight = params.at(layer.weight) + o;
     for (int run = 0; run < layer.in / patches.run; ++run) {
-      const float* at = x + run * patches.next_run;
-      for (int i = 0; i < patches.run; ++i, ++at, weight += layer.out) {
+      const float* input = x + run * patches.next_run;
+      for (int i = 0; i < patches.run; ++i, ++input, weight += layer.out) {
         for (int k = 0; k < kPatchesAtOnce; ++k) {
-          sums[k] = element::mul_add(at[from[k]], *weight, sums[k]);
+          sums[k] = element::mul_add(input[offsets[k]], *weight, sums[k]);
         }
       }
     }
@@ -80,24 +80,26 @@ BROADLOOM_HD void forward_layer(const Team& team, const DeviceLayer& layer, cons
   const int per_row = patches.count(), count = rows * per_row;
   const bool is_dense = per_row == 1;
   const float* const bias = params.at(layer.bias);
-  over_squares(team, count, layer.out, [&](const auto& at) {
-    constexpr int kRows = std::decay_t<decltype(at)>::kRows;
-    const float* of[kRows];
+  over_squares(team, count, layer.out, [&](const auto& square) {
+    constexpr int kRows = std::decay_t<decltype(square)>::kRows;
+    const float* sources[kRows];
     float sums[kRows][4];
     for (int k = 0; k < kRows; ++k) {
-      const int p = at.row + k * at.apart < count ? at.row + k * at.apart : at.row;
-      of[k] = x + (is_dense ? p * x_row : p / per_row * x_row + patches.begin(p % per_row));
-      for (int c = 0; c < 4; ++c) sums[k][c] = bias[at.column + c];
+      const int p =
+          square.row + k * square.apart < count ? square.row + k * square.apart : square.row;
+      sources[k] = x + (is_dense ? p * x_row : p / per_row * x_row + patches.begin(p % per_row));
+      for (int c = 0; c < 4; ++c) sums[k][c] = bias[square.column + c];
     }
     for (int run = 0; run < layer.in / patches.run; ++run) {
-      add_run(of, w + run * patches.run * layer.out + at.column, layer.out, patches.run, sums);
-      for (int k = 0; k < kRows; ++k) of[k] += patches.next_run;
+      add_run(sources, w + run * patches.run * layer.out + square.column, layer.out, patches.run,
+              sums);
+      for (int k = 0; k < kRows; ++k) sources[k] += patches.next_run;
     }
     finish(sums);
-    for (int k = 0; k < kRows && at.row + k * at.apart < count; ++k) {
-      const int p = at.row + k * at.apart;
+    for (int k = 0; k < kRows && square.row + k * square.apart < count; ++k) {
+      const int p = square.row + k * square.apart;
       const int row = is_dense ? p * y_row : p / per_row * y_row + p % per_row * layer.out;
-      store_four({{sums[k][0], sums[k][1], sums[k][2], sums[k][3]}}, y + row + at.column);
+      store_four({{sums[k][0], sums[k][1], sums[k][2], sums[k][3]}}, y + row + square.column);
     }
   });
 }
@@ -134,27 +136,27 @@ BROADLOOM_HD void forward_staged(Block& block, const DeviceLayer& layer, const F
                                  const TileParams& params, const float* x, float* y, int rows) {
   const int x_row = TilePlaces::row(layer.in), y_row = TilePlaces::row(layer.out);
   const int own = block.thread() / 8 % 8;
-  const int within = block.thread() / 64 * 32 + block.thread() % 8 * 4;  // among the columns
+  const int own_column = block.thread() / 64 * 32 + block.thread() % 8 * 4;  // among the columns
   const float* const bias = params.at(layer.bias);
   Stage stage{params.stage, layer, params.at(layer.weight)};
   for (int row = own; row - own < rows; row += 8 * kRows) {
     for (int first = 0; first < layer.out; first += Stage::kColumns) {
-      const int c = first + within;
-      const float* of[kRows];
+      const int c = first + own_column;
+      const float* sources[kRows];
       float sums[kRows][4];
       for (int k = 0; k < kRows; ++k) {
-        of[k] = x + (row + 8 * k < rows ? row + 8 * k : 0) * x_row;
+        sources[k] = x + (row + 8 * k < rows ? row + 8 * k : 0) * x_row;
         for (int j = 0; j < 4; ++j) sums[k][j] = c < layer.out ? bias[c + j] : 0.0f;
       }
       stage.bring(block, 0, first);
       for (int i = 0; i < layer.in; i += Stage::kRows) {
-        const float* const w = stage.at_hand() + within;
+        const float* const w = stage.at_hand() + own_column;
         block.await_copies();
         block.sync();  // after it, no thread works on the previous weights
         if (i + Stage::kRows < layer.in) stage.bring(block, i + Stage::kRows, first);
         const int left = layer.in - i;
-        add_run(of, w, Stage::kColumns, left < Stage::kRows ? left : Stage::kRows, sums);
-        for (int k = 0; k < kRows; ++k) of[k] += Stage::kRows;
+        add_run(sources, w, Stage::kColumns, left < Stage::kRows ? left : Stage::kRows, sums);
+        for (int k = 0; k < kRows; ++k) sources[k] += Stage::kRows;
       }
       finish(sums);
       for (int k = 0; k < kRows && row + 8 * k < rows && c < layer.out; ++k) {
@@ -175,7 +177,7 @@ BROADLOOM_HD inline float lane_product(const float* x, const float* w, int in) {
     for (int l = 0; l < kHeadLanes; l += 4) {
       const Four of_x = load_four(x + first + l), of_w = load_four(w + first + l);
       for (int j = 0; j < 4; ++j) {
-        lanes[l + j] = element::mul_add(of_x.of[j], of_w.of[j], lanes[l + j]);
+        lanes[l + j] = element::mul_add(of_x.values[j], of_w.values[j], lanes[l + j]);
       }
     }
   }
@@ -221,8 +223,8 @@ BROADLOOM_HD void forward_head(Block& block, const DeviceLayer& head, const Tile
   const auto place = [&](int e) -> float& { return outputs[e / rows * stride + e % rows]; };
   if (all * kHeadLanes >= 4 * block.threads()) {
     for (int e = block.thread(); e < all; e += block.threads()) {
-      place(e) =
-          output(e, [&](const float* of, const float* w) { return lane_product(of, w, head.in); });
+      place(e) = output(
+          e, [&](const float* input, const float* w) { return lane_product(input, w, head.in); });
     }
     return;
   }
@@ -230,8 +232,8 @@ BROADLOOM_HD void forward_head(Block& block, const DeviceLayer& head, const Tile
   const int at_once = block.threads() / kHeadLanes;
   for (int first = 0; first < all; first += at_once) {
     const int e = first + block.thread() / kHeadLanes;  // all continue, to exchange numbers
-    const float sum = output(e < all ? e : 0, [&](const float* of, const float* w) {
-      return lane_product(block, of, w, head.in);
+    const float sum = output(e < all ? e : 0, [&](const float* input, const float* w) {
+      return lane_product(block, input, w, head.in);
     });
     if (e < all && block.thread() % kHeadLanes == 0) place(e) = sum;
   }
@@ -292,8 +294,8 @@ BROADLOOM_HD void load_rows(Block& block, const Rows& rows_of, int first, int wi
                             const ObservationScale& scale, float* x) {
   over_elements(block, rows, width, [&](int r) {
     const std::size_t row = static_cast<std::size_t>(first) + static_cast<std::size_t>(r);
-    float* const to = x + r * TilePlaces::row(width);
-    return [&, row, to](int i) { to[i] = scale.of(rows_of.read(row, i, width), i); };
+    float* const target = x + r * TilePlaces::row(width);
+    return [&, row, target](int i) { target[i] = scale.apply(rows_of.read(row, i, width), i); };
   });
 }
 
@@ -303,8 +305,8 @@ BROADLOOM_HD void gather_rows(Block& block, const Rows& rows_of, const std::int3
                               int width, int rows, float* x) {
   over_elements(block, rows, width, [&](int r) {
     const std::size_t row = static_cast<std::size_t>(indices[r]);
-    float* const to = x + r * TilePlaces::row(width);
-    return [&, row, to](int i) { to[i] = rows_of.read(row, i, width); };
+    float* const target = x + r * TilePlaces::row(width);
+    return [&, row, target](int i) { target[i] = rows_of.read(row, i, width); };
   });
 }
 

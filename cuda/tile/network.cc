@@ -17,11 +17,15 @@ DeviceLayer dense(const LinearSlice& slice) {
 DeviceLayer device_layer(const Layer& layer) {
   DeviceLayer made = dense(layer.slice);
   if (layer.kind == LayerKind::kLinear) return made;
-  const ConvolutionShape& of = layer.convolution;
-  const int image_row = of.width * of.channels;
-  made.row_in = of.height * image_row;
-  made.patches = {of.out_height(),         of.out_width(),          of.stride * image_row,
-                  of.stride * of.channels, of.kernel * of.channels, image_row};
+  const ConvolutionShape& shape = layer.convolution;
+  const int image_row = shape.width * shape.channels;
+  made.row_in = shape.height * image_row;
+  made.patches = {shape.out_height(),
+                  shape.out_width(),
+                  shape.stride * image_row,
+                  shape.stride * shape.channels,
+                  shape.kernel * shape.channels,
+                  image_row};
   return made;
 }
 

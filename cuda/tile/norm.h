@@ -88,13 +88,13 @@ BROADLOOM_HD void over_parts(Block& block, const DeviceNorm& norm, int rows, F&&
 template <int kThreads>
 struct FewNumbers {
   static constexpr int kMost = 16;
-  float of[kMost];
+  float values[kMost];
 
   BROADLOOM_HD static bool fit(int size) { return size <= kMost * kThreads; }
   // Number j is number at(thread, j) of the part, and belongs to lane j % kOwn.
   BROADLOOM_HD static int at(int thread, int j) { return thread + kThreads * j; }
-  BROADLOOM_HD FewNumbers(const float* from, int thread, int size) {
-    for (int j = 0; j < kMost; ++j) of[j] = at(thread, j) < size ? from[at(thread, j)] : 0.0f;
+  BROADLOOM_HD FewNumbers(const float* source, int thread, int size) {
+    for (int j = 0; j < kMost; ++j) values[j] = at(thread, j) < size ? source[at(thread, j)] : 0.0f;
   }
   template <class F>
   BROADLOOM_HD static void each(int thread, int size, F&& f) {
@@ -121,7 +121,7 @@ BROADLOOM_HD void with_activation(Activation activation, F&& f) {
 // A part with one number per lane, in four threads of four neighbours each. A warp reads and writes
 // eight parts without gaps. Threads with a part each (FewNumbers) would be 64 bytes apart.
 struct LaneFours {
-  Four of;
+  Four lanes;
 
   BROADLOOM_HD static bool fit(const DeviceNorm& norm) {
     return norm.size == kNormLanes && norm.parts > 1;
@@ -130,9 +130,9 @@ struct LaneFours {
   template <class Block>
   BROADLOOM_HD float total(Block& block) {
     for (int mask = kForLanes / 2; mask > 0; mask /= 2) {
-      for (float& lane : of.of) lane += block.shuffle_xor(lane, mask);
+      for (float& lane : lanes.values) lane += block.shuffle_xor(lane, mask);
     }
-    return (of.of[0] + of.of[2]) + (of.of[1] + of.of[3]);
+    return (lanes.values[0] + lanes.values[2]) + (lanes.values[1] + lanes.values[3]);
   }
 };
 
@@ -148,15 +148,15 @@ BROADLOOM_HD void norm_forward_parts(Block& block, const DeviceNorm& norm, Activ
   const bool is_few = FewNumbers<kThreads>::fit(norm.size);
   over_parts<kThreads>(block, norm, rows, [&](int q, int thread, int size) {
     const int begin = part_at(norm, q);
-    const float* const of = x + begin;
-    const FewNumbers<kThreads> own(of, thread, is_few ? size : 0);
+    const float* const input = x + begin;
+    const FewNumbers<kThreads> own(input, thread, is_few ? size : 0);
     // Calls f(i, lane, number i).
     const auto each = [&](auto&& f) {
       if (is_few) {
         return FewNumbers<kThreads>::each(thread, size,
-                                          [&](int i, int k, int j) { f(i, k, own.of[j]); });
+                                          [&](int i, int k, int j) { f(i, k, own.values[j]); });
       }
-      over_numbers<kThreads>(thread, size, [&](int i, int k) { f(i, k, of[i]); });
+      over_numbers<kThreads>(thread, size, [&](int i, int k) { f(i, k, input[i]); });
     };
     PartSum<kThreads> sum, squares;
     each([&](int, int k, float number) { sum.lanes[k] += number; });
@@ -188,26 +188,26 @@ BROADLOOM_HD void norm_forward_lanes(Block& block, const DeviceNorm& norm, Activ
     bias[k] = *params.at(norm.bias + first + k);
   }
   over_parts<kForLanes>(block, norm, rows, [&](int q, int thread, int size) {
-    const int at = part_at(norm, q) + first;
-    const Four own = size > 0 ? load_four(x + at) : Four{};
+    const int begin = part_at(norm, q) + first;
+    const Four own = size > 0 ? load_four(x + begin) : Four{};
     LaneFours sum, squares;
-    for (int k = 0; k < 4; ++k) sum.of.of[k] = 0.0f + own.of[k];
+    for (int k = 0; k < 4; ++k) sum.lanes.values[k] = 0.0f + own.values[k];
     const float mean = sum.total(block) * share;
-    Four of;
+    Four made;
     for (int k = 0; k < 4; ++k) {
-      of.of[k] = own.of[k] - mean;
-      squares.of.of[k] = element::mul_add(of.of[k], of.of[k], 0.0f);
+      made.values[k] = own.values[k] - mean;
+      squares.lanes.values[k] = element::mul_add(made.values[k], made.values[k], 0.0f);
     }
     const float scale = norm_scale(squares.total(block) * share);
     if (size == 0) return;
-    for (int k = 0; k < 4; ++k) of.of[k] = of.of[k] * scale;
-    if (z != nullptr) store_four(of, z + at);
+    for (int k = 0; k < 4; ++k) made.values[k] = made.values[k] * scale;
+    if (z != nullptr) store_four(made, z + begin);
     with_activation(activation, [&](auto&& activate) {
       for (int k = 0; k < 4; ++k) {
-        of.of[k] = activate(element::mul_add(gain[k], of.of[k], bias[k]));
+        made.values[k] = activate(element::mul_add(gain[k], made.values[k], bias[k]));
       }
     });
-    store_four(of, y + at);
+    store_four(made, y + begin);
     if (thread == 0) keep_moments(moments, q, mean, scale);
   });
 }
@@ -229,7 +229,8 @@ BROADLOOM_HD void norm_forward(Block& block, const DeviceNorm& norm, Activation 
 template <int kThreads, class Block>
 BROADLOOM_HD void norm_backward_parts(Block& block, const DeviceNorm& norm,
                                       const TileParams& params, const float* delta,
-                                      const float* moments, const float* z, float* of, int rows) {
+                                      const float* moments, const float* z, float* before,
+                                      int rows) {
   const float share = 1.0f / static_cast<float>(norm.size);
   const float* const gain = params.at(norm.gain);
   const bool is_few = FewNumbers<kThreads>::fit(norm.size);
@@ -239,8 +240,9 @@ BROADLOOM_HD void norm_backward_parts(Block& block, const DeviceNorm& norm,
     // Calls f(i, lane, gain delta, z).
     const auto each = [&](auto&& f) {
       if (is_few) {
-        return FewNumbers<kThreads>::each(
-            thread, size, [&](int i, int k, int j) { f(i, k, gain[i] * deltas.of[j], zs.of[j]); });
+        return FewNumbers<kThreads>::each(thread, size, [&](int i, int k, int j) {
+          f(i, k, gain[i] * deltas.values[j], zs.values[j]);
+        });
       }
       over_numbers<kThreads>(
           thread, size, [&](int i, int k) { f(i, k, gain[i] * delta[begin + i], z[begin + i]); });
@@ -253,7 +255,7 @@ BROADLOOM_HD void norm_backward_parts(Block& block, const DeviceNorm& norm,
     const float mean_g = sum_g.total(block) * share;
     const float mean_gz = sum_gz.total(block) * share;
     each([&](int i, int, float g, float of_z) {
-      of[begin + i] = norm_backward_of(moments[2 * q + 1], g, of_z, mean_g, mean_gz);
+      before[begin + i] = norm_backward_of(moments[2 * q + 1], g, of_z, mean_g, mean_gz);
     });
   });
 }
@@ -261,29 +263,30 @@ BROADLOOM_HD void norm_backward_parts(Block& block, const DeviceNorm& norm,
 template <class Block>
 BROADLOOM_HD void norm_backward_lanes(Block& block, const DeviceNorm& norm,
                                       const TileParams& params, const float* delta,
-                                      const float* moments, const float* z, float* of, int rows) {
+                                      const float* moments, const float* z, float* before,
+                                      int rows) {
   const float share = 1.0f / static_cast<float>(kNormLanes);
   const int first = block.thread() % kForLanes * 4;  // this thread's numbers of each part
   float gain[4];
   for (int k = 0; k < 4; ++k) gain[k] = *params.at(norm.gain + first + k);
   over_parts<kForLanes>(block, norm, rows, [&](int q, int, int size) {
-    const int at = part_at(norm, q) + first;
-    Four g = size > 0 ? load_four(delta + at) : Four{};
-    const Four of_z = size > 0 ? load_four(z + at) : Four{};
+    const int begin = part_at(norm, q) + first;
+    Four g = size > 0 ? load_four(delta + begin) : Four{};
+    const Four of_z = size > 0 ? load_four(z + begin) : Four{};
     LaneFours sum_g, sum_gz;
     for (int k = 0; k < 4; ++k) {
-      g.of[k] = gain[k] * g.of[k];
-      sum_g.of.of[k] = 0.0f + g.of[k];
-      sum_gz.of.of[k] = element::mul_add(g.of[k], of_z.of[k], 0.0f);
+      g.values[k] = gain[k] * g.values[k];
+      sum_g.lanes.values[k] = 0.0f + g.values[k];
+      sum_gz.lanes.values[k] = element::mul_add(g.values[k], of_z.values[k], 0.0f);
     }
     const float mean_g = sum_g.total(block) * share;
     const float mean_gz = sum_gz.total(block) * share;
     if (size == 0) return;
     const float scale = moments[2 * q + 1];
     for (int k = 0; k < 4; ++k) {
-      g.of[k] = norm_backward_of(scale, g.of[k], of_z.of[k], mean_g, mean_gz);
+      g.values[k] = norm_backward_of(scale, g.values[k], of_z.values[k], mean_g, mean_gz);
     }
-    store_four(g, of + at);
+    store_four(g, before + begin);
   });
 }
 
@@ -291,14 +294,14 @@ BROADLOOM_HD void norm_backward_lanes(Block& block, const DeviceNorm& norm,
 // the normalisation.
 template <class Block>
 BROADLOOM_HD void norm_backward(Block& block, const DeviceNorm& norm, const TileParams& params,
-                                const float* delta, const float* moments, const float* z, float* of,
-                                int rows) {
+                                const float* delta, const float* moments, const float* z,
+                                float* before, int rows) {
   if (LaneFours::fit(norm)) {
-    norm_backward_lanes(block, norm, params, delta, moments, z, of, rows);
+    norm_backward_lanes(block, norm, params, delta, moments, z, before, rows);
   } else if (norm.parts > 1) {
-    norm_backward_parts<kForParts>(block, norm, params, delta, moments, z, of, rows);
+    norm_backward_parts<kForParts>(block, norm, params, delta, moments, z, before, rows);
   } else {
-    norm_backward_parts<kForRows>(block, norm, params, delta, moments, z, of, rows);
+    norm_backward_parts<kForRows>(block, norm, params, delta, moments, z, before, rows);
   }
 }
 

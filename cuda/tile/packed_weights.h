@@ -41,9 +41,9 @@ struct PackedWeights {
     for (int side = 0; side < network.sides() && network.is_rounded(); ++side) {
       const DeviceBody& body = network.body(side);
       for (int l = 0; l < body.layers; ++l) {
-        const DeviceLayer& of = body.hidden[l];
-        layers[count++] = {of.weight, of.in, of.out, of.packed, of.packed_back};
-        floats = end_of(of);
+        const DeviceLayer& layer = body.hidden[l];
+        layers[count++] = {layer.weight, layer.in, layer.out, layer.packed, layer.packed_back};
+        floats = end_of(layer);
       }
     }
   }
@@ -51,13 +51,13 @@ struct PackedWeights {
   // Writes a parameter's copies.
   BROADLOOM_HD void keep(int parameter, float value, float* params) const {
     for (int l = 0; l < count; ++l) {
-      const Layer& of = layers[l];
-      const int e = parameter - of.weight;
-      if (e < 0 || e >= of.in * of.out) continue;
+      const Layer& layer = layers[l];
+      const int e = parameter - layer.weight;
+      if (e < 0 || e >= layer.in * layer.out) continue;
       const float kept = to_tf32(value);
-      const int i = e / of.out, o = e % of.out;
-      params[of.forward + PackedMatrix{of.out, of.in}.place(o, i)] = kept;
-      if (of.back > 0) params[of.back + PackedMatrix{of.in, of.out}.place(i, o)] = kept;
+      const int i = e / layer.out, o = e % layer.out;
+      params[layer.forward + PackedMatrix{layer.out, layer.in}.place(o, i)] = kept;
+      if (layer.back > 0) params[layer.back + PackedMatrix{layer.in, layer.out}.place(i, o)] = kept;
     }
   }
 
@@ -65,20 +65,20 @@ struct PackedWeights {
   static int place(DeviceBody& body, int begin) {
     body.is_rounded = true;
     for (int l = 0; l < body.layers; ++l) {
-      DeviceLayer& of = body.hidden[l];
-      of.packed = begin;
-      begin += PackedMatrix{of.out, of.in}.floats();
-      of.packed_back = l > 0 ? begin : 0;
-      if (l > 0) begin += PackedMatrix{of.in, of.out}.floats();
+      DeviceLayer& layer = body.hidden[l];
+      layer.packed = begin;
+      begin += PackedMatrix{layer.out, layer.in}.floats();
+      layer.packed_back = l > 0 ? begin : 0;
+      if (l > 0) begin += PackedMatrix{layer.in, layer.out}.floats();
     }
     return begin;
   }
 
  private:
-  static std::size_t end_of(const DeviceLayer& of) {
-    const int last = of.packed_back > 0 ? of.packed_back : of.packed;
-    const PackedMatrix matrix =
-        of.packed_back > 0 ? PackedMatrix{of.in, of.out} : PackedMatrix{of.out, of.in};
+  static std::size_t end_of(const DeviceLayer& layer) {
+    const int last = layer.packed_back > 0 ? layer.packed_back : layer.packed;
+    const PackedMatrix matrix = layer.packed_back > 0 ? PackedMatrix{layer.in, layer.out}
+                                                      : PackedMatrix{layer.out, layer.in};
     return static_cast<std::size_t>(last) + static_cast<std::size_t>(matrix.floats());
   }
 };

@@ -8,7 +8,7 @@
 namespace broadloom::cuda {
 
 struct TileParams {
-  const float* from;  // address of parameter `first`
+  const float* start;  // address of parameter `first`
   int first = 0;
   const float* transposed = nullptr;  // W [out, in] of hidden layers, each at the offset of its W
                                       // [in, out]; null: none
@@ -16,7 +16,7 @@ struct TileParams {
   // (beside_tensor_tile()); null: none.
   float* stage = nullptr;
 
-  BROADLOOM_HD const float* at(int parameter) const { return from + (parameter - first); }
+  BROADLOOM_HD const float* at(int parameter) const { return start + (parameter - first); }
   BROADLOOM_HD const float* transposed_at(int parameter) const {
     return transposed + (parameter - first);
   }
@@ -31,13 +31,13 @@ BROADLOOM_HD inline int cached_floats(const DeviceBody& body, bool transposed) {
 // Transposes W [in, out] to [out, in]. Each warp walks down a diagonal, so that both reads and
 // writes hit different banks.
 template <class Block>
-BROADLOOM_HD void transpose(Block& block, const float* from, int in, int out, float* to) {
+BROADLOOM_HD void transpose(Block& block, const float* source, int in, int out, float* target) {
   const int across = (out + kWarp - 1) / kWarp, down = (in + kWarp - 1) / kWarp;
   for (int e = block.thread(); e < across * down * kWarp * kWarp; e += block.threads()) {
     const int lane = e % kWarp, step = e / kWarp % kWarp, square = e / (kWarp * kWarp);
     const int o = square % across * kWarp + lane;
     const int i = square / across * kWarp + (lane + step) % kWarp;
-    if (i < in && o < out) to[o * in + i] = from[i * out + o];
+    if (i < in && o < out) target[o * in + i] = source[i * out + o];
   }
 }
 
@@ -53,8 +53,8 @@ BROADLOOM_HD TileParams cache_params(Block& block, const DeviceBody& body, const
   float* const turned = room + cached_floats(body, false);
   for (int l = 1; l < body.layers; ++l) {
     const DeviceLayer& layer = body.hidden[l];
-    const int at = layer.weight - body.begin;
-    transpose(block, room + at, layer.in, layer.out, turned + at);
+    const int begin = layer.weight - body.begin;
+    transpose(block, room + begin, layer.in, layer.out, turned + begin);
   }
   block.sync();
   return {room, body.begin, turned};

@@ -17,27 +17,28 @@ namespace broadloom::cuda {
 
 // Four numbers, aligned to 16 bytes.
 struct Four {
-  float of[4];
+  float values[4];
 };
-BROADLOOM_HD inline bool holds_fours(const float* from) {
-  return reinterpret_cast<std::uintptr_t>(from) % sizeof(Four) == 0;
+BROADLOOM_HD inline bool holds_fours(const float* address) {
+  return reinterpret_cast<std::uintptr_t>(address) % sizeof(Four) == 0;
 }
-BROADLOOM_HD inline Four load_four(const float* from) {
+BROADLOOM_HD inline Four load_four(const float* source) {
 #ifdef __CUDA_ARCH__
-  const float4 four = *reinterpret_cast<const float4*>(from);
+  const float4 four = *reinterpret_cast<const float4*>(source);
   return {{four.x, four.y, four.z, four.w}};
 #else
   Four four;
-  memcpy(&four, __builtin_assume_aligned(from, sizeof(Four)), sizeof(four));
+  memcpy(&four, __builtin_assume_aligned(source, sizeof(Four)), sizeof(four));
   return four;
 #endif
 }
 
-BROADLOOM_HD inline void store_four(const Four& four, float* to) {
+BROADLOOM_HD inline void store_four(const Four& four, float* target) {
 #ifdef __CUDA_ARCH__
-  *reinterpret_cast<float4*>(to) = make_float4(four.of[0], four.of[1], four.of[2], four.of[3]);
+  *reinterpret_cast<float4*>(target) =
+      make_float4(four.values[0], four.values[1], four.values[2], four.values[3]);
 #else
-  memcpy(__builtin_assume_aligned(to, sizeof(Four)), &four, sizeof(four));
+  memcpy(__builtin_assume_aligned(target, sizeof(Four)), &four, sizeof(four));
 #endif
 }
 
@@ -77,16 +78,16 @@ template <int kRows>
 struct RunPart {
   Four x[kRows], w[4];
 
-  BROADLOOM_HD void read(const float* const (&from)[kRows], const float* weights, int w_row,
+  BROADLOOM_HD void read(const float* const (&sources)[kRows], const float* weights, int w_row,
                          int i) {
-    for (int k = 0; k < kRows; ++k) x[k] = load_four(from[k] + i);
+    for (int k = 0; k < kRows; ++k) x[k] = load_four(sources[k] + i);
     for (int k = 0; k < 4; ++k) w[k] = load_four(weights + (i + k) * w_row);
   }
   BROADLOOM_HD void add_to(float (&sums)[kRows][4]) const {
     for (int j = 0; j < 4; ++j) {
       for (int k = 0; k < kRows; ++k) {
         for (int c = 0; c < 4; ++c) {
-          sums[k][c] = element::mul_add(x[k].of[j], w[j].of[c], sums[k][c]);
+          sums[k][c] = element::mul_add(x[k].values[j], w[j].values[c], sums[k][c]);
         }
       }
     }
@@ -177,8 +178,9 @@ struct Finish {
 };
 
 // Rounds numbers to TF32. Their count is a multiple of four, and they are aligned to 16 bytes.
-BROADLOOM_HD inline Four rounded(const Four& of) {
-  return {{to_tf32(of.of[0]), to_tf32(of.of[1]), to_tf32(of.of[2]), to_tf32(of.of[3])}};
+BROADLOOM_HD inline Four rounded(const Four& four) {
+  return {{to_tf32(four.values[0]), to_tf32(four.values[1]), to_tf32(four.values[2]),
+           to_tf32(four.values[3])}};
 }
 template <class Team>
 BROADLOOM_HD void round_fours(const Team& team, float* numbers, int count) {
@@ -189,9 +191,9 @@ BROADLOOM_HD void round_fours(const Team& team, float* numbers, int count) {
 
 // Copies numbers with the same alignment.
 template <class Team>
-BROADLOOM_HD void copy_fours(const Team& team, const float* from, int count, float* to) {
+BROADLOOM_HD void copy_fours(const Team& team, const float* source, int count, float* target) {
   for (int i = 4 * team.thread(); i < count; i += 4 * team.threads()) {
-    store_four(load_four(from + i), to + i);
+    store_four(load_four(source + i), target + i);
   }
 }
 

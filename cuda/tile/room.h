@@ -21,7 +21,7 @@ struct TileMemory {
 
   // The tile: behind the copy in `shared`, or spilt.
   template <class Block>
-  BROADLOOM_HD float* of(Block& block, float* shared) const {
+  BROADLOOM_HD float* memory(Block& block, float* shared) const {
     if (spill != nullptr) return spill + static_cast<std::size_t>(block.index()) * floats;
     return shared + cached + staged;
   }

@@ -58,14 +58,14 @@ BROADLOOM_HD void tensor_convolve(Block& block, const DeviceLayer& layer, const 
          first += block.threads() / kWarp * kTogether) {
       float sums[kTogether][2][4];
       int upper[kTogether], lower[kTogether];  // offsets of patches group and group + 8
-      float* to[kTogether];                    // output of the first one
+      float* outputs[kTogether];               // output of the first one
       int left[kTogether];                     // remaining patches from it on
       for (int j = 0; j < kTogether; ++j) {
         const int tile = first + j < tiles ? first + j : first;
         const int row = tile / a_row, p = (tile - row * a_row) * kPatches + lane.group;
         upper[j] = row * x_row + places.patches[p];
         lower[j] = row * x_row + places.patches[p + 8];
-        to[j] = y + row * y_row + p * filters;
+        outputs[j] = y + row * y_row + p * filters;
         left[j] = first + j < tiles ? count - p : 0;
         for (int n = 0; n < 2; ++n) {
           for (int c = 0; c < 4; ++c) {
@@ -81,8 +81,9 @@ BROADLOOM_HD void tensor_convolve(Block& block, const DeviceLayer& layer, const 
       for (int i = 0; i < layer.in; i += 8, weights += PackedMatrix::kPiece) {
         const int own = i + 2 * lane.within;
         const int one = places.numbers[own], other = places.numbers[own + 1];
-        const Four of = load_four(weights);
-        const TensorB low = {{of.of[0], of.of[2]}}, high = {{of.of[1], of.of[3]}};
+        const Four four = load_four(weights);
+        const TensorB low = {{four.values[0], four.values[2]}},
+                      high = {{four.values[1], four.values[3]}};
         for (int j = 0; j < kTogether; ++j) {
           const float *const here = x + upper[j], *const there = x + lower[j];
           const TensorA patch = {{here[one], there[one], here[other], there[other]}};
@@ -98,7 +99,7 @@ BROADLOOM_HD void tensor_convolve(Block& block, const DeviceLayer& layer, const 
         for (int e = 0; e < 8; ++e) {
           const int n = e / 4, c = e % 4, p = c / 2 * 8;
           const int f = first_f + 8 * n + 2 * lane.within + c % 2;
-          if (p < left[j] && f < filters) to[j][p * filters + f] = sums[j][n][c];
+          if (p < left[j] && f < filters) outputs[j][p * filters + f] = sums[j][n][c];
         }
       }
     }
@@ -118,9 +119,9 @@ struct TensorFilters {
   const float *x, *delta;
   int rows;
 
-  // to: [in + 1, filters].
+  // target: [in + 1, filters].
   template <class Block>
-  BROADLOOM_HD void run(Block& block, float* scratch, float* to) const {
+  BROADLOOM_HD void run(Block& block, float* scratch, float* target) const {
     for (int i = 0; i <= layer.in; i += 16 * kDown) {
       for (int f = 0; f < layer.out; f += 8 * kAcross) {
         Products sums;
@@ -140,7 +141,7 @@ struct TensorFilters {
           if (own_i > layer.in || own_f >= layer.out) continue;
           float sum = 0.0f;
           for (int w = 0; w < kWarps / 2; ++w) sum += scratch[w * kOfWarp + e];
-          to[own_i * layer.out + own_f] = sum;
+          target[own_i * layer.out + own_f] = sum;
         }
         block.sync();
       }
@@ -150,12 +151,12 @@ struct TensorFilters {
  private:
   // A thread's numbers of a warp's products.
   struct Products {
-    float of[kDown][kAcross][4] = {};
+    float values[kDown][kAcross][4] = {};
 
     template <class F>
     BROADLOOM_HD void each(F&& f) {
       for (int e = 0; e < kDown * kAcross * 4; ++e)
-        f(e, of[e / 4 / kAcross][e / 4 % kAcross][e % 4]);
+        f(e, values[e / 4 / kAcross][e / 4 % kAcross][e % 4]);
     }
   };
   template <class Block>
@@ -163,15 +164,15 @@ struct TensorFilters {
     const TensorLane lane(block.thread());
     const int count = layer.patches.count();
     const int x_row = TilePlaces::row(layer.row_in), d_row = TilePlaces::row(layer.row_out());
-    auto& sums = made.of;
+    auto& sums = made.values;
     int numbers[2 * kDown];  // group and group + 8 of each product
     for (int m = 0; m < 2 * kDown; ++m) {
       const int i = first_i + m * 8 + lane.group;
       numbers[m] = i < layer.in ? places.numbers[i] : -1 - (i - layer.in);  // -1: the bias's
     }
     const auto input = [&](const float* patch, int m) {
-      const int at = numbers[m];
-      return at >= 0 ? patch[at] : at == -1 ? 1.0f : 0.0f;
+      const int number = numbers[m];
+      return number >= 0 ? patch[number] : number == -1 ? 1.0f : 0.0f;
     };
     // Each half of a row goes to a warp, because a block has few rows.
     const int half = (count + 15) / 16 * 8;

@@ -36,16 +36,16 @@ BROADLOOM_HD void tensor_norm_forward(Block& block, const DeviceNorm& norm, Acti
   const float share = 1.0f / static_cast<float>(size);
   const float *const gain = params.at(norm.gain), *const bias = params.at(norm.bias);
   warp_each_row(block, rows, [&](int r, int lane) {
-    const float* const of = x + r * row;
+    const float* const input = x + r * row;
     float sum = 0.0f, squares = 0.0f;
-    for (int i = lane; i < size; i += kWarp) sum += of[i];
+    for (int i = lane; i < size; i += kWarp) sum += input[i];
     const float mean = warp_sum(block, sum) * share;
     for (int i = lane; i < size; i += kWarp) {
-      squares = element::mul_add(of[i] - mean, of[i] - mean, squares);
+      squares = element::mul_add(input[i] - mean, input[i] - mean, squares);
     }
     const float scale = norm_scale(warp_sum(block, squares) * share);
     for (int i = lane; i < size; i += kWarp) {
-      const float normalised = (of[i] - mean) * scale;
+      const float normalised = (input[i] - mean) * scale;
       if (z != nullptr) z[r * row + i] = normalised;
       y[r * row + i] = activate_by_call(activation, element::mul_add(gain[i], normalised, bias[i]));
     }
@@ -57,8 +57,9 @@ BROADLOOM_HD void tensor_norm_forward(Block& block, const DeviceNorm& norm, Acti
 template <class Block>
 BROADLOOM_HD void tensor_norm_backward(Block& block, const DeviceNorm& norm,
                                        const TileParams& params, const float* delta,
-                                       const float* moments, const float* z, float* of, int rows) {
-  if (norm.parts > 1) return norm_backward(block, norm, params, delta, moments, z, of, rows);
+                                       const float* moments, const float* z, float* before,
+                                       int rows) {
+  if (norm.parts > 1) return norm_backward(block, norm, params, delta, moments, z, before, rows);
   const int size = norm.size, row = TilePlaces::row(size);
   const float share = 1.0f / static_cast<float>(size);
   const float* const gain = params.at(norm.gain);
@@ -73,7 +74,7 @@ BROADLOOM_HD void tensor_norm_backward(Block& block, const DeviceNorm& norm,
     const float mean_gz = warp_sum(block, sum_gz) * share;
     for (int i = lane; i < size; i += kWarp) {
       const int place = r * row + i;
-      of[place] =
+      before[place] =
           norm_backward_of(moments[2 * r + 1], gain[i] * delta[place], z[place], mean_g, mean_gz);
     }
   });

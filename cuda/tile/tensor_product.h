@@ -20,31 +20,31 @@ namespace broadloom::cuda {
 inline constexpr int kTensorRows = 8;
 
 struct Two {
-  float of[2];
+  float values[2];
 };
 // Loads two numbers, aligned to 8 bytes.
-BROADLOOM_HD inline Two load_two(const float* from) {
+BROADLOOM_HD inline Two load_two(const float* source) {
 #ifdef __CUDA_ARCH__
-  const float2 two = *reinterpret_cast<const float2*>(from);
+  const float2 two = *reinterpret_cast<const float2*>(source);
   return {{two.x, two.y}};
 #else
-  return {{from[0], from[1]}};
+  return {{source[0], source[1]}};
 #endif
 }
 
 // A warp's sums: 16 numbers for kTiles times eight rows.
 template <int kTiles>
 struct TensorSums {
-  float of[kTiles][4];
+  float values[kTiles][4];
 
   // Steps of weights that are read ahead.
   static constexpr int kAhead = 8;
   struct Weights {
-    TensorA of[kAhead];
+    TensorA values[kAhead];
     BROADLOOM_HD void read(const float* packed, int steps) {
       for (int k = 0; k < kAhead; ++k) {
         const Four four = k < steps ? load_four(packed + k * PackedMatrix::kPiece) : Four{};
-        of[k] = {{four.of[0], four.of[1], four.of[2], four.of[3]}};
+        values[k] = {{four.values[0], four.values[1], four.values[2], four.values[3]}};
       }
     }
   };
@@ -54,7 +54,7 @@ struct TensorSums {
   BROADLOOM_HD void add(Block& block, const TensorA& weights, const float* x, int x_row) {
     for (int n = 0; n < kTiles; ++n) {
       const Two two = load_two(x + n * kTensorRows * x_row);
-      block.multiply_add(weights, {{two.of[0], two.of[1]}}, of[n]);
+      block.multiply_add(weights, {{two.values[0], two.values[1]}}, values[n]);
     }
   }
   // The same with only `left` numbers left for this thread.
@@ -62,17 +62,18 @@ struct TensorSums {
   BROADLOOM_HD void add_last(Block& block, const TensorA& weights, const float* x, int x_row,
                              int left) {
     for (int n = 0; n < kTiles; ++n) {
-      const float* const from = x + n * kTensorRows * x_row;
-      block.multiply_add(weights, {{left > 0 ? from[0] : 0.0f, left > 1 ? from[1] : 0.0f}}, of[n]);
+      const float* const source = x + n * kTensorRows * x_row;
+      block.multiply_add(weights, {{left > 0 ? source[0] : 0.0f, left > 1 ? source[1] : 0.0f}},
+                         values[n]);
     }
   }
 
   // Adds steps [begin, end) of a depth. packed: this thread's weights of step 0.
   template <class Block>
   BROADLOOM_HD void add_run(Block& block, const float* packed, const float* x, int x_row, int begin,
-                            int end, int depth, int within) {
+                            int end, int depth, int thread_in_group) {
     packed += begin * PackedMatrix::kPiece;
-    x += 8 * begin + 2 * within;
+    x += 8 * begin + 2 * thread_in_group;
     const int whole = depth / 8 < end ? depth / 8 : end;
     Weights now, next;
     now.read(packed, end - begin);
@@ -83,11 +84,12 @@ struct TensorSums {
       packed += kAhead * PackedMatrix::kPiece;
       next.read(packed, end - s - kAhead);
       if (s + kAhead <= whole) {
-        for (int k = 0; k < kAhead; ++k) add(block, now.of[k], x + 8 * k, x_row);
+        for (int k = 0; k < kAhead; ++k) add(block, now.values[k], x + 8 * k, x_row);
       } else {
         for (int k = 0; k < kAhead; ++k) {
           if (s + k >= end) continue;
-          add_last(block, now.of[k], x + 8 * k, x_row, depth - 8 * (s + k) - 2 * within);
+          add_last(block, now.values[k], x + 8 * k, x_row,
+                   depth - 8 * (s + k) - 2 * thread_in_group);
         }
       }
       x += 8 * kAhead;
@@ -106,7 +108,7 @@ template <int kTiles, class F>
 BROADLOOM_HD void each_sum(const TensorLane& lane, int tile, TensorSums<kTiles>& sums, F&& f) {
   for (int n = 0; n < kTiles; ++n) {
     for (int c = 0; c < 4; ++c) {
-      f(sums.of[n][c], n * kTensorRows + 2 * lane.within + c % 2,
+      f(sums.values[n][c], n * kTensorRows + 2 * lane.within + c % 2,
         tile * 16 + lane.group + c / 2 * 8);
     }
   }
@@ -119,21 +121,22 @@ BROADLOOM_HD void each_sum(const TensorLane& lane, int tile, TensorSums<kTiles>&
 // kChains: 1 or 2. Two warps share two chains if the block has enough warps; then `scratch` is
 // needed, and all threads wait for one another.
 template <int kTiles, int kChains, class Block, class Begun, class Take>
-BROADLOOM_HD void tensor_product(Block& block, const PackedMatrix& of, const float* packed,
+BROADLOOM_HD void tensor_product(Block& block, const PackedMatrix& matrix, const float* packed,
                                  const float* x, int x_row, float* scratch, Begun&& begun,
                                  Take&& take) {
   const TensorLane lane(block.thread());
-  const int warps = block.threads() / kWarp, tiles = (of.wide + 15) / 16, steps = of.steps();
+  const int warps = block.threads() / kWarp, tiles = (matrix.wide + 15) / 16,
+            steps = matrix.steps();
   const float* const rows = x + lane.group * x_row;
   const auto chain_of = [&](int tile, int chain) {
     TensorSums<kTiles> sums;
     each_sum(lane, tile, sums, [&](float& sum, int, int number) {
-      sum = chain == 0 && number < of.wide ? begun(number) : 0.0f;
+      sum = chain == 0 && number < matrix.wide ? begun(number) : 0.0f;
     });
     const float* const own =
         packed + tile * steps * PackedMatrix::kPiece + block.thread() % kWarp * 4;
     sums.add_run(block, own, rows, x_row, chain * steps / kChains, (chain + 1) * steps / kChains,
-                 of.depth, lane.within);
+                 matrix.depth, lane.within);
     return sums;
   };
   if (kChains == 2 && scratch != nullptr && warps == 2 * kTensorPairs && tiles <= kTensorPairs) {
@@ -143,18 +146,18 @@ BROADLOOM_HD void tensor_product(Block& block, const PackedMatrix& of, const flo
     TensorSums<kTiles> sums;
     if (is_there) sums = chain_of(tile, chain);
     if (is_there && chain == 1) {
-      for (int e = 0; e < 4 * kTiles; ++e) place[e * kWarp] = sums.of[e / 4][e % 4];
+      for (int e = 0; e < 4 * kTiles; ++e) place[e * kWarp] = sums.values[e / 4][e % 4];
     }
     block.sync();
     if (!is_there || chain == 1) return;
-    for (int e = 0; e < 4 * kTiles; ++e) sums.of[e / 4][e % 4] += place[e * kWarp];
+    for (int e = 0; e < 4 * kTiles; ++e) sums.values[e / 4][e % 4] += place[e * kWarp];
     return take(tile, sums);
   }
   for (int tile = lane.warp; tile < tiles; tile += warps) {
     TensorSums<kTiles> sums = chain_of(tile, 0);
     if constexpr (kChains == 2) {
       const TensorSums<kTiles> other = chain_of(tile, 1);
-      for (int e = 0; e < 4 * kTiles; ++e) sums.of[e / 4][e % 4] += other.of[e / 4][e % 4];
+      for (int e = 0; e < 4 * kTiles; ++e) sums.values[e / 4][e % 4] += other.values[e / 4][e % 4];
     }
     take(tile, sums);
   }
@@ -171,7 +174,7 @@ BROADLOOM_HD void tensor_forward(Block& block, const DeviceLayer& layer, const F
       block, {layer.out, layer.in}, params + layer.packed, x, TilePlaces::row(layer.in), scratch,
       [&](int o) { return bias[o]; },
       [&](int tile, TensorSums<kTiles>& sums) {
-        finish(sums.of);
+        finish(sums.values);
         each_sum(TensorLane(block.thread()), tile, sums, [&](float sum, int r, int o) {
           if (o < layer.out) y[r * y_row + o] = sum;
         });

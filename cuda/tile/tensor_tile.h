@@ -55,9 +55,9 @@ BROADLOOM_CALLED BROADLOOM_HD void forward_tensor_layers(Block& block, const Dev
     const Finish finish{activation, norm.is_there()};
     float *const linear = work + places.linear[l], *const y = work + places.hidden[l];
     if (body.is_of_image(l)) {
-      tensor_convolve(block, layer, patches, finish, params.from, x, linear, rows);
+      tensor_convolve(block, layer, patches, finish, params.start, x, linear, rows);
     } else {
-      tensor_layer(block, layer, finish, params.from, x, linear, rows, scratch);
+      tensor_layer(block, layer, finish, params.start, x, linear, rows, scratch);
     }
     block.sync();
     if (norm.is_there()) {

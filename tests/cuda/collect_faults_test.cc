@@ -1,4 +1,4 @@
-// What is not finite in a block that kernels collect, emulated, is what the host's collector finds.
+// Emulated kernels find the same non-finite numbers in a block as the host's collector.
 #include <gtest/gtest.h>
 
 #include <cstdint>
@@ -21,7 +21,7 @@ namespace {
 
 constexpr int kLimit = 7, kEnvs = 40, kSteps = 20;
 
-// Shows what is no number at a step of its own: now, as a reward, or last of an episode.
+// Produces a NaN at a given step: in an observation, a reward or a final observation.
 struct Breaking {
   enum Place { kNever, kSeen, kReward, kLast };
   struct Params {
@@ -64,7 +64,7 @@ static_assert(Environment<Breaking>);
 constexpr FiberOrder kOrders[] = {FiberOrder::kForward, FiberOrder::kReversed,
                                   FiberOrder::kShuffled};
 
-// Block after block until one of them fails: both do then, and say the same.
+// Collects blocks until one fails. Both sides must fail then, with the same message.
 std::string same_fault(const Breaking::Params& params, bool normalises, FiberOrder order) {
   const EnvSpec spec = Breaking::spec(params);
   BatchedEnv<Breaking> envs(params, spec, {.num_envs = kEnvs, .seed = 3});
@@ -82,17 +82,17 @@ std::string same_fault(const Breaking::Params& params, bool normalises, FiberOrd
                : std::nullopt;
   };
   std::optional<ObsNormalizer> host_statistics = statistics(), statistics_of_device = statistics();
-  const auto of = [](std::optional<ObsNormalizer>& one) { return one ? &*one : nullptr; };
+  const auto pointer_to = [](std::optional<ObsNormalizer>& one) { return one ? &*one : nullptr; };
   HostSide side(order);
   DeviceCollector<HostSide> device(
       side, envs, std::make_unique<EnvStepperOf<Breaking, HostSide>>(side, envs),
       device_network(network),
-      {.shapes = {{kEnvs, kSteps}}, .normalizer = of(statistics_of_device)});
+      {.shapes = {{kEnvs, kSteps}}, .normalizer = pointer_to(statistics_of_device)});
   float* const device_weights = side.allocate<float>(weights.size());
   side.copy_in(device_weights, weights.data(), weights.size());
   ThreadPool pool(2);
   const PolicySampler actor(network);
-  Collector collector(envs, network, actor, {of(host_statistics), nullptr}, pool, 3);
+  Collector collector(envs, network, actor, {pointer_to(host_statistics), nullptr}, pool, 3);
   RolloutBlock block(block_sizes(envs, kSteps, kEnvs));
   for (std::int64_t first = 0; first < 10 * kSteps; first += kSteps) {
     const Status of_host = collector.collect(weights.data(), first, block);
@@ -116,13 +116,13 @@ TEST(DeviceCollector, FindsTheHostsFirstFault) {
   } kCases[] = {{Breaking::kSeen, "observation of environment "},
                 {Breaking::kReward, "reward of environment "},
                 {Breaking::kLast, "last observation of environment "}};
-  for (const auto& of : kCases) {
+  for (const auto& fault_case : kCases) {
     for (const double number :
          {std::numeric_limits<double>::infinity(), std::numeric_limits<double>::quiet_NaN()}) {
       for (const bool normalises : {false, true}) {
         for (const FiberOrder order : kOrders) {
-          const std::string message = same_fault({number, of.place}, normalises, order);
-          EXPECT_EQ(message.find(of.name), 0u) << message;
+          const std::string message = same_fault({number, fault_case.place}, normalises, order);
+          EXPECT_EQ(message.find(fault_case.name), 0u) << message;
         }
       }
     }

@@ -1,5 +1,5 @@
-// What an emulated device gives up at, as the host's processor does, and what it refuses.
-// sanitizers: none (emulation, collect faults and tiles run the same kernels)
+// Failures of an emulated device, which equal the CPU's, and refusals. sanitizers: none (emulation,
+// collect faults and tiles run the same kernels)
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -23,14 +23,15 @@ namespace {
 
 class DeviceFaults : public DeviceTrainer {};
 
-// Processors choose the sign of what is not a number.
+// The sign of NaN depends on the processor.
 std::string without_signs(std::string text) {
-  for (std::size_t at = 0; (at = text.find("-nan")) != std::string::npos;) text.erase(at, 1);
+  for (std::size_t position = 0; (position = text.find("-nan")) != std::string::npos;)
+    text.erase(position, 1);
   return text;
 }
 
-// A moment that is not a number spoils the first step, which the second one sees.
-TEST_F(DeviceFaults, GivesUpWhereTheProcessorDoes) {
+// A NaN moment spoils the first step. The second step notices it.
+TEST_F(DeviceFaults, FailsLikeTheCpu) {
   const Config config = config_of("CartPole-v1", kNormalised);
   const std::unique_ptr<Trainer> host = make_trainer(config, "cpu");
   const std::unique_ptr<Trainer> device = make_trainer(config, "cuda");
@@ -46,31 +47,31 @@ TEST_F(DeviceFaults, GivesUpWhereTheProcessorDoes) {
   EXPECT_EQ(without_signs(of_device.message()), without_signs(of_host.message()));
   EXPECT_TRUE(std::equal(before.begin(), before.end(), device->params()));
   EXPECT_EQ(device->iterate().message(), of_device.message());
-  EXPECT_EQ(device->capture().message(), of_device.message());  // its moments are spoilt
+  EXPECT_EQ(device->capture().message(), of_device.message());  // its moments are NaN
   const std::unique_ptr<Trainer> whole = make_trainer(config, "cpu");
   copy_state(*whole, *device);
   copy_state(*whole, *host);
   for (Trainer* trainer : {whole.get(), device.get(), host.get()}) iterate(*trainer);
   expect_same_state(*whole, *device);
-  expect_same_state(*whole, *host);  // nothing of the failed block is left
+  expect_same_state(*whole, *host);  // the failed block leaves no trace
 }
 
-// Both are changed in the same way, and say the same of it.
+// Changes both sides in the same way and expects the same message.
 template <class Change>
 Status same_failure(const Config& config, Change&& change) {
-  Status told[2];
+  Status failures[2];
   for (const int device : {0, 1}) {
     const std::unique_ptr<Trainer> trainer = make_trainer(config, device == 1 ? "cuda" : "cpu");
     change(*trainer);
     EXPECT_TRUE(trainer->state_restored().ok());
-    told[device] = trainer->iterate();
+    failures[device] = trainer->iterate();
   }
-  EXPECT_EQ(told[0].kind(), ErrorKind::kNumeric);
-  EXPECT_EQ(without_signs(told[1].message()), without_signs(told[0].message()));
-  return told[1];
+  EXPECT_EQ(failures[0].kind(), ErrorKind::kNumeric);
+  EXPECT_EQ(without_signs(failures[1].message()), without_signs(failures[0].message()));
+  return failures[1];
 }
 
-// A clip makes finite numbers of those that are infinite.
+// Clipping turns infinite numbers into finite ones.
 TEST_F(DeviceFaults, NamesTheEnvironmentThatIsNotFinite) {
   for (const Options* options : {&kShort, &kNormalised}) {
     const Config config = config_of("Pendulum-v1", *options);
@@ -86,7 +87,7 @@ TEST_F(DeviceFaults, NamesTheEnvironmentThatIsNotFinite) {
   }
 }
 
-TEST_F(DeviceFaults, GivesUpAPolicyThatIsNotFinite) {
+TEST_F(DeviceFaults, FailsIfThePolicyIsNotFinite) {
   for (const Options* options : {&kShort, &kPqn}) {
     const Status status = same_failure(config_of("CartPole-v1", *options), [](Trainer& trainer) {
       const TensorRef params = tensor_of(trainer, "learner.params");
@@ -97,8 +98,8 @@ TEST_F(DeviceFaults, GivesUpAPolicyThatIsNotFinite) {
   }
 }
 
-// The predictor is as little a number as what it made of the block.
-TEST_F(DeviceFaults, GivesUpAPredictorThatIsNotFinite) {
+// The predictor and its outputs for the block are NaN.
+TEST_F(DeviceFaults, FailsIfThePredictorIsNotFinite) {
   const Config config = config_of("CartPole-v1", {{"algorithm", "ppo_rnd"}});
   const Status status = same_failure(config, [](Trainer& trainer) {
     const TensorRef params = tensor_of(trainer, "learner.companion.params");
@@ -137,7 +138,7 @@ TEST_F(DeviceFaults, RefusesWhatItCannotDo) {
             "rnd_hidden_sizes = 8,8,8,8,8,8,8,8,8"},
            {"MinAtar/Breakout-v1", {{"encoder", "impala"}}, "encoder = impala"},
            {"Catch-v0", {}, "env_id = Catch-v0"},
-           {"Windy-v0", {}, "env_id = Windy-v0"},  // whose critic has observations of its own
+           {"Windy-v0", {}, "env_id = Windy-v0"},  // has critic observations
        }) {
     const std::string message = refusal(refused.env_id, refused.options);
     EXPECT_NE(message.find(refused.got), std::string::npos) << refused.got << ": " << message;
@@ -157,7 +158,7 @@ TEST_F(DeviceFaults, RefusesMoreParametersThanItCounts) {
       "device = cpu");
 }
 
-// What is counted before anything is made is what is then allocated, to the byte.
+// The memory planned in advance equals the allocated memory to the byte.
 TEST_F(DeviceFaults, RefusesWhatDoesNotFitItsMemory) {
   if (device_is_real()) GTEST_SKIP() << "its memory is what it is";
   for (const auto& [env_id, options] : std::vector<std::pair<const char*, Options>>{
@@ -180,8 +181,8 @@ TEST_F(DeviceFaults, RefusesWhatDoesNotFitItsMemory) {
   }
 }
 
-// Pages by which copies go to and from it are the host's memory, and planned as such: what is under
-// way at a time and a quarter more, with the permutations that come next.
+// Pinned pages for copies count as host memory. The plan covers all data in flight plus a quarter,
+// and the next permutations.
 TEST_F(DeviceFaults, PlansWhatPassesThroughTheHost) {
   if (device_is_real()) GTEST_SKIP() << "only the emulated one counts";
   const Options changing{
@@ -203,14 +204,15 @@ TEST_F(DeviceFaults, PlansWhatPassesThroughTheHost) {
     const Options large{{"device", "cuda"}, {"num_envs", "64"}, {"num_steps", "32"}};
     const Config config = config_of(
         env_id,
-        with(with(large, {{"num_minibatches", "1"}, {"total_timesteps", "20000"}}), options));
+        combine(combine(large, {{"num_minibatches", "1"}, {"total_timesteps", "20000"}}), options));
     std::size_t most = 0;
     emulation.limits.most_under_way = &most;
     const std::unique_ptr<Trainer> trainer = make_trainer(config, "cuda");
     for (std::size_t p = 0; p < config.phase_count(); ++p) iterate(*trainer);
     ASSERT_TRUE(trainer->capture().ok());
     const std::size_t samples = trainer->block().size();
-    const std::size_t sets = config.algorithm == "ppo_rnd" ? 2 : 1;  // of permutations, at most
+    const std::size_t sets =
+        config.algorithm == "ppo_rnd" ? 2 : 1;  // sets of permutations, at most
     const double held = 1.25 * static_cast<double>(most) +
                         static_cast<double>(sets * 2 * samples * sizeof(std::int32_t));
     const double planned = static_cast<double>(plan_memory(config, 2).take().passing);

@@ -1,5 +1,5 @@
-// Stacks of frames on an emulated device, beside the host's processor.
-// sanitizers: none (emulation, collect faults and tiles run the same kernels)
+// Frame stacks on an emulated device, compared with the CPU. sanitizers: none (emulation, collect
+// faults and tiles run the same kernels)
 #include <gtest/gtest.h>
 
 #include <cstdint>
@@ -49,34 +49,34 @@ const Options kZeros{{"env.frame_stack", "4"}, {"env.frame_padding", "zero"}};
 TEST_F(DeviceFrames, AreTrainedOn) {
   for (const FiberOrder each : kOrders) {
     emulate_as(each);
-    expect_the_same("MinAtar/Breakout-v1", with(kTinyMinatar, kStacks));
+    expect_the_same("MinAtar/Breakout-v1", combine(kTinyMinatar, kStacks));
   }
-  expect_the_same("MinAtar/Freeway-v1", with(kMinatar, kZeros), 2);
+  expect_the_same("MinAtar/Freeway-v1", combine(kMinatar, kZeros), 2);
   const Options ppo{{"algorithm", "ppo"}, {"encoder", "minatar"}, {"shared_encoder", "true"}};
-  expect_the_same("MinAtar/Asterix-v1", with(with(kTinyMinatar, kZeros), ppo), 2, false);
+  expect_the_same("MinAtar/Asterix-v1", combine(combine(kTinyMinatar, kZeros), ppo), 2, false);
 }
 
-// No frame is there twice, so the host keeps them whole.
+// No frame occurs twice, so the host stores whole stacks.
 TEST_F(DeviceFrames, AreKeptWholeInABlockOfOneStep) {
-  expect_the_same("MinAtar/Breakout-v1", with(with(kTinyMinatar, kStacks), {{"num_steps", "1"}}),
-                  4);
+  expect_the_same("MinAtar/Breakout-v1",
+                  combine(combine(kTinyMinatar, kStacks), {{"num_steps", "1"}}), 4);
 }
 
-// More frames than steps, in the middle of episodes, under disturbed actions.
+// More frames than steps, in the middle of episodes, with disturbed actions.
 TEST_F(DeviceFrames, AreOlderThanTheBlock) {
-  expect_the_same("MinAtar/Breakout-v1", with(kTinyMinatar, {{"env.frame_stack", "6"},
-                                                             {"max_episode_steps", "9"},
-                                                             {"stagger_starts", "true"},
-                                                             {"disturb.action_delay", "1"}}));
+  expect_the_same("MinAtar/Breakout-v1", combine(kTinyMinatar, {{"env.frame_stack", "6"},
+                                                                {"max_episode_steps", "9"},
+                                                                {"stagger_starts", "true"},
+                                                                {"disturb.action_delay", "1"}}));
 }
 
 TEST_F(DeviceFrames, AreSeenByInstruments) {
   const Options watched{{"instruments", "plasticity,coverage"}, {"instrument_every", "2"}};
-  expect_the_same("MinAtar/Breakout-v1", with(with(kTinyMinatar, kStacks), watched), 2);
+  expect_the_same("MinAtar/Breakout-v1", combine(combine(kTinyMinatar, kStacks), watched), 2);
 }
 
-TEST_F(DeviceFrames, GoOnAfterAResume) {
-  expect_same_after_resume("MinAtar/Breakout-v1", with(kTinyMinatar, kZeros));
+TEST_F(DeviceFrames, ContinueAfterAResume) {
+  expect_same_after_resume("MinAtar/Breakout-v1", combine(kTinyMinatar, kZeros));
 }
 
 }  // namespace

@@ -1,6 +1,6 @@
-// PPO with RND on an emulated device, beside the host's processor: what is new about a block, how
-// it is rewarded, and what the predictor learns, to the bit.
-// sanitizers: none (emulation, collect faults and tiles run the same kernels)
+// PPO with RND on an emulated device, compared with the CPU bit for bit: novelty, intrinsic rewards
+// and the predictor's training. sanitizers: none (emulation, collect faults and tiles run the same
+// kernels)
 #include <gtest/gtest.h>
 
 #include <memory>
@@ -20,31 +20,32 @@ const Options kRnd{{"algorithm", "ppo_rnd"},
                    {"rnd_outputs", "5"},
                    {"num_iterations_obs_norm_init", "1"}};
 
-// Of one step of a tiny game, whose frames are kept once.
-const Options kImages = with(with(kTinyMinatar, kRnd), {{"algorithm", "ppo_rnd"},
-                                                        {"encoder", "minatar"},
-                                                        {"rnd_hidden_sizes", "6"},
-                                                        {"num_iterations_obs_norm_init", "2"},
-                                                        {"max_episode_steps", "3"}});
+// One step of a tiny game with frames stored once.
+const Options kImages = combine(combine(kTinyMinatar, kRnd), {{"algorithm", "ppo_rnd"},
+                                                              {"encoder", "minatar"},
+                                                              {"rnd_hidden_sizes", "6"},
+                                                              {"num_iterations_obs_norm_init", "2"},
+                                                              {"max_episode_steps", "3"}});
 
-TEST_F(DeviceRnds, LearnWithStatisticsOfTheirOwn) {
+TEST_F(DeviceRnds, LearnWithOwnStatistics) {
   for (const FiberOrder each : kOrders) {
     emulate_as(each);
     expect_the_same("CartPole-v1", kRnd);
   }
 }
 
-TEST_F(DeviceRnds, LearnWithThoseOfThePolicy) {
-  expect_the_same("Pendulum-v1", with(kRnd, kNormalised));
+TEST_F(DeviceRnds, LearnWithThePolicysStatistics) {
+  expect_the_same("Pendulum-v1", combine(kRnd, kNormalised));
   emulate_as(FiberOrder::kShuffled);
-  expect_the_same("CartPole-v1", with(with(kRnd, kNormalised), {{"shared_encoder", "true"}}));
+  expect_the_same("CartPole-v1", combine(combine(kRnd, kNormalised), {{"shared_encoder", "true"}}));
 }
 
-// What the host adds up at a time is a tile of as many steps of a shard as fit.
+// The host sums tiles, each with as many steps of a shard as fit.
 TEST_F(DeviceRnds, AddUpShardsOfAllSizes) {
   for (const char* num_envs : {"1", "40", "70"}) {
     SCOPED_TRACE(num_envs);
-    expect_the_same("CartPole-v1", with(kRnd, {{"num_envs", num_envs}, {"update_epochs", "1"}}), 2);
+    expect_the_same("CartPole-v1", combine(kRnd, {{"num_envs", num_envs}, {"update_epochs", "1"}}),
+                    2);
   }
 }
 
@@ -52,67 +53,68 @@ TEST_F(DeviceRnds, LookAtImages) {
   for (const FiberOrder each : {FiberOrder::kForward, FiberOrder::kReversed}) {
     emulate_as(each);
     expect_the_same("MinAtar/Breakout-v1", kImages, 2);
-    expect_the_same("MinAtar/Breakout-v1", with(kImages, {{"env.frame_stack", "3"}}), 2);
+    expect_the_same("MinAtar/Breakout-v1", combine(kImages, {{"env.frame_stack", "3"}}), 2);
   }
 }
 
-// Tiles of the predictor that shared memory does not hold, neither looking nor learning.
+// Tiles of the predictor exceed shared memory, in inference and in training.
 TEST_F(DeviceRnds, TakeWideNetworks) {
   emulate_as(FiberOrder::kReversed);
   expect_the_same(
       "CartPole-v1",
-      with(kRnd, {{"rnd_hidden_sizes", "128,96"}, {"rnd_outputs", "130"}, {"update_epochs", "1"}}),
+      combine(kRnd,
+              {{"rnd_hidden_sizes", "128,96"}, {"rnd_outputs", "130"}, {"update_epochs", "1"}}),
       2);
 }
 
-// More samples that train the predictor than are worked on at a time.
+// More samples than the predictor trains on at a time.
 TEST_F(DeviceRnds, TakeRowsOneAfterAnother) {
   emulation.limits.rows = 128;
   expect_the_same("CartPole-v1",
-                  with(kRnd, {{"num_envs", "40"},
-                              {"num_minibatches", "1"},
-                              {"update_proportion", "0.9"},
-                              {"update_epochs", "1"}}),
+                  combine(kRnd, {{"num_envs", "40"},
+                                 {"num_minibatches", "1"},
+                                 {"update_proportion", "0.9"},
+                                 {"update_epochs", "1"}}),
                   2);
 }
 
-// A minibatch's samples all train the predictor, or only its first.
+// Either all samples of a minibatch train the predictor, or only the first.
 TEST_F(DeviceRnds, DrawAnyShareOfAMinibatch) {
   for (const char* share : {"1e-6", "1"}) {
-    expect_the_same("CartPole-v1", with(kRnd, {{"update_proportion", share}}), 2);
+    expect_the_same("CartPole-v1", combine(kRnd, {{"update_proportion", share}}), 2);
   }
 }
 
 TEST_F(DeviceRnds, FollowTheRestOfTheConfig) {
-  expect_the_same("CartPole-v1", with(kRnd, {{"norm_adv", "batch"},
-                                             {"ext_coef", "0.3"},
-                                             {"int_coef", "1.7"},
-                                             {"int_gamma", "0.9"},
-                                             {"max_grad_norm", "0.05"},
-                                             {"lr_schedule", "adaptive"},
-                                             {"desired_kl", "1e-4"}}));
+  expect_the_same("CartPole-v1", combine(kRnd, {{"norm_adv", "batch"},
+                                                {"ext_coef", "0.3"},
+                                                {"int_coef", "1.7"},
+                                                {"int_gamma", "0.9"},
+                                                {"max_grad_norm", "0.05"},
+                                                {"lr_schedule", "adaptive"},
+                                                {"desired_kl", "1e-4"}}));
   expect_the_same("CartPole-v1",
-                  with(kRnd, {{"norm_adv", "off"},
-                              {"clip_vloss", "false"},
-                              {"reward_scale", "0.3"},
-                              {"target_kl", "1e-6"},
-                              {"learning_rate", "1e-2"},
-                              {"update_epochs", "4"},
-                              {"num_iterations_obs_norm_init", "0"}}),
+                  combine(kRnd, {{"norm_adv", "off"},
+                                 {"clip_vloss", "false"},
+                                 {"reward_scale", "0.3"},
+                                 {"target_kl", "1e-6"},
+                                 {"learning_rate", "1e-2"},
+                                 {"update_epochs", "4"},
+                                 {"num_iterations_obs_norm_init", "0"}}),
                   2, false);
 }
 
 TEST_F(DeviceRnds, AreSeenByInstruments) {
-  expect_the_same(
-      "CartPole-v1",
-      with(kRnd, {{"instruments", "plasticity,policy,coverage,audit"}, {"instrument_every", "2"}}),
-      2);
+  expect_the_same("CartPole-v1",
+                  combine(kRnd, {{"instruments", "plasticity,policy,coverage,audit"},
+                                 {"instrument_every", "2"}}),
+                  2);
 }
 
 TEST_F(DeviceRnds, HandOutWholeBlocks) {
   for (const auto& [env_id, options] : std::vector<std::pair<const char*, Options>>{
-           {"CartPole-v1", with(kRnd, kNormalised)}, {"MinAtar/Asterix-v1", kImages}}) {
-    const Config config = config_of(env_id, with(options, {{"hashes", "true"}}));
+           {"CartPole-v1", combine(kRnd, kNormalised)}, {"MinAtar/Asterix-v1", kImages}}) {
+    const Config config = config_of(env_id, combine(options, {{"hashes", "true"}}));
     const std::unique_ptr<Trainer> host = make_trainer(config, "cpu");
     const std::unique_ptr<Trainer> device = make_trainer(config, "cuda");
     iterate(*host);
@@ -131,7 +133,7 @@ TEST_F(DeviceRnds, HandOutWholeBlocks) {
   }
 }
 
-// The same trainer is put back to an earlier state, over what its device has drawn and learnt.
+// Restores a trainer to an earlier state, over the data on its device.
 TEST_F(DeviceRnds, GoBackToAnEarlierState) {
   const Config config = config_of("CartPole-v1", kRnd);
   const std::unique_ptr<Trainer> early = make_trainer(config, "cuda");
@@ -142,10 +144,10 @@ TEST_F(DeviceRnds, GoBackToAnEarlierState) {
   expect_same_state(*early, *late);
 }
 
-TEST_F(DeviceRnds, GoOnAfterAResume) {
+TEST_F(DeviceRnds, ContinueAfterAResume) {
   const Options quick{{"num_envs", "5"}, {"num_steps", "12"}, {"num_minibatches", "1"}};
-  expect_same_after_resume("CartPole-v1", with(kRnd, quick));
-  expect_same_after_resume("Pendulum-v1", with(with(kRnd, kNormalised), quick));
+  expect_same_after_resume("CartPole-v1", combine(kRnd, quick));
+  expect_same_after_resume("Pendulum-v1", combine(combine(kRnd, kNormalised), quick));
 }
 
 }  // namespace

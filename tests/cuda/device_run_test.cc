@@ -1,5 +1,4 @@
-// Whole runs on an emulated device: what their folders and records hold, beside those of runs by
-// the host's processor.
+// Whole runs on an emulated device: their folders and records, compared with those of CPU runs.
 // sanitizers: none (emulation, collect faults and tiles run the same kernels)
 #include <gtest/gtest.h>
 
@@ -49,7 +48,7 @@ class DeviceRuns : public InFolder {
     return config.value();
   }
 
-  // To its end, or stopped after so many iterations.
+  // Trains to the end, or stops after some iterations.
   void train(const char* device, const std::string& name, int stop_after = 0,
              const Overrides& task = {{"env_id", "CartPole-v1"}}) {
     RunHooks hooks;
@@ -67,7 +66,7 @@ class DeviceRuns : public InFolder {
   }
 };
 
-// Of statistics and images, in worlds that differ and begin in their middle.
+// With statistics and images, in different worlds with staggered starts.
 const Overrides kPendulum{{"env_id", "Pendulum-v1"},         {"norm_obs", "true"},
                           {"norm_reward", "true"},           {"shared_encoder", "true"},
                           {"strata.earth.gravity", "9..11"}, {"strata.moon.gravity", "1.6"},
@@ -80,21 +79,22 @@ const Overrides kBreakout{{"env_id", "MinAtar/Breakout-v1"},
                           {"hidden_sizes", "8"},
                           {"env.frame_stack", "2"},
                           {"total_timesteps", "60"}};
-// Beside what the predictor learns, with statistics that begin before the run.
+// With a predictor, and statistics that begin before the run.
 const Overrides kNovelty{{"env_id", "CartPole-v1"}, {"algorithm", "ppo_rnd"},
                          {"norm_obs", "true"},      {"rnd_hidden_sizes", "8"},
                          {"rnd_outputs", "4"},      {"num_iterations_obs_norm_init", "2"}};
-// Stopped where a shape ends.
+// Stopped at the end of a shape.
 const Overrides kShapes{{"env_id", "CartPole-v1"},
                         {"norm_obs", "true"},
                         {"shape_schedule", "8x16 @ 0, 12x8/40 @ 0.1, 4x40 @ 0.4"}};
 
-// Records and results of both, of one that was stopped, and of one that is repeated from its line.
-TEST_F(DeviceRuns, OfEveryKindAreThoseOfTheProcessor) {
+// Records and results of both sides, of a stopped run, and of a rerun from its ledger line.
+TEST_F(DeviceRuns, EqualCpuRunsOfEveryKind) {
   int number = 0;
   for (const Overrides* task : {&kPendulum, &kBreakout, &kNovelty, &kShapes}) {
-    const std::string of = std::to_string(number++);
-    const std::string host = "host" + of, device = "device" + of, stopped = "stopped" + of;
+    const std::string suffix = std::to_string(number++);
+    const std::string host = "host" + suffix, device = "device" + suffix,
+                      stopped = "stopped" + suffix;
     train("cpu", host, 0, *task);
     train("cuda", device, 0, *task);
     const Result<RunDiff> diff = diff_runs(at(host), at(device));
@@ -112,14 +112,14 @@ TEST_F(DeviceRuns, OfEveryKindAreThoseOfTheProcessor) {
     const Result<RerunPlan> plan = plan_rerun(line);
     ASSERT_TRUE(plan.ok()) << plan.status().message();
     EXPECT_EQ(plan.value().config.device, "cuda");
-    const Result<RerunReport> again = rerun(line, plan.value(), at("again" + of), 2, {});
+    const Result<RerunReport> again = rerun(line, plan.value(), at("again" + suffix), 2, {});
     ASSERT_TRUE(again.ok()) << again.status().message();
     EXPECT_TRUE(again.value().agrees());
-    EXPECT_EQ(text_of("again" + of).find("\"device\":\"cpu\""), std::string::npos);
+    EXPECT_EQ(text_of("again" + suffix).find("\"device\":\"cpu\""), std::string::npos);
   }
 }
 
-TEST_F(DeviceRuns, AreThoseOfTheProcessorToTheBit) {
+TEST_F(DeviceRuns, EqualCpuRunsToTheBit) {
   train("cpu", "host");
   train("cuda", "device");
   const Result<RunDiff> diff = diff_runs(at("host"), at("device"));
@@ -131,7 +131,7 @@ TEST_F(DeviceRuns, AreThoseOfTheProcessorToTheBit) {
   EXPECT_TRUE(RerunReport({{}, compare_ledger_lines(text_of("host"), text_of("device"))}).agrees());
 }
 
-TEST_F(DeviceRuns, GoOnFromTheirCheckpoints) {
+TEST_F(DeviceRuns, ContinueFromTheirCheckpoints) {
   train("cpu", "host");
   train("cuda", "stopped", 3);
   const Result<RunSummary> summary = resume_run(at("stopped"), 1, {});
@@ -141,8 +141,8 @@ TEST_F(DeviceRuns, GoOnFromTheirCheckpoints) {
   EXPECT_EQ(line_of("stopped")["evaluation"].dump(), line_of("host")["evaluation"].dump());
 }
 
-// As on a machine that has no such device, and back.
-TEST_F(DeviceRuns, GoOnWithAnotherDevice) {
+// Continues as on a machine without a device, and back.
+TEST_F(DeviceRuns, ContinueOnAnotherDevice) {
   train("cpu", "host");
   train("cuda", "stopped", 2);
   const auto stopping = [] {
@@ -166,9 +166,9 @@ TEST_F(DeviceRuns, GoOnWithAnotherDevice) {
       "[{\"step\":256,\"device\":\"cpu\"},{\"step\":384,\"device\":\"" + tested_device() + "\"}]");
 }
 
-// In the middle of a run, or, where it is emulated, of an iteration: an error that says so, and the
-// last checkpoint is whole.
-TEST_F(DeviceRuns, LoseNothingWithTheirDevice) {
+// Loses the device in the middle of a run, or of an iteration if it is emulated. The error says so,
+// and the last checkpoint is complete.
+TEST_F(DeviceRuns, KeepTheirCheckpointIfTheDeviceIsLost) {
   if (device_is_real() != asked_for("lost")) GTEST_SKIP() << "others need the device";
   train("cpu", "host");
   emulation.limits.launches = 120;
@@ -190,8 +190,8 @@ TEST_F(DeviceRuns, LoseNothingWithTheirDevice) {
   EXPECT_EQ(line_of("lost")["result"].dump(), line_of("host")["result"].dump());
 }
 
-// Nothing is left to train, so nobody else has.
-TEST_F(DeviceRuns, AreNotTakenOverOnceTheyAreOver) {
+// No steps are left, so the run keeps its device.
+TEST_F(DeviceRuns, KeepTheirDeviceAfterTheEnd) {
   train("cpu", "run");
   const auto manifest = [&] { return read_file(at("run") + "/manifest.json").value(); };
   const std::string before = manifest();
@@ -201,7 +201,7 @@ TEST_F(DeviceRuns, AreNotTakenOverOnceTheyAreOver) {
   }
 }
 
-TEST_F(DeviceRuns, KeepTheirBitsWhereTheyGoOnToADevice) {
+TEST_F(DeviceRuns, KeepTheirBitsOnAnotherDevice) {
   train("cpu", "run", 2);
   std::vector<std::string> notes;
   RunHooks hooks;
@@ -211,7 +211,7 @@ TEST_F(DeviceRuns, KeepTheirBitsWhereTheyGoOnToADevice) {
   EXPECT_TRUE(notes.empty()) << notes[0];
 }
 
-TEST_F(DeviceRuns, RefuseOtherKeysWhereTheyGoOn) {
+TEST_F(DeviceRuns, RefuseOtherKeysOnAResume) {
   train("cpu", "run", 2);
   for (const auto& [key, value] : Overrides{{"isa", "exact"}, {"gamma", "0.5"}}) {
     const Status status = resume_run(at("run"), 1, {}, 0, {{key, value}}).status();

@@ -1,6 +1,5 @@
-// Trainers whose device is emulated, beside those of the host's processor: the same runs, to the
-// bit, from the first block to a resume.
-// sanitizers: none (emulation, collect faults and tiles run the same kernels)
+// Trainers on an emulated device, compared with the CPU: the same runs bit for bit, from the first
+// block to a resume. sanitizers: none (emulation, collect faults and tiles run the same kernels)
 #include <gtest/gtest.h>
 
 #include <memory>
@@ -44,10 +43,10 @@ TEST_F(DeviceTrainer, TrainsPendulumByPpo) {
   }
 }
 
-// Of widths that take different amounts of a multiprocessor, as studies have them.
+// Widths that use different shares of a multiprocessor, as in studies.
 TEST_F(DeviceTrainer, TrainsSideBySide) {
   const auto train = [](const char* env_id, const char* widths) {
-    expect_the_same(env_id, with(kShort, {{"hidden_sizes", widths}}), 4);
+    expect_the_same(env_id, combine(kShort, {{"hidden_sizes", widths}}), 4);
   };
   std::vector<std::thread> threads;
   threads.emplace_back(train, "CartPole-v1", "64,64");
@@ -79,18 +78,18 @@ TEST_F(DeviceTrainer, TrainsEveryGameOfMinatar) {
   }
 }
 
-// The body that PQN has by default, and episodes without a limit.
+// PQN's default body, and episodes without a limit.
 TEST_F(DeviceTrainer, TrainsThePublishedBodyOfMinatar) {
-  expect_the_same("MinAtar/Breakout-v0", with(kTinyMinatar, {{"hidden_sizes", "128"}}));
-  expect_the_same("MinAtar/Breakout-v1", with(kMinatar, {{"max_episode_steps", "0"}}), 3);
+  expect_the_same("MinAtar/Breakout-v0", combine(kTinyMinatar, {{"hidden_sizes", "128"}}));
+  expect_the_same("MinAtar/Breakout-v1", combine(kMinatar, {{"max_episode_steps", "0"}}), 3);
 }
 
-// Bodies apart, and images as if they were vectors.
+// Separate bodies, and images as vectors.
 TEST_F(DeviceTrainer, TrainsBreakoutByPpo) {
-  const Options ppo = with(kMinatar, {{"algorithm", "ppo"}, {"encoder", "minatar"}});
+  const Options ppo = combine(kMinatar, {{"algorithm", "ppo"}, {"encoder", "minatar"}});
   expect_the_same("MinAtar/Breakout-v1", ppo, 2);
-  expect_the_same("MinAtar/Breakout-v0", with(ppo, {{"layer_norm", "all"}}), 2, false);
-  expect_the_same("MinAtar/Breakout-v1", with(ppo, {{"encoder", "mlp"}}), 2);
+  expect_the_same("MinAtar/Breakout-v0", combine(ppo, {{"layer_norm", "all"}}), 2, false);
+  expect_the_same("MinAtar/Breakout-v1", combine(ppo, {{"encoder", "mlp"}}), 2);
 }
 
 const Options kShared{{"shared_encoder", "true"}};
@@ -98,13 +97,14 @@ const Options kShared{{"shared_encoder", "true"}};
 TEST_F(DeviceTrainer, TrainsASharedBody) {
   for (const FiberOrder each : kOrders) {
     emulate_as(each);
-    expect_the_same("CartPole-v1", with(kShort, kShared));
+    expect_the_same("CartPole-v1", combine(kShort, kShared));
   }
-  expect_the_same("Pendulum-v1", with(kNormalised, kShared));
-  expect_the_same("Acrobot-v1", with(with(kShort, kShared), {{"layer_norm", "all"}}), 2, false);
-  const Options image = with(kMinatar, {{"algorithm", "ppo"}, {"encoder", "minatar"}});
-  expect_the_same("MinAtar/Breakout-v1", with(image, kShared), 2);
-  expect_the_same("CartPole-v1", with(kPqn, kShared), 2);  // which has one body in any case
+  expect_the_same("Pendulum-v1", combine(kNormalised, kShared));
+  expect_the_same("Acrobot-v1", combine(combine(kShort, kShared), {{"layer_norm", "all"}}), 2,
+                  false);
+  const Options image = combine(kMinatar, {{"algorithm", "ppo"}, {"encoder", "minatar"}});
+  expect_the_same("MinAtar/Breakout-v1", combine(image, kShared), 2);
+  expect_the_same("CartPole-v1", combine(kPqn, kShared), 2);  // PQN always has one body
 }
 
 TEST_F(DeviceTrainer, NormalisesObservationsAndRewards) {
@@ -116,20 +116,20 @@ TEST_F(DeviceTrainer, NormalisesObservationsAndRewards) {
   expect_the_same("FrozenLake-v1", kNormalised, 2);
 }
 
-// More environments than the rows of a shard, of which the last is not full, and of a thread block.
+// More environments than rows of a shard or a thread block. The last shard is not full.
 TEST_F(DeviceTrainer, NormalisesShardsOfAllSizes) {
   for (const char* num_envs : {"1", "40", "70"}) {
     SCOPED_TRACE(num_envs);
-    expect_the_same("Acrobot-v1", with(kNormalised, {{"num_envs", num_envs}}));
+    expect_the_same("Acrobot-v1", combine(kNormalised, {{"num_envs", num_envs}}));
   }
-  expect_the_same("CartPole-v1", with(kPqn, {{"norm_obs", "true"}}));
-  expect_the_same("CartPole-v1", with(kNormalised, {{"reward_scale", "0.3"}, {"clip_obs", "0.2"}}),
-                  3, false);
+  expect_the_same("CartPole-v1", combine(kPqn, {{"norm_obs", "true"}}));
+  expect_the_same("CartPole-v1",
+                  combine(kNormalised, {{"reward_scale", "0.3"}, {"clip_obs", "0.2"}}), 3, false);
 }
 
 TEST_F(DeviceTrainer, StopsAnUpdateAtItsTargetKl) {
   const Options options =
-      with(kShort, {{"target_kl", "1e-6"}, {"update_epochs", "4"}, {"learning_rate", "1e-2"}});
+      combine(kShort, {{"target_kl", "1e-6"}, {"update_epochs", "4"}, {"learning_rate", "1e-2"}});
   expect_the_same("CartPole-v1", options);
   const std::unique_ptr<Trainer> device = make_trainer(config_of("CartPole-v1", options), "cuda");
   iterate(*device);
@@ -137,18 +137,19 @@ TEST_F(DeviceTrainer, StopsAnUpdateAtItsTargetKl) {
 }
 
 TEST_F(DeviceTrainer, AdaptsItsLearningRate) {
-  const Options options = with(
+  const Options options = combine(
       kShort, {{"lr_schedule", "adaptive"}, {"desired_kl", "1e-4"}, {"learning_rate", "1e-3"}});
   expect_the_same("CartPole-v1", options);
-  expect_the_same("Pendulum-v1", with(options, {{"target_kl", "1e-3"}}));
+  expect_the_same("Pendulum-v1", combine(options, {{"target_kl", "1e-3"}}));
   const std::unique_ptr<Trainer> device = make_trainer(config_of("CartPole-v1", options), "cuda");
   for (int i = 0; i < 2; ++i) iterate(*device);
   EXPECT_NE(device->report().learning_rate, 1e-3);
 }
 
 TEST_F(DeviceTrainer, NormalisesTheAdvantagesOfABatch) {
-  expect_the_same("CartPole-v1", with(kShort, {{"norm_adv", "batch"}}));
-  expect_the_same("Pendulum-v1", with(kShort, {{"norm_adv", "batch"}, {"num_minibatches", "1"}}));
+  expect_the_same("CartPole-v1", combine(kShort, {{"norm_adv", "batch"}}));
+  expect_the_same("Pendulum-v1",
+                  combine(kShort, {{"norm_adv", "batch"}, {"num_minibatches", "1"}}));
 }
 
 TEST_F(DeviceTrainer, NeedsNoWholeBlocks) {
@@ -177,15 +178,15 @@ Options watched(Options options, const std::string& instruments) {
   return options;
 }
 
-// Those that look at blocks, policies and environments, and those that watch updates from inside.
+// Instruments that read blocks, policies and environments, and instruments that watch updates.
 TEST_F(DeviceTrainer, IsSeenByInstruments) {
   const Options seen_options = watched(kShort, "gradient,plasticity,policy,coverage,audit");
   expect_the_same("CartPole-v1", seen_options, 4);
   expect_the_same("Pendulum-v1", seen_options, 2);
-  expect_the_same("CartPole-v1", with(seen_options, kShared), 4);
+  expect_the_same("CartPole-v1", combine(seen_options, kShared), 4);
   expect_the_same("CartPole-v1", watched(kPqn, "plasticity,coverage"), 2);
   expect_the_same("MinAtar/Breakout-v1", watched(kMinatar, "plasticity,coverage"), 2);
-  const Options ppo = with(kTinyMinatar, {{"algorithm", "ppo"}, {"encoder", "minatar"}});
+  const Options ppo = combine(kTinyMinatar, {{"algorithm", "ppo"}, {"encoder", "minatar"}});
   expect_the_same("MinAtar/Asterix-v1", watched(ppo, "gradient,plasticity,policy,coverage,audit"),
                   2);
   const std::unique_ptr<Trainer> plain = make_trainer(config_of("CartPole-v1", kShort), "cuda");
@@ -214,20 +215,20 @@ TEST_F(DeviceTrainer, LeavesAPolicyToEvaluate) {
   EXPECT_EQ(a.value().std_return, b.value().std_return);
 }
 
-TEST_F(DeviceTrainer, GoesOnAfterAResume) {
+TEST_F(DeviceTrainer, ContinuesAfterAResume) {
   expect_same_after_resume("CartPole-v1", kShort);
   expect_same_after_resume("CartPole-v1", kPqn);
-  expect_same_after_resume("CartPole-v1", with(kShort, kShared));
+  expect_same_after_resume("CartPole-v1", combine(kShort, kShared));
   expect_same_after_resume("MinAtar/Seaquest-v1", kTinyMinatar);
-  expect_same_after_resume("Pendulum-v1", with(kNormalised, {{"lr_schedule", "adaptive"}}));
+  expect_same_after_resume("Pendulum-v1", combine(kNormalised, {{"lr_schedule", "adaptive"}}));
 }
 
-// A device is at an update while the host reads the block, but where the host does something to it
-// first: without a trainer, whose bits are the same either way.
-TEST_F(DeviceTrainer, BeginsWithAnUpdateBeforeItIsAskedForOne) {
+// The device updates while the host reads the block, unless the host changes the block first.
+// Tested without a trainer, whose bits are the same either way.
+TEST_F(DeviceTrainer, StartsAnUpdateEarly) {
   for (const bool scales_rewards : {false, true}) {
-    Options options = with(kShort, {{"norm_reward", scales_rewards ? "true" : "false"}});
-    const Config config = config_of("CartPole-v1", with(options, {{"device", "cuda"}}));
+    Options options = combine(kShort, {{"norm_reward", scales_rewards ? "true" : "false"}});
+    const Config config = config_of("CartPole-v1", combine(options, {{"device", "cuda"}}));
     const std::unique_ptr<VecEnv> envs =
         make_vec_env(config.env_id, {}, vec_env_options(config)).take();
     const ActorCritic network(network_shape(config, envs->spec()));
@@ -246,7 +247,7 @@ TEST_F(DeviceTrainer, BeginsWithAnUpdateBeforeItIsAskedForOne) {
   }
 }
 
-// The same trainer is put back to an earlier state, over what its device has.
+// Restores a trainer to an earlier state, over the data on its device.
 TEST_F(DeviceTrainer, GoesBackToAnEarlierState) {
   const Config config = config_of("CartPole-v1", kNormalised);
   const std::unique_ptr<Trainer> early = make_trainer(config, "cuda");

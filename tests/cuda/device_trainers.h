@@ -1,5 +1,4 @@
-// Trainers whose device is emulated, beside those of the host's processor, for tests that hold one
-// to the other.
+// Trainers on an emulated device and on the CPU, for tests that compare them.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -48,7 +47,7 @@ inline std::unique_ptr<Trainer> make_trainer(Config config, const char* device) 
   return trainer.take();
 }
 
-// As it calls itself.
+// Named as the algorithm names itself.
 inline const std::string& tested_device() {
   static const std::string name =
       device_is_real() ? make_trainer(config_of("CartPole-v1", {}), "cuda")->device()->name()
@@ -63,7 +62,7 @@ inline void iterate(Trainer& trainer) {
 
 using Bits = std::vector<std::pair<std::string, std::uint64_t>>;
 
-// Every number of the last iteration, of which some are not numbers.
+// All numbers of the last iteration, some of them NaN.
 inline Bits numbers_of(const Trainer& trainer) {
   Bits bits;
   const auto take = [&](const NumberInfo& info, double value) {
@@ -86,7 +85,7 @@ inline std::vector<std::string> state_of(Trainer& trainer) {
   return state;
 }
 
-// Not as text, of which a difference would show pages.
+// Compares without printing, since a difference would fill pages.
 inline void expect_same_state(Trainer& host, Trainer& device) {
   const std::vector<std::string> a = state_of(host), b = state_of(device);
   ASSERT_EQ(a.size(), b.size());
@@ -105,7 +104,7 @@ inline void expect_same_iteration(Trainer& host, Trainer& device) {
   EXPECT_EQ(host.hashes()->params, device.hashes()->params);
 }
 
-// hashes: with those of blocks, for which the device hands out all of a block.
+// hashes: also compare hashes of blocks, for which the device copies out whole blocks.
 inline void expect_the_same(const std::string& env_id, Options options, int iterations = 3,
                             bool hashes = true) {
   options.emplace_back("hashes", hashes ? "true" : "false");
@@ -134,7 +133,7 @@ inline const Options kPqn{{"algorithm", "pqn"}, {"max_episode_steps", "11"}, {"l
 inline const Options kNormalised{
     {"max_episode_steps", "11"}, {"norm_obs", "true"}, {"norm_reward", "true"}};
 
-// Of images, which are bytes: a convolution, normalised, and what shared memory does not hold.
+// Byte images: a normalised convolution, and tiles that exceed shared memory.
 inline const Options kMinatar{{"algorithm", "pqn"},   {"num_envs", "5"},
                               {"num_steps", "8"},     {"num_minibatches", "2"},
                               {"hidden_sizes", "12"}, {"max_episode_steps", "7"}};
@@ -144,7 +143,7 @@ inline const Options kTinyMinatar{{"algorithm", "pqn"},      {"num_envs", "3"},
                                   {"hidden_sizes", "4"},     {"num_minibatches", "1"},
                                   {"max_episode_steps", "3"}};
 
-inline Options with(Options options, const Options& more) {
+inline Options combine(Options options, const Options& more) {
   options.insert(options.end(), more.begin(), more.end());
   return options;
 }
@@ -157,18 +156,18 @@ inline TensorRef tensor_of(Trainer& trainer, const std::string& name) {
   return {};
 }
 
-inline void copy_state(Trainer& from, Trainer& to) {
-  ASSERT_TRUE(from.capture().ok());
-  const std::vector<TensorRef> a = from.state(), b = to.state();
+inline void copy_state(Trainer& source, Trainer& target) {
+  ASSERT_TRUE(source.capture().ok());
+  const std::vector<TensorRef> a = source.state(), b = target.state();
   ASSERT_EQ(a.size(), b.size());
   for (std::size_t i = 0; i < a.size(); ++i) {
     ASSERT_EQ(a[i].bytes(), b[i].bytes());
     std::memcpy(b[i].data, a[i].data, a[i].bytes());
   }
-  ASSERT_TRUE(to.state_restored().ok());
+  ASSERT_TRUE(target.state_restored().ok());
 }
 
-// Any of the two may go on where any has stopped.
+// Either side can resume a run of the other.
 inline void expect_same_after_resume(const std::string& env_id, const Options& options) {
   const Config config = config_of(env_id, options);
   const std::unique_ptr<Trainer> whole = make_trainer(config, "cpu");

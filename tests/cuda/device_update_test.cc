@@ -1,6 +1,6 @@
-// Whole iterations of PPO and PQN by kernels, emulated, beside the library's collector and update:
-// equal to the bit, in any order of threads.
-// sanitizers: none (emulation, collect faults and tiles run the same kernels)
+// Whole iterations of PPO and PQN by emulated kernels, compared with the library's collector and
+// update: equal to the bit, in any order of threads. sanitizers: none (emulation, collect faults
+// and tiles run the same kernels)
 #include <gtest/gtest.h>
 
 #include "tests/cuda/update_pairs.h"
@@ -11,10 +11,10 @@ namespace {
 constexpr FiberOrder kOrders[] = {FiberOrder::kForward, FiberOrder::kReversed,
                                   FiberOrder::kShuffled};
 
-// Of CartPole, with what tests with that order give a block.
-bool goes_layer_by_layer(const Case& of, FiberOrder order) {
+// Whether CartPole's network goes layer by layer with the shared memory of this order.
+bool goes_layer_by_layer(const Case& test_case, FiberOrder order) {
   const EnvSpec spec = CartPole::spec(CartPole::make_params({}).value());
-  const ActorCritic network(network_shape(spec, of));
+  const ActorCritic network(network_shape(spec, test_case));
   return delta_room(device_network(network), shared_bytes_with(order)).spills;
 }
 
@@ -26,7 +26,7 @@ TEST(DevicePqn, LearnsCartPoleToTheHostsBits) {
   for (const FiberOrder order : kOrders) expect_the_same<CartPole, PqnOnBoth>({}, order);
 }
 
-// Of all sizes beside the lanes of a row: fewer, as many, more, and not a multiple.
+// Sizes below, at and above the lanes of a row, and ones that are no multiple.
 TEST(DevicePqn, NormalisesLayersToTheHostsBits) {
   for (const FiberOrder order : kOrders) {
     expect_the_same<CartPole, PqnOnBoth>(
@@ -61,11 +61,11 @@ TEST(DevicePpo, SharesABodyToTheHostsBits) {
              .shared_encoder = true};
   other.settings.loss.vf_coef = 0.25;
   expect_the_same<Pendulum>(other, FiberOrder::kShuffled);
-  // Without layers there is nothing to share.
+  // Without layers, nothing can be shared.
   expect_the_same<CartPole>({.hidden_sizes = {}, .shared_encoder = true}, FiberOrder::kForward);
 }
 
-// Both heads behind what shared memory does not hold.
+// Both heads after a body that exceeds shared memory.
 TEST(DevicePpo, SharesAWideBody) {
   Case wide{.hidden_sizes = {128, 96}, .shared_encoder = true, .iterations = 1};
   wide.settings.update_epochs = 1;
@@ -76,7 +76,7 @@ TEST(DevicePpo, SharesAWideBody) {
 TEST(DevicePpo, TakesTheUsualWidths) {
   Case usual;
   usual.hidden_sizes = {64, 64};
-  usual.num_envs = 40;  // several blocks of environments, and tiles of a partial gradient
+  usual.num_envs = 40;  // several blocks of environments, several tiles per partial gradient
   usual.num_steps = 20;
   usual.minibatches = 1;
   usual.iterations = 1;
@@ -85,27 +85,27 @@ TEST(DevicePpo, TakesTheUsualWidths) {
   expect_the_same<Pendulum>(usual, FiberOrder::kReversed);
 }
 
-// More rows than are worked on at a time: several goes for a partial gradient, of which the last
-// has fewer, and some none.
-TEST(DevicePpo, TakesRowsOneAfterAnother) {
-  Case of;
-  of.hidden_sizes = {16, 8};
-  of.num_envs = 41;
-  of.num_steps = 23;
-  of.minibatches = 1;
-  of.iterations = 1;
-  of.settings.update_epochs = 2;
-  of.rows = 128;
+// More rows than fit at a time, so a partial gradient takes several passes. The last one has fewer
+// rows or none.
+TEST(DevicePpo, TakesRowsInPasses) {
+  Case test_case;
+  test_case.hidden_sizes = {16, 8};
+  test_case.num_envs = 41;
+  test_case.num_steps = 23;
+  test_case.minibatches = 1;
+  test_case.iterations = 1;
+  test_case.settings.update_epochs = 2;
+  test_case.rows = 128;
   for (const FiberOrder order : kOrders) {
-    expect_the_same<CartPole>(of, order);
-    expect_the_same<Pendulum>(of, order);
+    expect_the_same<CartPole>(test_case, order);
+    expect_the_same<Pendulum>(test_case, order);
   }
-  of.normalisation = Normalisation::kAll;
-  of.hidden_sizes = {128, 96};
-  expect_the_same<CartPole, PqnOnBoth>(of, FiberOrder::kShuffled);
+  test_case.normalisation = Normalisation::kAll;
+  test_case.hidden_sizes = {128, 96};
+  expect_the_same<CartPole, PqnOnBoth>(test_case, FiberOrder::kShuffled);
 }
 
-TEST(DevicePpo, TakesWhatSharedMemoryDoesNotHold) {
+TEST(DevicePpo, TakesTilesBeyondSharedMemory) {
   Case wide;
   wide.hidden_sizes = {128, 96};
   wide.iterations = 1;
@@ -117,8 +117,7 @@ TEST(DevicePpo, TakesWhatSharedMemoryDoesNotHold) {
   }
 }
 
-// Products in the smallest pieces, of a depth that is no whole number of what lies in shared
-// memory.
+// Products in the smallest pieces. Their depth is no multiple of the depth in shared memory.
 TEST(DevicePpo, SpreadsFewRows) {
   Case few;
   few.hidden_sizes = {37, 141, 22};
@@ -129,19 +128,19 @@ TEST(DevicePpo, SpreadsFewRows) {
   expect_the_same<CartPole>(few, FiberOrder::kReversed);
 }
 
-// Past the blocks that the host cuts products into, and as deep as can be.
+// Larger than the host's blocks of products, and of the largest depth.
 TEST(DevicePpo, TakesWideAndDeepBodies) {
-  Case of;
-  of.iterations = 1;
-  of.settings.update_epochs = 1;
-  of.hidden_sizes = {513, 260};
-  expect_the_same<CartPole>(of, FiberOrder::kReversed);
-  of.normalisation = Normalisation::kAll;
-  of.hidden_sizes = {600};
-  expect_the_same<Pendulum>(of, FiberOrder::kShuffled);
-  of.normalisation = Normalisation::kNone;
-  of.hidden_sizes.assign(kMostLayers, 9);
-  expect_the_same<CartPole>(of, FiberOrder::kForward);
+  Case test_case;
+  test_case.iterations = 1;
+  test_case.settings.update_epochs = 1;
+  test_case.hidden_sizes = {513, 260};
+  expect_the_same<CartPole>(test_case, FiberOrder::kReversed);
+  test_case.normalisation = Normalisation::kAll;
+  test_case.hidden_sizes = {600};
+  expect_the_same<Pendulum>(test_case, FiberOrder::kShuffled);
+  test_case.normalisation = Normalisation::kNone;
+  test_case.hidden_sizes.assign(kMostLayers, 9);
+  expect_the_same<CartPole>(test_case, FiberOrder::kForward);
 }
 
 TEST(DevicePpo, TakesOtherActivationsShapesAndLosses) {
@@ -160,7 +159,7 @@ TEST(DevicePpo, TakesOtherActivationsShapesAndLosses) {
   expect_the_same<Pendulum>(other, FiberOrder::kShuffled);
 }
 
-TEST(DeviceNetwork, KnowsWhatDoesNotFit) {
+TEST(DeviceNetwork, ReportsWhatDoesNotFit) {
   const EnvSpec spec = CartPole::spec(CartPole::make_params({}).value());
   NetworkShape shape = network_shape(spec, {});
   EXPECT_TRUE(fits_kernels(ActorCritic(shape)));

@@ -1,5 +1,5 @@
-// Strata, curricula and disturbances on an emulated device, beside the host's processor.
-// sanitizers: none (emulation, collect faults and tiles run the same kernels)
+// Strata, curricula and disturbances on an emulated device, compared with the CPU. sanitizers: none
+// (emulation, collect faults and tiles run the same kernels)
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -20,10 +20,10 @@ const Options kStrata{{"max_episode_steps", "11"},
                       {"strata.light.force", "8..12"},
                       {"strata.heavy.half_length", "0.5..1.5"},
                       {"strata.heavy.weight", "2"}};
-const Options kLevels = with(kStrata, {{"curriculum", "light,heavy"},
-                                       {"curriculum_episodes", "2"},
-                                       {"curriculum_up", "0.6"},
-                                       {"curriculum_down", "0.4"}});
+const Options kLevels = combine(kStrata, {{"curriculum", "light,heavy"},
+                                          {"curriculum_episodes", "2"},
+                                          {"curriculum_up", "0.6"},
+                                          {"curriculum_down", "0.4"}});
 const Options kSwings{{"max_episode_steps", "11"},
                       {"strata.earth.gravity", "9..11"},
                       {"strata.earth.max_torque", "2"},
@@ -35,16 +35,16 @@ TEST_F(DeviceWorlds, DrawConstantsForEachEpisode) {
     emulate_as(each);
     expect_the_same("CartPole-v1", kStrata);
   }
-  expect_the_same("Pendulum-v1", with(kSwings, {{"norm_obs", "true"}, {"norm_reward", "true"}}));
-  expect_the_same("CartPole-v1", with(kStrata, {{"algorithm", "pqn"}}), 2, false);
+  expect_the_same("Pendulum-v1", combine(kSwings, {{"norm_obs", "true"}, {"norm_reward", "true"}}));
+  expect_the_same("CartPole-v1", combine(kStrata, {{"algorithm", "pqn"}}), 2, false);
 }
 
 TEST_F(DeviceWorlds, BalanceDrawsOverFamilies) {
   for (const char* families : {"0", "4", "1"}) {
     SCOPED_TRACE(families);
-    expect_the_same("CartPole-v1", with(kStrata, {{"strata_sampling", "stratified"},
-                                                  {"num_envs", "12"},
-                                                  {"seed_families", families}}));
+    expect_the_same("CartPole-v1", combine(kStrata, {{"strata_sampling", "stratified"},
+                                                     {"num_envs", "12"},
+                                                     {"seed_families", families}}));
   }
 }
 
@@ -62,7 +62,7 @@ TEST_F(DeviceWorlds, FollowACurriculum) {
     expect_the_same("CartPole-v1", kLevels, 5);
   }
   const Options watched{{"instruments", "audit,coverage"}, {"instrument_every", "2"}};
-  expect_the_same("CartPole-v1", with(kLevels, watched), 4);
+  expect_the_same("CartPole-v1", combine(kLevels, watched), 4);
   const std::unique_ptr<Trainer> device = make_trainer(config_of("CartPole-v1", kLevels), "cuda");
   for (int i = 0; i < 3; ++i) iterate(*device);
   ASSERT_TRUE(device->capture().ok());
@@ -76,18 +76,18 @@ const Options kPushes{{"disturb.push_interval", "3"}, {"disturb.push_steps", "2"
 TEST_F(DeviceWorlds, AreDisturbed) {
   for (const FiberOrder each : kOrders) {
     emulate_as(each);
-    expect_the_same("CartPole-v1", with(with(with(kShort, kNoise), kDelay), kPushes));
+    expect_the_same("CartPole-v1", combine(combine(combine(kShort, kNoise), kDelay), kPushes));
   }
   for (const Options* one : {&kNoise, &kDelay, &kPushes}) {
     SCOPED_TRACE(one->front().first);
-    expect_the_same("Pendulum-v1", with(kNormalised, *one), 2);
+    expect_the_same("Pendulum-v1", combine(kNormalised, *one), 2);
   }
-  expect_the_same("MinAtar/Breakout-v1", with(with(kTinyMinatar, kDelay), kPushes));
-  expect_the_same("FrozenLake-v1", with(with(kShort, kDelay), kPushes), 2);
+  expect_the_same("MinAtar/Breakout-v1", combine(combine(kTinyMinatar, kDelay), kPushes));
+  expect_the_same("FrozenLake-v1", combine(combine(kShort, kDelay), kPushes), 2);
 }
 
-// Or the comparison above would be of nothing.
-TEST_F(DeviceWorlds, LearnSomethingElseWhereTheyAreDisturbed) {
+// Otherwise, the comparison above would be empty.
+TEST_F(DeviceWorlds, LearnDifferentlyUnderDisturbances) {
   const auto learnt = [](const Options& options) {
     const std::unique_ptr<Trainer> device = make_trainer(config_of("CartPole-v1", options), "cuda");
     iterate(*device);
@@ -96,18 +96,19 @@ TEST_F(DeviceWorlds, LearnSomethingElseWhereTheyAreDisturbed) {
   };
   const std::vector<float> plain = learnt(kShort);
   for (const Options* one : {&kNoise, &kDelay, &kPushes}) {
-    EXPECT_NE(learnt(with(kShort, *one)), plain) << one->front().first;
+    EXPECT_NE(learnt(combine(kShort, *one)), plain) << one->front().first;
   }
   EXPECT_NE(learnt(kStrata), plain);
 }
 
 TEST_F(DeviceWorlds, BeginInTheMiddleOfEpisodes) {
   const Options staggered{{"stagger_starts", "true"}, {"num_envs", "12"}, {"seed_families", "6"}};
-  expect_the_same("CartPole-v1", with(with(with(kLevels, kNoise), kDelay), staggered));
+  expect_the_same("CartPole-v1", combine(combine(combine(kLevels, kNoise), kDelay), staggered));
 }
 
-TEST_F(DeviceWorlds, GoOnAfterAResume) {
-  expect_same_after_resume("CartPole-v1", with(with(with(kLevels, kNoise), kDelay), kPushes));
+TEST_F(DeviceWorlds, ContinueAfterAResume) {
+  expect_same_after_resume("CartPole-v1",
+                           combine(combine(combine(kLevels, kNoise), kDelay), kPushes));
 }
 
 }  // namespace

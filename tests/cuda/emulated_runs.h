@@ -1,7 +1,7 @@
-// `device = cuda` for the tests of this program: emulated, in an order of threads and with as much
-// memory as a test likes. Where the program has CUDA and BROADLOOM_TEST_DEVICE is `real`, it is the
-// one that CUDA finds, which the same tests then hold to the same bits; where it is `lost`, that
-// one, too, for the test that loses it, after which the process has none.
+// `device = cuda` for the tests of this program. It is emulated, with a test's own order of threads
+// and memory size. If the program has CUDA and BROADLOOM_TEST_DEVICE is `real`, it is the device
+// that CUDA finds, and the same tests require the same bits. With `lost`, it is that device for the
+// test that loses it; afterwards the process has none.
 #pragma once
 
 #include <cstddef>
@@ -15,15 +15,15 @@
 
 namespace broadloom::cuda {
 
-// Of devices made from now on.
+// Settings of devices made from now on.
 struct Emulation {
   FiberOrder order = FiberOrder::kForward;
   HostLimits limits;
 };
 inline Emulation emulation;
 
-// Shared memory with which tiles lie otherwise: with every order another one. Bodies of 64-64 go
-// layer by layer in 48 KB, and not in 120; those of 128-96 in both, and not in 227.
+// A different size of shared memory for each order, which changes the layout of tiles. Bodies of
+// 64-64 go layer by layer in 48 KB, but not in 120. Bodies of 128-96 do in both, but not in 227.
 inline std::size_t shared_bytes_with(FiberOrder order) {
   if (order == FiberOrder::kReversed) return kUsualSharedBytes;
   return (order == FiberOrder::kForward ? 227 : 120) * 1024;
@@ -45,7 +45,7 @@ inline bool device_is_real() {
 #endif
 }
 
-// A name keeps the first device that it gets, so all suites have this one.
+// A name keeps its first device, so all suites use this one.
 inline void register_tested_device() {
   register_device("cuda", [](const DeviceSetup& setup) {
 #if BROADLOOM_WITH_CUDA

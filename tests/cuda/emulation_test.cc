@@ -1,4 +1,4 @@
-// The emulation itself: what a kernel may rely on, and what it finds out.
+// The emulation itself: guarantees for kernels, and faults that it finds.
 #include <gtest/gtest.h>
 
 #include <numeric>
@@ -13,7 +13,7 @@ namespace {
 constexpr FiberOrder kOrders[] = {FiberOrder::kForward, FiberOrder::kReversed,
                                   FiberOrder::kShuffled};
 
-// Sums of blocks by a tree in shared memory. forgets: the sync() between two levels.
+// Sums of blocks by a tree in shared memory. forgets: leave out the sync() between two levels.
 struct TreeSum {
   const float* numbers;
   float* sums;  // [blocks]
@@ -33,7 +33,7 @@ struct TreeSum {
   }
 };
 
-// The same of a warp, by shuffles.
+// The same for a warp, by shuffles.
 struct WarpSum {
   const float* numbers;
   float* sums;
@@ -73,7 +73,7 @@ std::vector<float> tree_sums(FiberOrder order, bool forgets) {
   return sums;
 }
 
-TEST(EmulatedKernels, ComeToTheSameInAnyOrder) {
+TEST(EmulatedKernels, GiveTheSameResultInAnyOrder) {
   const std::vector<float> sums = tree_sums(FiberOrder::kForward, false);
   const std::vector<float> all = numbers(3 * 128);
   for (std::size_t b = 0; b < 3; ++b) {
@@ -83,7 +83,7 @@ TEST(EmulatedKernels, ComeToTheSameInAnyOrder) {
   for (const FiberOrder order : kOrders) EXPECT_EQ(tree_sums(order, false), sums);
 }
 
-TEST(EmulatedKernels, ShowThatASyncIsMissing) {
+TEST(EmulatedKernels, RevealAMissingSync) {
   EXPECT_NE(tree_sums(FiberOrder::kForward, true), tree_sums(FiberOrder::kReversed, true));
 }
 
@@ -116,7 +116,7 @@ TEST(EmulatedKernels, RunOnSeveralThreadsAtOnce) {
   for (const std::vector<float>& own : sums) EXPECT_EQ(own, alone);
 }
 
-TEST(EmulatedKernelsDeathTest, ThatWouldHangSaySo) {
+TEST(EmulatedKernelsDeathTest, ReportHangs) {
   GTEST_FLAG_SET(death_test_style, "threadsafe");
   EXPECT_DEATH(emulate(Hangs{}, {1, 32}), "others never come to");
   EXPECT_DEATH(emulate(Hangs{}, {1, 33}), "has 32, 64");

@@ -1,5 +1,5 @@
-// Environments as the device steps them, beside BatchedEnv, to the bit.
-// sanitizers: none (emulation, collect faults and tiles run the same kernels)
+// Environments stepped by the device, compared with BatchedEnv bit for bit. sanitizers: none
+// (emulation, collect faults and tiles run the same kernels)
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -21,7 +21,7 @@ namespace {
 constexpr int kEnvs = 75, kSteps = 60, kLimit = 17, kFamilies = 25;
 constexpr std::uint64_t kSeed = 9;
 
-// One step of each, and nothing else: runs step within a kernel that acts.
+// One step of each environment and nothing else. Runs step inside a kernel that also acts.
 template <class Env>
 struct StepKernel {
   EnvSetup<Env> setup;
@@ -83,14 +83,14 @@ class DeviceEnvs {
   std::size_t width_;
   EnvSetup<Env> setup_;
   EnvArrays arrays_;
-  // What was there before must not matter.
+  // Earlier contents must not matter.
   std::vector<std::uint32_t> states_ =
       std::vector<std::uint32_t>(kEnvs * words_of<typename Env::State>(), 0xdeadbeef);
   std::vector<std::uint32_t> lanes_;
   std::vector<std::int64_t> counters_ = std::vector<std::int64_t>(3 * kEnvs, -77);
 };
 
-// The same steps of both, over the ends of many episodes.
+// Takes the same steps on both sides, over the ends of many episodes.
 template <class Env>
 void expect_the_same_bits(FiberOrder order) {
   const Result<typename Env::Params> params = Env::make_params({});
@@ -136,14 +136,14 @@ void expect_the_same_bits(FiberOrder order) {
   EXPECT_GT(ended, kEnvs * 2);
 }
 
-// By the file that each agrees with: some have several ids.
+// Compares by upstream file, since some environments have several ids.
 TEST(DeviceEnvs, AreAllOfTheLibrary) {
   std::vector<std::string> listed;
 #define BROADLOOM_ENV_UPSTREAM(Env) \
   listed.push_back(Env::spec(Env::make_params({}).value()).upstream);
   BROADLOOM_EACH_ENV(BROADLOOM_ENV_UPSTREAM)
   for (const EnvSpec& spec : list_envs()) {
-    if (!is_built_in(spec.id)) continue;  // another test's
+    if (!is_built_in(spec.id)) continue;  // registered by another test
     EXPECT_NE(std::find(listed.begin(), listed.end(), spec.upstream), listed.end()) << spec.id;
   }
 }

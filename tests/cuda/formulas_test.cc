@@ -1,6 +1,6 @@
-// Formulas of one element, host and device, beside the vectors of the library: to the bit wherever
-// those fuse multiplication and addition.
-// sanitizers: none (emulation, collect faults and tiles run the same kernels)
+// Formulas of one element for host and device, compared with the library's vector code: equal to
+// the bit if the vector code fuses multiplication and addition. sanitizers: none (emulation,
+// collect faults and tiles run the same kernels)
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -80,7 +80,7 @@ struct Rows {
   std::vector<float> numbers;
 };
 
-TEST(DistributionFormulas, OfCategoricalRowsAreTheVectors) {
+TEST(DistributionFormulas, MatchVectorsForCategoricalRows) {
   for (const int count : {1, 2, 3, 6, 18}) {
     Rows logits(count), probs(count), d_logits(count), got_d(count);
     logits.numbers = normals(logits.numbers.size(), 4.0, static_cast<std::uint64_t>(count));
@@ -114,7 +114,7 @@ TEST(DistributionFormulas, OfCategoricalRowsAreTheVectors) {
   }
 }
 
-TEST(DistributionFormulas, OfGaussianRowsAreTheVectors) {
+TEST(DistributionFormulas, MatchVectorsForGaussianRows) {
   for (const int count : {1, 2, 3, 7}) {
     Rows means(count), draws(count), actions(count), scaled(count), d_means(count);
     Rows got_draws(count), got_actions(count), got_d(count);

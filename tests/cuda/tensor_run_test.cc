@@ -1,4 +1,4 @@
-// Trainers with precision = tf32, whose bits are the device's own: beside themselves.
+// Trainers with precision = tf32, whose bits are the device's own, compared with each other.
 // sanitizers: none (emulation, collect faults and tiles run the same kernels)
 #include <gtest/gtest.h>
 
@@ -19,13 +19,13 @@ class TensorRun : public DeviceTrainer {
 };
 
 Options rounded(const Options& options) {
-  return with(options, {{"device", "cuda"}, {"precision", "tf32"}, {"max_episode_steps", "11"}});
+  return combine(options, {{"device", "cuda"}, {"precision", "tf32"}, {"max_episode_steps", "11"}});
 }
 
 struct Task {
   const char* env_id;
   Options options;
-  const char* instruments;  // that know its loss
+  const char* instruments;  // instruments for its loss
 };
 const std::vector<Task>& tasks() {
   static const std::vector<Task> all{
@@ -38,7 +38,7 @@ const std::vector<Task>& tasks() {
   return all;
 }
 
-TEST_F(TensorRun, GoesOnToTheBit) {
+TEST_F(TensorRun, ContinuesToTheBit) {
   for (const auto& [env_id, options, instruments] : tasks()) {
     const Config config = config_of(env_id, rounded(options));
     const std::unique_ptr<Trainer> whole = make_trainer(config, "cuda");
@@ -55,17 +55,17 @@ TEST_F(TensorRun, GoesOnToTheBit) {
   }
 }
 
-// Nobody who looks changes them, and they are not those of float32.
-TEST_F(TensorRun, HasTheSameBitsWatched) {
+// Watching does not change the bits, and they differ from those of float32.
+TEST_F(TensorRun, HasTheSameBitsWhileWatched) {
   for (const auto& [env_id, options, instruments] : tasks()) {
     SCOPED_TRACE(env_id);
     const Options plain = rounded(options);
     const Options seen{{"instruments", instruments}, {"instrument_every", "1"}, {"hashes", "true"}};
     const std::unique_ptr<Trainer> alone = make_trainer(config_of(env_id, plain), "cuda");
     const std::unique_ptr<Trainer> watched =
-        make_trainer(config_of(env_id, with(plain, seen)), "cuda");
+        make_trainer(config_of(env_id, combine(plain, seen)), "cuda");
     const std::unique_ptr<Trainer> exact =
-        make_trainer(config_of(env_id, with(plain, {{"precision", "fp32"}})), "cuda");
+        make_trainer(config_of(env_id, combine(plain, {{"precision", "fp32"}})), "cuda");
     for (int i = 0; i < 2; ++i) {
       for (Trainer* trainer : {alone.get(), watched.get(), exact.get()}) iterate(*trainer);
       EXPECT_TRUE(watched->instruments().measured());
@@ -86,20 +86,20 @@ TEST_F(TensorRun, CountsItsMemory) {
   EXPECT_EQ(Trainer::create(config, 2).status().kind(), ErrorKind::kInvalidConfig);
 }
 
-TEST_F(TensorRun, IsRefusedWhereADeviceCannot) {
+TEST_F(TensorRun, IsRefusedIfADeviceLacksIt) {
   if (device_is_real()) GTEST_SKIP() << "it is what it is";
   const Config config = config_of("CartPole-v1", rounded({{"hidden_sizes", "640,640"}}));
-  const auto told = [&] { return Trainer::create(config, 2).status().message(); };
+  const auto refusal = [&] { return Trainer::create(config, 2).status().message(); };
   emulation.limits.shared_bytes = 48 * 1024;
-  EXPECT_EQ(told(),
+  EXPECT_EQ(refusal(),
             "precision: got 'tf32', for which eight rows of a network with hidden_sizes = 640,640 "
             "and observations of 4 numbers take more shared memory than a block of this GPU has; "
             "set precision = fp32, or take narrower layers");
-  // Who acts takes more than who learns here.
+  // Acting takes more memory than learning here.
   const Config narrower = config_of("CartPole-v1", rounded({{"hidden_sizes", "636,644"}}));
   EXPECT_NE(Trainer::create(narrower, 2).status().message().find("636,644"), std::string::npos);
   emulation.limits.has_tf32 = false;
-  EXPECT_EQ(told(),
+  EXPECT_EQ(refusal(),
             "precision: got 'tf32', which takes a GPU of compute capability 8.0 or later, and "
             "kernels compiled for one (-DBROADLOOM_CUDA_ARCHITECTURES: docs/gpu.md); set "
             "precision = fp32");

@@ -1,6 +1,6 @@
-// What tensor cores make of layers, emulated: beside the same kernels in float32, from which they
-// differ by how their inputs are rounded, and beside themselves in any order of threads.
-// sanitizers: none (emulation, collect faults and tiles run the same kernels)
+// Layers on emulated tensor cores. They are compared with the same kernels in float32, which differ
+// by the rounding of inputs, and with themselves in any order of threads. sanitizers: none
+// (emulation, collect faults and tiles run the same kernels)
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -32,7 +32,7 @@ TEST(Tf32, KeepsTenBitsOfMantissa) {
   EXPECT_TRUE(std::isnan(to_tf32(std::numeric_limits<float>::quiet_NaN())));
 }
 
-// sums [16, 8] += a [16, 8] b [8, 8], of one warp.
+// Computes sums [16, 8] += a [16, 8] b [8, 8] with one warp.
 struct MultiplyKernel {
   const float *a, *b;
   float* sums;
@@ -80,16 +80,16 @@ class FirstGradient final : public StepWatcher<Sums> {
  public:
   void on_batch(const StepReport<Sums>&, std::span<const float>) override {}
   void on_step(int, int, const StepReport<Sums>& step, std::span<const float> gradient) override {
-    if (!of.empty()) return;
-    of.assign(gradient.begin(), gradient.end());
+    if (!kept.empty()) return;
+    kept.assign(gradient.begin(), gradient.end());
     sums = step.sums;
   }
-  std::vector<float> of;
+  std::vector<float> kept;
   Sums sums;
 };
 
 struct Learnt {
-  std::vector<float> gradient, params;  // the first minibatch's, and after an update
+  std::vector<float> gradient, params;  // of the first minibatch; after an update
 };
 
 struct SideOptions {
@@ -98,50 +98,51 @@ struct SideOptions {
   int multiprocessors = 2, rows = 65536;
 };
 
-// An iteration in a precision, of a block that is collected in it.
+// Collects a block and trains one iteration in the given precision.
 template <class Env, class Both>
-Learnt learn(NetworkShape shape, Precision precision, const Case& of, const SideOptions& with) {
+Learnt learn(NetworkShape shape, Precision precision, const Case& test_case,
+             const SideOptions& side_options) {
   const typename Env::Params params = Env::make_params({}).value();
   EnvSpec spec = Env::spec(params);
-  spec.max_episode_steps = of.limit;
+  spec.max_episode_steps = test_case.limit;
   VecEnvOptions options;
-  options.num_envs = of.num_envs;
+  options.num_envs = test_case.num_envs;
   options.seed = kSeed;
-  options.max_episode_steps = of.limit;
+  options.max_episode_steps = test_case.limit;
   BatchedEnv<Env> envs(params, spec, options);
   shape.precision = precision;
   const ActorCritic network(shape);
   std::vector<float> begun(network.parameter_count());
   network.initialise(kSeed, begun.data());
-  HostSide side(with.order, {.shared_bytes = with.shared_bytes,
-                             .rows = with.rows,
-                             .multiprocessors = with.multiprocessors});
+  HostSide side(side_options.order, {.shared_bytes = side_options.shared_bytes,
+                                     .rows = side_options.rows,
+                                     .multiprocessors = side_options.multiprocessors});
   DeviceCollector<HostSide> device(
       side, envs, std::make_unique<EnvStepperOf<Env, HostSide>>(side, envs),
-      device_network(network), {.shapes = {{of.num_envs, of.num_steps}}});
+      device_network(network), {.shapes = {{test_case.num_envs, test_case.num_steps}}});
   DeviceUpdate<HostSide, typename Both::Loss> update(
-      side, network, Both::loss(of), Both::settings(of), Both::norm(of),
-      {MinibatchCut{of.num_envs * of.num_steps, of.minibatches}});
+      side, network, Both::loss(test_case), Both::settings(test_case), Both::norm(test_case),
+      {MinibatchCut{test_case.num_envs * test_case.num_steps, test_case.minibatches}});
   update.set_params(begun.data());
   device.collect(Both::acting(network), update.params(), 0);
-  device.compute_advantages(of.settings.gamma, of.settings.gae_lambda, of.settings.truncation_mode);
+  device.compute_advantages(test_case.settings.gamma, test_case.settings.gae_lambda,
+                            test_case.settings.truncation_mode);
   FirstGradient<typename Both::Loss::Sums> first;
   update.begin(device.block(), kSeed, 1, StepRules<typename Both::Loss::Sums>(), 3e-3, 0, &first);
   double learning_rate = 0.0;
-  Learnt learnt{first.of, std::vector<float>(network.parameter_count())};
+  Learnt learnt{first.kept, std::vector<float>(network.parameter_count())};
   const auto reports = update.finish(learnt.params.data(), learning_rate);
-  if (reports.size() > 1)
-    Both::check(reports);  // a row that acts and a row that learns have the same bits
+  if (reports.size() > 1) Both::check(reports);  // acting and learning give a row the same bits
   return learnt;
 }
 
-double length_of(const float* of, std::size_t count) {
+double length_of(const float* numbers, std::size_t count) {
   double sum = 0.0;
-  for (std::size_t i = 0; i < count; ++i) sum += static_cast<double>(of[i]) * of[i];
+  for (std::size_t i = 0; i < count; ++i) sum += static_cast<double>(numbers[i]) * numbers[i];
   return std::sqrt(sum);
 }
 
-// Numbers that are not rounded for once.
+// Turns rounding off for this test.
 class Unrounded {
  public:
   Unrounded() { rounds_to_tf32 = false; }
@@ -154,13 +155,15 @@ double distance(const std::vector<float>& a, const std::vector<float>& b) {
   return length_of(off.data(), off.size());
 }
 
-// Of the first gradient, number by number, where nothing is rounded. That of float32.
+// Compares the first gradient number by number without rounding. Returns that of float32.
 template <class Env, class Both>
-std::vector<float> expect_same_unrounded(const Case& of, const NetworkShape& shape,
-                                         const SideOptions& with) {
-  const std::vector<float> exact = learn<Env, Both>(shape, Precision::kFp32, of, with).gradient;
+std::vector<float> expect_same_unrounded(const Case& test_case, const NetworkShape& shape,
+                                         const SideOptions& side_options) {
+  const std::vector<float> exact =
+      learn<Env, Both>(shape, Precision::kFp32, test_case, side_options).gradient;
   const Unrounded now;
-  const std::vector<float> unrounded = learn<Env, Both>(shape, Precision::kTf32, of, with).gradient;
+  const std::vector<float> unrounded =
+      learn<Env, Both>(shape, Precision::kTf32, test_case, side_options).gradient;
   const double whole = length_of(exact.data(), exact.size());
   EXPECT_GT(whole, 0.0);
   std::size_t i = 0;
@@ -169,12 +172,14 @@ std::vector<float> expect_same_unrounded(const Case& of, const NetworkShape& sha
   return exact;
 }
 
-// And all together where it is: more than by the order of sums, but where nothing is multiplied
-// before the heads.
+// Compares the whole gradient with rounding. It differs by more than the order of sums, unless no
+// products come before the heads.
 template <class Env, class Both>
-void expect_near(const Case& of, const NetworkShape& shape, const SideOptions& with) {
-  const std::vector<float> exact = expect_same_unrounded<Env, Both>(of, shape, with);
-  const std::vector<float> rounded = learn<Env, Both>(shape, Precision::kTf32, of, with).gradient;
+void expect_near(const Case& test_case, const NetworkShape& shape,
+                 const SideOptions& side_options) {
+  const std::vector<float> exact = expect_same_unrounded<Env, Both>(test_case, shape, side_options);
+  const std::vector<float> rounded =
+      learn<Env, Both>(shape, Precision::kTf32, test_case, side_options).gradient;
   const double whole = length_of(exact.data(), exact.size()), off = distance(exact, rounded);
   EXPECT_LT(off, 0.03 * whole);
   const bool has_layers = !shape.hidden_sizes.empty() || shape.encoder != Encoder::kMlp;
@@ -182,16 +187,17 @@ void expect_near(const Case& of, const NetworkShape& shape, const SideOptions& w
 }
 
 template <class Env, class Both = PpoOnBoth>
-void expect_near(const Case& of, const SideOptions& with = {}) {
+void expect_near(const Case& test_case, const SideOptions& side_options = {}) {
   const EnvSpec spec = Env::spec(Env::make_params({}).value());
-  expect_near<Env, Both>(of, network_shape(spec, of, Both::kActionValues), with);
+  expect_near<Env, Both>(test_case, network_shape(spec, test_case, Both::kActionValues),
+                         side_options);
 }
 
 Case quick(std::vector<int> hidden_sizes) {
-  Case of;
-  of.hidden_sizes = std::move(hidden_sizes);
-  of.settings.update_epochs = 1;
-  return of;
+  Case test_case;
+  test_case.hidden_sizes = std::move(hidden_sizes);
+  test_case.settings.update_epochs = 1;
+  return test_case;
 }
 
 TEST(Tensor, LearnsNearlyAsInFloat32) {
@@ -201,7 +207,7 @@ TEST(Tensor, LearnsNearlyAsInFloat32) {
   expect_near<CartPole>(quick({}));
 }
 
-// More than a piece of weights either way, whose numbers lie in fours or not.
+// More than one piece of weights in both directions, aligned to fours or not.
 TEST(Tensor, TakesWideAndDeepBodies) {
   expect_near<CartPole>(quick({200, 140}));
   expect_near<CartPole>(quick({131, 67, 9}), {.order = FiberOrder::kReversed});
@@ -209,91 +215,92 @@ TEST(Tensor, TakesWideAndDeepBodies) {
 }
 
 TEST(Tensor, NormalisesAndShares) {
-  Case of = quick({40, 72});
-  of.normalisation = Normalisation::kAll;
-  expect_near<Pendulum>(of);
-  of.shared_encoder = true;
-  expect_near<CartPole>(of, {.order = FiberOrder::kShuffled});
-  of.normalisation = Normalisation::kNone;
-  of.activation = Activation::kElu;
-  expect_near<Pendulum>(of, {.order = FiberOrder::kReversed});
+  Case test_case = quick({40, 72});
+  test_case.normalisation = Normalisation::kAll;
+  expect_near<Pendulum>(test_case);
+  test_case.shared_encoder = true;
+  expect_near<CartPole>(test_case, {.order = FiberOrder::kShuffled});
+  test_case.normalisation = Normalisation::kNone;
+  test_case.activation = Activation::kElu;
+  expect_near<Pendulum>(test_case, {.order = FiberOrder::kReversed});
 }
 
-// Of Breakout's picture, as encoder = minatar reads it.
-NetworkShape image_shape(const Case& of, bool action_values) {
+// The network for Breakout's picture with encoder = minatar.
+NetworkShape image_shape(const Case& test_case, bool action_values) {
   const EnvSpec spec = Breakout::spec(Breakout::make_params({}).value());
-  NetworkShape shape = network_shape(spec, of, action_values);
+  NetworkShape shape = network_shape(spec, test_case, action_values);
   shape.encoder = Encoder::kMinatar;
   const std::vector<int> extents = spec.observation.extents();
   shape.image = {extents[0], extents[1], extents[2]};
   return shape;
 }
 template <class Both>
-void expect_near_on_images(const Case& of, const SideOptions& with = {}) {
-  expect_near<Breakout, Both>(of, image_shape(of, Both::kActionValues), with);
+void expect_near_on_images(const Case& test_case, const SideOptions& side_options = {}) {
+  expect_near<Breakout, Both>(test_case, image_shape(test_case, Both::kActionValues), side_options);
 }
 
 TEST(Tensor, ReadsImages) {
-  Case of = quick({40});
-  of.activation = Activation::kRelu;
-  of.num_envs = 5;
-  of.num_steps = 7;
-  of.minibatches = 2;
-  expect_near_on_images<PqnOnBoth>(of);
-  of.normalisation = Normalisation::kChannels;
-  expect_near_on_images<PqnOnBoth>(of, {.order = FiberOrder::kReversed});
-  of.normalisation = Normalisation::kAll;
-  of.hidden_sizes = {20, 24};
-  expect_near_on_images<PpoOnBoth>(of, {.order = FiberOrder::kShuffled});
-  of.hidden_sizes = {};  // the head behind the convolution itself
-  expect_near_on_images<PqnOnBoth>(of);
+  Case test_case = quick({40});
+  test_case.activation = Activation::kRelu;
+  test_case.num_envs = 5;
+  test_case.num_steps = 7;
+  test_case.minibatches = 2;
+  expect_near_on_images<PqnOnBoth>(test_case);
+  test_case.normalisation = Normalisation::kChannels;
+  expect_near_on_images<PqnOnBoth>(test_case, {.order = FiberOrder::kReversed});
+  test_case.normalisation = Normalisation::kAll;
+  test_case.hidden_sizes = {20, 24};
+  expect_near_on_images<PpoOnBoth>(test_case, {.order = FiberOrder::kShuffled});
+  test_case.hidden_sizes = {};  // the head directly after the convolution
+  expect_near_on_images<PqnOnBoth>(test_case);
 }
 
-// Of so many samples that a block has 16 rows, and some go after others.
+// So many samples that a block has 16 rows, and several passes are needed.
 TEST(Tensor, TakesManySamples) {
-  Case of = quick({12});
-  of.activation = Activation::kRelu;
-  of.normalisation = Normalisation::kChannels;
-  of.num_envs = 64;
-  of.num_steps = 17;
-  of.minibatches = 1;
-  const SideOptions with{.order = FiberOrder::kShuffled, .rows = 512};
-  expect_same_unrounded<Breakout, PqnOnBoth>(of, image_shape(of, true), with);
+  Case test_case = quick({12});
+  test_case.activation = Activation::kRelu;
+  test_case.normalisation = Normalisation::kChannels;
+  test_case.num_envs = 64;
+  test_case.num_steps = 17;
+  test_case.minibatches = 1;
+  const SideOptions side_options{.order = FiberOrder::kShuffled, .rows = 512};
+  expect_same_unrounded<Breakout, PqnOnBoth>(test_case, image_shape(test_case, true), side_options);
   const EnvSpec spec = Pendulum::spec(Pendulum::make_params({}).value());
-  expect_same_unrounded<Pendulum, PpoOnBoth>(of, network_shape(spec, of), with);
+  expect_same_unrounded<Pendulum, PpoOnBoth>(test_case, network_shape(spec, test_case),
+                                             side_options);
 }
 
-// The same bits in any order of threads, and on a device of any number of multiprocessors.
-TEST(Tensor, HasBitsOfItsOwn) {
-  Case of = quick({40, 20});
-  of.normalisation = Normalisation::kChannels;
-  of.num_envs = 41;
-  of.num_steps = 9;
-  of.minibatches = 1;
+// The bits do not depend on the order of threads or the number of multiprocessors.
+TEST(Tensor, IsReproducible) {
+  Case test_case = quick({40, 20});
+  test_case.normalisation = Normalisation::kChannels;
+  test_case.num_envs = 41;
+  test_case.num_steps = 9;
+  test_case.minibatches = 1;
   const EnvSpec spec = CartPole::spec(CartPole::make_params({}).value());
-  const NetworkShape shape = network_shape(spec, of, true);
-  const auto learnt = [&](const SideOptions& with) {
-    return learn<CartPole, PqnOnBoth>(shape, Precision::kTf32, of, with).params;
+  const NetworkShape shape = network_shape(spec, test_case, true);
+  const auto learnt = [&](const SideOptions& side_options) {
+    return learn<CartPole, PqnOnBoth>(shape, Precision::kTf32, test_case, side_options).params;
   };
   const std::vector<float> expected = learnt({});
   EXPECT_EQ(learnt({.order = FiberOrder::kReversed}), expected);
   EXPECT_EQ(learnt({.order = FiberOrder::kShuffled, .multiprocessors = 40}), expected);
 }
 
-// Fewer rows at a time.
-TEST(Tensor, MakesDoWithLessSharedMemory) {
-  const Case of = quick({150, 30});
+// Processes fewer rows at a time.
+TEST(Tensor, WorksWithLessSharedMemory) {
+  const Case test_case = quick({150, 30});
   const EnvSpec spec = CartPole::spec(CartPole::make_params({}).value());
-  NetworkShape shape = network_shape(spec, of);
+  NetworkShape shape = network_shape(spec, test_case);
   shape.precision = Precision::kTf32;
   const DeviceNetwork network = device_network(ActorCritic(shape));
   const auto rows_in = [&](std::size_t kilobytes) {
-    return TensorTile::within(network, kilobytes * 1024, 2 * kTensorRows).rows;
+    return TensorTile::fit(network, kilobytes * 1024, 2 * kTensorRows).rows;
   };
   EXPECT_EQ(rows_in(40), 16);
   EXPECT_EQ(rows_in(20), 8);
   EXPECT_EQ(rows_in(10), 0);
-  expect_near<CartPole>(of, {.order = FiberOrder::kShuffled, .shared_bytes = 20 * 1024});
+  expect_near<CartPole>(test_case, {.order = FiberOrder::kShuffled, .shared_bytes = 20 * 1024});
 }
 
 }  // namespace

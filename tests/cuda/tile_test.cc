@@ -1,5 +1,5 @@
-// Networks with a convolution by a block of threads, emulated, beside ActorCritic: outputs and
-// gradients equal to the bit, in any order of threads.
+// Networks with a convolution on an emulated block of threads, compared with ActorCritic: outputs
+// and gradients equal to the bit, in any order of threads.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -20,8 +20,8 @@ namespace {
 
 constexpr auto kUse = TilePlaces::kForwardAndBack;
 
-// Rows through the first body, tile after tile by one block, and back; what comes of them goes to
-// the arrays of all rows.
+// Runs rows through the first body and back, tile by tile with one block. Results go to the arrays
+// of all rows.
 struct TilesKernel {
   DeviceNetwork network;
   const float* params;
@@ -40,7 +40,7 @@ struct TilesKernel {
     float* const own = work + places.outputs;
     for (int first = 0; first < rows; first += kTileRows) {
       const int left = rows - first, count = left < kTileRows ? left : kTileRows;
-      load_rows(block, DeviceObservations::of(x, 1.0f), first, network.observation_size, count,
+      load_rows(block, DeviceObservations::make(x, 1.0f), first, network.observation_size, count,
                 {nullptr, nullptr, 0.0f}, work + places.x);
       block.sync();
       forward_tile(block, body, network.activation, read, places, work, count);
@@ -68,19 +68,19 @@ struct Case {
   int rows = 70;  // more than a tile
 };
 
-// Of outputs and gradients of parameters that are not those of the beginning: gains and biases have
-// values of their own.
-void expect_the_same(const Case& of, FiberOrder order) {
+// Compares outputs and gradients for changed parameters, so gains and biases do not have their
+// initial values.
+void expect_the_same(const Case& test_case, FiberOrder order) {
   if (!has_common_bits(active_isa())) GTEST_SKIP() << "this processor's vectors do not fuse";
   constexpr int kOutputs = 3;
   NetworkShape shape;
-  shape.observation_size = of.image.size();
+  shape.observation_size = test_case.image.size();
   shape.action_outputs = kOutputs;
-  shape.hidden_sizes = of.hidden_sizes;
-  shape.activation = of.activation;
+  shape.hidden_sizes = test_case.hidden_sizes;
+  shape.activation = test_case.activation;
   shape.encoder = Encoder::kMinatar;
-  shape.normalisation = of.normalisation;
-  shape.image = of.image;
+  shape.normalisation = test_case.normalisation;
+  shape.image = test_case.image;
   shape.action_values = true;
   const ActorCritic network(shape);
   ASSERT_TRUE(fits_kernels(network));
@@ -90,18 +90,18 @@ void expect_the_same(const Case& of, FiberOrder order) {
     for (float& x : numbers) x = scale * (2.0f * draw_uniform(random) - 1.0f);
     return numbers;
   };
-  const std::size_t rows = static_cast<std::size_t>(of.rows);
-  const std::size_t width = static_cast<std::size_t>(of.image.size());
+  const std::size_t rows = static_cast<std::size_t>(test_case.rows);
+  const std::size_t width = static_cast<std::size_t>(test_case.image.size());
   const std::vector<float> params = drawn(network.parameter_count(), 0.3f);
   const std::vector<float> deltas = drawn(kOutputs * rows, 1.0f);
   std::vector<float> x = drawn(rows * width, 1.0f);
 
   const DeviceNetwork known = device_network(network);
   const auto floats_of = [&](int count) { return GradientWork<PqnSums>::floats_for(known, count); };
-  const int whole = TilesKernel::whole(of.rows);
+  const int whole = TilesKernel::whole(test_case.rows);
   std::vector<float> room(floats_of(kTileRows)), arrays(floats_of(whole));
   std::vector<float> outputs(kOutputs * rows), grads(params.size());
-  emulate(TilesKernel{known, params.data(), x.data(), deltas.data(), of.rows, room.data(),
+  emulate(TilesKernel{known, params.data(), x.data(), deltas.data(), test_case.rows, room.data(),
                       outputs.data(), arrays.data()},
           {1, 128, 0}, order);
   const std::vector<WeightsJob> jobs = weights_jobs(known);
@@ -118,7 +118,7 @@ void expect_the_same(const Case& of, FiberOrder order) {
                                    sums.data(),
                                    nullptr,
                                    kTileRows,
-                                   {of.rows, 1, 0, whole},
+                                   {test_case.rows, 1, 0, whole},
                                    {TilePlaces(known.actor, whole, kUse), {}}};
   emulate(WeightsKernel<PqnSums>{{work, jobs.data()}},
           WeightsKernel<PqnSums>::shape(work.network, static_cast<int>(jobs.size()), 1), order);
@@ -126,10 +126,10 @@ void expect_the_same(const Case& of, FiberOrder order) {
   std::vector<float> transposed(params.size()), expected(params.size());
   network.refresh_transposed(params.data(), transposed.data());
   TileWorkspace<float> host = network.make_workspace<float>();
-  for (int first = 0; first < of.rows; first += kTileRows) {
-    const int count = std::min(kTileRows, of.rows - first);
-    const float* const from = x.data() + static_cast<std::size_t>(first) * width;
-    network.forward<float>(params.data(), from, count, host);
+  for (int first = 0; first < test_case.rows; first += kTileRows) {
+    const int count = std::min(kTileRows, test_case.rows - first);
+    const float* const input = x.data() + static_cast<std::size_t>(first) * width;
+    network.forward<float>(params.data(), input, count, host);
     for (int o = 0; o < kOutputs; ++o) {
       for (int r = 0; r < count; ++r) {
         const std::size_t here = static_cast<std::size_t>(o * kTileRows + r);
@@ -138,7 +138,7 @@ void expect_the_same(const Case& of, FiberOrder order) {
         host.policy_delta[here] = deltas[there];
       }
     }
-    network.backward<float>(params.data(), transposed.data(), from, count, host, expected.data());
+    network.backward<float>(params.data(), transposed.data(), input, count, host, expected.data());
   }
   const auto [theirs, ours] = std::mismatch(expected.begin(), expected.end(), grads.begin());
   EXPECT_TRUE(theirs == expected.end())
@@ -153,26 +153,26 @@ TEST(DeviceTile, ConvolvesToTheHostsBits) {
   for (const FiberOrder order : kOrders) expect_the_same({}, order);
 }
 
-// Sides that are not the same, a number of patches that is no multiple, and the head behind the
-// convolution itself.
+// Images that are not square, a number of patches that is no multiple, and a head directly after
+// the convolution.
 TEST(DeviceTile, TakesImagesOfAllSizes) {
   expect_the_same({.image = {4, 7, 3}, .rows = 1}, FiberOrder::kReversed);
   expect_the_same({.image = {7, 4, 10}, .hidden_sizes = {}, .rows = 64}, FiberOrder::kShuffled);
   expect_the_same({.image = {3, 3, 1}, .hidden_sizes = {8, 40}, .activation = Activation::kTanh},
                   FiberOrder::kForward);
   expect_the_same({.image = {5, 13, 2}, .rows = 9}, FiberOrder::kShuffled);  // 11 patches across
-  // A row is more than lies in shared memory beside the next one.
+  // Two rows exceed shared memory.
   expect_the_same({.image = {20, 20, 4}, .normalisation = Normalisation::kChannels, .rows = 3},
                   FiberOrder::kReversed);
-  // The same of those whose lines are read quickly: of what is convolved, and of what normalises.
+  // The same for rows with fast reads: of the convolution and of the normalisation.
   expect_the_same({.image = {10, 10, 80}, .rows = 2}, FiberOrder::kForward);
   expect_the_same({.image = {18, 18, 2}, .normalisation = Normalisation::kChannels, .rows = 2},
                   FiberOrder::kReversed);
-  expect_the_same({.image = {10, 10, 1}, .rows = 3}, FiberOrder::kForward);  // numbers lie anywhere
+  expect_the_same({.image = {10, 10, 1}, .rows = 3}, FiberOrder::kForward);  // unaligned numbers
 }
 
-// Each pixel by itself, and the whole image.
-TEST(DeviceTile, NormalisesWhatIsConvolved) {
+// Normalises each pixel separately, and the whole image.
+TEST(DeviceTile, NormalisesConvolutions) {
   for (const FiberOrder order : kOrders) {
     expect_the_same({.normalisation = Normalisation::kChannels}, order);
     expect_the_same({.normalisation = Normalisation::kAll}, order);
@@ -186,7 +186,7 @@ TEST(DeviceTile, NormalisesWhatIsConvolved) {
 }
 
 // Convolutions with padding, and more than one.
-TEST(DeviceTile, KnowsOtherEncoders) {
+TEST(DeviceTile, AcceptsOtherEncoders) {
   NetworkShape shape;
   shape.action_outputs = 3;
   shape.image = {84, 84, 4};
@@ -198,7 +198,7 @@ TEST(DeviceTile, KnowsOtherEncoders) {
   }
 }
 
-// Rows through the first body by one block, with weights read where they are or by way of a stage.
+// Runs rows through the first body with one block, with weights read directly or through a stage.
 struct StageKernel {
   DeviceNetwork network;
   const float* params;
@@ -220,8 +220,8 @@ struct StageKernel {
   }
 };
 
-// Widths that are no multiple of a stage's, and more rows than go at a time.
-TEST(DeviceTile, ReadsWeightsByWayOfAStage) {
+// Widths that are no multiple of a stage's, and more rows than fit at a time.
+TEST(DeviceTile, ReadsWeightsThroughAStage) {
   NetworkShape shape;
   shape.action_outputs = 3;
   shape.observation_size = 196;
@@ -248,7 +248,7 @@ TEST(DeviceTile, ReadsWeightsByWayOfAStage) {
   }
 }
 
-// Every byte, by scales of which a product with the inverse would have other bits, and floats.
+// Every byte, with scales for which multiplying by the inverse would give other bits, and floats.
 TEST(DeviceObservations, AreReadAsOnTheHost) {
   constexpr int kBytes = 256;
   std::vector<float> seen(kBytes);
@@ -257,14 +257,14 @@ TEST(DeviceObservations, AreReadAsOnTheHost) {
     std::uint8_t* const bytes = host.rows().bytes();
     for (int i = 0; i < kBytes; ++i) bytes[i] = static_cast<std::uint8_t>(i);
     host.read(0, 1, seen.data());
-    const DeviceObservations device = DeviceObservations::of(bytes, full_scale);
+    const DeviceObservations device = DeviceObservations::make(bytes, full_scale);
     for (std::size_t i = 0; i < kBytes; ++i) EXPECT_EQ(device.read(i), seen[i]) << full_scale;
-    EXPECT_EQ(device.from(9).read(1), seen[10]);
-    EXPECT_EQ(device.from(9).as<std::uint8_t>(), bytes + 9);
+    EXPECT_EQ(device.offset_by(9).read(1), seen[10]);
+    EXPECT_EQ(device.offset_by(9).as<std::uint8_t>(), bytes + 9);
   }
-  const DeviceObservations floats = DeviceObservations::of(seen.data(), 255.0f);
+  const DeviceObservations floats = DeviceObservations::make(seen.data(), 255.0f);
   EXPECT_EQ(floats.read(200), seen[200]);
-  EXPECT_EQ(floats.from(9).as<float>(), seen.data() + 9);
+  EXPECT_EQ(floats.offset_by(9).as<float>(), seen.data() + 9);
 }
 
 }  // namespace

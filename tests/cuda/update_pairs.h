@@ -1,5 +1,5 @@
-// Iterations of PPO and PQN by kernels, emulated, beside those of the library's collector and
-// update: for tests that hold one to the other.
+// Iterations of PPO and PQN by emulated kernels and by the library's collector and update, for
+// tests that compare them.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -39,21 +39,22 @@ struct Case {
   int minibatches = 3;
   std::int64_t limit = 11;
   PpoSettings settings;
-  int iterations = 3;  // of which the second records what the third repeats
-  int rows = 65536;    // of a minibatch at a time
+  int iterations = 3;  // the second records launches, the third repeats them
+  int rows = 65536;    // of a minibatch processed at a time
   int multiprocessors = 2;
 };
 
-inline NetworkShape network_shape(const EnvSpec& spec, const Case& of, bool action_values = false) {
+inline NetworkShape network_shape(const EnvSpec& spec, const Case& test_case,
+                                  bool action_values = false) {
   NetworkShape shape;
   shape.observation_size = spec.observation_size();
   shape.action_kind = spec.action.kind;
   shape.action_outputs =
       spec.action.kind == SpaceKind::kDiscrete ? spec.action.size : spec.action_size();
-  shape.hidden_sizes = of.hidden_sizes;
-  shape.activation = of.activation;
-  shape.normalisation = of.normalisation;
-  shape.shared_encoder = of.shared_encoder;
+  shape.hidden_sizes = test_case.hidden_sizes;
+  shape.activation = test_case.activation;
+  shape.normalisation = test_case.normalisation;
+  shape.shared_encoder = test_case.shared_encoder;
   shape.log_std_init = -0.3;
   shape.action_values = action_values;
   return shape;
@@ -68,31 +69,32 @@ inline Numbers numbers_of(const Algorithm& algorithm) {
   return numbers;
 }
 
-// One algorithm, on the host and by kernels.
+// One algorithm on the host and by kernels.
 struct PpoOnBoth {
   using Loss = PpoKernelLoss;
   using Reports = std::vector<StepReport<PpoSums>>;
   static constexpr bool kActionValues = false;
-  static Loss loss(const Case& of) { return {of.settings.loss}; }
-  static MinibatchSettings settings(const Case& of) {
-    return {of.settings.update_epochs, of.settings.max_grad_norm, of.settings.adam_eps};
+  static Loss loss(const Case& test_case) { return {test_case.settings.loss}; }
+  static MinibatchSettings settings(const Case& test_case) {
+    return {test_case.settings.update_epochs, test_case.settings.max_grad_norm,
+            test_case.settings.adam_eps};
   }
-  static AdvantageNorm norm(const Case& of) { return of.settings.norm_adv; }
+  static AdvantageNorm norm(const Case& test_case) { return test_case.settings.norm_adv; }
   static std::unique_ptr<Actor> actor(const ActorCritic& network) {
     return std::make_unique<PolicySampler>(network);
   }
   static PolicyActing acting(const ActorCritic&) { return {}; }
-  static std::unique_ptr<Algorithm> host(const ActorCritic& network, const Case& of,
+  static std::unique_ptr<Algorithm> host(const ActorCritic& network, const Case& test_case,
                                          const RolloutBlock& block, ThreadPool& pool) {
-    return std::make_unique<Ppo>(network, of.settings, static_cast<int>(block.size()),
-                                 of.minibatches, block.D, block.A, pool);
+    return std::make_unique<Ppo>(network, test_case.settings, static_cast<int>(block.size()),
+                                 test_case.minibatches, block.D, block.A, pool);
   }
   static void check(const Reports& steps) {
     EXPECT_EQ(steps[0].sums.max_ratio_error, 0.0);
     EXPECT_EQ(steps[0].sums.approx_kl, 0.0);
     EXPECT_GT(steps.back().sums.max_ratio_error, 0.0);
   }
-  // Sums over steps of means over samples, and what is said of all.
+  // Sums over steps of means over samples, and totals.
   static Numbers numbers(const Reports& steps, const MinibatchCut& minibatches) {
     Numbers all;
     double least = 1.0, most = 1.0;
@@ -123,16 +125,16 @@ struct PqnOnBoth {
   static constexpr bool kActionValues = true;
   static constexpr double kEpsilon = 0.3;
   static EpsilonSchedule schedule() { return {kEpsilon, kEpsilon, 1.0}; }
-  static PqnSettings pqn(const Case& of) {
+  static PqnSettings pqn(const Case& test_case) {
     PqnSettings settings;
-    settings.gamma = of.settings.gamma;
-    settings.gae_lambda = of.settings.gae_lambda;
+    settings.gamma = test_case.settings.gamma;
+    settings.gae_lambda = test_case.settings.gae_lambda;
     settings.epsilon = schedule();
     return settings;
   }
-  static Loss loss(const Case& of) { return {pqn(of).vf_coef}; }
-  static MinibatchSettings settings(const Case& of) {
-    const PqnSettings settings = pqn(of);
+  static Loss loss(const Case& test_case) { return {pqn(test_case).vf_coef}; }
+  static MinibatchSettings settings(const Case& test_case) {
+    const PqnSettings settings = pqn(test_case);
     return {settings.update_epochs, settings.max_grad_norm, settings.adam_eps, Optimizer::kRadam};
   }
   static AdvantageNorm norm(const Case&) { return AdvantageNorm::kOff; }
@@ -140,12 +142,12 @@ struct PqnOnBoth {
     return std::make_unique<EpsilonGreedy>(network.shape().action_outputs, schedule());
   }
   static EpsilonActing acting(const ActorCritic& network) {
-    return EpsilonActing::of(kEpsilon, network.shape().action_outputs);
+    return EpsilonActing::make(kEpsilon, network.shape().action_outputs);
   }
-  static std::unique_ptr<Algorithm> host(const ActorCritic& network, const Case& of,
+  static std::unique_ptr<Algorithm> host(const ActorCritic& network, const Case& test_case,
                                          const RolloutBlock& block, ThreadPool& pool) {
-    return std::make_unique<Pqn>(network, pqn(of), static_cast<int>(block.size()), of.minibatches,
-                                 block.D, pool);
+    return std::make_unique<Pqn>(network, pqn(test_case), static_cast<int>(block.size()),
+                                 test_case.minibatches, block.D, pool);
   }
   static void check(const Reports& steps) {
     EXPECT_EQ(steps[0].sums.max_value_error, 0.0);
@@ -167,8 +169,8 @@ struct PqnOnBoth {
 };
 
 template <class T>
-std::vector<T> copied(const T* from, std::size_t count) {
-  return std::vector<T>(from, from + count);
+std::vector<T> copied(const T* source, std::size_t count) {
+  return std::vector<T>(source, source + count);
 }
 
 inline void expect_same_block(const RolloutBlock& host, const DeviceRollout& device) {
@@ -195,47 +197,48 @@ inline void expect_same_block(const RolloutBlock& host, const DeviceRollout& dev
 
 // iterations of both, side by side.
 template <class Env, class Both = PpoOnBoth>
-void expect_the_same(const Case& of, FiberOrder order) {
+void expect_the_same(const Case& test_case, FiberOrder order) {
   if (!has_common_bits(active_isa())) GTEST_SKIP() << "this processor's vectors do not fuse";
   const typename Env::Params params = Env::make_params({}).value();
   EnvSpec spec = Env::spec(params);
-  spec.max_episode_steps = of.limit;
-  const ActorCritic network(network_shape(spec, of, Both::kActionValues));
+  spec.max_episode_steps = test_case.limit;
+  const ActorCritic network(network_shape(spec, test_case, Both::kActionValues));
   ASSERT_TRUE(fits_kernels(network));
   VecEnvOptions options;
-  options.num_envs = of.num_envs;
+  options.num_envs = test_case.num_envs;
   options.seed = kSeed;
-  options.max_episode_steps = of.limit;
+  options.max_episode_steps = test_case.limit;
   BatchedEnv<Env> envs(params, spec, options);
   ThreadPool pool(2);
   const std::unique_ptr<Actor> actor = Both::actor(network);
   Collector collector(envs, network, *actor, {}, pool, kSeed);
-  RolloutBlock block(block_sizes(envs, of.num_steps, of.num_envs));
+  RolloutBlock block(block_sizes(envs, test_case.num_steps, test_case.num_envs));
   const int batch = static_cast<int>(block.size());
-  const std::unique_ptr<Algorithm> host = Both::host(network, of, block, pool);
+  const std::unique_ptr<Algorithm> host = Both::host(network, test_case, block, pool);
   Learner learner(network.parameter_count());
   network.initialise(kSeed, learner.params.data());
   learner.learning_rate = 3e-3;
 
-  const MinibatchCut minibatches{batch, of.minibatches};
+  const MinibatchCut minibatches{batch, test_case.minibatches};
   HostSide side(order, {.shared_bytes = shared_bytes_with(order),
-                        .rows = of.rows,
-                        .multiprocessors = of.multiprocessors});
+                        .rows = test_case.rows,
+                        .multiprocessors = test_case.multiprocessors});
   DeviceCollector<HostSide> device(
       side, envs, std::make_unique<EnvStepperOf<Env, HostSide>>(side, envs),
-      device_network(network), {.shapes = {{of.num_envs, of.num_steps}}});
-  DeviceUpdate<HostSide, typename Both::Loss> update(
-      side, network, Both::loss(of), Both::settings(of), Both::norm(of), {minibatches});
+      device_network(network), {.shapes = {{test_case.num_envs, test_case.num_steps}}});
+  DeviceUpdate<HostSide, typename Both::Loss> update(side, network, Both::loss(test_case),
+                                                     Both::settings(test_case),
+                                                     Both::norm(test_case), {minibatches});
   update.set_params(learner.params.data());
 
-  for (int iteration = 1; iteration <= of.iterations; ++iteration) {
-    const std::int64_t first = static_cast<std::int64_t>(iteration - 1) * of.num_steps;
+  for (int iteration = 1; iteration <= test_case.iterations; ++iteration) {
+    const std::int64_t first = static_cast<std::int64_t>(iteration - 1) * test_case.num_steps;
     ASSERT_TRUE(collector.collect(learner.params.data(), first, block).ok());
     collector.bootstrap_values(learner.params.data(), block);
-    host->compute_targets(block, 0, of.num_envs);
+    host->compute_targets(block, 0, test_case.num_envs);
     device.collect(Both::acting(network), update.params(), first);
-    device.compute_advantages(of.settings.gamma, of.settings.gae_lambda,
-                              of.settings.truncation_mode);
+    device.compute_advantages(test_case.settings.gamma, test_case.settings.gae_lambda,
+                              test_case.settings.truncation_mode);
     expect_same_block(block, device.block());
 
     const std::int64_t adam_steps = learner.adam_steps;
@@ -252,7 +255,7 @@ void expect_the_same(const Case& of, FiberOrder order) {
               copied(learner.params.data(), network.parameter_count()))
         << "iteration " << iteration;
   }
-  EXPECT_EQ(side.repeats(), of.iterations - 1);  // of updates that follow from the same
+  EXPECT_EQ(side.repeats(), test_case.iterations - 1);  // all but the first update
 }
 
 }  // namespace broadloom::cuda

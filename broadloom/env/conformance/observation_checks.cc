@@ -14,14 +14,14 @@ constexpr const char* kNoStack =
     "spec().observation.frames";
 
 // Numbers per pixel of a stack.
-std::size_t pixel_numbers(const FrameLayout& layout) {
+std::size_t numbers_per_pixel(const FrameLayout& layout) {
   return static_cast<std::size_t>(layout.channels) * static_cast<std::size_t>(layout.count);
 }
 
 bool is_next_stack(const FrameLayout& layout, const float* before, const float* now,
                    std::size_t width) {
   const std::size_t channels = static_cast<std::size_t>(layout.channels);
-  const std::size_t pixel = pixel_numbers(layout);
+  const std::size_t pixel = numbers_per_pixel(layout);
   bool same = true;
   for (std::size_t i = 0; i < width; i += pixel) {
     same &= std::equal(now + i, now + i + pixel - channels, before + i + channels);
@@ -31,7 +31,7 @@ bool is_next_stack(const FrameLayout& layout, const float* before, const float* 
 
 bool is_first_stack(const FrameLayout& layout, const float* stack, std::size_t width) {
   const std::size_t channels = static_cast<std::size_t>(layout.channels);
-  const std::size_t pixel = pixel_numbers(layout);
+  const std::size_t pixel = numbers_per_pixel(layout);
   bool same = true;
   for (std::size_t i = 0; i < width; ++i) {
     const std::size_t in_pixel = i % pixel, newest = i - in_pixel + pixel - channels;
