@@ -175,7 +175,7 @@ struct GradientLength {
   }
 };
 
-// Norms before clipping: of the network's gradient, and of it together with RND's. Those two are
+// Norms before clipping: of the network's gradient, and of it together with RND's. The two are
 // clipped together.
 struct GradientNorms {
   double network = 0.0, clipped = 0.0;

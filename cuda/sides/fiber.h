@@ -1,7 +1,7 @@
 // One emulated thread's stack, and the switch to it and back.
 //
 // ucontext would suffice, but its swapcontext() makes a system call for the signal mask at every
-// switch. Those took two thirds of an emulated update. So on x86-64, the switch is a few
+// switch. These calls took two thirds of an emulated update. So on x86-64, the switch is a few
 // instructions of our own.
 #pragma once
 

@@ -26,7 +26,7 @@ struct PackedMatrix {
   static constexpr int kPiece = 4 * kWarp;
 };
 
-// Which parameters have packed copies, and at which offsets.
+// The parameters with packed copies, and the offsets of these.
 struct PackedWeights {
   struct Layer {
     int weight, in, out;
