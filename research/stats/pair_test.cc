@@ -139,6 +139,16 @@ double drawn_chance(Dealt sides, const BootstrapOptions& options) {
   return static_cast<double>(as_far + 1) / static_cast<double>(options.replicates + 1);
 }
 
+int significantly_better(const Estimate& probability, const Scores& x, const Scores& y,
+                         const BootstrapOptions& options) {
+  if (!can_tell(x.runs, y.runs, x.tasks)) return 0;
+  const int ahead = probability.low > 0.5 ? 1 : probability.high < 0.5 ? -1 : 0;
+  if (ahead == 0) return 0;
+  BootstrapOptions deals = options;
+  deals.replicates = std::min(options.replicates, kMostDeals);
+  return pair_test(x, y, deals) <= kChance ? ahead : 0;
+}
+
 }  // namespace
 
 bool can_tell(int runs, int others, int tasks) {
@@ -156,12 +166,15 @@ double pair_test(const Scores& x, const Scores& y, const BootstrapOptions& optio
 
 int better_of(const Estimate& probability, const Scores& x, const Scores& y,
               const BootstrapOptions& options) {
-  if (!can_tell(x.runs, y.runs, x.tasks)) return 0;
-  const int ahead = probability.low > 0.5 ? 1 : probability.high < 0.5 ? -1 : 0;
-  if (ahead == 0) return 0;
-  BootstrapOptions deals = options;
-  deals.replicates = std::min(options.replicates, kMostDeals);
-  return pair_test(x, y, deals) <= kChance ? ahead : 0;
+  const int ahead = significantly_better(probability, x, y, options);
+  return ahead != 0 && holds_for_candidates(ahead, x, y) ? ahead : 0;
+}
+
+bool hangs_on_choice(const Estimate& probability, const Scores& x, const Scores& y,
+                     const BootstrapOptions& options) {
+  if (x.tuned.empty() && y.tuned.empty()) return false;
+  const int ahead = significantly_better(probability, x, y, options);
+  return ahead != 0 && !holds_for_candidates(ahead, x, y);
 }
 
 }  // namespace broadloom

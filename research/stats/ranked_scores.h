@@ -8,9 +8,10 @@
 
 namespace broadloom {
 
-// A bootstrap replicate draws the same n = runs * tasks numbers again and again. They are sorted
-// once. A replicate is then the number of times that each was drawn. The interquartile mean is one
-// pass over those counts.
+// A bootstrap replicate draws n = runs * tasks numbers from the same pools again and again. The
+// pools are sorted once. A replicate is then the number of times that each number was drawn. The
+// interquartile mean is one pass over those counts. A pool is a task's runs, or of a tuned arm its
+// runs under all candidates (tuned_scores.h).
 class RankedScores {
  public:
   // Sorts: O(n log n). The scores must pass check_scores.
@@ -18,9 +19,10 @@ class RankedScores {
 
   int runs() const { return runs_; }
   int tasks() const { return tasks_; }
-  const std::vector<double>& sorted() const { return sorted_; }  // [n]
+  const std::vector<double>& sorted() const { return sorted_; }  // of all pools, ascending
 
-  // counts [n] of a replicate from draw_runs(); an empty `chosen` gives the scores themselves.
+  // counts [sorted().size()] of a replicate, whose places in the pools are [tasks, runs] as of
+  // choose_candidates(); an empty `chosen` gives the scores themselves.
   void count(const std::vector<std::uint32_t>& chosen, std::vector<int>& counts) const;
 
   // means [tasks] of the same replicate, summed in the order drawn.
@@ -35,8 +37,10 @@ class RankedScores {
 
  private:
   int runs_, tasks_;
-  std::vector<double> sorted_;        // [n], ascending
-  std::vector<std::uint32_t> ranks_;  // [tasks, runs]: index in sorted_ of a run's score
+  std::vector<double> sorted_;             // ascending
+  std::vector<std::uint32_t> ranks_;       // pool after pool: index in sorted_ of a score
+  std::vector<std::size_t> first_;         // [tasks] where each pool begins in ranks_
+  std::vector<std::uint32_t> own_places_;  // [tasks, runs]
 };
 
 }  // namespace broadloom

@@ -13,10 +13,6 @@ struct RunScratch {
   std::vector<double> means;          // [1]
 };
 
-RankedScores ranked_of(const std::vector<double>& values) {
-  return RankedScores({static_cast<int>(values.size()), 1, values});
-}
-
 // The number at a place of the drawn runs in ascending order.
 double drawn_at(const RankedScores& ranked, const std::vector<int>& counts, int place) {
   std::size_t rank = 0;
@@ -38,11 +34,15 @@ void write_statistics(const RankedScores& ranked, RunScratch& scratch, double* o
 }  // namespace
 
 RunStatistics run_statistics(const std::vector<double>& values, const BootstrapOptions& options) {
-  const RankedScores ranked = ranked_of(values);
+  return run_statistics(Scores{static_cast<int>(values.size()), 1, values}, options);
+}
+
+RunStatistics run_statistics(const Scores& scores, const BootstrapOptions& options) {
+  const RankedScores ranked(scores);
   std::vector<RunScratch> scratch(static_cast<std::size_t>(options.threads));
   std::vector<double> all(3);
   write_statistics(ranked, scratch[0], all.data());
-  const auto count = static_cast<std::int64_t>(values.size());
+  const auto count = static_cast<std::int64_t>(scores.runs);
   if (count < 2) {
     return {without_interval(all[0], count), without_interval(all[1], count),
             without_interval(all[2], count)};
@@ -51,19 +51,21 @@ RunStatistics run_statistics(const std::vector<double>& values, const BootstrapO
       all, count, options, [&](std::int64_t replicate, int thread, double* out) {
         RunScratch& mine = scratch[static_cast<std::size_t>(thread)];
         draw_runs(options, 0, replicate, ranked.runs(), 1, mine.chosen);
+        choose_candidates(scores, mine.chosen);
         write_statistics(ranked, mine, out);
       });
   return {estimates[0], estimates[1], estimates[2]};
 }
 
-std::vector<double> iqm_draws(const std::vector<double>& values, const BootstrapOptions& options,
+std::vector<double> iqm_draws(const Scores& scores, const BootstrapOptions& options,
                               std::uint32_t sample) {
-  const RankedScores ranked = ranked_of(values);
+  const RankedScores ranked(scores);
   RunScratch scratch;
   std::vector<double> draws;
   draws.reserve(static_cast<std::size_t>(options.replicates));
   for (int r = 0; r < options.replicates; ++r) {
     draw_runs(options, sample, r, ranked.runs(), 1, scratch.chosen);
+    choose_candidates(scores, scratch.chosen);
     ranked.count(scratch.chosen, scratch.counts);
     draws.push_back(ranked.iqm(scratch.counts));
   }

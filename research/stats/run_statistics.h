@@ -6,6 +6,7 @@
 
 #include "broadloom/core/estimate.h"
 #include "research/stats/bootstrap.h"
+#include "research/stats/scores.h"
 
 namespace broadloom {
 
@@ -16,9 +17,11 @@ struct RunStatistics {
 // With bootstrap intervals from the same replicates; none for a single run. values: finite, at
 // least one. O(replicates * runs).
 RunStatistics run_statistics(const std::vector<double>& values, const BootstrapOptions& options);
+// The same for the scores of one task, which may be tuned (tuned_scores.h).
+RunStatistics run_statistics(const Scores& scores, const BootstrapOptions& options);
 
 // The interquartile mean of each replicate of `sample` (see draw_runs).
-std::vector<double> iqm_draws(const std::vector<double>& values, const BootstrapOptions& options,
+std::vector<double> iqm_draws(const Scores& scores, const BootstrapOptions& options,
                               std::uint32_t sample);
 
 }  // namespace broadloom

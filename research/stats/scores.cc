@@ -2,7 +2,9 @@
 
 #include <fmt/core.h>
 
+#include <algorithm>
 #include <cmath>
+#include <utility>
 
 namespace broadloom {
 
@@ -21,6 +23,32 @@ Result<Scores> make_scores(const std::vector<std::vector<double>>& by_task) {
   for (int run = 0; run < scores.runs; ++run) {
     for (const std::vector<double>& task : by_task) {
       scores.values.push_back(task[static_cast<std::size_t>(run)]);
+    }
+  }
+  BROADLOOM_TRY(check_scores(scores));
+  return scores;
+}
+
+Result<Scores> make_tuned(std::vector<Candidates> by_task) {
+  Scores scores;
+  scores.tasks = static_cast<int>(by_task.size());
+  scores.runs = by_task.empty() ? 0 : by_task[0].seeds;
+  for (const Candidates& task : by_task) {
+    const auto expected =
+        static_cast<std::size_t>(std::max(0, task.count)) * static_cast<std::size_t>(task.seeds);
+    if (task.seeds == scores.runs && task.seeds >= 2 && task.scores.size() == expected) continue;
+    return Status(ErrorKind::kMismatch,
+                  fmt::format("a tuned arm has {} candidates with {} seeds and {} scores; expected "
+                              "at least 2 seeds, as many for each task, and a score of each",
+                              task.count, task.seeds, task.scores.size()));
+  }
+  scores.tuned = std::move(by_task);
+  std::vector<std::vector<int>> chosen;
+  for (const Candidates& task : scores.tuned) chosen.push_back(cross_fitted(task));
+  for (int run = 0; run < scores.runs; ++run) {
+    for (std::size_t task = 0; task < scores.tuned.size(); ++task) {
+      scores.values.push_back(
+          scores.tuned[task].score(chosen[task][static_cast<std::size_t>(run)], run));
     }
   }
   BROADLOOM_TRY(check_scores(scores));
@@ -49,6 +77,14 @@ Status check_scores(const Scores& scores) {
                                 run, task, scores.at(run, task)));
     }
   }
+  for (const Candidates& task : scores.tuned) {
+    for (const double score : task.scores) {
+      if (std::isfinite(score)) continue;
+      return Status(ErrorKind::kNumeric,
+                    "a candidate of a tuned arm has a score that is not finite; leave the "
+                    "candidate out, or the seed for all candidates");
+    }
+  }
   return {};
 }
 
@@ -74,6 +110,13 @@ Result<Scores> normalised(const Scores& scores, const std::vector<EnvSpec>& spec
     const Result<double> score = normalised_score(specs[i % specs.size()], scores.values[i]);
     if (!score.ok()) return score.status();
     out.values[i] = score.value();
+  }
+  for (std::size_t task = 0; task < out.tuned.size(); ++task) {
+    for (double& value : out.tuned[task].scores) {
+      const Result<double> score = normalised_score(specs[task], value);
+      if (!score.ok()) return score.status();
+      value = score.value();
+    }
   }
   return out;
 }

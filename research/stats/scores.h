@@ -7,6 +7,7 @@
 
 #include "broadloom/core/status.h"
 #include "broadloom/env/spec.h"
+#include "research/stats/tuned_scores.h"
 
 namespace broadloom {
 
@@ -16,7 +17,10 @@ namespace broadloom {
 struct Scores {
   int runs = 0;
   int tasks = 0;
-  std::vector<double> values;  // [runs, tasks]
+  std::vector<double> values{};  // [runs, tasks]
+  // [tasks] of a tuned arm: what each run's score was chosen from; empty otherwise. make_tuned()
+  // fills both.
+  std::vector<Candidates> tuned{};
 
   double at(int run, int task) const {
     return values[static_cast<std::size_t>(run) * static_cast<std::size_t>(tasks) +
@@ -27,6 +31,10 @@ struct Scores {
 // Scores from one list of runs per task; by_task[m][n] becomes run n of task m. kMismatch if the
 // lists differ in length. kInvalidConfig and kNumeric as check_scores.
 Result<Scores> make_scores(const std::vector<std::vector<double>>& by_task);
+
+// The cross-fitted scores of a tuned arm, one task each; all have the same number of seeds.
+// kMismatch, kInvalidConfig and kNumeric as above.
+Result<Scores> make_tuned(std::vector<Candidates> by_task);
 
 // kInvalidConfig if there is no run or no task. kMismatch if `values` is not [runs, tasks].
 // kNumeric if a score is not finite.

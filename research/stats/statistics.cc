@@ -39,58 +39,57 @@ void write_aggregates(const RankedScores& ranked, AggregateScratch& scratch, dou
   out[3] = ranked.optimality_gap(scratch.counts);
 }
 
-// Positions of one side's runs in each task's merged order. Equal scores share a position, so the
+// Positions of one side's pool in each task's merged order. Equal scores share a position, so the
 // counts show ties.
 struct Places {
   int runs = 0;
-  std::vector<std::uint32_t> at;  // [tasks, runs], below `size`
+  std::vector<std::vector<std::uint32_t>> at;  // [tasks][pool], below `size`
+  std::vector<std::uint32_t> own;              // [tasks, runs]: places of the scores in the pools
 };
 
 struct Comparison {
   int tasks = 0;
-  std::size_t size = 0;  // positions of one task: runs of x + runs of y
+  std::size_t size = 0;  // positions of a task at most: both pools
   Places x, y;
 };
 
-void place_runs(const Scores& scores, int task, const std::vector<double>& merged, Places& out) {
-  for (int run = 0; run < scores.runs; ++run) {
-    const auto place = std::lower_bound(merged.begin(), merged.end(), scores.at(run, task));
-    out.at.push_back(static_cast<std::uint32_t>(place - merged.begin()));
+Places places_of(const Scores& scores) { return {scores.runs, {}, own_places(scores)}; }
+
+void place_pool(const std::vector<double>& pool, const std::vector<double>& merged, Places& out) {
+  out.at.emplace_back();
+  for (const double score : pool) {
+    const auto place = std::lower_bound(merged.begin(), merged.end(), score);
+    out.at.back().push_back(static_cast<std::uint32_t>(place - merged.begin()));
   }
 }
 
 Comparison make_comparison(const Scores& x, const Scores& y) {
-  Comparison comparison;
-  comparison.tasks = x.tasks;
-  comparison.size = static_cast<std::size_t>(x.runs) + static_cast<std::size_t>(y.runs);
-  comparison.x.runs = x.runs;
-  comparison.y.runs = y.runs;
+  Comparison comparison{x.tasks, 0, places_of(x), places_of(y)};
   for (int task = 0; task < x.tasks; ++task) {
-    std::vector<double> merged;
-    merged.reserve(comparison.size);
-    for (int run = 0; run < x.runs; ++run) merged.push_back(x.at(run, task));
-    for (int run = 0; run < y.runs; ++run) merged.push_back(y.at(run, task));
+    const std::vector<double> of_x = score_pool(x, task), of_y = score_pool(y, task);
+    std::vector<double> merged = of_x;
+    merged.insert(merged.end(), of_y.begin(), of_y.end());
     std::sort(merged.begin(), merged.end());
-    place_runs(x, task, merged, comparison.x);
-    place_runs(y, task, merged, comparison.y);
+    place_pool(of_x, merged, comparison.x);
+    place_pool(of_y, merged, comparison.y);
+    comparison.size = std::max(comparison.size, merged.size());
   }
   return comparison;
 }
 
 struct ComparisonScratch {
-  std::vector<std::uint32_t> x, y;    // drawn runs, [tasks, runs]; empty: each once
+  std::vector<std::uint32_t> x, y;    // places in the pools, [tasks, runs]; empty: the scores
   std::vector<int> x_count, y_count;  // [size] of one task
 };
 
 void count_places(const Places& places, const std::vector<std::uint32_t>& chosen, int task,
                   std::size_t size, std::vector<int>& counts) {
   counts.assign(size, 0);
+  const std::vector<std::uint32_t>& drawn = chosen.empty() ? places.own : chosen;
+  const std::vector<std::uint32_t>& positions = places.at[static_cast<std::size_t>(task)];
   const auto runs = static_cast<std::size_t>(places.runs);
   const std::size_t first = static_cast<std::size_t>(task) * runs;
-  for (std::size_t i = 0; i < runs; ++i) {
-    const std::size_t run = chosen.empty() ? i : chosen[first + i];
-    ++counts[places.at[first + run]];
-  }
+  for (std::size_t i = 0; i < runs; ++i) ++counts[positions[drawn[first + i]]];
 }
 
 double improvement(const Comparison& comparison, ComparisonScratch& scratch) {
@@ -127,6 +126,7 @@ Result<Aggregates> aggregate(const Scores& scores, const BootstrapOptions& optio
       values, count, options, [&](std::int64_t replicate, int thread, double* out) {
         AggregateScratch& mine = scratch[static_cast<std::size_t>(thread)];
         draw_runs(options, 0, replicate, scores.runs, scores.tasks, mine.chosen);
+        choose_candidates(scores, mine.chosen);
         write_aggregates(ranked, mine, out);
       });
   return Aggregates{all[0], all[1], all[2], all[3]};
@@ -161,6 +161,8 @@ Result<Estimate> probability_of_improvement(const Scores& x, const Scores& y,
                                 ComparisonScratch& mine = scratch[static_cast<std::size_t>(thread)];
                                 draw_runs(options, 0, replicate, x.runs, x.tasks, mine.x);
                                 draw_runs(options, 1, replicate, y.runs, y.tasks, mine.y);
+                                choose_candidates(x, mine.x);
+                                choose_candidates(y, mine.y);
                                 *out = improvement(comparison, mine);
                               })[0];
 }
