@@ -20,6 +20,7 @@ namespace {
 struct ReportCommand {
   std::vector<std::string> stores;
   std::string out, task;
+  std::vector<std::string> tuned;
   int threads = 0;
   bool quiet = false, json = false;
 };
@@ -28,6 +29,7 @@ Status run(const ReportCommand& command, const std::vector<std::string>& argumen
   StudyReportOptions options;
   options.threads = resolve_threads(command.threads);
   options.task = command.task;
+  options.tuned = command.tuned;
   const Result<StudyReport> report = make_study_report(command.stores, options);
   if (!report.ok()) {
     Status status = report.status();
@@ -64,6 +66,10 @@ void add_report_command(Command root, Context& context) {
                  "Folder for the results (default: the store's name with -report)")
       .type_name("DIR");
   app.add_option("--task", command->task, "Only the cells of this environment").type_name("ID");
+  app.add_option("--tuned", command->tuned,
+                 "Keys whose value is chosen for each arm, on other seeds than it is scored on")
+      .delimiter(',')
+      .type_name("KEY,...");
   app.add_option("--threads", command->threads,
                  "Worker threads; results do not depend on them (default: all)")
       .range(0, 1024)

@@ -86,6 +86,7 @@ Status take_settings(const StudyFlags& flags, StudySpec& spec) {
   if (!flags.name.empty()) spec.name = flags.name;
   if (flags.points != 0) spec.points = flags.points;
   if (flags.evaluations >= 0) spec.evaluations = flags.evaluations;
+  if (!flags.tuned.empty()) spec.tuned = flags.tuned;
   if (!flags.seeds.empty()) {
     const Result<std::vector<std::uint64_t>> seeds = parse_seeds(flags.seeds);
     if (!seeds.ok()) return seeds.status();
@@ -139,6 +140,9 @@ void add_study_flags(Command app, StudyFlags& flags) {
   text("--reference", flags.reference, "NxT",
        "Shape whose minibatch size or gradient steps the others get (default: the first)");
   text("--grid", flags.grid, "KEY=V,V", "Values of a config key; may be given again");
+  text("--tuned", flags.tuned, "KEY,...",
+       "Keys of the grid whose value the report chooses for each arm, fairly")
+      .delimiter(',');
   text("--points", flags.points, "INT", "Points of each learning curve (default 50)")
       .range(1, kMostScoredPoints);
   text("--evaluations", flags.evaluations, "INT",

@@ -14,6 +14,7 @@ namespace broadloom::cli {
 struct StudyFlags {
   std::string file;
   std::string name, seeds, match, adjust, reference;
+  std::vector<std::string> tuned;
   std::vector<std::string> shapes, doubled, grid;
   int batch = 0, doublings = 0, max_envs = 0, points = 0, evaluations = -1;
   bool ladder = false;

@@ -131,6 +131,7 @@ ReportCell cell_of(const ResultCell& stored, int study, int task) {
   cell.samples_per_gradient = stored.samples_per_gradient;
   cell.note = stored.note;
   cell.changes = stored.changes;
+  cell.tuned = stored.tuned;
   return cell;
 }
 

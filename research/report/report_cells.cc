@@ -115,6 +115,15 @@ void take_runs(const std::vector<const ResultRun*>& runs, const Span& span, cons
   }
 }
 
+// Of the score that a tuned cell's value was chosen by: with the choice in the intervals.
+void take_tuned_statistics(const BootstrapOptions& options, ReportCell& cell) {
+  if (!cell.tuned) return;
+  const Result<Scores> scores = make_tuned({cell.tuned->candidates});
+  if (!scores.ok()) return;
+  (cell.tuned->by_evaluation ? cell.evaluation : cell.training) =
+      score_statistics(scores.value(), options);
+}
+
 // What is the same for all cells of a report.
 struct HowToMeasure {
   std::vector<std::string> keys;
@@ -129,6 +138,7 @@ void measure_cell(const std::vector<const ResultRun*>& runs, int points,
   const BootstrapOptions &numbers = how.numbers, &bands = how.bands;
   cell.training = statistics_of(finite(cell.runs, &ReportRun::training), numbers);
   cell.evaluation = statistics_of(finite(cell.runs, &ReportRun::evaluation), numbers);
+  take_tuned_statistics(numbers, cell);
   cell.area = statistics_of(finite(cell.runs, &ReportRun::area), numbers);
   const auto seconds = statistics_of(finite(cell.runs, &ReportRun::seconds), numbers);
   cell.seconds = seconds ? seconds->mean : without_interval(kNoNumber, 0);

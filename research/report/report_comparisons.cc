@@ -84,10 +84,10 @@ std::vector<ArmDraws> draw_arms(const StudyReport& report, ReportScore score, Th
   if (report.tasks.size() != 1) return draws;
   pool.run(static_cast<int>(draws.size()), [&](int a) {
     const auto at = static_cast<std::size_t>(a);
-    const std::vector<double> scores = cell_scores(*cell_on(report, report.arms[at], 0), score);
-    if (scores.size() < 2) return;
-    draws[at] = {iqm_draws(scores, options_of(report), 0),
-                 iqm_draws(scores, options_of(report), 1)};
+    const std::optional<Scores> scores = arm_scores(report, report.arms[at], {0}, score);
+    if (!scores || scores->runs < 2) return;
+    draws[at] = {iqm_draws(*scores, options_of(report), 0),
+                 iqm_draws(*scores, options_of(report), 1)};
   });
   return draws;
 }
@@ -132,12 +132,13 @@ std::optional<ReportComparison> compare(const StudyReport& report, std::pair<int
   if (!x || !y) return std::nullopt;
   const bool enough_runs = can_tell(x->runs, y->runs, x->tasks);
   ReportComparison comparison{
-      a, b, score, enough_runs, {}, {}, equality(report, one, other, tasks), 0, {}, {}};
+      a, b, score, enough_runs, {}, {}, equality(report, one, other, tasks), 0, {}, {}, false};
   const BootstrapOptions options = options_of(report);
   const Result<Estimate> probability = probability_of_improvement(*x, *y, options);
   if (!probability.ok()) return std::nullopt;
   comparison.probability = probability.value();
   comparison.result = better_of(comparison.probability, *x, *y, options);
+  comparison.hangs_on_choice = hangs_on_choice(comparison.probability, *x, *y, options);
   comparison.by_task = compare_by_task(report, one, other, tasks, score);
   for (const int task : tasks) {
     const ReportCell *x_cell = cell_on(report, one, task), *y_cell = cell_on(report, other, task);

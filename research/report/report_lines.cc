@@ -194,11 +194,10 @@ double scale_of(const StudyReport& report, int task, ReportScore score) {
 }
 
 // IQM of x minus IQM of y.
-Estimate difference(const std::vector<double>& x, const std::vector<double>& y,
-                    const BootstrapOptions& options) {
-  const double value = interquartile_mean(x) - interquartile_mean(y);
-  const auto count = static_cast<std::int64_t>(x.size() + y.size());
-  if (x.size() < 2 || y.size() < 2) return without_interval(value, count);
+Estimate difference(const Scores& x, const Scores& y, const BootstrapOptions& options) {
+  const double value = interquartile_mean(x.values) - interquartile_mean(y.values);
+  const auto count = static_cast<std::int64_t>(x.runs) + y.runs;
+  if (x.runs < 2 || y.runs < 2) return without_interval(value, count);
   const std::vector<double> first = iqm_draws(x, options, 0), second = iqm_draws(y, options, 1);
   return percentile_intervals({value}, count, options, [&](std::int64_t r, int, double* out) {
     *out = first[static_cast<std::size_t>(r)] - second[static_cast<std::size_t>(r)];
@@ -255,10 +254,14 @@ void measure(const StudyReport& report, ReportLine& line) {
   line.leader = leader_of(report, line.arms, line.task, line.score);
   const auto leads = static_cast<std::size_t>(
       std::find(line.arms.begin(), line.arms.end(), line.leader) - line.arms.begin());
+  const auto of_arm = [&](int arm) {
+    return *arm_scores(report, arm_at(report, arm), {line.task}, line.score);
+  };
   for (std::size_t i = 0; i < line.arms.size(); ++i) {
     line.standings.push_back(standing_of(report, line.arms[i], line.leader, line.task, line.score));
-    line.ahead.push_back(i == leads ? std::nullopt
-                                    : std::optional(difference(scores[leads], scores[i], options)));
+    line.ahead.push_back(
+        i == leads ? std::nullopt
+                   : std::optional(difference(of_arm(line.leader), of_arm(line.arms[i]), options)));
   }
   line.chance = rank_test(scores, {permutations(report), report.seed, 1});
   const bool lower = std::count(line.standings.begin(), line.standings.end(), Standing::kLower) > 0;

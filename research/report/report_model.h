@@ -9,6 +9,7 @@
 
 #include "broadloom/core/config_table.h"
 #include "broadloom/core/estimate.h"
+#include "research/report/study_results.h"
 #include "research/stats/bootstrap.h"
 #include "research/stats/profiles.h"
 #include "research/stats/run_statistics.h"
@@ -82,7 +83,8 @@ struct ReportCell {
   std::vector<ReportRun> runs;                              // the finished ones
   std::vector<ReportCurve> curves;
   ReportCurve time_curve;
-  PerformanceProfile profile;  // of the main score
+  PerformanceProfile profile;        // of the main score
+  std::optional<TunedChoice> tuned;  // where the report tunes keys
 
   const std::optional<RunStatistics>& summary(ReportScore score) const {
     return score == ReportScore::kTraining ? training : evaluation;
@@ -138,6 +140,8 @@ struct ReportComparison {
   // Opposite effects cancel in a mean over tasks. Empty where the arms have one task in common.
   std::vector<TaskComparison> by_task;
   std::vector<std::string> confounds;  // of the first common task where there are some
+  // There would be a result, but not with other values of the tuned keys that are as good.
+  bool hangs_on_choice = false;
 };
 
 // How an arm stands beside the one that leads a line or a ranking, by the comparison of the two.
@@ -211,6 +215,7 @@ struct ReportInstrument {
 
 struct StudyReport {
   std::string title;
+  std::vector<std::string> tuned;           // keys whose value was chosen for each arm
   std::string heading;                      // what was varied on which task, in words
   std::string answer;                       // what came out, in one sentence
   int replicates = 0, band_replicates = 0;  // of the bootstrap
@@ -234,6 +239,9 @@ struct StudyReportOptions {
   std::uint64_t seed = 1;
   int threads = 1;   // the report's bits do not depend on it
   std::string task;  // by its name; "": all of them
+  // Keys whose value is chosen for each arm (tuned_results.h), beside those that a study's own
+  // definition names.
+  std::vector<std::string> tuned;
   // Random draws that all comparisons, and all curves, may take together: each is about two seconds
   // of one core. Where that is not enough, there are fewer replicates, and the notes say so.
   double most_draws = 2.5e8;

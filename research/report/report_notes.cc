@@ -163,6 +163,38 @@ void note_few_runs(const StudyReport& report, Notes& notes) {
                   fewest, held));
 }
 
+// How values were chosen, which of them lie at an edge, and which calls are not made because of it.
+void note_tuned(const StudyReport& report, Notes& notes) {
+  if (report.tuned.empty()) return;
+  notes.push_back(fmt::format(
+      "{} is chosen for each arm on most of the seeds and scored on the others, in turn; intervals "
+      "hold the choice, bands of curves do not.",
+      fmt::join(report.tuned, ", ")));
+  std::vector<std::string> edges, left_out;
+  for (const ReportCell& cell : report.cells) {
+    if (!cell.tuned) continue;
+    const std::string name = cell_words(report, cell);
+    if (cell.tuned->at_edge) {
+      edges.push_back(fmt::format("{} ({})", name,
+                                  cell.tuned->values[static_cast<std::size_t>(cell.tuned->best)]));
+    }
+    if (!cell.tuned->left_out.empty()) {
+      left_out.push_back(fmt::format("{} ({})", name, fmt::join(cell.tuned->left_out, ", ")));
+    }
+  }
+  add_list("The best value is at an edge of those tried, so a better one may lie beyond: {}.",
+           edges, notes);
+  add_list("Values with more failed runs than others cannot be chosen: {}.", left_out, notes);
+  std::vector<std::string> pairs;
+  for (const ReportComparison& c : report.comparisons) {
+    if (!c.hangs_on_choice || c.score != main_score(report)) continue;
+    pairs.push_back(fmt::format("{} and {}", report.arms[static_cast<std::size_t>(c.a)].name,
+                                report.arms[static_cast<std::size_t>(c.b)].name));
+  }
+  add_list("Not called, because another value that is as good would change the call: {}.", pairs,
+           notes);
+}
+
 void note_chance(const StudyReport& report, Notes& notes) {
   const std::int64_t able = able_lines(report);
   if (able == 0) return;
@@ -300,6 +332,7 @@ std::vector<std::string> report_notes(const std::vector<StudyResults>& results,
   note_missing(report, notes);
   note_failed(results, report, notes);
   note_few_runs(report, notes);
+  note_tuned(report, notes);
   note_chance(report, notes);
   note_troubles(report, notes);
   note_scores(report, notes);

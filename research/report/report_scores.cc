@@ -6,6 +6,7 @@
 #include <cmath>
 #include <cstddef>
 #include <map>
+#include <utility>
 
 #include "broadloom/core/number_text.h"
 
@@ -13,6 +14,50 @@ namespace broadloom {
 namespace {
 
 bool alike(std::int64_t a, std::int64_t b) { return 100 * std::abs(a - b) <= std::max(a, b); }
+
+using SeedScores = std::map<std::uint64_t, std::vector<double>>;  // [tasks] by seed
+
+bool is_tuned(const ReportCell& cell, ReportScore score) {
+  return cell.tuned && cell.tuned->by_evaluation == (score == ReportScore::kEvaluation);
+}
+
+bool is_tuned(const StudyReport& report, const ReportArm& arm, const std::vector<int>& tasks,
+              ReportScore score) {
+  return std::any_of(tasks.begin(), tasks.end(),
+                     [&](int task) { return is_tuned(*cell_on(report, arm, task), score); });
+}
+
+// A cell that is not tuned has one candidate.
+Candidates candidates_of(const ReportCell& cell, ReportScore score, const SeedScores& seeds,
+                         std::size_t place) {
+  Candidates out{1, static_cast<int>(seeds.size()), {}};
+  if (!is_tuned(cell, score)) {
+    for (const auto& [seed, values] : seeds) out.scores.push_back(values[place]);
+    return out;
+  }
+  const TunedChoice& choice = *cell.tuned;
+  out.count = choice.candidates.count;
+  for (int c = 0; c < out.count; ++c) {
+    for (const auto& [seed, values] : seeds) {
+      const auto found = std::lower_bound(choice.seeds.begin(), choice.seeds.end(), seed);
+      out.scores.push_back(
+          choice.candidates.score(c, static_cast<int>(found - choice.seeds.begin())));
+    }
+  }
+  return out;
+}
+
+std::optional<Scores> tuned_scores(const StudyReport& report, const ReportArm& arm,
+                                   const std::vector<int>& tasks, ReportScore score,
+                                   const SeedScores& seeds) {
+  std::vector<Candidates> by_task;
+  for (std::size_t i = 0; i < tasks.size(); ++i) {
+    by_task.push_back(candidates_of(*cell_on(report, arm, tasks[i]), score, seeds, i));
+  }
+  Result<Scores> scores = make_tuned(std::move(by_task));
+  if (!scores.ok()) return std::nullopt;
+  return scores.take();
+}
 
 }  // namespace
 
@@ -34,7 +79,7 @@ std::vector<double> cell_scores(const ReportCell& cell, ReportScore score) {
 
 std::optional<Scores> arm_scores(const StudyReport& report, const ReportArm& arm,
                                  const std::vector<int>& tasks, ReportScore score) {
-  std::map<std::uint64_t, std::vector<double>> by_seed;
+  SeedScores by_seed;
   for (const int task : tasks) {
     const ReportCell* cell = cell_on(report, arm, task);
     if (cell == nullptr) return std::nullopt;
@@ -42,9 +87,12 @@ std::optional<Scores> arm_scores(const StudyReport& report, const ReportArm& arm
       if (std::isfinite(run.score(score))) by_seed[run.seed].push_back(run.score(score));
     }
   }
+  std::erase_if(by_seed, [&](const auto& entry) { return entry.second.size() != tasks.size(); });
+  if (by_seed.size() >= 2 && is_tuned(report, arm, tasks, score)) {
+    return tuned_scores(report, arm, tasks, score, by_seed);
+  }
   Scores scores{0, static_cast<int>(tasks.size()), {}};
   for (const auto& [seed, values] : by_seed) {
-    if (values.size() != tasks.size()) continue;
     ++scores.runs;
     scores.values.insert(scores.values.end(), values.begin(), values.end());
   }

@@ -44,6 +44,17 @@ std::string runs_words(const RunCounts& counts) {
   return text;
 }
 
+// "0.001, an edge; alike: 0.003".
+std::string choice_words(const TunedChoice& choice) {
+  const auto best = static_cast<std::size_t>(choice.best);
+  std::vector<std::string> alike;
+  for (std::size_t c = 0; c < choice.values.size(); ++c) {
+    if (c != best && choice.like_best[c]) alike.push_back(choice.values[c]);
+  }
+  return choice.values[best] + (choice.at_edge ? ", an edge" : "") +
+         (alike.empty() ? "" : fmt::format("; alike: {}", fmt::join(alike, ", ")));
+}
+
 void keep_first_rows(ReportTable& table) {
   if (table.rows.size() <= kMostRows) return;
   table.below = fmt::format("{} more are in study.json and study.html.",
@@ -70,12 +81,18 @@ ReportTable cells_table(const StudyReport& report) {
                     {"arm", "runs", fmt::format("{}, IQM", score_words(score)), "seconds a run"},
                     {},
                     ""};
+  if (!report.tuned.empty()) {
+    table.columns.push_back(fmt::format("best {}", fmt::join(report.tuned, ", ")));
+  }
   if (report.tasks.size() > 1) table.columns.emplace_back("task");
   for (const auto& [task, value, cell] : order) {
     const auto& summary = cell->summary(score);
     table.rows.push_back({arm_at(report, cell->arm).name, runs_words(cell->counts),
                           summary ? estimate_words(summary->iqm) : "-",
                           cell->counts.finished > 0 ? estimate_words(cell->seconds) : "-"});
+    if (!report.tuned.empty()) {
+      table.rows.back().push_back(cell->tuned ? choice_words(*cell->tuned) : "-");
+    }
     if (report.tasks.size() > 1) table.rows.back().push_back(task_words(report, {task}));
   }
   keep_first_rows(table);

@@ -91,6 +91,28 @@ Json texts_json(const Overrides& texts) {
   return json;
 }
 
+Json tuned_json(const TunedChoice& choice) {
+  const auto value = [&](int candidate) {
+    return choice.values[static_cast<std::size_t>(candidate)];
+  };
+  Json like = Json::array(), chosen = Json::array(), scores = Json::array();
+  for (int c = 0; c < choice.candidates.count; ++c) {
+    if (choice.like_best[static_cast<std::size_t>(c)]) like.push_back(value(c));
+    Json of_candidate = Json::array();
+    for (int s = 0; s < choice.candidates.seeds; ++s) {
+      of_candidate.push_back(six_digits(choice.candidates.score(c, s)));
+    }
+    scores.push_back(std::move(of_candidate));
+  }
+  for (const int candidate : choice.chosen) chosen.push_back(value(candidate));
+  return {
+      {"keys", choice.keys},          {"values", choice.values},
+      {"left_out", choice.left_out},  {"score", choice.by_evaluation ? "evaluation" : "training"},
+      {"seeds", choice.seeds},        {"scores", std::move(scores)},
+      {"chosen", std::move(chosen)},  {"best", value(choice.best)},
+      {"like_best", std::move(like)}, {"at_edge", choice.at_edge}};
+}
+
 Json cell_json(const ReportCell& c) {
   Json json{{"name", c.name},
             {"study", c.study},
@@ -122,6 +144,7 @@ Json cell_json(const ReportCell& c) {
                         {"seconds", numbers(c.time_curve.at)},
                         {"iqm", estimates(c.time_curve.iqm)}};
   json["profile"] = profile_json(c.profile);
+  json["tuned"] = optional_json(c.tuned, tuned_json);
   return json;
 }
 
@@ -180,7 +203,8 @@ Json comparison_json(const ReportComparison& c) {
           {"equal", equality_json(c.equal)},
           {"result", result_json(c.result)},
           {"by_task", list_json(c.by_task, task_comparison_json)},
-          {"confounds", c.confounds}};
+          {"confounds", c.confounds},
+          {"hangs_on_choice", c.hangs_on_choice}};
 }
 
 const char* standing_json(Standing standing) {
@@ -305,6 +329,7 @@ std::string study_report_json(const StudyReport& r, const ReportMaker& maker) {
       {"replicates", r.replicates}, {"band_replicates", r.band_replicates}, {"seed", r.seed}};
   json["main_score"] = score_name(main_score(r));
   json["training_leaves_out"] = leaves_out_episodes(r);
+  json["tuned"] = r.tuned;
   json["studies"] = list_json(r.studies, study_json);
   json["tasks"] = list_json(r.tasks, task_json);
   json["cells"] = list_json(r.cells, cell_json);

@@ -15,6 +15,7 @@
 #include "research/report/report_tasks.h"
 #include "research/report/report_troubles.h"
 #include "research/report/study_results.h"
+#include "research/report/tuned_results.h"
 
 namespace broadloom {
 namespace {
@@ -60,6 +61,20 @@ Result<std::vector<StudyResults>> read_all(const std::vector<std::string>& store
   return results;
 }
 
+// Those that were asked for, then those of the studies' definitions.
+std::vector<std::string> tuned_keys_of(const StudyReportOptions& options,
+                                       const std::vector<StudyResults>& results) {
+  std::vector<std::string> keys = options.tuned;
+  for (const StudyResults& study : results) {
+    for (std::string& key : tuned_keys(study)) keys.push_back(std::move(key));
+  }
+  std::vector<std::string> once;
+  for (const std::string& key : keys) {
+    if (std::find(once.begin(), once.end(), key) == once.end()) once.push_back(key);
+  }
+  return once;
+}
+
 }  // namespace
 
 const char* score_name(ReportScore score) {
@@ -74,6 +89,8 @@ Result<StudyReport> make_study_report(const std::vector<std::string>& stores,
   if (!results.ok()) return results.status();
   if (!options.task.empty()) BROADLOOM_TRY(keep_task(options.task, results.value()));
   StudyReport report;
+  report.tuned = tuned_keys_of(options, results.value());
+  if (!report.tuned.empty()) BROADLOOM_TRY(tune_results(report.tuned, results.value()));
   report.seed = options.seed;
   describe_studies(results.value(), report);
   report.replicates =

@@ -3,14 +3,30 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "broadloom/config/shape_schedule.h"
 #include "broadloom/core/config_table.h"
 #include "broadloom/core/status.h"
+#include "research/stats/tuned_scores.h"
 
 namespace broadloom {
+
+// Of a cell that tune_results() merged: what its setting was chosen from, and how.
+struct TunedChoice {
+  std::vector<std::string> keys;      // that were tuned
+  std::vector<std::string> values;    // of each candidate: "0.001", or "key=0.001 other=2"
+  std::vector<std::string> left_out;  // values with more failed runs than others
+  bool by_evaluation = false;         // candidates have evaluation returns, else training returns
+  std::vector<std::uint64_t> seeds;   // that every candidate has a score of
+  Candidates candidates;
+  std::vector<int> chosen;      // [seeds] the candidate that scores the seed
+  int best = 0;                 // the candidate with the highest mean over all seeds
+  std::vector<bool> like_best;  // [candidates] no significant difference from that one
+  bool at_edge = false;         // the best is the least or largest value that was tried
+};
 
 // A cell, parsed: nobody after read_study_results() parses a text of it.
 struct ResultCell {
@@ -30,6 +46,7 @@ struct ResultCell {
   std::int64_t iterations = 0, environment_steps = 0, gradient_steps = 0;
   double samples_per_gradient = 0.0;
   std::string note;
+  std::optional<TunedChoice> tuned;  // by tune_results() alone
 
   // The text of a key; "" where there is none.
   std::string setting(const std::string& key) const;

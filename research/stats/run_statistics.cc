@@ -34,10 +34,10 @@ void write_statistics(const RankedScores& ranked, RunScratch& scratch, double* o
 }  // namespace
 
 RunStatistics run_statistics(const std::vector<double>& values, const BootstrapOptions& options) {
-  return run_statistics(Scores{static_cast<int>(values.size()), 1, values}, options);
+  return score_statistics({static_cast<int>(values.size()), 1, values}, options);
 }
 
-RunStatistics run_statistics(const Scores& scores, const BootstrapOptions& options) {
+RunStatistics score_statistics(const Scores& scores, const BootstrapOptions& options) {
   const RankedScores ranked(scores);
   std::vector<RunScratch> scratch(static_cast<std::size_t>(options.threads));
   std::vector<double> all(3);

@@ -18,7 +18,7 @@ struct RunStatistics {
 // least one. O(replicates * runs).
 RunStatistics run_statistics(const std::vector<double>& values, const BootstrapOptions& options);
 // The same for the scores of one task, which may be tuned (tuned_scores.h).
-RunStatistics run_statistics(const Scores& scores, const BootstrapOptions& options);
+RunStatistics score_statistics(const Scores& scores, const BootstrapOptions& options);
 
 // The interquartile mean of each replicate of `sample` (see draw_runs).
 std::vector<double> iqm_draws(const Scores& scores, const BootstrapOptions& options,

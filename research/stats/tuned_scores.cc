@@ -17,8 +17,8 @@ double mean_of(const Candidates& candidates, int candidate) {
 }
 
 Scores scores_of(const Candidates& candidates, int candidate) {
-  const auto first = candidates.scores.begin() +
-                     static_cast<std::ptrdiff_t>(candidate) * candidates.seeds;
+  const auto first =
+      candidates.scores.begin() + static_cast<std::ptrdiff_t>(candidate) * candidates.seeds;
   return {candidates.seeds, 1, {first, first + candidates.seeds}};
 }
 

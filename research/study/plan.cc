@@ -204,7 +204,20 @@ class Planner {
     }
     axes_.insert(axes_.end(), spec_.axes.begin(), spec_.axes.end());
     for (const StudyAxis& axis : axes_) BROADLOOM_TRY(check_axis(spec_, axis));
+    for (const std::string& key : spec_.tuned) BROADLOOM_TRY(check_tuned(key));
     return {};
+  }
+
+  Status check_tuned(const std::string& key) const {
+    std::vector<std::string> keys;
+    for (const StudyAxis& axis : axes_) {
+      if (axis.values.size() < 2) continue;
+      for (const auto& [set, text] : axis.values.front().set) {
+        if (set == key) return check_tuned_key(key);
+        keys.push_back(set);
+      }
+    }
+    return unknown_key_error("tuned key", key, keys);
   }
 
   // The last axis varies fastest.
@@ -367,6 +380,7 @@ class Planner {
     std::string& text = plan_.definition;
     text = fmt::format("points {}\nevaluations {}\nmatch {}\nseeds {}\n", spec_.points,
                        spec_.evaluations, match_name(spec_.match), fmt::join(spec_.seeds, ","));
+    if (!spec_.tuned.empty()) text += fmt::format("tuned {}\n", fmt::join(spec_.tuned, ","));
     for (const StudyCell& cell : plan_.cells) {
       text += "cell " + cell.name + "\n";
       for (const auto& [key, value] : defining_keys(cell.config)) {

@@ -90,4 +90,16 @@ std::string varied_by(const StudySpec& spec, std::string_view key) {
   return "";
 }
 
+Status check_tuned_key(const std::string& key) {
+  const Role role = role_of(key);
+  if (role != Role::kShape && role != Role::kMinibatches && role != Role::kBudget &&
+      role != Role::kTask) {
+    return {};
+  }
+  return invalid(fmt::format(
+      "tuned: got {}, which changes the task, the block or the steps; expected a key that leaves "
+      "them alone, such as learning_rate",
+      key));
+}
+
 }  // namespace broadloom

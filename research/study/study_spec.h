@@ -31,6 +31,8 @@ struct StudySpec {
   Overrides base;               // common to all cells
   ShapeRules shapes;            // the first axis, if any
   std::vector<StudyAxis> axes;  // the other axes, in order
+  // Keys of the axes whose value reports choose for each arm, such as the learning rate.
+  std::vector<std::string> tuned;
   std::vector<std::uint64_t> seeds;
   Match match = Match::kMinibatchCount;
   Adjust adjust = Adjust::kMinibatches;
@@ -50,6 +52,10 @@ Status add_axis(const std::string& key, const std::vector<std::string>& values,
 // What sets a key in every cell instead of the base: "the shapes", "the grid" or "the variants"; ""
 // if the base does.
 std::string varied_by(const StudySpec& spec, std::string_view key);
+
+// kInvalidConfig for a key that changes the task, the block or the steps: its values would compare
+// budgets, not settings.
+Status check_tuned_key(const std::string& key);
 
 // Reads a study file; see docs/formats/study.md. The study's name is the file's without extension.
 // Errors read "file:line: message"; kNotFound without such a file, kIo if it cannot be read.

@@ -53,9 +53,10 @@ class StudyReader {
     if (node.key == "points") return integer(node, 1, kMostScoredPoints, spec_.points);
     if (node.key == "evaluations") return integer(node, 0, 100000, spec_.evaluations);
     if (node.key == "name") return text(node, spec_.name);
+    if (node.key == "tuned") return tuned(node);
     return error_at(node, unknown_key_error("key", node.key,
                                             {"name", "base", "shapes", "grid", "variants", "seeds",
-                                             "match", "adjust", "points", "evaluations"}));
+                                             "match", "adjust", "points", "evaluations", "tuned"}));
   }
 
   Status text(const TomlNode& node, std::string& out) const {
@@ -70,6 +71,20 @@ class StudyReader {
       return expected(node, fmt::format("an integer from {} to {}", low, high));
     }
     out = value;
+    return {};
+  }
+
+  // A key, or a list of them.
+  Status tuned(const TomlNode& node) {
+    if (node.is(Kind::kString)) {
+      spec_.tuned.emplace_back();
+      return text(node, spec_.tuned.back());
+    }
+    if (!node.is(Kind::kArray)) return expected(node, "a key of [grid], or a list of them");
+    for (const TomlNode& item : node.all) {
+      if (!item.is(Kind::kString)) return expected(node, "a key of [grid], or a list of them");
+      spec_.tuned.push_back(item.text);
+    }
     return {};
   }
 

@@ -138,7 +138,8 @@ TEST(CrossFitting, MakesNoCallThatHangsOnTheChoice) {
 TEST(CrossFitting, CallsFewArmsDifferentThatAreAlike) {
   int called = 0;
   for (int study = 0; study < 200; ++study) {
-    const Scores x = tuned(normal({0, 0, 0, 0}, study, 8)), y = tuned(normal({0, 0, 0, 0}, study, 9));
+    const Scores x = tuned(normal({0, 0, 0, 0}, study, 8)),
+                 y = tuned(normal({0, 0, 0, 0}, study, 9));
     const BootstrapOptions options{.replicates = 300};
     called += better_of(probability_of_improvement(x, y, options).value(), x, y, options) != 0;
   }
@@ -153,8 +154,7 @@ TEST(CrossFitting, WantsAScoreOfEachCandidateAndSeed) {
 
 // Two tasks, each with its own choice.
 TEST(CrossFitting, ChoosesForEachTask) {
-  const Scores both =
-      make_tuned({normal({0.0, 5.0}, 1, 10), normal({5.0, 0.0}, 1, 11)}).value();
+  const Scores both = make_tuned({normal({0.0, 5.0}, 1, 10), normal({5.0, 0.0}, 1, 11)}).value();
   EXPECT_EQ(both.tasks, 2);
   for (int run = 0; run < kSeeds; ++run) {
     EXPECT_EQ(both.at(run, 0), both.tuned[0].score(1, run));

@@ -1,0 +1,151 @@
+// Reports of studies that tune a key: arms are merged over its values, and choices are fair.
+#include "research/report/tuned_results.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "research/report/report_tables.h"
+#include "tests/report/planted_results.h"
+
+namespace broadloom {
+namespace {
+
+// Shapes 4x16 and 16x4 at three rates: cells 0 to 2 and 3 to 5.
+StudyPlan rates_plan(int seeds, const std::string& more = "") {
+  return plan_text("seeds = " + std::to_string(seeds) + "\npoints = 4\n" + more +
+                   "[base]\ntotal_timesteps = 102400\n[shapes]\nlist = ['4x16', '16x4']\n"
+                   "[grid]\nlearning_rate = [1e-4, 1e-3, 1e-2]\n");
+}
+
+class TunedReport : public PlantedTest {
+ protected:
+  Result<StudyReport> tuned(const std::string& name,
+                            const std::vector<std::string>& keys = {"learning_rate"}) const {
+    StudyReportOptions options{2000, 300, 1, 1};
+    options.tuned = keys;
+    return make_study_report({path(name)}, options);
+  }
+};
+
+bool mentions(const std::vector<std::string>& notes, const std::string& text) {
+  return std::any_of(notes.begin(), notes.end(),
+                     [&](const std::string& note) { return note.find(text) != std::string::npos; });
+}
+
+TEST_F(TunedReport, MergesTheValuesOfAnArm) {
+  const StudyPlan plan = rates_plan(10);
+  // 4x16 is best at 1e-3 and 16x4 at 1e-2, which is an edge.
+  plant(plan, "s", [](int cell, int seed) {
+    const double base[] = {100, 300, 200, 50, 60, 150};
+    return base[cell] + seed;
+  });
+  const StudyReport r = tuned("s").take();
+  ASSERT_EQ(r.cells.size(), 2U);
+  EXPECT_EQ(r.cells[0].name, "4x16");
+  EXPECT_EQ(r.cells[1].name, "16x4");
+  ASSERT_TRUE(r.cells[0].tuned && r.cells[1].tuned);
+  EXPECT_EQ(r.cells[0].tuned->values, (std::vector<std::string>{"0.0001", "0.001", "0.01"}));
+  EXPECT_EQ(r.cells[0].tuned->best, 1);
+  EXPECT_EQ(r.cells[1].tuned->best, 2);
+  EXPECT_FALSE(r.cells[0].tuned->at_edge);
+  EXPECT_TRUE(r.cells[1].tuned->at_edge);
+  EXPECT_EQ(r.cells[0].counts.finished, 10);
+  ASSERT_EQ(r.cells[0].runs.size(), 10U);
+  EXPECT_EQ(r.cells[0].runs[2].evaluation, 300 + 3 + 100);  // planted evaluations are 100 higher
+  EXPECT_DOUBLE_EQ(r.cells[1].evaluation->mean.value, 150 + 5.5 + 100);
+  ASSERT_EQ(r.arms.size(), 2U);
+  EXPECT_EQ(r.comparisons.at(1).result, 1);
+  EXPECT_TRUE(mentions(r.notes, "edge")) << r.notes.size();
+  EXPECT_TRUE(mentions(r.notes, "16x4 (0.01)"));
+  EXPECT_NE(r.answer.find("4x16"), std::string::npos) << r.answer;
+}
+
+// The verdict would follow from which of two rates is picked: it is not made.
+TEST_F(TunedReport, MakesNoCallThatHangsOnTheChoice) {
+  const StudyPlan plan = rates_plan(10);
+  plant(plan, "s", [](int cell, int seed) {
+    switch (cell) {
+      case 0:
+        return 100.0 + seed;
+      case 1:  // as good for all one can tell, and far worse in its mean
+        return seed == 4 ? -500.0 : 99.9 + seed;
+      case 3:
+        return 80.0 + seed;
+      default:
+        return 10.0 + seed;
+    }
+  });
+  const StudyReport picked = report({"s"});  // every rate an arm of its own
+  EXPECT_TRUE(std::any_of(picked.comparisons.begin(), picked.comparisons.end(),
+                          [](const ReportComparison& c) { return c.result != 0; }));
+  const StudyReport r = tuned("s").take();
+  const auto found = std::find_if(r.comparisons.begin(), r.comparisons.end(), [](const auto& c) {
+    return c.score == ReportScore::kEvaluation;
+  });
+  ASSERT_NE(found, r.comparisons.end());
+  EXPECT_EQ(found->result, 0);
+  EXPECT_TRUE(found->hangs_on_choice);
+  EXPECT_TRUE(mentions(r.notes, "Not called"));
+}
+
+TEST_F(TunedReport, IsAskedForByTheStudyItself) {
+  const StudyPlan plan = rates_plan(4, "tuned = 'learning_rate'\n");
+  EXPECT_NE(plan.definition.find("\ntuned learning_rate\n"), std::string::npos);
+  EXPECT_NE(plan.hash, rates_plan(4).hash);
+  plant(plan, "s", [](int cell, int seed) { return 10.0 * cell + seed; });
+  const StudyReport r = report({"s"});
+  EXPECT_EQ(r.tuned, std::vector<std::string>{"learning_rate"});
+  EXPECT_EQ(r.cells.size(), 2U);
+}
+
+// A rate at which runs fail is not chosen, be its other runs ever so good.
+TEST_F(TunedReport, LeavesOutValuesThatFail) {
+  const StudyPlan plan = rates_plan(6);
+  plant(
+      plan, "s", [](int cell, int seed) { return (cell % 3 == 2 ? 1000.0 : 100.0 + cell) + seed; },
+      [](int cell, int seed) { return cell == 2 && seed == 5; });
+  const StudyReport r = tuned("s").take();
+  EXPECT_EQ(r.cells[0].tuned->left_out, std::vector<std::string>{"0.01"});
+  EXPECT_EQ(r.cells[0].tuned->best, 1);
+  EXPECT_FALSE(r.cells[0].tuned->at_edge);  // beyond it runs fail
+  EXPECT_EQ(r.cells[0].counts.failed, 0);
+  EXPECT_EQ(r.cells[1].tuned->best, 2);
+  EXPECT_TRUE(mentions(r.notes, "failed"));
+}
+
+TEST_F(TunedReport, WaitsForRunsThatAreMissing) {
+  const StudyPlan plan = rates_plan(4);
+  plant(plan, "s", [](int cell, int seed) -> std::optional<double> {
+    if (cell == 1 && seed > 2) return std::nullopt;
+    return 10.0 * cell + seed;
+  });
+  const StudyReport r = tuned("s").take();
+  EXPECT_EQ(r.cells[0].counts.finished, 2);
+  EXPECT_EQ(r.cells[0].counts.pending, 2);
+  EXPECT_EQ(r.cells[1].counts.finished, 4);
+}
+
+TEST_F(TunedReport, RefusesKeysThatCannotBeTuned) {
+  const StudyPlan plan = rates_plan(4);
+  plant(plan, "s", [](int cell, int seed) { return 10.0 * cell + seed; });
+  const Status none = tuned("s", {"ent_coef"}).status();
+  EXPECT_EQ(none.kind(), ErrorKind::kInvalidConfig);
+  EXPECT_NE(none.message().find("ent_coef"), std::string::npos);
+  EXPECT_EQ(tuned("s", {"num_envs"}).status().kind(), ErrorKind::kInvalidConfig);
+}
+
+// The table of cells names the chosen value, and values that are as good.
+TEST_F(TunedReport, NamesTheChoiceBesideTheNumber) {
+  const StudyPlan plan = rates_plan(6);
+  plant(plan, "s", [](int cell, int seed) { return (cell == 1 ? 100.5 : 100.0) + seed; });
+  const std::vector<ReportTable> tables = report_tables(tuned("s").take());
+  ASSERT_FALSE(tables.empty());
+  const auto& columns = tables[0].columns;
+  const auto column = std::find(columns.begin(), columns.end(), "best learning_rate");
+  ASSERT_NE(column, columns.end());
+  const auto place = static_cast<std::size_t>(column - columns.begin());
+  EXPECT_EQ(tables[0].rows[0][place], "0.001; alike: 0.0001, 0.01");
+}
+
+}  // namespace
+}  // namespace broadloom
