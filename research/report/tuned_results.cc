@@ -43,7 +43,7 @@ bool scores_are_evaluations(const std::vector<StudyResults>& studies) {
 }
 
 // The cells that become one, and the study's runs of each by seed.
-struct Group {
+struct TunedGroup {
   std::vector<int> cells;  // indices, in the order of the study
   std::vector<std::uint64_t> seeds;
   std::map<std::pair<std::uint64_t, int>, const ResultRun*> runs;  // by seed and cell
@@ -59,7 +59,7 @@ class Tuner {
     StudyResults out = study_;
     out.cells.clear();
     out.runs.clear();
-    for (const Group& group : groups_) {
+    for (const TunedGroup& group : groups_) {
       if (group.cells.size() == 1) {
         keep(group, out);
       } else {
@@ -78,13 +78,13 @@ class Tuner {
       for (const std::string& key : keys_) rest.erase(key);
       const auto [place, is_new] = places.emplace(std::move(rest), groups_.size());
       if (is_new) groups_.emplace_back();
-      Group& group = groups_[place->second];
+      TunedGroup& group = groups_[place->second];
       if (!is_new) BROADLOOM_TRY(check_same_steps(group.cells.front(), static_cast<int>(c)));
       group.cells.push_back(static_cast<int>(c));
       group_of.push_back(place->second);
     }
     for (const ResultRun& run : study_.runs) {
-      Group& group = groups_[group_of[static_cast<std::size_t>(run.cell)]];
+      TunedGroup& group = groups_[group_of[static_cast<std::size_t>(run.cell)]];
       if (std::find(group.seeds.begin(), group.seeds.end(), run.seed) == group.seeds.end()) {
         group.seeds.push_back(run.seed);
       }
@@ -107,7 +107,7 @@ class Tuner {
 
   const ResultCell& cell(int index) const { return study_.cells[static_cast<std::size_t>(index)]; }
 
-  static const ResultRun* run_of(const Group& group, std::uint64_t seed, int cell) {
+  static const ResultRun* run_of(const TunedGroup& group, std::uint64_t seed, int cell) {
     const auto found = group.runs.find({seed, cell});
     return found == group.runs.end() ? nullptr : found->second;
   }
@@ -127,7 +127,7 @@ class Tuner {
     out.runs.back().cell = static_cast<int>(out.cells.size()) - 1;
   }
 
-  void keep(const Group& group, StudyResults& out) const {
+  void keep(const TunedGroup& group, StudyResults& out) const {
     out.cells.push_back(cell(group.cells.front()));
     for (const std::uint64_t seed : group.seeds) {
       add_run(*run_of(group, seed, group.cells.front()), out);
@@ -135,7 +135,7 @@ class Tuner {
   }
 
   // Seeds of which every cell's run has come to an end.
-  std::vector<std::uint64_t> ended_seeds(const Group& group) const {
+  std::vector<std::uint64_t> ended_seeds(const TunedGroup& group) const {
     std::vector<std::uint64_t> seeds;
     for (const std::uint64_t seed : group.seeds) {
       const bool open = std::any_of(group.cells.begin(), group.cells.end(),
@@ -146,7 +146,7 @@ class Tuner {
   }
 
   // The cells with the fewest runs without a score.
-  std::vector<int> eligible(const Group& group, const std::vector<std::uint64_t>& seeds) const {
+  std::vector<int> eligible(const TunedGroup& group, const std::vector<std::uint64_t>& seeds) const {
     std::vector<int> cells;
     std::int64_t fewest = 0;
     for (const int c : group.cells) {
@@ -161,7 +161,7 @@ class Tuner {
     return cells;
   }
 
-  void merge(const Group& group, StudyResults& out) const {
+  void merge(const TunedGroup& group, StudyResults& out) const {
     out.cells.push_back(merged_cell(group));
     const std::vector<std::uint64_t> ended = ended_seeds(group);
     const std::vector<int> cells = eligible(group, ended);
@@ -191,7 +191,7 @@ class Tuner {
     if (enough) out.cells.back().tuned = std::move(choice);
   }
 
-  void choose(const Group& group, const std::vector<int>& cells, TunedChoice& choice) const {
+  void choose(const TunedGroup& group, const std::vector<int>& cells, TunedChoice& choice) const {
     Candidates& all = choice.candidates;
     all.count = static_cast<int>(cells.size());
     all.seeds = static_cast<int>(choice.seeds.size());
@@ -214,7 +214,7 @@ class Tuner {
   }
 
   // Keys of which the group's cells have several values.
-  Keys keys_of(const Group& group) const {
+  Keys keys_of(const TunedGroup& group) const {
     Keys varied;
     for (const std::string& key : keys_) {
       std::set<std::string> texts;
@@ -234,7 +234,7 @@ class Tuner {
   }
 
   // Whether the best value is the least or the largest number of its key.
-  bool is_at_edge(const Group& group, const ResultCell& best, const Keys& keys) const {
+  bool is_at_edge(const TunedGroup& group, const ResultCell& best, const Keys& keys) const {
     return std::any_of(keys.begin(), keys.end(), [&](const std::string& key) {
       double low = HUGE_VAL, high = -HUGE_VAL, own = 0.0;
       if (!parse_text(best.setting(key), own).ok()) return false;
@@ -248,7 +248,7 @@ class Tuner {
     });
   }
 
-  ResultCell merged_cell(const Group& group) const {
+  ResultCell merged_cell(const TunedGroup& group) const {
     ResultCell merged = cell(group.cells.front());
     merged.name = name_without_keys(merged);
     std::erase_if(merged.changes,
@@ -268,7 +268,7 @@ class Tuner {
     return name.empty() ? "base" : name;
   }
 
-  static const ResultRun* first_run(const Group& group, std::uint64_t seed) {
+  static const ResultRun* first_run(const TunedGroup& group, std::uint64_t seed) {
     for (const int c : group.cells) {
       if (const ResultRun* run = run_of(group, seed, c)) return run;
     }
@@ -285,7 +285,7 @@ class Tuner {
   const Keys& keys_;
   bool evaluations_;
   const StudyResults& study_;
-  std::vector<Group> groups_;
+  std::vector<TunedGroup> groups_;
 };
 
 bool varies(const StudyResults& study, const std::string& key) {
