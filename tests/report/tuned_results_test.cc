@@ -44,7 +44,7 @@ TEST_F(TunedReport, MergesTheValuesOfAnArm) {
   EXPECT_EQ(r.cells[0].name, "4x16");
   EXPECT_EQ(r.cells[1].name, "16x4");
   ASSERT_TRUE(r.cells[0].tuned && r.cells[1].tuned);
-  EXPECT_EQ(r.cells[0].tuned->values, (std::vector<std::string>{"0.0001", "0.001", "0.01"}));
+  EXPECT_EQ(r.cells[0].tuned->values, (std::vector<std::string>{"1e-04", "0.001", "0.01"}));
   EXPECT_EQ(r.cells[0].tuned->best, 1);
   EXPECT_EQ(r.cells[1].tuned->best, 2);
   EXPECT_FALSE(r.cells[0].tuned->at_edge);
@@ -57,7 +57,7 @@ TEST_F(TunedReport, MergesTheValuesOfAnArm) {
   EXPECT_EQ(r.comparisons.at(1).result, 1);
   EXPECT_TRUE(mentions(r.notes, "edge")) << r.notes.size();
   EXPECT_TRUE(mentions(r.notes, "16x4 (0.01)"));
-  EXPECT_NE(r.answer.find("4x16"), std::string::npos) << r.answer;
+  EXPECT_NE(r.answer.find("higher with N = 4"), std::string::npos) << r.answer;
 }
 
 // The verdict would follow from which of two rates is picked: it is not made.
@@ -144,7 +144,7 @@ TEST_F(TunedReport, NamesTheChoiceBesideTheNumber) {
   const auto column = std::find(columns.begin(), columns.end(), "best learning_rate");
   ASSERT_NE(column, columns.end());
   const auto place = static_cast<std::size_t>(column - columns.begin());
-  EXPECT_EQ(tables[0].rows[0][place], "0.001; alike: 0.0001, 0.01");
+  EXPECT_EQ(tables[0].rows[0][place], "0.001; alike: 1e-04, 0.01");
 }
 
 }  // namespace
