@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# From a clean machine to a first answer: installs what is missing, builds, runs a small study (50 trained policies, about
-# half a minute on two cores of a Zen 4 server) and says what it found and where the page with its charts is.
+# From a clean machine to a first answer: installs what is missing, builds, runs a small study (50
+# trained policies, about half a minute on two cores of a Zen 4 server) and says what it found and
+# where the page with its charts is.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")"
 
@@ -20,7 +21,8 @@ echo "Building, once: up to ten minutes on two slow cores ..."
 cmake --preset release -DBROADLOOM_BUILD_TESTS=OFF "${launcher[@]}" >"$log" 2>&1 || { tail -n 40 "$log"; failed; }
 build=(cmake --build --preset release --target broadloom_cli)
 
-# Where nobody's terminal shows ninja's own count: its "[k/n]" out of the log, every half minute, as long as this script runs.
+# Where nobody's terminal shows ninja's own count: its "[k/n]" out of the log, every half minute, as
+# long as this script runs.
 show_progress() {
   while sleep 30 >/dev/null 2>&1 && kill -0 $$ 2>/dev/null; do
     grep -o '^\[[0-9]*/[0-9]*\]' "$log" | tail -n 1 || true  # none yet

@@ -107,8 +107,8 @@ check_stage() {
 
 attribute() { sed -n "s/^[[:space:]]*$2=\"\([0-9]*\)\".*/\1/p" "$1" | head -n 1; }
 
-# A stage that is a ctest run: NAME PRESET CTEST_OPTIONS... Its tests are counted as ctest knows them: for sanitizers,
-# a program of many cases is one, and its skipped cases are not told.
+# A stage that is a ctest run: NAME PRESET CTEST_OPTIONS... Its tests are counted as ctest knows
+# them: for sanitizers, a program of many cases is one, and its skipped cases are not told.
 ctest_stage() {
   local name=$1 preset=$2 code=0
   shift 2
@@ -157,8 +157,9 @@ make_venv() {
     --timeout 20 --retries 2 "${python_wants[@]}" </dev/null && python_is_ready
 }
 
-# rliable, for one test: it compares intervals with the library they are from. It wants plotting packages that
-# nothing here uses, and a pandas before 3, so it comes apart from the rest, and its lack costs that test only.
+# rliable, for one test: it compares intervals with the library they are from. It wants plotting
+# packages that nothing here uses, and a pandas before 3, so it comes apart from the rest, and its
+# lack costs that test only.
 rliable_wants=("arch<8" "pandas<3" scipy absl-py)
 rliable_is_ready() { .venv/bin/python -W ignore -c "import rliable.library, rliable.metrics"; }
 add_rliable() {
@@ -167,7 +168,8 @@ add_rliable() {
   "${pip[@]}" "${rliable_wants[@]}" </dev/null && "${pip[@]}" --no-deps rliable==1.2.0 </dev/null && rliable_is_ready
 }
 
-# MinAtar, for one test, which compares its games step by step: without the plotting packages that it wants for its windows.
+# MinAtar, for one test, which compares its games step by step: without the plotting packages that
+# it wants for its windows.
 minatar_is_ready() { .venv/bin/python -c "import importlib.metadata as m; assert m.version('MinAtar') == '1.0.15'; import minatar.gym"; }
 add_minatar() {
   minatar_is_ready 2>/dev/null && return 0
@@ -175,7 +177,8 @@ add_minatar() {
     --no-deps MinAtar==1.0.15 </dev/null && minatar_is_ready
 }
 
-# Procgen, for one test: its library and pictures, which need no Python of theirs. The wheel is of Python 3.10 and of x86-64.
+# Procgen, for one test: its library and pictures, which need no Python of theirs. The wheel is of
+# Python 3.10 and of x86-64.
 procgen_is_ready() { [ -f .venv/procgen/procgen/data/prebuilt/libenv.so ]; }
 add_procgen() {
   procgen_is_ready && return 0
@@ -236,7 +239,8 @@ add_nanobind() {
 }
 extension=()
 
-# MuJoCo, for its bridge and the test against Gymnasium's tasks, whose module wants the two others for its windows. CMake finds it in .venv.
+# MuJoCo, for its bridge and the test against Gymnasium's tasks, whose module wants the two others
+# for its windows. CMake finds it in .venv.
 mujoco_is_ready() {
   .venv/bin/python -c "import importlib.metadata as m; assert m.version('mujoco-core') == '4.0.0'; import gymnasium.envs.mujoco.mujoco_rendering"
 }

@@ -17,7 +17,8 @@ train() {
 
 checkpoint() { printf '%s/%s/checkpoints/iteration_%010d.safetensors' "$work" "$1" "$2"; }
 
-# measure RUN ITERATION RESULT FLAGS...: the laboratory on one checkpoint; keeps gradients.json as RESULT.
+# measure RUN ITERATION RESULT FLAGS...: the laboratory on one checkpoint; keeps gradients.json as
+# RESULT.
 measure() {
   local file result=$3
   file=$(checkpoint "$1" "$2")
@@ -25,7 +26,8 @@ measure() {
   echo "measuring $(basename "$result" .json)"
   "$broadloom" gradients "$file" --quiet --out "$work/gradients" "$@"
   mkdir -p "$(dirname "$result")"
-  # Where the checkpoint lay, and how long it took on how many threads, is of no use to anybody else.
+  # Where the checkpoint lay, and how long it took on how many threads, is of no use to anybody
+  # else.
   python3 - "$work/gradients/gradients.json" "$result" "$work/" <<'PYTHON'
 import json, sys
 source, target, work = sys.argv[1:]

@@ -6,6 +6,7 @@
 FIGURES.md lists the keys of a description. The same description and data give the same bytes
 wherever matplotlib has the version below; --check says which pictures are not what they would be.
 """
+
 import argparse
 import csv
 import difflib
@@ -26,23 +27,50 @@ from matplotlib.ticker import MaxNLocator
 
 MATPLOTLIB = "3.11.2"  # other versions draw the same with other bytes
 ROOT = pathlib.Path(__file__).resolve().parent.parent
-KEYS = set("""title note columns width panel_height kind x_scale y_scale x_title y_title x_include
+KEYS = set(
+    """title note columns width panel_height kind x_scale y_scale x_title y_title x_include
     y_include x_order y_order x_labels y_labels lines intervals name data where x y low high
-    series_by series_names value digits best best_by series panels""".split())
+    series_by series_names value digits best best_by series panels""".split()
+)
 INK, GREY, RULE = "#24292f", "#57606a", "#c6ccd3"
 # Okabe and Ito's colours for all kinds of colour vision, darkened for white paper, and marks.
-STYLES = [("#0068a8", "o"), ("#c74e00", "s"), ("#007a57", "^"), ("#a8478a", "D"),
-          ("#7d6200", "v"), ("#2f86bd", "X"), ("#24292f", "P"), ("#77808a", "<")]
+STYLES = [
+    ("#0068a8", "o"),
+    ("#c74e00", "s"),
+    ("#007a57", "^"),
+    ("#a8478a", "D"),
+    ("#7d6200", "v"),
+    ("#2f86bd", "X"),
+    ("#24292f", "P"),
+    ("#77808a", "<"),
+]
 FONT = "text{font-family: 'DejaVu Sans', Verdana, sans-serif}"  # none is wider than the first
 LOOK = {
-    "svg.hashsalt": "broadloom", "svg.fonttype": "none", "text.parse_math": False,
-    "font.family": "DejaVu Sans", "font.size": 9, "text.color": INK,
-    "axes.edgecolor": "#8c959f", "axes.labelcolor": GREY, "axes.titlecolor": INK,
-    "axes.labelsize": 9, "axes.titlesize": 9.75, "axes.titleweight": "bold",
-    "axes.titlelocation": "left", "axes.titlepad": 7, "axes.axisbelow": True,
-    "axes.spines.top": False, "axes.spines.right": False, "axes.spines.left": False,
-    "xtick.color": GREY, "ytick.color": GREY, "ytick.left": False, "grid.color": RULE,
-    "grid.linewidth": 0.6, "lines.linewidth": 1.5, "lines.markersize": 4.5,
+    "svg.hashsalt": "broadloom",
+    "svg.fonttype": "none",
+    "text.parse_math": False,
+    "font.family": "DejaVu Sans",
+    "font.size": 9,
+    "text.color": INK,
+    "axes.edgecolor": "#8c959f",
+    "axes.labelcolor": GREY,
+    "axes.titlecolor": INK,
+    "axes.labelsize": 9,
+    "axes.titlesize": 9.75,
+    "axes.titleweight": "bold",
+    "axes.titlelocation": "left",
+    "axes.titlepad": 7,
+    "axes.axisbelow": True,
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "axes.spines.left": False,
+    "xtick.color": GREY,
+    "ytick.color": GREY,
+    "ytick.left": False,
+    "grid.color": RULE,
+    "grid.linewidth": 0.6,
+    "lines.linewidth": 1.5,
+    "lines.markersize": 4.5,
 }
 
 
@@ -76,8 +104,10 @@ def rows_of(scope, folder):
     for name in listed(scope["data"]):
         with open(folder / name, newline="", encoding="utf-8") as file:
             for row in csv.DictReader(file):
-                passes = (any(same(cell(row, key), value) for value in listed(values))
-                          for key, values in where.items())
+                passes = (
+                    any(same(cell(row, key), value) for value in listed(values))
+                    for key, values in where.items()
+                )
                 if all(passes) and cell(row, column):
                     found.append((row, estimate(row, scope, column)))
     if not found:
@@ -88,8 +118,10 @@ def rows_of(scope, folder):
 def estimate(row, scope, column):
     """(value, low, high); the last two are the value where there is no interval."""
     value = cell(row, column)
-    ends = (cell(row, scope[end]) if end in scope else row.get(f"{column} {end}")
-            for end in ("low", "high"))
+    ends = (
+        cell(row, scope[end]) if end in scope else row.get(f"{column} {end}")
+        for end in ("low", "high")
+    )
     return tuple(float(text or value) for text in (value, *ends))
 
 
@@ -162,7 +194,7 @@ def set_axis(axis, scope, name, values, pixels):
     else:
         base = float(scale.removeprefix("log"))
         axis._set_axes_scale("log", base=base)
-        room = (high / low) ** (7 / pixels) if high > low else base ** 0.5
+        room = (high / low) ** (7 / pixels) if high > low else base**0.5
         low, high = low / room, high * room
         ticks = powers(base, low, high, (1,))
         if base == 10 and len(ticks) < 3:
@@ -177,7 +209,7 @@ def set_axis(axis, scope, name, values, pixels):
 
 
 def powers(base, low, high, factors):
-    every = (base ** exponent * factor for exponent in range(-40, 41) for factor in factors)
+    every = (base**exponent * factor for exponent in range(-40, 41) for factor in factors)
     return [value for value in every if low <= value <= high]
 
 
@@ -191,10 +223,16 @@ def draw_series(ax, scope, series, categories, styles, width, height):
     kind, intervals = scope.get("kind", "lines"), scope.get("intervals", "bars")
     lines, grouped = scope.get("lines", []), scope.get("x_scale") == "categories"
     points = [point for some in series.values() for point in some]
-    xs = [point[0] for point in points] + scope.get("x_include", []) + \
-        [line["x"] for line in lines if "x" in line]
-    ys = [y for point in points for y in (point[1:2] if intervals == "none" else point[1:])] + \
-        scope.get("y_include", []) + [line["y"] for line in lines if "y" in line]
+    xs = (
+        [point[0] for point in points]
+        + scope.get("x_include", [])
+        + [line["x"] for line in lines if "x" in line]
+    )
+    ys = (
+        [y for point in points for y in (point[1:2] if intervals == "none" else point[1:])]
+        + scope.get("y_include", [])
+        + [line["y"] for line in lines if "y" in line]
+    )
     if grouped:
         set_categories(ax.xaxis, categories.texts(), width)
         ax.set_xlim(-0.5, len(categories.order) - 0.5)
@@ -205,8 +243,13 @@ def draw_series(ax, scope, series, categories, styles, width, height):
     for line in lines:
         draw_rule(ax, line)
     # Intervals of several series at one x stand beside each other, where x leaves room for it.
-    apart = 0 if intervals != "bars" else 11 * grouped if kind == "points" else \
-        3 * (grouped or len(series) <= 4)
+    apart = (
+        0
+        if intervals != "bars"
+        else 11 * grouped
+        if kind == "points"
+        else 3 * (grouped or len(series) <= 4)
+    )
     scale = ax.xaxis.get_transform()
     left, right = scale.transform(ax.get_xlim())
     for i, (name, some) in enumerate(series.items()):
@@ -219,18 +262,31 @@ def draw_series(ax, scope, series, categories, styles, width, height):
         elif intervals == "bars":
             bars = [(place, end) for place, *ends in zip(x, low, high) for end in (*ends, math.nan)]
             ax.plot(*zip(*bars), color=colour, linewidth=1.1, clip_on=False)
-        ax.plot(x, y, color=colour, marker="" if intervals == "band" else mark,
-                linestyle="none" if kind == "points" else "-", clip_on=False,
-                markevery=len(some) // 12 if len(some) > 40 else None)
+        ax.plot(
+            x,
+            y,
+            color=colour,
+            marker="" if intervals == "band" else mark,
+            linestyle="none" if kind == "points" else "-",
+            clip_on=False,
+            markevery=len(some) // 12 if len(some) > 40 else None,
+        )
 
 
 def draw_rule(ax, line):
     level = "y" in line
-    (ax.axhline if level else ax.axvline)(line["y" if level else "x"], color=GREY, linewidth=0.9,
-                                          linestyle=(0, (4, 3)))
-    ax.annotate(line.get("label", ""), (0, line["y"]) if level else (line["x"], 1),
-                xycoords=("axes fraction", "data") if level else ("data", "axes fraction"),
-                xytext=(3, 3 if level else -9), textcoords="offset points", size=8.25, color=GREY)
+    (ax.axhline if level else ax.axvline)(
+        line["y" if level else "x"], color=GREY, linewidth=0.9, linestyle=(0, (4, 3))
+    )
+    ax.annotate(
+        line.get("label", ""),
+        (0, line["y"]) if level else (line["x"], 1),
+        xycoords=("axes fraction", "data") if level else ("data", "axes fraction"),
+        xytext=(3, 3 if level else -9),
+        textcoords="offset points",
+        size=8.25,
+        color=GREY,
+    )
 
 
 def best_cells(cells, scope):
@@ -263,21 +319,46 @@ def draw_cells(ax, scope, folder, width, height):
     for (x, y), values in cells.items():
         share = (values[0] - low) / (high - low) if high > low else 0.5
         ink = "#111111" if share > 0.55 else "white"
-        ax.add_patch(Rectangle((x - 0.5, y - 0.5), 1, 1, edgecolor="white", linewidth=1.5,
-                               facecolor=matplotlib.colormaps["cividis"](share), clip_on=False))
+        ax.add_patch(
+            Rectangle(
+                (x - 0.5, y - 0.5),
+                1,
+                1,
+                edgecolor="white",
+                linewidth=1.5,
+                facecolor=matplotlib.colormaps["cividis"](share),
+                clip_on=False,
+            )
+        )
         texts = [f"{value:z.{digits}f}" for value in values]
         between = values[1] < values[2]
-        ax.text(x, y, texts[0], color=ink, weight="bold", ha="center",
-                va="bottom" if between else "center_baseline")
+        ax.text(
+            x,
+            y,
+            texts[0],
+            color=ink,
+            weight="bold",
+            ha="center",
+            va="bottom" if between else "center_baseline",
+        )
         if between:
-            ax.text(x, y + 0.06, f"[{texts[1]}, {texts[2]}]", color=ink, size=7.5, ha="center",
-                    va="top")
+            ax.text(
+                x, y + 0.06, f"[{texts[1]}, {texts[2]}]", color=ink, size=7.5, ha="center", va="top"
+            )
         if (x, y) in frames:
             edge = 2.5 * len(columns.order) / width, 2.5 * len(lines.order) / height
-            ax.add_patch(Rectangle((x - 0.5 + edge[0], y - 0.5 + edge[1]), 1 - 2 * edge[0],
-                                   1 - 2 * edge[1], fill=False, edgecolor=ink, clip_on=False,
-                                   linestyle=frames[x, y],
-                                   linewidth=1.8 if frames[x, y] == "-" else 1))
+            ax.add_patch(
+                Rectangle(
+                    (x - 0.5 + edge[0], y - 0.5 + edge[1]),
+                    1 - 2 * edge[0],
+                    1 - 2 * edge[1],
+                    fill=False,
+                    edgecolor=ink,
+                    clip_on=False,
+                    linestyle=frames[x, y],
+                    linewidth=1.8 if frames[x, y] == "-" else 1,
+                )
+            )
     set_categories(ax.xaxis, columns.texts(), width)
     set_categories(ax.yaxis, lines.texts(), height)
     ax.set_xlim(-0.5, len(columns.order) - 0.5)
@@ -311,8 +392,10 @@ def drawn(path):
     columns = min(spec.get("columns", 3), len(panels))
     orders = [Categories(panel, "x") for panel in panels]
     heat = [panel.get("kind") == "heat" for panel in panels]
-    series = [{} if heat[i] else series_of(panel, path.parent, orders[i])
-              for i, panel in enumerate(panels)]
+    series = [
+        {} if heat[i] else series_of(panel, path.parent, orders[i])
+        for i, panel in enumerate(panels)
+    ]
     names = list(dict.fromkeys(name for some in series for name in some))
     if len(names) > len(STYLES):
         raise ValueError(f"{len(names)} series, of which {len(STYLES)} can be told apart")
@@ -328,18 +411,47 @@ def drawn(path):
     top, body, bottom = 19 + 21 * len(title) + keys + 8, rows * high, 15 * len(note) + 14
     height = top + body + bottom
     figure = Figure((width / 96, height / 96), layout="constrained", facecolor="white")
-    figure.get_layout_engine().set(rect=(8 / width, bottom / height, 1 - 16 / width, body / height),
-                                   w_pad=0.05, h_pad=0.06, wspace=0.02)
-    figure.text(14 / width, 1 - 12 / height, "\n".join(title), size=12, weight="bold", va="top",
-                linespacing=1.3)
-    figure.text(14 / width, 10 / height, "\n".join(note), size=8.25, va="bottom", color=GREY,
-                linespacing=1.35)
+    figure.get_layout_engine().set(
+        rect=(8 / width, bottom / height, 1 - 16 / width, body / height),
+        w_pad=0.05,
+        h_pad=0.06,
+        wspace=0.02,
+    )
+    figure.text(
+        14 / width,
+        1 - 12 / height,
+        "\n".join(title),
+        size=12,
+        weight="bold",
+        va="top",
+        linespacing=1.3,
+    )
+    figure.text(
+        14 / width,
+        10 / height,
+        "\n".join(note),
+        size=8.25,
+        va="bottom",
+        color=GREY,
+        linespacing=1.35,
+    )
     if keys:
-        marks = [Line2D([], [], color=STYLES[i][0], marker=STYLES[i][1], linewidth=1.5)
-                 for i in range(len(names))]
-        figure.legend(marks, names, ncols=across, loc="upper left", frameon=False, borderpad=0,
-                      bbox_to_anchor=(14 / width, 1 - (19 + 21 * len(title)) / height),
-                      borderaxespad=0, handlelength=1.8, labelspacing=0.45)
+        marks = [
+            Line2D([], [], color=STYLES[i][0], marker=STYLES[i][1], linewidth=1.5)
+            for i in range(len(names))
+        ]
+        figure.legend(
+            marks,
+            names,
+            ncols=across,
+            loc="upper left",
+            frameon=False,
+            borderpad=0,
+            bbox_to_anchor=(14 / width, 1 - (19 + 21 * len(title)) / height),
+            borderaxespad=0,
+            handlelength=1.8,
+            labelspacing=0.45,
+        )
     axes = figure.subplots(rows, columns, squeeze=False).flat
     inside = width / columns * 0.78, high * 0.72
     for i, panel in enumerate(panels):
@@ -350,7 +462,7 @@ def drawn(path):
             draw_cells(ax, panel, path.parent, *inside)
         else:
             draw_series(ax, panel, series[i], orders[i], styles, *inside)
-    for ax in list(axes)[len(panels):]:
+    for ax in list(axes)[len(panels) :]:
         ax.set_axis_off()
     # The places that the solver finds, rounded: no last bit of it is in the picture.
     figure.draw_without_rendering()
@@ -364,6 +476,7 @@ def drawn(path):
 
 def compact(svg):
     """Two decimals, few lines, no groups of one, the font named once: half the bytes."""
+
     def shorter(tag):
         return re.sub(r"\d+\.\d{3,}", lambda n: f"{float(n[0]):.2f}", " ".join(tag[0].split()))
 
@@ -380,8 +493,10 @@ def main(arguments=None):
     parser.add_argument("--check", action="store_true", help="write nothing, compare")
     options = parser.parse_args(arguments)
     if matplotlib.__version__ != MATPLOTLIB:
-        print(f"matplotlib is {matplotlib.__version__}; kept pictures are of {MATPLOTLIB}",
-              file=sys.stderr)
+        print(
+            f"matplotlib is {matplotlib.__version__}; kept pictures are of {MATPLOTLIB}",
+            file=sys.stderr,
+        )
         if options.check:
             sys.exit(77)  # skipped
     folders = [ROOT / "experiments", ROOT / "bench"]
@@ -399,8 +514,12 @@ def main(arguments=None):
         elif not picture.exists() or picture.read_text(encoding="utf-8") != text:
             stale.append(f"{picture} is not what {spec.name} draws")
     if options.check and not options.figures:
-        stale += [f"{picture}: nothing says how it was drawn" for f in folders
-                  for picture in f.rglob("*.svg") if not picture.with_suffix(".toml").exists()]
+        stale += [
+            f"{picture}: nothing says how it was drawn"
+            for f in folders
+            for picture in f.rglob("*.svg")
+            if not picture.with_suffix(".toml").exists()
+        ]
     sys.exit("\n".join(stale) or None)
 
 

@@ -3,6 +3,7 @@
 
 Checkpoints are the units: the interval is mean +- t * s / sqrt(n) over them.
 """
+
 import json
 import math
 import sys
@@ -26,8 +27,16 @@ def main(files):
         mean = sum(x) / n
         deviation = math.sqrt(sum((v - mean) ** 2 for v in x) / (n - 1))
         half = T_975[n] * deviation / math.sqrt(n)
-        rows.append({"lambda": lam, "lag": lag, "checkpoints": n, "mean": round(mean, 6),
-                     "low": round(mean - half, 6), "high": round(mean + half, 6)})
+        rows.append(
+            {
+                "lambda": lam,
+                "lag": lag,
+                "checkpoints": n,
+                "mean": round(mean, 6),
+                "low": round(mean - half, 6),
+                "high": round(mean + half, 6),
+            }
+        )
     json.dump({"global_steps": sorted(steps), "autocovariance": rows}, sys.stdout, indent=1)
     print()
 

@@ -1,10 +1,33 @@
 """What the experiments' scripts share: rows of CSV files, and intervals of few numbers."""
+
 import csv
 import math
 import statistics
 
 # Student's t of 95 %, by how many numbers there are, up to 20.
-T_95 = [math.nan, math.nan, 12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228, 2.201, 2.179, 2.160, 2.145, 2.131, 2.120, 2.110, 2.101, 2.093]
+T_95 = [
+    math.nan,
+    math.nan,
+    12.706,
+    4.303,
+    3.182,
+    2.776,
+    2.571,
+    2.447,
+    2.365,
+    2.306,
+    2.262,
+    2.228,
+    2.201,
+    2.179,
+    2.160,
+    2.145,
+    2.131,
+    2.120,
+    2.110,
+    2.101,
+    2.093,
+]
 
 
 def read(path):
@@ -20,7 +43,9 @@ def write(path, header, rows, digits=5):
     with path.open("w", newline="") as file:
         writer = csv.writer(file, lineterminator="\n")
         writer.writerow(header)
-        writer.writerows([f"{x:.{digits}g}" if isinstance(x, float) else x for x in row] for row in rows)
+        writer.writerows(
+            [f"{x:.{digits}g}" if isinstance(x, float) else x for x in row] for row in rows
+        )
 
 
 def interval(numbers):

@@ -36,7 +36,8 @@ if [ $together = 1 ]; then
   mapfile -t files < <(python3 tools/tidy_units.py "$commands" "${files[@]}")
   [ ${#files[@]} -gt 0 ] || exit 1
 fi
-# The analyser walks a tenth of its usual paths a function: half of the time, and the sanitizers walk the rest.
+# The analyser walks a tenth of its usual paths a function: half of the time, and the sanitizers
+# walk the rest.
 for word in -Xclang -analyzer-config -Xclang max-nodes=20000; do extra+=("--extra-arg=$word"); done
 # Only what is wrong is shown: clang-tidy's count of suppressed warnings is noise.
 printf '%s\0' "${files[@]}" |

@@ -1,15 +1,16 @@
 #!/usr/bin/env bash
-# The golden hashes on processors and mathematics libraries that this machine has not: a table for docs/bits.md.
+# The golden hashes on processors and mathematics libraries that this machine has not: a table for
+# docs/bits.md.
 #   tools/golden_elsewhere.sh [native] [libm] [x86] [avx512] [arm]     some of them; all by default
 # native  every instruction set of this processor (of AVX-512, see avx512)
 # libm    the variants that glibc chooses by processor (GLIBC_TUNABLES)
 # x86     x86-64 processors with and without FMA, AVX2 and AVX, emulated by qemu-x86_64
-# avx512  x86-64 processors with AVX-512, emulated by Bochs, a whole machine (run_in_bochs.sh): some minutes each
-# arm     NEON on 64-bit ARM: a cross build, emulated by qemu-aarch64
-# Needs Debian's packages qemu-user, for avx512 those that run_in_bochs.sh names, and for arm
-# g++-aarch64-linux-gnu; libraries for ARM are unpacked under build/.
-# sse4 has bits of its own, the same on every processor: it is compared with sse4 here, all others with
-# tests/golden/hashes.txt. Exit status 1 where something differs.
+# avx512  x86-64 processors with AVX-512, emulated by Bochs, a whole machine (run_in_bochs.sh): some
+# minutes each arm     NEON on 64-bit ARM: a cross build, emulated by qemu-aarch64 Needs Debian's
+# packages qemu-user, for avx512 those that run_in_bochs.sh names, and for arm
+# g++-aarch64-linux-gnu; libraries for ARM are unpacked under build/. sse4 has bits of its own, the
+# same on every processor: it is compared with sse4 here, all others with tests/golden/hashes.txt.
+# Exit status 1 where something differs.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 parts=("$@")
@@ -30,7 +31,8 @@ build_native() {
   "$native" --isa sse4 >"$out/sse4.txt" 2>/dev/null || rm -f "$out/sse4.txt"  # no such set on ARM
 }
 
-# How many configurations agree in all lines; of the first that do not, the first number that differs.
+# How many configurations agree in all lines; of the first that do not, the first number that
+# differs.
 compare() {
   awk '
     /^#/ { next }
@@ -91,7 +93,8 @@ run_avx512() {
   row "Skylake-X (AVX-512)" avx512 tools/run_in_bochs.sh "$native"
 }
 
-# Debian's libraries for ARM, fetched with an apt configuration of their own: the system's stays as it is.
+# Debian's libraries for ARM, fetched with an apt configuration of their own: the system's stays as
+# it is.
 unpack_sysroot() {
   local sysroot=$1 apt=$1/apt
   [ -d "$sysroot/usr/include/hwy" ] && return

@@ -1,11 +1,13 @@
 #!/usr/bin/env bash
 # Runs a Linux program on an emulated x86-64 processor with AVX-512, on a machine that has none.
 #   tools/run_in_bochs.sh [--cpu MODEL] [--limit SECONDS] PROGRAM [ARGUMENT ...]
-# Prints what the program printed and ends with its exit status; 124 after --limit (3600), 125 where there was no run.
-# MODEL is one of `bochs --help cpu`: corei7_skylake_x (the default), corei7_icelake_u, tigerlake and others.
-# Bochs emulates a whole machine, at some 50 million instructions a second: a Debian kernel boots with busybox, the
-# program and its libraries in memory, and nothing else. The program sees no other file, no variable and no network.
-# Needs Debian's packages named below; kernel, boot loader and busybox are unpacked under build/bochs, not installed.
+# Prints what the program printed and ends with its exit status; 124 after --limit (3600), 125 where
+# there was no run. MODEL is one of `bochs --help cpu`: corei7_skylake_x (the default),
+# corei7_icelake_u, tigerlake and others. Bochs emulates a whole machine, at some 50 million
+# instructions a second: a Debian kernel boots with busybox, the program and its libraries in
+# memory, and nothing else. The program sees no other file, no variable and no network. Needs
+# Debian's packages named below; kernel, boot loader and busybox are unpacked under build/bochs, not
+# installed.
 set -euo pipefail
 cpu=corei7_skylake_x
 limit=3600
@@ -41,8 +43,9 @@ unpack() {
   touch "$cache/root/complete"
 }
 
-# The program and its libraries at their own paths, and an init that runs it. Output, errors and exit status have a
-# serial port each; the kernel has the first. The sleep lets the ports send what they hold.
+# The program and its libraries at their own paths, and an init that runs it. Output, errors and
+# exit status have a serial port each; the kernel has the first. The sleep lets the ports send what
+# they hold.
 make_initramfs() {
   local files=$work/files
   mkdir -p "$files"/{bin,dev,proc,tmp} "$work/disc"
@@ -63,11 +66,13 @@ INIT
   (cd "$files" && find . | "$cache/root/bin/busybox" cpio -o -H newc) >"$work/disc/initrd" 2>"$work/cpio.log"
 }
 
-# Emulated time runs at so many instructions a second, however fast this machine is: the fewer, the cheaper a wait.
+# Emulated time runs at so many instructions a second, however fast this machine is: the fewer, the
+# cheaper a wait.
 ips=20000000
-# The kernel must be told that pace, since the processor says that of a real one; and it must do without XSAVEC and
-# XSAVES, whose sizes Bochs gives in a way that makes the kernel switch AVX off. The rest is work saved: self-tests of
-# ciphers, certificates and tracing are three quarters of the boot.
+# The kernel must be told that pace, since the processor says that of a real one; and it must do
+# without XSAVEC and XSAVES, whose sizes Bochs gives in a way that makes the kernel switch AVX off.
+# The rest is work saved: self-tests of ciphers, certificates and tracing are three quarters of the
+# boot.
 kernel_options="console=ttyS0,115200 quiet nokaslr mitigations=off"
 kernel_options+=" tsc_early_khz=$((ips / 1000)) clearcpuid=xsavec,xsaves cryptomgr.notests"
 kernel_options+=" initcall_blacklist=load_system_certificate_list,trace_eval_init,init_kprobe_trace,cubictcp_register"
@@ -81,7 +86,8 @@ make_disc() {
     -boot-info-table "$work/disc" 2>"$work/xorriso.log"
 }
 
-# Debian's Bochs has its debugger built in, which waits for the word to go on. Switched off, Bochs ends with status 1.
+# Debian's Bochs has its debugger built in, which waits for the word to go on. Switched off, Bochs
+# ends with status 1.
 boot() {
   cat >"$work/bochsrc" <<CONF
 display_library: term

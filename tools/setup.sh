@@ -21,7 +21,8 @@ case "${1:-}" in
   *) echo "setup.sh: unknown option '$1'; expected --tests, --mujoco or --mpi" >&2; exit 2 ;;
 esac
 
-# MuJoCo's library and headers, and Gymnasium for its models. The version is the one that cmake/BroadloomMujoco.cmake wants.
+# MuJoCo's library and headers, and Gymnasium for its models. The version is the one that
+# cmake/BroadloomMujoco.cmake wants.
 mujoco_packages=(mujoco-core==4.0.0 gymnasium==1.4.0)
 add_mujoco() {
   local venv

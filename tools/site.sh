@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
-# The documentation as a site of plain files, which opens from disk without a network: build/site/html/index.html.
-# `tools/site.sh --serve` shows it while pages are edited. The tool (mkdocs-material) comes from the Python registry
-# into build/site/venv, at the versions of tools/site/requirements.txt.
+# The documentation as a site of plain files, which opens from disk without a network:
+# build/site/html/index.html. `tools/site.sh --serve` shows it while pages are edited. The tool
+# (mkdocs-material) comes from the Python registry into build/site/venv, at the versions of
+# tools/site/requirements.txt.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 venv=build/site/venv

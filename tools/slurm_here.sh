@@ -1,8 +1,9 @@
 #!/usr/bin/env bash
-# A Slurm of one node on this machine, without systemd and apart from any that is there: all its files, sockets and keys lie in
-# FOLDER. `tools/slurm_here.sh start FOLDER` starts munged, slurmctld and slurmd and prints the line to give to a shell, so that
-# sbatch, squeue and sinfo find them; `tools/slurm_here.sh stop FOLDER` ends them, and the jobs that they run. As root.
-# Debian: apt-get install --no-install-recommends slurm-wlm munge
+# A Slurm of one node on this machine, without systemd and apart from any that is there: all its
+# files, sockets and keys lie in FOLDER. `tools/slurm_here.sh start FOLDER` starts munged, slurmctld
+# and slurmd and prints the line to give to a shell, so that sbatch, squeue and sinfo find them;
+# `tools/slurm_here.sh stop FOLDER` ends them, and the jobs that they run. As root. Debian: apt-get
+# install --no-install-recommends slurm-wlm munge
 set -euo pipefail
 
 usage() { echo "usage: tools/slurm_here.sh start|stop FOLDER" >&2; exit 2; }

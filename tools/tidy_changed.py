@@ -12,16 +12,25 @@ import subprocess
 import sys
 
 SOURCES = ("broadloom/", "research/", "bridges/", "cli/", "cuda/")
-SETTINGS = {".clang-tidy", "cli/.clang-tidy", "tools/check_tidy.sh", "tools/tidy_changed.py",
-            "tools/tidy_units.py"}
+SETTINGS = {
+    ".clang-tidy",
+    "cli/.clang-tidy",
+    "tools/check_tidy.sh",
+    "tools/tidy_changed.py",
+    "tools/tidy_units.py",
+}
 DAY = 24 * 3600
 INCLUDE = re.compile(r'^\s*#\s*include\s*"([^"]+)"', re.MULTILINE)
 
 
 def git(root, *arguments):
     """What git prints, or None where it fails."""
-    done = subprocess.run(["git", "-c", "safe.directory=*", "-c", "core.quotePath=false", *arguments],
-                          cwd=root, capture_output=True, text=True)
+    done = subprocess.run(
+        ["git", "-c", "safe.directory=*", "-c", "core.quotePath=false", *arguments],
+        cwd=root,
+        capture_output=True,
+        text=True,
+    )
     return done.stdout if done.returncode == 0 else None
 
 
@@ -74,8 +83,11 @@ def main():
     options = argparse.ArgumentParser()
     options.add_argument("--root", type=pathlib.Path, default=pathlib.Path("."))
     root = options.parse_args().root
-    names = [n for n in git(root, "ls-files", "--cached", "--others", "--exclude-standard").splitlines()
-             if n.startswith(SOURCES) and n.endswith((".h", ".cc", ".inc")) and (root / n).is_file()]
+    names = [
+        n
+        for n in git(root, "ls-files", "--cached", "--others", "--exclude-standard").splitlines()
+        if n.startswith(SOURCES) and n.endswith((".h", ".cc", ".inc")) and (root / n).is_file()
+    ]
     sources = {n for n in names if n.endswith(".cc")}
     commit = base_commit(root)
     if commit is None:
@@ -85,8 +97,11 @@ def main():
         settings = sorted(changed & SETTINGS)
         if not settings:
             chosen = to_read({n: (root / n).read_text(encoding="utf-8") for n in names}, changed)
-            print(f"clang-tidy: {len(chosen)} of {len(sources)} sources changed, or a header that they "
-                  f"include, since {commit[:12]}", file=sys.stderr)
+            print(
+                f"clang-tidy: {len(chosen)} of {len(sources)} sources changed, or a header that they "
+                f"include, since {commit[:12]}",
+                file=sys.stderr,
+            )
             print("\n".join(sorted(chosen)))
             return
         why = f"{settings[0]} changed since {commit[:12]}"

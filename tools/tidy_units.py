@@ -11,17 +11,27 @@ import shutil
 import sys
 
 FILES_A_UNIT = 12
-# Files whose helpers have names that another file of their folder has given to something else: clang would say so.
+# Files whose helpers have names that another file of their folder has given to something else:
+# clang would say so.
 ALONE = {
-    "bridges/mujoco/physics.cc", "bridges/mujoco/render/webp.cc",
-    "broadloom/instruments/audit/learning_signal.cc", "research/lab/correlation.cc", "research/lab/gradient_study.cc", "research/lab/variance.cc",
-    "broadloom/math/symmetric_eigenvalues.cc", "broadloom/env/plugins/plugin_spec.cc", "research/stats/run_statistics.cc",
+    "bridges/mujoco/physics.cc",
+    "bridges/mujoco/render/webp.cc",
+    "broadloom/instruments/audit/learning_signal.cc",
+    "research/lab/correlation.cc",
+    "research/lab/gradient_study.cc",
+    "research/lab/variance.cc",
+    "broadloom/math/symmetric_eigenvalues.cc",
+    "broadloom/env/plugins/plugin_spec.cc",
+    "research/stats/run_statistics.cc",
     "research/stats/sample_efficiency.cc",
 }
 
 
 def main():
-    build, files = pathlib.Path(sys.argv[1]), {str(pathlib.Path(f).resolve()): f in ALONE for f in sys.argv[2:]}
+    build, files = (
+        pathlib.Path(sys.argv[1]),
+        {str(pathlib.Path(f).resolve()): f in ALONE for f in sys.argv[2:]},
+    )
     database = build / "compile_commands.json"
     entries = {e["file"]: e for e in json.loads(database.read_text())}
     alone, groups = [], {}

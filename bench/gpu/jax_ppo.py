@@ -46,9 +46,15 @@ def rejax_job(num_envs: int, num_steps: int, updates: int) -> Job:
     )
 
     def train(key: Any) -> Any:
-        return jax.lax.fori_loop(0, updates, lambda _, state: algorithm.train_iteration(state), algorithm.init_state(key))
+        return jax.lax.fori_loop(
+            0, updates, lambda _, state: algorithm.train_iteration(state), algorithm.init_state(key)
+        )
 
-    return Job(row("rejax", "wide", version("rejax"), num_envs, num_steps), train, updates * num_envs * num_steps)
+    return Job(
+        row("rejax", "wide", version("rejax"), num_envs, num_steps),
+        train,
+        updates * num_envs * num_steps,
+    )
 
 
 def import_purejaxrl(folder: str) -> Any:
@@ -62,7 +68,16 @@ def import_purejaxrl(folder: str) -> Any:
     return importlib.import_module("ppo")
 
 
-def purejaxrl_job(trainer: Any, of: str, case: str, num_envs: int, num_steps: int, updates: int, runs: int = 1, precision: str | None = None) -> Job:
+def purejaxrl_job(
+    trainer: Any,
+    of: str,
+    case: str,
+    num_envs: int,
+    num_steps: int,
+    updates: int,
+    runs: int = 1,
+    precision: str | None = None,
+) -> Job:
     steps = updates * num_envs * num_steps
     config = {
         "LR": 2.5e-4, "NUM_ENVS": num_envs, "NUM_STEPS": num_steps, "TOTAL_TIMESTEPS": steps, "UPDATE_EPOCHS": 4, "NUM_MINIBATCHES": 4,
@@ -87,15 +102,27 @@ def main() -> None:
     parser.add_argument("--num_envs", type=int, default=4096)
     parser.add_argument("--num_steps", type=int, default=32)
     parser.add_argument("--updates", type=int, default=64, help="of a call in the wide case")
-    parser.add_argument("--runs", type=int, nargs="*", default=[1, 8, 32], help="trainings at once in the small case")
-    parser.add_argument("--small_steps", type=int, default=500_000, help="environment steps of a small training")
+    parser.add_argument(
+        "--runs",
+        type=int,
+        nargs="*",
+        default=[1, 8, 32],
+        help="trainings at once in the small case",
+    )
+    parser.add_argument(
+        "--small_steps", type=int, default=500_000, help="environment steps of a small training"
+    )
     options = parser.parse_args()
     jobs = []
     if options.purejaxrl:
         trainer, of = import_purejaxrl(options.purejaxrl), options.purejaxrl_version
         wide = (trainer, of, "wide", options.num_envs, options.num_steps, options.updates)
         small = (trainer, of, "small", 64, 128, options.small_steps // (64 * 128))
-        jobs += [purejaxrl_job(*wide)] + [purejaxrl_job(*small, runs) for runs in options.runs] + [purejaxrl_job(*wide, precision="float32")]
+        jobs += (
+            [purejaxrl_job(*wide)]
+            + [purejaxrl_job(*small, runs) for runs in options.runs]
+            + [purejaxrl_job(*wide, precision="float32")]
+        )
     if options.rejax:
         jobs.insert(1, rejax_job(options.num_envs, options.num_steps, options.updates))
     measure(jobs, options)

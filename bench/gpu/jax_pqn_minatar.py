@@ -45,29 +45,50 @@ def settings(folder: pathlib.Path, num_envs: int, updates: int) -> dict[str, Any
     config = yaml.safe_load((folder / "config" / "alg" / "pqn_minatar.yaml").read_text())
     config = {name: number(value) for name, value in config.items()}
     steps = num_envs * config["NUM_STEPS"] * updates
-    return config | {"ENV_NAME": ENV, "NUM_ENVS": num_envs, "TOTAL_TIMESTEPS": steps, "TEST_DURING_TRAINING": False, "WANDB_MODE": "disabled"}
+    return config | {
+        "ENV_NAME": ENV,
+        "NUM_ENVS": num_envs,
+        "TOTAL_TIMESTEPS": steps,
+        "TEST_DURING_TRAINING": False,
+        "WANDB_MODE": "disabled",
+    }
 
 
-def job(trainer: Any, of: str, config: dict[str, Any], runs: int, precision: str | None = None) -> Job:
+def job(
+    trainer: Any, of: str, config: dict[str, Any], runs: int, precision: str | None = None
+) -> Job:
     row = {
         "peer": "purejaxql", "version": of, "case": "minatar", "algorithm": "pqn", "env": ENV, "num_envs": config["NUM_ENVS"],
         "num_steps": config["NUM_STEPS"], "update_epochs": config["NUM_EPOCHS"], "num_minibatches": config["NUM_MINIBATCHES"],
         "network": "conv 16@3x3, 128, layer norm", "gymnax": version("gymnax"),
     }  # fmt: skip
     train = trainer.make_train(dict(config))
-    return Job(row, train, config["TOTAL_TIMESTEPS"], runs, precision, lambda out: out["metrics"]["returned_episode_returns"][..., -1].mean())
+    return Job(
+        row,
+        train,
+        config["TOTAL_TIMESTEPS"],
+        runs,
+        precision,
+        lambda out: out["metrics"]["returned_episode_returns"][..., -1].mean(),
+    )
 
 
 def main() -> None:
     parser = arguments(__doc__)
-    parser.add_argument("folder", type=pathlib.Path, help="with purejaxql's pqn_minatar.py and config")
+    parser.add_argument(
+        "folder", type=pathlib.Path, help="with purejaxql's pqn_minatar.py and config"
+    )
     parser.add_argument("--version", default="unknown", help="what its line says")
     parser.add_argument("--num_envs", type=int, nargs="+", default=[128, 1024])
     parser.add_argument("--runs", type=int, nargs="+", default=[1, 8], help="trainings at once")
     parser.add_argument("--updates", type=int, default=20, help="of a call")
     options = parser.parse_args()
     trainer = import_trainer(options.folder)
-    jobs = [job(trainer, options.version, settings(options.folder, n, options.updates), runs) for runs in options.runs for n in options.num_envs]
+    jobs = [
+        job(trainer, options.version, settings(options.folder, n, options.updates), runs)
+        for runs in options.runs
+        for n in options.num_envs
+    ]
     measure(jobs, options)
 
 

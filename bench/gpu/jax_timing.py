@@ -34,14 +34,18 @@ class Job:
     train: Callable[[Any], Any]
     steps: int
     runs: int = 1
-    precision: str | None = None  # of products of matrices; None: as JAX has it, which is TF32 on an H100
+    precision: str | None = (
+        None  # of products of matrices; None: as JAX has it, which is TF32 on an H100
+    )
     mean_return: Callable[[Any], Any] | None = None  # of the last step that a call logged
 
 
 def arguments(what: str) -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(description=what.split("\n")[0])
     parser.add_argument("--seconds", type=float, default=1.5, help="of each measurement, at least")
-    parser.add_argument("--limit", type=float, default=1e9, help="seconds after which nothing new is begun")
+    parser.add_argument(
+        "--limit", type=float, default=1e9, help="seconds after which nothing new is begun"
+    )
     parser.add_argument("--compilers", type=int, default=3, help="programs compiled at a time")
     return parser
 
@@ -133,7 +137,12 @@ def measure(jobs: list[Job], options: argparse.Namespace) -> None:
     pool.shutdown(wait=False, cancel_futures=True)
     for job, program in zip(jobs, built):
         beside = sum(other.running() for other in built)
-        row = job.row | {"device": device, "jax": jax.__version__, "matmul_precision": job.precision or "default", "compiling_beside": beside}
+        row = job.row | {
+            "device": device,
+            "jax": jax.__version__,
+            "matmul_precision": job.precision or "default",
+            "compiling_beside": beside,
+        }
         try:
             if program.cancelled() or not program.done():
                 raise TimeoutError("not compiled in time")
@@ -141,7 +150,11 @@ def measure(jobs: list[Job], options: argparse.Namespace) -> None:
                 raise TimeoutError("no time left")
             made, compiling = program.result()
             seconds, out = timed_calls(made, job, options)
-            say(row | numbers(job, seconds, out) | {"compile_seconds": round(compiling, 2), "compilers": options.compilers})
+            say(
+                row
+                | numbers(job, seconds, out)
+                | {"compile_seconds": round(compiling, 2), "compilers": options.compilers}
+            )
             del out
         except Exception as error:  # noqa: BLE001 - the others go on
             say(row | {"runs": job.runs, "failed": f"{type(error).__name__}: {error}"[:400]})

@@ -5,6 +5,7 @@ usage: kernels.py NCU.csv
 Launches seen, and medians over them: microseconds, and of a launch the millions of multiply-adds of float32 and of bytes of the device's
 memory, where these were asked for.
 """
+
 import csv
 import re
 import statistics
@@ -23,11 +24,16 @@ def main():
         for row in csv.DictReader(line for line in file if line.startswith('"')):
             name = re.search(r"\w+(?:Kernel|Phase)", row["Kernel Name"]).group(0), row["Grid Size"]
             metric = row["Metric Name"].split(".")[0]
-            kernels.setdefault(name, {}).setdefault(metric, []).append(float(row["Metric Value"].replace(",", "")))
+            kernels.setdefault(name, {}).setdefault(metric, []).append(
+                float(row["Metric Value"].replace(",", ""))
+            )
     table = csv.writer(sys.stdout, lineterminator="\n")
     table.writerow(["kernel", "grid", "launches", *COLUMNS])
     for (kernel, grid), of in kernels.items():
-        medians = [f"{statistics.median(of[key]) / unit:.2f}" if key in of else "" for key, unit in COLUMNS.values()]
+        medians = [
+            f"{statistics.median(of[key]) / unit:.2f}" if key in of else ""
+            for key, unit in COLUMNS.values()
+        ]
         table.writerow([kernel, grid, len(of["gpu__time_duration"]), *medians])
 
 

@@ -2,9 +2,12 @@
 # What bench/gpu/README.md says of Broadloom on a GPU, measured once.
 #
 # usage, from the repository's root: bash bench/gpu/measure.sh BROADLOOM OUT
-# BROADLOOM is a program built with -DBROADLOOM_CUDA=ON. Leaves in OUT: cases.json and cases_cpu.json (bench/gpu/cases on both devices),
-# envs.json (CartPole with 1,024 to 1,048,576 environments), the studies' stores, learn.txt (learn.toml with device = cuda beside LEARN_CPU, a store of
-# device = cpu, if that is set), learn_tf32.txt (learn_tf32.toml beside it) and side_by_side.txt (many small runs at a time). Takes some two minutes with an H100's like and 16 cores.
+# BROADLOOM is a program built with -DBROADLOOM_CUDA=ON. Leaves in OUT: cases.json and
+# cases_cpu.json (bench/gpu/cases on both devices), envs.json (CartPole with 1,024 to 1,048,576
+# environments), the studies' stores, learn.txt (learn.toml with device = cuda beside LEARN_CPU, a
+# store of device = cpu, if that is set), learn_tf32.txt (learn_tf32.toml beside it) and
+# side_by_side.txt (many small runs at a time). Takes some two minutes with an H100's like and 16
+# cores.
 set -uo pipefail
 program=$(realpath "$1")
 mkdir -p "$2"

@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# The kernels of a case by Nsight Compute, which empties caches before each launch: the tables of bench/gpu/README.md.
+# The kernels of a case by Nsight Compute, which empties caches before each launch: the tables of
+# bench/gpu/README.md.
 #
 # usage: bash bench/gpu/profile.sh BROADLOOM CASE.toml OUT.csv
 set -euo pipefail

@@ -2,11 +2,13 @@
 # The JAX and PyTorch peers on a machine with a GPU and no network, one after another.
 #
 # usage, from the repository's root: bash CARRY/run_peers.sh OUT
-# CARRY is the folder that a copy of this script lies in, with wheels/ (rejax 0.1.3, gymnax 0.0.9, distrax 0.1.9, tfp-nightly
-# 0.26.0.dev20261027, dm-tree 0.1.10, decorator 5.3.1, gast 0.7.0, gymnasium 1.4.0, farama-notifications 0.0.6, stable-baselines3 2.9.2)
-# and src/ (purejaxrl-31756b1, purejaxql-47af6d7: the files of these commits). Python 3.12 with torch, jax and flax must be there.
-# Leaves OUT/peers.jsonl, a line a measurement, and OUT/peers.log. PEERS_SECONDS (100) is what all of it may take;
-# PEERS_QUICK=1 tries all with small sizes on a CPU.
+# CARRY is the folder that a copy of this script lies in, with wheels/ (rejax 0.1.3, gymnax 0.0.9,
+# distrax 0.1.9, tfp-nightly
+# 0.26.0.dev20261027, dm-tree 0.1.10, decorator 5.3.1, gast 0.7.0, gymnasium 1.4.0,
+# farama-notifications 0.0.6, stable-baselines3 2.9.2) and src/ (purejaxrl-31756b1,
+# purejaxql-47af6d7: the files of these commits). Python 3.12 with torch, jax and flax must be
+# there. Leaves OUT/peers.jsonl, a line a measurement, and OUT/peers.log. PEERS_SECONDS (100) is
+# what all of it may take; PEERS_QUICK=1 tries all with small sizes on a CPU.
 set -u
 carry=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 mkdir -p "$1"

@@ -6,6 +6,7 @@ For two that were trained with different --device. Says for each cell how many s
 last evaluation (mean and standard deviation over seeds, of each store), and the seconds of a run. Ends with 1 where a seed differs, or
 one of the stores has not finished it.
 """
+
 import sqlite3
 import statistics
 import sys
@@ -39,9 +40,15 @@ def main():
         if not seeds:
             print(f"{cell}: no seed that both have finished")
             continue
-        returns = " | ".join(spread([runs[cell][seed][2] for seed in seeds]) for runs in (one, other))
-        seconds = " | ".join(spread([runs[cell][seed][1] for seed in seeds]) for runs in (one, other))
-        print(f"{cell}: {same} of {len(every)} seeds with the same parameters; returns {returns}; seconds a run {seconds}")
+        returns = " | ".join(
+            spread([runs[cell][seed][2] for seed in seeds]) for runs in (one, other)
+        )
+        seconds = " | ".join(
+            spread([runs[cell][seed][1] for seed in seeds]) for runs in (one, other)
+        )
+        print(
+            f"{cell}: {same} of {len(every)} seeds with the same parameters; returns {returns}; seconds a run {seconds}"
+        )
     sys.exit(1 if differ else 0)
 
 

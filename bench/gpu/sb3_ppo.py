@@ -65,13 +65,18 @@ def make_model(envs: VecEnv, num_steps: int, device: str) -> PPO:
         n_epochs=4,
         clip_range_vf=0.2,
         ent_coef=0.01,
-        policy_kwargs={"net_arch": {"pi": [64, 64], "vf": [64, 64]}, "activation_fn": torch.nn.Tanh},
+        policy_kwargs={
+            "net_arch": {"pi": [64, 64], "vf": [64, 64]},
+            "activation_fn": torch.nn.Tanh,
+        },
         seed=1,
         device=device,
     )
 
 
-def measure(kind: str, num_envs: int, num_steps: int, options: argparse.Namespace) -> dict[str, Any]:
+def measure(
+    kind: str, num_envs: int, num_steps: int, options: argparse.Namespace
+) -> dict[str, Any]:
     begin = time.perf_counter()
     clock = Clock(options.seconds, options.limit)
     model = make_model(make_envs(kind, num_envs), num_steps, options.device)
@@ -108,7 +113,9 @@ def main() -> None:
                 raise TimeoutError("no time left")
             print(json.dumps(row | measure(kind, num_envs, num_steps, options)), flush=True)
         except Exception as error:  # noqa: BLE001 - the others go on
-            print(json.dumps(row | {"failed": f"{type(error).__name__}: {error}"[:400]}), flush=True)
+            print(
+                json.dumps(row | {"failed": f"{type(error).__name__}: {error}"[:400]}), flush=True
+            )
 
 
 if __name__ == "__main__":

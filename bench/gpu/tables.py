@@ -3,6 +3,7 @@
 
 usage: tables.py FOLDER
 """
+
 import csv
 import json
 import pathlib
@@ -14,11 +15,25 @@ def main():
     cases = json.loads((folder / "envs.json").read_text())["cases"]
     with open(folder / "envs.csv", "w", newline="") as file:
         writer = csv.writer(file, lineterminator="\n")
-        writer.writerow(["num_envs", "million_steps_per_second", "milliseconds_per_iteration", "device_megabytes"])
+        writer.writerow(
+            [
+                "num_envs",
+                "million_steps_per_second",
+                "milliseconds_per_iteration",
+                "device_megabytes",
+            ]
+        )
         for case in cases:
             envs, steps = int(case["config"]["num_envs"]), int(case["config"]["num_steps"])
             rate = case["steps_per_second"]["median"]
-            writer.writerow([envs, f"{rate / 1e6:.2f}", f"{1e3 * envs * steps / rate:.3f}", f"{case['device']['memory_bytes'] / 1e6:.0f}"])
+            writer.writerow(
+                [
+                    envs,
+                    f"{rate / 1e6:.2f}",
+                    f"{1e3 * envs * steps / rate:.3f}",
+                    f"{case['device']['memory_bytes'] / 1e6:.0f}",
+                ]
+            )
 
 
 if __name__ == "__main__":

@@ -5,6 +5,7 @@ PACKAGES: the folder with the packages mujoco and gymnasium. Random actions, res
 processor time, user and system, so that what else the machine does counts little; medians over the rounds, and of ratios
 within a round.
 """
+
 import argparse
 import os
 import pathlib
@@ -14,9 +15,14 @@ import subprocess
 import tempfile
 
 HERE = pathlib.Path(__file__).parent
-# Model, steps of physics, heights between which an episode goes on, noise of resets, steps a second of a core, roughly.
-TASKS = {"Hopper-v5": ("hopper.xml", 4, 0.7, 1e9, 5e-3, 7000), "HalfCheetah-v5": ("half_cheetah.xml", 5, -1e9, 1e9, 0.1, 15000),
-         "Ant-v5": ("ant.xml", 5, 0.2, 1.0, 0.1, 2500), "Humanoid-v5": ("humanoid.xml", 5, 1.0, 2.0, 1e-2, 2000)}
+# Model, steps of physics, heights between which an episode goes on, noise of resets, steps a second
+# of a core, roughly.
+TASKS = {
+    "Hopper-v5": ("hopper.xml", 4, 0.7, 1e9, 5e-3, 7000),
+    "HalfCheetah-v5": ("half_cheetah.xml", 5, -1e9, 1e9, 0.1, 15000),
+    "Ant-v5": ("ant.xml", 5, 0.2, 1.0, 0.1, 2500),
+    "Humanoid-v5": ("humanoid.xml", 5, 1.0, 2.0, 1e-2, 2000),
+}
 ENVPOOL = """
 import sys, time, resource, numpy, envpool
 env_id, n, steps, threads = sys.argv[1], *map(int, sys.argv[2:])
@@ -56,24 +62,89 @@ def main():
     with tempfile.TemporaryDirectory() as folder:
         loop = pathlib.Path(folder) / "plain_loop"
         library = packages / "mujoco" / "libmujoco.so.4.0.0"
-        subprocess.run(["cc", "-O3", "-std=gnu11", HERE / "plain_loop.c", f"-I{packages / 'mujoco' / 'include'}", library, f"-Wl,-rpath,{library.parent}", "-lpthread", "-lm", "-o", loop],
-                       check=True)
-        print(f"{'task':16} {'N':>5}  {'plain loop':>10} {'Broadloom':>10} {'EnvPool':>10}   of the loop   of EnvPool   (steps a second of processor time, medians of {asked.rounds})")
+        subprocess.run(
+            [
+                "cc",
+                "-O3",
+                "-std=gnu11",
+                HERE / "plain_loop.c",
+                f"-I{packages / 'mujoco' / 'include'}",
+                library,
+                f"-Wl,-rpath,{library.parent}",
+                "-lpthread",
+                "-lm",
+                "-o",
+                loop,
+            ],
+            check=True,
+        )
+        print(
+            f"{'task':16} {'N':>5}  {'plain loop':>10} {'Broadloom':>10} {'EnvPool':>10}   of the loop   of EnvPool   (steps a second of processor time, medians of {asked.rounds})"
+        )
         for task in asked.tasks:
             model, skip, low, high, noise, rate = TASKS[task]
             for count in asked.num_envs:
                 steps = max(16, int(rate * asked.seconds / count))
                 rates = {"loop": [], "broadloom": [], "envpool": []}
                 for _ in range(asked.rounds):
-                    words = [loop, packages / "gymnasium/envs/mujoco/assets" / model, skip, low, high, noise, count, steps, asked.threads]
+                    words = [
+                        loop,
+                        packages / "gymnasium/envs/mujoco/assets" / model,
+                        skip,
+                        low,
+                        high,
+                        noise,
+                        count,
+                        steps,
+                        asked.threads,
+                    ]
                     rates["loop"].append(cpu_rate([str(word) for word in words], count * steps))
-                    rates["broadloom"].append(cpu_rate([asked.broadloom, "env", "bench", task, "--num_envs", str(count), "--num_steps", str(steps), "--threads", str(asked.threads)], count * steps))
+                    rates["broadloom"].append(
+                        cpu_rate(
+                            [
+                                asked.broadloom,
+                                "env",
+                                "bench",
+                                task,
+                                "--num_envs",
+                                str(count),
+                                "--num_steps",
+                                str(steps),
+                                "--threads",
+                                str(asked.threads),
+                            ],
+                            count * steps,
+                        )
+                    )
                     if asked.python:
-                        out = subprocess.run([asked.python, "-c", ENVPOOL, task, str(count), str(steps), str(asked.threads)], check=True, capture_output=True, text=True)
+                        out = subprocess.run(
+                            [
+                                asked.python,
+                                "-c",
+                                ENVPOOL,
+                                task,
+                                str(count),
+                                str(steps),
+                                str(asked.threads),
+                            ],
+                            check=True,
+                            capture_output=True,
+                            text=True,
+                        )
                         rates["envpool"].append(float(out.stdout.split()[-1]))
-                ratio = lambda other: statistics.median(a / b for a, b in zip(rates["broadloom"], rates[other])) if rates[other] else float("nan")  # noqa: E731
-                middle = {name: statistics.median(of) if of else float("nan") for name, of in rates.items()}
-                print(f"{task:16} {count:5}  {middle['loop']:10.0f} {middle['broadloom']:10.0f} {middle['envpool']:10.0f}   {ratio('loop'):11.3f}   {ratio('envpool'):10.3f}", flush=True)
+                ratio = lambda other: (
+                    statistics.median(a / b for a, b in zip(rates["broadloom"], rates[other]))
+                    if rates[other]
+                    else float("nan")
+                )  # noqa: E731
+                middle = {
+                    name: statistics.median(of) if of else float("nan")
+                    for name, of in rates.items()
+                }
+                print(
+                    f"{task:16} {count:5}  {middle['loop']:10.0f} {middle['broadloom']:10.0f} {middle['envpool']:10.0f}   {ratio('loop'):11.3f}   {ratio('envpool'):10.3f}",
+                    flush=True,
+                )
 
 
 if __name__ == "__main__":

@@ -7,6 +7,7 @@ All on one thread; Broadloom on two besides. The time of a million steps is of w
 has no part in it: 1 x 2048 steps a block, 10 epochs of 32 minibatches, observations and rewards normalised. Physics: the same steps with random
 actions and nothing learnt. Medians over the rounds, and of ratios within a round.
 """
+
 import argparse
 import json
 import os
@@ -34,9 +35,13 @@ PPO("MlpPolicy", envs, learning_rate=lambda left: 3e-4 * left, n_steps=2048, bat
 
 def seconds(words, **more):
     start = time.perf_counter()
-    done = subprocess.run([str(word) for word in words], capture_output=True, text=True, check=False, **more)
+    done = subprocess.run(
+        [str(word) for word in words], capture_output=True, text=True, check=False, **more
+    )
     if done.returncode != 0:
-        sys.exit(f"learners.py: this failed with {done.returncode}: {' '.join(map(str, words[:3]))} ...\n{done.stderr[-2000:]}")
+        sys.exit(
+            f"learners.py: this failed with {done.returncode}: {' '.join(map(str, words[:3]))} ...\n{done.stderr[-2000:]}"
+        )
     return time.perf_counter() - start
 
 
@@ -48,7 +53,10 @@ class Learner:
 
     def seconds_per_million(self, task):
         environment = dict(os.environ, OMP_NUM_THREADS="1", MKL_NUM_THREADS="1")
-        short, long = (seconds(self.command(task, blocks * BLOCK), env=environment, cwd=self.cwd) for blocks in self.blocks)
+        short, long = (
+            seconds(self.command(task, blocks * BLOCK), env=environment, cwd=self.cwd)
+            for blocks in self.blocks
+        )
         return (long - short) / ((self.blocks[1] - self.blocks[0]) * BLOCK) * 1e6
 
 
@@ -58,23 +66,79 @@ def learners(asked, folder):
     def train(threads):
         runs = iter(range(10**6))
         return lambda task, steps: [
-            broadloom, "train", "--env_id", f"{task}-v5", "--num_envs", 1, "--num_steps", BLOCK, "--num_minibatches", 32, "--update_epochs", 10,
-            "--learning_rate", 3e-4, "--lr_schedule", "linear", "--norm_obs", "--norm_reward", "--total_timesteps", steps, "--threads", threads,
-            "--no-tensorboard", "--quiet", "--out", f"{folder}/{threads}-{next(runs)}"]
+            broadloom,
+            "train",
+            "--env_id",
+            f"{task}-v5",
+            "--num_envs",
+            1,
+            "--num_steps",
+            BLOCK,
+            "--num_minibatches",
+            32,
+            "--update_epochs",
+            10,
+            "--learning_rate",
+            3e-4,
+            "--lr_schedule",
+            "linear",
+            "--norm_obs",
+            "--norm_reward",
+            "--total_timesteps",
+            steps,
+            "--threads",
+            threads,
+            "--no-tensorboard",
+            "--quiet",
+            "--out",
+            f"{folder}/{threads}-{next(runs)}",
+        ]
 
-    yield Learner("physics", lambda task, steps: [broadloom, "env", "bench", f"{task}-v5", "--num_envs", 8, "--threads", 1, "--num_steps", steps // 8], (4, 44))
+    yield Learner(
+        "physics",
+        lambda task, steps: [
+            broadloom,
+            "env",
+            "bench",
+            f"{task}-v5",
+            "--num_envs",
+            8,
+            "--threads",
+            1,
+            "--num_steps",
+            steps // 8,
+        ],
+        (4, 44),
+    )
     yield Learner("broadloom", train(1), (4, 44))
     yield Learner("broadloom, 2 threads", train(2), (4, 44))
     if asked.sb3:
-        yield Learner("sb3", lambda task, steps: [asked.sb3, "-c", SB3, f"{task}-v5", steps], (1, 7))
+        yield Learner(
+            "sb3", lambda task, steps: [asked.sb3, "-c", SB3, f"{task}-v5", steps], (1, 7)
+        )
     if asked.cleanrl:
         python, script = asked.cleanrl
         script = pathlib.Path(script).resolve()
-        yield Learner("cleanrl", lambda task, steps: [python, script, "--env-id", f"{task}-v4", "--total-timesteps", steps, "--no-cuda"], (1, 7), folder)
+        yield Learner(
+            "cleanrl",
+            lambda task, steps: [
+                python,
+                script,
+                "--env-id",
+                f"{task}-v4",
+                "--total-timesteps",
+                steps,
+                "--no-cuda",
+            ],
+            (1, 7),
+            folder,
+        )
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("broadloom")
     parser.add_argument("packages")
     parser.add_argument("--sb3")
@@ -92,9 +156,24 @@ def main():
                 for learner in contenders:
                     rounds.setdefault(learner.name, []).append(learner.seconds_per_million(task))
             own = rounds["broadloom"]
-            print(json.dumps({"task": task, "rounds": asked.rounds, "others_cores": round(neighbours.cores(), 2),
-                              "seconds_per_million": {name: round(statistics.median(found), 1) for name, found in rounds.items()},
-                              "times_broadloom": {name: round(statistics.median(a / b for a, b in zip(found, own)), 2) for name, found in rounds.items()}}), flush=True)
+            print(
+                json.dumps(
+                    {
+                        "task": task,
+                        "rounds": asked.rounds,
+                        "others_cores": round(neighbours.cores(), 2),
+                        "seconds_per_million": {
+                            name: round(statistics.median(found), 1)
+                            for name, found in rounds.items()
+                        },
+                        "times_broadloom": {
+                            name: round(statistics.median(a / b for a, b in zip(found, own)), 2)
+                            for name, found in rounds.items()
+                        },
+                    }
+                ),
+                flush=True,
+            )
 
 
 if __name__ == "__main__":

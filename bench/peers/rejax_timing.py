@@ -23,7 +23,11 @@ def add_threads(parser: argparse.ArgumentParser) -> argparse.Namespace:
 
 
 def time_training(
-    make: Callable[[], Any], case: Training, options: argparse.Namespace, steps_a_call: int, warm_calls: int
+    make: Callable[[], Any],
+    case: Training,
+    options: argparse.Namespace,
+    steps_a_call: int,
+    warm_calls: int,
 ) -> None:
     """Reports steps per second. Compilation and the first calls lie before the clock."""
     import jax

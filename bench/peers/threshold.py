@@ -27,13 +27,18 @@ FIRST_SEED = 101  # `advise` tries the first few; nobody is scored on those
 
 def parse() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--cores", type=int, default=2, help="that everybody is held to (default 2)")
+    parser.add_argument(
+        "--cores", type=int, default=2, help="that everybody is held to (default 2)"
+    )
     parser.add_argument("--seeds", type=int, default=10, help="trainings of each (default 10)")
     parser.add_argument("--out", type=Path, default=HERE / ".results/threshold.json")
     parser.add_argument("--broadloom", default=str(ROOT / "build/release/cli/broadloom"))
     parser.add_argument("--task", action="append", choices=list(THRESHOLDS), help="repeatable")
     parser.add_argument(
-        "--peer", action="append", metavar="TEXT", help="only those with this in their names; repeatable"
+        "--peer",
+        action="append",
+        metavar="TEXT",
+        help="only those with this in their names; repeatable",
     )
     parser.add_argument("--advice", default="60s", help="time that `advise` has (default 60s)")
     parser.add_argument(
@@ -85,7 +90,9 @@ def say(text: str) -> None:
     print(text, file=sys.stderr, flush=True)
 
 
-def measure(who: Contender, task: str, seed: int, record: Record, options: argparse.Namespace) -> None:
+def measure(
+    who: Contender, task: str, seed: int, record: Record, options: argparse.Namespace
+) -> None:
     go_on()
     if record.has_run(who.name, task, seed):
         return
@@ -105,7 +112,9 @@ def main() -> None:
     os.sched_setaffinity(0, options.cpus)  # and of all that is started from here on
     record = Record.open(options)
     # Left out from then on, each with its reason; the others go on. A later call tries them again.
-    failed = {(c.name, t): missing[c.package] for c in everybody if c.package in missing for t in c.tasks}
+    failed = {
+        (c.name, t): missing[c.package] for c in everybody if c.package in missing for t in c.tasks
+    }
     broken: dict[tuple[str, str, int], str] = {}
     tasks = options.task or list(THRESHOLDS)
     for seed in range(FIRST_SEED, FIRST_SEED + options.seeds):

@@ -37,9 +37,7 @@ def body(channels: int, hidden: int, normalises: bool) -> nn.Sequential:
         first, second = [nn.LayerNorm([16, 8, 8])], [nn.LayerNorm(hidden)]
     else:
         first, second = [], []
-    return nn.Sequential(
-        convolution, *first, nn.ReLU(), nn.Flatten(), dense, *second, nn.ReLU()
-    )
+    return nn.Sequential(convolution, *first, nn.ReLU(), nn.Flatten(), dense, *second, nn.ReLU())
 
 
 def as_tensor(observations: np.ndarray) -> torch.Tensor:
@@ -94,7 +92,11 @@ class Ppo:
         advantages = (advantages - advantages.mean()) / (advantages.std() + 1e-8)
         clipped = ratio.clamp(1.0 - CLIP, 1.0 + CLIP)
         policy = torch.max(-advantages * ratio, -advantages * clipped).mean()
-        value, old, target = self.value(features).flatten(), flat["values"][rows], flat["returns"][rows]
+        value, old, target = (
+            self.value(features).flatten(),
+            flat["values"][rows],
+            flat["returns"][rows],
+        )
         near = old + (value - old).clamp(-CLIP, CLIP)
         squares = 0.5 * torch.max((value - target) ** 2, (near - target) ** 2).mean()
         return policy - ENTROPY * chances.entropy().mean() + VALUE * squares
@@ -105,7 +107,9 @@ class Ppo:
 class Pqn:
     def __init__(self, case: Game, channels: int, actions: int) -> None:
         self.case, self.actions, self.epsilon = case, actions, 0.1
-        self.values = nn.Sequential(body(channels, case.hidden, True), nn.Linear(case.hidden, actions))
+        self.values = nn.Sequential(
+            body(channels, case.hidden, True), nn.Linear(case.hidden, actions)
+        )
         self.parameters = list(self.values.parameters())
         self.optimiser = torch.optim.RAdam(self.parameters, lr=5e-4)
 

@@ -4,6 +4,7 @@ are best of those given; beside `micro_benchmarks --benchmark_filter=BM_Forward`
 
     python bench/peers/torch_networks.py --threads 1 2
 """
+
 import argparse
 import time
 
@@ -15,19 +16,38 @@ REPEATS = 7
 
 
 def nature():
-    return nn.Sequential(nn.Conv2d(4, 32, 8, 4), nn.ReLU(), nn.Conv2d(32, 64, 4, 2), nn.ReLU(), nn.Conv2d(64, 64, 3), nn.ReLU(),
-                         nn.Flatten(), nn.Linear(3136, 512), nn.ReLU(), nn.Linear(512, 7)), (4, 84, 84)
+    return nn.Sequential(
+        nn.Conv2d(4, 32, 8, 4),
+        nn.ReLU(),
+        nn.Conv2d(32, 64, 4, 2),
+        nn.ReLU(),
+        nn.Conv2d(64, 64, 3),
+        nn.ReLU(),
+        nn.Flatten(),
+        nn.Linear(3136, 512),
+        nn.ReLU(),
+        nn.Linear(512, 7),
+    ), (4, 84, 84)
 
 
 def minatar(channels):
-    return nn.Sequential(nn.Conv2d(channels, 16, 3), nn.ReLU(), nn.Flatten(), nn.Linear(1024, 128), nn.ReLU(),
-                         nn.Linear(128, 7)), (channels, 10, 10)
+    return nn.Sequential(
+        nn.Conv2d(channels, 16, 3),
+        nn.ReLU(),
+        nn.Flatten(),
+        nn.Linear(1024, 128),
+        nn.ReLU(),
+        nn.Linear(128, 7),
+    ), (channels, 10, 10)
 
 
 class Block(nn.Module):
     def __init__(self, channels):
         super().__init__()
-        self.first, self.second = nn.Conv2d(channels, channels, 3, padding=1), nn.Conv2d(channels, channels, 3, padding=1)
+        self.first, self.second = (
+            nn.Conv2d(channels, channels, 3, padding=1),
+            nn.Conv2d(channels, channels, 3, padding=1),
+        )
 
     def forward(self, x):
         return x + self.second(torch.relu(self.first(torch.relu(x))))
@@ -36,9 +56,16 @@ class Block(nn.Module):
 def impala():
     layers, channels = [], 4
     for filters in (16, 32, 32):
-        layers += [nn.Conv2d(channels, filters, 3, padding=1), nn.MaxPool2d(3, 2, 1), Block(filters), Block(filters)]
+        layers += [
+            nn.Conv2d(channels, filters, 3, padding=1),
+            nn.MaxPool2d(3, 2, 1),
+            Block(filters),
+            Block(filters),
+        ]
         channels = filters
-    return nn.Sequential(*layers, nn.ReLU(), nn.Flatten(), nn.Linear(32 * 11 * 11, 256), nn.ReLU(), nn.Linear(256, 7)), (4, 84, 84)
+    return nn.Sequential(
+        *layers, nn.ReLU(), nn.Flatten(), nn.Linear(32 * 11 * 11, 256), nn.ReLU(), nn.Linear(256, 7)
+    ), (4, 84, 84)
 
 
 def seconds(work):
@@ -75,16 +102,25 @@ def measure(network, shape, batch):
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--threads", type=int, nargs="+", default=[1])
-    parser.add_argument("--network", nargs="+", default=["nature", "minatar_c4", "minatar_c10", "impala"])
+    parser.add_argument(
+        "--network", nargs="+", default=["nature", "minatar_c4", "minatar_c10", "impala"]
+    )
     options = parser.parse_args()
-    makers = {"nature": nature, "minatar_c4": lambda: minatar(4), "minatar_c10": lambda: minatar(10), "impala": impala}
+    makers = {
+        "nature": nature,
+        "minatar_c4": lambda: minatar(4),
+        "minatar_c10": lambda: minatar(10),
+        "impala": impala,
+    }
     for name in options.network:
         best = {}
         for threads in options.threads:
             torch.set_num_threads(threads)
             for batch in BATCHES:
                 network, shape = makers[name]()
-                for what, figure in zip(("forward", "forward and backward"), measure(network, shape, batch)):
+                for what, figure in zip(
+                    ("forward", "forward and backward"), measure(network, shape, batch)
+                ):
                     best[what] = min(best.get(what, (float("inf"),)), (figure, threads, batch))
         for what, (figure, threads, batch) in best.items():
             print(f"{name}, {what}: {figure:.2f} us/image ({threads} threads, batch {batch})")

@@ -6,13 +6,28 @@ choose.py fixed STORE SPEEDS FILE    the setting that is best on the tuned tasks
 choose.py advised FOLDER TASK FILE   the kinds that the advice for a task and the fixed setting have
 choose.py final TASK STORE SPEEDS FOLDER FILE.toml   the study that scores a task: the grid's best, the fixed, the defaults, the advised
 """
+
 import glob
 import json
 import os
 import statistics
 import sys
 
-from common import (FIXED, TUNED, Kind, Setting, cost, geometric, grid_kinds, horizon, kind_of, name_of, read_json, read_speeds, read_store)
+from common import (
+    FIXED,
+    TUNED,
+    Kind,
+    Setting,
+    cost,
+    geometric,
+    grid_kinds,
+    horizon,
+    kind_of,
+    name_of,
+    read_json,
+    read_speeds,
+    read_store,
+)
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 BEST = 8
@@ -48,14 +63,19 @@ def costs(store, speeds):
     out = {}
     for (task, setting), seeds in read_store(store).items():
         most = horizon(task, speeds)
-        out.setdefault(task, {})[setting] = statistics.fmean(cost(task, setting, steps, speeds, most) for steps in seeds.values())
+        out.setdefault(task, {})[setting] = statistics.fmean(
+            cost(task, setting, steps, speeds, most) for steps in seeds.values()
+        )
     return out
 
 
 def ranked_on_tuned(store, speeds):
     found = costs(store, speeds)
     best = {task: min(found[task].values()) for task in TUNED}
-    score = {setting: geometric(found[task][setting] / best[task] for task in TUNED) for setting in found[TUNED[0]]}
+    score = {
+        setting: geometric(found[task][setting] / best[task] for task in TUNED)
+        for setting in found[TUNED[0]]
+    }
     return sorted(score.items(), key=lambda item: item[1])
 
 
@@ -63,7 +83,7 @@ def advice(folder, task):
     """{(rule, seed): (setting, or None where nothing was advised; the file)}."""
     out = {}
     for path in sorted(glob.glob(os.path.join(folder, f"{task}-*-*", "advice.json"))):
-        rule, seed = os.path.basename(os.path.dirname(path))[len(task) + 1:].split("-")
+        rule, seed = os.path.basename(os.path.dirname(path))[len(task) + 1 :].split("-")
         file = read_json(path)
         index = file["advice"]["candidate"]
         found = None
@@ -87,7 +107,11 @@ def final(task, store, speeds, folder):
     text = HEAD.format(task=task)
     for setting in dict.fromkeys(settings):
         steps = round(horizon(task, speeds) * speeds[task, kind_of(setting)])
-        text += ARM.format(name=name_of(setting), s=setting, steps=max(steps, 2 * setting.num_envs * setting.num_steps))
+        text += ARM.format(
+            name=name_of(setting),
+            s=setting,
+            steps=max(steps, 2 * setting.num_envs * setting.num_steps),
+        )
     return text + DEFAULT
 
 
@@ -103,7 +127,12 @@ def main():
     elif what == "advised":
         found = advice(rest[0], rest[1]).values()
         kinds = {kind_of(setting) for setting, _ in found if setting}
-        kinds |= {Kind(*(c[key] for key in Kind._fields)) for _, file in found for c in file["candidates"] if c["default"]}
+        kinds |= {
+            Kind(*(c[key] for key in Kind._fields))
+            for _, file in found
+            for c in file["candidates"]
+            if c["default"]
+        }
         kinds.add(kind_of(Setting(*read_json(os.path.join(HERE, FIXED)))))
         dump(rest[2], sorted(kinds))
     else:

@@ -1,4 +1,5 @@
 """What the scripts of this folder share: tasks, thresholds, settings, and when a training was at the threshold."""
+
 import collections
 import csv
 import json
@@ -7,21 +8,50 @@ import os
 import sqlite3
 
 TUNED = ["CartPole-v1", "Pendulum-v1"]
-HELD_OUT = ["Acrobot-v1", "MountainCarContinuous-v0", "FrozenLake-v1", "FrozenLake8x8-v1", "Hover-v0"]
-THRESHOLDS = {"CartPole-v1": 475, "Pendulum-v1": -200, "Acrobot-v1": -100, "MountainCarContinuous-v0": 90,
-              "FrozenLake-v1": 0.6, "FrozenLake8x8-v1": 0.6, "Hover-v0": 180}
-STEPS = {"CartPole-v1": 150_000, "Pendulum-v1": 300_000, "Acrobot-v1": 150_000, "MountainCarContinuous-v0": 100_000,
-         "FrozenLake-v1": 200_000, "FrozenLake8x8-v1": 400_000, "Hover-v0": 200_000}
+HELD_OUT = [
+    "Acrobot-v1",
+    "MountainCarContinuous-v0",
+    "FrozenLake-v1",
+    "FrozenLake8x8-v1",
+    "Hover-v0",
+]
+THRESHOLDS = {
+    "CartPole-v1": 475,
+    "Pendulum-v1": -200,
+    "Acrobot-v1": -100,
+    "MountainCarContinuous-v0": 90,
+    "FrozenLake-v1": 0.6,
+    "FrozenLake8x8-v1": 0.6,
+    "Hover-v0": 180,
+}
+STEPS = {
+    "CartPole-v1": 150_000,
+    "Pendulum-v1": 300_000,
+    "Acrobot-v1": 150_000,
+    "MountainCarContinuous-v0": 100_000,
+    "FrozenLake-v1": 200_000,
+    "FrozenLake8x8-v1": 400_000,
+    "Hover-v0": 200_000,
+}
 RULES = ["race", "gradient"]
 SHAPES = ["4x64", "16x16", "64x4", "4x256", "16x64", "64x16", "256x4", "16x256", "64x64", "256x16"]
 FIXED = "fixed.json"  # the setting that is best on the two tuned tasks
 
-Setting = collections.namedtuple("Setting", "num_envs num_steps minibatch_size update_epochs learning_rate")
-Kind = collections.namedtuple("Kind", "num_envs num_steps minibatch_size update_epochs")  # what a speed depends on
+Setting = collections.namedtuple(
+    "Setting", "num_envs num_steps minibatch_size update_epochs learning_rate"
+)
+Kind = collections.namedtuple(
+    "Kind", "num_envs num_steps minibatch_size update_epochs"
+)  # what a speed depends on
 
 
 def grid_kinds():
-    return [Kind(*map(int, shape.split("x")), m, k) for shape in SHAPES for m in (64, 256) for k in (1, 4)]
+    return [
+        Kind(*map(int, shape.split("x")), m, k)
+        for shape in SHAPES
+        for m in (64, 256)
+        for k in (1, 4)
+    ]
 
 
 def kind_of(setting):
@@ -49,17 +79,27 @@ def read_store(path):
     if pending:
         raise SystemExit(f"{path}: {pending} runs are still to be made")
     curves = collections.defaultdict(lambda: collections.defaultdict(list))
-    for row in store.execute("SELECT env_id, num_envs, num_steps, minibatch_size, update_epochs, CAST(learning_rate AS REAL), seed, global_step, mean_return FROM "
-                             "evaluations JOIN runs ON runs.id = run_id JOIN settings USING (cell_id) ORDER BY global_step"):
+    for row in store.execute(
+        "SELECT env_id, num_envs, num_steps, minibatch_size, update_epochs, CAST(learning_rate AS REAL), seed, global_step, mean_return FROM "
+        "evaluations JOIN runs ON runs.id = run_id JOIN settings USING (cell_id) ORDER BY global_step"
+    ):
         task, *setting, seed, step, value = row
         curves[task, Setting(*setting)][seed].append((step, value))
-    return {key: {seed: reached(curve, THRESHOLDS[key[0]]) for seed, curve in seeds.items()} for key, seeds in curves.items()}
+    return {
+        key: {seed: reached(curve, THRESHOLDS[key[0]]) for seed, curve in seeds.items()}
+        for key, seeds in curves.items()
+    }
 
 
 def read_speeds(path):
     """{(task, kind): environment steps a second of training on all threads}."""
     with open(path, encoding="utf-8") as file:
-        return {(row["task"], Kind(*(int(row[key]) for key in Kind._fields))): float(row["steps_per_second"]) for row in csv.DictReader(file)}
+        return {
+            (row["task"], Kind(*(int(row[key]) for key in Kind._fields))): float(
+                row["steps_per_second"]
+            )
+            for row in csv.DictReader(file)
+        }
 
 
 def horizon(task, speeds):
@@ -83,7 +123,13 @@ def write(path, rows):
     with open(path, "w", newline="", encoding="utf-8") as file:
         out = csv.DictWriter(file, list(rows[0]), lineterminator="\n")
         out.writeheader()
-        out.writerows({key: float(f"{value:.5g}") if isinstance(value, float) else value for key, value in row.items()} for row in rows)
+        out.writerows(
+            {
+                key: float(f"{value:.5g}") if isinstance(value, float) else value
+                for key, value in row.items()
+            }
+            for row in rows
+        )
 
 
 def read_json(path):

@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
-# Can a shape be advised? run.sh runs all in order, run.sh PART... those parts: tune grid rest advise final. Stores and advice go to studies/advice.
-# Stop it at any moment; the same command goes on where it was. Speeds and advice want a machine that does nothing else.
-# BROADLOOM: a program that knows Hover-v0, such as that of examples/own_env.
+# Can a shape be advised? run.sh runs all in order, run.sh PART... those parts: tune grid rest
+# advise final. Stores and advice go to studies/advice. Stop it at any moment; the same command goes
+# on where it was. Speeds and advice want a machine that does nothing else. BROADLOOM: a program
+# that knows Hover-v0, such as that of examples/own_env.
 source "$(dirname "${BASH_SOURCE[0]}")/../common.sh"
 folder=experiments/advice
 out=studies/advice

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """speeds.py PROGRAM OUT.csv TASK KINDS.json...: times every kind of setting that OUT.csv does not have yet, with all threads: `bench`, best of five repeats
 in turns. KINDS.json: a list of [N, T, M, K]."""
+
 import os
 import subprocess
 import sys
@@ -15,9 +16,28 @@ def bench(program, task, kinds):
         for kind in kinds:
             files.append(os.path.join(folder, "_".join(map(str, kind)) + ".toml"))
             with open(files[-1], "w", encoding="utf-8") as file:
-                file.write("".join(f"{key} = {value}\n" for key, value in kind._asdict().items()) + "total_timesteps = 1_000_000_000\n")
+                file.write(
+                    "".join(f"{key} = {value}\n" for key, value in kind._asdict().items())
+                    + "total_timesteps = 1_000_000_000\n"
+                )
         out = os.path.join(folder, "bench.json")
-        subprocess.run([program, "bench", *files, "--env_id", task, "--repeats", "5", "--seconds", "0.1", "--json", out], check=True, stdout=subprocess.DEVNULL)
+        subprocess.run(
+            [
+                program,
+                "bench",
+                *files,
+                "--env_id",
+                task,
+                "--repeats",
+                "5",
+                "--seconds",
+                "0.1",
+                "--json",
+                out,
+            ],
+            check=True,
+            stdout=subprocess.DEVNULL,
+        )
         return [case["steps_per_second"]["max"] for case in read_json(out)["cases"]]
 
 
@@ -28,7 +48,13 @@ def main():
     new = sorted(kind for kind in asked if (task, kind) not in known)
     if new:
         known |= {(task, kind): speed for kind, speed in zip(new, bench(program, task, new))}
-    write(out, ({"task": of} | kind._asdict() | {"steps_per_second": speed} for (of, kind), speed in known.items()))
+    write(
+        out,
+        (
+            {"task": of} | kind._asdict() | {"steps_per_second": speed}
+            for (of, kind), speed in known.items()
+        ),
+    )
 
 
 main()

@@ -1,4 +1,5 @@
 """What the runs that results/ keeps say of two arms, of one study or of two."""
+
 import csv
 import pathlib
 import random
@@ -25,9 +26,16 @@ def better(a, b):
     for _ in range(RESAMPLES):
         rows, columns = rng.choices(range(len(a)), k=len(a)), rng.choices(range(len(b)), k=len(b))
         counts = [columns.count(j) for j in range(len(b))]
-        samples.append(sum(sum(map(float.__mul__, map(float, counts), map(float, wins[i]))) for i in rows) / (len(a) * len(b)))
+        samples.append(
+            sum(sum(map(float.__mul__, map(float, counts), map(float, wins[i]))) for i in rows)
+            / (len(a) * len(b))
+        )
     samples.sort()
-    return sum(map(sum, wins)) / (len(a) * len(b)), samples[int(0.025 * RESAMPLES)], samples[int(0.975 * RESAMPLES) - 1]
+    return (
+        sum(map(sum, wins)) / (len(a) * len(b)),
+        samples[int(0.025 * RESAMPLES)],
+        samples[int(0.975 * RESAMPLES) - 1],
+    )
 
 
 def verdict(p):

@@ -1,16 +1,31 @@
 #!/usr/bin/env python3
 """results.py OUT STORE study.json...: what is kept of a study, from its store and its reports, one a task: OUT_cells.csv,
 OUT_pairs.csv, OUT_runs.csv, OUT_curves.csv and OUT.md, the sentences."""
+
 import csv
 import json
 import sqlite3
 import sys
 
-LAST = {"feature rank": "plasticity/actor_approximate_rank", "Lyle's rank": "plasticity/actor_feature_rank", "dormant %": "plasticity/dormant", "constant %": "plasticity/constant",
-        "weight norm": "plasticity/weight_norm", "grad kurtosis": "plasticity/grad_kurtosis", "policy variance": "policy/variance",
-        "explained variance": "explained_variance", "coverage %": "coverage/run", "coverage of 512 states %": "coverage/sample"}
+LAST = {
+    "feature rank": "plasticity/actor_approximate_rank",
+    "Lyle's rank": "plasticity/actor_feature_rank",
+    "dormant %": "plasticity/dormant",
+    "constant %": "plasticity/constant",
+    "weight norm": "plasticity/weight_norm",
+    "grad kurtosis": "plasticity/grad_kurtosis",
+    "policy variance": "policy/variance",
+    "explained variance": "explained_variance",
+    "coverage %": "coverage/run",
+    "coverage of 512 states %": "coverage/sample",
+}
 LEAST = {"least ess %": "policy/ess"}
-CURVES = {"evaluation": "evaluation_return", "KL": "approx_kl", "clip share": "clipfrac", "gradient norm": "grad_norm"}
+CURVES = {
+    "evaluation": "evaluation_return",
+    "KL": "approx_kl",
+    "clip share": "clipfrac",
+    "gradient norm": "grad_norm",
+}
 
 
 def shorter(x):
@@ -19,7 +34,11 @@ def shorter(x):
 
 def interval(name, estimate):
     estimate = estimate or {}
-    return {name: estimate.get("value"), f"{name} low": estimate.get("low"), f"{name} high": estimate.get("high")}
+    return {
+        name: estimate.get("value"),
+        f"{name} low": estimate.get("low"),
+        f"{name} high": estimate.get("high"),
+    }
 
 
 def iqm(cell, score):
@@ -32,9 +51,18 @@ def arm_name(report, arm):
 
 def cell_row(report, cell):
     curves = {curve["key"]: curve["iqm"] for curve in cell["curves"]}
-    row = {"task": report["tasks"][cell["task"]]["name"], "arm": arm_name(report, cell["arm"]), "N": cell["num_envs"],
-           "T": cell["num_steps"], "other": report["arms"][cell["arm"]]["other"], "gradient steps": cell["gradient_steps"],
-           "minibatch": cell["minibatch_size"], "epochs": cell["update_epochs"], "runs": cell["finished"], "failed": cell["failed"]}
+    row = {
+        "task": report["tasks"][cell["task"]]["name"],
+        "arm": arm_name(report, cell["arm"]),
+        "N": cell["num_envs"],
+        "T": cell["num_steps"],
+        "other": report["arms"][cell["arm"]]["other"],
+        "gradient steps": cell["gradient_steps"],
+        "minibatch": cell["minibatch_size"],
+        "epochs": cell["update_epochs"],
+        "runs": cell["finished"],
+        "failed": cell["failed"],
+    }
     for score in ("evaluation", "area", "training"):
         row |= interval(score, iqm(cell, score))
     for name, key in LAST.items():
@@ -47,17 +75,28 @@ def cell_row(report, cell):
 
 
 def pair_row(report, pair):
-    return {"task": report["tasks"][0]["name"], "a": arm_name(report, pair["a"]), "b": arm_name(report, pair["b"]),
-            "score": pair["score"], **interval("P(a better)", pair["probability"]), **interval("difference", pair["difference"]),
-            "equal gradient steps": str(pair["equal"]["gradient_steps"]).lower(), "result": pair["result"]}
+    return {
+        "task": report["tasks"][0]["name"],
+        "a": arm_name(report, pair["a"]),
+        "b": arm_name(report, pair["b"]),
+        "score": pair["score"],
+        **interval("P(a better)", pair["probability"]),
+        **interval("difference", pair["difference"]),
+        "equal gradient steps": str(pair["equal"]["gradient_steps"]).lower(),
+        "result": pair["result"],
+    }
 
 
 def last_numbers(store):
     """{(cell, seed): {name: last value of the instrument}}, as the store has it."""
-    names = {key: name for name, key in {**LAST, "KL": "approx_kl", "clip share": "clipfrac"}.items()}
+    names = {
+        key: name for name, key in {**LAST, "KL": "approx_kl", "clip share": "clipfrac"}.items()
+    }
     found = {}
     with sqlite3.connect(f"file:{store}?mode=ro", uri=True) as connection:
-        for cell, seed, key, value in connection.execute("SELECT cell, seed, key, value FROM learning_curves ORDER BY environment_steps"):
+        for cell, seed, key, value in connection.execute(
+            "SELECT cell, seed, key, value FROM learning_curves ORDER BY environment_steps"
+        ):
             if key in names:
                 found.setdefault((cell, seed), {})[names[key]] = value
     return found
@@ -65,7 +104,12 @@ def last_numbers(store):
 
 def run_rows(report, cell, last):
     for run in cell["runs"]:
-        yield {"task": report["tasks"][cell["task"]]["name"], "arm": arm_name(report, cell["arm"]), **run, **last.get((cell["name"], run["seed"]), {})}
+        yield {
+            "task": report["tasks"][cell["task"]]["name"],
+            "arm": arm_name(report, cell["arm"]),
+            **run,
+            **last.get((cell["name"], run["seed"]), {}),
+        }
 
 
 def curve_rows(report, cell):
@@ -78,8 +122,15 @@ def curve_rows(report, cell):
                     rows.setdefault(step, {}).update(interval(name, estimate))
     columns = [f"{name}{end}" for name in CURVES for end in ("", " low", " high")]
     for step in sorted(rows):
-        yield {"task": report["tasks"][cell["task"]]["name"], "arm": arm_name(report, cell["arm"]), "N": cell["num_envs"], "T": cell["num_steps"],
-               "other": report["arms"][cell["arm"]]["other"], "step": step, **{column: rows[step].get(column) for column in columns}}
+        yield {
+            "task": report["tasks"][cell["task"]]["name"],
+            "arm": arm_name(report, cell["arm"]),
+            "N": cell["num_envs"],
+            "T": cell["num_steps"],
+            "other": report["arms"][cell["arm"]]["other"],
+            "step": step,
+            **{column: rows[step].get(column) for column in columns},
+        }
 
 
 def write(path, rows):
@@ -95,8 +146,10 @@ def sentences(out, reports):
     name = out.rsplit("/", 1)[-1]
     with open(out + ".md", "w", encoding="utf-8") as file:
         first = reports[0]["studies"][0]
-        file.write(f"# {name}\n\nSeeds {first['seeds'][0]} to {first['seeds'][-1]}, revision "
-                   f"{', '.join(first['run_revisions'])}, {first['hardware'][0]}. Written by `run.sh {name}`.\n")
+        file.write(
+            f"# {name}\n\nSeeds {first['seeds'][0]} to {first['seeds'][-1]}, revision "
+            f"{', '.join(first['run_revisions'])}, {first['hardware'][0]}. Written by `run.sh {name}`.\n"
+        )
         for report in reports:
             file.write(f"\n## {report['tasks'][0]['name']}\n")
             file.write(f"\n{report['answer']}\n")
@@ -109,10 +162,24 @@ def main():
         with open(path, encoding="utf-8") as file:
             reports.append(json.load(file))
     write(out + "_cells.csv", [cell_row(r, cell) for r in reports for cell in r["cells"]])
-    write(out + "_pairs.csv", [pair_row(r, pair) for r in reports for pair in r["comparisons"] if pair["score"] == "evaluation"])
+    write(
+        out + "_pairs.csv",
+        [
+            pair_row(r, pair)
+            for r in reports
+            for pair in r["comparisons"]
+            if pair["score"] == "evaluation"
+        ],
+    )
     last = last_numbers(store)
-    write(out + "_runs.csv", [row for r in reports for cell in r["cells"] for row in run_rows(r, cell, last)])
-    write(out + "_curves.csv", [row for r in reports for cell in r["cells"] for row in curve_rows(r, cell)])
+    write(
+        out + "_runs.csv",
+        [row for r in reports for cell in r["cells"] for row in run_rows(r, cell, last)],
+    )
+    write(
+        out + "_curves.csv",
+        [row for r in reports for cell in r["cells"] for row in curve_rows(r, cell)],
+    )
     sentences(out, reports)
 
 

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# Studies of the block's shape: run.sh runs all of them, run.sh NAME... those. Their stores go to studies/batch-shape, and
-# what is kept of them to results/. Stop it at any moment; the same command goes on where it was.
+# Studies of the block's shape: run.sh runs all of them, run.sh NAME... those. Their stores go to
+# studies/batch-shape, and what is kept of them to results/. Stop it at any moment; the same command
+# goes on where it was.
 source "$(dirname "${BASH_SOURCE[0]}")/../common.sh"
 folder=experiments/batch-shape
 names=("$@")

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
 """analyse.py STORE RESULTS: what is kept of the laboratories and runs of run.sh, and the verdict on every prediction of PREREGISTRATION.md."""
+
 import collections
 import csv
 import glob
@@ -28,22 +29,47 @@ def read(store):
         found = sorted(glob.glob(os.path.join(run, "iteration_*.json")))
         if len(found) < len(SHARES):
             continue
-        area = statistics.fmean(line["mean_return"] for line in lines(os.path.join(run, "eval.jsonl")))
+        area = statistics.fmean(
+            line["mean_return"] for line in lines(os.path.join(run, "eval.jsonl"))
+        )
         with open(os.path.join(run, "ledger_line.json"), encoding="utf-8") as file:
             record = json.load(file)
-        runs.append({"task": task, "trained": trained, "seed": int(seed), "rate": float(record["config"]["learning_rate"]), "area": area,
-                     "last": record["evaluation"]["mean_return"], "parameters": record["result"]["parameters_hash"]})
+        runs.append(
+            {
+                "task": task,
+                "trained": trained,
+                "seed": int(seed),
+                "rate": float(record["config"]["learning_rate"]),
+                "area": area,
+                "last": record["evaluation"]["mean_return"],
+                "parameters": record["result"]["parameters_hash"],
+            }
+        )
         for share, path in zip(SHARES, found):
             with open(path, encoding="utf-8") as file:
                 lab = json.load(file)
             for one in lab["agreement"]:
-                if one["agreement"]["value"] is None:  # the true gradient was not told from zero: nothing to agree with
+                if (
+                    one["agreement"]["value"] is None
+                ):  # the true gradient was not told from zero: nothing to agree with
                     UNTOLD.append((task, share))
                     continue
-                labs.append({"task": task, "trained": trained, "seed": int(seed), "checkpoint": share, "step": lab["checkpoint"]["global_step"],
-                             "measured": f"{one['num_envs']}x{one['num_steps']}", "critic": one["critic"],
-                             "normalised": "yes" if one["norm_adv"] else "no", "agreement": one["agreement"]["value"],
-                             "low": one["agreement"]["low"], "high": one["agreement"]["high"], "away": one["away"]["value"]})
+                labs.append(
+                    {
+                        "task": task,
+                        "trained": trained,
+                        "seed": int(seed),
+                        "checkpoint": share,
+                        "step": lab["checkpoint"]["global_step"],
+                        "measured": f"{one['num_envs']}x{one['num_steps']}",
+                        "critic": one["critic"],
+                        "normalised": "yes" if one["norm_adv"] else "no",
+                        "agreement": one["agreement"]["value"],
+                        "low": one["agreement"]["low"],
+                        "high": one["agreement"]["high"],
+                        "away": one["away"]["value"],
+                    }
+                )
     return labs, runs
 
 
@@ -117,22 +143,58 @@ def table(labs):
         for share in SHARES:
             for critic in ("own", "refitted", "exact"):
                 for shape in SHAPES:
-                    rows = select(labs, task=task, checkpoint=share, critic=critic, measured=shape, normalised="yes")
+                    rows = select(
+                        labs,
+                        task=task,
+                        checkpoint=share,
+                        critic=critic,
+                        measured=shape,
+                        normalised="yes",
+                    )
                     if rows:
-                        yield {"task": task, "checkpoint": share, "critic": critic, "measured": shape, "N": int(shape.split("x")[0]),
-                               "policies": len(rows)} | interval("agreement", over_seeds([seeds_of(rows)], lambda g: mean(g[0])))
+                        yield {
+                            "task": task,
+                            "checkpoint": share,
+                            "critic": critic,
+                            "measured": shape,
+                            "N": int(shape.split("x")[0]),
+                            "policies": len(rows),
+                        } | interval(
+                            "agreement", over_seeds([seeds_of(rows)], lambda g: mean(g[0]))
+                        )
 
 
 def short_against_long(labs, task, share, critic):
-    pick = [seeds_of(select(labs, task=task, checkpoint=share, critic=critic, measured=shape, normalised="yes")) for shape in ("1024x1", "1x1024")]
+    pick = [
+        seeds_of(
+            select(
+                labs, task=task, checkpoint=share, critic=critic, measured=shape, normalised="yes"
+            )
+        )
+        for shape in ("1024x1", "1x1024")
+    ]
     return over_seeds(pick, difference) if pick[0] else None
 
 
 def gap(labs, task, share):
     """Of refitted over own critic, each measured at its trained shape: that of 1024x1 less that of 1x1024."""
+
     def own_shape(shape, critic):
-        return seeds_of(select(labs, task=task, checkpoint=share, critic=critic, measured=shape, trained=shape, normalised="yes"))
-    groups = [own_shape(shape, critic) for shape in ("1024x1", "1x1024") for critic in ("refitted", "own")]
+        return seeds_of(
+            select(
+                labs,
+                task=task,
+                checkpoint=share,
+                critic=critic,
+                measured=shape,
+                trained=shape,
+                normalised="yes",
+            )
+        )
+
+    groups = [
+        own_shape(shape, critic) for shape in ("1024x1", "1x1024") for critic in ("refitted", "own")
+    ]
     return over_seeds(groups, lambda g: (mean(g[0]) - mean(g[1])) - (mean(g[2]) - mean(g[3])))
 
 
@@ -141,21 +203,62 @@ def critics(labs):
     for task in dict.fromkeys(row["task"] for row in labs):
         for share in SHARES:
             for trained in SHAPES:
-                pick = [seeds_of(select(labs, task=task, checkpoint=share, critic=critic, trained=trained, measured="16x64", normalised="yes"))
-                        for critic in ("refitted", "own")]
+                pick = [
+                    seeds_of(
+                        select(
+                            labs,
+                            task=task,
+                            checkpoint=share,
+                            critic=critic,
+                            trained=trained,
+                            measured="16x64",
+                            normalised="yes",
+                        )
+                    )
+                    for critic in ("refitted", "own")
+                ]
                 if pick[0] and len(pick[0]) > 1:
-                    yield {"task": task, "checkpoint": share, "trained": trained, "measured": "16x64", "N": int(trained.split("x")[0]),
-                           "policies": len(pick[0])} | interval("gain", over_seeds(pick, difference))
+                    yield {
+                        "task": task,
+                        "checkpoint": share,
+                        "trained": trained,
+                        "measured": "16x64",
+                        "N": int(trained.split("x")[0]),
+                        "policies": len(pick[0]),
+                    } | interval("gain", over_seeds(pick, difference))
 
 
 def longer_and_shorter(labs):
     """Of those gains, 1024x1 less the mean of 1x1024 and 16x64."""
     for task in dict.fromkeys(row["task"] for row in labs):
         for share in SHARES:
-            groups = [seeds_of([row for row in select(labs, task=task, checkpoint=share, critic=critic, measured="16x64", normalised="yes")
-                                if row["trained"] in trained])
-                      for trained in (("1024x1",), ("1x1024", "16x64")) for critic in ("refitted", "own")]
-            yield {"task": task, "checkpoint": share, "measured": "16x64", "what": "1024x1 less the mean of 1x1024 and 16x64"} | interval("gain", over_seeds(groups, lambda g: (mean(g[0]) - mean(g[1])) - (mean(g[2]) - mean(g[3]))))
+            groups = [
+                seeds_of(
+                    [
+                        row
+                        for row in select(
+                            labs,
+                            task=task,
+                            checkpoint=share,
+                            critic=critic,
+                            measured="16x64",
+                            normalised="yes",
+                        )
+                        if row["trained"] in trained
+                    ]
+                )
+                for trained in (("1024x1",), ("1x1024", "16x64"))
+                for critic in ("refitted", "own")
+            ]
+            yield {
+                "task": task,
+                "checkpoint": share,
+                "measured": "16x64",
+                "what": "1024x1 less the mean of 1x1024 and 16x64",
+            } | interval(
+                "gain",
+                over_seeds(groups, lambda g: (mean(g[0]) - mean(g[1])) - (mean(g[2]) - mean(g[3]))),
+            )
 
 
 def agreements(labs, runs, task, critic):
@@ -163,7 +266,15 @@ def agreements(labs, runs, task, critic):
     areas = {(row["trained"], row["seed"]): row["area"] for row in select(runs, task=task)}
     pairs = {}
     for (trained, seed), area in areas.items():
-        rows = select(labs, task=task, critic=critic, trained=trained, measured=trained, seed=seed, normalised="yes")
+        rows = select(
+            labs,
+            task=task,
+            critic=critic,
+            trained=trained,
+            measured=trained,
+            seed=seed,
+            normalised="yes",
+        )
         if rows:
             pairs.setdefault(seed, []).append((mean(rows), area, trained))
     return pairs
@@ -181,8 +292,11 @@ def within(pairs):
 
 def between(pairs):
     """Of the means of the shapes."""
-    means = [(statistics.fmean(p[0] for p in own), statistics.fmean(p[1] for p in own))
-             for own in ([pair for pair in pairs if pair[2] == shape] for shape in SHAPES) if own]
+    means = [
+        (statistics.fmean(p[0] for p in own), statistics.fmean(p[1] for p in own))
+        for own in ([pair for pair in pairs if pair[2] == shape] for shape in SHAPES)
+        if own
+    ]
     return spearman(means)
 
 
@@ -194,9 +308,17 @@ def correlations(labs, runs):
     for task in dict.fromkeys(row["task"] for row in labs):
         for critic in ("own", "refitted"):
             pairs = agreements(labs, runs, task, critic)
-            for what, statistic in (("over all runs", spearman), ("within a shape", within), ("between shapes", between)):
-                yield {"task": task, "critic": critic, "what": what, "runs": sum(map(len, pairs.values()))} | interval(
-                    "correlation", over_seeds([pairs], lambda g: statistic(g[0])))
+            for what, statistic in (
+                ("over all runs", spearman),
+                ("within a shape", within),
+                ("between shapes", between),
+            ):
+                yield {
+                    "task": task,
+                    "critic": critic,
+                    "what": what,
+                    "runs": sum(map(len, pairs.values())),
+                } | interval("correlation", over_seeds([pairs], lambda g: statistic(g[0])))
 
 
 def verdicts(labs, runs):
@@ -204,27 +326,52 @@ def verdicts(labs, runs):
     out = []
 
     def say(prediction, what, estimate, refuted):
-        out.append({"prediction": prediction, "what": what} | interval("value", estimate) | {"refuted": "yes" if refuted else "no"})
+        out.append(
+            {"prediction": prediction, "what": what}
+            | interval("value", estimate)
+            | {"refuted": "yes" if refuted else "no"}
+        )
 
     for task in tasks:
         for share in SHARES:
             for critic in ("refitted", "exact"):
                 found = short_against_long(labs, task, share, critic)
                 if found:
-                    say(1, f"{task} at {share}, {critic} critic: agreement of 1024x1 less that of 1x1024", found, found[2] < 0)
+                    say(
+                        1,
+                        f"{task} at {share}, {critic} critic: agreement of 1024x1 less that of 1x1024",
+                        found,
+                        found[2] < 0,
+                    )
     for task in ("CartPole-v1", "FrozenLake8x8-v1"):
         found = short_against_long(labs, task, SHARES[0], "own")
-        say(2, f"{task} at {SHARES[0]}, own critic: agreement of 1024x1 less that of 1x1024", found, found[1] > 0)
+        say(
+            2,
+            f"{task} at {SHARES[0]}, own critic: agreement of 1024x1 less that of 1x1024",
+            found,
+            found[1] > 0,
+        )
     gaps = {task: gap(labs, task, SHARES[1]) for task in tasks}
     held = sum(found[1] > 0 for found in gaps.values())
     for task, found in gaps.items():
-        say(3, f"{task} at {SHARES[1]}: what refitting gains, trained and measured at 1024x1 less at 1x1024", found, held < 2)
+        say(
+            3,
+            f"{task} at {SHARES[1]}: what refitting gains, trained and measured at 1024x1 less at 1x1024",
+            found,
+            held < 2,
+        )
     for task in tasks:
         for critic in ("own", "refitted"):
             found = predicts(labs, runs, task, critic)
             asked = task != "FrozenLake8x8-v1"
             refuted = asked and (found[1] <= 0 if critic == "own" else found[1] > 0)
-            say(4, f"{task}: rank correlation of area and agreement, {critic} critic" + ("" if asked else " (not asked)"), found, refuted)
+            say(
+                4,
+                f"{task}: rank correlation of area and agreement, {critic} critic"
+                + ("" if asked else " (not asked)"),
+                found,
+                refuted,
+            )
     return out
 
 
@@ -233,7 +380,13 @@ def write(path, rows):
     with open(path, "w", newline="", encoding="utf-8") as file:
         out = csv.DictWriter(file, list(rows[0]), lineterminator="\n")
         out.writeheader()
-        out.writerows({key: float(f"{value:.5g}") if isinstance(value, float) else value for key, value in row.items()} for row in rows)
+        out.writerows(
+            {
+                key: float(f"{value:.5g}") if isinstance(value, float) else value
+                for key, value in row.items()
+            }
+            for row in rows
+        )
 
 
 def main():
@@ -241,19 +394,27 @@ def main():
     os.makedirs(results, exist_ok=True)
     labs, runs = read(store)
     # Two files, since one would be larger than what belongs into a repository.
-    for normalised, name in (("yes", "laboratories.csv"), ("no", "laboratories_not_normalised.csv")):
+    for normalised, name in (
+        ("yes", "laboratories.csv"),
+        ("no", "laboratories_not_normalised.csv"),
+    ):
         write(os.path.join(results, name), select(labs, normalised=normalised))
     write(os.path.join(results, "runs.csv"), runs)
     write(os.path.join(results, "agreement.csv"), table(labs))
     for (task, share), count in sorted(collections.Counter(UNTOLD).items()):
-        print(f"{task} at {share}: {count} numbers are left out, the true gradient is not told from zero")
+        print(
+            f"{task} at {share}: {count} numbers are left out, the true gradient is not told from zero"
+        )
     write(os.path.join(results, "critics.csv"), critics(labs))
     write(os.path.join(results, "critics_compared.csv"), longer_and_shorter(labs))
     write(os.path.join(results, "correlations.csv"), correlations(labs, runs))
     found = verdicts(labs, runs)
     write(os.path.join(results, "verdicts.csv"), found)
     for row in found:
-        print(f"{row['prediction']}  {row['what']}: {text((row['value'], row['value low'], row['value high']))}" + ("  REFUTED" if row["refuted"] == "yes" else ""))
+        print(
+            f"{row['prediction']}  {row['what']}: {text((row['value'], row['value low'], row['value high']))}"
+            + ("  REFUTED" if row["refuted"] == "yes" else "")
+        )
 
 
 main()

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
 """rate.py RATES.csv TASK SHAPE: the learning rate with the largest mean area in the surface's screen."""
+
 import csv
 import sys
 

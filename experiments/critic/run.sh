@@ -1,6 +1,8 @@
 #!/usr/bin/env bash
-# Trained shape x measured shape x critic: trains 150 runs and measures 450 checkpoints, into studies/critic. Needs results/rates.csv of the
-# surface. Seeds may be given (two halves side by side are faster than one after the other). Stop it at any moment; the same command goes on where it was. Then analyse.py makes results/.
+# Trained shape x measured shape x critic: trains 150 runs and measures 450 checkpoints, into
+# studies/critic. Needs results/rates.csv of the surface. Seeds may be given (two halves side by
+# side are faster than one after the other). Stop it at any moment; the same command goes on where
+# it was. Then analyse.py makes results/.
 source "$(dirname "${BASH_SOURCE[0]}")/../common.sh"
 folder=experiments/critic
 out=studies/critic

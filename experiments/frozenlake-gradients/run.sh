@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# The settings of the article's FrozenLake version: 8x8, slippery, 4 x 32 against 32 x 4, sampled and solved, for eight
-# T and three lambdas, at an early, a middle and a late checkpoint. About two minutes on 2 cores.
+# The settings of the article's FrozenLake version: 8x8, slippery, 4 x 32 against 32 x 4, sampled
+# and solved, for eight T and three lambdas, at an early, a middle and a late checkpoint. About two
+# minutes on 2 cores.
 source "$(dirname "${BASH_SOURCE[0]}")/../common.sh"
 results=experiments/frozenlake-gradients/results
 train lake --env_id FrozenLake8x8-v1 --num_envs 32 --num_steps 128 --total_timesteps 2000000 --ent_coef 0.02 \

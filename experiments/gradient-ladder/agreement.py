@@ -5,13 +5,33 @@ agreement.py gradients.json... > agreement.csv, and agreement.py --table gradien
 One row a checkpoint, shape, lambda and critic: agreement of one block's gradient with the true one, advantages normalised
 over the block, and beside it what variance and bias say of the same shape. Files without agreement are refused.
 """
+
 import csv
 import json
 import sys
 
-HEAD = ["task", "step", "N", "T", "lambda", "critic", "agreement", "agreement low", "agreement high", "points away",
-        "cosine", "cosine low", "cosine high", "signal to noise", "signal to noise low", "signal to noise high",
-        "inflation", "inflation low", "inflation high", "critical batch"]
+HEAD = [
+    "task",
+    "step",
+    "N",
+    "T",
+    "lambda",
+    "critic",
+    "agreement",
+    "agreement low",
+    "agreement high",
+    "points away",
+    "cosine",
+    "cosine low",
+    "cosine high",
+    "signal to noise",
+    "signal to noise low",
+    "signal to noise high",
+    "inflation",
+    "inflation low",
+    "inflation high",
+    "critical batch",
+]
 
 
 def three(estimate):
@@ -25,11 +45,26 @@ def rows_of(report):
     for c in report["agreement"]:
         if not c["norm_adv"]:
             continue
-        v = variance.get((c["num_envs"], c["num_steps"], c["lambda"]), {}) if c["critic"] == "own" else {}
+        v = (
+            variance.get((c["num_envs"], c["num_steps"], c["lambda"]), {})
+            if c["critic"] == "own"
+            else {}
+        )
         b = bias.get((c["num_steps"], c["lambda"]), {}) if c["critic"] == "own" else {}
-        yield [checkpoint["env_id"], checkpoint["global_step"], c["num_envs"], c["num_steps"], c["lambda"], c["critic"],
-               *three(c["agreement"]), c["away"]["value"], *three(b.get("cosine")), *three(v.get("signal_to_noise")),
-               *three(v.get("variance_inflation")), v.get("critical_batch", {}).get("value")]
+        yield [
+            checkpoint["env_id"],
+            checkpoint["global_step"],
+            c["num_envs"],
+            c["num_steps"],
+            c["lambda"],
+            c["critic"],
+            *three(c["agreement"]),
+            c["away"]["value"],
+            *three(b.get("cosine")),
+            *three(v.get("signal_to_noise")),
+            *three(v.get("variance_inflation")),
+            v.get("critical_batch", {}).get("value"),
+        ]
 
 
 SHAPES = (1, 8, 32, 128, None)  # environments of the page's table; None: T = 1
@@ -44,18 +79,27 @@ def brief(estimate):
 
 def table(reports):
     """The page's table: agreement at the run's lambda, by shape and critic."""
-    print("| policy | critic | 1 environment | 8 | 32 | 128 | T = 1 |\n|---|---|---|---|---|---|---|")
+    print(
+        "| policy | critic | 1 environment | 8 | 32 | 128 | T = 1 |\n|---|---|---|---|---|---|---|"
+    )
     for report in reports:
         for critic in ("own", "refitted", "exact"):
-            of = {c["num_envs"]: c["agreement"] for c in report["agreement"]
-                  if c["norm_adv"] and c["critic"] == critic and c["lambda"] == 0.95}
+            of = {
+                c["num_envs"]: c["agreement"]
+                for c in report["agreement"]
+                if c["norm_adv"] and c["critic"] == critic and c["lambda"] == 0.95
+            }
             if not of:
                 continue
             name = f"{report['checkpoint']['env_id'].split('-')[0]} {report['checkpoint']['global_step'] // 1000:,} k"
             cells = [brief(of.get(max(of) if n is None else n)) for n in SHAPES]
             explained = report["critics"].get(critic)
             share = "" if explained is None else f" ({100 * explained:.1f} %)"
-            print(f"| {name if critic == 'own' else ''} | {critic}{share} | " + " | ".join(cells) + " |")
+            print(
+                f"| {name if critic == 'own' else ''} | {critic}{share} | "
+                + " | ".join(cells)
+                + " |"
+            )
 
 
 def read(name):

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Agreement, variance, bias and correlation for every factorisation of B = 1024, on Pendulum and CartPole, at an early, a
-# middle and a late checkpoint. About ten minutes on 2 cores.
+# Agreement, variance, bias and correlation for every factorisation of B = 1024, on Pendulum and
+# CartPole, at an early, a middle and a late checkpoint. About ten minutes on 2 cores.
 source "$(dirname "${BASH_SOURCE[0]}")/../common.sh"
 results=experiments/gradient-ladder/results
 flags=(--batch 1024 --lambdas 0,0.95,1 --lags 1,5,20,100 --bias_budget 8000000)

@@ -1,6 +1,9 @@
 #!/usr/bin/env bash
-# The table of MinAtar and the scores under gymnax's rules. run.sh SEED... runs every study for these seeds, one store a study and seed, in studies/minatar;
-# STUDIES="scores_ppo scores_pqn" names some of them. Stop it at any moment; the same command goes on where it was. Then `analyse.py keep studies/minatar experiments/minatar/results` keeps what has finished (other machines and days add to it), and `analyse.py judge experiments/minatar/results` judges.
+# The table of MinAtar and the scores under gymnax's rules. run.sh SEED... runs every study for
+# these seeds, one store a study and seed, in studies/minatar; STUDIES="scores_ppo scores_pqn" names
+# some of them. Stop it at any moment; the same command goes on where it was. Then `analyse.py keep
+# studies/minatar experiments/minatar/results` keeps what has finished (other machines and days add
+# to it), and `analyse.py judge experiments/minatar/results` judges.
 source "$(dirname "${BASH_SOURCE[0]}")/../common.sh"
 folder=experiments/minatar
 mkdir -p studies/minatar

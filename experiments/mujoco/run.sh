@@ -1,6 +1,8 @@
 #!/usr/bin/env bash
-# The study of PREREGISTRATION.md: 80 runs of a million steps, and of Ant and Humanoid five of a million and five of three each, into studies/mujoco/*.sqlite.
-# Stop it at any moment; the same command goes on where it was. Needs a build with MuJoCo (docs/envs/MuJoCo.md). run.sh ENV_ID... takes these tasks alone.
+# The study of PREREGISTRATION.md: 80 runs of a million steps, and of Ant and Humanoid five of a
+# million and five of three each, into studies/mujoco/*.sqlite. Stop it at any moment; the same
+# command goes on where it was. Needs a build with MuJoCo (docs/envs/MuJoCo.md). run.sh ENV_ID...
+# takes these tasks alone.
 source "$(dirname "${BASH_SOURCE[0]}")/../common.sh"
 mkdir -p studies/mujoco
 # study TASK FILE STORE FLAGS...: the cells of one task.

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# The settings of the article on parallel environments and rollout steps (Pendulum version): 4 x 256 against 16 x 64,
-# lambda 0, 0.95 and 1, at its three checkpoints; and its lag curve over 20 checkpoints. About two minutes on 2 cores.
+# The settings of the article on parallel environments and rollout steps (Pendulum version): 4 x 256
+# against 16 x 64, lambda 0, 0.95 and 1, at its three checkpoints; and its lag curve over 20
+# checkpoints. About two minutes on 2 cores.
 source "$(dirname "${BASH_SOURCE[0]}")/../common.sh"
 results=experiments/pendulum-gradients/results
 train pendulum --env_id Pendulum-v1 --num_envs 4 --num_steps 256 --total_timesteps 1000000 --checkpoint_interval 10

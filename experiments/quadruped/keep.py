@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """keep.py BROADLOOM WORK RESULTS: keeps the ledger's lines of run.sh's runs, their curves thinned, and
 the rows of both panels, played with both policies."""
+
 import json
 import subprocess
 import sys
@@ -9,14 +10,44 @@ from pathlib import Path
 sys.path.append(str(Path(__file__).resolve().parent.parent))
 from rows import write  # noqa: E402
 
-broadloom, work, results = Path(sys.argv[1]).resolve(), Path(sys.argv[2]), Path(sys.argv[3]).resolve()
+broadloom, work, results = (
+    Path(sys.argv[1]).resolve(),
+    Path(sys.argv[2]),
+    Path(sys.argv[3]).resolve(),
+)
 ROOT = Path(__file__).resolve().parent.parent.parent
-PANELS = {"plane": ROOT / "configs/panels/quadruped.toml", "ground": ROOT / "experiments/quadruped/ground.toml"}
-CURVES = ["global_step", "episodic_return", "success_rate", "termination_rate", "measure/speed_error", "measure/turn_error", "mean_level",
-          "approx_kl", "explained_variance", "steps_per_second"]
+PANELS = {
+    "plane": ROOT / "configs/panels/quadruped.toml",
+    "ground": ROOT / "experiments/quadruped/ground.toml",
+}
+CURVES = [
+    "global_step",
+    "episodic_return",
+    "success_rate",
+    "termination_rate",
+    "measure/speed_error",
+    "measure/turn_error",
+    "mean_level",
+    "approx_kl",
+    "explained_variance",
+    "steps_per_second",
+]
 POINTS = 120
-SCORES = ["stratum", "perturbation", "episodes", "success_rate", "success_low", "success_high", "failure_rate", "failure_low", "failure_high",
-          "mean_return", "ci_low", "ci_high", "mean_length"]
+SCORES = [
+    "stratum",
+    "perturbation",
+    "episodes",
+    "success_rate",
+    "success_low",
+    "success_high",
+    "failure_rate",
+    "failure_low",
+    "failure_high",
+    "mean_return",
+    "ci_low",
+    "ci_high",
+    "mean_length",
+]
 MEASURES = ["speed_error", "turn_error"]
 
 
@@ -26,7 +57,7 @@ def curves(run):
     stretch = max(1, len(lines) // POINTS)
     rows = []
     for first in range(0, len(lines), stretch):
-        part = lines[first:first + stretch]
+        part = lines[first : first + stretch]
         means = []
         for key in CURVES[1:]:
             numbers = [line[key] for line in part if line.get(key) is not None]
@@ -37,7 +68,9 @@ def curves(run):
 
 def panel_rows(panel):
     for row in panel["rows"].values():
-        measures = [row["measures"][name][end] for name in MEASURES for end in ("value", "low", "high")]
+        measures = [
+            row["measures"][name][end] for name in MEASURES for end in ("value", "low", "high")
+        ]
         yield [*(row[key] for key in SCORES), *measures]
 
 
@@ -48,5 +81,15 @@ with (results / "ledger.jsonl").open("w") as ledger:
         ledger.write((work / run / "ledger_line.json").read_text().rstrip("\n") + "\n")
         curves(run)
         for name, panel in PANELS.items():
-            played = subprocess.run([broadloom, "eval", run, "--panel", panel, "--json", "--quiet"], cwd=work, check=True, capture_output=True, text=True)
-            write(results / f"{run}_on_{name}.csv", HEADER, panel_rows(json.loads(played.stdout)["panel"]))
+            played = subprocess.run(
+                [broadloom, "eval", run, "--panel", panel, "--json", "--quiet"],
+                cwd=work,
+                check=True,
+                capture_output=True,
+                text=True,
+            )
+            write(
+                results / f"{run}_on_{name}.csv",
+                HEADER,
+                panel_rows(json.loads(played.stdout)["panel"]),
+            )

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# The quadruped on the plane, then on ground that gets harder: about an hour on two cores. Needs MuJoCo (docs/envs/MuJoCo.md).
-# STAGES: some of "flat ground keep", in WORK, a folder that stays; a stage that was stopped goes on.
+# The quadruped on the plane, then on ground that gets harder: about an hour on two cores. Needs
+# MuJoCo (docs/envs/MuJoCo.md). STAGES: some of "flat ground keep", in WORK, a folder that stays; a
+# stage that was stopped goes on.
 source "$(dirname "${BASH_SOURCE[0]}")/../common.sh"
 broadloom=$(realpath "$broadloom")
 root=$PWD

@@ -26,7 +26,7 @@ def wilson(successes, runs, z=1.959964):
 
 def scores(name, columns):
     with sqlite3.connect(stores / f"{name}.sqlite") as store:
-        query = f'SELECT seed, evaluation_return, training_return, {columns} FROM scores ORDER BY cell_id, seed'
+        query = f"SELECT seed, evaluation_return, training_return, {columns} FROM scores ORDER BY cell_id, seed"
         return store.execute(query).fetchall()
 
 
@@ -42,12 +42,20 @@ def arm_of(algorithm, bonus):
 
 
 corridors = []  # arm, moves, seed, evaluation, training
-for seed, evaluation, training, algorithm, bonus, desc in scores("study", 'algorithm, ent_coef, "env.desc"'):
+for seed, evaluation, training, algorithm, bonus, desc in scores(
+    "study", 'algorithm, ent_coef, "env.desc"'
+):
     corridors.append((arm_of(algorithm, bonus), moves(desc), seed, evaluation, training))
 for seed, evaluation, training, desc in scores("without", '"env.desc"'):
-    corridors.append(("ppo_rnd, ent_coef 0.01, int_coef 0", moves(desc), seed, evaluation, training))
-cars = [(arm_of(algorithm, bonus), seed, evaluation, training)
-        for seed, evaluation, training, algorithm, bonus in scores("mountain_car", "algorithm, ent_coef")]
+    corridors.append(
+        ("ppo_rnd, ent_coef 0.01, int_coef 0", moves(desc), seed, evaluation, training)
+    )
+cars = [
+    (arm_of(algorithm, bonus), seed, evaluation, training)
+    for seed, evaluation, training, algorithm, bonus in scores(
+        "mountain_car", "algorithm, ent_coef"
+    )
+]
 
 results.mkdir(exist_ok=True)
 write("corridors.csv", ["arm", "moves", "seed", "evaluation", "training"], corridors)
@@ -65,16 +73,38 @@ write("solved.csv", ["arm", "moves", "runs", "solved", "share", "share low", "sh
 count = {key: sum(runs) for key, runs in solved.items()}
 arms = [arm_of(algorithm, bonus) for algorithm in ("ppo", "ppo_rnd") for bonus in (0.01, 0.1)]
 rnd, without = arm_of("ppo_rnd", 0.01), "ppo_rnd, ent_coef 0.01, int_coef 0"
-means = {arm: sum(e for a, _, e, _ in cars if a == arm) / sum(a == arm for a, *_ in cars) for arm in arms}
+means = {
+    arm: sum(e for a, _, e, _ in cars if a == arm) / sum(a == arm for a, *_ in cars) for arm in arms
+}
 gap = means[rnd] - means[arm_of("ppo", 0.01)]
-verdicts = [(1, f"{arm}: solved of 10 at 5 moves", count[arm, 5], count[arm, 5] < 8) for arm in arms + [without]]
+verdicts = [
+    (1, f"{arm}: solved of 10 at 5 moves", count[arm, 5], count[arm, 5] < 8)
+    for arm in arms + [without]
+]
 verdicts += [(2, f"{rnd}: solved of 10 at 26 moves", count[rnd, 26], count[rnd, 26] < 8)]
-verdicts += [(2, f"{arm}: solved of 10 at 26 moves", count[arm, 26], count[arm, 26] > 2) for arm in arms[:2]]
+verdicts += [
+    (2, f"{arm}: solved of 10 at 26 moves", count[arm, 26], count[arm, 26] > 2) for arm in arms[:2]
+]
 verdicts += [(3, f"{rnd}: solved of 10 at 40 moves", count[rnd, 40], count[rnd, 40] < 5)]
-verdicts += [(4, f"{without}: solved of 10 at 26 moves", count[without, 26], count[without, 26] > 2)]
-verdicts += [(5, "MountainCar-v0: mean return of ppo_rnd less that of ppo, ent_coef 0.01", gap, abs(gap) > 15)]
-write("verdicts.csv", ["prediction", "what", "value", "refuted"],
-      [(number, what, value, "yes" if refuted else "no") for number, what, value, refuted in verdicts])
+verdicts += [
+    (4, f"{without}: solved of 10 at 26 moves", count[without, 26], count[without, 26] > 2)
+]
+verdicts += [
+    (
+        5,
+        "MountainCar-v0: mean return of ppo_rnd less that of ppo, ent_coef 0.01",
+        gap,
+        abs(gap) > 15,
+    )
+]
+write(
+    "verdicts.csv",
+    ["prediction", "what", "value", "refuted"],
+    [
+        (number, what, value, "yes" if refuted else "no")
+        for number, what, value, refuted in verdicts
+    ],
+)
 write("mountain_car_means.csv", ["arm", "mean return"], list(means.items()))
 for verdict in verdicts:
     print(*verdict)

@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# Trains the 290 runs into studies/rnd, and writes results/ and the verdicts. Stop it at any moment; the same command goes on where it was.
+# Trains the 290 runs into studies/rnd, and writes results/ and the verdicts. Stop it at any moment;
+# the same command goes on where it was.
 source "$(dirname "${BASH_SOURCE[0]}")/../common.sh"
 folder=experiments/rnd
 out=studies/rnd

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """choose.py robots SCREEN.sqlite: of every task and shape the rate with the largest area, as final.toml beside itself. choose.py quadruped
 SCREEN_QUADRUPED.sqlite: that with the smallest speed error over the last twentieth of the run, as final_quadruped.toml."""
+
 import collections
 import pathlib
 import sqlite3
@@ -47,7 +48,9 @@ def scores(path, query):
         if left:
             sys.exit(f"{path}: {left} runs are still to be made")
         out = collections.defaultdict(dict)
-        for task, n, t, rate, score in sorted(store.execute(query), key=lambda row: (row[0], row[1])):
+        for task, n, t, rate, score in sorted(
+            store.execute(query), key=lambda row: (row[0], row[1])
+        ):
             out[task, n, t][float(rate)] = score
     return out
 
@@ -56,7 +59,13 @@ def write(name, head, found):
     text = head
     for (task, n, t), rates in found.items():
         best = max(rates, key=rates.get)
-        print(task, f"{n}x{t}", {rate: round(score, 3) for rate, score in rates.items()}, "chosen:", best)
+        print(
+            task,
+            f"{n}x{t}",
+            {rate: round(score, 3) for rate, score in rates.items()},
+            "chosen:",
+            best,
+        )
         text += f'\n[[variants]]\nname = "{task.partition("-")[0]} {n}x{t}"\nenv_id = "{task}"\nnum_envs = {n}\nnum_steps = {t}\nlearning_rate = {best:g}\n'
     (HERE / name).write_text(text, encoding="utf-8")
 

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
 """falls.py RESULTS: the share of HalfCheetahs that lie on their backs after so many uniformly random actions, to RESULTS/falls.csv. Needs gymnasium 1.4.0 with MuJoCo, glfw and imageio."""
+
 import math
 import sys
 from pathlib import Path
@@ -17,7 +18,13 @@ fallen = dict.fromkeys(MARKS, 0)
 for robot in range(ROBOTS):
     env.reset(seed=robot)
     for step in range(1, MARKS[-1] + 1):
-        pitch = env.step(random.uniform(-1, 1, 6).astype(numpy.float32))[0][1]  # of the trunk, in whole turns, too
+        pitch = env.step(random.uniform(-1, 1, 6).astype(numpy.float32))[0][
+            1
+        ]  # of the trunk, in whole turns, too
         if step in fallen:
             fallen[step] += math.cos(pitch) < 0
-write(Path(sys.argv[1]) / "falls.csv", ["steps", "robots", "on_their_backs"], [(step, ROBOTS, count / ROBOTS) for step, count in fallen.items()])
+write(
+    Path(sys.argv[1]) / "falls.csv",
+    ["steps", "robots", "on_their_backs"],
+    [(step, ROBOTS, count / ROBOTS) for step, count in fallen.items()],
+)

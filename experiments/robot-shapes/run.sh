@@ -1,7 +1,10 @@
 #!/usr/bin/env bash
-# What the block's shape does to a robot: some five hours of one core. Needs a build with MuJoCo (docs/envs/MuJoCo.md).
-# run.sh STAGE...: some of "screen choose final screen_quadruped choose_quadruped final_quadruped families laboratory phases phases_more keep", by default all of them, in that order. The studies go on
-# where they were stopped. FLAT: the run of experiments/quadruped's first stage, whose policy the families begin with. JOBS: runs of a study at once, and threads of single runs.
+# What the block's shape does to a robot: some five hours of one core. Needs a build with MuJoCo
+# (docs/envs/MuJoCo.md).
+# run.sh STAGE...: some of "screen choose final screen_quadruped choose_quadruped final_quadruped
+# families laboratory phases phases_more keep", by default all of them, in that order. The studies
+# go on where they were stopped. FLAT: the run of experiments/quadruped's first stage, whose policy
+# the families begin with. JOBS: runs of a study at once, and threads of single runs.
 source "$(dirname "${BASH_SOURCE[0]}")/../common.sh"
 folder=experiments/robot-shapes
 stores=studies/robot-shapes
@@ -22,7 +25,8 @@ families() {
   done
 }
 
-# laboratory NAME SHAPES CONFIG FLAGS...: a run, and its gradient at a tenth, two fifths and all of its steps.
+# laboratory NAME SHAPES CONFIG FLAGS...: a run, and its gradient at a tenth, two fifths and all of
+# its steps.
 laboratory() {
   local name=$1 shapes=$2 share iteration
   shift 2

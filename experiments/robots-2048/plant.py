@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """plant.py normaliser RUN OTHER: the newest checkpoint of RUN gets the observation statistics of OTHER's.
 plant.py panel RUN: RUN's record says that its panel drew from training's streams, under training's seed."""
+
 import glob
 import json
 import os
@@ -14,8 +15,11 @@ def parts(path):
         data = bytearray(file.read())
     start = 8 + int.from_bytes(data[:8], "little")
     header = json.loads(data[8:start])
-    return data, {name: tuple(start + x for x in entry["data_offsets"])
-                  for name, entry in header.items() if name != "__metadata__"}
+    return data, {
+        name: tuple(start + x for x in entry["data_offsets"])
+        for name, entry in header.items()
+        if name != "__metadata__"
+    }
 
 
 def newest(run):
@@ -31,8 +35,13 @@ def plant_normaliser(run, other):
     with open(newest(run), "wb") as file:
         file.write(data)
     # The checksum that belongs to it is in what the program says of the damage.
-    said = subprocess.run([os.environ["BROADLOOM"], "audit", newest(run)], capture_output=True, text=True, check=False).stderr
-    was, now = (digits.encode() for digits in re.search(r"checksum is (\w{16}), its content's is (\w{16})", said).groups())
+    said = subprocess.run(
+        [os.environ["BROADLOOM"], "audit", newest(run)], capture_output=True, text=True, check=False
+    ).stderr
+    was, now = (
+        digits.encode()
+        for digits in re.search(r"checksum is (\w{16}), its content's is (\w{16})", said).groups()
+    )
     with open(newest(run), "wb") as file:
         file.write(bytes(data).replace(was, now, 1))
 
@@ -42,7 +51,9 @@ def plant_panel(run):
     with open(path, encoding="utf-8") as file:
         line = json.load(file)
     seeds = line["seeds"]
-    seeds["panel"]["streams"] = {name: seeds["training"]["streams"][name] for name in seeds["panel"]["streams"]}
+    seeds["panel"]["streams"] = {
+        name: seeds["training"]["streams"][name] for name in seeds["panel"]["streams"]
+    }
     for keys in seeds["panel"]["keys"].values():
         keys[0] = seeds["training"]["seed"]
     with open(path, "w", encoding="utf-8") as file:

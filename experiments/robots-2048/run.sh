@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# 2,048 walking robots: contract, training, panel, ledger line, rerun on another number of threads, audit, and five planted faults.
-# Keeps what the page shows in results/. STAGES: some of "train rerun audit faults keep", in WORK, a folder that stays.
+# 2,048 walking robots: contract, training, panel, ledger line, rerun on another number of threads,
+# audit, and five planted faults. Keeps what the page shows in results/. STAGES: some of "train
+# rerun audit faults keep", in WORK, a folder that stays.
 source "$(dirname "${BASH_SOURCE[0]}")/../common.sh"
 broadloom=$(realpath "$broadloom")
 folder=$PWD/experiments/robots-2048
@@ -15,7 +16,8 @@ stage_train() {
   "$broadloom" train "$folder/run.toml" --panel "$folder/panel.toml" --threads "$threads" --out run | tee train.txt
 }
 
-# Of three updates; `rerun run --threads 1` does the same of the whole run, in the time that one thread takes for it.
+# Of three updates; `rerun run --threads 1` does the same of the whole run, in the time that one
+# thread takes for it.
 stage_rerun() {
   rm -rf brief again
   "$broadloom" train "$folder/run.toml" --total_timesteps 147456 --eval_interval 0 --max_episode_steps 100 --ledger brief.jsonl \
@@ -32,7 +34,8 @@ stage_audit() {
   "$broadloom" audit run --threads "$threads" > "$results"/audit.txt || true
 }
 
-# A run of three updates that begins with the trained policy, in episodes of 2 s so that phases show soon.
+# A run of three updates that begins with the trained policy, in episodes of 2 s so that phases show
+# soon.
 short() {
   local name=$1
   shift

@@ -9,6 +9,7 @@ tables.md        the same two as tables to read
 
 Intervals are percentiles of 10,000 bootstrap samples of the seeds, the same ones for every cell. "outside" is the mean success
 over the three strata of the panel that narrow training did not see."""
+
 import csv
 import json
 import math
@@ -19,15 +20,24 @@ import sys
 RESAMPLES = 10_000
 FAMILIES = (1, 8, 128, 512)
 SCORES = ("training return", "training success", "usual return", "usual success", "outside success")
-NARROW = ({"force": "9..11", "half_length": "0.4..0.6"}, {"gravity": "9.5..10.5", "mass": "0.95..1.05"})
+NARROW = (
+    {"force": "9..11", "half_length": "0.4..0.6"},
+    {"gravity": "9.5..10.5", "mass": "0.95..1.05"},
+)
 
 
 def run_row(line):
     contract, result = line["contract"], line["result"]
     width = "narrow" if contract["strata"][0]["ranges"] in NARROW else "wide"
-    row = {"task": contract["env_id"], "strata": width, "families": contract["seed_families"], "seed": line["seeds"]["training"]["seed"],
-           "training return": result["mean_return"], "training success": result["success_rate"],
-           "steps per second": line["speed"]["steps_per_second"]}
+    row = {
+        "task": contract["env_id"],
+        "strata": width,
+        "families": contract["seed_families"],
+        "seed": line["seeds"]["training"]["seed"],
+        "training return": result["mean_return"],
+        "training success": result["success_rate"],
+        "steps per second": line["speed"]["steps_per_second"],
+    }
     parts = [part for name, part in line["panel"]["rows"].items() if not name.startswith("all")]
     outside = [part["success_rate"] for part in parts if part["stratum"] != "usual"]
     row["outside success"] = sum(outside) / len(outside)
@@ -76,7 +86,9 @@ def rank_correlation(first, second):
 def cell_rows(cells):
     for (task, strata, families), members in cells.items():
         row = {"task": task, "strata": strata, "families": families, "runs": len(members)}
-        agreement = rank_correlation(*([m[name] for m in members] for name in ("training return", "usual return")))
+        agreement = rank_correlation(
+            *([m[name] for m in members] for name in ("training return", "usual return"))
+        )
         row["gap"] = f"{mean([abs(m['training return'] - m['usual return']) for m in members]):.3g}"
         row["agreement"] = "-" if math.isnan(agreement) else f"{agreement:.2f}"
         for name in members[0]:
@@ -84,7 +96,11 @@ def cell_rows(cells):
                 continue
             values = [m[name] for m in members]
             low, high = interval(values)
-            row |= {name: f"{mean(values):.5g}", f"{name} low": f"{low:.5g}", f"{name} high": f"{high:.5g}"}
+            row |= {
+                name: f"{mean(values):.5g}",
+                f"{name} low": f"{low:.5g}",
+                f"{name} high": f"{high:.5g}",
+            }
         yield row
 
 
@@ -92,9 +108,17 @@ def pairs(tasks):
     for task in tasks:
         for strata in ("narrow", "wide"):
             for families in FAMILIES[:-1]:
-                yield f"512 - {families} families, {strata}", (task, strata, 512), (task, strata, families)
+                yield (
+                    f"512 - {families} families, {strata}",
+                    (task, strata, 512),
+                    (task, strata, families),
+                )
         for families in FAMILIES:
-            yield f"wide - narrow, {families} families", (task, "wide", families), (task, "narrow", families)
+            yield (
+                f"wide - narrow, {families} families",
+                (task, "wide", families),
+                (task, "narrow", families),
+            )
 
 
 def difference_rows(cells):
@@ -103,7 +127,11 @@ def difference_rows(cells):
         for score in SCORES:
             values = [a[score] - b[score] for a, b in zip(cells[first], cells[second])]
             low, high = interval(values)
-            row |= {score: f"{mean(values):.5g}", f"{score} low": f"{low:.5g}", f"{score} high": f"{high:.5g}"}
+            row |= {
+                score: f"{mean(values):.5g}",
+                f"{score} low": f"{low:.5g}",
+                f"{score} high": f"{high:.5g}",
+            }
         yield row
 
 
@@ -118,7 +146,9 @@ def write(path, rows):
 def figure(row, name, more):
     digits = (0 if name.endswith("return") else 2) + more
     value, low, high = (float(row[name + end]) for end in ("", " low", " high"))
-    value, low, high = (re.sub(r"^-(0\.?0*)$", r"\1", f"{x:.{digits}f}") for x in (value, low, high))
+    value, low, high = (
+        re.sub(r"^-(0\.?0*)$", r"\1", f"{x:.{digits}f}") for x in (value, low, high)
+    )
     return f"{value} ({low} .. {high})"
 
 
@@ -128,7 +158,10 @@ def table(rows, keys, scores):
     for row in rows:
         texts = []
         for score in scores:
-            clear = "difference" in keys and float(row[f"{score} low"]) * float(row[f"{score} high"]) > 0
+            clear = (
+                "difference" in keys
+                and float(row[f"{score} low"]) * float(row[f"{score} high"]) > 0
+            )
             text = figure(row, score, "difference" in keys)
             texts.append(f"**{text}**" if clear else text)
         lines.append("| " + " | ".join((*(str(row[k]) for k in keys), *texts)) + " |")
@@ -141,13 +174,19 @@ def tables(cells, differences):
         strata = [name for name in rows[0] if name.endswith(" success") and name not in SCORES]
         yield f"## {task}\n"
         yield table(rows, ("strata", "families", "agreement", "gap"), (*SCORES[:4], *strata)) + "\n"
-        yield table([row for row in differences if row["task"] == task], ("difference",), SCORES) + "\n"
+        yield (
+            table([row for row in differences if row["task"] == task], ("difference",), SCORES)
+            + "\n"
+        )
 
 
 def main():
     ledger, folder = sys.argv[1:]
     lines = [json.loads(text) for text in open(ledger, encoding="utf-8")]
-    runs = sorted((run_row(line) for line in lines), key=lambda r: (r["task"], r["strata"], r["families"], r["seed"]))
+    runs = sorted(
+        (run_row(line) for line in lines),
+        key=lambda r: (r["task"], r["strata"], r["families"], r["seed"]),
+    )
     members = cells_of(runs)
     cells, differences = list(cell_rows(members)), list(difference_rows(members))
     write(f"{folder}/runs.csv", runs)

@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
-# Seed families against held-out success: run.sh [SEEDS] (default 20). Families 1, 8, 128 and N = 512, narrow and wide strata, on
-# CartPole-v1 and Pendulum-v1. Runs and their ledger go to studies/seed-families, what is kept to results/. Stop it at any
-# moment; the same command goes on where it was, and a larger number of seeds adds to it.
+# Seed families against held-out success: run.sh [SEEDS] (default 20). Families 1, 8, 128 and N =
+# 512, narrow and wide strata, on CartPole-v1 and Pendulum-v1. Runs and their ledger go to
+# studies/seed-families, what is kept to results/. Stop it at any moment; the same command goes on
+# where it was, and a larger number of seeds adds to it.
 source "$(dirname "${BASH_SOURCE[0]}")/../common.sh"
 folder=experiments/seed-families
 runs=studies/seed-families

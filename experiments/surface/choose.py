@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """choose.py SCREEN.sqlite: of every task and shape, the two learning rates with the largest area under the mean evaluation curve.
 Writes final_TASK.toml beside itself."""
+
 import collections
 import os
 import sqlite3
@@ -37,8 +38,9 @@ def areas(path):
         sys.exit(f"{path}: {pending} runs are still to be made")
     out = collections.defaultdict(dict)
     for task, n, t, rate, area in store.execute(
-            "SELECT env_id, num_envs, num_steps, CAST(learning_rate AS REAL), avg(mean_return) FROM evaluations "
-            "JOIN runs ON runs.id = run_id JOIN settings USING (cell_id) GROUP BY cell_id"):
+        "SELECT env_id, num_envs, num_steps, CAST(learning_rate AS REAL), avg(mean_return) FROM evaluations "
+        "JOIN runs ON runs.id = run_id JOIN settings USING (cell_id) GROUP BY cell_id"
+    ):
         out[task, n, t][rate] = area
     return out
 
@@ -48,11 +50,17 @@ def main():
     found = areas(sys.argv[1])
     for task in dict.fromkeys(task for task, _, _ in found):
         text = HEAD.format(task=task, steps=steps.get(task, 300_000))
-        for (other, n, t), rates in sorted(found.items(), key=lambda item: (item[0][1] * item[0][2], item[0][1])):
+        for (other, n, t), rates in sorted(
+            found.items(), key=lambda item: (item[0][1] * item[0][2], item[0][1])
+        ):
             if other == task:
                 for rate in sorted(sorted(rates, key=lambda r: (-rates[r], r))[:2]):
                     text += ARM.format(n=n, t=t, rate=rate)
-        with open(os.path.join(os.path.dirname(os.path.abspath(__file__)), f"final_{task}.toml"), "w", encoding="utf-8") as file:
+        with open(
+            os.path.join(os.path.dirname(os.path.abspath(__file__)), f"final_{task}.toml"),
+            "w",
+            encoding="utf-8",
+        ) as file:
             file.write(text)
 
 

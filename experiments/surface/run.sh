@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# The surface of N, T and learning rate, and what it is made of: run.sh runs all studies, run.sh NAME... those. Stores go to
-# studies/surface. Stop it at any moment; the same command goes on where it was.
+# The surface of N, T and learning rate, and what it is made of: run.sh runs all studies, run.sh
+# NAME... those. Stores go to studies/surface. Stop it at any moment; the same command goes on where
+# it was.
 source "$(dirname "${BASH_SOURCE[0]}")/../common.sh"
 folder=experiments/surface
 study() { "$broadloom" study "$folder/$1.toml" --out "studies/surface/$1.sqlite" --no_report; }

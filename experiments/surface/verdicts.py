@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
 """verdicts.py RESULTS: the verdict on every prediction of PREREGISTRATION.md, from the kept files alone, into verdicts.csv."""
+
 import csv
 import math
 import os
@@ -63,7 +64,11 @@ def of_fit(units, statistic):
         except ZeroDivisionError:
             continue
     values.sort()
-    return statistic(units), values[int(0.025 * analyse.REPLICATES)], values[int(0.975 * analyse.REPLICATES) - 1]
+    return (
+        statistic(units),
+        values[int(0.025 * analyse.REPLICATES)],
+        values[int(0.975 * analyse.REPLICATES) - 1],
+    )
 
 
 def share_difference(a, b):
@@ -81,7 +86,16 @@ def tied(row, score):
 
 class Verdicts(list):
     def say(self, prediction, what, value, refuted, low="", high=""):
-        self.append({"prediction": prediction, "what": what, "value": value, "low": low, "high": high, "refuted": "yes" if refuted else "no"})
+        self.append(
+            {
+                "prediction": prediction,
+                "what": what,
+                "value": value,
+                "low": low,
+                "high": high,
+                "refuted": "yes" if refuted else "no",
+            }
+        )
 
 
 def of_shapes(out, results):
@@ -91,18 +105,36 @@ def of_shapes(out, results):
     runs = [run for run in runs if chosen[run["task"], run["N"], run["T"]] == run["rate"]]
     for task in ("CartPole-v1", "Acrobot-v1"):
         count = sum(tied(row, "last") for row in select(shapes, task=task))
-        out.say(1, f"{task}: shapes of 20 that cannot be told from the best by their last evaluation", count, count < 10)
+        out.say(
+            1,
+            f"{task}: shapes of 20 that cannot be told from the best by their last evaluation",
+            count,
+            count < 10,
+        )
     for task in ("CartPole-v1", "Pendulum-v1"):
         for batch, shape in ((256, "256x1"), (1024, "1024x1")):
             same = select(shapes, task=task, batch=float(batch))
             top = max(same, key=lambda row: row["area"])
             a = [run["area"] for run in select(runs, task=task, N=top["N"], T=top["T"])]
-            b = [run["area"] for run in select(runs, task=task, N=float(shape.split("x")[0]), T=1.0)]
+            b = [
+                run["area"] for run in select(runs, task=task, N=float(shape.split("x")[0]), T=1.0)
+            ]
             found = probability(a, b)
-            out.say(2, f"{task}: P({top['shape']}, the best of {batch}, better than {shape}) by area", found[0], found[1] <= 0.5, *found[1:])
+            out.say(
+                2,
+                f"{task}: P({top['shape']}, the best of {batch}, better than {shape}) by area",
+                found[0],
+                found[1] <= 0.5,
+                *found[1:],
+            )
     for task in DENSE:
         top = max(select(shapes, task=task), key=lambda row: row["area"])
-        out.say(3, f"{task}: the shape of the largest area is {top['shape']}", top["area"], not (4 <= top["N"] <= 256 and top["T"] >= 4))
+        out.say(
+            3,
+            f"{task}: the shape of the largest area is {top['shape']}",
+            top["area"],
+            not (4 <= top["N"] <= 256 and top["T"] >= 4),
+        )
     for task, threshold in (("MountainCarContinuous-v0", 90), ("FrozenLake8x8-v1", 0.85)):
         reached = {True: [], False: []}
         for run in select(runs, task=task):
@@ -110,21 +142,50 @@ def of_shapes(out, results):
                 reached[run["T"] >= 256].append(float(run["last"] >= threshold))
         found = share_difference(reached[True], reached[False])
         refuted = found[1] <= 0 if threshold == 90 else not found[1] <= 0 <= found[2]
-        out.say(4, f"{task}: share of runs at {threshold} at the end, T >= 256 less T <= 16", found[0], refuted, *found[1:])
+        out.say(
+            4,
+            f"{task}: share of runs at {threshold} at the end, T >= 256 less T <= 16",
+            found[0],
+            refuted,
+            *found[1:],
+        )
     tasks = sorted({row["task"] for row in shapes})
     for place, letter in enumerate("NT"):
+
         def slope(rows, place=place):
-            design = [[math.log(row["N"]), math.log(row["T"])] + [float(row["task"] == task) for task in tasks] for row in rows]
+            design = [
+                [math.log(row["N"]), math.log(row["T"])]
+                + [float(row["task"] == task) for task in tasks]
+                for row in rows
+            ]
             return fit(design, [math.log(row["rate"]) for row in rows])[0][place]
+
         found = of_fit(shapes, slope)
         refuted = letter == "N" and not (found[1] <= 0 <= found[2])
-        out.say(5, f"exponent of the chosen rate in {letter}" + ("" if letter == "N" else " (not asked)"), found[0], refuted, *found[1:])
+        out.say(
+            5,
+            f"exponent of the chosen rate in {letter}" + ("" if letter == "N" else " (not asked)"),
+            found[0],
+            refuted,
+            *found[1:],
+        )
     for task in tasks:
         for place, letter in enumerate("NT"):
+
             def slope_of_task(rows, place=place):
-                return fit([[math.log(row["N"]), math.log(row["T"]), 1.0] for row in rows], [math.log(row["rate"]) for row in rows])[0][place]
+                return fit(
+                    [[math.log(row["N"]), math.log(row["T"]), 1.0] for row in rows],
+                    [math.log(row["rate"]) for row in rows],
+                )[0][place]
+
             found = of_fit(select(shapes, task=task), slope_of_task)
-            out.say(5, f"{task}: exponent of the chosen rate in {letter} (not asked)", found[0], False, *found[1:])
+            out.say(
+                5,
+                f"{task}: exponent of the chosen rate in {letter} (not asked)",
+                found[0],
+                False,
+                *found[1:],
+            )
 
 
 def of_parts(out, results):
@@ -132,17 +193,41 @@ def of_parts(out, results):
 
     def pair(task, a, b):
         return select(pairs, task=task, a=a, b=b)[0]
-    block, all_of_it = (pair("Pendulum-v1", arm, "8x16")["difference area"] for arm in ("8x128", "64x16"))
+
+    block, all_of_it = (
+        pair("Pendulum-v1", arm, "8x16")["difference area"] for arm in ("8x128", "64x16")
+    )
     share = block / all_of_it if all_of_it > 0 else math.nan
-    out.say(6, "Pendulum-v1: gain of area from 8x16 to 64x16", all_of_it, False, pair("Pendulum-v1", "64x16", "8x16")["difference area low"],
-            pair("Pendulum-v1", "64x16", "8x16")["difference area high"])
-    out.say(6, "Pendulum-v1: gain of the larger block alone (8x128), as a share of that", share, not share >= 0.5)
-    for task, a, b, expected in (("CartPole-v1", "64x16", "64x16 from 8 starts", "level"), ("Pendulum-v1", "64x16", "64x16 in step", "apart"),
-                                 ("CartPole-v1", "64x16", "64x16 in step", "level")):
+    out.say(
+        6,
+        "Pendulum-v1: gain of area from 8x16 to 64x16",
+        all_of_it,
+        False,
+        pair("Pendulum-v1", "64x16", "8x16")["difference area low"],
+        pair("Pendulum-v1", "64x16", "8x16")["difference area high"],
+    )
+    out.say(
+        6,
+        "Pendulum-v1: gain of the larger block alone (8x128), as a share of that",
+        share,
+        not share >= 0.5,
+    )
+    for task, a, b, expected in (
+        ("CartPole-v1", "64x16", "64x16 from 8 starts", "level"),
+        ("Pendulum-v1", "64x16", "64x16 in step", "apart"),
+        ("CartPole-v1", "64x16", "64x16 in step", "level"),
+    ):
         row = pair(task, a, b)
         low, high = row["P(a better) area low"], row["P(a better) area high"]
         level = low <= 0.5 <= high
-        out.say(6, f"{task}: P({a} better than {b}) by area, expected {expected}", row["P(a better) area"], level != (expected == "level"), low, high)
+        out.say(
+            6,
+            f"{task}: P({a} better than {b}) by area, expected {expected}",
+            row["P(a better) area"],
+            level != (expected == "level"),
+            low,
+            high,
+        )
 
 
 def of_health(out, results):
@@ -150,11 +235,21 @@ def of_health(out, results):
     kinds = sorted({(row["task"], row["activation"]) for row in rows})
 
     def design(row, *more):
-        return [math.log(row["gradient steps"])] + [float((row["task"], row["activation"]) == kind) for kind in kinds] + list(more)
+        return (
+            [math.log(row["gradient steps"])]
+            + [float((row["task"], row["activation"]) == kind) for kind in kinds]
+            + list(more)
+        )
+
     norms = [math.log(row["weight norm"]) for row in rows]
     _, steps = fit([design(row) for row in rows], norms)
     _, both = fit([design(row, math.log(row["N"])) for row in rows], norms)
-    out.say(7, "share of log weight norm's variance that log gradient steps, task and activation explain", steps, steps < 0.9)
+    out.say(
+        7,
+        "share of log weight norm's variance that log gradient steps, task and activation explain",
+        steps,
+        steps < 0.9,
+    )
     out.say(7, "what log N adds to that", both - steps, both - steps >= 0.02)
     relu = select(rows, activation="relu")
     tasks = sorted({row["task"] for row in relu})
@@ -162,39 +257,91 @@ def of_health(out, results):
         place = ("gradient steps", "N").index(name)
 
         def slope(drawn):
-            return fit([[math.log(row["gradient steps"]), math.log(row["N"])] + [float(row["task"] == task) for task in tasks] for row in drawn],
-                       [row["constant %"] for row in drawn])[0][place]
+            return fit(
+                [
+                    [math.log(row["gradient steps"]), math.log(row["N"])]
+                    + [float(row["task"] == task) for task in tasks]
+                    for row in drawn
+                ],
+                [row["constant %"] for row in drawn],
+            )[0][place]
+
         found = of_fit(relu, slope)
         refuted = found[1] <= 0 if name == "gradient steps" else not found[1] <= 0 <= found[2]
-        out.say(7, f"ReLU: idle units, percentage points for each e-fold of {name}, the other held", found[0], refuted, *found[1:])
+        out.say(
+            7,
+            f"ReLU: idle units, percentage points for each e-fold of {name}, the other held",
+            found[0],
+            refuted,
+            *found[1:],
+        )
 
 
 def of_value_clip(out, results):
     pairs = read(results, "value_clip_pairs.csv")
     for row in select(pairs, task="CartPole-v1"):
-        out.say(8, f"CartPole-v1: area of {row['a']} less {row['b']}, each at its best rate", row["difference area"], row["difference area"] <= 0,
-                row["difference area low"], row["difference area high"])
-    arms = {(row["task"], row["arm"]): row["area"] for row in read(results, "value_clip.csv") if row["best rate"] == "yes"}
-    with_clip, without = (arms["CartPole-v1", "8x128" + more] - arms["CartPole-v1", "128x8" + more] for more in ("", " no value clip"))
-    out.say(8, "CartPole-v1: loss of area from 8x128 to 128x8 without the value clip, less that with it", without - with_clip, without >= with_clip)
+        out.say(
+            8,
+            f"CartPole-v1: area of {row['a']} less {row['b']}, each at its best rate",
+            row["difference area"],
+            row["difference area"] <= 0,
+            row["difference area low"],
+            row["difference area high"],
+        )
+    arms = {
+        (row["task"], row["arm"]): row["area"]
+        for row in read(results, "value_clip.csv")
+        if row["best rate"] == "yes"
+    }
+    with_clip, without = (
+        arms["CartPole-v1", "8x128" + more] - arms["CartPole-v1", "128x8" + more]
+        for more in ("", " no value clip")
+    )
+    out.say(
+        8,
+        "CartPole-v1: loss of area from 8x128 to 128x8 without the value clip, less that with it",
+        without - with_clip,
+        without >= with_clip,
+    )
     for row in select(pairs, task="Pendulum-v1"):
         low, high = row["P(a better) area low"], row["P(a better) area high"]
-        out.say(8, f"Pendulum-v1: P({row['a']} better than {row['b']}) by area, expected level", row["P(a better) area"], not low <= 0.5 <= high, low, high)
+        out.say(
+            8,
+            f"Pendulum-v1: P({row['a']} better than {row['b']}) by area, expected level",
+            row["P(a better) area"],
+            not low <= 0.5 <= high,
+            low,
+            high,
+        )
 
 
 def main():
     results = sys.argv[1]
     out = Verdicts()
-    for name, judge in (("shapes.csv", of_shapes), ("parts.csv", of_parts), ("health_runs.csv", of_health), ("value_clip.csv", of_value_clip)):
+    for name, judge in (
+        ("shapes.csv", of_shapes),
+        ("parts.csv", of_parts),
+        ("health_runs.csv", of_health),
+        ("value_clip.csv", of_value_clip),
+    ):
         if os.path.exists(os.path.join(results, name)):
             judge(out, results)
     with open(os.path.join(results, "verdicts.csv"), "w", newline="", encoding="utf-8") as file:
         table = csv.DictWriter(file, list(out[0]), lineterminator="\n")
         table.writeheader()
-        table.writerows({key: float(f"{value:.4g}") if isinstance(value, float) else value for key, value in row.items()} for row in out)
+        table.writerows(
+            {
+                key: float(f"{value:.4g}") if isinstance(value, float) else value
+                for key, value in row.items()
+            }
+            for row in out
+        )
     for row in out:
         interval = f" [{row['low']:.3g}, {row['high']:.3g}]" if row["low"] != "" else ""
-        print(f"{row['prediction']}  {row['what']}: {row['value']:.3g}{interval}" + ("  REFUTED" if row["refuted"] == "yes" else ""))
+        print(
+            f"{row['prediction']}  {row['what']}: {row['value']:.3g}{interval}"
+            + ("  REFUTED" if row["refuted"] == "yes" else "")
+        )
 
 
 if __name__ == "__main__":

@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# The worked run: contract, training, panel, ledger line, rerun on another number of threads, audit. Keeps what the page shows in results/.
+# The worked run: contract, training, panel, ledger line, rerun on another number of threads, audit.
+# Keeps what the page shows in results/.
 source "$(dirname "${BASH_SOURCE[0]}")/../common.sh"
 broadloom=$(realpath "$broadloom")
 folder=$PWD/experiments/worked-run

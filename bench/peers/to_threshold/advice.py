@@ -22,7 +22,9 @@ def advise(task: str, options: argparse.Namespace) -> dict[str, Any]:
         try:
             call([*words, "--quiet", "--out", folder], options)
         except Missing as error:
-            raise Missing(f"advise {error}; docs/reference/exit_codes.md says what that is") from error
+            raise Missing(
+                f"advise {error}; docs/reference/exit_codes.md says what that is"
+            ) from error
         seconds = time.perf_counter() - start
         config = Path(folder) / "advice.toml"
         if not config.exists():

@@ -22,7 +22,13 @@ NEVER = str(10**9)  # iterations
 def train(options: Any, flags: list[str], out: Path) -> None:
     command = [options.broadloom, "train", *([options.config] if options.config else [])]
     command += ["--env_id", options.task, "--seed", str(options.seed)]
-    command += ["--threads", str(options.threads), "--checkpoint_interval", NEVER, "--no-tensorboard"]
+    command += [
+        "--threads",
+        str(options.threads),
+        "--checkpoint_interval",
+        NEVER,
+        "--no-tensorboard",
+    ]
     command += ["--quiet", "--ledger", "none", "--out", str(out), *flags]
     done = subprocess.run(command, check=False, capture_output=True, text=True)
     if done.returncode != 0:

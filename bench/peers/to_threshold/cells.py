@@ -59,8 +59,7 @@ def cell_of(
         task=task,
         seconds=[seconds_to(run["points"], threshold) for run in runs] + [math.inf] * broken,
         at_least=[seconds_at_least(run["points"], threshold) for run in runs] + [0.0] * broken,
-        steps=[run["steps"] if run["reached"] else math.inf for run in runs]
-        + [math.inf] * broken,
+        steps=[run["steps"] if run["reached"] else math.inf for run in runs] + [math.inf] * broken,
         threads=runs[0]["threads"],
         compile_seconds=median([run["compile_seconds"] for run in runs]),
         evaluation_seconds=median([run["evaluation_seconds"] for run in runs]),
@@ -100,7 +99,8 @@ def ratio(theirs: Cell, ours: Cell) -> Ratio | None:
     if not math.isfinite(ours.median):
         return None
     bound = not math.isfinite(theirs.median)
-    # Only a bound needs the stand-ins: where the median is a number, the runs that never were there stay infinite.
+    # Only a bound needs the stand-ins: where the median is a number, the runs that never were there
+    # stay infinite.
     seconds = theirs.at_least if bound else theirs.seconds
     low, high = ratio_interval(seconds, ours.seconds)
     return Ratio(median(seconds) / ours.median, low, high, bound)

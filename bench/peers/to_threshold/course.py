@@ -18,7 +18,10 @@ def arguments(what: str | None) -> argparse.ArgumentParser:
     parser.add_argument("--threads", type=int, default=1)
     parser.add_argument("--budget", type=int, help="environment steps; default: the peer's own")
     parser.add_argument(
-        "--probe", type=int, default=0, help="train so many steps without evaluations, for the speed"
+        "--probe",
+        type=int,
+        default=0,
+        help="train so many steps without evaluations, for the speed",
     )
     return parser
 

@@ -61,7 +61,9 @@ class Record:
             data = json.loads(options.out.read_text())
             had = data["conditions"]
         except (ValueError, KeyError, TypeError) as error:
-            raise SystemExit(f"{options.out}: no results of threshold.py ({error}); take another --out") from error
+            raise SystemExit(
+                f"{options.out}: no results of threshold.py ({error}); take another --out"
+            ) from error
         for key, value in wanted.items():
             if had.get(key) != value:
                 raise SystemExit(

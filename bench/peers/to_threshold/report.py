@@ -50,7 +50,9 @@ def compared(cell: Cell, ours: Cell | None) -> str:
     return "" if ours is None or ours is cell else ratio_cell(ratio(cell, ours))
 
 
-def table(found: list[Cell], failed: list[dict[str, Any]], thresholds: dict[str, float]) -> list[str]:
+def table(
+    found: list[Cell], failed: list[dict[str, Any]], thresholds: dict[str, float]
+) -> list[str]:
     lines = [
         "| task | who | at the threshold | seconds of training | environment steps "
         "| over advised | over defaults | threads | compiling | others |",
@@ -88,11 +90,17 @@ def heading(data: dict[str, Any]) -> list[str]:
         f"{protocol['episodes']} episodes is there; every {protocol['every']:,} environment steps, in whole blocks",
     ]
     for task, advice in data["advice"].items():
-        lines.append(f"- advice for {task} took {advice['seconds']:.0f} s, once, on top: {advised(advice)}")
+        lines.append(
+            f"- advice for {task} took {advice['seconds']:.0f} s, once, on top: {advised(advice)}"
+        )
     if conditions["advised_steps"]:
-        lines.append(f"- advised trainings went on to {conditions['advised_steps']:,} steps, past the advice's own end")
+        lines.append(
+            f"- advised trainings went on to {conditions['advised_steps']:,} steps, past the advice's own end"
+        )
     if conditions["budget"]:
-        lines.append(f"- **a try of the harness, no result**: budgets were cut to {conditions['budget']:,} steps")
+        lines.append(
+            f"- **a try of the harness, no result**: budgets were cut to {conditions['budget']:,} steps"
+        )
     return lines
 
 
@@ -139,23 +147,57 @@ def cells_csv(found: list[Cell]) -> str:
         for name in (ADVISED, DEFAULTS):
             ours = of(found, name, cell.task)
             one = None if ours is None or ours is cell else ratio(cell, ours)
-            row += ["", "", "", ""] if one is None else [*map(plain, (one.value, one.low, one.high)), int(one.bound)]
-        rows.append(row + [plain(cell.compile_seconds), plain(cell.evaluation_seconds), cell.others])
-    header = ["task", "contender", "threads", "runs", "reached", "seconds", "seconds low", "seconds high"]
+            row += (
+                ["", "", "", ""]
+                if one is None
+                else [*map(plain, (one.value, one.low, one.high)), int(one.bound)]
+            )
+        rows.append(
+            row + [plain(cell.compile_seconds), plain(cell.evaluation_seconds), cell.others]
+        )
+    header = [
+        "task",
+        "contender",
+        "threads",
+        "runs",
+        "reached",
+        "seconds",
+        "seconds low",
+        "seconds high",
+    ]
     for name in ("advised", "defaults"):
-        header += [f"over {name}", f"over {name} low", f"over {name} high", f"over {name} is a bound"]
+        header += [
+            f"over {name}",
+            f"over {name} low",
+            f"over {name} high",
+            f"over {name} is a bound",
+        ]
     return csv_text([*header, "compile seconds", "evaluation seconds", "others"], rows)
 
 
 def runs_csv(data: dict[str, Any]) -> str:
     header = ["task", "contender", "seed", "threads", "reached", "seconds", "steps"]
-    header += ["seconds of all", "steps of all", "last return", "evaluation seconds", "compile seconds", "others"]
+    header += [
+        "seconds of all",
+        "steps of all",
+        "last return",
+        "evaluation seconds",
+        "compile seconds",
+        "others",
+    ]
     rows = []
     for run in data["runs"]:
         last = run["points"][-1]
         row = [run["task"], run["contender"], run["seed"], run["threads"], int(run["reached"])]
         row += ["" if run[key] is None else run[key] for key in ("seconds", "steps")]
-        row += [last[1], last[0], last[2], run["evaluation_seconds"], run["compile_seconds"], run["others"]]
+        row += [
+            last[1],
+            last[0],
+            last[2],
+            run["evaluation_seconds"],
+            run["compile_seconds"],
+            run["others"],
+        ]
         rows.append(row)
     return csv_text(header, rows)
 
@@ -186,7 +228,12 @@ def figure(stem: str, data: dict[str, Any], found: list[Cell]) -> str:
         *("y_include = [0, 1]", 'series_by = "contender"'),
     ]
     for task in tasks:
-        lines += ["", "[[panels]]", f'title = "{task}, return {thresholds[task]:g}"', f'where = {{ task = "{task}" }}']
+        lines += [
+            "",
+            "[[panels]]",
+            f'title = "{task}, return {thresholds[task]:g}"',
+            f'where = {{ task = "{task}" }}',
+        ]
     return "\n".join(lines) + "\n"
 
 

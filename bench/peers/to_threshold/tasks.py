@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import math
 
-# Mean return of an evaluation that is enough. Pendulum has no threshold upstream; README.md says why -200.
+# Mean return of an evaluation that is enough. Pendulum has no threshold upstream; README.md says
+# why -200.
 THRESHOLDS = {
     "CartPole-v1": 475.0,
     "Acrobot-v1": -100.0,
