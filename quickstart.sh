@@ -21,7 +21,7 @@ echo "Building, once: up to ten minutes on two slow cores ..."
 cmake --preset release -DBROADLOOM_BUILD_TESTS=OFF "${launcher[@]}" >"$log" 2>&1 || { tail -n 40 "$log"; failed; }
 build=(cmake --build --preset release --target broadloom_cli)
 
-# Where nobody's terminal shows ninja's own count: its "[k/n]" out of the log, every half minute, as
+# Without a terminal that shows ninja's own count: its "[k/n]" out of the log, every half minute, as
 # long as this script runs.
 show_progress() {
   while sleep 30 >/dev/null 2>&1 && kill -0 $$ 2>/dev/null; do

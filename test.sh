@@ -9,7 +9,7 @@
 set -uo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")"
 
-# Stages in their order. Those of the release build are labels of ctest, named in labels_of.
+# Stages in their order. Stages of the release build are labels of ctest, named in labels_of.
 stages=(set-up build unit golden cli runs learning pages python bridges examples perf format words
   tidy asan tsan)
 declare -A does=(
@@ -224,7 +224,7 @@ test_words() {
   grep '^\*\*\*\*' "$stage_log" || true  # skipped checks
 }
 
-# What the extension of `import broadloom` is built with, for the tests of the Python package.
+# nanobind builds the extension of `import broadloom`, for the tests of the Python package.
 nanobind_is_ready() {
   .venv/bin/python - <<'PYTHON'
 import nanobind, os, sysconfig

@@ -6,7 +6,7 @@ if(NOT BROADLOOM_CHART_JS OR NOT EXISTS "${BROADLOOM_CHART_JS}")
   message(FATAL_ERROR "Chart.js was not found (BROADLOOM_CHART_JS is '${BROADLOOM_CHART_JS}'). Install Debian's package libjs-chart.js (tools/setup.sh does), or set \
 -DBROADLOOM_CHART_JS=/path/to/chart.min.js to version 3 of https://www.chartjs.org.")
 endif()
-# What the page asks of Chart.js changed between major versions, so a wrong one is refused here, not in the browser.
+# The page's calls of Chart.js changed between major versions, so a wrong one is refused here, not in the browser.
 file(READ "${BROADLOOM_CHART_JS}" chart_js_head LIMIT 200)
 if(NOT chart_js_head MATCHES "Chart\\.js v3\\.")
   message(FATAL_ERROR "'${BROADLOOM_CHART_JS}' does not begin as version 3 of Chart.js does; \

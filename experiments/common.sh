@@ -1,4 +1,4 @@
-# What the experiments' scripts share. They run from the repository's root, on a release build.
+# Shared by the experiments' scripts. They run from the repository's root, on a release build.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 broadloom=${BROADLOOM:-build/release/cli/broadloom}
@@ -26,7 +26,7 @@ measure() {
   echo "measuring $(basename "$result" .json)"
   "$broadloom" gradients "$file" --quiet --out "$work/gradients" "$@"
   mkdir -p "$(dirname "$result")"
-  # Where the checkpoint lay, and how long it took on how many threads, is of no use to anybody
+  # The path of the checkpoint, and how long it took on how many threads, is of no use to anybody
   # else.
   python3 - "$work/gradients/gradients.json" "$result" "$work/" <<'PYTHON'
 import json, sys

@@ -294,8 +294,8 @@ def best_cells(cells, scope):
     groups, frames = {}, {}
     sign = {"largest": 1, "smallest": -1}.get(scope.get("best"))
     for place in cells if sign else ():
-        by = {"x": place[0], "y": place[1]}.get(scope.get("best_by"))
-        groups.setdefault(by, []).append(place)
+        grouping = {"x": place[0], "y": place[1]}.get(scope.get("best_by"))
+        groups.setdefault(grouping, []).append(place)
     for places in groups.values():
         value, low, high = max((cells[place] for place in places), key=lambda c: sign * c[0])
         for place in places:

@@ -1,4 +1,4 @@
-"""What the experiments' scripts share: rows of CSV files, and intervals of few numbers."""
+"""Shared by the experiments' scripts: rows of CSV files, and intervals of few numbers."""
 
 import csv
 import math

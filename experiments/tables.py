@@ -71,7 +71,7 @@ def agreement(report):
     for c in report["agreement"]:
         if c["norm_adv"]:
             cases.setdefault((c["lambda"], c["num_envs"], c["num_steps"]), {})[c["critic"]] = c
-    critics = [name for name in CRITICS if any(name in of for of in cases.values())]
+    critics = [name for name in CRITICS if any(name in by_critic for by_critic in cases.values())]
     explained = [
         f"{name} {100 * report['critics'][name]:.1f} %"
         for name in critics
@@ -97,12 +97,15 @@ def agreement(report):
             [
                 f"{lam:g}",
                 f"{envs} x {steps}",
-                *[text(of[name]["agreement"]) if name in of else "-" for name in critics],
+                *[
+                    text(by_critic[name]["agreement"]) if name in by_critic else "-"
+                    for name in critics
+                ],
                 "-"
-                if of["own"]["away"]["value"] is None
-                else f"{100 * of['own']['away']['value']:.0f} %",
+                if by_critic["own"]["away"]["value"] is None
+                else f"{100 * by_critic['own']['away']['value']:.0f} %",
             ]
-            for (lam, envs, steps), of in sorted(cases.items())
+            for (lam, envs, steps), by_critic in sorted(cases.items())
         ],
     )
 

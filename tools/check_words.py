@@ -409,9 +409,9 @@ def readability(tree):
 
     found = {}
     for path, text in tree.pages().items():
-        said = prose(text)
-        if len(said.split()) >= READABLE_FROM:
-            found[path] = textstat.lix(said)
+        spoken = prose(text)
+        if len(spoken.split()) >= READABLE_FROM:
+            found[path] = textstat.lix(spoken)
     return found
 
 

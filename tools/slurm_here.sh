@@ -88,7 +88,7 @@ start() {
 }
 
 stop() {
-  # What still runs first: slurmd's end would leave it running.
+  # Running jobs first: slurmd's end would leave it running.
   timeout 20 scancel --quiet --user="$(id -un)" 2>/dev/null || true
   timeout 20 bash -c 'while [ -n "$(squeue --noheader 2>/dev/null)" ]; do sleep 0.2; done' || true
   local name pid

@@ -24,7 +24,7 @@ INCLUDE = re.compile(r'^\s*#\s*include\s*"([^"]+)"', re.MULTILINE)
 
 
 def git(root, *arguments):
-    """What git prints, or None where it fails."""
+    """The output of git, or None if it fails."""
     done = subprocess.run(
         ["git", "-c", "safe.directory=*", "-c", "core.quotePath=false", *arguments],
         cwd=root,
@@ -57,7 +57,7 @@ def changed_since(root, commit):
 
 
 def to_read(texts, changed):
-    """Of texts (name: content): the sources that changed or include a header that did."""
+    """From texts (name: content): the sources that changed or include a header that did."""
     includers = {}
     for name, text in texts.items():
         for header in INCLUDE.findall(text):

@@ -22,9 +22,9 @@ from jax_timing import Job, arguments, measure, pretend, version
 ENV = "CartPole-v1"
 
 
-def row(peer: str, case: str, of: str, num_envs: int, num_steps: int) -> dict[str, Any]:
+def row(peer: str, case: str, peer_version: str, num_envs: int, num_steps: int) -> dict[str, Any]:
     return {
-        "peer": peer, "version": of, "case": case, "algorithm": "ppo", "env": ENV, "num_envs": num_envs, "num_steps": num_steps,
+        "peer": peer, "version": peer_version, "case": case, "algorithm": "ppo", "env": ENV, "num_envs": num_envs, "num_steps": num_steps,
         "update_epochs": 4, "num_minibatches": 4, "network": "64-64 tanh, two", "gymnax": version("gymnax"),
     }  # fmt: skip
 
@@ -70,7 +70,7 @@ def import_purejaxrl(folder: str) -> Any:
 
 def purejaxrl_job(
     trainer: Any,
-    of: str,
+    peer_version: str,
     case: str,
     num_envs: int,
     num_steps: int,
@@ -85,7 +85,7 @@ def purejaxrl_job(
         "ACTIVATION": "tanh", "ENV_NAME": ENV, "ANNEAL_LR": True, "DEBUG": False,
     }  # fmt: skip
     return Job(
-        row("purejaxrl", case, of, num_envs, num_steps),
+        row("purejaxrl", case, peer_version, num_envs, num_steps),
         trainer.make_train(config),
         steps,
         runs,
@@ -115,9 +115,9 @@ def main() -> None:
     options = parser.parse_args()
     jobs = []
     if options.purejaxrl:
-        trainer, of = import_purejaxrl(options.purejaxrl), options.purejaxrl_version
-        wide = (trainer, of, "wide", options.num_envs, options.num_steps, options.updates)
-        small = (trainer, of, "small", 64, 128, options.small_steps // (64 * 128))
+        trainer, peer_version = import_purejaxrl(options.purejaxrl), options.purejaxrl_version
+        wide = (trainer, peer_version, "wide", options.num_envs, options.num_steps, options.updates)
+        small = (trainer, peer_version, "small", 64, 128, options.small_steps // (64 * 128))
         jobs += (
             [purejaxrl_job(*wide)]
             + [purejaxrl_job(*small, runs) for runs in options.runs]

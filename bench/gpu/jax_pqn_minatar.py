@@ -3,8 +3,7 @@
 
 usage: jax_pqn_minatar.py FOLDER [--num_envs 128 1024] [--runs 1 8] [--seconds 1.5] [--limit 40]
 FOLDER holds purejaxql's pqn_minatar.py, which is imported as it is, and its config/alg/pqn_minatar.yaml, whose values are taken: 128
-environments, blocks of 32 steps, 2 epochs of 32 minibatches, a body of 16 filters of 3x3 and 128 units with normalised layers. What
-differs from the file: the game; the length of a call (--updates; schedules keep their ten million steps); and its evaluations between
+environments, blocks of 32 steps, 2 epochs of 32 minibatches, a body of 16 filters of 3x3 and 128 units with normalised layers. Differences from the file: the game; the length of a call (--updates; schedules keep their ten million steps); and its evaluations between
 updates are off. hydra, omegaconf and wandb serve its command line and its log: empty modules stand in for them.
 Compilation lies before the clock.
 """
@@ -55,10 +54,10 @@ def settings(folder: pathlib.Path, num_envs: int, updates: int) -> dict[str, Any
 
 
 def job(
-    trainer: Any, of: str, config: dict[str, Any], runs: int, precision: str | None = None
+    trainer: Any, peer_version: str, config: dict[str, Any], runs: int, precision: str | None = None
 ) -> Job:
     row = {
-        "peer": "purejaxql", "version": of, "case": "minatar", "algorithm": "pqn", "env": ENV, "num_envs": config["NUM_ENVS"],
+        "peer": "purejaxql", "version": peer_version, "case": "minatar", "algorithm": "pqn", "env": ENV, "num_envs": config["NUM_ENVS"],
         "num_steps": config["NUM_STEPS"], "update_epochs": config["NUM_EPOCHS"], "num_minibatches": config["NUM_MINIBATCHES"],
         "network": "conv 16@3x3, 128, layer norm", "gymnax": version("gymnax"),
     }  # fmt: skip

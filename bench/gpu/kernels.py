@@ -29,12 +29,12 @@ def main():
             )
     table = csv.writer(sys.stdout, lineterminator="\n")
     table.writerow(["kernel", "grid", "launches", *COLUMNS])
-    for (kernel, grid), of in kernels.items():
+    for (kernel, grid), launches in kernels.items():
         medians = [
-            f"{statistics.median(of[key]) / unit:.2f}" if key in of else ""
+            f"{statistics.median(launches[key]) / unit:.2f}" if key in launches else ""
             for key, unit in COLUMNS.values()
         ]
-        table.writerow([kernel, grid, len(of["gpu__time_duration"]), *medians])
+        table.writerow([kernel, grid, len(launches["gpu__time_duration"]), *medians])
 
 
 if __name__ == "__main__":

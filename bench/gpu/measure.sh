@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# What bench/gpu/README.md says of Broadloom on a GPU, measured once.
+# Measures the numbers of bench/gpu/README.md about Broadloom on a GPU, measured once.
 #
 # usage, from the repository's root: bash bench/gpu/measure.sh BROADLOOM OUT
 # BROADLOOM is a program built with -DBROADLOOM_CUDA=ON. Leaves in OUT: cases.json and

@@ -138,8 +138,8 @@ def main():
                     else float("nan")
                 )  # noqa: E731
                 middle = {
-                    name: statistics.median(of) if of else float("nan")
-                    for name, of in rates.items()
+                    name: statistics.median(speeds_of_one) if speeds_of_one else float("nan")
+                    for name, speeds_of_one in rates.items()
                 }
                 print(
                     f"{task:16} {count:5}  {middle['loop']:10.0f} {middle['broadloom']:10.0f} {middle['envpool']:10.0f}   {ratio('loop'):11.3f}   {ratio('envpool'):10.3f}",

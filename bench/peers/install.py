@@ -63,7 +63,7 @@ def install(folder: Path, peers: set[str]) -> dict[str, str]:
         print(f"installing {peer} ({', '.join(packages)})", file=sys.stderr, flush=True)
         if TORCH in packages:
             cpu = ["--retries", "0", "--timeout", "15", "--index-url", TORCH_CPU_INDEX, TORCH]
-            pip_install(python, cpu, log)  # Where that fails, PyPI's larger one is next.
+            pip_install(python, cpu, log)  # If this fails, PyPI's larger one is next.
         if pip_install(python, packages, log):
             stamp.write_text(wanted)
         else:

@@ -1,4 +1,4 @@
-"""What a table says of the machine, and what programs said last."""
+"""The machine of a table, and what programs said last."""
 
 from __future__ import annotations
 

@@ -193,7 +193,7 @@ def train_sb3(seconds):
 
 def train_cleanrl(seconds, file):
     with tempfile.TemporaryDirectory() as folder:
-        told = subprocess.run(
+        finished = subprocess.run(
             [
                 sys.executable,
                 os.path.abspath(file),
@@ -208,7 +208,7 @@ def train_cleanrl(seconds, file):
             text=True,
             check=True,
         ).stdout
-    return float(re.findall(r"SPS: (\d+)", told)[-1])
+    return float(re.findall(r"SPS: (\d+)", finished)[-1])
 
 
 def pong_broadloom(seconds):
@@ -234,7 +234,7 @@ def pong_sb3(seconds):
 
 
 def mean_return(act, env_id="broadloom/CartPole-v1", episodes=20):
-    """Of the most likely actions."""
+    """The return of the most likely actions."""
     import broadloom, gymnasium, numpy as np
 
     env = gymnasium.make_vec(env_id, episodes)

@@ -1,4 +1,4 @@
-"""What every peer script shares: its arguments, and the one line it prints."""
+"""Shared by all peer scripts: its arguments, and the one line it prints."""
 
 from __future__ import annotations
 

@@ -53,7 +53,7 @@ def sb3(name: str, *arguments: str) -> Contender:
 
 
 def compiled_peers(threads: int, isa: str) -> tuple[Contender, ...]:
-    """Those that can be held to an instruction set."""
+    """Peers that can be held to an instruction set."""
     isas = ("--isa", isa)
     many = ("--threads", str(threads), *isas)
     fast = ("--activation", "fast_tanh")

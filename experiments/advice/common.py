@@ -1,4 +1,4 @@
-"""What the scripts of this folder share: tasks, thresholds, settings, and when a training was at the threshold."""
+"""Shared by the scripts of this folder: tasks, thresholds, settings, and when a training was at the threshold."""
 
 import collections
 import csv

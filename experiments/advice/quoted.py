@@ -25,7 +25,9 @@ def fewest_steps(stores):
     for store in ("grid", "tune"):
         for (task, setting), seeds in read_store(os.path.join(stores, store + ".sqlite")).items():
             most = STEPS[task] * (3 if setting.update_epochs == 1 else 1)
-            steps = statistics.fmean(most if at is None else at for at in seeds.values())
+            steps = statistics.fmean(
+                most if arrival is None else arrival for arrival in seeds.values()
+            )
             key = task, setting.update_epochs
             best[key] = min(best.get(key, steps), steps)
     for task in HELD_OUT + TUNED:
@@ -43,10 +45,10 @@ def where_nothing_arrives(stores):
     ):
         curves[task, cell].append((step, value))
     for task, threshold in (("MountainCar-v0", -110), ("Taxi-v3", 8)):
-        of = [curve for (other, _), curve in curves.items() if other == task]
+        own_curves = [curve for (other, _), curve in curves.items() if other == task]
         print(
-            f"{task}: of {len(of)} settings {sum(reached(curve, threshold) is not None for curve in of)} at {threshold}, "
-            f"{sum(max(value for _, value in curve) > -199.99 for curve in of)} ever above -200, best in the end {max(curve[-1][1] for curve in of):.0f}"
+            f"{task}: of {len(own_curves)} settings {sum(reached(curve, threshold) is not None for curve in own_curves)} at {threshold}, "
+            f"{sum(max(value for _, value in curve) > -199.99 for curve in own_curves)} ever above -200, best in the end {max(curve[-1][1] for curve in own_curves):.0f}"
         )
 
 

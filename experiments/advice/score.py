@@ -28,7 +28,7 @@ DEFAULTS = "defaults"
 
 
 class Task:
-    """What was measured on one task: seconds of every scored arm by seed, and which arm belongs to whom."""
+    """The measurements on one task: seconds of every scored arm by seed, and which arm belongs to whom."""
 
     def __init__(self, task, stores, speeds):
         self.name = task
@@ -58,8 +58,8 @@ class Task:
         self.seeds = sorted(next(iter(self.seconds.values())))
 
     def mean(self, arm, seeds=None):
-        of = self.seconds[arm]
-        return statistics.fmean(of[seed] for seed in seeds or self.seeds)
+        arm_seconds = self.seconds[arm]
+        return statistics.fmean(arm_seconds[seed] for seed in seeds or self.seeds)
 
     def grid_best(self, seeds=None):
         return min(self.mean(setting, seeds) for setting in self.best)
@@ -89,14 +89,14 @@ def interval(values):
 
 
 def ratio(task, who, against):
-    """Of mean seconds: value, low, high."""
+    """The estimate of mean seconds: value, low, high."""
 
-    def of(seeds):
+    def arm_seconds(seeds):
         return task.seconds_of(who, seeds) / (
             task.grid_best(seeds) if against == "grid" else task.seconds_of(against, seeds)
         )
 
-    return of(None), *interval(of(seeds) for seeds in task.draws())
+    return arm_seconds(None), *interval(arm_seconds(seeds) for seeds in task.draws())
 
 
 def regrets(tasks):
@@ -229,12 +229,12 @@ def main():
                 **row, text=text
             )
         )
-    said = [
+    sentences = [
         {"prediction": number, "what": what, "refuted": "yes" if refuted else "no"}
         for number, what, refuted in verdicts(tasks)
     ]
-    write(os.path.join(results, "verdicts.csv"), said)
-    for row in said:
+    write(os.path.join(results, "verdicts.csv"), sentences)
+    for row in sentences:
         print(row["prediction"], row["what"], "REFUTED" if row["refuted"] == "yes" else "")
 
 

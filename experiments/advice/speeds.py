@@ -51,8 +51,8 @@ def main():
     write(
         out,
         (
-            {"task": of} | kind._asdict() | {"steps_per_second": speed}
-            for (of, kind), speed in known.items()
+            {"task": known_task} | kind._asdict() | {"steps_per_second": speed}
+            for (known_task, kind), speed in known.items()
         ),
     )
 

@@ -1,4 +1,4 @@
-"""What the runs that results/ keeps say of two arms, of one study or of two."""
+"""Compares two arms by the runs that results/ keeps, of one study or of two."""
 
 import csv
 import pathlib

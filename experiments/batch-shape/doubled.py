@@ -20,7 +20,7 @@ def arm(scores, task, shape, start):
     return scores[task, f"{shape} stagger_starts={STARTS[start]}"]
 
 
-def within(study, score):
+def pairs_of_study(study, score):
     scores, counts = runs(study, score), collections.Counter()
     for start in STARTS:
         print(
@@ -75,6 +75,6 @@ def across(study, other, score):
 
 for score in ("evaluation", "area"):
     for study in STUDIES:
-        within(study, score)
+        pairs_of_study(study, score)
     across(STUDIES[1], STUDIES[0], score)
     across(STUDIES[2], STUDIES[1], score)

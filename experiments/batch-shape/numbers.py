@@ -265,13 +265,19 @@ def encoders():
                     ((s, estimate(found[task, a], "evaluation")) for s, a in arms.items()),
                 )
                 for score in SCORES:
-                    of = {s: scores[score][task, a] for s, a in arms.items()}
+                    arm_scores = {s: scores[score][task, a] for s, a in arms.items()}
                     say(
                         f"  P, {score}",
                         (
-                            ("N doubled over base", text(better(of["16x128"], of["8x128"]))),
-                            ("T doubled over base", text(better(of["8x256"], of["8x128"]))),
-                            ("N over T", text(better(of["16x128"], of["8x256"]))),
+                            (
+                                "N doubled over base",
+                                text(better(arm_scores["16x128"], arm_scores["8x128"])),
+                            ),
+                            (
+                                "T doubled over base",
+                                text(better(arm_scores["8x256"], arm_scores["8x128"])),
+                            ),
+                            ("N over T", text(better(arm_scores["16x128"], arm_scores["8x256"]))),
                         ),
                     )
 
@@ -308,16 +314,18 @@ def optimiser():
             + [
                 (
                     f"P(better than {shape} defaults), {score}",
-                    text(better(of[task, arm], of[task, f"{shape} defaults"])),
+                    text(better(arm_scores[task, arm], arm_scores[task, f"{shape} defaults"])),
                 )
-                for score, of in scores.items()
+                for score, arm_scores in scores.items()
             ]
             + [
                 (
                     f"P(better than 8x128{arm[len(shape) :]}), {score}",
-                    text(better(of[task, arm], of[task, "8x128" + arm[len(shape) :]])),
+                    text(
+                        better(arm_scores[task, arm], arm_scores[task, "8x128" + arm[len(shape) :]])
+                    ),
                 )
-                for score, of in scores.items()
+                for score, arm_scores in scores.items()
             ],
         )
     for row in rows("optimiser", "curves"):

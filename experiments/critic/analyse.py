@@ -177,7 +177,7 @@ def short_against_long(labs, task, share, critic):
 
 
 def gap(labs, task, share):
-    """Of refitted over own critic, each measured at its trained shape: that of 1024x1 less that of 1x1024."""
+    """The gain of the refitted over the own critic, each measured at its trained shape: that of 1024x1 less that of 1x1024."""
 
     def own_shape(shape, critic):
         return seeds_of(
@@ -229,7 +229,7 @@ def critics(labs):
 
 
 def longer_and_shorter(labs):
-    """Of those gains, 1024x1 less the mean of 1x1024 and 16x64."""
+    """From those gains, 1024x1 less the mean of 1x1024 and 16x64."""
     for task in dict.fromkeys(row["task"] for row in labs):
         for share in SHARES:
             groups = [
@@ -280,7 +280,7 @@ def agreements(labs, runs, task, critic):
     return pairs
 
 
-def within(pairs):
+def within_shapes(pairs):
     """Rank correlation within a shape, mean over shapes in which both vary."""
     found = []
     for shape in SHAPES:
@@ -291,7 +291,7 @@ def within(pairs):
 
 
 def between(pairs):
-    """Of the means of the shapes."""
+    """The correlation of the means of the shapes."""
     means = [
         (statistics.fmean(p[0] for p in own), statistics.fmean(p[1] for p in own))
         for own in ([pair for pair in pairs if pair[2] == shape] for shape in SHAPES)
@@ -310,7 +310,7 @@ def correlations(labs, runs):
             pairs = agreements(labs, runs, task, critic)
             for what, statistic in (
                 ("over all runs", spearman),
-                ("within a shape", within),
+                ("within a shape", within_shapes),
                 ("between shapes", between),
             ):
                 yield {

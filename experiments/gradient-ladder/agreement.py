@@ -84,15 +84,15 @@ def table(reports):
     )
     for report in reports:
         for critic in ("own", "refitted", "exact"):
-            of = {
+            by_critic = {
                 c["num_envs"]: c["agreement"]
                 for c in report["agreement"]
                 if c["norm_adv"] and c["critic"] == critic and c["lambda"] == 0.95
             }
-            if not of:
+            if not by_critic:
                 continue
             name = f"{report['checkpoint']['env_id'].split('-')[0]} {report['checkpoint']['global_step'] // 1000:,} k"
-            cells = [brief(of.get(max(of) if n is None else n)) for n in SHAPES]
+            cells = [brief(by_critic.get(max(by_critic) if n is None else n)) for n in SHAPES]
             explained = report["critics"].get(critic)
             share = "" if explained is None else f" ({100 * explained:.1f} %)"
             print(

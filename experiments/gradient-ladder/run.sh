@@ -13,7 +13,7 @@ for iteration in 40 160 976; do
   measure cartpole $iteration $results/cartpole_$((iteration * 512)).json "${flags[@]}"
 done
 python3 experiments/tables.py $results/pendulum_{49152,204800,999424}.json $results/cartpole_*.json >$results/tables.md
-# Of those whose true gradient can be told from zero.
+# Only policies whose true gradient can be told from zero.
 kept=($results/pendulum_{49152,204800}.json $results/cartpole_{20480,81920}.json
   experiments/frozenlake-gradients/results/step_{327680,491520,1966080}.json)
 python3 experiments/gradient-ladder/agreement.py "${kept[@]}" >$results/agreement.csv

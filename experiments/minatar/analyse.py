@@ -45,7 +45,7 @@ def arm_and_game(study, cell):
 
 
 def last_number(store, run, key):
-    """Of the body that acts: `encoder` where policy and value share one, else `actor`."""
+    """The numbers of the body that acts: `encoder` where policy and value share one, else `actor`."""
     for name in (key.format("encoder"), key.format("actor")):
         found = store.execute(
             "SELECT value FROM metrics WHERE run_id = ? AND key = ? ORDER BY point DESC LIMIT 1",

@@ -99,13 +99,13 @@ def judge(results):
     means, differences, verdicts = [], [], []
     for task in TASKS:
         for block in BLOCKS.values():
-            of = runs.get((task, block), {})
-            if len(of) < 2:
+            own_runs = runs.get((task, block), {})
+            if len(own_runs) < 2:
                 continue
-            training = interval([float(row["training"]) for row in of.values()])
-            last = interval([float(row["last"]) for row in of.values()])
+            training = interval([float(row["training"]) for row in own_runs.values()])
+            last = interval([float(row["last"]) for row in own_runs.values()])
             bar, spread = PUBLISHED.get(task, ("", ""))
-            means.append((task, block, len(of), *training, *last, bar, spread))
+            means.append((task, block, len(own_runs), *training, *last, bar, spread))
             if block == "1x2048" and bar != "":
                 # The first prediction names four tasks; Pusher has another model here than
                 # CleanRL's.
@@ -148,14 +148,14 @@ def judge(results):
                 )
             )
     for task, bar in (("InvertedPendulum", 950.0), ("InvertedDoublePendulum", 9100.0)):
-        of = [float(row["last"]) for row in runs.get((task, "8x256"), {}).values()]
-        if of:
+        own_runs = [float(row["last"]) for row in runs.get((task, "8x256"), {}).values()]
+        if own_runs:
             verdicts.append(
                 (
                     3,
-                    f"{task}, 8x256: least of {len(of)} last evaluations, above {bar:.0f}",
-                    min(of),
-                    "held" if min(of) > bar else "refuted",
+                    f"{task}, 8x256: least of {len(own_runs)} last evaluations, above {bar:.0f}",
+                    min(own_runs),
+                    "held" if min(own_runs) > bar else "refuted",
                 )
             )
     hour = {

@@ -11,7 +11,7 @@ SOLVED = 0.9
 
 
 def moves(desc):
-    """Of the way to the goal: five along each row of passage, two from one to the next."""
+    """Points on the way to the goal: five along each row of passage, two from one to the next."""
     rows = desc.split("/")
     return 5 * ((len(rows) + 1) // 2) + 2 * (len(rows) // 2)
 

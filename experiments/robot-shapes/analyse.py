@@ -89,11 +89,11 @@ def runs(file, query):
 
 def phases(file):
     """As runs(), with starts by age, and the limit of episodes."""
-    for task, shape, starts, rate, seed, by, limit, *rest in runs(file, AGES):
+    for task, shape, starts, rate, seed, group_by, limit, *rest in runs(file, AGES):
         yield [
             task,
             shape,
-            "by age" if starts == "staggered" and by == "age" else starts,
+            "by age" if starts == "staggered" and group_by == "age" else starts,
             rate,
             seed,
             limit if int(limit) else "1000",
@@ -103,11 +103,11 @@ def phases(file):
 
 def families(folder):
     for file in sorted(folder.glob("*/ledger_line.json")):
-        of, seed = file.parent.name.split("_")
+        subject, seed = file.parent.name.split("_")
         line = json.loads(file.read_text())
         held_out = line["panel"]["rows"]["all/all"]
         yield [
-            of,
+            subject,
             seed,
             str(held_out["episodes"]),
             f"{held_out['success_rate']:.5g}",
@@ -132,7 +132,7 @@ def keep(stores, results):
     merge(results / "families.csv", FAMILIES, families(stores / "families"), 2)
 
 
-def by(rows, *keys):
+def group_by(rows, *keys):
     out = {}
     for row in rows:
         out.setdefault(tuple(row[key] for key in keys), {})[row["seed"]] = row
@@ -153,7 +153,7 @@ def judged(found):
     return found is not None and found[0] >= 2
 
 
-def told(found):
+def sentence_of(found):
     return found[2] > 0 or found[3] < 0
 
 
@@ -193,7 +193,7 @@ def agreement(results):
 
 def all_robots(results):
     """Runs of Hopper and HalfCheetah, those by age among them; one environment has nobody to be out of step with."""
-    robots = by(read(results / "runs.csv"), "task", "shape", "starts")
+    robots = group_by(read(results / "runs.csv"), "task", "shape", "starts")
     for row in read(results / "phases.csv"):
         shape = SHORT if row["limit"] == "250" else FRESH if int(row["seed"]) > 15 else row["shape"]
         robots.setdefault((row["task"], shape, row["starts"]), {})[row["seed"]] = row
@@ -203,11 +203,11 @@ def all_robots(results):
     return robots
 
 
-def why_in_step(of, mean):
+def why_in_step(subject, mean):
     """Verdicts on predictions 8 to 11."""
     for prediction, shape in ((8, "512x4"), (11, FRESH)):
         age_less_actions, age_less_step = (
-            of.get(("HalfCheetah", f"by age less {other}, {shape}"))
+            subject.get(("HalfCheetah", f"by age less {other}, {shape}"))
             for other in ("staggered", "in step")
         )
         if judged(age_less_actions):
@@ -215,22 +215,22 @@ def why_in_step(of, mean):
                 prediction,
                 f"HalfCheetah, {shape}: by age less by actions",
                 age_less_actions[1],
-                verdict(told(age_less_actions) and age_less_actions[1] > 0),
+                verdict(sentence_of(age_less_actions) and age_less_actions[1] > 0),
             )
             yield (
                 prediction,
                 f"HalfCheetah, {shape}: by age less in step",
                 age_less_step[1],
-                verdict(not told(age_less_step)),
+                verdict(not sentence_of(age_less_step)),
             )
-    short = of.get(("HalfCheetah", f"staggered less in step, {SHORT}"))
+    short = subject.get(("HalfCheetah", f"staggered less in step, {SHORT}"))
     if judged(short):
         share = mean["HalfCheetah", SHORT, "staggered"] / mean["HalfCheetah", SHORT, "in step"]
         yield (
             9,
             "HalfCheetah, 250 steps: by actions less in step",
             short[1],
-            verdict(not told(short)),
+            verdict(not sentence_of(short)),
         )
         yield (
             9,
@@ -256,7 +256,7 @@ def why_in_step(of, mean):
 def judge(results):
     robots, walks = (
         all_robots(results),
-        by(read(results / "quadruped.csv"), "task", "shape", "starts"),
+        group_by(read(results / "quadruped.csv"), "task", "shape", "starts"),
     )
     found = {**robots, **walks}
     columns = {"Quadruped": "speed_error"}
@@ -265,12 +265,12 @@ def judge(results):
         column = columns.get(task, "area")
         for starts in ALL_STARTS:
             for shape in [*shapes, SHORT, FRESH]:
-                of = found.get((task, shape, starts), {})
-                if not of:
+                subject = found.get((task, shape, starts), {})
+                if not subject:
                     continue
                 second = "success_rate" if task == "Quadruped" else "end"
-                rate = next(iter(of.values()))["learning_rate"]
-                seconds = [float(row[second]) for row in of.values() if row[second] != ""]
+                rate = next(iter(subject.values()))["learning_rate"]
+                seconds = [float(row[second]) for row in subject.values() if row[second] != ""]
                 means.append(
                     (
                         task,
@@ -278,8 +278,8 @@ def judge(results):
                         int(shape.split("x")[0]),
                         starts,
                         rate,
-                        len(of),
-                        *interval([float(row[column]) for row in of.values()]),
+                        len(subject),
+                        *interval([float(row[column]) for row in subject.values()]),
                         *(interval(seconds) if seconds else ("", "", "")),
                     )
                 )
@@ -297,14 +297,14 @@ def judge(results):
                     differences.append(
                         (task, f"{a} less {b}, {shape}", *difference(one, two, column))
                     )
-    of = {(task, what): rest for task, what, *rest in differences}
+    subject = {(task, what): rest for task, what, *rest in differences}
     mean = {(row[0], row[1], row[3]): row[6] for row in means}
     for task in ("HalfCheetah", "Hopper"):
         for a, b in (("1x2048", "8x256"), ("1x2048", "32x64"), ("8x256", "32x64")):
-            pair = of.get((task, f"{b} less {a}, staggered"))
+            pair = subject.get((task, f"{b} less {a}, staggered"))
             if judged(pair):
                 verdicts.append(
-                    (1, f"{task}: area of {b} less {a}", pair[1], verdict(not told(pair)))
+                    (1, f"{task}: area of {b} less {a}", pair[1], verdict(not sentence_of(pair)))
                 )
         shown = {
             shape: mean[task, shape, "staggered"]
@@ -320,21 +320,26 @@ def judge(results):
                     verdict(min(shown, key=shown.get) == "512x4"),
                 )
             )
-    pair = of.get(("HalfCheetah", "staggered less in step, 512x4"))
+    pair = subject.get(("HalfCheetah", "staggered less in step, 512x4"))
     if judged(pair):
         verdicts.append(
             (
                 3,
                 "HalfCheetah: staggered less in step, 512x4",
                 pair[1],
-                verdict(told(pair) and pair[1] > 0),
+                verdict(sentence_of(pair) and pair[1] > 0),
             )
         )
     for shape in SHAPES["Hopper"][1:]:  # one environment has nobody to be out of step with
-        pair = of.get(("Hopper", f"staggered less in step, {shape}"))
+        pair = subject.get(("Hopper", f"staggered less in step, {shape}"))
         if judged(pair):
             verdicts.append(
-                (3, f"Hopper: staggered less in step, {shape}", pair[1], verdict(not told(pair)))
+                (
+                    3,
+                    f"Hopper: staggered less in step, {shape}",
+                    pair[1],
+                    verdict(not sentence_of(pair)),
+                )
             )
     rates = {
         (row[0], row[1]): float(row[4])
@@ -371,7 +376,7 @@ def judge(results):
                 verdict(walk["128x64"] - walk["16x512"] <= 0.03),
             )
         )
-    worlds = by(read(results / "families.csv"), "families")
+    worlds = group_by(read(results / "families.csv"), "families")
     held_out = [
         (
             int(key[0]),
@@ -426,7 +431,7 @@ def judge(results):
                     verdict(int(best.split("x")[1]) >= 16),
                 )
             )
-    verdicts += why_in_step(of, mean)
+    verdicts += why_in_step(subject, mean)
     of_means = [
         "task",
         "shape",

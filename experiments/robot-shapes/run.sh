@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# What the block's shape does to a robot: some five hours of one core. Needs a build with MuJoCo
+# The effect of the block's shape on a robot: some five hours of one core. Needs a build with MuJoCo
 # (docs/envs/MuJoCo.md).
 # run.sh STAGE...: some of "screen choose final screen_quadruped choose_quadruped final_quadruped
 # families laboratory phases phases_more keep", by default all of them, in that order. The studies

@@ -26,10 +26,10 @@ def lines(name):
 
 
 with open(os.path.join(work, "train.txt"), encoding="utf-8") as file:
-    said = file.read()
+    printed = file.read()
 with open(os.path.join(results, "contract.txt"), "w", encoding="utf-8") as file:
-    begin = said.index("Block (T, N, D)")
-    file.write(said[begin : said.index("\n", said.index("\nSeed: ", begin) + 1) + 1])
+    begin = printed.index("Block (T, N, D)")
+    file.write(printed[begin : printed.index("\n", printed.index("\nSeed: ", begin) + 1) + 1])
 
 shutil.copyfile(os.path.join(run, "ledger_line.json"), os.path.join(results, "ledger_line.json"))
 with open(glob.glob(os.path.join(run, "panel-*.json"))[0], encoding="utf-8") as file:
@@ -76,16 +76,16 @@ CURVES = (
 )
 write("curves.csv", [{key: line.get(key) for key in CURVES} for line in lines("metrics.jsonl")])
 
-said = []
+printed = []
 for name in ("none", "commands", "column", "resets", "panel_worlds", "panel_streams", "stale"):
     with open(os.path.join(work, f"audit_{name}.json"), encoding="utf-8") as file:
         report = json.load(file)
     loud = [check for check in report["checks"] if check["severity"] in ("warning", "error")]
     for check in loud or [{"name": "", "severity": "", "value": "", "sentence": ""}]:
-        said.append(
+        printed.append(
             {
                 "fault": name,
                 **{key: check[key] for key in ("name", "severity", "value", "sentence")},
             }
         )
-write("faults.csv", said)
+write("faults.csv", printed)

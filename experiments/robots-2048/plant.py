@@ -35,12 +35,14 @@ def plant_normaliser(run, other):
     with open(newest(run), "wb") as file:
         file.write(data)
     # The checksum that belongs to it is in what the program says of the damage.
-    said = subprocess.run(
+    printed = subprocess.run(
         [os.environ["BROADLOOM"], "audit", newest(run)], capture_output=True, text=True, check=False
     ).stderr
     was, now = (
         digits.encode()
-        for digits in re.search(r"checksum is (\w{16}), its content's is (\w{16})", said).groups()
+        for digits in re.search(
+            r"checksum is (\w{16}), its content's is (\w{16})", printed
+        ).groups()
     )
     with open(newest(run), "wb") as file:
         file.write(bytes(data).replace(was, now, 1))

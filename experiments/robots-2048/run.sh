@@ -16,7 +16,7 @@ stage_train() {
   "$broadloom" train "$folder/run.toml" --panel "$folder/panel.toml" --threads "$threads" --out run | tee train.txt
 }
 
-# Of three updates; `rerun run --threads 1` does the same of the whole run, in the time that one
+# The record of three updates; `rerun run --threads 1` does the same of the whole run, in the time that one
 # thread takes for it.
 stage_rerun() {
   rm -rf brief again
@@ -25,7 +25,7 @@ stage_rerun() {
   "$broadloom" rerun brief --threads 1 --out again | sed -n '/^Recorded |/,$p' > "$results"/rerun.txt
 }
 
-# What the audit says, and nothing of its exit code: the next ones are of interest, too.
+# The text of the audit, without its exit code: the next ones are of interest, too.
 look() {
   "$broadloom" audit "$1" --iterations "$2" --threads "$threads" --json > "audit_$3.json" || true
 }

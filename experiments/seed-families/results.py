@@ -53,7 +53,7 @@ def mean(values):
 
 
 def interval(values):
-    """Of the mean; values in order of seeds, so that all cells take the same bootstrap samples."""
+    """The interval of the mean; values in order of seeds, so that all cells take the same bootstrap samples."""
     rng = random.Random(1)
     ordered = sorted(mean(rng.choices(values, k=len(values))) for _ in range(RESAMPLES))
     return ordered[int(0.025 * RESAMPLES)], ordered[int(0.975 * RESAMPLES) - 1]

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """analyse.py STORES RESULTS: what is kept of the studies of this folder, from their stores, as CSV: runs, curves, and per part the tables
-behind the page. Which seeds choose a rate and which are reported: PREREGISTRATION.md."""
+behind the page. The seeds that choose a rate, and those that are reported: PREREGISTRATION.md."""
 
 import collections
 import csv
@@ -42,13 +42,13 @@ def runs_of(path, *settings):
         "SELECT run_id, global_step, mean_return FROM evaluations ORDER BY 1, 2"
     ):
         curves[run].append((step, value))
-    last, at = collections.defaultdict(dict), collections.defaultdict(dict)
+    last, area_at = collections.defaultdict(dict), collections.defaultdict(dict)
     for run, key, value, step in store.execute(
         "SELECT run_id, key, value, global_step FROM metrics JOIN points USING (run_id, point) ORDER BY run_id, point"
     ):
         last[run][key] = value
         if key in ALONG.values():
-            at[run][key, step] = value
+            area_at[run][key, step] = value
     more = "".join(f", json_extract(config, '$.{key}')" for key in ("learning_rate",) + settings)
     query = (
         "SELECT runs.id, seed, json_extract(config, '$.env_id'), num_envs, num_steps, gradient_steps, seconds, parameters_hash"
@@ -69,7 +69,7 @@ def runs_of(path, *settings):
         )
         out.update(zip(("rate",) + settings, values))
         out["rate"] = float(out["rate"])
-        out["curve"], out["metrics"], out["at"] = curves[run], last[run], at[run]
+        out["curve"], out["metrics"], out["at"] = curves[run], last[run], area_at[run]
         out["area"] = statistics.fmean(value for _, value in curves[run])
         out["last"] = curves[run][-1][1]
         out["steps to threshold"] = steps_to(task, curves[run])
@@ -98,11 +98,11 @@ def bootstrap(groups, statistic, seed=0):
 
 
 def probability(a, b):
-    """That a run of a is better than one of b; ties count a half."""
+    """The probability that a run of a is better than one of b; ties count a half."""
     return sum((x > y) + 0.5 * (x == y) for x in a for y in b) / (len(a) * len(b))
 
 
-def by(runs, *keys):
+def group_by(runs, *keys):
     out = collections.defaultdict(list)
     for run in runs:
         out[tuple(run[key] for key in keys)].append(run)
@@ -193,7 +193,7 @@ def surface(stores, results):
 
 def rate_rows(screen):
     rows = []
-    for (task, n, t, rate), runs in sorted(by(screen, "task", "N", "T", "rate").items()):
+    for (task, n, t, rate), runs in sorted(group_by(screen, "task", "N", "T", "rate").items()):
         rows.append(
             {
                 "task": task,
@@ -210,9 +210,9 @@ def rate_rows(screen):
 
 
 def chosen_rates(runs):
-    """Of every shape, of the two rates that went on, the one with the larger mean area over the seeds that choose."""
+    """For every shape: of the two rates that went on, the one with the larger mean area over the seeds that choose."""
     scores = collections.defaultdict(dict)
-    for (task, n, t, rate), group in by(runs, "task", "N", "T", "rate").items():
+    for (task, n, t, rate), group in group_by(runs, "task", "N", "T", "rate").items():
         chosen = [run["area"] for run in group if run["seed"] in CHOOSING]
         if len(chosen) > 3:  # in the final, too
             scores[task, n, t][rate] = statistics.fmean(chosen)
@@ -306,7 +306,7 @@ def value_clip(stores, results):
 def best_rate_rows(runs, arm, out, pairs):
     write(out + "_runs.csv", list(run_rows(runs, arm)))
     rows, best = [], {}
-    for (task, name, rate), group in sorted(by(runs, "task", arm, "rate").items()):
+    for (task, name, rate), group in sorted(group_by(runs, "task", arm, "rate").items()):
         row = {
             "task": task,
             "arm": name,

@@ -20,7 +20,7 @@ sys.path.insert(0, str(PEERS))
 
 import threshold  # noqa: E402
 from to_threshold import rule, settings, tasks  # noqa: E402
-from to_threshold.cells import cells, of, ratio  # noqa: E402
+from to_threshold.cells import cells, find_cell, ratio  # noqa: E402
 from to_threshold.record import Record, conditions  # noqa: E402
 from to_threshold.report import markdown, write_report  # noqa: E402
 
@@ -109,7 +109,7 @@ def planted():
 class Reports(unittest.TestCase):
     def test_cells(self):
         found = cells(planted())
-        ours, slow, never = (of(found, who, "CartPole-v1") for who in ("Broadloom, advised", "slow", "never"))
+        ours, slow, never = (find_cell(found, who, "CartPole-v1") for who in ("Broadloom, advised", "slow", "never"))
         self.assertEqual([(c.reached, c.count) for c in (ours, slow, never)], [(3, 3), (2, 3), (0, 3)])
         self.assertAlmostEqual(ours.median, 0.2)
         self.assertAlmostEqual(slow.median, 1.0)
@@ -117,7 +117,7 @@ class Reports(unittest.TestCase):
 
     def test_a_peer_that_never_was_there_gives_a_bound(self):
         found = cells(planted())
-        ours, slow, never = (of(found, who, "CartPole-v1") for who in ("Broadloom, advised", "slow", "never"))
+        ours, slow, never = (find_cell(found, who, "CartPole-v1") for who in ("Broadloom, advised", "slow", "never"))
         self.assertAlmostEqual(ratio(slow, ours).value, 5.0)
         self.assertEqual(ratio(slow, ours).high, INF)  # one of three was never there
         self.assertAlmostEqual(ratio(never, ours).value, 15.0)  # 3 s of training over 0.2 s
@@ -141,7 +141,7 @@ class Reports(unittest.TestCase):
         for seed in (104, 105):
             broken = {"contender": "slow", "task": "CartPole-v1", "seed": seed, "reason": "not finite"}
             data["failed"].append(broken)
-        slow = of(cells(data), "slow", "CartPole-v1")
+        slow = find_cell(cells(data), "slow", "CartPole-v1")
         self.assertEqual((slow.reached, slow.count, slow.median), (2, 5, INF))
         self.assertIn("slow, seed 105 | not finite", markdown(data, cells(data)))
 

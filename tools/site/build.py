@@ -39,12 +39,12 @@ def read(path):
 
 
 def stage(path, text=None):
-    to = os.path.join(STAGE, path)
-    os.makedirs(os.path.dirname(to), exist_ok=True)
+    place = os.path.join(STAGE, path)
+    os.makedirs(os.path.dirname(place), exist_ok=True)
     if text is None:
-        shutil.copyfile(os.path.join(ROOT, path), to)
+        shutil.copyfile(os.path.join(ROOT, path), place)
     else:
-        with open(to, "w", encoding="utf-8") as file:
+        with open(place, "w", encoding="utf-8") as file:
             file.write(text)
 
 
@@ -66,13 +66,13 @@ def folder_page(folder, files):
 def staged_name(path, files, start):
     """The link from folder `start` to where the site shows a file or folder of the repository."""
     if path in API_PAGES:
-        to = "api/" + API_PAGES[path]
+        place = "api/" + API_PAGES[path]
     elif path in files:
         is_source = os.path.splitext(path)[1] in LANGUAGES or "." not in posixpath.basename(path)
-        to = path + ".md" if is_source else path
+        place = path + ".md" if is_source else path
     else:
-        to = posixpath.join(path, "README.md")
-    return posixpath.relpath(to, start or ".")
+        place = posixpath.join(path, "README.md")
+    return posixpath.relpath(place, start or ".")
 
 
 def stage_target(path, files):
@@ -100,11 +100,11 @@ def stage_page(page, files):
     for link, path, anchor in set(pages.links(text)):
         if not path:
             continue
-        to = pages.target(page, path)
-        if to not in files and not any(one.startswith(to + "/") for one in files):
+        place = pages.target(page, path)
+        if place not in files and not any(one.startswith(place + "/") for one in files):
             raise SystemExit(f"{page}: links to {link}, which is not in the repository")
-        stage_target(to, files)
-        new = staged_name(to, files, posixpath.dirname(page)) + ("#" + anchor if anchor else "")
+        stage_target(place, files)
+        new = staged_name(place, files, posixpath.dirname(page)) + ("#" + anchor if anchor else "")
         text = text.replace(f"]({link})", f"]({new})")
     if any(fnmatch.fnmatch(page, pattern) for pattern in pages.LESS_FOUND):
         text = "---\nsearch:\n  boost: 0.3\n---\n\n" + text

@@ -1,4 +1,4 @@
-"""Which pages the site has, in which order, and where links lead that do not point at a page."""
+"""The pages of the site in their order, and where links lead that do not point at a page."""
 
 import fnmatch
 import os
@@ -56,7 +56,7 @@ LINK = re.compile(r"(\]\()([^)\s]+)(\))")
 
 
 def tracked(root):
-    """What git knows or would add: a page that is not committed yet is shown, too."""
+    """Files that git knows or would add: a page that is not committed yet is shown, too."""
     out = subprocess.run(
         ["git", "-C", root, "ls-files", "--cached", "--others", "--exclude-standard"],
         check=True,
@@ -105,12 +105,12 @@ def links(text):
 
 
 def target(page, path):
-    """Where a page's link leads, from the repository's root."""
+    """The target of a page's link, from the repository's root."""
     return posixpath.normpath(posixpath.join(posixpath.dirname(page), path))
 
 
 def anchors(text):
-    """Of a page's headings, as GitHub and the site's table of contents name them."""
+    """The anchors of a page's headings, as GitHub and the site's table of contents name them."""
     text = re.sub(r"^(```|~~~).*?^\1", "", text, flags=re.M | re.S)
     found, seen = set(), {}
     for heading in re.findall(r"^#+ +(.+?) *#*$", text, flags=re.M):

@@ -29,10 +29,10 @@ def advise(task: str, options: argparse.Namespace) -> dict[str, Any]:
         config = Path(folder) / "advice.toml"
         if not config.exists():
             raise Missing(f"advise had no setting for {task}")
-        told = json.loads((Path(folder) / "advice.json").read_text())["advice"]
+        advice = json.loads((Path(folder) / "advice.json").read_text())["advice"]
         return {
             "config": config.read_text(),
             "seconds": round(seconds, 1),
-            "verdict": told["verdict"],
-            "expected": told["cost"],
+            "verdict": advice["verdict"],
+            "expected": advice["cost"],
         }

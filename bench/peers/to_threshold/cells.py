@@ -1,4 +1,4 @@
-"""What the runs of one contender on one task came to, in the numbers that tables and figures show."""
+"""The results of one contender on one task, in the numbers that tables and figures show."""
 
 from __future__ import annotations
 
@@ -106,5 +106,5 @@ def ratio(theirs: Cell, ours: Cell) -> Ratio | None:
     return Ratio(median(seconds) / ours.median, low, high, bound)
 
 
-def of(found: list[Cell], name: str, task: str) -> Cell | None:
+def find_cell(found: list[Cell], name: str, task: str) -> Cell | None:
     return next((cell for cell in found if (cell.contender, cell.task) == (name, task)), None)

@@ -1,4 +1,4 @@
-"""What every runner shares: its arguments, the evaluations that it collects, and the one line it prints."""
+"""Shared by all runners: its arguments, the evaluations that it collects, and the one line it prints."""
 
 from __future__ import annotations
 

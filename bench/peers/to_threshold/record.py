@@ -20,7 +20,7 @@ ROOT = Path(__file__).resolve().parents[3]
 
 
 def conditions(options: argparse.Namespace) -> dict[str, Any]:
-    """What all runs of one file have in common; a file with others is not gone on with."""
+    """The conditions that all runs of one file share; a file with others is not gone on with."""
     return {
         "format": FORMAT,
         "protocol": protocol(),

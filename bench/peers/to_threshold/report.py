@@ -10,7 +10,7 @@ import os
 from pathlib import Path
 from typing import Any
 
-from to_threshold.cells import ADVISED, DEFAULTS, Cell, Ratio, cells, of, ratio
+from to_threshold.cells import ADVISED, DEFAULTS, Cell, Ratio, cells, find_cell, ratio
 from to_threshold.rule import median
 
 
@@ -62,7 +62,7 @@ def table(
         steps = cell_steps(cell)
         words = [f"{cell.task}, {thresholds[cell.task]:g}", cell.contender]
         words += [f"{cell.reached} of {cell.count}", seconds_cell(cell), steps]
-        words += [compared(cell, of(found, name, cell.task)) for name in (ADVISED, DEFAULTS)]
+        words += [compared(cell, find_cell(found, name, cell.task)) for name in (ADVISED, DEFAULTS)]
         words += [str(cell.threads), number(cell.compile_seconds), f"{cell.others:.1f}"]
         lines.append("| " + " | ".join(words) + " |")
     for one in failed:
@@ -145,7 +145,7 @@ def cells_csv(found: list[Cell]) -> str:
         row = [cell.task, cell.contender, cell.threads, cell.count, cell.reached]
         row += [plain(value) for value in (cell.median, *cell.interval)]
         for name in (ADVISED, DEFAULTS):
-            ours = of(found, name, cell.task)
+            ours = find_cell(found, name, cell.task)
             one = None if ours is None or ours is cell else ratio(cell, ours)
             row += (
                 ["", "", "", ""]

@@ -65,7 +65,7 @@ def median_interval(values: Sequence[float]) -> tuple[float, float]:
 
 
 def ratio_interval(theirs: Sequence[float], ours: Sequence[float]) -> tuple[float, float]:
-    """Of the ratio of the medians, both drawn anew; where both are infinite the ratio is taken as 1."""
+    """The interval of the ratio of the medians, both drawn anew; where both are infinite the ratio is taken as 1."""
     if len(theirs) < 2 or len(ours) < 2:
         return math.nan, math.nan
     draw = random.Random(1)

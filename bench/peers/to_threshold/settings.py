@@ -1,7 +1,6 @@
 """The hyperparameters that the peers themselves publish for the tasks, as numbers.
 
-RL Zoo: hyperparams/ppo.yml of DLR-RM/rl-baselines3-zoo at commit 22e3ff2450fd (2026-04-23). What is not
-named there is Stable-Baselines3's default. "lin" falls to zero over the budget.
+RL Zoo: hyperparams/ppo.yml of DLR-RM/rl-baselines3-zoo at commit 22e3ff2450fd (2026-04-23). Other settings are Stable-Baselines3's defaults. "lin" falls to zero over the budget.
 
 rejax: the `ppo` sections of configs/gymnax of keraJLi/rejax at commit d7510951b7a8 (2026-06-10), without
 `eval_freq`, which has no part in training.

@@ -1,4 +1,4 @@
-"""What is asked of everybody: the tasks, their thresholds, and how often a policy is evaluated."""
+"""Conditions for all contenders: the tasks, their thresholds, and how often a policy is evaluated."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def interval(block: int) -> int:
 
 
 def protocol() -> dict[str, object]:
-    """What a file of results must agree in to be gone on with."""
+    """Conditions that a file of results must share to be continued."""
     return {
         "thresholds": THRESHOLDS,
         "every": EVERY,
