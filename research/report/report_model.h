@@ -114,7 +114,8 @@ struct ReportArm {
   std::optional<NormalisedScores> normalised;
 };
 
-// What two cells have in common. Counts within 1 % are equal, as blocks and minibatches are whole.
+// The quantities that are equal in two cells. Counts within 1 % are equal, as blocks and
+// minibatches are whole.
 struct Equality {
   bool environment_steps = true, gradient_steps = true, minibatch_size = true, batch_size = true;
   bool shape = true;

@@ -20,7 +20,7 @@ std::vector<double> cell_scores(const ReportCell& cell, ReportScore score);
 std::optional<Scores> arm_scores(const StudyReport& report, const ReportArm& arm,
                                  const std::vector<int>& tasks, ReportScore score);
 
-// What is equal in two cells, or in two arms on their common tasks.
+// The quantities that are equal in two cells, or in two arms on their common tasks.
 Equality equality(const ReportCell& a, const ReportCell& b);
 Equality equality(const StudyReport& report, const ReportArm& a, const ReportArm& b,
                   const std::vector<int>& tasks);
@@ -30,7 +30,7 @@ Equality equality(const StudyReport& report, const ReportArm& a, const ReportArm
 std::vector<std::string> confounds(const std::vector<const ReportCell*>& cells,
                                    const Equality& equal);
 
-// What is equal in both comparisons.
+// The quantities that are equal in both comparisons.
 Equality equal_in_both(const Equality& a, const Equality& b);
 
 // Whether training returns are biased by unfinished episodes: true if an environment's steps are

@@ -389,8 +389,8 @@ TEST_F(MakeReport, OfManyPairsTheFirstTheBestAndNeighboursAreCompared) {
                 rates + "]\n");
   plant(plan, "s", [](int cell, int seed) { return around(cell == 7 ? 50 : 0, seed); });
   const StudyReport r = report({"s"}, 2, 2000);
-  // Of 435 pairs: 29 with the first arm and 29 with the eighth, one of them in both; and 29 pairs
-  // of neighbours, three of which are among those.
+  // 435 pairs in all: 29 with the first arm and 29 with the eighth, one of them in both; and 29
+  // pairs of neighbours, three of which are among those.
   EXPECT_EQ(r.comparisons.size(), 2U * 83U);
   const std::vector<LineCalls> calls = count_calls(r);
   ASSERT_EQ(calls.size(), 1U);

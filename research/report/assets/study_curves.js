@@ -127,7 +127,7 @@ function profilesSection(parent, study) {
 function instrumentsSection(parent, study) {
   const constant = (study.data.instruments || []).filter((k) => isNumber(k.constant));
   const keys = (study.data.instruments || []).filter((k) => !isNumber(k.constant));
-  if (constant.length) parent.append(element("p", {}, `The same in all arms at all steps, and not drawn: ${constant.map((k) => `${k.title || k.key} (${formatNumber(k.constant)})`).join(", ")}.`));
+  if (constant.length) parent.append(element("p", {}, `Equal in all arms at all steps, and not drawn: ${constant.map((k) => `${k.title || k.key} (${formatNumber(k.constant)})`).join(", ")}.`));
   const list = curvePanels(study).filter((panel) => keys.some(({ key }) => panel.lines.some((line) => anyValue(curveOf(line.cell, key)))));
   if (!list.length) return;
   const rows = keys.flatMap(({ key, title }) => curveRows(study, withPoints(list, (cell) => curveOf(cell, key)), title || key));
