@@ -130,7 +130,7 @@ class GraphBuilder {
       case LayerKind::kAdd:
         return add({OperationKind::kAdd,
                     numbered(side + ".sum"),
-                     {x.name, outputs[layer.source].name},
+                    {x.name, outputs[layer.source].name},
                     x.shape});
     }
     return x;

@@ -153,7 +153,7 @@ class ExportTest(unittest.TestCase):
         parity, told = self.check(run, "sides")
         self.assertEqual(sorted(parity), ["action", "logits", "observation", "tolerance"])
         self.assertIn(
-            "The critic reads an observation that the policy is not given", told["notes"][0]
+            "The critic reads an observation that the policy does not have", told["notes"][0]
         )
 
     def test_spaces_that_do_not_begin_at_0(self):
