@@ -170,9 +170,9 @@ std::string confound_words(const std::vector<const ReportLine*>& lines, std::siz
     for (const std::string& text : line->confounds)
       names.push_back(text.substr(0, text.find(" (")));
     const bool stopped = line->confounds.front().find("target_kl") != std::string::npos;
-    const std::string which =
+    const std::string settings =
         most > 0 ? list_words(names, most) : fmt::format("{} other settings", names.size());
-    return fmt::format("; {} {} too", which, stopped ? "may differ" : "differ");
+    return fmt::format("; {} {} too", settings, stopped ? "may differ" : "differ");
   }
   return "";
 }

@@ -98,7 +98,7 @@ function curvesSection(parent, study) {
 
 // ---- profiles
 
-// Where a chart of profiles begins: at the last threshold up to which all runs of all arms are above it.
+// A chart of profiles begins at the last threshold that all runs of all arms exceed.
 function profileStart(lines) {
   const below = lines.flatMap((line) => line.points.filter((p) => p.estimate.value < 1).map((p) => p.x));
   const before = lines.flatMap((line) => line.points.map((p) => p.x)).filter((x) => x < Math.min(...below));
