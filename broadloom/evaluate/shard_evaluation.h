@@ -72,8 +72,8 @@ struct ActingScratch {
 // Plays one shard of environments until each has ended its first episode.
 class ShardEvaluation {
  public:
-  // The shard's first row is row `first` of `rows`. Environment i plays episode first_episode + i of
-  // `episodes`; results of environments beyond the last episode are dropped.
+  // The shard's first row is row `first` of `rows`. Environment i plays episode first_episode + i
+  // of `episodes`; results of environments beyond the last episode are dropped.
   ShardEvaluation(const EvalScene& scene, const Space& action_space, const Policy& policy,
                   const Actor& actor, Shard shard, PlayedRows& rows, int first,
                   std::vector<EvalEpisode>& episodes, int first_episode = 0)
