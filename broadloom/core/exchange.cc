@@ -18,12 +18,12 @@ Exchange::Exchange(Ranks& ranks)
 
 void Exchange::add(void* data, std::size_t bytes, int owner) {
   if (ranks_.size() == 1) return;
-  std::byte* from = static_cast<std::byte*>(data);
+  std::byte* source = static_cast<std::byte*>(data);
   while (bytes > 0) {
     const std::size_t now = std::min(bytes, kMostBytes - pending_);
-    pieces_.push_back({from, now, owner});
+    pieces_.push_back({source, now, owner});
     pending_ += now;
-    from += now;
+    source += now;
     bytes -= now;
     if (pending_ == kMostBytes || pieces_.size() == kMostPieces) finish();
   }

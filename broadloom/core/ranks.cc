@@ -81,9 +81,9 @@ Status Ranks::agree(const Status& mine, std::uint64_t order, std::uint64_t finge
   const std::vector<Word> words = all_of(word);
   if (!status_.ok()) return mine.ok() ? status_ : mine;
   const Word* first = nullptr;
-  for (const Word& said : words) {
-    if (said.kind == 0) continue;
-    if (first == nullptr || said.order < first->order) first = &said;
+  for (const Word& word : words) {
+    if (word.kind == 0) continue;
+    if (first == nullptr || word.order < first->order) first = &word;
   }
   if (first != nullptr) {
     std::string message = mine.message();

@@ -11,7 +11,7 @@ namespace {
 
 // A number outside of its range, and how many bytes of the tensor stand before it.
 struct Outside {
-  std::size_t at = 0;
+  std::size_t offset = 0;
   std::string text;
 };
 
@@ -40,13 +40,13 @@ template <class Number>
 std::optional<Outside> find_outside(const std::byte* numbers, std::size_t bytes,
                                     const ValueRange& range) {
   const std::size_t stride = range.stride > 0 ? range.stride : sizeof(Number);
-  for (std::size_t at = range.offset; at + sizeof(Number) <= bytes; at += stride) {
+  for (std::size_t offset = range.offset; offset + sizeof(Number) <= bytes; offset += stride) {
     Number number;  // of a file, at any alignment
-    std::memcpy(&number, numbers + at, sizeof(number));
+    std::memcpy(&number, numbers + offset, sizeof(number));
     number = part_of(number, range);
     const double value = static_cast<double>(number);
     if (value >= range.low && value <= range.high) continue;
-    return Outside{at, text_of(number)};
+    return Outside{offset, text_of(number)};
   }
   return std::nullopt;
 }
@@ -80,8 +80,8 @@ std::optional<Outside> find_outside(Dtype dtype, const std::byte* numbers, std::
 }
 
 // "[2, 0]", the number that begins after so many bytes.
-std::string place_text(const TensorRef& tensor, std::size_t at) {
-  std::size_t number = at / dtype_size(tensor.dtype);
+std::string place_text(const TensorRef& tensor, std::size_t offset) {
+  std::size_t number = offset / dtype_size(tensor.dtype);
   std::string text;
   for (std::size_t axis = tensor.shape.size(); axis-- > 0;) {
     const std::size_t extent = static_cast<std::size_t>(tensor.shape[axis]);
@@ -115,7 +115,7 @@ Status check_values(const TensorRef& tensor, const void* numbers) {
                                                   to_text(range.first_bit + range.bits - 1) + " of "
                                             : "";
     return {ErrorKind::kCorrupt, "tensor '" + tensor.name + "': got " + found->text + " at " +
-                                     bits + place_text(tensor, found->at) + ", expected " +
+                                     bits + place_text(tensor, found->offset) + ", expected " +
                                      expected_text(range)};
   }
   return {};

@@ -54,11 +54,11 @@ constexpr Dtype dtype_of() {
 struct ValueRange {
   double low = -std::numeric_limits<double>::max();
   double high = std::numeric_limits<double>::max();
-  // Which numbers: those of type `dtype` that stand `offset` bytes into each `stride` bytes. 0: all
-  // numbers of the tensor.
+  // The range is for numbers of type `dtype` that are `offset` bytes into each `stride` bytes. 0:
+  // all numbers of the tensor.
   std::size_t stride = 0, offset = 0;
   Dtype dtype = Dtype::kF32;
-  // The number that so many bits of an integer make, from `first_bit` on. 0: the whole integer.
+  // The range is for `bits` bits of an integer, from `first_bit` on. 0: the whole integer.
   int first_bit = 0, bits = 0;
 };
 
@@ -84,7 +84,7 @@ struct TensorRef {
   Dtype dtype = Dtype::kF32;
   std::vector<std::int64_t> shape;  // row-major
   void* data = nullptr;
-  // What is read back is checked for these; without any, all values are taken.
+  // Values are checked against these when read back. Empty: all values are valid.
   std::vector<ValueRange> ranges = {};
 
   std::size_t count() const {

@@ -23,10 +23,10 @@ Status read_bytes(const SafetensorsFile& file, const std::string& key, std::int6
   const auto found = file.metadata.find(key);
   if (found != file.metadata.end() && parse_text(found->second, out).ok() && out >= 0) return {};
   return {ErrorKind::kCorrupt,
-          fmt::format("it is no checkpoint of a run: its metadata has no number '{}'", key)};
+          fmt::format("this is not a checkpoint of a run: its metadata has no number '{}'", key)};
 }
 
-// Not there: no events were written. Only the name, since that file of the run's folder is cut.
+// "" if no events were written. Only the file name, as the file lies in the run's folder.
 std::string events_file_of(const SafetensorsFile& file) {
   const auto found = file.metadata.find("events_file");
   if (found == file.metadata.end()) return "";
@@ -42,7 +42,7 @@ Overrides config_of(const SafetensorsFile& file) {
   return overrides;
 }
 
-// The numbers of a tensor; none where it is not there, or of another type.
+// The numbers of a tensor; empty if it is absent or of another type.
 template <class Number>
 std::vector<Number> numbers_of(const SafetensorsFile& file, const std::string& name, Dtype dtype) {
   const auto found = file.tensors.find(name);
@@ -55,19 +55,18 @@ std::vector<Number> numbers_of(const SafetensorsFile& file, const std::string& n
   return numbers;
 }
 
-// fits(number) for all numbers of a tensor; `expected` says so in words.
+// Checks that fits(number) holds for all numbers of a tensor; `expected` describes it.
 template <class Number, class Fits>
 Status check_numbers(const SafetensorsFile& file, const std::string& name, Dtype dtype,
                      const char* expected, const Fits& fits) {
   const std::vector<Number> numbers = numbers_of<Number>(file, name, dtype);
   const auto wrong = std::find_if_not(numbers.begin(), numbers.end(), fits);
   if (wrong == numbers.end()) return {};
-  return {ErrorKind::kCorrupt,
-          fmt::format("{}[{}] is {}, expected {}: it is no policy to play or to go on with", name,
-                      wrong - numbers.begin(), *wrong, expected)};
+  return {ErrorKind::kCorrupt, fmt::format("{}[{}] is {}, expected {}: the policy is not usable",
+                                           name, wrong - numbers.begin(), *wrong, expected)};
 }
 
-// Whoever plays, measures or goes on with this policy would come to numbers that mean nothing.
+// With such numbers, a policy's results would mean nothing.
 Status check_policy(const SafetensorsFile& file) {
   const auto is_finite = [](auto x) { return std::isfinite(x); };
   for (const char* parameters : {"learner.params", "learner.companion.params"}) {
@@ -82,17 +81,17 @@ Status check_policy(const SafetensorsFile& file) {
                                         is_finite));
     for (const char* size : {".var", ".count"}) {
       BROADLOOM_TRY(check_numbers<double>(file, normaliser + size, Dtype::kF64,
-                                          "a finite number from 0 on", is_size));
+                                          "a finite number of at least 0", is_size));
     }
   }
   return {};
 }
 
-std::string way_out(const FoundCheckpoint& found) {
+std::string advice_for(const FoundCheckpoint& found) {
   if (found.is_alone()) return "use another checkpoint";
-  const std::string before = found.folder.checkpoint_before(found.path);
-  if (before.empty()) return "the run has no other checkpoint: train it anew";
-  return fmt::format("remove that file, and '{}' will be used", before);
+  const std::string previous = found.folder.checkpoint_before(found.path);
+  if (previous.empty()) return "the run has no other checkpoint: train it again";
+  return fmt::format("remove that file, and '{}' will be used", previous);
 }
 
 }  // namespace
@@ -125,8 +124,8 @@ Result<Checkpoint> read_checkpoint(const std::string& path) {
     return Status(status.kind(), fmt::format("'{}': {}", path, status.message()));
   };
   if (file.value().metadata.count("checksum") == 0) {
-    return in_file(
-        {ErrorKind::kCorrupt, "it is no checkpoint of a run, or was altered: it has no checksum"});
+    return in_file({ErrorKind::kCorrupt,
+                    "this is not a checkpoint of a run, or was altered: it has no checksum"});
   }
   for (const auto& [key, place] : {std::pair{"metrics_bytes", &checkpoint.logs.metrics},
                                    std::pair{"eval_bytes", &checkpoint.logs.eval},
@@ -144,15 +143,15 @@ Result<Checkpoint> read_checkpoint(const std::string& path) {
   return checkpoint;
 }
 
-Status with_way_out(const Status& status, const FoundCheckpoint& found) {
+Status with_advice(const Status& status, const FoundCheckpoint& found) {
   if (status.kind() != ErrorKind::kCorrupt) return status;
-  return {status.kind(), fmt::format("{}; {}", status.message(), way_out(found))};
+  return {status.kind(), fmt::format("{}; {}", status.message(), advice_for(found))};
 }
 
 Result<Checkpoint> read_checkpoint(const FoundCheckpoint& found) {
   Result<Checkpoint> checkpoint = read_checkpoint(found.path);
   if (checkpoint.ok()) return checkpoint;
-  return with_way_out(checkpoint.status(), found);
+  return with_advice(checkpoint.status(), found);
 }
 
 }  // namespace broadloom

@@ -1,4 +1,4 @@
-// A checkpoint as it was read: tensors, configuration and how long the logs were.
+// Reads a checkpoint: tensors, configuration, and the lengths of the logs.
 #pragma once
 
 #include <cstdint>
@@ -12,15 +12,15 @@
 
 namespace broadloom {
 
-// How long the run's logs were when a checkpoint was saved: what a resume cuts them back to.
+// Lengths of the run's logs when the checkpoint was saved. A resume cuts the logs to them.
 struct LogBytes {
   std::int64_t metrics = 0;
   std::int64_t eval = 0;
   std::int64_t events = 0;
-  std::string events_file;  // whose length that is, its name in the run's folder; "": not said
+  std::string events_file;  // in the run's folder, with `events` bytes; "": not recorded
 };
 
-// Before a key of the configuration, in a checkpoint's metadata.
+// Prefix of the configuration's keys in a checkpoint's metadata.
 inline constexpr char kConfigPrefix[] = "config.";
 
 struct Checkpoint {
@@ -30,16 +30,16 @@ struct Checkpoint {
   std::string hash;  // of the file's bytes
 };
 
-// Whether the file's tensors are as large as the network and the environments of that
-// configuration: asked before memory is taken for them. kMismatch.
+// Checks that the tensors have the sizes of this configuration's network and environments, before
+// memory is allocated for them. kMismatch.
 Status check_sizes(const SafetensorsFile& file, const Config& config, const EnvSpec& spec);
 
 // Reads and checks a checkpoint. kNotFound, kIo or kCorrupt; the last also for parameters and
-// statistics of normalisers that no training leaves.
+// normaliser statistics that no training leaves.
 Result<Checkpoint> read_checkpoint(const std::string& path);
-// The same of one that was looked for: kCorrupt then says what to remove, and what will be used.
+// The same for a checkpoint that was searched for; kCorrupt also says what to do.
 Result<Checkpoint> read_checkpoint(const FoundCheckpoint& found);
-// Says so in an error that came up when its tensors were taken; other kinds stay as they are.
-Status with_way_out(const Status& status, const FoundCheckpoint& found);
+// Adds to a kCorrupt error of such a checkpoint what to do; other errors stay as they are.
+Status with_advice(const Status& status, const FoundCheckpoint& found);
 
 }  // namespace broadloom

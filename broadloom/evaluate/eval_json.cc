@@ -5,7 +5,7 @@
 namespace broadloom {
 namespace {
 
-// What the lines of both files hold.
+// The fields that the lines of both files share.
 JsonLine eval_fields(const EvalResult& result, std::uint64_t seed) {
   JsonLine reasons, measures;
   for (const EvalResult::Reason& reason : result.reasons) reasons.add(reason.name, reason.count);

@@ -1,4 +1,4 @@
-// How evaluations are logged. See docs/formats/run_folder.md.
+// Writes evaluations as lines of logs. See docs/formats/run_folder.md.
 #pragma once
 
 #include <cstdint>
@@ -8,7 +8,7 @@
 
 namespace broadloom {
 
-// One line of eval.jsonl, and one of eval_command.jsonl.
+// A line of eval.jsonl and a line of eval_command.jsonl.
 std::string eval_json_line(const EvalResult& result, std::uint64_t seed);
 std::string command_eval_json_line(const EvalResult& result, const EvalOptions& options);
 

@@ -32,7 +32,7 @@ void count_outcomes(const std::vector<EvalEpisode>& episodes, const EnvSpec& spe
   result.failure_rate = spec.names_success ? success_rate(failures, count) : unknown;
 }
 
-// None where an episode was kept by a version that did not measure.
+// Adds none if an episode comes from a version without measures.
 void add_measures(const std::vector<EvalEpisode>& episodes, const EnvSpec& spec,
                   EvalResult& result) {
   for (std::size_t m = 0; m < spec.measures.size(); ++m) {
@@ -100,7 +100,7 @@ Result<std::vector<EvalEpisode>> play_episodes(const Policy& policy, const EvalO
 Result<EvalResult> evaluate_policy(const Policy& policy, const EvalOptions& options) {
   const Result<std::vector<EvalEpisode>> episodes = play_episodes(policy, options);
   if (!episodes.ok()) return episodes.status();
-  // Of the environments that were played, which the registry made: a trainer may have others.
+  // The spec of the registry's environments, which were played; a trainer may have others.
   const Result<EnvSpec> played = env_spec(policy.config.env_id, policy.config.env_options);
   if (!played.ok()) return played.status();
   EvalResult result = summarise(episodes.value(), played.value());

@@ -1,12 +1,12 @@
-// Plays episodes with a policy, and says how good it is: frozen statistics, random streams that
-// training never uses, and the most likely actions unless sampled ones are asked for.
+// Plays episodes with a policy and measures how good it is. Statistics are frozen, random streams
+// differ from training's, and actions are the most likely ones unless sampled ones are asked for.
 //
 //   Result<EvalResult> result = evaluate_policy(trainer.policy(), {.episodes = 50, .threads = 8});
 //   if (!result.ok()) return result.status();
 //   std::printf("%.1f\n", result.value().mean_return);
 //
-// Results depend on policy, seed and episodes, never on the number of threads. Cost: one
-// environment and one forward pass for each step of each episode, all episodes side by side.
+// Results depend on policy, seed and episodes, not on threads. Cost: one environment per episode,
+// all in parallel, and one forward pass per step.
 #pragma once
 
 #include <cstdint>
@@ -23,126 +23,124 @@
 
 namespace broadloom {
 
-// Steps after which evaluation ends an episode that does not end by itself.
+// Default number of steps after which an endless episode is cut.
 inline constexpr int kLongestEvalEpisode = 10000;
-// The most that may be asked for instead.
+// Largest number of steps that may be asked for.
 inline constexpr int kMostEvalSteps = 100000000;
 
-// Which action a policy takes where it has a choice.
+// How a policy chooses its action.
 enum class EvalActions {
-  kMostLikely,  // or the best, as the algorithm's actor says; of a Gaussian: its mean
-  kSampled      // drawn as in training, on streams of their own
+  kMostLikely,  // or the best, as the algorithm's actor decides; the mean of a Gaussian
+  kSampled      // as in training, from separate streams
 };
 
-// "most_likely", "sampled".
+// "most_likely" or "sampled".
 const char* actions_name(EvalActions actions);
-// Back from such a name; kInvalidConfig for other words.
+// The value of such a name; kInvalidConfig for other text.
 Result<EvalActions> actions_of(std::string_view name);
 
-// Told how many of the episodes are over, none at first; from several threads, one at a time.
+// Called with the number of ended episodes, at first 0; from several threads, one at a time.
 using PlayProgress = std::function<void(std::int64_t played, std::int64_t episodes)>;
 
-// A state of an episode that is played.
+// A state in an episode.
 struct SeenState {
-  int episode = 0;              // its number, from 0
-  const Drawing& drawing;       // as the environment draws itself; empty: it cannot
-  ObservationRows observation;  // as the environment gives it, a row
-  const float* action;  // [A] as the policy takes it there; null: the episode is over, or cut
+  int episode = 0;              // from 0
+  const Drawing& drawing;       // the environment's drawing; empty if it cannot draw
+  ObservationRows observation;  // one row, as the environment gives it
+  const float* action;          // [A] chosen there; null: the episode has ended or was cut
 };
 
-// Looks on while episodes are played. Of each episode: state, reward, state, ..., reward, state,
-// from one thread; of different ones side by side.
+// Watches episodes. For each episode the calls are state, reward, state, ..., reward, state from
+// one thread; calls for different episodes may be concurrent.
 class EpisodeWatcher {
  public:
   virtual ~EpisodeWatcher() = default;
-  // A state, before an action is taken in it; the last one of an episode, too.
+  // A state before its action, or the last one of an episode.
   virtual void see(const SeenState& state) = 0;
-  // The reward of the step from the state seen last.
+  // The reward of the step from the last state.
   virtual void take(int episode, double reward) = 0;
 };
 
-// How to evaluate. The defaults do for most.
+// Options of an evaluation; the defaults usually suffice.
 struct EvalOptions {
   int episodes = 100;                              // at least 1
-  std::uint64_t seed = 1;                          // of environments, and of sampled actions
-  int threads = 1;                                 // results do not depend on it
-  StreamSet streams = StreamSet::kEvaluation;      // not training's
+  std::uint64_t seed = 1;                          // of environments and sampled actions
+  int threads = 1;                                 // results do not depend on them
+  StreamSet streams = StreamSet::kEvaluation;      // separate from training's
   EvalActions actions = EvalActions::kMostLikely;  // or sampled ones
   PlayProgress on_progress = {};                   // may be empty
   int longest_episode = kLongestEvalEpisode;       // steps after which an episode is cut
-  EpisodeWatcher* watcher = nullptr;               // null: nobody looks
-  ViewKind view = ViewKind::kDrawn;                // that the watcher is shown
+  EpisodeWatcher* watcher = nullptr;               // null: none
+  ViewKind view = ViewKind::kDrawn;                // for the watcher's drawings
 };
 
 // Means over episodes, undiscounted.
 struct EvalResult {
-  std::int64_t global_step = 0;  // of the policy that was evaluated
-  int episodes = 0;              // that were played
-  double mean_return = 0.0;      // sum of an episode's rewards, as the environment gives them
-  // 95 % interval of the mean, Student's t (core/estimate.h); not numbers for one
-  // episode, which has none.
+  std::int64_t global_step = 0;  // of the policy
+  int episodes = 0;              // played
+  double mean_return = 0.0;      // of the sum of an episode's rewards
+  // 95 % interval of the mean, Student's t (core/estimate.h); NaN for one episode.
   double ci_low = 0.0, ci_high = 0.0;
   double std_return = 0.0;   // sample standard deviation over episodes; 0 for one
   double mean_length = 0.0;  // steps
-  // Of the episodes that succeeded, as the environment names it; not numbers where it names no
-  // success. An episode without an end has not succeeded.
+  // Rate of successful episodes; NaN if the environment defines no success. A cut episode is not a
+  // success.
   Estimate success_rate;
-  // Of those that the environment ended, not the time limit, without success; known as success is.
+  // Rate of episodes that the environment ended without success (the time limit does not count).
   Estimate failure_rate;
-  // How often episodes ended for which reason: every one of EnvSpec::end_reasons, then
-  // "unfinished".
+  // Counts of each of EnvSpec::end_reasons, then of "unfinished".
   struct Reason {
     std::string name;  // of EnvSpec::end_reasons
     int count = 0;     // episodes
   };
   std::vector<Reason> reasons;  // in the spec's order
-  // Of EnvSpec::measures: means over episodes of an episode's mean step, with Student's t as above.
+  // Means of EnvSpec::measures over episodes, with Student's t; an episode counts with its mean
+  // step.
   struct Measured {
     Measure measure;  // name and unit
     Estimate mean;    // with its interval
   };
   std::vector<Measured> measures;  // in the spec's order
-  // Mean return as training reported it last; not a number where it is not known.
+  // Mean return as last reported by training; NaN if unknown.
   double training_return = std::numeric_limits<double>::quiet_NaN();
 };
 
-// One episode that was played.
+// The result of one episode.
 struct EvalEpisode {
   double episode_return = 0.0;   // sum of its rewards
   int length = 0;                // steps
-  EpisodeEnd end;                // end.reason -1: cut without an end
-  std::vector<double> measures;  // of EnvSpec::measures, means over its steps
+  EpisodeEnd end;                // end.reason -1: cut
+  std::vector<double> measures;  // of EnvSpec::measures, means over steps
 };
 
-// Plays `episodes` episodes, one environment each and each to its end, so that short episodes count
-// no more than long ones. Actions are clipped to their bounds. Evaluation streams are disjoint from
-// training's by construction (env/streams.h). An episode without an end is cut after
-// longest_episode steps. Changes nothing of the training run. kNumeric, naming episode and step,
-// where an observation, an output of the policy or a reward is not finite.
+// Plays `episodes` episodes to their ends, one in each environment, so that short episodes do not
+// count more. Clips actions to their bounds. Evaluation streams are disjoint from training's
+// (env/streams.h). Endless episodes are cut after longest_episode steps. Does not change the run.
+// kNumeric names episode and step if an observation, policy output or reward is not finite.
 Result<EvalResult> evaluate_policy(const Policy& policy, const EvalOptions& options);
 
-// Environments to be played in, one episode each.
+// Environments with one episode each.
 struct EvalScene {
-  std::string env_id;                              // a registered one
-  Overrides env_options;                           // as make_vec_env() takes them
-  VecEnvOptions envs;                              // number, seed and streams among them
-  EvalActions actions = EvalActions::kMostLikely;  // sampled ones on the seed of envs
-  int longest_episode = kLongestEvalEpisode;       // where those without an end are cut
-  EpisodeWatcher* watcher = nullptr;               // null: nobody looks
-  std::string name = {};  // which scene it is, for errors; "": the only one
+  std::string env_id;                              // registered
+  Overrides env_options;                           // as for make_vec_env()
+  VecEnvOptions envs;                              // number, seed, streams and more
+  EvalActions actions = EvalActions::kMostLikely;  // sampled ones use the seed of envs
+  int longest_episode = kLongestEvalEpisode;       // steps after which endless episodes are cut
+  EpisodeWatcher* watcher = nullptr;               // null: none
+  std::string name = {};                           // in errors; "": the only scene
 };
 
-// The same for many scenes of one policy at once, whose spaces must be the network's; threads share
-// all of them. Episode i of a scene is that of its environment i. Errors as make_vec_env, and
-// kNumeric as evaluate_policy.
+// Plays many scenes of one policy at once; threads share all of them. The scenes' spaces must fit
+// the network. Episode i of a scene is that of its environment i. Errors: those of make_vec_env,
+// and kNumeric as for evaluate_policy.
 Result<std::vector<std::vector<EvalEpisode>>> play_scenes(const std::vector<EvalScene>& scenes,
                                                           const Policy& policy, int threads,
                                                           const PlayProgress& on_progress = {});
 
-// One scene, that of the policy's own run: that of environment i is the i-th.
+// Plays one scene, that of the policy's own run; episode i is that of environment i.
 Result<std::vector<EvalEpisode>> play_episodes(const Policy& policy, const EvalOptions& options);
 
-// What the episodes, at least one of them, of an environment come to.
+// The statistics of at least one episode.
 EvalResult summarise(const std::vector<EvalEpisode>& episodes, const EnvSpec& spec);
 
 }  // namespace broadloom

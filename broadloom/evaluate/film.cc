@@ -13,7 +13,7 @@ void append_bytes(const Number& number, std::string& out) {
   out.append(reinterpret_cast<const char*>(&number), sizeof(number));
 }
 
-// Two shapes have the same key where they are the same.
+// Equal shapes have equal keys.
 std::string key_of(const Shape& shape) {
   std::string key;
   append_bytes(shape.kind, key);

@@ -1,4 +1,4 @@
-// Episodes as they were seen: what a page needs to show them again.
+// Records episodes for a page that shows them.
 #pragma once
 
 #include <string>
@@ -12,20 +12,20 @@
 namespace broadloom {
 
 struct FilmedEpisode {
-  // [steps + 1] each state's shapes, as Film::shapes has them. Those of the state before where the
+  // [steps + 1] shapes of each state as indices into Film::shapes; those of the state before if the
   // drawing was as_before.
   std::vector<std::vector<int>> frames;
   std::vector<float> actions;      // [steps, A]
-  std::vector<std::string> words;  // [steps] of the actions; "": none
+  std::vector<std::string> words;  // [steps] names of the actions; "": none
   std::vector<double> rewards;     // [steps]
 };
 
-// Keeps every shape once, however many frames it is in. Environments that do not draw themselves
-// are drawn by their observations where those are small images (planes.h). Not for several threads.
+// Keeps every shape once, even if it is in many frames. Environments without their own drawings are
+// drawn from observations that are small images (planes.h). Not thread-safe.
 class Film final : public EpisodeWatcher {
  public:
-  Film() : Film(EnvSpec{}, 0) {}  // of nothing
-  // spec: of what is played.
+  Film() : Film(EnvSpec{}, 0) {}  // empty
+  // spec: of the environment.
   Film(const EnvSpec& spec, int episodes)
       : space_(spec.observation),
         action_size_(spec.action_size()),
@@ -37,12 +37,12 @@ class Film final : public EpisodeWatcher {
 
   const std::vector<FilmedEpisode>& episodes() const { return episodes_; }
   const std::vector<Shape>& shapes() const { return shapes_; }
-  // What all frames together show: its shapes are none.
+  // The view that contains all frames; it has no shapes.
   const Drawing& view() const { return view_; }
-  // Of the images that were drawn for environments that do not draw themselves; 0: there were none.
+  // Planes of the images drawn for environments without their own drawings; 0: none.
   int planes() const { return planes_; }
-  // Where pictures are shown (Shape::Kind::kImage): each n-th state has one of its own, and those
-  // between show the one before; 0: there are no pictures.
+  // With pictures (Shape::Kind::kImage), each n-th state has a new one and those between repeat it;
+  // 0: no pictures.
   int pictures_every() const { return has_pictures_ ? longest_wait_ + 1 : 0; }
 
  private:
@@ -53,9 +53,9 @@ class Film final : public EpisodeWatcher {
   Space space_;
   int action_size_;
   std::vector<FilmedEpisode> episodes_;
-  std::vector<int> waits_;  // of each episode: states since it was last drawn
+  std::vector<int> waits_;  // of each episode: states since its last drawing
   std::vector<Shape> shapes_;
-  std::unordered_map<std::string, int> known_;  // by all that a shape is
+  std::unordered_map<std::string, int> known_;  // by all properties of a shape
   Drawing view_;
   int planes_ = 0;
   int longest_wait_ = 0;

@@ -18,7 +18,7 @@
 namespace broadloom {
 namespace {
 
-// 53 bits, which every reader of JSON keeps.
+// 53 bits, which every JSON reader keeps.
 std::uint64_t stream_key(std::uint64_t seed, const PanelRow& row) {
   return hash64(fmt::format("panel {} {} {}", seed, row.stratum, row.perturbation)) >> 11;
 }
@@ -36,13 +36,13 @@ PanelRow make_row(const Panel& panel, const Panel::Part& stratum, const Panel::P
   return row;
 }
 
-// All rows of a panel are played at once: bytes of their environments and episodes.
+// Bytes of all environments and episodes of a panel, which are played at once.
 Result<std::size_t> panel_bytes(const Panel& panel) {
   std::size_t bytes = 0;
   for (const PanelRow& row : panel_rows(panel)) {
-    VecEnvOptions one;
-    one.max_episode_steps = panel.max_episode_steps;
-    Result<std::unique_ptr<VecEnv>> env = make_vec_env(panel.env_id, row.env_options, one);
+    VecEnvOptions options;
+    options.max_episode_steps = panel.max_episode_steps;
+    Result<std::unique_ptr<VecEnv>> env = make_vec_env(panel.env_id, row.env_options, options);
     if (!env.ok()) return env.status();
     const std::size_t episode = state_bytes_per_env(*env.value()) + 2 * sizeof(EvalEpisode);
     bytes += row.keys.size() * static_cast<std::size_t>(panel.episodes) * episode;
@@ -50,7 +50,7 @@ Result<std::size_t> panel_bytes(const Panel& panel) {
   return bytes;
 }
 
-// Beside what the run itself holds.
+// Checks the panel's memory together with the run's own.
 Status check_panel_memory(const Panel& panel, const Config& run) {
   const Result<std::size_t> bytes = panel_bytes(panel);
   if (!bytes.ok()) return bytes.status();
@@ -59,9 +59,9 @@ Status check_panel_memory(const Panel& panel, const Config& run) {
   const std::size_t allowed = memory_allowed(run);
   if (allowed == 0 || bytes.value() + plan.value().total() <= allowed) return {};
   return {ErrorKind::kInvalidConfig,
-          fmt::format("to play the panel takes {:.1f} MB, and the run {:.1f} MB, expected at most "
-                      "{:.1f} MB together (the run's memory_limit, or what this machine has); ask "
-                      "for fewer episodes than {} a row and seed",
+          fmt::format("playing the panel needs {:.1f} MB and the run {:.1f} MB, expected at most "
+                      "{:.1f} MB together (the run's memory_limit, or this machine's memory); use "
+                      "fewer episodes than {} per row and seed",
                       bytes.value() * 1e-6, plan.value().total() * 1e-6, allowed * 1e-6,
                       panel.episodes)};
 }
@@ -104,7 +104,7 @@ Overrides to_overrides(const Panel& panel) {
 Status check_panel_fits(const Panel& panel, const Config& run) {
   if (panel.env_id != run.env_id) {
     return {ErrorKind::kMismatch,
-            fmt::format("the panel is for {}, but the run is of {}; take a panel for {}",
+            fmt::format("the panel is for {}, but the run is of {}; use a panel for {}",
                         panel.env_id, run.env_id, run.env_id)};
   }
   const Result<EnvSpec> trained = env_spec(run.env_id, run.env_options);
@@ -116,8 +116,8 @@ Status check_panel_fits(const Panel& panel, const Config& run) {
     if (same_shape(a.observation, b.observation) && same_shape(a.action, b.action)) continue;
     return {ErrorKind::kMismatch,
             fmt::format("the panel's row {} / {} has observations {} and actions {}, but the run's "
-                        "network takes {} and gives {}; give the panel the options of the "
-                        "environment that change them, in [env]",
+                        "network has observations {} and actions {}; set the environment options "
+                        "that change them in the panel's [env]",
                         row.stratum, row.perturbation, shape_text(a.observation),
                         shape_text(a.action), shape_text(b.observation), shape_text(b.action))};
   }

@@ -1,19 +1,19 @@
-// Held-out panels: fixed episodes, grouped by stratum and perturbation, on which any run of an
-// environment is scored alike. See docs/panel.md and docs/formats/panel.md.
+// Held-out panels: fixed episodes, grouped by stratum and perturbation, that score all runs of an
+// environment alike. See docs/panel.md and docs/formats/panel.md.
 //
 //   env_id = "CartPole-v1"
 //   episodes = 100            # of each row, from each seed
 //   seeds = [1, 2]            # or seed = 1
 //   [strata.short]            # as in a config
 //   half_length = [0.2, 0.4]
-//   [perturbations.noisy]     # what [disturb] takes; env.<option> = changes the environment
+//   [perturbations.noisy]     # keys of [disturb]; env.<option> = changes the environment
 //   obs_noise = 0.05
 //
-// The panel states all that episodes depend on: strata, disturbances, options and time limit of the
-// run that is scored do not count. Its rows are all pairs of a stratum and a perturbation, of which
-// "nominal", undisturbed, is always one. A row draws from the panel streams (env/streams.h), which
-// neither training nor any other evaluation uses, under keys that follow from the seed and the
-// row's two names: no two rows draw alike, and a row keeps its episodes when others come or go.
+// Episodes depend only on the panel: strata, disturbances, options and time limit of the scored run
+// do not count. Rows are all pairs of a stratum and a perturbation, always including the
+// undisturbed "nominal". A row draws from the panel streams (env/streams.h), which nothing else
+// uses. Its keys follow from the seed and the row's two names, so no two rows have equal draws, and
+// a row keeps its episodes when others are added or removed.
 #pragma once
 
 #include <cstdint>
@@ -29,8 +29,8 @@
 
 namespace broadloom {
 
-inline constexpr char kAllRows[] = "all";      // in place of a stratum or perturbation: of all
-inline constexpr char kNominal[] = "nominal";  // the perturbation that is none
+inline constexpr char kAllRows[] = "all";      // instead of a stratum or perturbation: all of them
+inline constexpr char kNominal[] = "nominal";  // no perturbation
 
 struct Panel {
   std::string env_id;
@@ -38,12 +38,12 @@ struct Panel {
   std::vector<std::uint64_t> seeds = {1};  // distinct, below 2^63 as in TOML
   int max_episode_steps = 0;               // 0: the environment's own
   std::string strata_sampling = "sampled";
-  Overrides env;  // options of the environment in every row, keys as Config::env_options
+  Overrides env;  // options of every row, keys as in Config::env_options
   struct Part {
     std::string name;
-    Overrides options;  // keys as Config::env_options
+    Overrides options;  // keys as in Config::env_options
   };
-  std::vector<Part> strata;         // by name; none: one of no name, the environment as it stands
+  std::vector<Part> strata;         // by name; empty: one unnamed stratum
   std::vector<Part> perturbations;  // by name, without the nominal one
 
   template <class Visitor>
@@ -59,34 +59,35 @@ struct Panel {
 
 // One pair of a stratum and a perturbation.
 struct PanelRow {
-  std::string stratum, perturbation;  // stratum kAllRows where the panel has none
+  std::string stratum, perturbation;  // stratum kAllRows if the panel has none
   Overrides env_options;
-  std::vector<std::uint64_t> keys;  // of the streams, one a seed; below 2^53, as JSON keeps exactly
+  std::vector<std::uint64_t> keys;  // of the streams, one per seed; below 2^53, exact in JSON
 };
 
-// The panel's rows, strata in order and within each the nominal perturbation first.
+// The panel's rows: strata in order, and in each the nominal perturbation first.
 std::vector<PanelRow> panel_rows(const Panel& panel);
 
-// A panel from TOML, checked down to the environment's options. kInvalidConfig, "name:line: what",
-// with the nearest key where one is not known; kNotFound also for an unknown environment.
+// Reads a panel from TOML and checks everything, even environment options. kInvalidConfig reads
+// "name:line: message" and suggests the nearest key; kNotFound also for an unknown environment.
 Result<Panel> read_panel(const std::string& path);
 Result<Panel> parse_panel(std::string_view text, const std::string& name);
 
-// Every key with its text, "strata.short.half_length" and "0.2..0.4"; from it, the same panel.
+// Every key with its text, such as "strata.short.half_length" and "0.2..0.4", and the way back.
 Overrides to_overrides(const Panel& panel);
 Result<Panel> resolve_panel(const Overrides& overrides);
 
-// The panel as a file, the same text for the same panel; and the hash of that text.
+// The panel as a TOML file, always the same text for the same panel, and the hash of that text.
 std::string panel_toml(const Panel& panel);
 std::string panel_hash(const Panel& panel);
 
-// kMismatch unless the panel is of the run's environment and every row's observations and actions
-// are what the run's network takes and gives. kInvalidConfig where to play it takes more memory
-// than the run is allowed, or than there is.
+// kMismatch unless the panel is for the run's environment and the network fits every row's
+// observations and actions. kInvalidConfig if playing it would exceed the run's memory limit or the
+// machine's memory.
 Status check_panel_fits(const Panel& panel, const Config& run);
 
-// All rows played by one policy in one pass: [rows][seeds * episodes], seed after seed. Most likely
-// actions, frozen normalisers; the same bits for any number of threads. The panel must fit.
+// Plays all rows with one policy in one pass: [rows][seeds * episodes], seed after seed. Actions
+// are the most likely ones, normalisers are frozen, and bits do not depend on threads. The panel
+// must fit.
 Result<std::vector<std::vector<EvalEpisode>>> play_rows(const Panel& panel, const Policy& policy,
                                                         int threads,
                                                         const PlayProgress& on_progress = {});

@@ -63,10 +63,11 @@ Status check_co_computed(const PanelResult& first, const PanelResult& other) {
   const auto differs = [&](const char* what, const std::string& a, const std::string& b) {
     return Status(
         ErrorKind::kMismatch,
-        fmt::format("'{}' and '{}' were not played together: {} '{}' and '{}', expected the same; "
-                    "compare the runs themselves, `broadloom compare RUN RUN --panel FILE`, which "
-                    "plays all of them anew",
-                    first.run_dir, other.run_dir, what, a, b));
+        fmt::format(
+            "'{}' and '{}' cannot be compared: {} '{}' and '{}', expected the same; compare "
+            "the runs themselves with `broadloom compare RUN RUN --panel FILE`, which "
+            "plays all of them again",
+            first.run_dir, other.run_dir, what, a, b));
   };
   const std::string a = panel_hash(first.panel), b = panel_hash(other.panel);
   if (a != b) return differs("their panels are", a, b);

@@ -1,4 +1,4 @@
-// The JSON face of a panel's result.
+// Reads and writes a panel's result as JSON.
 #include <fmt/core.h>
 
 #include <cmath>
@@ -61,7 +61,7 @@ Json rows_json(const PanelResult& result) {
   return out;
 }
 
-// Columns, where the episodes have them.
+// Adds measures as columns if the episodes have them.
 void add_measures(const EnvSpec& spec, const std::vector<EvalEpisode>& episodes, Json& row) {
   for (std::size_t m = 0; m < spec.measures.size(); ++m) {
     Json column = Json::array();
@@ -73,7 +73,7 @@ void add_measures(const EnvSpec& spec, const std::vector<EvalEpisode>& episodes,
   }
 }
 
-// Single episodes as columns, and the keys of the streams that they drew from.
+// Single episodes as columns, with the keys of their streams.
 Json episodes_json(const PanelResult& result, bool measures) {
   Json out = Json::object();
   const std::vector<PanelRow> rows = panel_rows(result.panel);
@@ -95,7 +95,7 @@ Json episodes_json(const PanelResult& result, bool measures) {
   return out;
 }
 
-// The hash is of what episodes have always had: records of versions that did not measure stay true.
+// The hash covers only what all versions record, so older records without measures stay valid.
 Json record_of(const PanelResult& result) {
   return {{"hash", panel_hash(result.panel)},
           {"definition", definition_of(result.panel)},
@@ -103,18 +103,17 @@ Json record_of(const PanelResult& result) {
           {"rows", rows_json(result)}};
 }
 
-// Reads what panel_result_json wrote; what has another form comes out as another result than was
-// written.
+// Reads what panel_result_json wrote. Other input gives another result, which the caller notices.
 Status read_episodes(const Json& json, PanelResult& out) {
   const std::vector<PanelRow> rows = panel_rows(out.panel);
   const std::size_t count = out.panel.seeds.size() * static_cast<std::size_t>(out.panel.episodes);
   const int reasons = static_cast<int>(out.spec.end_reasons.size());
   for (const PanelRow& row : rows) {
     const Json& columns = json[row.stratum + "/" + row.perturbation];
-    // Before there is memory for as many as the definition claims.
+    // Checked before allocating as many episodes as the definition claims.
     for (const char* column : {"returns", "lengths", "reasons", "success"}) {
       if (columns[column].size() == count) continue;
-      return {ErrorKind::kCorrupt, "a row has not as many episodes as the panel's definition says"};
+      return {ErrorKind::kCorrupt, "a row does not have the panel's number of episodes"};
     }
     std::vector<EvalEpisode> episodes(count);
     for (std::size_t i = 0; i < count; ++i) {
@@ -127,18 +126,19 @@ Status read_episodes(const Json& json, PanelResult& out) {
         episodes[i].measures.push_back(value.is_number() ? value.real() : kNotANumber);
       }
       if (episodes[i].end.reason < reasons) continue;
-      return {ErrorKind::kCorrupt, "an episode ended for a reason that the environment has not"};
+      return {ErrorKind::kCorrupt, "an episode has an unknown end reason"};
     }
     out.episodes.push_back(std::move(episodes));
   }
   return {};
 }
 
-// Environments may come to measure more than they did when the file was written.
+// Keeps only the measures in the file; environments may measure more today.
 void keep_measured(const Json& episodes, PanelResult& out) {
   const PanelRow first = panel_rows(out.panel).front();
   const Json& kept = episodes[first.stratum + "/" + first.perturbation]["measures"];
-  std::erase_if(out.spec.measures, [&](const Measure& one) { return !kept.contains(one.name); });
+  std::erase_if(out.spec.measures,
+                [&](const Measure& measure) { return !kept.contains(measure.name); });
 }
 
 Result<PanelResult> result_of(const Json& json) {
@@ -193,7 +193,7 @@ Result<PanelResult> read_panel_result(const std::string& path) {
   if (!bytes.ok()) return bytes.status();
   const auto damaged = [&](const std::string& what) {
     return Status(ErrorKind::kCorrupt,
-                  fmt::format("'{}' is not a panel's result as it was written: {}; make it again "
+                  fmt::format("'{}' is not a panel's result, or was altered: {}; make it again "
                               "with `broadloom eval RUN --panel FILE`",
                               path, what));
   };
@@ -203,9 +203,9 @@ Result<PanelResult> read_panel_result(const std::string& path) {
   }
   Result<PanelResult> result = result_of(json);
   if (!result.ok()) return damaged(result.status().message());
-  // Rows and hashes follow from panel and episodes, so that a change anywhere shows.
+  // Rows and hashes follow from panel and episodes, so any change is noticed.
   if (panel_result_json(result.value()) == bytes.value()) return result;
-  return damaged("its rows or hashes are not those of its panel and episodes");
+  return damaged("its rows or hashes do not match its panel and episodes");
 }
 
 }  // namespace broadloom

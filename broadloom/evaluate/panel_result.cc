@@ -13,7 +13,7 @@
 namespace broadloom {
 namespace {
 
-// The file's name is the one within the run's folder, where there is one.
+// The checkpoint's path is relative to the run's folder, if there is one.
 void describe_policy(const PolicyOrigin& origin, PanelResult& out) {
   out.run_dir = origin.run_dir;
   const std::size_t folder = origin.run_dir.empty() ? 0 : origin.run_dir.size() + 1;

@@ -1,4 +1,4 @@
-// A panel from TOML or from its keys, and back.
+// Makes a panel from TOML or from keys, and writes it.
 #include <fmt/core.h>
 
 #include <algorithm>
@@ -26,10 +26,10 @@ bool starts_with(std::string_view text, std::string_view beginning) {
 
 struct PanelEntry {
   std::string key, text;
-  unsigned line = 0;  // 0: of no file
+  unsigned line = 0;  // 0: not from a file
 };
 
-// Tables become dotted keys.
+// Flattens tables into dotted keys.
 Status flatten(const TomlNode& table, const std::string& prefix, const std::string& name,
                std::vector<PanelEntry>& out) {
   for (const TomlNode& node : table.all) {
@@ -60,7 +60,7 @@ Status parse_seeds(const std::string& key, const std::string& text,
   std::vector<std::uint64_t> seeds;
   if (parse_text(text, words).ok()) {
     for (const std::string& word : words) {
-      std::int64_t seed = 0;  // as TOML has them
+      std::int64_t seed = 0;  // the range of TOML
       if (!parse_text(word, seed).ok() || seed < 0) {
         return invalid(
             fmt::format("{}: got '{}', expected whole numbers of at least 0, such as "
@@ -69,8 +69,8 @@ Status parse_seeds(const std::string& key, const std::string& text,
       }
       if (std::find(seeds.begin(), seeds.end(), static_cast<std::uint64_t>(seed)) != seeds.end()) {
         return invalid(
-            fmt::format("{}: {} stands there twice, which would play the same episodes "
-                        "twice; expected distinct seeds",
+            fmt::format("{}: {} is given twice, which would play the same episodes twice; "
+                        "expected distinct seeds",
                         key, seed));
       }
       seeds.push_back(static_cast<std::uint64_t>(seed));
@@ -81,7 +81,7 @@ Status parse_seeds(const std::string& key, const std::string& text,
   return {};
 }
 
-// Puts a panel together from its keys, in any order, and checks it.
+// Builds a panel from its keys, in any order, and checks it.
 class PanelBuilder {
  public:
   explicit PanelBuilder(std::string name) : name_(std::move(name)) {}
@@ -95,10 +95,10 @@ class PanelBuilder {
                      "such as env_id = \"CartPole-v1\"");
     }
     const Status known = list_env_options(id->text).status();
-    if (!known.ok()) return at(*id, known);
+    if (!known.ok()) return error_at(*id, known);
     for (const PanelEntry& entry : entries) {
       const Status status = set(entry);
-      if (!status.ok()) return at(entry, status);
+      if (!status.ok()) return error_at(entry, status);
     }
     BROADLOOM_TRY(check_parts());
     BROADLOOM_TRY(check_rows());
@@ -108,10 +108,10 @@ class PanelBuilder {
  private:
   struct Part {
     Panel::Part part;
-    std::vector<PanelEntry> entries;  // one an option
+    std::vector<PanelEntry> entries;  // one for each option
   };
 
-  Status at(const PanelEntry& entry, const Status& status) const {
+  Status error_at(const PanelEntry& entry, const Status& status) const {
     const std::string place = entry.line > 0 ? fmt::format("{}:{}", name_, entry.line) : name_;
     return {status.kind(), place + ": " + status.message()};
   }
@@ -122,7 +122,7 @@ class PanelBuilder {
     if (is_strata_key(key)) return set_stratum(entry);
     if (starts_with(key, kPerturbations)) return set_perturbation(entry);
     if (key == "seed" || key == "seeds") {
-      if (std::exchange(has_seeds_, true)) return invalid("got seed and seeds; give one of them");
+      if (std::exchange(has_seeds_, true)) return invalid("got seed and seeds; give only one");
       return parse_seeds(key, entry.text, panel_.seeds);
     }
     const std::string root = key.substr(0, key.find('.'));
@@ -154,10 +154,10 @@ class PanelBuilder {
     BROADLOOM_TRY(check_strata_key(entry.key));
     const StrataKey parts = split_strata_key(entry.key);
     if (parts.stratum == kAllRows) {
-      return invalid("strata.all: 'all' stands for all strata together; choose another name");
+      return invalid("strata.all: 'all' means all strata together; choose another name");
     }
     if (parts.field == "weight") {
-      return invalid(entry.key + ": a panel plays every stratum equally often; leave it out");
+      return invalid(entry.key + ": a panel plays all strata equally often; leave it out");
     }
     return add(strata_[parts.stratum], parts.stratum, entry.key, entry);
   }
@@ -166,7 +166,7 @@ class PanelBuilder {
     const std::string rest = entry.key.substr(kPerturbations.size());
     const std::size_t dot = rest.find('.');
     const std::string name = rest.substr(0, dot);
-    // The rule for names is that of strata.
+    // Names follow the rule of strata.
     if (dot == std::string::npos || !check_strata_key("strata." + name + ".x").ok()) {
       return invalid(
           fmt::format("{}: expected a table [perturbations.<name>] with a name of "
@@ -175,33 +175,33 @@ class PanelBuilder {
                       entry.key));
     }
     if (name == kNominal || name == kAllRows) {
-      return invalid(fmt::format("perturbations.{0}: '{0}' is {1}; choose another name", name,
-                                 name == kNominal ? "the row without any, which is always there"
-                                                  : "all of them together"));
+      return invalid(fmt::format(
+          "perturbations.{0}: '{0}' is {1}; choose another name", name,
+          name == kNominal ? "the row without any, which always exists" : "all of them together"));
     }
     const std::string option = rest.substr(dot + 1);
-    const bool of_env = starts_with(option, kEnv);
+    const bool is_env_option = starts_with(option, kEnv);
     return add(perturbations_[name], name,
-               of_env ? option.substr(kEnv.size()) : "disturb." + option, entry);
+               is_env_option ? option.substr(kEnv.size()) : "disturb." + option, entry);
   }
 
-  // The environment's verdict on what the part adds to [env], at the line that first meets with it.
+  // Checks the options that the part adds to [env]; the error names the first line that causes it.
   Status check_part(const Part& part) const {
     Overrides options = &part == &env_ ? Overrides{} : env_.part.options;
-    const std::size_t before = options.size();
+    const std::size_t begin = options.size();
     options.insert(options.end(), part.part.options.begin(), part.part.options.end());
     const Status whole = env_spec(panel_.env_id, options).status();
     if (whole.ok()) return {};
     for (std::size_t i = 0; i + 1 < part.entries.size(); ++i) {
-      const Overrides some(options.begin(), options.begin() + before + i + 1);
-      const Status cut = env_spec(panel_.env_id, some).status();
-      if (cut.message() == whole.message()) return at(part.entries[i], whole);
+      const Overrides first_options(options.begin(), options.begin() + begin + i + 1);
+      const Status cut = env_spec(panel_.env_id, first_options).status();
+      if (cut.message() == whole.message()) return error_at(part.entries[i], whole);
     }
-    return at(part.entries.back(), whole);
+    return error_at(part.entries.back(), whole);
   }
 
-  // The order in which keys were written says nothing.
-  static Panel::Part by_key(const Part& part) {
+  // The order of keys in the file does not matter.
+  static Panel::Part sorted_by_key(const Part& part) {
     Panel::Part sorted = part.part;
     std::sort(sorted.options.begin(), sorted.options.end());
     return sorted;
@@ -209,20 +209,20 @@ class PanelBuilder {
 
   Status check_parts() {
     if (!env_.entries.empty()) BROADLOOM_TRY(check_part(env_));
-    panel_.env = by_key(env_).options;
+    panel_.env = sorted_by_key(env_).options;
     for (const auto& [name, part] : strata_) {
       BROADLOOM_TRY(check_part(part));
-      panel_.strata.push_back(by_key(part));
+      panel_.strata.push_back(sorted_by_key(part));
     }
     for (const auto& [name, part] : perturbations_) {
       BROADLOOM_TRY(check_part(part));
       BROADLOOM_TRY(check_perturbation(part));
-      panel_.perturbations.push_back(by_key(part));
+      panel_.perturbations.push_back(sorted_by_key(part));
     }
     return {};
   }
 
-  // A row that only seems to be perturbed would say that nothing harms the policy.
+  // A perturbation without effect would wrongly suggest that nothing harms the policy.
   Status check_perturbation(const Part& part) const {
     Overrides disturbance;
     bool changes = false;
@@ -237,19 +237,20 @@ class PanelBuilder {
         const std::string drawn = fmt::format("strata.{}.{}", name, key);
         for (const auto& [constant, range] : stratum.part.options) {
           if (constant != drawn) continue;
-          return at(part.entries[i],
-                    invalid(fmt::format("{}: the stratum '{}' draws {} for every episode, so that "
-                                        "this would change nothing; leave one of them out",
-                                        part.entries[i].key, name, key)));
+          return error_at(
+              part.entries[i],
+              invalid(fmt::format("{}: the stratum '{}' draws {} for every episode, so this "
+                                  "would have no effect; leave one of them out",
+                                  part.entries[i].key, name, key)));
         }
       }
     }
     const Result<Disturbance> disturbed = make_disturbance(disturbance);
     if (changes || (disturbed.ok() && disturbed.value().any())) return disturbed.status();
-    return at(part.entries.front(),
-              invalid(fmt::format("perturbations.{}: disturbs nothing; expected obs_noise, "
-                                  "action_delay or push_interval above 0, or env.<option>",
-                                  part.part.name)));
+    return error_at(part.entries.front(),
+                    invalid(fmt::format("perturbations.{}: has no effect; expected obs_noise, "
+                                        "action_delay or push_interval above 0, or env.<option>",
+                                        part.part.name)));
   }
 
   Status check_rows() const {
@@ -270,8 +271,9 @@ class PanelBuilder {
       }
       for (const std::uint64_t key : row.keys) {
         if (keys.insert(key).second) continue;
-        return invalid(fmt::format("{}: two rows draw alike by chance, at {} / {}; rename one",
-                                   name_, row.stratum, row.perturbation));
+        return invalid(
+            fmt::format("{}: two rows have equal draws by chance, at {} / {}; rename one", name_,
+                        row.stratum, row.perturbation));
       }
     }
     return {};
@@ -296,11 +298,11 @@ bool is_exactly(const std::string& text) {
   return parse_text(text, number).ok() && to_text(number) == text;
 }
 
-// The TOML whose text, once read, is `text`.
+// The TOML value that is read as `text`.
 std::string toml_value(const std::string& text) {
   const bool plain =
       is_exactly<bool>(text) || is_exactly<std::int64_t>(text) || is_exactly<double>(text);
-  return plain ? text : Json(text).dump();  // a JSON string is one of TOML
+  return plain ? text : Json(text).dump();  // a JSON string is valid TOML
 }
 
 }  // namespace

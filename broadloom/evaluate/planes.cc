@@ -5,13 +5,13 @@
 namespace broadloom {
 namespace {
 
-// The planes of one cell, whose lower left corner is given.
+// Draws the planes of one cell with the given lower left corner.
 void draw_cell(const std::uint8_t* cell, int planes, Point low, double full, Drawing& out) {
-  const auto there = planes - std::count(cell, cell + planes, std::uint8_t{0});
+  const auto filled = planes - std::count(cell, cell + planes, std::uint8_t{0});
   int drawn = 0;
   for (int plane = 0; plane < planes; ++plane) {
     if (cell[plane] == 0) continue;
-    const double side = 1.0 - static_cast<double>(drawn) / static_cast<double>(there);
+    const double side = 1.0 - static_cast<double>(drawn) / static_cast<double>(filled);
     const double inset = 0.5 * (1.0 - side);
     out.rectangle(planes == 1 ? Ink::kInk : colour(plane), {low.x + inset, low.y + inset}, side,
                   side, cell[plane] / full);

@@ -1,4 +1,4 @@
-// Small images as drawings, for environments that observe planes and do not draw themselves.
+// Draws small images, for environments that observe planes and have no drawings of their own.
 #pragma once
 
 #include <cstdint>
@@ -8,19 +8,18 @@
 
 namespace broadloom {
 
-// Numbers of an image that is still drawn cell by cell.
+// Most numbers of an image that is drawn cell by cell.
 inline constexpr int kMostImageNumbers = 4096;
 
-// Whether the space is uint8 [rows, columns, planes] of no more numbers than that.
+// Whether the space is uint8 [rows, columns, planes] with at most that many numbers.
 bool is_small_image(const Space& space);
 
-// Those that are drawn: all, or of a stack of frames the newest frame's.
+// The number of planes to draw: all, or those of the newest frame of a stack.
 int planes_of(const Space& space);
 
-// Such an image, a cell one unit wide and row 0 on top: each plane has a colour, colour(plane), and
-// an image of one plane is drawn in ink. Where several planes have something in a cell, squares lie
-// in each other, the last plane's innermost. How strong a square is says its number, as a share of
-// the space's largest upper bound.
+// Draws an image with cells of one unit and row 0 on top. Each plane has a colour, colour(plane); a
+// single plane is drawn in ink. Planes that share a cell are nested squares, the last plane
+// innermost. A square's strength is its number divided by the space's largest upper bound.
 void draw_planes(const Space& space, const std::uint8_t* image, Drawing& out);
 
 }  // namespace broadloom

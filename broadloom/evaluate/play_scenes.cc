@@ -16,13 +16,13 @@
 namespace broadloom {
 namespace {
 
-// Tells how far the episodes are, as threads play them.
-class PlayedEpisodes {
+// Reports the number of ended episodes while threads play.
+class ProgressReporter {
  public:
-  PlayedEpisodes(const std::vector<std::vector<EvalEpisode>>& episodes, const PlayProgress& tell)
+  ProgressReporter(const std::vector<std::vector<EvalEpisode>>& episodes, const PlayProgress& tell)
       : tell_(tell) {
-    for (const std::vector<EvalEpisode>& of_scene : episodes) {
-      all_ += static_cast<std::int64_t>(of_scene.size());
+    for (const std::vector<EvalEpisode>& scene_episodes : episodes) {
+      all_ += static_cast<std::int64_t>(scene_episodes.size());
     }
     add(0);
   }
@@ -46,11 +46,11 @@ struct SceneBeingPlayed {
   ShardPlan plan;
 };
 
-// Plays scenes: those of which shards can be stepped by themselves all at the same time, then each
-// other one (VecEnvTraits::whole_batch) as a whole.
+// Plays scenes: first those that can be stepped in shards, all in parallel, then each other one
+// (VecEnvTraits::whole_batch) as a whole.
 class ScenePlayer {
  public:
-  ScenePlayer(const Policy& policy, ThreadPool& pool, PlayedEpisodes& played)
+  ScenePlayer(const Policy& policy, ThreadPool& pool, ProgressReporter& played)
       : policy_(policy), actor_(make_actor(policy)), pool_(pool), played_(played) {}
 
   Status play(std::vector<SceneBeingPlayed>& scenes,
@@ -113,7 +113,7 @@ class ScenePlayer {
       finite = evaluation.act(t, scratch);
       if (!finite) break;
       evaluation.show(envs, true);
-      BROADLOOM_TRY(stepped(envs.step(shard.begin, shard.end, rows.all()), t));
+      BROADLOOM_TRY(stepped(envs.step(shard.begin, shard.end, rows.step_rows()), t));
       finite = evaluation.take_in(envs, t);
     }
     if (finite) evaluation.end(envs, t);
@@ -134,7 +134,7 @@ class ScenePlayer {
     return {};
   }
 
-  // Shards act at the same time, and the caller steps all environments.
+  // Shards act in parallel, and the caller steps all environments.
   Status play_wave(SceneBeingPlayed& scene, int first, std::vector<EvalEpisode>& episodes) {
     VecEnv& envs = *scene.envs;
     const int count = envs.num_envs();
@@ -162,7 +162,7 @@ class ScenePlayer {
       pool_.run(scene.plan.count(), [&](int s, int thread) { shards[s].act(t, scratch[thread]); });
       BROADLOOM_TRY(find_fault());
       for (ShardEvaluation& shard : shards) shard.show(envs, true);
-      BROADLOOM_TRY(stepped(envs.step(0, count, rows.all()), t));
+      BROADLOOM_TRY(stepped(envs.step(0, count, rows.step_rows()), t));
       for (ShardEvaluation& shard : shards) shard.take_in(envs, t);
       BROADLOOM_TRY(find_fault());
     }
@@ -170,28 +170,28 @@ class ScenePlayer {
     return find_fault();
   }
 
-  // The first number that is not finite in the scene's episodes.
+  // The error about the first number that is not finite in the scene's episodes.
   static Status fault_of_scene(const EvalScene& scene, std::uint64_t fault) {
     if (fault == kNoFault) return {};
-    const FaultLocation at = decode_fault(fault);
+    const FaultLocation location = decode_fault(fault);
     const std::string name = scene.name.empty() ? "" : fmt::format(" ({})", scene.name);
-    return not_finite(at.place, fmt::format("episode {}{}", at.env, name), at.step);
+    return not_finite(location.place, fmt::format("episode {}{}", location.env, name),
+                      location.step);
   }
 
   static Status stepped(const Status& status, int t) {
     if (status.ok()) return status;
-    return {status.kind(),
-            fmt::format("the simulator failed at step {} of the episodes that were played: {}", t,
-                        status.message())};
+    return {status.kind(), fmt::format("the simulator failed at step {} of the episodes: {}", t,
+                                       status.message())};
   }
 
   static constexpr const char* kNoMemory =
-      "there is not enough memory to play the episodes; ask for fewer at a time";
+      "there is not enough memory to play the episodes; ask for fewer at once";
 
   const Policy& policy_;
   std::unique_ptr<Actor> actor_;
   ThreadPool& pool_;
-  PlayedEpisodes& played_;
+  ProgressReporter& played_;
 };
 
 // How many environments play a scene's episodes: one an episode, or, where they can play in waves,
@@ -229,7 +229,7 @@ Result<std::vector<std::vector<EvalEpisode>>> play_scenes(const std::vector<Eval
   }
   ThreadPool pool(threads);
   BROADLOOM_TRY(pool.status());
-  PlayedEpisodes played(episodes, on_progress);
+  ProgressReporter played(episodes, on_progress);
   ScenePlayer player(policy, pool, played);
   BROADLOOM_TRY(player.play(playing, episodes));
   return episodes;

@@ -37,7 +37,7 @@ LoadedPolicy::LoadedPolicy(const Config& config, const EnvSpec& spec)
   }
 }
 
-// Trainer::state()'s tensors, as far as they matter to who only acts.
+// Loads those of Trainer::state()'s tensors that acting needs.
 Status LoadedPolicy::read(const SafetensorsFile& file) {
   EpisodeTracker episodes(config_.most_envs(), spec_.strata.size());
   std::vector<TensorRef> tensors;
@@ -67,7 +67,7 @@ Result<std::unique_ptr<LoadedPolicy>> LoadedPolicy::load(const FoundCheckpoint& 
   if (!spec.ok()) return spec.status();
   BROADLOOM_TRY(check_sizes(checkpoint.value().file, config, spec.value()));
   std::unique_ptr<LoadedPolicy> policy(new LoadedPolicy(config, spec.value()));
-  BROADLOOM_TRY(with_way_out(policy->read(checkpoint.value().file), found));
+  BROADLOOM_TRY(with_advice(policy->read(checkpoint.value().file), found));
   policy->origin_.run_dir = found.folder.dir();
   policy->origin_.checkpoint = found.path;
   policy->origin_.hash = checkpoint.value().hash;

@@ -1,5 +1,4 @@
-// What acts: a network and its parameters, the normalisers it was trained under, the spaces it
-// fits, and where it came from.
+// A policy that can act: network, parameters, normalisers, spaces, and its origin.
 #pragma once
 
 #include <cstdint>
@@ -23,11 +22,11 @@
 namespace broadloom {
 
 struct PolicyOrigin {
-  std::string run_dir;     // as it was named; "": no run's folder
-  std::string checkpoint;  // its path; "": none, a trainer's policy as it is
+  std::string run_dir;     // as given; "": no run folder
+  std::string checkpoint;  // path; "": none, the present policy of a trainer
   std::string hash;        // of that file's bytes
   std::int64_t iteration = 0, global_step = 0;
-  // Mean return as training reported it last; not a number before the first episode.
+  // Mean return as last reported by training; NaN before the first episode.
   double training_return = std::numeric_limits<double>::quiet_NaN();
 };
 
@@ -37,21 +36,22 @@ struct Policy {
   const EnvSpec& spec;   // of its environments
   const ActorCritic& network;
   const float* params;                            // [P]
-  const ObsNormalizer* obs_norm = nullptr;        // null: observations as they are
-  const RewardNormalizer* reward_norm = nullptr;  // null: rewards as they are
+  const ObsNormalizer* obs_norm = nullptr;        // null: raw observations
+  const RewardNormalizer* reward_norm = nullptr;  // null: raw rewards
   PolicyOrigin origin = {};
-  const ObsNormalizer* critic_norm = nullptr;  // of what only the critic reads; acting needs none
+  // for observations of the critic only; not needed to act
+  const ObsNormalizer* critic_norm = nullptr;
 };
 
-// How it acts, as it would in the next block of its run. What the policy shows must outlive it.
+// The policy's actor, as for the next block of its run. The policy must outlive it.
 std::unique_ptr<Actor> make_actor(const Policy& policy);
 
-// A policy from a checkpoint: what it takes to act, and no block, optimiser or environments. Costs
-// twice the checkpoint's file while it is read, and the memory of the network after that.
+// A policy from a checkpoint, without block, optimiser or environments. Reading needs twice the
+// file's size in memory; afterwards it holds only the network.
 class LoadedPolicy {
  public:
-  // It computes in float32, also where the run trained in tf32. kNotFound, kIo, kCorrupt; kMismatch
-  // where the checkpoint's tensors are not those of its configuration.
+  // Always computes in float32, even if the run trained in tf32. kNotFound, kIo, kCorrupt;
+  // kMismatch if the tensors do not fit the configuration.
   static Result<std::unique_ptr<LoadedPolicy>> load(const FoundCheckpoint& found);
 
   Policy view() const;

@@ -5,7 +5,7 @@
 namespace broadloom {
 namespace {
 
-// Appends [rows, count] of what heads write, [count, kTileRows].
+// Appends [rows, count] from heads' outputs [count, kTileRows].
 void append_rows(const float* columns, std::size_t count, std::size_t rows,
                  std::vector<float>& out) {
   for (std::size_t r = 0; r < rows; ++r) {

@@ -1,4 +1,4 @@
-// What a policy's network makes of observations, without an environment.
+// Evaluates a policy's network on observations, without an environment.
 #pragma once
 
 #include <cstddef>
@@ -11,7 +11,7 @@ namespace broadloom {
 
 struct PolicyOutputs {
   std::vector<float> outputs;  // [rows, A]: logits, means or action values
-  // [rows, V] of the critic, of the rewards first; empty where it reads what the policy does not.
+  // [rows, V] of the critic, rewards first; empty if it has observations of its own.
   std::vector<float> values;
 };
 

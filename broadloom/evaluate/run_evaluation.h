@@ -1,8 +1,8 @@
-// The policy of a run on episodes that it was not trained on: what `broadloom eval` calls. To play
-// and to keep what was played are two calls: where nothing can be written, no result is lost.
+// Evaluates a run's policy on new episodes, as `broadloom eval` does. Playing and recording are
+// separate calls, so that a failure to write loses no result.
 //
 // run_or_checkpoint: a run's folder, whose newest checkpoint is played, or a checkpoint file. The
-// run may be in training meanwhile.
+// run may be training meanwhile.
 #pragma once
 
 #include <string>
@@ -14,7 +14,7 @@
 
 namespace broadloom {
 
-// What set_isa() is to be given for the bits that the run had: what it asked for.
+// The argument of set_isa() that gives the run's bits: the isa that the run asked for.
 Result<std::string> isa_of_policy(const std::string& run_or_checkpoint);
 
 // Plays episodes of the run's own environment. Writes nothing.
@@ -28,8 +28,8 @@ Status record_evaluation(const std::string& run_or_checkpoint, const EvalResult&
 Result<PanelResult> run_panel(const std::string& run_or_checkpoint, const Panel& panel, int threads,
                               const PlayProgress& on_progress = {});
 
-// Keeps a panel's result in the run's folder, and gives its path; "", and no file, for a checkpoint
-// file.
+// Saves a panel's result in the run's folder and returns its path; for a checkpoint file, returns
+// "" and writes nothing.
 Result<std::string> save_panel_result(const std::string& run_or_checkpoint,
                                       const PanelResult& result);
 

@@ -25,7 +25,7 @@ std::string without_slash(std::string path) {
   return path;
 }
 
-// The run that a file or folder lies in, a checkpoint two levels deep; "": none.
+// The run that contains a file or folder, at most two levels up; "": none.
 std::string run_around(const std::string& path) {
   fs::path folder = fs::path(without_slash(path)).parent_path();
   if (folder.empty()) folder = ".";
@@ -36,13 +36,13 @@ std::string run_around(const std::string& path) {
   return "";
 }
 
-// The last one by name of what lies in a folder and is asked for; "": none.
-template <class IsAskedFor>
-std::string last_in(const std::string& folder, const IsAskedFor& is_asked_for) {
+// The last name in a folder that is_wanted accepts; "": none.
+template <class IsWanted>
+std::string last_in(const std::string& folder, const IsWanted& is_wanted) {
   std::error_code error;
   std::string last;
   for (const fs::directory_entry& entry : fs::directory_iterator(folder, error)) {
-    if (is_asked_for(entry.path())) last = std::max(last, entry.path().string());
+    if (is_wanted(entry.path())) last = std::max(last, entry.path().string());
   }
   return last;
 }
@@ -56,17 +56,17 @@ std::string first_bytes(const std::string& path) {
   return {bytes.data(), static_cast<std::size_t>(file.gcount())};
 }
 
-// A damaged one keeps its name; one with another name, its header.
+// A damaged checkpoint keeps its extension; one with another name has a header.
 bool looks_like_checkpoint(const std::string& path) {
   if (path.ends_with(kCheckpointFile)) return true;
   const std::string bytes = first_bytes(path);
   return bytes.size() > 8 && bytes[8] == '{';
 }
 
-// What to name instead.
+// Advice on what to name instead.
 std::string advice(const std::string& path) {
   const std::string run = run_around(path);
-  if (!run.empty()) return fmt::format("name the run that it is part of, '{}'", run);
+  if (!run.empty()) return fmt::format("name the run that it belongs to, '{}'", run);
   if (first_bytes(path).starts_with("SQLite format 3")) {
     return fmt::format("it is a study's store, which `broadloom report {}` shows", path);
   }

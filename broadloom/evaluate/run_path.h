@@ -1,5 +1,5 @@
-// Paths that people name where a run or a checkpoint is expected: what is something else is refused
-// by what it is, with what to name instead.
+// Checks paths that should name a run or checkpoint. Errors say what a path is, and what to name
+// instead.
 #pragma once
 
 #include <string>
@@ -12,8 +12,8 @@ namespace broadloom {
 // kNotFound unless the path is the folder of a run.
 Status check_run_folder(const std::string& path);
 
-// As find_checkpoint, and kNotFound for files that are no checkpoints, whatever their names, and
-// for folders that are no runs.
+// Like find_checkpoint, but also kNotFound for files that are not checkpoints and folders that are
+// not runs.
 Result<FoundCheckpoint> find_policy(const std::string& run_or_checkpoint);
 
 }  // namespace broadloom

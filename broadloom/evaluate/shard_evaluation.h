@@ -1,5 +1,5 @@
-// One shard of environments under a policy, each until its first episode ends: what play_scenes.cc
-// is made of.
+// Plays one shard of environments with a policy, until each has ended its first episode. A part of
+// play_scenes.cc.
 #pragma once
 
 #include <algorithm>
@@ -20,9 +20,9 @@
 
 namespace broadloom {
 
-// The rows that go between k environments and the policy that plays them.
+// The data exchanged between k environments and the policy.
 struct PlayedRows {
-  // watched: somebody wants to see what ended.
+  // watched: also keeps drawings of final states.
   PlayedRows(int k, const EnvSpec& spec, bool watched)
       : action_size(static_cast<std::size_t>(spec.action_size())),
         raw(observation_type(spec.observation), static_cast<std::size_t>(k)),
@@ -34,7 +34,7 @@ struct PlayedRows {
         ends(k),
         final_drawings(watched ? k : 0) {}
 
-  StepRows all() {
+  StepRows step_rows() {
     StepRows rows{actions.data(),   raw.rows(),  rewards.data(), terminated.data(),
                   truncated.data(), last.rows(), ends.data()};
     if (!final_drawings.empty()) rows.final_drawings = final_drawings.data();
@@ -72,8 +72,8 @@ struct ActingScratch {
 // Plays one shard of environments until each has ended its first episode.
 class ShardEvaluation {
  public:
-  // The shard's rows begin at row `first` of `rows`. Environment i plays episode first_episode + i
-  // of `episodes`; environments beyond the last episode play for nobody.
+  // The shard's first row is row `first` of `rows`. Environment i plays episode first_episode + i
+  // of `episodes`; results of environments beyond the last episode are dropped.
   ShardEvaluation(const EvalScene& scene, const Space& action_space, const Policy& policy,
                   const Actor& actor, Shard shard, PlayedRows& rows, int first,
                   std::vector<EvalEpisode>& episodes, int first_episode = 0)
@@ -86,18 +86,18 @@ class ShardEvaluation {
         first_(static_cast<std::size_t>(first)),
         episodes_(episodes),
         first_episode_(first_episode),
-        over_(rows_of_shard(), false),
+        has_ended_(rows_of_shard(), false),
         left_(std::clamp(static_cast<int>(episodes.size()) - first_episode - shard.begin, 0,
                          shard.size())) {
-    std::fill(over_.begin() + left_, over_.end(), true);
+    std::fill(has_ended_.begin() + left_, has_ended_.end(), true);
   }
 
-  int left() const { return left_; }  // episodes that are not over
+  int left() const { return left_; }  // episodes that have not ended
 
-  // fault_order() of the first number that is not finite in an episode under way; kNoFault: none.
+  // fault_order() of the first number that is not finite in an active episode; kNoFault: none.
   std::uint64_t fault() const { return fault_; }
 
-  // False where an observation, or what the policy makes of it, is not finite.
+  // Chooses actions. False if an observation or a policy output is not finite.
   bool act(int step, ActingScratch& scratch) {
     if (!check_observations(step)) return false;
     const float* observations = rows_.raw.view(first_, rows_of_shard(), scratch.seen.data());
@@ -113,13 +113,12 @@ class ShardEvaluation {
     return true;
   }
 
-  // The states of episodes that are not over, for who watches. acting: with the actions that act()
-  // has chosen there.
+  // Shows the states of active episodes to the watcher. acting: with the actions chosen by act().
   void show(const VecEnv& envs, bool acting) {
     if (scene_.watcher == nullptr) return;
     const auto* const drawable = capability<Drawable>(envs);
     for (std::size_t k = 0; k < rows_of_shard(); ++k) {
-      if (over_[k]) continue;
+      if (has_ended_[k]) continue;
       const float* action = acting ? &rows_.actions[(first_ + k) * rows_.action_size] : nullptr;
       Drawing drawing;
       if (drawable != nullptr) drawable->draw(env_of(k), action, drawing);
@@ -127,12 +126,12 @@ class ShardEvaluation {
     }
   }
 
-  // Takes a step's results. False where a reward, or a truncated episode's last observation, is not
-  // finite.
+  // Takes a step's results. False if a reward, or the final observation of a truncated episode, is
+  // not finite.
   bool take_in(VecEnv& envs, int step) {
     if (!check_rewards(step) || !check_last_observations(envs, step)) return false;
     for (std::size_t k = 0; k < rows_of_shard(); ++k) {
-      if (over_[k]) continue;
+      if (has_ended_[k]) continue;
       const std::size_t row = first_ + k;
       EvalEpisode& episode = episodes_[static_cast<std::size_t>(episode_of(k))];
       episode.episode_return += rows_.rewards[row];
@@ -140,7 +139,7 @@ class ShardEvaluation {
       if (scene_.watcher != nullptr) scene_.watcher->take(episode_of(k), rows_.rewards[row]);
       if (rows_.terminated[row] == 0 && rows_.truncated[row] == 0) continue;
       episode.end = rows_.ends[row];
-      over_[k] = true;
+      has_ended_[k] = true;
       --left_;
       take_measures(envs, k);
       show_last(k);
@@ -148,12 +147,12 @@ class ShardEvaluation {
     return true;
   }
 
-  // Cuts the episodes that go on after so many steps. False where one stands at an observation that
-  // is not finite.
+  // Cuts the episodes that are still active after `steps`. False if one has an observation that is
+  // not finite.
   bool end(VecEnv& envs, int steps) {
     if (!check_observations(steps)) return false;
     for (std::size_t k = 0; k < rows_of_shard(); ++k) {
-      if (!over_[k]) take_measures(envs, k);
+      if (!has_ended_[k]) take_measures(envs, k);
     }
     show(envs, false);
     return true;
@@ -167,7 +166,7 @@ class ShardEvaluation {
     return observations.rows(first_ + k);
   }
 
-  // The sums are those of the episode: one more step, and the next one would be in them.
+  // Takes the sums at the episode's end, before the next step adds to them.
   void take_measures(VecEnv& envs, std::size_t k) {
     const EnvSpec& spec = envs.spec();
     if (spec.measures.empty()) return;
@@ -180,7 +179,7 @@ class ShardEvaluation {
       episode.measures.push_back(sums[m] / episode.length);
   }
 
-  // Where the episode has ended; the environment is in the next one already.
+  // Shows an episode's final state; its environment is already in the next episode.
   void show_last(std::size_t k) {
     if (scene_.watcher == nullptr) return;
     const Drawing& drawing = rows_.final_drawings[first_ + k];
@@ -189,13 +188,12 @@ class ShardEvaluation {
 
   std::size_t rows_of_shard() const { return static_cast<std::size_t>(shard_.size()); }
 
-  // Looks for a number that is not finite in the shard's rows, [k, width], of episodes under way.
-  // only: null, or 1 in the rows that are asked about.
+  // Checks that rows [k, width] of active episodes are finite. only: null, or 1 for rows to check.
   bool check(const float* rows, std::size_t width, int step, FaultPlace place,
              const std::uint8_t* only = nullptr) {
     if (all_finite(rows, rows_of_shard() * width)) return true;
     for (std::size_t k = 0; k < rows_of_shard(); ++k) {
-      if (over_[k] || (only != nullptr && only[k] == 0)) continue;
+      if (has_ended_[k] || (only != nullptr && only[k] == 0)) continue;
       if (all_finite(rows + k * width, width)) continue;
       fault_ = std::min(fault_, fault_order(step, place, episode_of(k)));
       return false;
@@ -208,12 +206,12 @@ class ShardEvaluation {
   }
 
   bool check_observations(int step) {
-    if (rows_.raw.type().dtype != Dtype::kF32) return true;  // every byte is a number
+    if (rows_.raw.type().dtype != Dtype::kF32) return true;  // every byte is finite
     const std::size_t width = rows_.width();
     return check(&rows_.raw.floats()[first_ * width], width, step, FaultPlace::kObservation);
   }
 
-  // Only of truncated episodes, as in training: their last observations have a value.
+  // Checks truncated episodes only, as in training: their final observations are used.
   bool check_last_observations(const VecEnv& envs, int step) {
     if (rows_.last.type().dtype != Dtype::kF32) return true;
     if (!envs.traits().has_final_observations) return true;
@@ -225,15 +223,15 @@ class ShardEvaluation {
   bool check_outputs(int step, const ActingScratch& scratch) {
     const AlignedVector<float>& outputs = scratch.work.policy;  // [outputs, kTileRows]
     bool finite = true;
-    for (std::size_t from = 0; from < outputs.size(); from += kTileRows) {
-      if (!check(&outputs[from], 1, step, FaultPlace::kPolicyOutput)) finite = false;
+    for (std::size_t first = 0; first < outputs.size(); first += kTileRows) {
+      if (!check(&outputs[first], 1, step, FaultPlace::kPolicyOutput)) finite = false;
     }
     return finite;
   }
 
   bool is_discrete() const { return action_space_.kind == SpaceKind::kDiscrete; }
 
-  // Episode i draws from Random(seed, kEvalAction, i, its step).
+  // Episode i draws from Random(seed, kEvalAction, i, step).
   void choose_actions(int step, ActingScratch& scratch) {
     const ActRows rows{.params = policy_.params,
                        .outputs = scratch.work.policy.data(),
@@ -251,7 +249,7 @@ class ShardEvaluation {
     }
   }
 
-  // Row by row, and within their bounds.
+  // Transposes actions to rows and clips them.
   void hand_over_actions(const ActingScratch& scratch) {
     const Space& space = action_space_;
     const std::size_t size = rows_.action_size;
@@ -273,7 +271,7 @@ class ShardEvaluation {
   std::size_t first_;
   std::vector<EvalEpisode>& episodes_;
   int first_episode_;
-  std::vector<bool> over_;
+  std::vector<bool> has_ended_;
   int left_;
   std::uint64_t fault_ = kNoFault;
 };

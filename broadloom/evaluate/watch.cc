@@ -30,7 +30,7 @@ struct ChosenView {
   std::string why_drawn;
 };
 
-Result<std::unique_ptr<VecEnv>> one_of(const Config& config, std::uint64_t seed, ViewKind view) {
+Result<std::unique_ptr<VecEnv>> make_one(const Config& config, std::uint64_t seed, ViewKind view) {
   VecEnvOptions options;
   options.num_envs = 1;
   options.seed = seed;
@@ -39,45 +39,46 @@ Result<std::unique_ptr<VecEnv>> one_of(const Config& config, std::uint64_t seed,
   return make_vec_env(config.env_id, config.env_options, options);
 }
 
-Status check_that_it_draws(const VecEnv& envs, const EnvSpec& spec) {
+Status check_drawable(const VecEnv& envs, const EnvSpec& spec) {
   if (is_small_image(spec.observation)) return {};
   Drawing drawing;
   const auto* const drawable = capability<Drawable>(envs);
   if (drawable != nullptr) drawable->draw(0, nullptr, drawing);
   if (!drawing.empty()) return {};
   return invalid(fmt::format(
-      "{} does not draw itself, and its observations, {}, are no small image (uint8, rows x "
+      "{} does not draw itself, and its observations, {}, are not a small image (uint8, rows x "
       "columns x planes, at most {} numbers); add `static void draw(const Params&, const State&, "
       "const float* action, Drawing&)` to its header, as docs/own_environment.md shows, or "
       "implement Drawable::draw() in a simulator",
       spec.id, shape_text(spec.observation), kMostImageNumbers));
 }
 
-// Said before anything is played, which may take its time.
+// Checked before playing, which may take long.
 Result<ChosenView> choose_view(const Config& config, const EnvSpec& spec,
                                const WatchOptions& options) {
   const bool may_be_3d = options.view != WatchView::kDrawn;
   Result<std::unique_ptr<VecEnv>> one =
-      one_of(config, options.seed, may_be_3d ? ViewKind::k3d : ViewKind::kDrawn);
+      make_one(config, options.seed, may_be_3d ? ViewKind::k3d : ViewKind::kDrawn);
   ChosenView chosen;
   if (!one.ok() && options.view == WatchView::kAuto &&
       one.status().kind() == ErrorKind::kNotFound) {
     chosen.why_drawn = one.status().message();
-    one = one_of(config, options.seed, ViewKind::kDrawn);
+    one = make_one(config, options.seed, ViewKind::kDrawn);
   }
   if (!one.ok()) return one.status();
   const VecEnv& envs = *one.value();
   const auto* const drawable = capability<Drawable>(envs);
   const bool has_3d_view = drawable != nullptr && drawable->has_3d_view();
   if (options.view == WatchView::k3d && !has_3d_view) {
-    return invalid(fmt::format(
-        "view: got 3d, and {} has no view in three dimensions, expected auto or drawn; those on "
-        "MuJoCo have one (docs/envs/MuJoCo.md)",
-        spec.id));
+    return invalid(
+        fmt::format("view: got 3d, but {} has no view in three dimensions, expected auto or drawn; "
+                    "environments "
+                    "on MuJoCo have one (docs/envs/MuJoCo.md)",
+                    spec.id));
   }
   const bool is_3d = may_be_3d && has_3d_view && chosen.why_drawn.empty();
   chosen.kind = is_3d ? ViewKind::k3d : ViewKind::kDrawn;
-  if (!is_3d) BROADLOOM_TRY(check_that_it_draws(envs, spec));
+  if (!is_3d) BROADLOOM_TRY(check_drawable(envs, spec));
   return chosen;
 }
 
@@ -88,7 +89,7 @@ Result<WatchView> watch_view_of(std::string_view name) {
   if (name == view_name(ViewKind::kDrawn)) return WatchView::kDrawn;
   if (name == view_name(ViewKind::k3d)) return WatchView::k3d;
   return invalid(fmt::format(
-      "view: got '{}', expected auto, drawn or 3d (by the simulator's renderer, where it has one)",
+      "view: got '{}', expected auto, drawn or 3d (by the simulator's renderer, if it has one)",
       name));
 }
 
@@ -108,7 +109,7 @@ Result<WatchedEpisodes> watch_policy(const Policy& policy, const WatchOptions& o
   Result<std::vector<EvalEpisode>> played =
       play_episodes(policy, {.episodes = options.episodes,
                              .seed = options.seed,
-                             .threads = 1,  // as Film wants it
+                             .threads = 1,  // Film is not thread-safe
                              .actions = options.actions,
                              .longest_episode = options.max_steps,
                              .watcher = &watched.film,

@@ -1,4 +1,4 @@
-// A few episodes of a policy, kept as they are played: what `broadloom watch` calls.
+// Plays and records a few episodes of a policy, as `broadloom watch` does.
 #pragma once
 
 #include <cstdint>
@@ -16,8 +16,8 @@ namespace broadloom {
 inline constexpr int kMostWatchedEpisodes = 20;
 
 enum class WatchView {
-  kAuto,   // in three dimensions where the environment has such a view and this machine renders it
-  kDrawn,  // as the environment draws itself, or its small images
+  kAuto,   // in three dimensions if the environment and this machine can
+  kDrawn,  // the environment's drawing, or its small images
   k3d
 };
 // "auto", "drawn" or "3d"; kInvalidConfig for other words.
@@ -25,32 +25,30 @@ Result<WatchView> watch_view_of(std::string_view name);
 const char* view_name(ViewKind view);  // "drawn", "3d"
 
 struct WatchOptions {
-  int episodes = 1;  // to kMostWatchedEpisodes
+  int episodes = 1;  // at most kMostWatchedEpisodes
   std::uint64_t seed = 1;
   EvalActions actions = EvalActions::kMostLikely;
-  int max_steps = 1000;  // where longer episodes are cut; to kLongestEvalEpisode
+  int max_steps = 1000;  // longer episodes are cut; at most kLongestEvalEpisode
   WatchView view = WatchView::kAuto;
 };
 
 struct WatchedEpisodes {
   WatchOptions options;
-  EnvSpec spec;         // of what was played
-  PolicyOrigin origin;  // of who played
+  EnvSpec spec;         // of the environment
+  PolicyOrigin origin;  // of the policy
   Film film;
-  std::vector<EvalEpisode> episodes;  // what they came to
-  ViewKind view = ViewKind::kDrawn;   // that the film has
-  std::string why_drawn;  // why it has not the one in three dimensions that there is; or empty
+  std::vector<EvalEpisode> episodes;  // their results
+  ViewKind view = ViewKind::kDrawn;   // of the film
+  std::string why_drawn;              // why a possible 3D view was not used; or empty
 };
 
-// The first episodes that an evaluation with this seed and as many episodes plays, the same to the
-// bit as far as they are played. kInvalidConfig for options out of their ranges, and where the
-// environment neither draws itself nor observes small images, or where a view in three dimensions
-// is asked for and it has none; kNotFound where this machine cannot render that; other errors as
-// play_episodes().
-// Costs as much memory as the page will, a few times.
+// Plays the first episodes of an evaluation with this seed and number of episodes, with the same
+// bits. kInvalidConfig for options out of range, for an environment without drawings or small
+// images, or for 3D where it has no such view; kNotFound if this machine cannot render it. Other
+// errors: those of play_episodes(). Needs a few times the page's size in memory.
 Result<WatchedEpisodes> watch_policy(const Policy& policy, const WatchOptions& options);
 
-// run_or_checkpoint: as run_evaluation.h has it. Writes nothing.
+// run_or_checkpoint: as in run_evaluation.h. Writes nothing.
 Result<WatchedEpisodes> watch_run(const std::string& run_or_checkpoint,
                                   const WatchOptions& options);
 

@@ -27,14 +27,14 @@ struct Format {
 };
 constexpr std::array<Format, 3> kFormats{{{"onnx", ".onnx"}, {"torch", ".py"}, {"npz", ".npz"}}};
 
-// By its name; by the ending of what is written; the first where nothing is said.
+// The format by its name, else by the extension of the file, else the first one.
 Result<Format> format_of(const ExportOptions& options) {
   if (options.format.empty() && options.out.empty()) return kFormats.front();
   for (const Format& format : kFormats) {
-    const bool ends_so = options.out.ends_with(format.ending);
-    if (options.format.empty() && ends_so) return format;
+    const bool has_ending = options.out.ends_with(format.ending);
+    if (options.format.empty() && has_ending) return format;
     if (options.format != format.name) continue;
-    if (options.out.empty() || ends_so) return format;
+    if (options.out.empty() || has_ending) return format;
     return invalid(fmt::format("out: got '{}', expected a name that ends in {}, as format = {} has",
                                options.out, format.ending, format.name));
   }
@@ -43,11 +43,11 @@ Result<Format> format_of(const ExportOptions& options) {
   }
   return invalid(
       fmt::format("out: got '{}', expected a name that ends in .onnx, .py (PyTorch) or "
-                  ".npz, or a format beside it",
+                  ".npz, or a format as well",
                   options.out));
 }
 
-// In the order in which they are named to the user.
+// In the order of the user's list.
 std::vector<std::string> paths_of(const Format& format, const std::string& out) {
   std::vector<std::string> paths{out};
   if (std::string_view(format.name) == "torch") {
@@ -63,25 +63,24 @@ Status check_places(const std::vector<std::string>& paths, const FoundCheckpoint
   for (const std::string& path : paths) {
     if (RunFolder::is_among_checkpoints(path)) {
       return invalid(fmt::format(
-          "'{}' would lie among a run's checkpoints, which resume and evaluation look through; "
-          "name another place (--out)",
+          "'{}' would be among a run's checkpoints, where resume and evaluation look; name another "
+          "place (--out)",
           path));
     }
     if (!fs::exists(path, error)) continue;
     if (fs::equivalent(path, found.path, error)) {
       return invalid(fmt::format(
-          "'{}' is the checkpoint itself, which would be written over; name another place", path));
+          "'{}' is the checkpoint itself, which would be overwritten; name another place", path));
     }
     if (force) continue;
     return {ErrorKind::kIo,
-            fmt::format("'{}' is there already; name another place (--out), or have it replaced "
-                        "(--force)",
+            fmt::format("'{}' exists already; name another place (--out), or replace it (--force)",
                         path)};
   }
   return {};
 }
 
-// All but the parity file.
+// Writes all files except the parity file.
 Status write_policy(const Format& format, PolicyGraph& graph,
                     const std::vector<std::string>& paths) {
   const std::string_view name = format.name;
@@ -102,27 +101,27 @@ std::vector<std::string> notes_of(const Policy& policy, const ExportOptions& opt
   if (observation.frames > 1) {
     notes.push_back(fmt::format(
         "An observation is the last {} images of an episode, the newest last among its channels; "
-        "before an episode's first stands {}.",
+        "before the first image of an episode there is {}.",
         observation.frames,
-        observation.frame_padding == FramePadding::kFirst ? "that image again" : "a black one"));
+        observation.frame_padding == FramePadding::kFirst ? "the same image" : "a black one"));
   }
   if (policy.config.precision == "tf32") {
     notes.push_back(
-        "It was trained in tf32. What is written is float32, as a training's evaluations are: "
-        "what it acted by while training differs from it by as much as TF32 rounds.");
+        "It was trained in tf32 but is written in float32, as evaluations use it. Its outputs may "
+        "differ from those during training by the rounding of TF32.");
   }
   const bool has_own = policy.network.shape().critic_observation_size > 0;
   if (options.with_value && has_own) {
     notes.push_back(
-        "The critic reads an observation that the policy is not given, so there is no value.");
+        "The critic reads an observation that the policy does not have, so there is no value.");
   }
   if (options.with_value && !has_own && policy.reward_norm != nullptr) {
-    notes.push_back("Values are of rewards as norm_reward scaled them.");
+    notes.push_back("Values are for rewards scaled by norm_reward.");
   }
   if (parity.difference > kParityTolerance) {
     notes.push_back(fmt::format(
         "The tolerance is {:.1e} instead of {:.0e}: the network's numbers are so large, or cancel "
-        "so far, that float32 tells its outputs no closer.",
+        "so much, that float32 is not more exact.",
         parity.tolerance, kParityTolerance));
   }
   return notes;

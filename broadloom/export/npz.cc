@@ -12,7 +12,7 @@ void put(std::string& out, std::uint64_t value, int bytes) {
   for (int i = 0; i < bytes; ++i) out += static_cast<char>(value >> (8 * i) & 0xff);
 }
 
-// Version 1.0 of the format (numpy/lib/format.py): its header ends at a multiple of 64 bytes.
+// Version 1.0 of the format (numpy/lib/format.py): the header ends at a multiple of 64 bytes.
 std::string npy_file(const NpyArray& array) {
   std::string shape = fmt::format("{}", fmt::join(array.shape, ", "));
   if (array.shape.size() == 1) shape += ",";
@@ -26,8 +26,8 @@ std::string npy_file(const NpyArray& array) {
   return out + header + array.bytes;
 }
 
-// What a member's header in front of it and its entry in the directory have in common, from the
-// version that is needed to the length of the name (APPNOTE.TXT 4.3.7 and 4.3.12).
+// Fields shared by a member's local header and directory entry, from the needed version to the
+// length of the name (APPNOTE.TXT 4.3.7 and 4.3.12).
 std::string member_fields(const std::string& name, const std::string& data) {
   constexpr int kVersion = 20, kStored = 0, kMidnight = 0, kFirstOf1980 = 0x21;
   std::string out;

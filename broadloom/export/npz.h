@@ -1,4 +1,4 @@
-// NumPy's files: arrays as .npy in a ZIP archive, stored without compression.
+// NumPy's files: .npy arrays in a ZIP archive without compression.
 #pragma once
 
 #include <cstdint>
@@ -12,7 +12,7 @@ namespace broadloom {
 
 struct NpyArray {
   std::string name;   // of the array; ASCII
-  std::string dtype;  // as NumPy writes it: "<f4", "<f8", "<i8", "|u1"
+  std::string dtype;  // in NumPy's notation: "<f4", "<f8", "<i8", "|u1"
   std::vector<int> shape;
   std::string bytes;  // row-major, little endian
 };
@@ -22,11 +22,11 @@ std::string bytes_of(const std::vector<Number>& numbers) {
   return {reinterpret_cast<const char*>(numbers.data()), numbers.size() * sizeof(Number)};
 }
 
-// The same arrays give the same bytes. kIo where it would be larger than the 2 GiB that readers of
-// plain ZIP archives take.
+// Equal arrays give equal bytes. kIo if the file would exceed 2 GiB, the limit of plain ZIP
+// readers.
 Result<std::string> npz_file(const std::vector<NpyArray>& arrays);
 
-// Of ZIP, PNG and zlib (ISO 3309).
+// The checksum of ZIP, PNG and zlib (ISO 3309).
 std::uint32_t crc32(std::string_view bytes);
 
 }  // namespace broadloom

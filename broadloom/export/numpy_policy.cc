@@ -5,7 +5,7 @@
 namespace broadloom {
 namespace {
 
-// What an operation of this kind has besides name, inputs, shape and arrays.
+// Adds the settings of this kind of operation, besides name, inputs, shape and arrays.
 void add_settings(const Operation& operation, Json& out) {
   switch (operation.kind) {
     case OperationKind::kDivide:

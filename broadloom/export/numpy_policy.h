@@ -1,5 +1,5 @@
-// A policy as an .npz file: its arrays, and the operations as JSON. docs/formats/export.md has the
-// page from which it is read.
+// Writes a policy as an .npz file: its arrays, and its operations as JSON. docs/formats/export.md
+// describes it.
 #pragma once
 
 #include <string>
@@ -10,10 +10,10 @@
 
 namespace broadloom {
 
-// Errors: npz_file's.
+// Errors: those of npz_file.
 Result<std::string> numpy_policy(const PolicyGraph& graph);
 
-// The operations, without the arrays' numbers.
+// The operations as JSON, without the numbers of arrays.
 Json graph_json(const PolicyGraph& graph);
 
 }  // namespace broadloom

@@ -11,7 +11,7 @@
 namespace broadloom {
 namespace {
 
-// Numbers of fields and enums, as in onnx.proto3.
+// Numbers of fields and enums in onnx.proto3.
 namespace model {
 enum { kIrVersion = 1, kProducerName, kProducerVersion, kGraph = 7, kOpsetImport, kMetadata = 14 };
 }
@@ -32,7 +32,7 @@ enum ElementType : std::int64_t { kFloat32 = 1, kUint8 = 2, kInt64 = 7 };
 
 constexpr std::int64_t kIrVersion = 8;
 constexpr char kRows[] = "N";
-// An initializer may not have the name of a node's output, as an array and its constant have.
+// An initializer must not have the name of a node's output, which a constant would share.
 constexpr char kConstantSuffix[] = ".value";
 
 static_assert(std::endian::native == std::endian::little, "raw_data is little endian");
@@ -66,7 +66,7 @@ class Attributes {
   const std::vector<std::string>& all() const { return all_; }
 
  private:
-  // Fields of a message may stand one after the other in any order.
+  // Fields of a message may come in any order.
   Attributes& add(const char* name, attribute::Type type, const ProtoMessage& value) {
     ProtoMessage message;
     message.add(attribute::kName, std::string_view(name));
@@ -237,7 +237,7 @@ class ModelWriter {
     initializer(tensor_of(is_constant ? array.name + kConstantSuffix : array.name, array.shape,
                           std::span<const float>(array.numbers)));
   }
-  // Initializers of an operation's own: a list, or one number.
+  // Adds an initializer for one operation: a list or one number.
   template <class Number>
   std::string list(const Operation& operation, const char* what,
                    const std::vector<Number>& numbers) {
@@ -262,7 +262,7 @@ class ModelWriter {
     message.add(node_proto::kOutput, output);
     message.add(node_proto::kName, output);
     message.add(node_proto::kOpType, std::string_view(type));
-    for (const std::string& one : attributes.all()) message.add(node_proto::kAttribute, one);
+    for (const std::string& bytes : attributes.all()) message.add(node_proto::kAttribute, bytes);
     graph_.add(graph_proto::kNode, message);
   }
 

@@ -1,4 +1,4 @@
-// A policy as an ONNX model: a serialised ModelProto (onnx.proto3), written without a library.
+// Writes a policy as an ONNX model: a serialised ModelProto (onnx.proto3), without a library.
 #pragma once
 
 #include <string>
@@ -8,11 +8,11 @@
 
 namespace broadloom {
 
-// Old enough for every runtime, and the first that has layer normalisation.
+// The first opset with layer normalisation, which every runtime supports.
 inline constexpr int kOnnxOpset = 17;
 
-// Input and outputs are those of the graph, with rows [N, ...]; `about` is its metadata. kIo where
-// it would be larger than the 2 GiB of a message.
+// Input and outputs are the graph's, with rows [N, ...]; `about` becomes metadata. kIo if the model
+// would exceed 2 GiB, the limit of a message.
 Result<std::string> onnx_model(const PolicyGraph& graph);
 
 }  // namespace broadloom

@@ -20,8 +20,8 @@ constexpr int kEpisodes = 4;
 constexpr unsigned kSteps = 64;
 constexpr std::size_t kRowsOfAnEpisode = 8, kBytesOfAnEpisode = 128 * 1024;
 
-// Keeps the first state of each episode and those after 1, 2, 4, ... steps, so that short ones have
-// some, too; of large images the later ones alone. For one thread.
+// Keeps the first state of each episode and those after 1, 2, 4, ... steps, so that short episodes
+// are included; of large images only the later ones. For one thread.
 class StateKeeper final : public EpisodeWatcher {
  public:
   explicit StateKeeper(const Space& space) : type_(observation_type(space)) {
@@ -53,7 +53,7 @@ class StateKeeper final : public EpisodeWatcher {
   std::vector<Observations> kept_;
 };
 
-// As the environment shows them: bytes not divided, and indices for one-hot rows.
+// As the environment gives them: bytes undivided, and indices for one-hot rows.
 std::vector<double> as_shown(Observations& rows, std::size_t count, const Space& space) {
   const auto size = static_cast<std::size_t>(space.size);
   std::vector<double> out;
@@ -76,17 +76,17 @@ std::vector<double> as_shown(Observations& rows, std::size_t count, const Space&
 
 std::vector<double> column(const std::vector<float>& rows, std::size_t width, std::size_t place) {
   std::vector<double> out;
-  for (std::size_t at = place; at < rows.size(); at += width) out.push_back(rows[at]);
+  for (std::size_t i = place; i < rows.size(); i += width) out.push_back(rows[i]);
   return out;
 }
 
-// What evaluation would do there.
+// The actions of an evaluation.
 std::vector<double> actions_of(const Policy& policy, const std::vector<float>& outputs) {
   const Space& space = policy.spec.action;
   const auto size = static_cast<std::size_t>(space.size);
   std::vector<double> out;
-  for (std::size_t at = 0; at < outputs.size(); at += size) {
-    const float* row = outputs.data() + at;
+  for (std::size_t first = 0; first < outputs.size(); first += size) {
+    const float* row = outputs.data() + first;
     if (space.kind == SpaceKind::kDiscrete) {
       out.push_back(static_cast<double>(std::max_element(row, row + size) - row + space.start));
       continue;
@@ -110,8 +110,8 @@ std::map<std::string, std::vector<double>> expected_of(const Policy& policy,
     if (name == "action") {
       out[name] = actions_of(policy, found.outputs);
     } else if (name == "log_std") {
-      const float* from = policy.params + policy.network.log_std_offset();
-      out[name].assign(from, from + shape.action_outputs);
+      const float* log_std = policy.params + policy.network.log_std_offset();
+      out[name].assign(log_std, log_std + shape.action_outputs);
     } else if (name == "value" || name == "intrinsic_value") {
       out[name] = column(found.values, values, name == "value" ? 0 : 1);
     } else {
@@ -121,7 +121,7 @@ std::map<std::string, std::vector<double>> expected_of(const Policy& policy,
   return out;
 }
 
-// Not a number where either is none. Indices follow from the numbers beside them.
+// NaN if either number is NaN. Indices are skipped, as they follow from other outputs.
 double largest_difference(const PolicyGraph& graph,
                           const std::map<std::string, std::vector<double>>& expected,
                           const std::map<std::string, std::vector<double>>& got) {
@@ -130,9 +130,10 @@ double largest_difference(const PolicyGraph& graph,
     if (is_index(graph.operation(name))) continue;
     const std::vector<double>& others = got.at(name);
     for (std::size_t i = 0; i < numbers.size(); ++i) {
-      const double off = std::abs(others[i] - numbers[i]) / std::max(1.0, std::abs(numbers[i]));
-      if (std::isnan(off)) return off;
-      largest = std::max(largest, off);
+      const double difference =
+          std::abs(others[i] - numbers[i]) / std::max(1.0, std::abs(numbers[i]));
+      if (std::isnan(difference)) return difference;
+      largest = std::max(largest, difference);
     }
   }
   return largest;
@@ -141,18 +142,18 @@ double largest_difference(const PolicyGraph& graph,
 NpyArray array_of(const std::string& name, const std::string& dtype, std::vector<int> shape,
                   const std::vector<double>& numbers) {
   NpyArray out{name, dtype, std::move(shape), {}};
-  const auto as = [&]<class Number>(Number) {
+  const auto convert_to = [&]<class Number>(Number) {
     out.bytes = bytes_of(std::vector<Number>(numbers.begin(), numbers.end()));
   };
   if (dtype == "uint8") {
     out.dtype = "|u1";
-    as(std::uint8_t{});
+    convert_to(std::uint8_t{});
   } else if (dtype == "int64") {
     out.dtype = "<i8";
-    as(std::int64_t{});
+    convert_to(std::int64_t{});
   } else {
     out.dtype = "<f4";
-    as(float{});
+    convert_to(float{});
   }
   return out;
 }
@@ -175,17 +176,17 @@ Result<Parity> play_parity(const Policy& policy, const PolicyGraph& graph) {
   if (!std::isfinite(parity.difference)) {
     return Status{
         ErrorKind::kNumeric,
-        fmt::format("what the policy makes of states that it plays is not finite, as after "
-                    "a training that went astray (step {}); nothing was written",
+        fmt::format("the policy's outputs in states that it plays are not finite, as after a "
+                    "diverged training (step {}); nothing was written",
                     policy.origin.global_step)};
   }
   if (parity.difference > kMostDifference) {
     return Status{
         ErrorKind::kNumeric,
-        fmt::format("what would be written and the network differ by {:.1e} on states that "
-                    "the policy plays, more than float32 explains (limit {:.0e}): its "
-                    "parameters are too large for an export to be trusted, or this is a "
-                    "fault of Broadloom's; nothing was written",
+        fmt::format("the exported operations and the network differ by {:.1e} in states that the "
+                    "policy plays, more than float32 explains (limit {:.0e}): its parameters are "
+                    "too large for a reliable export, or this is a fault of Broadloom; nothing was "
+                    "written",
                     parity.difference, kMostDifference)};
   }
   parity.tolerance = std::max(kParityTolerance, 4.0 * parity.difference);

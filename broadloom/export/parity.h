@@ -1,5 +1,4 @@
-// States that a policy has played, with what its network makes of them: what an exported file must
-// come to, wherever it runs.
+// Recorded states with the network's outputs, which an exported file must reproduce.
 #pragma once
 
 #include <map>
@@ -11,28 +10,28 @@
 
 namespace broadloom {
 
-// Of an output b a, which is off it by |a - b| / max(1, |b|), is right up to this.
+// Default tolerance of an exported output b: |a - b| / max(1, |b|).
 inline constexpr double kParityTolerance = 1e-5;
 
-// An export that is off the network by more is refused.
+// An export with a larger error is refused.
 inline constexpr double kMostDifference = 0.1;
 
 struct Parity {
   int rows = 0;
-  std::vector<double> observations;                     // [rows, D] as the environment shows them
-  std::map<std::string, std::vector<double>> expected;  // [rows, ...] by the graph's outputs
-  // The largest, of the operations in double precision from the network in float32.
+  std::vector<double> observations;  // [rows, D] as the environment gives them
+  // [rows, ...] for each of the graph's outputs
+  std::map<std::string, std::vector<double>> expected;
+  // Largest error of the operations in double precision against the network in float32.
   double difference = 0.0;
-  double tolerance =
-      kParityTolerance;  // larger where float32 tells this policy's numbers no closer
+  double tolerance = kParityTolerance;  // larger if float32 is less exact for this policy
 };
 
-// Plays four episodes' first 64 steps and keeps up to 32 of their states, fewer of large images.
-// graph: of the policy. Errors: those of the environment, and kNumeric where outputs are not
+// Plays the first 64 steps of four episodes and keeps at most 32 of their states, fewer for large
+// images. graph: of the policy. Errors: those of the environment; kNumeric if outputs are not
 // finite, or differ from the graph's by more than kMostDifference.
 Result<Parity> play_parity(const Policy& policy, const PolicyGraph& graph);
 
-// As an .npz file: "observation", the outputs by name, and "tolerance".
+// The .npz file with "observation", the outputs by name, and "tolerance".
 Result<std::string> parity_file(const Parity& parity, const PolicyGraph& graph);
 
 }  // namespace broadloom

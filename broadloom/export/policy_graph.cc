@@ -14,9 +14,9 @@
 namespace broadloom {
 namespace {
 
-constexpr double kVarianceFloor = 1e-8;  // of ObsNormalizer
+constexpr double kVarianceFloor = 1e-8;  // as in ObsNormalizer
 
-// A value that an operation may read.
+// A value that operations can read.
 struct Value {
   std::string name;
   std::vector<int> shape;
@@ -24,8 +24,8 @@ struct Value {
   bool is_image() const { return shape.size() == 3; }  // channels, height, width
 };
 
-// Where the numbers of a value, in its order, are in the row that Broadloom's layers read: of an
-// image those stand pixel by pixel.
+// For each number of a value, its index in the row of Broadloom's layers, where images are stored
+// pixel by pixel.
 std::vector<std::size_t> places(const Value& value) {
   std::vector<std::size_t> out(static_cast<std::size_t>(row_size(value.shape)));
   std::iota(out.begin(), out.end(), std::size_t{0});
@@ -56,7 +56,7 @@ class GraphBuilder {
   }
 
  private:
-  // As the network reads an observation: a row, or for an encoder of images [C, H, W].
+  // The network's input: a row, or [C, H, W] for an encoder of images.
   Value seen_by_network() {
     const Space& space = policy_.spec.observation;
     Value x{kObservationName, {}};
@@ -95,7 +95,7 @@ class GraphBuilder {
     return add(operation);
   }
 
-  // Every layer of a chain, whose activation is the network's.
+  // Adds every layer of a chain and its activations.
   Value chain(const std::string& side, const Chain& layers, Value x) {
     std::vector<Value> outputs;
     for (const Layer& layer : layers.layers()) {
@@ -107,7 +107,7 @@ class GraphBuilder {
   }
 
   Value one_layer(const std::string& side, const Layer& layer, const Value& x,
-                  const std::vector<Value>& before) {
+                  const std::vector<Value>& outputs) {
     switch (layer.kind) {
       case LayerKind::kLinear: {
         const std::string name = numbered(side + ".linear");
@@ -130,7 +130,7 @@ class GraphBuilder {
       case LayerKind::kAdd:
         return add({OperationKind::kAdd,
                     numbered(side + ".sum"),
-                    {x.name, before[layer.source].name},
+                    {x.name, outputs[layer.source].name},
                     x.shape});
     }
     return x;
@@ -165,8 +165,8 @@ class GraphBuilder {
     std::vector<float> weight;
     for (int f = 0; f < shape.filters; ++f) {
       for (int c = 0; c < shape.channels; ++c) {
-        for (int at = 0; at < k * k; ++at) {
-          weight.push_back(policy_.params[layer.slice.at(at * shape.channels + c, f)]);
+        for (int pixel = 0; pixel < k * k; ++pixel) {
+          weight.push_back(policy_.params[layer.slice.at(pixel * shape.channels + c, f)]);
         }
       }
     }
@@ -182,7 +182,7 @@ class GraphBuilder {
     return add(operation);
   }
 
-  // Over all numbers of x, or over the channels of each pixel, which then must stand last.
+  // Normalises all numbers of x, or the channels of each pixel, which must then be the last axis.
   Value layer_norm(const std::string& side, const Layer& layer, const Value& input) {
     const LinearSlice& slice = layer.slice;
     const bool over_channels = input.is_image() && slice.out != row_size(input.shape);
@@ -263,7 +263,7 @@ class GraphBuilder {
     }
     const Value features = chain("critic", network.critic(), encoded);
     const Value all = linear("critic.values", "critic.head", network.value_head(), features);
-    // The first is of the rewards, a second one of those that RND pays.
+    // The first value is of the environment's rewards, the second of those by RND.
     const std::vector<std::string> names{"value", "intrinsic_value"};
     for (int v = 0; v < std::min(network.shape().value_outputs, 2); ++v) {
       Operation column{OperationKind::kColumn, names[static_cast<std::size_t>(v)], {all.name}};
@@ -272,11 +272,11 @@ class GraphBuilder {
     }
   }
 
-  // Between the library's indices, from 0 on, and those of who made the space.
-  Value shifted(const std::string& name, const Value& index, std::int64_t by) {
-    if (by == 0) return index;
+  // Converts between indices from 0 and indices from the space's start.
+  Value shifted(const std::string& name, const Value& index, std::int64_t offset) {
+    if (offset == 0) return index;
     Operation shift{OperationKind::kShift, name, {index.name}};
-    shift.number = static_cast<double>(by);
+    shift.number = static_cast<double>(offset);
     return add(shift);
   }
 
@@ -285,7 +285,7 @@ class GraphBuilder {
     return add({OperationKind::kReshape, side + ".row", {x.name}, {row_size(x.shape)}});
   }
 
-  // An image, height by width by channels however its rows are cut, with its channels first.
+  // Reshapes an image, in whatever shape, to height x width x channels and puts channels first.
   Value planes(Value x, const RowShape& image) {
     const std::vector<int> pixels{image.height, image.width, image.channels};
     if (x.shape != pixels) {
@@ -313,8 +313,8 @@ class GraphBuilder {
     return name;
   }
   std::string keep_params(std::string name, std::vector<int> shape, std::size_t offset) {
-    const float* from = policy_.params + offset;
-    std::vector<float> numbers(from, from + row_size(shape));
+    const float* params = policy_.params + offset;
+    std::vector<float> numbers(params, params + row_size(shape));
     return keep(std::move(name), std::move(shape), std::move(numbers));
   }
 
@@ -328,7 +328,7 @@ class GraphBuilder {
   std::map<std::string, int> counts_;
 };
 
-std::vector<std::pair<std::string, std::string>> about(const Policy& policy) {
+std::vector<std::pair<std::string, std::string>> metadata_of(const Policy& policy) {
   const Config& config = policy.config;
   const Space& observation = policy.spec.observation;
   std::vector<std::pair<std::string, std::string>> out{
@@ -359,7 +359,7 @@ std::string extents_text(bool has_rows, const std::vector<int>& row) {
 
 template <class T>
 const T& named(const std::vector<T>& list, std::string_view name) {
-  return *std::find_if(list.begin(), list.end(), [&](const T& one) { return one.name == name; });
+  return *std::find_if(list.begin(), list.end(), [&](const T& item) { return item.name == name; });
 }
 
 }  // namespace
@@ -372,7 +372,7 @@ const NamedArray& PolicyGraph::array(std::string_view name) const { return named
 
 PolicyGraph policy_graph(const Policy& policy, bool with_value) {
   PolicyGraph graph = GraphBuilder(policy).build(with_value);
-  graph.about = about(policy);
+  graph.about = metadata_of(policy);
   return graph;
 }
 

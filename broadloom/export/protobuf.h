@@ -1,4 +1,4 @@
-// Messages of Protocol Buffers, written by hand: the wire format is tags, varints and lengths
+// Writes Protocol Buffers messages without a library: tags, varints and lengths
 // (protobuf.dev/programming-guides/encoding).
 #pragma once
 
@@ -22,7 +22,7 @@ class ProtoMessage {
     for (int shift = 0; shift < 32; shift += 8) bytes_ += static_cast<char>(bits >> shift & 0xff);
     return *this;
   }
-  // Text, or bytes.
+  // Text or bytes.
   ProtoMessage& add(int field, std::string_view bytes) {
     tag(field, 2);
     varint(bytes.size());

@@ -14,14 +14,14 @@ struct Image {
       : channels(shape[0]), height(shape[1]), width(shape[2]) {}
 
   bool has(int y, int x) const { return y >= 0 && y < height && x >= 0 && x < width; }
-  std::size_t at(int c, int y, int x) const {
+  std::size_t index(int c, int y, int x) const {
     return (static_cast<std::size_t>(c) * height + y) * width + x;
   }
 
   int channels, height, width;
 };
 
-// One row through one operation.
+// Evaluates one operation on one row.
 class RowReplay {
  public:
   RowReplay(const PolicyGraph& graph, const Operation& operation, const std::vector<int>& in_shape)
@@ -29,7 +29,7 @@ class RowReplay {
     for (const std::string& name : operation.arrays) arrays_.push_back(&graph.array(name).numbers);
   }
 
-  // x, y: rows of the inputs, of which there may be fewer; out: [size of the value].
+  // x, y: rows of the inputs, null if there are fewer; out: [size of the value].
   void run(const double* x, const double* y, Numbers& out) const {
     const auto in = static_cast<std::size_t>(row_size(in_shape_));
     switch (operation_.kind) {
@@ -63,16 +63,16 @@ class RowReplay {
         }
         break;
       case OperationKind::kConvolution:
-        windows(out, [&](const Image& from, int f, int y0, int x0) {
-          return convolved(from, x, f, y0, x0);
+        windows(out, [&](const Image& input, int f, int y0, int x0) {
+          return convolved(input, x, f, y0, x0);
         });
         break;
       case OperationKind::kLayerNorm:
         layer_norm(x, in, out);
         break;
       case OperationKind::kMaxPool:
-        windows(out, [&](const Image& from, int c, int y0, int x0) {
-          return largest(from, x, c, y0, x0);
+        windows(out, [&](const Image& input, int c, int y0, int x0) {
+          return largest(input, x, c, y0, x0);
         });
         break;
       case OperationKind::kActivation:
@@ -117,52 +117,52 @@ class RowReplay {
       step[a] = step[a + 1] * static_cast<std::size_t>(in_shape_[a]);
     }
     for (std::size_t i = 0; i < out.size(); ++i) {
-      std::size_t rest = i, from = 0;
+      std::size_t rest = i, source = 0;
       for (std::size_t a = axes.size(); a-- > 1;) {
         const auto extent = static_cast<std::size_t>(operation_.shape[a - 1]);
-        from += rest % extent * step[static_cast<std::size_t>(axes[a])];
+        source += rest % extent * step[static_cast<std::size_t>(axes[a])];
         rest /= extent;
       }
-      out[i] = x[from];
+      out[i] = x[source];
     }
   }
 
-  // f(input's image, channel, first row and column of the window) for every place of the output.
+  // Calls f(input image, channel, first row and column of the window) for each output pixel.
   template <class F>
   void windows(Numbers& out, F&& f) const {
-    const Image from(in_shape_), to(operation_.shape);
+    const Image input(in_shape_), output(operation_.shape);
     const int stride = operation_.stride, padding = operation_.padding;
-    for (int c = 0; c < to.channels; ++c) {
-      for (int y = 0; y < to.height; ++y) {
-        for (int x = 0; x < to.width; ++x) {
-          out[to.at(c, y, x)] = f(from, c, y * stride - padding, x * stride - padding);
+    for (int c = 0; c < output.channels; ++c) {
+      for (int y = 0; y < output.height; ++y) {
+        for (int x = 0; x < output.width; ++x) {
+          out[output.index(c, y, x)] = f(input, c, y * stride - padding, x * stride - padding);
         }
       }
     }
   }
 
-  // What lies outside is zero, and left out.
-  double convolved(const Image& from, const double* x, int filter, int y0, int x0) const {
+  // Pixels outside the image are zero and skipped.
+  double convolved(const Image& input, const double* x, int filter, int y0, int x0) const {
     const int k = operation_.kernel;
-    const int left = std::max(0, -x0), right = std::min(k, from.width - x0);
-    const int top = std::max(0, -y0), bottom = std::min(k, from.height - y0);
+    const int left = std::max(0, -x0), right = std::min(k, input.width - x0);
+    const int top = std::max(0, -y0), bottom = std::min(k, input.height - y0);
     double sum = array(1)[static_cast<std::size_t>(filter)];
-    for (int c = 0; c < from.channels; ++c) {
+    for (int c = 0; c < input.channels; ++c) {
       for (int dy = top; dy < bottom; ++dy) {
-        const double* pixels = x + from.at(c, y0 + dy, x0 + left);
+        const double* pixels = x + input.index(c, y0 + dy, x0 + left);
         const float* w =
-            &array(0)[((static_cast<std::size_t>(filter) * from.channels + c) * k + dy) * k];
+            &array(0)[((static_cast<std::size_t>(filter) * input.channels + c) * k + dy) * k];
         for (int dx = left; dx < right; ++dx) sum += pixels[dx - left] * w[dx];
       }
     }
     return sum;
   }
 
-  double largest(const Image& from, const double* x, int c, int y0, int x0) const {
+  double largest(const Image& input, const double* x, int c, int y0, int x0) const {
     double most = -std::numeric_limits<double>::infinity();
     for (int dy = 0; dy < operation_.kernel; ++dy) {
       for (int dx = 0; dx < operation_.kernel; ++dx) {
-        if (from.has(y0 + dy, x0 + dx)) most = std::max(most, x[from.at(c, y0 + dy, x0 + dx)]);
+        if (input.has(y0 + dy, x0 + dx)) most = std::max(most, x[input.index(c, y0 + dy, x0 + dx)]);
       }
     }
     return most;
@@ -200,14 +200,14 @@ std::map<std::string, std::vector<double>> replay(const PolicyGraph& graph,
     std::vector<const double*> inputs;
     for (const std::string& name : operation.inputs) inputs.push_back(values[name].data());
     const std::vector<int>& in_shape = inputs.empty() ? none : shapes[operation.inputs.front()];
-    const RowReplay one(graph, operation, in_shape);
+    const RowReplay row_replay(graph, operation, in_shape);
     const auto in = static_cast<std::size_t>(row_size(in_shape));
     Numbers row(static_cast<std::size_t>(row_size(operation.shape))), all;
     for (std::size_t r = 0; r < static_cast<std::size_t>(inputs.empty() ? 1 : rows); ++r) {
       const auto of_row = [&](std::size_t i) {
         return i < inputs.size() ? inputs[i] + r * in : nullptr;
       };
-      one.run(of_row(0), of_row(1), row);
+      row_replay.run(of_row(0), of_row(1), row);
       all.insert(all.end(), row.begin(), row.end());
     }
     values[operation.name] = std::move(all);

@@ -1,5 +1,5 @@
-// What the operations of a policy come to, worked out slowly, in double precision, by their
-// formulas alone: what exported files are held against.
+// Evaluates a policy's operations slowly, in double precision, by their formulas. Exported files
+// are compared with it.
 #pragma once
 
 #include <map>
@@ -10,9 +10,9 @@
 
 namespace broadloom {
 
-// Of `rows` observations [rows, D] as the environment shows them (an index, where they are
-// Discrete): every value by its name, [rows, of its shape], also those on the way. Its cost is that
-// of as many multiplications in plain loops.
+// observations: `rows` rows [rows, D] as the environment gives them (an index if Discrete). Returns
+// every value by name, [rows, shape], including intermediate ones. Cost: all multiplications in
+// plain loops.
 std::map<std::string, std::vector<double>> replay(const PolicyGraph& graph,
                                                   const std::vector<double>& observations,
                                                   int rows);

@@ -38,7 +38,7 @@ std::string tuple_of(const std::vector<int>& numbers) {
   return fmt::format("({}{})", fmt::join(numbers, ", "), numbers.size() == 1 ? "," : "");
 }
 
-// "actor.linear1" is what is before the point and after it.
+// Splits "actor.linear1" at the point.
 std::pair<std::string, std::string> side_and_layer(const std::string& name) {
   const std::size_t point = name.find('.');
   return {name.substr(0, point), name.substr(point + 1)};
@@ -80,7 +80,7 @@ class ModuleText {
     return out;
   }
 
-  // What may stand between the quotes of a Python text.
+  // The text without characters that would end a Python string.
   static std::string printable(std::string text) {
     std::replace(text.begin(), text.end(), '\\', '/');
     std::replace_if(
@@ -115,7 +115,7 @@ class ModuleText {
     return fmt::format("nn.LayerNorm({}, eps={})", tuple_of(weight), operation.number);
   }
 
-  // Arrays of no layer: learnt is log_std alone.
+  // Arrays outside layers: log_std is a parameter, the others are buffers.
   void buffers() {
     for (const Operation& operation : graph_.operations) {
       if (!operation.layer.empty()) continue;

@@ -1,4 +1,4 @@
-// A policy as a PyTorch module: a small file of Python with named layers, and a state dict.
+// Writes a policy as a PyTorch module: a small Python file with named layers, and a state dict.
 #pragma once
 
 #include <string>
@@ -9,8 +9,8 @@
 
 namespace broadloom {
 
-// The text of a file that defines `Policy(nn.Module)` and `load()`, and needs torch alone. Its
-// state dict has the names and shapes of the graph's arrays.
+// A Python file that defines `Policy(nn.Module)` and `load()` and needs only torch. Its state dict
+// has the names and shapes of the graph's arrays.
 std::string torch_module(const PolicyGraph& graph);
 
 // Views of the graph's arrays, for write_safetensors().

@@ -40,10 +40,10 @@ void InstrumentSet::reshape(InstrumentSetup setup) {
   make(setup);
   tensors.clear();
   append_state("", tensors);
-  std::size_t at = 0;
+  std::size_t offset = 0;
   for (const TensorRef& tensor : tensors) {
-    std::memcpy(tensor.data, kept.data() + at, tensor.bytes());
-    at += tensor.bytes();
+    std::memcpy(tensor.data, kept.data() + offset, tensor.bytes());
+    offset += tensor.bytes();
   }
 }
 

@@ -341,7 +341,7 @@ Result<ReadyRun> old_run(const std::string& run_dir, int threads, const RunHooks
   Result<std::unique_ptr<Trainer>> trainer =
       Trainer::create(run.value().config, threads, ranks, StartFrom::kState);
   if (!trainer.ok()) return trainer.status();
-  BROADLOOM_TRY(with_way_out(restore(checkpoint.value(), *trainer.value()), newest.value()));
+  BROADLOOM_TRY(with_advice(restore(checkpoint.value(), *trainer.value()), newest.value()));
   BROADLOOM_TRY(check_kept_logs(folder, checkpoint.value().logs));
   if (run.value().config.hashes) {
     BROADLOOM_TRY(check_kept_hashes(folder, trainer.value()->report().iteration));

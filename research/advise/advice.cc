@@ -32,8 +32,8 @@ std::vector<std::size_t> race_order(const AdviceEvidence& evidence, double thres
   return order;
 }
 
-void put_first(std::vector<std::size_t>& order, std::vector<std::size_t>::iterator at) {
-  if (at != order.end()) std::rotate(order.begin(), at, at + 1);
+void put_first(std::vector<std::size_t>& order, std::vector<std::size_t>::iterator place) {
+  if (place != order.end()) std::rotate(order.begin(), place, place + 1);
 }
 
 std::vector<std::size_t> order_by_rule(const AdviceEvidence& evidence, double threshold) {
@@ -67,11 +67,11 @@ void add_times(const AdviceEvidence& evidence, Advice& advice) {
     }
     if (!trial.points.empty()) lasts.push_back(trial.points.back().mean_return);
     if (std::isnan(advice.threshold)) continue;
-    const auto at = steps_to_threshold(trial, advice.threshold,
-                                       trial.points.empty() ? 0 : trial.points.back().global_step);
-    if (!at) continue;
-    steps.push_back(static_cast<double>(*at));
-    costs.push_back(cost_of(evidence, advised, *at));
+    const auto reached_at = steps_to_threshold(
+        trial, advice.threshold, trial.points.empty() ? 0 : trial.points.back().global_step);
+    if (!reached_at) continue;
+    steps.push_back(static_cast<double>(*reached_at));
+    costs.push_back(cost_of(evidence, advised, *reached_at));
   }
   advice.trials = static_cast<int>(advised.trials.size());
   advice.reached = static_cast<int>(costs.size());

@@ -21,8 +21,8 @@ std::int64_t steps_to_train(const Config& base, const AdviceEvidence& evidence,
   for (const TrialCurve& trial : evidence.candidates[advice.order.front()].trials) {
     if (trial.points.empty()) continue;
     made = std::max(made, trial.points.back().global_step);
-    const auto at = steps_to_threshold(trial, advice.threshold, made);
-    slowest = std::max(slowest, at.value_or(0));
+    const auto reached_at = steps_to_threshold(trial, advice.threshold, made);
+    slowest = std::max(slowest, reached_at.value_or(0));
   }
   if (evidence.goal == AdviceGoal::kReturn) return made;
   if (advice.verdict == AdviceVerdict::kReached) {

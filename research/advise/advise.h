@@ -7,9 +7,9 @@
 #include "broadloom/config/config.h"
 #include "broadloom/core/status.h"
 #include "research/advise/advice.h"
+#include "research/advise/advice_budget.h"
 #include "research/advise/advise_options.h"
 #include "research/advise/evidence.h"
-#include "research/advise/purse.h"
 
 namespace broadloom {
 

@@ -71,11 +71,11 @@ std::string threshold_text(const AdviceEvidence& evidence, const Advice& advice)
 constexpr int kFewestOfInterval = 5;  // fewer numbers say almost nothing about their spread
 
 std::string interval_text(const AdviceEvidence& evidence, const Estimate& cost, int trials) {
-  const std::string of = fmt::format("{} of {} seeds", cost.count, trials);
-  if (std::isnan(cost.low) || cost.count < kFewestOfInterval) return "in " + of;
+  const std::string seeds_text = fmt::format("{} of {} seeds", cost.count, trials);
+  if (std::isnan(cost.low) || cost.count < kFewestOfInterval) return "in " + seeds_text;
   return fmt::format("{} to {}, 95 % interval over {}",
                      cost_text(evidence, std::max(0.0, cost.low)), cost_text(evidence, cost.high),
-                     of);
+                     seeds_text);
 }
 
 // The mean time covers only seeds that reached the threshold; the others would make it longer.

@@ -28,9 +28,9 @@ AdviceEvidence question_of(const Config& base, const AdviceOptions& options) {
 }
 
 // Fewer episodes if a simulator is slow. With a budget of steps, the clock decides nothing.
-int episodes_for(double seconds_of_all, int threads, const Purse& purse) {
-  if (purse.counts_steps()) return kEvalEpisodes;
-  const double allowed = kEvalShare * purse.seconds() * threads;
+int episodes_for(double seconds_of_all, int threads, const AdviceBudget& total_budget) {
+  if (total_budget.counts_steps()) return kEvalEpisodes;
+  const double allowed = kEvalShare * total_budget.seconds() * threads;
   const double fitting = kEvalEpisodes * allowed / std::max(1e-9, seconds_of_all);
   return static_cast<int>(
       std::clamp(fitting, static_cast<double>(kFewestEvalEpisodes), 1.0 * kEvalEpisodes));
@@ -49,17 +49,18 @@ void add_threshold(const AdviceOptions& options, const EnvSpec& spec, AdviceEvid
 }
 
 // Measures the task with the untrained policy. Returns how many trials may be stepped at once.
-Result<int> look_at_task(const Config& base, const AdviceOptions& options, Purse& purse,
-                         AdviceEvidence& evidence) {
-  purse.tell("looking at the task");
-  const double begin = purse.elapsed();
+Result<int> look_at_task(const Config& base, const AdviceOptions& options,
+                         AdviceBudget& total_budget, AdviceEvidence& evidence) {
+  total_budget.tell("looking at the task");
+  const double begin = total_budget.elapsed();
   const Result<UntrainedPolicy> untrained = play_untrained(base, kEvalEpisodes, options.threads);
   if (!untrained.ok()) return untrained.status();
   const UntrainedPolicy& policy = untrained.value();
   evidence.untrained = policy.mean_return;
   evidence.max_episode_steps = policy.spec.max_episode_steps;
   evidence.deterministic = policy.simulator.deterministic;
-  evidence.eval_episodes = episodes_for(purse.elapsed() - begin, options.threads, purse);
+  evidence.eval_episodes =
+      episodes_for(total_budget.elapsed() - begin, options.threads, total_budget);
   const double length = policy.spec.max_episode_steps > 0
                             ? static_cast<double>(policy.spec.max_episode_steps)
                             : policy.mean_length;
@@ -71,22 +72,22 @@ Result<int> look_at_task(const Config& base, const AdviceOptions& options, Purse
 }  // namespace
 
 Result<AdviceEvidence> gather_evidence(const Config& base, const Overrides& given,
-                                       const AdviceOptions& options, Purse& purse) {
+                                       const AdviceOptions& options, AdviceBudget& total_budget) {
   Result<Portfolio> portfolio = make_portfolio(base, given);
   if (!portfolio.ok()) return portfolio.status();
   Config constant = base;
   constant.lr_schedule = "constant";  // make_portfolio() has checked the caller's own
   AdviceEvidence evidence = question_of(constant, options);
   evidence.held = std::move(portfolio.value().held);
-  const Result<int> jobs = look_at_task(constant, options, purse, evidence);
+  const Result<int> jobs = look_at_task(constant, options, total_budget, evidence);
   if (!jobs.ok()) return jobs.status();
-  const Inquiry inquiry{constant, options, purse, evidence, jobs.value()};
+  const Inquiry inquiry{constant, options, total_budget, evidence, jobs.value()};
   std::vector<Entrant>& entrants = portfolio.value().entrants;
   BROADLOOM_TRY(options.rule == AdviceRule::kRace ? measure_by_race(inquiry, std::move(entrants))
                                                   : measure_by_gradient(inquiry, entrants.front()));
-  evidence.interrupted = purse.was_stopped();
-  evidence.spent_seconds = purse.elapsed();
-  evidence.spent_steps = purse.spent_steps();
+  evidence.interrupted = total_budget.was_stopped();
+  evidence.spent_seconds = total_budget.elapsed();
+  evidence.spent_steps = total_budget.spent_steps();
   return evidence;
 }
 

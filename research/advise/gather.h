@@ -5,10 +5,10 @@
 
 #include "broadloom/config/config.h"
 #include "broadloom/core/status.h"
+#include "research/advise/advice_budget.h"
 #include "research/advise/advise_options.h"
 #include "research/advise/evidence.h"
 #include "research/advise/portfolio.h"
-#include "research/advise/purse.h"
 
 namespace broadloom {
 
@@ -17,13 +17,13 @@ namespace broadloom {
 // rule does, the evidence holds what there was by then. Errors of the config, the simulator and
 // memory come before any training.
 Result<AdviceEvidence> gather_evidence(const Config& base, const Overrides& given,
-                                       const AdviceOptions& options, Purse& purse);
+                                       const AdviceOptions& options, AdviceBudget& total_budget);
 
 // The request, its budget, and the facts on the task, to which a rule adds.
 struct Inquiry {
   const Config& base;  // with a constant rate
   const AdviceOptions& options;
-  Purse& purse;
+  AdviceBudget& total_budget;
   AdviceEvidence& evidence;
   int jobs = 1;  // concurrent trials
 };

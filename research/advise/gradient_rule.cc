@@ -16,19 +16,20 @@ constexpr std::int64_t kProbeSteps = 20000;
 
 // The gradients of a policy after a short training at the defaults.
 GradientEvidence probe(const Inquiry& inquiry, const Entrant& defaults, double steps_per_second) {
-  Purse& purse = inquiry.purse;
+  AdviceBudget& total_budget = inquiry.total_budget;
   Trial trial(defaults.config, inquiry.base.seed, inquiry.evidence.eval_episodes);
-  purse.tell("probing the defaults");
-  const PhaseBudget budget = purse.phase(kProbeShare, kProbeShare);
+  total_budget.tell("probing the defaults");
+  const PhaseBudget budget = total_budget.phase(kProbeShare, kProbeShare);
   const std::int64_t steps =
-      purse.counts_steps() ? std::min(kProbeSteps, budget.steps) : kProbeSteps;
-  purse.add_steps(trial.go_on_to(std::max<std::int64_t>(1, steps), [&] {
-    return purse.is_over() || (!purse.counts_steps() && purse.elapsed() > budget.end_seconds);
+      total_budget.counts_steps() ? std::min(kProbeSteps, budget.steps) : kProbeSteps;
+  total_budget.add_steps(trial.go_on_to(std::max<std::int64_t>(1, steps), [&] {
+    return total_budget.is_over() ||
+           (!total_budget.counts_steps() && total_budget.elapsed() > budget.end_seconds);
   }));
   if (trial.trainer() != nullptr) {
-    return measure_gradients(*trial.trainer(),
-                             laboratory_steps(purse, kProbeLaboratoryShare, steps_per_second),
-                             inquiry.options.threads, purse);
+    return measure_gradients(
+        *trial.trainer(), laboratory_steps(total_budget, kProbeLaboratoryShare, steps_per_second),
+        inquiry.options.threads, total_budget);
   }
   GradientEvidence none;
   none.why_not = "the probe did not train: " + trial.curve().error;
@@ -42,7 +43,7 @@ Status try_choice(const Inquiry& inquiry, const Entrant& defaults, const Candida
   if (!(chosen == defaults.candidate)) {
     entrants.push_back({chosen, false, config_of(inquiry.base, chosen)});
   }
-  Lineup lineup(std::move(entrants), inquiry.options, inquiry.purse);
+  Lineup lineup(std::move(entrants), inquiry.options, inquiry.total_budget);
   BROADLOOM_TRY(lineup.find_speeds());
   evidence.left_out = lineup.left_out();
   evidence.candidates = lineup.candidates(evidence.counts_seconds);
@@ -52,25 +53,25 @@ Status try_choice(const Inquiry& inquiry, const Entrant& defaults, const Candida
     evidence.notes.push_back("What the laboratory chose, " + candidate_text(chosen) +
                              ", does not train: a loss was not finite.");
   }
-  Race race(lineup.entrants(), evidence, inquiry.purse, inquiry.jobs);
-  race.run(inquiry.purse.phase(1.0, 1.0 - kProbeShare - kProbeLaboratoryShare));
+  Race race(lineup.entrants(), evidence, inquiry.total_budget, inquiry.jobs);
+  race.run(inquiry.total_budget.phase(1.0, 1.0 - kProbeShare - kProbeLaboratoryShare));
   return {};
 }
 
 }  // namespace
 
 Status measure_by_gradient(const Inquiry& inquiry, const Entrant& defaults) {
-  const Purse& purse = inquiry.purse;
+  const AdviceBudget& total_budget = inquiry.total_budget;
   AdviceEvidence& evidence = inquiry.evidence;
-  Lineup alone({defaults}, inquiry.options, inquiry.purse);
+  Lineup alone({defaults}, inquiry.options, inquiry.total_budget);
   BROADLOOM_TRY(alone.find_speeds());
   if (alone.entrants().empty()) {
     return invalid("the task's defaults do not train: a loss is not finite");
   }
   const double speed = alone.speeds().front();
   evidence.gradient = probe(inquiry, defaults, speed);
-  const double affordable =
-      purse.counts_steps() ? static_cast<double>(purse.steps()) : purse.seconds() * speed;
+  const double affordable = total_budget.counts_steps() ? static_cast<double>(total_budget.steps())
+                                                        : total_budget.seconds() * speed;
   const GradientChoice choice =
       choose_by_gradient(evidence.gradient, defaults.candidate, evidence.held, affordable);
   evidence.rule_words = choice.words;

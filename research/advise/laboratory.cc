@@ -31,7 +31,8 @@ constexpr int kBatchOfMinibatch = 16;  // B / M
 constexpr int kMostEnvs = 4096, kLeastMinibatch = 16;
 
 GradientStudyOptions study_options(const LaboratoryPlan& plan, std::vector<BlockShape> shapes,
-                                   const Config& config, int threads, const Purse& purse) {
+                                   const Config& config, int threads,
+                                   const AdviceBudget& total_budget) {
   GradientStudyOptions options;
   options.correlation = false;
   options.agreement = plan.agreement;
@@ -42,7 +43,7 @@ GradientStudyOptions study_options(const LaboratoryPlan& plan, std::vector<Block
   options.start_envs = plan.start_envs;
   options.seed = config.seed;
   options.threads = threads;
-  options.should_stop = [&purse] { return purse.is_over(); };
+  options.should_stop = [&total_budget] { return total_budget.is_over(); };
   return options;
 }
 
@@ -196,16 +197,18 @@ LaboratoryPlan plan_laboratory(std::int64_t steps, int max_episode_steps, int sh
   return plan;
 }
 
-std::int64_t laboratory_steps(const Purse& purse, double share, double steps_per_second) {
-  if (purse.counts_steps()) {
-    return static_cast<std::int64_t>(share * static_cast<double>(purse.steps()));
+std::int64_t laboratory_steps(const AdviceBudget& total_budget, double share,
+                              double steps_per_second) {
+  if (total_budget.counts_steps()) {
+    return static_cast<std::int64_t>(share * static_cast<double>(total_budget.steps()));
   }
-  const double seconds = std::min(share * purse.seconds(), purse.seconds() - purse.elapsed());
+  const double seconds =
+      std::min(share * total_budget.seconds(), total_budget.seconds() - total_budget.elapsed());
   return static_cast<std::int64_t>(kLaboratorySpeed * seconds * steps_per_second);
 }
 
 GradientEvidence measure_gradients(const Trainer& trainer, std::int64_t steps, int threads,
-                                   const Purse& purse) {
+                                   const AdviceBudget& total_budget) {
   const Config& config = trainer.config();
   GradientEvidence evidence;
   evidence.policy = candidate_of(config);
@@ -223,14 +226,16 @@ GradientEvidence measure_gradients(const Trainer& trainer, std::int64_t steps, i
         with_commas(plan.least), with_commas(steps));
     return evidence;
   }
-  const Result<GradientStudyReport> report = study_gradients(
-      trainer.policy(), study_options(plan, shapes, config, threads, purse),
-      [&purse](const std::string& what, double) { purse.tell("the laboratory: " + what); });
+  const Result<GradientStudyReport> report =
+      study_gradients(trainer.policy(), study_options(plan, shapes, config, threads, total_budget),
+                      [&total_budget](const std::string& what, double) {
+                        total_budget.tell("the laboratory: " + what);
+                      });
   if (report.ok()) {
     evidence.rows = rows_of(report.value());
   } else {
     evidence.why_not =
-        purse.is_over() ? "it was stopped before its end" : report.status().message();
+        total_budget.is_over() ? "it was stopped before its end" : report.status().message();
   }
   return evidence;
 }

@@ -4,8 +4,8 @@
 #include <cstdint>
 
 #include "broadloom/train/trainer.h"
+#include "research/advise/advice_budget.h"
 #include "research/advise/evidence.h"
-#include "research/advise/purse.h"
 
 namespace broadloom {
 
@@ -25,11 +25,12 @@ std::vector<BlockShape> laboratory_shapes(int batch, int own_num_steps);
 
 // Environment steps for the laboratory: `share` of the budget, or of the seconds that are left, for
 // a setting that trains at steps_per_second.
-std::int64_t laboratory_steps(const Purse& purse, double share, double steps_per_second);
+std::int64_t laboratory_steps(const AdviceBudget& total_budget, double share,
+                              double steps_per_second);
 
 // Never fails: why_not has the reason if nothing was measured.
 GradientEvidence measure_gradients(const Trainer& trainer, std::int64_t steps, int threads,
-                                   const Purse& purse);
+                                   const AdviceBudget& total_budget);
 
 // The laboratory's own rule (docs/advise.md).
 //

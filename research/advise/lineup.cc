@@ -23,8 +23,9 @@ constexpr double kMemoryShare = 0.8;  // of the memory allowed for the run
 
 }  // namespace
 
-Lineup::Lineup(std::vector<Entrant> entrants, const AdviceOptions& options, Purse& purse)
-    : entrants_(std::move(entrants)), options_(options), purse_(purse) {}
+Lineup::Lineup(std::vector<Entrant> entrants, const AdviceOptions& options,
+               AdviceBudget& total_budget)
+    : entrants_(std::move(entrants)), options_(options), total_budget_(total_budget) {}
 
 double Lineup::mean_speed() const {
   return speeds_.empty() ? 0.0
@@ -70,8 +71,9 @@ Status Lineup::leave_out_by_first(double race_seconds) {
   const std::vector<Entrant> first(
       entrants_.begin(),
       entrants_.begin() + std::min<std::ptrdiff_t>(kFirst, std::ssize(entrants_)));
-  const Result<std::vector<double>> speeds = measure_speeds(
-      first, options_.threads, kFirstShare * kMachineShare * purse_.seconds(), purse_);
+  const Result<std::vector<double>> speeds =
+      measure_speeds(first, options_.threads, kFirstShare * kMachineShare * total_budget_.seconds(),
+                     total_budget_);
   if (!speeds.ok()) return speeds.status();
   double fastest = 0.0;
   for (const double speed : speeds.value()) fastest = std::fmax(fastest, speed);
@@ -86,9 +88,9 @@ Status Lineup::find_speeds() {
     Result<std::vector<double>> known = look_up_speeds(entrants_, options_.speeds);
     if (!known.ok()) return known.status();
     speeds = known.take();
-  } else if (!purse_.counts_steps()) {
-    Result<std::vector<double>> measured =
-        measure_speeds(entrants_, options_.threads, kMachineShare * purse_.seconds(), purse_);
+  } else if (!total_budget_.counts_steps()) {
+    Result<std::vector<double>> measured = measure_speeds(
+        entrants_, options_.threads, kMachineShare * total_budget_.seconds(), total_budget_);
     if (!measured.ok()) return measured.status();
     speeds = measured.take();
   }

@@ -7,10 +7,10 @@
 
 #include "broadloom/config/config.h"
 #include "broadloom/core/status.h"
+#include "research/advise/advice_budget.h"
 #include "research/advise/advise_options.h"
 #include "research/advise/evidence.h"
 #include "research/advise/portfolio.h"
-#include "research/advise/purse.h"
 
 namespace broadloom {
 
@@ -19,8 +19,8 @@ inline constexpr double kMachineShare = 0.1;
 
 class Lineup {
  public:
-  // entrants: most trusted first. options and purse must outlive this object.
-  Lineup(std::vector<Entrant> entrants, const AdviceOptions& options, Purse& purse);
+  // entrants: most trusted first. options and total_budget must outlive this object.
+  Lineup(std::vector<Entrant> entrants, const AdviceOptions& options, AdviceBudget& total_budget);
 
   const std::vector<Entrant>& entrants() const { return entrants_; }
   const std::vector<double>& speeds() const { return speeds_; }  // of each, after find_speeds()
@@ -44,7 +44,7 @@ class Lineup {
  private:
   std::vector<Entrant> entrants_;
   const AdviceOptions& options_;
-  Purse& purse_;
+  AdviceBudget& total_budget_;
   std::vector<double> speeds_;
   int left_out_ = 0;
 };

@@ -30,8 +30,7 @@ bool is_held(const std::vector<std::string>& held, std::string_view key);
 // learning rate among them are held.
 //
 // kInvalidConfig if nothing is left to choose, or if the config has settings that are not tried
-// here. Those are schedules of the learning rate or the shape, and others that depend on a run's
-// length.
+// here: schedules of the learning rate or the shape, and others that depend on a run's length.
 Result<Portfolio> make_portfolio(const Config& base, const Overrides& given);
 
 // The config of one candidate, regardless of held settings. The time of a change of shape is a

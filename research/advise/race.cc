@@ -53,10 +53,11 @@ std::size_t entrants_with_room(std::size_t entrants, double race_steps, int seed
   return std::min(entrants, kFewestEntrants);
 }
 
-Race::Race(const std::vector<Entrant>& entrants, AdviceEvidence& evidence, Purse& purse, int jobs)
+Race::Race(const std::vector<Entrant>& entrants, AdviceEvidence& evidence,
+           AdviceBudget& total_budget, int jobs)
     : entrants_(entrants),
       evidence_(evidence),
-      purse_(purse),
+      total_budget_(total_budget),
       pool_(jobs),
       next_seed_(evidence.seeds) {
   for (std::size_t c = 0; c < entrants_.size(); ++c) {
@@ -69,9 +70,9 @@ Race::Race(const std::vector<Entrant>& entrants, AdviceEvidence& evidence, Purse
   }
 }
 
-// The purse's clock has measured the real time of concurrent trainings.
+// The budget's clock has measured the real time of concurrent trainings.
 double Race::unit_cost(const std::vector<Runner*>& runners) const {
-  if (!purse_.counts_steps()) return static_cast<double>(runners.size()) * slowness_;
+  if (!total_budget_.counts_steps()) return static_cast<double>(runners.size()) * slowness_;
   double steps = 0.0;  // of one unit of cost, over all of them
   for (const Runner* runner : runners) {
     const CandidateEvidence& candidate = evidence_.candidates[runner->candidate];
@@ -119,9 +120,10 @@ double Race::slowest_of_fastest() const {
     double last = 0.0;
     for (const auto& runner : runners_) {
       if (runner->candidate != c) continue;
-      const auto at = steps_to_threshold(runner->trial->curve(), evidence_.threshold, kEver);
-      const bool is_there = at && is_over(*runner);
-      last = is_there ? std::max(last, cost_of(evidence_, evidence_.candidates[c], *at))
+      const auto reached_at =
+          steps_to_threshold(runner->trial->curve(), evidence_.threshold, kEver);
+      const bool is_there = reached_at && is_over(*runner);
+      last = is_there ? std::max(last, cost_of(evidence_, evidence_.candidates[c], *reached_at))
                       : std::numeric_limits<double>::infinity();
       if (!is_there) break;
     }
@@ -138,32 +140,32 @@ double Race::next_cost(const PhaseBudget& budget, std::int64_t spent_before,
                        double parts_left) const {
   const std::vector<Runner*> runners = going();
   const double left =
-      purse_.counts_steps()
-          ? static_cast<double>(budget.steps - (purse_.spent_steps() - spent_before))
-          : budget.end_seconds - purse_.elapsed();
+      total_budget_.counts_steps()
+          ? static_cast<double>(budget.steps - (total_budget_.spent_steps() - spent_before))
+          : budget.end_seconds - total_budget_.elapsed();
   return std::max(0.0, left) / parts_left / unit_cost(runners);
 }
 
 void Race::advance(const std::vector<Runner*>& runners, double cost) {
-  const double begin = purse_.elapsed();
+  const double begin = total_budget_.elapsed();
   double made = 0.0;  // cost of all of them
   std::mutex mutex;
   const std::string what = fmt::format("racing {} candidates", alive_.size());
   const auto should_stop = [&] {  // polled after each block
-    purse_.tell(what);
-    return purse_.is_over();
+    total_budget_.tell(what);
+    return total_budget_.is_over();
   };
   pool_.run(static_cast<int>(runners.size()), [&](int r) {
     Runner& runner = *runners[static_cast<std::size_t>(r)];
     const CandidateEvidence& candidate = evidence_.candidates[runner.candidate];
     const std::int64_t target = steps_for(evidence_, candidate, cost);
     const std::int64_t steps = runner.trial->go_on_to(target, should_stop);
-    purse_.add_steps(steps);
+    total_budget_.add_steps(steps);
     const std::lock_guard<std::mutex> one_at_a_time(mutex);
     made += cost_of(evidence_, candidate, steps);
   });
   if (made <= 0.0) return;
-  const double seconds = purse_.elapsed() - begin;
+  const double seconds = total_budget_.elapsed() - begin;
   slowness_ = std::max(0.05, seconds / made);
   seconds_ += seconds;
   made_ += made;
@@ -185,15 +187,17 @@ int Race::slices_of(double rung_cost) const {
 
 // The remaining budget is shared equally by the remaining rungs, and a rung's part by its slices.
 void Race::run_rung(std::size_t rung, std::size_t rungs, const PhaseBudget& budget) {
-  const std::int64_t spent_before = purse_.spent_steps();
+  const std::int64_t spent_before = total_budget_.spent_steps();
   const double share = 1.0 / static_cast<double>(rungs - rung);
   PhaseBudget of_rung = budget;
   of_rung.steps = static_cast<std::int64_t>(static_cast<double>(budget.steps) * share);
-  of_rung.end_seconds = purse_.elapsed() + (budget.end_seconds - purse_.elapsed()) * share;
+  of_rung.end_seconds =
+      total_budget_.elapsed() + (budget.end_seconds - total_budget_.elapsed()) * share;
   if (going().empty()) return;
   const int slices = slices_of(next_cost(of_rung, spent_before, 1.0));
   const std::vector<double> ends = slice_ends(slices, cost_ == 0.0 ? kGrowth : 1.0);
-  for (std::size_t slice = 0; slice < ends.size() && !purse_.is_over() && !is_settled(); ++slice) {
+  for (std::size_t slice = 0; slice < ends.size() && !total_budget_.is_over() && !is_settled();
+       ++slice) {
     const std::vector<Runner*> runners = going();
     if (runners.empty()) break;
     const double begin = slice > 0 ? ends[slice - 1] : 0.0;
@@ -212,12 +216,12 @@ void Race::end_rung(const std::vector<std::size_t>& candidates) {
 
 void Race::run(const PhaseBudget& budget) {
   const std::vector<std::size_t> sizes = rung_sizes(alive_.size());
-  const std::int64_t before = purse_.spent_steps();
-  for (std::size_t rung = 0; rung < sizes.size() && !purse_.is_over(); ++rung) {
+  const std::int64_t before = total_budget_.spent_steps();
+  for (std::size_t rung = 0; rung < sizes.size() && !total_budget_.is_over(); ++rung) {
     PhaseBudget left = budget;
-    left.steps = budget.steps - (purse_.spent_steps() - before);
+    left.steps = budget.steps - (total_budget_.spent_steps() - before);
     run_rung(rung, sizes.size(), left);
-    if (purse_.is_over() || rung + 1 == sizes.size() || is_settled()) break;
+    if (total_budget_.is_over() || rung + 1 == sizes.size() || is_settled()) break;
     std::vector<std::size_t> order = ranked(evidence_, alive_, speed_threshold(evidence_));
     order.resize(std::min(order.size(), sizes[rung + 1]));
     keep(order);
@@ -253,12 +257,12 @@ std::int64_t Race::seeds_with_room(const std::vector<std::size_t>& candidates,
     const double cost = evidence_.goal == AdviceGoal::kSpeed && !std::isnan(evidence_.threshold)
                             ? score_of(evidence_, c, threshold, horizon).mean_cost
                             : horizon;
-    needed += purse_.counts_steps()
+    needed += total_budget_.counts_steps()
                   ? static_cast<double>(steps_for(evidence_, evidence_.candidates[c], cost))
                   : cost * (made_ > 0.0 ? seconds_ / made_ : slowness_);
   }
-  const double left = purse_.counts_steps() ? static_cast<double>(budget.steps)
-                                            : budget.end_seconds - purse_.elapsed();
+  const double left = total_budget_.counts_steps() ? static_cast<double>(budget.steps)
+                                                   : budget.end_seconds - total_budget_.elapsed();
   return needed > 0.0 ? static_cast<std::int64_t>(std::floor(left / needed)) : 0;
 }
 
@@ -293,8 +297,9 @@ void Race::add_seeds(const std::vector<std::size_t>& candidates, const PhaseBudg
   pool_.run(static_cast<int>(fresh.size()), [&](int f) {
     Runner& runner = fresh[static_cast<std::size_t>(f)];
     const auto is_late = [&] {
-      purse_.tell(what);
-      return purse_.is_over() || (!purse_.counts_steps() && purse_.elapsed() > budget.end_seconds);
+      total_budget_.tell(what);
+      return total_budget_.is_over() ||
+             (!total_budget_.counts_steps() && total_budget_.elapsed() > budget.end_seconds);
     };
     run_again(runner, is_late);
     is_whole[static_cast<std::size_t>(f)] = is_late() ? 0 : 1;
@@ -332,7 +337,7 @@ void Race::run_again(Runner& runner, const std::function<bool()>& should_stop) {
   for (const double cost : grid_) {
     if (is_over(runner) || should_stop()) return;
     const std::int64_t target = steps_for(evidence_, candidate, cost);
-    purse_.add_steps(runner.trial->go_on_to(target, should_stop));
+    total_budget_.add_steps(runner.trial->go_on_to(target, should_stop));
   }
 }
 

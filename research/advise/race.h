@@ -10,9 +10,9 @@
 #include <vector>
 
 #include "broadloom/core/thread_pool.h"
+#include "research/advise/advice_budget.h"
 #include "research/advise/evidence.h"
 #include "research/advise/portfolio.h"
-#include "research/advise/purse.h"
 #include "research/advise/trial.h"
 
 namespace broadloom {
@@ -31,7 +31,8 @@ class Race {
  public:
   // evidence.candidates must be those of `entrants`, in their order, with speeds if costs are
   // seconds. All arguments must outlive this object. jobs: concurrent trials.
-  Race(const std::vector<Entrant>& entrants, AdviceEvidence& evidence, Purse& purse, int jobs);
+  Race(const std::vector<Entrant>& entrants, AdviceEvidence& evidence, AdviceBudget& total_budget,
+       int jobs);
 
   // Fills in curves and rungs. Failed trials are part of the result.
   void run(const PhaseBudget& budget);
@@ -76,7 +77,7 @@ class Race {
 
   const std::vector<Entrant>& entrants_;
   AdviceEvidence& evidence_;
-  Purse& purse_;
+  AdviceBudget& total_budget_;
   ThreadPool pool_;
   std::vector<std::size_t> alive_;
   std::vector<std::unique_ptr<Runner>> runners_;

@@ -49,14 +49,14 @@ class RaceRule {
   RaceRule(const Inquiry& inquiry, std::vector<Entrant> entrants)
       : inquiry_(inquiry),
         options_(inquiry.options),
-        purse_(inquiry.purse),
+        total_budget_(inquiry.total_budget),
         evidence_(inquiry.evidence),
-        lineup_(std::move(entrants), inquiry.options, inquiry.purse) {}
+        lineup_(std::move(entrants), inquiry.options, inquiry.total_budget) {}
 
   Status run() {
     BROADLOOM_TRY(choose_lineup());
     evidence_.left_out = lineup_.left_out();
-    if (purse_.is_over()) return {};
+    if (total_budget_.is_over()) return {};
     leave_out_by_time();
     race();
     // The new seeds may have changed the leader.
@@ -72,28 +72,29 @@ class RaceRule {
 
   double race_share() const { return 1.0 - kLaboratoryShare - kFinalShare - reprobe_share(); }
 
-  double race_seconds() const { return (race_share() - kMachineShare) * purse_.seconds(); }
+  double race_seconds() const { return (race_share() - kMachineShare) * total_budget_.seconds(); }
 
   Status choose_lineup() {
     BROADLOOM_TRY(lineup_.leave_out_by_memory(inquiry_.base));
-    if (!purse_.counts_steps()) BROADLOOM_TRY(lineup_.leave_out_by_first(race_seconds()));
+    if (!total_budget_.counts_steps()) BROADLOOM_TRY(lineup_.leave_out_by_first(race_seconds()));
     return lineup_.find_speeds();
   }
 
   void leave_out_by_time() {
-    const double steps = purse_.counts_steps() ? race_share() * static_cast<double>(purse_.steps())
-                                               : race_seconds() * lineup_.mean_speed();
+    const double steps = total_budget_.counts_steps()
+                             ? race_share() * static_cast<double>(total_budget_.steps())
+                             : race_seconds() * lineup_.mean_speed();
     lineup_.leave_out_from(entrants_with_room(lineup_.entrants().size(), steps, options_.seeds));
     evidence_.left_out = lineup_.left_out();
   }
 
   void race() {
     evidence_.candidates = lineup_.candidates(evidence_.counts_seconds);
-    Race race(lineup_.entrants(), evidence_, purse_, inquiry_.jobs);
+    Race race(lineup_.entrants(), evidence_, total_budget_, inquiry_.jobs);
     // At least half of the rest, if earlier phases took too long.
-    const double left = 1.0 - purse_.elapsed() / purse_.seconds();
+    const double left = 1.0 - total_budget_.elapsed() / total_budget_.seconds();
     const double end = std::max(race_share(), 1.0 - 0.5 * left);
-    race.run(purse_.phase(end, race_share()));
+    race.run(total_budget_.phase(end, race_share()));
     add_seeds(race, evidence_, kSettled, kLaboratoryShare + reprobe_share());
   }
 
@@ -103,9 +104,9 @@ class RaceRule {
     const bool is_settled = race.is_settled();
     if (is_settled) race.begin_anew();
     const std::span<const Wave> waves = is_settled ? settled : std::span<const Wave>(kUnsettled);
-    for (std::size_t w = 0; w < waves.size() && !purse_.is_over(); ++w) {
+    for (std::size_t w = 0; w < waves.size() && !total_budget_.is_over(); ++w) {
       race.add_seeds(finalists(evidence, waves[w].candidates),
-                     purse_.rest(1.0 / static_cast<double>(waves.size() - w), reserved),
+                     total_budget_.rest(1.0 / static_cast<double>(waves.size() - w), reserved),
                      waves[w].seeds);
     }
   }
@@ -144,8 +145,8 @@ class RaceRule {
   }
 
   void race_changes(const std::vector<Entrant>& entrants, AdviceEvidence& evidence) {
-    Race race(entrants, evidence, purse_, inquiry_.jobs);
-    race.run(purse_.rest(kReprobeRaceShare, kLaboratoryShare));
+    Race race(entrants, evidence, total_budget_, inquiry_.jobs);
+    race.run(total_budget_.rest(kReprobeRaceShare, kLaboratoryShare));
     add_seeds(race, evidence, kChanged, kLaboratoryShare);
   }
 
@@ -155,8 +156,9 @@ class RaceRule {
     plain.reserve(entrants.size());
     for (const Entrant& entrant : entrants) plain.push_back(second_stretch(entrant));
     if (!options_.speeds.empty()) return look_up_speeds(plain, options_.speeds);
-    if (purse_.counts_steps()) return std::vector<double>(plain.size(), kNotKnown);
-    return measure_speeds(plain, options_.threads, kReprobeMachineShare * purse_.seconds(), purse_);
+    if (total_budget_.counts_steps()) return std::vector<double>(plain.size(), kNotKnown);
+    return measure_speeds(plain, options_.threads, kReprobeMachineShare * total_budget_.seconds(),
+                          total_budget_);
   }
 
   // Measures gradients in mid-training, since none may be left at the end. A training of the leader
@@ -167,26 +169,27 @@ class RaceRule {
     for (const TrialCurve& trial : candidate.trials) {
       if (trial.points.empty()) continue;
       const std::int64_t made = trial.points.back().global_step;
-      const auto at = steps_to_threshold(trial, speed_threshold(evidence_), made);
-      steps +=
-          static_cast<double>(at.value_or(made)) / static_cast<double>(candidate.trials.size());
+      const auto reached_at = steps_to_threshold(trial, speed_threshold(evidence_), made);
+      steps += static_cast<double>(reached_at.value_or(made)) /
+               static_cast<double>(candidate.trials.size());
     }
     Trial trial(lineup_.entrants()[leader].config, inquiry_.base.seed, evidence_.eval_episodes);
-    purse_.tell("on the way to the laboratory");
-    purse_.add_steps(trial.go_on_to(static_cast<std::int64_t>(kMidst * steps),
-                                    [this] { return purse_.is_over(); }));
-    if (trial.trainer() == nullptr || purse_.is_over()) {
+    total_budget_.tell("on the way to the laboratory");
+    total_budget_.add_steps(trial.go_on_to(static_cast<std::int64_t>(kMidst * steps),
+                                           [this] { return total_budget_.is_over(); }));
+    if (trial.trainer() == nullptr || total_budget_.is_over()) {
       evidence_.gradient.why_not = "nothing was left of the budget";
       return;
     }
     evidence_.gradient = measure_gradients(
-        *trial.trainer(), laboratory_steps(purse_, kLaboratoryShare, candidate.steps_per_second),
-        options_.threads, purse_);
+        *trial.trainer(),
+        laboratory_steps(total_budget_, kLaboratoryShare, candidate.steps_per_second),
+        options_.threads, total_budget_);
   }
 
   const Inquiry& inquiry_;
   const AdviceOptions& options_;
-  Purse& purse_;
+  AdviceBudget& total_budget_;
   AdviceEvidence& evidence_;
   Lineup lineup_;
 };

@@ -53,16 +53,16 @@ struct CutTrial {
 // The return is held from one evaluation to the next, because nothing between them is known.
 double area_under(const AdviceEvidence& evidence, const CandidateEvidence& candidate,
                   const TrialCurve& trial, double horizon, double& last) {
-  double area = 0.0, at = 0.0;
+  double area = 0.0, begin = 0.0;
   last = evidence.untrained.value;
   for (const TrialPoint& point : trial.points) {
     const double cost = cost_of(evidence, candidate, point.global_step);
     if (cost > horizon) break;
-    area += (cost - at) * last;
-    at = cost;
+    area += (cost - begin) * last;
+    begin = cost;
     last = point.mean_return;
   }
-  area += (horizon - at) * last;
+  area += (horizon - begin) * last;
   return horizon > 0.0 ? area / horizon : last;
 }
 
@@ -74,9 +74,10 @@ CutTrial cut_trial(const AdviceEvidence& evidence, const CandidateEvidence& cand
   // A broken training leaves no policy to use.
   if (cut.failed) cut.area = cut.last = evidence.untrained.value;
   if (cut.failed || std::isnan(threshold)) return cut;
-  const auto at = steps_to_threshold(trial, threshold, std::numeric_limits<std::int64_t>::max());
-  if (!at) return cut;
-  const double cost = cost_of(evidence, candidate, *at);
+  const auto reached_at =
+      steps_to_threshold(trial, threshold, std::numeric_limits<std::int64_t>::max());
+  if (!reached_at) return cut;
+  const double cost = cost_of(evidence, candidate, *reached_at);
   if (cost <= horizon) cut.reached = cost;
   return cut;
 }
@@ -84,9 +85,9 @@ CutTrial cut_trial(const AdviceEvidence& evidence, const CandidateEvidence& cand
 std::vector<CutTrial> cut_trials(const AdviceEvidence& evidence, std::size_t candidate,
                                  double threshold, double horizon) {
   std::vector<CutTrial> cuts;
-  const CandidateEvidence& of = evidence.candidates[candidate];
-  for (const TrialCurve& trial : of.trials) {
-    cuts.push_back(cut_trial(evidence, of, trial, threshold, horizon));
+  const CandidateEvidence& raced = evidence.candidates[candidate];
+  for (const TrialCurve& trial : raced.trials) {
+    cuts.push_back(cut_trial(evidence, raced, trial, threshold, horizon));
   }
   return cuts;
 }
@@ -127,8 +128,8 @@ double speed_threshold(const AdviceEvidence& evidence) {
   for (const CandidateEvidence& candidate : evidence.candidates) {
     best = std::fmax(best, best_mean(candidate));
   }
-  const double from = evidence.untrained.value;
-  return best > from ? from + kShareOfBest * (best - from) : kNotKnown;
+  const double start = evidence.untrained.value;
+  return best > start ? start + kShareOfBest * (best - start) : kNotKnown;
 }
 
 std::optional<std::int64_t> steps_to_threshold(const TrialCurve& trial, double threshold,
@@ -200,8 +201,8 @@ TrialComparison compare_trials(const AdviceEvidence& evidence, std::size_t a, st
   const std::vector<CutTrial> cuts[] = {cut_trials(evidence, a, threshold, horizon),
                                         cut_trials(evidence, b, threshold, horizon)};
   double low = std::numeric_limits<double>::infinity(), high = -low;
-  for (const std::vector<CutTrial>& of : cuts) {
-    for (const CutTrial& cut : of) {
+  for (const std::vector<CutTrial>& candidate_cuts : cuts) {
+    for (const CutTrial& cut : candidate_cuts) {
       const double value = evidence.goal == AdviceGoal::kReturn ? cut.last : cut.area;
       low = std::min(low, value);
       high = std::max(high, value);

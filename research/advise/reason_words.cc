@@ -105,18 +105,18 @@ void add_change_words(const AdviceEvidence& evidence, const Advice& advice,
   const ChangeAdvice& change = *advice.change;
   const AdviceEvidence changes = with_changes(evidence);
   const std::size_t tried = changes.candidates.size() - 1;
-  const std::string of =
+  const std::string tried_text =
       fmt::format("Of {} other shape{} from half-way on", tried, tried == 1 ? "" : "s");
   if (change.change == 0) {
     reasons.push_back(fmt::format(
         "{} none came out ahead of staying with one; staying does better than the next with "
         "probability {}.",
-        of, probability_text(change.is_better)));
+        tried_text, probability_text(change.is_better)));
     return;
   }
   reasons.push_back(fmt::format(
-      "{}, {} came out ahead of staying with one: it does better with probability {}{}.", of,
-      change_text(changes.candidates[change.change].candidate.then),
+      "{}, {} came out ahead of staying with one: it does better with probability {}{}.",
+      tried_text, change_text(changes.candidates[change.change].candidate.then),
       probability_text(change.is_better),
       change.is_taken ? "; advice.toml has it as shape_schedule"
                       : ", which does not tell them apart; advice.toml stays with one shape"));

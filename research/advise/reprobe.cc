@@ -16,10 +16,10 @@ struct Change {
 };
 constexpr Change kChanges[] = {{4, -4}, {-4, 4}, {4, 1}, {1, 4}, {-4, 1}, {1, -4}};
 
-// 0 if it cannot be divided.
-int changed(int count, int by) {
-  if (by > 0) return count * by;
-  return count % -by == 0 ? count / -by : 0;
+// Multiplies by a positive factor and divides by a negative one; 0 if that leaves a remainder.
+int changed(int count, int factor) {
+  if (factor > 0) return count * factor;
+  return count % -factor == 0 ? count / -factor : 0;
 }
 
 Entrant changing(const Entrant& leader, const ShapeChange& then) {
@@ -36,8 +36,9 @@ Entrant changing(const Entrant& leader, const ShapeChange& then) {
 std::int64_t half_way(const CandidateEvidence& candidate, double threshold) {
   std::int64_t steps = 0;
   for (const TrialCurve& trial : candidate.trials) {
-    const auto at = steps_to_threshold(trial, threshold, std::numeric_limits<std::int64_t>::max());
-    steps += at.value_or(trial.points.empty() ? 0 : trial.points.back().global_step);
+    const auto reached_at =
+        steps_to_threshold(trial, threshold, std::numeric_limits<std::int64_t>::max());
+    steps += reached_at.value_or(trial.points.empty() ? 0 : trial.points.back().global_step);
   }
   const auto trials = std::max<std::int64_t>(1, std::ssize(candidate.trials));
   const std::int64_t block = candidate.candidate.batch_size();
@@ -47,12 +48,12 @@ std::int64_t half_way(const CandidateEvidence& candidate, double threshold) {
 std::vector<Entrant> changed_entrants(const Entrant& leader, std::int64_t after,
                                       const std::vector<std::string>& held) {
   std::vector<Entrant> entrants{leader};
-  const Candidate& from = leader.candidate;
+  const Candidate& base = leader.candidate;
   for (const Change& change : kChanges) {
     if (change.num_envs != 1 && is_held(held, "num_envs")) continue;
     if (change.num_steps != 1 && is_held(held, "num_steps")) continue;
-    ShapeChange then{changed(from.num_envs, change.num_envs),
-                     changed(from.num_steps, change.num_steps), from.minibatch_size, after};
+    ShapeChange then{changed(base.num_envs, change.num_envs),
+                     changed(base.num_steps, change.num_steps), base.minibatch_size, after};
     if (then.num_envs < 1 || then.num_steps < 1) continue;
     const std::int64_t batch = std::int64_t{then.num_envs} * then.num_steps;
     then.minibatch_size = static_cast<int>(std::min<std::int64_t>(then.minibatch_size, batch));

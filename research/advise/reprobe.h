@@ -16,8 +16,8 @@ namespace broadloom {
 // block.
 std::int64_t half_way(const CandidateEvidence& candidate, double threshold);
 
-// The leader unchanged, and with other shapes from `after` environment steps on. Those have four
-// times or a quarter of N, of T, or one traded for the other. Held settings stay, and shapes that
+// The leader unchanged, and with other shapes from `after` environment steps on: four times or a
+// quarter of N, of T, or one traded for the other. Held settings stay, and shapes that
 // the config does not allow are left out.
 std::vector<Entrant> changed_entrants(const Entrant& leader, std::int64_t after,
                                       const std::vector<std::string>& held);

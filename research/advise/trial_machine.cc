@@ -57,7 +57,7 @@ Status TimedTraining::iterate() {
 
 // Works in rounds, so that other load on the machine does not slow down a single entrant.
 Result<std::vector<double>> measure_speeds(const std::vector<Entrant>& entrants, int threads,
-                                           double seconds, Purse& purse) {
+                                           double seconds, AdviceBudget& total_budget) {
   std::vector<std::size_t> kinds;
   for (std::size_t i = 0; i < entrants.size(); ++i) {
     if (like(entrants, i) == i) kinds.push_back(i);
@@ -67,9 +67,9 @@ Result<std::vector<double>> measure_speeds(const std::vector<Entrant>& entrants,
   const Clock::time_point begin = Clock::now();
   for (int round = 0; round < kRounds; ++round) {
     for (const std::size_t i : kinds) {
-      if (purse.is_over() || (round > 0 && since(begin) > seconds)) break;
+      if (total_budget.is_over() || (round > 0 && since(begin) > seconds)) break;
       const Candidate& candidate = entrants[i].candidate;
-      purse.tell(fmt::format("timing {} x {}", candidate.num_envs, candidate.num_steps));
+      total_budget.tell(fmt::format("timing {} x {}", candidate.num_envs, candidate.num_steps));
       if (round == 0) BROADLOOM_TRY(trainings[i].begin(entrants[i].config, threads));
       BROADLOOM_TRY(trainings[i].time(each));
     }

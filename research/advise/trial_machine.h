@@ -5,9 +5,9 @@
 #include <vector>
 
 #include "broadloom/train/trainer.h"
+#include "research/advise/advice_budget.h"
 #include "research/advise/advise_options.h"
 #include "research/advise/portfolio.h"
-#include "research/advise/purse.h"
 
 namespace broadloom {
 
@@ -38,9 +38,9 @@ class TimedTraining {
 //
 // A speed is the fastest of up to three rounds of at least one block each, after a first block that
 // is not timed. Equally fast entrants are timed once. The speed is kNotKnown if losses are not
-// finite, or if the purse was spent first.
+// finite, or if the budget was spent first.
 Result<std::vector<double>> measure_speeds(const std::vector<Entrant>& entrants, int threads,
-                                           double seconds, Purse& purse);
+                                           double seconds, AdviceBudget& total_budget);
 
 // The same from known speeds; kInvalidConfig names an entrant that is missing.
 Result<std::vector<double>> look_up_speeds(const std::vector<Entrant>& entrants,

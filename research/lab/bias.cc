@@ -113,7 +113,7 @@ class BiasStudy {
     for (int n = 0; n < trained.N; ++n) {
       std::vector<int>& steps = places[static_cast<std::size_t>(n)];
       steps.resize(static_cast<std::size_t>(span_));
-      const GradientFactors<float>& factors = scores.of(block, begin + n, steps);
+      const GradientFactors<float>& factors = scores.factors_of(block, begin + n, steps);
       add_cases(advantages, n, factors, group);
       add_references(block, begin + n, steps, factors, group);
     }
@@ -193,7 +193,7 @@ class BiasStudy {
       return scale * dot(x.data(), y.data(), x.size());
     };
     PairSums all;
-    std::vector<PairSums> with(kGroups);
+    std::vector<PairSums> group_sums(kGroups);
     const auto noise_of = [&](const GroupSums& sums) {
       std::vector<double> products(static_cast<std::size_t>(kGroups) * kGroups);
       for (int g = 0; g < kGroups; ++g) {
@@ -210,14 +210,14 @@ class BiasStudy {
             2.0 * product(reference[g], reference[h]),
             product(expected[g], reference[h]) + product(expected[h], reference[g])};
         all.add(pair, 1.0);
-        with[g].add(pair, 1.0);
-        with[h].add(pair, 1.0);
+        group_sums[g].add(pair, 1.0);
+        group_sums[h].add(pair, 1.0);
       }
     }
     const auto estimate = [&](auto&& quantity) {
       return jackknife(kGroups, kGroups * per_group, [&](int left_out) {
         PairSums sums = all;
-        if (left_out >= 0) sums.add(with[left_out], -1.0);
+        if (left_out >= 0) sums.add(group_sums[left_out], -1.0);
         const double groups = left_out >= 0 ? kGroups - 1 : kGroups;
         return quantity(sums, groups * (groups - 1.0));
       });
@@ -289,22 +289,23 @@ RolloutBlock as_trained(const FrozenBlock& block, int begin, int end,
   for (int n = begin; n < end; ++n) {
     int age = block.ages[static_cast<std::size_t>(n)], slot = 0, t = 0;
     for (int place = 0; t < steps; ++place, ++age) {
-      const std::size_t from = block.index(place, n), to = out.index(t, n - begin);
-      const bool ended = block.terminated[from] != 0 || block.truncated[from] != 0;
+      const std::size_t source = block.index(place, n), target = out.index(t, n - begin);
+      const bool ended = block.terminated[source] != 0 || block.truncated[source] != 0;
       if (places[static_cast<std::size_t>(n - begin)][static_cast<std::size_t>(t)] == place) {
-        out.values[to] = block.values[from];
-        out.rewards[to] = block.rewards[from];
-        out.terminated[to] = block.terminated[from];
-        out.truncated[to] =
-            block.terminated[from] == 0 && (block.truncated[from] != 0 || age + 1 == limit.steps);
-        if (out.truncated[to] != 0) {  // the next value is the final observation's, or another's
+        out.values[target] = block.values[source];
+        out.rewards[target] = block.rewards[source];
+        out.terminated[target] = block.terminated[source];
+        out.truncated[target] = block.terminated[source] == 0 &&
+                                (block.truncated[source] != 0 || age + 1 == limit.steps);
+        if (out.truncated[target] !=
+            0) {  // the next value is the final observation's, or another's
           out.final_values[out.final_index(n - begin, out.truncations[n - begin]++)] =
-              block.truncated[from] == 0 ? block.values[block.index(place + 1, n)]
-                                         : block.final_values[block.final_index(n, slot)];
+              block.truncated[source] == 0 ? block.values[block.index(place + 1, n)]
+                                           : block.final_values[block.final_index(n, slot)];
         }
         ++t;
       }
-      if (block.truncated[from] != 0) ++slot;
+      if (block.truncated[source] != 0) ++slot;
       if (ended) age = -1;
     }
   }
@@ -319,12 +320,12 @@ RolloutBlock cut_block(const RolloutBlock& whole, int begin, int end, int num_st
     int slot = 0;
     for (int t = 0; t < segments * num_steps; ++t) {
       const int column = (n - begin) * segments + t / num_steps;
-      const std::size_t to = cut.index(t % num_steps, column), from = whole.index(t, n);
-      cut.values[to] = whole.values[from];
-      cut.rewards[to] = whole.rewards[from];
-      cut.terminated[to] = whole.terminated[from];
-      cut.truncated[to] = whole.truncated[from];
-      if (whole.truncated[from] != 0) {
+      const std::size_t target = cut.index(t % num_steps, column), source = whole.index(t, n);
+      cut.values[target] = whole.values[source];
+      cut.rewards[target] = whole.rewards[source];
+      cut.terminated[target] = whole.terminated[source];
+      cut.truncated[target] = whole.truncated[source];
+      if (whole.truncated[source] != 0) {
         cut.final_values[cut.final_index(column, cut.truncations[column]++)] =
             whole.final_values[whole.final_index(n, slot++)];
       }

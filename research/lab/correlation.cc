@@ -185,7 +185,7 @@ void CorrelationStudy::fold(std::vector<Moments> moments) {
   ++folded_;
   for (std::size_t l = 0; l < moments.size(); ++l) {
     Moments& m = moments[l];
-    PerLambda& of = lambdas_sums_[l];
+    PerLambda& lambda_sums = lambdas_sums_[l];
     Sums one;
     one.blocks = 1.0;
     one.sample_square = m.sample_square;
@@ -193,17 +193,18 @@ void CorrelationStudy::fold(std::vector<Moments> moments) {
     one.kinds = m.kinds;
     one.with_mean = m.with_mean;
     one.gradient.assign(m.gradient.begin(), m.gradient.end());
-    of.groups[group].add(one, 1.0);
+    lambda_sums.groups[group].add(one, 1.0);
     for (std::size_t k = 0; k < m.histograms.size(); ++k) {
-      for (int b = 0; b < kCosineBins; ++b) of.histograms[k][b] += m.histograms[k][b];
+      for (int b = 0; b < kCosineBins; ++b) lambda_sums.histograms[k][b] += m.histograms[k][b];
     }
-    for (int b = 0; b < kCosineBins; ++b) of.with_mean_histogram[b] += m.with_mean_histogram[b];
+    for (int b = 0; b < kCosineBins; ++b)
+      lambda_sums.with_mean_histogram[b] += m.with_mean_histogram[b];
     if (!keeps_mean(folded_ - 1)) continue;
     const float length = static_cast<float>(std::sqrt(one.gradient_square));
     if (length > 0.0f) {
       for (float& g : m.gradient) g /= length;
     }
-    of.means.push_back(std::move(m.gradient));
+    lambda_sums.means.push_back(std::move(m.gradient));
   }
 }
 
@@ -214,8 +215,9 @@ bool CorrelationStudy::keeps_mean(int block) const { return block % mean_stride(
 
 // Cosines between all pairs of the kept means. Leaving out a group removes its pairs with itself
 // and with all others.
-void CorrelationStudy::compare_means(const PerLambda& of, CorrelationResult& result) const {
-  const int n = static_cast<int>(of.means.size());
+void CorrelationStudy::compare_means(const PerLambda& lambda_sums,
+                                     CorrelationResult& result) const {
+  const int n = static_cast<int>(lambda_sums.means.size());
   Tally all;
   std::vector<Tally> with_group(static_cast<std::size_t>(groups_));
   result.batch_means.histogram.assign(kCosineBins, 0);
@@ -226,8 +228,10 @@ void CorrelationStudy::compare_means(const PerLambda& of, CorrelationResult& res
   };
   for (int i = 0; i < n; ++i) {
     for (int j = i + 1; j < n; ++j) {
-      const double cosine = std::clamp<double>(
-          dot(of.means[i].data(), of.means[j].data(), of.means[i].size()), -1, 1);
+      const double cosine =
+          std::clamp<double>(dot(lambda_sums.means[i].data(), lambda_sums.means[j].data(),
+                                 lambda_sums.means[i].size()),
+                             -1, 1);
       Tally one;
       count_cosine(cosine, one, result.batch_means.histogram);
       all.add(one, 1.0);
@@ -253,11 +257,11 @@ void CorrelationStudy::compare_means(const PerLambda& of, CorrelationResult& res
 }
 
 CorrelationResult CorrelationStudy::result(std::size_t lambda) const {
-  const PerLambda& of = lambdas_sums_[lambda];
-  Sums all = of.groups[0];
-  for (std::size_t g = 1; g < of.groups.size(); ++g) all.add(of.groups[g], 1.0);
+  const PerLambda& lambda_sums = lambdas_sums_[lambda];
+  Sums all = lambda_sums.groups[0];
+  for (std::size_t g = 1; g < lambda_sums.groups.size(); ++g) all.add(lambda_sums.groups[g], 1.0);
   std::vector<Sums> sums{all};  // of all blocks, then without each group
-  for (const Sums& group : of.groups) {
+  for (const Sums& group : lambda_sums.groups) {
     Sums others = all;
     others.add(group, -1.0);
     sums.push_back(std::move(others));
@@ -290,7 +294,8 @@ CorrelationResult CorrelationStudy::result(std::size_t lambda) const {
   const auto pair_kind = [&](std::size_t k, int lag) {
     PairCorrelation p;
     p.lag = lag;
-    p.cosine = summary([k](const Sums& x) -> const Tally& { return x.kinds[k]; }, of.histograms[k]);
+    p.cosine = summary([k](const Sums& x) -> const Tally& { return x.kinds[k]; },
+                       lambda_sums.histograms[k]);
     p.uncentred = estimate(
         [k](const Sums& x) { return quotient(x.kinds[k].uncentred, x.kinds[k].directed); });
     p.autocovariance = jackknife(groups_, folded_, [&](int left_out) {
@@ -307,9 +312,9 @@ CorrelationResult CorrelationStudy::result(std::size_t lambda) const {
   r.blocks = folded_;
   for (std::size_t k = 0; k < lags_.size(); ++k) r.within.push_back(pair_kind(k, lags_[k]));
   r.across = pair_kind(lags_.size(), 0);
-  r.with_mean =
-      summary([](const Sums& x) -> const Tally& { return x.with_mean; }, of.with_mean_histogram);
-  compare_means(of, r);
+  r.with_mean = summary([](const Sums& x) -> const Tally& { return x.with_mean; },
+                        lambda_sums.with_mean_histogram);
+  compare_means(lambda_sums, r);
   return r;
 }
 

@@ -94,7 +94,7 @@ class CorrelationStudy {
   CorrelationResult result(std::size_t lambda) const;
   int mean_stride() const;
   bool keeps_mean(int block) const;
-  void compare_means(const PerLambda& of, CorrelationResult& result) const;
+  void compare_means(const PerLambda& lambda_sums, CorrelationResult& result) const;
 
   BlockShape shape_;
   std::vector<double> lambdas_;

@@ -125,9 +125,9 @@ Result<std::unique_ptr<CriticFit>> fit_critic(const Policy& policy, CompleteEpis
 
 std::unique_ptr<RolloutBlock> with_targets(const CompleteEpisodes& episodes,
                                            const FrozenBlock& block) {
-  std::vector<std::size_t> from;
+  std::vector<std::size_t> indices;
   for (int n = 0; n < block.N; ++n) {
-    for (const int t : episodes.steps_of(block, n)) from.push_back(block.index(t, n));
+    for (const int t : episodes.steps_of(block, n)) indices.push_back(block.index(t, n));
   }
   BlockSizes sizes = block;
   sizes.T = 1;
@@ -136,7 +136,7 @@ std::unique_ptr<RolloutBlock> with_targets(const CompleteEpisodes& episodes,
   auto out = std::make_unique<RolloutBlock>(sizes);
   const std::size_t count = out->size();
   for (std::size_t i = 0; i < count; ++i) {
-    const std::size_t k = from[i * from.size() / count];
+    const std::size_t k = indices[i * indices.size() / count];
     out->observations.write(i, block.observations, k, 1);
     if (block.has_critic()) out->critic_observations.write(i, block.critic_observations, k, 1);
     out->values[i] = block.values[k];

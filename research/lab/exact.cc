@@ -14,8 +14,8 @@ void add_pairs(const ExactChain& chain, const double* factors, const std::vector
                const double* baseline, std::vector<double>& weights) {
   for (int pair = 0; pair < chain.num_pairs(); ++pair) {
     const int s = pair / chain.num_actions;
-    const double from = baseline != nullptr ? baseline[s] : 0.0;
-    weights[pair] += factors[s] * chain.policy[pair] * (x[pair] - from);
+    const double offset = baseline != nullptr ? baseline[s] : 0.0;
+    weights[pair] += factors[s] * chain.policy[pair] * (x[pair] - offset);
   }
 }
 
@@ -75,11 +75,12 @@ std::vector<double> ExactGradients::gradient_of(const std::vector<double>& weigh
   return policy_.weighted_scores(all);
 }
 
-std::vector<double> ExactGradients::expected(const ExactCase& of) const {
+std::vector<double> ExactGradients::expected(const ExactCase& exact_case) const {
   std::vector<double> weights(static_cast<std::size_t>(chain_.num_pairs()), 0.0);
-  const PositionWeights positions = position_weights(chain_, of.num_steps, settings_.synchronised);
+  const PositionWeights positions =
+      position_weights(chain_, exact_case.num_steps, settings_.synchronised);
   const auto add = [&](Horizon horizon, const std::vector<double>& factors) {
-    AdvantageMoments moments(chain_, of, settings_.truncation_mode, horizon);
+    AdvantageMoments moments(chain_, exact_case, settings_.truncation_mode, horizon);
     for (std::size_t i = 0; i < factors.size(); i += chain_.num_states) {
       moments.advance();
       add_pairs(chain_, factors.data() + i, moments.first(), nullptr, weights);
@@ -87,7 +88,7 @@ std::vector<double> ExactGradients::expected(const ExactCase& of) const {
   };
   add(Horizon::kBlock, positions.beyond);
   add(Horizon::kLimit, positions.limited);
-  return gradient_of(weights, -1.0 / of.num_steps);
+  return gradient_of(weights, -1.0 / exact_case.num_steps);
 }
 
 std::vector<double> ExactGradients::reference(int num_steps, double gamma) const {
@@ -169,23 +170,23 @@ std::vector<double> ExactGradients::policy_gradient(double gamma) const {
   return gradient_of(weights, 1.0);
 }
 
-Result<ExactVariance> ExactGradients::variance(const ExactCase& of, int num_envs) {
-  const ExactWork work = second_moment_work(chain_, of.num_steps);
+Result<ExactVariance> ExactGradients::variance(const ExactCase& exact_case, int num_envs) {
+  const ExactWork work = second_moment_work(chain_, exact_case.num_steps);
   if (work.operations > kMaxOperations || work.bytes > kMaxBytes) {
     return Status(
         ErrorKind::kInvalidConfig,
         fmt::format("the exact variance of {} states, {} actions and {} steps would take {:.1e} "
                     "operations and {:.1e} bytes; at most {:.0e} and {:.0e} are allowed: ask for "
                     "fewer steps, or for the sampled variance",
-                    chain_.num_states, chain_.num_actions, of.num_steps, work.operations,
+                    chain_.num_states, chain_.num_actions, exact_case.num_steps, work.operations,
                     work.bytes, kMaxOperations, kMaxBytes));
   }
   if (score_products_.empty()) score_products_ = policy_.score_products(chain_.states);
-  const SecondMoment moment =
-      second_moment(chain_, score_products_, of, settings_.truncation_mode, settings_.synchronised);
-  const double steps = of.num_steps;
+  const SecondMoment moment = second_moment(chain_, score_products_, exact_case,
+                                            settings_.truncation_mode, settings_.synchronised);
+  const double steps = exact_case.num_steps;
   ExactVariance variance;
-  for (const double g : expected(of)) variance.squared_norm += g * g;
+  for (const double g : expected(exact_case)) variance.squared_norm += g * g;
   variance.sample_variance = moment.same_step / steps - variance.squared_norm;
   variance.total = (moment.total() / (steps * steps) - variance.squared_norm) / num_envs;
   variance.individual = variance.sample_variance / (num_envs * steps);

@@ -71,7 +71,7 @@ class ExactGradients {
   // E G_B, [P]; the same for any N. Computed by recursion of E[A | s, a] over the steps left to the
   // block's end and to the limit. Cost: O(T (outcomes + min(T, L) S)), one backward pass over S
   // rows, and (T + L) S numbers of memory. The 8x8 lake at T = 32 takes half a millisecond.
-  std::vector<double> expected(const ExactCase& of) const;
+  std::vector<double> expected(const ExactCase& exact_case) const;
 
   // G_T, [P]: the expectation of G_B without bias. As expected(), with A replaced by Q(s, tau, a) -
   // V(s). Q is the expected discounted return to the end of the episode. The time limit is such an
@@ -100,7 +100,7 @@ class ExactGradients {
   // score_products(). At T = 32, the 8x8 lake takes 5 ms and Taxi half a second. At T = 512, the
   // lake takes 70 ms. kInvalidConfig, with the numbers, if it would exceed kMaxOperations or
   // kMaxBytes.
-  Result<ExactVariance> variance(const ExactCase& of, int num_envs);
+  Result<ExactVariance> variance(const ExactCase& exact_case, int num_envs);
   static constexpr double kMaxOperations = 2e11;
   static constexpr double kMaxBytes = 1e9;
 

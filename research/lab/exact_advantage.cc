@@ -1,11 +1,11 @@
 #include "research/lab/exact_advantage.h"
 
 namespace broadloom {
-AdvantageMoments::AdvantageMoments(const ExactChain& chain, const ExactCase& of,
+AdvantageMoments::AdvantageMoments(const ExactChain& chain, const ExactCase& exact_case,
                                    TruncationMode mode, Horizon horizon)
     : chain_(&chain),
-      gamma_(of.gamma),
-      trace_(of.gamma * of.lambda),
+      gamma_(exact_case.gamma),
+      trace_(exact_case.gamma * exact_case.lambda),
       mode_(mode),
       horizon_(horizon),
       probability_(static_cast<std::size_t>(chain.num_pairs())),
@@ -66,9 +66,9 @@ void AdvantageMoments::add_boundary(const ExactChain::Outcome& outcome, double v
   }
 }
 
-std::vector<double> first_moments(const ExactChain& chain, const ExactCase& of, TruncationMode mode,
-                                  Horizon horizon, int count) {
-  AdvantageMoments moments(chain, of, mode, horizon);
+std::vector<double> first_moments(const ExactChain& chain, const ExactCase& exact_case,
+                                  TruncationMode mode, Horizon horizon, int count) {
+  AdvantageMoments moments(chain, exact_case, mode, horizon);
   std::vector<double> table;
   table.reserve(static_cast<std::size_t>(count) * chain.num_pairs());
   for (int n = 0; n < count; ++n) {

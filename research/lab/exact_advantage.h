@@ -32,7 +32,7 @@ enum class Horizon {
 class AdvantageMoments {
  public:
   // chain must outlive this object. n is 0 until the first advance().
-  AdvantageMoments(const ExactChain& chain, const ExactCase& of, TruncationMode mode,
+  AdvantageMoments(const ExactChain& chain, const ExactCase& exact_case, TruncationMode mode,
                    Horizon horizon);
 
   // n += 1. Cost: O(outcomes).
@@ -62,7 +62,7 @@ class AdvantageMoments {
 };
 
 // first() for n = 1..count: [count, S * A].
-std::vector<double> first_moments(const ExactChain& chain, const ExactCase& of, TruncationMode mode,
-                                  Horizon horizon, int count);
+std::vector<double> first_moments(const ExactChain& chain, const ExactCase& exact_case,
+                                  TruncationMode mode, Horizon horizon, int count);
 
 }  // namespace broadloom

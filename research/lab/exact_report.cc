@@ -53,10 +53,10 @@ ExactReport exact_report(const Policy& policy, ExactGradients& exact,
   report.max_episode_steps = policy.spec.max_episode_steps;
   report.mean_episode_length = exact.mean_episode_length();
   report.mean_return = exact.mean_return();
-  bool told = false;
+  bool is_noted = false;
   for (const BiasResult& b : bias) {
-    const ExactCase of{b.num_steps, b.lambda, b.gamma};
-    const std::vector<double> expected = exact.expected(of);
+    const ExactCase exact_case{b.num_steps, b.lambda, b.gamma};
+    const std::vector<double> expected = exact.expected(exact_case);
     const std::vector<double> reference = exact.reference(b.num_steps, b.gamma);
     std::vector<double> difference = expected;
     for (std::size_t i = 0; i < difference.size(); ++i) difference[i] -= reference[i];
@@ -77,12 +77,12 @@ ExactReport exact_report(const Policy& policy, ExactGradients& exact,
         });
     if (sampled != variance.end()) {
       result.num_envs = sampled->shape.num_envs;
-      const Result<ExactVariance> solved = exact.variance(of, result.num_envs);
+      const Result<ExactVariance> solved = exact.variance(exact_case, result.num_envs);
       if (solved.ok()) {
         result.quantities.push_back({"total", solved.value().total, sampled->total});
-      } else if (!told) {
+      } else if (!is_noted) {
         notes.push_back(fmt::format("No exact variance: {}.", solved.status().message()));
-        told = true;
+        is_noted = true;
       }
     }
     report.cases.push_back(std::move(result));

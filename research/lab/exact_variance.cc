@@ -14,7 +14,7 @@ struct Edge {
   double probability_trace;  // times gamma lambda
 };
 
-std::vector<std::vector<Edge>> make_edges(const ExactChain& chain, const ExactCase& of) {
+std::vector<std::vector<Edge>> make_edges(const ExactChain& chain, const ExactCase& exact_case) {
   std::vector<std::vector<Edge>> edges(static_cast<std::size_t>(chain.num_states));
   for (int pair = 0; pair < chain.num_pairs(); ++pair) {
     const int s = pair / chain.num_actions;
@@ -25,8 +25,9 @@ std::vector<std::vector<Edge>> make_edges(const ExactChain& chain, const ExactCa
       if (edge == edges[s].end()) edge = edges[s].insert(edge, {o.next, 0.0, 0.0, 0.0});
       const double p = chain.policy[pair] * o.probability;
       edge->probability += p;
-      edge->probability_delta += p * (o.reward + of.gamma * chain.values[o.next] - chain.values[s]);
-      edge->probability_trace += p * of.gamma * of.lambda;
+      edge->probability_delta +=
+          p * (o.reward + exact_case.gamma * chain.values[o.next] - chain.values[s]);
+      edge->probability_trace += p * exact_case.gamma * exact_case.lambda;
     });
   }
   return edges;
@@ -38,11 +39,11 @@ struct Tables {
   std::vector<double> first, second;
 };
 
-Tables make_tables(const ExactChain& chain, const ExactCase& of, TruncationMode mode,
+Tables make_tables(const ExactChain& chain, const ExactCase& exact_case, TruncationMode mode,
                    Horizon horizon, int count) {
   Tables tables;
   tables.count = count;
-  AdvantageMoments moments(chain, of, mode, horizon);
+  AdvantageMoments moments(chain, exact_case, mode, horizon);
   for (int n = 0; n < count; ++n) {
     moments.advance();
     for (int pair = 0; pair < chain.num_pairs(); ++pair) {
@@ -70,12 +71,12 @@ class EpisodeColumns {
  public:
   // All arguments must outlive this object. Its columns are those of states [begin, end).
   EpisodeColumns(const ExactChain& chain, const std::vector<double>& products,
-                 const std::vector<std::vector<Edge>>& edges, const ExactCase& of, int begin,
-                 int end)
+                 const std::vector<std::vector<Edge>>& edges, const ExactCase& exact_case,
+                 int begin, int end)
       : chain_(chain),
         products_(products),
         edges_(edges),
-        of_(of),
+        case_(exact_case),
         begin_(begin),
         end_(end),
         columns_(static_cast<std::size_t>(end - begin) * chain.num_actions) {
@@ -109,10 +110,10 @@ class EpisodeColumns {
       const std::size_t column = pair - begin_ * chain_.num_actions;
       chain_.for_outcomes(pair, [&](const ExactChain::Outcome& o) {
         if (o.terminated()) return;
-        const double delta = o.reward + of_.gamma * chain_.values[o.next] - chain_.values[s];
+        const double delta = o.reward + case_.gamma * chain_.values[o.next] - chain_.values[s];
         const std::size_t i = o.next * columns_ + column;
         sum += chain_.policy[pair] * o.probability *
-               (delta * sums_[i] + of_.gamma * of_.lambda * weighted_[i]);
+               (delta * sums_[i] + case_.gamma * case_.lambda * weighted_[i]);
       });
     }
     return sum;
@@ -148,7 +149,7 @@ class EpisodeColumns {
   const ExactChain& chain_;
   const std::vector<double>& products_;
   const std::vector<std::vector<Edge>>& edges_;
-  const ExactCase& of_;
+  const ExactCase& case_;
   int begin_, end_;
   std::size_t columns_;
   // [S, columns]: E[Z . score_k | s] and E[A Z . score_k | s]. Z is the sum of A score from now to
@@ -157,14 +158,14 @@ class EpisodeColumns {
 };
 
 double same_episode_sum(const ExactChain& chain, const std::vector<double>& products,
-                        const std::vector<std::vector<Edge>>& edges, const ExactCase& of,
+                        const std::vector<std::vector<Edge>>& edges, const ExactCase& exact_case,
                         const Tables& tables, const std::vector<double>& weights) {
   constexpr int kColumns = 32;
   const int states = std::max(1, kColumns / chain.num_actions);
   double sum = 0.0;
   for (int begin = 0; begin < chain.num_states; begin += states) {
     const int end = std::min(chain.num_states, begin + states);
-    sum += EpisodeColumns(chain, products, edges, of, begin, end).run(tables, weights);
+    sum += EpisodeColumns(chain, products, edges, exact_case, begin, end).run(tables, weights);
   }
   return sum;
 }
@@ -207,12 +208,12 @@ std::vector<double> over_starts(const std::vector<double>& starts, const std::ve
 // Contents of a block before and after an episode's end within it, as coefficients of the scores.
 class EpisodeEnds {
  public:
-  EpisodeEnds(const ExactChain& chain, const ExactCase& of, TruncationMode mode)
+  EpisodeEnds(const ExactChain& chain, const ExactCase& exact_case, TruncationMode mode)
       : chain_(chain),
-        count_(of.num_steps - 1),
+        count_(exact_case.num_steps - 1),
         occupancy_(episode_occupancy(chain, chain.episode_steps(count_))),
         starts_(start_probabilities(chain, occupancy_, count_)),
-        of_(of),
+        case_(exact_case),
         mode_(mode) {}
 
   // E[sum of A score in h steps from an episode's start], h = 1..T-1.
@@ -240,7 +241,7 @@ class EpisodeEnds {
     // The step that is i steps before n contributes if its episode has i steps left. In a
     // stationary block that does not depend on n, so n has one more i than n - 1.
     std::vector<double> sums(count_ * pairs, 0.0);
-    const PositionWeights weights = position_weights(chain_, of_.num_steps, false);
+    const PositionWeights weights = position_weights(chain_, case_.num_steps, false);
     for (int n = 1; n <= count_; ++n) {
       const bool reachable = n <= chain_.episode_steps(count_);
       for (std::size_t pair = 0; pair < pairs; ++pair) {
@@ -250,7 +251,7 @@ class EpisodeEnds {
         if (!reachable) continue;
         double more = weights.beyond[position] * terminated[i];
         if (chain_.max_episode_steps > 0) {
-          more += weights.limited[position] / (of_.num_steps - n + 1) * at_limit[i];
+          more += weights.limited[position] / (case_.num_steps - n + 1) * at_limit[i];
         }
         sums[i] += chain_.policy[pair] * more;
       }
@@ -260,29 +261,29 @@ class EpisodeEnds {
 
  private:
   std::vector<double> table(Horizon horizon) const {
-    return first_moments(chain_, of_, mode_, horizon, chain_.episode_steps(count_));
+    return first_moments(chain_, case_, mode_, horizon, chain_.episode_steps(count_));
   }
 
   const ExactChain& chain_;
   int count_;
   std::vector<double> occupancy_, starts_;
-  const ExactCase& of_;
+  const ExactCase& case_;
   TruncationMode mode_;
 };
 
 // Sum over n = 1..T-1 of before[n] . after[T - n].
 double other_episode_sum(const ExactChain& chain, const std::vector<double>& products,
-                         const ExactCase& of, TruncationMode mode, bool synchronised) {
-  const int count = of.num_steps - 1;
+                         const ExactCase& exact_case, TruncationMode mode, bool synchronised) {
+  const int count = exact_case.num_steps - 1;
   if (count == 0) return 0.0;
   const std::size_t pairs = chain.num_pairs();
-  const EpisodeEnds ends(chain, of, mode);
+  const EpisodeEnds ends(chain, exact_case, mode);
   const std::vector<double> before = ends.before(synchronised);
   const std::vector<double> after = ends.after();
   std::vector<double> product(pairs);
   double sum = 0.0;
   for (int n = 1; n <= count; ++n) {
-    const double* const coefficients = after.data() + (of.num_steps - n - 1) * pairs;
+    const double* const coefficients = after.data() + (exact_case.num_steps - n - 1) * pairs;
     std::fill(product.begin(), product.end(), 0.0);
     for (std::size_t k = 0; k < pairs; ++k) {
       const double coefficient = coefficients[k];
@@ -311,20 +312,21 @@ ExactWork second_moment_work(const ExactChain& chain, int num_steps) {
 }
 
 SecondMoment second_moment(const ExactChain& chain, const std::vector<double>& score_products,
-                           const ExactCase& of, TruncationMode mode, bool synchronised) {
-  const PositionWeights weights = position_weights(chain, of.num_steps, synchronised);
-  const std::vector<std::vector<Edge>> edges = make_edges(chain, of);
+                           const ExactCase& exact_case, TruncationMode mode, bool synchronised) {
+  const PositionWeights weights = position_weights(chain, exact_case.num_steps, synchronised);
+  const std::vector<std::vector<Edge>> edges = make_edges(chain, exact_case);
   SecondMoment moment;
   const auto add = [&](Horizon horizon, const std::vector<double>& of_positions) {
     const int count = static_cast<int>(of_positions.size() / chain.num_states);
-    const Tables tables = make_tables(chain, of, mode, horizon, count);
+    const Tables tables = make_tables(chain, exact_case, mode, horizon, count);
     moment.same_step += same_step_sum(chain, score_products, tables, of_positions);
     moment.same_episode +=
-        2.0 * same_episode_sum(chain, score_products, edges, of, tables, of_positions);
+        2.0 * same_episode_sum(chain, score_products, edges, exact_case, tables, of_positions);
   };
   add(Horizon::kBlock, weights.beyond);
   add(Horizon::kLimit, weights.limited);
-  moment.other_episode = 2.0 * other_episode_sum(chain, score_products, of, mode, synchronised);
+  moment.other_episode =
+      2.0 * other_episode_sum(chain, score_products, exact_case, mode, synchronised);
   return moment;
 }
 

@@ -35,6 +35,6 @@ ExactWork second_moment_work(const ExactChain& chain, int num_steps);
 // of two expectations is thus enough: sum over n of E[sum of A score in the episode that ends at n]
 // . E[sum of A score in T - n steps from an episode's start].
 SecondMoment second_moment(const ExactChain& chain, const std::vector<double>& score_products,
-                           const ExactCase& of, TruncationMode mode, bool synchronised);
+                           const ExactCase& exact_case, TruncationMode mode, bool synchronised);
 
 }  // namespace broadloom

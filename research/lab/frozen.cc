@@ -184,11 +184,11 @@ Status StartPool::draw(std::uint64_t seed, VecEnv& envs) const {
   envs.append_state("", state);
   for (int n = 0; n < envs.num_envs(); ++n) {
     Random random(seed, Purpose::kLaboratory, kDrawLane, static_cast<std::uint64_t>(n));
-    const std::size_t from = random.below(static_cast<std::uint32_t>(size_));
+    const std::size_t start = random.below(static_cast<std::uint32_t>(size_));
     for (std::size_t i = 0; i < state.size(); ++i) {
       const std::size_t bytes = row_bytes(state[i], envs.num_envs());
       std::memcpy(static_cast<unsigned char*>(state[i].data) + n * bytes,
-                  tensors_[i].data() + from * bytes, bytes);
+                  tensors_[i].data() + start * bytes, bytes);
     }
   }
   return envs.state_restored();

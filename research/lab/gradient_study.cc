@@ -266,8 +266,8 @@ class Laboratory {
   }
 
   template <class T>
-  static void append(std::vector<T> from, std::vector<T>& to) {
-    for (T& x : from) to.push_back(std::move(x));
+  static void append(std::vector<T> source, std::vector<T>& target) {
+    for (T& x : source) target.push_back(std::move(x));
   }
 
   Status run_bias(GradientStudyReport& report) {

@@ -20,10 +20,10 @@ void columns_of(const std::vector<Real>& rows, int width, int first, int count,
 constexpr int kLongestChain = 1024;
 
 // Copies values [rows, columns] to a part of a matrix with `stride` columns.
-void put_rows(const float* values, int rows, int columns, float* to, int stride) {
+void put_rows(const float* values, int rows, int columns, float* target, int stride) {
   for (int r = 0; r < rows; ++r) {
     std::copy_n(values + static_cast<std::size_t>(r) * columns, columns,
-                to + static_cast<std::size_t>(r) * stride);
+                target + static_cast<std::size_t>(r) * stride);
   }
 }
 
@@ -53,9 +53,9 @@ template <class Real>
 void GramTiles<Real>::tile(int first, int rows, Real* out) {
   const std::size_t entries = static_cast<std::size_t>(rows) * count_;
   const auto product = [&](const std::vector<Real>& values, const std::vector<Real>& columns,
-                           int width, const Real* bias, Real* into) {
+                           int width, const Real* bias, Real* target) {
     linear_forward(values.data() + static_cast<std::size_t>(first) * width, columns.data(), bias,
-                   into, rows, width, count_);
+                   target, rows, width, count_);
   };
   const int extra = factors_->extra_size;
   if (extra > 0 && extra <= kLongestChain) {

@@ -25,7 +25,7 @@ std::int64_t add_environments(const Policy& policy, const CompleteEpisodes& epis
       const float value = block.values[block.index(t, n)];
       weights.push_back(static_cast<float>(returns[static_cast<std::size_t>(t)] - value));
     }
-    add_weighted_sum(scores.of(block, n, steps), weights.data(), sums);
+    add_weighted_sum(scores.factors_of(block, n, steps), weights.data(), sums);
     samples += static_cast<std::int64_t>(steps.size());
   }
   return samples;

@@ -18,8 +18,8 @@ class StepScores {
   }
 
   // Scores of environment n at these places in time, in that order. Valid until the next call.
-  const GradientFactors<float>& of(const RolloutBlock& block, int n,
-                                   const std::vector<int>& steps) {
+  const GradientFactors<float>& factors_of(const RolloutBlock& block, int n,
+                                           const std::vector<int>& steps) {
     const std::size_t D = static_cast<std::size_t>(block.D), A = static_cast<std::size_t>(block.A);
     observations_.resize(steps.size() * D);
     actions_.resize(steps.size() * A);

@@ -158,7 +158,7 @@ void VarianceStudy::fold(const std::vector<BlockMoments>& moments) {
     for (std::size_t p = 0; p < m.gradient.size(); ++p) sums.gradient[p] += m.gradient[p];
     if (!m.checked) continue;
     double left = m.squared_norm - m.individual;
-    for (const double within : m.within_by_lag) left -= within;
+    for (const double sum : m.within_by_lag) left -= sum;
     // Entries are correct to about 1e-6 of their size, with errors of either sign.
     const double rounding = 0.01 * m.individual + 0.001 * m.squared_norm;
     if (!(std::abs(m.gram_sum - m.squared_norm) <= rounding) ||

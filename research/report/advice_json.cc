@@ -36,7 +36,7 @@ Json trial_json(const TrialCurve& trial) {
           {"unfinished", unfinished}};
 }
 
-// Beside the curves, what they come to at the horizon that the candidate itself was run to.
+// The curves, and their summary at the horizon of this candidate's own runs.
 Json candidate_json(const AdviceEvidence& evidence, const Advice& advice, std::size_t index) {
   const CandidateEvidence& candidate = evidence.candidates[index];
   Json json{{"name", candidate_text(candidate.candidate)}};
@@ -116,7 +116,7 @@ Json gradient_json(const GradientEvidence& gradient) {
   return json;
 }
 
-// What depends on the clock and the machine alone stands here and in candidates' speeds.
+// Results depend on the clock and machine only here and in the candidates' speeds.
 Json machine_json(const AdviceEvidence& evidence, const Manifest& program) {
   return {{"cpu", program.cpu},
           {"cores", program.cores},
@@ -126,8 +126,8 @@ Json machine_json(const AdviceEvidence& evidence, const Manifest& program) {
 
 Status not_an_advice(const std::string& path) {
   return {ErrorKind::kCorrupt,
-          fmt::format("'{}' is no advice.json with candidates and their steps_per_second; give one "
-                      "that `broadloom advise` wrote with a budget of seconds",
+          fmt::format("'{}' is not an advice.json with candidates and their steps_per_second; give "
+                      "one that `broadloom advise` wrote with a budget of seconds",
                       path)};
 }
 

@@ -1,4 +1,4 @@
-// advice.json and advice.html. docs/formats/advice.md describes the file.
+// Writes advice.json and advice.html. docs/formats/advice.md describes the file.
 #pragma once
 
 #include <string>
@@ -10,14 +10,14 @@
 
 namespace broadloom {
 
-// command: the arguments that gave it.
+// command: the arguments of the program.
 Json advice_json(const AdviceResult& result, const std::vector<std::string>& command);
 
-// The speeds in such a file, of the candidates that have one. kNotFound, kIo; kCorrupt where it is
-// no advice.json.
+// Reads the speeds of candidates from such a file. kNotFound, kIo; kCorrupt if it is not an
+// advice.json with speeds.
 Result<std::vector<KnownSpeed>> read_speeds(const std::string& path);
 
-// The page of such a text. Errors: as make_data_page().
+// The page for that JSON text. Errors: those of make_data_page().
 Result<std::string> advice_page(const std::string& json);
 
 }  // namespace broadloom

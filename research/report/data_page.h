@@ -1,4 +1,4 @@
-// Pages made of a JSON text: the check of the text, and the assets that all of them have.
+// Makes HTML pages from a JSON text: checks the text and adds the assets that all pages share.
 #pragma once
 
 #include <string>
@@ -10,19 +10,18 @@
 namespace broadloom {
 
 struct DataPage {
-  std::string_view file;                  // "gradients.json": what messages call the text
-  std::string_view command;               // what writes the text
-  std::string_view kind;                  // the text's "kind"; empty where it has none
+  std::string_view file;                  // "gradients.json": name of the text in messages
+  std::string_view command;               // that writes the text
+  std::string_view kind;                  // expected "kind" of the text; empty: none
   int format = 1;                         // that its scripts read
-  std::string_view title;                 // of the page, until its scripts say better
-  std::vector<std::string_view> scripts;  // its own, after those of every page; the last one draws
-  std::string_view style = {};            // its own, after that of every page
-  bool has_charts = true;                 // without them, no scripts for those
+  std::string_view title;                 // of the page, until its scripts set a better one
+  std::vector<std::string_view> scripts;  // its own, after the shared ones; the last one draws
+  std::string_view style = {};            // its own, after the shared one
+  bool has_charts = true;                 // false: leaves out the scripts for charts
 };
 
-// The page with the JSON, all scripts and all styles inside; it loads nothing. kCorrupt where the
-// text is not a JSON object, kMismatch where it is of another format or kind. One pass over the
-// text.
+// Returns the page with the JSON, scripts and styles inside; it loads nothing. kCorrupt if the text
+// is not a JSON object, kMismatch if it has another format or kind. O(text).
 Result<std::string> make_data_page(const DataPage& page, const std::string& json);
 
 }  // namespace broadloom

@@ -1,4 +1,4 @@
-// A GradientStudyReport as text: docs/formats/gradients.md.
+// Writes a GradientStudyReport as JSON: docs/formats/gradients.md.
 #pragma once
 
 #include <string>
@@ -7,7 +7,7 @@
 
 namespace broadloom {
 
-// created: UTC, ISO 8601; version and revision of the program.
+// created: UTC, ISO 8601. version, revision: of the program.
 std::string gradients_json(const GradientStudyReport& report, const std::string& created,
                            const std::string& version, const std::string& revision);
 

@@ -1,4 +1,4 @@
-// gradients.html: the gradient laboratory's result as a page to look at.
+// gradients.html: the page of the gradient laboratory's result.
 #pragma once
 
 #include <string>
@@ -7,9 +7,9 @@
 
 namespace broadloom {
 
-// The page of a gradients.json text (docs/formats/gradients.md). It holds the JSON, all scripts and
-// all styles, and loads nothing: it opens from disk, without a network. kCorrupt where the text is
-// not a JSON object, kMismatch where it is of another format.
+// The page for a gradients.json text (docs/formats/gradients.md). The JSON, scripts and styles are
+// inside, so it opens from disk without a network. kCorrupt if the text is not a JSON object,
+// kMismatch if it has another format.
 Result<std::string> gradients_page(const std::string& json);
 
 }  // namespace broadloom

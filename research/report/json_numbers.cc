@@ -9,8 +9,8 @@
 
 namespace broadloom {
 
-// By way of text, for which digits are worked out exactly; powers and logarithms of ten are a
-// matter of the C library.
+// Rounds by way of text, whose digits are exact; powers and logarithms of ten depend on the C
+// library.
 double six_digits(double x) {
   if (!std::isfinite(x)) return std::numeric_limits<double>::quiet_NaN();
   const std::string text = fmt::format("{:.5e}", x);

@@ -1,4 +1,4 @@
-// Numbers as the JSON of reports holds them.
+// Numbers in the JSON of reports.
 #pragma once
 
 #include "broadloom/core/estimate.h"
@@ -6,11 +6,11 @@
 
 namespace broadloom {
 
-// Six significant digits: more than any interval here can tell apart. What is not finite becomes
-// not-a-number, which JSON writes as null.
+// Rounds to six significant digits, more than any interval here can resolve. Numbers that are not
+// finite become NaN, which JSON writes as null.
 double six_digits(double x);
 
-// value, low, high, count.
+// {"value", "low", "high", "count"}.
 Json estimate_json(const Estimate& e);
 
 }  // namespace broadloom

@@ -26,12 +26,12 @@ double value_at(const Curve& curve, double step) {
   return curve.returns[i - 1] + share * (curve.returns[i] - curve.returns[i - 1]);
 }
 
-// A point of the mean with its interval.
+// A point of the mean and its interval.
 struct CurvePoint {
   double step = 0.0, mean = 0.0, low = 0.0, high = 0.0;
 };
 
-// Mean and, for two runs or more, its 95 % interval, at steps that all runs have.
+// The mean and, for at least two runs, its 95 % interval, at steps that all runs have.
 std::vector<CurvePoint> band_of(const std::vector<Curve>& curves,
                                 const std::vector<double>& steps) {
   std::vector<CurvePoint> band;
@@ -40,8 +40,8 @@ std::vector<CurvePoint> band_of(const std::vector<Curve>& curves,
     double mean = 0.0, squares = 0.0;
     for (const Curve& curve : curves) mean += value_at(curve, step) / count;
     for (const Curve& curve : curves) {
-      const double off = value_at(curve, step) - mean;
-      squares += off * off;
+      const double difference = value_at(curve, step) - mean;
+      squares += difference * difference;
     }
     const double half = curves.size() > 1 ? student_t(static_cast<int>(curves.size()) - 1) *
                                                 std::sqrt(squares / (count - 1) / count)
@@ -51,8 +51,8 @@ std::vector<CurvePoint> band_of(const std::vector<Curve>& curves,
   return band;
 }
 
-// 1, 2 or 5 times a power of ten, of which about `count` make the span. Powers by multiplication:
-// they have the same bits with any C library.
+// A step of 1, 2 or 5 times a power of ten that divides the span into about `count` parts. Powers
+// by multiplication have the same bits with every C library.
 double tick_step(double span, int count) {
   const double raw = span / count;
   double power = 1.0;
@@ -64,12 +64,13 @@ double tick_step(double span, int count) {
   return 10.0 * power;
 }
 
-// From values to pixels, with a tick at each multiple of `step`.
+// Maps values to pixels; there is a tick at each multiple of `step`.
 struct CurveAxis {
   double low = 0.0, high = 1.0, step = 1.0;
-  double from = 0.0, to = 1.0;  // in pixels, which fall for y
-
-  double at(double value) const { return from + (value - low) / (high - low) * (to - from); }
+  double first_pixel = 0.0, last_pixel = 1.0;  // of low and high; for y they fall
+  double pixel(double value) const {
+    return first_pixel + (value - low) / (high - low) * (last_pixel - first_pixel);
+  }
 
   std::vector<double> ticks() const {
     std::vector<double> values;
@@ -78,7 +79,7 @@ struct CurveAxis {
     return values;
   }
 
-  // With one unit (k, M) and as many decimals.
+  // The value with the axis's unit (k, M) and decimals.
   std::string text(double value) const {
     const double largest = std::max(std::abs(low), std::abs(high));
     const double unit = largest >= 1e6 ? 1e6 : largest >= 1e4 ? 1e3 : 1.0;
@@ -91,34 +92,35 @@ struct CurveAxis {
   }
 };
 
-CurveAxis step_axis(double last_step, double from, double to) {
-  CurveAxis axis{0.0, last_step, tick_step(last_step, static_cast<int>((to - from) / 72.0)), from,
-                 to};
-  // A run that stops just short of a round number, as whole blocks do, still shows it.
+CurveAxis step_axis(double last_step, double first_pixel, double last_pixel) {
+  CurveAxis axis{0.0, last_step,
+                 tick_step(last_step, static_cast<int>((last_pixel - first_pixel) / 72.0)),
+                 first_pixel, last_pixel};
+  // Extends the axis to a round number that the last whole block just misses.
   const double round = std::ceil(last_step / axis.step) * axis.step;
   if (round - last_step < 0.02 * axis.step) axis.high = round;
   return axis;
 }
 
-CurveAxis return_axis(const std::vector<CurvePoint>& band, double from, double to) {
-  CurveAxis axis{band.front().low, band.front().high, 1.0, from, to};
+CurveAxis return_axis(const std::vector<CurvePoint>& band, double first_pixel, double last_pixel) {
+  CurveAxis axis{band.front().low, band.front().high, 1.0, first_pixel, last_pixel};
   for (const CurvePoint& point : band) {
     axis.low = std::min(axis.low, point.low);
     axis.high = std::max(axis.high, point.high);
   }
-  // A single value, but for rounding, stands in the middle.
+  // A single value, apart from rounding, is put into the middle.
   const double size = std::max(std::abs(axis.low), std::abs(axis.high));
   if (!(axis.high - axis.low > std::max(1e-9 * size, 1e-12))) {
     axis.low -= std::max(0.1 * size, 1e-9);
     axis.high += std::max(0.1 * size, 1e-9);
   }
-  axis.step = tick_step(axis.high - axis.low, static_cast<int>((from - to) / 34.0));
+  axis.step = tick_step(axis.high - axis.low, static_cast<int>((first_pixel - last_pixel) / 34.0));
   axis.low = std::floor(axis.low / axis.step + 1e-9) * axis.step;
   axis.high = std::ceil(axis.high / axis.step - 1e-9) * axis.step;
   return axis;
 }
 
-// Lines of at most that many letters, broken at blanks.
+// Lines of at most `letters` characters, broken at spaces.
 std::vector<std::string> wrapped(const std::string& text, std::size_t letters) {
   std::vector<std::string> lines;
   std::istringstream words(text);
@@ -144,19 +146,19 @@ std::string line(double x1, double y1, double x2, double y2, const char* css) {
 
 constexpr double kWidth = 720.0, kSide = 14.0, kFrameHeight = 292.0, kRoom = 7.0;
 
-// Both axes with their titles; the frame is between the ends of the two.
+// Both axes with their titles.
 std::string drawn_axes(const CurveAxis& x, const CurveAxis& y) {
-  const double left = x.from - kRoom, right = x.to + kRoom;
-  const double top = y.to - kRoom, bottom = y.from + kRoom;
+  const double left = x.first_pixel - kRoom, right = x.last_pixel + kRoom;
+  const double top = y.last_pixel - kRoom, bottom = y.first_pixel + kRoom;
   std::string out;
   for (const double value : y.ticks()) {
-    out += line(left, y.at(value), right, y.at(value), "grid");
-    out += text_at(left - 7.0, y.at(value) + 4.0, "text-anchor='end'", y.text(value));
+    out += line(left, y.pixel(value), right, y.pixel(value), "grid");
+    out += text_at(left - 7.0, y.pixel(value) + 4.0, "text-anchor='end'", y.text(value));
   }
   out += line(left, bottom, right, bottom, "frame");
   for (const double value : x.ticks()) {
-    out += line(x.at(value), bottom, x.at(value), bottom + 4.0, "frame");
-    out += text_at(x.at(value), bottom + 16.0, "text-anchor='middle'", x.text(value));
+    out += line(x.pixel(value), bottom, x.pixel(value), bottom + 4.0, "frame");
+    out += text_at(x.pixel(value), bottom + 16.0, "text-anchor='middle'", x.text(value));
   }
   out += text_at((left + right) / 2, bottom + 36.0, "text-anchor='middle'", "environment steps");
   return out + fmt::format(
@@ -169,10 +171,10 @@ std::string drawn_band(const std::vector<CurvePoint>& band, const CurveAxis& x,
                        const CurveAxis& y) {
   std::string mean, high, low;
   for (const CurvePoint& point : band) {
-    const double across = x.at(point.step);
-    mean += fmt::format("{}{:.1f},{:.1f}", mean.empty() ? 'M' : 'L', across, y.at(point.mean));
-    high += fmt::format("{}{:.1f},{:.1f}", high.empty() ? 'M' : 'L', across, y.at(point.high));
-    low.insert(0, fmt::format("L{:.1f},{:.1f}", across, y.at(point.low)));
+    const double across = x.pixel(point.step);
+    mean += fmt::format("{}{:.1f},{:.1f}", mean.empty() ? 'M' : 'L', across, y.pixel(point.mean));
+    high += fmt::format("{}{:.1f},{:.1f}", high.empty() ? 'M' : 'L', across, y.pixel(point.high));
+    low.insert(0, fmt::format("L{:.1f},{:.1f}", across, y.pixel(point.low)));
   }
   return fmt::format("<path class='band' d='{}{}Z'/>\n<path class='curve' d='{}'/>\n", high, low,
                      mean);

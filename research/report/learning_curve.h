@@ -9,9 +9,9 @@
 
 namespace broadloom {
 
-// A picture of the runs' mean and, for two runs or more, the 95 % interval of that mean
-// (Student's t: wide where runs are few) over the steps that all of them have. Readable on light
-// and dark pages. title: plain text. Errors: those of common_steps(), as where no steps are shared.
+// Draws the mean of the runs over the steps that all of them have. Two or more runs get the 95 %
+// interval of the mean (Student's t). Readable on light and dark pages. title: plain text. Errors:
+// those of common_steps(), for example if no steps are shared.
 Result<std::string> learning_curve_svg(const std::string& title, const std::vector<Curve>& curves);
 
 }  // namespace broadloom

@@ -8,10 +8,10 @@ namespace broadloom {
 
 Result<std::string> fill_page(std::string_view page, const PageParts& parts) {
   std::string out;
-  std::size_t at = 0;
+  std::size_t position = 0;
   while (true) {
-    const std::size_t open = page.find("{{", at);
-    out += page.substr(at, open - at);
+    const std::size_t open = page.find("{{", position);
+    out += page.substr(position, open - position);
     if (open == std::string_view::npos) return out;
     const std::size_t close = page.find("}}", open);
     if (close == std::string_view::npos) {
@@ -21,11 +21,12 @@ Result<std::string> fill_page(std::string_view page, const PageParts& parts) {
     const auto part = std::find_if(parts.begin(), parts.end(),
                                    [&](const auto& candidate) { return candidate.first == name; });
     if (part == parts.end()) {
-      return Status(ErrorKind::kMismatch,
-                    fmt::format("the page template asks for '{}', which is no part of it", name));
+      return Status(
+          ErrorKind::kMismatch,
+          fmt::format("the page template asks for the part '{}', which is missing", name));
     }
     out += part->second;
-    at = close + 2;
+    position = close + 2;
   }
 }
 
@@ -33,8 +34,8 @@ std::string json_for_script(std::string_view json) {
   std::string out;
   out.reserve(json.size());
   for (const char c : json) {
-    // JSON has '<' inside of strings only, where it may be written as an escape. This takes care of
-    // "</script" and of "<!--" alike.
+    // In JSON, '<' occurs only inside strings, where an escape may replace it. This removes both
+    // "</script" and "<!--".
     if (c == '<') {
       out += "\\u003c";
     } else {

@@ -12,12 +12,11 @@ namespace broadloom {
 
 using PageParts = std::vector<std::pair<std::string_view, std::string_view>>;  // name, text
 
-// The template with every {{name}} replaced by the part of that name. Parts are put in as they are
-// and are not searched for further names. kMismatch where the template names a part that is not
-// there.
+// Replaces every {{name}} in the template by the part of that name. Parts are not searched for
+// further names. kMismatch if a part is missing.
 Result<std::string> fill_page(std::string_view page, const PageParts& parts);
 
-// The same JSON in a form that no HTML parser can take for the end of a <script> element.
+// The same JSON, but without "<", so that it cannot end a <script> element.
 std::string json_for_script(std::string_view json);
 
 }  // namespace broadloom

@@ -20,7 +20,7 @@ namespace {
 
 constexpr std::size_t kMostNames = 3, kMostWords = 30;
 
-// The first that is short enough, else the last.
+// The first sentence that is short enough, or else the last one.
 std::string shortest_needed(const std::vector<std::string>& sentences) {
   for (const std::string& sentence : sentences) {
     std::istringstream words(sentence);
@@ -32,7 +32,7 @@ std::string shortest_needed(const std::vector<std::string>& sentences) {
   return sentences.back();
 }
 
-// The keys that lines vary, in their order: the largest effect first.
+// The keys that lines vary, in the order of effects, largest first.
 std::vector<std::string> varied_keys(const StudyReport& report) {
   std::vector<std::string> all;
   for (const ReportLine& line : report.lines) {
@@ -44,9 +44,9 @@ std::vector<std::string> varied_keys(const StudyReport& report) {
   return all;
 }
 
-// Template 1, without two arms that differ in one key alone: the arm that leads.
+// Template 1, if no two arms differ in one key alone: the leading arm.
 std::string ranking_answer(const StudyReport& report) {
-  if (report.rankings.empty()) return "No run has a return: nothing can be said.";
+  if (report.rankings.empty()) return "No run has a return, so there is no result.";
   const ReportRanking& ranking = report.rankings.front();
   const ReportScore score = main_score(report);
   const std::string arm = report.arms[static_cast<std::size_t>(ranking.leader)].name;
@@ -57,7 +57,7 @@ std::string ranking_answer(const StudyReport& report) {
   const std::string value =
       estimate_words(ranked_score(report, ranking.leader, ranking.task, score)->iqm);
   if (ranking.arms.size() == 1) {
-    return fmt::format("Only {} has a score, {} {} on {}: there is nothing to compare it with.",
+    return fmt::format("Only {} has a score, {} {} on {}, so there is nothing to compare it with.",
                        arm, score_words(score), value, place);
   }
   const auto lower = std::count_if(ranking.arms.begin(), ranking.arms.end(), [&](int other) {
@@ -81,8 +81,9 @@ std::string nothing_found(const StudyReport& report) {
     room = fmt::format("; the intervals allow up to {}", size_words(widest->room));
     if (report.tasks.size() > 1) room += " on " + task_words(report, {widest->task});
   }
-  const char* found = able_lines(report) > 0 ? "no difference in {} was found"
-                                             : "the runs are too few to call a difference in {}";
+  const char* found = testable_lines(report) > 0
+                          ? "no difference in {} was found"
+                          : "the runs are too few to call a difference in {}";
   const std::string start =
       fmt::format("On {}, {} between {} arms that differ in ", task_words(report),
                   fmt::format(fmt::runtime(found), score_words(widest->score)), arms.size());
@@ -91,8 +92,8 @@ std::string nothing_found(const StudyReport& report) {
                           start + fmt::format("{} settings", keys.size()) + room + "."});
 }
 
-// Templates 3 and 4, where no line by itself is more than chance among so many: the side that all
-// lines together call better more often than chance would, or that none does.
+// Templates 3 and 4, if no line by itself exceeds chance among so many: one side is called better
+// more often than by chance over all lines together, or none is.
 std::string chance_answer(const StudyReport& report) {
   const auto best =
       std::min_element(report.calls.begin(), report.calls.end(),
@@ -101,7 +102,7 @@ std::string chance_answer(const StudyReport& report) {
   if (best->chance * static_cast<double>(report.calls.size()) > 1.0 - kConfidence) {
     return fmt::format(
         "On {}, none of {} sets of arms that differ in one key alone shows more than chance would.",
-        tasks, able_lines(report));
+        tasks, testable_lines(report));
   }
   const bool later = best->later_better > best->earlier_better;
   const auto [later_side, earlier_side] = sides_of(*best);
@@ -121,7 +122,7 @@ Estimate iqm_at(const StudyReport& report, const ReportLine& line, std::size_t p
   return ranked_score(report, line.arms[place], line.task, line.score)->iqm;
 }
 
-// The one called lower that has the lowest IQM.
+// The arm with the lowest IQM among those called lower.
 std::size_t lowest_place(const StudyReport& report, const ReportLine& line) {
   std::size_t found = line.arms.size();
   for (std::size_t i = 0; i < line.arms.size(); ++i) {
@@ -134,8 +135,8 @@ std::size_t lowest_place(const StudyReport& report, const ReportLine& line) {
   return found;
 }
 
-// The same line on each task that has it: through the same arms, or, where tasks have no arm in
-// common, through the same values with the same rest.
+// The same line on each task that has it: with the same arms or, if tasks have no arm in common,
+// with the same values and the same other settings.
 std::vector<const ReportLine*> same_line(const StudyReport& report, const ReportLine& first) {
   const bool common = std::any_of(report.arms.begin(), report.arms.end(),
                                   [](const ReportArm& arm) { return arm.cells.size() > 1; });
@@ -161,7 +162,7 @@ std::vector<const ReportLine*> same_line(const StudyReport& report, const Report
   return lines;
 }
 
-// "; gradient steps and minibatch size differ too", of the first task where something does.
+// "; gradient steps and minibatch size differ too", for the first task with differences.
 std::string confound_words(const std::vector<const ReportLine*>& lines, std::size_t most) {
   for (const ReportLine* line : lines) {
     if (line->confounds.empty()) continue;
@@ -169,15 +170,15 @@ std::string confound_words(const std::vector<const ReportLine*>& lines, std::siz
     for (const std::string& text : line->confounds)
       names.push_back(text.substr(0, text.find(" (")));
     const bool stopped = line->confounds.front().find("target_kl") != std::string::npos;
-    const std::string which =
+    const std::string settings =
         most > 0 ? list_words(names, most) : fmt::format("{} other settings", names.size());
-    return fmt::format("; {} {} too", which, stopped ? "may differ" : "differ");
+    return fmt::format("; {} {} too", settings, stopped ? "may differ" : "differ");
   }
   return "";
 }
 
-// Template 5: the two values of the first line that are farthest apart, and what every task that
-// has the line says of these two.
+// Template 5: the two values of the first line that are farthest apart, and the result of the same
+// comparison on every task that has the line.
 std::string difference_answer(const StudyReport& report) {
   const ReportLine& first = report.lines.front();
   const std::vector<const ReportLine*> lines = same_line(report, first);
@@ -187,13 +188,13 @@ std::string difference_answer(const StudyReport& report) {
     const std::optional<Outcome> pair =
         outcome(report, line->arms[high], line->arms[low], line->task, line->score);
     const bool differ = line->differ && pair && pair->result != 0;
-    std::vector<int>& said = !pair || !pair->enough_runs ? few
-                             : !differ                   ? alike
-                             : pair->result > 0          ? agree
-                                                         : oppose;
-    said.push_back(line->task);
+    std::vector<int>& tasks = !pair || !pair->enough_runs ? few
+                              : !differ                   ? alike
+                              : pair->result > 0          ? agree
+                                                          : oppose;
+    tasks.push_back(line->task);
   }
-  // Tasks whose arms are of other shapes each have their own place.
+  // A place can be named only if all tasks have arms of the same shapes.
   const bool one_place = std::all_of(
       lines.begin(), lines.end(), [&](const ReportLine* line) { return line->arms == first.arms; });
   std::string others;
@@ -232,12 +233,12 @@ std::string answer_of(const StudyReport& report) {
   const bool finished =
       std::any_of(report.studies.begin(), report.studies.end(),
                   [](const ReportStudy& study) { return study.runs.finished > 0; });
-  if (!finished) return "No run has finished yet: nothing can be said.";
+  if (!finished) return "No run has finished yet, so there is no result.";
   if (report.lines.empty()) return ranking_answer(report);
   const ReportLine& first = report.lines.front();
   if (!first.differ) return nothing_found(report);
-  const std::int64_t able = able_lines(report);
-  if (able > 1 && !is_more_than_chance(first, able)) return chance_answer(report);
+  const std::int64_t testable = testable_lines(report);
+  if (testable > 1 && !is_more_than_chance(first, testable)) return chance_answer(report);
   return difference_answer(report);
 }
 

@@ -16,7 +16,7 @@
 namespace broadloom {
 namespace {
 
-constexpr std::size_t kMostBases = 2;  // keys of bases that names of arms have room for
+constexpr std::size_t kMostBases = 2;  // most keys of bases in an arm's name
 
 void add_new(const std::string& text, std::vector<std::string>& list) {
   if (!text.empty() && std::find(list.begin(), list.end(), text) == list.end()) {
@@ -29,7 +29,7 @@ void count_run(const ResultRun& run, RunCounts& counts) {
   ++(run.finished() ? counts.finished : run.failed() ? counts.failed : counts.pending);
 }
 
-// The store does not say which of the two a match of gradient steps chose; its cells show it.
+// The store does not say whether matching changed epochs or minibatches; its cells show it.
 std::string adjusted(const StudyResults& results) {
   if (results.matched != "gradient_steps") return "";
   std::set<std::int64_t> epochs, minibatches;
@@ -80,7 +80,7 @@ int task_index(const ResultCell& cell, std::vector<ReportTask>& tasks) {
   return index;
 }
 
-// Where shapes change, of those that are stepped in the widest blocks alone.
+// With a schedule of shapes: steps of environments that only the widest blocks have.
 std::int64_t least_life(const ResultCell& stored) {
   const ShapeSchedule& schedule = stored.shape_schedule;
   if (schedule.empty()) return stored.environment_steps / stored.num_envs;
@@ -94,7 +94,7 @@ std::int64_t least_life(const ResultCell& stored) {
   return life;
 }
 
-// What the cell has of every key, whether an axis sets it here or not.
+// The cell's values of these keys, whether or not an axis sets them.
 Overrides settings_of(const ResultCell& stored, const std::set<std::string>& keys) {
   Overrides settings;
   for (const std::string& key : keys) settings.emplace_back(key, stored.setting(key));
@@ -135,12 +135,13 @@ ReportCell cell_of(const ResultCell& stored, int study, int task) {
   return cell;
 }
 
-// What a cell's N and T tell. A schedule they do not: it is a setting like any other.
+// Keys that N and T of a cell describe. A schedule is not one: it is a setting like any other.
 bool is_shape_key(std::string_view key) {
   return role_of(key) == Role::kShape && key != "shape_schedule";
 }
 
-// As of shape_schedule in the cells without one; names would then end in "=".
+// A key may have an empty text, such as shape_schedule in cells without one; names would end in
+// "=".
 bool has_empty_text(const Overrides& changes) {
   return std::any_of(changes.begin(), changes.end(),
                      [](const auto& change) { return change.second.empty(); });
@@ -161,8 +162,8 @@ std::string change_of(const ReportCell& cell, const std::string& key) {
   return "";
 }
 
-// Keys that belong to the task: all cells of one task have the same text, as where a variant sets
-// env_id and the budget that goes with it.
+// Keys that belong to the task: all cells of a task have the same text, as when a variant sets
+// env_id and its budget.
 std::set<std::string> settings_of_tasks(const StudyReport& report, int study) {
   std::set<std::string> keys;
   for (const ReportCell& cell : report.cells) {
@@ -182,41 +183,41 @@ std::set<std::string> settings_of_tasks(const StudyReport& report, int study) {
   return keys;
 }
 
-// A text for each study that no other one has.
+// A distinct text for each study.
 std::vector<std::string> study_labels(const std::vector<ReportStudy>& studies) {
-  const auto tell_apart = [&](auto&& text_of) {
+  const auto distinct_texts = [&](auto&& text_of) {
     std::vector<std::string> texts;
     texts.reserve(studies.size());
     for (const ReportStudy& study : studies) texts.push_back(text_of(study));
     const bool distinct = std::set<std::string>(texts.begin(), texts.end()).size() == texts.size();
     return distinct ? texts : std::vector<std::string>();
   };
-  std::vector<std::string> labels = tell_apart([](const ReportStudy& s) { return s.name; });
+  std::vector<std::string> labels = distinct_texts([](const ReportStudy& s) { return s.name; });
   if (labels.empty()) {
-    labels = tell_apart(
+    labels = distinct_texts(
         [](const ReportStudy& s) { return std::filesystem::path(s.store).stem().string(); });
   }
-  return labels.empty() ? tell_apart([](const ReportStudy& s) { return s.store; }) : labels;
+  return labels.empty() ? distinct_texts([](const ReportStudy& s) { return s.store; }) : labels;
 }
 
-// Which cells are one arm, and how arms are told apart in words.
+// Decides which cells form one arm, and names the arms.
 class ArmNames {
  public:
-  // bases: keys in which studies differ, to be told as settings. apart: whether they are to be told
-  // by their names in any case.
+  // bases: keys in which studies differ, shown as settings. apart: whether to name the studies in
+  // any case.
   ArmNames(const StudyReport& report, std::set<std::string> bases, bool apart)
-      : report_(report), bases_(std::move(bases)), collide_(apart) {
+      : report_(report), bases_(std::move(bases)), needs_labels_(apart) {
     std::set<std::string> matches;
     for (std::size_t s = 0; s < report.studies.size(); ++s) {
       matches.insert(report.studies[s].match);
-      of_tasks_.push_back(settings_of_tasks(report, static_cast<int>(s)));
+      task_keys_.push_back(settings_of_tasks(report, static_cast<int>(s)));
     }
     several_matches_ = matches.size() > 1;
     std::set<std::pair<std::string, int>> seen;
     for (const ReportCell& cell : report.cells) {
-      if (!seen.emplace(key(cell), cell.task).second) collide_ = true;
+      if (!seen.emplace(key(cell), cell.task).second) needs_labels_ = true;
     }
-    if (collide_) labels_ = study_labels(report.studies);
+    if (needs_labels_) labels_ = study_labels(report.studies);
   }
 
   std::string key(const ReportCell& cell) const {
@@ -224,19 +225,19 @@ class ArmNames {
     std::sort(rest.begin(), rest.end());
     std::string text = shape_of(cell) + "\n";
     if (several_matches_) text += study(cell).match + "\n";
-    if (collide_) text += to_text(cell.study) + "\n";
+    if (needs_labels_) text += to_text(cell.study) + "\n";
     for (const auto& [name, value] : rest) text += name + "=" + value + "\n";
-    for (const auto& [name, value] : of_base(cell)) text += name + "=" + value + "\n";
+    for (const auto& [name, value] : base_settings(cell)) text += name + "=" + value + "\n";
     return text;
   }
 
-  // Besides shape and task, with what only the studies tell apart.
+  // Settings besides shape and task, with the study's name if only that distinguishes cells.
   Overrides settings(const ReportCell& cell) const {
     Overrides all;
     if (several_matches_) all.emplace_back("match", study(cell).match);
-    if (collide_) all.emplace_back("study", labels_[static_cast<std::size_t>(cell.study)]);
+    if (needs_labels_) all.emplace_back("study", labels_[static_cast<std::size_t>(cell.study)]);
     for (const auto& [key, text] : cell.settings) {
-      if (!is_shape_key(key) && !is_of_task(cell, key)) all.emplace_back(key, text);
+      if (!is_shape_key(key) && !belongs_to_task(cell, key)) all.emplace_back(key, text);
     }
     return all;
   }
@@ -248,8 +249,8 @@ class ArmNames {
     };
     if (several_matches_) add("match=" + study(cell).match);
     add(words_of(cell));
-    for (const auto& [key, value] : of_base(cell)) add(key_words(key, value));
-    if (collide_) add("(" + labels_[static_cast<std::size_t>(cell.study)] + ")");
+    for (const auto& [key, value] : base_settings(cell)) add(key_words(key, value));
+    if (needs_labels_) add("(" + labels_[static_cast<std::size_t>(cell.study)] + ")");
     return text;
   }
 
@@ -265,13 +266,13 @@ class ArmNames {
     return report_.studies[static_cast<std::size_t>(cell.study)];
   }
 
-  bool is_of_task(const ReportCell& cell, const std::string& key) const {
+  bool belongs_to_task(const ReportCell& cell, const std::string& key) const {
     return role_of(key) == Role::kTask ||
-           of_tasks_[static_cast<std::size_t>(cell.study)].count(key) > 0;
+           task_keys_[static_cast<std::size_t>(cell.study)].count(key) > 0;
   }
 
-  // What its base alone sets, where bases differ.
-  Overrides of_base(const ReportCell& cell) const {
+  // Settings of its base in which bases differ.
+  Overrides base_settings(const ReportCell& cell) const {
     Overrides own;
     for (const auto& setting : cell.settings) {
       if (bases_.count(setting.first) > 0) own.push_back(setting);
@@ -279,22 +280,23 @@ class ArmNames {
     return own;
   }
 
-  // What the axes set besides task and shape.
+  // Keys set by the axes besides task and shape.
   Overrides other_changes(const ReportCell& cell) const {
     Overrides rest;
     for (const auto& change : cell.changes) {
-      if (!is_of_task(cell, change.first) && !is_shape_key(change.first)) rest.push_back(change);
+      if (!belongs_to_task(cell, change.first) && !is_shape_key(change.first))
+        rest.push_back(change);
     }
     return rest;
   }
 
-  // In the words of the cell's name, where those are of nothing else; else keys and texts.
+  // The cell's name if it describes nothing else; otherwise keys and texts.
   std::string words_of(const ReportCell& cell) const {
     const Overrides rest = other_changes(cell);
     if (rest.empty()) return "";
     bool has_task = false, has_shape = false;
     for (const auto& [key, text] : cell.changes) {
-      has_task = has_task || is_of_task(cell, key);
+      has_task = has_task || belongs_to_task(cell, key);
       has_shape = has_shape || is_shape_key(key);
     }
     const std::string prefix = shape_of(cell) + " ";
@@ -312,9 +314,10 @@ class ArmNames {
 
   const StudyReport& report_;
   std::set<std::string> bases_;
-  std::vector<std::set<std::string>> of_tasks_;  // by study
+  std::vector<std::set<std::string>> task_keys_;  // of each study
   bool several_matches_ = false;
-  bool collide_ = false;  // two cells of one task that only their studies tell apart, or bases do
+  bool needs_labels_ =
+      false;  // cells of one task differ only by study, or bases differ in many keys
   std::vector<std::string> labels_;
 };
 
@@ -334,10 +337,10 @@ ReportArm arm_of(const ReportCell& cell, const ArmNames& names) {
 }
 
 void gather_arms(const ArmNames& names, StudyReport& report) {
-  std::map<std::string, std::size_t> at;
+  std::map<std::string, std::size_t> index_of_key;
   for (std::size_t c = 0; c < report.cells.size(); ++c) {
     ReportCell& cell = report.cells[c];
-    const auto [found, is_new] = at.emplace(names.key(cell), report.arms.size());
+    const auto [found, is_new] = index_of_key.emplace(names.key(cell), report.arms.size());
     if (is_new) report.arms.push_back(arm_of(cell, names));
     cell.arm = static_cast<int>(found->second);
     report.arms[found->second].cells.push_back(static_cast<int>(c));
@@ -350,8 +353,8 @@ void gather_arms(const ArmNames& names, StudyReport& report) {
   }
 }
 
-// Leaves of every arm's settings the keys that differ between arms.
-void keep_what_varies(std::vector<ReportArm>& arms) {
+// Keeps only the settings that differ between arms.
+void keep_varying_settings(std::vector<ReportArm>& arms) {
   std::map<std::string, std::set<std::string>> texts;
   for (const ReportArm& arm : arms) {
     for (const auto& [key, text] : arm.settings) texts[key].insert(text);
@@ -362,7 +365,7 @@ void keep_what_varies(std::vector<ReportArm>& arms) {
   }
 }
 
-// What tells one set of runs from another: task, seeds and final parameters of the finished ones.
+// Identifies a set of runs: task, seeds and final parameters of the finished ones.
 std::string runs_key(const StudyReport& report, const ReportArm& arm) {
   std::string key;
   for (const int c : arm.cells) {
@@ -373,7 +376,7 @@ std::string runs_key(const StudyReport& report, const ReportArm& arm) {
   return key;
 }
 
-// Under several matches the reference is the same run each time, and so may be other cells.
+// With several matches, the reference and sometimes other cells have the same runs each time.
 void find_same_runs(StudyReport& report) {
   std::map<std::string, int> first;
   for (std::size_t a = 0; a < report.arms.size(); ++a) {
@@ -384,21 +387,21 @@ void find_same_runs(StudyReport& report) {
   }
 }
 
-// Of every cell. Bases that differ in many keys are told by their studies' names instead.
-UntoldKeys take_settings(const std::vector<StudyResults>& results, StudyReport& report) {
+// Takes every cell's settings. If bases differ in many keys, studies' names replace them.
+UnvariedKeys take_settings(const std::vector<StudyResults>& results, StudyReport& report) {
   std::set<std::string> keys = changed_keys(results);
-  UntoldKeys untold = untold_keys(results, report, keys);
-  if (untold.of_bases.size() <= kMostBases) {
-    keys.insert(untold.of_bases.begin(), untold.of_bases.end());
+  UnvariedKeys unvaried = unvaried_keys(results, report, keys);
+  if (unvaried.base_keys.size() <= kMostBases) {
+    keys.insert(unvaried.base_keys.begin(), unvaried.base_keys.end());
   }
   std::size_t c = 0;
   for (const StudyResults& study : results) {
     for (const ResultCell& cell : study.cells) {
       report.cells[c].settings = settings_of(cell, keys);
-      report.cells[c++].brought = settings_of(cell, untold.of_defaults);
+      report.cells[c++].brought = settings_of(cell, unvaried.default_keys);
     }
   }
-  return untold;
+  return unvaried;
 }
 
 }  // namespace
@@ -419,10 +422,10 @@ void describe_studies(const std::vector<StudyResults>& results, StudyReport& rep
     }
   }
   report.title = fmt::format("{}", fmt::join(names, " + "));
-  const UntoldKeys untold = take_settings(results, report);
-  const bool apart = untold.of_bases.size() > kMostBases;
-  gather_arms({report, apart ? std::set<std::string>() : untold.of_bases, apart}, report);
-  keep_what_varies(report.arms);
+  const UnvariedKeys unvaried = take_settings(results, report);
+  const bool apart = unvaried.base_keys.size() > kMostBases;
+  gather_arms({report, apart ? std::set<std::string>() : unvaried.base_keys, apart}, report);
+  keep_varying_settings(report.arms);
   find_same_runs(report);
 }
 

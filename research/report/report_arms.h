@@ -1,4 +1,4 @@
-// What the cells of a report are, before any number: their studies, tasks and arms.
+// Describes the cells of a report before any measurement: their studies, tasks and arms.
 #pragma once
 
 #include <vector>
@@ -8,10 +8,10 @@
 
 namespace broadloom {
 
-// Fills title, studies, tasks, cells (in the order of the stores, without numbers) and arms. Cells
-// of one arm have the same shape, match and settings of the other axes, and of keys in which bases
-// of several studies differ; they differ in task. Where that would put two cells of one task
-// together, or bases differ in many keys, studies are kept apart.
+// Fills title, studies, tasks, cells (in the order of the stores) and arms. Cells of one arm have
+// equal shape, match and settings of the other axes, and equal values of keys in which the bases of
+// several studies differ. They differ in task. Studies are kept apart if an arm would have two
+// cells of one task, or if bases differ in many keys.
 void describe_studies(const std::vector<StudyResults>& results, StudyReport& report);
 
 }  // namespace broadloom

@@ -35,25 +35,25 @@ std::map<int, std::map<int, Texts>> texts_of(const std::vector<const ResultCell*
 
 }  // namespace
 
-UntoldKeys untold_keys(const std::vector<StudyResults>& results, const StudyReport& report,
-                       const std::set<std::string>& changed) {
+UnvariedKeys unvaried_keys(const std::vector<StudyResults>& results, const StudyReport& report,
+                           const std::set<std::string>& changed) {
   std::vector<const ResultCell*> cells;
   for (const StudyResults& study : results) {
     for (const ResultCell& cell : study.cells) cells.push_back(&cell);
   }
-  UntoldKeys keys;
+  UnvariedKeys keys;
   for (const auto& [key, usual] : default_settings()) {
     if (!concerns_learning(key) || changed.count(key) > 0) continue;
     for (const auto& [task, by_study] : texts_of(cells, report, key)) {
       Texts all;
       for (const auto& [study, texts] : by_study) {
-        if (texts.size() > 1) keys.of_defaults.insert(key);
+        if (texts.size() > 1) keys.default_keys.insert(key);
         all.insert(texts.begin(), texts.end());
       }
-      if (all.size() > 1) keys.of_bases.insert(key);
+      if (all.size() > 1) keys.base_keys.insert(key);
     }
   }
-  for (const std::string& key : keys.of_defaults) keys.of_bases.erase(key);
+  for (const std::string& key : keys.default_keys) keys.base_keys.erase(key);
   return keys;
 }
 

@@ -1,4 +1,4 @@
-// What cells of one task differ in though no axis sets it.
+// Finds keys in which cells of one task differ although no axis sets them.
 #pragma once
 
 #include <set>
@@ -10,17 +10,16 @@
 
 namespace broadloom {
 
-// Keys that change what is learnt, how long it goes on, or what learns. Those of shapes, which
-// cells have as numbers, and of minibatches, which the match decides, are not among them.
-struct UntoldKeys {
-  std::set<std::string> of_bases;  // one text in each study, but not in all of them
-  std::set<std::string>
-      of_defaults;  // several in one study: an algorithm or an encoder brings them
+// Only keys that affect what is learnt, for how long, or by what. Keys of shapes and minibatches
+// are left out: cells have the former as numbers, and the match sets the latter.
+struct UnvariedKeys {
+  std::set<std::string> base_keys;     // one value in each study, but not the same in all
+  std::set<std::string> default_keys;  // several values in one study, from an algorithm or encoder
 };
 
-// report: with the cells of `results`, in their order, and their studies and tasks. changed: keys
-// that axes set.
-UntoldKeys untold_keys(const std::vector<StudyResults>& results, const StudyReport& report,
-                       const std::set<std::string>& changed);
+// report: with the cells of `results` in their order, the studies and the tasks. changed: keys that
+// axes set.
+UnvariedKeys unvaried_keys(const std::vector<StudyResults>& results, const StudyReport& report,
+                           const std::set<std::string>& changed);
 
 }  // namespace broadloom

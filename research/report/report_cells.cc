@@ -31,49 +31,49 @@ CellRuns runs_of_cells(const std::vector<StudyResults>& results) {
   return runs;
 }
 
-struct Span {
-  double from = -std::numeric_limits<double>::infinity();
-  double to = std::numeric_limits<double>::infinity();
+struct StepRange {
+  double first = -std::numeric_limits<double>::infinity();
+  double last = std::numeric_limits<double>::infinity();
 };
 
-// What the area is under. Training returns begin only when episodes have ended, which is later the
-// more environments there are, so evaluations are better where there are enough for a curve.
+// The area under a curve uses evaluations if there are this many. Training returns begin only after
+// the first episodes, which is later with more environments.
 constexpr std::size_t kFewestEvaluations = 5;
 
-// What a curve is of: evaluations where every run has so many, else training returns.
+// The key of curves: evaluations if every run has at least `fewest`, else training returns.
 const char* curve_key(const CellRuns& runs, std::size_t fewest) {
-  for (const auto& of_cell : runs) {
-    for (const ResultRun* run : of_cell) {
+  for (const auto& cell_runs : runs) {
+    for (const ResultRun* run : cell_runs) {
       if (run->evaluations.size() < fewest) return kReturnKey;
     }
   }
   return kEvaluationKey;
 }
 
-// The steps that every run of a task has returns for.
-std::map<int, Span> common_spans(const StudyReport& report, const CellRuns& runs,
-                                 const std::string& key) {
-  std::map<int, Span> spans;
+// The steps for which every run of a task has returns.
+std::map<int, StepRange> common_ranges(const StudyReport& report, const CellRuns& runs,
+                                       const std::string& key) {
+  std::map<int, StepRange> ranges;
   for (std::size_t c = 0; c < runs.size(); ++c) {
-    Span& span = spans[report.cells[c].task];
+    StepRange& range = ranges[report.cells[c].task];
     for (const ResultRun* run : runs[c]) {
       const Curve curve = curve_of(*run, key);
       if (curve.steps.empty()) continue;
-      span.from = std::max(span.from, curve.steps.front());
-      span.to = std::min(span.to, curve.steps.back());
+      range.first = std::max(range.first, curve.steps.front());
+      range.last = std::min(range.last, curve.steps.back());
     }
   }
-  return spans;
+  return ranges;
 }
 
-double area_of(const ResultRun& run, const Span& span, const std::string& key) {
+double area_of(const ResultRun& run, const StepRange& range, const std::string& key) {
   const RunCurves curves{1, 1, {curve_of(run, key)}};
-  const Result<Scores> area = areas_under(curves, span.from, span.to);
+  const Result<Scores> area = areas_under(curves, range.first, range.last);
   return area.ok() ? area.value().values[0] : kNoNumber;
 }
 
-// Thresholds from the lowest to the highest main score of a task, so that the profiles of its
-// cells lie over each other.
+// Thresholds from the lowest to the highest main score of a task, so that profiles of its cells are
+// comparable.
 std::vector<double> thresholds_of(const StudyReport& report, int task) {
   std::vector<double> all;
   const ReportScore score = main_score(report);
@@ -107,15 +107,15 @@ std::vector<double> finite(const std::vector<ReportRun>& runs, double ReportRun:
   return values;
 }
 
-void take_runs(const std::vector<const ResultRun*>& runs, const Span& span, const std::string& key,
-               ReportCell& cell) {
+void take_runs(const std::vector<const ResultRun*>& runs, const StepRange& range,
+               const std::string& key, ReportCell& cell) {
   for (const ResultRun* run : runs) {
     cell.runs.push_back({run->seed, run->training_return, run->evaluation_return,
-                         area_of(*run, span, key), run->seconds});
+                         area_of(*run, range, key), run->seconds});
   }
 }
 
-// Of the score that a tuned cell's value was chosen by: with the choice in the intervals.
+// With the choice of a tuned cell's value in the intervals of the score that chose it.
 void take_tuned_statistics(const BootstrapOptions& options, ReportCell& cell) {
   if (!cell.tuned) return;
   const Result<Scores> scores = make_tuned({cell.tuned->candidates});
@@ -124,30 +124,30 @@ void take_tuned_statistics(const BootstrapOptions& options, ReportCell& cell) {
       score_statistics(scores.value(), options);
 }
 
-// What is the same for all cells of a report.
-struct HowToMeasure {
+// Options that all cells of a report share.
+struct MeasureOptions {
   std::vector<std::string> keys;
-  std::string time_key;  // of what the curve over time is
+  std::string time_key;  // of the curve over time
   ReportScore score;
   BootstrapOptions numbers, bands;
 };
 
 void measure_cell(const std::vector<const ResultRun*>& runs, int points,
-                  const std::vector<double>& thresholds, const HowToMeasure& how,
+                  const std::vector<double>& thresholds, const MeasureOptions& options,
                   ReportCell& cell) {
-  const BootstrapOptions &numbers = how.numbers, &bands = how.bands;
+  const BootstrapOptions &numbers = options.numbers, &bands = options.bands;
   cell.training = statistics_of(finite(cell.runs, &ReportRun::training), numbers);
   cell.evaluation = statistics_of(finite(cell.runs, &ReportRun::evaluation), numbers);
   take_tuned_statistics(numbers, cell);
   cell.area = statistics_of(finite(cell.runs, &ReportRun::area), numbers);
   const auto seconds = statistics_of(finite(cell.runs, &ReportRun::seconds), numbers);
   cell.seconds = seconds ? seconds->mean : without_interval(kNoNumber, 0);
-  for (const std::string& key : how.keys) {
+  for (const std::string& key : options.keys) {
     ReportCurve curve = curve_over_steps(runs, key, bands);
-    if (!curve.at.empty()) cell.curves.push_back(std::move(curve));
+    if (!curve.positions.empty()) cell.curves.push_back(std::move(curve));
   }
-  cell.time_curve = curve_over_time(runs, how.time_key, points, bands);
-  const std::vector<double> scores = cell_scores(cell, how.score);
+  cell.time_curve = curve_over_time(runs, options.time_key, points, bands);
+  const std::vector<double> scores = cell_scores(cell, options.score);
   if (scores.empty()) return;
   const Scores one_task{static_cast<int>(scores.size()), 1, scores};
   Result<PerformanceProfile> profile =
@@ -155,7 +155,7 @@ void measure_cell(const std::vector<const ResultRun*>& runs, int points,
   if (profile.ok()) cell.profile = profile.take();
 }
 
-// The one number that all curves of a key have at all steps, intervals included.
+// The value of a key if all its curves have it at all steps, intervals included.
 std::optional<double> constant_of(const StudyReport& report, const std::string& key) {
   std::optional<double> only;
   for (const ReportCell& cell : report.cells) {
@@ -178,27 +178,27 @@ std::optional<double> constant_of(const StudyReport& report, const std::string& 
 void measure_cells(const std::vector<StudyResults>& results, int threads, StudyReport& report) {
   const CellRuns runs = runs_of_cells(results);
   const std::string area = curve_key(runs, kFewestEvaluations);
-  const std::map<int, Span> spans = common_spans(report, runs, area);
+  const std::map<int, StepRange> ranges = common_ranges(report, runs, area);
   for (std::size_t c = 0; c < runs.size(); ++c) {
-    take_runs(runs[c], spans.at(report.cells[c].task), area, report.cells[c]);
+    take_runs(runs[c], ranges.at(report.cells[c].task), area, report.cells[c]);
   }
   std::vector<std::vector<double>> thresholds;
   for (std::size_t task = 0; task < report.tasks.size(); ++task) {
     thresholds.push_back(thresholds_of(report, static_cast<int>(task)));
   }
-  const HowToMeasure how{curve_keys(results),
-                         curve_key(runs, 2),
-                         main_score(report),
-                         {report.replicates, report.seed, 1},
-                         {report.band_replicates, report.seed, 1}};
+  const MeasureOptions options{curve_keys(results),
+                               curve_key(runs, 2),
+                               main_score(report),
+                               {report.replicates, report.seed, 1},
+                               {report.band_replicates, report.seed, 1}};
   ThreadPool pool(std::max(1, threads));
   pool.run(static_cast<int>(runs.size()), [&](int c) {
-    const auto at = static_cast<std::size_t>(c);
-    ReportCell& cell = report.cells[at];
-    measure_cell(runs[at], report.studies[static_cast<std::size_t>(cell.study)].points,
-                 thresholds[static_cast<std::size_t>(cell.task)], how, cell);
+    const auto index = static_cast<std::size_t>(c);
+    ReportCell& cell = report.cells[index];
+    measure_cell(runs[index], report.studies[static_cast<std::size_t>(cell.study)].points,
+                 thresholds[static_cast<std::size_t>(cell.task)], options, cell);
   });
-  for (const std::string& key : how.keys) {
+  for (const std::string& key : options.keys) {
     if (key == kReturnKey || key == kEvaluationKey) continue;
     report.instruments.push_back(instrument_of(key));
     report.instruments.back().constant = constant_of(report, key);

@@ -1,4 +1,4 @@
-// The numbers of single cells: scores, learning curves, profiles.
+// Measures single cells: scores, learning curves, profiles.
 #pragma once
 
 #include <vector>
@@ -8,12 +8,11 @@
 
 namespace broadloom {
 
-// Fills the runs, scores, curves and profiles of report.cells, which are the cells of `results` in
-// order, and report.instruments. Takes report.replicates and report.band_replicates.
+// Fills runs, scores, curves and profiles of report.cells, which are the cells of `results` in
+// order, and report.instruments. Uses report.replicates and report.band_replicates.
 void measure_cells(const std::vector<StudyResults>& results, int threads, StudyReport& report);
 
-// Numbers that all curves of the cells have together, points times runs: what a band replicate
-// costs.
+// Points times runs, summed over all curves of the cells: the cost of a band replicate.
 double curve_numbers(const std::vector<StudyResults>& results);
 
 }  // namespace broadloom

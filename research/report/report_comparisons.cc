@@ -38,7 +38,7 @@ std::vector<int> tasks_of(const StudyReport& report, const ReportArm& arm) {
   return tasks;
 }
 
-// Normalised scores of one arm; nothing where it has none.
+// Normalised scores of one arm; nothing without scores.
 std::optional<Scores> normalised_scores(const StudyReport& report, const ReportArm& arm,
                                         const std::vector<EnvSpec>& specs, ReportScore score) {
   const std::optional<Scores> raw = arm_scores(report, arm, tasks_of(report, arm), score);
@@ -48,7 +48,7 @@ std::optional<Scores> normalised_scores(const StudyReport& report, const ReportA
   return scores.take();
 }
 
-// From 0, or the lowest score, to 1, or the highest.
+// Thresholds from 0 to 1, extended to the lowest and highest score.
 std::vector<double> thresholds_of(const std::vector<std::optional<Scores>>& all) {
   double low = 0.0, high = 1.0;
   for (const std::optional<Scores>& scores : all) {
@@ -73,21 +73,21 @@ std::optional<Aggregates> aggregates_of(const std::optional<Scores>& scores,
   return all.value();
 }
 
-// The draws of an arm's IQM as the first and as the second of a pair.
+// Draws of an arm's IQM as first and as second of a pair.
 struct ArmDraws {
   std::vector<double> first, second;
 };
 
-// By arm; empty where it has no scores, or where there are several tasks and no difference.
+// Draws by arm; empty without scores, or with several tasks, which need no difference.
 std::vector<ArmDraws> draw_arms(const StudyReport& report, ReportScore score, ThreadPool& pool) {
   std::vector<ArmDraws> draws(report.arms.size());
   if (report.tasks.size() != 1) return draws;
   pool.run(static_cast<int>(draws.size()), [&](int a) {
-    const auto at = static_cast<std::size_t>(a);
-    const std::optional<Scores> scores = arm_scores(report, report.arms[at], {0}, score);
+    const auto index = static_cast<std::size_t>(a);
+    const std::optional<Scores> scores = arm_scores(report, report.arms[index], {0}, score);
     if (!scores || scores->runs < 2) return;
-    draws[at] = {iqm_draws(*scores, options_of(report), 0),
-                 iqm_draws(*scores, options_of(report), 1)};
+    draws[index] = {iqm_draws(*scores, options_of(report), 0),
+                    iqm_draws(*scores, options_of(report), 1)};
   });
   return draws;
 }
@@ -120,7 +120,7 @@ std::vector<TaskComparison> compare_by_task(const StudyReport& report, const Rep
   return all;
 }
 
-// Nothing where one of the two has no scores.
+// Compares two arms; nothing if one has no scores.
 std::optional<ReportComparison> compare(const StudyReport& report, std::pair<int, int> pair,
                                         ReportScore score, const std::vector<ArmDraws>& draws) {
   const auto [a, b] = pair;
@@ -241,8 +241,8 @@ void compare_arms(const std::vector<std::pair<int, int>>& pairs, int threads, St
     const std::vector<ArmDraws> draws = draw_arms(report, score, pool);
     std::vector<std::optional<ReportComparison>> found(pairs.size());
     pool.run(static_cast<int>(pairs.size()), [&](int p) {
-      const auto at = static_cast<std::size_t>(p);
-      found[at] = compare(report, pairs[at], score, draws);
+      const auto index = static_cast<std::size_t>(p);
+      found[index] = compare(report, pairs[index], score, draws);
     });
     for (const std::optional<ReportComparison>& comparison : found) {
       if (comparison) report.comparisons.push_back(*comparison);

@@ -1,4 +1,4 @@
-// The numbers of arms: normalised scores and comparisons of pairs.
+// Measures arms: normalised scores and comparisons of pairs.
 #pragma once
 
 #include <cstddef>
@@ -9,21 +9,22 @@
 
 namespace broadloom {
 
-// Both take report.replicates, and cells that have been measured.
+// Both functions use report.replicates and need measured cells.
 
-// Arms that have every task, where every task has a range.
+// Normalises arms that have every task, if every task has a range.
 void normalise_arms(int threads, StudyReport& report);
 
-// Comparisons of the pairs, for both scores, where both arms have scores on tasks in common.
+// Compares the pairs by both scores on their common tasks.
 void compare_arms(const std::vector<std::pair<int, int>>& pairs, int threads, StudyReport& report);
 
 inline constexpr std::size_t kMostPairs = 400;
 
-// Pairs of arms with tasks in common: all of them, or where those are more than kMostPairs the ones
-// with the first arm, with those that have the largest IQM, and those that report.lines need.
+// Chooses the pairs of arms to compare. These are all pairs with common tasks, up to kMostPairs.
+// Above that: pairs with the first arm, pairs with the arms of largest IQM, and pairs for
+// report.lines.
 std::vector<std::pair<int, int>> choose_pairs(const StudyReport& report);
 
-// The comparison of two arms, in whichever order, or of those whose runs they repeat; nullptr where
+// The comparison of two arms in either order, or of the arms whose runs they repeat; nullptr if
 // there is none.
 const ReportComparison* find_comparison(const StudyReport& report, int a, int b, ReportScore score);
 

@@ -11,11 +11,11 @@
 namespace broadloom {
 namespace {
 
-// What runs report, and evaluations behind the returns.
+// All declared numbers, with evaluations after the returns.
 std::vector<NumberInfo> numbers_with_evaluations() {
   std::vector<NumberInfo> all = declared_numbers();
-  const auto behind = find_number(all, kReturnKey) - all.data() + 1;
-  all.insert(all.begin() + behind, {kEvaluationKey, "Return of evaluations"});
+  const auto place = find_number(all, kReturnKey) - all.data() + 1;
+  all.insert(all.begin() + place, {kEvaluationKey, "Return of evaluations"});
   return all;
 }
 
@@ -24,14 +24,14 @@ const std::vector<NumberInfo>& known_numbers() {
   return all;
 }
 
-// Behind all that are known for a number of another version of the program.
+// The order of a key; unknown keys of other versions come last.
 std::size_t place_of(const std::string& key) {
   const std::vector<NumberInfo>& known = known_numbers();
   const NumberInfo* found = find_number(known, key);
   return found != nullptr ? static_cast<std::size_t>(found - known.data()) : known.size();
 }
 
-// Evenly, with the last one.
+// Thins evenly and keeps the last point.
 std::vector<double> thinned(const std::vector<double>& all) {
   if (all.size() <= kMostPoints) return all;
   std::vector<double> few;
@@ -52,43 +52,43 @@ std::vector<double> shared_steps(const std::vector<Curve>& curves) {
 }
 
 ReportCurve interquartile_curve(const std::string& key, std::vector<Curve> curves,
-                                const std::vector<double>& at, const BootstrapOptions& options) {
+                                const std::vector<double>& steps, const BootstrapOptions& options) {
   const RunCurves runs{static_cast<int>(curves.size()), 1, std::move(curves)};
-  Result<EfficiencyCurve> curve = sample_efficiency(runs, at, options);
+  Result<EfficiencyCurve> curve = sample_efficiency(runs, steps, options);
   if (!curve.ok()) return {key, {}, {}};  // no point that all runs have
   return {key, std::move(curve.value().steps), std::move(curve.value().iqm)};
 }
 
-// Seconds of training after so many steps, between what the run reported; not a number where that
-// has no times.
+// Seconds of training at a step, interpolated between reports; NaN without times.
 double elapsed_at(const ResultRun& run, double steps) {
   const auto after = std::lower_bound(run.reported.begin(), run.reported.end(), steps);
   if (after == run.reported.end()) return run.elapsed.empty() ? std::nan("") : run.elapsed.back();
   const auto i = static_cast<std::size_t>(after - run.reported.begin());
-  const double from = i == 0 ? 0.0 : run.reported[i - 1], began = i == 0 ? 0.0 : run.elapsed[i - 1];
-  return began + (run.elapsed[i] - began) * (steps - from) / (run.reported[i] - from);
+  const double before = i == 0 ? 0.0 : run.reported[i - 1];
+  const double began = i == 0 ? 0.0 : run.elapsed[i - 1];
+  return began + (run.elapsed[i] - began) * (steps - before) / (run.reported[i] - before);
 }
 
-void add_at(double time, double number, Curve& curve) {
+void add_point(double time, double number, Curve& curve) {
   const bool ascends = curve.steps.empty() || time > curve.steps.back();
   if (!std::isfinite(time) || !std::isfinite(number) || !ascends) return;
   curve.steps.push_back(time);
   curve.returns.push_back(number);
 }
 
-// Against seconds instead of steps.
+// The numbers over seconds instead of steps.
 Curve numbers_by_time(const ResultRun& run, const std::string& key) {
   Curve curve;
   if (key == kEvaluationKey) {
     for (std::size_t i = 0; i < run.evaluations.size(); ++i) {
-      add_at(elapsed_at(run, run.evaluated_at[i]), run.evaluations[i], curve);
+      add_point(elapsed_at(run, run.evaluated_at[i]), run.evaluations[i], curve);
     }
     return curve;
   }
   const auto values = run.values.find(key);
   if (values == run.values.end()) return curve;
   for (std::size_t i = 0; i < run.elapsed.size(); ++i) {
-    add_at(run.elapsed[i], values->second[i], curve);
+    add_point(run.elapsed[i], values->second[i], curve);
   }
   return curve;
 }

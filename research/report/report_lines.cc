@@ -17,10 +17,10 @@
 namespace broadloom {
 namespace {
 
-// More than that decide nothing: the chance is asked for once a line, beside many comparisons.
+// More permutations would not change a decision; each line needs them once.
 constexpr int kMostPermutations = 5000;
-// Of a chance that has to stand being multiplied by the number of lines: permutations a line, and
-// lines that get them.
+// For chances that are multiplied by the number of lines: permutations per line, and most lines
+// that get them.
 constexpr int kPermutationsALine = 100, kMostSharpened = 10;
 constexpr double kMostChance = 1.0 - kConfidence;
 constexpr double kOneSide = 0.5 * kMostChance;
@@ -36,11 +36,11 @@ std::string value_of(const ReportArm& arm, const std::string& key) {
   return "";
 }
 
-// The arm's settings but for those of `without`, as one text.
-std::string rest_of(const ReportArm& arm, const std::set<std::string>& without) {
+// The arm's settings without `excluded`, as one text.
+std::string rest_of(const ReportArm& arm, const std::set<std::string>& excluded) {
   std::string text;
   for (const auto& [key, value] : arm.settings) {
-    if (without.count(key) == 0) text += key + "=" + value + "\n";
+    if (excluded.count(key) == 0) text += key + "=" + value + "\n";
   }
   return text;
 }
@@ -65,14 +65,15 @@ bool varies_alone(const StudyReport& report, const std::string& key) {
                      [](const auto& group) { return group.second.size() > 1; });
 }
 
-// Numbers ascending, or else as the arms come.
+// Sorts numbers ascending; other values keep the order of the arms.
 void put_in_order(const StudyReport& report, ReportLine& line) {
   const auto number = [&](int arm) -> std::optional<double> {
-    const ReportArm& one = arm_at(report, arm);
-    if (line.key == "num_envs") return static_cast<double>(one.num_envs);
-    if (line.key == "num_steps") return static_cast<double>(one.num_steps);
+    const ReportArm& candidate = arm_at(report, arm);
+    if (line.key == "num_envs") return static_cast<double>(candidate.num_envs);
+    if (line.key == "num_steps") return static_cast<double>(candidate.num_steps);
     double value = 0.0;
-    if (line.key.empty() || !parse_text(value_of(one, line.key), value).ok()) return std::nullopt;
+    if (line.key.empty() || !parse_text(value_of(candidate, line.key), value).ok())
+      return std::nullopt;
     return value;
   };
   line.ordered = std::all_of(line.arms.begin(), line.arms.end(),
@@ -97,7 +98,7 @@ std::string value_on(const ReportLine& line, const ReportArm& arm) {
   return "";
 }
 
-// The arms of a report by what they have in common, for each thing that varies.
+// Groups the arms of a report by what they have in common, for each thing that varies.
 class LineGatherer {
  public:
   explicit LineGatherer(const StudyReport& report) : report_(report), score_(main_score(report)) {
@@ -106,7 +107,7 @@ class LineGatherer {
     }
   }
 
-  std::vector<ReportLine> on(int task) const {
+  std::vector<ReportLine> lines_on(int task) const {
     std::vector<ReportLine> lines;
     gather(LineKind::kWidthOfBatch, "num_envs", task, &ReportArm::batch_size, lines);
     gather(LineKind::kWidth, "num_envs", task, &ReportArm::num_steps, lines);
@@ -117,7 +118,7 @@ class LineGatherer {
   }
 
  private:
-  // fixed: what is equal of a shape; nullptr: all of it.
+  // fixed: the part of the shape that is equal; nullptr: all of it.
   void gather(LineKind kind, const std::string& key, int task, std::int64_t ReportArm::*fixed,
               std::vector<ReportLine>& lines) const {
     std::set<std::string> varied;
@@ -145,7 +146,7 @@ class LineGatherer {
     }
   }
 
-  // Without arms that have the very runs of another one of them.
+  // Without arms that repeat the runs of another arm.
   std::vector<int> without_repeats(const std::vector<int>& arms) const {
     std::vector<int> kept;
     std::set<int> seen;
@@ -156,7 +157,7 @@ class LineGatherer {
     return kept;
   }
 
-  // Two arms or more, none of which repeats another's value; not all of them other arms' runs.
+  // Whether the line has two or more arms with distinct values, and some runs of its own.
   bool has_values(ReportLine& line) const {
     std::set<std::string> distinct;
     bool own = false;
@@ -173,8 +174,8 @@ class LineGatherer {
   std::set<std::string> free_, together_;
 };
 
-// What one unit of a task's returns is worth: from random actions to the reference, or else from
-// the worst to the best run.
+// The unit of a task's returns: from random actions to the reference, or else from the worst to the
+// best run.
 double scale_of(const StudyReport& report, int task, ReportScore score) {
   const ReportTask& own = report.tasks[static_cast<std::size_t>(task)];
   if (own.why_not.empty() && own.reference_score != own.random_score) {
@@ -193,7 +194,7 @@ double scale_of(const StudyReport& report, int task, ReportScore score) {
   return high > low ? high - low : 1.0;
 }
 
-// IQM of x minus IQM of y.
+// IQM of x minus IQM of y, with an interval.
 Estimate difference(const Scores& x, const Scores& y, const BootstrapOptions& options) {
   const double value = interquartile_mean(x.values) - interquartile_mean(y.values);
   const auto count = static_cast<std::int64_t>(x.runs) + y.runs;
@@ -204,12 +205,12 @@ Estimate difference(const Scores& x, const Scores& y, const BootstrapOptions& op
   })[0];
 }
 
-// The largest difference that the intervals of the arms told to be lower allow to claim.
-double claimed(const ReportLine& line, double scale) {
+// The largest difference to a lower arm that the intervals support.
+double supported_difference(const ReportLine& line, double scale) {
   double most = 0.0;
   for (std::size_t i = 0; i < line.arms.size(); ++i) {
     if (line.standings[i] != Standing::kLower) continue;
-    // Lower by how often its runs lose, though it may not be by how much.
+    // An arm may be lower because its runs lose often, even if the difference may be 0.
     most = std::max(most, std::max(line.ahead[i]->low / scale, 1e-9));
   }
   return most;
@@ -219,8 +220,8 @@ const ReportCell& cell_of(const StudyReport& report, const ReportLine& line, int
   return *cell_on(report, arm_at(report, arm), line.task);
 }
 
-// The largest difference that the intervals allow between arms that no call separates; 0 where
-// there are no intervals.
+// The largest difference that the intervals allow between arms without a called difference; 0
+// without intervals.
 double room_of(const ReportLine& line) {
   double most = 0.0;
   for (std::size_t i = 0; i < line.arms.size(); ++i) {
@@ -248,7 +249,7 @@ void measure(const StudyReport& report, ReportLine& line) {
   const BootstrapOptions options{report.replicates, report.seed, 1};
   const std::vector<std::vector<double>> scores = scores_on(report, line);
   for (const int arm : line.arms) {
-    line.equal = both(
+    line.equal = equal_in_both(
         line.equal, equality(cell_of(report, line, line.arms.front()), cell_of(report, line, arm)));
   }
   line.leader = leader_of(report, line.arms, line.task, line.score);
@@ -266,16 +267,17 @@ void measure(const StudyReport& report, ReportLine& line) {
   line.chance = rank_test(scores, {permutations(report), report.seed, 1});
   const bool lower = std::count(line.standings.begin(), line.standings.end(), Standing::kLower) > 0;
   line.differ = lower && line.chance <= kMostChance;
-  line.effect = line.differ ? claimed(line, scale_of(report, line.task, line.score)) : 0.0;
+  line.effect =
+      line.differ ? supported_difference(line, scale_of(report, line.task, line.score)) : 0.0;
   line.room = room_of(line);
   std::vector<const ReportCell*> cells;
   for (const int arm : line.arms) cells.push_back(&cell_of(report, line, arm));
   line.confounds = confounds(cells, line.equal);
 }
 
-// The smallest chance that permutations can show is one in their number, which times many lines is
-// much however clear a difference is. So the lines of the largest effects that stand at it are
-// asked with more; but those of two arms, whose chance is counted.
+// With n permutations the smallest chance is 1 / (n + 1). Multiplied by many lines it is large,
+// even for a clear difference. So the lines of the largest effects at that limit get more
+// permutations, except lines of two arms, whose chance is exact.
 void sharpen_chances(StudyReport& report) {
   const double smallest = 1.0 / (permutations(report) + 1.0);
   const auto lines = static_cast<double>(report.lines.size());
@@ -289,12 +291,12 @@ void sharpen_chances(StudyReport& report) {
   }
 }
 
-// Twice the upper tail of a binomial distribution with half of 5 % a pair, up to 1: how likely
-// chance alone calls one of the two sides better in as many pairs, if the pairs were independent.
+// Twice the upper tail of a binomial distribution, at most 1, with a probability of 2.5 % for each
+// pair: how likely chance alone calls one side better so often, if pairs were independent.
 double chance_of(const LineCalls& calls) {
   const int most = std::max(calls.later_better, calls.earlier_better);
   if (most == 0) return 1.0;
-  // Down from the probability of none to those of fewer than `most`.
+  // Sums the probabilities of fewer than `most` calls.
   double exactly = 1.0, fewer = 0.0;
   for (int i = 0; i < calls.pairs; ++i) exactly *= 1.0 - kOneSide;
   for (int k = 0; k < most; ++k) {
@@ -310,7 +312,7 @@ std::vector<ReportLine> gather_lines(const StudyReport& report) {
   const LineGatherer gatherer(report);
   std::vector<ReportLine> all;
   for (int task = 0; task < static_cast<int>(report.tasks.size()); ++task) {
-    for (ReportLine& line : gatherer.on(task)) all.push_back(std::move(line));
+    for (ReportLine& line : gatherer.lines_on(task)) all.push_back(std::move(line));
   }
   return all;
 }
@@ -323,10 +325,11 @@ std::vector<std::pair<int, int>> pairs_on_lines(const StudyReport& report,
     return same >= 0 ? same : arm;
   };
   for (const ReportLine& line : lines) {
-    const auto add = [&](int one, int other) {
-      if (one != other) pairs.emplace(std::min(one, other), std::max(one, other));
+    const auto add = [&](int first_arm, int second_arm) {
+      if (first_arm != second_arm)
+        pairs.emplace(std::min(first_arm, second_arm), std::max(first_arm, second_arm));
     };
-    const int first = runs_of(by_score(report, line.arms, line.task, line.score).front());
+    const int first = runs_of(sorted_by_score(report, line.arms, line.task, line.score).front());
     for (std::size_t i = 0; i < line.arms.size(); ++i) {
       add(first, runs_of(line.arms[i]));
       if (i > 0) add(runs_of(line.arms[i - 1]), runs_of(line.arms[i]));
@@ -341,7 +344,7 @@ bool enough_runs(const ReportLine& line) {
   });
 }
 
-std::int64_t able_lines(const StudyReport& report) {
+std::int64_t testable_lines(const StudyReport& report) {
   return std::count_if(report.lines.begin(), report.lines.end(), enough_runs);
 }
 
@@ -356,9 +359,10 @@ void measure_lines(int threads, StudyReport& report) {
   std::stable_sort(report.lines.begin(), report.lines.end(),
                    [](const ReportLine& a, const ReportLine& b) { return a.effect > b.effect; });
   sharpen_chances(report);
-  const std::int64_t able = able_lines(report);
-  std::stable_partition(report.lines.begin(), report.lines.end(),
-                        [&](const ReportLine& line) { return is_more_than_chance(line, able); });
+  const std::int64_t testable = testable_lines(report);
+  std::stable_partition(report.lines.begin(), report.lines.end(), [&](const ReportLine& line) {
+    return is_more_than_chance(line, testable);
+  });
 }
 
 std::vector<LineCalls> count_calls(const StudyReport& report) {

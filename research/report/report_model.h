@@ -1,5 +1,5 @@
-// A report of studies: numbers, one first sentence, and notes. docs/formats/study_report.md has
-// every number's meaning.
+// The data of a report on studies: numbers, a first sentence, and notes.
+// docs/formats/study_report.md defines every number.
 #pragma once
 
 #include <cstdint>
@@ -17,7 +17,7 @@
 
 namespace broadloom {
 
-enum class ReportScore { kTraining, kEvaluation };  // the last episodes; the last evaluation
+enum class ReportScore { kTraining, kEvaluation };  // last episodes; last evaluation
 inline constexpr ReportScore kReportScores[] = {ReportScore::kTraining, ReportScore::kEvaluation};
 
 const char* score_name(ReportScore score);  // "training", "evaluation"
@@ -29,7 +29,7 @@ struct RunCounts {
 struct ReportStudy {
   std::string name, store, hash, match, adjust;
   int points = 0, evaluations = 0;
-  std::vector<std::int64_t> eval_episodes;  // of an evaluation: of all cells, ascending
+  std::vector<std::int64_t> eval_episodes;  // all values among the cells, ascending
   int part = 1, parts = 1;
   std::vector<std::uint64_t> seeds;
   std::string created, version, revision;
@@ -40,14 +40,14 @@ struct ReportStudy {
 
 struct ReportTask {
   std::string name, env_id;
-  double random_score, reference_score;  // not numbers where nothing can be normalised
-  std::string why_not;                   // then: why
+  double random_score, reference_score;  // NaN: scores cannot be normalised
+  std::string why_not;                   // the reason; "" if they can
   std::int64_t max_episode_steps = 0;    // 0: none
 };
 
 struct ReportRun {
   std::uint64_t seed = 0;
-  double training = 0.0, evaluation = 0.0, area = 0.0;  // not a number: there is none
+  double training = 0.0, evaluation = 0.0, area = 0.0;  // NaN: none
   double seconds = 0.0;
 
   double score(ReportScore score) const {
@@ -57,7 +57,7 @@ struct ReportRun {
 
 struct ReportCurve {
   std::string key;
-  std::vector<double> at;  // environment steps, or seconds
+  std::vector<double> positions;  // environment steps, or seconds
   std::vector<Estimate> iqm;
 };
 
@@ -65,22 +65,22 @@ struct ReportCell {
   std::string name;
   int study = 0, task = 0, arm = 0;  // indices
   std::int64_t num_envs = 0, num_steps = 0, batch_size = 0;
-  bool shapes_change = false;  // then those are of the first blocks, and the mean
+  bool shapes_change = false;  // if so: the first shape, and the mean batch_size
   std::int64_t minibatch_count = 0, minibatch_size = 0, update_epochs = 0;
   std::int64_t iterations = 0, environment_steps = 0, gradient_steps = 0;
-  std::int64_t least_life = 0;  // steps of the environment that is stepped least
-  bool counted = true;  // not where target_kl may stop epochs: then gradient_steps are the most
+  std::int64_t least_life = 0;  // steps of the environment that takes the fewest
+  bool counted = true;  // false: target_kl may skip epochs, so gradient_steps is an upper bound
   double samples_per_gradient = 0.0;
   std::string note;
   Overrides changes;
-  // What the cell has of every key that an axis of its study sets, or that its base alone does.
+  // Values of every key that some axis sets, or in which bases differ.
   Overrides settings;
-  Overrides brought;  // of keys that an algorithm or an encoder brings along, where those differ
+  Overrides brought;  // values of keys that an algorithm or encoder sets, if they differ
   RunCounts counts;
-  std::string runs_hash;  // seeds and final parameters of the finished runs
+  std::string runs_hash;  // of seeds and final parameters of the finished runs
   Estimate seconds;
-  std::optional<RunStatistics> training, evaluation, area;  // none where no run has such a score
-  std::vector<ReportRun> runs;                              // the finished ones
+  std::optional<RunStatistics> training, evaluation, area;  // none without such a score
+  std::vector<ReportRun> runs;                              // finished ones
   std::vector<ReportCurve> curves;
   ReportCurve time_curve;
   PerformanceProfile profile;        // of the main score
@@ -95,32 +95,33 @@ struct NormalisedScores {
   std::optional<Aggregates> training, evaluation;
   PerformanceProfile profile;  // of the main score
 
-  const std::optional<Aggregates>& of(ReportScore score) const {
+  const std::optional<Aggregates>& aggregates(ReportScore score) const {
     return score == ReportScore::kTraining ? training : evaluation;
   }
 };
 
-// A cell's settings without its environment.
+// Cells with the same settings on different tasks.
 struct ReportArm {
   std::string name, other;
-  Overrides settings;  // of what varies besides the shape: every key that differs between arms
+  Overrides settings;  // every key besides the shape that differs between arms
   int study = 0;
   std::int64_t num_envs = 0, num_steps = 0;
-  std::vector<int> cells;  // one a task, tasks ascending
+  std::vector<int> cells;  // one for each task, tasks ascending
   std::int64_t gradient_steps = 0, batch_size = 0, minibatch_size = 0;  // of its first cell
   double samples_per_gradient = 0.0;
-  int same_runs = -1;  // an arm before it that has the very same runs, as the reference of a match
+  // an earlier arm with exactly the same runs, such as the reference of a match
+  int same_runs = -1;
   std::optional<NormalisedScores> normalised;
 };
 
-// What does not differ. Counts that differ by 1 % at most are equal: blocks and minibatches are
-// whole.
+// The quantities that are equal in two cells. Counts within 1 % are equal, as blocks and
+// minibatches are whole.
 struct Equality {
   bool environment_steps = true, gradient_steps = true, minibatch_size = true, batch_size = true;
   bool shape = true;
 };
 
-// A comparison on one of several tasks by itself, as a report of that task alone has it.
+// A comparison on one of several tasks, as in a report on that task alone.
 struct TaskComparison {
   int task = 0;
   Estimate probability;
@@ -131,93 +132,93 @@ struct TaskComparison {
 struct ReportComparison {
   int a = 0, b = 0;  // arms, a before b
   ReportScore score = ReportScore::kTraining;
-  bool enough_runs = false;            // for a result at 95 %, if all of one are above the other
-  Estimate probability;                // that a run of a is better than one of b on the same task
-  std::optional<Estimate> difference;  // IQM of a minus IQM of b; none for several tasks
+  bool enough_runs = false;  // enough for a result at 95 % if all runs of one beat the other's
+  Estimate probability;      // that a run of a beats one of b on the same task
+  std::optional<Estimate> difference;  // IQM of a minus that of b; none with several tasks
   Equality equal;
-  // 1: a is better, -1: b is, 0: they cannot be told apart, be it for lack of runs.
+  // 1: a is better; -1: b is; 0: no difference found, or too few runs.
   int result = 0;
-  // Opposite effects cancel in a mean over tasks. Empty where the arms have one task in common.
+  // Effects of opposite sign cancel in a mean over tasks. Empty with one common task.
   std::vector<TaskComparison> by_task;
-  std::vector<std::string> confounds;  // of the first common task where there are some
+  std::vector<std::string> confounds;  // of the first common task that has any
   // There would be a result, but not with other values of the tuned keys that are as good.
   bool hangs_on_choice = false;
 };
 
-// How an arm stands beside the one that leads a line or a ranking, by the comparison of the two.
+// An arm's result against the leader of a line or ranking.
 enum class Standing { kLeads, kAlike, kLower, kUnknown };  // unknown: not compared, or too few runs
 
-// What varies along a line of arms that are equal in all else.
+// The kind of a line: what varies while all else is equal.
 enum class LineKind {
   kWidthOfBatch,  // N, with T = B / N
   kWidth,         // N at one T
   kLength,        // T at one N
   kSetting,       // one key
-  kSettings,      // keys that vary together only, as those of variants
+  kSettings,      // keys that vary only together, such as those of variants
 };
 
-// Arms that differ in one thing, in its order, on one task, and how they stand by the main score.
+// Arms on one task that differ in one thing, ordered by it, and their standings by the main score.
 struct ReportLine {
   LineKind kind = LineKind::kSetting;
-  std::string key;         // "num_envs", "num_steps", or what differs; "" for kSettings
-  bool ordered = false;    // numbers, ascending
-  std::int64_t fixed = 0;  // B, T or N of the first three kinds
+  std::string key;         // "num_envs", "num_steps", or the key that differs; "" for kSettings
+  bool ordered = false;    // values are numbers, ascending
+  std::int64_t fixed = 0;  // B, T or N for the first three kinds
   std::vector<int> arms;
-  std::vector<std::string> values;  // of what varies, one an arm
+  std::vector<std::string> values;  // of what varies, one for each arm
   ReportScore score = ReportScore::kEvaluation;
   int task = 0;
-  int leader = 0;                              // an arm
-  std::vector<Standing> standings;             // one an arm
-  std::vector<std::optional<Estimate>> ahead;  // IQM of the leader minus that of the arm
-  double chance = 1.0;  // how likely arms that are all alike would differ as much
-  // Some arm is told to be lower, and not by such a chance.
+  int leader = 0;                              // index of an arm
+  std::vector<Standing> standings;             // one for each arm
+  std::vector<std::optional<Estimate>> ahead;  // IQM of the leader minus the arm's
+  double chance = 1.0;  // probability of such differences if all arms were equal
+  // Whether some arm is lower beyond that chance.
   bool differ = false;
-  double effect = 0.0;  // the least difference that the intervals allow, in units of the task
-  double room = 0.0;    // the largest difference possible between arms that no call separates
+  double effect = 0.0;  // smallest difference that the intervals allow, in units of the task
+  double room = 0.0;    // largest possible difference between arms without a called difference
   Equality equal;
-  std::vector<std::string> confounds;  // "gradient steps (1,600 to 6,400)": what differs too
+  std::vector<std::string> confounds;  // "gradient steps (1,600 to 6,400)": what else differs
 };
 
-// Pairs of neighbours on the lines of one kind and key, and how many of them are called.
+// Pairs of neighbours on lines of one kind and key, and how often one side is called better.
 struct LineCalls {
   LineKind kind = LineKind::kSetting;
   std::string key;
   bool ordered = false;
-  std::string first, second;  // the two values, where all such lines have these two
-  int lines = 0, pairs = 0;   // pairs with enough runs for a call
+  std::string first, second;  // the two values, if all lines have the same two
+  int lines = 0, pairs = 0;   // pairs: those with enough runs
   int later_better = 0, earlier_better = 0;
-  double chance = 1.0;  // upper bound: one side is called as often by chance alone
+  double chance = 1.0;  // upper bound of the probability of so many calls of one side by chance
 };
 
-// A ranking of the arms of one task, or of all together.
+// A ranking of arms on one task, or on all tasks together.
 struct ReportRanking {
-  int task = -1;          // an index; -1: all tasks, by normalised scores
-  std::vector<int> arms;  // by IQM, then mean, the largest first; without repeats of others' runs
-  int leader = -1;        // the first of them that no other one beats
-  bool best = false;      // every other one is told to be lower
-  int without = 0;        // arms that have no such score yet
+  int task = -1;          // index; -1: all tasks, by normalised scores
+  std::vector<int> arms;  // by IQM, then mean, largest first; arms that repeat runs are left out
+  int leader = -1;        // the first arm that no other one beats
+  bool best = false;      // whether all others are lower
+  int unscored = 0;       // arms without such a score
 };
 
 enum class TroubleKind { kFailed, kAtRandom, kCollapsed, kStill };
 
-// What makes a cell's score say little about its settings.
+// A reason why a cell's score says little about its settings.
 struct ReportTrouble {
   TroubleKind kind = TroubleKind::kFailed;
   int cell = 0;
-  double at = 0.0;         // environment steps: of the peak, or from where on it stands still
-  Estimate before, after;  // of a collapse: the peak and the end; of kAtRandom: the end
+  double step = 0.0;       // environment steps: of the peak, or of the policy's last change
+  Estimate before, after;  // collapse: peak and end; kAtRandom: after is the end
 };
 
 struct ReportInstrument {
   std::string key, title, unit;
-  std::optional<double> constant;  // of one that has this value in all cells at all steps
+  std::optional<double> constant;  // value of a number that never changes
 };
 
 struct StudyReport {
   std::string title;
   std::vector<std::string> tuned;           // keys whose value was chosen for each arm
-  std::string heading;                      // what was varied on which task, in words
-  std::string answer;                       // what came out, in one sentence
+  std::string heading;                      // what was varied on which task
+  std::string answer;                       // the result in one sentence
   int replicates = 0, band_replicates = 0;  // of the bootstrap
   std::uint64_t seed = 0;
   std::vector<ReportStudy> studies;
@@ -225,7 +226,7 @@ struct StudyReport {
   std::vector<ReportCell> cells;
   std::vector<ReportArm> arms;
   std::vector<ReportComparison> comparisons;
-  std::vector<ReportLine> lines;        // what is more than chance first, then the largest effects
+  std::vector<ReportLine> lines;        // beyond chance first, then by effect
   std::vector<LineCalls> calls;         // in the order of lines
   std::vector<ReportRanking> rankings;  // by the main score
   std::vector<ReportTrouble> troubles;
@@ -238,12 +239,12 @@ struct StudyReportOptions {
   int band_replicates = kBandReplicates;
   std::uint64_t seed = 1;
   int threads = 1;   // the report's bits do not depend on it
-  std::string task;  // by its name; "": all of them
-  // Keys whose value is chosen for each arm (tuned_results.h), beside those that a study's own
-  // definition names.
+  std::string task;  // name; "": all
+  // Keys whose value is chosen for each arm (tuned_results.h), besides those in a study's own
+  // definition.
   std::vector<std::string> tuned;
-  // Random draws that all comparisons, and all curves, may take together: each is about two seconds
-  // of one core. Where that is not enough, there are fewer replicates, and the notes say so.
+  // Limits of random draws for all comparisons and for all curves; the default is about 2 s on one
+  // core. Above them, fewer replicates are used, and a note says so.
   double most_draws = 2.5e8;
   double most_band_draws = 8e8;
 };

@@ -21,7 +21,7 @@ constexpr std::size_t kMostDetails = 5;
 
 using Notes = std::vector<std::string>;
 
-// The first few of them, and how many more there are.
+// Adds the first few details and the number of the others.
 void add_details(const Notes& details, const char* what, Notes& notes) {
   const std::size_t shown = std::min(details.size(), kMostDetails);
   notes.insert(notes.end(), details.begin(), details.begin() + static_cast<std::ptrdiff_t>(shown));
@@ -35,7 +35,7 @@ std::string cell_words(const StudyReport& report, const ReportCell& cell) {
   return report.tasks.size() > 1 ? arm + " on " + task_words(report, {cell.task}) : arm;
 }
 
-// One sentence of items that has `{}` for them, where there are any.
+// Adds one sentence with the items in place of `{}`, if there are any.
 void add_list(const char* sentence, const std::vector<std::string>& items, Notes& notes) {
   if (items.empty()) return;
   notes.push_back(fmt::format(fmt::runtime(sentence), list_words(items, kMostDetails)));
@@ -45,8 +45,8 @@ void note_missing(const StudyReport& report, Notes& notes) {
   for (const ReportStudy& study : report.studies) {
     if (study.parts > 1) {
       notes.push_back(fmt::format(
-          "{} is part {}/{}: runs of the other parts are missing here; `broadloom study merge` "
-          "puts them together.",
+          "{} is part {}/{}: the runs of other parts are missing here; merge the parts with "
+          "`broadloom study merge`.",
           study.store, study.part, study.parts));
     }
     if (study.runs.pending > 0) {
@@ -115,20 +115,21 @@ void note_unended(const StudyReport& report, Notes& notes) {
   if (worst == nullptr) return;
   const ReportTask& task = report.tasks[static_cast<std::size_t>(worst->task)];
   notes.push_back(fmt::format(
-      "Training returns leave out episodes that have not ended, the longest ones: in {} some "
+      "Training returns leave out episodes that have not ended, which are the longest: in {} an "
       "environment takes only {} steps, and an episode of {} may last {}. {}",
       worst->name, with_commas(worst->least_life), task.name, with_commas(task.max_episode_steps),
       main_score(report) == ReportScore::kEvaluation
-          ? fmt::format("Evaluations are whole: {} of each final policy, most likely actions.",
+          ? fmt::format("Evaluations use whole episodes: {} of each final policy, most likely "
+                        "actions.",
                         evaluation_words(report))
-          : "Evaluations would not leave them out; not all of these runs have one."));
+          : "Evaluations would include them, but not all of these runs have one."));
 }
 
 void note_same_runs(const StudyReport& report, Notes& notes) {
   Notes details;
   for (const ReportArm& arm : report.arms) {
     if (arm.same_runs < 0) continue;
-    details.push_back(fmt::format("{} has the very runs of {}: it is compared as that one.",
+    details.push_back(fmt::format("{} has the same runs as {} and is compared under that name.",
                                   arm.name,
                                   report.arms[static_cast<std::size_t>(arm.same_runs)].name));
   }
@@ -140,8 +141,8 @@ void note_uncounted(const StudyReport& report, Notes& notes) {
                                [](const ReportCell& cell) { return cell.counted; });
   if (all) return;
   notes.emplace_back(
-      "With target_kl a run leaves out epochs: gradient steps are upper bounds and are never "
-      "called equal; the metric `epochs` counts them.");
+      "With target_kl, runs may skip epochs: gradient steps are upper bounds and never count as "
+      "equal; the metric `epochs` counts the epochs.");
 }
 
 void note_few_runs(const StudyReport& report, Notes& notes) {
@@ -152,10 +153,10 @@ void note_few_runs(const StudyReport& report, Notes& notes) {
   }
   if (fewest == 0 || fewest >= 5) return;
   if (fewest == 1) {
-    notes.emplace_back("With one run there is no interval: what single runs show may be chance.");
+    notes.emplace_back("With one run there is no interval, so differences may be chance.");
     return;
   }
-  // How many intervals of a cell's IQM hold the truth: docs/statistics.md.
+  // Coverage of the intervals of a cell's IQM: docs/statistics.md.
   const int held = fewest == 2 ? 50 : fewest == 3 ? 75 : 88;
   notes.push_back(
       fmt::format("With {} runs intervals are unreliable: read 95 % as about {} %; ten runs are "
@@ -196,14 +197,15 @@ void note_tuned(const StudyReport& report, Notes& notes) {
 }
 
 void note_chance(const StudyReport& report, Notes& notes) {
-  const std::int64_t able = able_lines(report);
-  if (able == 0) return;
+  const std::int64_t testable = testable_lines(report);
+  if (testable == 0) return;
   const auto different = std::count_if(report.lines.begin(), report.lines.end(),
                                        [](const ReportLine& line) { return line.differ; });
   notes.push_back(fmt::format(
-      "Sets of arms that differ in one key alone: {} with runs enough; differences at 95 %: {}; by "
-      "chance, if no arm differed: {:.2g} at most.",
-      with_commas(able), with_commas(different), (1.0 - kConfidence) * static_cast<double>(able)));
+      "Sets of arms that differ in one key alone: {} with enough runs; differences at 95 %: {}; "
+      "expected by chance, if no arm differed: at most {:.2g}.",
+      with_commas(testable), with_commas(different),
+      (1.0 - kConfidence) * static_cast<double>(testable)));
 }
 
 void note_common_arms(const StudyReport& report, Notes& notes) {
@@ -211,22 +213,22 @@ void note_common_arms(const StudyReport& report, Notes& notes) {
                                [](const ReportArm& arm) { return arm.cells.size() > 1; });
   if (any || report.tasks.size() < 2) return;
   notes.push_back(fmt::format(
-      "The {} tasks have no arm in common, so no arm is compared over tasks; for that, give all "
+      "The {} tasks have no arm in common, so no arm is compared across tasks; for that, give all "
       "tasks the same shapes and settings.",
       report.tasks.size()));
 }
 
-// A cell with its trouble: "8x8: 403 [400, 407] after 40,960 steps, 63 [60, 67] at the end".
+// A cell and its trouble: "8x8, 403 [400, 407] after 40,960 steps and 63 [60, 67] at the end".
 std::string trouble_words(const StudyReport& report, const ReportTrouble& trouble) {
   const ReportCell& cell = report.cells[static_cast<std::size_t>(trouble.cell)];
   const std::string name = cell_words(report, cell);
-  const std::string steps = with_commas(std::llround(trouble.at));
+  const std::string steps = with_commas(std::llround(trouble.step));
   switch (trouble.kind) {
     case TroubleKind::kFailed:
       return fmt::format("{} ({} of {})", name, cell.counts.failed,
                          cell.counts.failed + cell.counts.finished);
     case TroubleKind::kAtRandom:
-      return fmt::format("{}, {} where random actions have {:.4g}", name,
+      return fmt::format("{}, {} while random actions get {:.4g}", name,
                          estimate_words(trouble.after),
                          report.tasks[static_cast<std::size_t>(cell.task)].random_score);
     case TroubleKind::kCollapsed:
@@ -241,11 +243,11 @@ std::string trouble_words(const StudyReport& report, const ReportTrouble& troubl
 
 void note_troubles(const StudyReport& report, Notes& notes) {
   const std::pair<TroubleKind, std::string> sentences[] = {
-      {TroubleKind::kFailed, "Half of the runs or more failed, and the rest is a selection: {}."},
-      {TroubleKind::kAtRandom, "Did not learn, no better than random actions: {}."},
+      {TroubleKind::kFailed, "At least half of the runs failed, and the rest is a selection: {}."},
+      {TroubleKind::kAtRandom, "Did not learn, not better than random actions: {}."},
       {TroubleKind::kCollapsed, "Learnt and lost it again, so the last score is not the best: {}."},
       {TroubleKind::kStill,
-       fmt::format("The policy stopped moving (KL of updates below {:.0e} to the end): {{}}.",
+       fmt::format("The policy stopped changing (KL of updates below {:.0e} to the end): {{}}.",
                    kStillKl)}};
   for (const auto& [kind, sentence] : sentences) {
     std::vector<std::string> cells;
@@ -260,12 +262,12 @@ void note_troubles(const StudyReport& report, Notes& notes) {
     constants.push_back(fmt::format("{} ({:.6g})", instrument.title, *instrument.constant));
   }
   if (constants.empty()) return;
-  notes.push_back(fmt::format("The same in all arms at all steps, and not drawn: {}.",
+  notes.push_back(fmt::format("Equal in all arms at all steps, and not drawn: {}.",
                               list_words(constants, constants.size())));
 }
 
 template <class Member>
-void note_mixed(const StudyReport& report, const char* what, const char* so, Member member,
+void note_mixed(const StudyReport& report, const char* what, const char* consequence, Member member,
                 Notes& notes) {
   std::set<std::string> all;
   for (const ReportStudy& study : report.studies) {
@@ -273,11 +275,11 @@ void note_mixed(const StudyReport& report, const char* what, const char* so, Mem
     all.insert(texts.begin(), texts.end());
   }
   if (all.size() < 2) return;
-  notes.push_back(fmt::format("Runs are of {} {} ({}): {}.", all.size(), what,
-                              list_words({all.begin(), all.end()}, 4), so));
+  notes.push_back(fmt::format("Runs come from {} {} ({}): {}.", all.size(), what,
+                              list_words({all.begin(), all.end()}, 4), consequence));
 }
 
-// Most instruction sets give the same bits.
+// Instruction sets with bits of their own get a note; most give the same bits.
 void note_own_bits(const StudyReport& report, Notes& notes) {
   const auto own = [](const ReportStudy& study) {
     return !std::all_of(study.isa.begin(), study.isa.end(), has_common_bits);
@@ -306,7 +308,7 @@ void note_seeds(const StudyReport& report, Notes& notes) {
     const auto used =
         arm.normalised->training->iqm.count / static_cast<std::int64_t>(report.tasks.size());
     if (used == most) continue;
-    details.push_back(fmt::format("{}: normalised scores are of the {} that every task has.",
+    details.push_back(fmt::format("{}: normalised scores use only the {} that every task has.",
                                   arm.name, count_words(used, "seed")));
   }
   add_details(details, "arms leave out seeds", notes);
@@ -314,11 +316,11 @@ void note_seeds(const StudyReport& report, Notes& notes) {
 
 void note_replicates(const StudyReportOptions& options, const StudyReport& report, Notes& notes) {
   if (report.replicates < options.replicates) {
-    notes.push_back(fmt::format("There are many comparisons: intervals are of {} replicates.",
+    notes.push_back(fmt::format("There are many comparisons, so intervals use {} replicates.",
                                 with_commas(report.replicates)));
   }
   if (report.band_replicates < options.band_replicates) {
-    notes.push_back(fmt::format("There are many curves: their intervals are of {} replicates.",
+    notes.push_back(fmt::format("There are many curves, so their intervals use {} replicates.",
                                 with_commas(report.band_replicates)));
   }
 }

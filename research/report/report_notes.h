@@ -1,4 +1,4 @@
-// Notes: fixed sentences on what limits a report's numbers.
+// Notes of a report: fixed sentences about the limits of its numbers.
 #pragma once
 
 #include <string>
@@ -9,10 +9,9 @@
 
 namespace broadloom {
 
-// Runs missing, failed or without a score, few seeds, cells that did not learn, how many
-// differences chance alone would show, mixed revisions and machines, matches that are not exact,
-// tasks without a range or without common arms, fewer replicates than asked for. Takes a report
-// whose numbers are complete.
+// Notes on missing, failed or unscored runs, few seeds, cells that did not learn, differences
+// expected by chance, mixed revisions and machines, inexact matches, tasks without a range or
+// without common arms, and fewer replicates than asked for. The report's numbers must be complete.
 std::vector<std::string> report_notes(const std::vector<StudyResults>& results,
                                       const StudyReportOptions& options, const StudyReport& report);
 

@@ -28,10 +28,10 @@ ReportRanking rank(const StudyReport& report, int task, ReportScore score) {
     if (ranked_score(report, arm, task, score)) {
       scored.push_back(arm);
     } else {
-      ++ranking.without;
+      ++ranking.unscored;
     }
   }
-  ranking.arms = by_score(report, std::move(scored), task, score);
+  ranking.arms = sorted_by_score(report, std::move(scored), task, score);
   return ranking;
 }
 
@@ -44,21 +44,22 @@ Outcome seen_from(bool is_a, const Estimate& p, int result, bool enough_runs) {
 
 std::optional<RankedScore> ranked_score(const StudyReport& report, int arm, int task,
                                         ReportScore score) {
-  const ReportArm& one = ranked_arm(report, arm);
+  const ReportArm& candidate = ranked_arm(report, arm);
   std::optional<RankedScore> found;
   if (task < 0) {
-    if (!one.normalised || !one.normalised->of(score)) return std::nullopt;
-    found = {one.normalised->of(score)->iqm, one.normalised->of(score)->mean.value};
+    if (!candidate.normalised || !candidate.normalised->aggregates(score)) return std::nullopt;
+    found = {candidate.normalised->aggregates(score)->iqm,
+             candidate.normalised->aggregates(score)->mean.value};
   } else {
-    const ReportCell* cell = cell_on(report, one, task);
+    const ReportCell* cell = cell_on(report, candidate, task);
     if (cell == nullptr || !cell->summary(score)) return std::nullopt;
     found = {cell->summary(score)->iqm, cell->summary(score)->mean.value};
   }
   return std::isfinite(found->iqm.value) ? found : std::nullopt;
 }
 
-std::vector<int> by_score(const StudyReport& report, std::vector<int> arms, int task,
-                          ReportScore score) {
+std::vector<int> sorted_by_score(const StudyReport& report, std::vector<int> arms, int task,
+                                 ReportScore score) {
   std::vector<std::tuple<double, double, int>> order;
   for (const int arm : arms) {
     const RankedScore scores = *ranked_score(report, arm, task, score);
@@ -86,7 +87,7 @@ std::optional<Outcome> outcome(const StudyReport& report, int arm, int other, in
 
 int leader_of(const StudyReport& report, const std::vector<int>& arms, int task,
               ReportScore score) {
-  const std::vector<int> order = by_score(report, arms, task, score);
+  const std::vector<int> order = sorted_by_score(report, arms, task, score);
   const auto beaten = [&](int arm) {
     return std::any_of(order.begin(), order.end(), [&](int other) {
       const std::optional<Outcome> found =

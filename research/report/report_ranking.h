@@ -1,4 +1,4 @@
-// Which arm leads, as far as the comparisons allow to say so: one criterion, that of the verdicts.
+// Finds the leading arm, by the same criterion as all verdicts.
 #pragma once
 
 #include <optional>
@@ -8,8 +8,7 @@
 
 namespace broadloom {
 
-// The statistics that an arm is ranked by on a task (-1: all, normalised); nothing where it has
-// none.
+// The statistics that rank an arm on a task (-1: all, normalised); nothing if it has none.
 struct RankedScore {
   Estimate iqm;
   double mean = 0.0;
@@ -17,12 +16,12 @@ struct RankedScore {
 std::optional<RankedScore> ranked_score(const StudyReport& report, int arm, int task,
                                         ReportScore score);
 
-// Arms by their IQM, the largest first; those of one IQM by their mean.
-std::vector<int> by_score(const StudyReport& report, std::vector<int> arms, int task,
-                          ReportScore score);
+// Sorts arms by IQM, largest first; ties by mean.
+std::vector<int> sorted_by_score(const StudyReport& report, std::vector<int> arms, int task,
+                                 ReportScore score);
 
-// How `arm` fares against `other` on `task` (-1: on all that both have): 1, -1, or 0 where they
-// cannot be told apart; nothing where they were not compared.
+// The result of `arm` against `other` on `task` (-1: on all common tasks): 1 better, -1 worse, 0 no
+// difference found; nothing if they were not compared.
 struct Outcome {
   int result = 0;
   Estimate probability;  // that a run of `arm` is better
@@ -31,18 +30,18 @@ struct Outcome {
 std::optional<Outcome> outcome(const StudyReport& report, int arm, int other, int task,
                                ReportScore score);
 
-// The first of `arms` that none of them is told to beat; where each is beaten, the first of all.
+// The first of `arms` that no other one beats; if each is beaten, the first of all.
 int leader_of(const StudyReport& report, const std::vector<int>& arms, int task, ReportScore score);
 
-// How an arm stands beside the leader of a line or a ranking.
+// The standing of an arm against the leader of a line or ranking.
 Standing standing_of(const StudyReport& report, int arm, int leader, int task, ReportScore score);
 
-// Rankings without leaders, which need comparisons: one for all tasks where two arms or more have
-// them all and scores can be normalised, or else one for each of the first three; those without any
-// score left out.
+// Rankings without leaders, which need comparisons. One for all tasks if scores can be normalised
+// and at least two arms have every task; else one for each of the first three tasks. Rankings
+// without scores are left out.
 std::vector<ReportRanking> rank_arms(const StudyReport& report, ReportScore score);
 
-// Sets their leaders. Takes the comparisons.
+// Sets the leaders of the rankings. Needs the comparisons.
 void find_leaders(StudyReport& report);
 
 }  // namespace broadloom

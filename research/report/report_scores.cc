@@ -111,9 +111,10 @@ Equality equality(const StudyReport& report, const ReportArm& a, const ReportArm
                   const std::vector<int>& tasks) {
   Equality all;
   for (const int task : tasks) {
-    const ReportCell* one = cell_on(report, a, task);
-    const ReportCell* other = cell_on(report, b, task);
-    if (one != nullptr && other != nullptr) all = both(all, equality(*one, *other));
+    const ReportCell* first_cell = cell_on(report, a, task);
+    const ReportCell* second_cell = cell_on(report, b, task);
+    if (first_cell != nullptr && second_cell != nullptr)
+      all = equal_in_both(all, equality(*first_cell, *second_cell));
   }
   return all;
 }
@@ -145,7 +146,7 @@ std::vector<std::string> confounds(const std::vector<const ReportCell*>& cells,
   return found;
 }
 
-Equality both(const Equality& a, const Equality& b) {
+Equality equal_in_both(const Equality& a, const Equality& b) {
   return {a.environment_steps && b.environment_steps, a.gradient_steps && b.gradient_steps,
           a.minibatch_size && b.minibatch_size, a.batch_size && b.batch_size, a.shape && b.shape};
 }

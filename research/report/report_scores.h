@@ -1,4 +1,4 @@
-// The scores of a report's cells and arms, as the statistics want them.
+// Selects scores of cells and arms for the statistics.
 #pragma once
 
 #include <optional>
@@ -9,38 +9,38 @@
 
 namespace broadloom {
 
-// The cell of an arm on a task; nullptr where it has none.
+// The cell of an arm on a task, or nullptr.
 const ReportCell* cell_on(const StudyReport& report, const ReportArm& arm, int task);
 
-// The finite scores of a cell's finished runs, in the order of its runs.
+// Finite scores of a cell's finished runs, in order.
 std::vector<double> cell_scores(const ReportCell& cell, ReportScore score);
 
-// The scores of an arm on tasks that it has. With several tasks, only of the seeds that have a
-// score on each. Nothing where no run is left.
+// Scores of an arm on the given tasks, which it must have. With several tasks, only seeds with a
+// score on each. Nothing if no run remains.
 std::optional<Scores> arm_scores(const StudyReport& report, const ReportArm& arm,
                                  const std::vector<int>& tasks, ReportScore score);
 
-// What does not differ between two cells, and between arms on tasks that both have.
+// The quantities that are equal in two cells, or in two arms on their common tasks.
 Equality equality(const ReportCell& a, const ReportCell& b);
 Equality equality(const StudyReport& report, const ReportArm& a, const ReportArm& b,
                   const std::vector<int>& tasks);
 
-// Confounds: what differs between cells of one task beside what their study varies, as "gradient
-// steps (1,600 to 6,400)", and keys that an algorithm or an encoder brings along.
+// Confounds: unintended differences between cells of one task, such as "gradient steps (1,600 to
+// 6,400)", and keys that an algorithm or encoder sets.
 std::vector<std::string> confounds(const std::vector<const ReportCell*>& cells,
                                    const Equality& equal);
 
-// What is equal in both.
-Equality both(const Equality& a, const Equality& b);
+// The quantities that are equal in both comparisons.
+Equality equal_in_both(const Equality& a, const Equality& b);
 
-// Training returns are of episodes that have ended. Where an environment of the cell lives for
-// fewer than ten of the longest episodes, those that have not are a part that counts: long ones, so
-// the return is too low where living is rewarded, and too high where it costs.
+// Whether training returns are biased by unfinished episodes: true if an environment's steps are
+// fewer than ten of the longest episodes. Long episodes are then missing, so the return is too low
+// if living is rewarded, and too high if it costs.
 bool leaves_out_episodes(const StudyReport& report, const ReportCell& cell);
-bool leaves_out_episodes(const StudyReport& report);  // of some cell with finished runs
+bool leaves_out_episodes(const StudyReport& report);  // true for some cell with finished runs
 
-// The score that a report speaks of: evaluations, which are of whole episodes and of the policy
-// that a user gets; training returns where some cell has runs without an evaluation.
+// The score that a report uses. Evaluations, since they use whole episodes and the final policy;
+// training returns if some cell has runs without an evaluation.
 ReportScore main_score(const StudyReport& report);
 
 }  // namespace broadloom

@@ -62,7 +62,7 @@ void keep_first_rows(ReportTable& table) {
   table.rows.resize(kMostRows);
 }
 
-// The cells, task by task, the highest IQM first.
+// The cells by task, then by IQM, highest first.
 ReportTable cells_table(const StudyReport& report) {
   const ReportScore score = main_score(report);
   std::vector<std::tuple<int, double, const ReportCell*>> order;
@@ -99,7 +99,7 @@ ReportTable cells_table(const StudyReport& report) {
   return table;
 }
 
-// The arms of a ranking against the one that leads.
+// The arms of a ranking compared with its leader.
 ReportTable ranking_table(const StudyReport& report, const ReportRanking& ranking) {
   const ReportScore score = main_score(report);
   const std::string place =
@@ -126,9 +126,9 @@ ReportTable ranking_table(const StudyReport& report, const ReportRanking& rankin
   }
   table.columns.emplace_back(confounds ? "differs too" : "");
   keep_first_rows(table);
-  if (ranking.without > 0) {
+  if (ranking.unscored > 0) {
     table.below += fmt::format("{}Arms without such a score: {}.", table.below.empty() ? "" : " ",
-                               ranking.without);
+                               ranking.unscored);
   }
   return table;
 }
@@ -142,7 +142,7 @@ ReportTable line_table(const StudyReport& report, const ReportLine& line) {
       {},
       ""};
   for (std::size_t i = 0; i < line.arms.size(); ++i) {
-    // One call alone does not count where all of them together are not more than chance.
+    // A single call does not count unless all of them together exceed chance.
     const bool by_chance = !line.differ && line.standings[i] == Standing::kLower;
     table.rows.push_back(
         {value_words(line, i),
@@ -152,11 +152,11 @@ ReportTable line_table(const StudyReport& report, const ReportLine& line) {
   }
   if (std::isfinite(line.chance)) {
     table.below =
-        fmt::format("Arms that are alike differ as much with probability {:.2g}.", line.chance);
+        fmt::format("Equal arms would differ as much with probability {:.2g}.", line.chance);
   }
   if (line.room > 0.0) {
-    table.below +=
-        fmt::format(" Where no difference was found, it may be up to {}.", size_words(line.room));
+    table.below += fmt::format(" If no difference was found, one of up to {} is possible.",
+                               size_words(line.room));
   }
   if (!line.confounds.empty()) {
     table.below += fmt::format(" Differs too: {}.", fmt::join(line.confounds, ", "));

@@ -1,4 +1,4 @@
-// The tables that `broadloom report` prints.
+// The tables of `broadloom report`.
 #pragma once
 
 #include <string>
@@ -11,13 +11,13 @@ namespace broadloom {
 struct ReportTable {
   std::string title;
   std::vector<std::string> columns;
-  std::vector<std::vector<std::string>> rows;  // one text a column
-  std::string below;                           // a sentence on it; "" for none
+  std::vector<std::vector<std::string>> rows;  // one text for each column
+  std::string below;                           // a sentence; "" for none
 };
 
-// Cells with runs, score and time; rankings; arms that differ in one key alone, the first such
-// lines of each key and task; and how often neighbours are called. Each with its calls: "leads" or
-// "best", "lower", "no difference found", "not called" (not compared, or too few runs).
+// Tables of cells with runs, score and time; rankings; lines of arms, the first ones for each key
+// and task; and counts of neighbours' calls. Calls are "leads" or "best", "lower", "no difference
+// found", "not called" (not compared, or too few runs).
 std::vector<ReportTable> report_tables(const StudyReport& report);
 
 }  // namespace broadloom

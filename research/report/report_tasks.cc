@@ -13,7 +13,7 @@
 namespace broadloom {
 namespace {
 
-// Options, strata and disturbances that differ from the environment's own.
+// Options, strata and disturbances that differ from the environment's defaults.
 Overrides changed_options(const ResultCell& cell) {
   const Result<std::vector<FieldInfo>> fields = list_env_options(cell.env_id, cell.env_options);
   Overrides changed;
@@ -55,15 +55,15 @@ ReportTask task_of(const ResultCell& cell) {
                   limit > 0 ? limit : own_limit};
   if (!own.ok()) {
     task.why_not = own.status().kind() == ErrorKind::kNotFound
-                       ? fmt::format("this program knows no environment '{}'", env_id)
+                       ? fmt::format("this program does not know the environment '{}'", env_id)
                        : own.status().message();
   } else if (!plain.ok() || !plain.value().has_score_range) {
-    task.why_not = fmt::format("no random and reference score of {} are known", env_id);
+    task.why_not = fmt::format("{} has no known random and reference scores", env_id);
   } else if (!options.empty()) {
-    task.why_not = "its options are not those that the random and the reference score are for";
+    task.why_not = "its random and reference scores are for other options";
   } else if (limit > 0) {
     task.why_not =
-        fmt::format("max_episode_steps is {}, and the random and the reference score are for {}",
+        fmt::format("max_episode_steps is {}, but its random and reference scores are for {}",
                     limit, own.value().max_episode_steps);
   } else {
     task.random_score = own.value().random_score;

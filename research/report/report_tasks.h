@@ -1,4 +1,4 @@
-// The environments of a report.
+// The tasks of a report: environments with their options.
 #pragma once
 
 #include <string>
@@ -10,12 +10,11 @@
 
 namespace broadloom {
 
-// The environment of a cell with its options and time limit. Scores are normalised only where both
-// are the environment's own. One that this program does not know is a task without a range.
+// The task of a cell: environment, options and time limit. Scores can be normalised only if both
+// are the environment's own. An unknown environment is a task without a range.
 ReportTask task_of(const ResultCell& cell);
 
-// Leaves only the cells of one task, and their runs. kInvalidConfig, with the tasks that there are,
-// where none has this name.
+// Keeps only the cells and runs of one task. kInvalidConfig lists the tasks if none has this name.
 Status keep_task(const std::string& name, std::vector<StudyResults>& results);
 
 }  // namespace broadloom

@@ -13,10 +13,10 @@ namespace broadloom {
 namespace {
 
 constexpr char kKlKey[] = "approx_kl";
-constexpr double kNearRandom = 0.05;  // of the way to the reference
-constexpr double kMuchOfIt = 0.5;
+constexpr double kNearRandom = 0.05;  // share of the way from random to reference
+constexpr double kLargeLoss = 0.5;    // share of the gain
 constexpr std::size_t kFewestPoints = 5;
-constexpr double kStillFrom = 2.0 / 3.0;  // of the run
+constexpr double kStillFrom = 2.0 / 3.0;  // share of the run
 
 const ReportCurve* curve_of_key(const ReportCell& cell, const std::string& key) {
   const auto found = std::find_if(cell.curves.begin(), cell.curves.end(),
@@ -33,8 +33,8 @@ std::optional<ReportTrouble> at_random(const StudyReport& report, const ReportCe
   return ReportTrouble{TroubleKind::kAtRandom, c, 0.0, {}, summary->iqm};
 }
 
-// Evaluations where there are enough of them; else training returns, unless they leave episodes
-// out, as they do at first and not in the end.
+// Evaluations if there are enough, else training returns. Not training returns that leave out
+// episodes, which they do at first but not at the end.
 const ReportCurve* learning_curve(const StudyReport& report, const ReportCell& cell) {
   const ReportCurve* evaluated = curve_of_key(cell, kEvaluationKey);
   if (evaluated != nullptr && evaluated->iqm.size() >= kFewestPoints) return evaluated;
@@ -51,27 +51,27 @@ std::optional<ReportTrouble> collapsed(const StudyReport& report, const ReportCe
                        [](const Estimate& a, const Estimate& b) { return a.value < b.value; });
   const Estimate& end = curve->iqm.back();
   const ReportTask& task = report.tasks[static_cast<std::size_t>(cell.task)];
-  const double from =
+  const double start =
       task.why_not.empty()
           ? task.random_score
           : std::min_element(curve->iqm.begin(), peak + 1,
                              [](const Estimate& a, const Estimate& b) { return a.value < b.value; })
                 ->value;
-  const bool lost = peak->value - end.value >= kMuchOfIt * (peak->value - from);
-  if (!(peak->value > from) || !lost || !(end.high < peak->low)) return std::nullopt;
-  const double at = curve->at[static_cast<std::size_t>(peak - curve->iqm.begin())];
-  return ReportTrouble{TroubleKind::kCollapsed, c, at, *peak, end};
+  const bool lost = peak->value - end.value >= kLargeLoss * (peak->value - start);
+  if (!(peak->value > start) || !lost || !(end.high < peak->low)) return std::nullopt;
+  const double step = curve->positions[static_cast<std::size_t>(peak - curve->iqm.begin())];
+  return ReportTrouble{TroubleKind::kCollapsed, c, step, *peak, end};
 }
 
 std::optional<ReportTrouble> still(const ReportCell& cell, int c) {
   const ReportCurve* curve = curve_of_key(cell, kKlKey);
   if (curve == nullptr || curve->iqm.size() < kFewestPoints) return std::nullopt;
-  std::size_t from = curve->iqm.size();
-  while (from > 0 && std::abs(curve->iqm[from - 1].value) < kStillKl) --from;
-  if (from == curve->iqm.size()) return std::nullopt;
-  const double at = from == 0 ? 0.0 : curve->at[from];
-  if (at > kStillFrom * static_cast<double>(cell.environment_steps)) return std::nullopt;
-  return ReportTrouble{TroubleKind::kStill, c, at, {}, curve->iqm.back()};
+  std::size_t first = curve->iqm.size();
+  while (first > 0 && std::abs(curve->iqm[first - 1].value) < kStillKl) --first;
+  if (first == curve->iqm.size()) return std::nullopt;
+  const double step = first == 0 ? 0.0 : curve->positions[first];
+  if (step > kStillFrom * static_cast<double>(cell.environment_steps)) return std::nullopt;
+  return ReportTrouble{TroubleKind::kStill, c, step, {}, curve->iqm.back()};
 }
 
 }  // namespace

@@ -1,5 +1,5 @@
-// What makes a cell's score say little about its settings: failed runs, policies that act no better
-// than at random, that lost what they had learnt, or that stand still.
+// Finds cells whose scores say little about their settings: failed runs, and policies that are not
+// better than random, that collapsed, or that stopped changing.
 #pragma once
 
 #include <vector>
@@ -8,14 +8,14 @@
 
 namespace broadloom {
 
-// An update of less KL than that leaves the policy where it is.
+// KL of an update below which the policy does not change.
 inline constexpr double kStillKl = 1e-5;
 
-// In the order of the cells, what is worst of each: half of the runs or more failed; the interval
-// of the main score ends within 5 % of the way from the random to the reference score; half or more
-// of what had been gained at the peak is lost in the end, with intervals apart. Besides, where the
-// KL of updates stays below kStillKl for the last third of the run or longer: annealed learning
-// rates do that to the end of any run, and not that early. Takes cells that have been measured.
+// For each cell in order, its worst trouble. Either at least half of the runs failed; or the
+// interval of the main score ends within 5 % of the way from the random to the reference score; or
+// at least half of the gain at the peak is lost at the end, with separate intervals. Besides,
+// kStill if the KL of updates stays below kStillKl for at least the last third of the run; an
+// annealed learning rate does that only near the end. Needs measured cells.
 std::vector<ReportTrouble> find_troubles(const StudyReport& report);
 
 }  // namespace broadloom

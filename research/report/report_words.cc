@@ -12,9 +12,9 @@ namespace broadloom {
 namespace {
 
 constexpr char kNoNumber[] = "no number";
-constexpr std::size_t kMostTasks = 3;  // that are named
+constexpr std::size_t kMostTasks = 3;  // most tasks that are named
 
-// Thousands get commas, and no "-0" is left.
+// Uses commas for thousands, and never "-0".
 std::string fixed(double x, int decimals) {
   if (!std::isfinite(x)) return kNoNumber;
   if (decimals == 0 && std::abs(x) < 1e15) return with_commas(std::llround(x));
@@ -23,7 +23,7 @@ std::string fixed(double x, int decimals) {
                                                             : text;
 }
 
-// So that the scale has two digits.
+// The decimals that show `digits` digits of the scale.
 int decimals_for(double scale, int digits) {
   if (!(scale > 0.0)) return 2;
   return std::clamp(digits - 1 - static_cast<int>(std::floor(std::log10(scale))), 0, 6);
@@ -36,7 +36,7 @@ std::string estimate_words(const Estimate& e) {
   if (!std::isfinite(e.low) || !std::isfinite(e.high)) {
     return fixed(e.value, decimals_for(std::abs(e.value), 4));
   }
-  // Of an interval without width three digits: 500, not 500.0.
+  // An interval without width gets three digits: 500, not 500.0.
   const int decimals =
       e.high > e.low ? decimals_for(e.high - e.low, 2) : decimals_for(std::abs(e.value), 3);
   return fmt::format("{} [{}, {}]", fixed(e.value, decimals), fixed(e.low, decimals),

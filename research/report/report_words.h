@@ -1,4 +1,4 @@
-// The words and numbers that sentences, notes and tables of a report share.
+// Numbers and words for sentences, notes and tables of a report.
 #pragma once
 
 #include <cstddef>
@@ -10,10 +10,10 @@
 
 namespace broadloom {
 
-// "31 [25, 38]", with as many digits as the interval can tell apart; "31.25" without an interval.
+// "31 [25, 38]", with digits that fit the interval; "31.25" without one.
 std::string estimate_words(const Estimate& e);
 
-// A size in two digits: "35", "0.12", "1,200".
+// A size with two digits: "35", "0.12", "1,200".
 std::string size_words(double size);
 
 // "0.93 [0.81, 0.99]"; "0.93" without an interval.
@@ -21,15 +21,15 @@ std::string probability_words(const Estimate& e);
 
 const char* score_words(ReportScore score);  // "training return"
 
-// "a, b and c"; more than `most` of them: "a, b and 5 others".
+// "a, b and c"; for more than `most` items: "a, b and 5 others".
 std::string list_words(const std::vector<std::string>& items, std::size_t most);
 
 // "1 run", "3 runs".
 std::string count_words(std::int64_t count, const std::string& noun);
 
-// The names of some tasks by their indices; of more than three: "5 tasks".
+// The names of tasks; for more than three: "5 tasks".
 std::string task_words(const StudyReport& report, const std::vector<int>& tasks);
-std::string task_words(const StudyReport& report);  // of all of them
+std::string task_words(const StudyReport& report);  // all tasks
 
 // The key that a line varies: "N", "T", "learning_rate" or "settings".
 std::string key_words(LineKind kind, const std::string& key);
@@ -37,8 +37,8 @@ std::string key_words(LineKind kind, const std::string& key);
 // One value on a line: "N = 8", "learning_rate=0.001", or a variant's settings.
 std::string value_words(const ReportLine& line, std::size_t place);
 
-// What all arms of a line have, of what varies elsewhere: "B = 64, clip_vloss=true"; "" for
-// nothing.
+// Values that all arms of a line share, of keys that vary elsewhere: "B = 64, clip_vloss=true"; ""
+// for none.
 std::string held_words(const StudyReport& report, const ReportLine& line);
 
 }  // namespace broadloom

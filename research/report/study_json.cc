@@ -8,7 +8,7 @@
 namespace broadloom {
 namespace {
 
-// null where there is nothing.
+// The value's JSON, or null.
 template <class Value, class F>
 Json optional_json(const std::optional<Value>& value, F&& to_json) {
   return value ? to_json(*value) : Json(nullptr);
@@ -78,7 +78,7 @@ Json run_json(const ReportRun& run) {
 }
 
 Json curve_json(const ReportCurve& curve) {
-  return {{"key", curve.key}, {"steps", numbers(curve.at)}, {"iqm", estimates(curve.iqm)}};
+  return {{"key", curve.key}, {"steps", numbers(curve.positions)}, {"iqm", estimates(curve.iqm)}};
 }
 
 Json profile_json(const PerformanceProfile& profile) {
@@ -141,7 +141,7 @@ Json cell_json(const ReportCell& c) {
   json["runs"] = list_json(c.runs, run_json);
   json["curves"] = list_json(c.curves, curve_json);
   json["time_curve"] = {{"key", c.time_curve.key},
-                        {"seconds", numbers(c.time_curve.at)},
+                        {"seconds", numbers(c.time_curve.positions)},
                         {"iqm", estimates(c.time_curve.iqm)}};
   json["profile"] = profile_json(c.profile);
   json["tuned"] = optional_json(c.tuned, tuned_json);
@@ -278,7 +278,7 @@ Json ranking_json(const ReportRanking& r) {
           {"arms", r.arms},
           {"leader", r.leader},
           {"best", r.best},
-          {"without", r.without}};
+          {"without", r.unscored}};
 }
 
 const char* trouble_kind(TroubleKind kind) {
@@ -298,7 +298,7 @@ const char* trouble_kind(TroubleKind kind) {
 Json trouble_json(const ReportTrouble& t) {
   Json json{{"kind", trouble_kind(t.kind)}, {"cell", t.cell}};
   if (t.kind == TroubleKind::kCollapsed || t.kind == TroubleKind::kStill) {
-    json["at"] = six_digits(t.at);
+    json["at"] = six_digits(t.step);
   }
   if (t.kind == TroubleKind::kCollapsed) json["before"] = estimate_json(t.before);
   if (t.kind != TroubleKind::kFailed) json["after"] = estimate_json(t.after);

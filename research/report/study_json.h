@@ -1,4 +1,4 @@
-// A StudyReport as text: docs/formats/study_report.md.
+// Writes a StudyReport as JSON: docs/formats/study_report.md.
 #pragma once
 
 #include <string>
@@ -10,7 +10,7 @@ namespace broadloom {
 
 inline constexpr int kStudyJsonFormat = 3;
 
-// What made a report.
+// The origin of a report.
 struct ReportMaker {
   std::string created;            // UTC, ISO 8601
   std::string version, revision;  // of the program

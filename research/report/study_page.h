@@ -1,4 +1,4 @@
-// study.html: what a study came to, as a page to look at.
+// study.html: the page of a study's result.
 #pragma once
 
 #include <string>
@@ -7,9 +7,9 @@
 
 namespace broadloom {
 
-// The page of a study.json text (docs/formats/study_report.md). It holds the JSON, all scripts and
-// all styles, and loads nothing: it opens from disk, without a network. kCorrupt where the text is
-// not a JSON object, kMismatch where it is of another format or not of a study.
+// The page for a study.json text (docs/formats/study_report.md). The JSON, scripts and styles are
+// inside, so it opens from disk without a network. kCorrupt if the text is not a JSON object,
+// kMismatch if it has another format or kind.
 Result<std::string> study_page(const std::string& json);
 
 }  // namespace broadloom

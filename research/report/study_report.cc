@@ -23,14 +23,14 @@ namespace {
 constexpr int kFewestReplicates = 2000;
 constexpr int kFewestBandReplicates = 200;
 
-// As many as asked for, or so many that `cost` of each stays within the budget.
-int within(int wanted, double cost, double budget, int fewest) {
+// The replicates asked for, or as many as `cost` of each allows within the budget.
+int affordable_replicates(int wanted, double cost, double budget, int fewest) {
   if (cost * wanted <= budget) return wanted;
   const int few = static_cast<int>(budget / cost) / fewest * fewest;
   return std::min(wanted, std::max(fewest, few));
 }
 
-// Random draws of one replicate of all comparisons, at most.
+// Upper bound of random draws in one replicate of all comparisons.
 double comparison_draws(const StudyReport& report) {
   const auto arms = static_cast<double>(report.arms.size());
   const double pairs =
@@ -38,12 +38,12 @@ double comparison_draws(const StudyReport& report) {
   double runs = 0.0;
   for (const ReportStudy& study : report.studies) runs += study.runs.finished;
   constexpr double kSides = 2.0, kKinds = 2.0;
-  const double times = report.tasks.size() > 1 ? 2.0 : 1.0;  // over all tasks, and task by task
+  const double times = report.tasks.size() > 1 ? 2.0 : 1.0;  // over all tasks, and for each task
   return pairs * kSides * kKinds * times * runs / std::max(1.0, arms);
 }
 
 Result<std::vector<StudyResults>> read_all(const std::vector<std::string>& stores) {
-  if (stores.empty()) return Status(ErrorKind::kInvalidConfig, "no store; name one or more");
+  if (stores.empty()) return Status(ErrorKind::kInvalidConfig, "no store given; name at least one");
   std::vector<StudyResults> results;
   std::map<std::string, std::string> seen;
   for (const std::string& store : stores) {
@@ -51,10 +51,11 @@ Result<std::vector<StudyResults>> read_all(const std::vector<std::string>& store
     if (!read.ok()) return read.status();
     const auto [other, is_new] = seen.emplace(read.value().hash, store);
     if (!is_new) {
-      return Status(ErrorKind::kInvalidConfig,
-                    fmt::format("'{}' and '{}' are of the same study: name one of them, or put "
-                                "parts together with `broadloom study merge`",
-                                other->second, store));
+      return Status(
+          ErrorKind::kInvalidConfig,
+          fmt::format("'{}' and '{}' belong to the same study: name one of them, or merge "
+                      "parts with `broadloom study merge`",
+                      other->second, store));
     }
     results.push_back(read.take());
   }
@@ -93,10 +94,11 @@ Result<StudyReport> make_study_report(const std::vector<std::string>& stores,
   if (!report.tuned.empty()) BROADLOOM_TRY(tune_results(report.tuned, results.value()));
   report.seed = options.seed;
   describe_studies(results.value(), report);
-  report.replicates =
-      within(options.replicates, comparison_draws(report), options.most_draws, kFewestReplicates);
-  report.band_replicates = within(options.band_replicates, curve_numbers(results.value()),
-                                  options.most_band_draws, kFewestBandReplicates);
+  report.replicates = affordable_replicates(options.replicates, comparison_draws(report),
+                                            options.most_draws, kFewestReplicates);
+  report.band_replicates =
+      affordable_replicates(options.band_replicates, curve_numbers(results.value()),
+                            options.most_band_draws, kFewestBandReplicates);
   measure_cells(results.value(), options.threads, report);
   normalise_arms(options.threads, report);
   report.lines = gather_lines(report);

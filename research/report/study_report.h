@@ -1,6 +1,6 @@
-// What one or more studies came to: scores, comparisons and lines of arms that differ in one thing,
-// with intervals, and sentences that say no more than those allow. docs/formats/study_report.md has
-// every number's meaning.
+// Makes the report of one or more studies: scores, comparisons and lines of arms, with intervals,
+// and sentences that claim no more than these allow. docs/formats/study_report.md defines every
+// number.
 #pragma once
 
 #include <cstdint>
@@ -13,8 +13,7 @@
 namespace broadloom {
 
 // Reads the stores and computes everything. Errors: those of read_study_results(); kInvalidConfig
-// where no store is given, two are of the same study (as parts are: merge them), or
-// none has the task.
+// if no store is given, two belong to the same study (merge parts first), or none has the task.
 Result<StudyReport> make_study_report(const std::vector<std::string>& stores,
                                       const StudyReportOptions& options = {});
 

@@ -20,12 +20,12 @@ constexpr double kNoScore = std::numeric_limits<double>::quiet_NaN();
 
 Status corrupt(const std::string& path, const std::string& what) {
   return {ErrorKind::kCorrupt,
-          fmt::format("'{}' is damaged: {}; bring back a copy of it, or run the study again into "
+          fmt::format("'{}' is damaged: {}; restore a copy of it, or run the study again into "
                       "another file",
                       path, what)};
 }
 
-// Calls visit(row) for every row; a Status that is not ok ends it.
+// Calls visit(row) for every row, until one returns an error.
 template <class Visit>
 Status each_row(Database& database, const char* sql, const Visit& visit) {
   Result<Statement> query = database.prepare(sql);
@@ -38,12 +38,12 @@ Status each_row(Database& database, const char* sql, const Visit& visit) {
   }
 }
 
-// A flat JSON object of texts.
+// Reads a flat JSON object of texts.
 Status take_texts(const std::string& text, const std::string& path, Overrides& out) {
   const auto json = Json::parse(text);
-  if (!json.is_object()) return corrupt(path, "a cell's settings are no JSON object");
+  if (!json.is_object()) return corrupt(path, "a cell's settings are not a JSON object");
   for (const auto& [key, value] : json.members()) {
-    if (!value.is_string()) return corrupt(path, "a cell's setting " + key + " is no text");
+    if (!value.is_string()) return corrupt(path, "a cell's setting " + key + " is not a text");
     out.emplace_back(key, value.text());
   }
   return {};
@@ -104,7 +104,7 @@ class StoreReader {
                              out_.part = static_cast<int>(row.integer(6));
                              out_.parts = static_cast<int>(row.integer(7));
                              if (out_.points < 1 || out_.points > kMostScoredPoints) {
-                               return corrupt(out_.store, "its curves have no number of points");
+                               return corrupt(out_.store, "its number of points is out of range");
                              }
                              out_.version = row.text(8);
                              out_.revision = row.text(9);
@@ -137,11 +137,13 @@ class StoreReader {
           int column = 4;
           for (std::int64_t* number : numbers) {
             *number = row.integer(column++);
-            if (*number < 1) return corrupt(out_.store, "cell " + cell.name + " has no size");
+            if (*number < 1) {
+              return corrupt(out_.store, "cell " + cell.name + " has a size below 1");
+            }
           }
           cell.samples_per_gradient = row.real(13);
           cell.note = row.text(14);
-          cell_at_[row.integer(0)] = static_cast<int>(out_.cells.size());
+          cell_index_[row.integer(0)] = static_cast<int>(out_.cells.size());
           out_.cells.push_back(std::move(cell));
           return {};
         });
@@ -153,8 +155,8 @@ class StoreReader {
         "SELECT id, cell_id, seed, status, error, version, revision, isa, hardware, seconds,"
         " parameters_hash FROM runs ORDER BY id",
         [&](const Statement& row) -> Status {
-          const auto cell = cell_at_.find(row.integer(1));
-          if (cell == cell_at_.end()) return corrupt(out_.store, "a run is of no cell");
+          const auto cell = cell_index_.find(row.integer(1));
+          if (cell == cell_index_.end()) return corrupt(out_.store, "a run has no cell");
           ResultRun run;
           run.cell = cell->second;
           run.seed = static_cast<std::uint64_t>(row.integer(2));
@@ -167,17 +169,17 @@ class StoreReader {
           run.seconds = row.real(9);
           run.parameters_hash = row.text(10);
           run.training_return = run.evaluation_return = kNoScore;
-          run_at_[row.integer(0)] = out_.runs.size();
+          run_index_[row.integer(0)] = out_.runs.size();
           out_.runs.push_back(std::move(run));
           return {};
         });
   }
 
-  // The run of a row, if it is a finished one.
+  // The run of a row if it is finished, else nullptr.
   ResultRun* finished_run(std::int64_t id) {
-    const auto at = run_at_.find(id);
-    if (at == run_at_.end() || !out_.runs[at->second].finished()) return nullptr;
-    return &out_.runs[at->second];
+    const auto found = run_index_.find(id);
+    if (found == run_index_.end() || !out_.runs[found->second].finished()) return nullptr;
+    return &out_.runs[found->second];
   }
 
   Status read_points() {
@@ -191,7 +193,7 @@ class StoreReader {
                       if (!run->steps.empty() && steps <= run->steps.back()) {
                         return corrupt(out_.store, "the steps of a learning curve do not ascend");
                       }
-                      point_at_[{row.integer(0), row.integer(1)}] = run->steps.size();
+                      point_index_[{row.integer(0), row.integer(1)}] = run->steps.size();
                       run->steps.push_back(steps);
                       run->reported.push_back(static_cast<double>(row.integer(3)));
                       run->elapsed.push_back(row.real(4));
@@ -205,12 +207,12 @@ class StoreReader {
                     [&](const Statement& row) -> Status {
                       ResultRun* run = finished_run(row.integer(0));
                       if (run == nullptr) return {};
-                      const auto at = point_at_.find({row.integer(0), row.integer(2)});
-                      if (at == point_at_.end())
-                        return corrupt(out_.store, "a metric is of no point");
+                      const auto point = point_index_.find({row.integer(0), row.integer(2)});
+                      if (point == point_index_.end())
+                        return corrupt(out_.store, "a metric has no point");
                       std::vector<double>& values = run->values[row.text(1)];
                       if (values.empty()) values.assign(run->steps.size(), kNoScore);
-                      values[at->second] = row.real(3);
+                      values[point->second] = row.real(3);
                       return {};
                     });
   }
@@ -241,9 +243,9 @@ class StoreReader {
 
   Database& database_;
   StudyResults out_;
-  std::map<std::int64_t, int> cell_at_;
-  std::map<std::int64_t, std::size_t> run_at_;
-  std::map<std::pair<std::int64_t, std::int64_t>, std::size_t> point_at_;
+  std::map<std::int64_t, int> cell_index_;
+  std::map<std::int64_t, std::size_t> run_index_;
+  std::map<std::pair<std::int64_t, std::int64_t>, std::size_t> point_index_;
 };
 
 // A kill before the first commit leaves an empty file.
@@ -281,7 +283,7 @@ Result<StudyResults> read_study_results(const std::string& path) {
   Database& database = opened.value();
   BROADLOOM_TRY(check_begun(database, path));
   BROADLOOM_TRY(check_format(database, path));
-  // One transaction sees the store as it is at one moment.
+  // One transaction reads the store's state at one moment.
   BROADLOOM_TRY(database.run("BEGIN"));
   Result<StudyResults> results = StoreReader(database, path).read();
   database.rollback();

@@ -1,5 +1,5 @@
-// Merges the cells that differ in tuned keys alone, such as the learning rate: an arm is then
-// judged with the value that suits it.
+// Merges cells that differ in tuned keys alone, such as the learning rate, so that each arm is
+// compared with the value that suits it.
 //
 // The value is chosen and scored by cross-fitting over seeds (research/stats/tuned_scores.h). The
 // merged cell has one run a seed: the run of the value that the other seeds chose.
@@ -19,8 +19,8 @@ std::vector<std::string> tuned_keys(const StudyResults& study);
 // Merges the cells of each study. A value with a failed run is left out where another value has
 // none. Cells with fewer than two seeds that every value has finished stay pending.
 //
-// kInvalidConfig where `keys` name none that cells differ in, or where such cells differ in their
-// environment or gradient steps, too.
+// kInvalidConfig if cells do not differ in `keys`, or if such cells also differ in environment or
+// gradient steps.
 Status tune_results(const std::vector<std::string>& keys, std::vector<StudyResults>& studies);
 
 }  // namespace broadloom

@@ -12,7 +12,7 @@
 namespace broadloom {
 namespace {
 
-// A name, or the number of a colour.
+// A name, or the index of a colour.
 Json ink_json(Ink ink) {
   constexpr std::array kNames{"ink", "muted", "faint", "panel", "paper", "accent", "good", "bad"};
   const int index = static_cast<int>(ink), first = static_cast<int>(Ink::kFirstColour);
@@ -21,7 +21,7 @@ Json ink_json(Ink ink) {
   return Json(kNames[static_cast<std::size_t>(index)]);
 }
 
-// [kind, ink, strength, numbers..., text where it has one].
+// [kind, ink, strength, numbers..., text if there is one].
 Json shape_json(const Shape& shape) {
   constexpr std::array kKinds{"line", "polygon", "rectangle", "circle", "text", "image"};
   Json out = Json::array();
@@ -33,7 +33,7 @@ Json shape_json(const Shape& shape) {
   return out;
 }
 
-// How many shapes all frames begin with.
+// The number of shapes with which all frames begin.
 std::size_t backdrop_size(const std::vector<std::vector<int>>& frames) {
   if (frames.empty()) return 0;
   const std::vector<int>& first = frames.front();
@@ -56,7 +56,7 @@ Json frames_json(const std::vector<std::vector<int>>& frames, std::size_t backdr
   return out;
 }
 
-// Words where the environment has some, the index of a discrete action, or a list of numbers.
+// The environment's words for an action, a discrete action's index, or a list of numbers.
 Json actions_json(const FilmedEpisode& filmed, const EnvSpec& spec) {
   Json out = Json::array();
   const std::size_t size = static_cast<std::size_t>(spec.action_size());

@@ -51,10 +51,10 @@ std::vector<Estimate> percentile_intervals(const std::vector<double>& values, st
   });
   std::vector<Estimate> estimates(width);
   pool.run(static_cast<int>(width), [&](int w) {
-    const auto at = static_cast<std::size_t>(w);
+    const auto index = static_cast<std::size_t>(w);
     constexpr double kTail = (1.0 - kConfidence) / 2.0;
-    estimates[at] = {values[at], quantile(drawn[at], kTail), quantile(drawn[at], 1.0 - kTail),
-                     count};
+    estimates[index] = {values[index], quantile(drawn[index], kTail),
+                        quantile(drawn[index], 1.0 - kTail), count};
   });
   return estimates;
 }
@@ -62,12 +62,12 @@ std::vector<Estimate> percentile_intervals(const std::vector<double>& values, st
 double quantile(std::vector<double>& values, double share) {
   const double position = share * static_cast<double>(values.size() - 1);
   const auto below = static_cast<std::size_t>(std::floor(position));
-  const auto at = values.begin() + static_cast<std::ptrdiff_t>(below);
-  std::nth_element(values.begin(), at, values.end());
+  const auto low_place = values.begin() + static_cast<std::ptrdiff_t>(below);
+  std::nth_element(values.begin(), low_place, values.end());
   const double part = position - static_cast<double>(below);
-  if (part <= 0.0 || below + 1 >= values.size()) return *at;
-  const double low = *at;
-  const double high = *std::min_element(at + 1, values.end());
+  if (part <= 0.0 || below + 1 >= values.size()) return *low_place;
+  const double low = *low_place;
+  const double high = *std::min_element(low_place + 1, values.end());
   return low + part * (high - low);
 }
 

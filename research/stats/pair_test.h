@@ -33,11 +33,11 @@ double pair_test(const Scores& x, const Scores& y, const BootstrapOptions& optio
 // alone excludes a half too often with few runs. So at most 5 of 100 pairs of equal sides are
 // called different.
 //
-// Where a side is tuned, the call must also hold for every candidate that is like that side's best
-// one: a call that hangs on the choice of a learning rate is not made.
+// If a side is tuned, the result must also hold for every candidate that is like that side's best
+// one: a result that depends on the choice of a learning rate is no difference.
 int better_of(const Estimate& probability, const Scores& x, const Scores& y,
               const BootstrapOptions& options);
-// Whether such a call is not made for that last reason alone.
+// Whether the result is 0 for that last reason alone.
 bool hangs_on_choice(const Estimate& probability, const Scores& x, const Scores& y,
                      const BootstrapOptions& options);
 

@@ -54,8 +54,8 @@ class Profiler {
  private:
   std::size_t index(int task, int i, const Scratch& scratch) const {
     const std::size_t first = static_cast<std::size_t>(task) * static_cast<std::size_t>(runs_);
-    const std::size_t at = first + static_cast<std::size_t>(i);
-    return scratch.chosen.empty() ? at : first + scratch.chosen[at];
+    const std::size_t place = first + static_cast<std::size_t>(i);
+    return scratch.chosen.empty() ? place : first + scratch.chosen[place];
   }
   void count_runs(int task, Scratch& scratch) const {
     for (int i = 0; i < runs_; ++i) ++scratch.at_level[levels_[index(task, i, scratch)]];

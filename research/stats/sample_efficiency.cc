@@ -40,14 +40,14 @@ Status check_curve(const Curve& curve, const std::string& name) {
   return {};
 }
 
-Status check_reach(const RunCurves& curves, double from, double to) {
+Status check_reach(const RunCurves& curves, double first, double last) {
   for (std::size_t i = 0; i < curves.curves.size(); ++i) {
     const std::vector<double>& steps = curves.curves[i].steps;
-    if (steps.front() <= from && to <= steps.back()) continue;
+    if (steps.front() <= first && last <= steps.back()) continue;
     return Status(ErrorKind::kMismatch,
                   fmt::format("{} goes from step {} to {}, and the statistic from {} to {}; "
                               "expected steps that every run has",
-                              name_of(curves, i), steps.front(), steps.back(), from, to));
+                              name_of(curves, i), steps.front(), steps.back(), first, last));
   }
   return {};
 }
@@ -62,18 +62,18 @@ double value_at(const Curve& curve, double step) {
   return curve.returns[i - 1] + part * (curve.returns[i] - curve.returns[i - 1]);
 }
 
-double area(const Curve& curve, double from, double to) {
-  double sum = 0.0, step = from, value = value_at(curve, from);
+double area(const Curve& curve, double first, double last) {
+  double sum = 0.0, step = first, value = value_at(curve, first);
   const auto add = [&](double next_step, double next_value) {
     sum += (next_step - step) * 0.5 * (value + next_value);
     step = next_step;
     value = next_value;
   };
   for (std::size_t i = 0; i < curve.steps.size(); ++i) {
-    if (curve.steps[i] > from && curve.steps[i] < to) add(curve.steps[i], curve.returns[i]);
+    if (curve.steps[i] > first && curve.steps[i] < last) add(curve.steps[i], curve.returns[i]);
   }
-  add(to, value_at(curve, to));
-  return sum / (to - from);
+  add(last, value_at(curve, last));
+  return sum / (last - first);
 }
 
 // As scores_at(), for checked curves that reach the step.
@@ -140,16 +140,16 @@ Result<Scores> scores_at(const RunCurves& curves, double step) {
   return scores_of(curves, step);
 }
 
-Result<Scores> areas_under(const RunCurves& curves, double from, double to) {
+Result<Scores> areas_under(const RunCurves& curves, double first, double last) {
   BROADLOOM_TRY(check_curves(curves));
-  if (!(from < to)) {
+  if (!(first < last)) {
     return Status(
         ErrorKind::kInvalidConfig,
-        fmt::format("area from step {} to {}; expected the first below the second", from, to));
+        fmt::format("area from step {} to {}; expected the first below the second", first, last));
   }
-  BROADLOOM_TRY(check_reach(curves, from, to));
+  BROADLOOM_TRY(check_reach(curves, first, last));
   Scores areas{curves.runs, curves.tasks, {}};
-  for (const Curve& curve : curves.curves) areas.values.push_back(area(curve, from, to));
+  for (const Curve& curve : curves.curves) areas.values.push_back(area(curve, first, last));
   return areas;
 }
 

@@ -34,11 +34,11 @@ Result<std::vector<double>> common_steps(const RunCurves& curves, int points);
 // check_curves.
 Result<Scores> scores_at(const RunCurves& curves, double step);
 
-// The area under each run's curve between two steps by the trapezoid rule, divided by to - from.
+// The area under each run's curve between two steps by the trapezoid rule, divided by last - first.
 // The ends are interpolated. It is the mean return on the way, in units of the return. aggregate()
-// gives intervals for the areas. kInvalidConfig if `from` is not below `to`. Other errors as
+// gives intervals for the areas. kInvalidConfig if `first` is not below `last`. Other errors as
 // scores_at.
-Result<Scores> areas_under(const RunCurves& curves, double from, double to);
+Result<Scores> areas_under(const RunCurves& curves, double first, double last);
 
 // Replaces returns by normalised_score; task m uses specs[m]. kMismatch if their numbers differ.
 Result<RunCurves> normalised(const RunCurves& curves, const std::vector<EnvSpec>& specs);

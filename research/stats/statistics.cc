@@ -43,8 +43,8 @@ void write_aggregates(const RankedScores& ranked, AggregateScratch& scratch, dou
 // counts show ties.
 struct Places {
   int runs = 0;
-  std::vector<std::vector<std::uint32_t>> at;  // [tasks][pool], below `size`
-  std::vector<std::uint32_t> own;              // [tasks, runs]: places of the scores in the pools
+  std::vector<std::vector<std::uint32_t>> pools;  // [tasks][pool], below `size`
+  std::vector<std::uint32_t> own;  // [tasks, runs]: places of the scores in the pools
 };
 
 struct Comparison {
@@ -56,10 +56,10 @@ struct Comparison {
 Places places_of(const Scores& scores) { return {scores.runs, {}, own_places(scores)}; }
 
 void place_pool(const std::vector<double>& pool, const std::vector<double>& merged, Places& out) {
-  out.at.emplace_back();
+  out.pools.emplace_back();
   for (const double score : pool) {
     const auto place = std::lower_bound(merged.begin(), merged.end(), score);
-    out.at.back().push_back(static_cast<std::uint32_t>(place - merged.begin()));
+    out.pools.back().push_back(static_cast<std::uint32_t>(place - merged.begin()));
   }
 }
 
@@ -86,7 +86,7 @@ void count_places(const Places& places, const std::vector<std::uint32_t>& chosen
                   std::size_t size, std::vector<int>& counts) {
   counts.assign(size, 0);
   const std::vector<std::uint32_t>& drawn = chosen.empty() ? places.own : chosen;
-  const std::vector<std::uint32_t>& positions = places.at[static_cast<std::size_t>(task)];
+  const std::vector<std::uint32_t>& positions = places.pools[static_cast<std::size_t>(task)];
   const auto runs = static_cast<std::size_t>(places.runs);
   const std::size_t first = static_cast<std::size_t>(task) * runs;
   for (std::size_t i = 0; i < runs; ++i) ++counts[positions[drawn[first + i]]];

@@ -67,7 +67,7 @@ std::vector<int> cross_fitted(const Candidates& candidates,
       total += part;
     }
     for (std::size_t f = 0; f < folds; ++f) {
-      // Where all draws are of one fold, there is nothing else to choose by.
+      // If all draws are from one fold, that fold itself is the only basis.
       const bool alone = draws[f] >= all_draws;
       const double mean = alone ? total / all_draws : (total - sums[f]) / (all_draws - draws[f]);
       if (mean <= highest[f]) continue;

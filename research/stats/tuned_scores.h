@@ -28,21 +28,21 @@ struct Candidates {
   }
 };
 
-// The candidate for each drawn seed. drawn: [seeds], with repeats; empty: each seed once. Of equal
-// means the first candidate counts. Cost: O(count * seeds).
+// The candidate for each drawn seed. drawn: [seeds], with repeats; empty: each seed once. The first of
+// equal means wins. Cost: O(count * seeds).
 std::vector<int> cross_fitted(const Candidates& candidates,
                               const std::vector<std::uint32_t>& drawn = {});
 
 // The candidate with the highest mean over all seeds.
 int best_candidate(const Candidates& candidates);
 
-// Which candidates have no significant difference from the best one at 5 %, by the pair test; the
-// best is one of them. With too few seeds to tell, all are.
+// Marks the candidates without a significant difference from the best one at 5 %, by the pair test,
+// and the best itself. With too few seeds for a difference, marks all.
 std::vector<bool> like_the_best(const Candidates& candidates);
 
 struct Scores;
 
-// Of one task: the scores that replicates draw from, [runs], or [count, runs] of a tuned one.
+// One task's scores from which replicates draw: [runs], or [count, runs] if tuned.
 std::vector<double> score_pool(const Scores& scores, int task);
 // The places in the pools of the scores themselves, [tasks, runs].
 std::vector<std::uint32_t> own_places(const Scores& scores);

@@ -1,4 +1,4 @@
-// What a study keeps equal across its cells, besides environment steps.
+// Keeps quantities besides environment steps equal across the cells of a study.
 #pragma once
 
 #include <cstdint>

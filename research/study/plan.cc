@@ -238,8 +238,8 @@ class Planner {
   }
 
   // The cell that this one is matched with: axes of shape, minibatches and epochs are at their
-  // reference; those of the environment or budget stay. Of the task's keys only env_id counts here;
-  // all of them would change the matching of existing studies.
+  // reference; those of the environment or budget stay. Among the task's keys only env_id counts
+  // here; all of them would change the matching of existing studies.
   std::vector<std::size_t> reference_of(std::vector<std::size_t> indices) const {
     for (std::size_t a = 0; a < axes_.size(); ++a) {
       if (sets(axes_[a], "env_id") || sets_role(axes_[a], Role::kBudget)) continue;

@@ -20,7 +20,7 @@ struct StudyCell {
 
   // Counts whole blocks only, as the trainer does.
   std::int64_t environment_steps() const { return config.trained_steps(); }
-  // Of one block. If a schedule changes the shape: of the block nearest to the mean.
+  // Counts of one block. If a schedule changes the shape: of the block nearest to the mean.
   std::int64_t batch_size() const;
   std::int64_t minibatch_count() const;
   // Largest and smallest minibatch. They differ by one if the block does not divide evenly, and by

@@ -22,7 +22,7 @@ namespace broadloom {
 std::unique_ptr<Launcher> make_queue_launcher(const std::string& name,
                                               std::unique_ptr<JobQueue> queue);
 
-// What run() would submit.
+// The jobs that run() would submit.
 struct LaunchPlan {
   std::vector<CellPrediction> cells;
   std::vector<RunPart> parts;

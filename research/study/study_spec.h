@@ -49,8 +49,8 @@ Result<std::vector<std::uint64_t>> parse_seeds(const std::string& text);
 Status add_axis(const std::string& key, const std::vector<std::string>& values,
                 std::vector<StudyAxis>& axes);
 
-// What sets a key in every cell instead of the base: "the shapes", "the grid" or "the variants"; ""
-// if the base does.
+// The source of a key that is set in every cell instead of by the base: "the shapes", "the grid" or
+// "the variants"; "" if the base does.
 std::string varied_by(const StudySpec& spec, std::string_view key);
 
 // kInvalidConfig for a key that changes the task, the block or the steps: its values would compare

@@ -1,4 +1,4 @@
-// What is said of changes of shape half-way, from planted evidence.
+// Advice about changes of shape half-way, from planted evidence.
 #include <gtest/gtest.h>
 
 #include "broadloom/config/config.h"
@@ -10,7 +10,7 @@
 namespace broadloom {
 namespace {
 
-// What a candidate with planted curves is beside itself with 8 x 128 after 1,000 steps.
+// A candidate with planted curves, with and without a change to 8 x 128 after 1,000 steps.
 AdviceEvidence planted_changes(const std::vector<std::vector<double>>& changed_returns) {
   AdviceEvidence evidence = planted_race();
   Candidate changed = kWide;
@@ -31,7 +31,7 @@ const std::vector<std::vector<double>> kLater{{50, 60, 60, 110, 120, 110},
                                               {40, 60, 60, 110, 120, 110},
                                               {45, 60, 60, 110, 120, 110}};
 
-TEST(AdviceChange, AChangeThatIsToldApartIsAdvised) {
+TEST(AdviceChange, AClearlyBetterChangeIsAdvised) {
   const AdviceEvidence evidence = planted_changes(kSooner);
   const Advice advice = advice_of(evidence);
   ASSERT_TRUE(advice.change && advice.change->is_taken);
@@ -46,7 +46,7 @@ TEST(AdviceChange, AChangeThatIsToldApartIsAdvised) {
   EXPECT_EQ(schedule.phase_at(1000, config.total_timesteps), 1U);
 }
 
-TEST(AdviceChange, OfThreeTrainingsNoneIsToldApart) {
+TEST(AdviceChange, ThreeTrainingsAreTooFew) {
   AdviceEvidence evidence = planted_changes(kSooner);
   for (CandidateEvidence& candidate : evidence.changes) candidate.trials.pop_back();
   const Advice advice = advice_of(evidence);
@@ -74,7 +74,7 @@ TEST(AdviceChange, ARunThatEndsBeforeItsChangeHasNone) {
   }
 }
 
-TEST(AdviceChange, OtherwiseItStaysWithOneShape) {
+TEST(AdviceChange, WithoutAClearChangeOneShapeStays) {
   const Advice later = advice_of(planted_changes(kLater));
   ASSERT_TRUE(later.change);
   EXPECT_EQ(later.change->change, 0U);
@@ -87,7 +87,7 @@ TEST(AdviceChange, OtherwiseItStaysWithOneShape) {
   EXPECT_FALSE(advice_of(planted_race()).change.has_value()) << "nobody asked";
 }
 
-TEST(AdviceChange, WhyNoneWasTriedIsSaid) {
+TEST(AdviceChange, TheReasonForNoChangeIsGiven) {
   AdviceEvidence evidence = planted_race();
   evidence.no_changes = "it is over within two blocks";
   EXPECT_TRUE(

@@ -1,4 +1,4 @@
-// Advice as a file that `train` takes.
+// Advice as a config file for `train`.
 #include "research/advise/advice_config.h"
 #include "broadloom/setup/resolve_config.h"
 
@@ -12,7 +12,7 @@
 namespace broadloom {
 namespace {
 
-// What the file leaves out does nothing.
+// Keys that the file leaves out have no effect.
 Overrides acting(const Config& config) { return to_overrides(without_idle_values(config)); }
 
 TEST(AdviceToml, GivesTheConfigBack) {
@@ -38,8 +38,8 @@ TEST(AdviceToml, GivesTheConfigBack) {
   EXPECT_EQ(acting(back.value()), acting(config)) << text;
 }
 
-// Each sets something back to a default that is PPO's on numbers, and not the run's own.
-TEST(AdviceToml, GivesBackWhatIsNotTheAlgorithmsDefault) {
+// Each sets a key to PPO's default for vector observations, which differs from the run's own.
+TEST(AdviceToml, GivesBackNonDefaultKeys) {
   const AdviceEvidence evidence = planted_race();
   const Advice advice = advice_of(evidence);
   for (const Overrides& given :
@@ -91,7 +91,7 @@ TEST(AdviceToml, GivesStrataAndDisturbancesBack) {
   }
 }
 
-TEST(AdviceToml, LengthFollowsWhatWasSeenOrAsked) {
+TEST(AdviceToml, LengthFollowsTheEvidenceOrTheRequest) {
   AdviceEvidence evidence = planted_race();
   const Config base = resolve_config({{"env_id", "CartPole-v1"}}).take();
   const Overrides set{{"total_timesteps", "777"}};

@@ -9,7 +9,7 @@
 namespace broadloom {
 namespace {
 
-// Enough trainings of each for candidates to be told apart.
+// Enough trainings of each candidate to show a difference.
 AdviceEvidence longer_race() {
   AdviceEvidence evidence = planted_race();
   for (CandidateEvidence& candidate : evidence.candidates) {
@@ -33,7 +33,7 @@ TEST(Advice, NamesTheFirstAtTheThreshold) {
             "training on this machine with 2 threads (in 3 of 3 seeds).");
 }
 
-TEST(Advice, IntervalsAreOfFiveSeedsAndMore) {
+TEST(Advice, IntervalsNeedFiveSeeds) {
   AdviceEvidence evidence = planted_race();
   for (std::uint64_t seed : {4, 5}) {
     evidence.candidates[2].trials.push_back(curve(seed, {50, 60, 110, 120, 110}));
@@ -41,7 +41,7 @@ TEST(Advice, IntervalsAreOfFiveSeedsAndMore) {
   EXPECT_TRUE(says({advice_of(evidence).expected}, {"95 % interval over 5 of 5 seeds"}));
 }
 
-TEST(Advice, SaysWhyKeyByKey) {
+TEST(Advice, GivesReasonsForEachKey) {
   const Advice advice = advice_of(planted_race());
   EXPECT_TRUE(says(advice.because, {"best with another shape was 8 x 128",
                                     "it took 3 s to the threshold, against 2 s"}));
@@ -54,7 +54,7 @@ TEST(Advice, SaysWhyKeyByKey) {
       says(advice.because, {"Against the defaults (4 x 128", "probability 1 (so in all of 9"}));
 }
 
-TEST(Advice, TellsRunnersUpApartOrNot) {
+TEST(Advice, SaysWhetherRunnersUpDiffer) {
   EXPECT_TRUE(says(advice_of(planted_race()).changes_mind, {"More seeds", "not told apart"}))
       << "of three trainings none is";
   AdviceEvidence evidence = longer_race();
@@ -68,9 +68,9 @@ TEST(Advice, TellsRunnersUpApartOrNot) {
   EXPECT_TRUE(says(advice.changes_mind, {"More seeds", "not told apart"}));
 }
 
-TEST(Advice, SaysWhereAverageAndPairsDisagree) {
+TEST(Advice, SaysIfAverageAndPairsDisagree) {
   AdviceEvidence evidence = planted_race();
-  // Faster with two seeds, and not there with the third.
+  // Faster with two seeds, but the third does not reach it.
   evidence.candidates[1].trials = {curve(1, {100, 110, 110}), curve(2, {100, 110, 110}),
                                    curve(3, {0, 0, 0, 0, 0, 0, 0, 0})};
   const Advice advice = advice_of(evidence);
@@ -79,7 +79,7 @@ TEST(Advice, SaysWhereAverageAndPairsDisagree) {
             std::string::npos);
 }
 
-TEST(Advice, KnowsWhatStepsInsteadOfSecondsWouldSay) {
+TEST(Advice, SaysWhatStepsInsteadOfSecondsWouldAdvise) {
   AdviceEvidence evidence = planted_race();
   EXPECT_TRUE(
       says(advice_of(evidence).changes_mind, {"1,000 steps/s", "be ahead of the runners-up, too"}));
@@ -93,17 +93,17 @@ TEST(Advice, KnowsWhatStepsInsteadOfSecondsWouldSay) {
   EXPECT_FALSE(says(advice_of(evidence).changes_mind, {"Another machine"}));
 }
 
-TEST(Advice, SaysNothingOfStepsAtWhichAFastSettingWasNotEvaluated) {
+TEST(Advice, IgnoresStepsWithoutAnEvaluationOfAFastSetting) {
   AdviceEvidence evidence = planted_race();
   evidence.threshold = 500.0;
-  evidence.candidates[1].trials[0] = curve(1, {20});  // and the others first after 2,000 steps
+  evidence.candidates[1].trials[0] = curve(1, {20});  // the others first after 2,000 steps
   for (TrialCurve& trial : evidence.candidates[2].trials) trial.points.erase(trial.points.begin());
   const Advice advice = advice_of(evidence);
   EXPECT_TRUE(says(advice.changes_mind, {"Another machine", "steps/s."}));
   EXPECT_FALSE(says(advice.changes_mind, {"By environment steps"}));
 }
 
-TEST(Advice, CallsWhatWasSetNoDefault) {
+TEST(Advice, DoesNotCallGivenSettingsDefaults) {
   AdviceEvidence evidence = planted_race();
   evidence.held = {"num_envs"};
   EXPECT_TRUE(says(advice_of(evidence).because, {"Against the defaults beside what was set (4 x"}));
@@ -113,16 +113,16 @@ TEST(Advice, CallsWhatWasSetNoDefault) {
   EXPECT_TRUE(says({advice_of(evidence).answer}, {"which are its defaults."}));
 }
 
-TEST(Advice, SaysThatSeedsWhichWereNotThereAreNotInTheTime) {
+TEST(Advice, SaysIfSeedsAreLeftOutOfTheTime) {
   AdviceEvidence evidence = planted_race();
   evidence.candidates[2].trials[2] = curve(3, {40, 50, 60, 70});
-  evidence.candidates.erase(evidence.candidates.begin() + 1);  // else that one is ahead
+  evidence.candidates.erase(evidence.candidates.begin() + 1);  // otherwise it would be ahead
   const Advice advice = advice_of(evidence);
   ASSERT_EQ(advice.reached, 2);
   EXPECT_TRUE(says({advice.expected}, {"(in 2 of 3 seeds). The other seed was not there by 4 s"}));
 }
 
-TEST(Advice, DoesNotClaimAThresholdThatWasNotMet) {
+TEST(Advice, DoesNotClaimAnUnmetThreshold) {
   AdviceEvidence evidence = planted_race();
   evidence.threshold = 500.0;
   const Advice advice = advice_of(evidence);
@@ -131,7 +131,7 @@ TEST(Advice, DoesNotClaimAThresholdThatWasNotMet) {
   EXPECT_TRUE(says(advice.changes_mind, {"A longer budget", "no setting was shown"}));
 }
 
-TEST(Advice, DoesNotCallLevelSettingsAhead) {
+TEST(Advice, DoesNotCallEqualSettingsAhead) {
   AdviceEvidence evidence = longer_race();
   evidence.threshold = 500.0;
   EXPECT_TRUE(says({advice_of(evidence).answer}, {"it was ahead of 3 others"}));
@@ -143,7 +143,7 @@ TEST(Advice, DoesNotCallLevelSettingsAhead) {
                    {"first of it and 3 others", "the next could not be told from it"}));
 }
 
-TEST(Advice, HasNoWinnerWhereNothingLearnt) {
+TEST(Advice, HasNoWinnerIfNothingLearnt) {
   AdviceEvidence evidence = planted_race();
   for (CandidateEvidence& candidate : evidence.candidates) {
     for (TrialCurve& trial : candidate.trials) trial = curve(trial.seed, {0, 4, -3, 2});
@@ -160,7 +160,7 @@ TEST(Advice, HasNoWinnerWhereNothingLearnt) {
   EXPECT_TRUE(says(advice_of(evidence).changes_mind, {"A time limit", "have none"}));
 }
 
-TEST(Advice, ASettingThatLearntIsNotOverlookedForOneOfWhichATrainingBrokeDown) {
+TEST(Advice, PrefersASettingThatLearntDespiteABrokenTraining) {
   AdviceEvidence evidence = planted_race();
   for (const std::size_t c : {0U, 1U, 3U}) {
     for (TrialCurve& trial : evidence.candidates[c].trials)
@@ -176,7 +176,7 @@ TEST(Advice, ASettingThatLearntIsNotOverlookedForOneOfWhichATrainingBrokeDown) {
   EXPECT_FALSE(says(advice_of(planted_race()).changes_mind, {"broke down"}));
 }
 
-TEST(Advice, WhatBrokeDownWithEverySeedIsNotAdvised) {
+TEST(Advice, DoesNotAdviseASettingThatAlwaysBroke) {
   AdviceEvidence evidence = planted_task();
   evidence.candidates = {tried(kWide, 1000.0, 1, {{50, 110, 120, 110}, {60, 120, 130, 110}})};
   ASSERT_EQ(advice_of(evidence).verdict, AdviceVerdict::kReached);
@@ -184,7 +184,7 @@ TEST(Advice, WhatBrokeDownWithEverySeedIsNotAdvised) {
   EXPECT_EQ(advice_of(evidence).verdict, AdviceVerdict::kNothing);
 }
 
-TEST(Advice, WhereNoSettingLeftTheFirstRungNoneIsSaidToHave) {
+TEST(Advice, SaysNoneLeftTheFirstRungIfSo) {
   AdviceEvidence evidence = planted_race();
   EXPECT_TRUE(says(advice_of(evidence).not_known, {"What the setting that left after"}));
   evidence.rungs = {{2.0, 4}, {4.0, 4}};
@@ -199,7 +199,7 @@ TEST(Advice, OneLuckySeedIsNoLearning) {
   EXPECT_EQ(advice_of(evidence).verdict, AdviceVerdict::kNotReached);
 }
 
-TEST(Advice, EpisodesWithoutAnEndAreNoLearning) {
+TEST(Advice, EndlessEpisodesAreNoLearning) {
   AdviceEvidence evidence = planted_task();
   evidence.candidates = {tried(kWide, 1000.0, 1, {{100, 100}, {100, 100}, {100, 100}})};
   for (TrialCurve& trial : evidence.candidates[0].trials) {
@@ -210,7 +210,7 @@ TEST(Advice, EpisodesWithoutAnEndAreNoLearning) {
   EXPECT_TRUE(says({advice.answer}, {"In 3 of the trainings", "did not end"}));
 }
 
-TEST(Advice, StoppedAtOnceItSaysSo) {
+TEST(Advice, SaysIfItWasStoppedAtOnce) {
   AdviceEvidence evidence = planted_task();
   evidence.interrupted = true;
   evidence.spent_seconds = 0.25;
@@ -223,7 +223,7 @@ TEST(Advice, StoppedAtOnceItSaysSo) {
   EXPECT_FALSE(says(advice.changes_mind, {"longer budget"}));
 }
 
-TEST(Advice, ForReturnsSaysWhatTheyCameTo) {
+TEST(Advice, NamesTheReturnsForTheGoalReturn) {
   AdviceEvidence evidence = planted_race();
   evidence.goal = AdviceGoal::kReturn;
   for (CandidateEvidence& candidate : evidence.candidates) candidate.rungs = 1;
@@ -233,7 +233,7 @@ TEST(Advice, ForReturnsSaysWhatTheyCameTo) {
   EXPECT_TRUE(says(advice.because, {"its return at"}));
 }
 
-TEST(Advice, WithoutAThresholdSaysWhereItsOwnIsFrom) {
+TEST(Advice, NamesTheSourceOfItsOwnThreshold) {
   AdviceEvidence evidence = planted_race();
   evidence.threshold = kNotKnown;
   evidence.threshold_source = "best seen";
@@ -243,7 +243,7 @@ TEST(Advice, WithoutAThresholdSaysWhereItsOwnIsFrom) {
   EXPECT_TRUE(says(advice.changes_mind, {"Another threshold", "--threshold"}));
 }
 
-TEST(Advice, CountsWhatWasLeftOut) {
+TEST(Advice, CountsLeftOutCandidates) {
   AdviceEvidence evidence = planted_race();
   EXPECT_FALSE(says(advice_of(evidence).changes_mind, {"left out"}));
   evidence.left_out = 7;
@@ -269,7 +269,7 @@ GradientEvidence planted_gradient(double own, double best) {
   return gradient;
 }
 
-TEST(Advice, LetsTheLaboratorySpeakAgainstIt) {
+TEST(Advice, GivesTheLaboratorysObjections) {
   AdviceEvidence evidence = planted_race();
   evidence.gradient = planted_gradient(0.3, 0.9);
   Advice advice = advice_of(evidence);
@@ -287,7 +287,7 @@ TEST(Advice, LetsTheLaboratorySpeakAgainstIt) {
   EXPECT_TRUE(says(advice_of(evidence).because, {"500 samples (100 or more)"}));
 }
 
-TEST(Advice, TheRuleOfTheLaboratoryStandsByItsChoice) {
+TEST(Advice, TheGradientRuleKeepsItsChoice) {
   AdviceEvidence evidence = planted_race();
   evidence.rule = AdviceRule::kGradient;
   evidence.rule_words = "The rule's own words.";
@@ -297,14 +297,14 @@ TEST(Advice, TheRuleOfTheLaboratoryStandsByItsChoice) {
   EXPECT_EQ(advice.verdict, AdviceVerdict::kNotReached) << "though others were there";
   EXPECT_TRUE(says(advice.because, {"The rule's own words."}));
   EXPECT_FALSE(says(advice.because, {"best with another"}));
-  // The default does better in the trials: that is the first thing to be said.
+  // The default does better in the trials, which must come first.
   evidence.candidates[0].trials = {curve(1, {90, 95, 95, 95}), curve(2, {90, 95, 95, 95})};
   const Advice worse = advice_of(evidence);
   EXPECT_EQ(worse.order.front(), 3U);
   EXPECT_TRUE(says({worse.answer}, {"The laboratory's rule says 64 x 16",
                                     "the task's defaults, 4 x 128", "did better"}));
   EXPECT_FALSE(says(worse.changes_mind, {"the laboratory's choice that learns"}));
-  // Of a choice that learnt nothing it is said, and another one advised.
+  // If the choice learnt nothing, the advice says so and names another.
   evidence.candidates[3].trials = {curve(1, {1, 2}), curve(2, {1, 2})};
   const Advice other = advice_of(evidence);
   EXPECT_NE(other.order.front(), 3U);

@@ -1,4 +1,4 @@
-// Advice from beginning to end, on budgets of steps: what it says must not depend on the machine.
+// Whole advice on budgets of steps, whose result must not depend on the machine.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -19,8 +19,8 @@
 namespace broadloom {
 namespace {
 
-// Each of sixteen lights has its lever of four, and an episode is one pull: with small steps on
-// small blocks, who learns at a higher rate is there sooner.
+// Sixteen lights have one of four levers each, and an episode is one pull. With small steps on
+// small blocks, a higher rate learns sooner.
 struct Levers {
   struct Params {
     template <class Visitor>
@@ -54,7 +54,7 @@ struct Levers {
   }
 };
 
-// Nothing that is done there changes anything.
+// An environment in which actions have no effect.
 struct Wall {
   using Params = Levers::Params;
   using Options = Params;
@@ -110,13 +110,13 @@ Result<AdviceResult> advise_on(const Overrides& given, const AdviceOptions& opti
   return give_advice(base.value(), given, options, hooks);
 }
 
-// Small networks, and one shape: only the rate is open.
+// Small networks and one shape, so only the rate is open.
 Overrides levers() {
   return {{"env_id", "Levers-v0"}, {"hidden_sizes", "8"},    {"num_envs", "8"},
           {"num_steps", "8"},      {"num_minibatches", "1"}, {"update_epochs", "1"}};
 }
 
-// All but what the clock and the number of threads say.
+// Everything except times and the number of threads.
 std::string words_of(const AdviceResult& result) {
   Json json = advice_json(result, {});
   json.erase("machine");
@@ -124,7 +124,7 @@ std::string words_of(const AdviceResult& result) {
   return json.dump(1);
 }
 
-TEST(GiveAdvice, FindsTheRateThatIsKnownToBeBest) {
+TEST(GiveAdvice, FindsTheBestRate) {
   const Result<AdviceResult> result = advise_on(levers(), steps_options(400000));
   ASSERT_TRUE(result.ok()) << result.status().message();
   const AdviceEvidence& evidence = result.value().evidence;
@@ -142,8 +142,8 @@ TEST(GiveAdvice, FindsTheRateThatIsKnownToBeBest) {
   EXPECT_GT(evidence.candidates[advice.order.front()].trials.size(), 3U) << "more seeds at the end";
 }
 
-// The levers are learnt within a part of the budget; what is left goes to who is ahead.
-TEST(GiveAdvice, OnceSettledMoreSeedsGoToFewerAndFewer) {
+// The levers are learnt with a part of the budget; the rest goes to the leading candidates.
+TEST(GiveAdvice, MoreSeedsGoToFewerAndFewerCandidates) {
   const Result<AdviceResult> result = advise_on(levers(), steps_options(2000000));
   ASSERT_TRUE(result.ok()) << result.status().message();
   const AdviceEvidence& evidence = result.value().evidence;
@@ -182,8 +182,8 @@ TEST(GiveAdvice, ProbesAgainHalfWay) {
   EXPECT_EQ(advise_on(levers(), options).status().kind(), ErrorKind::kInvalidConfig);
 }
 
-// Of action values nothing is drawn by their probabilities: what is played is what explores.
-TEST(GiveAdvice, LooksAtATaskAsItsAlgorithmExplores) {
+// Action values have no probabilities to draw from: the played policy explores.
+TEST(GiveAdvice, ExploresATaskAsItsAlgorithmDoes) {
   Overrides given = levers();
   for (const auto& more :
        Overrides{{"algorithm", "pqn"}, {"eps_start", "0.1"}, {"eps_finish", "0.1"}}) {
@@ -195,7 +195,7 @@ TEST(GiveAdvice, LooksAtATaskAsItsAlgorithmExplores) {
   EXPECT_NE(result.value().advice.verdict, AdviceVerdict::kNothing) << result.value().advice.answer;
 }
 
-TEST(GiveAdvice, StepsGiveTheSameForAnyNumberOfThreads) {
+TEST(GiveAdvice, StepsGiveTheSameWithAnyNumberOfThreads) {
   const Result<AdviceResult> one = advise_on(levers(), steps_options(200000, 1));
   const Result<AdviceResult> three = advise_on(levers(), steps_options(200000, 3));
   ASSERT_TRUE(one.ok() && three.ok());
@@ -204,7 +204,7 @@ TEST(GiveAdvice, StepsGiveTheSameForAnyNumberOfThreads) {
             advice_toml(three.value().advised, three.value().advice));
 }
 
-TEST(GiveAdvice, KnownSpeedsMakeStepsIntoSeconds) {
+TEST(GiveAdvice, KnownSpeedsTurnStepsIntoSeconds) {
   const Overrides given = levers();
   register_all();
   const Portfolio portfolio = make_portfolio(resolve_config(given).take(), given).take();
@@ -226,7 +226,7 @@ TEST(GiveAdvice, AHopelessTaskHasNoWinner) {
   EXPECT_NE(result.value().advice.answer.find("No advice"), std::string::npos);
 }
 
-TEST(GiveAdvice, AnswersFromWhatItHasWhenStopped) {
+TEST(GiveAdvice, AnswersFromItsEvidenceWhenStopped) {
   std::atomic<int> asked{0};
   AdviceHooks hooks;
   hooks.should_stop = [&] { return ++asked > 400; };
@@ -251,7 +251,7 @@ TEST(GiveAdvice, ABudgetOfSecondsEndsInTime) {
   EXPECT_LT(result.value().evidence.spent_seconds, 30.0) << "a block that is under way is ended";
 }
 
-TEST(GiveAdvice, TellsHowFarItIs) {
+TEST(GiveAdvice, ReportsItsProgress) {
   std::vector<double> shares;
   AdviceHooks hooks;
   hooks.on_progress = [&](const std::string& what, double share) {
@@ -266,7 +266,7 @@ TEST(GiveAdvice, TellsHowFarItIs) {
   for (const double share : shares) EXPECT_TRUE(share >= 0.0 && share <= 1.0);
 }
 
-TEST(GiveAdvice, RuleOfTheLaboratoryChoosesAndIsTried) {
+TEST(GiveAdvice, TheGradientRuleTriesItsChoice) {
   AdviceOptions options = steps_options(1500000);
   options.rule = AdviceRule::kGradient;
   const Result<AdviceResult> result =
@@ -279,7 +279,7 @@ TEST(GiveAdvice, RuleOfTheLaboratoryChoosesAndIsTried) {
   EXPECT_EQ(result.value().advice.order.front(), evidence.chosen);
 }
 
-TEST(GiveAdvice, SimulatorsThatCannotBeLookedIntoAreSaid) {
+TEST(GiveAdvice, NamesSimulatorsWithoutAnotherCopy) {
   const Overrides small{{"hidden_sizes", "8"}};
   Overrides unsaved = small;
   unsaved.emplace_back("env_id", "Advised-Unsaved-v0");
@@ -294,10 +294,10 @@ TEST(GiveAdvice, SimulatorsThatCannotBeLookedIntoAreSaid) {
 TEST(GiveAdvice, WholeBatchesAreSteppedFromOneThread) {
   const Result<AdviceResult> result =
       advise_on({{"env_id", "Advised-Whole-v0"}, {"hidden_sizes", "8"}}, steps_options(60000, 3));
-  EXPECT_TRUE(result.ok()) << result.status().message();  // the simulator itself looks
+  EXPECT_TRUE(result.ok()) << result.status().message();  // the simulator checks the thread
 }
 
-TEST(GiveAdvice, WhatASimulatorCannotDoIsRefusedBefore) {
+TEST(GiveAdvice, RefusesAnImpossibleSimulatorBeforeTheStart) {
   const Result<AdviceResult> result =
       advise_on({{"env_id", "Advised-WithoutFinals-v0"}}, steps_options(60000));
   ASSERT_FALSE(result.ok());

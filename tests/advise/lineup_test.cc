@@ -1,4 +1,4 @@
-// Who takes part, and who is left out for what.
+// The candidates of a race, and the reasons for leaving some out.
 #include "research/advise/lineup.h"
 #include "broadloom/setup/resolve_config.h"
 
@@ -21,13 +21,13 @@ class LineupTest : public testing::Test {
   }
 
   AdviceOptions options_;
-  Purse purse_{60.0, 1000, {}, {}};
+  AdviceBudget total_budget_{60.0, 1000, {}, {}};
   Config base_;
   std::vector<Entrant> entrants_;
 };
 
-TEST_F(LineupTest, TheLeastTrustedLeave) {
-  Lineup lineup(entrants_, options_, purse_);
+TEST_F(LineupTest, TheLeastTrustedAreLeftOut) {
+  Lineup lineup(entrants_, options_, total_budget_);
   ASSERT_TRUE(lineup.find_speeds().ok());
   EXPECT_EQ(lineup.left_out(), 0);
   lineup.leave_out_from(5);
@@ -37,11 +37,11 @@ TEST_F(LineupTest, TheLeastTrustedLeave) {
   EXPECT_EQ(lineup.entrants().back().candidate, entrants_[4].candidate);
 }
 
-TEST_F(LineupTest, SpeedsAreKnownWhereCostsAreSeconds) {
+TEST_F(LineupTest, SpeedsAreMeasuredIfCostsAreSeconds) {
   for (const Entrant& entrant : entrants_) {
     options_.speeds.push_back({entrant.candidate, 100.0 * entrant.candidate.num_envs});
   }
-  Lineup lineup(entrants_, options_, purse_);
+  Lineup lineup(entrants_, options_, total_budget_);
   ASSERT_TRUE(lineup.find_speeds().ok());
   lineup.leave_out_from(2);
   const int first = entrants_[0].candidate.num_envs, second = entrants_[1].candidate.num_envs;
@@ -53,28 +53,29 @@ TEST_F(LineupTest, SpeedsAreKnownWhereCostsAreSeconds) {
   EXPECT_TRUE(std::isnan(lineup.candidates(false)[0].steps_per_second));
 }
 
-TEST_F(LineupTest, WithoutASpeedNobodyTakesPart) {
+TEST_F(LineupTest, CandidatesWithoutASpeedAreLeftOut) {
   for (const Entrant& entrant : entrants_) options_.speeds.push_back({entrant.candidate, 1000.0});
   options_.speeds[0].steps_per_second = 0.0;
-  Lineup lineup(entrants_, options_, purse_);
+  Lineup lineup(entrants_, options_, total_budget_);
   ASSERT_TRUE(lineup.find_speeds().ok());
   EXPECT_GE(lineup.left_out(), 1);
   for (const Entrant& entrant : lineup.entrants()) EXPECT_FALSE(entrant.is_default);
 }
 
-TEST_F(LineupTest, WhatMemoryHasNoRoomForIsLeftOut) {
+TEST_F(LineupTest, CandidatesBeyondMemoryAreLeftOut) {
   options_.seeds = 100;
   double bytes = 0.0;
   for (std::size_t i = 0; i < 3; ++i) {
     bytes += 100.0 * static_cast<double>(plan_memory(entrants_[i].config, 1).take().total());
   }
-  base_.memory_limit = static_cast<std::int64_t>(bytes / 0.8 * 1e-6) + 1;  // of which a fifth stays
-  Lineup three(entrants_, options_, purse_);
+  // a fifth of it stays free
+  base_.memory_limit = static_cast<std::int64_t>(bytes / 0.8 * 1e-6) + 1;
+  Lineup three(entrants_, options_, total_budget_);
   ASSERT_TRUE(three.leave_out_by_memory(base_).ok());
   EXPECT_EQ(three.entrants().size(), 3U);
   EXPECT_EQ(three.left_out(), static_cast<int>(entrants_.size()) - 3);
   base_.memory_limit = 1;
-  const Status refused = Lineup(entrants_, options_, purse_).leave_out_by_memory(base_);
+  const Status refused = Lineup(entrants_, options_, total_budget_).leave_out_by_memory(base_);
   EXPECT_EQ(refused.kind(), ErrorKind::kInvalidConfig);
   EXPECT_NE(refused.message().find("memory_limit"), std::string::npos) << refused.message();
 }

@@ -1,4 +1,4 @@
-// Evidence that nobody measured, of which the right advice is known.
+// Planted evidence with a known right advice.
 #pragma once
 
 #include <cstdint>
@@ -32,8 +32,8 @@ inline CandidateEvidence tried(const Candidate& candidate, double steps_per_seco
   return out;
 }
 
-// A task with a threshold of 100, whose untrained policy returns 0, on a machine of 1,000 steps a
-// second.
+// A task with a threshold of 100, whose untrained policy returns 0, on a machine with 1,000
+// steps/s.
 inline AdviceEvidence planted_task() {
   AdviceEvidence evidence;
   evidence.env_id = "Planted-v0";
@@ -50,7 +50,7 @@ inline AdviceEvidence planted_task() {
 constexpr Candidate kWide{64, 16, 256, 4, 1e-3}, kLong{8, 128, 256, 4, 1e-3},
     kFast{64, 16, 256, 4, 4e-3}, kUsual{4, 128, 128, 4, 2.5e-4};
 
-// kWide is at the threshold after 2 s with each seed; kLong after 3 s, kFast never; the default
+// kWide reaches the threshold after 2 s with each seed, kLong after 3 s, kFast never; the default
 // left in the first rung.
 inline AdviceEvidence planted_race() {
   AdviceEvidence evidence = planted_task();
@@ -66,7 +66,7 @@ inline AdviceEvidence planted_race() {
   return evidence;
 }
 
-// Whether any of the texts holds all the words.
+// Whether one of the texts has all the words.
 inline bool says(const std::vector<std::string>& texts, std::initializer_list<const char*> words) {
   for (const std::string& text : texts) {
     bool all = true;

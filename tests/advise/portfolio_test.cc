@@ -1,4 +1,4 @@
-// What a race starts with, and what it is refused for.
+// The candidates that a race begins with, and its refusals.
 #include "research/advise/portfolio.h"
 #include "broadloom/setup/resolve_config.h"
 
@@ -21,7 +21,7 @@ Result<Portfolio> portfolio(const Overrides& given) {
   return make_portfolio(base.value(), given);
 }
 
-TEST(Portfolio, BeginsWithTheDefaultsAndNamesNothingTwice) {
+TEST(Portfolio, BeginsWithTheDefaultsWithoutRepeats) {
   const Portfolio p = portfolio({{"env_id", "CartPole-v1"}}).take();
   ASSERT_GE(p.entrants.size(), 16U);
   EXPECT_TRUE(p.entrants[0].is_default);
@@ -35,7 +35,7 @@ TEST(Portfolio, BeginsWithTheDefaultsAndNamesNothingTwice) {
   }
 }
 
-TEST(Portfolio, HoldsWhatTheCallerSet) {
+TEST(Portfolio, KeepsTheCallersSettings) {
   const Portfolio p =
       portfolio({{"env_id", "CartPole-v1"}, {"num_envs", "16"}, {"learning_rate", "0.003"}}).take();
   EXPECT_EQ(p.held, (std::vector<std::string>{"num_envs", "learning_rate"}));
@@ -52,7 +52,7 @@ TEST(Portfolio, HoldsWhatTheCallerSet) {
     EXPECT_EQ(entrant.config.minibatch_count(), 2);
 }
 
-TEST(Portfolio, LeavesOutWhatDoesNotGoWithTheConfig) {
+TEST(Portfolio, LeavesOutCandidatesThatDoNotFitTheConfig) {
   const Portfolio p =
       portfolio({{"env_id", "CartPole-v1"}, {"num_envs", "96"}, {"seed_families", "3"}}).take();
   EXPECT_GT(p.entrants.size(), 1U);
@@ -60,7 +60,7 @@ TEST(Portfolio, LeavesOutWhatDoesNotGoWithTheConfig) {
   for (const Entrant& entrant : families.entrants) EXPECT_EQ(entrant.candidate.num_envs % 4, 0);
 }
 
-TEST(Portfolio, RefusesWhatItCannotTry) {
+TEST(Portfolio, RefusesImpossibleCandidates) {
   const auto message = [](const Overrides& given) { return portfolio(given).status().message(); };
   EXPECT_NE(message({{"lr_schedule", "linear"}}).find("lr_schedule: got linear; expected constant"),
             std::string::npos);
@@ -99,7 +99,7 @@ TEST(RaceSizes, SmallBudgetsTakeFewCandidates) {
   EXPECT_LE(some, entrants_with_room(24, 3e6, 1));
 }
 
-TEST(Speeds, AreLookedUpByWhatTheyDependOn) {
+TEST(Speeds, AreFoundByTheKeysTheyDependOn) {
   const Portfolio p = portfolio({{"env_id", "CartPole-v1"}}).take();
   const std::vector<Entrant> one(p.entrants.begin(), p.entrants.begin() + 1);
   Candidate other_rate = one[0].candidate;
@@ -110,7 +110,7 @@ TEST(Speeds, AreLookedUpByWhatTheyDependOn) {
   EXPECT_NE(missing.message().find("4 x 256"), std::string::npos) << missing.message();
 }
 
-TEST(AdviceOptionsCheck, SaysWhatWasGot) {
+TEST(AdviceOptionsCheck, NamesTheBadValue) {
   const auto message = [](auto change) {
     AdviceOptions options;
     change(options);
@@ -130,7 +130,7 @@ TEST(AdviceOptionsCheck, SaysWhatWasGot) {
             std::string::npos);
 }
 
-TEST(LaboratoryPlan, FitsItsBudgetOrSaysWhatItTakes) {
+TEST(LaboratoryPlan, FitsItsBudgetOrNamesItsCost) {
   const LaboratoryPlan none = plan_laboratory(1000, 500, 4, 1024);
   EXPECT_EQ(none.start_envs, 0);
   const LaboratoryPlan least = plan_laboratory(none.least, 500, 4, 1024);
@@ -179,7 +179,7 @@ TEST(GradientRule, LeavesRoomForUpdates) {
   EXPECT_EQ(choice.candidate.num_envs, 64);
 }
 
-TEST(GradientRule, ChangesNothingThatIsHeld) {
+TEST(GradientRule, KeepsHeldKeys) {
   const GradientEvidence gradient = by_steps({{0.2, 100.0}, {0.92, 2100.0}, {0.95, 9000.0}});
   const Candidate long_one{4, 64, 128, 4, 2.5e-4};
   const std::vector<std::string> all{"num_envs", "num_steps", "minibatch_size", "learning_rate"};
@@ -196,7 +196,7 @@ TEST(GradientRule, ChangesNothingThatIsHeld) {
   EXPECT_EQ(unmeasured.candidate, kUsual) << "nothing is known of T = 128";
 }
 
-TEST(GradientRule, StaysWhereNothingWasMeasured) {
+TEST(GradientRule, ChangesNothingWithoutMeasurements) {
   const GradientChoice nothing =
       choose_by_gradient(by_steps({{kNotKnown, 100.0}}), kUsual, {}, 1e9);
   EXPECT_EQ(nothing.candidate, kUsual);

@@ -12,7 +12,7 @@ namespace {
 
 constexpr std::int64_t kEver = 1 << 30;
 
-TEST(Ranking, ThresholdIsMetByThreeEvaluationsInARow) {
+TEST(Ranking, TheThresholdNeedsThreeEvaluationsInARow) {
   EXPECT_EQ(steps_to_threshold(curve(1, {50, 100, 100, 100}), 100.0, kEver), 2000);
   EXPECT_EQ(steps_to_threshold(curve(1, {100, 100, 50, 120, 99, 130, 140, 150}), 100.0, kEver),
             6000);
@@ -28,7 +28,7 @@ TEST(Ranking, ThresholdIsMetByThreeEvaluationsInARow) {
   EXPECT_FALSE(steps_to_threshold(cut, 100.0, kEver)) << "episodes that do not end are no success";
 }
 
-TEST(Ranking, ThresholdOfATaskWithoutOneIsNearTheBestSeen) {
+TEST(Ranking, WithoutAThresholdItIsNearTheBestMean) {
   AdviceEvidence evidence = planted_task();
   evidence.threshold = kNotKnown;
   EXPECT_TRUE(std::isnan(speed_threshold(evidence)));
@@ -53,7 +53,7 @@ TEST(Ranking, SpeedIsMeasuredInCost) {
   EXPECT_EQ(ranked(evidence, {0, 1}, 100.0), (std::vector<std::size_t>{0, 1}));
 }
 
-TEST(Ranking, HorizonIsWhatAllWereRunTo) {
+TEST(Ranking, TheHorizonIsTheShortestTraining) {
   AdviceEvidence evidence = planted_task();
   evidence.candidates = {tried(kLong, 1000.0, 1, {{0, 0, 0, 0, 0, 0}}),
                          tried(kWide, 1000.0, 1, {{0, 10}}),
@@ -65,7 +65,7 @@ TEST(Ranking, HorizonIsWhatAllWereRunTo) {
   EXPECT_DOUBLE_EQ(common_horizon(evidence, {0, 2}, 100.0), 3.0) << "its return goes on";
 }
 
-TEST(Ranking, WhatOthersHadNoBudgetForDoesNotCount) {
+TEST(Ranking, TrainingBeyondTheHorizonDoesNotCount) {
   AdviceEvidence evidence = planted_task();
   evidence.candidates = {tried(kLong, 1000.0, 1, {{10, 10, 100, 100, 100}}),
                          tried(kWide, 1000.0, 1, {{20, 20}})};
@@ -112,7 +112,7 @@ TEST(Ranking, ProbabilityCountsPairs) {
   EXPECT_TRUE(std::isnan(compare_trials(same, 1, 2, 100.0).a_is_better.value));
 }
 
-TEST(Ranking, ThreeSeedsOfEachAreNeverToldApart) {
+TEST(Ranking, ThreeSeedsAreNeverEnoughForADifference) {
   AdviceEvidence evidence = planted_race();
   const TrialComparison three = compare_trials(evidence, 2, 1, 100.0);
   EXPECT_EQ(three.a_is_better.low, 1.0) << "an interval without width";
@@ -124,7 +124,7 @@ TEST(Ranking, ThreeSeedsOfEachAreNeverToldApart) {
   EXPECT_TRUE(compare_trials(evidence, 1, 2, 100.0).told_apart);
 }
 
-TEST(Ranking, TrainingsThatBrokeDownHaveLearntNothing) {
+TEST(Ranking, BrokenTrainingsHaveLearntNothing) {
   AdviceEvidence evidence = planted_race();
   ASSERT_TRUE(has_learnt(evidence, 2));
   evidence.candidates[2].trials[0].error = "a loss is not finite";
@@ -133,11 +133,11 @@ TEST(Ranking, TrainingsThatBrokeDownHaveLearntNothing) {
   EXPECT_FALSE(has_learnt(evidence, 2));
 }
 
-TEST(Ranking, ProbabilityOfThoseThatAreNotThereGoesByArea) {
+TEST(Ranking, TrainingsBelowTheThresholdAreComparedByArea) {
   AdviceEvidence evidence = planted_task();
   evidence.candidates = {tried(kLong, 1000.0, 1, {{0, 10, 20}, {100, 100, 100}}),
                          tried(kWide, 1000.0, 1, {{0, 30, 40}, {0, 35, 45}})};
-  // The one that is there beats both; the other one is beaten by both.
+  // The one that reaches it beats both; the other one loses to both.
   EXPECT_DOUBLE_EQ(compare_trials(evidence, 0, 1, 100.0).a_is_better.value, 0.5);
 }
 

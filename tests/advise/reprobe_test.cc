@@ -1,4 +1,4 @@
-// Changes of shape half-way: what is tried, and what it costs.
+// Changes of shape half-way: the candidates and their costs.
 #include "research/advise/reprobe.h"
 #include "broadloom/setup/resolve_config.h"
 
@@ -39,7 +39,7 @@ TEST(Reprobe, TriesShapesAroundTheLeader) {
   }
 }
 
-TEST(Reprobe, ATrialChangesWhenItShould) {
+TEST(Reprobe, ATrialChangesAtTheRightStep) {
   const std::vector<Entrant> all = changed_entrants(leader({8, 32, 256, 1, 1e-3}), 512, {});
   Trial trial(all[1].config, 1, 1);
   trial.go_on_to(1024, [] { return false; });

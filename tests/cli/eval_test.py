@@ -60,7 +60,7 @@ class Eval(ProgramTest):
         self.fails(3, ["'README.md' is a file, expected the folder of a run, or a checkpoint"], "eval", "README.md")
         newest = self.checkpoints("a")[-1]
         for command in (["eval"], ["train", *SMALL, "--quiet", "--out", "b", "--init"]):
-            self.fails(3, ["'a/manifest.json' is a file, expected", "name the run that it is part of, 'a'"], *command,
+            self.fails(3, ["'a/manifest.json' is a file, expected", "name the run", ", 'a'"], *command,
                        "a/manifest.json")
             self.fails(3, ["'a/checkpoints' is a folder of checkpoints", f"such as '{newest}', or 'a', the run"], *command,
                        "a/checkpoints")

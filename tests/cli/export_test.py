@@ -42,10 +42,10 @@ class Export(ProgramTest):
     def test_what_is_there_stays_unless_it_may_go(self):
         self.run_program("train", *SMALL, "--out", "a", "--quiet")
         self.write("policy.onnx", "mine")
-        self.fails(4, ["'policy.onnx' is there already", "--force"], "export", "a", "--out", "policy.onnx")
+        self.fails(4, ["'policy.onnx'", "--force"], "export", "a", "--out", "policy.onnx")
         self.assertEqual(self.read("policy.onnx"), b"mine")
         self.write("b.safetensors", "mine")
-        self.fails(4, ["'b.safetensors' is there already"], "export", "a", "--out", "b.py")
+        self.fails(4, ["'b.safetensors'", "--force"], "export", "a", "--out", "b.py")
         self.assertFalse(os.path.exists(os.path.join(self.folder.name, "b.py")))
         self.assertEqual(self.run_program("export", "a", "--out", "policy.onnx", "--force").returncode, 0)
         self.assertNotEqual(self.read("policy.onnx"), b"mine")
@@ -54,23 +54,23 @@ class Export(ProgramTest):
         self.fails(2, ["'policy.safetensors' is the checkpoint itself"], "export", "policy.safetensors", "--format", "torch", "--force")
         self.assertEqual(self.read("policy.safetensors"), before)
         self.run_program("train", *SMALL, "--out", "b", "--quiet")
-        self.fails(2, ["would lie among a run's checkpoints"], "export", "b", "--out", "b/checkpoints/policy.py", "--force")
+        self.fails(2, ["among a run's checkpoints"], "export", "b", "--out", "b/checkpoints/policy.py", "--force")
         # A checkpoint that is named by itself is one of a run all the same, and so is a place in another run.
-        self.fails(2, ["would lie among a run's checkpoints"], "export", "policy.safetensors", "--out", "b/checkpoints/policy.npz")
+        self.fails(2, ["among a run's checkpoints"], "export", "policy.safetensors", "--out", "b/checkpoints/policy.npz")
         newest = self.checkpoints("b")[-1]
         inside = subprocess.run([PROGRAM, "export", os.path.basename(newest), "--format", "torch"], capture_output=True, text=True,
                                 cwd=os.path.join(self.folder.name, "b/checkpoints"), timeout=120)
         self.assertEqual(inside.returncode, 2, inside.stderr)
-        self.assertIn("'policy.py' would lie among a run's checkpoints", inside.stderr)
+        self.assertIn("'policy.py' would be among a run's checkpoints", inside.stderr)
         self.assertEqual(self.checkpoints("b")[-1], newest)
 
     def test_notes(self):
         frames = ["--env_id", "MinAtar/Breakout-v1", "--env.frame_stack", "3", "--env.frame_padding", "zero"]
         self.run_program("train", *frames, *SMALL, "--out", "a", "--quiet")
-        self.assertIn("An observation is the last 3 images of an episode, the newest last among its channels; before an episode's first stands a black one.",
+        self.assertIn("An observation is the last 3 images of an episode, the newest last among its channels; before the first image of an episode there is a black one.",
                       self.object_of("export", "a", "--json")["notes"])
         self.run_program("train", "--env_id", "Pendulum-v1", *SMALL, "--norm_reward", "true", "--out", "b", "--quiet")
-        self.assertEqual(self.object_of("export", "b", "--json")["notes"], ["Values are of rewards as norm_reward scaled them."])
+        self.assertEqual(self.object_of("export", "b", "--json")["notes"], ["Values are for rewards scaled by norm_reward."])
         self.assertEqual(self.object_of("export", "b", "--value", "false", "--force", "--json")["notes"], [])
 
     def test_what_it_refuses(self):

@@ -90,7 +90,7 @@ class Ledger(ProgramTest):
         os.remove(os.path.join(self.folder.name, "runs/a/ledger_line.json"))
         self.fails(3, ["'runs/a' has no record", "`broadloom train --resume runs/a`"], "rerun", "runs/a")
         self.fails(3, ["'runs' is a folder of runs", "its ledger is 'runs/ledger.jsonl'"], "rerun", "runs")
-        self.fails(3, ["'runs/a/checkpoints' is not a run", "name the run that it is part of, 'runs/a'"], "rerun",
+        self.fails(3, ["'runs/a/checkpoints' is not a run", "name the run", ", 'runs/a'"], "rerun",
                    "runs/a/checkpoints")
         self.fails(3, ["'runs/a/manifest.json' is not a ledger"], "rerun", "runs/a/manifest.json")
 

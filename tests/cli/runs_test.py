@@ -56,7 +56,7 @@ class Runs(ProgramTest):
         self.write("x.sqlite", "SQLite format 3\0")
         for command in (["curve"], ["diff", "a"]):
             self.fails(3, ["'x.sqlite' is a file, expected the folder of a run", "`broadloom report x.sqlite`"], *command, "x.sqlite")
-            self.fails(3, ["'a/metrics.jsonl' is a file", "name the run that it is part of, 'a'"], *command, "a/metrics.jsonl")
+            self.fails(3, ["'a/metrics.jsonl' is a file", "name the run", ", 'a'"], *command, "a/metrics.jsonl")
             self.fails(3, ["no run folder 'none'"], *command, "none")
 
     def test_instruction_sets_are_no_reason_for_different_results(self):

@@ -61,7 +61,7 @@ class Watch(ProgramTest):
         self.fails(2, ["--out: got 'page.svg', expected a name that ends in .html"], "watch", "a", "--out", "page.svg")
         self.fails(2, ["actions: got 'greedy'"], "watch", "a", "--actions", "greedy")
         self.fails(2, ["view: got 'side', expected auto, drawn or 3d"], "watch", "a", "--view", "side")
-        self.fails(2, ["view: got 3d, and CartPole-v1 has no view in three dimensions"], "watch", "a", "--view", "3d")
+        self.fails(2, ["view: got 3d, but CartPole-v1 has no view in three dimensions"], "watch", "a", "--view", "3d")
         for flag, value in (("--episodes", "0"), ("--episodes", "21"), ("--max_steps", "0"), ("--max_steps", "10001"), ("--seed", "-1")):
             self.fails(2, [flag], "watch", "a", flag, value)
         self.fails(2, ["watch --help"], "watch", "a", "--env_id", "CartPole-v1")

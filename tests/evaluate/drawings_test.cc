@@ -1,4 +1,4 @@
-// Planted states give planted shapes: where things are, to the unit.
+// Planted states give known shapes at exact positions.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -49,14 +49,14 @@ void expect_numbers(const Shape& shape, const std::vector<double>& expected) {
   }
 }
 
-// The head of the one arrow in the picture: its tip. Not a number where there is none.
+// The tip of the only arrow in the picture; NaN if there is none.
 Point arrow_tip(const Drawing& drawing) {
   const std::vector<Shape> heads = of_kind(drawing, Shape::Kind::kPolygon, Ink::kAccent);
   if (heads.size() != 1) return {std::nan(""), std::nan("")};
   return {heads[0].numbers[0], heads[0].numbers[1]};
 }
 
-// What is no draw() as it must be is known to be one: it does not compile (batched_env.h).
+// A wrong draw() is not ignored: it does not compile (batched_env.h).
 struct DrawsWithoutAction {
   struct Params {};
   struct State {};
@@ -78,10 +78,10 @@ TEST(Drawing, AnArrowIsAShaftAndAHead) {
   expect_numbers(out.shapes[0], {0.1, 0.0, 0.0, 1.4, 0.0});
   expect_numbers(out.shapes[1], {2.0, 0.0, 1.4, 0.3, 1.4, -0.3});
   out.arrow(Ink::kAccent, 0.1, {1.0, 1.0}, {1.0, 1.0});
-  EXPECT_EQ(out.shapes.size(), 2u);  // of no length: nothing
+  EXPECT_EQ(out.shapes.size(), 2u);  // of length 0: no shape
 }
 
-TEST(Drawing, CartPolesPoleIsAsLongAndLeansAsItsStateSays) {
+TEST(Drawing, CartPolesPoleHasTheLengthAndAngleOfItsState) {
   CartPole::Params params;
   params.half_length = 1.0;
   const float right = 1.0f, left = 0.0f;
@@ -101,13 +101,13 @@ TEST(Drawing, CartPolesPoleIsAsLongAndLeansAsItsStateSays) {
   EXPECT_GT(arrow_tip(drawing).x, 0.75);
   EXPECT_LT(arrow_tip(drawn<CartPole>(params, state, &left)).x, 0.25);
   const Drawing last = drawn<CartPole>(params, state);
-  EXPECT_TRUE(std::isnan(arrow_tip(last).x));  // nothing is done there any more
+  EXPECT_TRUE(std::isnan(arrow_tip(last).x));  // no action is taken there
   EXPECT_EQ(last.action, "");
   EXPECT_EQ(last.left, drawing.left);
   EXPECT_GE(drawing.top, 2.0);
 }
 
-TEST(Drawing, AcrobotsTipIsAboveTheLineWhereItsEpisodeEnds) {
+TEST(Drawing, AcrobotsTipIsAboveTheLineAtTheEndOfAnEpisode) {
   const float torque = 2.0f, none = 1.0f;
   const std::vector<std::pair<double, double>> angles{
       {kPi, 0.0}, {2.0, 0.5}, {0.1, -0.2}, {kPi, 2.6}};
@@ -125,7 +125,7 @@ TEST(Drawing, AcrobotsTipIsAboveTheLineWhereItsEpisodeEnds) {
   }
 }
 
-TEST(Drawing, PendulumsTorqueTurnsTheWayItPushes) {
+TEST(Drawing, PendulumsTorqueTurnsInItsDirection) {
   const float half = 1.0f, back = -2.0f;
   Pendulum::Params params;
   params.length = 2.0;
@@ -134,8 +134,8 @@ TEST(Drawing, PendulumsTorqueTurnsTheWayItPushes) {
   const std::vector<Shape> rod = of_kind(drawing, Shape::Kind::kLine, colour(1));
   ASSERT_EQ(rod.size(), 1u);
   expect_numbers(rod[0], {0.24, 0.0, 0.0, -2.0, 0.0});
-  const auto arc = [](const Drawing& of) {
-    return of_kind(of, Shape::Kind::kLine, Ink::kAccent).at(0).numbers;
+  const auto arc = [](const Drawing& picture) {
+    return of_kind(picture, Shape::Kind::kLine, Ink::kAccent).at(0).numbers;
   };
   const std::vector<double> forward = arc(drawing),
                             backward = arc(drawn<Pendulum>(params, state, &back));
@@ -147,8 +147,8 @@ TEST(Drawing, PendulumsTorqueTurnsTheWayItPushes) {
   EXPECT_TRUE(std::isnan(arrow_tip(drawn<Pendulum>(params, state)).x));
 }
 
-// Wheels stand on the hill, and the arrow points up or down the slope.
-TEST(Drawing, MountainCarsStandOnTheHill) {
+// The wheels are on the hill, and the arrow points up or down the slope.
+TEST(Drawing, MountainCarsAreOnTheHill) {
   const float right = 2.0f, coast = 1.0f;
   const MountainCar::State state{0.0, 0.0};  // where the slope is 1
   const Drawing drawing = drawn<MountainCar>({}, state, &right);
@@ -170,9 +170,9 @@ TEST(Drawing, MountainCarsStandOnTheHill) {
   EXPECT_EQ(flag.at(0).numbers[0], MountainCar::kGoalPosition);
 }
 
-TEST(Drawing, TheContinuousCarsArrowIsAsLongAsItsThrottle) {
+TEST(Drawing, TheContinuousCarsArrowHasTheLengthOfItsThrottle) {
   const float full = 1.0f, beyond = 3.0f, half = 0.5f;
-  const double level = kPi / 6.0;  // where the hill is level
+  const double level = kPi / 6.0;  // the hill is level there
   const MountainCarContinuous::State state{level, 0.0};
   const auto reach = [&](const float& action) {
     return arrow_tip(drawn<MountainCarContinuous>({}, state, &action)).x - level;
@@ -181,7 +181,7 @@ TEST(Drawing, TheContinuousCarsArrowIsAsLongAsItsThrottle) {
   EXPECT_EQ(reach(full), reach(beyond));
 }
 
-TEST(Drawing, FrozenLakesCellsAreWhereItsMapHasThem) {
+TEST(Drawing, FrozenLakesCellsFollowItsMap) {
   FrozenLake::Options options;
   options.desc = "SFH/FFG";
   const FrozenLake::Params params = FrozenLake::make_params(options).value();
@@ -216,8 +216,8 @@ TEST(Drawing, TaxisPassengerWaitsOrRides) {
   const Drawing waiting = drawn<Taxi>({}, code(2, 1, 3, 0), &east);
   EXPECT_EQ(waiting.action, "east");
   EXPECT_NEAR(arrow_tip(waiting).x, 2.3, 1e-12);
-  const auto passenger = [](const Drawing& of) {
-    return of_kind(of, Shape::Kind::kCircle, colour(3)).at(0).numbers;
+  const auto passenger = [](const Drawing& picture) {
+    return of_kind(picture, Shape::Kind::kCircle, colour(3)).at(0).numbers;
   };
   EXPECT_NEAR(passenger(waiting)[0], 3.2, 1e-12);  // at B, row 4, column 3, in its corner
   EXPECT_NEAR(passenger(waiting)[1], 0.8, 1e-12);
@@ -232,8 +232,8 @@ TEST(Drawing, TaxisPassengerWaitsOrRides) {
   EXPECT_EQ(of_kind(riding, Shape::Kind::kLine, Ink::kInk).size(), 6u);
 }
 
-// An episode that drew constants of its own is drawn with them.
-TEST(Drawing, IsOfTheEpisodesOwnConstants) {
+// An episode with its own constants is drawn with them.
+TEST(Drawing, UsesTheEpisodesOwnConstants) {
   const Overrides strata{{"strata.short.half_length", "0.2..0.3"},
                          {"strata.long.half_length", "1.0..1.5"}};
   const std::unique_ptr<VecEnv> envs = make_vec_env("CartPole-v1", strata, {.num_envs = 8}).take();
@@ -249,7 +249,7 @@ TEST(Drawing, IsOfTheEpisodesOwnConstants) {
   }
 }
 
-// What the registry makes shows the state that it is in, and what every shape lies in.
+// Environments from the registry draw their present state, and all shapes lie in their view.
 TEST(Drawing, EveryEnvironmentOfTheLibraryDrawsItself) {
   for (const EnvSpec& spec : list_envs()) {
     if (!is_built_in(spec.id) || spec.observation.dtype == Dtype::kU8) continue;

@@ -1,4 +1,4 @@
-// What an evaluation says of success and of how episodes ended.
+// An evaluation's success rates and end reasons.
 // sanitizers: address, threads
 #include "broadloom/evaluate/evaluator.h"
 #include "broadloom/setup/resolve_config.h"
@@ -52,14 +52,14 @@ TEST(Evaluation, CountsReasonsAndSuccesses) {
       << line;
 }
 
-TEST(Evaluation, SuccessIsNotKnownWhereTheEnvironmentNamesNone) {
+TEST(Evaluation, SuccessIsUnknownIfTheEnvironmentDefinesNone) {
   const EvalResult result = summarise({episode(0, -1), episode(1, -1)}, EnvSpec{});
   EXPECT_TRUE(std::isnan(result.success_rate.value));
   EXPECT_TRUE(std::isnan(result.failure_rate.value));
   EXPECT_NE(eval_json_line(result, 1).find("\"success_rate\": null"), std::string::npos);
 }
 
-TEST(Evaluation, ACommandsLineSaysWhichActionsWerePlayed) {
+TEST(Evaluation, ACommandsLineNamesItsKindOfActions) {
   const EvalResult result = summarise({episode(0, -1)}, EnvSpec{});
   for (const EvalActions actions : {EvalActions::kMostLikely, EvalActions::kSampled}) {
     const std::string line = command_eval_json_line(result, {.seed = 7, .actions = actions});
@@ -82,18 +82,18 @@ std::vector<EvalEpisode> played(const Overrides& overrides, int threads,
   return episodes.value();
 }
 
-TEST(Evaluation, EpisodesEndAsTheEnvironmentSays) {
+TEST(Evaluation, EpisodesEndForTheEnvironmentsReasons) {
   for (const EvalEpisode& e : played({{"max_episode_steps", "20"}}, 2)) {
     EXPECT_EQ(e.end.success == 1, e.length == 20 && e.end.reason == 2);
     EXPECT_EQ(e.end.stratum, -1);
   }
-  // The most likely actions of an untrained policy need not ever reach the goal.
+  // The most likely actions of an untrained policy may never reach the goal.
   for (const EvalEpisode& e : played({{"env_id", "CliffWalking-v1"}}, 2)) {
     EXPECT_EQ(e.end.reason == -1, e.length == 10000);
   }
 }
 
-TEST(Evaluation, DrawsStrataOfItsOwnEvenlyForAnyNumberOfThreads) {
+TEST(Evaluation, DrawsItsOwnStrataEvenlyWithAnyNumberOfThreads) {
   const Overrides overrides{
       {"strata.a.force", "5..15"}, {"strata.b.gravity", "1..2"}, {"strata_sampling", "stratified"}};
   const std::vector<EvalEpisode> one = played(overrides, 1), three = played(overrides, 3);
@@ -110,7 +110,7 @@ bool same(const EvalEpisode& a, const EvalEpisode& b) {
   return a.episode_return == b.episode_return && a.length == b.length && a.end == b.end;
 }
 
-TEST(Evaluation, SampledActionsAreTheEpisodesOwnForAnyNumberOfThreads) {
+TEST(Evaluation, SampledActionsDependOnTheEpisodeAndNotOnThreads) {
   for (const char* env_id : {"CartPole-v1", "Pendulum-v1", "FrozenLake-v1"}) {
     const Overrides overrides{{"env_id", env_id}};
     const std::vector<EvalEpisode> one = played(overrides, 1, EvalActions::kSampled, 100);
@@ -128,9 +128,9 @@ TEST(Evaluation, SampledActionsAreTheEpisodesOwnForAnyNumberOfThreads) {
   }
 }
 
-// A step of this environment costs 0.1 times the square of the action, and the mean of an untrained
-// policy is next to nothing: the return shows what was drawn.
-TEST(Evaluation, SampledActionsAreDrawnFromStreamsOfTheirOwn) {
+// A step costs 0.1 times the square of the action. The mean of an untrained policy is almost zero,
+// so the return shows the drawn actions.
+TEST(Evaluation, SampledActionsHaveTheirOwnStreams) {
   const Overrides overrides{
       {"env_id", "MountainCarContinuous-v0"}, {"max_episode_steps", "1"}, {"log_std_init", "-2"}};
   const std::vector<EvalEpisode> episodes = played(overrides, 2, EvalActions::kSampled);
@@ -148,7 +148,7 @@ TEST(Evaluation, SampledActionsAreDrawnFromStreamsOfTheirOwn) {
   EXPECT_GT(off(Purpose::kAction), 0.15);
 }
 
-// A policy that stands still: training's episodes and sampled ones are of one distribution.
+// A policy that does not learn: training's episodes and sampled ones have one distribution.
 void expect_training_like(const Overrides& overrides) {
   const Config config = resolve_config(overrides).take();
   const std::unique_ptr<Trainer> trainer = Trainer::create(config, 2).take();
@@ -166,13 +166,13 @@ void expect_training_like(const Overrides& overrides) {
   EXPECT_TRUE(most_likely.ci_high < sampled.ci_low || most_likely.ci_low > sampled.ci_high);
 }
 
-TEST(Evaluation, SampledActionsComeToWhatTrainingComesTo) {
+TEST(Evaluation, SampledActionsHaveTrainingsReturn) {
   RELEASE_ONLY("repeats until an interval is narrow: the same code many times over");
   expect_training_like({{"env_id", "CartPole-v1"},
                         {"learning_rate", "0"},
                         {"num_envs", "32"},
                         {"total_timesteps", "8192"}});
-  // Noise wider than the bounds, within which actions are clipped: each step costs its square.
+  // Noise is wider than the bounds of actions, and each step costs the clipped action's square.
   expect_training_like({{"env_id", "MountainCarContinuous-v0"},
                         {"max_episode_steps", "200"},
                         {"learning_rate", "0"},

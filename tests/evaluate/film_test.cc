@@ -1,4 +1,4 @@
-// What a film keeps, and how small images become drawings.
+// The contents of a film, and drawings from small images.
 #include "broadloom/evaluate/film.h"
 
 #include <gtest/gtest.h>
@@ -19,7 +19,7 @@ EnvSpec two_planes() {
   return spec;
 }
 
-TEST(Planes, EachHasItsColourAndTheyLieInEachOther) {
+TEST(Planes, EachHasItsColourAndTheyAreNested) {
   const EnvSpec spec = two_planes();
   std::vector<std::uint8_t> image(12, 0);
   image[0] = 1;                    // row 0, column 0, plane 0
@@ -27,7 +27,7 @@ TEST(Planes, EachHasItsColourAndTheyLieInEachOther) {
   image[(1 * 3 + 2) * 2 + 1] = 1;
   Drawing out;
   draw_planes(spec.observation, image.data(), out);
-  ASSERT_EQ(out.shapes.size(), 4u);  // with the ground
+  ASSERT_EQ(out.shapes.size(), 4u);  // including the ground
   EXPECT_EQ(out.shapes[1].ink, colour(0));
   EXPECT_EQ(out.shapes[1].numbers, (std::vector<double>{0.0, 1.0, 1.0, 1.0}));
   EXPECT_EQ(out.shapes[1].strength, 1.0);
@@ -38,7 +38,7 @@ TEST(Planes, EachHasItsColourAndTheyLieInEachOther) {
   EXPECT_EQ(out.top, 2.0);
 }
 
-TEST(Planes, OnePlaneIsInkAsStrongAsItsNumbers) {
+TEST(Planes, ASinglePlaneIsDrawnInInkByItsNumbers) {
   const Space space = Space::bytes({1, 2, 1});
   const std::vector<std::uint8_t> image{51, 255};
   Drawing out;
@@ -69,7 +69,7 @@ TEST(Film, KeepsEveryShapeOnce) {
   drawing.action = "half";
   film.see({0, drawing, nullptr, action.data()});
   film.take(0, -1.5);
-  drawing.circle(Ink::kBad, {0.5, 0.5}, 0.1);  // another ink: another shape
+  drawing.circle(Ink::kBad, {0.5, 0.5}, 0.1);  // another ink makes another shape
   drawing.view(0.0, -1.0, 1.0, 0.5);
   film.see({0, drawing, nullptr, nullptr});
   film.see({1, drawing, nullptr, nullptr});
@@ -85,7 +85,7 @@ TEST(Film, KeepsEveryShapeOnce) {
   EXPECT_EQ(film.pictures_every(), 0);
 }
 
-TEST(Film, ShowsTheStateBeforeWhereADrawingIsAsBefore) {
+TEST(Film, RepeatsTheStateBeforeIfItsDrawingIsAsBefore) {
   EnvSpec spec;
   spec.observation = Space::box({0.0f}, {1.0f});
   Film film(spec, 2);
@@ -109,7 +109,7 @@ TEST(Film, ShowsTheStateBeforeWhereADrawingIsAsBefore) {
   EXPECT_EQ(film.view().right, 4.0);
 }
 
-TEST(Film, DrawsSmallImagesOfThoseThatDoNotDrawThemselves) {
+TEST(Film, DrawsSmallImagesOfEnvironmentsWithoutDrawings) {
   Film film(two_planes(), 1);
   std::vector<std::uint8_t> image(12, 0);
   film.see({0, Drawing{}, image.data(), nullptr});

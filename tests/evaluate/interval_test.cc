@@ -1,4 +1,4 @@
-// Intervals of mean returns: what few episodes are worth, and records that had others.
+// Intervals of mean returns with few episodes, and records with other intervals.
 #include <gtest/gtest.h>
 #include <unistd.h>
 
@@ -28,11 +28,11 @@ EvalResult of_returns(const std::vector<double>& returns) {
   return summarise(episodes, EnvSpec{});
 }
 
-TEST(IntervalOfAMean, FewEpisodesHaveStudents) {
+TEST(IntervalOfAMean, FewEpisodesHaveStudentsInterval) {
   const EvalResult two = of_returns({8.0, 10.0});
   EXPECT_EQ(two.mean_return, 9.0);
   EXPECT_NEAR(two.std_return, std::sqrt(2.0), 1e-12);
-  EXPECT_NEAR(two.ci_high - 9.0, 12.7062, 1e-4);  // of one degree of freedom, standard error 1
+  EXPECT_NEAR(two.ci_high - 9.0, 12.7062, 1e-4);  // one degree of freedom, standard error 1
   EXPECT_NEAR(9.0 - two.ci_low, 12.7062, 1e-4);
   const EvalResult ten = of_returns({1, 2, 3, 4, 5, 6, 7, 8, 9, 10});
   EXPECT_NEAR(ten.ci_high - 5.5, 2.2622 * std::sqrt(55.0 / 6.0 / 10.0), 2e-4);
@@ -46,7 +46,7 @@ TEST(IntervalOfAMean, OneEpisodeHasNone) {
   EXPECT_NE(line.find("\"ci_low\": null, \"ci_high\": null"), std::string::npos) << line;
 }
 
-// A run that is evaluated, and scored on a panel, by one episode.
+// A run with an evaluation and a panel of one episode.
 class RecordedIntervals : public ::testing::Test {
  protected:
   RecordedIntervals()
@@ -84,13 +84,13 @@ bool agree(const std::string& a, const std::string& b) {
   return RerunReport{{}, compare_ledger_lines(a, b)}.agrees();
 }
 
-TEST_F(RecordedIntervals, LinesOfEarlierVersionsAgreeWhereTheirNumbersDo) {
+TEST_F(RecordedIntervals, LinesOfEarlierVersionsAgreeInTheirOtherNumbers) {
   const std::string line = read_ledger_line(run() + "/ledger_line.json", 1).take();
   Json json = Json::parse(line);
   EXPECT_TRUE(json["evaluation"]["ci_low"].is_null());
   EXPECT_TRUE(json["panel"]["rows"].begin().value()["ci_high"].is_null());
   json.erase("checksum");
-  set_intervals(json, 9.0, 9.0);  // no width, as it was
+  set_intervals(json, 9.0, 9.0);  // no width, as in earlier versions
   EXPECT_TRUE(agree(seal_ledger_line(json.dump()).take(), line));
   json["evaluation"]["std_return"] = 0.5;
   EXPECT_FALSE(agree(seal_ledger_line(json.dump()).take(), line));

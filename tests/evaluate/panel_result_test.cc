@@ -1,4 +1,4 @@
-// What a policy does on a panel: numbers, files, comparisons.
+// A policy on a panel: numbers, files, comparisons.
 // sanitizers: address, threads
 #include "broadloom/evaluate/panel_result.h"
 #include "broadloom/setup/resolve_config.h"
@@ -54,12 +54,12 @@ class PanelRuns : public InFolder {
     return result.take();
   }
 
-  // A trainer's policy in what another run has for environments.
+  // A trainer's policy with the environments of another run.
   static Policy policy_under(const Config& config, const Trainer& trainer) {
     return {config, trainer.spec(), trainer.network(), trainer.params(), trainer.obs_normalizer()};
   }
 
-  // A trainer as the run's newest checkpoint has it.
+  // A trainer restored from the run's newest checkpoint.
   static std::unique_ptr<Trainer> trainer_of(const std::string& run) {
     const std::string path = RunFolder::open(run).value().latest_checkpoint().take();
     const Checkpoint checkpoint = read_checkpoint(path).take();
@@ -90,8 +90,8 @@ void expect_same(const EvalResult& a, const EvalResult& b) {
   }
 }
 
-// Where nothing is drawn, a panel of one row is an evaluation.
-TEST_F(PanelRuns, WithoutChanceIsWhatEvalSays) {
+// Without randomness, a panel of one row equals an evaluation.
+TEST_F(PanelRuns, WithoutChanceEqualsAnEvaluation) {
   const std::string run = trained({{"env_id", "CliffWalking-v1"}});
   const PanelResult result = played(run, panel_of("env_id = \"CliffWalking-v1\"\nepisodes = 6\n"));
   const std::vector<PanelGroup> groups = panel_groups(result.panel);
@@ -101,8 +101,8 @@ TEST_F(PanelRuns, WithoutChanceIsWhatEvalSays) {
   EXPECT_EQ(score_of(result, groups[0]).global_step, eval.global_step);
 }
 
-// Rows by hand: one evaluation each, with the row's options, keys and the panel's streams.
-TEST_F(PanelRuns, RowsAreThoseOfSingleEvaluations) {
+// Rows by hand: one evaluation each, with the row's options and keys and the panel's streams.
+TEST_F(PanelRuns, RowsEqualSingleEvaluations) {
   const std::string run = trained();
   const PanelResult result = played(run, panel_of(kPanel));
   const std::unique_ptr<Trainer> trainer = trainer_of(run);
@@ -140,9 +140,9 @@ TEST_F(PanelRuns, OverallTakesAllRowsTogether) {
   EXPECT_EQ(ended, 320);
 }
 
-// A row draws constants of its own stratum only: with a range of one number, it is the environment
-// with that constant.
-TEST_F(PanelRuns, ARowHoldsItsStratumsConstantsOnly) {
+// A row draws only its own stratum's constants: with a range of one number, it equals the
+// environment with that constant.
+TEST_F(PanelRuns, ARowUsesOnlyItsStratumsConstants) {
   const std::string run = trained();
   const PanelResult both = played(
       run, panel_of("env_id = \"CartPole-v1\"\n[strata.a]\nforce = 3\n[strata.b]\nforce = 20\n"));
@@ -157,7 +157,7 @@ TEST_F(PanelRuns, ARowHoldsItsStratumsConstantsOnly) {
   }
 }
 
-TEST_F(PanelRuns, OptionsOfTheRunDoNotCount) {
+TEST_F(PanelRuns, IgnoresOptionsOfTheRun) {
   const std::string run = trained({{"env.force", "7"},
                                    {"strata.x.gravity", "8..9"},
                                    {"disturb.obs_noise", "0.3"},
@@ -173,7 +173,7 @@ TEST_F(PanelRuns, OptionsOfTheRunDoNotCount) {
               summarise(alone.value(), result.spec));
 }
 
-TEST_F(PanelRuns, BitsAreTheSameForAnyNumberOfThreads) {
+TEST_F(PanelRuns, BitsDoNotDependOnThreads) {
   const std::string run = trained();
   const std::string one = panel_result_json(played(run, panel_of(kPanel), 1));
   for (const int threads : {2, 5}) {
@@ -181,7 +181,7 @@ TEST_F(PanelRuns, BitsAreTheSameForAnyNumberOfThreads) {
   }
 }
 
-TEST_F(PanelRuns, ResultsAreKeptWholeAndChangesShow) {
+TEST_F(PanelRuns, ResultsAreReadBackAndChangesNoticed) {
   const std::string run = trained();
   const PanelResult result = played(run, panel_of(kPanel));
   const std::string path = save_panel_result(run, result).take();
@@ -193,7 +193,7 @@ TEST_F(PanelRuns, ResultsAreKeptWholeAndChangesShow) {
   for (std::size_t i = 0; i < text.size(); i += text.size() / 60) {
     std::string altered = text;
     altered[i] = altered[i] == '1' ? '2' : '1';
-    // Folder, checkpoint and program are words that nothing else in the file follows from.
+    // Folder, checkpoint and program are words on which nothing else in the file depends.
     const bool is_word = i < text.find("\"panel\":{");
     if (is_word || altered == text) continue;
     ASSERT_TRUE(write_file_atomically(at("altered.json"), altered).ok());
@@ -242,13 +242,13 @@ TEST_F(PanelRuns, DifferencesAreTakenEpisodeByEpisode) {
   }
 }
 
-TEST_F(PanelRuns, WhatWasNotPlayedTogetherIsNotCompared) {
+TEST_F(PanelRuns, ResultsOfOtherPanelsOrProgramsAreNotCompared) {
   const PanelResult first = played(trained(), panel_of(kPanel));
   const auto expect_refused = [&](const PanelResult& other, const char* words) {
     const Status status = compare_panel_results({first, other}).status();
     EXPECT_EQ(status.kind(), ErrorKind::kMismatch) << words;
     EXPECT_NE(status.message().find(words), std::string::npos) << status.message();
-    EXPECT_NE(status.message().find("not played together"), std::string::npos);
+    EXPECT_NE(status.message().find("cannot be compared"), std::string::npos);
   };
   PanelResult other = first;
   other.panel.seeds = {3, 5};
@@ -268,7 +268,7 @@ TEST_F(PanelRuns, WhatWasNotPlayedTogetherIsNotCompared) {
   EXPECT_TRUE(compare_panel_results({first, first}).ok());
 }
 
-TEST_F(PanelRuns, SuccessThatIsNotKnownStaysUnknown) {
+TEST_F(PanelRuns, UnknownSuccessStaysUnknown) {
   PanelResult result = played(trained(), panel_of(kPanel));
   result.spec.names_success = false;
   const PanelComparison comparison = compare_panel_results({result, result}).take();
@@ -277,7 +277,7 @@ TEST_F(PanelRuns, SuccessThatIsNotKnownStaysUnknown) {
   EXPECT_NE(panel_record_json(result).find("\"success_rate\":null"), std::string::npos);
 }
 
-TEST_F(PanelRuns, ARunWithoutACheckpointSaysSo) {
+TEST_F(PanelRuns, NamesARunWithoutACheckpoint) {
   const std::string run = trained();
   fs::remove_all(run + "/checkpoints");
   const Status status = run_panel(run, panel_of(kPanel), 1).status();

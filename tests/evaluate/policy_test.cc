@@ -1,4 +1,4 @@
-// A policy from a checkpoint is that of the trainer that saved it.
+// A policy from a checkpoint equals that of the trainer that saved it.
 #include "broadloom/evaluate/policy.h"
 #include "broadloom/setup/resolve_config.h"
 
@@ -90,8 +90,8 @@ TEST_F(LoadedPolicies, AreRefusedWithoutAWholeCheckpoint) {
   EXPECT_EQ(load().status().kind(), ErrorKind::kCorrupt);
 }
 
-// A checkpoint that holds this in one tensor, with its checksum right.
-TEST_F(LoadedPolicies, AreRefusedWithNumbersThatNoPolicyHas) {
+// A checkpoint with this number in one tensor, and a correct checksum.
+TEST_F(LoadedPolicies, AreRefusedWithImpossibleNumbers) {
   constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
   struct Wrong {
     const char* tensor;
@@ -123,8 +123,8 @@ TEST_F(LoadedPolicies, AreRefusedWithNumbersThatNoPolicyHas) {
   }
 }
 
-// Such a network would take 34 GB before its tensor is looked at.
-TEST_F(LoadedPolicies, ThatClaimToBeLargerThanTheirTensorsAreRefusedAtOnce) {
+// Such a network would take 34 GB before its tensor is checked.
+TEST_F(LoadedPolicies, ThatClaimToBeTooLargeAreRefusedAtOnce) {
   const std::unique_ptr<Trainer> trainer = trained({});
   const SafetensorsFile file = read_safetensors(path()).take();
   std::vector<TensorRef> tensors = trainer->state();

@@ -1,4 +1,4 @@
-// What is said of paths that are no runs, and no checkpoints.
+// Errors about paths that are neither runs nor checkpoints.
 #include "broadloom/evaluate/run_path.h"
 
 #include <gtest/gtest.h>
@@ -48,14 +48,14 @@ class RunPaths : public ::testing::Test {
   fs::path dir_;
 };
 
-TEST_F(RunPaths, ARunIsOne) {
+TEST_F(RunPaths, AcceptARun) {
   EXPECT_TRUE(check_run_folder(at("runs/a")).ok());
   EXPECT_TRUE(check_run_folder(at("runs/a/")).ok());
   EXPECT_EQ(find_policy(at("runs/a")).value().path,
             at("runs/a/checkpoints/iteration_0000000002.safetensors"));
 }
 
-TEST_F(RunPaths, WhatIsNoRunSaysWhatItIsAndWhatToName) {
+TEST_F(RunPaths, NameWhatAPathIsAndWhatToUse) {
   expect_words(check_run_folder(at("none")), {"there is no run folder"});
   expect_words(check_run_folder(at("notes.md")), {"notes.md' is a file", "`broadloom train"});
   expect_words(check_run_folder(at("store")), {"a study's store", "`broadloom report "});
@@ -68,16 +68,16 @@ TEST_F(RunPaths, WhatIsNoRunSaysWhatItIsAndWhatToName) {
   expect_words(check_run_folder(at("empty")), {"no manifest.json", "`broadloom train"});
 }
 
-TEST_F(RunPaths, ARunThatOneIsInIsNamed) {
+TEST_F(RunPaths, NameTheRunAroundAFile) {
   const fs::path before = fs::current_path();
   fs::current_path(at("runs/a"));
-  expect_words(check_run_folder("metrics.jsonl"), {"is a file", "part of, '.'"});
+  expect_words(check_run_folder("metrics.jsonl"), {"is a file", "'.'"});
   expect_words(find_policy("checkpoints").status(),
                {"'checkpoints/iteration_0000000002.safetensors', or '.'"});
   fs::current_path(before);
 }
 
-TEST_F(RunPaths, ACheckpointIsKnownByNameOrHeader) {
+TEST_F(RunPaths, RecogniseACheckpointByNameOrHeader) {
   for (const char* name : {"runs/a/checkpoints/iteration_0000000001.safetensors", "best"}) {
     const Result<FoundCheckpoint> found = find_policy(at(name));
     ASSERT_TRUE(found.ok()) << found.status().message();
@@ -85,7 +85,7 @@ TEST_F(RunPaths, ACheckpointIsKnownByNameOrHeader) {
   }
 }
 
-TEST_F(RunPaths, WhatIsNoPolicySaysWhatItIsAndWhatToName) {
+TEST_F(RunPaths, NameWhatToUseInsteadForAPolicy) {
   const std::string run = "'" + at("runs/a") + "'";
   expect_words(find_policy(at("none")).status(), {"nor a checkpoint file of that name"});
   expect_words(find_policy(at("notes.md")).status(), {"is a file", ".safetensors", "`broadloom"});

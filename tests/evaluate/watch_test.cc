@@ -1,4 +1,4 @@
-// What is watched is what is evaluated, and what cannot be watched is said.
+// Watched episodes equal evaluated ones, and errors name what cannot be watched.
 #include "broadloom/evaluate/watch.h"
 #include "broadloom/setup/resolve_config.h"
 
@@ -55,12 +55,12 @@ TEST(Watch, ShowsTheEpisodesThatAnEvaluationPlays) {
   }
 }
 
-TEST(Watch, WhatStepsAllAtOnceIsWatchedFromOneThread) {
+TEST(Watch, WholeBatchesAreWatchedFromOneThread) {
   static const bool registered = [] {
     const EnvSpec spec = [] {
-      EnvSpec of = env_spec("CartPole-v1", {}).take();
-      of.id = "WatchedWhole-v0";
-      return of;
+      EnvSpec whole = env_spec("CartPole-v1", {}).take();
+      whole.id = "WatchedWhole-v0";
+      return whole;
     }();
     return register_environment(
                simulator_entry(spec,
@@ -81,7 +81,7 @@ TEST(Watch, WhatStepsAllAtOnceIsWatchedFromOneThread) {
     EXPECT_TRUE(drawn_frames(whole, i) == drawn_frames(plain, i)) << i;
 }
 
-TEST(Watch, SaysWhatCannotBeWatched) {
+TEST(Watch, NamesWhatCannotBeWatched) {
   register_observation_envs();
   const std::unique_ptr<Trainer> windy = untrained({{"env_id", "Windy-v0"}});
   const Status undrawn = watch_policy(windy->policy(), {}).status();

@@ -1,4 +1,4 @@
-// Trainers whose untrained policies are watched, and what is seen of them.
+// Trainers with untrained policies, and their watched episodes.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -26,7 +26,7 @@ inline WatchedEpisodes watched(const Trainer& trainer, const WatchOptions& optio
   return result.take();
 }
 
-// Every frame of an episode, shape by shape: indices depend on the order of episodes.
+// Every frame of an episode as shapes, since indices depend on the order of episodes.
 inline std::vector<std::vector<Shape>> drawn_frames(const WatchedEpisodes& seen,
                                                     std::size_t episode) {
   std::vector<std::vector<Shape>> frames;

@@ -1,4 +1,4 @@
-// The files' bytes, read by readers of their own.
+// The exported files' bytes, read by separate readers.
 #include <gtest/gtest.h>
 
 #include <cstring>
@@ -17,31 +17,31 @@ namespace {
 using export_tests::Kind;
 using export_tests::UntrainedPolicy;
 
-// A message as its fields: numbers as they are, all else as bytes.
+// The fields of a message: numbers as they are, all others as bytes.
 struct Fields {
   explicit Fields(const std::string& bytes) {
-    std::size_t at = 0;
+    std::size_t place = 0;
     const auto varint = [&] {
       std::uint64_t value = 0;
-      for (int shift = 0; at < bytes.size(); shift += 7) {
-        const auto byte = static_cast<unsigned char>(bytes[at++]);
+      for (int shift = 0; place < bytes.size(); shift += 7) {
+        const auto byte = static_cast<unsigned char>(bytes[place++]);
         value |= static_cast<std::uint64_t>(byte & 0x7f) << shift;
         if (byte < 0x80) break;
       }
       return value;
     };
-    while (at < bytes.size()) {
+    while (place < bytes.size()) {
       const std::uint64_t tag = varint();
       const auto field = static_cast<int>(tag >> 3);
       if ((tag & 7) == 0) {
         numbers[field].push_back(static_cast<std::int64_t>(varint()));
       } else {
         const std::size_t size = (tag & 7) == 5 ? 4 : varint();
-        texts[field].push_back(bytes.substr(at, size));
-        at += size;
+        texts[field].push_back(bytes.substr(place, size));
+        place += size;
       }
     }
-    EXPECT_EQ(at, bytes.size());
+    EXPECT_EQ(place, bytes.size());
   }
   Fields sub(int field, std::size_t i = 0) const { return Fields(texts.at(field).at(i)); }
   const std::string& text(int field) const { return texts.at(field).front(); }
@@ -65,7 +65,7 @@ std::vector<Kind> kinds() {
           {.encoder = "impala", .algorithm = "pqn", .observation = Space::bits({8, 8, 3})}};
 }
 
-TEST(Protobuf, HasTheBytesOfItsEncodingPage) {
+TEST(Protobuf, HasTheBytesOfItsDocumentation) {
   EXPECT_EQ(ProtoMessage().add(1, std::int64_t{150}).bytes(), "\x08\x96\x01");
   EXPECT_EQ(ProtoMessage().add(2, std::string_view("testing")).bytes(), "\x12\x07testing");
   EXPECT_EQ(ProtoMessage().add(3, ProtoMessage().add(1, std::int64_t{150})).bytes(),
@@ -76,7 +76,7 @@ TEST(Protobuf, HasTheBytesOfItsEncodingPage) {
   EXPECT_EQ(ProtoMessage().add(14, std::string_view("")).bytes(), std::string("\x72\x00", 2));
 }
 
-TEST(OnnxModel, ReadsOnlyWhatIsThereBefore) {
+TEST(OnnxModel, ReadsOnlyEarlierValues) {
   for (const Kind& kind : kinds()) {
     SCOPED_TRACE(kind.name());
     const UntrainedPolicy untrained(kind);
@@ -131,7 +131,7 @@ TEST(OnnxModel, HasParametersAndRowsOfAnyNumber) {
 }
 
 TEST(Npz, IsAZipOfAlignedArrays) {
-  EXPECT_EQ(crc32("123456789"), 0xcbf43926u);  // the check value of its catalogue
+  EXPECT_EQ(crc32("123456789"), 0xcbf43926u);  // the check value from its catalogue
   const std::string file =
       npz_file({{"a", "<f4", {2}, bytes_of(std::vector{1.0f, 2.0f})}, {"b", "|u1", {}, "x"}})
           .take();
@@ -165,7 +165,7 @@ TEST(TorchModule, IsASmallFileWithNamedLayers) {
   }
 }
 
-TEST(TorchModule, CountsAsWhoMadeTheSpaces) {
+TEST(TorchModule, CountsFromTheSpacesStart) {
   const UntrainedPolicy untrained({.observation = export_tests::discrete_from(3, 5),
                                    .action = export_tests::discrete_from(-1, 4)});
   const std::string text = torch_module(policy_graph(untrained.view()));
@@ -173,8 +173,8 @@ TEST(TorchModule, CountsAsWhoMadeTheSpaces) {
   EXPECT_NE(text.find("action = action_index + -1\n"), std::string::npos) << text;
 }
 
-// What others name is in a Python text there.
-TEST(TorchModule, KeepsWhatAPolicyIsBetweenItsQuotes) {
+// Names from elsewhere become part of a Python string.
+TEST(TorchModule, KeepsAPolicysNameInsideItsQuotes) {
   const UntrainedPolicy untrained({});
   PolicyGraph graph = policy_graph(untrained.view());
   graph.about = {{"run", "a\"\"\"\nimport os\\"}};

@@ -1,4 +1,4 @@
-// Policies that nobody trained, of every kind of network and space.
+// Untrained policies with every kind of network and space.
 #pragma once
 
 #include <cstdint>
@@ -28,14 +28,14 @@ struct Kind {
   }
 };
 
-// Whose maker counts from there.
+// A space that counts from another start.
 inline Space discrete_from(std::int64_t start, int n) {
   Space space = Space::discrete(n);
   space.start = start;
   return space;
 }
 
-// Its parameters, all of them, and its statistics are drawn at random.
+// All its parameters and statistics are random.
 class UntrainedPolicy {
  public:
   explicit UntrainedPolicy(const Kind& kind)
@@ -58,7 +58,7 @@ class UntrainedPolicy {
     return {config_, spec_, network_, params_.data(), obs_norm_ ? &*obs_norm_ : nullptr};
   }
 
-  // As the environment would show them: [rows, D], an index where Discrete.
+  // As an environment gives them: [rows, D], an index if Discrete.
   std::vector<double> observations(int rows) const {
     Random random(7, Purpose::kInit, 1, 0);
     const Space& space = spec_.observation;
@@ -111,7 +111,7 @@ class UntrainedPolicy {
     return spec;
   }
 
-  // Exact in float32, since that is what an environment shows.
+  // Exact in float32, as environments give them.
   std::vector<double> numbers(int rows, Random& random) const {
     const Space& space = spec_.observation;
     std::vector<double> out;

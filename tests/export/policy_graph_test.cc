@@ -1,4 +1,4 @@
-// The operations of every kind of policy come to what its network does.
+// The operations of every kind of policy reproduce its network.
 #include "broadloom/export/policy_graph.h"
 
 #include <gtest/gtest.h>
@@ -18,7 +18,7 @@ using export_tests::UntrainedPolicy;
 
 constexpr int kRows = 3;
 
-// The largest difference of two lists, each relative to what is large.
+// The largest difference of two lists, relative to large numbers.
 double apart(const std::vector<float>& expected, const std::vector<double>& got) {
   double largest = expected.size() == got.size() ? 0.0 : 1e30;
   for (std::size_t i = 0; i < expected.size() && i < got.size(); ++i) {
@@ -70,7 +70,7 @@ void expect_the_network(const Kind& kind) {
   }
 }
 
-TEST(PolicyGraph, OfEveryNetworkIsTheNetwork) {
+TEST(PolicyGraph, OfEveryNetworkIsExact) {
   const Space box = Space::box({-0.2f, -0.3f}, {0.2f, 0.1f});
   for (const std::string encoder : {"mlp", "minatar", "nature", "impala"}) {
     for (const std::string norm : {"off", "channels", "all"}) {
@@ -90,7 +90,7 @@ TEST(PolicyGraph, OfEveryNetworkIsTheNetwork) {
   }
 }
 
-TEST(PolicyGraph, CountsAsWhoMadeTheSpaces) {
+TEST(PolicyGraph, CountsFromTheSpacesStart) {
   const Kind kind{.observation = export_tests::discrete_from(3, 9),
                   .action = export_tests::discrete_from(-1, 4)};
   expect_the_network(kind);
@@ -98,7 +98,7 @@ TEST(PolicyGraph, CountsAsWhoMadeTheSpaces) {
   EXPECT_EQ(policy_graph(untrained.view()).outputs.front(), "action");
 }
 
-TEST(PolicyGraph, OfEveryObservationIsTheNetwork) {
+TEST(PolicyGraph, OfEveryObservationIsExact) {
   Space grid = Space::box(std::vector<float>(20, 0.0f), std::vector<float>(20, 40.0f));
   grid.shape = {5, 4};
   Space tensor = Space::box({-9.0f, -9.0f, -9.0f, -9.0f}, {9.0f, 9.0f, 9.0f, 9.0f});
@@ -117,8 +117,8 @@ TEST(PolicyGraph, OfEveryObservationIsTheNetwork) {
       {.encoder = "minatar", .observation = Space::bytes({6, 5}), .hidden_sizes = {}});
 }
 
-// In float32, as files are run: what a mean of 1,000 loses there must not matter.
-TEST(PolicyGraph, KeepsWhatFloat32LosesOfAMean) {
+// In float32, as files are run: the rounding of a mean of 1,000 must not matter.
+TEST(PolicyGraph, KeepsTheRestOfAMeanInFloat32) {
   const UntrainedPolicy untrained({.norm_obs = true});
   const Policy policy = untrained.view();
   const PolicyGraph graph = policy_graph(policy);

@@ -22,7 +22,7 @@ class Figures(unittest.TestCase):
         (self.folder / "cells.csv").write_text(DATA)
 
     def run_script(self, spec, *flags):
-        """What it ends with: None, a message or an exit code."""
+        """Returns the exit code: None, a message or a number."""
         (self.folder / "a.toml").write_text(spec)
         with contextlib.redirect_stdout(io.StringIO()), self.assertRaises(SystemExit) as end:
             figures.main([*flags, str(self.folder / "a.toml")])

@@ -1,5 +1,4 @@
-// Agreement where it is known, a reference against the exact gradient, and critics that are
-// refitted.
+// Known agreements, references compared with exact gradients, and refitted critics.
 // sanitizers: address, threads
 #include "research/lab/agreement.h"
 #include "broadloom/setup/resolve_config.h"
@@ -29,7 +28,7 @@ double product(const std::vector<double>& x, const std::vector<double>& y) {
   return std::inner_product(x.begin(), x.end(), y.begin(), 0.0);
 }
 
-// Of one block, sample by sample. normalised: advantages are.
+// The gradient of one block, sample by sample. normalised: whether its advantages are.
 std::vector<double> unit_gradient(const BlockRows& rows, bool normalised) {
   const std::size_t P = rows.parameter_count;
   const std::vector<float>& weights = rows.weights[0];
@@ -45,7 +44,7 @@ std::vector<double> unit_gradient(const BlockRows& rows, bool normalised) {
   return sum;
 }
 
-// Gradients with weights that are not all alike.
+// Gradients with unequal weights.
 BlockRows weighted_block(std::uint64_t seed, int block) {
   BlockRows rows = chain_block({.dimension = 4, .mean = 0.4, .rho = 0.5}, kShape, seed, block);
   Random random(seed, Purpose::kUser, 4, static_cast<std::uint64_t>(block));
@@ -82,7 +81,7 @@ TEST(Agreement, IsTheMeanCosineOfBlocks) {
   EXPECT_GT(std::abs(results[0].agreement.value - results[1].agreement.value), 0.1);
 }
 
-// Of 60 intervals of 95 %, fewer than 50 hold by chance less than once in a thousand.
+// Fewer than 50 of 60 intervals of 95 % hold by chance less than once in a thousand times.
 TEST(Agreement, IsNotLoweredByNoiseInTheReference) {
   RELEASE_ONLY("repeats until an interval is narrow: the same code many times over");
   const std::vector<double> truth{0.5, 0.5, 0.5, 0.5};
@@ -100,16 +99,16 @@ TEST(Agreement, IsNotLoweredByNoiseInTheReference) {
       reference.groups.push_back(group);
     }
     const AgreementResult r = study(reference, 2000, 100 + repeat)[0];
-    if (std::isnan(r.agreement.value)) continue;  // it says that it cannot tell
+    if (std::isnan(r.agreement.value)) continue;  // the study found no direction
     held += r.agreement.holds(exact.agreement.value);
     naive_held += study(ReferenceGradient::exact(mean), 2000, 100 + repeat)[0].agreement.holds(
         exact.agreement.value);
   }
   EXPECT_GE(held, 48);
-  EXPECT_LT(naive_held, 30);  // what is left out would show
+  EXPECT_LT(naive_held, 30);  // a missing correction would be noticed
 }
 
-TEST(Agreement, IsNoNumberWhereThereIsNoDirection) {
+TEST(Agreement, IsUndefinedWithoutADirection) {
   ReferenceGradient reference;
   Random random(3, Purpose::kUser, 6, 0);
   for (int g = 0; g < 16; ++g) {
@@ -121,7 +120,7 @@ TEST(Agreement, IsNoNumberWhereThereIsNoDirection) {
   EXPECT_TRUE(std::isnan(r.away.value));
 }
 
-// A policy on a lake with fresh parameters that are not alike.
+// A policy on a lake with fresh, unequal parameters.
 struct Fresh {
   explicit Fresh(bool shared = false)
       : config(resolve_config({{"env_id", "FrozenLake-v1"},
@@ -156,8 +155,8 @@ struct Fresh {
 
 class ReferenceAtLimit : public ::testing::TestWithParam<int> {};
 
-// The squared norm of what a sampled reference has beside the exact one, with its own noise, and
-// that noise. What is left of the groups has a squared norm of 0 but for it.
+// The squared norm of a sampled reference minus the exact one, less its own noise, and that noise.
+// Apart from the noise, the expected squared norm is 0.
 struct Rest {
   double squared = 0.0, noise = 0.0;
 };
@@ -190,12 +189,12 @@ TEST_P(ReferenceAtLimit, IsTheExactOne) {
       measure_reference(fresh.policy, episodes, 0.95, {}, pool, {}).take();
   const auto solved = solve_exactly(fresh.policy, Starts::kStationary, beyond > 0).take();
   std::vector<double> exact = solved->reference(1, 0.95);
-  for (double& x : exact) x = -x;  // that of a loss points downhill
-  // Half of the gradient, or its negative, would show.
+  for (double& x : exact) x = -x;  // as the gradient of a loss
+  // Half of the gradient, or its negative, would be noticed.
   const Rest rest = rest_of(sampled, exact);
   EXPECT_LT(std::abs(rest.squared), 3.0 * rest.noise);
   EXPECT_LT(3.0 * rest.noise, 0.2 * product(exact, exact));
-  // Another baseline changes the noise, and nothing else.
+  // Another baseline changes only the noise.
   const Critic far_off = [](const Observations& seen) {
     return std::vector<float>(seen.size() / static_cast<std::size_t>(seen.type().size), 0.7f);
   };
@@ -214,9 +213,9 @@ TEST_P(ReferenceAtLimit, IsTheExactOne) {
 
 INSTANTIATE_TEST_SUITE_P(TimeLimits, ReferenceAtLimit, ::testing::Values(0, 90));
 
-// The exact critic is right on average wherever the policy goes: without lambda's help, in blocks
-// of any shape, its gradient is the true one.
-TEST(Critics, TheExactOneLeavesNoBias) {
+// The exact critic is right on average. Its gradient is then the true one in blocks of any shape,
+// whatever lambda.
+TEST(Critics, AnExactCriticLeavesNoBias) {
   RELEASE_ONLY("repeats until an interval is narrow: the same code many times over");
   const Fresh fresh;
   ThreadPool pool(2);
@@ -235,7 +234,7 @@ TEST(Critics, TheExactOneLeavesNoBias) {
     states[state] += block->advantages[i];
     counts[state] += 1.0;
   }
-  for (int s = 0; s < 16; ++s) {  // of TD errors of at most 1 in size
+  for (int s = 0; s < 16; ++s) {  // from TD errors of at most 1
     if (counts[s] > 0.0) EXPECT_LT(std::abs(states[s]), 4.0 * std::sqrt(counts[s])) << s;
   }
   value_by(network_critic(fresh.network, fresh.params.data(), pool), *block);
@@ -249,7 +248,7 @@ TEST(Critics, TheExactOneLeavesNoBias) {
   }
 }
 
-TEST(CriticFit, ExplainsReturnsAndLeavesThePolicyAlone) {
+TEST(CriticFit, ExplainsReturnsWithoutChangingThePolicy) {
   RELEASE_ONLY("repeats until an interval is narrow: the same code many times over");
   const Fresh fresh;
   std::vector<float> expected;
@@ -268,10 +267,11 @@ TEST(CriticFit, ExplainsReturnsAndLeavesThePolicyAlone) {
     const double own =
         explained_variance(network_critic(fresh.network, fresh.params.data(), pool), newest);
     const double best = explained_variance(table_critic(exact->state_values(0.95)), newest);
-    EXPECT_LT(own, 0.0);                                       // of a critic that never learnt
+    EXPECT_LT(own, 0.0);                                       // the critic never learnt
     EXPECT_GT(fit.value()->explained_variance(), 0.6 * best);  // chance decides most of a return
     EXPECT_GT(best, 0.03);
-    EXPECT_GT(best, fit.value()->explained_variance() - 0.01);  // none does better, but by chance
+    // nothing does better, except by chance
+    EXPECT_GT(best, fit.value()->explained_variance() - 0.01);
   }
   for (const ParameterRange& range : fresh.network.ranges(NetworkSide::kPolicy)) {
     for (std::size_t p = range.begin; p < range.end; ++p) EXPECT_EQ(expected[p], fresh.params[p]);

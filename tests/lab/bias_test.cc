@@ -1,4 +1,4 @@
-// The bias study and what it stands on: blocks cut to a horizon, starts, independent blocks.
+// The bias study and its parts: blocks cut to a horizon, starts, independent blocks.
 // sanitizers: address, threads
 #include "research/lab/bias.h"
 #include "broadloom/setup/resolve_config.h"
@@ -71,7 +71,7 @@ TEST(CutBlock, HasTheAdvantagesOfItsOwnHorizon) {
     compute_advantages(cut, 0, cut.N, 0.9, 0.8, TruncationMode::kBootstrap);
     int truncations = 0;
     for (int n = 1; n < 3; ++n) {
-      // Where environment n's truncations lie, in order of time.
+      // The truncations of environment n, in order of time.
       std::map<int, float> final_values;
       for (int t = 0, slot = 0; t <= kSteps; ++t) {
         if (whole.truncated[whole.index(t, n)])
@@ -79,7 +79,7 @@ TEST(CutBlock, HasTheAdvantagesOfItsOwnHorizon) {
       }
       for (int t = 0; t < kSteps; ++t) {
         double advantage = 0.0, weight = 1.0;
-        for (int u = t;; ++u) {  // sum of discounted TD errors to the episode's or the piece's end
+        for (int u = t;; ++u) {  // sum of discounted TD errors to the end of the episode or piece
           const std::size_t i = whole.index(u, n);
           const bool end = whole.terminated[i] || whole.truncated[i];
           const double next = whole.terminated[i]  ? 0.0
@@ -98,8 +98,8 @@ TEST(CutBlock, HasTheAdvantagesOfItsOwnHorizon) {
   }
 }
 
-// Pendulum never terminates: with synchronised starts, T = the limit, lambda 1 and the limit as an
-// end, a block is complete episodes and the two gradients are the same.
+// Pendulum never terminates. With synchronised starts, T equal to the limit, lambda 1 and the limit
+// as an end, a block consists of complete episodes, so both gradients are equal.
 TEST(BiasStudy, IsZeroForCompleteEpisodes) {
   const FreshPolicy fresh("Pendulum-v1", 20, "as_termination");
   ThreadPool pool(2);
@@ -112,13 +112,13 @@ TEST(BiasStudy, IsZeroForCompleteEpisodes) {
   EXPECT_EQ(whole.lambda, 1.0);
   EXPECT_LT(std::abs(whole.bias_squared.value),
             1e-6 * std::abs(results.value()[1].bias_squared.value));
-  // A reference that noise drowns has no direction.
+  // If noise exceeds the reference, it has no direction.
   if (whole.reference_norm.low > 0.0) {
     EXPECT_NEAR(whole.cosine.value, 1.0, 1e-3);
   } else {
     EXPECT_TRUE(std::isnan(whole.cosine.value));
   }
-  // Shorter traces and blocks weigh the samples otherwise.
+  // Shorter traces and blocks weight the samples differently.
   for (std::size_t c = 1; c < 4; ++c) {
     EXPECT_GT(std::abs(results.value()[c].bias_squared.value), 1e-9) << c;
   }
@@ -149,7 +149,7 @@ TEST(BiasStudy, NeedsATimeLimit) {
   EXPECT_NE(results.status().message().find("no time limit"), std::string::npos);
 }
 
-// Episodes of fixed length: every phase is as frequent as any other.
+// With episodes of a fixed length, all phases are equally frequent.
 TEST(StartPool, SpreadsThePhasesOfEpisodes) {
   const FreshPolicy fresh("Pendulum-v1", 40, "bootstrap");
   ThreadPool pool(2);
@@ -177,7 +177,7 @@ TEST(BlockSource, RoundsAndCopiesAreIndependent) {
   ASSERT_TRUE(a.ok() && b.ok() && c.ok() && d.ok());
   EXPECT_EQ(a.value()->observations, b.value()->observations);
   EXPECT_EQ(a.value()->last_values, b.value()->last_values);
-  // No two environments of any block begin alike, and none does in another round or shape.
+  // No two environments of any block begin equally, even in other rounds or shapes.
   std::vector<float> first;
   for (const auto* block : {&a, &c, &d}) {
     for (int n = 0; n < block->value()->N; ++n) {

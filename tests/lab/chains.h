@@ -1,4 +1,4 @@
-// Blocks of made-up gradients whose correlations are known: what the studies must recover.
+// Blocks of gradients with known correlations, which the studies must find.
 #pragma once
 
 #include <cmath>
@@ -9,9 +9,9 @@
 
 namespace broadloom {
 
-// g[n, t] = mean + x[n, t], every one of the dimensions alike: x has variance 1, an AR(1) chain in
-// time with coefficient rho within an environment, plus a share `shared` of variance that all
-// environments have in common at a time step (white in time).
+// g[n, t] = mean + x[n, t], equal in all dimensions. x has variance 1. Within an environment it is
+// an AR(1) chain in time with coefficient rho; all environments share a part `shared` of the
+// variance at each time step (white in time).
 struct CorrelatedChain {
   int dimension = 4;
   double mean = 0.0;  // of every dimension
@@ -20,7 +20,7 @@ struct CorrelatedChain {
 
   double sample_variance() const { return dimension; }
   double squared_norm() const { return dimension * mean * mean; }
-  // sum over t != u of the covariance of x[n, t] and x[n, u], over T (an environment of its own).
+  // Sum over t != u of the covariance of x[n, t] and x[n, u], over T, without the shared part.
   double within(int num_steps) const {
     double sum = 0.0;
     for (int k = 1; k < num_steps; ++k) {

@@ -1,5 +1,5 @@
-// The laboratory on policies that read images: gradients of convolutions and normalisations, which
-// have no factors, are kept whole.
+// The laboratory on policies that read images. Gradients of convolutions and normalisations have no
+// factors and are stored whole.
 #include <gtest/gtest.h>
 
 #include <memory>

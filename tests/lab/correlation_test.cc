@@ -1,4 +1,4 @@
-// The correlation study on chains whose correlations are known, and against plain double loops.
+// The correlation study on chains with known correlations, and compared with plain double loops.
 #include "research/lab/correlation.h"
 
 #include <gtest/gtest.h>
@@ -29,12 +29,12 @@ TEST(CorrelationStudy, RecoversAutocovarianceAtTheStatedCoverage) {
   std::vector<int> held(5, 0);
   for (int repeat = 0; repeat < kRepeats; ++repeat) {
     const CorrelationResult r = study(chain, shape, lags, 160, 300 + repeat);
-    ASSERT_EQ(r.within.size(), 4u);  // 40 is longer than the block
+    ASSERT_EQ(r.within.size(), 4u);  // 40 exceeds the block
     for (std::size_t k = 0; k < 4; ++k) {
       ASSERT_EQ(r.within[k].lag, lags[k]);
       held[k] += r.within[k].autocovariance.holds(0.8 * std::pow(0.7, lags[k]));
     }
-    // Different environments share a fifth of the variance, at equal steps only: 1 pair in 32.
+    // Environments share a fifth of the variance, only at equal steps: 1 pair in 32.
     held[4] += r.across.autocovariance.holds(0.2 / 32);
   }
   for (const int h : held) EXPECT_GE(h, 50);  // 57 of 60 on average
@@ -50,7 +50,7 @@ TEST(CorrelationStudy, CosinesOfIndependentGradients) {
               p->cosine.pairs);
   }
   EXPECT_EQ(r.within[0].cosine.pairs, 200 * 16 * 15);
-  // Means of independent blocks without a signal: E cos^2 = 1 / d as well.
+  // Means of independent blocks without a signal also have E cos^2 = 1 / d.
   EXPECT_EQ(r.batch_means.pairs, 200 * 199 / 2);
   EXPECT_TRUE(r.batch_means.mean_square.holds(0.2));
   EXPECT_TRUE(r.batch_means.mean.holds(0.0));
@@ -71,7 +71,7 @@ TEST(CorrelationStudy, BlocksWithASignalPointTheSameWay) {
   }
 }
 
-// The pairs of means do not grow without bound, and every group keeps its share of them.
+// The number of compared means is limited, and every group keeps its share.
 TEST(CorrelationStudy, ComparesAFewHundredMeansOfManyBlocks) {
   const CorrelationResult r = study({5, 0.0, 0.0, 0.0}, {2, 2}, {1}, 1000, 3);
   EXPECT_EQ(r.batch_means.pairs, 334 * 333 / 2);
@@ -79,13 +79,13 @@ TEST(CorrelationStudy, ComparesAFewHundredMeansOfManyBlocks) {
   EXPECT_GT(r.batch_means.mean_square.high, r.batch_means.mean_square.low);
 }
 
-// One block, every number by explicit vectors; trajectories end inside environments.
+// One block compared with explicit vectors; trajectories end inside environments.
 TEST(CorrelationStudy, EqualsExplicitVectors) {
   const CorrelatedChain chain{3, 0.4, 0.5, 0.0};
   const BlockShape shape{2, 12};
   BlockRows rows = chain_block(chain, shape, 4, 0);
   for (std::size_t r = 0; r < rows.trajectory.size(); ++r) {
-    rows.trajectory[r] = static_cast<int>(r) / 5;  // borders at 5, 10, 15, 20; one more at 12
+    rows.trajectory[r] = static_cast<int>(r) / 5;  // borders at 5, 10, 15, 20, and one at 12
     if (r >= 12) rows.trajectory[r] += 10;
     rows.weights[0][r] = 0.5f + 0.1f * static_cast<float>(r % 4);
   }
@@ -121,10 +121,9 @@ TEST(CorrelationStudy, EqualsExplicitVectors) {
   }
 }
 
-// States of two kinds, drawn independently: in one of them gradients are long and rare, in the
-// other short. Nothing depends on anything, and no direction is favoured; but less their block's
-// mean, the short ones all are minus that mean.
-TEST(CorrelationStudy, CentringAtTheBlocksMeanMakesIndependentGradientsResemble) {
+// Independent states of two kinds: gradients are rare and long in one, short in the other. No
+// direction is favoured. But less their block's mean, all short ones resemble minus that mean.
+TEST(CorrelationStudy, CentringMakesIndependentGradientsResembleEachOther) {
   constexpr int kDimension = 20;
   const BlockShape shape{16, 16};
   CorrelationStudy study(shape, {0.95}, {1}, kDimension, 100, 20, 9, 1);
@@ -138,20 +137,20 @@ TEST(CorrelationStudy, CentringAtTheBlocksMeanMakesIndependentGradientsResemble)
   for (const PairCorrelation* p : {&r.across, &r.within[0]}) {
     EXPECT_TRUE(p->uncentred.holds(0.0)) << p->uncentred.low << " " << p->uncentred.high;
     EXPECT_LT(p->uncentred.high, 0.01);
-    EXPECT_GT(p->cosine.mean.low, 0.7);  // pairs of two short ones are 81 %
+    EXPECT_GT(p->cosine.mean.low, 0.7);  // 81 % of pairs are two short ones
     EXPECT_TRUE(p->autocovariance.holds(0.0));
   }
 }
 
-// As long as all are, on the other hand, they resemble less by one in their number.
+// With equal lengths, centring changes the resemblance only by about 1 / n.
 TEST(CorrelationStudy, CentringDoesLittleToGradientsOfOneLength) {
   const CorrelationResult r = study({5, 0.0, 0.0, 0.0}, {16, 16}, {1}, 400, 1);
   EXPECT_NEAR(r.across.cosine.mean.value, -1.0 / 256.0, 0.003);
   EXPECT_NEAR(r.across.uncentred.value, 0.0, 0.003);
 }
 
-// Gradients that are all zero (no reward was ever seen) have no direction: nothing is counted, and
-// nothing is not a number but what has no pairs.
+// Gradients that are all zero have no direction. They are not counted, and only numbers without
+// pairs are NaN.
 TEST(CorrelationStudy, GradientsOfZeroAreLeftOut) {
   BlockRows rows = chain_block({3, 0.0, 0.0, 0.0}, {2, 8}, 4, 0);
   std::fill(rows.weights[0].begin(), rows.weights[0].end(), 0.0f);

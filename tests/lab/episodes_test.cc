@@ -1,5 +1,4 @@
-// Which steps of a block count, what follows them past the time limit, and what training makes of
-// the same steps.
+// The steps of a block that count, the steps after the time limit, and the same steps in training.
 #include "research/lab/episodes.h"
 
 #include <gtest/gtest.h>
@@ -14,8 +13,7 @@ namespace {
 
 constexpr TimeLimit kLimit{4, 3};
 
-// One environment: rewards 1, 2, 3, ..; episodes end after these steps, by the limit where it is
-// reached.
+// One environment with rewards 1, 2, 3, ...; episodes end after these steps, or at the limit.
 FrozenBlock one_environment(int steps, int age, const std::vector<int>& ends) {
   FrozenBlock block(steps, 1, 0, 0, steps);
   block.ages = {age};
@@ -34,8 +32,8 @@ FrozenBlock one_environment(int steps, int age, const std::vector<int>& ends) {
   return block;
 }
 
-TEST(Episodes, CountStepsBeforeTheLimitOnly) {
-  // Begins at age 2: two steps count, then three follow up to the longest; the next terminates.
+TEST(Episodes, CountStepsBeforeTheLimit) {
+  // Begins at age 2: two steps count, then three follow past the limit; the next one terminates.
   const FrozenBlock block = one_environment(12, 2, {4, 6, 11});
   EXPECT_EQ(steps_within(block, 0, kLimit), (std::vector<int>{0, 1, 5, 6, 7, 8, 9, 10}));
   EXPECT_EQ(steps_within(block, 0, {7, 0}).size(), 12u);
@@ -46,7 +44,7 @@ TEST(Episodes, CountStepsBeforeTheLimitOnly) {
   EXPECT_DOUBLE_EQ(returns[5], 6.0 + 0.5 * 7.0);
 }
 
-TEST(Episodes, ThoseOfTrainingEndAtTheLimit) {
+TEST(Episodes, OfTrainingEndAtTheLimit) {
   const FrozenBlock block = one_environment(16, 2, {4, 6, 13});
   const std::vector<std::vector<int>> places{steps_within(block, 0, kLimit)};
   const RolloutBlock trained = as_trained(block, 0, 1, places, 8, kLimit);
@@ -54,9 +52,9 @@ TEST(Episodes, ThoseOfTrainingEndAtTheLimit) {
   EXPECT_EQ(trained.truncated, (std::vector<std::uint8_t>{0, 1, 0, 0, 0, 0, 0, 1}));
   EXPECT_EQ(trained.terminated, (std::vector<std::uint8_t>{0, 0, 0, 1, 0, 0, 0, 0}));
   ASSERT_EQ(trained.truncations[0], 2);
-  EXPECT_EQ(trained.final_values[0], 102.0f);  // of what came next, had it been the last
+  EXPECT_EQ(trained.final_values[0], 102.0f);  // of the next step, as a final observation
   EXPECT_EQ(trained.final_values[1], 111.0f);
-  // Where the limit is an end, the final observation is one.
+  // If the limit is an end, there is a final observation.
   const FrozenBlock ended = one_environment(8, 3, {3});
   const TimeLimit end{kLimit.longest(), 0};
   const RolloutBlock same = as_trained(ended, 0, 1, {steps_within(ended, 0, end)}, 8, end);
@@ -64,7 +62,7 @@ TEST(Episodes, ThoseOfTrainingEndAtTheLimit) {
   EXPECT_EQ(same.final_values[0], 203.0f);
 }
 
-TEST(Episodes, ALimitOfTheSimulatorsOwnIsFound) {
+TEST(Episodes, FindTheSimulatorsOwnLimit) {
   FrozenBlock block = one_environment(12, 0, {6});
   EXPECT_TRUE(check_continued(block, kLimit).ok());
   block.truncated[3] = 1;
@@ -74,7 +72,7 @@ TEST(Episodes, ALimitOfTheSimulatorsOwnIsFound) {
   EXPECT_NE(status.message().find("--time_limit end"), std::string::npos);
 }
 
-TEST(Episodes, ADiscountLooksSoFar) {
+TEST(Episodes, LookAsFarAsTheDiscount) {
   for (const double gamma : {0.5, 0.9, 0.99, 0.999}) {
     const int steps = steps_to_a_hundredth(gamma);
     EXPECT_LE(std::pow(gamma, steps), 0.01 * (1.0 + 1e-9));

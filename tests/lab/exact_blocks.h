@@ -1,4 +1,4 @@
-// What the tests of exact gradients share: networks, and a block's gradient by the definition.
+// Networks for tests of exact gradients, and a block's gradient by definition.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -56,7 +56,7 @@ inline std::unique_ptr<ExactGradients> solve(const TabularModel& model, const Ac
   return exact.take();
 }
 
-// What a network says of every state, by the very loss that trains: grad log pi(a | s) is the
+// A network's outputs for every state, by the loss that trains it: grad log pi(a | s) is the
 // gradient of -A r at A = -1 and ratio 1.
 struct Tabulated {
   Vector policy;               // [S, A]
@@ -96,16 +96,16 @@ inline Tabulated tabulate(const TabularModel& model, const ActorCritic& network,
   return table;
 }
 
-// One step of a block as it was taken.
+// One step of a block.
 struct Taken {
   int state, action, next;
   double reward;
   bool terminated, truncated;
 };
 
-// A_t, by the definition.
+// A_t by definition.
 inline Vector block_advantages(const std::vector<Taken>& block, const Vector& values,
-                               const ExactCase& of, TruncationMode mode) {
+                               const ExactCase& exact_case, TruncationMode mode) {
   Vector advantages(block.size());
   double advantage = 0.0;
   for (std::size_t t = block.size(); t-- > 0;) {
@@ -116,26 +116,28 @@ inline Vector block_advantages(const std::vector<Taken>& block, const Vector& va
       advantage = step.reward - value;
     } else if (step.truncated) {
       advantage = step.reward - value;
-      if (mode == TruncationMode::kBootstrap) advantage += of.gamma * next_value;
-      if (mode == TruncationMode::kStateValue) advantage += of.gamma * value;
+      if (mode == TruncationMode::kBootstrap) advantage += exact_case.gamma * next_value;
+      if (mode == TruncationMode::kStateValue) advantage += exact_case.gamma * value;
       if (mode == TruncationMode::kZero) advantage = 0.0;
     } else {
-      advantage = step.reward + of.gamma * next_value - value + of.gamma * of.lambda * advantage;
+      advantage = step.reward + exact_case.gamma * next_value - value +
+                  exact_case.gamma * exact_case.lambda * advantage;
     }
     advantages[t] = advantage;
   }
   return advantages;
 }
 
-// What one environment's block gives.
+// The gradient from one environment's block.
 struct BlockGradient {
   Vector gradient;           // -1/T sum of A_t score_t
   double step_square = 0.0;  // 1/T sum of |A_t score_t|^2
 };
 
 inline BlockGradient block_gradient(const std::vector<Taken>& block, const Tabulated& table,
-                                    int num_actions, const ExactCase& of, TruncationMode mode) {
-  const Vector advantages = block_advantages(block, table.values, of, mode);
+                                    int num_actions, const ExactCase& exact_case,
+                                    TruncationMode mode) {
+  const Vector advantages = block_advantages(block, table.values, exact_case, mode);
   const double share = 1.0 / static_cast<double>(block.size());
   BlockGradient result;
   result.gradient.assign(table.scores[0].size(), 0.0);
@@ -149,7 +151,7 @@ inline BlockGradient block_gradient(const std::vector<Taken>& block, const Tabul
   return result;
 }
 
-// Three states, two actions; chance in starts, moves and rewards; state 0 can be stayed in.
+// Three states and two actions; starts, moves and rewards are random; state 0 can be kept.
 inline TabularModel tiny_model() {
   TabularModel model;
   model.num_states = 3;

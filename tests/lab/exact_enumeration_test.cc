@@ -1,4 +1,4 @@
-// Exact means and variances against every block that a small environment can give.
+// Exact means and variances compared with all possible blocks of a small environment.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -10,7 +10,7 @@
 namespace broadloom {
 namespace {
 
-// Sums over all ways that an episode can go on from (s, tau).
+// Sums over all continuations of an episode from (s, tau).
 struct Episode {
   double length = 0.0, total_return = 0.0, discounted = 0.0;
 };
@@ -33,13 +33,12 @@ Episode walk_episode(const TabularModel& model, const Tabulated& table, int limi
   return sum;
 }
 
-// All blocks that an environment can take from a distribution of positions (s, tau), with their
-// probabilities.
+// All blocks of an environment from a distribution of positions (s, tau), with probabilities.
 class Enumeration {
  public:
   Enumeration(const TabularModel& model, const Tabulated& table, const ExactSettings& settings,
-              const ExactCase& of)
-      : model_(model), table_(table), settings_(settings), of_(of) {
+              const ExactCase& exact_case)
+      : model_(model), table_(table), settings_(settings), case_(exact_case) {
     mean.assign(table.scores[0].size(), 0.0);
     const Vector begin = settings.synchronised ? starts() : stationary();
     for (std::size_t i = 0; i < begin.size(); ++i) {
@@ -52,25 +51,25 @@ class Enumeration {
   Vector reference() const {
     Vector sum(mean.size(), 0.0);
     Vector now = settings_.synchronised ? starts() : stationary();
-    for (int t = 0; t < of_.num_steps; ++t) {
+    for (int t = 0; t < case_.num_steps; ++t) {
       Vector after(now.size(), 0.0);
-      for (std::size_t at = 0; at < now.size(); ++at) {
-        const int s = static_cast<int>(at) % model_.num_states;
-        const int tau = static_cast<int>(at) / model_.num_states;
-        if (now[at] == 0.0) continue;
+      for (std::size_t place = 0; place < now.size(); ++place) {
+        const int s = static_cast<int>(place) % model_.num_states;
+        const int tau = static_cast<int>(place) / model_.num_states;
+        if (now[place] == 0.0) continue;
         for_steps(s, tau, [&](double p, const Taken& step) {
           double difference = step.reward - table_.values[s];
           if (!step.terminated && !step.truncated) {
-            difference += of_.gamma * walk_episode(model_, table_, settings_.max_episode_steps,
-                                                   of_.gamma, step.next, tau + 1)
-                                          .discounted;
+            difference += case_.gamma * walk_episode(model_, table_, settings_.max_episode_steps,
+                                                     case_.gamma, step.next, tau + 1)
+                                            .discounted;
           }
           const Vector& score = table_.scores[s * model_.num_actions + step.action];
           for (std::size_t i = 0; i < sum.size(); ++i) {
-            sum[i] -= now[at] * p * difference * score[i] / of_.num_steps;
+            sum[i] -= now[place] * p * difference * score[i] / case_.num_steps;
           }
           for_next(step, tau, [&](double q, int next, int next_tau) {
-            after[next_tau * model_.num_states + next] += now[at] * p * q;
+            after[next_tau * model_.num_states + next] += now[place] * p * q;
           });
         });
       }
@@ -85,7 +84,7 @@ class Enumeration {
   double step_square = 0.0;  // mean over positions of E|g_t|^2
 
  private:
-  // Without a limit tau is left at 0.
+  // Without a limit tau stays 0.
   Vector starts() const {
     Vector positions(
         static_cast<std::size_t>(model_.num_states) * std::max(1, settings_.max_episode_steps),
@@ -94,26 +93,27 @@ class Enumeration {
     return positions;
   }
 
-  // By following the chain, lazily so that no period stays.
+  // Follows the chain; a half of each step stays in place, which removes periods.
   Vector stationary() const {
     Vector now = starts();
     for (int i = 0; i < 600; ++i) {
       Vector next(now.size(), 0.0);
-      for (std::size_t at = 0; at < now.size(); ++at) {
-        next[at] += 0.5 * now[at];
-        const int tau = static_cast<int>(at) / model_.num_states;
-        for_steps(static_cast<int>(at) % model_.num_states, tau, [&](double p, const Taken& step) {
-          for_next(step, tau, [&](double q, int s, int next_tau) {
-            next[next_tau * model_.num_states + s] += 0.5 * now[at] * p * q;
-          });
-        });
+      for (std::size_t place = 0; place < now.size(); ++place) {
+        next[place] += 0.5 * now[place];
+        const int tau = static_cast<int>(place) / model_.num_states;
+        for_steps(static_cast<int>(place) % model_.num_states, tau,
+                  [&](double p, const Taken& step) {
+                    for_next(step, tau, [&](double q, int s, int next_tau) {
+                      next[next_tau * model_.num_states + s] += 0.5 * now[place] * p * q;
+                    });
+                  });
       }
       now = next;
     }
     return now;
   }
 
-  // f(probability, step) for everything that can happen at (s, tau).
+  // Calls f(probability, step) for every possible step at (s, tau).
   template <class F>
   void for_steps(int s, int tau, F&& f) const {
     for (int a = 0; a < model_.num_actions; ++a) {
@@ -125,7 +125,7 @@ class Enumeration {
     }
   }
 
-  // f(probability, s, tau) for every position after a step.
+  // Calls f(probability, s, tau) for every position after a step.
   template <class F>
   void for_next(const Taken& step, int tau, F&& f) const {
     if (!step.terminated && !step.truncated) {
@@ -138,9 +138,9 @@ class Enumeration {
   }
 
   void walk(int s, int tau, double chance) {
-    if (block_.size() == static_cast<std::size_t>(of_.num_steps)) {
+    if (block_.size() == static_cast<std::size_t>(case_.num_steps)) {
       const BlockGradient g =
-          block_gradient(block_, table_, model_.num_actions, of_, settings_.truncation_mode);
+          block_gradient(block_, table_, model_.num_actions, case_, settings_.truncation_mode);
       probability += chance;
       square += chance * dot(g.gradient, g.gradient);
       step_square += chance * g.step_square;
@@ -158,35 +158,36 @@ class Enumeration {
   const TabularModel& model_;
   const Tabulated& table_;
   const ExactSettings& settings_;
-  const ExactCase& of_;
+  const ExactCase& case_;
   std::vector<Taken> block_;
 };
 
 void expect_equals_enumeration(const ActorCritic& network, const ExactSettings& settings,
-                               const ExactCase& of) {
+                               const ExactCase& exact_case) {
   const TabularModel model = tiny_model();
   const Vector params = random_params(network, 0.7);
   const Tabulated table = tabulate(model, network, params);
-  const Enumeration all(model, table, settings, of);
+  const Enumeration all(model, table, settings, exact_case);
   ASSERT_NEAR(all.probability, 1.0, 1e-12);
 
   const auto exact = solve(model, network, params, settings);
-  EXPECT_LT(distance(exact->expected(of), all.mean), 1e-12 * norm(all.mean));
+  EXPECT_LT(distance(exact->expected(exact_case), all.mean), 1e-12 * norm(all.mean));
   if (settings.max_episode_steps > 0) {
     const Vector reference = all.reference();
-    EXPECT_LT(distance(exact->reference(of.num_steps, of.gamma), reference),
+    EXPECT_LT(distance(exact->reference(exact_case.num_steps, exact_case.gamma), reference),
               1e-12 * norm(reference));
   }
   const double squared_norm = dot(all.mean, all.mean);
   const double total = all.square - squared_norm;
   const double sample_variance = all.step_square - squared_norm;
   constexpr int kEnvs = 5;
-  const ExactVariance variance = exact->variance(of, kEnvs).value();
+  const ExactVariance variance = exact->variance(exact_case, kEnvs).value();
   EXPECT_NEAR(variance.total * kEnvs, total, 1e-12 * total);
   EXPECT_NEAR(variance.sample_variance, sample_variance, 1e-12 * sample_variance);
   EXPECT_NEAR(variance.squared_norm, squared_norm, 1e-12 * squared_norm);
   EXPECT_NEAR(variance.individual + variance.within, variance.total, 1e-15 * variance.total);
-  EXPECT_NEAR(variance.individual * kEnvs * of.num_steps, sample_variance, 1e-12 * sample_variance);
+  EXPECT_NEAR(variance.individual * kEnvs * exact_case.num_steps, sample_variance,
+              1e-12 * sample_variance);
 }
 
 struct Block {
@@ -213,7 +214,7 @@ TEST_P(ExactEnumeration, EveryModeStartAndLambda) {
   }
 }
 
-// Blocks shorter than an episode, as long, and longer; with limits of one step and of none.
+// Blocks shorter than an episode, equal to it, and longer; limits of one step, and none.
 INSTANTIATE_TEST_SUITE_P(Blocks, ExactEnumeration,
                          ::testing::Values(Block{1, 3}, Block{2, 3}, Block{3, 3}, Block{4, 3},
                                            Block{3, 2}, Block{4, 1}, Block{4, 0}),
@@ -227,9 +228,9 @@ TEST(ExactGradients, EqualEnumerationForOtherNetworks) {
     ExactSettings settings;
     settings.max_episode_steps = 2;
     settings.synchronised = synchronised;
-    const ExactCase of{3, 0.9, 0.95};
-    expect_equals_enumeration(make_network(tiny_model(), {}), settings, of);
-    expect_equals_enumeration(make_network(tiny_model(), {4, 3}, true), settings, of);
+    const ExactCase exact_case{3, 0.9, 0.95};
+    expect_equals_enumeration(make_network(tiny_model(), {}), settings, exact_case);
+    expect_equals_enumeration(make_network(tiny_model(), {4, 3}, true), settings, exact_case);
   }
 }
 
@@ -242,10 +243,10 @@ TEST(ExactGradients, EpisodesEqualEnumeration) {
   const Tabulated table = tabulate(model, network, params);
   Episode expected;
   for (int s = 0; s < model.num_states; ++s) {
-    const Episode from = walk_episode(model, table, kLimit, kGamma, s, 0);
-    expected.length += model.start[s] * from.length;
-    expected.total_return += model.start[s] * from.total_return;
-    expected.discounted += model.start[s] * from.discounted;
+    const Episode episode = walk_episode(model, table, kLimit, kGamma, s, 0);
+    expected.length += model.start[s] * episode.length;
+    expected.total_return += model.start[s] * episode.total_return;
+    expected.discounted += model.start[s] * episode.discounted;
   }
   ExactSettings settings;
   settings.max_episode_steps = kLimit;
@@ -253,7 +254,7 @@ TEST(ExactGradients, EpisodesEqualEnumeration) {
   EXPECT_NEAR(exact->mean_episode_length(), expected.length, 1e-12);
   EXPECT_NEAR(exact->mean_return(), expected.total_return, 1e-12);
   EXPECT_NEAR(exact->objective(kGamma), expected.discounted, 1e-12);
-  // A limit far away is none.
+  // A very distant limit has no effect.
   settings.max_episode_steps = 4000;
   const auto far = solve(model, network, params, settings);
   const auto none = solve(model, network, params, {});

@@ -1,5 +1,5 @@
-// The exact gradients against finite differences, against each other where they must coincide, and
-// against simulation; exact_enumeration_test.cc has the small environment's every trajectory.
+// Exact gradients compared with finite differences, with each other, and with simulation.
+// exact_enumeration_test.cc enumerates a small environment.
 #include "research/lab/exact.h"
 
 #include <gtest/gtest.h>
@@ -32,7 +32,7 @@ TEST_P(ExactObjective, GradientEqualsFiniteDifferences) {
   const Vector params = random_params(network, 0.5);
   ExactSettings settings;
   settings.max_episode_steps = GetParam().max_episode_steps;
-  const auto at = [&](std::size_t i, double offset) {
+  const auto objective_at = [&](std::size_t i, double offset) {
     Vector moved = params;
     moved[i] += offset;
     return solve(model, network, moved, settings)->objective(GetParam().gamma);
@@ -42,8 +42,8 @@ TEST_P(ExactObjective, GradientEqualsFiniteDifferences) {
   double largest = 0.0;
   for (const double g : gradient) largest = std::max(largest, std::abs(g));
   ASSERT_GT(largest, 1e-6);
-  // Central differences of order h^4 at the start state's inputs, at every layer's end, and at the
-  // largest derivative.
+  // Central differences of order h^4: at inputs of the start state, at the ends of layers, and at
+  // the largest derivative.
   std::vector<std::size_t> tested{network.policy_head().weight, network.policy_head().bias + 1,
                                   network.actor().layers()[1].slice.weight + 3,
                                   network.actor().layers()[0].slice.bias};
@@ -52,11 +52,12 @@ TEST_P(ExactObjective, GradientEqualsFiniteDifferences) {
   }
   constexpr double h = 1e-3;
   for (const std::size_t i : tested) {
-    const double numeric =
-        (8.0 * (at(i, h) - at(i, -h)) - (at(i, 2 * h) - at(i, -2 * h))) / (12 * h);
+    const double numeric = (8.0 * (objective_at(i, h) - objective_at(i, -h)) -
+                            (objective_at(i, 2 * h) - objective_at(i, -2 * h))) /
+                           (12 * h);
     EXPECT_NEAR(gradient[i], numeric, 1e-6 * largest) << "parameter " << i;
   }
-  // The critic's parameters have no part in it.
+  // The critic's parameters have no influence.
   EXPECT_EQ(gradient[network.value_head().weight], 0.0);
   EXPECT_EQ(gradient[network.critic().layers()[0].slice.bias], 0.0);
 }
@@ -73,7 +74,7 @@ INSTANTIATE_TEST_SUITE_P(Environments, ExactObjective,
 
 // ---------------------------------------------------------------- identities
 
-// A critic that is right makes every estimate of the advantage right in expectation: there is no
+// With an exact critic, every estimate of the advantage is right in expectation, so there is no
 // bias for any T and lambda. Linear heads on one-hot observations can hold such a critic.
 TEST(ExactGradients, AnExactCriticLeavesNoBias) {
   constexpr double kGamma = 0.95;
@@ -112,8 +113,8 @@ TEST(ExactGradients, AnExactCriticLeavesNoBias) {
   }
 }
 
-// Where the limit ends every episode, blocks of whole episodes never bootstrap under
-// kAsTermination, so at lambda = 1 any critic is but a baseline.
+// If the limit ends every episode, blocks of whole episodes never bootstrap under kAsTermination.
+// At lambda = 1 any critic is then only a baseline.
 TEST(ExactGradients, BlocksOfWholeEpisodesLeaveNoBias) {
   TabularModel model = tiny_model();
   for (auto& outcomes : model.transitions) {
@@ -130,7 +131,7 @@ TEST(ExactGradients, BlocksOfWholeEpisodesLeaveNoBias) {
     const Vector reference = exact->reference(num_steps, 0.9);
     EXPECT_LT(distance(exact->expected({num_steps, 1.0, 0.9}), reference), 1e-12 * norm(reference));
   }
-  // ... and no others.
+  // ... but not of others.
   const Vector reference = exact->reference(7, 0.9);
   EXPECT_GT(distance(exact->expected({7, 1.0, 0.9}), reference), 1e-3 * norm(reference));
   EXPECT_GT(distance(exact->expected({6, 0.9, 0.9}), exact->reference(6, 0.9)),
@@ -169,7 +170,7 @@ TEST(ExactGradients, TheBiasOfLambdaOneShrinksWithTheBlock) {
 
 // ---------------------------------------------------------------- simulation
 
-// One environment in a table, stepped by hand.
+// One environment as a table, stepped by hand.
 class Walker {
  public:
   Walker(const TabularModel& model, const Tabulated& table, int limit, std::uint32_t lane)
@@ -209,11 +210,11 @@ class Walker {
   int state_ = 0, tau_ = 0;
 };
 
-// Means over blocks agree with the exact numbers within five standard errors, every parameter's and
-// the variance's. Environments count as the independent samples.
+// Means over blocks agree with the exact numbers within five standard errors, for every parameter
+// and the variance. Environments are the independent samples.
 void expect_agrees_with_simulation(bool synchronised) {
   constexpr int kEnvs = 200, kBlocks = 200, kLimit = 12;
-  const ExactCase of{10, 0.9, 0.95};
+  const ExactCase exact_case{10, 0.9, 0.95};
   const TabularModel model = make_tabular_model("FrozenLake-v1", {}).value();
   const ActorCritic network = make_network(model, {});
   const Vector params = random_params(network, 0.8);
@@ -222,11 +223,11 @@ void expect_agrees_with_simulation(bool synchronised) {
   settings.max_episode_steps = kLimit;
   settings.synchronised = synchronised;
   const auto exact = solve(model, network, params, settings);
-  const Vector expected = exact->expected(of);
-  const double variance = exact->variance(of, 1).value().total;
+  const Vector expected = exact->expected(exact_case);
+  const double variance = exact->variance(exact_case, 1).value().total;
 
   const std::size_t size = params.size();
-  // Sums over environments of their means and of the squares of those; the last is |G - E G|^2.
+  // Sums over environments of their means and squared means; the last one is |G - E G|^2.
   Vector sum(size + 1, 0.0), squares(size + 1, 0.0);
   for (int n = 0; n < kEnvs; ++n) {
     Walker walker(model, table, kLimit, static_cast<std::uint32_t>(n));
@@ -235,9 +236,9 @@ void expect_agrees_with_simulation(bool synchronised) {
     for (int b = 0; b < kBlocks; ++b) {
       if (synchronised) walker.reset();
       std::vector<Taken> block;
-      for (int t = 0; t < of.num_steps; ++t) block.push_back(walker.step());
+      for (int t = 0; t < exact_case.num_steps; ++t) block.push_back(walker.step());
       const BlockGradient g =
-          block_gradient(block, table, model.num_actions, of, settings.truncation_mode);
+          block_gradient(block, table, model.num_actions, exact_case, settings.truncation_mode);
       for (std::size_t i = 0; i < size; ++i) mean[i] += g.gradient[i] / kBlocks;
       mean[size] += std::pow(distance(g.gradient, expected), 2) / kBlocks;
     }
@@ -250,7 +251,7 @@ void expect_agrees_with_simulation(bool synchronised) {
     const double mean = sum[i] / kEnvs;
     const double error = std::sqrt((squares[i] / kEnvs - mean * mean) / (kEnvs - 1));
     EXPECT_NEAR(mean, i < size ? expected[i] : variance, 5.0 * error + 1e-15) << i;
-    // An error so large that anything would agree is no test.
+    // Too large an error would make the test meaningless.
     if (i == size) EXPECT_LT(error, 0.02 * variance);
   }
 }
@@ -258,9 +259,9 @@ void expect_agrees_with_simulation(bool synchronised) {
 TEST(ExactGradients, AgreeWithSimulationStationary) { expect_agrees_with_simulation(false); }
 TEST(ExactGradients, AgreeWithSimulationSynchronised) { expect_agrees_with_simulation(true); }
 
-// ---------------------------------------------------------------- what is refused
+// ---------------------------------------------------------------- refusals
 
-TEST(ExactGradients, AreSolvedInFloatToo) {
+TEST(ExactGradients, AreAlsoSolvedInFloat) {
   const TabularModel model = tiny_model();
   const ActorCritic network = make_network(model, {4});
   std::vector<float> params(network.parameter_count());
@@ -272,7 +273,7 @@ TEST(ExactGradients, AreSolvedInFloatToo) {
             solve(model, network, wide, {})->expected({4, 0.9, 0.9}));
 }
 
-TEST(ExactGradients, RefuseWhatCannotBeSolved) {
+TEST(ExactGradients, RefuseUnsolvableCases) {
   const auto refusal = [](const TabularModel& model, const ActorCritic& network,
                           const ExactSettings& settings) {
     const Vector params = random_params(network, 0.5);

@@ -1,4 +1,4 @@
-// What a block's gradients are made of, and what normalising or adding terms changes.
+// The rows of a block's gradients, and the effect of normalising and of further terms.
 #include "broadloom/setup/resolve_config.h"
 #include "research/lab/block_rows.h"
 
@@ -52,7 +52,7 @@ class Rows : public ::testing::Test {
   std::unique_ptr<RolloutBlock> block_;
 };
 
-TEST_F(Rows, AreOneEnvironmentAfterTheOther) {
+TEST_F(Rows, ListEnvironmentsOneAfterTheOther) {
   const BlockRows rows = read(1);
   ASSERT_EQ(rows.rows(), 40);
   ASSERT_EQ(rows.factors.size(), 1u);  // scores serve every lambda
@@ -83,7 +83,7 @@ TEST_F(Rows, NormalisedAdvantagesHaveMeanZeroAndDeviationOne) {
   }
 }
 
-// With other terms every lambda has factors of its own, which hold the whole gradient.
+// With other terms, every lambda has its own factors, which hold the whole gradient.
 TEST_F(Rows, TermsAreInTheFactors) {
   const BlockRows plain = read(0);
   settings_.terms = {true, true, 0.01, 0.5};
@@ -91,7 +91,7 @@ TEST_F(Rows, TermsAreInTheFactors) {
   ASSERT_EQ(all.factors.size(), 2u);
   EXPECT_GT(all.factors[0].layers.size(), plain.factors[0].layers.size());  // the critic's
   for (const float w : all.weights[1]) EXPECT_EQ(w, 1.0f);
-  settings_.terms = {true, false, 0.0, 0.0};  // a term of weight 0 changes nothing
+  settings_.terms = {true, false, 0.0, 0.0};  // a term of weight 0 has no effect
   const BlockRows none = read(0);
   for (int r = 0; r < 40; ++r) {
     const double expected =

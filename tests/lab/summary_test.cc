@@ -1,4 +1,4 @@
-// Every sentence from numbers that are planted for it, and none that intervals do not allow.
+// Every sentence from planted numbers, and none that the intervals do not support.
 #include "research/lab/summary.h"
 
 #include <gtest/gtest.h>
@@ -23,7 +23,7 @@ bool holds(const std::string& line, const std::string& part) {
   return line.find(part) != std::string::npos;
 }
 
-// Agreement by shape, of 64 transitions: 1 x 64, 4 x 16, 16 x 4, 64 x 1.
+// Agreement by shape with 64 transitions: 1 x 64, 4 x 16, 16 x 4, 64 x 1.
 GradientStudyReport report_of(const std::vector<double>& own, double half = 0.05) {
   GradientStudyReport r;
   r.lambdas = {0.95};
@@ -31,20 +31,21 @@ GradientStudyReport report_of(const std::vector<double>& own, double half = 0.05
   r.agreement.emplace();
   for (std::size_t i = 0; i < own.size(); ++i) {
     const BlockShape shape{1 << 2 * i, 64 >> 2 * i};
-    r.agreement->push_back({shape, 0.95, "own", false, 100, about(0.9), about(0.1)});  // not these
+    r.agreement->push_back({shape, 0.95, "own", false, 100, about(0.9), about(0.1)});  // not used
     r.agreement->push_back({shape, 0.95, "own", true, 100, about(own[i], half), about(0.1)});
   }
   return r;
 }
 
-void add_critic(GradientStudyReport& r, const std::string& critic, const std::vector<double>& of) {
-  for (std::size_t i = 0; i < of.size(); ++i) {
+void add_critic(GradientStudyReport& r, const std::string& critic,
+                const std::vector<double>& agreements) {
+  for (std::size_t i = 0; i < agreements.size(); ++i) {
     const BlockShape shape{1 << 2 * i, 64 >> 2 * i};
-    r.agreement->push_back({shape, 0.95, critic, true, 100, about(of[i]), about(0.1)});
+    r.agreement->push_back({shape, 0.95, critic, true, 100, about(agreements[i]), about(0.1)});
   }
 }
 
-TEST(Summary, TheBestShapeIsNamedWithThoseThatAreLevel) {
+TEST(Summary, TheBestShapeIsNamedWithEqualOnes) {
   EXPECT_EQ(summary_of(report_of({0.1, 0.3, 0.55, 0.6}))[0],
             "Best shape for one block under the run's critic at lambda 0.95: 64 x 1 (0.60 [0.55, "
             "0.65]), level with 16 x 4; least agrees 1 x 64 (0.10 [0.05, 0.15]).");
@@ -78,7 +79,7 @@ TEST(Summary, DirectionsAreCalledReversedOnlyBelowZero) {
   EXPECT_PRED2(holds, only_line(summary_of(report_of({kNone, kNone}))), "cannot be told");
 }
 
-TEST(Summary, TheCriticIsBlamedOnlyWhereIntervalsAreApart) {
+TEST(Summary, TheCriticIsBlamedOnlyIfIntervalsAreSeparate) {
   GradientStudyReport r = report_of({0.4, 0.2, 0.1, -0.4});
   add_critic(r, "refitted", {0.42, 0.4, 0.5, 0.6});
   add_critic(r, "exact", {0.38, 0.2, 0.1, -0.4});
@@ -95,7 +96,7 @@ TEST(Summary, TheCriticIsBlamedOnlyWhereIntervalsAreApart) {
                "4 shapes (64 x 1), most apart at 64 x 1");
 }
 
-TEST(Summary, AFitThatIsWorseIsNotTakenForTheCritic) {
+TEST(Summary, AWorseFitDoesNotBlameTheCritic) {
   GradientStudyReport r = report_of({0.4, 0.4, 0.4, 0.4});
   add_critic(r, "refitted", {0.1, 0.4, 0.4, 0.4});
   EXPECT_PRED2(holds, summary_of(r)[2], "is lower in 1 of 4 shapes (1 x 64), most apart");
@@ -105,7 +106,7 @@ TEST(Summary, AFitThatIsWorseIsNotTakenForTheCritic) {
   EXPECT_FALSE(holds(summary_of(r)[2], "the fit is not yet"));
 }
 
-TEST(Summary, OtherLambdasAreToldBesideTheRunsOwn) {
+TEST(Summary, OtherLambdasAreNamedBesideTheRunsOwn) {
   GradientStudyReport r = report_of({0.1, 0.3, 0.5, 0.6});
   r.lambdas = {0.0, 0.95, 1.0};
   r.agreement->push_back({{1, 64}, 1.0, "own", true, 100, about(0.7), about(0.1)});
@@ -137,7 +138,7 @@ GradientStudyReport inflation_of(const std::vector<double>& inflation) {
   return r;
 }
 
-TEST(Summary, DependenceIsToldInIndependentSamplesAndItsSign) {
+TEST(Summary, DependenceIsGivenInIndependentSamples) {
   EXPECT_EQ(only_line(summary_of(inflation_of({0.8, 0.5, 1.0, 1.0}))),
             "What dependence is worth at lambda 0.95: a sample of a rollout is worth "
             "1.25 to 2.00 times an independent one in 2 of 3 shapes (1 x 64 and 4 x "
@@ -153,7 +154,7 @@ TEST(Summary, DependenceIsToldInIndependentSamplesAndItsSign) {
   EXPECT_TRUE(summary_of(inflation_of({})).empty());
 }
 
-TEST(Summary, CentringIsNamedWhereItMakesTheCosine) {
+TEST(Summary, CentringIsNamedIfItMakesTheCosine) {
   GradientStudyReport r;
   r.lambdas = {0.95};
   r.gae_lambda = 0.95;
@@ -194,7 +195,7 @@ GradientStudyReport variance_of(const std::vector<Estimate>& totals) {
   return r;
 }
 
-TEST(Summary, TheLowestVarianceIsNamedWithThoseThatAreLevel) {
+TEST(Summary, TheLowestVarianceIsNamedWithEqualOnes) {
   EXPECT_EQ(
       only_line(summary_of(variance_of({{3, 2.5, 3.5, 9}, {1, 0.9, 1.1, 9}, {2, 1.8, 2.2, 9}}))),
       "Lowest variance of the batch gradient at lambda 0.95: 4 x 16 (1 [0.9, 1.1]); the "
@@ -210,7 +211,7 @@ TEST(Summary, TheLowestVarianceIsNamedWithThoseThatAreLevel) {
   EXPECT_TRUE(summary_of(variance_of({{1, kNone, kNone, 0}, {2, kNone, kNone, 0}})).empty());
 }
 
-TEST(Summary, PartsOfAVarianceThatDoNotAddUpAreWarnedOf) {
+TEST(Summary, InconsistentPartsOfAVarianceAreWarnedOf) {
   GradientStudyReport r = variance_of({{3, 2.5, 3.5, 9}, {1, 0.9, 1.1, 9}});
   (*r.variance)[1].parts_agree = false;
   (*r.variance)[0].across = about(0.2);
@@ -233,7 +234,7 @@ BiasResult bias_of(int steps, double norm, double low, double square_low, bool p
   return b;
 }
 
-TEST(Summary, TheLargestBiasIsNamedAndHowManyAreClear) {
+TEST(Summary, TheLargestBiasIsNamedWithTheClearOnes) {
   GradientStudyReport r;
   r.bias = std::vector<BiasResult>{bias_of(1, 1.0, 0.9, 0.8), bias_of(2, 0.95, 0.85, 0.7),
                                    bias_of(64, 0.05, 0, -0.1, false)};
@@ -256,7 +257,7 @@ TEST(Summary, TheLargestBiasIsNamedAndHowManyAreClear) {
   EXPECT_PRED2(holds, summary_of(r)[0], "; its interval reaches zero.");
 }
 
-TEST(Summary, ExactValuesAreCountedWhereTheIntervalHoldsThem) {
+TEST(Summary, ExactValuesInTheirIntervalsAreCounted) {
   GradientStudyReport r;
   r.exact.emplace();
   r.exact->cases.push_back({1,

@@ -1,4 +1,4 @@
-// The variance study on chains whose variance is known in closed form.
+// The variance study on chains with a variance in closed form.
 #include "research/lab/variance.h"
 
 #include <gtest/gtest.h>
@@ -45,8 +45,8 @@ struct Case {
 
 class KnownChains : public ::testing::TestWithParam<Case> {};
 
-// Of 60 repetitions of a 95 % interval, all but 3 hold the truth on average; fewer than 50 happens
-// by chance less than once in a thousand (the repetitions have fixed seeds).
+// On average, 57 of 60 intervals of 95 % hold the truth; fewer than 50 do so by chance less than
+// once in a thousand times. The repetitions have fixed seeds.
 TEST_P(KnownChains, AreRecoveredAtTheStatedCoverage) {
   RELEASE_ONLY("repeats until an interval is narrow: the same code many times over");
   const auto& [name, chain, shape] = GetParam();
@@ -67,7 +67,7 @@ TEST_P(KnownChains, AreRecoveredAtTheStatedCoverage) {
   for (const int held : {total, individual, within, across, vif, norm}) EXPECT_GE(held, 50);
 }
 
-// With many blocks the estimates come close: a factor left out would show.
+// With many blocks the estimates come close: a missing factor would be noticed.
 TEST_P(KnownChains, AreApproachedByManyBlocks) {
   RELEASE_ONLY("repeats until an interval is narrow: the same code many times over");
   const auto& [name, chain, shape] = GetParam();
@@ -97,7 +97,7 @@ INSTANTIATE_TEST_SUITE_P(Chains, KnownChains,
                                            Case{"shared", {4, 0.2, 0.5, 0.3}, {12, 10}}),
                          [](const auto& info) { return info.param.name; });
 
-// The full double sum, entry by entry, against the tiles: tile borders cut environments in two.
+// Tiles compared with the full double sum; borders of tiles cut environments in two.
 TEST(VarianceStudy, LagsEqualADoubleLoop) {
   const CorrelatedChain chain{3, 0.4, 0.6, 0.2};
   for (const BlockShape shape : {BlockShape{3, 50}, BlockShape{1, 130}, BlockShape{40, 3}}) {
@@ -128,8 +128,8 @@ TEST(VarianceStudy, LagsEqualADoubleLoop) {
   }
 }
 
-// A sum of the Gram matrix that is not |sum g|^2 is noticed.
-TEST(VarianceStudy, NoticesAGramMatrixThatDoesNotAddUp) {
+// Notices a sum of the Gram matrix that differs from |sum g|^2.
+TEST(VarianceStudy, NoticesAnInconsistentGramMatrix) {
   const CorrelatedChain chain{3, 0.4, 0.6, 0.2};
   const BlockShape shape{4, 8};
   VarianceStudy study(shape, {0.95}, 3, 10, 10);
@@ -142,22 +142,22 @@ TEST(VarianceStudy, NoticesAGramMatrixThatDoesNotAddUp) {
   EXPECT_FALSE(study.results().front().parts_agree);
 }
 
-// Pairs of one environment that were counted as pairs of different ones would not change the sum.
-TEST(VarianceStudy, NoticesPairsThatWentIntoTheWrongPart) {
+// Pairs of one environment that were counted as pairs of different ones leave the sum unchanged.
+TEST(VarianceStudy, NoticesPairsInTheWrongPart) {
   const CorrelatedChain chain{3, 0.4, 0.9, 0.0};
   for (const BlockShape shape : {BlockShape{4, 8}, BlockShape{32, 64}}) {
     VarianceStudy study(shape, {0.95}, 3, 10, 10);
     VarianceStudy::Scratch scratch;
     for (int b = 0; b < 10; ++b) {
       auto moments = study.measure(chain_block(chain, shape, 1, b), b == 0, scratch);
-      for (double& within : moments[0].within_by_lag) within *= 0.3;
+      for (double& sum : moments[0].within_by_lag) sum *= 0.3;
       study.fold(moments);
     }
     EXPECT_FALSE(study.results().front().parts_agree);
   }
 }
 
-// Where the signal drowns, the batch that would be enough has no upper bound.
+// If noise exceeds the signal, the critical batch has no upper bound.
 TEST(VarianceStudy, CriticalBatchIsUnboundedWithoutASignal) {
   const CorrelatedChain none{4, 0.0, 0.0, 0.0}, some{4, 0.3, 0.0, 0.0};
   VarianceResult r = study(none, {8, 8}, 100, 3);

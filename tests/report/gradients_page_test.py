@@ -96,8 +96,8 @@ class PageTest(unittest.TestCase):
         head, first = csv[0].split(","), csv[1].split(",")
         self.assertEqual(head[:3], ["N", "T", "λ"])
         case = next(c for c in fixture.two_shapes()["variance"] if c["num_envs"] == 4 and c["lambda"] == 0)
-        for key, at in (("value", "Tr Cov(G_B)"), ("low", "Tr Cov(G_B) low"), ("high", "Tr Cov(G_B) high"), ("count", "Tr Cov(G_B) count")):
-            self.assertEqual(float(first[head.index(at)]), case["total"][key])
+        for key, column in (("value", "Tr Cov(G_B)"), ("low", "Tr Cov(G_B) low"), ("high", "Tr Cov(G_B) high"), ("count", "Tr Cov(G_B) count")):
+            self.assertEqual(float(first[head.index(column)]), case["total"][key])
         self.assertEqual(BROWSER.evaluate("""csvOf([{title: 'a, "b"', of: (r) => r}], ['x"y', 'new\\nline', null])"""),
                          '"a, ""b"""\n"x""y"\n"new\nline"\n\n')
         # A text that a spreadsheet would take for a formula is none; numbers with their intervals are none.

@@ -34,14 +34,13 @@ TEST(LearningCurve, RunsThatShareNoStepsAreRefused) {
   EXPECT_TRUE(learning_curve_svg("t", {late, Curve{{250, 350}, {1, 2}}}).ok());
 }
 
-// Where a line of the grid lies, from the top.
-double grid_line(const std::string& svg, std::size_t at) {
-  return std::stod(svg.substr(svg.find("y1='", at) + 4, 6));
+// The height of a grid line, from the top.
+double grid_line(const std::string& svg, std::size_t begin) {
+  return std::stod(svg.substr(svg.find("y1='", begin) + 4, 6));
 }
 
-// Two runs far apart, one mean: all of the band lies between the first and the last line of the
-// grid.
-TEST(LearningCurve, TheAxisCoversTheIntervalNotTheMeanAlone) {
+// Two runs far apart with one mean: the whole band lies between the first and last grid line.
+TEST(LearningCurve, TheAxisCoversTheIntervalAndNotOnlyTheMean) {
   const Curve low{{100, 200}, {-300, -290}}, high{{100, 200}, {310, 300}};
   const std::string svg = learning_curve_svg("t", {low, high}).take();
   const std::size_t begin = svg.find("<path class='band' d='M") + 23;
@@ -54,10 +53,10 @@ TEST(LearningCurve, TheAxisCoversTheIntervalNotTheMeanAlone) {
   }
   EXPECT_GE(highest, grid_line(svg, svg.rfind("class='grid'")));
   EXPECT_LE(lowest, grid_line(svg, svg.find("class='grid'")));
-  EXPECT_GT(lowest - highest, 150.0);  // the band is there, and wide
+  EXPECT_GT(lowest - highest, 150.0);  // there is a band, and it is wide
 }
 
-// Student's t of one degree of freedom: 12.7 standard errors of 10, and the axis goes to 127.
+// Student's t with one degree of freedom: 12.7 standard errors of 10, so the axis reaches 127.
 TEST(LearningCurve, TheIntervalOfTwoRunsIsAsWideAsTwoRunsAllow) {
   const Curve low{{100, 200}, {-10, -10}}, high{{100, 200}, {10, 10}};
   const std::string svg = learning_curve_svg("t", {low, high}).take();

@@ -1,4 +1,4 @@
-// make_page gradients|study|advice|watch IN.json OUT.html: the page of such a JSON file.
+// make_page gradients|study|advice|watch IN.json OUT.html: makes the page of a JSON file.
 #include <cstdio>
 #include <string>
 

@@ -1,4 +1,4 @@
-"""What holds for every report page: it complains of nothing, loads nothing, draws all its charts and fits every display."""
+"""Checks for every report page: it reports no errors, loads nothing, draws all its charts and fits every display."""
 
 import json
 import subprocess
@@ -38,7 +38,7 @@ def check_display(test, browser, page, display, picture=None):
     test.assertEqual(state["charts"], state["drawn"])
     if picture:
         browser.screenshot(picture, scale=0.6 if display == "phone" else 1)
-    # What was folded away is drawn once it is open.
+    # Folded parts are drawn once they are open.
     browser.evaluate("document.querySelectorAll('details').forEach((d) => { d.open = true; }), new Promise((r) => setTimeout(() => requestAnimationFrame(() => r(1)), 60))")
     test.assertLessEqual(browser.evaluate("document.documentElement.scrollWidth"), DISPLAYS[display]["width"])
     blank = [i for i, colours in enumerate(browser.evaluate(COLOURS)) if colours < 2]

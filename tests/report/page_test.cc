@@ -12,7 +12,7 @@ namespace {
 
 std::size_t count(const std::string& text, const std::string& what) {
   std::size_t found = 0;
-  for (std::size_t at = text.find(what); at != std::string::npos; at = text.find(what, at + 1)) {
+  for (std::size_t i = text.find(what); i != std::string::npos; i = text.find(what, i + 1)) {
     ++found;
   }
   return found;
@@ -60,7 +60,7 @@ TEST(GradientsPage, AsksForNothingFromElsewhere) {
   }
 }
 
-TEST(GradientsPage, RefusesWhatIsNoGradientsJson) {
+TEST(GradientsPage, RefusesOtherTexts) {
   EXPECT_EQ(gradients_page("{\"format\": ").status().kind(), ErrorKind::kCorrupt);
   EXPECT_EQ(gradients_page("[1]").status().kind(), ErrorKind::kCorrupt);
   EXPECT_EQ(gradients_page("{}").status().kind(), ErrorKind::kMismatch);
@@ -85,7 +85,7 @@ TEST(StudyPage, HoldsTheDataAndAsksForNothing) {
   }
 }
 
-TEST(StudyPage, RefusesWhatIsNoStudyJson) {
+TEST(StudyPage, RefusesOtherTexts) {
   EXPECT_EQ(study_page("").status().kind(), ErrorKind::kCorrupt);
   EXPECT_EQ(study_page("[]").status().kind(), ErrorKind::kCorrupt);
   EXPECT_EQ(study_page(R"({"kind": "study"})").status().kind(), ErrorKind::kMismatch);

@@ -1,4 +1,4 @@
-// Stores with results that are planted, not trained, so that a report's numbers are known.
+// Stores with planted instead of trained results, so that a report's numbers are known.
 #pragma once
 
 #include <functional>
@@ -14,10 +14,10 @@ namespace broadloom {
 
 inline constexpr double kNoReturn = std::numeric_limits<double>::quiet_NaN();
 
-// What a run comes to: its score; kNoReturn: no episode ended. Nothing: it stays pending.
+// The score of a run. kNoReturn: no episode ended. Nothing: the run stays pending.
 using Planted = std::function<std::optional<double>(int cell, int seed)>;
 
-// A curve that rises evenly from 0 to the score, which the one evaluation has plus 100.
+// A curve that rises evenly from 0 to the score; the one evaluation is 100 above the score.
 inline RunRecord planted_run(const StudyPlan& plan, std::int64_t id, int cell, double score) {
   RunRecord record;
   record.id = id;
@@ -54,7 +54,7 @@ class PlantedTest : public StudyTest {
     }
   }
 
-  // With few replicates, for speed.
+  // Uses few replicates, for speed.
   StudyReport report(const std::vector<std::string>& names, int threads = 1,
                      int replicates = 2000) const {
     std::vector<std::string> paths;
@@ -78,7 +78,7 @@ inline StudyPlan doubled_plan(int seeds) {
                    "\npoints = 4\n[base]\ntotal_timesteps = 102400\n[shapes]\ndoubled = '8x8'\n");
 }
 
-// Scores around a mean of each cell; the same spread of -5 to 5 or so in every cell.
+// Scores around a cell's mean, with the same spread of -5 to 5 in every cell.
 inline double around(double mean, int seed) { return mean + (seed * 7 % 11) - 5.0; }
 
 }  // namespace broadloom

@@ -1,4 +1,4 @@
-// What the curves of a report are called, and in which order they stand.
+// Names and order of a report's curves.
 #include "research/report/report_curves.h"
 
 #include <gtest/gtest.h>
@@ -13,7 +13,7 @@ void expect_instrument(const std::string& key, const std::string& title, const s
   EXPECT_EQ(instrument.unit, unit);
 }
 
-TEST(ReportCurves, TitlesAndUnitsAreThoseThatNumbersDeclare) {
+TEST(ReportCurves, TitlesAndUnitsAreAsDeclared) {
   expect_instrument(kReturnKey, "Training return", "");
   expect_instrument(kEvaluationKey, "Return of evaluations", "");
   expect_instrument("approx_kl", "KL, mean of (r - 1) - log r", "nats");
@@ -28,8 +28,8 @@ TEST(ReportCurves, NumbersOfStrataAndLayersHaveTitles) {
                     "%");
 }
 
-// A store may be of an older or a newer program.
-TEST(ReportCurves, ANumberThatIsNotKnownHasItsNameForATitle) {
+// A store may come from an older or newer program.
+TEST(ReportCurves, AnUnknownNumberHasItsKeyAsTitle) {
   expect_instrument("gradient.cosine", "gradient.cosine", "");
   expect_instrument("plasticity/new", "plasticity/new", "");
 }
@@ -49,8 +49,8 @@ TEST(ReportCurves, ReturnsComeFirstAndUnknownNumbersLast) {
   EXPECT_EQ(curve_keys({study}), expected);
 }
 
-// Blocks of 40 steps: what stands at 50 was reported after 40 steps, at 100 after 80.
-TEST(ReportCurves, EvaluationsStandWhereTheirStepsWereTrained) {
+// Blocks of 40 steps: the value at 50 was reported after 40 steps, that at 100 after 80.
+TEST(ReportCurves, EvaluationsHaveTheTimeOfTheirStep) {
   ResultRun run;
   run.steps = {50, 100, 110, 120};
   run.reported = {40, 80, 80, 120};
@@ -59,10 +59,10 @@ TEST(ReportCurves, EvaluationsStandWhereTheirStepsWereTrained) {
   run.evaluated_at = {60, 120};
   run.evaluations = {10, 20};
   const ReportCurve evaluations = curve_over_time({&run}, kEvaluationKey, 12, {100, 1, 1});
-  EXPECT_EQ(evaluations.at.front(), 6.0) << "not 5, as of 50 steps in 4 seconds";
-  EXPECT_EQ(evaluations.at.back(), 12.0);
+  EXPECT_EQ(evaluations.positions.front(), 6.0) << "not 5, the time after 50 steps in 4 seconds";
+  EXPECT_EQ(evaluations.positions.back(), 12.0);
   const ReportCurve returns = curve_over_time({&run}, kReturnKey, 12, {100, 1, 1});
-  EXPECT_EQ(returns.at.front(), 4.0);
+  EXPECT_EQ(returns.positions.front(), 4.0);
   EXPECT_EQ(returns.iqm[4].value, 2.0) << "at 8 seconds";
 }
 

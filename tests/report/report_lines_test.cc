@@ -10,9 +10,9 @@ namespace {
 
 using ReportLines = PlantedTest;
 
-TEST_F(ReportLines, ThatStandAtTheSmallestChanceAreAllAskedAgain) {
-  // Three learning rates that are far apart, on two tasks. Of 20 permutations no chance is below 1
-  // in 21, which two lines make 2 in 21.
+TEST_F(ReportLines, AtTheSmallestChanceAllGetMorePermutations) {
+  // Three learning rates far apart, on two tasks. With 20 permutations no chance is below 1 in 21;
+  // times two lines that is 2 in 21.
   const StudyPlan plan = plan_text(
       "seeds = 4\npoints = 4\n[base]\ntotal_timesteps = 1024\n[grid]\n"
       "learning_rate = [1e-4, 2e-4, 3e-4]\nenv_id = ['CartPole-v1', 'Acrobot-v1']\n");
@@ -24,8 +24,9 @@ TEST_F(ReportLines, ThatStandAtTheSmallestChanceAreAllAskedAgain) {
   }
 }
 
-// Ten neighbouring pairs of learning rates, each better by far where its place is in `better`.
-TEST_F(ReportLines, CallsAreAsLikelyByChanceAsABinomialSays) {
+// Ten neighbouring pairs of learning rates; the later one is far better at the places in `up`, and
+// far worse at those in `down`.
+TEST_F(ReportLines, ChancesOfCallsAreBinomial) {
   std::string rates;
   for (int i = 1; i <= 11; ++i) rates += (i > 1 ? ", " : "") + std::to_string(i) + "e-4";
   const StudyPlan plan =
@@ -35,7 +36,8 @@ TEST_F(ReportLines, CallsAreAsLikelyByChanceAsABinomialSays) {
                          const std::vector<int>& down) {
     plant(plan, name, [&](int cell, int seed) {
       const auto steps = [&](const std::vector<int>& places) {
-        return std::count_if(places.begin(), places.end(), [&](int at) { return at <= cell; });
+        return std::count_if(places.begin(), places.end(),
+                             [&](int place) { return place <= cell; });
       };
       return 100.0 * static_cast<double>(steps(up) - steps(down)) + 0.01 * seed;
     });
@@ -48,12 +50,12 @@ TEST_F(ReportLines, CallsAreAsLikelyByChanceAsABinomialSays) {
   };
   EXPECT_EQ(calls("none", {}, {}), 1.0);
   EXPECT_NEAR(calls("one", {3}, {}), 2 * (1 - 0.776330), 1e-5);  // 0.975^10
-  // And 10 x 0.025 x 0.975^9.
+  // 0.975^10 + 10 x 0.025 x 0.975^9.
   EXPECT_NEAR(calls("two", {3}, {5, 7}), 2 * (1 - 0.776330 - 0.199059), 1e-5);
   EXPECT_LT(calls("many", {1, 2, 3, 4, 5, 6}, {}), 1e-4);
 }
 
-TEST_F(ReportLines, RoomIsOfArmsThatNoCallSeparates) {
+TEST_F(ReportLines, RoomIsForArmsWithoutACall) {
   const auto room = [&](const std::string& name, double second, double third) {
     plant(ladder_plan(6), name, [=](int cell, int seed) {
       return around(cell == 0 ? 100.0 : cell == 1 ? second : third, seed);
@@ -63,11 +65,11 @@ TEST_F(ReportLines, RoomIsOfArmsThatNoCallSeparates) {
   const ReportLine apart = room("apart", 200.0, 300.0);
   EXPECT_EQ(apart.room, 0.0);
   const ReportLine two = room("two", 100.0, 300.0);
-  EXPECT_EQ(two.room, 0.0);  // both are below the leader, and nothing is said of the two
+  EXPECT_EQ(two.room, 0.0);  // both are below the leader; the two are not compared
   const ReportLine level = room("level", 200.0, 201.0);
   ASSERT_EQ(level.standings[1], Standing::kAlike);
   EXPECT_EQ(level.room, std::max(std::abs(level.ahead[1]->low), std::abs(level.ahead[1]->high)));
-  EXPECT_LT(level.room, 20.0);  // the arm that is lower is not among them
+  EXPECT_LT(level.room, 20.0);  // without the lower arm
   const ReportLine none = room("none", 100.0, 100.0);
   EXPECT_FALSE(none.differ);
   EXPECT_GT(none.room, 0.0);

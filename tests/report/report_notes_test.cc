@@ -6,44 +6,44 @@
 namespace broadloom {
 namespace {
 
-// What a run of a cell has on its way.
-struct Way {
-  std::vector<double> evaluations;  // evenly, the last one at the end
+// Numbers of a run during training.
+struct Course {
+  std::vector<double> evaluations;  // evenly spaced, the last one at the end
   std::vector<double> kl;           // at the points of the curve
 };
 
 class Troubles : public PlantedTest {
  protected:
-  // Three arms of five runs; way(cell, seed).
-  StudyReport planted(const std::function<Way(int, int)>& way) const {
+  // Three arms with five runs each; course(cell, seed).
+  StudyReport planted(const std::function<Course(int, int)>& course) const {
     const StudyPlan plan = ladder_plan(5);
     Result<StudyStore> store = StudyStore::open(path("s"), plan, {}, false);
     EXPECT_TRUE(store.ok());
     for (const StudyRun& run : plan.runs) {
-      const Way on_the_way = way(run.cell, static_cast<int>(run.seed));
+      const Course numbers = course(run.cell, static_cast<int>(run.seed));
       RunRecord record = planted_run(plan, run.id, run.cell, 400.0 + static_cast<double>(run.seed));
-      const std::size_t points = on_the_way.kl.size();
+      const std::size_t points = numbers.kl.size();
       record.curve.clear();
       for (std::size_t k = 0; k < points; ++k) {
         const auto steps = static_cast<std::int64_t>(102400 * (k + 1) / points);
         record.curve.push_back({static_cast<int>(k + 1), steps, steps, steps, 1.0, {}});
         record.curve.back().values = {{"episodic_return", 400.0 + static_cast<double>(run.seed)},
-                                      {"approx_kl", on_the_way.kl[k]},
+                                      {"approx_kl", numbers.kl[k]},
                                       {"epochs", 4.0}};
       }
       record.evaluations.clear();
-      const std::size_t count = on_the_way.evaluations.size();
+      const std::size_t count = numbers.evaluations.size();
       for (std::size_t k = 0; k < count; ++k) {
         const auto steps = static_cast<std::int64_t>(102400 * (k + 1) / count);
         record.evaluations.push_back(
-            {steps, 10, on_the_way.evaluations[k] + static_cast<double>(run.seed), 0, 0, 0, 0});
+            {steps, 10, numbers.evaluations[k] + static_cast<double>(run.seed), 0, 0, 0, 0});
       }
       EXPECT_TRUE(store.value().write(record).ok());
     }
     store = Status(ErrorKind::kIo, "closed");
     return report({"s"});
   }
-  static Way fine() { return {{100, 200, 300, 350, 400}, {1e-3, 1e-3, 1e-3, 1e-3, 1e-3, 1e-6}}; }
+  static Course fine() { return {{100, 200, 300, 350, 400}, {1e-3, 1e-3, 1e-3, 1e-3, 1e-3, 1e-6}}; }
   static std::string words(const StudyReport& report) {
     std::string all;
     for (const std::string& note : report.notes) all += note + "\n";
@@ -51,28 +51,25 @@ class Troubles : public PlantedTest {
   }
 };
 
-TEST_F(Troubles, RunsThatAreFineHaveNoneButWhatIsConstantIsSaid) {
+TEST_F(Troubles, FineRunsHaveNoneButConstantsAreNoted) {
   const StudyReport r = planted([](int, int) { return fine(); });
   EXPECT_TRUE(r.troubles.empty());
-  for (const char* trouble : {"failed", "Did not learn", "lost it", "stopped moving"}) {
+  for (const char* trouble : {"failed", "Did not learn", "lost it", "stopped changing"}) {
     EXPECT_EQ(words(r).find(trouble), std::string::npos) << words(r);
   }
-  EXPECT_NE(
-      words(r).find("The same in all arms at all steps, and not drawn: Epochs carried out (4).\n"),
-      std::string::npos)
-      << words(r);
+  EXPECT_NE(words(r).find("not drawn: Epochs carried out (4).\n"), std::string::npos) << words(r);
 }
 
-TEST_F(Troubles, AnArmThatLearntAndLostItIsNamedWithItsPeak) {
+TEST_F(Troubles, ACollapsedArmIsNamedWithItsPeak) {
   const StudyReport r = planted([](int cell, int) {
-    Way way = fine();
-    if (cell == 1) way.evaluations = {100, 400, 300, 100, 60};
-    return way;
+    Course course = fine();
+    if (cell == 1) course.evaluations = {100, 400, 300, 100, 60};
+    return course;
   });
   ASSERT_EQ(r.troubles.size(), 1U);
   EXPECT_EQ(r.troubles[0].kind, TroubleKind::kCollapsed);
   EXPECT_EQ(r.troubles[0].cell, 1);
-  EXPECT_EQ(r.troubles[0].at, 40960.0);
+  EXPECT_EQ(r.troubles[0].step, 40960.0);
   EXPECT_EQ(r.troubles[0].before.value, 403.0);
   EXPECT_NE(
       words(r).find("Learnt and lost it again, so the last score is not the best: 8x8, 403.0 ["),
@@ -81,56 +78,53 @@ TEST_F(Troubles, AnArmThatLearntAndLostItIsNamedWithItsPeak) {
   EXPECT_NE(words(r).find("] after 40,960 steps and 63.0 ["), std::string::npos);
 }
 
-TEST_F(Troubles, ALossOfLessThanHalfIsNone) {
+TEST_F(Troubles, ALossOfLessThanHalfIsNoCollapse) {
   const StudyReport r = planted([](int cell, int) {
-    Way way = fine();
-    if (cell == 1) way.evaluations = {100, 400, 300, 280, 260};
-    return way;
+    Course course = fine();
+    if (cell == 1) course.evaluations = {100, 400, 300, 280, 260};
+    return course;
   });
   EXPECT_TRUE(r.troubles.empty());
 }
 
 TEST_F(Troubles, AnArmAtTheLevelOfRandomActionsIsNamed) {
   const StudyReport r = planted([](int cell, int) {
-    Way way = fine();
-    if (cell == 2) way.evaluations = {20, 20, 20, 20, 20};
-    return way;
+    Course course = fine();
+    if (cell == 2) course.evaluations = {20, 20, 20, 20, 20};
+    return course;
   });
   ASSERT_EQ(r.troubles.size(), 1U);
   EXPECT_EQ(r.troubles[0].kind, TroubleKind::kAtRandom);
-  EXPECT_NE(words(r).find("Did not learn, no better than random actions: 16x4, 23.0 ["),
-            std::string::npos)
-      << words(r);
-  EXPECT_NE(words(r).find("where random actions have 22.33"), std::string::npos) << words(r);
+  EXPECT_NE(words(r).find("Did not learn"), std::string::npos) << words(r);
+  EXPECT_NE(words(r).find(": 16x4, 23.0 ["), std::string::npos) << words(r);
+  EXPECT_NE(words(r).find("random actions get 22.33"), std::string::npos) << words(r);
 }
 
-TEST_F(Troubles, APolicyThatStandsStillFromTheMiddleOnIsNamedAndOneOfTheEndIsNot) {
+TEST_F(Troubles, APolicyStillFromTheMiddleIsNamedAndOneStillAtTheEndIsNot) {
   const StudyReport r = planted([](int cell, int) {
-    Way way = fine();
-    if (cell == 0) way.kl = {1e-3, 1e-4, 9e-6, 1e-6, 1e-6, 1e-7};
-    if (cell == 1) way.kl = {1e-3, 1e-6, 1e-3, 1e-3, 1e-6, 1e-7};  // moved again
-    return way;
+    Course course = fine();
+    if (cell == 0) course.kl = {1e-3, 1e-4, 9e-6, 1e-6, 1e-6, 1e-7};
+    if (cell == 1) course.kl = {1e-3, 1e-6, 1e-3, 1e-3, 1e-6, 1e-7};  // changes again
+    return course;
   });
   ASSERT_EQ(r.troubles.size(), 1U);
   EXPECT_EQ(r.troubles[0].kind, TroubleKind::kStill);
-  EXPECT_EQ(r.troubles[0].at, 51200.0);
-  EXPECT_NE(words(r).find("The policy stopped moving (KL of updates below 1e-05 to the end): 4x16 "
-                          "after 51,200 of 102,400 steps."),
+  EXPECT_EQ(r.troubles[0].step, 51200.0);
+  EXPECT_NE(words(r).find("(KL of updates below 1e-05 to the end): 4x16 after 51,200 of 102,400 "
+                          "steps."),
             std::string::npos)
       << words(r);
 }
 
-TEST_F(Troubles, AnArmHalfOfWhoseRunsFailedIsNamed) {
+TEST_F(Troubles, AnArmIsNamedIfHalfOfItsRunsFailed) {
   plant(
       ladder_plan(6), "s", [](int cell, int seed) { return around(400.0 + cell, seed); },
       [](int cell, int seed) { return cell == 1 && seed <= 3; });
   const StudyReport r = report({"s"});
   ASSERT_EQ(r.troubles.size(), 1U);
   EXPECT_EQ(r.troubles[0].kind, TroubleKind::kFailed);
-  EXPECT_NE(words(r).find("Half of the runs or more failed, and the rest is a selection: 8x8 (3 of "
-                          "6)."),
-            std::string::npos)
-      << words(r);
+  EXPECT_NE(words(r).find("half of the runs"), std::string::npos) << words(r);
+  EXPECT_NE(words(r).find(": 8x8 (3 of 6)."), std::string::npos) << words(r);
 }
 
 }  // namespace

@@ -29,11 +29,11 @@ def median(values):
     return mean([ordered[(len(ordered) - 1) // 2], ordered[len(ordered) // 2]])
 
 
-def estimate(values, of=mean):
+def estimate(values, statistic=mean):
     """The statistic with an interval; none where there is a single value."""
     if not values:
         return {"value": None, "low": None, "high": None, "count": 0}
-    centre = of(values)
+    centre = statistic(values)
     if len(values) == 1:
         return {"value": rounded(centre), "low": None, "high": None, "count": 1}
     m = mean(values)

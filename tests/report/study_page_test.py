@@ -249,7 +249,7 @@ class ContentTest(unittest.TestCase):
             self.assertIn(f"Training return against environment steps, {task['name']}", labels())
         best = max(data["arms"], key=lambda a: a["normalised"]["training"]["iqm"]["value"])
         self.assertEqual(table_rows("Final returns, all tasks")[1][0], best["name"])
-        # What tasks call by themselves stands beside the mean over them.
+        # Results of single tasks are listed with the mean over tasks.
         pairs = downloads()["pairs_of_arms_training.csv"]
         self.assertTrue(any(t["result"] != "none" for c in data["comparisons"] for t in c["by_task"]))
         for row, c in zip(pairs, data["comparisons"], strict=True):
@@ -467,11 +467,11 @@ class TextTest(unittest.TestCase):
         self.assertEqual(plan[4]["runs finished"], "0, 2 failed, 3 pending")
 
     def check_curves(self, rows, data, x, value, points):
-        expected = [(c["name"], at, e) for c in data["cells"] for at, e in points(c)]
+        expected = [(c["name"], step, e) for c in data["cells"] for step, e in points(c)]
         self.assertEqual(len(rows), len(expected))
-        for row, (name, at, e) in zip(rows, expected):
+        for row, (name, step, e) in zip(rows, expected):
             got = [row["arm"], float(row[x])] + [None if row[f"{value}{end}"] == "" else float(row[f"{value}{end}"]) for end in ("", " low", " high")]
-            self.assertEqual(got, [name, at, e["value"], e["low"], e["high"]])
+            self.assertEqual(got, [name, step, e["value"], e["low"], e["high"]])
 
     def test_every_figure_of_numbers_can_be_downloaded(self):
         open_page("ladder")

@@ -12,7 +12,7 @@ namespace {
 
 using ReadResults = PlantedTest;
 
-TEST_F(ReadResults, EverythingIsReadBack) {
+TEST_F(ReadResults, ReadEverything) {
   const StudyPlan plan = ladder_plan(2);
   plant(
       plan, "s",
@@ -61,7 +61,7 @@ TEST_F(ReadResults, SettingsAreParsedOnceOrRefused) {
   EXPECT_NE(std::find(r.cells[0].env_options.begin(), r.cells[0].env_options.end(),
                       std::pair<std::string, std::string>("is_slippery", "false")),
             r.cells[0].env_options.end());
-  // A store of before a key has its default.
+  // A store that lacks a newer key has its default.
   change("s", "UPDATE cells SET config = json_remove(config, '$.target_kl')");
   EXPECT_EQ(read_study_results(path("s")).value().cells[0].target_kl, 0.0);
   change("s", "UPDATE cells SET config = json_set(config, '$.eval_episodes', 'many')");
@@ -71,7 +71,7 @@ TEST_F(ReadResults, SettingsAreParsedOnceOrRefused) {
       << status.message();
 }
 
-TEST_F(ReadResults, AStoreThatARunnerHoldsIsReadAndUntouched) {
+TEST_F(ReadResults, AStoreIsReadUnchangedWhileARunnerHoldsIt) {
   const StudyPlan plan = ladder_plan(1);
   Result<StudyStore> runner = StudyStore::open(path("s"), plan, {}, false);
   ASSERT_TRUE(runner.ok());
@@ -81,12 +81,12 @@ TEST_F(ReadResults, AStoreThatARunnerHoldsIsReadAndUntouched) {
   ASSERT_TRUE(read.ok()) << read.status().message();
   EXPECT_EQ(read.value().runs[0].training_return, 5.0);
   EXPECT_EQ(read_file(path("s")).value(), before);
-  // The runner goes on, and what it writes is seen next time.
+  // The runner continues, and the next reading sees its results.
   ASSERT_TRUE(runner.value().write(planted_run(plan, 2, 1, 6.0)).ok());
   EXPECT_EQ(read_study_results(path("s")).value().runs[1].training_return, 6.0);
 }
 
-TEST_F(ReadResults, WhatIsNoStoreIsRefused) {
+TEST_F(ReadResults, OtherFilesAreRefused) {
   const auto refused = [&](const std::string& name, ErrorKind kind, const std::string& words) {
     const Status status = read_study_results(path(name)).status();
     EXPECT_EQ(status.kind(), kind) << status.message();
@@ -118,13 +118,13 @@ TEST_F(ReadResults, WhatIsNoStoreIsRefused) {
   refused("table", ErrorKind::kCorrupt, "its 'evaluations' is not the table of a store");
   planted("json");
   change("json", "UPDATE cells SET config = 'x' WHERE id = 2");
-  refused("json", ErrorKind::kCorrupt, "no JSON object");
+  refused("json", ErrorKind::kCorrupt, "JSON object");
   planted("cell");
   change("cell", "PRAGMA foreign_keys = OFF; UPDATE runs SET cell_id = 9 WHERE id = 2");
   refused("cell", ErrorKind::kCorrupt, "is damaged (runs refer");
   planted("size");
   change("size", "UPDATE cells SET num_envs = 0");
-  refused("size", ErrorKind::kCorrupt, "has no size");
+  refused("size", ErrorKind::kCorrupt, "cell 4x16 has a size below 1");
   planted("study");
   change("study", "DELETE FROM study");
   refused("study", ErrorKind::kCorrupt, "describes 0 studies");

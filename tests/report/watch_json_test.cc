@@ -1,4 +1,4 @@
-// The document, the page and the words of episodes that were watched.
+// The JSON, page and words of watched episodes.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -18,7 +18,7 @@
 namespace broadloom {
 namespace {
 
-// The last frame is where the episode ended, and not where the next one begins.
+// The last frame shows the end of the episode, not the beginning of the next one.
 TEST(Watch, TheLastFrameIsTheLastState) {
   const std::unique_ptr<Trainer> trainer = untrained({{"env_id", "FrozenLake-v1"}});
   const WatchedEpisodes seen =
@@ -41,8 +41,8 @@ TEST(Watch, TheLastFrameIsTheLastState) {
   EXPECT_GT(fell, 0);
 }
 
-// A small image is drawn for who does not draw itself: bat and ball, and last the ball that the bat
-// has missed, beside it in the lowest row.
+// Environments without their own drawing show their small image: bat and ball, and in the last
+// frame the missed ball beside the bat in the lowest row.
 TEST(Watch, ImagesAreDrawnToTheLast) {
   register_observation_envs();
   const std::unique_ptr<Trainer> trainer = untrained({{"env_id", "Catch-v0"}});
@@ -62,7 +62,7 @@ TEST(Watch, ImagesAreDrawnToTheLast) {
   EXPECT_GT(missed, 0);
 }
 
-TEST(Watch, LongEpisodesAreCutAndSaySo) {
+TEST(Watch, LongEpisodesAreCutAndMarked) {
   const std::unique_ptr<Trainer> trainer = untrained({{"env_id", "Pendulum-v1"}});
   const WatchedEpisodes whole = watched(*trainer, {}), cut = watched(*trainer, {.max_steps = 5});
   EXPECT_EQ(end_words(whole.episodes[0], whole.spec), "time_limit");
@@ -71,16 +71,16 @@ TEST(Watch, LongEpisodesAreCutAndSaySo) {
   ASSERT_EQ(part.frames.size(), 6u);
   EXPECT_EQ(part.rewards, std::vector<double>(all.rewards.begin(), all.rewards.begin() + 5));
   EXPECT_EQ(part.actions, std::vector<float>(all.actions.begin(), all.actions.begin() + 5));
-  // The state that it is cut in is the one that the whole episode goes on from, without an action.
-  const auto pole = [](const WatchedEpisodes& of, std::size_t frame) {
-    const std::vector<int>& shapes = of.film.episodes()[0].frames[frame];
-    return of.film.shapes()[static_cast<std::size_t>(shapes[1])].numbers;
+  // The last state of the cut episode is that of the whole one at the same step.
+  const auto pole = [](const WatchedEpisodes& episodes, std::size_t frame) {
+    const std::vector<int>& shapes = episodes.film.episodes()[0].frames[frame];
+    return episodes.film.shapes()[static_cast<std::size_t>(shapes[1])].numbers;
   };
   EXPECT_EQ(pole(cut, 5), pole(whole, 5));
   EXPECT_NE(pole(cut, 5), pole(cut, 4));
 }
 
-// Where a simulator has a view in three dimensions, and this machine can render it or not.
+// A simulator with a view in three dimensions, which this machine can or cannot render.
 class Viewed final : public Simulator, public Drawable {
  public:
   Viewed(std::unique_ptr<VecEnv> inner, const std::string& id, ViewKind view)
@@ -109,7 +109,7 @@ void register_viewed(const std::string& id, bool renders) {
   ASSERT_TRUE(register_environment(simulator_entry(spec, make)).ok());
 }
 
-TEST(Watch, IsInThreeDimensionsWhereThatCanBeHad) {
+TEST(Watch, UsesThreeDimensionsIfPossible) {
   register_viewed("Rendered-v0", true);
   register_viewed("Unrendered-v0", false);
   const std::unique_ptr<Trainer> rendered = untrained({{"env_id", "Rendered-v0"}});
@@ -132,7 +132,7 @@ TEST(Watch, IsInThreeDimensionsWhereThatCanBeHad) {
   EXPECT_EQ(asked.message(), "no OpenGL on this machine");
 }
 
-TEST(WatchJson, HoldsWhatWasSeen) {
+TEST(WatchJson, HoldsTheEpisodes) {
   const std::unique_ptr<Trainer> trainer = untrained({{"env_id", "CartPole-v1"}});
   const WatchedEpisodes seen = watched(*trainer, {.episodes = 2});
   const Json json = watch_json(seen, "runs/a", {"watch", "runs/a"});
@@ -145,7 +145,7 @@ TEST(WatchJson, HoldsWhatWasSeen) {
   EXPECT_EQ(episode["end"], "pole_fell");
   EXPECT_EQ(episode["success"], false);
   EXPECT_EQ(episode["return"].real(), static_cast<double>(steps));
-  // What all frames begin with, the track and its limits, stands once; with the rest it is a frame.
+  // The backdrop that all frames share is stored once: the track and its limits.
   EXPECT_EQ(episode["backdrop"].size(), 3u);
   const std::vector<int>& frame = seen.film.episodes()[0].frames[1];
   ASSERT_EQ(episode["frames"].at(1).size(), frame.size() - 3);

@@ -147,11 +147,11 @@ class WatchPage(unittest.TestCase):
         wait = "new Promise((r) => { const look = () => (%s ? r(1) : setTimeout(look, 20)); look(); })"
         key(" ")
         js(wait % "Number(document.documentElement.dataset.frame) > 2 && (KEYS[' '](), true)")
-        at = frame()
-        self.assertLess(at, STEPS)
+        stopped_at = frame()
+        self.assertLess(stopped_at, STEPS)
         self.assertEqual(js("document.documentElement.dataset.playing"), "false")
         js("new Promise((r) => setTimeout(() => r(1), 150))")
-        self.assertEqual(frame(), at)
+        self.assertEqual(frame(), stopped_at)
         for _ in range(5):
             key("ArrowUp")
         self.assertEqual(speed(), "100")

@@ -1,4 +1,4 @@
-// How often the intervals hold the truth, as the table in docs/statistics.md says.
+// How often intervals hold the truth, as in the table in docs/statistics.md.
 // sanitizers: none (repeats until a share is known well)
 #include <gtest/gtest.h>
 
@@ -19,7 +19,7 @@ Scores normal_scores(int runs, std::uint64_t study, std::uint32_t sample, int ta
   return scores;
 }
 
-// Share of studies whose interval of the IQM holds the true one, 0.4 by symmetry.
+// Share of studies whose interval of the IQM holds the true one, which is 0.4 by symmetry.
 double iqm_coverage(int runs, int tasks = 3) {
   int held = 0;
   for (std::uint64_t study = 0; study < kStudies; ++study) {
@@ -30,21 +30,21 @@ double iqm_coverage(int runs, int tasks = 3) {
 }
 
 // Five standard errors of a share near 0.9 in 1,000 studies are 0.045.
-TEST(Coverage, OfTheIqmIsTooLowForThreeRunsAndNearlyRightForTwenty) {
+TEST(Coverage, TheIqmsIsTooLowForThreeRunsAndNearlyRightForTwenty) {
   EXPECT_NEAR(iqm_coverage(3), 0.86, 0.045);
   EXPECT_NEAR(iqm_coverage(10), 0.93, 0.035);
   EXPECT_NEAR(iqm_coverage(20), 0.94, 0.035);
 }
 
-// What reports say of few runs, in research/report/report_notes.cc.
-TEST(Coverage, OfASingleTaskIsWorse) {
+// These shares are in notes of reports: research/report/report_notes.cc.
+TEST(Coverage, ASingleTasksIsWorse) {
   EXPECT_NEAR(iqm_coverage(2, 1), 0.50, 0.08);
   EXPECT_NEAR(iqm_coverage(3, 1), 0.75, 0.07);
   EXPECT_NEAR(iqm_coverage(4, 1), 0.88, 0.05);
 }
 
-// Two samples that are alike: each wins as often as the other.
-TEST(Coverage, OfTheProbabilityOfImprovement) {
+// Two equal samples: each wins equally often.
+TEST(Coverage, IsRightForTheProbabilityOfImprovement) {
   int held = 0;
   for (std::uint64_t study = 0; study < kStudies; ++study) {
     held += probability_of_improvement(normal_scores(10, study, 0), normal_scores(10, study, 1),

@@ -21,9 +21,9 @@ TEST(StudentT, AgreesWithTheTable) {
   EXPECT_NEAR(student_t(120), 1.980, 1e-3);
 }
 
-// Wilson's interval holds the rates p whose score test does not refuse what was seen: its ends
-// solve (rate - p)^2 = z^2 p (1 - p) / n.
-TEST(SuccessRate, EndsAreThoseOfTheScoreTest) {
+// Wilson's interval holds all rates p that the score test accepts: its ends solve
+// (rate - p)^2 = z^2 p (1 - p) / n.
+TEST(SuccessRate, EndsSolveTheScoreTest) {
   for (const auto& [successes, count] : {std::pair{1, 10}, {81, 263}, {99, 100}, {500, 1000}}) {
     const Estimate rate = success_rate(successes, count);
     EXPECT_EQ(rate.value, double(successes) / count);
@@ -51,8 +51,9 @@ TEST(MeanOf, HasStudentsInterval) {
   EXPECT_TRUE(std::isnan(mean_of({2.0}).low));
 }
 
-// Newcombe's own example, 36 pairs of both, 12 and 2 of one alone, none of neither: 0.0569 to
-// 0.3404 by his method 10.
+// Newcombe's own example: 36 pairs of both, 12 and 2 of only one, none of neither; his method 10
+// gives
+// 0.0569 to 0.3404.
 TEST(PairedRates, AgreeWithNewcombesExample) {
   const Estimate difference = paired_rate_difference(36, 2, 12, 0);
   EXPECT_NEAR(difference.value, 0.2, 1e-12);
@@ -63,14 +64,14 @@ TEST(PairedRates, AgreeWithNewcombesExample) {
   EXPECT_NEAR(reversed.high, -difference.low, 1e-12);
 }
 
-TEST(PairedRates, HaveAWidthWherePairsNeverDiffer) {
+TEST(PairedRates, HaveAWidthEvenIfPairsNeverDiffer) {
   const Estimate alike = paired_rate_difference(30, 0, 0, 0);
   EXPECT_EQ(alike.value, 0.0);
   EXPECT_LT(alike.low, -0.05);
   EXPECT_GT(alike.high, 0.05);
 }
 
-// The interval holds the true difference about as often as it says, for pairs that go together.
+// The interval holds the true difference as often as it should, for correlated pairs.
 TEST(PairedRates, CoverTheTruth) {
   constexpr int kStudies = 4000, kPairs = 60;
   int held = 0;
@@ -87,8 +88,8 @@ TEST(PairedRates, CoverTheTruth) {
   EXPECT_LT(held, 0.98 * kStudies);
 }
 
-// For a mean of single values the jackknife is the usual standard error.
-TEST(Jackknife, OfAMeanIsTheStandardError) {
+// For a mean of single values, the jackknife gives the usual standard error.
+TEST(Jackknife, EqualsTheStandardErrorOfAMean) {
   const std::vector<double> x{1.0, 4.0, -2.0, 7.5, 3.0, 0.5};
   const int n = static_cast<int>(x.size());
   double mean = 0.0, squares = 0.0;
@@ -108,10 +109,9 @@ TEST(Jackknife, OfAMeanIsTheStandardError) {
   EXPECT_FALSE(e.holds(mean + 2.0 * (e.high - mean)));
 }
 
-// Vectors of d independent normal numbers with mean m each: U estimates d m^2, and its interval
-// must hold that as often as it says, with a mean or without. The jackknife alone does not where m
-// = 0.
-TEST(NoiseError, MakesIntervalsOfSquaredNormsHold) {
+// Vectors of d independent normal numbers with mean m: U estimates d m^2. Its interval must hold
+// that as often as it should, with and without a mean. The jackknife alone fails at m = 0.
+TEST(NoiseError, MakesIntervalsOfSquaredNormsCorrect) {
   constexpr int kGroups = 32, kDimension = 5, kRepeats = 400;
   for (const double m : {0.0, 0.1, 1.0}) {
     int held = 0, by_jackknife = 0;
@@ -146,7 +146,7 @@ TEST(NoiseError, MakesIntervalsOfSquaredNormsHold) {
   }
 }
 
-TEST(Jackknife, OfOneGroupHasNoInterval) {
+TEST(Jackknife, HasNoIntervalForOneGroup) {
   const Estimate e = jackknife(1, 1, [](int) { return 3.0; });
   EXPECT_EQ(e.value, 3.0);
   EXPECT_TRUE(std::isnan(e.low));

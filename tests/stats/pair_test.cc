@@ -17,21 +17,22 @@ constexpr BootstrapOptions kTwoThousand{2000, 1, 1};
 
 Scores one_task(const std::vector<double>& runs) { return make_scores({runs}).value(); }
 
-TEST(PairTest, IsTheShareOfDealsThatAreAsFarApart) {
-  // Of the 20 ways to deal six numbers to two threes two are as far apart, of the next 4.
+TEST(PairTest, CountsDealsThatAreAsFarApart) {
+  // There are 20 ways to deal six numbers to two threes; 2 are as far apart here, 4 in the next
+  // case.
   EXPECT_DOUBLE_EQ(pair_test(one_task({1, 2, 3}), one_task({4, 5, 6}), kTwoThousand), 2.0 / 20);
   EXPECT_DOUBLE_EQ(pair_test(one_task({4, 5, 6}), one_task({1, 2, 3}), kTwoThousand), 2.0 / 20);
   EXPECT_DOUBLE_EQ(pair_test(one_task({1, 2, 4}), one_task({3, 5, 6}), kTwoThousand), 4.0 / 20);
-  // Sides of one and three runs: the first is the lowest or the highest of four.
+  // With one run against three, the first is the lowest or the highest of four.
   EXPECT_DOUBLE_EQ(pair_test(one_task({9}), one_task({1, 2, 3}), kTwoThousand), 2.0 / 4);
   EXPECT_DOUBLE_EQ(pair_test(one_task({1, 2, 3}), one_task({9}), kTwoThousand), 2.0 / 4);
-  // Ties: both 5s on one side (1 deal of 6), or both on the other.
+  // Ties: both 5s on one side (1 deal of 6), or on the other.
   EXPECT_DOUBLE_EQ(pair_test(one_task({5, 5}), one_task({7, 7}), kTwoThousand), 2.0 / 6);
   EXPECT_DOUBLE_EQ(pair_test(one_task({5, 5}), one_task({5, 5}), kTwoThousand), 1.0);
 }
 
-TEST(PairTest, TasksAreDealtByThemselves) {
-  // Two against two: of each task one deal in six; all three are above in one of 216, or below.
+TEST(PairTest, TasksAreDealtSeparately) {
+  // Two against two: one deal in six for each task; all three tasks agree in 1 of 216 deals.
   const Scores low = make_scores({{1, 2}, {1, 2}, {1, 2}}).value();
   const Scores high = make_scores({{3, 4}, {30, 40}, {3, 4}}).value();
   EXPECT_DOUBLE_EQ(pair_test(low, high, kTwoThousand), 2.0 / 216);
@@ -47,8 +48,8 @@ std::vector<double> numbers(std::uint64_t index, int count, double shift) {
   return all;
 }
 
-TEST(PairTest, ManyRunsAreDealtInsteadOfCounted) {
-  // 200 against 200 are too many to count. Wilcoxon's normal approximation has 0.50 and 0.0018.
+TEST(PairTest, ManyRunsAreSampledInsteadOfCounted) {
+  // 200 against 200 are too many to count. Wilcoxon's normal approximation gives 0.50 and 0.0018.
   const auto chance = [](double shift, int replicates) {
     return pair_test(one_task(numbers(0, 200, 0.0)), one_task(numbers(1, 200, shift)),
                      {replicates, 1, 1});
@@ -59,7 +60,7 @@ TEST(PairTest, ManyRunsAreDealtInsteadOfCounted) {
   EXPECT_EQ(chance(0.0, 2000), alike) << "the same seed, the same bits";
 }
 
-TEST(PairTest, CountingAndDealingAgree) {
+TEST(PairTest, CountingAndSamplingAgree) {
   for (std::uint64_t i = 0; i < 5; ++i) {
     const std::vector<double> x = numbers(2 * i, 9, 0.0), y = numbers(2 * i + 1, 7, 0.2);
     const double counted = pair_test(one_task(x), one_task(y), kTwoThousand);
@@ -96,8 +97,8 @@ TEST(CanTell, TakesFourRunsOfEachOnOneTask) {
   EXPECT_FALSE(can_tell(1, 1, 5));
 }
 
-// How many of all ways to deal ranks to two sides are told apart: the share of calls of sides that
-// are alike. With and without the pair test.
+// The share of all deals of ranks to two equal sides that are called different, with and without
+// the pair test.
 struct Calls {
   int by_interval = 0, called = 0, all = 0;
   double rate() const { return static_cast<double>(called) / all; }
@@ -111,7 +112,7 @@ void count(const Scores& x, const Scores& y, Calls& calls) {
   calls.called += better_of(p, x, y, kTwoThousand) != 0 ? 1 : 0;
 }
 
-// Every way to deal the ranks of one task to `runs` and the others, on `tasks` tasks.
+// All ways to deal the ranks of one task to `runs` and the others, on `tasks` tasks.
 Calls all_deals(int runs, int others, int tasks) {
   std::vector<int> side(static_cast<std::size_t>(runs + others), 1);
   std::fill(side.begin(), side.begin() + runs, 0);
@@ -142,7 +143,7 @@ Calls all_deals(int runs, int others, int tasks) {
   return calls;
 }
 
-TEST(BetterOf, SidesThatAreAlikeAreToldApartInFiveOfAHundredCasesAtMost) {
+TEST(BetterOf, CallsEqualSidesDifferentInAtMostFiveOfAHundredCases) {
   RELEASE_ONLY("repeats until an interval is narrow");
   const Calls fives = all_deals(5, 5, 1), threes = all_deals(3, 6, 1), pairs = all_deals(2, 2, 3);
   ASSERT_EQ(fives.all, 252);
@@ -154,7 +155,7 @@ TEST(BetterOf, SidesThatAreAlikeAreToldApartInFiveOfAHundredCasesAtMost) {
   }
 }
 
-TEST(BetterOf, SaysWhichSide) {
+TEST(BetterOf, NamesTheBetterSide) {
   const Scores low = one_task({1, 2, 3, 4}), high = one_task({5, 6, 7, 8});
   const auto better = [](const Scores& x, const Scores& y) {
     return better_of(probability_of_improvement(x, y, kTwoThousand).value(), x, y, kTwoThousand);

@@ -17,8 +17,8 @@ std::vector<double> values_of(const PerformanceProfile& profile) {
   return values;
 }
 
-// A score on a threshold is not above it.
-TEST(PerformanceProfile, OfRunsCountsScoresStrictlyAbove) {
+// A score equal to a threshold is not above it.
+TEST(PerformanceProfile, CountsRunsStrictlyAbove) {
   const PerformanceProfile profile =
       performance_profile(some_scores(), {0.0, 0.1, 0.5, 1.0, 1.4}).take();
   EXPECT_EQ(values_of(profile), (std::vector<double>{1.0, 0.875, 0.375, 0.25, 0.0}));
@@ -27,14 +27,14 @@ TEST(PerformanceProfile, OfRunsCountsScoresStrictlyAbove) {
 }
 
 // The tasks' means are 0.5 and 0.8.
-TEST(PerformanceProfile, OfTasksCountsTheirMeans) {
+TEST(PerformanceProfile, CountsMeansOfTasks) {
   const PerformanceProfile profile =
       performance_profile(some_scores(), {0.4, 0.5, 0.7, 0.9}, ProfileKind::kTaskMeans).take();
   EXPECT_EQ(values_of(profile), (std::vector<double>{1.0, 0.5, 0.5, 0.0}));
   EXPECT_EQ(profile.shares[0].count, 2);
 }
 
-// One task of n runs, k of them above: a replicate's share is binomial, k / n over n draws.
+// With one task of n runs, k of them above, a replicate's share is binomial: n draws with k / n.
 TEST(PerformanceProfile, HasTheIntervalsOfABinomial) {
   std::vector<double> runs(100, 0.0);
   for (int i = 0; i < 30; ++i) runs[static_cast<std::size_t>(i)] = 1.0;
@@ -62,7 +62,7 @@ TEST(PerformanceProfile, DoesNotDependOnThreads) {
   }
 }
 
-TEST(PerformanceProfile, OfOneRunHasNoInterval) {
+TEST(PerformanceProfile, HasNoIntervalForOneRun) {
   const PerformanceProfile profile = performance_profile({1, 2, {0.2, 0.8}}, {0.5}).take();
   EXPECT_EQ(profile.shares[0].value, 0.5);
   EXPECT_TRUE(std::isnan(profile.shares[0].high));

@@ -12,8 +12,8 @@ namespace {
 
 constexpr BootstrapOptions kOptions{5000, 1, 1};
 
-TEST(RankTest, TwoGroupsApartAreAsLikelyAsTheCountSays) {
-  // Of the 20 ways to deal six numbers to two threes, two are as far apart.
+TEST(RankTest, TwoSeparateGroupsHaveTheCountedChance) {
+  // There are 20 ways to deal six numbers to two threes; 2 are as far apart.
   EXPECT_NEAR(rank_test({{1, 2, 3}, {4, 5, 6}}, kOptions), 0.1, 0.02);
   EXPECT_NEAR(rank_test({{4, 5, 6}, {1, 2, 3}}, kOptions), 0.1, 0.02);
   // Only the order counts.
@@ -21,18 +21,18 @@ TEST(RankTest, TwoGroupsApartAreAsLikelyAsTheCountSays) {
             rank_test({{-9, 0, 3}, {4, 5, 1e9}}, kOptions));
 }
 
-TEST(RankTest, NumbersThatAreAllEqualAreCertainToBeAsFarApart) {
+TEST(RankTest, EqualNumbersHaveChanceOne) {
   EXPECT_EQ(rank_test({{5, 5, 5}, {5, 5}, {5, 5, 5}}, kOptions), 1.0);
 }
 
-TEST(RankTest, ThreeGroupsApartAreHardlyChance) {
+TEST(RankTest, ThreeSeparateGroupsAreHardlyChance) {
   const double chance =
       rank_test({{1, 2, 3, 4, 5}, {11, 12, 13, 14, 15}, {21, 22, 23, 24, 25}}, kOptions);
   EXPECT_LT(chance, 0.001);
   EXPECT_GE(chance, 1.0 / 5001.0);  // never zero
 }
 
-TEST(RankTest, GroupsThatAreAlikeAreCalledInOneOfTwenty) {
+TEST(RankTest, EqualGroupsAreCalledInOneOfTwentyCases) {
   int called = 0;
   constexpr int kTimes = 400;
   for (int t = 0; t < kTimes; ++t) {
@@ -47,9 +47,9 @@ TEST(RankTest, GroupsThatAreAlikeAreCalledInOneOfTwenty) {
   EXPECT_LE(called, 9 * kTimes / 100);  // 9 %
 }
 
-// Why a line of arms is asked for all of them together, and not each arm for its comparison with
-// the highest one, which is chosen for being high: docs/statistics.md has these shares.
-TEST(RankTest, ComparisonsWithTheHighestAloneCallArmsThatAreAlikeFarMoreOften) {
+// This is why all arms of a line are tested together, instead of each with the highest one, which
+// is chosen for being high. docs/statistics.md has these shares.
+TEST(RankTest, ComparisonsWithTheHighestCallEqualArmsFarMoreOften) {
   RELEASE_ONLY("repeats until an interval is narrow");
   constexpr int kTimes = 200, kArms = 5, kRuns = 10;
   int called = 0, called_together = 0;

@@ -11,7 +11,7 @@
 namespace broadloom {
 namespace {
 
-// Two runs of one task: from 0 to 10 in 100 steps, and a jump from 0 to 4 between steps 50 and 60.
+// Two runs of one task: a line from 0 to 10 in 100 steps, and a jump from 0 to 4 at steps 50 to 60.
 RunCurves two_runs() {
   RunCurves curves{2, 1, {}};
   curves.curves.push_back({{0.0, 100.0}, {0.0, 10.0}});
@@ -19,7 +19,7 @@ RunCurves two_runs() {
   return curves;
 }
 
-TEST(SampleEfficiency, GridIsWhatAllRunsHave) {
+TEST(SampleEfficiency, TheGridHasTheStepsOfAllRuns) {
   EXPECT_EQ(common_steps(two_runs(), 5).value(),
             (std::vector<double>{0.0, 25.0, 50.0, 75.0, 100.0}));
   RunCurves later = two_runs();
@@ -39,8 +39,8 @@ TEST(SampleEfficiency, ScoresAreInterpolatedAndNotExtrapolated) {
   EXPECT_NE(far.message().find("run 0 on task 0"), std::string::npos);
 }
 
-// Areas over 0 ... 100: 500 and 20 + 160; over 55 ... 60: 28.75 and 15.
-TEST(SampleEfficiency, AreaIsTheTrapezoidOverTheSpan) {
+// Areas over 0 to 100: 500 and 20 + 160; over 55 to 60: 28.75 and 15.
+TEST(SampleEfficiency, AreasFollowTheTrapezoidRule) {
   const Scores whole = areas_under(two_runs(), 0.0, 100.0).take();
   EXPECT_DOUBLE_EQ(whole.values[0], 5.0);
   EXPECT_DOUBLE_EQ(whole.values[1], 1.8);
@@ -51,7 +51,7 @@ TEST(SampleEfficiency, AreaIsTheTrapezoidOverTheSpan) {
   EXPECT_EQ(areas_under(two_runs(), 0.0, 110.0).status().kind(), ErrorKind::kMismatch);
 }
 
-// The intervals at a step are those of the scores at that step: the same draws, whatever the grid.
+// Intervals at a step equal those of the scores there: the draws do not depend on the grid.
 TEST(SampleEfficiency, AgreesWithTheAggregateAtEachStep) {
   RunCurves curves{5, 2, {}};
   for (int i = 0; i < 10; ++i) {
@@ -73,7 +73,7 @@ TEST(SampleEfficiency, AgreesWithTheAggregateAtEachStep) {
   }
 }
 
-TEST(SampleEfficiency, OfOneRunHasNoInterval) {
+TEST(SampleEfficiency, HasNoIntervalForOneRun) {
   RunCurves curves = two_runs();
   curves.runs = 1;
   curves.tasks = 2;
@@ -93,7 +93,7 @@ TEST(SampleEfficiency, ReturnsAreNormalisedByTask) {
   EXPECT_EQ(normalised(two_runs(), {EnvSpec{}}).status().kind(), ErrorKind::kInvalidConfig);
 }
 
-TEST(SampleEfficiency, ErrorsOfCurves) {
+TEST(SampleEfficiency, RefusesBadCurves) {
   const auto kind_with = [](const Curve& curve) {
     RunCurves curves = two_runs();
     curves.curves[1] = curve;

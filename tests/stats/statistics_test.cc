@@ -36,7 +36,7 @@ TEST(Scores, AreMadeTaskByTask) {
   EXPECT_EQ(scores.value().at(2, 0), 3.0);
 }
 
-TEST(Scores, ErrorsSayWhichTaskOrRun) {
+TEST(Scores, ErrorsNameTheTaskOrRun) {
   const Status lengths = make_scores({{1.0, 2.0}, {3.0}}).status();
   EXPECT_EQ(lengths.kind(), ErrorKind::kMismatch);
   EXPECT_NE(lengths.message().find("task 1 has 1 runs"), std::string::npos);
@@ -68,19 +68,19 @@ TEST(Scores, AreNormalisedByTheirEnvironment) {
   EXPECT_EQ(normalised({1, 2, {1.0, 2.0}}, {spec}).status().kind(), ErrorKind::kMismatch);
 }
 
-// Of 0 ... 9, floor(10 / 4) = 2 go at either end: the mean of 2 ... 7 is 4.5. Task 0 has the even
-// numbers (mean 4) and task 1 the odd ones (mean 5).
-TEST(Aggregates, OfAHandCase) {
+// From 0 ... 9, floor(10 / 4) = 2 are dropped at either end: the mean of 2 ... 7 is 4.5. Task 0 has
+// the even numbers (mean 4) and task 1 the odd ones (mean 5).
+TEST(Aggregates, EqualACaseByHand) {
   const Scores scores = make_scores({{8, 0, 4, 2, 6}, {3, 9, 7, 1, 5}}).take();
   const Aggregates all = aggregate(scores, {.replicates = 100}).take();
   EXPECT_DOUBLE_EQ(all.iqm.value, 4.5);
   EXPECT_DOUBLE_EQ(all.mean.value, 4.5);
   EXPECT_DOUBLE_EQ(all.median.value, 4.5);
-  EXPECT_DOUBLE_EQ(all.optimality_gap.value, 0.1);  // 0 alone is below 1
+  EXPECT_DOUBLE_EQ(all.optimality_gap.value, 0.1);  // only 0 is below 1
   EXPECT_EQ(all.iqm.count, 10);
 }
 
-TEST(Aggregates, CutNothingFromThreeScoresAndOneOfFour) {
+TEST(Aggregates, DropNothingFromThreeScoresAndOneAtEachEndFromFour) {
   const auto iqm = [](const std::vector<double>& runs) {
     return aggregate(make_scores({runs}).take(), {.replicates = 1}).value().iqm.value;
   };
@@ -91,35 +91,35 @@ TEST(Aggregates, CutNothingFromThreeScoresAndOneOfFour) {
   EXPECT_DOUBLE_EQ(iqm({2.0, 2.0, 2.0, 7.0}), 2.0);
 }
 
-TEST(Aggregates, MedianIsOfTheTasksMeans) {
+TEST(Aggregates, TheMedianIsOfTheTasksMeans) {
   const Scores scores = make_scores({{0, 2}, {10, 30}, {4, 4}}).take();
   EXPECT_DOUBLE_EQ(aggregate(scores, {.replicates = 1}).value().median.value, 4.0);
 }
 
-TEST(Aggregates, OfOneRunHaveNoInterval) {
+TEST(Aggregates, HaveNoIntervalForOneRun) {
   const Aggregates all = aggregate({1, 3, {0.1, 0.2, 0.6}}).take();
   EXPECT_DOUBLE_EQ(all.iqm.value, 0.3);
   EXPECT_TRUE(std::isnan(all.iqm.low));
   EXPECT_TRUE(std::isnan(all.optimality_gap.high));
 }
 
-TEST(Aggregates, OptionsMustMakeSense) {
+TEST(Aggregates, RefuseBadOptions) {
   const Scores scores = random_scores(3, 2, 1);
   EXPECT_EQ(aggregate(scores, {.replicates = 0}).status().kind(), ErrorKind::kInvalidConfig);
   EXPECT_EQ(aggregate(scores, {.threads = 0}).status().kind(), ErrorKind::kInvalidConfig);
 }
 
-// With two runs of one task the mean of a replicate is low, middle or high with chances 1/4, 1/2,
-// 1/4, so the 95 % interval is from low to high.
-TEST(Bootstrap, OfTwoRunsHasTheRangeAsInterval) {
+// With two runs of one task, a replicate's mean is low, middle or high with probabilities 1/4, 1/2
+// and 1/4, so the 95 % interval reaches from low to high.
+TEST(Bootstrap, TwoRunsHaveTheRangeAsInterval) {
   const Estimate mean = aggregate({2, 1, {0.0, 1.0}}).value().mean;
   EXPECT_EQ(mean.low, 0.0);
   EXPECT_EQ(mean.high, 1.0);
 }
 
-// The mean of a replicate of n runs has standard deviation s / sqrt(n) with s over n: for many runs
-// the percentile interval is the normal one.
-TEST(Bootstrap, OfAMeanOfManyRunsIsTheNormalInterval) {
+// A replicate's mean of n runs has standard deviation s / sqrt(n): for many runs the percentile
+// interval is the normal one.
+TEST(Bootstrap, ManyRunsHaveTheNormalInterval) {
   RELEASE_ONLY("repeats until an interval is narrow");
   const Scores scores = random_scores(400, 1, 3);
   const Estimate mean = aggregate(scores).value().mean;
@@ -130,8 +130,8 @@ TEST(Bootstrap, OfAMeanOfManyRunsIsTheNormalInterval) {
   EXPECT_NEAR(mean.value - mean.low, half, 0.04 * half);
 }
 
-// Runs are drawn within each task: were they drawn across, the mean of two tasks whose runs are all
-// alike would move.
+// Runs are drawn within each task. If they were drawn across tasks, the mean of two tasks with
+// equal runs would vary.
 TEST(Bootstrap, KeepsTheTasksApart) {
   const Aggregates all = aggregate({3, 2, {0, 10, 0, 10, 0, 10}}, {.replicates = 500}).take();
   EXPECT_EQ(all.mean.low, 5.0);
@@ -165,7 +165,7 @@ TEST(Bootstrap, QuantilesInterpolate) {
   EXPECT_EQ(quantile(single, 0.975), 7.0);
 }
 
-// x = 1, 3 and y = 2, 3: of four pairs x wins one (3 > 2) and one is a tie: 1.5 / 4.
+// x = 1, 3 and y = 2, 3: of four pairs x wins one (3 > 2) and ties one, so 1.5 / 4.
 TEST(ProbabilityOfImprovement, CountsTiesHalf) {
   const Scores x = make_scores({{1, 3}}).take(), y = make_scores({{2, 3}}).take();
   const Estimate p = probability_of_improvement(x, y, {.replicates = 10}).take();
@@ -187,7 +187,7 @@ TEST(ProbabilityOfImprovement, DrawsBothSidesIndependently) {
   const Scores x = random_scores(6, 2, 8);
   const Estimate p = probability_of_improvement(x, x, {.replicates = 2000}).take();
   EXPECT_DOUBLE_EQ(p.value, 0.5);
-  EXPECT_LT(p.low, 0.45);  // the same draws on both sides would always give a half
+  EXPECT_LT(p.low, 0.45);  // equal draws on both sides would always give 1/2
   EXPECT_GT(p.high, 0.55);
 }
 
@@ -200,9 +200,9 @@ TEST(ProbabilityOfImprovement, NeedsTheSameTasks) {
   EXPECT_TRUE(std::isnan(p.low));
 }
 
-// A plain bootstrap beside it: replicates sorted one by one. Written without ranks and counts, from
-// the same draws.
-TEST(Aggregates, CountingGivesWhatSortingGives) {
+// A plain bootstrap for comparison, with the same draws: replicates are sorted, without ranks and
+// counts.
+TEST(Aggregates, CountingEqualsSorting) {
   for (const auto& [runs, tasks] : std::vector<std::pair<int, int>>{{2, 1}, {5, 3}, {9, 2}}) {
     const Scores scores = random_scores(runs, tasks, 40 + static_cast<std::uint64_t>(runs));
     const BootstrapOptions options{.replicates = 400, .seed = 2};
@@ -232,8 +232,8 @@ constexpr double kSecondsAllowed = 1.0;
 constexpr double kSecondsAllowed = 30.0;
 #endif
 
-// 50,000 replicates of all four aggregates of 20 runs on 3 tasks, on one core: 0.04 s where this
-// was written.
+// 50,000 replicates of all four aggregates of 20 runs on 3 tasks, on one core. It took 0.04 s on
+// the author's machine.
 TEST(Aggregates, TakeWellUnderASecond) {
   const Scores scores = random_scores(20, 3, 1);
   const auto start = std::chrono::steady_clock::now();

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Studies launched where there is no Slurm: scripts of its commands' names run the parts here. What a real one does, slurm_test.py sees."""
+"""Studies launched without Slurm: scripts named like its commands run the parts here. slurm_test.py tests a real Slurm."""
 import json
 import os
 import sqlite3

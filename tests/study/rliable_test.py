@@ -65,8 +65,8 @@ class AgainstRliable(unittest.TestCase):
             AgainstRliable.worst = max(AgainstRliable.worst, difference)
             self.assertLessEqual(difference, 1e-12, what)
 
-    # An interval's end is a quantile of the replicates at p. That of so many random replicates lies between
-    # their quantiles at p -+ 5 standard errors of the share p; this holds for lattices of ties as well.
+    # An interval's end is a quantile of the replicates at p. The quantile of this many random
+    # replicates lies between theirs at p -+ 5 standard errors of the share p, also if many values are tied.
     def check_intervals(self, ours, replicates, what):
         count = len(replicates)
         for i, mine in enumerate(ours):
@@ -104,9 +104,9 @@ class AgainstRliable(unittest.TestCase):
             x, y = draw(case, number)
             thresholds = np.sort(np.concatenate([np.linspace(-0.5, 2.0, 6), x[0, :2], x.mean(axis=0)[:2]]))
             ours = ask(x, y, thresholds)
-            for key, of_runs in (("run_profile", True), ("mean_profile", False)):
-                of = library.score_distributions if of_runs else library.average_score_distributions
-                self.check(ours[key], lambda scores, of=of: of(scores, thresholds), x, 1500, f"{case[0]}, {key}")
+            for key, uses_runs in (("run_profile", True), ("mean_profile", False)):
+                profile = library.score_distributions if uses_runs else library.average_score_distributions
+                self.check(ours[key], lambda scores, profile=profile: profile(scores, thresholds), x, 1500, f"{case[0]}, {key}")
 
     def test_points_of_many_shapes(self):
         rng = np.random.default_rng(3)

@@ -129,7 +129,7 @@ class SlurmTest(unittest.TestCase):
         return out, err
 
     def wait_for(self, what, *arguments):
-        """What it gives, once that is true."""
+        """Waits until what() returns a true value, and returns it."""
         end = time.monotonic() + 60
         while time.monotonic() < end:
             got = what(*arguments)

@@ -240,9 +240,8 @@ TEST_F(Runs, AFailedStepEndsAnEvaluation) {
     const std::unique_ptr<Trainer> trainer = trainer_of(simulated_config(id));
     const Status failed = evaluate_policy(trainer->policy(), {80, 1, 2}).status();
     EXPECT_EQ(failed.kind(), ErrorKind::kIo);
-    EXPECT_NE(
-        failed.message().find("at step 3 of the episodes that were played: worker 3 has died"),
-        std::string::npos)
+    EXPECT_NE(failed.message().find("at step 3 of the episodes: worker 3 has died"),
+              std::string::npos)
         << failed.message();
   }
 }

@@ -95,7 +95,7 @@ void AuditInstrument::look_at_environments(const InstrumentView& view) {
   column_fingerprints(block, families_, columns_);
   const Copies copies = count_copies(columns_);
   (discrete_observations_ ? numbers_.repeated_columns : numbers_.duplicate_columns) = copies.across;
-  if (families_ < block.N && !discrete_observations_) numbers_.family_columns = copies.within;
+  if (families_ < block.N && !discrete_observations_) numbers_.family_columns = copies.same_family;
   numbers_.effective_envs = effective_share(block, gamma_, truncation_mode_);
 }
 

@@ -23,13 +23,13 @@ std::uint64_t hash_of(const float* row, int width) {
 }
 
 // Counts the environments of a run of equal fingerprints, sorted by family.
-void count_run(std::span<const Fingerprint> run, double& across, double& within) {
+void count_run(std::span<const Fingerprint> run, double& across, double& same_family) {
   const bool families = run.front().family != run.back().family;
   if (families) across += static_cast<double>(run.size());
   for (std::size_t i = 0; i < run.size(); ++i) {
     const bool before = i > 0 && run[i - 1].family == run[i].family;
     const bool after = i + 1 < run.size() && run[i + 1].family == run[i].family;
-    within += before || after ? 1.0 : 0.0;
+    same_family += before || after ? 1.0 : 0.0;
   }
 }
 
@@ -76,10 +76,10 @@ Copies count_copies(std::span<Fingerprint> prints) {
   Copies copies;
   for (std::size_t begin = 0, end = 0; begin < prints.size(); begin = end) {
     while (end < prints.size() && prints[end].hash == prints[begin].hash) ++end;
-    count_run(prints.subspan(begin, end - begin), copies.across, copies.within);
+    count_run(prints.subspan(begin, end - begin), copies.across, copies.same_family);
   }
   copies.across /= static_cast<double>(prints.size());
-  copies.within /= static_cast<double>(prints.size());
+  copies.same_family /= static_cast<double>(prints.size());
   return copies;
 }
 

@@ -30,8 +30,8 @@ struct Fingerprint {
 void column_fingerprints(const RolloutBlock& block, int families, std::span<Fingerprint> prints);
 
 struct Copies {
-  double across = 0.0;  // share of the environments that equal one of another family
-  double within = 0.0;  // share of the environments that equal another one of their family
+  double across = 0.0;       // share of the environments that equal one of another family
+  double same_family = 0.0;  // share of the environments that equal another one of their family
 };
 // Counts copies among prints [N], which are sorted in place.
 Copies count_copies(std::span<Fingerprint> prints);

@@ -224,14 +224,14 @@ void FactorMaker<Real>::keep_whole(const Layer& layer, const Real* inputs, const
 // A head's W is [out, in], so input and delta exchange roles, and its bias is summed separately.
 template <class Real>
 void add_weighted_sum(const GradientFactors<Real>& factors, const Real* weights, int begin, int end,
-                      Real* into, std::vector<Real>& scratch) {
+                      Real* sum, std::vector<Real>& scratch) {
   for (const auto& layer : factors.layers) {
     const int in = layer.slice.in, out = layer.slice.out;
     scratch.resize(static_cast<std::size_t>(kTileRows) * out + in);
     Real* scaled = scratch.data();
     Real* unused = scaled + static_cast<std::size_t>(kTileRows) * out;
-    Real* dw = into + layer.slice.weight;
-    Real* db = into + layer.slice.bias;
+    Real* dw = sum + layer.slice.weight;
+    Real* db = sum + layer.slice.bias;
     for (int first = begin; first < end; first += kTileRows) {
       const int rows = std::min(kTileRows, end - first);
       const Real* x = &layer.inputs[static_cast<std::size_t>(first) * in];
@@ -255,7 +255,7 @@ void add_weighted_sum(const GradientFactors<Real>& factors, const Real* weights,
     const Real w = weights != nullptr ? weights[r] : Real(1);
     const Real* kept = &factors.extras[static_cast<std::size_t>(r) * factors.extra_size];
     for (const auto& run : factors.extra_runs) {
-      for (int e = 0; e < run.size; ++e) into[run.offset + e] += w * kept[e];
+      for (int e = 0; e < run.size; ++e) sum[run.offset + e] += w * kept[e];
       kept += run.size;
     }
   }

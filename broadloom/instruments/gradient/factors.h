@@ -104,7 +104,7 @@ class FactorMaker {
 // parameters in the factors.
 template <class Real>
 void add_weighted_sum(const GradientFactors<Real>& factors, const Real* weights, int begin, int end,
-                      Real* into, std::vector<Real>& scratch);
+                      Real* sum, std::vector<Real>& scratch);
 // products [rows] = <g_r, v>, v [P].
 template <class Real>
 void project(const GradientFactors<Real>& factors, const Real* v, Real* products,
@@ -117,9 +117,9 @@ template <class Real>
 Real inner_product(const GradientFactors<Real>& factors, int i, int j);
 
 template <class Real>
-void add_weighted_sum(const GradientFactors<Real>& factors, const Real* weights, Real* into) {
+void add_weighted_sum(const GradientFactors<Real>& factors, const Real* weights, Real* sum) {
   std::vector<Real> scratch;
-  add_weighted_sum(factors, weights, 0, factors.rows, into, scratch);
+  add_weighted_sum(factors, weights, 0, factors.rows, sum, scratch);
 }
 template <class Real>
 void project(const GradientFactors<Real>& factors, const Real* v, Real* products) {

@@ -11,8 +11,8 @@ constexpr int kTile = 16;    // floats in a cache line: neighbours gathered toge
 constexpr int kChunks = 16;  // tasks that share the columns
 
 template <class Number>
-std::uint64_t hash_of(const Number* from, std::size_t count) {
-  return hash64({reinterpret_cast<const char*>(from), count * sizeof(Number)});
+std::uint64_t hash_of(const Number* numbers, std::size_t count) {
+  return hash64({reinterpret_cast<const char*>(numbers), count * sizeof(Number)});
 }
 
 bool is_hashed(const BlockArray& array) { return array.is_hashed && array.is_present; }
@@ -75,8 +75,8 @@ void hash_rows(const Stored<Number>& stored, Shard shard, Number* scratch, std::
       const Number* step =
           stored.numbers + t * stored.step_size() + static_cast<std::size_t>(begin) * width;
       for (int r = 0; r < rows; ++r) {
-        Number* to = scratch + r * row_size + static_cast<std::size_t>(t) * width;
-        for (int i = 0; i < width; ++i) to[i] = step[r * width + i];
+        Number* row = scratch + r * row_size + static_cast<std::size_t>(t) * width;
+        for (int i = 0; i < width; ++i) row[i] = step[r * width + i];
       }
     }
     for (int r = 0; r < rows; ++r) out[begin + r] = hash_of(scratch + r * row_size, row_size);

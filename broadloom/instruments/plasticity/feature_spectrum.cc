@@ -54,8 +54,8 @@ void FeatureSpectrum::set_rows(std::size_t first, int count, const float* featur
   for (std::size_t p = 0; p < panels_; ++p) {
     const std::size_t wide = static_cast<std::size_t>(width(p));
     for (int r = 0; r < count; ++r) {
-      const float* from = features + static_cast<std::size_t>(r) * columns_ + p * kWidth;
-      std::copy_n(from, wide, panel(p) + (first + r) * wide);
+      const float* source = features + static_cast<std::size_t>(r) * columns_ + p * kWidth;
+      std::copy_n(source, wide, panel(p) + (first + r) * wide);
     }
   }
 }

@@ -75,9 +75,9 @@ double PolicyInstrument::probe_variance(const InstrumentView& view) {
   double variances = 0.0;
   for (std::size_t o = 0; o < outputs_; ++o) {
     Moments all;
-    for (std::size_t at = o; at < moments_.size(); at += outputs_) {
-      all.sum += moments_[at].sum;
-      all.squares += moments_[at].squares;
+    for (std::size_t i = o; i < moments_.size(); i += outputs_) {
+      all.sum += moments_[i].sum;
+      all.squares += moments_[i].squares;
     }
     const double mean = all.sum / rows_;
     variances += std::max(0.0, all.squares / rows_ - mean * mean);

@@ -55,8 +55,8 @@ void PolicyDivergence::categorical(const float* old_policy, const float* new_pol
   for (int r = 0; r < rows; ++r) {
     const double shift = new_normalisers_[r] - old_normalisers_[r];
     kl[r] = 0.0;
-    for (std::size_t at = static_cast<std::size_t>(r); at < old_logits_.size(); at += kTileRows) {
-      kl[r] += old_probs_[at] * (old_logits_[at] - new_logits_[at] + shift);
+    for (std::size_t i = static_cast<std::size_t>(r); i < old_logits_.size(); i += kTileRows) {
+      kl[r] += old_probs_[i] * (old_logits_[i] - new_logits_[i] + shift);
     }
   }
 }

@@ -10,7 +10,7 @@ function policyWords(policy) {
           yesNo(policy.shared_encoder, "encoder shared with the critic", "encoder of its own")].filter(Boolean).join("; ");
 }
 
-// What the time limit is to the returns that the true gradient is made of.
+// Describes how the returns of the true gradient treat the time limit.
 function limitWords(s) {
   if (!s.max_episode_steps) return null;
   const limit = plural(s.max_episode_steps, "step");

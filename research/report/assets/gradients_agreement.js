@@ -68,7 +68,7 @@ function agreementCharts(body, rows, critics) {
   }
 }
 
-// What share of the returns' variance the critics explain, where it is known.
+// Names the share of the returns' variance that the critics explain, if known.
 function criticWords(critics) {
   const known = CRITICS.filter(([key]) => critics && isNumber(critics[key]));
   if (!known.length) return "";

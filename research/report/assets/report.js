@@ -1,5 +1,5 @@
 "use strict";
-// What report pages share: elements, numbers as text, sections and figures, and the list of everything
+// Shared by report pages: elements, numbers as text, sections and figures, and the list of everything
 // drawn. Charts are drawn from this list, again whenever the colours change.
 
 function element(tag, attributes, ...children) {
@@ -60,7 +60,7 @@ function formatEstimate(x, digits = 2, most = 10, least = 0) {
   const [low, high] = [e.low ?? 2 * e.value - e.high, e.high ?? 2 * e.value - e.low];
   const exponent = exponentFor(Math.max(Math.abs(e.value), Math.abs(low), Math.abs(high)));
   const half = (high - low) / 2 / 10 ** exponent;
-  // Of an interval without width no more digits than the number itself has.
+  // An interval without width gets at most the digits of the number itself.
   const exact = Math.min(4, (String(Number((e.value / 10 ** exponent).toPrecision(6))).split(".")[1] || "").length);
   const decimals = Math.min(most, Math.max(exponent ? 0 : least, half > 0 ? digits - 1 - Math.floor(Math.log10(half)) : exact));
   const text = (y) => (y === null ? "–" : fixed(y / 10 ** exponent, decimals));
@@ -195,7 +195,7 @@ function readColors() {
            line: get("line"), page: get("page"), ramp: [Number(get("ramp-from")), Number(get("ramp-to"))] };
 }
 
-// Draws all charts, or those that pass. What could not be drawn stays on the list of failures.
+// Draws all charts, or those that pass. Charts that cannot be drawn stay on the list of failures.
 function drawAll(wanted = () => true) {
   const colors = readColors();
   for (const chart of page.charts.filter(wanted)) {
@@ -215,8 +215,8 @@ function drawAll(wanted = () => true) {
   root.failures = [...page.broken, ...failures].join("; ");
 }
 
-// Colours follow the system's light or dark; paper is always light. What is sized by its box is drawn
-// again when the page's width changes.
+// Colours follow the system's light or dark; paper is always light. Charts that fit their box are
+// drawn again when the page's width changes.
 function followDisplay() {
   matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => drawAll());
   window.addEventListener("beforeprint", () => {

@@ -21,7 +21,7 @@ function linesBeside(study, task) {
   return (own ? [own] : []).concat(lines.filter((l) => l !== own));
 }
 
-// What the arms of a line have in common beside those of others: "T = 16, learning_rate=0.001".
+// Names what the arms of one line share and those of others do not: "T = 16, learning_rate=0.001".
 function lineName(study, line, others) {
   const same = (key) => others.every((l) => settingOf(study, l, key) === settingOf(study, line, key));
   const keys = distinct(others.flatMap((l) => Object.keys(study.arms[l.arms[0]].settings || {}))).filter((key) => key !== line.key && !same(key));
@@ -49,8 +49,8 @@ function axisOfLine(line) {
 function alike(panels) {
   const all = distinct(panels.flatMap((lines) => lines.map((l) => String(l.arms))));
   const count = (arms) => panels.filter((lines) => lines.some((l) => String(l.arms) === arms)).length;
-  // Where tasks have no line in common they take turns.
-  const rank = (arms) => Math.min(...panels.map((lines) => lines.findIndex((l) => String(l.arms) === arms)).filter((at) => at >= 0));
+  // Tasks without a common line take turns.
+  const rank = (arms) => Math.min(...panels.map((lines) => lines.findIndex((l) => String(l.arms) === arms)).filter((i) => i >= 0));
   const order = all.sort((a, b) => count(b) - count(a) || rank(a) - rank(b)).slice(0, MOST_ANSWER_LINES);
   return panels.map((lines) => order.map((arms) => lines.find((l) => String(l.arms) === arms)));
 }
@@ -93,7 +93,7 @@ function shortNames(names) {
   return key && !names.some((name) => name.slice(key.length).includes("=")) && names.every((name) => name.startsWith(key)) ? names.map((name) => name.slice(key.length)) : names;
 }
 
-// What tells the arms of one chart apart: their settings, else their shapes, else both.
+// Names that distinguish the arms of one chart: by their settings, else their shapes, else both.
 function namesApart(study, arms) {
   const ways = [(arm) => arm.other || shapeName(arm), shapeName];
   const way = ways.find((one) => distinct(arms.map((a) => one(study.arms[a]))).length === arms.length) || ((arm) => arm.name);
@@ -129,7 +129,7 @@ function answerTable(study, rows, x) {
                      estimateColumn(SCORE_AXIS[study.score], (r) => r.estimate)] };
 }
 
-// What the figure is: {panels: [{title, draw(box, label, height, colors)}], caption, about, table}; null where there is nothing.
+// Returns the figure: {panels: [{title, draw(box, label, height, colors)}], caption, about, table}, or null without data.
 function answerFigure(study) {
   const line = (study.data.lines || [])[0];
   const views = study.views.filter((view) => !view.normalised && study.arms.some((_, i) => hasValue(iqmOf(view, i, study.score))));

@@ -1,12 +1,12 @@
 "use strict";
-// What all parts of a study's page know: arms, their groups and colours, and which of them are drawn.
+// Shared by all parts of a study's page: arms, their groups and colours, and the choice of those that are drawn.
 
 const shapeName = (arm) => `${arm.num_envs}x${arm.num_steps}`;
 const byShape = (a, b) => a.num_envs - b.num_envs || a.num_steps - b.num_steps;
 const distinct = (values) => [...new Set(values)];
 const MOST_LINES = 12;  // in one chart; of more, some are drawn until the reader chooses others
 
-// Arms that differ in shape only are a group. Where no shape varies, all arms are one.
+// Arms that differ in shape only are a group. If no shape varies, all arms are one group.
 function groupsOf(arms) {
   const groups = new Map();
   arms.forEach((arm, i) => groups.set(arm.other, [...(groups.get(arm.other) || []), { ...arm, index: i }]));
@@ -70,7 +70,7 @@ function readStudy(data) {
   return study;
 }
 
-// What arms can be ranked on: {title, scores(arm, score) -> aggregates or null, compared}; several tasks together
+// Lists the rankings of arms: {title, scores(arm, score) -> aggregates or null, compared}; several tasks together
 // first, as normalised scores, then each by itself. Comparisons are over all tasks.
 function viewsOf(study) {
   const cellOf = (i, task) => (study.arms[i].cells || []).map((c) => study.cells[c]).find((c) => c && c.task === task);

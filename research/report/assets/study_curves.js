@@ -98,7 +98,7 @@ function curvesSection(parent, study) {
 
 // ---- profiles
 
-// Where a chart of profiles begins: at the last threshold up to which all runs of all arms are above it.
+// A chart of profiles begins at the last threshold that all runs of all arms exceed.
 function profileStart(lines) {
   const below = lines.flatMap((line) => line.points.filter((p) => p.estimate.value < 1).map((p) => p.x));
   const before = lines.flatMap((line) => line.points.map((p) => p.x)).filter((x) => x < Math.min(...below));
@@ -127,7 +127,7 @@ function profilesSection(parent, study) {
 function instrumentsSection(parent, study) {
   const constant = (study.data.instruments || []).filter((k) => isNumber(k.constant));
   const keys = (study.data.instruments || []).filter((k) => !isNumber(k.constant));
-  if (constant.length) parent.append(element("p", {}, `The same in all arms at all steps, and not drawn: ${constant.map((k) => `${k.title || k.key} (${formatNumber(k.constant)})`).join(", ")}.`));
+  if (constant.length) parent.append(element("p", {}, `Equal in all arms at all steps, and not drawn: ${constant.map((k) => `${k.title || k.key} (${formatNumber(k.constant)})`).join(", ")}.`));
   const list = curvePanels(study).filter((panel) => keys.some(({ key }) => panel.lines.some((line) => anyValue(curveOf(line.cell, key)))));
   if (!list.length) return;
   const rows = keys.flatMap(({ key, title }) => curveRows(study, withPoints(list, (cell) => curveOf(cell, key)), title || key));

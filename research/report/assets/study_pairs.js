@@ -22,7 +22,7 @@ function pairCell(study, i, j, score) {
 }
 const formatShare = (p) => fixed(p, 2).replace(/^0\./, ".");
 
-// What tasks by themselves call: opposite effects cancel in the mean over tasks.
+// Names the results of single tasks, because opposite effects cancel in the mean over tasks.
 const taskWords = (study, c) => (c.by_task || []).filter((t) => t.result !== "none")
   .map((t) => `${study.tasks[t.task].name}: ${study.arms[t.result === "a" ? c.a : c.b].name}`).join("; ");
 

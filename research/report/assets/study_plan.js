@@ -1,11 +1,11 @@
 "use strict";
-// What was planned, and what besides the shape differs between the arms.
+// The plan, and the differences between arms besides their shapes.
 
 const nameColumn = (title, of) => ({ title, of, text: true, literal: true });
 const estimateColumn = (title, of) => ({ title, of, interval: true });
-// Of one quantity in all rows, with as many decimals in each.
+// For one quantity in all rows, with equal decimals.
 const alikeColumn = (title, of) => ({ ...estimateColumn(title, of), alike: true });
-// Of a probability nobody needs more than two decimals.
+// Probabilities need only two decimals.
 const shareColumn = (title, of) => ({ ...estimateColumn(title, of), decimals: 2, least: 2 });
 
 const PLAN = [["environment_steps", "environment steps"], ["gradient_steps", "gradient steps"], ["minibatch_size", "minibatch size"],

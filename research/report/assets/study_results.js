@@ -154,7 +154,7 @@ function scoresTable(study, drawn) {
 const VARIED = { num_envs_of_batch: (l) => `N at B = ${formatNumber(l.fixed)}`, num_envs: (l) => `N at T = ${formatNumber(l.fixed)}`,
                  num_steps: (l) => `T at N = ${formatNumber(l.fixed)}`, setting: (l) => l.key, settings: () => "settings" };
 
-// What all arms of a line have, of what varies elsewhere.
+// Names the settings that vary elsewhere but are equal in all arms of a line.
 function heldText(study, line) {
   const arms = line.arms.map((a) => study.arms[a]);
   const first = arms[0] || { settings: {} };
@@ -174,7 +174,7 @@ const standingText = (line, ...standings) => line.values.filter((_, i) => standi
 
 function linesTable(study) {
   const rows = study.data.lines;
-  // Where all arms together do not differ more than by chance, a call of one pair does not count.
+  // If all arms together differ no more than by chance, the result of one pair does not count.
   const alike = (l) => (l.differ ? ["alike"] : ["alike", "lower", "leads"]);
   return {
     title: "what each thing that varies does", heading: "What each thing that varies does, all else equal", rows,

@@ -88,7 +88,7 @@ function download(name, text, type = "text/csv") {
 
 // ---- text for papers
 
-// What is shown, as rows of texts; drawings are left out.
+// The visible table as rows of texts, without drawings.
 function tableTexts({ columns, rows }) {
   const shown = alikeColumns(columns, rows).filter((c) => c.of);
   return { aligned: shown.map((c) => (c.text ? "l" : "r")), head: shown.map((c) => c.title),

@@ -26,7 +26,7 @@ function pointsText(numbers, scale) {
   return points.join(" ");
 }
 
-// What each kind of shape is; numbers as the file has them.
+// Draws each kind of shape from the file's numbers.
 const SHAPES = {
   line: ([width, ...points], scale) => svgElement("polyline", { points: pointsText(points, scale), fill: "none", "stroke-width": scale.size(width),
                                                                 "stroke-linecap": "round", "stroke-linejoin": "round" }),

@@ -68,10 +68,10 @@ TEST(AuditCopies, CountsThoseOfOtherFamiliesAndOfTheirOwn) {
   EXPECT_EQ(copies_of(block, 8).across, 0.0);
   copy_column(block, 1, 6);
   EXPECT_DOUBLE_EQ(copies_of(block, 8).across, 2.0 / 8);
-  EXPECT_EQ(copies_of(block, 8).within, 0.0);
+  EXPECT_EQ(copies_of(block, 8).same_family, 0.0);
   // With 5 families, environments 1 and 6 are of the same one.
   EXPECT_EQ(copies_of(block, 5).across, 0.0);
-  EXPECT_DOUBLE_EQ(copies_of(block, 5).within, 2.0 / 8);
+  EXPECT_DOUBLE_EQ(copies_of(block, 5).same_family, 2.0 / 8);
 }
 
 TEST(AuditCopies, OneBitOfOneNumberParts) {

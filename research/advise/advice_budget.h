@@ -14,18 +14,19 @@ namespace broadloom {
 // time.
 using AdviceProgress = std::function<void(const std::string& what, double share)>;
 
-// A phase's budget: until `end_seconds` of the purse's clock, or a number of environment steps.
+// A phase's budget: until `end_seconds` of the whole budget's clock, or a number of environment
+// steps.
 struct PhaseBudget {
   double end_seconds = 0.0;
   std::int64_t steps = 0;
 };
 
 // With a budget of steps, nothing reads the clock, so the work is the same on any machine.
-class Purse {
+class AdviceBudget {
  public:
   // steps 0: the budget is the seconds. should_stop and progress may be empty.
-  Purse(double seconds, std::int64_t steps, std::function<bool()> should_stop,
-        AdviceProgress progress);
+  AdviceBudget(double seconds, std::int64_t steps, std::function<bool()> should_stop,
+               AdviceProgress progress);
 
   bool counts_steps() const { return steps_ > 0; }
   double seconds() const { return seconds_; }
