@@ -138,10 +138,10 @@ TEST_F(BegunRuns, SayWhatIsOtherInTheTaskAndInTheUnitOfRewards) {
             "the policy that the run begins with was trained on another task: env.force was 8, and "
             "is not set here; max_episode_steps was 0, and is 20 here; strata.a.gravity was not "
             "set, and is 1..2 here\n");
-  EXPECT_EQ(notes({{"env.force", "8"}, {"norm_reward", "true"}}),
-            "the critic that the run begins with valued rewards as they are, and this run's are "
-            "rewards scaled by statistics that begin anew (norm_reward): its values are in another "
-            "unit until it has learnt this one\n");
+  const std::string scaled = notes({{"env.force", "8"}, {"norm_reward", "true"}});
+  for (const char* fact : {"critic", "rewards as they are", "rewards scaled by", "norm_reward"}) {
+    EXPECT_NE(scaled.find(fact), std::string::npos) << scaled;
+  }
   EXPECT_NE(notes({{"env.force", "8"}, {"reward_scale", "0.1"}}).find("rewards times 0.1"),
             std::string::npos);
   std::vector<std::string> told;
