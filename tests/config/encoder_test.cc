@@ -1,4 +1,4 @@
-// What `encoder`, `layer_norm` and `algorithm` bring with them, and where they are refused.
+// Defaults that `encoder`, `layer_norm` and `algorithm` set, and refusals of these keys.
 #include <gtest/gtest.h>
 
 #include <string>

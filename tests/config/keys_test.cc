@@ -1,5 +1,5 @@
-// What every key is about, held against a list of its own: a key that is moved to another role, or
-// was not meant for the one it has, is seen here before a store or a checkpoint is.
+// Compares the role of every key with a list, so that a wrong or changed role is found before a
+// store or a checkpoint depends on it.
 #include "broadloom/config/keys.h"
 #include "tests/support/folders.h"
 

@@ -1,5 +1,5 @@
-// What a run is planned to hold. That it holds as much is tests/train/allocation_test.cc's to see,
-// and tests/cuda/device_faults_test.cc's of what passes to a device.
+// The planned memory of a run. tests/train/allocation_test.cc compares it with the real memory, and
+// tests/cuda/device_faults_test.cc for copies to a device.
 #include "broadloom/setup/memory_plan.h"
 #include "broadloom/setup/resolve_config.h"
 
@@ -19,8 +19,7 @@
 namespace broadloom {
 namespace {
 
-// What the algorithm "accompanied" says that it learns beside its network; "lonely" says nothing,
-// and is the same for the rest.
+// The companion of the algorithm "accompanied". "lonely" has none and is otherwise the same.
 CompanionSize declared;
 
 // Both have a second value, as ppo_rnd has.
@@ -62,7 +61,7 @@ std::size_t passing(const std::string& algorithm, const Overrides& overrides = {
   return plan.value().passing;
 }
 
-// What a companion of that size adds.
+// The bytes that a companion of that size adds.
 std::size_t added(const CompanionSize& size, const Overrides& overrides = {}) {
   declared = size;
   return passing("accompanied", overrides) - passing("lonely", overrides);
@@ -94,10 +93,10 @@ TEST_F(PassingOfOnesOwn, GrowsWithWhatIsDrawnAndSaidOfTheCompanion) {
   const auto epochs = static_cast<std::size_t>(config.update_epochs);
   const std::size_t drawn = epochs * static_cast<std::size_t>(config.batch_size()) * sizeof(int);
   const int partials = partial_gradient_count(static_cast<int>(config.largest_minibatch()), 1);
-  const std::size_t said = epochs * static_cast<std::size_t>(config.minibatch_count()) * 2 *
+  const std::size_t sums = epochs * static_cast<std::size_t>(config.minibatch_count()) * 2 *
                            static_cast<std::size_t>(partials) * sizeof(PpoSums);
   EXPECT_EQ(added({.parameters = 1}),
-            (drawn + said + 4 * sizeof(float)) / 4 * 5 + drawn + said + sizeof(float));
+            (drawn + sums + 4 * sizeof(float)) / 4 * 5 + drawn + sums + sizeof(float));
 }
 
 TEST_F(PassingOfOnesOwn, GrowsWithStatisticsOfTheCompanionsOwn) {
@@ -114,7 +113,7 @@ TEST_F(PassingOfOnesOwn, GrowsWithStatisticsOfTheCompanionsOwn) {
   }
 }
 
-// Of the phase that says most of its updates.
+// The plan is of the phase with the most sums per update.
 TEST_F(PassingOfOnesOwn, IsOfTheLargestShape) {
   const CompanionSize size{.parameters = 1000, .normalised = 4};
   EXPECT_EQ(added(size, {{"shape_schedule", "4x8 @ 0, 150x32 @ 0.5"}}),

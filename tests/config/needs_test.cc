@@ -173,12 +173,12 @@ TEST(Needs, RecordsWithoutANormaliserHadGymnasiums) {
   const Overrides before{{"env_id", "Pendulum-v1"}};
   EXPECT_EQ(resolve_record(before).take().normaliser, "gymnasium");
   EXPECT_EQ(resolve_config(before).take().normaliser, "exact");
-  // Where nothing is normalised it says nothing, and stays as a new run has it.
+  // Without normalisation, the record does not have the key, which keeps its default.
   EXPECT_EQ(resolve_record({{"env_id", "CartPole-v1"}}).take().normaliser, "exact");
   EXPECT_EQ(resolve_record({{"normaliser", "exact"}}).take().normaliser, "exact");
 }
 
-// Which keys a program's own algorithm uses is its own to know.
+// Only a registered algorithm knows which keys it uses.
 TEST(Needs, AnAlgorithmOfAProgramMayUseAnyKey) {
   const EnvSpec spec = env_spec("CartPole-v1", {}).take();
   Config config;

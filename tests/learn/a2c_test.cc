@@ -175,7 +175,7 @@ TEST_F(A2cRuns, RefuseOtherShapesWhereTheyHaveStateOfTheirOwn) {
   EXPECT_TRUE(Trainer::create(config_with(small({{"algorithm", "counting_a2c"}})), 1).ok());
 }
 
-// What an algorithm says falls over the run keeps it from being made longer, and nothing else does.
+// Only a declared falling value keeps a run from being made longer.
 TEST_F(A2cRuns, CannotBeMadeLongerWhereTheySayThatSomethingFalls) {
   AlgorithmEntry entry = A2c::entry();
   entry.name = "falling_a2c";

@@ -80,7 +80,7 @@ struct RecordedScene {
     act();
   }
 
-  // What the policy says of its actions, to the bit as the update will find it, and its values.
+  // Actions, log-probabilities with the bits that the update will compute, and values.
   void act() {
     TileWorkspace<float> work = network.make_workspace<float>();
     const int outputs = network.shape().action_outputs;

@@ -130,12 +130,13 @@ TEST_P(PpoGradient, EqualsFiniteDifferences) {
   ASSERT_GT(largest, 1e-3);
   constexpr double h = 2e-5;
   for (std::size_t i = 0; i < params_.size(); ++i) {
-    const auto at = [&](double offset) {
+    const auto loss_at = [&](double offset) {
       std::vector<double> moved = params_;
       moved[i] += offset;
       return loss(moved, nullptr, nullptr);
     };
-    const double numeric = (8.0 * (at(h) - at(-h)) - (at(2 * h) - at(-2 * h))) / (12.0 * h);
+    const double numeric =
+        (8.0 * (loss_at(h) - loss_at(-h)) - (loss_at(2 * h) - loss_at(-2 * h))) / (12.0 * h);
     ASSERT_NEAR(grads[i], numeric, 1e-6 * largest) << "parameter " << i << " of " << params_.size();
   }
 }

@@ -59,12 +59,13 @@ TEST(RndLoss, EqualsFiniteDifferences) {
   tile.rows = kRows;
   for (double& x : tile.observations) x = random.normal();
   for (double& x : tile.targets) x = random.normal();
-  const auto loss = [&](const std::vector<double>& at, std::vector<double>& grads) {
-    std::vector<double> transposed(at.size());
-    network.refresh_transposed(at.data(), transposed.data());
+  const auto loss = [&](const std::vector<double>& parameters, std::vector<double>& grads) {
+    std::vector<double> transposed(parameters.size());
+    network.refresh_transposed(parameters.data(), transposed.data());
     TileWorkspace<double> work = network.make_workspace<double>();
     RndSums sums;
-    rnd_tile_gradient(network, kRows, at.data(), transposed.data(), tile, work, grads.data(), sums);
+    rnd_tile_gradient(network, kRows, parameters.data(), transposed.data(), tile, work,
+                      grads.data(), sums);
     return sums.loss / kRows;
   };
   expect_gradient_of_differences(params, loss);
@@ -97,9 +98,9 @@ struct RndScene {
   }
 
   const float* next(int t, int n) const {
-    const std::size_t at = static_cast<std::size_t>(n) * kSize;
-    return t + 1 < kSteps ? &block.observations.floats()[block.index(t + 1, 0) * kSize + at]
-                          : &block.last_observations.floats()[at];
+    const std::size_t first = static_cast<std::size_t>(n) * kSize;
+    return t + 1 < kSteps ? &block.observations.floats()[block.index(t + 1, 0) * kSize + first]
+                          : &block.last_observations.floats()[first];
   }
 
   ThreadPool pool{2};
@@ -117,7 +118,7 @@ double output(const ActorCritic& network, const std::vector<float>& params,
   return work.policy[static_cast<std::size_t>(o) * kTileRows];
 }
 
-// Of the second block, which is seen through the statistics of the first.
+// Uses the second block, normalised by the statistics of the first.
 TEST(Rnd, RewardsThePredictionsErrorAtTheNextObservation) {
   RndScene scene;
   scene.rnd.take_block(scene.predictor.data(), scene.block);
@@ -362,7 +363,7 @@ TEST(PpoRndRuns, GoOnWithWhatFollowedTheBlock) {
   }
 }
 
-// What is seen again and again is no longer new.
+// Repeated observations lose their novelty.
 TEST(PpoRndRuns, LessIsNewAsTimeGoesOn) {
   RELEASE_ONLY("learns until a bar is reached: the same code many times over");
   const auto trainer = Trainer::create(rnd_config({{"env_id", "FrozenLake8x8-v1"},
@@ -398,13 +399,13 @@ TEST(PpoRndRuns, BeginWithRandomPlayElsewhere) {
     }
     return -1.0;
   };
-  const auto with = after_one("3", "false"), without = after_one("0", "false");
-  EXPECT_NEAR(count_of(*with, "algorithm.observations"), 4 * 37 * 13 + 1e-4, 1e-9);
-  EXPECT_NEAR(count_of(*without, "algorithm.observations"), 37 * 13 + 1e-4, 1e-9);
-  EXPECT_EQ(with->block().actions, without->block().actions);
-  EXPECT_EQ(with->block().rewards, without->block().rewards);
-  EXPECT_NE(with->block().int_rewards, without->block().int_rewards);
-  // Where the policy's statistics normalise for both, they begin so.
+  const auto with_play = after_one("3", "false"), without_play = after_one("0", "false");
+  EXPECT_NEAR(count_of(*with_play, "algorithm.observations"), 4 * 37 * 13 + 1e-4, 1e-9);
+  EXPECT_NEAR(count_of(*without_play, "algorithm.observations"), 37 * 13 + 1e-4, 1e-9);
+  EXPECT_EQ(with_play->block().actions, without_play->block().actions);
+  EXPECT_EQ(with_play->block().rewards, without_play->block().rewards);
+  EXPECT_NE(with_play->block().int_rewards, without_play->block().int_rewards);
+  // Shared statistics of policy and predictor also begin with random play.
   const auto one = after_one("3", "true");
   EXPECT_NEAR(count_of(*one, "obs_normalizer"), 4 * 37 * 13, 1e-9);
   EXPECT_EQ(count_of(*one, "algorithm.observations"), 1e-4);
@@ -465,13 +466,12 @@ TEST_F(PpoRndFolders, AreRecordedResumedAndPlayed) {
 }
 
 TEST(PpoRndConfig, TheContractSaysWhatIsPlayedBeside) {
-  const auto said = [](const char* blocks) {
+  const auto contract_of = [](const char* blocks) {
     const Config config = rnd_config(small_rnd({{"num_iterations_obs_norm_init", blocks}}));
     return contract_text(make_contract(config, 1).take());
   };
-  EXPECT_NE(said("3").find("begin with 1,443 steps of random play"), std::string::npos)
-      << said("3");
-  EXPECT_EQ(said("0").find("random play"), std::string::npos);
+  EXPECT_NE(contract_of("3").find("1,443 random steps"), std::string::npos) << contract_of("3");
+  EXPECT_EQ(contract_of("0").find("random steps"), std::string::npos);
 }
 
 TEST(PpoRndConfig, RefusesWhatItCannot) {

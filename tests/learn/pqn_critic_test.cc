@@ -145,7 +145,7 @@ TEST(PqnWithoutCritic, KeepsNothingForOne) {
   EXPECT_TRUE(trainer_of(config_of("Gusts5-v0", ppo), 1)->block().has_critic());
 }
 
-// What is refused for the critic's sake is none of its business.
+// Settings that are refused because of a critic are allowed.
 TEST(PqnWithoutCritic, MayHaveWhatACriticOfItsOwnForbids) {
   const Result<std::unique_ptr<Trainer>> made =
       Trainer::create(config_of("Gusts5-v0", {{"shared_encoder", "true"}}), 1);

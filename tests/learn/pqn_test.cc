@@ -57,13 +57,13 @@ TEST(PqnLoss, EqualsFiniteDifferences) {
     tile.actions[r] = random.below(4);
     tile.targets[r] = random.normal();
   }
-  const auto loss = [&](const std::vector<double>& at, std::vector<double>& grads) {
-    std::vector<double> transposed(at.size());
-    network.refresh_transposed(at.data(), transposed.data());
+  const auto loss = [&](const std::vector<double>& parameters, std::vector<double>& grads) {
+    std::vector<double> transposed(parameters.size());
+    network.refresh_transposed(parameters.data(), transposed.data());
     TileWorkspace<double> work = network.make_workspace<double>();
     PqnSums sums;
-    pqn_tile_gradient(network, 1.5, kRows, at.data(), transposed.data(), tile, work, grads.data(),
-                      sums);
+    pqn_tile_gradient(network, 1.5, kRows, parameters.data(), transposed.data(), tile, work,
+                      grads.data(), sums);
     return 1.5 * sums.td_loss / kRows;
   };
   expect_gradient_of_differences(params, loss);
@@ -175,7 +175,7 @@ TEST(PqnRuns, HaveTheSameBitsForAnyThreadsAndInstruments) {
             expected);
 }
 
-// What is learnt from is scaled, what is reported is not.
+// The update's rewards are scaled, reported returns are not.
 TEST(PqnRuns, LearnFromScaledRewards) {
   const auto after_one = [](const char* scale) {
     auto trainer = Trainer::create(pqn_config(small_pqn({{"reward_scale", scale}})), 1).take();
@@ -275,7 +275,7 @@ TEST_F(PqnFolders, CannotBeMadeLonger) {
       depends_on_total(pqn_config(small_pqn({{"lr_schedule", "constant"}, {"eps_finish", "1"}}))));
 }
 
-// What is drawn is drawn as the next block of the run would be.
+// Draws are the same as in the run's next block.
 TEST(PqnRuns, ArePlayedAsTheyExplore) {
   const auto lengths = [](double epsilon, EvalActions actions) {
     const std::string text = std::to_string(epsilon);

@@ -56,11 +56,11 @@ void over_products(const ConvolutionShape& s, F&& f) {
     for (int ox = 0; ox < s.out_width(); ++ox) {
       for (int ky = 0; ky < s.kernel; ++ky) {
         for (int kx = 0; kx < s.kernel; ++kx) {
-          const int from = place(s, oy, ox, ky, kx);
-          if (from < 0) continue;
+          const int source = place(s, oy, ox, ky, kx);
+          if (source < 0) continue;
           for (int c = 0; c < s.channels; ++c) {
             for (int o = 0; o < s.filters; ++o) {
-              f(from + c, ((ky * s.kernel + kx) * s.channels + c) * s.filters + o,
+              f(source + c, ((ky * s.kernel + kx) * s.channels + c) * s.filters + o,
                 (oy * s.out_width() + ox) * s.filters + o);
             }
           }
@@ -118,10 +118,10 @@ void check_convolution(const ConvolutionShape& s) {
     of_y.add(i, b[i % s.filters]);
     of_db.add(i % s.filters, dy[i]);
   }
-  over_products(s, [&](int from, int weight, int to) {
-    of_y.add(to, static_cast<long double>(x[from]) * w[weight]);
-    of_dx.add(from, static_cast<long double>(dy[to]) * w[weight]);
-    of_dw.add(weight, static_cast<long double>(dy[to]) * x[from]);
+  over_products(s, [&](int input, int weight, int output) {
+    of_y.add(output, static_cast<long double>(x[input]) * w[weight]);
+    of_dx.add(input, static_cast<long double>(dy[output]) * w[weight]);
+    of_dw.add(weight, static_cast<long double>(dy[output]) * x[input]);
   });
   of_y.expect(y, s.patch(), "y");
   of_dx.expect(dx, s.kernel * s.kernel * s.filters, "dx");
@@ -155,12 +155,12 @@ void check_pool(const PoolShape& s) {
       for (int c = 0; c < s.channels; ++c) {
         int best = -1;
         for (int tap = 0; tap < s.kernel * s.kernel; ++tap) {
-          const int from = place(window, oy, ox, tap / s.kernel, tap % s.kernel);
-          if (from >= 0 && (best < 0 || x[from + c] > x[best])) best = from + c;
+          const int source = place(window, oy, ox, tap / s.kernel, tap % s.kernel);
+          if (source >= 0 && (best < 0 || x[source + c] > x[best])) best = source + c;
         }
-        const int to = (oy * s.out_width() + ox) * s.channels + c;
-        ASSERT_EQ(y[to], x[best]) << oy << ", " << ox << ", " << c;
-        expected[best] += dy[to];
+        const int target = (oy * s.out_width() + ox) * s.channels + c;
+        ASSERT_EQ(y[target], x[best]) << oy << ", " << ox << ", " << c;
+        expected[best] += dy[target];
       }
     }
   }

@@ -27,7 +27,7 @@ std::vector<T> portable_values(std::size_t n, std::uint64_t index, double scale 
   return values;
 }
 
-// What `compute` fills in, under each instruction set with everybody's bits, is equal.
+// Compares the results of `compute` under all instruction sets with common bits.
 template <class T>
 void expect_same_bits(std::size_t size, const std::function<void(std::vector<T>&)>& compute) {
   ASSERT_TRUE(set_isa("exact").ok());

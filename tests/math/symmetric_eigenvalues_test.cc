@@ -33,12 +33,12 @@ void reflect(Matrix& a, const std::vector<double>& v) {
   for (const double x : v) length += x * x;
   for (const bool columns : {false, true}) {
     for (std::size_t i = 0; i < n; ++i) {
-      const auto at = [&](std::size_t k) -> double& {
+      const auto entry = [&](std::size_t k) -> double& {
         return columns ? a[k * n + i] : a[i * n + k];
       };
       double along = 0.0;
-      for (std::size_t k = 0; k < n; ++k) along += at(k) * v[k];
-      for (std::size_t k = 0; k < n; ++k) at(k) -= 2.0 * along / length * v[k];
+      for (std::size_t k = 0; k < n; ++k) along += entry(k) * v[k];
+      for (std::size_t k = 0; k < n; ++k) entry(k) -= 2.0 * along / length * v[k];
     }
   }
 }

@@ -83,9 +83,9 @@ Normalisation normalisation_named(const std::string& name) {
 template <class Real>
 void fill_parameters(const Chain& chain, std::vector<Real>& params) {
   std::uint64_t tensor = 0;
-  const auto fill = [&](std::size_t at, int size, double scale, double offset) {
+  const auto fill = [&](std::size_t first, int size, double scale, double offset) {
     const auto values = numbers<Real>(static_cast<std::size_t>(size), tensor++, scale, offset);
-    std::copy(values.begin(), values.end(), params.begin() + static_cast<std::ptrdiff_t>(at));
+    std::copy(values.begin(), values.end(), params.begin() + static_cast<std::ptrdiff_t>(first));
   };
   for (const Layer& layer : chain.layers()) {
     const LinearSlice& slice = layer.slice;
@@ -105,14 +105,14 @@ template <class Real>
 void check_gradients(const nlohmann::json& expected, const Chain& chain,
                      const std::vector<Real>& grads, double tolerance) {
   std::size_t tensor = 0;
-  const auto check = [&](std::size_t at, int size) {
+  const auto check = [&](std::size_t first, int size) {
     const nlohmann::json& one = expected.at(tensor++);
     ASSERT_EQ(one["size"], size) << "tensor " << tensor;
     const auto along = numbers<float>(static_cast<std::size_t>(size), kDirections);
     double squares = 0.0, product = 0.0;
     for (std::size_t i = 0; i < along.size(); ++i) {
-      squares += std::pow(static_cast<double>(grads[at + i]), 2.0);
-      product += static_cast<double>(grads[at + i]) * along[i];
+      squares += std::pow(static_cast<double>(grads[first + i]), 2.0);
+      product += static_cast<double>(grads[first + i]) * along[i];
     }
     const double norm = one["norm"];
     EXPECT_NEAR(std::sqrt(squares), norm, tolerance * norm) << "tensor " << tensor;
@@ -203,11 +203,12 @@ TEST_P(EncoderGradient, EqualsFiniteDifferences) {
   const std::size_t step = std::max<std::size_t>(1, body.params.size() / kTried);
   for (std::size_t i = 0; i < body.params.size(); i += step) {
     const double kept = body.params[i];
-    const auto at = [&](double offset) {
+    const auto loss_at = [&](double offset) {
       body.params[i] = kept + offset;
       return loss();
     };
-    const double numeric = (8.0 * (at(h) - at(-h)) - (at(2 * h) - at(-2 * h))) / (12.0 * h);
+    const double numeric =
+        (8.0 * (loss_at(h) - loss_at(-h)) - (loss_at(2 * h) - loss_at(-2 * h))) / (12.0 * h);
     body.params[i] = kept;
     ASSERT_NEAR(body.grads[i], numeric, 1e-6 * largest) << "parameter " << i;
   }

@@ -99,7 +99,7 @@ TEST_F(StrangeFiles, LinksAreNotWrittenThrough) {
   EXPECT_EQ(read_file(at("link")).take(), "of its own");
 }
 
-// Where the bytes are put until they are whole.
+// The temporary file of an atomic write.
 TEST_F(StrangeFiles, ALinkThatWaitsBesideAFileIsNotFollowed) {
   const std::string beside = at("f.tmp-") + std::to_string(::getpid());
   fs::create_symlink(at("victim"), beside);

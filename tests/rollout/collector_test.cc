@@ -1,4 +1,4 @@
-// What the collector leaves in a block, against the network run row by row.
+// Compares the collector's block with the network run row by row.
 // sanitizers: address, threads
 #include "broadloom/rollout/collector.h"
 #include "broadloom/env/forwarding_vec_env.h"

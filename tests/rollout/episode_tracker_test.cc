@@ -138,13 +138,13 @@ TEST(EpisodeTracker, ABlockThatEndsMoreIsReportedWhole) {
   };
   expect_whole_block(tracker);
   EpisodeTracker restored(kEnvs, 2);
-  std::vector<TensorRef> from, to;
-  tracker.append_state("episodes", from);
-  tracker.append_block_state("episodes", from);
-  restored.append_state("episodes", to);
-  restored.append_block_state("episodes", to);
-  for (std::size_t i = 0; i < to.size(); ++i) {
-    std::memcpy(to[i].data, from[i].data, from[i].bytes());
+  std::vector<TensorRef> source, target;
+  tracker.append_state("episodes", source);
+  tracker.append_block_state("episodes", source);
+  restored.append_state("episodes", target);
+  restored.append_block_state("episodes", target);
+  for (std::size_t i = 0; i < target.size(); ++i) {
+    std::memcpy(target[i].data, source[i].data, source[i].bytes());
   }
   expect_whole_block(restored);
   // A block that ends none: the last 100 of the run.

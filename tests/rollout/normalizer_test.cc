@@ -195,7 +195,7 @@ TEST(RewardNormalizer, EqualSumsAreLeftAsTheyAre) {
   EXPECT_EQ(rewards, std::vector<float>(8, 3.0f));
 }
 
-// What environments that rest have run up stays, and shards that a block does not have add nothing.
+// Sums of environments at rest stay, and shards that a block does not have add nothing.
 TEST(RewardNormalizer, TakesBlocksOfTheFirstEnvironmentsAlone) {
   const std::vector<std::uint8_t> never(12, 0);
   const std::vector<float> all{1, 2, 3, 4}, two{5, 6, 7, 8};  // [1, 4], then [2, 2]

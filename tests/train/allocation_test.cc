@@ -50,8 +50,8 @@ void release(void* memory) noexcept {
 
 void* operator new(std::size_t size) { return counted(size); }
 void* operator new[](std::size_t size) { return counted(size); }
-// What does not throw must be counted, too: it is given back through the same operator delete
-// (std::stable_sort takes its buffer so).
+// Counts nothrow allocations, too, because they are freed through the same operator delete
+// (std::stable_sort allocates its buffer so).
 void* operator new(std::size_t size, const std::nothrow_t&) noexcept {
   return counted_or_null(size);
 }
@@ -268,7 +268,7 @@ TEST(Allocation, HashesHoldWhatWasPlanned) {
                         5);
 }
 
-// What the fields of a transition take, and what is held besides.
+// Compares the memory of a block with that of its fields.
 TEST(Allocation, ABlockHoldsLittleMoreThanItsFields) {
   const Result<Config> config = resolve_config({{"env_id", "CartPole-v1"},
                                                 {"num_envs", "65536"},
@@ -308,7 +308,7 @@ TEST(Allocation, NoneInAnIterationAfterTheFirst) {
   }
 }
 
-// Where shapes change, at a change alone; and no more is held than was planned.
+// With a shape schedule, allocates only at a change, and no more than planned.
 TEST(Allocation, NoneBetweenChangesOfTheShape) {
   const Result<Config> config =
       resolve_config({{"env_id", "Pendulum-v1"},

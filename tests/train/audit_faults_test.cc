@@ -48,7 +48,7 @@ std::span<T> tensor(Trainer& trainer, const std::string& name) {
   return {};
 }
 
-// What the audit says of so many more iterations.
+// The audit's findings over more iterations.
 std::vector<AuditFinding> audit(Trainer& trainer, int iterations = 3) {
   std::vector<AuditNumbers> measured;
   for (int i = 0; i < iterations; ++i) {
@@ -122,7 +122,7 @@ TEST(AuditFaults, ARewardScaleOfLongAgo) {
 // The block holds rewards that were clipped first and multiplied then.
 TEST(AuditRewards, AreClippedWhateverTheyAreMultipliedBy) {
   const auto clipped = [](const std::string& scale) {
-    const std::unique_ptr<Trainer> trainer = audited_trainer(audited_config(with(
+    const std::unique_ptr<Trainer> trainer = audited_trainer(audited_config(add_overrides(
         kPendulum, {{"norm_reward", "true"}, {"clip_reward", "0.1"}, {"reward_scale", scale}})));
     EXPECT_TRUE(trainer->iterate().ok());
     double share = 0.0;

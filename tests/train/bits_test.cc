@@ -144,13 +144,13 @@ TEST_P(Bits, AreTheSameAfterARestoreAtAnyIteration) {
     std::unique_ptr<Trainer> before = trainer_of(config(), 1);
     run(*before, cut);
     std::unique_ptr<Trainer> after = trainer_of(config(), 2);
-    const std::vector<TensorRef> from = before->state();
-    const std::vector<TensorRef> to = after->state();
-    ASSERT_EQ(from.size(), to.size());
-    for (std::size_t i = 0; i < from.size(); ++i) {
-      ASSERT_EQ(from[i].name, to[i].name);
-      ASSERT_EQ(from[i].bytes(), to[i].bytes());
-      std::memcpy(to[i].data, from[i].data, from[i].bytes());
+    const std::vector<TensorRef> source = before->state();
+    const std::vector<TensorRef> target = after->state();
+    ASSERT_EQ(source.size(), target.size());
+    for (std::size_t i = 0; i < source.size(); ++i) {
+      ASSERT_EQ(source[i].name, target[i].name);
+      ASSERT_EQ(source[i].bytes(), target[i].bytes());
+      std::memcpy(target[i].data, source[i].data, source[i].bytes());
     }
     ASSERT_TRUE(after->state_restored().ok());
     run(*after, 5 - cut);

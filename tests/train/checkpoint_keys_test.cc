@@ -59,7 +59,7 @@ class CheckpointKeys : public InFolder {
     ASSERT_TRUE(save_checkpoint(at("checkpoint"), *trainer_, {}).ok());
   }
 
-  // What a run is told whose checkpoint has this value, and in all else its own.
+  // The status of a resume from a checkpoint that differs only in this value.
   Status goes_on_with(const std::string& key, const std::string& value) {
     Result<Checkpoint> checkpoint = read_checkpoint(at("checkpoint"));
     if (!checkpoint.ok()) return checkpoint.status();

@@ -57,9 +57,9 @@ TEST(CoefficientSchedules, AreTheValueOfTheirProgress) {
     fixed.clip_coef = clip_schedule(config).at(progress);
     fixed.ent_coef = entropy_schedule(config).at(progress);
     const std::unique_ptr<Trainer> constant = trainer_of(fixed);
-    const std::vector<TensorRef> from = linear->state(), to = constant->state();
-    for (std::size_t i = 0; i < to.size(); ++i) {
-      std::memcpy(to[i].data, from[i].data, to[i].bytes());
+    const std::vector<TensorRef> source = linear->state(), target = constant->state();
+    for (std::size_t i = 0; i < target.size(); ++i) {
+      std::memcpy(target[i].data, source[i].data, target[i].bytes());
     }
     ASSERT_TRUE(constant->state_restored().ok());
     ASSERT_TRUE(linear->iterate().ok());

@@ -41,8 +41,8 @@ std::unique_ptr<Trainer> filler_trainer(const Config& config, int threads, bool 
   return trainer.take();
 }
 
-// What is learnt and reported, environments aside.
-std::string told(Trainer& trainer) {
+// All state and reports, without the environments.
+std::string learnt_text(Trainer& trainer) {
   std::string bytes;
   for (const TensorRef& tensor : trainer.state()) {
     bytes += tensor.name;
@@ -75,7 +75,7 @@ TEST_P(FillerRows, MayHoldAnything) {
     for (const auto& other : others) {
       const Status status = other->iterate();
       ASSERT_TRUE(status.ok()) << status.message();
-      EXPECT_EQ(told(*plain), told(*other)) << i;
+      EXPECT_EQ(learnt_text(*plain), learnt_text(*other)) << i;
     }
   }
   // Each of them once, and a fraction to begin with.

@@ -284,7 +284,7 @@ TEST(Frames, TrainTheNetworkThatTheyAreFor) {
   EXPECT_TRUE(bytes_of(*one) == bytes_of(*two));
 }
 
-// Which way the ball flies is not in one picture: it lands on one of two places.
+// One picture does not show the direction of the ball, which lands on one of two places.
 double mean_return_with(const char* frames) {
   const Config config = frames_config({{"env.frame_stack", frames},
                                        {"env.marked", "false"},

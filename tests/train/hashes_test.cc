@@ -81,9 +81,9 @@ void train_on(const Config& config, std::unique_ptr<VecEnv> envs, int iterations
 // parameters_hash of the run's record.
 std::string recorded_parameters(const std::string& dir) {
   const std::string line = read_file(dir + "/ledger_line.json").take();
-  const std::size_t at = line.find("\"parameters_hash\":\"");
-  EXPECT_NE(at, std::string::npos);
-  return line.substr(at + 19, 32);
+  const std::size_t place = line.find("\"parameters_hash\":\"");
+  EXPECT_NE(place, std::string::npos);
+  return line.substr(place + 19, 32);
 }
 
 TEST_F(Hashes, AreThoseOfTheBlocksRowsAndColumns) {
@@ -158,14 +158,14 @@ TEST_F(Hashes, AreTheSameFileWhateverChangesNoBit) {
 TEST_F(Hashes, ChangeNoBitOfTheRun) {
   Config plain = hashed_config();
   plain.hashes = false;
-  const std::unique_ptr<Trainer> with = Trainer::create(hashed_config(), 2).take();
-  const std::unique_ptr<Trainer> without = Trainer::create(plain, 2).take();
-  EXPECT_EQ(without->hashes(), nullptr);
+  const std::unique_ptr<Trainer> hashed = Trainer::create(hashed_config(), 2).take();
+  const std::unique_ptr<Trainer> plain = Trainer::create(plain, 2).take();
+  EXPECT_EQ(plain->hashes(), nullptr);
   for (int i = 0; i < 3; ++i) {
-    ASSERT_TRUE(with->iterate().ok());
-    ASSERT_TRUE(without->iterate().ok());
+    ASSERT_TRUE(hashed->iterate().ok());
+    ASSERT_TRUE(plain->iterate().ok());
   }
-  const std::vector<TensorRef> a = with->state(), b = without->state();
+  const std::vector<TensorRef> a = hashed->state(), b = plain->state();
   ASSERT_EQ(a.size(), b.size());
   for (std::size_t i = 0; i < a.size(); ++i) {
     EXPECT_EQ(std::memcmp(a[i].data, b[i].data, a[i].bytes()), 0) << a[i].name;

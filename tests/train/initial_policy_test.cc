@@ -144,15 +144,15 @@ TEST_F(BegunRuns, SayWhatIsOtherInTheTaskAndInTheUnitOfRewards) {
   }
   EXPECT_NE(notes({{"env.force", "8"}, {"reward_scale", "0.1"}}).find("rewards times 0.1"),
             std::string::npos);
-  std::vector<std::string> told;
+  std::vector<std::string> shown_notes;
   RunHooks hooks;
-  hooks.on_note = [&](const std::string& note) { told.push_back(note); };
+  hooks.on_note = [&](const std::string& note) { shown_notes.push_back(note); };
   trained("b", {{"norm_reward", "true"}, {"env.force", "8"}}, at("a"), 1, hooks);
   trained("c", {{"norm_reward", "true"}, {"env.force", "8"}}, at("b"), 1, hooks);
-  ASSERT_EQ(told.size(), 2U);
-  EXPECT_NE(told[1].find("valued rewards scaled by the statistics of its run (norm_reward)"),
+  ASSERT_EQ(shown_notes.size(), 2U);
+  EXPECT_NE(shown_notes[1].find("valued rewards scaled by the statistics of its run (norm_reward)"),
             std::string::npos)
-      << told[1];
+      << shown_notes[1];
 }
 
 TEST_F(BegunRuns, OtherSpacesAndNetworksAreRefusedByName) {

@@ -59,8 +59,7 @@ TEST(Instruments, NoneMeasureNothing) {
       [](const NumberInfo& info, double) { ADD_FAILURE() << info.name; });
 }
 
-// What the update tells of all its minibatches, and what the parameters tell, must agree with what
-// the probe saw.
+// The probe's numbers must agree with those of the update's minibatches and of the parameters.
 TEST(Instruments, SeeTheUpdateThatIsReported) {
   std::unique_ptr<Trainer> trainer = measured_trainer({{"instrument_every", "1"},
                                                        {"learning_rate", "0.003"},

@@ -1,5 +1,5 @@
 // Runs on observations that are not rows of float32 that policy and critic share: pixels as uint8,
-// and observations that only the critic reads. What holds of any run holds of these.
+// and observations that only the critic reads. They have all properties of other runs.
 // sanitizers: address, threads
 #include <gtest/gtest.h>
 
@@ -71,11 +71,11 @@ TEST_P(Typed, GoesOnFromItsState) {
   const Config config = typed_config(GetParam());
   const std::unique_ptr<Trainer> whole = trainer_of(config, 1), second = trainer_of(config, 2);
   run(*whole, 3);
-  std::vector<TensorRef> from = whole->state(), to = second->state();
-  ASSERT_EQ(from.size(), to.size());
-  for (std::size_t i = 0; i < from.size(); ++i) {
-    ASSERT_EQ(from[i].bytes(), to[i].bytes());
-    std::memcpy(to[i].data, from[i].data, from[i].bytes());
+  std::vector<TensorRef> source = whole->state(), target = second->state();
+  ASSERT_EQ(source.size(), target.size());
+  for (std::size_t i = 0; i < source.size(); ++i) {
+    ASSERT_EQ(source[i].bytes(), target[i].bytes());
+    std::memcpy(target[i].data, source[i].data, source[i].bytes());
   }
   ASSERT_TRUE(second->state_restored().ok());
   run(*whole, 3);
@@ -167,7 +167,7 @@ TEST(Planes, AreZeroAndOneForTheNetwork) {
   }
 }
 
-// Where networks read the same bytes otherwise, it is another task.
+// Another scale of the same bytes is another task.
 TEST(Planes, AreNotPixelsOfTheSameShape) {
   const Space planes = Space::bits({10, 10, 4}), pixels = Space::bytes({10, 10, 4});
   EXPECT_EQ(shape_text(planes), "Box(10, 10, 4; uint8 to 1)");

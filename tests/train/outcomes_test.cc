@@ -1,4 +1,4 @@
-// What training reports of how episodes ended, and what a checkpoint keeps of it.
+// Reports on the ends of episodes in training, and their part of a checkpoint.
 #include <gtest/gtest.h>
 
 #include <algorithm>

@@ -146,9 +146,9 @@ TEST(ProbeInstruments, AResumedRunSaysTheSame) {
 // Instruments may come and go where a run goes on; what they had added up is only missing.
 TEST(ProbeInstruments, ARunMayGoOnWithOthers) {
   const CheckpointFile file;
-  const std::unique_ptr<Trainer> with = probed_trainer({});
-  ASSERT_TRUE(with->iterate().ok());
-  ASSERT_TRUE(save_checkpoint(file.path(), *with, {}).ok());
+  const std::unique_ptr<Trainer> probed = probed_trainer({});
+  ASSERT_TRUE(probed->iterate().ok());
+  ASSERT_TRUE(save_checkpoint(file.path(), *probed, {}).ok());
   const std::unique_ptr<Trainer> without = resumed(file.path(), {{"instruments", "gradient"}});
   ASSERT_TRUE(without->iterate().ok());
   ASSERT_TRUE(save_checkpoint(file.path(), *without, {}).ok());

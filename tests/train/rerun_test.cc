@@ -382,7 +382,7 @@ Panel small_panel() {
   return panel.value();
 }
 
-// What an environment measures counts where both lines have it, and not where only one has.
+// A measure is compared only if both lines have it.
 TEST_F(Ledger, MeasuresAreComparedWhereBothHaveThem) {
   const OrderedJson plain = OrderedJson::parse(trained({}, "run", small_panel()));
   const auto measuring = [&](double value) {

@@ -1,5 +1,5 @@
-// The two logs of a run side by side: what TensorBoard gets is what metrics.jsonl has. Where a
-// process that goes on finds them.
+// The TensorBoard events of a run have the numbers of metrics.jsonl. Also tests where a resume
+// finds both logs.
 #include "broadloom/train/run_recorder.h"
 #include "broadloom/setup/resolve_config.h"
 

@@ -42,7 +42,7 @@ class RunInUse : public InFolder {
 
   std::string run() const { return at("run"); }
 
-  // The lines of a file of the run. What is no JSON object fails the test.
+  // The lines of a file of the run. A line that is not a JSON object fails the test.
   std::vector<Json> lines(const std::string& name) const {
     std::vector<Json> out;
     std::istringstream text(read_file(run() + "/" + name).take());

@@ -68,7 +68,7 @@ std::string learnt_bytes_of(Trainer& trainer) {
   return bytes;
 }
 
-// What the last iteration says: instruments and hashes.
+// The last iteration's instruments and hashes as text.
 std::string said_by_all(const Trainer& trainer) {
   std::string out;
   trainer.instruments().visit_numbers([&](const NumberInfo& info, double value) {
@@ -81,9 +81,9 @@ std::string said_by_all(const Trainer& trainer) {
   return out;
 }
 
-void copy_state(const std::vector<TensorRef>& from, const std::vector<TensorRef>& to) {
-  for (const TensorRef& target : to) {
-    for (const TensorRef& source : from) {
+void copy_state(const std::vector<TensorRef>& sources, const std::vector<TensorRef>& targets) {
+  for (const TensorRef& target : targets) {
+    for (const TensorRef& source : sources) {
       if (source.name != target.name) continue;
       ASSERT_EQ(source.bytes(), target.bytes()) << source.name;
       std::memcpy(target.data, source.data, source.bytes());
@@ -187,14 +187,14 @@ TEST(ShapeScheduleRun, GoesOnAfterARestoreAtAnyIteration) {
 }
 
 // Rows n >= N of every array that has one for each environment.
-std::string resting_rows(Trainer& trainer, std::int64_t envs, std::int64_t from) {
+std::string resting_rows(Trainer& trainer, std::int64_t envs, std::int64_t first) {
   std::string bytes;
   for (const TensorRef& tensor : trainer.state()) {
     if (tensor.shape.empty() || tensor.shape[0] != envs) continue;
     const std::size_t row = tensor.bytes() / static_cast<std::size_t>(envs);
     bytes += tensor.name;
-    bytes.append(static_cast<const char*>(tensor.data) + row * static_cast<std::size_t>(from),
-                 row * static_cast<std::size_t>(envs - from));
+    bytes.append(static_cast<const char*>(tensor.data) + row * static_cast<std::size_t>(first),
+                 row * static_cast<std::size_t>(envs - first));
   }
   return bytes;
 }

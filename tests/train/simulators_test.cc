@@ -292,7 +292,7 @@ TEST(WhatIsNotFinite, EndsAnEvaluationForAnyNumberOfThreads) {
   }
 }
 
-// Where an episode is cut it still shows something, which `export` and `watch` take.
+// A truncated episode has a final observation, which `export` and `watch` use.
 TEST(WhatIsNotFinite, IsFoundWhereAnEpisodeIsCut) {
   for (const bool whole : {false, true}) {
     const std::string id = register_not_finite({{70, 2, What::kObservation}}, whole);
@@ -352,18 +352,18 @@ TEST_F(Runs, SerialisedStateIsSavedAndRestored) {
 
 TEST_F(Runs, WithoutSavedStateAResumeBeginsNewEpisodesAndSaysSo) {
   Unsaved::seeds().clear();
-  std::string told;
+  std::string notes;
   const Config config = simulated_config("Unsaved-v0", kConstant);
   ASSERT_TRUE(start_run(config, at("run"), 1, stop_after(3)).ok());
   EXPECT_EQ(
       read_file(at("run/checkpoints/iteration_0000000003.safetensors")).value().find("\"envs"),
       std::string::npos);
   RunHooks hooks = stop_after(5);
-  hooks.on_note = [&](const std::string& note) { told += note; };
+  hooks.on_note = [&](const std::string& note) { notes += note; };
   ASSERT_TRUE(resume_run(at("run"), 1, hooks).ok());
   const Status resumed = resume_run(at("run"), 1, {}).status();
   ASSERT_TRUE(resumed.ok()) << resumed.message();
-  EXPECT_NE(told.find("from step 1443 with new episodes"), std::string::npos) << told;
+  EXPECT_NE(notes.find("from step 1443 with new episodes"), std::string::npos) << notes;
   const Json line = json("run/ledger_line.json");
   EXPECT_EQ(line["run"]["new_episodes_at"], (Json{1443, 2405}));
   EXPECT_EQ(line["contract"]["simulator"]["saves_state"], false);

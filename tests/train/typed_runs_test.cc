@@ -1,5 +1,5 @@
-// What a run folder is good for, of runs on uint8 observations and on ones that only the critic
-// reads: resumed, compared, made again, audited, studied, begun from.
+// Uses of run folders with uint8 observations and with observations for the critic only: resume,
+// comparison, rerun, audit, study, initial policy.
 #include <gtest/gtest.h>
 
 #include <filesystem>
@@ -75,7 +75,7 @@ TEST(TypedRunsDiff, RefusesRunsOfWhichOneHasACritic) {
             ErrorKind::kMismatch);
 }
 
-// What does not go together is said before a run or a study begins.
+// Settings that do not fit are refused before a run or a study begins.
 TEST_P(TypedRuns, AreRefusedBeforeTheContractWhereTheyCannotBe) {
   const Overrides wrong =
       has_critic() ? Overrides{{"shared_encoder", "true"}} : Overrides{{"norm_obs", "true"}};
