@@ -30,7 +30,7 @@ TEST(Budget, FewerEnvironmentsAreTheMostForEachNumberOfUpdates) {
   EXPECT_EQ(counts_from(families), (std::vector<int>{6, 3}));
 }
 
-// No smaller block has room for that minibatch, and none is tried.
+// No smaller block has room for the minibatch, so none is suggested.
 TEST(Budget, WhereAMinibatchIsTheWholeBlockThereIsNothingToTry) {
   const Result<Config> config = resolve_config({{"env_id", "CartPole-v1"},
                                                 {"num_envs", "65536"},

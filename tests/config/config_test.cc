@@ -113,7 +113,7 @@ TEST(ConfigKeys, AgesAndACurriculumDoNotGoTogether) {
   EXPECT_TRUE(validate(config).ok());
 }
 
-// The last value counts, as a flag over a file.
+// The last value counts: a flag replaces a file's value.
 TEST(ConfigKeys, AgesThatALaterFlagTakesBackAreTaken) {
   EXPECT_TRUE(resolve_config({{"stagger_by", "age"}, {"stagger_by", "actions"}}).ok());
 }
@@ -242,7 +242,7 @@ TEST(ConfigValidate, Tf32WantsAGpu) {
             "TF32. Use device=cuda, or precision=fp32");
   config.device = "cuda";
   EXPECT_TRUE(validate(config).ok());
-  // Judged when all overrides are in, not while device is still the default.
+  // Checked after all overrides, not while device has its default.
   EXPECT_TRUE(resolve_config({{"precision", "tf32"}, {"device", "cuda"}}).ok());
   EXPECT_FALSE(resolve_config({{"precision", "tf32"}}).ok());
 }
@@ -331,7 +331,7 @@ TEST(ConfigResolve, RefusesWhatDoesNotExist) {
   EXPECT_FALSE(resolve_config({{"total_timesteps", "10"}}).ok());
 }
 
-// One range has one text, and runs and files with another are understood.
+// A range has one text; other forms in runs and files are accepted.
 TEST(ConfigResolve, RangesOfStrataHaveOneText) {
   const auto text = [](const std::string& given) {
     return to_overrides(resolve_config({{"strata.a.force", given}}).value()).back().second;
@@ -391,6 +391,6 @@ TEST(ConfigResolve, StrataAndFamiliesAreChecked) {
   EXPECT_TRUE(resolve_config({{"num_envs", "8"}, {"seed_families", "8"}}).ok());
 }
 
-// A good file with bytes changed, cut or doubled: an answer every time, and only sound configs.
+// Changes, removes or repeats bytes of a good file: every result is an error or a valid config.
 }  // namespace
 }  // namespace broadloom

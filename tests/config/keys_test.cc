@@ -75,7 +75,7 @@ TEST(Keys, AreThoseOfTheListWithTheirRoles) {
          "changes moves the key in or out of what studies, resumes and reports take it for.";
 }
 
-// One more would be in the hash of every study, and no store of before would be its own study's.
+// One more key would change the hash of every study, so no existing store would fit its study.
 TEST(Keys, NoneIsAddedToTheFirst) {
   const std::vector<FieldInfo> fields = list_fields(Config());
   const auto first = std::count_if(fields.begin(), fields.end(), [](const FieldInfo& field) {

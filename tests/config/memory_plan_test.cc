@@ -42,8 +42,7 @@ class PassingOfOnesOwn : public testing::Test {
   }
 };
 
-// With the keys of PPO's defaults, whatever the algorithm's own would be; keys of RND do nothing
-// yet.
+// Uses PPO's defaults for all algorithms. Keys of RND do nothing here.
 Config config_for_device(const std::string& algorithm, const Overrides& overrides) {
   Overrides all{{"env_id", "CartPole-v1"}, {"total_timesteps", "200000"}};
   all.insert(all.end(), overrides.begin(), overrides.end());
@@ -80,14 +79,15 @@ TEST_F(PassingOfOnesOwn, IsWhatPassesOfTheLibrarysOfTheirSize) {
   EXPECT_EQ(passing("accompanied"), passing("lonely"));
 }
 
-// Parameters and moments go there and parameters come back, by pages that are a quarter larger than
-// what they hold, and into an array. (As much is said of updates of either size.)
+// Parameters and moments are copied to the device and parameters back, through pages that are a
+// quarter larger than their content, and into an array. (Both sizes have equally many sums per
+// update.)
 TEST_F(PassingOfOnesOwn, GrowsWithTheCompanionsParameters) {
   EXPECT_EQ(added({.parameters = 3000}) - added({.parameters = 1000}), 6 * 2000 * sizeof(float));
 }
 
-// Its samples are drawn of all, in each epoch, and each of its partial gradients has sums of its
-// own.
+// Its samples are drawn from all samples in each epoch, and each of its partial gradients has its
+// own sums.
 TEST_F(PassingOfOnesOwn, GrowsWithWhatIsDrawnAndSaidOfTheCompanion) {
   const Config config = config_for_device("accompanied", {});
   const auto epochs = static_cast<std::size_t>(config.update_epochs);

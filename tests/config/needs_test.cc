@@ -135,7 +135,7 @@ TEST(Needs, RefusalsSayWhatToDo) {
             "= Box. Leave log_std_init out");
 }
 
-// A key that needs something without standing above would be a rule that nobody tried.
+// Every key with a need must be in the list above, so that it is tested.
 TEST(Needs, EveryKeyThatNeedsSomethingIsTriedAbove) {
   for (const FieldInfo& field : list_fields(Config{})) {
     if (field.facts.needs[0].keys == nullptr) continue;
@@ -159,7 +159,7 @@ TEST(Needs, WholeConfigsAreTaken) {
   }
 }
 
-// Programs of before took such settings in silence; their runs go on, and are made again.
+// Older versions accepted such settings, and their runs can be resumed and rerun.
 TEST(Needs, RecordsAreTakenAsTheyAre) {
   for (const Idle& one : idle_settings()) {
     Overrides given = one.beside;

@@ -1,4 +1,4 @@
-// Adam's step on shared-out parameters, against Adam on the whole arrays.
+// Compares Adam's step on chunks with Adam on whole arrays.
 // sanitizers: address, threads
 #include "broadloom/learn/learner.h"
 

@@ -51,8 +51,8 @@ class PpoGradient : public ::testing::TestWithParam<Case> {
     return shape;
   }
 
-  // Old log-probabilities and values are off the present ones, so that every branch of both clips
-  // has samples in it.
+  // Old log-probabilities and values differ from the current ones, so that every branch of both
+  // clips has samples.
   void make_batch(Random& random) {
     const bool discrete = GetParam().kind == SpaceKind::kDiscrete;
     const int action_size = discrete ? 1 : GetParam().outputs;
@@ -141,7 +141,7 @@ TEST_P(PpoGradient, EqualsFiniteDifferences) {
   }
 }
 
-// Each side touches its own parameters alone, and the two give the bits of both.
+// Each side changes only its own parameters, and the two give the bits of kBoth.
 TEST_P(PpoGradient, SidesMakeUpBoth) {
   if (!network_.sides_are_apart()) GTEST_SKIP() << "a shared encoder";
   std::vector<double> both(params_.size(), 0.0), sides(params_.size(), 0.0);
@@ -175,7 +175,7 @@ TEST_P(PpoGradient, SidesMakeUpBoth) {
   EXPECT_EQ(sums.max_ratio, sums_of_both.max_ratio);
 }
 
-// Also where rows are no multiple of a vector, and what stands behind them is no number.
+// Also if the number of rows is not a multiple of the vector size and NaN follows the rows.
 TEST_P(PpoGradient, SumsAreThoseOfTheSamplesOneByOne) {
   for (const int rows : {kRows, kRows / 2 + 1, 1}) {
     batch_.rows = rows;

@@ -1,5 +1,5 @@
-// RND: the predictor's loss beside finite differences, intrinsic rewards, their scale and their
-// advantages beside their definitions, who is learnt from, and whole runs.
+// RND: compares the predictor's loss with finite differences, and intrinsic rewards, their scale
+// and advantages with their definitions. Tests the drawn samples and whole runs.
 // sanitizers: address, threads
 #include "broadloom/learn/ppo_rnd.h"
 #include "broadloom/setup/resolve_config.h"
@@ -71,7 +71,7 @@ TEST(RndLoss, EqualsFiniteDifferences) {
   expect_gradient_of_differences(params, loss);
 }
 
-// A block of random observations, with ends in it that intrinsic rewards know nothing of.
+// A block of random observations with episode ends, which intrinsic rewards ignore.
 struct RndScene {
   static constexpr int kSteps = 7, kEnvs = 19, kMinibatch = 67;
 
@@ -209,7 +209,7 @@ TEST(Rnd, AdvantagesOfIntrinsicRewardsKnowNoEnds) {
   }
 }
 
-// Some of them, others in each epoch.
+// Draws different samples in each epoch.
 TEST(Rnd, LearnsFromAShareOfTheSamples) {
   constexpr int kCount = 60;
   std::vector<std::int32_t> all(kCount);
@@ -286,8 +286,8 @@ std::map<std::string, double> numbers_of(const Trainer& trainer) {
   return numbers;
 }
 
-// With nothing of them in its advantages, the policy is one that was never told of them: what is
-// learnt beside it shares the clipping and the critic's body, neither of which does anything here.
+// With int_coef 0, the policy is the same as PPO's. The predictor shares gradient clipping and the
+// critic's body, which have no effect here.
 TEST(PpoRndRuns, WithoutIntrinsicRewardsAreRunsOfPpo) {
   const Overrides same{{"env_id", "CartPole-v1"},   {"num_envs", "37"},
                        {"num_steps", "13"},         {"hidden_sizes", "16,8"},
@@ -314,7 +314,7 @@ TEST(PpoRndRuns, WithoutIntrinsicRewardsAreRunsOfPpo) {
   EXPECT_EQ(actions("ppo_rnd"), ppo);
 }
 
-// At a learning rate of 0, so that the network is still the one that collected the block.
+// The learning rate is 0, so that the network is the one that collected the block.
 TEST(PpoRndRuns, HaveTheSecondValueOfEveryObservation) {
   for (const char* shared : {"false", "true"}) {
     const auto trainer =
@@ -382,8 +382,7 @@ TEST(PpoRndRuns, LessIsNewAsTimeGoesOn) {
   EXPECT_GT(last["int_explained_variance"], 0.0);
 }
 
-// The predictor's statistics begin with random play; the environments that train stay where they
-// are.
+// The predictor's statistics begin with random play; the training environments do not change.
 TEST(PpoRndRuns, BeginWithRandomPlayElsewhere) {
   const auto after_one = [](const char* blocks, const char* norm_obs) {
     auto trainer = Trainer::create(rnd_config(small_rnd({{"num_iterations_obs_norm_init", blocks},
@@ -411,7 +410,7 @@ TEST(PpoRndRuns, BeginWithRandomPlayElsewhere) {
   EXPECT_EQ(count_of(*one, "algorithm.observations"), 1e-4);
 }
 
-// 26 moves between holes, with a reward at their end alone: chance does not get there, and so PPO
+// 26 moves between holes, with a reward only at the end. Random play does not reach it, so PPO
 // learns nothing (experiments/rnd).
 TEST(PpoRndRuns, FindTheEndOfACorridor) {
   RELEASE_ONLY("learns until a bar is reached: the same code many times over");
@@ -492,7 +491,7 @@ TEST(PpoRndConfig, RefusesWhatItCannot) {
             std::string::npos);
 }
 
-// Rows that come after it would hide it otherwise.
+// Otherwise later rows would hide it.
 TEST(RndSums, KeepAChangeThatIsNotANumber) {
   RndSums sums;
   sums.keep_change(0.5);

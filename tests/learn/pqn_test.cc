@@ -1,5 +1,5 @@
-// PQN: its loss beside finite differences, its targets beside their definition, its optimiser
-// beside torch's, and whole runs.
+// PQN: compares its loss with finite differences, its targets with their definition and its
+// optimiser with torch's. Tests whole runs.
 // sanitizers: address, threads
 #include "broadloom/learn/pqn.h"
 #include "broadloom/setup/algorithms.h"
@@ -252,7 +252,7 @@ TEST_F(PqnFolders, AreRecordedAndResumed) {
   EXPECT_EQ(hash("whole"), hash("stopped"));
 }
 
-// Random play brings 22, the most that there can be is 500.
+// Random play has a return of 22; the maximum is 500.
 TEST(PqnRuns, LearnCartPole) {
   RELEASE_ONLY("learns until a bar is reached: the same code many times over");
   std::unique_ptr<Trainer> trainer =
@@ -295,7 +295,7 @@ TEST(PqnRuns, ArePlayedAsTheyExplore) {
   EXPECT_NE(lengths(1.0, EvalActions::kSampled), best);
 }
 
-// The laboratory takes gradients of policies, and returns as they are.
+// The laboratory needs gradients of policies and unscaled returns.
 TEST(PqnConfig, TheLaboratorySaysWhatItCannotStudy) {
   const auto refused = [](const Overrides& more) {
     Overrides all{{"env_id", "CartPole-v1"}, {"hidden_sizes", "8"}};

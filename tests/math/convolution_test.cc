@@ -31,9 +31,8 @@ class ImageKernels : public ::testing::TestWithParam<std::string> {
   void TearDown() override { ASSERT_TRUE(set_isa("auto").ok()); }
 };
 
-// Height, width, channels, filters, kernel, stride, padding: those of the encoders, at smaller
-// sizes where that is quicker, and odd ones: a stride that leaves a rest, one pixel, no pixel at
-// the side.
+// Height, width, channels, filters, kernel, stride, padding: those of the encoders, smaller where
+// that is faster, and special cases: a stride that leaves a remainder, one pixel, no border.
 const ConvolutionShape kShapes[] = {
     {10, 10, 4, 16, 3, 1, 0}, {20, 20, 4, 32, 8, 4, 0}, {20, 20, 32, 64, 4, 2, 0},
     {9, 9, 64, 64, 3, 1, 0},  {12, 8, 16, 16, 3, 1, 1}, {5, 5, 3, 33, 3, 1, 1},
@@ -70,7 +69,7 @@ void over_products(const ConvolutionShape& s, F&& f) {
   }
 }
 
-// A sum in long double beside the sizes of what it adds, which bound the error of a shorter one.
+// A sum in long double, and the sum of absolute terms, which bounds the error of a shorter type.
 struct Sums {
   explicit Sums(std::size_t n, double start = 0.0) : value(n, start), size(n, std::abs(start)) {}
   void add(std::size_t i, long double term) {
@@ -240,7 +239,7 @@ TEST_P(ImageKernels, LayerNormEqualsItsDefinition) {
   }
 }
 
-// One number has no deviation: what is left is the bias.
+// One number has no deviation, so only the bias remains.
 TEST_P(ImageKernels, ALayerNormOfOneNumberIsItsBias) {
   const float x = 5.0f, gain = 3.0f, bias = 2.0f;
   float y = 0.0f;
@@ -248,7 +247,7 @@ TEST_P(ImageKernels, ALayerNormOfOneNumberIsItsBias) {
   EXPECT_EQ(y, 2.0f);
 }
 
-// Bits are everybody's: each instruction set gives those of the slowest.
+// Every instruction set gives the same bits.
 TEST_P(ImageKernels, BitsAreThoseOfEveryInstructionSet) {
   if (GetParam() == "sse4") GTEST_SKIP() << "sse4 rounds products, and has bits of its own";
   const auto all = [] {

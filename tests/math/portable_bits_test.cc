@@ -67,7 +67,7 @@ void check_products() {
     });
     expect_same_bits<T>(n_out * kStride, [&](std::vector<T>& y) {
       head_forward(x.data(), w.data(), b.data(), y.data(), rows, in, out, kStride);
-      // Columns past the rows are anything.
+      // Columns after the rows may have any content.
       for (std::size_t i = 0; i < y.size(); ++i) {
         if (i % kStride >= static_cast<std::size_t>(rows)) y[i] = T(0);
       }

@@ -1,4 +1,4 @@
-// Bodies of every encoder beside PyTorch's, and beside finite differences.
+// Compares bodies of every encoder with PyTorch's and with finite differences.
 #include "broadloom/nn/encoder.h"
 #include "tests/support/folders.h"
 #include "tests/support/release_only.h"
@@ -19,7 +19,7 @@
 namespace broadloom {
 namespace {
 
-// As make_golden_encoders.py has them: evenly spread over offset +- scale, rounded to float.
+// The values of make_golden_encoders.py: evenly spread over offset +- scale, rounded to float.
 template <class Real>
 std::vector<Real> numbers(std::size_t count, std::uint64_t stream, double scale = 1.0,
                           double offset = 0.0) {
@@ -36,7 +36,7 @@ std::vector<Real> numbers(std::size_t count, std::uint64_t stream, double scale 
 }
 constexpr std::uint64_t kImages = 1001, kWeights = 1002, kDirections = 1003;
 
-// A chain by itself, with what it needs to run.
+// A chain with its parameters and workspace.
 template <class Real>
 struct Body {
   Body(RowShape in, const std::vector<LayerPlan>& plan, Activation activation)
@@ -79,7 +79,7 @@ Normalisation normalisation_named(const std::string& name) {
   return name == "all" ? Normalisation::kAll : Normalisation::kNone;
 }
 
-// As make_golden_encoders.py fills them: tensor after tensor, W before b, gains about 1.
+// Filled like in make_golden_encoders.py: tensor after tensor, W before b, gains about 1.
 template <class Real>
 void fill_parameters(const Chain& chain, std::vector<Real>& params) {
   std::uint64_t tensor = 0;

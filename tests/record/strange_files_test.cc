@@ -53,7 +53,7 @@ void expect_words(const Status& status, ErrorKind kind, const std::string& words
   EXPECT_NE(status.message().find(words), std::string::npos) << status.message();
 }
 
-// Printed text would go into the file.
+// Otherwise printed text would go into the file.
 TEST_F(StrangeFiles, NoneIsOpenedInThePlaceOfAClosedStream) {
   const auto is_free = [](int fd) { return ::fcntl(fd, F_GETFD) == -1 && errno == EBADF; };
   const auto opens_past_streams = [&] {
@@ -92,7 +92,7 @@ TEST_F(StrangeFiles, LinksAreNotWrittenThrough) {
     }
     EXPECT_FALSE(fs::exists(at("nothing")));
   }
-  // A place that a person named may be one.
+  // A path that the user names may be a link.
   EXPECT_TRUE(SharedLog::open(at("link"), Links::kFollow).take().append("").ok());
   EXPECT_TRUE(FileLock::try_acquire(at("link"), Links::kFollow).ok());
   ASSERT_TRUE(write_file_atomically(at("link"), "of its own").ok());

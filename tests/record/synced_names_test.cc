@@ -23,7 +23,7 @@ std::vector<std::string>& synced_paths() {
 
 }  // namespace
 
-// In the place of the C library's: it writes down of what it was asked.
+// Replaces the C library's function and records its arguments.
 extern "C" int fsync(int fd) {
   std::error_code error;
   const auto path =

@@ -147,14 +147,14 @@ TEST(EpisodeTracker, ABlockThatEndsMoreIsReportedWhole) {
     std::memcpy(target[i].data, source[i].data, source[i].bytes());
   }
   expect_whole_block(restored);
-  // A block that ends none: the last 100 of the run.
+  // A block without episode ends reports the last 100 of the run.
   const std::vector<std::uint8_t> goes_on(kEnvs, 0);
   tracker.observe(rewards.data(), goes_on.data(), goes_on.data(), 1);
   EXPECT_EQ(tracker.episodes_averaged(), 100);
   EXPECT_EQ(tracker.mean_return(), 349.5);
 }
 
-// Ends that nobody told of are not failures, and what stands at other places is not read.
+// Unknown outcomes are not failures, and entries without an episode end are not read.
 TEST(EpisodeTracker, WhatIsNotKnownIsNotGuessed) {
   EpisodeTracker tracker(2);
   const std::vector<float> rewards(4, 1.0f);

@@ -146,7 +146,7 @@ TEST(Allocation, NoneWithPpoRnd) {
   }
 }
 
-// Their normaliser has sums for every shard, which is much where observations are wide.
+// Their normaliser has sums per shard, which are large for wide observations.
 TEST(Allocation, WideObservationsHoldWhatWasPlanned) {
   expect_planned_memory({{"env_id", "Taxi-v3"},
                          {"num_envs", "4096"},
@@ -207,7 +207,7 @@ TEST(Allocation, FramesHoldWhatWasPlanned) {
       2);
 }
 
-// 84 x 84 x 4, as of games: the stacks alone would be 462 MB.
+// 84 x 84 x 4, as in games: whole stacks would need 462 MB.
 TEST(Allocation, ABlockOfFramesHoldsEachOnce) {
   Overrides large = kLarge;
   large.emplace_back("num_envs", "128");
@@ -277,7 +277,7 @@ TEST(Allocation, ABlockHoldsLittleMoreThanItsFields) {
   const Result<MemoryPlan> plan = plan_memory(config.value(), 2);
   ASSERT_TRUE(plan.ok());
   const double transitions = 65536.0 * 16.0;
-  // Observation, action, log-probability, value, reward, advantage, two flags, how it ended.
+  // Observation, action, log-probability, value, reward, advantage, two flags, episode end.
   const double fields = 4.0 * (4 + 1 + 1 + 1 + 1 + 1) + 2.0 + 4.0;
   EXPECT_LE((plan.value().block + plan.value().permutation) / transitions, 1.2 * fields);
   EXPECT_LT(plan.value().total(), 300e6);

@@ -26,7 +26,7 @@ Config bits_config(const std::string& env_id, const Overrides& overrides) {
   return resolved(with(all, overrides));
 }
 
-// Each iteration is a round of the choice of threads: what it says is what works.
+// Each iteration chooses a number of threads, and that many work.
 TEST(ActiveRounds, AnIterationRunsWithTheThreadsThatWereChosen) {
   const std::unique_ptr<Trainer> trainer = trainer_of(bits_config("CartPole-v1", {}), 3);
   for (const int threads : {2, 1, 3}) {
@@ -51,7 +51,7 @@ TEST_P(Bits, AreTheSameForAnyNumberOfThreads) {
   }
 }
 
-// As on a machine where others come and go.
+// As on a machine with changing load.
 TEST_P(Bits, AreTheSameWhileThreadsComeAndGo) {
   std::unique_ptr<Trainer> alone = trainer_of(config(), 1);
   std::unique_ptr<Trainer> changing = trainer_of(config(), 5);
@@ -105,7 +105,7 @@ TEST_P(Bits, AreTheSameWithEvaluationBetween) {
   EXPECT_EQ(bytes_of(*plain), bytes_of(*evaluated));
 }
 
-// Names and bits of what the instruments say.
+// Names and bits of the instruments' numbers.
 std::string said_by_instruments(const Trainer& trainer) {
   std::string out;
   trainer.instruments().visit_numbers([&](const NumberInfo& info, double value) {

@@ -27,7 +27,7 @@ std::string param_bytes_of(const Trainer& trainer) {
           trainer.network().parameter_count() * sizeof(float)};
 }
 
-// The first block is learnt from at the start's value, and every later one at less.
+// The first block uses the start value, and every later block a smaller one.
 TEST(CoefficientSchedules, FallFromTheStartOn) {
   for (const char* key : {"clip_schedule", "ent_schedule"}) {
     const std::unique_ptr<Trainer> constant = trainer_of(coefficients_config({}));
@@ -43,7 +43,7 @@ TEST(CoefficientSchedules, FallFromTheStartOn) {
   }
 }
 
-// At each iteration what a run of that constant value makes of the same state.
+// Each iteration has the result of a run with the constant value from the same state.
 TEST(CoefficientSchedules, AreTheValueOfTheirProgress) {
   const Config config =
       coefficients_config({{"clip_schedule", "linear"}, {"ent_schedule", "linear"}});

@@ -148,7 +148,7 @@ std::unique_ptr<Trainer> counting() {
   return Trainer::create(config.value(), 1, std::make_unique<Counted>(std::move(envs))).take();
 }
 
-// With all that adds to them. Iterations, steps and the two of the clock are the recorder's.
+// Runs with all sources of numbers. The recorder adds iterations, steps and two clock numbers.
 TEST(DeclaredNumbers, AreWhatRunsReport) {
   std::string instruments;
   for (const std::string& name : instrument_names()) instruments += "," + name;

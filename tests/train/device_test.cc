@@ -1,4 +1,4 @@
-// Programs that have no device of their own: tests/cuda has those that do.
+// Programs without devices. tests/cuda tests programs with devices.
 #include "broadloom/train/device.h"
 #include "broadloom/setup/resolve_config.h"
 

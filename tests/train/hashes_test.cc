@@ -1,4 +1,4 @@
-// Content hashes: the same whatever changes no bit, and exact about where a changed bit came in.
+// Content hashes do not depend on anything that changes no bit, and locate a changed bit exactly.
 #include <gtest/gtest.h>
 
 #include <bit>
@@ -63,7 +63,7 @@ std::unique_ptr<VecEnv> make_envs(const Config& config) {
   return make_vec_env(config.env_id, config.env_options, options).take();
 }
 
-// A folder with what `diff` reads, of a run on environments of one's own.
+// A run folder for `diff`, from a run on custom environments.
 void train_on(const Config& config, std::unique_ptr<VecEnv> envs, int iterations,
               const std::string& dir) {
   fs::create_directories(dir);
@@ -118,7 +118,7 @@ TEST_F(Hashes, AreThoseOfTheBlocksRowsAndColumns) {
                                    trainer->network().parameter_count() * sizeof(float)}));
 }
 
-// The point: evaluation, panels, instruments, logs and threads perturb no bit of training.
+// Evaluation, panels, instruments, logs and threads change no bit of training.
 TEST_F(Hashes, AreTheSameFileWhateverChangesNoBit) {
   const Overrides base{{"norm_obs", "true"}, {"norm_reward", "true"}};
   const std::vector<std::pair<Overrides, int>> variants = {

@@ -1,5 +1,4 @@
-// Runs that begin with another run's policy: what is taken, what stays new, and what the records
-// say.
+// Runs that begin with another run's policy: copied state, new state and records.
 #include "broadloom/train/initial_policy.h"
 #include "broadloom/setup/resolve_config.h"
 
@@ -70,7 +69,7 @@ TEST_F(BegunRuns, TakeParametersAndNormaliserAndNothingElse) {
     const TensorRef& expected = taken ? theirs[i] : new_ones[i];
     EXPECT_EQ(std::memcmp(ours[i].data, expected.data, ours[i].bytes()), 0) << name;
   }
-  // It sees as the other one sees, too: what is derived from the statistics is up to date.
+  // It also normalises like the other one: values derived from statistics are updated.
   const std::vector<float> raw{0.1F, -0.2F, 0.03F, 0.4F};
   std::vector<float> seen(4), expected(4);
   begun->obs_normalizer()->normalize(raw.data(), 1, seen.data());

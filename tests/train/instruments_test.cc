@@ -1,4 +1,4 @@
-// Instruments in training: when they measure, what they are given, what they leave alone.
+// Instruments in training: when they measure, their inputs, and that they change nothing.
 #include <gtest/gtest.h>
 
 #include <cmath>

@@ -122,7 +122,7 @@ TEST(Pixels, AreOneByteEachInTheBlock) {
   EXPECT_EQ(RolloutBlock::bytes(as_floats) - RolloutBlock::bytes(block), 3 * pixels);
 }
 
-// The network reads them divided by 255, in the collector as anywhere.
+// The network reads them divided by 255, also in the collector.
 TEST(Pixels, AreDividedBy255ForTheNetwork) {
   const std::unique_ptr<Trainer> trainer = trainer_of(typed_config(kCatch), 2);
   std::vector<float> params(trainer->params(),
@@ -146,7 +146,7 @@ TEST(Pixels, AreDividedBy255ForTheNetwork) {
   }
 }
 
-// Planes of 0 and 1 are what they are.
+// Planes of 0 and 1 are not scaled.
 TEST(Planes, AreZeroAndOneForTheNetwork) {
   const std::unique_ptr<Trainer> trainer = trainer_of(typed_config(kPlanes), 2);
   std::vector<float> params(trainer->params(),
@@ -209,7 +209,7 @@ TEST(Pixels, AreNotNormalised) {
   EXPECT_EQ(noisy.status().kind(), ErrorKind::kInvalidConfig);
 }
 
-// Values of a block, by the critic alone.
+// Values of a block, computed only by the critic.
 class CriticOf {
  public:
   explicit CriticOf(const Trainer& trainer)
@@ -250,7 +250,7 @@ TEST(CriticObservations, AreWhatEveryValueIsOf) {
   EXPECT_GT(truncations, block.N);
 }
 
-// Through statistics of their own: those of the second number are far from the policy's.
+// Uses its own statistics; those of the second number differ much from the policy's.
 TEST(CriticObservations, HaveANormaliserOfTheirOwn) {
   const std::unique_ptr<Trainer> trainer = trainer_of(typed_config(kWindy), 2);
   run(*trainer, 3);
@@ -279,7 +279,7 @@ TEST(CriticObservations, HaveAHashOfTheirOwn) {
   EXPECT_EQ(trainer_of(typed_config(kCatch), 1)->hashes()->fields.size(), 7u);
 }
 
-// The policy's side knows nothing of them: their network's input is one number.
+// The policy does not read them: its network has one input.
 TEST(CriticObservations, AreNotThePolicys) {
   const std::unique_ptr<Trainer> trainer = trainer_of(typed_config(kWindy), 2);
   const ActorCritic& network = trainer->network();

@@ -47,7 +47,7 @@ std::map<std::string, double> reported_numbers(const Trainer& trainer) {
   return out;
 }
 
-// All ends of the block, or the last 100 of all that blocks held.
+// All ends of the block, or the last 100 of all blocks.
 TEST(Outcomes, RatesAreThoseOfTheEpisodesInTheBlocks) {
   const std::unique_ptr<Trainer> trainer = outcomes_trainer(outcomes_config(kCurriculum));
   std::vector<EpisodeEnd> ends;
@@ -101,7 +101,7 @@ TEST(Outcomes, NamesHoldForTheWholeRun) {
   EXPECT_TRUE(plain->report().strata.empty());
 }
 
-// CartPole that does not say which episodes succeed, and remembers whether it was asked.
+// CartPole without success flags, which records whether they were requested.
 class Silent final : public ForwardingVecEnv {
  public:
   explicit Silent(std::unique_ptr<VecEnv> inner)

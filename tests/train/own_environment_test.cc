@@ -1,4 +1,4 @@
-// Environments of one's own in the trainer: by registration, and given to it.
+// Custom environments in the trainer: registered, and passed to it.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -54,7 +54,7 @@ TEST(GivenEnvironments, MustBeThoseOfTheConfiguration) {
   }
 }
 
-// Given or made by name, a policy is trained and evaluated on the same environments.
+// Passed or registered, environments give the same training and evaluation.
 TEST(GivenEnvironments, AreTrainedOnAsThoseMadeByName) {
   ASSERT_TRUE(register_environment<Hover>("Named-v0").ok());
   const Config config = hover_config("Named-v0");

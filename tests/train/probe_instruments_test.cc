@@ -1,4 +1,4 @@
-// Instruments that look at probe states or add up over a run, in training.
+// Instruments with probe states or sums over a run, in training.
 // sanitizers: address, threads
 #include <gtest/gtest.h>
 #include <unistd.h>
@@ -60,7 +60,7 @@ TEST(ProbeInstruments, InitialWeightNormsAreTheKnownOnes) {
   }
 }
 
-// The same network: what the probe says cannot depend on the block.
+// The network is the same, so the probe's numbers must not depend on the block.
 TEST(ProbeInstruments, DoNotDependOnTheShapeOfTheBlock) {
   const Overrides still{{"learning_rate", "0"}};
   const Overrides other{{"learning_rate", "0"}, {"num_envs", "3"}, {"num_steps", "70"}};
@@ -143,7 +143,7 @@ TEST(ProbeInstruments, AResumedRunSaysTheSame) {
   }
 }
 
-// Instruments may come and go where a run goes on; what they had added up is only missing.
+// A resume may add or remove instruments; only their earlier sums are missing.
 TEST(ProbeInstruments, ARunMayGoOnWithOthers) {
   const CheckpointFile file;
   const std::unique_ptr<Trainer> probed = probed_trainer({});

@@ -1,4 +1,4 @@
-// A run folder while somebody else is at work on it: every file has one writer.
+// A run folder that another process uses: every file has one writer.
 #include "broadloom/train/run.h"
 #include "broadloom/setup/resolve_config.h"
 
@@ -104,7 +104,7 @@ TEST_F(RunInUse, ASecondTrainerIsRefusedAndChangesNothing) {
   EXPECT_NE(second->message().find("process " + std::to_string(::getpid())), std::string::npos)
       << second->message();
   EXPECT_NE(second->message().find("--out"), std::string::npos) << second->message();
-  // The lock is gone with the training.
+  // The lock ends with the training.
   const Result<RunSummary> again = resume_run(run(), 1, {});
   EXPECT_TRUE(again.ok()) << again.status().message();
 }
@@ -122,7 +122,7 @@ TEST_F(RunInUse, TwoResumesOfARunExcludeEachOther) {
   EXPECT_EQ(lines("metrics.jsonl").size(), 6U);
 }
 
-// A log that lost bytes or lines, with a word of what is then said.
+// A damaged log, with a word of the message.
 struct Damage {
   const char* file;
   std::string (*change)(const std::string& whole);
@@ -162,8 +162,8 @@ TEST_F(RunInUse, AFinishedRunWhoseLogsAreDamagedIsNotSaidToBeWhole) {
   }
 }
 
-// Killed when its folder had appeared, with the first checkpoint, and no log had been begun.
-// Nobody else has the record, and each command would name the resume as the way out.
+// The run was killed after its folder appeared with the first checkpoint, before any log. Nobody
+// else has the record, and each command recommends a resume.
 TEST_F(RunInUse, ADamagedRecordIsWrittenAnew) {
   ASSERT_TRUE(start_run(config(), run(), 1, {}).ok());
   const std::string path = run() + "/ledger_line.json";
@@ -181,7 +181,7 @@ TEST_F(RunInUse, ADamagedRecordIsWrittenAnew) {
   EXPECT_EQ(read_file(path).take(), anew) << "a whole one stays";
 }
 
-// A stranger's checkpoint would have another file cut back.
+// A manipulated checkpoint could truncate another file.
 TEST_F(RunInUse, AnEventFileOfAnotherNameIsRefused) {
   RunHooks hooks;
   hooks.should_stop = [] { return true; };

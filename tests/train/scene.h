@@ -1,4 +1,4 @@
-// Small runs: their settings, their trainers, and all that the next iteration would depend on.
+// Small runs: settings, trainers, and all state that the next iteration depends on.
 #pragma once
 
 #include <gtest/gtest.h>

@@ -1,5 +1,4 @@
-// Simulators that cannot do everything: what they can is as good as ever, and what they cannot is
-// said.
+// Simulators with limits: everything else works as usual, and limits are reported.
 // sanitizers: address, threads
 #include "tests/env/simulators.h"
 #include "broadloom/setup/resolve_config.h"
@@ -86,7 +85,7 @@ INSTANTIATE_TEST_SUITE_P(
             {{"disturb.obs_noise", "0.1"}, {"disturb.action_delay", "2"}, {"norm_obs", "true"}}},
         LockstepCase{"Taxi-v3", {{"max_episode_steps", "9"}, {"hashes", "true"}}}));
 
-// Cannot begin at different times.
+// Cannot stagger starts.
 bool registers_in_step() {
   EnvSpec spec = env_spec("CartPole-v1", {}).take();
   spec.id = "InStep-v0";
@@ -372,10 +371,10 @@ TEST_F(Runs, WithoutSavedStateAResumeBeginsNewEpisodesAndSaysSo) {
   ASSERT_EQ(Unsaved::seeds().size(), 2u);  // other episodes each time, and other than the run's
   EXPECT_NE(Unsaved::seeds()[0], Unsaved::seeds()[1]);
   EXPECT_NE(Unsaved::seeds()[0], config.seed);
-  // A finished run begins nothing.
+  // A finished run begins no new episodes.
   ASSERT_TRUE(resume_run(at("run"), 1, {}).ok());
   EXPECT_EQ(read_manifest(at("run/manifest.json")).value().new_episodes_at.size(), 2u);
-  // Not even where it was killed before its line was written.
+  // Also if it was killed before its line was written.
   std::filesystem::remove(at("run/ledger_line.json"));
   ASSERT_TRUE(resume_run(at("run"), 1, {}).ok());
   EXPECT_EQ(json("run/ledger_line.json")["result"], line["result"]);
@@ -401,7 +400,7 @@ TEST_F(Runs, WhatCanNeitherBeSavedNorBegunAnewIsNotResumed) {
   EXPECT_TRUE(resume_run(at("whole"), 1, {}).ok());  // there is nothing to go on with
 }
 
-// The environments of a run that begins with another's policy are its own, as they were made.
+// A run that begins with another run's policy keeps its own environments.
 TEST_F(Runs, SerialisedStateOutlivesAnotherRunsPolicy) {
   ASSERT_TRUE(start_run(simulated_config("Bytes-v0", kConstant), at("first"), 1, {}).ok());
   const InitialPolicy policy = read_initial_policy(at("first")).take();
@@ -454,7 +453,7 @@ TEST_F(Runs, WhatVariesIsRecordedAndComparedByStatistics) {
   EXPECT_TRUE(statistic);
 }
 
-// The test of the comparison itself: means apart are not excused, other settings neither.
+// Tests the comparison: different means and other settings do not agree.
 TEST_F(Runs, StatisticsStillTellRunsApart) {
   ASSERT_TRUE(start_run(simulated_config("Varying-v0", kConstant), at("run"), 1, {}).ok());
   const Json line = json("run/ledger_line.json");
@@ -492,7 +491,7 @@ TEST_F(Runs, TheContractSaysWhatASimulatorCannot) {
   EXPECT_EQ(text("CartPole-v1", {}).find("Simulator:"), std::string::npos);
 }
 
-// Before anything is said of the run, and by a study before its first one.
+// Refused before the run prints anything, and by a study before its first run.
 TEST_F(Runs, WhatASimulatorCannotDoIsRefusedWithTheContract) {
   const auto refusal = [](const std::string& id, const Overrides& keys, int ranks) {
     const Status status = make_contract(simulated_config(id, keys), 1, ranks).status();

@@ -52,8 +52,7 @@ class TypedRuns : public ::testing::TestWithParam<std::string> {
   golden::Folder folder_{"typed_runs"};
 };
 
-// Blocks with a critic's observations have one field more, and no field of one belongs to one of
-// the other.
+// Blocks with critic observations have one more field and cannot be compared with others.
 TEST(TypedRunsDiff, RefusesRunsOfWhichOneHasACritic) {
   const golden::Folder folder("typed_runs_diff");
   HashShape shape{.num_envs = 2, .num_steps = 3, .observation_size = 4, .action_size = 1};
