@@ -250,14 +250,14 @@ TEST(Rnd, NoticesAPredictorThatIsNotTheBlocks) {
 
 Config rnd_config(const Overrides& overrides) {
   Overrides all{{"algorithm", "ppo_rnd"}, {"env_id", "CartPole-v1"}};
-  return resolved(with(all, overrides));
+  return resolved(add_overrides(all, overrides));
 }
 
 Overrides small_rnd(const Overrides& more = {}) {
   Overrides all{{"num_envs", "37"},          {"num_steps", "13"},      {"hidden_sizes", "16,8"},
                 {"total_timesteps", "5000"}, {"num_minibatches", "4"}, {"seed", "7"},
                 {"rnd_hidden_sizes", "12"},  {"rnd_outputs", "9"}};
-  return with(all, more);
+  return add_overrides(all, more);
 }
 
 std::string trained_rnd(const Overrides& overrides, int threads) {

@@ -86,16 +86,16 @@ Config config_of(const std::string& id, const Overrides& more = {}) {
                            register_environment(make_entry<ShownGusts<1>>()).ok() &&
                            register_environment(make_entry<ShownGusts<5>>()).ok();
   EXPECT_TRUE(done);
-  return resolved(with({{"algorithm", "pqn"},
-                        {"env_id", id},
-                        {"num_envs", "19"},
-                        {"num_steps", "21"},
-                        {"num_minibatches", "3"},
-                        {"hidden_sizes", "16,8"},
-                        {"total_timesteps", "4000"},
-                        {"norm_obs", "true"},
-                        {"hashes", "true"}},
-                       more));
+  return resolved(add_overrides({{"algorithm", "pqn"},
+                                 {"env_id", id},
+                                 {"num_envs", "19"},
+                                 {"num_steps", "21"},
+                                 {"num_minibatches", "3"},
+                                 {"hidden_sizes", "16,8"},
+                                 {"total_timesteps", "4000"},
+                                 {"norm_obs", "true"},
+                                 {"hashes", "true"}},
+                                more));
 }
 
 TEST(PqnWithoutCritic, HasTheBitsOfWhatIsNotShownToOne) {

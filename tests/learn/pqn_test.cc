@@ -153,13 +153,13 @@ TEST(EpsilonGreedy, DrawsAsOftenAsItSays) {
 
 Config pqn_config(const Overrides& overrides) {
   Overrides all{{"algorithm", "pqn"}, {"env_id", "CartPole-v1"}};
-  return resolved(with(all, overrides));
+  return resolved(add_overrides(all, overrides));
 }
 
 Overrides small_pqn(const Overrides& more = {}) {
   Overrides all{{"num_envs", "37"},          {"num_steps", "13"},      {"hidden_sizes", "16,8"},
                 {"total_timesteps", "5000"}, {"num_minibatches", "4"}, {"seed", "7"}};
-  return with(all, more);
+  return add_overrides(all, more);
 }
 
 std::string trained_pqn(const Overrides& overrides, int threads) {

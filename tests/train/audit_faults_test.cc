@@ -28,7 +28,7 @@ Config audited_config(const Overrides& overrides) {
   Overrides all{{"num_envs", "32"},       {"num_steps", "32"},       {"total_timesteps", "200000"},
                 {"instruments", "audit"}, {"instrument_every", "1"}, {"stagger_starts", "true"},
                 {"num_minibatches", "4"}};
-  return resolved(with(all, overrides));
+  return resolved(add_overrides(all, overrides));
 }
 
 std::unique_ptr<Trainer> audited_trainer(const Config& config,

@@ -19,7 +19,7 @@ namespace {
 Config coefficients_config(const Overrides& more) {
   Overrides all{{"num_envs", "9"},     {"num_steps", "16"},         {"total_timesteps", "1500"},
                 {"hidden_sizes", "8"}, {"lr_schedule", "constant"}, {"learning_rate", "0.01"}};
-  return resolved(with(all, more));
+  return resolved(add_overrides(all, more));
 }
 
 std::string param_bytes_of(const Trainer& trainer) {

@@ -30,7 +30,7 @@ Config filler_config(const std::string& env_id, const Overrides& overrides = {})
   Overrides all{{"env_id", env_id},       {"num_envs", "21"},        {"num_steps", "13"},
                 {"num_minibatches", "3"}, {"update_epochs", "2"},    {"total_timesteps", "1638"},
                 {"hidden_sizes", "16,8"}, {"max_episode_steps", "9"}};
-  return resolved(with(all, overrides));
+  return resolved(add_overrides(all, overrides));
 }
 
 std::unique_ptr<Trainer> filler_trainer(const Config& config, int threads, bool garbage = false) {

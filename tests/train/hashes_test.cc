@@ -53,7 +53,7 @@ Config hashed_config(const Overrides& overrides = {}) {
   Overrides all{{"env_id", "CartPole-v1"}, {"num_envs", "37"},     {"num_steps", "13"},
                 {"num_minibatches", "3"},  {"update_epochs", "2"}, {"total_timesteps", "5000"},
                 {"hidden_sizes", "16,8"},  {"hashes", "true"}};
-  return resolved(with(all, overrides));
+  return resolved(add_overrides(all, overrides));
 }
 
 std::unique_ptr<VecEnv> make_envs(const Config& config) {

@@ -16,7 +16,7 @@ namespace {
 Config measured_config(const Overrides& overrides) {
   Overrides all{{"env_id", "CartPole-v1"},   {"num_envs", "16"},          {"num_steps", "16"},
                 {"total_timesteps", "2000"}, {"instruments", "gradient"}, {"hidden_sizes", "16,8"}};
-  return resolved(with(all, overrides));
+  return resolved(add_overrides(all, overrides));
 }
 
 std::unique_ptr<Trainer> measured_trainer(const Overrides& overrides) {

@@ -27,7 +27,7 @@ Config typed_config(const Overrides& overrides) {
   Overrides all{{"num_envs", "37"},     {"num_steps", "13"},         {"num_minibatches", "3"},
                 {"update_epochs", "2"}, {"total_timesteps", "5000"}, {"hidden_sizes", "16,8"},
                 {"hashes", "true"}};
-  return resolved(with(all, overrides));
+  return resolved(add_overrides(all, overrides));
 }
 
 bool has_tensor(Trainer& trainer, const std::string& name) {
@@ -58,7 +58,7 @@ TEST_P(Typed, SameBitsForAnyThreads) {
 TEST_P(Typed, SameBitsWithInstrumentsAndEvaluation) {
   const std::unique_ptr<Trainer> plain = trainer_of(typed_config(GetParam()), 2);
   const std::unique_ptr<Trainer> watched =
-      trainer_of(typed_config(with(GetParam(), {{"instruments", all_instruments()}})), 2);
+      trainer_of(typed_config(add_overrides(GetParam(), {{"instruments", all_instruments()}})), 2);
   run(*plain, 4);
   for (int i = 0; i < 4; ++i) {
     run(*watched, 1);
@@ -187,13 +187,13 @@ TEST(Planes, AreNotPixelsOfTheSameShape) {
 TEST(Pixels, AreLearntFrom) {
   RELEASE_ONLY("learns until a bar is reached: the same code many times over");
   const std::unique_ptr<Trainer> trainer =
-      trainer_of(typed_config(with(kCatch, {{"num_envs", "64"},
-                                            {"num_steps", "32"},
-                                            {"learning_rate", "3e-3"},
-                                            {"num_minibatches", "4"},
-                                            {"hidden_sizes", "64"},
-                                            {"total_timesteps", "120000"},
-                                            {"update_epochs", "4"}})),
+      trainer_of(typed_config(add_overrides(kCatch, {{"num_envs", "64"},
+                                                     {"num_steps", "32"},
+                                                     {"learning_rate", "3e-3"},
+                                                     {"num_minibatches", "4"},
+                                                     {"hidden_sizes", "64"},
+                                                     {"total_timesteps", "120000"},
+                                                     {"update_epochs", "4"}})),
                  2);
   while (!trainer->finished()) run(*trainer, 1);
   EXPECT_GT(trainer->report().mean_return, 3.0);  // of 5 at most; 0.25 at random
@@ -201,7 +201,7 @@ TEST(Pixels, AreLearntFrom) {
 
 TEST(Pixels, AreNotNormalised) {
   const Status status =
-      Trainer::create(typed_config(with(kCatch, {{"norm_obs", "true"}})), 1).status();
+      Trainer::create(typed_config(add_overrides(kCatch, {{"norm_obs", "true"}})), 1).status();
   EXPECT_EQ(status.kind(), ErrorKind::kInvalidConfig);
   EXPECT_NE(status.message().find("Box(6, 5, 1; uint8)"), std::string::npos) << status.message();
   const Result<std::unique_ptr<VecEnv>> noisy =
@@ -231,7 +231,7 @@ class CriticOf {
 
 TEST(CriticObservations, AreWhatEveryValueIsOf) {
   const std::unique_ptr<Trainer> trainer =
-      trainer_of(typed_config(with(kWindy, {{"num_steps", "45"}})), 2);
+      trainer_of(typed_config(add_overrides(kWindy, {{"num_steps", "45"}})), 2);
   run(*trainer, 2);
   CriticOf critic(*trainer);
   run(*trainer, 1);
@@ -293,13 +293,13 @@ TEST(CriticObservations, AreNotThePolicys) {
 
 TEST(CriticObservations, AreLearntFrom) {
   const std::unique_ptr<Trainer> trainer =
-      trainer_of(typed_config(with(kWindy, {{"num_envs", "64"},
-                                            {"num_steps", "40"},
-                                            {"learning_rate", "3e-3"},
-                                            {"num_minibatches", "4"},
-                                            {"hidden_sizes", "32"},
-                                            {"total_timesteps", "120000"},
-                                            {"update_epochs", "4"}})),
+      trainer_of(typed_config(add_overrides(kWindy, {{"num_envs", "64"},
+                                                     {"num_steps", "40"},
+                                                     {"learning_rate", "3e-3"},
+                                                     {"num_minibatches", "4"},
+                                                     {"hidden_sizes", "32"},
+                                                     {"total_timesteps", "120000"},
+                                                     {"update_epochs", "4"}})),
                  2);
   run(*trainer, 2);
   const double before = trainer->report().mean_return;
@@ -310,7 +310,8 @@ TEST(CriticObservations, AreLearntFrom) {
 
 TEST(CriticObservations, AreNotForASharedEncoder) {
   const Status status =
-      Trainer::create(typed_config(with(kWindy, {{"shared_encoder", "true"}})), 1).status();
+      Trainer::create(typed_config(add_overrides(kWindy, {{"shared_encoder", "true"}})), 1)
+          .status();
   EXPECT_EQ(status.kind(), ErrorKind::kInvalidConfig);
   EXPECT_NE(status.message().find("shared_encoder = false"), std::string::npos) << status.message();
 }

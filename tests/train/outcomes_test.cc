@@ -23,7 +23,7 @@ namespace {
 Config outcomes_config(const Overrides& more) {
   Overrides all{{"num_envs", "32"},           {"num_steps", "64"},    {"hidden_sizes", "8"},
                 {"total_timesteps", "50000"}, {"seed_families", "8"}, {"max_episode_steps", "25"}};
-  return resolved(with(all, more));
+  return resolved(add_overrides(all, more));
 }
 
 const Overrides kCurriculum{{"curriculum", "easy,hard"},

@@ -28,7 +28,7 @@ Config probed_config(const Overrides& overrides) {
                 {"total_timesteps", "100000"},
                 {"instruments", "plasticity,policy,coverage"},
                 {"instrument_every", "1"}};
-  return resolved(with(all, overrides));
+  return resolved(add_overrides(all, overrides));
 }
 
 std::unique_ptr<Trainer> probed_trainer(const Overrides& overrides, int threads = 2) {

@@ -35,7 +35,7 @@ Config scheduled_config(const std::string& schedule, const Overrides& more = {})
                 {"num_minibatches", "3"},  {"update_epochs", "2"},      {"norm_obs", "true"},
                 {"norm_reward", "true"},   {"max_episode_steps", "40"}};
   if (!schedule.empty()) all.emplace_back("shape_schedule", schedule);
-  return resolved(with(all, more));
+  return resolved(add_overrides(all, more));
 }
 
 // With all instruments and hashes.

@@ -37,7 +37,7 @@ Config simulated_config(const std::string& env_id, const Overrides& overrides = 
   Overrides all{{"env_id", env_id},       {"num_envs", "37"},     {"num_steps", "13"},
                 {"num_minibatches", "3"}, {"update_epochs", "2"}, {"total_timesteps", "2886"},
                 {"hidden_sizes", "16,8"}};
-  return resolved(with(all, overrides));
+  return resolved(add_overrides(all, overrides));
 }
 
 std::string trained(const Config& config, int threads, bool whole) {
