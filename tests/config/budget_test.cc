@@ -31,7 +31,7 @@ TEST(Budget, FewerEnvironmentsAreTheMostForEachNumberOfUpdates) {
 }
 
 // No smaller block has room for the minibatch, so none is suggested.
-TEST(Budget, WhereAMinibatchIsTheWholeBlockThereIsNothingToTry) {
+TEST(Budget, SuggestsNoSmallerBlockIfAMinibatchIsTheWholeBlock) {
   const Result<Config> config = resolve_config({{"env_id", "CartPole-v1"},
                                                 {"num_envs", "65536"},
                                                 {"num_steps", "8"},

@@ -114,7 +114,7 @@ TEST(Keys, AreAskedForByName) {
   }
 }
 
-TEST(Keys, OfOtherTablesHaveNoRole) {
+TEST(Keys, FromOtherTablesHaveNoRole) {
   struct Options {
     int size = 1;
     void visit_fields(Lister& v) { v("size", size, Range{1}, "Size."); }

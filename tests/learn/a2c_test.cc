@@ -205,7 +205,7 @@ TEST_F(A2cRuns, DeclareTheirNumbersOnce) {
   EXPECT_EQ(own, 1);
 }
 
-TEST(Algorithms, ThatAreNotThereOrNoneAreRefused) {
+TEST(Algorithms, MissingOrEmptyAreRefused) {
   const Result<Config> unknown = resolve_config({{"algorithm", "poo"}});
   ASSERT_FALSE(unknown.ok());
   EXPECT_NE(unknown.status().message().find("ppo"), std::string::npos)

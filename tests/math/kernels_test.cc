@@ -218,7 +218,7 @@ TEST_P(Kernels, ActivationsAreAccurate) {
   EXPECT_LE(worst_elu, 4.0);
 }
 
-TEST_P(Kernels, WhatIsNotANumberStaysSo) {
+TEST_P(Kernels, KeepNotANumber) {
   for (const Activation activation : {Activation::kTanh, Activation::kRelu, Activation::kElu}) {
     std::vector<float> x(37, 0.5f);
     x[5] = x[36] = std::nanf("");

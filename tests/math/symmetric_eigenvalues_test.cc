@@ -57,7 +57,7 @@ Matrix with_eigenvalues(const std::vector<double>& values, std::uint64_t seed) {
   return a;
 }
 
-TEST(SymmetricEigenvalues, OfSmallMatricesAreTheKnownOnes) {
+TEST(SymmetricEigenvalues, AreKnownForSmallMatrices) {
   expect_near(eigenvalues({7.0}), {7.0}, 0.0);
   expect_near(eigenvalues({2.0, 1.0, 1.0, 2.0}), {3.0, 1.0}, 1e-15);
   expect_near(eigenvalues({0.0, 1.0, 1.0, 0.0}), {1.0, -1.0}, 1e-15);
@@ -67,7 +67,7 @@ TEST(SymmetricEigenvalues, OfSmallMatricesAreTheKnownOnes) {
 }
 
 // The second difference matrix: 2 - 2 cos(k pi / (n + 1)).
-TEST(SymmetricEigenvalues, OfSecondDifferencesAreCosines) {
+TEST(SymmetricEigenvalues, AreCosinesForSecondDifferences) {
   for (const std::size_t n : {2u, 3u, 10u, 64u, 130u}) {
     Matrix a(n * n);
     std::vector<double> expected;

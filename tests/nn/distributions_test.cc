@@ -173,7 +173,7 @@ TEST_P(Distributions, GaussianEqualsItsDefinition) {
   }
 }
 
-TEST_P(Distributions, WhatIsNotANumberStaysSo) {
+TEST_P(Distributions, KeepNotANumber) {
   std::vector<float> logits(2 * kTileRows, 0.5f), actions(kTileRows);
   logits[at(1, 3)] = std::nanf("");
   const CategoricalTile tile(logits, actions, 2, 8);

@@ -148,7 +148,7 @@ TEST_F(Locks, ARunFolderNamesWhoHoldsIt) {
   EXPECT_EQ(second.message().find("long gone"), std::string::npos) << second.message();
 }
 
-TEST_F(Locks, WhatCannotBeOpenedSaysWhatToDo) {
+TEST_F(Locks, ErrorsOfOpenSayWhatToDo) {
   const Status missing = FileLock::try_acquire(at("no/such/folder")).status();
   EXPECT_EQ(missing.kind(), ErrorKind::kNotFound);
   EXPECT_EQ(FileLock::try_acquire(dir_.string()).status().kind(), ErrorKind::kIo);

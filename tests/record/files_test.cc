@@ -268,7 +268,7 @@ TEST_F(Files, TheNewestCheckpointIsFoundAndOldOnesPruned) {
 }
 
 // Names of copies and exports may sort before or after checkpoints.
-TEST_F(Files, WhatElseLiesAmongTheCheckpointsIsNone) {
+TEST_F(Files, OtherFilesAreNoCheckpoints) {
   const auto fill = [](const RunFolder& folder) {
     return write_file_atomically(folder.manifest_path(), "{}");
   };
@@ -316,7 +316,7 @@ TEST_F(Files, APlaceAmongARunsCheckpointsIsKnown) {
   EXPECT_FALSE(RunFolder::is_among_checkpoints("../x"));
 }
 
-TEST_F(Files, WhatKilledProcessesLeftHalfWrittenIsCleared) {
+TEST_F(Files, HalfWrittenFilesOfKilledProcessesAreCleared) {
   const auto fill = [](const RunFolder& folder) {
     return write_file_atomically(folder.manifest_path(), "{}");
   };

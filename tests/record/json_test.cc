@@ -49,7 +49,7 @@ TEST(Json, TellsKindsApart) {
   EXPECT_FALSE(Json::parse("\"3\"").is_number());
 }
 
-TEST(Json, WhatIsNotThereIsNothing) {
+TEST(Json, MissingValuesAreNull) {
   const Json json = Json::parse(R"({"a": {"b": [1]}, "text": "t"})");
   EXPECT_TRUE(json["x"]["y"].is_null());
   EXPECT_TRUE(json["a"]["b"].at(1).is_null());

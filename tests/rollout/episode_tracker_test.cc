@@ -155,7 +155,7 @@ TEST(EpisodeTracker, ABlockThatEndsMoreIsReportedWhole) {
 }
 
 // Unknown outcomes are not failures, and entries without an episode end are not read.
-TEST(EpisodeTracker, WhatIsNotKnownIsNotGuessed) {
+TEST(EpisodeTracker, DoesNotGuessUnknownOutcomes) {
   EpisodeTracker tracker(2);
   const std::vector<float> rewards(4, 1.0f);
   const std::vector<std::uint8_t> terminated{1, 0, 0, 0}, truncated(4, 0);
@@ -170,7 +170,7 @@ TEST(EpisodeTracker, WhatIsNotKnownIsNotGuessed) {
   EXPECT_EQ(tracker.success_rate(), 1.0);
 }
 
-TEST(EpisodeTracker, WhatWasUnderWayIsForgottenWhereEpisodesBeginAnew) {
+TEST(EpisodeTracker, ForgetsCurrentEpisodesWhenNewOnesBegin) {
   EpisodeTracker tracker(1);
   const std::vector<float> rewards{1, 2, 4};
   const std::vector<std::uint8_t> goes_on(3, 0), ends{0, 0, 1};

@@ -179,7 +179,7 @@ TEST(Frames, AreThoseOfTheBlocksShapeOfNow) {
   }
 }
 
-TEST(Frames, OfGamesTakeAQuarterOfTheirStacks) {
+TEST(Frames, NeedAQuarterOfTheMemoryOfStacks) {
   const Shown shown({2, 1, 4, 1, 84 * 84, kFirst, 255});
   BlockSizes sizes = shown.sizes();
   sizes.T = sizes.N = 128;

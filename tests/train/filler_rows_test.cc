@@ -200,7 +200,7 @@ TEST_F(FillerRuns, TheContractSaysSo) {
             std::string::npos);
 }
 
-TEST_F(FillerRuns, WhatWouldTakeThemForTransitionsIsRefused) {
+TEST_F(FillerRuns, ReadersThatTakeThemForTransitionsAreRefused) {
   for (const auto& [keys, word] : std::vector<std::pair<Overrides, std::string>>{
            {{{"instruments", "gradient,audit"}},
             "instruments read every row of a block (gradient, audit)"},

@@ -260,7 +260,7 @@ TEST(Frames, AreInTheContract) {
       << text;
 }
 
-TEST(Frames, ThatDoNotFitAreRefusedWithNumbers) {
+TEST(Frames, BeyondTheMemoryLimitAreRefusedWithNumbers) {
   Overrides small = large();
   small.emplace_back("memory_limit", "120");
   const Status status = Trainer::create(frames_config(small), 1).status();

@@ -263,7 +263,7 @@ TEST_F(HashFiles, HaveTheSizeThatThePageSays) {
   EXPECT_EQ(static_cast<std::int64_t>(bytes_.size()), kHead + 3 * record());
 }
 
-TEST_F(HashFiles, OfWhichTheLastRecordIsCutAreReadToTheOneBefore) {
+TEST_F(HashFiles, AreReadUpToAnIncompleteLastRecord) {
   write(bytes_.substr(0, bytes_.size() - 5));
   HashReader reader = HashReader::open(path()).take();
   for (int i = 0; i < 2; ++i) EXPECT_TRUE(reader.next().value());
@@ -281,7 +281,7 @@ TEST_F(HashFiles, AreCutBackToTheIterationThatARunGoesOnFrom) {
   EXPECT_EQ(too_short.status().kind(), ErrorKind::kCorrupt);
 }
 
-TEST_F(HashFiles, ThatAreDamagedAreRefused) {
+TEST_F(HashFiles, AreRefusedIfDamaged) {
   for (const std::size_t place : {kHead + 3, kHead + record() + 100, kHead + 3 * record() - 1}) {
     std::string altered = bytes_;
     altered[place] = static_cast<char>(altered[place] ^ 1);
@@ -305,13 +305,13 @@ TEST_F(HashFiles, ThatAreDamagedAreRefused) {
   expect_error(ErrorKind::kCorrupt, "head was altered");
 }
 
-TEST_F(HashFiles, ThatAreNotThereAreAskedFor) {
+TEST_F(HashFiles, AreRequestedIfMissing) {
   fs::remove(path());
   expect_error(ErrorKind::kNotFound, "--hashes");
   EXPECT_EQ(diff_runs(at("run"), at("none")).status().kind(), ErrorKind::kNotFound);
 }
 
-TEST_F(HashFiles, OfOtherShapesAreNotCompared) {
+TEST_F(HashFiles, AreNotComparedWithOtherShapes) {
   const Config wide = hashed_config({{"num_envs", "38"}});
   train_on(wide, make_envs(wide), 1, at("wide"));
   const Result<RunDiff> diff = diff_runs(at("run"), at("wide"));

@@ -187,7 +187,7 @@ TEST_F(Ledger, AChangedSettingOrProgramIsReported) {
   EXPECT_TRUE(field(report, "machine.isa").agrees);
 }
 
-TEST_F(Ledger, WhatWasAskedOfAMachineIsNoDifference) {
+TEST_F(Ledger, MachineKeysAreNoDifference) {
   const std::string line = trained();
   const auto agrees = [&](void (*change)(OrderedJson&)) {
     return RerunReport{{}, compare_ledger_lines(sealed_anew(line, change).take(), line)}.agrees();

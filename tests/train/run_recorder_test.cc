@@ -62,7 +62,7 @@ TEST_F(EventFiles, TheOneThatTheCheckpointNamesIsCutAndALaterOneLeft) {
   EXPECT_EQ(bytes(later), "of a process since");
 }
 
-TEST_F(EventFiles, WhereItIsGoneANewOneBeginsAndALaterOneIsLeft) {
+TEST_F(EventFiles, AreReplacedIfMissingAndLaterOnesStay) {
   const std::string later = written("longer than what is kept");
   EXPECT_EQ(open(10, "events.out.tfevents.0000000001.host.1.0"), 1U);
   EXPECT_EQ(bytes(later), "longer than what is kept");
@@ -71,7 +71,7 @@ TEST_F(EventFiles, WhereItIsGoneANewOneBeginsAndALaterOneIsLeft) {
   EXPECT_NE(bytes(newest).find("brain.Event"), std::string::npos);
 }
 
-TEST_F(EventFiles, OfACheckpointThatNamesNoneTheNewestIsCut) {
+TEST_F(EventFiles, TheNewestIsCutIfTheCheckpointNamesNone) {
   const std::string first = written("0123456789abcdef"), newest = written("0123456789abcdef");
   EXPECT_EQ(open(10, ""), 0U);
   EXPECT_EQ(bytes(first), "0123456789abcdef");

@@ -267,7 +267,7 @@ struct NotFiniteCase {
   std::string words;  // "": nothing is wrong
 };
 
-TEST(WhatIsNotFinite, EndsAnEvaluationForAnyNumberOfThreads) {
+TEST(NonFiniteNumbers, EndAnEvaluationForAnyNumberOfThreads) {
   const std::vector<NotFiniteCase> cases{
       {{{70, 4, What::kReward}}, "reward of episode 70 is not finite at its step 4"},
       {{{70, 4, What::kObservation}}, "observation of episode 70 is not finite at its step 5"},
@@ -292,7 +292,7 @@ TEST(WhatIsNotFinite, EndsAnEvaluationForAnyNumberOfThreads) {
 }
 
 // A truncated episode has a final observation, which `export` and `watch` use.
-TEST(WhatIsNotFinite, IsFoundWhereAnEpisodeIsCut) {
+TEST(NonFiniteNumbers, AreFoundWhereAnEpisodeIsCut) {
   for (const bool whole : {false, true}) {
     const std::string id = register_not_finite({{70, 2, What::kObservation}}, whole);
     const std::unique_ptr<Trainer> trainer = trainer_of(simulated_config(id));
@@ -303,7 +303,7 @@ TEST(WhatIsNotFinite, IsFoundWhereAnEpisodeIsCut) {
   }
 }
 
-TEST(WhatIsNotFinite, IsFoundInAPanelAndInAPolicysOutputs) {
+TEST(NonFiniteNumbers, AreFoundInAPanelAndInAPolicysOutputs) {
   const std::unique_ptr<Trainer> trainer =
       trainer_of(simulated_config(register_not_finite({{70, 4, What::kReward}})));
   Panel panel;
@@ -322,7 +322,7 @@ TEST(WhatIsNotFinite, IsFoundInAPanelAndInAPolicysOutputs) {
   expect_not_finite(source.collect({4, 8}, 3, 0).status(), "in environment 0 at its step 0");
 }
 
-TEST_F(Runs, WhatIsNotFiniteInAnEvaluationEndsTheRun) {
+TEST_F(Runs, NonFiniteNumbersInAnEvaluationEndTheRun) {
   const Config config = simulated_config(
       register_not_finite({{70, 4, What::kReward}}),
       {{"eval_interval", "2"}, {"eval_episodes", "80"}, {"checkpoint_interval", "1"}});
@@ -330,7 +330,7 @@ TEST_F(Runs, WhatIsNotFiniteInAnEvaluationEndsTheRun) {
                     "reward of episode 70 is not finite at its step 4");
 }
 
-TEST(WhatIsNotFinite, IsFoundInTheRandomPlayThatRndBeginsWith) {
+TEST(NonFiniteNumbers, AreFoundInTheRandomPlayThatRndBeginsWith) {
   const std::string id = register_not_finite({{30, 4, What::kObservation}});
   const std::unique_ptr<Trainer> trainer = trainer_of(simulated_config(
       id, {{"algorithm", "ppo_rnd"}, {"num_iterations_obs_norm_init", "1"}, {"norm_obs", "true"}}));
@@ -391,7 +391,7 @@ TEST_F(Runs, DisturbancesBeginAnewWithWhatTheyAreAround) {
   EXPECT_EQ(read_manifest(at("run/manifest.json")).value().new_episodes_at.size(), 1u);
 }
 
-TEST_F(Runs, WhatCanNeitherBeSavedNorBegunAnewIsNotResumed) {
+TEST_F(Runs, SimulatorsWithoutStateOrNewEpisodesAreNotResumed) {
   const Config config = simulated_config("Lost-v0", kConstant);
   const Status refused = stopped_and_resumed(config, "run");
   EXPECT_EQ(refused.kind(), ErrorKind::kInvalidConfig);
@@ -432,7 +432,7 @@ TEST_F(Runs, WithoutFinalObservationsBootstrappingIsRefused) {
   }
 }
 
-TEST_F(Runs, WhatVariesIsRecordedAndComparedByStatistics) {
+TEST_F(Runs, VaryingSimulatorsAreRecordedAndComparedByStatistics) {
   const Config config = simulated_config("Varying-v0", kConstant);
   ASSERT_TRUE(start_run(config, at("run"), 1, {}).ok());
   EXPECT_EQ(read_manifest(at("run/manifest.json")).value().bits, "none");
@@ -492,7 +492,7 @@ TEST_F(Runs, TheContractSaysWhatASimulatorCannot) {
 }
 
 // Refused before the run prints anything, and by a study before its first run.
-TEST_F(Runs, WhatASimulatorCannotDoIsRefusedWithTheContract) {
+TEST_F(Runs, LimitsOfASimulatorAreRefusedWithTheContract) {
   const auto refusal = [](const std::string& id, const Overrides& keys, int ranks) {
     const Status status = make_contract(simulated_config(id, keys), 1, ranks).status();
     EXPECT_EQ(status.kind(), ErrorKind::kInvalidConfig);
