@@ -12,9 +12,9 @@ namespace broadloom {
 // CRC-32C (Castagnoli) of the bytes.
 std::uint32_t crc32c(std::string_view bytes);
 
-// A whole record, framing and checksums included. The first record of a file:
+// The first record of a file, with framing and checksums.
 std::string encode_file_version(double wall_time);
-// Scalars of one step. wall_time: seconds since 1970.
+// A record of one step's scalars. wall_time: seconds since 1970.
 std::string encode_scalars(double wall_time, std::int64_t step,
                            const std::vector<std::pair<std::string_view, double>>& scalars);
 

@@ -13,12 +13,11 @@
 namespace broadloom {
 namespace {
 
-// SQLite locks bytes from 2^30 on, a few hundred; this one is far beyond the end of any file.
+// Beyond the end of any file, and beyond the bytes from 2^30 that SQLite locks.
 constexpr off_t kByte = off_t{1} << 52;
 
-// A lock of the open file, not of the process: it stays when SQLite closes its own, and keeps out
-// whoever else in this process opens the file.
-// type: F_WRLCK or F_UNLCK.
+// Locks the open file, not the process. The lock stays when SQLite closes its own descriptor, and
+// it also excludes other openers in this process. type: F_WRLCK or F_UNLCK.
 int set_byte(int fd, short type) {
   struct flock byte = {};
   byte.l_type = type;
@@ -48,8 +47,8 @@ FileLock& FileLock::operator=(FileLock&& other) noexcept {
   return *this;
 }
 
-// A process that was forked off has the open file, too, and would keep the lock with it: closing
-// alone does not end it. Nor may that process end it, which only has a copy of this value.
+// A forked process shares the open file and would keep the lock, so closing is not enough. The
+// forked process has only a copy of this value and must not unlock.
 void FileLock::release() {
   if (fd_ < 0) return;
   if (holder_ == ::getpid()) set_byte(fd_, F_UNLCK);
@@ -66,9 +65,9 @@ Result<std::optional<FileLock>> FileLock::try_acquire(const std::string& path, L
   if (set_byte(lock.fd_, F_WRLCK) == 0) return std::optional<FileLock>(std::move(lock));
   if (errno == EAGAIN || errno == EACCES) return std::optional<FileLock>();
   return Status(ErrorKind::kIo,
-                fmt::format("cannot lock '{}', as it takes to keep a second writer out: {}; its "
-                            "file system may have no locks, as some shared ones do: choose a "
-                            "folder on another one with --out",
+                fmt::format("cannot lock '{}' against a second writer: {}; its file system may not "
+                            "support locks (some shared ones do not): choose a folder on another "
+                            "file system with --out",
                             path, std::strerror(errno)));
 }
 

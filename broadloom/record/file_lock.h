@@ -1,4 +1,4 @@
-// Keeps a second writer out of a file or a folder, and lets everybody read.
+// Excludes a second writer of a file or folder. Reading stays possible.
 #pragma once
 
 #include <sys/types.h>
@@ -11,10 +11,9 @@
 
 namespace broadloom {
 
-// Held from try_acquire() until the value is destroyed, whatever the process has forked off
-// meanwhile, or until the process ends, however it ends: it is the system's, and leaves nothing
-// behind that would have to be cleared. It lies on a byte of the file that nobody uses, SQLite
-// neither, whose own locks are not touched.
+// Held from try_acquire() until the value is destroyed or the process ends in any way. Forked
+// processes do not keep it. The operating system holds the lock, so there is nothing to clean up
+// after a crash. It covers an unused byte of the file and does not interfere with SQLite's locks.
 class FileLock {
  public:
   FileLock() = default;  // holds nothing
@@ -22,13 +21,12 @@ class FileLock {
   FileLock(FileLock&& other) noexcept;
   FileLock& operator=(FileLock&& other) noexcept;
 
-  // Nothing where somebody else holds it, in this process or another one. Makes the file, empty,
-  // where there is none. Errors: those of open_in_place(), and kIo on a file system that has no
-  // locks.
+  // nullopt if the lock is held elsewhere, in this or another process. Creates an empty file if it
+  // does not exist. Errors: those of open_in_place(), and kIo on a file system without locks.
   static Result<std::optional<FileLock>> try_acquire(const std::string& path,
                                                      Links links = Links::kRefuse);
 
-  // Makes `text` all that the file holds; it is never empty on the way.
+  // Replaces the file's content. The file is never empty in between.
   Status write(const std::string& text);
 
  private:

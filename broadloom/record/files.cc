@@ -35,68 +35,69 @@ bool write_all(int fd, std::string_view bytes) {
 Status outside_error(const std::string& path, const char* what) {
   return {
       ErrorKind::kCorrupt,
-      fmt::format("'{}' is {}, expected a file of its own: what is written into it would change "
-                  "another one; put a copy of the file in its place, or remove it",
+      fmt::format("'{}' is {}, expected a file of its own: writing would change another file; put "
+                  "a copy of the file in its place, or remove it",
                   path, what)};
 }
 
-// The bytes that a path is to hold, without a name until they are whole.
+// A new file without a name until its bytes are complete.
 class NewFile {
  public:
-  explicit NewFile(const std::string& path) : beside_(fmt::format("{}.tmp-{}", path, ::getpid())) {}
+  explicit NewFile(const std::string& path)
+      : temporary_(fmt::format("{}.tmp-{}", path, ::getpid())) {}
   ~NewFile() {
     if (fd_ >= 0) ::close(fd_);
-    if (is_named_) ::unlink(beside_.c_str());
+    if (is_named_) ::unlink(temporary_.c_str());
   }
   NewFile(const NewFile&) = delete;
   NewFile& operator=(const NewFile&) = delete;
 
-  // Brings them to the disk.
+  // Writes the bytes to the disk.
   Status write(Parts parts) {
-    const std::size_t slash = beside_.find_last_of('/');
-    const std::string folder = slash == std::string::npos ? "." : beside_.substr(0, slash + 1);
+    const std::size_t slash = temporary_.find_last_of('/');
+    const std::string folder = slash == std::string::npos ? "." : temporary_.substr(0, slash + 1);
     fd_ = past_standard_streams(::open(folder.c_str(), O_WRONLY | O_TMPFILE | O_CLOEXEC, 0644));
     return fd_ >= 0 ? put(parts) : write_named(parts);
   }
-  // Has them stand beside the path. False where they stay without a name.
+  // Names the file temporary_path(). False if the system cannot name it.
   bool name() {
     if (is_named_) return true;
     const std::string open_file = fmt::format("/proc/self/fd/{}", fd_);
     const auto link = [&] {
-      return ::linkat(AT_FDCWD, open_file.c_str(), AT_FDCWD, beside_.c_str(), AT_SYMLINK_FOLLOW);
+      return ::linkat(AT_FDCWD, open_file.c_str(), AT_FDCWD, temporary_.c_str(), AT_SYMLINK_FOLLOW);
     };
     int result = link();
-    if (result != 0 && errno == EEXIST && ::unlink(beside_.c_str()) == 0) result = link();
+    if (result != 0 && errno == EEXIST && ::unlink(temporary_.c_str()) == 0) result = link();
     is_named_ = result == 0;
     return is_named_;
   }
-  // As write(), with a name from the beginning: some file systems know no file without one, and
-  // some systems have no /proc.
+  // As write(), with a name from the beginning. Needed for file systems without unnamed files and
+  // systems without /proc.
   Status write_named(Parts parts) {
     if (fd_ >= 0) ::close(std::exchange(fd_, -1));
-    // Whoever had that name is gone, or was a link that waits to be followed.
+    // An existing file is left over from a dead process, or is a planted link.
     constexpr int kNew = O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC;
-    int fd = ::open(beside_.c_str(), kNew, 0644);
-    if (fd < 0 && errno == EEXIST && ::unlink(beside_.c_str()) == 0) {
-      fd = ::open(beside_.c_str(), kNew, 0644);
+    int fd = ::open(temporary_.c_str(), kNew, 0644);
+    if (fd < 0 && errno == EEXIST && ::unlink(temporary_.c_str()) == 0) {
+      fd = ::open(temporary_.c_str(), kNew, 0644);
     }
     is_named_ = fd >= 0;
     fd_ = past_standard_streams(fd);
-    return fd_ >= 0 ? put(parts) : io_error("create", beside_);
+    return fd_ >= 0 ? put(parts) : io_error("create", temporary_);
   }
-  // The name is another one by now.
+  // Called after the file was renamed.
   void keep() { is_named_ = false; }
-  const std::string& beside() const { return beside_; }
+  const std::string& temporary_path() const { return temporary_; }
 
  private:
   Status put(Parts parts) {
     for (const std::string_view part : parts) {
-      if (!write_all(fd_, part)) return io_error("write", beside_);
+      if (!write_all(fd_, part)) return io_error("write", temporary_);
     }
-    return ::fsync(fd_) == 0 ? Status() : io_error("write", beside_);
+    return ::fsync(fd_) == 0 ? Status() : io_error("write", temporary_);
   }
 
-  std::string beside_;
+  std::string temporary_;
   int fd_ = -1;
   bool is_named_ = false;
 };
@@ -107,9 +108,9 @@ Status sync_folder_of(const std::string& path) {
   const std::size_t slash = path.find_last_of('/');
   const std::string folder = slash == std::string::npos ? "." : path.substr(0, slash + 1);
   const int fd = ::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-  // Who may only write into a folder cannot have it synced.
+  // Without read permission, a folder cannot be synced.
   if (fd < 0) return errno == EACCES ? Status() : io_error("open", folder);
-  // Some file systems know no fsync of a folder and say EINVAL; there is nothing more to do then.
+  // Some file systems cannot sync a folder and return EINVAL.
   const bool synced = ::fsync(fd) == 0 || errno == EINVAL;
   Status status = synced ? Status() : io_error("write", folder);
   ::close(fd);
@@ -124,7 +125,8 @@ Status write_file_atomically(const std::string& path, Parts parts) {
   NewFile file(path);
   BROADLOOM_TRY(file.write(parts));
   if (!file.name()) BROADLOOM_TRY(file.write_named(parts));
-  if (::rename(file.beside().c_str(), path.c_str()) != 0) return io_error("rename into", path);
+  if (::rename(file.temporary_path().c_str(), path.c_str()) != 0)
+    return io_error("rename into", path);
   file.keep();
   return sync_folder_of(path);
 }
@@ -166,7 +168,7 @@ Result<int> open_in_place(const std::string& path, int flags, Links links) {
   struct stat info {};
   if (status.ok() && ::fstat(fd, &info) != 0) status = io_error("inspect", path);
   if (status.ok() && links == Links::kRefuse && info.st_nlink > 1) {
-    status = outside_error(path, "a file that has another name, too (a hard link)");
+    status = outside_error(path, "a file with another name (a hard link)");
   }
   if (status.ok() && is_new) status = sync_folder_of(path);
   if (status.ok()) return fd;
@@ -175,10 +177,11 @@ Result<int> open_in_place(const std::string& path, int flags, Links links) {
 }
 
 Status cut_short_error(const std::string& path, std::int64_t bytes, std::int64_t expected) {
-  return {ErrorKind::kCorrupt,
-          fmt::format("'{}' has {} bytes but its checkpoint was saved when it had {}; the file was "
-                      "cut short or replaced; put a copy of it back, or train the run anew",
-                      path, bytes, expected)};
+  return {
+      ErrorKind::kCorrupt,
+      fmt::format("'{}' has {} bytes, but had {} when its checkpoint was saved; the file was cut "
+                  "short or replaced; restore a copy of it, or train the run again",
+                  path, bytes, expected)};
 }
 
 AppendLog::~AppendLog() {
@@ -248,7 +251,7 @@ Result<SharedLog> SharedLog::open(const std::string& path, Links links) {
   while (::flock(log.fd_, LOCK_EX) != 0) {
     if (errno != EINTR) return io_error("lock", path);
   }
-  // A line that a lost machine left without its end stays a line of its own.
+  // A line without end, left by a crash, is ended so that it stays a line of its own.
   struct stat info {};
   char last = '\n';
   if (::fstat(log.fd_, &info) != 0) return io_error("inspect", path);

@@ -1,4 +1,4 @@
-// Files that are never half-written, and logs that can be cut back.
+// Files that are never half-written, and logs that can be truncated.
 #pragma once
 
 #include <cstddef>
@@ -12,38 +12,37 @@
 
 namespace broadloom {
 
-// Writes beside and renames: after a kill at any moment the path holds the old bytes or the new
-// ones. Until then the new ones have no name where the file system can do that, so that a kill
-// leaves nothing. The data has reached the disk when it returns. kIo says what failed and what to
-// do.
+// Writes a temporary file and renames it: after a kill at any moment, the path holds the old bytes
+// or the new ones. If the file system can, the temporary file has no name, so a kill leaves nothing
+// behind. The data is on the disk when it returns. kIo names the failure and what to do.
 Status write_file_atomically(const std::string& path, std::string_view bytes);
-// The same of bytes that lie in parts, one after the other.
+// The same for bytes in several consecutive parts.
 Status write_file_atomically(const std::string& path, std::span<const std::string_view> parts);
 
-// Whether write_file_atomically() would find room for so many bytes now. To be asked before hours
-// of work. kIo, kNotFound.
+// Checks, before hours of work, that write_file_atomically() has room for so many bytes now. kIo,
+// kNotFound.
 Status check_room(const std::string& path, std::size_t bytes = 1 << 20);
 
-// Makes a folder and those on the way to it, each with its name on the disk. kIo.
+// Makes a folder and its parents, with their names on the disk. kIo.
 Status make_folders(const std::string& path);
 
-// Has a file's name, or its renaming, on the disk: that is the folder's doing. kIo.
+// Syncs the folder of a path, so that a new or renamed file's name is on the disk. kIo.
 Status sync_folder_of(const std::string& path);
 
-// Whether to follow a symbolic link where a file is to be written in place. A path that a person
-// named may be one. A run's folder may be anybody's, and a link in it would lead out of it.
+// Whether to follow a symbolic link when a file is written in place. A path that the user names may
+// be a link. A run's folder may come from somebody else, and a link in it would lead out of it.
 enum class Links { kRefuse, kFollow };
 
-// Opens or makes a regular file to be written in place, and gives its descriptor; the name of a new
-// one is on the disk. flags: those of open(). kIo or kNotFound; kCorrupt for a link that is
-// refused, and likewise for a file with names elsewhere (hard links).
+// Opens or creates a regular file to write in place, and returns its descriptor. A new file's name
+// is on the disk. flags: those of open(). kIo or kNotFound; kCorrupt for a refused link or a file
+// with hard links.
 Result<int> open_in_place(const std::string& path, int flags, Links links);
 
-// kCorrupt: a log has fewer bytes than a checkpoint says.
+// kCorrupt: a log has fewer bytes than its checkpoint expects.
 Status cut_short_error(const std::string& path, std::int64_t bytes, std::int64_t expected);
 
-// A file of a run that grows record by record, each in a single write. It has one writer: what
-// others append to it would be cut.
+// A file of a run that grows record by record, each in a single write. It has one writer; records
+// of another would be truncated.
 class AppendLog {
  public:
   AppendLog() = default;
@@ -51,17 +50,16 @@ class AppendLog {
   AppendLog(AppendLog&& other) noexcept;
   AppendLog& operator=(AppendLog&& other) noexcept;
 
-  // Opens or creates the file and cuts it to keep_bytes. kCorrupt where it is shorter than that, or
-  // a link.
+  // Opens or creates the file and truncates it to keep_bytes. kCorrupt if it is shorter, or a link.
   static Result<AppendLog> open(const std::string& path, std::int64_t keep_bytes);
 
-  // On failure the file is cut back to the last whole record.
+  // On failure, the file is truncated to the last whole record.
   Status append(std::string_view record);
-  // Has what was appended on the disk when it returns.
+  // Brings everything appended to the disk.
   Status sync();
   std::int64_t bytes() const { return bytes_; }
   bool is_open() const { return fd_ >= 0; }
-  const std::string& path() const { return path_; }  // "" of one that is not open
+  const std::string& path() const { return path_; }  // "" if not open
 
  private:
   int fd_ = -1;
@@ -69,8 +67,8 @@ class AppendLog {
   std::string path_;
 };
 
-// A file that several processes append to, one at a time: held from open() until the value is
-// destroyed or the process ends. Whoever else opens it waits.
+// A file that several processes append to, one at a time: locked from open() until the value is
+// destroyed or the process ends. Other openers wait.
 class SharedLog {
  public:
   SharedLog() = default;
@@ -78,11 +76,11 @@ class SharedLog {
   SharedLog(SharedLog&& other) noexcept;
   SharedLog& operator=(SharedLog&& other) noexcept;
 
-  // Opens or creates the file, and ends its last line where that has no end. Errors: those of
+  // Opens or creates the file, and ends its last line if it has no end. Errors: those of
   // open_in_place().
   static Result<SharedLog> open(const std::string& path, Links links = Links::kRefuse);
 
-  // All of the record, on the disk when it returns, or nothing of it.
+  // Appends the whole record, on the disk when it returns, or nothing.
   Status append(std::string_view record);
 
  private:

@@ -15,18 +15,18 @@ namespace {
 static_assert(std::endian::native == std::endian::little, "hashes.bin is little-endian");
 
 constexpr char kMagic[8] = {'B', 'L', 'H', 'A', 'S', 'H', 'E', 'S'};
-constexpr std::uint64_t kOneShape = 1;  // the versions: all records are of the head's shape,
-constexpr std::uint64_t kShapes = 2;    // or each has its own, after its iteration
+constexpr std::uint64_t kOneShape = 1;  // version: all records have the header's shape
+constexpr std::uint64_t kShapes = 2;  // version: each record has its own shape after its iteration
 constexpr std::size_t kNumber = sizeof(std::uint64_t);
 constexpr std::int64_t kHeadBytes = 8 * static_cast<std::int64_t>(kNumber);
-// Shapes that no config allows mean that the head is not one.
+// Larger shapes, which no config allows, mean a damaged header.
 constexpr std::int64_t kLargest = std::int64_t{1} << 31;
 
 void append_numbers(std::string& out, std::span<const std::uint64_t> numbers) {
   out.append(reinterpret_cast<const char*>(numbers.data()), numbers.size_bytes());
 }
 
-// Adds the hash of all that is there.
+// Appends the hash of all bytes so far.
 void seal(std::string& bytes) {
   const std::uint64_t hash = hash64(bytes);
   append_numbers(bytes, {&hash, 1});
@@ -53,20 +53,20 @@ std::string encode_head(const HashShape& shape) {
 
 Status damaged(const std::string& path, const std::string& what) {
   return {ErrorKind::kCorrupt,
-          fmt::format("'{}' is damaged: {}; train the run anew with --hashes", path, what)};
+          fmt::format("'{}' is damaged: {}; train the run again with --hashes", path, what)};
 }
 
 Result<HashShape> decode_head(const std::string& head, const std::string& path) {
   if (std::memcmp(head.data(), kMagic, sizeof kMagic) != 0) {
-    return damaged(path, "it does not begin as a file of hashes does");
+    return damaged(path, "it does not begin like a file of hashes");
   }
   std::uint64_t numbers[6];
   std::memcpy(numbers, head.data() + sizeof kMagic, sizeof numbers);
   if (numbers[0] != kOneShape && numbers[0] != kShapes) {
     return Status(
         ErrorKind::kCorrupt,
-        fmt::format("'{}' is of version {}, but this program reads versions {} and {}; use "
-                    "the program that wrote it",
+        fmt::format("'{}' has version {}, but this program reads versions {} and {}; use the "
+                    "program that wrote it",
                     path, numbers[0], kOneShape, kShapes));
   }
   if (!is_sealed(head)) return damaged(path, "its head was altered");
@@ -85,12 +85,12 @@ Result<HashShape> decode_head(const std::string& head, const std::string& path) 
   return shape;
 }
 
-// Numbers before a record's rows: its iteration, and its shape where each has one.
-std::int64_t lead_of(const HashShape& shape) { return shape.varies ? 3 : 1; }
+// Numbers before a record's rows: its iteration, and its shape if each record has one.
+std::int64_t lead_numbers(const HashShape& shape) { return shape.varies ? 3 : 1; }
 
-// What the first records of a file take. kCorrupt where it has fewer, or none of that kind.
-Result<std::int64_t> bytes_of_first(const std::string& path, const HashShape& shape,
-                                    std::int64_t iterations) {
+// Bytes of the header and the first records of a file. kCorrupt if it has fewer records.
+Result<std::int64_t> first_record_bytes(const std::string& path, const HashShape& shape,
+                                        std::int64_t iterations) {
   if (iterations == 0) return std::int64_t{0};
   if (!shape.varies) return kHeadBytes + iterations * shape.record_bytes();
   Result<HashReader> reader = HashReader::open(path);
@@ -115,16 +115,16 @@ BlockSizes HashShape::sizes() const {
           .critic = {has_critic ? 1 : 0}};
 }
 
-// Iteration and its like, rows, columns, parameters, and the hash of all these.
+// Iteration and shape, rows, columns, parameters, and the hash of all these.
 std::int64_t HashShape::record_bytes() const {
   const auto fields = static_cast<std::int64_t>(hashed_fields(sizes()).size());
   return static_cast<std::int64_t>(kNumber) *
-         (fields * (num_envs + num_steps) + lead_of(*this) + 2);
+         (fields * (num_envs + num_steps) + lead_numbers(*this) + 2);
 }
 
 Result<HashLog> HashLog::open(const std::string& path, const HashShape& shape,
                               std::int64_t iterations) {
-  const Result<std::int64_t> keep = bytes_of_first(path, shape, iterations);
+  const Result<std::int64_t> keep = first_record_bytes(path, shape, iterations);
   if (!keep.ok()) return keep.status();
   Result<AppendLog> opened = AppendLog::open(path, keep.value());
   if (!opened.ok()) return opened.status();
@@ -176,14 +176,14 @@ Result<HashReader> HashReader::open(const std::string& path) {
 Result<bool> HashReader::next() {
   Result<bool> is_there = read_record();
   if (!is_there.ok() || !is_there.value()) return is_there;
-  const std::string which = fmt::format("the record of iteration {}", iteration_ + 1);
-  BROADLOOM_TRY(check_record(which));
+  const std::string record_name = fmt::format("the record of iteration {}", iteration_ + 1);
+  BROADLOOM_TRY(check_record(record_name));
   iteration_ += 1;
   first_step_ += std::int64_t{hashes_.N} * hashes_.T;
-  const char* from = record_.data() + kNumber;
-  const auto take = [&from](void* to, std::size_t bytes) {
-    std::memcpy(to, from, bytes);
-    from += bytes;
+  const char* source = record_.data() + kNumber;
+  const auto take = [&source](void* target, std::size_t bytes) {
+    std::memcpy(target, source, bytes);
+    source += bytes;
   };
   HashShape shape = shape_;
   if (shape_.varies) {
@@ -199,10 +199,10 @@ Result<bool> HashReader::next() {
   return true;
 }
 
-// The next record's bytes; false where the file ends before or in it.
+// Reads the next record's bytes; false if the file ends before or in it.
 Result<bool> HashReader::read_record() {
   HashShape shape = shape_;
-  const std::int64_t lead = lead_of(shape) * static_cast<std::int64_t>(kNumber);
+  const std::int64_t lead = lead_numbers(shape) * static_cast<std::int64_t>(kNumber);
   cut_ = left_ > 0 && left_ < lead;
   if (left_ < lead) return false;
   record_.resize(static_cast<std::size_t>(lead));
@@ -228,12 +228,13 @@ Result<bool> HashReader::read_record() {
   return true;
 }
 
-Status HashReader::check_record(const std::string& which) const {
-  if (!is_sealed(record_)) return damaged(path_, which + " was altered");
+Status HashReader::check_record(const std::string& record_name) const {
+  if (!is_sealed(record_)) return damaged(path_, record_name + " was altered");
   std::uint64_t iteration = 0;
   std::memcpy(&iteration, record_.data(), kNumber);
   if (iteration == static_cast<std::uint64_t>(iteration_ + 1)) return {};
-  return damaged(path_, fmt::format("where {} belongs is that of {}", which, iteration));
+  return damaged(path_,
+                 fmt::format("expected {}, got that of iteration {}", record_name, iteration));
 }
 
 }  // namespace broadloom

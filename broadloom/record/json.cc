@@ -15,7 +15,7 @@ const Json& null_json() {
   return null;
 }
 
-// Takes what the parser finds, value by value.
+// Builds a Json from the parser's events.
 class TreeBuilder : public nlohmann::json_sax<nlohmann::ordered_json> {
  public:
   bool null() override { return add({}); }
@@ -40,11 +40,11 @@ class TreeBuilder : public nlohmann::json_sax<nlohmann::ordered_json> {
   Json take() { return std::move(result_); }
 
  private:
-  // An array or object around the present place.
+  // An array or object that encloses the current value.
   struct Open {
     Json value;
-    std::string key;  // whose value comes next
-    // The place of each key, so that a large object is not searched for one.
+    std::string key;  // of the next value
+    // Index of each key, to avoid a search in large objects.
     std::unordered_map<std::string, std::size_t> places;
   };
 
@@ -97,7 +97,7 @@ nlohmann::ordered_json to_nlohmann(const Json& json) {
   if (!json.is_object()) return nullptr;
   nlohmann::ordered_json::object_t out;
   out.reserve(json.size());
-  // Past the map's own emplace, which searches the whole object for the key.
+  // Vector append: the map's own emplace would search the whole object.
   for (const auto& [key, value] : json.members()) out.emplace_back(key, to_nlohmann(value));
   return out;
 }
@@ -260,7 +260,7 @@ bool operator==(const Json& a, const Json& b) {
   if (a.is_number() && b.is_number()) return a.real() == b.real();
   if (!a.is_object() || !b.is_object()) return a.value_ == b.value_;
   if (a.size() != b.size()) return false;
-  // Both sorted: neither is searched for each key of the other.
+  // Sorts both to avoid a search for each key.
   const auto sorted = [](const Json& json) {
     std::vector<const Json::Object::value_type*> members;
     for (const auto& member : json.members()) members.push_back(&member);
@@ -268,8 +268,8 @@ bool operator==(const Json& a, const Json& b) {
               [](const auto* x, const auto* y) { return x->first < y->first; });
     return members;
   };
-  const auto of_a = sorted(a), of_b = sorted(b);
-  return std::equal(of_a.begin(), of_a.end(), of_b.begin(),
+  const auto sorted_a = sorted(a), sorted_b = sorted(b);
+  return std::equal(sorted_a.begin(), sorted_a.end(), sorted_b.begin(),
                     [](const auto* x, const auto* y) { return *x == *y; });
 }
 

@@ -1,5 +1,5 @@
-// JSON values, to build, write and read. nlohmann-json does the reading and the writing, inside
-// json.cc alone: its header takes seconds in every file that includes it.
+// JSON values to build, write and read. Only json.cc includes nlohmann-json, because its header
+// costs seconds of compile time per file.
 #pragma once
 
 #include <concepts>
@@ -14,8 +14,8 @@
 
 namespace broadloom {
 
-// What is asked of a value of another kind, or of a key or an element that is not there, answers
-// with null, "", 0 or nothing; nothing throws.
+// Reading a value as another kind, a missing key or a missing element gives null, "", 0 or an empty
+// list. Nothing throws.
 class Json {
  public:
   using Array = std::vector<Json>;
@@ -24,7 +24,7 @@ class Json {
   Json();  // null
   Json(std::nullptr_t);
   Json(bool value);
-  Json(double value);  // what is not finite is written as null
+  Json(double value);  // not finite: written as null
   Json(std::signed_integral auto value) : Json(kSigned, value) {}
   Json(std::unsigned_integral auto value) : Json(kUnsigned, value) {}
   Json(const char* text);
@@ -45,10 +45,10 @@ class Json {
 
   static Json array();
   static Json object();
-  // Null, as of the text "null", where the text is no JSON or nests deeper than any text of ours.
+  // Null if the text is not JSON, is "null", or nests deeper than 200 levels.
   static Json parse(std::string_view text);
 
-  // On one line, or with that many spaces a level. Bytes that are not UTF-8 are replaced.
+  // One line, or indented by that many spaces per level. Bytes that are not UTF-8 are replaced.
   std::string dump(int indent = -1) const;
 
   bool is_null() const;
@@ -71,24 +71,24 @@ class Json {
   std::size_t size() const;  // of an array or object
   const Array& elements() const&;
   const Object& members() const&;
-  // Of what is about to go, so that a loop may run over a function's result.
+  // Copies, so that a loop may run over a temporary's elements.
   Array elements() && { return static_cast<const Json&>(*this).elements(); }
   Object members() && { return static_cast<const Json&>(*this).members(); }
   bool contains(std::string_view key) const;
   const Json& operator[](std::string_view key) const;
   const Json& at(std::size_t index) const;
 
-  // What is no object becomes one, and a key that is not there is added.
+  // Turns a value of another kind into an object, and adds a missing key.
   Json& operator[](std::string_view key);
   void erase(std::string_view key);
-  // What is no array becomes one.
+  // Turns a value of another kind into an array.
   void push_back(Json value);
-  // Adds a member without looking whether the key is there: the caller knows that it is not.
+  // Adds a member without searching for the key, which must be new.
   void append(std::string key, Json value);
-  // The value of an object's member, by its place: below size().
+  // The value of an object's member by index, below size().
   Json& member_at(std::size_t place);
 
-  // Numbers by their value, objects whatever the order of their keys.
+  // Compares numbers by value, and objects without regard to key order.
   friend bool operator==(const Json& a, const Json& b);
 
  private:
@@ -96,7 +96,7 @@ class Json {
   enum Unsigned { kUnsigned };
   Json(Signed, std::int64_t value);
   Json(Unsigned, std::uint64_t value);
-  std::uint64_t bits() const;  // of an integer; of another number what is before the point
+  std::uint64_t bits() const;  // of an integer; other numbers are truncated
 
   std::variant<std::nullptr_t, bool, std::int64_t, std::uint64_t, double, std::string, Array,
                Object>

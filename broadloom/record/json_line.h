@@ -1,4 +1,4 @@
-// Builds one JSON object on one line, keys in the order they are added.
+// Builds one JSON object on one line, with keys in the order of insertion.
 #pragma once
 
 #include <cstdint>
@@ -9,7 +9,7 @@ namespace broadloom {
 
 class JsonLine {
  public:
-  // Doubles take the shortest text that reads back the same; what is not finite becomes null.
+  // A double gets the shortest text that parses back to it; not finite: null.
   JsonLine& add(std::string_view key, double value);
   JsonLine& add(std::string_view key, std::int64_t value);
   JsonLine& add(std::string_view key, std::uint64_t value);
@@ -19,7 +19,7 @@ class JsonLine {
   JsonLine& add(std::string_view key, const char* value) {
     return add(key, std::string_view(value));
   }
-  // json: the text of a JSON value, put in as it is.
+  // json: the text of a JSON value, inserted unchanged.
   JsonLine& add_raw(std::string_view key, std::string_view json);
 
   std::string str() const { return text_ + "}"; }

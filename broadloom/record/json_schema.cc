@@ -25,15 +25,15 @@ bool is_of_type(const Json& value, const std::string& type) {
   return type == "null" && value.is_null();
 }
 
-// One value and the schema of its place; `where` is its path from the top.
+// Checks one value against its schema. path: from the top.
 class Check {
  public:
-  Check(const Json& value, const Json& schema, std::string where)
-      : value_(value), schema_(schema), where_(std::move(where)) {}
+  Check(const Json& value, const Json& schema, std::string path)
+      : value_(value), schema_(schema), path_(std::move(path)) {}
 
   Status run() const {
     if (schema_.is_boolean()) {
-      return schema_.boolean() ? Status() : wrong("is not a key that a record has");
+      return schema_.boolean() ? Status() : wrong("is not a key of a record");
     }
     for (const auto& [keyword, rule] : schema_.members()) BROADLOOM_TRY(check(keyword, rule));
     return {};
@@ -41,14 +41,13 @@ class Check {
 
  private:
   Status wrong(const std::string& what) const {
-    return {ErrorKind::kMismatch,
-            fmt::format("{}: {}", where_.empty() ? "the line" : where_, what)};
+    return {ErrorKind::kMismatch, fmt::format("{}: {}", path_.empty() ? "the line" : path_, what)};
   }
   Status expected(const std::string& what) const {
     return wrong(fmt::format("got {}, expected {}", short_text(value_), what));
   }
-  std::string below(const std::string& key) const {
-    return where_.empty() ? key : where_ + "." + key;
+  std::string child_path(const std::string& key) const {
+    return path_.empty() ? key : path_ + "." + key;
   }
 
   Status check(const std::string& keyword, const Json& rule) const {
@@ -62,8 +61,7 @@ class Check {
     if (keyword == "maximum") return check_maximum(rule);
     if (keyword == "minLength" || keyword == "maxLength") return check_length(keyword, rule);
     if (keyword == "$schema" || keyword == "title" || keyword == "description") return {};
-    return wrong(
-        fmt::format("the schema uses the keyword '{}', which is not checked here", keyword));
+    return wrong(fmt::format("the schema uses the unsupported keyword '{}'", keyword));
   }
 
   Status check_type(const Json& types) const {
@@ -97,7 +95,7 @@ class Check {
   Status check_properties(const Json& properties) const {
     if (!value_.is_object()) return {};
     for (const auto& [key, schema] : properties.members()) {
-      if (value_.contains(key)) BROADLOOM_TRY(Check(value_[key], schema, below(key)).run());
+      if (value_.contains(key)) BROADLOOM_TRY(Check(value_[key], schema, child_path(key)).run());
     }
     return {};
   }
@@ -106,7 +104,7 @@ class Check {
     if (!value_.is_object()) return {};
     const Json& named = schema_["properties"];
     for (const auto& [key, value] : value_.members()) {
-      if (!named.contains(key)) BROADLOOM_TRY(Check(value, schema, below(key)).run());
+      if (!named.contains(key)) BROADLOOM_TRY(Check(value, schema, child_path(key)).run());
     }
     return {};
   }
@@ -114,7 +112,7 @@ class Check {
   Status check_items(const Json& schema) const {
     if (!value_.is_array()) return {};
     for (std::size_t i = 0; i < value_.size(); ++i) {
-      BROADLOOM_TRY(Check(value_.at(i), schema, fmt::format("{}[{}]", where_, i)).run());
+      BROADLOOM_TRY(Check(value_.at(i), schema, fmt::format("{}[{}]", path_, i)).run());
     }
     return {};
   }
@@ -140,7 +138,7 @@ class Check {
 
   const Json& value_;
   const Json& schema_;
-  std::string where_;
+  std::string path_;
 };
 
 }  // namespace

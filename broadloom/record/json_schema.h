@@ -7,10 +7,10 @@
 
 namespace broadloom {
 
-// Keywords: type, enum, properties, required, additionalProperties, items, minimum, maximum,
-// minLength, maxLength; $schema, title and description say nothing. A schema with any other keyword
-// is refused, so that nothing is taken for checked that is not. kMismatch names the first place
-// that does not fit, as in "result.episodes: got \"many\", expected integer".
+// Checks the keywords type, enum, properties, required, additionalProperties, items, minimum,
+// maximum, minLength and maxLength. Ignores $schema, title and description, and refuses a schema
+// with any other keyword. kMismatch names the first value that does not fit, as in
+// "result.episodes: got \"many\", expected integer".
 Status check_json(std::string_view json, std::string_view schema);
 
 }  // namespace broadloom

@@ -22,18 +22,16 @@ namespace fs = std::filesystem;
 constexpr int kLedgerFormat = 1;
 constexpr std::string_view kChecksumKey = ",\"checksum\":\"";
 constexpr std::size_t kChecksumDigits = 32;
-constexpr std::string_view kFirstKey = "{\"format\":";  // every line's beginning
+constexpr std::string_view kFirstKey = "{\"format\":";  // the beginning of every line
 
 Status altered(const std::string& what) {
-  return {
-      ErrorKind::kCorrupt,
-      fmt::format("the line is not as it was written: {}; take it from the run's own folder "
-                  "(ledger_line.json, which `broadloom train --resume RUN` writes anew where it "
-                  "is damaged), or train the run again",
-                  what)};
+  return {ErrorKind::kCorrupt,
+          fmt::format("the line was altered: {}; copy it from the run's folder (ledger_line.json, "
+                      "which `broadloom train --resume RUN` repairs), or train the run again",
+                      what)};
 }
 
-// Which part of the line the checksum is of: all before it.
+// The part of the line that the checksum covers: everything before it.
 Result<std::string_view> checked_part(std::string_view line) {
   const std::size_t tail = kChecksumKey.size() + kChecksumDigits + 2;
   if (line.size() <= tail || line.substr(0, kFirstKey.size()) != kFirstKey ||
@@ -44,8 +42,8 @@ Result<std::string_view> checked_part(std::string_view line) {
   return line.substr(0, line.size() - tail);
 }
 
-// The name of the stream of each number that a part of the record draws from; "": none does. A
-// stream's number is one of 8 bits, whatever a record says.
+// The stream's name for each stream number that a part of the record draws from; "": none. A stream
+// number has 8 bits.
 using StreamNames = std::array<std::string, 256>;
 
 std::size_t stream_number(const Json& purpose) { return purpose.integer<std::uint64_t>() % 256; }
@@ -59,34 +57,34 @@ StreamNames stream_names(const Json& part) {
   return names;
 }
 
-// The record's own claim that no two of training, evaluation and panel share a stream.
+// Checks that training, evaluation and panel share no stream.
 Status check_streams(const Json& line) {
   const Json& seeds = line["seeds"];
-  for (const auto& [later, sooner] :
+  for (const auto& [later, earlier] :
        {std::pair{"evaluation", "training"}, std::pair{"panel", "training"},
         std::pair{"panel", "evaluation"}}) {
     if (!seeds.contains(later)) continue;
-    const StreamNames taken = stream_names(seeds[sooner]);
+    const StreamNames taken = stream_names(seeds[earlier]);
     for (const auto& [name, purpose] : seeds[later]["streams"].members()) {
       const std::size_t number = stream_number(purpose);
       if (taken[number].empty()) continue;
       return {ErrorKind::kMismatch,
               fmt::format("seeds: the {} stream '{}' and the {} stream '{}' are both {}, "
-                          "expected no stream in both; such a run was scored on what it had "
-                          "seen before",
-                          later, name, sooner, taken[number], number)};
+                          "expected different streams; this run was scored on random numbers "
+                          "that it had drawn before",
+                          later, name, earlier, taken[number], number)};
     }
   }
   return {};
 }
 
-// A panel's scores are worth nothing without the streams that they are from.
+// A panel's scores are useless without their streams.
 Status check_panel(const Json& line) {
-  const bool scored = line.contains("panel"), drew = line["seeds"].contains("panel");
-  if (scored == drew) return {};
+  const bool has_scores = line.contains("panel"), has_streams = line["seeds"].contains("panel");
+  if (has_scores == has_streams) return {};
   return {ErrorKind::kMismatch,
           fmt::format("the line has {} but no {}, expected both or neither",
-                      scored ? "panel" : "seeds.panel", scored ? "seeds.panel" : "panel")};
+                      has_scores ? "panel" : "seeds.panel", has_scores ? "seeds.panel" : "panel")};
 }
 
 Status check_content(std::string_view line) {
@@ -107,17 +105,17 @@ Status check_content(std::string_view line) {
 
 Status no_ledger(const std::string& path) {
   return {ErrorKind::kMismatch,
-          fmt::format("'{}' is there and is not a ledger; name another file with --ledger", path)};
+          fmt::format("'{}' exists and is not a ledger; name another file with --ledger", path)};
 }
 
 Status no_file(const std::string& path) {
   return {ErrorKind::kMismatch,
-          fmt::format("'{}' is no file that lines can be added to, expected a file such as "
-                      "runs/ledger.jsonl; name another one with --ledger",
+          fmt::format("'{}' is not a regular file, expected one such as runs/ledger.jsonl; name "
+                      "another one with --ledger",
                       path)};
 }
 
-// Whether a file that is not there can be made, and the folders that it takes.
+// Checks that a missing file and its folders can be made.
 Status check_place(const std::string& path) {
   if (!fs::path(path).has_filename()) return no_file(path);
   std::error_code error;
@@ -133,7 +131,7 @@ bool looks_like_ledger(std::string_view bytes) {
   return bytes.empty() || bytes.substr(0, kFirstKey.size()) == kFirstKey;
 }
 
-// Number of the line that is `wanted`, from 1; 0: none is.
+// Number of the line that equals `wanted`, from 1; 0: none.
 std::int64_t find_line(std::string_view bytes, std::string_view wanted) {
   std::int64_t number = 0;
   while (!bytes.empty()) {
@@ -213,8 +211,8 @@ Result<std::string> read_ledger_line(const std::string& path, std::int64_t numbe
   const std::int64_t lines = count_lines(rest);
   if (number < 0 || number > lines || lines == 0) {
     return Status(ErrorKind::kNotFound,
-                  fmt::format("'{}' has {} lines; there is no line {} in it", path, lines,
-                              number == 0 ? "to take" : fmt::format("{}", number)));
+                  fmt::format("'{}' has {} lines, expected {}", path, lines,
+                              number == 0 ? "at least one" : fmt::format("a line {}", number)));
   }
   for (std::int64_t i = 1; i < (number == 0 ? lines : number); ++i) {
     rest.remove_prefix(rest.find('\n') + 1);

@@ -25,7 +25,7 @@ std::string cpu_name() {
   return "unknown";
 }
 
-// Absent: environments that can do everything, as the library's.
+// Absent: environments without limits, such as the library's.
 VecEnvTraits simulator_of(const Json& json) {
   VecEnvTraits simulator;
   if (!json.is_object()) return simulator;
@@ -76,7 +76,7 @@ Json simulator_json(const VecEnvTraits& simulator) {
            {"deterministic", simulator.deterministic},
            {"saves_state", simulator.saves_state},
            {"has_final_observations", simulator.has_final_observations}};
-  // These came later than the others: absent is the default.
+  // Newer fields: absent means the default.
   if (simulator.filler_rows) out["filler_rows"] = true;
   if (!simulator.common_bits) out["common_bits"] = false;
   return out;

@@ -18,8 +18,8 @@
 namespace broadloom {
 namespace {
 
-// Every setting, and the policy that the run began with where that was another one's.
-Result<Overrides> config_of(const std::string& run_dir) {
+// Every setting, and the initial policy if it came from another run.
+Result<Overrides> read_settings(const std::string& run_dir) {
   const Result<RunFolder> folder = RunFolder::open(run_dir);
   if (!folder.ok()) return folder.status();
   Result<Manifest> manifest = read_manifest(folder.value().manifest_path());
@@ -29,14 +29,14 @@ Result<Overrides> config_of(const std::string& run_dir) {
   return config;
 }
 
-// Two records of one run would make an interval of no width.
+// Two records of the same run would give a confidence interval of width 0.
 Status check_different_runs(const std::vector<std::string>& run_dirs,
                             const std::vector<Overrides>& configs) {
   for (std::size_t b = 1; b < configs.size(); ++b) {
     for (std::size_t a = 0; a < b; ++a) {
       if (!setting_differences(configs[a], configs[b]).empty()) continue;
       return invalid(fmt::format(
-          "'{}' and '{}' are one run, the same settings and seed: it would count twice; "
+          "'{}' and '{}' are the same run, with equal settings and seed, and would count twice; "
           "leave one out, or train with another --seed",
           run_dirs[a], run_dirs[b]));
     }
@@ -48,7 +48,7 @@ Status check_different_runs(const std::vector<std::string>& run_dirs,
 Result<std::string> differing_settings(const std::vector<std::string>& run_dirs) {
   std::vector<Overrides> configs;
   for (const std::string& run_dir : run_dirs) {
-    Result<Overrides> config = config_of(run_dir);
+    Result<Overrides> config = read_settings(run_dir);
     if (!config.ok()) return config.status();
     configs.push_back(config.take());
   }
@@ -56,13 +56,13 @@ Result<std::string> differing_settings(const std::vector<std::string>& run_dirs)
   std::vector<std::string> names;
   for (std::size_t i = 1; i < configs.size(); ++i) {
     for (const TextDifference& d : setting_differences(configs.front(), configs[i])) {
-      // 0 is the environment's own limit, which may well be the other's number.
+      // 0 means the environment's own limit, which may equal the other number.
       const bool may_be_equal =
           d.name == "max_episode_steps" && (d.first == "0" || d.second == "0");
       if (role_of(d.name) == Role::kTask && !may_be_equal) {
         return invalid(fmt::format(
-            "'{}' and '{}' are of different tasks ({} {} and {}), which have no mean in common; "
-            "draw them one by one, each with --out FILE.svg",
+            "'{}' and '{}' have different tasks ({} {} and {}), so their mean makes no sense; draw "
+            "each with its own --out FILE.svg",
             run_dirs.front(), run_dirs[i], d.name, d.first, d.second));
       }
       const bool is_new = std::find(names.begin(), names.end(), d.name) == names.end();
@@ -78,7 +78,7 @@ std::string differing_lengths(const std::vector<Curve>& curves) {
       curves.begin(), curves.end(),
       [](const Curve& a, const Curve& b) { return a.steps.back() < b.steps.back(); });
   if (shortest->steps.back() == longest->steps.back()) return "";
-  return fmt::format("runs end at {} to {} steps: the mean is drawn as far as all of them go",
+  return fmt::format("runs end at {} to {} steps: the mean ends with the shortest run",
                      with_commas(static_cast<std::int64_t>(shortest->steps.back())),
                      with_commas(static_cast<std::int64_t>(longest->steps.back())));
 }
@@ -94,7 +94,7 @@ Result<Curve> read_curve(const std::string& run_dir) {
   for (std::string line; std::getline(lines, line);) {
     const Json json = Json::parse(line);
     if (!json.is_object() || !json.contains("global_step") || !json.contains("episodic_return")) {
-      return Status(ErrorKind::kCorrupt, fmt::format("'{}' is damaged: '{}' is no metrics line",
+      return Status(ErrorKind::kCorrupt, fmt::format("'{}' is damaged: '{}' is not a metrics line",
                                                      path, line.substr(0, 60)));
     }
     if (!json["episodic_return"].is_number() || !json["global_step"].is_number()) continue;

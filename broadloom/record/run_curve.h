@@ -1,4 +1,4 @@
-// A run's learning curve, read back.
+// Reads learning curves of runs.
 #pragma once
 
 #include <string>
@@ -14,18 +14,18 @@ struct Curve {
   std::vector<double> returns;  // as many
 };
 
-// The curve of a run folder's metrics.jsonl. kNotFound, kIo or kCorrupt; kNotFound too where no
+// The curve of a run folder's metrics.jsonl. kNotFound, kIo or kCorrupt; also kNotFound if no
 // episode has ended yet.
 Result<Curve> read_curve(const std::string& run_dir);
 
 struct Curves {
-  std::vector<Curve> curves;       // one a run
-  std::vector<std::string> notes;  // in sentences: what else a mean over these runs is over
+  std::vector<Curve> curves;       // one per run
+  std::vector<std::string> notes;  // sentences: other differences that a mean over these runs mixes
 };
 
-// Curves of runs, one or more, that a mean is to be taken over. kInvalidConfig where they are of
-// different tasks: of other environments, or other options of one. Settings but the seed, and
-// lengths, that differ are noted. Otherwise as read_curve, and the errors of manifests.
+// Reads the curves of one or more runs to average. kInvalidConfig if their tasks differ: other
+// environments or other environment options. Notes name differing lengths and settings other than
+// the seed. Other errors: those of read_curve() and of manifests.
 Result<Curves> read_curves(const std::vector<std::string>& run_dirs);
 
 }  // namespace broadloom

@@ -20,18 +20,18 @@ std::string value_of(const Overrides& config, const std::string& key) {
   return found == config.end() ? kNotThere : found->second;
 }
 
-std::vector<TextDifference> origins_of(const Manifest& first, const Manifest& second) {
+std::vector<TextDifference> origin_differences(const Manifest& first, const Manifest& second) {
   std::vector<TextDifference> out;
-  const auto note = [&out](const char* name, const std::string& a, const std::string& b) {
+  const auto add = [&out](const char* name, const std::string& a, const std::string& b) {
     if (a != b) out.push_back({name, a, b});
   };
-  note("version", first.version, second.version);
-  note("revision", first.revision, second.revision);
-  note("compiler", first.compiler, second.compiler);
-  note("build_type", first.build_type, second.build_type);
-  note("isa", first.isa, second.isa);
-  note("cpu", first.cpu, second.cpu);
-  note("device", first.device, second.device);
+  add("version", first.version, second.version);
+  add("revision", first.revision, second.revision);
+  add("compiler", first.compiler, second.compiler);
+  add("build_type", first.build_type, second.build_type);
+  add("isa", first.isa, second.isa);
+  add("cpu", first.cpu, second.cpu);
+  add("device", first.device, second.device);
   return out;
 }
 
@@ -59,7 +59,7 @@ Result<HashedRun> open_run(const std::string& dir) {
   return run;
 }
 
-// Where a schedule changes N and T, every record has its own.
+// With a shape schedule, every record has its own N and T.
 Status check_shapes(const HashShape& a, const HashShape& b) {
   const bool alike = a.observation_size == b.observation_size && a.action_size == b.action_size &&
                      a.has_critic == b.has_critic;
@@ -70,24 +70,24 @@ Status check_shapes(const HashShape& a, const HashShape& b) {
                        s.observation_size, s.action_size,
                        s.has_critic ? ", with critic observations" : "");
   };
-  return {ErrorKind::kMismatch,
-          fmt::format("the runs' blocks have different shapes, {} and {}, so that no hash of one "
-                      "belongs to one of the other; compare runs with the same num_envs, num_steps "
-                      "and environment",
-                      words(a), words(b))};
+  return {
+      ErrorKind::kMismatch,
+      fmt::format("the runs' blocks have different shapes, {} and {}, so their hashes cannot be "
+                  "compared; compare runs with the same num_envs, num_steps and environment",
+                  words(a), words(b))};
 }
 
 Status check_records(const BlockHashes& a, const BlockHashes& b, std::int64_t iteration) {
   if (a.N == b.N && a.T == b.T) return {};
-  return {
-      ErrorKind::kMismatch,
-      fmt::format("the runs' blocks have different shapes from iteration {} on, {} environments "
-                  "x {} steps and {} x {}, so that no hash of one belongs to one of the other; "
-                  "compare runs with the same shape_schedule",
-                  iteration, a.N, a.T, b.N, b.T)};
+  return {ErrorKind::kMismatch,
+          fmt::format(
+              "the runs' blocks have different shapes from iteration {} on, {} environments "
+              "x {} steps and {} x {}, so their hashes cannot be compared; compare runs with the "
+              "same shape_schedule",
+              iteration, a.N, a.T, b.N, b.T)};
 }
 
-// In the order of time, and of cause within a step.
+// The first difference in time, and in order of cause within a step.
 std::optional<Parting> first_difference(const BlockHashes& a, const BlockHashes& b) {
   Parting parting;
   for (int t = 0; t < a.T; ++t) {
@@ -107,7 +107,7 @@ std::optional<Parting> first_difference(const BlockHashes& a, const BlockHashes&
   return parting;
 }
 
-// Leaves the readers at the iteration where the runs part, or at the end of the shorter one.
+// Leaves the readers at the first different iteration, or at the end of the shorter run.
 Status compare(HashReader& first, HashReader& second, RunDiff& diff) {
   while (true) {
     const Result<bool> has_first = first.next();
@@ -134,12 +134,12 @@ Status read_to_the_end(HashReader& reader) {
   }
 }
 
-// A file that was cut may hold nothing whole, and nothing is not "equal".
+// Without a complete record, the runs must not count as equal.
 Status check_compared(const RunDiff& diff, const std::string& first, const std::string& second) {
   if (diff.compared > 0) return {};
   return {ErrorKind::kNotFound,
-          fmt::format("there is nothing to compare: hashes.bin of '{}' or of '{}' has no whole "
-                      "iteration yet, or was cut short; train further, or again",
+          fmt::format("there is nothing to compare: hashes.bin of '{}' or of '{}' has no complete "
+                      "iteration yet, or was cut short; resume the run, or train it again",
                       first, second)};
 }
 
@@ -168,7 +168,7 @@ Result<RunDiff> diff_runs(const std::string& first_dir, const std::string& secon
   RunDiff diff;
   diff.settings =
       setting_differences(first.value().manifest.config, second.value().manifest.config);
-  diff.origins = origins_of(first.value().manifest, second.value().manifest);
+  diff.origins = origin_differences(first.value().manifest, second.value().manifest);
   BROADLOOM_TRY(compare(a, b, diff));
   BROADLOOM_TRY(read_to_the_end(a));
   BROADLOOM_TRY(read_to_the_end(b));

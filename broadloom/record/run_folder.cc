@@ -32,8 +32,8 @@ constexpr std::string_view kCheckpointEnding = ".safetensors";
 constexpr const char* kHalfWritten = ".tmp-";
 constexpr std::string_view kEventsStart = "events.out.tfevents.";
 
-// Whether the run gave the name: what else lies there is somebody's copy or export, which may sort
-// anywhere, and is neither gone on from nor pruned.
+// Whether the run wrote the file. Other files in the folder, such as copies or exports, are neither
+// resumed from nor pruned.
 bool is_checkpoint_name(std::string_view name) {
   if (!name.starts_with(kCheckpointStart) || !name.ends_with(kCheckpointEnding)) return false;
   name.remove_prefix(kCheckpointStart.size());
@@ -56,14 +56,14 @@ std::vector<std::string> checkpoints(const std::string& dir) {
   return paths;
 }
 
-// A pid of our own is one that the system, or a container started again, has given out anew.
+// Our own pid means that the system, or a restarted container, has reused it.
 bool is_live_other_process(const std::string& pid) {
   const long number = std::strtol(pid.c_str(), nullptr, 10);
   if (number <= 0 || number == ::getpid()) return false;
   return ::kill(static_cast<pid_t>(number), 0) == 0 || errno == EPERM;
 }
 
-// The pid at the end of a name such as `manifest.json.tmp-123`; "" where it is no such name.
+// The pid at the end of a name such as `manifest.json.tmp-123`; "" for other names.
 std::string writer_of(const std::string& name) {
   const std::size_t ending = name.rfind(kHalfWritten);
   if (ending == std::string::npos) return "";
@@ -76,14 +76,13 @@ bool is_plain(const fs::directory_entry& entry, fs::file_type type) {
   return entry.symlink_status(error).type() == type;
 }
 
-// Whether a run writes such a file by renaming, or one of its checkpoints.
+// Whether a run writes a file of this name atomically.
 bool is_written_whole(std::string_view name) {
   return name == "manifest.json" || name == "panel.toml" || name == "ledger_line.json" ||
          (name.starts_with("panel-") && name.ends_with(".json")) || is_checkpoint_name(name);
 }
 
-// Whether the file is one that a killed process left half-written: somebody's own file may have a
-// name that ends likewise.
+// Whether a killed process left the file half-written. A user's own file may have a similar ending.
 bool is_half_written(const fs::directory_entry& entry) {
   const std::string name = entry.path().filename().string();
   const std::string pid = writer_of(name);
@@ -91,19 +90,19 @@ bool is_half_written(const fs::directory_entry& entry) {
          is_written_whole(std::string_view(name).substr(0, name.rfind(kHalfWritten)));
 }
 
-template <class IsAskedFor>
-std::vector<fs::directory_entry> entries(const fs::path& dir, const IsAskedFor& is_asked_for) {
+template <class Predicate>
+std::vector<fs::directory_entry> entries(const fs::path& dir, const Predicate& matches) {
   std::error_code error;
   std::vector<fs::directory_entry> found;
   for (const fs::directory_entry& entry : fs::directory_iterator(dir, error)) {
-    if (is_asked_for(entry)) found.push_back(entry);
+    if (matches(entry)) found.push_back(entry);
   }
   return found;
 }
 
-// Whether a hidden folder is one that create() began and did not come to rename. Its name alone
-// does not say so: it holds nothing but what a run holds at first, and its lock, which nobody has
-// any more, names the process that its own name ends with.
+// Whether a hidden folder is one that create() began but did not rename. The name is not enough:
+// the folder must hold only files of a new run, and its free lock must name the process in the
+// folder's name.
 bool is_begun_run(const fs::path& dir, const std::string& pid) {
   const auto is_strange = [&](const fs::directory_entry& entry) {
     const std::string name = entry.path().filename().string();
@@ -123,16 +122,16 @@ bool is_begun_run(const fs::path& dir, const std::string& pid) {
     if (!held.ok() || !held.value()) return false;
     holder = read_file(lock).take();
   }
-  const auto is_of_fill = [&](const fs::directory_entry& entry) {
+  const auto is_other = [&](const fs::directory_entry& entry) {
     return entry.path() != fs::path(lock) && entry.path() != checkpoints;
   };
-  // It may have been killed before it had its lock.
+  // The process may have been killed before it wrote its lock.
   return holder.starts_with(fmt::format("process {} on ", pid)) ||
-         (holder.empty() && entries(dir, is_of_fill).empty() &&
-          entries(checkpoints, is_of_fill).empty());
+         (holder.empty() && entries(dir, is_other).empty() &&
+          entries(checkpoints, is_other).empty());
 }
 
-// Removes begun runs that killed processes left beside a run that is to be made.
+// Removes begun runs of killed processes beside a new run.
 void remove_begun_runs(const fs::path& dir) {
   std::error_code error;
   for (const fs::directory_entry& entry : entries(dir, [](const fs::directory_entry& e) {
@@ -163,17 +162,17 @@ std::string without_trailing_slash(std::string dir) {
   return dir;
 }
 
-// A folder of somebody's own may well hold a manifest.json; a run has checkpoints beside it.
+// Other folders may have a manifest.json; a run also has checkpoints.
 bool has_run(const fs::path& dir) {
   std::error_code error;
   return fs::exists(dir / "manifest.json", error) &&
          fs::is_directory(dir.string() + kCheckpoints, error);
 }
 
-// What stands on the way to a folder: a file, or a run, which owns all that is in its folder.
+// Refuses a parent that is a file, or a run, which owns everything in its folder.
 Status check_parents(const std::string& dir) {
   std::error_code error;
-  // Of a relative path that is not there, weakly_canonical() alone knows no parents.
+  // weakly_canonical() alone gives no parents for a missing relative path.
   fs::path inner = fs::weakly_canonical(fs::absolute(dir, error), error);
   for (fs::path outer = inner.parent_path(); outer != inner; outer = inner.parent_path()) {
     if (fs::exists(outer, error) && !fs::is_directory(outer, error)) {
@@ -183,9 +182,10 @@ Status check_parents(const std::string& dir) {
     }
     if (has_run(outer)) {
       return {ErrorKind::kIo,
-              fmt::format("the folder '{}' would lie inside the run '{}', and a run's folder holds "
-                          "that run alone; choose one beside it with --out",
-                          dir, outer.string())};
+              fmt::format(
+                  "the folder '{}' would be inside the run '{}', whose folder may hold only that "
+                  "run; choose a folder outside with --out",
+                  dir, outer.string())};
     }
     inner = outer;
   }
@@ -193,10 +193,11 @@ Status check_parents(const std::string& dir) {
 }
 
 Status taken_error(const std::string& dir) {
-  return {ErrorKind::kIo,
-          fmt::format("the folder '{}' exists and is not empty; choose another with --out, or go "
-                      "on with the run in it: `broadloom train --resume {}`",
-                      dir, dir)};
+  return {
+      ErrorKind::kIo,
+      fmt::format("the folder '{}' exists and is not empty; choose another with --out, or resume "
+                  "the run in it: `broadloom train --resume {}`",
+                  dir, dir)};
 }
 
 }  // namespace
@@ -205,10 +206,11 @@ Status RunFolder::check_free(const std::string& dir) {
   std::error_code error;
   const std::string plain = without_trailing_slash(dir);
   if (fs::exists(plain, error) && !fs::is_directory(plain, error)) {
-    return {ErrorKind::kIo,
-            fmt::format("'{}' is a file, and a run needs a folder; choose another name with --out, "
-                        "or remove the file",
-                        plain)};
+    return {
+        ErrorKind::kIo,
+        fmt::format("'{}' is a file, expected a folder; choose another name with --out, or remove "
+                    "the file",
+                    plain)};
   }
   if (fs::exists(plain, error) && !fs::is_empty(plain, error)) return taken_error(plain);
   return check_parents(plain);
@@ -224,7 +226,7 @@ bool RunFolder::is_among_checkpoints(const std::string& path) {
 Status RunFolder::create(const std::string& wanted,
                          const std::function<Status(const RunFolder&)>& fill) {
   BROADLOOM_TRY(check_free(wanted));
-  // Threads of one process have one pid: each would take another's begun folder for an old one.
+  // Threads share a pid, so each would take another's begun folder for an abandoned one.
   static std::mutex one_at_a_time;
   const std::lock_guard<std::mutex> alone(one_at_a_time);
   const fs::path dir = without_trailing_slash(wanted);
@@ -232,19 +234,19 @@ Status RunFolder::create(const std::string& wanted,
   remove_begun_runs(dir.has_parent_path() ? dir.parent_path() : fs::path("."));
   const fs::path hidden =
       dir.parent_path() / fmt::format(".{}{}{}", dir.filename().string(), kHalfWritten, ::getpid());
-  // One that is there is somebody's.
+  // An existing folder is somebody else's.
   for (const std::string& folder : {hidden.string(), hidden.string() + kCheckpoints}) {
     if (::mkdir(folder.c_str(), 0777) == 0) continue;
     if (errno != EEXIST) return io_error("create the folder", folder);
     return {ErrorKind::kIo,
-            fmt::format("the folder '{}' is there, and no run that was begun and left: remove it, "
-                        "or choose another with --out",
+            fmt::format("the folder '{}' exists, and is not an abandoned run: remove it, or choose "
+                        "another with --out",
                         folder)};
   }
   std::error_code error;
   Status status = fill(RunFolder(hidden.string()));
   if (status.ok() && ::rename(hidden.c_str(), dir.c_str()) != 0) {
-    // Not there a moment ago: somebody else was faster.
+    // Another process made it in the meantime.
     const bool taken = errno == ENOTEMPTY || errno == EEXIST;
     status = taken ? taken_error(dir.string()) : io_error("create the folder", dir.string());
   }
@@ -253,7 +255,7 @@ Status RunFolder::create(const std::string& wanted,
     return status;
   }
   status = sync_folder_of(dir.string());
-  if (!status.ok()) fs::remove_all(dir, error);  // or no other try could have the place
+  if (!status.ok()) fs::remove_all(dir, error);  // so that another try can use the path
   return status;
 }
 
@@ -299,16 +301,16 @@ std::string RunFolder::checkpoint_path(std::int64_t iteration) const {
                      kCheckpointDigits, kCheckpointEnding);
 }
 
-// The file names its holder for those who are refused. That it is there says nothing: a killed
-// process leaves it, unlocked.
+// The file names its holder for error messages. Its existence means nothing: a killed process
+// leaves it unlocked.
 Result<FileLock> RunFolder::lock() const {
   std::error_code error;
   if (fs::is_symlink(dir_ + kCheckpoints, error)) {
-    return Status(ErrorKind::kCorrupt,
-                  fmt::format("'{}{}' is a symbolic link, expected a folder of the run's own: "
-                              "checkpoints of another run would be pruned; put a copy of the "
-                              "folder in its place",
-                              dir_, kCheckpoints));
+    return Status(
+        ErrorKind::kCorrupt,
+        fmt::format("'{}{}' is a symbolic link, expected a folder: another run's checkpoints "
+                    "would be pruned; put a copy of the folder in its place",
+                    dir_, kCheckpoints));
   }
   Result<std::optional<FileLock>> lock = FileLock::try_acquire(lock_path());
   if (!lock.ok()) return lock.status();
@@ -328,7 +330,7 @@ Result<std::string> RunFolder::latest_checkpoint() const {
   const std::vector<std::string> paths = checkpoints(dir_);
   if (!paths.empty()) return paths.back();
   return Status(ErrorKind::kNotFound,
-                fmt::format("the run '{}' has no checkpoint; train it anew", dir_));
+                fmt::format("the run '{}' has no checkpoint; train it again", dir_));
 }
 
 std::string RunFolder::checkpoint_before(const std::string& path) const {

@@ -47,7 +47,7 @@ std::string checksum(std::string_view header_without, std::span<const std::strin
   return fmt::format("{:016x}", XXH3_64bits_digest(&state));
 }
 
-// Where the checksum's digits stand in the header, if it has one.
+// Place of the checksum's digits in the header, if it has one.
 std::optional<std::size_t> checksum_place(std::string_view header) {
   const std::size_t key = header.find(kHeaderChecksum);
   if (key == std::string_view::npos) return std::nullopt;
@@ -56,7 +56,7 @@ std::optional<std::size_t> checksum_place(std::string_view header) {
   return place;
 }
 
-// Reads one file; every problem becomes the same kind of error.
+// Parses one file. Every fault gives the same kind of error.
 class Parser {
  public:
   Parser(std::string_view bytes, const std::string& name) : bytes_(bytes), name_(name) {}
@@ -73,7 +73,7 @@ class Parser {
     file_.name = name_;
     return std::move(file_);
   }
-  // Bytes before the tensors'.
+  // Bytes before the tensors' data.
   std::size_t data_begin() const { return bytes_.size() - data_.size(); }
 
  private:
@@ -106,7 +106,7 @@ class Parser {
     const std::string expected = checksum(blank, {&data_, 1});
     const std::string_view got = header_.substr(*place, 16);
     if (got == expected) return {};
-    return damaged(fmt::format("its checksum is {}, its content's is {}", got, expected));
+    return damaged(fmt::format("it names the checksum {}, but its content has {}", got, expected));
   }
 
   Status read_metadata(const Json& value) {
@@ -121,7 +121,7 @@ class Parser {
   Status read_tensor(const std::string& key, const Json& value) {
     if (!value["dtype"].is_string() || !value["shape"].is_array() ||
         !value["data_offsets"].is_array() || value["data_offsets"].size() != 2) {
-      return damaged(fmt::format("tensor '{}' is not described as one", key));
+      return damaged(fmt::format("tensor '{}' has no valid dtype, shape and data_offsets", key));
     }
     SafetensorsFile::Entry entry{};
     BROADLOOM_TRY(read_dtype(key, value["dtype"].text(), entry));
@@ -167,9 +167,9 @@ class Parser {
     for (const auto& [key, entry] : file_.tensors) spans.emplace_back(entry.begin, entry.end);
     std::sort(spans.begin(), spans.end());
     std::size_t end = 0;
-    for (const auto& [from, to] : spans) {
-      if (from != end) return damaged("its tensors overlap or leave holes");
-      end = to;
+    for (const auto& [span_begin, span_end] : spans) {
+      if (span_begin != end) return damaged("its tensors overlap or leave holes");
+      end = span_end;
     }
     if (end != data_.size()) {
       return damaged(fmt::format("its tensors take {} bytes of {}", end, data_.size()));
@@ -190,22 +190,22 @@ Status check_tensor(const SafetensorsFile& file, const TensorRef& tensor) {
   const auto found = file.tensors.find(tensor.name);
   if (found == file.tensors.end()) {
     return {ErrorKind::kMismatch,
-            fmt::format("the checkpoint has no tensor '{}', which this run needs; it is of another "
-                        "environment, network or configuration",
-                        tensor.name)};
+            fmt::format(
+                "the checkpoint has no tensor '{}', which this run needs; it belongs to another "
+                "environment, network or configuration",
+                tensor.name)};
   }
   const SafetensorsFile::Entry& entry = found->second;
   if (entry.dtype == tensor.dtype && entry.shape == tensor.shape) return {};
-  return {
-      ErrorKind::kMismatch,
-      fmt::format(
-          "the checkpoint's tensor '{}' is {} {}, expected {} {}; it is of another environment, "
-          "network or configuration",
-          tensor.name, name_of(entry.dtype), shape_text(entry.shape), name_of(tensor.dtype),
-          shape_text(tensor.shape))};
+  return {ErrorKind::kMismatch,
+          fmt::format("the checkpoint's tensor '{}' is {} {}, expected {} {}; it belongs to "
+                      "another environment, "
+                      "network or configuration",
+                      tensor.name, name_of(entry.dtype), shape_text(entry.shape),
+                      name_of(tensor.dtype), shape_text(tensor.shape))};
 }
 
-// All values are checked before the first is written.
+// Checks all values before it writes the first.
 Status copy_into(const SafetensorsFile& file, const std::vector<TensorRef>& tensors) {
   for (const TensorRef& tensor : tensors) {
     const char* numbers = file.data.data() + file.tensors.at(tensor.name).begin;
@@ -226,7 +226,7 @@ Status copy_into(const SafetensorsFile& file, const std::vector<TensorRef>& tens
 
 Status write_safetensors(const std::string& path, const std::vector<TensorRef>& tensors,
                          const Metadata& metadata) {
-  // Largest alignment first, then by name, as the format's own writer.
+  // Largest alignment first, then by name, like the format's reference writer.
   std::vector<const TensorRef*> order;
   order.reserve(tensors.size());
   for (const TensorRef& tensor : tensors) order.push_back(&tensor);
@@ -277,7 +277,8 @@ Status check_named(const SafetensorsFile& file, const std::vector<TensorRef>& te
   for (const TensorRef& tensor : tensors) {
     BROADLOOM_TRY(check_tensor(file, tensor));
     if (!names.insert(tensor.name).second) {
-      return {ErrorKind::kMismatch, fmt::format("two places want the tensor '{}'", tensor.name)};
+      return {ErrorKind::kMismatch,
+              fmt::format("got the tensor name '{}' twice, expected different names", tensor.name)};
     }
   }
   return {};
@@ -300,7 +301,7 @@ Status load_into(const SafetensorsFile& file, const std::vector<TensorRef>& tens
       return {
           ErrorKind::kMismatch,
           fmt::format(
-              "the checkpoint has a tensor '{}' that this run has no place for; it is of another "
+              "the checkpoint has a tensor '{}' that this run does not use; it belongs to another "
               "environment, network or configuration",
               name)};
     }

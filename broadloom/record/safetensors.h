@@ -16,7 +16,7 @@ namespace broadloom {
 using Metadata = std::map<std::string, std::string>;
 
 struct SafetensorsFile {
-  std::string name;  // that stands for it in messages
+  std::string name;  // for messages
   struct Entry {
     Dtype dtype;
     std::vector<std::int64_t> shape;
@@ -27,31 +27,28 @@ struct SafetensorsFile {
   std::string data;
 };
 
-// Writes atomically (see files.h), from where the tensors lie: without a copy of them. metadata
-// gains "checksum": XXH3-64 of the header with the checksum's sixteen digits as zeros, and of the
-// data.
+// Writes atomically (see files.h), without a copy of the tensors. Adds the metadata key "checksum":
+// XXH3-64 of the header, with the checksum's 16 digits as zeros, and of the data.
 Status write_safetensors(const std::string& path, const std::vector<TensorRef>& tensors,
                          const Metadata& metadata);
 
-// Everything is checked: lengths, JSON, types, shapes, offsets without holes or overlaps, the
-// checksum where there is one. kCorrupt says what is wrong. `name` stands for the file in messages.
-// bytes: the file's, which the result keeps.
+// Parses and checks a file: lengths, JSON, types, shapes, offsets without holes or overlaps, and
+// the checksum if there is one. kCorrupt names the fault. name: for messages. bytes: the file's
+// content, which the result keeps.
 Result<SafetensorsFile> parse_safetensors(std::string bytes, const std::string& name);
 Result<SafetensorsFile> read_safetensors(const std::string& path);
 
-// Copies the file's tensors into the views. Names, types and shapes must agree one to one,
-// otherwise kMismatch says which does not, what was got and what was expected. Numbers must be
-// within the views' ranges, otherwise kCorrupt says where which is not. Nothing is written then.
-// Tensors of the file whose names begin with `optional` may stay without a place.
+// Copies the file's tensors into the views. Names, types and shapes must agree one to one; else
+// kMismatch. Numbers must be within the views' ranges; else kCorrupt. On an error nothing is
+// written. File tensors whose names begin with `optional` may have no view.
 Status load_into(const SafetensorsFile& file, const std::vector<TensorRef>& tensors,
                  std::string_view optional = {});
 
-// Whether load_named() would find these: asked before memory is taken for what the file only
-// claims. The views' data is not looked at.
+// Checks that the file has the views' tensors, before memory is allocated for sizes that the file
+// claims. Does not read the views' data.
 Status check_named(const SafetensorsFile& file, const std::vector<TensorRef>& tensors);
 
-// Copies those of the file's tensors that the views name, and leaves the others. Errors as
-// above.
+// Copies only the tensors that the views name. Errors as load_into().
 Status load_named(const SafetensorsFile& file, const std::vector<TensorRef>& tensors);
 
 }  // namespace broadloom

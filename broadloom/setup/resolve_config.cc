@@ -52,7 +52,7 @@ void follow_encoder(const Overrides& overrides, Config& config) {
 
 constexpr std::string_view kScaleOption = "scale_actions";
 
-// Where a new policy would hardly reach the bounds of a Box, a new run scales actions to them. An
+// A new run scales actions to the bounds of a Box that a new policy would hardly reach. An
 // environment with an option of that name decides by itself.
 Status scale_far_actions(const Overrides& overrides, const EnvSpec& spec, Config& config) {
   const std::string key = "env." + std::string(kScaleOption);

@@ -1,5 +1,5 @@
-// Where a trainer's blocks are collected and learnt from: on the host's processor, alone or with
-// other ranks, or on a device. The core loop calls this one interface and knows no more.
+// Collects a trainer's blocks and learns from them: on the CPU, alone or with other ranks, or on a
+// GPU. The core loop calls only this interface.
 #pragma once
 
 #include <cstdint>
@@ -21,7 +21,7 @@ namespace broadloom {
 
 class Trainer;
 
-// The trainer's parts that a backend works with, all of which outlive it.
+// The trainer's parts that a backend uses. All outlive it.
 struct BackendSetup {
   const Config& config;
   const ActorCritic& network;
@@ -43,29 +43,29 @@ class Backend {
   Ranks& ranks() { return setup_.ranks; }
   Exchange& exchange() { return exchange_; }
   virtual Algorithm& algorithm() = 0;
-  // Null: the host's processor learns.
+  // The training device, or null for the CPU.
   virtual const Device* device() const { return nullptr; }
 
-  // Blocks are of the shape of `now` from here on, a phase of the config.
+  // Changes the block's shape to that of `now`, a phase of the config.
   virtual void reshape(const Config& now) = 0;
-  // Fills the block, from the clock's environment step on. is_watched: instruments will look at the
-  // block's update, which must not begin before they do.
+  // Fills the block, starting at the clock's environment step. is_watched: instruments observe the
+  // block's update, so it must not begin early.
   virtual Status fill_block(const RunClock& clock, bool is_watched) = 0;
-  // Fills in the block's values of what follows it.
+  // Fills the block's bootstrap values.
   virtual void bootstrap_values() = 0;
 
-  // Whether the trainer's environments are stepped elsewhere, so that they must be gathered.
+  // Whether other processes or a device step environments, so that their states must be gathered.
   virtual bool steps_elsewhere() const { return false; }
-  // Brings the trainer's environments to where they are after that iteration.
+  // Brings the trainer's environments to their state after that iteration.
   virtual Status gather_environments(std::int64_t /*iteration*/) { return {}; }
-  // Brings the trainer's state up to date, but for the environments' own part of it.
+  // Updates the trainer's state, except what the environments save themselves.
   virtual Status capture(std::int64_t /*iteration*/) { return {}; }
-  // The trainer's state was written into, and is that of this iteration.
+  // Called after the trainer's state was overwritten with that of this iteration.
   virtual void state_restored(std::int64_t /*iteration*/) {}
 
-  // All ranks take over the state that the first one's trainer is in.
-  virtual Status take_state_of_first(Trainer&) { return {}; }
-  // Fails where ranks have come to different parameters.
+  // Copies the first rank's trainer state to all ranks.
+  virtual Status copy_first_rank_state(Trainer&) { return {}; }
+  // Fails if ranks have different parameters.
   virtual Status compare_params() { return {}; }
 
  protected:
@@ -77,11 +77,10 @@ class Backend {
   Exchange exchange_;
 };
 
-// On the host's processor, as one of the setup's ranks.
+// A backend on the CPU, as one of the setup's ranks.
 std::unique_ptr<Backend> make_host_backend(const BackendSetup& setup);
 
-// On the config's device. kInvalidConfig where there are several ranks; the errors of
-// make_device().
+// A backend on the config's device. kInvalidConfig with several ranks; the errors of make_device().
 Result<std::unique_ptr<Backend>> make_device_backend(const BackendSetup& setup);
 
 }  // namespace broadloom

@@ -14,8 +14,8 @@
 namespace broadloom {
 namespace {
 
-// Whether a run of that config may go on from a checkpoint that differs in that key: where it does
-// not change what is learnt.
+// Whether a run may resume from a checkpoint that differs in that key: true if the key does not
+// affect learning.
 bool may_differ(const std::string& key, const Config& config) {
   switch (role_of(key)) {
     case Role::kMeasure:
@@ -32,7 +32,7 @@ bool may_differ(const std::string& key, const Config& config) {
 Status compare(const Config& got, const Config& expected) {
   Overrides a = to_overrides(got);
   Overrides b = to_overrides(expected);
-  std::sort(a.begin(), a.end());  // options of the environment stand in the order they were given
+  std::sort(a.begin(), a.end());  // environment options are in the order in which they were set
   std::sort(b.begin(), b.end());
   for (std::size_t i = 0; i < a.size() && i < b.size(); ++i) {
     if (a[i] == b[i] || may_differ(a[i].first, expected)) continue;
@@ -43,7 +43,7 @@ Status compare(const Config& got, const Config& expected) {
   }
   if (a.size() == b.size()) return {};
   return {ErrorKind::kMismatch,
-          "the checkpoint's environment options are not the run's; it belongs to another run"};
+          "the checkpoint has other environment options than the run; it belongs to another run"};
 }
 
 bool holds(const SafetensorsFile& file, const TensorRef& tensor) {
@@ -52,8 +52,8 @@ bool holds(const SafetensorsFile& file, const TensorRef& tensor) {
          found->second.shape == tensor.shape;
 }
 
-// Which instruments a run has may change where it goes on: what the file knows of them is read, and
-// the rest begins now. Version 0.1.0 kept nothing of the last block's episodes.
+// A resume may change the instruments: those in the file are restored, the others begin now. Files
+// of version 0.1.0 lack the episodes of the last block.
 Status load_state(const SafetensorsFile& file, Trainer& trainer) {
   std::vector<TensorRef> wanted = trainer.state();
   for (const TensorRef& tensor : trainer.report_state()) {
@@ -69,8 +69,8 @@ Status load_state(const SafetensorsFile& file, Trainer& trainer) {
   return load_into(file, wanted, "instruments.");
 }
 
-// Who reads the parameters without the environment needs to know what their inputs are. Nothing
-// where that is one row of D float32.
+// Describes the inputs for readers of the parameters who do not have the environment. Omitted for
+// one row of D float32.
 void add_observations(const Config& config, const EnvSpec& spec, Metadata& metadata) {
   const Space& seen = spec.observation;
   if (seen.dtype != Dtype::kF32 || !seen.shape.empty()) metadata["observation"] = shape_text(seen);

@@ -1,5 +1,5 @@
-// Saves a trainer to one safetensors file, and puts it back: training goes on with the bits of a
-// run that never stopped.
+// Saves a trainer to one safetensors file and restores it. A resumed run has the bits of an
+// uninterrupted run.
 //
 //   BROADLOOM_TRY(save_checkpoint("run.safetensors", trainer, {}));
 //
@@ -9,8 +9,8 @@
 //   if (!made.ok()) return made.status();
 //   BROADLOOM_TRY(restore(checkpoint.value(), *made.value()));
 //
-// A file holds parameters, optimiser, normalisers, environments and counters: some three times the
-// parameters, and the state of N environments. docs/formats/checkpoint.md has its format.
+// A file holds parameters, optimiser, normalisers, environments and counters: about three times the
+// parameters, and the state of N environments. Its format: docs/formats/checkpoint.md.
 #pragma once
 
 #include <string>
@@ -21,20 +21,19 @@
 
 namespace broadloom {
 
-// Writes the file beside its place and renames it, so that a killed process leaves the old one.
-// logs: how long the run's logs are; {} where there are none. kIo where it cannot be written, and
-// the environments' own error where they cannot show their state (VecEnv::capture()); the file is
-// then as it was.
+// Writes the file atomically, so that a killed process leaves the old one. logs: lengths of the
+// run's logs; {} without logs. kIo if it cannot be written, and the environments' error if they
+// cannot save their state (VecEnv::capture()). On failure the old file stays.
 Status save_checkpoint(const std::string& path, Trainer& trainer, const LogBytes& logs);
 
-// Whether the checkpoint is of a run of that configuration, and as large: asked before a trainer is
-// made for it. kMismatch; the errors of env_spec().
+// Checks, before a trainer is made, that the checkpoint belongs to a run with that configuration
+// and its sizes. kMismatch; the errors of env_spec().
 Status check_belongs(const Checkpoint& checkpoint, const Config& config);
 
-// Puts the trainer into the checkpoint's state. kMismatch, with the first difference named, where
-// the two differ in configuration or shapes, and kCorrupt where a number is outside of its range
-// (TensorRef::ranges); the trainer is as it was then. The environments' own
-// error where they cannot take their state back, or do not save it and cannot begin anew.
+// Restores the trainer's state. kMismatch, naming the first difference, if configuration or shapes
+// differ; kCorrupt if a number is outside its range (TensorRef::ranges). In both cases the trainer
+// does not change. The environments' error if they cannot restore their state, or do not save it
+// and cannot begin new episodes.
 Status restore(const Checkpoint& checkpoint, Trainer& trainer);
 
 }  // namespace broadloom

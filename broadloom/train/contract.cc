@@ -17,7 +17,7 @@
 namespace broadloom {
 namespace {
 
-// From keys that the environment has checked.
+// The environment must have checked the keys.
 std::vector<RolloutContract::Stratum> strata_of(const Overrides& env_options) {
   std::map<std::string, RolloutContract::Stratum> by_name;
   std::map<std::string, double> weights;
@@ -66,7 +66,7 @@ std::string frames_text(const RolloutContract::Observed& observed) {
   return fmt::format(", the last {} frames, each of which the block stores once", observed.frames);
 }
 
-// Where there is more to say than D.
+// Describes observations that are not one row of D float32.
 std::string observations_text(const RolloutContract& c) {
   std::string out;
   if (c.observation) {
@@ -102,14 +102,14 @@ std::string curriculum_text(const CurriculumOptions& curriculum) {
                      fmt::join(curriculum.levels, ", "), rule);
 }
 
-// They differ by one at most; one number where they do not.
+// Sizes differ by at most one. One number if they are equal.
 std::string sizes_text(const RolloutContract& c) {
   const std::int64_t smallest = c.batch_size / c.minibatches;
   const std::string larger = with_commas(c.minibatch_size);
   return smallest == c.minibatch_size ? larger : with_commas(smallest) + " or " + larger;
 }
 
-// Where what was asked for is not what is done.
+// A note if minibatch_size does not divide the block.
 std::string minibatch_text(const RolloutContract& c) {
   if (c.minibatch_size_asked == 0 || c.batch_size % c.minibatch_size_asked == 0) return "";
   return fmt::format(
@@ -155,7 +155,7 @@ std::string memory_text(const RolloutContract& contract) {
   if (contract.memory_allowed != 0) {
     out += fmt::format("; {:.0f} MB allowed", contract.memory_allowed * 1e-6);
   }
-  // Or whoever compares it with the peak of the process takes the plan for wrong.
+  // Explains why the process's peak memory is larger than the plan.
   return out + "; the program itself takes some MB more";
 }
 

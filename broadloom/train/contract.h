@@ -1,5 +1,5 @@
-// The rollout contract: what a run will do, in numbers, known before it starts. Another team needs
-// these to say that it ran the same.
+// The rollout contract: the numbers of a run that are known before it starts. Another team needs
+// them to repeat the run.
 #pragma once
 
 #include <cstddef>
@@ -23,17 +23,16 @@ struct RolloutContract {
   struct Observed {
     std::string dtype;
     std::vector<int> shape;
-    float full_scale = 255.0f;  // what networks read uint8 divided by
-    int frames = 1;             // of a stack
+    float full_scale = 255.0f;  // divisor of uint8 observations
+    int frames = 1;             // frames in a stack
   };
-  std::optional<Observed> observation;               // where they are not one row of float32
-  std::optional<Observed> critic_observation;        // what only the critic reads, where it does
+  std::optional<Observed> observation;               // unless one row of float32
+  std::optional<Observed> critic_observation;        // the critic's own, if any
   std::int64_t batch_size = 0;                       // samples per update, N T
-  std::int64_t minibatches = 0, minibatch_size = 0;  // of an epoch; size of the largest
-  std::int64_t minibatch_size_asked = 0;             // 0: none was
+  std::int64_t minibatches = 0, minibatch_size = 0;  // per epoch; largest size
+  std::int64_t minibatch_size_asked = 0;             // the config's key; 0: not set
   int update_epochs = 0;
-  // Where a schedule changes the shape: all of its stretches, whose first one the numbers above are
-  // of. Empty: all blocks are alike.
+  // With a shape schedule: all stretches; the numbers above are of the first. Empty: one shape.
   struct Shape {
     std::int64_t first_step = 0, iterations = 0;
     int num_envs = 0, num_steps = 0;
@@ -41,12 +40,12 @@ struct RolloutContract {
   };
   std::vector<Shape> shapes;
   std::int64_t iterations = 0;
-  std::int64_t gradient_steps = 0;  // of the run, where target_kl stops none
+  std::int64_t gradient_steps = 0;  // of the run if target_kl stops no epoch
   std::uint64_t seed = 0;
-  int most_envs = 0;                      // that are made; N, or the most of any shape
-  int families = 0, envs_per_family = 0;  // of the first blocks, where shapes change
-  int most_families = 0;                  // that draw at some time of the run
-  int eval_episodes = 0;                  // each an environment and a family of its own
+  int most_envs = 0;                      // environments made: N, or the largest N
+  int families = 0, envs_per_family = 0;  // of the first shape
+  int most_families = 0;                  // largest number over the run
+  int eval_episodes = 0;                  // each has its own environment and family
   struct Stratum {
     std::string name;
     double share = 0.0;  // of the episodes
@@ -54,27 +53,26 @@ struct RolloutContract {
   };
   std::vector<Stratum> strata;  // by name
   std::string strata_sampling;
-  CurriculumOptions curriculum;          // over them; no levels: none
+  CurriculumOptions curriculum;          // no levels: none
   Overrides disturbances;                // names and values, as given
-  std::vector<RewardTerm> reward_terms;  // what the environment says of its task; empty: nothing
+  std::vector<RewardTerm> reward_terms;  // of the task; empty: not declared
   std::vector<CommandRange> commands;
   std::string terrain;
   std::string engine;              // EnvSpec::engine; "": Broadloom
-  VecEnvTraits simulator;          // what the environments can do
+  VecEnvTraits simulator;          // limits of the environments
   int threads = 0;                 // of each rank
-  RankPlan ranks;                  // that train together; of one, nothing is said
-  MemoryPlan memory;               // of each
-  std::size_t memory_allowed = 0;  // bytes; 0: not known
+  RankPlan ranks;                  // processes that train together
+  MemoryPlan memory;               // of each rank
+  std::size_t memory_allowed = 0;  // bytes; 0: unknown
   std::string budget;              // budget_warning()
   std::string besides;             // extra_steps_text()
 };
 
-// kInvalidConfig and kNotFound as the environment gives them, and where it cannot do what the
-// config asks for (check_fits) or be shared by the ranks. Makes one environment to see how large it
-// is.
+// Makes one environment to measure its size. kInvalidConfig and kNotFound of the environment;
+// kInvalidConfig if config and environment do not fit (check_fits) or ranks cannot share it.
 Result<RolloutContract> make_contract(const Config& config, int threads, int ranks = 1);
 
-// A few lines, each with its newline. Families, strata and the like only where there are some.
+// A few lines, each with a newline. Omits families, strata and similar lines if there are none.
 std::string contract_text(const RolloutContract& contract);
 
 }  // namespace broadloom

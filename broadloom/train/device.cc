@@ -42,8 +42,8 @@ Result<std::unique_ptr<Device>> make_device(const DeviceSetup& setup) {
 Status check_knows_device(const std::string& name) {
   if (name == "cpu" || maker_of(name)) return {};
   return invalid(
-      fmt::format("device: got {}, but this program was built without CUDA; build it again with "
-                  "-DBROADLOOM_CUDA=ON (docs/gpu.md says what runs there), or set device = cpu",
+      fmt::format("device: got {}, but this program was built without CUDA; build it with "
+                  "-DBROADLOOM_CUDA=ON (docs/gpu.md lists what runs there), or set device = cpu",
                   name));
 }
 

@@ -1,5 +1,5 @@
-// The backend of a device: environments, block and parameters live there, and the host's copies
-// are brought up to date when somebody asks for them.
+// The backend of a device, which holds environments, block and parameters. The CPU's copies are
+// updated on request.
 #include <fmt/core.h>
 
 #include <utility>
@@ -31,14 +31,14 @@ class DeviceBackend final : public Backend {
     return device_->await_block(clock.env_step);
   }
 
-  void bootstrap_values() override {}  // the block came with them
+  void bootstrap_values() override {}  // the block arrives with them
 
   bool steps_elsewhere() const override { return true; }
 
   Status gather_environments(std::int64_t iteration) override {
-    if (is_behind_ || environments_of_ == iteration) return {};
+    if (is_behind_ || gathered_iteration_ == iteration) return {};
     BROADLOOM_TRY(device_->bring_environments(setup_.envs));
-    environments_of_ = iteration;
+    gathered_iteration_ = iteration;
     return setup_.envs.state_restored();
   }
 
@@ -50,14 +50,14 @@ class DeviceBackend final : public Backend {
 
   void state_restored(std::int64_t iteration) override {
     is_behind_ = true;
-    environments_of_ = iteration;
+    gathered_iteration_ = iteration;
   }
 
  private:
   std::unique_ptr<Device> device_;
   BlockParts parts_;
-  bool is_behind_ = true;             // the host's copies are what learning goes on from
-  std::int64_t environments_of_ = 0;  // the iteration after which they were gathered
+  bool is_behind_ = true;                // the CPU's copies must be sent to the device
+  std::int64_t gathered_iteration_ = 0;  // of the CPU's environments
 };
 
 }  // namespace
@@ -65,8 +65,8 @@ class DeviceBackend final : public Backend {
 Result<std::unique_ptr<Backend>> make_device_backend(const BackendSetup& setup) {
   if (setup.ranks.size() > 1) {
     return invalid(
-        fmt::format("device = {}: got {} ranks, which share no run on devices yet; "
-                    "train with one process, or set device = cpu",
+        fmt::format("device = {}: got {} ranks, expected 1; train with one process, or set "
+                    "device = cpu",
                     setup.config.device, setup.ranks.size()));
   }
   Result<std::unique_ptr<Device>> device =

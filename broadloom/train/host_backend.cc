@@ -1,4 +1,4 @@
-// Backends of the host's processor: alone, and as one of several ranks.
+// Backends of the CPU: alone, and as one of several ranks.
 #include <fmt/core.h>
 
 #include <span>
@@ -20,7 +20,7 @@ class HostBackend : public Backend {
   Algorithm& algorithm() override { return *algorithm_; }
 
   void reshape(const Config& now) override {
-    algorithm_.reset();  // before what it was made from
+    algorithm_.reset();  // before its config changes
     now_ = now;
     algorithm_ = make();
   }
@@ -38,7 +38,7 @@ class HostBackend : public Backend {
     return make_algorithm({now_, setup_.network, setup_.envs.spec(), setup_.pool, setup_.ranks});
   }
 
-  Config now_;  // the config as far as its present shape goes: without a schedule
+  Config now_;  // the current phase's config, without a schedule
   std::unique_ptr<Algorithm> algorithm_;
 };
 
@@ -48,9 +48,9 @@ class RankedBackend final : public HostBackend {
 
   bool steps_elsewhere() const override { return true; }
 
-  // Those that have never been stepped, and those that rest, are the same everywhere.
+  // Environments that are never stepped or at rest are the same on all ranks.
   Status gather_environments(std::int64_t iteration) override {
-    if (environments_of_ == iteration) return {};
+    if (gathered_iteration_ == iteration) return {};
     VecEnv& envs = setup_.envs;
     BROADLOOM_TRY(ranks().agree(envs.capture()));
     std::vector<TensorRef> tensors;
@@ -62,21 +62,21 @@ class RankedBackend final : public HostBackend {
     }
     exchange().finish();
     BROADLOOM_TRY(ranks().agree(envs.state_restored()));
-    environments_of_ = iteration;
+    gathered_iteration_ = iteration;
     return ranks().status();
   }
 
   Status capture(std::int64_t iteration) override {
-    if (environments_of_ == iteration) return {};
+    if (gathered_iteration_ == iteration) return {};
     return invalid(
-        fmt::format("the state of the environments that other ranks step is of iteration {}, not "
-                    "{}; have all ranks call gather_environments() first",
-                    environments_of_, iteration));
+        fmt::format("the states of other ranks' environments are of iteration {}, expected "
+                    "{}; call gather_environments() on all ranks first",
+                    gathered_iteration_, iteration));
   }
 
-  void state_restored(std::int64_t iteration) override { environments_of_ = iteration; }
+  void state_restored(std::int64_t iteration) override { gathered_iteration_ = iteration; }
 
-  Status take_state_of_first(Trainer& trainer) override {
+  Status copy_first_rank_state(Trainer& trainer) override {
     BROADLOOM_TRY(ranks().agree(trainer.capture()));
     for (const auto& tensors :
          {trainer.state(), trainer.report_state(), trainer.instrument_state()}) {
@@ -93,7 +93,7 @@ class RankedBackend final : public HostBackend {
   }
 
  private:
-  std::int64_t environments_of_ = 0;  // the iteration after which they were gathered
+  std::int64_t gathered_iteration_ = 0;  // of the gathered environments
 };
 
 }  // namespace

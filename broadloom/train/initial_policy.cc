@@ -37,14 +37,14 @@ std::string parameters_hash(const SafetensorsFile& file) {
   return found == file.tensors.end() ? "" : hash_text(bytes_of(file, found->second));
 }
 
-// Stays as it is where the file does not say.
+// Does not change `step` if the file has none.
 Status read_global_step(const SafetensorsFile& file, std::int64_t& step) {
   constexpr const char* kName = "trainer.global_step";
   if (file.tensors.count(kName) == 0) return {};
   return load_named(file, {{kName, Dtype::kI64, {1}, &step, {kCountRange}}});
 }
 
-// "": it has none.
+// "": the file has no normaliser.
 std::string normalizer_hash(const SafetensorsFile& file) {
   std::string hashes;
   for (const auto& [name, entry] : file.tensors) {
@@ -60,8 +60,8 @@ void add_difference(const std::string& what, const std::string& got, const std::
   out += fmt::format("{}{}: got {}, expected {}", out.empty() ? "" : "; ", what, got, expected);
 }
 
-// What a run takes over, as far as the file has it.
-std::vector<TensorRef> places(Trainer& trainer, const SafetensorsFile& file) {
+// The tensors of the trainer that the file provides.
+std::vector<TensorRef> initial_tensors(Trainer& trainer, const SafetensorsFile& file) {
   std::vector<TensorRef> out;
   for (TensorRef& tensor : trainer.state()) {
     const bool taken = tensor.name == kParameters ||
@@ -72,14 +72,15 @@ std::vector<TensorRef> places(Trainer& trainer, const SafetensorsFile& file) {
 }
 
 void add_network_differences(const Config& theirs, const Config& run, std::string& differences) {
-  const std::vector<FieldInfo> from = list_fields(theirs), to = list_fields(run);
-  for (std::size_t i = 0; i < to.size(); ++i) {
-    if (to[i].facts.role != Role::kNetwork) continue;
-    add_difference(to[i].name, from[i].value_text, to[i].value_text, differences);
+  const std::vector<FieldInfo> policy_fields = list_fields(theirs), run_fields = list_fields(run);
+  for (std::size_t i = 0; i < run_fields.size(); ++i) {
+    if (run_fields[i].facts.role != Role::kNetwork) continue;
+    add_difference(run_fields[i].name, policy_fields[i].value_text, run_fields[i].value_text,
+                   differences);
   }
 }
 
-// Keys of the task, options of the environment among them, with their texts.
+// Keys of the task, including environment options, with their texts.
 std::map<std::string, std::string> task_of(const Config& config) {
   std::map<std::string, std::string> keys;
   for (auto& [key, text] : to_overrides(config)) {
@@ -90,11 +91,11 @@ std::map<std::string, std::string> task_of(const Config& config) {
 
 // "": there are none.
 std::string task_differences(const Config& theirs, const Config& run) {
-  std::map<std::string, std::string> from = task_of(theirs), to = task_of(run);
-  for (const auto& [key, text] : from) to.try_emplace(key, "not set");
+  std::map<std::string, std::string> policy_task = task_of(theirs), run_task = task_of(run);
+  for (const auto& [key, text] : policy_task) run_task.try_emplace(key, "not set");
   std::string out;
-  for (const auto& [key, text] : to) {
-    const std::string other = from.try_emplace(key, "not set").first->second;
+  for (const auto& [key, text] : run_task) {
+    const std::string other = policy_task.try_emplace(key, "not set").first->second;
     if (other == text) continue;
     out += fmt::format("{}{} was {}, and is {} here", out.empty() ? "" : "; ", key, other, text);
   }
@@ -126,28 +127,29 @@ Result<InitialPolicy> read_initial_policy(const std::string& run_or_checkpoint) 
 
 Status check_policy_fits(const InitialPolicy& policy, const Config& run) {
   const Config& theirs = policy.checkpoint.config;
-  const Result<EnvSpec> from = env_spec(theirs.env_id, theirs.env_options);
-  if (!from.ok()) return from.status();
-  const Result<EnvSpec> to = env_spec(run.env_id, run.env_options);
-  if (!to.ok()) return to.status();
+  const Result<EnvSpec> policy_spec = env_spec(theirs.env_id, theirs.env_options);
+  if (!policy_spec.ok()) return policy_spec.status();
+  const Result<EnvSpec> run_spec = env_spec(run.env_id, run.env_options);
+  if (!run_spec.ok()) return run_spec.status();
   std::string differences;
-  add_difference("observations", shape_text(from.value().observation),
-                 shape_text(to.value().observation), differences);
-  add_difference("critic observations", shape_text(critic_space(theirs, from.value())),
-                 shape_text(critic_space(run, to.value())), differences);
-  add_difference("actions", shape_text(from.value().action), shape_text(to.value().action),
-                 differences);
-  const NetworkShape has = network_shape(theirs, from.value());
-  const NetworkShape wants = network_shape(run, to.value());
-  if (has.action_values != wants.action_values || has.value_outputs != wants.value_outputs) {
-    add_difference("algorithm, whose values have other heads", theirs.algorithm, run.algorithm,
+  add_difference("observations", shape_text(policy_spec.value().observation),
+                 shape_text(run_spec.value().observation), differences);
+  add_difference("critic observations", shape_text(critic_space(theirs, policy_spec.value())),
+                 shape_text(critic_space(run, run_spec.value())), differences);
+  add_difference("actions", shape_text(policy_spec.value().action),
+                 shape_text(run_spec.value().action), differences);
+  const NetworkShape policy_shape = network_shape(theirs, policy_spec.value());
+  const NetworkShape run_shape = network_shape(run, run_spec.value());
+  if (policy_shape.action_values != run_shape.action_values ||
+      policy_shape.value_outputs != run_shape.value_outputs) {
+    add_difference("algorithm, with other value heads", theirs.algorithm, run.algorithm,
                    differences);
   }
   add_network_differences(theirs, run, differences);
   if (differences.empty()) return {};
   return {ErrorKind::kMismatch,
-          fmt::format("the policy of '{}' ({}) does not fit this run ({}): {}; give the run "
-                      "the policy's, or begin with another policy",
+          fmt::format("the policy of '{}' ({}) does not fit this run ({}): {}; use the policy's "
+                      "settings in the run, or begin with another policy",
                       policy.source.file, theirs.env_id, run.env_id, differences)};
 }
 
@@ -162,16 +164,16 @@ std::vector<std::string> notes_on_policy(const InitialPolicy& policy, const Conf
   if (theirs.norm_obs != run.norm_obs) {
     notes.push_back(fmt::format(
         "the policy that the run begins with saw {} observations, and this run's are {}: it will "
-        "not act as it did (norm_obs = {} would keep them)",
+        "act differently (set norm_obs = {} to avoid this)",
         theirs.norm_obs ? "normalised" : "plain", run.norm_obs ? "normalised" : "plain",
         theirs.norm_obs));
   }
   if (theirs.norm_reward || run.norm_reward || theirs.reward_scale != run.reward_scale) {
     notes.push_back(fmt::format(
-        "the critic that the run begins with valued {}, and this run's are {}: its values are in "
-        "another unit until it has learnt this one",
+        "the critic that the run begins with valued {}, and this run's are {}: its values have the "
+        "wrong unit until it has learnt the new one",
         unit_of_rewards(theirs, "the statistics of its run"),
-        unit_of_rewards(run, "statistics that begin anew")));
+        unit_of_rewards(run, "new statistics")));
   }
   return notes;
 }
@@ -179,8 +181,8 @@ std::vector<std::string> notes_on_policy(const InitialPolicy& policy, const Conf
 Result<PolicySource> begin_with(const InitialPolicy& policy, Trainer& trainer) {
   BROADLOOM_TRY(check_policy_fits(policy, trainer.config()));
   const SafetensorsFile& file = policy.checkpoint.file;
-  const std::vector<TensorRef> taken = places(trainer, file);
-  BROADLOOM_TRY(trainer.capture());  // what is restored beside them is what there is
+  const std::vector<TensorRef> taken = initial_tensors(trainer, file);
+  BROADLOOM_TRY(trainer.capture());  // the rest of the state keeps its values
   BROADLOOM_TRY(load_named(file, taken));
   BROADLOOM_TRY(trainer.state_restored());
   PolicySource source = policy.source;

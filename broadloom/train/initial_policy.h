@@ -1,4 +1,4 @@
-// A policy that a new run begins with: the network and the observation normaliser of another run.
+// The initial policy of a new run: network and observation normaliser of another run.
 #pragma once
 
 #include <string>
@@ -13,21 +13,21 @@ namespace broadloom {
 
 struct InitialPolicy {
   Checkpoint checkpoint;
-  PolicySource source;  // of all that the checkpoint holds
+  PolicySource source;  // of the whole checkpoint
 };
 
-// The newest checkpoint of a run, or a checkpoint file. kNotFound, kIo or kCorrupt.
+// Reads the newest checkpoint of a run, or a checkpoint file. kNotFound, kIo or kCorrupt.
 Result<InitialPolicy> read_initial_policy(const std::string& run_or_checkpoint);
 
-// kMismatch, with all that differs, where the run's spaces or network are not the policy's.
+// kMismatch, naming all differences, if the run's spaces or network differ from the policy's.
 Status check_policy_fits(const InitialPolicy& policy, const Config& run);
 
-// Differences between the policy's run and this one that change how it acts, or its critic's unit:
-// the task, how observations are seen, how rewards are scaled. A sentence each.
+// Differences between the policy's run and this one that change its actions or its critic's unit:
+// task, observation normalisation, reward scaling. One sentence each.
 std::vector<std::string> notes_on_policy(const InitialPolicy& policy, const Config& run);
 
-// Gives a trainer that has not begun, and that the policy fits, its parameters and, where both
-// normalise observations, its statistics; everything else stays new. Returns what was taken.
+// Copies the policy's parameters into a new trainer that it fits, and its observation statistics if
+// both normalise observations. Returns the source of what was copied.
 Result<PolicySource> begin_with(const InitialPolicy& policy, Trainer& trainer);
 
 }  // namespace broadloom

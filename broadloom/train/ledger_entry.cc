@@ -37,7 +37,7 @@ std::int64_t integer_of(const std::vector<TensorRef>& state, std::string_view na
   return 0;
 }
 
-// Of every bit that training would go on from.
+// Hash of the complete training state.
 std::string state_hash(const std::vector<TensorRef>& state) {
   std::string hashes;
   for (const TensorRef& tensor : state)
@@ -86,7 +86,7 @@ Json observed_of(const RolloutContract::Observed& observed) {
   return out;
 }
 
-// What the environment says of its task, where it does.
+// Adds what the environment declares of its task.
 void add_task(const RolloutContract& contract, Json& out) {
   for (const RewardTerm& term : contract.reward_terms) {
     out["reward_terms"][term.name] = term.weight;
@@ -98,7 +98,7 @@ void add_task(const RolloutContract& contract, Json& out) {
   if (!contract.engine.empty()) out["engine"] = contract.engine;
 }
 
-// What is promised, without what belongs to a machine: threads and memory.
+// The contract without the machine's part: threads and memory.
 Json contract_of(const RolloutContract& contract, int action_size) {
   Json disturbances = Json::object();
   for (const auto& [name, value] : contract.disturbances) disturbances[name] = value;
@@ -144,8 +144,7 @@ Json streams_of(StreamSet set) {
                      {"disturb", streams.disturb}});
 }
 
-// Every random number is a function of seed, purpose, lane and index (core/random.h says which of
-// them is what).
+// Every random number is a function of seed, purpose, lane and index (see core/random.h).
 Json seeds_of(const Config& config, const RolloutContract& contract,
               const std::optional<PanelResult>& panel) {
   Json training = numbers_of({{"init", Purpose::kInit},
@@ -156,8 +155,8 @@ Json seeds_of(const Config& config, const RolloutContract& contract,
   if (!contract.simulator.saves_state) {  // of new episodes after a resume
     training["anew"] = static_cast<int>(Purpose::kAnew);
   }
-  for (const AlgorithmStream& one : algorithm_streams(config)) {
-    training[one.name] = static_cast<std::uint32_t>(one.purpose);
+  for (const AlgorithmStream& stream : algorithm_streams(config)) {
+    training[stream.name] = static_cast<std::uint32_t>(stream.purpose);
   }
   for (const auto& [name, stream] : streams_of(StreamSet::kTraining).members()) {
     training[name] = stream;
@@ -185,7 +184,7 @@ Json seeds_of(const Config& config, const RolloutContract& contract,
   return out;
 }
 
-// host: what the speed and the memory are of.
+// host: the machine on which speed and memory were measured.
 Json machine_of(const Manifest& manifest, const Manifest& host) {
   const bool on_host = manifest.device.empty();
   const char* const place = on_host ? "host" : "device";
@@ -194,7 +193,7 @@ Json machine_of(const Manifest& manifest, const Manifest& host) {
               {"cores", host.cores},
               {"memory_bytes", host.memory_bytes},
               {"isa", manifest.isa},
-              // Where each lives, so that nobody takes a copy between devices for none.
+              // The place of each stage, which shows copies between devices.
               {"residency", {{"simulation", place}, {"rollout", place}, {"update", place}}}};
   if (!manifest.bits.empty()) out["bits"] = manifest.bits;
   if (!manifest.device_changes.empty()) {
@@ -205,7 +204,7 @@ Json machine_of(const Manifest& manifest, const Manifest& host) {
 
 Json text_or_null(const std::string& text) { return text.empty() ? Json() : Json(text); }
 
-// plugin: as it was when the run ended.
+// plugin: at the end of the run.
 Json program_of(const Manifest& manifest, const EnvPlugin& plugin) {
   Json out = {{"version", manifest.version},
               {"revision", manifest.revision},
@@ -216,7 +215,7 @@ Json program_of(const Manifest& manifest, const EnvPlugin& plugin) {
   return out;
 }
 
-// device: that trained, or null.
+// device: the training device, or null.
 Json memory_of(const RolloutContract& contract, const MeasuredRun& measured, const Device* device) {
   Json out = {{"planned_bytes", contract.memory.total()},
               {"block_bytes", contract.memory.block + contract.memory.permutation},
@@ -259,7 +258,7 @@ Json result_of(Trainer& trainer) {
           {"state_hash", state_hash(state)}};
 }
 
-// The last evaluation that training itself made; null: none.
+// The last evaluation during training; null: none.
 Result<Json> last_evaluation(const std::string& path) {
   const Result<std::string> bytes = read_file(path);
   if (!bytes.ok()) return bytes.status();
@@ -268,8 +267,8 @@ Result<Json> last_evaluation(const std::string& path) {
   for (std::string line; std::getline(lines, line);) {
     Json json = Json::parse(line);
     if (!json.is_object()) {
-      return Status(ErrorKind::kCorrupt, fmt::format("'{}' is damaged: '{}' is no evaluation", path,
-                                                     line.substr(0, 60)));
+      return Status(ErrorKind::kCorrupt, fmt::format("'{}' is damaged: '{}' is not an evaluation",
+                                                     path, line.substr(0, 60)));
     }
     if (std::as_const(json)["source"] == "train") last = std::move(json);
   }
@@ -294,7 +293,7 @@ Result<std::string> make_ledger_line(const RunFolder& folder, Trainer& trainer,
   const Result<Manifest> manifest = read_manifest(folder.manifest_path());
   if (!manifest.ok()) return manifest.status();
   const int threads = trainer.pool().threads(), ranks = trainer.ranks().size();
-  // The run's own: who writes down a run that is over may have another machine.
+  // The run's own config: a finished run may be recorded on another machine.
   const Result<Config> config = resolve_record(manifest.value().config);
   if (!config.ok()) return config.status();
   const Result<RolloutContract> contract = make_contract(config.value(), threads, ranks);

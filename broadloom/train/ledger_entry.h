@@ -1,4 +1,4 @@
-// The record of a finished run: what its line of a ledger says. See docs/formats/ledger.md.
+// Makes the ledger line of a finished run. See docs/formats/ledger.md.
 #pragma once
 
 #include <cstdint>
@@ -12,15 +12,15 @@
 
 namespace broadloom {
 
-// What the process that finished a run measured of it; nothing where the run was finished before.
+// Measurements of the process that finished a run; zeros if the run was finished before.
 struct MeasuredRun {
-  std::int64_t steps = 0;        // environment steps that it made
-  double seconds = 0.0;          // since it began to train
-  std::int64_t peak_memory = 0;  // bytes, the most that the process ever held
+  std::int64_t steps = 0;        // environment steps of this process
+  double seconds = 0.0;          // since this process began to train
+  std::int64_t peak_memory = 0;  // of this process, bytes
 };
 
-// The sealed line (record/ledger.h) of the finished run in the folder, whose manifest, checkpoint
-// and evaluations must be written; trainer: in its last state. panel: what the run was scored on.
+// Makes the sealed line (record/ledger.h) of the finished run in the folder. Manifest, checkpoint
+// and evaluations must be written. trainer: in its last state. panel: the run's scores, if any.
 Result<std::string> make_ledger_line(const RunFolder& folder, Trainer& trainer,
                                      const MeasuredRun& measured,
                                      const std::optional<PanelResult>& panel);

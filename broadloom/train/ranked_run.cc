@@ -18,7 +18,7 @@
 namespace broadloom {
 namespace {
 
-// Keys and texts, each with a zero behind it.
+// Keys and texts, each with a terminating zero.
 std::string packed(const Overrides& overrides) {
   std::string out;
   for (const auto& [key, text] : overrides) (out += key + '\0') += text + '\0';
@@ -40,7 +40,7 @@ Overrides unpacked(std::string_view packed) {
   return out;
 }
 
-// A set without the bits of every processor must be the same everywhere.
+// An instruction set without common bits must be the same on all ranks.
 Status check_same_isa(Ranks& ranks) {
   std::array<char, 16> mine{};
   const std::string isa = has_common_bits(active_isa()) ? "common" : active_isa();
@@ -50,8 +50,8 @@ Status check_same_isa(Ranks& ranks) {
   for (std::size_t r = 1; r < all.size(); ++r) {
     if (all[r] == all[0]) continue;
     return {ErrorKind::kMismatch,
-            fmt::format("rank {} of {} computes with the bits of '{}' and rank 0 with those of "
-                        "'{}'; give all the same processors, or isa = exact",
+            fmt::format("rank {} of {} has the bits of '{}', expected those of '{}' as on rank 0; "
+                        "use equal processors, or isa = exact",
                         r, ranks.size(), all[r].data(), all[0].data())};
   }
   return {};
@@ -65,8 +65,8 @@ std::string c_library() {
   return "unknown";
 }
 
-// What other bits may come of, in words: what steps the environments, and where their bits are a
-// processor's own, that, too.
+// Text of everything that may change bits: what steps the environments, and the processor if it
+// changes their bits.
 std::string simulator_text(const Trainer& trainer) {
   const EnvSpec& spec = trainer.spec();
   std::string text = spec.engine.empty() ? "Broadloom" : spec.engine;
@@ -122,9 +122,9 @@ Result<std::optional<RankedRun>> join_run(Ranks& ranks) {
   const std::string config = ranks.of_first({});
   BROADLOOM_TRY(ranks.status());
   if (config.empty()) return std::optional<RankedRun>();
-  const Overrides given = unpacked(config);
-  allow_settings(given);  // the first rank has judged them
-  Result<Config> resolved = resolve_record(given);
+  const Overrides settings = unpacked(config);
+  allow_settings(settings);  // the first rank has checked them
+  Result<Config> resolved = resolve_record(settings);
   if (!resolved.ok()) return ranks.agree(resolved.status());
   return std::optional<RankedRun>({resolved.take(), isa});
 }
@@ -135,24 +135,24 @@ Status follow_run(const RankedRun& run, int threads, Ranks& ranks,
       Trainer::create(run.config, threads, ranks, StartFrom::kState);
   BROADLOOM_TRY(ranks.agree(trainer.status()));
   BROADLOOM_TRY(check_same_bits(ranks, *trainer.value()));
-  BROADLOOM_TRY(trainer.value()->take_state_of_first());
-  BROADLOOM_TRY(ranks.agree({}));  // the first has opened its logs
+  BROADLOOM_TRY(trainer.value()->copy_first_rank_state());
+  BROADLOOM_TRY(ranks.agree({}));  // the first rank has opened its logs
   BROADLOOM_TRY(iterate_together(*trainer.value(), {}, should_stop));
-  return ranks.agree({});  // it has saved, and written its record
+  return ranks.agree({});  // the first rank has saved and written its record
 }
 
 Status call_ranks(const Status& ready, Trainer* trainer, Ranks& ranks) {
   if (ranks.size() == 1) return ready;
   BROADLOOM_TRY(ranks.agree(ready));
   const std::string isa = active_isa();
-  const bool any = trainer != nullptr;
-  ranks.of_first(!any || has_common_bits(isa) ? "auto" : isa);
-  ranks.of_first(any ? packed(to_overrides(trainer->config())) : "");
+  const bool has_run = trainer != nullptr;
+  ranks.of_first(!has_run || has_common_bits(isa) ? "auto" : isa);
+  ranks.of_first(has_run ? packed(to_overrides(trainer->config())) : "");
   BROADLOOM_TRY(ranks.status());
-  if (!any) return {};
-  BROADLOOM_TRY(ranks.agree({}));  // the others have made their trainers
+  if (!has_run) return {};
+  BROADLOOM_TRY(ranks.agree({}));  // the other ranks have made their trainers
   BROADLOOM_TRY(check_same_bits(ranks, *trainer));
-  return trainer->take_state_of_first();
+  return trainer->copy_first_rank_state();
 }
 
 Status iterate_together(Trainer& trainer, const std::function<void()>& after_iteration,

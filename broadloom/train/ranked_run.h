@@ -1,5 +1,5 @@
-// A run that several ranks train together: the first one has the folder and says what is trained,
-// and the others follow.
+// A run that several ranks train together. The first rank has the folder and chooses the run; the
+// others follow.
 #pragma once
 
 #include <functional>
@@ -13,31 +13,34 @@
 
 namespace broadloom {
 
-// What the first rank has begun or gone on with.
+// The run that the first rank has started or resumed.
 struct RankedRun {
   Config config;
-  std::string isa;  // what set_isa() is to be given, for the first one's bits
+  std::string isa;  // argument for set_isa() that gives the first rank's bits
 };
 
-// All ranks call it before anything else. kMismatch unless all run the same file.
+// All ranks call it before anything else. kMismatch unless all run the same program file.
 Status check_same_program(Ranks& ranks);
 
-// All call it. kMismatch, everywhere alike, unless all say the same of what makes a run's bits.
+// All ranks call it. kMismatch, on all ranks, unless all texts are equal. mine: describes what
+// changes a run's bits.
 Status check_same_words(Ranks& ranks, const std::string& mine);
 
-// Of the others: waits for what the first has. Its error, where it has come to nothing; nothing,
-// where there is nothing left to train.
+// Called by the other ranks: waits for the first rank's run. The first rank's error if it failed;
+// nullopt if there is nothing to train.
 Result<std::optional<RankedRun>> join_run(Ranks& ranks);
-// Trains with it until it ends, and fails as it does. set_isa() has been called.
+// Called by the other ranks: trains with the first rank until the run ends. Fails if the first rank
+// fails. Call set_isa() before.
 Status follow_run(const RankedRun& run, int threads, Ranks& ranks,
                   const std::function<bool()>& should_stop);
 
-// Of the first. Says whether there is a run: `ready` is what became of it; `trainer` has its state,
-// and is null where nothing is left to train. Then all have that state. Nothing to do for one rank.
+// Called by the first rank: announces the run and copies its state to all ranks. ready: status of
+// the run's start. trainer: has its state; null if there is nothing to train. Does nothing for one
+// rank.
 Status call_ranks(const Status& ready, Trainer* trainer, Ranks& ranks);
 
-// Of all: iterations until the run is over or one of them is to stop, and then the environments'
-// state for a checkpoint. after_iteration may be empty.
+// Called by all ranks: iterates until the run ends or one rank is to stop, then gathers the
+// environments for a checkpoint. after_iteration may be empty.
 Status iterate_together(Trainer& trainer, const std::function<void()>& after_iteration,
                         const std::function<bool()>& should_stop);
 

@@ -26,9 +26,8 @@ struct Part {
   FieldRule rule;
 };
 
-// Parts of a line that are compared key by key. Left out are those that another run cannot share:
-// folder and times, and the checkpoint's hash, since a checkpoint holds the lengths of logs that
-// tell the time.
+// Parts of a line that are compared key by key. Without folder and times, which differ between
+// runs, and the checkpoint's hash, because a checkpoint holds lengths of logs with times.
 constexpr Part kParts[] = {
     {"result", FieldRule::kExact},   {"evaluation", FieldRule::kExact},
     {"contract", FieldRule::kExact}, {"seeds", FieldRule::kExact},
@@ -51,15 +50,15 @@ FieldComparison compare(const std::string& name, FieldRule rule, const Json& a, 
   return field;
 }
 
-// Intervals of means follow from numbers that are compared, and versions took them differently
-// (docs/adr/0012): a record with another one is no other result.
+// Confidence intervals are computed from compared numbers, and versions computed them differently
+// (docs/adr/0012), so a different interval is not a different result.
 bool is_interval_of_mean(std::string_view name) {
   return name.ends_with(".ci_low") || name.ends_with(".ci_high");
 }
 
-// What a run asked of its machine (instruction set, memory) is no part of what it is; machine.isa
-// and machine.bits tell what was used. Nor is where a policy lies that has the right hash. Measures
-// are compared one by one.
+// Leaves out machine keys (instruction set, memory), because machine.isa and machine.bits record
+// what was used, and the path of an initial policy, which its hash identifies. Measures are
+// compared one by one.
 bool is_compared(std::string_view name) {
   constexpr std::string_view kConfigPart = "config.";
   if (name.starts_with(kConfigPart)) {
@@ -68,13 +67,13 @@ bool is_compared(std::string_view name) {
   return name != "init.file" && name != "evaluation.measures" && !is_interval_of_mean(name);
 }
 
-// What an environment says of its task came to the record later, and to an environment perhaps
-// after the run: where one side says nothing, nothing is contradicted.
+// Records gained the task's description later, and environments may have gained it after the run. A
+// side without it does not contradict the other.
 FieldRule rule_of(const Part& part, const std::string& key, const Json& a, const Json& b) {
-  constexpr std::array<std::string_view, 3> kSaid = {"reward_terms", "commands", "terrain"};
-  const bool said = std::string_view(part.name) == "contract" &&
-                    std::find(kSaid.begin(), kSaid.end(), key) != kSaid.end();
-  return said && !(a.contains(key) && b.contains(key)) ? FieldRule::kNoted : part.rule;
+  constexpr std::array<std::string_view, 3> kTaskKeys = {"reward_terms", "commands", "terrain"};
+  const bool is_task_key = std::string_view(part.name) == "contract" &&
+                           std::find(kTaskKeys.begin(), kTaskKeys.end(), key) != kTaskKeys.end();
+  return is_task_key && !(a.contains(key) && b.contains(key)) ? FieldRule::kNoted : part.rule;
 }
 
 std::set<std::string> keys_of(const Json& a, const Json& b) {
@@ -85,7 +84,7 @@ std::set<std::string> keys_of(const Json& a, const Json& b) {
   return keys;
 }
 
-// Every number of the rows of a panel under a name of its own.
+// Adds every number of a panel's rows under its full name.
 void add_leaves(const std::string& name, const Json& json, std::map<std::string, Json>& out) {
   if (!json.is_object()) {
     out[name] = json;
@@ -94,7 +93,7 @@ void add_leaves(const std::string& name, const Json& json, std::map<std::string,
   for (const auto& [key, value] : json.members()) add_leaves(name + "." + key, value, out);
 }
 
-// Environments may come to measure more than they did: what one side alone measures is left out.
+// Environments may gain measures, so a measure on one side only is left out.
 void compare_leaves(const std::string& part, const Json& a, const Json& b,
                     std::vector<FieldComparison>& out) {
   std::map<std::string, Json> first, second;
@@ -105,23 +104,23 @@ void compare_leaves(const std::string& part, const Json& a, const Json& b,
   for (const auto& [name, unused] : names) {
     if (!is_compared(name)) continue;
     const auto x = first.find(name), y = second.find(name);
-    const bool of_both = x != first.end() && y != second.end();
-    if (!of_both && name.find(".measures.") != std::string::npos) continue;
+    const bool in_both = x != first.end() && y != second.end();
+    if (!in_both && name.find(".measures.") != std::string::npos) continue;
     out.push_back(compare(name, FieldRule::kExact, x == first.end() ? Json() : x->second,
                           y == second.end() ? Json() : y->second));
   }
 }
 
-Overrides overrides_of(const Json& config) {
+Overrides recorded_overrides(const Json& config) {
   Overrides overrides;
   for (const auto& [key, text] : config.members()) overrides.emplace_back(key, text.text());
   return overrides;
 }
 
-// A record from before a key was there is one that has its default.
+// Adds the defaults of keys that did not exist when the record was written.
 Json completed(const Json& config, const Json& other) {
   Json out = config;
-  const Result<Config> resolved = resolve_record(overrides_of(config));
+  const Result<Config> resolved = resolve_record(recorded_overrides(config));
   if (!resolved.ok()) return out;
   for (const auto& [key, text] : to_overrides(resolved.value())) {
     const bool only_there = !config.contains(key) && other.contains(key);
@@ -130,13 +129,13 @@ Json completed(const Json& config, const Json& other) {
   return out;
 }
 
-// Streams that only one side names are of an algorithm's own that records came to name later: what
-// they draw shows in the results.
+// Leaves out streams that only one side names: records gained an algorithm's own streams later. A
+// difference in draws shows in the results.
 Json with_streams_of(const Json& seeds, const Json& other) {
   Json out = seeds;
-  for (const auto& [family, said] : seeds.members()) {
+  for (const auto& [family, entry] : seeds.members()) {
     Json streams = Json::object();
-    for (const auto& [name, purpose] : said["streams"].members()) {
+    for (const auto& [name, purpose] : entry["streams"].members()) {
       if (other[family]["streams"].contains(name)) streams[name] = purpose;
     }
     out[family]["streams"] = streams;
@@ -175,22 +174,21 @@ Result<Panel> panel_of(const Json& recorded) {
   if (hash == recorded["hash"].text()) return panel;
   return Status(ErrorKind::kMismatch,
                 fmt::format("the record's panel has the hash {}, but its definition has {}; it is "
-                            "not the panel that the run was scored on",
+                            "not the panel of the run's scores",
                             recorded["hash"].text(), hash));
 }
 
 // The policy that the recorded run began with.
-Result<InitialPolicy> initial_policy(const Json& recorded, const std::string& named) {
+Result<InitialPolicy> initial_policy(const Json& recorded, const std::string& path) {
   const PolicySource wanted = policy_source_of(recorded);
-  const std::string& place = named.empty() ? wanted.file : named;
-  const std::string what = fmt::format(
-      "the run began with another one's policy: parameters with the hash {}, those of '{}' at step "
-      "{}",
+  const std::string& place = path.empty() ? wanted.file : path;
+  const std::string policy_text = fmt::format(
+      "the run began with another run's policy: parameters with the hash {}, from '{}' at step {}",
       wanted.parameters_hash, wanted.file, wanted.global_step);
   Result<InitialPolicy> policy = read_initial_policy(place);
   if (!policy.ok()) {
     return Status(policy.status().kind(),
-                  fmt::format("{}; name the run or checkpoint that has them with --init ({})", what,
+                  fmt::format("{}; name its run or checkpoint with --init ({})", policy_text,
                               policy.status().message()));
   }
   const PolicySource& found = policy.value().source;
@@ -201,18 +199,18 @@ Result<InitialPolicy> initial_policy(const Json& recorded, const std::string& na
   }
   return Status(ErrorKind::kMismatch,
                 fmt::format("{}; got parameters with the hash {} in '{}', or another observation "
-                            "normaliser: name the run or checkpoint that has them with --init",
-                            what, found.parameters_hash, found.file));
+                            "normaliser: name the right run or checkpoint with --init",
+                            policy_text, found.parameters_hash, found.file));
 }
 
-// Whether the same settings, seed and program would not give the recorded run again.
+// Whether the same settings, seed and program may give another run.
 bool varies(const Json& recorded) {
   const Json& simulator = recorded["contract"]["simulator"];
   return (simulator.is_object() && !simulator["deterministic"].boolean()) ||
          recorded["run"].contains("new_episodes_at");
 }
 
-// What holds of a run however its simulator varies.
+// Fields that do not depend on the simulator's variation.
 bool is_settled(std::string_view name) {
   constexpr std::string_view kSettled[] = {"result.iterations", "result.global_step",
                                            "result.parameters", "evaluation.global_step",
@@ -228,7 +226,7 @@ bool is_outcome(std::string_view name) {
          name.starts_with("panel.");
 }
 
-// Of each mean that has an interval on both sides: whether the two overlap.
+// Whether the intervals of a mean overlap, for each mean with an interval on both sides.
 using Overlaps = std::map<std::string, bool>;
 
 void add_overlap(const std::string& name, const Json& a, const Json& b, const char* low,
@@ -250,8 +248,8 @@ void add_overlaps(const std::string& name, const Json& a, const Json& b, Overlap
   }
 }
 
-// Means of what was played are held by their intervals, other numbers stand beside each other;
-// hashes and counts, which say nothing where they differ, are left out.
+// Compares means of evaluations by their intervals and reports ratios of other numbers. Leaves out
+// hashes and counts, whose differences mean nothing.
 void hold_by_statistics(const Json& a, const Json& b, std::vector<FieldComparison>& fields) {
   Overlaps overlaps;
   add_overlaps("evaluation", a["evaluation"], b["evaluation"], overlaps);
@@ -308,7 +306,7 @@ std::vector<FieldComparison> compare_ledger_lines(std::string_view recorded,
     out.push_back(compare(fmt::format("{}.{}", place.part, place.key), FieldRule::kRatio,
                           a[place.part][place.key], b[place.part][place.key]));
   }
-  // A line that says none is of one process.
+  // A line without ranks is of one process.
   if (a["speed"].contains("ranks") || b["speed"].contains("ranks")) {
     const auto ranks = [](const Json& line) {
       return line["speed"].contains("ranks") ? line["speed"]["ranks"] : Json(1);
@@ -321,7 +319,7 @@ std::vector<FieldComparison> compare_ledger_lines(std::string_view recorded,
 Result<RerunPlan> plan_rerun(std::string_view line, const std::string& init) {
   BROADLOOM_TRY(check_ledger_line(line));
   const Json json = Json::parse(line);
-  const Result<Config> config = resolve_record(overrides_of(json["config"]));
+  const Result<Config> config = resolve_record(recorded_overrides(json["config"]));
   if (!config.ok()) {
     return Status(config.status().kind(),
                   fmt::format("the record, written by version {} ({}), cannot be run here: {}",
@@ -331,7 +329,7 @@ Result<RerunPlan> plan_rerun(std::string_view line, const std::string& init) {
   RerunPlan plan;
   plan.config = config.value();
   plan.config.isa = isa_to_go_on(plan.config.isa, json["machine"]["isa"].text());
-  // A record may name any number, and the result does not depend on it.
+  // A record may have any number; the result does not depend on it.
   constexpr int kMostThreads = 1024;
   plan.threads = std::clamp(json["speed"]["threads"].integer<int>(), 1, kMostThreads);
   if (json.contains("panel")) {
@@ -345,8 +343,8 @@ Result<RerunPlan> plan_rerun(std::string_view line, const std::string& init) {
     plan.init = policy.take();
   } else if (!init.empty()) {
     return invalid(
-        fmt::format("--init names '{}', but the recorded run began with no other one's "
-                    "policy; leave it out",
+        fmt::format("--init: got '{}', but the recorded run began with a new policy; leave it "
+                    "out",
                     init));
   }
   return plan;

@@ -54,7 +54,7 @@ RunSummary summary_of(const Trainer& trainer, const std::string& run_dir, double
   return summary;
 }
 
-// The panel that the run was started with. kMismatch where the folder has another one now.
+// The panel that the run was started with. kMismatch if the folder has another one now.
 Result<std::optional<Panel>> own_panel(const RunFolder& folder) {
   const Result<Manifest> manifest = read_manifest(folder.manifest_path());
   if (!manifest.ok()) return manifest.status();
@@ -67,8 +67,8 @@ Result<std::optional<Panel>> own_panel(const RunFolder& folder) {
   if (hash != started_with) {
     return Status(ErrorKind::kMismatch,
                   fmt::format("'{}' is not the panel that the run was started with: got hash {}, "
-                              "expected {}; put the file back as it was, and score the run on "
-                              "others with `broadloom eval {} --panel FILE`",
+                              "expected {}; restore the file, and score the run on other panels "
+                              "with `broadloom eval {} --panel FILE`",
                               folder.panel_path(), hash,
                               started_with.empty() ? "no panel" : started_with, folder.dir()));
   }
@@ -77,7 +77,7 @@ Result<std::optional<Panel>> own_panel(const RunFolder& folder) {
   return std::optional<Panel>(panel.take());
 }
 
-// The finished policy's result on that panel, which stays in the folder.
+// Plays the run's panel with the final policy and saves the result in the folder.
 Result<std::optional<PanelResult>> play_own_panel(const RunFolder& folder, Trainer& trainer,
                                                   const PlayProgress& on_progress) {
   const Result<std::optional<Panel>> panel = own_panel(folder);
@@ -94,8 +94,8 @@ Result<std::optional<PanelResult>> play_own_panel(const RunFolder& folder, Train
   return std::optional<PanelResult>(result.take());
 }
 
-// Whether the folder holds the line of the run as it is now. A run that was made longer keeps that
-// of its old end until it comes to the new one. One that is damaged is no line.
+// Whether the folder has the ledger line of the run's current length. A run made longer keeps its
+// old line until its new end. A damaged line does not count.
 bool is_recorded(const RunFolder& folder, const Config& config) {
   const Result<std::string> line = read_ledger_line(folder.ledger_line_path(), 1);
   if (!line.ok() || !check_ledger_bytes(line.value()).ok()) return false;
@@ -104,7 +104,7 @@ bool is_recorded(const RunFolder& folder, const Config& config) {
   return !total.is_string() || total.text() == to_text(config.total_timesteps);
 }
 
-// Leaves a finished run's own ledger line in its folder, unless it is there.
+// Writes a finished run's ledger line to its folder, unless it exists.
 Status write_ledger_line(const RunFolder& folder, Trainer& trainer, const MeasuredRun& measured,
                          const RunHooks& hooks) {
   if (!trainer.finished() || is_recorded(folder, trainer.config())) return {};
@@ -115,24 +115,24 @@ Status write_ledger_line(const RunFolder& folder, Trainer& trainer, const Measur
   return write_file_atomically(folder.ledger_line_path(), line.value() + "\n");
 }
 
-// Numbers that are not finite come again; what else stops a run may be put right.
-Status told_of_what_is_saved(const Status& status, const RunFolder& folder) {
+// A non-finite loss recurs on resume; other failures may be fixable.
+Status with_resume_advice(const Status& status, const RunFolder& folder) {
   if (status.ok() || status.kind() == ErrorKind::kNumeric) return status;
   return {status.kind(),
-          fmt::format("{}. What was saved of '{}' stays saved, and a resume goes on from there",
+          fmt::format("{}. What was saved of '{}' stays saved, and a resume continues from there",
                       status.message(), folder.dir())};
 }
 
-// A run that is ready to be trained; the lock is held until it ends.
+// A run that is ready to train. Holds the lock until the run ends.
 struct ReadyRun {
   FileLock lock;
   RunFolder folder;
   std::unique_ptr<Trainer> trainer;
   LogBytes logs;
-  std::optional<RunSummary> over;  // where nothing is left to train
+  std::optional<RunSummary> over;  // set if nothing is left to train
 };
 
-// What is left when the last iteration is over.
+// Saves and records the run after the last iteration.
 Status complete(ReadyRun& run, RunRecorder& recorder, std::int64_t first_step,
                 const RunHooks& hooks) {
   BROADLOOM_TRY(recorder.save(*run.trainer));
@@ -141,7 +141,7 @@ Status complete(ReadyRun& run, RunRecorder& recorder, std::int64_t first_step,
                            hooks);
 }
 
-// Trains to the end or until asked to stop. Whatever ends it, the newest checkpoint stays.
+// Trains to the end or until should_stop. The newest checkpoint stays, whatever ends the training.
 Result<RunSummary> train(ReadyRun& run, const RunHooks& hooks) {
   Trainer& trainer = *run.trainer;
   Ranks& ranks = trainer.ranks();
@@ -153,13 +153,13 @@ Result<RunSummary> train(ReadyRun& run, const RunHooks& hooks) {
     if (hooks.on_iteration) hooks.on_iteration(progress_of(trainer, recorder.value()));
   };
   BROADLOOM_TRY(
-      told_of_what_is_saved(iterate_together(trainer, report, hooks.should_stop), run.folder));
+      with_resume_advice(iterate_together(trainer, report, hooks.should_stop), run.folder));
   const double seconds = recorder.value().seconds();
   BROADLOOM_TRY(ranks.agree(complete(run, recorder.value(), first_step, hooks)));
   return summary_of(trainer, run.folder.dir(), seconds);
 }
 
-// With the ranks, which are told where there is nothing to train.
+// Trains with the other ranks, which also learn if there is nothing to train.
 Result<RunSummary> train_with(Ranks& ranks, Result<ReadyRun> ready, const RunHooks& hooks) {
   ReadyRun& run = ready.value();
   BROADLOOM_TRY(call_ranks(ready.status(), run.over ? nullptr : run.trainer.get(), ranks));
@@ -173,12 +173,12 @@ Status announce(const Config& config, int threads, const Ranks& ranks, const Run
   return contract.status();
 }
 
-// "": the processor trains.
+// "": the CPU trains.
 std::string device_of(const Trainer& trainer) {
   return trainer.device() == nullptr ? "" : trainer.device()->name();
 }
 
-// Whether another device than before trains on; the run says so.
+// Notes a change of the training device in the manifest. True if it changed.
 bool note_device(StartedRun& run, const Trainer& trainer) {
   const std::string now = device_of(trainer);
   std::vector<Manifest::DeviceChange>& changes = run.manifest.device_changes;
@@ -189,45 +189,46 @@ bool note_device(StartedRun& run, const Trainer& trainer) {
   return true;
 }
 
-// Whether a run that was begun with everybody's bits goes on with others; it says so.
+// Notes in the manifest if a run with common bits continues with other bits. True if so.
 bool note_bits(StartedRun& run, const RunHooks& hooks) {
   Manifest& manifest = run.manifest;
   if (manifest.bits != "common") return false;
   if (bits_of(run.config, active_isa(), manifest.simulator) == "common") return false;
   if (hooks.on_note) {
-    hooks.on_note(fmt::format(
-        "this processor has no fused multiply-add: the run goes on with bits of {}'s own, where it "
-        "had everybody's ({}); its manifest says so from now on",
-        active_isa(), manifest.isa));
+    hooks.on_note(
+        fmt::format("this processor has no fused multiply-add: the run continues with the bits of "
+                    "{} instead of "
+                    "the common bits ({}); its manifest notes this",
+                    active_isa(), manifest.isa));
   }
   manifest.bits = "own";
   manifest.isa = active_isa();
   return true;
 }
 
-// Episodes that could not be saved are lost, and the record says where.
+// Notes in the manifest the step at which unsaved episodes were lost.
 Status record_new_episodes(StartedRun& run, const Trainer& trainer, const RunHooks& hooks) {
   if (trainer.simulator().saves_state || trainer.report().iteration == 0) return {};
   const std::int64_t step = trainer.report().global_step;
   if (hooks.on_note) {
     hooks.on_note(
-        fmt::format("the simulator of {} does not save its state: the run goes on from step {} "
-                    "with new episodes, and its record says so",
+        fmt::format("the simulator of {} does not save its state: the run continues from step "
+                    "{} with new episodes, and its record notes this",
                     run.config.env_id, step));
   }
   run.manifest.new_episodes_at.push_back(step);
   return write_file_atomically(run.folder.manifest_path(), manifest_json(run.manifest));
 }
 
-// A plug-in that is not the one that the run began with goes on with it, and the record says so.
+// Notes a changed plug-in in the manifest.
 Status record_plugin(StartedRun& run, const Trainer& trainer, const RunHooks& hooks) {
   const EnvPlugin &before = run.manifest.plugin, &now = trainer.spec().plugin;
   if (before == now) return {};
   if (hooks.on_note) {
     hooks.on_note(fmt::format(
         "the plug-in of {} is not the one that the run began with: it was {} {} with the hash {}, "
-        "and is {} {} with {}. The run goes on with this one, perhaps not as it would have; its "
-        "manifest says so from now on",
+        "and is {} {} with {}. The run continues with the new one, perhaps with other results; its "
+        "manifest notes this",
         run.config.env_id, before.name, before.version, before.hash, now.name, now.version,
         now.hash));
   }
@@ -235,27 +236,26 @@ Status record_plugin(StartedRun& run, const Trainer& trainer, const RunHooks& ho
   return write_file_atomically(run.folder.manifest_path(), manifest_json(run.manifest));
 }
 
-// Likewise the engine, with the model that it has been given.
+// Notes a changed engine or model in the manifest. True if it changed.
 bool note_engine(StartedRun& run, const Trainer& trainer, const RunHooks& hooks) {
   const std::string &before = run.manifest.engine, &now = trainer.spec().engine;
-  if (before.empty() || before == now) return false;  // empty: not said then
+  if (before.empty() || before == now) return false;  // empty: not recorded
   if (hooks.on_note) {
     hooks.on_note(fmt::format(
-        "{} is stepped by '{}', and was by '{}' when the run began: it goes on, perhaps not as it "
-        "would have; its manifest says so from now on",
+        "{} is stepped by '{}', but was stepped by '{}' when the run began: the run continues, "
+        "perhaps with other results; its manifest notes this",
         run.config.env_id, now, before));
   }
   run.manifest.engine = now;
   return true;
 }
 
-// "auto" means "exact" where there is nothing else, which takes some 70 times as long.
+// "auto" means "exact" on processors without a supported instruction set.
 void warn_of_emulation(const Config& config, const RunHooks& hooks) {
   if (config.isa != "auto" || active_isa() != "exact" || !hooks.on_note) return;
   hooks.on_note(
       "this processor has none of AVX-512, AVX2, NEON, and SSE4.2 with AES: fused multiply-adds "
-      "are "
-      "worked out by other instructions (isa=exact), some 70 times as slowly");
+      "are emulated (isa=exact), which takes some 70 times as long");
 }
 
 Result<std::optional<PolicySource>> begin(const std::optional<InitialPolicy>& init,
@@ -292,7 +292,7 @@ Result<ReadyRun> new_run(const Config& config, const std::string& run_dir, int t
   if (!trainer.ok()) return trainer.status();
   const Result<std::optional<PolicySource>> source = begin(init, *trainer.value(), hooks);
   if (!source.ok()) return source.status();
-  FileLock lock;  // held before the folder is there for others to resume
+  FileLock lock;  // held before others can see the folder and resume the run
   const auto fill = [&](const RunFolder& folder) -> Status {
     Result<FileLock> held = folder.lock();
     if (!held.ok()) return held.status();
@@ -324,7 +324,8 @@ Result<ReadyRun> old_run(const std::string& run_dir, int threads, const RunHooks
   const RunFolder& folder = opened.value();
   Result<FileLock> lock = folder.lock();
   if (!lock.ok()) return lock.status();
-  Result<StartedRun> run = open_started_run(run_dir);  // as nobody else can change it any more
+  Result<StartedRun> run =
+      open_started_run(run_dir);  // under the lock, so that nobody else can change it
   if (!run.ok()) return run.status();
   const bool longer = total_timesteps != 0 && total_timesteps != run.value().config.total_timesteps;
   if (longer) BROADLOOM_TRY(make_longer(run.value(), total_timesteps));
@@ -347,11 +348,11 @@ Result<ReadyRun> old_run(const std::string& run_dir, int threads, const RunHooks
     BROADLOOM_TRY(check_kept_hashes(folder, trainer.value()->report().iteration));
   }
   BROADLOOM_TRY(announce(run.value().config, threads, ranks, hooks));
-  // A finished run may still have its panel to play.
+  // A finished run may still have to play its panel.
   const bool complete =
       trainer.value()->finished() && is_recorded(folder, trainer.value()->config());
   const bool trains = !trainer.value()->finished();
-  if (!trains) run.value().config = own;  // nothing is trained on another machine's account
+  if (!trains) run.value().config = own;  // machine keys apply only if something is trained
   if (trains && !machine.empty()) run.value().manifest.config = to_overrides(run.value().config);
   bool changed = trains && (longer || !machine.empty());
   if (trains && note_device(run.value(), *trainer.value())) changed = true;

@@ -73,7 +73,7 @@ void StepSums::take(VecEnv& envs, int begin, int end) {
   }
 }
 
-// Added up in the order of environments, whoever stepped them. Those that rest count nothing.
+// Adds in the order of environments, on any number of ranks. Environments at rest add zeros.
 void StepSums::take_block(VecEnv& envs, const RankCut& cut, Exchange& exchange,
                           std::int64_t transitions, std::vector<NamedNumber>& numbers) {
   if (counted_ == 0) return;

@@ -1,5 +1,5 @@
-// Numbers that a run reports beyond its updates: of episodes by stratum, of a curriculum, of what
-// steps count; and the list of all numbers that a run can report.
+// Numbers that a run reports in addition to its updates: success by stratum, curriculum levels and
+// sums over steps. Also lists all numbers that a run can report.
 #pragma once
 
 #include <cstddef>
@@ -15,43 +15,43 @@
 
 namespace broadloom {
 
-// Where there are strata and success is known:
+// With strata and known success:
 inline constexpr NumberInfo kStratumSuccess{"success_rate/<stratum>",
                                             "Success of training episodes, <stratum>"};
-// With a curriculum: over the environments stepped, 0 being the lowest, and their share on each
-// level.
+// With a curriculum: the mean level of the stepped environments, 0 is the lowest, and their share
+// on each level.
 inline constexpr NumberInfo kMeanLevel{"mean_level", "Mean level of the environments"};
 inline constexpr NumberInfo kLevelShare{"level_share/<stratum>",
                                         "Environments on the level <stratum>"};
 
-// The numbers of a run, under names that hold for all of it, none known yet.
+// The numbers of a run without values yet. Names do not change during the run.
 std::vector<NamedNumber> stratum_numbers(const EnvSpec& spec,
                                          const std::vector<std::string>& levels);
 
-// Brings such numbers up to date: levels of the first num_envs environments, which are those that
-// are stepped. Allocates nothing; O(strata * 100 + N).
+// Updates these numbers; levels are of the first num_envs environments, which are stepped.
+// Allocates nothing. Cost: O(strata * 100 + N).
 void refresh_stratum_numbers(const EpisodeTracker& episodes, const VecEnv& envs, int num_envs,
                              std::vector<NamedNumber>& numbers);
 
 inline constexpr NumberInfo kRewardTerm{"reward/<term>", "Reward of a step, <term>"};
 inline constexpr NumberInfo kMeasure{"measure/<name>", "Mean over steps, <name>"};
 
-// The numbers that a run reports of it, not numbers before the first block: in the order of
-// EnvSpec::counted(). None where the environments count nothing.
+// The numbers that environments sum over steps, in the order of EnvSpec::counted(). NaN before the
+// first block; empty if environments count nothing.
 std::vector<NamedNumber> counted_numbers(const EnvSpec& spec);
 
-// What steps of a block came to, in the numbers that environments count: what each term of the
-// reward paid, and what they measure besides.
+// Sums over the steps of a block: each reward term, and each measure.
 class StepSums {
  public:
   explicit StepSums(const VecEnv& envs);
 
-  // What they have counted until now belongs to no block: as they are made, restored, begun anew.
+  // Drops the counts so far, which belong to no block. Called after environments are made, restored
+  // or reset.
   void begin(VecEnv& envs) { take(envs, 0, static_cast<int>(envs_)); }
 
-  // After a block of so many transitions: means over these into counted_numbers(), of a reward term
-  // weight times term. Each rank takes from the environments of its cut and gives it to the others;
-  // all come to the same bits. O(N * counted).
+  // Writes means over the transitions of a block to counted_numbers(); a reward term is multiplied
+  // by its weight. Ranks exchange the sums of their environments and get the same bits. Cost: O(N *
+  // counted).
   void take_block(VecEnv& envs, const RankCut& cut, Exchange& exchange, std::int64_t transitions,
                   std::vector<NamedNumber>& numbers);
 
@@ -62,15 +62,15 @@ class StepSums {
   std::vector<double> sums_;  // [N, counted] of the block
 };
 
-// Those of a line of metrics.jsonl that no iteration reports.
+// Numbers of a line of metrics.jsonl that are not in IterationReport.
 inline constexpr NumberInfo kIterationInfo{"iteration", "Iterations", "", kNoTag};
 inline constexpr NumberInfo kGlobalStepInfo{"global_step", "Environment steps", "", kNoTag};
 inline constexpr NumberInfo kWallTimeInfo{"wall_time", "Unix time", "s", kNoTag};
 inline constexpr NumberInfo kStepsPerSecondInfo{"steps_per_second", "Environment steps per second",
                                                 "", "charts/SPS"};
 
-// As the loop, the update and the instruments declare them, in the order of metrics.jsonl with all
-// instruments on. Some are forms.
+// All numbers of loop, update and instruments, in the order of metrics.jsonl with all instruments
+// on. Some names are patterns with <...>.
 std::vector<NumberInfo> declared_numbers();
 
 }  // namespace broadloom

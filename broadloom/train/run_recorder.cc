@@ -22,7 +22,7 @@ double unix_time() {
   return std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count();
 }
 
-// visit(info, number) for everything in a line of metrics.jsonl, in its order.
+// Calls visit(info, number) for everything in a line of metrics.jsonl, in order.
 template <class Visitor>
 void visit_line(const Trainer& trainer, double wall_time, double rate, const Visitor& visit) {
   const IterationReport& r = trainer.report();
@@ -66,8 +66,8 @@ HashShape hash_shape(const Trainer& trainer) {
   return shape;
 }
 
-// Event files are for the eye, and what people delete: TensorBoard reads several of them as one.
-// One that was begun after the checkpoint is left as it is.
+// People delete event files, so a missing one is no error; TensorBoard reads several as one. An
+// event file begun after the checkpoint is not changed.
 Result<AppendLog> open_events(const RunFolder& folder, const LogBytes& logs,
                               const std::function<void(const std::string&)>& on_note) {
   if (!logs.events_file.empty() && !RunFolder::is_events_name(logs.events_file)) {
@@ -169,8 +169,7 @@ Status RunRecorder::evaluate(Trainer& trainer) {
   return events_.append(encode_scalars(unix_time(), trainer.report().global_step, scalars));
 }
 
-// The logs go to the disk first: a checkpoint never speaks of bytes that a power cut could take
-// back.
+// Syncs the logs first, so that a checkpoint never names bytes that a power cut may lose.
 Status RunRecorder::save(Trainer& trainer) {
   const std::int64_t iteration = trainer.report().iteration;
   if (saved_iteration_ == iteration) return {};

@@ -1,4 +1,4 @@
-// Logs, evaluates and saves after each iteration, into a run folder.
+// Logs, evaluates and saves in a run folder after each iteration.
 #pragma once
 
 #include <chrono>
@@ -15,10 +15,10 @@ namespace broadloom {
 
 class RunRecorder final : public Recorder {
  public:
-  RunRecorder() = default;  // records nothing until it is one that open() gave
-  // Opens the folder's logs, cut back to `logs` and, for the hashes, to the trainer's iteration,
-  // which is where this process begins. An event file that was deleted or cut short since does not
-  // matter to the run: another one is begun, and on_note, which may be empty, is told.
+  RunRecorder() = default;  // unusable until assigned from open()
+  // Opens the folder's logs, truncated to `logs` and, for hashes, to the trainer's iteration. If
+  // the event file was deleted or cut short, begins another one and calls on_note, which may be
+  // empty.
   static Result<RunRecorder> open(const RunFolder& folder, const Trainer& trainer,
                                   const LogBytes& logs,
                                   const std::function<void(const std::string&)>& on_note);

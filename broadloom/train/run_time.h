@@ -1,4 +1,4 @@
-// Where a run is in time, and how long the stages of the core loop take.
+// The clock of a run, and the time of the core loop's stages.
 #pragma once
 
 #include <chrono>
@@ -10,37 +10,36 @@
 
 namespace broadloom {
 
-// State of a run: nothing here is worked out from the iteration. (How often the parameters have
-// moved is the learner's adam_steps.)
+// Saved counters of a run. (The learner's adam_steps counts gradient steps.)
 struct RunClock {
-  std::int64_t iteration = 0;    // that is under way, or was the last; 1 for the first
+  std::int64_t iteration = 0;    // the current or last one; the first is 1
   std::int64_t global_step = 0;  // environment steps, over all environments
-  std::int64_t env_step = 0;     // of one environment: what its random numbers are indexed by
+  std::int64_t env_step = 0;     // of one environment; index of its random numbers
 
   void add_block(int num_steps, int num_envs) {
     env_step += num_steps;
     global_step += static_cast<std::int64_t>(num_steps) * num_envs;
   }
 
-  // The share of a run of so many steps that lies behind, which is what schedules take.
+  // The completed share of a run with that many steps, for schedules.
   double progress(std::int64_t steps) const {
     return static_cast<double>(global_step) / static_cast<double>(steps);
   }
 
-  // What is saved. env_step follows while all blocks have one shape, and the hash of a run's state,
-  // which its ledger line holds, is of what has always been saved: it is state where shapes change.
+  // Appends the saved counters. With one shape, env_step follows from global_step and is not saved,
+  // which keeps the state hash of older records.
   void append_state(const std::string& prefix, bool shapes_change, std::vector<TensorRef>& out) {
     out.push_back({prefix + ".iteration", Dtype::kI64, {1}, &iteration, {kCountRange}});
     out.push_back({prefix + ".global_step", Dtype::kI64, {1}, &global_step, {kCountRange}});
     if (shapes_change)
       out.push_back({prefix + ".env_step", Dtype::kI64, {1}, &env_step, {kCountRange}});
   }
-  // Where they do not.
+  // For runs with one shape.
   void state_restored(int num_envs) { env_step = global_step / num_envs; }
 };
 
-// Wall-clock seconds in each stage of Trainer::iterate(), summed over the iterations of this
-// process. No part of a checkpoint: nothing that is trained depends on it.
+// Wall-clock seconds in each stage of Trainer::iterate(), summed over this process's iterations.
+// Not saved, because training does not depend on it.
 struct StageSeconds {
   double collect = 0.0;
   double bootstrap = 0.0;

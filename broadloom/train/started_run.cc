@@ -18,7 +18,7 @@
 namespace broadloom {
 namespace {
 
-constexpr const char* kRemedy = "put a copy of it back, or train the run anew";
+constexpr const char* kRemedy = "restore a copy of it, or train the run again";
 
 std::int64_t bytes_of(const std::string& path) {
   std::error_code error;
@@ -26,7 +26,7 @@ std::int64_t bytes_of(const std::string& path) {
   return error ? 0 : static_cast<std::int64_t>(bytes);
 }
 
-// The first line that is no JSON object, or has no end.
+// The first line that is not a JSON object or has no end.
 std::optional<std::string_view> first_wrong_line(std::string_view text) {
   while (!text.empty()) {
     const std::string_view line = text.substr(0, text.find('\n'));
@@ -36,7 +36,7 @@ std::optional<std::string_view> first_wrong_line(std::string_view text) {
   return std::nullopt;
 }
 
-// What was written after the checkpoint was saved does not count: a resume cuts it off.
+// Bytes after those of the checkpoint are ignored, because a resume truncates them.
 Status check_lines(const std::string& path, std::int64_t bytes) {
   if (bytes == 0) return {};
   const Result<std::string> text = read_file(path);
@@ -47,7 +47,7 @@ Status check_lines(const std::string& path, std::int64_t bytes) {
       std::string_view(text.value()).substr(0, static_cast<std::size_t>(bytes));
   const std::optional<std::string_view> wrong = first_wrong_line(kept);
   if (!wrong) return {};
-  return {ErrorKind::kCorrupt, fmt::format("'{}' is damaged: '{}' is no line of it; {}", path,
+  return {ErrorKind::kCorrupt, fmt::format("'{}' is damaged: it has the bad line '{}'; {}", path,
                                            wrong->substr(0, 60), kRemedy)};
 }
 
@@ -68,7 +68,7 @@ Result<StartedRun> open_started_run(const std::string& run_dir) {
 
 std::string bits_of(const Config& config, const std::string& isa, const VecEnvTraits& simulator) {
   if (!simulator.deterministic) return "none";
-  // The host's part of a device's run is in it, too: statistics, scaled rewards, evaluations.
+  // A device's run also depends on the CPU's bits: statistics, scaled rewards, evaluations.
   const bool common = config.precision == "fp32" && has_common_bits(isa) && simulator.common_bits;
   return common ? "common" : "own";
 }
@@ -78,33 +78,34 @@ Status make_longer(StartedRun& run, std::int64_t total_timesteps) {
   const std::string& dir = run.folder.dir();
   if (total_timesteps < before) {
     return invalid(
-        fmt::format("total_timesteps: got {}, but the run '{}' is one of {} steps, and can "
-                    "only be made longer; expected at least that",
+        fmt::format("total_timesteps: got {}, but the run '{}' has {} steps and can only be made "
+                    "longer; expected at least that many",
                     total_timesteps, dir, before));
   }
   if (!run.config.shape_schedule.empty()) {
     return invalid(fmt::format(
         "total_timesteps: got {}, but the shapes of '{}' change at shares of its {} steps "
-        "(shape_schedule): a longer run would have changed them elsewhere. Begin a new run with "
-        "this one's policy: `broadloom train --init {} --total_timesteps N`, and the run's other "
+        "(shape_schedule), so a longer run would have changed them at other steps. Begin a new run "
+        "with this policy: `broadloom train --init {} --total_timesteps N`, and the run's other "
         "settings",
         total_timesteps, dir, before, dir));
   }
   if (const std::optional<FallingValue> falls = falling_value(run.config)) {
     return invalid(fmt::format(
-        "total_timesteps: got {}, but the {} of '{}' falls over its {} steps ({}): a longer run "
-        "would have had another one in every block. Begin a new run with this one's policy: "
-        "`broadloom train --init {} --total_timesteps N`, and the run's other settings; runs in "
-        "which nothing falls, or with lr_schedule = adaptive, can be made longer",
+        "total_timesteps: got {}, but the {} of '{}' falls over its {} steps ({}), so a longer run "
+        "would have had other values in every block. Begin a new run with this policy: "
+        "`broadloom train --init {} --total_timesteps N`, and the run's other settings; only runs "
+        "without falling values, or with lr_schedule = adaptive, can be made longer",
         total_timesteps, falls->words, dir, before, falls->setting, dir));
   }
   const std::int64_t blocks = run.config.num_iterations(), block = run.config.batch_size();
   run.config.total_timesteps = total_timesteps;
   if (run.config.num_iterations() == blocks) {
-    return invalid(fmt::format(
-        "total_timesteps: got {}, which makes the run '{}' no longer: a run is of whole blocks of "
-        "{} steps, and its {} are {}; expected at least {}",
-        total_timesteps, dir, block, blocks, blocks * block, (blocks + 1) * block));
+    return invalid(
+        fmt::format("total_timesteps: got {}, which does not add a block to the run '{}': it has "
+                    "whole blocks of "
+                    "{} steps, and its {} blocks are {} steps; expected at least {}",
+                    total_timesteps, dir, block, blocks, blocks * block, (blocks + 1) * block));
   }
   BROADLOOM_TRY(check_config(run.config));
   run.manifest.config = to_overrides(run.config);
@@ -112,36 +113,38 @@ Status make_longer(StartedRun& run, std::int64_t total_timesteps) {
   return {};
 }
 
-Status with_way_on(const Status& status, const RunFolder& folder) {
+Status with_new_run_advice(const Status& status, const RunFolder& folder) {
   if (status.kind() != ErrorKind::kCorrupt) return status;
-  return {ErrorKind::kCorrupt,
-          fmt::format("{}; to go on without it, begin a new run with its policy: `broadloom train "
-                      "--init {}`, and its other settings",
-                      status.message(), folder.dir())};
+  return {
+      ErrorKind::kCorrupt,
+      fmt::format("{}; to continue without it, begin a new run with its policy: `broadloom train "
+                  "--init {}`, and its other settings",
+                  status.message(), folder.dir())};
 }
 
 Status check_kept_logs(const RunFolder& folder, const LogBytes& logs) {
-  BROADLOOM_TRY(with_way_on(check_lines(folder.metrics_path(), logs.metrics), folder));
-  return with_way_on(check_lines(folder.eval_path(), logs.eval), folder);
+  BROADLOOM_TRY(with_new_run_advice(check_lines(folder.metrics_path(), logs.metrics), folder));
+  return with_new_run_advice(check_lines(folder.eval_path(), logs.eval), folder);
 }
 
 Status check_kept_hashes(const RunFolder& folder, std::int64_t iterations) {
   if (iterations == 0) return {};  // the run may have been killed before it began the file
   if (bytes_of(folder.hashes_path()) == 0) {
-    return with_way_on(
+    return with_new_run_advice(
         {ErrorKind::kCorrupt, fmt::format("'{}' is gone; {}", folder.hashes_path(), kRemedy)},
         folder);
   }
   Result<HashReader> hashes = HashReader::open(folder.hashes_path());
-  if (!hashes.ok()) return with_way_on(hashes.status(), folder);
+  if (!hashes.ok()) return with_new_run_advice(hashes.status(), folder);
   for (std::int64_t i = 0; i < iterations; ++i) {
     const Result<bool> is_there = hashes.value().next();
-    if (!is_there.ok()) return with_way_on(is_there.status(), folder);
+    if (!is_there.ok()) return with_new_run_advice(is_there.status(), folder);
     if (is_there.value()) continue;
-    return with_way_on({ErrorKind::kCorrupt,
-                        fmt::format("'{}' has the hashes of {} iterations, but the run made {}; {}",
-                                    folder.hashes_path(), i, iterations, kRemedy)},
-                       folder);
+    return with_new_run_advice(
+        {ErrorKind::kCorrupt,
+         fmt::format("'{}' has the hashes of {} iterations, but the run made {}; {}",
+                     folder.hashes_path(), i, iterations, kRemedy)},
+        folder);
   }
   return {};
 }

@@ -26,13 +26,13 @@ Status check_machine(const Config& config, int threads) {
   return {ErrorKind::kInvalidConfig, fmt::format("threads is {}; expected at least 1", threads)};
 }
 
-// Evaluations make environments anew, by env_id: another id would have them play another task.
+// Evaluations make environments by env_id, so another id would evaluate another task.
 Status check_given(const Config& config, const VecEnv* envs) {
   if (envs == nullptr) return invalid("got no environments (null); give num_envs of them");
   if (envs->num_envs() != config.most_envs()) {
     return invalid(
-        fmt::format("got {} environments but {} is {}; make both the same", envs->num_envs(),
-                    config.shape_schedule.empty() ? "num_envs" : "the most of shape_schedule",
+        fmt::format("got {} environments, but {} is {}; use equal numbers", envs->num_envs(),
+                    config.shape_schedule.empty() ? "num_envs" : "the largest N of shape_schedule",
                     config.most_envs()));
   }
   const Result<EnvSpec> named = env_spec(config.env_id, config.env_options);
@@ -45,20 +45,20 @@ Status check_given(const Config& config, const VecEnv* envs) {
   }
   if (envs->spec().id == config.env_id) return {};
   return invalid(
-      fmt::format("got environments '{}' but env_id is '{}'; make both the same, and "
-                  "register_environment() them for all that finds them by it",
+      fmt::format("got environments '{}', but env_id is '{}'; use one id, and register it with "
+                  "register_environment() so that evaluation can find it",
                   envs->spec().id, config.env_id));
 }
 
-// Each shape has an algorithm of its own, and nothing of the one before goes over to it.
+// Each shape has a new Algorithm object, and state does not pass to it.
 Status check_outlasting(const Config& config, Algorithm& algorithm) {
   std::vector<TensorRef> state;
   algorithm.append_state("algorithm", state);
   if (config.shape_schedule.empty() || state.empty()) return {};
-  return invalid(
-      fmt::format("shape_schedule: algorithm = {} keeps '{}' from block to block, which another "
-                  "shape would begin anew; leave it out",
-                  config.algorithm, state.front().name));
+  return invalid(fmt::format(
+      "shape_schedule: algorithm = {} keeps '{}' from block to block, which a change of "
+      "shape would lose; remove this key",
+      config.algorithm, state.front().name));
 }
 
 ProbeStates probe_for(const Config& config, const VecEnv& envs) {
@@ -68,7 +68,7 @@ ProbeStates probe_for(const Config& config, const VecEnv& envs) {
   return probe;
 }
 
-// Of rows of so many numbers; none of none.
+// size: numbers per row; 0: no normaliser.
 std::optional<ObsNormalizer> normalizer_of(const Config& config, int size) {
   if (!config.norm_obs || size == 0) return std::nullopt;
   return ObsNormalizer(size, config.clip_obs, most_shards(config), normaliser_rule(config));
@@ -77,15 +77,15 @@ std::optional<ObsNormalizer> normalizer_of(const Config& config, int size) {
 }  // namespace
 
 Result<std::unique_ptr<Trainer>> Trainer::create(const Config& config, int threads, Ranks& ranks,
-                                                 StartFrom from) {
+                                                 StartFrom start) {
   BROADLOOM_TRY(check_machine(config, threads));
   const Result<MemoryPlan> plan =
-      plan_memory(config, threads, ranks.size());  // before the environments are made
+      plan_memory(config, threads, ranks.size());  // checked before environments are made
   if (!plan.ok()) return plan.status();
   BROADLOOM_TRY(check_memory(config, plan.value(), ranks.here()));
   VecEnvOptions options = vec_env_options(config);
   options.threads = threads;
-  options.state_follows = from == StartFrom::kState;
+  options.state_follows = start == StartFrom::kState;
   Result<std::unique_ptr<VecEnv>> envs = make_vec_env(config.env_id, config.env_options, options);
   if (!envs.ok()) return envs.status();
   return create_checked(config, threads, envs.take(), ranks);
@@ -146,7 +146,7 @@ Trainer::Trainer(const Config& config, int threads, std::unique_ptr<VecEnv> envs
   learner_.learning_rate = config.learning_rate;
   report_update();
   report_.strata = stratum_numbers(envs_->spec(), config.curriculum);
-  step_sums_.begin(*envs_);  // those of staggered starts
+  step_sums_.begin(*envs_);  // drops the sums of staggered starts
   report_.counted = counted_numbers(envs_->spec());
   for (int i = 0; i < config.most_envs(); ++i) {
     if (envs_->episode_step(i) > 0) tracker_.leave_out_current(i);
@@ -158,7 +158,7 @@ Trainer::Trainer(const Config& config, int threads, std::unique_ptr<VecEnv> envs
   follow_shape();
 }
 
-// THE CORE LOOP. One iteration, in the order the data takes. The stages time themselves.
+// THE CORE LOOP: one iteration, in the order of the data. The stages time themselves.
 Status Trainer::iterate() {
   ++clock_.iteration;
   {
@@ -173,8 +173,8 @@ Status Trainer::iterate() {
   return record();
 }
 
-// A learning rate without a schedule is state: the update moves the adaptive one, and an audit goes
-// on with the one it found.
+// A learning rate without a schedule is state: the adaptive rule changes it, and an audit continues
+// with the rate that it found.
 void Trainer::apply_schedules() {
   follow_shape();
   const double progress = clock_.progress(trained_steps_);
@@ -183,8 +183,8 @@ void Trainer::apply_schedules() {
   if (!learning_rate_.is_constant()) learner_.learning_rate = learning_rate_.at(progress);
 }
 
-// Where the schedule has come to another shape, all that has one is made anew for it, as for a run
-// of that shape alone. Environments beyond its N rest with their state, episode and statistics.
+// At a new shape, remakes everything that depends on the shape, as in a run with that shape.
+// Environments beyond N keep their state, episode and statistics.
 void Trainer::follow_shape() {
   const ShapeSchedule& schedule = config_.shape_schedule;
   if (schedule.empty()) return;
@@ -212,7 +212,7 @@ Status Trainer::collect() {
                    fillers());
   step_sums_.take_block(*envs_, collector_.cut(), backend_->exchange(),
                         static_cast<std::int64_t>(block_.transitions()), report_.counted);
-  // Before rewards are scaled: the statistics that scale them mix what environments did.
+  // Hashes the block before reward scaling, whose statistics mix all environments.
   if (hasher_) hasher_->take_block(block_, collector_.shards(), pool_);
   if (reward_norm_) scale_rewards();
   if (config_.reward_scale != 1.0) {
@@ -228,8 +228,8 @@ Status Trainer::fill_block() {
   return backend_->fill_block(clock_, is_watched(end));
 }
 
-// Whether somebody asks this iteration what all environments are in: instruments, numbers of
-// levels, a checkpoint, or ranks that step others of them from the next iteration on.
+// Whether this iteration needs the states of all environments: for instruments, curriculum levels,
+// a checkpoint, or a new division among ranks.
 bool Trainer::needs_environments() const {
   if (!backend_->steps_elsewhere()) return false;
   const ShapeSchedule& schedule = config_.shape_schedule;
@@ -252,8 +252,8 @@ const std::uint8_t* Trainer::fillers() const {
   return block_.fillers.empty() ? nullptr : block_.fillers.data();
 }
 
-// The statistics first take in the block whose rewards they scale, so that even the first block has
-// rewards of a known size. The policy never sees rewards, so nothing that it acts on moves.
+// Adds the block to the statistics before scaling it, so that even the first block has scaled
+// rewards. The policy never sees rewards, so its inputs do not change.
 void Trainer::scale_rewards() {
   const ShardPlan& plan = collector_.shards();
   pool_.run(plan.count(), [&](int s) {
@@ -280,11 +280,11 @@ void Trainer::compute_targets() {
   report_.explained_variance = explained_variance(block_.advantages, block_.values, block_.fillers);
 }
 
-// The observation statistics move only now: from the first action to the last gradient step the
-// policy saw observations through the same ones.
+// Commits the observation statistics after the update, so that they are constant from the first
+// action to the last gradient step.
 Status Trainer::update() {
   const StageTimer timer(stage_seconds_.update);
-  BROADLOOM_TRY(ranks().status());  // or the block is not whole
+  BROADLOOM_TRY(ranks().status());  // else the block is incomplete
   report_.learning_rate = learner_.learning_rate;
   arm_instruments();
   BROADLOOM_TRY(backend_->algorithm().update(block_, config_.seed, clock_.iteration, learner_));
@@ -293,12 +293,12 @@ Status Trainer::update() {
   return {};
 }
 
-// By the iteration's number alone, so that a resumed run measures the same ones.
-bool Trainer::is_measured(const RunClock& at) const {
-  return at.global_step >= trained_steps_ || at.iteration % config_.instrument_every == 0;
+// Depends only on the iteration's number, so that a resumed run measures the same iterations.
+bool Trainer::is_measured(const RunClock& clock) const {
+  return clock.global_step >= trained_steps_ || clock.iteration % config_.instrument_every == 0;
 }
-bool Trainer::is_watched(const RunClock& at) const {
-  return !config_.instruments.empty() && is_measured(at);
+bool Trainer::is_watched(const RunClock& clock) const {
+  return !config_.instruments.empty() && is_measured(clock);
 }
 
 void Trainer::arm_instruments() {
@@ -352,7 +352,7 @@ void Trainer::report_episodes() {
   refresh_stratum_numbers(tracker_, *envs_, block_.N, report_.strata);
 }
 
-// All ranks hold the same parameters by now, or nothing of the iteration is recorded.
+// Records the iteration only if all ranks have the same parameters.
 Status Trainer::record() {
   const StageTimer timer(stage_seconds_.record);
   BROADLOOM_TRY(backend_->compare_params());

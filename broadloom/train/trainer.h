@@ -1,4 +1,4 @@
-// The trainer: a value that is stepped from outside. iterate() is the core loop.
+// The trainer: you call iterate(), the core loop, once per iteration.
 //
 //   const EnvSpec spec = env_spec("CartPole-v1", {}).take();
 //   Result<std::unique_ptr<Trainer>> made = Trainer::create(default_config(spec), threads);
@@ -9,9 +9,9 @@
 //     std::printf("%.1f\n", trainer.report().mean_return);
 //   }
 //
-// The same config gives the same bits for any number of threads, and on any processor (docs/bits.md
-// has the exceptions). create() takes the memory, after it has found that there is enough. One
-// trainer is used from one thread at a time; several trainers may run side by side.
+// The same config gives the same bits for any number of threads and on any processor (exceptions:
+// docs/bits.md). create() checks that there is enough memory and allocates it. Use a trainer from
+// one thread at a time. Several trainers may run in parallel.
 #pragma once
 
 #include <cstdint>
@@ -41,7 +41,7 @@
 
 namespace broadloom {
 
-// One of the numbers of an update.
+// A number that an update reports.
 struct UpdateNumber {
   NumberInfo info;
   double value;
@@ -49,23 +49,23 @@ struct UpdateNumber {
 
 inline constexpr NumberInfo kEpochsInfo{"epochs", "Epochs carried out", "", kNoTag};
 
-// What one iteration came to.
+// The results of one iteration.
 struct IterationReport {
   std::int64_t iteration = 0;    // 1 after the first
   std::int64_t global_step = 0;  // environment steps so far, over all environments
   double learning_rate = 0.0;
-  int epochs = 0;  // carried out; fewer than update_epochs where target_kl stopped them
+  int epochs = 0;                    // fewer than update_epochs if target_kl stopped them
   std::vector<UpdateNumber> update;  // what the algorithm reports
   double explained_variance = 0.0;
   std::int64_t episodes = 0;  // ended in this block
-  // The mean over these, or over the last 100 where they are fewer; not a number before the first.
+  // Mean over these episodes, or over the last 100 if these are fewer; NaN before the first.
   double mean_return = 0.0;
   double mean_length = 0.0;
-  double success_rate = 0.0;      // of them; not a number where success is not known
-  double termination_rate = 0.0;  // ended by themselves, not by a time limit
-  // N and T of the block, where a schedule changes them.
+  double success_rate = 0.0;      // NaN if success is unknown
+  double termination_rate = 0.0;  // share that terminated, not truncated
+  // N and T of the block, with a shape schedule.
   std::optional<BlockShape> shape;
-  // Rows of the block that were no transitions, where the simulator has such (VecEnvTraits).
+  // Rows of the block that are not transitions, if the simulator has filler rows (VecEnvTraits).
   std::optional<std::int64_t> filler_rows;
   std::vector<NamedNumber> strata;   // by stratum and level
   std::vector<NamedNumber> counted;  // reward terms, measures
@@ -75,9 +75,9 @@ inline constexpr NumberInfo kNumEnvsInfo{"num_envs", "Environments stepped"};
 inline constexpr NumberInfo kNumStepsInfo{"num_steps", "Steps of a block"};
 inline constexpr NumberInfo kFillerRowsInfo{"filler_rows", "Rows of a block that only reset"};
 
-// visit(info, number) for everything reported but iteration and step, in the order of
-// metrics.jsonl; numbers are double, int or std::int64_t. CleanRL's tags are for single episodes;
-// means over episodes stand under them.
+// Calls visit(info, number) for everything reported except iteration and step, in the order of
+// metrics.jsonl. Numbers are double, int or std::int64_t. CleanRL's tags hold single episodes; here
+// they hold means over episodes.
 template <class Visitor>
 void visit_numbers(const IterationReport& report, Visitor&& visit) {
   visit(NumberInfo{"episodic_return", "Training return", "", "charts/episodic_return"},
@@ -107,46 +107,46 @@ void visit_numbers(const IterationReport& report, Visitor&& visit) {
 
 class Trainer;
 
-// What happens after each iteration: logging, evaluation, checkpoints. Must not change the trainer.
+// Called after each iteration, for logs, evaluations and checkpoints. Must not change the trainer.
 class Recorder {
  public:
   virtual ~Recorder() = default;
   virtual Status record(Trainer& trainer) = 0;
 };
 
-// Where a trainer's first iteration begins.
+// The state before a trainer's first iteration.
 enum class StartFrom {
   kStart,
-  kState,  // state() is written over before it, by a checkpoint or what another rank has
+  kState,  // state() will be overwritten by a checkpoint or another rank
 };
 
 class Trainer {
  public:
-  // Builds environments, network and buffers for the configuration, with `threads` >= 1 threads;
-  // results do not depend on how many. Fails where the configuration or an environment option is
-  // not valid, or where the processor lacks what `precision` needs. The environments may be given,
-  // for a simulator of one's own; their number and id must be config.most_envs() and config.env_id.
+  // Makes environments, network and buffers with `threads` >= 1 threads; results do not depend on
+  // their number. Fails if the configuration or an environment option is invalid, or if the
+  // processor does not support `precision`. You can pass environments of your own simulator; their
+  // number must be config.most_envs() and their id config.env_id.
   //
-  // With several ranks, all make the same calls of what is not const: each has a trainer of the
-  // same config, collects a part of each block and works out a part of each gradient, and has all
-  // of both, and of the numbers that come of them, with the bits of one rank. What is not so: its
-  // environments beyond those that it steps are as they were when gather_environments() was last
-  // called. kInvalidConfig where the environments cannot be shared so.
+  // With several ranks, each has a trainer with the same config and makes the same non-const calls.
+  // Each collects a part of every block and computes a part of every gradient. All ranks get whole
+  // blocks, gradients and reports, with the bits of one rank. Only environments that other ranks
+  // step have the state of the last gather_environments(). kInvalidConfig if ranks cannot share the
+  // environments.
   //
-  // With StartFrom::kState no time goes into starts that nobody will see.
+  // StartFrom::kState saves the time of initial states that will be overwritten.
   //
-  // With config.device, blocks and updates are the device's; what is asked of the trainer is the
-  // same, with the same bits. Of the block, the host has what reports are made of, and all of it
-  // where there are hashes or instruments. kInvalidConfig for what the device cannot do.
+  // With config.device, the device collects and learns; the trainer's results have the same bits.
+  // The CPU has only the parts of the block that reports need, or the whole block with hashes or
+  // instruments. kInvalidConfig for settings that the device does not support.
   static Result<std::unique_ptr<Trainer>> create(const Config& config, int threads,
                                                  Ranks& ranks = Ranks::alone(),
-                                                 StartFrom from = StartFrom::kStart);
+                                                 StartFrom start = StartFrom::kStart);
   static Result<std::unique_ptr<Trainer>> create(const Config& config, int threads,
                                                  std::unique_ptr<VecEnv> envs,
                                                  Ranks& ranks = Ranks::alone());
 
-  // One iteration: a block collected, an update made. Nothing is allocated after the first, but
-  // where shape_schedule changes the shape, by the recorder, between several ranks, for a device,
+  // One iteration: collects a block and makes an update. After the first iteration, allocates only
+  // when shape_schedule changes the shape, in the recorder, between several ranks, for a device,
   // and on failure.
   Status iterate();
 
@@ -157,67 +157,65 @@ class Trainer {
   const ActorCritic& network() const { return network_; }
   const EnvSpec& spec() const { return envs_->spec(); }
   VecEnvTraits simulator() const { return envs_->traits(); }
-  // The training device; null for the host's processor.
+  // The training device, or null for the CPU.
   const Device* device() const { return backend_->device(); }
-  // The last one collected; or, after state_restored(), the next one, which has no content.
+  // The last block. After state_restored(), the next block, without content.
   const RolloutBlock& block() const { return block_; }
   const float* params() const { return learner_.params.data(); }  // [P]
-  // As it is now, and changes with every iteration.
+  // The current policy, which changes with every iteration.
   Policy policy() const;
-  std::int64_t episodes() const { return tracker_.episodes(); }  // ended since the run began
-  // How many episodes the report's means are over.
+  std::int64_t episodes() const { return tracker_.episodes(); }  // ended in this run
+  // Number of episodes in the report's means.
   std::int64_t averaged_episodes() const { return tracker_.episodes_averaged(); }
-  // Null when observations are not normalised.
+  // Null if observations are not normalised.
   const ObsNormalizer* obs_normalizer() const { return obs_norm_ ? &*obs_norm_ : nullptr; }
-  // Null when they are not, and where the critic reads nothing of its own.
+  // Null if observations are not normalised, or the critic has none of its own.
   const ObsNormalizer* critic_normalizer() const { return critic_norm_ ? &*critic_norm_ : nullptr; }
-  // Null when rewards are not scaled.
+  // Null if rewards are not scaled.
   const RewardNormalizer* reward_normalizer() const {
     return reward_norm_ ? &*reward_norm_ : nullptr;
   }
   ThreadPool& pool() { return pool_; }
   Ranks& ranks() { return backend_->ranks(); }
   const InstrumentSet& instruments() const { return instruments_; }
-  // Of the last iteration; null unless config().hashes.
+  // Hashes of the last iteration; null unless config().hashes.
   const BlockHashes* hashes() const { return hasher_ ? &hasher_->hashes() : nullptr; }
-  // Where the time of all iterations so far went.
+  // Time of each stage over all iterations so far.
   const StageSeconds& stage_seconds() const { return stage_seconds_; }
 
-  // So many of the pool's threads work in each iteration from now on, instead of as many as were
-  // fastest lately. Learning does not depend on it.
+  // Fixes the number of working threads for all later iterations, instead of the fastest recent
+  // number. Does not affect learning.
   void hold_threads(int threads) { active_threads_.hold(threads); }
 
-  // recorder: null for none. It must outlive the trainer or be unset.
+  // recorder: null for none. Must outlive the trainer or be unset.
   void set_recorder(Recorder* recorder) { recorder_ = recorder; }
 
-  // Mutable views of every bit that is needed to go on: parameters, moments, normalisers,
-  // environments, episode statistics, counters.
-  // Environments that do not save their state (VecEnvTraits) have no place in it.
+  // Mutable views of all state needed to continue: parameters, moments, normalisers, environments,
+  // episode statistics, counters. Without environments that do not save their state (VecEnvTraits).
   std::vector<TensorRef> state();
-  // Has environments and device bring their part of state() up to date; call it before state() is
-  // read.
-  // Fails where other ranks have stepped environments since gather_environments().
+  // Updates the parts of state() that environments and device hold. Call it before you read
+  // state(). Fails if other ranks have stepped environments since gather_environments().
   Status capture();
-  // Brings here what environments of other ranks, or of a device, are in. Iterations do so where
-  // the recorder or the instruments may ask, as the config has it. Nothing to do where they are
-  // here.
+  // Gathers the states of environments on other ranks or a device. iterate() does this whenever the
+  // config's recorder or instruments may need them. Otherwise does nothing.
   Status gather_environments();
-  // All of the first rank's state and instruments' state, for a run that it has begun or restored.
-  Status take_state_of_first();
-  // What instruments have added up over the run, "instruments.<name>.<field>": learning does not
-  // depend on it.
+  // Copies the first rank's state and instrument state to all ranks, for a run that it has started
+  // or restored.
+  Status copy_first_rank_state();
+  // Sums of instruments over the run, "instruments.<name>.<field>". Learning does not depend on
+  // them.
   std::vector<TensorRef> instrument_state();
-  // The sums behind the report of the last block's episodes, "episodes.block". Learning does not
-  // depend on them. Zeros: no block.
+  // Sums behind the report of the last block's episodes, "episodes.block". Learning does not depend
+  // on them. Zeros: no block.
   std::vector<TensorRef> report_state();
-  // Brings what is derived from it up to date; call it whenever state() was written into.
-  // Environments that do not save their state begin new episodes, unless none were begun before.
+  // Call it after writing to state(): recomputes derived values. Environments that do not save
+  // their state begin new episodes, except before the first iteration.
   Status state_restored();
 
  private:
   Trainer(const Config& config, int threads, std::unique_ptr<VecEnv> envs, Ranks& ranks);
 
-  // The machine can run it and has the memory.
+  // For a config that the machine supports and has memory for.
   static Result<std::unique_ptr<Trainer>> create_checked(const Config& config, int threads,
                                                          std::unique_ptr<VecEnv> envs,
                                                          Ranks& ranks);
@@ -229,13 +227,13 @@ class Trainer {
   void follow_shape();
   Status collect();
   Status fill_block();
-  const std::uint8_t* fillers() const;  // of the block; null: there are none
+  const std::uint8_t* fillers() const;  // of the block; null: none
   void scale_rewards();
   void bootstrap_values();
   void compute_targets();
   Status update();
-  bool is_measured(const RunClock& at) const;  // the iteration whose block ends there
-  bool is_watched(const RunClock& at) const;   // by instruments that measure it
+  bool is_measured(const RunClock& clock) const;  // the iteration whose block ends at `clock`
+  bool is_watched(const RunClock& clock) const;   // if instruments measure it
   bool needs_environments() const;
   void arm_instruments();
   void run_instruments();
@@ -258,17 +256,17 @@ class Trainer {
   StepSums step_sums_;
   std::unique_ptr<Actor> actor_;
   Collector collector_;
-  std::unique_ptr<Backend> backend_;  // collects and learns; after all that it works with
+  std::unique_ptr<Backend> backend_;  // collects and learns; declared after everything it uses
   InstrumentSet instruments_;
   std::optional<BlockHasher> hasher_;
   RunClock clock_;
   std::int64_t trained_steps_;
-  std::optional<std::size_t> phase_;  // of shape_schedule that all is shaped for
+  std::optional<std::size_t> phase_;  // current phase of shape_schedule
   Schedule learning_rate_;
   IterationReport report_;
   StageSeconds stage_seconds_;
   Recorder* recorder_ = nullptr;
-  bool episodes_lost_ = false;  // state was restored but for the environments'
+  bool episodes_lost_ = false;  // state was restored without the environments'
 };
 
 }  // namespace broadloom

@@ -1,4 +1,4 @@
-// The state of a trainer: what is saved and restored, passed between ranks, and played by policies.
+// The state of a trainer, which is saved, restored, copied between ranks and played.
 #include "broadloom/core/random.h"
 #include "broadloom/train/trainer.h"
 
@@ -13,14 +13,14 @@ Status Trainer::state_restored() {
   follow_shape();
   episodes_lost_ = !envs_->traits().saves_state && clock_.iteration > 0;
   if (envs_->traits().saves_state) BROADLOOM_TRY(envs_->state_restored());
-  step_sums_.begin(*envs_);  // a block that failed has left some
+  step_sums_.begin(*envs_);  // a failed block may have left sums
   if (episodes_lost_ && !finished()) BROADLOOM_TRY(begin_new_episodes());
   report_clock();
   report_episodes();
   return {};
 }
 
-// On a seed of their own: the run has played those that its own seed begins with.
+// Uses another seed, because the run has played the episodes of its own seed.
 Status Trainer::begin_new_episodes() {
   episodes_lost_ = false;
   const std::uint64_t step = static_cast<std::uint64_t>(clock_.env_step);
@@ -72,7 +72,7 @@ std::vector<TensorRef> Trainer::report_state() {
 
 Status Trainer::gather_environments() { return backend_->gather_environments(clock_.iteration); }
 
-Status Trainer::take_state_of_first() { return backend_->take_state_of_first(*this); }
+Status Trainer::copy_first_rank_state() { return backend_->copy_first_rank_state(*this); }
 
 Status Trainer::capture() {
   BROADLOOM_TRY(backend_->capture(clock_.iteration));

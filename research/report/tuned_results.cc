@@ -146,7 +146,8 @@ class Tuner {
   }
 
   // The cells with the fewest runs without a score.
-  std::vector<int> eligible(const TunedGroup& group, const std::vector<std::uint64_t>& seeds) const {
+  std::vector<int> eligible(const TunedGroup& group,
+                            const std::vector<std::uint64_t>& seeds) const {
     std::vector<int> cells;
     std::int64_t fewest = 0;
     for (const int c : group.cells) {

@@ -78,7 +78,7 @@ def replace_tensors(path, tensors):
         file.write(data)
     # The checksum that belongs to it is in what is said of the damage.
     said = subprocess.run([PROGRAM, "audit", path], capture_output=True, text=True, timeout=120).stderr
-    was, now = (digits.encode() for digits in re.search(r"checksum is (\w{16}), its content's is (\w{16})", said).groups())
+    was, now = (digits.encode() for digits in re.search(r"checksum (\w{16}), but its content has (\w{16})", said).groups())
     with open(path, "wb") as file:
         file.write(bytes(data).replace(was, now, 1))
 

@@ -1,4 +1,4 @@
-// What is said where whole blocks leave much of a run out, and what is looked through to say it.
+// Warnings about steps that whole blocks leave out.
 #include "broadloom/config/budget.h"
 #include "broadloom/setup/resolve_config.h"
 
@@ -30,8 +30,8 @@ TEST(Budget, FewerEnvironmentsAreTheMostForEachNumberOfUpdates) {
   EXPECT_EQ(counts_from(families), (std::vector<int>{6, 3}));
 }
 
-// No smaller block has room for that minibatch, and none is tried.
-TEST(Budget, WhereAMinibatchIsTheWholeBlockThereIsNothingToTry) {
+// No smaller block has room for the minibatch, so none is suggested.
+TEST(Budget, SuggestsNoSmallerBlockIfAMinibatchIsTheWholeBlock) {
   const Result<Config> config = resolve_config({{"env_id", "CartPole-v1"},
                                                 {"num_envs", "65536"},
                                                 {"num_steps", "8"},
@@ -39,9 +39,9 @@ TEST(Budget, WhereAMinibatchIsTheWholeBlockThereIsNothingToTry) {
                                                 {"total_timesteps", "5000000"}});
   ASSERT_TRUE(config.ok()) << config.status().message();
   EXPECT_TRUE(counts_from(config.value()).empty());
-  const std::string said = budget_warning(config.value());
-  EXPECT_EQ(said.find("num_envs"), std::string::npos) << said;
-  EXPECT_NE(said.find("choose total_timesteps = "), std::string::npos) << said;
+  const std::string warning = budget_warning(config.value());
+  EXPECT_EQ(warning.find("num_envs"), std::string::npos) << warning;
+  EXPECT_NE(warning.find("choose total_timesteps = "), std::string::npos) << warning;
   Config half = config.value();
   half.minibatch_size = 524288 / 2;
   EXPECT_LE(counts_from(half).size(), 10U);

@@ -69,7 +69,7 @@ TEST(ConfigDerived, MinibatchSizeDecidesWhenSet) {
   EXPECT_EQ(config.minibatch_count(), 1);
 }
 
-// What is planned and reported is what the update makes of it.
+// Plans and reports have the minibatches of the update.
 TEST(ConfigDerived, MinibatchesAreTheFewestThatExceedNoSize) {
   Config config;
   config.num_steps = 1;
@@ -113,7 +113,7 @@ TEST(ConfigKeys, AgesAndACurriculumDoNotGoTogether) {
   EXPECT_TRUE(validate(config).ok());
 }
 
-// The last value counts, as a flag over a file.
+// The last value counts: a flag replaces a file's value.
 TEST(ConfigKeys, AgesThatALaterFlagTakesBackAreTaken) {
   EXPECT_TRUE(resolve_config({{"stagger_by", "age"}, {"stagger_by", "actions"}}).ok());
 }
@@ -202,7 +202,7 @@ TEST(ConfigKeys, LaterEnvOptionsReplaceEarlierOnes) {
 struct Rule {
   const char* key;
   const char* text;
-  const char* said;
+  const char* fact;
 };
 
 TEST(ConfigValidate, SaysGotExpectedAndWhatToChange) {
@@ -219,7 +219,7 @@ TEST(ConfigValidate, SaysGotExpectedAndWhatToChange) {
     Config config;
     ASSERT_TRUE(set_config(config, rule.key, rule.text).ok()) << rule.key;
     const std::string message = message_of(validate(config));
-    EXPECT_NE(message.find(rule.said), std::string::npos) << message;
+    EXPECT_NE(message.find(rule.fact), std::string::npos) << message;
   }
 }
 
@@ -242,7 +242,7 @@ TEST(ConfigValidate, Tf32WantsAGpu) {
             "TF32. Use device=cuda, or precision=fp32");
   config.device = "cuda";
   EXPECT_TRUE(validate(config).ok());
-  // Judged when all overrides are in, not while device is still the default.
+  // Checked after all overrides, not while device has its default.
   EXPECT_TRUE(resolve_config({{"precision", "tf32"}, {"device", "cuda"}}).ok());
   EXPECT_FALSE(resolve_config({{"precision", "tf32"}}).ok());
 }
@@ -331,7 +331,7 @@ TEST(ConfigResolve, RefusesWhatDoesNotExist) {
   EXPECT_FALSE(resolve_config({{"total_timesteps", "10"}}).ok());
 }
 
-// One range has one text, and runs and files with another are understood.
+// A range has one text; other forms in runs and files are accepted.
 TEST(ConfigResolve, RangesOfStrataHaveOneText) {
   const auto text = [](const std::string& given) {
     return to_overrides(resolve_config({{"strata.a.force", given}}).value()).back().second;
@@ -346,21 +346,23 @@ TEST(ConfigResolve, RangesOfStrataHaveOneText) {
 }
 
 TEST(ConfigResolve, CurriculaAreChecked) {
-  const auto said = [](const Overrides& more) {
+  const auto refusal_of = [](const Overrides& more) {
     Overrides all{{"strata.easy.force", "9..11"}, {"strata.hard.force", "1..2"}};
     all.insert(all.end(), more.begin(), more.end());
     const Result<Config> config = resolve_config(all);
     EXPECT_FALSE(config.ok());
     return config.ok() ? std::string() : config.status().message();
   };
-  EXPECT_NE(said({{"curriculum", "easy,hart"}}).find("did you mean 'hard'?"), std::string::npos);
-  EXPECT_NE(said({{"curriculum", "easy,hard"}, {"strata_sampling", "stratified"}})
+  EXPECT_NE(refusal_of({{"curriculum", "easy,hart"}}).find("did you mean 'hard'?"),
+            std::string::npos);
+  EXPECT_NE(refusal_of({{"curriculum", "easy,hard"}, {"strata_sampling", "stratified"}})
                 .find("strata_sampling: got 'stratified' with a curriculum"),
             std::string::npos);
-  EXPECT_NE(said({{"curriculum_up", "1.5"}}).find("curriculum_up: got 1.5, expected 0 to 1"),
+  EXPECT_NE(refusal_of({{"curriculum_up", "1.5"}}).find("curriculum_up: got 1.5, expected 0 to 1"),
             std::string::npos);
-  EXPECT_NE(said({{"curriculum", "easy,hard"}, {"curriculum_up", "0.3"}}).find("got 0.4 and 0.3"),
-            std::string::npos);
+  EXPECT_NE(
+      refusal_of({{"curriculum", "easy,hard"}, {"curriculum_up", "0.3"}}).find("got 0.4 and 0.3"),
+      std::string::npos);
   EXPECT_EQ(resolve_config({{"curriculum", "a,b"}}).status().kind(), ErrorKind::kInvalidConfig);
   const Result<Overrides> file = parse_toml_overrides(
       "curriculum = [\"a\", \"b\"]\n[strata.a]\nforce = [9, 11]\n[strata.b]\nforce = 3\n",
@@ -372,22 +374,23 @@ TEST(ConfigResolve, CurriculaAreChecked) {
 }
 
 TEST(ConfigResolve, StrataAndFamiliesAreChecked) {
-  const auto said = [](const Overrides& overrides) {
+  const auto refusal_of = [](const Overrides& overrides) {
     const Result<Config> config = resolve_config(overrides);
     EXPECT_FALSE(config.ok());
     EXPECT_EQ(config.status().kind(), ErrorKind::kInvalidConfig);
     return config.status().message();
   };
-  EXPECT_NE(said({{"num_envs", "8"}, {"seed_families", "3"}})
+  EXPECT_NE(refusal_of({{"num_envs", "8"}, {"seed_families", "3"}})
                 .find("seed_families: got 3, expected a divisor of num_envs (8)"),
             std::string::npos);
-  EXPECT_NE(said({{"strata.a.forze", "1..2"}}).find("did you mean 'force'?"), std::string::npos);
-  EXPECT_NE(said({{"strata.a", "1..2"}}).find("expected strata.<name>.<constant>"),
+  EXPECT_NE(refusal_of({{"strata.a.forze", "1..2"}}).find("did you mean 'force'?"),
             std::string::npos);
-  EXPECT_NE(said({{"strata_sampling", "random"}}).find("sampled"), std::string::npos);
+  EXPECT_NE(refusal_of({{"strata.a", "1..2"}}).find("expected strata.<name>.<constant>"),
+            std::string::npos);
+  EXPECT_NE(refusal_of({{"strata_sampling", "random"}}).find("sampled"), std::string::npos);
   EXPECT_TRUE(resolve_config({{"num_envs", "8"}, {"seed_families", "8"}}).ok());
 }
 
-// A good file with bytes changed, cut or doubled: an answer every time, and only sound configs.
+// Changes, removes or repeats bytes of a good file: every result is an error or a valid config.
 }  // namespace
 }  // namespace broadloom

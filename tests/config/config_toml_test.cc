@@ -138,19 +138,19 @@ TEST(ConfigToml, AlteredFilesGiveErrorsOrSoundValues) {
     std::string text = good;
     const int changes = 1 + static_cast<int>(random() % 3);
     for (int i = 0; i < changes && !text.empty(); ++i) {
-      const std::size_t at = random() % text.size();
+      const std::size_t place = random() % text.size();
       switch (random() % 4) {
         case 0:
-          text[at] = static_cast<char>(random() % 256);
+          text[place] = static_cast<char>(random() % 256);
           break;
         case 1:
-          text.erase(at, 1 + random() % 8);
+          text.erase(place, 1 + random() % 8);
           break;
         case 2:
-          text.insert(at, text.substr(random() % text.size(), random() % 12));
+          text.insert(place, text.substr(random() % text.size(), random() % 12));
           break;
         default:
-          text.resize(at);
+          text.resize(place);
       }
     }
     const Result<Overrides> overrides = parse_toml_overrides(text, "fuzz");

@@ -1,4 +1,4 @@
-// What `encoder`, `layer_norm` and `algorithm` bring with them, and where they are refused.
+// Defaults that `encoder`, `layer_norm` and `algorithm` set, and refusals of these keys.
 #include <gtest/gtest.h>
 
 #include <string>
@@ -67,7 +67,7 @@ TEST(Encoder, IsNamedWhereImagesAreReadAsNumbers) {
   EXPECT_EQ(encoder_advice(resolved({{"encoder", "impala"}}), images(84, 84, 4)), "");
 }
 
-TEST(Actions, ThatANewPolicyHardlyReachesAreNamed) {
+TEST(Actions, HardlyReachedByANewPolicyAreNamed) {
   const auto note = [](float low, float high, Overrides overrides) {
     overrides.emplace_back("env_id", "Pendulum-v1");  // whose actions are a Box
     EnvSpec spec;

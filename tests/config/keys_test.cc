@@ -1,5 +1,5 @@
-// What every key is about, held against a list of its own: a key that is moved to another role, or
-// was not meant for the one it has, is seen here before a store or a checkpoint is.
+// Compares the role of every key with a list, so that a wrong or changed role is found before a
+// store or a checkpoint depends on it.
 #include "broadloom/config/keys.h"
 #include "tests/support/folders.h"
 
@@ -75,7 +75,7 @@ TEST(Keys, AreThoseOfTheListWithTheirRoles) {
          "changes moves the key in or out of what studies, resumes and reports take it for.";
 }
 
-// One more would be in the hash of every study, and no store of before would be its own study's.
+// One more key would change the hash of every study, so no existing store would fit its study.
 TEST(Keys, NoneIsAddedToTheFirst) {
   const std::vector<FieldInfo> fields = list_fields(Config());
   const auto first = std::count_if(fields.begin(), fields.end(), [](const FieldInfo& field) {
@@ -114,7 +114,7 @@ TEST(Keys, AreAskedForByName) {
   }
 }
 
-TEST(Keys, OfOtherTablesHaveNoRole) {
+TEST(Keys, FromOtherTablesHaveNoRole) {
   struct Options {
     int size = 1;
     void visit_fields(Lister& v) { v("size", size, Range{1}, "Size."); }

@@ -1,5 +1,5 @@
-// What a run is planned to hold. That it holds as much is tests/train/allocation_test.cc's to see,
-// and tests/cuda/device_faults_test.cc's of what passes to a device.
+// The planned memory of a run. tests/train/allocation_test.cc compares it with the real memory, and
+// tests/cuda/device_faults_test.cc for copies to a device.
 #include "broadloom/setup/memory_plan.h"
 #include "broadloom/setup/resolve_config.h"
 
@@ -19,8 +19,7 @@
 namespace broadloom {
 namespace {
 
-// What the algorithm "accompanied" says that it learns beside its network; "lonely" says nothing,
-// and is the same for the rest.
+// The companion of the algorithm "accompanied". "lonely" has none and is otherwise the same.
 CompanionSize declared;
 
 // Both have a second value, as ppo_rnd has.
@@ -43,8 +42,7 @@ class PassingOfOnesOwn : public testing::Test {
   }
 };
 
-// With the keys of PPO's defaults, whatever the algorithm's own would be; keys of RND do nothing
-// yet.
+// Uses PPO's defaults for all algorithms. Keys of RND do nothing here.
 Config config_for_device(const std::string& algorithm, const Overrides& overrides) {
   Overrides all{{"env_id", "CartPole-v1"}, {"total_timesteps", "200000"}};
   all.insert(all.end(), overrides.begin(), overrides.end());
@@ -62,7 +60,7 @@ std::size_t passing(const std::string& algorithm, const Overrides& overrides = {
   return plan.value().passing;
 }
 
-// What a companion of that size adds.
+// The bytes that a companion of that size adds.
 std::size_t added(const CompanionSize& size, const Overrides& overrides = {}) {
   declared = size;
   return passing("accompanied", overrides) - passing("lonely", overrides);
@@ -81,23 +79,24 @@ TEST_F(PassingOfOnesOwn, IsWhatPassesOfTheLibrarysOfTheirSize) {
   EXPECT_EQ(passing("accompanied"), passing("lonely"));
 }
 
-// Parameters and moments go there and parameters come back, by pages that are a quarter larger than
-// what they hold, and into an array. (As much is said of updates of either size.)
+// Parameters and moments are copied to the device and parameters back, through pages that are a
+// quarter larger than their content, and into an array. (Both sizes have equally many sums per
+// update.)
 TEST_F(PassingOfOnesOwn, GrowsWithTheCompanionsParameters) {
   EXPECT_EQ(added({.parameters = 3000}) - added({.parameters = 1000}), 6 * 2000 * sizeof(float));
 }
 
-// Its samples are drawn of all, in each epoch, and each of its partial gradients has sums of its
-// own.
+// Its samples are drawn from all samples in each epoch, and each of its partial gradients has its
+// own sums.
 TEST_F(PassingOfOnesOwn, GrowsWithWhatIsDrawnAndSaidOfTheCompanion) {
   const Config config = config_for_device("accompanied", {});
   const auto epochs = static_cast<std::size_t>(config.update_epochs);
   const std::size_t drawn = epochs * static_cast<std::size_t>(config.batch_size()) * sizeof(int);
   const int partials = partial_gradient_count(static_cast<int>(config.largest_minibatch()), 1);
-  const std::size_t said = epochs * static_cast<std::size_t>(config.minibatch_count()) * 2 *
+  const std::size_t sums = epochs * static_cast<std::size_t>(config.minibatch_count()) * 2 *
                            static_cast<std::size_t>(partials) * sizeof(PpoSums);
   EXPECT_EQ(added({.parameters = 1}),
-            (drawn + said + 4 * sizeof(float)) / 4 * 5 + drawn + said + sizeof(float));
+            (drawn + sums + 4 * sizeof(float)) / 4 * 5 + drawn + sums + sizeof(float));
 }
 
 TEST_F(PassingOfOnesOwn, GrowsWithStatisticsOfTheCompanionsOwn) {
@@ -114,7 +113,7 @@ TEST_F(PassingOfOnesOwn, GrowsWithStatisticsOfTheCompanionsOwn) {
   }
 }
 
-// Of the phase that says most of its updates.
+// The plan is of the phase with the most sums per update.
 TEST_F(PassingOfOnesOwn, IsOfTheLargestShape) {
   const CompanionSize size{.parameters = 1000, .normalised = 4};
   EXPECT_EQ(added(size, {{"shape_schedule", "4x8 @ 0, 150x32 @ 0.5"}}),

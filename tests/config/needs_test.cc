@@ -135,7 +135,7 @@ TEST(Needs, RefusalsSayWhatToDo) {
             "= Box. Leave log_std_init out");
 }
 
-// A key that needs something without standing above would be a rule that nobody tried.
+// Every key with a need must be in the list above, so that it is tested.
 TEST(Needs, EveryKeyThatNeedsSomethingIsTriedAbove) {
   for (const FieldInfo& field : list_fields(Config{})) {
     if (field.facts.needs[0].keys == nullptr) continue;
@@ -159,7 +159,7 @@ TEST(Needs, WholeConfigsAreTaken) {
   }
 }
 
-// Programs of before took such settings in silence; their runs go on, and are made again.
+// Older versions accepted such settings, and their runs can be resumed and rerun.
 TEST(Needs, RecordsAreTakenAsTheyAre) {
   for (const Idle& one : idle_settings()) {
     Overrides given = one.beside;
@@ -173,12 +173,12 @@ TEST(Needs, RecordsWithoutANormaliserHadGymnasiums) {
   const Overrides before{{"env_id", "Pendulum-v1"}};
   EXPECT_EQ(resolve_record(before).take().normaliser, "gymnasium");
   EXPECT_EQ(resolve_config(before).take().normaliser, "exact");
-  // Where nothing is normalised it says nothing, and stays as a new run has it.
+  // Without normalisation, the record does not have the key, which keeps its default.
   EXPECT_EQ(resolve_record({{"env_id", "CartPole-v1"}}).take().normaliser, "exact");
   EXPECT_EQ(resolve_record({{"normaliser", "exact"}}).take().normaliser, "exact");
 }
 
-// Which keys a program's own algorithm uses is its own to know.
+// Only a registered algorithm knows which keys it uses.
 TEST(Needs, AnAlgorithmOfAProgramMayUseAnyKey) {
   const EnvSpec spec = env_spec("CartPole-v1", {}).take();
   Config config;

@@ -1,4 +1,4 @@
-// Every word that a setting may be leads to what it says.
+// Every value of a setting has its own effect.
 #include "broadloom/setup/settings.h"
 
 #include <gtest/gtest.h>
@@ -16,7 +16,8 @@ namespace {
 template <class Meaning>
 using Words = std::vector<std::pair<std::string, Meaning>>;
 
-// words: all that the key may be, in the order of its table. meaning_of(config): what came of it.
+// words: all values of the key, in the order of its table. meaning_of(config): the resulting
+// setting.
 template <class Meaning, class F>
 void expect_words(const std::string& key, const Words<Meaning>& words, F&& meaning_of) {
   std::string names;
@@ -92,7 +93,7 @@ TEST(Settings, EveryWordOfPrecisionIsTheAgentsAlone) {
                           });
 }
 
-// Each number differs from all others, so that one in another's place is seen.
+// All numbers differ, so that a swap is found.
 TEST(Settings, NumbersOfTheUpdateAreTheConfigs) {
   Config config;
   config.clip_coef = 0.11;

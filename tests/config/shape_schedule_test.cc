@@ -1,4 +1,4 @@
-// Shapes that change over a run: their text, and what a config makes of them.
+// Shapes that change over a run: their text, and their effect on a config.
 #include "broadloom/config/shape_schedule.h"
 #include "broadloom/setup/algorithms.h"
 #include "broadloom/setup/resolve_config.h"
@@ -135,7 +135,7 @@ TEST(ShapeScheduleConfig, TheFirstEntryIsTheShapeOfTheConfig) {
   EXPECT_TRUE(config.of_phase(1).shape_schedule.empty());
   EXPECT_EQ(config.at_step(149999).num_envs, 8);
   EXPECT_EQ(config.at_step(150000).num_envs, 64);
-  // Said twice alike, it may be; its record is read back.
+  // Equal values of the same keys are allowed, so a record can be read back.
   const Config again = config_of(to_overrides(config));
   EXPECT_EQ(to_overrides(again), to_overrides(config));
   for (const char* key : {"num_envs", "num_steps"}) {
@@ -179,7 +179,7 @@ TEST(ShapeScheduleConfig, EveryPhaseMustBeARunThatCanBe) {
   }
 }
 
-// One that was put together in code is held to the same rules.
+// A schedule made in code is checked by the same rules.
 TEST(ShapeScheduleConfig, ASchedulesOfCodeAreCheckedToo) {
   Config config = config_of({{"shape_schedule", "4x128 @ 0, 8x16 @ 0.5"}});
   config.shape_schedule.phases[1].start = 0.0;

@@ -59,7 +59,7 @@ TEST(Shapes, RulesAddUpAndNothingStandsTwice) {
   EXPECT_EQ(error(rules), "shapes: got 8x8 twice; remove one of them");
 }
 
-TEST(Shapes, WhatDoesNotGiveTheBatchIsRefused) {
+TEST(Shapes, WithAnotherBatchAreRefused) {
   ShapeRules rules;
   rules.batch = 1024;
   EXPECT_NE(error(rules).find("batch 1024"), std::string::npos);

@@ -1,6 +1,6 @@
 // Advantage actor-critic (Mnih et al. 2016, arXiv 1602.01783, the synchronous form), for Discrete
-// actions: one step a block on the mean of -A log pi - ent_coef H + vf_coef (V - R)^2 / 2. It is
-// here to show that an algorithm needs nothing but its own file.
+// actions: one step per block on the mean of -A log pi - ent_coef H + vf_coef (V - R)^2 / 2. It
+// shows that an algorithm needs only its own file.
 #pragma once
 
 #include <cmath>

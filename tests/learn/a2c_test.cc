@@ -1,4 +1,4 @@
-// An algorithm of one's own, registered from outside: everything that takes a run takes it.
+// An algorithm that is registered outside the library works with everything that takes a run.
 // sanitizers: address, threads
 #include "tests/learn/a2c.h"
 #include "broadloom/setup/resolve_config.h"
@@ -56,7 +56,7 @@ class A2cRuns : public InFolder {
   }
 };
 
-// Random play brings 22, the most that there can be is 500.
+// Random play has a return of 22; the maximum is 500.
 TEST_F(A2cRuns, LearnCartPole) {
   RELEASE_ONLY("learns until a bar is reached: the same code many times over");
   for (const char* seed : {"1", "2", "3"}) {
@@ -100,7 +100,7 @@ TEST_F(A2cRuns, AreOneStepABlock) {
   for (const UpdateNumber& number : trainer->report().update) names.push_back(number.info.name);
   EXPECT_EQ(names, (std::vector<std::string>{"policy_loss", "value_loss", "entropy", "grad_norm",
                                              "mean_advantage"}));
-  // It has no ratios, and what follows from them is no number.
+  // It has no ratios, so numbers derived from them are NaN.
   std::map<std::string, double> measured;
   trainer->instruments().visit_numbers(
       [&](const NumberInfo& info, double value) { measured[info.name] = value; });
@@ -146,7 +146,7 @@ TEST_F(A2cRuns, RefuseWhatItCannotDo) {
   EXPECT_NE(box.status().message().find("expected Discrete"), std::string::npos);
 }
 
-// One that counts its blocks: another shape's would begin at 0 again.
+// An algorithm that counts its blocks: a change of shape would set the count to 0.
 class CountingA2c final : public A2c {
  public:
   using A2c::A2c;
@@ -175,7 +175,7 @@ TEST_F(A2cRuns, RefuseOtherShapesWhereTheyHaveStateOfTheirOwn) {
   EXPECT_TRUE(Trainer::create(config_with(small({{"algorithm", "counting_a2c"}})), 1).ok());
 }
 
-// What an algorithm says falls over the run keeps it from being made longer, and nothing else does.
+// Only a declared falling value keeps a run from being made longer.
 TEST_F(A2cRuns, CannotBeMadeLongerWhereTheySayThatSomethingFalls) {
   AlgorithmEntry entry = A2c::entry();
   entry.name = "falling_a2c";
@@ -205,7 +205,7 @@ TEST_F(A2cRuns, DeclareTheirNumbersOnce) {
   EXPECT_EQ(own, 1);
 }
 
-TEST(Algorithms, ThatAreNotThereOrNoneAreRefused) {
+TEST(Algorithms, MissingOrEmptyAreRefused) {
   const Result<Config> unknown = resolve_config({{"algorithm", "poo"}});
   ASSERT_FALSE(unknown.ok());
   EXPECT_NE(unknown.status().message().find("ppo"), std::string::npos)

@@ -1,4 +1,4 @@
-// Who plays a policy asks its algorithm how it acts, and so does who measures it.
+// Evaluations and measurements of a policy use its algorithm's actor.
 #include "broadloom/rollout/actor.h"
 #include "broadloom/setup/resolve_config.h"
 
@@ -17,7 +17,7 @@
 namespace broadloom {
 namespace {
 
-// Takes one action where it explores and another where it does not, whatever the network says.
+// Takes one fixed action in collection and another in evaluation, and ignores the network.
 class Headstrong final : public Actor {
  public:
   static constexpr float kExploring = 2.0f, kBest = 3.0f;

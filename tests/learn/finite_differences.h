@@ -19,12 +19,13 @@ void expect_gradient_of_differences(const std::vector<double>& params, Loss&& lo
   ASSERT_GT(largest, 1e-3);
   constexpr double h = 2e-5;
   for (std::size_t i = 0; i < params.size(); ++i) {
-    const auto at = [&](double offset) {
+    const auto loss_at = [&](double offset) {
       std::vector<double> moved = params;
       moved[i] += offset;
       return loss(moved, unused);
     };
-    const double numeric = (8.0 * (at(h) - at(-h)) - (at(2 * h) - at(-2 * h))) / (12.0 * h);
+    const double numeric =
+        (8.0 * (loss_at(h) - loss_at(-h)) - (loss_at(2 * h) - loss_at(-2 * h))) / (12.0 * h);
     ASSERT_NEAR(grads[i], numeric, 1e-6 * largest) << "parameter " << i;
   }
 }

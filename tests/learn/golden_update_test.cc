@@ -1,5 +1,4 @@
-// Whole updates beside what CleanRL's formulas come to in PyTorch: make_golden_update.py says how
-// they were recorded.
+// Compares whole updates with CleanRL's formulas in PyTorch, which make_golden_update.py recorded.
 // sanitizers: address, threads
 #include <gtest/gtest.h>
 
@@ -80,7 +79,7 @@ struct RecordedScene {
     act();
   }
 
-  // What the policy says of its actions, to the bit as the update will find it, and its values.
+  // Actions, log-probabilities with the bits that the update will compute, and values.
   void act() {
     TileWorkspace<float> work = network.make_workspace<float>();
     const int outputs = network.shape().action_outputs;
@@ -145,7 +144,7 @@ void expect_means(const UpdateStats& stats, const nlohmann::json& expected) {
   EXPECT_NEAR(stats.grad_norm, expected.at("grad_norm"), kTolerance);
 }
 
-// If this fails the updates fail with it, because of what it says.
+// If this test fails, the update tests fail for the same reason.
 TEST(GoldenUpdate, PermutationsAreTheRecordedOnes) {
   const Recorded recorded;
   const auto expected = recorded.tensor<std::int32_t>("permutations");

@@ -1,4 +1,4 @@
-// Adam's step on shared-out parameters, against Adam on the whole arrays.
+// Compares Adam's step on chunks with Adam on whole arrays.
 // sanitizers: address, threads
 #include "broadloom/learn/learner.h"
 
@@ -60,7 +60,7 @@ TEST_P(LearnerStep, IsAdamOnAllParametersOnceForAnyThreads) {
   }
 }
 
-// What is learnt beside the network has its place behind it, steps of its own and names of its own.
+// A companion's parameters follow the network's, with their own steps and names.
 TEST(LearnerCompanion, IsApartFromTheNetwork) {
   const ActorCritic network = network_of({{6}, false});
   const std::size_t parameters = network.parameter_count();

@@ -12,8 +12,8 @@
 namespace broadloom {
 namespace {
 
-// The weights that a thread turned for the side it learnt are not those of both sides. Who learns
-// which is open, so there are many rounds, each with other parameters.
+// A thread's transposed weights of one side must not be used for both sides. The thread of each
+// side is random, so there are many rounds with different parameters.
 TEST(PartialGradients, GiveTheSameGradientWhileThreadsComeAndGo) {
   Scene scene(40, 10);
   ThreadPool pool(3);
@@ -36,7 +36,7 @@ TEST(PartialGradients, GiveTheSameGradientWhileThreadsComeAndGo) {
   }
 }
 
-// Part of the bits contract: so many that ranks and threads have work, where it is worth it.
+// Part of the bits contract. There are enough partial gradients for ranks and threads.
 TEST(PartialGradientCount, GrowsWithTheSamples) {
   for (const auto& [samples, count] : {std::pair{1, 1},
                                        {64, 1},

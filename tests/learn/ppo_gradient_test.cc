@@ -51,8 +51,8 @@ class PpoGradient : public ::testing::TestWithParam<Case> {
     return shape;
   }
 
-  // Old log-probabilities and values are off the present ones, so that every branch of both clips
-  // has samples in it.
+  // Old log-probabilities and values differ from the current ones, so that every branch of both
+  // clips has samples.
   void make_batch(Random& random) {
     const bool discrete = GetParam().kind == SpaceKind::kDiscrete;
     const int action_size = discrete ? 1 : GetParam().outputs;
@@ -130,17 +130,18 @@ TEST_P(PpoGradient, EqualsFiniteDifferences) {
   ASSERT_GT(largest, 1e-3);
   constexpr double h = 2e-5;
   for (std::size_t i = 0; i < params_.size(); ++i) {
-    const auto at = [&](double offset) {
+    const auto loss_at = [&](double offset) {
       std::vector<double> moved = params_;
       moved[i] += offset;
       return loss(moved, nullptr, nullptr);
     };
-    const double numeric = (8.0 * (at(h) - at(-h)) - (at(2 * h) - at(-2 * h))) / (12.0 * h);
+    const double numeric =
+        (8.0 * (loss_at(h) - loss_at(-h)) - (loss_at(2 * h) - loss_at(-2 * h))) / (12.0 * h);
     ASSERT_NEAR(grads[i], numeric, 1e-6 * largest) << "parameter " << i << " of " << params_.size();
   }
 }
 
-// Each side touches its own parameters alone, and the two give the bits of both.
+// Each side changes only its own parameters, and the two give the bits of kBoth.
 TEST_P(PpoGradient, SidesMakeUpBoth) {
   if (!network_.sides_are_apart()) GTEST_SKIP() << "a shared encoder";
   std::vector<double> both(params_.size(), 0.0), sides(params_.size(), 0.0);
@@ -174,7 +175,7 @@ TEST_P(PpoGradient, SidesMakeUpBoth) {
   EXPECT_EQ(sums.max_ratio, sums_of_both.max_ratio);
 }
 
-// Also where rows are no multiple of a vector, and what stands behind them is no number.
+// Also if the number of rows is not a multiple of the vector size and NaN follows the rows.
 TEST_P(PpoGradient, SumsAreThoseOfTheSamplesOneByOne) {
   for (const int rows : {kRows, kRows / 2 + 1, 1}) {
     batch_.rows = rows;

@@ -1,5 +1,5 @@
-// RND: the predictor's loss beside finite differences, intrinsic rewards, their scale and their
-// advantages beside their definitions, who is learnt from, and whole runs.
+// RND: compares the predictor's loss with finite differences, and intrinsic rewards, their scale
+// and advantages with their definitions. Tests the drawn samples and whole runs.
 // sanitizers: address, threads
 #include "broadloom/learn/ppo_rnd.h"
 #include "broadloom/setup/resolve_config.h"
@@ -59,18 +59,19 @@ TEST(RndLoss, EqualsFiniteDifferences) {
   tile.rows = kRows;
   for (double& x : tile.observations) x = random.normal();
   for (double& x : tile.targets) x = random.normal();
-  const auto loss = [&](const std::vector<double>& at, std::vector<double>& grads) {
-    std::vector<double> transposed(at.size());
-    network.refresh_transposed(at.data(), transposed.data());
+  const auto loss = [&](const std::vector<double>& parameters, std::vector<double>& grads) {
+    std::vector<double> transposed(parameters.size());
+    network.refresh_transposed(parameters.data(), transposed.data());
     TileWorkspace<double> work = network.make_workspace<double>();
     RndSums sums;
-    rnd_tile_gradient(network, kRows, at.data(), transposed.data(), tile, work, grads.data(), sums);
+    rnd_tile_gradient(network, kRows, parameters.data(), transposed.data(), tile, work,
+                      grads.data(), sums);
     return sums.loss / kRows;
   };
   expect_gradient_of_differences(params, loss);
 }
 
-// A block of random observations, with ends in it that intrinsic rewards know nothing of.
+// A block of random observations with episode ends, which intrinsic rewards ignore.
 struct RndScene {
   static constexpr int kSteps = 7, kEnvs = 19, kMinibatch = 67;
 
@@ -97,9 +98,9 @@ struct RndScene {
   }
 
   const float* next(int t, int n) const {
-    const std::size_t at = static_cast<std::size_t>(n) * kSize;
-    return t + 1 < kSteps ? &block.observations.floats()[block.index(t + 1, 0) * kSize + at]
-                          : &block.last_observations.floats()[at];
+    const std::size_t first = static_cast<std::size_t>(n) * kSize;
+    return t + 1 < kSteps ? &block.observations.floats()[block.index(t + 1, 0) * kSize + first]
+                          : &block.last_observations.floats()[first];
   }
 
   ThreadPool pool{2};
@@ -117,7 +118,7 @@ double output(const ActorCritic& network, const std::vector<float>& params,
   return work.policy[static_cast<std::size_t>(o) * kTileRows];
 }
 
-// Of the second block, which is seen through the statistics of the first.
+// Uses the second block, normalised by the statistics of the first.
 TEST(Rnd, RewardsThePredictionsErrorAtTheNextObservation) {
   RndScene scene;
   scene.rnd.take_block(scene.predictor.data(), scene.block);
@@ -208,7 +209,7 @@ TEST(Rnd, AdvantagesOfIntrinsicRewardsKnowNoEnds) {
   }
 }
 
-// Some of them, others in each epoch.
+// Draws different samples in each epoch.
 TEST(Rnd, LearnsFromAShareOfTheSamples) {
   constexpr int kCount = 60;
   std::vector<std::int32_t> all(kCount);
@@ -249,14 +250,14 @@ TEST(Rnd, NoticesAPredictorThatIsNotTheBlocks) {
 
 Config rnd_config(const Overrides& overrides) {
   Overrides all{{"algorithm", "ppo_rnd"}, {"env_id", "CartPole-v1"}};
-  return resolved(with(all, overrides));
+  return resolved(add_overrides(all, overrides));
 }
 
 Overrides small_rnd(const Overrides& more = {}) {
   Overrides all{{"num_envs", "37"},          {"num_steps", "13"},      {"hidden_sizes", "16,8"},
                 {"total_timesteps", "5000"}, {"num_minibatches", "4"}, {"seed", "7"},
                 {"rnd_hidden_sizes", "12"},  {"rnd_outputs", "9"}};
-  return with(all, more);
+  return add_overrides(all, more);
 }
 
 std::string trained_rnd(const Overrides& overrides, int threads) {
@@ -285,8 +286,8 @@ std::map<std::string, double> numbers_of(const Trainer& trainer) {
   return numbers;
 }
 
-// With nothing of them in its advantages, the policy is one that was never told of them: what is
-// learnt beside it shares the clipping and the critic's body, neither of which does anything here.
+// With int_coef 0, the policy is the same as PPO's. The predictor shares gradient clipping and the
+// critic's body, which have no effect here.
 TEST(PpoRndRuns, WithoutIntrinsicRewardsAreRunsOfPpo) {
   const Overrides same{{"env_id", "CartPole-v1"},   {"num_envs", "37"},
                        {"num_steps", "13"},         {"hidden_sizes", "16,8"},
@@ -313,7 +314,7 @@ TEST(PpoRndRuns, WithoutIntrinsicRewardsAreRunsOfPpo) {
   EXPECT_EQ(actions("ppo_rnd"), ppo);
 }
 
-// At a learning rate of 0, so that the network is still the one that collected the block.
+// The learning rate is 0, so that the network is the one that collected the block.
 TEST(PpoRndRuns, HaveTheSecondValueOfEveryObservation) {
   for (const char* shared : {"false", "true"}) {
     const auto trainer =
@@ -362,7 +363,7 @@ TEST(PpoRndRuns, GoOnWithWhatFollowedTheBlock) {
   }
 }
 
-// What is seen again and again is no longer new.
+// Repeated observations lose their novelty.
 TEST(PpoRndRuns, LessIsNewAsTimeGoesOn) {
   RELEASE_ONLY("learns until a bar is reached: the same code many times over");
   const auto trainer = Trainer::create(rnd_config({{"env_id", "FrozenLake8x8-v1"},
@@ -381,8 +382,7 @@ TEST(PpoRndRuns, LessIsNewAsTimeGoesOn) {
   EXPECT_GT(last["int_explained_variance"], 0.0);
 }
 
-// The predictor's statistics begin with random play; the environments that train stay where they
-// are.
+// The predictor's statistics begin with random play; the training environments do not change.
 TEST(PpoRndRuns, BeginWithRandomPlayElsewhere) {
   const auto after_one = [](const char* blocks, const char* norm_obs) {
     auto trainer = Trainer::create(rnd_config(small_rnd({{"num_iterations_obs_norm_init", blocks},
@@ -398,19 +398,19 @@ TEST(PpoRndRuns, BeginWithRandomPlayElsewhere) {
     }
     return -1.0;
   };
-  const auto with = after_one("3", "false"), without = after_one("0", "false");
-  EXPECT_NEAR(count_of(*with, "algorithm.observations"), 4 * 37 * 13 + 1e-4, 1e-9);
-  EXPECT_NEAR(count_of(*without, "algorithm.observations"), 37 * 13 + 1e-4, 1e-9);
-  EXPECT_EQ(with->block().actions, without->block().actions);
-  EXPECT_EQ(with->block().rewards, without->block().rewards);
-  EXPECT_NE(with->block().int_rewards, without->block().int_rewards);
-  // Where the policy's statistics normalise for both, they begin so.
+  const auto with_play = after_one("3", "false"), without_play = after_one("0", "false");
+  EXPECT_NEAR(count_of(*with_play, "algorithm.observations"), 4 * 37 * 13 + 1e-4, 1e-9);
+  EXPECT_NEAR(count_of(*without_play, "algorithm.observations"), 37 * 13 + 1e-4, 1e-9);
+  EXPECT_EQ(with_play->block().actions, without_play->block().actions);
+  EXPECT_EQ(with_play->block().rewards, without_play->block().rewards);
+  EXPECT_NE(with_play->block().int_rewards, without_play->block().int_rewards);
+  // Shared statistics of policy and predictor also begin with random play.
   const auto one = after_one("3", "true");
   EXPECT_NEAR(count_of(*one, "obs_normalizer"), 4 * 37 * 13, 1e-9);
   EXPECT_EQ(count_of(*one, "algorithm.observations"), 1e-4);
 }
 
-// 26 moves between holes, with a reward at their end alone: chance does not get there, and so PPO
+// 26 moves between holes, with a reward only at the end. Random play does not reach it, so PPO
 // learns nothing (experiments/rnd).
 TEST(PpoRndRuns, FindTheEndOfACorridor) {
   RELEASE_ONLY("learns until a bar is reached: the same code many times over");
@@ -465,13 +465,12 @@ TEST_F(PpoRndFolders, AreRecordedResumedAndPlayed) {
 }
 
 TEST(PpoRndConfig, TheContractSaysWhatIsPlayedBeside) {
-  const auto said = [](const char* blocks) {
+  const auto contract_of = [](const char* blocks) {
     const Config config = rnd_config(small_rnd({{"num_iterations_obs_norm_init", blocks}}));
     return contract_text(make_contract(config, 1).take());
   };
-  EXPECT_NE(said("3").find("begin with 1,443 steps of random play"), std::string::npos)
-      << said("3");
-  EXPECT_EQ(said("0").find("random play"), std::string::npos);
+  EXPECT_NE(contract_of("3").find("1,443 random steps"), std::string::npos) << contract_of("3");
+  EXPECT_EQ(contract_of("0").find("random steps"), std::string::npos);
 }
 
 TEST(PpoRndConfig, RefusesWhatItCannot) {
@@ -492,7 +491,7 @@ TEST(PpoRndConfig, RefusesWhatItCannot) {
             std::string::npos);
 }
 
-// Rows that come after it would hide it otherwise.
+// Otherwise later rows would hide it.
 TEST(RndSums, KeepAChangeThatIsNotANumber) {
   RndSums sums;
   sums.keep_change(0.5);

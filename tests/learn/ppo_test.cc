@@ -88,7 +88,7 @@ TEST(Ppo, AdaptiveLearningRateFallsWithTooMuchKlAndRisesWithTooLittle) {
   EXPECT_LE(too_slow.learner.learning_rate, 1e-2);
 }
 
-// The bounds hold a rate back; one beyond them stays, and does not move against the KL.
+// The bounds limit a rate. A rate outside them stays and does not move against the KL.
 TEST(Ppo, AdaptiveLearningRateNeverMovesAgainstTheKl) {
   constexpr double kTarget = 0.01, kHigh = 0.03, kLow = 0.001;
   for (const double rate : {2e-6, 1e-5, 1.2e-5, 1e-3, 9e-3, 1e-2, 0.05}) {

@@ -1,4 +1,4 @@
-// PQN has no critic: what environments show to a critic alone changes nothing of its runs.
+// PQN has no critic, so critic observations do not change its runs.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -26,7 +26,7 @@ namespace {
 
 constexpr float kAny = std::numeric_limits<float>::infinity();
 
-// A cart that is to stay in place, in a wind. Its policy sees two numbers.
+// A cart that should stay in place in a wind. Its policy sees two numbers.
 struct Gusts {
   struct Params {
     template <class Visitor>
@@ -63,7 +63,7 @@ struct Gusts {
   }
 };
 
-// And shows a critic so many more.
+// Also has critic observations of this size.
 template <int kSize>
 struct ShownGusts : Gusts {
   static constexpr int kCriticObservationSize = kSize;
@@ -86,16 +86,16 @@ Config config_of(const std::string& id, const Overrides& more = {}) {
                            register_environment(make_entry<ShownGusts<1>>()).ok() &&
                            register_environment(make_entry<ShownGusts<5>>()).ok();
   EXPECT_TRUE(done);
-  return resolved(with({{"algorithm", "pqn"},
-                        {"env_id", id},
-                        {"num_envs", "19"},
-                        {"num_steps", "21"},
-                        {"num_minibatches", "3"},
-                        {"hidden_sizes", "16,8"},
-                        {"total_timesteps", "4000"},
-                        {"norm_obs", "true"},
-                        {"hashes", "true"}},
-                       more));
+  return resolved(add_overrides({{"algorithm", "pqn"},
+                                 {"env_id", id},
+                                 {"num_envs", "19"},
+                                 {"num_steps", "21"},
+                                 {"num_minibatches", "3"},
+                                 {"hidden_sizes", "16,8"},
+                                 {"total_timesteps", "4000"},
+                                 {"norm_obs", "true"},
+                                 {"hashes", "true"}},
+                                more));
 }
 
 TEST(PqnWithoutCritic, HasTheBitsOfWhatIsNotShownToOne) {
@@ -119,7 +119,7 @@ TEST(PqnWithoutCritic, HasTheBitsOfWhatIsNotShownToOne) {
   }
 }
 
-// A network of its kind has one input, whatever it is asked for.
+// Its network has one input in every case.
 TEST(PqnWithoutCritic, KeepsNothingForOne) {
   const auto contract_of = [](const std::string& id) {
     return make_contract(config_of(id), 2).take();
@@ -140,12 +140,12 @@ TEST(PqnWithoutCritic, KeepsNothingForOne) {
   asked.critic_observation_size = 5;
   asked.action_values = true;
   EXPECT_EQ(ActorCritic(asked).shape().critic_observation_size, 0);
-  // PPO's critic reads what it is shown.
+  // PPO's critic reads its observations.
   const Overrides ppo{{"algorithm", "ppo"}, {"layer_norm", "off"}};
   EXPECT_TRUE(trainer_of(config_of("Gusts5-v0", ppo), 1)->block().has_critic());
 }
 
-// What is refused for the critic's sake is none of its business.
+// Settings that are refused because of a critic are allowed.
 TEST(PqnWithoutCritic, MayHaveWhatACriticOfItsOwnForbids) {
   const Result<std::unique_ptr<Trainer>> made =
       Trainer::create(config_of("Gusts5-v0", {{"shared_encoder", "true"}}), 1);

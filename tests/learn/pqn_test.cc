@@ -1,5 +1,5 @@
-// PQN: its loss beside finite differences, its targets beside their definition, its optimiser
-// beside torch's, and whole runs.
+// PQN: compares its loss with finite differences, its targets with their definition and its
+// optimiser with torch's. Tests whole runs.
 // sanitizers: address, threads
 #include "broadloom/learn/pqn.h"
 #include "broadloom/setup/algorithms.h"
@@ -57,13 +57,13 @@ TEST(PqnLoss, EqualsFiniteDifferences) {
     tile.actions[r] = random.below(4);
     tile.targets[r] = random.normal();
   }
-  const auto loss = [&](const std::vector<double>& at, std::vector<double>& grads) {
-    std::vector<double> transposed(at.size());
-    network.refresh_transposed(at.data(), transposed.data());
+  const auto loss = [&](const std::vector<double>& parameters, std::vector<double>& grads) {
+    std::vector<double> transposed(parameters.size());
+    network.refresh_transposed(parameters.data(), transposed.data());
     TileWorkspace<double> work = network.make_workspace<double>();
     PqnSums sums;
-    pqn_tile_gradient(network, 1.5, kRows, at.data(), transposed.data(), tile, work, grads.data(),
-                      sums);
+    pqn_tile_gradient(network, 1.5, kRows, parameters.data(), transposed.data(), tile, work,
+                      grads.data(), sums);
     return 1.5 * sums.td_loss / kRows;
   };
   expect_gradient_of_differences(params, loss);
@@ -153,13 +153,13 @@ TEST(EpsilonGreedy, DrawsAsOftenAsItSays) {
 
 Config pqn_config(const Overrides& overrides) {
   Overrides all{{"algorithm", "pqn"}, {"env_id", "CartPole-v1"}};
-  return resolved(with(all, overrides));
+  return resolved(add_overrides(all, overrides));
 }
 
 Overrides small_pqn(const Overrides& more = {}) {
   Overrides all{{"num_envs", "37"},          {"num_steps", "13"},      {"hidden_sizes", "16,8"},
                 {"total_timesteps", "5000"}, {"num_minibatches", "4"}, {"seed", "7"}};
-  return with(all, more);
+  return add_overrides(all, more);
 }
 
 std::string trained_pqn(const Overrides& overrides, int threads) {
@@ -175,7 +175,7 @@ TEST(PqnRuns, HaveTheSameBitsForAnyThreadsAndInstruments) {
             expected);
 }
 
-// What is learnt from is scaled, what is reported is not.
+// The update's rewards are scaled, reported returns are not.
 TEST(PqnRuns, LearnFromScaledRewards) {
   const auto after_one = [](const char* scale) {
     auto trainer = Trainer::create(pqn_config(small_pqn({{"reward_scale", scale}})), 1).take();
@@ -252,7 +252,7 @@ TEST_F(PqnFolders, AreRecordedAndResumed) {
   EXPECT_EQ(hash("whole"), hash("stopped"));
 }
 
-// Random play brings 22, the most that there can be is 500.
+// Random play has a return of 22; the maximum is 500.
 TEST(PqnRuns, LearnCartPole) {
   RELEASE_ONLY("learns until a bar is reached: the same code many times over");
   std::unique_ptr<Trainer> trainer =
@@ -275,7 +275,7 @@ TEST_F(PqnFolders, CannotBeMadeLonger) {
       depends_on_total(pqn_config(small_pqn({{"lr_schedule", "constant"}, {"eps_finish", "1"}}))));
 }
 
-// What is drawn is drawn as the next block of the run would be.
+// Draws are the same as in the run's next block.
 TEST(PqnRuns, ArePlayedAsTheyExplore) {
   const auto lengths = [](double epsilon, EvalActions actions) {
     const std::string text = std::to_string(epsilon);
@@ -295,7 +295,7 @@ TEST(PqnRuns, ArePlayedAsTheyExplore) {
   EXPECT_NE(lengths(1.0, EvalActions::kSampled), best);
 }
 
-// The laboratory takes gradients of policies, and returns as they are.
+// The laboratory needs gradients of policies and unscaled returns.
 TEST(PqnConfig, TheLaboratorySaysWhatItCannotStudy) {
   const auto refused = [](const Overrides& more) {
     Overrides all{{"env_id", "CartPole-v1"}, {"hidden_sizes", "8"}};

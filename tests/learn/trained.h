@@ -1,4 +1,4 @@
-// A whole run, and all that the next iteration would depend on.
+// A whole run, and all state that the next iteration depends on.
 #pragma once
 
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-// What an update shows its observer.
+// The reports of an update to its observer.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -36,7 +36,7 @@ PpoSettings settings_normalising(AdvantageNorm norm) {
   return settings;
 }
 
-// Of up to kTileRows samples with advantages as they are.
+// The gradient of up to kTileRows samples, without normalised advantages.
 std::vector<float> tile_gradient(const Scene& scene, const PpoSettings& settings,
                                  const std::int32_t* indices, int samples) {
   TileBatch<float> batch(Scene::kObservation, 1, Scene::kActions);

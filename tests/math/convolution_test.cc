@@ -31,9 +31,8 @@ class ImageKernels : public ::testing::TestWithParam<std::string> {
   void TearDown() override { ASSERT_TRUE(set_isa("auto").ok()); }
 };
 
-// Height, width, channels, filters, kernel, stride, padding: those of the encoders, at smaller
-// sizes where that is quicker, and odd ones: a stride that leaves a rest, one pixel, no pixel at
-// the side.
+// Height, width, channels, filters, kernel, stride, padding: those of the encoders, smaller where
+// that is faster, and special cases: a stride that leaves a remainder, one pixel, no border.
 const ConvolutionShape kShapes[] = {
     {10, 10, 4, 16, 3, 1, 0}, {20, 20, 4, 32, 8, 4, 0}, {20, 20, 32, 64, 4, 2, 0},
     {9, 9, 64, 64, 3, 1, 0},  {12, 8, 16, 16, 3, 1, 1}, {5, 5, 3, 33, 3, 1, 1},
@@ -56,11 +55,11 @@ void over_products(const ConvolutionShape& s, F&& f) {
     for (int ox = 0; ox < s.out_width(); ++ox) {
       for (int ky = 0; ky < s.kernel; ++ky) {
         for (int kx = 0; kx < s.kernel; ++kx) {
-          const int from = place(s, oy, ox, ky, kx);
-          if (from < 0) continue;
+          const int source = place(s, oy, ox, ky, kx);
+          if (source < 0) continue;
           for (int c = 0; c < s.channels; ++c) {
             for (int o = 0; o < s.filters; ++o) {
-              f(from + c, ((ky * s.kernel + kx) * s.channels + c) * s.filters + o,
+              f(source + c, ((ky * s.kernel + kx) * s.channels + c) * s.filters + o,
                 (oy * s.out_width() + ox) * s.filters + o);
             }
           }
@@ -70,7 +69,7 @@ void over_products(const ConvolutionShape& s, F&& f) {
   }
 }
 
-// A sum in long double beside the sizes of what it adds, which bound the error of a shorter one.
+// A sum in long double, and the sum of absolute terms, which bounds the error of a shorter type.
 struct Sums {
   explicit Sums(std::size_t n, double start = 0.0) : value(n, start), size(n, std::abs(start)) {}
   void add(std::size_t i, long double term) {
@@ -118,10 +117,10 @@ void check_convolution(const ConvolutionShape& s) {
     of_y.add(i, b[i % s.filters]);
     of_db.add(i % s.filters, dy[i]);
   }
-  over_products(s, [&](int from, int weight, int to) {
-    of_y.add(to, static_cast<long double>(x[from]) * w[weight]);
-    of_dx.add(from, static_cast<long double>(dy[to]) * w[weight]);
-    of_dw.add(weight, static_cast<long double>(dy[to]) * x[from]);
+  over_products(s, [&](int input, int weight, int output) {
+    of_y.add(output, static_cast<long double>(x[input]) * w[weight]);
+    of_dx.add(input, static_cast<long double>(dy[output]) * w[weight]);
+    of_dw.add(weight, static_cast<long double>(dy[output]) * x[input]);
   });
   of_y.expect(y, s.patch(), "y");
   of_dx.expect(dx, s.kernel * s.kernel * s.filters, "dx");
@@ -155,12 +154,12 @@ void check_pool(const PoolShape& s) {
       for (int c = 0; c < s.channels; ++c) {
         int best = -1;
         for (int tap = 0; tap < s.kernel * s.kernel; ++tap) {
-          const int from = place(window, oy, ox, tap / s.kernel, tap % s.kernel);
-          if (from >= 0 && (best < 0 || x[from + c] > x[best])) best = from + c;
+          const int source = place(window, oy, ox, tap / s.kernel, tap % s.kernel);
+          if (source >= 0 && (best < 0 || x[source + c] > x[best])) best = source + c;
         }
-        const int to = (oy * s.out_width() + ox) * s.channels + c;
-        ASSERT_EQ(y[to], x[best]) << oy << ", " << ox << ", " << c;
-        expected[best] += dy[to];
+        const int target = (oy * s.out_width() + ox) * s.channels + c;
+        ASSERT_EQ(y[target], x[best]) << oy << ", " << ox << ", " << c;
+        expected[best] += dy[target];
       }
     }
   }
@@ -240,7 +239,7 @@ TEST_P(ImageKernels, LayerNormEqualsItsDefinition) {
   }
 }
 
-// One number has no deviation: what is left is the bias.
+// One number has no deviation, so only the bias remains.
 TEST_P(ImageKernels, ALayerNormOfOneNumberIsItsBias) {
   const float x = 5.0f, gain = 3.0f, bias = 2.0f;
   float y = 0.0f;
@@ -248,7 +247,7 @@ TEST_P(ImageKernels, ALayerNormOfOneNumberIsItsBias) {
   EXPECT_EQ(y, 2.0f);
 }
 
-// Bits are everybody's: each instruction set gives those of the slowest.
+// Every instruction set gives the same bits.
 TEST_P(ImageKernels, BitsAreThoseOfEveryInstructionSet) {
   if (GetParam() == "sse4") GTEST_SKIP() << "sse4 rounds products, and has bits of its own";
   const auto all = [] {

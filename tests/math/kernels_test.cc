@@ -218,7 +218,7 @@ TEST_P(Kernels, ActivationsAreAccurate) {
   EXPECT_LE(worst_elu, 4.0);
 }
 
-TEST_P(Kernels, WhatIsNotANumberStaysSo) {
+TEST_P(Kernels, KeepNotANumber) {
   for (const Activation activation : {Activation::kTanh, Activation::kRelu, Activation::kElu}) {
     std::vector<float> x(37, 0.5f);
     x[5] = x[36] = std::nanf("");
@@ -289,10 +289,10 @@ TEST_P(Kernels, SumsAndTransposes) {
   double expected = 0.0;
   for (const float v : x) expected += static_cast<double>(v) * v;
   EXPECT_NEAR(sum_squares(x.data(), x.size()), expected, 1e-9 * expected);
-  auto into = kernel_values<float>(1037, 16);
-  const auto before = into;
-  add_into(into.data(), x.data(), x.size());
-  for (std::size_t i = 0; i < x.size(); ++i) ASSERT_EQ(into[i], before[i] + x[i]);
+  auto sum = kernel_values<float>(1037, 16);
+  const auto before = sum;
+  add_into(sum.data(), x.data(), x.size());
+  for (std::size_t i = 0; i < x.size(); ++i) ASSERT_EQ(sum[i], before[i] + x[i]);
   std::vector<float> turned(21 * 49);
   transpose(x.data(), turned.data(), 21, 49);
   for (int i = 0; i < 21; ++i) {

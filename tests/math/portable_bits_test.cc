@@ -27,7 +27,7 @@ std::vector<T> portable_values(std::size_t n, std::uint64_t index, double scale 
   return values;
 }
 
-// What `compute` fills in, under each instruction set with everybody's bits, is equal.
+// Compares the results of `compute` under all instruction sets with common bits.
 template <class T>
 void expect_same_bits(std::size_t size, const std::function<void(std::vector<T>&)>& compute) {
   ASSERT_TRUE(set_isa("exact").ok());
@@ -67,7 +67,7 @@ void check_products() {
     });
     expect_same_bits<T>(n_out * kStride, [&](std::vector<T>& y) {
       head_forward(x.data(), w.data(), b.data(), y.data(), rows, in, out, kStride);
-      // Columns past the rows are anything.
+      // Columns after the rows may have any content.
       for (std::size_t i = 0; i < y.size(); ++i) {
         if (i % kStride >= static_cast<std::size_t>(rows)) y[i] = T(0);
       }

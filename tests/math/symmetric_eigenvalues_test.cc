@@ -33,12 +33,12 @@ void reflect(Matrix& a, const std::vector<double>& v) {
   for (const double x : v) length += x * x;
   for (const bool columns : {false, true}) {
     for (std::size_t i = 0; i < n; ++i) {
-      const auto at = [&](std::size_t k) -> double& {
+      const auto entry = [&](std::size_t k) -> double& {
         return columns ? a[k * n + i] : a[i * n + k];
       };
       double along = 0.0;
-      for (std::size_t k = 0; k < n; ++k) along += at(k) * v[k];
-      for (std::size_t k = 0; k < n; ++k) at(k) -= 2.0 * along / length * v[k];
+      for (std::size_t k = 0; k < n; ++k) along += entry(k) * v[k];
+      for (std::size_t k = 0; k < n; ++k) entry(k) -= 2.0 * along / length * v[k];
     }
   }
 }
@@ -57,7 +57,7 @@ Matrix with_eigenvalues(const std::vector<double>& values, std::uint64_t seed) {
   return a;
 }
 
-TEST(SymmetricEigenvalues, OfSmallMatricesAreTheKnownOnes) {
+TEST(SymmetricEigenvalues, AreKnownForSmallMatrices) {
   expect_near(eigenvalues({7.0}), {7.0}, 0.0);
   expect_near(eigenvalues({2.0, 1.0, 1.0, 2.0}), {3.0, 1.0}, 1e-15);
   expect_near(eigenvalues({0.0, 1.0, 1.0, 0.0}), {1.0, -1.0}, 1e-15);
@@ -67,7 +67,7 @@ TEST(SymmetricEigenvalues, OfSmallMatricesAreTheKnownOnes) {
 }
 
 // The second difference matrix: 2 - 2 cos(k pi / (n + 1)).
-TEST(SymmetricEigenvalues, OfSecondDifferencesAreCosines) {
+TEST(SymmetricEigenvalues, AreCosinesForSecondDifferences) {
   for (const std::size_t n : {2u, 3u, 10u, 64u, 130u}) {
     Matrix a(n * n);
     std::vector<double> expected;

@@ -173,14 +173,14 @@ TEST_P(Distributions, GaussianEqualsItsDefinition) {
   }
 }
 
-TEST_P(Distributions, WhatIsNotANumberStaysSo) {
+TEST_P(Distributions, KeepNotANumber) {
   std::vector<float> logits(2 * kTileRows, 0.5f), actions(kTileRows);
   logits[at(1, 3)] = std::nanf("");
   const CategoricalTile tile(logits, actions, 2, 8);
   for (int r = 0; r < 8; ++r) EXPECT_EQ(std::isnan(tile.log_probs[r]), r == 3) << r;
 }
 
-// A policy that has run away must be seen: no exponential wraps around to small numbers.
+// A diverged policy must be visible: no exponential wraps around to small numbers.
 TEST_P(Distributions, LargeExponentsAreInfinite) {
   for (const float x : {89.0f, 120.0f, 178.0f, 200.0f, 400.0f, 1e4f, 1e30f}) {
     std::vector<float> logits(kTileRows, x), normalisers(kTileRows, 0.0f), probs(kTileRows),

@@ -1,4 +1,4 @@
-// Bodies of every encoder beside PyTorch's, and beside finite differences.
+// Compares bodies of every encoder with PyTorch's and with finite differences.
 #include "broadloom/nn/encoder.h"
 #include "tests/support/folders.h"
 #include "tests/support/release_only.h"
@@ -19,7 +19,7 @@
 namespace broadloom {
 namespace {
 
-// As make_golden_encoders.py has them: evenly spread over offset +- scale, rounded to float.
+// The values of make_golden_encoders.py: evenly spread over offset +- scale, rounded to float.
 template <class Real>
 std::vector<Real> numbers(std::size_t count, std::uint64_t stream, double scale = 1.0,
                           double offset = 0.0) {
@@ -36,7 +36,7 @@ std::vector<Real> numbers(std::size_t count, std::uint64_t stream, double scale 
 }
 constexpr std::uint64_t kImages = 1001, kWeights = 1002, kDirections = 1003;
 
-// A chain by itself, with what it needs to run.
+// A chain with its parameters and workspace.
 template <class Real>
 struct Body {
   Body(RowShape in, const std::vector<LayerPlan>& plan, Activation activation)
@@ -79,13 +79,13 @@ Normalisation normalisation_named(const std::string& name) {
   return name == "all" ? Normalisation::kAll : Normalisation::kNone;
 }
 
-// As make_golden_encoders.py fills them: tensor after tensor, W before b, gains about 1.
+// Filled like in make_golden_encoders.py: tensor after tensor, W before b, gains about 1.
 template <class Real>
 void fill_parameters(const Chain& chain, std::vector<Real>& params) {
   std::uint64_t tensor = 0;
-  const auto fill = [&](std::size_t at, int size, double scale, double offset) {
+  const auto fill = [&](std::size_t first, int size, double scale, double offset) {
     const auto values = numbers<Real>(static_cast<std::size_t>(size), tensor++, scale, offset);
-    std::copy(values.begin(), values.end(), params.begin() + static_cast<std::ptrdiff_t>(at));
+    std::copy(values.begin(), values.end(), params.begin() + static_cast<std::ptrdiff_t>(first));
   };
   for (const Layer& layer : chain.layers()) {
     const LinearSlice& slice = layer.slice;
@@ -105,14 +105,14 @@ template <class Real>
 void check_gradients(const nlohmann::json& expected, const Chain& chain,
                      const std::vector<Real>& grads, double tolerance) {
   std::size_t tensor = 0;
-  const auto check = [&](std::size_t at, int size) {
+  const auto check = [&](std::size_t first, int size) {
     const nlohmann::json& one = expected.at(tensor++);
     ASSERT_EQ(one["size"], size) << "tensor " << tensor;
     const auto along = numbers<float>(static_cast<std::size_t>(size), kDirections);
     double squares = 0.0, product = 0.0;
     for (std::size_t i = 0; i < along.size(); ++i) {
-      squares += std::pow(static_cast<double>(grads[at + i]), 2.0);
-      product += static_cast<double>(grads[at + i]) * along[i];
+      squares += std::pow(static_cast<double>(grads[first + i]), 2.0);
+      product += static_cast<double>(grads[first + i]) * along[i];
     }
     const double norm = one["norm"];
     EXPECT_NEAR(std::sqrt(squares), norm, tolerance * norm) << "tensor " << tensor;
@@ -203,11 +203,12 @@ TEST_P(EncoderGradient, EqualsFiniteDifferences) {
   const std::size_t step = std::max<std::size_t>(1, body.params.size() / kTried);
   for (std::size_t i = 0; i < body.params.size(); i += step) {
     const double kept = body.params[i];
-    const auto at = [&](double offset) {
+    const auto loss_at = [&](double offset) {
       body.params[i] = kept + offset;
       return loss();
     };
-    const double numeric = (8.0 * (at(h) - at(-h)) - (at(2 * h) - at(-2 * h))) / (12.0 * h);
+    const double numeric =
+        (8.0 * (loss_at(h) - loss_at(-h)) - (loss_at(2 * h) - loss_at(-2 * h))) / (12.0 * h);
     body.params[i] = kept;
     ASSERT_NEAR(body.grads[i], numeric, 1e-6 * largest) << "parameter " << i;
   }

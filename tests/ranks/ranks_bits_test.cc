@@ -94,7 +94,7 @@ Outcome train(const Config& config, Ranks& ranks, int threads, const std::string
     }
     EXPECT_TRUE(trainer.state_restored().ok());
   }
-  EXPECT_TRUE(trainer.take_state_of_first().ok());
+  EXPECT_TRUE(trainer.copy_first_rank_state().ok());
   for (int i = 1; i <= iterations; ++i) {
     const Status status = trainer.iterate();
     EXPECT_TRUE(status.ok()) << status.message();

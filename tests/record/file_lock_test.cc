@@ -1,4 +1,4 @@
-// Who holds a lock, who does not get it, and what is left when its holder is killed.
+// Holders of a lock, refused processes, and the state after the holder is killed.
 #include "broadloom/record/file_lock.h"
 
 #include <gtest/gtest.h>
@@ -43,7 +43,7 @@ TEST_F(Locks, OneHolderAtATime) {
   ASSERT_TRUE(held.value().has_value());
   EXPECT_FALSE(is_free(at("f")));
   EXPECT_TRUE(is_free(at("other")));
-  // Reading the file and closing it again takes nothing from its holder.
+  // Reading and closing the file does not release the lock.
   EXPECT_EQ(read_file(at("f")).take(), "");
   EXPECT_FALSE(is_free(at("f")));
   FileLock moved = std::move(*held.value());
@@ -73,7 +73,7 @@ TEST_F(Locks, AKilledHolderLeavesNoLock) {
   for (const int end : ready) ::close(end);
 }
 
-// A child that shares what is open, until it is released or told to let go of its copy.
+// A child process that shares the open file until it ends or drops its copy.
 class ForkedChild {
  public:
   explicit ForkedChild(std::optional<FileLock>& held) {
@@ -148,21 +148,22 @@ TEST_F(Locks, ARunFolderNamesWhoHoldsIt) {
   EXPECT_EQ(second.message().find("long gone"), std::string::npos) << second.message();
 }
 
-TEST_F(Locks, WhatCannotBeOpenedSaysWhatToDo) {
+TEST_F(Locks, ErrorsOfOpenSayWhatToDo) {
   const Status missing = FileLock::try_acquire(at("no/such/folder")).status();
   EXPECT_EQ(missing.kind(), ErrorKind::kNotFound);
   EXPECT_EQ(FileLock::try_acquire(dir_.string()).status().kind(), ErrorKind::kIo);
 }
 
-// Neither "somebody else holds it" nor a lock that is none.
+// The error must differ from a held lock, and no lock may be returned.
 TEST_F(Locks, AFileSystemWithoutLocksIsRefused) {
   for (const int error : {ENOLCK, ENOSYS, EOPNOTSUPP}) {
     EXPECT_EXIT(
         {
           refuse_call(SYS_fcntl, error);
           const Status status = FileLock::try_acquire(at("f")).status();
-          const bool said = status.message().find("may have no locks") != std::string::npos;
-          ::_exit(status.kind() == ErrorKind::kIo && said ? 0 : 1);
+          const bool names_locks =
+              status.message().find("may not support locks") != std::string::npos;
+          ::_exit(status.kind() == ErrorKind::kIo && names_locks ? 0 : 1);
         },
         ::testing::ExitedWithCode(0), "")
         << error;

@@ -164,7 +164,7 @@ TEST_F(Files, ARunFolderAppearsWholeOrNotAtAll) {
   EXPECT_NE(again.message().find("--resume"), std::string::npos);
 }
 
-// Its name is brought to the disk: where that fails, it is said.
+// The name is synced to the disk, and a failure is reported.
 TEST_F(Files, ANewRunFoldersNameIsOnTheDisk) {
   EXPECT_EXIT(
       {
@@ -178,7 +178,7 @@ TEST_F(Files, ANewRunFoldersNameIsOnTheDisk) {
       ::testing::ExitedWithCode(0), "");
 }
 
-// As where one may write but not read: a folder for everybody's scratch.
+// A folder with write but no read permission, such as a shared scratch folder.
 TEST_F(Files, AFolderThatCannotBeOpenedIsLeftUnsynced) {
   EXPECT_EXIT(
       {
@@ -188,7 +188,7 @@ TEST_F(Files, AFolderThatCannotBeOpenedIsLeftUnsynced) {
       ::testing::ExitedWithCode(0), "");
 }
 
-// Two that begin at once both find the folder free.
+// Two processes may both find the folder free.
 TEST_F(Files, ARunFolderThatSomebodyElseMadeMeanwhileIsRefusedWithAdvice) {
   const std::string run = at("run");
   const Status late = RunFolder::create(run, [&](const RunFolder&) {
@@ -220,7 +220,7 @@ TEST_F(Files, ARunFolderLiesInNoOtherRunAndInNoFile) {
     }
     EXPECT_TRUE(RunFolder::check_free("../run2").ok());
   }
-  // A manifest alone is somebody else's.
+  // A manifest without checkpoints is not a run.
   fs::create_directories(at("project"));
   ASSERT_TRUE(write_file_atomically(at("project/manifest.json"), "{}").ok());
   EXPECT_TRUE(RunFolder::check_free(at("project/runs/x")).ok());
@@ -267,8 +267,8 @@ TEST_F(Files, TheNewestCheckpointIsFoundAndOldOnesPruned) {
   EXPECT_TRUE(fs::exists(folder.checkpoint_path(10)));
 }
 
-// Copies and exports have names that sort anywhere.
-TEST_F(Files, WhatElseLiesAmongTheCheckpointsIsNone) {
+// Names of copies and exports may sort before or after checkpoints.
+TEST_F(Files, OtherFilesAreNoCheckpoints) {
   const auto fill = [](const RunFolder& folder) {
     return write_file_atomically(folder.manifest_path(), "{}");
   };
@@ -316,7 +316,7 @@ TEST_F(Files, APlaceAmongARunsCheckpointsIsKnown) {
   EXPECT_FALSE(RunFolder::is_among_checkpoints("../x"));
 }
 
-TEST_F(Files, WhatKilledProcessesLeftHalfWrittenIsCleared) {
+TEST_F(Files, HalfWrittenFilesOfKilledProcessesAreCleared) {
   const auto fill = [](const RunFolder& folder) {
     return write_file_atomically(folder.manifest_path(), "{}");
   };

@@ -49,7 +49,7 @@ TEST(Json, TellsKindsApart) {
   EXPECT_FALSE(Json::parse("\"3\"").is_number());
 }
 
-TEST(Json, WhatIsNotThereIsNothing) {
+TEST(Json, MissingValuesAreNull) {
   const Json json = Json::parse(R"({"a": {"b": [1]}, "text": "t"})");
   EXPECT_TRUE(json["x"]["y"].is_null());
   EXPECT_TRUE(json["a"]["b"].at(1).is_null());
@@ -60,7 +60,7 @@ TEST(Json, WhatIsNotThereIsNothing) {
   EXPECT_EQ(json.size(), 2U);  // reading added nothing
 }
 
-// The object itself is gone before the loop begins.
+// The object is destroyed before the loop begins.
 TEST(Json, ALoopRunsOverWhatAFunctionGives) {
   const auto make = [] {
     return Json{{"some_key_that_is_no_small_text", std::string(100, 'x')}, {"b", 2}};
@@ -75,7 +75,7 @@ TEST(Json, ALoopRunsOverWhatAFunctionGives) {
 }
 
 TEST(Json, ReadsObjectsOfManyKeys) {
-  // Each key looked up among all before it would take minutes.
+  // A search for each key would take minutes.
   std::string text = "{\"first\":0";
   for (int i = 0; i < 200000; ++i) text += ",\"key" + std::to_string(i) + "\":" + std::to_string(i);
   const Json json = Json::parse(text + ",\"first\":1}");
@@ -85,7 +85,7 @@ TEST(Json, ReadsObjectsOfManyKeys) {
   EXPECT_EQ(json.dump().size(), text.size() + 1);
 }
 
-// Each found by a search would take minutes.
+// A search for each key would take minutes.
 TEST(Json, ReadsAndComparesObjectsOfManyEqualKeys) {
   constexpr int kKeys = 100000;
   std::string text = "{\"first\":0";
@@ -103,7 +103,7 @@ TEST(Json, NoJsonIsNull) {
   for (const char* text : {"", "{", "[1,]", "{\"a\":1} x", "nan", "'a'"}) {
     EXPECT_TRUE(Json::parse(text).is_null()) << text;
   }
-  // A text may not bring the stack down, however deep it nests.
+  // Deep nesting must not overflow the stack.
   EXPECT_TRUE(Json::parse(std::string(1000000, '[')).is_null());
   EXPECT_TRUE(Json::parse(std::string(1000, '[') + std::string(1000, ']')).is_null());
 }

@@ -1,5 +1,5 @@
-// A call of the operating system that fails from now on, as on a disk or a file system that cannot
-// do it. For processes of their own (EXPECT_EXIT): nothing takes it back.
+// Makes a system call fail from now on, as on a full disk or a limited file system. Use it in
+// separate processes (EXPECT_EXIT), because it cannot be undone.
 #pragma once
 
 #include <gtest/gtest.h>

@@ -93,7 +93,7 @@ TEST_F(Safetensors, EveryCutAndEveryAlteredByteIsRefused) {
   EXPECT_FALSE(parse_safetensors(bytes + "x", "longer").ok());
 }
 
-// Files without our checksum must be checked too: whatever the header says.
+// Files without our checksum must be checked against wrong headers, too.
 TEST_F(Safetensors, HeadersThatLieAreRefused) {
   const auto parse = [](const std::string& header, std::size_t data) {
     std::string bytes(8, '\0');
@@ -152,7 +152,7 @@ TEST_F(Safetensors, OtherTensorsAreRefusedAndNothingIsWritten) {
   refuse(retyped, "c.flags");
 }
 
-// In kilobytes, of this process.
+// Peak memory of this process, kilobytes.
 long peak_memory() {
   rusage used = {};
   getrusage(RUSAGE_SELF, &used);

@@ -53,7 +53,7 @@ void expect_words(const Status& status, ErrorKind kind, const std::string& words
   EXPECT_NE(status.message().find(words), std::string::npos) << status.message();
 }
 
-// Printed text would go into the file.
+// Otherwise printed text would go into the file.
 TEST_F(StrangeFiles, NoneIsOpenedInThePlaceOfAClosedStream) {
   const auto is_free = [](int fd) { return ::fcntl(fd, F_GETFD) == -1 && errno == EBADF; };
   const auto opens_past_streams = [&] {
@@ -92,14 +92,14 @@ TEST_F(StrangeFiles, LinksAreNotWrittenThrough) {
     }
     EXPECT_FALSE(fs::exists(at("nothing")));
   }
-  // A place that a person named may be one.
+  // A path that the user names may be a link.
   EXPECT_TRUE(SharedLog::open(at("link"), Links::kFollow).take().append("").ok());
   EXPECT_TRUE(FileLock::try_acquire(at("link"), Links::kFollow).ok());
   ASSERT_TRUE(write_file_atomically(at("link"), "of its own").ok());
   EXPECT_EQ(read_file(at("link")).take(), "of its own");
 }
 
-// Where the bytes are put until they are whole.
+// The temporary file of an atomic write.
 TEST_F(StrangeFiles, ALinkThatWaitsBesideAFileIsNotFollowed) {
   const std::string beside = at("f.tmp-") + std::to_string(::getpid());
   fs::create_symlink(at("victim"), beside);

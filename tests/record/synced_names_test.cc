@@ -23,7 +23,7 @@ std::vector<std::string>& synced_paths() {
 
 }  // namespace
 
-// In the place of the C library's: it writes down of what it was asked.
+// Replaces the C library's function and records its arguments.
 extern "C" int fsync(int fd) {
   std::error_code error;
   const auto path =
@@ -54,7 +54,7 @@ class SyncedNames : public ::testing::Test {
   fs::path dir_;
 };
 
-TEST_F(SyncedNames, OfEachFolderOnTheWay) {
+TEST_F(SyncedNames, EachNewParentFolder) {
   ASSERT_TRUE(make_folders(at("a/b/c/")).ok());
   for (const fs::path& folder : {dir_, dir_ / "a", dir_ / "a/b"}) {
     EXPECT_TRUE(is_synced(folder)) << folder;
@@ -65,7 +65,7 @@ TEST_F(SyncedNames, OfEachFolderOnTheWay) {
   EXPECT_TRUE(synced_paths().empty());
 }
 
-TEST_F(SyncedNames, OfANewLedgerAndItsFolders) {
+TEST_F(SyncedNames, ANewLedgerAndItsFolders) {
   const Result<std::int64_t> line = append_to_ledger(at("runs/all.jsonl"), "{\"format\":1}");
   ASSERT_TRUE(line.ok()) << line.status().message();
   EXPECT_TRUE(is_synced(dir_));
@@ -73,7 +73,7 @@ TEST_F(SyncedNames, OfANewLedgerAndItsFolders) {
   EXPECT_TRUE(is_synced(dir_ / "runs/all.jsonl"));
 }
 
-TEST_F(SyncedNames, OfLogsAndLocksWhereTheyAreNew) {
+TEST_F(SyncedNames, NewLogsAndLocks) {
   const std::string log = at("log");
   for (const auto open :
        {+[](const std::string& path) { return AppendLog::open(path, 0).status(); },

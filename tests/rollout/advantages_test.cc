@@ -49,8 +49,8 @@ TEST(Advantages, TruthTableOfThePeersTruncations) {
   expect_advantages(truth_block(-1, 1), TruncationMode::kZero, {1.4, 0, 6.36, 4.25});
 }
 
-// The definition, forwards: A_t = sum over k of (gamma lambda)^k delta_{t+k} up to the episode's
-// end.
+// The definition, summed forwards: A_t = sum over k of (gamma lambda)^k delta_{t+k} up to the
+// episode's end.
 double brute_force(const RolloutBlock& block, int t, int n, double gamma, double lambda) {
   double total = 0.0;
   double weight = 1.0;

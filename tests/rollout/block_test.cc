@@ -31,7 +31,7 @@ TEST(ShardPlan, GivesTwoThreadsWorkFromTwoEnvironmentsOn) {
   EXPECT_EQ(ShardPlan(1024, 64).count(), 16);
 }
 
-// Counted here by hand: what the one list of arrays says of them.
+// The bytes are counted by hand, without the list of arrays.
 TEST(RolloutBlock, TakesTheBytesThatItSays) {
   const RolloutBlock block(7, 5, 3, 2, 4);
   const std::size_t floats = block.observations.size() + block.actions.size() +
@@ -56,7 +56,7 @@ TEST(RolloutBlock, ListsEveryArrayOnceByItsName) {
     EXPECT_EQ((block.*member).size(), array.count(block)) << array.name;
     listed += sizeof(block.*member);
   });
-  // An array that is not listed would have no memory, no hash and no place in a plan.
+  // A missing array would have no memory, no hash and no part in the memory plan.
   EXPECT_NEAR(sizeof(RolloutBlock), listed + sizeof(BlockSizes), alignof(RolloutBlock) - 1);
 }
 

@@ -1,4 +1,4 @@
-// What the collector leaves in a block, against the network run row by row.
+// Compares the collector's block with the network run row by row.
 // sanitizers: address, threads
 #include "broadloom/rollout/collector.h"
 #include "broadloom/env/forwarding_vec_env.h"
@@ -25,8 +25,8 @@ struct Case {
 
 class CollectedValues : public ::testing::TestWithParam<Case> {};
 
-// Whatever tiles the values were worked out in: a few environments over many steps, one step of
-// many, and a rest of each.
+// Values do not depend on tiles: a few environments over many steps, one step of many environments,
+// and incomplete tiles.
 TEST_P(CollectedValues, AreThoseOfEachRowByItself) {
   const auto& [env_id, num_envs, num_steps, shared_encoder] = GetParam();
   VecEnvOptions options;
@@ -114,7 +114,7 @@ std::string failure(std::vector<Broken::Place> places, int threads) {
   return collector.collect(params.data(), 0, block).message();
 }
 
-// Shards that are stepped together stop together: which, depends on the threads.
+// Grouped shards stop together, and the groups depend on the number of threads.
 TEST(Collector, NamesTheFirstThatIsNotFiniteForAnyNumberOfThreads) {
   for (const int threads : {1, 2, 3, 4, 8}) {
     EXPECT_NE(failure({{3, 5, true}, {40, 2, true}}, threads)

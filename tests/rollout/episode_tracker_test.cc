@@ -138,24 +138,24 @@ TEST(EpisodeTracker, ABlockThatEndsMoreIsReportedWhole) {
   };
   expect_whole_block(tracker);
   EpisodeTracker restored(kEnvs, 2);
-  std::vector<TensorRef> from, to;
-  tracker.append_state("episodes", from);
-  tracker.append_block_state("episodes", from);
-  restored.append_state("episodes", to);
-  restored.append_block_state("episodes", to);
-  for (std::size_t i = 0; i < to.size(); ++i) {
-    std::memcpy(to[i].data, from[i].data, from[i].bytes());
+  std::vector<TensorRef> source, target;
+  tracker.append_state("episodes", source);
+  tracker.append_block_state("episodes", source);
+  restored.append_state("episodes", target);
+  restored.append_block_state("episodes", target);
+  for (std::size_t i = 0; i < target.size(); ++i) {
+    std::memcpy(target[i].data, source[i].data, source[i].bytes());
   }
   expect_whole_block(restored);
-  // A block that ends none: the last 100 of the run.
+  // A block without episode ends reports the last 100 of the run.
   const std::vector<std::uint8_t> goes_on(kEnvs, 0);
   tracker.observe(rewards.data(), goes_on.data(), goes_on.data(), 1);
   EXPECT_EQ(tracker.episodes_averaged(), 100);
   EXPECT_EQ(tracker.mean_return(), 349.5);
 }
 
-// Ends that nobody told of are not failures, and what stands at other places is not read.
-TEST(EpisodeTracker, WhatIsNotKnownIsNotGuessed) {
+// Unknown outcomes are not failures, and entries without an episode end are not read.
+TEST(EpisodeTracker, DoesNotGuessUnknownOutcomes) {
   EpisodeTracker tracker(2);
   const std::vector<float> rewards(4, 1.0f);
   const std::vector<std::uint8_t> terminated{1, 0, 0, 0}, truncated(4, 0);
@@ -170,7 +170,7 @@ TEST(EpisodeTracker, WhatIsNotKnownIsNotGuessed) {
   EXPECT_EQ(tracker.success_rate(), 1.0);
 }
 
-TEST(EpisodeTracker, WhatWasUnderWayIsForgottenWhereEpisodesBeginAnew) {
+TEST(EpisodeTracker, ForgetsCurrentEpisodesWhenNewOnesBegin) {
   EpisodeTracker tracker(1);
   const std::vector<float> rewards{1, 2, 4};
   const std::vector<std::uint8_t> goes_on(3, 0), ends{0, 0, 1};

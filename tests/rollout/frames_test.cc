@@ -1,4 +1,4 @@
-// A block whose frames are stored once, beside the stacks themselves, which are kept whole here.
+// Compares a block that stores each frame once with whole stacks.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -26,8 +26,7 @@ std::string name_of_case(const ::testing::TestParamInfo<Stacked>& info) {
          std::to_string(static_cast<int>(c.full_scale));
 }
 
-// Environments of which nothing is known but what they showed: [T, N, D] bytes, and how each
-// step ended.
+// Recorded environments: [T, N, D] bytes and the end flags of each step.
 class Shown {
  public:
   explicit Shown(const Stacked& c)
@@ -91,7 +90,7 @@ class Shown {
   std::vector<std::uint8_t> terminated, truncated;
 };
 
-// As the collector fills it: groups of environments, each all steps by itself.
+// Fills the block like the collector: all steps of one group of environments, then of the next.
 void fill(const Shown& shown, int group, RolloutBlock& block) {
   Observations scratch(shown.type(), static_cast<std::size_t>(group));
   for (int begin = 0; begin < block.N; begin += group) {
@@ -165,7 +164,7 @@ INSTANTIATE_TEST_SUITE_P(
                       Stacked{5, 2, 3, 1365, 3, kFirst, 255}),
     name_of_case);
 
-// Blocks of a schedule, one after the other in the same memory.
+// Reshapes a block in the same memory, as a shape schedule does.
 TEST(Frames, AreThoseOfTheBlocksShapeOfNow) {
   const Stacked small{3, 9, 4, 1, 20, kFirst, 255}, large{17, 4, 4, 1, 20, kFirst, 255};
   RolloutBlock block(Shown(large).sizes());
@@ -180,7 +179,7 @@ TEST(Frames, AreThoseOfTheBlocksShapeOfNow) {
   }
 }
 
-TEST(Frames, OfGamesTakeAQuarterOfTheirStacks) {
+TEST(Frames, NeedAQuarterOfTheMemoryOfStacks) {
   const Shown shown({2, 1, 4, 1, 84 * 84, kFirst, 255});
   BlockSizes sizes = shown.sizes();
   sizes.T = sizes.N = 128;

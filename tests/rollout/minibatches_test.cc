@@ -36,7 +36,7 @@ TEST(Minibatches, UseEverySampleExactlyOnceAlsoWhereTheBatchDoesNotDivide) {
   }
 }
 
-TEST(Minibatches, OfTheLargestBlockAreCounted) {
+TEST(Minibatches, AreCountedInTheLargestBlock) {
   constexpr int kMost = 2146435072;  // of a configuration
   EXPECT_EQ((MinibatchCut{kMost, kMost}.max_size()), 1);
   EXPECT_EQ((MinibatchCut{kMost, kMost - 1}.max_size()), 2);

@@ -18,7 +18,8 @@ std::vector<float> random_rows(int rows, int width, double offset, double scale,
   return values;
 }
 
-// Mean and variance over all samples at once; prior: count of a sample of mean 0 and variance 1.
+// Mean and variance over all samples at once. prior: count of an artificial sample of mean 0 and
+// variance 1.
 void expect_statistics(const RunningMeanStd& got, const std::vector<double>& samples, int width,
                        double prior = 0.0) {
   const double count = static_cast<double>(samples.size() / width);
@@ -56,7 +57,7 @@ TEST(ObsNormalizer, StatisticsEqualThoseOfAllSamplesAtOnce) {
   expect_statistics_of_all_at_once(NormaliserRule::kGymnasium, kGymnasiumsPrior);
 }
 
-// A made-up sample at 0 would leave a deviation of 0.013 after such a block.
+// An artificial sample at 0 would leave a standard deviation of 0.013 after this block.
 TEST(ObsNormalizer, NumbersFarFromZeroHaveUnitVarianceAfterTheFirstBlock) {
   for (const double offset : {1800.0, 100000.0, -100000.0}) {
     ObsNormalizer normalizer(1, 10.0, 1);
@@ -113,7 +114,7 @@ struct Episodes {
     for (auto& flag : terminated) flag = random.uniform() < 0.1 ? 1 : 0;
     for (auto& flag : truncated) flag = random.uniform() < 0.1 ? 1 : 0;
   }
-  // In shards that are not taken in in their order.
+  // Shards are added in another order.
   void take_into(RewardNormalizer& normalizer) const {
     const RewardNormalizer::Ends ends{terminated.data(), truncated.data()};
     normalizer.accumulate(1, 4, 6, rewards.data(), ends, kSteps);
@@ -140,7 +141,7 @@ TEST(RewardNormalizer, FollowsGymnasiumsDefinition) {
               1e-6);
 }
 
-// As OpenAI's baselines and Stable-Baselines3: the last reward of an episode counts in its own sum.
+// As in OpenAI Baselines and Stable-Baselines3, an episode's sum includes its last reward.
 TEST(RewardNormalizer, SumsEndAfterTheLastRewardOfAnEpisode) {
   const Episodes episodes;
   std::vector<double> acc(Episodes::kEnvs, 0.0), all;
@@ -184,7 +185,7 @@ TEST(RewardNormalizer, TinyRewardsGetUnitSize) {
   EXPECT_NEAR(squares / 64 - (sum / 64) * (sum / 64), 1.0, 1e-5);
 }
 
-// Sums that are all equal have no deviation to be divided by.
+// Equal sums have no standard deviation to divide by.
 TEST(RewardNormalizer, EqualSumsAreLeftAsTheyAre) {
   std::vector<float> rewards(8, 3.0f);
   const std::vector<std::uint8_t> always(8, 1);
@@ -195,7 +196,7 @@ TEST(RewardNormalizer, EqualSumsAreLeftAsTheyAre) {
   EXPECT_EQ(rewards, std::vector<float>(8, 3.0f));
 }
 
-// What environments that rest have run up stays, and shards that a block does not have add nothing.
+// Sums of environments at rest stay, and shards that a block does not have add nothing.
 TEST(RewardNormalizer, TakesBlocksOfTheFirstEnvironmentsAlone) {
   const std::vector<std::uint8_t> never(12, 0);
   const std::vector<float> all{1, 2, 3, 4}, two{5, 6, 7, 8};  // [1, 4], then [2, 2]

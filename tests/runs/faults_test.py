@@ -54,7 +54,7 @@ def lines(path):
 
 
 def recorded(folder):
-    """What the run's line of a ledger says that no kill may change."""
+    """The parts of the run's ledger line that no kill may change."""
     line = json.loads((folder / "ledger_line.json").read_text())
     return {key: line[key] for key in ("contract", "seeds", "result", "evaluation", "config")}
 

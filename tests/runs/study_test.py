@@ -189,9 +189,9 @@ class Study(unittest.TestCase):
         # Two at the same moment, before there is a store: one of them does it.
         store = self.root / "race.sqlite"
         racers = [self.start(store) for _ in range(3)]
-        said = [racer.communicate()[1] for racer in racers]
+        errors = [racer.communicate()[1] for racer in racers]
         codes = sorted(racer.returncode for racer in racers)
-        self.assertIn(codes, ([0, 4, 4], [0, 0, 4], [0, 0, 0]), said)
+        self.assertIn(codes, ([0, 4, 4], [0, 0, 4], [0, 0, 0]), errors)
         self.assert_same(store)
 
     def test_a_store_can_be_read_while_it_grows(self):

@@ -50,8 +50,8 @@ void release(void* memory) noexcept {
 
 void* operator new(std::size_t size) { return counted(size); }
 void* operator new[](std::size_t size) { return counted(size); }
-// What does not throw must be counted, too: it is given back through the same operator delete
-// (std::stable_sort takes its buffer so).
+// Counts nothrow allocations, too, because they are freed through the same operator delete
+// (std::stable_sort allocates its buffer so).
 void* operator new(std::size_t size, const std::nothrow_t&) noexcept {
   return counted_or_null(size);
 }
@@ -146,7 +146,7 @@ TEST(Allocation, NoneWithPpoRnd) {
   }
 }
 
-// Their normaliser has sums for every shard, which is much where observations are wide.
+// Their normaliser has sums per shard, which are large for wide observations.
 TEST(Allocation, WideObservationsHoldWhatWasPlanned) {
   expect_planned_memory({{"env_id", "Taxi-v3"},
                          {"num_envs", "4096"},
@@ -207,7 +207,7 @@ TEST(Allocation, FramesHoldWhatWasPlanned) {
       2);
 }
 
-// 84 x 84 x 4, as of games: the stacks alone would be 462 MB.
+// 84 x 84 x 4, as in games: whole stacks would need 462 MB.
 TEST(Allocation, ABlockOfFramesHoldsEachOnce) {
   Overrides large = kLarge;
   large.emplace_back("num_envs", "128");
@@ -268,7 +268,7 @@ TEST(Allocation, HashesHoldWhatWasPlanned) {
                         5);
 }
 
-// What the fields of a transition take, and what is held besides.
+// Compares the memory of a block with that of its fields.
 TEST(Allocation, ABlockHoldsLittleMoreThanItsFields) {
   const Result<Config> config = resolve_config({{"env_id", "CartPole-v1"},
                                                 {"num_envs", "65536"},
@@ -277,7 +277,7 @@ TEST(Allocation, ABlockHoldsLittleMoreThanItsFields) {
   const Result<MemoryPlan> plan = plan_memory(config.value(), 2);
   ASSERT_TRUE(plan.ok());
   const double transitions = 65536.0 * 16.0;
-  // Observation, action, log-probability, value, reward, advantage, two flags, how it ended.
+  // Observation, action, log-probability, value, reward, advantage, two flags, episode end.
   const double fields = 4.0 * (4 + 1 + 1 + 1 + 1 + 1) + 2.0 + 4.0;
   EXPECT_LE((plan.value().block + plan.value().permutation) / transitions, 1.2 * fields);
   EXPECT_LT(plan.value().total(), 300e6);
@@ -308,7 +308,7 @@ TEST(Allocation, NoneInAnIterationAfterTheFirst) {
   }
 }
 
-// Where shapes change, at a change alone; and no more is held than was planned.
+// With a shape schedule, allocates only at a change, and no more than planned.
 TEST(Allocation, NoneBetweenChangesOfTheShape) {
   const Result<Config> config =
       resolve_config({{"env_id", "Pendulum-v1"},

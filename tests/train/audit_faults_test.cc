@@ -1,4 +1,4 @@
-// Faults planted in a trainer's own state or environments, found by the audit of what it then does.
+// Plants faults in a trainer's state or environments, which the audit must find.
 // sanitizers: none (whole runs, whose parts have tests of their own)
 #include <gtest/gtest.h>
 
@@ -28,7 +28,7 @@ Config audited_config(const Overrides& overrides) {
   Overrides all{{"num_envs", "32"},       {"num_steps", "32"},       {"total_timesteps", "200000"},
                 {"instruments", "audit"}, {"instrument_every", "1"}, {"stagger_starts", "true"},
                 {"num_minibatches", "4"}};
-  return resolved(with(all, overrides));
+  return resolved(add_overrides(all, overrides));
 }
 
 std::unique_ptr<Trainer> audited_trainer(const Config& config,
@@ -48,7 +48,7 @@ std::span<T> tensor(Trainer& trainer, const std::string& name) {
   return {};
 }
 
-// What the audit says of so many more iterations.
+// The audit's findings over more iterations.
 std::vector<AuditFinding> audit(Trainer& trainer, int iterations = 3) {
   std::vector<AuditNumbers> measured;
   for (int i = 0; i < iterations; ++i) {
@@ -76,7 +76,7 @@ Severity severity_of(const std::vector<AuditFinding>& findings, const std::strin
   return Severity::kOk;
 }
 
-// Silent before, loud after.
+// No finding before the fault, a finding after it.
 void expect_found(const Overrides& overrides, const std::string& check, Severity severity,
                   const std::function<void(Trainer&)>& plant) {
   std::unique_ptr<Trainer> trainer = audited_trainer(audited_config(overrides));
@@ -104,7 +104,7 @@ TEST(AuditFaults, StatisticsOfOtherStates) {
   });
 }
 
-// A count beyond what doubles add to: nothing moves the statistics any more.
+// The count is too large for additions of doubles, so the statistics do not change any more.
 TEST(AuditFaults, StatisticsThatNothingMoves) {
   expect_found(kPendulum, "normaliser_frozen", Severity::kWarning,
                [](Trainer& trainer) { tensor<double>(trainer, "obs_normalizer.count")[0] = 1e30; });
@@ -119,10 +119,10 @@ TEST(AuditFaults, ARewardScaleOfLongAgo) {
   }
 }
 
-// The block holds rewards that were clipped first and multiplied then.
+// Rewards of the block are clipped first and then multiplied.
 TEST(AuditRewards, AreClippedWhateverTheyAreMultipliedBy) {
   const auto clipped = [](const std::string& scale) {
-    const std::unique_ptr<Trainer> trainer = audited_trainer(audited_config(with(
+    const std::unique_ptr<Trainer> trainer = audited_trainer(audited_config(add_overrides(
         kPendulum, {{"norm_reward", "true"}, {"clip_reward", "0.1"}, {"reward_scale", scale}})));
     EXPECT_TRUE(trainer->iterate().ok());
     double share = 0.0;
@@ -171,7 +171,7 @@ TEST(AuditFaults, StepsThatAreTooLarge) {
   }
 }
 
-// A critic with values in the millions leaves advantages to the rounding of float32.
+// With values in the millions, advantages are float32 rounding errors.
 TEST(AuditFaults, AdvantagesThatAreRounding) {
   Overrides undiscounted = kPendulum;
   undiscounted.emplace_back("gamma", "1");
@@ -196,7 +196,7 @@ class Lottery final : public ForwardingVecEnv {
   int steps_ = 0;
 };
 
-// All environments hand out what the first of their shard sees and gets.
+// All environments return the observations and rewards of the first in their shard.
 class Echo final : public ForwardingVecEnv {
  public:
   using ForwardingVecEnv::ForwardingVecEnv;
@@ -272,7 +272,7 @@ TEST(AuditFaults, DrawsThatAreNone) {
   EXPECT_EQ(severity_of(wrong, "kept_draws"), Severity::kError);
 }
 
-// Each environment is given what the first one is.
+// Each environment gets the first one's input.
 class OneCommand final : public ForwardingVecEnv, public AuditContext {
  public:
   using ForwardingVecEnv::ForwardingVecEnv;
@@ -287,13 +287,14 @@ TEST(AuditFaults, EnvironmentsThatAreAllAskedTheSame) {
   const char* check = "same_tasks";
   EXPECT_EQ(severity_of(audit_environments<ForwardingVecEnv>(asked), check), Severity::kOk);
   EXPECT_EQ(severity_of(audit_environments<OneCommand>(asked), check), Severity::kWarning);
-  // By an option, as a user would.
+  // Set by an option, as a user would.
   Overrides still = asked;
   still.emplace_back("env.max_command", "0");
   EXPECT_EQ(severity_of(audit_environments<ForwardingVecEnv>(still), check), Severity::kWarning);
 }
 
-// A policy without doubt, and the same state for all: copies, of other families and of their own.
+// A deterministic policy and one state for all environments: copies in the same and in other
+// families.
 TEST(AuditFaults, EnvironmentsThatAreCopies) {
   const std::tuple<const char*, const char*, Severity> cases[] = {
       {"0", "duplicate_environments", Severity::kError},

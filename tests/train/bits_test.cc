@@ -23,10 +23,10 @@ Config bits_config(const std::string& env_id, const Overrides& overrides) {
   Overrides all{{"env_id", env_id},       {"num_envs", "37"},     {"num_steps", "13"},
                 {"num_minibatches", "3"}, {"update_epochs", "2"}, {"total_timesteps", "5000"},
                 {"hidden_sizes", "16,8"}};
-  return resolved(with(all, overrides));
+  return resolved(add_overrides(all, overrides));
 }
 
-// Each iteration is a round of the choice of threads: what it says is what works.
+// Each iteration chooses a number of threads, and that many work.
 TEST(ActiveRounds, AnIterationRunsWithTheThreadsThatWereChosen) {
   const std::unique_ptr<Trainer> trainer = trainer_of(bits_config("CartPole-v1", {}), 3);
   for (const int threads : {2, 1, 3}) {
@@ -51,7 +51,7 @@ TEST_P(Bits, AreTheSameForAnyNumberOfThreads) {
   }
 }
 
-// As on a machine where others come and go.
+// As on a machine with changing load.
 TEST_P(Bits, AreTheSameWhileThreadsComeAndGo) {
   std::unique_ptr<Trainer> alone = trainer_of(config(), 1);
   std::unique_ptr<Trainer> changing = trainer_of(config(), 5);
@@ -105,7 +105,7 @@ TEST_P(Bits, AreTheSameWithEvaluationBetween) {
   EXPECT_EQ(bytes_of(*plain), bytes_of(*evaluated));
 }
 
-// Names and bits of what the instruments say.
+// Names and bits of the instruments' numbers.
 std::string said_by_instruments(const Trainer& trainer) {
   std::string out;
   trainer.instruments().visit_numbers([&](const NumberInfo& info, double value) {
@@ -144,13 +144,13 @@ TEST_P(Bits, AreTheSameAfterARestoreAtAnyIteration) {
     std::unique_ptr<Trainer> before = trainer_of(config(), 1);
     run(*before, cut);
     std::unique_ptr<Trainer> after = trainer_of(config(), 2);
-    const std::vector<TensorRef> from = before->state();
-    const std::vector<TensorRef> to = after->state();
-    ASSERT_EQ(from.size(), to.size());
-    for (std::size_t i = 0; i < from.size(); ++i) {
-      ASSERT_EQ(from[i].name, to[i].name);
-      ASSERT_EQ(from[i].bytes(), to[i].bytes());
-      std::memcpy(to[i].data, from[i].data, from[i].bytes());
+    const std::vector<TensorRef> source = before->state();
+    const std::vector<TensorRef> target = after->state();
+    ASSERT_EQ(source.size(), target.size());
+    for (std::size_t i = 0; i < source.size(); ++i) {
+      ASSERT_EQ(source[i].name, target[i].name);
+      ASSERT_EQ(source[i].bytes(), target[i].bytes());
+      std::memcpy(target[i].data, source[i].data, source[i].bytes());
     }
     ASSERT_TRUE(after->state_restored().ok());
     run(*after, 5 - cut);

@@ -1,5 +1,4 @@
-// In which keys a checkpoint and the run that goes on from it may differ: in none that changes what
-// is learnt.
+// A checkpoint and a run that resumes from it may differ only in keys that do not affect learning.
 #include <gtest/gtest.h>
 
 #include <memory>
@@ -17,7 +16,7 @@
 namespace broadloom {
 namespace {
 
-// The library has one algorithm, so there is no other value of that key. This one is never made.
+// Another value for the key `algorithm`. It is never made.
 Status other_algorithm() {
   AlgorithmEntry entry;
   entry.name = "another";
@@ -27,7 +26,7 @@ Status other_algorithm() {
   return register_algorithm(entry);
 }
 
-// A value of the key that is not the one it has.
+// Another value of the key.
 std::string other_value(const FieldInfo& field) {
   if (field.name == "env_id") return "Acrobot-v1";
   if (field.type == "bool") return field.value_text == "true" ? "false" : "true";
@@ -59,7 +58,7 @@ class CheckpointKeys : public InFolder {
     ASSERT_TRUE(save_checkpoint(at("checkpoint"), *trainer_, {}).ok());
   }
 
-  // What a run is told whose checkpoint has this value, and in all else its own.
+  // The status of a resume from a checkpoint that differs only in this value.
   Status goes_on_with(const std::string& key, const std::string& value) {
     Result<Checkpoint> checkpoint = read_checkpoint(at("checkpoint"));
     if (!checkpoint.ok()) return checkpoint.status();

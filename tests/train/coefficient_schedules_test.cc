@@ -19,7 +19,7 @@ namespace {
 Config coefficients_config(const Overrides& more) {
   Overrides all{{"num_envs", "9"},     {"num_steps", "16"},         {"total_timesteps", "1500"},
                 {"hidden_sizes", "8"}, {"lr_schedule", "constant"}, {"learning_rate", "0.01"}};
-  return resolved(with(all, more));
+  return resolved(add_overrides(all, more));
 }
 
 std::string param_bytes_of(const Trainer& trainer) {
@@ -27,7 +27,7 @@ std::string param_bytes_of(const Trainer& trainer) {
           trainer.network().parameter_count() * sizeof(float)};
 }
 
-// The first block is learnt from at the start's value, and every later one at less.
+// The first block uses the start value, and every later block a smaller one.
 TEST(CoefficientSchedules, FallFromTheStartOn) {
   for (const char* key : {"clip_schedule", "ent_schedule"}) {
     const std::unique_ptr<Trainer> constant = trainer_of(coefficients_config({}));
@@ -43,7 +43,7 @@ TEST(CoefficientSchedules, FallFromTheStartOn) {
   }
 }
 
-// At each iteration what a run of that constant value makes of the same state.
+// Each iteration has the result of a run with the constant value from the same state.
 TEST(CoefficientSchedules, AreTheValueOfTheirProgress) {
   const Config config =
       coefficients_config({{"clip_schedule", "linear"}, {"ent_schedule", "linear"}});
@@ -57,9 +57,9 @@ TEST(CoefficientSchedules, AreTheValueOfTheirProgress) {
     fixed.clip_coef = clip_schedule(config).at(progress);
     fixed.ent_coef = entropy_schedule(config).at(progress);
     const std::unique_ptr<Trainer> constant = trainer_of(fixed);
-    const std::vector<TensorRef> from = linear->state(), to = constant->state();
-    for (std::size_t i = 0; i < to.size(); ++i) {
-      std::memcpy(to[i].data, from[i].data, to[i].bytes());
+    const std::vector<TensorRef> source = linear->state(), target = constant->state();
+    for (std::size_t i = 0; i < target.size(); ++i) {
+      std::memcpy(target[i].data, source[i].data, target[i].bytes());
     }
     ASSERT_TRUE(constant->state_restored().ok());
     ASSERT_TRUE(linear->iterate().ok());

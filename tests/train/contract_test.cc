@@ -1,4 +1,4 @@
-// What a run says of itself before it starts.
+// The contract that a run prints before it starts.
 #include "broadloom/train/contract.h"
 #include "broadloom/setup/resolve_config.h"
 

@@ -1,4 +1,4 @@
-// What numbers are called: as declared beside them, as runs report them, and as the pages say.
+// Compares the names of numbers in declarations, runs and pages.
 // sanitizers: none (names and pages, read after whole runs)
 #include "broadloom/setup/resolve_config.h"
 #include "broadloom/train/run_numbers.h"
@@ -26,7 +26,7 @@ namespace {
 
 using Names = std::set<std::string>;
 
-// What stands between a mark and the next of the other.
+// The texts between pairs of the two marks.
 std::vector<std::string> between(const std::string& text, char open, char close) {
   std::vector<std::string> found;
   std::size_t begin = 0;
@@ -40,13 +40,14 @@ std::vector<std::string> between(const std::string& text, char open, char close)
 }
 
 // The part of a page from one heading to another.
-std::string part_of(const std::string& page, const std::string& from, const std::string& to) {
+std::string part_of(const std::string& page, const std::string& first_line,
+                    const std::string& last_line) {
   const Result<std::string> text = read_file(source_folder() + "/docs/" + page);
   EXPECT_TRUE(text.ok()) << text.status().message();
-  const std::size_t begin = text.value().find("\n" + from + "\n");
-  const std::size_t end = text.value().find("\n" + to + "\n");
-  EXPECT_NE(begin, std::string::npos) << from;
-  EXPECT_NE(end, std::string::npos) << to;
+  const std::size_t begin = text.value().find("\n" + first_line + "\n");
+  const std::size_t end = text.value().find("\n" + last_line + "\n");
+  EXPECT_NE(begin, std::string::npos) << first_line;
+  EXPECT_NE(end, std::string::npos) << last_line;
   return text.value().substr(begin + 1, end - begin);
 }
 
@@ -71,9 +72,9 @@ Names declared_names() {
   return names;
 }
 
-Names missing(const Names& from, const Names& these) {
+Names missing(const Names& known, const Names& these) {
   Names out;
-  std::set_difference(these.begin(), these.end(), from.begin(), from.end(),
+  std::set_difference(these.begin(), these.end(), known.begin(), known.end(),
                       std::inserter(out, out.end()));
   return out;
 }
@@ -113,7 +114,7 @@ Names reported_by(const Trainer& trainer) {
   return names;
 }
 
-// What each algorithm of the library reports beside PPO.
+// Adds the numbers of the library's algorithms other than PPO.
 void add_other_algorithms(Names& met) {
   for (const char* algorithm : {"pqn", "ppo_rnd"}) {
     const Result<Config> config =
@@ -125,7 +126,7 @@ void add_other_algorithms(Names& met) {
   }
 }
 
-// What is reported of environments that take a step to begin an episode.
+// Adds the numbers of environments that take a step to begin an episode.
 void add_filler_rows(Names& met) {
   const Result<Config> config = resolve_config({{"total_timesteps", "512"}});
   ASSERT_TRUE(config.ok()) << config.status().message();
@@ -138,7 +139,7 @@ void add_filler_rows(Names& met) {
   met.merge(reported_by(*trainer.value()));
 }
 
-// Of environments that count what their terms pay.
+// A trainer on environments that sum their reward terms.
 std::unique_ptr<Trainer> counting() {
   const Result<Config> config = resolve_config({{"total_timesteps", "512"}});
   EXPECT_TRUE(config.ok()) << config.status().message();
@@ -147,7 +148,7 @@ std::unique_ptr<Trainer> counting() {
   return Trainer::create(config.value(), 1, std::make_unique<Counted>(std::move(envs))).take();
 }
 
-// With all that adds to them. Iterations, steps and the two of the clock are the recorder's.
+// Runs with all sources of numbers. The recorder adds iterations, steps and two clock numbers.
 TEST(DeclaredNumbers, AreWhatRunsReport) {
   std::string instruments;
   for (const std::string& name : instrument_names()) instruments += "," + name;
@@ -190,7 +191,7 @@ TEST(DeclaredNumbers, AreThoseOfThePageOfTheRunFolder) {
   EXPECT_EQ(missing(declared_names(), page), Names()) << "on the page, and no run reports it";
 }
 
-// That page says what is behind the same numbers of all bodies and layers in one row.
+// The page has one row for the same number of all bodies and layers.
 TEST(DeclaredNumbers, AreThoseOfThePageOfInstruments) {
   const std::map<std::string, std::string> next = {
       {"plasticity", "policy"}, {"policy", "coverage"}, {"coverage", "What it costs"}};

@@ -1,4 +1,4 @@
-// Programs that have no device of their own: tests/cuda has those that do.
+// Programs without devices. tests/cuda tests programs with devices.
 #include "broadloom/train/device.h"
 #include "broadloom/setup/resolve_config.h"
 
@@ -20,9 +20,9 @@ Config config_on(const char* device) {
 TEST(Devices, AreRefusedByProgramsWithoutThem) {
   const Status status = Trainer::create(config_on("cuda"), 1).status();
   EXPECT_EQ(status.kind(), ErrorKind::kInvalidConfig);
-  EXPECT_EQ(status.message(),
-            "device: got cuda, but this program was built without CUDA; build it again with "
-            "-DBROADLOOM_CUDA=ON (docs/gpu.md says what runs there), or set device = cpu");
+  for (const char* fact : {"device: got cuda", "-DBROADLOOM_CUDA=ON", "set device = cpu"}) {
+    EXPECT_NE(status.message().find(fact), std::string::npos) << status.message();
+  }
   EXPECT_EQ(Trainer::create(config_on("cpu"), 1).value()->device(), nullptr);
 }
 

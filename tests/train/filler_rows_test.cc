@@ -1,4 +1,4 @@
-// Rows that are no transitions have no part in anything.
+// Rows that are not transitions have no effect.
 // sanitizers: address, threads
 #include <gtest/gtest.h>
 
@@ -30,7 +30,7 @@ Config filler_config(const std::string& env_id, const Overrides& overrides = {})
   Overrides all{{"env_id", env_id},       {"num_envs", "21"},        {"num_steps", "13"},
                 {"num_minibatches", "3"}, {"update_epochs", "2"},    {"total_timesteps", "1638"},
                 {"hidden_sizes", "16,8"}, {"max_episode_steps", "9"}};
-  return resolved(with(all, overrides));
+  return resolved(add_overrides(all, overrides));
 }
 
 std::unique_ptr<Trainer> filler_trainer(const Config& config, int threads, bool garbage = false) {
@@ -41,8 +41,8 @@ std::unique_ptr<Trainer> filler_trainer(const Config& config, int threads, bool 
   return trainer.take();
 }
 
-// What is learnt and reported, environments aside.
-std::string told(Trainer& trainer) {
+// All state and reports, without the environments.
+std::string learnt_text(Trainer& trainer) {
   std::string bytes;
   for (const TensorRef& tensor : trainer.state()) {
     bytes += tensor.name;
@@ -61,7 +61,7 @@ struct FillerCase {
 
 class FillerRows : public ::testing::TestWithParam<FillerCase> {};
 
-// Nothing that environments show there is to be found anywhere, with any number of threads.
+// Observations of these rows have no effect, with any number of threads.
 TEST_P(FillerRows, MayHoldAnything) {
   const Config config = filler_config(GetParam().env_id, GetParam().overrides);
   const std::unique_ptr<Trainer> plain = filler_trainer(config, 2);
@@ -75,10 +75,10 @@ TEST_P(FillerRows, MayHoldAnything) {
     for (const auto& other : others) {
       const Status status = other->iterate();
       ASSERT_TRUE(status.ok()) << status.message();
-      EXPECT_EQ(told(*plain), told(*other)) << i;
+      EXPECT_EQ(learnt_text(*plain), learnt_text(*other)) << i;
     }
   }
-  // Each of them once, and a fraction to begin with.
+  // Counts each transition once, plus the initial fraction.
   if (plain->obs_normalizer() != nullptr)
     EXPECT_NEAR(plain->obs_normalizer()->statistics().count(), transitions, 1e-3);
   if (plain->reward_normalizer() != nullptr)
@@ -95,8 +95,7 @@ INSTANTIATE_TEST_SUITE_P(
         FillerCase{"Pendulum-v1", {{"max_episode_steps", "1"}, {"norm_obs", "true"}}},
         FillerCase{"CartPole-v1", {{"algorithm", "pqn"}, {"norm_obs", "true"}}}));
 
-// Rows of an environment that are transitions are those of one that is reset at once, under the
-// same actions.
+// The transitions equal those of an environment with same-step reset under the same actions.
 TEST(FillerRows, TheOthersAreTheTransitionsOfEnvironmentsThatAreResetAtOnce) {
   const Config config = filler_config("CartPole-v1", {{"norm_obs", "true"}});
   const std::unique_ptr<Trainer> trainer = filler_trainer(config, 1);
@@ -141,7 +140,7 @@ TEST(FillerRows, TheOthersAreTheTransitionsOfEnvironmentsThatAreResetAtOnce) {
   EXPECT_EQ(trainer->report().mean_length, trainer->report().mean_return);  // as CartPole has it
 }
 
-// The first transition of an episode is delayed to itself, not to what was chosen before it began.
+// A delayed action at an episode's first transition is not from before the episode.
 TEST(FillerRows, AreNoPartOfDelaysAndPushes) {
   const Config config = filler_config("CartPole-v1");
   Disturbance disturbance;
@@ -201,7 +200,7 @@ TEST_F(FillerRuns, TheContractSaysSo) {
             std::string::npos);
 }
 
-TEST_F(FillerRuns, WhatWouldTakeThemForTransitionsIsRefused) {
+TEST_F(FillerRuns, ReadersThatTakeThemForTransitionsAreRefused) {
   for (const auto& [keys, word] : std::vector<std::pair<Overrides, std::string>>{
            {{{"instruments", "gradient,audit"}},
             "instruments read every row of a block (gradient, audit)"},

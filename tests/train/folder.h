@@ -1,4 +1,4 @@
-// A folder of a test's own that is gone afterwards.
+// A folder for one test, removed afterwards.
 #pragma once
 
 #include <gtest/gtest.h>

@@ -1,5 +1,5 @@
-// Runs on stacks of frames: the same to the bit whether blocks store each frame once or the stacks
-// whole, which is the slow form that nobody has to trust.
+// Runs on stacks of frames have the same bits whether blocks store each frame once or whole stacks,
+// the slow and simple form.
 // sanitizers: address, threads
 #include <gtest/gtest.h>
 
@@ -46,8 +46,8 @@ std::unique_ptr<Trainer> whole_trainer_of(const Config& config, int threads) {
   return trainer_on(config, std::make_unique<WholeStacks>(envs_of(config)), threads);
 }
 
-// All that the last iteration says, with the hashes of all fields but that of observations, which
-// are of what is stored.
+// All reports of the last iteration, with all hashes except those of observations, which depend on
+// storage.
 std::string said_of_frames(const Trainer& trainer) {
   std::string out;
   const auto add = [&](const NumberInfo& info, double value) {
@@ -152,7 +152,7 @@ INSTANTIATE_TEST_SUITE_P(
                    {"shape_schedule", "6x16 @ 0, 37x2/50 @ 0.25, 3x24 @ 0.5, 20x5 @ 0.7"}}}),
     [](const ::testing::TestParamInfo<FramesRun>& info) { return std::string(info.param.name); });
 
-// Changes one pixel of what one environment shows after some steps.
+// Changes one pixel of one environment's observation after some steps.
 class PlantedPixel final : public ForwardingVecEnv {
  public:
   PlantedPixel(std::unique_ptr<VecEnv> envs, int env, std::int64_t step)
@@ -260,7 +260,7 @@ TEST(Frames, AreInTheContract) {
       << text;
 }
 
-TEST(Frames, ThatDoNotFitAreRefusedWithNumbers) {
+TEST(Frames, BeyondTheMemoryLimitAreRefusedWithNumbers) {
   Overrides small = large();
   small.emplace_back("memory_limit", "120");
   const Status status = Trainer::create(frames_config(small), 1).status();
@@ -268,7 +268,7 @@ TEST(Frames, ThatDoNotFitAreRefusedWithNumbers) {
   EXPECT_NE(status.message().find("120"), std::string::npos) << status.message();
 }
 
-// The whole thing once, as it is meant: pictures of 84 x 84, four at once, by the network for them.
+// A complete case: stacks of four 84 x 84 pictures and the network for them.
 TEST(Frames, TrainTheNetworkThatTheyAreFor) {
   RELEASE_ONLY("a network of images: smaller ones run the same code");
   Overrides few = large();
@@ -284,7 +284,7 @@ TEST(Frames, TrainTheNetworkThatTheyAreFor) {
   EXPECT_TRUE(bytes_of(*one) == bytes_of(*two));
 }
 
-// Which way the ball flies is not in one picture: it lands on one of two places.
+// One picture does not show the direction of the ball, which lands on one of two places.
 double mean_return_with(const char* frames) {
   const Config config = frames_config({{"env.frame_stack", frames},
                                        {"env.marked", "false"},

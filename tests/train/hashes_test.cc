@@ -1,4 +1,4 @@
-// Content hashes: the same whatever changes no bit, and exact about where a changed bit came in.
+// Content hashes do not depend on anything that changes no bit, and locate a changed bit exactly.
 #include <gtest/gtest.h>
 
 #include <bit>
@@ -53,7 +53,7 @@ Config hashed_config(const Overrides& overrides = {}) {
   Overrides all{{"env_id", "CartPole-v1"}, {"num_envs", "37"},     {"num_steps", "13"},
                 {"num_minibatches", "3"},  {"update_epochs", "2"}, {"total_timesteps", "5000"},
                 {"hidden_sizes", "16,8"},  {"hashes", "true"}};
-  return resolved(with(all, overrides));
+  return resolved(add_overrides(all, overrides));
 }
 
 std::unique_ptr<VecEnv> make_envs(const Config& config) {
@@ -63,7 +63,7 @@ std::unique_ptr<VecEnv> make_envs(const Config& config) {
   return make_vec_env(config.env_id, config.env_options, options).take();
 }
 
-// A folder with what `diff` reads, of a run on environments of one's own.
+// A run folder for `diff`, from a run on custom environments.
 void train_on(const Config& config, std::unique_ptr<VecEnv> envs, int iterations,
               const std::string& dir) {
   fs::create_directories(dir);
@@ -81,9 +81,9 @@ void train_on(const Config& config, std::unique_ptr<VecEnv> envs, int iterations
 // parameters_hash of the run's record.
 std::string recorded_parameters(const std::string& dir) {
   const std::string line = read_file(dir + "/ledger_line.json").take();
-  const std::size_t at = line.find("\"parameters_hash\":\"");
-  EXPECT_NE(at, std::string::npos);
-  return line.substr(at + 19, 32);
+  const std::size_t place = line.find("\"parameters_hash\":\"");
+  EXPECT_NE(place, std::string::npos);
+  return line.substr(place + 19, 32);
 }
 
 TEST_F(Hashes, AreThoseOfTheBlocksRowsAndColumns) {
@@ -118,7 +118,7 @@ TEST_F(Hashes, AreThoseOfTheBlocksRowsAndColumns) {
                                    trainer->network().parameter_count() * sizeof(float)}));
 }
 
-// The issue's point: evaluation, panels, instruments, logs and threads perturb no bit of training.
+// Evaluation, panels, instruments, logs and threads change no bit of training.
 TEST_F(Hashes, AreTheSameFileWhateverChangesNoBit) {
   const Overrides base{{"norm_obs", "true"}, {"norm_reward", "true"}};
   const std::vector<std::pair<Overrides, int>> variants = {
@@ -158,14 +158,14 @@ TEST_F(Hashes, AreTheSameFileWhateverChangesNoBit) {
 TEST_F(Hashes, ChangeNoBitOfTheRun) {
   Config plain = hashed_config();
   plain.hashes = false;
-  const std::unique_ptr<Trainer> with = Trainer::create(hashed_config(), 2).take();
-  const std::unique_ptr<Trainer> without = Trainer::create(plain, 2).take();
-  EXPECT_EQ(without->hashes(), nullptr);
+  const std::unique_ptr<Trainer> hashed = Trainer::create(hashed_config(), 2).take();
+  const std::unique_ptr<Trainer> plain = Trainer::create(plain, 2).take();
+  EXPECT_EQ(plain->hashes(), nullptr);
   for (int i = 0; i < 3; ++i) {
-    ASSERT_TRUE(with->iterate().ok());
-    ASSERT_TRUE(without->iterate().ok());
+    ASSERT_TRUE(hashed->iterate().ok());
+    ASSERT_TRUE(plain->iterate().ok());
   }
-  const std::vector<TensorRef> a = with->state(), b = without->state();
+  const std::vector<TensorRef> a = hashed->state(), b = plain->state();
   ASSERT_EQ(a.size(), b.size());
   for (std::size_t i = 0; i < a.size(); ++i) {
     EXPECT_EQ(std::memcmp(a[i].data, b[i].data, a[i].bytes()), 0) << a[i].name;
@@ -263,7 +263,7 @@ TEST_F(HashFiles, HaveTheSizeThatThePageSays) {
   EXPECT_EQ(static_cast<std::int64_t>(bytes_.size()), kHead + 3 * record());
 }
 
-TEST_F(HashFiles, OfWhichTheLastRecordIsCutAreReadToTheOneBefore) {
+TEST_F(HashFiles, AreReadUpToAnIncompleteLastRecord) {
   write(bytes_.substr(0, bytes_.size() - 5));
   HashReader reader = HashReader::open(path()).take();
   for (int i = 0; i < 2; ++i) EXPECT_TRUE(reader.next().value());
@@ -281,7 +281,7 @@ TEST_F(HashFiles, AreCutBackToTheIterationThatARunGoesOnFrom) {
   EXPECT_EQ(too_short.status().kind(), ErrorKind::kCorrupt);
 }
 
-TEST_F(HashFiles, ThatAreDamagedAreRefused) {
+TEST_F(HashFiles, AreRefusedIfDamaged) {
   for (const std::size_t place : {kHead + 3, kHead + record() + 100, kHead + 3 * record() - 1}) {
     std::string altered = bytes_;
     altered[place] = static_cast<char>(altered[place] ^ 1);
@@ -294,7 +294,7 @@ TEST_F(HashFiles, ThatAreDamagedAreRefused) {
   write("");
   expect_error(ErrorKind::kCorrupt, "fewer than its head");
   write(std::string(200, 'x'));
-  expect_error(ErrorKind::kCorrupt, "does not begin as a file of hashes");
+  expect_error(ErrorKind::kCorrupt, "file of hashes");
   std::string newer = bytes_;
   newer[8] = 3;
   write(newer);
@@ -305,13 +305,13 @@ TEST_F(HashFiles, ThatAreDamagedAreRefused) {
   expect_error(ErrorKind::kCorrupt, "head was altered");
 }
 
-TEST_F(HashFiles, ThatAreNotThereAreAskedFor) {
+TEST_F(HashFiles, AreRequestedIfMissing) {
   fs::remove(path());
   expect_error(ErrorKind::kNotFound, "--hashes");
   EXPECT_EQ(diff_runs(at("run"), at("none")).status().kind(), ErrorKind::kNotFound);
 }
 
-TEST_F(HashFiles, OfOtherShapesAreNotCompared) {
+TEST_F(HashFiles, AreNotComparedWithOtherShapes) {
   const Config wide = hashed_config({{"num_envs", "38"}});
   train_on(wide, make_envs(wide), 1, at("wide"));
   const Result<RunDiff> diff = diff_runs(at("run"), at("wide"));

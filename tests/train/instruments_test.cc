@@ -1,4 +1,4 @@
-// Instruments in training: when they measure, what they are given, what they leave alone.
+// Instruments in training: when they measure, their inputs, and that they change nothing.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -16,7 +16,7 @@ namespace {
 Config measured_config(const Overrides& overrides) {
   Overrides all{{"env_id", "CartPole-v1"},   {"num_envs", "16"},          {"num_steps", "16"},
                 {"total_timesteps", "2000"}, {"instruments", "gradient"}, {"hidden_sizes", "16,8"}};
-  return resolved(with(all, overrides));
+  return resolved(add_overrides(all, overrides));
 }
 
 std::unique_ptr<Trainer> measured_trainer(const Overrides& overrides) {
@@ -59,8 +59,7 @@ TEST(Instruments, NoneMeasureNothing) {
       [](const NumberInfo& info, double) { ADD_FAILURE() << info.name; });
 }
 
-// What the update tells of all its minibatches, and what the parameters tell, must agree with what
-// the probe saw.
+// The probe's numbers must agree with those of the update's minibatches and of the parameters.
 TEST(Instruments, SeeTheUpdateThatIsReported) {
   std::unique_ptr<Trainer> trainer = measured_trainer({{"instrument_every", "1"},
                                                        {"learning_rate", "0.003"},

@@ -1,5 +1,5 @@
-// Runs that are made longer: the bits of one that was as long from the start, and records that say
-// so.
+// Runs that are made longer have the bits of a run that was this long from the start, and their
+// records note it.
 // sanitizers: none (whole runs, whose parts have tests of their own)
 #include <gtest/gtest.h>
 
@@ -23,7 +23,7 @@ using Json = nlohmann::json;
 
 class LongerRuns : public InFolder {
  protected:
-  // 128 steps an iteration; what is done every so many iterations is not done at the ends.
+  // 128 steps per iteration; periodic tasks do not fall on the ends.
   void train(const std::string& name, std::int64_t total, const Overrides& overrides = {},
              const RunHooks& hooks = {}) {
     Overrides all{{"env_id", "CartPole-v1"},
@@ -108,8 +108,7 @@ TEST_F(LongerRuns, SayWhatTheyWere) {
   EXPECT_EQ(manifest("run"), before);
 }
 
-// Until the new end is reached, the folder's line is that of the old one; then no resume takes the
-// old line for the new.
+// The folder keeps the old ledger line until the new end, and no resume takes it for the new one.
 TEST_F(LongerRuns, StoppedOnTheWayGoOnToTheNewEnd) {
   train("whole", 2000);
   train("run", 900);

@@ -1,5 +1,5 @@
 // Runs on observations that are not rows of float32 that policy and critic share: pixels as uint8,
-// and observations that only the critic reads. What holds of any run holds of these.
+// and observations that only the critic reads. They have all properties of other runs.
 // sanitizers: address, threads
 #include <gtest/gtest.h>
 
@@ -27,7 +27,7 @@ Config typed_config(const Overrides& overrides) {
   Overrides all{{"num_envs", "37"},     {"num_steps", "13"},         {"num_minibatches", "3"},
                 {"update_epochs", "2"}, {"total_timesteps", "5000"}, {"hidden_sizes", "16,8"},
                 {"hashes", "true"}};
-  return resolved(with(all, overrides));
+  return resolved(add_overrides(all, overrides));
 }
 
 bool has_tensor(Trainer& trainer, const std::string& name) {
@@ -58,7 +58,7 @@ TEST_P(Typed, SameBitsForAnyThreads) {
 TEST_P(Typed, SameBitsWithInstrumentsAndEvaluation) {
   const std::unique_ptr<Trainer> plain = trainer_of(typed_config(GetParam()), 2);
   const std::unique_ptr<Trainer> watched =
-      trainer_of(typed_config(with(GetParam(), {{"instruments", all_instruments()}})), 2);
+      trainer_of(typed_config(add_overrides(GetParam(), {{"instruments", all_instruments()}})), 2);
   run(*plain, 4);
   for (int i = 0; i < 4; ++i) {
     run(*watched, 1);
@@ -71,11 +71,11 @@ TEST_P(Typed, GoesOnFromItsState) {
   const Config config = typed_config(GetParam());
   const std::unique_ptr<Trainer> whole = trainer_of(config, 1), second = trainer_of(config, 2);
   run(*whole, 3);
-  std::vector<TensorRef> from = whole->state(), to = second->state();
-  ASSERT_EQ(from.size(), to.size());
-  for (std::size_t i = 0; i < from.size(); ++i) {
-    ASSERT_EQ(from[i].bytes(), to[i].bytes());
-    std::memcpy(to[i].data, from[i].data, from[i].bytes());
+  std::vector<TensorRef> source = whole->state(), target = second->state();
+  ASSERT_EQ(source.size(), target.size());
+  for (std::size_t i = 0; i < source.size(); ++i) {
+    ASSERT_EQ(source[i].bytes(), target[i].bytes());
+    std::memcpy(target[i].data, source[i].data, source[i].bytes());
   }
   ASSERT_TRUE(second->state_restored().ok());
   run(*whole, 3);
@@ -122,7 +122,7 @@ TEST(Pixels, AreOneByteEachInTheBlock) {
   EXPECT_EQ(RolloutBlock::bytes(as_floats) - RolloutBlock::bytes(block), 3 * pixels);
 }
 
-// The network reads them divided by 255, in the collector as anywhere.
+// The network reads them divided by 255, also in the collector.
 TEST(Pixels, AreDividedBy255ForTheNetwork) {
   const std::unique_ptr<Trainer> trainer = trainer_of(typed_config(kCatch), 2);
   std::vector<float> params(trainer->params(),
@@ -146,7 +146,7 @@ TEST(Pixels, AreDividedBy255ForTheNetwork) {
   }
 }
 
-// Planes of 0 and 1 are what they are.
+// Planes of 0 and 1 are not scaled.
 TEST(Planes, AreZeroAndOneForTheNetwork) {
   const std::unique_ptr<Trainer> trainer = trainer_of(typed_config(kPlanes), 2);
   std::vector<float> params(trainer->params(),
@@ -167,7 +167,7 @@ TEST(Planes, AreZeroAndOneForTheNetwork) {
   }
 }
 
-// Where networks read the same bytes otherwise, it is another task.
+// Another scale of the same bytes is another task.
 TEST(Planes, AreNotPixelsOfTheSameShape) {
   const Space planes = Space::bits({10, 10, 4}), pixels = Space::bytes({10, 10, 4});
   EXPECT_EQ(shape_text(planes), "Box(10, 10, 4; uint8 to 1)");
@@ -187,13 +187,13 @@ TEST(Planes, AreNotPixelsOfTheSameShape) {
 TEST(Pixels, AreLearntFrom) {
   RELEASE_ONLY("learns until a bar is reached: the same code many times over");
   const std::unique_ptr<Trainer> trainer =
-      trainer_of(typed_config(with(kCatch, {{"num_envs", "64"},
-                                            {"num_steps", "32"},
-                                            {"learning_rate", "3e-3"},
-                                            {"num_minibatches", "4"},
-                                            {"hidden_sizes", "64"},
-                                            {"total_timesteps", "120000"},
-                                            {"update_epochs", "4"}})),
+      trainer_of(typed_config(add_overrides(kCatch, {{"num_envs", "64"},
+                                                     {"num_steps", "32"},
+                                                     {"learning_rate", "3e-3"},
+                                                     {"num_minibatches", "4"},
+                                                     {"hidden_sizes", "64"},
+                                                     {"total_timesteps", "120000"},
+                                                     {"update_epochs", "4"}})),
                  2);
   while (!trainer->finished()) run(*trainer, 1);
   EXPECT_GT(trainer->report().mean_return, 3.0);  // of 5 at most; 0.25 at random
@@ -201,7 +201,7 @@ TEST(Pixels, AreLearntFrom) {
 
 TEST(Pixels, AreNotNormalised) {
   const Status status =
-      Trainer::create(typed_config(with(kCatch, {{"norm_obs", "true"}})), 1).status();
+      Trainer::create(typed_config(add_overrides(kCatch, {{"norm_obs", "true"}})), 1).status();
   EXPECT_EQ(status.kind(), ErrorKind::kInvalidConfig);
   EXPECT_NE(status.message().find("Box(6, 5, 1; uint8)"), std::string::npos) << status.message();
   const Result<std::unique_ptr<VecEnv>> noisy =
@@ -209,7 +209,7 @@ TEST(Pixels, AreNotNormalised) {
   EXPECT_EQ(noisy.status().kind(), ErrorKind::kInvalidConfig);
 }
 
-// Values of a block, by the critic alone.
+// Values of a block, computed only by the critic.
 class CriticOf {
  public:
   explicit CriticOf(const Trainer& trainer)
@@ -231,7 +231,7 @@ class CriticOf {
 
 TEST(CriticObservations, AreWhatEveryValueIsOf) {
   const std::unique_ptr<Trainer> trainer =
-      trainer_of(typed_config(with(kWindy, {{"num_steps", "45"}})), 2);
+      trainer_of(typed_config(add_overrides(kWindy, {{"num_steps", "45"}})), 2);
   run(*trainer, 2);
   CriticOf critic(*trainer);
   run(*trainer, 1);
@@ -250,7 +250,7 @@ TEST(CriticObservations, AreWhatEveryValueIsOf) {
   EXPECT_GT(truncations, block.N);
 }
 
-// Through statistics of their own: those of the second number are far from the policy's.
+// Uses its own statistics; those of the second number differ much from the policy's.
 TEST(CriticObservations, HaveANormaliserOfTheirOwn) {
   const std::unique_ptr<Trainer> trainer = trainer_of(typed_config(kWindy), 2);
   run(*trainer, 3);
@@ -279,7 +279,7 @@ TEST(CriticObservations, HaveAHashOfTheirOwn) {
   EXPECT_EQ(trainer_of(typed_config(kCatch), 1)->hashes()->fields.size(), 7u);
 }
 
-// The policy's side knows nothing of them: their network's input is one number.
+// The policy does not read them: its network has one input.
 TEST(CriticObservations, AreNotThePolicys) {
   const std::unique_ptr<Trainer> trainer = trainer_of(typed_config(kWindy), 2);
   const ActorCritic& network = trainer->network();
@@ -293,13 +293,13 @@ TEST(CriticObservations, AreNotThePolicys) {
 
 TEST(CriticObservations, AreLearntFrom) {
   const std::unique_ptr<Trainer> trainer =
-      trainer_of(typed_config(with(kWindy, {{"num_envs", "64"},
-                                            {"num_steps", "40"},
-                                            {"learning_rate", "3e-3"},
-                                            {"num_minibatches", "4"},
-                                            {"hidden_sizes", "32"},
-                                            {"total_timesteps", "120000"},
-                                            {"update_epochs", "4"}})),
+      trainer_of(typed_config(add_overrides(kWindy, {{"num_envs", "64"},
+                                                     {"num_steps", "40"},
+                                                     {"learning_rate", "3e-3"},
+                                                     {"num_minibatches", "4"},
+                                                     {"hidden_sizes", "32"},
+                                                     {"total_timesteps", "120000"},
+                                                     {"update_epochs", "4"}})),
                  2);
   run(*trainer, 2);
   const double before = trainer->report().mean_return;
@@ -310,7 +310,8 @@ TEST(CriticObservations, AreLearntFrom) {
 
 TEST(CriticObservations, AreNotForASharedEncoder) {
   const Status status =
-      Trainer::create(typed_config(with(kWindy, {{"shared_encoder", "true"}})), 1).status();
+      Trainer::create(typed_config(add_overrides(kWindy, {{"shared_encoder", "true"}})), 1)
+          .status();
   EXPECT_EQ(status.kind(), ErrorKind::kInvalidConfig);
   EXPECT_NE(status.message().find("shared_encoder = false"), std::string::npos) << status.message();
 }

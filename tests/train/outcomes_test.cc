@@ -1,4 +1,4 @@
-// What training reports of how episodes ended, and what a checkpoint keeps of it.
+// Reports on the ends of episodes in training, and their part of a checkpoint.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -23,7 +23,7 @@ namespace {
 Config outcomes_config(const Overrides& more) {
   Overrides all{{"num_envs", "32"},           {"num_steps", "64"},    {"hidden_sizes", "8"},
                 {"total_timesteps", "50000"}, {"seed_families", "8"}, {"max_episode_steps", "25"}};
-  return resolved(with(all, more));
+  return resolved(add_overrides(all, more));
 }
 
 const Overrides kCurriculum{{"curriculum", "easy,hard"},
@@ -47,7 +47,7 @@ std::map<std::string, double> reported_numbers(const Trainer& trainer) {
   return out;
 }
 
-// All ends of the block, or the last 100 of all that blocks held.
+// All ends of the block, or the last 100 of all blocks.
 TEST(Outcomes, RatesAreThoseOfTheEpisodesInTheBlocks) {
   const std::unique_ptr<Trainer> trainer = outcomes_trainer(outcomes_config(kCurriculum));
   std::vector<EpisodeEnd> ends;
@@ -101,7 +101,7 @@ TEST(Outcomes, NamesHoldForTheWholeRun) {
   EXPECT_TRUE(plain->report().strata.empty());
 }
 
-// CartPole that does not say which episodes succeed, and remembers whether it was asked.
+// CartPole without success flags, which records whether they were requested.
 class Silent final : public ForwardingVecEnv {
  public:
   explicit Silent(std::unique_ptr<VecEnv> inner)

@@ -1,4 +1,4 @@
-// Environments of one's own in the trainer: by registration, and given to it.
+// Custom environments in the trainer: registered, and passed to it.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -43,13 +43,18 @@ TEST(GivenEnvironments, MustBeThoseOfTheConfiguration) {
   const auto envs = [&](int count) {
     return make_vec_env("Given-v0", {}, {.num_envs = count}).take();
   };
-  EXPECT_EQ(refusal(config, envs(3)), "got 3 environments but num_envs is 8; make both the same");
+  const std::string number = refusal(config, envs(3));
+  for (const char* fact : {"got 3 environments", "num_envs is 8"}) {
+    EXPECT_NE(number.find(fact), std::string::npos) << number;
+  }
   config.env_id = "CartPole-v1";
   const std::string message = refusal(config, envs(8));
-  EXPECT_EQ(message.find("got environments 'Given-v0' but env_id is 'CartPole-v1'"), 0u) << message;
+  for (const char* fact : {"'Given-v0'", "env_id is 'CartPole-v1'"}) {
+    EXPECT_NE(message.find(fact), std::string::npos) << message;
+  }
 }
 
-// Given or made by name, a policy is trained and evaluated on the same environments.
+// Passed or registered, environments give the same training and evaluation.
 TEST(GivenEnvironments, AreTrainedOnAsThoseMadeByName) {
   ASSERT_TRUE(register_environment<Hover>("Named-v0").ok());
   const Config config = hover_config("Named-v0");

@@ -1,4 +1,4 @@
-// Instruments that look at probe states or add up over a run, in training.
+// Instruments with probe states or sums over a run, in training.
 // sanitizers: address, threads
 #include <gtest/gtest.h>
 #include <unistd.h>
@@ -28,7 +28,7 @@ Config probed_config(const Overrides& overrides) {
                 {"total_timesteps", "100000"},
                 {"instruments", "plasticity,policy,coverage"},
                 {"instrument_every", "1"}};
-  return resolved(with(all, overrides));
+  return resolved(add_overrides(all, overrides));
 }
 
 std::unique_ptr<Trainer> probed_trainer(const Overrides& overrides, int threads = 2) {
@@ -60,7 +60,7 @@ TEST(ProbeInstruments, InitialWeightNormsAreTheKnownOnes) {
   }
 }
 
-// The same network: what the probe says cannot depend on the block.
+// The network is the same, so the probe's numbers must not depend on the block.
 TEST(ProbeInstruments, DoNotDependOnTheShapeOfTheBlock) {
   const Overrides still{{"learning_rate", "0"}};
   const Overrides other{{"learning_rate", "0"}, {"num_envs", "3"}, {"num_steps", "70"}};
@@ -143,12 +143,12 @@ TEST(ProbeInstruments, AResumedRunSaysTheSame) {
   }
 }
 
-// Instruments may come and go where a run goes on; what they had added up is only missing.
+// A resume may add or remove instruments; only their earlier sums are missing.
 TEST(ProbeInstruments, ARunMayGoOnWithOthers) {
   const CheckpointFile file;
-  const std::unique_ptr<Trainer> with = probed_trainer({});
-  ASSERT_TRUE(with->iterate().ok());
-  ASSERT_TRUE(save_checkpoint(file.path(), *with, {}).ok());
+  const std::unique_ptr<Trainer> probed = probed_trainer({});
+  ASSERT_TRUE(probed->iterate().ok());
+  ASSERT_TRUE(save_checkpoint(file.path(), *probed, {}).ok());
   const std::unique_ptr<Trainer> without = resumed(file.path(), {{"instruments", "gradient"}});
   ASSERT_TRUE(without->iterate().ok());
   ASSERT_TRUE(save_checkpoint(file.path(), *without, {}).ok());

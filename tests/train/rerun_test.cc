@@ -1,4 +1,4 @@
-// Records of runs: what a line says, what an altered one is, and runs made again from it alone.
+// Records of runs: contents of a line, altered lines, and reruns from a line.
 #include "broadloom/train/rerun.h"
 #include "broadloom/setup/resolve_config.h"
 
@@ -55,7 +55,7 @@ class Ledger : public InFolder {
   }
 };
 
-// The line with another content, and a checksum that fits it.
+// The line with changed content and a correct checksum.
 Result<std::string> sealed_anew(const std::string& line, void (*change)(OrderedJson&)) {
   OrderedJson json = OrderedJson::parse(line);
   json.erase("checksum");
@@ -124,7 +124,7 @@ TEST_F(Ledger, TheMachineIsTheOneThatTheSpeedIsOf) {
   EXPECT_EQ(ended["machine"]["cores"], here.cores);
   EXPECT_EQ(ended["machine"]["memory_bytes"], here.memory_bytes);
   EXPECT_EQ(read_manifest(path).value().cpu, "another");  // where it began
-  // Who only writes the line measured nothing.
+  // A process that only writes the line has no measurements.
   fs::remove(at("run") + "/ledger_line.json");
   const OrderedJson written_later = line();
   EXPECT_TRUE(written_later["speed"]["steps_per_second"].is_null());
@@ -161,7 +161,7 @@ TEST_F(Ledger, ARunFromItsLineAloneAgrees) {
   }
 }
 
-// A resume of it takes it to its end, and no ledger takes it in.
+// A resume finishes it, and no ledger accepts it.
 TEST_F(Ledger, ARerunSaysWhatItIsARerunOf) {
   const std::string line = trained();
   EXPECT_EQ(read_manifest(at("run") + "/manifest.json").value().rerun_of, "");
@@ -187,7 +187,7 @@ TEST_F(Ledger, AChangedSettingOrProgramIsReported) {
   EXPECT_TRUE(field(report, "machine.isa").agrees);
 }
 
-TEST_F(Ledger, WhatWasAskedOfAMachineIsNoDifference) {
+TEST_F(Ledger, MachineKeysAreNoDifference) {
   const std::string line = trained();
   const auto agrees = [&](void (*change)(OrderedJson&)) {
     return RerunReport{{}, compare_ledger_lines(sealed_anew(line, change).take(), line)}.agrees();
@@ -198,7 +198,7 @@ TEST_F(Ledger, WhatWasAskedOfAMachineIsNoDifference) {
   EXPECT_FALSE(agrees([](OrderedJson& json) { json["config"]["precision"] = "tf32"; }));
 }
 
-// As a program wrote it that did not know the key.
+// A record of a version without the key.
 TEST_F(Ledger, AKeyThatCameLaterHasItsDefaultInARecordWithoutIt) {
   const std::string line = trained();
   const auto agrees_without = [&](const char* key, const std::string& other) {
@@ -217,7 +217,7 @@ TEST_F(Ledger, AKeyThatCameLaterHasItsDefaultInARecordWithoutIt) {
   EXPECT_FALSE(agrees_without("seed_families", another));
 }
 
-// Another machine is a reason only where bits are its own.
+// Another machine explains differences only if bits are its own.
 TEST_F(Ledger, PossibleReasonsAreWhatBitsDependOn) {
   const std::string line = trained();
   const auto reasons = [&](void (*change)(OrderedJson&)) {
@@ -237,7 +237,7 @@ TEST_F(Ledger, PossibleReasonsAreWhatBitsDependOn) {
             (std::vector<std::string>{"machine.bits", "machine.isa"}));
 }
 
-// The record of one machine, run again on others.
+// Repeats the record of one machine on others.
 TEST_F(Ledger, OtherInstructionSetsGiveTheSameRun) {
   ASSERT_TRUE(set_isa("exact").ok());
   const std::string line = trained({{"isa", "exact"}});
@@ -382,7 +382,7 @@ Panel small_panel() {
   return panel.value();
 }
 
-// What an environment measures counts where both lines have it, and not where only one has.
+// A measure is compared only if both lines have it.
 TEST_F(Ledger, MeasuresAreComparedWhereBothHaveThem) {
   const OrderedJson plain = OrderedJson::parse(trained({}, "run", small_panel()));
   const auto measuring = [&](double value) {

@@ -1,5 +1,5 @@
-// The two logs of a run side by side: what TensorBoard gets is what metrics.jsonl has. Where a
-// process that goes on finds them.
+// The TensorBoard events of a run have the numbers of metrics.jsonl. Also tests where a resume
+// finds both logs.
 #include "broadloom/train/run_recorder.h"
 #include "broadloom/setup/resolve_config.h"
 
@@ -35,14 +35,14 @@ class EventFiles : public InFolder {
     folder_ = RunFolder::open(at("run")).take();
   }
 
-  // Its name, which sorts after those that there are.
+  // A name that sorts after the existing ones.
   std::string written(const std::string& bytes) const {
     const std::string path = folder_.new_events_path();
     EXPECT_TRUE(write_file_atomically(path, bytes).ok());
     return std::filesystem::path(path).filename().string();
   }
   std::string bytes(const std::string& name) const { return read_file(at("run/" + name)).take(); }
-  // How many notes there were.
+  // Number of notes.
   std::size_t open(std::int64_t events_bytes, const std::string& events_file) const {
     std::size_t notes = 0;
     const auto trainer = trainer_of(resolved({{"env_id", "CartPole-v1"}}));
@@ -62,7 +62,7 @@ TEST_F(EventFiles, TheOneThatTheCheckpointNamesIsCutAndALaterOneLeft) {
   EXPECT_EQ(bytes(later), "of a process since");
 }
 
-TEST_F(EventFiles, WhereItIsGoneANewOneBeginsAndALaterOneIsLeft) {
+TEST_F(EventFiles, AreReplacedIfMissingAndLaterOnesStay) {
   const std::string later = written("longer than what is kept");
   EXPECT_EQ(open(10, "events.out.tfevents.0000000001.host.1.0"), 1U);
   EXPECT_EQ(bytes(later), "longer than what is kept");
@@ -71,7 +71,7 @@ TEST_F(EventFiles, WhereItIsGoneANewOneBeginsAndALaterOneIsLeft) {
   EXPECT_NE(bytes(newest).find("brain.Event"), std::string::npos);
 }
 
-TEST_F(EventFiles, OfACheckpointThatNamesNoneTheNewestIsCut) {
+TEST_F(EventFiles, TheNewestIsCutIfTheCheckpointNamesNone) {
   const std::string first = written("0123456789abcdef"), newest = written("0123456789abcdef");
   EXPECT_EQ(open(10, ""), 0U);
   EXPECT_EQ(bytes(first), "0123456789abcdef");
@@ -89,7 +89,7 @@ TEST_F(EventFiles, ACheckpointNamesTheRunsAndNothingOutsideItsFolder) {
   EXPECT_EQ(read_checkpoint(at("other")).take().logs.events_file, logs.events_file);
 }
 
-// Names of new logs are brought to the disk: where that fails, it is said.
+// Names of new logs are synced to the disk, and a failure is reported.
 TEST_F(EventFiles, TheNamesOfNewLogsAreOnTheDisk) {
   const auto trainer = trainer_of(resolved({{"env_id", "CartPole-v1"}, {"num_envs", "2"}}));
   EXPECT_EXIT(
@@ -101,8 +101,7 @@ TEST_F(EventFiles, TheNamesOfNewLogsAreOnTheDisk) {
       ::testing::ExitedWithCode(0), "");
 }
 
-// Nothing is worth anything here: gamma 0 and no reward, so that value targets do not vary, and no
-// episode ends in one step.
+// With gamma 0 and no reward, value targets do not vary, and no episode ends in one step.
 TEST_F(RunRecorderTest, TensorBoardGetsNumbersUnderTheirTagsAndNoneThatAreNotDefined) {
   const Result<Config> config = resolve_config({{"env_id", "FrozenLake-v1"},
                                                 {"num_envs", "2"},

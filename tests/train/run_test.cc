@@ -1,4 +1,4 @@
-// A run folder while somebody else is at work on it: every file has one writer.
+// A run folder that another process uses: every file has one writer.
 #include "broadloom/train/run.h"
 #include "broadloom/setup/resolve_config.h"
 
@@ -42,7 +42,7 @@ class RunInUse : public InFolder {
 
   std::string run() const { return at("run"); }
 
-  // The lines of a file of the run. What is no JSON object fails the test.
+  // The lines of a file of the run. A line that is not a JSON object fails the test.
   std::vector<Json> lines(const std::string& name) const {
     std::vector<Json> out;
     std::istringstream text(read_file(run() + "/" + name).take());
@@ -104,7 +104,7 @@ TEST_F(RunInUse, ASecondTrainerIsRefusedAndChangesNothing) {
   EXPECT_NE(second->message().find("process " + std::to_string(::getpid())), std::string::npos)
       << second->message();
   EXPECT_NE(second->message().find("--out"), std::string::npos) << second->message();
-  // The lock is gone with the training.
+  // The lock ends with the training.
   const Result<RunSummary> again = resume_run(run(), 1, {});
   EXPECT_TRUE(again.ok()) << again.status().message();
 }
@@ -122,7 +122,7 @@ TEST_F(RunInUse, TwoResumesOfARunExcludeEachOther) {
   EXPECT_EQ(lines("metrics.jsonl").size(), 6U);
 }
 
-// A log that lost bytes or lines, with a word of what is then said.
+// A damaged log, with a word of the message.
 struct Damage {
   const char* file;
   std::string (*change)(const std::string& whole);
@@ -133,8 +133,9 @@ const Damage kDamages[] = {
     {"metrics.jsonl", [](const std::string& s) { return s.substr(0, s.size() / 2); }, "cut short"},
     {"metrics.jsonl", [](const std::string&) { return std::string(); }, "has 0 bytes"},
     {"eval.jsonl", [](const std::string& s) { return s.substr(1); }, "cut short"},
-    {"metrics.jsonl", [](const std::string& s) { return "x" + s.substr(1); }, "no line of it"},
-    {"eval.jsonl", [](const std::string& s) { return s.substr(0, s.size() - 1) + " "; }, "no line"},
+    {"metrics.jsonl", [](const std::string& s) { return "x" + s.substr(1); }, "bad line"},
+    {"eval.jsonl", [](const std::string& s) { return s.substr(0, s.size() - 1) + " "; },
+     "bad line"},
     {"hashes.bin", [](const std::string& s) { return s.substr(0, s.size() - 1); }, "5 iterations"},
     {"hashes.bin", [](const std::string& s) { return s.substr(0, s.size() - 1) + "x"; }, "altered"},
     {"hashes.bin", [](const std::string&) { return std::string(); }, "is gone"},
@@ -161,8 +162,8 @@ TEST_F(RunInUse, AFinishedRunWhoseLogsAreDamagedIsNotSaidToBeWhole) {
   }
 }
 
-// Killed when its folder had appeared, with the first checkpoint, and no log had been begun.
-// Nobody else has the record, and each command would name the resume as the way out.
+// The run was killed after its folder appeared with the first checkpoint, before any log. Nobody
+// else has the record, and each command recommends a resume.
 TEST_F(RunInUse, ADamagedRecordIsWrittenAnew) {
   ASSERT_TRUE(start_run(config(), run(), 1, {}).ok());
   const std::string path = run() + "/ledger_line.json";
@@ -180,7 +181,7 @@ TEST_F(RunInUse, ADamagedRecordIsWrittenAnew) {
   EXPECT_EQ(read_file(path).take(), anew) << "a whole one stays";
 }
 
-// A stranger's checkpoint would have another file cut back.
+// A manipulated checkpoint could truncate another file.
 TEST_F(RunInUse, AnEventFileOfAnotherNameIsRefused) {
   RunHooks hooks;
   hooks.should_stop = [] { return true; };

@@ -1,4 +1,4 @@
-// Small runs: their settings, their trainers, and all that the next iteration would depend on.
+// Small runs: settings, trainers, and all state that the next iteration depends on.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -16,7 +16,7 @@
 
 namespace broadloom {
 
-inline Overrides with(Overrides base, const Overrides& more) {
+inline Overrides add_overrides(Overrides base, const Overrides& more) {
   base.insert(base.end(), more.begin(), more.end());
   return base;
 }
@@ -37,7 +37,7 @@ inline std::unique_ptr<VecEnv> envs_of(const Config& config) {
   return make_vec_env(config.env_id, config.env_options, vec_env_options(config)).take();
 }
 
-// Of so many threads, all of which work in every iteration.
+// A trainer whose threads all work in every iteration.
 inline std::unique_ptr<Trainer> trainer_of(const Config& config, int threads = 1) {
   Result<std::unique_ptr<Trainer>> trainer = Trainer::create(config, threads);
   EXPECT_TRUE(trainer.ok()) << trainer.status().message();

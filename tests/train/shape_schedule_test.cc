@@ -1,4 +1,4 @@
-// Runs whose blocks change their shape: the bits contract, what rests meanwhile, and their records.
+// Runs whose blocks change their shape: bits contract, environments at rest, and records.
 // sanitizers: address, threads
 #include <gtest/gtest.h>
 
@@ -35,10 +35,10 @@ Config scheduled_config(const std::string& schedule, const Overrides& more = {})
                 {"num_minibatches", "3"},  {"update_epochs", "2"},      {"norm_obs", "true"},
                 {"norm_reward", "true"},   {"max_episode_steps", "40"}};
   if (!schedule.empty()) all.emplace_back("shape_schedule", schedule);
-  return resolved(with(all, more));
+  return resolved(add_overrides(all, more));
 }
 
-// With all that can be measured and hashed.
+// With all instruments and hashes.
 Overrides watched() {
   return {{"instruments", "gradient,plasticity,policy,coverage,audit"},
           {"instrument_every", "1"},
@@ -46,7 +46,7 @@ Overrides watched() {
           {"strata.all.force", "8..12"}};
 }
 
-// Grows, shrinks below what it began with, and grows again; minibatches of its own in between.
+// Grows, shrinks below the first shape, and grows again; one phase has its own minibatch size.
 constexpr char kChanging[] = "6x16 @ 0, 37x5/50 @ 0.2, 3x24 @ 0.5, 20x16 @ 0.7";
 
 template <class Numbers>
@@ -55,7 +55,7 @@ void append(std::string& out, const Numbers& numbers) {
              numbers.size() * sizeof(*numbers.data()));
 }
 
-// State of the run and of its instruments; the clock's own tensor of a schedule left out.
+// State of the run and its instruments, without the clock's tensor for schedules.
 std::string learnt_bytes_of(Trainer& trainer) {
   std::string bytes;
   for (std::vector<TensorRef> tensors : {trainer.state(), trainer.instrument_state()}) {
@@ -68,7 +68,7 @@ std::string learnt_bytes_of(Trainer& trainer) {
   return bytes;
 }
 
-// What the last iteration says: instruments and hashes.
+// The last iteration's instruments and hashes as text.
 std::string said_by_all(const Trainer& trainer) {
   std::string out;
   trainer.instruments().visit_numbers([&](const NumberInfo& info, double value) {
@@ -81,9 +81,9 @@ std::string said_by_all(const Trainer& trainer) {
   return out;
 }
 
-void copy_state(const std::vector<TensorRef>& from, const std::vector<TensorRef>& to) {
-  for (const TensorRef& target : to) {
-    for (const TensorRef& source : from) {
+void copy_state(const std::vector<TensorRef>& sources, const std::vector<TensorRef>& targets) {
+  for (const TensorRef& target : targets) {
+    for (const TensorRef& source : sources) {
       if (source.name != target.name) continue;
       ASSERT_EQ(source.bytes(), target.bytes()) << source.name;
       std::memcpy(target.data, source.data, source.bytes());
@@ -119,8 +119,8 @@ TEST(ShapeScheduleRun, OneThatChangesNothingIsThePlainRun) {
   EXPECT_EQ(plain->state().size() + 1, scheduled->state().size());
 }
 
-// The environments stay as they are where T alone changes: then a plain run of the second shape can
-// go on with the state at the change, and a change must be no more than that.
+// If only T changes, the environments do not change. A plain run of the second shape that starts
+// from the state at the change must then give the same result.
 TEST(ShapeScheduleRun, APhaseIsWhatARunOfItsShapeDoes) {
   const Config config = scheduled_config("8x20 @ 0, 8x11/30 @ 0.3", [] {
     Overrides more = watched();
@@ -187,14 +187,14 @@ TEST(ShapeScheduleRun, GoesOnAfterARestoreAtAnyIteration) {
 }
 
 // Rows n >= N of every array that has one for each environment.
-std::string resting_rows(Trainer& trainer, std::int64_t envs, std::int64_t from) {
+std::string resting_rows(Trainer& trainer, std::int64_t envs, std::int64_t first) {
   std::string bytes;
   for (const TensorRef& tensor : trainer.state()) {
     if (tensor.shape.empty() || tensor.shape[0] != envs) continue;
     const std::size_t row = tensor.bytes() / static_cast<std::size_t>(envs);
     bytes += tensor.name;
-    bytes.append(static_cast<const char*>(tensor.data) + row * static_cast<std::size_t>(from),
-                 row * static_cast<std::size_t>(envs - from));
+    bytes.append(static_cast<const char*>(tensor.data) + row * static_cast<std::size_t>(first),
+                 row * static_cast<std::size_t>(envs - first));
   }
   return bytes;
 }
@@ -225,7 +225,7 @@ TEST(ShapeScheduleRun, EnvironmentsBeyondTheBlockRestAsTheyAre) {
   }
 }
 
-// The clock counts what was stepped, whatever the shapes.
+// The clock counts the real steps with any shapes.
 TEST(ShapeScheduleRun, ItsClockIsThatOfTheConfig) {
   const Config config = scheduled_config(kChanging);
   const std::unique_ptr<Trainer> trainer = trainer_of(config);
@@ -243,7 +243,7 @@ TEST(ShapeScheduleRun, ItsClockIsThatOfTheConfig) {
   EXPECT_GT(step + last.batch_size(), config.total_timesteps);
 }
 
-// Each lot of environments that joins is spread over an episode, so that those stepped always are.
+// Environments that join together are spread over an episode, so all stepped ones always are.
 TEST(ShapeScheduleRun, StaggersEachLotByItself) {
   const Overrides more{{"env_id", "Pendulum-v1"}, {"stagger_starts", "true"}};
   const std::unique_ptr<Trainer> trainer =
@@ -255,7 +255,7 @@ TEST(ShapeScheduleRun, StaggersEachLotByItself) {
   EXPECT_EQ(ages, (std::vector<std::int64_t>{0, 20, 0, 20, 0, 20}));
 }
 
-// Simulators that act on all of their environments at once follow T, and say that none can rest.
+// Whole-batch simulators accept changes of T and refuse changes of N.
 TEST(ShapeScheduleRun, AWholeBatchChangesItsStepsAlone) {
   const auto on_whole = [](const Config& config) {
     std::unique_ptr<VecEnv> inner =
@@ -298,7 +298,7 @@ class ShapeScheduleFolder : public InFolder {
  protected:
   std::string text(const std::string& name) const { return read_file(at(name)).take(); }
 
-  // Numbers of metrics.jsonl but the times.
+  // Numbers of metrics.jsonl without times.
   std::vector<nlohmann::json> metrics(const std::string& run) const {
     std::vector<nlohmann::json> lines;
     std::istringstream stream(text(run + "/metrics.jsonl"));
@@ -411,7 +411,7 @@ TEST_F(ShapeScheduleFolder, CannotBeMadeLonger) {
   EXPECT_NE(longer.status().message().find("(shape_schedule)"), std::string::npos);
 }
 
-// Hashes of a changing run: a file of another version, which is compared record by record.
+// Hashes of a run with a schedule have another file version and are compared record by record.
 TEST_F(ShapeScheduleFolder, DiffComparesRecordsOfOneShape) {
   const Overrides hashed{{"hashes", "true"}};
   Overrides plain = hashed;

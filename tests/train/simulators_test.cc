@@ -1,5 +1,4 @@
-// Simulators that cannot do everything: what they can is as good as ever, and what they cannot is
-// said.
+// Simulators with limits: everything else works as usual, and limits are reported.
 // sanitizers: address, threads
 #include "tests/env/simulators.h"
 #include "broadloom/setup/resolve_config.h"
@@ -38,7 +37,7 @@ Config simulated_config(const std::string& env_id, const Overrides& overrides = 
   Overrides all{{"env_id", env_id},       {"num_envs", "37"},     {"num_steps", "13"},
                 {"num_minibatches", "3"}, {"update_epochs", "2"}, {"total_timesteps", "2886"},
                 {"hidden_sizes", "16,8"}};
-  return resolved(with(all, overrides));
+  return resolved(add_overrides(all, overrides));
 }
 
 std::string trained(const Config& config, int threads, bool whole) {
@@ -86,7 +85,7 @@ INSTANTIATE_TEST_SUITE_P(
             {{"disturb.obs_noise", "0.1"}, {"disturb.action_delay", "2"}, {"norm_obs", "true"}}},
         LockstepCase{"Taxi-v3", {{"max_episode_steps", "9"}, {"hashes", "true"}}}));
 
-// Cannot begin at different times.
+// Cannot stagger starts.
 bool registers_in_step() {
   EnvSpec spec = env_spec("CartPole-v1", {}).take();
   spec.id = "InStep-v0";
@@ -221,7 +220,7 @@ TEST_F(Runs, AFailedStepEndsTheRunAndTheNextResumeGoesOn) {
       EXPECT_NE(failed.message().find("the simulator failed at its step 56: worker 3 has died"),
                 std::string::npos)
           << failed.message();
-      EXPECT_NE(failed.message().find("a resume goes on from there"), std::string::npos);
+      EXPECT_NE(failed.message().find("stays saved"), std::string::npos);
       healthy = true;
       const Result<RunSummary> resumed = resume_run(at(name), threads, {});
       healthy = false;
@@ -267,7 +266,7 @@ struct NotFiniteCase {
   std::string words;  // "": nothing is wrong
 };
 
-TEST(WhatIsNotFinite, EndsAnEvaluationForAnyNumberOfThreads) {
+TEST(NonFiniteNumbers, EndAnEvaluationForAnyNumberOfThreads) {
   const std::vector<NotFiniteCase> cases{
       {{{70, 4, What::kReward}}, "reward of episode 70 is not finite at its step 4"},
       {{{70, 4, What::kObservation}}, "observation of episode 70 is not finite at its step 5"},
@@ -291,8 +290,8 @@ TEST(WhatIsNotFinite, EndsAnEvaluationForAnyNumberOfThreads) {
   }
 }
 
-// Where an episode is cut it still shows something, which `export` and `watch` take.
-TEST(WhatIsNotFinite, IsFoundWhereAnEpisodeIsCut) {
+// A truncated episode has a final observation, which `export` and `watch` use.
+TEST(NonFiniteNumbers, AreFoundWhereAnEpisodeIsCut) {
   for (const bool whole : {false, true}) {
     const std::string id = register_not_finite({{70, 2, What::kObservation}}, whole);
     const std::unique_ptr<Trainer> trainer = trainer_of(simulated_config(id));
@@ -303,7 +302,7 @@ TEST(WhatIsNotFinite, IsFoundWhereAnEpisodeIsCut) {
   }
 }
 
-TEST(WhatIsNotFinite, IsFoundInAPanelAndInAPolicysOutputs) {
+TEST(NonFiniteNumbers, AreFoundInAPanelAndInAPolicysOutputs) {
   const std::unique_ptr<Trainer> trainer =
       trainer_of(simulated_config(register_not_finite({{70, 4, What::kReward}})));
   Panel panel;
@@ -322,7 +321,7 @@ TEST(WhatIsNotFinite, IsFoundInAPanelAndInAPolicysOutputs) {
   expect_not_finite(source.collect({4, 8}, 3, 0).status(), "in environment 0 at its step 0");
 }
 
-TEST_F(Runs, WhatIsNotFiniteInAnEvaluationEndsTheRun) {
+TEST_F(Runs, NonFiniteNumbersInAnEvaluationEndTheRun) {
   const Config config = simulated_config(
       register_not_finite({{70, 4, What::kReward}}),
       {{"eval_interval", "2"}, {"eval_episodes", "80"}, {"checkpoint_interval", "1"}});
@@ -330,7 +329,7 @@ TEST_F(Runs, WhatIsNotFiniteInAnEvaluationEndsTheRun) {
                     "reward of episode 70 is not finite at its step 4");
 }
 
-TEST(WhatIsNotFinite, IsFoundInTheRandomPlayThatRndBeginsWith) {
+TEST(NonFiniteNumbers, AreFoundInTheRandomPlayThatRndBeginsWith) {
   const std::string id = register_not_finite({{30, 4, What::kObservation}});
   const std::unique_ptr<Trainer> trainer = trainer_of(simulated_config(
       id, {{"algorithm", "ppo_rnd"}, {"num_iterations_obs_norm_init", "1"}, {"norm_obs", "true"}}));
@@ -351,18 +350,18 @@ TEST_F(Runs, SerialisedStateIsSavedAndRestored) {
 
 TEST_F(Runs, WithoutSavedStateAResumeBeginsNewEpisodesAndSaysSo) {
   Unsaved::seeds().clear();
-  std::string told;
+  std::string notes;
   const Config config = simulated_config("Unsaved-v0", kConstant);
   ASSERT_TRUE(start_run(config, at("run"), 1, stop_after(3)).ok());
   EXPECT_EQ(
       read_file(at("run/checkpoints/iteration_0000000003.safetensors")).value().find("\"envs"),
       std::string::npos);
   RunHooks hooks = stop_after(5);
-  hooks.on_note = [&](const std::string& note) { told += note; };
+  hooks.on_note = [&](const std::string& note) { notes += note; };
   ASSERT_TRUE(resume_run(at("run"), 1, hooks).ok());
   const Status resumed = resume_run(at("run"), 1, {}).status();
   ASSERT_TRUE(resumed.ok()) << resumed.message();
-  EXPECT_NE(told.find("from step 1443 with new episodes"), std::string::npos) << told;
+  EXPECT_NE(notes.find("from step 1443 with new episodes"), std::string::npos) << notes;
   const Json line = json("run/ledger_line.json");
   EXPECT_EQ(line["run"]["new_episodes_at"], (Json{1443, 2405}));
   EXPECT_EQ(line["contract"]["simulator"]["saves_state"], false);
@@ -371,10 +370,10 @@ TEST_F(Runs, WithoutSavedStateAResumeBeginsNewEpisodesAndSaysSo) {
   ASSERT_EQ(Unsaved::seeds().size(), 2u);  // other episodes each time, and other than the run's
   EXPECT_NE(Unsaved::seeds()[0], Unsaved::seeds()[1]);
   EXPECT_NE(Unsaved::seeds()[0], config.seed);
-  // A finished run begins nothing.
+  // A finished run begins no new episodes.
   ASSERT_TRUE(resume_run(at("run"), 1, {}).ok());
   EXPECT_EQ(read_manifest(at("run/manifest.json")).value().new_episodes_at.size(), 2u);
-  // Not even where it was killed before its line was written.
+  // Also if it was killed before its line was written.
   std::filesystem::remove(at("run/ledger_line.json"));
   ASSERT_TRUE(resume_run(at("run"), 1, {}).ok());
   EXPECT_EQ(json("run/ledger_line.json")["result"], line["result"]);
@@ -391,7 +390,7 @@ TEST_F(Runs, DisturbancesBeginAnewWithWhatTheyAreAround) {
   EXPECT_EQ(read_manifest(at("run/manifest.json")).value().new_episodes_at.size(), 1u);
 }
 
-TEST_F(Runs, WhatCanNeitherBeSavedNorBegunAnewIsNotResumed) {
+TEST_F(Runs, SimulatorsWithoutStateOrNewEpisodesAreNotResumed) {
   const Config config = simulated_config("Lost-v0", kConstant);
   const Status refused = stopped_and_resumed(config, "run");
   EXPECT_EQ(refused.kind(), ErrorKind::kInvalidConfig);
@@ -400,7 +399,7 @@ TEST_F(Runs, WhatCanNeitherBeSavedNorBegunAnewIsNotResumed) {
   EXPECT_TRUE(resume_run(at("whole"), 1, {}).ok());  // there is nothing to go on with
 }
 
-// The environments of a run that begins with another's policy are its own, as they were made.
+// A run that begins with another run's policy keeps its own environments.
 TEST_F(Runs, SerialisedStateOutlivesAnotherRunsPolicy) {
   ASSERT_TRUE(start_run(simulated_config("Bytes-v0", kConstant), at("first"), 1, {}).ok());
   const InitialPolicy policy = read_initial_policy(at("first")).take();
@@ -432,7 +431,7 @@ TEST_F(Runs, WithoutFinalObservationsBootstrappingIsRefused) {
   }
 }
 
-TEST_F(Runs, WhatVariesIsRecordedAndComparedByStatistics) {
+TEST_F(Runs, VaryingSimulatorsAreRecordedAndComparedByStatistics) {
   const Config config = simulated_config("Varying-v0", kConstant);
   ASSERT_TRUE(start_run(config, at("run"), 1, {}).ok());
   EXPECT_EQ(read_manifest(at("run/manifest.json")).value().bits, "none");
@@ -453,7 +452,7 @@ TEST_F(Runs, WhatVariesIsRecordedAndComparedByStatistics) {
   EXPECT_TRUE(statistic);
 }
 
-// The test of the comparison itself: means apart are not excused, other settings neither.
+// Tests the comparison: different means and other settings do not agree.
 TEST_F(Runs, StatisticsStillTellRunsApart) {
   ASSERT_TRUE(start_run(simulated_config("Varying-v0", kConstant), at("run"), 1, {}).ok());
   const Json line = json("run/ledger_line.json");
@@ -491,8 +490,8 @@ TEST_F(Runs, TheContractSaysWhatASimulatorCannot) {
   EXPECT_EQ(text("CartPole-v1", {}).find("Simulator:"), std::string::npos);
 }
 
-// Before anything is said of the run, and by a study before its first one.
-TEST_F(Runs, WhatASimulatorCannotDoIsRefusedWithTheContract) {
+// Refused before the run prints anything, and by a study before its first run.
+TEST_F(Runs, LimitsOfASimulatorAreRefusedWithTheContract) {
   const auto refusal = [](const std::string& id, const Overrides& keys, int ranks) {
     const Status status = make_contract(simulated_config(id, keys), 1, ranks).status();
     EXPECT_EQ(status.kind(), ErrorKind::kInvalidConfig);

@@ -1,4 +1,4 @@
-// What environments count of their steps, reward terms and measures, alone and shared by ranks.
+// Sums of reward terms and measures over steps, on one rank and on several.
 // sanitizers: address, threads
 #include "broadloom/setup/resolve_config.h"
 #include "broadloom/train/run_numbers.h"
@@ -37,7 +37,7 @@ Config config() {
   return config.take();
 }
 
-// Of environments that have paid before; given: those, for who asks.
+// A trainer on environments with earlier sums. given: receives the environments, if not null.
 std::unique_ptr<Trainer> trainer(int threads, Ranks& ranks = Ranks::alone(),
                                  Counted** given = nullptr) {
   VecEnvOptions options;
@@ -79,15 +79,15 @@ TEST(StepSums, AreMeansOverTheBlock) {
   }
 }
 
-// What the trainer that goes on had paid before is not counted.
+// Sums of the resumed trainer from before its restore do not count.
 TEST(StepSums, GoOnFromWhatWasSaved) {
   Counted* envs = nullptr;
   const std::unique_ptr<Trainer> whole = trainer(1), other = trainer(2, Ranks::alone(), &envs);
   ASSERT_TRUE(whole->iterate().ok());
-  const std::vector<TensorRef> from = whole->state(), to = other->state();
-  ASSERT_EQ(from.size(), to.size());
-  for (std::size_t i = 0; i < from.size(); ++i)
-    std::memcpy(to[i].data, from[i].data, from[i].bytes());
+  const std::vector<TensorRef> source = whole->state(), target = other->state();
+  ASSERT_EQ(source.size(), target.size());
+  for (std::size_t i = 0; i < source.size(); ++i)
+    std::memcpy(target[i].data, source[i].data, source[i].bytes());
   envs->pay(7, 100.0);
   ASSERT_TRUE(other->state_restored().ok());
   ASSERT_TRUE(whole->iterate().ok());

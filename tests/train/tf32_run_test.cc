@@ -1,5 +1,5 @@
-// Runs of precision = tf32 where there is no GPU: none trains, and their policies are there all the
-// same. They are float32's runs whose records say otherwise; tests/cuda trains real ones.
+// Runs with precision = tf32 on a machine without GPU: they cannot train, but their policies work.
+// They are float32 runs with changed records; tests/cuda trains real ones.
 #include <gtest/gtest.h>
 
 #include <filesystem>
@@ -50,7 +50,7 @@ class Tf32Runs : public InFolder {
     }
     record_precision("tf32", "tf32");
   }
-  // Writes the precision into the run's checkpoint and manifest, as a run that had it would.
+  // Writes the precision into the run's checkpoint and manifest.
   void record_precision(const std::string& run, const std::string& precision) const {
     set_precision(find_checkpoint(at(run)).value().path, precision);
     const std::string manifest = at(run) + "/manifest.json";
@@ -58,7 +58,7 @@ class Tf32Runs : public InFolder {
     set_precision(json["config"], precision);
     ASSERT_TRUE(write_file_atomically(manifest, json.dump()).ok());
   }
-  // The ledger line of the run of float32, as a run of that precision would have written it.
+  // The float32 run's ledger line with that precision.
   std::string ledger_line(const std::string& precision) const {
     EXPECT_TRUE(resume_run(at("fp32"), 1, {}).ok());
     OrderedJson line =

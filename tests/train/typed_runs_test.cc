@@ -1,5 +1,5 @@
-// What a run folder is good for, of runs on uint8 observations and on ones that only the critic
-// reads: resumed, compared, made again, audited, studied, begun from.
+// Uses of run folders with uint8 observations and with observations for the critic only: resume,
+// comparison, rerun, audit, study, initial policy.
 #include <gtest/gtest.h>
 
 #include <filesystem>
@@ -52,8 +52,7 @@ class TypedRuns : public ::testing::TestWithParam<std::string> {
   golden::Folder folder_{"typed_runs"};
 };
 
-// Blocks with a critic's observations have one field more, and no field of one belongs to one of
-// the other.
+// Blocks with critic observations have one more field and cannot be compared with others.
 TEST(TypedRunsDiff, RefusesRunsOfWhichOneHasACritic) {
   const golden::Folder folder("typed_runs_diff");
   HashShape shape{.num_envs = 2, .num_steps = 3, .observation_size = 4, .action_size = 1};
@@ -75,7 +74,7 @@ TEST(TypedRunsDiff, RefusesRunsOfWhichOneHasACritic) {
             ErrorKind::kMismatch);
 }
 
-// What does not go together is said before a run or a study begins.
+// Settings that do not fit are refused before a run or a study begins.
 TEST_P(TypedRuns, AreRefusedBeforeTheContractWhereTheyCannotBe) {
   const Overrides wrong =
       has_critic() ? Overrides{{"shared_encoder", "true"}} : Overrides{{"norm_obs", "true"}};
