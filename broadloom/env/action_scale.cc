@@ -62,10 +62,10 @@ class ScaledEnv : public ForwardingVecEnv, public EnvMaker, public EpisodeWaves 
  private:
   EnvSpec spec_;
   std::size_t width_;          // A
-  std::vector<float> scaled_;  // [N, A] what the environments get in this step; no state
+  std::vector<float> scaled_;  // [N, A] scaled actions of this step; not saved
 };
 
-// Drawings show the action that the environment gets.
+// Drawings show the scaled action.
 class DrawableScaledEnv final : public ScaledEnv, public Drawable {
  public:
   DrawableScaledEnv(std::unique_ptr<VecEnv> inner, const Drawable& drawable)
@@ -80,7 +80,7 @@ class DrawableScaledEnv final : public ScaledEnv, public Drawable {
   bool has_3d_view() const override { return drawable_.has_3d_view(); }
 
  private:
-  const Drawable& drawable_;  // of the environments inside
+  const Drawable& drawable_;  // of the wrapped environments
 };
 
 }  // namespace

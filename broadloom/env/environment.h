@@ -10,9 +10,9 @@
 //
 //     static Result<Params> make_params(const Options&);  // checks them; host only, like spec()
 //     static EnvSpec spec(const Params&);                 // spaces, time limit (env/spec.h)
-//     static void reset(const Params&, State&, Random&);  // begins an episode; State starts as
-//     zeros static StepResult step(const Params&, State&, const float* action, Random&); static
-//     void observe(const Params&, const State&, float* out);  // out: [D]
+//     static void reset(const Params&, State&, Random&);  // begins an episode; State is all 0
+//     static StepResult step(const Params&, State&, const float* action, Random&);
+//     static void observe(const Params&, const State&, float* out);  // out: [D]
 //   };
 //
 // examples/own_env/hover.h is a complete one. Register yours with

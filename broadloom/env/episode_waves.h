@@ -1,6 +1,6 @@
-// Capability: environments that play many episodes with few environments, a wave at a time.
-// Evaluations ask simulators for it that step all environments at once, where each environment may
-// be a process or compiled code.
+// Capability: environments that play many episodes in waves, with few environments. Evaluations use
+// it for simulators that step all environments at once, whose environments may be processes or
+// compiled code.
 #pragma once
 
 #include "broadloom/core/status.h"
@@ -12,15 +12,15 @@ class EpisodeWaves {
  public:
   virtual ~EpisodeWaves() = default;
 
-  // New episodes everywhere: environment i begins as environment first + i of a larger number, all
-  // made with the same options, would begin its first one.
+  // Starts new episodes in all environments. Environment i begins like the first episode of
+  // environment first + i in a larger set with the same options.
   virtual Status begin_wave(int first) = 0;
-  // Whether begin_wave() may be called: a wrapper asks what it wraps.
+  // Whether begin_wave() may be called. A wrapper asks the wrapped environments.
   virtual bool can_begin_waves() const { return true; }
 };
 
-// Null where these environments cannot. A wrapper that keeps a state of its own must implement the
-// capability, so that which it wraps is not asked past it.
+// Null if these environments lack the capability. A wrapper with its own state must implement it,
+// so that no wave bypasses the wrapper.
 inline EpisodeWaves* episode_waves(VecEnv& envs) {
   auto* const waves = dynamic_cast<EpisodeWaves*>(&envs);
   return waves == nullptr || !waves->can_begin_waves() ? nullptr : waves;

@@ -18,7 +18,8 @@
 namespace broadloom {
 namespace {
 
-// Set a valve, which opens from `low` to `high`, to `target`. Shows the last setting.
+// The task: set a valve, which opens from `low` to `high`, to `target`. It observes the last
+// setting.
 struct Valve {
   struct Params {
     double low = 5.0, high = 35.0, target = 20.0;
@@ -62,13 +63,13 @@ class ScaledActions : public testing::Test {
   static void SetUpTestSuite() { ASSERT_TRUE(register_environment<Valve>("Valve-v0").ok()); }
 };
 
-// The opening that each action comes to.
+// The opening of the valve for each action.
 std::vector<float> openings(const Overrides& options, const std::vector<float>& actions) {
   const int count = static_cast<int>(actions.size());
   const auto envs = make_vec_env("Valve-v0", options, {.num_envs = count}).take();
   std::vector<float> shown(actions.size()), rewards(actions.size()), last(actions.size());
   std::vector<std::uint8_t> terminated(actions.size()), truncated(actions.size());
-  // In two calls: what comes to an environment does not depend on the range.
+  // In two calls, since results must not depend on the range.
   for (const auto& [begin, end] : {std::pair{0, 1}, {1, count}}) {
     const StepRows rows{.actions = actions.data() + begin,
                         .observations = shown.data() + begin,
@@ -112,7 +113,7 @@ std::string option_of(const Result<Config>& config) {
   return "";
 }
 
-// On for a new run where a new policy hardly reaches the bounds; never for records, nor for the
+// On by default for new runs if a new policy hardly reaches the bounds. Off for records and the
 // library's own environments.
 TEST_F(ScaledActions, AreTheDefaultWhereBoundsAreFar) {
   EXPECT_EQ(option_of(resolve_config({{"env_id", "Valve-v0"}})), "true");
@@ -130,7 +131,7 @@ TEST_F(ScaledActions, AreTheDefaultWhereBoundsAreFar) {
             "true");
 }
 
-// Mean reward of a step after training, by an evaluation.
+// Mean reward of a step in an evaluation after training.
 double reached(const Overrides& more) {
   Overrides keys{{"env_id", "Valve-v0"},       {"num_envs", "16"},         {"num_steps", "32"},
                  {"total_timesteps", "20480"}, {"learning_rate", "0.003"}, {"norm_obs", "true"}};
@@ -142,7 +143,7 @@ double reached(const Overrides& more) {
   return evaluate_policy(trainer->policy(), {.episodes = 5}).value().mean_return / 10.0;
 }
 
-// At a bound of 5 to 35 a step pays -0.25, at the target 0.
+// With bounds 5 to 35, a step at a bound pays -0.25, at the target 0.
 TEST_F(ScaledActions, LearnWhatUnscaledOnesCannot) {
   EXPECT_GT(reached({}), -0.01);
   EXPECT_NEAR(reached({{"env.scale_actions", "false"}}), -0.25, 1e-6);

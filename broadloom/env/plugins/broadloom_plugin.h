@@ -52,9 +52,9 @@ enum broadloom_option_type {
   BROADLOOM_INT = 1,
   BROADLOOM_FLOAT = 2,
   BROADLOOM_TEXT = 3,
-  BROADLOOM_LIBRARY =
-      4  // path of code that the plug-in loads, or of its folder. Broadloom refuses a path that
-         // comes from a file, such as a run's record, unless the user allows it
+  // The path of code that the plug-in loads, or of its folder. Broadloom refuses a path that comes
+  // from a file, such as a run's record, unless the user allows it.
+  BROADLOOM_LIBRARY = 4
 };
 
 // An option that users set by --env.<name> VALUE. Broadloom parses the text, checks type and range,
@@ -116,7 +116,7 @@ enum broadloom_flags {
   BROADLOOM_WHOLE_BATCH = 1,
   // The same options, keys and actions may give different bits.
   BROADLOOM_NOT_DETERMINISTIC = 2,
-  // step() itself starts the next episode of an environment whose episode ends. observe() then
+  // If an episode ends in step(), step() itself starts the next one. observe() then
   // shows the first observation of the new episode. Broadloom calls reset() only at the start and
   // after it truncates an episode. Without observe_final(), last observations are lost.
   BROADLOOM_RESETS_ITSELF = 4,
@@ -156,10 +156,11 @@ struct broadloom_spec {
   const char* const* end_reasons;
   int32_t num_end_reasons;  // at most 126
   int32_t names_success;    // not 0: step() sets `successes`
-  int32_t has_score_range;  // not 0: the two scores below are set, for these options. They are mean
-                            // returns that studies map to 0 and 1
-  double random_score;      // mean return of uniformly random actions
-  double reference_score;   // mean return of a good policy
+  // not 0: the two scores below are set, for these options. They are mean returns that studies map
+  // to 0 and 1.
+  int32_t has_score_range;
+  double random_score;           // mean return of uniformly random actions
+  double reference_score;        // mean return of a good policy
   int32_t has_reward_threshold;  // not 0: reward_threshold is set
   double reward_threshold;       // the task counts as solved from this mean return on
   const char* upstream;          // source of the dynamics, with version; NULL: the plug-in
