@@ -1,8 +1,10 @@
 #!/usr/bin/env python3
-"""tidy_units.py BUILD FILE...: prints what clang-tidy -p BUILD is to read to see these files, one name a line. Most of what it does for a
-file is to walk the headers, so files of a folder share a unit, which is written to BUILD, with the folder's settings, and joins its
-compile_commands.json. By themselves stay those that Highway includes again for each instruction set, those that no target of BUILD
-compiles, and ALONE. Called at the root of the repository."""
+"""tidy_units.py BUILD FILE...: prints what clang-tidy -p BUILD is to read to see these files, one
+name a line. Most of what it does for a file is to walk the headers, so files with the same options
+share a unit, which is written to BUILD and joins its compile_commands.json. By themselves stay those
+that Highway includes again for each instruction set, and those that no target of BUILD compiles. A
+unit in which names clash all the same is read again file by file (check_tidy.sh). Called at the root
+of the repository."""
 
 import json
 import pathlib
@@ -10,43 +12,52 @@ import re
 import shutil
 import sys
 
-FILES_A_UNIT = 12
-# Files whose helpers have names that another file of their folder has given to something else:
-# clang would say so.
-ALONE = {
-    "bridges/mujoco/physics.cc",
-    "bridges/mujoco/render/webp.cc",
-    "broadloom/instruments/audit/learning_signal.cc",
-    "research/lab/correlation.cc",
-    "research/lab/gradient_study.cc",
-    "research/lab/variance.cc",
-    "broadloom/math/symmetric_eigenvalues.cc",
-    "broadloom/env/plugins/plugin_spec.cc",
-    "research/stats/run_statistics.cc",
-    "research/stats/sample_efficiency.cc",
-}
+FILES_A_UNIT = 24
+OTHER = ("using ", "template", "namespace ")  # lines that two files may have alike
+
+
+def local_names(text):
+    """What a file defines in unnamed namespaces: names, and functions with their types. Two files
+    with a common one cannot share a unit."""
+    names, inside = set(), False
+    for line in text.splitlines():
+        if line.startswith(("namespace {", "}  // namespace")):
+            inside = line.startswith("namespace {")
+        elif inside and line[:1].isalpha() and not line.startswith(OTHER):
+            head, opened, rest = re.sub(r"<[^()]*>", "", line).partition("(")
+            word = re.findall(r"\w+", re.split(r"[={;\[]", head)[0])[-1:]
+            types = [t.strip().rpartition(" ")[0] for t in rest.partition(")")[0].split(",")]
+            names.add((*word, *types) if opened and "=" not in head else tuple(word))
+    return names
 
 
 def main():
-    build, files = (
-        pathlib.Path(sys.argv[1]),
-        {str(pathlib.Path(f).resolve()): f in ALONE for f in sys.argv[2:]},
-    )
+    root = pathlib.Path.cwd()
+    build, files = pathlib.Path(sys.argv[1]), {str(pathlib.Path(f).resolve()) for f in sys.argv[2:]}
     database = build / "compile_commands.json"
     entries = {e["file"]: e for e in json.loads(database.read_text())}
     alone, groups = [], {}
-    for name, by_itself in files.items():
+    for name in sorted(files):
         path = pathlib.Path(name)
-        if by_itself or name not in entries or "hwy/foreach_target.h" in path.read_text():
+        if name not in entries or "hwy/foreach_target.h" in path.read_text():
             alone.append(name)
             continue
         same = re.sub(r" -o \S+| -c \S+", "", entries[name]["command"])
-        groups.setdefault((path.parent, same), []).append(name)
+        settings = "cli" if path.relative_to(root).parts[0] == "cli" else "."
+        groups.setdefault((settings, same), []).append(name)
     units = []
-    for (folder, _), names in groups.items():
-        for first in range(0, len(names), FILES_A_UNIT):
-            some = names[first : first + FILES_A_UNIT]
-            unit = build / folder.relative_to(pathlib.Path.cwd()) / f"unit_{len(units)}.cc"
+    for (settings, _), names in groups.items():
+        parts = []  # files, and their local names
+        for name in names:
+            local = local_names(pathlib.Path(name).read_text())
+            part = next((p for p in parts if len(p[0]) < FILES_A_UNIT and not p[1] & local), None)
+            if part is None:
+                part = ([], set())
+                parts.append(part)
+            part[0].append(name)
+            part[1].update(local)
+        for some, _ in parts:
+            unit = build / settings / f"unit_{len(units)}.cc"
             unit.parent.mkdir(parents=True, exist_ok=True)
             unit.write_text("".join(f'#include "{n}"  // NOLINT\n' for n in some))
             entry = dict(entries[some[0]])
