@@ -1,10 +1,12 @@
 #!/usr/bin/env python3
-"""tidy_units.py BUILD FILE...: prints what clang-tidy -p BUILD is to read to see these files, one
-name a line. Most of what it does for a file is to walk the headers, so files with the same options
-share a unit, which is written to BUILD and joins its compile_commands.json. By themselves stay those
-that Highway includes again for each instruction set, and those that no target of BUILD compiles. A
-unit in which names clash all the same is read again file by file (check_tidy.sh). Called at the root
-of the repository."""
+"""tidy_units.py BUILD FILE...: prints what clang-tidy -p BUILD is to read to see these files.
+
+One name a line. Most of what clang-tidy does for a file is to walk the headers, so files with equal
+options share a unit, which is written to BUILD and joins its compile_commands.json. By themselves
+stay those that Highway includes again for each instruction set, and those that no target of BUILD
+compiles. A unit in which names clash all the same is read again file by file (check_tidy.sh). Call
+it at the root of the repository.
+"""
 
 import json
 import pathlib

@@ -15,7 +15,7 @@ import numpy as np
 from minatar import Environment
 
 ORACLE = sys.argv.pop(1)
-TRANSITIONS = 10000
+TRANSITIONS = 4000
 
 
 class Draws:
@@ -204,7 +204,7 @@ class MinAtar(unittest.TestCase):
             self.agrees(answer, state, cells, head)
         ends, rewards = (sum(case[2][i] for case in cases) for i in (1, 0))
         print(f"{game.name}: {TRANSITIONS} transitions, {ends:.0f} ends, sum of rewards {rewards:.0f}, no difference")
-        self.assertGreater(min(ends, rewards), 100)
+        self.assertGreater(min(ends, rewards), 40)
 
     def resets(self, game):
         whole = Environment(game.name)

@@ -103,7 +103,7 @@ def golden(env_id):
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("oracle")
-    parser.add_argument("--steps", type=int, default=5000)
+    parser.add_argument("--steps", type=int, default=2000)
     parser.add_argument("ids", nargs="*")
     asked = parser.parse_args()
     assert gymnasium.__version__ == "1.4.0" and mujoco.__version__ == "4.0.0", (gymnasium.__version__, mujoco.__version__)

@@ -62,11 +62,11 @@ class MpiTest(unittest.TestCase):
                 self.assertEqual(result(got)[part], result(expected)[part])
 
     def test_the_bits_are_those_of_one_process(self):
-        for env, steps in (("CartPole-v1", 20480), ("Pendulum-v1", 10240)):
-            base = ["--env_id", env, "--total_timesteps", steps, "--ledger", "none", *SMALL]
+        for env, counts in (("CartPole-v1", (1, 2, 3, 8)), ("Pendulum-v1", (2, 4))):
+            base = ["--env_id", env, "--total_timesteps", 10240, "--ledger", "none", *SMALL]
             one = self.root / env / "one"
             self.trained(0, "--out", one, *base)
-            for ranks in (1, 2, 3, 4, 8):
+            for ranks in counts:
                 with self.subTest(env=env, ranks=ranks):
                     several = self.root / env / str(ranks)
                     self.trained(ranks, "--out", several, *base)
@@ -93,7 +93,7 @@ class MpiTest(unittest.TestCase):
         self.assertRegex(again.stdout, r"x 0\.50 +speed\.ranks +2 \| 1")
 
     def test_a_run_that_lost_a_rank_goes_on_with_another_number(self):
-        base = ["--env_id", "CartPole-v1", "--total_timesteps", 409600, "--ledger", "none", *SMALL]
+        base = ["--env_id", "CartPole-v1", "--total_timesteps", 204800, "--ledger", "none", *SMALL]
         whole, killed = self.root / "whole", self.root / "killed"
         self.trained(0, "--out", whole, *base)
         draw = random.Random(1)

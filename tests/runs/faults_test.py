@@ -16,7 +16,7 @@ import time
 import unittest
 
 PROGRAM = sys.argv.pop(1)
-KILLS = 50
+KILLS = 25
 TRAIN = ["--env_id", "CartPole-v1", "--total_timesteps", "40960", "--num_envs", "16", "--num_steps", "32",
          "--checkpoint_interval", "7", "--eval_interval", "11", "--eval_episodes", "4", "--norm_obs", "true",
          "--hashes", "true",
