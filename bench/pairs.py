@@ -1,13 +1,15 @@
 #!/usr/bin/env python3
-"""Two builds of Broadloom in turn on the cases of bench/cases, as markdown: is the second one faster?
+"""Two builds of Broadloom in turn on the cases of bench/cases, as markdown: is the second one
+faster?
 
-    bench/pairs.py BEFORE AFTER [--case NAME ...] [--threads 2] [--pairs 8] [--seconds 0.1] [--repeats 5]
-    bench/pairs.py PROGRAM PROGRAM --threads-before 1    # what does the second thread bring?
-    bench/pairs.py PROGRAM PROGRAM --threads-before 1 --busy 1 --of median    # and beside a busy process?
+    bench/pairs.py BEFORE AFTER [--case NAME ...] [--threads 2] [--pairs 8] [--seconds 0.1]
+    [--repeats 5] bench/pairs.py PROGRAM PROGRAM --threads-before 1    # what does the second thread
+    bring? bench/pairs.py PROGRAM PROGRAM --threads-before 1 --busy 1 --of median    # and beside a
+    busy process?
 
-Each measurement is a process of its own; the order within a pair alternates. A pair's ratio is that of the best of its
-repeats, because what else the machine does only ever slows a repeat down; of their medians where that is what is measured.
-"""
+Each measurement is a separate process, and the order within a pair alternates. A pair's ratio is
+that of its best repeats, since other load can only slow a repeat down; with --of median, of its
+medians."""
 
 import argparse
 import contextlib
@@ -98,7 +100,8 @@ def main():
     if (options.before == options.after and same_threads) or options.pairs < 2:
         parser.error("expected two different programs, or numbers of threads, and at least 2 pairs")
     print(
-        "| case | before, steps/s | after | ratio, median (quartiles) | best before | best after |\n|---|---|---|---|---|---|"
+        "| case | before, steps/s | after | ratio, median (quartiles) | best before | best after "
+        "|\n|---|---|---|---|---|---|"
     )
     with busy(options.busy):
         for case in options.case or sorted(path.stem for path in CASES.glob("*.toml")):

@@ -3,8 +3,8 @@
 
     bench/sweep.py [--broadloom build/release/cli/broadloom] [--seconds 0.5] [--repeats 3]
 
-Each row is `broadloom bench` with flags over a case of bench/cases, with one thread and then with two;
-a number is the median of the repeats.
+Each row is `broadloom bench` with flags over a case of bench/cases, with one thread and then with
+two; a number is the median of the repeats.
 """
 
 import argparse

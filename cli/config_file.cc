@@ -12,7 +12,7 @@ namespace {
 std::string suggestion_for(const std::string& word) {
   std::error_code error;
   if (std::filesystem::is_directory(word, error)) {
-    return "it is a folder; to continue the run in it, use `broadloom train --resume " + word + "`";
+    return "to continue a run in that folder, use `broadloom train --resume " + word + "`";
   }
   double number = 0.0;
   if (parse_text(word, number).ok()) {

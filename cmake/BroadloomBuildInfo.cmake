@@ -1,10 +1,12 @@
-# Writes generated/broadloom_build_info.inc, what a manifest says about the build. Each build looks anew, for a commit
-# changes the revision without touching a source; what includes the file compiles again only when the file changes.
+# Writes generated/broadloom_build_info.inc, what a manifest says about the build. Each build looks
+# anew, for a commit changes the revision without touching a source; what includes the file compiles
+# again only when the file changes.
 #
 #   broadloom_add_build_info(TARGET)
 find_package(Git QUIET)
 set(BROADLOOM_WRITE_BUILD_INFO
-  ${CMAKE_COMMAND} -DSOURCE=${PROJECT_SOURCE_DIR} -DOUTPUT=${PROJECT_BINARY_DIR}/generated/broadloom_build_info.inc
+  ${CMAKE_COMMAND} -DSOURCE=${PROJECT_SOURCE_DIR}
+  -DOUTPUT=${PROJECT_BINARY_DIR}/generated/broadloom_build_info.inc
   -DVERSION=${PROJECT_VERSION} -DBUILD_TYPE=${CMAKE_BUILD_TYPE}
   "-DCOMPILER=${CMAKE_CXX_COMPILER_ID} ${CMAKE_CXX_COMPILER_VERSION}")
 if(GIT_FOUND)

@@ -1,10 +1,11 @@
-# Puts text files into a target as string constants, so that the program needs no data files beside it.
+# Puts text files into a target as string constants, so that the program needs no data files beside
+# it.
 #
 #   broadloom_embed(TARGET HEADER NAMESPACE NAME=FILE ...)
 #
-# The target's sources can then include "HEADER", which declares `extern const std::string_view NAME`
-# in the namespace for every file. Relative files are looked up in the calling folder. A changed file is embedded anew by
-# the next build.
+# The target's sources can then include "HEADER", which declares `extern const std::string_view
+# NAME` in the namespace for every file. Relative files are looked up in the calling folder. A
+# changed file is embedded anew by the next build.
 set(BROADLOOM_EMBED_SCRIPT ${CMAKE_CURRENT_LIST_DIR}/embed_files.cmake)
 
 function(broadloom_embed target header namespace)

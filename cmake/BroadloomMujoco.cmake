@@ -1,10 +1,13 @@
-# Finds MuJoCo's headers, in the package `mujoco-core` of the one version that the bridge is written for: its structures
-# and its bits change with every release. BROADLOOM_WITH_MUJOCO says whether bridges/mujoco is built.
+# Finds MuJoCo's headers in the package `mujoco-core`, in exactly the version of the bridge: its
+# structures and its bits change with every release. BROADLOOM_WITH_MUJOCO: whether bridges/mujoco
+# is built.
 set(BROADLOOM_MUJOCO_VERSION 4.0.0)
 set(mujoco_header_version 4000000)
-set(BROADLOOM_MUJOCO AUTO CACHE STRING "Build the bridge to MuJoCo: ON, OFF, or AUTO, where its package is found (tools/setup.sh --mujoco)")
+set(BROADLOOM_MUJOCO AUTO CACHE STRING
+  "Build the bridge to MuJoCo: ON, OFF, or AUTO (if its package is found)")
 set_property(CACHE BROADLOOM_MUJOCO PROPERTY STRINGS AUTO ON OFF)
-set(BROADLOOM_MUJOCO_DIR "" CACHE PATH "Folder of the Python package `mujoco` ${BROADLOOM_MUJOCO_VERSION}, with its include/; empty: looked for in build/mujoco and .venv")
+set(BROADLOOM_MUJOCO_DIR "" CACHE PATH
+  "Folder of the Python package mujoco ${BROADLOOM_MUJOCO_VERSION}; empty: build/mujoco or .venv")
 set(BROADLOOM_WITH_MUJOCO OFF)
 if(NOT BROADLOOM_MUJOCO)
   return()
@@ -13,9 +16,9 @@ endif()
 set(candidates ${BROADLOOM_MUJOCO_DIR})
 if(NOT candidates)
   set(packages "lib/python3*/site-packages/mujoco")
-  file(GLOB of_setup "${PROJECT_SOURCE_DIR}/build/mujoco/${packages}")
-  file(GLOB of_tests "${PROJECT_SOURCE_DIR}/.venv/${packages}")
-  set(candidates ${of_setup} ${of_tests})
+  file(GLOB setup_folders "${PROJECT_SOURCE_DIR}/build/mujoco/${packages}")
+  file(GLOB test_folders "${PROJECT_SOURCE_DIR}/.venv/${packages}")
+  set(candidates ${setup_folders} ${test_folders})
 endif()
 foreach(folder IN LISTS candidates)
   set(header "${folder}/include/mujoco/mujoco.h")
@@ -23,7 +26,8 @@ foreach(folder IN LISTS candidates)
     file(STRINGS "${header}" version REGEX "#define mjVERSION_HEADER ${mujoco_header_version}$")
     if(version)
       set(BROADLOOM_WITH_MUJOCO ON)
-      set(BROADLOOM_MUJOCO_DIR "${folder}")  # in this scope alone, so that AUTO looks anew each time
+      # only in this scope, so that AUTO searches anew each time
+      set(BROADLOOM_MUJOCO_DIR "${folder}")
       break()
     endif()
     message(STATUS "${folder} is not MuJoCo ${BROADLOOM_MUJOCO_VERSION}")
@@ -33,6 +37,7 @@ if(BROADLOOM_WITH_MUJOCO)
   get_filename_component(BROADLOOM_MUJOCO_PACKAGES "${BROADLOOM_MUJOCO_DIR}" DIRECTORY)
   message(STATUS "MuJoCo ${BROADLOOM_MUJOCO_VERSION}: ${BROADLOOM_MUJOCO_DIR}")
 elseif(NOT BROADLOOM_MUJOCO STREQUAL "AUTO")
-  message(FATAL_ERROR "BROADLOOM_MUJOCO is ${BROADLOOM_MUJOCO}, but MuJoCo ${BROADLOOM_MUJOCO_VERSION} was not found in '${candidates}'. Run tools/setup.sh --mujoco, or name the \
+  message(FATAL_ERROR "BROADLOOM_MUJOCO is ${BROADLOOM_MUJOCO}, but MuJoCo \
+${BROADLOOM_MUJOCO_VERSION} was not found in '${candidates}'. Run tools/setup.sh --mujoco, or name the \
 folder of the Python package `mujoco`, which has include/ in it, with -DBROADLOOM_MUJOCO_DIR=...")
 endif()

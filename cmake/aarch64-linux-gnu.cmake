@@ -1,5 +1,5 @@
-# Toolchain for 64-bit ARM on Debian: package g++-aarch64-linux-gnu, and the libraries unpacked under
-# BROADLOOM_SYSROOT (tools/golden_elsewhere.sh does that).
+# Toolchain for 64-bit ARM on Debian: package g++-aarch64-linux-gnu, and the libraries unpacked
+# under BROADLOOM_SYSROOT (tools/golden_elsewhere.sh does that).
 set(CMAKE_SYSTEM_NAME Linux)
 set(CMAKE_SYSTEM_PROCESSOR aarch64)
 set(CMAKE_LIBRARY_ARCHITECTURE aarch64-linux-gnu)

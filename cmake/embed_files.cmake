@@ -1,7 +1,8 @@
-# cmake -DOUTPUT=... -DHEADER=... -DNAMESPACE=... -P embed_files.cmake -- NAME=FILE ...: the build step of
-# broadloom_embed.
+# cmake -DOUTPUT=... -DHEADER=... -DNAMESPACE=... -P embed_files.cmake -- NAME=FILE ...: the build
+# step of broadloom_embed.
 set(delimiter "broadloom_file")
-set(text "// Made by broadloom_embed; do not edit.\n#include \"${HEADER}\"\nnamespace ${NAMESPACE} {\n")
+set(text
+  "// Made by broadloom_embed; do not edit.\n#include \"${HEADER}\"\nnamespace ${NAMESPACE} {\n")
 set(is_file FALSE)
 math(EXPR last "${CMAKE_ARGC} - 1")
 foreach(i RANGE ${last})
@@ -15,7 +16,8 @@ foreach(i RANGE ${last})
     if(NOT end EQUAL -1)
       message(FATAL_ERROR "'${file}' holds the end mark of the string literal it should become")
     endif()
-    string(APPEND text "constinit const std::string_view ${name} = R\"${delimiter}(${content})${delimiter}\";\n")
+    string(APPEND text
+      "constinit const std::string_view ${name} = R\"${delimiter}(${content})${delimiter}\";\n")
   elseif(argument STREQUAL "--")
     set(is_file TRUE)
   endif()

@@ -1,9 +1,10 @@
-# cmake -DGIT= -DSOURCE= -DOUTPUT= -DVERSION= -DBUILD_TYPE= -DCOMPILER= -P write_build_info.cmake: see
-# BroadloomBuildInfo.cmake. The file keeps its time where nothing changed.
+# cmake -DGIT= -DSOURCE= -DOUTPUT= -DVERSION= -DBUILD_TYPE= -DCOMPILER= -P write_build_info.cmake:
+# see BroadloomBuildInfo.cmake. The file keeps its time where nothing changed.
 cmake_minimum_required(VERSION 3.25)
 set(REVISION "")
 if(GIT)
-  # Whoever owns the clone, and without its lock: `describe --dirty` would take it, and stop a commit that runs meanwhile.
+  # Whoever owns the clone, and without its lock: `describe --dirty` would take it, and stop a
+  # commit that runs meanwhile.
   set(git ${CMAKE_COMMAND} -E env GIT_OPTIONAL_LOCKS=0 ${GIT} -c safe.directory=* -C ${SOURCE})
   execute_process(COMMAND ${git} describe --always --abbrev=12
                   OUTPUT_VARIABLE REVISION OUTPUT_STRIP_TRAILING_WHITESPACE ERROR_QUIET)

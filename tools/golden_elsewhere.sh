@@ -1,16 +1,16 @@
 #!/usr/bin/env bash
-# The golden hashes on processors and mathematics libraries that this machine has not: a table for
+# Computes the golden hashes on other processors and mathematics libraries, for the table of
 # docs/bits.md.
 #   tools/golden_elsewhere.sh [native] [libm] [x86] [avx512] [arm]     some of them; all by default
 # native  every instruction set of this processor (of AVX-512, see avx512)
 # libm    the variants that glibc chooses by processor (GLIBC_TUNABLES)
 # x86     x86-64 processors with and without FMA, AVX2 and AVX, emulated by qemu-x86_64
-# avx512  x86-64 processors with AVX-512, emulated by Bochs, a whole machine (run_in_bochs.sh): some
-# minutes each arm     NEON on 64-bit ARM: a cross build, emulated by qemu-aarch64 Needs Debian's
-# packages qemu-user, for avx512 those that run_in_bochs.sh names, and for arm
-# g++-aarch64-linux-gnu; libraries for ARM are unpacked under build/. sse4 has bits of its own, the
-# same on every processor: it is compared with sse4 here, all others with tests/golden/hashes.txt.
-# Exit status 1 where something differs.
+# avx512  x86-64 processors with AVX-512, emulated by Bochs (run_in_bochs.sh): some minutes each
+# arm     NEON on 64-bit ARM: a cross build, emulated by qemu-aarch64
+# Needs Debian's package qemu-user; for avx512 the packages of run_in_bochs.sh; for arm
+# g++-aarch64-linux-gnu. Unpacks libraries for ARM under build/.
+# sse4 has its own bits, the same on every processor, and is compared with sse4 of this machine. All
+# others are compared with tests/golden/hashes.txt. Exit status 1 if a hash differs.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 parts=("$@")
@@ -22,17 +22,18 @@ differing=0
 native=build/release/tests/golden/golden_bits
 
 need() {
-  command -v "$1" >/dev/null || { echo "golden_elsewhere.sh: no $1; install Debian's package $2" >&2; exit 1; }
+  command -v "$1" >/dev/null ||
+    { echo "golden_elsewhere.sh: no $1; install Debian's package $2" >&2; exit 1; }
 }
 
 build_native() {
   cmake --preset release -DBROADLOOM_BUILD_TESTS=ON >"$out/build.log" &&
-    cmake --build build/release --target golden_bits -j "$jobs" >>"$out/build.log" || { tail "$out/build.log" >&2; exit 1; }
+    cmake --build build/release --target golden_bits -j "$jobs" >>"$out/build.log" ||
+      { tail "$out/build.log" >&2; exit 1; }
   "$native" --isa sse4 >"$out/sse4.txt" 2>/dev/null || rm -f "$out/sse4.txt"  # no such set on ARM
 }
 
-# How many configurations agree in all lines; of the first that do not, the first number that
-# differs.
+# Prints how many configurations agree in all lines, and the first number that differs.
 compare() {
   awk '
     /^#/ { next }
@@ -58,7 +59,7 @@ row() {
   [ "$isa" = sse4 ] && expected=$out/sse4.txt
   printf '| %s | %s | ' "$processor" "$isa"
   if ! "$@" --isa "$isa" >"$out/now.txt" 2>"$out/now.log"; then
-    grep -q "is not to be had on this processor" "$out/now.log" || differing=1  # a crash is no answer
+    grep -q "isa '$isa'" "$out/now.log" || differing=1  # without this message it crashed
     echo "not run | $(grep -v 'qemu.*warning' "$out/now.log" | tail -n 1) |"
     return
   fi
@@ -93,8 +94,7 @@ run_avx512() {
   row "Skylake-X (AVX-512)" avx512 tools/run_in_bochs.sh "$native"
 }
 
-# Debian's libraries for ARM, fetched with an apt configuration of their own: the system's stays as
-# it is.
+# Fetches Debian's libraries for ARM with a separate apt configuration; the system's is not changed.
 unpack_sysroot() {
   local sysroot=$1 apt=$1/apt
   [ -d "$sysroot/usr/include/hwy" ] && return
@@ -108,9 +108,9 @@ Dir::State::status "/dev/null";
 Dir::Cache "$apt";
 CONF
   APT_CONFIG=$apt/apt.conf apt-get update -q >"$out/apt.log"
-  (cd "$apt" && APT_CONFIG=$apt/apt.conf apt-get download -q libhwy-dev libhwy1 libfmt-dev libfmt9 libsqlite3-dev \
-    libsqlite3-0 libxxhash-dev libxxhash0 libgtest-dev librandom123-dev nlohmann-json3-dev libtomlplusplus-dev \
-    libtomlplusplus3 >>"../../golden-elsewhere/apt.log")
+  (cd "$apt" && APT_CONFIG=$apt/apt.conf apt-get download -q libhwy-dev libhwy1 libfmt-dev libfmt9 \
+    libsqlite3-dev libsqlite3-0 libxxhash-dev libxxhash0 libgtest-dev librandom123-dev \
+    nlohmann-json3-dev libtomlplusplus-dev libtomlplusplus3 >>"../../golden-elsewhere/apt.log")
   local package
   for package in "$apt"/*.deb; do dpkg -x "$package" "$sysroot"; done
 }
@@ -121,11 +121,16 @@ run_arm() {
   local sysroot=$PWD/build/aarch64-sysroot options=()
   unpack_sysroot "$sysroot"
   command -v ccache >/dev/null && options=(-DCMAKE_CXX_COMPILER_LAUNCHER=ccache)
-  options+=("-DBROADLOOM_CHART_JS=$(sed -n 's/^BROADLOOM_CHART_JS:FILEPATH=//p' build/release/CMakeCache.txt)")
-  cmake -S . -B build/aarch64 -G Ninja -DCMAKE_BUILD_TYPE=Release -DCMAKE_TOOLCHAIN_FILE="$PWD/cmake/aarch64-linux-gnu.cmake" \
-    -DBROADLOOM_SYSROOT="$sysroot" -DBROADLOOM_BUILD_TESTS=ON -DBROADLOOM_TEST_FOLDERS=golden -DBROADLOOM_BUILD_CLI=OFF \
-    -DBROADLOOM_BUILD_BENCH=OFF -DBROADLOOM_INSTALL=OFF "${options[@]}" >"$out/arm.log" &&
-    cmake --build build/aarch64 --target golden_bits -j "$jobs" >>"$out/arm.log" || { tail "$out/arm.log" >&2; exit 1; }
+  local chart_js
+  chart_js=$(sed -n 's/^BROADLOOM_CHART_JS:FILEPATH=//p' build/release/CMakeCache.txt)
+  options+=("-DBROADLOOM_CHART_JS=$chart_js")
+  cmake -S . -B build/aarch64 -G Ninja -DCMAKE_BUILD_TYPE=Release \
+    -DCMAKE_TOOLCHAIN_FILE="$PWD/cmake/aarch64-linux-gnu.cmake" \
+    -DBROADLOOM_SYSROOT="$sysroot" -DBROADLOOM_BUILD_TESTS=ON -DBROADLOOM_TEST_FOLDERS=golden \
+    -DBROADLOOM_BUILD_CLI=OFF -DBROADLOOM_BUILD_BENCH=OFF -DBROADLOOM_INSTALL=OFF "${options[@]}" \
+    >"$out/arm.log" &&
+    cmake --build build/aarch64 --target golden_bits -j "$jobs" >>"$out/arm.log" ||
+      { tail "$out/arm.log" >&2; exit 1; }
   row "64-bit ARM (Cortex-A72)" neon qemu-aarch64 -cpu cortex-a72 -L /usr/aarch64-linux-gnu \
     -E LD_LIBRARY_PATH="$sysroot/usr/lib/aarch64-linux-gnu" build/aarch64/tests/golden/golden_bits
 }
@@ -136,7 +141,9 @@ echo "|---|---|---|---|"
 for part in "${parts[@]}"; do
   case "$part" in
     native | libm | x86 | avx512 | arm) "run_$part" ;;
-    *) echo "golden_elsewhere.sh: unknown part '$part'; expected native, libm, x86, avx512 or arm" >&2; exit 2 ;;
+    *)
+      echo "golden_elsewhere.sh: got part '$part', expected native, libm, x86, avx512 or arm" >&2
+      exit 2 ;;
   esac
 done
 exit "$differing"

@@ -1,10 +1,11 @@
 #!/usr/bin/env bash
-# Installs what Broadloom needs to build. Does nothing, and asks for nothing, when all is there.
-#   tools/setup.sh           what the build needs
-#   tools/setup.sh --tests   and what the tests need
-#   tools/setup.sh --mujoco  and MuJoCo, for docs/envs/MuJoCo.md: from PyPI into build/mujoco, where CMake finds it
-#   tools/setup.sh --mpi     and Debian's Open MPI, for docs/ranks.md
-# BROADLOOM_SKIP_SETUP=1 trusts that everything is there (for systems without apt-get).
+# Installs the packages that Broadloom needs. Does nothing, and asks nothing, if all are installed.
+#   tools/setup.sh           for the build
+#   tools/setup.sh --tests   also for the tests
+#   tools/setup.sh --mujoco  also MuJoCo (docs/envs/MuJoCo.md): from PyPI into build/mujoco, where
+#                            CMake finds it
+#   tools/setup.sh --mpi     also Debian's Open MPI (docs/ranks.md)
+# BROADLOOM_SKIP_SETUP=1 skips the check, for systems without apt-get.
 set -euo pipefail
 
 packages=(g++ cmake ninja-build git libhwy-dev librandom123-dev libfmt-dev nlohmann-json3-dev
@@ -21,8 +22,8 @@ case "${1:-}" in
   *) echo "setup.sh: unknown option '$1'; expected --tests, --mujoco or --mpi" >&2; exit 2 ;;
 esac
 
-# MuJoCo's library and headers, and Gymnasium for its models. The version is the one that
-# cmake/BroadloomMujoco.cmake wants.
+# MuJoCo's library and headers, and Gymnasium for its models, in the version of
+# cmake/BroadloomMujoco.cmake.
 mujoco_packages=(mujoco-core==4.0.0 gymnasium==1.4.0)
 add_mujoco() {
   local venv
@@ -31,9 +32,10 @@ add_mujoco() {
     compgen -G "$venv/lib/python3*/site-packages/gymnasium-1.4.0.dist-info" >/dev/null && return 0
   echo "Installing into build/mujoco: ${mujoco_packages[*]}"
   python3 -m venv "$venv"
-  "$venv/bin/python" -m pip install -q --disable-pip-version-check --no-input --timeout 20 --retries 2 \
-    --no-deps "${mujoco_packages[@]}" </dev/null || {
-      echo "setup.sh: no package registry answered, so MuJoCo was not installed; all else does without." >&2
+  "$venv/bin/python" -m pip install -q --disable-pip-version-check --no-input --timeout 20 \
+    --retries 2 --no-deps "${mujoco_packages[@]}" </dev/null || {
+      echo "setup.sh: no package registry answered, so MuJoCo was not installed." >&2
+      echo "All else works without it." >&2
       exit 1
     }
   echo "Build again: cmake --preset release && cmake --build --preset release"
@@ -47,7 +49,7 @@ finish() {
 say_by_hand() {
   {
     echo
-    echo "Please install these (Debian's names), then run this again:"
+    echo "Please install these packages (Debian's names), then run this again:"
     printf '  %s\n' "$@"
     echo "CMake must be 3.25 or newer, the compiler g++ 12, clang 14 or newer."
     echo "If they are there under other names, set BROADLOOM_SKIP_SETUP=1."
@@ -85,7 +87,8 @@ install_missing() {
 }
 # The package lists may be absent or old: refresh them only when the first try fails.
 if ! install_missing >/dev/null 2>&1; then
-  "${as_root[@]}" apt-get update -q || echo "setup.sh: apt-get update failed; trying all the same." >&2
+  "${as_root[@]}" apt-get update -q ||
+    echo "setup.sh: apt-get update failed; trying to install without it." >&2
   install_missing || { echo "setup.sh: apt-get could not install everything." >&2
                        say_by_hand "${missing[@]}"; }
 fi

@@ -1,8 +1,7 @@
 #!/usr/bin/env bash
-# The documentation as a site of plain files, which opens from disk without a network:
-# build/site/html/index.html. `tools/site.sh --serve` shows it while pages are edited. The tool
-# (mkdocs-material) comes from the Python registry into build/site/venv, at the versions of
-# tools/site/requirements.txt.
+# Builds the documentation as a site of plain files, build/site/html/index.html. It opens from disk,
+# without a network. `tools/site.sh --serve` shows it while you edit pages. Installs mkdocs-material
+# from the Python registry into build/site/venv, in the versions of tools/site/requirements.txt.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 venv=build/site/venv
@@ -12,7 +11,7 @@ if ! cmp -s "$wants" "$venv/wants.txt"; then
   rm -rf "$venv"
   python3 -m venv "$venv"
   "$venv/bin/python" -m pip install -q --disable-pip-version-check --no-input -r "$wants" ||
-    { echo "no mkdocs-material: does the package registry answer?" >&2; exit 3; }
+    { echo "site.sh: cannot install mkdocs-material; does pip reach a registry?" >&2; exit 3; }
   cp "$wants" "$venv/wants.txt"
 fi
 exec "$venv/bin/python" tools/site/build.py "$@"

@@ -1,9 +1,11 @@
 #!/usr/bin/env bash
-# A Slurm of one node on this machine, without systemd and apart from any that is there: all its
-# files, sockets and keys lie in FOLDER. `tools/slurm_here.sh start FOLDER` starts munged, slurmctld
-# and slurmd and prints the line to give to a shell, so that sbatch, squeue and sinfo find them;
-# `tools/slurm_here.sh stop FOLDER` ends them, and the jobs that they run. As root. Debian: apt-get
-# install --no-install-recommends slurm-wlm munge
+# Runs a Slurm of one node on this machine, without systemd and apart from any other Slurm. All its
+# files, sockets and keys are in FOLDER. Needs root.
+#   tools/slurm_here.sh start FOLDER   starts munged, slurmctld and slurmd, and prints a line for
+#   your
+#                                      shell, so that sbatch, squeue and sinfo find them
+#   tools/slurm_here.sh stop FOLDER    ends them and their jobs
+# Debian: apt-get install --no-install-recommends slurm-wlm munge
 set -euo pipefail
 
 usage() { echo "usage: tools/slurm_here.sh start|stop FOLDER" >&2; exit 2; }
@@ -23,8 +25,8 @@ write_conf() {
   local host ports
   host=$(hostname -s)
   read -r -a ports <<<"$(free_ports)"
-  # Two processors and 4 GB whatever the machine has, so that what runs here depends on no machine.
-  # cred_expire is how long a job that was put back waits at the least: two minutes unless said.
+  # Two processors and 4 GB on any machine, so that results do not depend on it. cred_expire is the
+  # shortest wait of a job that was put back; the default is two minutes.
   cat > "$SLURM_CONF" <<CONF
 ClusterName=here
 SlurmctldHost=$host(127.0.0.1)
@@ -63,14 +65,16 @@ CONF
 start() {
   local program
   for program in munged slurmctld slurmd sbatch; do
-    command -v "$program" >/dev/null || { echo "slurm_here: no $program; install slurm-wlm and munge" >&2; exit 3; }
+    command -v "$program" >/dev/null ||
+      { echo "slurm_here: no $program; install slurm-wlm and munge" >&2; exit 3; }
   done
-  [ "$(id -u)" -eq 0 ] || { echo "slurm_here: slurmd starts jobs as root alone" >&2; exit 3; }
+  [ "$(id -u)" -eq 0 ] || { echo "slurm_here: slurmd needs root to start jobs" >&2; exit 3; }
   mkdir -p "$folder/state" "$folder/spool"
   write_conf
   (umask 077; head -c 128 /dev/urandom > "$folder/munge.key")
-  munged --force --key-file="$folder/munge.key" --socket="$folder/munge.socket" --pid-file="$folder/munged.pid" \
-         --log-file="$folder/munged.log" --seed-file="$folder/munge.seed"
+  munged --force --key-file="$folder/munge.key" --socket="$folder/munge.socket" \
+    --pid-file="$folder/munged.pid" --log-file="$folder/munged.log" \
+    --seed-file="$folder/munge.seed"
   slurmctld -f "$SLURM_CONF"
   slurmd -f "$SLURM_CONF" -N "$(hostname -s)"
   local tries
@@ -88,7 +92,7 @@ start() {
 }
 
 stop() {
-  # Running jobs first: slurmd's end would leave it running.
+  # Cancel jobs first: slurmd's end would leave them running.
   timeout 20 scancel --quiet --user="$(id -un)" 2>/dev/null || true
   timeout 20 bash -c 'while [ -n "$(squeue --noheader 2>/dev/null)" ]; do sleep 0.2; done' || true
   local name pid
@@ -96,7 +100,8 @@ stop() {
     [ -s "$folder/$name.pid" ] || continue
     pid=$(cat "$folder/$name.pid")
     kill "$pid" 2>/dev/null || continue
-    timeout 10 bash -c "while kill -0 $pid 2>/dev/null; do sleep 0.1; done" || kill -9 "$pid" 2>/dev/null || true
+    timeout 10 bash -c "while kill -0 $pid 2>/dev/null; do sleep 0.1; done" ||
+      kill -9 "$pid" 2>/dev/null || true
   done
 }
 

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""tidy_changed.py: prints the source files that clang-tidy has to read again, one name a line: those
-that changed since the newest commit that is a day older than HEAD, or are not committed, and those
-that include a header that changed. History alone decides, so that every clone gives the same answer.
-All sources where clang-tidy's settings changed, or where the history does not reach back a day.
-Called at the root of the repository; --root FOLDER for tests."""
+"""tidy_changed.py: prints the source files that clang-tidy must read again, one name per line.
+These are files that are not committed, files that changed since the newest commit a day older than
+HEAD, and files that include a changed header. Only history decides, so every clone gets the same
+list. All sources where clang-tidy's settings changed, or where the history does not reach back a
+day. Called at the root of the repository; --root FOLDER for tests."""
 
 import argparse
 import pathlib
@@ -24,7 +24,7 @@ INCLUDE = re.compile(r'^\s*#\s*include\s*"([^"]+)"', re.MULTILINE)
 
 
 def git(root, *arguments):
-    """The output of git, or None if it fails."""
+    """git's output, or None if it fails."""
     done = subprocess.run(
         ["git", "-c", "safe.directory=*", "-c", "core.quotePath=false", *arguments],
         cwd=root,
@@ -46,7 +46,7 @@ def base_commit(root):
 
 
 def changed_since(root, commit):
-    """Names of files whose content differs, with those that are not committed."""
+    """Names of changed files, uncommitted ones included."""
     names = set()
     for line in git(root, "diff", "--name-status", "-M", commit).splitlines():
         status, *paths = line.split("\t")
@@ -57,7 +57,7 @@ def changed_since(root, commit):
 
 
 def to_read(texts, changed):
-    """From texts (name: content): the sources that changed or include a header that did."""
+    """The sources of texts {name: content} that changed, or include a changed header."""
     includers = {}
     for name, text in texts.items():
         for header in INCLUDE.findall(text):
@@ -74,7 +74,7 @@ def to_read(texts, changed):
             continue
         sources = {n for n in includers.get(name, ()) if n.endswith(".cc")}
         found |= sources
-        if not sources:  # headers alone include it: a source that includes one of those shows it
+        if not sources:  # only headers include it: a source that includes one of them shows it
             waiting += includers.get(name, ())
     return found
 
@@ -98,7 +98,8 @@ def main():
         if not settings:
             chosen = to_read({n: (root / n).read_text(encoding="utf-8") for n in names}, changed)
             print(
-                f"clang-tidy: {len(chosen)} of {len(sources)} sources changed, or a header that they "
+                f"clang-tidy: {len(chosen)} of {len(sources)} sources changed, or a header that "
+                "they "
                 f"include, since {commit[:12]}",
                 file=sys.stderr,
             )

@@ -1,11 +1,10 @@
 #!/usr/bin/env python3
-"""tidy_units.py BUILD FILE...: prints what clang-tidy -p BUILD is to read to see these files.
+"""tidy_units.py BUILD FILE...: prints the units through which clang-tidy -p BUILD reads these files.
 
-One name a line. Most of what clang-tidy does for a file is to walk the headers, so files with equal
-options share a unit, which is written to BUILD and joins its compile_commands.json. By themselves
-stay those that Highway includes again for each instruction set, and those that no target of BUILD
-compiles. A unit in which names clash all the same is read again file by file (check_tidy.sh). Call
-it at the root of the repository.
+One name per line. Headers take most of clang-tidy's time for a file, so files with equal options
+share a unit. Units are written to BUILD and added to its compile_commands.json. Files that Highway
+includes once per instruction set, and files that no target of BUILD compiles, are read alone. If
+names clash in a unit, check_tidy.sh reads its files one by one. Run it at the repository's root.
 """
 
 import json

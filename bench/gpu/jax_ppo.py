@@ -1,15 +1,16 @@
 #!/usr/bin/env python3
-"""PPO on gymnax's CartPole-v1 by the JAX peers: environment steps a second on the device that JAX finds.
+"""PPO on gymnax's CartPole-v1 by the JAX peers: environment steps a second on the device that JAX
+finds.
 
 usage: jax_ppo.py [--purejaxrl FOLDER] [--rejax] [--runs 1 8 32] [--seconds 1.5] [--limit 45]
-FOLDER holds PureJaxRL's ppo.py and wrappers.py, which are imported as they are; the latter also asks for brax and navix, which CartPole
-does not need: empty modules stand in for them. rejax is the installed package.
+FOLDER: has PureJaxRL's ppo.py and wrappers.py, imported unchanged. wrappers.py imports brax and
+navix; CartPole does not need them, so empty modules replace them. rejax is the installed package.
 
-wide: one training of --num_envs environments, by each peer, --updates updates a call; PureJaxRL's also in full float32, since JAX
-multiplies in TF32 on newer GPUs. small: whole trainings of 500,000 steps with 64 environments, PureJaxRL's, --runs of them at once.
-Networks 64-64 tanh apart, 4 epochs of 4 minibatches, Adam. Compilation lies before the clock. Nobody evaluates: rejax's iterations
-are called without its evaluation between them. PureJaxRL returns what each step logged, as it does.
-"""
+wide: one training run of --num_envs environments by each peer, --updates updates per call.
+PureJaxRL also runs in full float32, since JAX uses TF32 on newer GPUs. small: whole runs of 500,000
+steps with 64 environments by PureJaxRL, --runs at once. Separate networks 64-64 tanh, 4 epochs of 4
+minibatches, Adam. Compilation is not timed. No peer evaluates: rejax's iterations are called
+without its evaluation between them. PureJaxRL returns what each step logged, as it does."""
 
 from __future__ import annotations
 
@@ -22,11 +23,20 @@ from jax_timing import Job, arguments, measure, pretend, version
 ENV = "CartPole-v1"
 
 
-def row(peer: str, case: str, peer_version: str, num_envs: int, num_steps: int) -> dict[str, Any]:
+def row(peer: str, case: str, release: str, num_envs: int, num_steps: int) -> dict[str, Any]:
     return {
-        "peer": peer, "version": peer_version, "case": case, "algorithm": "ppo", "env": ENV, "num_envs": num_envs, "num_steps": num_steps,
-        "update_epochs": 4, "num_minibatches": 4, "network": "64-64 tanh, two", "gymnax": version("gymnax"),
-    }  # fmt: skip
+        "peer": peer,
+        "version": release,
+        "case": case,
+        "algorithm": "ppo",
+        "env": ENV,
+        "num_envs": num_envs,
+        "num_steps": num_steps,
+        "update_epochs": 4,
+        "num_minibatches": 4,
+        "network": "64-64 tanh, two",
+        "gymnax": version("gymnax"),
+    }
 
 
 def rejax_job(num_envs: int, num_steps: int, updates: int) -> Job:
@@ -70,7 +80,7 @@ def import_purejaxrl(folder: str) -> Any:
 
 def purejaxrl_job(
     trainer: Any,
-    peer_version: str,
+    release: str,
     case: str,
     num_envs: int,
     num_steps: int,
@@ -80,12 +90,25 @@ def purejaxrl_job(
 ) -> Job:
     steps = updates * num_envs * num_steps
     config = {
-        "LR": 2.5e-4, "NUM_ENVS": num_envs, "NUM_STEPS": num_steps, "TOTAL_TIMESTEPS": steps, "UPDATE_EPOCHS": 4, "NUM_MINIBATCHES": 4,
-        "GAMMA": 0.99, "GAE_LAMBDA": 0.95, "CLIP_EPS": 0.2, "ENT_COEF": 0.01, "VF_COEF": 0.5, "MAX_GRAD_NORM": 0.5,
-        "ACTIVATION": "tanh", "ENV_NAME": ENV, "ANNEAL_LR": True, "DEBUG": False,
-    }  # fmt: skip
+        "LR": 2.5e-4,
+        "NUM_ENVS": num_envs,
+        "NUM_STEPS": num_steps,
+        "TOTAL_TIMESTEPS": steps,
+        "UPDATE_EPOCHS": 4,
+        "NUM_MINIBATCHES": 4,
+        "GAMMA": 0.99,
+        "GAE_LAMBDA": 0.95,
+        "CLIP_EPS": 0.2,
+        "ENT_COEF": 0.01,
+        "VF_COEF": 0.5,
+        "MAX_GRAD_NORM": 0.5,
+        "ACTIVATION": "tanh",
+        "ENV_NAME": ENV,
+        "ANNEAL_LR": True,
+        "DEBUG": False,
+    }
     return Job(
-        row("purejaxrl", case, peer_version, num_envs, num_steps),
+        row("purejaxrl", case, release, num_envs, num_steps),
         trainer.make_train(config),
         steps,
         runs,
@@ -115,9 +138,9 @@ def main() -> None:
     options = parser.parse_args()
     jobs = []
     if options.purejaxrl:
-        trainer, peer_version = import_purejaxrl(options.purejaxrl), options.purejaxrl_version
-        wide = (trainer, peer_version, "wide", options.num_envs, options.num_steps, options.updates)
-        small = (trainer, peer_version, "small", 64, 128, options.small_steps // (64 * 128))
+        trainer, release = import_purejaxrl(options.purejaxrl), options.purejaxrl_version
+        wide = (trainer, release, "wide", options.num_envs, options.num_steps, options.updates)
+        small = (trainer, release, "small", 64, 128, options.small_steps // (64 * 128))
         jobs += (
             [purejaxrl_job(*wide)]
             + [purejaxrl_job(*small, runs) for runs in options.runs]

@@ -1,12 +1,14 @@
 #!/usr/bin/env python3
-"""PQN on gymnax's Breakout-MinAtar by purejaxql: environment steps a second on the device that JAX finds.
+"""PQN on gymnax's Breakout-MinAtar by purejaxql: environment steps a second on the device that JAX
+finds.
 
 usage: jax_pqn_minatar.py FOLDER [--num_envs 128 1024] [--runs 1 8] [--seconds 1.5] [--limit 40]
-FOLDER holds purejaxql's pqn_minatar.py, which is imported as it is, and its config/alg/pqn_minatar.yaml, whose values are taken: 128
-environments, blocks of 32 steps, 2 epochs of 32 minibatches, a body of 16 filters of 3x3 and 128 units with normalised layers. Differences from the file: the game; the length of a call (--updates; schedules keep their ten million steps); and its evaluations between
-updates are off. hydra, omegaconf and wandb serve its command line and its log: empty modules stand in for them.
-Compilation lies before the clock.
-"""
+FOLDER: has purejaxql's pqn_minatar.py, imported unchanged, and its config/alg/pqn_minatar.yaml with
+the settings: 128 environments, blocks of 32 steps, 2 epochs of 32 minibatches, a body of 16 filters
+of 3x3 and 128 units with normalised layers. Other than in the file: the game; the length of a call
+(--updates; schedules keep their ten million steps); and its evaluations between updates are off.
+hydra, omegaconf and wandb serve its command line and its log: empty modules stand in for them.
+Compilation lies before the clock."""
 
 from __future__ import annotations
 
@@ -54,13 +56,21 @@ def settings(folder: pathlib.Path, num_envs: int, updates: int) -> dict[str, Any
 
 
 def job(
-    trainer: Any, peer_version: str, config: dict[str, Any], runs: int, precision: str | None = None
+    trainer: Any, release: str, config: dict[str, Any], runs: int, precision: str | None = None
 ) -> Job:
     row = {
-        "peer": "purejaxql", "version": peer_version, "case": "minatar", "algorithm": "pqn", "env": ENV, "num_envs": config["NUM_ENVS"],
-        "num_steps": config["NUM_STEPS"], "update_epochs": config["NUM_EPOCHS"], "num_minibatches": config["NUM_MINIBATCHES"],
-        "network": "conv 16@3x3, 128, layer norm", "gymnax": version("gymnax"),
-    }  # fmt: skip
+        "peer": "purejaxql",
+        "version": release,
+        "case": "minatar",
+        "algorithm": "pqn",
+        "env": ENV,
+        "num_envs": config["NUM_ENVS"],
+        "num_steps": config["NUM_STEPS"],
+        "update_epochs": config["NUM_EPOCHS"],
+        "num_minibatches": config["NUM_MINIBATCHES"],
+        "network": "conv 16@3x3, 128, layer norm",
+        "gymnax": version("gymnax"),
+    }
     train = trainer.make_train(dict(config))
     return Job(
         row,
@@ -80,7 +90,7 @@ def main() -> None:
     parser.add_argument("--version", default="unknown", help="what its line says")
     parser.add_argument("--num_envs", type=int, nargs="+", default=[128, 1024])
     parser.add_argument("--runs", type=int, nargs="+", default=[1, 8], help="trainings at once")
-    parser.add_argument("--updates", type=int, default=20, help="of a call")
+    parser.add_argument("--updates", type=int, default=20, help="updates of a call")
     options = parser.parse_args()
     trainer = import_trainer(options.folder)
     jobs = [

@@ -1,12 +1,13 @@
 """How trainings in JAX are timed.
 
-A training is a function of one key and one compiled program: environments, blocks, updates, all of it. Several at once are that
-function mapped over keys. All programs of a script are traced and compiled first, some side by side in threads (--compilers), since that
-takes most of the time on a GPU. Only then are they run, one after another: one call that is timed apart, and calls until --seconds have passed.
-The host waits for all results of a call before it looks at the clock. Each measurement is a line of JSON as soon as it is there, and
-what could not be measured is a line with the reason. --limit is kept by not beginning what would not end in time, and three quarters of it
-at most are spent on compiling: what is ready then is measured.
-"""
+A training run is a function of one key, and one compiled program with environments, blocks and
+updates. Several runs at once are that function mapped over keys. All programs of a script are
+traced and compiled first, some in parallel threads (--compilers), since that takes most of the time
+on a GPU. Only then are they run, one after another: one call that is timed apart, and calls until
+--seconds have passed. The host waits for all results of a call before it looks at the clock. Each
+measurement is a line of JSON as soon as it is there, and what could not be measured is a line with
+the reason. --limit is kept by not beginning what would not end in time, and three quarters of it at
+most are spent on compiling: what is ready then is measured."""
 
 from __future__ import annotations
 
@@ -28,14 +29,15 @@ BEGUN = time.perf_counter()
 
 @dataclasses.dataclass(frozen=True)
 class Job:
-    """`runs` trainings at once, of `steps` environment steps each. `row` is what its line says besides the numbers."""
+    """`runs` training runs at once, of `steps` environment steps each. `row`: the line's fields
+    besides the numbers."""
 
     row: dict[str, Any]
     train: Callable[[Any], Any]
     steps: int
     runs: int = 1
     precision: str | None = (
-        None  # of products of matrices; None: as JAX has it, which is TF32 on an H100
+        None  # of matrix products; None: JAX's default, TF32 on an H100
     )
     mean_return: Callable[[Any], Any] | None = None  # of the last step that a call logged
 
@@ -91,12 +93,13 @@ def keys_of(job: Job, call: int) -> Any:
 
 
 def timed_calls(program: Any, job: Job, options: argparse.Namespace) -> tuple[list[float], Any]:
-    """Seconds of each call, the first of which is a warm-up, and what the last one returned. A long first call has to do alone."""
+    """(seconds of each call, result of the last). The first call is a warm-up, unless it is long:
+    then it is the only one."""
     seconds: list[float] = []
     while len(seconds) < 2 or sum(seconds[1:]) < options.seconds:
         if seconds and (left(options) < seconds[-1] or seconds[0] > 3 * options.seconds):
             break
-        keys, out = keys_of(job, len(seconds)), None  # what the call before returned is freed
+        keys, out = keys_of(job, len(seconds)), None  # frees the result of the previous call
         begin = time.perf_counter()
         out = jax_wait(program(keys))
         seconds.append(time.perf_counter() - begin)
@@ -127,7 +130,8 @@ def numbers(job: Job, seconds: list[float], out: Any) -> dict[str, Any]:
 
 
 def measure(jobs: list[Job], options: argparse.Namespace) -> None:
-    """Compiles all, then times each in the given order, and ends the process: threads that still compile are not waited for."""
+    """Compiles all, then times each in the given order, and ends the process: threads that still
+    compile are not waited for."""
     import jax
 
     device = jax.devices()[0].device_kind

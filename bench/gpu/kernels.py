@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""A line a kernel and grid, out of what `ncu --csv` printed: profile.sh's table.
+"""Prints one line per kernel and grid from the output of `ncu --csv`: the table of profile.sh.
 
 usage: kernels.py NCU.csv
-Launches seen, and medians over them: microseconds, and of a launch the millions of multiply-adds of float32 and of bytes of the device's
-memory, where these were asked for.
+Launches seen, and medians over them: microseconds, and of a launch the millions of multiply-adds of
+float32 and of bytes of the device's memory, where these were asked for.
 """
 
 import csv
@@ -29,12 +29,12 @@ def main():
             )
     table = csv.writer(sys.stdout, lineterminator="\n")
     table.writerow(["kernel", "grid", "launches", *COLUMNS])
-    for (kernel, grid), launches in kernels.items():
+    for (kernel, grid), metrics in kernels.items():
         medians = [
-            f"{statistics.median(launches[key]) / unit:.2f}" if key in launches else ""
+            f"{statistics.median(metrics[key]) / unit:.2f}" if key in metrics else ""
             for key, unit in COLUMNS.values()
         ]
-        table.writerow([kernel, grid, len(launches["gpu__time_duration"]), *medians])
+        table.writerow([kernel, grid, len(metrics["gpu__time_duration"]), *medians])
 
 
 if __name__ == "__main__":

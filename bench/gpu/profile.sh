@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# The kernels of a case by Nsight Compute, which empties caches before each launch: the tables of
-# bench/gpu/README.md.
+# Profiles the kernels of a case with Nsight Compute, for the tables of bench/gpu/README.md. Nsight
+# Compute empties the caches before each launch.
 #
 # usage: bash bench/gpu/profile.sh BROADLOOM CASE.toml OUT.csv
 set -euo pipefail

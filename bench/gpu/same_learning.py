@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
-"""Whether two stores of one study hold the same runs: parameters' hashes, last evaluations, and how long.
+"""Whether two stores of one study hold the same runs: parameters' hashes, last evaluations, and how
+long.
 
 usage: same_learning.py ONE.sqlite OTHER.sqlite
-For two that were trained with different --device. Says for each cell how many seeds end with the same parameters, the returns of the
-last evaluation (mean and standard deviation over seeds, of each store), and the seconds of a run. Ends with 1 where a seed differs, or
-one of the stores has not finished it.
-"""
+For two that were trained with different --device. Says for each cell how many seeds end with the
+same parameters, the returns of the last evaluation (mean and standard deviation over seeds, of each
+store), and the seconds of a run. Ends with 1 where a seed differs, or one of the stores has not
+finished it."""
 
 import sqlite3
 import statistics
@@ -47,7 +48,8 @@ def main():
             spread([runs[cell][seed][1] for seed in seeds]) for runs in (one, other)
         )
         print(
-            f"{cell}: {same} of {len(every)} seeds with the same parameters; returns {returns}; seconds a run {seconds}"
+            f"{cell}: {same} of {len(every)} seeds with the same parameters; returns {returns}; "
+            f"seconds a run {seconds}"
         )
     sys.exit(1 if differ else 0)
 

@@ -2,11 +2,12 @@
 """Stable-Baselines3's PPO on CartPole-v1 with its networks on a GPU: environment steps a second.
 
 usage: sb3_ppo.py [--device cuda] [--seconds 2] [--limit 25]
-Three cases: 64 environments of Gymnasium's, stepped one by one as the documentation shows (DummyVecEnv); 4,096 stepped at once by
-Gymnasium's own arrays, through the adapter in bench/peers/sb3.py; 4,096 one by one, in shorter blocks, since they take seconds.
-Networks 64-64 tanh apart, 4 epochs of 4 minibatches. The clock covers whole iterations, rollout and all epochs, after one of warm-up.
-Each measurement is a line of JSON as soon as it is there. After --limit nothing new is begun, and what runs is stopped.
-"""
+Three cases. 64 environments of Gymnasium, stepped one by one as in the documentation (DummyVecEnv).
+4,096 stepped at once by Gymnasium's CartPoleVectorEnv, through the adapter in bench/peers/sb3.py.
+4,096 stepped one by one, in shorter blocks, since they take seconds. Separate networks 64-64 tanh,
+4 epochs of 4 minibatches. The clock covers whole iterations, rollout and all epochs, after one of
+warm-up. Each measurement is a line of JSON as soon as it is there. After --limit nothing new is
+begun, and what runs is stopped."""
 
 from __future__ import annotations
 
@@ -32,7 +33,8 @@ CASES = [("DummyVecEnv", 64, 32), ("CartPoleVectorEnv", 4096, 32), ("DummyVecEnv
 
 
 class Clock(BaseCallback):
-    """When each rollout began. Stops the training some seconds after the second one, or at the limit."""
+    """When each rollout began. Stops the training some seconds after the second one, or at the
+    limit."""
 
     def __init__(self, seconds: float, limit: float) -> None:
         super().__init__()
@@ -104,10 +106,21 @@ def main() -> None:
     name = torch.cuda.get_device_name() if options.device == "cuda" else "cpu"
     for kind, num_envs, num_steps in CASES:
         row = {
-            "peer": "stable-baselines3", "version": stable_baselines3.__version__, "case": kind, "algorithm": "ppo", "env": "CartPole-v1",
-            "num_envs": num_envs, "num_steps": num_steps, "update_epochs": 4, "num_minibatches": 4, "network": "64-64 tanh, two",
-            "device": name, "torch": torch.__version__, "gymnasium": gymnasium.__version__, "threads": torch.get_num_threads(),
-        }  # fmt: skip
+            "peer": "stable-baselines3",
+            "version": stable_baselines3.__version__,
+            "case": kind,
+            "algorithm": "ppo",
+            "env": "CartPole-v1",
+            "num_envs": num_envs,
+            "num_steps": num_steps,
+            "update_epochs": 4,
+            "num_minibatches": 4,
+            "network": "64-64 tanh, two",
+            "device": name,
+            "torch": torch.__version__,
+            "gymnasium": gymnasium.__version__,
+            "threads": torch.get_num_threads(),
+        }
         try:
             if time.perf_counter() - BEGUN > options.limit:
                 raise TimeoutError("no time left")

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""The rows that bench/gpu/README.md's figure is drawn from, out of what measure.sh left: envs.csv beside envs.json.
+"""Writes the data of the figure in bench/gpu/README.md: envs.csv beside envs.json, from the output
+of measure.sh.
 
 usage: tables.py FOLDER
 """

@@ -1,5 +1,5 @@
-// What a tile of 84 x 84 x 4 costs to gather: from frames that are stored once, beside stacks that
-// are stored whole. Rows are as minibatches take them, spread over the block.
+// Times gathering a tile of 84 x 84 x 4 observations, from frames stored once and from whole
+// stacks. Rows are spread over the block, as in minibatches.
 #include <benchmark/benchmark.h>
 
 #include <algorithm>
@@ -60,7 +60,7 @@ void gather(benchmark::State& state, const Image& image, bool once) {
       Counter(kTileRows * 1e-6, Counter::kIsIterationInvariantRate | Counter::kInvert);
 }
 
-// What the collector does with a step's rows.
+// The collector's work on the rows of a step.
 void keep(benchmark::State& state, const Image& image, bool once) {
   RolloutBlock block = random_block(image, once);
   const Observations rows(block.observation(), kEnvs);
@@ -75,7 +75,7 @@ void keep(benchmark::State& state, const Image& image, bool once) {
       Counter(kEnvs * 1e-6, Counter::kIsIterationInvariantRate | Counter::kInvert);
 }
 
-// What frames cost an environment: its stack moves on.
+// An environment's cost of frames: its stack moves on.
 void push(benchmark::State& state, const Image& image) {
   const FrameLayout layout{image.frames, image.channels, FramePadding::kFirst};
   const std::size_t frame = static_cast<std::size_t>(image.pixels * image.channels);
@@ -95,13 +95,13 @@ const int kFramesRegistered = [] {
                {"64x64x9 of 3", {64 * 64, 3, 3}}};
   for (const auto& kind : kinds) {
     for (const bool once : {false, true}) {
-      const std::string of = std::string(kind.name) + (once ? "/frames" : "/stacks");
-      benchmark::RegisterBenchmark(("gather/" + of).c_str(), [image = kind.image,
-                                                              once](benchmark::State& state) {
+      const std::string name = std::string(kind.name) + (once ? "/frames" : "/stacks");
+      benchmark::RegisterBenchmark(("gather/" + name).c_str(), [image = kind.image,
+                                                                once](benchmark::State& state) {
         gather(state, image, once);
       })->Unit(benchmark::kMicrosecond);
-      benchmark::RegisterBenchmark(("keep/" + of).c_str(), [image = kind.image,
-                                                            once](benchmark::State& state) {
+      benchmark::RegisterBenchmark(("keep/" + name).c_str(), [image = kind.image,
+                                                              once](benchmark::State& state) {
         keep(state, image, once);
       })->Unit(benchmark::kMicrosecond);
     }

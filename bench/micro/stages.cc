@@ -88,7 +88,7 @@ void BM_Shuffle(benchmark::State& state) {
 }
 BENCHMARK(BM_Shuffle)->Arg(512)->Arg(4096)->Arg(65536);
 
-// What it takes to call the threads and have them all back. Arguments: threads, tasks.
+// Starts a section and waits for all threads. Arguments: threads, tasks.
 void BM_Section(benchmark::State& state) {
   ThreadPool pool(static_cast<int>(state.range(0)));
   struct alignas(kCacheLine) Count {

@@ -1,10 +1,11 @@
-"""Steps a second of MuJoCo's tasks: Broadloom, a plain loop in C over the same library, and EnvPool, taken in turn.
+"""Steps a second of MuJoCo's tasks: Broadloom, a plain loop in C over the same library, and
+EnvPool, taken in turn.
 
-usage: compare.py BROADLOOM PACKAGES [--python PYTHON_WITH_ENVPOOL] [--rounds 5] [--threads 1] [--seconds 2] [--num_envs 64 2048]
-PACKAGES: the folder with the packages mujoco and gymnasium. Random actions, resets as the task has them. Rates are of
-processor time, user and system, so that what else the machine does counts little; medians over the rounds, and of ratios
-within a round.
-"""
+usage: compare.py BROADLOOM PACKAGES [--python PYTHON_WITH_ENVPOOL] [--rounds 5] [--threads 1]
+[--seconds 2] [--num_envs 64 2048]
+PACKAGES: the folder with the packages mujoco and gymnasium. Actions are random, resets are the
+task's. Rates are per second of CPU time (user and system), so other load on the machine matters
+little. Medians are over the rounds; ratios are taken within a round. """
 
 import argparse
 import os
@@ -15,8 +16,8 @@ import subprocess
 import tempfile
 
 HERE = pathlib.Path(__file__).parent
-# Model, steps of physics, heights between which an episode goes on, noise of resets, steps a second
-# of a core, roughly.
+# Model, physics steps, range of heights within an episode, noise of resets, rough steps per second
+# of one core.
 TASKS = {
     "Hopper-v5": ("hopper.xml", 4, 0.7, 1e9, 5e-3, 7000),
     "HalfCheetah-v5": ("half_cheetah.xml", 5, -1e9, 1e9, 0.1, 15000),
@@ -79,7 +80,8 @@ def main():
             check=True,
         )
         print(
-            f"{'task':16} {'N':>5}  {'plain loop':>10} {'Broadloom':>10} {'EnvPool':>10}   of the loop   of EnvPool   (steps a second of processor time, medians of {asked.rounds})"
+            f"{'task':16} {'N':>5}  {'plain loop':>10} {'Broadloom':>10} {'EnvPool':>10}   of the "
+            f"loop   of EnvPool   (steps a second of processor time, medians of {asked.rounds})"
         )
         for task in asked.tasks:
             model, skip, low, high, noise, rate = TASKS[task]
@@ -138,11 +140,12 @@ def main():
                     else float("nan")
                 )  # noqa: E731
                 middle = {
-                    name: statistics.median(speeds_of_one) if speeds_of_one else float("nan")
-                    for name, speeds_of_one in rates.items()
+                    name: statistics.median(values) if values else float("nan")
+                    for name, values in rates.items()
                 }
                 print(
-                    f"{task:16} {count:5}  {middle['loop']:10.0f} {middle['broadloom']:10.0f} {middle['envpool']:10.0f}   {ratio('loop'):11.3f}   {ratio('envpool'):10.3f}",
+                    f"{task:16} {count:5}  {middle['loop']:10.0f} {middle['broadloom']:10.0f} "
+                    f"{middle['envpool']:10.0f}   {ratio('loop'):11.3f}   {ratio('envpool'):10.3f}",
                     flush=True,
                 )
 

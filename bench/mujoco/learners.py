@@ -1,11 +1,17 @@
-"""Seconds of a million training steps on MuJoCo's tasks with CleanRL's settings: Broadloom, Stable-Baselines3, CleanRL, taken in turn.
+"""Times a million training steps on MuJoCo's tasks with CleanRL's settings, in turn: Broadloom,
+Stable-Baselines3, CleanRL.
 
-usage: learners.py BROADLOOM PACKAGES [--sb3 PYTHON] [--cleanrl PYTHON SCRIPT] [--tasks Hopper HalfCheetah Ant] [--rounds 3]
-PACKAGES: the folder with the packages mujoco and gymnasium. --sb3: a Python with stable_baselines3, gymnasium and a MuJoCo.
---cleanrl: a Python with what CleanRL asks for (gymnasium 0.29, whose tasks are v4), and its ppo_continuous_action.py.
-All on one thread; Broadloom on two besides. The time of a million steps is of what a longer run takes beyond a shorter one, so that starting up
-has no part in it: 1 x 2048 steps a block, 10 epochs of 32 minibatches, observations and rewards normalised. Physics: the same steps with random
-actions and nothing learnt. Medians over the rounds, and of ratios within a round.
+usage: learners.py BROADLOOM PACKAGES [--sb3 PYTHON] [--cleanrl PYTHON SCRIPT]
+                   [--tasks Hopper HalfCheetah Ant] [--rounds 3]
+PACKAGES: the folder with the packages mujoco and gymnasium.
+--sb3: a Python with stable_baselines3, gymnasium and MuJoCo.
+--cleanrl: a Python with CleanRL's requirements (gymnasium 0.29, whose tasks are v4), and its
+ppo_continuous_action.py.
+
+All use one thread; Broadloom is also timed with two. The time of a million steps is the difference
+between a longer and a shorter run, so start-up does not count. Blocks are 1 x 2048, with 10 epochs
+of 32 minibatches and normalised observations and rewards. Physics: the same steps with random
+actions and no learning. Medians are over the rounds; ratios are taken within a round.
 """
 
 import argparse
@@ -29,7 +35,8 @@ from stable_baselines3.common.vec_env import DummyVecEnv, VecNormalize
 torch.set_num_threads(1)
 env_id, steps = sys.argv[1], int(sys.argv[2])
 envs = VecNormalize(DummyVecEnv([lambda: gymnasium.make(env_id)]), gamma=0.99)
-PPO("MlpPolicy", envs, learning_rate=lambda left: 3e-4 * left, n_steps=2048, batch_size=64, n_epochs=10, seed=1, device="cpu").learn(steps)
+PPO("MlpPolicy", envs, learning_rate=lambda left: 3e-4 * left, n_steps=2048, batch_size=64,
+    n_epochs=10, seed=1, device="cpu").learn(steps)
 """
 
 
@@ -40,7 +47,8 @@ def seconds(words, **more):
     )
     if done.returncode != 0:
         sys.exit(
-            f"learners.py: this failed with {done.returncode}: {' '.join(map(str, words[:3]))} ...\n{done.stderr[-2000:]}"
+            f"learners.py: this failed with {done.returncode}: {' '.join(map(str, words[:3]))} "
+            f"...\n{done.stderr[-2000:]}"
         )
     return time.perf_counter() - start
 

@@ -1,8 +1,8 @@
-// The least that a program can do that steps Gymnasium's tasks: an mjData an environment, its range of them for each thread,
-// actions drawn beforehand, observations as float32, a reward, and a reset where the task ends. What compare.py measures
-// Broadloom against.
+// The smallest loop that steps Gymnasium's tasks. compare.py measures Broadloom against it. Each
+// environment has an mjData, and each thread a range of environments. Actions are drawn beforehand;
+// observations are float32; episodes end and reset as in the task.
 //   plain_loop MODEL.xml FRAME_SKIP LOW HIGH NOISE NUM_ENVS NUM_STEPS THREADS
-// LOW, HIGH: of qpos[2] (of qpos[1] where the model has 6 positions, Hopper's), outside of which an episode ends.
+// LOW, HIGH: an episode ends outside this range of qpos[2] (qpos[1] for Hopper, with 6 positions).
 #include <math.h>
 #include <mujoco/mujoco.h>
 #include <pthread.h>
@@ -37,7 +37,8 @@ static void reset(mjData* d, uint64_t* random) {
 
 static void* run(void* pointer) {
   struct Range* range = pointer;
-  const int count = range->end - range->begin, nu = (int)model->nu, width = (int)(model->nq + model->nv + 6 * model->nbody);
+  const int count = range->end - range->begin, nu = (int)model->nu;
+  const int width = (int)(model->nq + model->nv + 6 * model->nbody);
   mjData** all = malloc((size_t)count * sizeof(mjData*));
   int* age = calloc((size_t)count, sizeof(int));
   float* seen = malloc((size_t)count * (size_t)width * sizeof(float));
@@ -82,7 +83,11 @@ static void quiet(const mjLogMessage* message) {
 }
 
 int main(int argc, char** argv) {
-  if (argc != 9) return fprintf(stderr, "usage: plain_loop MODEL.xml FRAME_SKIP LOW HIGH NOISE NUM_ENVS NUM_STEPS THREADS\n"), 2;
+  if (argc != 9) {
+    fprintf(stderr, "usage: plain_loop MODEL.xml FRAME_SKIP LOW HIGH NOISE NUM_ENVS NUM_STEPS "
+                    "THREADS\n");
+    return 2;
+  }
   mju_setLogHandler(quiet);
   char error[1000];
   model = mj_loadXML(argv[1], NULL, error, sizeof(error));
@@ -102,7 +107,8 @@ int main(int argc, char** argv) {
   struct timespec cpu;
   clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &cpu);
   const double steps = (double)num_envs * num_steps;
-  printf("{\"steps_per_second\": %.1f, \"steps_per_cpu_second\": %.1f, \"episodes\": %ld}\n", steps / (now() - start),
+  printf("{\"steps_per_second\": %.1f, \"steps_per_cpu_second\": %.1f, \"episodes\": %ld}\n",
+         steps / (now() - start),
          steps / ((double)cpu.tv_sec + 1e-9 * (double)cpu.tv_nsec), episodes);
   return 0;
 }

@@ -9,7 +9,7 @@ from pathlib import Path
 
 
 def machine_seconds() -> float | None:
-    """Seconds that all cores together were busy or taken away, since boot; None where not told."""
+    """Seconds since boot that all cores together were busy or stolen; None if unknown."""
     try:
         fields = Path("/proc/stat").read_text().split("\n", 1)[0].split()[1:]
     except OSError:

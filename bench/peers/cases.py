@@ -1,4 +1,4 @@
-"""The cases. Names are those of bench/cases/<name>.toml, which says the same to Broadloom."""
+"""The cases, with the names and settings of bench/cases/<name>.toml."""
 
 from __future__ import annotations
 

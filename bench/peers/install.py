@@ -44,7 +44,7 @@ def pip_install(python: Path, arguments: list[str], log: Path) -> bool:
 
 
 def install(folder: Path, peers: set[str]) -> dict[str, str]:
-    """Returns those of `peers` that are missing, each with the reason."""
+    """Returns the missing ones of `peers`, each with the reason."""
     python = folder / "bin" / "python"
     if not python.exists():
         try:
@@ -63,7 +63,7 @@ def install(folder: Path, peers: set[str]) -> dict[str, str]:
         print(f"installing {peer} ({', '.join(packages)})", file=sys.stderr, flush=True)
         if TORCH in packages:
             cpu = ["--retries", "0", "--timeout", "15", "--index-url", TORCH_CPU_INDEX, TORCH]
-            pip_install(python, cpu, log)  # If this fails, PyPI's larger one is next.
+            pip_install(python, cpu, log)  # If this fails, the next line takes PyPI's larger one.
         if pip_install(python, packages, log):
             stamp.write_text(wanted)
         else:

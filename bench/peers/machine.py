@@ -1,4 +1,4 @@
-"""The machine of a table, and what programs said last."""
+"""The machine, for tables, and the last line of a program's output."""
 
 from __future__ import annotations
 

@@ -1,8 +1,10 @@
 #!/usr/bin/env python3
-"""Broadloom's Python package beside Gymnasium, EnvPool, Stable-Baselines3 and CleanRL: environments, a step's call, and training on an environment of Python's.
+"""Broadloom's Python package beside Gymnasium, EnvPool, Stable-Baselines3 and CleanRL:
+environments, a step's call, and training on an environment of Python's.
 
-Runs on the Python that it is started with, which has broadloom, gymnasium, envpool, stable-baselines3 (and with it torch) and ale-py. Every measurement is a process
-of its own, and all contenders of a case run in turn, then again. --cleanrl FILE: your copy of CleanRL's ppo.py, which is run as it is."""
+Needs a Python with broadloom, gymnasium, envpool, stable-baselines3 (with torch) and ale-py. Each
+measurement is a separate process. All contenders of a case run in turn, then again. --cleanrl FILE:
+your copy of CleanRL's ppo.py, run unchanged."""
 
 from __future__ import annotations
 
@@ -70,7 +72,8 @@ def env_envpool(n, seconds):
 
 
 def call(n, seconds):
-    """Microseconds that a step of all N costs beside the environment itself: the same constants from Python, through Broadloom and without."""
+    """Microseconds that a step of all N costs beside the environment itself: the same constants
+    from Python, through Broadloom and without."""
     import broadloom, gymnasium, numpy as np
 
     class Constant(gymnasium.vector.VectorEnv):
@@ -151,7 +154,7 @@ def rate_of(env, seconds, steps, keys):
             on_iteration=lambda p: marks.append((time.perf_counter(), p["global_step"])),
             **keys,
         )
-    first = marks[min(1, len(marks) - 2)]  # what comes before is warm-up
+    first = marks[min(1, len(marks) - 2)]  # earlier steps are warm-up
     return (marks[-1][1] - first[1]) / (marks[-1][0] - first[0])
 
 
@@ -193,7 +196,7 @@ def train_sb3(seconds):
 
 def train_cleanrl(seconds, file):
     with tempfile.TemporaryDirectory() as folder:
-        finished = subprocess.run(
+        answer = subprocess.run(
             [
                 sys.executable,
                 os.path.abspath(file),
@@ -208,7 +211,7 @@ def train_cleanrl(seconds, file):
             text=True,
             check=True,
         ).stdout
-    return float(re.findall(r"SPS: (\d+)", finished)[-1])
+    return float(re.findall(r"SPS: (\d+)", answer)[-1])
 
 
 def pong_broadloom(seconds):
@@ -234,7 +237,7 @@ def pong_sb3(seconds):
 
 
 def mean_return(act, env_id="broadloom/CartPole-v1", episodes=20):
-    """The return of the most likely actions."""
+    """The mean return of the most likely actions."""
     import broadloom, gymnasium, numpy as np
 
     env = gymnasium.make_vec(env_id, episodes)
@@ -284,7 +287,7 @@ def learn_cleanrl(seconds, file):
     return mean_return(lambda rows: agent.actor(torch.tensor(rows)).argmax(1).numpy())
 
 
-# case: what is measured, and contenders: name -> (function, arguments)
+# case: (description, {contender: (function, arguments)})
 CASES = {
     "env64": (
         "steps/s, CartPole, N 64",

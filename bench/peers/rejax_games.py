@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """rejax's PQN on gymnax's games, on JAX's CPU backend, once.
 
-rejax brings dense networks alone; the convolution before them is put in here. Compilation and the first call lie before
-the clock.
+rejax brings dense networks alone; the convolution before them is put in here. Compilation and the
+first call lie before the clock.
 """
 
 from __future__ import annotations

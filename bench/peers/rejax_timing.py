@@ -1,4 +1,4 @@
-"""How rejax's trainings are timed: whole iterations, many in one call, so that Python's share is nothing."""
+"""Times rejax's training by whole iterations, many in one call, so Python's share is negligible."""
 
 from __future__ import annotations
 
@@ -13,7 +13,8 @@ from result import report
 
 
 def add_threads(parser: argparse.ArgumentParser) -> argparse.Namespace:
-    """The arguments; the process is held to so many cores. To be called before JAX, which counts them, is imported."""
+    """The arguments; the process is held to so many cores. To be called before JAX, which counts
+    them, is imported."""
     parser.add_argument("--threads", type=int, default=0, help="cores to use; 0: all (default)")
     options = parser.parse_args()
     if options.threads:

@@ -1,4 +1,4 @@
-"""Shared by all peer scripts: its arguments, and the one line it prints."""
+"""The arguments and the printed line that all peer scripts share."""
 
 from __future__ import annotations
 

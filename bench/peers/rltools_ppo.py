@@ -28,7 +28,7 @@ def package_folder(name: str) -> Path:
     return Path(next(iter(spec.submodule_search_locations)))
 
 
-# By --isa: what g++ may use, and the kernels that OpenBLAS takes (None: its own choice).
+# For each --isa: the options of g++, and OpenBLAS's kernels (None: its own choice).
 ISAS = {"native": ("native", None), "avx2": ("x86-64-v3", "Haswell")}
 
 

@@ -53,7 +53,7 @@ def sb3(name: str, *arguments: str) -> Contender:
 
 
 def compiled_peers(threads: int, isa: str) -> tuple[Contender, ...]:
-    """Peers that can be held to an instruction set."""
+    """Peers whose instruction set can be set."""
     isas = ("--isa", isa)
     many = ("--threads", str(threads), *isas)
     fast = ("--activation", "fast_tanh")
@@ -103,7 +103,7 @@ def python_for(contender: Contender, options: argparse.Namespace) -> str:
 
 
 def call(contender: Contender, case: str, extra: list[str], options: argparse.Namespace) -> str:
-    """Standard output; raises RuntimeError with the last line of what was said instead."""
+    """Standard output. Raises RuntimeError with the last line of a failed program's output."""
     command = [python_for(contender, options), str(HERE / contender.script), case]
     try:
         done = subprocess.run(
@@ -147,7 +147,7 @@ def measure(contender: Contender, case: str, options: argparse.Namespace) -> Mea
 def measure_case(
     case: str, contenders: list[Contender], failed: dict[str, str], options: argparse.Namespace
 ) -> dict[str, list[Measurement]]:
-    """Round-robin, so that what else the machine does falls on all of them alike."""
+    """Runs contenders in turn, so that other load on the machine affects all of them."""
     found: dict[str, list[Measurement]] = {}
     for contender in contenders:
         if contender.needs_build and contender.name not in failed:

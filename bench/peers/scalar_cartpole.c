@@ -1,5 +1,5 @@
-// A cart-pole stepped the way many C environment collections step theirs: one struct per
-// environment, one call per step, resets from rand(). It stands for that style in the comparison.
+// A cart-pole in the style of many C environment collections: one struct per environment, one call
+// per step, resets from rand().
 //
 //   scalar_cartpole CASE NUM_ENVS SECONDS
 //
@@ -108,7 +108,7 @@ int main(int argc, char** argv) {
 
   run(poles, count, actions, &out, seconds / 4);
   const double rate = run(poles, count, actions, &out, seconds);
-  float check = 0;  // reads what was written, so that none of it can be left out
+  float check = 0;  // reads the results, so that the compiler cannot drop them
   for (long i = 0; i < count; ++i) check += out.observations[4 * i] + out.rewards[i];
   fprintf(stderr, "check %g\n", (double)check);
   printf("{\"peer\": \"scalar_c\", \"case\": \"%s\", \"steps_per_second\": %.1f}\n", argv[1], rate);

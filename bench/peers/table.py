@@ -19,7 +19,7 @@ def spread(speed: dict[str, Any] | None) -> str:
 
 
 def ratio(ours: dict[str, Any] | None, theirs: dict[str, Any]) -> str:
-    """The ratio of the medians; in brackets the least and the greatest of the repeats, each with its own."""
+    """The ratio of the medians; in brackets the smallest and largest ratio of paired repeats."""
     if ours is None:
         return "-"
     pairs = [a / b for a, b in zip(ours["repeats"], theirs["repeats"])]

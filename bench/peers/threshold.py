@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
-"""Seconds of training until a policy is good enough: Broadloom beside its peers, in turn (see THRESHOLD.md).
+"""Seconds of training until a policy is good enough: Broadloom beside its peers, in turn (see
+THRESHOLD.md).
 
-Goes on where it was stopped: what FILE.json has is not run again. Beside FILE.json it writes FILE.md (the table),
-FILE_cells.csv, FILE_runs.csv, FILE_curve.csv and figure_FILE.toml, which experiments/figures.py draws.
-"""
+Continues a stopped call: runs in FILE.json are not repeated. Also writes
+FILE.md (the table), FILE_cells.csv, FILE_runs.csv, FILE_curve.csv and figure_FILE.toml, which
+experiments/figures.py draws."""
 
 from __future__ import annotations
 
@@ -22,7 +23,7 @@ from to_threshold.tasks import THRESHOLDS
 
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parents[1]
-FIRST_SEED = 101  # `advise` tries the first few; nobody is scored on those
+FIRST_SEED = 101  # seeds before it are for `advise`, and are never scored
 
 
 def parse() -> argparse.Namespace:
@@ -44,7 +45,7 @@ def parse() -> argparse.Namespace:
     parser.add_argument(
         "--advised_steps",
         type=int,
-        help="environment steps that an advised training goes on for; default: what the advice says",
+        help="environment steps of an advised training run; default: from the advice",
     )
     parser.add_argument(
         "--budget", type=int, help="environment steps at most, to try the harness; not for results"
@@ -76,7 +77,8 @@ def chosen(options: argparse.Namespace) -> list[Contender]:
 
 
 def prepare(who: Contender, task: str, record: Record, options: argparse.Namespace) -> None:
-    """Advice where it is needed, and the number of threads that is faster; each only once a file."""
+    """Advice where it is needed, and the number of threads that is faster; each only once a
+    file."""
     if who.advised and record.advice(task) is None:
         record.add_advice(task, advise(task, options))
     for threads in sorted({1, options.cores}):
@@ -111,7 +113,8 @@ def main() -> None:
     missing = {} if options.no_install else install(options.venv, packages)
     os.sched_setaffinity(0, options.cpus)  # and of all that is started from here on
     record = Record.open(options)
-    # Left out from then on, each with its reason; the others go on. A later call tries them again.
+    # Leaves out a contender that fails, with the reason, and continues with the others. A later
+    # call tries it again.
     failed = {
         (c.name, t): missing[c.package] for c in everybody if c.package in missing for t in c.tasks
     }
@@ -125,7 +128,8 @@ def main() -> None:
                 try:
                     measure(who, task, seed, record, options)
                 except Missing as error:
-                    # Who could before may again with the next seed; this one counts as never there.
+                    # A contender that succeeded before continues with the next seed. This one
+                    # counts as not reached.
                     if record.runs(who.name, task):
                         broken[who.name, task, seed] = str(error)
                     else:
@@ -145,7 +149,8 @@ def stop(_signal: int, _frame: object) -> None:
 
 
 def go_on() -> None:
-    """Raises again where Python dropped it, as it does in hooks that it calls itself (after a fork, say)."""
+    """Raises again where Python dropped it, as it does in hooks that it calls itself (after a fork,
+    say)."""
     if stopped:
         raise KeyboardInterrupt
 

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 """A plain PyTorch loop of PPO or PQN on MinAtar's own package, once.
 
-Built as the field's single-file scripts are: Gymnasium's SyncVectorEnv steps the games one after the other, tensors hold
-the block, minibatches are taken by shuffled indices. Times whole iterations.
-"""
+Built as the field's single-file scripts are: Gymnasium's SyncVectorEnv steps the games one after
+the other, tensors hold the block, minibatches are taken by shuffled indices. Times whole
+iterations."""
 
 from __future__ import annotations
 

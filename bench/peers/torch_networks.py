@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
-"""Microseconds an image, forward and forward with backward, of encoders in PyTorch (channels last), with as many threads as
-are best of those given; beside `micro_benchmarks --benchmark_filter=BM_Forward`, which uses one.
+"""Microseconds per image of encoders in PyTorch (channels last), forward and forward with backward,
+with the best of the given numbers of threads. `micro_benchmarks --benchmark_filter=BM_Forward` has
+Broadloom's, with one thread.
 
     python bench/peers/torch_networks.py --threads 1 2
 """

@@ -17,12 +17,12 @@ const char* advice_on_errno(int error) {
     case ENOSPC:
     case EDQUOT:
     case EFBIG:
-      return "; free some space and give the command again; a run goes on with `broadloom train "
+      return "; free some space and repeat the command, or resume a run with `broadloom train "
              "--resume RUN`";
     case EACCES:
     case EPERM:
     case EROFS:
-      return "; you may not do that there: choose another place, or ask its owner";
+      return "; choose another place, or ask the owner for permission";
     default:
       return "";
   }
@@ -37,9 +37,8 @@ const char* kind_of(mode_t mode) {
 
 Status regular(const struct stat& info, const std::string& path) {
   if (S_ISREG(info.st_mode)) return {};
-  return {ErrorKind::kIo, fmt::format("'{}' is {}, expected a file; save what it holds in a file, "
-                                      "and name that",
-                                      path, kind_of(info.st_mode))};
+  return {ErrorKind::kIo, fmt::format("'{}' is {}, expected a file; name a regular file", path,
+                                      kind_of(info.st_mode))};
 }
 
 Status error_of(int error, const std::string& what, const std::string& name) {

@@ -126,7 +126,7 @@ class Kind:
             abandon(probe)
 
     def read(self, rows):
-        """Of rows of a Dict, the keys that the policy or the critic reads."""
+        """Rows of a Dict, with only the keys that the policy or the critic reads."""
         if not isinstance(rows, dict):
             return rows
         return {key: rows[key] for key in getattr(self.read_space, "spaces", rows)}

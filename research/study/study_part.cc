@@ -35,7 +35,7 @@ Result<StudyPart> parse_part(const std::string& text) {
     }
   }
   return Status(ErrorKind::kInvalidConfig,
-                fmt::format("part: got '{}'; expected i/n with 1 <= i <= n, as in 2/4", text));
+                fmt::format("part: got '{}', expected i/n with 1 <= i <= n, as in 2/4", text));
 }
 
 Result<std::vector<std::int64_t>> parse_runs(const std::string& text, std::int64_t most) {

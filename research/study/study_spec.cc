@@ -14,7 +14,7 @@ constexpr std::size_t kMostSeedsOfRange = 100000;
 
 Status bad_seeds(const std::string& text) {
   return {ErrorKind::kInvalidConfig,
-          fmt::format("seeds: got '{}'; expected how many (10 is 1 to 10), a range (11-20), or a "
+          fmt::format("seeds: got '{}', expected a count (10 is 1 to 10), a range (11-20) or a "
                       "list (3,5,7) of seeds below 2^63",
                       text)};
 }

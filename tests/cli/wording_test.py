@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """Compares the program's printed text with the approved texts in tests/cli/wording/.
 
-    wording_test.py PROGRAM            fails and shows a diff where a text is not the approved one
-    wording_test.py --approve PROGRAM  writes today's texts as the approved ones
+    wording_test.py PROGRAM            fails and shows a diff if a text differs from the approved
+    one wording_test.py --approve PROGRAM  writes today's texts as the approved ones
 
 Each approved file shows commands of one topic, their exit codes and their output. Paths, versions,
 times and numbers that depend on the machine are replaced. Read the diff of these files in a review.

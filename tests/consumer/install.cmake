@@ -1,5 +1,5 @@
-# cmake -DBUILD_DIR= -DPREFIX= -DSOURCE_DIR= -DCXX= -P install.cmake: installs anew, and asks the
-# compiler whether the public headers and what they include are there, and nothing else.
+# cmake -DBUILD_DIR= -DPREFIX= -DSOURCE_DIR= -DCXX= -P install.cmake: installs anew, and checks with
+# the compiler that exactly the public headers and their includes are there.
 cmake_policy(VERSION 3.25)
 include("${SOURCE_DIR}/cmake/BroadloomHeaders.cmake")
 file(REMOVE_RECURSE "${PREFIX}")
@@ -13,7 +13,7 @@ set(probe "${PREFIX}/public_headers.cc")
 file(WRITE "${probe}" "${text}\n")
 execute_process(COMMAND ${CXX} -std=c++20 -MM -MT all "-I${PREFIX}/include" "${probe}"
                 OUTPUT_VARIABLE reached COMMAND_ERROR_IS_FATAL ANY)
-# As make has it: `all:`, paths with their blanks escaped, and lines that go on.
+# In make's format: `all:`, paths with escaped blanks, and continued lines.
 string(REGEX REPLACE "\\\\\n" " " reached "${reached}")
 string(REPLACE "\\ " "\t" reached "${reached}")
 string(REGEX MATCHALL "[^ \n]+" reached "${reached}")

@@ -28,15 +28,15 @@ def markdown_files():
 
 def broken(page, text):
     for link, path, anchor in pages.links(text):
-        to = pages.target(page, path) if path else page
-        if path and not os.path.exists(os.path.join(ROOT, to)):
-            yield f"{page}: {link}: there is no {to}"
+        target = pages.target(page, path) if path else page
+        if path and not os.path.exists(os.path.join(ROOT, target)):
+            yield f"{page}: {link}: there is no {target}"
         elif (
             anchor
-            and to.endswith(".md")
-            and anchor not in pages.anchors(text if to == page else read(to))
+            and target.endswith(".md")
+            and anchor not in pages.anchors(text if target == page else read(target))
         ):
-            yield f"{page}: {link}: {to} has no such heading"
+            yield f"{page}: {link}: {target} has no such heading"
 
 
 class Links(unittest.TestCase):

@@ -41,7 +41,7 @@ def repository_files():
 
 
 def spans(text):
-    """What stands in backticks, code blocks left out."""
+    """Text in backticks, outside of code blocks."""
     text = re.sub(r"^(```|~~~).*?^\1", "", text, flags=re.M | re.S)
     return re.findall(r"`([^`\n]+)`", text)
 
@@ -112,7 +112,7 @@ class Names(unittest.TestCase):
             for path in self.files
             if re.fullmatch(r"docs/[\w/.-]+\.md", path) and not path.startswith("docs/adr/")
         )
-        self.assertGreater(len(pages), 40)  # decisions may name what was there then
+        self.assertGreater(len(pages), 40)  # decisions may name files and functions of their time
         self.assertEqual(
             [line for page in pages for line in missing_paths(page, read(page), self.files)], []
         )

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""The filter that Doxygen reads the public headers through, and what it is given of each."""
+"""Tests Doxygen's input filter for the public headers."""
+
 import os
 import sys
 import unittest
@@ -52,16 +53,20 @@ class Filter(unittest.TestCase):
         self.lines = doc_comments.filtered(HEADER).split("\n")
 
     def test_the_top_belongs_to_the_file_with_its_example_as_code(self):
-        self.assertEqual(self.lines[:4], ["/// \\file", "/// A box of \\<T\\> numbers.", "///",
-                                          "///        Box box;"])
+        self.assertEqual(
+            self.lines[:4],
+            ["/// \\file", "/// A box of \\<T\\> numbers.", "///", "///        Box box;"],
+        )
 
     def test_comments_before_and_behind_declarations_are_special(self):
         text = "\n".join(self.lines)
-        for line in ("/// Holds numbers, of `a<b>` too.\nstruct Box {",
-                     "  int size = 0;  ///< numbers,\n                 ///< at most 9",
-                     "  double low = 0.0;  /**< bounds */\n  double high = 0.0;  ///< bounds",
-                     '  /// Whether it is "{".\n  bool is_open() const {',
-                     "  void add(int number);  ///< one more"):
+        for line in (
+            "/// Holds numbers, of `a<b>` too.\nstruct Box {",
+            "  int size = 0;  ///< numbers,\n                 ///< at most 9",
+            "  double low = 0.0;  /**< bounds */\n  double high = 0.0;  ///< bounds",
+            '  /// Whether it is "{".\n  bool is_open() const {',
+            "  void add(int number);  ///< one more",
+        ):
             self.assertIn(line, text)
 
     def test_overloads_share_a_comment(self):
@@ -71,8 +76,11 @@ class Filter(unittest.TestCase):
         self.assertIn("  std::string word;  ///< The word of it.", self.lines)
 
     def test_all_else_stays_plain(self):
-        for line in ("// A heading that stands by itself.", "    // Inside: no documentation.",
-                     "}  // namespace broadloom"):
+        for line in (
+            "// A heading that stands by itself.",
+            "    // Inside: no documentation.",
+            "}  // namespace broadloom",
+        ):
             self.assertIn(line, self.lines)
 
 

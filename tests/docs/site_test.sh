@@ -18,7 +18,8 @@ if command -v doxygen >/dev/null &&
   exit 1
 fi
 for kind in Tutorials Guides Reference Explanation; do
-  grep -q "$kind" build/site/html/index.html || { echo "the first page does not lead to $kind"; exit 1; }
+  grep -q "$kind" build/site/html/index.html ||
+    { echo "the first page does not lead to $kind"; exit 1; }
 done
 grep -q 'title="Switch to dark mode"' build/site/html/index.html || { echo "no dark mode"; exit 1; }
 grep -q 'study_report.png' build/site/html/index.html || { echo "no picture"; exit 1; }

@@ -1,8 +1,9 @@
-"""Checkpoints read by docs/formats/checkpoint.md alone, with NumPy and the real safetensors: what their policies
-make of an observation, and what they get in real Gymnasium.
+"""Reads checkpoints as docs/formats/checkpoint.md describes, with NumPy and safetensors. Compares
+the policies' outputs, and their returns in Gymnasium.
 
 usage: checkpoint_page_test.py PROGRAM POLICY_OUTPUTS
 """
+
 import json
 import pathlib
 import subprocess
@@ -16,8 +17,11 @@ from safetensors import safe_open
 
 PROGRAM, POLICY_OUTPUTS = sys.argv.pop(1), sys.argv.pop(1)
 
-ACTIVATIONS = {"tanh": np.tanh, "relu": lambda x: np.maximum(x, 0.0),
-               "elu": lambda x: np.where(x > 0.0, x, np.expm1(np.minimum(x, 0.0)))}
+ACTIVATIONS = {
+    "tanh": np.tanh,
+    "relu": lambda x: np.maximum(x, 0.0),
+    "elu": lambda x: np.where(x > 0.0, x, np.expm1(np.minimum(x, 0.0))),
+}
 
 
 class Policy:
@@ -27,20 +31,30 @@ class Policy:
         with safe_open(path, framework="numpy") as file:
             metadata = file.metadata()
             tensors = {name: file.get_tensor(name) for name in file.keys()}
-        config = {key[len("config."):]: text for key, text in metadata.items() if key.startswith("config.")}
+        config = {
+            key[len("config.") :]: text
+            for key, text in metadata.items()
+            if key.startswith("config.")
+        }
         self.activation = ACTIVATIONS[config["activation"]]
         self.space, self.one_hot = env.action_space, None
         if isinstance(env.observation_space, gymnasium.spaces.Discrete):
             self.one_hot = np.eye(env.observation_space.n)
         self.normaliser = None
         if config["norm_obs"] == "true":
-            self.normaliser = (tensors["obs_normalizer.mean"], tensors["obs_normalizer.var"],
-                               float(config["clip_obs"]))
+            self.normaliser = (
+                tensors["obs_normalizer.mean"],
+                tensors["obs_normalizer.var"],
+                float(config["clip_obs"]),
+            )
         self.params, self.place = tensors["learner.params"].astype(np.float64), 0
         self.heads_turned = heads_turned
-        self.read(self.one_hot.shape[0] if self.one_hot is not None else env.observation_space.shape[0],
-                  self.space.n if self.is_discrete() else self.space.shape[0],
-                  [int(width) for width in config["hidden_sizes"].split(",")], config["shared_encoder"] == "true")
+        self.read(
+            self.one_hot.shape[0] if self.one_hot is not None else env.observation_space.shape[0],
+            self.space.n if self.is_discrete() else self.space.shape[0],
+            [int(width) for width in config["hidden_sizes"].split(",")],
+            config["shared_encoder"] == "true",
+        )
 
     def is_discrete(self):
         return isinstance(self.space, gymnasium.spaces.Discrete)
@@ -60,7 +74,7 @@ class Policy:
 
     def take(self, *shape):
         self.place += int(np.prod(shape))
-        return self.params[self.place - int(np.prod(shape)):self.place].reshape(shape)
+        return self.params[self.place - int(np.prod(shape)) : self.place].reshape(shape)
 
     def hidden(self, inputs, outputs):
         return self.take(inputs, outputs), self.take(outputs)
@@ -71,7 +85,11 @@ class Policy:
 
     def seen(self, observations):
         """As the network sees them; observations: as the environments gave them."""
-        x = self.one_hot[observations] if self.one_hot is not None else np.asarray(observations, np.float64)
+        x = (
+            self.one_hot[observations]
+            if self.one_hot is not None
+            else np.asarray(observations, np.float64)
+        )
         if self.normaliser is not None:
             mean, var, clip = self.normaliser
             x = np.clip((x - mean) / np.sqrt(var + 1e-8), -clip, clip)
@@ -114,10 +132,15 @@ def play(policy, env_id, options, episodes):
     return returns, first
 
 
-def apart(returns, said):
-    """By how many standard errors the mean of the returns is off what `broadloom eval` says."""
-    error = np.hypot(returns.std(ddof=1) / len(returns) ** 0.5, said["std_return"] / said["episodes"] ** 0.5)
-    return abs(returns.mean() - said["mean_return"]) / max(error, 1e-3 * abs(said["mean_return"]), 1e-9)
+def apart(returns, printed):
+    """The difference of the mean return from `broadloom eval`, in standard errors."""
+    error = np.hypot(
+        returns.std(ddof=1) / len(returns) ** 0.5,
+        printed["std_return"] / printed["episodes"] ** 0.5,
+    )
+    return abs(returns.mean() - printed["mean_return"]) / max(
+        error, 1e-3 * abs(printed["mean_return"]), 1e-9
+    )
 
 
 class CheckpointPage(unittest.TestCase):
@@ -128,48 +151,94 @@ class CheckpointPage(unittest.TestCase):
 
     def trained(self, env_id, **config):
         flags = [word for key, value in config.items() for word in ("--" + key, str(value))]
-        subprocess.run([PROGRAM, "train", "--env_id", env_id, *flags, "--out", self.folder, "--quiet"], check=True)
-        said = subprocess.run([PROGRAM, "eval", self.folder, "--episodes", "2000", "--json"], check=True,
-                              capture_output=True, text=True)
-        return max((self.folder / "checkpoints").glob("*.safetensors")), json.loads(said.stdout)
+        subprocess.run(
+            [PROGRAM, "train", "--env_id", env_id, *flags, "--out", self.folder, "--quiet"],
+            check=True,
+        )
+        printed = subprocess.run(
+            [PROGRAM, "eval", self.folder, "--episodes", "2000", "--json"],
+            check=True,
+            capture_output=True,
+            text=True,
+        )
+        return max((self.folder / "checkpoints").glob("*.safetensors")), json.loads(printed.stdout)
 
     def check_outputs(self, policy, path, observations):
         rows = observations
         if policy.one_hot is not None:
             rows = policy.one_hot[observations]
         lines = "".join(" ".join(f"{x:.9g}" for x in row) + "\n" for row in rows)
-        said = subprocess.run([POLICY_OUTPUTS, path], input=lines, capture_output=True, text=True, check=True).stdout
-        said = np.array([[float(x) for x in line.split()] for line in said.splitlines()])
+        printed = subprocess.run(
+            [POLICY_OUTPUTS, path], input=lines, capture_output=True, text=True, check=True
+        ).stdout
+        printed = np.array([[float(x) for x in line.split()] for line in printed.splitlines()])
         expected = np.hstack([policy.policy(observations), policy.value(observations)])
-        np.testing.assert_allclose(said, expected, rtol=1e-5, atol=1e-5)
+        np.testing.assert_allclose(printed, expected, rtol=1e-5, atol=1e-5)
 
     def check(self, env_id, episodes, options=None, heads_matter=False, **config):
-        path, said = self.trained(env_id, **config)
+        path, printed = self.trained(env_id, **config)
         env = gymnasium.make(env_id, **(options or {}))
         policy = Policy(path, env)
         returns, observations = play(policy, env_id, options or {}, episodes)
-        print(f"{env_id} {config}: here {returns.mean():.2f} over {episodes} episodes, `eval` {said['mean_return']:.2f} "
-              f"[{said['ci_low']:.2f}, {said['ci_high']:.2f}], {apart(returns, said):.1f} standard errors apart", flush=True)
+        print(
+            f"{env_id} {config}: here {returns.mean():.2f} over {episodes} episodes, `eval` "
+            f"{printed['mean_return']:.2f} "
+            f"[{printed['ci_low']:.2f}, {printed['ci_high']:.2f}], "
+            f"{apart(returns, printed):.1f} standard "
+            "errors apart",
+            flush=True,
+        )
         self.check_outputs(policy, path, observations)
-        self.assertLess(apart(returns, said), 4.0)
+        self.assertLess(apart(returns, printed), 4.0)
         if heads_matter:
             turned, _ = play(Policy(path, env, heads_turned=True), env_id, options or {}, episodes)
-            print(f"  with its heads taken for [in, out]: {turned.mean():.2f}, {apart(turned, said):.1f} apart", flush=True)
-            self.assertGreater(apart(turned, said), 4.0, "the test would not see heads stored the other way round")
+            print(
+                f"  with its heads taken for [in, out]: {turned.mean():.2f}, "
+                f"{apart(turned, printed):.1f} apart",
+                flush=True,
+            )
+            self.assertGreater(
+                apart(turned, printed),
+                4.0,
+                "the test would not see heads stored the other way round",
+            )
 
     def test_cart_pole(self):
         self.check("CartPole-v1", 100, total_timesteps=100000, learning_rate=1e-3)
 
     def test_acrobot(self):
-        self.check("Acrobot-v1", 100, heads_matter=True, total_timesteps=150000, learning_rate=1e-3, activation="elu")
+        self.check(
+            "Acrobot-v1",
+            100,
+            heads_matter=True,
+            total_timesteps=150000,
+            learning_rate=1e-3,
+            activation="elu",
+        )
 
     def test_pendulum_with_normalised_observations(self):
-        self.check("Pendulum-v1", 100, total_timesteps=150000, num_envs=8, num_steps=256, learning_rate=1e-3, gamma=0.9,
-                   clip_obs=1.5)
+        self.check(
+            "Pendulum-v1",
+            100,
+            total_timesteps=150000,
+            num_envs=8,
+            num_steps=256,
+            learning_rate=1e-3,
+            gamma=0.9,
+            clip_obs=1.5,
+        )
 
     def test_one_body(self):
-        self.check("CartPole-v1", 100, heads_matter=True, total_timesteps=100000, learning_rate=1e-3,
-                   shared_encoder="true", activation="relu", hidden_sizes="48,32")
+        self.check(
+            "CartPole-v1",
+            100,
+            heads_matter=True,
+            total_timesteps=100000,
+            learning_rate=1e-3,
+            shared_encoder="true",
+            activation="relu",
+            hidden_sizes="48,32",
+        )
 
     def test_discrete_observations(self):
         self.check("FrozenLake-v1", 1000, total_timesteps=200000, num_envs=16, learning_rate=3e-3)

@@ -1,4 +1,5 @@
-"""The lines for pandas in docs/study.md, as they stand there."""
+"""Runs the lines for pandas in docs/study.md as they stand."""
+
 import os
 import re
 import sqlite3
@@ -19,9 +20,28 @@ class DataFrames(unittest.TestCase):
         self.addCleanup(folder.cleanup)
         self.addCleanup(os.chdir, os.getcwd())
         os.chdir(folder.name)
-        self.run_program("train", "--env_id", "CartPole-v1", "--total_timesteps", "4096", "--out", "runs/a", "--quiet")
-        self.run_program("study", os.path.join(SOURCE, "configs/studies/two_tasks.toml"), "--total_timesteps", "4096",
-                         "--seeds", "2", "--eval_episodes", "2", "--no_report", "--quiet")
+        self.run_program(
+            "train",
+            "--env_id",
+            "CartPole-v1",
+            "--total_timesteps",
+            "4096",
+            "--out",
+            "runs/a",
+            "--quiet",
+        )
+        self.run_program(
+            "study",
+            os.path.join(SOURCE, "configs/studies/two_tasks.toml"),
+            "--total_timesteps",
+            "4096",
+            "--seeds",
+            "2",
+            "--eval_episodes",
+            "2",
+            "--no_report",
+            "--quiet",
+        )
 
     def run_program(self, *arguments):
         subprocess.run([PROGRAM, *arguments], check=True, timeout=100)
@@ -31,7 +51,9 @@ class DataFrames(unittest.TestCase):
             (lines,) = re.findall(r"^```python\n(.*?)^```$", file.read(), re.M | re.S)
         names = {}
         exec(lines, names)
-        metrics, curves, means, scores = (names[name] for name in ("metrics", "curves", "means", "scores"))
+        metrics, curves, means, scores = (
+            names[name] for name in ("metrics", "curves", "means", "scores")
+        )
         self.assertEqual(metrics["global_step"].iloc[-1], 4096)
         for frame in (curves, scores):
             self.assertEqual(set(frame["env_id"]), {"CartPole-v1", "Acrobot-v1"})
@@ -42,9 +64,14 @@ class DataFrames(unittest.TestCase):
         self.assertEqual(len(scores), 8)
         # A mean that the settings picked, beside one by the cell's id.
         store = sqlite3.connect("studies/two_tasks.sqlite")
-        (cell,) = store.execute("SELECT id FROM cells WHERE name = 'env_id=CartPole-v1 learning_rate=0.001'").fetchone()
-        (steps, mean) = store.execute("SELECT environment_steps, avg(value) FROM learning_curves WHERE cell_id = ? AND"
-                                      " key = 'episodic_return' GROUP BY 1 ORDER BY 1 DESC LIMIT 1", (cell,)).fetchone()
+        (cell,) = store.execute(
+            "SELECT id FROM cells WHERE name = 'env_id=CartPole-v1 learning_rate=0.001'"
+        ).fetchone()
+        (steps, mean) = store.execute(
+            "SELECT environment_steps, avg(value) FROM learning_curves WHERE cell_id = ? AND"
+            " key = 'episodic_return' GROUP BY 1 ORDER BY 1 DESC LIMIT 1",
+            (cell,),
+        ).fetchone()
         store.close()
         names["store"].close()
         self.assertAlmostEqual(means["CartPole-v1", 0.001, steps], mean)

@@ -1,9 +1,11 @@
-"""Exported policies of every kind: what a reader of their files makes of the states in the parity file.
+"""Reads exported policies of every kind, and computes their outputs for the states of the parity
+file.
 
 usage: export_page_test.py PROGRAM PAGE READER
 
 READER: numpy (the code of the page, and nothing else), onnxruntime, or torch.
 """
+
 import importlib.util
 import pathlib
 import re
@@ -21,13 +23,33 @@ ENDINGS = {"numpy": "npz", "onnxruntime": "onnx", "torch": "py"}
 FEW = {"total_timesteps": 512, "num_envs": 8, "num_steps": 32}
 KINDS = {
     "tanh": {"env_id": "CartPole-v1"},
-    "gaussian, normalised": {"env_id": "Pendulum-v1", "norm_obs": "true", "clip_obs": 1.5, "total_timesteps": 4096},
+    "gaussian, normalised": {
+        "env_id": "Pendulum-v1",
+        "norm_obs": "true",
+        "clip_obs": 1.5,
+        "total_timesteps": 4096,
+    },
     "one body, elu": {"env_id": "CartPole-v1", "shared_encoder": "true", "activation": "elu"},
     "layer_norm": {"env_id": "Acrobot-v1", "layer_norm": "all", "activation": "relu"},
     "discrete observations": {"env_id": "Taxi-v3"},
-    "minatar, frames": {"env_id": "MinAtar/Breakout-v1", "encoder": "minatar", "shared_encoder": "true", "env.frame_stack": 3, "env.frame_padding": "zero"},
-    "minatar, layer_norm": {"env_id": "MinAtar/Asterix-v1", "encoder": "minatar", "layer_norm": "channels"},
-    "impala": {"env_id": "MinAtar/Freeway-v1", "encoder": "impala", "shared_encoder": "true", "total_timesteps": 256},
+    "minatar, frames": {
+        "env_id": "MinAtar/Breakout-v1",
+        "encoder": "minatar",
+        "shared_encoder": "true",
+        "env.frame_stack": 3,
+        "env.frame_padding": "zero",
+    },
+    "minatar, layer_norm": {
+        "env_id": "MinAtar/Asterix-v1",
+        "encoder": "minatar",
+        "layer_norm": "channels",
+    },
+    "impala": {
+        "env_id": "MinAtar/Freeway-v1",
+        "encoder": "impala",
+        "shared_encoder": "true",
+        "total_timesteps": 256,
+    },
     "pqn": {"env_id": "MinAtar/Breakout-v1", "algorithm": "pqn", "layer_norm": "all"},
     "pqn, dense": {"env_id": "CartPole-v1", "algorithm": "pqn"},
     "rnd": {"env_id": "CartPole-v1", "algorithm": "ppo_rnd", "num_iterations_obs_norm_init": 2},
@@ -35,7 +57,9 @@ KINDS = {
 
 
 def by_the_page(path, observation):
-    block, = re.findall(r"^```python\n(.*?)^```$", pathlib.Path(PAGE).read_text(encoding="utf-8"), re.M | re.S)
+    (block,) = re.findall(
+        r"^```python\n(.*?)^```$", pathlib.Path(PAGE).read_text(encoding="utf-8"), re.M | re.S
+    )
     page = {}
     exec(block, page)
     return page["replay"](np.load(path), observation)
@@ -49,7 +73,12 @@ def by_onnxruntime(path, observation):
 
         onnx.checker.check_model(onnx.load(path), full_check=True)
     session = onnxruntime.InferenceSession(path, providers=["CPUExecutionProvider"])
-    return dict(zip((output.name for output in session.get_outputs()), session.run(None, {"observation": observation})))
+    return dict(
+        zip(
+            (output.name for output in session.get_outputs()),
+            session.run(None, {"observation": observation}),
+        )
+    )
 
 
 def by_torch(path, observation):
@@ -59,14 +88,18 @@ def by_torch(path, observation):
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
     with torch.no_grad():
-        return {name: output.numpy() for name, output in module.load()(torch.from_numpy(observation)).items()}
+        return {
+            name: output.numpy()
+            for name, output in module.load()(torch.from_numpy(observation)).items()
+        }
 
 
 READ = {"numpy": by_the_page, "onnxruntime": by_onnxruntime, "torch": by_torch}[READER]
 
 
 def apart(got, expected):
-    """The largest difference, relative to what is large; infinite where an index, a type or a shape differs."""
+    """The largest difference, relative for large numbers; infinite if an index, type or shape
+    differs."""
     if sorted(got) != sorted(expected):
         return np.inf
     largest = 0.0
@@ -76,7 +109,9 @@ def apart(got, expected):
         if numbers.dtype == np.int64:
             largest = largest if (got[name] == numbers).all() else np.inf
         else:
-            largest = max(largest, float(np.max(np.abs(got[name] - numbers) / np.maximum(1, np.abs(numbers)))))
+            largest = max(
+                largest, float(np.max(np.abs(got[name] - numbers) / np.maximum(1, np.abs(numbers))))
+            )
     return largest
 
 
@@ -88,12 +123,20 @@ class ExportPage(unittest.TestCase):
         cls.folder = pathlib.Path(folder.name)
 
     def exported(self, name, *more):
-        """The file's path, states, what it must come to, and the tolerance."""
+        """(path of the file, states, expected outputs, tolerance)."""
         run, path = self.folder / name, str(self.folder / f"{name}.{ENDINGS[READER]}")
         if not run.exists():
-            flags = [word for key, value in {**FEW, **KINDS[name]}.items() for word in (f"--{key}", str(value))]
-            subprocess.run([PROGRAM, "train", *flags, "--threads", "1", "--out", run, "--quiet"], check=True)
-        subprocess.run([PROGRAM, "export", run, "--out", path, "--quiet", "--force", *more], check=True)
+            flags = [
+                word
+                for key, value in {**FEW, **KINDS[name]}.items()
+                for word in (f"--{key}", str(value))
+            ]
+            subprocess.run(
+                [PROGRAM, "train", *flags, "--threads", "1", "--out", run, "--quiet"], check=True
+            )
+        subprocess.run(
+            [PROGRAM, "export", run, "--out", path, "--quiet", "--force", *more], check=True
+        )
         parity = dict(np.load(path + ".parity.npz"))
         return path, parity.pop("observation"), parity, float(parity.pop("tolerance"))
 
@@ -102,10 +145,19 @@ class ExportPage(unittest.TestCase):
             with self.subTest(name):
                 path, observation, expected, tolerance = self.exported(name)
                 off = apart(READ(path, observation), expected)
-                print(f"{name}: {len(observation)} states, {', '.join(expected)}: {off:.1e} apart", flush=True)
+                print(
+                    f"{name}: {len(observation)} states, {', '.join(expected)}: {off:.1e} apart",
+                    flush=True,
+                )
                 self.assertLess(off, tolerance)
                 self.assertEqual(tolerance, 1e-5)
-                one = apart(READ(path, observation[:1]), {key: numbers if key == "log_std" else numbers[:1] for key, numbers in expected.items()})
+                one = apart(
+                    READ(path, observation[:1]),
+                    {
+                        key: numbers if key == "log_std" else numbers[:1]
+                        for key, numbers in expected.items()
+                    },
+                )
                 self.assertLess(one, tolerance)
 
     def test_states_are_as_the_environment_shows_them(self):
@@ -115,26 +167,54 @@ class ExportPage(unittest.TestCase):
         self.assertLessEqual(np.abs(expected["action"]).max(), 2.0)
         _, observation, expected, _ = self.exported("minatar, frames")
         self.assertEqual((observation.dtype, observation.shape[1:]), (np.uint8, (10, 10, 12)))
-        self.assertTrue((observation[0, :, :, :8] == 0).all() and observation[0, :, :, 8:].any(), "the first stack: two images of zeros, then the newest")
+        self.assertTrue(
+            (observation[0, :, :, :8] == 0).all() and observation[0, :, :, 8:].any(),
+            "the first stack: two images of zeros, then the newest",
+        )
         _, observation, expected, _ = self.exported("rnd", "--value", "false")
         self.assertEqual(sorted(expected), ["action", "logits"])
 
-    @unittest.skipUnless(READER == "onnxruntime" and importlib.util.find_spec("gymnasium"), "of docs/export.md, with ONNX Runtime and Gymnasium")
+    @unittest.skipUnless(
+        READER == "onnxruntime" and importlib.util.find_spec("gymnasium"),
+        "of docs/export.md, with ONNX Runtime and Gymnasium",
+    )
     def test_the_guides_example_runs(self):
         guide = (pathlib.Path(PAGE).parent.parent / "export.md").read_text(encoding="utf-8")
-        commands, = (block for block in re.findall(r"^```sh\n(.*?)^```$", guide, re.M | re.S) if "broadloom train" in block)
+        (commands,) = (
+            block
+            for block in re.findall(r"^```sh\n(.*?)^```$", guide, re.M | re.S)
+            if "broadloom train" in block
+        )
         for line in commands.splitlines():
             subprocess.run([PROGRAM, *line.split()[1:], "--quiet"], check=True, cwd=self.folder)
         plays, stacks, compares = re.findall(r"^```python\n(.*?)^```$", guide, re.M | re.S)[:3]
-        said = subprocess.run([sys.executable, "-c", plays], check=True, cwd=self.folder, capture_output=True, text=True).stdout
-        self.assertGreater(float(said.split()[1]), -600)  # random play: some -1,200
+        printed = subprocess.run(
+            [sys.executable, "-c", plays],
+            check=True,
+            cwd=self.folder,
+            capture_output=True,
+            text=True,
+        ).stdout
+        self.assertGreater(float(printed.split()[1]), -600)  # random play: some -1,200
         subprocess.run([sys.executable, "-c", compares], check=True, cwd=self.folder)
         path, *_ = self.exported("minatar, frames")
         pathlib.Path(path).rename(self.folder / "policy.onnx")
-        images = "images = numpy.random.default_rng(1).integers(0, 2, (5, 10, 10, 4), dtype=numpy.uint8)\n"
-        acts = images + "for i, image in enumerate(images):\n    print(act(image, i == 0), [len(frames), numpy.array_equal(frames[-1], image)])\n"
-        said = subprocess.run([sys.executable, "-c", stacks + acts], check=True, cwd=self.folder, capture_output=True, text=True).stdout
-        self.assertRegex(said, r"^([012] \[3, True\]\n){5}$")
+        images = (
+            "images = numpy.random.default_rng(1).integers(\n"
+            "    0, 2, (5, 10, 10, 4), dtype=numpy.uint8)\n"
+        )
+        acts = (
+            images + "for i, image in enumerate(images):\n    print(act(image, i == 0), "
+            "[len(frames), numpy.array_equal(frames[-1], image)])\n"
+        )
+        printed = subprocess.run(
+            [sys.executable, "-c", stacks + acts],
+            check=True,
+            cwd=self.folder,
+            capture_output=True,
+            text=True,
+        ).stdout
+        self.assertRegex(printed, r"^([012] \[3, True\]\n){5}$")
 
     def test_what_is_wrong_is_seen(self):
         path, observation, expected, tolerance = self.exported("gaussian, normalised")

@@ -1,8 +1,7 @@
-// What the library makes of observations with the policy of a checkpoint, for
-// checkpoint_page_test.py.
+// Prints the outputs of a checkpoint's policy, for checkpoint_page_test.py.
 //
 // usage: policy_outputs CHECKPOINT < observations
-// A line in: D numbers as the environment shows them. A line out: the policy's outputs (logits or
+// Input line: D numbers as the environment gives them. Output line: the policy's outputs (logits or
 // means), then the value.
 #include <fmt/format.h>
 

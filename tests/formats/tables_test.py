@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""Holds that every table of the pages is whole: rows that an empty line parts from their heading show as text."""
+"""Holds that every table of the pages is whole: rows that an empty line parts from their heading
+show as text."""
 
 import pathlib
 import re
@@ -13,7 +14,11 @@ RULE = re.compile(r"^\|(\s*:?-+:?\s*\|)+$")
 def rows_outside_tables(text):
     """The first line of each group of table lines that has no rule below its heading."""
     lines = text.splitlines()
-    firsts = [i for i, line in enumerate(lines) if line.startswith("|") and not (i and lines[i - 1].startswith("|"))]
+    firsts = [
+        i
+        for i, line in enumerate(lines)
+        if line.startswith("|") and not (i and lines[i - 1].startswith("|"))
+    ]
     return [lines[i] for i in firsts if i + 1 == len(lines) or not RULE.match(lines[i + 1])]
 
 

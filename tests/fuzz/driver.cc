@@ -11,28 +11,29 @@ std::string mutated(std::string text, const std::vector<std::string>& seeds,
                     broadloom::Random& random) {
   const std::uint32_t edits = random.below(6);
   for (std::uint32_t i = 0; i < edits; ++i) {
-    const std::size_t at = text.empty() ? 0 : random.below(static_cast<std::uint32_t>(text.size()));
+    const std::size_t place =
+        text.empty() ? 0 : random.below(static_cast<std::uint32_t>(text.size()));
     switch (random.below(6)) {
       case 0:  // flip a bit
-        if (!text.empty()) text[at] = static_cast<char>(text[at] ^ (1 << random.below(8)));
+        if (!text.empty()) text[place] = static_cast<char>(text[place] ^ (1 << random.below(8)));
         break;
       case 1:  // any byte
-        if (!text.empty()) text[at] = static_cast<char>(random.below(256));
+        if (!text.empty()) text[place] = static_cast<char>(random.below(256));
         break;
       case 2:  // cut short
-        text.resize(at);
+        text.resize(place);
         break;
       case 3:  // drop a part
-        text.erase(at, random.below(8));
+        text.erase(place, random.below(8));
         break;
       case 4:  // repeat a part
-        text.insert(at, text.substr(at, random.below(16)));
+        text.insert(place, text.substr(place, random.below(16)));
         break;
       default: {  // a part of another seed
         const std::string& other = seeds[random.below(static_cast<std::uint32_t>(seeds.size()))];
-        const std::size_t from =
+        const std::size_t first =
             other.empty() ? 0 : random.below(static_cast<std::uint32_t>(other.size()));
-        text.insert(at, other.substr(from, random.below(24)));
+        text.insert(place, other.substr(first, random.below(24)));
       }
     }
   }

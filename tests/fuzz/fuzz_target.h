@@ -1,4 +1,4 @@
-// What a fuzz target provides.
+// The interface of a fuzz target.
 #pragma once
 
 #include <cstddef>

@@ -33,7 +33,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
       broadloom::parse_safetensors({reinterpret_cast<const char*>(data), size}, "fuzz");
   if (!file.ok()) return 0;
   ++g_accepted;
-  // What was accepted must be safe to read to its last byte.
+  // An accepted file must be safe to read to its last byte.
   std::vector<double> place(2);
   broadloom::Status ignored =
       broadloom::load_into(file.value(), {{"t", broadloom::Dtype::kF32, {2}, place.data()}});

@@ -1,9 +1,9 @@
-// Sets each tensor of a run's state to extremes, with a checksum that is right, and goes on with
-// the run. What is outside of a tensor's range must be refused by name. All else must run on, or
-// end in an error; nothing may crash.
+// Sets each tensor of a run's state to extremes, with a valid checksum, and resumes the run. Values
+// outside a tensor's range must be refused with its name. Other values must run on or end in an
+// error; nothing may crash.
 //
 //   fuzz_state        every case
-//   fuzz_state 300    so many, spread over all
+//   fuzz_state 300    300 cases, spread over all
 //
 // The last line that is printed names the case that crashed.
 #include <fmt/core.h>
@@ -46,30 +46,30 @@ std::vector<Run> all_runs() {
   const Overrides strata{{"strata.narrow.half_length", "0.4..0.6"},
                          {"strata.wide.half_length", "0.2..0.9"}};
   const Overrides disturbed{{"disturb.action_delay", "2"}, {"disturb.push_interval", "3"}};
-  const auto with = [](Overrides keys, const Overrides& more) {
+  const auto extended = [](Overrides keys, const Overrides& more) {
     keys.insert(keys.end(), more.begin(), more.end());
     return keys;
   };
   std::vector<Run> runs;
   for (const EnvSpec& spec : list_envs()) runs.push_back({spec.id, {{"env_id", spec.id}}});
   for (const char* id : {"Taxi-v3", "Pendulum-v1", "MinAtar/Breakout-v0"})
-    runs.push_back({fmt::format("{} disturbed", id), with({{"env_id", id}}, disturbed)});
-  runs.push_back({"normalised", with(cart, {{"norm_obs", "true"}, {"norm_reward", "true"}})});
-  runs.push_back({"strata", with(cart, with(strata, {{"instruments", "audit,coverage"}}))});
-  runs.push_back({"curriculum", with(cart, with(strata, {{"curriculum", "narrow,wide"},
-                                                         {"curriculum_episodes", "3"}}))});
+    runs.push_back({fmt::format("{} disturbed", id), extended({{"env_id", id}}, disturbed)});
+  runs.push_back({"normalised", extended(cart, {{"norm_obs", "true"}, {"norm_reward", "true"}})});
+  runs.push_back({"strata", extended(cart, extended(strata, {{"instruments", "audit,coverage"}}))});
+  runs.push_back({"curriculum", extended(cart, extended(strata, {{"curriculum", "narrow,wide"},
+                                                                 {"curriculum_episodes", "3"}}))});
   runs.push_back({"stacks", {{"env_id", "MinAtar/Breakout-v0"}, {"env.frame_stack", "2"}}});
-  runs.push_back({"pqn", with(cart, {{"algorithm", "pqn"}})});
-  runs.push_back({"rnd", with(cart, {{"algorithm", "ppo_rnd"}})});
-  runs.push_back({"shapes", with(cart, {{"shape_schedule", "2x8 @ 0, 4x8 @ 0.5"}})});
+  runs.push_back({"pqn", extended(cart, {{"algorithm", "pqn"}})});
+  runs.push_back({"rnd", extended(cart, {{"algorithm", "ppo_rnd"}})});
+  runs.push_back({"shapes", extended(cart, {{"shape_schedule", "2x8 @ 0, 4x8 @ 0.5"}})});
   for (Run& run : runs) {
-    run.keys = with({{"num_envs", "4"},
-                     {"num_steps", "8"},
-                     {"minibatch_size", "16"},
-                     {"update_epochs", "1"},
-                     {"hidden_sizes", "8"},
-                     {"total_timesteps", "100000"}},
-                    run.keys);
+    run.keys = extended({{"num_envs", "4"},
+                         {"num_steps", "8"},
+                         {"minibatch_size", "16"},
+                         {"update_epochs", "1"},
+                         {"hidden_sizes", "8"},
+                         {"total_timesteps", "100000"}},
+                        run.keys);
     if (run.name == "shapes")
       std::erase_if(run.keys, [](const auto& key) {
         return key.first == "num_envs" || key.first == "num_steps";
@@ -78,8 +78,7 @@ std::vector<Run> all_runs() {
   return runs;
 }
 
-// What is done to a tensor: numbers of a type, which stand at some places of it, become another
-// one.
+// A change of a tensor: numbers of a type at some places become another number.
 struct Mutation {
   std::string name;
   Dtype dtype = Dtype::kU8;
@@ -107,11 +106,11 @@ Number number_of(const Mutation& mutation, Number before) {
 
 template <class Number>
 void mutate(const Mutation& mutation, char* numbers, std::size_t bytes) {
-  for (std::size_t at = mutation.offset; at + sizeof(Number) <= bytes; at += mutation.stride) {
+  for (std::size_t i = mutation.offset; i + sizeof(Number) <= bytes; i += mutation.stride) {
     Number number;
-    std::memcpy(&number, numbers + at, sizeof(number));
+    std::memcpy(&number, numbers + i, sizeof(number));
     number = number_of(mutation, number);
-    std::memcpy(numbers + at, &number, sizeof(number));
+    std::memcpy(numbers + i, &number, sizeof(number));
   }
 }
 
@@ -143,7 +142,7 @@ void mutate(const Mutation& mutation, char* numbers, std::size_t bytes) {
 
 bool is_float(Dtype dtype) { return dtype == Dtype::kF32 || dtype == Dtype::kF64; }
 
-// The extremes of a type, and the ends of a range with what is one beyond them.
+// The extremes of a type, and the ends of a range and the numbers just beyond them.
 void add_mutations(const TensorRef& tensor, const ValueRange& range, std::vector<Mutation>& out) {
   const Dtype dtype = range.stride > 0 ? range.dtype : tensor.dtype;
   const std::size_t stride = range.stride > 0 ? range.stride : dtype_size(dtype);
@@ -176,12 +175,12 @@ Result<std::unique_ptr<Trainer>> trainer_for(const Config& config) {
   return Trainer::create(config, 1, Ranks::alone(), StartFrom::kState);
 }
 
-// Where a run is saved after two iterations, and what may be made of that.
+// A run saved after two iterations, and its changed copies.
 class Fuzzer {
  public:
   explicit Fuzzer(std::string path) : path_(std::move(path)) {}
 
-  // False where the run itself fails.
+  // False if the run itself fails.
   bool begin(const Run& run) {
     name_ = run.name;
     const Result<Config> config = resolve_config(run.keys);
@@ -203,7 +202,7 @@ class Fuzzer {
     return true;
   }
 
-  // Of every tensor, by its place. A tensor without a range was forgotten.
+  // The cases of every tensor, by its index. A tensor without a range is an error.
   std::vector<std::pair<std::size_t, Mutation>> cases() {
     std::vector<std::pair<std::size_t, Mutation>> all;
     for (std::size_t i = 0; i < tensors_.size(); ++i) {
@@ -243,7 +242,7 @@ class Fuzzer {
     return false;
   }
 
-  // Of a file that holds the mutation: read, restored and trained on.
+  // Reads a file with the mutation, restores the run and trains on.
   Status outcome(std::size_t place, const Mutation& mutation, bool& is_valid) {
     SafetensorsFile file = checkpoint_.file;
     const SafetensorsFile::Entry& entry = file.tensors.at(tensors_[place].name);

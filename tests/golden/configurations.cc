@@ -5,8 +5,7 @@
 
 namespace broadloom::golden {
 
-// Sizes are odd wherever they can be: the ends of vectors, tiles and shards are where sums go
-// wrong.
+// Sizes are odd where possible: sums go wrong at the ends of vectors, tiles and shards.
 const std::vector<Run>& training_runs() {
   static const std::vector<Run> runs = {
       {"cartpole", {{"env_id", "CartPole-v1"}, {"max_episode_steps", "19"}}},
@@ -222,11 +221,12 @@ const std::vector<Configuration>& configurations() {
     }
     for (const auto& [name, at_limit] :
          {std::pair{"", AtLimit::kEnd}, {"_past_limit", AtLimit::kAsTrained}}) {
-      const AtLimit at = at_limit;
+      const AtLimit limit = at_limit;
       list.push_back({std::string("gradients_cartpole") + name,
-                      [at](const std::string& isa) { return measure_gradients(isa, at); }});
-      list.push_back({std::string("gradients_exact") + name,
-                      [at](const std::string& isa) { return measure_exact_gradients(isa, at); }});
+                      [limit](const std::string& isa) { return measure_gradients(isa, limit); }});
+      list.push_back({std::string("gradients_exact") + name, [limit](const std::string& isa) {
+                        return measure_exact_gradients(isa, limit);
+                      }});
     }
     list.push_back({"study", measure_study});
     return list;

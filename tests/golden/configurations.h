@@ -1,4 +1,4 @@
-// What the golden hashes are of: small runs that together go through everything that makes bits.
+// The small runs of the golden hashes. Together they cover all code that makes bits.
 #pragma once
 
 #include <functional>
@@ -12,7 +12,7 @@
 
 namespace broadloom::golden {
 
-// A training run: settings over those that all runs have, and so many iterations of twice as many.
+// A training run: settings besides those of all runs, and its iterations, half of its budget.
 struct Run {
   std::string name;
   Overrides overrides;
@@ -23,9 +23,9 @@ const std::vector<Run>& training_runs();
 // The whole config of a run on an instruction set.
 Result<Config> config_of(const Run& run, const std::string& isa);
 
-// A name in hashes.txt. measure() makes its numbers on an instruction set, in the order of cause:
-// where two instruction sets part, the first number that differs says where. It sets the process's
-// instruction set and leaves it so.
+// A name in hashes.txt. measure() computes its numbers with an instruction set, in the order of
+// computation: the first number that differs shows where two instruction sets part. It changes the
+// process's instruction set and does not restore it.
 struct Configuration {
   std::string name;
   std::function<Result<Lines>(const std::string& isa)> measure;

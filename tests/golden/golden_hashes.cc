@@ -106,7 +106,7 @@ TEST(GoldenRuns, HaveEveryEnvironment) {
 TEST(GoldenRuns, HaveEveryChoice) {
   for (const FieldInfo& field : list_fields(Config())) {
     if (field.facts.role == Role::kMachine) continue;
-    if (field.name == "precision") continue;  // tf32 is a GPU's, with bits of its own
+    if (field.name == "precision") continue;  // only GPUs have tf32, with other bits
     if (field.name == "encoder") continue;  // not all images are large enough; "functions" has all
     const std::set<std::string> values = values_of(field.name);
     if (field.type == "choice") {

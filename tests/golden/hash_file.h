@@ -12,7 +12,7 @@
 
 namespace broadloom::golden {
 
-// Instruction sets of this processor whose numbers are those of the file, the widest first.
+// Instruction sets of this processor that have the numbers of the file, widest first.
 std::vector<std::string> golden_isas();
 
 std::string line_text(const std::string& configuration, const Line& line);
@@ -20,7 +20,7 @@ std::string line_text(const std::string& configuration, const Line& line);
 // Lines by configuration, in the file's order. kCorrupt names the first line that is none.
 Result<std::map<std::string, Lines>> parse_hashes(std::string_view text);
 
-// "" where both are the same; else the first number that differs and how many do.
+// "" if both are equal; else the first number that differs, and how many do.
 std::string first_difference(const Lines& expected, const Lines& got);
 
 }  // namespace broadloom::golden

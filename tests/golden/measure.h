@@ -1,4 +1,4 @@
-// Numbers of the configurations. All use two threads, and files of their own that they remove.
+// Computes the numbers of the configurations. All use two threads, and remove their files.
 #pragma once
 
 #include <string>
@@ -9,20 +9,19 @@
 
 namespace broadloom::golden {
 
-// The first block and what the first update makes of it, field by field; the last block, the whole
-// state, what the instruments say, and an evaluation.
+// The first block and the first update, field by field; the last block, the whole state, the
+// instruments' numbers, and an evaluation.
 Result<Lines> measure_run(const Run& run, const std::string& isa);
 
-// Random numbers and eigenvalues by the ten thousand: what a run rounds to float before anybody
-// looks.
+// Ten thousands of random numbers and eigenvalues, which a run rounds to float.
 Result<Lines> measure_functions(const std::string& isa);
 
 // A gradient study of a policy that has trained a little: correlation, variance, bias.
 Result<Lines> measure_gradients(const std::string& isa, AtLimit at_limit);
-// The same beside what is exact, for a policy of a tabular environment.
+// The same beside exact values, for a policy of a tabular environment.
 Result<Lines> measure_exact_gradients(const std::string& isa, AtLimit at_limit);
 
-// A study: what its store holds of each cell, curves and scores.
+// A study: the curves and scores of each cell in its store.
 Result<Lines> measure_study(const std::string& isa);
 
 }  // namespace broadloom::golden

@@ -13,7 +13,7 @@
 namespace broadloom::golden {
 namespace {
 
-// What the gradient laboratory finds in a policy that has trained for the run's iterations.
+// The gradient study of a policy that has trained for the run's iterations.
 Result<GradientStudyReport> gradients_of(const Run& run, const std::string& isa,
                                          const GradientStudyOptions& options) {
   BROADLOOM_TRY(set_isa(isa));

@@ -56,7 +56,7 @@ std::uint64_t activations() {
   return numbers.hash();
 }
 
-// How far policies are from one another, and what follows from ratios.
+// Distances between policies, and functions of their ratios.
 std::uint64_t divergences(SpaceKind kind) {
   constexpr int kCount = 5;
   Numbers numbers;

@@ -34,18 +34,18 @@ std::uint64_t parameters_hash(const Trainer& trainer) {
 // The last 100 episodes, whatever the block ended.
 EpisodeTracker last_episodes(Trainer& trainer) {
   EpisodeTracker tracker(trainer.config().most_envs());
-  std::vector<TensorRef> to;
-  tracker.append_state("episodes", to);
-  for (const TensorRef& from : trainer.state()) {
-    for (const TensorRef& tensor : to) {
-      if (tensor.name == from.name) std::memcpy(tensor.data, from.data, from.bytes());
+  std::vector<TensorRef> targets;
+  tracker.append_state("episodes", targets);
+  for (const TensorRef& source : trainer.state()) {
+    for (const TensorRef& tensor : targets) {
+      if (tensor.name == source.name) std::memcpy(tensor.data, source.data, source.bytes());
     }
   }
   return tracker;
 }
 
-// Losses, norms and statistics of an iteration. Hashes are older than reports of whole blocks: they
-// take what the last 100 episodes came to.
+// Losses, norms and statistics of an iteration. The hashes use the mean of the last 100 episodes,
+// as in earlier reports.
 std::uint64_t report_hash(Trainer& trainer) {
   const EpisodeTracker episodes = last_episodes(trainer);
   IterationReport report = trainer.report();

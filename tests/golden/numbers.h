@@ -1,4 +1,4 @@
-// Numbers as bits: what two processors must agree on, in one hash.
+// Hashes of numbers by their bits, which two processors must agree on.
 #pragma once
 
 #include <bit>
@@ -16,7 +16,7 @@
 
 namespace broadloom::golden {
 
-// One number of hashes.txt: what it is of, and the hash.
+// One line of hashes.txt: a name and its hash.
 struct Line {
   std::string what;
   std::uint64_t hash = 0;

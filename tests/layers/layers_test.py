@@ -1,18 +1,22 @@
 #!/usr/bin/env python3
-"""Holds the order of the rooms: each includes itself and those before it, and the engine never includes research. Also holds where heavy
-headers are, that only the program knows bridges, and that no bridge knows another."""
+"""Checks the order of the rooms: each includes only itself and rooms before it, and the engine
+never includes research. Also checks the places of heavy headers, that only the program includes
+bridges, and that no bridge includes another."""
 
 import pathlib
 import re
 import tempfile
 import unittest
 
-ENGINE = "core math env env/conformance env/plugins env/tasks nn rollout learn instruments config setup record evaluate export train".split()
+ENGINE = (
+    "core math env env/conformance env/plugins env/tasks nn rollout learn instruments config setup "
+    "record evaluate export train"
+).split()
 RESEARCH = "stats lab advise study audit report".split()
 ORDER = [f"broadloom/{room}" for room in ENGINE] + [f"research/{room}" for room in RESEARCH]
-CUDA_ORDER = "sides env tile collect learn".split()  # of cuda/, whose own files know all of them
+CUDA_ORDER = "sides env tile collect learn".split()  # cuda/ itself includes all of them
 INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)[>"]')
-# Slow to compile: what may include them, and nothing else does.
+# Headers that are slow to compile, and the files that may include them.
 HEAVY = {
     "nlohmann/": ("broadloom/record/json.cc",),
     "toml++/": ("broadloom/core/toml_tree.cc",),
@@ -21,7 +25,8 @@ HEAVY = {
 }
 # Text of others must not reach a terminal as it is.
 RAW_PRINT = re.compile(r"\b(fmt::print|std::(printf|fprintf|puts|fputs|fwrite|cout|cerr))\b")
-# The door itself; the live line with its own codes; the last words where memory has run out.
+# The terminal functions themselves; the live line, with its own codes; the message when memory is
+# out.
 PRINTS_RAW = ("cli/console.cc", "cli/progress.cc", "cli/program.cc")
 
 
@@ -35,7 +40,10 @@ def problems(root):
             if match and heavy(where, match.group(2)):
                 found.append(f"{where}:{number}: {heavy(where, match.group(2))}")
             if RAW_PRINT.search(line) and where not in PRINTS_RAW:
-                found.append(f"{where}:{number}: text reaches a terminal as it is; print it with tell() of cli/console.h")
+                found.append(
+                    f"{where}:{number}: text reaches a terminal as it is; print it with tell() of "
+                    "cli/console.h"
+                )
     found += bridge_problems(root)
     found += cuda_problems(root)
     for path in sorted([*(root / "broadloom").rglob("*"), *(root / "research").rglob("*")]):
@@ -49,14 +57,17 @@ def problems(root):
         for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1):
             match = INCLUDE.match(line)
             if match:
-                why = heavy(where, match.group(2)) or breach(room, path.suffix, match.group(1), match.group(2))
+                why = heavy(where, match.group(2)) or breach(
+                    room, path.suffix, match.group(1), match.group(2)
+                )
                 if why:
                     found.append(f"{where}:{number}: {why}")
     return found
 
 
 def bridge_problems(root):
-    """Of bridges/: each knows the library and itself; bridges.cc knows all of them, and what is outside knows bridges.h alone."""
+    """Problems of bridges/: a bridge includes only the library and itself. bridges.cc includes all
+    bridges, and other code includes only bridges.h."""
     found = []
     for path in sorted((root / "bridges").rglob("*.*")):
         where = path.relative_to(root).as_posix()
@@ -66,18 +77,32 @@ def bridge_problems(root):
         for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1):
             match = INCLUDE.match(line)
             target = match.group(2) if match else ""
-            if target.startswith(("cli/", "python/", "tests/")) or (target.startswith("bridges/") and not target.startswith(own) and where.count("/") > 1):
-                found.append(f"{where}:{number}: a bridge includes {target}; it may include the library and itself")
+            if target.startswith(("cli/", "python/", "tests/")) or (
+                target.startswith("bridges/")
+                and not target.startswith(own)
+                and where.count("/") > 1
+            ):
+                found.append(
+                    f"{where}:{number}: a bridge includes {target}; it may include the library and "
+                    "itself"
+                )
     for path in sorted([*(root / "cli").rglob("*.*"), *(root / "python" / "src").rglob("*.*")]):
         for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1):
             match = INCLUDE.match(line)
-            if match and match.group(2).startswith("bridges/") and match.group(2) != "bridges/bridges.h":
-                found.append(f"{path.relative_to(root).as_posix()}:{number}: includes {match.group(2)}; bridges/bridges.h is all that it may")
+            if (
+                match
+                and match.group(2).startswith("bridges/")
+                and match.group(2) != "bridges/bridges.h"
+            ):
+                found.append(
+                    f"{path.relative_to(root).as_posix()}:{number}: includes {match.group(2)}; "
+                    "bridges/bridges.h is all that it may"
+                )
     return found
 
 
 def cuda_problems(root):
-    """Of cuda/: each room knows the library, itself and those before it."""
+    """Problems of cuda/: a room includes only the library, itself and the rooms before it."""
     found = []
     for path in sorted((root / "cuda").rglob("*.*")):
         where = path.relative_to(root).as_posix()
@@ -90,8 +115,12 @@ def cuda_problems(root):
         for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1):
             match = INCLUDE.match(line)
             target = match.group(2) if match else ""
-            if target.startswith(("cli/", "bridges/", "tests/")) or (not at_the_top and target.startswith("cuda/") and target.split("/")[1] not in rooms):
-                found.append(f"{where}:{number}: includes {target}; the order is {' '.join(CUDA_ORDER)}")
+            if target.startswith(("cli/", "bridges/", "tests/")) or (
+                not at_the_top and target.startswith("cuda/") and target.split("/")[1] not in rooms
+            ):
+                found.append(
+                    f"{where}:{number}: includes {target}; the order is {' '.join(CUDA_ORDER)}"
+                )
             elif match and match.group(1) == '"' and "/" not in target and path.suffix == ".h":
                 found.append(f'{where}:{number}: includes "{target}" without its folder')
     return found
@@ -106,7 +135,7 @@ def heavy(where, target):
 
 
 def room_of(path):
-    """The innermost room of a path such as broadloom/env/tasks/classic/cart_pole.h; None where there is none."""
+    """The innermost room of a path such as broadloom/env/tasks/classic/cart_pole.h, or None."""
     parts = path.split("/")
     for length in (3, 2):
         if len(parts) > length and "/".join(parts[:length]) in ORDER:
@@ -140,7 +169,7 @@ class LayersTest(unittest.TestCase):
     def test_breaches_are_found(self):
         cases = [
             ("core/a.h", '#include "broadloom/train/trainer.h"', 1),
-            ("core/a.h", '  #  include <broadloom/env/spec.h>', 1),
+            ("core/a.h", "  #  include <broadloom/env/spec.h>", 1),
             ("instruments/a.cc", '#include "broadloom/train/trainer.h"', 1),
             ("record/a.cc", '#include "broadloom/train/trainer.h"', 1),
             ("core/a.h", "#include <nlohmann/json.hpp>", 1),

@@ -1,4 +1,4 @@
-// Steps one environment as told on standard input, for a comparison with another implementation.
+// Steps one environment by commands on standard input, to compare it with another implementation.
 //   step ID action... : state...      -> reward terminated state... | observation...
 //   table ID key=value...             -> one line "s a probability next reward terminated" an
 //   outcome, then "end"

@@ -1,4 +1,4 @@
-// Plays one MuJoCo task as told on standard input, for a comparison with Gymnasium: mujoco_oracle
+// Plays one MuJoCo task by commands on standard input, to compare it with Gymnasium: mujoco_oracle
 // ID [option=value ...]
 //
 // In: episodes, each int32 steps, float64 qpos [nq], qvel [nv], float32 actions [steps, A].

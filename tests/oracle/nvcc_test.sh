@@ -1,6 +1,7 @@
 #!/bin/sh
-# nvcc_test.sh SOURCE BINARY HEADERS...: compiles every environment header for the GPU, with a kernel that
-# calls its element functions. Headers that hold no environment come along with those that do. SKIPPED (exit 77) where there is no nvcc.
+# nvcc_test.sh SOURCE BINARY HEADERS...: compiles every environment header for the GPU, with a
+# kernel that calls its element functions. Headers without an environment are included by the
+# others. SKIPPED (exit 77) without nvcc.
 source=$1
 binary=$2
 shift 2
@@ -31,6 +32,12 @@ CUDA
 # Types are named after their files: cart_pole.h holds CartPole.
 for header in $environments; do
   type=$(basename "$header" .h | sed -E 's/(^|_)([a-z])/\U\2/g')
-  echo "template __global__ void run<broadloom::$type>(broadloom::$type::Params, broadloom::$type::State*, const float*, broadloom::env_detail::Observed<broadloom::$type>*, double*, int);" >>"$file"
+  {
+    echo "template __global__ void run<broadloom::$type>("
+    echo "    broadloom::$type::Params, broadloom::$type::State*, const float*,"
+    echo "    broadloom::env_detail::Observed<broadloom::$type>*, double*, int);"
+  } >>"$file"
 done
-nvcc -std=c++20 --expt-relaxed-constexpr -Werror cross-execution-space-call -I"$source" -c "$file" -o "$binary/environments.o" && echo "$(echo $environments | wc -w) environments compiled for the GPU"
+nvcc -std=c++20 --expt-relaxed-constexpr -Werror cross-execution-space-call -I"$source" \
+  -c "$file" -o "$binary/environments.o" &&
+  echo "$(echo $environments | wc -w) environments compiled for the GPU"

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""Holds bench/peers/threshold.py to its page, bench/peers/THRESHOLD.md: without any peer, standard library only."""
+"""Holds bench/peers/threshold.py to its page, bench/peers/THRESHOLD.md: without any peer, standard
+library only."""
 
 import argparse
 import csv
@@ -25,7 +26,7 @@ from to_threshold.record import Record, conditions  # noqa: E402
 from to_threshold.report import markdown, write_report  # noqa: E402
 
 BROADLOOM = ""
-LONG = 100  # seconds, of which a call takes two: what hangs is said, and the others are tried
+LONG = 100  # s; a call takes two. A contender that hangs is reported, and the others run
 INF = math.inf
 
 
@@ -55,7 +56,10 @@ class TheRule(unittest.TestCase):
         self.assertIsNone(rule.reached([], 5))
 
     def test_whole_blocks(self):
-        self.assertEqual([tasks.interval(block) for block in (8, 256, 512, 1000, 1024, 8192)], [125, 4, 2, 1, 1, 1])
+        self.assertEqual(
+            [tasks.interval(block) for block in (8, 256, 512, 1000, 1024, 8192)],
+            [125, 4, 2, 1, 1, 1],
+        )
 
 
 class Medians(unittest.TestCase):
@@ -79,16 +83,26 @@ class Medians(unittest.TestCase):
 
 
 def planted():
-    """Ours at 0.2 s; one peer at 1.0 s in two of three; one never, with 3 s of training; one not installed."""
+    """Ours at 0.2 s; one peer at 1.0 s in two of three; one never, with 3 s of training; one not
+    installed."""
 
     def run(who, seed, taken, seconds_scale):
         found = [[s, t * seconds_scale, r] for s, t, r in taken]
         place = rule.reached(found, 475.0)
         return {
-            "contender": who, "task": "CartPole-v1", "seed": seed, "threads": 1, "points": found,
-            "reached": place is not None, "seconds": None if place is None else found[place][1],
-            "steps": None if place is None else found[place][0], "evaluation_seconds": 0.5,
-            "compile_seconds": 0.0, "process_seconds": 1.0, "others": 0.1, "settings": {},
+            "contender": who,
+            "task": "CartPole-v1",
+            "seed": seed,
+            "threads": 1,
+            "points": found,
+            "reached": place is not None,
+            "seconds": None if place is None else found[place][1],
+            "steps": None if place is None else found[place][0],
+            "evaluation_seconds": 0.5,
+            "compile_seconds": 0.0,
+            "process_seconds": 1.0,
+            "others": 0.1,
+            "settings": {},
         }
 
     good, bad = points(10, 480, 490, 500), points(10, 480, 20, 480, 490, 30)
@@ -97,27 +111,47 @@ def planted():
         runs.append(run("Broadloom, advised", seed, good, 1))
         runs.append(run("slow", seed, bad if seed == 103 else good, 5))
         runs.append(run("never", seed, bad, 5))
-    options = argparse.Namespace(cores=2, budget=None, advice="60s", advised_steps=None, broadloom="/bin/true")
-    about = {"begun": "now", "system": "s", "compiler": "c", "python": "p", "revision": "r", "versions": {}}
+    options = argparse.Namespace(
+        cores=2, budget=None, advice="60s", advised_steps=None, broadloom="/bin/true"
+    )
+    about = {
+        "begun": "now",
+        "system": "s",
+        "compiler": "c",
+        "python": "p",
+        "revision": "r",
+        "versions": {},
+    }
     return {
-        "conditions": conditions(options), "about": about, "probes": [], "runs": runs,
+        "conditions": conditions(options),
+        "about": about,
+        "probes": [],
+        "runs": runs,
         "advice": {"CartPole-v1": {"config": "# words\nnum_envs = 8\n", "seconds": 60.2}},
-        "failed": [{"contender": "gone", "task": "CartPole-v1", "seed": None, "reason": "not installed"}],
+        "failed": [
+            {"contender": "gone", "task": "CartPole-v1", "seed": None, "reason": "not installed"}
+        ],
     }
 
 
 class Reports(unittest.TestCase):
     def test_cells(self):
         found = cells(planted())
-        ours, slow, never = (find_cell(found, who, "CartPole-v1") for who in ("Broadloom, advised", "slow", "never"))
-        self.assertEqual([(c.reached, c.count) for c in (ours, slow, never)], [(3, 3), (2, 3), (0, 3)])
+        ours, slow, never = (
+            find_cell(found, who, "CartPole-v1") for who in ("Broadloom, advised", "slow", "never")
+        )
+        self.assertEqual(
+            [(c.reached, c.count) for c in (ours, slow, never)], [(3, 3), (2, 3), (0, 3)]
+        )
         self.assertAlmostEqual(ours.median, 0.2)
         self.assertAlmostEqual(slow.median, 1.0)
         self.assertEqual(never.median, INF)
 
     def test_a_peer_that_never_was_there_gives_a_bound(self):
         found = cells(planted())
-        ours, slow, never = (find_cell(found, who, "CartPole-v1") for who in ("Broadloom, advised", "slow", "never"))
+        ours, slow, never = (
+            find_cell(found, who, "CartPole-v1") for who in ("Broadloom, advised", "slow", "never")
+        )
         self.assertAlmostEqual(ratio(slow, ours).value, 5.0)
         self.assertEqual(ratio(slow, ours).high, INF)  # one of three was never there
         self.assertAlmostEqual(ratio(never, ours).value, 15.0)  # 3 s of training over 0.2 s
@@ -139,7 +173,12 @@ class Reports(unittest.TestCase):
     def test_a_training_that_broke_down_was_never_there(self):
         data = planted()
         for seed in (104, 105):
-            broken = {"contender": "slow", "task": "CartPole-v1", "seed": seed, "reason": "not finite"}
+            broken = {
+                "contender": "slow",
+                "task": "CartPole-v1",
+                "seed": seed,
+                "reason": "not finite",
+            }
             data["failed"].append(broken)
         slow = find_cell(cells(data), "slow", "CartPole-v1")
         self.assertEqual((slow.reached, slow.count, slow.median), (2, 5, INF))
@@ -157,15 +196,23 @@ class Reports(unittest.TestCase):
             path = pathlib.Path(folder) / "threshold.json"
             path.write_text(json.dumps(planted()))
             write_report(path)
-            curve = list(csv.DictReader(io.StringIO((path.parent / "threshold_curve.csv").read_text())))
-            self.assertEqual([(row["contender"], row["seconds"], row["share"]) for row in curve],
-                             [("Broadloom, advised", "0.2", "1"), ("slow", "1", "0.666667")])
-            rows = list(csv.DictReader(io.StringIO((path.parent / "threshold_cells.csv").read_text())))
+            curve = list(
+                csv.DictReader(io.StringIO((path.parent / "threshold_curve.csv").read_text()))
+            )
+            self.assertEqual(
+                [(row["contender"], row["seconds"], row["share"]) for row in curve],
+                [("Broadloom, advised", "0.2", "1"), ("slow", "1", "0.666667")],
+            )
+            rows = list(
+                csv.DictReader(io.StringIO((path.parent / "threshold_cells.csv").read_text()))
+            )
             self.assertEqual([row["over advised"] for row in rows], ["", "5", "15"])
             self.assertEqual([row["over advised is a bound"] for row in rows], ["", "0", "1"])
             self.assertEqual(rows[2]["seconds"], "")
             figure = tomllib.loads((path.parent / "figure_threshold.toml").read_text())
-            self.assertEqual([panel["where"]["task"] for panel in figure["panels"]], ["CartPole-v1"])
+            self.assertEqual(
+                [panel["where"]["task"] for panel in figure["panels"]], ["CartPole-v1"]
+            )
             self.assertEqual(figure["panels"][0]["title"], "CartPole-v1, return 475")
             self.assertEqual({row["task"] for row in curve}, {"CartPole-v1"})
             self.assertEqual(figure["data"], "threshold_curve.csv")
@@ -174,8 +221,15 @@ class Reports(unittest.TestCase):
 
 class TheRecord(unittest.TestCase):
     def options(self, folder, **other):
-        given = {"cores": 2, "budget": None, "advice": "60s", "advised_steps": None, "broadloom": "/bin/true",
-                 "venv": pathlib.Path(folder) / "venv", "out": pathlib.Path(folder) / "t.json"}
+        given = {
+            "cores": 2,
+            "budget": None,
+            "advice": "60s",
+            "advised_steps": None,
+            "broadloom": "/bin/true",
+            "venv": pathlib.Path(folder) / "venv",
+            "out": pathlib.Path(folder) / "t.json",
+        }
         return argparse.Namespace(**{**given, **other})
 
     def test_goes_on(self):
@@ -203,7 +257,9 @@ class TheRecord(unittest.TestCase):
     def test_a_training_without_an_evaluation_is_no_run(self):
         with tempfile.TemporaryDirectory() as folder:
             with self.assertRaisesRegex(SystemExit, "without an evaluation"):
-                Record.open(self.options(folder)).add_run("a", "CartPole-v1", 101, 1, {"points": []})
+                Record.open(self.options(folder)).add_run(
+                    "a", "CartPole-v1", 101, 1, {"points": []}
+                )
 
 
 class TheSettings(unittest.TestCase):
@@ -214,7 +270,15 @@ class TheSettings(unittest.TestCase):
 
 class TheCommand(unittest.TestCase):
     def command(self, folder, *arguments):
-        command = [sys.executable, str(PEERS / "threshold.py"), "--cores", "1", "--seeds", "1", "--no-install"]
+        command = [
+            sys.executable,
+            str(PEERS / "threshold.py"),
+            "--cores",
+            "1",
+            "--seeds",
+            "1",
+            "--no-install",
+        ]
         command += ["--broadloom", BROADLOOM, "--out", f"{folder}/t.json", "--task", "CartPole-v1"]
         return [*command, "--venv", f"{folder}/venv", *arguments]
 
@@ -237,11 +301,15 @@ class TheCommand(unittest.TestCase):
             again = self.call(folder, *arguments)
             self.assertEqual(again.returncode, 0, again.stderr)
             self.assertEqual(again.stderr, "")  # nothing was trained
-            self.assertEqual(json.loads(pathlib.Path(folder, "t.json").read_text())["runs"], first["runs"])
+            self.assertEqual(
+                json.loads(pathlib.Path(folder, "t.json").read_text())["runs"], first["runs"]
+            )
 
     def test_somebody_missing_does_not_stop_the_others(self):
         with tempfile.TemporaryDirectory() as folder:
-            done = self.call(folder, "--peer", "sb3", "--peer", "Broadloom, defaults", "--budget", "4096")
+            done = self.call(
+                folder, "--peer", "sb3", "--peer", "Broadloom, defaults", "--budget", "4096"
+            )
             self.assertEqual(done.returncode, 0, done.stderr)
             self.assertIn("SB3, RL Zoo's settings | ", done.stdout)
             self.assertIn("venv/bin/python", done.stdout)
@@ -249,18 +317,20 @@ class TheCommand(unittest.TestCase):
 
     def test_a_stop_loses_no_training_that_was_finished(self):
         with tempfile.TemporaryDirectory() as folder:
-            command = self.command(folder, "--seeds", "1000", "--peer", "Broadloom, defaults", "--budget", "2048")
+            command = self.command(
+                folder, "--seeds", "1000", "--peer", "Broadloom, defaults", "--budget", "2048"
+            )
             with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as process:
                 for line in process.stderr:
                     if "seed 101" in line:
                         process.terminate()
                         break
                 try:
-                    said = process.communicate(timeout=LONG)[1]
+                    printed = process.communicate(timeout=LONG)[1]
                 except subprocess.TimeoutExpired as late:
                     process.kill()
                     self.fail(f"it goes on after SIGTERM: {late.stderr}")
-            self.assertIn("the same call goes on", said)
+            self.assertIn("the same call goes on", printed)
             self.assertNotEqual(process.returncode, 0)
             runs = json.loads(pathlib.Path(folder, "t.json").read_text())["runs"]
             self.assertEqual(runs[0]["seed"], 101)
@@ -268,7 +338,9 @@ class TheCommand(unittest.TestCase):
     def test_a_stop_that_python_drops_is_raised_again(self):
         self.addCleanup(setattr, threshold, "stopped", False)
         self.assertRaises(KeyboardInterrupt, threshold.stop, signal.SIGTERM, None)
-        self.assertRaises(KeyboardInterrupt, threshold.measure, *[None] * 5)  # before it looks at anything
+        self.assertRaises(
+            KeyboardInterrupt, threshold.measure, *[None] * 5
+        )  # before it looks at anything
 
     def test_wrong_calls(self):
         with tempfile.TemporaryDirectory() as folder:

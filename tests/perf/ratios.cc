@@ -1,8 +1,8 @@
-// Speed that cannot be lost unnoticed: each kernel against its slow, obvious form, and a whole
-// iteration against its matrix products, timed in turns in this very process. The shortest of many
-// short times is compared, which other work on the machine cannot shorten, and the bounds leave
-// room: what was measured when they were set is said beside them (one core of a Zen 5 with AVX-512,
-// one of a Zen 3 or Zen 4 with AVX2).
+// Tests of speed as ratios: each kernel against its slow, simple form, and a whole iteration
+// against its matrix products, timed in turn in this process. The shortest of many short times is
+// compared, which other work on the machine cannot shorten, and the bounds leave room: what was
+// measured when they were set is said beside them (one core of a Zen 5 with AVX-512, one of a Zen 3
+// or Zen 4 with AVX2).
 #include <gtest/gtest.h>
 
 #include <chrono>
@@ -54,8 +54,8 @@ std::vector<float> values(std::size_t n, double scale = 1.0) {
   return out;
 }
 
-// Bounds belong to a width of vectors, and each is tried that the processor has; other sets have
-// none. After each: what was measured.
+// A bound holds for one width of vectors. All widths of the processor are tested; other sets have
+// no bound. Behind each: the measured ratio.
 class Ratios : public ::testing::TestWithParam<std::string> {
  protected:
   void SetUp() override {
@@ -182,8 +182,8 @@ TEST_P(Ratios, AnIterationAgainstItsProducts) {
   EXPECT_LE(time.first / products, bound(2.0, 2.2));  // 1.40, 1.40
 }
 
-// Every sample's gradient as a vector of its own, [rows, P], and all their inner products with the
-// same tile products that the Gram engine uses, half of them by symmetry: what it must beat.
+// The baseline of the Gram engine: every sample's gradient as a vector, [rows, P], and all inner
+// products by the same tile products, half of them by symmetry.
 class ExplicitGradients {
  public:
   ExplicitGradients(const GradientFactors<float>& factors, int size)

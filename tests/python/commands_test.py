@@ -1,4 +1,4 @@
-"""The program's commands as functions, and what runs and studies left as data frames."""
+"""The program's commands as functions, and results of runs and studies as data frames."""
 
 import importlib.util
 import json
@@ -98,7 +98,7 @@ class CommandsTest(unittest.TestCase):
         self.assertEqual(
             subprocess.run([sys.executable, "-c", words], capture_output=True, check=True).stderr,
             b"",
-        )  # said once, by who catches it
+        )  # printed once, by the code that catches it
 
     def test_that_two_things_differ_is_an_answer(self):
         runs = [

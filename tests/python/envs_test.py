@@ -19,7 +19,7 @@ IDS = [spec["id"] for spec in broadloom.list_envs()]
 
 
 def play(env, steps, seed=3):
-    """What a vector environment shows, step by step, under actions that do not depend on it."""
+    """A vector environment's results of each step, under random actions."""
     random = np.random.default_rng(seed)
     rows, _ = env.reset(seed=seed)
     out = [rows]
@@ -47,11 +47,18 @@ class ImportTest(unittest.TestCase):
             "import gymnasium; gymnasium.make('broadloom:broadloom/Taxi-v3')",
         ):
             with self.subTest(imports):
-                code = f"{imports}; gymnasium.make('broadloom/CartPole-v1').reset(); gymnasium.make_vec('broadloom/MinAtar-Breakout-v1', 3).reset()"
+                code = (
+                    f"{imports}; gymnasium.make('broadloom/CartPole-v1').reset(); "
+                    "gymnasium.make_vec('broadloom/MinAtar-Breakout-v1', 3).reset()"
+                )
                 subprocess.run([sys.executable, "-c", code], check=True)
 
     def test_numpy_and_gymnasium_are_not_imported_before_they_are_needed(self):
-        code = "import sys, broadloom; assert not {'numpy', 'gymnasium', 'torch', 'pandas'} & set(sys.modules), sorted(sys.modules); broadloom.Policy; assert 'numpy' in sys.modules"
+        code = (
+            "import sys, broadloom; "
+            "assert not {'numpy', 'gymnasium', 'torch', 'pandas'} & set(sys.modules), "
+            "sorted(sys.modules); broadloom.Policy; assert 'numpy' in sys.modules"
+        )
         subprocess.run([sys.executable, "-c", code], check=True)
 
     def test_every_name_that_is_offered_is_there(self):
@@ -113,9 +120,9 @@ class VectorEnvTest(unittest.TestCase):
                     np.testing.assert_array_equal(a[0], after)
                 # Next-step: the same actions for each environment's own transitions, and one step
                 # more for each reset.
-                at, waits = np.zeros(6, int), np.zeros(6, bool)
-                while (at < 40).all():
-                    actions = np.stack([seen[i][at[i]][0] for i in range(6)])
+                index, waits = np.zeros(6, int), np.zeros(6, bool)
+                while (index < 40).all():
+                    actions = np.stack([seen[i][index[i]][0] for i in range(6)])
                     rows, rewards, terminated, truncated, _ = following.step(actions)
                     for i in range(6):
                         if waits[i]:
@@ -124,12 +131,12 @@ class VectorEnvTest(unittest.TestCase):
                             )
                             waits[i] = False
                             continue
-                        _, last, reward, term, trunc = seen[i][at[i]]
+                        _, last, reward, term, trunc = seen[i][index[i]]
                         np.testing.assert_array_equal(rows[i], last)
                         self.assertEqual(
                             (rewards[i], terminated[i], truncated[i]), (reward, term, trunc)
                         )
-                        at[i] += 1
+                        index[i] += 1
                         waits[i] = term or trunc
                 del queue, random, script
 
@@ -150,7 +157,7 @@ class VectorEnvTest(unittest.TestCase):
         views = env.step(np.zeros(3, np.int64))[0]
         self.assertTrue(np.shares_memory(rows, views))
         del env
-        self.assertTrue(np.isfinite(views).all())  # what is seen is kept alive by who sees it
+        self.assertTrue(np.isfinite(views).all())  # a view keeps its memory alive
         other = play(broadloom.VectorEnv(3, env_id="CartPole-v1"), 1, seed=9)[0]
         self.assertFalse(np.array_equal(rows, other))
 
@@ -242,12 +249,13 @@ class RenderTest(unittest.TestCase):
             ],
         )
         self.assertEqual(image.shape, (240, 480, 3))
-        at = lambda x, y: tuple(int(v) for v in image[int((5 - y) * 48), int(x * 48)])
+        index = lambda x, y: tuple(int(v) for v in image[int((5 - y) * 48), int(x * 48)])
         self.assertEqual(
-            [at(1, 1), at(7.5, 2.5), at(9.3, 4.1), at(2, 4)], [ink, accent, ink, accent]
+            [index(1, 1), index(7.5, 2.5), index(9.3, 4.1), index(2, 4)], [ink, accent, ink, accent]
         )
         self.assertEqual(
-            [at(6, 1), at(8.8, 2.5), at(8.2, 4.7), at(2, 4.3), at(4.5, 4)], [paper] * 5
+            [index(6, 1), index(8.8, 2.5), index(8.2, 4.7), index(2, 4.3), index(4.5, 4)],
+            [paper] * 5,
         )
 
     def test_gymnasium_records_them(self):

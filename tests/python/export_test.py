@@ -104,9 +104,9 @@ def by_onnxruntime(path, observation):
 class ExportTest(unittest.TestCase):
     def check(self, run, name):
         path = OUT / f"{name}.npz"
-        told = broadloom.export(run, path)
-        self.assertEqual(told["files"], [str(path), f"{path}.parity.npz"])
-        parity = dict(np.load(told["files"][1]))
+        answer = broadloom.export(run, path)
+        self.assertEqual(answer["files"], [str(path), f"{path}.parity.npz"])
+        parity = dict(np.load(answer["files"][1]))
         readers = [(replay, path)]
         if importlib.util.find_spec("onnxruntime"):
             readers.append(
@@ -118,11 +118,11 @@ class ExportTest(unittest.TestCase):
             got = reader(file, parity["observation"])
             for output in got:
                 np.testing.assert_allclose(
-                    got[output], parity[output], rtol=told["tolerance"], atol=told["tolerance"]
+                    got[output], parity[output], rtol=answer["tolerance"], atol=answer["tolerance"]
                 )
         policy = broadloom.Policy(run)
         np.testing.assert_array_equal(policy.act(parity["observation"]), parity["action"])
-        return parity, told
+        return parity, answer
 
     def test_natures_network_on_pictures_of_a_class(self):
         for stacked in (False, True):
@@ -136,10 +136,10 @@ class ExportTest(unittest.TestCase):
                 norm_obs=False,
                 **{**FEW, **({"env.frame_stack": 2} if stacked else {})},
             )
-            parity, told = self.check(run, f"nature{int(stacked)}")
-            self.assertEqual(told["observation"], f"uint8 [N, 36, 40, {6 if stacked else 3}]")
+            parity, answer = self.check(run, f"nature{int(stacked)}")
+            self.assertEqual(answer["observation"], f"uint8 [N, 36, 40, {6 if stacked else 3}]")
             self.assertTrue((parity["action"] <= 0.5).all())
-            self.assertEqual(told["about"].get("frame_stack"), "2" if stacked else None)
+            self.assertEqual(answer["about"].get("frame_stack"), "2" if stacked else None)
 
     def test_a_critic_with_an_observation_of_its_own(self):
         run = broadloom.train(
@@ -150,10 +150,10 @@ class ExportTest(unittest.TestCase):
             max_episode_steps=20,
             **FEW,
         )
-        parity, told = self.check(run, "sides")
+        parity, answer = self.check(run, "sides")
         self.assertEqual(sorted(parity), ["action", "logits", "observation", "tolerance"])
         self.assertIn(
-            "The critic reads an observation that the policy does not have", told["notes"][0]
+            "The critic reads an observation that the policy does not have", answer["notes"][0]
         )
 
     def test_spaces_that_do_not_begin_at_0(self):
@@ -207,12 +207,12 @@ class ExportTest(unittest.TestCase):
             key.replace("actor", "critic"): value[:1] if key.startswith("actor.2") else value
             for key, value in state.items()
         }
-        told = broadloom.export(
+        answer = broadloom.export(
             broadloom.import_policy(state, "CartPole-v1", out=OUT / "cancel.ckpt"),
             OUT / "cancel.npz",
         )
-        self.assertGreater(told["tolerance"], 1e-5)
-        self.assertIn("float32", told["notes"][-1])
+        self.assertGreater(answer["tolerance"], 1e-5)
+        self.assertIn("float32", answer["notes"][-1])
         state["actor.2.bias"] = np.full(2, np.nan, np.float32)
         with self.assertRaisesRegex(broadloom.Error, "not finite") as caught:
             broadloom.export(

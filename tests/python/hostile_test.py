@@ -1,5 +1,4 @@
-"""Environments that do what they should not: each is a clear error, or a warning, and never a
-crash."""
+"""Environments that break rules: each gives a clear error or a warning, and never a crash."""
 
 import os
 import pathlib
@@ -26,12 +25,12 @@ SMALL = {
     "quiet": True,
 }
 ZEROS = np.zeros(3, np.float32)
-STEPS = 300  # after which those that change do, beyond what is looked at before training
+STEPS = 300  # steps before a change, more than the probe plays
 PARENT = os.getpid()
 
 
 class Meek(gymnasium.Env):
-    """What the others differ from."""
+    """A correct environment. The others differ from it in one thing."""
 
     observation_space, action_space = Box(-1, 1, (3,), np.float32), Discrete(2)
     steps = 0
@@ -90,7 +89,7 @@ def with_step(change):
     return vector(changed)
 
 
-# name: (what is raised, words in it or in its notes, environment, further keywords)
+# name: (exception, words in it or in its notes, environment, further keywords)
 CASES = {
     "a shape": (
         ValueError,
@@ -236,13 +235,13 @@ CASES = {
     "no last observations": (
         broadloom.Error,
         "truncation_mode: got bootstrap",
-        with_step(lambda *told: (*told[:4], {})),
+        with_step(lambda *answer: (*answer[:4], {})),
         {},
     ),
     "empty last observations": (
         RuntimeError,
         "its last observation in infos is None",
-        with_step(lambda *told: (*told[:4], {"final_obs": np.full(len(told[1]), None)})),
+        with_step(lambda *answer: (*answer[:4], {"final_obs": np.full(len(answer[1]), None)})),
         {},
     ),
     "a worker that raises": (
@@ -276,11 +275,11 @@ class HostileTest(unittest.TestCase):
                     )
                 except BaseException as error:
                     self.assertIsInstance(error, kind)
-                    told = "\n".join([str(error), *getattr(error, "__notes__", [])])
+                    answer = "\n".join([str(error), *getattr(error, "__notes__", [])])
                     if "In " not in words[:3] or hasattr(
                         error, "add_note"
                     ):  # notes are of Python 3.11
-                        self.assertRegex(told.replace("_", " "), words.replace("_", " "))
+                        self.assertRegex(answer.replace("_", " "), words.replace("_", " "))
                 else:
                     self.fail("nothing was raised")
 

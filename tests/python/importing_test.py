@@ -1,5 +1,4 @@
-"""Policies of others: what an imported checkpoint does is what their parameters say, worked out by
-NumPy."""
+"""Policies of other libraries: imported checkpoints act as NumPy computes from their parameters."""
 
 import json
 import pathlib
@@ -110,7 +109,7 @@ class ImportTest(unittest.TestCase):
             "actor_mean.",
             "critic.",
         )
-        told = broadloom.gradients(
+        answer = broadloom.gradients(
             path,
             out=pathlib.Path(HERE.name) / "gradients",
             study="variance",
@@ -118,7 +117,7 @@ class ImportTest(unittest.TestCase):
             shapes="4x8,8x4",
             blocks=10,
         )
-        self.assertTrue(told)
+        self.assertTrue(answer)
         drawn = broadloom.Policy(path).act(
             np.zeros((4000, 3), np.float32), rng=np.random.default_rng(2)
         )
@@ -227,7 +226,7 @@ class ImportTest(unittest.TestCase):
                 path = broadloom.import_policy(
                     found, "Pendulum-v1", out=out(f"rewards_{name}"), **keys
                 )
-                told = broadloom.gradients(
+                answer = broadloom.gradients(
                     path,
                     out=pathlib.Path(HERE.name) / f"rewards_{name}",
                     study="variance",
@@ -236,7 +235,7 @@ class ImportTest(unittest.TestCase):
                     blocks=10,
                 )
                 self.assertEqual(
-                    "Rewards are scaled by the run's statistics" in " ".join(told["notes"]),
+                    "Rewards are scaled by the run's statistics" in " ".join(answer["notes"]),
                     bool(expected),
                 )
                 self.assertEqual(

@@ -1,5 +1,4 @@
-"""Notebooks run from their first cell to their last: their code cells in order, in a folder of
-their own, without Jupyter."""
+"""Runs all code cells of the notebooks in order, in a new folder, without Jupyter."""
 
 import contextlib
 import importlib.util
@@ -14,7 +13,7 @@ NOTEBOOKS = pathlib.Path(__file__).resolve().parents[2] / "examples" / "python"
 
 
 def run(path):
-    """What its code cells leave, and what they print."""
+    """Runs a notebook's code cells; returns their names and their output."""
     cells = json.loads(path.read_text())["cells"]
     names, printed = {"__name__": "__main__"}, io.StringIO()
     with contextlib.redirect_stdout(printed):

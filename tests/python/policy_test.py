@@ -1,5 +1,4 @@
-"""Policies on arrays: what they make of a state is what the checkpoint's numbers say, worked out by
-NumPy."""
+"""Policies on arrays: their outputs equal those that NumPy computes from the checkpoint."""
 
 import json
 import pathlib

@@ -26,8 +26,8 @@ FLAGS = [
 
 
 def newest(run):
-    """The tensors of the newest checkpoint; what stands beside them says how long the run's files
-    are, which hold times."""
+    """The tensors of the newest checkpoint. Its other entries have lengths of files, which depend
+    on times."""
     data = sorted((pathlib.Path(run) / "checkpoints").glob("*.safetensors"))[-1].read_bytes()
     return data[8 + int.from_bytes(data[:8], "little") :]
 
@@ -142,7 +142,8 @@ class TrainTest(unittest.TestCase):
             done = python("-m", "broadloom", *words)
             self.assertIn(done.returncode, (0, 20), f"{words}: {done.stdout}{done.stderr}")
         (out / "study.toml").write_text(
-            'seeds = 2\n[base]\nenv_id = "gymnasium/CartPole-v1"\ntotal_timesteps = 512\nnum_envs = 4\nnum_steps = 16\n[grid]\nlearning_rate = [0.001, 0.0001]\n'
+            'seeds = 2\n[base]\nenv_id = "gymnasium/CartPole-v1"\ntotal_timesteps = 512\n'
+            "num_envs = 4\nnum_steps = 16\n[grid]\nlearning_rate = [0.001, 0.0001]\n"
         )
         done = python(
             "-m",
@@ -157,7 +158,11 @@ class TrainTest(unittest.TestCase):
         self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
 
     def test_importing_is_quick_and_needs_no_torch(self):
-        words = "import sys, time; t = time.perf_counter(); import broadloom; print(time.perf_counter() - t); assert 'torch' not in sys.modules and 'pandas' not in sys.modules"
+        words = (
+            "import sys, time; t = time.perf_counter(); import broadloom; "
+            "print(time.perf_counter() - t); "
+            "assert 'torch' not in sys.modules and 'pandas' not in sys.modules"
+        )
         best = min(
             float(python("-c", f"import numpy, gymnasium; {words}").stdout) for _ in range(3)
         )

@@ -61,7 +61,7 @@ class Prints(Steps):
 
 
 class Texts(Steps):
-    """Has a part that nobody reads and that has no shape."""
+    """Has an unread part without a shape."""
 
     observation_space = Dict(policy=Box(0, 20, (3,), np.float32), mission=Text(20))
 
@@ -86,12 +86,13 @@ class Picture(Steps):
 
 class Valve(Steps):
     """Is best opened to 20, of 5 to 35: a new policy's actions around 0 never get there."""
+
     action_space = Box(5, 35, (1,), np.float32)
 
     def step(self, action):
         rows, _, terminated, truncated, infos = super().step(action)
         assert self.action_space.contains(np.asarray(action, np.float32)), action
-        return rows, -float((action[0] - 20) / 30) ** 2, terminated, truncated, infos
+        return rows, -(float((action[0] - 20) / 30) ** 2), terminated, truncated, infos
 
 
 class Renamed(gymnasium.vector.VectorEnv):
@@ -110,12 +111,12 @@ class Renamed(gymnasium.vector.VectorEnv):
         return self.inner.reset(seed=seed)
 
     def step(self, actions):
-        *told, infos = self.inner.step(actions)
+        *answer, infos = self.inner.step(actions)
         finals = infos.get("final_obs")
         if finals is not None:
             blank = np.zeros(3, np.float32)
             finals = np.stack([blank if row is None else row for row in finals])
-        return *told, {} if finals is None or self.key is None else {self.key: finals}
+        return *answer, {} if finals is None or self.key is None else {self.key: finals}
 
 
 class Silent(Renamed):
@@ -183,9 +184,7 @@ class UsersTest(unittest.TestCase):
         metrics = [
             json.loads(line) for line in (run.dir / "metrics.jsonl").read_text().splitlines()
         ]
-        self.assertEqual(
-            metrics[-1]["episodic_return"], 10
-        )  # 9.1 where resets were taken for steps
+        self.assertEqual(metrics[-1]["episodic_return"], 10)  # 9.1 if resets counted as steps
         self.assertEqual(metrics[-1].get("filler_rows", 0), 0)
 
     def test_without_last_observations_time_limits_are_ends(self):

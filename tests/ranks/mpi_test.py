@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""Runs of the program whose ranks are processes under mpirun: the bits of one process, and runs that end badly and go on.
+"""Runs whose ranks are processes under mpirun: they have the bits of one process, and can be
+resumed after failures.
 
 Usage: mpi_test.py MPIEXEC BROADLOOM
 """
@@ -17,17 +18,50 @@ import time
 import unittest
 
 MPIEXEC, BROADLOOM = sys.argv[1:3]
-# Of this test alone: ranks share cores here, and containers' users are often root.
-ENVIRONMENT = dict(os.environ, OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1", OMPI_MCA_rmaps_base_oversubscribe="1",
-                   OMPI_MCA_hwloc_base_binding_policy="none", OMPI_MCA_mpi_yield_when_idle="1", OMPI_MCA_btl="self,vader",
-                   OMPI_MCA_plm_rsh_agent="sh")
-SMALL = ["--num_envs", "64", "--num_steps", "8", "--num_minibatches", "2", "--update_epochs", "2", "--hidden_sizes", "16,8", "--hashes", "true",
-         "--checkpoint_interval", "5", "--eval_interval", "10", "--eval_episodes", "4", "--norm_obs", "true", "--instruments", "gradient,audit",
-         "--instrument_every", "7", "--threads", "1", "--quiet"]
+# Only for this test: ranks share cores here, and users in containers are often root.
+ENVIRONMENT = dict(
+    os.environ,
+    OMPI_ALLOW_RUN_AS_ROOT="1",
+    OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1",
+    OMPI_MCA_rmaps_base_oversubscribe="1",
+    OMPI_MCA_hwloc_base_binding_policy="none",
+    OMPI_MCA_mpi_yield_when_idle="1",
+    OMPI_MCA_btl="self,vader",
+    OMPI_MCA_plm_rsh_agent="sh",
+)
+SMALL = [
+    "--num_envs",
+    "64",
+    "--num_steps",
+    "8",
+    "--num_minibatches",
+    "2",
+    "--update_epochs",
+    "2",
+    "--hidden_sizes",
+    "16,8",
+    "--hashes",
+    "true",
+    "--checkpoint_interval",
+    "5",
+    "--eval_interval",
+    "10",
+    "--eval_episodes",
+    "4",
+    "--norm_obs",
+    "true",
+    "--instruments",
+    "gradient,audit",
+    "--instrument_every",
+    "7",
+    "--threads",
+    "1",
+    "--quiet",
+]
 
 
 def numbers(folder):
-    """What a run says of itself, without the hour and the speed."""
+    """A run's records, without wall time and speed."""
     lines = [json.loads(line) for line in (folder / "metrics.jsonl").read_text().splitlines()]
     for line in lines:
         del line["wall_time"], line["steps_per_second"]
@@ -48,7 +82,13 @@ class MpiTest(unittest.TestCase):
         return [*launcher, BROADLOOM, "train", *map(str, arguments)]
 
     def train(self, ranks, *arguments):
-        return subprocess.run(self.command(ranks, *arguments), env=ENVIRONMENT, capture_output=True, text=True, timeout=120)
+        return subprocess.run(
+            self.command(ranks, *arguments),
+            env=ENVIRONMENT,
+            capture_output=True,
+            text=True,
+            timeout=120,
+        )
 
     def trained(self, ranks, *arguments):
         done = self.train(ranks, *arguments)
@@ -82,13 +122,24 @@ class MpiTest(unittest.TestCase):
             manifests[ranks] = json.loads((folder / "manifest.json").read_text())
         self.assertEqual([line["speed"].get("ranks") for line in lines.values()], [None, 2])
         self.assertEqual([manifest.get("ranks") for manifest in manifests.values()], [None, 2])
-        answer = json.loads(self.trained(2, "--out", self.root / "said", "--json", *base).stdout)["ranks"]
+        answer = json.loads(self.trained(2, "--out", self.root / "said", "--json", *base).stdout)[
+            "ranks"
+        ]
         self.assertEqual(answer["count"], 2)
         self.assertGreater(answer["received_bytes"], 4 * 1000)
-        self.assertGreaterEqual(answer["exchanges"], 2 * 4 * 2)  # iterations, gradient steps of each
+        self.assertGreaterEqual(
+            answer["exchanges"], 2 * 4 * 2
+        )  # iterations, gradient steps of each
         self.assertGreater(answer["seconds"], 0.0)
         self.assertGreater(lines[2]["memory"]["planned_bytes"], lines[0]["memory"]["planned_bytes"])
-        again = subprocess.run([BROADLOOM, "rerun", str(self.root / "2"), "--threads", "1"], env=ENVIRONMENT, cwd=self.root, capture_output=True, text=True, timeout=60)
+        again = subprocess.run(
+            [BROADLOOM, "rerun", str(self.root / "2"), "--threads", "1"],
+            env=ENVIRONMENT,
+            cwd=self.root,
+            capture_output=True,
+            text=True,
+            timeout=60,
+        )
         self.assertEqual(again.returncode, 0, again.stdout + again.stderr)
         self.assertRegex(again.stdout, r"x 0\.50 +speed\.ranks +2 \| 1")
 
@@ -99,13 +150,21 @@ class MpiTest(unittest.TestCase):
         draw = random.Random(1)
         arguments, kills = ["--out", killed, *base], 0
         for ranks in (3, 2, 4, 2, 3, 4):
-            process = subprocess.Popen(self.command(ranks, *arguments), env=ENVIRONMENT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+            process = subprocess.Popen(
+                self.command(ranks, *arguments),
+                env=ENVIRONMENT,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.PIPE,
+                text=True,
+            )
             rank = draw.randrange(ranks)
             if self.kill_a_rank(process, killed, rank, draw.uniform(0.05, 0.4)):
                 kills += 1
                 errors = process.communicate(timeout=60)[1]
                 self.assertNotEqual(process.returncode, 0)
-                self.assertIn(f"rank {rank} ", errors.lower())  # the launcher says which, and what became of it
+                self.assertIn(
+                    f"rank {rank} ", errors.lower()
+                )  # the launcher names the rank and its end
             else:
                 process.communicate(timeout=60)
             arguments = ["--resume", killed, "--ledger", "none", "--quiet", "--threads", "1"]
@@ -116,7 +175,11 @@ class MpiTest(unittest.TestCase):
     def kill_a_rank(self, launcher, folder, rank, seconds):
         """Whether there was one to kill, once the run folder is there."""
         end = time.monotonic() + 30
-        while not (folder / "manifest.json").exists() and time.monotonic() < end and launcher.poll() is None:
+        while (
+            not (folder / "manifest.json").exists()
+            and time.monotonic() < end
+            and launcher.poll() is None
+        ):
             time.sleep(0.01)
         pid = None
         while pid is None and launcher.poll() is None and time.monotonic() < end:
@@ -142,8 +205,26 @@ class MpiTest(unittest.TestCase):
 
     def test_a_rank_that_hangs_ends_the_run(self):
         folder = self.root / "hangs"
-        process = subprocess.Popen(self.command(2, "--env_id", "CartPole-v1", "--total_timesteps", 10**8, "--ledger", "none", "--out", folder,
-                                                "--rank_timeout", 2, *SMALL), env=ENVIRONMENT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        process = subprocess.Popen(
+            self.command(
+                2,
+                "--env_id",
+                "CartPole-v1",
+                "--total_timesteps",
+                10**8,
+                "--ledger",
+                "none",
+                "--out",
+                folder,
+                "--rank_timeout",
+                2,
+                *SMALL,
+            ),
+            env=ENVIRONMENT,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
         while not list((folder / "checkpoints").glob("iteration_*[1-9]*")):
             self.assertIsNone(process.poll())
             time.sleep(0.05)
@@ -155,13 +236,36 @@ class MpiTest(unittest.TestCase):
 
     def test_a_job_that_is_suspended_goes_on(self):
         folder = self.root / "suspended"
-        process = subprocess.Popen(self.command(2, "--env_id", "CartPole-v1", "--total_timesteps", 10**8, "--ledger", "none", "--out", folder,
-                                                "--rank_timeout", 2, *SMALL), env=ENVIRONMENT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        process = subprocess.Popen(
+            self.command(
+                2,
+                "--env_id",
+                "CartPole-v1",
+                "--total_timesteps",
+                10**8,
+                "--ledger",
+                "none",
+                "--out",
+                folder,
+                "--rank_timeout",
+                2,
+                *SMALL,
+            ),
+            env=ENVIRONMENT,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
         while not list((folder / "checkpoints").glob("iteration_*[1-9]*")):
             self.assertIsNone(process.poll())
             time.sleep(0.05)
         ranks = [self.pid_of(process.pid, rank) for rank in (0, 1)]
-        for what, seconds in ((signal.SIGSTOP, 4), (signal.SIGCONT, 1), (signal.SIGSTOP, 4), (signal.SIGCONT, 3)):
+        for what, seconds in (
+            (signal.SIGSTOP, 4),
+            (signal.SIGCONT, 1),
+            (signal.SIGSTOP, 4),
+            (signal.SIGCONT, 3),
+        ):
             for rank in ranks:
                 os.kill(rank, what)
             time.sleep(seconds)
@@ -172,29 +276,68 @@ class MpiTest(unittest.TestCase):
 
     def test_others_say_how_to_go_on_where_the_first_hangs(self):
         folder = self.root / "first"
-        process = subprocess.Popen(self.command(2, "--env_id", "CartPole-v1", "--total_timesteps", 10**8, "--ledger", "none", "--out", folder,
-                                                "--rank_timeout", 2, *SMALL), env=ENVIRONMENT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        process = subprocess.Popen(
+            self.command(
+                2,
+                "--env_id",
+                "CartPole-v1",
+                "--total_timesteps",
+                10**8,
+                "--ledger",
+                "none",
+                "--out",
+                folder,
+                "--rank_timeout",
+                2,
+                *SMALL,
+            ),
+            env=ENVIRONMENT,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
         while not list((folder / "checkpoints").glob("iteration_*[1-9]*")):
             self.assertIsNone(process.poll())
             time.sleep(0.05)
         os.kill(self.pid_of(process.pid, 0), signal.SIGSTOP)
         errors = process.communicate(timeout=60)[1]
         self.assertNotEqual(process.returncode, 0)
-        self.assertRegex(errors, r"rank 1 of 2 has waited 2 seconds for rank 0 on \S+: a rank that hangs")
+        self.assertRegex(
+            errors, r"rank 1 of 2 has waited 2 seconds for rank 0 on \S+: a rank that hangs"
+        )
         self.assertIn("train --resume", errors.replace("\n", " "))
 
     def test_another_mpis_launcher_is_noticed(self):
-        arguments = [BROADLOOM, "train", "--env_id", "CartPole-v1", "--total_timesteps", "1024", "--ledger", "none", "--quiet", "--out",
-                     str(self.root / "none")]
+        arguments = [
+            BROADLOOM,
+            "train",
+            "--env_id",
+            "CartPole-v1",
+            "--total_timesteps",
+            "1024",
+            "--ledger",
+            "none",
+            "--quiet",
+            "--out",
+            str(self.root / "none"),
+        ]
         for variables in ({"OMPI_COMM_WORLD_SIZE": "4"}, {"PMI_SIZE": "2", "PMI_RANK": "0"}):
-            done = subprocess.run(arguments, env=dict(ENVIRONMENT, **variables), capture_output=True, text=True, timeout=60)
+            done = subprocess.run(
+                arguments,
+                env=dict(ENVIRONMENT, **variables),
+                capture_output=True,
+                text=True,
+                timeout=60,
+            )
             self.assertEqual(done.returncode, 2, done.stderr)
             self.assertRegex(done.stderr, r"started \d processes, but MPI sees 1")
             self.assertFalse((self.root / "none").exists())
         tasks = {"SLURM_STEP_NUM_TASKS": "2", "SLURM_PROCID": "0"}
-        done = subprocess.run(arguments, env=dict(ENVIRONMENT, **tasks), capture_output=True, text=True, timeout=60)
+        done = subprocess.run(
+            arguments, env=dict(ENVIRONMENT, **tasks), capture_output=True, text=True, timeout=60
+        )
         self.assertEqual(done.returncode, 0, done.stderr)
-        self.assertIn("Slurm has started 2 of these without MPI", done.stderr)
+        self.assertIn("Slurm has started 2 tasks without MPI", done.stderr)
 
     def test_a_time_that_is_no_number_is_refused(self):
         done = self.train(0, "--env_id", "CartPole-v1", "--rank_timeout", "nan")
@@ -203,8 +346,24 @@ class MpiTest(unittest.TestCase):
 
     def test_being_told_to_stop_saves(self):
         folder = self.root / "stopped"
-        process = subprocess.Popen(self.command(2, "--env_id", "CartPole-v1", "--total_timesteps", 10**8, "--ledger", "none", "--out", folder, *SMALL),
-                                   env=ENVIRONMENT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        process = subprocess.Popen(
+            self.command(
+                2,
+                "--env_id",
+                "CartPole-v1",
+                "--total_timesteps",
+                10**8,
+                "--ledger",
+                "none",
+                "--out",
+                folder,
+                *SMALL,
+            ),
+            env=ENVIRONMENT,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
         while not list((folder / "checkpoints").glob("iteration_*[1-9]*")):
             self.assertIsNone(process.poll())
             time.sleep(0.05)
@@ -220,9 +379,22 @@ class MpiTest(unittest.TestCase):
         shutil.copy(BROADLOOM, other)
         with open(other, "ab") as file:
             file.write(b"\0")
-        arguments = ["train", "--env_id", "CartPole-v1", "--total_timesteps", "1024", "--out", str(self.root / "none")]
-        done = subprocess.run([MPIEXEC, "-n", "1", BROADLOOM, *arguments, ":", "-n", "1", str(other), *arguments], env=ENVIRONMENT, capture_output=True,
-                              text=True, timeout=60)
+        arguments = [
+            "train",
+            "--env_id",
+            "CartPole-v1",
+            "--total_timesteps",
+            "1024",
+            "--out",
+            str(self.root / "none"),
+        ]
+        done = subprocess.run(
+            [MPIEXEC, "-n", "1", BROADLOOM, *arguments, ":", "-n", "1", str(other), *arguments],
+            env=ENVIRONMENT,
+            capture_output=True,
+            text=True,
+            timeout=60,
+        )
         self.assertNotEqual(done.returncode, 0)
         self.assertIn("rank 1 of 2 runs another program than rank 0", done.stderr)
         self.assertFalse((self.root / "none").exists())
@@ -231,18 +403,42 @@ class MpiTest(unittest.TestCase):
         taken = self.root / "taken"
         taken.mkdir()
         (taken / "file").write_text("")
-        for arguments, message in ((["--out", taken], "taken"), (["--resume", self.root / "nowhere"], "nowhere"),
-                                   (["--num_envs", "-3"], "num_envs")):
-            done = self.train(3, *([] if "--resume" in arguments else ["--env_id", "CartPole-v1"]), *arguments)
+        for arguments, message in (
+            (["--out", taken], "taken"),
+            (["--resume", self.root / "nowhere"], "nowhere"),
+            (["--num_envs", "-3"], "num_envs"),
+        ):
+            done = self.train(
+                3, *([] if "--resume" in arguments else ["--env_id", "CartPole-v1"]), *arguments
+            )
             self.assertNotEqual(done.returncode, 0)
-            said = [line for line in done.stderr.splitlines() if line.startswith("broadloom:")]
-            self.assertEqual(len(said), 1, done.stderr)
-            self.assertIn(message, said[0])
+            printed = [line for line in done.stderr.splitlines() if line.startswith("broadloom:")]
+            self.assertEqual(len(printed), 1, done.stderr)
+            self.assertIn(message, printed[0])
 
     def test_none_makes_runs_of_their_own(self):
-        base = [BROADLOOM, "train", "--ranks", "none", "--env_id", "CartPole-v1", "--total_timesteps", "1024", "--ledger", "none", *SMALL, "--out"]
+        base = [
+            BROADLOOM,
+            "train",
+            "--ranks",
+            "none",
+            "--env_id",
+            "CartPole-v1",
+            "--total_timesteps",
+            "1024",
+            "--ledger",
+            "none",
+            *SMALL,
+            "--out",
+        ]
         a, b = self.root / "a", self.root / "b"
-        done = subprocess.run([MPIEXEC, "-n", "1", *base, str(a), ":", "-n", "1", *base, str(b)], env=ENVIRONMENT, capture_output=True, text=True, timeout=60)
+        done = subprocess.run(
+            [MPIEXEC, "-n", "1", *base, str(a), ":", "-n", "1", *base, str(b)],
+            env=ENVIRONMENT,
+            capture_output=True,
+            text=True,
+            timeout=60,
+        )
         self.assertEqual((done.returncode, done.stderr), (0, ""))
         self.expect_same(a, b)
 

@@ -1,6 +1,6 @@
-// The bits contract for ranks: parameters, statistics, numbers and hashes of one rank, whatever
-// their number, and after a restore by another number of them.
-// sanitizers: none (whole runs, whose parts have tests of their own)
+// The bits contract of ranks: parameters, statistics, numbers and hashes equal those of one rank,
+// for any number of ranks, and after a restore with another number. sanitizers: none (whole runs,
+// whose parts have tests of their own)
 #include <gtest/gtest.h>
 
 #include <cstring>
@@ -44,7 +44,7 @@ std::string state_of(Trainer& trainer) {
   return out;
 }
 
-// What the instruments have added up.
+// The instruments' sums.
 std::string instruments_of(Trainer& trainer) {
   std::string out;
   for (const TensorRef& tensor : trainer.instrument_state()) {
@@ -54,7 +54,7 @@ std::string instruments_of(Trainer& trainer) {
   return out;
 }
 
-// All that an iteration says.
+// All numbers of an iteration.
 std::string numbers_of(const Trainer& trainer) {
   std::string out;
   const auto add = [&](const NumberInfo& info, auto value) {
@@ -76,8 +76,8 @@ struct Outcome {
   std::vector<std::string> states;   // of every second one, with the instruments'
 };
 
-// from: a state to go on from; empty: none.
-Outcome train(const Config& config, Ranks& ranks, int threads, const std::string& from = "",
+// start: a state to continue from; empty: none.
+Outcome train(const Config& config, Ranks& ranks, int threads, const std::string& start = "",
               int iterations = kIterations) {
   Outcome out;
   Result<std::unique_ptr<Trainer>> made = Trainer::create(config, threads, ranks);
@@ -85,8 +85,8 @@ Outcome train(const Config& config, Ranks& ranks, int threads, const std::string
   if (!made.ok()) return out;
   Trainer& trainer = *made.value();
   trainer.hold_threads(threads);
-  if (!from.empty() && ranks.is_first()) {
-    const char* next = from.data();
+  if (!start.empty() && ranks.is_first()) {
+    const char* next = start.data();
     for (const TensorRef& tensor : trainer.state()) {
       next += tensor.name.size();
       std::memcpy(tensor.data, next, tensor.bytes());

@@ -1,4 +1,4 @@
-// What passes between ranks, and what becomes of a run whose ranks do not come along.
+// Exchanges between ranks, and runs whose ranks fall behind.
 // sanitizers: address, threads
 #include "broadloom/core/ranks.h"
 #include "broadloom/setup/resolve_config.h"
@@ -29,7 +29,7 @@
 namespace broadloom {
 namespace {
 
-// Lines that straddle messages, pieces of nobody, and of ranks that have none.
+// Lines that cross messages, pieces of no rank, and ranks without pieces.
 TEST(Exchange, GivesEverybodyWhatEachHas) {
   constexpr std::size_t kLines = 3, kUnits = 1000003;
   const std::vector<int> bounds{0, 17, 17, 999983};
@@ -248,7 +248,7 @@ double received_by_first(const Config& config) {
   return received;
 }
 
-// What is foretold is what comes.
+// Ranks receive the planned number of bytes.
 TEST(RanksOfARun, TakeInWhatWasPlanned) {
   for (const Overrides& overrides :
        {Overrides{}, Overrides{{"norm_obs", "true"}, {"num_envs", "200"}, {"num_minibatches", "3"}},
@@ -260,7 +260,7 @@ TEST(RanksOfARun, TakeInWhatWasPlanned) {
   }
 }
 
-// Which says a little less of a partial gradient than PPO does.
+// PPO with RND sends a little less per partial gradient than PPO.
 TEST(RanksOfARun, TakeInWhatWasPlannedOfACompanion) {
   const Config config =
       config_of({{"algorithm", "ppo_rnd"}, {"num_envs", "200"}, {"update_proportion", "1"}});

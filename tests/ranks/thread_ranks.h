@@ -1,4 +1,4 @@
-// Ranks that are threads of one process: what passes between ranks, tested without processes.
+// Ranks that are threads of one process, to test exchanges without processes.
 #pragma once
 
 #include <algorithm>
@@ -59,7 +59,7 @@ class ThreadWorld {
         return sent.offsets[own + 1] - sent.offsets[own] == in_offsets[r + 1] - in_offsets[r];
       });
     }
-    // take(r, what rank r sent): false where the two do not agree on what passes.
+    // take(r, data of rank r): false if the two ranks disagree on the exchange.
     template <class Take>
     Status pass(const std::byte* bytes, std::span<const std::size_t> offsets, Take&& take) {
       world_.sent_[static_cast<std::size_t>(rank())] = {bytes, {offsets.begin(), offsets.end()}};
@@ -74,7 +74,7 @@ class ThreadWorld {
     ThreadWorld& world_;
   };
 
-  // False where somebody does not come.
+  // False if a rank does not come.
   bool meet() {
     std::unique_lock lock(mutex_);
     const int round = round_;

@@ -1,6 +1,6 @@
-// What a test says where a sanitizer need not run it: RELEASE_ONLY("why") as the first line of its
-// body, or of SetUp() for a whole fixture. The release build runs it; a sanitizer's build skips it
-// and shows the reason. A whole file says so in a comment, which tests/CMakeLists.txt reads.
+// Lets builds with sanitizers skip a test: RELEASE_ONLY("why") as the first line of its body, or of
+// a fixture's SetUp(). The release build runs the test; a sanitizer's build shows the reason. For a
+// whole file use the comment that tests/CMakeLists.txt reads.
 #pragma once
 
 #include <gtest/gtest.h>

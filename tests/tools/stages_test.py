@@ -33,7 +33,9 @@ class Stages(unittest.TestCase):
         used = set()
         for path in (ROOT / "tests").rglob("CMakeLists.txt"):
             text = path.read_text(encoding="utf-8")
-            used |= set(re.findall(r"LABELS ([a-z]+)", text)) | set(re.findall(r"set\(label ([a-z]+)\)", text))
+            used |= set(re.findall(r"LABELS ([a-z]+)", text)) | set(
+                re.findall(r"set\(label ([a-z]+)\)", text)
+            )
             if "add_test(NAME" in text or "gtest_discover_tests(" in text:
                 self.assertIn("LABELS", text, f"{path}: tests without a label run in no stage")
         self.assertEqual(used - known, set())

@@ -29,11 +29,21 @@ class Repository(unittest.TestCase):
         self.write(".clang-tidy", "Checks: -*\n")
         self.commit(NOW - 48 * HOUR)
 
-    def git(self, *arguments, at=NOW):
-        date = f"{at} +0000"
-        names = {f"GIT_{who}_{what}": "x" for who in ("AUTHOR", "COMMITTER") for what in ("NAME", "EMAIL")}
-        environment = {**os.environ, **names, "GIT_AUTHOR_DATE": date, "GIT_COMMITTER_DATE": date,
-                       "GIT_CONFIG_GLOBAL": os.devnull, "GIT_CONFIG_SYSTEM": os.devnull}
+    def git(self, *arguments, when=NOW):
+        date = f"{when} +0000"
+        names = {
+            f"GIT_{who}_{what}": "x"
+            for who in ("AUTHOR", "COMMITTER")
+            for what in ("NAME", "EMAIL")
+        }
+        environment = {
+            **os.environ,
+            **names,
+            "GIT_AUTHOR_DATE": date,
+            "GIT_COMMITTER_DATE": date,
+            "GIT_CONFIG_GLOBAL": os.devnull,
+            "GIT_CONFIG_SYSTEM": os.devnull,
+        }
         subprocess.run(["git", *arguments], cwd=self.root, env=environment, check=True)
 
     def write(self, name, text):
@@ -41,12 +51,17 @@ class Repository(unittest.TestCase):
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text)
 
-    def commit(self, at):
-        self.git("add", "-A", at=at)
-        self.git("commit", "-q", "--allow-empty", "-m", "change", at=at)
+    def commit(self, when):
+        self.git("add", "-A", when=when)
+        self.git("commit", "-q", "--allow-empty", "-m", "change", when=when)
 
     def chosen(self, root=None):
-        done = subprocess.run([str(TOOL), "--root", str(root or self.root)], capture_output=True, text=True, check=True)
+        done = subprocess.run(
+            [str(TOOL), "--root", str(root or self.root)],
+            capture_output=True,
+            text=True,
+            check=True,
+        )
         self.said = done.stderr
         return done.stdout.split()
 

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""Makes the site. It stages the repository's pages, their pictures and all files that they link to,
-each at its own place, and runs mkdocs. The reference of the public headers stands in api/; links to
-a public header lead to its page there.
+"""Makes the site. Stages the repository's pages, their pictures and all linked files at their own
+paths, and runs mkdocs. The reference of the public headers is in api/; links to a public header
+lead there.
 
 `--serve` shows the site, and makes it again on every change of a page."""
 
@@ -39,23 +39,23 @@ def read(path):
 
 
 def stage(path, text=None):
-    place = os.path.join(STAGE, path)
-    os.makedirs(os.path.dirname(place), exist_ok=True)
+    target = os.path.join(STAGE, path)
+    os.makedirs(os.path.dirname(target), exist_ok=True)
     if text is None:
-        shutil.copyfile(os.path.join(ROOT, path), place)
+        shutil.copyfile(os.path.join(ROOT, path), target)
     else:
-        with open(place, "w", encoding="utf-8") as file:
+        with open(target, "w", encoding="utf-8") as file:
             file.write(text)
 
 
 def source_page(path):
-    """A source file as a page, so that a link to it shows it with its colours."""
+    """A page that shows a source file in colours, for links to it."""
     language = LANGUAGES.get(os.path.splitext(path)[1], "text")
     return f"# {path}\n\n````{language}\n{read(path)}\n````\n"
 
 
 def folder_page(folder, files):
-    """A page for a folder that has none of its own: what is in it."""
+    """A page that lists a folder without a README."""
     inside = [path for path in files if posixpath.dirname(path) == folder]
     lines = [
         f"- [{posixpath.basename(path)}]({staged_name(path, files, folder)})" for path in inside
@@ -66,13 +66,13 @@ def folder_page(folder, files):
 def staged_name(path, files, start):
     """The link from folder `start` to where the site shows a file or folder of the repository."""
     if path in API_PAGES:
-        place = "api/" + API_PAGES[path]
+        target = "api/" + API_PAGES[path]
     elif path in files:
         is_source = os.path.splitext(path)[1] in LANGUAGES or "." not in posixpath.basename(path)
-        place = path + ".md" if is_source else path
+        target = path + ".md" if is_source else path
     else:
-        place = posixpath.join(path, "README.md")
-    return posixpath.relpath(place, start or ".")
+        target = posixpath.join(path, "README.md")
+    return posixpath.relpath(target, start or ".")
 
 
 def stage_target(path, files):
@@ -100,11 +100,11 @@ def stage_page(page, files):
     for link, path, anchor in set(pages.links(text)):
         if not path:
             continue
-        place = pages.target(page, path)
-        if place not in files and not any(one.startswith(place + "/") for one in files):
+        target = pages.target(page, path)
+        if target not in files and not any(one.startswith(target + "/") for one in files):
             raise SystemExit(f"{page}: links to {link}, which is not in the repository")
-        stage_target(place, files)
-        new = staged_name(place, files, posixpath.dirname(page)) + ("#" + anchor if anchor else "")
+        stage_target(target, files)
+        new = staged_name(target, files, posixpath.dirname(page)) + ("#" + anchor if anchor else "")
         text = text.replace(f"]({link})", f"]({new})")
     if any(fnmatch.fnmatch(page, pattern) for pattern in pages.LESS_FOUND):
         text = "---\nsearch:\n  boost: 0.3\n---\n\n" + text
@@ -148,7 +148,7 @@ def navigation(sections):
 
 
 def palette(scheme, preference, name, icon):
-    """The colours for readers who prefer light or dark, and the button to the other ones."""
+    """The light and dark colours, and the button that switches them."""
     return {
         "media": f"(prefers-color-scheme: {preference})",
         "scheme": scheme,

@@ -1,7 +1,6 @@
 #!/usr/bin/env python3
-"""Doxygen's input filter: the headers have plain comments, and Doxygen reads only special ones.
-Prints a header with `///` for comments before a declaration, `///<` for those behind one, and
-examples as code."""
+"""Doxygen's input filter. Doxygen does not read plain comments. Prints a header with `///` for
+comments before a declaration, `///<` for comments behind one, and examples as code."""
 
 import re
 import sys
@@ -43,7 +42,7 @@ def code_of(line):
 
 
 def scopes(lines):
-    """Whether each line stands where declarations do, as it begins."""
+    """For each line, whether a declaration may begin there."""
     stack, head, result = [], "", []
     for line in lines:
         result.append(all(stack))
@@ -153,7 +152,7 @@ def name_of(line):
 
 
 def declaration(lines, i, out):
-    """The line that a comment stands before; a comment behind it goes on with that one."""
+    """The line after a comment; a comment behind that line belongs to it."""
     if TRAILING.match(lines[i]) and not lines[i].lstrip().startswith("#"):
         return behind(lines, i, out)
     pair = PAIR.match(lines[i])
@@ -166,11 +165,11 @@ def declaration(lines, i, out):
 
 
 def behind(lines, i, out):
-    """A comment behind a declaration, with the lines that it goes on over."""
+    """A comment behind a declaration, with its further lines."""
     match = TRAILING.match(lines[i])
     column = lines[i].index("//", len(match.group(1)))
     pair = PAIR.match(match.group(1))
-    if pair:  # each needs a comment of its own
+    if pair:  # each needs its own comment
         kind, first, second = pair.groups()
         out.append(f"{kind} {first};  /**<{escaped(match.group(2))} */")
         out.append(f"{kind} {second};  ///<{escaped(match.group(2))}")

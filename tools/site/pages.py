@@ -1,4 +1,4 @@
-"""The pages of the site in their order, and where links lead that do not point at a page."""
+"""The pages of the site, their order, and the targets of links to other files."""
 
 import fnmatch
 import os
@@ -56,7 +56,7 @@ LINK = re.compile(r"(\]\()([^)\s]+)(\))")
 
 
 def tracked(root):
-    """Files that git knows or would add: a page that is not committed yet is shown, too."""
+    """Files that git has or would add, so that a new page shows before its commit."""
     out = subprocess.run(
         ["git", "-C", root, "ls-files", "--cached", "--others", "--exclude-standard"],
         check=True,
@@ -110,7 +110,7 @@ def target(page, path):
 
 
 def anchors(text):
-    """The anchors of a page's headings, as GitHub and the site's table of contents name them."""
+    """The anchors of a page's headings, as on GitHub and in the site's table of contents."""
     text = re.sub(r"^(```|~~~).*?^\1", "", text, flags=re.M | re.S)
     found, seen = set(), {}
     for heading in re.findall(r"^#+ +(.+?) *#*$", text, flags=re.M):

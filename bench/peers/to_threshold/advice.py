@@ -14,7 +14,7 @@ from to_threshold.tasks import THRESHOLDS
 
 
 def advise(task: str, options: argparse.Namespace) -> dict[str, Any]:
-    """The config that it wrote, what it expected, and the seconds that it took, which come on top."""
+    """(the advised config, the expected cost, the seconds of the advice, which are added)."""
     with tempfile.TemporaryDirectory() as folder:
         words = [options.broadloom, "advise", "--env_id", task, "--time", options.advice]
         words += ["--threshold", str(THRESHOLDS[task]), "--threads", str(options.cores)]
@@ -29,10 +29,10 @@ def advise(task: str, options: argparse.Namespace) -> dict[str, Any]:
         config = Path(folder) / "advice.toml"
         if not config.exists():
             raise Missing(f"advise had no setting for {task}")
-        advice = json.loads((Path(folder) / "advice.json").read_text())["advice"]
+        answer = json.loads((Path(folder) / "advice.json").read_text())["advice"]
         return {
             "config": config.read_text(),
             "seconds": round(seconds, 1),
-            "verdict": advice["verdict"],
-            "expected": advice["cost"],
+            "verdict": answer["verdict"],
+            "expected": answer["cost"],
         }

@@ -1,8 +1,8 @@
 """Broadloom, evaluated by Broadloom: with its defaults, or with a config that `advise` wrote.
 
-A training is run twice, with evaluations and without. Broadloom's bits do not depend on evaluations, so the
-second is the same training, and its clock has nothing else in it; that the two are one is checked here.
-"""
+A training is run twice, with evaluations and without. Broadloom's bits do not depend on
+evaluations, so the second is the same training, and its clock has nothing else in it; that the two
+are one is checked here."""
 
 from __future__ import annotations
 
@@ -49,11 +49,13 @@ def seconds_by_step(metrics: list[dict[str, Any]]) -> dict[int, float]:
 
 
 def training_again(plain: list[dict[str, Any]], evaluated: list[dict[str, Any]]) -> None:
-    """Refuses to take the one's clock for the other's evaluations where they are not one training."""
+    """Refuses to take the one's clock for the other's evaluations where they are not one
+    training."""
     for first, second in zip(plain, evaluated, strict=True):
         if without_clocks(first) != without_clocks(second):
             raise SystemExit(
-                f"iteration {first['iteration']}: the training with evaluations differs from the one "
+                f"iteration {first['iteration']}: the training with evaluations differs from the "
+                "one "
                 "without, so that its seconds cannot be told apart"
             )
 
@@ -70,7 +72,7 @@ def run(options: Any, course: Course, folder: Path) -> dict[str, Any]:
     clock = seconds_by_step(plain)
     for line in lines_of(folder / "evaluated" / "eval.jsonl"):
         course.add(line["global_step"], clock[line["global_step"]], line["mean_return"])
-    # Both clocks run to the last iteration's end, before whose evaluation its line is written.
+    # Both clocks stop at the end of the last iteration. Its line is written before its evaluation.
     more = seconds_by_step(evaluated)[evaluated[-1]["global_step"]] - course.points[-1][1]
     course.evaluation_seconds = max(0.0, more)
     manifest = json.loads((folder / "plain" / "manifest.json").read_text())

@@ -1,4 +1,4 @@
-"""The results of one contender on one task, in the numbers that tables and figures show."""
+"""Results of one contender on one task, for tables and figures."""
 
 from __future__ import annotations
 
@@ -20,7 +20,8 @@ DEFAULTS = "Broadloom, defaults"
 
 @dataclass(frozen=True)
 class Cell:
-    """Seconds are infinite for runs that were never at the threshold; `at_least` has all of theirs instead."""
+    """Seconds are infinite for runs that were never at the threshold; `at_least` has all of theirs
+    instead."""
 
     contender: str
     task: str
@@ -53,7 +54,7 @@ class Cell:
 def cell_of(
     name: str, task: str, threshold: float, runs: list[dict[str, Any]], broken: int
 ) -> Cell:
-    """`broken` trainings ended with an error: never there, after nobody knows how many seconds."""
+    """`broken` runs ended with an error: not reached, after an unknown time."""
     return Cell(
         contender=name,
         task=task,
@@ -86,7 +87,8 @@ def cells(data: dict[str, Any]) -> list[Cell]:
 
 @dataclass(frozen=True)
 class Ratio:
-    """Median seconds of theirs over ours; `bound`: at least so much, as at least half of theirs never were there."""
+    """Median seconds of theirs over ours; `bound`: at least so much, as at least half of theirs
+    never were there."""
 
     value: float
     low: float
@@ -95,11 +97,11 @@ class Ratio:
 
 
 def ratio(theirs: Cell, ours: Cell) -> Ratio | None:
-    """None where half of ours were never there: then there is nothing to compare by."""
+    """None if fewer than half of our runs reached the threshold."""
     if not math.isfinite(ours.median):
         return None
     bound = not math.isfinite(theirs.median)
-    # Only a bound needs the stand-ins: where the median is a number, the runs that never were there
+    # Only a bound needs stand-ins. If the median is a number, runs that never reached the threshold
     # stay infinite.
     seconds = theirs.at_least if bound else theirs.seconds
     low, high = ratio_interval(seconds, ours.seconds)

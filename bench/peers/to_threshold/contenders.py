@@ -1,4 +1,4 @@
-"""Who takes part, and one training or probe of one of them, as a process of its own."""
+"""The contenders. Each training run or probe is a separate process."""
 
 from __future__ import annotations
 
@@ -22,12 +22,13 @@ ALL = tuple(THRESHOLDS)
 
 
 class Missing(RuntimeError):
-    """Somebody cannot take part; the others go on."""
+    """A contender cannot take part. The others continue."""
 
 
 @dataclass(frozen=True)
 class Contender:
-    """`probe` is the environment steps that its speed is measured over; `package` its line in install.py."""
+    """`probe` is the environment steps that its speed is measured over; `package` its line in
+    install.py."""
 
     name: str
     module: str

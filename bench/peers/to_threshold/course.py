@@ -1,4 +1,4 @@
-"""Shared by all runners: its arguments, the evaluations that it collects, and the one line it prints."""
+"""The arguments, evaluations and printed line that all runners share."""
 
 from __future__ import annotations
 
@@ -27,7 +27,8 @@ def arguments(what: str | None) -> argparse.ArgumentParser:
 
 
 class Course:
-    """One training. Seconds are of training alone: evaluations, start-up and compilation lie outside."""
+    """One training. Seconds are of training alone: evaluations, start-up and compilation lie
+    outside."""
 
     def __init__(self, task: str) -> None:
         self.task = task
@@ -36,7 +37,7 @@ class Course:
         self.compile_seconds = 0.0
 
     def add(self, steps: int, seconds: float, mean_return: float) -> None:
-        # JSON has no NaN; minus infinity's stand-in is far below any return.
+        # JSON has no NaN; the replacement for minus infinity is far below any return.
         finite = mean_return if math.isfinite(mean_return) else -1e30
         self.points.append((steps, round(seconds, 6), round(finite, 4)))
 

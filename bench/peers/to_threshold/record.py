@@ -1,4 +1,4 @@
-"""The file of results: written anew after each training, so that a stop loses one at most."""
+"""The file of results. It is written after each run, so a stop loses at most one."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ ROOT = Path(__file__).resolve().parents[3]
 
 
 def conditions(options: argparse.Namespace) -> dict[str, Any]:
-    """The conditions that all runs of one file share; a file with others is not gone on with."""
+    """The conditions of all runs in one file. A file with other conditions is not continued."""
     return {
         "format": FORMAT,
         "protocol": protocol(),
@@ -67,7 +67,8 @@ class Record:
         for key, value in wanted.items():
             if had.get(key) != value:
                 raise SystemExit(
-                    f"{options.out}: has runs with {key} {had.get(key)!r}, and this call is with {value!r}; "
+                    f"{options.out}: has runs with {key} {had.get(key)!r}, and this call is with "
+                    f"{value!r}; "
                     "call it as then, or take another --out"
                 )
         return Record(options.out, data)
@@ -127,7 +128,7 @@ class Record:
     def finish(
         self, failed: dict[tuple[str, str], str], broken: dict[tuple[str, str, int], str]
     ) -> None:
-        """Who could not take part, and trainings that ended with an error; the next call tries both again."""
+        """Contenders that could not take part, and failed runs. The next call tries both again."""
         whole = [
             {"contender": name, "task": task, "seed": None, "reason": reason}
             for (name, task), reason in sorted(failed.items())

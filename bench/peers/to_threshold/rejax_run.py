@@ -1,4 +1,4 @@
-"""rejax's PPO with its own settings, evaluated in gymnax. Compilation lies before the clock, and is told."""
+"""rejax's PPO with its own settings, evaluated in gymnax. Compilation is timed apart."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def most_likely(algorithm: Any, state: Any) -> Any:
 
 
 def compiled(algorithm: Any, state: Any, key: Any, every: int) -> tuple[Any, Any]:
-    """`every` iterations in one call, so that Python's share is nothing; and an evaluation."""
+    """Runs `every` iterations in one call, so Python's share is negligible, then an evaluation."""
     import jax
     from rejax.evaluate import evaluate
 

@@ -83,11 +83,15 @@ def heading(data: dict[str, Any]) -> list[str]:
     lines = [
         "# Seconds of training until a policy is good enough",
         "",
-        f"- {about['begun']}, {conditions['processor']}, {conditions['cores']} cores, {about['system']}",
-        f"- {conditions['broadloom']} at {about['revision']}; {about['compiler']}; Python {about['python']}",
+        f"- {about['begun']}, {conditions['processor']}, {conditions['cores']} cores, "
+        f"{about['system']}",
+        f"- {conditions['broadloom']} at {about['revision']}; {about['compiler']}; Python "
+        f"{about['python']}",
         f"- {packages or 'no packages'}",
-        f"- At the threshold: the first of {protocol['in_a_row']} evaluations in a row whose mean of "
-        f"{protocol['episodes']} episodes is there; every {protocol['every']:,} environment steps, in whole blocks",
+        f"- At the threshold: the first of {protocol['in_a_row']} evaluations in a row whose mean "
+        "of "
+        f"{protocol['episodes']} episodes is there; every {protocol['every']:,} environment steps, "
+        "in whole blocks",
     ]
     for task, advice in data["advice"].items():
         lines.append(
@@ -95,11 +99,13 @@ def heading(data: dict[str, Any]) -> list[str]:
         )
     if conditions["advised_steps"]:
         lines.append(
-            f"- advised trainings went on to {conditions['advised_steps']:,} steps, past the advice's own end"
+            f"- advised trainings went on to {conditions['advised_steps']:,} steps, past the "
+            "advice's own end"
         )
     if conditions["budget"]:
         lines.append(
-            f"- **a try of the harness, no result**: budgets were cut to {conditions['budget']:,} steps"
+            f"- **a try of the harness, no result**: budgets were cut to {conditions['budget']:,} "
+            "steps"
         )
     return lines
 
@@ -114,10 +120,13 @@ def markdown(data: dict[str, Any], found: list[Cell]) -> str:
     lines = [
         *heading(data),
         "",
-        "Seconds and steps are medians over all runs, with a bootstrap 95 % interval; runs that were never there "
+        "Seconds and steps are medians over all runs, with a bootstrap 95 % interval; runs that "
+        "were never there "
         "count as longer than any. Evaluations, start-up and compilation are not in the seconds. "
-        "Over advised, over defaults: the median over Broadloom's; *at least* where half of the runs "
-        "were never there, with their whole training in place of the time. An interval from 0: half of Broadloom's "
+        "Over advised, over defaults: the median over Broadloom's; *at least* where half of the "
+        "runs "
+        "were never there, with their whole training in place of the time. An interval from 0: "
+        "half of Broadloom's "
         "might not be there either. Compiling: seconds before the "
         "clock. Others: the most cores that other processes used during a run.",
         "",
@@ -203,7 +212,7 @@ def runs_csv(data: dict[str, Any]) -> str:
 
 
 def curve_csv(found: list[Cell]) -> str:
-    """Share of all runs that were at the threshold by then: nobody is left out who never was."""
+    """The share of all runs that have reached the threshold, runs that never do included."""
     rows = []
     for cell in found:
         there = sorted(value for value in cell.seconds if math.isfinite(value))
@@ -215,14 +224,15 @@ def curve_csv(found: list[Cell]) -> str:
 
 
 def figure(stem: str, data: dict[str, Any], found: list[Cell]) -> str:
-    """A panel for each task that somebody was at the threshold of."""
+    """A panel for each task on which a contender reached the threshold."""
     thresholds = data["conditions"]["protocol"]["thresholds"]
     tasks = [t for t in thresholds if any(c.task == t and c.reached for c in found)]
     count = max(cell.count for cell in found)
     lines = [
         'title = "Share of the trainings that are at the threshold, by seconds of training"',
-        f'note = "Up to {count} trainings each on {data["conditions"]["cores"]} cores; a line that ends below 1 has '
-        'trainings that were never there. Evaluations, start-up and compilation are left out."',
+        f'note = "Up to {count} trainings each on {data["conditions"]["cores"]} cores; a line that '
+        "ends below 1 has trainings that were never there. Evaluations, start-up and compilation "
+        'are left out."',
         *("columns = 2", f'data = "{stem}_curve.csv"', 'x = "seconds"', 'x_scale = "log10"'),
         *('x_title = "seconds of training"', 'y = "share"', 'y_title = "share of trainings"'),
         *("y_include = [0, 1]", 'series_by = "contender"'),

@@ -43,8 +43,7 @@ using Activation = rlt::nn::activation_functions::ActivationFunction;
 #error "compile with -DNUM_ENVS= -DNUM_STEPS= -DMINIBATCH= -DENTROPY= -DEPISODES="
 #endif
 
-// The numbers of src/rl/zoo/pendulum-v1/ppo.h; settings.py has those that it changed, with the
-// commits.
+// The settings of src/rl/zoo/pendulum-v1/ppo.h. settings.py has their history, with commits.
 struct Settings
     : rlt::rl::algorithms::ppo::loop::core::DefaultParameters<Numbers, Index, Pendulum> {
   static constexpr Index N_ENVIRONMENTS = NUM_ENVS;

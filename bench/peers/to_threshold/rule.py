@@ -1,4 +1,5 @@
-"""When a run is at the threshold, and what many runs come to where some never were. Standard library only."""
+"""Decides when a run reaches the threshold, and computes medians with runs that never do. Needs
+only the standard library."""
 
 from __future__ import annotations
 
@@ -15,7 +16,7 @@ RESAMPLES = 2000
 def reached(points: Sequence[Point], threshold: float, in_a_row: int = IN_A_ROW) -> int | None:
     """Place of the first of `in_a_row` evaluations one after another at the threshold; None: never.
 
-    Not "the first that stays there to the end": that would depend on how long a run goes on.
+    Not "the first that stays there to the end": that would depend on the length of a run.
     """
     there = 0
     for place, point in enumerate(points):
@@ -33,7 +34,8 @@ def seconds_to(points: Sequence[Point], threshold: float) -> float:
 
 
 def seconds_at_least(points: Sequence[Point], threshold: float) -> float:
-    """The same, but for a run that was never there all of its seconds: it would have taken longer."""
+    """The same, but for a run that was never there all of its seconds: it would have taken
+    longer."""
     found = seconds_to(points, threshold)
     return found if math.isfinite(found) else float(points[-1][1])
 
@@ -65,7 +67,7 @@ def median_interval(values: Sequence[float]) -> tuple[float, float]:
 
 
 def ratio_interval(theirs: Sequence[float], ours: Sequence[float]) -> tuple[float, float]:
-    """The interval of the ratio of the medians, both drawn anew; where both are infinite the ratio is taken as 1."""
+    """The bootstrap interval of the ratio of the medians. Two infinite medians have the ratio 1."""
     if len(theirs) < 2 or len(ours) < 2:
         return math.nan, math.nan
     draw = random.Random(1)

@@ -19,7 +19,7 @@ from to_threshold.tasks import EPISODES, interval
 
 
 class Evaluation:
-    """The same episodes each time, in environments of their own, with the policy's most likely actions."""
+    """Plays the same episodes each time, in separate environments, with the most likely actions."""
 
     def __init__(self, env_id: str, seed: int) -> None:
         self.envs = [gymnasium.make(env_id) for _ in range(EPISODES)]

@@ -1,14 +1,15 @@
 """The hyperparameters that the peers themselves publish for the tasks, as numbers.
 
-RL Zoo: hyperparams/ppo.yml of DLR-RM/rl-baselines3-zoo at commit 22e3ff2450fd (2026-04-23). Other settings are Stable-Baselines3's defaults. "lin" falls to zero over the budget.
+RL Zoo: hyperparams/ppo.yml of DLR-RM/rl-baselines3-zoo at commit 22e3ff2450fd (2026-04-23). Other
+settings are Stable-Baselines3's defaults. "lin" falls to zero over the budget.
 
-rejax: the `ppo` sections of configs/gymnax of keraJLi/rejax at commit d7510951b7a8 (2026-06-10), without
-`eval_freq`, which has no part in training.
+rejax: the `ppo` sections of configs/gymnax of keraJLi/rejax at commit d7510951b7a8 (2026-06-10),
+without `eval_freq`, which has no part in training.
 
 RLtools: src/rl/zoo/pendulum-v1/ppo.h of rl-tools/rl-tools, written out in rltools_run.cc, since the
-package has no zoo. Two versions, because the package is older than the newest: commit 7b3596b9 (2025-10-19),
-the last before January 2026, and 9acdf5c83cf2 (2026-02-08). The zoo has no PPO on the other three tasks.
-"""
+package has no zoo. Two versions, because the package is older than the newest: commit 7b3596b9
+(2025-10-19), the last before January 2026, and 9acdf5c83cf2 (2026-02-08). The zoo has no PPO on the
+other three tasks."""
 
 from __future__ import annotations
 

@@ -1,11 +1,10 @@
-"""Conditions for all contenders: the tasks, their thresholds, and how often a policy is evaluated."""
+"""The protocol for all contenders: tasks, thresholds, and how often a policy is evaluated."""
 
 from __future__ import annotations
 
 import math
 
-# Mean return of an evaluation that is enough. Pendulum has no threshold upstream; README.md says
-# why -200.
+# Mean evaluation return to reach. Pendulum has no threshold upstream; README.md explains -200.
 THRESHOLDS = {
     "CartPole-v1": 475.0,
     "Acrobot-v1": -100.0,
@@ -18,12 +17,12 @@ IN_A_ROW = 3  # evaluations that must be there
 
 
 def interval(block: int) -> int:
-    """Iterations between evaluations of somebody whose block has so many environment steps."""
+    """Iterations between evaluations, for a block of this many environment steps."""
     return math.ceil(EVERY / block)
 
 
 def protocol() -> dict[str, object]:
-    """Conditions that a file of results must share to be continued."""
+    """The settings that a file of results must share to be continued."""
     return {
         "thresholds": THRESHOLDS,
         "every": EVERY,

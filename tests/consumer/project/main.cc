@@ -1,5 +1,5 @@
-// What another project sees of an installed Broadloom: it makes environments by name and trains on
-// them for a few iterations.
+// Another project that uses an installed Broadloom: makes environments by name and trains on them
+// for a few iterations.
 #include <cstdio>
 #include <memory>
 

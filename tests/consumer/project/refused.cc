@@ -1,4 +1,4 @@
-// A program whose environment is refused says so, whatever it was asked for.
+// A program whose environment is refused prints the error for every command.
 #include "broadloom/env/tasks/registry.h"
 #include "broadloom/program.h"
 
