@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Installs what is missing, builds, and tests. Without a name: what a user runs, in minutes.
-#   ./test.sh              set-up, build, and the tests of the engine, of research and of the program
+#   ./test.sh              set-up, build, and the tests of engine, research and program
 #   ./test.sh all          every stage, as .ci/run does
 #   ./test.sh NAME ...     these stages alone; ./test.sh --help lists them
 # Ends with a table of stages and one line: N passed, N failed, N skipped. Exit status 0 only when
@@ -27,7 +27,7 @@ declare -A does=(
   [perf]="speed as ratios within one process"
   [format]="clang-format"
   [words]="line width, openings, names, spelling, links and readability (docs/style.md)"
-  [tidy]="clang-tidy over the files that changed within a day (tools/check_tidy.sh --all: every file)"
+  [tidy]="clang-tidy over files changed within a day (tools/check_tidy.sh --all: every file)"
   [asan]="the address and undefined behaviour sanitizers, where there is raw memory"
   [tsan]="the thread sanitizer, where there are threads")
 declare -A labels_of=(
@@ -157,54 +157,60 @@ make_venv() {
     --timeout 20 --retries 2 "${python_wants[@]}" </dev/null && python_is_ready
 }
 
-# rliable, for one test: it compares intervals with the library they are from. It wants plotting
-# packages that nothing here uses, and a pandas before 3, so it comes apart from the rest, and its
-# lack costs that test only.
+pip_quietly=(-q --disable-pip-version-check --no-input --timeout 20 --retries 2)
+pip_install=(timeout 300 .venv/bin/python -m pip install "${pip_quietly[@]}")
+
+# rliable, for one test: it compares intervals with this library. rliable requires plotting packages
+# that nothing here uses, and a pandas before 3, so it is installed apart from the rest. Without it
+# only that test is skipped.
 rliable_wants=("arch<8" "pandas<3" scipy absl-py)
 rliable_is_ready() { .venv/bin/python -W ignore -c "import rliable.library, rliable.metrics"; }
 add_rliable() {
   rliable_is_ready 2>/dev/null && return 0
-  local pip=(timeout 300 .venv/bin/python -m pip install -q --disable-pip-version-check --no-input --timeout 20 --retries 2)
-  "${pip[@]}" "${rliable_wants[@]}" </dev/null && "${pip[@]}" --no-deps rliable==1.2.0 </dev/null && rliable_is_ready
+  "${pip_install[@]}" "${rliable_wants[@]}" </dev/null &&
+    "${pip_install[@]}" --no-deps rliable==1.2.0 </dev/null && rliable_is_ready
 }
 
-# MinAtar, for one test, which compares its games step by step: without the plotting packages that
-# it wants for its windows.
-minatar_is_ready() { .venv/bin/python -c "import importlib.metadata as m; assert m.version('MinAtar') == '1.0.15'; import minatar.gym"; }
+# MinAtar, for one test that compares its games step by step, without the plotting packages of its
+# windows.
+minatar_is_ready() {
+  .venv/bin/python -c "import importlib.metadata as m, minatar.gym
+assert m.version('MinAtar') == '1.0.15'"
+}
 add_minatar() {
   minatar_is_ready 2>/dev/null && return 0
-  timeout 300 .venv/bin/python -m pip install -q --disable-pip-version-check --no-input --timeout 20 --retries 2 \
-    --no-deps MinAtar==1.0.15 </dev/null && minatar_is_ready
+  "${pip_install[@]}" --no-deps MinAtar==1.0.15 </dev/null && minatar_is_ready
 }
 
-# Procgen, for one test: its library and pictures, which need no Python of theirs. The wheel is of
-# Python 3.10 and of x86-64.
+# Procgen, for one test: only its library and pictures, which need no Python. The wheel is for
+# Python 3.10 on x86-64.
 procgen_is_ready() { [ -f .venv/procgen/procgen/data/prebuilt/libenv.so ]; }
 add_procgen() {
   procgen_is_ready && return 0
   local wheels
   wheels=$(mktemp -d) || return 1
-  timeout 300 .venv/bin/python -m pip download -q --disable-pip-version-check --no-input --timeout 20 --retries 2 --no-deps \
-    --only-binary=:all: --python-version 3.10 --dest "$wheels" procgen==0.10.7 </dev/null &&
-    .venv/bin/python -m zipfile -e "$wheels"/procgen-*.whl .venv/procgen.part && mv .venv/procgen.part .venv/procgen
+  timeout 300 .venv/bin/python -m pip download "${pip_quietly[@]}" --no-deps --only-binary=:all: \
+    --python-version 3.10 --dest "$wheels" procgen==0.10.7 </dev/null &&
+    .venv/bin/python -m zipfile -e "$wheels"/procgen-*.whl .venv/procgen.part &&
+    mv .venv/procgen.part .venv/procgen
   rm -rf "$wheels"
   procgen_is_ready
 }
 
 # matplotlib, which draws the figures that the repository keeps; other versions write other bytes.
-matplotlib_is_ready() { .venv/bin/python -c "import matplotlib as m; assert m.__version__ == '3.11.2'"; }
+matplotlib_is_ready() {
+  .venv/bin/python -c "import matplotlib as m; assert m.__version__ == '3.11.2'"
+}
 add_matplotlib() {
   matplotlib_is_ready 2>/dev/null && return 0
-  timeout 300 .venv/bin/python -m pip install -q --disable-pip-version-check --no-input \
-    --timeout 20 --retries 2 matplotlib==3.11.2 </dev/null && matplotlib_is_ready
+  "${pip_install[@]}" matplotlib==3.11.2 </dev/null && matplotlib_is_ready
 }
 
 # ONNX Runtime, for one test, which has it play exported policies.
 onnxruntime_is_ready() { .venv/bin/python -c "import onnxruntime"; }
 add_onnxruntime() {
   onnxruntime_is_ready 2>/dev/null && return 0
-  timeout 300 .venv/bin/python -m pip install -q --disable-pip-version-check --no-input --timeout 20 --retries 2 \
-    onnxruntime </dev/null && onnxruntime_is_ready
+  "${pip_install[@]}" onnxruntime </dev/null && onnxruntime_is_ready
 }
 
 # codespell and textstat, for the stage `words`.
@@ -212,8 +218,7 @@ words_are_ready() { .venv/bin/python -c "import codespell_lib, textstat"; }
 add_words() {
   words_are_ready 2>/dev/null && return 0
   [ -d .venv ] || python3 -m venv .venv || return 1
-  timeout 300 .venv/bin/python -m pip install -q --disable-pip-version-check --no-input --timeout 20 --retries 2 \
-    codespell==2.4.3 textstat==0.7.13 </dev/null && words_are_ready
+  "${pip_install[@]}" codespell==2.4.3 textstat==0.7.13 </dev/null && words_are_ready
 }
 test_words() {
   has words || return 0
@@ -234,20 +239,19 @@ PYTHON
 }
 add_nanobind() {
   nanobind_is_ready 2>/dev/null && return 0
-  timeout 300 .venv/bin/python -m pip install -q --disable-pip-version-check --no-input --timeout 20 --retries 2 \
-    "nanobind>=2" </dev/null && nanobind_is_ready
+  "${pip_install[@]}" "nanobind>=2" </dev/null && nanobind_is_ready
 }
 extension=()
 
-# MuJoCo, for its bridge and the test against Gymnasium's tasks, whose module wants the two others
-# for its windows. CMake finds it in .venv.
+# MuJoCo, for its bridge and the test against Gymnasium's tasks. glfw and imageio are for the
+# windows of Gymnasium's module. CMake finds MuJoCo in .venv.
 mujoco_is_ready() {
-  .venv/bin/python -c "import importlib.metadata as m; assert m.version('mujoco-core') == '4.0.0'; import gymnasium.envs.mujoco.mujoco_rendering"
+  .venv/bin/python -c "import importlib.metadata as m, gymnasium.envs.mujoco.mujoco_rendering
+assert m.version('mujoco-core') == '4.0.0'"
 }
 add_mujoco() {
   mujoco_is_ready 2>/dev/null && return 0
-  timeout 300 .venv/bin/python -m pip install -q --disable-pip-version-check --no-input --timeout 20 --retries 2 \
-    mujoco-core==4.0.0 glfw imageio packaging </dev/null && mujoco_is_ready
+  "${pip_install[@]}" mujoco-core==4.0.0 glfw imageio packaging </dev/null && mujoco_is_ready
 }
 
 # GCC 12's ThreadSanitizer does not start under some kernels' address space randomisation.
@@ -285,23 +289,26 @@ install_packages() {
     report 0 0 0 "$stage_row"
   else
     report 0 0 0 "$stage_row   NO PACKAGES: the tests against Python libraries are SKIPPED"
-    echo "**** No package registry answered: the tests that compare with real Gymnasium, TensorBoard"
-    echo "**** and safetensors report SKIPPED. With a registry: rm -rf .venv && ./test.sh all"
+    echo "**** No package registry answered: the tests that compare with Gymnasium, TensorBoard and"
+    echo "**** safetensors report SKIPPED. With a registry: rm -rf .venv && ./test.sh all"
   fi
   if [ -x .venv/bin/python ]; then
     optional_stage "rliable" add_rliable "study.rliable reports SKIPPED"
     optional_stage "minatar" add_minatar "oracle.minatar reports SKIPPED"
     optional_stage "mujoco" add_mujoco "the bridge to MuJoCo is neither built nor tested"
     optional_stage "procgen" add_procgen "plugins.procgen reports SKIPPED"
-    optional_stage "matplotlib" add_matplotlib "figure.kept, figure.descriptions and python.notebook report SKIPPED"
+    optional_stage "matplotlib" add_matplotlib \
+      "figure.kept, figure.descriptions and python.notebook report SKIPPED"
     optional_stage "onnxruntime" add_onnxruntime "formats.export_onnxruntime reports SKIPPED"
-    if optional_stage "nanobind" add_nanobind "the Python package is neither built nor tested (it wants python3-dev, too)"; then
+    if optional_stage "nanobind" add_nanobind \
+      "the Python package is neither built nor tested (it needs python3-dev, too)"; then
       extension=(-DBROADLOOM_BUILD_PYTHON=ON "-DPython_EXECUTABLE=$PWD/.venv/bin/python")
     else
       extension=(-DBROADLOOM_BUILD_PYTHON=OFF)
     fi
   fi
-  optional_stage "mpi" add_mpi "ranks.mpi reports SKIPPED; ranks that are threads are tested all the same" || true
+  optional_stage "mpi" add_mpi \
+    "ranks.mpi reports SKIPPED; ranks that are threads are still tested" || true
 }
 
 # The chosen stages of the release build, in one run of ctest, so that no core waits between them.
@@ -315,7 +322,8 @@ test_release() {
   has cli runs learning && targets="broadloom_cli $targets"
   has build pages python bridges examples perf && targets=all
   check_stage "build release" configure_and_build release "$targets" "${extension[@]}" || return 1
-  [ ${#labels[@]} -eq 0 ] || ctest_stage "test release" release -L "^($(IFS='|'; echo "${labels[*]}"))\$"
+  [ ${#labels[@]} -eq 0 ] && return
+  ctest_stage "test release" release -L "^($(IFS='|'; echo "${labels[*]}"))\$"
 }
 test_tidy() { has tidy || return 0; check_stage "clang-tidy" tools/check_tidy.sh; }
 test_sanitizer() {

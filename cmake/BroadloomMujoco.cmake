@@ -38,6 +38,7 @@ if(BROADLOOM_WITH_MUJOCO)
   message(STATUS "MuJoCo ${BROADLOOM_MUJOCO_VERSION}: ${BROADLOOM_MUJOCO_DIR}")
 elseif(NOT BROADLOOM_MUJOCO STREQUAL "AUTO")
   message(FATAL_ERROR "BROADLOOM_MUJOCO is ${BROADLOOM_MUJOCO}, but MuJoCo \
-${BROADLOOM_MUJOCO_VERSION} was not found in '${candidates}'. Run tools/setup.sh --mujoco, or name the \
-folder of the Python package `mujoco`, which has include/ in it, with -DBROADLOOM_MUJOCO_DIR=...")
+${BROADLOOM_MUJOCO_VERSION} was not found in '${candidates}'. Run tools/setup.sh --mujoco, or \
+name the folder of the Python package `mujoco`, which has include/ in it, with \
+-DBROADLOOM_MUJOCO_DIR=...")
 endif()

@@ -45,8 +45,8 @@ fi
 # The analyser walks a tenth of its usual paths in each function, which halves its time. The
 # sanitizers run the other paths.
 for word in -Xclang -analyzer-config -Xclang max-nodes=20000; do extra+=("--extra-arg=$word"); done
-# Runs clang-tidy on a unit, without its count of suppressed warnings. A unit that does not compile may
-# hold files with clashing names, so each of its files is then read by itself.
+# Runs clang-tidy on a unit, without its count of suppressed warnings. A unit that does not compile
+# may hold files with clashing names, so each of its files is then read by itself.
 tidy() {
   local unit=$1 output code=0 file
   shift

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""tidy_units.py BUILD FILE...: prints the units through which clang-tidy -p BUILD reads these files.
+"""tidy_units.py BUILD FILE...: prints the units in which clang-tidy -p BUILD reads these files.
 
 One name per line. Headers take most of clang-tidy's time for a file, so files with equal options
 share a unit. Units are written to BUILD and added to its compile_commands.json. Files that Highway
@@ -18,7 +18,7 @@ OTHER = ("using ", "template", "namespace ")  # lines that two files may have al
 
 
 def local_names(text):
-    """What a file defines in unnamed namespaces: names, and functions with their types. Two files
+    """Definitions of a file in unnamed namespaces: names, and functions with their types. Two files
     with a common one cannot share a unit."""
     names, inside = set(), False
     for line in text.splitlines():

@@ -249,8 +249,8 @@ class Fuzzer {
     mutate(mutation, file.data.data() + entry.begin, entry.end - entry.begin);
     is_valid = check_values(tensors_[place], file.data.data() + entry.begin).ok();
     std::vector<TensorRef> tensors;
-    for (const auto& [name, at] : file.tensors)
-      tensors.push_back({name, at.dtype, at.shape, file.data.data() + at.begin});
+    for (const auto& [name, saved] : file.tensors)
+      tensors.push_back({name, saved.dtype, saved.shape, file.data.data() + saved.begin});
     file.metadata.erase("checksum");
     BROADLOOM_TRY(write_safetensors(path_, tensors, file.metadata));
     const Result<Checkpoint> read = read_checkpoint(path_);
