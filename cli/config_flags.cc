@@ -13,7 +13,7 @@ namespace {
 
 std::string type_word(const FieldInfo& info) {
   if (info.type == "int") return "INT";
-  if (info.type == "float") return "NUMBER";
+  if (info.type == "float" || info.type == OptionalNumber::kTypeName) return "NUMBER";
   if (info.type == "list") return "N,N,...";
   if (info.type == "names") return "NAME,...";
   return info.type == "choice" ? "WORD" : "TEXT";

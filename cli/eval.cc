@@ -20,6 +20,7 @@ namespace {
 
 struct EvalCommand {
   std::string source;  // a run or a checkpoint
+  bool best = false;
   std::string actions = actions_name(EvalActions::kMostLikely);
   EvalOptions options;
   int threads = 0;
@@ -190,6 +191,8 @@ int evaluate_on_panel(const EvalCommand& command) {
 }
 
 int evaluate(EvalCommand command) {
+  const Status named = use_best(command.best, command.source);
+  if (!named.ok()) return report_error(named, command.json);
   if (!command.panel.empty()) return evaluate_on_panel(command);
   const Result<EvalActions> actions = actions_of(command.actions);
   if (!actions.ok()) return report_error(actions.status(), command.json);
@@ -214,6 +217,9 @@ void add_eval_command(Command root, Context& context) {
   const auto command = std::make_shared<EvalCommand>();
   app.add_option("RUN", command->source, "Run folder (its newest checkpoint) or a checkpoint file")
       .required();
+  app.add_flag(
+      "--best", command->best,
+      "Use best.safetensors of the run, the checkpoint of its best evaluation in training");
   const Option episodes =
       app.add_option("--episodes", command->options.episodes, "Episodes to play (default 100)")
           .range(1, 10000000)

@@ -17,6 +17,7 @@ namespace {
 
 struct ExportCommand {
   std::string source;  // a run or a checkpoint
+  bool best = false;
   ExportOptions options;
   bool quiet = false, json = false;
 };
@@ -66,7 +67,8 @@ Json summary(const ExportCommand& command, const ExportedPolicy& exported) {
           {"notes", exported.notes}};
 }
 
-Status run(const ExportCommand& command) {
+Status run(ExportCommand& command) {
+  BROADLOOM_TRY(use_best(command.best, command.source));
   BROADLOOM_TRY(use_isa_of_policy(command.source));
   const Result<ExportedPolicy> exported = export_policy(command.source, command.options);
   if (!exported.ok()) return exported.status();
@@ -86,6 +88,9 @@ void add_export_command(Command root, Context& context) {
   const auto command = std::make_shared<ExportCommand>();
   app.add_option("RUN", command->source, "Run folder (its newest checkpoint) or a checkpoint file")
       .required();
+  app.add_flag(
+      "--best", command->best,
+      "Use best.safetensors of the run, the checkpoint of its best evaluation in training");
   app.add_option(
          "--format", command->options.format,
          "onnx; torch: a module with named layers; npz: NumPy arrays (default: from the name "

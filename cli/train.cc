@@ -5,6 +5,7 @@
 #include <cmath>
 #include <filesystem>
 #include <functional>
+#include <limits>
 #include <optional>
 #include <string>
 
@@ -34,6 +35,7 @@ namespace broadloom::cli {
 namespace {
 
 constexpr const char* kTotal = "total_timesteps";
+constexpr const char* kStop = "stop_at_return";
 
 struct TrainOptions {
   std::string file;
@@ -42,6 +44,8 @@ struct TrainOptions {
   std::string ledger;
   std::string panel;
   std::string init;
+  bool init_optimizer = false;
+  std::int64_t more_timesteps = 0;
   int threads = 0;
   bool quiet = false;
   bool json = false;
@@ -56,20 +60,27 @@ std::string run_dir_of(const TrainOptions& options, const Config& config) {
 
 Status check_resume(const TrainOptions& options, const Context& context) {
   std::string extra;
+  for (const auto& [key, text] : options.flags) {
+    if (key != kTotal || options.more_timesteps == 0) continue;
+    return invalid(
+        fmt::format("got --more_timesteps {} and --total_timesteps {}, expected one of "
+                    "them: so many steps more, or so many in all",
+                    options.more_timesteps, text));
+  }
   if (!options.file.empty()) extra = "'" + options.file + "'";
   if (!options.out.empty()) extra = "--out";
   if (!options.panel.empty()) extra = "--panel";
   if (!options.init.empty()) extra = "--init";
   for (const auto& [key, text] : options.flags) {
-    if (key != kTotal && !is_machine_key(key)) extra = "--" + key;
+    if (key != kTotal && key != kStop && !is_machine_key(key)) extra = "--" + key;
   }
   if (!context.env_options.empty()) extra = "--" + context.env_options.front().first;
   if (extra.empty()) return {};
   return {ErrorKind::kInvalidConfig,
           "--resume keeps the run's own config and panel, got " + extra +
               "; leave it out, or start a new run (with --init to begin with this run's policy). "
-              "Only --total_timesteps, which makes the run longer, and flags of the machine, as in "
-              "--device cpu, can change"};
+              "Only --more_timesteps or --total_timesteps, which make the run longer, "
+              "--stop_at_return, and flags of the machine, as in --device cpu, can change"};
 }
 
 Status use_isa_of(const std::string& run_dir) {
@@ -79,6 +90,7 @@ Status use_isa_of(const std::string& run_dir) {
 
 // total_timesteps from the flags; 0: keep the run's own.
 Result<std::int64_t> new_total(const TrainOptions& options) {
+  if (options.more_timesteps != 0) return total_with_more(options.resume, options.more_timesteps);
   Config config;
   config.total_timesteps = 0;
   for (const auto& [key, text] : options.flags) {
@@ -87,10 +99,11 @@ Result<std::int64_t> new_total(const TrainOptions& options) {
   return config.total_timesteps;
 }
 
-Overrides machine_overrides(const TrainOptions& options) {
+// Keys that replace the run's own.
+Overrides changed_keys(const TrainOptions& options) {
   Overrides out;
   for (const auto& flag : options.flags) {
-    if (is_machine_key(flag.first)) out.push_back(flag);
+    if (flag.first == kStop || is_machine_key(flag.first)) out.push_back(flag);
   }
   return out;
 }
@@ -124,6 +137,19 @@ std::string traffic_text(const RankTraffic& traffic) {
                      with_commas(traffic.exchanges), traffic.seconds);
 }
 
+// Prints nothing if no evaluation was made and no return ended the run.
+void print_best(const RunSummary& summary) {
+  if (!summary.stopped_by.empty()) {
+    tell("Stopped by {}: a mean return of {:.2f} reached it.\n", summary.stopped_by,
+         summary.stopped_return);
+  }
+  if (summary.best_step == 0) return;
+  tell(
+      "Best evaluation: {:.2f} at step {} (best.safetensors; score it again with eval --best and "
+      "a new --seed)\n",
+      summary.best_return, with_commas(summary.best_step));
+}
+
 // allow: flags with which commands may load the run's environment.
 void print_summary(const RunSummary& summary, double steps_per_second, const std::string& record,
                    const std::optional<PanelResult>& panel, const Ranks& ranks,
@@ -146,6 +172,7 @@ void print_summary(const RunSummary& summary, double steps_per_second, const std
            summary.mean_return, success_text(summary.success_rate));
     }
   }
+  print_best(summary);
   print_live_audit(summary.run_dir, allow);
   if (panel) tell("Panel, all rows: {}\n", overall_text(*panel));
   tell("Run folder: {}\n", summary.run_dir);
@@ -158,7 +185,7 @@ void print_summary(const RunSummary& summary, double steps_per_second, const std
 
 void print_summary_json(const RunSummary& summary, double steps_per_second,
                         const std::string& record, const std::optional<PanelResult>& panel,
-                        const Ranks& ranks) {
+                        const Ranks& ranks, const Status& recorded) {
   const RankTraffic& traffic = ranks.traffic();
   Json json = Json::object();
   summary.visit([&](const char* name, const auto& value) { json[name] = value; });
@@ -169,6 +196,10 @@ void print_summary_json(const RunSummary& summary, double steps_per_second,
                    {"seconds", traffic.seconds}};
   json["record"] = record;
   json["panel"] = panel ? Json::parse(panel_record_json(*panel)) : Json();
+  if (!recorded.ok()) {
+    json["error"] = recorded.message();
+    json["exit_code"] = static_cast<int>(recorded.kind());
+  }
   print_json(json);
 }
 
@@ -182,19 +213,23 @@ int report_run(const TrainOptions& options, const RunSummary& summary, double st
                const ReadyRun& run, const Ranks& ranks) {
   std::string record;
   std::optional<PanelResult> panel;
+  Status recorded;
   if (summary.finished) {
     Result<std::optional<PanelResult>> scored = own_panel_result(summary.run_dir);
     if (!scored.ok()) return report_error(scored.status(), options.json);
     panel = scored.take();
     const Result<std::string> place = record_in_ledger(run.ledger, summary.run_dir);
-    if (!place.ok()) return report_error(place.status(), options.json);
-    record = place.value();
+    recorded = place.status();
+    if (place.ok()) record = place.value();
   }
+  // The summary is printed even if the ledger could not be written.
   if (options.json) {
-    print_summary_json(summary, steps_per_second, record, panel, ranks);
+    print_summary_json(summary, steps_per_second, record, panel, ranks, recorded);
   } else if (!options.quiet) {
     print_summary(summary, steps_per_second, record, panel, ranks, run.allow);
   }
+  std::fflush(stdout);
+  if (!recorded.ok()) return report_error(recorded, false);
   if (summary.finished) return 0;
   if (!options.quiet) {
     std::fflush(stdout);
@@ -213,7 +248,7 @@ Result<std::optional<Panel>> read_requested_panel(const TrainOptions& options) {
 
 Result<std::optional<InitialPolicy>> read_requested_policy(const TrainOptions& options) {
   if (options.init.empty()) return std::optional<InitialPolicy>();
-  Result<InitialPolicy> policy = read_initial_policy(options.init);
+  Result<InitialPolicy> policy = read_initial_policy(options.init, options.init_optimizer);
   if (!policy.ok()) return policy.status();
   return std::optional<InitialPolicy>(policy.take());
 }
@@ -228,7 +263,7 @@ Result<ReadyRun> ready_to_resume(const TrainOptions& options, const Context& con
   BROADLOOM_TRY(check_ledger_file(ledger));
   BROADLOOM_TRY(use_isa_of(options.resume));
   const auto run = [&options, &ranks, threads, total = total.value()](const RunHooks& hooks) {
-    return resume_run(options.resume, threads, hooks, total, machine_overrides(options), ranks);
+    return resume_run(options.resume, threads, hooks, total, changed_keys(options), ranks);
   };
   std::string allow;
   for (const std::string& code : context.allowed) allow += " --allow_plugin " + shell_word(code);
@@ -241,7 +276,8 @@ std::string heading_of(const TrainOptions& options, const Config& config,
   std::string heading = fmt::format("Training {} into {}", config.env_id, run_dir);
   if (panel) heading += "\n" + panel_line(*panel, options.panel) + ", at the end";
   if (init) {
-    heading += fmt::format("\nInitial policy: {} (step {})", init->source.file,
+    heading += fmt::format("\nInitial policy{}: {} (step {})",
+                           init->takes_optimizer ? " and optimiser" : "", init->source.file,
                            with_commas(init->source.global_step));
   }
   return heading;
@@ -347,13 +383,22 @@ void add_train_command(Command root, Context& context) {
                   "Run folder (default runs/<env_id>__<algorithm>__<seed>__<unix time>)")
       .type_name("DIR")
       .group("Command");
+  const Option resume =
+      command
+          .add_option(
+              "--resume", options->resume,
+              "Go on with the run in this folder as if it had never stopped; --more_timesteps "
+              "makes it longer, --device has another one train it")
+          .type_name("RUN")
+          .group("Command");
   command
-      .add_option(
-          "--resume", options->resume,
-          "Resume the run in this folder, as if it had never stopped. --total_timesteps makes "
-          "it longer, --device changes where it trains")
-      .type_name("RUN")
-      .group("Command");
+      .add_option("--more_timesteps", options->more_timesteps,
+                  "Make the resumed run this many environment steps longer than its own "
+                  "total_timesteps")
+      .range(std::int64_t{1}, std::numeric_limits<std::int64_t>::max())
+      .type_name("INT")
+      .group("Command")
+      .needs(resume);
   command
       .add_option("--ledger", options->ledger,
                   "Append the finished run's record to this file; none: to no file (default: "
@@ -365,13 +410,19 @@ void add_train_command(Command root, Context& context) {
                   "Score the final policy on this held-out panel, for the record")
       .type_name("TOML")
       .group("Command");
+  const Option init =
+      command
+          .add_option(
+              "--init", options->init,
+              "Run or checkpoint whose policy the new run begins with: parameters and, where "
+              "both have one, observation normaliser")
+          .type_name("RUN")
+          .group("Command");
   command
-      .add_option(
-          "--init", options->init,
-          "Begin with the policy of this run or checkpoint: its parameters and, if both have "
-          "one, its observation normaliser")
-      .type_name("RUN")
-      .group("Command");
+      .add_flag("--init_optimizer", options->init_optimizer,
+                "Also take the optimiser's state, and the statistics that scale rewards")
+      .group("Command")
+      .needs(init);
   command
       .add_option("--threads", options->threads,
                   "Worker threads; the result does not depend on them (default: all)")

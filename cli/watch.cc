@@ -18,6 +18,7 @@ namespace {
 
 struct WatchCommand {
   std::string source;  // a run or a checkpoint
+  bool best = false;
   std::string actions = actions_name(EvalActions::kMostLikely);
   std::string view = "auto";
   std::string out;
@@ -74,6 +75,7 @@ Status run(WatchCommand& command, const std::vector<std::string>& arguments) {
   const Result<WatchView> view = watch_view_of(command.view);
   if (!view.ok()) return view.status();
   command.options.view = view.value();
+  BROADLOOM_TRY(use_best(command.best, command.source));
   BROADLOOM_TRY(use_isa_of_policy(command.source));
   const Result<WatchedEpisodes> watched = watch_run(command.source, command.options);
   if (!watched.ok()) return watched.status();
@@ -97,6 +99,9 @@ void add_watch_command(Command root, Context& context) {
   const auto command = std::make_shared<WatchCommand>();
   app.add_option("RUN", command->source, "Run folder (its newest checkpoint) or a checkpoint file")
       .required();
+  app.add_flag(
+      "--best", command->best,
+      "Use best.safetensors of the run, the checkpoint of its best evaluation in training");
   app.add_option("--out", command->out,
                  "Page to write (default: watch.html in the run's folder; for a checkpoint file, "
                  "here)")

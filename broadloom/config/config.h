@@ -22,6 +22,7 @@
 #include "broadloom/config/key_table.h"
 #include "broadloom/config/shape_schedule.h"
 #include "broadloom/core/config_table.h"
+#include "broadloom/core/optional_number.h"
 #include "broadloom/core/status.h"
 #include "broadloom/core/toml_tree.h"
 #include "broadloom/env/spec.h"
@@ -39,12 +40,14 @@ struct Config {  // NOLINT(clang-analyzer-optin.performance.Padding)
   Overrides env_options;
   std::uint64_t seed = 1;
   std::int64_t total_timesteps = 500000;
+  std::int64_t schedule_timesteps = 0;
   double learning_rate = 2.5e-4;
   int num_envs = 4;
   int num_steps = 128;
   // N x T by share of the run; empty: always num_envs x num_steps.
   ShapeSchedule shape_schedule;
   std::string lr_schedule = "linear";
+  double learning_rate_end = 0.0;
   double desired_kl = 0.01;
   double gamma = 0.99;
   double gae_lambda = 0.95;
@@ -100,6 +103,8 @@ struct Config {  // NOLINT(clang-analyzer-optin.performance.Padding)
   int eval_episodes = 10;
   int checkpoint_interval = 10;
   int keep_checkpoints = 2;
+  // A mean return that ends the run; none: it goes on to its end.
+  OptionalNumber stop_at_return;
   int log_interval = 1;
   bool tensorboard = true;
   std::vector<std::string> instruments;
@@ -132,6 +137,9 @@ struct Config {  // NOLINT(clang-analyzer-optin.performance.Padding)
   std::int64_t num_iterations() const;
   // Their environment steps: the part of total_timesteps that is trained.
   std::int64_t trained_steps() const;
+  // Environment steps over which schedules reach their ends: the trained part of
+  // schedule_timesteps, or of total_timesteps if that is 0.
+  std::int64_t schedule_steps() const;
   // Gradient steps of the run if target_kl stops no epoch.
   std::int64_t gradient_steps() const;
   // Environment steps before an iteration. The first iteration is 1.
@@ -212,6 +220,8 @@ void Config::visit_fields(Visitor&& visitor) {
   v("seed", seed, Role::kSeed, Range{0}, "Determines every random number of the run.");
   v("total_timesteps", total_timesteps, Role::kBudget, Range{1},
     "Environment steps of the run, over all environments; whole blocks only.");
+  v("stop_at_return", stop_at_return, later(Role::kBudget),
+    "Stop when an evaluation (without evaluations: 100 episodes) has this mean return; none: off.");
   v("num_envs", num_envs, Role::kShape, Range{1, kMany}, "N, environments stepped in parallel.");
   v("num_steps", num_steps, Role::kShape, Range{1, kMany},
     "T, steps per environment in a rollout block.");
@@ -242,7 +252,14 @@ void Config::visit_fields(Visitor&& visitor) {
   v("learning_rate", learning_rate, Role::kLearning, Range{0.0, 10.0},
     "Adam's step size at the start.");
   v("lr_schedule", lr_schedule, Role::kLearning, Choices{{"linear", "constant", "adaptive"}},
-    "linear: falls to 0 over the run; adaptive: follows desired_kl.");
+    "linear: to learning_rate_end over the run; adaptive: follows desired_kl.");
+  v("learning_rate_end", learning_rate_end, later(Role::kLearning).needs("lr_schedule", "linear"),
+    Range{0.0, 10.0}, "Adam's step size at the end of the run.");
+  v("schedule_timesteps", schedule_timesteps,
+    later(Role::kLearning)
+        .needs("lr_schedule or clip_schedule or ent_schedule or algorithm", "linear or pqn")
+        .needs("shape_schedule", kIsEmpty),
+    Range{0}, "Steps after which scheduled values stay at their ends; 0: total_timesteps.");
   v("desired_kl", desired_kl, KeyMark(Role::kLearning).needs("lr_schedule", "adaptive"),
     Range{1e-8, 100.0}, "Target KL per update of lr_schedule=adaptive.");
   v("adam_eps", adam_eps, Role::kLearning, Range{0.0, 1.0}, "Adam's epsilon.");

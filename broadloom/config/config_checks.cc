@@ -41,6 +41,11 @@ Status check_batch(const Config& config) {
                    ", less than one rollout block (" + block_words(config) +
                    "); raise total_timesteps, or lower num_envs or num_steps");
   }
+  if (config.schedule_timesteps != 0 && config.schedule_timesteps < batch) {
+    return invalid("schedule_timesteps: got " + to_text(config.schedule_timesteps) +
+                   ", less than one rollout block (" + block_words(config) +
+                   "); raise it, or leave it out for schedules over all of total_timesteps");
+  }
   if (config.minibatch_size > batch) {
     return invalid("minibatch_size: got " + to_text(config.minibatch_size) +
                    ", expected at most the block (" + block_words(config) + ")");

@@ -23,6 +23,13 @@ std::int64_t Config::trained_steps() const {
   return all.empty() ? 0 : all.back().end_step();
 }
 
+std::int64_t Config::schedule_steps() const {
+  if (schedule_timesteps == 0) return trained_steps();
+  Config scheduled = *this;
+  scheduled.total_timesteps = schedule_timesteps;
+  return scheduled.trained_steps();
+}
+
 std::int64_t Config::gradient_steps() const {
   std::int64_t minibatches = 0;
   for (const Stretch& stretch : run_stretches()) {

@@ -65,7 +65,8 @@ Status add_table(const TomlNode& table, const std::string& prefix, const std::st
 Status check_quotes(const Entry& entry, const std::map<std::string, std::string>& types) {
   const auto found = types.find(entry.key);
   if (!entry.is_string || found == types.end()) return {};
-  for (const char* text_type : {"text", "choice", "names", ShapeSchedule::kTypeName}) {
+  for (const char* text_type :
+       {"text", "choice", "names", ShapeSchedule::kTypeName, OptionalNumber::kTypeName}) {
     if (found->second == text_type) return {};
   }
   return {ErrorKind::kInvalidConfig, entry.key + ": got the string \"" + entry.text +

@@ -8,14 +8,14 @@
 namespace broadloom {
 namespace {
 
-constexpr int kMaxExtent = 1 << 20;  // of environments and of steps, as in Config
+constexpr int kMaxExtentOfShape = 1 << 20;  // of environments and of steps, as in Config
 
-bool in_range(std::int64_t n) { return n >= 1 && n <= kMaxExtent; }
+bool in_range(std::int64_t n) { return n >= 1 && n <= kMaxExtentOfShape; }
 
 Status add(std::int64_t num_envs, std::int64_t num_steps, std::vector<BlockShape>& out) {
   if (!in_range(num_envs) || !in_range(num_steps)) {
     return invalid(fmt::format("shapes: got {}x{}; expected 1 to {} environments and 1 to {} steps",
-                               num_envs, num_steps, kMaxExtent, kMaxExtent));
+                               num_envs, num_steps, kMaxExtentOfShape, kMaxExtentOfShape));
   }
   const BlockShape shape{static_cast<int>(num_envs), static_cast<int>(num_steps)};
   if (std::find(out.begin(), out.end(), shape) == out.end()) out.push_back(shape);
@@ -40,11 +40,11 @@ Status add_list(const ShapeRules& rules, std::vector<BlockShape>& out) {
 Status add_ladder(const ShapeRules& rules, std::vector<BlockShape>& out) {
   if (!rules.ladder) return {};
   const std::int64_t batch = rules.batch;
-  if (batch < 1 || batch > kMaxExtent || (batch & (batch - 1)) != 0) {
+  if (batch < 1 || batch > kMaxExtentOfShape || (batch & (batch - 1)) != 0) {
     return invalid(
         fmt::format("shapes: a ladder has all powers of two with N * T = batch, but batch is {}; "
                     "expected a power of two up to {}, such as 1024{}",
-                    batch, kMaxExtent, batch == 0 ? " (none was given)" : ""));
+                    batch, kMaxExtentOfShape, batch == 0 ? " (none was given)" : ""));
   }
   for (std::int64_t n = 1; n <= batch; n *= 2) BROADLOOM_TRY(add(n, batch / n, out));
   return {};
@@ -71,7 +71,7 @@ Status add_env_counts(const ShapeRules& rules, std::vector<BlockShape>& out) {
     return invalid(fmt::format(
         "shapes: got max_envs {} and num_steps {}; N = 1, 2, 4, ... up to max_envs needs "
         "num_steps, and both must be 1 to {}",
-        rules.max_envs, rules.num_steps, kMaxExtent));
+        rules.max_envs, rules.num_steps, kMaxExtentOfShape));
   }
   for (std::int64_t n = 1; n <= rules.max_envs; n *= 2) {
     BROADLOOM_TRY(add(n, rules.num_steps, out));

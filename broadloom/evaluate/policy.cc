@@ -1,5 +1,6 @@
 #include "broadloom/evaluate/policy.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "broadloom/env/tasks/registry.h"
@@ -18,8 +19,8 @@ constexpr int kOneShard = 1;  // statistics are only read
 
 std::unique_ptr<Actor> make_actor(const Policy& policy) {
   std::unique_ptr<Actor> actor = make_actor(policy.config, policy.network);
-  actor->begin_block(static_cast<double>(policy.origin.global_step) /
-                     static_cast<double>(policy.config.trained_steps()));
+  actor->begin_block(std::min(1.0, static_cast<double>(policy.origin.global_step) /
+                                       static_cast<double>(policy.config.schedule_steps())));
   return actor;
 }
 

@@ -60,15 +60,18 @@ std::string program_hash() {
 
 Json policy_source_json(const PolicySource& source) {
   const std::string& normalizer = source.obs_normalizer_hash;
-  return {{"file", source.file},
-          {"global_step", source.global_step},
-          {"parameters_hash", source.parameters_hash},
-          {"obs_normalizer_hash", normalizer.empty() ? Json() : Json(normalizer)}};
+  Json json = {{"file", source.file},
+               {"global_step", source.global_step},
+               {"parameters_hash", source.parameters_hash},
+               {"obs_normalizer_hash", normalizer.empty() ? Json() : Json(normalizer)}};
+  if (!source.optimizer_hash.empty()) json["optimizer_hash"] = source.optimizer_hash;
+  return json;
 }
 
 PolicySource policy_source_of(const Json& json) {
   return {json["file"].text(), number_of<std::int64_t>(json, "global_step"),
-          json["parameters_hash"].text(), json["obs_normalizer_hash"].text()};
+          json["parameters_hash"].text(), json["obs_normalizer_hash"].text(),
+          json["optimizer_hash"].text()};
 }
 
 Json simulator_json(const VecEnvTraits& simulator) {

@@ -21,6 +21,7 @@ struct PolicySource {
   std::int64_t global_step = 0;     // of the checkpoint's run
   std::string parameters_hash;      // as in that run's record
   std::string obs_normalizer_hash;  // of its statistics; "": not used
+  std::string optimizer_hash;       // of Adam's state and the reward statistics; "": not used
 };
 
 struct Manifest {

@@ -78,8 +78,9 @@ bool is_plain(const fs::directory_entry& entry, fs::file_type type) {
 
 // Whether a run writes a file of this name atomically.
 bool is_written_whole(std::string_view name) {
-  return name == "manifest.json" || name == "panel.toml" || name == "ledger_line.json" ||
-         (name.starts_with("panel-") && name.ends_with(".json")) || is_checkpoint_name(name);
+  return name == "manifest.json" || name == "best.safetensors" || name == "panel.toml" ||
+         name == "ledger_line.json" || (name.starts_with("panel-") && name.ends_with(".json")) ||
+         is_checkpoint_name(name);
 }
 
 // Whether a killed process left the file half-written. A user's own file may have a similar ending.
@@ -367,6 +368,18 @@ Result<FoundCheckpoint> find_checkpoint(const std::string& run_or_checkpoint) {
   Result<std::string> path = folder.value().latest_checkpoint();
   if (!path.ok()) return path.status();
   return FoundCheckpoint{folder.take(), path.take()};
+}
+
+Result<std::string> find_best_checkpoint(const std::string& run_dir) {
+  const Result<RunFolder> folder = RunFolder::open(run_dir);
+  if (!folder.ok()) return folder.status();
+  std::string path = folder.value().best_path();
+  std::error_code error;
+  if (fs::is_regular_file(path, error)) return path;
+  return Status(ErrorKind::kNotFound,
+                fmt::format("the run '{}' has no best.safetensors, which evaluations in training "
+                            "leave; train one with eval_interval above 0, or name a checkpoint",
+                            run_dir));
 }
 
 }  // namespace broadloom

@@ -43,6 +43,8 @@ class RunFolder {
   // A name that sorts after all existing ones.
   std::string new_events_path() const;
   std::string checkpoint_path(std::int64_t iteration) const;
+  // A copy of the checkpoint whose evaluation in training was the best so far.
+  std::string best_path() const { return dir_ + "/best.safetensors"; }
 
   // Locks the run for training. kIo if another process trains it; the message names it. kCorrupt if
   // a link would lead writes into another folder.
@@ -72,5 +74,8 @@ struct FoundCheckpoint {
 // The newest checkpoint of a run, or the path itself if it is a file. kNotFound if the path does
 // not exist.
 Result<FoundCheckpoint> find_checkpoint(const std::string& run_or_checkpoint);
+
+// The copy that a run keeps of the checkpoint of its best evaluation; kNotFound where it has none.
+Result<std::string> find_best_checkpoint(const std::string& run_dir);
 
 }  // namespace broadloom

@@ -132,7 +132,8 @@ std::optional<FallingValue> falling_value(const Config& config) {
 }
 
 bool depends_on_total(const Config& config) {
-  return falling_value(config).has_value() || !config.shape_schedule.empty();
+  const bool falls = config.schedule_timesteps == 0 && falling_value(config).has_value();
+  return falls || !config.shape_schedule.empty();
 }
 
 std::unique_ptr<Actor> make_actor(const Config& config, const ActorCritic& network) {

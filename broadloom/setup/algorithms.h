@@ -126,8 +126,8 @@ CompanionSize companion_size(const Config& config, const EnvSpec& spec);
 const std::vector<AlgorithmStream>& algorithm_streams(const Config& config);
 // The learning rate if it falls, else the algorithm's falling value, if any.
 std::optional<FallingValue> falling_value(const Config& config);
-// Whether total_timesteps changes the training and not only its length: a value falls, or the
-// block's shape changes.
+// Whether total_timesteps changes the training and not only its length: a value falls over the run,
+// without schedule_timesteps, or the block's shape changes.
 bool depends_on_total(const Config& config);
 // Config and network must outlive it.
 std::unique_ptr<Actor> make_actor(const Config& config, const ActorCritic& network);

@@ -14,16 +14,24 @@
 namespace broadloom {
 namespace {
 
+// A run that was made longer has its schedules over what it was before.
+bool have_one_schedule(const Config& a, const Config& b) {
+  return a.shape_schedule.empty() && b.shape_schedule.empty() &&
+         a.schedule_steps() == b.schedule_steps();
+}
+
 // Whether a run may resume from a checkpoint that differs in that key: true if the key does not
 // affect learning.
-bool may_differ(const std::string& key, const Config& config) {
+bool may_differ(const std::string& key, const Config& got, const Config& config) {
+  if (key == "stop_at_return") return true;
+  if (key == "schedule_timesteps") return have_one_schedule(got, config);
   switch (role_of(key)) {
     case Role::kMeasure:
     case Role::kRecord:
     case Role::kMachine:
       return true;
     case Role::kBudget:
-      return !depends_on_total(config);
+      return !depends_on_total(config) || have_one_schedule(got, config);
     default:
       return false;
   }
@@ -35,7 +43,7 @@ Status compare(const Config& got, const Config& expected) {
   std::sort(a.begin(), a.end());  // environment options are in the order in which they were set
   std::sort(b.begin(), b.end());
   for (std::size_t i = 0; i < a.size() && i < b.size(); ++i) {
-    if (a[i] == b[i] || may_differ(a[i].first, expected)) continue;
+    if (a[i] == b[i] || may_differ(a[i].first, got, expected)) continue;
     return {ErrorKind::kMismatch,
             fmt::format(
                 "the checkpoint has {} = '{}' but the run has {} = '{}'; it belongs to another run",

@@ -2,7 +2,9 @@
 
 #include <fmt/core.h>
 
+#include <algorithm>
 #include <cstdint>
+#include <iterator>
 #include <map>
 #include <string_view>
 #include <utility>
@@ -13,6 +15,7 @@
 #include "broadloom/env/tasks/registry.h"
 #include "broadloom/evaluate/run_path.h"
 #include "broadloom/record/run_folder.h"
+#include "broadloom/setup/algorithms.h"
 #include "broadloom/setup/network_shape.h"
 
 namespace broadloom {
@@ -44,11 +47,22 @@ Status read_global_step(const SafetensorsFile& file, std::int64_t& step) {
   return load_named(file, {{kName, Dtype::kI64, {1}, &step, {kCountRange}}});
 }
 
-// "": the file has no normaliser.
-std::string normalizer_hash(const SafetensorsFile& file) {
+// Tensors that continue with the optimiser. The running returns of a reward normaliser do not: they
+// belong to environments of the other run.
+bool is_of_optimizer(std::string_view tensor) {
+  constexpr std::string_view kNames[] = {"learner.adam_m",         "learner.adam_v",
+                                         "learner.adam_steps",     "learner.learning_rate",
+                                         "reward_normalizer.var",  "reward_normalizer.mean",
+                                         "reward_normalizer.count"};
+  return std::find(std::begin(kNames), std::end(kNames), tensor) != std::end(kNames);
+}
+
+// One hash of all tensors that are asked for; "": there are none.
+template <class IsAskedFor>
+std::string tensors_hash(const SafetensorsFile& file, const IsAskedFor& is_asked_for) {
   std::string hashes;
   for (const auto& [name, entry] : file.tensors) {
-    if (!is_of_normalizer(name)) continue;
+    if (!is_asked_for(name)) continue;
     hashes += name + " " + hash_text(bytes_of(file, entry)) + "\n";
   }
   return hashes.empty() ? "" : hash_text(hashes);
@@ -60,12 +74,17 @@ void add_difference(const std::string& what, const std::string& got, const std::
   out += fmt::format("{}{}: got {}, expected {}", out.empty() ? "" : "; ", what, got, expected);
 }
 
-// The tensors of the trainer that the file provides.
-std::vector<TensorRef> initial_tensors(Trainer& trainer, const SafetensorsFile& file) {
+// The tensors of the trainer that the run takes and the file provides.
+std::vector<TensorRef> initial_tensors(Trainer& trainer, const InitialPolicy& policy) {
+  const SafetensorsFile& file = policy.checkpoint.file;
+  const bool adapts = trainer.config().lr_schedule == "adaptive" &&
+                      policy.checkpoint.config.lr_schedule == "adaptive";
   std::vector<TensorRef> out;
   for (TensorRef& tensor : trainer.state()) {
-    const bool taken = tensor.name == kParameters ||
-                       (is_of_normalizer(tensor.name) && file.tensors.count(tensor.name));
+    const bool goes_on = policy.takes_optimizer && is_of_optimizer(tensor.name) &&
+                         (adapts || tensor.name != "learner.learning_rate");
+    const bool taken = tensor.name == kParameters || ((is_of_normalizer(tensor.name) || goes_on) &&
+                                                      file.tensors.count(tensor.name));
     if (taken) out.push_back(std::move(tensor));
   }
   return out;
@@ -102,6 +121,36 @@ std::string task_differences(const Config& theirs, const Config& run) {
   return out;
 }
 
+Status check_optimizer_fits(const InitialPolicy& policy, const Config& run, const EnvSpec& spec) {
+  if (!policy.takes_optimizer) return {};
+  const std::string& theirs = policy.checkpoint.config.algorithm;
+  if (theirs != run.algorithm) {
+    return {ErrorKind::kMismatch,
+            fmt::format("--init_optimizer: got the optimiser of algorithm = {} in '{}', expected "
+                        "that of {}; give the run the same algorithm, or take the policy alone "
+                        "with --init",
+                        theirs, policy.source.file, run.algorithm)};
+  }
+  if (companion_size(run, spec).parameters == 0) return {};
+  return {ErrorKind::kMismatch,
+          fmt::format("--init_optimizer: got algorithm = {}, which learns a second network in the "
+                      "same steps and begins that one anew, expected an algorithm of one network; "
+                      "take the policy alone with --init, or go on with train --resume",
+                      run.algorithm)};
+}
+
+// Lists the state that is taken with the optimiser, and the state that is new.
+std::string note_on_optimizer(const InitialPolicy& policy, const Config& run) {
+  const Config& theirs = policy.checkpoint.config;
+  const bool scales = theirs.norm_reward && run.norm_reward;
+  const bool adapts = theirs.lr_schedule == "adaptive" && run.lr_schedule == "adaptive";
+  return fmt::format(
+      "taken with the policy: Adam's moments and count of steps{}{}; new: environments and their "
+      "episodes, {}schedules from their start, and the count of steps of the run",
+      scales ? ", the statistics of rewards" : "", adapts ? ", the adapted learning rate" : "",
+      run.norm_reward && !scales ? "the statistics of rewards, " : "");
+}
+
 std::string unit_of_rewards(const Config& config, const std::string& statistics) {
   if (config.norm_reward) return fmt::format("rewards scaled by {} (norm_reward)", statistics);
   if (config.reward_scale == 1.0) return "rewards as they are";
@@ -110,7 +159,8 @@ std::string unit_of_rewards(const Config& config, const std::string& statistics)
 
 }  // namespace
 
-Result<InitialPolicy> read_initial_policy(const std::string& run_or_checkpoint) {
+Result<InitialPolicy> read_initial_policy(const std::string& run_or_checkpoint,
+                                          bool takes_optimizer) {
   const Result<FoundCheckpoint> found = find_policy(run_or_checkpoint);
   if (!found.ok()) return found.status();
   Result<Checkpoint> checkpoint = read_checkpoint(found.value());
@@ -121,7 +171,9 @@ Result<InitialPolicy> read_initial_policy(const std::string& run_or_checkpoint) 
   policy.source.file = found.value().path;
   BROADLOOM_TRY(read_global_step(file, policy.source.global_step));
   policy.source.parameters_hash = parameters_hash(file);
-  policy.source.obs_normalizer_hash = normalizer_hash(file);
+  policy.source.obs_normalizer_hash = tensors_hash(file, is_of_normalizer);
+  policy.source.optimizer_hash = tensors_hash(file, is_of_optimizer);
+  policy.takes_optimizer = takes_optimizer;
   return policy;
 }
 
@@ -146,7 +198,7 @@ Status check_policy_fits(const InitialPolicy& policy, const Config& run) {
                    differences);
   }
   add_network_differences(theirs, run, differences);
-  if (differences.empty()) return {};
+  if (differences.empty()) return check_optimizer_fits(policy, run, run_spec.value());
   return {ErrorKind::kMismatch,
           fmt::format("the policy of '{}' ({}) does not fit this run ({}): {}; use the policy's "
                       "settings in the run, or begin with another policy",
@@ -168,7 +220,10 @@ std::vector<std::string> notes_on_policy(const InitialPolicy& policy, const Conf
         theirs.norm_obs ? "normalised" : "plain", run.norm_obs ? "normalised" : "plain",
         theirs.norm_obs));
   }
-  if (theirs.norm_reward || run.norm_reward || theirs.reward_scale != run.reward_scale) {
+  const bool is_one_unit = policy.takes_optimizer && theirs.norm_reward && run.norm_reward;
+  if (policy.takes_optimizer) notes.push_back(note_on_optimizer(policy, run));
+  if (theirs.reward_scale != run.reward_scale ||
+      ((theirs.norm_reward || run.norm_reward) && !is_one_unit)) {
     notes.push_back(fmt::format(
         "the critic that the run begins with valued {}, and this run's are {}: its values have the "
         "wrong unit until it has learnt the new one",
@@ -181,12 +236,13 @@ std::vector<std::string> notes_on_policy(const InitialPolicy& policy, const Conf
 Result<PolicySource> begin_with(const InitialPolicy& policy, Trainer& trainer) {
   BROADLOOM_TRY(check_policy_fits(policy, trainer.config()));
   const SafetensorsFile& file = policy.checkpoint.file;
-  const std::vector<TensorRef> taken = initial_tensors(trainer, file);
+  const std::vector<TensorRef> taken = initial_tensors(trainer, policy);
   BROADLOOM_TRY(trainer.capture());  // the rest of the state keeps its values
   BROADLOOM_TRY(load_named(file, taken));
   BROADLOOM_TRY(trainer.state_restored());
   PolicySource source = policy.source;
   if (trainer.obs_normalizer() == nullptr) source.obs_normalizer_hash.clear();
+  if (!policy.takes_optimizer) source.optimizer_hash.clear();
   return source;
 }
 

@@ -18,6 +18,7 @@
 #include "broadloom/setup/algorithms.h"
 #include "broadloom/setup/resolve_config.h"
 #include "broadloom/train/contract.h"
+#include "broadloom/train/run_recorder.h"
 
 namespace broadloom {
 namespace {
@@ -276,13 +277,30 @@ Result<Json> last_evaluation(const std::string& path) {
   return last;
 }
 
+Result<Json> file_of(const RunFolder& folder, const std::string& path) {
+  const Result<std::string> bytes = read_file(path);
+  if (!bytes.ok()) return bytes.status();
+  return Json{{"file", path.substr(folder.dir().size() + 1)}, {"hash", hash_text(bytes.value())}};
+}
+
 Result<Json> checkpoint_of(const RunFolder& folder) {
   const Result<std::string> path = folder.latest_checkpoint();
   if (!path.ok()) return path.status();
-  const Result<std::string> bytes = read_file(path.value());
-  if (!bytes.ok()) return bytes.status();
-  return Json{{"file", path.value().substr(folder.dir().size() + 1)},
-              {"hash", hash_text(bytes.value())}};
+  return file_of(folder, path.value());
+}
+
+// The best evaluation in training, and the copy of its checkpoint; null: there was none, or the
+// copy is gone.
+Result<Json> best_of(const RunFolder& folder) {
+  const Result<LoggedEvaluations> evaluations = logged_evaluations(folder);
+  if (!evaluations.ok()) return evaluations.status();
+  const LoggedEvaluation& best = evaluations.value().best;
+  Result<Json> file = file_of(folder, folder.best_path());
+  if (best.global_step == 0 || file.status().kind() == ErrorKind::kNotFound) return Json();
+  if (!file.ok()) return file;
+  file.value()["global_step"] = best.global_step;
+  file.value()["mean_return"] = best.mean_return;
+  return file;
 }
 
 }  // namespace
@@ -300,6 +318,8 @@ Result<std::string> make_ledger_line(const RunFolder& folder, Trainer& trainer,
   if (!contract.ok()) return contract.status();
   const Result<Json> evaluation = last_evaluation(folder.eval_path());
   if (!evaluation.ok()) return evaluation.status();
+  const Result<Json> best = best_of(folder);
+  if (!best.ok()) return best.status();
   const Result<Json> checkpoint = checkpoint_of(folder);
   if (!checkpoint.ok()) return checkpoint.status();
   BROADLOOM_TRY(trainer.capture());  // the state is hashed
@@ -312,6 +332,11 @@ Result<std::string> make_ledger_line(const RunFolder& folder, Trainer& trainer,
   }
   if (!manifest.value().new_episodes_at.empty()) {
     line["run"]["new_episodes_at"] = manifest.value().new_episodes_at;
+  }
+  if (trainer.stopped_early()) {
+    line["run"]["stopped"] = {{"by", "stop_at_return"},
+                              {"mean_return", *trainer.reached_return()},
+                              {"of", config.value().eval_interval > 0 ? "evaluation" : "training"}};
   }
   line["contract"] = contract_of(contract.value(), trainer.block().A);
   line["seeds"] = seeds_of(config.value(), contract.value(), panel);
@@ -326,6 +351,7 @@ Result<std::string> make_ledger_line(const RunFolder& folder, Trainer& trainer,
   if (manifest.value().init) line["init"] = policy_source_json(*manifest.value().init);
   if (panel) line["panel"] = Json::parse(panel_record_json(*panel));
   line["checkpoint"] = checkpoint.value();
+  if (!best.value().is_null()) line["best"] = best.value();
   line["config"] = Json::object();
   for (const auto& [key, text] : to_overrides(config.value())) line["config"][key] = text;
   return seal_ledger_line(line.dump());

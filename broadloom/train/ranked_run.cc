@@ -160,7 +160,9 @@ Status iterate_together(Trainer& trainer, const std::function<void()>& after_ite
   while (!trainer.finished()) {
     BROADLOOM_TRY(trainer.iterate());
     if (after_iteration) after_iteration();
-    if (trainer.ranks().any(should_stop && should_stop())) break;
+    // Evaluations, which may end the run, are the first rank's.
+    const bool stops = trainer.finished() || (should_stop && should_stop());
+    if (trainer.ranks().any(stops)) break;
   }
   return trainer.gather_environments();
 }

@@ -185,7 +185,8 @@ Result<InitialPolicy> initial_policy(const Json& recorded, const std::string& pa
   const std::string policy_text = fmt::format(
       "the run began with another run's policy: parameters with the hash {}, from '{}' at step {}",
       wanted.parameters_hash, wanted.file, wanted.global_step);
-  Result<InitialPolicy> policy = read_initial_policy(place);
+  const bool takes_optimizer = !wanted.optimizer_hash.empty();
+  Result<InitialPolicy> policy = read_initial_policy(place, takes_optimizer);
   if (!policy.ok()) {
     return Status(policy.status().kind(),
                   fmt::format("{}; name its run or checkpoint with --init ({})", policy_text,
@@ -194,12 +195,13 @@ Result<InitialPolicy> initial_policy(const Json& recorded, const std::string& pa
   const PolicySource& found = policy.value().source;
   if (found.parameters_hash == wanted.parameters_hash &&
       (wanted.obs_normalizer_hash.empty() ||
-       found.obs_normalizer_hash == wanted.obs_normalizer_hash)) {
+       found.obs_normalizer_hash == wanted.obs_normalizer_hash) &&
+      (!takes_optimizer || found.optimizer_hash == wanted.optimizer_hash)) {
     return policy;
   }
   return Status(ErrorKind::kMismatch,
                 fmt::format("{}; got parameters with the hash {} in '{}', or another observation "
-                            "normaliser: name the right run or checkpoint with --init",
+                            "normaliser or optimiser: name the right run or checkpoint with --init",
                             policy_text, found.parameters_hash, found.file));
 }
 

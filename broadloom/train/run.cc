@@ -2,9 +2,12 @@
 
 #include <fmt/core.h>
 
+#include <limits>
 #include <memory>
 
+#include "broadloom/config/schedule.h"
 #include "broadloom/core/hash.h"
+#include "broadloom/core/number_text.h"
 #include "broadloom/core/peak_memory.h"
 #include "broadloom/env/tasks/registry.h"
 #include "broadloom/evaluate/run_evaluation.h"
@@ -14,6 +17,7 @@
 #include "broadloom/record/ledger.h"
 #include "broadloom/record/manifest.h"
 #include "broadloom/record/run_folder.h"
+#include "broadloom/setup/algorithms.h"
 #include "broadloom/setup/machine.h"
 #include "broadloom/setup/network_shape.h"
 #include "broadloom/train/checkpoint.h"
@@ -40,7 +44,8 @@ Progress progress_of(const Trainer& trainer, const RunRecorder& recorder) {
   return progress;
 }
 
-RunSummary summary_of(const Trainer& trainer, const std::string& run_dir, double seconds) {
+RunSummary summary_of(const Trainer& trainer, const std::string& run_dir, double seconds,
+                      const LoggedEvaluation& best) {
   RunSummary summary;
   summary.run_dir = run_dir;
   summary.global_step = trainer.report().global_step;
@@ -51,6 +56,11 @@ RunSummary summary_of(const Trainer& trainer, const std::string& run_dir, double
   summary.mean_return = trainer.report().mean_return;
   summary.success_rate = trainer.report().success_rate;
   summary.seconds = seconds;
+  const double none = std::numeric_limits<double>::quiet_NaN();
+  if (trainer.stopped_early()) summary.stopped_by = "stop_at_return";
+  summary.stopped_return = trainer.stopped_early() ? *trainer.reached_return() : none;
+  summary.best_step = best.global_step;
+  summary.best_return = best.global_step > 0 ? best.mean_return : none;
   return summary;
 }
 
@@ -100,8 +110,12 @@ bool is_recorded(const RunFolder& folder, const Config& config) {
   const Result<std::string> line = read_ledger_line(folder.ledger_line_path(), 1);
   if (!line.ok() || !check_ledger_bytes(line.value()).ok()) return false;
   const Json json = Json::parse(line.value());
-  const Json& total = json["config"]["total_timesteps"];
-  return !total.is_string() || total.text() == to_text(config.total_timesteps);
+  const auto is_as_now = [&](const char* key, const std::string& now) {
+    const Json& then = json["config"][key];
+    return !then.is_string() || then.text() == now;
+  };
+  return is_as_now("total_timesteps", to_text(config.total_timesteps)) &&
+         is_as_now("stop_at_return", to_text(config.stop_at_return));
 }
 
 // Writes a finished run's ledger line to its folder, unless it exists.
@@ -156,7 +170,7 @@ Result<RunSummary> train(ReadyRun& run, const RunHooks& hooks) {
       with_resume_advice(iterate_together(trainer, report, hooks.should_stop), run.folder));
   const double seconds = recorder.value().seconds();
   BROADLOOM_TRY(ranks.agree(complete(run, recorder.value(), first_step, hooks)));
-  return summary_of(trainer, run.folder.dir(), seconds);
+  return summary_of(trainer, run.folder.dir(), seconds, recorder.value().best());
 }
 
 // Trains with the other ranks, which also learn if there is nothing to train.
@@ -317,8 +331,20 @@ Result<ReadyRun> new_run(const Config& config, const std::string& run_dir, int t
   return ReadyRun{std::move(lock), folder.take(), trainer.take(), {}, {}};
 }
 
+// Says at which value a longer run continues.
+std::string note_on_schedule(const Config& config, std::int64_t before) {
+  const Schedule rate = learning_rate_schedule(config);
+  const std::string words =
+      rate.is_constant()
+          ? falling_value(config).value_or(FallingValue{}).words + " stays as it came"
+          : fmt::format("learning rate stays at {}, which it came", rate.end);
+  return fmt::format(
+      "the {} to over the run's first {} steps; its record says so (schedule_timesteps = {})",
+      words, with_commas(before), before);
+}
+
 Result<ReadyRun> old_run(const std::string& run_dir, int threads, const RunHooks& hooks,
-                         std::int64_t total_timesteps, const Overrides& machine, Ranks& ranks) {
+                         std::int64_t total_timesteps, const Overrides& keys, Ranks& ranks) {
   Result<RunFolder> opened = RunFolder::open(run_dir);
   if (!opened.ok()) return opened.status();
   const RunFolder& folder = opened.value();
@@ -327,8 +353,25 @@ Result<ReadyRun> old_run(const std::string& run_dir, int threads, const RunHooks
   Result<StartedRun> run =
       open_started_run(run_dir);  // under the lock, so that nobody else can change it
   if (!run.ok()) return run.status();
-  const bool longer = total_timesteps != 0 && total_timesteps != run.value().config.total_timesteps;
+  const Config before = run.value().config;
+  const bool longer = total_timesteps != 0 && total_timesteps != before.total_timesteps;
   if (longer) BROADLOOM_TRY(make_longer(run.value(), total_timesteps));
+  if (hooks.on_note && run.value().config.schedule_timesteps != before.schedule_timesteps) {
+    hooks.on_note(note_on_schedule(run.value().config, before.total_timesteps));
+  }
+  bool stop_changed = false;
+  Overrides machine;
+  for (const auto& [key, text] : keys) {
+    if (key != "stop_at_return") {
+      machine.emplace_back(key, text);
+      continue;
+    }
+    Config asked;
+    BROADLOOM_TRY(set_config(asked, key, text));
+    const Result<bool> changed = change_stop(run.value(), asked.stop_at_return);
+    if (!changed.ok()) return changed.status();
+    stop_changed = changed.value();
+  }
   const Config own = run.value().config;
   BROADLOOM_TRY(set_machine(run.value().config, machine));
   BROADLOOM_TRY(check_isa(isa_to_go_on(run.value().config.isa, run.value().manifest.isa)));
@@ -344,6 +387,13 @@ Result<ReadyRun> old_run(const std::string& run_dir, int threads, const RunHooks
   if (!trainer.ok()) return trainer.status();
   BROADLOOM_TRY(with_advice(restore(checkpoint.value(), *trainer.value()), newest.value()));
   BROADLOOM_TRY(check_kept_logs(folder, checkpoint.value().logs));
+  const Result<LoggedEvaluations> evaluations =
+      logged_evaluations(folder, checkpoint.value().logs.eval);
+  if (!evaluations.ok()) return evaluations.status();
+  if (const LoggedEvaluation& last = evaluations.value().last;
+      last.global_step > 0 && last.global_step == trainer.value()->report().global_step) {
+    trainer.value()->take_evaluation(last.mean_return);
+  }
   if (run.value().config.hashes) {
     BROADLOOM_TRY(check_kept_hashes(folder, trainer.value()->report().iteration));
   }
@@ -354,7 +404,7 @@ Result<ReadyRun> old_run(const std::string& run_dir, int threads, const RunHooks
   const bool trains = !trainer.value()->finished();
   if (!trains) run.value().config = own;  // machine keys apply only if something is trained
   if (trains && !machine.empty()) run.value().manifest.config = to_overrides(run.value().config);
-  bool changed = trains && (longer || !machine.empty());
+  bool changed = stop_changed || (trains && (longer || !machine.empty()));
   if (trains && note_device(run.value(), *trainer.value())) changed = true;
   if (trains && note_engine(run.value(), *trainer.value(), hooks)) changed = true;
   if (!complete && note_bits(run.value(), hooks)) changed = true;
@@ -368,7 +418,7 @@ Result<ReadyRun> old_run(const std::string& run_dir, int threads, const RunHooks
     BROADLOOM_TRY(record_plugin(run.value(), *trainer.value(), hooks));
   } else {
     BROADLOOM_TRY(write_ledger_line(folder, *trainer.value(), {}, hooks));
-    over = summary_of(*trainer.value(), folder.dir(), 0.0);
+    over = summary_of(*trainer.value(), folder.dir(), 0.0, evaluations.value().best);
   }
   return ReadyRun{lock.take(), opened.take(), trainer.take(), checkpoint.value().logs, over};
 }
@@ -387,6 +437,16 @@ Result<std::string> isa_of_run(const std::string& run_dir) {
   const Result<StartedRun> run = open_started_run(run_dir);
   if (!run.ok()) return run.status();
   return isa_to_go_on(run.value().config.isa, run.value().manifest.isa);
+}
+
+Result<std::int64_t> total_with_more(const std::string& run_dir, std::int64_t more_timesteps) {
+  const Result<StartedRun> run = open_started_run(run_dir);
+  if (!run.ok()) return run.status();
+  const std::int64_t total = run.value().config.total_timesteps;
+  const std::int64_t most = std::numeric_limits<std::int64_t>::max() - total;
+  if (more_timesteps >= 1 && more_timesteps <= most) return total + more_timesteps;
+  return invalid(fmt::format("more_timesteps: got {}, expected 1 to {}, beside the {} of '{}'",
+                             more_timesteps, most, total, run_dir));
 }
 
 Result<RunSummary> resume_run(const std::string& run_dir, int threads, const RunHooks& hooks,

@@ -43,7 +43,12 @@ struct RunSummary {
   std::string run_dir;
   std::int64_t global_step = 0;
   std::int64_t total_timesteps = 0;
-  bool finished = false;               // false: stopped by should_stop and saved
+  bool finished = false;        // false: stopped by should_stop and saved
+  std::string stopped_by;       // key that ended the run early; "": none
+  double stopped_return = 0.0;  // mean return that reached it; NaN: none
+  // The best evaluation in training, whose policy is in best.safetensors. NaN and 0: none yet.
+  double best_return = 0.0;
+  std::int64_t best_step = 0;
   std::int64_t episodes = 0;           // ended in training
   std::int64_t averaged_episodes = 0;  // number of last episodes in these means:
   double mean_return = 0.0;
@@ -57,6 +62,10 @@ struct RunSummary {
     v("global_step", global_step);
     v("total_timesteps", total_timesteps);
     v("finished", finished);
+    v("stopped_by", stopped_by);
+    v("stopped_return", stopped_return);
+    v("best_return", best_return);
+    v("best_step", best_step);
     v("episodes", episodes);
     v("mean_return", mean_return);
     v("success_rate", success_rate);
@@ -89,19 +98,25 @@ Result<RunSummary> start_run(const Config& config, const std::string& run_dir, i
 // began with.
 Result<std::string> isa_of_run(const std::string& run_dir);
 
+// The total_timesteps of a run that becomes this many steps longer. kInvalidConfig for fewer than
+// 1, or too many to count.
+Result<std::int64_t> total_with_more(const std::string& run_dir, std::int64_t more_timesteps);
+
 // Resumes from the newest checkpoint with the bits of an uninterrupted run. Truncates logs after
 // that checkpoint and writes them again. Returns the summary of a finished run, and writes its
 // ledger line if that is missing. Uses the folder's panel. kIo if another process or thread trains
 // the run; kCorrupt if the logs do not fit the checkpoint, also for a finished run.
 //
 // total_timesteps: 0, or at least the run's own. Makes the run longer, finished or not, with the
-// bits of a run that was this long from the start. The manifest keeps the old value, and the new
-// end gets its own ledger line. kInvalidConfig if the total affects learning (depends_on_total), is
-// smaller, or adds no block.
+// bits of a run that was this long from the start. A value that falls stays at its end: the old
+// total becomes schedule_timesteps. The manifest keeps the old value, and the new end gets its own
+// ledger line. kInvalidConfig if nothing would be learnt there, with shape_schedule, or if the
+// total is smaller, or adds no block.
 //
 // machine: keys such as device that replace the run's own (setup/machine.h) from now on, unless
 // nothing is left to train. Manifest and record note the step at which another device took over. If
-// any part of a run has bits of its own, so does the run.
+// any part of a run has bits of its own, so does the run. Also stop_at_return, which may rise or be
+// none: a run that stopped there continues.
 //
 // ranks: as for start_run(); their number may differ from before.
 Result<RunSummary> resume_run(const std::string& run_dir, int threads, const RunHooks& hooks,

@@ -6,12 +6,14 @@
 #include <cmath>
 #include <filesystem>
 #include <limits>
+#include <sstream>
 #include <utility>
 #include <vector>
 
 #include "broadloom/evaluate/eval_json.h"
 #include "broadloom/evaluate/evaluator.h"
 #include "broadloom/record/events.h"
+#include "broadloom/record/json.h"
 #include "broadloom/record/json_line.h"
 #include "broadloom/train/run_numbers.h"
 
@@ -92,7 +94,35 @@ Result<AppendLog> open_events(const RunFolder& folder, const LogBytes& logs,
   return AppendLog::open(folder.new_events_path(), 0);
 }
 
+// The newest checkpoint's bytes become best.safetensors: a process that was killed between the two
+// leaves the checkpoint, and a resume from it comes here again.
+Status keep_best(const RunFolder& folder, std::int64_t iteration) {
+  const Result<std::string> bytes = read_file(folder.checkpoint_path(iteration));
+  if (!bytes.ok()) return bytes.status();
+  const Result<std::string> kept = read_file(folder.best_path());
+  if (kept.ok() && kept.value() == bytes.value()) return {};
+  return write_file_atomically(folder.best_path(), bytes.value());
+}
+
 }  // namespace
+
+Result<LoggedEvaluations> logged_evaluations(const RunFolder& folder, std::int64_t bytes) {
+  LoggedEvaluations found;
+  if (bytes == 0) return found;
+  const Result<std::string> text = read_file(folder.eval_path());
+  if (!text.ok()) return text.status();
+  std::istringstream lines(text.value().substr(0, static_cast<std::size_t>(bytes)));  // or all
+  for (std::string line; std::getline(lines, line);) {
+    const Json json = Json::parse(line);
+    if (!(json["source"] == "train") || !json["global_step"].is_integer() ||
+        !json["mean_return"].is_number()) {
+      continue;
+    }
+    found.last = {json["global_step"].integer<std::int64_t>(), json["mean_return"].real()};
+    if (found.last.mean_return > found.best.mean_return) found.best = found.last;
+  }
+  return found;
+}
 
 Result<RunRecorder> RunRecorder::open(const RunFolder& folder, const Trainer& trainer,
                                       const LogBytes& logs,
@@ -104,6 +134,13 @@ Result<RunRecorder> RunRecorder::open(const RunFolder& folder, const Trainer& tr
   Result<AppendLog> eval = AppendLog::open(folder.eval_path(), logs.eval);
   if (!eval.ok()) return eval.status();
   recorder.eval_ = eval.take();
+  const Result<LoggedEvaluations> evaluations = logged_evaluations(folder, logs.eval);
+  if (!evaluations.ok()) return evaluations.status();
+  recorder.best_ = evaluations.value().best;
+  const IterationReport& report = trainer.report();
+  if (report.iteration > 0 && recorder.best_.global_step == report.global_step) {
+    BROADLOOM_TRY(keep_best(folder, report.iteration));
+  }
   if (trainer.config().tensorboard) {
     Result<AppendLog> events = open_events(folder, logs, on_note);
     if (!events.ok()) return events.status();
@@ -134,15 +171,20 @@ Status RunRecorder::record(Trainer& trainer) {
   const Config& config = trainer.config();
   const std::int64_t iteration = trainer.report().iteration;
   const bool last = trainer.finished();
+  const bool logs =
+      last || iteration % config.log_interval == 0 || trainer.instruments().measured();
+  bool is_best = false;
   if (hashes_.is_open()) BROADLOOM_TRY(hashes_.append(iteration, *trainer.hashes()));
-  if (last || iteration % config.log_interval == 0 || trainer.instruments().measured()) {
-    BROADLOOM_TRY(log(trainer));
-  }
+  if (logs) BROADLOOM_TRY(log(trainer));
   if (config.eval_interval > 0 && (last || iteration % config.eval_interval == 0)) {
-    BROADLOOM_TRY(evaluate(trainer));
+    const Result<bool> evaluated = evaluate(trainer);
+    if (!evaluated.ok()) return evaluated.status();
+    is_best = evaluated.value();
   }
-  if (last || iteration % config.checkpoint_interval == 0) BROADLOOM_TRY(save(trainer));
-  return {};
+  const bool ends = trainer.finished();  // perhaps by what the evaluation came to
+  if (ends && !logs) BROADLOOM_TRY(log(trainer));
+  if (ends || is_best || iteration % config.checkpoint_interval == 0) BROADLOOM_TRY(save(trainer));
+  return is_best ? keep_best(folder_, iteration) : Status();
 }
 
 Status RunRecorder::log(const Trainer& trainer) {
@@ -154,19 +196,24 @@ Status RunRecorder::log(const Trainer& trainer) {
       encode_scalars(now, trainer.report().global_step, event_scalars(trainer, now, rate)));
 }
 
-Status RunRecorder::evaluate(Trainer& trainer) {
+Result<bool> RunRecorder::evaluate(Trainer& trainer) {
   const Config& config = trainer.config();
   const EvalOptions options{config.eval_episodes, config.seed, trainer.pool().threads()};
   const Result<EvalResult> result = evaluate_policy(trainer.policy(), options);
   if (!result.ok()) return result.status();
   BROADLOOM_TRY(eval_.append(eval_json_line(result.value(), options.seed)));
-  if (!events_.is_open()) return {};
+  const double mean = result.value().mean_return;
+  trainer.take_evaluation(mean);
+  const bool is_best = mean > best_.mean_return;
+  if (is_best) best_ = {trainer.report().global_step, mean};
+  if (!events_.is_open()) return is_best;
   std::vector<std::pair<std::string_view, double>> scalars{
       {"eval/episodic_return", result.value().mean_return},
       {"eval/episodic_length", result.value().mean_length}};
   const double success = result.value().success_rate.value;
   if (!std::isnan(success)) scalars.emplace_back("eval/success_rate", success);
-  return events_.append(encode_scalars(unix_time(), trainer.report().global_step, scalars));
+  BROADLOOM_TRY(events_.append(encode_scalars(unix_time(), trainer.report().global_step, scalars)));
+  return is_best;
 }
 
 // Syncs the logs first, so that a checkpoint never names bytes that a power cut may lose.

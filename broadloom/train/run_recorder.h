@@ -2,7 +2,9 @@
 #pragma once
 
 #include <chrono>
+#include <cstdint>
 #include <functional>
+#include <limits>
 #include <string>
 
 #include "broadloom/record/files.h"
@@ -12,6 +14,21 @@
 #include "broadloom/train/trainer.h"
 
 namespace broadloom {
+
+// One of the evaluations that training makes.
+struct LoggedEvaluation {
+  std::int64_t global_step = 0;  // 0: there is none
+  double mean_return = -std::numeric_limits<double>::infinity();
+};
+
+struct LoggedEvaluations {
+  LoggedEvaluation last;
+  LoggedEvaluation best;  // of the highest mean return; of equal ones, the first
+};
+
+// The evaluations in the folder's eval.jsonl, or in its first `bytes`. kIo.
+Result<LoggedEvaluations> logged_evaluations(
+    const RunFolder& folder, std::int64_t bytes = std::numeric_limits<std::int64_t>::max());
 
 class RunRecorder final : public Recorder {
  public:
@@ -27,6 +44,7 @@ class RunRecorder final : public Recorder {
   // Saves unless this iteration is saved already.
   Status save(Trainer& trainer);
 
+  const LoggedEvaluation& best() const { return best_; }
   double seconds() const;  // since open
   double steps_per_second(const Trainer& trainer) const;
 
@@ -35,13 +53,15 @@ class RunRecorder final : public Recorder {
       : folder_(folder), first_step_(first_step), start_(std::chrono::steady_clock::now()) {}
 
   Status log(const Trainer& trainer);
-  Status evaluate(Trainer& trainer);
+  // Says whether it is the best so far.
+  Result<bool> evaluate(Trainer& trainer);
 
   RunFolder folder_;
   AppendLog metrics_, eval_, events_;
   HashLog hashes_;
   std::int64_t first_step_ = 0;
   std::int64_t saved_iteration_ = -1;
+  LoggedEvaluation best_;
   std::chrono::steady_clock::time_point start_;
 };
 

@@ -5,9 +5,12 @@
 #include <algorithm>
 #include <filesystem>
 #include <optional>
+#include <set>
 #include <string_view>
 #include <utility>
 
+#include "broadloom/config/needs.h"
+#include "broadloom/config/schedule.h"
 #include "broadloom/math/isa.h"
 #include "broadloom/record/files.h"
 #include "broadloom/record/hash_log.h"
@@ -51,6 +54,17 @@ Status check_lines(const std::string& path, std::int64_t bytes) {
                                            wrong->substr(0, 60), kRemedy)};
 }
 
+// A value that falls to 0, where nothing is learnt any more; null: none.
+const ScheduledValue* spent_value(const Config& config) {
+  const std::set<std::string> idle = idle_keys(config);
+  for (const ScheduledValue& one : kScheduledValues) {
+    const Schedule schedule = schedule_of(config, one);
+    const bool matters = one.value != &Config::ent_coef && !idle.contains(one.key);
+    if (matters && !schedule.is_constant() && schedule.end == 0.0) return &one;
+  }
+  return nullptr;
+}
+
 }  // namespace
 
 Result<StartedRun> open_started_run(const std::string& run_dir) {
@@ -90,14 +104,19 @@ Status make_longer(StartedRun& run, std::int64_t total_timesteps) {
         "settings",
         total_timesteps, dir, before, dir));
   }
-  if (const std::optional<FallingValue> falls = falling_value(run.config)) {
+  const Config config = run.config;
+  const std::int64_t over = config.schedule_timesteps > 0 ? config.schedule_timesteps : before;
+  const ScheduledValue* const spent = spent_value(config);
+  if (spent != nullptr && total_timesteps > over) {
     return invalid(fmt::format(
-        "total_timesteps: got {}, but the {} of '{}' falls over its {} steps ({}), so a longer run "
-        "would have had other values in every block. Begin a new run with this policy: "
-        "`broadloom train --init {} --total_timesteps N`, and the run's other settings; only runs "
-        "without falling values, or with lr_schedule = adaptive, can be made longer",
-        total_timesteps, falls->words, dir, before, falls->setting, dir));
+        "total_timesteps: got {}, but the {} of '{}' falls to 0 over its {} steps ({} = linear), "
+        "where nothing more is learnt. Begin a new run with this one's policy and optimiser: "
+        "`broadloom train --init {} --init_optimizer --total_timesteps N`, and the run's other "
+        "settings; a run can be made longer where nothing falls, with lr_schedule = adaptive, or "
+        "with a learning_rate_end above 0, which it then stays at",
+        total_timesteps, spent->words, dir, over, spent->key, dir));
   }
+  if (depends_on_total(config)) run.config.schedule_timesteps = before;
   const std::int64_t blocks = run.config.num_iterations(), block = run.config.batch_size();
   run.config.total_timesteps = total_timesteps;
   if (run.config.num_iterations() == blocks) {
@@ -111,6 +130,21 @@ Status make_longer(StartedRun& run, std::int64_t total_timesteps) {
   run.manifest.config = to_overrides(run.config);
   run.manifest.extended_from.push_back(before);
   return {};
+}
+
+Result<bool> change_stop(StartedRun& run, const OptionalNumber& stop) {
+  const OptionalNumber before = run.config.stop_at_return;
+  if (stop == before) return false;
+  if (!before.value || (stop.value && *stop.value < *before.value)) {
+    return invalid(fmt::format(
+        "stop_at_return: got {}, but the run '{}' has {}, and may have passed that return before; "
+        "expected {}; stop it with Ctrl-C, or begin a new run with its policy (--init)",
+        to_text(stop), run.folder.dir(), before.value ? to_text(before) : "none",
+        before.value ? "a higher one, or none" : "to leave it out"));
+  }
+  run.config.stop_at_return = stop;
+  run.manifest.config = to_overrides(run.config);
+  return true;
 }
 
 Status with_new_run_advice(const Status& status, const RunFolder& folder) {

@@ -27,10 +27,14 @@ Result<StartedRun> open_started_run(const std::string& run_dir);
 // isa, precision or simulator changes them, "none" if they cannot be reproduced.
 std::string bits_of(const Config& config, const std::string& isa, const VecEnvTraits& simulator);
 
-// Makes the run longer: changes config and manifest in memory. kInvalidConfig if a value falls over
-// the total, because the run would then have trained differently, or if the total is smaller or
-// adds no block. The message says what to do.
+// Makes the run longer: changes config and manifest in memory. A value that falls stays at its end,
+// and the old total becomes schedule_timesteps. kInvalidConfig if nothing would be learnt there,
+// with shape_schedule, or if the total is smaller or adds no block. The message says what to do.
 Status make_longer(StartedRun& run, std::int64_t total_timesteps);
+
+// Changes stop_at_return in memory; false: it is the same. kInvalidConfig if the run may have
+// passed the new one before.
+Result<bool> change_stop(StartedRun& run, const OptionalNumber& stop);
 
 // Checks that metrics.jsonl and eval.jsonl have these bytes, in whole lines of JSON objects.
 // kCorrupt names the file and how to continue without it. Reads both files whole.

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <utility>
 
 #include "broadloom/config/schedule.h"
@@ -140,6 +141,7 @@ Trainer::Trainer(const Config& config, int threads, std::unique_ptr<VecEnv> envs
                    probe_for(config, *envs_)),
       hasher_(config.hashes ? std::make_optional<BlockHasher>(block_, threads) : std::nullopt),
       trained_steps_(config.trained_steps()),
+      schedule_steps_(config.schedule_steps()),
       learning_rate_(learning_rate_schedule(config)) {
   network_.initialise(config.seed, learner_.params.data());
   backend_->algorithm().initialise(learner_);
@@ -161,6 +163,7 @@ Trainer::Trainer(const Config& config, int threads, std::unique_ptr<VecEnv> envs
 // THE CORE LOOP: one iteration, in the order of the data. The stages time themselves.
 Status Trainer::iterate() {
   ++clock_.iteration;
+  evaluated_return_.reset();
   {
     const ActiveRound round(active_threads_, pool_);
     apply_schedules();
@@ -177,7 +180,7 @@ Status Trainer::iterate() {
 // with the rate that it found.
 void Trainer::apply_schedules() {
   follow_shape();
-  const double progress = clock_.progress(trained_steps_);
+  const double progress = std::min(1.0, clock_.progress(schedule_steps_));
   actor_->begin_block(progress);
   backend_->algorithm().begin_block(progress);
   if (!learning_rate_.is_constant()) learner_.learning_rate = learning_rate_.at(progress);
@@ -229,7 +232,7 @@ Status Trainer::fill_block() {
 }
 
 // Whether this iteration needs the states of all environments: for instruments, curriculum levels,
-// a checkpoint, or a new division among ranks.
+// a checkpoint, an evaluation that may keep one, or a new division among ranks.
 bool Trainer::needs_environments() const {
   if (!backend_->steps_elsewhere()) return false;
   const ShapeSchedule& schedule = config_.shape_schedule;
@@ -237,7 +240,18 @@ bool Trainer::needs_environments() const {
          instruments_watch_environments(config_.instruments, strata_vary(config_)) ||
          !config_.curriculum.empty() || finished() ||
          clock_.iteration % config_.checkpoint_interval == 0 ||
+         (config_.eval_interval > 0 && clock_.iteration % config_.eval_interval == 0) ||
          (phase_ && *phase_ != schedule.phase_at(clock_.global_step, config_.total_timesteps));
+}
+
+std::optional<double> Trainer::reached_return() const {
+  const std::optional<double>& wanted = config_.stop_at_return.value;
+  if (!wanted || clock_.iteration == 0) return std::nullopt;
+  std::optional<double> mean = evaluated_return_;
+  if (config_.eval_interval == 0 && averaged_episodes() >= EpisodeTracker::kWindow) {
+    mean = tracker_.mean_return();
+  }
+  return mean && *mean >= *wanted ? mean : std::nullopt;
 }
 
 ObsNormalizers Trainer::normalizers() {

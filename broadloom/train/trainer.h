@@ -150,7 +150,19 @@ class Trainer {
   // and on failure.
   Status iterate();
 
-  bool finished() const { return clock_.global_step >= trained_steps_; }
+  // All steps are made, or stop_at_return is reached.
+  bool finished() const { return clock_.global_step >= trained_steps_ || reached_return(); }
+  // The mean return that came to stop_at_return: of the evaluation after the last iteration
+  // (take_evaluation()) or, without eval_interval, of the report's episodes, once they are as many
+  // as its mean is over. None: none has come to it, or there is no stop_at_return.
+  std::optional<double> reached_return() const;
+  // Whether that ended the run before its last step.
+  bool stopped_early() const {
+    return clock_.global_step < trained_steps_ && reached_return().has_value();
+  }
+  // Takes the result of an evaluation of the current policy. Only then can an evaluation end the
+  // run.
+  void take_evaluation(double mean_return) { evaluated_return_ = mean_return; }
   const RunClock& clock() const { return clock_; }
   const IterationReport& report() const { return report_; }
   const Config& config() const { return config_; }
@@ -261,9 +273,11 @@ class Trainer {
   std::optional<BlockHasher> hasher_;
   RunClock clock_;
   std::int64_t trained_steps_;
+  std::int64_t schedule_steps_;       // steps over which schedules go
   std::optional<std::size_t> phase_;  // current phase of shape_schedule
   Schedule learning_rate_;
   IterationReport report_;
+  std::optional<double> evaluated_return_;  // after the last iteration
   StageSeconds stage_seconds_;
   Recorder* recorder_ = nullptr;
   bool episodes_lost_ = false;  // state was restored without the environments'

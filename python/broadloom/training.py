@@ -29,6 +29,10 @@ class Run(os.PathLike):
     global_step: int  # environment steps so far
     total_timesteps: int  # environment steps of the whole run
     finished: bool
+    stopped_by: str  # the key that ended the run early, "stop_at_return"; "": none
+    stopped_return: float | None  # the mean return that reached it
+    best_return: float | None  # of the evaluations in training; None before the first
+    best_step: int  # its environment step
     episodes: int  # episodes that have ended
     mean_return: float | None  # of the last block's or the last 100 episodes; None before the first
     success_rate: float | None
@@ -41,6 +45,13 @@ class Run(os.PathLike):
 
     def __fspath__(self) -> str:
         return str(self.dir)
+
+    @property
+    def best(self) -> pathlib.Path:
+        """The checkpoint of the best evaluation in training (eval_interval=), for Policy() or init=.
+
+        Its logged return is too high, since it was chosen for it: evaluate it with another seed."""
+        return self.dir / "best.safetensors"
 
     def metrics(self, library: Library | None = None) -> DataFrame:
         """The numbers of each logged iteration as a data frame."""
@@ -75,6 +86,7 @@ def train(
     vectorization: Vectorization = "sync",
     observation_keys: tuple[str, str] = ("policy", "critic"),
     init: StrPath | None = None,
+    init_optimizer: bool = False,
     panel: StrPath | None = None,
     **config: Any,
 ) -> Run:
@@ -91,8 +103,10 @@ def train(
         `python -m broadloom train --help` lists them.
     out: the run's folder, which must be new.
     threads: 0 for all cores. Results do not depend on it.
-    on_iteration: called with a dict after each iteration.
+    on_iteration: called with a dict after each iteration. If it returns False, the run is saved and
+        ends there: lambda p: p["mean_return"] is None or p["mean_return"] < 475.
     init: a run or checkpoint whose policy the run begins with.
+    init_optimizer: also take its optimiser's state and the statistics that scale rewards.
     panel: a held-out panel in TOML, to score the final policy on.
     vectorization: "sync", or "async" for one process per environment; for functions without
         num_envs.
@@ -109,6 +123,7 @@ def train(
                 threads,
                 str(ledger),
                 os.fspath(init or ""),
+                init_optimizer,
                 os.fspath(panel or ""),
                 *callbacks(quiet, on_iteration),
             )
@@ -119,28 +134,33 @@ def resume(
     run: StrPath,
     *,
     total_timesteps: int = 0,
+    more_timesteps: int = 0,
     threads: int = 0,
     device: str = "",
     memory_limit: int | None = None,
+    stop_at_return: float | str | None = None,
     ledger: StrPath = "",
     quiet: bool = False,
     on_iteration: OnIteration | None = None,
 ) -> Run:
-    """Resumes a run, or makes it longer with total_timesteps.
+    """Resumes a run, or makes it longer with total_timesteps or more_timesteps.
 
-    device, memory_limit: replace the run's own. Register your own environments again before, with
+    device, memory_limit: replace the run's own. stop_at_return: a higher return than the run's, or
+    "none", for a run that stopped there. Register your own environments again before, with
     register()."""
-    machine = {
-        key: str(value)
-        for key, value in (("device", device or None), ("memory_limit", memory_limit))
-        if value is not None
+    replaced = {
+        "device": device or None,
+        "memory_limit": memory_limit,
+        "stop_at_return": stop_at_return,
     }
+    changed = {key: text_of(value) for key, value in replaced.items() if value is not None}
     return Run(
         _core.resume(
             os.fspath(run),
             total_timesteps,
+            more_timesteps,
             threads,
-            machine,
+            changed,
             str(ledger),
             *callbacks(quiet, on_iteration),
         )

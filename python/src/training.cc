@@ -71,9 +71,17 @@ nb::dict summary_of(const RunSummary& summary, const std::string& record) {
   return out;
 }
 
+// Whether a callback returned False of Python or NumPy. None and numbers, which other functions
+// return, do not count.
+bool is_false(const nb::object& answer) {
+  const std::string type = nb::cast<std::string>(answer.type().attr("__name__"));
+  const bool is_truth = type == "bool" || type == "bool_";
+  return is_truth && PyObject_IsTrue(answer.ptr()) == 0;
+}
+
 // Calls Python's callbacks during a run. A callback that raises, or Ctrl-C, ends the run after the
-// iteration, and the run is saved; the exception comes out of the call. Only callbacks take the
-// GIL.
+// iteration, and the run is saved; the exception comes out of the call. A callback that returns
+// False ends it likewise, without an exception. Only callbacks take the GIL.
 class Callbacks {
  public:
   Callbacks(nb::object contract, nb::object iteration, nb::object note)
@@ -99,10 +107,10 @@ class Callbacks {
  private:
   template <class Argument>
   void call(const nb::object& function, Argument&& argument) {
-    if (raised_ || function.is_none()) return;
+    if (ends_ || function.is_none()) return;
     const nb::gil_scoped_acquire gil;
     try {
-      function(argument());
+      ends_ = is_false(function(argument()));
     } catch (nb::python_error& error) {
       keep(error, "a callback");
     }
@@ -110,20 +118,20 @@ class Callbacks {
 
   bool stops() {
     const nb::gil_scoped_acquire gil;
-    if (!raised_ && PyErr_CheckSignals() != 0) {
+    if (!ends_ && PyErr_CheckSignals() != 0) {
       nb::python_error error;  // the exception of the signal's handler
       keep(error, "a signal");
     }
-    return raised_;
+    return ends_;
   }
 
   void keep(nb::python_error& error, const char* source) {
-    raised_ = true;
+    ends_ = true;
     static_cast<void>(keep_exception(error, source));
   }
 
   nb::object on_contract_, on_iteration_, on_note_;
-  bool raised_ = false;
+  bool ends_ = false;
 };
 
 int threads_of(int threads) {
@@ -168,7 +176,7 @@ thread_local int InstructionSet::calls_ = 0;
 
 // init, panel: "" for none.
 nb::dict train(const nb::dict& keys, const std::string& out, int threads,
-               const std::string& requested_ledger, const std::string& init,
+               const std::string& requested_ledger, const std::string& init, bool init_optimizer,
                const std::string& panel, nb::object on_contract, nb::object on_iteration,
                nb::object on_note) {
   KeptException kept;
@@ -188,8 +196,13 @@ nb::dict train(const nb::dict& keys, const std::string& out, int threads,
     const std::string run_dir = out.empty() ? cli::default_run_dir(name) : out;
     ledger = cli::ledger_of_run(requested_ledger, run_dir);
     std::optional<InitialPolicy> initial_policy;
+    if (init.empty() && init_optimizer) {
+      return invalid(
+          "init_optimizer: got True without init, expected the run whose optimiser "
+          "goes on; give init=");
+    }
     if (!init.empty()) {
-      Result<InitialPolicy> policy = read_initial_policy(init);
+      Result<InitialPolicy> policy = read_initial_policy(init, init_optimizer);
       if (!policy.ok()) return policy.status();
       initial_policy = policy.take();
     }
@@ -206,21 +219,31 @@ nb::dict train(const nb::dict& keys, const std::string& out, int threads,
   return finish(summary, ledger, kept);
 }
 
-// machine: keys that replace the run's own, such as the device.
-nb::dict resume(const std::string& run_dir, std::int64_t total_timesteps, int threads,
-                const nb::dict& machine, const std::string& requested_ledger,
-                nb::object on_contract, nb::object on_iteration, nb::object on_note) {
+// more_timesteps: 0 for none. changed: keys that replace the run's own, such as the device.
+nb::dict resume(const std::string& run_dir, std::int64_t total_timesteps,
+                std::int64_t more_timesteps, int threads, const nb::dict& changed,
+                const std::string& requested_ledger, nb::object on_contract,
+                nb::object on_iteration, nb::object on_note) {
   KeptException kept;
   const InstructionSet own;
   const int workers = threads_of(threads);
   Callbacks callbacks(std::move(on_contract), std::move(on_iteration), std::move(on_note));
-  const Overrides keys = overrides_from(machine);
+  const Overrides keys = overrides_from(changed);
   const auto run = [&]() -> Result<RunSummary> {
     const nb::gil_scoped_release unlocked;
     const Result<std::string> isa = isa_of_run(run_dir);
     if (!isa.ok()) return isa.status();
     BROADLOOM_TRY(set_isa(isa.value()));
-    return resume_run(run_dir, workers, callbacks.hooks(), total_timesteps, keys);
+    Result<std::int64_t> total = total_timesteps;
+    if (more_timesteps != 0 && total_timesteps != 0) {
+      return invalid(
+          fmt::format("got more_timesteps={} and total_timesteps={}, expected one of "
+                      "them: so many steps more, or so many in all",
+                      more_timesteps, total_timesteps));
+    }
+    if (more_timesteps != 0) total = total_with_more(run_dir, more_timesteps);
+    if (!total.ok()) return total.status();
+    return resume_run(run_dir, workers, callbacks.hooks(), total.value(), keys);
   };
   const Result<RunSummary> summary = run();
   return finish(summary, cli::ledger_of_run(requested_ledger, run_dir), kept);
@@ -359,11 +382,11 @@ nb::tuple answer_of_program(const std::vector<std::string>& arguments) {
 
 void bind_training(nb::module_& m) {
   m.def("train", &train, nb::arg("keys"), nb::arg("out"), nb::arg("threads"), nb::arg("ledger"),
-        nb::arg("init"), nb::arg("panel"), nb::arg("on_contract").none(),
+        nb::arg("init"), nb::arg("init_optimizer"), nb::arg("panel"), nb::arg("on_contract").none(),
         nb::arg("on_iteration").none(), nb::arg("on_note").none());
-  m.def("resume", &resume, nb::arg("run_dir"), nb::arg("total_timesteps"), nb::arg("threads"),
-        nb::arg("machine"), nb::arg("ledger"), nb::arg("on_contract").none(),
-        nb::arg("on_iteration").none(), nb::arg("on_note").none());
+  m.def("resume", &resume, nb::arg("run_dir"), nb::arg("total_timesteps"),
+        nb::arg("more_timesteps"), nb::arg("threads"), nb::arg("changed"), nb::arg("ledger"),
+        nb::arg("on_contract").none(), nb::arg("on_iteration").none(), nb::arg("on_note").none());
   m.def("terminal_text", [](const std::string& text) { return terminal_text(text); });
   m.def("allow_plugin", [](const std::string& path) {
     if (const Status status = allow_code(path); !status.ok()) raise(status);

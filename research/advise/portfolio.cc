@@ -62,6 +62,11 @@ Status check_schedules(const Config& base, const Overrides& given) {
     return invalid(fmt::format("shape_schedule: got {}; {}; leave it out",
                                to_text(base.shape_schedule), tried));
   }
+  for (const char* key : {"learning_rate_end", "schedule_timesteps", "stop_at_return"}) {
+    if (!is_given(given, key)) continue;
+    return invalid(
+        fmt::format("{} was given, which is about the end of a run: {}; leave it out", key, tried));
+  }
   const bool asked = is_given(given, "lr_schedule") || is_given(given, "anneal_lr");
   if (asked && base.lr_schedule != "constant") {
     return invalid(

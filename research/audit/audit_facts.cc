@@ -93,7 +93,7 @@ Status add_starts(const Config& config, RunFacts& facts) {
 double planned_rate(const Config& config, double iteration) {
   if (!(iteration >= 1.0 && iteration < kLastIteration)) return RunFacts::kNone;
   const std::int64_t steps = config.steps_before(static_cast<std::int64_t>(iteration));
-  const double passed = static_cast<double>(steps) / static_cast<double>(config.trained_steps());
+  const double passed = static_cast<double>(steps) / static_cast<double>(config.schedule_steps());
   return learning_rate_schedule(config).at(passed);
 }
 

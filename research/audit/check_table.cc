@@ -363,11 +363,11 @@ constexpr AuditCheck kChecks[] = {
      linear_left,
      Bad::kAbove,
      {.note = 0.1},
-     "The linear schedule is at {percent:.3g} % of its first learning rate (limit "
+     "The linear schedule has {percent:.3g} % of its steps left (limit "
      "{limit_percent:g} %): the run is not over.",
      "Its last policy is not the one at the end of the schedule. Continue the run (broadloom train "
-     "--resume).",
-     "The linear schedule is at {percent:.3g} % of its first learning rate (limit "
+     "--resume), unless stop_at_return ended it.",
+     "The linear schedule has {percent:.3g} % of its steps left (limit "
      "{limit_percent:g} %)."},
     {"adaptive_rate",
      fact<&RunFacts::learning_rate_bound>,

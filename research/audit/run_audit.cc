@@ -83,17 +83,17 @@ Result<std::vector<AuditNumbers>> measure(Trainer& trainer, int count, RunFacts&
 
 // The share of the run's steps after the checkpoint.
 double share_left(const Trainer& trainer) {
-  return 1.0 - trainer.clock().progress(trainer.config().trained_steps());
+  return std::max(0.0, 1.0 - trainer.clock().progress(trainer.config().schedule_steps()));
 }
 
 // Keeps scheduled values as they were in the last iteration. The checkpoint keeps the learning
 // rate.
 void hold_values(std::int64_t iteration, Config& config) {
   const double before = static_cast<double>(iteration > 0 ? config.steps_before(iteration) : 0);
-  const double progress = before / static_cast<double>(config.trained_steps());
+  const double progress = before / static_cast<double>(config.schedule_steps());
   for (const ScheduledValue& scheduled : kScheduledValues) {
     if (config.*scheduled.schedule != "linear") continue;
-    config.*scheduled.value = schedule_of("linear", config.*scheduled.value).at(progress);
+    config.*scheduled.value = schedule_of(config, scheduled).at(progress);
     config.*scheduled.schedule = "constant";
   }
 }

@@ -28,8 +28,8 @@ struct Candidates {
   }
 };
 
-// The candidate for each drawn seed. drawn: [seeds], with repeats; empty: each seed once. The first of
-// equal means wins. Cost: O(count * seeds).
+// The candidate for each drawn seed. drawn: [seeds], with repeats; empty: each seed once. The first
+// of equal means wins. Cost: O(count * seeds).
 std::vector<int> cross_fitted(const Candidates& candidates,
                               const std::vector<std::uint32_t>& drawn = {});
 

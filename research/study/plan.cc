@@ -22,6 +22,10 @@ struct KeyAdvice {
 };
 constexpr KeyAdvice kKeyAdvice[] = {
     {"seed", "give seeds"},
+    {"stop_at_return",
+     "leave it out: runs that end at different steps have no whole curves to compare. The mean "
+     "over "
+     "a whole curve's evaluations shows how soon a cell learns"},
     {"eval_interval", "give evaluations, which are spread evenly over the steps of every cell"},
     {"checkpoint_interval", "leave it out: a study keeps no checkpoints"},
     {"keep_checkpoints", "leave it out: a study keeps no checkpoints"},
@@ -35,10 +39,10 @@ const char* advice_for(std::string_view key) {
   return "leave it out: a study writes only its store";
 }
 
-// A study has no run folder, and its own seeds.
+// A study has no run folder, its own seeds, and compares runs of equal length.
 bool is_forbidden(std::string_view key) {
   const Role role = role_of(key);
-  return role == Role::kSeed || role == Role::kRecord;
+  return role == Role::kSeed || role == Role::kRecord || key == "stop_at_return";
 }
 
 // Whether the definition of a study includes this setting. The first keys always count, as they are

@@ -280,7 +280,7 @@ std::string sentence_of(const char* check, const AuditNumbers& numbers, const Ru
 TEST(AuditChecks, DescribeAFineRunCorrectly) {
   RunFacts facts = healthy_facts();
   const std::string end = sentence_of("schedule_end", healthy(), facts);
-  EXPECT_NE(end.find(" 0 % of its first learning rate (limit 10 %)."), std::string::npos) << end;
+  EXPECT_NE(end.find(" 0 % of its steps left (limit 10 %)."), std::string::npos) << end;
   EXPECT_EQ(end.find("not over"), std::string::npos) << end;
   EXPECT_EQ(sentence_of("going_on", healthy(), facts), "Continuing the run did not fail.");
   facts.learning_rate_left = 0.5;

@@ -102,6 +102,26 @@ class Ledger(ProgramTest):
         for words in ("trained and saved in 'a'", "not recorded", f"--resume a --ledger {large}"):
             self.assertIn(words, result.stderr)
         self.assertEqual(os.path.getsize(large), 40000 * 13)
+        for form in ([], ["--json"]):
+            command = [PROGRAM, "train", *SMALL, "--out", f"b{len(form)}", "--ledger", large, *form]
+            told = subprocess.run(
+                command,
+                capture_output=True,
+                text=True,
+                cwd=self.folder.name,
+                timeout=120,
+                preexec_fn=limit,
+            )
+            self.assertEqual(told.returncode, 4, told.stderr)
+            self.assertIn("not recorded", told.stderr)
+            if not form:
+                self.assertIn("Trained 1,024 of 1,024 steps", told.stdout)
+                continue
+            answer = json.loads(told.stdout)
+            self.assertEqual(
+                (answer["global_step"], answer["record"], answer["exit_code"]), (1024, "", 4)
+            )
+            self.assertIn("not recorded", answer["error"])
         self.assertEqual(
             self.object_of("train", "--resume", "a", "--json")["record"], "ledger.jsonl:1"
         )

@@ -263,14 +263,22 @@ TEST(PqnRuns, LearnCartPole) {
   EXPECT_GE(played.value().mean_return, 400.0);
 }
 
-// A longer run would have explored more at each step of the shorter one.
-TEST_F(PqnFolders, CannotBeMadeLonger) {
+// A run that was as long from the start would have explored more at each step: the longer one keeps
+// to what it was.
+TEST_F(PqnFolders, MadeLongerExploreAsTheyCameTo) {
   const Config config = pqn_config(small_pqn({{"lr_schedule", "constant"}}));
   ASSERT_TRUE(start_run(config, at("run"), 1, {}).ok());
-  const Result<RunSummary> longer = resume_run(at("run"), 1, {}, 10000);
-  ASSERT_FALSE(longer.ok());
-  EXPECT_NE(longer.status().message().find("eps_decay"), std::string::npos)
-      << longer.status().message();
+  EXPECT_TRUE(depends_on_total(config));
+  const std::int64_t total = config.total_timesteps;
+  ASSERT_TRUE(resume_run(at("run"), 1, {}, total + 2 * config.batch_size()).ok());
+  Config whole = config;
+  whole.total_timesteps = total + 2 * config.batch_size();
+  whole.schedule_timesteps = total;
+  ASSERT_TRUE(start_run(whole, at("whole"), 1, {}).ok());
+  const auto params = [&](const char* name) {
+    return read_initial_policy(at(name)).take().source.parameters_hash;
+  };
+  EXPECT_EQ(params("run"), params("whole"));
   EXPECT_FALSE(
       depends_on_total(pqn_config(small_pqn({{"lr_schedule", "constant"}, {"eps_finish", "1"}}))));
 }

@@ -7,9 +7,11 @@
 #include <algorithm>
 #include <cstring>
 #include <filesystem>
+#include <map>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -152,6 +154,83 @@ TEST_F(BegunRuns, SayWhatIsOtherInTheTaskAndInTheUnitOfRewards) {
   EXPECT_NE(shown_notes[1].find("valued rewards scaled by the statistics of its run (norm_reward)"),
             std::string::npos)
       << shown_notes[1];
+}
+
+// Another shape of the block goes on with Adam where it was.
+TEST_F(BegunRuns, TakeTheOptimiserToAnotherShape) {
+  const Overrides scaled{
+      {"norm_reward", "true"}, {"lr_schedule", "adaptive"}, {"learning_rate", "1e-3"}};
+  Overrides other = scaled;
+  for (const auto& [key, text] : Overrides{{"seed", "2"}, {"num_envs", "4"}, {"num_steps", "64"}}) {
+    other.emplace_back(key, text);
+  }
+  trained("a", scaled);
+  const InitialPolicy policy = read_initial_policy(at("a"), true).take();
+  const std::unique_ptr<Trainer> whole = Trainer::create(policy.checkpoint.config, 1).take();
+  ASSERT_TRUE(restore(policy.checkpoint, *whole).ok());
+  const std::unique_ptr<Trainer> begun = Trainer::create(config(other), 1).take();
+  const std::unique_ptr<Trainer> fresh = Trainer::create(config(other), 1).take();
+  const PolicySource source = begin_with(policy, *begun).take();
+  EXPECT_EQ(source.optimizer_hash.size(), 32U);
+  std::map<std::string, TensorRef> theirs, new_ones;
+  for (const TensorRef& tensor : whole->state()) theirs.emplace(tensor.name, tensor);
+  for (const TensorRef& tensor : fresh->state()) new_ones.emplace(tensor.name, tensor);
+  const std::set<std::string> taken{
+      "learner.params",        "learner.adam_m",         "learner.adam_v",
+      "learner.adam_steps",    "learner.learning_rate",  "obs_normalizer.mean",
+      "obs_normalizer.var",    "obs_normalizer.count",   "reward_normalizer.mean",
+      "reward_normalizer.var", "reward_normalizer.count"};
+  std::size_t found = 0;
+  for (const TensorRef& tensor : begun->state()) {
+    const bool is_taken = taken.contains(tensor.name);
+    found += is_taken ? 1 : 0;
+    const TensorRef& expected = (is_taken ? theirs : new_ones).at(tensor.name);
+    ASSERT_EQ(tensor.bytes(), expected.bytes()) << tensor.name;
+    EXPECT_EQ(std::memcmp(tensor.data, expected.data, tensor.bytes()), 0) << tensor.name;
+  }
+  EXPECT_EQ(found, taken.size());
+}
+
+TEST_F(BegunRuns, WithTheOptimiserAreRunAgainAndResumedWithTheSameBits) {
+  trained("a", {});
+  const InitialPolicy policy = read_initial_policy(at("a"), true).take();
+  const Config wide = config({{"seed", "2"}, {"num_envs", "16"}, {"num_steps", "8"}});
+  const auto line = [&](const std::string& name) {
+    return read_ledger_line(at(name) + "/ledger_line.json", 1).take();
+  };
+  std::vector<std::string> notes;
+  RunHooks hooks;
+  hooks.on_note = [&](const std::string& note) { notes.push_back(note); };
+  ASSERT_TRUE(start_run(wide, at("one"), 1, hooks, {}, policy).ok());
+  ASSERT_EQ(notes.size(), 1U);
+  EXPECT_EQ(notes[0],
+            "taken with the policy: Adam's moments and count of steps; new: environments and their "
+            "episodes, schedules from their start, and the count of steps of the run");
+  ASSERT_TRUE(start_run(wide, at("three"), 3, {}, {}, policy).ok());
+  RunHooks stops;
+  stops.should_stop = [] { return true; };
+  ASSERT_TRUE(start_run(wide, at("stopped"), 2, stops, {}, policy).ok());
+  ASSERT_TRUE(resume_run(at("stopped"), 1, {}).ok());
+  const Json one = Json::parse(line("one"));
+  EXPECT_EQ(one["result"], Json::parse(line("three"))["result"]);
+  EXPECT_EQ(one["result"], Json::parse(line("stopped"))["result"]);
+  EXPECT_EQ(one["init"]["optimizer_hash"], policy.source.optimizer_hash);
+  const Json alone =
+      trained("alone", {{"seed", "2"}, {"num_envs", "16"}, {"num_steps", "8"}}, at("a"));
+  EXPECT_NE(alone["result"]["parameters_hash"], one["result"]["parameters_hash"]);
+  EXPECT_FALSE(alone["init"].contains("optimizer_hash"));
+  const RerunPlan plan = plan_rerun(line("one")).take();
+  EXPECT_TRUE(plan.init->takes_optimizer);
+  EXPECT_TRUE(rerun(line("one"), plan, at("again"), 1, {}).take().agrees());
+}
+
+TEST_F(BegunRuns, TheOptimiserOfTwoNetworksIsRefused) {
+  trained("rnd", {{"algorithm", "ppo_rnd"}, {"num_iterations_obs_norm_init", "1"}});
+  const InitialPolicy two = read_initial_policy(at("rnd"), true).take();
+  const Status status = check_policy_fits(two, two.checkpoint.config);
+  EXPECT_EQ(status.kind(), ErrorKind::kMismatch);
+  EXPECT_NE(status.message().find("--init_optimizer: got algorithm = ppo_rnd"), std::string::npos)
+      << status.message();
 }
 
 TEST_F(BegunRuns, OtherSpacesAndNetworksAreRefusedByName) {

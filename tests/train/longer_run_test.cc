@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <cstdint>
+#include <limits>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <string>
@@ -147,6 +148,45 @@ TEST_F(LongerRuns, AreRefusedWhereTheTotalDecidesWhatIsLearnt) {
   EXPECT_EQ(manifest("run"), before);
   EXPECT_EQ(line("run"), old_line);
   EXPECT_TRUE(resume_run(at("run"), 1, {}, 900).ok());
+}
+
+// A value that falls is at its end when the run ends, and stays there.
+TEST_F(LongerRuns, KeepTheRateThatTheirScheduleCameTo) {
+  const Overrides falling{{"lr_schedule", "linear"}, {"learning_rate_end", "1e-4"}};
+  Overrides from_the_start = falling;
+  from_the_start.emplace_back("schedule_timesteps", "900");
+  train("whole", 2000, from_the_start);
+  train("run", 900, falling);
+  std::vector<std::string> notes;
+  RunHooks hooks;
+  hooks.on_note = [&](const std::string& note) { notes.push_back(note); };
+  ASSERT_TRUE(resume_run(at("run"), 1, hooks, 1300).ok());
+  ASSERT_EQ(notes.size(), 1U);
+  EXPECT_EQ(notes[0],
+            "the learning rate stays at 0.0001, which it came to over the run's first 900 steps; "
+            "its record says so (schedule_timesteps = 900)");
+  extend("run", 2000, 3);
+  expect_alike("whole", "run");
+  const Json last = Json::parse(line("run"));
+  EXPECT_EQ(last["config"]["schedule_timesteps"], "900");
+  EXPECT_EQ(last["run"]["extended_from"], Json({900, 1300}));
+  const RerunPlan plan = plan_rerun(line("run")).take();
+  EXPECT_TRUE(rerun(line("run"), plan, at("again"), 1, {}).take().agrees());
+  train("stopped", 900, falling, stopping_after(3));
+  extend("stopped", 2000);
+  expect_alike("whole", "stopped");
+}
+
+TEST_F(LongerRuns, AreAskedForBySoManyMoreSteps) {
+  train("run", 900);
+  EXPECT_EQ(total_with_more(at("run"), 400).value(), 1300);
+  for (const std::int64_t wrong :
+       {std::int64_t{0}, std::int64_t{-5}, std::numeric_limits<std::int64_t>::max()}) {
+    const Status status = total_with_more(at("run"), wrong).status();
+    EXPECT_EQ(status.kind(), ErrorKind::kInvalidConfig);
+    EXPECT_NE(status.message().find("more_timesteps: got"), std::string::npos) << status.message();
+  }
+  EXPECT_EQ(total_with_more(at("none"), 1).status().kind(), ErrorKind::kNotFound);
 }
 
 TEST_F(LongerRuns, NeverGetShorter) {

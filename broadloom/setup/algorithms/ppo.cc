@@ -10,7 +10,7 @@
 namespace broadloom {
 
 std::optional<FallingValue> describe_fall(const Config& config, const ScheduledValue& value) {
-  if (config.*value.schedule != "linear") return std::nullopt;
+  if (schedule_of(config, value).is_constant()) return std::nullopt;
   return FallingValue{value.words, fmt::format("{} = linear", value.key)};
 }
 
