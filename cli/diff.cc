@@ -64,7 +64,7 @@ std::string environments_text(const std::vector<int>& environments) {
     names += fmt::format("{}{}", i == 0 ? "" : ", ", environments[i]);
   }
   if (environments.size() > kNamedEnvironments) names += ", ...";
-  return fmt::format("one or more of the {} environments that differ in this block ({})",
+  return fmt::format("one or more of {} environments ({})",
                      with_commas(static_cast<std::int64_t>(environments.size())), names);
 }
 

@@ -309,7 +309,7 @@ class Train(ProgramTest):
         self.assertEqual(second["init"]["parameters_hash"], first["result"]["parameters_hash"])
         self.assertEqual(second["result"]["parameters_hash"], first["result"]["parameters_hash"])
         text = self.run_program(*young, "--total_timesteps", "2048", "--out", "c").stdout
-        self.assertRegex(text, r"Begins with the policy of a/checkpoints/.* \(step 59,904\)\n")
+        self.assertRegex(text, r"Initial policy: a/checkpoints/.* \(step 59,904\)\n")
         self.assertTrue(
             self.object_of("rerun", "ledger.jsonl:3", "--out", "again", "--json", "--quiet")[
                 "agrees"
