@@ -419,30 +419,95 @@ class Train(ProgramTest):
         falling = ["train", *SMALL, "--learning_rate_end", "1e-5", "--quiet"]
         self.run_program(*falling, "--out", "a")
         longer = self.run_program("train", "--resume", "a", "--more_timesteps", "512")
-        self.assertIn("Note: the learning rate stays at 1e-05, which it came to over the run's first 1,024 steps", longer.stderr)
+        self.assertIn(
+            "Note: the learning rate stays at 1e-05, which it came to over the run's first 1,024 "
+            "steps",
+            longer.stderr,
+        )
         self.assertIn("Trained 1,536 of 1,536 steps", longer.stdout)
-        whole = self.run_program(*falling, "--out", "whole", "--total_timesteps", "1536", "--schedule_timesteps", "1024", "--ledger", "none")
+        whole = self.run_program(
+            *falling,
+            "--out",
+            "whole",
+            "--total_timesteps",
+            "1536",
+            "--schedule_timesteps",
+            "1024",
+            "--ledger",
+            "none",
+        )
         self.assertEqual((whole.returncode, whole.stderr), (0, ""))
         hashes = [json.loads(line)["result"]["parameters_hash"] for line in self.ledger()]
-        with open(os.path.join(self.folder.name, "whole", "ledger_line.json"), encoding="utf-8") as file:
+        with open(
+            os.path.join(self.folder.name, "whole", "ledger_line.json"), encoding="utf-8"
+        ) as file:
             self.assertEqual(json.load(file)["result"]["parameters_hash"], hashes[-1])
-        self.assertTrue(self.object_of("rerun", "ledger.jsonl:2", "--out", "again", "--json", "--quiet")["agrees"])
-        self.fails(2, ["--more_timesteps 5", "--total_timesteps 4096", "one of them"], "train", "--resume", "a", "--more_timesteps", "5", "--total_timesteps", "4096")
+        self.assertTrue(
+            self.object_of("rerun", "ledger.jsonl:2", "--out", "again", "--json", "--quiet")[
+                "agrees"
+            ]
+        )
+        self.fails(
+            2,
+            ["--more_timesteps 5", "--total_timesteps 4096", "one of them"],
+            "train",
+            "--resume",
+            "a",
+            "--more_timesteps",
+            "5",
+            "--total_timesteps",
+            "4096",
+        )
         for wrong in ("0", "-5", "x"):
             self.fails(2, ["more_timesteps"], "train", "--resume", "a", f"--more_timesteps={wrong}")
         self.fails(2, ["--resume"], "train", *SMALL, "--more_timesteps", "5")
-        self.fails(2, ["learning_rate_end: got 0.01", "lr_schedule = adaptive"], "train", *SMALL, "--lr_schedule", "adaptive", "--learning_rate_end", "0.01")
-        self.fails(2, ["learning_rate_end: got 11", "0 to 10"], "train", *SMALL, "--learning_rate_end", "11")
-        self.fails(2, ["schedule_timesteps: got 64", "less than one rollout block"], "train", *SMALL, "--schedule_timesteps", "64")
+        self.fails(
+            2,
+            ["learning_rate_end: got 0.01", "lr_schedule = adaptive"],
+            "train",
+            *SMALL,
+            "--lr_schedule",
+            "adaptive",
+            "--learning_rate_end",
+            "0.01",
+        )
+        self.fails(
+            2,
+            ["learning_rate_end: got 11", "0 to 10"],
+            "train",
+            *SMALL,
+            "--learning_rate_end",
+            "11",
+        )
+        self.fails(
+            2,
+            ["schedule_timesteps: got 64", "less than one rollout block"],
+            "train",
+            *SMALL,
+            "--schedule_timesteps",
+            "64",
+        )
 
     def test_a_run_that_stops_at_a_return_and_its_best_checkpoint(self):
         short = [*SMALL, "--max_episode_steps", "5", "--eval_interval", "3", "--eval_episodes", "4"]
         run = self.object_of("train", *short, "--stop_at_return", "5", "--out", "a", "--json")
-        self.assertEqual((run["finished"], run["global_step"], run["stopped_by"], run["stopped_return"]), (True, 384, "stop_at_return", 5))
-        self.assertEqual((run["best_step"], run["best_return"], run["record"]), (384, 5, "ledger.jsonl:1"))
+        self.assertEqual(
+            (run["finished"], run["global_step"], run["stopped_by"], run["stopped_return"]),
+            (True, 384, "stop_at_return", 5),
+        )
+        self.assertEqual(
+            (run["best_step"], run["best_return"], run["record"]), (384, 5, "ledger.jsonl:1")
+        )
         best = self.object_of("eval", "a", "--best", "--seed", "9", "--episodes", "4", "--json")
-        self.assertEqual((best["mean_return"], best["global_step"], best["run_dir"]), (5, 384, "a/best.safetensors"))
-        self.assertTrue(self.object_of("rerun", "ledger.jsonl:1", "--out", "again", "--json", "--quiet")["agrees"])
+        self.assertEqual(
+            (best["mean_return"], best["global_step"], best["run_dir"]),
+            (5, 384, "a/best.safetensors"),
+        )
+        self.assertTrue(
+            self.object_of("rerun", "ledger.jsonl:1", "--out", "again", "--json", "--quiet")[
+                "agrees"
+            ]
+        )
         over = self.run_program("train", "--resume", "a")
         self.assertIn("Nothing left to train: 384 of 1,024 steps", over.stdout)
         self.assertIn("Stopped by stop_at_return: a mean return of 5.00 reached it.", over.stdout)
@@ -451,14 +516,37 @@ class Train(ProgramTest):
             told = self.run_program(*command, "a", "--best", "--quiet")
             self.assertEqual((told.returncode, told.stderr), (0, ""))
         more = self.object_of("train", "--resume", "a", "--stop_at_return", "none", "--json")
-        self.assertEqual((more["global_step"], more["stopped_by"], more["best_step"]), (1024, "", 384))
-        never = self.object_of("train", *SMALL, "--stop_at_return=-1e6", "--out", "b", "--json")  # before 100 episodes nothing is known
+        self.assertEqual(
+            (more["global_step"], more["stopped_by"], more["best_step"]), (1024, "", 384)
+        )
+        never = self.object_of(
+            "train", *SMALL, "--stop_at_return=-1e6", "--out", "b", "--json"
+        )  # before 100 episodes nothing is known
         self.assertTrue(never["stopped_by"] == "" or never["episodes"] >= 100)
         self.fails(2, ["stop_at_return: got 'much'"], "train", *SMALL, "--stop_at_return", "much")
-        self.fails(2, ["stop_at_return: got 3", "a higher one, or none"], "train", "--resume", "again", "--stop_at_return", "3")
+        self.fails(
+            2,
+            ["stop_at_return: got 3", "a higher one, or none"],
+            "train",
+            "--resume",
+            "again",
+            "--stop_at_return",
+            "3",
+        )
         self.fails(3, ["'b' has no best.safetensors", "eval_interval"], "eval", "b", "--best")
-        self.fails(2, ["--best: got the file 'a/best.safetensors'"], "eval", "a/best.safetensors", "--best")
-        self.fails(2, ["stop_at_return is not a key of a study"], "study", *SMALL, "--grid", "learning_rate=1e-3,1e-4", "--stop_at_return", "5")
+        self.fails(
+            2, ["--best: got the file 'a/best.safetensors'"], "eval", "a/best.safetensors", "--best"
+        )
+        self.fails(
+            2,
+            ["stop_at_return is not a key of a study"],
+            "study",
+            *SMALL,
+            "--grid",
+            "learning_rate=1e-3,1e-4",
+            "--stop_at_return",
+            "5",
+        )
         self.fails(2, ["stop_at_return was given"], "advise", *SMALL, "--stop_at_return", "5")
 
     def test_a_policy_that_goes_on_with_its_optimiser(self):
@@ -466,14 +554,29 @@ class Train(ProgramTest):
         wide = ["train", *SMALL, "--num_envs", "8", "--num_steps", "16", "--init", "a"]
         self.assertEqual(self.run_program(*wide, "--quiet", "--out", "alone").returncode, 0)
         told = self.run_program(*wide, "--init_optimizer", "--out", "wide")
-        self.assertIn("Begins with the policy and optimiser of a/checkpoints/iteration_0000000008.safetensors (step 1,024)", told.stdout)
-        self.assertIn("Note: taken with the policy: Adam's moments and count of steps; new: environments", told.stderr)
+        self.assertIn(
+            "Initial policy and optimiser: a/checkpoints/iteration_0000000008.safetensors (step "
+            "1,024)",
+            told.stdout,
+        )
+        self.assertIn(
+            "Note: taken with the policy: Adam's moments and count of steps; new: environments",
+            told.stderr,
+        )
         alone, taken = (json.loads(line) for line in self.ledger()[1:])
         self.assertNotEqual(alone["result"]["parameters_hash"], taken["result"]["parameters_hash"])
-        self.assertEqual((len(taken["init"]["optimizer_hash"]), "optimizer_hash" in alone["init"]), (32, False))
-        self.assertTrue(self.object_of("rerun", "ledger.jsonl:3", "--out", "again", "--json", "--quiet")["agrees"])
+        self.assertEqual(
+            (len(taken["init"]["optimizer_hash"]), "optimizer_hash" in alone["init"]), (32, False)
+        )
+        self.assertTrue(
+            self.object_of("rerun", "ledger.jsonl:3", "--out", "again", "--json", "--quiet")[
+                "agrees"
+            ]
+        )
         self.fails(2, ["--init"], "train", *SMALL, "--init_optimizer")
-        self.fails(6, ["hidden_sizes"], *wide, "--init_optimizer", "--hidden_sizes", "9", "--out", "b")
+        self.fails(
+            6, ["hidden_sizes"], *wide, "--init_optimizer", "--hidden_sizes", "9", "--out", "b"
+        )
 
 
 if __name__ == "__main__":

@@ -60,7 +60,7 @@ class Watch3d(ProgramTest):
         self.assertEqual(result.returncode, 0, result.stderr)
         self.assertRegex(
             result.stdout,
-            r"\nDrawn, not in three dimensions: OpenGL without a display is not available: "
+            r"\nDrawn in two dimensions: OpenGL without a display is not available: "
             r".*apt-get install libegl1.*\na/watch\.html\n$",
         )
         self.assertEqual(self.data()["pictures_every"], 0)

@@ -182,9 +182,7 @@ class ExportTest(unittest.TestCase):
         self.assertTrue(ended)
         self.assertIn(policy.act(room, rng=np.random.default_rng(1)), Rooms.action_space)
         for room in (2, 8):
-            with self.assertRaisesRegex(
-                ValueError, f"from {room} to {room}, expected them within the space"
-            ):
+            with self.assertRaisesRegex(ValueError, f"from {room} to {room}, expected"):
                 policy.act(room)
 
     def test_a_file_of_gymnasiums_environment_plays_it(self):

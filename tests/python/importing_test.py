@@ -265,7 +265,7 @@ class ImportTest(unittest.TestCase):
                 ),
             ),
             (
-                "is there already",
+                "exists already",
                 lambda: [
                     broadloom.import_policy(found, "CartPole-v1", out=out("d")) for _ in range(2)
                 ],

@@ -91,28 +91,60 @@ class TrainTest(unittest.TestCase):
             heard.append(progress["iteration"])
             return len(heard) < 3
 
-        run = broadloom.train("CartPole-v1", out=pathlib.Path(HERE.name) / "ended", quiet=True, on_iteration=goes_on, **KEYS)
-        self.assertEqual((run.finished, run.global_step, run.stopped_by, heard), (False, 768, "", [1, 2, 3]))
+        run = broadloom.train(
+            "CartPole-v1",
+            out=pathlib.Path(HERE.name) / "ended",
+            quiet=True,
+            on_iteration=goes_on,
+            **KEYS,
+        )
+        self.assertEqual(
+            (run.finished, run.global_step, run.stopped_by, heard), (False, 768, "", [1, 2, 3])
+        )
         run = broadloom.resume(run, quiet=True, on_iteration=lambda progress: 0)  # no answer
         self.assertEqual((run.finished, run.global_step), (True, 2048))
-        with self.assertRaisesRegex(broadloom.Error, "learning rate of .* falls to 0 .*--init_optimizer"):
+        with self.assertRaisesRegex(
+            broadloom.Error, "learning rate of .* falls to 0 .*--init_optimizer"
+        ):
             broadloom.resume(run, more_timesteps=512, quiet=True)
         with self.assertRaisesRegex(broadloom.Error, "got more_timesteps=1 and total_timesteps=2"):
             broadloom.resume(run, more_timesteps=1, total_timesteps=2, quiet=True)
 
     def test_a_run_ends_at_a_return_and_keeps_its_best_policy(self):
         out = pathlib.Path(HERE.name)
-        run = broadloom.train("CartPole-v1", out=out / "five", quiet=True, max_episode_steps=5, eval_interval=2, stop_at_return=5, **KEYS)
-        self.assertEqual((run.finished, run.global_step, run.stopped_by, run.stopped_return), (True, 512, "stop_at_return", 5.0))
+        run = broadloom.train(
+            "CartPole-v1",
+            out=out / "five",
+            quiet=True,
+            max_episode_steps=5,
+            eval_interval=2,
+            stop_at_return=5,
+            **KEYS,
+        )
+        self.assertEqual(
+            (run.finished, run.global_step, run.stopped_by, run.stopped_return),
+            (True, 512, "stop_at_return", 5.0),
+        )
         self.assertEqual((run.best_step, run.best_return), (512, 5.0))
         self.assertEqual(broadloom.Policy(run.best).origin["global_step"], 512)
         self.assertEqual(broadloom.evaluate(run, best=True, seed=9, episodes=4)["mean_return"], 5.0)
         more = broadloom.resume(run, stop_at_return="none", quiet=True)
         self.assertEqual((more.global_step, more.stopped_by), (2048, ""))
-        wide = broadloom.train("CartPole-v1", out=out / "wide", quiet=True, init=run, init_optimizer=True, **KEYS | {"num_envs": 16})
-        self.assertEqual(len(json.loads((wide.dir / "manifest.json").read_text())["init"]["optimizer_hash"]), 32)
+        wide = broadloom.train(
+            "CartPole-v1",
+            out=out / "wide",
+            quiet=True,
+            init=run,
+            init_optimizer=True,
+            **KEYS | {"num_envs": 16},
+        )
+        self.assertEqual(
+            len(json.loads((wide.dir / "manifest.json").read_text())["init"]["optimizer_hash"]), 32
+        )
         with self.assertRaisesRegex(broadloom.Error, "init_optimizer: got True without init"):
-            broadloom.train("CartPole-v1", out=out / "nothing", quiet=True, init_optimizer=True, **KEYS)
+            broadloom.train(
+                "CartPole-v1", out=out / "nothing", quiet=True, init_optimizer=True, **KEYS
+            )
 
     def test_keys_are_the_programs(self):
         run = broadloom.train(
