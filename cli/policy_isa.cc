@@ -17,8 +17,8 @@ Status use_best(bool best, std::string& run_or_checkpoint) {
   std::error_code error;
   if (std::filesystem::is_regular_file(run_or_checkpoint, error)) {
     return invalid(
-        fmt::format("--best: got the file '{}', expected a run, whose best checkpoint "
-                    "is played; leave --best out, or name the run",
+        fmt::format("--best: got the file '{}', expected a run with a best checkpoint; "
+                    "leave --best out, or name the run",
                     run_or_checkpoint));
   }
   BROADLOOM_TRY(check_run_folder(run_or_checkpoint));

@@ -63,8 +63,8 @@ Status check_resume(const TrainOptions& options, const Context& context) {
   for (const auto& [key, text] : options.flags) {
     if (key != kTotal || options.more_timesteps == 0) continue;
     return invalid(
-        fmt::format("got --more_timesteps {} and --total_timesteps {}, expected one of "
-                    "them: so many steps more, or so many in all",
+        fmt::format("got --more_timesteps {} and --total_timesteps {}, expected one of them: "
+                    "the first adds steps, the second sets the total",
                     options.more_timesteps, text));
   }
   if (!options.file.empty()) extra = "'" + options.file + "'";
@@ -140,7 +140,7 @@ std::string traffic_text(const RankTraffic& traffic) {
 // Prints nothing if no evaluation was made and no return ended the run.
 void print_best(const RunSummary& summary) {
   if (!summary.stopped_by.empty()) {
-    tell("Stopped by {}: a mean return of {:.2f} reached it.\n", summary.stopped_by,
+    tell("Stopped by {}: the mean return reached {:.2f}.\n", summary.stopped_by,
          summary.stopped_return);
   }
   if (summary.best_step == 0) return;
@@ -383,14 +383,13 @@ void add_train_command(Command root, Context& context) {
                   "Run folder (default runs/<env_id>__<algorithm>__<seed>__<unix time>)")
       .type_name("DIR")
       .group("Command");
-  const Option resume =
-      command
-          .add_option(
-              "--resume", options->resume,
-              "Go on with the run in this folder as if it had never stopped; --more_timesteps "
-              "makes it longer, --device has another one train it")
-          .type_name("RUN")
-          .group("Command");
+  const Option resume = command
+                            .add_option("--resume", options->resume,
+                                        "Resume the run in this folder, as if it had never "
+                                        "stopped. --more_timesteps makes it "
+                                        "longer, --device changes where it trains")
+                            .type_name("RUN")
+                            .group("Command");
   command
       .add_option("--more_timesteps", options->more_timesteps,
                   "Make the resumed run this many environment steps longer than its own "
@@ -410,14 +409,13 @@ void add_train_command(Command root, Context& context) {
                   "Score the final policy on this held-out panel, for the record")
       .type_name("TOML")
       .group("Command");
-  const Option init =
-      command
-          .add_option(
-              "--init", options->init,
-              "Run or checkpoint whose policy the new run begins with: parameters and, where "
-              "both have one, observation normaliser")
-          .type_name("RUN")
-          .group("Command");
+  const Option init = command
+                          .add_option("--init", options->init,
+                                      "Begin with the policy of this run or checkpoint: its "
+                                      "parameters and, if both have one, "
+                                      "its observation normaliser")
+                          .type_name("RUN")
+                          .group("Command");
   command
       .add_flag("--init_optimizer", options->init_optimizer,
                 "Also take the optimiser's state, and the statistics that scale rewards")

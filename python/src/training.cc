@@ -198,8 +198,8 @@ nb::dict train(const nb::dict& keys, const std::string& out, int threads,
     std::optional<InitialPolicy> initial_policy;
     if (init.empty() && init_optimizer) {
       return invalid(
-          "init_optimizer: got True without init, expected the run whose optimiser "
-          "goes on; give init=");
+          "init_optimizer: got True without init, expected a run whose "
+          "optimiser continues; give init=");
     }
     if (!init.empty()) {
       Result<InitialPolicy> policy = read_initial_policy(init, init_optimizer);
@@ -237,8 +237,8 @@ nb::dict resume(const std::string& run_dir, std::int64_t total_timesteps,
     Result<std::int64_t> total = total_timesteps;
     if (more_timesteps != 0 && total_timesteps != 0) {
       return invalid(
-          fmt::format("got more_timesteps={} and total_timesteps={}, expected one of "
-                      "them: so many steps more, or so many in all",
+          fmt::format("got more_timesteps={} and total_timesteps={}, expected one of them: "
+                      "the first adds steps, the second sets the total",
                       more_timesteps, total_timesteps));
     }
     if (more_timesteps != 0) total = total_with_more(run_dir, more_timesteps);
