@@ -48,7 +48,7 @@ class Run(os.PathLike):
 
     @property
     def best(self) -> pathlib.Path:
-        """The checkpoint of the best evaluation in training (eval_interval=), for Policy() or init=.
+        """The checkpoint of the best evaluation in training (eval_interval=): for Policy(), init=.
 
         Its logged return is too high, since it was chosen for it: evaluate it with another seed."""
         return self.dir / "best.safetensors"

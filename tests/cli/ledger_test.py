@@ -104,7 +104,7 @@ class Ledger(ProgramTest):
         self.assertEqual(os.path.getsize(large), 40000 * 13)
         for form in ([], ["--json"]):
             command = [PROGRAM, "train", *SMALL, "--out", f"b{len(form)}", "--ledger", large, *form]
-            told = subprocess.run(
+            outcome = subprocess.run(
                 command,
                 capture_output=True,
                 text=True,
@@ -112,12 +112,12 @@ class Ledger(ProgramTest):
                 timeout=120,
                 preexec_fn=limit,
             )
-            self.assertEqual(told.returncode, 4, told.stderr)
-            self.assertIn("not recorded", told.stderr)
+            self.assertEqual(outcome.returncode, 4, outcome.stderr)
+            self.assertIn("not recorded", outcome.stderr)
             if not form:
-                self.assertIn("Trained 1,024 of 1,024 steps", told.stdout)
+                self.assertIn("Trained 1,024 of 1,024 steps", outcome.stdout)
                 continue
-            answer = json.loads(told.stdout)
+            answer = json.loads(outcome.stdout)
             self.assertEqual(
                 (answer["global_step"], answer["record"], answer["exit_code"]), (1024, "", 4)
             )

@@ -513,8 +513,8 @@ class Train(ProgramTest):
         self.assertIn("Stopped by stop_at_return", over.stdout)
         self.assertIn("Best evaluation: 5.00 at step 384", over.stdout)
         for command in (["watch"], ["export", "--format", "npz", "--out", "policy.npz"]):
-            told = self.run_program(*command, "a", "--best", "--quiet")
-            self.assertEqual((told.returncode, told.stderr), (0, ""))
+            outcome = self.run_program(*command, "a", "--best", "--quiet")
+            self.assertEqual((outcome.returncode, outcome.stderr), (0, ""))
         more = self.object_of("train", "--resume", "a", "--stop_at_return", "none", "--json")
         self.assertEqual(
             (more["global_step"], more["stopped_by"], more["best_step"]), (1024, "", 384)
@@ -553,15 +553,15 @@ class Train(ProgramTest):
         self.run_program("train", *SMALL, "--out", "a", "--quiet")
         wide = ["train", *SMALL, "--num_envs", "8", "--num_steps", "16", "--init", "a"]
         self.assertEqual(self.run_program(*wide, "--quiet", "--out", "alone").returncode, 0)
-        told = self.run_program(*wide, "--init_optimizer", "--out", "wide")
+        outcome = self.run_program(*wide, "--init_optimizer", "--out", "wide")
         self.assertIn(
             "Initial policy and optimiser: a/checkpoints/iteration_0000000008.safetensors (step "
             "1,024)",
-            told.stdout,
+            outcome.stdout,
         )
         self.assertIn(
             "Note: taken with the policy: Adam's moments and count of steps; new: environments",
-            told.stderr,
+            outcome.stderr,
         )
         alone, taken = (json.loads(line) for line in self.ledger()[1:])
         self.assertNotEqual(alone["result"]["parameters_hash"], taken["result"]["parameters_hash"])
