@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """Pages name things that exist: files and folders, and functions on the pages about the code."""
 
+import difflib
 import fnmatch
 import os
 import re
@@ -101,6 +102,13 @@ def words_of_sources(files):
     return words
 
 
+def misspelt_keys(page, text, keys, words):
+    """Names in no source that look like a key of a run: `num_evns`."""
+    unknown = sorted(set(re.findall(r"[a-z]+(?:_[a-z]+)+", text)) - words)
+    near = {name: difflib.get_close_matches(name, keys, 1, 0.8) for name in unknown}
+    return [f"{page}: {name}: is it {key[0]}?" for name, key in near.items() if key]
+
+
 class Names(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
@@ -121,6 +129,26 @@ class Names(unittest.TestCase):
         words = words_of_sources(self.files)
         self.assertEqual(
             [line for page in ABOUT_CODE for line in missing_names(page, read(page), words)], []
+        )
+
+    def test_no_key_is_misspelt(self):
+        keys = set(re.findall(r"^\| `(\w+_\w+)`", read("docs/reference/config.md"), flags=re.M))
+        self.assertGreater(len(keys), 50)
+        # Not the tests', which misspell on purpose.
+        words = words_of_sources([path for path in self.files if not path.startswith("tests/")])
+        # Other programs' names are on the page about coming from them; decisions are of their time.
+        pages = ["README.md"] + sorted(
+            path
+            for path in self.files
+            if re.fullmatch(r"docs/[\w/.-]+\.md", path)
+            and not path.startswith("docs/adr/")
+            and path != "docs/coming_from.md"
+        )
+        found = [line for page in pages for line in misspelt_keys(page, read(page), keys, words)]
+        self.assertEqual(found, [])
+        self.assertEqual(
+            misspelt_keys("p", "`--num_evns` and num_envs", keys, words),
+            ["p: num_evns: is it num_envs?"],
         )
 
     def test_every_decision_has_a_status_and_a_line_in_the_index(self):
