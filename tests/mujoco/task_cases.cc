@@ -130,12 +130,11 @@ class MujocoInFolder : public InFolder {
  protected:
   // A cart whose spring is too stiff for the timestep when it leaves the middle.
   std::string stiff_model() const {
-    std::ofstream(aged_observations("stiff.xml"))
-        << "<mujoco><option timestep='0.1'/><worldbody><body><joint "
-           "name='spring' type='slide' axis='1 0 0' stiffness='1e9'/>"
-           "<geom size='0.1'/></body></worldbody><actuator><motor "
-           "joint='spring'/></actuator></mujoco>";
-    return aged_observations("stiff.xml");
+    std::ofstream(at("stiff.xml")) << "<mujoco><option timestep='0.1'/><worldbody><body><joint "
+                                      "name='spring' type='slide' axis='1 0 0' stiffness='1e9'/>"
+                                      "<geom size='0.1'/></body></worldbody><actuator><motor "
+                                      "joint='spring'/></actuator></mujoco>";
+    return at("stiff.xml");
   }
 };
 
@@ -170,9 +169,8 @@ TEST_F(MujocoInFolder, EndsTheEpisodeIfThePhysicsBreaksDown) {
   const Played played = play(*envs.value());
   EXPECT_TRUE(played.status.ok()) << played.status.message();
   EXPECT_TRUE(played.terminated);
-  EXPECT_EQ(
-      envs.value()->spec().end_reasons.aged_observations(static_cast<std::size_t>(played.reason)),
-      "unstable");
+  EXPECT_EQ(envs.value()->spec().end_reasons.at(static_cast<std::size_t>(played.reason)),
+            "unstable");
   EXPECT_EQ(played.reward, 0.0f);
   EXPECT_EQ(envs.value()->episode_step(0), 0) << "a new episode";
 }
