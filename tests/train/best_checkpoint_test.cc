@@ -37,15 +37,15 @@ RunHooks stopping_after(int iterations) {
 class BestCheckpoints : public InFolder {
  protected:
   static Config config(const Overrides& more = {}) {
-    return resolved(with({{"num_envs", "8"},
-                          {"num_steps", "16"},
-                          {"hidden_sizes", "8"},
-                          {"learning_rate", "0.02"},
-                          {"total_timesteps", "1536"},
-                          {"checkpoint_interval", "5"},
-                          {"eval_episodes", "4"},
-                          {"eval_interval", "1"}},
-                         more));
+    return resolved(add_overrides({{"num_envs", "8"},
+                                   {"num_steps", "16"},
+                                   {"hidden_sizes", "8"},
+                                   {"learning_rate", "0.02"},
+                                   {"total_timesteps", "1536"},
+                                   {"checkpoint_interval", "5"},
+                                   {"eval_episodes", "4"},
+                                   {"eval_interval", "1"}},
+                                  more));
   }
 
   RunSummary train(const std::string& name, const Overrides& more = {}, int threads = 2,
@@ -139,7 +139,7 @@ TEST_F(BestCheckpoints, OfTheLastEvaluationAreInTheLineOfALongerRun) {
   const Overrides steady{{"lr_schedule", "constant"}};
   train("run", steady);
   ASSERT_TRUE(resume_run(at("run"), 1, {}, 3072).ok());
-  train("whole", with(steady, {{"total_timesteps", "3072"}}));
+  train("whole", add_overrides(steady, {{"total_timesteps", "3072"}}));
   EXPECT_EQ(line_of("run")["best"]["global_step"], line_of("whole")["best"]["global_step"]);
   EXPECT_EQ(best_of("run").parameters_hash, best_of("whole").parameters_hash);
   EXPECT_EQ(line_of("run")["best"]["global_step"], logged_best("run").first);

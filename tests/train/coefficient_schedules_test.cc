@@ -94,7 +94,7 @@ TEST_F(CoefficientFolder, MakeARunThatCanBeLongerWhereItStillLearns) {
   ASSERT_TRUE(start_run(coefficients_config(entropy), at("entropy"), 1, {}).ok());
   ASSERT_TRUE(resume_run(at("entropy"), 1, {}, 3000).ok());
   const Config whole = coefficients_config(
-      with(entropy, {{"total_timesteps", "3000"}, {"schedule_timesteps", "1500"}}));
+      add_overrides(entropy, {{"total_timesteps", "3000"}, {"schedule_timesteps", "1500"}}));
   ASSERT_TRUE(start_run(whole, at("whole"), 1, {}).ok());
   EXPECT_EQ(Json::parse(read_file(at("entropy") + "/ledger_line.json").take())["result"],
             Json::parse(read_file(at("whole") + "/ledger_line.json").take())["result"]);

@@ -30,14 +30,14 @@ using Json = nlohmann::json;
 class StoppedRuns : public InFolder {
  protected:
   static Config config(const Overrides& more = {}) {
-    return resolved(with({{"num_envs", "8"},
-                          {"num_steps", "16"},
-                          {"hidden_sizes", "8"},
-                          {"max_episode_steps", "5"},
-                          {"total_timesteps", "1536"},
-                          {"log_interval", "4"},
-                          {"checkpoint_interval", "4"}},
-                         more));
+    return resolved(add_overrides({{"num_envs", "8"},
+                                   {"num_steps", "16"},
+                                   {"hidden_sizes", "8"},
+                                   {"max_episode_steps", "5"},
+                                   {"total_timesteps", "1536"},
+                                   {"log_interval", "4"},
+                                   {"checkpoint_interval", "4"}},
+                                  more));
   }
 
   RunSummary train(const std::string& name, const Overrides& more = {}, int threads = 2,
@@ -77,7 +77,8 @@ TEST_F(StoppedRuns, EndAfterAnEvaluationThatReachesIt) {
   EXPECT_EQ(line["result"]["global_step"], 3 * 128);
   EXPECT_EQ(line["checkpoint"]["file"], "checkpoints/iteration_0000000003.safetensors");
   EXPECT_EQ(line["config"]["stop_at_return"], "5");
-  const RunSummary never = train("never", with(kByEvaluation, {{"stop_at_return", "5.5"}}));
+  const RunSummary never =
+      train("never", add_overrides(kByEvaluation, {{"stop_at_return", "5.5"}}));
   EXPECT_EQ(never.global_step, 1536);
   EXPECT_TRUE(never.stopped_by.empty());
   EXPECT_TRUE(std::isnan(never.stopped_return));
@@ -165,7 +166,7 @@ TEST_F(StoppedRuns, AreOverForAResume) {
 }
 
 TEST_F(StoppedRuns, GoOnToAHigherReturnOrToTheEnd) {
-  train("whole", with(kByEvaluation, {{"stop_at_return", "none"}}));
+  train("whole", add_overrides(kByEvaluation, {{"stop_at_return", "none"}}));
   for (const char* stop : {"none", "6"}) {
     const std::string name = std::string("run_") + stop;
     train(name, kByEvaluation);
