@@ -156,7 +156,7 @@ TEST(FillerRows, AreNoPartOfDelaysAndPushes) {
   for (int i = 0; i < 4; ++i) {
     ASSERT_TRUE(plain->iterate().ok());
     ASSERT_TRUE(other->iterate().ok());
-    EXPECT_EQ(told(*plain), told(*other)) << i;
+    EXPECT_EQ(learnt_text(*plain), learnt_text(*other)) << i;
   }
 }
 
