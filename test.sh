@@ -29,7 +29,8 @@ declare -A does=(
   [words]="line width, openings, names, spelling, links and readability (docs/style.md)"
   [tidy]="clang-tidy over files changed within a day (tools/check_tidy.sh --all: every file)"
   [asan]="the address and undefined behaviour sanitizers, where there is raw memory"
-  [tsan]="the thread sanitizer, where there are threads")
+  [tsan]="the thread sanitizer, where there are threads"
+  [fuzz]="100,000 changed files and 200 random configurations; takes minutes on many cores")
 declare -A labels_of=(
   [unit]=unit [golden]=golden [cli]=cli [runs]=runs [learning]=learn [pages]=pages [python]=python
   [bridges]="kernels|mujoco|cuda|mpi|cluster" [examples]="example|consumer" [perf]=perf)
@@ -40,7 +41,7 @@ usage() {
   echo
   echo "Stages:"
   for name in "${stages[@]}"; do printf '  %-10s %s\n' "$name" "${does[$name]}"; done
-  printf '  %-10s %s\n' lint "format, words and tidy" all "every stage"
+  printf '  %-10s %s\n' lint "format, words and tidy" all "every stage above" fuzz "${does[fuzz]}"
   echo "Without a name: unit, golden and cli."
 }
 
@@ -50,7 +51,7 @@ for name in "$@"; do
   case "$name" in -h | --help) usage; exit 0 ;; esac
   for one in ${group[$name]:-$name}; do
     if [ -z "${does[$one]:-}" ]; then
-      echo "test.sh: got stage '$name', expected some of: ${stages[*]} lint all" >&2
+      echo "test.sh: got stage '$name', expected some of: ${stages[*]} lint all fuzz" >&2
       exit 2
     fi
     chosen[$one]=1
@@ -332,6 +333,19 @@ test_sanitizer() {
   ctest_stage "test $1" "$1"
 }
 
+# More cases of what ctest plays some hundreds of.
+test_fuzz() {
+  has fuzz || return 0
+  local name
+  check_stage "build fuzz" configure_and_build asan fuzz_programs || return 1
+  for name in checkpoint log store toml; do
+    check_stage "fuzz $name" "build/asan/tests/fuzz/fuzz_$name" 25000 --jobs "$BROADLOOM_JOBS"
+  done
+  check_stage "fuzz state" build/asan/tests/fuzz/fuzz_state
+  check_stage "build bits" configure_and_build release fuzz_bits || return 1
+  check_stage "fuzz bits" build/release/tests/fuzz/fuzz_bits 200 --jobs "$BROADLOOM_JOBS"
+}
+
 stage "set-up" tools/setup.sh --tests || { report 0 1 0 "$stage_row   FAILED"; finish; }
 report 0 0 0 "$stage_row"
 has pages python bridges examples asan && install_packages
@@ -346,4 +360,5 @@ if [ "$side_by_side" = 1 ]; then
 else
   for part in "${large[@]}"; do $part; done
 fi
+test_fuzz
 finish
