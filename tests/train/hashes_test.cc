@@ -159,13 +159,13 @@ TEST_F(Hashes, ChangeNoBitOfTheRun) {
   Config plain = hashed_config();
   plain.hashes = false;
   const std::unique_ptr<Trainer> hashed = Trainer::create(hashed_config(), 2).take();
-  const std::unique_ptr<Trainer> plain = Trainer::create(plain, 2).take();
-  EXPECT_EQ(plain->hashes(), nullptr);
+  const std::unique_ptr<Trainer> unhashed = Trainer::create(plain, 2).take();
+  EXPECT_EQ(unhashed->hashes(), nullptr);
   for (int i = 0; i < 3; ++i) {
     ASSERT_TRUE(hashed->iterate().ok());
-    ASSERT_TRUE(plain->iterate().ok());
+    ASSERT_TRUE(unhashed->iterate().ok());
   }
-  const std::vector<TensorRef> a = hashed->state(), b = plain->state();
+  const std::vector<TensorRef> a = hashed->state(), b = unhashed->state();
   ASSERT_EQ(a.size(), b.size());
   for (std::size_t i = 0; i < a.size(); ++i) {
     EXPECT_EQ(std::memcmp(a[i].data, b[i].data, a[i].bytes()), 0) << a[i].name;
