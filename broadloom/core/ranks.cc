@@ -81,9 +81,9 @@ Status Ranks::agree(const Status& mine, std::uint64_t order, std::uint64_t finge
   const std::vector<Word> words = all_of(word);
   if (!status_.ok()) return mine.ok() ? status_ : mine;
   const Word* first = nullptr;
-  for (const Word& word : words) {
-    if (word.kind == 0) continue;
-    if (first == nullptr || word.order < first->order) first = &word;
+  for (const Word& other : words) {
+    if (other.kind == 0) continue;
+    if (first == nullptr || other.order < first->order) first = &other;
   }
   if (first != nullptr) {
     std::string message = mine.message();
