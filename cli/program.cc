@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "bridges/bridges.h"
+#include "broadloom/core/pool_shortage.h"
 #include "broadloom/env/plugins/allowed_code.h"
 #include "broadloom/env/tasks/registry.h"
 #include "broadloom_build_info.inc"
@@ -109,6 +110,12 @@ int run(const std::string& program, const std::vector<std::string>& given,
   }
   allow_settings(context.env_options);
   const int code = context.action();
+  // A command that wants all its threads has ended with an error that says so.
+  if (any_pool_was_alone() && code != static_cast<int>(ErrorKind::kIo)) {
+    tell(stderr,
+         "Note: the machine did not give all threads that were asked for. What should have been "
+         "shared was done by one, with the same results\n");
+  }
   // A result that could not be printed is an error.
   if (std::fflush(stdout) == 0 && std::ferror(stdout) == 0) return code;
   return report_error(

@@ -230,6 +230,13 @@ int report_run(const TrainOptions& options, const RunSummary& summary, double st
   }
   std::fflush(stdout);
   if (!recorded.ok()) return report_error(recorded, false);
+  if (!summary.panel_failure.empty()) {
+    return report_error({ErrorKind::kNumeric,
+                         fmt::format("the panel has no scores: {}. The run is finished and its "
+                                     "record says so",
+                                     summary.panel_failure)},
+                        false);
+  }
   if (summary.finished) return 0;
   if (!options.quiet) {
     std::fflush(stdout);

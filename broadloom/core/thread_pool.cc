@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "broadloom/core/available_cores.h"
+#include "broadloom/core/pool_shortage.h"
 #include "broadloom/core/relax.h"
 
 namespace broadloom {
@@ -16,6 +17,8 @@ constexpr std::uint64_t kClosed = 0;
 // Spin iterations. They cover the stretches of a training iteration that one thread runs alone,
 // because waking a thread takes some fifty microseconds.
 constexpr int kLooks = 10000;
+
+std::atomic<bool> g_any_was_alone{false};
 
 }  // namespace
 
@@ -32,7 +35,10 @@ ThreadPool::ThreadPool(int threads)
   open_section(0, nullptr, nullptr);
   workers_.join();
   set_active(1);
+  g_any_was_alone = true;
 }
+
+bool any_pool_was_alone() { return g_any_was_alone; }
 
 ThreadPool::~ThreadPool() {
   set_active(threads());

@@ -2,9 +2,6 @@
 
 #include <fmt/core.h>
 
-#include <algorithm>
-#include <cmath>
-#include <cstring>
 #include <filesystem>
 #include <string>
 #include <utility>
@@ -42,47 +39,27 @@ Overrides config_of(const SafetensorsFile& file) {
   return overrides;
 }
 
-// The numbers of a tensor; empty if it is absent or of another type.
-template <class Number>
-std::vector<Number> numbers_of(const SafetensorsFile& file, const std::string& name, Dtype dtype) {
-  const auto found = file.tensors.find(name);
-  if (found == file.tensors.end() || found->second.dtype != dtype) return {};
-  std::vector<Number> numbers((found->second.end - found->second.begin) / sizeof(Number));
-  if (!numbers.empty()) {
-    std::memcpy(numbers.data(), file.data.data() + found->second.begin,
-                numbers.size() * sizeof(Number));
-  }
-  return numbers;
-}
-
-// Checks that fits(number) holds for all numbers of a tensor; `expected` describes it.
-template <class Number, class Fits>
-Status check_numbers(const SafetensorsFile& file, const std::string& name, Dtype dtype,
-                     const char* expected, const Fits& fits) {
-  const std::vector<Number> numbers = numbers_of<Number>(file, name, dtype);
-  const auto wrong = std::find_if_not(numbers.begin(), numbers.end(), fits);
-  if (wrong == numbers.end()) return {};
-  return {ErrorKind::kCorrupt, fmt::format("{}[{}] is {}, expected {}: the policy is not usable",
-                                           name, wrong - numbers.begin(), *wrong, expected)};
-}
-
-// With such numbers, a policy's results would mean nothing.
+// With such numbers, a policy's results would mean nothing. The reader of a tensor reports one that
+// is absent or of another type.
 Status check_policy(const SafetensorsFile& file) {
-  const auto is_finite = [](auto x) { return std::isfinite(x); };
+  constexpr ValueRange kSize{0.0, kFiniteRange.high};
+  const auto check = [&](const std::string& name, Dtype dtype, const ValueRange& range) -> Status {
+    const auto found = file.tensors.find(name);
+    if (found == file.tensors.end() || found->second.dtype != dtype) return {};
+    const TensorRef tensor{name, dtype, found->second.shape, nullptr, {range}};
+    const Status status = check_values(tensor, file.data.data() + found->second.begin);
+    if (status.ok()) return {};
+    return {status.kind(), status.message() + ": the policy is not usable"};
+  };
   for (const char* parameters : {"learner.params", "learner.companion.params"}) {
-    BROADLOOM_TRY(
-        check_numbers<float>(file, parameters, Dtype::kF32, "a finite number", is_finite));
+    BROADLOOM_TRY(check(parameters, Dtype::kF32, kFiniteRange));
   }
-  const auto is_size = [](double x) { return std::isfinite(x) && x >= 0.0; };
   for (const std::string normaliser :
        {"obs_normalizer", "critic_obs_normalizer", "reward_normalizer", "algorithm.observations",
         "algorithm.rewards"}) {
-    BROADLOOM_TRY(check_numbers<double>(file, normaliser + ".mean", Dtype::kF64, "a finite number",
-                                        is_finite));
-    for (const char* size : {".var", ".count"}) {
-      BROADLOOM_TRY(check_numbers<double>(file, normaliser + size, Dtype::kF64,
-                                          "a finite number of at least 0", is_size));
-    }
+    BROADLOOM_TRY(check(normaliser + ".mean", Dtype::kF64, kFiniteRange));
+    BROADLOOM_TRY(check(normaliser + ".var", Dtype::kF64, kSize));
+    BROADLOOM_TRY(check(normaliser + ".count", Dtype::kF64, kSize));
   }
   return {};
 }

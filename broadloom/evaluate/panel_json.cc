@@ -97,6 +97,11 @@ Json episodes_json(const PanelResult& result, bool measures) {
 
 // The hash covers only what all versions record, so older records without measures stay valid.
 Json record_of(const PanelResult& result) {
+  if (!result.failure.empty()) {
+    return {{"hash", panel_hash(result.panel)},
+            {"definition", definition_of(result.panel)},
+            {"failed", result.failure}};
+  }
   return {{"hash", panel_hash(result.panel)},
           {"definition", definition_of(result.panel)},
           {"episodes_hash", hash_text(episodes_json(result, false).dump())},

@@ -19,6 +19,8 @@ struct PanelResult {
   std::string checkpoint, checkpoint_hash;  // file in the run's folder; hash of its bytes
   std::int64_t global_step = 0;             // of the checkpoint
   std::string version, revision, binary_hash, isa;  // of the program
+  // Why the panel has no scores: a number of its episodes is not finite. "": it has scores.
+  std::string failure;
   // [rows][seeds * episodes] in the order of panel_rows, without EpisodeEnd::stratum.
   std::vector<std::vector<EvalEpisode>> episodes;
 };

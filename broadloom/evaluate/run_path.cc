@@ -8,6 +8,8 @@
 #include <fstream>
 #include <string_view>
 
+#include "broadloom/core/escape.h"
+
 namespace broadloom {
 namespace {
 
@@ -68,7 +70,8 @@ std::string advice(const std::string& path) {
   const std::string run = run_around(path);
   if (!run.empty()) return fmt::format("name the run that it belongs to, '{}'", run);
   if (first_bytes(path).starts_with("SQLite format 3")) {
-    return fmt::format("it is a study's store, which `broadloom report {}` shows", path);
+    return fmt::format("it is a study's store, which `broadloom report {}` shows",
+                       shell_word(path));
   }
   const std::string inside = last_in(without_slash(path), is_run);
   if (!inside.empty()) return fmt::format("name one of the runs in it, such as '{}'", inside);

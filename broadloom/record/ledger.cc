@@ -81,6 +81,14 @@ Status check_streams(const Json& line) {
 // A panel's scores are useless without their streams.
 Status check_panel(const Json& line) {
   const bool has_scores = line.contains("panel"), has_streams = line["seeds"].contains("panel");
+  const Json& panel = line["panel"];
+  const bool failed = panel.contains("failed");
+  for (const char* key : {"episodes_hash", "rows"}) {
+    if (!has_scores || panel.contains(key) != failed) continue;
+    return {ErrorKind::kMismatch,
+            fmt::format("panel: got {} {}, expected episodes_hash and rows, or failed alone",
+                        failed ? "failed and" : "no", key)};
+  }
   if (has_scores == has_streams) return {};
   return {ErrorKind::kMismatch,
           fmt::format("the line has {} but no {}, expected both or neither",

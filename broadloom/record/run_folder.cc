@@ -18,6 +18,7 @@
 #include <system_error>
 #include <vector>
 
+#include "broadloom/core/escape.h"
 #include "broadloom/record/files.h"
 
 namespace broadloom {
@@ -198,7 +199,7 @@ Status taken_error(const std::string& dir) {
       ErrorKind::kIo,
       fmt::format("the folder '{}' exists and is not empty; choose another with --out, or resume "
                   "the run in it: `broadloom train --resume {}`",
-                  dir, dir)};
+                  dir, shell_word(dir))};
 }
 
 }  // namespace

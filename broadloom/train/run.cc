@@ -6,6 +6,7 @@
 #include <memory>
 
 #include "broadloom/config/schedule.h"
+#include "broadloom/core/escape.h"
 #include "broadloom/core/hash.h"
 #include "broadloom/core/number_text.h"
 #include "broadloom/core/peak_memory.h"
@@ -75,19 +76,21 @@ Result<std::optional<Panel>> own_panel(const RunFolder& folder) {
   if (is_there && !text.ok()) return text.status();
   const std::string hash = is_there ? hash_text(text.value()) : "none";
   if (hash != started_with) {
-    return Status(ErrorKind::kMismatch,
-                  fmt::format("'{}' is not the panel that the run was started with: got hash {}, "
-                              "expected {}; restore the file, and score the run on other panels "
-                              "with `broadloom eval {} --panel FILE`",
-                              folder.panel_path(), hash,
-                              started_with.empty() ? "no panel" : started_with, folder.dir()));
+    return Status(
+        ErrorKind::kMismatch,
+        fmt::format("'{}' is not the panel that the run was started with: got hash {}, "
+                    "expected {}; restore the file, and score the run on other panels "
+                    "with `broadloom eval {} --panel FILE`",
+                    folder.panel_path(), hash, started_with.empty() ? "no panel" : started_with,
+                    shell_word(folder.dir())));
   }
   Result<Panel> panel = read_panel(folder.panel_path());
   if (!panel.ok()) return panel.status();
   return std::optional<Panel>(panel.take());
 }
 
-// Plays the run's panel with the final policy and saves the result in the folder.
+// Plays the run's panel with the final policy and saves the result in the folder. A number that is
+// not finite would come again each time, so that the result says so and is not saved.
 Result<std::optional<PanelResult>> play_own_panel(const RunFolder& folder, Trainer& trainer,
                                                   const PlayProgress& on_progress) {
   const Result<std::optional<Panel>> panel = own_panel(folder);
@@ -99,6 +102,12 @@ Result<std::optional<PanelResult>> play_own_panel(const RunFolder& folder, Train
   if (!policy.ok()) return policy.status();
   Result<PanelResult> result =
       play_panel(*panel.value(), policy.value()->view(), trainer.pool().threads(), on_progress);
+  if (result.status().kind() == ErrorKind::kNumeric) {
+    PanelResult failed;
+    failed.panel = *panel.value();
+    failed.failure = result.status().message();
+    return std::optional<PanelResult>(std::move(failed));
+  }
   if (!result.ok()) return result.status();
   BROADLOOM_TRY(save_panel_result(folder.dir(), result.value()).status());
   return std::optional<PanelResult>(result.take());
@@ -118,15 +127,17 @@ bool is_recorded(const RunFolder& folder, const Config& config) {
          is_as_now("stop_at_return", to_text(config.stop_at_return));
 }
 
-// Writes a finished run's ledger line to its folder, unless it exists.
-Status write_ledger_line(const RunFolder& folder, Trainer& trainer, const MeasuredRun& measured,
-                         const RunHooks& hooks) {
-  if (!trainer.finished() || is_recorded(folder, trainer.config())) return {};
+// Writes a finished run's ledger line to its folder, unless it exists. Returns why the panel
+// failed; "": it did not.
+Result<std::string> write_ledger_line(const RunFolder& folder, Trainer& trainer,
+                                      const MeasuredRun& measured, const RunHooks& hooks) {
+  if (!trainer.finished() || is_recorded(folder, trainer.config())) return std::string();
   const Result<std::optional<PanelResult>> panel = play_own_panel(folder, trainer, hooks.on_panel);
   if (!panel.ok()) return panel.status();
   const Result<std::string> line = make_ledger_line(folder, trainer, measured, panel.value());
   if (!line.ok()) return line.status();
-  return write_file_atomically(folder.ledger_line_path(), line.value() + "\n");
+  BROADLOOM_TRY(write_file_atomically(folder.ledger_line_path(), line.value() + "\n"));
+  return panel.value() ? panel.value()->failure : std::string();
 }
 
 // A non-finite loss recurs on resume; other failures may be fixable.
@@ -147,8 +158,8 @@ struct ReadyRun {
 };
 
 // Saves and records the run after the last iteration.
-Status complete(ReadyRun& run, RunRecorder& recorder, std::int64_t first_step,
-                const RunHooks& hooks) {
+Result<std::string> complete(ReadyRun& run, RunRecorder& recorder, std::int64_t first_step,
+                             const RunHooks& hooks) {
   BROADLOOM_TRY(recorder.save(*run.trainer));
   const std::int64_t steps = run.trainer->report().global_step - first_step;
   return write_ledger_line(run.folder, *run.trainer, {steps, recorder.seconds(), peak_memory()},
@@ -169,8 +180,11 @@ Result<RunSummary> train(ReadyRun& run, const RunHooks& hooks) {
   BROADLOOM_TRY(
       with_resume_advice(iterate_together(trainer, report, hooks.should_stop), run.folder));
   const double seconds = recorder.value().seconds();
-  BROADLOOM_TRY(ranks.agree(complete(run, recorder.value(), first_step, hooks)));
-  return summary_of(trainer, run.folder.dir(), seconds, recorder.value().best());
+  const Result<std::string> failure = complete(run, recorder.value(), first_step, hooks);
+  BROADLOOM_TRY(ranks.agree(failure.status()));
+  RunSummary summary = summary_of(trainer, run.folder.dir(), seconds, recorder.value().best());
+  summary.panel_failure = failure.value();
+  return summary;
 }
 
 // Trains with the other ranks, which also learn if there is nothing to train.
@@ -417,8 +431,10 @@ Result<ReadyRun> old_run(const std::string& run_dir, int threads, const RunHooks
     BROADLOOM_TRY(record_new_episodes(run.value(), *trainer.value(), hooks));
     BROADLOOM_TRY(record_plugin(run.value(), *trainer.value(), hooks));
   } else {
-    BROADLOOM_TRY(write_ledger_line(folder, *trainer.value(), {}, hooks));
+    const Result<std::string> failure = write_ledger_line(folder, *trainer.value(), {}, hooks);
+    if (!failure.ok()) return failure.status();
     over = summary_of(*trainer.value(), folder.dir(), 0.0, evaluations.value().best);
+    over->panel_failure = failure.value();
   }
   return ReadyRun{lock.take(), opened.take(), trainer.take(), checkpoint.value().logs, over};
 }

@@ -54,6 +54,9 @@ struct RunSummary {
   double mean_return = 0.0;
   double success_rate = 0.0;  // of them; not a number where it is not known
   double seconds = 0.0;       // of training, in this process
+  // Why the panel has no scores: a number that is not finite. The run is finished and recorded.
+  // "": the panel has scores, or this call played none.
+  std::string panel_failure;
 
   // Calls v(name, value) for each field; the program's and Python's results have these names.
   template <class Visitor>
@@ -79,9 +82,9 @@ struct RunSummary {
 // config.isa.
 //
 // A finished run writes its ledger line to the folder (ledger_line.json). panel: kept in the
-// folder; the final policy is scored on it, and the line has the scores. init: a policy whose
-// parameters the run begins with; manifest and line name it. Both must fit the run: kMismatch
-// before anything is made.
+// folder; the final policy is scored on it, and the line has the scores or the failure. init: a
+// policy whose parameters the run begins with; manifest and line name it. Both must fit the run:
+// kMismatch before anything is made.
 //
 // ranks: the processes that train together; this one is the first, and the others call join_run()
 // and follow_run() (ranked_run.h). Only the first rank reads or writes the run's files. If a rank

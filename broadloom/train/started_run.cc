@@ -11,6 +11,7 @@
 
 #include "broadloom/config/needs.h"
 #include "broadloom/config/schedule.h"
+#include "broadloom/core/escape.h"
 #include "broadloom/math/isa.h"
 #include "broadloom/record/files.h"
 #include "broadloom/record/hash_log.h"
@@ -102,7 +103,7 @@ Status make_longer(StartedRun& run, std::int64_t total_timesteps) {
         "(shape_schedule), so a longer run would have changed them at other steps. Begin a new run "
         "with this policy: `broadloom train --init {} --total_timesteps N`, and the run's other "
         "settings",
-        total_timesteps, dir, before, dir));
+        total_timesteps, dir, before, shell_word(dir)));
   }
   const Config config = run.config;
   const std::int64_t over = config.schedule_timesteps > 0 ? config.schedule_timesteps : before;
@@ -114,7 +115,7 @@ Status make_longer(StartedRun& run, std::int64_t total_timesteps) {
         "`broadloom train --init {} --init_optimizer --total_timesteps N`, and the run's other "
         "settings; a run can be made longer where nothing falls, with lr_schedule = adaptive, or "
         "with a learning_rate_end above 0, which it then stays at",
-        total_timesteps, spent->words, dir, over, spent->key, dir));
+        total_timesteps, spent->words, dir, over, spent->key, shell_word(dir)));
   }
   if (depends_on_total(config)) run.config.schedule_timesteps = before;
   const std::int64_t blocks = run.config.num_iterations(), block = run.config.batch_size();
@@ -153,7 +154,7 @@ Status with_new_run_advice(const Status& status, const RunFolder& folder) {
       ErrorKind::kCorrupt,
       fmt::format("{}; to continue without it, begin a new run with its policy: `broadloom train "
                   "--init {}`, and its other settings",
-                  status.message(), folder.dir())};
+                  status.message(), shell_word(folder.dir()))};
 }
 
 Status check_kept_logs(const RunFolder& folder, const LogBytes& logs) {

@@ -152,6 +152,9 @@ nb::dict finish(const Result<RunSummary>& summary, const std::string& ledger, Ke
   kept.raise();
   if (!summary.ok()) raise(summary.status());
   if (!place.ok()) raise(place.status());
+  if (!summary.value().panel_failure.empty()) {  // the run is recorded by now
+    raise({ErrorKind::kNumeric, "the panel has no scores: " + summary.value().panel_failure});
+  }
   return summary_of(summary.value(), place.value());
 }
 

@@ -195,6 +195,15 @@ constexpr AuditCheck kChecks[] = {
      "(limit {limit:g}; 1 if the statistics are right).",
      "The statistics describe a narrower range of states than the policy meets now. If this lasts, "
      "restart with fresh statistics, or train without norm_obs."},
+    {"normaliser_width",
+     median<&Numbers::obs_variance>,
+     Bad::kBelow,
+     {.warning = 0.01},
+     "The block's normalised observations have a variance of {value:.2g} in the widest dimension "
+     "(limit {limit:g}; 1 if the statistics are right).",
+     "The policy sees hardly any difference between states. The statistics describe a far wider "
+     "range, or begin with a made-up sample (normaliser = gymnasium). Use normaliser = exact, or "
+     "restart with fresh statistics."},
     {"normaliser_clipping",
      median<&Numbers::obs_clipped>,
      Bad::kAbove,

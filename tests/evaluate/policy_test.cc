@@ -99,11 +99,12 @@ TEST_F(LoadedPolicies, AreRefusedWithImpossibleNumbers) {
     const char* words;
   };
   for (const Wrong& wrong :
-       {Wrong{"learner.params", kNan, "learner.params[1] is nan, expected a finite number"},
-        Wrong{"obs_normalizer.var", -1.0, "obs_normalizer.var[1] is -1, expected"},
-        Wrong{"obs_normalizer.mean", kNan, "obs_normalizer.mean[1] is nan"},
-        Wrong{"reward_normalizer.var", -1.0, "reward_normalizer.var[0] is -1"},
-        Wrong{"obs_normalizer.count", kNan, "obs_normalizer.count[0] is nan"}}) {
+       {Wrong{"learner.params", kNan,
+              "tensor 'learner.params': got nan at [1], expected a finite number"},
+        Wrong{"obs_normalizer.var", -1.0, "'obs_normalizer.var': got -1 at [1], expected"},
+        Wrong{"obs_normalizer.mean", kNan, "'obs_normalizer.mean': got nan at [1]"},
+        Wrong{"reward_normalizer.var", -1.0, "'reward_normalizer.var': got -1 at [0]"},
+        Wrong{"obs_normalizer.count", kNan, "'obs_normalizer.count': got nan at [0]"}}) {
     const std::unique_ptr<Trainer> trainer =
         trained({{"env_id", "Pendulum-v1"}, {"norm_obs", "true"}, {"norm_reward", "true"}});
     for (const TensorRef& tensor : trainer->state()) {

@@ -98,6 +98,10 @@ TEST(AuditFaults, StatisticsOfOtherStates) {
     for (double& variance : tensor<double>(trainer, "obs_normalizer.var")) variance *= 0.03;
     tensor<double>(trainer, "obs_normalizer.count")[0] = 1e9;
   });
+  expect_found(kPendulum, "normaliser_width", Severity::kWarning, [](Trainer& trainer) {
+    for (double& variance : tensor<double>(trainer, "obs_normalizer.var")) variance *= 5000.0;
+    tensor<double>(trainer, "obs_normalizer.count")[0] = 1e9;
+  });
   expect_found(kPendulum, "normaliser_clipping", Severity::kWarning, [](Trainer& trainer) {
     for (double& variance : tensor<double>(trainer, "obs_normalizer.var")) variance *= 1e-4;
     tensor<double>(trainer, "obs_normalizer.count")[0] = 1e9;

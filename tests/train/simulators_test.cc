@@ -329,6 +329,34 @@ TEST_F(Runs, NonFiniteNumbersInAnEvaluationEndTheRun) {
                     "reward of episode 70 is not finite at its step 4");
 }
 
+// Every resume used to end with the same error, and the run never got its line.
+TEST_F(Runs, NonFiniteNumbersInAPanelAreRecordedAsItsFailure) {
+  const Config config = simulated_config(register_not_finite({{70, 4, What::kReward}}));
+  Panel panel;
+  panel.env_id = config.env_id;
+  panel.episodes = 80;
+  const Result<RunSummary> first = start_run(config, at("run"), 2, {}, panel);
+  ASSERT_TRUE(first.ok()) << first.status().message();
+  EXPECT_TRUE(first.value().finished);
+  const std::string words = "reward of episode 70 (row all / nominal, seed 1) is not finite";
+  EXPECT_NE(first.value().panel_failure.find(words), std::string::npos);
+  const Result<std::string> line = read_ledger_line(at("run") + "/ledger_line.json", 1);
+  ASSERT_TRUE(line.ok()) << line.status().message();
+  EXPECT_TRUE(check_ledger_line(line.value()).ok()) << check_ledger_line(line.value()).message();
+  const auto recorded = json("run/ledger_line.json")["panel"];
+  EXPECT_EQ(recorded["failed"], first.value().panel_failure);
+  EXPECT_EQ(recorded["hash"], panel_hash(panel));
+  EXPECT_FALSE(recorded.contains("rows"));
+  const Result<RunSummary> again = resume_run(at("run"), 2, {});
+  ASSERT_TRUE(again.ok()) << again.status().message();
+  EXPECT_TRUE(again.value().panel_failure.empty());
+  const Result<RerunPlan> plan = plan_rerun(line.value());
+  ASSERT_TRUE(plan.ok()) << plan.status().message();
+  const Result<RerunReport> report = rerun(line.value(), plan.value(), at("rerun"), 1, {});
+  ASSERT_TRUE(report.ok()) << report.status().message();
+  EXPECT_TRUE(report.value().agrees());
+}
+
 TEST(NonFiniteNumbers, AreFoundInTheRandomPlayThatRndBeginsWith) {
   const std::string id = register_not_finite({{30, 4, What::kObservation}});
   const std::unique_ptr<Trainer> trainer = trainer_of(simulated_config(

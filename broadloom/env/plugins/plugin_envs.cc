@@ -357,9 +357,11 @@ Status PluginEnvs::capture() {
 Status PluginEnvs::state_restored() {
   const std::size_t size = described_.state_size;
   for (int i = 0; size > 0 && i < num_envs(); ++i) {
-    BROADLOOM_TRY(call("set_state", i, i + 1, [&](char* error) {
+    const Status status = call("set_state", i, i + 1, [&](char* error) {
       return plugin_->set_state(simulator_, i, state_.data() + i * size, error);
-    }));
+    });
+    // The plug-in has read bytes of a file: the file is what is wrong.
+    if (!status.ok()) return {ErrorKind::kCorrupt, status.message()};
   }
   return {};
 }
