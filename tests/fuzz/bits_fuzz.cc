@@ -73,7 +73,7 @@ Overrides task(Dice& dice) {
     }
     return ids;
   }();
-  Overrides keys = {{"env_id", dice.once_in(4) ? "CartPole-v1" : dice.of(kIds)}};
+  Overrides keys = {{"env_id", dice.once_in(4) ? "CartPole-v1" : dice.pick(kIds)}};
   if (keys.front().second == "CartPole-v1" && dice.once_in(2)) {
     keys.emplace_back("strata.a.half_length", "0.4..0.6");
     keys.emplace_back("strata.b.half_length", "0.2..0.9");
@@ -98,16 +98,17 @@ std::string value_of(const FieldInfo& field, Dice& dice) {
   if (field.type == "choice") {
     std::vector<std::string> words;
     std::string rest = field.range_text;
-    for (std::size_t at; (at = rest.find(" | ")) != std::string::npos; rest = rest.substr(at + 3)) {
-      words.push_back(rest.substr(0, at));
+    for (std::size_t place; (place = rest.find(" | ")) != std::string::npos;
+         rest = rest.substr(place + 3)) {
+      words.push_back(rest.substr(0, place));
     }
     words.push_back(rest);
-    return dice.of(words);
+    return dice.pick(words);
   }
   if (field.type == "list") return sizes(dice);
   if (field.type == "int") return number(0, 6, dice);
   static const std::vector<std::string> kEnds = {"0", "1", "1e-3", "0.5", "0.99", "10"};
-  if (dice.once_in(3)) return dice.of(kEnds);
+  if (dice.once_in(3)) return dice.pick(kEnds);
   double own = 1.0;
   if (!parse_text(field.value_text, own).ok() || own == 0.0) own = 0.1;
   return to_text(own * dice.uniform(0.1, 2.0));
@@ -133,9 +134,9 @@ void set(Overrides& keys, const std::string& key, const std::string& value) {
 void drop_named(Overrides& keys, const std::string& message, Dice& dice) {
   std::size_t first = std::string::npos, place = 0;
   for (std::size_t i = 1; i < keys.size(); ++i) {
-    const std::size_t at = message.find(keys[i].first);
-    if (at < first) {
-      first = at;
+    const std::size_t found = message.find(keys[i].first);
+    if (found < first) {
+      first = found;
       place = i;
     }
   }
@@ -171,10 +172,11 @@ std::optional<Config> random_config(Dice& dice, Overrides& keys) {
 // The same run with all that may be measured of it.
 Config measured(Config config, Dice& dice) {
   for (const std::string& name : instrument_names()) {
-    Config with = config;
-    with.instruments.push_back(name);
-    with.instrument_every = 1 + static_cast<int>(dice.below(3));
-    if (Trainer::create(with, 1).ok()) config = with;  // some cannot measure some algorithms
+    Config measuring = config;
+    measuring.instruments.push_back(name);
+    measuring.instrument_every = 1 + static_cast<int>(dice.below(3));
+    if (Trainer::create(measuring, 1).ok())
+      config = measuring;  // some cannot measure some algorithms
   }
   if (config.eval_interval == 0 && dice.once_in(2)) {
     config.eval_interval = 2;

@@ -98,7 +98,7 @@ Json odd_json(Dice& dice) {
 void change_numbers(Tensor& tensor, Dice& dice) {
   if (tensor.data.empty()) return;
   static const std::vector<std::size_t> kSizes = {1, 2, 4, 8};
-  std::size_t size = dice.of(kSizes);
+  std::size_t size = dice.pick(kSizes);
   if (dice.below(4) > 0 && tensor.dtype.text().size() == 3) {
     size = static_cast<std::size_t>(std::atoi(tensor.dtype.text().c_str() + 1)) / 8;
   }
@@ -144,10 +144,10 @@ std::size_t bytes_of(const Tensor& tensor) {
 
 void change_shape(Tensor& tensor, Dice& dice) {
   Json shape = Json::array();
-  const std::size_t at = dice.below(tensor.shape.size());
+  const std::size_t place = dice.below(tensor.shape.size());
   for (std::size_t i = 0; i < tensor.shape.size(); ++i) {
     const Json& extent = tensor.shape.at(i);
-    if (i != at) {
+    if (i != place) {
       shape.push_back(extent);
       continue;
     }
@@ -176,16 +176,16 @@ void change_tensor(Parts& parts, Dice& dice, std::string& what) {
   static const std::vector<std::string> kDtypes = {"BOOL", "I8",  "U8",  "I16", "U16", "I32", "U32",
                                                    "I64",  "U64", "F32", "F64", "F16", "BF16"};
   if (parts.tensors.empty()) return;
-  const std::size_t at = dice.below(parts.tensors.size());
-  Tensor& tensor = parts.tensors[at];
+  const std::size_t place = dice.below(parts.tensors.size());
+  Tensor& tensor = parts.tensors[place];
   const std::size_t kind = dice.below(10);
   what += fmt::format("tensor '{}', change {}; ", tensor.name, kind);
   switch (kind) {
     case 0:
-      tensor.name = dice.once_in(2) ? fuzz::odd_text(dice) : dice.of(parts.tensors).name;
+      tensor.name = dice.once_in(2) ? fuzz::odd_text(dice) : dice.pick(parts.tensors).name;
       break;
     case 1:
-      tensor.dtype = dice.of(kDtypes);
+      tensor.dtype = dice.pick(kDtypes);
       if (dice.once_in(2)) tensor.data.resize(bytes_of(tensor), 'x');
       break;
     case 2:
@@ -196,7 +196,7 @@ void change_tensor(Parts& parts, Dice& dice, std::string& what) {
       }
       break;
     case 3:
-      parts.tensors.erase(parts.tensors.begin() + static_cast<long>(at));
+      parts.tensors.erase(parts.tensors.begin() + static_cast<long>(place));
       break;
     case 4: {
       const Tensor twice = tensor;  // the name stands there two times
@@ -236,7 +236,7 @@ void change_metadata(Parts& parts, Dice& dice, std::string& what) {
           "hidden_sizes",    "num_envs",        "num_steps",     "env_id",   "algorithm",
           "encoder",         "shape_schedule",  "curriculum",    "norm_obs", "rnd_hidden_sizes",
           "env.frame_stack", "total_timesteps", "minibatch_size"};
-      parts.metadata["config." + dice.of(kSizes)] = fuzz::odd_text(dice);
+      parts.metadata["config." + dice.pick(kSizes)] = fuzz::odd_text(dice);
       break;
     }
     default:
@@ -302,7 +302,7 @@ class CheckpointFuzzer final : public fuzz::Fuzzer {
 
   Status play(Dice& dice, const std::string& folder, std::string& what,
               std::string& wrong) override {
-    const Begin& begin = dice.of(begins_);
+    const Begin& begin = dice.pick(begins_);
     what = begin.name + ": ";
     Parts parts = begin.parts;
     for (std::size_t i = dice.below(4); i > 0; --i) {

@@ -121,10 +121,10 @@ struct Finding {
 
 std::string first_line_with(const std::string& text, std::initializer_list<const char*> marks) {
   for (const char* mark : marks) {
-    const std::size_t at = text.find(mark);
-    if (at == std::string::npos) continue;
-    const std::size_t begin = text.rfind('\n', at) + 1;
-    return text.substr(begin, text.find('\n', at) - begin);
+    const std::size_t place = text.find(mark);
+    if (place == std::string::npos) continue;
+    const std::size_t begin = text.rfind('\n', place) + 1;
+    return text.substr(begin, text.find('\n', place) - begin);
   }
   return "";
 }
@@ -236,14 +236,14 @@ class Share {
     if (WIFEXITED(state) && WEXITSTATUS(state) == 0 && ended_.empty()) return;
     std::string words = ended_;
     ended_.clear();
-    const std::string said = get_file(errors_path());
+    const std::string errors = get_file(errors_path());
     if (words.empty()) {
       words =
-          first_line_with(said, {"runtime error:", "SUMMARY:", "Assertion", "terminate called"});
+          first_line_with(errors, {"runtime error:", "SUMMARY:", "Assertion", "terminate called"});
       if (words.empty() && WIFSIGNALED(state)) words = ::strsignal(WTERMSIG(state));
       if (words.empty()) words = fmt::format("ended with {}", WEXITSTATUS(state));
     }
-    findings.push_back({number, kind_of(words), words + "\n" + said.substr(0, 6000)});
+    findings.push_back({number, kind_of(words), words + "\n" + errors.substr(0, 6000)});
     if (shared_->now >= 0) shared_->next = number + call_.jobs;
   }
 
@@ -362,28 +362,28 @@ std::string wrong_error(const Status& status) {
 void change_bytes(std::string& bytes, Dice& dice) {
   const std::size_t edits = 1 + dice.below(5);
   for (std::size_t i = 0; i < edits; ++i) {
-    const std::size_t at = dice.below(bytes.size());
+    const std::size_t place = dice.below(bytes.size());
     switch (dice.below(7)) {
       case 0:
-        if (!bytes.empty()) bytes[at] = static_cast<char>(bytes[at] ^ (1 << dice.below(8)));
+        if (!bytes.empty()) bytes[place] = static_cast<char>(bytes[place] ^ (1 << dice.below(8)));
         break;
       case 1:
-        if (!bytes.empty()) bytes[at] = static_cast<char>(dice.below(256));
+        if (!bytes.empty()) bytes[place] = static_cast<char>(dice.below(256));
         break;
       case 2:
-        bytes.resize(at);
+        bytes.resize(place);
         break;
       case 3:
-        bytes.erase(at, 1 + dice.below(16));
+        bytes.erase(place, 1 + dice.below(16));
         break;
       case 4:
-        bytes.insert(at, bytes.substr(at, 1 + dice.below(64)));
+        bytes.insert(place, bytes.substr(place, 1 + dice.below(64)));
         break;
       case 5:
-        bytes.insert(at, odd_text(dice));
+        bytes.insert(place, odd_text(dice));
         break;
       default:
-        bytes.insert(at, 1 + dice.below(64), "\0\n\"{[,\xff"[dice.below(7)]);
+        bytes.insert(place, 1 + dice.below(64), "\0\n\"{[,\xff"[dice.below(7)]);
     }
   }
 }
@@ -442,7 +442,7 @@ std::string odd_text(Dice& dice) {
                                                   "adaptive",
                                                   "\xf0\x9f\x98\x80"};
   if (dice.once_in(40)) return std::string(20000, "a.[-"[dice.below(4)]);
-  return dice.once_in(3) ? odd_number(dice) : dice.of(kTexts);
+  return dice.once_in(3) ? odd_number(dice) : dice.pick(kTexts);
 }
 
 std::string odd_number(Dice& dice) {
@@ -499,7 +499,7 @@ std::string odd_number(Dice& dice) {
                                                     "+1",
                                                     "1.",
                                                     ".5"};
-  return dice.of(kNumbers);
+  return dice.pick(kNumbers);
 }
 
 void put_file(const std::string& path, const std::string& bytes) {

@@ -36,7 +36,7 @@ class Dice {
   bool once_in(std::size_t n) { return below(n) == 0; }
   double uniform(double low, double high) { return random_.uniform(low, high); }
   template <class T>
-  const T& of(const std::vector<T>& values) {
+  const T& pick(const std::vector<T>& values) {
     return values[below(values.size())];
   }
 

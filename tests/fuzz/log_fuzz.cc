@@ -94,8 +94,8 @@ std::string changed_json(const std::string& text, Dice& dice, std::string& what,
   }
   std::string out = json.dump(indent);
   if (dice.once_in(8)) {
-    const std::size_t at = out.find_first_of("0123456789", dice.below(out.size()));
-    if (at != std::string::npos) out.replace(at, 1, fuzz::odd_number(dice));
+    const std::size_t place = out.find_first_of("0123456789", dice.below(out.size()));
+    if (place != std::string::npos) out.replace(place, 1, fuzz::odd_number(dice));
   }
   if (dice.once_in(40)) out.insert(dice.below(out.size()), std::string(20000, '['));
   return out;
@@ -110,22 +110,22 @@ std::string changed_lines(const std::string& text, Dice& dice, std::string& what
     begin = end + 1;
   }
   for (std::size_t i = 1 + dice.below(2); i > 0 && !lines.empty(); --i) {
-    const std::size_t at = dice.below(lines.size());
+    const std::size_t place = dice.below(lines.size());
     switch (dice.below(8)) {
       case 0:
-        lines.erase(lines.begin() + static_cast<long>(at));
+        lines.erase(lines.begin() + static_cast<long>(place));
         break;
       case 1:
-        lines.push_back(lines[at]);
+        lines.push_back(lines[place]);
         break;
       case 2:
-        fuzz::change_bytes(lines[at], dice);
+        fuzz::change_bytes(lines[place], dice);
         break;
       case 3:
-        lines[at].resize(dice.below(lines[at].size() + 1));
+        lines[place].resize(dice.below(lines[place].size() + 1));
         break;
       default:
-        lines[at] = changed_json(lines[at], dice, what, -1);
+        lines[place] = changed_json(lines[place], dice, what, -1);
     }
   }
   std::string out;
@@ -137,8 +137,8 @@ std::string changed_lines(const std::string& text, Dice& dice, std::string& what
 // With the checksum of what it holds.
 std::string sealed(std::string line) {
   const std::string mark = ",\"checksum\":\"";
-  const std::size_t at = line.rfind(mark);
-  if (at != std::string::npos) line.resize(at);
+  const std::size_t place = line.rfind(mark);
+  if (place != std::string::npos) line.resize(place);
   return line + mark + hash_text(line) + "\"}\n";
 }
 
@@ -195,8 +195,8 @@ class LogFuzzer final : public fuzz::Fuzzer {
   Status play(Dice& dice, const std::string& folder, std::string& what,
               std::string& wrong) override {
     if (dice.once_in(12)) return launch(dice, folder, what);
-    const Begin& begin = dice.of(begins_);
-    const std::string dir = folder + "/run", name = dice.of(begin.names);
+    const Begin& begin = dice.pick(begins_);
+    const std::string dir = folder + "/run", name = dice.pick(begin.names);
     what = fmt::format("{}, {}: ", begin.name, name);
     const std::string bytes = changed(name, begin.files.at(name), dice, what);
     std::filesystem::remove_all(dir);

@@ -76,8 +76,8 @@ std::string row_of(const std::string& table, Dice& dice) {
 }
 
 std::string statement(const std::vector<Table>& tables, Dice& dice) {
-  const Table& table = dice.of(tables);
-  const std::string column = dice.of(table.columns), row = row_of(table.name, dice);
+  const Table& table = dice.pick(tables);
+  const std::string column = dice.pick(table.columns), row = row_of(table.name, dice);
   switch (dice.below(16)) {
     case 0:
       return fmt::format("DELETE FROM {} WHERE {}", table.name, row);
@@ -97,7 +97,7 @@ std::string statement(const std::vector<Table>& tables, Dice& dice) {
           table.name, column);
     case 6:
       return fmt::format("CREATE TRIGGER t AFTER UPDATE ON {0} BEGIN DELETE FROM {0}; END",
-                         dice.of(tables).name);
+                         dice.pick(tables).name);
     case 7:
       return fmt::format("UPDATE sqlite_master SET sql = {} WHERE name = '{}'", sql_value(dice),
                          table.name);
@@ -141,11 +141,11 @@ void change_file(std::string& bytes, Dice& dice, std::string& what) {
   for (std::size_t i = 1 + dice.below(3); i > 0; --i) {
     const std::size_t page = dice.below(bytes.size() / kPage);
     const std::size_t begin = page == 0 ? dice.below(2) * 100 : page * kPage;
-    std::size_t at = begin + dice.below(page == 0 && begin == 0 ? 100 : 16);
-    if (dice.once_in(3)) at = page * kPage + dice.below(kPage);
+    std::size_t place = begin + dice.below(page == 0 && begin == 0 ? 100 : 16);
+    if (dice.once_in(3)) place = page * kPage + dice.below(kPage);
     const char byte = static_cast<char>("\0\1\2\5\12\15\177\200\377"[dice.below(9)]);
-    what += fmt::format("byte {} = {}; ", at, static_cast<int>(byte));
-    bytes[at] = dice.once_in(3) ? static_cast<char>(dice.below(256)) : byte;
+    what += fmt::format("byte {} = {}; ", place, static_cast<int>(byte));
+    bytes[place] = dice.once_in(3) ? static_cast<char>(dice.below(256)) : byte;
   }
 }
 
@@ -173,7 +173,7 @@ class StoreFuzzer final : public fuzz::Fuzzer {
   Status play(Dice& dice, const std::string& folder, std::string& what,
               std::string& wrong) override {
     const std::string path = folder + "/fuzz.sqlite";
-    std::string bytes = dice.of(begins_);
+    std::string bytes = dice.pick(begins_);
     const std::size_t kind = dice.below(8);
     if (kind < 3) change_file(bytes, dice, what);
     fuzz::put_file(path, bytes);
@@ -211,8 +211,8 @@ class StoreFuzzer final : public fuzz::Fuzzer {
     note(report(path, wrong));
     const std::string merged = path + ".merged";
     std::filesystem::remove(merged);
-    const Status into = merge_stores({path, other_}, merged).status();
-    if (wrong.empty()) wrong = fuzz::wrong_error(into);
+    const Status merging = merge_stores({path, other_}, merged).status();
+    if (wrong.empty()) wrong = fuzz::wrong_error(merging);
     for (const StudyPart& part : {StudyPart{}, StudyPart{1, 2}}) {
       const Status status = go_on(path, part, wrong);
       if (status.kind() != ErrorKind::kMismatch) note(status);
@@ -234,7 +234,7 @@ class StoreFuzzer final : public fuzz::Fuzzer {
 
   // As far as the next run would begin.
   Status go_on(const std::string& path, const StudyPart& part, std::string& wrong) const {
-    const Result<StudyStore> seen = StudyStore::look(path, plan_);
+    const Result<StudyStore> seen = StudyStore::open_to_read(path, plan_);
     Result<StudyStore> store = StudyStore::open(path, plan_, part, true);
     if (!store.ok()) return store.status();
     const Result<std::vector<StoredRun>> runs = store.value().runs();

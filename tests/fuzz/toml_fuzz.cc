@@ -129,7 +129,7 @@ std::string key(Dice& dice) {
       keys.emplace_back(name);
     return keys;
   }();
-  if (!dice.once_in(12)) return dice.of(kKeys);
+  if (!dice.once_in(12)) return dice.pick(kKeys);
   if (!dice.once_in(8)) return toml_text(dice);
   std::string dotted = "a";
   for (std::size_t i = dice.below(400); i > 0; --i) dotted += ".a";
@@ -141,33 +141,35 @@ std::string table(Dice& dice) {
       "[env]",      "[base]",     "[base.env]", "[shapes]",          "[grid]",     "[[variants]]",
       "[strata.a]", "[strata.b]", "[disturb]",  "[perturbations.a]", "[[strata]]", "[]",
       "[a.b.c]",    "[[a]]",      "[grid.env]", "[variants]"};
-  return dice.of(kTables);
+  return dice.pick(kTables);
 }
 
 std::string changed(Lines lines, Dice& dice, std::string& what) {
   const std::size_t edits = dice.below(4);
   for (std::size_t i = 0; i < edits; ++i) {
-    const std::size_t at = dice.below(lines.size());
-    const std::size_t equals = lines.empty() ? std::string::npos : lines[at].find('=');
+    const std::size_t place = dice.below(lines.size());
+    const std::size_t equals = lines.empty() ? std::string::npos : lines[place].find('=');
     switch (dice.below(7)) {
       case 0:
       case 1:
-        if (equals != std::string::npos) lines[at] = lines[at].substr(0, equals + 2) + value(dice);
+        if (equals != std::string::npos)
+          lines[place] = lines[place].substr(0, equals + 2) + value(dice);
         break;
       case 2:
-        if (equals != std::string::npos) lines[at] = key(dice) + " " + lines[at].substr(equals);
+        if (equals != std::string::npos)
+          lines[place] = key(dice) + " " + lines[place].substr(equals);
         break;
       case 3:
-        lines.insert(lines.begin() + static_cast<long>(at), key(dice) + " = " + value(dice));
+        lines.insert(lines.begin() + static_cast<long>(place), key(dice) + " = " + value(dice));
         break;
       case 4:
-        lines.insert(lines.begin() + static_cast<long>(at), table(dice));
+        lines.insert(lines.begin() + static_cast<long>(place), table(dice));
         break;
       case 5:
-        if (!lines.empty()) lines.erase(lines.begin() + static_cast<long>(at));
+        if (!lines.empty()) lines.erase(lines.begin() + static_cast<long>(place));
         break;
       default:
-        if (!lines.empty()) lines.push_back(lines[at]);
+        if (!lines.empty()) lines.push_back(lines[place]);
     }
   }
   std::string text;
@@ -185,11 +187,11 @@ class TomlFuzzer final : public fuzz::Fuzzer {
   Status play(Dice& dice, const std::string&, std::string& what, std::string& wrong) override {
     switch (dice.below(3)) {
       case 0:
-        return config(changed(dice.of(kConfigs), dice, what), wrong);
+        return config(changed(dice.pick(kConfigs), dice, what), wrong);
       case 1:
-        return study(changed(dice.of(kStudies), dice, what), wrong);
+        return study(changed(dice.pick(kStudies), dice, what), wrong);
       default:
-        return panel(changed(dice.of(kPanels), dice, what), wrong);
+        return panel(changed(dice.pick(kPanels), dice, what), wrong);
     }
   }
 

@@ -97,10 +97,10 @@ TEST(CrossFitting, HasTheChoiceInItsInterval) {
   const Scores fitted = tuned(c);
   const Scores fixed = make_scores({fitted.values}).value();
   const BootstrapOptions options{.replicates = 2000};
-  const Estimate with = aggregate(fitted, options).value().mean;
-  const Estimate without = aggregate(fixed, options).value().mean;
-  EXPECT_EQ(with.value, without.value);
-  EXPECT_NE(with.high - with.low, without.high - without.low);
+  const Estimate fitted_mean = aggregate(fitted, options).value().mean;
+  const Estimate fixed_mean = aggregate(fixed, options).value().mean;
+  EXPECT_EQ(fitted_mean.value, fixed_mean.value);
+  EXPECT_NE(fitted_mean.high - fitted_mean.low, fixed_mean.high - fixed_mean.low);
   int held = 0;
   for (int study = 0; study < 200; ++study) {
     const Estimate mean =
