@@ -52,8 +52,10 @@ def chance(x, y, rng):
     """How often dealt sides are as far apart: the permutation test of Mann and Whitney."""
     both = x + y
     order = sorted(both)
-    rank = {value: statistics.fmean([i for i, v in enumerate(order) if v == value]) for value in set(both)}
-    ranks = [rank[value] for value in both]
+    places = collections.defaultdict(list)
+    for i, value in enumerate(order):
+        places[value].append(i)
+    ranks = [statistics.fmean(places[value]) for value in both]
     middle = statistics.fmean(ranks) * len(x)
     found = abs(sum(ranks[: len(x)]) - middle)
     far = 0
@@ -79,17 +81,26 @@ class Shape:
         means = [statistics.fmean(values) for values in scores]
         self.best = means.index(max(means))
         self.like = [
-            i == self.best or chance(scores[self.best], scores[i], rng) > 0.05 for i in range(len(rates))
+            i == self.best or chance(scores[self.best], scores[i], rng) > 0.05
+            for i in range(len(rates))
         ]
         self.like_means = [mean for mean, like in zip(means, self.like, strict=True) if like]
         self.scores = fitted_scores(scores, seeds)
-        self.draws = [fitted_scores(scores, rng.choices(seeds, k=len(seeds))) for _ in range(REPLICATES)]
+        self.draws = [
+            fitted_scores(scores, rng.choices(seeds, k=len(seeds))) for _ in range(REPLICATES)
+        ]
         areas = [iqm(draw) for draw in self.draws]
         self.area = iqm(self.scores), quantile(areas, 0.025), quantile(areas, 0.975)
 
     @property
     def name(self):
         return f"{self.n}x{self.t}"
+
+    @property
+    def rates_as_good(self):
+        return " ".join(
+            f"{rate:g}" for rate, like in zip(self.rates, self.like, strict=True) if like
+        )
 
     @property
     def at_edge(self):
@@ -138,8 +149,7 @@ def main():
             words = {"better": "lower", "worse": "higher", "none": "no difference found"}
             rows.append([
                 task, shape.name, shape.n, shape.t, shape.n * shape.t, len(shape.scores), *shape.area,
-                shape.rates[shape.best], "yes" if shape.at_edge else "",
-                " ".join(f"{r:g}" for r, like in zip(shape.rates, shape.like, strict=True) if like),
+                shape.rates[shape.best], "yes" if shape.at_edge else "", shape.rates_as_good,
                 p, low, high, words.get(result, result),
             ])  # fmt: skip
         for batch in (1024, 4096, 16384):
@@ -147,12 +157,12 @@ def main():
             large = max((s for s in of_task if s.n * s.t == batch), key=lambda s: s.area[0])
             pairs.append([task, small.name, large.name, batch, *call(small, large, rng)])
     write(results / "fair.csv", [
-        "task", "shape", "N", "T", "batch", "seeds", "area", "area low", "area high", "best rate", "at edge",
-        "rates as good", "P(leader better)", "P low", "P high", "call",
+        "task", "shape", "N", "T", "batch", "seeds", "area", "area low", "area high", "best rate",
+        "at edge", "rates as good", "P(leader better)", "P low", "P high", "call",
     ], rows)  # fmt: skip
     write(results / "fair_pairs.csv", [
-        "task", "best of 256 samples", "best of the larger block", "larger block", "P(smaller better)", "P low",
-        "P high", "call",
+        "task", "best of 256 samples", "best of the larger block", "larger block",
+        "P(smaller better)", "P low", "P high", "call",
     ], pairs)  # fmt: skip
 
 

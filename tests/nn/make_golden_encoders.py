@@ -5,6 +5,7 @@ Run it only to add cases, with any Python that has torch and numpy; the tests ne
 
     python tests/nn/make_golden_encoders.py
 """
+
 import json
 import pathlib
 
@@ -14,9 +15,17 @@ import torch.nn.functional as F
 
 ROWS = 3
 # encoder, normalisation, height, width, channels, hidden_sizes. Nature's at Atari's size, the others smaller than that.
-CASES = [("minatar", "off", 10, 10, 4, [128]), ("minatar", "channels", 10, 10, 7, [128]), ("minatar", "all", 10, 10, 4, [32, 16]),
-         ("nature", "off", 84, 84, 4, [512]), ("nature", "channels", 44, 40, 3, [20]), ("nature", "all", 36, 36, 1, [20]),
-         ("impala", "off", 21, 16, 3, [24]), ("mlp", "off", 3, 5, 2, [24, 20]), ("mlp", "channels", 3, 5, 2, [24, 20])]
+CASES = [
+    ("minatar", "off", 10, 10, 4, [128]),
+    ("minatar", "channels", 10, 10, 7, [128]),
+    ("minatar", "all", 10, 10, 4, [32, 16]),
+    ("nature", "off", 84, 84, 4, [512]),
+    ("nature", "channels", 44, 40, 3, [20]),
+    ("nature", "all", 36, 36, 1, [20]),
+    ("impala", "off", 21, 16, 3, [24]),
+    ("mlp", "off", 3, 5, 2, [24, 20]),
+    ("mlp", "channels", 3, 5, 2, [24, 20]),
+]
 
 
 def numbers(count, stream):
@@ -42,7 +51,9 @@ class Body:
 
     def parameter(self, shape, scale, offset=0.0):
         values = offset + scale * numbers(int(np.prod(shape)), len(self.parameters))
-        tensor = torch.tensor(values.astype(np.float32).astype(np.float64).reshape(shape), requires_grad=True)
+        tensor = torch.tensor(
+            values.astype(np.float32).astype(np.float64).reshape(shape), requires_grad=True
+        )
         self.parameters.append(tensor)
         return tensor
 
@@ -62,7 +73,9 @@ class Body:
 
     def convolution(self, x, filters, kernel, stride=1, padding=0):
         channels = x.shape[-1]
-        w = self.parameter((kernel, kernel, channels, filters), np.sqrt(6.0 / (kernel * kernel * channels)))
+        w = self.parameter(
+            (kernel, kernel, channels, filters), np.sqrt(6.0 / (kernel * kernel * channels))
+        )
         b = self.parameter((filters,), 0.1)
         y = F.conv2d(x.permute(0, 3, 1, 2), w.permute(3, 2, 0, 1), b, stride, padding)
         return y.permute(0, 2, 3, 1)
@@ -97,16 +110,36 @@ def record(encoder, norm, height, width, channels, hidden):
     x = torch.tensor(x.astype(np.float32).astype(np.float64).reshape(ROWS, height, width, channels))
     body = Body(norm)
     y = body(encoder, x, hidden)
-    weights = torch.tensor(numbers(y.numel(), WEIGHTS).astype(np.float32).astype(np.float64).reshape(y.shape))
+    weights = torch.tensor(
+        numbers(y.numel(), WEIGHTS).astype(np.float32).astype(np.float64).reshape(y.shape)
+    )
     (y * weights).sum().backward()
     gradients = []
     for p in body.parameters:
         g = p.grad.reshape(-1).numpy()
-        gradients.append({"size": g.size, "norm": float(np.linalg.norm(g)), "along": float(g @ numbers(g.size, DIRECTIONS))})
-    return {"encoder": encoder, "layer_norm": norm, "height": height, "width": width, "channels": channels,
-            "hidden_sizes": hidden, "rows": ROWS, "outputs": y.detach().reshape(-1)[:: max(1, y.numel() // 60)].tolist(),
-            "every": max(1, y.numel() // 60), "gradients": gradients}
+        gradients.append(
+            {
+                "size": g.size,
+                "norm": float(np.linalg.norm(g)),
+                "along": float(g @ numbers(g.size, DIRECTIONS)),
+            }
+        )
+    return {
+        "encoder": encoder,
+        "layer_norm": norm,
+        "height": height,
+        "width": width,
+        "channels": channels,
+        "hidden_sizes": hidden,
+        "rows": ROWS,
+        "outputs": y.detach().reshape(-1)[:: max(1, y.numel() // 60)].tolist(),
+        "every": max(1, y.numel() // 60),
+        "gradients": gradients,
+    }
 
 
 path = pathlib.Path(__file__).with_name("golden_encoders.json")
-path.write_text(json.dumps({"torch": torch.__version__, "cases": [record(*case) for case in CASES]}, indent=1) + "\n")
+path.write_text(
+    json.dumps({"torch": torch.__version__, "cases": [record(*case) for case in CASES]}, indent=1)
+    + "\n"
+)

@@ -43,15 +43,33 @@ class Browser:
             os.dup2(ends[0], 3)
             os.dup2(ends[1], 4)
 
-        options = ["--headless=new", "--remote-debugging-pipe", f"--user-data-dir={self.home}/profile", "--disable-gpu",
-                   "--disable-dev-shm-usage", "--no-first-run", "--hide-scrollbars", "--force-color-profile=srgb",
-                   "--disable-background-networking", "--disable-component-update", "--disable-sync", "--disable-extensions",
-                   "--host-resolver-rules=MAP * ~NOTFOUND"]
+        options = [
+            "--headless=new",
+            "--remote-debugging-pipe",
+            f"--user-data-dir={self.home}/profile",
+            "--disable-gpu",
+            "--disable-dev-shm-usage",
+            "--no-first-run",
+            "--hide-scrollbars",
+            "--force-color-profile=srgb",
+            "--disable-background-networking",
+            "--disable-component-update",
+            "--disable-sync",
+            "--disable-extensions",
+            "--host-resolver-rules=MAP * ~NOTFOUND",
+        ]
         if os.geteuid() == 0:
             options.append("--no-sandbox")  # the sandbox refuses to run as root
         self.log = open(os.path.join(self.home, "browser.log"), "wb")
-        self.process = subprocess.Popen([self.path, *options, "about:blank"], preexec_fn=prepare, close_fds=False,
-                                        stdin=subprocess.DEVNULL, stdout=self.log, stderr=self.log, start_new_session=True)
+        self.process = subprocess.Popen(
+            [self.path, *options, "about:blank"],
+            preexec_fn=prepare,
+            close_fds=False,
+            stdin=subprocess.DEVNULL,
+            stdout=self.log,
+            stderr=self.log,
+            start_new_session=True,
+        )
         for fd in (command_read, answer_write, *ends):
             os.close(fd)
         try:
@@ -65,7 +83,9 @@ class Browser:
         self.session = None
         targets = self.call("Target.getTargets")["targetInfos"]
         page = next(t for t in targets if t["type"] == "page")
-        self.session = self.call("Target.attachToTarget", targetId=page["targetId"], flatten=True)["sessionId"]
+        self.session = self.call("Target.attachToTarget", targetId=page["targetId"], flatten=True)[
+            "sessionId"
+        ]
         for domain in ("Page", "Runtime", "Log", "Network"):
             self.call(f"{domain}.enable")
         self.call("Page.setLifecycleEventsEnabled", enabled=True)
@@ -86,7 +106,7 @@ class Browser:
             message["sessionId"] = self.session
         data = json.dumps(message).encode() + b"\0"
         while data:
-            data = data[os.write(self.write_end, data):]
+            data = data[os.write(self.write_end, data) :]
         while True:
             answer = self.receive(20)
             if answer.get("id") == self.last_id:
@@ -109,9 +129,18 @@ class Browser:
         return json.loads(message)
 
     def display(self, width, height, dark=False, phone=False):
-        self.call("Emulation.setDeviceMetricsOverride", width=width, height=height, deviceScaleFactor=2 if phone else 1, mobile=phone)
-        self.call("Emulation.setEmulatedMedia", media="",
-                  features=[{"name": "prefers-color-scheme", "value": "dark" if dark else "light"}])
+        self.call(
+            "Emulation.setDeviceMetricsOverride",
+            width=width,
+            height=height,
+            deviceScaleFactor=2 if phone else 1,
+            mobile=phone,
+        )
+        self.call(
+            "Emulation.setEmulatedMedia",
+            media="",
+            features=[{"name": "prefers-color-scheme", "value": "dark" if dark else "light"}],
+        )
 
     def leave(self):
         """Puts the page away, so that what comes next is not drawn for it as well."""
@@ -120,8 +149,11 @@ class Browser:
     def load(self, url):
         """Goes there and waits until all of it is loaded. Pages before it may still send events of theirs."""
         loader = self.call("Page.navigate", url=url).get("loaderId")
-        loaded = lambda e: (e.get("method") == "Page.lifecycleEvent" and e["params"]["name"] == "load"
-                            and e["params"]["loaderId"] == loader)
+        loaded = lambda e: (
+            e.get("method") == "Page.lifecycleEvent"
+            and e["params"]["name"] == "load"
+            and e["params"]["loaderId"] == loader
+        )
         while not any(map(loaded, self.events)):
             self.events.append(self.receive(20))
 
@@ -129,12 +161,16 @@ class Browser:
         """Loads a file; gives what it complained about and what it asked for: (problems, requests)."""
         self.events.clear()
         self.load(pathlib.Path(path).absolute().as_uri())
-        self.evaluate("new Promise((r) => requestAnimationFrame(() => requestAnimationFrame(() => r(1))))")
+        self.evaluate(
+            "new Promise((r) => requestAnimationFrame(() => requestAnimationFrame(() => r(1))))"
+        )
         seen, self.events = self.events, []
         return problems_in(seen), requests_in(seen)
 
     def evaluate(self, expression):
-        answer = self.call("Runtime.evaluate", expression=expression, returnByValue=True, awaitPromise=True)
+        answer = self.call(
+            "Runtime.evaluate", expression=expression, returnByValue=True, awaitPromise=True
+        )
         if "exceptionDetails" in answer:
             raise RuntimeError(json.dumps(answer["exceptionDetails"])[:2000])
         return answer["result"].get("value")
@@ -149,14 +185,20 @@ class Browser:
             return
         width = self.evaluate("document.documentElement.clientWidth")
         height = height or self.evaluate("document.documentElement.scrollHeight") - top
-        shot = self.call("Page.captureScreenshot", format="png", captureBeyondViewport=True,
-                         clip={"x": 0, "y": top, "width": width, "height": min(height, 16000), "scale": scale})
+        shot = self.call(
+            "Page.captureScreenshot",
+            format="png",
+            captureBeyondViewport=True,
+            clip={"x": 0, "y": top, "width": width, "height": min(height, 16000), "scale": scale},
+        )
         with open(path, "wb") as file:
             file.write(base64.b64decode(shot["data"]))
 
     def print_pdf(self, path):
         """The page as a printer gets it: A4, with backgrounds as the page's style asks for them."""
-        answer = self.call("Page.printToPDF", paperWidth=8.27, paperHeight=11.69, preferCSSPageSize=True)
+        answer = self.call(
+            "Page.printToPDF", paperWidth=8.27, paperHeight=11.69, preferCSSPageSize=True
+        )
         with open(path, "wb") as file:
             file.write(base64.b64decode(answer["data"]))
 
@@ -169,15 +211,28 @@ def problems_in(events):
         if event.get("method") == "Runtime.exceptionThrown":
             details = params["exceptionDetails"]
             found.append(details.get("exception", {}).get("description") or details["text"])
-        elif event.get("method") == "Runtime.consoleAPICalled" and params["type"] in ("error", "warning", "assert"):
-            found.append(" ".join(str(a.get("value", a.get("description"))) for a in params["args"]))
-        elif event.get("method") == "Log.entryAdded" and params["entry"]["level"] in ("error", "warning"):
+        elif event.get("method") == "Runtime.consoleAPICalled" and params["type"] in (
+            "error",
+            "warning",
+            "assert",
+        ):
+            found.append(
+                " ".join(str(a.get("value", a.get("description"))) for a in params["args"])
+            )
+        elif event.get("method") == "Log.entryAdded" and params["entry"]["level"] in (
+            "error",
+            "warning",
+        ):
             found.append(params["entry"]["text"])
     return found
 
 
 def requests_in(events):
-    return [e["params"]["request"]["url"] for e in events if e.get("method") == "Network.requestWillBeSent"]
+    return [
+        e["params"]["request"]["url"]
+        for e in events
+        if e.get("method") == "Network.requestWillBeSent"
+    ]
 
 
 def run_tests(module, folder=""):
@@ -188,7 +243,9 @@ def run_tests(module, folder=""):
     module["MAKE_PAGE"], module["OUT"] = sys.argv[1], pathlib.Path(sys.argv[2]) / folder
     path = find_browser()
     if not path:
-        print("SKIPPED: there is no chromium, so no page was looked at; tools/setup.sh --tests installs it")
+        print(
+            "SKIPPED: there is no chromium, so no page was looked at; tools/setup.sh --tests installs it"
+        )
         return 77
     module["OUT"].mkdir(parents=True, exist_ok=True)
     with Browser(path) as module["BROWSER"]:

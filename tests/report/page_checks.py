@@ -3,8 +3,12 @@
 import json
 import subprocess
 
-DISPLAYS = {"light": dict(width=1280, height=900), "dark": dict(width=1280, height=900, dark=True),
-            "phone": dict(width=390, height=844, phone=True), "small_phone": dict(width=320, height=568, phone=True, dark=True)}
+DISPLAYS = {
+    "light": dict(width=1280, height=900),
+    "dark": dict(width=1280, height=900, dark=True),
+    "phone": dict(width=390, height=844, phone=True),
+    "small_phone": dict(width=320, height=568, phone=True, dark=True),
+}
 
 # How many different colours a drawing has, nothing drawn counted as one: a blank canvas has one.
 COLOURS = """[...document.querySelectorAll('canvas')].map((c) => {
@@ -31,7 +35,9 @@ def check_display(test, browser, page, display, picture=None):
     browser.display(**DISPLAYS[display])
     problems, requests = browser.open(page)
     test.assertEqual(problems, [])
-    from_elsewhere = [address for address in requests if not address.startswith("data:")]  # pictures inside of it are not
+    from_elsewhere = [
+        address for address in requests if not address.startswith("data:")
+    ]  # pictures inside of it are not
     test.assertEqual(from_elsewhere, [page.absolute().as_uri()])
     state = browser.evaluate("({...document.documentElement.dataset})")
     test.assertEqual(state["failures"], "")
@@ -39,11 +45,19 @@ def check_display(test, browser, page, display, picture=None):
     if picture:
         browser.screenshot(picture, scale=0.6 if display == "phone" else 1)
     # Folded parts are drawn once they are open.
-    browser.evaluate("document.querySelectorAll('details').forEach((d) => { d.open = true; }), new Promise((r) => setTimeout(() => requestAnimationFrame(() => r(1)), 60))")
-    test.assertLessEqual(browser.evaluate("document.documentElement.scrollWidth"), DISPLAYS[display]["width"])
+    browser.evaluate(
+        "document.querySelectorAll('details').forEach((d) => { d.open = true; }), new Promise((r) => setTimeout(() => requestAnimationFrame(() => r(1)), 60))"
+    )
+    test.assertLessEqual(
+        browser.evaluate("document.documentElement.scrollWidth"), DISPLAYS[display]["width"]
+    )
     blank = [i for i, colours in enumerate(browser.evaluate(COLOURS)) if colours < 2]
     test.assertEqual(blank, [], "canvases with nothing on them")
-    test.assertEqual(browser.evaluate(UNNAMED), 0, "drawings or tables without a name for those who do not see them")
+    test.assertEqual(
+        browser.evaluate(UNNAMED),
+        0,
+        "drawings or tables without a name for those who do not see them",
+    )
     text = browser.evaluate("document.body.innerText")
     for word in WORDS_THAT_MEAN_A_MISTAKE:
         test.assertNotIn(word, text)

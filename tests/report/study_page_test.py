@@ -16,7 +16,11 @@ import study_fixture as fixture
 from page_checks import COLOURS, DISPLAYS, check_display, write_page
 
 PICTURED = ("ladder", "matches", "several_tasks")  # pictures take much of the test's time
-ALL_DISPLAYS = ("ladder", "matches", "odd_names")  # the others: what is widest and what is narrowest
+ALL_DISPLAYS = (
+    "ladder",
+    "matches",
+    "odd_names",
+)  # the others: what is widest and what is narrowest
 MAKE_PAGE = OUT = BROWSER = None
 
 # Downloads are kept in the page instead of being saved: [name, text] in the order of their buttons.
@@ -35,7 +39,9 @@ def open_page(name, data=None, display="light"):
 
 def downloads():
     """Every table of the page as {name: rows}, rows as dicts by column."""
-    return {name: list(csv.DictReader(io.StringIO(text))) for name, text in BROWSER.evaluate(DOWNLOADS)}
+    return {
+        name: list(csv.DictReader(io.StringIO(text))) for name, text in BROWSER.evaluate(DOWNLOADS)
+    }
 
 
 def table_rows(title):
@@ -45,7 +51,9 @@ def table_rows(title):
 
 
 def labels():
-    return BROWSER.evaluate("[...document.querySelectorAll('canvas')].map((c) => c.getAttribute('aria-label'))")
+    return BROWSER.evaluate(
+        "[...document.querySelectorAll('canvas')].map((c) => c.getAttribute('aria-label'))"
+    )
 
 
 class DisplayTest(unittest.TestCase):
@@ -54,7 +62,13 @@ class DisplayTest(unittest.TestCase):
             page = write_page(MAKE_PAGE, "study", OUT, name, make())
             for display in DISPLAYS if name in ALL_DISPLAYS else ("light", "small_phone"):
                 with self.subTest(file=name, display=display):
-                    check_display(self, BROWSER, page, display, OUT / f"{name}_{display}.png" if name in PICTURED else None)
+                    check_display(
+                        self,
+                        BROWSER,
+                        page,
+                        display,
+                        OUT / f"{name}_{display}.png" if name in PICTURED else None,
+                    )
 
     def test_paper(self):
         for name in ("ladder", "matches"):
@@ -71,7 +85,10 @@ class DisplayTest(unittest.TestCase):
         dark = BROWSER.evaluate(picture)
         BROWSER.evaluate("window.dispatchEvent(new Event('beforeprint'))")
         self.assertNotEqual(BROWSER.evaluate(picture), dark)
-        self.assertEqual(BROWSER.evaluate("getComputedStyle(document.body).backgroundColor"), "rgb(255, 255, 255)")
+        self.assertEqual(
+            BROWSER.evaluate("getComputedStyle(document.body).backgroundColor"),
+            "rgb(255, 255, 255)",
+        )
         BROWSER.evaluate("window.dispatchEvent(new Event('afterprint'))")
         self.assertEqual(BROWSER.evaluate(picture), dark)
 
@@ -79,8 +96,13 @@ class DisplayTest(unittest.TestCase):
         data = fixture.odd_names()
         self.assertEqual(open_page("odd_names", data), [])
         self.assertEqual(BROWSER.evaluate("document.title"), f"Study: {data['heading']}")
-        self.assertEqual(BROWSER.evaluate("document.querySelector('h1').textContent"), data["heading"])
-        self.assertIn(data["title"], BROWSER.evaluate("document.querySelector('main > .subtitle').textContent"))
+        self.assertEqual(
+            BROWSER.evaluate("document.querySelector('h1').textContent"), data["heading"]
+        )
+        self.assertIn(
+            data["title"],
+            BROWSER.evaluate("document.querySelector('main > .subtitle').textContent"),
+        )
         self.assertEqual(BROWSER.evaluate("document.querySelectorAll('img, main b').length"), 0)
         names = {row[0] for row in table_rows("Plan")[1:]}
         self.assertEqual(names, {cell["name"] for cell in data["cells"]})
@@ -97,6 +119,7 @@ class DisplayTest(unittest.TestCase):
 
 class FirstScreenTest(unittest.TestCase):
     """Heading, sentence and figure within the first screen, light and dark, on a desk and on a phone."""
+
     SCREENS = {"desk": (1280, 800, False), "phone": (390, 844, True)}
     BOXES = """Object.fromEntries([['h1', 'h1'], ['answer', '.first .answer'], ['figure', '.first figure'], ['caption', '.first figcaption']].map(([k, s]) => {
       const b = document.querySelector(s).getBoundingClientRect(); return [k, [b.left, b.top, b.right, b.bottom]]; }))"""
@@ -108,13 +131,33 @@ class FirstScreenTest(unittest.TestCase):
         BROWSER.display(width, height, dark=dark, phone=phone)
         problems, _ = BROWSER.open(page)
         self.assertEqual(problems, [])
-        BROWSER.screenshot(OUT / f"first_{name}_{screen}_{'dark' if dark else 'light'}.png", height=height)
+        BROWSER.screenshot(
+            OUT / f"first_{name}_{screen}_{'dark' if dark else 'light'}.png", height=height
+        )
         return BROWSER.evaluate(self.BOXES), width, height
 
     def studies(self):
-        variants = fixture.study(seed=21, shapes=[(8, 128)], seeds=range(1, 11), title="rates", others=[(f"learning_rate={r}", 1.0, "minibatch_count") for r in (0.001, 0.0001)])
-        rows = fixture.study(seed=22, shapes=[(8, 128)], seeds=range(1, 6), points=3, others=[(f"clip_vloss={c}", 1.0, "minibatch_count") for c in ("true", "false")])
-        return {"ladder": fixture.ladder(), "matches": fixture.matches(), "several_tasks": fixture.several_tasks(), "curves": variants, "rows": rows}
+        variants = fixture.study(
+            seed=21,
+            shapes=[(8, 128)],
+            seeds=range(1, 11),
+            title="rates",
+            others=[(f"learning_rate={r}", 1.0, "minibatch_count") for r in (0.001, 0.0001)],
+        )
+        rows = fixture.study(
+            seed=22,
+            shapes=[(8, 128)],
+            seeds=range(1, 6),
+            points=3,
+            others=[(f"clip_vloss={c}", 1.0, "minibatch_count") for c in ("true", "false")],
+        )
+        return {
+            "ladder": fixture.ladder(),
+            "matches": fixture.matches(),
+            "several_tasks": fixture.several_tasks(),
+            "curves": variants,
+            "rows": rows,
+        }
 
     def test_the_sentence_and_the_figure_are_within_the_first_screen(self):
         for name, data in self.studies().items():
@@ -123,16 +166,33 @@ class FirstScreenTest(unittest.TestCase):
                     with self.subTest(study=name, screen=screen, dark=dark):
                         boxes, width, height = self.first_screen(name, data, screen, dark)
                         for what, (left, top, right, bottom) in boxes.items():
-                            if name == "several_tasks" and screen == "phone" and what in ("figure", "caption"):
+                            if (
+                                name == "several_tasks"
+                                and screen == "phone"
+                                and what in ("figure", "caption")
+                            ):
                                 continue  # three charts one below the other: the first of them
-                            self.assertTrue(0 <= left < right <= width and 0 <= top < bottom <= height, f"{what}: {left, top, right, bottom}")
+                            self.assertTrue(
+                                0 <= left < right <= width and 0 <= top < bottom <= height,
+                                f"{what}: {left, top, right, bottom}",
+                            )
                         self.assertLessEqual(boxes["answer"][3], boxes["figure"][1] + 1)
-                        self.assertGreater(boxes["figure"][3] - boxes["figure"][1], 40 if name == "rows" else 0.3 * height)
-                        self.assertEqual(BROWSER.evaluate("document.querySelector('.first .answer').textContent").replace("\u00a0", " "), data["answer"])
+                        self.assertGreater(
+                            boxes["figure"][3] - boxes["figure"][1],
+                            40 if name == "rows" else 0.3 * height,
+                        )
+                        self.assertEqual(
+                            BROWSER.evaluate(
+                                "document.querySelector('.first .answer').textContent"
+                            ).replace("\u00a0", " "),
+                            data["answer"],
+                        )
 
     def test_the_first_chart_of_several_tasks_is_within_a_phone_and_the_others_follow(self):
         self.first_screen("several_tasks", fixture.several_tasks(), "phone", False)
-        charts = BROWSER.evaluate("[...document.querySelectorAll('.first canvas')].map((c) => c.getBoundingClientRect().bottom)")
+        charts = BROWSER.evaluate(
+            "[...document.querySelectorAll('.first canvas')].map((c) => c.getBoundingClientRect().bottom)"
+        )
         self.assertEqual(len(charts), 3)
         self.assertLessEqual(charts[0], 844)
 
@@ -140,8 +200,10 @@ class FirstScreenTest(unittest.TestCase):
         kinds = {}
         for name, data in self.studies().items():
             open_page(f"kind_{name}", data)
-            kinds[name] = BROWSER.evaluate("""(() => { const c = document.querySelector('.first canvas');
+            kinds[name] = (
+                BROWSER.evaluate("""(() => { const c = document.querySelector('.first canvas');
               return c ? c.getAttribute('aria-label') : [...document.querySelectorAll('.first .rows .arm')].map((a) => a.textContent); })()""")
+            )
         self.assertEqual(kinds["ladder"], "The answer, along what varies, CartPole-v1")
         self.assertEqual(kinds["curves"], "The answer, along the steps, CartPole-v1")
         self.assertEqual(sorted(kinds["rows"]), ["clip_vloss=false", "clip_vloss=true"])
@@ -149,9 +211,13 @@ class FirstScreenTest(unittest.TestCase):
     def test_its_points_are_those_of_the_line(self):
         data = fixture.ladder()
         open_page("ladder", data)
-        points = BROWSER.evaluate("Chart.getChart(document.querySelector('.first canvas')).data.datasets[0].data.map((p) => p.y)")
+        points = BROWSER.evaluate(
+            "Chart.getChart(document.querySelector('.first canvas')).data.datasets[0].data.map((p) => p.y)"
+        )
         arms = data["lines"][0]["arms"]
-        self.assertEqual(points, [data["cells"][a]["scores"]["training"]["iqm"]["value"] for a in arms])
+        self.assertEqual(
+            points, [data["cells"][a]["scores"]["training"]["iqm"]["value"] for a in arms]
+        )
 
 
 class LookTest(unittest.TestCase):
@@ -167,38 +233,61 @@ class LookTest(unittest.TestCase):
 
     def test_arms_of_one_setting_and_several_shapes_are_named_by_their_shapes(self):
         open_page("ladder")
+
         def names(*arms):
-            rows = [{"other": other, "num_envs": n, "num_steps": t, "name": f"{n}x{t} {other}"} for other, n, t in arms]
-            return BROWSER.evaluate(f"namesApart({{arms: {json.dumps(rows)}}}, [...{json.dumps(rows)}.keys()])")
+            rows = [
+                {"other": other, "num_envs": n, "num_steps": t, "name": f"{n}x{t} {other}"}
+                for other, n, t in arms
+            ]
+            return BROWSER.evaluate(
+                f"namesApart({{arms: {json.dumps(rows)}}}, [...{json.dumps(rows)}.keys()])"
+            )
+
         self.assertEqual(names(("0.001", 256, 4), ("0.001", 1024, 4)), ["256x4", "1024x4"])
         self.assertEqual(names(("rate=0.001", 8, 8), ("rate=0.01", 8, 8)), ["0.001", "0.01"])
-        self.assertEqual(names(("a", 8, 8), ("a", 16, 4), ("b", 8, 8)), ["8x8 a", "16x4 a", "8x8 b"])
+        self.assertEqual(
+            names(("a", 8, 8), ("a", 16, 4), ("b", 8, 8)), ["8x8 a", "16x4 a", "8x8 b"]
+        )
 
     def test_neighbours_of_many_lines_differ_in_more_than_their_shade(self):
         open_page("ladder")
-        dashes = BROWSER.evaluate("Chart.getChart(document.querySelector('#curves canvas')).data.datasets.filter((d) => d.endLabel).map((d) => String(d.borderDash))")
+        dashes = BROWSER.evaluate(
+            "Chart.getChart(document.querySelector('#curves canvas')).data.datasets.filter((d) => d.endLabel).map((d) => String(d.borderDash))"
+        )
         self.assertEqual(len(dashes), 11)
         self.assertTrue(all(a != b for a, b in zip(dashes, dashes[1:])))
 
     def test_numbers_of_a_column_have_as_many_decimals(self):
         text = "cellText(alikeColumns([{ of: (r) => r, interval: true, alike: true }], ROWS)[0], ROWS[I])"
         rows = "[{value: 500, low: 500, high: 500}, {value: 500, low: 480.5, high: 500}, {value: 478.2, low: 464.4, high: 487.1}]"
-        got = [BROWSER.evaluate(text.replace("ROWS", rows).replace("[I]", f"[{i}]")) for i in range(3)]
+        got = [
+            BROWSER.evaluate(text.replace("ROWS", rows).replace("[I]", f"[{i}]")) for i in range(3)
+        ]
         self.assertEqual(got, ["500 [500, 500]", "500 [481, 500]", "478 [464, 487]"])
-        self.assertEqual(BROWSER.evaluate("formatEstimate({value: 500, low: 500, high: 500})"), "500 [500, 500]")
+        self.assertEqual(
+            BROWSER.evaluate("formatEstimate({value: 500, low: 500, high: 500})"), "500 [500, 500]"
+        )
 
     def test_an_axis_ends_at_a_round_number_that_is_near(self):
-        self.assertEqual(BROWSER.evaluate("[roundEnd(0, 199680), roundEnd(0, 180000)]"), [200000, 180000])
+        self.assertEqual(
+            BROWSER.evaluate("[roundEnd(0, 199680), roundEnd(0, 180000)]"), [200000, 180000]
+        )
 
     def test_logarithmic_axes_say_so(self):
-        self.assertEqual(BROWSER.evaluate("[axisTitle('samples', true).text, axisTitle('', true).text, axisTitle('samples', false).text]"),
-                         ["samples (log scale)", "(log scale)", "samples"])
+        self.assertEqual(
+            BROWSER.evaluate(
+                "[axisTitle('samples', true).text, axisTitle('', true).text, axisTitle('samples', false).text]"
+            ),
+            ["samples (log scale)", "(log scale)", "samples"],
+        )
 
     def test_what_is_wider_than_a_phone_says_that_it_scrolls(self):
         hints = "[...document.querySelectorAll('#results .hint')].map((h) => [h.hidden, h.nextElementSibling.scrollWidth > h.nextElementSibling.clientWidth + 2])"
         for display in ("phone", "light"):
             open_page("matches", display=display)
-            BROWSER.evaluate("document.querySelectorAll('details').forEach((d) => { d.open = true; }), new Promise((r) => setTimeout(r, 80))")
+            BROWSER.evaluate(
+                "document.querySelectorAll('details').forEach((d) => { d.open = true; }), new Promise((r) => setTimeout(r, 80))"
+            )
             found = BROWSER.evaluate(hints)
             self.assertTrue(all(hidden != wide for hidden, wide in found), found)
             if display == "phone":
@@ -212,37 +301,66 @@ class LookTest(unittest.TestCase):
         open_page("trusted", {**data, "main_score": "evaluation", "training_leaves_out": False})
         self.assertEqual(BROWSER.evaluate(folded), [])
         open_page("untrusted", {**data, "main_score": "evaluation", "training_leaves_out": True})
-        self.assertEqual(sorted(set(BROWSER.evaluate(folded))), ["Final training return against N", "Training return against environment steps", "Training return against wall time"])
-        self.assertFalse(any("raining" in title for title in table_rows("Final returns, CartPole-v1")[0]))
+        self.assertEqual(
+            sorted(set(BROWSER.evaluate(folded))),
+            [
+                "Final training return against N",
+                "Training return against environment steps",
+                "Training return against wall time",
+            ],
+        )
+        self.assertFalse(
+            any("raining" in title for title in table_rows("Final returns, CartPole-v1")[0])
+        )
 
     def test_an_instrument_that_is_the_same_everywhere_is_said_and_not_drawn(self):
         data = fixture.doubled()
         data["instruments"][0]["constant"] = 4
         open_page("constant", data)
         self.assertFalse(any("Gradient noise scale" in label for label in labels()))
-        self.assertIn("not drawn: Gradient noise scale (4)", BROWSER.evaluate("document.querySelector('#instruments').textContent"))
+        self.assertIn(
+            "not drawn: Gradient noise scale (4)",
+            BROWSER.evaluate("document.querySelector('#instruments').textContent"),
+        )
 
 
 class ContentTest(unittest.TestCase):
     def test_every_question_has_its_section_and_every_chart_its_name(self):
         open_page("matches")
-        sections = BROWSER.evaluate("[...document.querySelectorAll('main > section[id]')].map((s) => s.id)")
-        self.assertEqual(sections, ["answer", "results", "curves", "pairs", "profiles", "plan", "instruments", "made"])
+        sections = BROWSER.evaluate(
+            "[...document.querySelectorAll('main > section[id]')].map((s) => s.id)"
+        )
+        self.assertEqual(
+            sections,
+            ["answer", "results", "curves", "pairs", "profiles", "plan", "instruments", "made"],
+        )
         found = labels()
         self.assertEqual(len(found), len(set(found)))
-        self.assertFalse(any("all tasks" in label or "normalised" in label for label in found))  # of one task they say nothing new
+        self.assertFalse(
+            any("all tasks" in label or "normalised" in label for label in found)
+        )  # of one task they say nothing new
         for match in ("minibatch_count", "minibatch_size", "gradient_steps"):
-            for what in ("Training return against environment steps", "Training return against wall time", "Performance profile"):
+            for what in (
+                "Training return against environment steps",
+                "Training return against wall time",
+                "Performance profile",
+            ):
                 self.assertIn(f"{what}, {match}", found)
         self.assertEqual(sum(label.startswith("Final ") for label in found), 3)
-        self.assertEqual(sum("Idle units" in label for label in found), 1)  # one group at a time; the reader chooses
-        BROWSER.evaluate("""(() => { const s = document.querySelector('select'); s.value = '2'; s.dispatchEvent(new Event('change')); })()""")
+        self.assertEqual(
+            sum("Idle units" in label for label in found), 1
+        )  # one group at a time; the reader chooses
+        BROWSER.evaluate(
+            """(() => { const s = document.querySelector('select'); s.value = '2'; s.dispatchEvent(new Event('change')); })()"""
+        )
         self.assertIn("Idle units against environment steps, gradient_steps", labels())
 
     def test_several_tasks_have_panels_and_normalised_scores(self):
         data = fixture.several_tasks()
         open_page("several_tasks", data)
-        titles = BROWSER.evaluate("[...document.querySelectorAll('#results h3')].map((h) => h.textContent)")
+        titles = BROWSER.evaluate(
+            "[...document.querySelectorAll('#results h3')].map((h) => h.textContent)"
+        )
         self.assertIn("Final returns, all tasks", titles[0])
         self.assertEqual(sum("Final returns, " in title for title in titles), 4)
         for task in data["tasks"]:
@@ -251,13 +369,24 @@ class ContentTest(unittest.TestCase):
         self.assertEqual(table_rows("Final returns, all tasks")[1][0], best["name"])
         # Results of single tasks are listed with the mean over tasks.
         pairs = downloads()["pairs_of_arms_training.csv"]
-        self.assertTrue(any(t["result"] != "none" for c in data["comparisons"] for t in c["by_task"]))
+        self.assertTrue(
+            any(t["result"] != "none" for c in data["comparisons"] for t in c["by_task"])
+        )
         for row, c in zip(pairs, data["comparisons"], strict=True):
-            called = [f"{data['tasks'][t['task']]['name']}: {data['arms'][c[t['result']]]['name']}" for t in c["by_task"] if t["result"] != "none"]
+            called = [
+                f"{data['tasks'][t['task']]['name']}: {data['arms'][c[t['result']]]['name']}"
+                for t in c["by_task"]
+                if t["result"] != "none"
+            ]
             self.assertEqual(row["better on a task by itself"], "; ".join(called) or "–")
         open_page("no_range")
-        self.assertNotIn("all tasks", BROWSER.evaluate("document.querySelector('#results').textContent"))
-        self.assertIn("OwnEnv-v0 has no reference score", BROWSER.evaluate("document.querySelector('#made').textContent"))
+        self.assertNotIn(
+            "all tasks", BROWSER.evaluate("document.querySelector('#results').textContent")
+        )
+        self.assertIn(
+            "OwnEnv-v0 has no reference score",
+            BROWSER.evaluate("document.querySelector('#made').textContent"),
+        )
 
     def test_the_notes_stand_first(self):
         data = fixture.ladder()
@@ -268,16 +397,45 @@ class ContentTest(unittest.TestCase):
     def test_lines_say_how_each_value_stands_and_what_else_differs(self):
         data = fixture.doubled()
         ahead = {"value": 40, "low": 35, "high": 45, "count": 20}
-        data["lines"][0] |= {"differ": True, "standings": ["leads", "lower"], "ahead": [None, ahead],
-                             "room": 0.0, "confounds": ["gradient steps (1,600 to 6,400)"]}
+        data["lines"][0] |= {
+            "differ": True,
+            "standings": ["leads", "lower"],
+            "ahead": [None, ahead],
+            "room": 0.0,
+            "confounds": ["gradient steps (1,600 to 6,400)"],
+        }
         # A pair that is called, though all arms of the line together differ no more than by chance.
-        data["lines"][1] |= {"differ": False, "standings": ["leads", "lower"], "ahead": [None, ahead],
-                             "room": 7.5, "confounds": []}
+        data["lines"][1] |= {
+            "differ": False,
+            "standings": ["leads", "lower"],
+            "ahead": [None, ahead],
+            "room": 7.5,
+            "confounds": [],
+        }
         data["calls"] = [
-            {"kind": "setting", "key": "gamma", "lines": 4, "pairs": 8, "later": "larger gamma",
-             "later_better": 3, "earlier": "smaller gamma", "earlier_better": 1, "chance": 0.25},
-            {"kind": "num_envs", "key": "num_envs", "lines": 1, "pairs": 1, "later": "larger N",
-             "later_better": 1, "earlier": "smaller N", "earlier_better": 0, "chance": 1}]
+            {
+                "kind": "setting",
+                "key": "gamma",
+                "lines": 4,
+                "pairs": 8,
+                "later": "larger gamma",
+                "later_better": 3,
+                "earlier": "smaller gamma",
+                "earlier_better": 1,
+                "chance": 0.25,
+            },
+            {
+                "kind": "num_envs",
+                "key": "num_envs",
+                "lines": 1,
+                "pairs": 1,
+                "later": "larger N",
+                "later_better": 1,
+                "earlier": "smaller N",
+                "earlier_better": 0,
+                "chance": 1,
+            },
+        ]
         open_page("lines", data)
         head, first, second, *_ = table_rows("What each thing that varies does")
         value = lambda row, title: row[head.index(title)]
@@ -299,10 +457,24 @@ class ContentTest(unittest.TestCase):
         open_page("ladder", data)
         made = BROWSER.evaluate("document.querySelector('#made').textContent")
         s = data["studies"][0]
-        for part in (" ".join(data["command"]), s["revision"], s["hash"], "1–10", s["hardware"][0], s["isa"][0], s["definition"], "50,000 replicates"):
+        for part in (
+            " ".join(data["command"]),
+            s["revision"],
+            s["hash"],
+            "1–10",
+            s["hardware"][0],
+            s["isa"][0],
+            s["definition"],
+            "50,000 replicates",
+        ):
             self.assertIn(part, made)
         self.assertFalse(BROWSER.evaluate("document.querySelector('#made pre').parentElement.open"))
-        self.assertEqual(BROWSER.evaluate("""[shellWord('a b'), shellWord("it's"), commandText(['report', 'x.sqlite'])]"""), ["'a b'", "'it'\\''s'", "broadloom report x.sqlite"])
+        self.assertEqual(
+            BROWSER.evaluate(
+                """[shellWord('a b'), shellWord("it's"), commandText(['report', 'x.sqlite'])]"""
+            ),
+            ["'a b'", "'it'\\''s'", "broadloom report x.sqlite"],
+        )
 
     def test_what_differs_is_told_from_what_is_equal(self):
         terms = "Object.fromEntries(['same', 'different'].map((c) => [c, [...document.querySelectorAll(`.${c} dt`)].map((t) => t.textContent)]))"
@@ -321,27 +493,53 @@ class ContentTest(unittest.TestCase):
         data = fixture.matches()
         open_page("matches", data)
         head, *rows = table_rows("Final returns, CartPole-v1")
-        order = sorted(range(len(data["arms"])), key=lambda i: -data["cells"][i]["scores"]["training"]["iqm"]["value"])
+        order = sorted(
+            range(len(data["arms"])),
+            key=lambda i: -data["cells"][i]["scores"]["training"]["iqm"]["value"],
+        )
         self.assertEqual([row[0] for row in rows], [data["arms"][i]["name"] for i in order])
         best = order[0]
         for i, row in zip(order, rows):
             verdict = row[head.index("verdict")]
             if i == best:
-                results = {c["result"] if c["a"] == best else {"a": "b", "b": "a"}.get(c["result"]) for c in data["comparisons"]
-                           if best in (c["a"], c["b"])}
+                results = {
+                    c["result"] if c["a"] == best else {"a": "b", "b": "a"}.get(c["result"])
+                    for c in data["comparisons"]
+                    if best in (c["a"], c["b"])
+                }
                 self.assertEqual(verdict, "best" if results == {"a"} else "leads")
                 continue
             pair = next(c for c in data["comparisons"] if {c["a"], c["b"]} == {i, best})
-            expected = "not settled" if pair["result"] == "none" else "better" if pair["result"] == ("a" if pair["a"] == i else "b") else "worse"
-            self.assertEqual(verdict, expected if pair["equal"]["gradient_steps"] else f"{expected} ≠")
-            p = pair["probability"]["value"] if pair["a"] == best else 1 - pair["probability"]["value"]
-            self.assertAlmostEqual(float(row[head.index("P(leader better)")].split()[0]), p, delta=0.006)
+            expected = (
+                "not settled"
+                if pair["result"] == "none"
+                else "better"
+                if pair["result"] == ("a" if pair["a"] == i else "b")
+                else "worse"
+            )
+            self.assertEqual(
+                verdict, expected if pair["equal"]["gradient_steps"] else f"{expected} ≠"
+            )
+            p = (
+                pair["probability"]["value"]
+                if pair["a"] == best
+                else 1 - pair["probability"]["value"]
+            )
+            self.assertAlmostEqual(
+                float(row[head.index("P(leader better)")].split()[0]), p, delta=0.006
+            )
 
     def test_an_arm_is_best_only_where_all_others_can_be_told_from_it(self):
         data = fixture.matches()
-        best = max(range(len(data["arms"])), key=lambda i: data["cells"][i]["scores"]["training"]["iqm"]["value"])
+        best = max(
+            range(len(data["arms"])),
+            key=lambda i: data["cells"][i]["scores"]["training"]["iqm"]["value"],
+        )
         pairs = [c for c in data["comparisons"] if best in (c["a"], c["b"])]
-        for word, results in (("best", lambda c: "a" if c["a"] == best else "b"), ("leads", lambda c: "none")):
+        for word, results in (
+            ("best", lambda c: "a" if c["a"] == best else "b"),
+            ("leads", lambda c: "none"),
+        ):
             pairs[0]["result"] = results(pairs[0])
             for c in pairs[1:]:
                 c["result"] = "a" if c["a"] == best else "b"
@@ -353,26 +551,47 @@ class ContentTest(unittest.TestCase):
         data = fixture.matches()
         data["studies"][0] |= {"evaluations": 5, "eval_episodes": [2, 10]}
         open_page("evaluations_of", data)
-        self.assertIn("5, of 2 to 10 episodes, most likely actions", BROWSER.evaluate("document.body.textContent"))
+        self.assertIn(
+            "5, of 2 to 10 episodes, most likely actions",
+            BROWSER.evaluate("document.body.textContent"),
+        )
 
     def test_where_sentences_are_of_evaluations_so_are_rank_and_curves(self):
         data = fixture.doubled()
         for cell in data["cells"]:  # the other way round than training returns
             cell["scores"]["evaluation"] = copy.deepcopy(cell["scores"]["training"])
             cell["scores"]["evaluation"]["iqm"]["value"] *= -1
-            cell["curves"].insert(1, {"key": "evaluation_return", **{key: cell["curves"][0][key] for key in ("steps", "iqm")}})
-        order = sorted(range(3), key=lambda i: data["cells"][i]["scores"]["training"]["iqm"]["value"])
+            cell["curves"].insert(
+                1,
+                {
+                    "key": "evaluation_return",
+                    **{key: cell["curves"][0][key] for key in ("steps", "iqm")},
+                },
+            )
+        order = sorted(
+            range(3), key=lambda i: data["cells"][i]["scores"]["training"]["iqm"]["value"]
+        )
         for score, best in (("training", order[-1]), ("evaluation", order[0])):
             open_page(f"main_{score}", {**data, "main_score": score, "rankings": []})
-            self.assertEqual(table_rows("Final returns, CartPole-v1")[1][0], data["arms"][best]["name"])
-            self.assertTrue(any(label.startswith("Return of evaluations against environment steps") for label in labels()))
+            self.assertEqual(
+                table_rows("Final returns, CartPole-v1")[1][0], data["arms"][best]["name"]
+            )
+            self.assertTrue(
+                any(
+                    label.startswith("Return of evaluations against environment steps")
+                    for label in labels()
+                )
+            )
         without = fixture.doubled()
         open_page("no_evaluations", without)
         self.assertFalse(any(label.startswith("Return of evaluations") for label in labels()))
 
     def test_an_arm_with_the_runs_of_the_best_is_called_that(self):
         data = fixture.matches()
-        best = max(range(len(data["arms"])), key=lambda i: data["cells"][i]["scores"]["training"]["iqm"]["value"])
+        best = max(
+            range(len(data["arms"])),
+            key=lambda i: data["cells"][i]["scores"]["training"]["iqm"]["value"],
+        )
         twin = next(i for i in range(len(data["arms"])) if i != best)
         data["arms"][max(best, twin)]["same_runs"] = min(best, twin)
         open_page("same_runs", data)
@@ -388,7 +607,10 @@ class ContentTest(unittest.TestCase):
         self.assertEqual(len(cells), len(data["arms"]))
         colours = {}
         for c in data["comparisons"]:
-            for i, j, p in ((c["a"], c["b"], c["probability"]["value"]), (c["b"], c["a"], 1 - c["probability"]["value"])):
+            for i, j, p in (
+                (c["a"], c["b"], c["probability"]["value"]),
+                (c["b"], c["a"], 1 - c["probability"]["value"]),
+            ):
                 cell = cells[i][j]
                 self.assertAlmostEqual(float(cell["text"]), p, delta=0.00501)
                 self.assertEqual(cell["strong"], c["result"] != "none")
@@ -399,7 +621,9 @@ class ContentTest(unittest.TestCase):
 
     def test_of_many_arms_the_matrix_has_those_compared_with_all(self):
         open_page("fifty")
-        shape = BROWSER.evaluate("(() => { const b = document.querySelector('table.matrix').tBodies[0]; return [b.rows.length, b.rows[0].cells.length - 1]; })()")
+        shape = BROWSER.evaluate(
+            "(() => { const b = document.querySelector('table.matrix').tBodies[0]; return [b.rows.length, b.rows[0].cells.length - 1]; })()"
+        )
         self.assertEqual(shape, [50, 2])
 
 
@@ -407,7 +631,9 @@ class ChoiceTest(unittest.TestCase):
     CHECKED = "[...document.querySelectorAll('fieldset')].map((f) => [...f.querySelectorAll('input:checked')].map((i) => Number(i.dataset.arm)))"
 
     def click(self, text):
-        BROWSER.evaluate(f"[...document.querySelectorAll('fieldset button')].find((b) => b.textContent.startsWith('{text}')).click()")
+        BROWSER.evaluate(
+            f"[...document.querySelectorAll('fieldset button')].find((b) => b.textContent.startsWith('{text}')).click()"
+        )
 
     def test_of_many_lines_some_are_drawn_until_the_reader_chooses(self):
         data = fixture.fifty()
@@ -418,13 +644,18 @@ class ChoiceTest(unittest.TestCase):
         self.assertTrue({0, 49, best} <= set(first[0]))
         self.assertTrue(all(each == first[0] for each in first), "every legend says the same")
         lines = "Chart.getChart([...document.querySelectorAll('canvas')].find((c) => c.getAttribute('aria-label').startsWith('Training return against environment'))).data.datasets.length"
-        self.assertEqual(BROWSER.evaluate(lines), 3 * len(first[0]))  # a curve and two edges of its band
+        self.assertEqual(
+            BROWSER.evaluate(lines), 3 * len(first[0])
+        )  # a curve and two edges of its band
         BROWSER.evaluate("document.querySelector('input[data-arm=\"7\"]').click()")
         self.assertEqual(BROWSER.evaluate(lines), 3 * (len(first[0]) + 1))
         self.assertTrue(all(7 in each for each in BROWSER.evaluate(self.CHECKED)))
         self.click("None")
         self.assertFalse(any(label.startswith("Training return") for label in labels()))
-        self.assertIn("Nothing that is chosen", BROWSER.evaluate("document.querySelector('#curves').textContent"))
+        self.assertIn(
+            "Nothing that is chosen",
+            BROWSER.evaluate("document.querySelector('#curves').textContent"),
+        )
         self.click("All")
         self.assertEqual(BROWSER.evaluate(lines), 150)
         self.click("As at first")
@@ -436,7 +667,9 @@ class ChoiceTest(unittest.TestCase):
         for name, arms in (("ladder", 11), ("doubled", 3)):
             open_page(name)
             self.assertEqual(len(BROWSER.evaluate(self.CHECKED)[0]), arms)
-            styles = BROWSER.evaluate("[...document.querySelector('fieldset').querySelectorAll('label i')].map((i) => i.style.borderTopColor + i.style.borderTopStyle)")
+            styles = BROWSER.evaluate(
+                "[...document.querySelector('fieldset').querySelectorAll('label i')].map((i) => i.style.borderTopColor + i.style.borderTopStyle)"
+            )
             self.assertEqual((len(styles), len(set(styles))), (arms, arms))
 
 
@@ -451,31 +684,64 @@ class TextTest(unittest.TestCase):
         self.assertEqual(len(runs), len(expected))
         for row, (name, run) in zip(runs, expected):
             self.assertEqual((row["cell"], int(row["seed"])), (name, run["seed"]))
-            self.assertEqual([number(row[k]) for k in ("training return", "evaluation", "area", "seconds")],
-                             [run[k] for k in ("training", "evaluation", "area", "seconds")])
-        self.check_curves(files["return_against_environment_steps.csv"], data, "environment steps", "return",
-                          lambda c: list(zip(c["curves"][0]["steps"], c["curves"][0]["iqm"])) if c["curves"] else [])
-        self.check_curves(files["return_against_wall_time.csv"], data, "seconds", "return",
-                          lambda c: list(zip(c["time_curve"]["seconds"], c["time_curve"]["iqm"])))
-        self.check_curves(files["profiles.csv"], data, "τ", "share", lambda c: list(zip(c["profile"]["thresholds"], c["profile"]["shares"])))
-        self.assertEqual(len(files["instruments.csv"]), sum(len(k["steps"]) for c in data["cells"] for k in c["curves"][1:]))
+            self.assertEqual(
+                [number(row[k]) for k in ("training return", "evaluation", "area", "seconds")],
+                [run[k] for k in ("training", "evaluation", "area", "seconds")],
+            )
+        self.check_curves(
+            files["return_against_environment_steps.csv"],
+            data,
+            "environment steps",
+            "return",
+            lambda c: (
+                list(zip(c["curves"][0]["steps"], c["curves"][0]["iqm"])) if c["curves"] else []
+            ),
+        )
+        self.check_curves(
+            files["return_against_wall_time.csv"],
+            data,
+            "seconds",
+            "return",
+            lambda c: list(zip(c["time_curve"]["seconds"], c["time_curve"]["iqm"])),
+        )
+        self.check_curves(
+            files["profiles.csv"],
+            data,
+            "τ",
+            "share",
+            lambda c: list(zip(c["profile"]["thresholds"], c["profile"]["shares"])),
+        )
+        self.assertEqual(
+            len(files["instruments.csv"]),
+            sum(len(k["steps"]) for c in data["cells"] for k in c["curves"][1:]),
+        )
         pairs = files["pairs_of_arms_training.csv"]
-        self.assertEqual([number(r["P(first is better)"]) for r in pairs], [c["probability"]["value"] for c in data["comparisons"]])
+        self.assertEqual(
+            [number(r["P(first is better)"]) for r in pairs],
+            [c["probability"]["value"] for c in data["comparisons"]],
+        )
         self.assertEqual([r["not equal"] for r in pairs][-1], "gradient steps, minibatch size")
         plan = files["plan_all_columns.csv"]
-        self.assertEqual([int(r["gradient steps"]) for r in plan], [c["gradient_steps"] for c in data["cells"]])
+        self.assertEqual(
+            [int(r["gradient steps"]) for r in plan], [c["gradient_steps"] for c in data["cells"]]
+        )
         self.assertEqual(plan[4]["runs finished"], "0, 2 failed, 3 pending")
 
     def check_curves(self, rows, data, x, value, points):
         expected = [(c["name"], step, e) for c in data["cells"] for step, e in points(c)]
         self.assertEqual(len(rows), len(expected))
         for row, (name, step, e) in zip(rows, expected):
-            got = [row["arm"], float(row[x])] + [None if row[f"{value}{end}"] == "" else float(row[f"{value}{end}"]) for end in ("", " low", " high")]
+            got = [row["arm"], float(row[x])] + [
+                None if row[f"{value}{end}"] == "" else float(row[f"{value}{end}"])
+                for end in ("", " low", " high")
+            ]
             self.assertEqual(got, [name, step, e["value"], e["low"], e["high"]])
 
     def test_every_figure_of_numbers_can_be_downloaded(self):
         open_page("ladder")
-        bare = BROWSER.evaluate("[...document.querySelectorAll('figure')].filter((f) => ![...f.querySelectorAll('button')].some((b) => b.textContent === 'Download CSV')).length")
+        bare = BROWSER.evaluate(
+            "[...document.querySelectorAll('figure')].filter((f) => ![...f.querySelectorAll('button')].some((b) => b.textContent === 'Download CSV')).length"
+        )
         self.assertEqual(bare, 0)
         names = [name for name, _ in BROWSER.evaluate(DOWNLOADS)]
         self.assertEqual(len(names) - len(set(names)), 0, names)
@@ -486,15 +752,28 @@ class TextTest(unittest.TestCase):
 
     def test_tables_as_text_for_papers(self):
         open_page("empty")
-        self.assertEqual(BROWSER.evaluate(f"tabSeparated({self.TABLE})"),
-                         'arm\tIQM | 5%\tn ≠\na_b & "c" <d> | \\x {50%} $1 ^~\t12.3 [10.0, 14.5]\t1,234\nü λ x\t1.5 [-0.2, 4.0] × 10⁻⁷\t–\n')
-        self.assertEqual(BROWSER.evaluate(f"markdownOf({self.TABLE})"),
-                         "| arm | IQM \\| 5% | n ≠ |\n| --- | ---: | ---: |\n"
-                         '| a\\_b \\& "c" \\<d\\> \\| \\\\x {50%} $1 ^\\~ | 12.3 [10.0, 14.5] | 1,234 |\n| ü\tλ x | 1.5 [-0.2, 4.0] × 10⁻⁷ | – |\n')
-        self.assertEqual(BROWSER.evaluate(f"latexOf({self.TABLE})").splitlines(), [
-            "\\begin{tabular}{lrr}", "\\toprule", "arm & IQM $|$ 5\\% & n $\\neq$ \\\\", "\\midrule",
-            'a\\_b \\& "c" $<$d$>$ $|$ \\textbackslash{}x \\{50\\%\\} \\$1 \\textasciicircum{}\\textasciitilde{} & 12.3 [10.0, 14.5] & 1,234 \\\\',
-            "ü\t$\\lambda$ x & 1.5 [$-$0.2, 4.0] $\\times 10^{-7}$ & -- \\\\", "\\bottomrule", "\\end{tabular}"])
+        self.assertEqual(
+            BROWSER.evaluate(f"tabSeparated({self.TABLE})"),
+            'arm\tIQM | 5%\tn ≠\na_b & "c" <d> | \\x {50%} $1 ^~\t12.3 [10.0, 14.5]\t1,234\nü λ x\t1.5 [-0.2, 4.0] × 10⁻⁷\t–\n',
+        )
+        self.assertEqual(
+            BROWSER.evaluate(f"markdownOf({self.TABLE})"),
+            "| arm | IQM \\| 5% | n ≠ |\n| --- | ---: | ---: |\n"
+            '| a\\_b \\& "c" \\<d\\> \\| \\\\x {50%} $1 ^\\~ | 12.3 [10.0, 14.5] | 1,234 |\n| ü\tλ x | 1.5 [-0.2, 4.0] × 10⁻⁷ | – |\n',
+        )
+        self.assertEqual(
+            BROWSER.evaluate(f"latexOf({self.TABLE})").splitlines(),
+            [
+                "\\begin{tabular}{lrr}",
+                "\\toprule",
+                "arm & IQM $|$ 5\\% & n $\\neq$ \\\\",
+                "\\midrule",
+                'a\\_b \\& "c" $<$d$>$ $|$ \\textbackslash{}x \\{50\\%\\} \\$1 \\textasciicircum{}\\textasciitilde{} & 12.3 [10.0, 14.5] & 1,234 \\\\',
+                "ü\t$\\lambda$ x & 1.5 [$-$0.2, 4.0] $\\times 10^{-7}$ & -- \\\\",
+                "\\bottomrule",
+                "\\end{tabular}",
+            ],
+        )
 
     def test_curves_with_values_below_zero_are_not_on_a_logarithmic_axis(self):
         data = fixture.doubled()
@@ -505,9 +784,22 @@ class TextTest(unittest.TestCase):
         kinds = BROWSER.evaluate("""Object.fromEntries([...document.querySelectorAll('#instruments canvas')].map((c) => [
           c.getAttribute('aria-label').split(' against')[0], Chart.getChart(c).options.scales.y.type]))""")
         self.assertEqual(kinds["Gradient noise scale"], "linear")
-        data["cells"] = [{**c, "curves": [{**k, "iqm": k["iqm"][1:], "steps": k["steps"][1:]} for k in c["curves"]]} for c in data["cells"]]
+        data["cells"] = [
+            {
+                **c,
+                "curves": [
+                    {**k, "iqm": k["iqm"][1:], "steps": k["steps"][1:]} for k in c["curves"]
+                ],
+            }
+            for c in data["cells"]
+        ]
         open_page("above_zero", data)
-        self.assertEqual(BROWSER.evaluate("Chart.getChart(document.querySelector('#instruments canvas')).options.scales.y.type"), "logarithmic")
+        self.assertEqual(
+            BROWSER.evaluate(
+                "Chart.getChart(document.querySelector('#instruments canvas')).options.scales.y.type"
+            ),
+            "logarithmic",
+        )
 
     def test_a_button_copies_and_where_the_browser_refuses_the_text_stands_selected(self):
         open_page("ladder")
@@ -517,12 +809,18 @@ class TextTest(unittest.TestCase):
           const area = box.querySelector('textarea');
           return { said: box.querySelector('.copied').textContent, text: area.value, hidden: box.querySelector('.copy').hidden,
                    selected: area.value.slice(area.selectionStart, area.selectionEnd), copied: window.copied || null }; })()"""
-        BROWSER.evaluate("Object.defineProperty(navigator, 'clipboard', { value: { writeText: async (t) => { window.copied = t; } }, configurable: true }), 1")
+        BROWSER.evaluate(
+            "Object.defineProperty(navigator, 'clipboard', { value: { writeText: async (t) => { window.copied = t; } }, configurable: true }), 1"
+        )
         done = BROWSER.evaluate(click)
-        self.assertEqual((done["said"], done["copied"], done["hidden"]), ("Copied.", done["text"], False))
+        self.assertEqual(
+            (done["said"], done["copied"], done["hidden"]), ("Copied.", done["text"], False)
+        )
         self.assertIn("\\toprule\narm & training IQM & ", done["text"])
         self.assertEqual(done["text"].count("\\\\\n"), 12)
-        BROWSER.evaluate("""Object.defineProperty(navigator, 'clipboard', { value: undefined, configurable: true }); document.execCommand = () => false; 1""")
+        BROWSER.evaluate(
+            """Object.defineProperty(navigator, 'clipboard', { value: undefined, configurable: true }); document.execCommand = () => false; 1"""
+        )
         refused = BROWSER.evaluate(click)
         self.assertIn("press Ctrl+C", refused["said"])
         self.assertEqual(refused["selected"], refused["text"])

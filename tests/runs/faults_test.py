@@ -2,6 +2,7 @@
 
 usage: faults_test.py PROGRAM
 """
+
 import json
 import pathlib
 import random
@@ -17,10 +18,30 @@ import unittest
 
 PROGRAM = sys.argv.pop(1)
 KILLS = 25
-TRAIN = ["--env_id", "CartPole-v1", "--total_timesteps", "40960", "--num_envs", "16", "--num_steps", "32",
-         "--checkpoint_interval", "7", "--eval_interval", "11", "--eval_episodes", "4", "--norm_obs", "true",
-         "--hashes", "true",
-         "--instruments", "gradient,plasticity,policy,coverage", "--instrument_every", "9"]
+TRAIN = [
+    "--env_id",
+    "CartPole-v1",
+    "--total_timesteps",
+    "40960",
+    "--num_envs",
+    "16",
+    "--num_steps",
+    "32",
+    "--checkpoint_interval",
+    "7",
+    "--eval_interval",
+    "11",
+    "--eval_episodes",
+    "4",
+    "--norm_obs",
+    "true",
+    "--hashes",
+    "true",
+    "--instruments",
+    "gradient,plasticity,policy,coverage",
+    "--instrument_every",
+    "9",
+]
 WALL_CLOCK = {"wall_time", "steps_per_second"}
 
 
@@ -29,7 +50,9 @@ def command(*arguments):
 
 
 def run(*arguments, **options):
-    return subprocess.run(command(*arguments), capture_output=True, text=True, timeout=60, **options)
+    return subprocess.run(
+        command(*arguments), capture_output=True, text=True, timeout=60, **options
+    )
 
 
 def tensors(path):
@@ -50,7 +73,10 @@ def lines(path):
     """A JSON Lines file without its wall-clock fields."""
     text = path.read_text()
     assert text == "" or text.endswith("\n"), f"half a line at the end of {path}"
-    return [{k: v for k, v in json.loads(line).items() if k not in WALL_CLOCK} for line in text.splitlines()]
+    return [
+        {k: v for k, v in json.loads(line).items() if k not in WALL_CLOCK}
+        for line in text.splitlines()
+    ]
 
 
 def recorded(folder):
@@ -60,8 +86,13 @@ def recorded(folder):
 
 
 def outcome(folder):
-    return (tensors(checkpoint(folder)), lines(folder / "metrics.jsonl"), lines(folder / "eval.jsonl"),
-            (folder / "hashes.bin").read_bytes(), recorded(folder))
+    return (
+        tensors(checkpoint(folder)),
+        lines(folder / "metrics.jsonl"),
+        lines(folder / "eval.jsonl"),
+        (folder / "hashes.bin").read_bytes(),
+        recorded(folder),
+    )
 
 
 class Faults(unittest.TestCase):
@@ -83,7 +114,9 @@ class Faults(unittest.TestCase):
         before_start = resumed = 0
         for i in range(KILLS):
             folder = self.root / f"killed{i}"
-            process = subprocess.Popen(command("train", *TRAIN, "--out", folder, "--threads", 1 + i % 2))
+            process = subprocess.Popen(
+                command("train", *TRAIN, "--out", folder, "--threads", 1 + i % 2)
+            )
             time.sleep(moments.uniform(0.0, 1.05 * self.seconds))
             process.send_signal(signal.SIGKILL)
             process.wait()
@@ -97,33 +130,50 @@ class Faults(unittest.TestCase):
             self.assertEqual(outcome(folder), self.whole, f"kill {i}")
             self.assertEqual(list(folder.rglob("*.tmp-*")), [])
             shutil.rmtree(folder)
-        names = [json.loads(line)["run"]["folder"] for line in (self.root / "ledger.jsonl").read_text().splitlines()]
+        names = [
+            json.loads(line)["run"]["folder"]
+            for line in (self.root / "ledger.jsonl").read_text().splitlines()
+        ]
         self.assertEqual(len(set(names)), len(names))  # each once
         self.assertLessEqual({str(self.root / f"killed{i}") for i in range(KILLS)}, set(names))
         print(f"{KILLS} kills: {resumed} resumed, {before_start} before the folder was there")
         self.assertGreater(resumed, KILLS // 3)
 
     def test_threads_evaluation_logging_and_instruments_do_not_change_the_parameters(self):
-        plain = TRAIN[:TRAIN.index("--eval_interval")]
+        plain = TRAIN[: TRAIN.index("--eval_interval")]
         reference = hashes = None
-        for i, extra in enumerate((["--threads", 1], ["--threads", 2], ["--threads", 5],
-                                   ["--eval_interval", 3], ["--log_interval", 9, "--tensorboard", "false"],
-                                   ["--checkpoint_interval", 1],
-                                   ["--checkpoint_interval", 1, "--keep_checkpoints", 0],
-                                   ["--instruments", "gradient,plasticity,policy,coverage", "--instrument_every", 2],
-                                   ["--hashes", "true"], ["--hashes", "true", "--eval_interval", 1])):
+        for i, extra in enumerate(
+            (
+                ["--threads", 1],
+                ["--threads", 2],
+                ["--threads", 5],
+                ["--eval_interval", 3],
+                ["--log_interval", 9, "--tensorboard", "false"],
+                ["--checkpoint_interval", 1],
+                ["--checkpoint_interval", 1, "--keep_checkpoints", 0],
+                ["--instruments", "gradient,plasticity,policy,coverage", "--instrument_every", 2],
+                ["--hashes", "true"],
+                ["--hashes", "true", "--eval_interval", 1],
+            )
+        ):
             folder = self.root / f"same{i}"
             result = run("train", *plain, "--norm_obs", "true", *extra, "--out", folder)
             self.assertEqual(result.returncode, 0, result.stderr)
-            got = {name: data for name, data in tensors(checkpoint(folder)).items()
-                   if not name.startswith("instruments.")}
+            got = {
+                name: data
+                for name, data in tensors(checkpoint(folder)).items()
+                if not name.startswith("instruments.")
+            }
             reference = reference or got
             self.assertEqual(got, reference, extra)
             if "--hashes" in extra:
                 got = (folder / "hashes.bin").read_bytes()
                 hashes = hashes or got
                 self.assertTrue(got == hashes, extra)
-        self.assertEqual(lines(self.root / "same0" / "metrics.jsonl"), lines(self.root / "same2" / "metrics.jsonl"))
+        self.assertEqual(
+            lines(self.root / "same0" / "metrics.jsonl"),
+            lines(self.root / "same2" / "metrics.jsonl"),
+        )
         kept = [len(list((self.root / f"same{i}" / "checkpoints").iterdir())) for i in (5, 6)]
         self.assertEqual(kept[0], 2)
         iterations = len(lines(self.root / "same6" / "metrics.jsonl"))
@@ -186,7 +236,9 @@ class Faults(unittest.TestCase):
             self.assertEqual(result.returncode, 0, result.stderr)
             folder = self.root / f"mixed_{name}"
             shutil.copytree(self.root / "whole", folder)
-            shutil.copy(checkpoint(source), folder / "checkpoints" / "iteration_9999999999.safetensors")
+            shutil.copy(
+                checkpoint(source), folder / "checkpoints" / "iteration_9999999999.safetensors"
+            )
             result = run("train", "--resume", folder)
             self.assertEqual(result.returncode, 6, result.stderr)
             self.assertIn("another run", result.stderr)
@@ -235,8 +287,10 @@ class Faults(unittest.TestCase):
         evaluations = lines(log)
         self.assertEqual({line["source"] for line in evaluations}, {"train"})
         block, every = 16 * 32, 11
-        self.assertEqual([line["global_step"] for line in evaluations],
-                         [block * every * (i + 1) for i in range(len(evaluations))])
+        self.assertEqual(
+            [line["global_step"] for line in evaluations],
+            [block * every * (i + 1) for i in range(len(evaluations))],
+        )
         self.assertEqual([line["seed"] for line in lines(folder / "eval_command.jsonl")], [77, 78])
 
     def test_a_run_has_one_trainer_at_a_time(self):

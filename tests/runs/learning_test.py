@@ -2,6 +2,7 @@
 
 usage: [LEARNING_SEEDS=N] learning_test.py PROGRAM CONFIGS [Learning.test_pendulum ...]
 """
+
 import concurrent.futures
 import json
 import os
@@ -19,7 +20,9 @@ T_QUANTILE = 2.776  # Student's t, 4 degrees of freedom, 97.5 %; with more seeds
 
 
 def call(*arguments):
-    result = subprocess.run([PROGRAM, *map(str, arguments), "--quiet", "--json"], capture_output=True, text=True)
+    result = subprocess.run(
+        [PROGRAM, *map(str, arguments), "--quiet", "--json"], capture_output=True, text=True
+    )
     assert result.returncode == 0, result.stderr
     return json.loads(result.stdout)
 
@@ -41,20 +44,27 @@ class Learning(unittest.TestCase):
         shutil.rmtree(self.root)
 
     def report(self, name, values):
-        print(f"{name}: mean {statistics.mean(values):.3f}, lower 95 % bound {lower_bound(values):.3f}, "
-              f"worst {min(values):.3f}, seeds",
-              " ".join(f"{v:.2f}" for v in values), flush=True)
+        print(
+            f"{name}: mean {statistics.mean(values):.3f}, lower 95 % bound {lower_bound(values):.3f}, "
+            f"worst {min(values):.3f}, seeds",
+            " ".join(f"{v:.2f}" for v in values),
+            flush=True,
+        )
 
     def training_returns(self, *arguments):
         """Mean return of the last 100 training episodes, by seed."""
-        return over_seeds(lambda seed: call("train", *arguments, "--seed", seed, "--threads", 1,
-                                            "--out", self.root / str(seed))["mean_return"])
+        return over_seeds(
+            lambda seed: call(
+                "train", *arguments, "--seed", seed, "--threads", 1, "--out", self.root / str(seed)
+            )["mean_return"]
+        )
 
     def evaluation_returns(self, config, episodes):
         def job(seed):
             folder = self.root / str(seed)
             call("train", CONFIGS / config, "--seed", seed, "--threads", 1, "--out", folder)
             return call("eval", folder, "--episodes", episodes, "--threads", 1)["mean_return"]
+
         return over_seeds(job)
 
     def test_cart_pole_with_cleanrl_defaults(self):

@@ -2,6 +2,7 @@
 
 usage: study_test.py PROGRAM
 """
+
 import json
 import os
 import pathlib
@@ -38,8 +39,14 @@ batch = 256
 list = ["4x64", "16x16", "64x4", "256x1"]
 """
 WALL_CLOCK = {"seconds", "started", "finished", "created"}
-TABLES = {"study": "id", "cells": "id", "runs": "id", "points": "run_id, point", "metrics": "run_id, key, point",
-          "evaluations": "run_id, global_step"}
+TABLES = {
+    "study": "id",
+    "cells": "id",
+    "runs": "id",
+    "points": "run_id, point",
+    "metrics": "run_id, key, point",
+    "evaluations": "run_id, global_step",
+}
 
 
 def command(*arguments):
@@ -47,7 +54,9 @@ def command(*arguments):
 
 
 def run(*arguments, **options):
-    return subprocess.run(command(*arguments), capture_output=True, text=True, timeout=60, **options)
+    return subprocess.run(
+        command(*arguments), capture_output=True, text=True, timeout=60, **options
+    )
 
 
 def dump(path):
@@ -68,7 +77,9 @@ def dump(path):
 def finished_runs(path):
     """None where the kill came before the store had its tables."""
     connection = sqlite3.connect(path)
-    if not connection.execute("SELECT count(*) FROM sqlite_master WHERE name = 'runs'").fetchone()[0]:
+    if not connection.execute("SELECT count(*) FROM sqlite_master WHERE name = 'runs'").fetchone()[
+        0
+    ]:
         connection.close()
         return None
     count = connection.execute("SELECT count(*) FROM runs WHERE status = 'finished'").fetchone()[0]
@@ -108,14 +119,19 @@ class Study(unittest.TestCase):
         return run("study", self.file, "--out", store, "--quiet", *arguments, **options)
 
     def start(self, store, *arguments):
-        return subprocess.Popen(command("study", self.file, "--out", store, "--quiet", *arguments),
-                                stderr=subprocess.PIPE, text=True)
+        return subprocess.Popen(
+            command("study", self.file, "--out", store, "--quiet", *arguments),
+            stderr=subprocess.PIPE,
+            text=True,
+        )
 
     def assert_same(self, store):
         got = dump(store)
         for table in TABLES:
             self.assertEqual(got[table], self.whole[table], table)
-        self.assertEqual([p.name for p in store.parent.glob(store.name + "-*")], [], "files left beside it")
+        self.assertEqual(
+            [p.name for p in store.parent.glob(store.name + "-*")], [], "files left beside it"
+        )
 
     def refused(self, code, words, *arguments):
         result = run("study", *arguments)
@@ -148,7 +164,9 @@ class Study(unittest.TestCase):
         result = self.study(store)
         self.assertEqual(result.returncode, 0, result.stderr)
         self.assert_same(store)
-        print(f"{self.seconds:.1f} s undisturbed; {KILLS} kills: {early} before there was a store, {grew} after further runs, {before} runs by then")
+        print(
+            f"{self.seconds:.1f} s undisturbed; {KILLS} kills: {early} before there was a store, {grew} after further runs, {before} runs by then"
+        )
         self.assertGreater(grew, 1)
 
     def test_an_interrupt_stops_it_and_the_same_command_goes_on(self):
@@ -204,7 +222,11 @@ class Study(unittest.TestCase):
                 continue
             connection = sqlite3.connect(f"file:{store}?mode=ro", uri=True, timeout=10)
             try:
-                counts.append(connection.execute("SELECT count(DISTINCT seed) FROM learning_curves").fetchone()[0])
+                counts.append(
+                    connection.execute(
+                        "SELECT count(DISTINCT seed) FROM learning_curves"
+                    ).fetchone()[0]
+                )
             except sqlite3.OperationalError as error:  # between the file and its tables
                 self.assertIn("no such table", str(error))
             connection.close()
@@ -230,7 +252,9 @@ class Study(unittest.TestCase):
 
     def test_parts_merge_into_one_store(self):
         parts = [self.root / f"part{i}.sqlite" for i in (1, 2, 3)]
-        processes = [self.start(part, "--part", f"{i + 1}/3", "--jobs", 1) for i, part in enumerate(parts)]
+        processes = [
+            self.start(part, "--part", f"{i + 1}/3", "--jobs", 1) for i, part in enumerate(parts)
+        ]
         for process in processes:
             process.communicate()
             self.assertEqual(process.returncode, 0)
@@ -240,7 +264,14 @@ class Study(unittest.TestCase):
         self.assertIn("16 of 16 runs", result.stdout)
         self.assert_same(merged)
         self.refused(2, [str(merged), "--out"], "merge", *parts, "--out", merged)
-        result = run("study", "merge", *parts, "--out", self.root / "no_room.sqlite", preexec_fn=small_files(100000))
+        result = run(
+            "study",
+            "merge",
+            *parts,
+            "--out",
+            self.root / "no_room.sqlite",
+            preexec_fn=small_files(100000),
+        )
         self.assertEqual(result.returncode, 4, result.stderr)
         self.assertIn("free some space", result.stderr)
         self.assertEqual(list(self.root.glob("no_room*")), [])
@@ -250,16 +281,36 @@ class Study(unittest.TestCase):
         for shape, seed in (("16x16", 2), ("256x1", 3)):
             num_envs, num_steps = shape.split("x")
             folder = self.root / f"alone_{shape}"
-            result = run("train", "--env_id", "CartPole-v1", "--total_timesteps", 8192, "--num_envs", num_envs,
-                         "--num_steps", num_steps, "--seed", seed, "--instruments", "gradient",
-                         "--instrument_every", 4, "--out", folder, "--quiet")
+            result = run(
+                "train",
+                "--env_id",
+                "CartPole-v1",
+                "--total_timesteps",
+                8192,
+                "--num_envs",
+                num_envs,
+                "--num_steps",
+                num_steps,
+                "--seed",
+                seed,
+                "--instruments",
+                "gradient",
+                "--instrument_every",
+                4,
+                "--out",
+                folder,
+                "--quiet",
+            )
             self.assertEqual(result.returncode, 0, result.stderr)
-            alone = {line["global_step"]: line
-                     for line in map(json.loads, (folder / "metrics.jsonl").read_text().splitlines())}
+            alone = {
+                line["global_step"]: line
+                for line in map(json.loads, (folder / "metrics.jsonl").read_text().splitlines())
+            }
             rows = connection.execute(
                 "SELECT p.global_step, m.key, m.value FROM metrics m JOIN points p USING (run_id, point) "
                 "JOIN runs r ON r.id = m.run_id JOIN cells c ON c.id = r.cell_id WHERE c.name = ? AND r.seed = ?",
-                (shape, seed)).fetchall()
+                (shape, seed),
+            ).fetchall()
             self.assertGreater(len(rows), 20 * 15)
             for step, key, value in rows:
                 if key.startswith("grad/"):
@@ -276,7 +327,9 @@ class Study(unittest.TestCase):
             "sede = 3": ["bad.toml:1", "'sede'", "'seeds'"],
             "seeds = 2\n[base]\nnum_env = 4": ["bad.toml:3", "'num_envs'"],
             "seeds = 2\n[grid]\ngamma = []": ["bad.toml:3", "grid would be empty"],
-            "seeds = 2\n[shapes]\nbatch = 1024\nlist = ['8x128', '8x100']": ["8x100 makes a batch of 800"],
+            "seeds = 2\n[shapes]\nbatch = 1024\nlist = ['8x128', '8x100']": [
+                "8x100 makes a batch of 800"
+            ],
             "[shapes]\nbatch = 1024\nladder = true": ["no seeds"],
         }.items():
             bad.write_text(text)
@@ -291,10 +344,26 @@ class Study(unittest.TestCase):
     def test_stores_of_something_else_are_refused(self):
         whole = self.root / "whole.sqlite"
         before = whole.read_bytes()
-        self.refused(6, ["another study", "'seeds 1,2,3,4'", "'seeds 1,2'"], self.file, "--seeds", 2, "--out", whole,
-                     "--quiet")
-        self.refused(6, ["another study: the store has 'gamma 0.99', this study 'gamma 0.5'. Name"], self.file, "--gamma", 0.5, "--out", whole,
-                     "--quiet")
+        self.refused(
+            6,
+            ["another study", "'seeds 1,2,3,4'", "'seeds 1,2'"],
+            self.file,
+            "--seeds",
+            2,
+            "--out",
+            whole,
+            "--quiet",
+        )
+        self.refused(
+            6,
+            ["another study: the store has 'gamma 0.99', this study 'gamma 0.5'. Name"],
+            self.file,
+            "--gamma",
+            0.5,
+            "--out",
+            whole,
+            "--quiet",
+        )
         self.refused(6, ["SQLite database"], self.file, "--out", self.file, "--quiet")
         self.assertEqual(self.file.read_text(), STUDY)
         self.assertEqual(whole.read_bytes(), before)
@@ -302,7 +371,11 @@ class Study(unittest.TestCase):
     def test_the_plan_and_the_result_are_printed(self):
         result = run("study", self.file, "--plan", "--match", "gradient_steps", "--doubled", "4x64")
         self.assertEqual(result.returncode, 0, result.stderr)
-        rows = {line.split()[0]: line.split() for line in result.stdout.splitlines() if line[:1].isdigit()}
+        rows = {
+            line.split()[0]: line.split()
+            for line in result.stdout.splitlines()
+            if line[:1].isdigit()
+        }
         self.assertEqual(rows["4x64"], ["4x64", "8,192", "32", "4", "64", "4", "512", "16"])
         self.assertEqual(rows["8x64"], ["8x64", "8,192", "16", "8", "64", "4", "512", "16"])
         result = run("study", self.file, "--out", self.root / "whole.sqlite")
@@ -312,20 +385,41 @@ class Study(unittest.TestCase):
     def test_of_a_large_plan_the_beginning_is_printed(self):
         rates = ",".join(f"{i}e-4" for i in range(1, 31))
         # 4 x 32 divides no budget of 200 steps: each cell has a note.
-        study = ["study", "--env_id", "CartPole-v1", "--num_steps", "32", "--total_timesteps", "200", "--hidden_sizes", "4", "--evaluations", "0",
-                 "--seeds", "1", "--grid", f"learning_rate={rates}"]
+        study = [
+            "study",
+            "--env_id",
+            "CartPole-v1",
+            "--num_steps",
+            "32",
+            "--total_timesteps",
+            "200",
+            "--hidden_sizes",
+            "4",
+            "--evaluations",
+            "0",
+            "--seeds",
+            "1",
+            "--grid",
+            f"learning_rate={rates}",
+        ]
 
         def cells(text):
-            return [line for line in text.splitlines() if re.match(r"learning_rate=\S+  +128  ", line)]
+            return [
+                line for line in text.splitlines() if re.match(r"learning_rate=\S+  +128  ", line)
+            ]
 
         whole = run(*study, "--plan")
         self.assertEqual(whole.returncode, 0, whole.stderr)
-        self.assertEqual((len(cells(whole.stdout)), whole.stdout.count("200 steps asked for")), (30, 30))
+        self.assertEqual(
+            (len(cells(whole.stdout)), whole.stdout.count("200 steps asked for")), (30, 30)
+        )
         self.assertNotIn("more", whole.stdout)
         store = ("--out", self.root / "large.sqlite", "--no_report")
         result = run(*study, *store, "--json")
         self.assertEqual(result.returncode, 0, result.stderr)
-        self.assertEqual((len(cells(result.stderr)), result.stderr.count("200 steps asked for")), (24, 8))
+        self.assertEqual(
+            (len(cells(result.stderr)), result.stderr.count("200 steps asked for")), (24, 8)
+        )
         self.assertIn("\n... and 6 more cells; --plan prints the whole plan\n", result.stderr)
         self.assertIn("\n... and 22 more notes; --plan prints the whole plan\n", result.stderr)
         self.assertEqual(len(json.loads(result.stdout)["cells"]), 30)

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
 """Studies launched without Slurm: scripts named like its commands run the parts here. slurm_test.py tests a real Slurm."""
+
 import json
 import os
 import sqlite3
@@ -54,8 +55,21 @@ class FakeSlurm(unittest.TestCase):
         os.chmod(self.path("bin", name), 0o755)
 
     def call(self, *arguments, bare=False, variables=()):
-        env = dict(os.environ, **dict(variables), FAKE=self.folder, PATH="/nowhere" if bare else self.path("bin") + ":" + os.environ["PATH"])
-        return subprocess.run([PROGRAM, "study", *arguments], capture_output=True, text=True, cwd=self.folder, env=env, timeout=120, check=False)
+        env = dict(
+            os.environ,
+            **dict(variables),
+            FAKE=self.folder,
+            PATH="/nowhere" if bare else self.path("bin") + ":" + os.environ["PATH"],
+        )
+        return subprocess.run(
+            [PROGRAM, "study", *arguments],
+            capture_output=True,
+            text=True,
+            cwd=self.folder,
+            env=env,
+            timeout=120,
+            check=False,
+        )
 
     def refused(self, code, words, *arguments, bare=False):
         result = self.call(*arguments, bare=bare)
@@ -66,25 +80,69 @@ class FakeSlurm(unittest.TestCase):
 
     def hashes(self, store):
         with sqlite3.connect(self.path(store)) as database:
-            return database.execute("SELECT id, status, parameters_hash FROM runs ORDER BY id").fetchall()
+            return database.execute(
+                "SELECT id, status, parameters_hash FROM runs ORDER BY id"
+            ).fetchall()
 
     def test_parts_end_in_the_store_of_one_runner(self):
-        open(self.path("down"), "w", encoding="utf-8").close()  # the queue does not answer the first time
-        result = self.call("a.toml", "--launcher", "slurm", "--parts", "3", "--env.gravity", "9.5", "--json", "--out", "a.sqlite")
+        open(
+            self.path("down"), "w", encoding="utf-8"
+        ).close()  # the queue does not answer the first time
+        result = self.call(
+            "a.toml",
+            "--launcher",
+            "slurm",
+            "--parts",
+            "3",
+            "--env.gravity",
+            "9.5",
+            "--json",
+            "--out",
+            "a.sqlite",
+        )
         self.assertEqual(result.returncode, 0, result.stderr)
         self.assertIn("6 of 6 runs in 3 jobs; partition work", result.stderr)
         self.assertEqual(json.loads(result.stdout)["store"], "a.sqlite")
-        self.assertEqual(self.call("a.toml", "--env.gravity", "9.5", "--no_report", "--quiet", "--out", "b.sqlite").returncode, 0)
+        self.assertEqual(
+            self.call(
+                "a.toml", "--env.gravity", "9.5", "--no_report", "--quiet", "--out", "b.sqlite"
+            ).returncode,
+            0,
+        )
         self.assertEqual(self.hashes("a.sqlite"), self.hashes("b.sqlite"))
         self.assertEqual([status for _, status, _ in self.hashes("a.sqlite")], ["finished"] * 6)
 
     def test_variables_of_a_persons_own_jobs_change_nothing(self):
-        own = {"SBATCH_PARTITION": "gpu", "SBATCH_WAIT": "1", "SQUEUE_STATES": "COMPLETED", "SINFO_FORMAT": "%P", "SBATCH_ACCOUNT": "mine"}
-        result = self.call("a.toml", "--launcher", "slurm", "--parts", "2", "--jobs", "1", "--quiet", "--time_limit", "7", variables=own)
+        own = {
+            "SBATCH_PARTITION": "gpu",
+            "SBATCH_WAIT": "1",
+            "SQUEUE_STATES": "COMPLETED",
+            "SINFO_FORMAT": "%P",
+            "SBATCH_ACCOUNT": "mine",
+        }
+        result = self.call(
+            "a.toml",
+            "--launcher",
+            "slurm",
+            "--parts",
+            "2",
+            "--jobs",
+            "1",
+            "--quiet",
+            "--time_limit",
+            "7",
+            variables=own,
+        )
         self.assertEqual(result.returncode, 0, result.stderr)
         with open(self.path("words"), encoding="utf-8") as file:
             words = file.read().split()
-        for word in ("--array=1-2%1", "--partition=work", "--time=7", "--open-mode=append", "--requeue"):
+        for word in (
+            "--array=1-2%1",
+            "--partition=work",
+            "--time=7",
+            "--open-mode=append",
+            "--requeue",
+        ):
             self.assertIn(word, words)
         for start in ("--job-name=broadloom-a-", "--output=", "--mem="):
             self.assertTrue(any(word.startswith(start) for word in words), start)
@@ -96,31 +154,63 @@ class FakeSlurm(unittest.TestCase):
                 self.assertNotIn(name, variables)
 
     def test_a_part_that_cannot_start_is_named_with_its_words(self):
-        self.fake("sbatch", FAKES["sbatch"].replace('  bash "$script" "$part"', "(echo no such node; false)"))
-        self.refused(4, ["6 runs are left", "part 1 (job 7_1) left ", "part-1.log' ends: no such node;", "the same command"],
-                     "a.toml", "--launcher", "slurm", "--parts", "2", "--quiet")
+        self.fake(
+            "sbatch",
+            FAKES["sbatch"].replace('  bash "$script" "$part"', "(echo no such node; false)"),
+        )
+        self.refused(
+            4,
+            [
+                "6 runs are left",
+                "part 1 (job 7_1) left ",
+                "part-1.log' ends: no such node;",
+                "the same command",
+            ],
+            "a.toml",
+            "--launcher",
+            "slurm",
+            "--parts",
+            "2",
+            "--quiet",
+        )
         self.fake("sbatch", FAKES["sbatch"])
-        self.assertEqual(self.call("a.toml", "--launcher", "slurm", "--parts", "2", "--quiet").returncode, 0)
+        self.assertEqual(
+            self.call("a.toml", "--launcher", "slurm", "--parts", "2", "--quiet").returncode, 0
+        )
 
     def test_refusals_are_told_in_slurms_words_and_leave_nothing(self):
         slurm = ["a.toml", "--launcher", "slurm", "--quiet"]
         self.refused(3, ["'sbatch'"], *slurm, bare=True)
-        self.fake("sbatch", '[ "$1" = --version ] && exit\necho "sbatch: error: Invalid account" >&2; echo "sbatch: error: give one" >&2; exit 1')
-        self.refused(4, ["sbatch refused: 'sbatch: error: Invalid account sbatch: error: give one'"], *slurm)
+        self.fake(
+            "sbatch",
+            '[ "$1" = --version ] && exit\necho "sbatch: error: Invalid account" >&2; echo "sbatch: error: give one" >&2; exit 1',
+        )
+        self.refused(
+            4, ["sbatch refused: 'sbatch: error: Invalid account sbatch: error: give one'"], *slurm
+        )
         self.assertEqual(os.listdir(self.path("studies", "a-jobs")), [])
         self.refused(2, ["got 'gpu'", "it has work"], *slurm, "--partition", "gpu")
 
     def test_flags_that_do_not_go_together(self):
-        self.refused(2, ["launcher 'slrum'", "did you mean 'slurm'"], "a.toml", "--launcher", "slrum")
+        self.refused(
+            2, ["launcher 'slrum'", "did you mean 'slurm'"], "a.toml", "--launcher", "slrum"
+        )
         self.refused(2, ["--partition", "--launcher slurm"], "a.toml", "--partition", "work")
         self.refused(2, ["--parts", "--launcher slurm"], "a.toml", "--parts", "3")
-        self.refused(2, ["leave out --part and --runs"], "a.toml", "--launcher", "slurm", "--runs", "1-2")
+        self.refused(
+            2, ["leave out --part and --runs"], "a.toml", "--launcher", "slurm", "--runs", "1-2"
+        )
         self.refused(2, ["--part"], "a.toml", "--part", "1/2", "--runs", "1")
         self.refused(2, ["runs: got '7'", "1 to 6"], "a.toml", "--runs", "7")
 
     def test_runs_by_number(self):
-        self.assertEqual(self.call("a.toml", "--runs", "2,4-5", "--quiet", "--out", "c.sqlite").returncode, 0)
-        self.assertEqual([number for number, status, _ in self.hashes("c.sqlite") if status == "finished"], [2, 4, 5])
+        self.assertEqual(
+            self.call("a.toml", "--runs", "2,4-5", "--quiet", "--out", "c.sqlite").returncode, 0
+        )
+        self.assertEqual(
+            [number for number, status, _ in self.hashes("c.sqlite") if status == "finished"],
+            [2, 4, 5],
+        )
         self.assertEqual(self.call("a.toml", "--quiet", "--out", "c.sqlite").returncode, 0)
         self.assertEqual([status for _, status, _ in self.hashes("c.sqlite")], ["finished"] * 6)
 
