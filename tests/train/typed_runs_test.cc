@@ -44,8 +44,8 @@ class TypedRuns : public ::testing::TestWithParam<std::string> {
   std::string at(const std::string& name) const { return folder_.at(name); }
   bool has_critic() const { return GetParam() == "Windy-v0"; }
   bool is_minatar() const { return GetParam().starts_with("MinAtar/"); }
-  Json line(const std::string& run) const {
-    return Json::parse(read_ledger_line(at(run) + "/ledger_line.json", 1).take());
+  broadloom::Json line(const std::string& run) const {
+    return broadloom::Json::parse(read_ledger_line(at(run) + "/ledger_line.json", 1).take());
   }
 
  private:
@@ -99,7 +99,7 @@ TEST_P(TypedRuns, GoOnWhereTheyWereStopped) {
 
 TEST_P(TypedRuns, AreMadeAgainFromTheirRecord) {
   ASSERT_TRUE(start_run(config(), at("run"), 2, {}).ok());
-  const Json contract = line("run")["contract"];
+  const broadloom::Json contract = line("run")["contract"];
   if (has_critic()) {
     EXPECT_FALSE(contract["observation"].is_object());
     EXPECT_EQ(contract["critic_observation"]["dtype"].text(), "float32");
