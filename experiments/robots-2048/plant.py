@@ -41,7 +41,7 @@ def plant_normaliser(run, other):
     was, now = (
         digits.encode()
         for digits in re.search(
-            r"checksum is (\w{16}), its content's is (\w{16})", printed
+            r"checksum (\w{16}), but its content has (\w{16})", printed
         ).groups()
     )
     with open(newest(run), "wb") as file:

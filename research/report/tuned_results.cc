@@ -162,6 +162,15 @@ class Tuner {
     return cells;
   }
 
+  // The first such run of a seed. The choice needs a score of each value, so the seed counts as
+  // failed although other values may have scores.
+  const ResultRun& run_without_score(const TunedGroup& group, std::uint64_t seed,
+                                     const std::vector<int>& cells) const {
+    const auto found = std::find_if(cells.begin(), cells.end(),
+                                    [&](int c) { return !has_score(*run_of(group, seed, c)); });
+    return *run_of(group, seed, found == cells.end() ? cells.front() : *found);
+  }
+
   void merge(const TunedGroup& group, StudyResults& out) const {
     out.cells.push_back(merged_cell(group));
     const std::vector<std::uint64_t> ended = ended_seeds(group);
@@ -182,8 +191,8 @@ class Tuner {
       const bool is_open = !enough || std::find(ended.begin(), ended.end(), seed) == ended.end();
       if (is_open) {
         add_run(pending(*first_run(group, seed)), out);
-      } else if (place == choice.seeds.end()) {  // failed with each of the values
-        add_run(*run_of(group, seed, cells.front()), out);
+      } else if (place == choice.seeds.end()) {
+        add_run(run_without_score(group, seed, cells), out);
       } else {
         const auto s = static_cast<std::size_t>(place - choice.seeds.begin());
         add_run(*run_of(group, seed, cells[static_cast<std::size_t>(choice.chosen[s])]), out);

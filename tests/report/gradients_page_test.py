@@ -3,7 +3,6 @@
 every chart is drawn, in light and dark and at a phone's width; the summary is that of the file.
 Pages stay in OUT, with BROADLOOM_PICTURES=1 screenshots, too. Without a browser: SKIPPED, exit 77."""
 
-import json
 import sys
 import unittest
 

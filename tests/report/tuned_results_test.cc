@@ -113,6 +113,21 @@ TEST_F(TunedReport, LeavesOutValuesThatFail) {
   EXPECT_TRUE(mentions(r.notes, "failed"));
 }
 
+// With equally many failures, all values can be chosen, from the seeds that none of them failed.
+TEST_F(TunedReport, LeavesOutSeedsAtWhichAnyValueFails) {
+  const StudyPlan plan = rates_plan(6);
+  plant(
+      plan, "s", [](int cell, int seed) { return 10.0 * cell + seed; },
+      [](int cell, int seed) { return cell < 3 && seed == 6 - cell; });
+  const StudyReport r = tuned("s").take();
+  ASSERT_TRUE(r.cells[0].tuned);
+  EXPECT_TRUE(r.cells[0].tuned->left_out.empty());
+  EXPECT_EQ(r.cells[0].tuned->seeds, (std::vector<std::uint64_t>{1, 2, 3}));
+  EXPECT_EQ(r.cells[0].counts.finished, 3);
+  EXPECT_EQ(r.cells[0].counts.failed, 3);
+  EXPECT_DOUBLE_EQ(r.cells[0].evaluation->mean.value, 20 + 2 + 100);
+}
+
 TEST_F(TunedReport, WaitsForRunsThatAreMissing) {
   const StudyPlan plan = rates_plan(4);
   plant(plan, "s", [](int cell, int seed) -> std::optional<double> {
