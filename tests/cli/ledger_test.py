@@ -191,7 +191,7 @@ class Ledger(ProgramTest):
     def test_lines_that_were_altered(self):
         self.run_program("train", *SMALL, "--out", "a", "--quiet")
         line = self.ledger()[0]
-        self.fails(3, ["has 1 lines", "no line 2"], "rerun", "ledger.jsonl:2")
+        self.fails(3, ["has 1 lines", "expected a line 2"], "rerun", "ledger.jsonl:2")
         self.fails(2, ["'0'", "from 1"], "rerun", "ledger.jsonl:0")
         self.fails(2, ["'x'", "from 1"], "rerun", "ledger.jsonl:x")
         for old, new in (

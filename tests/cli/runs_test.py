@@ -30,7 +30,7 @@ class Runs(ProgramTest):
             2, ["'g' and 'h'", "different tasks (max_episode_steps 20 and 30)"], "curve", "g", "h"
         )
         self.fails(2, ["'z.png'", ".svg"], "curve", "a", "--out", "z.png")
-        self.fails(2, ["'a' and 'a' are one run", "--seed"], "curve", "b", "a", "a")
+        self.fails(2, ["'a' and 'a' are the same run", "--seed"], "curve", "b", "a", "a")
         self.assertFalse(
             [name for name in os.listdir(self.folder.name) if name.endswith((".svg", ".png"))]
         )

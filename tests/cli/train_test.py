@@ -542,6 +542,8 @@ class Train(ProgramTest):
             ["stop_at_return is not a key of a study"],
             "study",
             *SMALL,
+            "--seeds",
+            "2",
             "--grid",
             "learning_rate=1e-3,1e-4",
             "--stop_at_return",

@@ -62,14 +62,14 @@ TEST(ShapeSchedule, SaysWhichEntryIsAmissAndHow) {
       {"0x128 @ 0", "its shape is not two numbers"},
       {"8x-1 @ 0", "its shape is not two numbers"},
       {"8x9999999 @ 0", "its shape is not two numbers"},
-      {"8x128/0 @ 0", "no /minibatch_size of at least 1"},
-      {"8x128x4 @ 0", "no /minibatch_size of at least 1"},
+      {"8x128/0 @ 0", "/minibatch_size of at least 1"},
+      {"8x128x4 @ 0", "/minibatch_size of at least 1"},
       {"8x128 @ 0.1", "the first one does not start at 0"},
       {"8x128 @ zero", "its start is not a number from 0 to below 1"},
       {"8x128 @ 0, 4x4 @ 1", "its start is not a number from 0 to below 1"},
       {"8x128 @ 0, 4x4 @ -0.5", "its start is not a number from 0 to below 1"},
       {"8x128 @ 0, 4x4 @ nan", "its start is not a number from 0 to below 1"},
-      {"8x128 @ 0, 4x4 @ 0.5, 2x2 @ 0.5", "not start after the one before it, which does at 0.5"},
+      {"8x128 @ 0, 4x4 @ 0.5, 2x2 @ 0.5", "does not start after the one before it"},
       {"8x128 @ 0,", "nothing follows the last comma"},
       {"8x128 @ 0,,4x4 @ 0.5", "got the entry '': it has no @"}};
   for (const auto& [text, part] : cases) {

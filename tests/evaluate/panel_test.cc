@@ -200,7 +200,7 @@ TEST(Panel, MustFitTheRunsEnvironmentAndShapes) {
   EXPECT_EQ(status.kind(), ErrorKind::kMismatch);
   EXPECT_NE(status.message().find("observations Discrete(16)"), std::string::npos)
       << status.message();
-  EXPECT_NE(status.message().find("takes Discrete(64)"), std::string::npos);
+  EXPECT_NE(status.message().find("has observations Discrete(64)"), std::string::npos);
   EXPECT_TRUE(check_panel_fits(
                   parsed_panel("env_id = \"FrozenLake-v1\"\n[env]\nmap_name = \"8x8\"\n"), lake)
                   .ok());

@@ -194,7 +194,7 @@ TEST(DeclaredNumbers, AreThoseOfThePageOfTheRunFolder) {
 // The page has one row for the same number of all bodies and layers.
 TEST(DeclaredNumbers, AreThoseOfThePageOfInstruments) {
   const std::map<std::string, std::string> next = {
-      {"plasticity", "policy"}, {"policy", "coverage"}, {"coverage", "What it costs"}};
+      {"plasticity", "policy"}, {"policy", "coverage"}, {"coverage", "Cost"}};
   for (const auto& [instrument, behind] : next) {
     const std::vector<std::string> listed =
         names_in_tables(part_of("instruments.md", "## " + instrument, "## " + behind));

@@ -207,6 +207,7 @@ TEST_F(RunInUse, AnEventFileOfAnotherNameIsRefused) {
 TEST_F(RunInUse, ARunThatWasKilledBeforeItsFirstLogGoesOn) {
   Config hashed = config();
   hashed.hashes = true;
+  hashed.keep_checkpoints = 100;  // the first one, too
   ASSERT_TRUE(start_run(hashed, run(), 1, {}).ok());
   const std::string whole = read_file(run() + "/hashes.bin").take();
   for (const char* log : {"metrics.jsonl", "eval.jsonl", "hashes.bin", "ledger_line.json"}) {

@@ -130,7 +130,7 @@ TEST_F(Tf32Runs, AreExportedAsTheyArePlayed) {
   const Result<ExportedPolicy> exported = export_policy(at("tf32"), {});
   ASSERT_TRUE(exported.ok()) << exported.status().message();
   ASSERT_EQ(exported.value().notes.size(), 1u);
-  EXPECT_EQ(exported.value().notes[0].find("It was trained in tf32."), 0u);
+  EXPECT_NE(exported.value().notes[0].find("trained in tf32"), std::string::npos);
   EXPECT_EQ(export_policy(at("fp32"), {}).value().notes.size(), 0u);
 }
 

@@ -241,7 +241,7 @@ Status check_names(const EnvEntry& entry, const Overrides& own) {
   const std::vector<FieldInfo> wrappers = wrapper_options(entry.spec);
   if (wrappers.empty()) return {};
   for (const auto& [name, value] : own) {
-    if (is_disturbance_key(name) || names_option(entry, name)) continue;
+    if (is_disturbance_key(name) || is_strata_key(name) || names_option(entry, name)) continue;
     std::vector<std::string> names;
     for (const FieldInfo& field : entry.options()) names.push_back(field.name);
     for (const FieldInfo& field : wrappers) names.push_back(field.name);
