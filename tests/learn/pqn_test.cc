@@ -330,8 +330,9 @@ TEST(PqnConfig, RefusesWhatItHasNot) {
               std::string::npos)
         << name;
   }
-  EXPECT_NE(refused({{"algorithm", "pqn"}, {"truncation_mode", "zero"}}).find("truncation_mode = zero"),
-            std::string::npos);
+  EXPECT_NE(
+      refused({{"algorithm", "pqn"}, {"truncation_mode", "zero"}}).find("truncation_mode = zero"),
+      std::string::npos);
   EXPECT_NE(refused({{"encoder", "nature"}}).find("nature"), std::string::npos);
 }
 
