@@ -104,6 +104,9 @@ Status check_tensor_cores(const DeviceSetup& setup, bool are_there, bool fits) {
 }
 
 Status unknown_environments(const DeviceSetup& setup) {
+  if (!setup.envs.spec().action.own_low.empty()) {
+    return refuse("env.scale_actions = true", "leave it out");
+  }
   return refuse(fmt::format("env_id = {}", setup.config.env_id),
                 "take an environment of the library (classic control, toy text, MinAtar)");
 }

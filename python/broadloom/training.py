@@ -346,8 +346,7 @@ def callbacks(quiet, on_iteration):
 
     def both(progress):
         shown(progress)
-        if on_iteration is not None:
-            on_iteration(progress)
+        return None if on_iteration is None else on_iteration(progress)
 
     if quiet:
         return None, both if on_iteration else None, None
