@@ -138,7 +138,7 @@ class Report(unittest.TestCase):
         self.fails(2, "STORE")
         self.assertEqual(json.loads(self.fails(3, "none", "none", "--json").stdout)["exit_code"], 3)
         self.study("a.sqlite", "--no_report")
-        self.fails(2, "of the same study", "a.sqlite", "a.sqlite")
+        self.fails(2, "to the same study", "a.sqlite", "a.sqlite")
         self.fails(4, "cannot make the folder 'text/x'", "a.sqlite", "--out", "text/x")
         # An error about reading is one line.
         with open(self.path("a.sqlite"), "rb") as file:
@@ -197,7 +197,7 @@ class Report(unittest.TestCase):
             result.stderr,
             r"^broadloom: 'b\.sqlite' is of another study than 'a\.sqlite', and only parts of one "
             r"study "
-            r"are merged .*They differ: 'b\.sqlite' has 'env_id Acrobot-v1', 'a\.sqlite' 'env_id "
+            r"can be merged .*They differ: 'b\.sqlite' has 'env_id Acrobot-v1', 'a\.sqlite' 'env_id "
             r"CartPole-v1'; ",
         )
         self.assertLess(len(result.stderr), 800)
