@@ -209,6 +209,11 @@ class Planner {
     axes_.insert(axes_.end(), spec_.axes.begin(), spec_.axes.end());
     for (const StudyAxis& axis : axes_) BROADLOOM_TRY(check_axis(spec_, axis));
     for (const std::string& key : spec_.tuned) BROADLOOM_TRY(check_tuned(key));
+    if (!spec_.tuned.empty() && spec_.seeds.size() == 1) {
+      return invalid(
+          "tuned: got 1 seed, expected at least 2, since a seed's value is chosen with the others; "
+          "give more seeds, or leave tuned out");
+    }
     return {};
   }
 
@@ -216,9 +221,11 @@ class Planner {
     std::vector<std::string> keys;
     for (const StudyAxis& axis : axes_) {
       if (axis.values.size() < 2) continue;
-      for (const auto& [set, text] : axis.values.front().set) {
-        if (set == key) return check_tuned_key(key);
-        keys.push_back(set);
+      for (const auto& value : axis.values) {  // variants may set different keys
+        for (const auto& [set, text] : value.set) {
+          if (set == key) return check_tuned_key(key);
+          if (std::find(keys.begin(), keys.end(), set) == keys.end()) keys.push_back(set);
+        }
       }
     }
     return unknown_key_error("tuned key", key, keys);

@@ -46,6 +46,15 @@ struct Counts {
   std::int64_t iterations, gradient_steps;
 };
 
+TEST(Plan, TunedKeysMayBeOfAnyVariantAndNeedTwoSeeds) {
+  const std::string variants =
+      "tuned = 'learning_rate'\n[base]\ntotal_timesteps = 102400\n"
+      "[[variants]]\nname = 'a'\ngamma = 0.9\n"
+      "[[variants]]\nname = 'b'\nlearning_rate = 1e-3\n";
+  EXPECT_EQ(plan_of("seeds = 2\n" + variants).cells.size(), 2U);
+  EXPECT_NE(error_of("seeds = 1\n" + variants).find("got 1 seed"), std::string::npos);
+}
+
 TEST(Plan, MinibatchCountGivesThePapersCounts) {
   const StudyPlan plan = plan_of("match = 'minibatch_count'\n" + kAtari + kPaperShapes);
   const Counts paper[] = {{"1x128", 781250, 12500000}, {"2x128", 390625, 6250000},
