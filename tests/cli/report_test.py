@@ -196,9 +196,8 @@ class Report(unittest.TestCase):
         self.assertRegex(
             result.stderr,
             r"^broadloom: 'b\.sqlite' is of another study than 'a\.sqlite', and only parts of one "
-            r"study "
-            r"can be merged .*They differ: 'b\.sqlite' has 'env_id Acrobot-v1', 'a\.sqlite' 'env_id "
-            r"CartPole-v1'; ",
+            r"study can be merged .*They differ: 'b\.sqlite' has 'env_id Acrobot-v1', "
+            r"'a\.sqlite' 'env_id CartPole-v1'; ",
         )
         self.assertLess(len(result.stderr), 800)
 
