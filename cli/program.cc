@@ -111,7 +111,8 @@ int run(const std::string& program, const std::vector<std::string>& given,
   allow_settings(context.env_options);
   const int code = context.action();
   // A command that wants all its threads has ended with an error that says so.
-  if (any_pool_was_alone() && code != static_cast<int>(ErrorKind::kIo)) {
+  const bool is_quiet = std::count(given.begin(), given.end(), "--quiet") > 0;
+  if (any_pool_was_alone() && !is_quiet && code != static_cast<int>(ErrorKind::kIo)) {
     tell(stderr,
          "Note: the machine did not give all threads that were asked for. What should have been "
          "shared was done by one, with the same results\n");

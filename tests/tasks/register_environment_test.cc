@@ -184,7 +184,7 @@ TEST(Simulator, IsDisturbedOnlyOnRequest) {
   ASSERT_EQ(list_env_options("Sim-v0").value().size(), 1u);
   EXPECT_EQ(list_env_options("Sim-v0").value()[0].name, "scale_actions");
   expect_refused(make_vec_env("Sim-v0", {{"gravity", "9"}}, options).status(),
-                 {"'gravity'", "scale_actions"});
+                 {"unknown option 'gravity'", "there are none"});
   expect_refused(env_spec("Sim-v0", {{"disturb.noise", "9"}}).status(), {"disturb"});
 }
 

@@ -236,10 +236,12 @@ Status describe_wrappers(const EnvOptions& options, EnvSpec& spec) {
   return describe_frame_stack(options.frames, spec);
 }
 
-// Reports unknown options. The environment's own message would not list the wrappers' options.
+// Reports unknown options of environments with images. The environment's own message would not list
+// the wrappers' options. Other environments answer themselves: some take options that they do not
+// list.
 Status check_names(const EnvEntry& entry, const Overrides& own) {
+  if (!shows_frames(entry.spec)) return {};
   const std::vector<FieldInfo> wrappers = wrapper_options(entry.spec);
-  if (wrappers.empty()) return {};
   for (const auto& [name, value] : own) {
     if (is_disturbance_key(name) || is_strata_key(name) || names_option(entry, name)) continue;
     std::vector<std::string> names;
