@@ -95,7 +95,7 @@ class OwnEnv(unittest.TestCase):
         options = [
             option["name"] for option in self.object_of("env", "show", "Hover-v0")["options"]
         ]
-        self.assertEqual(options, ["gravity", "max_thrust", "target"])
+        self.assertEqual(options, ["gravity", "max_thrust", "target", "scale_actions"])
         self.assertGreater(
             self.object_of("env", "bench", "Hover-v0", "--num_steps", "100", "--threads", "1")[
                 "episodes"
@@ -195,7 +195,8 @@ class OwnEnv(unittest.TestCase):
         self.own("diff", "runs/a", "again")
 
     def test_audit_and_gradients(self):
-        self.assertIn("4 x 64 of Hover-v0", self.own("audit", "runs/a", codes=(0, 20, 21)).stdout)
+        audit = self.own("audit", "runs/a", codes=(0, 20, 21)).stdout
+        self.assertIn("Hover-v0, 4 x 64 blocks", audit)
         self.own(
             "gradients",
             "runs/a",

@@ -149,7 +149,7 @@ class WholeBatch(unittest.TestCase):
 
     def test_audit_and_gradients(self):
         self.assertIn(
-            "24 x 32 of Fleet-v0", self.fleet("audit", "runs/a", codes=(0, 20, 21)).stdout
+            "Fleet-v0, 24 x 32 blocks", self.fleet("audit", "runs/a", codes=(0, 20, 21)).stdout
         )
         self.fleet(
             "gradients",
