@@ -318,7 +318,7 @@ class UsersTest(unittest.TestCase):
         made.clear()
         waves = broadloom.evaluate(few, episodes=10)
         self.assertLessEqual(len(made), 4)
-        many = train(Seeded, "many", num_envs=16)
+        many = train(Seeded, "many", num_envs=16, num_steps=16)
         whole = broadloom.evaluate(many, episodes=10)
         for number in ("mean_return", "std_return"):
             self.assertEqual(waves[number], whole[number])

@@ -303,7 +303,7 @@ class MpiTest(unittest.TestCase):
         errors = process.communicate(timeout=60)[1]
         self.assertNotEqual(process.returncode, 0)
         self.assertRegex(
-            errors, r"rank 1 of 2 has waited 2 seconds for rank 0 on \S+: a rank that hangs"
+            errors, r"rank 1 of 2 has waited 2 seconds for rank 0 on \S+: that rank hangs"
         )
         self.assertIn("train --resume", errors.replace("\n", " "))
 
