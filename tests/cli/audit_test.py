@@ -274,7 +274,7 @@ class Audit(unittest.TestCase):
     def test_what_it_prints(self):
         text = self.run_audit(self.cart).stdout
         for words in (
-            "4 x 128 of CartPole-v1 at step 10,240",
+            "CartPole-v1, 4 x 128 blocks, at step 10,240",
             "ok: duplicate_environments",
             "0 errors, 0 warnings",
         ):
