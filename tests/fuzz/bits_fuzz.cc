@@ -3,6 +3,7 @@
 // a random block and resumed. Compared are the hashes of all blocks, parameters and state, and what
 // the logs say.
 #include <fmt/core.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -159,7 +160,9 @@ std::optional<Config> random_config(Dice& dice, Overrides& keys) {
   while (keys.size() > 1) {
     const Result<Config> config = resolve_config(keys);
     if (config.ok()) {
-      const bool has_blocks = config.value().num_iterations() >= 2;
+      // A size that was left out has the default, of runs that take minutes.
+      const bool has_blocks =
+          config.value().num_iterations() >= 2 && config.value().total_timesteps <= 20000;
       const Result<MemoryPlan> memory = plan_memory(config.value(), 1);
       if (!has_blocks || !memory.ok() || memory.value().total() > kMostMemory) return std::nullopt;
       return config.value();
@@ -241,6 +244,7 @@ void run_until_killed(const Config& config, const std::string& dir, int threads,
   const pid_t process = ::fork();
   if (process < 0) std::abort();
   if (process == 0) {
+    ::prctl(PR_SET_PDEATHSIG, SIGKILL);  // or it writes on into the next case's folder
     RunHooks hooks;
     hooks.on_iteration = [&](const Progress& progress) {
       if (progress.iteration == block) ::kill(::getpid(), SIGKILL);
@@ -255,6 +259,7 @@ class BitsFuzzer final : public fuzz::Fuzzer {
  public:
   const char* name() const override { return "bits"; }
   double most_seconds() const override { return 60.0; }
+  std::size_t most_bytes() const override { return std::size_t{2} << 30; }  // of whole runs
   Status prepare(const std::string&) override { return {}; }
 
   Status play(Dice& dice, const std::string& folder, std::string& what,

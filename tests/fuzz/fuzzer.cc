@@ -35,8 +35,7 @@ extern "C" const char* __asan_default_options() {
 namespace broadloom::fuzz {
 namespace {
 
-constexpr double kMostWallSeconds = 60.0;      // as for a reader that waits for ever
-constexpr std::size_t kMostBytes = 256 << 20;  // for one case, beside what the process has
+constexpr double kMostWallSeconds = 600.0;     // as for a reader that waits for ever
 constexpr std::int64_t kCasesOfProcess = 500;  // what one leaks must not fail another
 constexpr int kMostShown = 3;                  // cases of one kind of finding
 
@@ -179,7 +178,8 @@ class Share {
     if (::clock_getcpuclockid(process_, &clock) != 0) return;
     if (seconds_of(clock) - shared_->cpu > fuzzer_.most_seconds()) return end("takes too long");
     if (seconds_of(CLOCK_MONOTONIC) - shared_->wall > kMostWallSeconds) return end("never ends");
-    if (resident(process_) > began_with_ + kMostBytes) return end("takes more than 256 MiB");
+    if (resident(process_) > began_with_ + fuzzer_.most_bytes())
+      return end("takes too much memory");
   }
 
   const Shared& shared() const { return *shared_; }
@@ -197,9 +197,11 @@ class Share {
     ::prctl(PR_SET_PDEATHSIG, SIGKILL);
     if (std::freopen(errors_path().c_str(), "w", stderr) == nullptr) std::abort();
     if (!kHasSanitizer) {
-      const rlimit most{reserved() + kMostBytes, reserved() + kMostBytes};
+      const std::size_t bytes = reserved() + fuzzer_.most_bytes();
+      const rlimit most{bytes, bytes};
       ::setrlimit(RLIMIT_AS, &most);
     }
+    std::setvbuf(stderr, nullptr, _IONBF, 0);  // or an abort loses what was said
     const rlimit no_core{0, 0};
     ::setrlimit(RLIMIT_CORE, &no_core);
     const std::int64_t last = shared_->next + kCasesOfProcess * call_.jobs;

@@ -50,6 +50,8 @@ class Fuzzer {
   virtual const char* name() const = 0;
   // Seconds of the processor that a case may take.
   virtual double most_seconds() const { return 5.0; }
+  // Bytes that a case may take, beside those that the process has.
+  virtual std::size_t most_bytes() const { return std::size_t{256} << 20; }
   // Makes what cases begin from, once, in an empty folder that stays until the end.
   virtual Status prepare(const std::string& folder) = 0;
   // Plays a case in a folder of its own, where earlier cases may have left files, and returns what
