@@ -258,11 +258,12 @@ void measure(const StudyReport& report, ReportLine& line) {
   const auto of_arm = [&](int arm) {
     return *arm_scores(report, arm_at(report, arm), {line.task}, line.score);
   };
+  const Scores leading = of_arm(line.leader);
   for (std::size_t i = 0; i < line.arms.size(); ++i) {
     line.standings.push_back(standing_of(report, line.arms[i], line.leader, line.task, line.score));
-    line.ahead.push_back(
-        i == leads ? std::nullopt
-                   : std::optional(difference(of_arm(line.leader), of_arm(line.arms[i]), options)));
+    line.ahead.push_back(i == leads
+                             ? std::nullopt
+                             : std::optional(difference(leading, of_arm(line.arms[i]), options)));
   }
   line.chance = rank_test(scores, {permutations(report), report.seed, 1});
   const bool lower = std::count(line.standings.begin(), line.standings.end(), Standing::kLower) > 0;
