@@ -152,16 +152,13 @@ Equality equal_in_both(const Equality& a, const Equality& b) {
 }
 
 ReportScore main_score(const StudyReport& report) {
-  bool trained = false, evaluated = false, all_evaluated = true;
+  ScoreKinds kinds;
   for (const ReportCell& cell : report.cells) {
     if (cell.runs.empty()) continue;
-    const bool has_evaluation = !cell_scores(cell, ReportScore::kEvaluation).empty();
-    trained = trained || !cell_scores(cell, ReportScore::kTraining).empty();
-    evaluated = evaluated || has_evaluation;
-    all_evaluated = all_evaluated && has_evaluation;
+    kinds.add(!cell_scores(cell, ReportScore::kTraining).empty(),
+              !cell_scores(cell, ReportScore::kEvaluation).empty());
   }
-  const bool by_evaluation = evaluated && (all_evaluated || !trained);
-  return by_evaluation ? ReportScore::kEvaluation : ReportScore::kTraining;
+  return kinds.by_evaluation() ? ReportScore::kEvaluation : ReportScore::kTraining;
 }
 
 bool leaves_out_episodes(const StudyReport& report, const ReportCell& cell) {

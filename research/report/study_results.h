@@ -28,6 +28,19 @@ struct TunedChoice {
   bool at_edge = false;         // the best is the least or largest value that was tried
 };
 
+// Whether results are compared by evaluations or by training returns. Add each cell with runs.
+struct ScoreKinds {
+  bool trained = false, evaluated = false, all_evaluated = true;
+
+  void add(bool has_training, bool has_evaluation) {
+    trained = trained || has_training;
+    evaluated = evaluated || has_evaluation;
+    all_evaluated = all_evaluated && has_evaluation;
+  }
+  // By evaluations, unless some cell has none while cells have training returns.
+  bool by_evaluation() const { return evaluated && (all_evaluated || !trained); }
+};
+
 // A cell with its texts parsed; later code needs no parsing.
 struct ResultCell {
   std::string name;

@@ -22,24 +22,22 @@ bool is_tuned(const Keys& keys, const std::string& key) {
   return std::find(keys.begin(), keys.end(), key) != keys.end();
 }
 
-// As main_score() has it: evaluations, unless some cell with runs has none.
 bool scores_are_evaluations(const std::vector<StudyResults>& studies) {
-  bool evaluated = false, all_evaluated = true, trained = false;
+  ScoreKinds kinds;
   for (const StudyResults& study : studies) {
-    std::vector<bool> has_runs(study.cells.size()), has_evaluation(study.cells.size());
+    std::vector<bool> finished(study.cells.size()), trained(finished), evaluated(finished);
     for (const ResultRun& run : study.runs) {
       if (!run.finished()) continue;
       const auto cell = static_cast<std::size_t>(run.cell);
-      has_runs[cell] = true;
-      if (std::isfinite(run.evaluation_return)) has_evaluation[cell] = true;
-      trained = trained || std::isfinite(run.training_return);
+      finished[cell] = true;
+      if (std::isfinite(run.training_return)) trained[cell] = true;
+      if (std::isfinite(run.evaluation_return)) evaluated[cell] = true;
     }
-    for (std::size_t c = 0; c < has_runs.size(); ++c) {
-      evaluated = evaluated || has_evaluation[c];
-      all_evaluated = all_evaluated && (!has_runs[c] || has_evaluation[c]);
+    for (std::size_t c = 0; c < finished.size(); ++c) {
+      if (finished[c]) kinds.add(trained[c], evaluated[c]);
     }
   }
-  return evaluated && (all_evaluated || !trained);
+  return kinds.by_evaluation();
 }
 
 // The cells that become one, and the study's runs of each by seed.
