@@ -140,90 +140,41 @@ configure_and_build() {
     "${no_aslr[@]}" cmake --build --preset "$preset" -j "$BROADLOOM_JOBS" --target $targets
 }
 
-# The Python side of the tests: real Gymnasium, TensorBoard and safetensors in .venv. Without a
-# package registry those tests say SKIPPED; everything else runs.
-python_wants=(gymnasium==1.4.0 numpy tensorboard safetensors)
-python_is_ready() {
-  [ -x .venv/bin/python ] && .venv/bin/python - <<'PYTHON'
-import importlib.metadata as m
-for name in ("numpy", "tensorboard", "safetensors"):
-    m.version(name)
-assert m.version("gymnasium") == "1.4.0"
-PYTHON
-}
-make_venv() {
-  python_is_ready 2>/dev/null && return 0
-  [ -d .venv ] || python3 -m venv .venv || { rm -rf .venv; return 1; }
-  timeout 400 .venv/bin/python -m pip install -q --disable-pip-version-check --no-input \
-    --timeout 20 --retries 2 "${python_wants[@]}" </dev/null && python_is_ready
-}
-
+# Python packages, in the versions and with the hashes of tests/requirements.txt, in .venv. Without
+# a registry the tests that want them say SKIPPED; everything else runs.
 pip_quietly=(-q --disable-pip-version-check --no-input --timeout 20 --retries 2)
-pip_install=(timeout 300 .venv/bin/python -m pip install "${pip_quietly[@]}")
-
-# rliable, for one test: it compares intervals with this library. rliable requires plotting packages
-# that nothing here uses, and a pandas before 3, so it is installed apart from the rest. Without it
-# only that test is skipped.
-rliable_wants=("arch<8" "pandas<3" scipy absl-py)
-rliable_is_ready() { .venv/bin/python -W ignore -c "import rliable.library, rliable.metrics"; }
-add_rliable() {
-  rliable_is_ready 2>/dev/null && return 0
-  "${pip_install[@]}" "${rliable_wants[@]}" </dev/null &&
-    "${pip_install[@]}" --no-deps rliable==1.2.0 </dev/null && rliable_is_ready
-}
-
-# MinAtar, for one test that compares its games step by step, without the plotting packages of its
-# windows.
-minatar_is_ready() {
-  .venv/bin/python -c "import importlib.metadata as m, minatar.gym
-assert m.version('MinAtar') == '1.0.15'"
-}
-add_minatar() {
-  minatar_is_ready 2>/dev/null && return 0
-  "${pip_install[@]}" --no-deps MinAtar==1.0.15 </dev/null && minatar_is_ready
+has_pinned() { [ -x .venv/bin/python ] && .venv/bin/python tools/pinned.py --installed "$@"; }
+add_pinned() {
+  has_pinned "$@" 2>/dev/null && return 0
+  [ -d .venv ] || python3 -m venv .venv || { rm -rf .venv; return 1; }
+  local wanted
+  wanted=$(python3 tools/pinned.py "$@") || return 1
+  timeout 600 .venv/bin/python -m pip install "${pip_quietly[@]}" --require-hashes \
+    -r <(echo "$wanted") </dev/null && has_pinned "$@"
 }
 
 # Procgen, for one test: only its library and pictures, which need no Python. The wheel is for
-# Python 3.10 on x86-64.
-procgen_is_ready() { [ -f .venv/procgen/procgen/data/prebuilt/libenv.so ]; }
+# Python 3.10 on x86-64, so it is not in tests/requirements.txt.
+procgen_wheel=(procgen==0.10.7
+  --hash=sha256:4b594d14e42f0f2166e59a9e294477b906eb99c90c3343b570b7124cbc865f53)
 add_procgen() {
-  procgen_is_ready && return 0
+  [ ! -f .venv/procgen/procgen/data/prebuilt/libenv.so ] || return 0
   local wheels
   wheels=$(mktemp -d) || return 1
   timeout 300 .venv/bin/python -m pip download "${pip_quietly[@]}" --no-deps --only-binary=:all: \
-    --python-version 3.10 --dest "$wheels" procgen==0.10.7 </dev/null &&
+    --python-version 3.10 --dest "$wheels" --require-hashes \
+    -r <(echo "${procgen_wheel[*]}") </dev/null &&
     .venv/bin/python -m zipfile -e "$wheels"/procgen-*.whl .venv/procgen.part &&
     mv .venv/procgen.part .venv/procgen
+  local code=$?
   rm -rf "$wheels"
-  procgen_is_ready
+  return $code
 }
 
-# matplotlib, which draws the figures that the repository keeps; other versions write other bytes.
-matplotlib_is_ready() {
-  .venv/bin/python -c "import matplotlib as m; assert m.__version__ == '3.11.2'"
-}
-add_matplotlib() {
-  matplotlib_is_ready 2>/dev/null && return 0
-  "${pip_install[@]}" matplotlib==3.11.2 </dev/null && matplotlib_is_ready
-}
-
-# ONNX Runtime, for one test, which has it play exported policies.
-onnxruntime_is_ready() { .venv/bin/python -c "import onnxruntime"; }
-add_onnxruntime() {
-  onnxruntime_is_ready 2>/dev/null && return 0
-  "${pip_install[@]}" onnxruntime </dev/null && onnxruntime_is_ready
-}
-
-# codespell and textstat, for the stage `words`.
-words_are_ready() { .venv/bin/python -c "import codespell_lib, textstat"; }
-add_words() {
-  words_are_ready 2>/dev/null && return 0
-  [ -d .venv ] || python3 -m venv .venv || return 1
-  "${pip_install[@]}" codespell==2.4.3 textstat==0.7.13 </dev/null && words_are_ready
-}
 test_words() {
   has words || return 0
-  optional_stage "words packages" add_words "words checks neither spelling nor readability"
+  optional_stage "words packages" "words checks neither spelling nor readability" \
+    add_pinned codespell textstat
   local python=python3
   [ ! -x .venv/bin/python ] || python=.venv/bin/python
   check_stage "words" "$python" tools/check_words.py
@@ -231,29 +182,14 @@ test_words() {
 }
 
 # nanobind builds the extension of `import broadloom`, for the tests of the Python package.
-nanobind_is_ready() {
-  .venv/bin/python - <<'PYTHON'
-import nanobind, os, sysconfig
+add_nanobind() {
+  add_pinned nanobind && .venv/bin/python - <<'PYTHON'
+import os, sysconfig
 header = os.path.join(sysconfig.get_paths()["include"], "Python.h")
 assert os.path.exists(header), f"no {header}: Debian has it in python3-dev"
 PYTHON
 }
-add_nanobind() {
-  nanobind_is_ready 2>/dev/null && return 0
-  "${pip_install[@]}" "nanobind>=2" </dev/null && nanobind_is_ready
-}
 extension=()
-
-# MuJoCo, for its bridge and the test against Gymnasium's tasks. glfw and imageio are for the
-# windows of Gymnasium's module. CMake finds MuJoCo in .venv.
-mujoco_is_ready() {
-  .venv/bin/python -c "import importlib.metadata as m, gymnasium.envs.mujoco.mujoco_rendering
-assert m.version('mujoco-core') == '4.0.0'"
-}
-add_mujoco() {
-  mujoco_is_ready 2>/dev/null && return 0
-  "${pip_install[@]}" mujoco-core==4.0.0 glfw imageio packaging </dev/null && mujoco_is_ready
-}
 
 # GCC 12's ThreadSanitizer does not start under some kernels' address space randomisation.
 no_aslr=()
@@ -275,41 +211,48 @@ finish() {
   exit
 }
 
-# A stage that installs what some tests want: NAME COMMAND WHAT_IS_SKIPPED without it.
+# A stage that installs what some tests want: NAME WHAT_IS_SKIPPED COMMAND...
 optional_stage() {
-  if stage "$1" "$2"; then report 0 0 0 "$stage_row"; return 0; fi
-  report 0 0 0 "$stage_row   NOT INSTALLED: $3"
-  echo "**** $1 could not be installed: $3. With a registry: ./test.sh again"
+  local name=$1 skipped=$2
+  shift 2
+  if stage "$name" "$@"; then report 0 0 0 "$stage_row"; return 0; fi
+  if grep -q "DO NOT MATCH THE HASHES\|--require-hashes mode" "$stage_log"; then
+    report 0 1 0 "$stage_row   FAILED: a package has another hash than this repository expects"
+    return 1
+  fi
+  report 0 0 0 "$stage_row   NOT INSTALLED: $skipped"
+  echo "**** $name could not be installed: $skipped. With a registry: ./test.sh again"
   return 1
 }
 
 add_mpi() { tools/setup.sh --mpi; }  # Open MPI, for runs of several processes
 
 install_packages() {
-  if stage "python" make_venv; then
-    report 0 0 0 "$stage_row"
-  else
-    report 0 0 0 "$stage_row   NO PACKAGES: the tests against Python libraries are SKIPPED"
-    echo "**** No package registry answered: the tests that compare with Gymnasium, TensorBoard and"
-    echo "**** safetensors report SKIPPED. With a registry: rm -rf .venv && ./test.sh all"
-  fi
+  optional_stage "python" "the tests against Python libraries report SKIPPED" \
+    add_pinned gymnasium numpy tensorboard safetensors
   if [ -x .venv/bin/python ]; then
-    optional_stage "rliable" add_rliable "study.rliable reports SKIPPED"
-    optional_stage "minatar" add_minatar "oracle.minatar reports SKIPPED"
-    optional_stage "mujoco" add_mujoco "the bridge to MuJoCo is neither built nor tested"
-    optional_stage "procgen" add_procgen "plugins.procgen reports SKIPPED"
-    optional_stage "matplotlib" add_matplotlib \
-      "figure.kept, figure.descriptions and python.notebook report SKIPPED"
-    optional_stage "onnxruntime" add_onnxruntime "formats.export_onnxruntime reports SKIPPED"
-    if optional_stage "nanobind" add_nanobind \
-      "the Python package is neither built nor tested (it needs python3-dev, too)"; then
+    # For one test, which compares intervals with this library.
+    optional_stage "rliable" "study.rliable reports SKIPPED" add_pinned rliable
+    # For one test, which compares its games step by step.
+    optional_stage "minatar" "oracle.minatar reports SKIPPED" add_pinned minatar
+    # CMake finds MuJoCo in .venv. The other packages are for the windows of Gymnasium's module.
+    optional_stage "mujoco" "the bridge to MuJoCo is neither built nor tested" \
+      add_pinned mujoco-core glfw imageio packaging
+    optional_stage "procgen" "plugins.procgen reports SKIPPED" add_procgen
+    optional_stage "matplotlib" \
+      "figure.kept, figure.descriptions and python.notebook report SKIPPED" add_pinned matplotlib
+    # For one test, which has it play exported policies.
+    optional_stage "onnxruntime" "formats.export_onnxruntime reports SKIPPED" add_pinned onnxruntime
+    if optional_stage "nanobind" \
+      "the Python package is neither built nor tested (it needs python3-dev, too)" \
+      add_nanobind; then
       extension=(-DBROADLOOM_BUILD_PYTHON=ON "-DPython_EXECUTABLE=$PWD/.venv/bin/python")
     else
       extension=(-DBROADLOOM_BUILD_PYTHON=OFF)
     fi
   fi
-  optional_stage "mpi" add_mpi \
-    "ranks.mpi reports SKIPPED; ranks that are threads are still tested" || true
+  optional_stage "mpi" "ranks.mpi reports SKIPPED; ranks that are threads are still tested" \
+    add_mpi || true
 }
 
 # The chosen stages of the release build, in one run of ctest, so that no core waits between them.

@@ -22,20 +22,20 @@ case "${1:-}" in
   *) echo "setup.sh: unknown option '$1'; expected --tests, --mujoco or --mpi" >&2; exit 2 ;;
 esac
 
-# MuJoCo's library and headers, and Gymnasium for its models, in the version of
-# cmake/BroadloomMujoco.cmake.
-mujoco_packages=(mujoco-core==4.0.0 gymnasium==1.4.0)
+# MuJoCo's library and headers, and Gymnasium for its models, in the versions of
+# cmake/BroadloomMujoco.cmake and with the hashes of tests/requirements.txt.
 add_mujoco() {
-  local venv
-  venv="$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)/build/mujoco"
+  local root venv wanted
+  root="$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)"
+  venv="$root/build/mujoco"
   compgen -G "$venv/lib/python3*/site-packages/mujoco/libmujoco.so.4.0.0" >/dev/null &&
     compgen -G "$venv/lib/python3*/site-packages/gymnasium-1.4.0.dist-info" >/dev/null && return 0
-  echo "Installing into build/mujoco: ${mujoco_packages[*]}"
+  echo "Installing MuJoCo and Gymnasium into build/mujoco"
+  wanted=$("$root/tools/pinned.py" --alone mujoco-core gymnasium)
   python3 -m venv "$venv"
   "$venv/bin/python" -m pip install -q --disable-pip-version-check --no-input --timeout 20 \
-    --retries 2 --no-deps "${mujoco_packages[@]}" </dev/null || {
-      echo "setup.sh: no package registry answered, so MuJoCo was not installed." >&2
-      echo "All else works without it." >&2
+    --retries 2 --no-deps --require-hashes -r <(echo "$wanted") </dev/null || {
+      echo "setup.sh: MuJoCo was not installed; does pip reach a registry? All else works." >&2
       exit 1
     }
   echo "Build again: cmake --preset release && cmake --build --preset release"

@@ -10,8 +10,12 @@ if ! cmp -s "$wants" "$venv/wants.txt"; then
   echo "installing mkdocs-material into $venv"
   rm -rf "$venv"
   python3 -m venv "$venv"
-  "$venv/bin/python" -m pip install -q --disable-pip-version-check --no-input -r "$wants" ||
-    { echo "site.sh: cannot install mkdocs-material; does pip reach a registry?" >&2; exit 3; }
+  "$venv/bin/python" -m pip install -q --disable-pip-version-check --no-input --require-hashes \
+    -r "$wants" 2>&1 | tee "$venv/pip.log" >&2 || {
+      ! grep -q "DO NOT MATCH THE HASHES" "$venv/pip.log" || exit 1
+      echo "site.sh: cannot install mkdocs-material; does pip reach a registry?" >&2
+      exit 3
+    }
   cp "$wants" "$venv/wants.txt"
 fi
 exec "$venv/bin/python" tools/site/build.py "$@"
