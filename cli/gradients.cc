@@ -1,6 +1,7 @@
 // `broadloom gradients`: bias, variance and correlation of a policy's gradient by block shape.
 #include <fmt/core.h>
 
+#include <filesystem>
 #include <string>
 #include <vector>
 
@@ -26,7 +27,7 @@ struct GradientsCommand {
   std::vector<std::string> studies;
   std::string starts = "stationary";
   std::string time_limit = "as_trained";
-  std::string out = "gradients";
+  std::string out;
   GradientStudyOptions options;
   int threads = 0;
   bool quiet = false;
@@ -83,6 +84,11 @@ Status take_options(GradientsCommand& command) {
   return {};
 }
 
+// In the run's folder; for a checkpoint alone, in the current folder.
+std::string default_folder(const std::string& source) {
+  return std::filesystem::is_directory(source) ? source + "/gradients" : "gradients";
+}
+
 Status write(const GradientStudyReport& report, const std::string& folder) {
   const Manifest program = make_manifest({}, 0, report.threads, "");
   const std::string json =
@@ -96,12 +102,14 @@ Status write(const GradientStudyReport& report, const std::string& folder) {
 Result<GradientStudyReport> measure(const GradientsCommand& command) {
   BROADLOOM_TRY(use_isa_of_policy(command.source));
   ShareLine line(command.quiet);
-  return study_gradients(command.source, command.options,
-                         [&](const std::string& what, double share) { line.show(what, share); });
+  return study_gradients(
+      command.source, command.options,
+      [&](const std::string& what, double share) { line.show_rest(what, share); });
 }
 
 Status run(GradientsCommand& command, const std::vector<std::string>& arguments) {
   BROADLOOM_TRY(take_options(command));
+  if (command.out.empty()) command.out = default_folder(command.source);
   BROADLOOM_TRY(make_folders(command.out));
   BROADLOOM_TRY(check_room(command.out + "/gradients.html"));  // before hours of work
   Result<GradientStudyReport> report = measure(command);
@@ -129,7 +137,10 @@ void add_gradients_command(Command root, Context& context) {
   GradientStudyOptions& o = command->options;
   app.add_option("RUN", command->source, "Run folder (its newest checkpoint) or a checkpoint file")
       .required();
-  app.add_option("--out", command->out, "Folder for the results (default gradients)")
+  app.add_option(
+         "--out", command->out,
+         "Folder for the results (default: gradients in the run's folder; for a checkpoint file, "
+         "here)")
       .type_name("DIR");
   app.add_option(
          "--study", command->studies,

@@ -83,6 +83,14 @@ void ShareLine::show(const std::string& what, double share) {
   if (line_.is_due()) line_.write(fmt::format("{:3.0f} %  {}", 100.0 * share, what));
 }
 
+void ShareLine::show_rest(const std::string& what, double share) {
+  if (!line_.is_due() || !(share > 0.0)) return;
+  const double seconds =
+      std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count();
+  line_.write(fmt::format("{:3.0f} %  {}, {} left", 100.0 * share, what,
+                          clock_text(seconds * (1.0 - share) / share)));
+}
+
 void ShareLine::show_episodes(std::int64_t played, std::int64_t episodes) {
   show(fmt::format("{} of {} episodes played", with_commas(played), with_commas(episodes)),
        static_cast<double>(played) / static_cast<double>(episodes));

@@ -60,11 +60,14 @@ class ShareLine {
   ShareLine& operator=(const ShareLine&) = delete;
 
   void show(const std::string& what, double share);
+  // The same with the time left at this speed.
+  void show_rest(const std::string& what, double share);
   void clear() { line_.clear(); }
   void show_episodes(std::int64_t played, std::int64_t episodes);
 
  private:
   StatusLine line_;
+  std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
 };
 
 // For RunHooks::on_panel: shows the panel after training. The run is saved by then, so Ctrl-C ends

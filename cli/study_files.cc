@@ -72,6 +72,9 @@ void print_report(std::FILE* stream, const StudyReport& report) {
   const std::size_t columns = std::min(screen_size(stream).columns, kWidest);
   tell(stream, "{}\n\n{} ({})\n", wrapped(report.answer, columns, ""), report.heading,
        report.title);
+  if (!report.two_way.empty()) {
+    tell(stream, "\n{}\n", wrapped(report.two_way.front().words, columns, ""));
+  }
   for (const ReportTable& table : report_tables(report)) print_table(stream, table, columns);
   if (!report.notes.empty()) tell(stream, "\nNotes\n");
   for (const std::string& note : report.notes) {

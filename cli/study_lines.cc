@@ -46,6 +46,10 @@ std::string StudyLines::total_line(const StudyProgress& progress) {
 
 void StudyLines::show(const StudyProgress& progress) {
   if (quiet_) return;
+  if (!shown_ && !told_before_ && progress.before > 0) {
+    tell(stream_, "{} of {} runs were done before\n", progress.before, progress.runs);
+  }
+  told_before_ = true;
   last_ = progress;
   pending_ = shown_ = true;
   const auto interval = live_ ? std::chrono::milliseconds(250) : std::chrono::milliseconds(10000);

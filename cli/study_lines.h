@@ -39,6 +39,7 @@ class StudyLines {
   std::vector<int> written_runs_;  // finished and failed runs in each cell's last written line
   bool pending_ = false;           // last_ has not been written
   bool shown_ = false;
+  bool told_before_ = false;  // how many runs were done before
   Clock::time_point written_at_ = Clock::now();
   StudyProgress last_;
 };

@@ -82,6 +82,30 @@ Result<ChosenView> choose_view(const Config& config, const EnvSpec& spec,
   return chosen;
 }
 
+// Passes on all that it sees to a film, and says how far it is.
+class ToldFilm final : public EpisodeWatcher {
+ public:
+  ToldFilm(Film& film, ViewKind view, const WatchOptions& options)
+      : film_(film),
+        view_(view),
+        on_state_(options.on_state),
+        states_(static_cast<std::size_t>(options.episodes), 0) {}
+
+  void see(const SeenState& state) override {
+    int& states = states_[static_cast<std::size_t>(state.episode)];
+    if (on_state_) on_state_(view_, state.episode, states);
+    ++states;
+    film_.see(state);
+  }
+  void take(int episode, double reward) override { film_.take(episode, reward); }
+
+ private:
+  Film& film_;
+  ViewKind view_;
+  const decltype(WatchOptions::on_state)& on_state_;
+  std::vector<int> states_;
+};
+
 }  // namespace
 
 Result<WatchView> watch_view_of(std::string_view name) {
@@ -106,13 +130,14 @@ Result<WatchedEpisodes> watch_policy(const Policy& policy, const WatchOptions& o
   WatchedEpisodes watched{
       options, spec.value(),      policy.origin,         Film(spec.value(), options.episodes),
       {},      view.value().kind, view.value().why_drawn};
+  ToldFilm announced(watched.film, watched.view, options);
   Result<std::vector<EvalEpisode>> played =
       play_episodes(policy, {.episodes = options.episodes,
                              .seed = options.seed,
                              .threads = 1,  // Film is not thread-safe
                              .actions = options.actions,
                              .longest_episode = options.max_steps,
-                             .watcher = &watched.film,
+                             .watcher = &announced,
                              .view = watched.view});
   if (!played.ok()) return played.status();
   watched.episodes = played.take();

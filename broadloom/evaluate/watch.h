@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -30,6 +31,8 @@ struct WatchOptions {
   EvalActions actions = EvalActions::kMostLikely;
   int max_steps = 1000;  // longer episodes are cut; at most kLongestEvalEpisode
   WatchView view = WatchView::kAuto;
+  // Called before each state is drawn: the episode, from 0, and the states that it has by then.
+  std::function<void(ViewKind view, int episode, int states)> on_state = {};
 };
 
 struct WatchedEpisodes {

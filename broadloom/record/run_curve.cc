@@ -44,14 +44,9 @@ Status check_different_runs(const std::vector<std::string>& run_dirs,
   return {};
 }
 
-// Names of the settings in which later runs differ from the first, as a sentence; "": none.
-Result<std::string> differing_settings(const std::vector<std::string>& run_dirs) {
-  std::vector<Overrides> configs;
-  for (const std::string& run_dir : run_dirs) {
-    Result<Overrides> config = read_settings(run_dir);
-    if (!config.ok()) return config.status();
-    configs.push_back(config.take());
-  }
+// Names of the settings besides the seed in which some run differs from the first.
+Result<std::vector<std::string>> differing_settings(const std::vector<std::string>& run_dirs,
+                                                    const std::vector<Overrides>& configs) {
   BROADLOOM_TRY(check_different_runs(run_dirs, configs));
   std::vector<std::string> names;
   for (std::size_t i = 1; i < configs.size(); ++i) {
@@ -61,7 +56,7 @@ Result<std::string> differing_settings(const std::vector<std::string>& run_dirs)
           d.name == "max_episode_steps" && (d.first == "0" || d.second == "0");
       if (role_of(d.name) == Role::kTask && !may_be_equal) {
         return invalid(fmt::format(
-            "'{}' and '{}' have different tasks ({} {} and {}), so their mean makes no sense; draw "
+            "'{}' and '{}' have different tasks ({} {} and {}), so they cannot share an axis; draw "
             "each with its own --out FILE.svg",
             run_dirs.front(), run_dirs[i], d.name, d.first, d.second));
       }
@@ -69,16 +64,32 @@ Result<std::string> differing_settings(const std::vector<std::string>& run_dirs)
       if (is_new && d.name != "seed") names.push_back(d.name);
     }
   }
-  if (names.empty()) return std::string();
-  return fmt::format("the mean is over runs that differ in {}", fmt::join(names, ", "));
+  return names;
 }
 
-std::string differing_lengths(const std::vector<Curve>& curves) {
+std::string value_in(const Overrides& config, const std::string& key) {
+  const auto found = std::find_if(config.begin(), config.end(),
+                                  [&](const auto& setting) { return setting.first == key; });
+  return found != config.end() && !found->second.empty() ? found->second : "none";
+}
+
+// "num_envs=8 gamma=0.9"
+std::string line_name(const Overrides& config, const std::vector<std::string>& keys) {
+  std::vector<std::string> parts;
+  for (const std::string& key : keys) {
+    const std::string value = value_in(config, key);
+    parts.push_back(key + "=" + (key == "init" ? value.substr(0, 8) : value));  // a hash
+  }
+  return fmt::format("{}", fmt::join(parts, " "));
+}
+
+std::string differing_lengths(const SeedCurves& line) {
   const auto [shortest, longest] = std::minmax_element(
-      curves.begin(), curves.end(),
+      line.curves.begin(), line.curves.end(),
       [](const Curve& a, const Curve& b) { return a.steps.back() < b.steps.back(); });
   if (shortest->steps.back() == longest->steps.back()) return "";
-  return fmt::format("runs end at {} to {} steps: the mean ends with the shortest run",
+  return fmt::format("{}runs end at {} to {} steps: the line ends with the shortest run",
+                     line.name.empty() ? "" : line.name + ": ",
                      with_commas(static_cast<std::int64_t>(shortest->steps.back())),
                      with_commas(static_cast<std::int64_t>(longest->steps.back())));
 }
@@ -111,15 +122,29 @@ Result<Curve> read_curve(const std::string& run_dir) {
 
 Result<Curves> read_curves(const std::vector<std::string>& run_dirs) {
   Curves out;
+  std::vector<Overrides> configs;
+  std::vector<Curve> curves;
   for (const std::string& run_dir : run_dirs) {
     Result<Curve> curve = read_curve(run_dir);
     if (!curve.ok()) return curve.status();
-    out.curves.push_back(curve.take());
+    curves.push_back(curve.take());
+    Result<Overrides> config = read_settings(run_dir);
+    if (!config.ok()) return config.status();
+    configs.push_back(config.take());
   }
-  if (run_dirs.size() < 2) return out;
-  const Result<std::string> settings = differing_settings(run_dirs);
-  if (!settings.ok()) return settings.status();
-  for (const std::string& note : {settings.value(), differing_lengths(out.curves)}) {
+  if (configs.empty()) return out;
+  out.task = value_in(configs.front(), "env_id");
+  const Result<std::vector<std::string>> keys = differing_settings(run_dirs, configs);
+  if (!keys.ok()) return keys.status();
+  for (std::size_t i = 0; i < configs.size(); ++i) {
+    const std::string name = line_name(configs[i], keys.value());
+    auto line = std::find_if(out.lines.begin(), out.lines.end(),
+                             [&](const SeedCurves& other) { return other.name == name; });
+    if (line == out.lines.end()) line = out.lines.insert(line, SeedCurves{name, {}});
+    line->curves.push_back(std::move(curves[i]));
+  }
+  for (const SeedCurves& line : out.lines) {
+    const std::string note = differing_lengths(line);
     if (!note.empty()) out.notes.push_back(note);
   }
   return out;

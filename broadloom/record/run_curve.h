@@ -18,14 +18,21 @@ struct Curve {
 // episode has ended yet.
 Result<Curve> read_curve(const std::string& run_dir);
 
-struct Curves {
-  std::vector<Curve> curves;       // one per run
-  std::vector<std::string> notes;  // sentences: other differences that a mean over these runs mixes
+// Runs that differ in their seed alone.
+struct SeedCurves {
+  std::string name;           // the settings that other lines do not share: "gamma=0.9"; "": none
+  std::vector<Curve> curves;  // one per run
 };
 
-// Reads the curves of one or more runs to average. kInvalidConfig if their tasks differ: other
-// environments or other environment options. Notes name differing lengths and settings other than
-// the seed. Other errors: those of read_curve() and of manifests.
+struct Curves {
+  std::string task;                // the environment, without its options
+  std::vector<SeedCurves> lines;   // in the order of their first runs
+  std::vector<std::string> notes;  // sentences: what lets the lines differ besides settings
+};
+
+// Reads the curves of one or more runs; those of equal settings form one line. kInvalidConfig if
+// their tasks differ: other environments or other environment options. Notes name differing
+// lengths. Other errors: those of read_curve() and of manifests.
 Result<Curves> read_curves(const std::vector<std::string>& run_dirs);
 
 }  // namespace broadloom

@@ -3,6 +3,7 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <array>
 #include <chrono>
 #include <cmath>
 #include <memory>
@@ -59,6 +60,7 @@ class Laboratory {
 
   Status run(GradientStudyReport& report) {
     BROADLOOM_TRY(pool_.status());
+    weigh_parts();
     const Stopwatch whole;
     if (o_.exact || o_.agreement) BROADLOOM_TRY(solve());
     if (!o_.synchronised) {
@@ -72,9 +74,12 @@ class Laboratory {
       report.seconds.emplace_back("burn_in", watch.seconds());
     }
     BROADLOOM_TRY(go_on());
+    ++part_;
     if (o_.agreement) BROADLOOM_TRY(find_reference(report));
+    part_ = 3;
     if (o_.agreement || o_.correlation || o_.variance) BROADLOOM_TRY(run_blocks(report));
     BROADLOOM_TRY(go_on());
+    ++part_;
     if (o_.bias) BROADLOOM_TRY(run_bias(report));
     if (o_.exact) {
       report.exact = exact_report(policy_, *exact_, *report.bias, *report.variance, settings_.gamma,
@@ -86,8 +91,30 @@ class Laboratory {
 
  private:
   const StartPool* starts() const { return starts_ ? &*starts_ : nullptr; }
+
+  // The parts in transitions: starts, critic, true gradient, blocks, bias. A transition of a block
+  // costs about three others, since it is read under each critic and lambda.
+  void weigh_parts() {
+    const auto budget = static_cast<double>(o_.bias_budget);
+    const auto shapes = static_cast<double>(o_.shapes.size());
+    const int blocks = o_.blocks > 0                 ? o_.blocks
+                       : o_.agreement || o_.variance ? kVarianceBlocks
+                                                     : kCorrelationBlocks;
+    const bool has_blocks = o_.agreement || o_.correlation || o_.variance;
+    const double per_shape = o_.shapes.empty() ? 0.0 : blocks * o_.shapes.front().batch();
+    weights_ = {o_.synchronised ? 0.0 : 0.1 * budget, o_.agreement ? budget : 0.0,
+                o_.agreement ? budget : 0.0, has_blocks ? 3.0 * shapes * per_shape : 0.0,
+                o_.bias ? budget : 0.0};
+  }
+
   void tell(const std::string& what, double share) const {
-    if (progress_) progress_(what, share);
+    if (!progress_) return;
+    double done = 0.0, all = 0.0;
+    for (std::size_t i = 0; i < weights_.size(); ++i) {
+      all += weights_[i];
+      done += i < part_ ? weights_[i] : i == part_ ? share * weights_[i] : 0.0;
+    }
+    progress_(what, all > 0.0 ? done / all : 0.0);
   }
 
   Status go_on() const {
@@ -111,7 +138,10 @@ class Laboratory {
                            settings_.gamma,
                            o_.bias_budget,
                            o_.seed,
-                           [this](const std::string& what, double share) { tell(what, share); }};
+                           [this](const std::string& what, double share) {
+                             part_ = what == "the true gradient" ? 2 : 1;
+                             tell(what, share);
+                           }};
     Result<Truth> truth = find_truth(policy_, exact_.get(), settings, pool_);
     if (!truth.ok()) return truth.status();
     truth_ = truth.take();
@@ -293,6 +323,8 @@ class Laboratory {
   const Policy& policy_;
   ThreadPool pool_;
   EstimatorSettings settings_;
+  std::array<double, 5> weights_{};
+  std::size_t part_ = 0;
   std::optional<StartPool> starts_;
   std::unique_ptr<ExactGradients> exact_;
   Truth truth_;

@@ -42,7 +42,8 @@ struct GradientStudyOptions {
   std::function<bool()> should_stop = {};
 };
 
-// Called now and then from the calling thread, with the present work and its share done, in [0, 1].
+// Called now and then from the calling thread, with the present work and the share of all work that
+// is done, in [0, 1]. The share is rough, and too small where a budget need not be spent.
 using GradientProgress = std::function<void(const std::string& what, double share)>;
 
 // N x T for every divisor T of batch, long blocks first: 1 x B, ..., B x 1.

@@ -51,6 +51,7 @@ Result<std::string> make_data_page(const DataPage& page, const std::string& json
                                        {"chart_licence_js", for_charts(assets::kChartLicenceJs)},
                                        {"chart_js", for_charts(assets::kChartJs)},
                                        {"report_js", assets::kReportJs},
+                                       {"save_js", for_charts(assets::kSaveJs)},
                                        {"tables_js", assets::kTablesJs},
                                        {"figures_js", for_charts(assets::kFiguresJs)},
                                        {"curves_js", for_charts(assets::kCurvesJs)},

@@ -15,7 +15,9 @@
 namespace broadloom {
 namespace {
 
-constexpr int kPoints = 300;
+constexpr int kPoints = 200;
+constexpr int kRunsForInterval = 5;
+constexpr std::size_t kLineColours = 6, kMostCurves = 2 * kLineColours, kMostNameLetters = 88;
 
 double value_at(const Curve& curve, double step) {
   const auto after = std::lower_bound(curve.steps.begin(), curve.steps.end(), step);
@@ -31,22 +33,33 @@ struct CurvePoint {
   double step = 0.0, mean = 0.0, low = 0.0, high = 0.0;
 };
 
-// The mean and, for at least two runs, its 95 % interval, at steps that all runs have.
-std::vector<CurvePoint> band_of(const std::vector<Curve>& curves,
-                                const std::vector<double>& steps) {
+struct DrawnLine {
+  std::string words;  // its name and number of runs
+  std::size_t place = 0;
   std::vector<CurvePoint> band;
-  const double count = static_cast<double>(curves.size());
-  for (const double step : steps) {
-    double mean = 0.0, squares = 0.0;
-    for (const Curve& curve : curves) mean += value_at(curve, step) / count;
-    for (const Curve& curve : curves) {
-      const double difference = value_at(curve, step) - mean;
-      squares += difference * difference;
-    }
-    const double half = curves.size() > 1 ? student_t(static_cast<int>(curves.size()) - 1) *
-                                                std::sqrt(squares / (count - 1) / count)
-                                          : 0.0;
-    band.push_back({step, mean, mean - half, mean + half});
+};
+
+// The lowest and highest run at a step.
+CurvePoint with_range(const std::vector<Curve>& curves, CurvePoint point) {
+  point.low = point.high = value_at(curves.front(), point.step);
+  for (const Curve& curve : curves) {
+    point.low = std::min(point.low, value_at(curve, point.step));
+    point.high = std::max(point.high, value_at(curve, point.step));
+  }
+  return point;
+}
+
+Result<std::vector<CurvePoint>> band_of(const std::vector<Curve>& curves) {
+  const RunCurves runs{static_cast<int>(curves.size()), 1, curves};
+  const Result<std::vector<double>> steps = common_steps(runs, kPoints);
+  if (!steps.ok()) return steps.status();
+  const Result<EfficiencyCurve> found = sample_efficiency(runs, steps.value());
+  if (!found.ok()) return found.status();
+  std::vector<CurvePoint> band;
+  for (std::size_t i = 0; i < steps.value().size(); ++i) {
+    const Estimate& iqm = found.value().iqm[i];
+    const CurvePoint point{steps.value()[i], iqm.value, iqm.low, iqm.high};
+    band.push_back(runs.runs < kRunsForInterval ? with_range(curves, point) : point);
   }
   return band;
 }
@@ -102,11 +115,14 @@ CurveAxis step_axis(double last_step, double first_pixel, double last_pixel) {
   return axis;
 }
 
-CurveAxis return_axis(const std::vector<CurvePoint>& band, double first_pixel, double last_pixel) {
-  CurveAxis axis{band.front().low, band.front().high, 1.0, first_pixel, last_pixel};
-  for (const CurvePoint& point : band) {
-    axis.low = std::min(axis.low, point.low);
-    axis.high = std::max(axis.high, point.high);
+CurveAxis return_axis(const std::vector<DrawnLine>& lines, double first_pixel, double last_pixel) {
+  const CurvePoint& first = lines.front().band.front();
+  CurveAxis axis{first.low, first.high, 1.0, first_pixel, last_pixel};
+  for (const DrawnLine& line : lines) {
+    for (const CurvePoint& point : line.band) {
+      axis.low = std::min(axis.low, point.low);
+      axis.high = std::max(axis.high, point.high);
+    }
   }
   // A single value, apart from rounding, is put into the middle.
   const double size = std::max(std::abs(axis.low), std::abs(axis.high));
@@ -144,7 +160,7 @@ std::string line(double x1, double y1, double x2, double y2, const char* css) {
                      x1, x2, y1, y2);
 }
 
-constexpr double kWidth = 720.0, kSide = 14.0, kFrameHeight = 292.0, kRoom = 7.0;
+constexpr double kWidth = 720.0, kSide = 14.0, kFrameHeight = 292.0, kRoom = 7.0, kRow = 18.0;
 
 // Both axes with their titles.
 std::string drawn_axes(const CurveAxis& x, const CurveAxis& y) {
@@ -167,63 +183,121 @@ std::string drawn_axes(const CurveAxis& x, const CurveAxis& y) {
                    kSide + 12.0, (top + bottom) / 2);
 }
 
-std::string drawn_band(const std::vector<CurvePoint>& band, const CurveAxis& x,
-                       const CurveAxis& y) {
+std::string css_of(const DrawnLine& line) {
+  return fmt::format("c{}{}", line.place % kLineColours,
+                     line.place < kLineColours ? "" : " dashed");
+}
+
+std::string drawn_line(const DrawnLine& line, const CurveAxis& x, const CurveAxis& y) {
   std::string mean, high, low;
-  for (const CurvePoint& point : band) {
+  for (const CurvePoint& point : line.band) {
     const double across = x.pixel(point.step);
     mean += fmt::format("{}{:.1f},{:.1f}", mean.empty() ? 'M' : 'L', across, y.pixel(point.mean));
     high += fmt::format("{}{:.1f},{:.1f}", high.empty() ? 'M' : 'L', across, y.pixel(point.high));
     low.insert(0, fmt::format("L{:.1f},{:.1f}", across, y.pixel(point.low)));
   }
-  return fmt::format("<path class='band' d='{}{}Z'/>\n<path class='curve' d='{}'/>\n", high, low,
-                     mean);
+  return fmt::format(
+      "<g class='{}'><path class='band' d='{}{}Z'/>\n<path class='curve' d='{}'/></g>\n",
+      css_of(line), high, low, mean);
 }
 
+// A row for each line: its colour and its name.
+std::string drawn_key(const std::vector<DrawnLine>& lines, double y) {
+  std::string out;
+  for (const DrawnLine& line : lines) {
+    out += fmt::format("<g class='{}'><path class='curve' d='M{:.1f},{:.1f}h24'/></g>\n",
+                       css_of(line), kSide, y - 4.0);
+    out += text_at(kSide + 32.0, y, "class='name'", line.words);
+    y += kRow;
+  }
+  return out;
+}
+
+// The colours of report.css, whose hues are the same on light and dark pages.
 constexpr const char* kStyle =
-    "text{font:12px system-ui,sans-serif;fill:#57606a}.title{font-size:16px;font-weight:600;"
-    "fill:#24292f}.small{font-size:11px}.paper{fill:#fff}.grid{stroke:#8c959f;stroke-opacity:.3}"
-    ".frame{stroke:#8c959f}.curve{fill:none;stroke:#0068a8;stroke-width:2;stroke-linejoin:round}"
-    ".band{fill:#0068a8;fill-opacity:.2}@media(prefers-color-scheme:dark){text{fill:#9198a1}"
-    ".title{fill:#e6edf3}.paper{fill:#0d1117}.curve{stroke:#5aaeff}.band{fill:#5aaeff}}";
+    "text{font:12px system-ui,sans-serif;fill:#57606a}.title{font-size:16px;font-weight:600}"
+    ".title,.name{fill:#24292f}.small{font-size:11px}.paper{fill:#fff}"
+    ".grid{stroke:#8c959f;stroke-opacity:.3}.frame{stroke:#8c959f}"
+    ".curve{fill:none;stroke:currentColor;stroke-width:2;stroke-linejoin:round}"
+    ".dashed .curve{stroke-dasharray:7 3}.band{fill:currentColor;fill-opacity:.18}"
+    ".c0{color:#0072b2}.c1{color:#d55e00}.c2{color:#008a65}.c3{color:#a3538a}.c4{color:#b57b00}"
+    ".c5{color:#4c4c4c}@media(prefers-color-scheme:dark){text{fill:#9198a1}"
+    ".title,.name{fill:#e6edf3}.paper{fill:#0d1117}.c0{color:#56b4e9}.c1{color:#ff8b4d}"
+    ".c2{color:#2fc79b}.c3{color:#dd92be}.c4{color:#f0c244}.c5{color:#c4c4c4}}";
+
+// Says what lines and bands are.
+std::string note_of(const std::vector<SeedCurves>& lines) {
+  std::size_t most = 0;
+  bool interval = false, range = false;
+  for (const SeedCurves& line : lines) {
+    most = std::max(most, line.curves.size());
+    const bool enough = line.curves.size() >= kRunsForInterval;
+    interval = interval || enough;
+    range = range || (!enough && line.curves.size() > 1);
+  }
+  if (most == 1) return lines.size() == 1 ? "1 run" : "1 run a line";
+  const std::string start = lines.size() == 1 ? fmt::format("{} runs; ", most) : "";
+  return start + "line: interquartile mean over seeds; band: " +
+         (interval ? "95 % bootstrap interval" : "") + (interval && range ? ", or " : "") +
+         (range ? "lowest to highest run" : "") + (interval && range ? " of fewer than five" : "");
+}
 
 std::string picture(const std::string& title, const std::string& note,
-                    const std::vector<CurvePoint>& band) {
+                    const std::vector<DrawnLine>& lines) {
   double y = 8.0;
   std::string head;
   for (const std::string& words : wrapped(title, 70)) {
     y += 21.0;
     head += text_at(kSide, y - 3.0, "class='title'", words);
   }
+  if (lines.size() > 1) {
+    head += drawn_key(lines, y + kRow);
+    y += kRow * static_cast<double>(lines.size()) + 4.0;
+  }
   const double top = y + 18.0, bottom = top + kFrameHeight;
-  const CurveAxis returns = return_axis(band, bottom - kRoom, top + kRoom);
+  const CurveAxis returns = return_axis(lines, bottom - kRoom, top + kRoom);
   std::size_t letters = 0;
   for (const double value : returns.ticks()) {
     letters = std::max(letters, returns.text(value).size());
   }
+  double last_step = 0.0;
+  for (const DrawnLine& line : lines) last_step = std::max(last_step, line.band.back().step);
   const double left = kSide + 28.0 + 7.5 * static_cast<double>(letters);
-  const CurveAxis steps = step_axis(band.back().step, left + kRoom, kWidth - kSide - 12.0 - kRoom);
+  const CurveAxis steps = step_axis(last_step, left + kRoom, kWidth - kSide - 12.0 - kRoom);
   const double height = bottom + 71.0;
+  std::string drawn;
+  for (const DrawnLine& line : lines) drawn += drawn_line(line, steps, returns);
   return fmt::format(
              "<svg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 {0:g} {1:g}' width='{0:g}' "
              "height='{1:g}' role='img'>\n<title>{2}</title>\n<desc>{3}</desc>\n"
              "<style>{4}</style>\n<rect class='paper' width='{0:g}' height='{1:g}'/>\n",
              kWidth, height, xml_text(title), note, kStyle) +
-         head + drawn_axes(steps, returns) + drawn_band(band, steps, returns) +
+         head + drawn_axes(steps, returns) + drawn +
          text_at(kSide, height - 10.0, "class='small'", note) + "</svg>\n";
 }
 
 }  // namespace
 
-Result<std::string> learning_curve_svg(const std::string& title, const std::vector<Curve>& curves) {
-  if (curves.empty())
-    return Status(ErrorKind::kInvalidConfig, "got no runs; expected at least one");
-  const Result<std::vector<double>> steps =
-      common_steps({static_cast<int>(curves.size()), 1, curves}, kPoints);
-  if (!steps.ok()) return steps.status();
-  const std::string note =
-      curves.size() == 1 ? "1 run" : fmt::format("{} runs, mean and 95 % interval", curves.size());
-  return picture(title, note, band_of(curves, steps.value()));
+Result<std::string> learning_curve_svg(const std::string& title,
+                                       const std::vector<SeedCurves>& lines) {
+  if (lines.empty() || lines.size() > kMostCurves) {
+    return invalid(fmt::format(
+        "the runs have {} different settings, expected 1 to {}, as a picture can tell apart; draw "
+        "fewer runs, or compare them as a study",
+        lines.size(), kMostCurves));
+  }
+  std::vector<DrawnLine> drawn;
+  for (const SeedCurves& line : lines) {
+    Result<std::vector<CurvePoint>> band = band_of(line.curves);
+    if (!band.ok()) return band.status();
+    const std::size_t runs = line.curves.size();
+    const std::string name = line.name.size() <= kMostNameLetters
+                                 ? line.name
+                                 : line.name.substr(0, kMostNameLetters - 3) + "...";
+    drawn.push_back(
+        {fmt::format("{}, {} run{}", name, runs, runs == 1 ? "" : "s"), drawn.size(), band.take()});
+  }
+  return picture(title, note_of(lines), drawn);
 }
 
 }  // namespace broadloom

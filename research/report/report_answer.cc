@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cctype>
 #include <cstddef>
+#include <cstdlib>
 #include <set>
 #include <sstream>
 #include <vector>
@@ -19,6 +20,7 @@ namespace broadloom {
 namespace {
 
 constexpr std::size_t kMostNames = 3, kMostWords = 30;
+constexpr int kSmallPercent = 10;
 
 // The first sentence that is short enough, or else the last one.
 std::string shortest_needed(const std::vector<std::string>& sentences) {
@@ -162,17 +164,26 @@ std::vector<const ReportLine*> same_line(const StudyReport& report, const Report
   return lines;
 }
 
-// "; gradient steps and minibatch size differ too", for the first task with differences.
+// "; gradient steps and minibatch size differ too", for the first task with differences. Small ones
+// are told to be small: ", by 4 % at most".
 std::string confound_words(const std::vector<const ReportLine*>& lines, std::size_t most) {
   for (const ReportLine* line : lines) {
     if (line->confounds.empty()) continue;
     std::vector<std::string> names;
-    for (const std::string& text : line->confounds)
+    int percent = 0;
+    bool small = true;
+    for (const std::string& text : line->confounds) {
       names.push_back(text.substr(0, text.find(" (")));
+      const std::size_t grade = text.rfind(", ");
+      small = small && text.ends_with(" % more)");
+      if (small) percent = std::max(percent, std::atoi(text.c_str() + grade + 2));
+    }
+    small = small && percent <= kSmallPercent;
     const bool stopped = line->confounds.front().find("target_kl") != std::string::npos;
     const std::string settings =
         most > 0 ? list_words(names, most) : fmt::format("{} other settings", names.size());
-    return fmt::format("; {} {} too", settings, stopped ? "may differ" : "differ");
+    return fmt::format("; {} {} too{}", settings, stopped ? "may differ" : "differ",
+                       small ? fmt::format(", by {} % at most", percent) : "");
   }
   return "";
 }

@@ -176,7 +176,23 @@ struct ReportLine {
   double effect = 0.0;  // smallest difference that the intervals allow, in units of the task
   double room = 0.0;    // largest possible difference between arms without a called difference
   Equality equal;
-  std::vector<std::string> confounds;  // "gradient steps (1,600 to 6,400)": what else differs
+  std::vector<std::string> confounds;  // what else differs, and how much (report_scores.h)
+};
+
+// A two-way question: does the effect of one key depend on another? Four arms of one task that are
+// equal in all else: the least and the greatest value of both keys.
+struct ReportTwoWay {
+  int task = 0;
+  LineKind kind = LineKind::kSetting;
+  std::string key, other;           // the effect of `key`, along `other`
+  std::vector<std::string> values;  // least and greatest of `key`
+  std::vector<std::string> levels;  // least and greatest of `other`
+  std::vector<int> arms;            // [level, value]
+  ReportScore score = ReportScore::kEvaluation;
+  std::vector<Estimate> effects;  // [level] IQM at the greatest value minus that at the least
+  Estimate difference;            // effects[1] - effects[0], at 95 % over all such questions
+  bool depends = false;           // whether that interval leaves out zero
+  std::string words;              // one sentence
 };
 
 // Pairs of neighbours on lines of one kind and key, and how often one side is called better.
@@ -228,6 +244,7 @@ struct StudyReport {
   std::vector<ReportComparison> comparisons;
   std::vector<ReportLine> lines;        // beyond chance first, then by effect
   std::vector<LineCalls> calls;         // in the order of lines
+  std::vector<ReportTwoWay> two_way;    // those that depend first, then by the difference
   std::vector<ReportRanking> rankings;  // by the main score
   std::vector<ReportTrouble> troubles;
   std::vector<ReportInstrument> instruments;

@@ -59,6 +59,13 @@ std::optional<Scores> tuned_scores(const StudyReport& report, const ReportArm& a
   return scores.take();
 }
 
+// A ratio of at least 1: "4 % more", "17 times".
+std::string times_words(double ratio) {
+  if (ratio < 1.95) return fmt::format("{:.0f} % more", std::max(1.0, 100.0 * (ratio - 1.0)));
+  const std::string text = fmt::format("{:.{}f}", ratio, ratio < 9.95 ? 1 : 0);
+  return (text.ends_with(".0") ? text.substr(0, text.size() - 2) : text) + " times";
+}
+
 }  // namespace
 
 const ReportCell* cell_on(const StudyReport& report, const ReportArm& arm, int task) {
@@ -127,8 +134,9 @@ std::vector<std::string> confounds(const std::vector<const ReportCell*>& cells,
     const auto [low, high] =
         std::minmax_element(cells.begin(), cells.end(),
                             [&](const auto* a, const auto* b) { return a->*count < b->*count; });
-    found.push_back(fmt::format("{} ({} to {})", name, with_commas((*low)->*count),
-                                with_commas((*high)->*count)));
+    found.push_back(fmt::format(
+        "{} ({} to {}, {})", name, with_commas((*low)->*count), with_commas((*high)->*count),
+        times_words(static_cast<double>((*high)->*count) / static_cast<double>((*low)->*count))));
   };
   if (!std::all_of(cells.begin(), cells.end(), [](const auto* cell) { return cell->counted; })) {
     found.emplace_back("gradient steps (target_kl stops epochs)");

@@ -26,7 +26,7 @@ Equality equality(const StudyReport& report, const ReportArm& a, const ReportArm
                   const std::vector<int>& tasks);
 
 // Confounds: unintended differences between cells of one task, such as "gradient steps (1,600 to
-// 6,400)", and keys that an algorithm or encoder sets.
+// 6,400, 4 times)", and keys that an algorithm or encoder sets.
 std::vector<std::string> confounds(const std::vector<const ReportCell*>& cells,
                                    const Equality& equal);
 

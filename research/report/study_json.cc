@@ -273,6 +273,21 @@ Json calls_json(const LineCalls& c) {
           {"chance", six_digits(c.chance)}};
 }
 
+Json two_way_json(const ReportTwoWay& t) {
+  return {{"task", t.task},
+          {"kind", kind_json(t.kind)},
+          {"key", t.key},
+          {"other", t.other},
+          {"values", t.values},
+          {"levels", t.levels},
+          {"arms", t.arms},
+          {"score", score_name(t.score)},
+          {"effects", estimates(t.effects)},
+          {"difference", estimate_json(t.difference)},
+          {"depends", t.depends},
+          {"words", t.words}};
+}
+
 Json ranking_json(const ReportRanking& r) {
   return {{"task", r.task >= 0 ? Json(r.task) : Json(nullptr)},
           {"arms", r.arms},
@@ -337,6 +352,7 @@ std::string study_report_json(const StudyReport& r, const ReportMaker& maker) {
   json["comparisons"] = list_json(r.comparisons, comparison_json);
   json["lines"] = list_json(r.lines, line_json);
   json["calls"] = list_json(r.calls, calls_json);
+  json["two_way"] = list_json(r.two_way, two_way_json);
   json["rankings"] = list_json(r.rankings, ranking_json);
   json["troubles"] = list_json(r.troubles, trouble_json);
   json["instruments"] = list_json(r.instruments, instrument_json);

@@ -14,6 +14,7 @@
 #include "research/report/report_ranking.h"
 #include "research/report/report_tasks.h"
 #include "research/report/report_troubles.h"
+#include "research/report/report_two_way.h"
 #include "research/report/study_results.h"
 #include "research/report/tuned_results.h"
 
@@ -106,6 +107,7 @@ Result<StudyReport> make_study_report(const std::vector<std::string>& stores,
   find_leaders(report);
   measure_lines(options.threads, report);
   report.calls = count_calls(report);
+  report.two_way = ask_two_way(report);
   report.troubles = find_troubles(report);
   report.notes = report_notes(results.value(), options, report);
   report.heading = heading_of(report);

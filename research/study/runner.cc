@@ -184,6 +184,8 @@ Status train_all(const StudyPlan& plan, const StudyOptions& options, const Study
                  StudyStore& store, std::vector<const StudyRun*> pending,
                  ProgressCounter& counter) {
   const Clock::time_point start = Clock::now();
+  const StudyProgress at_start = counter.progress(pending, {});
+  const int before = at_start.finished + at_start.failed;
   Workers workers(plan, pending, options);
   BROADLOOM_TRY(workers.status());
   Writer writer(plan, store, counter, pending);
@@ -195,6 +197,7 @@ Status train_all(const StudyPlan& plan, const StudyOptions& options, const Study
     if (hooks.on_progress) {
       StudyProgress progress = counter.progress(pending, workers.running());
       progress.seconds = seconds_since(start);
+      progress.before = before;
       progress.waiting = writer.waiting();
       hooks.on_progress(progress);
     }

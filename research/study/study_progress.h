@@ -20,6 +20,7 @@ struct CellProgress {
 struct StudyProgress {
   std::vector<CellProgress> cells;
   int runs = 0, finished = 0, failed = 0;
+  int before = 0;             // runs that were done when this process began
   double seconds = 0.0;       // of this process
   double seconds_left = 0.0;  // NaN: unknown
   std::string waiting;        // why nothing can be stored or read at present; "": it can

@@ -36,17 +36,28 @@ class Runs(ProgramTest):
         )
         own_limit = self.run_program("curve", "a", "g")  # 0 may be the same number
         self.assertEqual(own_limit.returncode, 0, own_limit.stderr)
-        self.assertIn("max_episode_steps", own_limit.stderr)
+        self.assertIn(">max_episode_steps=20, 1 run<", self.drawn())
         same = self.run_program("curve", "a", "b", "--title", "")
         self.assertEqual((same.returncode, same.stderr), (0, ""))
+        self.assertIn(">2 runs; line: interquartile mean over seeds; band: ", self.drawn())
         other = self.run_program("curve", "a", "b", "c", "d")
         self.assertEqual(other.returncode, 0)
-        self.assertIn(
-            "Note: the mean is over runs that differ in learning_rate, total_timesteps\n",
-            other.stderr,
-        )
-        self.assertIn("Note: runs end at 1,024 to 2,048 steps", other.stderr)
+        self.assertEqual(other.stderr, "")
+        # A line for each setting, over its seeds.
+        for name in (
+            "learning_rate=0.00025 total_timesteps=1024, 2 runs",
+            "learning_rate=0.01 total_timesteps=1024, 1 run",
+            "learning_rate=0.00025 total_timesteps=2048, 1 run",
+        ):
+            self.assertIn(f">{name}<", self.drawn())
+        self.assertIn("CartPole-v1: return while training", self.drawn())
+        alone = self.run_program("curve", "a")
+        self.assertEqual(alone.stdout, "a/learning_curve.svg\n")  # in the run
         self.assertEqual(self.run_program("curve", "a", "c", "--quiet").stderr, "")
+
+    def drawn(self):
+        with open(os.path.join(self.folder.name, "learning_curve.svg"), encoding="utf-8") as file:
+            return file.read()
 
     def test_text_of_others_is_text(self):
         name = "a|<b>_c\x1b[31m"

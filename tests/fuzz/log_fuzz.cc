@@ -238,7 +238,7 @@ class LogFuzzer final : public fuzz::Fuzzer {
     const Result<Curves> curves = read_curves({dir, other_});
     if (curves.status().kind() != ErrorKind::kNotFound) note(curves.status());
     if (curves.ok()) {
-      const Status drawn = learning_curve_svg(name, curves.value().curves).status();
+      const Status drawn = learning_curve_svg(name, curves.value().lines).status();
       if (wrong.empty()) wrong = fuzz::wrong_error(drawn);
     }
     note(diff_runs(dir, other_).status());

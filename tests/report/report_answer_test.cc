@@ -110,8 +110,8 @@ TEST_F(Answers, UnequalGradientStepsAreNamed) {
   plant(doubled_plan(10), "s", [](int cell, int seed) { return around(100.0 - 30 * cell, seed); });
   const StudyReport r = report({"s"});
   // 8x8 takes 16 x 4 x 4 steps, the doubled ones half as many.
-  const std::vector<std::string> both = {"gradient steps (12,800 to 25,600)",
-                                         "minibatch size (16 to 32)"};
+  const std::vector<std::string> both = {"gradient steps (12,800 to 25,600, 2 times)",
+                                         "minibatch size (16 to 32, 2 times)"};
   EXPECT_EQ(r.comparisons[0].confounds, both);
   // There are three lines: N at one T, T at one N, and the two doubled shapes.
   ASSERT_EQ(r.lines.size(), 3U);
@@ -122,12 +122,39 @@ TEST_F(Answers, UnequalGradientStepsAreNamed) {
   EXPECT_LE(words_of(r.answer), 30U);
   EXPECT_EQ(r.lines[0].confounds, both);
   EXPECT_PRED2(holds, below(r, "T at N = 8 on CartPole-v1"),
-               "Differs too: gradient steps (12,800 to 25,600), minibatch size (16 to 32).");
+               "Differs too: gradient steps (12,800 to 25,600, 2 times), minibatch size (16 to 32, "
+               "2 times).");
   EXPECT_EQ(row_of(r, kRanking, "16x8").back(),
-            "gradient steps (12,800 to 25,600), minibatch size (16 to 32)");
+            "gradient steps (12,800 to 25,600, 2 times), minibatch size (16 to 32, 2 times)");
   EXPECT_EQ(call_of(r, "N at B = 128 on CartPole-v1", "N = 16"), "leads");
   EXPECT_EQ(call_of(r, "N at B = 128 on CartPole-v1", "N = 8"), "lower");
   EXPECT_FALSE(holds(below(r, "N at B = 128 on CartPole-v1"), "Differs too"));
+}
+
+TEST_F(Answers, AQuestionOfTwoKeysIsAnswered) {
+  const StudyPlan plan = plan_text(
+      "seeds = 8\npoints = 4\n[base]\ntotal_timesteps = 102400\n[grid]\nnum_envs = [4, 16]\n"
+      "gamma = [0.9, 0.99]\n");
+  // More environments cost 50 with a short horizon and nothing with a long one.
+  plant(plan, "depends", [&](int cell, int seed) {
+    const Config& config = plan.cells[static_cast<std::size_t>(cell)].config;
+    return around(config.num_envs == 16 && config.gamma < 0.95 ? 50.0 : 100.0, seed);
+  });
+  const StudyReport r = report({"depends"});
+  ASSERT_EQ(r.two_way.size(), 1U);
+  const ReportTwoWay& question = r.two_way[0];
+  EXPECT_TRUE(question.depends);
+  EXPECT_TRUE(question.effects[0].holds(-50.0));
+  EXPECT_TRUE(question.effects[1].holds(0.0));
+  EXPECT_TRUE(question.difference.holds(50.0));
+  EXPECT_PRED2(begins, question.words, "The effect of N depends on gamma: from N = 4 to N = 16, ");
+  EXPECT_PRED2(holds, question.words, " at gamma=0.9 and by ");
+  // The same noise in all cells: there is nothing to depend on.
+  plant(plan, "alike", [](int, int seed) { return around(100, seed); });
+  const StudyReport same = report({"alike"});
+  ASSERT_EQ(same.two_way.size(), 1U);
+  EXPECT_FALSE(same.two_way[0].depends);
+  EXPECT_PRED2(begins, same.two_way[0].words, "The effect of N is not found to depend on gamma: ");
 }
 
 TEST_F(Answers, OneSeedAndFewSeedsAreNoted) {
@@ -192,13 +219,13 @@ TEST_F(Answers, CountsBelongToTheSentencesTask) {
         "s", [](int cell, int seed) { return around(20 * cell, seed); });
   const StudyReport r = report({"s"});
   for (const ReportLine& line : r.lines) {
-    EXPECT_EQ(line.confounds,
-              (std::vector<std::string>{line.task == 0 ? "gradient steps (1,600 to 6,400)"
-                                                       : "gradient steps (3,200 to 12,800)",
-                                        "minibatch size (16 to 64)"}));
+    EXPECT_EQ(line.confounds, (std::vector<std::string>{
+                                  line.task == 0 ? "gradient steps (1,600 to 6,400, 4 times)"
+                                                 : "gradient steps (3,200 to 12,800, 4 times)",
+                                  "minibatch size (16 to 64, 4 times)"}));
   }
   EXPECT_PRED2(holds, r.answer, "; gradient steps and minibatch size differ too.");
-  EXPECT_EQ(r.comparisons[1].confounds[0], "gradient steps (1,600 to 6,400)");
+  EXPECT_EQ(r.comparisons[1].confounds[0], "gradient steps (1,600 to 6,400, 4 times)");
 }
 
 TEST_F(Answers, StepsThatTargetKlMayStopAreNeverEqual) {

@@ -1,5 +1,6 @@
 "use strict";
-// The section on agreement: how far one block's gradient points the true way. Its sentences come with the data.
+// The section on agreement: how far one block's gradient points the true way. Its sentences come
+// with the data.
 
 const shapeName = (c) => `${c.num_envs} × ${c.num_steps}`;
 const byShape = (a, b) => b.num_steps - a.num_steps || a.num_envs - b.num_envs;
@@ -11,21 +12,33 @@ function groupsOf(cases) {
   for (const c of cases) {
     const key = `${c.gamma} ${c.lambda}`;
     const name = `λ = ${c.lambda}` + (severalGammas ? `, γ = ${c.gamma}` : "");
-    if (!groups.has(key)) groups.set(key, { key, name, lambda: c.lambda, gamma: c.gamma, cases: [] });
+    if (!groups.has(key))
+      groups.set(key, { key, name, lambda: c.lambda, gamma: c.gamma, cases: [] });
     groups.get(key).cases.push(c);
   }
   for (const group of groups.values()) group.cases.sort(byShape);
   return [...groups.values()].sort((a, b) => a.gamma - b.gamma || a.lambda - b.lambda);
 }
 
-const CRITICS = [["own", "the run's critic"], ["refitted", "a critic refitted to returns"], ["exact", "the exact values"]];
+const CRITICS = [
+  ["own", "the run's critic"], ["refitted", "a critic refitted to returns"],
+  ["exact", "the exact values"]
+];
 
-// One row a shape and lambda, with the estimates of each critic, of normalised advantages and of plain ones.
+// One row a shape and lambda, with the estimates of each critic, of normalised advantages and of
+// plain ones.
 function agreementRows(cases) {
   const rows = new Map();
   for (const c of cases) {
     const key = `${c.num_envs} ${c.num_steps} ${c.lambda}`;
-    if (!rows.has(key)) rows.set(key, { num_envs: c.num_envs, num_steps: c.num_steps, lambda: c.lambda, gamma: c.gamma, blocks: c.blocks });
+    if (!rows.has(key))
+      rows.set(key, {
+        num_envs: c.num_envs,
+        num_steps: c.num_steps,
+        lambda: c.lambda,
+        gamma: c.gamma,
+        blocks: c.blocks
+      });
     const name = `${c.critic}${c.norm_adv ? "" : "_plain"}`;
     rows.get(key)[name] = c.agreement;
     rows.get(key)[`${name}_away`] = c.away;
@@ -38,14 +51,30 @@ const criticsOf = (rows) => CRITICS.filter(([key]) => rows.some((r) => r[key]));
 function agreementSection(parent, cases, explained) {
   const rows = agreementRows(cases);
   const critics = criticsOf(rows);
-  const columns = critics.flatMap(([key, words]) => [keyColumn(key, `${words}, advantages normalised`), keyColumn(`${key}_plain`, `${words}, as they are`),
-                                                     keyColumn(`${key}_away`, `${words}, share of blocks that point away`)]);
+  const columns = critics.flatMap(
+      ([key, words]) =>
+          [keyColumn(key, `${words}, advantages normalised`),
+           keyColumn(`${key}_plain`, `${words}, as they are`),
+           keyColumn(`${key}_away`, `${words}, share of blocks that point away`)]);
   const body = figure(parent, {
     title: "Agreement of one block's gradient with the true one",
-    tables: [{ title: "agreement", rows: [...rows].sort((a, b) => a.lambda - b.lambda || byShape(a, b)), caption: "Expected cosine of one block's gradient with the true gradient. Brackets: interval.",
-               columns: [{ title: "N × T", of: shapeName, text: true }, ...lambdaColumns(rows), { title: "blocks", of: (r) => r.blocks }, ...columns] }],
-    caption: "The expected cosine between the gradient of a single block, advantages normalised over it, and the true gradient, against T: 1 where every block points the true way, " +
-      "0 (dashed) where blocks say nothing of it. Noise and bias both lower it; the length of the gradient, which Adam and normalised advantages take away, does not enter. Whiskers are intervals." + criticWords(explained),
+    tables: [{
+      title: "agreement",
+      rows: [...rows].sort((a, b) => a.lambda - b.lambda || byShape(a, b)),
+      caption:
+          "Expected cosine of one block's gradient with the true gradient. Brackets: interval.",
+      columns: [
+        { title: "N × T", read: shapeName, text: true }, ...lambdaColumns(rows),
+        { title: "blocks", read: (r) => r.blocks }, ...columns
+      ]
+    }],
+    caption:
+        "The expected cosine between the gradient of a single block, advantages normalised over " +
+        "it, and the true gradient, against T: 1 where every block points the true way, " +
+        "0 (dashed) where blocks say nothing of it. Noise and bias both lower it; the length of " +
+        "the gradient, which Adam and normalised advantages take away, does not enter. Whiskers " +
+        "are intervals." +
+        criticWords(explained),
   });
   agreementCharts(body, rows, critics);
 }
@@ -61,10 +90,20 @@ function agreementCharts(body, rows, critics) {
     const title = `Agreement under ${words_}`;
     const { box } = namedPanel(grid, title, "canvas");
     const label = `${title}, against T`;
-    addChart(label, box, (colors) => estimateChart(box, {
-      label, series: groupSeries(groups, (r) => -Math.log2(r.num_steps), shapeName, key, colors),
-      x: { places, title: "T, steps of a block (many environments to the right)", thin: true }, y: { range, references: [{ value: 0 }] },
-    }, colors));
+    addChart(
+        label, box,
+        (colors) => estimateChart(
+            box, {
+              label,
+              series: groupSeries(groups, (r) => -Math.log2(r.num_steps), shapeName, key, colors),
+              x: {
+                places,
+                title: "T, steps of a block (many environments to the right)",
+                thin: true
+              },
+              y: { range, references: [{ value: 0 }] },
+            },
+            colors));
   }
 }
 
@@ -72,5 +111,7 @@ function agreementCharts(body, rows, critics) {
 function criticWords(critics) {
   const known = CRITICS.filter(([key]) => critics && isNumber(critics[key]));
   if (!known.length) return "";
-  return ` Of the variance of returns, on episodes that nothing was fitted to, ${listText(known.map(([key, words_]) => `${words_} explains ${formatNumber(100 * critics[key], 3)} %`))}.`;
+  return ` Of the variance of returns, on episodes that nothing was fitted to, ${
+      listText(known.map(
+          ([key, words_]) => `${words_} explains ${formatNumber(100 * critics[key], 3)} %`))}.`;
 }

@@ -1,6 +1,6 @@
 "use strict";
-// Shared by report pages: elements, numbers as text, sections and figures, and the list of everything
-// drawn. Charts are drawn from this list, again whenever the colours change.
+// Shared by report pages: elements, numbers as text, sections and figures, and the list of
+// everything drawn. Charts are drawn from this list, again whenever the colours change.
 
 function element(tag, attributes, ...children) {
   const node = document.createElement(tag);
@@ -26,12 +26,18 @@ function estimate(x) {
   const number = (y) => (isNumber(y) ? y : null);
   if (isNumber(x)) return { value: x, low: null, high: null, count: null };
   const e = x || {};
-  return { value: number(e.value), low: number(e.low), high: number(e.high), count: number(e.count) };
+  return {
+    value: number(e.value),
+    low: number(e.low),
+    high: number(e.high),
+    count: number(e.count)
+  };
 }
 const hasValue = (x) => estimate(x).value !== null;
 const hasInterval = (e) => e.value !== null && e.low !== null && e.high !== null;
 
-const superscript = (n) => String(n).replace(/./g, (c) => "⁰¹²³⁴⁵⁶⁷⁸⁹"[c] || "⁻");
+const RAISED = "⁰¹²³⁴⁵⁶⁷⁸⁹";
+const superscript = (n) => String(n).replace(/./g, (digit) => RAISED[digit] || "⁻");
 
 // The power of ten that numbers of this size are written with; 0 where none is needed.
 function exponentFor(size) {
@@ -50,9 +56,8 @@ function formatNumber(x, significant = 3) {
   return exponent ? `${text} × 10${superscript(exponent)}` : text;
 }
 
-// Value and interval with as many decimals as give the interval's half width so many digits. An end that is not
-// finite is a dash. most: decimals at most.
-// least: decimals at least.
+// Value and interval with as many decimals as give the interval's half width so many digits. An end
+// that is not finite is a dash. most: decimals at most. least: decimals at least.
 function formatEstimate(x, digits = 2, most = 10, least = 0) {
   const e = estimate(x);
   if (e.value === null) return "–";
@@ -61,8 +66,11 @@ function formatEstimate(x, digits = 2, most = 10, least = 0) {
   const exponent = exponentFor(Math.max(Math.abs(e.value), Math.abs(low), Math.abs(high)));
   const half = (high - low) / 2 / 10 ** exponent;
   // An interval without width gets at most the digits of the number itself.
-  const exact = Math.min(4, (String(Number((e.value / 10 ** exponent).toPrecision(6))).split(".")[1] || "").length);
-  const decimals = Math.min(most, Math.max(exponent ? 0 : least, half > 0 ? digits - 1 - Math.floor(Math.log10(half)) : exact));
+  const exact = Math.min(
+      4, (String(Number((e.value / 10 ** exponent).toPrecision(6))).split(".")[1] || "").length);
+  const decimals = Math.min(
+      most,
+      Math.max(exponent ? 0 : least, half > 0 ? digits - 1 - Math.floor(Math.log10(half)) : exact));
   const text = (y) => (y === null ? "–" : fixed(y / 10 ** exponent, decimals));
   const power = exponent ? ` × 10${superscript(exponent)}` : "";
   return `${text(e.value)} [${text(e.low)}, ${text(e.high)}]${power}`;
@@ -73,7 +81,8 @@ function listText(items, most = 5) {
   const shown = items.slice(0, most);
   const rest = items.length - shown.length;
   if (rest > 0) return `${shown.join(", ")} and ${rest} more`;
-  return shown.length < 2 ? shown.join("") : `${shown.slice(0, -1).join(", ")} and ${shown[shown.length - 1]}`;
+  return shown.length < 2 ? shown.join("")
+                          : `${shown.slice(0, -1).join(", ")} and ${shown[shown.length - 1]}`;
 }
 
 // ---- sections
@@ -82,26 +91,36 @@ const pageData = () => JSON.parse(document.getElementById("data").textContent);
 
 function factList(facts) {
   const shown = facts.filter(([, value]) => value !== null && value !== undefined && value !== "");
-  return element("dl", { class: "facts" }, ...shown.map(([name, value]) =>
-    element("div", {}, element("dt", {}, name), element("dd", {}, ...factWords(value)))));
+  return element(
+      "dl", { class: "facts" },
+      ...shown.map(
+          ([name, value]) =>
+              element("div", {}, element("dt", {}, name), element("dd", {}, ...factWords(value)))));
 }
 
 // Long paths may break after their slashes.
 function factWords(value) {
-  if (typeof value === "number") return [Number.isInteger(value) ? formatNumber(value) : String(Number(value.toPrecision(5)))];
+  if (typeof value === "number")
+    return [Number.isInteger(value) ? formatNumber(value) : String(Number(value.toPrecision(5)))];
   return String(value).split(/(?<=\/)/).flatMap((part) => [part, element("wbr")]);
 }
 
 function notesBox(main, notes) {
   if (!notes || !notes.length) return;
-  main.append(element("div", { class: "notes" }, element("h3", {}, "To know when reading this"), element("ul", {}, ...notes.map((n) => element("li", {}, n)))));
+  main.append(element(
+      "div", { class: "notes" }, element("h3", {}, "To know when reading this"),
+      element("ul", {}, ...notes.map((n) => element("li", {}, n)))));
 }
 
 // blocks: list of {title, lines}; text(line): a line's content.
 function summaryBox(main, blocks, text = words) {
   if (!blocks || !blocks.length) return;
-  const box = element("section", { class: "summary", id: "summary" }, element("h2", {}, "In short"));
-  for (const { title, lines } of blocks) box.append(element("h3", {}, title), element("ul", {}, ...lines.map((line) => element("li", {}, ...text(line)))));
+  const box =
+      element("section", { class: "summary", id: "summary" }, element("h2", {}, "In short"));
+  for (const { title, lines } of blocks)
+    box.append(
+        element("h3", {}, title),
+        element("ul", {}, ...lines.map((line) => element("li", {}, ...text(line)))));
   main.append(box);
 }
 
@@ -111,39 +130,58 @@ function addSection(box, title, fill) {
     fill();
   } catch (error) {
     page.broken.push(`${title}: ${error.message}`);
-    box.append(element("p", { class: "failed" }, `This section could not be made: ${error.message}`));
+    box.append(
+        element("p", { class: "failed" }, `This section could not be made: ${error.message}`));
   }
 }
 
 // ---- figures
 
-const page = { charts: [], figures: 0, tables: 0, broken: [] };
+const page = {
+  charts: [],
+  tables: 0,
+  broken: []
+};
 
 // figure({title, caption, long, tables}) -> the <figure>, and where its panels go.
 function figure(parent, { title, caption, tables, long }) {
-  page.figures += 1;
-  const node = element("figure", { class: long ? "long" : null },
-    element("h3", {}, `Figure ${page.figures}. ${title}`), element("figcaption", {}, ...words(caption)));
   const body = element("div");
+  const heading = element("h3", { class: "numbered", "data-title": title }, title);
+  const node = element(
+      "figure", { class: long ? "long" : null }, heading,
+      element("figcaption", {}, ...words(caption), " ", saveButtons(body, title)));
   node.append(body);
   for (const table of tables || []) node.append(dataDetails(table, fileName(table.title)));
   parent.append(node);
   return body;
 }
 
+// Numbers the figures in their order on the page. Folded figures are counted by themselves, so that
+// no number is missing among those that one sees.
+function numberFigures() {
+  const counts = { Figure: 0, "Folded figure": 0 };
+  for (const heading of document.querySelectorAll("h3.numbered")) {
+    const name = heading.closest("details") ? "Folded figure" : "Figure";
+    counts[name] += 1;
+    heading.textContent = `${name} ${counts[name]}. ${heading.dataset.title}`;
+  }
+}
+
 // A table that is part of the text. -> its <figure>
 function tableFigure(parent, table, caption) {
   page.tables += 1;
-  const node = element("figure", { class: "long told" }, element("h3", {}, `Table ${page.tables}. ${table.heading}`), element("figcaption", {}, caption),
-    scrollingTable(table), tableButtons(table, fileName(table.title)));
+  const node = element(
+      "figure", { class: "long told" }, element("h3", {}, `Table ${page.tables}. ${table.heading}`),
+      element("figcaption", {}, caption), scrollingTable(table),
+      tableButtons(table, fileName(table.title)));
   parent.append(node);
   return node;
 }
 
 const fileName = (title) => title.toLowerCase().replace(/[^a-z0-9]+/g, "_").replace(/^_|_$/g, "");
 
-// Panels beside each other, as many as fit at this width. Small ones grow no further than that, but are made
-// larger where there are only few.
+// Panels beside each other, as many as fit at this width. Small ones grow no further than that, but
+// are made larger where there are only few.
 function panels(parent, least, small, count = 9) {
   const width = small ? Math.max(least, Math.min(300, Math.floor(1060 / count) - 20)) : least;
   const node = element("div", { class: small ? "panels small" : "panels large" });
@@ -152,15 +190,16 @@ function panels(parent, least, small, count = 9) {
   return node;
 }
 
-// A drawing: draw(colors) makes it anew. Its failure is shown and counted; it does not stop the others. chosen: it
-// depends on what the reader chose.
+// A drawing: draw(colors) makes it anew. Its failure is shown and counted; it does not stop the
+// others. chosen: it depends on what the reader chose.
 function addChart(label, box, draw, chosen = false) {
   page.charts.push({ label, box, draw, chosen });
 }
 
 function namedPanel(grid, name, className) {
   const box = element("div", { class: className });
-  const panel = element("div", { class: "panel" }, element("p", { class: "name" }, ...words(name)), box);
+  const panel =
+      element("div", { class: "panel" }, element("p", { class: "name" }, ...words(name)), box);
   grid.append(panel);
   return { panel, box };
 }
@@ -168,7 +207,9 @@ function namedPanel(grid, name, className) {
 // Parts of a page that are folded away; what is drawn in them is drawn anew when they are opened.
 function folded(parent, title, ...content) {
   const node = element("details", { class: "folded" }, element("summary", {}, title), ...content);
-  node.addEventListener("toggle", () => { if (node.open) drawAll((chart) => node.contains(chart.box)); });
+  node.addEventListener("toggle", () => {
+    if (node.open) drawAll((chart) => node.contains(chart.box));
+  });
   parent.append(node);
   return node;
 }
@@ -177,7 +218,8 @@ function folded(parent, title, ...content) {
 function markScrolls() {
   for (const box of document.querySelectorAll(".scroll")) {
     const hint = box.previousElementSibling;
-    if (hint && hint.classList.contains("hint")) hint.hidden = box.scrollWidth <= box.clientWidth + 2;
+    if (hint && hint.classList.contains("hint"))
+      hint.hidden = box.scrollWidth <= box.clientWidth + 2;
   }
 }
 
@@ -188,11 +230,20 @@ function liveLegend(body, items) {
   addChart("legend", box, (colors) => box.replaceChildren(legendOf(items(colors))));
 }
 
+const hexParts = (hex) => [1, 3, 5].map((i) => parseInt(hex.slice(i, i + 2), 16));
+
 function readColors() {
   const style = getComputedStyle(document.documentElement);
   const get = (name) => style.getPropertyValue(`--${name}`).trim();
-  return { get, series: [1, 2, 3, 4, 5, 6].map((i) => get(`series-${i}`)), ink: get("ink"), muted: get("muted"),
-           line: get("line"), page: get("page"), ramp: [Number(get("ramp-from")), Number(get("ramp-to"))] };
+  return {
+    get,
+    series: [1, 2, 3, 4, 5, 6].map((i) => get(`series-${i}`)),
+    ink: get("ink"),
+    muted: get("muted"),
+    line: get("line"),
+    page: get("page"),
+    ramp: [1, 2, 3, 4, 5].map((i) => hexParts(get(`ramp-${i}`)))
+  };
 }
 
 // Draws all charts, or those that pass. Charts that cannot be drawn stay on the list of failures.
@@ -204,12 +255,14 @@ function drawAll(wanted = () => true) {
       chart.draw(colors);
     } catch (error) {
       chart.failure = `${chart.label}: ${error.message}`;
-      chart.box.replaceChildren(element("p", { class: "failed" }, `This chart could not be drawn: ${error.message}`));
+      chart.box.replaceChildren(
+          element("p", { class: "failed" }, `This chart could not be drawn: ${error.message}`));
     }
   }
   markScrolls();
   const failures = page.charts.map((chart) => chart.failure).filter(Boolean);
-  const root = document.documentElement.dataset;  // for tests, and for whoever looks why a chart is missing
+  const root =
+      document.documentElement.dataset;  // for tests, and for whoever looks why a chart is missing
   root.charts = String(page.charts.length);
   root.drawn = String(page.charts.length - failures.length);
   root.failures = [...page.broken, ...failures].join("; ");
@@ -230,7 +283,8 @@ function followDisplay() {
   let width = window.innerWidth;
   let timer = 0;
   window.addEventListener("resize", () => {
-    if (window.innerWidth === width) return;  // a phone's address bar changes the height all the time
+    if (window.innerWidth === width)
+      return;  // a phone's address bar changes the height all the time
     width = window.innerWidth;
     clearTimeout(timer);
     timer = setTimeout(() => drawAll(), 150);
@@ -240,6 +294,7 @@ function followDisplay() {
 // Makes the page, and draws what it has.
 function startPage(make) {
   make();
+  numberFigures();
   if (typeof Chart !== "undefined") {
     Chart.defaults.font.family = getComputedStyle(document.body).fontFamily;
     Chart.defaults.font.size = 12;

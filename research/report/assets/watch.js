@@ -1,11 +1,22 @@
 "use strict";
-// watch.html: episodes that were played, one at a time, with what there is to know of the step that is shown.
+// watch.html: episodes that were played, one at a time, with what there is to know of the step that
+// is shown.
 
 const SPEEDS = [1, 2, 5, 10, 20, 50, 100];  // steps a second
-const SECONDS = 10;  // that an episode takes at first, about
-const PICTURES = 25;  // that are shown a second at first
+const SECONDS = 10;                         // that an episode takes at first, about
+const PICTURES = 25;                        // that are shown a second at first
 
-const player = { data: null, stage: null, episode: 0, frame: 0, speed: 10, playing: false, began: null, due: 0, parts: {} };
+const player = {
+  data: null,
+  stage: null,
+  episode: 0,
+  frame: 0,
+  speed: 10,
+  playing: false,
+  began: null,
+  due: 0,
+  parts: {}
+};
 
 const episodeNow = () => player.data.episodes[player.episode];
 const lastFrame = () => episodeNow().frames.length - 1;
@@ -18,9 +29,13 @@ function actionText(action) {
 function endText(episode) {
   if (episode.end === "cut") return `cut after ${plural(episode.steps, "step")}, not at its end`;
   const ended = episode.end === "time_limit" ? "until its time limit" : `ended by ${episode.end}`;
-  return ended + (episode.success === true ? ", a success" : episode.success === false ? ", no success" : "");
+  return ended +
+      (episode.success === true        ? ", a success"
+           : episode.success === false ? ", no success"
+                                       : "");
 }
-const episodeText = (episode) => `return ${formatNumber(episode.return, 5)} in ${plural(episode.steps, "step")}, ${endText(episode)}`;
+const episodeText = (episode) => `return ${formatNumber(episode.return, 5)} in ${
+    plural(episode.steps, "step")}, ${endText(episode)}`;
 
 // Returns so far: [steps + 1], 0 before the first step.
 function returnsOf(episode) {
@@ -31,7 +46,9 @@ function returnsOf(episode) {
 function fitSpeed(episode) {
   const every = player.data.pictures_every;
   const wanted = every ? every * PICTURES : Math.min(50, Math.max(2, episode.steps / SECONDS));
-  return SPEEDS.reduce((best, speed) => (Math.abs(Math.log(speed / wanted)) < Math.abs(Math.log(best / wanted)) ? speed : best));
+  return SPEEDS.reduce(
+      (best, speed) =>
+          (Math.abs(Math.log(speed / wanted)) < Math.abs(Math.log(best / wanted)) ? speed : best));
 }
 
 // ---- what is shown
@@ -41,7 +58,11 @@ function facts(frame) {
   const over = frame === lastFrame();
   return [
     ["step", `${formatNumber(frame)} of ${formatNumber(episode.steps)}`],
-    ["action here", over ? (episode.end === "cut" ? "cut here" : "the episode is over") : actionText(episode.actions[frame])],
+    [
+      "action here",
+      over ? (episode.end === "cut" ? "cut here" : "the episode is over")
+           : actionText(episode.actions[frame])
+    ],
     ["reward of the last step", frame ? formatNumber(episode.rewards[frame - 1], 4) : "–"],
     ["return so far", formatNumber(Number(player.returns[frame].toPrecision(6)), 5)],
   ];
@@ -50,15 +71,22 @@ function facts(frame) {
 function showFrame() {
   const { parts, frame, data, stage } = player;
   const shown = facts(frame);
-  stage.show(episodeNow(), frame, `${data.env_id}, episode ${player.episode + 1}: ${shown.map(([name, value]) => `${name} ${value}`).join(", ")}`);
-  shown.forEach(([, value], i) => { parts.facts[i].textContent = value; });
+  stage.show(
+      episodeNow(), frame,
+      `${data.env_id}, episode ${player.episode + 1}: ${
+          shown.map(([name, value]) => `${name} ${value}`).join(", ")}`);
+  shown.forEach(([, value], i) => {
+    parts.facts[i].textContent = value;
+  });
   parts.slider.value = String(frame);
   parts.slider.setAttribute("aria-valuetext", shown[0][1]);
   const x = lastFrame() ? (SIDE * frame) / lastFrame() : 0;
   parts.cursor.setAttribute("x1", x);
   parts.cursor.setAttribute("x2", x);
   parts.play.textContent = player.playing ? "Pause" : frame === lastFrame() ? "Again" : "Play";
-  Object.assign(document.documentElement.dataset, { frame: String(frame), episode: String(player.episode), playing: String(player.playing) });
+  Object.assign(
+      document.documentElement.dataset,
+      { frame: String(frame), episode: String(player.episode), playing: String(player.playing) });
 }
 
 // The return so far over the episode's steps.
@@ -66,9 +94,14 @@ function showTrack() {
   const { parts, returns } = player;
   const low = Math.min(...returns), high = Math.max(...returns);
   const y = (value) => (high > low ? 96 - (92 * (value - low)) / (high - low) : 50);
-  const points = returns.map((value, i) => `${((SIDE * i) / Math.max(1, returns.length - 1)).toFixed(1)},${y(value).toFixed(1)}`);
+  const points = returns.map(
+      (value, i) =>
+          `${((SIDE * i) / Math.max(1, returns.length - 1)).toFixed(1)},${y(value).toFixed(1)}`);
   parts.curve.setAttribute("points", points.join(" "));
-  parts.track.setAttribute("aria-label", `Return so far over the episode's steps, from ${formatNumber(low, 4)} to ${formatNumber(high, 4)} at most`);
+  parts.track.setAttribute(
+      "aria-label",
+      `Return so far over the episode's steps, from ${formatNumber(low, 4)} to ${
+          formatNumber(high, 4)} at most`);
   parts.slider.max = String(lastFrame());
 }
 
@@ -78,7 +111,8 @@ function chooseEpisode(index) {
   player.returns = returnsOf(episodeNow());
   player.speed = fitSpeed(episodeNow());
   player.parts.speed.value = String(player.speed);
-  player.parts.answer.textContent = `Episode ${index + 1} of ${player.data.episodes.length}: ${episodeText(episodeNow())}.`;
+  player.parts.answer.textContent =
+      `Episode ${index + 1} of ${player.data.episodes.length}: ${episodeText(episodeNow())}.`;
   if (player.parts.episode) player.parts.episode.value = String(index);
   showTrack();
   seek(0);
@@ -93,9 +127,9 @@ function seek(frame) {
   showFrame();
 }
 
-function step(by) {
+function step(states) {
   player.playing = false;
-  seek(player.frame + by);
+  seek(player.frame + states);
 }
 
 function toggle() {
@@ -112,11 +146,14 @@ function nextTick() {
   player.due = requestAnimationFrame(tick);
 }
 
-// A frame is due when its time has come since `began`, so that a slow display skips some instead of falling behind.
+// A frame is due when its time has come since `began`, so that a slow display skips some instead of
+// falling behind.
 function tick(now) {
   if (!player.playing) return;
   player.began = player.began || { time: now, frame: player.frame };
-  const due = Math.min(lastFrame(), player.began.frame + Math.floor(((now - player.began.time) / 1000) * player.speed));
+  const due = Math.min(
+      lastFrame(),
+      player.began.frame + Math.floor(((now - player.began.time) / 1000) * player.speed));
   if (due !== player.frame) {
     player.frame = due;
     if (due === lastFrame()) player.playing = false;
@@ -132,7 +169,11 @@ function setSpeed(speed) {
 }
 
 const KEYS = {
-  " ": toggle, ArrowLeft: () => step(-1), ArrowRight: () => step(1), Home: () => step(-Infinity), End: () => step(Infinity),
+  " ": toggle,
+  ArrowLeft: () => step(-1),
+  ArrowRight: () => step(1),
+  Home: () => step(-Infinity),
+  End: () => step(Infinity),
   ArrowUp: () => setSpeed(SPEEDS[Math.min(SPEEDS.length - 1, SPEEDS.indexOf(player.speed) + 1)]),
   ArrowDown: () => setSpeed(SPEEDS[Math.max(0, SPEEDS.indexOf(player.speed) - 1)]),
 };
@@ -152,7 +193,8 @@ function button(words, press, attributes = {}) {
 }
 
 function picker(label, options, chosen) {
-  const select = element("select", {}, ...options.map(([value, words]) => element("option", { value }, words)));
+  const select = element(
+      "select", {}, ...options.map(([value, words]) => element("option", { value }, words)));
   select.addEventListener("change", () => chosen(Number(select.value)));
   return { select, label: element("label", {}, label, select) };
 }
@@ -162,11 +204,20 @@ function controls(data) {
   parts.play = button("Play", toggle, { class: "play" });
   const speed = picker("steps a second", SPEEDS.map((s) => [String(s), String(s)]), setSpeed);
   parts.speed = speed.select;
-  const save = button("Save frame (SVG)", () => download(`${data.env_id}_${player.episode + 1}_${player.frame}.svg`, frameText(player.stage.svg), "image/svg+xml"));
-  const box = element("div", { class: "controls" }, parts.play, button("◀", () => step(-1), { "aria-label": "One step back" }),
-    button("▶", () => step(1), { "aria-label": "One step on" }), speed.label);
+  const save = button(
+      "Save frame (SVG)",
+      () => download(
+          `${data.env_id}_${player.episode + 1}_${player.frame}.svg`, frameText(player.stage.svg),
+          "image/svg+xml"));
+  const box = element(
+      "div", { class: "controls" }, parts.play,
+      button("◀", () => step(-1), { "aria-label": "One step back" }),
+      button("▶", () => step(1), { "aria-label": "One step on" }), speed.label);
   if (data.episodes.length > 1) {
-    const episode = picker("episode", data.episodes.map((e, i) => [String(i), `${i + 1}: return ${formatNumber(e.return, 4)}`]), chooseEpisode);
+    const episode = picker(
+        "episode",
+        data.episodes.map((e, i) => [String(i), `${i + 1}: return ${formatNumber(e.return, 4)}`]),
+        chooseEpisode);
     parts.episode = episode.select;
     box.append(episode.label);
   }
@@ -178,9 +229,12 @@ function track() {
   const { parts } = player;
   parts.curve = svgElement("polyline", {});
   parts.cursor = svgElement("line", { y1: 0, y2: 100 });
-  parts.track = svgElement("svg", { viewBox: `0 0 ${SIDE} 100`, preserveAspectRatio: "none", role: "img" });
+  parts.track =
+      svgElement("svg", { viewBox: `0 0 ${SIDE} 100`, preserveAspectRatio: "none", role: "img" });
   parts.track.append(parts.cursor, parts.curve);
-  parts.slider = element("input", { type: "range", min: "0", max: "0", step: "1", "aria-label": "Step of the episode" });
+  parts.slider = element(
+      "input",
+      { type: "range", min: "0", max: "0", step: "1", "aria-label": "Step of the episode" });
   parts.slider.addEventListener("input", () => seek(Number(parts.slider.value)));
   return element("div", { class: "track" }, parts.track, parts.slider);
 }
@@ -188,7 +242,10 @@ function track() {
 function readout() {
   const names = facts(0).map(([name]) => name);
   player.parts.facts = names.map(() => element("dd"));
-  return element("dl", { class: "facts" }, ...names.map((name, i) => element("div", {}, element("dt", {}, name), player.parts.facts[i])));
+  return element(
+      "dl", { class: "facts" },
+      ...names.map(
+          (name, i) => element("div", {}, element("dt", {}, name), player.parts.facts[i])));
 }
 
 // Colours of planes, for who does not know which is which.
@@ -199,18 +256,37 @@ function planesLegend(data) {
     box.style.background = `var(${inkVariable(plane % 12)})`;
     return element("span", {}, box, `plane ${plane}`);
   };
-  return element("div", { class: "legend" }, ...Array.from({ length: data.planes }, (_, plane) => swatch(plane)));
+  return element(
+      "div", { class: "legend" },
+      ...Array.from({ length: data.planes }, (_, plane) => swatch(plane)));
 }
 
 function about(data) {
   const sampled = data.action_kinds === "sampled";
   const cut = data.episodes.filter((e) => e.end === "cut").length;
   return [
-    element("p", {}, `Played as broadloom eval plays ${plural(data.episodes.length, "episode")} with seed ${data.seed}: ${sampled ? "actions drawn from the policy, as in training" : "the policy's most likely actions"}, ` +
-      "on streams that training never uses." + (cut ? ` ${cut} of ${data.episodes.length} ${cut === 1 ? "was" : "were"} cut after ${plural(data.max_steps, "step")} (--max_steps): their returns are of that part.` : "")),
-    element("p", { class: "hint" }, "A frame is a state, the action is what the policy does there. " +
-      (data.pictures_every > 1 ? `There is a picture every ${plural(data.pictures_every, "step")}, and of the last state; states between show the one before. ` : "") +
-      "Space plays and pauses, ← and → step, ↑ and ↓ change the speed, Home and End go to the ends."),
+    element(
+        "p", {},
+        `Played as broadloom eval plays ${plural(data.episodes.length, "episode")} with seed ${
+            data.seed}: ${
+            sampled ? "actions drawn from the policy, as in training"
+                    : "the policy's most likely actions"}, ` +
+            "on streams that training never uses." +
+            (cut ? ` ${cut} of ${data.episodes.length} ${cut === 1 ? "was" : "were"} cut after ${
+                       plural(
+                           data.max_steps, "step")} (--max_steps): their returns are of that part.`
+                 : "")),
+    element(
+        "p", { class: "hint" },
+        "A frame is a state, the action is what the policy does there. " +
+            (data.pictures_every > 1
+                 ? `There is a picture every ${
+                       plural(
+                           data.pictures_every,
+                           "step")}, and of the last state; states between show the one before. `
+                 : "") +
+            "Space plays and pauses, ← and → step, ↑ and ↓ change the speed, " +
+            "Home and End go to the ends."),
   ];
 }
 
@@ -223,13 +299,25 @@ function makePage() {
   document.title = `${data.env_id}: ${plural(data.episodes.length, "episode")} of ${data.run}`;
   const stage = element("div", { class: "stage" }, player.stage.svg);
   player.parts.answer = element("p", { class: "answer" });
-  main.append(element("h1", {}, `${data.env_id}, played by ${data.run} after ${plural(data.global_step, "step")} of training`), player.parts.answer,
-    stage, track(), controls(data), readout());
+  main.append(
+      element(
+          "h1", {},
+          `${data.env_id}, played by ${data.run} after ${
+              plural(data.global_step, "step")} of training`),
+      player.parts.answer, stage, track(), controls(data), readout());
   const legend = planesLegend(data);
   if (legend) main.append(legend);
-  main.append(...about(data), element("footer", {},
-    element("p", {}, `Made ${data.created} by Broadloom ${data.version} (${data.revision}), of ${data.checkpoint}.`),
-    (data.command || []).length ? element("p", {}, element("code", {}, data.command.join(" "))) : null));
+  main.append(
+      ...about(data),
+      element(
+          "footer", {},
+          element(
+              "p", {},
+              `Made ${data.created} by Broadloom ${data.version} (${data.revision}), of ${
+                  data.checkpoint}.`),
+          (data.command || []).length
+              ? element("p", {}, element("code", {}, data.command.join(" ")))
+              : null));
   chooseEpisode(0);
   document.addEventListener("keydown", pressed);
   addChart("episode", stage, showFrame);
