@@ -146,7 +146,7 @@ class PageTest(unittest.TestCase):
             self.assertEqual(float(first[head.index(column)]), case["total"][key])
         self.assertEqual(
             BROWSER.evaluate(
-                """csvOf([{title: 'a, "b"', of: (r) => r}], ['x"y', 'new\\nline', null])"""
+                """csvOf([{title: 'a, "b"', read: (r) => r}], ['x"y', 'new\\nline', null])"""
             ),
             '"a, ""b"""\n"x""y"\n"new\nline"\n\n',
         )

@@ -259,7 +259,7 @@ class LookTest(unittest.TestCase):
         self.assertTrue(all(a != b for a, b in zip(dashes, dashes[1:])))
 
     def test_numbers_of_a_column_have_as_many_decimals(self):
-        text = "cellText(alikeColumns([{ of: (r) => r, interval: true, alike: true }], ROWS)[0], ROWS[I])"
+        text = "cellText(alikeColumns([{ read: (r) => r, interval: true, alike: true }], ROWS)[0], ROWS[I])"
         rows = "[{value: 500, low: 500, high: 500}, {value: 500, low: 480.5, high: 500}, {value: 478.2, low: 464.4, high: 487.1}]"
         got = [
             BROWSER.evaluate(text.replace("ROWS", rows).replace("[I]", f"[{i}]")) for i in range(3)
