@@ -42,7 +42,7 @@ void print_exported(const ExportedPolicy& exported) {
   }
   for (const std::string& note : exported.notes) tell("{}\n", note);
   tell(
-      "Checked on {} played states: the exported operations, in double precision, differ from the "
+      "Checked on {} states: the exported operations, in double precision, differ from the "
       "network by at most {:.1e}\n",
       exported.rows, exported.difference);
   for (const std::string& file : exported.files) tell("{}\n", file);

@@ -8,6 +8,8 @@
 #include <vector>
 
 #include "broadloom/core/hash.h"
+#include "broadloom/env/tasks/described_environment.h"
+#include "broadloom/evaluate/spec_json.h"
 #include "broadloom/nn/actor_critic.h"
 #include "broadloom/record/files.h"
 #include "broadloom/setup/network_shape.h"
@@ -113,6 +115,12 @@ Result<Checkpoint> read_checkpoint(const std::string& path) {
   const Status policy = check_policy(file.value());
   if (!policy.ok()) return in_file(policy);
   checkpoint.logs.events_file = events_file_of(file.value());
+  if (const auto spec = file.value().metadata.find(kSpecKey); spec != file.value().metadata.end()) {
+    const Result<EnvSpec> described = parse_spec(spec->second);
+    if (!described.ok()) return in_file(described.status());
+    const Status status = describe_environment(described.value());
+    if (!status.ok()) return in_file({ErrorKind::kCorrupt, status.message()});
+  }
   Result<Config> config = resolve_record(config_of(file.value()));
   if (!config.ok()) return in_file(config.status());
   checkpoint.config = config.take();

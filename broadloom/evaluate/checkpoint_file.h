@@ -22,6 +22,8 @@ struct LogBytes {
 
 // Prefix of the configuration's keys in a checkpoint's metadata.
 inline constexpr char kConfigPrefix[] = "config.";
+// Key of the description of environments that are not of the library (spec_json()).
+inline constexpr char kSpecKey[] = "spec";
 
 struct Checkpoint {
   SafetensorsFile file;
@@ -35,7 +37,8 @@ struct Checkpoint {
 Status check_sizes(const SafetensorsFile& file, const Config& config, const EnvSpec& spec);
 
 // Reads and checks a checkpoint. kNotFound, kIo or kCorrupt; the last also for parameters and
-// normaliser statistics that no training leaves.
+// normaliser statistics that no training leaves. Describes its environments to the registry
+// (described_environment.h), unless they are registered.
 Result<Checkpoint> read_checkpoint(const std::string& path);
 // The same for a checkpoint that was searched for; kCorrupt also says what to do.
 Result<Checkpoint> read_checkpoint(const FoundCheckpoint& found);

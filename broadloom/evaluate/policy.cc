@@ -3,11 +3,14 @@
 #include <algorithm>
 #include <utility>
 
+#include "broadloom/env/tasks/described_environment.h"
 #include "broadloom/env/tasks/registry.h"
 #include "broadloom/evaluate/checkpoint_file.h"
+#include "broadloom/evaluate/spec_json.h"
 #include "broadloom/rollout/episode_tracker.h"
 #include "broadloom/setup/algorithms.h"
 #include "broadloom/setup/network_shape.h"
+#include "broadloom/setup/resolve_config.h"
 #include "broadloom/setup/settings.h"
 
 namespace broadloom {
@@ -38,13 +41,8 @@ LoadedPolicy::LoadedPolicy(const Config& config, const EnvSpec& spec)
   }
 }
 
-// Loads those of Trainer::state()'s tensors that acting needs.
-Status LoadedPolicy::read(const SafetensorsFile& file) {
-  EpisodeTracker episodes(config_.most_envs(), spec_.strata.size());
+std::vector<TensorRef> LoadedPolicy::state() {
   std::vector<TensorRef> tensors;
-  episodes.append_state("episodes", tensors);
-  episodes.append_block_state("episodes", tensors);
-  std::erase_if(tensors, [&](const TensorRef& t) { return file.tensors.count(t.name) == 0; });
   const auto size = static_cast<std::int64_t>(params_.size());
   tensors.push_back({"learner.params", Dtype::kF32, {size}, params_.data(), {kFiniteRange}});
   tensors.push_back({"trainer.iteration", Dtype::kI64, {1}, &origin_.iteration, {kCountRange}});
@@ -52,9 +50,49 @@ Status LoadedPolicy::read(const SafetensorsFile& file) {
   if (obs_norm_) obs_norm_->append_state("obs_normalizer", tensors);
   if (critic_norm_) critic_norm_->append_state("critic_obs_normalizer", tensors);
   if (reward_norm_) reward_norm_->append_state("reward_normalizer", tensors);
-  BROADLOOM_TRY(load_named(file, tensors));
+  return tensors;
+}
+
+void LoadedPolicy::state_restored() {
   if (obs_norm_) obs_norm_->state_restored();
   if (critic_norm_) critic_norm_->state_restored();
+}
+
+std::unique_ptr<LoadedPolicy> LoadedPolicy::copy(const Policy& policy) {
+  std::unique_ptr<LoadedPolicy> out(new LoadedPolicy(policy.config, policy.spec));
+  std::copy_n(policy.params, out->params_.size(), out->params_.begin());
+  if (policy.obs_norm != nullptr) out->obs_norm_ = policy.obs_norm->with_shards(kOneShard);
+  if (policy.critic_norm != nullptr) out->critic_norm_ = policy.critic_norm->with_shards(kOneShard);
+  if (policy.reward_norm != nullptr) out->reward_norm_ = *policy.reward_norm;
+  out->origin_ = policy.origin;
+  return out;
+}
+
+Result<std::unique_ptr<LoadedPolicy>> LoadedPolicy::make(const Overrides& config,
+                                                         const std::string& spec) {
+  if (!spec.empty()) {
+    const Result<EnvSpec> described = parse_spec(spec);
+    if (!described.ok()) return described.status();
+    BROADLOOM_TRY(describe_environment(described.value()));
+  }
+  const Result<Config> record = resolve_record(config);
+  if (!record.ok()) return record.status();
+  const Config& own = record.value();
+  const Result<EnvSpec> wrapped = env_spec(own.env_id, own.env_options, own.max_episode_steps);
+  if (!wrapped.ok()) return wrapped.status();
+  return std::unique_ptr<LoadedPolicy>(new LoadedPolicy(own, wrapped.value()));
+}
+
+// Loads those of Trainer::state()'s tensors that acting needs.
+Status LoadedPolicy::read(const SafetensorsFile& file) {
+  EpisodeTracker episodes(config_.most_envs(), spec_.strata.size());
+  std::vector<TensorRef> tensors;
+  episodes.append_state("episodes", tensors);
+  episodes.append_block_state("episodes", tensors);
+  std::erase_if(tensors, [&](const TensorRef& t) { return file.tensors.count(t.name) == 0; });
+  for (TensorRef& tensor : state()) tensors.push_back(std::move(tensor));
+  BROADLOOM_TRY(load_named(file, tensors));
+  state_restored();
   origin_.training_return = episodes.mean_return();
   return {};
 }

@@ -54,7 +54,17 @@ class LoadedPolicy {
   // kMismatch if the tensors do not fit the configuration.
   static Result<std::unique_ptr<LoadedPolicy>> load(const FoundCheckpoint& found);
 
+  // A copy of a policy that may change, such as a trainer's.
+  static std::unique_ptr<LoadedPolicy> copy(const Policy& policy);
+  // An empty policy to fill by state(), for a config as to_overrides() writes it. spec: spec_json()
+  // of own_spec(), for environments that may not be registered; or "".
+  static Result<std::unique_ptr<LoadedPolicy>> make(const Overrides& config,
+                                                    const std::string& spec);
+
   Policy view() const;
+  // Views of all that acting needs. Call state_restored() after writing to them.
+  std::vector<TensorRef> state();
+  void state_restored();
 
  private:
   LoadedPolicy(const Config& config, const EnvSpec& spec);

@@ -105,6 +105,12 @@ std::vector<std::string> notes_of(const Policy& policy, const ExportOptions& opt
         observation.frames,
         observation.frame_padding == FramePadding::kFirst ? "the same image" : "a black one"));
   }
+  if (!parity.played) {
+    notes.push_back(fmt::format(
+        "{} is not registered here, so the files were checked on observations drawn from its space "
+        "instead of states that the policy plays.",
+        policy.config.env_id));
+  }
   if (policy.config.precision == "tf32") {
     notes.push_back(
         "It was trained in tf32 but is written in float32, as evaluations use it. Its outputs may "

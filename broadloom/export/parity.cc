@@ -7,7 +7,10 @@
 #include <cmath>
 #include <cstdint>
 
+#include "broadloom/core/random.h"
 #include "broadloom/env/action_scale.h"
+#include "broadloom/env/random_action.h"
+#include "broadloom/env/tasks/described_environment.h"
 #include "broadloom/evaluate/evaluator.h"
 #include "broadloom/evaluate/policy_outputs.h"
 #include "broadloom/export/npz.h"
@@ -52,6 +55,33 @@ class StateKeeper final : public EpisodeWatcher {
   std::vector<unsigned> steps_ = std::vector<unsigned>(kEpisodes);
   std::vector<Observations> kept_;
 };
+
+constexpr std::size_t kDrawnRows = 32;
+constexpr float kWideBound = 1000.0f;  // such bounds say nothing of what is seen
+
+Observations drawn_rows(Space space) {
+  Observations out(observation_type(space), kDrawnRows);
+  const auto size = static_cast<std::size_t>(space.size);
+  for (float& low : space.low) low = std::abs(low) < kWideBound ? low : -1.0f;
+  for (float& high : space.high) high = std::abs(high) < kWideBound ? high : 1.0f;
+  std::vector<float> row(size);
+  for (std::size_t r = 0; r < kDrawnRows; ++r) {
+    Random random(1, Purpose::kUser, r, 0);
+    draw_action(space, random, row.data());
+    if (space.kind == SpaceKind::kDiscrete) {
+      const auto index = static_cast<std::size_t>(row[0]);
+      std::fill(row.begin(), row.end(), 0.0f);
+      row[index] = 1.0f;
+    }
+    if (space.dtype == Dtype::kU8) {
+      std::transform(row.begin(), row.end(), out.rows(r).bytes(),
+                     [](float number) { return static_cast<std::uint8_t>(number); });
+    } else {
+      std::copy(row.begin(), row.end(), out.rows(r).floats());
+    }
+  }
+  return out;
+}
 
 // As the environment gives them: bytes undivided, and indices for one-hot rows.
 std::vector<double> as_shown(Observations& rows, std::size_t count, const Space& space) {
@@ -160,16 +190,29 @@ NpyArray array_of(const std::string& name, const std::string& dtype, std::vector
 
 }  // namespace
 
-Result<Parity> play_parity(const Policy& policy, const PolicyGraph& graph) {
+namespace {
+
+// Observations that the policy meets, or draws of their space.
+Result<Observations> seen_rows(const Policy& policy, bool plays) {
+  if (!plays) return drawn_rows(policy.spec.observation);
   StateKeeper keeper(policy.spec.observation);
   const Result<std::vector<EvalEpisode>> played = play_episodes(
       policy,
       {.episodes = kEpisodes, .longest_episode = static_cast<int>(kSteps), .watcher = &keeper});
   if (!played.ok()) return played.status();
-  Observations rows = keeper.all();
-  const PolicyOutputs found = policy_outputs(policy, rows, keeper.count());
-  Parity parity{static_cast<int>(keeper.count()),
-                as_shown(rows, keeper.count(), policy.spec.observation),
+  return keeper.all();
+}
+
+}  // namespace
+
+Result<Parity> play_parity(const Policy& policy, const PolicyGraph& graph) {
+  const bool plays = !is_only_described(policy.config.env_id);
+  Result<Observations> seen = seen_rows(policy, plays);
+  if (!seen.ok()) return seen.status();
+  Observations& rows = seen.value();
+  const std::size_t count = rows.size() / static_cast<std::size_t>(policy.spec.observation.size);
+  const PolicyOutputs found = policy_outputs(policy, rows, count);
+  Parity parity{static_cast<int>(count), plays, as_shown(rows, count, policy.spec.observation),
                 expected_of(policy, graph, found)};
   parity.difference =
       largest_difference(graph, parity.expected, replay(graph, parity.observations, parity.rows));

@@ -18,6 +18,7 @@ inline constexpr double kMostDifference = 0.1;
 
 struct Parity {
   int rows = 0;
+  bool played = true;                // false: rows are drawn from the space
   std::vector<double> observations;  // [rows, D] as the environment gives them
   // [rows, ...] for each of the graph's outputs
   std::map<std::string, std::vector<double>> expected;
@@ -27,8 +28,10 @@ struct Parity {
 };
 
 // Plays the first 64 steps of four episodes and keeps at most 32 of their states, fewer for large
-// images. graph: of the policy. Errors: those of the environment; kNumeric if outputs are not
-// finite, or differ from the graph's by more than kMostDifference.
+// images. If only the environment's spaces are known, draws 32 observations instead, uniform within
+// bounds of size below 1,000, else in [-1, 1]. graph: of the policy. Errors: those
+// of the environment; kNumeric if outputs are not finite, or differ from the graph's by more than
+// kMostDifference.
 Result<Parity> play_parity(const Policy& policy, const PolicyGraph& graph);
 
 // The .npz file with "observation", the outputs by name, and "tolerance".

@@ -7,7 +7,9 @@
 #include <vector>
 
 #include "broadloom/config/keys.h"
+#include "broadloom/env/tasks/described_environment.h"
 #include "broadloom/env/tasks/registry.h"
+#include "broadloom/evaluate/spec_json.h"
 #include "broadloom/setup/algorithms.h"
 #include "broadloom/setup/network_shape.h"
 
@@ -97,6 +99,12 @@ Status save_checkpoint(const std::string& path, Trainer& trainer, const LogBytes
   metadata["events_bytes"] = to_text(logs.events);
   if (!logs.events_file.empty()) metadata["events_file"] = logs.events_file;
   add_observations(trainer.config(), trainer.spec(), metadata);
+  // Other processes may not know the environment, and can still read the policy.
+  if (const Config& config = trainer.config(); !is_built_in(config.env_id)) {
+    const Result<EnvSpec> spec = own_spec(config.env_id, config.env_options);
+    if (!spec.ok()) return spec.status();
+    metadata[kSpecKey] = spec_json(spec.value());
+  }
   for (const auto& [key, text] : to_overrides(trainer.config()))
     metadata[kConfigPrefix + key] = text;
   std::vector<TensorRef> tensors = trainer.state();

@@ -31,7 +31,8 @@
 namespace broadloom {
 namespace {
 
-Progress progress_of(const Trainer& trainer, const RunRecorder& recorder) {
+Progress progress_of(const Trainer& trainer, const RunRecorder& recorder,
+                     const std::string& run_dir) {
   Progress progress;
   progress.iteration = trainer.report().iteration;
   progress.num_iterations = trainer.config().num_iterations();
@@ -42,6 +43,9 @@ Progress progress_of(const Trainer& trainer, const RunRecorder& recorder) {
   progress.success_rate = trainer.report().success_rate;
   progress.seconds_left = static_cast<double>(progress.total_timesteps - progress.global_step) /
                           std::max(1e-9, progress.steps_per_second);
+  progress.run_dir = run_dir;
+  progress.evaluation = recorder.evaluation();
+  progress.trainer = &trainer;
   return progress;
 }
 
@@ -175,7 +179,8 @@ Result<RunSummary> train(ReadyRun& run, const RunHooks& hooks) {
   trainer.set_recorder(&recorder.value());
   const std::int64_t first_step = trainer.report().global_step;
   const auto report = [&] {
-    if (hooks.on_iteration) hooks.on_iteration(progress_of(trainer, recorder.value()));
+    if (!hooks.on_iteration) return;
+    hooks.on_iteration(progress_of(trainer, recorder.value(), run.folder.dir()));
   };
   BROADLOOM_TRY(
       with_resume_advice(iterate_together(trainer, report, hooks.should_stop), run.folder));

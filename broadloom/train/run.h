@@ -15,6 +15,8 @@
 
 namespace broadloom {
 
+class Trainer;
+
 struct Progress {
   std::int64_t iteration = 0;
   std::int64_t num_iterations = 0;
@@ -24,6 +26,10 @@ struct Progress {
   double mean_return = 0.0;          // of the last episodes (IterationReport); NaN before the first
   double success_rate = 0.0;         // of them; not a number where it is not known
   double seconds_left = 0.0;
+  std::string run_dir;
+  std::string evaluation;  // line of eval.jsonl, if this iteration was evaluated; else ""
+  // Valid during the call: its report and its policy. The policy changes with every iteration.
+  const Trainer* trainer = nullptr;
 };
 
 struct RunHooks {

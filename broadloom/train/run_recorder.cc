@@ -174,6 +174,7 @@ Status RunRecorder::record(Trainer& trainer) {
   const bool logs =
       last || iteration % config.log_interval == 0 || trainer.instruments().measured();
   bool is_best = false;
+  evaluation_.clear();
   if (hashes_.is_open()) BROADLOOM_TRY(hashes_.append(iteration, *trainer.hashes()));
   if (logs) BROADLOOM_TRY(log(trainer));
   if (config.eval_interval > 0 && (last || iteration % config.eval_interval == 0)) {
@@ -201,7 +202,8 @@ Result<bool> RunRecorder::evaluate(Trainer& trainer) {
   const EvalOptions options{config.eval_episodes, config.seed, trainer.pool().threads()};
   const Result<EvalResult> result = evaluate_policy(trainer.policy(), options);
   if (!result.ok()) return result.status();
-  BROADLOOM_TRY(eval_.append(eval_json_line(result.value(), options.seed)));
+  evaluation_ = eval_json_line(result.value(), options.seed);
+  BROADLOOM_TRY(eval_.append(evaluation_));
   const double mean = result.value().mean_return;
   trainer.take_evaluation(mean);
   const bool is_best = mean > best_.mean_return;

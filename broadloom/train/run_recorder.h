@@ -45,6 +45,8 @@ class RunRecorder final : public Recorder {
   Status save(Trainer& trainer);
 
   const LoggedEvaluation& best() const { return best_; }
+  // Line of eval.jsonl of the last recorded iteration; "" if that was not evaluated.
+  const std::string& evaluation() const { return evaluation_; }
   double seconds() const;  // since open
   double steps_per_second(const Trainer& trainer) const;
 
@@ -62,6 +64,7 @@ class RunRecorder final : public Recorder {
   std::int64_t first_step_ = 0;
   std::int64_t saved_iteration_ = -1;
   LoggedEvaluation best_;
+  std::string evaluation_;
   std::chrono::steady_clock::time_point start_;
 };
 

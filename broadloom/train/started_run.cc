@@ -12,6 +12,7 @@
 #include "broadloom/config/needs.h"
 #include "broadloom/config/schedule.h"
 #include "broadloom/core/escape.h"
+#include "broadloom/evaluate/checkpoint_file.h"
 #include "broadloom/math/isa.h"
 #include "broadloom/record/files.h"
 #include "broadloom/record/hash_log.h"
@@ -74,6 +75,11 @@ Result<StartedRun> open_started_run(const std::string& run_dir) {
   Result<Manifest> manifest = read_manifest(folder.value().manifest_path());
   if (!manifest.ok()) return manifest.status();
   Result<Config> config = resolve_record(manifest.value().config);
+  if (config.status().kind() == ErrorKind::kNotFound) {  // a checkpoint may describe it
+    const Result<FoundCheckpoint> newest = find_checkpoint(run_dir);
+    if (newest.ok() && read_checkpoint(newest.value()).ok())
+      config = resolve_record(manifest.value().config);
+  }
   if (!config.ok()) {
     return Status(config.status().kind(), fmt::format("'{}': {}", folder.value().manifest_path(),
                                                       config.status().message()));

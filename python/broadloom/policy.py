@@ -21,14 +21,32 @@ if TYPE_CHECKING:
 class Policy:
     """The policy of a run (its newest checkpoint) or of a checkpoint file, with its normaliser.
 
-    Computes in float32. observations: [n, ...] as the environment gives them, or a single one;
+    It needs no environment, and may be pickled, copied and called from several threads. Computes
+    in float32. observations: [n, ...] as the environment gives them, or a single one;
     images have their channels last. Discrete observations and actions count from the space's
     start."""
 
     def __init__(self, run: StrPath) -> None:
-        self._core = _core.Policy(os.fspath(run))
+        self._hold(_core.Policy(os.fspath(run)))
+
+    @classmethod
+    def around(cls, core: Any) -> Policy:
+        """A policy of the extension, as an object of this class."""
+        policy = cls.__new__(cls)
+        policy._hold(core)
+        return policy
+
+    def __reduce__(self) -> Any:  # other processes need neither the file nor the environment
+        return _restored, self._core.state()
+
+    def _hold(self, core):
+        self._core = core
         self.spec, self.origin = self._core.spec, self._core.origin
         self._space, self._action = self.spec["observation"], self.spec["action"]
+
+    def __repr__(self) -> str:
+        where = self.origin["run_dir"] or self.spec["id"]
+        return f"<Policy of {where} at step {self.origin['global_step']:,}>"
 
     @property
     def observation_space(self) -> Space[Any]:
@@ -160,6 +178,12 @@ class Policy:
             got = np.shape(observations)
             raise ValueError(f"observations: got an array of shape {got}, expected {expected}")
         return array, one
+
+
+def _restored(keys, described, tensors, origin):
+    policy = Policy.around(_core.Policy.from_state(keys, described, tensors))
+    policy.origin = origin
+    return policy
 
 
 def _define(source, name):

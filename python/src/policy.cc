@@ -2,6 +2,7 @@
 
 #include <nanobind/ndarray.h>
 #include <nanobind/stl/string.h>
+#include <nanobind/stl/unique_ptr.h>
 #include <nanobind/stl/vector.h>
 
 #include <algorithm>
@@ -12,13 +13,18 @@
 #include <utility>
 #include <vector>
 
+#include "broadloom/config/config.h"
+#include "broadloom/env/tasks/described_environment.h"
+#include "broadloom/env/tasks/registry.h"
 #include "broadloom/evaluate/policy.h"
 #include "broadloom/evaluate/policy_outputs.h"
 #include "broadloom/evaluate/run_path.h"
+#include "broadloom/evaluate/spec_json.h"
 #include "broadloom/export/torch_module.h"
 #include "broadloom/rollout/observations.h"
 #include "buffer.h"
 #include "errors.h"
+#include "overrides.h"
 #include "spec.h"
 
 namespace nb = nanobind;
@@ -41,6 +47,44 @@ class RunPolicy {
   explicit RunPolicy(const std::string& run_or_checkpoint) {
     const Status status = load(run_or_checkpoint);
     if (!status.ok()) raise(status);
+  }
+
+  explicit RunPolicy(std::unique_ptr<LoadedPolicy> policy) : policy_(std::move(policy)) {}
+
+  // (config as texts, spec_json() or "", {tensor: bytes}, origin): all that from_state() needs.
+  nb::tuple state() const {
+    const Config& config = policy_->view().config;
+    nb::dict keys, tensors;
+    for (const auto& [key, text] : to_overrides(config)) keys[nb::cast(key)] = text;
+    std::string described;
+    if (!is_built_in(config.env_id)) {
+      const Result<EnvSpec> own = own_spec(config.env_id, config.env_options);
+      if (!own.ok()) raise(own.status());
+      described = spec_json(own.value());
+    }
+    for (const TensorRef& tensor : policy_->state())
+      tensors[nb::cast(tensor.name)] = nb::bytes(tensor.data, tensor.bytes());
+    return nb::make_tuple(keys, described, tensors, origin());
+  }
+  static std::unique_ptr<RunPolicy> from_state(const nb::dict& keys, const std::string& described,
+                                               const nb::dict& tensors) {
+    Result<std::unique_ptr<LoadedPolicy>> made =
+        LoadedPolicy::make(overrides_from(keys), described);
+    if (!made.ok()) raise(made.status());
+    for (const TensorRef& tensor : made.value()->state()) {
+      const nb::str name(tensor.name.c_str());
+      const nb::bytes bytes =
+          tensors.contains(name) ? nb::cast<nb::bytes>(tensors[name]) : nb::bytes("", 0);
+      if (bytes.size() != tensor.bytes()) {
+        raise({ErrorKind::kMismatch, tensor.name + ": got " + std::to_string(bytes.size()) +
+                                         " bytes, expected " + std::to_string(tensor.bytes())});
+      }
+      const auto* data = static_cast<const std::byte*>(bytes.data());
+      if (const Status values = check_values(tensor, data); !values.ok()) raise(values);
+      std::memcpy(tensor.data, data, tensor.bytes());
+    }
+    made.value()->state_restored();
+    return std::make_unique<RunPolicy>(made.take());
   }
 
   nb::dict spec() const { return spec_to(policy_->view().spec); }
@@ -135,9 +179,16 @@ class RunPolicy {
 
 }  // namespace
 
+nb::object copy_of(const Policy& policy) {
+  return nb::cast(std::make_unique<RunPolicy>(LoadedPolicy::copy(policy)));
+}
+
 void bind_policy(nb::module_& m) {
   nb::class_<RunPolicy>(m, "Policy")
       .def(nb::init<const std::string&>(), nb::arg("run_or_checkpoint"))
+      .def_static("from_state", &RunPolicy::from_state, nb::arg("keys"), nb::arg("described"),
+                  nb::arg("tensors"))
+      .def("state", &RunPolicy::state)
       .def_prop_ro("spec", &RunPolicy::spec)
       .def_prop_ro("origin", &RunPolicy::origin)
       .def_prop_ro("has_action_values", &RunPolicy::has_action_values)

@@ -10,6 +10,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <functional>
+#include <memory>
 #include <mutex>
 #include <optional>
 #include <string>
@@ -28,12 +29,14 @@
 #include "broadloom/setup/resolve_config.h"
 #include "broadloom/train/initial_policy.h"
 #include "broadloom/train/run.h"
+#include "broadloom/train/trainer.h"
 #include "cli/console.h"
 #include "cli/ledger.h"
 #include "cli/program.h"
 #include "cli/run_dir.h"
 #include "errors.h"
 #include "overrides.h"
+#include "policy.h"
 
 namespace nb = nanobind;
 
@@ -45,8 +48,23 @@ nb::object number(double value) {
   return std::isnan(value) ? nb::none() : nb::object(nb::float_(value));
 }
 
-nb::dict progress_of(const Progress& progress) {
+// The trainer of a callback, null once that has returned.
+using LiveTrainer = std::shared_ptr<const Trainer*>;
+
+// (numbers by name, line of eval.jsonl or "", function that copies the live policy).
+nb::tuple progress_of(const Progress& progress, const LiveTrainer& live) {
   nb::dict out;
+  const auto add = [&](const NumberInfo& info, auto value) {
+    const nb::str name(info.name);
+    if constexpr (std::is_integral_v<decltype(value)>) {
+      out[name] = value;
+    } else {
+      out[name] = number(value);
+    }
+  };
+  visit_numbers(progress.trainer->report(), add);
+  const InstrumentSet& instruments = progress.trainer->instruments();
+  if (instruments.measured()) instruments.visit_numbers(add);
   out["iteration"] = progress.iteration;
   out["num_iterations"] = progress.num_iterations;
   out["global_step"] = progress.global_step;
@@ -55,7 +73,16 @@ nb::dict progress_of(const Progress& progress) {
   out["mean_return"] = number(progress.mean_return);
   out["success_rate"] = number(progress.success_rate);
   out["seconds_left"] = progress.seconds_left;
-  return out;
+  out["run_dir"] = progress.run_dir;
+  const auto copy = [live] {
+    if (*live == nullptr) {
+      raise(
+          invalid("policy: got it after the callback, when it has changed, expected it within "
+                  "on_iteration; keep the Policy that it gives there"));
+    }
+    return copy_of((*live)->policy());
+  };
+  return nb::make_tuple(out, progress.evaluation, nb::cpp_function(copy));
 }
 
 nb::dict summary_of(const RunSummary& summary, const std::string& record) {
@@ -98,7 +125,9 @@ class Callbacks {
       call(on_note_, [&] { return nb::object(nb::cast(note)); });
     };
     hooks.on_iteration = [this](const Progress& progress) {
-      call(on_iteration_, [&] { return nb::object(progress_of(progress)); });
+      const LiveTrainer live = std::make_shared<const Trainer*>(progress.trainer);
+      call(on_iteration_, [&] { return nb::object(progress_of(progress, live)); });
+      *live = nullptr;
     };
     hooks.should_stop = [this] { return stops(); };
     return hooks;
@@ -381,6 +410,15 @@ nb::tuple answer_of_program(const std::vector<std::string>& arguments) {
   return nb::make_tuple(code, output.take(), cli::take_error(), kept.value());
 }
 
+// (name, type, range in words) of each key of a config, in the order of the reference.
+nb::list config_keys() {
+  nb::list out;
+  for (const FieldInfo& field : list_fields(Config{})) {
+    out.append(nb::make_tuple(field.name, field.type, field.range_text));
+  }
+  return out;
+}
+
 }  // namespace
 
 void bind_training(nb::module_& m) {
@@ -390,6 +428,7 @@ void bind_training(nb::module_& m) {
   m.def("resume", &resume, nb::arg("run_dir"), nb::arg("total_timesteps"),
         nb::arg("more_timesteps"), nb::arg("threads"), nb::arg("changed"), nb::arg("ledger"),
         nb::arg("on_contract").none(), nb::arg("on_iteration").none(), nb::arg("on_note").none());
+  m.def("config_keys", &config_keys);
   m.def("terminal_text", [](const std::string& text) { return terminal_text(text); });
   m.def("allow_plugin", [](const std::string& path) {
     if (const Status status = allow_code(path); !status.ok()) raise(status);

@@ -1,7 +1,13 @@
 """Policies on arrays: their outputs equal those that NumPy computes from the checkpoint."""
 
+import concurrent.futures
+import copy
 import json
+import multiprocessing
 import pathlib
+import pickle
+import subprocess
+import sys
 import tempfile
 import unittest
 
@@ -109,6 +115,118 @@ class PolicyTest(unittest.TestCase):
             games.act(np.pad([[[300]]], ((0, 9), (0, 9), (0, 3))))
         with self.assertRaisesRegex(broadloom.Error, "nowhere"):
             broadloom.Policy("nowhere")
+
+
+ELSEWHERE = """
+import json, pickle, sys
+import numpy as np
+import broadloom
+
+run, pickled, out = sys.argv[1:]
+rows = np.load(f"{out}/rows.npy")
+policy = broadloom.Policy(run)
+np.save(f"{out}/acted.npy", policy.act(rows))
+np.save(f"{out}/unpickled.npy", pickle.load(open(pickled, "rb")).act(rows))
+made = broadloom.export(run, f"{out}/policy.npz")
+said = []
+for call in (broadloom.evaluate, broadloom.audit, lambda run: broadloom.resume(
+    run, total_timesteps=4096, quiet=True), lambda run: broadloom.command("watch", run)):
+    try:
+        call(run)
+    except broadloom.Error as error:
+        said.append(str(error))
+known = [spec["id"] for spec in broadloom.list_envs()]
+
+
+class Valve(__import__("gymnasium").Env):
+    observation_space, action_space = policy.observation_space, policy.action_space
+
+    def reset(self, *, seed=None, options=None):
+        return np.zeros(3, np.float32), {}
+
+    def step(self, action):
+        return np.zeros(3, np.float32), 1.0, True, False, {}
+
+
+broadloom.register("Valve-v0", Valve)
+score = broadloom.evaluate(run, episodes=2)["mean_return"]
+print(json.dumps({"said": said, "known": known, "score": score, "files": made["files"],
+                  "spaces": [str(policy.observation_space), str(policy.action_space)]}))
+"""
+
+
+class Valve(gymnasium.Env):
+    """Actions far from 0, so that they are scaled, and observations with infinite bounds."""
+
+    observation_space = gymnasium.spaces.Box(-np.inf, np.inf, (3,), np.float32)
+    action_space = gymnasium.spaces.Box(5, 35, (2,), np.float32)
+
+    def reset(self, *, seed=None, options=None):
+        super().reset(seed=seed)
+        self.t = 0
+        return self.np_random.normal(size=3).astype(np.float32), {}
+
+    def step(self, action):
+        self.t += 1
+        row = self.np_random.normal(size=3).astype(np.float32)
+        return row, -float(np.abs(action - 20).sum()), self.t >= 10, False, {}
+
+
+class AloneTest(unittest.TestCase):
+    """A policy works where nobody knows its environment."""
+
+    def test_another_process_has_the_policy_and_says_what_to_register(self):
+        run = broadloom.train(
+            Valve,
+            name="Valve-v0",
+            out=pathlib.Path(HERE.name) / "valve",
+            norm_obs=True,
+            lr_schedule="constant",
+            **KEYS,
+        )
+        policy = broadloom.Policy(run)
+        with tempfile.TemporaryDirectory() as out:
+            rows = np.random.default_rng(2).normal(size=(20, 3)).astype(np.float32)
+            np.save(f"{out}/rows.npy", rows)
+            (pathlib.Path(out) / "pickled").write_bytes(pickle.dumps(policy))
+            words = [sys.executable, "-c", ELSEWHERE, str(run.dir), f"{out}/pickled", out]
+            done = subprocess.run(words, capture_output=True, text=True, cwd=HERE.name)
+            self.assertEqual(done.returncode, 0, done.stderr)
+            found = json.loads(done.stdout.splitlines()[-1])
+            for name in ("acted", "unpickled"):
+                np.testing.assert_array_equal(np.load(f"{out}/{name}.npy"), policy.act(rows))
+        self.assertEqual(len(found["said"]), 4)
+        for words in found["said"]:
+            self.assertIn('broadloom.register("Valve-v0", ', words)
+        self.assertNotIn("Valve-v0", found["known"])
+        self.assertEqual(found["score"], 1)
+        self.assertTrue(found["files"])
+        self.assertEqual(found["spaces"], [str(Valve.observation_space), str(Valve.action_space)])
+
+    def test_threads_and_copies_share_a_policy(self):
+        run = trained("shared", "CartPole-v1")
+        policy = broadloom.Policy(run)
+        rows = np.random.default_rng(3).normal(size=(500, 4)).astype(np.float32)
+        expected = policy.outputs(rows)
+        with concurrent.futures.ThreadPoolExecutor(4) as pool:
+            for outputs, values in pool.map(lambda _: policy.outputs(rows), range(40)):
+                np.testing.assert_array_equal(outputs, expected[0])
+                np.testing.assert_array_equal(values, expected[1])
+        again = copy.deepcopy(policy)
+        np.testing.assert_array_equal(again.outputs(rows)[0], expected[0])
+        self.assertEqual(again.origin, policy.origin)
+        context = multiprocessing.get_context("spawn")
+        with context.Pool(1) as pool:
+            np.testing.assert_array_equal(pool.apply(again.act, (rows,)), again.act(rows))
+
+    def test_kinds_of_spaces_come_back(self):
+        for env_id in ("FrozenLake-v1", "MinAtar/Breakout-v1", "Pendulum-v1"):
+            name = "kinds_" + env_id.replace("/", "_")
+            policy = broadloom.Policy(trained(name, env_id, total_timesteps=256))
+            again = pickle.loads(pickle.dumps(policy))
+            self.assertEqual(again.spec, policy.spec)
+            rows = np.stack([policy.observation_space.sample() for _ in range(9)])
+            np.testing.assert_array_equal(again.act(rows), policy.act(rows))
 
 
 if __name__ == "__main__":

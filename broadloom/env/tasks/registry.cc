@@ -14,7 +14,9 @@
 #include "broadloom/env/frame_stack.h"
 #include "broadloom/env/staggered_starts.h"
 #include "broadloom/env/tasks/check_entry.h"
+#include "broadloom/env/tasks/described_environment.h"
 #include "broadloom/env/tasks/plugin_entry.h"
+#include "broadloom/env/tasks/simulator_entry.h"
 #include "broadloom/env/tasks/unknown_environment.h"
 
 namespace broadloom {
@@ -85,6 +87,18 @@ class Registry {
     return true;
   }
 
+  void describe(const EnvEntry& entry) {
+    const std::lock_guard lock(mutex_);
+    entries_.push_back(entry);
+    described_[entry.spec.id] = &entries_.back();
+  }
+  // Null if nothing describes it.
+  const EnvEntry* description_of(const std::string& id) const {
+    const std::lock_guard lock(mutex_);
+    const auto found = described_.find(id);
+    return found == described_.end() ? nullptr : found->second;
+  }
+
   // False if the namespace is taken.
   bool add(const std::string& name, OpenEnvironment open) {
     const std::lock_guard lock(mutex_);
@@ -115,8 +129,9 @@ class Registry {
   }
 
   mutable std::mutex mutex_;
-  std::deque<EnvEntry> entries_;        // with replaced ones
-  std::vector<const EnvEntry*> known_;  // in the order of their first registration
+  std::deque<EnvEntry> entries_;                      // with replaced ones
+  std::vector<const EnvEntry*> known_;                // in the order of their first registration
+  std::map<std::string, const EnvEntry*> described_;  // by id; only the spec is known
   std::map<std::string, OpenEnvironment> openers_;
   std::vector<AbsentEnvironments> absent_;
 };
@@ -147,6 +162,16 @@ Result<const EnvEntry*> open(const OpenEnvironment& opener, const std::string& i
   return find_or_null(id);
 }
 
+bool same_spaces(const EnvSpec& a, const EnvSpec& b) {
+  const auto same = [](const Space& x, const Space& y) {
+    return same_shape(x, y) && x.low == y.low && x.high == y.high && x.start == y.start &&
+           x.frame_padding == y.frame_padding;
+  };
+  return same(a.observation, b.observation) && same(a.action, b.action) &&
+         same(a.critic_observation, b.critic_observation) && a.strata == b.strata &&
+         a.end_reasons == b.end_reasons && a.max_episode_steps == b.max_episode_steps;
+}
+
 Status check_absent(const std::string& id) {
   for (const AbsentEnvironments& absent : registry().absent()) {
     if (std::find(absent.ids.begin(), absent.ids.end(), id) == absent.ids.end()) continue;
@@ -161,12 +186,20 @@ Result<const EnvEntry*> find(const std::string& id) {
   if (const EnvEntry* entry = find_or_null(id)) return entry;
   if (const OpenEnvironment opener = registry().opener_of(id)) return open(opener, id);
   BROADLOOM_TRY(check_absent(id));
+  if (registry().description_of(id) != nullptr) return not_registered(id);
   std::vector<std::string> ids;
   for (const EnvEntry* entry : registry().all()) ids.push_back(entry->spec.id);
   for (const AbsentEnvironments& absent : registry().absent()) {
     ids.insert(ids.end(), absent.ids.begin(), absent.ids.end());
   }
   return unknown_environment(id, ids);
+}
+
+// Also finds environments of which only the spec is known.
+Result<const EnvEntry*> find_spec(const std::string& id) {
+  Result<const EnvEntry*> found = find(id);
+  const EnvEntry* const described = found.ok() ? nullptr : registry().description_of(id);
+  return described != nullptr ? Result<const EnvEntry*>(described) : found;
 }
 
 Status check_options(const VecEnvOptions& options) {
@@ -357,6 +390,33 @@ void register_built_in(EnvEntry entry) {
   registry().add(std::move(entry));
 }
 
+Status describe_environment(const EnvSpec& spec) {
+  const EnvEntry* const before = registry().description_of(spec.id);
+  if (find_or_null(spec.id) != nullptr) return {};
+  if (before != nullptr && same_spaces(before->spec, spec)) return {};
+  EnvEntry entry = simulator_entry(
+      spec, [id = spec.id](const VecEnvOptions&) -> Result<std::unique_ptr<VecEnv>> {
+        return not_registered(id);
+      });
+  // Options of the environment are not known here, so that all are taken for good ones.
+  entry.make_spec = [spec](const Overrides&) -> Result<EnvSpec> { return spec; };
+  BROADLOOM_TRY(check_entry(entry));
+  registry().describe(entry);
+  return {};
+}
+
+bool is_only_described(const std::string& id) {
+  return find_or_null(id) == nullptr && registry().description_of(id) != nullptr;
+}
+
+Result<EnvSpec> own_spec(const std::string& id, const Overrides& env_options) {
+  const Result<const EnvEntry*> entry = find_spec(id);
+  if (!entry.ok()) return entry.status();
+  const Result<EnvOptions> options = split_options(*entry.value(), env_options);
+  if (!options.ok()) return options.status();
+  return entry.value()->make_spec(options.value().own);
+}
+
 void announce_absent(AbsentEnvironments absent) { registry().add(std::move(absent)); }
 
 std::vector<AbsentEnvironments> list_absent() { return registry().absent(); }
@@ -406,7 +466,7 @@ std::vector<EnvSpec> list_envs() {
 
 Result<EnvSpec> env_spec(const std::string& id, const Overrides& env_options,
                          int max_episode_steps) {
-  Result<const EnvEntry*> entry = find(id);
+  Result<const EnvEntry*> entry = find_spec(id);
   if (!entry.ok()) return entry.status();
   const Result<EnvOptions> split_result = split_options(*entry.value(), env_options);
   if (!split_result.ok()) return split_result.status();
@@ -419,7 +479,7 @@ Result<EnvSpec> env_spec(const std::string& id, const Overrides& env_options,
 
 Result<std::vector<FieldInfo>> list_env_options(const std::string& id,
                                                 const Overrides& env_options) {
-  Result<const EnvEntry*> entry = find(id);
+  Result<const EnvEntry*> entry = find_spec(id);
   if (!entry.ok()) return entry.status();
   std::vector<FieldInfo> options = entry.value()->options();
   EnvSpec spec = entry.value()->spec;

@@ -49,4 +49,12 @@ Status unknown_environment(const std::string& id, const std::vector<std::string>
               "registers is known only to that program, which has the same commands"};
 }
 
+Status not_registered(const std::string& id) {
+  return {ErrorKind::kNotFound,
+          fmt::format("this process knows only the spaces of '{0}', so it cannot step it; register "
+                      "it first, in Python by broadloom.register(\"{0}\", MyEnv), in C++ by "
+                      "register_environment()",
+                      id)};
+}
+
 }  // namespace broadloom

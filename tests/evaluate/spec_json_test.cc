@@ -1,0 +1,108 @@
+// A spec as text comes back with all that a policy's network depends on, and describes an
+// environment to a registry that does not know it.
+#include "broadloom/evaluate/spec_json.h"
+
+#include <gtest/gtest.h>
+
+#include <limits>
+#include <memory>
+#include <string>
+
+#include "broadloom/env/tasks/described_environment.h"
+#include "broadloom/env/tasks/registry.h"
+#include "broadloom/env/tasks/simulator_entry.h"
+
+namespace broadloom {
+namespace {
+
+constexpr float kInfinity = std::numeric_limits<float>::infinity();
+
+EnvSpec valve(const std::string& id) {
+  EnvSpec spec;
+  spec.id = id;
+  spec.observation = Space::box({-kInfinity, 0.1f, 0.1f}, {kInfinity, 5.0f, 5.0f});
+  spec.critic_observation = Space::box({-1.0f}, {1.0f});
+  spec.action = Space::box({5.0f}, {35.0f});
+  spec.max_episode_steps = 50;
+  spec.end_reasons = {"burst", "time_limit"};
+  spec.names_success = true;
+  spec.strata = {"cold", "hot"};
+  return spec;
+}
+
+TEST(SpecJson, BoundsReasonsAndStrataComeBack) {
+  const EnvSpec spec = valve("Valve-v0");
+  const Result<EnvSpec> again = parse_spec(spec_json(spec));
+  ASSERT_TRUE(again.ok()) << again.status().message();
+  const EnvSpec& got = again.value();
+  EXPECT_EQ(got.id, spec.id);
+  EXPECT_EQ(got.observation.low, spec.observation.low);
+  EXPECT_EQ(got.observation.high, spec.observation.high);
+  EXPECT_EQ(got.critic_observation.low, spec.critic_observation.low);
+  EXPECT_EQ(got.action.high, spec.action.high);
+  EXPECT_EQ(got.max_episode_steps, 50);
+  EXPECT_EQ(got.end_reasons, spec.end_reasons);
+  EXPECT_TRUE(got.names_success);
+  EXPECT_EQ(got.strata, spec.strata);
+}
+
+TEST(SpecJson, ImagesAndDiscreteSpacesComeBack) {
+  EnvSpec spec;
+  spec.id = "Images-v0";
+  spec.observation = Space::bytes({84, 84, 4});
+  spec.observation.frames = 4;
+  spec.observation.frame_padding = FramePadding::kZero;
+  spec.action = Space::discrete(3);
+  spec.action.start = -1;
+  const std::string text = spec_json(spec);
+  EXPECT_LT(text.size(), 1000U) << "equal bounds take one pair";
+  const Result<EnvSpec> again = parse_spec(text);
+  ASSERT_TRUE(again.ok()) << again.status().message();
+  EXPECT_EQ(shape_text(again.value().observation), shape_text(spec.observation));
+  EXPECT_EQ(again.value().observation.frame_padding, FramePadding::kZero);
+  EXPECT_EQ(again.value().action.start, -1);
+  EXPECT_EQ(again.value().action.size, 3);
+  EXPECT_EQ(again.value().critic_observation.size, 0);
+}
+
+TEST(SpecJson, OtherTextsAreRefused) {
+  const std::string good = spec_json(valve("Valve-v0"));
+  EXPECT_EQ(parse_spec("").status().kind(), ErrorKind::kCorrupt);
+  EXPECT_EQ(parse_spec("{}").status().kind(), ErrorKind::kCorrupt);
+  // A count that no memory holds, and bounds of different lengths.
+  for (const char* low : {"[0, 99999999999]", "[0, 1]", "[0]", "[null, 3]", "[0, -3]"}) {
+    std::string text = good;
+    const std::size_t begin = text.find("\"low\":") + 6;
+    text.replace(begin, text.find(']', begin) + 1 - begin, low);
+    EXPECT_EQ(parse_spec(text).status().kind(), ErrorKind::kCorrupt) << text;
+  }
+}
+
+TEST(DescribedEnvironment, IsKnownButNotMadeUntilItIsRegistered) {
+  EnvSpec spec = valve("DescribedValve-v0");
+  spec.strata.clear();
+  ASSERT_FALSE(env_spec(spec.id, {}).ok());
+  ASSERT_TRUE(describe_environment(spec).ok());
+  EXPECT_TRUE(is_only_described(spec.id));
+  EXPECT_EQ(env_spec(spec.id, {}).value().action.high, spec.action.high);
+  EXPECT_FALSE(is_built_in(spec.id));
+  for (const EnvSpec& listed : list_envs()) EXPECT_NE(listed.id, spec.id);
+  const Status made = make_vec_env(spec.id, {}, {.num_envs = 1}).status();
+  EXPECT_EQ(made.kind(), ErrorKind::kNotFound);
+  EXPECT_NE(made.message().find("broadloom.register(\"" + spec.id), std::string::npos)
+      << made.message();
+  spec.action = Space::box({0.0f}, {1.0f});  // another file describes it otherwise
+  ASSERT_TRUE(describe_environment(spec).ok());
+  EXPECT_EQ(env_spec(spec.id, {}).value().action.high, spec.action.high);
+  EnvSpec registered = spec;
+  registered.max_episode_steps = 7;
+  ASSERT_TRUE(register_environment(simulator_entry(registered, [](const VecEnvOptions&) {
+                return Result<std::unique_ptr<VecEnv>>(invalid("makes none"));
+              })).ok());
+  ASSERT_TRUE(describe_environment(spec).ok());
+  EXPECT_FALSE(is_only_described(spec.id));
+  EXPECT_EQ(env_spec(spec.id, {}).value().max_episode_steps, 7);
+}
+
+}  // namespace
+}  // namespace broadloom
