@@ -243,6 +243,9 @@ install_packages() {
       "figure.kept, figure.descriptions and python.notebook report SKIPPED" add_pinned matplotlib
     # For one test, which has it play exported policies.
     optional_stage "onnxruntime" "formats.export_onnxruntime reports SKIPPED" add_pinned onnxruntime
+    # Sinks of runs are read back by these, Optuna searches, and mypy checks a user's code.
+    optional_stage "workflow" "python.wandb, python.mlflow and python.optuna report SKIPPED" \
+      add_pinned wandb mlflow-skinny optuna mypy
     if optional_stage "nanobind" \
       "the Python package is neither built nor tested (it needs python3-dev, too)" \
       add_nanobind; then

@@ -28,17 +28,20 @@ from .commands import (
     rerun,
 )
 from .frames import read_evaluations, read_ledger, read_metrics, read_store
-from .training import Run, allow_plugin, main, register, resume, train
+from .training import Progress, Run, allow_plugin, main, register, resume, train
 
 if TYPE_CHECKING:
+    from . import sinks
     from .envs import Env, VectorEnv
     from .importing import import_policy
     from .policy import Policy
+    from .sinks import log_to
 
 __all__ = [
     "Env",
     "Error",
     "Policy",
+    "Progress",
     "Run",
     "Study",
     "VectorEnv",
@@ -52,6 +55,7 @@ __all__ = [
     "gradients",
     "import_policy",
     "list_envs",
+    "log_to",
     "main",
     "read_evaluations",
     "read_ledger",
@@ -61,10 +65,18 @@ __all__ = [
     "report",
     "rerun",
     "resume",
+    "sinks",
     "train",
 ]
 # They need NumPy or Gymnasium, which take longer to import than all of Broadloom.
-_LATER = {"Env": "envs", "VectorEnv": "envs", "import_policy": "importing", "Policy": "policy"}
+# python -m broadloom.sinks wants that module not to be imported before.
+_LATER = {
+    "Env": "envs",
+    "VectorEnv": "envs",
+    "import_policy": "importing",
+    "log_to": "sinks",
+    "Policy": "policy",
+}
 
 for _folder in reversed(sys.path):
     _core.add_package_folder(_folder)  # Python's folders may hold MuJoCo
@@ -72,10 +84,12 @@ _registry.register_when_imported()
 
 
 def __getattr__(name):
-    if name not in _LATER:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     from importlib import import_module
 
+    if name == "sinks":
+        return import_module(".sinks", __name__)
+    if name not in _LATER:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     value = globals()[name] = getattr(import_module(f".{_LATER[name]}", __name__), name)
     return value
 

@@ -1,14 +1,18 @@
 """Types in public signatures. Only type checkers import this module."""
 
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Literal, Union
+
+from .sinks import Sink
+from .training import Progress
 
 StrPath = Union[str, "os.PathLike[str]"]  # a Run is one
 Vectorization = Literal["sync", "async"]
 Library = Literal["pandas", "polars"]
 DataFrame = Any  # of pandas or Polars; neither need be installed
 Answer = dict[str, Any]  # the output of a command with --json
-OnIteration = Callable[[dict[str, Any]], object]
+OnIteration = Callable[[Progress], object]
+Sinks = Union[str, Sink, Iterable[Union[str, Sink]]]
 Definition = Union[StrPath, Mapping[str, Any]]  # a study
 EnvSource = Union[str, Callable[..., Any]]  # an id, or a function that makes environments

@@ -47,6 +47,31 @@ def gymnasium_kind(env_id):
     )
 
 
+class GymnasiumMaker:
+    """Makes single environments of an id, with arguments of gymnasium.make() and wrappers. Other
+    processes can be given it if they can be given the wrappers."""
+
+    def __init__(self, env_id, env_kwargs, wrappers):
+        self.id, self.kwargs, self.wrappers = env_id, dict(env_kwargs or {}), tuple(wrappers)
+
+    def __call__(self):
+        import gymnasium
+
+        env = gymnasium.make(self.id, **self.kwargs)
+        for wrapper in self.wrappers:
+            env = wrapper(env)
+        return env
+
+    @property
+    def upstream(self):
+        """The call in words, for records."""
+        import gymnasium
+
+        arguments = [repr(self.id), *(f"{key}={value!r}" for key, value in self.kwargs.items())]
+        words = [f"gymnasium {gymnasium.__version__}: make({', '.join(arguments)})"]
+        return ", ".join(words + [getattr(one, "__name__", repr(one)) for one in self.wrappers])
+
+
 ATARI_FRAMES = 4
 
 
@@ -135,6 +160,7 @@ def function_kind(name, function, *, vectorization, keys, max_episode_steps, num
         return Kind(
             name,
             _vector_maker(name, function, vectorization),
+            upstream=getattr(function, "upstream", ""),
             keys=keys,
             max_episode_steps=max_episode_steps,
         )

@@ -4,20 +4,26 @@ from __future__ import annotations
 
 import collections
 import contextlib
+import json
 import os
 import pathlib
 import sys
 import threading
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from . import _core
 
 if TYPE_CHECKING:
-    from ._types import DataFrame, EnvSource, Library, OnIteration, StrPath, Vectorization
+    from typing_extensions import Unpack
+
+    from ._keys import ConfigKeys
+    from ._types import DataFrame, EnvSource, Library, OnIteration, Sinks, StrPath, Vectorization
+    from .policy import Policy
 
 _kinds = {}  # (function, Kind) by registered id
 _in_use = collections.Counter()  # trainings in progress, by registered id
+_USUAL_KEYS = ("policy", "critic")
 _lock = threading.RLock()  # guards both
 
 
@@ -74,6 +80,26 @@ class Run(os.PathLike):
         return f"<Run {self.dir}: {self.global_step:,} of {self.total_timesteps:,} steps, {result}>"
 
 
+class Progress(dict[str, Any]):
+    """A dict for on_iteration, after each iteration.
+
+    Keys: iteration, num_iterations, global_step, total_timesteps, steps_per_second, seconds_left,
+    mean_return, success_rate; run_dir; all numbers of metrics.jsonl, such as policy_loss,
+    approx_kl and entropy, also in iterations that are not logged; None: not known. evaluation: the
+    line of eval.jsonl as a dict if this iteration was evaluated, else None."""
+
+    def __init__(self, numbers: dict[str, Any], copy: Callable[[], Any]) -> None:
+        super().__init__(numbers)
+        self._copy = copy
+
+    @property
+    def policy(self) -> Policy:
+        """A copy of the policy as it is now. It costs a copy of the parameters."""
+        from .policy import Policy
+
+        return Policy.around(self._copy())
+
+
 def train(
     env: EnvSource,
     *,
@@ -82,42 +108,59 @@ def train(
     ledger: StrPath = "",
     quiet: bool = False,
     on_iteration: OnIteration | None = None,
+    sinks: Sinks = (),
     name: str | None = None,
+    env_kwargs: Mapping[str, Any] | None = None,
+    wrappers: Sequence[Callable[[Any], Any]] = (),
     vectorization: Vectorization = "sync",
     observation_keys: tuple[str, str] = ("policy", "critic"),
     init: StrPath | None = None,
     init_optimizer: bool = False,
     panel: StrPath | None = None,
-    **config: Any,
+    **config: Unpack[ConfigKeys],
 ) -> Run:
     """Starts a run, trains it to its end and returns it.
 
     env: an id, or a function that makes environments.
         Ids: of Broadloom ("CartPole-v1"), Gymnasium ("gymnasium/Hopper-v5",
-        "gymnasium/ALE/Pong-v5"), a package that registers one ("gymnasium/pkg:Id-v0"), EnvPool
+        "gymnasium/ALE/Pong-v5"), a package that registers one ("pkg:Id-v0"), EnvPool
         ("envpool/Ant-v5") or a plug-in ("plugin:./libmine.so:Task-v0").
         Functions: without arguments, for one environment; or of `num_envs` (and `seed`, if it takes
         one), for a VectorEnv or Stable-Baselines3's VecEnv.
-    name: the id of a function's environments; by default "python/<function's name>-v0".
-    config: keys of the config, such as num_envs=16, norm_obs=True or **{"env.gravity": 9.8};
+    name: the id of a function's environments; by default "python/<function's name>-v0". With an id
+        of Gymnasium: another name for it.
+    env_kwargs: for an id of Gymnasium: arguments of gymnasium.make(). For other ids: options of the
+        environment, {"gravity": 9.5} for the key env.gravity.
+    wrappers: for an id of Gymnasium: functions such as classes of gymnasium.wrappers, in order.
+        With env_kwargs or wrappers the environment's name is python/<id>, and the run records both
+        in words only.
+    config: keys of the config, such as num_envs=16 or norm_obs=True;
         `python -m broadloom train --help` lists them.
     out: the run's folder, which must be new.
     threads: 0 for all cores. Results do not depend on it.
-    on_iteration: called with a dict after each iteration. If it returns False, the run is saved and
-        ends there: lambda p: p["mean_return"] is None or p["mean_return"] < 475.
+    on_iteration: called with a Progress, a dict, after each iteration. If it returns False, the run
+        is saved and ends there: lambda p: p["mean_return"] is None or p["mean_return"] < 475. It
+        changes no bit of the run.
+    sinks: "wandb", "mlflow", "tensorboard", "csv", or objects of broadloom.sinks, which get the
+        run's numbers about once a second. One that fails warns, and log_to() can send all later.
     init: a run or checkpoint whose policy the run begins with.
     init_optimizer: also take its optimiser's state and the statistics that scale rewards.
     panel: a held-out panel in TOML, to score the final policy on.
-    vectorization: "sync", or "async" for one process per environment; for functions without
-        num_envs.
+    vectorization: "sync", or "async" for one process per environment; for ids of Gymnasium and
+        functions without num_envs.
 
     Raises broadloom.Error. KeyboardInterrupt and exceptions of on_iteration come out after the run
     is saved. Exceptions of the environment's step() come out, too; the last checkpoint then remains
     (checkpoint_interval). broadloom.resume() continues from it."""
-    with identified(env, name, vectorization, observation_keys, config.get("num_envs")) as env_id:
-        keys = {"env_id": env_id, **{key: text_of(value) for key, value in config.items()}}
-        return Run(
-            _core.train(
+    settings: dict[str, Any] = {**config}
+    if env_kwargs and isinstance(env, str) and not gymnasium_id(env):
+        settings |= {f"env.{key}": value for key, value in env_kwargs.items()}
+        env_kwargs = None
+    env, name = source_of(env, name, env_kwargs, wrappers, vectorization, observation_keys)
+    with identified(env, name, vectorization, observation_keys, settings.get("num_envs")) as env_id:
+        keys = {"env_id": env_id, **{key: text_of(value) for key, value in settings.items()}}
+        with calls_of(quiet, on_iteration, sinks) as calls:
+            summary = _core.train(
                 keys,
                 str(out or ""),
                 threads,
@@ -125,9 +168,10 @@ def train(
                 os.fspath(init or ""),
                 init_optimizer,
                 os.fspath(panel or ""),
-                *callbacks(quiet, on_iteration),
+                *calls.all,
             )
-        )
+            calls.finished = summary["finished"]
+        return Run(summary)
 
 
 def resume(
@@ -142,6 +186,7 @@ def resume(
     ledger: StrPath = "",
     quiet: bool = False,
     on_iteration: OnIteration | None = None,
+    sinks: Sinks = (),
 ) -> Run:
     """Resumes a run, or makes it longer with total_timesteps or more_timesteps.
 
@@ -154,29 +199,33 @@ def resume(
         "stop_at_return": stop_at_return,
     }
     changed = {key: text_of(value) for key, value in replaced.items() if value is not None}
-    return Run(
-        _core.resume(
+    with calls_of(quiet, on_iteration, sinks) as calls:
+        summary = _core.resume(
             os.fspath(run),
             total_timesteps,
             more_timesteps,
             threads,
             changed,
             str(ledger),
-            *callbacks(quiet, on_iteration),
+            *calls.all,
         )
-    )
+        calls.finished = summary["finished"]
+    return Run(summary)
 
 
 def register(
     name: str,
     env: EnvSource,
     *,
+    env_kwargs: Mapping[str, Any] | None = None,
+    wrappers: Sequence[Callable[[Any], Any]] = (),
     vectorization: Vectorization = "sync",
     observation_keys: tuple[str, str] = ("policy", "critic"),
     max_episode_steps: int = 0,
     num_envs: int = 2,
 ) -> str:
-    """Gives a function that makes environments a name, for train() and every command of main().
+    """Gives environments a name, for train() and every command of main(): those that a function
+    makes, or those of an id of Gymnasium.
 
     Other arguments are those of train(). A name that is registered again means the new function.
     num_envs: number of environments to ask a function of num_envs for at first, to learn about
@@ -185,6 +234,7 @@ def register(
     Raises broadloom.Error if a training in progress uses the name."""
     from . import sources
 
+    env, _ = source_of(env, name, env_kwargs, wrappers, vectorization, observation_keys, named=True)
     with _lock:
         if name in _kinds and _kinds[name][0] is env:
             return name
@@ -243,6 +293,41 @@ def _print_traceback(raised):
     traceback.print_exception(type(raised), raised, raised.__traceback__)
 
 
+def gymnasium_id(env):
+    """The id within Gymnasium, of gymnasium/<id> and <package>:<id>; "" for other ids."""
+    space, _, rest = env.partition("/")
+    if ":" in space:
+        return "" if space.startswith("plugin:") else env
+    return rest if space == "gymnasium" else ""
+
+
+def source_of(env, name, env_kwargs, wrappers, vectorization, keys, named=False):
+    """(id or function, name) of train()'s `env`: "pkg:Id" is Gymnasium's. An id with arguments,
+    wrappers, keys or processes becomes a function that makes it."""
+    changed = bool(env_kwargs or wrappers or vectorization != "sync" or keys != _USUAL_KEYS or name)
+    if not isinstance(env, str):
+        if env_kwargs or wrappers:
+            raise _core.Error(
+                "env_kwargs, wrappers: got them with a function that makes environments; expected "
+                "an id of Gymnasium; let the function pass arguments and wrap"
+            )
+        return env, name
+    own = gymnasium_id(env)
+    if not own:
+        if named or wrappers:
+            given = "env" if named else "wrappers"
+            raise _core.Error(
+                f"{given}: got it with the id '{env}', expected an id of Gymnasium "
+                "('gymnasium/Id-v0', 'package:Id-v0') or a function that makes environments"
+            )
+        return env, name
+    if not changed:
+        return f"gymnasium/{own}", name
+    from .sources import GymnasiumMaker
+
+    return GymnasiumMaker(own, env_kwargs, wrappers), name or f"python/{own.rpartition(':')[2]}"
+
+
 @contextlib.contextmanager
 def identified(env, name, vectorization, keys, num_envs):
     """The id of train()'s `env`. No other call can register it during the block."""
@@ -260,7 +345,7 @@ def identify(env, name, vectorization, keys, num_envs):
         for key, given, usual in (
             ("name", name, None),
             ("vectorization", vectorization, "sync"),
-            ("observation_keys", keys, ("policy", "critic")),
+            ("observation_keys", keys, _USUAL_KEYS),
         ):
             if given != usual:
                 raise _core.Error(
@@ -340,18 +425,43 @@ class _Progress:
         )
 
 
-def callbacks(quiet, on_iteration):
-    """(on_contract, on_iteration, on_note) for the extension; None for silence."""
-    shown = _Progress(quiet)
+class Calls:
+    """Functions that the extension calls during a run: `all` is (on_contract, on_iteration,
+    on_note), with None for silence."""
 
-    def both(progress):
-        shown(progress)
-        return None if on_iteration is None else on_iteration(progress)
+    def __init__(self, quiet, on_iteration, feeder):
+        self.show, self.on_iteration, self.feeder = _Progress(quiet), on_iteration, feeder
+        self.finished = False
+        listens = on_iteration is not None or feeder is not None
+        self.all = (
+            None if quiet else lambda text: print(_core.terminal_text(text)),
+            self if listens or self.show.shows else None,
+            None
+            if quiet
+            else lambda note: print(_core.terminal_text(f"Note: {note}"), file=sys.stderr),
+        )
 
-    if quiet:
-        return None, both if on_iteration else None, None
-    return (
-        lambda text: print(_core.terminal_text(text)),
-        both,
-        lambda note: print(_core.terminal_text(f"Note: {note}"), file=sys.stderr),
-    )
+    def __call__(self, found):
+        numbers, evaluation, copy = found
+        numbers["evaluation"] = json.loads(evaluation) if evaluation else None
+        progress = Progress(numbers, copy)
+        self.show(progress)
+        if self.feeder is not None:
+            self.feeder(progress["run_dir"])
+        return None if self.on_iteration is None else self.on_iteration(progress)
+
+
+@contextlib.contextmanager
+def calls_of(quiet, on_iteration, sinks):
+    """The Calls of a run. Closes the sinks when it ends, whatever ends it."""
+    feeder = None
+    if sinks:
+        from .sinks import Feeder
+
+        feeder = Feeder(sinks)
+    calls = Calls(quiet, on_iteration, feeder)
+    try:
+        yield calls
+    finally:
+        if feeder is not None:
+            feeder.close(calls.finished)

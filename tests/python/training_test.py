@@ -8,6 +8,8 @@ import sys
 import tempfile
 import unittest
 
+import numpy as np
+
 import broadloom
 
 HERE = tempfile.TemporaryDirectory()
@@ -83,6 +85,47 @@ class TrainTest(unittest.TestCase):
             broadloom.resume(run, total_timesteps=2048, device="cuda", quiet=True)
         longer = broadloom.resume(run, total_timesteps=2048, memory_limit=900, quiet=True)
         self.assertTrue(longer.finished)
+
+    def test_a_callback_hears_numbers_evaluations_and_the_live_policy(self):
+        out, rows = pathlib.Path(HERE.name), np.zeros((5, 4), np.float32)
+        heard, kept = [], []
+
+        def listen(progress):
+            heard.append(dict(progress))
+            self.assertTrue((pathlib.Path(progress["run_dir"]) / "manifest.json").is_file())
+            kept.append((progress, progress.policy))
+
+        keys = {**KEYS, "eval_interval": 2, "eval_episodes": 3, "norm_obs": True}
+        run = broadloom.train(
+            "CartPole-v1",
+            out=out / "heard",
+            quiet=True,
+            log_interval=3,
+            on_iteration=listen,
+            **keys,
+        )
+        logged = [json.loads(line) for line in (run.dir / "metrics.jsonl").read_text().splitlines()]
+        self.assertEqual([line["iteration"] for line in logged], [3, 6, 8])
+        for line in logged:
+            got = heard[line["iteration"] - 1]
+            for key in line.keys() - {"wall_time", "steps_per_second"}:
+                self.assertEqual(got[key], line[key], key)
+        self.assertTrue({"policy_loss", "value_loss", "entropy", "approx_kl"} <= heard[0].keys())
+        evaluations = [progress["evaluation"] for progress in heard]
+        self.assertEqual([e is None for e in evaluations], [True, False] * 4)
+        lines = [json.loads(line) for line in (run.dir / "eval.jsonl").read_text().splitlines()]
+        self.assertEqual([e for e in evaluations if e], lines)
+        outputs = [policy.outputs(rows)[0] for _, policy in kept]
+        last, untrained = broadloom.Policy(run).outputs(rows)[0], outputs[0]
+        np.testing.assert_array_equal(outputs[-1], last)
+        self.assertGreater(np.abs(untrained - last).max(), 0)
+        self.assertEqual(kept[2][1].origin["global_step"], 768)
+        with self.assertRaisesRegex(broadloom.Error, "expected it within on_iteration"):
+            _ = kept[0][0].policy
+        plain = broadloom.train(
+            "CartPole-v1", out=out / "unheard", quiet=True, log_interval=3, **keys
+        )
+        self.assertEqual(newest(run), newest(plain))
 
     def test_a_callback_that_answers_false_ends_the_run_saved(self):
         heard = []

@@ -14,6 +14,7 @@ import broadloom
 from broadloom import _core
 
 PACKAGE = pathlib.Path(broadloom.__file__).parent
+TOOLS = pathlib.Path(__file__).resolve().parents[2] / "tools"
 USES = """
 from typing import Any
 import numpy as np
@@ -34,8 +35,16 @@ try:
     broadloom.resume("nowhere")
 except broadloom.Error as error:
     kind: str = error.kind
+wrapped = broadloom.train("pkg:Id-v0", env_kwargs={"size": 5}, wrappers=[lambda env: env],
+    vectorization="async", learning_rate=1e-3, hidden_sizes=[64, 64], target_kl=0.02)
+short = broadloom.train("CartPole-v1", on_iteration=lambda p: p.policy.act([0.0] * 4) and
+    p["approx_kl"] < 1, sinks=["csv", broadloom.sinks.WandB(mode="offline")])
+places: list[str] = broadloom.log_to(short, "mlflow", follow=True)
 """
 MISUSES = {
+    "broadloom.train('CartPole-v1', lerning_rate=1e-3)": "call-arg",
+    "broadloom.train('CartPole-v1', num_envs='many')": "arg-type",
+    "broadloom.train('CartPole-v1', lr_schedule='liner')": "arg-type",
     "broadloom.train('CartPole-v1', threads='all')": "arg-type",
     "broadloom.evaluate(3)": "arg-type",
     "broadloom.Run({}).global_stap": "attr-defined",
@@ -45,6 +54,8 @@ MISUSES = {
 def public():
     for name in broadloom.__all__:
         value = getattr(broadloom, name)
+        if inspect.ismodule(value):
+            continue
         if not inspect.isclass(value):
             yield name, value
             continue
@@ -77,6 +88,16 @@ class TypesTest(unittest.TestCase):
             }
             self.assertEqual(members[name], there, name)
         self.assertTrue((PACKAGE / "py.typed").is_file())
+
+    def test_keys_of_a_config_are_those_of_the_code(self):
+        sys.path.insert(0, str(TOOLS))
+        import python_keys
+
+        self.assertEqual(
+            (PACKAGE / "_keys.py").read_text(),
+            python_keys.text(),
+            "write it anew: PYTHONPATH=build/release/python tools/python_keys.py",
+        )
 
     def test_what_is_public_says_its_types(self):
         for name, function in public():

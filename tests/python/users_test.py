@@ -2,6 +2,7 @@
 
 import ctypes
 import json
+import os
 import pathlib
 import sys
 import tempfile
@@ -126,6 +127,99 @@ class Silent(Renamed):
     key = None
 
 
+PACKAGE = """
+import gymnasium
+import numpy as np
+
+
+class Counts(gymnasium.Env):
+    def __init__(self, size=3):
+        self.observation_space = gymnasium.spaces.Box(0, 20, (size, 2), np.float32)
+        self.action_space = gymnasium.spaces.Discrete(2)
+
+    def look(self):
+        return np.full(self.observation_space.shape, self.t, np.float32)
+
+    def reset(self, *, seed=None, options=None):
+        super().reset(seed=seed)
+        self.t = 0
+        return self.look(), {}
+
+    def step(self, action):
+        self.t += 1
+        return self.look(), 1.0, self.t >= 10, False, {}
+
+
+gymnasium.register("Counts-v0", Counts)
+"""
+
+
+class IdsTest(unittest.TestCase):
+    """Ids of other packages, with arguments, wrappers and processes."""
+
+    @classmethod
+    def setUpClass(cls):
+        (pathlib.Path(HERE.name) / "counts_package.py").write_text(PACKAGE)
+        sys.path.insert(0, HERE.name)
+
+    def test_arguments_wrappers_and_processes(self):
+        keys = {**SMALL, "out": out("counts")}
+        run = broadloom.train("counts_package:Counts-v0", **keys)
+        self.assertEqual(broadloom.Policy(run).observation_space.shape, (3, 2))
+        keys["out"] = out("counts_wrapped")
+        run = broadloom.train(
+            "counts_package:Counts-v0",
+            env_kwargs={"size": 5},
+            wrappers=[gymnasium.wrappers.FlattenObservation],
+            vectorization="async",
+            **keys,
+        )
+        self.assertEqual(broadloom.Policy(run).observation_space.shape, (10,))
+        self.assertEqual(broadloom.evaluate(run, episodes=3)["mean_return"], 10)
+        config = json.loads((run.dir / "manifest.json").read_text())["config"]
+        self.assertEqual(config["env_id"], "python/Counts-v0")
+        source = broadloom.Policy(run).spec["upstream"]
+        self.assertIn("make('counts_package:Counts-v0', size=5), FlattenObservation", source)
+
+    def test_a_name_for_an_id(self):
+        name = broadloom.register("Wide-v0", "counts_package:Counts-v0", env_kwargs={"size": 4})
+        run = broadloom.train(name, out=out("wide"), **SMALL)
+        self.assertEqual(broadloom.Policy(run).observation_space.shape, (4, 2))
+
+    def test_options_of_broadlooms_environments(self):
+        run = broadloom.train("CartPole-v1", env_kwargs={"gravity": 5.0}, out=out("moon"), **SMALL)
+        config = json.loads((run.dir / "manifest.json").read_text())["config"]
+        self.assertEqual(config["env.gravity"], "5.0")
+
+    def test_calls_that_cannot_work_say_so(self):
+        wrap = [gymnasium.wrappers.FlattenObservation]
+        with self.assertRaisesRegex(broadloom.Error, "wrappers: got it with the id 'CartPole-v1'"):
+            broadloom.train("CartPole-v1", wrappers=wrap, **SMALL)
+        with self.assertRaisesRegex(broadloom.Error, "let the function pass arguments and wrap"):
+            train(Steps, "Wrapped", env_kwargs={"size": 5})
+        with self.assertRaisesRegex(broadloom.Error, "env: got it with the id 'CartPole-v1'"):
+            broadloom.register("Mine-v0", "CartPole-v1")
+
+    def test_threads_need_no_folder(self):
+        runs = []
+        before = os.getcwd()
+        os.chdir(HERE.name)
+        try:
+            threads = [
+                threading.Thread(
+                    target=lambda: runs.append(broadloom.train("CartPole-v1", **SMALL))
+                )
+                for _ in range(4)
+            ]
+            for thread in threads:
+                thread.start()
+            for thread in threads:
+                thread.join()
+        finally:
+            os.chdir(before)
+        self.assertEqual(len({run.run_dir for run in runs}), 4)
+
+
 class UsersTest(unittest.TestCase):
     def test_environments_may_print_in_c(self):
         run = train(Prints, "Prints")
@@ -209,11 +303,9 @@ class UsersTest(unittest.TestCase):
             ("name", "x-v0"),
         ):
             with self.assertRaisesRegex(
-                broadloom.Error, f"{key}: got .* with the id 'gymnasium/CartPole-v1'"
+                broadloom.Error, f"{key}: got .* with the id 'CartPole-v1'"
             ):
-                broadloom.train(
-                    "gymnasium/CartPole-v1", out=out("refused"), **{**SMALL, key: value}
-                )
+                broadloom.train("CartPole-v1", out=out("refused"), **{**SMALL, key: value})
 
     def test_ids_of_packages(self):
         folder = pathlib.Path(HERE.name)

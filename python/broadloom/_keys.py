@@ -1,0 +1,83 @@
+"""Keys of a config for type checkers. Written by tools/python_keys.py."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Literal, TypedDict
+
+
+class ConfigKeys(TypedDict, total=False):
+    env_id: str
+    algorithm: Literal["ppo", "pqn", "ppo_rnd"]
+    seed: int
+    total_timesteps: int
+    stop_at_return: str | float
+    num_envs: int
+    num_steps: int
+    shape_schedule: str | float
+    stagger_starts: bool
+    stagger_by: Literal["actions", "age"]
+    max_episode_steps: int
+    seed_families: int
+    strata_sampling: Literal["sampled", "stratified"]
+    curriculum: str | float
+    curriculum_up: float
+    curriculum_down: float
+    curriculum_episodes: int
+    learning_rate: float
+    lr_schedule: Literal["linear", "constant", "adaptive"]
+    learning_rate_end: float
+    schedule_timesteps: int
+    desired_kl: float
+    adam_eps: float
+    max_grad_norm: float
+    gamma: float
+    gae_lambda: float
+    truncation_mode: Literal["bootstrap", "as_termination", "state_value", "zero"]
+    num_minibatches: int
+    minibatch_size: int
+    update_epochs: int
+    norm_adv: Literal["minibatch", "batch", "off"]
+    clip_coef: float
+    clip_schedule: Literal["constant", "linear"]
+    clip_vloss: bool
+    ent_coef: float
+    ent_schedule: Literal["constant", "linear"]
+    vf_coef: float
+    target_kl: float
+    eps_start: float
+    eps_finish: float
+    eps_decay: float
+    ext_coef: float
+    int_coef: float
+    int_gamma: float
+    update_proportion: float
+    num_iterations_obs_norm_init: int
+    rnd_hidden_sizes: Sequence[int] | str
+    rnd_outputs: int
+    encoder: Literal["mlp", "minatar", "nature", "impala"]
+    layer_norm: Literal["off", "channels", "all"]
+    weight_init: Literal["orthogonal", "he_normal", "lecun_normal"]
+    hidden_sizes: Sequence[int] | str
+    activation: Literal["tanh", "relu", "elu"]
+    shared_encoder: bool
+    log_std_init: float
+    norm_obs: bool
+    norm_reward: bool
+    normaliser: Literal["exact", "gymnasium"]
+    clip_obs: float
+    clip_reward: float
+    reward_scale: float
+    eval_interval: int
+    eval_episodes: int
+    checkpoint_interval: int
+    keep_checkpoints: int
+    log_interval: int
+    tensorboard: bool
+    instruments: str | float
+    instrument_every: int
+    hashes: bool
+    device: Literal["cpu", "cuda"]
+    isa: Literal["auto", "avx512", "avx2", "neon", "sse4", "exact"]
+    precision: Literal["fp32", "tf32"]
+    memory_limit: int
