@@ -1,4 +1,4 @@
-// `broadloom audit`: did the policy fail, or did the batch lie?
+// `broadloom audit`: did the policy fail, or was the batch wrong?
 #include "cli/audit.h"
 
 #include <fmt/format.h>
@@ -145,13 +145,13 @@ void print_live_audit(const std::string& run_dir, const std::string& allow) {
 
 void add_audit_command(Command root, Context& context) {
   const Command app =
-      root.add_subcommand("audit", "Check a run: did the policy fail, or did the batch lie?");
+      root.add_subcommand("audit", "Check a run: did the policy fail, or was the batch wrong?");
   const auto command = std::make_shared<AuditCommand>();
   app.add_option("RUN", command->source, "Run folder (its newest checkpoint) or a checkpoint file")
       .required();
   app.add_option("--iterations", command->options.iterations,
-                 "K, iterations to train on in memory and measure (default: enough for 1.25 time "
-                 "limits, at least 5; above 5, at most 500000 samples)")
+                 "K, iterations to continue in memory and measure (default: enough for 1.25 times "
+                 "the time limit, at least 5; more than 5 have at most 500000 samples)")
       .type_name("INT");
   app.add_option("--threads", command->threads,
                  "Worker threads; findings do not depend on them (default: all)")

@@ -131,8 +131,8 @@ void print_comparison(const CompareCommand& command, const PanelComparison& comp
   tell("{}\n{}", panel_line(panel, command.panel.empty() ? "of the results" : command.panel),
        table);
   tell(
-      "Differences are to {}, over paired episodes. In brackets: 95 % intervals{}; *: 0 is "
-      "outside.\nRank: by success rate, then by mean return.\n",
+      "Differences are to {}, over paired episodes. In brackets: 95 % intervals{}. A * marks "
+      "intervals without 0.\nRank: by success rate, then by mean return.\n",
       command.runs.front(), no_interval_text(panel));
 }
 

@@ -16,7 +16,7 @@ std::string suggestion_for(const std::string& word) {
   }
   double number = 0.0;
   if (parse_text(word, number).ok()) {
-    return "write a list with commas, as in --hidden_sizes 256," + word;
+    return "if " + word + " belongs to a list, write commas, as in --hidden_sizes 256," + word;
   }
   return "to name an environment, use --env_id " + word;
 }

@@ -64,7 +64,7 @@ std::string environments_text(const std::vector<int>& environments) {
     names += fmt::format("{}{}", i == 0 ? "" : ", ", environments[i]);
   }
   if (environments.size() > kNamedEnvironments) names += ", ...";
-  return fmt::format("one or more of {} environments ({})",
+  return fmt::format("at least one of {} environments ({})",
                      with_commas(static_cast<std::int64_t>(environments.size())), names);
 }
 
@@ -76,9 +76,9 @@ std::string parting_text(const Parting& p) {
         with_commas(p.iteration), with_commas(p.global_step));
   }
   return fmt::format(
-      "The runs first differ in {} of {} at step {} of iteration {} (global step {})", p.field,
-      environments_text(p.environments), p.step, with_commas(p.iteration),
-      with_commas(p.global_step));
+      "The runs first differ at step {} of iteration {} (global step {}), in {} of {}", p.step,
+      with_commas(p.iteration), with_commas(p.global_step), p.field,
+      environments_text(p.environments));
 }
 
 void print_diff(const DiffCommand& command, const ShownDiff& shown) {

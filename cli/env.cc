@@ -227,9 +227,10 @@ int bench(const EnvCommand& command, const Context& context) {
                 {"mean_return", result.value().mean_return}});
     return 0;
   }
-  tell("{}: {} environments, {} steps each, {} threads, {}: {} steps/s\n", command.id,
+  tell("{}: {} environments, {} steps each, {} thread{}, {}: {} steps/s\n", command.id,
        with_commas(options.num_envs), with_commas(options.num_steps), result.value().threads,
-       active_isa(), with_commas(static_cast<std::int64_t>(result.value().steps_per_second)));
+       result.value().threads == 1 ? "" : "s", active_isa(),
+       with_commas(static_cast<std::int64_t>(result.value().steps_per_second)));
   tell("Random policy: {} episodes, mean return {}\n", with_commas(result.value().episodes),
        fixed_text(result.value().mean_return, 2));
   return 0;

@@ -170,8 +170,8 @@ void add_gradients_command(Command root, Context& context) {
       .type_name("TEXT");
   app.add_option(
          "--start_envs", o.start_envs,
-         "Environments that give the states stationary blocks begin in, 64 each. They first play "
-         "six time limits; use fewer if steps are slow (default 4096)")
+         "Number of environments whose states stationary blocks begin in, 64 states of each. They "
+         "first play six time limits; use fewer if steps are slow (default 4096)")
       .range(32, 1 << 20)
       .type_name("INT");
   app.add_option("--time_limit", command->time_limit,
@@ -181,7 +181,7 @@ void add_gradients_command(Command root, Context& context) {
   app.add_option("--lags", o.lags, "Lags of the correlation study (default 1 to 200)")
       .delimiter(',')
       .type_name("LIST");
-  app.add_option("--bias_steps", o.bias_steps, "T of the bias study (default: those of the shapes)")
+  app.add_option("--bias_steps", o.bias_steps, "T of the bias study (default: T of the shapes)")
       .delimiter(',')
       .type_name("LIST");
   app.add_option("--bias_precision", o.bias_precision,
@@ -189,8 +189,9 @@ void add_gradients_command(Command root, Context& context) {
       .range(1e-3, 1.0)
       .type_name("NUMBER");
   app.add_option("--bias_budget", o.bias_budget,
-                 "Most transitions for each of: the bias study, the agreement's true gradient, its "
-                 "refitted critic; at least 32 trajectories (default 2000000)")
+                 "Largest number of transitions for each of: the bias study, the agreement's true "
+                 "gradient, its refitted critic. At least 32 trajectories are played (default "
+                 "2000000)")
       .range(std::int64_t{1}, std::int64_t{1} << 40)
       .type_name("INT");
   app.add_flag("--norm_adv", o.norm_adv, "Normalise advantages within each block");

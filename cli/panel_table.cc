@@ -27,7 +27,7 @@ std::string return_text(const EvalResult& score) {
   return fmt::format("{:7.2f} [{:.2f}, {:.2f}]", score.mean_return, score.ci_low, score.ci_high);
 }
 
-// With its sign; a star where 0 is outside the interval.
+// With its sign; a star if the interval does not contain 0.
 std::string difference_text(const Estimate& difference, double scale, int decimals) {
   if (std::isnan(difference.value)) return "not known";
   std::string value = fmt::format("{:+{}.{}f}", scale * difference.value, 5 + decimals, decimals);

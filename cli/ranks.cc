@@ -37,10 +37,10 @@ void note_lonely_tasks() {
 
 void add_rank_flags(Command command, RankFlags& flags) {
   command
-      .add_option(
-          "--ranks", flags.ranks,
-          "auto: processes that mpirun or srun started train one run together; mpi: always do so; "
-          "none: this process trains its own run")
+      .add_option("--ranks", flags.ranks,
+                  "auto: if mpirun or srun started several processes, they train one run together; "
+                  "mpi: always do so; "
+                  "none: this process trains its own run")
       .type_name("auto|mpi|none")
       .group("Command");
   command

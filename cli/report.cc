@@ -59,15 +59,17 @@ void add_report_command(Command root, Context& context) {
   const Command app =
       root.add_subcommand("report", "Report the results of studies, as text and as a page");
   const auto command = std::make_shared<ReportCommand>();
-  app.add_option("STORE", command->stores,
-                 "Stores of studies; several are compared, such as other tasks or match rules")
+  app.add_option(
+         "STORE", command->stores,
+         "Stores of studies. Several are compared, for example from other tasks or match rules")
       .required();
   app.add_option("--out", command->out,
                  "Folder for the results (default: the store's name with -report)")
       .type_name("DIR");
   app.add_option("--task", command->task, "Only the cells of this environment").type_name("ID");
-  app.add_option("--tuned", command->tuned,
-                 "Keys whose value is chosen for each arm, on other seeds than it is scored on")
+  app.add_option(
+         "--tuned", command->tuned,
+         "Keys of which each arm gets its best value; the seeds that choose it do not score it")
       .delimiter(',')
       .type_name("KEY,...");
   app.add_option("--threads", command->threads,

@@ -127,21 +127,22 @@ void add_study_flags(Command app, StudyFlags& flags) {
       .group(kGroup);
   text("--shapes", flags.shapes, "NxT,...", "These shapes").delimiter(',');
   text("--doubled", flags.doubled, "NxT,...",
-       "Each of these shapes, with N doubled and with T doubled")
+       "Each of these shapes, once more with N doubled, and once more with T doubled")
       .delimiter(',');
   text("--doublings", flags.doublings, "INT", "Number of doublings by --doubled (default 1)")
       .range(1, 20);
   text("--max_envs", flags.max_envs, "INT", "N = 1, 2, 4, ... up to this, at num_steps")
       .range(1, 1 << 20);
   text("--match", flags.match, "WORD",
-       "Hold equal: minibatch_count (default), minibatch_size, gradient_steps or none");
+       "Equal between shapes: minibatch_count (default), minibatch_size, gradient_steps or none");
   text("--adjust", flags.adjust, "WORD",
        "Reach equal gradient_steps by minibatches (default) or epochs");
   text("--reference", flags.reference, "NxT",
        "Shape whose minibatch size or gradient steps the others get (default: the first)");
   text("--grid", flags.grid, "KEY=V,V", "Values of a config key; may be given again");
   text("--tuned", flags.tuned, "KEY,...",
-       "Keys of the grid whose value the report chooses for each arm, fairly")
+       "Keys of the grid: the report compares arms at their own best values, which other seeds "
+       "choose")
       .delimiter(',');
   text("--points", flags.points, "INT", "Points of each learning curve (default 50)")
       .range(1, kMostScoredPoints);

@@ -79,8 +79,8 @@ Status check_resume(const TrainOptions& options, const Context& context) {
   return {ErrorKind::kInvalidConfig,
           "--resume keeps the run's own config and panel, got " + extra +
               "; leave it out, or start a new run (with --init to begin with this run's policy). "
-              "Only --more_timesteps or --total_timesteps, which make the run longer, "
-              "--stop_at_return, and flags of the machine, as in --device cpu, can change"};
+              "You may give --more_timesteps or --total_timesteps (to make the run longer), "
+              "--stop_at_return, and flags of the machine, such as --device cpu"};
 }
 
 Status use_isa_of(const std::string& run_dir) {

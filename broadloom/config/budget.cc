@@ -58,15 +58,18 @@ std::string budget_warning(const Config& config, const std::string& cell) {
   const std::int64_t updates = config.num_iterations();
   const int envs = fewer_envs(config);
   const double lost = 100.0 * budget.steps_lost;
-  return fmt::format(
-      "{}: {}{} steps asked for, {} will be trained ({}{} update{}){}: choose total_timesteps = "
-      "{}{}",
-      is_beyond(kBudgetWarning, budget) ? "Warning" : "Note", cell.empty() ? "" : cell + ": ",
-      with_commas(config.total_timesteps), with_commas(config.trained_steps()), few ? "only " : "",
-      with_commas(updates), updates == 1 ? "" : "s",
-      lost > 0.0 ? fmt::format(", {:.2g} % left out", lost) : "",
-      with_longer_run(config).total_timesteps,
-      envs > 0 ? fmt::format(", or num_envs = {}", envs) : "");
+  const std::string advised =
+      few ? fmt::format(", and at least {} are advised", kBudgetNote.updates) : "";
+  const std::string trained =
+      lost > 0.0 ? fmt::format("; {} of the steps are trained, {:.2g} % are left out",
+                               with_commas(config.trained_steps()), lost)
+                 : "";
+  return fmt::format("{}: {}{} steps give {}{} update{}{}{}: choose total_timesteps = {}{}",
+                     is_beyond(kBudgetWarning, budget) ? "Warning" : "Note",
+                     cell.empty() ? "" : cell + ": ", with_commas(config.total_timesteps),
+                     few ? "only " : "", with_commas(updates), updates == 1 ? "" : "s", advised,
+                     trained, with_longer_run(config).total_timesteps,
+                     envs > 0 ? fmt::format(", or num_envs = {}", envs) : "");
 }
 
 }  // namespace broadloom

@@ -25,9 +25,9 @@ inline constexpr BudgetLimits kBudgetWarning{0.2, 3.0};
 // updates; 0: blocks would be too small for the minibatches. For configs without a schedule.
 int next_fewer_envs(const Config& config);
 
-// "Warning: 200,000 steps asked for, 131,072 will be trained (1 update), 34 % left out: choose
-// total_timesteps = 1310720, or num_envs = 8"; "Note: ..." within kBudgetWarning, and "" within
-// kBudgetNote. cell: a study's cell to name.
+// "Warning: 200,000 steps give only 1 update, and at least 10 are advised; 131,072 of the steps are
+// trained, 34 % are left out: choose total_timesteps = 1310720, or num_envs = 8"; "Note: ..."
+// within kBudgetWarning, and "" within kBudgetNote. cell: a study's cell to name.
 std::string budget_warning(const Config& config, const std::string& cell = "");
 
 }  // namespace broadloom

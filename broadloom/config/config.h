@@ -44,7 +44,7 @@ struct Config {  // NOLINT(clang-analyzer-optin.performance.Padding)
   double learning_rate = 2.5e-4;
   int num_envs = 4;
   int num_steps = 128;
-  // N x T by share of the run; empty: always num_envs x num_steps.
+  // N x T, each from a share of the run on; empty: always num_envs x num_steps.
   ShapeSchedule shape_schedule;
   std::string lr_schedule = "linear";
   double learning_rate_end = 0.0;
@@ -226,19 +226,21 @@ void Config::visit_fields(Visitor&& visitor) {
   v("num_steps", num_steps, Role::kShape, Range{1, kMany},
     "T, steps per environment in a rollout block.");
   v("shape_schedule", shape_schedule, later(Role::kShape),
-    "N x T by share of the run: 8x128 @ 0, 64x16 @ 0.3 (64x16/256: with M); none: off.");
+    "N x T, and the share of the run at which each starts: 8x128 @ 0, 64x16 @ 0.3. 64x16/256 also "
+    "sets M. none: off.");
   v("stagger_starts", stagger_starts, Role::kLearning,
     "Spread the phases of the environments' first episodes, so that they do not end together.");
   v("stagger_by", stagger_by, later(Role::kLearning).needs("stagger_starts", "true"),
     Choices{{"actions", "age"}},
-    "How to spread them: random actions, or shorter time limits for the first episodes.");
+    "How to spread the first episodes: by random actions, or by shorter time limits.");
   v("max_episode_steps", max_episode_steps, Role::kTask, Range{0},
     "Time limit of an episode; 0: the environment's own.");
   v("seed_families", seed_families, later(Role::kLearning), Range{0, kMany},
     "F, a divisor of num_envs: a family's environments draw the same numbers; 0: independent.");
   v("strata_sampling", strata_sampling, later(Role::kLearning).needs("[strata]", kIsSet),
     Choices{{"sampled", "stratified"}},
-    "How episodes draw from [strata.<name>]: independently, or each bin equally often.");
+    "How episodes draw from [strata.<name>]: independently, or equally often from equal parts of "
+    "each range.");
   v("curriculum", curriculum, later(Role::kLearning),
     "Strata, easiest first; each environment moves through them by its success; none: off.");
   v("curriculum_up", curriculum_up, later(Role::kLearning).needs("curriculum", kIsSet),
@@ -252,12 +254,12 @@ void Config::visit_fields(Visitor&& visitor) {
   v("learning_rate", learning_rate, Role::kLearning, Range{0.0, 10.0},
     "Adam's step size at the start.");
   v("lr_schedule", lr_schedule, Role::kLearning, Choices{{"linear", "constant", "adaptive"}},
-    "linear: to learning_rate_end over the run; adaptive: follows desired_kl.");
+    "linear: changes to learning_rate_end over the run; adaptive: follows desired_kl.");
   v("learning_rate_end", learning_rate_end, later(Role::kLearning).needs("lr_schedule", "linear"),
     Range{0.0, 10.0}, "Adam's step size at the end of the run.");
   v("schedule_timesteps", schedule_timesteps,
     later(Role::kLearning)
-        .needs("lr_schedule or clip_schedule or ent_schedule or algorithm", "linear or pqn")
+        .needs("lr_schedule or clip_schedule or ent_schedule or algorithm = pqn", "linear")
         .needs("shape_schedule", kIsEmpty),
     Range{0}, "Steps after which scheduled values stay at their ends; 0: total_timesteps.");
   v("desired_kl", desired_kl, KeyMark(Role::kLearning).needs("lr_schedule", "adaptive"),
@@ -272,7 +274,8 @@ void Config::visit_fields(Visitor&& visitor) {
     "Lambda of generalised advantage estimation, and of PQN's Q(lambda).");
   v("truncation_mode", truncation_mode, Role::kLearning,
     Choices{{"bootstrap", "as_termination", "state_value", "zero"}},
-    "At a time limit: V(final observation); no value, as CleanRL; V(s_t); a TD error of 0.");
+    "At a time limit, bootstrap adds V(final observation), as_termination no value (like CleanRL), "
+    "state_value V(s_t); zero sets the TD error to 0.");
   v("num_minibatches", num_minibatches,
     KeyMark(Role::kMinibatches).stands_only_with("minibatch_size", "0"), Range{1},
     "Gradient steps per epoch.");
@@ -301,7 +304,7 @@ void Config::visit_fields(Visitor&& visitor) {
   v("eps_finish", eps_finish, later(Role::kLearning).needs("algorithm", "pqn"), Range{0.0, 1.0},
     "Final share of random actions, after eps_decay.");
   v("eps_decay", eps_decay, later(Role::kLearning).needs("algorithm", "pqn"), Range{0.0, 1.0},
-    "Share of the run in which the share falls linearly from eps_start to eps_finish.");
+    "Share of the run in which random actions fall linearly from eps_start to eps_finish.");
 
   v.group("Exploration of RND");
   v("ext_coef", ext_coef, later(Role::kLearning).needs("algorithm", "ppo_rnd"), Range{0.0, 1e6},
@@ -327,7 +330,8 @@ void Config::visit_fields(Visitor&& visitor) {
     "Normalise before each activation: over a pixel's channels, or over the whole layer.");
   v("weight_init", weight_init, later(Role::kNetwork),
     Choices{{"orthogonal", "he_normal", "lecun_normal"}},
-    "Initial weights of hidden layers; the last two make action values lecun_normal.");
+    "Initial weights of hidden layers. With he_normal or lecun_normal, action values use "
+    "lecun_normal.");
   v("hidden_sizes", hidden_sizes, Role::kNetwork, "Width of each hidden layer.");
   v("activation", activation, Role::kNetwork, Choices{{"tanh", "relu", "elu"}},
     "Hidden activation.");
@@ -343,7 +347,9 @@ void Config::visit_fields(Visitor&& visitor) {
   v("normaliser", normaliser,
     later(Role::kLearning).needs("norm_obs or norm_reward", "true").was("gymnasium"),
     Choices{{"exact", "gymnasium"}},
-    "Statistics for these: exact, only of observed data; gymnasium, as its wrappers.");
+    "Statistics for norm_obs and norm_reward: exact (of observed data only), or gymnasium (like "
+    "its "
+    "wrappers).");
   v("clip_obs", clip_obs, KeyMark(Role::kLearning).needs("norm_obs", "true"), Range{1e-6},
     "Normalised observations are clipped to +- this.");
   v("clip_reward", clip_reward, KeyMark(Role::kLearning).needs("norm_reward", "true"), Range{1e-6},

@@ -56,12 +56,31 @@ bool is_among(std::string_view values, const std::string& text) {
   return std::find(all.begin(), all.end(), text) != all.end();
 }
 
+struct Condition {
+  std::string key, values;
+};
+
+// The alternatives of a need. One may name its own value: "lr_schedule or algorithm = pqn".
+std::vector<Condition> conditions(const Need& need) {
+  constexpr std::string_view kEquals = " = ";
+  std::vector<Condition> out;
+  for (const std::string& text : alternatives(need.keys)) {
+    const std::size_t end = text.find(kEquals);
+    if (end == std::string::npos) {
+      out.push_back({text, need.values});
+    } else {
+      out.push_back({text.substr(0, end), text.substr(end + kEquals.size())});
+    }
+  }
+  return out;
+}
+
 // A registered algorithm may use any key.
 bool is_met(const Need& need, const Texts& texts) {
   if (need.keys == nullptr) return true;
-  for (const std::string& key : alternatives(need.keys)) {
+  for (const auto& [key, values] : conditions(need)) {
     const auto found = texts.find(key);
-    if (found == texts.end() || is_among(need.values, found->second)) return true;
+    if (found == texts.end() || is_among(values, found->second)) return true;
     if (key == "algorithm" && !is_built_in_algorithm(found->second)) return true;
   }
   return false;
@@ -77,7 +96,7 @@ const Need* unmet(const KeyFacts& facts, const Texts& texts) {
 std::string refusal_of(const std::string& name, const std::string& text, const Need& need,
                        const Texts& texts, std::string_view prefix) {
   std::string present;
-  for (const std::string& key : alternatives(need.keys)) {
+  for (const auto& [key, values] : conditions(need)) {
     const std::string& other = texts.find(key)->second;
     present += (present.empty() ? "" : " and ") + std::string(prefix) + key;
     present += other.empty() ? " is not set" : " = " + other;
@@ -141,13 +160,19 @@ void add_option_uses(const std::vector<FieldInfo>& fields, const std::string& pr
 }  // namespace
 
 std::string need_words(const Need& need, std::string_view prefix) {
-  const std::string_view values = need.values;
-  const bool is_equal = values != kIsSet && values != kIsEmpty && !values.starts_with("above ");
+  const std::vector<Condition> all = conditions(need);
   std::string words;
-  for (const std::string& key : alternatives(need.keys)) {
-    words += (words.empty() ? "" : " or ") + std::string(prefix) + key;
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    const std::string& values = all[i].values;
+    const bool is_new = i > 0 && all[i - 1].values != values;
+    const bool is_last = i + 1 == all.size() || all[i + 1].values != values;
+    words += i == 0 ? "" : is_new ? ", or " : " or ";
+    words += std::string(prefix) + all[i].key;
+    if (!is_last) continue;
+    const bool is_equal = values != kIsSet && values != kIsEmpty && !values.starts_with("above ");
+    words += (is_equal ? " = " : " ") + values;
   }
-  return words + (is_equal ? " = " : " ") + need.values;
+  return words;
 }
 
 std::string needs_sentence(const KeyFacts& facts) {

@@ -20,11 +20,11 @@ std::string_view without_blanks(std::string_view text) {
 
 Status bad_entry(std::string_view entry, const std::string& fault) {
   constexpr std::size_t kLongest = 60;
-  return invalid(fmt::format(
-      "got the entry '{}': {}; expected entries such as 8x128 @ 0, 64x16 @ 0.3: "
-      "num_envs x num_steps, optionally /minibatch_size, @, and the share of total_timesteps at "
-      "which it starts",
-      entry.substr(0, kLongest), fault));
+  return invalid(
+      fmt::format("got the entry '{}': {}; write num_envs x num_steps @ share of total_timesteps, "
+                  "as in 8x128 @ "
+                  "0, 64x16/256 @ 0.3 (256: minibatch_size)",
+                  entry.substr(0, kLongest), fault));
 }
 
 // Reads an integer from 1 to most at the start of the text; false: there is none.
@@ -68,7 +68,7 @@ Status parse_entry(std::string_view entry, ShapePhase& out) {
 Status check_order(std::string_view entry, const std::vector<ShapePhase>& before,
                    const ShapePhase& phase) {
   if (before.empty()) {
-    return phase.start == 0.0 ? Status() : bad_entry(entry, "the first one does not start at 0");
+    return phase.start == 0.0 ? Status() : bad_entry(entry, "the first entry does not start at 0");
   }
   if (phase.start > before.back().start) return {};
   return bad_entry(entry,

@@ -1,5 +1,5 @@
-// Text of others (names, paths, messages, log lines) for where it goes: one function a place. Each
-// gives text that the place reads as text, whatever its bytes are.
+// Text from other people's files (names, paths, messages, log lines), escaped: one function for
+// each place that it goes to. Each place reads the result as text, whatever its bytes are.
 #pragma once
 
 #include <string>

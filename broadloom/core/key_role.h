@@ -31,7 +31,9 @@ enum class Since {
 
 // Values of another key under which a key does something (broadloom/config/needs.h).
 struct Need {
-  const char* keys = nullptr;    // one key, or "norm_obs or norm_reward": any of them; null: none
+  // One key, or "norm_obs or norm_reward": any of them; null: none. A key may have its own value:
+  // "lr_schedule or algorithm = pqn".
+  const char* keys = nullptr;
   const char* values = nullptr;  // "adaptive", "ppo or ppo_rnd", "above 1", kIsSet or kIsEmpty
   // Whether a user who gives the key its default is refused, too: it says what will not be done.
   bool at_default = false;

@@ -10,7 +10,7 @@
 //
 //     static Result<Params> make_params(const Options&);  // checks them; host only, like spec()
 //     static EnvSpec spec(const Params&);                 // spaces, time limit (env/spec.h)
-//     static void reset(const Params&, State&, Random&);  // begins an episode; State is all 0
+//     static void reset(const Params&, State&, Random&);  // State is all 0 but `kept`
 //     static StepResult step(const Params&, State&, const float* action, Random&);
 //     static void observe(const Params&, const State&, float* out);  // out: [D]
 //   };
@@ -29,41 +29,43 @@
 //
 //   static constexpr int kObservationSize = 4, kActionSize = 1;
 //
-// let the compiler step many environments in one vector, if step and observe have no branches and
-// no calls (core/branch_free.h).
+// With these constants, the compiler steps many environments in one vector, if step and observe
+// have no branches and no calls (core/branch_free.h).
 //
 //   static constexpr std::array end_reasons{"pole_fell", ...};  // reasons to terminate
 //   static int end_reason(const Params&, const State& last);    // index of the reason
 //   static bool success(const Params&, const State& last, bool terminated, bool truncated);
 //
-// describe how episodes end; env/outcome.h has the defaults.
+// They describe how episodes end; env/outcome.h has the defaults.
 //
 //   static constexpr auto kept = std::tuple{&State::last_action};
 //
-// lists members that survive a reset, for example for sticky actions. They are 0 before the first
-// episode.
+// `kept` lists members that survive a reset, for example for sticky actions. They are 0 before the
+// first episode.
 //
 //   static void state_ranges(const Params&, StateRanges<State>&);
 //
-// gives the values that members of a saved state may have (env/state_ranges.h). Resuming a run
-// refuses others, so step() and observe() never see them. Give a range to each member that indexes
-// an array. With strata, a range must hold for all constants that they may draw. Host only.
+// state_ranges() gives the values that members of a saved state may have (env/state_ranges.h).
+// Resuming a run refuses others, so step() and observe() never see them. Give a range to each
+// member that indexes an array. If strata draw constants, it must include the values under all of
+// them. Host only.
 //
 //   static void draw(const Params&, const State&, const float* action, Drawing&);
 //
-// draws a state for `broadloom watch` (env/drawing.h). action: [A], the policy's action in this
-// state; null at an episode's end. Host only.
+// draw() shows a state in `broadloom watch` (env/drawing.h). action: [A], the policy's action in
+// this state; null at an episode's end. Host only.
 //
 //   static void context(const Params&, const State&, std::span<double> out);
 //
-// writes the values of spec().context, in its order. `broadloom audit` compares them between
-// environments. Host only.
+// context() writes the values of spec().context, in its order. `broadloom audit` compares them
+// between environments. Host only.
 //
 //   static void observe_critic(const Params&, const State&, float* out);
 //
-// writes spec().critic_observation, which only the critic reads. If you give the other sizes, add
-// kCriticObservationSize. observe() and observe_critic() take a std::uint8_t* instead if their
-// space is uint8 (Space::bytes, Space::bits).
+// observe_critic() writes spec().critic_observation, which only the critic reads. If you define
+// kObservationSize and kActionSize, define kCriticObservationSize, too. observe() and
+// observe_critic() take a std::uint8_t* instead if their space is uint8 (Space::bytes,
+// Space::bits).
 //
 // If Options is Params, strata can draw its double fields anew for each episode (docs/episodes.md).
 // reset, step and observe then get that episode's values.

@@ -32,9 +32,9 @@ inline Status check_has_ages(const EnvSpec& spec) {
                  " has no time limit; set max_episode_steps, or stagger_by = actions");
 }
 
-// Calls f(begin, end) for each lot, the environments that join the run together.
+// Calls f(begin, end) for each group of environments that join the run together.
 template <class F>
-void for_each_lot(const VecEnvOptions& options, F&& f) {
+void for_each_joining_group(const VecEnvOptions& options, F&& f) {
   int begin = 0;
   for (const int end : options.joining) {
     f(begin, end);
@@ -46,7 +46,7 @@ void for_each_lot(const VecEnvOptions& options, F&& f) {
 // [N] first step within the episode of each environment, below `limit`.
 inline std::vector<std::int64_t> staggered_ages(const VecEnvOptions& options, std::int64_t limit) {
   std::vector<std::int64_t> ages(static_cast<std::size_t>(options.num_envs));
-  for_each_lot(options, [&](int begin, int end) {
+  for_each_joining_group(options, [&](int begin, int end) {
     for (int i = begin; i < end; ++i)
       ages[static_cast<std::size_t>(i)] = (i - begin) * limit / (end - begin);
   });
@@ -73,7 +73,7 @@ Status stagger_starts(const VecEnvOptions& options, std::int64_t limit, Play&& p
     first = std::move(status);
   };
   const std::vector<std::int64_t> ages = staggered_ages(options, limit);
-  for_each_lot(options, [&](int begin, int end) {
+  for_each_joining_group(options, [&](int begin, int end) {
     // Longest plays start first, so that threads end together.
     pool.run(end - begin, [&](int task) {
       const int env = end - 1 - task;

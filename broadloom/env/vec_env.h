@@ -46,8 +46,8 @@ struct VecEnvOptions {
   // The caller will overwrite the state of append_state() before the first step. Environments that
   // save their state need not stagger; others ignore this.
   bool state_follows = false;
-  // Numbers of stepped environments before each later lot joins, rising to num_envs. Empty: all
-  // step from the start. stagger_starts spreads each lot separately.
+  // Numbers of stepped environments before each later group joins, rising to num_envs. Empty: all
+  // step from the start. stagger_starts spreads each group separately.
   std::vector<int> joining;
   int max_episode_steps = 0;  // time limit; 0: the environment's own
   // F, a divisor of num_envs; 0: F = N. Environment i belongs to family i mod F. Environments of

@@ -53,7 +53,9 @@ struct Panel {
     v("max_episode_steps", max_episode_steps, Range{0},
       "Time limit of an episode; 0: the environment's own.");
     v("strata_sampling", strata_sampling, Choices{{"sampled", "stratified"}},
-      "How a row's episodes draw from its stratum: independently, or each bin equally often.");
+      "How a row's episodes draw from its stratum: independently, or equally often from equal "
+      "parts "
+      "of each range.");
   }
 };
 

@@ -43,7 +43,7 @@ Result<Format> format_of(const ExportOptions& options) {
   }
   return invalid(
       fmt::format("out: got '{}', expected a name that ends in .onnx, .py (PyTorch) or "
-                  ".npz, or a format as well",
+                  ".npz; for another name, set the format, too",
                   options.out));
 }
 

@@ -47,8 +47,8 @@ struct BlockArray {
   BlockPlaces places;
   int width;  // numbers per row
   BlockStage made_in = BlockStage::kCollect;
-  bool is_hashed = false;  // in instruments/hashes: inputs and events, not values derived from them
-  bool is_present = true;  // with these sizes
+  bool is_hashed = false;     // whether hashes.bin covers it (docs/formats/hashes.md)
+  bool is_present = true;     // with these sizes
   ObservationType type = {};  // used for observations only
 
   std::size_t rows(const BlockSizes& sizes) const {
@@ -85,7 +85,7 @@ struct RolloutBlock : BlockSizes {
   }
 
   // Calls visit(BlockArray, member) for every array of a block of these sizes. This is the only
-  // list of arrays. Hashed arrays come in the order in which a step causes them.
+  // list of arrays. Hashed arrays come in the order in which a step computes them.
   template <class Visitor>
   static constexpr void visit_arrays(const BlockSizes& sizes, Visitor&& visit) {
     using Block = RolloutBlock;
@@ -205,7 +205,7 @@ struct RolloutBlock : BlockSizes {
   Observations final_critic_observations;  // [N, S, critic.size], or empty
   std::vector<float> final_values;         // [N, S] V of final observations
   std::vector<float> advantages;           // [T, N]
-  // For intrinsic rewards, or empty. Episodes form one continuing stream here.
+  // For intrinsic rewards, or empty. Intrinsic returns continue across the ends of episodes.
   Observations last_observations;      // [N, D] after the block, as in `observations`
   std::vector<float> int_values;       // [T, N] the critic's intrinsic value of s_t
   std::vector<float> last_int_values;  // [N] of the observation that follows the block
@@ -266,8 +266,8 @@ struct Shard {
 // on N only, never on threads.
 class ShardPlan {
  public:
-  // Aims at 16 shards of 16 to max_size rows. Up to 16 environments are halved so that two threads
-  // have work.
+  // Aims at 16 shards of 16 to max_size rows. Up to 16 environments make two shards, so that two
+  // threads have work.
   ShardPlan(int num_envs, int max_size) : num_envs_(num_envs) {
     const int narrowest = num_envs <= 16 ? (num_envs + 1) / 2 : 16;
     size_ = std::min(std::max((num_envs + 15) / 16, narrowest), max_size);

@@ -38,9 +38,9 @@ class Collector {
   void regroup(int num_envs);
 
   // Fills the arrays of BlockStage::kCollect, starting at environment step first_step of the run.
-  // Fails if an observation or reward is not finite (the message names environment and step) or if
-  // the environments fail (the message holds theirs). All ranks fail alike. Allocates only when it
-  // fails or with several ranks.
+  // Fails if an observation or reward is not finite; the message names environment and step. If the
+  // environments fail, the message includes their message. All ranks fail alike. Allocates only
+  // when it fails or with several ranks.
   Status collect(const float* params, std::int64_t first_step, RolloutBlock& block);
 
   // Fills last_values and final_values of the block: V of the next observation, and of the final
@@ -50,7 +50,7 @@ class Collector {
   const ShardPlan& shards() const { return plan_; }
   const RankCut& cut() const { return cut_; }
 
-  // Memory it holds, bytes: scratch and a workspace per thread, and the rows of a whole-batch
+  // Memory of a collector, bytes: scratch and a workspace per thread, and the rows of a whole-batch
   // simulator.
   static std::size_t bytes(int num_envs, int threads, const ActorCritic& network,
                            const VecEnv& envs);

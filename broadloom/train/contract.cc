@@ -150,7 +150,9 @@ std::string memory_text(const RolloutContract& contract) {
     most = std::max(most, std::int64_t{shape.num_envs} * shape.num_steps);
   }
   std::string out = fmt::format(
-      "{:.1f} MB planned for its arrays, the block {:.1f} of it ({:.0f} bytes a sample)",
+      "{:.1f} MB planned for arrays of the run, including {:.1f} MB for the block ({:.0f} bytes "
+      "per "
+      "sample)",
       memory.total() * 1e-6, block * 1e-6, block / most);
   if (contract.memory_allowed != 0) {
     out += fmt::format("; {:.0f} MB allowed", contract.memory_allowed * 1e-6);
@@ -170,8 +172,8 @@ std::string ranks_text(const RankPlan& plan) {
   }
   return out +
          fmt::format(
-             "; each holds the whole block, and takes in up to {:.2f} MB an iteration: {:.2f} "
-             "of the block and its statistics, {:.2f} of {} gradients\n",
+             "; each has the whole block, and receives up to {:.2f} MB per iteration: {:.2f} of "
+             "the block and its statistics, {:.2f} of {} gradients\n",
              plan.received() * 1e-6, (plan.block + plan.statistics) * 1e-6, plan.gradient * 1e-6,
              with_commas(plan.gradients));
 }

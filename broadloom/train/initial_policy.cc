@@ -127,7 +127,7 @@ Status check_optimizer_fits(const InitialPolicy& policy, const Config& run, cons
   if (theirs != run.algorithm) {
     return {ErrorKind::kMismatch,
             fmt::format("--init_optimizer: got the optimiser of algorithm = {} in '{}', expected "
-                        "that of {}; give the run the same algorithm, or take the policy alone "
+                        "one of {}; give the run the same algorithm, or take the policy alone "
                         "with --init",
                         theirs, policy.source.file, run.algorithm)};
   }

@@ -49,10 +49,11 @@ Status check_same_isa(Ranks& ranks) {
   BROADLOOM_TRY(ranks.status());
   for (std::size_t r = 1; r < all.size(); ++r) {
     if (all[r] == all[0]) continue;
-    return {ErrorKind::kMismatch,
-            fmt::format("rank {} of {} has the bits of '{}', expected those of '{}' as on rank 0; "
-                        "use equal processors, or isa = exact",
-                        r, ranks.size(), all[r].data(), all[0].data())};
+    return {
+        ErrorKind::kMismatch,
+        fmt::format("rank {} of {} has the bits of '{}', expected the bits of '{}' as on rank 0; "
+                    "use equal processors, or isa = exact",
+                    r, ranks.size(), all[r].data(), all[0].data())};
   }
   return {};
 }

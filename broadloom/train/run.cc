@@ -354,12 +354,11 @@ Result<ReadyRun> new_run(const Config& config, const std::string& run_dir, int t
 std::string note_on_schedule(const Config& config, std::int64_t before) {
   const Schedule rate = learning_rate_schedule(config);
   const std::string words =
-      rate.is_constant()
-          ? falling_value(config).value_or(FallingValue{}).words + " stays as it came"
-          : fmt::format("learning rate stays at {}, which it came", rate.end);
+      rate.is_constant() ? falling_value(config).value_or(FallingValue{}).words + " stays as it was"
+                         : fmt::format("learning rate stays at {}, its value", rate.end);
   return fmt::format(
-      "the {} to over the run's first {} steps; its record says so (schedule_timesteps = {})",
-      words, with_commas(before), before);
+      "the {} after the run's first {} steps; its record says so (schedule_timesteps = {})", words,
+      with_commas(before), before);
 }
 
 Result<ReadyRun> old_run(const std::string& run_dir, int threads, const RunHooks& hooks,

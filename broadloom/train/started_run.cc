@@ -116,11 +116,11 @@ Status make_longer(StartedRun& run, std::int64_t total_timesteps) {
   const ScheduledValue* const spent = spent_value(config);
   if (spent != nullptr && total_timesteps > over) {
     return invalid(fmt::format(
-        "total_timesteps: got {}, but the {} of '{}' falls to 0 over its {} steps ({} = linear), "
-        "where nothing more is learnt. Begin a new run with this one's policy and optimiser: "
+        "total_timesteps: got {}, but the {} of '{}' is 0 after its {} steps ({} = linear), so "
+        "later steps would learn nothing. Begin a new run with this run's policy and optimiser: "
         "`broadloom train --init {} --init_optimizer --total_timesteps N`, and the run's other "
-        "settings; a run can be made longer where nothing falls, with lr_schedule = adaptive, or "
-        "with a learning_rate_end above 0, which it then stays at",
+        "settings. A run can be made longer with constant or adaptive schedules. With a "
+        "learning_rate_end above 0 it can be, too, and the rate stays there",
         total_timesteps, spent->words, dir, over, spent->key, shell_word(dir)));
   }
   if (depends_on_total(config)) run.config.schedule_timesteps = before;

@@ -58,7 +58,8 @@ struct IterationReport {
   std::vector<UpdateNumber> update;  // what the algorithm reports
   double explained_variance = 0.0;
   std::int64_t episodes = 0;  // ended in this block
-  // Mean over these episodes, or over the last 100 if these are fewer; NaN before the first.
+  // Mean over the episodes that ended in this block, or over the last 100 if fewer ended. NaN
+  // before any ended.
   double mean_return = 0.0;
   double mean_length = 0.0;
   double success_rate = 0.0;      // NaN if success is unknown
@@ -114,7 +115,7 @@ class Recorder {
   virtual Status record(Trainer& trainer) = 0;
 };
 
-// The state before a trainer's first iteration.
+// Result of create(): the state of a new run, or a state that will be overwritten.
 enum class StartFrom {
   kStart,
   kState,  // state() will be overwritten by a checkpoint or another rank
@@ -129,11 +130,12 @@ class Trainer {
   //
   // With several ranks, each has a trainer with the same config and makes the same non-const calls.
   // Each collects a part of every block and computes a part of every gradient. All ranks get whole
-  // blocks, gradients and reports, with the bits of one rank. Only environments that other ranks
-  // step have the state of the last gather_environments(). kInvalidConfig if ranks cannot share the
-  // environments.
+  // blocks, gradients and reports, with the bits of one rank. Exception: environments that other
+  // ranks step keep the state of the last gather_environments(). kInvalidConfig if ranks cannot
+  // share the environments.
   //
-  // StartFrom::kState saves the time of initial states that will be overwritten.
+  // StartFrom::kState skips the work of initial states, such as staggered starts, which will be
+  // overwritten.
   //
   // With config.device, the device collects and learns; the trainer's results have the same bits.
   // The CPU has only the parts of the block that reports need, or the whole block with hashes or
@@ -152,9 +154,9 @@ class Trainer {
 
   // All steps are made, or stop_at_return is reached.
   bool finished() const { return clock_.global_step >= trained_steps_ || reached_return(); }
-  // The mean return that came to stop_at_return: of the evaluation after the last iteration
-  // (take_evaluation()) or, without eval_interval, of the report's episodes, once they are as many
-  // as its mean is over. None: none has come to it, or there is no stop_at_return.
+  // The mean return that reached stop_at_return. With eval_interval, it is from the evaluation
+  // after the last iteration (take_evaluation()). Without, it is the report's mean, once that is
+  // over at least 100 episodes. None: no mean has reached it, or stop_at_return is off.
   std::optional<double> reached_return() const;
   // Whether that ended the run before its last step.
   bool stopped_early() const {
@@ -171,7 +173,8 @@ class Trainer {
   VecEnvTraits simulator() const { return envs_->traits(); }
   // The training device, or null for the CPU.
   const Device* device() const { return backend_->device(); }
-  // The last block. After state_restored(), the next block, without content.
+  // The last block. After state_restored(), a block of the next iteration's shape with meaningless
+  // content.
   const RolloutBlock& block() const { return block_; }
   const float* params() const { return learner_.params.data(); }  // [P]
   // The current policy, which changes with every iteration.
@@ -195,8 +198,8 @@ class Trainer {
   // Time of each stage over all iterations so far.
   const StageSeconds& stage_seconds() const { return stage_seconds_; }
 
-  // Fixes the number of working threads for all later iterations, instead of the fastest recent
-  // number. Does not affect learning.
+  // Fixes the number of working threads for all later iterations, instead of the number that was
+  // fastest in recent trials. Does not affect learning.
   void hold_threads(int threads) { active_threads_.hold(threads); }
 
   // recorder: null for none. Must outlive the trainer or be unset.
@@ -205,7 +208,7 @@ class Trainer {
   // Mutable views of all state needed to continue: parameters, moments, normalisers, environments,
   // episode statistics, counters. Without environments that do not save their state (VecEnvTraits).
   std::vector<TensorRef> state();
-  // Updates the parts of state() that environments and device hold. Call it before you read
+  // Updates the parts of state() that come from environments and device. Call it before you read
   // state(). Fails if other ranks have stepped environments since gather_environments().
   Status capture();
   // Gathers the states of environments on other ranks or a device. iterate() does this whenever the
@@ -245,7 +248,7 @@ class Trainer {
   void compute_targets();
   Status update();
   bool is_measured(const RunClock& clock) const;  // the iteration whose block ends at `clock`
-  bool is_watched(const RunClock& clock) const;   // if instruments measure it
+  bool is_watched(const RunClock& clock) const;   // is_measured(), and an instrument is on
   bool needs_environments() const;
   void arm_instruments();
   void run_instruments();

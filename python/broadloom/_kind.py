@@ -144,8 +144,8 @@ class Kind:
         is_old = self.last_made is not None and self.last_made() is env
         if getattr(env, "closed", False) is True or is_old:
             raise ValueError(
-                f"{self.id}: the function that makes environments returned old or closed ones; "
-                "make new environments in each call"
+                f"{self.id}: the function that makes environments returned closed ones, or the "
+                "environments of an earlier call; make new environments in each call"
             )
         if env.num_envs != request.num_envs and not any_number:
             abandon(env)

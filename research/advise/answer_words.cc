@@ -31,10 +31,9 @@ std::string no_answer(const AdviceEvidence& evidence, const Advice& advice) {
                 "and were cut: such a policy has not learnt the task.",
                 unfinished);
   return fmt::format(
-      "No advice: after {} none of {} settings of {} had come to do better than the untrained "
-      "policy, whose {} episodes returned {} on average ({} to {}); the best of all trainings "
-      "stood "
-      "at {}.{}",
+      "No advice: after {} none of {} settings of {} did better than the untrained policy, whose "
+      "{} "
+      "episodes returned {} on average ({} to {}); the best of all trainings reached {}.{}",
       budget_text(evidence), advice.order.size(), evidence.env_id, evidence.untrained.count,
       return_text(evidence.untrained.value), return_text(evidence.untrained.low),
       return_text(evidence.untrained.high), return_text(best), cut);
@@ -121,7 +120,7 @@ std::string expected_text(const AdviceEvidence& evidence, const Advice& advice) 
   const bool reached = advice.verdict == AdviceVerdict::kReached;
   if (evidence.goal == AdviceGoal::kReturn) {
     return fmt::format(
-        "Its evaluations came to {} after {}{}, mean over {} seed{}, from {} untrained.", last,
+        "Its evaluations reached {} after {}{}, mean over {} seed{}, from {} untrained.", last,
         cost_text(evidence, advice.horizon), machine_text(evidence), advice.trials,
         advice.trials == 1 ? "" : "s", untrained);
   }

@@ -43,10 +43,10 @@ std::vector<std::string> what_would_change(const AdviceEvidence& evidence, const
   std::vector<std::string> out;
   if (evidence.rule == AdviceRule::kGradient && advice.order.front() != evidence.chosen &&
       !has_learnt(evidence, evidence.chosen)) {
-    out.push_back(fmt::format(
-        "A training of the laboratory's choice that learns: {} came to do no better than the "
-        "untrained policy, so another setting is advised.",
-        candidate_text(evidence.candidates[evidence.chosen].candidate)));
+    out.push_back(
+        fmt::format("A training of the laboratory's choice that learns: {} did no better than the "
+                    "untrained policy, so another setting is advised.",
+                    candidate_text(evidence.candidates[evidence.chosen].candidate)));
   }
   if (advice.broken > 0) {
     out.push_back(fmt::format(
@@ -70,8 +70,8 @@ std::vector<std::string> what_would_change(const AdviceEvidence& evidence, const
   }
   if (advice.verdict == AdviceVerdict::kNotReached && evidence.goal == AdviceGoal::kSpeed) {
     out.emplace_back(
-        "A longer budget: no setting was shown to meet the threshold, and the order is that of "
-        "returns on the way.");
+        "A longer budget: no setting was shown to meet the threshold, so returns on the way give "
+        "the order.");
   }
   if (evidence.left_out > 0) {
     out.push_back(fmt::format(
@@ -82,7 +82,7 @@ std::vector<std::string> what_would_change(const AdviceEvidence& evidence, const
   if (evidence.threshold_source == "best seen" && evidence.goal == AdviceGoal::kSpeed) {
     out.push_back(
         fmt::format("Another threshold: the task names none, and {} follows from the best "
-                    "that was seen; --threshold says what is enough.",
+                    "return that was seen; set another with --threshold.",
                     return_text(advice.threshold)));
   }
   return out;
@@ -116,7 +116,7 @@ std::vector<std::string> doubt_sentences(const AdviceEvidence& evidence, const A
 std::vector<std::string> unknown_sentences(const AdviceEvidence& evidence, const Advice& advice) {
   std::vector<std::string> out;
   if (evidence.interrupted) {
-    out.push_back(fmt::format("It was stopped after {}, and answers from what it had by then.",
+    out.push_back(fmt::format("It was stopped after {}, and answers from the results until then.",
                               budget_text(evidence)));
   }
   out.emplace_back(
@@ -126,10 +126,9 @@ std::vector<std::string> unknown_sentences(const AdviceEvidence& evidence, const
     const Rung& first = evidence.rungs.front();
     const int left = first.candidates - evidence.rungs[1].candidates;
     if (left > 0) {
-      out.push_back(
-          fmt::format("What the {} that left after {} of training would have come to later.",
-                      left == 1 ? "setting" : fmt::format("{} settings", left),
-                      cost_text(evidence, first.cost)));
+      out.push_back(fmt::format("Later results of the {} that left after {} of training.",
+                                left == 1 ? "setting" : fmt::format("{} settings", left),
+                                cost_text(evidence, first.cost)));
     }
   }
   if (advice.verdict != AdviceVerdict::kNothing) {

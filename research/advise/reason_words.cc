@@ -29,8 +29,7 @@ std::string compared(const AdviceEvidence& evidence, const Advice& advice, std::
                              cost_text(evidence, mine.mean_cost))
                : fmt::format(
                      "by {} it was at the threshold with {} of {} seeds, against {} of {} (on "
-                     "average after {}, against {}, where those that were not count with all of "
-                     "it)",
+                     "average after {}, against {}; other seeds count with the whole time)",
                      cost_text(evidence, horizon), its.reached, its.trials, mine.reached,
                      mine.trials, cost_text(evidence, its.mean_cost),
                      cost_text(evidence, mine.mean_cost));

@@ -83,7 +83,7 @@ constexpr AuditCheck kChecks[] = {
      {.note = 0.5},
      "{percent:.3g} % of the {N} environments have the same {T} steps as another one (limit "
      "{limit_percent:g} %).",
-     "This is normal with few states and a nearly deterministic policy, but the batch then holds "
+     "This is normal with few states and a nearly deterministic policy, but the batch then has "
      "fewer different samples than its size says. Fewer environments would do as well."},
     {"family_environments",
      median<&Numbers::family_columns>,
@@ -97,7 +97,7 @@ constexpr AuditCheck kChecks[] = {
      one_family,
      Bad::kAbove,
      {.warning = 0.5},
-     "Each seed family holds {percent:.3g} % of all environments (limit {limit_percent:g} %).",
+     "Each seed family has {percent:.3g} % of all environments (limit {limit_percent:g} %).",
      "All {N} environments draw the same episodes: the samples differ only by the actions. Raise "
      "seed_families (now {F}), or set it to 0."},
     {"correlated_environments",
@@ -399,7 +399,7 @@ constexpr AuditCheck kChecks[] = {
      fact<&RunFacts::updates>,
      Bad::kBelow,
      {.note = kBudgetNote.updates, .warning = kBudgetWarning.updates},
-     "total_timesteps is enough for {value:g} blocks of {N} x {T} (limit {limit:g}).",
+     "The number of blocks of {N} x {T} in total_timesteps is {value:g}, below {limit:g}.",
      "The policy changes once a block, so it hardly begins to learn. Lower num_envs or num_steps, "
      "or "
      "raise total_timesteps."},

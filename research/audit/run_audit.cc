@@ -148,10 +148,9 @@ Result<std::vector<AuditNumbers>> measure_on(Checkpoint& checkpoint, const Audit
     trainer = load(checkpoint, options);
     if (!trainer.ok()) return trainer.status();
     report.notes.push_back(
-        fmt::format("the schedule has {} iterations left, so scheduled values stay as they are; "
-                    "earlier updates "
-                    "are in the logs",
-                    left));
+        fmt::format("{} iteration{} of the schedule {} left, so scheduled values stay as they are. "
+                    "Findings on updates come from the logs",
+                    left, left == 1 ? "" : "s", left == 1 ? "is" : "are"));
   }
   Result<std::vector<AuditNumbers>> measured = measure(*trainer.value(), count, facts);
   if (!measured.ok()) return measured;

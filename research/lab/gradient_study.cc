@@ -165,8 +165,8 @@ class Laboratory {
     if (report.critics->refitted > report.critics->own) return;
     report.notes.push_back(fmt::format(
         "The refitted critic explains {} of the variance of returns, which is not found to be more "
-        "than the run's own ({}): what stands under it says nothing of a better critic. A larger "
-        "--bias_budget fits it longer.",
+        "than the run's own critic does ({}), so its results say nothing of a better critic. A "
+        "larger --bias_budget fits it longer.",
         share_words(report.critics->refitted), share_words(report.critics->own)));
   }
   static std::string share_words(double share) {

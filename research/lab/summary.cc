@@ -118,7 +118,7 @@ class Summary {
     if (level.size() + 1 == rows.size()) {
       return fmt::format(
           "No shape is found to be best for one block {}: agreement is {:.2f} to {:.2f}, and every "
-          "interval overlaps with that of the highest, {}.",
+          "interval overlaps with the interval of the highest, {}.",
           where, last.e.value, top.e.value, words(top));
     }
     return fmt::format("Best shape for one block {}: {}{}; least agrees {}.", where, words(top),
@@ -133,7 +133,7 @@ class Summary {
     const Rows away = selected(bad, [](const Row& r) { return r.e.high < 0.0; });
     const std::string what = away.size() == bad.size() ? "reversed: it points away on average"
                              : away.empty()
-                                 ? "not shown to point the true way: its interval holds zero"
+                                 ? "not shown to point the true way: its interval contains zero"
                                  : "reversed or not shown to point the true way";
     const std::size_t count = rows.size() - bad.size();
     std::string where = "In " + counted(bad, rows);
@@ -219,8 +219,8 @@ class Summary {
     const Rows fewer = selected(rows, [](const Row& r) { return r.e.high < 1.0; });
     if (more.empty() && fewer.empty()) {
       lines_.push_back(fmt::format(
-          "Samples of a trajectory are not told from independent ones at lambda {:g}: the interval "
-          "of the variance inflation holds 1 in {}.",
+          "We found no difference between samples of a trajectory and independent ones at lambda "
+          "{:g}: the interval of the variance inflation contains 1 in {}.",
           lambda_, rows.size() == 1 ? "the one shape" : fmt::format("all {} shapes", rows.size())));
       return;
     }
@@ -229,8 +229,8 @@ class Summary {
       if (!some->empty()) text += (text.empty() ? "" : "; ") + worth(*some, rows, some == &more);
     }
     const std::size_t rest = rows.size() - more.size() - fewer.size();
-    if (rest > 0) text += fmt::format("; in the other {} the interval holds 1", rest);
-    lines_.push_back(fmt::format("What dependence is worth at lambda {:g}: {}.", lambda_, text));
+    if (rest > 0) text += fmt::format("; in the other {} the interval contains 1", rest);
+    lines_.push_back(fmt::format("Dependence at lambda {:g}: {}.", lambda_, text));
   }
 
   std::string worth(const Rows& some, const Rows& all, bool more) const {
@@ -286,8 +286,8 @@ class Summary {
     };
     lines_.push_back(fmt::format(
         "Samples of different trajectories are independent, and the mean cosine of their gradients "
-        "is {}; less their block's mean it is {}. Centring makes the difference: gradients "
-        "shorter than the mean come to lie opposite to it, and so alike.",
+        "is {}; after subtraction of their block's mean it is {}. The subtraction makes the "
+        "difference: a gradient shorter than the mean then points away from it.",
         range(plain), range(centred)));
   }
 
@@ -389,10 +389,11 @@ class Summary {
       lines_.emplace_back("Exact values were solved for; none was sampled beside them.");
       return;
     }
-    lines_.push_back(fmt::format(
-        "The sampled interval holds the exact value in {} of {} comparisons; about {:.2g} misses "
-        "are expected when all is right, and come together, for cases share their samples.",
-        agree, tested, (1.0 - kConfidence) * static_cast<double>(tested)));
+    lines_.push_back(
+        fmt::format("The sampled interval contains the exact value in {} of {} comparisons. About "
+                    "{:.2g} misses "
+                    "are expected by chance; they come together, since cases share their samples.",
+                    agree, tested, (1.0 - kConfidence) * static_cast<double>(tested)));
   }
 
   const GradientStudyReport& report_;

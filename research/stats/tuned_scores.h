@@ -1,11 +1,12 @@
-// Scores of an arm whose setting, such as the learning rate, is chosen among candidates.
+// Scores of an arm (a compared group of runs) for which a setting, such as the learning rate, is
+// chosen among candidates.
 //
 // A choice and its score must not come from the same runs: the best of several averages is too high
 // by chance, the more so the fewer the runs. Here the choice is cross-fitted. The seeds are dealt
 // to folds, at most five. For each fold the candidate with the highest mean over the other folds'
-// seeds is chosen, and the fold's seeds are scored with it. Every seed chooses and every seed is
-// scored, never for itself. A bootstrap replicate draws seeds and chooses anew, so that intervals
-// hold the uncertainty of the choice.
+// seeds is chosen, and the fold's seeds are scored with it. Every seed has a score, and helps to
+// choose for the other folds only. A bootstrap replicate draws seeds and chooses anew, so that
+// intervals include the uncertainty of the choice.
 #pragma once
 
 #include <cstddef>
@@ -36,21 +37,22 @@ std::vector<int> cross_fitted(const Candidates& candidates,
 // The candidate with the highest mean over all seeds.
 int best_candidate(const Candidates& candidates);
 
-// Marks the candidates without a significant difference from the best one at 5 %, by the pair test,
-// and the best itself. With too few seeds for a difference, marks all.
+// Marks the best candidate and those without a significant difference from it at 5 % (pair_test.h).
+// With too few seeds for a difference, marks all.
 std::vector<bool> like_the_best(const Candidates& candidates);
 
 struct Scores;
 
 // One task's scores from which replicates draw: [runs], or [count, runs] if tuned.
 std::vector<double> score_pool(const Scores& scores, int task);
-// The places in the pools of the scores themselves, [tasks, runs].
+// Indices into score_pool() of the scores as reported, without resampling, [tasks, runs].
 std::vector<std::uint32_t> own_places(const Scores& scores);
-// From drawn runs, [tasks, runs] as of draw_runs(), to places in the pools.
+// Replaces drawn runs, [tasks, runs] from draw_runs(), by indices into score_pool(). Changes
+// nothing if nothing is tuned.
 void choose_candidates(const Scores& scores, std::vector<std::uint32_t>& chosen);
 
-// Whether x is better (ahead = 1) or worse (-1) than y in the mean over tasks whichever of the
-// candidates are taken that are like their best ones. True where neither is tuned.
+// Whether x has a higher (ahead = 1) or lower (-1) mean over tasks than y for every choice among
+// the candidates that like_the_best() marks. True if neither is tuned.
 bool holds_for_candidates(int ahead, const Scores& x, const Scores& y);
 
 }  // namespace broadloom

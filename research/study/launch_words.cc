@@ -62,8 +62,8 @@ std::string launch_words(const JobQueue& queue, const StudyPlan& plan, const Lau
   if (needed <= limits.minutes) return text;
   return text +
          fmt::format(
-             " The longest job should have {} minutes; run the same command again for what it "
-             "does not finish.",
+             " The longest job should have {} minutes; run the same command again to train the "
+             "runs that it does not finish.",
              needed);
 }
 

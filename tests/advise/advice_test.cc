@@ -151,7 +151,7 @@ TEST(Advice, HasNoWinnerIfNothingLearnt) {
   const Advice advice = advice_of(evidence);
   EXPECT_EQ(advice.verdict, AdviceVerdict::kNothing);
   EXPECT_TRUE(says({advice.answer}, {"No advice: after 60.0 s none of 4 settings",
-                                     "the best of all trainings stood at 2"}));
+                                     "the best of all trainings reached 2"}));
   EXPECT_EQ(advice.expected, "");
   EXPECT_TRUE(advice.runners_up.empty());
   EXPECT_TRUE(says(advice.changes_mind, {"--ent_coef"}));
@@ -186,7 +186,8 @@ TEST(Advice, DoesNotAdviseASettingThatAlwaysBroke) {
 
 TEST(Advice, SaysNoneLeftTheFirstRungIfSo) {
   AdviceEvidence evidence = planted_race();
-  EXPECT_TRUE(says(advice_of(evidence).not_known, {"What the setting that left after"}));
+  EXPECT_TRUE(
+      says(advice_of(evidence).not_known, {"Later results of the setting that left after"}));
   evidence.rungs = {{2.0, 4}, {4.0, 4}};
   EXPECT_FALSE(says(advice_of(evidence).not_known, {"that left after"}));
 }
@@ -229,7 +230,7 @@ TEST(Advice, NamesTheReturnsForTheGoalReturn) {
   for (CandidateEvidence& candidate : evidence.candidates) candidate.rungs = 1;
   const Advice advice = advice_of(evidence);
   EXPECT_EQ(advice.order.front(), 2U) << "at 2 s, where the default left";
-  EXPECT_TRUE(says({advice.expected}, {"Its evaluations came to 110 after 4 s"}));
+  EXPECT_TRUE(says({advice.expected}, {"Its evaluations reached 110 after 4 s"}));
   EXPECT_TRUE(says(advice.because, {"its return at"}));
 }
 

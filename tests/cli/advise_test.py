@@ -220,7 +220,7 @@ class Advise(ProgramTest):
     def test_returns_are_another_question(self):
         data = self.object_of(*TASK, *ANSWERED, "--for", "return", "--out", "a", "--json")
         self.assertEqual(data["goal"], "return")
-        self.assertIn("Its evaluations came to", data["advice"]["expected"])
+        self.assertIn("Its evaluations reached", data["advice"]["expected"])
 
     def test_wrong_calls(self):
         self.fails(2, ["--time", "soon", "60s"], "advise", "--time", "soon")

@@ -351,7 +351,7 @@ class CommandLine(ProgramTest):
         self.assertFalse(report["agrees"])
         self.assertEqual(
             [check["name"] for check in report["checks"] if check["findings"]],
-            ["seeds, streams and families"],
+            ["other seeds, streams and families give other steps"],
         )
         self.assertEqual(
             self.run_program("env", "check", "CliffWalking-v1", "--no_chance").returncode, 0

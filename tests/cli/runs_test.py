@@ -156,8 +156,8 @@ class Runs(ProgramTest):
         self.assertEqual((text.returncode, text.stderr), (6, ""))
         self.assertRegex(text.stdout, r"seed +1 \| 2\n")
         self.assertIn(
-            "observations of one or more of 2 environments (0, 1) at step 0 of iteration 1 "
-            "(global step 2)",
+            "at step 0 of iteration 1 (global step 2), in observations of at least one of 2 "
+            "environments (0, 1)",
             text.stdout,
         )
         self.fails(3, ["'d' has no hashes.bin", "--hashes"], "diff", "a", "d")

@@ -114,9 +114,9 @@ class Train(ProgramTest):
     def test_steps_left_out_are_said_before_training(self):
         wide = ["--num_envs", "64", "--num_steps", "512", "--total_timesteps", "50000"]
         warning = (
-            "Warning: 50,000 steps asked for, 32,768 will be trained (only 1 update), 34 % left "
-            "out: choose "
-            "total_timesteps = 327680, or num_envs = 8\n"
+            "Warning: 50,000 steps give only 1 update, and at least 10 are advised; 32,768 of the "
+            "steps are trained, 34 % are left out: choose total_timesteps = 327680, or num_envs = "
+            "8\n"
         )
         self.assertIn(warning, self.run_program("train", *wide, "--out", "a").stdout)
         self.object_of("train", *wide, "--out", "b", "--json")
@@ -137,8 +137,7 @@ class Train(ProgramTest):
         )
         self.assertRegex(
             plan.stdout,
-            r"\nNote: num_envs=128: 50,000 steps asked for, 49,152 will be trained \(only 3 "
-            r"updates\)",
+            r"\nNote: num_envs=128: 50,000 steps give only 3 updates, .*; 49,152 of the steps",
         )
         self.assertNotIn("num_envs=4: ", plan.stdout)
 
@@ -420,8 +419,7 @@ class Train(ProgramTest):
         self.run_program(*falling, "--out", "a")
         longer = self.run_program("train", "--resume", "a", "--more_timesteps", "512")
         self.assertIn(
-            "Note: the learning rate stays at 1e-05, which it came to over the run's first 1,024 "
-            "steps",
+            "Note: the learning rate stays at 1e-05, its value after the run's first 1,024 steps",
             longer.stderr,
         )
         self.assertIn("Trained 1,536 of 1,536 steps", longer.stdout)

@@ -190,7 +190,7 @@ REPLACED = [
     (r"\d+ MB allowed", "N MB allowed"),
     (r"\d[\d,]* +steps/s", "N steps/s"),
     (r"\b\d+\.\d s\b|\b\d+:\d\d\b", "TIME"),
-    (r"(?<=\d threads, )\w+(?=: )", "ISA"),
+    (r"(\d threads?, )\w+(?=: )", r"\1ISA"),
     (r"-?\b\d+\.\d+(e[-+]\d+)?(?! %|\w)", "X"),
 ]
 
@@ -223,21 +223,24 @@ def same_everywhere(text, topic, folder):
 def answer(program, command, folder, topic):
     result = call(program, command, folder)
     parts = [f"$ broadloom {command}".rstrip()]
-    parts += [
-        same_everywhere(text, topic, folder) for text in (result.stdout, result.stderr) if text
-    ]
+    texts = [same_everywhere(text, topic, folder) for text in (result.stdout, result.stderr)]
+    parts += filter(None, texts)  # a text of progress alone is left out
     return "\n".join(parts) + f"\n[exit code {result.returncode}]\n"
 
 
+def entries(page):
+    """The page's lines; those that continue an entry of help are with its first line."""
+    return re.split(r"\n(?! {3,}\S)", page)
+
+
 def help_pages(program, folder):
-    """The help of each command. Lines of train's help are left out of the pages after it."""
+    """The help of each command. Entries of train's help are left out of the pages after it."""
     pages, known = [answer(program, "--help", folder, "help")], set()
     for command in COMMANDS:
-        page = answer(program, f"{command} --help", folder, "help")
-        pages.append(re.sub(r"\n{3,}", "\n\n", "\n".join(
-            line for line in page.split("\n") if not line.strip() or line not in known
-        )))  # fmt: skip
-        known = known or set(page.split("\n")[1:-2])
+        all_of_it = entries(answer(program, f"{command} --help", folder, "help"))
+        kept = [entry for entry in all_of_it if not entry.strip() or entry not in known]
+        pages.append(re.sub(r"\n{3,}", "\n\n", "\n".join(kept)))
+        known = known or set(all_of_it[1:-2])
     return "\n".join(pages)
 
 

@@ -51,8 +51,8 @@ const std::vector<Idle>& idle_settings() {
        "100000",
        {{"lr_schedule", "constant"}},
        "lr_schedule = constant and clip_schedule = constant and ent_schedule = constant and "
-       "algorithm = ppo; it needs lr_schedule or clip_schedule or ent_schedule or algorithm = "
-       "linear or pqn",
+       "algorithm = ppo; it needs lr_schedule or clip_schedule or ent_schedule = linear, or "
+       "algorithm = pqn",
        {}},
       {"schedule_timesteps",
        "100000",

@@ -56,7 +56,7 @@ TEST(ShapeSchedule, ReadsBackWhatItWrites) {
 
 TEST(ShapeSchedule, SaysWhichEntryIsAmissAndHow) {
   const std::pair<const char*, const char*> cases[] = {
-      {"8x128", "got the entry '8x128': it has no @; expected entries such as 8x128 @ 0, 64x16 @"},
+      {"8x128", "got the entry '8x128': it has no @; write num_envs x num_steps @ share of total"},
       {"8x128 @ 0, 64x16", "got the entry '64x16': it has no @"},
       {"8 @ 0", "'8 @ 0': its shape is not two numbers from 1 to 1048576"},
       {"0x128 @ 0", "its shape is not two numbers"},
@@ -64,7 +64,7 @@ TEST(ShapeSchedule, SaysWhichEntryIsAmissAndHow) {
       {"8x9999999 @ 0", "its shape is not two numbers"},
       {"8x128/0 @ 0", "/minibatch_size of at least 1"},
       {"8x128x4 @ 0", "/minibatch_size of at least 1"},
-      {"8x128 @ 0.1", "the first one does not start at 0"},
+      {"8x128 @ 0.1", "the first entry does not start at 0"},
       {"8x128 @ zero", "its start is not a number from 0 to below 1"},
       {"8x128 @ 0, 4x4 @ 1", "its start is not a number from 0 to below 1"},
       {"8x128 @ 0, 4x4 @ -0.5", "its start is not a number from 0 to below 1"},

@@ -71,7 +71,7 @@ class WholeBatch(unittest.TestCase):
             left_out,
             [
                 "frame stacks",
-                "any ranges, in any order and concurrently",
+                "steps do not depend on ranges, their order or concurrency",
                 "sums over steps",
                 "context values",
                 "steps allocate nothing",

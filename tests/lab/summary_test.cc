@@ -72,7 +72,7 @@ TEST(Summary, DirectionsAreCalledReversedOnlyBelowZero) {
   EXPECT_PRED2(
       holds, summary_of(report_of({0.04, 0.02, 0.1, 0.4}))[1],
       "From T = 16 up one block's direction is not shown to point the true way: its interval "
-      "holds zero (0.04 [-0.01, 0.09] at T = 64, 0.02");
+      "contains zero (0.04 [-0.01, 0.09] at T = 64, 0.02");
   EXPECT_PRED2(holds, summary_of(report_of({0.4, 0.02, 0.1, 0.4}))[1],
                "In 1 of 4 shapes (4 x 16) one");
   EXPECT_PRED2(holds, summary_of(report_of({-0.4, -0.2, -0.1, -0.4}))[1], "At every shape");
@@ -140,17 +140,17 @@ GradientStudyReport inflation_of(const std::vector<double>& inflation) {
 
 TEST(Summary, DependenceIsGivenInIndependentSamples) {
   EXPECT_EQ(only_line(summary_of(inflation_of({0.8, 0.5, 1.0, 1.0}))),
-            "What dependence is worth at lambda 0.95: a sample of a rollout is worth "
+            "Dependence at lambda 0.95: a sample of a rollout is worth "
             "1.25 to 2.00 times an independent one in 2 of 3 shapes (1 x 64 and 4 x "
             "16), since gradients along it covary negatively (at 4 x 16 most at lags "
-            "2 to 3); in the other 1 the interval holds 1.");
+            "2 to 3); in the other 1 the interval contains 1.");
   EXPECT_PRED2(holds, summary_of(inflation_of({2.0, 1.0, 0.8, 1.0}))[0],
                "worth 0.50 [0.49, 0.51] times an independent one in 1 of 3 shapes (1 x "
                "64), since gradients along it covary positively (at 1 x 64 most at lags 2 "
                "to 3)");
   EXPECT_PRED2(holds, only_line(summary_of(inflation_of({1.02, 0.97}))),
-               "not told from independent ones at lambda 0.95: the interval of "
-               "the variance inflation holds 1 in all 2 shapes.");
+               "no difference between samples of a trajectory and independent ones at lambda "
+               "0.95: the interval of the variance inflation contains 1 in all 2 shapes.");
   EXPECT_TRUE(summary_of(inflation_of({})).empty());
 }
 
@@ -166,9 +166,8 @@ TEST(Summary, CentringIsNamedIfItMakesTheCosine) {
   c.across.uncentred = about(0.0, 0.01);
   r.correlation->push_back(c);
   EXPECT_PRED2(holds, only_line(summary_of(r)),
-               "is 0.00 [-0.01, 0.01]; less their block's mean "
-               "it is 0.40 [0.35, 0.45]. Centring makes the "
-               "difference");
+               "is 0.00 [-0.01, 0.01]; after subtraction of their block's mean it is 0.40 [0.35, "
+               "0.45]. The subtraction makes the difference");
   (*r.correlation)[0].across.uncentred = about(0.38);
   EXPECT_TRUE(summary_of(r).empty());
   (*r.correlation)[0].across.cosine.mean = about(-0.01);
@@ -268,7 +267,7 @@ TEST(Summary, ExactValuesInTheirIntervalsAreCounted) {
                              {"total", 1.0, about(2.0)},
                              {"bias_norm", 1.0, std::nullopt}}});
   EXPECT_PRED2(holds, only_line(summary_of(r)),
-               "holds the exact value in 1 of 2 comparisons; about 0.1 misses are expected");
+               "contains the exact value in 1 of 2 comparisons. About 0.1 misses are expected");
   r.exact->cases[0].quantities.erase(r.exact->cases[0].quantities.begin(),
                                      r.exact->cases[0].quantities.begin() + 2);
   EXPECT_PRED2(holds, only_line(summary_of(r)), "none was sampled beside them");

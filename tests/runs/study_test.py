@@ -410,15 +410,13 @@ class Study(unittest.TestCase):
 
         whole = run(*study, "--plan")
         self.assertEqual(whole.returncode, 0, whole.stderr)
-        self.assertEqual(
-            (len(cells(whole.stdout)), whole.stdout.count("200 steps asked for")), (30, 30)
-        )
+        self.assertEqual((len(cells(whole.stdout)), whole.stdout.count("200 steps give")), (30, 30))
         self.assertNotIn("more", whole.stdout)
         store = ("--out", self.root / "large.sqlite", "--no_report")
         result = run(*study, *store, "--json")
         self.assertEqual(result.returncode, 0, result.stderr)
         self.assertEqual(
-            (len(cells(result.stderr)), result.stderr.count("200 steps asked for")), (24, 8)
+            (len(cells(result.stderr)), result.stderr.count("200 steps give")), (24, 8)
         )
         self.assertIn("\n... and 6 more cells; --plan prints the whole plan\n", result.stderr)
         self.assertIn("\n... and 22 more notes; --plan prints the whole plan\n", result.stderr)

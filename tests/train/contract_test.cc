@@ -76,9 +76,9 @@ TEST(Contract, WarnsOfStepsThatNoBlockTakesAndOfFewUpdates) {
   const Overrides wide{
       {"env_id", "Pendulum-v1"}, {"num_envs", "64"}, {"total_timesteps", "200000"}};
   EXPECT_NE(contract_text(contract_of(wide))
-                .find("\nWarning: 200,000 steps asked for, 131,072 will be trained (only 1 "
-                      "update), 34 % left "
-                      "out: choose total_timesteps = 1310720, or num_envs = 8\n"),
+                .find("\nWarning: 200,000 steps give only 1 update, and at least 10 are advised; "
+                      "131,072 of the steps are trained, 34 % are left out: choose "
+                      "total_timesteps = 1310720, or num_envs = 8\n"),
             std::string::npos);
   const auto budget = [&](const Overrides& more) {
     Overrides all = wide;
@@ -88,7 +88,7 @@ TEST(Contract, WarnsOfStepsThatNoBlockTakesAndOfFewUpdates) {
   EXPECT_EQ(budget({{"total_timesteps", "1310720"}}), "");
   EXPECT_EQ(budget({{"num_envs", "8"}}), "");
   EXPECT_EQ(budget({{"total_timesteps", "393216"}}),
-            "Note: 393,216 steps asked for, 393,216 will be trained (only 3 updates): choose "
+            "Note: 393,216 steps give only 3 updates, and at least 10 are advised: choose "
             "total_timesteps = 1310720, or num_envs = 19");
   // Fewer environments must keep the families, and minibatches their samples.
   EXPECT_EQ(budget({{"num_envs", "60"}, {"seed_families", "6"}}).substr(0, 16), "Warning: 200,000");

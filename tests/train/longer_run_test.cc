@@ -163,7 +163,7 @@ TEST_F(LongerRuns, KeepTheRateThatTheirScheduleCameTo) {
   ASSERT_TRUE(resume_run(at("run"), 1, hooks, 1300).ok());
   ASSERT_EQ(notes.size(), 1U);
   EXPECT_EQ(notes[0],
-            "the learning rate stays at 0.0001, which it came to over the run's first 900 steps; "
+            "the learning rate stays at 0.0001, its value after the run's first 900 steps; "
             "its record says so (schedule_timesteps = 900)");
   extend("run", 2000, 3);
   expect_alike("whole", "run");

@@ -34,9 +34,9 @@ std::vector<NamedCheck> checks_of(const Subject& subject) {
       {"final observations of ended episodes", check_final_observations,
        unless(traits.has_final_observations, "traits().has_final_observations is false")},
       {"the same seed gives the same steps", check_determinism, varies},
-      {"any ranges, in any order and concurrently", check_independence,
+      {"steps do not depend on ranges, their order or concurrency", check_independence,
        traits.whole_batch ? "traits().whole_batch is true" : varies},
-      {"seeds, streams and families", check_seeds,
+      {"other seeds, streams and families give other steps", check_seeds,
        varies != nullptr ? varies : unless(options.has_chance, "has_chance is false")},
       {"sums over steps", check_counted,
        unless(subject.spec.counted() > 0, "spec() lists no counted reward terms or measures")},
@@ -45,7 +45,7 @@ std::vector<NamedCheck> checks_of(const Subject& subject) {
       traits.saves_state
           ? NamedCheck{"state saved and restored", check_state}
           : NamedCheck{"begin_anew(), since the state is not saved", check_begin_anew},
-      {"another()", check_another},
+      {"another() makes environments of the same kind", check_another},
       {"steps allocate nothing", check_allocations,
        unless(options.allocations != nullptr, "this program does not count allocations")},
   };

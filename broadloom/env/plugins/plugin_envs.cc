@@ -151,7 +151,7 @@ Status PluginEnvs::stagger() {
   std::vector<float> actions(episode_.size() *
                              static_cast<std::size_t>(described_.spec.action_size()));
   Status status;
-  for_each_lot(options_, [&](int begin, int end) {
+  for_each_joining_group(options_, [&](int begin, int end) {
     if (status.ok()) status = stagger_range(begin, end, ages, actions);
   });
   return status;

@@ -44,9 +44,9 @@ Status unknown_environment(const std::string& id, const std::vector<std::string>
           ? "Gymnasium's come with the Python package, as gymnasium/" + id + " (docs/python.md)"
           : fmt::format("did you mean '{}'?", near);
   return {ErrorKind::kNotFound,
-          unknown + guess +
-              "; `broadloom env list` lists all of them; an environment that another program "
-              "registers is known only to that program, which has the same commands"};
+          unknown + guess + (near.empty() ? ". " : " ") +
+              "`broadloom env list` lists all of them. For an environment that your own program "
+              "registers, use that program's commands"};
 }
 
 Status not_registered(const std::string& id) {
