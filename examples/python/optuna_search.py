@@ -3,7 +3,7 @@
     pip install optuna
     python examples/python/optuna_search.py
 
-Each trial is a run of its own in runs/optuna, with the folder of any run. What a trial reports are
+Each trial is a run of its own in runs/optuna, with the folder of any run. A trial reports
 evaluations of its policy on episodes that training never sees."""
 
 import argparse

@@ -5,8 +5,8 @@
     python -m broadloom.sinks wandb runs/a --project=poles --follow    # from another shell
 
 A sink reads the run's folder: its settings, metrics.jsonl and eval.jsonl. So it changes no bit of
-the run. What a sink missed, log_to() sends later. Numbers have the names of metrics.jsonl, and
-those of evaluations begin with eval/."""
+the run. log_to() sends later what a sink missed. Numbers have the names of metrics.jsonl, and those
+of evaluations begin with eval/."""
 
 from __future__ import annotations
 

@@ -34,7 +34,8 @@ std::string setting_of(const ReportArm& arm, const std::string& key) {
 }
 
 // Everything in which lines along one key may differ besides that key and `other`.
-std::string place_of_line(const StudyReport& report, const ReportLine& line, const std::string& other) {
+std::string place_of_line(const StudyReport& report, const ReportLine& line,
+                          const std::string& other) {
   std::string text = fmt::format("{} {} {} ", line.task, static_cast<int>(line.kind), line.key);
   const ReportArm& arm = report_arm(report, line.arms.front());
   if (other != "num_steps") text += fmt::format("{} ", line.fixed);
@@ -95,7 +96,8 @@ std::map<std::pair<std::string, std::string>, Grid> grids_of(const StudyReport& 
 
 bool has_enough_runs(const StudyReport& report, const ReportTwoWay& question) {
   return std::all_of(question.arms.begin(), question.arms.end(), [&](int arm) {
-    const auto scores = arm_scores(report, report_arm(report, arm), {question.task}, question.score);
+    const auto scores =
+        arm_scores(report, report_arm(report, arm), {question.task}, question.score);
     return scores && scores->runs >= kFewestTwoWayRuns;
   });
 }

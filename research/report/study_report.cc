@@ -63,7 +63,7 @@ Result<std::vector<StudyResults>> read_all(const std::vector<std::string>& store
   return results;
 }
 
-// Those that were asked for, then those of the studies' definitions.
+// Requested keys, then keys of the studies' definitions.
 std::vector<std::string> tuned_keys_of(const StudyReportOptions& options,
                                        const std::vector<StudyResults>& results) {
   std::vector<std::string> keys = options.tuned;

@@ -156,18 +156,18 @@ class FilesTest(unittest.TestCase):
 
     def test_the_shell_has_it(self):
         run = train("shell")
-        with contextlib.redirect_stdout(io.StringIO()) as said:
+        with contextlib.redirect_stdout(io.StringIO()) as printed:
             code = sinks.main(["csv", str(run.dir), "--dir", str(out("tables"))])
-        self.assertEqual((code, said.getvalue()), (0, f"{run.dir}: {out('tables')}/shell.csv\n"))
+        self.assertEqual((code, printed.getvalue()), (0, f"{run.dir}: {out('tables')}/shell.csv\n"))
         self.assertLessEqual(logged(run).items(), rows(out("tables") / "shell.csv").items())
         runs = list(map(str, (run.dir, run.dir.parent / "ledger.jsonl")))  # as runs/* gives them
         quiet = contextlib.redirect_stdout(io.StringIO())
-        with quiet, contextlib.redirect_stderr(io.StringIO()) as said:
+        with quiet, contextlib.redirect_stderr(io.StringIO()) as printed:
             self.assertEqual(sinks.main(["csv", *runs]), 0)
-        self.assertIn("ledger.jsonl: left out", said.getvalue())
-        with contextlib.redirect_stderr(io.StringIO()) as said:
+        self.assertIn("ledger.jsonl: left out", printed.getvalue())
+        with contextlib.redirect_stderr(io.StringIO()) as printed:
             self.assertEqual(sinks.main(["csv", str(out("nothing"))]), 1)
-        self.assertIn("expected a run's folder", said.getvalue())
+        self.assertIn("expected a run's folder", printed.getvalue())
 
     def test_tensorboard_reads_settings_and_curves(self):
         from tensorboard.backend.event_processing.event_accumulator import EventAccumulator

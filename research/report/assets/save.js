@@ -1,6 +1,6 @@
 "use strict";
-// Saves figures for papers. What a figure shows becomes a list of marks, paths and texts in pixels,
-// which is written as SVG or as PDF. Charts draw themselves once more, into the list.
+// Saves figures for papers. A figure becomes a list of marks, paths and texts in pixels, which is
+// written as SVG or as PDF. Charts draw themselves once more, into the list.
 
 // ---- paths, with the calls of a canvas
 
