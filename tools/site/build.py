@@ -6,6 +6,7 @@ lead there.
 `--serve` shows the site, and makes it again on every change of a page."""
 
 import fnmatch
+import html
 import os
 import posixpath
 import re
@@ -25,6 +26,14 @@ ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)
 OUT = os.path.join(ROOT, "build", "site")
 STAGE = os.path.join(OUT, "pages")
 SHIM = "assets/iframe-worker.js"
+STYLE = "assets/site.css"
+# The three ways in: what one uses, its page, and what it is for.
+DOORS = [
+    ("Python", "docs/python.html", "Train on your Gymnasium environment."),
+    ("The program", "docs/first_run.html", "Train, compare and explain runs from a shell."),
+    ("C++", "docs/own_environment.html", "Write an environment, or build on the library."),
+]
+AGENT = "docs/images/watch_cartpole.svg"
 LANGUAGES = {
     ".h": "cpp", ".cc": "cpp", ".toml": "toml", ".sh": "bash", ".py": "python", ".json": "json",
     ".txt": "text",
@@ -95,6 +104,51 @@ def stage_target(path, files):
                 stage_target(inside, files)
 
 
+def plain(text):
+    return html.escape(re.sub(r"\[([^\]]*)\]\([^)]*\)", r"\1", text).replace("`", ""))
+
+
+def doors():
+    """An agent at work and the ways in, for the start page."""
+    cards = "".join(
+        f'<a href="{link}"><strong>{name}</strong>{use}</a>' for name, link, use in DOORS
+    )
+    picture = f'<img class="agent" src="{AGENT}" alt="A trained policy balances a pole">'
+    return f'\n<p>{picture}</p>\n<div class="doors">{cards}</div>\n\n'
+
+
+def gallery(files):
+    """Each experiment with a figure: the figure, and its answer in the table of experiments."""
+    row = r"^\| \[[^\]]*\]\(([\w-]+)/README\.md\) \| [^|]* \| ([^|]*) \|"
+    answers = dict(re.findall(row, read("experiments/README.md"), flags=re.M))
+    cards = []
+    for page in fnmatch.filter(files, "experiments/*/README.md"):
+        text = read(page)
+        figure = re.search(r"^!\[([^\]]*)\]\(([^)]+)\)", text, flags=re.M)
+        folder = posixpath.relpath(posixpath.dirname(page), "experiments")
+        if not figure or folder not in answers:
+            continue
+        cards.append(
+            f'<a href="{folder}/index.html">'
+            f'<img src="{folder}/{figure.group(2)}" alt="{plain(figure.group(1))}">'
+            f"<strong>{plain(title_of(page))}</strong>"
+            f"<span>{plain(answers[folder])}</span></a>"
+        )
+    return f'\n<div class="gallery">{"".join(cards)}</div>\n\n'
+
+
+def with_cards(page, text, files):
+    """The start page has the ways in after its first paragraph; results have a gallery."""
+    if page == "README.md":
+        cards, mark = doors(), "\n!["
+    elif page == "experiments/README.md":
+        cards, mark = gallery(files), "\n| "
+    else:
+        return text
+    before, mark, rest = text.partition(mark)
+    return before + cards + mark + rest
+
+
 def stage_page(page, files):
     text = read(page)
     for link, path, anchor in set(pages.links(text)):
@@ -106,6 +160,7 @@ def stage_page(page, files):
         stage_target(target, files)
         new = staged_name(target, files, posixpath.dirname(page)) + ("#" + anchor if anchor else "")
         text = text.replace(f"]({link})", f"]({new})")
+    text = with_cards(page, text, files)
     if any(fnmatch.fnmatch(page, pattern) for pattern in pages.LESS_FOUND):
         text = "---\nsearch:\n  boost: 0.3\n---\n\n" + text
     stage(page, text)
@@ -184,6 +239,7 @@ def settings(sections):
         },
         # Search from disk, without the shim that `offline` would have from elsewhere.
         "plugins": ["search", "offline"],
+        "extra_css": [STYLE],
         "extra": {"polyfills": [SHIM], "generator": False},
         "markdown_extensions": [
             "tables",
@@ -214,7 +270,8 @@ def main():
         ):
             stage(path)
     os.makedirs(os.path.join(STAGE, "assets"), exist_ok=True)
-    shutil.copyfile(os.path.join(ROOT, "tools", "site", SHIM), os.path.join(STAGE, SHIM))
+    for asset in (SHIM, STYLE):
+        shutil.copyfile(os.path.join(ROOT, "tools", "site", asset), os.path.join(STAGE, asset))
     config = os.path.join(OUT, "mkdocs.yml")
     with open(config, "w", encoding="utf-8") as file:
         file.write("site_name: Broadloom\n")
