@@ -30,6 +30,7 @@ declare -A does=(
   [tidy]="clang-tidy over files changed within a day (tools/check_tidy.sh --all: every file)"
   [asan]="the address and undefined behaviour sanitizers, where there is raw memory"
   [tsan]="the thread sanitizer, where there are threads"
+  [wheel]="wheels and the source package, made and tried; compiles once for each CPython"
   [fuzz]="100,000 changed files and 200 random configurations; takes minutes on many cores")
 declare -A labels_of=(
   [unit]=unit [golden]=golden [cli]=cli [runs]=runs [learning]=learn [pages]=pages [python]=python
@@ -41,7 +42,8 @@ usage() {
   echo
   echo "Stages:"
   for name in "${stages[@]}"; do printf '  %-10s %s\n' "$name" "${does[$name]}"; done
-  printf '  %-10s %s\n' lint "format, words and tidy" all "every stage above" fuzz "${does[fuzz]}"
+  printf '  %-10s %s\n' lint "format, words and tidy" all "every stage above" \
+    wheel "${does[wheel]}" fuzz "${does[fuzz]}"
   echo "Without a name: unit, golden and cli."
 }
 
@@ -51,7 +53,7 @@ for name in "$@"; do
   case "$name" in -h | --help) usage; exit 0 ;; esac
   for one in ${group[$name]:-$name}; do
     if [ -z "${does[$one]:-}" ]; then
-      echo "test.sh: got stage '$name', expected some of: ${stages[*]} lint all fuzz" >&2
+      echo "test.sh: got stage '$name', expected some of: ${stages[*]} lint all wheel fuzz" >&2
       exit 2
     fi
     chosen[$one]=1
@@ -246,6 +248,8 @@ install_packages() {
     # Sinks of runs are read back by these, Optuna searches, and mypy checks a user's code.
     optional_stage "workflow" "python.wandb, python.mlflow and python.optuna report SKIPPED" \
       add_pinned wandb mlflow-skinny optuna mypy
+    # Packs the source, for one test.
+    optional_stage "packer" "python.package reports SKIPPED" add_pinned scikit-build-core
     if optional_stage "nanobind" \
       "the Python package is neither built nor tested (it needs python3-dev, too)" \
       add_nanobind; then
@@ -292,6 +296,15 @@ test_fuzz() {
   check_stage "fuzz bits" build/release/tests/fuzz/fuzz_bits 200 --jobs "$BROADLOOM_JOBS"
 }
 
+# The files of a release of HEAD, then each wheel with every CPython that it serves.
+test_wheel() {
+  has wheel || return 0
+  check_stage "build program" configure_and_build release broadloom_cli || return 1
+  check_stage "make wheels" tools/release.sh || return 1
+  check_stage "try wheels" python3 tests/python/wheel_test.py build/release-files \
+    build/release/cli/broadloom
+}
+
 stage "set-up" tools/setup.sh --tests || { report 0 1 0 "$stage_row   FAILED"; finish; }
 report 0 0 0 "$stage_row"
 has pages python bridges examples asan && install_packages
@@ -307,4 +320,5 @@ else
   for part in "${large[@]}"; do $part; done
 fi
 test_fuzz
+test_wheel
 finish

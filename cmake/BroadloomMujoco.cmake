@@ -34,7 +34,10 @@ foreach(folder IN LISTS candidates)
   endif()
 endforeach()
 if(BROADLOOM_WITH_MUJOCO)
-  get_filename_component(BROADLOOM_MUJOCO_PACKAGES "${BROADLOOM_MUJOCO_DIR}" DIRECTORY)
+  # -DBROADLOOM_MUJOCO_PACKAGES= names no folder, for what is built to be passed on.
+  if(NOT DEFINED BROADLOOM_MUJOCO_PACKAGES)
+    get_filename_component(BROADLOOM_MUJOCO_PACKAGES "${BROADLOOM_MUJOCO_DIR}" DIRECTORY)
+  endif()
   message(STATUS "MuJoCo ${BROADLOOM_MUJOCO_VERSION}: ${BROADLOOM_MUJOCO_DIR}")
 elseif(NOT BROADLOOM_MUJOCO STREQUAL "AUTO")
   message(FATAL_ERROR "BROADLOOM_MUJOCO is ${BROADLOOM_MUJOCO}, but MuJoCo \

@@ -2,7 +2,9 @@
 # see BroadloomBuildInfo.cmake. The file keeps its time where nothing changed.
 cmake_minimum_required(VERSION 3.25)
 set(REVISION "")
-if(GIT)
+if(EXISTS ${SOURCE}/REVISION)  # in a source package, which lies in no clone, or in another's
+  file(STRINGS ${SOURCE}/REVISION REVISION LIMIT_COUNT 1)
+elseif(GIT)
   # Whoever owns the clone, and without its lock: `describe --dirty` would take it, and stop a
   # commit that runs meanwhile.
   set(git ${CMAKE_COMMAND} -E env GIT_OPTIONAL_LOCKS=0 ${GIT} -c safe.directory=* -C ${SOURCE})

@@ -6,6 +6,7 @@
 #include <cstdlib>
 #include <filesystem>
 #include <mutex>
+#include <string_view>
 #include <vector>
 
 #include "bridges/mujoco/look_up.h"
@@ -30,7 +31,8 @@ std::vector<std::string> package_folders() {
     return {named};  // only this folder: the user's choice is final
   }
   std::vector<std::string> folders(added_folders().rbegin(), added_folders().rend());
-  folders.emplace_back(BROADLOOM_MUJOCO_PACKAGES);
+  constexpr std::string_view kOfTheBuild = BROADLOOM_MUJOCO_PACKAGES;
+  if (!kOfTheBuild.empty()) folders.emplace_back(kOfTheBuild);  // empty in a wheel
   return folders;
 }
 
