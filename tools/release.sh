@@ -3,9 +3,9 @@
 # the SBOM and SHA256SUMS.
 #   tools/release.sh [PYTHON ...]   default: python3.10, python3.11 and python3.12; without any of
 #                                   them, python3
-# The wheel of CPython 3.12 serves later ones, too. Wheels run on this system's glibc or a newer one:
-# build them on the oldest system that they shall run on, or with cibuildwheel (pyproject.toml). It
-# compiles the library once for each Python, and once for all with ccache.
+# The wheel of CPython 3.12 serves later ones, too. Wheels need the glibc that auditwheel names in
+# their tags: build them on the oldest system that they shall run on, or with cibuildwheel
+# (pyproject.toml). It compiles the library for each Python, with ccache nearly all of it once.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
