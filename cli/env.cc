@@ -42,6 +42,9 @@ std::string bounds_text(const Space& space) {
 
 Json space_json(const Space& space) {
   if (space.kind == SpaceKind::kDiscrete) return {{"kind", "discrete"}, {"n", space.size}};
+  if (space.kind == SpaceKind::kMultiDiscrete) {
+    return {{"kind", "multi_discrete"}, {"choices", space.choices()}};
+  }
   return {{"kind", "box"},
           {"size", space.size},
           {"dtype", space.dtype == Dtype::kU8 ? "uint8" : "float32"},
@@ -108,15 +111,17 @@ int list(const EnvCommand& command) {
     print_json({{"environments", all}});
     return 0;
   }
-  std::size_t widest = std::string("OBSERVATION").size();
+  const std::string seen = "OBSERVATION", done = "ACTION";
+  std::size_t seen_width = seen.size(), done_width = done.size();
   for (const EnvSpec& spec : specs) {
-    widest = std::max(widest, shape_text(spec.observation).size());
+    seen_width = std::max(seen_width, shape_text(spec.observation).size());
+    done_width = std::max(done_width, shape_text(spec.action).size());
   }
-  constexpr const char* kRow = "{:<26} {:<{}} {:<12} {:>6} {:>10}  {}\n";
-  tell(kRow, "ID", "OBSERVATION", widest, "ACTION", "LIMIT", "THRESHOLD", "DESCRIPTION");
+  constexpr const char* kRow = "{:<26} {:<{}} {:<{}} {:>6} {:>10}  {}\n";
+  tell(kRow, "ID", seen, seen_width, done, done_width, "LIMIT", "THRESHOLD", "DESCRIPTION");
   for (const EnvSpec& spec : specs) {
-    tell(kRow, spec.id, shape_text(spec.observation), widest, shape_text(spec.action),
-         limit_text(spec), threshold_text(spec), spec.summary + origin_text(spec));
+    tell(kRow, spec.id, shape_text(spec.observation), seen_width, shape_text(spec.action),
+         done_width, limit_text(spec), threshold_text(spec), spec.summary + origin_text(spec));
   }
   for (const AbsentEnvironments& absent : list_absent()) {
     tell("Not in this program, since it was built without {}: {}. To add them, {}.\n",

@@ -27,8 +27,10 @@ Texts texts_of(const Config& config, const EnvSpec* spec) {
                   [](const auto& option) { return is_strata_key(option.first); });
   texts[std::string(kStrata)] = has_strata ? "there" : "";
   if (spec == nullptr) return texts;
-  const bool is_box = spec->action.kind == SpaceKind::kBox;
-  texts[std::string(kActions)] = is_box ? "Box" : "Discrete";
+  const SpaceKind kind = spec->action.kind;
+  texts[std::string(kActions)] = kind == SpaceKind::kBox        ? "Box"
+                                 : kind == SpaceKind::kDiscrete ? "Discrete"
+                                                                : "MultiDiscrete";
   return texts;
 }
 

@@ -18,13 +18,16 @@ std::string dtype_text(const Space& space) {
 
 std::string shape_text(const Space& space) {
   if (space.size == 0) return "none";
+  if (space.kind == SpaceKind::kMultiDiscrete) {
+    return fmt::format("MultiDiscrete({})", fmt::join(space.choices(), ", "));
+  }
   return fmt::format("{}({}{})", space.kind == SpaceKind::kDiscrete ? "Discrete" : "Box",
                      fmt::join(space.extents(), ", "), dtype_text(space));
 }
 
 bool same_shape(const Space& a, const Space& b) {
   return a.kind == b.kind && a.dtype == b.dtype && a.full_scale() == b.full_scale() &&
-         a.extents() == b.extents() && a.frames == b.frames;
+         a.extents() == b.extents() && a.frames == b.frames && a.choices() == b.choices();
 }
 
 }  // namespace broadloom

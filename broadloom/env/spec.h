@@ -7,8 +7,8 @@
 //   spec.max_episode_steps = 200;
 //   spec.summary = "Hold a drone one metre above the ground.";
 //
-// A space is Discrete or a Box. There are no dictionaries, tuples or action masks; put all numbers
-// into one Box. Everything else is optional.
+// A space is Discrete or a Box; actions may also be MultiDiscrete. There are no dictionaries, no
+// tuples and no action masks; put all numbers into one Box. Everything else is optional.
 #pragma once
 
 #include <cstdint>
@@ -20,19 +20,20 @@
 
 namespace broadloom {
 
-// One of n choices, or an array of numbers.
-enum class SpaceKind { kDiscrete, kBox };
+// One of n choices, an array of numbers, or several choices at once (actions only).
+enum class SpaceKind { kDiscrete, kBox, kMultiDiscrete };
 
 // Discrete(n) has values 0..n-1. A Box has `size` numbers with bounds (infinities allowed), float32
 // or uint8, as for pixels. Networks see uint8 numbers divided by full_scale(), so from 0 to 1.
+// MultiDiscrete is like a Box of whole numbers: number i has values 0..high[i].
 struct Space {
   SpaceKind kind = SpaceKind::kBox;  // decides which members below apply
-  int size = 0;                      // n of a Discrete space, number of values of a Box
+  int size = 0;                      // n of a Discrete space; else the number of values
   // For Discrete: the simulator's own number of choice 0. The library counts from 0. Code that
   // gives a policy to the simulator's users adds `start`.
   std::int64_t start = 0;
-  std::vector<float> low{};   // [size], Box only
-  std::vector<float> high{};  // [size], Box only
+  std::vector<float> low{};   // [size], empty if Discrete
+  std::vector<float> high{};  // [size], empty if Discrete
   // Bounds of the environment itself if actions are scaled from [-1, 1] (env/action_scale.h):
   // [size]; else empty. Code that gives a policy to the simulator's users scales its actions
   // likewise.
@@ -47,6 +48,13 @@ struct Space {
 
   // n choices, numbered from 0.
   static Space discrete(int n) { return {.kind = SpaceKind::kDiscrete, .size = n}; }
+  // Several choices at once; number i has counts[i] choices, numbered from 0.
+  static Space multi_discrete(const std::vector<int>& counts) {
+    Space space{.kind = SpaceKind::kMultiDiscrete, .size = static_cast<int>(counts.size())};
+    space.low.assign(counts.size(), 0.0f);
+    for (const int count : counts) space.high.push_back(static_cast<float>(count - 1));
+    return space;
+  }
   // A float32 Box. low, high: [size], infinities allowed.
   static Space box(std::vector<float> low, std::vector<float> high) {
     const int size = static_cast<int>(low.size());
@@ -69,6 +77,14 @@ struct Space {
   // too.
   static Space bits(std::vector<int> shape) { return bytes(std::move(shape), 1); }
 
+  // The number of choices of each number of an action: {n} if Discrete; empty for a Box.
+  std::vector<int> choices() const {
+    if (kind == SpaceKind::kDiscrete) return {size};
+    std::vector<int> counts;
+    if (kind == SpaceKind::kBox) return counts;
+    for (const float highest : high) counts.push_back(static_cast<int>(highest) + 1);
+    return counts;
+  }
   // The shape; {size} if `shape` is empty.
   std::vector<int> extents() const { return shape.empty() ? std::vector<int>{size} : shape; }
   // The memory layout of frames in an observation (env/frames.h).
@@ -87,9 +103,9 @@ struct Space {
   }
 };
 
-// A space as text, with all that a network depends on: "Discrete(3)", "Box(4)" or "Box(84, 84, 4;
-// uint8)". Another scale than 255 shows as "Box(10, 10, 4; uint8 to 1)", a stack of images as
-// "Box(84, 84, 4; uint8, 4 frames)".
+// A space as text, with all that a network depends on: "Discrete(3)", "MultiDiscrete(3, 4)",
+// "Box(4)" or "Box(84, 84, 4; uint8)". Another scale than 255 shows as "Box(10, 10, 4; uint8 to
+// 1)", a stack of images as "Box(84, 84, 4; uint8, 4 frames)".
 std::string shape_text(const Space& space);
 // Whether a network for one space fits the other.
 bool same_shape(const Space& a, const Space& b);
@@ -147,7 +163,7 @@ struct EnvSpec {
   // Observation of the critic while a policy trains, instead of `observation`. It may hold
   // simulator state that the policy will not have. A Box; size 0: the critic reads `observation`.
   Space critic_observation;
-  Space action;                       // Discrete or a Box of float32
+  Space action;                       // Discrete, MultiDiscrete or a Box of float32
   int max_episode_steps = 0;          // time limit in steps; 0: none
   bool has_reward_threshold = false;  // whether reward_threshold is set
   double reward_threshold = 0.0;      // upstream's threshold for "solved"

@@ -41,6 +41,12 @@ Json space_json(const Space& space) {
     discrete["start"] = space.start;
     return discrete;
   }
+  if (space.kind == SpaceKind::kMultiDiscrete) {
+    Json several = Json::object();
+    several["choices"] = space.choices();
+    if (!space.shape.empty()) several["shape"] = space.shape;
+    return several;
+  }
   Json box = Json::object();
   box["low"] = bounds_json(space.low);
   box["high"] = bounds_json(space.high);
@@ -72,6 +78,21 @@ std::optional<std::vector<float>> bounds_from(const Json& json) {
   return out;
 }
 
+std::optional<Space> several_choices_from(const Json& json) {
+  std::vector<int> choices;
+  std::int64_t all = 0;
+  for (const Json& count : json["choices"].elements()) {
+    const auto number = count.is_integer() ? count.integer<std::int64_t>() : 0;
+    if (number < 1 || number > static_cast<std::int64_t>(kMostNumbers) - all) return std::nullopt;
+    all += number;
+    choices.push_back(static_cast<int>(number));
+  }
+  if (choices.empty()) return std::nullopt;
+  Space space = Space::multi_discrete(choices);
+  for (const Json& extent : json["shape"].elements()) space.shape.push_back(extent.integer<int>());
+  return space;
+}
+
 std::optional<Space> space_from(const Json& json) {
   if (json["n"].is_integer()) {
     const auto n = json["n"].integer<std::int64_t>();
@@ -80,6 +101,7 @@ std::optional<Space> space_from(const Json& json) {
     discrete.start = json["start"].integer<std::int64_t>();
     return discrete;
   }
+  if (json["choices"].is_array()) return several_choices_from(json);
   std::optional<std::vector<float>> low = bounds_from(json["low"]);
   std::optional<std::vector<float>> high = bounds_from(json["high"]);
   if (!low || !high || low->size() != high->size()) return std::nullopt;

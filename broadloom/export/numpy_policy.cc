@@ -20,6 +20,9 @@ void add_settings(const Operation& operation, Json& out) {
     case OperationKind::kPermute:
       out["axes"] = operation.axes;
       break;
+    case OperationKind::kArgmax:
+      if (!operation.heads.empty()) out["parts"] = operation.heads;
+      break;
     case OperationKind::kConvolution:
     case OperationKind::kMaxPool:
       out["kernel"] = operation.kernel;

@@ -194,8 +194,12 @@ class ModelWriter {
         out("Min", {operation.name + ".above_low", arrays[1]});
         break;
       case OperationKind::kArgmax:
-        out("ArgMax", {x},
-            Attributes().add("axis", std::int64_t{1}).add("keepdims", std::int64_t{0}));
+        if (operation.heads.empty()) {
+          out("ArgMax", {x},
+              Attributes().add("axis", std::int64_t{1}).add("keepdims", std::int64_t{0}));
+        } else {
+          choose(operation, x);
+        }
         break;
       case OperationKind::kLargest:
         out("ReduceMax", {x},
@@ -224,6 +228,27 @@ class ModelWriter {
          {name + ".scaled", number(operation, "low", -as_number(operation)),
           number(operation, "high", as_number(operation))},
          name);
+  }
+
+  // The choice of each part, side by side.
+  void choose(const Operation& operation, const std::string& x) {
+    const std::string axis = list(operation, "axis", std::vector<std::int64_t>{1});
+    std::vector<std::string> choices;
+    std::int64_t begin = 0;
+    for (std::size_t i = 0; i < operation.heads.size(); ++i) {
+      const std::int64_t end = begin + operation.heads[i];
+      const std::string part = "part" + std::to_string(i);
+      const std::string name = operation.name + "." + part;
+      node("Slice",
+           {x, list(operation, (part + ".begin").c_str(), std::vector{begin}),
+            list(operation, (part + ".end").c_str(), std::vector{end}), axis},
+           name);
+      choices.push_back(name + ".choice");
+      node("ArgMax", {name}, choices.back(),
+           Attributes().add("axis", std::int64_t{1}).add("keepdims", std::int64_t{1}));
+      begin = end;
+    }
+    node("Concat", choices, operation.name, Attributes().add("axis", std::int64_t{1}));
   }
 
   std::string as_float(const Operation& operation, const std::string& x) {

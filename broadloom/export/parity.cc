@@ -110,15 +110,25 @@ std::vector<double> column(const std::vector<float>& rows, std::size_t width, st
   return out;
 }
 
+// Indices of the largest of each head's logits, and the environment's first index added.
+void add_choices(const Policy& policy, const float* logits, std::vector<double>& out) {
+  for (const int choices : policy.network.shape().heads()) {
+    const float* const best = std::max_element(logits, logits + choices);
+    out.push_back(static_cast<double>(best - logits + policy.spec.action.start));
+    logits += choices;
+  }
+}
+
 // The actions of an evaluation.
 std::vector<double> actions_of(const Policy& policy, const std::vector<float>& outputs) {
   const Space& space = policy.spec.action;
-  const auto size = static_cast<std::size_t>(space.size);
+  const NetworkShape& shape = policy.network.shape();
+  const auto size = static_cast<std::size_t>(shape.action_outputs);
   std::vector<double> out;
   for (std::size_t first = 0; first < outputs.size(); first += size) {
     const float* row = outputs.data() + first;
-    if (space.kind == SpaceKind::kDiscrete) {
-      out.push_back(static_cast<double>(std::max_element(row, row + size) - row + space.start));
+    if (shape.is_categorical()) {
+      add_choices(policy, row, out);
       continue;
     }
     for (std::size_t a = 0; a < size; ++a) {

@@ -46,8 +46,8 @@ class GraphBuilder {
     const std::string side = shape.action_values ? "q_network" : "actor";
     const Value encoded = chain("encoder", network.encoder(), seen_by_network());
     const Value features = chain(side, network.actor(), encoded);
-    if (shape.action_kind == SpaceKind::kDiscrete) {
-      discrete_outputs(side, features);
+    if (shape.is_categorical()) {
+      categorical_outputs(side, features);
     } else {
       gaussian_outputs(side, features);
     }
@@ -203,10 +203,16 @@ class GraphBuilder {
     return over_channels ? permuted(name + ".planes", out, {0, 3, 1, 2}) : out;
   }
 
-  void discrete_outputs(const std::string& side, const Value& features) {
+  void categorical_outputs(const std::string& side, const Value& features) {
     const NetworkShape& shape = policy_.network.shape();
     const Value outputs = linear(shape.action_values ? "action_values" : "logits", side + ".head",
                                  policy_.network.policy_head(), features);
+    if (!shape.action_heads.empty()) {
+      Operation choices{OperationKind::kArgmax, "action", {outputs.name}, {shape.action_size()}};
+      choices.heads = shape.action_heads;
+      graph_.outputs = {add(choices).name, outputs.name};
+      return;
+    }
     const std::int64_t start = policy_.spec.action.start;
     const Value index =
         add({OperationKind::kArgmax, start == 0 ? "action" : "action.index", {outputs.name}});
@@ -405,7 +411,7 @@ const char* operation_name(const Operation& operation) {
     case OperationKind::kClip:
       return "clip";
     case OperationKind::kArgmax:
-      return "argmax";
+      return operation.heads.empty() ? "argmax" : "argmax_of_parts";
     case OperationKind::kLargest:
       return "largest";
     case OperationKind::kColumn:

@@ -28,7 +28,7 @@ enum class OperationKind {
   kActivation,
   kAdd,       // of its two inputs
   kClip,      // arrays low and high
-  kArgmax,    // index of the largest number
+  kArgmax,    // index of the largest number, or of the largest in each part of `heads` numbers
   kLargest,   // largest number
   kColumn,    // number at index `number`
   kConstant,  // an array without rows
@@ -50,6 +50,7 @@ struct Operation {
   std::vector<std::string> arrays = {};
   int kernel = 1, stride = 1, padding = 0;  // kConvolution, kMaxPool
   std::vector<int> axes = {};
+  std::vector<int> heads = {};  // kArgmax: sizes of the parts; {}: one part
   double number = 0.0;
   Activation activation = Activation::kTanh;
 };

@@ -88,7 +88,7 @@ class RowReplay {
         });
         break;
       case OperationKind::kArgmax:
-        out[0] = static_cast<double>(std::max_element(x, x + in) - x);
+        choose(x, in, out);
         break;
       case OperationKind::kLargest:
         out[0] = *std::max_element(x, x + in);
@@ -108,6 +108,14 @@ class RowReplay {
   template <class F>
   static void each(const double* x, Numbers& out, F&& f) {
     for (std::size_t i = 0; i < out.size(); ++i) out[i] = f(x[i], i);
+  }
+
+  void choose(const double* x, std::size_t in, Numbers& out) const {
+    std::vector<int> parts = operation_.heads;
+    if (parts.empty()) parts.push_back(static_cast<int>(in));
+    for (std::size_t p = 0; p < parts.size(); x += parts[p++]) {
+      out[p] = static_cast<double>(std::max_element(x, x + parts[p]) - x);
+    }
   }
 
   void permute(const double* x, Numbers& out) const {

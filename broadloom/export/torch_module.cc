@@ -181,7 +181,9 @@ class ModuleText {
       case OperationKind::kClip:
         return fmt::format("torch.clamp({}, self.{}, self.{})", x, arrays[0], arrays[1]);
       case OperationKind::kArgmax:
-        return fmt::format("{}.argmax(dim=1)", x);
+        if (operation.heads.empty()) return fmt::format("{}.argmax(dim=1)", x);
+        return fmt::format("torch.stack([part.argmax(dim=1) for part in {}.split([{}], 1)], 1)", x,
+                           fmt::join(operation.heads, ", "));
       case OperationKind::kLargest:
         return fmt::format("{}.amax(dim=1)", x);
       case OperationKind::kColumn:

@@ -6,6 +6,7 @@
 #include <type_traits>
 
 #include "broadloom/math/targets.h"
+#include "broadloom/nn/categorical_heads.h"
 #include "broadloom/nn/distributions.h"
 
 #ifndef HWY_TARGET_INCLUDE  // defined already in a unit of several kernel files
@@ -231,12 +232,11 @@ double sum_of_losses(const double* losses, int rows) {
 
 // Log-probabilities and entropies of a tile, for each kind of policy.
 template <class Real>
-void categorical_forward(int outputs, const Real* logits, TileBatch<Real>& b) {
-  categorical_normalisers(logits, outputs, b.rows, b.normalisers.data());
-  categorical_log_probs(logits, b.normalisers.data(), b.actions.data(), outputs, b.rows,
-                        b.log_probs.data());
-  categorical_entropies(logits, b.normalisers.data(), outputs, b.rows, b.terms.data(),
-                        b.entropies.data());
+void categorical_forward(const CategoricalHeads& heads, const Real* logits, TileBatch<Real>& b) {
+  heads.normalisers(logits, b.rows, b.normalisers.data());
+  heads.log_probs(logits, b.normalisers.data(), b.actions.data(), b.rows, b.log_probs.data());
+  heads.entropies(logits, b.normalisers.data(), b.rows, b.terms.data(), b.head_entropies.data(),
+                  b.entropies.data());
 }
 
 template <class Real>
@@ -254,10 +254,11 @@ TileBatch<Real>::TileBatch(int observation_size, int action_size, int outputs,
     : observations(static_cast<std::size_t>(kTileRows) * observation_size),
       critic_observations(static_cast<std::size_t>(kTileRows) * critic_observation_size),
       actions(static_cast<std::size_t>(kTileRows) * action_size),
+      normalisers(actions.size()),
+      head_entropies(actions.size()),
       terms(static_cast<std::size_t>(kTileRows) * outputs) {
-  for (AlignedVector<Real>* column :
-       {&old_log_probs, &advantages, &log_probs, &normalisers, &entropies, &log_ratios, &ratios,
-        &d_log_probs, &policy_losses}) {
+  for (AlignedVector<Real>* column : {&old_log_probs, &advantages, &log_probs, &entropies,
+                                      &log_ratios, &ratios, &d_log_probs, &policy_losses}) {
     column->resize(kTileRows);
   }
   for (AlignedVector<Real>* columns : {&old_values, &value_targets, &value_losses}) {
@@ -302,12 +303,13 @@ void policy_side(const ActorCritic& network, const PpoCoefficients& c, Real shar
                  PpoSums& sums) {
   const int outputs = network.shape().action_outputs;
   const Real entropy_weight = static_cast<Real>(-c.ent_coef) * share;
-  if (network.shape().action_kind == SpaceKind::kDiscrete) {
-    categorical_forward(outputs, work.policy.data(), batch);
+  if (network.shape().is_categorical()) {
+    const CategoricalHeads heads(network.shape().heads());
+    categorical_forward(heads, work.policy.data(), batch);
     policy_loss(c, share, batch);
-    categorical_backward(work.policy.data(), batch.normalisers.data(), batch.terms.data(),
-                         batch.entropies.data(), batch.actions.data(), batch.d_log_probs.data(),
-                         entropy_weight, outputs, batch.rows, work.policy_delta.data());
+    heads.backward(work.policy.data(), batch.normalisers.data(), batch.terms.data(),
+                   batch.head_entropies.data(), batch.actions.data(), batch.d_log_probs.data(),
+                   entropy_weight, batch.rows, work.policy_delta.data());
   } else {
     const Real* log_std = params + network.log_std_offset();
     gaussian_forward(outputs, work.policy.data(), log_std, batch);

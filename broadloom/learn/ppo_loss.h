@@ -36,9 +36,9 @@ struct TileBatch {
   AlignedVector<Real> advantages;           // [kTileRows] after normalisation, if on
   AlignedVector<Real> value_targets;        // [values, kTileRows]
 
-  // Scratch of the loss: one number per sample, except terms [outputs, kTileRows] and value_losses
-  // [values, kTileRows].
-  AlignedVector<Real> log_probs, normalisers, entropies, terms;
+  // Scratch of the loss: one number per sample, except terms [outputs, kTileRows], value_losses
+  // [values, kTileRows], and normalisers and head_entropies [A, kTileRows].
+  AlignedVector<Real> log_probs, normalisers, head_entropies, entropies, terms;
   AlignedVector<Real> log_ratios, ratios, d_log_probs, policy_losses, value_losses;
 
   TileBatch(int observation_size, int action_size, int outputs, int critic_observation_size = 0,
@@ -48,8 +48,8 @@ struct TileBatch {
     return {policy, critic_observations.empty() ? policy : critic_observations.data()};
   }
   std::size_t bytes() const {
-    return sizeof(Real) * (observations.size() + critic_observations.size() + actions.size() +
-                           terms.size() + 3 * value_losses.size() + 9 * kTileRows);
+    return sizeof(Real) * (observations.size() + critic_observations.size() + 3 * actions.size() +
+                           terms.size() + 3 * value_losses.size() + 8 * kTileRows);
   }
 };
 

@@ -112,12 +112,17 @@ HWY_INLINE hn::Vec<Floats> upper_bits(hn::Vec<Words> word) {
   return hn::ConvertTo(d, hn::BitCast(integers, hn::ShiftRight<kShift>(word)));
 }
 
-void UniformRowsF32(const RandomRows& streams, float* out) {
+void UniformRowsF32(const RandomRows& streams, int count, float* out, std::size_t stride) {
   const Words words;
   const Floats d;
   for (int r = 0; r < streams.rows; r += static_cast<int>(hn::Lanes(d))) {
-    const Block draws = philox_rows(words, streams, r, 0);
-    hn::StoreU(hn::Mul(upper_bits<8>(draws.word[0]), hn::Set(d, 0x1.0p-24f)), d, out + r);
+    for (int i = 0; i < count; i += 4) {
+      const Block draws = philox_rows(words, streams, r, static_cast<std::uint32_t>(i / 4));
+      for (int w = 0; w < 4 && i + w < count; ++w) {
+        hn::StoreU(hn::Mul(upper_bits<8>(draws.word[w]), hn::Set(d, 0x1.0p-24f)), d,
+                   out + static_cast<std::size_t>(i + w) * stride + r);
+      }
+    }
   }
 }
 
@@ -170,8 +175,8 @@ void random_words(const RandomRows& streams, std::uint32_t block, std::uint32_t*
                   std::size_t stride) {
   HWY_DYNAMIC_DISPATCH(WordRowsU32)(streams, block, words, stride);
 }
-void random_uniforms(const RandomRows& streams, float* out) {
-  HWY_DYNAMIC_DISPATCH(UniformRowsF32)(streams, out);
+void random_uniforms(const RandomRows& streams, int count, float* out, std::size_t stride) {
+  HWY_DYNAMIC_DISPATCH(UniformRowsF32)(streams, count, out, stride);
 }
 void random_normals(const RandomRows& streams, int count, float* out, std::size_t stride) {
   HWY_DYNAMIC_DISPATCH(NormalRowsF32)(streams, count, out, stride);

@@ -2,6 +2,7 @@
 // core/random.h's Random.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 
 #include "broadloom/core/purpose.h"
@@ -36,8 +37,8 @@ void random_words(const RandomStream& stream, std::uint32_t first_block, int blo
 void random_words(const RandomRows& streams, std::uint32_t block, std::uint32_t* words,
                   std::size_t stride);
 
-// out [rows]: uniform on [0, 1), the upper 24 bits of each stream's first word.
-void random_uniforms(const RandomRows& streams, float* out);
+// out [count, stride]: uniform on [0, 1), the upper 24 bits of each stream's first words.
+void random_uniforms(const RandomRows& streams, int count, float* out, std::size_t stride);
 
 // out [count, stride]: standard normals by Box and Muller (1958), two from every two words. The
 // radius has 31 random bits, so |x| < 6.7.

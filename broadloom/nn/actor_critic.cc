@@ -35,7 +35,7 @@ ActorCritic::ActorCritic(NetworkShape shape) : shape_(std::move(shape)) {
     value_head_ = layout_.add_linear(features(critic_, read), shape_.value_outputs, true);
   }
   critic_range_.end = layout_.size();
-  if (shape_.action_kind == SpaceKind::kBox) log_std_ = layout_.add_vector(shape_.action_outputs);
+  if (!shape_.is_categorical()) log_std_ = layout_.add_vector(shape_.action_outputs);
 }
 
 void ActorCritic::initialise(std::uint64_t seed, float* params, Purpose purpose) const {
@@ -71,7 +71,7 @@ void ActorCritic::initialise(std::uint64_t seed, float* params, Purpose purpose)
     init(critic_);
     orthogonal(value_head_, 1.0);
   }
-  if (shape_.action_kind == SpaceKind::kBox) {
+  if (!shape_.is_categorical()) {
     std::fill_n(params + log_std_, shape_.action_outputs, static_cast<float>(shape_.log_std_init));
   }
 }

@@ -3,6 +3,7 @@
 
 #include <array>
 #include <cstdint>
+#include <span>
 #include <type_traits>
 #include <vector>
 
@@ -23,9 +24,12 @@ enum class Precision {
 };
 
 struct NetworkShape {
-  int observation_size = 0;                      // D
-  SpaceKind action_kind = SpaceKind::kDiscrete;  // Discrete: categorical; Box: diagonal Gaussian
-  int action_outputs = 0;                        // number of actions, or Gaussian dimensions
+  int observation_size = 0;  // D
+  // Box: diagonal Gaussian; else: categorical, one head for each number of an action.
+  SpaceKind action_kind = SpaceKind::kDiscrete;
+  int action_outputs = 0;  // choices of all heads, or Gaussian dimensions
+  // MultiDiscrete only: choices of each head; their sum is action_outputs.
+  std::vector<int> action_heads{};
   std::vector<int> hidden_sizes{64, 64};
   Activation activation = Activation::kTanh;
   bool shared_encoder = false;
@@ -44,6 +48,16 @@ struct NetworkShape {
   int value_outputs = 1;
   WeightInit weight_init = WeightInit::kOrthogonal;
 
+  bool is_categorical() const { return action_kind != SpaceKind::kBox; }
+  // Choices of each head [heads], of a categorical policy. Points into this shape.
+  std::span<const int> heads() const {
+    if (action_heads.empty()) return {&action_outputs, 1};
+    return action_heads;
+  }
+  // A, the numbers of an action.
+  int action_size() const {
+    return is_categorical() ? static_cast<int>(heads().size()) : action_outputs;
+  }
   int critic_input_size() const {
     return critic_observation_size > 0 ? critic_observation_size : observation_size;
   }

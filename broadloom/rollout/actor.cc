@@ -2,18 +2,20 @@
 
 #include <algorithm>
 
+#include "broadloom/nn/categorical_heads.h"
 #include "broadloom/nn/distributions.h"
 
 namespace broadloom {
 
 void PolicySampler::act(const ActRows& rows) const {
-  const int outputs = network_.shape().action_outputs;
-  const int count = rows.streams.rows;
-  if (network_.shape().action_kind == SpaceKind::kDiscrete) {
-    random_uniforms(rows.streams, rows.draws);
-    categorical_normalisers(rows.outputs, outputs, count, rows.terms);
-    categorical_sample(rows.outputs, rows.terms, rows.draws, outputs, count, rows.actions);
-    categorical_log_probs(rows.outputs, rows.terms, rows.actions, outputs, count, rows.log_probs);
+  const NetworkShape& shape = network_.shape();
+  const int outputs = shape.action_outputs, count = rows.streams.rows;
+  if (shape.is_categorical()) {
+    const CategoricalHeads heads(shape.heads());
+    random_uniforms(rows.streams, shape.action_size(), rows.draws, kTileRows);
+    heads.normalisers(rows.outputs, count, rows.terms);
+    heads.sample(rows.outputs, rows.terms, rows.draws, count, rows.actions);
+    heads.log_probs(rows.outputs, rows.terms, rows.actions, count, rows.log_probs);
   } else {
     const float* log_std = rows.params + network_.log_std_offset();
     random_normals(rows.streams, outputs, rows.draws, kTileRows);
@@ -24,11 +26,11 @@ void PolicySampler::act(const ActRows& rows) const {
 }
 
 void PolicySampler::act_best(const ActRows& rows) const {
-  const int outputs = network_.shape().action_outputs;
-  if (network_.shape().action_kind == SpaceKind::kDiscrete) {
-    categorical_mode(rows.outputs, outputs, rows.streams.rows, rows.actions);
+  const NetworkShape& shape = network_.shape();
+  if (shape.is_categorical()) {
+    CategoricalHeads(shape.heads()).mode(rows.outputs, rows.streams.rows, rows.actions);
   } else {
-    std::copy_n(rows.outputs, outputs * kTileRows, rows.actions);
+    std::copy_n(rows.outputs, shape.action_outputs * kTileRows, rows.actions);
   }
 }
 

@@ -11,7 +11,7 @@ struct ActRows {
   const float* params;   // [P]
   const float* outputs;  // [outputs, kTileRows], of the policy side
   RandomRows streams;    // one per row, the source of all its draws
-  float* actions;        // out [A, kTileRows], unclipped; the index if Discrete
+  float* actions;        // out [A, kTileRows], unclipped; indices if categorical
   float* log_probs;      // out [kTileRows]
   float* draws;          // [A, kTileRows] scratch
   float* terms;          // [A, kTileRows] scratch
@@ -31,7 +31,7 @@ class Actor {
   virtual void act_best(const ActRows& rows) const = 0;
 };
 
-// Draws from the policy. The outputs are the logits of a categorical distribution or the means of a
+// Draws from the policy. The outputs are the logits of categorical distributions or the means of a
 // Gaussian.
 class PolicySampler final : public Actor {
  public:

@@ -335,9 +335,9 @@ void Collector::keep_actions(Shard shard, const GroupRows& rows, Scratch& scratc
   float* const clipped = rows.actions(block.A);
   float* kept = &block.actions[block.index(t, shard.begin) * size];
   for (std::size_t a = 0; a < size; ++a) {
-    const bool box = space.kind == SpaceKind::kBox;
-    const float low = box ? space.low[a] : 0.0f;
-    const float high = box ? space.high[a] : static_cast<float>(space.size - 1);
+    const bool index = space.kind == SpaceKind::kDiscrete;
+    const float low = index ? 0.0f : space.low[a];
+    const float high = index ? static_cast<float>(space.size - 1) : space.high[a];
     const float* drawn = &scratch.actions[a * kTileRows];
     for (std::size_t k = 0; k < static_cast<std::size_t>(shard.size()); ++k) {
       kept[k * size + a] = drawn[k];

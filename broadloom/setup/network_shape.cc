@@ -2,6 +2,7 @@
 
 #include <fmt/core.h>
 
+#include <numeric>
 #include <vector>
 
 #include "broadloom/core/portable_math.h"
@@ -76,6 +77,12 @@ Status check_encoder(const Config& config, const EnvSpec& spec) {
           : "impala, which pads, or mlp"));
 }
 
+// A logit per choice, or a mean per number of a Box.
+int outputs_of(const Space& action) {
+  const std::vector<int> choices = action.choices();
+  return choices.empty() ? action.size : std::accumulate(choices.begin(), choices.end(), 0);
+}
+
 }  // namespace
 
 std::string encoder_advice(const Config& config, const EnvSpec& spec) {
@@ -133,7 +140,9 @@ const Space& critic_space(const Config& config, const EnvSpec& spec) {
 NetworkShape network_shape(const Config& config, const EnvSpec& spec) {
   return {.observation_size = spec.observation_size(),
           .action_kind = spec.action.kind,
-          .action_outputs = spec.action.size,
+          .action_outputs = outputs_of(spec.action),
+          .action_heads = spec.action.kind == SpaceKind::kMultiDiscrete ? spec.action.choices()
+                                                                        : std::vector<int>{},
           .hidden_sizes = config.hidden_sizes,
           .activation = activation_of(config.activation),
           .shared_encoder = config.shared_encoder,

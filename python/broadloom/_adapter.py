@@ -58,10 +58,8 @@ class Simulator:
         self.is_probe = probe is not None
         self.env = self.new_envs(seeds[0]) if probe is None else probe
         action = self.spec["action"]
-        if action["kind"] == "discrete":
-            self.actions = np.zeros(self.num_envs, np.int64)
-        else:
-            self.actions = np.zeros((self.num_envs, *action["shape"]), np.float32)
+        dtype = np.float32 if action["kind"] == "box" else np.int64
+        self.actions = np.zeros((self.num_envs, *action.get("shape", ())), dtype)
         try:
             self.start(seeds[0])
         except BaseException:

@@ -72,6 +72,9 @@ def random_actions(space, random, count):
     """Actions of `count` environments, in the form of Simulator.actions."""
     if space["kind"] == "discrete":
         return random.integers(space["n"], size=count)
+    if space["kind"] == "multi_discrete":
+        choices = np.reshape(space["choices"], space["shape"])
+        return random.integers(choices, size=(count, *choices.shape))
     low, high = (np.reshape(space[bound], space["shape"]) for bound in ("low", "high"))
     return random.uniform(low, high, (count, *space["shape"]))
 

@@ -80,13 +80,10 @@ class Policy:
             )
         rows, one = self._rows(observations)
         outputs, _ = self._core.forward(rows, len(rows))
-        if self._action["kind"] == "discrete":
-            actions = (
-                np.argmax(
-                    outputs if rng is None else outputs + rng.gumbel(size=outputs.shape), axis=1
-                )
-                + self._action["start"]
-            )
+        if self._action["kind"] != "box":
+            # The largest of logits plus Gumbel noise is a draw from their distribution.
+            scores = outputs if rng is None else outputs + rng.gumbel(size=outputs.shape)
+            actions = self._choices(scores)
         else:
             if rng is not None:
                 outputs = outputs + np.exp(self._core.log_std) * rng.standard_normal(
@@ -104,6 +101,14 @@ class Policy:
                 actions = np.clip(actions.astype(np.float32) * half + middle, own_low, own_high)
             actions = actions.reshape(-1, *self._action["shape"]).astype(np.float32)
         return actions[0] if one else actions
+
+    def _choices(self, scores):
+        """The index of the largest score, of each number of an action."""
+        if self._action["kind"] == "discrete":
+            return np.argmax(scores, axis=1) + self._action["start"]
+        ends = np.cumsum(self._action["choices"])[:-1]
+        chosen = [np.argmax(part, axis=1) for part in np.split(scores, ends, axis=1)]
+        return np.stack(chosen, axis=1).reshape(-1, *self._action["shape"])
 
     def value(self, observations: ArrayLike) -> Any:
         """The critic's values of these states, [n]."""

@@ -1,7 +1,8 @@
 """Converts spaces between Gymnasium and Broadloom.
 
-Broadloom's form is {"kind": "discrete", "n", "start"} or {"kind": "box", "low", "high", "shape",
-"dtype"}, with bounds as flat lists."""
+Broadloom's form is {"kind": "discrete", "n", "start"}, {"kind": "multi_discrete", "choices",
+"shape"} for actions, or {"kind": "box", "low", "high", "shape", "dtype"}. Bounds and choices are
+flat lists."""
 
 import numpy as np
 
@@ -11,6 +12,8 @@ def to_gymnasium(space):
 
     if space["kind"] == "discrete":
         return spaces.Discrete(space["n"], start=space["start"])
+    if space["kind"] == "multi_discrete":
+        return spaces.MultiDiscrete(np.reshape(space["choices"], space["shape"]))
     shape, dtype = tuple(space["shape"]), np.dtype(space["dtype"])
     low, high = (
         np.asarray(space[bound], np.float32).reshape(shape).astype(dtype)
@@ -25,7 +28,9 @@ def from_gymnasium(space, name):
     kind = type(space).__name__
     if kind == "Discrete":
         return {"kind": "discrete", "n": int(space.n), "start": int(getattr(space, "start", 0))}
-    if kind == "MultiBinary" and name != "action":
+    if name == "action" and kind in ("MultiDiscrete", "MultiBinary"):
+        return several_choices(space)
+    if kind == "MultiBinary":
         return {
             "kind": "box",
             "low": [0.0] * int(np.prod(space.shape)),
@@ -36,10 +41,9 @@ def from_gymnasium(space, name):
         }
     if kind != "Box" and name == "action":
         raise TypeError(
-            f"action space: got {space}, expected Discrete, or a Box of floating point numbers; "
-            "wrap "
-            "the environment in gymnasium.wrappers.TransformAction, which maps such actions to its "
-            "own"
+            f"action space: got {space}, expected Discrete, MultiDiscrete, MultiBinary, or a Box "
+            "of floating point numbers; wrap the environment in "
+            "gymnasium.wrappers.TransformAction, which maps such actions to its own"
         )
     if kind != "Box":
         raise TypeError(
@@ -75,6 +79,22 @@ def from_gymnasium(space, name):
         "shape": shape,
         "dtype": dtype,
         "channels_first": channels_first,
+    }
+
+
+def several_choices(space):
+    """The form of a MultiDiscrete or MultiBinary action space."""
+    is_binary = type(space).__name__ == "MultiBinary"
+    if not is_binary and np.any(getattr(space, "start", 0)):
+        raise TypeError(
+            f"action space: got {space}, expected choices that count from 0; "
+            "gymnasium.wrappers.TransformAction can add the first ones"
+        )
+    choices = np.full(space.shape, 2) if is_binary else space.nvec
+    return {
+        "kind": "multi_discrete",
+        "choices": choices.ravel().tolist(),
+        "shape": [int(extent) for extent in choices.shape],
     }
 
 

@@ -226,16 +226,20 @@ class Environments {
     }
   }
 
-  // Discrete: int64 [N] of 0 to n - 1; Box: float32 [N, A], clipped to the bounds.
+  // Discrete: int64 [N] of 0 to n - 1; MultiDiscrete: int64 [N, A]; Box: float32 [N, A], clipped to
+  // the bounds.
   void read_actions(const nb::object& actions) {
     const Space& space = envs_->spec().action;
-    if (space.kind == SpaceKind::kDiscrete) {
+    if (space.kind != SpaceKind::kBox) {
+      const std::vector<int> choices = space.choices();
       const Buffer buffer(actions, "actions", actions_.size(), sizeof(std::int64_t));
       for (std::size_t i = 0; i < actions_.size(); ++i) {
         const std::int64_t action = buffer.as<std::int64_t>()[i];
-        if ((action < 0 || action >= space.size) && held_[i] == 0) {
-          raise(invalid("actions[" + std::to_string(i) + "]: got " + std::to_string(action) +
-                        ", expected 0 to " + std::to_string(space.size - 1)));
+        const std::size_t env = i / choices.size();
+        const int most = choices[i % choices.size()] - 1;
+        if ((action < 0 || action > most) && held_[env] == 0) {
+          raise(invalid("actions[" + std::to_string(env) + "]: got " + std::to_string(action) +
+                        ", expected 0 to " + std::to_string(most)));
         }
         actions_[i] = static_cast<float>(action);
       }

@@ -100,7 +100,7 @@ class RunPolicy {
   bool has_action_values() const { return policy_->view().network.shape().action_values; }
   nb::object log_std() const {
     const Policy policy = policy_->view();
-    if (policy.network.shape().action_kind == SpaceKind::kDiscrete) return nb::none();
+    if (policy.network.shape().is_categorical()) return nb::none();
     const float* first = policy.params + policy.network.log_std_offset();
     const auto size = static_cast<std::size_t>(policy.network.shape().action_outputs);
     return array_of(std::vector<float>(first, first + size), 1, size);

@@ -243,11 +243,11 @@ class PythonEnvs final : public VecEnv, public EnvMaker, public EpisodeWaves {
   void give_actions(const float* actions) {
     const auto count = static_cast<std::size_t>(count_);
     const nb::object array = simulator().attr("actions");
-    if (spec_.action.kind == SpaceKind::kDiscrete) {
-      const Buffer buffer(array, "actions", count, sizeof(std::int64_t), true);
-      std::copy_n(actions, count, buffer.as<std::int64_t>());
+    const std::size_t numbers = count * static_cast<std::size_t>(spec_.action_size());
+    if (spec_.action.kind != SpaceKind::kBox) {
+      const Buffer buffer(array, "actions", numbers, sizeof(std::int64_t), true);
+      std::copy_n(actions, numbers, buffer.as<std::int64_t>());
     } else {
-      const std::size_t numbers = count * static_cast<std::size_t>(spec_.action.size);
       const Buffer buffer(array, "actions", numbers, sizeof(float), true);
       std::copy_n(actions, numbers, buffer.as<float>());
     }

@@ -19,6 +19,11 @@ Space space_from(const nb::dict& space) {
     discrete.start = nb::cast<std::int64_t>(space["start"]);
     return discrete;
   }
+  if (nb::cast<std::string>(space["kind"]) == "multi_discrete") {
+    Space choices = Space::multi_discrete(nb::cast<std::vector<int>>(space["choices"]));
+    choices.shape = nb::cast<std::vector<int>>(space["shape"]);
+    return choices;
+  }
   Space box = Space::box(nb::cast<std::vector<float>>(space["low"]),
                          nb::cast<std::vector<float>>(space["high"]));
   box.shape = nb::cast<std::vector<int>>(space["shape"]);
@@ -32,6 +37,12 @@ nb::dict space_to(const Space& space) {
     out["kind"] = "discrete";
     out["n"] = space.size;
     out["start"] = space.start;
+    return out;
+  }
+  if (space.kind == SpaceKind::kMultiDiscrete) {
+    out["kind"] = "multi_discrete";
+    out["choices"] = nb::cast(space.choices());
+    out["shape"] = nb::cast(space.extents());
     return out;
   }
   out["kind"] = "box";

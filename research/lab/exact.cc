@@ -53,7 +53,7 @@ Result<std::unique_ptr<ExactGradients>> ExactGradients::create(const TabularMode
                                                                const ExactSettings& settings) {
   if (network.shape().action_kind != SpaceKind::kDiscrete) {
     return Status(ErrorKind::kMismatch,
-                  "the network's policy is Gaussian; a tabular environment needs Discrete actions");
+                  "the network's actions are not Discrete, which a tabular environment needs");
   }
   ExactPolicy policy(network, params);
   Result<ExactChain> chain = make_exact_chain(model, policy, settings.max_episode_steps);

@@ -87,7 +87,7 @@ TEST(DistributionFormulas, MatchVectorsForCategoricalRows) {
     std::vector<float> u(kTileRows), a = normals(kTileRows, 1.0, 77), normalisers(kTileRows),
                                      actions(kTileRows), log_probs(kTileRows), entropies(kTileRows),
                                      got_actions, got_log_probs, got_entropies;
-    random_uniforms({9, Purpose::kAction, 5, 3, kTileRows}, u.data());
+    random_uniforms({9, Purpose::kAction, 5, 3, kTileRows}, 1, u.data(), kTileRows);
     const float* z = logits.numbers.data();
     categorical_normalisers(z, count, kTileRows, normalisers.data());
     categorical_sample(z, normalisers.data(), u.data(), count, kTileRows, actions.data());

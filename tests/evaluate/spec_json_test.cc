@@ -65,6 +65,22 @@ TEST(SpecJson, ImagesAndDiscreteSpacesComeBack) {
   EXPECT_EQ(again.value().critic_observation.size, 0);
 }
 
+TEST(SpecJson, SeveralChoicesComeBack) {
+  EnvSpec spec = valve("Valves-v0");
+  spec.action = Space::multi_discrete({3, 1, 4, 2});
+  spec.action.shape = {2, 2};
+  const std::string good = spec_json(spec);
+  const Result<EnvSpec> again = parse_spec(good);
+  ASSERT_TRUE(again.ok()) << again.status().message();
+  EXPECT_TRUE(same_shape(again.value().action, spec.action));
+  for (const char* choices : {"[]", "[3, 0]", "[16777216, 1]", "[null]"}) {
+    std::string text = good;
+    const std::size_t begin = text.find("\"choices\":") + 10;
+    text.replace(begin, text.find(']', begin) + 1 - begin, choices);
+    EXPECT_EQ(parse_spec(text).status().kind(), ErrorKind::kCorrupt) << text;
+  }
+}
+
 TEST(SpecJson, OtherTextsAreRefused) {
   const std::string good = spec_json(valve("Valve-v0"));
   EXPECT_EQ(parse_spec("").status().kind(), ErrorKind::kCorrupt);

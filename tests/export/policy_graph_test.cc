@@ -43,20 +43,23 @@ void expect_the_network(const Kind& kind) {
   const PolicyOutputs found = policy_outputs(policy, untrained.stored(shown, kRows), kRows);
   const std::map<std::string, std::vector<double>> got = replay(graph, shown, kRows);
 
-  const bool is_discrete = kind.action.kind == SpaceKind::kDiscrete;
+  const bool is_discrete = kind.action.kind != SpaceKind::kBox;
   const std::string outputs = !is_discrete              ? "mean"
                               : kind.algorithm == "pqn" ? "action_values"
                                                         : "logits";
   EXPECT_LT(apart(found.outputs, got.at(outputs)), 1e-5);
-  const auto width = static_cast<std::size_t>(kind.action.size);
+  const std::vector<int> choices = kind.action.choices();
+  const std::size_t width = found.outputs.size() / kRows;
   for (std::size_t r = 0; r < kRows; ++r) {
     const float* row = found.outputs.data() + r * width;
     for (std::size_t a = 0; a < width && !is_discrete; ++a) {
       EXPECT_NEAR(got.at("action")[r * width + a],
                   std::clamp(row[a], kind.action.low[a], kind.action.high[a]), 1e-5);
     }
-    const auto best = std::max_element(row, row + width) - row;
-    if (is_discrete) EXPECT_EQ(got.at("action")[r], best + kind.action.start);
+    for (std::size_t a = 0; a < choices.size(); row += choices[a++]) {
+      const auto best = std::max_element(row, row + choices[a]) - row;
+      EXPECT_EQ(got.at("action")[r * choices.size() + a], best + kind.action.start);
+    }
   }
   if (kind.critic_observation.size > 0) {
     EXPECT_EQ(got.count("value"), 0u);
@@ -96,6 +99,14 @@ TEST(PolicyGraph, CountsFromTheSpacesStart) {
   expect_the_network(kind);
   const UntrainedPolicy untrained(kind);
   EXPECT_EQ(policy_graph(untrained.view()).outputs.front(), "action");
+}
+
+TEST(PolicyGraph, ChoosesEachNumberOfAnAction) {
+  const Kind kind{.action = Space::multi_discrete({3, 1, 4})};
+  expect_the_network(kind);
+  const PolicyGraph graph = policy_graph(UntrainedPolicy(kind).view());
+  EXPECT_EQ(output_text(graph.operation("action")), "int64 [N, 3]");
+  EXPECT_EQ(output_text(graph.operation("logits")), "float32 [N, 8]");
 }
 
 TEST(PolicyGraph, OfEveryObservationIsExact) {

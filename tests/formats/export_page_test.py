@@ -50,6 +50,7 @@ KINDS = {
         "shared_encoder": "true",
         "total_timesteps": 256,
     },
+    "several choices": {"env_id": "Dials-v0"},
     "pqn": {"env_id": "MinAtar/Breakout-v1", "algorithm": "pqn", "layer_norm": "all"},
     "pqn, dense": {"env_id": "CartPole-v1", "algorithm": "pqn"},
     "rnd": {"env_id": "CartPole-v1", "algorithm": "ppo_rnd", "num_iterations_obs_norm_init": 2},

@@ -60,7 +60,10 @@ std::uint64_t activations() {
 std::uint64_t divergences(SpaceKind kind) {
   constexpr int kCount = 5;
   Numbers numbers;
-  PolicyDivergence divergence(kind, kCount);
+  NetworkShape shape;
+  shape.action_kind = kind;
+  shape.action_outputs = kCount;
+  PolicyDivergence divergence(shape);
   std::array<double, kTileRows> kl{};
   for (int tile = 0; tile < kTiles; ++tile) {
     const std::vector<float> before = drawn_tile(1, tile, kCount),

@@ -8,6 +8,7 @@
 
 #include "broadloom/core/random.h"
 #include "broadloom/learn/ppo_loss.h"
+#include "broadloom/nn/categorical_heads.h"
 #include "broadloom/nn/distributions.h"
 
 namespace broadloom {
@@ -23,6 +24,7 @@ struct Case {
   std::vector<int> hidden;
   int critic = 0;  // observation size of the critic alone
   int values = 1;
+  std::vector<int> heads = {};  // of MultiDiscrete actions
 };
 
 class PpoGradient : public ::testing::TestWithParam<Case> {
@@ -43,6 +45,7 @@ class PpoGradient : public ::testing::TestWithParam<Case> {
     shape.observation_size = kObservation;
     shape.action_kind = GetParam().kind;
     shape.action_outputs = GetParam().outputs;
+    shape.action_heads = GetParam().heads;
     shape.hidden_sizes = GetParam().hidden;
     shape.activation = GetParam().activation;
     shape.shared_encoder = GetParam().shared;
@@ -54,15 +57,17 @@ class PpoGradient : public ::testing::TestWithParam<Case> {
   // Old log-probabilities and values differ from the current ones, so that every branch of both
   // clips has samples.
   void make_batch(Random& random) {
-    const bool discrete = GetParam().kind == SpaceKind::kDiscrete;
-    const int action_size = discrete ? 1 : GetParam().outputs;
-    batch_ = TileBatch<double>(kObservation, action_size, GetParam().outputs, GetParam().critic,
-                               GetParam().values);
+    const NetworkShape& shape = network_.shape();
+    batch_ = TileBatch<double>(kObservation, shape.action_size(), GetParam().outputs,
+                               GetParam().critic, GetParam().values);
     batch_.rows = kRows;
     for (double& x : batch_.observations) x = random.normal();
     for (double& x : batch_.critic_observations) x = random.normal();
-    for (double& a : batch_.actions)
-      a = discrete ? random.below(GetParam().outputs) : random.normal();
+    for (std::size_t i = 0; i < batch_.actions.size(); ++i) {
+      batch_.actions[i] = shape.is_categorical()
+                              ? random.below(static_cast<unsigned>(shape.heads()[i / kTileRows]))
+                              : random.normal();
+    }
     for (int r = 0; r < kRows; ++r) {
       batch_.advantages[r] = random.normal();
       batch_.old_values[r] = random.normal();
@@ -75,10 +80,11 @@ class PpoGradient : public ::testing::TestWithParam<Case> {
     TileWorkspace<double> work = network_.make_workspace<double>();
     network_.forward(params_.data(), batch_.input(), kRows, work);
     std::vector<double> log_probs(kTileRows), scratch(kTileRows * GetParam().outputs);
-    if (discrete) {
-      categorical_normalisers(work.policy.data(), GetParam().outputs, kRows, scratch.data());
-      categorical_log_probs(work.policy.data(), scratch.data(), batch_.actions.data(),
-                            GetParam().outputs, kRows, log_probs.data());
+    if (shape.is_categorical()) {
+      const CategoricalHeads heads(shape.heads());
+      heads.normalisers(work.policy.data(), kRows, scratch.data());
+      heads.log_probs(work.policy.data(), scratch.data(), batch_.actions.data(), kRows,
+                      log_probs.data());
     } else {
       gaussian_log_probs(work.policy.data(), params_.data() + network_.log_std_offset(),
                          batch_.actions.data(), GetParam().outputs, kRows, scratch.data(),
@@ -261,6 +267,14 @@ INSTANTIATE_TEST_SUITE_P(
              {7, 6}},
         Case{"discrete_elu", SpaceKind::kDiscrete, 2, Activation::kElu, false, false, {9}},
         Case{"discrete_relu", SpaceKind::kDiscrete, 3, Activation::kRelu, false, true, {8, 8}},
+        Case{.name = "several_choices",
+             .kind = SpaceKind::kMultiDiscrete,
+             .outputs = 9,
+             .activation = Activation::kTanh,
+             .shared = false,
+             .clip_vloss = true,
+             .hidden = {7, 6},
+             .heads = {4, 2, 3}},
         Case{"gaussian_tanh", SpaceKind::kBox, 2, Activation::kTanh, false, true, {7, 6}},
         Case{"gaussian_elu_shared", SpaceKind::kBox, 1, Activation::kElu, true, true, {8, 5}},
         Case{"gaussian_linear", SpaceKind::kBox, 3, Activation::kTanh, false, false, {}}),

@@ -57,15 +57,15 @@ TEST_P(RandomRowsTest, WordsOfOneStreamAreItsDrawsInOrder) {
 TEST_P(RandomRowsTest, UniformsAndNormalsFollowTheirFormulas) {
   const RandomRows streams{11, Purpose::kAction, 40, 9, 37};
   constexpr int kCount = 7;
-  std::vector<float> uniforms(kStride), normals(kCount * kStride);
-  random_uniforms(streams, uniforms.data());
+  std::vector<float> uniforms(kCount * kStride), normals(kCount * kStride);
+  random_uniforms(streams, kCount, uniforms.data(), kStride);
   random_normals(streams, kCount, normals.data(), kStride);
   for (int r = 0; r < streams.rows; ++r) {
     Random one(11, Purpose::kAction, 40u + static_cast<std::uint32_t>(r), 9);
     std::vector<std::uint32_t> words(8);
     for (std::uint32_t& word : words) word = one.bits32();
-    EXPECT_EQ(uniforms[r], static_cast<float>(words[0] >> 8) * 0x1.0p-24f);
     for (int i = 0; i < kCount; ++i) {
+      EXPECT_EQ(uniforms[i * kStride + r], static_cast<float>(words[i] >> 8) * 0x1.0p-24f);
       const double u = ((words[i / 2 * 2] >> 1) + 0.5) * 0x1.0p-31;
       const double angle = 6.283185307179586 * (words[i / 2 * 2 + 1] >> 8) * 0x1.0p-24;
       const double expected =

@@ -43,6 +43,12 @@ static int step(void* simulator, int32_t begin, int32_t end, const struct broadl
   steps += 1;
   for (int32_t k = 0; k < end - begin; ++k)
     step->rewards[k] = is("NotFinite-v0") && steps > 20 ? NAN : 0.0f;
+  for (int32_t k = 0; is("Choices-v0") && k < end - begin; ++k) {
+    const float* action = step->actions + 2 * k;
+    const int is_right = step->choices == NULL && action[1] == 0.0f &&
+                         (action[0] == 0.0f || action[0] == 1.0f || action[0] == 2.0f);
+    step->rewards[k] = is_right ? action[0] : NAN;
+  }
   if (steps < 3) return BROADLOOM_OK;
   if (is("Crashes-v0")) *nowhere = 1;
   if (is("Aborts-v0")) abort();
@@ -71,6 +77,14 @@ static int describe(const struct broadloom_task* task, const struct broadloom_va
     spec->observation =
         (struct broadloom_space){.kind = BROADLOOM_DISCRETE, .rank = 1, .shape = {1}};
   if (strcmp(task->id, "NoBounds-v0") == 0) spec->action.kind = BROADLOOM_BOX;
+  static const float kWhole[] = {2.0f, 0.0f}, kHalf[] = {2.0f, 0.5f};
+  const int is_half = strcmp(task->id, "HalfChoice-v0") == 0;
+  if (is_half || strcmp(task->id, "Choices-v0") == 0) {
+    spec->action = (struct broadloom_space){.kind = BROADLOOM_MULTI_DISCRETE,
+                                            .rank = 1,
+                                            .shape = {2},
+                                            .highs = is_half ? kHalf : kWhole};
+  }
   if (strcmp(task->id, "NoShape-v0") == 0) spec->observation.rank = 0;
   if (strcmp(task->id, "NoState-v0") == 0) spec->state_size = 8;
   static const char* const kReasons[] = {"fell", "f\xe9ll"};
@@ -126,6 +140,8 @@ static const struct broadloom_task kTasks[] = {
     {.id = "Reasons-v0"},
     {.id = "Truncates-v0"},
     {.id = "NoBounds-v0"},
+    {.id = "Choices-v0"},
+    {.id = "HalfChoice-v0"},
     {.id = "NoShape-v0"},
     {.id = "NoState-v0"},
     {.id = "NoCell-v0"},

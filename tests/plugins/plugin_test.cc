@@ -297,8 +297,19 @@ TEST(Plugins, MayRequireAnOption) {
       says(parse_panel(head + "[env]\nbox = 3\nwait = 5\n", "p").status().message(), "p:3: "));
 }
 
+TEST(Plugins, GetSeveralChoicesAsNumbers) {
+  const std::unique_ptr<VecEnv> envs = make(id_of("faulty", "Choices-v0"), {.num_envs = 3}).take();
+  EXPECT_EQ(shape_text(envs->spec().action), "MultiDiscrete(3, 1)");
+  Rows rows(*envs);
+  ASSERT_EQ(rows.actions.size(), 6u);
+  rows.actions = {0.0f, 0.0f, 1.0f, 0.0f, 2.0f, 0.0f};
+  ASSERT_TRUE(envs->step(0, 3, rows.get()).ok());
+  EXPECT_EQ(rows.rewards, (std::vector<float>{0.0f, 1.0f, 2.0f}));
+}
+
 TEST(Plugins, RefuseInvalidSpecs) {
   EXPECT_TRUE(says(error_of(id_of("faulty", "NoBounds-v0")), "its action space has no bounds"));
+  EXPECT_TRUE(says(error_of(id_of("faulty", "HalfChoice-v0")), "number 1 from 0 to 0.5"));
   EXPECT_TRUE(
       says(error_of(id_of("faulty", "NoShape-v0")), "its observation space has a rank of 0"));
   EXPECT_TRUE(says(error_of(id_of("faulty", "NoState-v0")), "get_state()"));

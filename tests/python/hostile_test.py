@@ -173,7 +173,12 @@ CASES = {
         {},
     ),
     "a reset without seed": (TypeError, "seed", but(reset=lambda self: (ZEROS, {})), {}),
-    "two choices": (TypeError, "MultiDiscrete", but(action_space=MultiDiscrete([2, 3])), {}),
+    "two choices from 1": (
+        TypeError,
+        "count from 0",
+        but(action_space=MultiDiscrete([2, 3], start=[1, 1])),
+        {},
+    ),
     "no bounds": (
         TypeError,
         "finite bounds",

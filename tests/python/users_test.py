@@ -416,9 +416,36 @@ class UsersTest(unittest.TestCase):
             self.assertEqual(waves[number], whole[number])
         self.assertGreater(waves["std_return"], 0.01)
 
+    def test_actions_of_several_choices(self):
+        """Every action lies in the environment's own space, and the policy chooses such actions."""
+        for space in (
+            gymnasium.spaces.MultiDiscrete([2, 3]),
+            gymnasium.spaces.MultiDiscrete([[2, 1], [4, 3]]),
+            gymnasium.spaces.MultiBinary(3),
+        ):
+            seen = []
+
+            class Checks(Steps):
+                action_space = space
+
+                def step(self, action):
+                    assert self.action_space.contains(action), action
+                    seen.append(np.array(action).ravel())
+                    return super().step(action)
+
+            with self.subTest(str(space)):
+                run = train(Checks, f"choices{space.shape}".replace(" ", ""))
+                self.assertGreater(len(np.unique(seen, axis=0)), 1)
+                policy = broadloom.Policy(run)
+                rows = np.zeros((5, 3), np.float32)
+                self.assertEqual(policy.act(rows).shape, (5, *space.shape))
+                drawn = policy.act(rows, rng=np.random.default_rng(1))
+                self.assertTrue(all(policy.action_space.contains(one) for one in drawn))
+
     def test_advice_fits_the_space(self):
         wide = type("Wide", (Steps,), {"action_space": Box(-np.inf, np.inf, (1,), np.float32)})
-        many = type("Many", (Steps,), {"action_space": gymnasium.spaces.MultiDiscrete([2, 3])})
+        two = gymnasium.spaces.Tuple([gymnasium.spaces.Discrete(2), Box(0, 1, (1,))])
+        many = type("Many", (Steps,), {"action_space": two})
         pair = type("Pair", (Steps,), {"observation_space": Dict(a=Box(0, 1, (2,)), b=Discrete(3))})
         for env, words, never in (
             (wide, r"TransformAction", "RescaleAction"),

@@ -87,20 +87,25 @@ struct broadloom_task {
 };
 
 // Kinds of spaces.
-enum broadloom_space_kind { BROADLOOM_BOX = 0, BROADLOOM_DISCRETE = 1 };
+enum broadloom_space_kind {
+  BROADLOOM_BOX = 0,
+  BROADLOOM_DISCRETE = 1,
+  BROADLOOM_MULTI_DISCRETE = 2
+};
 // Number types of observations.
 enum broadloom_dtype { BROADLOOM_FLOAT32 = 0, BROADLOOM_UINT8 = 1 };
 // Fill for the frames before an episode's first one: that frame, or zeros.
 enum broadloom_padding { BROADLOOM_PAD_FIRST = 0, BROADLOOM_PAD_ZERO = 1 };
 
-// A Box is an array of numbers with bounds. A Discrete space is one number from 0 to n-1.
+// A Box is an array of numbers with bounds. A Discrete space is one number from 0 to n-1. A
+// MultiDiscrete space, for actions only, is an array of whole numbers from 0 to their upper bounds.
 struct broadloom_space {
   int32_t kind;      // broadloom_space_kind
   int32_t dtype;     // BROADLOOM_UINT8: only for Box observations, such as pixels
   int32_t rank;      // dimensions, 1 to 4; 0: no such space
   int32_t shape[4];  // row-major; images: {height, width, channels}; Discrete: {n}
   // Bounds of all numbers of a Box. Both 0: unbounded, or 0 to 255 for UINT8. Actions are clipped
-  // to them.
+  // to them. MultiDiscrete: lower bounds are 0; upper bounds, by `high` or `highs`, are whole.
   float low, high;
   const float *lows, *highs;  // [size] bounds of each number; NULL: use low and high
   // For UINT8 images that stack the last `frames` frames of the episode, the newest in the last
@@ -150,7 +155,7 @@ struct broadloom_context {
 struct broadloom_spec {
   struct broadloom_space observation;         // observation of the policy
   struct broadloom_space critic_observation;  // Box, critic only; rank 0: none
-  struct broadloom_space action;              // FLOAT32 Box, or Discrete
+  struct broadloom_space action;              // FLOAT32 Box, Discrete or MultiDiscrete
   int32_t max_episode_steps;                  // time limit in steps; users may change it; 0: none
   // Reasons of termination; NULL: only "terminated". (Broadloom adds the time limit.)
   const char* const* end_reasons;
@@ -183,7 +188,7 @@ struct broadloom_spec {
 // is called.
 struct broadloom_step {
   const float* actions;    // [k, A] in, within the bounds; NULL if actions are Discrete
-  const int32_t* choices;  // [k] in, 0 to n-1; NULL if actions are a Box
+  const int32_t* choices;  // [k] in, 0 to n-1; NULL unless actions are Discrete
   float* rewards;          // [k] out, finite
   uint8_t* terminated;     // [k] out; 1: the task ended the episode
   // [k] out; 1: the simulator's own limit ended the episode, not before max_episode_steps. Only

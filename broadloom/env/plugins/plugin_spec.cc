@@ -45,8 +45,11 @@ class SpaceReader {
       if (space.rank != 1) return refuse("is Discrete with more than one axis, expected {n}");
       return Space::discrete(static_cast<int>(size));
     }
-    if (space.kind != BROADLOOM_BOX)
+    if (space.kind == BROADLOOM_MULTI_DISCRETE) {
+      out.kind = SpaceKind::kMultiDiscrete;
+    } else if (space.kind != BROADLOOM_BOX) {
       return refuse(fmt::format("has the unknown kind {}", space.kind));
+    }
     if (space.dtype != BROADLOOM_FLOAT32 && space.dtype != BROADLOOM_UINT8) {
       return refuse(fmt::format("has the unknown dtype {}", space.dtype));
     }
@@ -58,7 +61,10 @@ class SpaceReader {
     out.frame_padding =
         space.frame_padding == BROADLOOM_PAD_ZERO ? FramePadding::kZero : FramePadding::kFirst;
     // Infinite bounds are possible by lows and highs.
-    if (!is_observation_ && space.low == 0.0f && space.high == 0.0f && space.lows == nullptr) {
+    if (out.kind == SpaceKind::kMultiDiscrete) {
+      out.low.assign(out.high.size(), 0.0f);
+    } else if (!is_observation_ && space.low == 0.0f && space.high == 0.0f &&
+               space.lows == nullptr) {
       return refuse("has no bounds, expected the bounds to clip actions to");
     }
     return out;

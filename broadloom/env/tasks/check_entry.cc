@@ -15,6 +15,7 @@ namespace {
 
 constexpr int kMostNames = 3;            // "gymnasium/ALE/Pong-v5"
 constexpr std::size_t kLongestId = 100;  // fits into the name of a run's folder
+constexpr int kMostChoices = 1 << 20;    // of one number of a MultiDiscrete space
 
 bool is_letter_or_digit(char c) {
   return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
@@ -95,6 +96,23 @@ std::string find_frame_fault(const Space& space) {
   return {};
 }
 
+// For a MultiDiscrete space. refuse: makes the error from a reason.
+template <class Refuse>
+Status check_choices(const Space& space, const std::string& name, const Refuse& refuse) {
+  if (name != "action") return refuse("is MultiDiscrete, expected Discrete or a Box");
+  for (std::size_t i = 0; i < space.high.size(); ++i) {
+    const float highest = space.high[i];
+    if (space.low[i] == 0.0f && highest >= 0.0f && highest < kMostChoices &&
+        highest == std::floor(highest))
+      continue;
+    return refuse(
+        fmt::format("is MultiDiscrete with number {} from {} to {}, expected choices "
+                    "from 0 to a whole number of at most {}",
+                    i, space.low[i], highest, kMostChoices - 1));
+  }
+  return {};
+}
+
 Status check_space(const std::string& id, const char* name, const Space& space) {
   const auto refuse = [&](const std::string& reason) {
     return invalid(
@@ -115,9 +133,10 @@ Status check_space(const std::string& id, const char* name, const Space& space) 
   const std::size_t size = static_cast<std::size_t>(space.size);
   if (space.low.size() != size || space.high.size() != size) {
     return refuse(fmt::format(
-        "is a Box of {} numbers with {} lower and {} upper bounds, expected one of each per number",
-        size, space.low.size(), space.high.size()));
+        "has {} numbers with {} lower and {} upper bounds, expected one of each per number", size,
+        space.low.size(), space.high.size()));
   }
+  if (space.kind == SpaceKind::kMultiDiscrete) return check_choices(space, name, refuse);
   for (std::size_t i = 0; i < size; ++i) {
     const bool bytes = space.dtype == Dtype::kU8;
     if (bytes && !(space.low[i] >= 0.0f && space.high[i] <= 255.0f)) {

@@ -23,25 +23,16 @@ namespace broadloom {
 
 // clang-format off: one line per environment.
 constexpr EnvEntry (*kEntries[])() = {
-    entry_of<struct CartPole>,
-    entry_of<struct Acrobot>,
-    entry_of<struct MountainCar>,
-    entry_of<struct MountainCarContinuous>,
-    entry_of<struct Pendulum>,
-    entry_of<struct FrozenLake>,
-    entry_of<struct FrozenLake8x8>,
-    entry_of<struct CliffWalking>,
-    entry_of<struct Taxi>,
-    entry_of<struct Breakout>,
-    entry_of<struct BreakoutMinimal>,
-    entry_of<struct Asterix>,
-    entry_of<struct AsterixMinimal>,
-    entry_of<struct Freeway>,
-    entry_of<struct FreewayMinimal>,
-    entry_of<struct Seaquest>,
-    entry_of<struct SeaquestMinimal>,
-    entry_of<struct SpaceInvaders>,
-    entry_of<struct SpaceInvadersMinimal>,
+    entry_of<struct CartPole>,      entry_of<struct Acrobot>,
+    entry_of<struct MountainCar>,   entry_of<struct MountainCarContinuous>,
+    entry_of<struct Pendulum>,      entry_of<struct FrozenLake>,
+    entry_of<struct FrozenLake8x8>, entry_of<struct CliffWalking>,
+    entry_of<struct Taxi>,          entry_of<struct Dials>,
+    entry_of<struct Breakout>,      entry_of<struct BreakoutMinimal>,
+    entry_of<struct Asterix>,       entry_of<struct AsterixMinimal>,
+    entry_of<struct Freeway>,       entry_of<struct FreewayMinimal>,
+    entry_of<struct Seaquest>,      entry_of<struct SeaquestMinimal>,
+    entry_of<struct SpaceInvaders>, entry_of<struct SpaceInvadersMinimal>,
 };
 // clang-format on
 
@@ -232,10 +223,10 @@ std::string spec_text(const EnvSpec& spec) {
 Status check_bounds(const EnvSpec& spec, const std::string& factory) {
   for (const Space* space : {&spec.observation, &spec.critic_observation, &spec.action}) {
     const auto size = static_cast<std::size_t>(space->size);
-    if (space->kind != SpaceKind::kBox || (space->low.size() == size && space->high.size() == size))
-      continue;
+    const bool bounded = space->low.size() == size && space->high.size() == size;
+    if (space->kind == SpaceKind::kDiscrete || bounded) continue;
     return invalid(
-        fmt::format("{} returned environments with a Box of {} numbers, {} lower and {} upper "
+        fmt::format("{} returned environments with a space of {} numbers, {} lower and {} upper "
                     "bounds; give one of each per number",
                     factory, size, space->low.size(), space->high.size()));
   }

@@ -21,8 +21,7 @@ bool is_fresh(const ObsNormalizer& normalizer) { return normalizer.statistics().
 
 AuditInstrument::AuditInstrument(const InstrumentSetup& setup)
     : discrete_observations_(setup.observation_kind == SpaceKind::kDiscrete),
-      discrete_actions_(setup.network.shape().action_kind == SpaceKind::kDiscrete),
-      actions_(setup.network.shape().action_outputs),
+      categorical_(setup.network.shape().is_categorical()),
       action_(setup.action),
       gamma_(setup.gamma),
       gae_lambda_(setup.gae_lambda),
@@ -44,7 +43,12 @@ AuditInstrument::AuditInstrument(const InstrumentSetup& setup)
       moments_(2 * static_cast<std::size_t>(setup.observation_size)),
       policy_(setup),
       network_rows_(setup.network, setup.threads),
-      units_(setup.network, rows_) {}
+      units_(setup.network, rows_) {
+  if (!categorical_) return;
+  for (const int choices : setup.network.shape().heads()) {
+    most_entropy_ += portable::log(static_cast<double>(choices));
+  }
+}
 
 std::size_t AuditInstrument::bytes(const InstrumentSetup& setup) {
   const std::size_t envs = static_cast<std::size_t>(setup.num_envs);
@@ -75,7 +79,7 @@ void AuditInstrument::before_update(const InstrumentView& view) {
   numbers_ = {};
   look_at_environments(view);
   look_at_normalisers(view);
-  if (!discrete_actions_) numbers_.actions_outside = actions_outside(view.block, action_);
+  if (!categorical_) numbers_.actions_outside = actions_outside(view.block, action_);
   look_at_learning_signal(view.block);
 }
 
@@ -146,8 +150,8 @@ void AuditInstrument::after_update(const InstrumentView& view) {
   numbers_.last_kl = update_.last_kl();
   numbers_.last_clipfrac = update_.last_clipfrac();
   numbers_.least_ess = update_.least_ess();
-  if (discrete_actions_ && actions_ > 1) {
-    numbers_.relative_entropy = update_.entropy() / portable::log(static_cast<double>(actions_));
+  if (most_entropy_ > 0.0) {
+    numbers_.relative_entropy = update_.entropy() / most_entropy_;
   }
   policy_.after_update(view);
   numbers_.kl = policy_.numbers().kl;

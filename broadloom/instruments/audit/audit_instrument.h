@@ -52,8 +52,8 @@ class AuditInstrument final : public Instrument {
   void look_at_learning_signal(const RolloutBlock& block);
   void look_at_units(const InstrumentView& view);
 
-  bool discrete_observations_, discrete_actions_;
-  int actions_;  // number of actions, if they are discrete
+  bool discrete_observations_, categorical_;
+  double most_entropy_ = 0.0;  // of a categorical policy, nats
   Space action_;
   double gamma_, gae_lambda_;
   TruncationMode truncation_mode_;

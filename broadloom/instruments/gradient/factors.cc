@@ -5,6 +5,7 @@
 #include "broadloom/core/aligned_vector.h"
 #include "broadloom/math/elementwise.h"
 #include "broadloom/math/linear.h"
+#include "broadloom/nn/categorical_heads.h"
 #include "broadloom/nn/distributions.h"
 
 namespace broadloom {
@@ -32,8 +33,7 @@ std::size_t parameters_of(const LinearSlice& slice) {
 }
 
 int log_stds(const ActorCritic& network) {
-  const bool gaussian = network.shape().action_kind == SpaceKind::kBox;
-  return gaussian ? network.shape().action_outputs : 0;
+  return network.shape().is_categorical() ? 0 : network.shape().action_outputs;
 }
 
 // Copies a head's rows, which are columns of the tile, to [rows, out].
@@ -57,9 +57,10 @@ FactorMaker<Real>::FactorMaker(const ActorCritic& network, const GradientTerms& 
       work_(network.make_workspace<Real>()),
       transposed_(network.parameter_count()),
       unused_grads_(network.parameter_count()),
-      actions_(terms_size(network)),
+      actions_(static_cast<std::size_t>(network.shape().action_size()) * kTileRows),
+      normalisers_(actions_.size()),
+      head_entropies_(actions_.size()),
       ones_(kTileRows, Real(1)),
-      normalisers_(kTileRows),
       entropies_(kTileRows),
       scores_(kTileRows),
       terms_of_(terms_size(network)) {
@@ -125,8 +126,7 @@ template <class Real>
 void FactorMaker<Real>::policy_deltas(const Real* actions, const Real* weights, int first, int rows,
                                       GradientFactors<Real>& factors) {
   const int outputs = network_.shape().action_outputs;
-  const bool discrete = network_.shape().action_kind == SpaceKind::kDiscrete;
-  const int action_size = discrete ? 1 : outputs;
+  const int action_size = network_.shape().action_size();
   const Real entropy = terms_.entropy ? static_cast<Real>(terms_.ent_coef) : Real(0);
   for (int r = 0; r < rows; ++r) {
     for (int a = 0; a < action_size; ++a) {
@@ -136,13 +136,13 @@ void FactorMaker<Real>::policy_deltas(const Real* actions, const Real* weights, 
   }
   const Real* policy = work_.policy.data();
   std::copy_n(weights, rows, scores_.data());  // the distributions read whole vectors of rows
-  if (discrete) {
-    categorical_normalisers(policy, outputs, rows, normalisers_.data());
-    categorical_entropies(policy, normalisers_.data(), outputs, rows, terms_of_.data(),
-                          entropies_.data());
-    categorical_backward(policy, normalisers_.data(), terms_of_.data(), entropies_.data(),
-                         actions_.data(), scores_.data(), entropy, outputs, rows,
-                         work_.policy_delta.data());
+  if (network_.shape().is_categorical()) {
+    const CategoricalHeads heads(network_.shape().heads());
+    heads.normalisers(policy, rows, normalisers_.data());
+    heads.entropies(policy, normalisers_.data(), rows, terms_of_.data(), head_entropies_.data(),
+                    entropies_.data());
+    heads.backward(policy, normalisers_.data(), terms_of_.data(), head_entropies_.data(),
+                   actions_.data(), scores_.data(), entropy, rows, work_.policy_delta.data());
     return;
   }
   const Real* log_std = params_ + network_.log_std_offset();

@@ -91,10 +91,10 @@ class FactorMaker {
   std::vector<LinearSlice> layers_;  // layers whose gradients are stored as factors
   std::vector<typename GradientFactors<Real>::Extra> extra_runs_;  // log_std's is the last
   TileWorkspace<Real> work_;
-  std::vector<Real> transposed_, unused_grads_;                // [P]
-  std::vector<Real> actions_;                                  // [A, kTileRows]
-  std::vector<Real> ones_, normalisers_, entropies_, scores_;  // [kTileRows]
-  std::vector<Real> terms_of_;                                 // [outputs, kTileRows]
+  std::vector<Real> transposed_, unused_grads_;               // [P]
+  std::vector<Real> actions_, normalisers_, head_entropies_;  // [A, kTileRows]
+  std::vector<Real> ones_, entropies_, scores_;               // [kTileRows]
+  std::vector<Real> terms_of_;                                // [outputs, kTileRows]
 };
 
 // Functions of factors, with weights w [rows] (null: 1 each). Two of them take scratch, which grows

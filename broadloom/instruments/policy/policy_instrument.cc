@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "broadloom/instruments/probe_states.h"
+#include "broadloom/nn/categorical_heads.h"
 #include "broadloom/nn/distributions.h"
 
 namespace broadloom {
@@ -20,7 +21,7 @@ std::size_t probe_tiles(const InstrumentSetup& setup) {
 }  // namespace
 
 PolicyInstrument::PolicyInstrument(const InstrumentSetup& setup)
-    : discrete_(setup.network.shape().action_kind == SpaceKind::kDiscrete),
+    : shape_(setup.network.shape()),
       outputs_(static_cast<std::size_t>(setup.network.shape().action_outputs)),
       rows_(probe_rows(setup)),
       probe_(setup.probe),
@@ -30,20 +31,18 @@ PolicyInstrument::PolicyInstrument(const InstrumentSetup& setup)
   const std::size_t policy = outputs_ * kTileRows;
   const std::size_t actions = static_cast<std::size_t>(setup.action_size) * kTileRows;
   for (int t = 0; t < setup.threads; ++t) {
-    scratch_.push_back(
-        {PolicyDivergence(setup.network.shape().action_kind, static_cast<int>(outputs_)),
-         std::vector<float>(policy), std::vector<float>(actions),
-         std::vector<float>(policy + kTileRows), std::vector<float>(kTileRows),
-         std::vector<double>(kTileRows)});
+    scratch_.push_back({PolicyDivergence(shape_), std::vector<float>(policy),
+                        std::vector<float>(actions), std::vector<float>(policy),
+                        std::vector<float>(actions), std::vector<float>(actions),
+                        std::vector<float>(kTileRows), std::vector<double>(kTileRows)});
   }
 }
 
 std::size_t PolicyInstrument::bytes(const InstrumentSetup& setup) {
   const std::size_t outputs = static_cast<std::size_t>(setup.network.shape().action_outputs);
   const std::size_t per_row =
-      (2 * outputs + setup.action_size + 2) * sizeof(float) + sizeof(double);
-  const std::size_t scratch =
-      kTileRows * per_row + PolicyDivergence::bytes(static_cast<int>(outputs));
+      (2 * outputs + 3 * setup.action_size + 1) * sizeof(float) + sizeof(double);
+  const std::size_t scratch = kTileRows * per_row + PolicyDivergence::bytes(setup.network.shape());
   return NetworkRows::bytes(setup.network, setup.threads) + setup.threads * scratch +
          probe_tiles(setup) * outputs * sizeof(Moments) +
          NetworkRows::tiles(block_rows(setup)) * sizeof(Shift);
@@ -82,18 +81,17 @@ double PolicyInstrument::probe_variance(const InstrumentView& view) {
     const double mean = all.sum / rows_;
     variances += std::max(0.0, all.squares / rows_ - mean * mean);
   }
-  return variances / static_cast<double>(discrete_ ? outputs_ : 2 * outputs_);
+  return variances / static_cast<double>(shape_.is_categorical() ? outputs_ : 2 * outputs_);
 }
 
 void PolicyInstrument::take_probe_tile(const float* policy, int rows, Scratch& scratch,
                                        Moments* moments) const {
   const float* values = policy;
-  if (discrete_) {
-    float* normalisers = &scratch.terms[outputs_ * kTileRows];
-    const int count = static_cast<int>(outputs_);
-    categorical_normalisers(policy, count, rows, normalisers);
-    categorical_entropies(policy, normalisers, count, rows, scratch.terms.data(),
-                          scratch.log_probs.data());
+  if (shape_.is_categorical()) {
+    const CategoricalHeads heads(shape_.heads());
+    heads.normalisers(policy, rows, scratch.normalisers.data());
+    heads.entropies(policy, scratch.normalisers.data(), rows, scratch.terms.data(),
+                    scratch.head_entropies.data(), scratch.log_probs.data());
     values = scratch.terms.data();
   }
   for (std::size_t o = 0; o < outputs_; ++o) {
@@ -152,15 +150,15 @@ void PolicyInstrument::new_log_probs(const InstrumentView& view, const float* po
       scratch.actions[a * kTileRows + r] = view.block.actions[(first + r) * size + a];
     }
   }
-  const int outputs = static_cast<int>(outputs_);
-  if (discrete_) {
-    categorical_normalisers(policy, outputs, count, scratch.terms.data());
-    categorical_log_probs(policy, scratch.terms.data(), scratch.actions.data(), outputs, count,
-                          scratch.log_probs.data());
+  if (shape_.is_categorical()) {
+    const CategoricalHeads heads(shape_.heads());
+    heads.normalisers(policy, count, scratch.normalisers.data());
+    heads.log_probs(policy, scratch.normalisers.data(), scratch.actions.data(), count,
+                    scratch.log_probs.data());
   } else {
     gaussian_log_probs(policy, view.params.data() + view.network.log_std_offset(),
-                       scratch.actions.data(), outputs, count, scratch.terms.data(),
-                       scratch.log_probs.data());
+                       scratch.actions.data(), static_cast<int>(outputs_), count,
+                       scratch.terms.data(), scratch.log_probs.data());
   }
 }
 

@@ -52,11 +52,12 @@ class PolicyInstrument final : public Instrument {
   // Buffers of one thread, in addition to NetworkRows.
   struct Scratch {
     PolicyDivergence divergence;
-    std::vector<float> old_policy;  // [outputs, kTileRows]
-    std::vector<float> actions;     // [A, kTileRows]
-    std::vector<float> terms;       // [outputs, kTileRows]
-    std::vector<float> log_probs;   // [kTileRows]
-    std::vector<double> kl;         // [kTileRows]
+    std::vector<float> old_policy;                   // [outputs, kTileRows]
+    std::vector<float> actions;                      // [A, kTileRows]
+    std::vector<float> terms;                        // [outputs, kTileRows]
+    std::vector<float> normalisers, head_entropies;  // [A, kTileRows]
+    std::vector<float> log_probs;                    // [kTileRows]
+    std::vector<double> kl;                          // [kTileRows]
   };
   // Sums of one output over the probe rows of a tile.
   struct Moments {
@@ -76,7 +77,7 @@ class PolicyInstrument final : public Instrument {
   void new_log_probs(const InstrumentView& view, const float* policy, std::size_t first, int count,
                      Scratch& scratch) const;
 
-  bool discrete_;
+  NetworkShape shape_;
   std::size_t outputs_;
   int rows_;
   std::span<const float> probe_;  // [rows, D]

@@ -4,7 +4,7 @@
 #include <cmath>
 
 #include "broadloom/core/portable_math.h"
-#include "broadloom/nn/distributions.h"
+#include "broadloom/nn/categorical_heads.h"
 
 namespace broadloom {
 namespace {
@@ -17,24 +17,28 @@ double gaussian_term(double mean, double log_std, double new_mean, double new_lo
 
 }  // namespace
 
-PolicyDivergence::PolicyDivergence(SpaceKind action_kind, int count)
-    : kind_(action_kind),
-      count_(count),
-      old_logits_(static_cast<std::size_t>(count) * kTileRows),
+PolicyDivergence::PolicyDivergence(const NetworkShape& shape)
+    : count_(shape.action_outputs),
+      old_logits_(static_cast<std::size_t>(count_) * kTileRows),
       new_logits_(old_logits_.size()),
       old_probs_(old_logits_.size()),
-      old_normalisers_(kTileRows),
-      new_normalisers_(kTileRows),
-      old_entropies_(kTileRows) {}
+      entropies_(kTileRows) {
+  if (shape.is_categorical()) heads_.assign(shape.heads().begin(), shape.heads().end());
+  for (std::vector<double>* rows : {&old_normalisers_, &new_normalisers_, &old_entropies_}) {
+    rows->resize(heads_.size() * kTileRows);
+  }
+}
 
-std::size_t PolicyDivergence::bytes(int count) {
-  return 3 * (static_cast<std::size_t>(count) + 1) * kTileRows * sizeof(double);
+std::size_t PolicyDivergence::bytes(const NetworkShape& shape) {
+  const std::size_t heads = shape.is_categorical() ? shape.heads().size() : 0;
+  const auto outputs = static_cast<std::size_t>(shape.action_outputs);
+  return (3 * (outputs + heads) + 1) * kTileRows * sizeof(double);
 }
 
 void PolicyDivergence::operator()(const float* old_policy, const float* new_policy,
                                   const float* old_log_std, const float* new_log_std, int rows,
                                   double* kl) {
-  if (kind_ == SpaceKind::kDiscrete) return categorical(old_policy, new_policy, rows, kl);
+  if (!heads_.empty()) return categorical(old_policy, new_policy, rows, kl);
   std::fill_n(kl, rows, 0.0);
   for (std::size_t i = 0; i < static_cast<std::size_t>(count_); ++i) {
     for (int r = 0; r < rows; ++r) {
@@ -48,16 +52,23 @@ void PolicyDivergence::categorical(const float* old_policy, const float* new_pol
                                    double* kl) {
   std::copy_n(old_policy, old_logits_.size(), old_logits_.begin());
   std::copy_n(new_policy, new_logits_.size(), new_logits_.begin());
-  categorical_normalisers(old_logits_.data(), count_, rows, old_normalisers_.data());
-  categorical_normalisers(new_logits_.data(), count_, rows, new_normalisers_.data());
-  categorical_entropies(old_logits_.data(), old_normalisers_.data(), count_, rows,
-                        old_probs_.data(), old_entropies_.data());
-  for (int r = 0; r < rows; ++r) {
-    const double shift = new_normalisers_[r] - old_normalisers_[r];
-    kl[r] = 0.0;
-    for (std::size_t i = static_cast<std::size_t>(r); i < old_logits_.size(); i += kTileRows) {
-      kl[r] += old_probs_[i] * (old_logits_[i] - new_logits_[i] + shift);
+  const CategoricalHeads heads(heads_);
+  heads.normalisers(old_logits_.data(), rows, old_normalisers_.data());
+  heads.normalisers(new_logits_.data(), rows, new_normalisers_.data());
+  heads.entropies(old_logits_.data(), old_normalisers_.data(), rows, old_probs_.data(),
+                  old_entropies_.data(), entropies_.data());
+  std::fill_n(kl, rows, 0.0);
+  std::size_t first = 0;
+  for (std::size_t head = 0; head < heads_.size(); ++head) {
+    const std::size_t end = first + static_cast<std::size_t>(heads_[head]) * kTileRows;
+    for (std::size_t r = 0; r < static_cast<std::size_t>(rows); ++r) {
+      const std::size_t row = head * kTileRows + r;
+      const double shift = new_normalisers_[row] - old_normalisers_[row];
+      for (std::size_t i = first + r; i < end; i += kTileRows) {
+        kl[r] += old_probs_[i] * (old_logits_[i] - new_logits_[i] + shift);
+      }
     }
+    first = end;
   }
 }
 

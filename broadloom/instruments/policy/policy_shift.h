@@ -10,13 +10,13 @@ namespace broadloom {
 
 // KL(old || new) of a tile's rows, from the outputs [count, kTileRows] of both policies as
 // ActorCritic::forward() writes them:
-//   categorical: sum_i p_i (log p_i - log q_i);
+//   categorical: sum over heads of sum_i p_i (log p_i - log q_i);
 //   Gaussian: sum_i log(s'_i / s_i) + (s_i^2 + (m_i - m'_i)^2) / (2 s'_i^2) - 1/2.
 // In double, so that small values keep their digits. Exactly 0 if the outputs are equal.
 class PolicyDivergence {
  public:
-  PolicyDivergence(SpaceKind action_kind, int count);
-  static std::size_t bytes(int count);
+  explicit PolicyDivergence(const NetworkShape& shape);
+  static std::size_t bytes(const NetworkShape& shape);
 
   // Writes kl [rows]. old_log_std, new_log_std: [count], Gaussian only.
   void operator()(const float* old_policy, const float* new_policy, const float* old_log_std,
@@ -25,10 +25,11 @@ class PolicyDivergence {
  private:
   void categorical(const float* old_policy, const float* new_policy, int rows, double* kl);
 
-  SpaceKind kind_;
   int count_;
-  std::vector<double> old_logits_, new_logits_, old_probs_;                // [count, kTileRows]
-  std::vector<double> old_normalisers_, new_normalisers_, old_entropies_;  // [kTileRows]
+  std::vector<int> heads_;                                   // choices of each; empty if Gaussian
+  std::vector<double> old_logits_, new_logits_, old_probs_;  // [count, kTileRows]
+  std::vector<double> old_normalisers_, new_normalisers_, old_entropies_;  // [heads, kTileRows]
+  std::vector<double> entropies_;                                          // [kTileRows]
 };
 
 // Adds the statistics of the ratios r = pi_new(a | s) / pi_old(a | s) of a tile to sums: k1, k3, r,

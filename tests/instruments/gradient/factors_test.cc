@@ -11,6 +11,7 @@
 
 #include "broadloom/core/random.h"
 #include "broadloom/learn/ppo_loss.h"
+#include "broadloom/nn/categorical_heads.h"
 #include "broadloom/nn/distributions.h"
 #include "research/lab/gram.h"
 #include "tests/support/release_only.h"
@@ -28,6 +29,7 @@ struct Case {
   Encoder encoder = Encoder::kMlp;
   Normalisation normalisation = Normalisation::kNone;
   RowShape image = {1, 1, 5};
+  std::vector<int> heads = {};  // of MultiDiscrete actions
 };
 
 NetworkShape shape_of(const Case& c) {
@@ -35,6 +37,7 @@ NetworkShape shape_of(const Case& c) {
   shape.observation_size = c.image.size();
   shape.action_kind = c.kind;
   shape.action_outputs = c.outputs;
+  shape.action_heads = c.heads;
   shape.hidden_sizes = c.hidden;
   shape.shared_encoder = c.shared;
   shape.critic_observation_size = c.critic;
@@ -48,8 +51,8 @@ NetworkShape shape_of(const Case& c) {
 template <class Real>
 struct Samples {
   Samples(const Case& c, int row_count) : network(shape_of(c)), rows(row_count) {
-    const bool discrete = c.kind == SpaceKind::kDiscrete;
-    action_size = discrete ? 1 : c.outputs;
+    const NetworkShape& shape = network.shape();
+    action_size = shape.action_size();
     Random random(11, Purpose::kUser, 0, 0);
     params.resize(network.parameter_count());
     for (Real& p : params) p = static_cast<Real>(0.4 * random.normal());
@@ -58,8 +61,12 @@ struct Samples {
     critic_observations.resize(static_cast<std::size_t>(rows) * c.critic);
     for (Real& x : critic_observations) x = static_cast<Real>(random.normal());
     actions.resize(static_cast<std::size_t>(rows) * action_size);
-    for (Real& a : actions)
-      a = static_cast<Real>(discrete ? random.below(c.outputs) : random.normal());
+    for (std::size_t i = 0; i < actions.size(); ++i) {
+      const std::size_t place = i % static_cast<std::size_t>(action_size);
+      actions[i] = static_cast<Real>(shape.is_categorical()
+                                         ? random.below(static_cast<unsigned>(shape.heads()[place]))
+                                         : random.normal());
+    }
     advantages.resize(rows);
     for (Real& a : advantages) a = static_cast<Real>(random.normal());
   }
@@ -107,10 +114,11 @@ TileBatch<double> tile_of(Samples<double>& samples, TileWorkspace<double>& work)
     batch.value_targets[r] = work.values[r] + samples.advantages[r];
   }
   std::vector<double> scratch(static_cast<std::size_t>(kTileRows) * shape.action_outputs);
-  if (shape.action_kind == SpaceKind::kDiscrete) {
-    categorical_normalisers(work.policy.data(), shape.action_outputs, samples.rows, scratch.data());
-    categorical_log_probs(work.policy.data(), scratch.data(), batch.actions.data(),
-                          shape.action_outputs, samples.rows, batch.old_log_probs.data());
+  if (shape.is_categorical()) {
+    const CategoricalHeads heads(shape.heads());
+    heads.normalisers(work.policy.data(), samples.rows, scratch.data());
+    heads.log_probs(work.policy.data(), scratch.data(), batch.actions.data(), samples.rows,
+                    batch.old_log_probs.data());
   } else {
     gaussian_log_probs(work.policy.data(), samples.params.data() + samples.network.log_std_offset(),
                        batch.actions.data(), shape.action_outputs, samples.rows, scratch.data(),
@@ -135,10 +143,11 @@ double sample_objective(Samples<double>& s, int row, const std::vector<double>& 
   TileBatch<double> batch = tile_of(moved, work);
   const int outputs = moved.network.shape().action_outputs;
   double entropy = 0.0;
-  if (moved.network.shape().action_kind == SpaceKind::kDiscrete) {
-    categorical_normalisers(work.policy.data(), outputs, s.rows, batch.normalisers.data());
-    categorical_entropies(work.policy.data(), batch.normalisers.data(), outputs, s.rows,
-                          batch.terms.data(), batch.entropies.data());
+  if (moved.network.shape().is_categorical()) {
+    const CategoricalHeads heads(moved.network.shape().heads());
+    heads.normalisers(work.policy.data(), s.rows, batch.normalisers.data());
+    heads.entropies(work.policy.data(), batch.normalisers.data(), s.rows, batch.terms.data(),
+                    batch.head_entropies.data(), batch.entropies.data());
     entropy = batch.entropies[row];
   } else {
     entropy = gaussian_entropy(params.data() + moved.network.log_std_offset(), outputs);
@@ -271,6 +280,12 @@ TEST(PolicyParameterCount, CountsWhatTheScoreMoves) {
 std::vector<Case> dense() {
   return {{"discrete", SpaceKind::kDiscrete, 3, false, {7, 6}},
           {"discrete_shared", SpaceKind::kDiscrete, 4, true, {7, 6}},
+          {.name = "several_choices",
+           .kind = SpaceKind::kMultiDiscrete,
+           .outputs = 9,
+           .shared = false,
+           .hidden = {7, 6},
+           .heads = {4, 2, 3}},
           {"gaussian", SpaceKind::kBox, 2, false, {7, 6}},
           {"gaussian_shared", SpaceKind::kBox, 1, true, {8, 5}},
           {"linear", SpaceKind::kBox, 3, false, {}},

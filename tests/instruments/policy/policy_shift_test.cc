@@ -19,8 +19,12 @@ std::vector<float> column(const std::vector<float>& outputs) {
 
 double divergence(SpaceKind kind, const std::vector<float>& a, const std::vector<float>& b,
                   const std::vector<float>& log_std_a = {},
-                  const std::vector<float>& log_std_b = {}) {
-  PolicyDivergence divergence(kind, static_cast<int>(a.size()));
+                  const std::vector<float>& log_std_b = {}, const std::vector<int>& heads = {}) {
+  NetworkShape shape;
+  shape.action_kind = kind;
+  shape.action_outputs = static_cast<int>(a.size());
+  shape.action_heads = heads;
+  PolicyDivergence divergence(shape);
   double kl = -1.0;
   divergence(column(a).data(), column(b).data(), log_std_a.data(), log_std_b.data(), 1, &kl);
   return kl;
@@ -32,6 +36,19 @@ TEST(PolicyDivergence, OfCategoricalsIsTheOneWorkedByHand) {
   EXPECT_NEAR(divergence(SpaceKind::kDiscrete, even, skew), 0.5 * std::log(4.0 / 3.0), 1e-7);
   EXPECT_NEAR(divergence(SpaceKind::kDiscrete, skew, even),
               0.75 * std::log(1.5) + 0.25 * std::log(0.5), 1e-7);
+}
+
+TEST(PolicyDivergence, AddsIndependentChoices) {
+  const std::vector<float> a{0.2f, -1.0f, 0.5f, 0.1f, 2.0f}, b{1.0f, 0.0f, 0.0f, -0.3f, 0.7f};
+  const auto part = [](const std::vector<float>& all, int first, int count) {
+    return std::vector<float>(all.begin() + first, all.begin() + first + count);
+  };
+  const double both = divergence(SpaceKind::kMultiDiscrete, a, b, {}, {}, {2, 3});
+  EXPECT_NEAR(both,
+              divergence(SpaceKind::kDiscrete, part(a, 0, 2), part(b, 0, 2)) +
+                  divergence(SpaceKind::kDiscrete, part(a, 2, 3), part(b, 2, 3)),
+              1e-14);
+  EXPECT_GT(both, 0.05);
 }
 
 TEST(PolicyDivergence, OfGaussiansIsTheOneWorkedByHand) {
