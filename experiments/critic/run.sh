@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # Trained shape x measured shape x critic: trains 150 runs and measures 450 checkpoints, into
-# studies/critic. Needs results/rates.csv of the surface. Seeds may be given (two halves side by
-# side are faster than one after the other). Stop it at any moment; the same command goes on where
-# it was. Then analyse.py makes results/.
+# studies/critic. rates.csv has the best rates of the first screen of the surface, at five rates. Seeds
+# may be given (two halves side by side are faster than one after the other). Stop it at any moment; the
+# same command goes on where it was. Then analyse.py makes results/.
 source "$(dirname "${BASH_SOURCE[0]}")/../common.sh"
 folder=experiments/critic
 out=studies/critic
@@ -16,7 +16,7 @@ for seed in ${*:-61 62 63 64 65 66 67 68 69 70}; do
       iterations=$((steps / 1024))
       if [ ! -f "$run/ledger_line.json" ]; then
         rm -rf "$run"
-        rate=$(python3 $folder/rate.py experiments/surface/results/rates.csv "$env" "$shape")
+        rate=$(awk -F, -v env="$env" -v shape="$shape" '$1 == env && $2 == shape { print $3 }' $folder/rates.csv)
         "$broadloom" train --env_id "$env" --num_envs "${shape%x*}" --num_steps "${shape#*x}" --total_timesteps "$steps" --learning_rate "$rate" \
           --minibatch_size 64 --update_epochs 4 --stagger_starts --seed $seed --eval_interval $((iterations / 20)) --eval_episodes 10 \
           --checkpoint_interval 1 --keep_checkpoints 0 --no-tensorboard --quiet --ledger none --out "$run"

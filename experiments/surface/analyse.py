@@ -1,10 +1,14 @@
 #!/usr/bin/env python3
-"""analyse.py STORES RESULTS: what is kept of the studies of this folder, from their stores, as CSV: runs, curves, and per part the tables
-behind the page. The seeds that choose a rate, and those that are reported: PREREGISTRATION.md."""
+"""Keeps what the page needs of this folder's studies, as CSV.
+
+    analyse.py STORES RESULTS [PART...]    parts: surface, parts, value_clip, health
+
+The surface's runs become screen_runs.csv (seeds that choose) and final_runs.csv (seeds that are
+scored); fair.py scores them.
+"""
 
 import collections
 import csv
-import glob
 import math
 import os
 import random
@@ -18,18 +22,18 @@ THRESHOLDS = {
     "FrozenLake8x8-v1": 0.85,
     "MountainCarContinuous-v0": 90,
 }
-CHOOSING = set(range(1, 4)) | set(range(11, 15))
-REPORTED = set(range(15, 23))
 REPLICATES = 2000
-ALONG = {"KL": "approx_kl", "clip share": "clipfrac"}  # kept at every evaluation
+# How a run's block is used: minibatch (None: a quarter of the block), epochs, target_kl.
+PANELS = {
+    "one": (64, 4, 0.0),
+    "four minibatches": (None, 4, 0.0),
+    "one epoch": (64, 1, 0.0),
+    "KL stop": (64, 4, 0.02),
+}
 
 
 class Run(dict):
-    """task, N, T, rate, seed, what else the cell sets; curve: [(step, mean return)]; metrics: the last of each; at: those of a step."""
-
-    @property
-    def shape(self):
-        return self["task"], self["N"], self["T"]
+    """task, N, T, rate, seed, what else the cell sets; metrics: the last of each."""
 
 
 def runs_of(path, *settings):
@@ -42,13 +46,11 @@ def runs_of(path, *settings):
         "SELECT run_id, global_step, mean_return FROM evaluations ORDER BY 1, 2"
     ):
         curves[run].append((step, value))
-    last, area_at = collections.defaultdict(dict), collections.defaultdict(dict)
-    for run, key, value, step in store.execute(
-        "SELECT run_id, key, value, global_step FROM metrics JOIN points USING (run_id, point) ORDER BY run_id, point"
+    last = collections.defaultdict(dict)
+    for run, key, value in store.execute(
+        "SELECT run_id, key, value FROM metrics ORDER BY run_id, point"
     ):
         last[run][key] = value
-        if key in ALONG.values():
-            area_at[run][key, step] = value
     more = "".join(f", json_extract(config, '$.{key}')" for key in ("learning_rate",) + settings)
     query = (
         "SELECT runs.id, seed, json_extract(config, '$.env_id'), num_envs, num_steps, gradient_steps, seconds, parameters_hash"
@@ -69,7 +71,7 @@ def runs_of(path, *settings):
         )
         out.update(zip(("rate",) + settings, values))
         out["rate"] = float(out["rate"])
-        out["curve"], out["metrics"], out["at"] = curves[run], last[run], area_at[run]
+        out["metrics"] = last[run]
         out["area"] = statistics.fmean(value for _, value in curves[run])
         out["last"] = curves[run][-1][1]
         out["steps to threshold"] = steps_to(task, curves[run])
@@ -144,120 +146,56 @@ def run_rows(runs, *more):
         }
 
 
-def curve_rows(arms, keys):
-    """25 points at most: mean and interval over runs of one arm at every evaluation, with the mean KL and clip share of the block before it."""
-    for key, runs in arms.items():
-        for point in range(max(len(run["curve"]) for run in runs)):
-            values = [run["curve"][point][1] for run in runs if point < len(run["curve"])]
-            step = runs[0]["curve"][point][0]
-            row = (
-                dict(zip(keys, key))
-                | {"step": step}
-                | interval("return", bootstrap([values], statistics.fmean, point))
-            )
-            for name, metric in ALONG.items():
-                found = [run["at"][metric, step] for run in runs if (metric, step) in run["at"]]
-                row[name] = statistics.fmean(found) if found else None
-            yield row
-
-
 # The surface.
 
 
+def panel_of(run):
+    """The first panel whose settings a run has: at 256 samples four minibatches are panel one."""
+    used = int(run["minibatch_size"]), int(run["update_epochs"]), float(run["target_kl"])
+    for name, (minibatch, epochs, kl) in PANELS.items():
+        if used == (minibatch or run["N"] * run["T"] // 4, epochs, kl):
+            return name
+    sys.exit(f"no panel has minibatch, epochs and target_kl {used}")
+
+
 def surface(stores, results):
-    screen = list(runs_of(os.path.join(stores, "screen.sqlite")))
-    final = [
-        run
-        for path in sorted(glob.glob(os.path.join(stores, "final_*.sqlite")))
-        for run in runs_of(path)
-    ]
-    write(os.path.join(results, "screen_runs.csv"), list(run_rows(screen)))
-    write(os.path.join(results, "rates.csv"), rate_rows(screen))
-    if not final:
-        return
-    write(os.path.join(results, "final_runs.csv"), list(run_rows(final)))
-    chosen = chosen_rates(screen + final)
-    arms = {
-        shape: [
-            run
-            for run in final
-            if run.shape == shape and run["rate"] == rate and run["seed"] in REPORTED
-        ]
-        for shape, rate in chosen.items()
-    }
-    if not all(arms.values()):
-        sys.exit("runs of the seeds that are reported are still to be made")
-    write(os.path.join(results, "shapes.csv"), shape_rows(arms, chosen))
-    write(os.path.join(results, "curves.csv"), list(curve_rows(arms, ("task", "N", "T"))))
+    stages = {"screen": ("screen", "edges", "second"), "final": ("final", "second_final")}
+    for kept, names in stages.items():
+        runs = []
+        for name in names:
+            path = os.path.join(stores, f"{name}.sqlite")
+            if os.path.exists(path):
+                runs += runs_of(path, "minibatch_size", "update_epochs", "target_kl")
+        if runs:
+            keep(runs, os.path.join(results, f"{kept}_runs.csv"))
+            if kept == "screen":
+                write(os.path.join(results, "rates.csv"), list(rate_rows(runs)))
 
 
-def rate_rows(screen):
-    rows = []
-    for (task, n, t, rate), runs in sorted(group_by(screen, "task", "N", "T", "rate").items()):
-        rows.append(
-            {
-                "task": task,
-                "shape": f"{n}x{t}",
-                "N": n,
-                "T": t,
-                "rate": rate,
-                "runs": len(runs),
-                "area": statistics.fmean(run["area"] for run in runs),
-                "last": statistics.fmean(run["last"] for run in runs),
-            }
-        )
-    return rows
+def keep(runs, path):
+    for run in runs:
+        run["panel"] = panel_of(run)
+    write(path, sorted(run_rows(runs, "panel"), key=place))
 
 
-def chosen_rates(runs):
-    """For every shape: of the two rates that went on, the one with the larger mean area over the seeds that choose."""
-    scores = collections.defaultdict(dict)
-    for (task, n, t, rate), group in group_by(runs, "task", "N", "T", "rate").items():
-        chosen = [run["area"] for run in group if run["seed"] in CHOOSING]
-        if len(chosen) > 3:  # in the final, too
-            scores[task, n, t][rate] = statistics.fmean(chosen)
-    return {
-        shape: max(rates, key=lambda rate: (rates[rate], -rate))
-        for shape, rates in sorted(scores.items())
-    }
+def rate_rows(runs):
+    """Mean areas of the screen at every rate, for the figure of the rates."""
+    shapes = group_by([run for run in runs if run["panel"] == "one"], "task", "N", "T", "rate")
+    for (task, n, t, rate), same in sorted(shapes.items()):
+        area = statistics.fmean(run["area"] for run in same)
+        yield {"task": task, "shape": f"{n}x{t}", "rate": rate, "runs": len(same), "area": area}
 
 
-def shape_rows(arms, chosen):
-    rows = []
-    best = {}
-    for score in ("area", "last"):
-        for (task, n, t), runs in arms.items():
-            mean = statistics.fmean(run[score] for run in runs)
-            if (task, score) not in best or mean > best[task, score][0]:
-                best[task, score] = mean, (task, n, t)
-    for shape, runs in arms.items():
-        task, n, t = shape
-        row = {
-            "task": task,
-            "shape": f"{n}x{t}",
-            "N": n,
-            "T": t,
-            "batch": n * t,
-            "rate": chosen[shape],
-            "runs": len(runs),
-        }
-        for score in ("area", "last"):
-            scores = [run[score] for run in runs]
-            top = [run[score] for run in arms[best[task, score][1]]]
-            row |= interval(score, bootstrap([scores], statistics.fmean))
-            row |= interval(f"P(best better) {score}", bootstrap([top, scores], probability))
-        reached = [run["steps to threshold"] for run in runs]
-        row["at threshold"] = (
-            sum(step is not None for step in reached) if task in THRESHOLDS else None
-        )
-        known = sorted(step if step is not None else math.inf for step in reached)
-        middle = statistics.median_low(known) if task in THRESHOLDS else None
-        row["median steps to threshold"] = (
-            middle if middle is not None and math.isfinite(middle) else None
-        )
-        row["seconds a run"] = statistics.median(run["seconds"] for run in runs)
-        rows.append(row)
-    return rows
+def place(row):
+    """Rows stand by panel, task, size and N, rate and seed, whatever the order of the runs."""
+    return (
+        list(PANELS).index(row["panel"]),
+        row["task"],
+        row["N"] * row["T"],
+        row["N"],
+        row["rate"],
+        row["seed"],
+    )
 
 
 # Taken apart, the value clip, health: the best of three rates is chosen by the mean area of all

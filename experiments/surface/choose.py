@@ -1,67 +1,107 @@
 #!/usr/bin/env python3
-"""choose.py SCREEN.sqlite: of every task and shape, the two learning rates with the largest area under the mean evaluation curve.
-Writes final_TASK.toml beside itself."""
+"""Writes the study of a stage from the runs before it. PREREGISTRATION.md describes the stages.
+
+choose.py final          two rates of each shape by the screen, from results/screen_runs.csv
+choose.py second         the best shape of each task and size at seven rates, three variants
+choose.py second_final   two rates of each of those
+choose.py race           more seeds for the best shape of a size and those not told apart
+"""
 
 import collections
-import os
-import sqlite3
+import pathlib
+import random
+import statistics
 import sys
 
-HEAD = """# Written by choose.py from screen.toml's runs: of every shape the two rates that go on. See PREREGISTRATION.md.
-seeds = "11-22"
-match = "minibatch_size"
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
+import fair  # noqa: E402
+from analyse import PANELS  # noqa: E402
+from rows import read  # noqa: E402
+
+FOLDER = pathlib.Path(__file__).resolve().parent
+RESULTS = FOLDER / "results"
+STEPS = {"FrozenLake8x8-v1": 500_000, "MountainCarContinuous-v0": 500_000}
+GYMNASIUM = ("Pendulum-v1", "MountainCarContinuous-v0")  # normalise by the first plan's rule
+SIZES = [256, 16384]  # of the second panel
+SEEDS = {"final": "11-22", "second": "1-2", "second_final": "11-14"}
+HEAD = """# Written by choose.py {stage} from the runs of earlier stages. See PREREGISTRATION.md.
+seeds = "{seeds}"
+match = "none"
 points = 20
 evaluations = 20
 
 [base]
-env_id = "{task}"
-total_timesteps = {steps:_}
-minibatch_size = 64
-update_epochs = 4
 eval_episodes = 10
 stagger_starts = true
 """
 ARM = """
 [[variants]]
-name = "{n}x{t} {rate:g}"
+name = "{name}"
+env_id = "{task}"
+total_timesteps = {steps:_}
 num_envs = {n}
 num_steps = {t}
-learning_rate = {rate:g}
+minibatch_size = {minibatch}
+update_epochs = {epochs}
+target_kl = {kl}
 """
 
 
-def areas(path):
-    """(task, N, T): rate: mean of all evaluations of all seeds."""
-    store = sqlite3.connect(path)
-    pending = store.execute("SELECT count(*) FROM runs WHERE status = 'pending'").fetchone()[0]
-    if pending:
-        sys.exit(f"{path}: {pending} runs are still to be made")
-    out = collections.defaultdict(dict)
-    for task, n, t, rate, area in store.execute(
-        "SELECT env_id, num_envs, num_steps, CAST(learning_rate AS REAL), avg(mean_return) FROM evaluations "
-        "JOIN runs ON runs.id = run_id JOIN settings USING (cell_id) GROUP BY cell_id"
-    ):
-        out[task, n, t][rate] = area
-    return out
+def two_rates(panels):
+    """(panel, task, N, T): the two rates with the largest mean area of the screen."""
+    areas = collections.defaultdict(lambda: collections.defaultdict(list))
+    for row in read(RESULTS / "screen_runs.csv"):
+        if row["panel"] in panels:
+            key = row["panel"], row["task"], int(row["N"]), int(row["T"])
+            areas[key][float(row["rate"])].append(float(row["area"]))
+    return {
+        key: sorted(sorted(rates, key=lambda rate: (-statistics.fmean(rates[rate]), rate))[:2])
+        for key, rates in areas.items()
+    }
+
+
+def arms(stage):
+    """(panel, task, N, T) with its rates; None: the study's grid has them."""
+    second = ["four minibatches", "one epoch", "KL stop"]
+    if stage == "final":
+        yield from two_rates(["one"]).items()
+    elif stage == "second_final":
+        yield from two_rates(second).items()
+    else:
+        rng = random.Random(1)
+        shapes = list(fair.shapes_of(RESULTS, rng))
+        for task, same in fair.by_task(shapes, "one").items():
+            for size in SIZES:
+                shape = fair.best(same, size)
+                for panel in second:
+                    if size > SIZES[0] or panel != "four minibatches":
+                        yield (panel, task, shape.n, shape.t), None
 
 
 def main():
-    steps = {"FrozenLake8x8-v1": 500_000, "MountainCarContinuous-v0": 500_000}
-    found = areas(sys.argv[1])
-    for task in dict.fromkeys(task for task, _, _ in found):
-        text = HEAD.format(task=task, steps=steps.get(task, 300_000))
-        for (other, n, t), rates in sorted(
-            found.items(), key=lambda item: (item[0][1] * item[0][2], item[0][1])
-        ):
-            if other == task:
-                for rate in sorted(sorted(rates, key=lambda r: (-rates[r], r))[:2]):
-                    text += ARM.format(n=n, t=t, rate=rate)
-        with open(
-            os.path.join(os.path.dirname(os.path.abspath(__file__)), f"final_{task}.toml"),
-            "w",
-            encoding="utf-8",
-        ) as file:
-            file.write(text)
+    stage = sys.argv[1]
+    text = HEAD.format(stage=stage, seeds=SEEDS[stage])
+    if stage == "second":
+        text += f"\n[grid]\nlearning_rate = {fair.GRID}\n"
+    for (panel, task, n, t), rates in arms(stage):
+        minibatch, epochs, kl = PANELS[panel]
+        for rate in rates or [None]:
+            name = f"{task} {n}x{t}" + (f", {panel}" if panel != "one" else "")
+            text += ARM.format(
+                name=name + (f", {rate:g}" if rate else ""),
+                task=task,
+                steps=STEPS.get(task, 300_000),
+                n=n,
+                t=t,
+                minibatch=minibatch or n * t // 4,
+                epochs=epochs,
+                kl=kl,
+            )
+            if task in GYMNASIUM:
+                text += 'normaliser = "gymnasium"\n'
+            if rate:
+                text += f"learning_rate = {rate:g}\n"
+    (FOLDER / f"{stage}.toml").write_text(text, encoding="utf-8")
 
 
 main()

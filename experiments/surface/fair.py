@@ -1,14 +1,15 @@
 #!/usr/bin/env python3
 """Scores each shape of the surface with a cross-fitted learning rate.
 
-    fair.py results    reads results/final_runs.csv, writes results/fair.csv and fair_pairs.csv
+    fair.py results    reads results/final_runs.csv, writes fair.csv, fair_pairs.csv, fair_sizes.csv
 
-Two rates of each shape ran on seeds 11 to 22; seeds 1 to 3 had chosen the two of five. This script
-chooses one of the two by the rule of docs/statistics.md ("Tuned settings"), as `broadloom report
---tuned learning_rate` does from a store. Scores are areas under the evaluation curve.
+Seeds 1 to 3 chose two of seven rates for each shape. This script chooses one of the two on seeds 11
+and up by the rule of docs/statistics.md ("Tuned settings"), as `broadloom report --tuned
+learning_rate` does from a store. Scores are areas under the evaluation curve.
 """
 
 import collections
+import functools
 import itertools
 import pathlib
 import random
@@ -19,7 +20,8 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
 from rows import read, write  # noqa: E402
 
 FOLDS, REPLICATES, DEALS = 5, 2000, 5000
-GRID = [1e-4, 3e-4, 1e-3, 3e-3, 1e-2]
+GRID = [3e-5, 1e-4, 3e-4, 1e-3, 3e-3, 1e-2, 3e-2]
+SIZES = [256, 1024, 4096, 16384]
 
 
 def iqm(values):
@@ -30,12 +32,17 @@ def iqm(values):
 
 def cross_fitted(candidates, drawn):
     """The candidate for each drawn seed: the highest mean over the other folds' draws."""
-    by_fold = {}
-    for fold in {seed % FOLDS for seed in drawn}:
-        others = [seed for seed in drawn if seed % FOLDS != fold] or drawn
-        means = [statistics.fmean(scores[seed] for seed in others) for scores in candidates]
-        by_fold[fold] = means.index(max(means))
-    return [by_fold[seed % FOLDS] for seed in drawn]
+    folds = [seed % FOLDS for seed in drawn]
+    alone = len(set(folds)) == 1
+    totals = []
+    for scores in candidates:
+        sums = dict.fromkeys(folds, 0.0)
+        for seed, fold in zip(drawn, folds, strict=True):
+            sums[fold] += scores[seed]
+        total = sum(sums.values())
+        totals.append({fold: total - (0 if alone else sums[fold]) for fold in sums})
+    best = {fold: max(range(len(totals)), key=lambda i: totals[i][fold]) for fold in totals[0]}
+    return [best[fold] for fold in folds]
 
 
 def fitted_scores(candidates, drawn):
@@ -60,8 +67,7 @@ def chance(x, y, rng):
     found = abs(sum(ranks[: len(x)]) - middle)
     far = 0
     for _ in range(DEALS):
-        rng.shuffle(ranks)
-        far += abs(sum(ranks[: len(x)]) - middle) >= found - 1e-9
+        far += abs(sum(rng.sample(ranks, len(x))) - middle) >= found - 1e-9
     return (far + 1) / (DEALS + 1)
 
 
@@ -73,38 +79,76 @@ def quantile(values, share):
     return values[low] + (place - low) * (values[high] - values[low])
 
 
-class Shape:
-    def __init__(self, key, rates, scores, rng):
-        self.task, self.n, self.t = key
-        self.rates, self.candidates = rates, scores
-        seeds = list(range(len(scores[0])))
-        means = [statistics.fmean(values) for values in scores]
-        self.best = means.index(max(means))
-        self.like = [
-            i == self.best or chance(scores[self.best], scores[i], rng) > 0.05
-            for i in range(len(rates))
+class Arm:
+    """An arm with several candidates, such as the rates of a shape; each has a score of each seed."""
+
+    def __init__(self, name, labels, candidates, rng):
+        self.name, self.labels, self.candidates, self.rng = name, labels, candidates, rng
+        self.means = [statistics.fmean(values) for values in candidates]
+        self.best = self.means.index(max(self.means))
+        self.best_label = labels[self.best]
+        self.choice = cross_fitted(candidates, range(len(candidates[0])))
+        self.scores = [candidates[c][seed] for seed, c in enumerate(self.choice)]
+        self.middle = iqm(self.scores)
+
+    @functools.cached_property
+    def like(self):
+        """Places of the candidates that are as good as the best."""
+        top = self.candidates[self.best]
+        return [
+            i
+            for i, values in enumerate(self.candidates)
+            if i == self.best or chance(top, values, self.rng) > 0.05
         ]
-        self.like_means = [mean for mean, like in zip(means, self.like, strict=True) if like]
-        self.scores = fitted_scores(scores, seeds)
-        self.draws = [
-            fitted_scores(scores, rng.choices(seeds, k=len(seeds))) for _ in range(REPLICATES)
+
+    @property
+    def like_means(self):
+        return [self.means[i] for i in self.like]
+
+    @functools.cached_property
+    def draws(self):
+        seeds = range(len(self.scores))
+        return [
+            fitted_scores(self.candidates, self.rng.choices(seeds, k=len(seeds)))
+            for _ in range(REPLICATES)
         ]
+
+    @property
+    def area(self):
         areas = [iqm(draw) for draw in self.draws]
-        self.area = iqm(self.scores), quantile(areas, 0.025), quantile(areas, 0.975)
+        return self.middle, quantile(areas, 0.025), quantile(areas, 0.975)
 
-    @property
-    def name(self):
-        return f"{self.n}x{self.t}"
 
-    @property
-    def rates_as_good(self):
-        return " ".join(
-            f"{rate:g}" for rate, like in zip(self.rates, self.like, strict=True) if like
-        )
+class Shape(Arm):
+    """A shape with the two rates that went on, on the seeds that both have."""
+
+    def __init__(self, key, rates, tried, score, rng):
+        self.panel, self.task, self.n, self.t = key
+        self.tried = sorted(tried)
+        self.size = self.n * self.t
+        labels = sorted(rates)
+        self.seeds = sorted(set.intersection(*(set(rates[rate]) for rate in labels)))
+        self.runs = [[rates[rate][seed] for seed in self.seeds] for rate in labels]
+        candidates = [[float(run[score]) for run in runs] for runs in self.runs]
+        super().__init__(f"{self.n}x{self.t}", labels, candidates, rng)
 
     @property
     def at_edge(self):
-        return self.rates[self.best] in (GRID[0], GRID[-1])
+        return self.best_label in (self.tried[0], self.tried[-1])
+
+
+def size_of(shapes, size, rng):
+    """All shapes of a size as one arm: shape and rate are chosen together."""
+    same = [shape for shape in shapes if shape.size == size]
+    seeds = set.intersection(*(set(shape.seeds) for shape in same))
+    labels, candidates = [], []
+    for shape in same:
+        for rate, scores in zip(shape.labels, shape.candidates, strict=True):
+            labels.append((shape.name, rate))
+            candidates.append(
+                [score for seed, score in zip(shape.seeds, scores, strict=True) if seed in seeds]
+            )
+    return Arm(str(size), labels, candidates, rng)
 
 
 def call(one, other, rng):
@@ -123,47 +167,97 @@ def call(one, other, rng):
     return p, low, high, ("better" if ahead > 0 else "worse") if holds else "hangs on the rate"
 
 
-def shapes_of(results, rng):
-    runs = collections.defaultdict(dict)
+def shapes_of(results, rng, score="area"):
+    """Every shape of every panel."""
+    runs, tried = collections.defaultdict(dict), collections.defaultdict(set)
+    for row in read(results / "screen_runs.csv"):
+        key = row["panel"], row["task"], int(row["N"]), int(row["T"])
+        tried[key].add(float(row["rate"]))
     for row in read(results / "final_runs.csv"):
-        key = row["task"], int(row["N"]), int(row["T"])
-        runs[key].setdefault(float(row["rate"]), {})[int(row["seed"])] = float(row["area"])
-    for key in sorted(runs, key=lambda k: (k[0], k[1] * k[2], k[1])):
-        rates = sorted(runs[key])
-        seeds = sorted(set.intersection(*(set(runs[key][rate]) for rate in rates)))
-        yield Shape(key, rates, [[runs[key][rate][seed] for seed in seeds] for rate in rates], rng)
+        key = row["panel"], row["task"], int(row["N"]), int(row["T"])
+        runs[key].setdefault(float(row["rate"]), {})[int(row["seed"])] = row
+    for key in sorted(runs, key=lambda k: (k[0] != "one", k[0], k[1], k[2] * k[3], k[2])):
+        yield Shape(key, runs[key], tried[key], score, rng)
+
+
+def best(shapes, size):
+    return max((shape for shape in shapes if shape.size == size), key=lambda s: s.middle)
+
+
+def by_task(shapes, panel):
+    """task: its shapes in a panel."""
+    out = collections.defaultdict(list)
+    for shape in shapes:
+        if shape.panel == panel:
+            out[shape.task].append(shape)
+    if panel == "four minibatches":
+        for task, same in by_task(shapes, "one").items():
+            if task in out:
+                out[task].insert(0, best(same, SIZES[0]))
+    return out
+
+
+WORDS = {"better": "lower", "worse": "higher", "none": "no difference found"}
+
+
+def shape_rows(shapes, rng):
+    leader = max(shapes, key=lambda shape: shape.middle)
+    for shape in shapes:
+        p, low, high, result = (
+            ("", "", "", "leads") if shape is leader else call(leader, shape, rng)
+        )
+        yield [
+            shape.panel, shape.task, shape.name, shape.n, shape.t, shape.size, len(shape.scores),
+            *shape.area, len(shape.tried), shape.best_label, "yes" if shape.at_edge else "",
+            " ".join(f"{shape.labels[i]:g}" for i in shape.like),
+            p, low, high, WORDS.get(result, result), "yes" if shape is best(shapes, shape.size) else "",
+        ]  # fmt: skip
+
+
+def pair_row(panel, task, one, other, size, rng):
+    gap = one.middle - other.middle
+    gaps = [iqm(a) - iqm(b) for a, b in zip(one.draws, other.draws, strict=True)]
+    return [
+        panel, task, one.name, other.name, size, gap, quantile(gaps, 0.025), quantile(gaps, 0.975),
+        *call(one, other, rng),
+    ]  # fmt: skip
 
 
 def main():
     results = pathlib.Path(sys.argv[1])
     rng = random.Random(1)
     shapes = list(shapes_of(results, rng))
-    rows, pairs = [], []
-    for task in dict.fromkeys(shape.task for shape in shapes):
-        of_task = [shape for shape in shapes if shape.task == task]
-        leader = max(of_task, key=lambda shape: shape.area[0])
-        for shape in of_task:
-            p, low, high, result = (
-                ("", "", "", "leads") if shape is leader else call(leader, shape, rng)
-            )
-            words = {"better": "lower", "worse": "higher", "none": "no difference found"}
-            rows.append([
-                task, shape.name, shape.n, shape.t, shape.n * shape.t, len(shape.scores), *shape.area,
-                shape.rates[shape.best], "yes" if shape.at_edge else "", shape.rates_as_good,
-                p, low, high, words.get(result, result),
-            ])  # fmt: skip
-        for batch in (1024, 4096, 16384):
-            small = max((s for s in of_task if s.n * s.t == 256), key=lambda s: s.area[0])
-            large = max((s for s in of_task if s.n * s.t == batch), key=lambda s: s.area[0])
-            pairs.append([task, small.name, large.name, batch, *call(small, large, rng)])
+    rows, pairs, sizes = [], [], []
+    for panel in dict.fromkeys(shape.panel for shape in shapes):
+        for task, same in by_task(shapes, panel).items():
+            if panel == "one":
+                rows += shape_rows(same, rng)
+                arms = {size: size_of(same, size, rng) for size in SIZES}
+                for size, arm in arms.items():
+                    other = call(arms[SIZES[0]], arm, rng) if size > SIZES[0] else [""] * 4
+                    sizes.append([
+                        task, size, len(arm.labels), len(arm.scores), *arm.area, *arm.best_label, *other
+                    ])  # fmt: skip
+            else:
+                rows += shape_rows([shape for shape in same if shape.panel == panel], rng)
+            small = best(same, SIZES[0])
+            for size in SIZES[1:]:
+                if any(shape.size == size for shape in same):
+                    pairs.append(pair_row(panel, task, small, best(same, size), size, rng))
     write(results / "fair.csv", [
-        "task", "shape", "N", "T", "batch", "seeds", "area", "area low", "area high", "best rate",
-        "at edge", "rates as good", "P(leader better)", "P low", "P high", "call",
+        "panel", "task", "shape", "N", "T", "size", "seeds", "area", "area low", "area high",
+        "rates tried", "best rate", "at edge", "rates as good", "P(leader better)", "P low", "P high", "call",
+        "best of size",
     ], rows)  # fmt: skip
     write(results / "fair_pairs.csv", [
-        "task", "best of 256 samples", "best of the larger block", "larger block",
+        "panel", "task", "best of 256 samples", "best of the larger size", "larger size",
+        "difference of areas", "difference low", "difference high",
         "P(smaller better)", "P low", "P high", "call",
     ], pairs)  # fmt: skip
+    write(results / "fair_sizes.csv", [
+        "task", "size", "candidates", "seeds", "area", "area low", "area high", "best shape",
+        "best rate", "P(256 better)", "P low", "P high", "call",
+    ], sizes)  # fmt: skip
 
 
 if __name__ == "__main__":

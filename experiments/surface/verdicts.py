@@ -1,16 +1,41 @@
 #!/usr/bin/env python3
-"""verdicts.py RESULTS: the verdict on every prediction of PREREGISTRATION.md, from the kept files alone, into verdicts.csv."""
+"""Judges every prediction of PREREGISTRATION.md from the kept files alone.
+
+    verdicts.py RESULTS    writes verdicts.csv
+
+The first plan's predictions about shapes are judged by the second plan's runs and rule.
+"""
 
 import csv
 import math
 import os
+import pathlib
 import random
 import statistics
 import sys
 
 import analyse
+import fair
 
 DENSE = ("CartPole-v1", "Acrobot-v1", "Pendulum-v1")
+# fair_pairs.csv when the second plan was written.
+FIRST_CALLS = {
+    ("Acrobot-v1", 1024): "none",
+    ("Acrobot-v1", 4096): "better",
+    ("Acrobot-v1", 16384): "better",
+    ("CartPole-v1", 1024): "better",
+    ("CartPole-v1", 4096): "better",
+    ("CartPole-v1", 16384): "better",
+    ("FrozenLake8x8-v1", 1024): "none",
+    ("FrozenLake8x8-v1", 4096): "none",
+    ("FrozenLake8x8-v1", 16384): "better",
+    ("MountainCarContinuous-v0", 1024): "worse",
+    ("MountainCarContinuous-v0", 4096): "none",
+    ("MountainCarContinuous-v0", 16384): "better",
+    ("Pendulum-v1", 1024): "none",
+    ("Pendulum-v1", 4096): "none",
+    ("Pendulum-v1", 16384): "better",
+}
 
 
 def read(results, name):
@@ -75,19 +100,13 @@ def share_difference(a, b):
     return analyse.bootstrap([a, b], lambda x, y: statistics.fmean(x) - statistics.fmean(y), seed=1)
 
 
-def probability(a, b):
-    return analyse.bootstrap([a, b], analyse.probability, seed=1)
-
-
-def tied(row, score):
-    """Whether a shape cannot be told from the best: the interval of P(best better) holds a half."""
-    return row[f"P(best better) {score} low"] <= 0.5
-
-
 class Verdicts(list):
+    plan = 1
+
     def say(self, prediction, what, value, refuted, low="", high=""):
         self.append(
             {
+                "plan": self.plan,
                 "prediction": prediction,
                 "what": what,
                 "value": value,
@@ -98,35 +117,39 @@ class Verdicts(list):
         )
 
 
+LEVEL = ("leads", "no difference found")
+
+
 def of_shapes(out, results):
-    shapes = read(results, "shapes.csv")
-    runs = [run for run in read(results, "final_runs.csv") if 15 <= run["seed"] <= 22]
-    chosen = {(row["task"], row["N"], row["T"]): row["rate"] for row in shapes}
-    runs = [run for run in runs if chosen[run["task"], run["N"], run["T"]] == run["rate"]]
+    """The first plan's predictions 1 to 5."""
+    rng = random.Random(1)
+    shapes = select(read(results, "fair.csv"), panel="one")
+    folder = pathlib.Path(results)
+    by_last = fair.by_task(fair.shapes_of(folder, rng, "last"), "one")
+    by_area = fair.by_task(fair.shapes_of(folder, rng), "one")
     for task in ("CartPole-v1", "Acrobot-v1"):
-        count = sum(tied(row, "last") for row in select(shapes, task=task))
+        rows = list(fair.shape_rows(by_last[task], rng))
+        count = sum(row[-2] in LEVEL for row in rows)
         out.say(
             1,
-            f"{task}: shapes of 20 that cannot be told from the best by their last evaluation",
+            f"{task}: shapes of {len(rows)} not told apart from the best by their last evaluation",
             count,
             count < 10,
         )
     for task in ("CartPole-v1", "Pendulum-v1"):
-        for batch, shape in ((256, "256x1"), (1024, "1024x1")):
-            same = select(shapes, task=task, batch=float(batch))
-            top = max(same, key=lambda row: row["area"])
-            a = [run["area"] for run in select(runs, task=task, N=top["N"], T=top["T"])]
-            b = [
-                run["area"] for run in select(runs, task=task, N=float(shape.split("x")[0]), T=1.0)
-            ]
-            found = probability(a, b)
-            out.say(
-                2,
-                f"{task}: P({top['shape']}, the best of {batch}, better than {shape}) by area",
-                found[0],
-                found[1] <= 0.5,
-                *found[1:],
-            )
+        for size, name in ((256, "256x1"), (1024, "1024x1")):
+            other = [shape for shape in by_area[task] if shape.name == name]
+            if other:
+                top = fair.best(by_area[task], size)
+                p, low, high, call = fair.call(top, other[0], rng)
+                out.say(
+                    2,
+                    f"{task}: P({top.name}, the best of {size}, better than {name}) by area",
+                    p,
+                    call != "better",
+                    low,
+                    high,
+                )
     for task in DENSE:
         top = max(select(shapes, task=task), key=lambda row: row["area"])
         out.say(
@@ -137,9 +160,12 @@ def of_shapes(out, results):
         )
     for task, threshold in (("MountainCarContinuous-v0", 90), ("FrozenLake8x8-v1", 0.85)):
         reached = {True: [], False: []}
-        for run in select(runs, task=task):
-            if run["T"] >= 256 or run["T"] <= 16:
-                reached[run["T"] >= 256].append(float(run["last"] >= threshold))
+        for shape in by_area[task]:
+            if shape.t >= 256 or shape.t <= 16:
+                reached[shape.t >= 256] += [
+                    float(float(shape.runs[c][i]["last"]) >= threshold)
+                    for i, c in enumerate(shape.choice)
+                ]
         found = share_difference(reached[True], reached[False])
         refuted = found[1] <= 0 if threshold == 90 else not found[1] <= 0 <= found[2]
         out.say(
@@ -158,34 +184,79 @@ def of_shapes(out, results):
                 + [float(row["task"] == task) for task in tasks]
                 for row in rows
             ]
-            return fit(design, [math.log(row["rate"]) for row in rows])[0][place]
+            return fit(design, [math.log(row["best rate"]) for row in rows])[0][place]
 
         found = of_fit(shapes, slope)
         refuted = letter == "N" and not (found[1] <= 0 <= found[2])
         out.say(
             5,
-            f"exponent of the chosen rate in {letter}" + ("" if letter == "N" else " (not asked)"),
+            f"exponent of the best rate in {letter}" + ("" if letter == "N" else " (not asked)"),
             found[0],
             refuted,
             *found[1:],
         )
-    for task in tasks:
-        for place, letter in enumerate("NT"):
 
-            def slope_of_task(rows, place=place):
-                return fit(
-                    [[math.log(row["N"]), math.log(row["T"]), 1.0] for row in rows],
-                    [math.log(row["rate"]) for row in rows],
-                )[0][place]
 
-            found = of_fit(select(shapes, task=task), slope_of_task)
+SIZES_CALLED = ("better", "worse")
+
+
+def of_second_plan(out, results):
+    pairs, shapes = read(results, "fair_pairs.csv"), read(results, "fair.csv")
+
+    def lower(panel, size=16384):
+        rows = [row for row in pairs if row["panel"] == panel and row["larger size"] == size]
+        return sum(row["call"] == "better" for row in rows), len(rows)
+
+    for prediction, panel in enumerate(("one", "four minibatches", "one epoch", "KL stop"), 1):
+        count, tasks = lower(panel)
+        if tasks:
+            out.say(
+                prediction,
+                f"panel {panel}: of {tasks} tasks, those where the best of 16,384 is lower",
+                count,
+                count < 4,
+            )
+    gaps = {
+        (row["panel"], row["task"]): row["difference of areas"]
+        for row in select(pairs, **{"larger size": 16384.0})
+    }
+    for panel in ("one epoch", "KL stop"):
+        tasks = [task for other, task in gaps if other == panel]
+        if tasks:
+            count = sum(gaps[panel, task] < gaps["one", task] for task in tasks)
             out.say(
                 5,
-                f"{task}: exponent of the chosen rate in {letter} (not asked)",
-                found[0],
-                False,
-                *found[1:],
+                f"{panel}: of {len(tasks)} tasks, those with a smaller difference than panel one",
+                count,
+                count < 3,
             )
+    of_1024 = [row for row in pairs if row["panel"] == "one" and row["larger size"] == 1024]
+    count = sum(row["call"] not in SIZES_CALLED for row in of_1024)
+    out.say(6, "tasks where 1,024 is not told apart from 256 samples", count, count < 3)
+    one = select(shapes, panel="one")
+    seven = [row for row in one if row["rates tried"] == 7]
+    count = sum(row["at edge"] == "yes" for row in seven)
+    out.say(7, f"best rates of {len(seven)} at an edge of the seven", count, count > 5)
+    tops = [
+        max(select(one, task=task, size=16384.0), key=lambda row: row["area"])
+        for task in sorted({row["task"] for row in one})
+    ]
+    count = sum(row["at edge"] == "yes" for row in tops)
+    out.say(8, "tasks where the best shape of 16,384 has its rate at an edge", count, count > 0)
+    count = sum(row["call"] not in LEVEL for row in select(one, shape="4x64"))
+    out.say(9, "tasks where 4x64 is lower than the best shape", count, count > 1)
+    changed = [
+        f"{row['task']} {row['larger size']:.0f}"
+        for row in pairs
+        if row["panel"] == "one"
+        and row["call"] != FIRST_CALLS[row["task"], int(row["larger size"])]
+    ]
+    out.say(
+        10,
+        "calls of panel one that differ from those at five rates: " + ", ".join(changed),
+        len(changed),
+        not changed,
+    )
 
 
 def of_parts(out, results):
@@ -319,13 +390,15 @@ def main():
     results = sys.argv[1]
     out = Verdicts()
     for name, judge in (
-        ("shapes.csv", of_shapes),
+        ("fair.csv", of_shapes),
         ("parts.csv", of_parts),
         ("health_runs.csv", of_health),
         ("value_clip.csv", of_value_clip),
     ):
         if os.path.exists(os.path.join(results, name)):
             judge(out, results)
+    out.plan = 2
+    of_second_plan(out, results)
     with open(os.path.join(results, "verdicts.csv"), "w", newline="", encoding="utf-8") as file:
         table = csv.DictWriter(file, list(out[0]), lineterminator="\n")
         table.writeheader()
@@ -339,7 +412,7 @@ def main():
     for row in out:
         interval = f" [{row['low']:.3g}, {row['high']:.3g}]" if row["low"] != "" else ""
         print(
-            f"{row['prediction']}  {row['what']}: {row['value']:.3g}{interval}"
+            f"{row['plan']}.{row['prediction']}  {row['what']}: {row['value']:.3g}{interval}"
             + ("  REFUTED" if row["refuted"] == "yes" else "")
         )
 
