@@ -149,8 +149,10 @@ class PythonEnvs final : public VecEnv, public EnvMaker, public EpisodeWaves {
 
   void append_state(const std::string&, std::vector<TensorRef>&) override {}
 
-  Status begin_anew(std::uint64_t seed) override { return reset("reset", nb::int_(seed)); }
-  Status begin_wave(int first) override { return reset("begin_wave", nb::int_(first)); }
+  Status begin_anew(std::uint64_t seed) override { return reset("reset", seed); }
+  Status begin_wave(int first) override {
+    return reset("begin_wave", static_cast<std::uint64_t>(first));
+  }
 
   std::unique_ptr<VecEnv> another(const VecEnvOptions& options) const override {
     if (options.stagger_starts) return nullptr;  // they cannot begin within an episode
@@ -188,7 +190,7 @@ class PythonEnvs final : public VecEnv, public EnvMaker, public EpisodeWaves {
   const nb::object& simulator() const { return simulator_->get(); }
 
   // method: of the simulator, which begins new episodes everywhere.
-  Status reset(const char* method, const nb::int_& argument) {
+  Status reset(const char* method, std::uint64_t argument) {
     const nb::gil_scoped_acquire gil;
     try {
       simulator().attr(method)(argument);
