@@ -403,15 +403,19 @@ Result<ReadyRun> old_run(const std::string& run_dir, int threads, const RunHooks
   Result<std::unique_ptr<Trainer>> trainer =
       Trainer::create(run.value().config, threads, ranks, StartFrom::kState);
   if (!trainer.ok()) return trainer.status();
-  BROADLOOM_TRY(with_advice(restore(checkpoint.value(), *trainer.value()), newest.value()));
   BROADLOOM_TRY(check_kept_logs(folder, checkpoint.value().logs));
   const Result<LoggedEvaluations> evaluations =
       logged_evaluations(folder, checkpoint.value().logs.eval);
   if (!evaluations.ok()) return evaluations.status();
+  // Before the state: a run that this evaluation ended begins no new episodes.
+  std::int64_t step = 0;
+  const TensorRef saved{"trainer.global_step", Dtype::kI64, {1}, &step, {kCountRange}};
+  BROADLOOM_TRY(with_advice(load_named(checkpoint.value().file, {saved}), newest.value()));
   if (const LoggedEvaluation& last = evaluations.value().last;
-      last.global_step > 0 && last.global_step == trainer.value()->report().global_step) {
+      last.global_step > 0 && last.global_step == step) {
     trainer.value()->take_evaluation(last.mean_return);
   }
+  BROADLOOM_TRY(with_advice(restore(checkpoint.value(), *trainer.value()), newest.value()));
   if (run.value().config.hashes) {
     BROADLOOM_TRY(check_kept_hashes(folder, trainer.value()->report().iteration));
   }

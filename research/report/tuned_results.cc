@@ -302,6 +302,21 @@ bool varies(const StudyResults& study, const std::string& key) {
   return texts.size() > 1;
 }
 
+// The keys in which cells of any study differ, and which a report may tune.
+Keys varying_keys(const std::vector<StudyResults>& studies) {
+  std::set<std::string> keys;
+  for (const StudyResults& study : studies) {
+    for (const ResultCell& cell : study.cells) {
+      for (const auto& [key, value] : cell.settings) {
+        if (keys.count(key) == 0 && check_tuned_key(key).ok() && varies(study, key)) {
+          keys.insert(key);
+        }
+      }
+    }
+  }
+  return {keys.begin(), keys.end()};
+}
+
 }  // namespace
 
 std::vector<std::string> tuned_keys(const StudyResults& study) {
@@ -319,9 +334,7 @@ Status tune_results(const std::vector<std::string>& keys, std::vector<StudyResul
     BROADLOOM_TRY(check_tuned_key(key));
     const bool any = std::any_of(studies.begin(), studies.end(),
                                  [&](const StudyResults& study) { return varies(study, key); });
-    if (any) continue;
-    return {ErrorKind::kInvalidConfig,
-            fmt::format("tuned: got {}, in which no cells differ; name a key of [grid]", key)};
+    if (!any) return unknown_key_error("tuned key", key, varying_keys(studies));
   }
   const bool evaluations = scores_are_evaluations(studies);
   for (StudyResults& study : studies) {

@@ -260,28 +260,34 @@ class OwnEnv(unittest.TestCase):
         )
 
     def test_plain_broadloom_says_that_another_program_knows_it(self):
-        calls = [
-            ["eval", "runs/a"],
-            ["train", "--resume", "runs/a"],
+        # A checkpoint describes the environment's spaces, other files only name it.
+        by_checkpoint = ["eval", "train --resume", "audit", "watch", "gradients"]
+        by_name = [
             ["train", "--env_id", "Hover-v0"],
-            ["audit", "runs/a"],
-            ["watch", "runs/a"],
-            ["export", "runs/a"],
-            ["gradients", "runs/a"],
             ["rerun", "runs/ledger.jsonl:1", "--out", "plain_again"],
             ["eval", "runs/a", "--panel", "panel.toml"],
-            ["train", "--init", "runs/a"],
             ["env", "show", "Hover-v0"],
         ]
-        for call in calls:
+        for call in [[*words.split(), "runs/a"] for words in by_checkpoint] + by_name:
             with self.subTest(call=call):
                 result = self.call(BROADLOOM, *call)
                 self.assertEqual(result.returncode, 3, result.stderr)
-                self.assertIn("unknown environment 'Hover-v0'", result.stderr)
-                self.assertIn("known only to that program", result.stderr)
+                if call in by_name:
+                    self.assertIn("unknown environment 'Hover-v0'", result.stderr)
+                    self.assertIn("use that program's commands", result.stderr)
+                else:
+                    self.assertIn("only the spaces of 'Hover-v0'", result.stderr)
+                    self.assertIn("or use the program that registers it", result.stderr)
+        result = self.call(BROADLOOM, "train", "--init", "runs/a")
+        self.assertEqual(result.returncode, 6, result.stderr)
+        self.assertIn("does not fit this run", result.stderr)
 
     def test_plain_broadloom_reads_what_needs_no_environment(self):
-        for call in (["curve", "runs/a", "--out", "plain.svg"], ["diff", "runs/a", "runs/a"]):
+        for call in (
+            ["curve", "runs/a", "--out", "plain.svg"],
+            ["diff", "runs/a", "runs/a"],
+            ["export", "runs/a", "--out", "plain.npz"],
+        ):
             with self.subTest(call=call):
                 result = self.call(BROADLOOM, *call)
                 self.assertEqual(result.returncode, 0, result.stderr)

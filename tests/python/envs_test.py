@@ -21,20 +21,18 @@ IDS = [spec["id"] for spec in broadloom.list_envs()]
 def play(env, steps, seed=3):
     """A vector environment's results of each step, under random actions."""
     random = np.random.default_rng(seed)
+    space = env.single_action_space
+    choices = getattr(space, "n", getattr(space, "nvec", None))
+
+    def draw():
+        if choices is not None:
+            return random.integers(choices)
+        return random.uniform(space.low, space.high).astype(np.float32)
+
     rows, _ = env.reset(seed=seed)
     out = [rows]
     for _ in range(steps):
-        actions = np.stack(
-            [
-                random.integers(env.single_action_space.n)
-                if hasattr(env.single_action_space, "n")
-                else random.uniform(
-                    env.single_action_space.low, env.single_action_space.high
-                ).astype(np.float32)
-                for _ in range(env.num_envs)
-            ]
-        )
-        out.append(env.step(actions))
+        out.append(env.step(np.stack([draw() for _ in range(env.num_envs)])))
     return out
 
 

@@ -147,7 +147,7 @@ class TrainTest(unittest.TestCase):
         run = broadloom.resume(run, quiet=True, on_iteration=lambda progress: 0)  # no answer
         self.assertEqual((run.finished, run.global_step), (True, 2048))
         with self.assertRaisesRegex(
-            broadloom.Error, "learning rate of .* falls to 0 .*--init_optimizer"
+            broadloom.Error, "learning rate of .* is 0 after .*--init_optimizer"
         ):
             broadloom.resume(run, more_timesteps=512, quiet=True)
         with self.assertRaisesRegex(broadloom.Error, "got more_timesteps=1 and total_timesteps=2"):

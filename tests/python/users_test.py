@@ -418,11 +418,11 @@ class UsersTest(unittest.TestCase):
 
     def test_actions_of_several_choices(self):
         """Every action lies in the environment's own space, and the policy chooses such actions."""
-        for space in (
-            gymnasium.spaces.MultiDiscrete([2, 3]),
-            gymnasium.spaces.MultiDiscrete([[2, 1], [4, 3]]),
-            gymnasium.spaces.MultiBinary(3),
-        ):
+        for name, space in {
+            "pair": gymnasium.spaces.MultiDiscrete([2, 3]),
+            "table": gymnasium.spaces.MultiDiscrete([[2, 1], [4, 3]]),
+            "switches": gymnasium.spaces.MultiBinary(3),
+        }.items():
             seen = []
 
             class Checks(Steps):
@@ -433,8 +433,8 @@ class UsersTest(unittest.TestCase):
                     seen.append(np.array(action).ravel())
                     return super().step(action)
 
-            with self.subTest(str(space)):
-                run = train(Checks, f"choices{space.shape}".replace(" ", ""))
+            with self.subTest(name):
+                run = train(Checks, name)
                 self.assertGreater(len(np.unique(seen, axis=0)), 1)
                 policy = broadloom.Policy(run)
                 rows = np.zeros((5, 3), np.float32)

@@ -147,6 +147,9 @@ TEST_F(TunedReport, RefusesKeysThatCannotBeTuned) {
   EXPECT_EQ(none.kind(), ErrorKind::kInvalidConfig);
   EXPECT_NE(none.message().find("ent_coef"), std::string::npos);
   EXPECT_EQ(tuned("s", {"num_envs"}).status().kind(), ErrorKind::kInvalidConfig);
+  const Status misspelt = tuned("s", {"learning_rte"}).status();
+  EXPECT_NE(misspelt.message().find("did you mean 'learning_rate'?"), std::string::npos)
+      << misspelt.message();
 }
 
 // The table of cells names the chosen value, and values that are as good.

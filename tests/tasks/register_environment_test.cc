@@ -141,7 +141,7 @@ TEST(RegisterEnvironment, RefusesEntriesWithoutAFunctionOrASpace) {
   spec = hover_spec("Null-v0");
   spec.observation.low.pop_back();
   expect_refused(register_environment(simulator_entry(spec, simulator("Null-v0"))),
-                 {"observation", "Box of 2 numbers with 1 lower and 2 upper"});
+                 {"observation", "has 2 numbers with 1 lower and 2 upper"});
   spec = hover_spec("Null-v0");
   std::swap(spec.action.low, spec.action.high);
   expect_refused(register_environment(simulator_entry(spec, simulator("Null-v0"))),

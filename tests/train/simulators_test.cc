@@ -408,6 +408,20 @@ TEST_F(Runs, WithoutSavedStateAResumeBeginsNewEpisodesAndSaysSo) {
   EXPECT_EQ(line["seeds"]["training"]["streams"]["anew"], 23);
 }
 
+TEST_F(Runs, WithoutSavedStateARunThatAnEvaluationEndedBeginsNoNewEpisodes) {
+  const Overrides keys{{"stop_at_return", "5"}, {"max_episode_steps", "5"}, {"eval_episodes", "4"}};
+  const Config config = simulated_config("Unsaved-v0", add_overrides(kConstant, keys));
+  ASSERT_TRUE(start_run(config, at("run"), 1, {}).ok());
+  const Json line = json("run/ledger_line.json");
+  ASSERT_EQ(line["run"]["stopped"]["of"], "evaluation");
+  std::filesystem::remove(at("run/ledger_line.json"));  // as if killed before it was written
+  const Result<RunSummary> over = resume_run(at("run"), 1, {});
+  ASSERT_TRUE(over.ok()) << over.status().message();
+  EXPECT_EQ(over.value().stopped_by, "stop_at_return");
+  EXPECT_EQ(json("run/ledger_line.json")["result"], line["result"]);
+  EXPECT_TRUE(read_manifest(at("run/manifest.json")).value().new_episodes_at.empty());
+}
+
 TEST_F(Runs, DisturbancesBeginAnewWithWhatTheyAreAround) {
   Overrides keys = kConstant;
   keys.insert(keys.end(), {{"disturb.action_delay", "2"}, {"disturb.push_interval", "9"}});

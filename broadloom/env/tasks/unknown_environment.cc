@@ -53,7 +53,7 @@ Status not_registered(const std::string& id) {
   return {ErrorKind::kNotFound,
           fmt::format("this process knows only the spaces of '{0}', so it cannot step it; register "
                       "it first, in Python by broadloom.register(\"{0}\", MyEnv), in C++ by "
-                      "register_environment()",
+                      "register_environment(), or use the program that registers it",
                       id)};
 }
 
