@@ -113,8 +113,7 @@ void print_statistics(const RerunReport& report) {
   }
   tell(
       "{} of {} means have overlapping 95 % intervals. These intervals are over episodes; to "
-      "measure "
-      "differences between training runs, use `{} study` with several seeds.\n",
+      "measure differences between training runs, use `{} study` with several seeds.\n",
       means - apart, means, program_name());
 }
 

@@ -348,8 +348,7 @@ void Config::visit_fields(Visitor&& visitor) {
     later(Role::kLearning).needs("norm_obs or norm_reward", "true").was("gymnasium"),
     Choices{{"exact", "gymnasium"}},
     "Statistics for norm_obs and norm_reward: exact (of observed data only), or gymnasium (like "
-    "its "
-    "wrappers).");
+    "its wrappers).");
   v("clip_obs", clip_obs, KeyMark(Role::kLearning).needs("norm_obs", "true"), Range{1e-6},
     "Normalised observations are clipped to +- this.");
   v("clip_reward", clip_reward, KeyMark(Role::kLearning).needs("norm_reward", "true"), Range{1e-6},

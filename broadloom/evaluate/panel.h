@@ -54,8 +54,7 @@ struct Panel {
       "Time limit of an episode; 0: the environment's own.");
     v("strata_sampling", strata_sampling, Choices{{"sampled", "stratified"}},
       "How a row's episodes draw from its stratum: independently, or equally often from equal "
-      "parts "
-      "of each range.");
+      "parts of each range.");
   }
 };
 

@@ -72,8 +72,7 @@ Result<ChosenView> choose_view(const Config& config, const EnvSpec& spec,
   if (options.view == WatchView::k3d && !has_3d_view) {
     return invalid(
         fmt::format("view: got 3d, but {} has no view in three dimensions, expected auto or drawn; "
-                    "environments "
-                    "on MuJoCo have one (docs/envs/MuJoCo.md)",
+                    "environments on MuJoCo have one (docs/envs/MuJoCo.md)",
                     spec.id));
   }
   const bool is_3d = may_be_3d && has_3d_view && chosen.why_drawn.empty();

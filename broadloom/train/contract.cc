@@ -114,8 +114,7 @@ std::string minibatch_text(const RolloutContract& c) {
   if (c.minibatch_size_asked == 0 || c.batch_size % c.minibatch_size_asked == 0) return "";
   return fmt::format(
       "Note: minibatch_size = {0} was asked for, which does not divide the block of {1}: each "
-      "epoch "
-      "has {2} minibatches of {3} samples instead, the fewest of at most {0}\n",
+      "epoch has {2} minibatches of {3} samples instead, the fewest of at most {0}\n",
       with_commas(c.minibatch_size_asked), with_commas(c.batch_size), with_commas(c.minibatches),
       sizes_text(c));
 }
@@ -151,8 +150,7 @@ std::string memory_text(const RolloutContract& contract) {
   }
   std::string out = fmt::format(
       "{:.1f} MB planned for arrays of the run, including {:.1f} MB for the block ({:.0f} bytes "
-      "per "
-      "sample)",
+      "per sample)",
       memory.total() * 1e-6, block * 1e-6, block / most);
   if (contract.memory_allowed != 0) {
     out += fmt::format("; {:.0f} MB allowed", contract.memory_allowed * 1e-6);

@@ -231,17 +231,19 @@ class Environments {
   void read_actions(const nb::object& actions) {
     const Space& space = envs_->spec().action;
     if (space.kind != SpaceKind::kBox) {
-      const std::vector<int> choices = space.choices();
       const Buffer buffer(actions, "actions", actions_.size(), sizeof(std::int64_t));
-      for (std::size_t i = 0; i < actions_.size(); ++i) {
-        const std::int64_t action = buffer.as<std::int64_t>()[i];
-        const std::size_t env = i / choices.size();
-        const int most = choices[i % choices.size()] - 1;
-        if ((action < 0 || action > most) && held_[env] == 0) {
-          raise(invalid("actions[" + std::to_string(env) + "]: got " + std::to_string(action) +
-                        ", expected 0 to " + std::to_string(most)));
+      const std::size_t width = actions_.size() / held_.size();
+      for (std::size_t i = 0; i < held_.size(); ++i) {
+        for (std::size_t a = 0; a < width; ++a) {
+          const std::int64_t action = buffer.as<std::int64_t>()[i * width + a];
+          const int most =
+              space.kind == SpaceKind::kDiscrete ? space.size - 1 : static_cast<int>(space.high[a]);
+          if ((action < 0 || action > most) && held_[i] == 0) {
+            raise(invalid("actions[" + std::to_string(i) + "]: got " + std::to_string(action) +
+                          ", expected 0 to " + std::to_string(most)));
+          }
+          actions_[i * width + a] = static_cast<float>(action);
         }
-        actions_[i] = static_cast<float>(action);
       }
       return;
     }

@@ -164,8 +164,7 @@ constexpr AuditCheck kChecks[] = {
      "{percent:.3g} % of the panel's rows are played in worlds of seeds that training also uses "
      "(limit {limit_percent:g} %).",
      "Starts and commands are held out, but the terrain or levels are not: memorising them counts "
-     "as "
-     "success. Give the panel's [env] other seeds of worlds."},
+     "as success. Give the panel's [env] other seeds of worlds."},
     {"evaluation_seeds",
      fact<&RunFacts::evaluation_overlaps>,
      Bad::kAbove,
@@ -279,8 +278,7 @@ constexpr AuditCheck kChecks[] = {
      Bad::kAbove,
      {.error = 1e-4},
      "Around ends of episodes, advantages differ from those recomputed from rewards, values and "
-     "end "
-     "flags by {value:.2g} of the size of their terms (limit {limit:g}).",
+     "end flags by {value:.2g} of the size of their terms (limit {limit:g}).",
      "Value targets leak across ends, or stop while the episode continues. Check the end flags and "
      "the code that computes advantages."},
     {"truncation_bias",
@@ -365,8 +363,7 @@ constexpr AuditCheck kChecks[] = {
      Bad::kAbove,
      {.warning = 1e-6},
      "The logged learning rate differs from lr_schedule = {schedule} by up to {percent:.3g} % of "
-     "the "
-     "first rate (limit {limit_percent:g} %).",
+     "the first rate (limit {limit_percent:g} %).",
      "The run was not trained as its config says. Find out what changed the rate."},
     {"schedule_end",
      linear_left,
@@ -390,26 +387,22 @@ constexpr AuditCheck kChecks[] = {
      Bad::kAbove,
      {.note = kBudgetNote.steps_lost, .warning = kBudgetWarning.steps_lost},
      "{percent:.3g} % of total_timesteps do not fill a whole block of {N} x {T} and are never "
-     "taken "
-     "(limit {limit_percent:g} %).",
+     "taken (limit {limit_percent:g} %).",
      "The schedule ends early, and runs with other shapes have other budgets. Make total_timesteps "
-     "a "
-     "multiple of num_envs * num_steps."},
+     "a multiple of num_envs * num_steps."},
     {"few_updates",
      fact<&RunFacts::updates>,
      Bad::kBelow,
      {.note = kBudgetNote.updates, .warning = kBudgetWarning.updates},
      "The number of blocks of {N} x {T} in total_timesteps is {value:g}, below {limit:g}.",
      "The policy changes once a block, so it hardly begins to learn. Lower num_envs or num_steps, "
-     "or "
-     "raise total_timesteps."},
+     "or raise total_timesteps."},
     {"logs_lost",
      fact<&RunFacts::logs_lost>,
      Bad::kAbove,
      {.warning = 0.0},
      "{value:.0f} bytes are missing from metrics.jsonl and eval.jsonl, compared with the "
-     "checkpoint "
-     "(limit {limit:g}).",
+     "checkpoint (limit {limit:g}).",
      "The logs no longer describe the run, and it cannot be resumed. Restore copies of them, or "
      "begin a new run with its policy (broadloom train --init)."},
     {"going_on",

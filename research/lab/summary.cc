@@ -197,8 +197,7 @@ class Summary {
     if (critic == "refitted" && !lower.empty()) {
       line +=
           " Where it is lower, the fit is not yet a better critic than the run's, whatever share "
-          "of "
-          "the returns it explains; a larger --bias_budget fits it longer.";
+          "of the returns it explains; a larger --bias_budget fits it longer.";
     }
     lines_.push_back(std::move(line));
   }

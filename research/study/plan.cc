@@ -24,8 +24,7 @@ constexpr KeyAdvice kKeyAdvice[] = {
     {"seed", "give seeds"},
     {"stop_at_return",
      "leave it out: runs that end at different steps have no whole curves to compare. The mean "
-     "over "
-     "a whole curve's evaluations shows how soon a cell learns"},
+     "over a whole curve's evaluations shows how soon a cell learns"},
     {"eval_interval", "give evaluations, which are spread evenly over the steps of every cell"},
     {"checkpoint_interval", "leave it out: a study keeps no checkpoints"},
     {"keep_checkpoints", "leave it out: a study keeps no checkpoints"},

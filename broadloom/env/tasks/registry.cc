@@ -21,18 +21,29 @@
 
 namespace broadloom {
 
-// clang-format off: one line per environment.
+// One line per environment.
+// clang-format off
 constexpr EnvEntry (*kEntries[])() = {
-    entry_of<struct CartPole>,      entry_of<struct Acrobot>,
-    entry_of<struct MountainCar>,   entry_of<struct MountainCarContinuous>,
-    entry_of<struct Pendulum>,      entry_of<struct FrozenLake>,
-    entry_of<struct FrozenLake8x8>, entry_of<struct CliffWalking>,
-    entry_of<struct Taxi>,          entry_of<struct Dials>,
-    entry_of<struct Breakout>,      entry_of<struct BreakoutMinimal>,
-    entry_of<struct Asterix>,       entry_of<struct AsterixMinimal>,
-    entry_of<struct Freeway>,       entry_of<struct FreewayMinimal>,
-    entry_of<struct Seaquest>,      entry_of<struct SeaquestMinimal>,
-    entry_of<struct SpaceInvaders>, entry_of<struct SpaceInvadersMinimal>,
+    entry_of<struct CartPole>,
+    entry_of<struct Acrobot>,
+    entry_of<struct MountainCar>,
+    entry_of<struct MountainCarContinuous>,
+    entry_of<struct Pendulum>,
+    entry_of<struct FrozenLake>,
+    entry_of<struct FrozenLake8x8>,
+    entry_of<struct CliffWalking>,
+    entry_of<struct Taxi>,
+    entry_of<struct Dials>,
+    entry_of<struct Breakout>,
+    entry_of<struct BreakoutMinimal>,
+    entry_of<struct Asterix>,
+    entry_of<struct AsterixMinimal>,
+    entry_of<struct Freeway>,
+    entry_of<struct FreewayMinimal>,
+    entry_of<struct Seaquest>,
+    entry_of<struct SeaquestMinimal>,
+    entry_of<struct SpaceInvaders>,
+    entry_of<struct SpaceInvadersMinimal>,
 };
 // clang-format on
 
