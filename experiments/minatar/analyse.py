@@ -175,6 +175,14 @@ def rank_correlation(x, y):
     return statistics.correlation(ranks(x), ranks(y))
 
 
+def verdict_on_sign(found, other):
+    """Held only where both intervals leave out 0 and lie on the same side of it."""
+    (value, low, high, _), (other_value, other_low, other_high, _) = found, other
+    if value * other_value < 0 and (low > 0 or high < 0):
+        return "refuted"
+    return "held" if min(low, other_low) > 0 or max(high, other_high) < 0 else "not refuted"
+
+
 def verdicts(runs):
     """(prediction, what, value, low, high, what became of it)"""
     out = []
@@ -282,12 +290,10 @@ def verdicts(runs):
         )
     of_ppo = difference(runs, ppo, DEPTH, "wide", "base")
     if of_ppo is not None:
-        judge(
-            7,
-            f"PQN, wide less base (PPO: {of_ppo[0]:.2g})",
-            difference(runs, "depth_pqn", DEPTH, "wide", "base"),
-            lambda v, low, high: v * of_ppo[0] < 0 and (low > 0 or high < 0),
-        )
+        name = f"PQN, wide less base (PPO: {of_ppo[0]:.2g})"
+        found = difference(runs, "depth_pqn", DEPTH, "wide", "base")
+        if found is not None:
+            out.append((7, name, *found[:3], verdict_on_sign(found, of_ppo)))
     return out
 
 

@@ -17,7 +17,7 @@ import sys
 import tempfile
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
-from rows import read, write  # noqa: E402
+from rows import write  # noqa: E402
 
 STUDIES = {  # store: (task, panel)
     "corridor_12": ("12 moves", "one"),
@@ -146,7 +146,9 @@ def main():
         ]
         arms += [arm_row(task, panel, cell, runs) for cell in found["cells"]]
         pairs += pair_rows(task, panel, found)
-    arms.sort(key=lambda arm: (arm[1], list(STUDIES.values()).index((arm[0], arm[1])), arm[2], arm[3]))
+    arms.sort(
+        key=lambda arm: (arm[1], list(STUDIES.values()).index((arm[0], arm[1])), arm[2], arm[3])
+    )
     write(results / "runs.csv", [
         "task", "panel", "algorithm", "N", "T", "rate", "seed", "last evaluation", "steps until found",
     ], kept)  # fmt: skip

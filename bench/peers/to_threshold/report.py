@@ -231,8 +231,8 @@ def figure(stem: str, data: dict[str, Any], found: list[Cell]) -> str:
     lines = [
         'title = "Share of the trainings that are at the threshold, by seconds of training"',
         f'note = "Up to {count} trainings each on {data["conditions"]["cores"]} cores; a line that '
-        "ends below 1 has trainings that were never there. Evaluations, start-up and compilation "
-        'are left out."',
+        "ends below 1 has trainings that were never there. Evaluations, start-up, compilation and "
+        'advice are left out."',
         *("columns = 2", f'data = "{stem}_curve.csv"', 'x = "seconds"', 'x_scale = "log10"'),
         *('x_title = "seconds of training"', 'y = "share"', 'y_title = "share of trainings"'),
         *("y_include = [0, 1]", 'series_by = "contender"'),

@@ -1,0 +1,479 @@
+"""Bold sentences of the experiments' pages: at most 30 words each, and true to the kept data.
+
+Each page opens with a bold answer. CLAIMS has a function for each, which writes the answer anew
+from the kept files; its numbers come from them, and it asserts the words that are no numbers.
+Tables of the surface are compared with the files by its own script.
+"""
+
+import csv
+import math
+import pathlib
+import re
+import statistics
+import subprocess
+import sys
+import unittest
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+MOST_WORDS = 30
+THRESHOLD = "bench/peers/THRESHOLD.md"
+PAGES = sorted(
+    str(path.relative_to(ROOT)) for path in ROOT.glob("experiments/**/*.md")
+) + [THRESHOLD]  # fmt: skip
+
+
+def text_of(page):
+    return re.sub(r"```.*?```", "", (ROOT / page).read_text(encoding="utf-8"), flags=re.DOTALL)
+
+
+def bold_in(text):
+    """Bold passages outside of tables, each on one line."""
+    prose = "\n".join(line for line in text.splitlines() if not line.lstrip().startswith("|"))
+    for paragraph in re.split(r"\n\s*\n", prose):
+        for found in re.finditer(r"\*\*(.+?)\*\*", paragraph, flags=re.DOTALL):
+            yield " ".join(found[1].split())
+
+
+def sentences(passage):
+    return re.split(r"(?<=[.:?!]) (?=[A-Z])", passage)
+
+
+def answers(page):
+    """Bold passages before the page's first section or figure."""
+    return list(bold_in(re.split(r"^(?:##|!\[)", text_of(page), maxsplit=1, flags=re.MULTILINE)[0]))
+
+
+def rows(path, **where):
+    """Rows of a kept file with these values; columns of several words by `{"a b": value}`."""
+    with (ROOT / path).open(encoding="utf-8", newline="") as file:
+        found = list(csv.DictReader(file))
+    assert not where or where.keys() <= found[0].keys(), (path, where, list(found[0]))
+    return [row for row in found if all(row[key] == str(value) for key, value in where.items())]
+
+
+def row(path, **where):
+    (found,) = rows(path, **where)
+    return found
+
+
+def value(path, column, **where):
+    return float(row(path, **where)[column])
+
+
+def holds(condition, *about):
+    """An assertion that -O does not remove."""
+    if not condition:
+        raise AssertionError(about)
+
+
+def per_cent(share):
+    return f"{100 * share:.0f}"
+
+
+def index():
+    surface = "experiments/surface/results/"
+    pairs = [pair for pair in rows(surface + "fair_pairs.csv", panel="one")]
+    large = [pair["call"] for pair in pairs if pair["larger size"] == "16384"]
+    holds(large == ["better"] * 5, large)
+    like = [pair["call"] for pair in pairs if pair["larger size"] == "1024"]
+    holds(sum(call == "better" for call in like) <= 2, like)
+    lower = rows(surface + "fair.csv", panel="one", shape="4x64", call="lower")
+    holds(len(lower) <= 1, lower)
+    return (
+        "Start with 256 to 1,024 samples, such as 4x64, and tune the learning rate for that block."
+    )
+
+
+def advice():
+    path = "experiments/advice/results/regret.csv"
+    race = {one["task"]: float(one["times"]) for one in rows(path, who="race", held_out="yes")}
+    holds(len(race) == 5, race)
+    gain = [value(path, "times", who="defaults", task=task) / times for task, times in race.items()]
+    return (
+        f"After a minute of advice, training reaches the threshold {min(gain):.1f} to "
+        f"{max(gain):.0f} times as fast as with the defaults, on each of five held-out tasks."
+    )
+
+
+def batch_shape():
+    shapes = ["1x1024", "2x512", "4x256", "8x128", "16x64"]
+    for starts in ("synchronised", "staggered"):
+        folder = f"experiments/batch-shape/results/ladder_{starts}_"
+        pairs = [
+            pair
+            for pair in rows(folder + "pairs.csv", score="evaluation")
+            if pair["a"] in shapes and pair["b"] in shapes
+        ]
+        holds(len(pairs) == 30 and all(pair["result"] == "none" for pair in pairs), pairs)
+        runs = {one["runs"] for one in rows(folder + "cells.csv") if one["arm"] in shapes}
+        holds(runs == {"20"}, runs)
+    return (
+        "At CleanRL's learning rate and equal batch, we found no difference between the last "
+        "policies of 1 x 1024 to 16 x 64 on three tasks (20 seeds)."
+    )
+
+
+def critic():
+    refitted = [
+        one
+        for one in rows("experiments/critic/results/verdicts.csv")
+        if "refitted critic: agreement of 1024x1 less that of 1x1024" in one["what"]
+    ]
+    holds(len(refitted) == 9, refitted)
+    holds(all(float(one["value high"]) >= 0 for one in refitted), refitted)
+    return (
+        "Under a critic refitted to the policy's returns, 1024x1 is never shown to agree less with "
+        "the true gradient than 1x1024."
+    )
+
+
+def gradient_ladder():
+    best = {}
+    for one in rows("experiments/gradient-ladder/results/agreement.csv"):
+        side = {one["N"] == "1": "one", one["T"] == "1": "T = 1"}.get(True)
+        exact = one["task"].startswith("FrozenLake")
+        if side and one["critic"] == ("exact" if exact else "refitted"):
+            key = one["task"], one["step"], side
+            best[key] = max(best.get(key, -1.0), float(one["agreement"]))
+    gain = {
+        (task, step): best[task, step, "T = 1"] / best[task, step, "one"]
+        for task, step, side in best
+        if side == "one"
+    }
+    lake = [times for (task, _), times in gain.items() if task.startswith("FrozenLake")]
+    other = [times for (task, _), times in gain.items() if not task.startswith("FrozenLake")]
+    holds(len(lake) == 3 and len(other) == 4 and max(lake) < 1, gain)
+    return (
+        "On FrozenLake, at each split's best lambda, gradients from T = 1 are no closer to the "
+        "true gradient than gradients from one environment. On CartPole and Pendulum their "
+        f"expected cosine with the true gradient is {min(other):.1f} to {max(other):.1f} times as "
+        "large."
+    )
+
+
+def minatar():
+    path = "experiments/minatar/results/differences.csv"
+    gains = {one["arm"]: one for one in rows(path, study="depth_ppo", game="all")}
+    most = gains["16 epochs"]
+    holds(max(gains.values(), key=lambda one: float(one["value"])) is most, gains)
+    middle, low, high = (per_cent(float(most[key])) for key in ("value", "low", "high"))
+    holds(most["seeds"] == "5", most)
+    return (
+        f"More gradient steps help most: PPO's mean return is {middle} % [{low}, {high}] higher "
+        "with 16 epochs than with 4 (two games, five seeds)."
+    )
+
+
+def minatar_scores():
+    found = [
+        one
+        for one in rows("experiments/minatar/results/scores.csv")
+        if one["algorithm"] in ("PPO", "PQN")
+    ]
+    holds(len(found) == 8, found)
+    holds(all(one["runs"] == "10" for one in found), found)
+    holds(all(float(one["low"]) > float(one["gymnax-blines"]) for one in found), found)
+    return (
+        "Both [predictions](PREREGISTRATION.md#added-later-the-scores-after-ten-million-steps-ten-"
+        "seeds) held: over ten seeds the lower ends of the intervals of PPO and PQN lie above "
+        "gymnax-blines' scores on all four games."
+    )
+
+
+def mujoco():
+    means = "experiments/mujoco/results/means.csv"
+
+    def reached(task):
+        found = row(means, task=task, block="1x2048")
+        return f"{float(found['training']):,.0f} (CleanRL {float(found['cleanrl']):.0f})"
+
+    apart = [
+        one
+        for one in rows(
+            "experiments/mujoco/results/differences.csv", what="8x256 less 1x2048", runs=5
+        )
+        if float(one["low"]) > 0 or float(one["high"]) < 0
+    ]
+    count = len(
+        rows("experiments/mujoco/results/differences.csv", runs=5, what="8x256 less 1x2048")
+    )
+    holds(not apart and count == 8, apart, count)
+    return (
+        f"InvertedPendulum reaches {reached('InvertedPendulum')}, and Humanoid "
+        f"{reached('Humanoid')}. We found no difference between 1x2048 and 8x256 on any of eight "
+        "tasks (five seeds)."
+    )
+
+
+def pqn():
+    found = row("experiments/pqn/results/verdicts.csv", task="CartPole-v1")
+    return (
+        f"Yes: with CleanRL's settings PQN reaches {float(found['training']):.0f} on CartPole, "
+        f"where CleanRL publishes {float(found['published']):.0f}."
+    )
+
+
+def quadruped():
+    trained = row(
+        "experiments/quadruped/results/flat_on_plane.csv", stratum="trained", perturbation="nominal"
+    )
+    holds(float(trained["success_rate"]) == 1, trained)
+    ground = row(
+        "experiments/quadruped/results/flat_on_ground.csv", stratum="all", perturbation="all"
+    )
+    rate, low, high = (
+        per_cent(float(ground[key])) for key in ("success_rate", "success_low", "success_high")
+    )
+    return (
+        "Yes. After ten million steps on the plane it follows training's commands in all held-out "
+        f"episodes. On unseen ground it succeeds in {rate} % [{low}, {high}] of "
+        f"{ground['episodes']} episodes."
+    )
+
+
+def rnd():
+    path = "experiments/rnd/results/solved.csv"
+    with_rnd = [row(path, moves=26, arm=f"ppo_rnd, ent_coef {bonus}") for bonus in ("0.01", "0.1")]
+    without = [row(path, moves=26, arm=f"ppo, ent_coef {bonus}") for bonus in ("0.01", "0.1")]
+    holds({one["solved"] for one in without} == {"0"}, without)
+    ((solved, runs),) = {(one["solved"], one["runs"]) for one in with_rnd}
+    return (
+        f"RND solves a corridor of 26 moves between holes in {solved} of {runs} runs, and PPO in "
+        "none."
+    )
+
+
+def robot_shapes():
+    means = "experiments/robot-shapes/results/means.csv"
+    areas = {
+        one["shape"]: float(one["value"]) for one in rows(means, task="Hopper", starts="staggered")
+    }
+    holds(len(areas) == 5 and min(areas, key=areas.get) == "512x4", areas)
+    phases = "experiments/robot-shapes/results/phases_means.csv"
+    by_age, by_actions = (
+        value(phases, "value", shape="512x4, seeds 16 to 30", starts=starts)
+        for starts in ("by age", "staggered")
+    )
+    holds(0.45 < by_actions / by_age < 0.55, by_age, by_actions)
+    return (
+        "On Hopper 512x4 has the smallest area of five shapes, and on HalfCheetah staggering by "
+        "random actions costs 512x4 half of its area."
+    )
+
+
+def robots_2048():
+    faults = rows("experiments/robots-2048/results/faults.csv")
+    honest = [one for one in faults if one["fault"] == "none"]
+    planted = {one["fault"].partition("_")[0] for one in faults if one["fault"] != "none"}
+    holds(len(honest) == 1 and honest[0]["name"] == "", honest)
+    holds(planted == {"commands", "column", "resets", "panel", "stale"}, planted)
+    rerun = (ROOT / "experiments/robots-2048/results/rerun.txt").read_text(encoding="utf-8")
+    holds(re.search(r"agrees +result\.state_hash ", rerun), rerun)
+    holds("fields that must agree do." in rerun, rerun)
+    return (
+        "The same config gave the same bits twice, and `broadloom audit` names each of five "
+        "planted faults, with no warning on the honest run."
+    )
+
+
+def seed_families():
+    path = "experiments/seed-families/results/cells.csv"
+
+    def loss(strata, families):
+        wide, few = (
+            value(path, "usual return", task="Pendulum-v1", strata=strata, families=count)
+            for count in (512, families)
+        )
+        return wide - few
+
+    holds(min(loss("narrow", 1), loss("wide", 1)) > 200)
+    cost = sorted((loss("narrow", 8), loss("wide", 8)))
+    return (
+        "Use as many families as environments, the default: on Pendulum one family ruins the "
+        f"policy and eight cost {cost[0]:.0f} to {cost[1]:.0f} of return."
+    )
+
+
+def surface():
+    calls = [
+        one["call"]
+        for one in rows("experiments/surface/results/fair_pairs.csv", panel="one")
+        if one["larger size"] == "16384"
+    ]
+    holds(calls == ["better"] * 5, calls)
+    return (
+        "On all five tasks the best shape of 16,384 samples learns more slowly than the best of "
+        "256."
+    )
+
+
+def surface_one_epoch():
+    found = row(
+        "experiments/surface/results/fair_pairs.csv",
+        panel="one epoch",
+        task="MountainCarContinuous-v0",
+    )
+    holds(float(found["difference of areas"]) < 0 and found["larger size"] == "16384", found)
+    return "With one epoch 16,384 samples lead on MountainCarContinuous"
+
+
+def worked_run():
+    path = "experiments/worked-run/results/"
+    panel = row(path + "panel.csv", stratum="all", perturbation="nominal")
+    holds(float(panel["success_rate"]) == 1, panel)
+    holds(rows(path + "panel.csv", stratum="too_heavy", perturbation="nominal"))
+    contract = (ROOT / path / "contract.txt").read_text(encoding="utf-8")
+    environments, families = (
+        int(re.search(pattern, contract)[1])
+        for pattern in (r"\(\d+, (\d+), \d+\)", r"Seed families: (\d+)")
+    )
+    return (
+        f"A policy trained on {environments:,} disturbed pendulums of {families} worlds succeeds "
+        f"in all of {int(panel['episodes']):,} undisturbed held-out episodes. Some pendulums were "
+        "heavier than in training."
+    )
+
+
+def significant(number):
+    """Two digits; "never" where at least half of the runs were not there."""
+    if not math.isfinite(number):
+        return "never"
+    return f"{number:,.{max(0, 1 - math.floor(math.log10(number)))}f}"
+
+
+def threshold_cells():
+    """{task: {who: (reached, seconds, low, high, steps, seconds with advice or compilation)}}"""
+    folder = "bench/peers/threshold/"
+    text = (ROOT / folder / "threshold.md").read_text(encoding="utf-8")
+    advice = {
+        task: float(seconds)
+        for task, seconds in re.findall(r"- advice for (\S+) took (\d+) s", text)
+    }
+    found = {}
+    for one in rows(folder + "threshold_cells.csv"):
+        task, who = one["task"], one["contender"]
+        steps = [
+            float(run["steps"]) if run["reached"] == "1" else math.inf
+            for run in rows(folder + "threshold_runs.csv", task=task, contender=who)
+        ]
+        seconds, low, high = (
+            float(one[key] or "inf") for key in ("seconds", "seconds low", "seconds high")
+        )
+        before = advice[task] if who.endswith("advised") else float(one["compile seconds"])
+        found.setdefault(task, {})[who] = (
+            f"{one['reached']} of {one['runs']}",
+            *(seconds, low, high, statistics.median(steps), seconds + before),
+        )
+    return found
+
+
+def threshold_table():
+    """Lines of the page's table; the least of each task is bold."""
+    for task, contenders in threshold_cells().items():
+        least = [min(cell[place] for cell in contenders.values()) for place in (1, 4, 5)]
+        for who, (reached, seconds, low, high, steps, ready) in contenders.items():
+            words = []
+            for number, best, written in (
+                (seconds, least[0], significant(seconds)),
+                (steps, least[1], f"{steps:,.0f}"),
+                (ready, least[2], significant(ready)),
+            ):
+                words.append(f"**{written}**" if number == best else written)
+            if math.isfinite(seconds):
+                words[0] += f" [{significant(low)}, {significant(high)}]"
+            else:
+                words = ["not reached", "", ""]
+            yield "| " + " | ".join([task, who, reached, *words]) + " |"
+
+
+def threshold_defaults():
+    first, behind = 0, []
+    for task, contenders in threshold_cells().items():
+        peers = {who: cell for who, cell in contenders.items() if not who.startswith("Broadloom")}
+        ours = contenders["Broadloom, defaults"]
+        sooner = [who for who, cell in peers.items() if cell[5] < ours[5]]
+        first += not sooner
+        behind += [(task, who) for who in sooner]
+    holds(first == 3 and behind == [("Pendulum-v1", "RLtools, zoo of 2025")], behind)
+    return (
+        "Broadloom's defaults are at the threshold before every peer on three of four tasks; on "
+        "Pendulum RLtools' settings of 2025 are sooner."
+    )
+
+
+def threshold_advised():
+    advice = []
+    for contenders in threshold_cells().values():
+        advised, sb3 = contenders["Broadloom, advised"], contenders["SB3, RL Zoo's settings"]
+        holds(all(advised[1] <= cell[1] for cell in contenders.values()), contenders)
+        holds(sb3[5] < advised[5], contenders)
+        advice.append(advised[5] - advised[1])
+    return (
+        f"Advice shortens training on all four tasks, but takes {min(advice):.0f} to "
+        f"{max(advice):.0f} seconds once. With these counted, SB3 is sooner on all four."
+    )
+
+
+CLAIMS = {
+    "experiments/README.md": [index],
+    "experiments/advice/README.md": [advice],
+    "experiments/batch-shape/README.md": [batch_shape],
+    "experiments/critic/README.md": [critic],
+    "experiments/gradient-ladder/README.md": [gradient_ladder],
+    "experiments/minatar/README.md": [minatar, minatar_scores],
+    "experiments/mujoco/README.md": [mujoco],
+    "experiments/pqn/README.md": [pqn],
+    "experiments/quadruped/README.md": [quadruped],
+    "experiments/rnd/README.md": [rnd],
+    "experiments/robot-shapes/README.md": [robot_shapes],
+    "experiments/robots-2048/README.md": [robots_2048],
+    "experiments/seed-families/README.md": [seed_families],
+    "experiments/surface/README.md": [surface, surface_one_epoch],
+    "experiments/worked-run/README.md": [worked_run],
+    THRESHOLD: [threshold_defaults, threshold_advised],
+}
+
+
+class Claims(unittest.TestCase):
+    def test_bold_sentences_are_short(self):
+        for page in PAGES:
+            for passage in bold_in(text_of(page)):
+                for sentence in sentences(passage):
+                    with self.subTest(page=page, sentence=sentence):
+                        self.assertLessEqual(len(sentence.split()), MOST_WORDS)
+
+    def test_every_page_opens_with_a_bold_answer_that_is_checked(self):
+        for page in PAGES:
+            if not page.endswith("README.md") and page != THRESHOLD:
+                continue
+            with self.subTest(page=page):
+                self.assertTrue(answers(page), "the page has no bold answer before its figure")
+                checked = [claim() for claim in CLAIMS.get(page, [])]
+                for answer in answers(page):
+                    self.assertIn(answer, checked)
+
+    def test_claims_are_those_of_the_kept_files(self):
+        for page, claims in CLAIMS.items():
+            for claim in claims:
+                with self.subTest(page=page, claim=claim.__name__):
+                    self.assertIn(claim(), list(bold_in(text_of(page))))
+
+    def test_the_table_of_seconds(self):
+        lines = text_of(THRESHOLD).splitlines()
+        for line in threshold_table():
+            self.assertIn(line, lines)
+
+    def test_tables_of_the_surface(self):
+        folder = ROOT / "experiments/surface"
+        pages = [str(folder / name) for name in ("README.md", "DETAILS.md")]
+        done = subprocess.run(
+            [sys.executable, folder / "quoted.py", folder / "results", *pages],
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+
+
+if __name__ == "__main__":
+    unittest.main()
