@@ -1,6 +1,9 @@
 #!/usr/bin/env python3
-"""What the ladder's figure and page are made of, from kept gradients.json files:
-agreement.py gradients.json... > agreement.csv, and agreement.py --table gradients.json... for the page's table.
+"""What the ladder's figures and page are made of, from kept gradients.json files.
+
+    agreement.py gradients.json... > agreement.csv
+    agreement.py --best agreement.csv > best_lambda.csv     each shape at its best lambda
+    agreement.py --table gradients.json...                  the page's table
 
 One row a checkpoint, shape, lambda and critic: agreement of one block's gradient with the true one, advantages normalised
 over the block, and beside it what variance and bias say of the same shape. Files without agreement are refused.
@@ -102,6 +105,21 @@ def table(reports):
             )
 
 
+def best(name):
+    """Each shape at the lambda that agrees most, under the critic that is nearest to the truth."""
+    found = {}
+    with open(name, encoding="utf-8", newline="") as file:
+        for row in csv.DictReader(file):
+            if row["critic"] != ("exact" if row["task"].startswith("FrozenLake") else "refitted"):
+                continue
+            key = row["task"], row["step"], row["N"], row["T"]
+            if key not in found or float(row["agreement"]) > float(found[key]["agreement"]):
+                found[key] = row
+    out = csv.writer(sys.stdout, lineterminator="\n")
+    out.writerow(HEAD[:9])
+    out.writerows([row[name] for name in HEAD[:9]] for row in found.values())
+
+
 def read(name):
     with open(name, encoding="utf-8") as file:
         report = json.load(file)
@@ -113,6 +131,8 @@ def read(name):
 def main(files):
     if files and files[0] == "--table":
         return table([read(name) for name in files[1:]])
+    if files and files[0] == "--best":
+        return best(files[1])
     out = csv.writer(sys.stdout, lineterminator="\n")
     out.writerow(HEAD)
     for name in files:

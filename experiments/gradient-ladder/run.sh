@@ -17,4 +17,5 @@ python3 experiments/tables.py $results/pendulum_{49152,204800,999424}.json $resu
 kept=($results/pendulum_{49152,204800}.json $results/cartpole_{20480,81920}.json
   experiments/frozenlake-gradients/results/step_{327680,491520,1966080}.json)
 python3 experiments/gradient-ladder/agreement.py "${kept[@]}" >$results/agreement.csv
+python3 experiments/gradient-ladder/agreement.py --best $results/agreement.csv >$results/best_lambda.csv
 python3 experiments/figures.py experiments/gradient-ladder/figure_agreement.toml  # with matplotlib

@@ -13,5 +13,5 @@ for iteration in $(seq 40 40 800); do
   measure pendulum $iteration "$work/curve/$iteration.json" --study correlation --shapes 4x256 --lambdas 0,0.95,1 \
     --lags 1,5,10,20 --blocks 100
 done
-python3 experiments/lag_curve.py "$work"/curve/*.json >$results/lag_curve.json
+python3 experiments/lag_curve.py "$work"/curve/*.json >$results/lag_curve.csv
 python3 experiments/tables.py $results/step_*.json >$results/tables.md
