@@ -15,8 +15,9 @@ study() {  # study FILE NAME FLAGS...
 for seeds in ${*:-11-15 11-20}; do
   study corridor corridor_12 --env.desc $corridor_12 --seeds $seeds
   study corridor corridor_26 --env.desc $corridor_26 --seeds $seeds
-  study mountain_car mountain_car --seeds $seeds
-  study fixed_steps fixed_12 --env.desc $corridor_12 --seeds $seeds
-  study fixed_steps fixed_26 --env.desc $corridor_26 --seeds $seeds
 done
+seeds=${*:-11-20}
+study mountain_car mountain_car --seeds $seeds
+study fixed_steps fixed_12 --env.desc $corridor_12 --seeds $seeds
+study fixed_steps fixed_26 --env.desc $corridor_26 --seeds $seeds
 python3 $folder/analyse.py $out $folder/results "$broadloom"
