@@ -2,6 +2,7 @@
 
 #include <fmt/core.h>
 
+#include <cmath>
 #include <numeric>
 #include <vector>
 
@@ -104,7 +105,8 @@ std::string action_range_advice(const Config& config, const EnvSpec& spec) {
   for (std::size_t i = 0; i < space.low.size() && i < space.high.size(); ++i) {
     const double low = space.low[i], high = space.high[i];
     const bool beyond = low >= deviation || high <= -deviation;
-    if (!beyond && high - low <= kWide * deviation) continue;
+    // A Gaussian policy without bounds fits a space without bounds.
+    if (!beyond && !(high - low > kWide * deviation && std::isfinite(high - low))) continue;
     return fmt::format(
         "action {} of {} lies in {:g} to {:g}, but a new policy draws it with mean 0 and standard "
         "deviation {:g}, so it {}; {}",

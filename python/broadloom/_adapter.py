@@ -8,7 +8,7 @@ import typing
 
 import numpy as np
 
-from ._arrays import allocate, copy_of, flat, numpy_of, put, same_rows, scattered
+from ._arrays import allocate, copy_of, flat, joined, numpy_of, put, same_rows, scattered
 
 NO_FAMILIES = (
     "seed_families: environments of a family draw the same random numbers, so each must take its "
@@ -216,10 +216,11 @@ class Simulator:
         """(the policy's observations, the critic's own observations or None), as arrays."""
         if not isinstance(rows, dict):
             return self.to_array(rows, self.spec["observation"]), None
-        policy_key, critic_key = self.kind.keys
-        policy_rows = self.to_array(rows[policy_key], self.spec["observation"])
-        critic = self.spec["critic_observation"]
-        return policy_rows, None if critic is None else self.to_array(rows[critic_key], critic)
+        policy, critic = (joined(rows, keys) for keys in self.kind.groups)
+        policy = self.to_array(policy, self.spec["observation"])
+        if critic is None:
+            return policy, None
+        return policy, self.to_array(critic, self.spec["critic_observation"])
 
     def to_array(self, rows, space):
         if space["kind"] == "discrete":

@@ -43,6 +43,13 @@ def scattered(rows, mask, base):
     return out
 
 
+def joined(rows, keys):
+    """The rows of several keys, number after number; None without keys."""
+    if len(keys) < 2:
+        return rows[keys[0]] if keys else None
+    return np.concatenate([numpy_of(rows[key]) for key in keys], axis=1)
+
+
 def allocate(space, count):
     """Rows of zeros for `count` environments."""
     if hasattr(space, "spaces"):

@@ -19,6 +19,9 @@ from ._probe import (
     warn_of_statistics,
 )
 
+USUAL_KEYS = ("policy", "critic")
+# The policy's and the critic's: Broadloom and Isaac Lab, mjlab, MuJoCo Playground.
+KNOWN_KEYS = (USUAL_KEYS, ("actor", "critic"), ("state", "privileged_state"))
 MEMBERS = ("num_envs", "single_observation_space", "single_action_space", "reset", "step", "close")
 
 
@@ -28,7 +31,8 @@ class Kind:
     make: function from a Request to a VectorEnv. A Kind makes a few environments, the probe, plays
     and closes them before a run makes its own.
     probe_envs: number to ask for the probe. It may get another number.
-    keys: (the key that the policy reads, the key that the critic reads) of Dict observations.
+    keys: (the key that the policy reads, the key that the critic reads) of Dict observations. A
+    sequence of keys in place of one: their numbers, one after the other.
     frames: frames of a stacked image; 1 for environments without stacks.
     seeds_when_made: environments take their seed when they are made, not at a reset.
     one_seed: environments take one seed for all.
@@ -43,14 +47,15 @@ class Kind:
         summary="",
         max_episode_steps=0,
         reward_threshold=None,
-        keys=("policy", "critic"),
+        keys=USUAL_KEYS,
         frames=1,
         seeds_when_made=False,
         one_seed=False,
         masked_reset_gives_subset=False,
         probe_envs=2,
     ):
-        self.id, self.make, self.keys, self.probe_envs = env_id, make, keys, probe_envs
+        self.id, self.make, self.keys, self.probe_envs = env_id, make, tuple(keys), probe_envs
+        self.groups = ((), ())  # of Dict observations: the policy's keys, the critic's
         self.seeds_when_made, self.one_seed = seeds_when_made, one_seed
         self.masked_reset_gives_subset = masked_reset_gives_subset
         self.observation_space = self.action_space = self.last_made = None
@@ -69,8 +74,9 @@ class Kind:
         self.mode, self.mode_is_assumed = autoreset_mode(env)
         self.has_final_observations = metadata_of(env).get("final_obs", True) is not False
         warn_of_statistics(self.id, env)
-        self.observation_space = self.read_space = env.single_observation_space
-        self.action_space = env.single_action_space
+        self.observation_space = spaces.as_gymnasium(env.single_observation_space)
+        self.read_space = self.observation_space
+        self.action_space = spaces.as_gymnasium(env.single_action_space)
         limit = max_episode_steps or time_limit(env)
         observation, critic = self.observation_space, None
         if type(observation).__name__ == "Dict":
@@ -92,18 +98,28 @@ class Kind:
 
     def spaces_of_keys(self, observation):
         """(the policy's space, the critic's own space or None) of a Dict space."""
-        policy_key, critic_key = self.keys
-        if policy_key not in observation.spaces:
+        known = observation.spaces
+        keys = self.keys
+        if keys == USUAL_KEYS:  # not chosen
+            keys = next((pair for pair in KNOWN_KEYS if pair[0] in known), keys)
+        policy, critic = (key if isinstance(key, (list, tuple)) else (key,) for key in keys)
+        if not any(key in known for key in critic) or tuple(critic) == tuple(policy):
+            critic = ()
+        missing = [key for key in (*policy, *critic) if key not in known]
+        if missing:
             raise TypeError(
-                f"{self.id}: got a Dict of {', '.join(observation.spaces)} as observations, "
-                f"expected the key '{policy_key}' for the policy and optionally '{critic_key}' for "
-                "the critic. To read other keys, give train() a function that makes the "
-                "environment, and observation_keys=(policy, critic); to read all of them, wrap it "
-                "in gymnasium.wrappers.FlattenObservation"
+                f"{self.id}: got a Dict of {', '.join(known)} as observations, expected the key "
+                f"'{missing[0]}', as the policy reads {keys[0]} and the critic {keys[1]}. To read "
+                "other keys, give train() a function that makes the environment, and "
+                "observation_keys=(policy, critic); to read all of them, wrap it in "
+                "gymnasium.wrappers.FlattenObservation"
             )
-        read = {key: observation.spaces[key] for key in self.keys if key in observation.spaces}
-        self.read_space = type(observation)(read)
-        return observation.spaces[policy_key], observation.spaces.get(critic_key)
+        self.groups = tuple(policy), tuple(critic)
+        self.read_space = type(observation)({key: known[key] for key in (*policy, *critic)})
+        return (
+            spaces.joined([known[key] for key in policy], "observation"),
+            spaces.joined([known[key] for key in critic], "critic observation") if critic else None,
+        )
 
     def examine(self):
         """Plays the probe once, to learn how such environments behave, and closes it."""
@@ -141,7 +157,8 @@ class Kind:
                 f"which has no {', '.join(missing)}; expected a gymnasium.vector.VectorEnv, or "
                 "Stable-Baselines3's VecEnv, from a function of num_envs"
             )
-        is_old = self.last_made is not None and self.last_made() is env
+        made = getattr(env, "made", env)  # by the user's function, within an adapter
+        is_old = self.last_made is not None and self.last_made() is made
         if getattr(env, "closed", False) is True or is_old:
             raise ValueError(
                 f"{self.id}: the function that makes environments returned closed ones, or the "
@@ -155,7 +172,7 @@ class Kind:
                 f"num_envs={env.num_envs} to train, episodes={env.num_envs} to evaluate"
             )
         with contextlib.suppress(TypeError):  # it allows no weak reference
-            self.last_made = weakref.ref(env)
+            self.last_made = weakref.ref(made)
         return env
 
     def to_env_actions(self, actions):

@@ -69,13 +69,17 @@ def ignores_mask(kind, env):
 
 
 def random_actions(space, random, count):
-    """Actions of `count` environments, in the form of Simulator.actions."""
+    """Actions of `count` environments, in the form of Simulator.actions. An infinite bound counts
+    as -1 or 1."""
     if space["kind"] == "discrete":
         return random.integers(space["n"], size=count)
     if space["kind"] == "multi_discrete":
         choices = np.reshape(space["choices"], space["shape"])
         return random.integers(choices, size=(count, *choices.shape))
-    low, high = (np.reshape(space[bound], space["shape"]) for bound in ("low", "high"))
+    low, high = (
+        np.where(np.isfinite(space[bound]), space[bound], one).reshape(space["shape"])
+        for bound, one in (("low", -1.0), ("high", 1.0))
+    )
     return random.uniform(low, high, (count, *space["shape"]))
 
 
@@ -142,4 +146,5 @@ def autoreset_mode(env):
 
 def time_limit(env):
     spec = getattr(env, "spec", None)
-    return getattr(spec, "max_episode_steps", None) or 0
+    steps = getattr(spec, "max_episode_steps", None)
+    return steps or int(getattr(env, "max_episode_length", None) or 0)

@@ -1,7 +1,8 @@
 """Makes a Kind of each source of Python environments.
 
 Sources are ids of Gymnasium, of the Arcade Learning Environment and of EnvPool, and functions that
-make a single environment, Gymnasium's VectorEnv or Stable-Baselines3's VecEnv."""
+make a single environment, Gymnasium's VectorEnv, Stable-Baselines3's VecEnv, or environments of a
+robotics library (_robots.py)."""
 
 import importlib
 import inspect
@@ -10,6 +11,7 @@ import numbers
 import numpy as np
 
 from ._kind import Kind
+from ._robots import adapted
 
 
 def gymnasium_kind(env_id):
@@ -176,7 +178,7 @@ def function_kind(name, function, *, vectorization, keys, max_episode_steps, num
         seed = {"seed": int(request.seeds[0])} if "seed" in takes else {}
         env = function(num_envs=request.num_envs, **seed)
         pools.append(any(part.__name__ == "EnvPoolMixin" for part in type(env).__mro__))
-        return StableBaselines(env) if _is_stable_baselines(env) else env
+        return StableBaselines(env) if _is_stable_baselines(env) else adapted(env, request.num_envs)
 
     kind = Kind(
         name,
@@ -234,7 +236,7 @@ class StableBaselines:
     metadata = {"autoreset_mode": "SameStep"}
 
     def __init__(self, venv):
-        self.venv, self.num_envs = venv, venv.num_envs
+        self.venv, self.made, self.num_envs = venv, venv, venv.num_envs
         self.single_observation_space, self.single_action_space = (
             venv.observation_space,
             venv.action_space,

@@ -22,6 +22,37 @@ def to_gymnasium(space):
     return spaces.Box(low, high, shape, dtype.type)
 
 
+def as_gymnasium(space):
+    """A space of mjlab as one of Gymnasium; others as they are. mjlab's have one bound for all
+    numbers, and the dtype's name."""
+    if hasattr(space, "contains") or not (hasattr(space, "spaces") or hasattr(space, "low")):
+        return space
+    from gymnasium import spaces
+
+    if hasattr(space, "spaces"):
+        return spaces.Dict({key: as_gymnasium(inner) for key, inner in space.spaces.items()})
+    shape, dtype = tuple(space.shape), np.dtype(space.dtype)
+    low, high = (np.broadcast_to(bound, shape) for bound in (space.low, space.high))
+    return spaces.Box(low.astype(dtype), high.astype(dtype), shape, dtype.type)
+
+
+def joined(parts, name):
+    """One Box of several, number after number. name: as in from_gymnasium()."""
+    if len(parts) == 1:
+        return parts[0]
+    for part in parts:
+        if type(part).__name__ != "Box" or len(part.shape) != 1:
+            raise TypeError(
+                f"{name} space: got {part} among several groups, expected a Box of one dimension "
+                "for each; name one group, or flatten it"
+            )
+    low, high = (np.concatenate([getattr(part, bound) for part in parts]) for bound in BOUNDS)
+    return type(parts[0])(low, high, dtype=np.result_type(*(part.dtype for part in parts)).type)
+
+
+BOUNDS = ("low", "high")
+
+
 def from_gymnasium(space, name):
     """TypeError for a space that Broadloom's networks cannot use. name: "observation", "action" or
     "critic observation"."""
@@ -54,13 +85,6 @@ def from_gymnasium(space, name):
         raise TypeError(
             f"action space: got {space}, expected a Box of floating point numbers; "
             "gymnasium.wrappers.TransformAction can round them to integers"
-        )
-    if name == "action" and not (np.isfinite(space.low).all() and np.isfinite(space.high).all()):
-        raise TypeError(
-            f"action space: got {space}, expected finite bounds; "
-            "gymnasium.wrappers.TransformAction("
-            "env, lambda a: a, gymnasium.spaces.Box(-1, 1, env.action_space.shape)) sets them "
-            "(gymnasium.wrappers.ClipAction removes them; Broadloom clips actions itself)"
         )
     channels_first = name != "action" and are_channels_first(space)
     if channels_first:

@@ -1,6 +1,7 @@
 // Defaults that `encoder`, `layer_norm` and `algorithm` set, and refusals of these keys.
 #include <gtest/gtest.h>
 
+#include <limits>
 #include <string>
 #include <vector>
 
@@ -79,6 +80,9 @@ TEST(Actions, HardlyReachedByANewPolicyAreNamed) {
   EXPECT_NE(note(5, 35, {}).find("stays at a bound"), std::string::npos);
   EXPECT_NE(note(0, 1000, {}).find("small part"), std::string::npos);
   EXPECT_EQ(note(-2, 2, {}), "");
+  const float infinity = std::numeric_limits<float>::infinity();
+  EXPECT_EQ(note(-infinity, infinity, {}), "");
+  EXPECT_NE(note(5, infinity, {}).find("stays at a bound"), std::string::npos);
   EXPECT_EQ(note(0, 1, {}), "");
   EXPECT_EQ(note(0, 100, {{"log_std_init", "2"}}), "");
 }

@@ -179,12 +179,6 @@ CASES = {
         but(action_space=MultiDiscrete([2, 3], start=[1, 1])),
         {},
     ),
-    "no bounds": (
-        TypeError,
-        "finite bounds",
-        but(action_space=Box(-np.inf, np.inf, (1,), np.float32)),
-        {},
-    ),
     "whole numbers": (
         TypeError,
         "floating point",

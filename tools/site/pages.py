@@ -11,8 +11,8 @@ import subprocess
 SECTIONS = [
     ("Start", ["README.md", "docs/README.md"]),
     ("Tutorials", [
-        "docs/first_run.md", "docs/python.md", "docs/own_environment.md", "docs/envs/MuJoCo.md",
-        "docs/first_week.md", "experiments/worked-run/README.md",
+        "docs/first_run.md", "docs/python.md", "docs/robots.md", "docs/own_environment.md",
+        "docs/envs/MuJoCo.md", "docs/first_week.md", "experiments/worked-run/README.md",
     ]),
     ("Guides", [
         "docs/advise.md", "docs/study.md", "docs/cluster.md", "docs/audit.md", "docs/panel.md",
