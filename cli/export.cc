@@ -35,6 +35,10 @@ void print_exported(const ExportedPolicy& exported) {
     tell("  {:<4}{:<{}}  {}\n", side, name, width, what);
   };
   line("in", kObservationName, observation_text(exported.graph) + ", as the environment gives it");
+  if (exported.graph.mask_size > 0) {
+    line("", kMaskName,
+         fmt::format("bool [N, {}], true for valid actions", exported.graph.mask_size));
+  }
   const char* side = "out";
   for (const Operation* output : outputs_of(exported.graph)) {
     line(side, output->name, output_text(*output));

@@ -57,6 +57,10 @@ Status check_sizes(const DeviceSetup& setup) {
 // Accepts the environments that kernels are compiled for, also with stacked frames and
 // disturbances.
 Status check_environments(const DeviceSetup& setup) {
+  if (setup.envs.spec().action.masked) {
+    return refuse(fmt::format("env_id = {}, which has action masks", setup.config.env_id),
+                  "take an environment without them");
+  }
   const VecEnv& inner = undisturbed(unstacked(setup.envs)).envs;
 #define BROADLOOM_IS_ONE(Env) \
   if (dynamic_cast<const BatchedEnv<Env>*>(&inner) != nullptr) return {};

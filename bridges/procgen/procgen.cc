@@ -365,6 +365,7 @@ extern "C" const broadloom_plugin* broadloom_get_plugin() {
                                           procgen::get_state,
                                           procgen::set_state,
                                           nullptr,
+                                          nullptr,
                                           nullptr};
   return &plugin;
 }

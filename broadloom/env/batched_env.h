@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "broadloom/core/random.h"
+#include "broadloom/env/action_masks.h"
 #include "broadloom/env/audit_context.h"
 #include "broadloom/env/drawable.h"
 #include "broadloom/env/drawn_params.h"
@@ -26,9 +27,17 @@
 
 namespace broadloom {
 
+// Adds to a spec what follows from the environment's optional members.
+template <class Env>
+void describe_type(EnvSpec& spec) {
+  Outcome<Env>::describe(spec);
+  spec.action.masked = env_detail::kHasMasks<Env>;
+}
+
 // Env: see broadloom/env/environment.h.
 template <class Env>
 class BatchedEnv final : public VecEnv,
+                         public ActionMasks,
                          public Drawable,
                          public EpisodeStrata,
                          public AuditContext,
@@ -45,6 +54,8 @@ class BatchedEnv final : public VecEnv,
                 "Drawing&)");
   static_assert(env_detail::kHasStateRanges<Env> || !env_detail::kNamesStateRanges<Env>,
                 "expected static void state_ranges(const Params&, StateRanges<State>&)");
+  static_assert(env_detail::kHasMasks<Env> || !env_detail::kNamesMasks<Env>,
+                "expected static void valid_actions(const Params&, const State&, std::uint8_t*)");
   using Observed = typename Loops::Observed;
   using CriticObserved = typename Loops::CriticObserved;
 
@@ -75,7 +86,7 @@ class BatchedEnv final : public VecEnv,
         stratum_(drawn_.size(), -1) {
     assert(named_sizes_match(spec_) && observation_types_match(spec_));
     assert(strata_.empty() || Loops::kDrawable);
-    Outcome<Env>::describe(spec_);
+    describe_type<Env>(spec_);
     for (int i = 0; i < count_; ++i) {
       lanes_[i] = static_cast<std::uint32_t>(i % options.families());
     }
@@ -148,6 +159,17 @@ class BatchedEnv final : public VecEnv,
   }
   void observe_critic(int begin, int end, ObservationRows rows) const override {
     Loops::observe_critic(batch_, begin, end, rows.as<CriticObserved>());
+  }
+
+  void valid_actions([[maybe_unused]] int begin, [[maybe_unused]] int end,
+                     [[maybe_unused]] std::uint8_t* flags) const override {
+    if constexpr (env_detail::kHasMasks<Env>) {
+      const auto width = static_cast<std::size_t>(spec_.action.mask_size());
+      for (int i = begin; i < end; ++i, flags += width) {
+        Env::valid_actions(params_of(i), Loops::Arrays::load(Env::members, batch_.states, i),
+                           flags);
+      }
+    }
   }
 
   Status step(int begin, int end, const StepRows& rows) override {
@@ -325,9 +347,11 @@ class BatchedEnv final : public VecEnv,
       std::vector<float> action(static_cast<std::size_t>(spec_.action_size()));
       float reward = 0.0f;
       std::uint8_t terminated = 0, truncated = 0;
+      MaskRows masks(spec_, 1);
       for (std::int64_t s = 0; s < steps; ++s) {
         Random random(seed_, Purpose::kStagger, lanes_[i], static_cast<std::uint64_t>(s));
-        draw_action(spec_.action, random, action.data());
+        masks.read(*this, i, i + 1);
+        draw_action(spec_.action, random, action.data(), masks.row(0));
         Loops::step(batch_, i, i + 1,
                     {action.data(), nullptr, &reward, &terminated, &truncated, nullptr});
         if (terminated != 0 || episode_step_[i] >= limit) start_episode(i, episode_[i] + 1);

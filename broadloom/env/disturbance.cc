@@ -1,5 +1,7 @@
 #include "broadloom/env/disturbance.h"
 
+#include <fmt/core.h>
+
 #include <algorithm>
 #include <cstddef>
 #include <limits>
@@ -160,6 +162,14 @@ Result<Disturbance> make_disturbance(const Overrides& keys) {
 Status describe_disturbance(const Disturbance& disturbance, EnvSpec& spec) {
   if (!disturbance.any()) return {};
   spec.has_score_range = false;
+  if (spec.action.masked && (disturbance.action_delay > 0 || disturbance.push_interval > 0.0)) {
+    return {
+        ErrorKind::kInvalidConfig,
+        fmt::format("{}: {} has action masks, and a delayed or random action may be invalid; "
+                    "leave the key out",
+                    disturbance.action_delay > 0 ? "disturb.action_delay" : "disturb.push_interval",
+                    spec.id)};
+  }
   if (disturbance.obs_noise <= 0.0) return {};
   if (spec.observation.kind == SpaceKind::kDiscrete) {
     return {ErrorKind::kInvalidConfig,

@@ -60,6 +60,11 @@
 // context() writes the values of spec().context, in its order. `broadloom audit` compares them
 // between environments. Host only.
 //
+//   static void valid_actions(const Params&, const State&, std::uint8_t* out);  // [M]
+//
+// valid_actions() says which choices a state allows: a byte for each choice of each number of the
+// action, 1 if it is valid. Each number needs a valid one. The policy then never chooses another.
+//
 //   static void observe_critic(const Params&, const State&, float* out);
 //
 // observe_critic() writes spec().critic_observation, which only the critic reads. If you define
@@ -134,6 +139,16 @@ inline constexpr bool kHasContext = requires(const typename Env::Params& params,
                                              const typename Env::State& state,
                                              std::span<double> out) {
   Env::context(params, state, out);
+};
+
+template <class Env>
+inline constexpr bool kHasMasks = requires(const typename Env::Params& params,
+                                           const typename Env::State& state, std::uint8_t* out) {
+  Env::valid_actions(params, state, out);
+};
+template <class Env>
+inline constexpr bool kNamesMasks = requires {
+  &Env::valid_actions;
 };
 
 }  // namespace env_detail

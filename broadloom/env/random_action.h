@@ -29,19 +29,32 @@ inline ActionBounds bounds_of(const Space& space) {
   return {space.kind, space.size, space.low.data(), space.high.data()};
 }
 
+// A uniformly random choice among those that are valid, [choices]; null: among all. Without a valid
+// one, 0.
+BROADLOOM_HD inline float draw_choice(int choices, const std::uint8_t* valid, Random& random) {
+  int left = choices;
+  for (int i = 0; valid != nullptr && i < choices; ++i) left -= valid[i] == 0 ? 1 : 0;
+  int drawn = static_cast<int>(random.below(static_cast<std::uint32_t>(left > 0 ? left : 1)));
+  if (valid == nullptr) return static_cast<float>(drawn);
+  for (int i = 0; i < choices; ++i) {
+    if (valid[i] != 0 && drawn-- == 0) return static_cast<float>(i);
+  }
+  return 0.0f;
+}
+
 // Writes a uniformly random action. An infinite bound counts as -1 or 1. action: [A]; the index if
-// Discrete.
-BROADLOOM_HD inline void draw_action(const ActionBounds& bounds, Random& random, float* action) {
-  const auto draw_choice = [&](int choices) {
-    return static_cast<float>(random.below(static_cast<std::uint32_t>(choices)));
-  };
+// Discrete. valid: flags of valid choices [M] (env/action_masks.h), or null.
+BROADLOOM_HD inline void draw_action(const ActionBounds& bounds, Random& random, float* action,
+                                     const std::uint8_t* valid = nullptr) {
   if (bounds.kind == SpaceKind::kDiscrete) {
-    action[0] = draw_choice(bounds.size);
+    action[0] = draw_choice(bounds.size, valid, random);
     return;
   }
   for (int a = 0; a < bounds.size; ++a) {
     if (bounds.kind == SpaceKind::kMultiDiscrete) {
-      action[a] = draw_choice(static_cast<int>(bounds.high[a]) + 1);
+      const int choices = static_cast<int>(bounds.high[a]) + 1;
+      action[a] = draw_choice(choices, valid, random);
+      if (valid != nullptr) valid += choices;
       continue;
     }
     const double low = std::isfinite(bounds.low[a]) ? bounds.low[a] : -1.0;
@@ -49,8 +62,9 @@ BROADLOOM_HD inline void draw_action(const ActionBounds& bounds, Random& random,
     action[a] = static_cast<float>(random.uniform(low, high));
   }
 }
-inline void draw_action(const Space& space, Random& random, float* action) {
-  draw_action(bounds_of(space), random, action);
+inline void draw_action(const Space& space, Random& random, float* action,
+                        const std::uint8_t* valid = nullptr) {
+  draw_action(bounds_of(space), random, action, valid);
 }
 
 }  // namespace broadloom

@@ -18,11 +18,12 @@ std::string dtype_text(const Space& space) {
 
 std::string shape_text(const Space& space) {
   if (space.size == 0) return "none";
+  const char* const masked = space.masked ? "; masked" : "";
   if (space.kind == SpaceKind::kMultiDiscrete) {
-    return fmt::format("MultiDiscrete({})", fmt::join(space.choices(), ", "));
+    return fmt::format("MultiDiscrete({}{})", fmt::join(space.choices(), ", "), masked);
   }
-  return fmt::format("{}({}{})", space.kind == SpaceKind::kDiscrete ? "Discrete" : "Box",
-                     fmt::join(space.extents(), ", "), dtype_text(space));
+  return fmt::format("{}({}{}{})", space.kind == SpaceKind::kDiscrete ? "Discrete" : "Box",
+                     fmt::join(space.extents(), ", "), dtype_text(space), masked);
 }
 
 bool same_shape(const Space& a, const Space& b) {

@@ -7,8 +7,8 @@
 //   spec.max_episode_steps = 200;
 //   spec.summary = "Hold a drone one metre above the ground.";
 //
-// A space is Discrete or a Box; actions may also be MultiDiscrete. There are no dictionaries, no
-// tuples and no action masks; put all numbers into one Box. Everything else is optional.
+// A space is Discrete or a Box; actions may also be MultiDiscrete. There are no dictionaries and no
+// tuples; put all numbers into one Box. Everything else is optional.
 #pragma once
 
 #include <cstdint>
@@ -45,6 +45,8 @@ struct Space {
   int frames = 1;
   // Fill for frames before an episode's first one.
   FramePadding frame_padding = FramePadding::kFirst;
+  // For choices of an action: not all are valid in each state (env/action_masks.h).
+  bool masked = false;
 
   // n choices, numbered from 0.
   static Space discrete(int n) { return {.kind = SpaceKind::kDiscrete, .size = n}; }
@@ -85,6 +87,13 @@ struct Space {
     for (const float highest : high) counts.push_back(static_cast<int>(highest) + 1);
     return counts;
   }
+  // M, the flags of valid actions in a state: one per choice of each number; 0 without masks.
+  int mask_size() const {
+    int flags = 0;
+    if (!masked) return flags;
+    for (const int count : choices()) flags += count;
+    return flags;
+  }
   // The shape; {size} if `shape` is empty.
   std::vector<int> extents() const { return shape.empty() ? std::vector<int>{size} : shape; }
   // The memory layout of frames in an observation (env/frames.h).
@@ -105,7 +114,7 @@ struct Space {
 
 // A space as text, with all that a network depends on: "Discrete(3)", "MultiDiscrete(3, 4)",
 // "Box(4)" or "Box(84, 84, 4; uint8)". Another scale than 255 shows as "Box(10, 10, 4; uint8 to
-// 1)", a stack of images as "Box(84, 84, 4; uint8, 4 frames)".
+// 1)", a stack of images as "Box(84, 84, 4; uint8, 4 frames)", masks as "Discrete(9; masked)".
 std::string shape_text(const Space& space);
 // Whether a network for one space fits the other.
 bool same_shape(const Space& a, const Space& b);

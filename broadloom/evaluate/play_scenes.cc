@@ -107,6 +107,7 @@ class ScenePlayer {
     ShardEvaluation evaluation(scene.scene, envs.spec().action, policy_, *actor_, shard, rows, 0,
                                episodes);
     envs.observe(shard.begin, shard.end, rows.raw.rows());
+    rows.masks.read(envs, shard.begin, shard.end);
     bool finite = true;
     int t = 0;
     for (; finite && t < longest && evaluation.left() > 0; ++t) {
@@ -114,6 +115,7 @@ class ScenePlayer {
       if (!finite) break;
       evaluation.show(envs, true);
       BROADLOOM_TRY(stepped(envs.step(shard.begin, shard.end, rows.step_rows()), t));
+      rows.masks.read(envs, shard.begin, shard.end);
       finite = evaluation.take_in(envs, t);
     }
     if (finite) evaluation.end(envs, t);
@@ -148,6 +150,7 @@ class ScenePlayer {
                           shard.begin, episodes, first);
     }
     envs.observe(0, count, rows.raw.rows());
+    rows.masks.read(envs, 0, count);
     const auto left = [&] {
       return std::any_of(shards.begin(), shards.end(),
                          [](const ShardEvaluation& shard) { return shard.left() > 0; });
@@ -163,6 +166,7 @@ class ScenePlayer {
       BROADLOOM_TRY(find_fault());
       for (ShardEvaluation& shard : shards) shard.show(envs, true);
       BROADLOOM_TRY(stepped(envs.step(0, count, rows.step_rows()), t));
+      rows.masks.read(envs, 0, count);
       for (ShardEvaluation& shard : shards) shard.take_in(envs, t);
       BROADLOOM_TRY(find_fault());
     }

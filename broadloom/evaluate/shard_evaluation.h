@@ -7,6 +7,7 @@
 #include <span>
 #include <vector>
 
+#include "broadloom/env/action_masks.h"
 #include "broadloom/env/drawable.h"
 #include "broadloom/env/step_counter.h"
 #include "broadloom/env/vec_env.h"
@@ -27,6 +28,7 @@ struct PlayedRows {
       : action_size(static_cast<std::size_t>(spec.action_size())),
         raw(observation_type(spec.observation), static_cast<std::size_t>(k)),
         last(raw.type(), static_cast<std::size_t>(k)),
+        masks(spec, static_cast<std::size_t>(k)),
         actions(k * action_size),
         rewards(k),
         terminated(k),
@@ -45,6 +47,7 @@ struct PlayedRows {
 
   std::size_t action_size;
   Observations raw, last;      // [k]
+  MaskRows masks;              // [k] of raw
   std::vector<float> actions;  // [k, A]
   std::vector<float> rewards;
   std::vector<std::uint8_t> terminated, truncated;
@@ -97,15 +100,18 @@ class ShardEvaluation {
   // fault_order() of the first number that is not finite in an active episode; kNoFault: none.
   std::uint64_t fault() const { return fault_; }
 
-  // Chooses actions. False if an observation or a policy output is not finite.
+  // Chooses actions. False if an observation or a policy output is not finite, or if no action is
+  // valid.
   bool act(int step, ActingScratch& scratch) {
-    if (!check_observations(step)) return false;
+    if (!check_observations(step) || !check_masks(step)) return false;
     const float* observations = rows_.raw.view(first_, rows_of_shard(), scratch.seen.data());
     if (policy_.obs_norm != nullptr) {
       policy_.obs_norm->normalize(observations, shard_.size(), scratch.seen.data());
       observations = scratch.seen.data();
     }
-    policy_.network.forward(policy_.params, observations, shard_.size(), scratch.work,
+    NetworkInput<float> input(observations);
+    input.valid = rows_.masks.row(first_);
+    policy_.network.forward(policy_.params, input, shard_.size(), scratch.work,
                             NetworkSide::kPolicy);
     if (!check_outputs(step, scratch)) return false;
     choose_actions(step, scratch);
@@ -209,6 +215,16 @@ class ShardEvaluation {
     if (rows_.raw.type().dtype != Dtype::kF32) return true;  // every byte is finite
     const std::size_t width = rows_.width();
     return check(&rows_.raw.floats()[first_ * width], width, step, FaultPlace::kObservation);
+  }
+
+  // The action of a row whose next step only begins an episode is ignored.
+  bool check_masks(int step) {
+    for (std::size_t k = 0; k < rows_of_shard() && rows_.masks.width() > 0; ++k) {
+      if (has_ended_[k] || rows_.masks.can_act(first_ + k)) continue;
+      fault_ = std::min(fault_, fault_order(step, FaultPlace::kNoValidAction, episode_of(k)));
+      return false;
+    }
+    return true;
   }
 
   // Checks truncated episodes only, as in training: their final observations are used.

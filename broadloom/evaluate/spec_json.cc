@@ -123,6 +123,7 @@ std::string spec_json(const EnvSpec& spec) {
     out["critic_observation"] = space_json(spec.critic_observation);
   }
   out["action"] = space_json(spec.action);
+  if (spec.action.masked) out["action"]["masked"] = true;
   out["max_episode_steps"] = spec.max_episode_steps;
   if (spec.has_reward_threshold) out["reward_threshold"] = spec.reward_threshold;
   out["end_reasons"] = spec.end_reasons;
@@ -147,6 +148,7 @@ Result<EnvSpec> parse_spec(const std::string& text) {
   spec.observation = *observation;
   spec.critic_observation = *critic;
   spec.action = *action;
+  spec.action.masked = json["action"]["masked"].boolean();
   spec.max_episode_steps = json["max_episode_steps"].integer<int>();
   spec.has_reward_threshold = json["reward_threshold"].is_number();
   if (spec.has_reward_threshold) spec.reward_threshold = json["reward_threshold"].real();

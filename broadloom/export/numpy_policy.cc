@@ -11,6 +11,9 @@ void add_settings(const Operation& operation, Json& out) {
     case OperationKind::kDivide:
       out["divisor"] = operation.number;
       break;
+    case OperationKind::kMask:
+      out["invalid"] = operation.number;
+      break;
     case OperationKind::kNormalise:
       out["limit"] = operation.number;
       break;
@@ -66,13 +69,18 @@ Json graph_json(const PolicyGraph& graph) {
                        {"shape", operation.shape},
                        {"has_rows", operation.kind != OperationKind::kConstant}});
   }
-  return {{"about", about},
-          {"input",
-           {{"name", kObservationName},
-            {"dtype", dtype_name(graph.observation_dtype)},
-            {"shape", graph.observation_shape}}},
-          {"operations", operations},
-          {"outputs", outputs}};
+  Json out{{"about", about},
+           {"input",
+            {{"name", kObservationName},
+             {"dtype", dtype_name(graph.observation_dtype)},
+             {"shape", graph.observation_shape}}},
+           {"operations", operations},
+           {"outputs", outputs}};
+  if (graph.mask_size > 0) {
+    out["mask"] = {
+        {"name", kMaskName}, {"dtype", "bool"}, {"shape", std::vector<int>{graph.mask_size}}};
+  }
+  return out;
 }
 
 Result<std::string> numpy_policy(const PolicyGraph& graph) {

@@ -28,7 +28,7 @@ enum Type { kIsFloat = 1, kIsInt, kIsInts = 7 };
 namespace tensor {
 enum { kDims = 1, kDataType, kName = 8, kRawData };
 }
-enum ElementType : std::int64_t { kFloat32 = 1, kUint8 = 2, kInt64 = 7 };
+enum ElementType : std::int64_t { kFloat32 = 1, kUint8 = 2, kInt64 = 7, kBool = 9 };
 
 constexpr std::int64_t kIrVersion = 8;
 constexpr char kRows[] = "N";
@@ -90,6 +90,9 @@ class ModelWriter {
     }
     graph_.add(graph_proto::kInput,
                value_info(kObservationName, observation_type(), policy_.observation_shape, true));
+    if (policy_.mask_size > 0) {
+      graph_.add(graph_proto::kInput, value_info(kMaskName, kBool, {policy_.mask_size}, true));
+    }
     for (const std::string& name : policy_.outputs) {
       const Operation& operation = policy_.operation(name);
       graph_.add(graph_proto::kOutput,
@@ -188,6 +191,9 @@ class ModelWriter {
         break;
       case OperationKind::kAdd:
         out("Add", operation.inputs);
+        break;
+      case OperationKind::kMask:
+        out("Where", {operation.inputs[1], x, number(operation, "invalid", as_number(operation))});
         break;
       case OperationKind::kClip:
         node("Max", {x, arrays[0]}, operation.name + ".above_low");

@@ -119,6 +119,25 @@ void add_choices(const Policy& policy, const float* logits, std::vector<double>&
   }
 }
 
+// Random flags of valid actions, [rows, M], and outputs of invalid ones as the network gives them.
+// The first row's are all valid, and each number of an action has a valid choice.
+std::vector<double> draw_masks(const NetworkShape& shape, std::vector<float>& outputs) {
+  std::vector<double> masks(shape.masked ? outputs.size() : 0, 1.0);
+  const auto width = static_cast<std::size_t>(shape.action_outputs);
+  for (std::size_t first = width; first < masks.size();) {
+    for (const int choices : shape.heads()) {
+      Random random(2, Purpose::kUser, static_cast<std::uint32_t>(first), 0);
+      for (int i = 0; i < choices; ++i) masks[first + i] = random.below(2);
+      masks[first + random.below(static_cast<std::uint32_t>(choices))] = 1.0;
+      first += static_cast<std::size_t>(choices);
+    }
+  }
+  for (std::size_t i = 0; i < masks.size(); ++i) {
+    if (masks[i] == 0.0) outputs[i] = kInvalidLogit;
+  }
+  return masks;
+}
+
 // The actions of an evaluation.
 std::vector<double> actions_of(const Policy& policy, const std::vector<float>& outputs) {
   const Space& space = policy.spec.action;
@@ -188,6 +207,9 @@ NpyArray array_of(const std::string& name, const std::string& dtype, std::vector
   if (dtype == "uint8") {
     out.dtype = "|u1";
     convert_to(std::uint8_t{});
+  } else if (dtype == "bool") {
+    out.dtype = "|b1";
+    convert_to(std::uint8_t{});
   } else if (dtype == "int64") {
     out.dtype = "<i8";
     convert_to(std::int64_t{});
@@ -221,11 +243,12 @@ Result<Parity> play_parity(const Policy& policy, const PolicyGraph& graph) {
   if (!seen.ok()) return seen.status();
   Observations& rows = seen.value();
   const std::size_t count = rows.size() / static_cast<std::size_t>(policy.spec.observation.size);
-  const PolicyOutputs found = policy_outputs(policy, rows, count);
+  PolicyOutputs found = policy_outputs(policy, rows, count);
+  std::vector<double> masks = draw_masks(policy.network.shape(), found.outputs);
   Parity parity{static_cast<int>(count), plays, as_shown(rows, count, policy.spec.observation),
-                expected_of(policy, graph, found)};
-  parity.difference =
-      largest_difference(graph, parity.expected, replay(graph, parity.observations, parity.rows));
+                std::move(masks), expected_of(policy, graph, found)};
+  parity.difference = largest_difference(
+      graph, parity.expected, replay(graph, parity.observations, parity.rows, parity.masks));
   if (!std::isfinite(parity.difference)) {
     return Status{
         ErrorKind::kNumeric,
@@ -253,6 +276,9 @@ Result<std::string> parity_file(const Parity& parity, const PolicyGraph& graph) 
   };
   std::vector<NpyArray> arrays{array_of(kObservationName, dtype_name(graph.observation_dtype),
                                         with_rows(graph.observation_shape), parity.observations)};
+  if (graph.mask_size > 0) {
+    arrays.push_back(array_of(kMaskName, "bool", with_rows({graph.mask_size}), parity.masks));
+  }
   for (const std::string& name : graph.outputs) {
     const Operation& operation = graph.operation(name);
     const bool has_rows = operation.kind != OperationKind::kConstant;

@@ -20,6 +20,7 @@ struct Parity {
   int rows = 0;
   bool played = true;                // false: rows are drawn from the space
   std::vector<double> observations;  // [rows, D] as the environment gives them
+  std::vector<double> masks;         // [rows, M] drawn flags of valid actions, or empty
   // [rows, ...] for each of the graph's outputs
   std::map<std::string, std::vector<double>> expected;
   // Largest error of the operations in double precision against the network in float32.
@@ -34,7 +35,8 @@ struct Parity {
 // kMostDifference.
 Result<Parity> play_parity(const Policy& policy, const PolicyGraph& graph);
 
-// The .npz file with "observation", the outputs by name, and "tolerance".
+// The .npz file with "observation", "action_mask" if there is one, the outputs by name, and
+// "tolerance".
 Result<std::string> parity_file(const Parity& parity, const PolicyGraph& graph);
 
 }  // namespace broadloom

@@ -205,8 +205,15 @@ class GraphBuilder {
 
   void categorical_outputs(const std::string& side, const Value& features) {
     const NetworkShape& shape = policy_.network.shape();
-    const Value outputs = linear(shape.action_values ? "action_values" : "logits", side + ".head",
-                                 policy_.network.policy_head(), features);
+    const std::string name = shape.action_values ? "action_values" : "logits";
+    Value outputs = linear(shape.masked ? name + ".all" : name, side + ".head",
+                           policy_.network.policy_head(), features);
+    if (shape.masked) {
+      Operation mask{OperationKind::kMask, name, {outputs.name, kMaskName}, outputs.shape};
+      mask.number = kInvalidLogit;
+      outputs = add(mask);
+      graph_.mask_size = shape.action_outputs;
+    }
     if (!shape.action_heads.empty()) {
       Operation choices{OperationKind::kArgmax, "action", {outputs.name}, {shape.action_size()}};
       choices.heads = shape.action_heads;
@@ -408,6 +415,8 @@ const char* operation_name(const Operation& operation) {
       break;
     case OperationKind::kAdd:
       return "add";
+    case OperationKind::kMask:
+      return "mask";
     case OperationKind::kClip:
       return "clip";
     case OperationKind::kArgmax:

@@ -27,6 +27,7 @@ enum class OperationKind {
   kMaxPool,      // of [channels, height, width]
   kActivation,
   kAdd,       // of its two inputs
+  kMask,      // its first input, and `number` where its second one is false
   kClip,      // arrays low and high
   kArgmax,    // index of the largest number, or of the largest in each part of `heads` numbers
   kLargest,   // largest number
@@ -44,7 +45,7 @@ struct NamedArray {
 struct Operation {
   OperationKind kind = OperationKind::kReshape;
   std::string name;                 // of its value
-  std::vector<std::string> inputs;  // values: kObservationName, or of earlier operations
+  std::vector<std::string> inputs;  // values: of the inputs, or of earlier operations
   std::vector<int> shape = {};      // of a row of its value; {}: one number
   std::string layer = {};           // kLinear, kConvolution, kLayerNorm: prefix of its arrays
   std::vector<std::string> arrays = {};
@@ -56,10 +57,12 @@ struct Operation {
 };
 
 inline constexpr char kObservationName[] = "observation";
+inline constexpr char kMaskName[] = "action_mask";
 
 struct PolicyGraph {
   Dtype observation_dtype = Dtype::kF32;  // or kU8; kI64: an index
   std::vector<int> observation_shape;     // of a row; {}: an index
+  int mask_size = 0;                      // of the input kMaskName, bool; 0: there is none
   std::vector<Operation> operations;      // each after those that it reads
   std::vector<NamedArray> arrays;         // in the order in which operations read them
   std::vector<std::string> outputs;       // operations for the user, the action first

@@ -82,6 +82,9 @@ class RowReplay {
       case OperationKind::kAdd:
         each(x, out, [&](double v, std::size_t i) { return v + y[i]; });
         break;
+      case OperationKind::kMask:
+        each(x, out, [&](double v, std::size_t i) { return y[i] != 0.0 ? v : operation_.number; });
+        break;
       case OperationKind::kClip:
         each(x, out, [&](double v, std::size_t i) {
           return std::min<double>(std::max<double>(v, array(0)[i]), array(1)[i]);
@@ -199,9 +202,9 @@ class RowReplay {
 }  // namespace
 
 std::map<std::string, std::vector<double>> replay(const PolicyGraph& graph,
-                                                  const std::vector<double>& observations,
-                                                  int rows) {
-  std::map<std::string, Numbers> values{{kObservationName, observations}};
+                                                  const std::vector<double>& observations, int rows,
+                                                  const std::vector<double>& masks) {
+  std::map<std::string, Numbers> values{{kObservationName, observations}, {kMaskName, masks}};
   std::map<std::string, std::vector<int>> shapes{{kObservationName, graph.observation_shape}};
   const std::vector<int> none;
   for (const Operation& operation : graph.operations) {

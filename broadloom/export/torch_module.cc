@@ -70,14 +70,22 @@ class ModuleText {
   std::string description() const {
     std::string out = "A policy that Broadloom trained. Needs torch alone.\n\n";
     out += "    policy = load()\n";
-    out += fmt::format("    policy(observation)[\"{}\"]\n\n", graph_.outputs.front());
+    out += fmt::format("    policy({})[\"{}\"]\n\n", inputs(), graph_.outputs.front());
     out += fmt::format("observation: {}, as the environment shows it\n", observation_text(graph_));
+    if (graph_.mask_size > 0) {
+      out += fmt::format("{}: bool [N, {}], true for valid actions\n", kMaskName, graph_.mask_size);
+    }
     for (const auto& [key, value] : graph_.about) {
       if (!value.empty() && key != "observation") {
         out += fmt::format("{}: {}\n", key, printable(value));
       }
     }
     return out;
+  }
+
+  std::string inputs() const {
+    return graph_.mask_size > 0 ? fmt::format("{}, {}", kObservationName, kMaskName)
+                                : kObservationName;
   }
 
   // The text without characters that would end a Python string.
@@ -137,7 +145,7 @@ class ModuleText {
       outputs.push_back(name + ": " + output_text(graph_.operation(name)));
       pairs.push_back(fmt::format("\"{0}\": {0}", name));
     }
-    line(1, "def forward(self, observation):");
+    line(1, fmt::format("def forward(self, {}):", inputs()));
     line(2, fmt::format("\"\"\"{} -> {{{}}}\"\"\"", observation_text(graph_),
                         fmt::join(outputs, ", ")));
     for (const Operation& operation : graph_.operations) {
@@ -178,6 +186,8 @@ class ModuleText {
         return fmt::format("F.{}({})", operation_name(operation), x);
       case OperationKind::kAdd:
         return fmt::format("{} + {}", x, variable(operation.inputs[1]));
+      case OperationKind::kMask:
+        return fmt::format("torch.where({}, {}, {:.1e})", operation.inputs[1], x, operation.number);
       case OperationKind::kClip:
         return fmt::format("torch.clamp({}, self.{}, self.{})", x, arrays[0], arrays[1]);
       case OperationKind::kArgmax:

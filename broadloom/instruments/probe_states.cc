@@ -5,6 +5,7 @@
 #include <memory>
 
 #include "broadloom/core/random.h"
+#include "broadloom/env/action_masks.h"
 #include "broadloom/env/env_maker.h"
 #include "broadloom/env/random_action.h"
 
@@ -57,6 +58,7 @@ class RandomPlay {
         last_(seen_.type(), rows_),
         critic_(observation_type(envs.spec().critic_observation), rows_),
         critic_last_(critic_.type(), rows_),
+        masks_(envs.spec(), rows_),
         actions_(rows_ * envs.spec().action_size()),
         rewards_(rows_),
         terminated_(rows_),
@@ -67,9 +69,10 @@ class RandomPlay {
     ++t_;
     const Space& action = envs_.spec().action;
     const std::size_t width = actions_.size() / rows_;
+    masks_.read(envs_, 0, envs_.num_envs());
     for (std::size_t n = 0; n < rows_; ++n) {
       Random random(kProbeSeed, Purpose::kInstruments, static_cast<std::uint32_t>(n), t_);
-      draw_action(action, random, &actions_[n * width]);
+      draw_action(action, random, &actions_[n * width], masks_.row(n));
     }
     StepRows step{actions_.data(),    seen_.rows(),      rewards_.data(),
                   terminated_.data(), truncated_.data(), last_.rows()};
@@ -89,6 +92,7 @@ class RandomPlay {
   std::size_t rows_;
   std::uint64_t t_ = 0;
   Observations seen_, last_, critic_, critic_last_;
+  MaskRows masks_;
   std::vector<float> actions_, rewards_;
   std::vector<std::uint8_t> terminated_, truncated_;
 };

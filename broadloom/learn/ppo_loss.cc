@@ -250,8 +250,9 @@ void gaussian_forward(int outputs, const Real* means, const Real* log_std, TileB
 
 template <class Real>
 TileBatch<Real>::TileBatch(int observation_size, int action_size, int outputs,
-                           int critic_observation_size, int values)
+                           int critic_observation_size, int values, bool masked)
     : observations(static_cast<std::size_t>(kTileRows) * observation_size),
+      valid(masked ? static_cast<std::size_t>(kTileRows) * outputs : 0),
       critic_observations(static_cast<std::size_t>(kTileRows) * critic_observation_size),
       actions(static_cast<std::size_t>(kTileRows) * action_size),
       normalisers(actions.size()),
@@ -277,6 +278,7 @@ void PpoLoss::gather(const RolloutBlock& block, const std::int32_t* indices, int
       for (int a = 0; a < block.A; ++a) {
         tile.actions[static_cast<std::size_t>(a) * kTileRows + r] = block.actions[i * block.A + a];
       }
+      if (block.M > 0) std::copy_n(block.valid_row(i), block.M, &tile.valid[row * block.M]);
       tile.old_log_probs[r] = block.log_probs[i];
       const float advantage = learnt_advantage(block, coefficients, i);
       tile.advantages[r] = (advantage - advantages.mean) * advantages.scale;

@@ -29,6 +29,7 @@ template <class Real>
 struct TileBatch {
   int rows = 0;
   AlignedVector<Real> observations;         // [kTileRows, D]
+  AlignedVector<std::uint8_t> valid;        // [kTileRows, outputs] of masked actions, or empty
   AlignedVector<Real> critic_observations;  // [kTileRows, critic's D], or empty
   AlignedVector<Real> actions;              // [A, kTileRows]
   AlignedVector<Real> old_log_probs;        // [kTileRows]
@@ -42,13 +43,17 @@ struct TileBatch {
   AlignedVector<Real> log_ratios, ratios, d_log_probs, policy_losses, value_losses;
 
   TileBatch(int observation_size, int action_size, int outputs, int critic_observation_size = 0,
-            int values = 1);
+            int values = 1, bool masked = false);
   NetworkInput<Real> input() const {
     const Real* policy = observations.data();
-    return {policy, critic_observations.empty() ? policy : critic_observations.data()};
+    NetworkInput<Real> both(policy,
+                            critic_observations.empty() ? policy : critic_observations.data());
+    if (!valid.empty()) both.valid = valid.data();
+    return both;
   }
   std::size_t bytes() const {
-    return sizeof(Real) * (observations.size() + critic_observations.size() + 3 * actions.size() +
+    return valid.size() +
+           sizeof(Real) * (observations.size() + critic_observations.size() + 3 * actions.size() +
                            terms.size() + 3 * value_losses.size() + 8 * kTileRows);
   }
 };
@@ -118,8 +123,12 @@ struct PpoLoss {
   using Context = AdvantageShift;  // of a minibatch
 
   static Tile make_tile(const ActorCritic& network, int observation_size, int action_size) {
-    return {observation_size, action_size, network.shape().action_outputs,
-            network.shape().critic_observation_size, network.shape().value_outputs};
+    return {observation_size,
+            action_size,
+            network.shape().action_outputs,
+            network.shape().critic_observation_size,
+            network.shape().value_outputs,
+            network.shape().masked};
   }
   // Gathers what a side needs of the block's samples at indices [rows].
   void gather(const RolloutBlock& block, const std::int32_t* indices, int rows,

@@ -7,6 +7,7 @@
 #include <memory>
 
 #include "broadloom/core/random.h"
+#include "broadloom/env/action_masks.h"
 #include "broadloom/env/env_maker.h"
 #include "broadloom/env/random_action.h"
 #include "broadloom/math/chained_sum.h"
@@ -30,6 +31,7 @@ class UniformPlay {
   UniformPlay(VecEnv& envs, std::uint64_t seed)
       : envs_(envs),
         seed_(seed),
+        masks_(envs.spec(), count()),
         actions_(count() * static_cast<std::size_t>(envs.spec().action_size())),
         rewards_(count()),
         terminated_(count()),
@@ -42,10 +44,11 @@ class UniformPlay {
   Status step(std::int64_t index) {
     const Space& space = envs_.spec().action;
     const std::size_t size = static_cast<std::size_t>(envs_.spec().action_size());
+    masks_.read(envs_, 0, envs_.num_envs());
     for (std::size_t n = 0; n < count(); ++n) {
       Random random(seed_, Purpose::kRndStart, static_cast<std::uint32_t>(n),
                     static_cast<std::uint64_t>(index));
-      draw_action(space, random, &actions_[n * size]);
+      draw_action(space, random, &actions_[n * size], masks_.row(n));
     }
     BROADLOOM_TRY(envs_.step(
         0, envs_.num_envs(),
@@ -69,6 +72,7 @@ class UniformPlay {
 
   VecEnv& envs_;
   std::uint64_t seed_;
+  MaskRows masks_;
   std::vector<float> actions_, rewards_;
   std::vector<std::uint8_t> terminated_, truncated_;
   Observations now_, final_, critic_, final_critic_;

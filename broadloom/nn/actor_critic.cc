@@ -9,6 +9,20 @@
 #include "broadloom/nn/distributions.h"
 
 namespace broadloom {
+namespace {
+
+// valid: [rows, count]. outputs: [count, kTileRows].
+template <class Real>
+void mask_outputs(const std::uint8_t* valid, int count, int rows, Real* outputs) {
+  if (valid == nullptr) return;
+  for (int r = 0; r < rows; ++r) {
+    for (int i = 0; i < count; ++i) {
+      if (*valid++ == 0) outputs[i * kTileRows + r] = static_cast<Real>(kInvalidLogit);
+    }
+  }
+}
+
+}  // namespace
 
 ActorCritic::ActorCritic(NetworkShape shape) : shape_(std::move(shape)) {
   const std::vector<LayerPlan> plan =
@@ -118,6 +132,7 @@ void ActorCritic::forward(const Real* params, std::type_identity_t<NetworkInput<
   };
   if (shape_.action_values) {
     run(actor_, encoded, work.actor.data(), policy_head_, work.policy.data());
+    mask_outputs(input.valid, policy_head_.out, rows, work.policy.data());
     if (side != NetworkSide::kPolicy) {
       largest_outputs(work.policy.data(), policy_head_.out, rows, work.values.data());
     }
@@ -126,8 +141,9 @@ void ActorCritic::forward(const Real* params, std::type_identity_t<NetworkInput<
   if (side != NetworkSide::kPolicy)
     run(critic_, encoder_.empty() ? input.critic : encoded, work.critic.data(), value_head_,
         work.values.data());
-  if (side != NetworkSide::kValue)
-    run(actor_, encoded, work.actor.data(), policy_head_, work.policy.data());
+  if (side == NetworkSide::kValue) return;
+  run(actor_, encoded, work.actor.data(), policy_head_, work.policy.data());
+  mask_outputs(input.valid, policy_head_.out, rows, work.policy.data());
 }
 
 template <class Real>

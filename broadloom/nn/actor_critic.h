@@ -30,6 +30,8 @@ struct NetworkShape {
   int action_outputs = 0;  // choices of all heads, or Gaussian dimensions
   // MultiDiscrete only: choices of each head; their sum is action_outputs.
   std::vector<int> action_heads{};
+  // Whether inputs come with flags of valid actions.
+  bool masked = false;
   std::vector<int> hidden_sizes{64, 64};
   Activation activation = Activation::kTanh;
   bool shared_encoder = false;
@@ -72,7 +74,14 @@ struct NetworkInput {
 
   const Real* policy;  // [rows, observation_size]
   const Real* critic;  // [rows, critic_input_size()]
+  // [rows, action_outputs] flags of valid actions (env/action_masks.h); null: all are valid.
+  const std::uint8_t* valid = nullptr;
 };
+
+// The logit of an invalid action. Its probability, its share of the entropy and the gradient of its
+// logit are then exactly 0, as with -infinity, and no term is NaN. (The formula of sb3-contrib's
+// MaskableCategorical, which takes -1e8.)
+inline constexpr float kInvalidLogit = -1e30f;
 
 // The policy side is the actor, its head and log_std. The value side is the critic and its head. A
 // shared encoder belongs to both.
@@ -147,7 +156,8 @@ class ActorCritic {
   std::array<ParameterRange, 2> ranges(NetworkSide side) const;
 
   // Runs a side on its observations, rows <= kTileRows. Logits, means or action values go to
-  // work.policy, values to work.values. A row's bits depend only on that row and the parameters.
+  // work.policy, values to work.values; outputs of invalid actions are kInvalidLogit. A row's bits
+  // depend only on that row and the parameters.
   template <class Real>
   void forward(const Real* params, std::type_identity_t<NetworkInput<Real>> input, int rows,
                TileWorkspace<Real>& work, NetworkSide side = NetworkSide::kBoth) const;

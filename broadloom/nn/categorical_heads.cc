@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "broadloom/math/elementwise.h"
+#include "broadloom/nn/actor_critic.h"
 #include "broadloom/nn/distributions.h"
 #include "broadloom/nn/layer.h"
 
@@ -10,6 +11,16 @@ namespace broadloom {
 namespace {
 
 constexpr std::size_t kRow = kTileRows;
+
+// Replaces invalid actions by the valid ones before them. logits: of one head.
+void step_back(const float* logits, int rows, float* actions) {
+  for (int r = 0; r < rows; ++r) {
+    while (actions[r] > 0.0f &&
+           logits[static_cast<std::size_t>(actions[r]) * kRow + r] == kInvalidLogit) {
+      actions[r] -= 1.0f;
+    }
+  }
+}
 
 }  // namespace
 
@@ -66,10 +77,11 @@ void CategoricalHeads::backward(const Real* logits, const Real* normalisers, con
 }
 
 void CategoricalHeads::sample(const float* logits, const float* normalisers, const float* uniforms,
-                              int rows, float* actions) const {
+                              int rows, float* actions, bool masked) const {
   each([&](int count, std::size_t first, std::size_t row) {
     categorical_sample(logits + first, normalisers + row, uniforms + row, count, rows,
                        actions + row);
+    if (masked) step_back(logits + first, rows, actions + row);
   });
 }
 

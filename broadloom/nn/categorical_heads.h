@@ -42,9 +42,11 @@ class CategoricalHeads {
   void backward(const Real* logits, const Real* normalisers, const Real* probs,
                 const Real* head_entropies, const Real* actions, const Real* a, Real b, int rows,
                 Real* d_logits) const;
-  // actions: out [heads, rows]. uniforms: [heads, rows] in [0, 1).
+  // actions: out [heads, rows]. uniforms: [heads, rows] in [0, 1). masked: some logits may be
+  // kInvalidLogit. The sum of the probabilities may round to less than a uniform; the last action
+  // is then drawn, or with masks the last valid one.
   void sample(const float* logits, const float* normalisers, const float* uniforms, int rows,
-              float* actions) const;
+              float* actions, bool masked = false) const;
   // actions: out [heads, rows], the first of each head's largest logits.
   void mode(const float* logits, int rows, float* actions) const;
 

@@ -14,7 +14,7 @@ void PolicySampler::act(const ActRows& rows) const {
     const CategoricalHeads heads(shape.heads());
     random_uniforms(rows.streams, shape.action_size(), rows.draws, kTileRows);
     heads.normalisers(rows.outputs, count, rows.terms);
-    heads.sample(rows.outputs, rows.terms, rows.draws, count, rows.actions);
+    heads.sample(rows.outputs, rows.terms, rows.draws, count, rows.actions, shape.masked);
     heads.log_probs(rows.outputs, rows.terms, rows.actions, count, rows.log_probs);
   } else {
     const float* log_std = rows.params + network_.log_std_offset();

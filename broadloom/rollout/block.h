@@ -17,6 +17,7 @@ namespace broadloom {
 struct BlockSizes {
   int T = 0, N = 0;
   int D = 0, A = 0;             // numbers per observation and per action
+  int M = 0;                    // flags of valid actions per observation; 0: no masks
   int S = 0;                    // maximum truncations per environment in T steps
   bool with_ends = false;       // whether `ends` is present
   Dtype dtype = Dtype::kF32;    // of observations
@@ -98,6 +99,8 @@ struct RolloutBlock : BlockSizes {
     visit(BlockArray{"critic_observations", kTransitions, sizes.critic.size, kCollect, true,
                      sizes.has_critic(), sizes.critic},
           &Block::critic_observations);
+    visit(BlockArray{"valid_actions", kTransitions, sizes.M, kCollect, false, sizes.M > 0},
+          &Block::valid_actions);
     visit(BlockArray{"values", kTransitions, 1, kCollect, true}, &Block::values);
     visit(BlockArray{"log_probs", kTransitions, 1, kCollect, true}, &Block::log_probs);
     visit(BlockArray{"actions", kTransitions, sizes.A, kCollect, true}, &Block::actions);
@@ -175,6 +178,14 @@ struct RolloutBlock : BlockSizes {
   // Index of environment n's s-th truncation in final_observations and final_values.
   std::size_t final_index(int n, int s) const { return static_cast<std::size_t>(n) * S + s; }
 
+  // Flags of valid actions of row i; null without masks.
+  const std::uint8_t* valid_row(std::size_t i) const {
+    return valid_actions.empty() ? nullptr : &valid_actions[i * static_cast<std::size_t>(M)];
+  }
+  // Copies row i's flags of valid actions to row `row` of `flags`, if there are any.
+  void copy_valid(std::size_t i, std::size_t row, std::vector<std::uint8_t>& flags) const {
+    if (M > 0) std::copy_n(valid_row(i), M, &flags[row * static_cast<std::size_t>(M)]);
+  }
   // End flags of step t - 1 from environment n on; null for the first step.
   StepEnds ends_before(int t, int n) const {
     if (t == 0) return {};
@@ -189,15 +200,16 @@ struct RolloutBlock : BlockSizes {
     return has_critic() ? final_critic_observations : final_observations;
   }
 
-  Observations observations;             // [T, N, D] policy inputs (normalised if that is on)
-  Observations critic_observations;      // [T, N, critic.size] critic inputs, or empty
-  std::vector<float> actions;            // [T, N, A] as drawn, before clipping to the bounds
-  std::vector<float> log_probs;          // [T, N] of the policy that collected
-  std::vector<float> values;             // [T, N] V(s_t) at collection time
-  std::vector<float> rewards;            // [T, N] raw after collect; scaled if norm_reward is on
-  std::vector<std::uint8_t> terminated;  // [T, N] the environment ended the episode
-  std::vector<std::uint8_t> truncated;   // [T, N] the time limit ended the episode
-  std::vector<EpisodeEnd> ends;          // [T, N] valid where an episode ended; or empty
+  Observations observations;                // [T, N, D] policy inputs (normalised if that is on)
+  Observations critic_observations;         // [T, N, critic.size] critic inputs, or empty
+  std::vector<std::uint8_t> valid_actions;  // [T, N, M] flags (env/action_masks.h), or empty
+  std::vector<float> actions;               // [T, N, A] as drawn, before clipping to the bounds
+  std::vector<float> log_probs;             // [T, N] of the policy that collected
+  std::vector<float> values;                // [T, N] V(s_t) at collection time
+  std::vector<float> rewards;               // [T, N] raw after collect; scaled if norm_reward is on
+  std::vector<std::uint8_t> terminated;     // [T, N] the environment ended the episode
+  std::vector<std::uint8_t> truncated;      // [T, N] the time limit ended the episode
+  std::vector<EpisodeEnd> ends;             // [T, N] valid where an episode ended; or empty
   std::vector<std::uint8_t> fillers;  // [T, N] 1: this row is a reset, not a transition; or empty
   std::vector<float> last_values;     // [N] V of the observation that follows the block
   std::vector<int> truncations;       // [N] used slots of the environment's S slots
@@ -247,6 +259,7 @@ inline BlockSizes block_sizes(const VecEnv& envs, int num_steps, int num_envs) {
           .N = num_envs,
           .D = spec.observation_size(),
           .A = spec.action_size(),
+          .M = spec.action.mask_size(),
           .S = envs.max_truncations(num_steps),
           .with_ends = spec.names_success,
           .dtype = spec.observation.dtype,

@@ -34,6 +34,12 @@ int first_not_finite(std::span<const float> rows, int width) {
 }
 
 Status not_finite(FaultPlace place, const std::string& owner, std::int64_t step) {
+  if (place == FaultPlace::kNoValidAction) {
+    return {ErrorKind::kNumeric,
+            fmt::format("{} has no valid action at its step {}; expected one for each number of an "
+                        "action. Correct the environment's action masks: end the episode instead.",
+                        owner, step)};
+  }
   return {ErrorKind::kNumeric,
           fmt::format("{} of {} is not finite at its step {}; expected finite numbers. "
                       "Check the environment's dynamics and options, and the policy's outputs.",

@@ -14,6 +14,7 @@ namespace broadloom {
 enum class FaultPlace : std::uint32_t {
   kObservation,
   kCriticObservation,
+  kNoValidAction,
   kPolicyOutput,
   kStep,
   kReward,
@@ -47,8 +48,8 @@ constexpr FaultLocation decode_fault(std::uint64_t order) {
 // The first row of `width` numbers that holds a non-finite number; -1: none.
 int first_not_finite(std::span<const float> rows, int width);
 
-// An error kNumeric for a non-finite number. owner: "environment 3". step: of the run or of the
-// episode.
+// An error kNumeric for a non-finite number, or for a state without a valid action. owner:
+// "environment 3". step: of the run or of the episode.
 Status not_finite(FaultPlace place, const std::string& owner, std::int64_t step);
 
 // The error for a sort key, in a block that begins at the run's step first_step. Ok for kNoFault.

@@ -103,12 +103,14 @@ Collector::EnvRows::EnvRows(std::size_t k, const ActorCritic& network, const Env
              Observations(observation_type(spec.observation), k)},
       critic{Observations(critic_type(network, spec), k),
              Observations(critic_type(network, spec), k)},
-      actions(k * spec.action_size()) {}
+      actions(k * spec.action_size()),
+      masks(spec, k) {}
 
 std::size_t Collector::EnvRows::row_bytes(const ActorCritic& network, const EnvSpec& spec) {
   return 2 * observation_type(spec.observation).row_bytes() +
          2 * critic_type(network, spec).row_bytes() +
-         sizeof(float) * static_cast<std::size_t>(spec.action_size());
+         sizeof(float) * static_cast<std::size_t>(spec.action_size()) +
+         static_cast<std::size_t>(spec.action.mask_size());
 }
 
 Status Collector::collect(const float* params, std::int64_t first_step, RolloutBlock& block) {
@@ -213,15 +215,17 @@ Collector::GroupRows Collector::rows_of(const Group& group, Scratch& scratch) {
 
 void Collector::observe(Shard shard, const GroupRows& rows) const {
   envs_.observe(shard.begin, shard.end, rows.envs.policy.now.rows(rows.first));
+  rows.envs.masks.read(envs_, shard.begin, shard.end, rows.first);
   if (rows.envs.critic.now.empty()) return;
   envs_.observe_critic(shard.begin, shard.end, rows.envs.critic.now.rows(rows.first));
 }
 
-// Chooses the actions of step t. False if an observation is not finite.
+// Chooses the actions of step t. False if an observation is not finite, or has no valid action.
 bool Collector::choose(Group& group, const GroupRows& rows, Scratch& scratch, const float* params,
                        std::int64_t step, int t, RolloutBlock& block) {
   mark_fillers(group.rows, t, block);
   if (!take_observations(group, rows, step, t, block)) return false;
+  if (!keep_masks(group, rows, step, t, block)) return false;
   act(group.rows, rows, scratch, params, step, t, block);
   return true;
 }
@@ -252,15 +256,33 @@ bool Collector::take_observations(Group& group, const GroupRows& rows, std::int6
          take(rows.envs.critic.now, FaultPlace::kCriticObservation, normalizers_.critic);
 }
 
+// Stores the flags of valid actions, if there are any. A filler row's action is ignored.
+bool Collector::keep_masks(Group& group, const GroupRows& rows, std::int64_t step, int t,
+                           RolloutBlock& block) {
+  if (block.M == 0) return true;
+  for (int k = 0; k < group.rows.size(); ++k) {
+    const std::size_t place = block.index(t, group.rows.begin + k);
+    const std::size_t row = rows.first + static_cast<std::size_t>(k);
+    std::copy_n(rows.envs.masks.row(row), block.M,
+                &block.valid_actions[place * static_cast<std::size_t>(block.M)]);
+    if (block.is_filler(place) || rows.envs.masks.can_act(row)) continue;
+    group.fault = {group.rows.begin + k, step, FaultPlace::kNoValidAction, {}};
+    return false;
+  }
+  return true;
+}
+
 Status Collector::step_envs(Shard shard, const GroupRows& rows, int t, RolloutBlock& block) {
   const std::size_t row = block.index(t, shard.begin);
   EnvRows& envs = rows.envs;
-  return envs_.step(
-      shard.begin, shard.end,
-      {rows.actions(block.A), envs.policy.now.rows(rows.first), &block.rewards[row],
-       &block.terminated[row], &block.truncated[row], envs.policy.final.rows(rows.first),
-       block.ends.empty() ? nullptr : &block.ends[row], envs.critic.now.rows(rows.first),
-       envs.critic.final.rows(rows.first)});
+  Status stepped =
+      envs_.step(shard.begin, shard.end,
+                 {rows.actions(block.A), envs.policy.now.rows(rows.first), &block.rewards[row],
+                  &block.terminated[row], &block.truncated[row], envs.policy.final.rows(rows.first),
+                  block.ends.empty() ? nullptr : &block.ends[row], envs.critic.now.rows(rows.first),
+                  envs.critic.final.rows(rows.first)});
+  envs.masks.read(envs_, shard.begin, shard.end, rows.first);
+  return stepped;
 }
 
 // Checks rewards and keeps final observations of step t. False at a fault.
@@ -304,7 +326,9 @@ void Collector::act(Shard shard, const GroupRows& rows, Scratch& scratch, const 
   const float* seen = block.observations.view(first, static_cast<std::size_t>(shard.size()),
                                               scratch.work.observations.data());
   const bool values_later = network_.sides_are_apart();
-  network_.forward(params, seen, shard.size(), scratch.work,
+  NetworkInput<float> input(seen);
+  input.valid = block.valid_row(first);
+  network_.forward(params, input, shard.size(), scratch.work,
                    values_later ? NetworkSide::kPolicy : NetworkSide::kBoth);
   draw_actions(shard, scratch, params, step);
   keep_actions(shard, rows, scratch, t, block);

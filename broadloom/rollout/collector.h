@@ -12,6 +12,7 @@
 #include "broadloom/core/ranks.h"
 #include "broadloom/core/status.h"
 #include "broadloom/core/thread_pool.h"
+#include "broadloom/env/action_masks.h"
 #include "broadloom/env/vec_env.h"
 #include "broadloom/nn/actor_critic.h"
 #include "broadloom/rollout/actor.h"
@@ -66,6 +67,7 @@ class Collector {
     static std::size_t row_bytes(const ActorCritic& network, const EnvSpec& spec);
     Raw policy, critic;            // critic: empty if it reads the policy's observations
     AlignedVector<float> actions;  // [k, A] clipped to the bounds
+    MaskRows masks;                // [k, M] of the observations
   };
   // The rows of one group.
   struct GroupRows {
@@ -114,6 +116,8 @@ class Collector {
   bool check_step(Group& group, const GroupRows& rows, std::int64_t step, int t,
                   RolloutBlock& block);
   void observe(Shard shard, const GroupRows& rows) const;
+  bool keep_masks(Group& group, const GroupRows& rows, std::int64_t step, int t,
+                  RolloutBlock& block);
   bool take_observations(Group& group, const GroupRows& rows, std::int64_t step, int t,
                          const RolloutBlock& block);
   void mark_fillers(Shard shard, int t, RolloutBlock& block) const;

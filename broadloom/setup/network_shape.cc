@@ -145,6 +145,7 @@ NetworkShape network_shape(const Config& config, const EnvSpec& spec) {
           .action_outputs = outputs_of(spec.action),
           .action_heads = spec.action.kind == SpaceKind::kMultiDiscrete ? spec.action.choices()
                                                                         : std::vector<int>{},
+          .masked = spec.action.masked,
           .hidden_sizes = config.hidden_sizes,
           .activation = activation_of(config.activation),
           .shared_encoder = config.shared_encoder,

@@ -48,6 +48,7 @@ void BlockReader::read(const RolloutBlock& block, const std::vector<std::vector<
   const std::size_t E = static_cast<std::size_t>(block.critic.size);
   critic_observations_.resize(count * E);
   actions_.resize(count * A);
+  valid_.resize(count * static_cast<std::size_t>(block.M));
   rows.trajectory.resize(count);
   rows.weights.resize(advantages.size());
   for (std::vector<float>& weights : rows.weights) weights.resize(count);
@@ -59,13 +60,15 @@ void BlockReader::read(const RolloutBlock& block, const std::vector<std::vector<
       block.observations.read(i, 1, &observations_[row * D]);
       if (E > 0) block.critic_observations.read(i, 1, &critic_observations_[row * E]);
       std::copy_n(&block.actions[i * A], A, &actions_[row * A]);
+      block.copy_valid(i, row, valid_);
       rows.trajectory[row] = trajectory;
       if (block.terminated[i] != 0 || block.truncated[i] != 0) ++trajectory;
       for (std::size_t l = 0; l < advantages.size(); ++l) rows.weights[l][row] = advantages[l][i];
     }
   }
   const float* seen = observations_.data();
-  const NetworkInput<float> input(seen, E > 0 ? critic_observations_.data() : seen);
+  NetworkInput<float> input(seen, E > 0 ? critic_observations_.data() : seen);
+  if (block.M > 0) input.valid = valid_.data();
   const bool scores = !settings_.terms.value && !settings_.terms.entropy;
   rows.factors.resize(scores ? 1 : advantages.size());
   for (std::size_t l = 0; l < advantages.size(); ++l) {

@@ -52,6 +52,7 @@ class BlockReader {
   FactorMaker<float> maker_;
   std::size_t parameter_count_;
   std::vector<float> observations_, critic_observations_, actions_, raw_;
+  std::vector<std::uint8_t> valid_;
 };
 
 }  // namespace broadloom

@@ -23,13 +23,16 @@ class StepScores {
     const std::size_t D = static_cast<std::size_t>(block.D), A = static_cast<std::size_t>(block.A);
     observations_.resize(steps.size() * D);
     actions_.resize(steps.size() * A);
+    valid_.resize(steps.size() * static_cast<std::size_t>(block.M));
     for (std::size_t r = 0; r < steps.size(); ++r) {
       const std::size_t i = block.index(steps[r], n);
       block.observations.read(i, 1, &observations_[r * D]);
       std::copy_n(&block.actions[i * A], A, &actions_[r * A]);
+      block.copy_valid(i, r, valid_);
     }
-    maker_.make(observations_.data(), actions_.data(), nullptr, nullptr,
-                static_cast<int>(steps.size()), factors_);
+    NetworkInput<float> input(observations_.data());
+    if (block.M > 0) input.valid = valid_.data();
+    maker_.make(input, actions_.data(), nullptr, nullptr, static_cast<int>(steps.size()), factors_);
     return factors_;
   }
 
@@ -37,6 +40,7 @@ class StepScores {
   FactorMaker<float> maker_;
   GradientFactors<float> factors_;
   std::vector<float> observations_, actions_;
+  std::vector<std::uint8_t> valid_;
 };
 
 }  // namespace broadloom

@@ -137,6 +137,7 @@ TEST_F(DeviceFaults, RefusesWhatItCannotDo) {
             {{"algorithm", "ppo_rnd"}, {"rnd_hidden_sizes", "8,8,8,8,8,8,8,8,8"}},
             "rnd_hidden_sizes = 8,8,8,8,8,8,8,8,8"},
            {"MinAtar/Breakout-v1", {{"encoder", "impala"}}, "encoder = impala"},
+           {"TicTacToe-v0", {}, "which has action masks"},
            {"Catch-v0", {}, "env_id = Catch-v0"},
            {"Windy-v0", {}, "env_id = Windy-v0"},  // has critic observations
        }) {

@@ -109,6 +109,21 @@ TEST(PolicyGraph, ChoosesEachNumberOfAnAction) {
   EXPECT_EQ(output_text(graph.operation("logits")), "float32 [N, 8]");
 }
 
+TEST(PolicyGraph, ChoosesValidActions) {
+  Kind kind{.action = Space::multi_discrete({3, 2})};
+  kind.action.masked = true;
+  const UntrainedPolicy untrained(kind);
+  const PolicyGraph graph = policy_graph(untrained.view());
+  EXPECT_EQ(graph.mask_size, 5);
+  const std::vector<double> shown = untrained.observations(1);
+  const std::map<std::string, std::vector<double>> got =
+      replay(graph, shown, 1, {0.0, 1.0, 0.0, 1.0, 0.0});
+  EXPECT_EQ(got.at("action"), (std::vector<double>{1.0, 0.0}));
+  const PolicyOutputs found = policy_outputs(untrained.view(), untrained.stored(shown, 1), 1);
+  EXPECT_NEAR(got.at("logits")[1], found.outputs[1], 1e-5);
+  EXPECT_EQ(got.at("logits")[0], static_cast<double>(kInvalidLogit));
+}
+
 TEST(PolicyGraph, OfEveryObservationIsExact) {
   Space grid = Space::box(std::vector<float>(20, 0.0f), std::vector<float>(20, 40.0f));
   grid.shape = {5, 4};

@@ -51,22 +51,23 @@ KINDS = {
         "total_timesteps": 256,
     },
     "several choices": {"env_id": "Dials-v0"},
+    "masks": {"env_id": "TicTacToe-v0"},
     "pqn": {"env_id": "MinAtar/Breakout-v1", "algorithm": "pqn", "layer_norm": "all"},
     "pqn, dense": {"env_id": "CartPole-v1", "algorithm": "pqn"},
     "rnd": {"env_id": "CartPole-v1", "algorithm": "ppo_rnd", "num_iterations_obs_norm_init": 2},
 }
 
 
-def by_the_page(path, observation):
+def by_the_page(path, *inputs):
     (block,) = re.findall(
         r"^```python\n(.*?)^```$", pathlib.Path(PAGE).read_text(encoding="utf-8"), re.M | re.S
     )
     page = {}
     exec(block, page)
-    return page["replay"](np.load(path), observation)
+    return page["replay"](np.load(path), *inputs)
 
 
-def by_onnxruntime(path, observation):
+def by_onnxruntime(path, *inputs):
     import onnxruntime
 
     if importlib.util.find_spec("onnx"):
@@ -77,12 +78,12 @@ def by_onnxruntime(path, observation):
     return dict(
         zip(
             (output.name for output in session.get_outputs()),
-            session.run(None, {"observation": observation}),
+            session.run(None, dict(zip(("observation", "action_mask"), inputs))),
         )
     )
 
 
-def by_torch(path, observation):
+def by_torch(path, *inputs):
     import torch
 
     spec = importlib.util.spec_from_file_location("policy", path)
@@ -91,7 +92,7 @@ def by_torch(path, observation):
     with torch.no_grad():
         return {
             name: output.numpy()
-            for name, output in module.load()(torch.from_numpy(observation)).items()
+            for name, output in module.load()(*map(torch.from_numpy, inputs)).items()
         }
 
 
@@ -145,7 +146,10 @@ class ExportPage(unittest.TestCase):
         for name in KINDS:
             with self.subTest(name):
                 path, observation, expected, tolerance = self.exported(name)
-                off = apart(READ(path, observation), expected)
+                inputs = [observation]
+                if "action_mask" in expected:
+                    inputs.append(expected.pop("action_mask"))
+                off = apart(READ(path, *inputs), expected)
                 print(
                     f"{name}: {len(observation)} states, {', '.join(expected)}: {off:.1e} apart",
                     flush=True,
@@ -153,7 +157,7 @@ class ExportPage(unittest.TestCase):
                 self.assertLess(off, tolerance)
                 self.assertEqual(tolerance, 1e-5)
                 one = apart(
-                    READ(path, observation[:1]),
+                    READ(path, *(rows[:1] for rows in inputs)),
                     {
                         key: numbers if key == "log_std" else numbers[:1]
                         for key, numbers in expected.items()

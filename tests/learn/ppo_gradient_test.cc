@@ -25,6 +25,7 @@ struct Case {
   int critic = 0;  // observation size of the critic alone
   int values = 1;
   std::vector<int> heads = {};  // of MultiDiscrete actions
+  bool masked = false;
 };
 
 class PpoGradient : public ::testing::TestWithParam<Case> {
@@ -51,6 +52,7 @@ class PpoGradient : public ::testing::TestWithParam<Case> {
     shape.shared_encoder = GetParam().shared;
     shape.critic_observation_size = GetParam().critic;
     shape.value_outputs = GetParam().values;
+    shape.masked = GetParam().masked;
     return shape;
   }
 
@@ -59,7 +61,7 @@ class PpoGradient : public ::testing::TestWithParam<Case> {
   void make_batch(Random& random) {
     const NetworkShape& shape = network_.shape();
     batch_ = TileBatch<double>(kObservation, shape.action_size(), GetParam().outputs,
-                               GetParam().critic, GetParam().values);
+                               GetParam().critic, GetParam().values, GetParam().masked);
     batch_.rows = kRows;
     for (double& x : batch_.observations) x = random.normal();
     for (double& x : batch_.critic_observations) x = random.normal();
@@ -68,6 +70,7 @@ class PpoGradient : public ::testing::TestWithParam<Case> {
                               ? random.below(static_cast<unsigned>(shape.heads()[i / kTileRows]))
                               : random.normal();
     }
+    make_masks(random);
     for (int r = 0; r < kRows; ++r) {
       batch_.advantages[r] = random.normal();
       batch_.old_values[r] = random.normal();
@@ -92,6 +95,20 @@ class PpoGradient : public ::testing::TestWithParam<Case> {
     }
     for (int r = 0; r < kRows; ++r) {
       batch_.old_log_probs[r] = log_probs[r] + 0.3 * random.normal();
+    }
+  }
+
+  // Every action taken is valid.
+  void make_masks(Random& random) {
+    if (batch_.valid.empty()) return;
+    for (std::uint8_t& flag : batch_.valid) flag = random.below(3) > 0 ? 1 : 0;
+    for (std::size_t r = 0; r < kRows; ++r) {
+      std::size_t flag = r * static_cast<std::size_t>(GetParam().outputs), head = 0;
+      for (const int count : network_.shape().heads()) {
+        batch_.valid[flag + static_cast<std::size_t>(batch_.actions[head * kTileRows + r])] = 1;
+        flag += static_cast<std::size_t>(count);
+        ++head;
+      }
     }
   }
 
@@ -275,6 +292,23 @@ INSTANTIATE_TEST_SUITE_P(
              .clip_vloss = true,
              .hidden = {7, 6},
              .heads = {4, 2, 3}},
+        Case{.name = "masked",
+             .kind = SpaceKind::kDiscrete,
+             .outputs = 5,
+             .activation = Activation::kTanh,
+             .shared = true,
+             .clip_vloss = true,
+             .hidden = {7, 6},
+             .masked = true},
+        Case{.name = "masked_choices",
+             .kind = SpaceKind::kMultiDiscrete,
+             .outputs = 9,
+             .activation = Activation::kTanh,
+             .shared = false,
+             .clip_vloss = true,
+             .hidden = {7, 6},
+             .heads = {4, 2, 3},
+             .masked = true},
         Case{"gaussian_tanh", SpaceKind::kBox, 2, Activation::kTanh, false, true, {7, 6}},
         Case{"gaussian_elu_shared", SpaceKind::kBox, 1, Activation::kElu, true, true, {8, 5}},
         Case{"gaussian_linear", SpaceKind::kBox, 3, Activation::kTanh, false, false, {}}),

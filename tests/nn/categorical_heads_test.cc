@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "broadloom/core/random.h"
+#include "broadloom/nn/actor_critic.h"
 #include "broadloom/nn/chain.h"
 #include "broadloom/nn/distributions.h"
 
@@ -156,6 +157,97 @@ TEST(CategoricalHeads, SampleEveryHeadByItsProbabilities) {
   for (std::size_t i = 0; i < 8; ++i) {
     const double p = tile.probs[i * kTileRows];
     EXPECT_NEAR(times[i] / kAll, p, 5.0 * std::sqrt(p * (1.0 - p) / kAll) + 1e-6) << i;
+  }
+}
+
+// With masks, of the first and third head: invalid choices are those of kValid that are 0.
+constexpr int kValid[] = {1, 0, 1, 1, 0, 1, 1, 0};
+
+template <class Real>
+std::vector<Real> masked_normals() {
+  std::vector<Real> logits = normals<Real>(8, 11);
+  for (std::size_t i = 0; i < 8; ++i) {
+    if (kValid[i] != 0) continue;
+    std::fill_n(logits.begin() + static_cast<std::ptrdiff_t>(i) * kTileRows, kTileRows,
+                static_cast<Real>(kInvalidLogit));
+  }
+  return logits;
+}
+
+// The slow form: the distribution over the valid choices alone, which sb3-contrib's
+// MaskableCategorical is as well.
+template <class Real>
+void expect_the_valid_ones(double tolerance) {
+  const std::vector<Real> logits = masked_normals<Real>();
+  Tile<Real> tile(logits);
+  const std::vector<Real> a = normals<Real>(1, 12);
+  std::vector<Real> d_logits(logits.size());
+  constexpr Real b = Real(0.3);
+  tile.heads.backward(logits.data(), tile.normalisers.data(), tile.probs.data(),
+                      tile.head_entropies.data(), tile.actions.data(), a.data(), b, kRows,
+                      d_logits.data());
+  for (int r = 0; r < kRows; ++r) {
+    double entropy = 0.0;
+    std::size_t first = 0;
+    for (std::size_t head = 0; head < kCounts.size(); ++head) {
+      const auto count = static_cast<std::size_t>(kCounts[head]);
+      double sum = 0.0;
+      for (std::size_t i = first; i < first + count; ++i) {
+        if (kValid[i] != 0) sum += std::exp(static_cast<double>(logits[i * kTileRows + r]));
+      }
+      double own = 0.0;
+      const auto log_prob = [&](std::size_t i) {
+        return static_cast<double>(logits[i * kTileRows + r]) - std::log(sum);
+      };
+      for (std::size_t i = first; i < first + count; ++i) {
+        if (kValid[i] != 0) own -= std::exp(log_prob(i)) * log_prob(i);
+      }
+      for (std::size_t i = first; i < first + count; ++i) {
+        const std::size_t place = i * kTileRows + static_cast<std::size_t>(r);
+        if (kValid[i] == 0) {
+          EXPECT_EQ(tile.probs[place], Real(0));
+          if (tile.actions[head * kTileRows + r] != static_cast<Real>(i - first)) {
+            EXPECT_EQ(d_logits[place], Real(0));
+          }
+          continue;
+        }
+        const double p = std::exp(log_prob(i));
+        const double chosen = tile.actions[head * kTileRows + r] == static_cast<Real>(i - first);
+        EXPECT_NEAR(tile.probs[place], p, tolerance);
+        EXPECT_NEAR(d_logits[place],
+                    static_cast<double>(a[r]) * (chosen - p) -
+                        static_cast<double>(b) * p * (log_prob(i) + own),
+                    tolerance);
+      }
+      entropy += own;
+      first += count;
+    }
+    EXPECT_NEAR(tile.entropies[r], entropy, tolerance);
+  }
+}
+
+TEST(CategoricalHeads, WithMasksAreTheDistributionOfTheValidChoices) {
+  expect_the_valid_ones<double>(1e-13);
+  expect_the_valid_ones<float>(2e-6);
+}
+
+// Also where the probabilities' sum rounds below a uniform: then the last choice is taken.
+TEST(CategoricalHeads, WithMasksSampleValidChoices) {
+  const std::vector<float> logits = masked_normals<float>();
+  const Tile<float> tile(logits);
+  std::vector<float> uniforms(kCounts.size() * kTileRows), actions(uniforms.size());
+  for (const float u : {0.0f, 0.4f, 0.8f, 0.99999994f}) {
+    std::fill(uniforms.begin(), uniforms.end(), u);
+    std::vector<float> normalisers = tile.normalisers;
+    for (const float excess : {0.0f, 0.1f}) {  // normalisers that are too large
+      for (float& normaliser : normalisers) normaliser += excess;
+      tile.heads.sample(logits.data(), normalisers.data(), uniforms.data(), kRows, actions.data(),
+                        true);
+      for (int r = 0; r < kRows; ++r) {
+        EXPECT_NE(actions[r], 1.0f);
+        EXPECT_TRUE(actions[2 * kTileRows + r] == 1.0f || actions[2 * kTileRows + r] == 2.0f);
+      }
+    }
   }
 }
 

@@ -49,6 +49,10 @@ static int step(void* simulator, int32_t begin, int32_t end, const struct broadl
                          (action[0] == 0.0f || action[0] == 1.0f || action[0] == 2.0f);
     step->rewards[k] = is_right ? action[0] : NAN;
   }
+  for (int32_t k = 0; is("Masked-v0") && k < end - begin; ++k) {
+    const int is_valid = step->choices[k] != (begin + k + steps) % 3;
+    step->rewards[k] = is_valid ? 1.0f : NAN;
+  }
   if (steps < 3) return BROADLOOM_OK;
   if (is("Crashes-v0")) *nowhere = 1;
   if (is("Aborts-v0")) abort();
@@ -69,6 +73,14 @@ static void observe(void* simulator, int32_t begin, int32_t end, void* rows) {
   if (is("NoCell-v0") && steps > 20) ((float*)rows)[0] = 9.0f;
 }
 
+// Environment i excludes one choice, another one in every step.
+static void valid_actions(void* simulator, int32_t begin, int32_t end, uint8_t* flags) {
+  (void)simulator;
+  for (int32_t i = 3 * begin; i < 3 * end; ++i) *flags++ = i % 3 != (i / 3 + steps + 1) % 3;
+}
+
+static struct broadloom_plugin plugin;
+
 static int describe(const struct broadloom_task* task, const struct broadloom_value* options,
                     struct broadloom_spec* spec, char* error) {
   spec->observation = (struct broadloom_space){.rank = 1, .shape = {1}};
@@ -84,6 +96,15 @@ static int describe(const struct broadloom_task* task, const struct broadloom_va
                                             .rank = 1,
                                             .shape = {2},
                                             .highs = is_half ? kHalf : kWhole};
+  }
+  if (strcmp(task->id, "Masked-v0") == 0) {
+    spec->action.shape[0] = 3;
+    spec->flags = BROADLOOM_ACTION_MASKS;
+  }
+  plugin.valid_actions = valid_actions;
+  if (strcmp(task->id, "NoMasks-v0") == 0) {
+    spec->flags = BROADLOOM_ACTION_MASKS;
+    plugin.valid_actions = NULL;
   }
   if (strcmp(task->id, "NoShape-v0") == 0) spec->observation.rank = 0;
   if (strcmp(task->id, "NoState-v0") == 0) spec->state_size = 8;
@@ -142,6 +163,8 @@ static const struct broadloom_task kTasks[] = {
     {.id = "NoBounds-v0"},
     {.id = "Choices-v0"},
     {.id = "HalfChoice-v0"},
+    {.id = "Masked-v0"},
+    {.id = "NoMasks-v0"},
     {.id = "NoShape-v0"},
     {.id = "NoState-v0"},
     {.id = "NoCell-v0"},
@@ -155,17 +178,17 @@ static const struct broadloom_task kTasks[] = {
     {.id = "Unnamed-v0", .options = kUnnamed, .num_options = 1},
     {.id = "Default-v0", .options = kWrong, .num_options = 1}};
 
-const struct broadloom_plugin* broadloom_get_plugin(void) {
-  static const struct broadloom_plugin kPlugin = {.abi = FAULTY_ABI,
-                                                  .name = "faulty",
-                                                  .version = "1.0",
-                                                  .tasks = kTasks,
-                                                  .num_tasks = sizeof(kTasks) / sizeof(kTasks[0]),
-                                                  .describe = describe,
-                                                  .make = make,
-                                                  .close = destroy,
-                                                  .reset = reset,
-                                                  .step = step,
-                                                  .observe = observe};
-  return &kPlugin;
-}
+static struct broadloom_plugin plugin = {.abi = FAULTY_ABI,
+                                         .name = "faulty",
+                                         .version = "1.0",
+                                         .tasks = kTasks,
+                                         .num_tasks = sizeof(kTasks) / sizeof(kTasks[0]),
+                                         .describe = describe,
+                                         .make = make,
+                                         .close = destroy,
+                                         .reset = reset,
+                                         .step = step,
+                                         .observe = observe,
+                                         .valid_actions = valid_actions};
+
+const struct broadloom_plugin* broadloom_get_plugin(void) { return &plugin; }

@@ -8,10 +8,12 @@
 #include <utility>
 #include <vector>
 
+#include "broadloom/env/action_masks.h"
 #include "broadloom/env/audit_context.h"
 #include "broadloom/env/conformance/conformance.h"
 #include "broadloom/env/plugins/allowed_code.h"
 #include "broadloom/env/plugins/library.h"
+#include "broadloom/env/random_action.h"
 #include "broadloom/env/step_counter.h"
 #include "broadloom/env/tasks/registry.h"
 #include "broadloom/env/vec_env.h"
@@ -307,6 +309,23 @@ TEST(Plugins, GetSeveralChoicesAsNumbers) {
   EXPECT_EQ(rows.rewards, (std::vector<float>{0.0f, 1.0f, 2.0f}));
 }
 
+// Random play takes valid choices alone; others have no finite reward.
+TEST(Plugins, SayWhichActionsAreValid) {
+  const std::unique_ptr<VecEnv> envs = make(id_of("faulty", "Masked-v0"), {.num_envs = 3}).take();
+  EXPECT_EQ(shape_text(envs->spec().action), "Discrete(3; masked)");
+  Rows rows(*envs);
+  MaskRows masks(envs->spec(), 3);
+  for (std::uint64_t t = 0; t < 50; ++t) {
+    masks.read(*envs, 0, 3);
+    for (std::size_t n = 0; n < 3; ++n) {
+      Random random(1, Purpose::kUser, static_cast<std::uint32_t>(n), t);
+      draw_action(envs->spec().action, random, &rows.actions[n], masks.row(n));
+    }
+    ASSERT_TRUE(envs->step(0, 3, rows.get()).ok());
+    EXPECT_EQ(rows.rewards, std::vector<float>(3, 1.0f));
+  }
+}
+
 TEST(Plugins, RefuseInvalidSpecs) {
   EXPECT_TRUE(says(error_of(id_of("faulty", "NoBounds-v0")), "its action space has no bounds"));
   EXPECT_TRUE(says(error_of(id_of("faulty", "HalfChoice-v0")), "number 1 from 0 to 0.5"));
@@ -315,6 +334,7 @@ TEST(Plugins, RefuseInvalidSpecs) {
   EXPECT_TRUE(says(error_of(id_of("faulty", "NoState-v0")), "get_state()"));
   EXPECT_TRUE(says(error_of(id_of("faulty", "NoSums-v0")), "take_step_sums()"));
   EXPECT_TRUE(says(error_of(id_of("faulty", "NoContext-v0")), "context()"));
+  EXPECT_TRUE(says(error_of(id_of("faulty", "NoMasks-v0")), "valid_actions()"));
   EXPECT_TRUE(says(error_of(id_of("faulty", "Many-v0")), "65 numbers of context"));
   EXPECT_TRUE(says(error_of(id_of("faulty", "Default-v0")), "got 'fast'"));
   EXPECT_TRUE(says(error_of(id_of("faulty", "Unnamed-v0")), "option 0 of the plug-in's task"));

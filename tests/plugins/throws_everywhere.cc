@@ -124,6 +124,7 @@ const broadloom_plugin* broadloom_get_plugin() {
                                            .get_state = nullptr,
                                            .set_state = nullptr,
                                            .take_step_sums = take_step_sums,
-                                           .context = context};
+                                           .context = context,
+                                           .valid_actions = nullptr};
   return &kPlugin;
 }

@@ -88,6 +88,12 @@ class Learning(unittest.TestCase):
         self.report("FrozenLake-v1", returns)
         self.assertGreaterEqual(lower_bound(returns), 0.70)
 
+    # The optimum, 0.95983, is exact (TicTacToe-v0.md).
+    def test_tic_tac_toe(self):
+        returns = self.evaluation_returns("tic_tac_toe.toml", 2000)
+        self.report("TicTacToe-v0", returns)
+        self.assertGreaterEqual(lower_bound(returns), 0.9)
+
 
 if __name__ == "__main__":
     unittest.main(verbosity=1)

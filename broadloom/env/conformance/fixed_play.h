@@ -10,6 +10,7 @@
 #include "broadloom/core/random.h"
 #include "broadloom/core/status.h"
 #include "broadloom/core/threads.h"
+#include "broadloom/env/action_masks.h"
 #include "broadloom/env/random_action.h"
 #include "broadloom/env/vec_env.h"
 
@@ -185,10 +186,14 @@ class Player {
  private:
   Status step(EnvRange range, int t, float* actions, Played& out) {
     const EnvSpec& spec = envs_.spec();
+    MaskRows masks(spec, kEnvs);
+    masks.read(envs_, range.first, range.second);
     for (int n = range.first; n < range.second; ++n) {
       Random random(99, Purpose::kUser, static_cast<std::uint32_t>(n % period_),
                     static_cast<std::uint64_t>(step_ + t));
-      draw_action(spec.action, random, actions + (n - range.first) * spec.action_size());
+      const int k = n - range.first;
+      draw_action(spec.action, random, actions + k * spec.action_size(),
+                  masks.row(static_cast<std::size_t>(k)));
     }
     const std::size_t row = static_cast<std::size_t>(t) * kEnvs + range.first;
     return envs_.step(range.first, range.second, out.rows_from(row, actions));

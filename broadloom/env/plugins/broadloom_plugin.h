@@ -127,7 +127,10 @@ enum broadloom_flags {
   BROADLOOM_RESETS_ITSELF = 4,
   // Results are the same bits on every processor. This excludes the C library's math functions, and
   // a*b+c fused by the compiler (use -ffp-contract=off). Without the flag, records note `own` bits.
-  BROADLOOM_COMMON_BITS = 8
+  BROADLOOM_COMMON_BITS = 8,
+  // Not every choice is valid in each state; valid_actions() tells them apart. Only for Discrete
+  // and MultiDiscrete actions. Policies then never choose an invalid one.
+  BROADLOOM_ACTION_MASKS = 16
 };
 
 // One term of the reward, which is the sum of weight * term.
@@ -244,6 +247,10 @@ struct broadloom_plugin {
   void (*take_step_sums)(void* simulator, int32_t env, double* sums);
   // Writes current values of the spec's context, [num_context]. May be NULL without context.
   void (*context)(void* simulator, int32_t env, double* numbers);
+  // With BROADLOOM_ACTION_MASKS: writes which choices are valid in the current states, [k, M]; 1
+  // valid, 0 invalid. A row has a byte for each choice of the action's first number, then of its
+  // second, and so on. Each number needs a valid choice. May be NULL without the flag.
+  void (*valid_actions)(void* simulator, int32_t begin, int32_t end, uint8_t* flags);
 };
 
 #ifdef __GNUC__

@@ -172,6 +172,7 @@ Status PluginEnvs::stagger_range(int begin, int end, const std::vector<std::int6
       actions.data(),   bytes ? ObservationRows(pixels.data()) : ObservationRows(shown.data()),
       rewards.data(),   terminated.data(),
       truncated.data(), nullptr};
+  MaskRows masks(spec, 1);
   for (std::int64_t s = 0; s < all; ++s) {
     for (int i = begin; i < end; ++i) {
       const std::int64_t own = s - (all - steps_of(i));
@@ -179,7 +180,9 @@ Status PluginEnvs::stagger_range(int begin, int end, const std::vector<std::int6
       Random random(options_.seed, Purpose::kStagger,
                     static_cast<std::uint32_t>(i % options_.families()),
                     static_cast<std::uint64_t>(std::max<std::int64_t>(own, 0)));
-      draw_action(spec.action, random, actions.data() + (i - begin) * spec.action_size());
+      masks.read(*this, i, i + 1);
+      draw_action(spec.action, random, actions.data() + (i - begin) * spec.action_size(),
+                  masks.row(0));
     }
     BROADLOOM_TRY(step(begin, end, rows));
   }
@@ -212,6 +215,13 @@ void PluginEnvs::observe_critic(int begin, int end, ObservationRows rows) const 
   void* target = rows.dtype() == Dtype::kU8 ? static_cast<void*>(rows.bytes()) : rows.floats();
   (void)call_silent("observe_critic", begin, end,
                     [&] { plugin_->observe_critic(simulator_, begin, end, target); });
+}
+
+void PluginEnvs::valid_actions(int begin, int end, std::uint8_t* flags) const {
+  const bool done = call_silent("valid_actions", begin, end,
+                                [&] { plugin_->valid_actions(simulator_, begin, end, flags); });
+  const auto width = static_cast<std::size_t>(described_.spec.action.mask_size());
+  if (!done) std::fill_n(flags, static_cast<std::size_t>(end - begin) * width, std::uint8_t{1});
 }
 
 void PluginEnvs::context(int env, std::span<double> out) const {

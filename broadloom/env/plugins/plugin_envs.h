@@ -12,6 +12,7 @@
 #include <string>
 #include <vector>
 
+#include "broadloom/env/action_masks.h"
 #include "broadloom/env/audit_context.h"
 #include "broadloom/env/env_maker.h"
 #include "broadloom/env/plugins/library.h"
@@ -23,7 +24,11 @@
 
 namespace broadloom {
 
-class PluginEnvs final : public VecEnv, public AuditContext, public StepCounter, public EnvMaker {
+class PluginEnvs final : public VecEnv,
+                         public ActionMasks,
+                         public AuditContext,
+                         public StepCounter,
+                         public EnvMaker {
  public:
   // described: the task's description for `values`, with its own time limit. kInvalidConfig and
   // kIo: errors of the plug-in, or a time limit that it does not support.
@@ -43,6 +48,7 @@ class PluginEnvs final : public VecEnv, public AuditContext, public StepCounter,
   void observe_critic(int begin, int end, ObservationRows rows) const override;
   Status step(int begin, int end, const StepRows& rows) override;
   std::int64_t episode_step(int env) const override { return age_[env]; }
+  void valid_actions(int begin, int end, std::uint8_t* flags) const override;
   void context(int env, std::span<double> out) const override;
   void take_step_sums(int env, std::span<double> out) override;
   Status capture() override;

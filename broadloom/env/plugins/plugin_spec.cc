@@ -167,6 +167,7 @@ Status check_functions(const PluginSpec& described, const broadloom_plugin& plug
       : saves && plugin.set_state == nullptr                                      ? "set_state"
       : !described.spec.measures.empty() && plugin.take_step_sums == nullptr      ? "take_step_sums"
       : !described.spec.context.empty() && plugin.context == nullptr              ? "context"
+      : described.spec.action.masked && plugin.valid_actions == nullptr           ? "valid_actions"
                                                                                   : nullptr;
   if (missing == nullptr) return {};
   return invalid(fmt::format("{}: describe() of the plug-in requires {}(), which is NULL",
@@ -195,6 +196,7 @@ Result<PluginSpec> read_spec(const broadloom_spec& described, PluginSpec out,
   if (described.upstream != nullptr) spec.upstream = described.upstream;
   out.state_size = static_cast<std::size_t>(described.state_size);
   out.flags = described.flags;
+  spec.action.masked = out.has(BROADLOOM_ACTION_MASKS);
   BROADLOOM_TRY(check_functions(out, plugin));
   return out;
 }

@@ -124,6 +124,9 @@ Status check_space(const std::string& id, const char* name, const Space& space) 
   if (space.dtype != Dtype::kF32 && (space.dtype != Dtype::kU8 || !may_be_bytes(name, space))) {
     return refuse("has a wrong dtype, expected float32, or uint8 for a Box of observations");
   }
+  if (space.masked && (space.kind == SpaceKind::kBox || std::string_view(name) != "action")) {
+    return refuse("is masked, which only choices of actions can be");
+  }
   if (space.kind == SpaceKind::kDiscrete) return {};
   if (product_of(space.extents()) != space.size) {
     return refuse(fmt::format("has the shape ({}), which is not {} numbers",

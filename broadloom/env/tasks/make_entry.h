@@ -68,7 +68,7 @@ Result<Made<Env>> make_parts(const typename Env::Options& defaults,
   Result<typename Env::Params> params = params_of<Env>(defaults, options);
   if (!params.ok()) return params.status();
   Made<Env> made{params.value(), Env::spec(params.value()), {}, {}};
-  Outcome<Env>::describe(made.spec);
+  describe_type<Env>(made.spec);
   variant(made.spec);
   // Reference scores hold only for default options.
   if (changes_options(defaults, options)) made.spec.has_score_range = false;

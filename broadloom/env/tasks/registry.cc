@@ -9,6 +9,7 @@
 #include <string>
 #include <utility>
 
+#include "broadloom/env/action_masks.h"
 #include "broadloom/env/action_scale.h"
 #include "broadloom/env/disturbance.h"
 #include "broadloom/env/frame_stack.h"
@@ -34,6 +35,7 @@ constexpr EnvEntry (*kEntries[])() = {
     entry_of<struct CliffWalking>,
     entry_of<struct Taxi>,
     entry_of<struct Dials>,
+    entry_of<struct TicTacToe>,
     entry_of<struct Breakout>,
     entry_of<struct BreakoutMinimal>,
     entry_of<struct Asterix>,
@@ -167,7 +169,7 @@ Result<const EnvEntry*> open(const OpenEnvironment& opener, const std::string& i
 bool same_spaces(const EnvSpec& a, const EnvSpec& b) {
   const auto same = [](const Space& x, const Space& y) {
     return same_shape(x, y) && x.low == y.low && x.high == y.high && x.start == y.start &&
-           x.frame_padding == y.frame_padding;
+           x.frame_padding == y.frame_padding && x.masked == y.masked;
   };
   return same(a.observation, b.observation) && same(a.action, b.action) &&
          same(a.critic_observation, b.critic_observation) && a.strata == b.strata &&
@@ -342,6 +344,12 @@ Status check_made(const VecEnv* envs, EnvSpec expected, const VecEnvOptions& opt
         fmt::format("{} returned environments with {}, expected {}, as registered and requested by "
                     "VecEnvOptions",
                     factory, got, wanted));
+  }
+  if (expected.action.masked && capability<ActionMasks>(*envs) == nullptr) {
+    return invalid(fmt::format(
+        "{} returned environments without the capability ActionMasks, which action.masked of their "
+        "spec() promises; implement it (env/action_masks.h), or unset action.masked",
+        factory));
   }
   if (envs->spec().end_reasons == expected.end_reasons && envs->spec().strata == expected.strata &&
       envs->spec().names_success == expected.names_success) {

@@ -106,6 +106,9 @@ void FactorMaker<Real>::tile(NetworkInput<Real> observations, const Real* action
   const NetworkShape& shape = network_.shape();
   const std::size_t begin = static_cast<std::size_t>(first);
   NetworkInput<Real> seen = observations.policy + begin * shape.observation_size;
+  if (observations.valid != nullptr) {
+    seen.valid = observations.valid + begin * static_cast<std::size_t>(shape.action_outputs);
+  }
   if (terms_.value) seen.critic = observations.critic + begin * shape.critic_input_size();
   // A separate critic has no part in the policy's gradient.
   const NetworkSide side =

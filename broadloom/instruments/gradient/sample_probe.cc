@@ -30,6 +30,7 @@ SampleProbe::SampleProbe(const InstrumentSetup& setup)
   const std::size_t rows = static_cast<std::size_t>(envs_) * steps_;
   observations_.resize(rows * setup.observation_size);
   actions_.resize(rows * setup.action_size);
+  if (setup.network.shape().masked) valid_.resize(rows * setup.network.shape().action_outputs);
   advantages_.resize(rows);
   episode_.resize(rows);
   squares_.resize(rows);
@@ -52,14 +53,16 @@ std::size_t SampleProbe::held() const {
                         episode_.size() + squares_.size() + along_mean_.size() +
                         scratch_.capacity() + factors_.extras.size() + 4 * mean_.size();
   for (const auto& layer : factors_.layers) numbers += layer.inputs.size() + layer.deltas.size();
-  return sizeof(float) * numbers + workspace_bytes_;
+  return sizeof(float) * numbers + valid_.size() + workspace_bytes_;
 }
 
 SampleNumbers SampleProbe::measure(const InstrumentView& view) {
   maker_.set_params(view.params.data());
   read(view.block);
   const int rows = envs_ * steps_;
-  maker_.make(observations_.data(), actions_.data(), advantages_.data(), nullptr, rows, factors_);
+  NetworkInput<float> input(observations_.data());
+  if (!valid_.empty()) input.valid = valid_.data();
+  maker_.make(input, actions_.data(), advantages_.data(), nullptr, rows, factors_);
   centre();
   SampleNumbers numbers;
   double squares = 0.0, cosines = 0.0, counted = 0.0;
@@ -95,6 +98,7 @@ void SampleProbe::read(const RolloutBlock& block) {
       const std::size_t i = block.index(t, n);
       block.observations.read(i, 1, &observations_[row * D]);
       std::copy_n(&block.actions[i * A], A, &actions_[row * A]);
+      block.copy_valid(i, row, valid_);
       advantages_[row] = block.advantages[i];
       episode_[row] = episode;
       if (block.terminated[i] != 0 || block.truncated[i] != 0) ++episode;

@@ -63,6 +63,7 @@ class SampleProbe {
   FactorMaker<float> maker_;
   GradientFactors<float> factors_;
   std::vector<float> observations_, actions_, advantages_;  // [rows, ..]
+  std::vector<std::uint8_t> valid_;                         // [rows, M] or empty
   std::vector<int> episode_;                                // [rows] equal within one episode
   std::vector<float> squares_, along_mean_;                 // [rows] |g|^2, <g, m>
   std::vector<float> mean_, sum_, scratch_;                 // [P], [P]

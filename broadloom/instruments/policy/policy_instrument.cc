@@ -120,8 +120,9 @@ PolicyInstrument::Shift PolicyInstrument::block_shift(const InstrumentView& view
 PolicyInstrument::Shift PolicyInstrument::tile_shift(const InstrumentView& view, std::size_t first,
                                                      int count, int thread) {
   Scratch& scratch = scratch_[thread];
-  const float* x = view.block.observations.view(first, static_cast<std::size_t>(count),
-                                                network_rows_.tile(thread));
+  NetworkInput<float> x = view.block.observations.view(first, static_cast<std::size_t>(count),
+                                                       network_rows_.tile(thread));
+  x.valid = view.block.valid_row(first);
   const float* before = view.params_before.data();
   const float* after = view.params.data();
   const std::size_t log_std = view.network.log_std_offset();

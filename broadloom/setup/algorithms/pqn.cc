@@ -50,6 +50,12 @@ Status check_pqn(const Config& config, const EnvSpec& spec) {
         fmt::format("algorithm = pqn: actions of {} are {}, expected Discrete; use algorithm = ppo",
                     spec.id, shape_text(spec.action)));
   }
+  if (spec.action.masked) {
+    return invalid(
+        fmt::format("algorithm = pqn: {} has action masks, which pqn does not read; use algorithm "
+                    "= ppo",
+                    spec.id));
+  }
   if (config.lr_schedule == "adaptive" || config.target_kl > 0.0) {
     return invalid(
         "algorithm = pqn: lr_schedule = adaptive and target_kl need the KL of a policy, which pqn "
