@@ -9,6 +9,7 @@ import typing
 import numpy as np
 
 from ._arrays import allocate, copy_of, flat, joined, numpy_of, put, same_rows, scattered
+from ._masks import KEY, read_masks
 
 NO_FAMILIES = (
     "seed_families: environments of a family draw the same random numbers, so each must take its "
@@ -84,11 +85,13 @@ class Simulator:
     def start(self, seed):
         try:
             if self.kind.seeds_when_made:
-                rows, _ = self.env.reset()
+                rows, infos = self.env.reset()
             else:
                 seeds = self.seeds[1](seed, self.first)
-                rows, _ = seeded_reset(self.env, seeds, self.request.in_families)
-            self.observations, self.critic_observations = self.split(self.kind.read(rows))
+                rows, infos = seeded_reset(self.env, seeds, self.request.in_families)
+            rows = self.kind.read(rows)
+            self.observations, self.critic_observations = self.split(rows)
+            self.masks = read_masks(self.kind, self.env, rows, infos)
         except Exception as error:
             self.explain(error, "reset()", "(observations, infos)")
             raise
@@ -139,10 +142,11 @@ class Simulator:
             elif self.filler_rows:
                 last = rows  # they stay until the next step, which only resets
             else:
-                rows, last = self.reset_ended(rows, ended)
+                rows, last, infos = self.reset_ended(rows, ended, infos)
             if last is not None:
                 finals, critic_finals = self.split(last)
         self.observations, self.critic_observations = self.split(rows)
+        self.masks = read_masks(self.kind, self.env, rows, infos)
         return (
             self.observations,
             rewards,
@@ -194,11 +198,12 @@ class Simulator:
             put(rows, i, finals[i])
         return rows
 
-    def reset_ended(self, rows, ended):
+    def reset_ended(self, rows, ended, infos):
         """Next-step and disabled autoreset: resets the ended episodes alone. `rows` are their last
         observations; the reset gives their next ones, so no step is lost."""
         last = copy_of(rows)
-        after = self.kind.read(self.env.reset(options={"reset_mask": ended.copy()})[0])
+        after, begun = self.env.reset(options={"reset_mask": ended.copy()})
+        after = self.kind.read(after)
         if self.kind.masked_reset_gives_subset:
             after = scattered(after, ended, last)
         if not self.mask_is_honoured and not ended.all():
@@ -210,7 +215,9 @@ class Simulator:
                     "Broadloom the single environment"
                 )
             self.mask_is_honoured = True
-        return after, last
+        if self.kind.mask_source == "infos" and KEY in begun and KEY in infos:
+            infos = {KEY: [(begun if ended[i] else infos)[KEY][i] for i in range(self.num_envs)]}
+        return after, last, infos
 
     def split(self, rows):
         """(the policy's observations, the critic's own observations or None), as arrays."""

@@ -7,8 +7,8 @@ import weakref
 
 import numpy as np
 
-from . import spaces
-from ._adapter import NO_FAMILIES, Described, Request, Simulator, abandon
+from . import _masks, spaces
+from ._adapter import NO_FAMILIES, Described, Request, Simulator, abandon, seeded_reset
 from ._probe import (
     autoreset_mode,
     ignores_mask,
@@ -20,8 +20,10 @@ from ._probe import (
 )
 
 USUAL_KEYS = ("policy", "critic")
-# The policy's and the critic's: Broadloom and Isaac Lab, mjlab, MuJoCo Playground.
+# The policy's and the critic's: Broadloom and Isaac Lab, mjlab, MuJoCo Playground; beside action
+# masks also PettingZoo.
 KNOWN_KEYS = (USUAL_KEYS, ("actor", "critic"), ("state", "privileged_state"))
+MASKED_KEYS = (*KNOWN_KEYS, ("observation", "critic"))
 MEMBERS = ("num_envs", "single_observation_space", "single_action_space", "reset", "step", "close")
 
 
@@ -95,13 +97,34 @@ class Kind:
         self.first_action = self.spec["action"].get("start", 0)
         is_discrete = self.spec["action"]["kind"] == "discrete"
         self.action_dtype = np.dtype(np.int64) if is_discrete else self.action_space.dtype
+        self.find_masks(env)
+
+    def find_masks(self, env):
+        action = self.spec["action"]
+        self.mask_size = sum(action["choices"]) if "choices" in action else action.get("n", 0)
+        self.mask_source = None
+        if action["kind"] == "box":
+            return
+
+        def reset():
+            try:
+                if self.seeds_when_made:
+                    return env.reset()[1]
+                return seeded_reset(env, list(range(1, env.num_envs + 1)))[1]
+            except Exception:  # a run's own reset explains it
+                return {}
+
+        has_key = _masks.KEY in getattr(self.read_space, "spaces", ())
+        self.mask_source = "observations" if has_key else _masks.find_source(env, reset)
+        action["masked"] = self.mask_source is not None
 
     def spaces_of_keys(self, observation):
         """(the policy's space, the critic's own space or None) of a Dict space."""
         known = observation.spaces
         keys = self.keys
+        pairs = MASKED_KEYS if _masks.KEY in known else KNOWN_KEYS
         if keys == USUAL_KEYS:  # not chosen
-            keys = next((pair for pair in KNOWN_KEYS if pair[0] in known), keys)
+            keys = next((pair for pair in pairs if pair[0] in known), keys)
         policy, critic = (key if isinstance(key, (list, tuple)) else (key,) for key in keys)
         if not any(key in known for key in critic) or tuple(critic) == tuple(policy):
             critic = ()
@@ -115,7 +138,8 @@ class Kind:
                 "gymnasium.wrappers.FlattenObservation"
             )
         self.groups = tuple(policy), tuple(critic)
-        self.read_space = type(observation)({key: known[key] for key in (*policy, *critic)})
+        mask = (_masks.KEY,) if _masks.KEY in known else ()
+        self.read_space = type(observation)({key: known[key] for key in (*policy, *critic, *mask)})
         return (
             spaces.joined([known[key] for key in policy], "observation"),
             spaces.joined([known[key] for key in critic], "critic observation") if critic else None,

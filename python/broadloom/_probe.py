@@ -10,6 +10,7 @@ import numpy as np
 
 from ._adapter import Request, Simulator, closing, seeded_reset
 from ._arrays import copy_of, same_rows
+from ._masks import read_masks
 
 PROBED_STEPS = 64
 RUNNING_STATISTICS = ("VecNormalize", "NormalizeObservation", "NormalizeReward")
@@ -39,7 +40,9 @@ def hash_of_steps(kind, env):
     random = np.random.default_rng(1)
     hashed = hashlib.sha256(simulator.observations.tobytes())
     for _ in range(PROBED_STEPS):
-        simulator.actions[...] = random_actions(kind.spec["action"], random, env.num_envs)
+        simulator.actions[...] = random_actions(
+            kind.spec["action"], random, env.num_envs, simulator.masks
+        )
         for array in simulator.step():
             hashed.update(b"" if array is None else array.tobytes())
         warn_of_range(kind, simulator.observations)
@@ -52,11 +55,13 @@ def ignores_mask(kind, env):
         return False
     random, order = np.random.default_rng(1), np.arange(env.num_envs)
     seeds = list(range(1, env.num_envs + 1))
-    rows, _ = env.reset() if kind.seeds_when_made else seeded_reset(env, seeds)
+    rows, infos = env.reset() if kind.seeds_when_made else seeded_reset(env, seeds)
     first = rows = copy_of(kind.read(rows))
     for _ in range(PROBED_STEPS):
-        actions = random_actions(kind.spec["action"], random, env.num_envs)
-        rows = copy_of(kind.read(env.step(kind.to_env_actions(actions))[0]))
+        masks = read_masks(kind, env, rows, infos)
+        actions = random_actions(kind.spec["action"], random, env.num_envs, masks)
+        rows, _, _, _, infos = env.step(kind.to_env_actions(actions))
+        rows = copy_of(kind.read(rows))
         if not same_rows(rows, first, order == 1):
             break
     try:
@@ -68,9 +73,14 @@ def ignores_mask(kind, env):
         return False
 
 
-def random_actions(space, random, count):
-    """Actions of `count` environments, in the form of Simulator.actions. An infinite bound counts
-    as -1 or 1."""
+def random_actions(space, random, count, masks=None):
+    """Actions of `count` environments, in the form of Simulator.actions. masks: uint8 [count, M] of
+    valid choices, or None. An infinite bound counts as -1 or 1."""
+    if masks is not None:  # the valid choice with the largest of random scores
+        scores = random.random(masks.shape) + masks
+        ends = np.cumsum(space.get("choices", [space.get("n")]))[:-1]
+        chosen = [np.argmax(part, axis=1) for part in np.split(scores, ends, axis=1)]
+        return np.stack(chosen, axis=1).reshape(count, *space.get("shape", ()))
     if space["kind"] == "discrete":
         return random.integers(space["n"], size=count)
     if space["kind"] == "multi_discrete":

@@ -27,6 +27,16 @@ def _text(value):
     return ("true" if value else "false") if isinstance(value, bool) else str(value)
 
 
+def _masks_of(core):
+    masks = core.action_masks()
+    if masks is None:
+        raise _core.Error(
+            f"action_masks: {core.spec['id']} has none, expected an environment with action masks; "
+            "all its actions are valid"
+        )
+    return masks
+
+
 def _picture(core, i):
     from .render import picture
 
@@ -134,7 +144,7 @@ class VectorEnv(gymnasium.vector.VectorEnv):
         super().reset(seed=seed)
         self._core.reset(int(self.np_random.integers(2**62)) if seed is None else seed)
         self._is_reset = True
-        return self._observations(), {}
+        return self._observations(), self._infos()
 
     def step(
         self, actions: ArrayLike
@@ -158,6 +168,7 @@ class VectorEnv(gymnasium.vector.VectorEnv):
         if held is not None:
             self._core.release(held)
         infos = self._final_infos() if ended and self._mode == AutoresetMode.SAME_STEP else {}
+        infos = self._infos(**infos)
         return (
             self._observations(),
             self._out(self._core.rewards),
@@ -175,6 +186,18 @@ class VectorEnv(gymnasium.vector.VectorEnv):
             if self.render_mode
             else None
         )
+
+    def action_masks(self) -> NDArray[np.bool_]:
+        """The valid choices in the present states, [N, M]; of MultiDiscrete actions, number after
+        number. Refused for environments without action masks."""
+        self._check_open()
+        return _masks_of(self._core)
+
+    def _infos(self, **more):
+        masks = self._core.action_masks()
+        if masks is not None:
+            more.update(action_mask=masks, _action_mask=np.ones(self.num_envs, np.bool_))
+        return more
 
     def close_extras(self, **kwargs: Any) -> None:
         self._core = None
@@ -229,7 +252,7 @@ class VectorEnv(gymnasium.vector.VectorEnv):
                 "episodes have not ended, expected ended ones; reset() without a mask starts all"
             )
         self._core.release(np.ascontiguousarray(mask))
-        return self._observations(), {}
+        return self._observations(), self._infos()
 
 
 class Env(gymnasium.Env):
@@ -273,7 +296,7 @@ class Env(gymnasium.Env):
         else:
             self._core.reset(int(self.np_random.integers(2**62)) if seed is None else int(seed))
         self._is_reset = True
-        return self._observation(), {}
+        return self._observation(), self._infos()
 
     def step(self, action: Any) -> tuple[Any, float, bool, bool, dict[str, Any]]:
         self._check_open()
@@ -289,7 +312,7 @@ class Env(gymnasium.Env):
             float(self._core.rewards[0]),
             bool(self._core.terminated[0]),
             bool(self._core.truncated[0]),
-            {},
+            self._infos(),
         )
 
     def render(self) -> NDArray[np.uint8] | None:
@@ -297,6 +320,16 @@ class Env(gymnasium.Env):
         it shows the start of the next one."""
         self._check_open()
         return _picture(self._core, 0) if self.render_mode else None
+
+    def action_masks(self) -> NDArray[np.bool_]:
+        """The valid choices in the present state, [M]; see VectorEnv.action_masks()."""
+        self._check_open()
+        masks: NDArray[np.bool_] = _masks_of(self._core)[0]
+        return masks
+
+    def _infos(self):
+        masks = self._core.action_masks()
+        return {} if masks is None else {"action_mask": masks[0]}
 
     def close(self) -> None:
         self._core = None

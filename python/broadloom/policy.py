@@ -69,9 +69,16 @@ class Policy:
         values = None if values is None else values[:, 0]
         return (outputs[0], None if values is None else values[0]) if one else (outputs, values)
 
-    def act(self, observations: ArrayLike, *, rng: np.random.Generator | None = None) -> Any:
+    def act(
+        self,
+        observations: ArrayLike,
+        *,
+        rng: np.random.Generator | None = None,
+        action_masks: ArrayLike | None = None,
+    ) -> Any:
         """The most likely actions; with a NumPy Generator `rng`, actions drawn from the policy. Box
-        actions are clipped to their bounds."""
+        actions are clipped to their bounds. action_masks: [n, M] booleans, or [M], of the valid
+        choices; needed for an environment with action masks."""
         if rng is not None and self._core.has_action_values:
             raise _core.Error(
                 "rng: got a generator, but this policy has action values and no probabilities; "
@@ -83,6 +90,7 @@ class Policy:
         if self._action["kind"] != "box":
             # The largest of logits plus Gumbel noise is a draw from their distribution.
             scores = outputs if rng is None else outputs + rng.gumbel(size=outputs.shape)
+            scores = self._masked(scores, action_masks)
             actions = self._choices(scores)
         else:
             if rng is not None:
@@ -101,6 +109,29 @@ class Policy:
                 actions = np.clip(actions.astype(np.float32) * half + middle, own_low, own_high)
             actions = actions.reshape(-1, *self._action["shape"]).astype(np.float32)
         return actions[0] if one else actions
+
+    def _masked(self, scores, masks):
+        """Scores with -infinity for invalid choices."""
+        if masks is None and not self._action.get("masked"):
+            return scores
+        array = np.asarray(masks)
+        array = array.reshape(1, -1) if array.ndim == 1 else array
+        if array.shape != scores.shape or array.dtype.kind not in "biu":
+            got = "none" if masks is None else f"{array.dtype} of shape {np.shape(masks)}"
+            raise ValueError(
+                f"action_masks: got {got}, expected booleans of shape {scores.shape}, the valid "
+                "choices in these states; env.action_masks() has them"
+            )
+        masked = np.where(array != 0, scores, -np.inf)
+        ends = np.cumsum(self._action.get("choices", [scores.shape[1]]))[:-1]
+        parts = np.split(masked, ends, axis=1)
+        blocked = np.any([np.isneginf(part).all(axis=1) for part in parts], axis=0)
+        if blocked.any():
+            raise ValueError(
+                f"action_masks: got no valid choice in row {int(np.flatnonzero(blocked)[0])}, "
+                "expected at least one for each number of an action"
+            )
+        return masked
 
     def _choices(self, scores):
         """The index of the largest score, of each number of an action."""

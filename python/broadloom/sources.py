@@ -237,6 +237,9 @@ class StableBaselines:
 
     def __init__(self, venv):
         self.venv, self.made, self.num_envs = venv, venv, venv.num_envs
+        has_attr = getattr(venv, "has_attr", None)  # not in other libraries' VecEnvs
+        if has_attr is not None and has_attr("action_masks"):
+            self.action_masks = lambda: np.stack(venv.env_method("action_masks"))
         self.single_observation_space, self.single_action_space = (
             venv.observation_space,
             venv.action_space,

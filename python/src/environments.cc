@@ -17,6 +17,7 @@
 #include "broadloom/core/aligned_vector.h"
 #include "broadloom/core/available_cores.h"
 #include "broadloom/core/thread_pool.h"
+#include "broadloom/env/action_masks.h"
 #include "broadloom/env/drawable.h"
 #include "broadloom/env/plugins/allowed_code.h"
 #include "broadloom/env/tasks/registry.h"
@@ -168,6 +169,18 @@ class Environments {
     const std::vector<int> extents = envs.envs_->spec().observation.extents();
     if (envs.is_bytes()) return view(self, final ? envs.final_bytes_ : envs.bytes_, extents);
     return view(self, final ? envs.finals_ : envs.floats_, extents);
+  }
+  // [N, M], a copy; None without masks.
+  nb::object action_masks() const {
+    const std::size_t count = held_.size(),
+                      width = static_cast<std::size_t>(envs_->spec().action.mask_size());
+    if (width == 0) return nb::none();
+    auto* kept = new std::vector<std::uint8_t>(count * width);
+    const nb::capsule owner(
+        kept, [](void* data) noexcept { delete static_cast<std::vector<std::uint8_t>*>(data); });
+    capability<ActionMasks>(*envs_)->valid_actions(0, count_, kept->data());
+    const std::size_t shape[] = {count, width};
+    return nb::cast(nb::ndarray<nb::numpy, bool>(kept->data(), 2, shape, owner));
   }
   static nb::object rewards(nb::handle self) {
     return view(self, nb::cast<Environments&>(self).rewards_, {});
@@ -347,6 +360,7 @@ void bind_environments(nb::module_& m) {
       .def("reset", &Environments::reset, nb::arg("seed"))
       .def("release", &Environments::release, nb::arg("mask").none())
       .def("drawing", &Environments::drawing, nb::arg("env"))
+      .def("action_masks", &Environments::action_masks)
       .def("step", &Environments::step, nb::arg("actions"), nb::arg("hold"))
       .def_prop_ro("observations",
                    [](nb::handle self) { return Environments::observations<false>(self); })

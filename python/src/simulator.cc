@@ -12,6 +12,7 @@
 #include <utility>
 #include <vector>
 
+#include "broadloom/env/action_masks.h"
 #include "broadloom/env/env_maker.h"
 #include "broadloom/env/episode_waves.h"
 #include "broadloom/env/frame_stack.h"
@@ -57,7 +58,7 @@ const char* streams_word(StreamSet streams) {
 
 // Steps all N environments by one call of Python, in the thread that called the library
 // (whole_batch).
-class PythonEnvs final : public VecEnv, public EnvMaker, public EpisodeWaves {
+class PythonEnvs final : public VecEnv, public ActionMasks, public EnvMaker, public EpisodeWaves {
  public:
   // simulator: a broadloom._adapter.Simulator after a reset. The GIL must be held.
   PythonEnvs(EnvSpec spec, nb::object simulator, Shared factory)
@@ -74,6 +75,7 @@ class PythonEnvs final : public VecEnv, public EnvMaker, public EpisodeWaves {
     numbers_ = is_discrete() ? 1 : static_cast<std::size_t>(space.size);
     current_.resize(count * numbers_ * item_size_);
     critic_.resize(count * static_cast<std::size_t>(spec_.critic_observation.size) * sizeof(float));
+    masks_.resize(count * static_cast<std::size_t>(spec_.action.mask_size()));
     age_.assign(count, 0);
     next_is_filler_.assign(count, 0);
   }
@@ -85,6 +87,7 @@ class PythonEnvs final : public VecEnv, public EnvMaker, public EpisodeWaves {
     std::memcpy(current_.data(), buffer.as<std::byte>(), current_.size());
     check_indices();
     if (!critic_.empty()) keep_critic(simulator().attr("critic_observations"));
+    keep_masks();
     std::fill(age_.begin(), age_.end(), 0);
     std::fill(next_is_filler_.begin(), next_is_filler_.end(), 0);
   }
@@ -132,6 +135,11 @@ class PythonEnvs final : public VecEnv, public EnvMaker, public EpisodeWaves {
   void observe_critic(int begin, int end, ObservationRows rows) const override {
     const std::size_t row = static_cast<std::size_t>(spec_.critic_observation.size) * sizeof(float);
     std::memcpy(rows.floats(), critic_.data() + begin * row, (end - begin) * row);
+  }
+
+  void valid_actions(int begin, int end, std::uint8_t* flags) const override {
+    const std::size_t row = masks_.size() / static_cast<std::size_t>(count_);
+    std::copy_n(masks_.data() + begin * row, (end - begin) * row, flags);
   }
 
   Status step(int, int, const StepRows& rows) override {
@@ -209,6 +217,12 @@ class PythonEnvs final : public VecEnv, public EnvMaker, public EpisodeWaves {
     std::memcpy(critic_.data(), buffer.as<std::byte>(), critic_.size());
   }
 
+  void keep_masks() {
+    if (masks_.empty()) return;
+    const Buffer masks(simulator().attr("masks"), "action masks", masks_.size(), 1);
+    std::copy_n(masks.as<std::uint8_t>(), masks_.size(), masks_.begin());
+  }
+
   // Writes `count` observations to the library's rows; Discrete ones as one-hot.
   void write(const std::byte* source, std::size_t count, ObservationRows rows) const {
     if (!is_discrete()) {
@@ -280,6 +294,7 @@ class PythonEnvs final : public VecEnv, public EnvMaker, public EpisodeWaves {
       keep_critic(step[5]);
       if (rows.critic_observations) observe_critic(0, count_, rows.critic_observations);
     }
+    keep_masks();
     end_episodes(step, rows);
   }
 
@@ -323,6 +338,7 @@ class PythonEnvs final : public VecEnv, public EnvMaker, public EpisodeWaves {
   std::size_t item_size_ = 0;  // bytes of a number in Python's array
   std::size_t numbers_ = 0;    // numbers of an observation in Python's array
   std::vector<std::byte> current_, critic_;
+  std::vector<std::uint8_t> masks_;  // [N, M] of current_, or empty
   std::vector<std::int64_t> age_;
   std::vector<std::uint8_t> next_is_filler_;
 };

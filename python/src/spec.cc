@@ -13,7 +13,7 @@ namespace nb = nanobind;
 namespace broadloom::python {
 namespace {
 
-Space space_from(const nb::dict& space) {
+Space unmasked_space_from(const nb::dict& space) {
   if (nb::cast<std::string>(space["kind"]) == "discrete") {
     Space discrete = Space::discrete(nb::cast<int>(space["n"]));
     discrete.start = nb::cast<std::int64_t>(space["start"]);
@@ -31,8 +31,15 @@ Space space_from(const nb::dict& space) {
   return box;
 }
 
+Space space_from(const nb::dict& space) {
+  Space out = unmasked_space_from(space);
+  out.masked = space.contains("masked") && nb::cast<bool>(space["masked"]);
+  return out;
+}
+
 nb::dict space_to(const Space& space) {
   nb::dict out;
+  if (space.masked) out["masked"] = true;
   if (space.kind == SpaceKind::kDiscrete) {
     out["kind"] = "discrete";
     out["n"] = space.size;

@@ -1,0 +1,83 @@
+"""Finds and reads the action masks of Python environments.
+
+Environments give them by a method action_masks(), as for sb3-contrib, by infos["action_mask"], as
+Gymnasium's own do, or by a key "action_mask" of Dict observations, as PettingZoo's do."""
+
+import numpy as np
+
+from ._arrays import numpy_of
+
+KEY = "action_mask"
+
+
+def find_source(env, reset):
+    """Returns "method", "call", "infos" or None. reset: function that resets the environments and
+    returns infos."""
+    if callable(getattr(env, "action_masks", None)):
+        return "method"
+    if each_has_method(env):
+        return "call"
+    return "infos" if isinstance(infos := reset(), dict) and KEY in infos else None
+
+
+def each_has_method(env):
+    """Whether each single environment of Gymnasium's vector environments has action_masks()."""
+    try:
+        return all(env.call("has_wrapper_attr", "action_masks"))
+    except Exception:  # no call(), or environments from before Gymnasium 1.0
+        return False
+
+
+def read_masks(kind, env, rows, infos):
+    """uint8 [N, M], 1 for valid choices; None if the kind has no masks."""
+    source, count = kind.mask_source, env.num_envs
+    if source is None:
+        return None
+    if source == "infos" and KEY not in infos:
+        raise ValueError(
+            f"{kind.id}: infos of reset() had '{KEY}', but these infos have none; give it in every "
+            "step, or in no reset()"
+        )
+    given = (
+        env.action_masks()
+        if source == "method"
+        else env.call("action_masks")
+        if source == "call"
+        else infos[KEY]
+        if source == "infos"
+        else rows[KEY]
+    )
+    masks = one_array(given, count, kind.mask_size)
+    if masks is None:
+        there = infos.get(f"_{KEY}") if source == "infos" else None
+        masks = np.stack([one_mask(kind, i, given, kind.mask_size, there) for i in range(count)])
+    return np.ascontiguousarray(masks, np.uint8)
+
+
+def one_array(given, count, size):
+    """Masks [N, M] if they have a usual form, else None."""
+    array = given if isinstance(given, np.ndarray) else None
+    if array is None and hasattr(given, "__dlpack__"):
+        array = numpy_of(given)
+    if array is None or array.dtype.kind not in "biu" or array.size != count * size:
+        return None
+    array = array.reshape(count, size)
+    return array if array.dtype == np.bool_ or ((array == 0) | (array == 1)).all() else None
+
+
+def one_mask(kind, i, given, size, there):
+    """The mask of environment i. Several numbers' masks may come one by one, as Gymnasium's
+    MultiDiscrete.sample() takes them."""
+    mask = given[i] if len(given) > i and (there is None or there[i]) else None
+    if isinstance(mask, (tuple, list)) and mask and not np.isscalar(mask[0]):
+        mask = np.concatenate([np.ravel(numpy_of(part)) for part in mask])
+    got = "none"
+    if mask is not None:
+        mask = np.ravel(numpy_of(mask))
+        got = f"{mask.size} numbers of {mask.dtype}"
+        if mask.size == size and mask.dtype.kind in "biu" and np.isin(mask, (0, 1)).all():
+            return mask
+    raise ValueError(
+        f"action mask of environment {i} of {kind.id}: got {got}, expected {size} booleans, or "
+        "integers 0 and 1, one for each choice"
+    )
