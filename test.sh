@@ -184,14 +184,22 @@ test_words() {
 }
 
 # nanobind builds the extension of `import broadloom`, for the tests of the Python package.
-add_nanobind() {
-  add_pinned nanobind && .venv/bin/python - <<'PYTHON'
+has_nanobind() {
+  has_pinned nanobind && .venv/bin/python - <<'PYTHON'
 import os, sysconfig
 header = os.path.join(sysconfig.get_paths()["include"], "Python.h")
 assert os.path.exists(header), f"no {header}: Debian has it in python3-dev"
 PYTHON
 }
+add_nanobind() { add_pinned nanobind && has_nanobind; }
 extension=()
+# Options of the release build, once packages are there or are known to be missing.
+choose_extension() {
+  [ -x .venv/bin/python ] || return 0
+  extension=(-DBROADLOOM_BUILD_PYTHON=OFF)
+  ! has_nanobind 2>/dev/null ||
+    extension=(-DBROADLOOM_BUILD_PYTHON=ON "-DPython_EXECUTABLE=$PWD/.venv/bin/python")
+}
 
 # GCC 12's ThreadSanitizer does not start under some kernels' address space randomisation.
 no_aslr=()
@@ -250,13 +258,8 @@ install_packages() {
       add_pinned wandb mlflow-skinny optuna mypy
     # Packs the source, for one test.
     optional_stage "packer" "python.package reports SKIPPED" add_pinned scikit-build-core
-    if optional_stage "nanobind" \
-      "the Python package is neither built nor tested (it needs python3-dev, too)" \
-      add_nanobind; then
-      extension=(-DBROADLOOM_BUILD_PYTHON=ON "-DPython_EXECUTABLE=$PWD/.venv/bin/python")
-    else
-      extension=(-DBROADLOOM_BUILD_PYTHON=OFF)
-    fi
+    optional_stage "nanobind" \
+      "the Python package is neither built nor tested (it needs python3-dev, too)" add_nanobind
   fi
   optional_stage "mpi" "ranks.mpi reports SKIPPED; ranks that are threads are still tested" \
     add_mpi || true
@@ -307,12 +310,20 @@ test_wheel() {
 
 stage "set-up" tools/setup.sh --tests || { report 0 1 0 "$stage_row   FAILED"; finish; }
 report 0 0 0 "$stage_row"
-has pages python bridges examples asan && install_packages
+all_at_once=${BROADLOOM_SIDE_BY_SIDE:-0}
+large=(test_release test_tidy "test_sanitizer asan")
+# Packages come over the network, and the thread sanitizer needs none of them: both at once.
+if has pages python bridges examples asan; then
+  side_by_side=1
+  install_packages &
+fi
 has format && check_stage "format" tools/check_format.sh
+if [ "$all_at_once" = 1 ]; then large+=("test_sanitizer tsan"); else test_sanitizer tsan; fi
+wait
+side_by_side=$all_at_once
+has pages python bridges examples asan && choose_extension
 test_words
-large=(test_release test_tidy "test_sanitizer asan" "test_sanitizer tsan")
-side_by_side=${BROADLOOM_SIDE_BY_SIDE:-0}
-if [ "$side_by_side" = 1 ]; then
+if [ "$all_at_once" = 1 ]; then
   jobs=$((BROADLOOM_JOBS > 8 ? BROADLOOM_JOBS / 4 : 2))
   for part in "${large[@]}"; do (BROADLOOM_JOBS=$jobs; $part) & done
   wait
