@@ -41,8 +41,10 @@ constexpr int kMostShown = 3;                  // cases of one kind of finding
 
 #if defined(__SANITIZE_ADDRESS__)
 constexpr bool kHasSanitizer = true;
+constexpr double kSlowdown = 4.0;  // by the sanitizer, at most
 #else
 constexpr bool kHasSanitizer = false;
+constexpr double kSlowdown = 1.0;
 #endif
 
 struct Call {
@@ -176,7 +178,8 @@ class Share {
     if (began_with_ == 0) began_with_ = resident(process_);
     clockid_t clock{};
     if (::clock_getcpuclockid(process_, &clock) != 0) return;
-    if (seconds_of(clock) - shared_->cpu > fuzzer_.most_seconds()) return end("takes too long");
+    if (seconds_of(clock) - shared_->cpu > kSlowdown * fuzzer_.most_seconds())
+      return end("takes too long");
     if (seconds_of(CLOCK_MONOTONIC) - shared_->wall > kMostWallSeconds) return end("never ends");
     if (resident(process_) > began_with_ + fuzzer_.most_bytes())
       return end("takes too much memory");

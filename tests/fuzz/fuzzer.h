@@ -48,7 +48,7 @@ class Fuzzer {
  public:
   virtual ~Fuzzer() = default;
   virtual const char* name() const = 0;
-  // Seconds of the processor that a case may take.
+  // Seconds of the processor that a case may take; under a sanitizer, four times as many.
   virtual double most_seconds() const { return 5.0; }
   // Bytes that a case may take, beside those that the process has.
   virtual std::size_t most_bytes() const { return std::size_t{256} << 20; }
