@@ -34,6 +34,7 @@ Status check_network(const Config& config) {
   if (config.encoder != "mlp" && config.encoder != "minatar") {
     return refuse_key("encoder", config.encoder, "minatar or mlp");
   }
+  if (config.is_recurrent()) return refuse_key("recurrent", config.recurrent, "none");
   return {};
 }
 

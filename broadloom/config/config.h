@@ -83,6 +83,7 @@ struct Config {  // NOLINT(clang-analyzer-optin.performance.Padding)
   std::vector<int> hidden_sizes = {64, 64};
   std::string activation = "tanh";
   bool shared_encoder = false;
+  std::string recurrent = "none";
   double log_std_init = 0.0;
   bool norm_obs = false;
   bool norm_reward = false;
@@ -118,6 +119,7 @@ struct Config {  // NOLINT(clang-analyzer-optin.performance.Padding)
   // B = num_envs * num_steps, the transitions of one rollout block; with a schedule, of the first
   // blocks.
   std::int64_t batch_size() const { return std::int64_t{num_envs} * num_steps; }
+  bool is_recurrent() const { return recurrent != "none"; }
   // F, the number of seed families.
   int families() const { return seed_families > 0 ? seed_families : num_envs; }
   // Gradient steps per epoch: num_minibatches, or ceil(B / minibatch_size) if that is set.
@@ -125,9 +127,11 @@ struct Config {  // NOLINT(clang-analyzer-optin.performance.Padding)
     if (minibatch_size <= 0) return num_minibatches;
     return (batch_size() + minibatch_size - 1) / minibatch_size;
   }
-  // ceil(B / minibatch_count()). Minibatch sizes differ by at most one sample.
+  // ceil(B / minibatch_count()). Minibatch sizes differ by at most one sample, or with a recurrent
+  // network by one environment.
   std::int64_t largest_minibatch() const {
-    return (batch_size() + minibatch_count() - 1) / minibatch_count();
+    const int unit = is_recurrent() ? num_steps : 1;
+    return (batch_size() / unit + minibatch_count() - 1) / minibatch_count() * unit;
   }
 
   // The whole blocks of the run. Without a schedule: total_timesteps / B, rounded down, as in
@@ -337,6 +341,9 @@ void Config::visit_fields(Visitor&& visitor) {
     "Hidden activation.");
   v("shared_encoder", shared_encoder, Role::kNetwork,
     "One body for policy and value instead of two.");
+  v("recurrent", recurrent, later(Role::kNetwork).needs("algorithm", "ppo").needs("device", "cpu"),
+    Choices{{"none", "mingru"}},
+    "Recurrent cell after the hidden layers; minibatches are then whole environments.");
   v("log_std_init", log_std_init, KeyMark(Role::kLearning).needs("actions", "Box"),
     Range{-20.0, 2.0}, "Initial log standard deviation of a Gaussian policy.");
 

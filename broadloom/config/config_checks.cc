@@ -120,6 +120,36 @@ Status check_schedule(const Config& config) {
   return {};
 }
 
+// A minibatch of a recurrent policy is a number of whole environments.
+Status check_recurrent(const Config& config) {
+  if (!config.is_recurrent()) return {};
+  const std::string key = "recurrent: got " + config.recurrent;
+  if (!config.shape_schedule.empty()) {
+    return invalid(key +
+                   " with shape_schedule, but states of environments do not pass from shape "
+                   "to shape yet; remove shape_schedule, or set recurrent = none");
+  }
+  if (!config.instruments.empty()) {
+    return invalid(key +
+                   " with instruments (`audit` needs one), which evaluate networks on single "
+                   "observations and have no states yet; remove them, or set recurrent = none");
+  }
+  if (config.minibatch_size % config.num_steps != 0) {
+    return invalid(
+        "minibatch_size: got " + to_text(config.minibatch_size) +
+        " with recurrent = " + config.recurrent +
+        ", whose minibatches are whole environments; expected a multiple of num_steps (" +
+        to_text(config.num_steps) + "), or leave it out and set num_minibatches");
+  }
+  if (config.minibatch_count() > config.num_envs) {
+    return invalid("num_minibatches: got " + to_text(config.num_minibatches) +
+                   " with recurrent = " + config.recurrent +
+                   ", whose minibatches are whole environments; expected at most num_envs (" +
+                   to_text(config.num_envs) + ")");
+  }
+  return {};
+}
+
 // No CPU rounds to TF32.
 Status check_precision(const Config& config) {
   if (config.precision == "tf32" && config.device == "cpu") {
@@ -137,6 +167,7 @@ Status validate(const Config& config) {
   BROADLOOM_TRY(check_hidden_sizes("hidden_sizes", config.hidden_sizes));
   BROADLOOM_TRY(check_hidden_sizes("rnd_hidden_sizes", config.rnd_hidden_sizes));
   BROADLOOM_TRY(check_ages(config));
+  BROADLOOM_TRY(check_recurrent(config));
   BROADLOOM_TRY(config.shape_schedule.empty() ? check_shape(config) : check_schedule(config));
   return check_precision(config);
 }

@@ -16,12 +16,13 @@ void append_rows(const float* columns, std::size_t count, std::size_t rows,
 }  // namespace
 
 PolicyOutputs policy_outputs(const Policy& policy, const Observations& observations,
-                             std::size_t rows) {
+                             std::size_t rows, float* states) {
   const ActorCritic& network = policy.network;
   const NetworkShape& shape = network.shape();
   const bool has_values = shape.critic_observation_size == 0;
   const auto outputs = static_cast<std::size_t>(shape.action_outputs);
   const auto values = static_cast<std::size_t>(shape.action_values ? 1 : shape.value_outputs);
+  const std::size_t state_size = network.state_size();
   TileWorkspace<float> work = network.make_workspace<float>();
   std::vector<float> seen(static_cast<std::size_t>(shape.observation_size) * kTileRows);
   PolicyOutputs out;
@@ -33,8 +34,16 @@ PolicyOutputs policy_outputs(const Policy& policy, const Observations& observati
       policy.obs_norm->normalize(input, tile, seen.data());
       input = seen.data();
     }
-    network.forward(policy.params, input, tile, work,
-                    has_values ? NetworkSide::kBoth : NetworkSide::kPolicy);
+    const NetworkSide side = has_values ? NetworkSide::kBoth : NetworkSide::kPolicy;
+    float* const tile_states = states == nullptr ? states : states + first * state_size;
+    work.states.begin(tile);
+    if (states != nullptr) {
+      std::copy_n(tile_states, count * state_size, work.states.before.data());
+    }
+    network.forward(policy.params, input, tile, work, side);
+    for (int r = 0; states != nullptr && r < tile; ++r) {
+      network.copy_state(work, r, tile_states + static_cast<std::size_t>(r) * state_size, side);
+    }
     append_rows(work.policy.data(), outputs, count, out.outputs);
     if (has_values) append_rows(work.values.data(), values, count, out.values);
   }

@@ -16,7 +16,9 @@ struct PolicyOutputs {
 };
 
 // observations: `rows` rows as the environment gives them, not normalised; Discrete ones one-hot.
+// states: of a recurrent network, [rows, state_size] before these observations; becomes those after
+// them. Null: zeros, as at the first step of an episode.
 PolicyOutputs policy_outputs(const Policy& policy, const Observations& observations,
-                             std::size_t rows);
+                             std::size_t rows, float* states = nullptr);
 
 }  // namespace broadloom

@@ -90,6 +90,7 @@ class ShardEvaluation {
         episodes_(episodes),
         first_episode_(first_episode),
         has_ended_(rows_of_shard(), false),
+        states_(rows_of_shard() * policy.network.state_size()),
         left_(std::clamp(static_cast<int>(episodes.size()) - first_episode - shard.begin, 0,
                          shard.size())) {
     std::fill(has_ended_.begin() + left_, has_ended_.end(), true);
@@ -111,8 +112,15 @@ class ShardEvaluation {
     }
     NetworkInput<float> input(observations);
     input.valid = rows_.masks.row(first_);
+    const std::size_t state = policy_.network.state_size();
+    scratch.work.states.begin(shard_.size());
+    std::copy(states_.begin(), states_.end(), scratch.work.states.before.begin());
     policy_.network.forward(policy_.params, input, shard_.size(), scratch.work,
                             NetworkSide::kPolicy);
+    for (std::size_t k = 0; k < rows_of_shard(); ++k) {
+      policy_.network.copy_state(scratch.work, static_cast<int>(k), states_.data() + k * state,
+                                 NetworkSide::kPolicy);
+    }
     if (!check_outputs(step, scratch)) return false;
     choose_actions(step, scratch);
     hand_over_actions(scratch);
@@ -288,6 +296,7 @@ class ShardEvaluation {
   std::vector<EvalEpisode>& episodes_;
   int first_episode_;
   std::vector<bool> has_ended_;
+  std::vector<float> states_;  // [k, state_size] of active episodes; others are meaningless
   int left_;
   std::uint64_t fault_ = kNoFault;
 };

@@ -154,6 +154,7 @@ Result<ExportedPolicy> export_policy(const std::string& run_or_checkpoint,
   const Result<std::unique_ptr<LoadedPolicy>> loaded = LoadedPolicy::load(found.value());
   if (!loaded.ok()) return loaded.status();
   const Policy policy = loaded.value()->view();
+  BROADLOOM_TRY(check_exportable(policy));
   exported.graph = policy_graph(policy, options.with_value);
   const Result<Parity> parity = play_parity(policy, exported.graph);
   if (!parity.ok()) return parity.status();

@@ -383,6 +383,14 @@ const Operation& PolicyGraph::operation(std::string_view name) const {
 
 const NamedArray& PolicyGraph::array(std::string_view name) const { return named(arrays, name); }
 
+Status check_exportable(const Policy& policy) {
+  if (!policy.network.is_recurrent()) return {};
+  return invalid(fmt::format(
+      "recurrent = {}: exported files have no states between steps yet; play the policy by "
+      "broadloom.Policy in Python, or train with recurrent = none",
+      policy.config.recurrent));
+}
+
 PolicyGraph policy_graph(const Policy& policy, bool with_value) {
   PolicyGraph graph = GraphBuilder(policy).build(with_value);
   graph.about = metadata_of(policy);

@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "broadloom/core/status.h"
 #include "broadloom/core/tensor_ref.h"
 #include "broadloom/evaluate/policy.h"
 #include "broadloom/math/elementwise.h"
@@ -74,8 +75,11 @@ struct PolicyGraph {
   const NamedArray& array(std::string_view name) const;
 };
 
-// Copies parameters and statistics. with_value: also the critic's values, unless the critic has
-// observations of its own.
+// kInvalidConfig if the policy is recurrent, which exported files cannot express yet.
+Status check_exportable(const Policy& policy);
+
+// Copies parameters and statistics of an exportable policy. with_value: also the critic's values,
+// unless the critic has observations of its own.
 PolicyGraph policy_graph(const Policy& policy, bool with_value = true);
 
 // "linear", "tanh", ...: an activation is named after its function.

@@ -19,7 +19,7 @@ MinibatchUpdate<Loss>::MinibatchUpdate(const ActorCritic& network, const Loss& l
       pool_(pool),
       ranks_(ranks),
       settings_(settings),
-      minibatches_(batch_size, minibatch_count),
+      minibatches_(batch_size, minibatch_count, settings.steps_together),
       gradients_(network, loss, minibatches_.max_size(), observation_size, action_size, pool,
                  ranks) {}
 

@@ -18,6 +18,8 @@ struct MinibatchSettings {
   double max_grad_norm = 0.5;  // 0: no clipping
   double adam_eps = 1e-5;
   Optimizer optimizer = Optimizer::kAdam;
+  // Steps of an environment that stay together in a minibatch: T for a recurrent network, else 1.
+  int steps_together = 1;
 };
 
 // An algorithm's decisions within an update.

@@ -38,6 +38,7 @@ PartialGradients<Loss>::PartialGradients(const ActorCritic& network, const Loss&
     scratch_.push_back({Loss::make_tile(network, observation_size, action_size),
                         network.make_workspace<float>(),
                         AlignedVector<float>(parameters),
+                        {},
                         {}});
   }
 }
@@ -64,8 +65,10 @@ void PartialGradients<Loss>::choose_sides() {
 template <class Loss>
 GradientResult<Loss> PartialGradients<Loss>::compute(const GradientJob<Loss>& job) {
   choose_sides();
-  runs_ = {std::min(partial_gradient_count(job.samples, network_.parameter_count()), max_partials_),
+  runs_ = {std::min({partial_gradient_count(job.samples, network_.parameter_count()), max_partials_,
+                     units_of(job)}),
            ranks_.size()};
+  reserve_states(job);
   const int used = own_partials();
   // One side after the other: neighbouring tasks mostly run on one thread, which then has one side.
   const bool add_at_once = each_thread_has_a_side();
@@ -134,17 +137,94 @@ void PartialGradients<Loss>::run_partial(const GradientJob<Loss>& job, int place
     std::fill_n(partial.grads.data() + range.begin, range.size(), 0.0f);
   }
   typename Loss::Sums sums;  // local until complete: another thread writes the other side's
-  const int tiles = tile_count(job.samples);
+  const int units = units_of(job), most_rows = unit_rows(job);
   const int p = runs_.begin(ranks_.rank()) + place;
-  const int end = first_tile(p + 1, tiles, runs_.partials);
-  for (int tile = first_tile(p, tiles, runs_.partials); tile < end; ++tile) {
-    const int begin = tile * kTileRows;
-    loss_.gather(job.block, job.indices + begin, std::min(kTileRows, job.samples - begin),
-                 job.context, network_side, scratch.tile);
+  const int end = first_tile(p + 1, units, runs_.partials);
+  for (int unit = first_tile(p, units, runs_.partials); unit < end; ++unit) {
+    const int begin = unit * most_rows, rows = std::min(most_rows, job.samples - begin);
+    if (network_.is_recurrent()) {
+      run_sequences(job, job.indices + begin, rows / job.block.T, network_side, scratch,
+                    partial.grads.data(), sums);
+      continue;
+    }
+    loss_.gather(job.block, job.indices + begin, rows, job.context, network_side, scratch.tile);
     loss_.add_gradient(network_, job.samples, job.params, scratch.transposed.data(), scratch.tile,
                        scratch.work, partial.grads.data(), sums, network_side);
   }
   partial.sums[side] = sums;
+}
+
+// Units are tiles, or groups of environments.
+template <class Loss>
+int PartialGradients<Loss>::unit_rows(const GradientJob<Loss>& job) const {
+  if (!network_.is_recurrent()) return kTileRows;
+  return sequences_per_tile(job.block.T) * job.block.T;
+}
+
+template <class Loss>
+int PartialGradients<Loss>::units_of(const GradientJob<Loss>& job) const {
+  const int rows = unit_rows(job);
+  return (job.samples + rows - 1) / rows;
+}
+
+// Allocates when the number of steps changes.
+template <class Loss>
+void PartialGradients<Loss>::reserve_states(const GradientJob<Loss>& job) {
+  if (!network_.is_recurrent()) return;
+  const std::size_t tiles = static_cast<std::size_t>(tile_count(unit_rows(job)));
+  for (Scratch& scratch : scratch_) scratch.between.resize(tiles * network_.state_size());
+}
+
+// Gathers `steps` steps of the group, from the row at `indices` on.
+template <class Loss>
+void PartialGradients<Loss>::gather_steps(const GradientJob<Loss>& job, const std::int32_t* indices,
+                                          int sequences, int steps, NetworkSide side,
+                                          Scratch& scratch) {
+  const int rows = sequences * steps, num_envs = job.block.N;
+  loss_.gather(job.block, indices, rows, job.context, side, scratch.tile);
+  TileStates<float>& states = scratch.work.states;
+  states.sequences = sequences;
+  for (int r = 0; r < rows; ++r) {
+    const int step = indices[r] / num_envs, env = indices[r] % num_envs;
+    states.begins[static_cast<std::size_t>(r)] = job.block.begins_at(step, env) ? 1 : 0;
+  }
+}
+
+template <class Loss>
+void PartialGradients<Loss>::run_sequences(const GradientJob<Loss>& job,
+                                           const std::int32_t* indices, int sequences,
+                                           NetworkSide side, Scratch& scratch, float* grads,
+                                           typename Loss::Sums& sums) {
+  const int steps = job.block.T, most_steps = kTileRows / sequences;
+  const std::size_t size = network_.state_size(), all = static_cast<std::size_t>(sequences) * size;
+  TileStates<float>& states = scratch.work.states;
+  for (int s = 0; s < sequences; ++s) {  // the rows of step 0 come first
+    std::copy_n(&job.block.states[static_cast<std::size_t>(indices[s]) * size], size,
+                states.before.data() + static_cast<std::size_t>(s) * size);
+  }
+  const int last_begin = (steps - 1) / most_steps * most_steps;
+  const auto between = [&](int t) {
+    return scratch.between.data() + static_cast<std::size_t>(t / most_steps) * all;
+  };
+  for (int t = 0; t < last_begin; t += most_steps) {
+    std::copy_n(states.before.data(), all, between(t));
+    gather_steps(job, indices + t * sequences, sequences, most_steps, side, scratch);
+    if constexpr (requires { scratch.tile.input(); }) {
+      network_.forward(job.params, scratch.tile.input(), scratch.tile.rows, scratch.work, side);
+    }
+    for (int s = 0; s < sequences; ++s) {
+      network_.copy_state(scratch.work, (most_steps - 1) * sequences + s,
+                          states.before.data() + static_cast<std::size_t>(s) * size, side);
+    }
+  }
+  std::fill_n(states.delta.data(), all, 0.0f);
+  for (int t = last_begin; t >= 0; t -= most_steps) {
+    if (t < last_begin) std::copy_n(between(t), all, states.before.data());
+    gather_steps(job, indices + t * sequences, sequences, std::min(most_steps, steps - t), side,
+                 scratch);
+    loss_.add_gradient(network_, job.samples, job.params, scratch.transposed.data(), scratch.tile,
+                       scratch.work, grads, sums, side);
+  }
 }
 
 template <class Loss>

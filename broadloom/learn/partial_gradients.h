@@ -54,6 +54,12 @@ struct GradientResult {
 //            adds the tile's share of the gradient of the mean over `samples` to grads [P], and its
 //            sums; both sides in turn give the bits of kBoth.
 // ppo_loss.h has an example.
+//
+// With a recurrent network, the unit of work is not a tile but a group of whole environments
+// (sequences_per_tile()), whose rows `indices` lists step by step, as Minibatches does. If it takes
+// several tiles, it goes forward through them once, to keep the states between them, and then
+// through the tiles from last to first: each forward again, with the same bits, and backward. The
+// block's first states are constants. Loss::Tile then has input(), as NetworkInput.
 template <class Loss>
 class PartialGradients {
  public:
@@ -86,11 +92,20 @@ class PartialGradients {
     TileWorkspace<float> work;
     AlignedVector<float> transposed;                   // [P]
     std::array<std::int64_t, 2> transposed_version{};  // parameter version, per side
+    AlignedVector<float> between;  // [tiles, S] states before the tiles of a group, or empty
   };
 
   void choose_sides();
   // place: index into partials_.
   void run_partial(const GradientJob<Loss>& job, int place, int side, Scratch& scratch);
+  // Adds the gradient of a group of environments, whose rows begin at `indices`.
+  void run_sequences(const GradientJob<Loss>& job, const std::int32_t* indices, int sequences,
+                     NetworkSide side, Scratch& scratch, float* grads, typename Loss::Sums& sums);
+  void gather_steps(const GradientJob<Loss>& job, const std::int32_t* indices, int sequences,
+                    int steps, NetworkSide side, Scratch& scratch);
+  void reserve_states(const GradientJob<Loss>& job);
+  int units_of(const GradientJob<Loss>& job) const;
+  int unit_rows(const GradientJob<Loss>& job) const;
   void refresh_transposed(const GradientJob<Loss>& job, int side, Scratch& scratch);
   bool each_thread_has_a_side() const;
   void add_up_side(int side);

@@ -97,8 +97,9 @@ Ppo::Ppo(const ActorCritic& network, const PpoSettings& settings, int batch_size
          int minibatch_count, int observation_size, int action_size, ThreadPool& pool, Ranks& ranks)
     : settings_(settings),
       update_(network, {settings.loss},
-              {settings.update_epochs, settings.max_grad_norm, settings.adam_eps}, batch_size,
-              minibatch_count, observation_size, action_size, pool, ranks) {}
+              {settings.update_epochs, settings.max_grad_norm, settings.adam_eps, Optimizer::kAdam,
+               settings.steps_together},
+              batch_size, minibatch_count, observation_size, action_size, pool, ranks) {}
 
 std::size_t Ppo::bytes(const ActorCritic& network, int largest_minibatch, int observation_size,
                        int action_size, int threads) {

@@ -36,6 +36,7 @@ struct PpoSettings {
   // RSL-RL's rule: each minibatch adapts the learning rate towards desired_kl.
   bool adaptive_lr = false;
   double desired_kl = 0.01;
+  int steps_together = 1;  // see MinibatchSettings
 };
 
 // Bounds of the adapted learning rate.

@@ -38,14 +38,22 @@ ActorCritic::ActorCritic(NetworkShape shape) : shape_(std::move(shape)) {
   const auto features = [](const Chain& chain, int numbers) {
     return chain.empty() ? numbers : chain.layers().back().out.size();
   };
+  const auto cell = [&](int width) {
+    const Cell made(shape_.recurrent, width, state_size_, layout_);
+    state_size_ += made.state_size();
+    return made;
+  };
   if (shared) encoder_ = body(shape_.observation_size);
   const int encoded = features(encoder_, shape_.observation_size);
+  if (shared) encoder_cell_ = cell(encoded);
   if (!shared) actor_ = body(encoded);
+  if (!shared) actor_cell_ = cell(features(actor_, encoded));
   policy_head_ = layout_.add_linear(features(actor_, encoded), shape_.action_outputs, true);
   critic_range_.begin = layout_.size();
   if (!shape_.action_values) {
     const int read = shared ? encoded : shape_.critic_input_size();
     if (!shared) critic_ = body(read);
+    if (!shared) critic_cell_ = cell(features(critic_, read));
     value_head_ = layout_.add_linear(features(critic_, read), shape_.value_outputs, true);
   }
   critic_range_.end = layout_.size();
@@ -74,8 +82,14 @@ void ActorCritic::initialise(std::uint64_t seed, float* params, Purpose purpose)
       }
     }
   };
+  const auto init_cell = [&](const Cell& cell) {
+    if (cell.empty()) return;
+    is_orthogonal ? orthogonal(cell.slice(), 1.0) : normal(cell.slice(), 1.0);
+  };
   init(encoder_);
+  init_cell(encoder_cell_);
   init(actor_);
+  init_cell(actor_cell_);
   if (shape_.action_values && !is_orthogonal) {
     normal(policy_head_, 1.0);
   } else {
@@ -83,6 +97,7 @@ void ActorCritic::initialise(std::uint64_t seed, float* params, Purpose purpose)
   }
   if (!shape_.action_values) {
     init(critic_);
+    init_cell(critic_cell_);
     orthogonal(value_head_, 1.0);
   }
   if (!shape_.is_categorical()) {
@@ -102,6 +117,16 @@ TileWorkspace<Real> ActorCritic::make_workspace() const {
   work.actor_delta.resize(actor_.workspace_size());
   work.critic.resize(critic_.workspace_size());
   work.critic_delta.resize(critic_.workspace_size());
+  work.encoder_cell.resize(encoder_cell_.workspace_size());
+  work.encoder_cell_delta.resize(encoder_cell_.delta_size());
+  work.actor_cell.resize(actor_cell_.workspace_size());
+  work.actor_cell_delta.resize(actor_cell_.delta_size());
+  work.critic_cell.resize(critic_cell_.workspace_size());
+  work.critic_cell_delta.resize(critic_cell_.delta_size());
+  work.states.size = static_cast<int>(state_size_);
+  work.states.before.resize(kRows * state_size_);
+  work.states.delta.resize(kRows * state_size_);
+  if (is_recurrent()) work.states.begins.resize(kRows);
   work.policy.resize(kRows * shape_.action_outputs);
   work.policy_delta.resize(kRows * shape_.action_outputs);
   work.values.resize(kRows * shape_.value_outputs);
@@ -124,14 +149,17 @@ void ActorCritic::forward(const Real* params, std::type_identity_t<NetworkInput<
                           int rows, TileWorkspace<Real>& work, NetworkSide side) const {
   const Real* encoded =
       encoder_.forward(params, input.policy, rows, work.encoder.data(), work.layer_scratch.data());
-  const auto run = [&](const Chain& body, const Real* features, Real* activations,
-                       const LinearSlice& head, Real* outputs) {
+  encoded = encoder_cell_.forward(params, encoded, rows, work.states, work.encoder_cell.data());
+  const auto run = [&](const Chain& body, const Cell& cell, const Real* features, Real* activations,
+                       Real* cell_activations, const LinearSlice& head, Real* outputs) {
     const Real* top = body.forward(params, features, rows, activations, work.layer_scratch.data());
+    top = cell.forward(params, top, rows, work.states, cell_activations);
     head_forward(top, params + head.weight, params + head.bias, outputs, rows, head.in, head.out,
                  kTileRows);
   };
   if (shape_.action_values) {
-    run(actor_, encoded, work.actor.data(), policy_head_, work.policy.data());
+    run(actor_, actor_cell_, encoded, work.actor.data(), work.actor_cell.data(), policy_head_,
+        work.policy.data());
     mask_outputs(input.valid, policy_head_.out, rows, work.policy.data());
     if (side != NetworkSide::kPolicy) {
       largest_outputs(work.policy.data(), policy_head_.out, rows, work.values.data());
@@ -139,11 +167,25 @@ void ActorCritic::forward(const Real* params, std::type_identity_t<NetworkInput<
     return;
   }
   if (side != NetworkSide::kPolicy)
-    run(critic_, encoder_.empty() ? input.critic : encoded, work.critic.data(), value_head_,
-        work.values.data());
+    run(critic_, critic_cell_, encoder_.empty() ? input.critic : encoded, work.critic.data(),
+        work.critic_cell.data(), value_head_, work.values.data());
   if (side == NetworkSide::kValue) return;
-  run(actor_, encoded, work.actor.data(), policy_head_, work.policy.data());
+  run(actor_, actor_cell_, encoded, work.actor.data(), work.actor_cell.data(), policy_head_,
+      work.policy.data());
   mask_outputs(input.valid, policy_head_.out, rows, work.policy.data());
+}
+
+template <class Real>
+void ActorCritic::copy_state(const TileWorkspace<Real>& work, int row, Real* state,
+                             NetworkSide side) const {
+  const auto copy = [&](const Cell& cell, const AlignedVector<Real>& activations) {
+    if (cell.empty()) return;
+    std::copy_n(cell.states(activations.data()) + static_cast<std::size_t>(row) * cell.state_size(),
+                cell.state_size(), state + cell.state_offset());
+  };
+  copy(encoder_cell_, work.encoder_cell);
+  if (side != NetworkSide::kValue) copy(actor_cell_, work.actor_cell);
+  if (side != NetworkSide::kPolicy) copy(critic_cell_, work.critic_cell);
 }
 
 template <class Real>
@@ -151,30 +193,41 @@ void ActorCritic::backward(const Real* params, const Real* transposed,
                            std::type_identity_t<NetworkInput<Real>> input, int rows,
                            TileWorkspace<Real>& work, Real* grads, NetworkSide side) const {
   const bool shared = !encoder_.empty();
-  const Real* encoded = encoder_.output(input.policy, work.encoder.data());
-  const auto run = [&](const Chain& body, const Real* features, const Real* activations,
-                       Real* deltas, const LinearSlice& head, const Real* delta, Real* below) {
-    head_backward_weights(body.output(features, activations), delta, grads + head.weight,
+  const Real* top = encoder_.output(input.policy, work.encoder.data());
+  const Real* encoded = encoder_cell_.output(top, work.encoder_cell.data());
+  // below: where the derivative of the features under the head goes; null: not needed
+  const auto run = [&](const Chain& body, const Cell& cell, const Real* features,
+                       const Real* activations, Real* deltas, const Real* cell_activations,
+                       Real* cell_deltas, const LinearSlice& head, const Real* delta, Real* below) {
+    const Real* x = body.output(features, activations);
+    head_backward_weights(cell.output(x, cell_activations), delta, grads + head.weight,
                           grads + head.bias, rows, head.in, head.out, kTileRows);
-    if (below != nullptr)
-      head_backward_input(delta, params + head.weight, below, rows, head.in, head.out, kTileRows);
+    if (Real* out = cell.output_delta(cell_deltas, below); out != nullptr)
+      head_backward_input(delta, params + head.weight, out, rows, head.in, head.out, kTileRows);
+    cell.backward(transposed, x, rows, work.states, cell_activations, cell_deltas, grads, below);
     body.backward(params, transposed, features, rows, activations, deltas, grads,
                   work.layer_scratch.data());
   };
   Real* below_actor =
       shared ? work.feature_delta.data() : actor_.output_delta(work.actor_delta.data());
-  Real* below_critic = shared ? encoder_.output_delta(work.encoder_delta.data())
-                              : critic_.output_delta(work.critic_delta.data());
+  Real* below_encoder = encoder_.output_delta(work.encoder_delta.data());
+  Real* below_critic =
+      shared ? encoder_cell_.output_delta(work.encoder_cell_delta.data(), below_encoder)
+             : critic_.output_delta(work.critic_delta.data());
   if (side != NetworkSide::kValue) {
-    run(actor_, encoded, work.actor.data(), work.actor_delta.data(), policy_head_,
+    run(actor_, actor_cell_, encoded, work.actor.data(), work.actor_delta.data(),
+        work.actor_cell.data(), work.actor_cell_delta.data(), policy_head_,
         work.policy_delta.data(), below_actor);
   }
   if (side != NetworkSide::kPolicy && !shape_.action_values) {
-    run(critic_, shared ? encoded : input.critic, work.critic.data(), work.critic_delta.data(),
+    run(critic_, critic_cell_, shared ? encoded : input.critic, work.critic.data(),
+        work.critic_delta.data(), work.critic_cell.data(), work.critic_cell_delta.data(),
         value_head_, work.values_delta.data(), below_critic);
   }
   if (!shared) return;
   add_into(below_critic, below_actor, static_cast<std::size_t>(rows) * policy_head_.in);
+  encoder_cell_.backward(transposed, top, rows, work.states, work.encoder_cell.data(),
+                         work.encoder_cell_delta.data(), grads, below_encoder);
   encoder_.backward(params, transposed, input.policy, rows, work.encoder.data(),
                     work.encoder_delta.data(), grads, work.layer_scratch.data());
 }
@@ -182,14 +235,23 @@ void ActorCritic::backward(const Real* params, const Real* transposed,
 template <class Real>
 void ActorCritic::refresh_transposed(const Real* params, Real* transposed, NetworkSide side) const {
   encoder_.refresh_transposed(params, transposed);
-  if (side != NetworkSide::kValue) actor_.refresh_transposed(params, transposed);
-  if (side != NetworkSide::kPolicy) critic_.refresh_transposed(params, transposed);
+  encoder_cell_.refresh_transposed(params, transposed);
+  if (side != NetworkSide::kValue) {
+    actor_.refresh_transposed(params, transposed);
+    actor_cell_.refresh_transposed(params, transposed);
+  }
+  if (side != NetworkSide::kPolicy) {
+    critic_.refresh_transposed(params, transposed);
+    critic_cell_.refresh_transposed(params, transposed);
+  }
 }
 
 #define BROADLOOM_INSTANTIATE(Real)                                                              \
   template TileWorkspace<Real> ActorCritic::make_workspace() const;                              \
   template void ActorCritic::forward(const Real*, NetworkInput<Real>, int, TileWorkspace<Real>&, \
                                      NetworkSide) const;                                         \
+  template void ActorCritic::copy_state(const TileWorkspace<Real>&, int, Real*, NetworkSide)     \
+      const;                                                                                     \
   template void ActorCritic::backward(const Real*, const Real*, NetworkInput<Real>, int,         \
                                       TileWorkspace<Real>&, Real*, NetworkSide) const;           \
   template void ActorCritic::refresh_transposed(const Real*, Real*, NetworkSide) const;

@@ -10,6 +10,7 @@
 #include "broadloom/core/aligned_vector.h"
 #include "broadloom/core/purpose.h"
 #include "broadloom/env/spec.h"
+#include "broadloom/nn/cell.h"
 #include "broadloom/nn/chain.h"
 #include "broadloom/nn/encoder.h"
 
@@ -49,6 +50,8 @@ struct NetworkShape {
   // Outputs of the critic. The first is the value of the rewards. Not available with action_values.
   int value_outputs = 1;
   WeightInit weight_init = WeightInit::kOrthogonal;
+  // After each body, or after the shared encoder; not available with action_values.
+  CellKind recurrent = CellKind::kNone;
 
   bool is_categorical() const { return action_kind != SpaceKind::kBox; }
   // Choices of each head [heads], of a categorical policy. Points into this shape.
@@ -101,6 +104,10 @@ struct TileWorkspace {
   AlignedVector<Real> critic_observations;  // [kTileRows, critic_observation_size], or empty
   AlignedVector<Real> encoder, actor, critic;
   AlignedVector<Real> encoder_delta, actor_delta, critic_delta;
+  // Activations and deltas of recurrent cells; empty without them.
+  AlignedVector<Real> encoder_cell, actor_cell, critic_cell;
+  AlignedVector<Real> encoder_cell_delta, actor_cell_delta, critic_cell_delta;
+  TileStates<Real> states;
   AlignedVector<Real> policy, policy_delta;  // [outputs, kTileRows]: column r belongs to row r
   AlignedVector<Real> values, values_delta;  // [value_outputs, kTileRows]
   AlignedVector<Real>
@@ -115,12 +122,15 @@ struct TileWorkspace {
   std::size_t bytes() const {
     std::size_t count = 0;
     for (const AlignedVector<Real>* array :
-         {&observations, &critic_observations, &encoder, &actor, &critic, &encoder_delta,
-          &actor_delta, &critic_delta, &policy, &policy_delta, &values, &values_delta,
-          &feature_delta, &layer_scratch}) {
+         {&observations,     &critic_observations, &encoder,       &actor,
+          &critic,           &encoder_delta,       &actor_delta,   &critic_delta,
+          &encoder_cell,     &actor_cell,          &critic_cell,   &encoder_cell_delta,
+          &actor_cell_delta, &critic_cell_delta,   &states.before, &states.delta,
+          &policy,           &policy_delta,        &values,        &values_delta,
+          &feature_delta,    &layer_scratch}) {
       count += array->size();
     }
-    return count * sizeof(Real);
+    return count * sizeof(Real) + states.begins.size();
   }
 };
 
@@ -133,6 +143,14 @@ class ActorCritic {
   const Chain& encoder() const { return encoder_; }               // empty unless shared
   const Chain& actor() const { return actor_; }
   const Chain& critic() const { return critic_; }
+  // The cells after these bodies; empty without recurrence. With a shared encoder only its own.
+  const Cell& encoder_cell() const { return encoder_cell_; }
+  const Cell& actor_cell() const { return actor_cell_; }
+  const Cell& critic_cell() const { return critic_cell_; }
+  // S, the numbers of a state of all cells: that of the actor or shared encoder, then the critic's.
+  // 0: the network has no memory, and outputs depend on one observation alone.
+  std::size_t state_size() const { return state_size_; }
+  bool is_recurrent() const { return state_size_ > 0; }
   const LinearSlice& policy_head() const { return policy_head_; }
   const LinearSlice& value_head() const { return value_head_; }
   // Offset of log_std [A] in the parameters; Gaussian only.
@@ -158,13 +176,21 @@ class ActorCritic {
   // Runs a side on its observations, rows <= kTileRows. Logits, means or action values go to
   // work.policy, values to work.values; outputs of invalid actions are kInvalidLogit. A row's bits
   // depend only on that row and the parameters.
+  // A recurrent network also reads work.states (sequences, begins, before), and a row's bits depend
+  // on the earlier rows of its sequence, too.
   template <class Real>
   void forward(const Real* params, std::type_identity_t<NetworkInput<Real>> input, int rows,
                TileWorkspace<Real>& work, NetworkSide side = NetworkSide::kBoth) const;
 
+  // After forward(): copies the states of a side's cells after row `row` to their places in state
+  // [S].
+  template <class Real>
+  void copy_state(const TileWorkspace<Real>& work, int row, Real* state,
+                  NetworkSide side = NetworkSide::kBoth) const;
+
   // Backward pass of one tile. Reads the loss derivatives in work.policy_delta and
   // work.values_delta, and adds the parameter derivatives to grads [P]. kPolicy and kValue require
-  // sides_are_apart().
+  // sides_are_apart(). A recurrent network takes work.states.delta through the tile's steps.
   template <class Real>
   void backward(const Real* params, const Real* transposed,
                 std::type_identity_t<NetworkInput<Real>> input, int rows, TileWorkspace<Real>& work,
@@ -180,6 +206,8 @@ class ActorCritic {
   NetworkShape shape_;
   ParameterLayout layout_;
   Chain encoder_, actor_, critic_;
+  Cell encoder_cell_, actor_cell_, critic_cell_;
+  std::size_t state_size_ = 0;
   LinearSlice policy_head_, value_head_;
   ParameterRange critic_range_;  // includes the value head
   std::size_t log_std_ = 0;

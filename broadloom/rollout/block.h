@@ -26,6 +26,7 @@ struct BlockSizes {
   ObservationType critic = {};  // critic observations; size 0: critic reads `observations`
   bool with_intrinsic = false;  // whether intrinsic rewards and values are present
   bool with_fillers = false;    // whether some rows are not transitions
+  int state_size = 0;           // S of a recurrent network (ActorCritic::state_size()), or 0
 
   bool has_critic() const { return critic.size > 0; }
   ObservationType observation() const { return {D, dtype, full_scale, frames}; }
@@ -133,6 +134,13 @@ struct RolloutBlock : BlockSizes {
           &Block::int_rewards);
     visit(BlockArray{"int_advantages", kTransitions, 1, kTargets, false, intrinsic},
           &Block::int_advantages);
+    const int state = sizes.state_size;
+    visit(BlockArray{"states", BlockPlaces::kEnvs, state, kCollect, false, state > 0},
+          &Block::states);
+    visit(BlockArray{"next_states", BlockPlaces::kEnvs, state, kCollect, false, state > 0},
+          &Block::next_states);
+    visit(BlockArray{"final_states", BlockPlaces::kTruncations, state, kCollect, false, state > 0},
+          &Block::final_states);
   }
 
   // Memory of a block of these sizes, bytes.
@@ -186,6 +194,12 @@ struct RolloutBlock : BlockSizes {
   void copy_valid(std::size_t i, std::size_t row, std::vector<std::uint8_t>& flags) const {
     if (M > 0) std::copy_n(valid_row(i), M, &flags[row * static_cast<std::size_t>(M)]);
   }
+
+  // Whether an episode ends with row i, and whether step t of environment n follows such a row of
+  // the block.
+  bool ends_at(std::size_t i) const { return terminated[i] != 0 || truncated[i] != 0; }
+  bool begins_at(int t, int n) const { return t > 0 && ends_at(index(t - 1, n)); }
+
   // End flags of step t - 1 from environment n on; null for the first step.
   StepEnds ends_before(int t, int n) const {
     if (t == 0) return {};
@@ -223,6 +237,10 @@ struct RolloutBlock : BlockSizes {
   std::vector<float> last_int_values;  // [N] of the observation that follows the block
   std::vector<float> int_rewards;      // [T, N] of the next observation, before scaling
   std::vector<float> int_advantages;   // [T, N]
+  // For recurrent networks, or empty. A state is 0 before an episode's first step.
+  std::vector<float> states;        // [N, state_size] before the block's first step
+  std::vector<float> next_states;   // [N, state_size] after its last step; the next block's first
+  std::vector<float> final_states;  // [N, S, state_size] of the critic, before final observations
 
  private:
   template <class Number>

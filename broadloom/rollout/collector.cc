@@ -171,7 +171,7 @@ void Collector::collect_group(Group& group, Scratch& scratch, const float* param
     }
     if (!check_step(group, rows, step, t, block)) return;
   }
-  if (network_.sides_are_apart()) value_rows(shard, scratch, params, block);
+  if (values_wait()) value_rows(shard, scratch, params, block);
 }
 
 // One parallel section checks the results of a step and chooses the next actions, so there is one
@@ -190,7 +190,7 @@ Status Collector::collect_lockstep(const float* params, std::int64_t first_step,
       if (t > 0 && !check_step(group, rows, step - 1, t - 1, block)) return;
       if (t < block.T) {
         (void)choose(group, rows, scratch_[thread], params, step, t, block);
-      } else if (network_.sides_are_apart()) {
+      } else if (values_wait()) {
         value_rows(group.rows, scratch_[thread], params, block);
       }
     });
@@ -206,6 +206,7 @@ void Collector::begin_block(Group& group, RolloutBlock& block) {
   group.fault = {};
   std::fill(block.truncations.begin() + group.rows.begin,
             block.truncations.begin() + group.rows.end, 0);
+  begin_states(group.rows, block);
 }
 
 Collector::GroupRows Collector::rows_of(const Group& group, Scratch& scratch) {
@@ -291,6 +292,7 @@ bool Collector::check_step(Group& group, const GroupRows& rows, std::int64_t ste
   const float* rewards = &block.rewards[block.index(t, group.rows.begin)];
   const std::size_t count = static_cast<std::size_t>(group.rows.size());
   if (!check(group, {rewards, count}, 1, step, FaultPlace::kReward)) return false;
+  forget_ended(group.rows, t, block);
   return keep_final_observations(group, rows, step, t, block);
 }
 
@@ -311,8 +313,8 @@ void Collector::accumulate(const Group& group, const float* raw, int width,
   }
 }
 
-// Stores observations, actions and log-probabilities. A separate critic's values wait for
-// value_rows().
+// Stores observations, actions and log-probabilities. A separate or recurrent critic's values wait
+// for value_rows().
 void Collector::act(Shard shard, const GroupRows& rows, Scratch& scratch, const float* params,
                     std::int64_t step, int t, RolloutBlock& block) {
   const std::size_t first = block.index(t, shard.begin);
@@ -325,11 +327,14 @@ void Collector::act(Shard shard, const GroupRows& rows, Scratch& scratch, const 
   }
   const float* seen = block.observations.view(first, static_cast<std::size_t>(shard.size()),
                                               scratch.work.observations.data());
-  const bool values_later = network_.sides_are_apart();
+  const bool values_later = values_wait();
   NetworkInput<float> input(seen);
   input.valid = block.valid_row(first);
+  read_states(block.next_states.data() + shard.begin * network_.state_size(), shard.size(),
+              scratch.work);
   network_.forward(params, input, shard.size(), scratch.work,
                    values_later ? NetworkSide::kPolicy : NetworkSide::kBoth);
+  keep_policy_states(shard, scratch.work, block);
   draw_actions(shard, scratch, params, step);
   keep_actions(shard, rows, scratch, t, block);
   std::copy_n(scratch.log_probs.data(), shard.size(), &block.log_probs[first]);

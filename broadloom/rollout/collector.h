@@ -3,6 +3,7 @@
 // and only the policy runs in parallel. The bits are the same.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <span>
 #include <vector>
@@ -39,13 +40,14 @@ class Collector {
   void regroup(int num_envs);
 
   // Fills the arrays of BlockStage::kCollect, starting at environment step first_step of the run.
+  // The states of a recurrent network go on from block.next_states.
   // Fails if an observation or reward is not finite; the message names environment and step. If the
   // environments fail, the message includes their message. All ranks fail alike. Allocates only
   // when it fails or with several ranks.
   Status collect(const float* params, std::int64_t first_step, RolloutBlock& block);
 
   // Fills last_values and final_values of the block: V of the next observation, and of the final
-  // observations of truncated episodes.
+  // observations of truncated episodes. Both read a recurrent network's states and leave them.
   void bootstrap_values(const float* params, RolloutBlock& block);
 
   const ShardPlan& shards() const { return plan_; }
@@ -126,6 +128,15 @@ class Collector {
   const Fault* first_fault(std::int64_t first_step) const;
   void act(Shard shard, const GroupRows& rows, Scratch& scratch, const float* params,
            std::int64_t step, int t, RolloutBlock& block);
+  bool values_wait() const { return network_.sides_are_apart() || network_.is_recurrent(); }
+  void begin_states(Shard shard, RolloutBlock& block) const;
+  void read_states(const float* states, int rows, TileWorkspace<float>& work) const;
+  void keep_policy_states(Shard shard, const TileWorkspace<float>& work, RolloutBlock& block) const;
+  void forget_ended(Shard shard, int t, RolloutBlock& block) const;
+  void read_value_states(Shard shard, int t, int steps, TileWorkspace<float>& work,
+                         const RolloutBlock& block) const;
+  void keep_value_states(Shard shard, int t, int steps, const TileWorkspace<float>& work,
+                         std::array<int, kTileRows>& slots, RolloutBlock& block) const;
   static void keep(const ObsNormalizer* normalizer, const Observations& raw, std::size_t raw_row,
                    int rows, Observations& out, std::size_t out_row,
                    const StepEnds& previous_ends = {});

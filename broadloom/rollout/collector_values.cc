@@ -35,14 +35,17 @@ void Collector::value_rows(Shard shard, Scratch& scratch, const float* params,
   const int most_steps = kTileRows / shard.size();
   const Observations& seen = block.critic_inputs();
   const std::size_t width = static_cast<std::size_t>(seen.type().size);
+  std::array<int, kTileRows> slots{};
   for (int t = 0; t < block.T; t += most_steps) {
     const std::size_t steps = static_cast<std::size_t>(std::min(most_steps, block.T - t));
     float* tile = scratch.work.critic_tile();
     for (std::size_t k = 0; k < steps; ++k) {
       seen.read(block.index(t + k, shard.begin), rows, tile + k * rows * width);
     }
+    read_value_states(shard, t, static_cast<int>(steps), scratch.work, block);
     network_.forward(params, tile, static_cast<int>(steps * rows), scratch.work,
                      NetworkSide::kValue);
+    keep_value_states(shard, t, static_cast<int>(steps), scratch.work, slots, block);
     for (std::size_t k = 0; k < steps; ++k) {
       keep_values(scratch.work, k * rows, rows, block.index(t + static_cast<int>(k), shard.begin),
                   block);
@@ -71,6 +74,8 @@ void Collector::bootstrap_rows(const Group& group, Scratch& scratch, const float
   } else {
     read_inputs(normalizers_.policy, rows.envs.policy.now, rows.first, shard.size(), tile);
   }
+  read_states(block.next_states.data() + shard.begin * network_.state_size(), shard.size(),
+              scratch.work);
   network_.forward(params, tile, shard.size(), scratch.work, NetworkSide::kValue);
   std::copy_n(values, shard.size(), &block.last_values[shard.begin]);
   if (block.with_intrinsic) {
@@ -93,9 +98,11 @@ void Collector::value_final_observations(Shard shard, Scratch& scratch, const fl
   std::array<std::size_t, kTileRows> places;
   int rows = 0;
   const Observations& finals = block.final_critic_inputs();
+  const std::size_t size = network_.state_size();
   float* tile = scratch.work.critic_tile();
   const auto flush = [&] {
     if (rows == 0) return;
+    scratch.work.states.begin(rows);
     network_.forward(params, tile, rows, scratch.work, NetworkSide::kValue);
     for (int r = 0; r < rows; ++r) block.final_values[places[r]] = scratch.work.values[r];
     rows = 0;
@@ -103,6 +110,8 @@ void Collector::value_final_observations(Shard shard, Scratch& scratch, const fl
   for (int n = shard.begin; n < shard.end; ++n) {
     for (int s = 0; s < block.truncations[n]; ++s) {
       places[rows] = block.final_index(n, s);
+      std::copy_n(block.final_states.data() + places[rows] * size, size,
+                  scratch.work.states.before.data() + rows * size);
       finals.read(places[rows], 1, tile + static_cast<std::size_t>(rows) * finals.type().size);
       if (++rows == kTileRows) flush();
     }

@@ -7,6 +7,7 @@
 
 #include "broadloom/core/random.h"
 #include "broadloom/math/random_rows.h"
+#include "broadloom/nn/cell.h"
 
 namespace broadloom {
 
@@ -33,6 +34,28 @@ int draw_permutation(std::uint64_t seed, std::int64_t iteration, int epoch,
     }
   }
   return samples;
+}
+
+void Minibatches::shuffle(std::uint64_t seed, std::int64_t iteration, int epoch,
+                          std::span<const std::uint8_t> fillers) {
+  if (steps_ == 1) {
+    epoch_.samples = draw_permutation(seed, iteration, epoch, permutation_, fillers);
+    return;
+  }
+  draw_permutation(seed, iteration, epoch, envs_);
+  const int num_envs = static_cast<int>(envs_.size());
+  auto row = permutation_.begin();
+  for (int m = 0; m < count(); ++m) {
+    const int end = epoch_.begin(m + 1);
+    for (int first = epoch_.begin(m); first < end; first += sequences_per_tile(steps_)) {
+      const int last = std::min(first + sequences_per_tile(steps_), end);
+      for (int t = 0; t < steps_; ++t) {
+        for (int e = first; e < last; ++e) {
+          *row++ = t * num_envs + envs_[static_cast<std::size_t>(e)];
+        }
+      }
+    }
+  }
 }
 
 }  // namespace broadloom

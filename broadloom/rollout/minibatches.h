@@ -36,30 +36,35 @@ int draw_permutation(std::uint64_t seed, std::int64_t iteration, int epoch,
 
 class Minibatches {
  public:
-  // batch_size B into `count` minibatches.
-  Minibatches(int batch_size, int count)
-      : batch_{batch_size, count},
+  // batch_size B into `count` minibatches. steps: T for minibatches of whole environments, else 1.
+  Minibatches(int batch_size, int count, int steps = 1)
+      : steps_(steps),
+        batch_{batch_size / steps, count},
         epoch_(batch_),
-        permutation_(static_cast<std::size_t>(batch_size)) {}
+        permutation_(static_cast<std::size_t>(batch_size)),
+        envs_(steps > 1 ? static_cast<std::size_t>(batch_size / steps) : 0) {}
 
   // Draws an epoch's permutation. Fillers make minibatches smaller, not fewer, unless there are
-  // fewer samples than minibatches.
+  // fewer samples than minibatches. Whole environments must have none.
+  //
+  // A minibatch of whole environments is a list of groups of them (nn/cell.h); in each
+  // group come the rows of step 0, of step 1, and so on. This order is part of the bits contract.
   void shuffle(std::uint64_t seed, std::int64_t iteration, int epoch,
-               std::span<const std::uint8_t> fillers = {}) {
-    epoch_.samples = draw_permutation(seed, iteration, epoch, permutation_, fillers);
-  }
+               std::span<const std::uint8_t> fillers = {});
 
-  int samples() const { return epoch_.samples; }  // per epoch: B without fillers
+  int samples() const { return epoch_.samples * steps_; }  // per epoch: B without fillers
   int count() const { return epoch_.count(); }
-  int max_size() const { return batch_.max_size(); }
-  int begin(int m) const { return epoch_.begin(m); }
-  int size(int m) const { return epoch_.size(m); }
+  int max_size() const { return batch_.max_size() * steps_; }
+  int begin(int m) const { return epoch_.begin(m) * steps_; }
+  int size(int m) const { return epoch_.size(m) * steps_; }
   // Indices into the block [B] of minibatch m.
   const std::int32_t* indices(int m) const { return permutation_.data() + begin(m); }
 
  private:
-  MinibatchCut batch_, epoch_;
+  int steps_;
+  MinibatchCut batch_, epoch_;  // in samples, or in whole environments
   std::vector<std::int32_t> permutation_;
+  std::vector<std::int32_t> envs_;  // [N] the epoch's permutation of whole environments, or empty
 };
 
 }  // namespace broadloom

@@ -94,6 +94,12 @@ Status check_algorithm(const Config& config, const EnvSpec& spec) {
   BROADLOOM_TRY(check_instruments(config.instruments, {.name = entry.name,
                                                        .draws_from_policy = !entry.make_actor,
                                                        .value_outputs = entry.value_outputs}));
+  if (config.is_recurrent() && !entry.learns_sequences) {
+    return invalid(fmt::format(
+        "recurrent: got {} with algorithm = {}, which learns from single steps; expected algorithm "
+        "= ppo, or set recurrent = none",
+        config.recurrent, entry.name));
+  }
   return entry.check ? entry.check(config, spec) : Status();
 }
 

@@ -79,6 +79,8 @@ struct AlgorithmEntry {
   std::function<void(const EnvSpec&, Config&)> set_defaults = {};
   // Whether its network outputs a value per action instead of a policy and a critic.
   bool learns_action_values = false;
+  // Whether its updates learn from whole sequences, so that its network may be recurrent.
+  bool learns_sequences = false;
   // Values that its critic outputs; 2 if intrinsic rewards have their own.
   int value_outputs = 1;
   // Keys to reduce if its networks and updates need too much memory.

@@ -36,6 +36,10 @@ WeightInit weight_init_of(const std::string& name) {
   return WeightInit::kOrthogonal;
 }
 
+CellKind cell_of(const std::string& name) {
+  return name == "mingru" ? CellKind::kMinGru : CellKind::kNone;
+}
+
 // Height, width and channels; a grid without channels has one channel. Height 0: not an image.
 RowShape image_of(const Space& space) {
   const std::vector<int> extents = space.extents();
@@ -157,7 +161,8 @@ NetworkShape network_shape(const Config& config, const EnvSpec& spec) {
           .image = image_of(spec.observation),
           .action_values = learns_action_values(config),
           .value_outputs = value_outputs(config),
-          .weight_init = weight_init_of(config.weight_init)};
+          .weight_init = weight_init_of(config.weight_init),
+          .recurrent = cell_of(config.recurrent)};
 }
 
 NetworkShape rnd_shape(const Config& config, const EnvSpec& spec) {

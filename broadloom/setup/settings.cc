@@ -35,6 +35,7 @@ PpoSettings ppo_settings(const Config& config) {
   settings.adam_eps = config.adam_eps;
   settings.adaptive_lr = config.lr_schedule == "adaptive";
   settings.desired_kl = config.desired_kl;
+  settings.steps_together = config.is_recurrent() ? config.num_steps : 1;
   return settings;
 }
 
@@ -69,6 +70,10 @@ BlockSizes run_block_sizes(const Config& config, const VecEnv& envs) {
   BlockSizes sizes = block_sizes(envs, config.num_steps, config.num_envs);
   sizes.critic = observation_type(critic_space(config, envs.spec()));
   sizes.with_intrinsic = value_outputs(config) > 1;
+  if (config.is_recurrent()) {
+    sizes.state_size =
+        static_cast<int>(ActorCritic(network_shape(config, envs.spec())).state_size());
+  }
   return sizes;
 }
 

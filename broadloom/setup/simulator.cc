@@ -44,6 +44,7 @@ Status check_fillers(const Config& config, const EnvSpec& spec) {
                                fmt::join(config.instruments, ", ")));
   }
   if (spec.observation.frames > 1) return refusal("got stacks of frames");
+  if (config.is_recurrent()) return refusal(fmt::format("recurrent: got {}", config.recurrent));
   for (std::size_t p = 0; p < config.phase_count(); ++p) {
     if (config.of_phase(p).num_steps >= 2) continue;
     return refusal("num_steps: got 1, so a block may have no transitions; expected at least 2");

@@ -1,4 +1,6 @@
 // The state of a trainer, which is saved, restored, copied between ranks and played.
+#include <algorithm>
+
 #include "broadloom/core/random.h"
 #include "broadloom/train/trainer.h"
 
@@ -26,6 +28,7 @@ Status Trainer::begin_new_episodes() {
   const std::uint64_t step = static_cast<std::uint64_t>(clock_.env_step);
   BROADLOOM_TRY(envs_->begin_anew(Random(config_.seed, Purpose::kAnew, 0, step).bits64()));
   tracker_.begin_anew();
+  std::fill(block_.next_states.begin(), block_.next_states.end(), 0.0f);
   return {};
 }
 
@@ -54,6 +57,13 @@ std::vector<TensorRef> Trainer::state() {
   if (critic_norm_) critic_norm_->append_state("critic_obs_normalizer", out);
   if (reward_norm_) reward_norm_->append_state("reward_normalizer", out);
   backend_->algorithm().append_state("algorithm", out);
+  if (network_.is_recurrent()) {
+    out.push_back({"states",
+                   Dtype::kF32,
+                   {block_.N, block_.state_size},
+                   block_.next_states.data(),
+                   {kFiniteRange}});
+  }
   clock_.append_state("trainer", !config_.shape_schedule.empty(), out);
   return out;
 }

@@ -13,7 +13,7 @@ from . import _core, spaces
 if TYPE_CHECKING:
     import torch  # type: ignore[import-not-found,unused-ignore]
     from gymnasium import Space
-    from numpy.typing import ArrayLike, NDArray
+    from numpy.typing import ArrayLike
 
     from ._types import StrPath
 
@@ -24,7 +24,11 @@ class Policy:
     It needs no environment, and may be pickled, copied and called from several threads. Computes
     in float32. observations: [n, ...] as the environment gives them, or a single one;
     images have their channels last. Discrete observations and actions count from the space's
-    start."""
+    start.
+
+    A recurrent policy (`state_size` > 0) also takes and returns the `state` of its cells, an array
+    [n, state_size]; None is the state before an episode's first step. Begin a new episode of row i
+    with state[i] = 0."""
 
     def __init__(self, run: StrPath) -> None:
         self._hold(_core.Policy(os.fspath(run)))
@@ -61,13 +65,22 @@ class Policy:
         }
         return spaces.to_gymnasium({**self._action, **own})
 
-    def outputs(self, observations: ArrayLike) -> tuple[NDArray[np.float32], Any]:
+    @property
+    def state_size(self) -> int:
+        """Numbers of a recurrent policy's state; 0 without memory."""
+        return self._core.state_size
+
+    def outputs(
+        self, observations: ArrayLike, *, state: ArrayLike | None = None
+    ) -> tuple[Any, ...]:
         """(outputs, values): logits, means or action values [n, A], and the critic's values [n].
-        Values are None if the critic reads observations of its own."""
+        Values are None if the critic reads observations of its own. A recurrent policy returns
+        (outputs, values, state)."""
         rows, one = self._rows(observations)
-        outputs, values = self._core.forward(rows, len(rows))
+        outputs, values, state = self._core.forward(rows, len(rows), self._states(state, len(rows)))
         values = None if values is None else values[:, 0]
-        return (outputs[0], None if values is None else values[0]) if one else (outputs, values)
+        found = (outputs, values, state) if self.state_size else (outputs, values)
+        return tuple(None if x is None else x[0] for x in found) if one else found
 
     def act(
         self,
@@ -75,10 +88,12 @@ class Policy:
         *,
         rng: np.random.Generator | None = None,
         action_masks: ArrayLike | None = None,
+        state: ArrayLike | None = None,
     ) -> Any:
         """The most likely actions; with a NumPy Generator `rng`, actions drawn from the policy. Box
         actions are clipped to their bounds. action_masks: [n, M] booleans, or [M], of the valid
-        choices; needed for an environment with action masks."""
+        choices; needed for an environment with action masks. A recurrent policy returns
+        (actions, state)."""
         if rng is not None and self._core.has_action_values:
             raise _core.Error(
                 "rng: got a generator, but this policy has action values and no probabilities; "
@@ -86,7 +101,7 @@ class Policy:
                 "rng out for the best action, or explore with evaluate(actions='sampled')"
             )
         rows, one = self._rows(observations)
-        outputs, _ = self._core.forward(rows, len(rows))
+        outputs, _, state = self._core.forward(rows, len(rows), self._states(state, len(rows)))
         if self._action["kind"] != "box":
             # The largest of logits plus Gumbel noise is a draw from their distribution.
             scores = outputs if rng is None else outputs + rng.gumbel(size=outputs.shape)
@@ -108,7 +123,8 @@ class Policy:
                 middle = np.float32(0.5) * own_high + np.float32(0.5) * own_low
                 actions = np.clip(actions.astype(np.float32) * half + middle, own_low, own_high)
             actions = actions.reshape(-1, *self._action["shape"]).astype(np.float32)
-        return actions[0] if one else actions
+        actions = actions[0] if one else actions
+        return (actions, state[0] if one else state) if self.state_size else actions
 
     def _masked(self, scores, masks):
         """Scores with -infinity for invalid choices."""
@@ -141,9 +157,9 @@ class Policy:
         chosen = [np.argmax(part, axis=1) for part in np.split(scores, ends, axis=1)]
         return np.stack(chosen, axis=1).reshape(-1, *self._action["shape"])
 
-    def value(self, observations: ArrayLike) -> Any:
+    def value(self, observations: ArrayLike, *, state: ArrayLike | None = None) -> Any:
         """The critic's values of these states, [n]."""
-        _, values = self.outputs(observations)
+        values = self.outputs(observations, state=state)[1]
         if values is None:
             raise _core.Error(
                 "this policy's critic reads observations of its own, which value() does not get"
@@ -174,6 +190,20 @@ class Policy:
             }
         )
         return made.eval()
+
+    def _states(self, state, count):
+        """The given states as an array [count, state_size]."""
+        shape = (count, self.state_size)
+        if state is None:
+            return np.zeros(shape, np.float32)
+        if not self.state_size:
+            raise _core.Error("state: got one, but this policy has no memory; leave it out")
+        array = np.ascontiguousarray(state, np.float32)
+        if array.shape not in (shape, shape[1:] if count == 1 else shape):
+            raise ValueError(f"state: got an array of shape {array.shape}, expected {shape}")
+        if not np.isfinite(array).all():
+            raise ValueError("state: got a number that is not finite, expected one from outputs()")
+        return array.reshape(shape)
 
     def _range(self):
         """The smallest and largest integer observation."""

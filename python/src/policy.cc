@@ -97,6 +97,7 @@ class RunPolicy {
     out["global_step"] = policy.origin.global_step;
     return out;
   }
+  std::size_t state_size() const { return policy_->view().network.state_size(); }
   bool has_action_values() const { return policy_->view().network.shape().action_values; }
   nb::object log_std() const {
     const Policy policy = policy_->view();
@@ -108,16 +109,19 @@ class RunPolicy {
 
   // (logits, means or action values [n, outputs], the critic's values [n, V]). Values are None if
   // the critic reads observations of its own. observations: n rows in the space's dtype, int64 for
-  // Discrete.
-  nb::tuple forward(const nb::object& observations, std::size_t count) {
+  // Discrete. states: [n, state_size] float32; the third result are the states after these rows.
+  nb::tuple forward(const nb::object& observations, std::size_t count, const nb::object& states) {
     const Policy policy = policy_->view();
     const Space& space = policy.spec.observation;
     Observations raw(observation_type(space), count);
     fill(raw, observations, count, space);
+    const std::size_t state_size = policy.network.state_size();
+    const Buffer before(states, "state", count * state_size, sizeof(float));
+    std::vector<float> after(before.as<float>(), before.as<float>() + count * state_size);
     PolicyOutputs found;
     {
       const nb::gil_scoped_release unlocked;
-      found = policy_outputs(policy, raw, count);
+      found = policy_outputs(policy, raw, count, after.data());
     }
     const NetworkShape& shape = policy.network.shape();
     const auto outputs = static_cast<std::size_t>(shape.action_outputs);
@@ -125,11 +129,13 @@ class RunPolicy {
     const auto values = static_cast<std::size_t>(shape.action_values ? 1 : shape.value_outputs);
     return nb::make_tuple(
         array_of(std::move(found.outputs), count, outputs),
-        has_values ? array_of(std::move(found.values), count, values) : nb::none());
+        has_values ? array_of(std::move(found.values), count, values) : nb::none(),
+        array_of(std::move(after), count, state_size));
   }
 
   // (source of a PyTorch module, its state dict as flat arrays {name: (numbers [1, n], shape)}).
   nb::tuple torch_module(bool with_value) const {
+    if (const Status status = check_exportable(policy_->view()); !status.ok()) raise(status);
     PolicyGraph graph = policy_graph(policy_->view(), with_value);
     nb::dict state;
     for (NamedArray& array : graph.arrays) {
@@ -191,9 +197,11 @@ void bind_policy(nb::module_& m) {
       .def("state", &RunPolicy::state)
       .def_prop_ro("spec", &RunPolicy::spec)
       .def_prop_ro("origin", &RunPolicy::origin)
+      .def_prop_ro("state_size", &RunPolicy::state_size)
       .def_prop_ro("has_action_values", &RunPolicy::has_action_values)
       .def_prop_ro("log_std", &RunPolicy::log_std)
-      .def("forward", &RunPolicy::forward, nb::arg("observations"), nb::arg("count"))
+      .def("forward", &RunPolicy::forward, nb::arg("observations"), nb::arg("count"),
+           nb::arg("states"))
       .def("torch_module", &RunPolicy::torch_module, nb::arg("with_value"));
 }
 

@@ -82,6 +82,12 @@ Status check_network(const Policy& policy) {
         "study; `broadloom gradients` asks for a run of algorithm = ppo",
         policy.config.algorithm));
   }
+  if (policy.network.is_recurrent()) {
+    return invalid(fmt::format(
+        "recurrent = {}: the laboratory takes gradients of single steps and has no states for them "
+        "yet; `broadloom gradients` asks for a run with recurrent = none",
+        policy.config.recurrent));
+  }
   if (shape.value_outputs > 1) {
     return invalid(
         "this policy learns from intrinsic rewards, too, which the laboratory does not have; "

@@ -39,6 +39,7 @@ const std::vector<Idle>& idle_settings() {
        {},
        "[strata] is not set; it needs [strata] set",
        {{"strata.easy.half_length", "0.4..0.6"}}},
+      {"recurrent", "mingru", rnd, "algorithm = ppo_rnd; it needs algorithm = ppo", {}},
       {"curriculum_up", "0.9", {}, no_levels, levels},
       {"curriculum_down", "0.3", {}, no_levels, levels},
       {"curriculum_episodes", "3", {}, no_levels, levels},

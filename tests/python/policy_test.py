@@ -96,6 +96,56 @@ class PolicyTest(unittest.TestCase):
             returns.append(total)
         self.assertGreater(np.mean(returns), 40)  # random play: 22
 
+    def test_a_recurrent_policy_takes_and_returns_its_state(self):
+        run = trained("maze", "TMaze-v0", recurrent="mingru", hidden_sizes=[8])
+        policy = broadloom.Policy(run)
+        self.assertEqual(policy.state_size, 16)  # of actor and critic
+        p = tensors(run)["learner.params"].astype(np.float64)
+
+        def take(*shape):
+            nonlocal p
+            part, p = p[: np.prod(shape)].reshape(shape), p[np.prod(shape) :]
+            return part
+
+        # As docs/networks.md has the cell: hidden layer, cell and head of actor and of critic.
+        layers = [
+            (take(3, 8), take(8), take(8, 24), take(24), take(heads, 8), take(heads))
+            for heads in (4, 1)
+        ]
+
+        def step(layer, x, state):
+            weight, bias, cell, cell_bias, head, head_bias = layer
+            x = np.tanh(x @ weight + bias)
+            a, g, o = np.split(x @ cell + cell_bias, 3, axis=1)
+            g, o = 1 / (1 + np.exp(-g)), 1 / (1 + np.exp(-o))
+            state = (1 - g) * state + g * np.where(a >= 0, a + 0.5, 1 / (1 + np.exp(-a)))
+            return ((1 - o) * x + o * state) @ head.T + head_bias, state
+
+        rng = np.random.default_rng(1)
+        state, actor, critic = None, np.zeros((5, 8)), np.zeros((5, 8))
+        for t in range(6):
+            rows = rng.random((5, 3), np.float32)
+            if t == 3:  # an episode begins
+                state[1] = actor[1] = critic[1] = 0
+            actions, after = policy.act(rows, state=state)
+            outputs, values, state = policy.outputs(rows, state=state)
+            np.testing.assert_array_equal(after, state)
+            expected, actor = step(layers[0], rows, actor)
+            np.testing.assert_allclose(outputs, expected, atol=1e-5)
+            np.testing.assert_array_equal(actions, np.argmax(outputs, axis=1))
+            expected, critic = step(layers[1], rows, critic)
+            np.testing.assert_allclose(values, expected[:, 0], atol=1e-5)
+            np.testing.assert_allclose(state, np.hstack([actor, critic]), atol=1e-5)
+        one, one_state = policy.act(rows[2], state=state[2])
+        self.assertEqual(one, policy.act(rows, state=state)[0][2])
+        self.assertEqual(one_state.shape, (16,))
+        with self.assertRaisesRegex(ValueError, r"shape \(5, 8\), expected \(5, 16\)"):
+            policy.act(rows, state=state[:, :8])
+        with self.assertRaisesRegex(broadloom.Error, "no states between steps"):
+            broadloom.export(run, f"{HERE.name}/maze.onnx")
+        with self.assertRaisesRegex(broadloom.Error, "no memory"):
+            broadloom.Policy(trained("plain", "TMaze-v0")).act(rows, state=state)
+
     def test_bad_input_is_refused(self):
         run = trained("bad", "CartPole-v1")
         policy = broadloom.Policy(run)

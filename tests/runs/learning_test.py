@@ -53,11 +53,13 @@ class Learning(unittest.TestCase):
 
     def training_returns(self, *arguments):
         """Mean return of the last 100 training episodes, by seed."""
-        return over_seeds(
-            lambda seed: call(
-                "train", *arguments, "--seed", seed, "--threads", 1, "--out", self.root / str(seed)
-            )["mean_return"]
-        )
+
+        def job(seed):
+            folder = pathlib.Path(tempfile.mkdtemp(dir=self.root)) / "run"
+            run = call("train", *arguments, "--seed", seed, "--threads", 1, "--out", folder)
+            return run["mean_return"]
+
+        return over_seeds(job)
 
     def evaluation_returns(self, config, episodes):
         def job(seed):
@@ -82,6 +84,14 @@ class Learning(unittest.TestCase):
         self.report("Pendulum-v1", returns)
         self.assertGreaterEqual(lower_bound(returns), -200)
         self.assertGreaterEqual(min(returns), -200, "a seed got stuck")
+
+    def test_a_maze_needs_memory(self):
+        remembering = self.training_returns(CONFIGS / "t_maze.toml")
+        self.report("TMaze-v0", remembering)
+        forgetting = self.training_returns(CONFIGS / "t_maze.toml", "--recurrent", "none")
+        self.report("TMaze-v0 without memory", forgetting)
+        self.assertGreaterEqual(lower_bound(remembering), 3.9)
+        self.assertLessEqual(max(forgetting), 2.5)  # the best policy has a mean of 1.95
 
     def test_frozen_lake(self):
         returns = self.evaluation_returns("frozen_lake.toml", 2000)

@@ -133,6 +133,14 @@ TEST(Allocation, PpoRndHoldsWhatWasPlanned) {
   expect_planned_memory({{"env_id", "MinAtar/Breakout-v1"}, {"algorithm", "ppo_rnd"}}, 1);
 }
 
+TEST(Allocation, NoneWithMemoryAndPlanned) {
+  const Overrides recurrent{{"env_id", "Pendulum-v1"},  {"num_envs", "70"},
+                            {"num_steps", "80"},        {"total_timesteps", "60000"},
+                            {"max_episode_steps", "9"}, {"recurrent", "mingru"}};
+  expect_no_allocation(recurrent);
+  expect_planned_memory(recurrent, 2);
+}
+
 TEST(Allocation, NoneWithPpoRnd) {
   for (const char* env : {"FrozenLake-v1", "MountainCarContinuous-v0", "MinAtar/Breakout-v1"}) {
     expect_no_allocation({{"env_id", env},

@@ -36,6 +36,7 @@ AlgorithmEntry ppo_entry() {
             return Ppo::bytes(network, static_cast<int>(config.largest_minibatch()),
                               spec.observation_size(), spec.action_size(), threads);
           },
+      .learns_sequences = true,
       .falls = falling_coefficient,
       .declare_numbers =
           [](const InfoVisitor& declare) {
