@@ -231,6 +231,20 @@ def quadruped():
     )
 
 
+def rare_rewards():
+    path = "experiments/rare-rewards/results/"
+    where = {"panel": "one", "algorithm": "ppo", "task": "12 moves"}
+    one, most = (row(path + "arms.csv", N=count, **where) for count in (1, 1024))
+    holds(most["solved"] == "0", most)
+    pairs = rows(path + "pairs.csv", panel="one", task="12 moves", a="ppo 1x4096")
+    calls = {pair["b"]: pair["b is"] for pair in pairs if "rnd" not in pair["b"]}
+    holds(calls == {"ppo 8x512": "none", "ppo 64x64": "none", "ppo 1024x4": "lower"}, calls)
+    return (
+        f"No: in blocks of 4,096 samples, PPO with one environment solves a corridor of 12 moves in "
+        f"{one['solved']} of {one['runs']} runs, with 1,024 environments in none."
+    )
+
+
 def rnd():
     path = "experiments/rnd/results/solved.csv"
     with_rnd = [row(path, moves=26, arm=f"ppo_rnd, ent_coef {bonus}") for bonus in ("0.01", "0.1")]
@@ -424,6 +438,7 @@ CLAIMS = {
     "experiments/mujoco/README.md": [mujoco],
     "experiments/pqn/README.md": [pqn],
     "experiments/quadruped/README.md": [quadruped],
+    "experiments/rare-rewards/README.md": [rare_rewards],
     "experiments/rnd/README.md": [rnd],
     "experiments/robot-shapes/README.md": [robot_shapes],
     "experiments/robots-2048/README.md": [robots_2048],
