@@ -240,7 +240,7 @@ def rare_rewards():
     calls = {pair["b"]: pair["b is"] for pair in pairs if "rnd" not in pair["b"]}
     holds(calls == {"ppo 8x512": "none", "ppo 64x64": "none", "ppo 1024x4": "lower"}, calls)
     return (
-        f"No: in blocks of 4,096 samples, PPO with one environment solves a corridor of 12 moves in "
+        "No: in blocks of 4,096 samples, PPO with one environment solves a 12-move corridor in "
         f"{one['solved']} of {one['runs']} runs, with 1,024 environments in none."
     )
 
