@@ -69,7 +69,8 @@ class TensorEnvs:
     PyTorch's), so that an evaluation changes no number of a training."""
 
     def __init__(self, env, held=False):
-        self.env, self.made, self.held = env, env, held
+        self.env, self.held = env, held
+        self.made = self if held else env  # held ones may come back in each call
         self.inner = getattr(env, "unwrapped", env)
         self.num_envs = int(self.inner.num_envs)
         self.max_episode_length = getattr(self.inner, "max_episode_length", None)

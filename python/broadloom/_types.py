@@ -1,7 +1,7 @@
 """Types in public signatures. Only type checkers import this module."""
 
 import os
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Literal, Union
 
 from .sinks import Sink
@@ -11,6 +11,8 @@ StrPath = Union[str, "os.PathLike[str]"]  # a Run is one
 Vectorization = Literal["sync", "async"]
 Library = Literal["pandas", "polars"]
 DataFrame = Any  # of pandas or Polars; neither need be installed
+# The policy's key of Dict observations, and the critic's; several keys are joined.
+ObservationKeys = tuple[Union[str, Sequence[str]], Union[str, Sequence[str]]]
 Answer = dict[str, Any]  # the output of a command with --json
 OnIteration = Callable[[Progress], object]
 Sinks = Union[str, Sink, Iterable[Union[str, Sink]]]

@@ -18,7 +18,16 @@ if TYPE_CHECKING:
     from typing_extensions import Unpack
 
     from ._keys import ConfigKeys
-    from ._types import DataFrame, EnvSource, Library, OnIteration, Sinks, StrPath, Vectorization
+    from ._types import (
+        DataFrame,
+        EnvSource,
+        Library,
+        ObservationKeys,
+        OnIteration,
+        Sinks,
+        StrPath,
+        Vectorization,
+    )
     from .policy import Policy
 
 _kinds = {}  # (function, Kind) by registered id
@@ -113,7 +122,7 @@ def train(
     env_kwargs: Mapping[str, Any] | None = None,
     wrappers: Sequence[Callable[[Any], Any]] = (),
     vectorization: Vectorization = "sync",
-    observation_keys: tuple[str, str] = ("policy", "critic"),
+    observation_keys: ObservationKeys = ("policy", "critic"),
     init: StrPath | None = None,
     init_optimizer: bool = False,
     panel: StrPath | None = None,
@@ -220,7 +229,7 @@ def register(
     env_kwargs: Mapping[str, Any] | None = None,
     wrappers: Sequence[Callable[[Any], Any]] = (),
     vectorization: Vectorization = "sync",
-    observation_keys: tuple[str, str] = ("policy", "critic"),
+    observation_keys: ObservationKeys = ("policy", "critic"),
     max_episode_steps: int = 0,
     num_envs: int = 2,
 ) -> str:

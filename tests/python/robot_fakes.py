@@ -190,7 +190,8 @@ class RslRl:
         env.reset()
 
     def get_observations(self):
-        return self.env.get_observations()
+        is_isaac = hasattr(self.env, "obs_buf")
+        return self.env.obs_buf if is_isaac else self.env.get_observations()
 
     def seed(self, seed=-1):
         self.env.world.seed(seed)
@@ -250,7 +251,8 @@ class IsaacLab(gymnasium.Env):
         if seed is not None:
             self.world.seed(seed)
         self.world.begin(np.ones(self.num_envs, bool))
-        return self.world.groups("policy", "critic"), self.extras
+        self.obs_buf = self.world.groups("policy", "critic")
+        return self.obs_buf, self.extras
 
     def step(self, actions):
         rewards, terminated, truncated = self.world.move(actions)
@@ -259,8 +261,8 @@ class IsaacLab(gymnasium.Env):
             if self.cfg.compute_final_obs:
                 self.extras["final_obs"] = self.world.groups("policy", "critic")
             self.world.begin(ended)
-        rows = self.world.groups("policy", "critic")
-        return rows, rewards, terminated, truncated, self.extras
+        self.obs_buf = self.world.groups("policy", "critic")
+        return self.obs_buf, rewards, terminated, truncated, self.extras
 
 
 class ManiSkill(gymnasium.vector.VectorEnv):

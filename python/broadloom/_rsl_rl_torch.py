@@ -1,0 +1,158 @@
+"""The parts of rsl_rl.py that need torch: checkpoints, policies and exports of RSL-RL."""
+
+from __future__ import annotations
+
+import os
+
+import numpy as np
+import torch
+from torch import nn
+
+from .rsl_rl import STD_OFFSET
+
+ACTIVATIONS = {"elu": nn.ELU, "relu": nn.ReLU, "tanh": nn.Tanh}
+
+
+class Normalizer(nn.Module):
+    """RSL-RL's EmpiricalNormalization, with fixed statistics and Broadloom's clip."""
+
+    def __init__(self, size: int, clip: float) -> None:
+        super().__init__()
+        self.clip, self.offset = clip, STD_OFFSET
+        for name in ("_mean", "_var", "_std"):
+            self.register_buffer(name, torch.zeros(1, size))
+        self.register_buffer("count", torch.tensor(0))
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return torch.clamp((x - self._mean) / (self._std + self.offset), -self.clip, self.clip)
+
+
+class Actor(nn.Module):
+    """Normaliser and network, from [n, D] to mean actions [n, A]."""
+
+    def __init__(self, widths: list[int], activation: str, clip: float) -> None:
+        super().__init__()
+        self.obs_normalizer = Normalizer(widths[0], clip) if clip > 0 else nn.Identity()
+        layers: list[nn.Module] = []
+        for inputs, outputs in zip(widths[:-1], widths[1:]):
+            layers += [nn.Linear(inputs, outputs), ACTIVATIONS[activation]()]
+        self.mlp = nn.Sequential(*layers[:-1])
+
+    @classmethod
+    def made(cls, state, activation, clip):
+        """Of an actor's state dict of RSL-RL, as arrays."""
+        weights = [array for name, array in state.items() if name.endswith(".weight")]
+        actor = cls([weights[0].shape[1], *(len(one) for one in weights)], activation, clip)
+        kept = {name: tensor(array) for name, array in state.items() if "distribution" not in name}
+        actor.load_state_dict(kept)
+        return actor.eval()
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return self.mlp(self.obs_normalizer(x))
+
+    @torch.jit.export
+    def reset(self) -> None:
+        """RSL-RL's exports have it, for recurrent networks."""
+
+
+class InferencePolicy(nn.Module):
+    """An Actor that takes the environment's groups of observations."""
+
+    def __init__(self, actor: Actor, groups: tuple[str, ...]) -> None:
+        super().__init__()
+        self.actor, self.groups = actor, groups
+
+    @torch.no_grad()
+    def forward(self, observations):
+        if not torch.is_tensor(observations):
+            observations = torch.cat([observations[key] for key in self.groups], dim=-1)
+        return self.actor(observations)
+
+    def reset(self, dones=None):
+        """RSL-RL's models have it, for recurrent networks."""
+
+
+def tensor(array):
+    return torch.from_numpy(np.array(array))
+
+
+def like(counts, drawn):
+    return torch.from_numpy(drawn).to(counts)
+
+
+def write(path, saved):
+    """saved: dicts of arrays, and the optimiser's moments in the order of RSL-RL's parameters."""
+    optimizer = saved.pop("optimizer")
+    out = {
+        name: {key: tensor(array) for key, array in value.items()}
+        if name.endswith("state_dict")
+        else value
+        for name, value in saved.items()
+    }
+    shapes = [torch.zeros(shape, requires_grad=True) for shape in optimizer["shapes"]]
+    adam = torch.optim.Adam(shapes, lr=optimizer["learning_rate"])
+    if optimizer["steps"] > 0:
+        for parameter, first, second in zip(shapes, *optimizer["moments"]):
+            adam.state[parameter] = {
+                "step": torch.tensor(float(optimizer["steps"])),
+                "exp_avg": tensor(first),
+                "exp_avg_sq": tensor(second),
+            }
+    out["optimizer_state_dict"] = adam.state_dict()
+    torch.save(out, path)
+
+
+def read(path):
+    """The dicts of arrays of a checkpoint, and `optimizer` as write() takes it."""
+    found = torch.load(path, map_location="cpu", weights_only=True)
+    if "model_state_dict" in found:  # RSL-RL before 4.0: actor and critic in one dict
+        found |= parts_of(found.pop("model_state_dict"))
+    out = {
+        name: {key: value.numpy() for key, value in found[name].items()}
+        if name.endswith("state_dict") and not name.startswith("optimizer")
+        else found[name]
+        for name in found
+    }
+    adam = out.pop("optimizer_state_dict", None)
+    if adam is not None:
+        states = [adam["state"][i] for i in sorted(adam["state"])]
+        out["optimizer"] = {
+            "learning_rate": float(adam["param_groups"][0]["lr"]),
+            "steps": int(states[0]["step"]) if states else 0,
+            "moments": [[one[name].numpy() for one in states] for name in ("exp_avg", "exp_avg_sq")]
+            if states
+            else [],
+        }
+    return out
+
+
+def parts_of(model):
+    out = {"actor_state_dict": {}, "critic_state_dict": {}}
+    for name, value in model.items():
+        if name in ("std", "log_std"):
+            out["actor_state_dict"][name] = value
+        for part in ("actor", "critic"):
+            for old, new in ((f"{part}.", "mlp."), (f"{part}_obs_normalizer.", "obs_normalizer.")):
+                if name.startswith(old):
+                    out[f"{part}_state_dict"][new + name.removeprefix(old)] = value
+    return out
+
+
+def write_jit(actor, path):
+    os.makedirs(os.path.dirname(path) or ".", exist_ok=True)
+    torch.jit.script(actor.cpu()).save(path)
+
+
+def write_onnx(actor, size, path, verbose):
+    os.makedirs(os.path.dirname(path) or ".", exist_ok=True)
+    torch.onnx.export(
+        actor.cpu(),
+        (torch.zeros(1, size),),
+        path,
+        opset_version=18,
+        verbose=verbose,
+        input_names=["obs"],
+        output_names=["actions"],
+        dynamic_axes={},
+        dynamo=False,
+    )

@@ -1,0 +1,675 @@
+"""A runner in the form of RSL-RL's OnPolicyRunner (rsl-rl-lib 5.4 and 5.5) that learns with
+Broadloom.
+
+    from broadloom.rsl_rl import OnPolicyRunner
+    runner = OnPolicyRunner(env, train_cfg, log_dir="logs/go1", device="cpu")
+    runner.learn(num_learning_iterations=300, init_at_random_ep_len=True)
+
+It reads RSL-RL's configuration, and reads and writes its checkpoints (model_<iteration>.pt). Only
+checkpoints, policies and exports need torch."""
+
+from __future__ import annotations
+
+import os
+import pathlib
+import shutil
+import subprocess
+import tempfile
+import warnings
+import weakref
+from collections.abc import Callable, Mapping
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from . import _core, training
+from ._kind import Kind
+from ._robots import RslRlEnvs, is_rsl_rl
+
+STD_OFFSET = 1e-2  # RSL-RL divides by the deviation plus this
+VARIANCE_OFFSET = 1e-8  # Broadloom divides by the root of the variance plus this
+
+
+class Row(NamedTuple):
+    """A key of RSL-RL's configuration."""
+
+    ours: str  # Broadloom's key, or the part that reads it
+    default: Any = None
+    turn: Callable[[Any], Any] | None = None  # their value to ours; None: another part reads it
+    allowed: tuple[Any, ...] | None = None  # other values are refused
+    near: str = ""  # the difference that remains, for the warning
+    near_if: Callable[[Any], bool] = lambda value: True
+
+
+def _same(value):
+    return value
+
+
+def _last_name(value):
+    return str(value).replace(":", ".").rpartition(".")[2]
+
+
+# Every key that is read, with RSL-RL's default. Other keys of `algorithm`, `actor` and `critic` are
+# refused; other keys of the runner are named in the warning.
+RUNNER = {
+    "num_steps_per_env": Row("num_steps", 24, int),
+    "seed": Row("seed", 1, int),
+    "save_interval": Row("names of the saved models", 50),
+    "obs_groups": Row("observation_keys", {}),
+    "actor": Row("the keys of `actor` below", {}),
+    "critic": Row("the keys of `critic` below", {}),
+    "algorithm": Row("the keys of `algorithm` below", {}),
+    "logger": Row("tensorboard, or a sink", "tensorboard"),
+    "wandb_project": Row("the sink's project", None),
+    "multi_gpu": Row("none", None, allowed=(None,)),
+    "check_for_nan": Row(
+        "none", True, near="values are always checked", near_if=lambda value: not value
+    ),
+    "upload_model": Row("none", False, near="models are not uploaded", near_if=bool),
+}
+# Keys of training scripts and wrappers, which RSL-RL's runner does not read either.
+OF_SCRIPTS = (
+    "class_name max_iterations experiment_name run_name description resume load_run device "
+    "load_checkpoint clip_actions wandb_tags neptune_project"
+).split()
+ALGORITHM = {
+    "class_name": Row("algorithm = ppo", "PPO", allowed=("PPO",)),
+    "num_learning_epochs": Row("update_epochs", 5, int),
+    "num_mini_batches": Row(
+        "num_minibatches", 4, int, near="each epoch has an order of its own, not one for all"
+    ),
+    "clip_param": Row("clip_coef", 0.2, float),
+    "gamma": Row("gamma", 0.99, float),
+    "lam": Row("gae_lambda", 0.95, float),
+    "value_loss_coef": Row("vf_coef", 1.0, lambda value: 2.0 * value),  # ours has a factor of 1/2
+    "entropy_coef": Row("ent_coef", 0.01, float),
+    "learning_rate": Row("learning_rate", 1e-3, float),
+    "max_grad_norm": Row(
+        "max_grad_norm",
+        1.0,
+        float,
+        near="actor and critic are clipped by one norm together, not by one each",
+    ),
+    "optimizer": Row("none", "adam", allowed=("adam",)),
+    "use_clipped_value_loss": Row("clip_vloss", True, bool),
+    "schedule": Row(
+        "lr_schedule",
+        "adaptive",
+        {"adaptive": "adaptive", "fixed": "constant"}.get,
+        ("adaptive", "fixed"),
+        near="the KL is estimated from the samples, not from means and deviations",
+        near_if=lambda value: value == "adaptive",
+    ),
+    "desired_kl": Row("desired_kl", 0.01, _same),
+    "normalize_advantage_per_mini_batch": Row(
+        "norm_adv", False, lambda value: "minibatch" if value else "batch"
+    ),
+    "use_mixed_precision": Row("none", False, allowed=(False,)),
+    "rnd_cfg": Row("none", None, allowed=(None, {})),
+    "symmetry_cfg": Row("none", None, allowed=(None, {})),
+    "share_cnn_encoders": Row("none", False, allowed=(False,)),
+    "grad_reduce_bucket_mb": Row("none: for several GPUs", 25),
+}
+MODEL = {
+    "class_name": Row("encoder = mlp", "MLPModel", allowed=("MLPModel",)),
+    "hidden_dims": Row("hidden_sizes", (256, 256, 256), list),
+    "activation": Row("activation", "elu", _same, ("elu", "relu", "tanh")),
+    "obs_normalization": Row(
+        "norm_obs",
+        False,
+        bool,
+        near="divides by sqrt(variance + 1e-8), not by deviation + 0.01, and clips to +-10",
+        near_if=bool,
+    ),
+    "distribution_cfg": Row("the keys of `distribution_cfg` below", None),
+    "cnn_cfg": Row("none", None, allowed=(None,)),
+    "rnn_type": Row("none", None, allowed=(None,)),
+    "rnn_hidden_dim": Row("none: without rnn_type", 256),
+    "rnn_num_layers": Row("none: without rnn_type", 1),
+}
+DISTRIBUTION = {
+    "class_name": Row("a Gaussian policy", "GaussianDistribution", None, ("GaussianDistribution",)),
+    "init_std": Row("the first log deviation", 1.0),
+    "std_type": Row(
+        "none",
+        "scalar",
+        None,
+        ("scalar", "log"),
+        near="the logarithm of the deviation is learnt",
+        near_if=lambda value: value == "scalar",
+    ),
+    "std_range": Row(
+        "none",
+        (1e-6, 1e6),
+        near="the deviation has no bounds",
+        near_if=lambda value: tuple(value) != (1e-6, 1e6),
+    ),
+    "learn_std": Row("none", True, allowed=(True,)),
+}
+
+
+class Reading:
+    """Broadloom's settings of a configuration of RSL-RL.
+
+    settings: keys of broadloom.train(). values: RSL-RL's values, defaults included, by table.
+    near: keys that are honoured with a difference, with that difference."""
+
+    def __init__(self, config: Mapping[str, Any]) -> None:
+        if "policy" in config and "actor" not in config:
+            raise _core.Error(
+                "train_cfg: got the key 'policy' of RSL-RL before 4.0, expected 'actor' and "
+                "'critic', as RSL-RL 5 reads them"
+            )
+        self.settings: dict[str, Any] = {}
+        self.near: dict[str, str] = {}
+        self.values: dict[str, dict[str, Any]] = {}
+        self.read("", RUNNER, config, strict=False)
+        parts = {name: dict(self.values[""][name] or {}) for name in ("algorithm", *MODELS)}
+        for name in ("actor", "critic"):
+            self.read(f"{name}.", MODEL, parts[name])
+        distribution = self.values["actor."]["distribution_cfg"] or {}
+        self.read("actor.distribution_cfg.", DISTRIBUTION, distribution)
+        self.read("algorithm.", ALGORITHM, parts["algorithm"])
+        self.check_models()
+        if self.settings["desired_kl"] is None:
+            self.settings |= {"lr_schedule": "constant"}
+        if self.settings["lr_schedule"] != "adaptive":
+            del self.settings["desired_kl"]
+        self.settings |= {"adam_eps": 1e-8, "norm_reward": False, "algorithm": "ppo"}
+
+    def read(self, prefix, table, given, strict=True):
+        values = self.values[prefix] = {key: row.default for key, row in table.items()}
+        for key, value in given.items():
+            if key in table:
+                values[key] = value
+            elif strict:
+                raise _core.Error(
+                    f"train_cfg: got the key '{prefix}{key}', expected one of {', '.join(table)}"
+                )
+            elif key not in OF_SCRIPTS:
+                self.near[key] = "is not known here"
+        for key, row in table.items():
+            value, name = values[key], prefix + key
+            known = _last_name(value) if key == "class_name" else value
+            if row.allowed is not None and known not in row.allowed:
+                raise _core.Error(
+                    f"train_cfg: got {name} = {value!r}, expected "
+                    f"{' or '.join(map(repr, row.allowed))}, since Broadloom's runner has "
+                    "nothing else; train with RSL-RL, or change the key"
+                )
+            if row.near and row.near_if(value):
+                self.near[name] = row.near
+            if row.turn is not None and not prefix.startswith("critic"):
+                self.settings[row.ours] = row.turn(value)
+
+    def check_models(self):
+        actor, critic = self.values["actor."], self.values["critic."]
+        for key in ("hidden_dims", "activation", "obs_normalization"):
+            got, other = actor[key], critic[key]
+            if key == "hidden_dims":
+                got, other = list(got), list(other)
+                if -1 in got:
+                    raise _core.Error("train_cfg: got -1 in actor.hidden_dims, expected widths")
+            if got != other:
+                raise _core.Error(
+                    f"train_cfg: got actor.{key} = {got} and critic.{key} = {other}, expected "
+                    "equal ones, since Broadloom's two networks have one shape"
+                )
+        if critic["distribution_cfg"] is not None:
+            raise _core.Error("train_cfg: got critic.distribution_cfg, expected none")
+        self.near.pop("critic.obs_normalization", None)
+
+    def groups(self, known):
+        """(the policy's groups, the critic's) among the environment's groups. A set that is not
+        named takes the group of its name, or `policy`, as in RSL-RL."""
+        given, out = dict(self.values[""]["obs_groups"]), []
+        for name in MODELS:
+            usual = name if name in known else "policy"
+            out.append(tuple(given.pop(name, (usual,))))
+        for name in given:
+            self.near[f"obs_groups.{name}"] = "is not used"
+        return tuple(out)
+
+
+MODELS = ("actor", "critic")
+
+
+class Shapes(NamedTuple):
+    """Sizes of the two networks, and where their numbers lie in Broadloom's parameters."""
+
+    actor: tuple[int, ...]  # widths, from observation to action
+    critic: tuple[int, ...]
+
+    def unpacked(self, flat):
+        """{name of RSL-RL: array} of the actor and of the critic, from parameters or moments."""
+        place, models = 0, []
+        for widths in (self.actor, self.critic):
+            model = {}
+            for i, (inputs, outputs) in enumerate(zip(widths[:-1], widths[1:], strict=True)):
+                weight = flat[place : place + inputs * outputs].reshape(inputs, outputs)
+                place += inputs * outputs
+                model[f"mlp.{2 * i}.weight"] = np.ascontiguousarray(weight.T)
+                model[f"mlp.{2 * i}.bias"] = flat[place : place + outputs].copy()
+                place += outputs
+            models.append(model)
+        return (*models, flat[place:].copy())
+
+    def packed(self, actor, critic, log_std):
+        parts = []
+        for model in (actor, critic):
+            for name, array in model.items():
+                parts.append(np.ravel(array.T if name.endswith("weight") else array))
+        return np.ascontiguousarray(np.concatenate([*parts, log_std]), np.float32)
+
+    def drawn(self, seed, std):
+        """First parameters as torch draws those of nn.Linear: weights and biases uniform within
+        1 / sqrt(inputs). The numbers are NumPy's."""
+        random, models = np.random.default_rng([seed, 0x5EED]), []
+        for widths in (self.actor, self.critic):
+            model = {}
+            for i, (inputs, outputs) in enumerate(zip(widths[:-1], widths[1:], strict=True)):
+                bound = 1.0 / np.sqrt(inputs)
+                for name, shape in (("weight", (outputs, inputs)), ("bias", (outputs,))):
+                    model[f"mlp.{2 * i}.{name}"] = random.uniform(-bound, bound, shape)
+            models.append(model)
+        return self.packed(*models, np.full(self.actor[-1], np.log(std)))
+
+
+class OnPolicyRunner:
+    """Trains as rsl_rl.runners.OnPolicyRunner does, with Broadloom's engine.
+
+    env: in the form of rsl_rl.env.VecEnv. train_cfg: RSL-RL's keys. A value that cannot be honoured
+    is refused; values that are honoured with a difference are named in one warning. log_dir: gets
+    model_<iteration>.pt and Broadloom's run folder; None saves nothing. device: of inference
+    policies; the learner uses the CPU. threads: 0 for all cores; no bit depends on it.
+
+    Truncated episodes are bootstrapped with V(last observation) if the simulator gives it (mjlab,
+    Isaac Lab 3), else with V(s_t), as RSL-RL does; `truncation_mode` of the run's record says
+    which. Raises broadloom.Error."""
+
+    def __init__(
+        self,
+        env: Any,
+        train_cfg: dict[str, Any],
+        log_dir: str | os.PathLike[str] | None = None,
+        device: str = "cpu",
+        *,
+        threads: int = 0,
+    ) -> None:
+        if not is_rsl_rl(env):
+            raise _core.Error(
+                f"env: got a {type(env).__name__}, expected one with num_envs, num_actions and "
+                "get_observations(), such as RslRlVecEnvWrapper(env)"
+            )
+        if int(os.environ.get("WORLD_SIZE", "1")) > 1:
+            raise _core.Error("WORLD_SIZE: got several processes, expected one")
+        self.env, self.cfg, self.device, self.threads = env, train_cfg, device, threads
+        self.log_dir = None if log_dir is None else pathlib.Path(log_dir)
+        self.current_learning_iteration = 0
+        self._scratch = tempfile.mkdtemp(prefix="broadloom-")
+        weakref.finalize(self, shutil.rmtree, self._scratch, ignore_errors=True)
+        self._files, self._repositories = 0, []
+        self._run, self._done = None, 0  # the run that goes on, and its iterations
+        self._reading = Reading(train_cfg)
+        held = RslRlEnvs(env, held=True)
+        held.close()
+        groups = self._reading.groups(held.single_observation_space.spaces)
+        name = type(held.inner).__name__
+        self._kind = Kind(
+            f"rsl_rl/{name}",
+            lambda request: RslRlEnvs(env, held=True),
+            keys=groups,
+            probe_envs=held.num_envs,
+            summary=f"{name}, stepped by its owner",
+        )
+        # The environments are the caller's: nothing plays them to learn about them.
+        self._kind.is_probed, self._kind.deterministic = True, False
+        self._kind.close_probe()
+        exact = bool(held.metadata.get("final_obs"))
+        self._kind.has_final_observations = exact
+        self.settings = {
+            **self._reading.settings,
+            "num_envs": held.num_envs,
+            "truncation_mode": "bootstrap" if exact else "state_value",
+            "checkpoint_interval": 1,  # so that model_<iteration>.pt has the moments of Adam
+            "tensorboard": self._reading.values[""]["logger"] == "tensorboard",
+        }
+        self._shapes = self._shapes_of(self._kind.spec)
+        self._warn()
+        seed = self.settings["seed"]
+        std = float(self._reading.values["actor.distribution_cfg."]["init_std"])
+        self._checkpoint = self._written({"learner.params": self._shapes.drawn(seed, std)})
+
+    def _shapes_of(self, spec):
+        policy = int(np.prod(spec["observation"]["shape"]))
+        own = spec["critic_observation"]
+        critic = policy if own is None else int(np.prod(own["shape"]))
+        hidden = tuple(self.settings["hidden_sizes"])
+        actions = int(np.prod(spec["action"]["shape"]))
+        return Shapes((policy, *hidden, actions), (critic, *hidden, 1))
+
+    def _warn(self):
+        if self._reading.near:
+            found = "; ".join(f"{key}: {words}" for key, words in self._reading.near.items())
+            warnings.warn(
+                f"train_cfg: these keys are honoured with a difference: {found}", stacklevel=3
+            )
+
+    def learn(self, num_learning_iterations: int, init_at_random_ep_len: bool = False) -> None:
+        """Learns from num_learning_iterations blocks of num_steps_per_env steps of each
+        environment. The episodes that are in progress go on. init_at_random_ep_len: sets each
+        environment's count of steps at random first, from the seed."""
+        if num_learning_iterations < 1:
+            raise _core.Error(
+                f"num_learning_iterations: got {num_learning_iterations}, expected at least 1"
+            )
+        if init_at_random_ep_len:
+            self._stagger()
+        first, done = self.current_learning_iteration, self._done
+        interval = self._reading.values[""]["save_interval"]
+        self._write_states_of_code()
+
+        def listen(progress):
+            self.current_learning_iteration = first + progress["iteration"] - done - 1
+            self._done = progress["iteration"]
+            self._checkpoint = newest_checkpoint(progress["run_dir"])
+            returned = progress["mean_return"]
+            print(
+                f"iteration {self.current_learning_iteration}: "
+                f"{'no episode has ended' if returned is None else f'return {returned:.3f}'}, "
+                f"{progress['steps_per_second']:,.0f} steps/s",
+                flush=True,
+            )
+            if self.log_dir is not None and self.current_learning_iteration % interval == 0:
+                self.save(self._model_path())
+
+        _core.register(self._kind.spec, self._kind.simulator)
+        steps = num_learning_iterations * self.settings["num_envs"] * self.settings["num_steps"]
+        calls = {"threads": self.threads, "on_iteration": listen, "sinks": self._sinks()}
+        if self._run is None:
+            self._run = training.train(
+                self._kind.id,
+                out=self._new_folder(),
+                init=self._checkpoint,
+                init_optimizer=True,
+                total_timesteps=steps,
+                **calls,
+                **self.settings,
+            )
+        else:
+            self._run = training.resume(self._run, more_timesteps=steps, **calls)
+        if self.log_dir is not None:
+            self.save(self._model_path())
+
+    def save(self, path: str | os.PathLike[str], infos: dict[str, Any] | None = None) -> None:
+        """Writes a checkpoint in RSL-RL's layout: actor, critic, optimiser, iteration, infos.
+
+        The step counter of mjlab's curricula is in infos, as its runner writes it."""
+        from . import _rsl_rl_torch
+
+        counter = getattr(getattr(self.env, "unwrapped", None), "common_step_counter", None)
+        if counter is not None:
+            infos = {**(infos or {}), "env_state": {"common_step_counter": counter}}
+        saved = {**self._saved(), "iter": self.current_learning_iteration, "infos": infos}
+        pathlib.Path(path).parent.mkdir(parents=True, exist_ok=True)
+        _rsl_rl_torch.write(path, saved)
+
+    def load(
+        self,
+        path: str | os.PathLike[str],
+        load_cfg: dict[str, bool] | None = None,
+        strict: bool = True,
+        map_location: Any = None,
+    ) -> Any:
+        """Reads a checkpoint of RSL-RL 3 to 5 or of save(), and returns its infos. The next
+        learn() begins a new run from it.
+
+        load_cfg: which of actor, critic, optimizer and iteration to take; None: all. strict=False
+        leaves out what the file does not have."""
+        from . import _rsl_rl_torch
+
+        found = _rsl_rl_torch.read(path)
+        wanted = dict.fromkeys(("actor", "critic", "optimizer", "iteration"), load_cfg is None)
+        wanted |= load_cfg or {}
+        self._checkpoint = self._written(self._arrays_of(found, wanted, strict, os.fspath(path)))
+        self._run, self._done = None, 0
+        if wanted["iteration"]:
+            self.current_learning_iteration = int(found.get("iter") or 0)
+        infos = found.get("infos")
+        inner = getattr(self.env, "unwrapped", None)
+        if infos and "env_state" in infos and hasattr(inner, "common_step_counter"):
+            inner.common_step_counter = infos["env_state"]["common_step_counter"]
+        return infos
+
+    def get_inference_policy(self, device: str | None = None) -> Any:
+        """A torch.nn.Module from observations (the groups, or one tensor [n, D]) to the mean
+        actions [n, A], with the parameters as they are now."""
+        from . import _rsl_rl_torch
+
+        actor = self._actor()
+        return _rsl_rl_torch.InferencePolicy(actor, self._kind.groups[0]).to(device or self.device)
+
+    def export_policy_to_jit(self, path: str, filename: str = "policy.pt") -> None:
+        """Writes the policy as TorchScript: normaliser and network, from [n, D] to [n, A]."""
+        from . import _rsl_rl_torch
+
+        _rsl_rl_torch.write_jit(self._actor(), os.path.join(path, filename))
+
+    def export_policy_to_onnx(
+        self, path: str, filename: str = "policy.onnx", verbose: bool = False
+    ) -> None:
+        """Writes the policy as ONNX, with RSL-RL's names `obs` and `actions`. Needs onnx."""
+        from . import _rsl_rl_torch
+
+        file = os.path.join(path, filename)
+        _rsl_rl_torch.write_onnx(self._actor(), self._shapes.actor[0], file, verbose)
+
+    def add_git_repo_to_log(self, repo_file_path: str) -> None:
+        """Notes a repository whose state learn() writes to log_dir/git."""
+        self._repositories.append(os.fspath(repo_file_path))
+
+    def _model_path(self):
+        return self.log_dir / f"model_{self.current_learning_iteration}.pt"
+
+    def _new_folder(self):
+        base = self.log_dir or pathlib.Path(self._scratch)
+        number = 1
+        while (base / f"broadloom_{number}").exists():
+            number += 1
+        return base / f"broadloom_{number}"
+
+    def _sinks(self):
+        logger = self._reading.values[""]["logger"]
+        word = _last_name(logger["class_name"] if isinstance(logger, Mapping) else logger)
+        if word in ("wandb", "WandbLogWriter"):
+            from .sinks import WandB
+
+            project = self._reading.values[""]["wandb_project"]
+            return [WandB(project=project)] if project else ["wandb"]
+        if word not in ("tensorboard", "None"):
+            raise _core.Error(
+                f"train_cfg: got logger = {logger!r}, expected 'tensorboard' or 'wandb'"
+            )
+        return []
+
+    def _stagger(self):
+        """Counts of steps from the seed, drawn by NumPy."""
+        counts = self.env.episode_length_buf
+        random = np.random.default_rng([self.settings["seed"], 0xA6E])
+        most = int(self.env.max_episode_length)
+        drawn = random.integers(0, most, size=tuple(counts.shape))
+        if isinstance(counts, np.ndarray):
+            self.env.episode_length_buf = drawn.astype(counts.dtype)
+        else:
+            from . import _rsl_rl_torch
+
+            self.env.episode_length_buf = _rsl_rl_torch.like(counts, drawn)
+
+    def _written(self, arrays):
+        """A checkpoint of Broadloom with these arrays."""
+        self._files += 1
+        path = os.path.join(self._scratch, f"{self._files}.safetensors")
+        _core.register(self._kind.spec, self._kind.simulator)
+        keys = {"env_id": self._kind.id, "total_timesteps": 1 << 40, **self.settings}
+        texts = {key: training.text_of(value) for key, value in keys.items()}
+        _core.write_checkpoint(texts, arrays, path)
+        return path
+
+    def _saved(self):
+        """The dicts of RSL-RL's checkpoint, as NumPy arrays."""
+        tensors = read_tensors(self._checkpoint)
+        actor, critic, log_std = self._shapes.unpacked(tensors["learner.params"])
+        is_scalar = self._reading.values["actor.distribution_cfg."]["std_type"] == "scalar"
+        name = "distribution.std_param" if is_scalar else "distribution.log_std_param"
+        std = np.exp(log_std)
+        statistics = [self._statistics(tensors, key) for key in self._normalizers()]
+        count = int(tensors["learner.adam_steps"][0])
+        moments = []
+        for key, power in (("learner.adam_m", 1), ("learner.adam_v", 2)):
+            of_actor, of_critic, of_std = self._shapes.unpacked(tensors[key])
+            # dL/d(std) = dL/d(log std) / std
+            of_std = of_std / std**power if is_scalar else of_std
+            moments.append([of_std, *of_actor.values(), *of_critic.values()])
+        actor = {**statistics[0], name: std if is_scalar else log_std, **actor}
+        return {
+            "actor_state_dict": actor,
+            "critic_state_dict": {**statistics[1], **critic},
+            "optimizer": {
+                "steps": count,
+                "moments": moments,
+                "learning_rate": float(tensors["learner.learning_rate"][0]),
+                "shapes": [array.shape for array in moments[0]],
+            },
+        }
+
+    def _normalizers(self):
+        """Names of the statistics that the actor's and the critic's observations have."""
+        own = self._kind.spec["critic_observation"] is not None
+        return "obs_normalizer", "critic_obs_normalizer" if own else "obs_normalizer"
+
+    def _statistics(self, tensors, key):
+        if not self.settings["norm_obs"]:
+            return {}
+        mean, var = (tensors[f"{key}.{name}"] for name in ("mean", "var"))
+        count = int(round(float(tensors[f"{key}.count"][0])))
+        # RSL-RL acts with _std + 0.01, so this _std acts as Broadloom does. It computes _std anew
+        # from _var when it learns on.
+        std = np.sqrt(var + VARIANCE_OFFSET) - STD_OFFSET
+        rows = {"_mean": mean, "_var": var, "_std": std}
+        out = {f"obs_normalizer.{name}": row[None].astype("f4") for name, row in rows.items()}
+        return {**out, "obs_normalizer.count": np.int64(count)}
+
+    def _arrays_of(self, found, wanted, strict, path):
+        """Broadloom's tensors with those of RSL-RL's checkpoint that are wanted."""
+        tensors = read_tensors(self._checkpoint)
+        actor, critic, log_std = self._shapes.unpacked(tensors["learner.params"])
+        out = {name: tensors[name] for name in tensors if name.startswith(KEPT)}
+        models = {"actor": actor, "critic": critic}
+        for name, key in zip(MODELS, self._normalizers(), strict=True):
+            theirs = found.get(f"{name}_state_dict")
+            if not wanted.get(name):
+                continue
+            if theirs is None:
+                if strict:
+                    raise _core.Error(f"{path}: got no {name}_state_dict, expected a PPO of RSL-RL")
+                continue
+            for part, now in models[name].items():
+                if part not in theirs and not strict:
+                    continue
+                got = None if part not in theirs else theirs[part].shape
+                if got != now.shape:
+                    raise _core.Error(
+                        f"{path}: {name}'s {part}: got shape {got}, expected {now.shape} for "
+                        "these observations and train_cfg; load a checkpoint of this task"
+                    )
+                models[name][part] = theirs[part]
+            if name == "actor":
+                log_std = log_std_of(theirs, log_std)
+            if self.settings["norm_obs"] and "obs_normalizer._mean" in theirs:
+                out |= loaded_statistics(key, theirs)
+        out["learner.params"] = self._shapes.packed(actor, critic, log_std)
+        if wanted.get("optimizer") and "optimizer" in found:
+            out |= self._moments_of(found["optimizer"], np.exp(log_std), path)
+        return {name: np.ascontiguousarray(array) for name, array in out.items()}
+
+    def _moments_of(self, optimizer, std, path):
+        out = {"learner.learning_rate": np.array([optimizer["learning_rate"]], np.float64)}
+        if not optimizer["moments"]:
+            return out
+        is_scalar = self._reading.values["actor.distribution_cfg."]["std_type"] == "scalar"
+        names = len(self._shapes.actor) * 2 - 2
+        for key, power, arrays in zip(("adam_m", "adam_v"), (1, 2), optimizer["moments"]):
+            parts = [f"{i}.{kind}" for i in range(names) for kind in ("weight", "bias")]
+            if len(arrays) != 2 * names + 1:
+                raise _core.Error(
+                    f"{path}: got moments of {len(arrays)} parameters, expected {2 * names + 1}; "
+                    "load without them: load_cfg={'actor': True, 'critic': True}"
+                )
+            actor = dict(zip(parts, arrays[1 : names + 1]))
+            critic = dict(zip(parts, arrays[names + 1 :]))
+            log_std = arrays[0] * std**power if is_scalar else arrays[0]
+            out[f"learner.{key}"] = self._shapes.packed(actor, critic, log_std)
+        return {**out, "learner.adam_steps": np.array([optimizer["steps"]], np.int64)}
+
+    def _actor(self):
+        from . import _rsl_rl_torch
+
+        clip = 10.0 if self.settings["norm_obs"] else 0.0
+        return _rsl_rl_torch.Actor.made(
+            self._saved()["actor_state_dict"], self.settings["activation"], clip
+        )
+
+    def _write_states_of_code(self):
+        if self.log_dir is None:
+            return
+        for path in self._repositories:
+            folder = path if os.path.isdir(path) else os.path.dirname(os.path.abspath(path))
+            texts = []
+            for words in (["rev-parse", "HEAD"], ["status", "--short"], ["diff", "HEAD"]):
+                done = subprocess.run(["git", "-C", folder, *words], capture_output=True, text=True)
+                texts.append(done.stdout or done.stderr)
+            name = os.path.basename(os.path.normpath(folder))
+            target = self.log_dir / "git" / f"{name}.diff"
+            target.parent.mkdir(parents=True, exist_ok=True)
+            target.write_text("\n".join(texts))
+
+
+KEPT = ("learner.adam", "learner.learning_rate", "obs_normalizer.", "critic_obs_normalizer.")
+
+
+def log_std_of(actor, usual):
+    """The logarithm of the deviation in an actor's dict, by its names in RSL-RL 3 to 5."""
+    for name in ("distribution.log_std_param", "log_std"):
+        if name in actor:
+            return actor[name]
+    for name in ("distribution.std_param", "std"):
+        if name in actor:
+            return np.log(np.maximum(actor[name], 1e-6))
+    return usual
+
+
+def loaded_statistics(key, model):
+    """Broadloom's statistics that act as those of RSL-RL's normaliser do."""
+    mean, std = (np.ravel(model[f"obs_normalizer.{name}"]) for name in ("_mean", "_std"))
+    var = np.maximum((std.astype(np.float64) + STD_OFFSET) ** 2 - VARIANCE_OFFSET, 0.0)
+    count = np.ravel(model["obs_normalizer.count"]).astype(np.float64)
+    return {f"{key}.mean": mean.astype(np.float64), f"{key}.var": var, f"{key}.count": count}
+
+
+def newest_checkpoint(run_dir):
+    return sorted(pathlib.Path(run_dir, "checkpoints").glob("*.safetensors"))[-1]
+
+
+def read_tensors(path):
+    """{name: array} of a checkpoint (docs/formats/checkpoint.md)."""
+    import json
+
+    data = pathlib.Path(path).read_bytes()
+    size = int.from_bytes(data[:8], "little")
+    types = {"F32": np.float32, "F64": np.float64, "I64": np.int64, "I32": np.int32}
+    out = {}
+    for name, entry in json.loads(data[8 : 8 + size]).items():
+        if name != "__metadata__" and entry["dtype"] in types:
+            begin, end = (8 + size + place for place in entry["data_offsets"])
+            out[name] = np.frombuffer(data[begin:end], types[entry["dtype"]]).copy()
+    return out

@@ -1,0 +1,242 @@
+"""The runner in RSL-RL's form, on NumPy fakes. The parts with torch are in rsl_rl_torch_test.py."""
+
+import contextlib
+import copy
+import io
+import json
+import pathlib
+import unittest
+import warnings
+
+import numpy as np
+
+import broadloom
+from broadloom import rsl_rl
+from broadloom.training import text_of
+from robot_fakes import IsaacLab, LIMIT, Mjlab, PlainRslRl, RslRl
+from simulator_cases import parameters
+
+# The form of mjlab's configurations (mjlab 1.6.0, asdict(load_rl_cfg(...))).
+CONFIG = {
+    "num_steps_per_env": 16,
+    "save_interval": 2,
+    "seed": 7,
+    "max_iterations": 100,
+    "experiment_name": "walkers",
+    "clip_actions": None,
+    "obs_groups": {"actor": ("actor",), "critic": ("critic",)},
+    "actor": {
+        "class_name": "MLPModel",
+        "hidden_dims": (16, 8),
+        "activation": "elu",
+        "obs_normalization": True,
+        "distribution_cfg": {"class_name": "GaussianDistribution", "init_std": 0.5},
+        "cnn_cfg": None,
+    },
+    "critic": {
+        "class_name": "MLPModel",
+        "hidden_dims": [16, 8],
+        "activation": "elu",
+        "obs_normalization": True,
+    },
+    "algorithm": {
+        "class_name": "PPO",
+        "num_learning_epochs": 2,
+        "num_mini_batches": 2,
+        "value_loss_coef": 1.5,
+        "entropy_coef": 0.003,
+        "desired_kl": 0.02,
+    },
+}
+
+
+def changed(path, value):
+    config = copy.deepcopy(CONFIG)
+    *parts, last = path.split(".")
+    inner = config
+    for part in parts:
+        inner = inner[part]
+    inner[last] = value
+    return config
+
+
+def made(make=lambda: RslRl(Mjlab(4)), config=CONFIG, **keys):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)
+        return rsl_rl.OnPolicyRunner(make(), copy.deepcopy(config), **keys)
+
+
+def learn(runner, iterations, **keys):
+    with contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(io.StringIO()):
+        runner.learn(iterations, **keys)
+    return runner
+
+
+class RunnerTest(unittest.TestCase):
+    def test_the_same_seed_gives_the_same_bits_with_any_threads(self):
+        runs = [
+            parameters(learn(made(threads=threads), 3, init_at_random_ep_len=True)._run)
+            for threads in (1, 2, 5)
+        ]
+        self.assertEqual(len(set(runs)), 1)
+        other = learn(made(config=changed("seed", 8)), 3, init_at_random_ep_len=True)
+        self.assertNotEqual(parameters(other._run), runs[0])
+
+    def test_keys_become_those_of_broadloom(self):
+        runner = learn(made(), 1)
+        line = json.loads((runner._run.dir / "ledger_line.json").read_text())
+        config = json.loads((runner._run.dir / "manifest.json").read_text())["config"]
+        for key, value in {
+            "num_steps": 16,
+            "num_envs": 4,
+            "seed": 7,
+            "hidden_sizes": [16, 8],
+            "activation": "elu",
+            "norm_obs": True,
+            "norm_reward": False,
+            "update_epochs": 2,
+            "num_minibatches": 2,
+            "clip_coef": 0.2,
+            "clip_vloss": True,
+            "gamma": 0.99,
+            "gae_lambda": 0.95,
+            "vf_coef": 3,
+            "ent_coef": 0.003,
+            "learning_rate": 0.001,
+            "lr_schedule": "adaptive",
+            "desired_kl": 0.02,
+            "max_grad_norm": 1,
+            "adam_eps": 1e-8,
+            "norm_adv": "batch",
+            "truncation_mode": "bootstrap",
+        }.items():
+            self.assertEqual(config[key], text_of(value), key)
+        self.assertTrue(line["contract"]["simulator"]["has_final_observations"])
+
+    def test_truncation_is_exact_only_with_last_observations(self):
+        for make, exact in (
+            (lambda: RslRl(Mjlab(4)), True),
+            (lambda: RslRl(IsaacLab(4)), True),
+            (lambda: PlainRslRl(4), False),
+        ):
+            config = changed("obs_groups", {})
+            runner = learn(made(make, config), 2)
+            line = json.loads((runner._run.dir / "ledger_line.json").read_text())
+            found = line["contract"]["simulator"]["has_final_observations"]
+            self.assertEqual(found, exact)
+            mode = "bootstrap" if exact else "state_value"
+            self.assertEqual(runner.settings["truncation_mode"], mode)
+
+    def test_learning_goes_on_with_the_same_episodes(self):
+        env = RslRl(Mjlab(4))
+        runner = made(lambda: env)
+        self.assertTrue(env.cfg.auto_reset)
+        learn(runner, 2)
+        places = env.env.world.x.copy()
+        self.assertEqual(runner.current_learning_iteration, 1)
+        self.assertTrue(env.cfg.auto_reset)
+        self.assertIsNone(env.env.closed_with)
+        moved = []
+        step, env.step = (
+            env.step,
+            lambda actions: (moved.append(env.env.world.x.copy()),) and step(actions),
+        )
+        learn(runner, 2)
+        self.assertEqual(moved[0].tolist(), places.tolist())
+        self.assertEqual(len(moved), 2 * CONFIG["num_steps_per_env"])
+        self.assertEqual(runner._run.global_step, 4 * 4 * 16)
+
+    def test_counts_of_steps_are_drawn_within_an_episode(self):
+        env = PlainRslRl(64)
+        runner = made(lambda: env, changed("obs_groups", {}))
+        runner._stagger()
+        counts = env.episode_length_buf
+        self.assertTrue(counts.min() >= 0 and counts.max() < LIMIT and counts.max() > LIMIT // 2)
+
+    def test_what_cannot_be_honoured_is_refused(self):
+        for path, value, words in (
+            ("algorithm.optimizer", "adamw", "algorithm.optimizer = 'adamw', expected 'adam'"),
+            ("algorithm.rnd_cfg", {"weight": 1.0}, "algorithm.rnd_cfg"),
+            ("algorithm.symmetry_cfg", {"use_mirror_loss": True}, "algorithm.symmetry_cfg"),
+            ("algorithm.use_mixed_precision", True, "algorithm.use_mixed_precision"),
+            ("algorithm.nothing_like_it", 1, "algorithm.nothing_like_it"),
+            ("algorithm.class_name", "Distillation", "expected 'PPO'"),
+            ("actor.class_name", "rsl_rl.models:CNNModel", "expected 'MLPModel'"),
+            ("actor.rnn_type", "lstm", "actor.rnn_type"),
+            ("actor.hidden_dims", (8, 8), "actor.hidden_dims = .* expected equal ones"),
+            ("actor.activation", "selu", "expected 'elu' or 'relu' or 'tanh'"),
+            ("critic.obs_normalization", False, "expected equal ones"),
+            ("actor.distribution_cfg.class_name", "BetaDistribution", "GaussianDistribution"),
+            ("actor.distribution_cfg.learn_std", False, "learn_std"),
+            ("obs_groups", {"actor": ["lidar"]}, "'lidar'"),
+        ):
+            with self.subTest(path), self.assertRaisesRegex((broadloom.Error, TypeError), words):
+                made(config=changed(path, value))
+        old = {"policy": {"class_name": "ActorCritic"}, "algorithm": {}}
+        with self.assertRaisesRegex(broadloom.Error, "'policy' of RSL-RL before 4.0"):
+            made(config=old)
+        with self.assertRaisesRegex(broadloom.Error, "get_observations"):
+            made(lambda: IsaacLab(2))
+
+    def test_differences_are_named_in_one_warning(self):
+        config = changed("check_for_nan", False)
+        config["strange"] = 1
+        config["actor"]["distribution_cfg"]["std_range"] = (0.1, 2.0)
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            rsl_rl.OnPolicyRunner(RslRl(Mjlab(2)), config)
+        texts = [str(one.message) for one in caught if "train_cfg" in str(one.message)]
+        self.assertEqual(len(texts), 1)
+        for key in (
+            "strange",
+            "check_for_nan",
+            "algorithm.max_grad_norm",
+            "algorithm.schedule",
+            "actor.obs_normalization",
+            "actor.distribution_cfg.std_type",
+            "actor.distribution_cfg.std_range",
+        ):
+            self.assertIn(key, texts[0])
+        self.assertNotIn("experiment_name", texts[0])
+
+    def test_first_parameters_are_drawn_as_torch_draws_them(self):
+        shapes = rsl_rl.Shapes((5, 400, 3), (7, 400, 1))
+        actor, critic, log_std = shapes.unpacked(shapes.drawn(1, 0.5))
+        self.assertEqual(log_std.tolist(), [np.float32(np.log(0.5))] * 3)
+        for model, inputs in ((actor, 5), (critic, 7)):
+            for name, bound in (("mlp.0", inputs**-0.5), ("mlp.2", 400**-0.5)):
+                for kind in ("weight", "bias"):
+                    drawn = np.abs(model[f"{name}.{kind}"])
+                    self.assertLessEqual(drawn.max(), np.float32(bound))
+            self.assertGreater(np.abs(model["mlp.0.weight"]).max(), 0.99 * inputs**-0.5)
+        self.assertFalse(np.array_equal(shapes.drawn(1, 1), shapes.drawn(2, 1)))
+        packed = shapes.packed(actor, critic, log_std)
+        self.assertTrue(np.array_equal(packed, shapes.drawn(1, 0.5)))
+
+    def test_parameters_lie_where_the_engine_reads_them(self):
+        runner = learn(made(), 2)
+        tensors = rsl_rl.read_tensors(runner._checkpoint)
+        actor = runner._shapes.unpacked(tensors["learner.params"])[0]
+        rows = np.random.default_rng(1).normal(size=(9, 2)).astype(np.float32)
+        x = rows - tensors["obs_normalizer.mean"]
+        x = np.clip(x / np.sqrt(tensors["obs_normalizer.var"] + 1e-8), -10, 10)
+        for i in (0, 2, 4):
+            x = x @ actor[f"mlp.{i}.weight"].T + actor[f"mlp.{i}.bias"]
+            x = x if i == 4 else np.where(x > 0, x, np.expm1(x))
+        policy = broadloom.Policy(runner._run)
+        self.assertTrue(np.allclose(policy.outputs(rows)[0], x, atol=1e-5))
+
+    def test_the_page_names_every_key(self):
+        page = pathlib.Path(__file__).parents[2] / "docs" / "robots.md"
+        text = page.read_text()
+        for table in (rsl_rl.ALGORITHM, rsl_rl.MODEL, rsl_rl.DISTRIBUTION):
+            for key, row in table.items():
+                self.assertIn(key, text)
+                if row.turn is not None:
+                    self.assertIn(row.ours, text)
+
+
+if __name__ == "__main__":
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)
+        unittest.main()

@@ -1,0 +1,198 @@
+"""The runner's checkpoints, policies and exports, with torch; beside RSL-RL's own where it is
+installed."""
+
+import copy
+import importlib.util
+import pathlib
+import tempfile
+import unittest
+import warnings
+
+import numpy as np
+import torch
+
+import broadloom
+from robot_fakes import Mjlab, PlainRslRl, RslRl
+from rsl_rl_test import changed, CONFIG, learn, made
+
+ROWS = {
+    "actor": torch.from_numpy(np.random.default_rng(1).normal(size=(9, 2)).astype("f4")),
+    "critic": torch.from_numpy(np.random.default_rng(2).normal(size=(9, 3)).astype("f4")),
+}
+# The fakes' second observation is always 1. RSL-RL does not clip what differs from the constant.
+ROWS["actor"][:, 1] = 1.0
+has_rsl_rl = importlib.util.find_spec("rsl_rl") is not None
+
+
+class Tensors(RslRl):
+    """The fake of RSL-RL's interface with tensors, as mjlab and Isaac Lab give them."""
+
+    def __init__(self, num_envs=4):
+        super().__init__(Mjlab(num_envs))
+        self.episode_length_buf = torch.zeros(num_envs, dtype=torch.long)
+        self.env.reset = self.reset_ids
+        self.env.device = "cpu"
+
+    def tensors(self, rows):
+        rows = {key: torch.from_numpy(row) for key, row in rows.items()}
+        if has_rsl_rl:
+            from tensordict import TensorDict
+
+            return TensorDict(rows, batch_size=[self.num_envs])
+        return rows
+
+    def reset_ids(self, *, seed=None, env_ids=None, options=None):
+        ids = None if env_ids is None else env_ids.numpy()
+        rows, infos = Mjlab.reset(self.env, seed=seed, env_ids=ids)
+        return self.tensors(rows), infos
+
+    def get_observations(self):
+        return self.tensors(self.env.get_observations())
+
+    def step(self, actions):
+        assert torch.is_tensor(actions) and not torch.is_grad_enabled()
+        rows, rewards, dones, extras = super().step(actions.numpy())
+        extras["time_outs"] = torch.from_numpy(extras["time_outs"])
+        rewards = torch.from_numpy(rewards).float()
+        return self.tensors(rows), rewards, torch.from_numpy(dones), extras
+
+
+class CheckpointTest(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder = pathlib.Path(folder.name)
+
+    def test_models_have_the_names_and_layout_of_rsl_rl(self):
+        runner = learn(made(Tensors, log_dir=self.folder), 4, init_at_random_ep_len=True)
+        found = sorted(path.name for path in self.folder.glob("*.pt"))
+        self.assertEqual(found, ["model_0.pt", "model_2.pt", "model_3.pt"])
+        saved = torch.load(self.folder / "model_3.pt", weights_only=True)
+        self.assertEqual(saved["iter"], 3)
+        self.assertEqual(
+            sorted(saved["actor_state_dict"]),
+            sorted(
+                [f"mlp.{i}.{kind}" for i in (0, 2, 4) for kind in ("bias", "weight")]
+                + [f"obs_normalizer.{name}" for name in ("_mean", "_var", "_std", "count")]
+                + ["distribution.std_param"]
+            ),
+        )
+        count = int(saved["actor_state_dict"]["obs_normalizer.count"])
+        self.assertEqual(count, 4 * 4 * CONFIG["num_steps_per_env"])
+        policy = runner.get_inference_policy()
+        actions = broadloom.Policy(runner._run).act(ROWS["actor"].numpy())
+        self.assertTrue(np.allclose(policy(ROWS).numpy(), actions, atol=1e-5))
+
+    def test_a_loaded_checkpoint_is_saved_again_as_it_was(self):
+        for std_type in ("scalar", "log"):
+            config = changed("actor.distribution_cfg.std_type", std_type)
+            first = learn(made(Tensors, config), 3)
+            first.save(self.folder / "a.pt", {"note": 1})
+            second = made(Tensors, config)
+            self.assertEqual(second.load(self.folder / "a.pt"), {"note": 1})
+            self.assertEqual(second.current_learning_iteration, 2)
+            second.save(self.folder / "b.pt", {"note": 1})
+            a, b = (torch.load(self.folder / name, weights_only=True) for name in ("a.pt", "b.pt"))
+            for part in ("actor_state_dict", "critic_state_dict"):
+                for name, value in a[part].items():
+                    self.assertTrue(torch.allclose(value, b[part][name], rtol=1e-5), name)
+            for i, state in a["optimizer_state_dict"]["state"].items():
+                for name, value in state.items():
+                    other = b["optimizer_state_dict"]["state"][i][name]
+                    self.assertTrue(torch.allclose(value, other, rtol=1e-5, atol=1e-12), (i, name))
+            rate = a["optimizer_state_dict"]["param_groups"][0]["lr"]
+            self.assertEqual(rate, b["optimizer_state_dict"]["param_groups"][0]["lr"])
+            learn(second, 1)
+            self.assertEqual(second.current_learning_iteration, 2)
+
+    def test_parts_of_a_checkpoint_are_taken_alone(self):
+        first = learn(made(Tensors), 2)
+        first.save(self.folder / "a.pt")
+        second = made(Tensors)
+        before = second._saved()
+        second.load(self.folder / "a.pt", load_cfg={"actor": True})
+        after, theirs = second._saved(), first._saved()
+        weight = "mlp.0.weight"
+        for part, expected in (("actor_state_dict", theirs), ("critic_state_dict", before)):
+            self.assertTrue(np.array_equal(after[part][weight], expected[part][weight]))
+        self.assertEqual(second.current_learning_iteration, 0)
+
+    def test_a_checkpoint_of_another_task_is_refused(self):
+        learn(made(Tensors), 1).save(self.folder / "a.pt")
+        other = made(lambda: PlainRslRl(4), changed("obs_groups", {"actor": ["policy", "critic"]}))
+        with self.assertRaisesRegex(broadloom.Error, r"got shape \(16, 2\), expected \(16, 5\)"):
+            other.load(self.folder / "a.pt")
+        torch.save({"student_state_dict": {}}, self.folder / "c.pt")
+        with self.assertRaisesRegex(broadloom.Error, "got no actor_state_dict"):
+            made(Tensors).load(self.folder / "c.pt")
+
+    def test_exports_act_like_the_policy(self):
+        runner = learn(made(Tensors), 2)
+        expected = runner.get_inference_policy()(ROWS)
+        runner.export_policy_to_jit(str(self.folder))
+        module = torch.jit.load(self.folder / "policy.pt")
+        self.assertTrue(torch.allclose(module(ROWS["actor"]), expected, atol=1e-6))
+        if importlib.util.find_spec("onnx") is None:
+            self.skipTest("onnx is missing")
+        runner.export_policy_to_onnx(str(self.folder))
+        import onnx
+
+        graph = onnx.load(self.folder / "policy.onnx").graph
+        names = [one.name for one in (*graph.input, *graph.output)]
+        self.assertEqual(names, ["obs", "actions"])
+
+    @unittest.skipUnless(has_rsl_rl, "rsl-rl-lib is missing")
+    def test_rsl_rl_plays_and_trains_on_ours_and_we_on_theirs(self):
+        from rsl_rl.runners import OnPolicyRunner as Theirs
+
+        ours = learn(made(Tensors), 3)
+        ours.save(self.folder / "a.pt")
+        theirs = Theirs(Tensors(), self.config(), None, "cpu")
+        theirs.load(str(self.folder / "a.pt"))
+        rows = Tensors(9).tensors({key: row.numpy() for key, row in ROWS.items()})
+        expected = ours.get_inference_policy()(ROWS)
+        with torch.no_grad():
+            self.assertTrue(
+                torch.allclose(theirs.get_inference_policy()(rows), expected, atol=1e-5)
+            )
+        theirs.alg.train_mode()
+        theirs.env.env.cfg.auto_reset = True
+        theirs.learn(2)
+        theirs.save(str(self.folder / "b.pt"))
+        again = made(Tensors)
+        again.load(self.folder / "b.pt")
+        with torch.no_grad():
+            theirs_actions = theirs.get_inference_policy()(rows)
+        self.assertTrue(
+            torch.allclose(again.get_inference_policy()(ROWS), theirs_actions, atol=1e-5)
+        )
+        learn(again, 1)
+
+    def config(self):
+        """The configuration as mjlab's runner hands it on: without keys that are None."""
+        config = copy.deepcopy(CONFIG)
+        del config["actor"]["cnn_cfg"]
+        return config
+
+
+class MomentsTest(unittest.TestCase):
+    def test_moments_of_the_deviation_change_with_its_form(self):
+        """Adam's moments of std are those of log std divided by std, and by its square."""
+        scalar, log = (
+            learn(made(Tensors, changed("actor.distribution_cfg.std_type", form)), 2)._saved()
+            for form in ("scalar", "log")
+        )
+        std = scalar["actor_state_dict"]["distribution.std_param"]
+        self.assertTrue(
+            np.allclose(np.log(std), log["actor_state_dict"]["distribution.log_std_param"])
+        )
+        for power, (a, b) in enumerate(
+            zip(scalar["optimizer"]["moments"], log["optimizer"]["moments"], strict=True), 1
+        ):
+            self.assertTrue(np.allclose(a[0] * std**power, b[0]))
+
+
+if __name__ == "__main__":
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        unittest.main()
