@@ -8,6 +8,7 @@
 
 #include "broadloom/core/random.h"
 #include "broadloom/core/threads.h"
+#include "broadloom/env/action_masks.h"
 #include "broadloom/env/random_action.h"
 #include "broadloom/env/tasks/registry.h"
 #include "broadloom/env/vec_env.h"
@@ -24,7 +25,12 @@ constexpr int kActionRows = 257;
 // A contiguous range of environments with its own buffers; one thread steps it.
 class Lane {
  public:
-  Lane(VecEnv& env, int begin, int end, std::uint64_t seed) : env_(env), begin_(begin), end_(end) {
+  Lane(VecEnv& env, int begin, int end, std::uint64_t seed)
+      : env_(env),
+        begin_(begin),
+        end_(end),
+        masks_(env.spec(), static_cast<std::size_t>(end - begin)),
+        random_(seed, Purpose::kUser, static_cast<std::uint32_t>(begin), 0) {
     const EnvSpec& spec = env.spec();
     const auto count = static_cast<std::size_t>(end - begin);
     row_ = count * static_cast<std::size_t>(spec.action_size());
@@ -35,17 +41,17 @@ class Lane {
     terminated_.resize(count);
     truncated_.resize(count);
     returns_.resize(count);
-    Random random(seed, Purpose::kUser, static_cast<std::uint32_t>(begin), 0);
     const auto width = static_cast<std::size_t>(spec.action_size());
     for (std::size_t i = 0; i < actions_.size(); i += width) {
-      draw_action(spec.action, random, &actions_[i]);
+      draw_action(spec.action, random_, &actions_[i]);
     }
   }
 
   // Steps until all steps are done or one fails.
   void run(int num_steps) {
     for (int t = 0; t < num_steps && status_.ok(); ++t) {
-      const float* actions = actions_.data() + row_ * static_cast<std::size_t>(t % kActionRows);
+      float* actions = actions_.data() + row_ * static_cast<std::size_t>(t % kActionRows);
+      if (masks_.width() > 0) draw_valid(actions);
       status_ = env_.step(begin_, end_,
                           {actions, observations_.rows(), rewards_.data(), terminated_.data(),
                            truncated_.data(), final_observations_.rows()});
@@ -58,6 +64,16 @@ class Lane {
   double return_sum() const { return return_sum_; }
 
  private:
+  // Which actions are valid depends on the states, so these cannot be drawn beforehand.
+  void draw_valid(float* actions) {
+    const EnvSpec& spec = env_.spec();
+    masks_.read(env_, begin_, end_);
+    for (std::size_t k = 0; k < returns_.size(); ++k) {
+      draw_action(spec.action, random_, actions + k * static_cast<std::size_t>(spec.action_size()),
+                  masks_.row(k));
+    }
+  }
+
   void count_episodes() {
     for (std::size_t i = 0; i < returns_.size(); ++i) {
       returns_[i] += rewards_[i];
@@ -71,6 +87,8 @@ class Lane {
   VecEnv& env_;
   int begin_;
   int end_;
+  MaskRows masks_;
+  Random random_;
   std::size_t row_ = 0;
   std::vector<float> actions_, rewards_;
   Observations observations_, final_observations_;

@@ -282,7 +282,7 @@ Status Collector::step_envs(Shard shard, const GroupRows& rows, int t, RolloutBl
                   &block.terminated[row], &block.truncated[row], envs.policy.final.rows(rows.first),
                   block.ends.empty() ? nullptr : &block.ends[row], envs.critic.now.rows(rows.first),
                   envs.critic.final.rows(rows.first)});
-  envs.masks.read(envs_, shard.begin, shard.end, rows.first);
+  if (stepped.ok()) envs.masks.read(envs_, shard.begin, shard.end, rows.first);
   return stepped;
 }
 

@@ -134,19 +134,19 @@ class Simulator:
         terminated = flat(terminated, np.bool_, self.num_envs, "terminations")
         truncated = flat(truncated, np.bool_, self.num_envs, "truncations")
         ended = terminated | truncated
-        finals = critic_finals = None
+        idle = finals = critic_finals = None
         if ended.any():
             self.detect_same_step(infos)
             if self.mode == "SameStep":
                 last = self.final_rows(infos, ended)
             elif self.filler_rows:
-                last = rows  # they stay until the next step, which only resets
+                last, idle = rows, ended  # they stay until the next step, which only resets
             else:
                 rows, last, infos = self.reset_ended(rows, ended, infos)
             if last is not None:
                 finals, critic_finals = self.split(last)
         self.observations, self.critic_observations = self.split(rows)
-        self.masks = read_masks(self.kind, self.env, rows, infos)
+        self.masks = read_masks(self.kind, self.env, rows, infos, idle)
         return (
             self.observations,
             rewards,
@@ -215,8 +215,9 @@ class Simulator:
                     "Broadloom the single environment"
                 )
             self.mask_is_honoured = True
-        if self.kind.mask_source == "infos" and KEY in begun and KEY in infos:
-            infos = {KEY: [(begun if ended[i] else infos)[KEY][i] for i in range(self.num_envs)]}
+        if self.kind.mask_source == "infos" and KEY in begun:
+            others = infos.get(KEY, [None] * self.num_envs)
+            infos = {KEY: [(begun[KEY] if e else others)[i] for i, e in enumerate(ended)]}
         return after, last, infos
 
     def split(self, rows):

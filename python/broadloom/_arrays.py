@@ -30,7 +30,7 @@ def same_rows(a, b, mask):
 
 def copy_of(rows):
     if isinstance(rows, dict):
-        return {key: np.array(numpy_of(row)) for key, row in rows.items()}
+        return {key: copy_of(row) for key, row in rows.items()}
     return np.array(numpy_of(rows))
 
 

@@ -28,29 +28,44 @@ def each_has_method(env):
         return False
 
 
-def read_masks(kind, env, rows, infos):
-    """uint8 [N, M], 1 for valid choices; None if the kind has no masks."""
+def read_masks(kind, env, rows, infos, idle=None):
+    """uint8 [N, M], 1 for valid choices; None if the kind has no masks. idle: bool [N],
+    environments whose next action is ignored, so that they need no mask."""
     source, count = kind.mask_source, env.num_envs
+    idle = np.zeros(count, np.bool_) if idle is None else idle
+    has_key = isinstance(infos, dict) and KEY in infos
     if source is None:
+        if has_key and kind.mask_size:
+            raise ValueError(
+                f"{kind.id}: infos of step() have '{KEY}', but those of reset() had none; give it "
+                "in both, or in neither"
+            )
         return None
-    if source == "infos" and KEY not in infos:
+    if source == "infos" and not has_key and not idle.all():
         raise ValueError(
-            f"{kind.id}: infos of reset() had '{KEY}', but these infos have none; give it in every "
-            "step, or in no reset()"
+            f"{kind.id}: infos of reset() had '{KEY}', but those of this step have none; give it "
+            "in both, or in neither"
         )
     given = (
         env.action_masks()
         if source == "method"
         else env.call("action_masks")
         if source == "call"
-        else infos[KEY]
+        else infos.get(KEY, ())
         if source == "infos"
         else rows[KEY]
     )
-    masks = one_array(given, count, kind.mask_size)
+    there = infos.get(f"_{KEY}") if source == "infos" else None
+    masks = one_array(given, count, kind.mask_size) if there is None or np.all(there) else None
     if masks is None:
-        there = infos.get(f"_{KEY}") if source == "infos" else None
-        masks = np.stack([one_mask(kind, i, given, kind.mask_size, there) for i in range(count)])
+        masks = np.stack(
+            [
+                np.ones(kind.mask_size, np.uint8)
+                if idle[i]
+                else one_mask(kind, i, given, kind.mask_size, there)
+                for i in range(count)
+            ]
+        )
     return np.ascontiguousarray(masks, np.uint8)
 
 
@@ -60,6 +75,8 @@ def one_array(given, count, size):
     if array is None and hasattr(given, "__dlpack__"):
         array = numpy_of(given)
     if array is None or array.dtype.kind not in "biu" or array.size != count * size:
+        return None
+    if count > 1 and len(array) != count:  # such as [M, N]
         return None
     array = array.reshape(count, size)
     return array if array.dtype == np.bool_ or ((array == 0) | (array == 1)).all() else None

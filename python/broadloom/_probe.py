@@ -9,7 +9,7 @@ import warnings
 import numpy as np
 
 from ._adapter import Request, Simulator, closing, seeded_reset
-from ._arrays import copy_of, same_rows
+from ._arrays import copy_of, numpy_of, same_rows
 from ._masks import read_masks
 
 PROBED_STEPS = 64
@@ -57,10 +57,12 @@ def ignores_mask(kind, env):
     seeds = list(range(1, env.num_envs + 1))
     rows, infos = env.reset() if kind.seeds_when_made else seeded_reset(env, seeds)
     first = rows = copy_of(kind.read(rows))
+    ended = None
     for _ in range(PROBED_STEPS):
-        masks = read_masks(kind, env, rows, infos)
+        masks = read_masks(kind, env, rows, infos, ended)
         actions = random_actions(kind.spec["action"], random, env.num_envs, masks)
-        rows, _, _, _, infos = env.step(kind.to_env_actions(actions))
+        rows, _, terminated, truncated, infos = env.step(kind.to_env_actions(actions))
+        ended = np.logical_or(numpy_of(terminated), numpy_of(truncated))
         rows = copy_of(kind.read(rows))
         if not same_rows(rows, first, order == 1):
             break

@@ -57,6 +57,13 @@ def value_of(value):
     return arrays_of(value) if hasattr(value, "keys") else numpy_of(value)
 
 
+def rows_at(rows, mask):
+    """The rows of some environments; rows: an array, or dicts of them to any depth."""
+    if isinstance(rows, dict):
+        return {key: rows_at(row, mask) for key, row in rows.items()}
+    return rows[mask]
+
+
 class TensorEnvs:
     """Environments of RSL-RL's, mjlab's or Isaac Lab's interface, with same-step autoreset.
 
@@ -131,7 +138,7 @@ class TensorEnvs:
             if self.resets_by_hand and ended.any():
                 infos["final_obs"] = rows = copy_of(rows)
                 after = arrays_of(self.inner.reset(env_ids=self.indices(ended))[0])
-                rows = scattered({key: after[key][ended] for key in after}, ended, rows)
+                rows = scattered(rows_at(after, ended), ended, rows)
             elif ended.any() and extras.get("final_obs") is not None:
                 infos["final_obs"] = arrays_of(extras["final_obs"])  # in other steps it is stale
             return rows, numpy_of(rewards), terminated, truncated, infos

@@ -8,6 +8,7 @@ its seed from the object's generator. Box actions are clipped to their bounds.""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import gymnasium
@@ -27,14 +28,12 @@ def _text(value):
     return ("true" if value else "false") if isinstance(value, bool) else str(value)
 
 
-def _masks_of(core):
-    masks = core.action_masks()
-    if masks is None:
-        raise _core.Error(
-            f"action_masks: {core.spec['id']} has none, expected an environment with action masks; "
-            "all its actions are valid"
+def _check_masked(core):
+    """Fails as for a missing attribute, since callers ask whether environments have masks."""
+    if core.action_masks() is None:
+        raise AttributeError(
+            f"action_masks: {core.spec['id']} has none; all its actions are valid"
         )
-    return masks
 
 
 def _picture(core, i):
@@ -187,11 +186,13 @@ class VectorEnv(gymnasium.vector.VectorEnv):
             else None
         )
 
-    def action_masks(self) -> NDArray[np.bool_]:
-        """The valid choices in the present states, [N, M]; of MultiDiscrete actions, number after
-        number. Refused for environments without action masks."""
+    @property
+    def action_masks(self) -> Callable[[], NDArray[np.bool_]]:
+        """action_masks() returns the valid choices in the present states, [N, M]; of MultiDiscrete
+        actions, number after number. Environments without masks have no such attribute."""
         self._check_open()
-        return _masks_of(self._core)
+        _check_masked(self._core)
+        return self._core.action_masks
 
     def _infos(self, **more):
         masks = self._core.action_masks()
@@ -321,11 +322,13 @@ class Env(gymnasium.Env):
         self._check_open()
         return _picture(self._core, 0) if self.render_mode else None
 
-    def action_masks(self) -> NDArray[np.bool_]:
-        """The valid choices in the present state, [M]; see VectorEnv.action_masks()."""
+    @property
+    def action_masks(self) -> Callable[[], NDArray[np.bool_]]:
+        """action_masks() returns the valid choices in the present state, [M]; see
+        VectorEnv.action_masks."""
         self._check_open()
-        masks: NDArray[np.bool_] = _masks_of(self._core)[0]
-        return masks
+        _check_masked(self._core)
+        return lambda: self._core.action_masks()[0]
 
     def _infos(self):
         masks = self._core.action_masks()

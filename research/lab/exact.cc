@@ -55,6 +55,10 @@ Result<std::unique_ptr<ExactGradients>> ExactGradients::create(const TabularMode
     return Status(ErrorKind::kMismatch,
                   "the network's actions are not Discrete, which a tabular environment needs");
   }
+  if (network.shape().masked) {
+    return Status(ErrorKind::kMismatch,
+                  "the network's actions have masks, which exact gradients do not know yet");
+  }
   ExactPolicy policy(network, params);
   Result<ExactChain> chain = make_exact_chain(model, policy, settings.max_episode_steps);
   if (!chain.ok()) return chain.status();

@@ -96,6 +96,21 @@ class SeveralByInfos(TwoLocks):
         return {"action_mask": self.masks()}
 
 
+class NoMaskAtEnd(ByInfos):
+    def infos(self):
+        return super().infos() if self.t < 6 else {}
+
+
+class NoMaskAtReset(ByInfos):
+    def infos(self):
+        return super().infos() if self.t else {}
+
+
+class Transposed(gymnasium.vector.SyncVectorEnv):
+    def action_masks(self):
+        return np.stack(self.call("mask")).T
+
+
 class Faulty(ByMethod):
     given = None
 
@@ -140,6 +155,23 @@ class Masks(unittest.TestCase):
         train(ByMethod, "Async", vectorization="async")
         train(lambda num_envs: gymnasium.vector.SyncVectorEnv([ByInfos] * num_envs), "NextStep")
 
+    def test_an_ended_episode_needs_no_mask(self):
+        train(NoMaskAtEnd, "NoMaskAtEnd")
+        for mode in gymnasium.vector.AutoresetMode:
+            with self.subTest(mode):
+                train(
+                    lambda num_envs, mode=mode: gymnasium.vector.SyncVectorEnv(
+                        [NoMaskAtEnd] * num_envs, autoreset_mode=mode
+                    ),
+                    f"NoMaskAtEnd{mode.name}",
+                )
+
+    def test_masks_of_another_form_are_refused(self):
+        with self.assertRaisesRegex(ValueError, "infos of step.. have 'action_mask'"):
+            train(NoMaskAtReset, "NoMaskAtReset")
+        with self.assertRaisesRegex(ValueError, "environment 0 .* got 4 numbers of bool"):
+            train(lambda num_envs: Transposed([Locks] * num_envs), "Transposed")
+
     def test_bad_masks_are_named(self):
         for name, given, words in (
             ("Short", lambda t: np.ones(4, bool), "environment 0 .* got 4 numbers of bool"),
@@ -177,8 +209,10 @@ class Masks(unittest.TestCase):
         envs = gymnasium.make_vec("broadloom/TicTacToe-v0", num_envs=3)
         envs.reset(seed=1)
         self.assertEqual(envs.unwrapped.action_masks().shape, (3, 9))
-        with self.assertRaisesRegex(broadloom.Error, "has none"):
-            gymnasium.make("broadloom/CartPole-v1").unwrapped.action_masks()
+        cart_pole = gymnasium.make("broadloom/CartPole-v1").unwrapped
+        self.assertFalse(hasattr(cart_pole, "action_masks"))
+        run = train(lambda: gymnasium.make("broadloom/CartPole-v1"), "Unmasked")
+        self.assertNotIn("masked", broadloom.Policy(run).spec["action"])
 
 
 if __name__ == "__main__":

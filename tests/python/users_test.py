@@ -443,12 +443,10 @@ class UsersTest(unittest.TestCase):
                 self.assertTrue(all(policy.action_space.contains(one) for one in drawn))
 
     def test_advice_fits_the_space(self):
-        wide = type("Wide", (Steps,), {"action_space": Box(-np.inf, np.inf, (1,), np.float32)})
         two = gymnasium.spaces.Tuple([gymnasium.spaces.Discrete(2), Box(0, 1, (1,))])
         many = type("Many", (Steps,), {"action_space": two})
         pair = type("Pair", (Steps,), {"observation_space": Dict(a=Box(0, 1, (2,)), b=Discrete(3))})
         for env, words, never in (
-            (wide, r"TransformAction", "RescaleAction"),
             (many, "action space", "FlattenObservation"),
             (pair, "FlattenObservation", "RescaleAction"),
         ):

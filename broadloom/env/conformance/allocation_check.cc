@@ -7,6 +7,7 @@
 
 #include "broadloom/core/random.h"
 #include "broadloom/core/status.h"
+#include "broadloom/env/action_masks.h"
 #include "broadloom/env/conformance/checks.h"
 #include "broadloom/env/random_action.h"
 
@@ -21,9 +22,17 @@ void check_allocations(const Subject& subject, Findings& findings) {
   Played out(1, spec);
   std::vector<float> actions(static_cast<std::size_t>(spec.action_size()) * kEnvs);
   Random random(99, Purpose::kUser, 0, 0);
-  for (int n = 0; n < kEnvs; ++n)
-    draw_action(spec.action, random, &actions[n * spec.action_size()]);
+  MaskRows masks(spec, kEnvs);
+  const auto draw = [&] {
+    masks.read(*envs, 0, kEnvs);
+    for (std::size_t n = 0; n < kEnvs; ++n) {
+      draw_action(spec.action, random, &actions[n * static_cast<std::size_t>(spec.action_size())],
+                  masks.row(n));
+    }
+  };
+  draw();
   const auto step = [&] {
+    if (masks.width() > 0) draw();
     const StepRows rows = out.rows_from(0, actions.data());
     const Status status = envs->step(0, kEnvs, rows);
     envs->observe(0, kEnvs, rows.observations);

@@ -33,7 +33,7 @@ extern "C" {
 #endif
 
 // Version of this header. Broadloom refuses libraries compiled with another version.
-#define BROADLOOM_PLUGIN_ABI 2
+#define BROADLOOM_PLUGIN_ABI 3
 // Size of an error buffer in bytes, with the final 0.
 #define BROADLOOM_ERROR_SIZE 512
 
