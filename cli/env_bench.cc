@@ -64,7 +64,7 @@ class Lane {
   double return_sum() const { return return_sum_; }
 
  private:
-  // Which actions are valid depends on the states, so these cannot be drawn beforehand.
+  // Valid actions depend on the states, so these cannot be drawn beforehand.
   void draw_valid(float* actions) {
     const EnvSpec& spec = env_.spec();
     masks_.read(env_, begin_, end_);
