@@ -40,7 +40,7 @@ class Actor(nn.Module):
 
     @classmethod
     def made(cls, state, activation, clip):
-        """Of an actor's state dict of RSL-RL, as arrays."""
+        """The actor of a state dict of RSL-RL, given as arrays."""
         weights = [array for name, array in state.items() if name.endswith(".weight")]
         actor = cls([weights[0].shape[1], *(len(one) for one in weights)], activation, clip)
         kept = {name: tensor(array) for name, array in state.items() if "distribution" not in name}
