@@ -171,6 +171,7 @@ class Reading:
         self.read("actor.distribution_cfg.", DISTRIBUTION, distribution)
         self.read("algorithm.", ALGORITHM, parts["algorithm"])
         self.check_models()
+        self.check_numbers()
         if self.settings["desired_kl"] is None:
             self.settings |= {"lr_schedule": "constant"}
         if self.settings["lr_schedule"] != "adaptive":
@@ -200,7 +201,29 @@ class Reading:
             if row.near and row.near_if(value):
                 self.near[name] = row.near
             if row.turn is not None and not prefix.startswith("critic"):
-                self.settings[row.ours] = row.turn(value)
+                try:
+                    self.settings[row.ours] = row.turn(value)
+                except (TypeError, ValueError):
+                    raise _core.Error(
+                        f"train_cfg: got {name} = {value!r}, expected a value such as "
+                        f"{row.default!r}"
+                    ) from None
+
+    def check_numbers(self):
+        interval = self.values[""]["save_interval"]
+        std = self.values["actor.distribution_cfg."]["init_std"]
+        for name, value, good, words in (
+            ("save_interval", interval, isinstance(interval, int) and interval > 0, "1 or more"),
+            ("seed", self.settings["seed"], self.settings["seed"] >= 0, "0 or more"),
+            ("init_std", std, isinstance(std, (int, float)) and std > 0, "a number above 0"),
+        ):
+            if not good:
+                raise _core.Error(f"train_cfg: got {name} = {value!r}, expected {words}")
+        for name, groups in self.values[""]["obs_groups"].items():
+            if isinstance(groups, str):
+                raise _core.Error(
+                    f"train_cfg: got obs_groups.{name} = {groups!r}, expected a list of groups"
+                )
 
     def check_models(self):
         actor, critic = self.values["actor."], self.values["critic."]
@@ -352,7 +375,7 @@ class OnPolicyRunner:
         if self._reading.near:
             found = "; ".join(f"{key}: {words}" for key, words in self._reading.near.items())
             warnings.warn(
-                f"train_cfg: these keys are honoured with a difference: {found}", stacklevel=3
+                f"train_cfg: these keys act with a difference, or not at all: {found}", stacklevel=3
             )
 
     def learn(self, num_learning_iterations: int, init_at_random_ep_len: bool = False) -> None:
@@ -365,6 +388,8 @@ class OnPolicyRunner:
             )
         if init_at_random_ep_len:
             self._stagger()
+        if self._run is None:
+            self._done = 0  # an interrupted learn() left its iterations here
         first, done = self.current_learning_iteration, self._done
         interval = self._reading.values[""]["save_interval"]
         self._write_states_of_code()
@@ -386,7 +411,8 @@ class OnPolicyRunner:
         _core.register(self._kind.spec, self._kind.simulator)
         steps = num_learning_iterations * self.settings["num_envs"] * self.settings["num_steps"]
         calls = {"threads": self.threads, "on_iteration": listen, "sinks": self._sinks()}
-        if self._run is None:
+        run, self._run = self._run, None  # if it fails, the next one begins from the checkpoint
+        if run is None:
             self._run = training.train(
                 self._kind.id,
                 out=self._new_folder(),
@@ -397,7 +423,7 @@ class OnPolicyRunner:
                 **self.settings,
             )
         else:
-            self._run = training.resume(self._run, more_timesteps=steps, **calls)
+            self._run = training.resume(run, more_timesteps=steps, **calls)
         if self.log_dir is not None:
             self.save(self._model_path())
 
@@ -428,9 +454,12 @@ class OnPolicyRunner:
         leaves out what the file does not have."""
         from . import _rsl_rl_torch
 
-        found = _rsl_rl_torch.read(path)
         wanted = dict.fromkeys(("actor", "critic", "optimizer", "iteration"), load_cfg is None)
+        unknown = sorted(set(load_cfg or {}) - set(wanted))
+        if unknown:
+            raise _core.Error(f"load_cfg: got '{unknown[0]}', expected some of {', '.join(wanted)}")
         wanted |= load_cfg or {}
+        found = _rsl_rl_torch.read(path)
         self._checkpoint = self._written(self._arrays_of(found, wanted, strict, os.fspath(path)))
         self._run, self._done = None, 0
         if wanted["iteration"]:
@@ -573,6 +602,8 @@ class OnPolicyRunner:
                 if strict:
                     raise _core.Error(f"{path}: got no {name}_state_dict, expected a PPO of RSL-RL")
                 continue
+            if strict:
+                self.check_names(name, models[name], theirs, path)
             for part, now in models[name].items():
                 if part not in theirs and not strict:
                     continue
@@ -592,10 +623,29 @@ class OnPolicyRunner:
             out |= self._moments_of(found["optimizer"], np.exp(log_std), path)
         return {name: np.ascontiguousarray(array) for name, array in out.items()}
 
+    def check_names(self, name, model, theirs, path):
+        """Whether a checkpoint's dict has what this actor or critic needs, and nothing else."""
+        got = {part.split("._")[0] for part in theirs if part != "obs_normalizer.count"}
+        got = {"the deviation" if part in STD_NAMES else part for part in got}
+        expected = set(model) | ({"obs_normalizer"} if self.settings["norm_obs"] else set())
+        expected |= {"the deviation"} if name == "actor" else set()
+        if got != expected:
+            extra, missing = sorted(got - expected), sorted(expected - got)
+            raise _core.Error(
+                f"{path}: {name}: got {', '.join(extra) or 'nothing more'}, expected "
+                f"{', '.join(missing) or 'no such part'}; load it with the train_cfg that it was "
+                "trained with, or with strict=False"
+            )
+
     def _moments_of(self, optimizer, std, path):
-        out = {"learner.learning_rate": np.array([optimizer["learning_rate"]], np.float64)}
+        rate = optimizer["learning_rate"]
+        if self.settings["lr_schedule"] == "constant":
+            self.settings["learning_rate"] = rate
+        out = {"learner.learning_rate": np.array([rate], np.float64)}
         if not optimizer["moments"]:
-            return out
+            zeros = np.zeros_like(read_tensors(self._checkpoint)["learner.params"])
+            moments = {f"learner.{key}": zeros for key in ("adam_m", "adam_v")}
+            return {**out, **moments, "learner.adam_steps": np.array([0], np.int64)}
         is_scalar = self._reading.values["actor.distribution_cfg."]["std_type"] == "scalar"
         names = len(self._shapes.actor) * 2 - 2
         for key, power, arrays in zip(("adam_m", "adam_v"), (1, 2), optimizer["moments"]):
@@ -637,14 +687,17 @@ class OnPolicyRunner:
 KEPT = ("learner.adam", "learner.learning_rate", "obs_normalizer.", "critic_obs_normalizer.")
 
 
+# Names in RSL-RL 3 to 5 of the deviation's logarithm, then of the deviation.
+LOG_STD_NAMES = ("distribution.log_std_param", "log_std")
+STD_NAMES = (*LOG_STD_NAMES, "distribution.std_param", "std")
+
+
 def log_std_of(actor, usual):
-    """The logarithm of the deviation in an actor's dict, by its names in RSL-RL 3 to 5."""
-    for name in ("distribution.log_std_param", "log_std"):
+    """The logarithm of the deviation in an actor's dict."""
+    for name in STD_NAMES:
         if name in actor:
-            return actor[name]
-    for name in ("distribution.std_param", "std"):
-        if name in actor:
-            return np.log(np.maximum(actor[name], 1e-6))
+            is_log = name in LOG_STD_NAMES
+            return actor[name] if is_log else np.log(np.maximum(actor[name], 1e-6))
     return usual
 
 

@@ -50,13 +50,16 @@ CONFIG = {
 }
 
 
-def changed(path, value):
+def changed(path, value, also=""):
+    """CONFIG with another value. also: a part that gets the value of the same name, too."""
     config = copy.deepcopy(CONFIG)
     *parts, last = path.split(".")
     inner = config
     for part in parts:
         inner = inner[part]
     inner[last] = value
+    if also:
+        config[also][last] = value
     return config
 
 
@@ -146,6 +149,30 @@ class RunnerTest(unittest.TestCase):
         self.assertEqual(len(moved), 2 * CONFIG["num_steps_per_env"])
         self.assertEqual(runner._run.global_step, 4 * 4 * 16)
 
+    def test_iterations_are_counted_on_after_a_simulator_failed(self):
+        for before in (0, 2):
+            with self.subTest(before=before):
+                env = RslRl(Mjlab(4))
+                runner = made(lambda env=env: env)
+                if before:
+                    learn(runner, before)
+                step, left = env.step, [3 * CONFIG["num_steps_per_env"] + 5]
+
+                def failing(actions, step=step, left=left):
+                    left[0] -= 1
+                    if left[0] == 0:
+                        raise RuntimeError("out of power")
+                    return step(actions)
+
+                env.step = failing
+                with self.assertRaisesRegex(RuntimeError, "out of power"):
+                    learn(runner, 6)
+                last = runner.current_learning_iteration
+                self.assertEqual(last, max(before - 1, 0) + 2)
+                learn(runner, 2)
+                self.assertEqual(runner.current_learning_iteration, last + 1)
+                self.assertEqual(runner._run.global_step, 2 * 4 * 16)  # of a run of its own
+
     def test_counts_of_steps_are_drawn_within_an_episode(self):
         env = PlainRslRl(64)
         runner = made(lambda: env, changed("obs_groups", {}))
@@ -169,6 +196,11 @@ class RunnerTest(unittest.TestCase):
             ("actor.distribution_cfg.class_name", "BetaDistribution", "GaussianDistribution"),
             ("actor.distribution_cfg.learn_std", False, "learn_std"),
             ("obs_groups", {"actor": ["lidar"]}, "'lidar'"),
+            ("obs_groups", {"actor": "actor"}, "expected a list of groups"),
+            ("save_interval", 0, "save_interval = 0, expected 1 or more"),
+            ("seed", None, "seed = None, expected a value such as 1"),
+            ("algorithm.max_grad_norm", None, "max_grad_norm = None, expected a value such as 1"),
+            ("actor.distribution_cfg.init_std", 0.0, "init_std = 0.0, expected a number above 0"),
         ):
             with self.subTest(path), self.assertRaisesRegex((broadloom.Error, TypeError), words):
                 made(config=changed(path, value))

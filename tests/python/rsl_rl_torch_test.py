@@ -122,6 +122,11 @@ class CheckpointTest(unittest.TestCase):
         other = made(lambda: PlainRslRl(4), changed("obs_groups", {"actor": ["policy", "critic"]}))
         with self.assertRaisesRegex(broadloom.Error, r"got shape \(16, 2\), expected \(16, 5\)"):
             other.load(self.folder / "a.pt")
+        without = made(Tensors, changed("actor.obs_normalization", False, "critic"))
+        with self.assertRaisesRegex(broadloom.Error, "actor: got obs_normalizer, expected"):
+            without.load(self.folder / "a.pt")
+        with self.assertRaisesRegex(broadloom.Error, "got 'actr', expected some of actor"):
+            without.load(self.folder / "a.pt", load_cfg={"actr": True})
         torch.save({"student_state_dict": {}}, self.folder / "c.pt")
         with self.assertRaisesRegex(broadloom.Error, "got no actor_state_dict"):
             made(Tensors).load(self.folder / "c.pt")
