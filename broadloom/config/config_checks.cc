@@ -145,7 +145,7 @@ Status check_recurrent(const Config& config) {
     return invalid("num_minibatches: got " + to_text(config.num_minibatches) +
                    " with recurrent = " + config.recurrent +
                    ", whose minibatches are whole environments; expected at most num_envs (" +
-                   to_text(config.num_envs) + ")");
+                   to_text(config.num_envs) + "); raise num_envs, or lower num_minibatches");
   }
   return {};
 }
