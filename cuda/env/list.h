@@ -11,6 +11,7 @@
 #include "broadloom/env/tasks/minatar/freeway.h"
 #include "broadloom/env/tasks/minatar/seaquest.h"
 #include "broadloom/env/tasks/minatar/space_invaders.h"
+#include "broadloom/env/tasks/puzzles/t_maze.h"
 #include "broadloom/env/tasks/toy_text/cliff_walking.h"
 #include "broadloom/env/tasks/toy_text/frozen_lake.h"
 #include "broadloom/env/tasks/toy_text/taxi.h"
@@ -18,6 +19,6 @@
 // clang-format off
 #define BROADLOOM_EACH_ENV(DO)                                                             \
   DO(Acrobot) DO(CartPole) DO(MountainCar) DO(MountainCarContinuous) DO(Pendulum)          \
-  DO(CliffWalking) DO(FrozenLake) DO(Taxi)                                                 \
+  DO(CliffWalking) DO(FrozenLake) DO(Taxi) DO(TMaze)                                       \
   DO(Asterix) DO(Breakout) DO(Freeway) DO(Seaquest) DO(SpaceInvaders)
 // clang-format on
