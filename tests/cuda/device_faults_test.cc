@@ -17,6 +17,7 @@
 #include "tests/env/observation_envs.h"
 #include "tests/learn/a2c.h"
 #include "tests/ranks/thread_ranks.h"
+#include "tests/support/release_only.h"
 
 namespace broadloom::cuda {
 namespace {
@@ -185,6 +186,7 @@ TEST_F(DeviceFaults, RefusesWhatDoesNotFitItsMemory) {
 // Pinned pages for copies count as host memory. The plan covers all data in flight plus a quarter,
 // and the next permutations.
 TEST_F(DeviceFaults, PlansWhatPassesThroughTheHost) {
+  RELEASE_ONLY("counts bytes of whole runs");
   if (device_is_real()) GTEST_SKIP() << "only the emulated one counts";
   const Options changing{
       {"num_envs", "13"}, {"num_steps", "16"}, {"shape_schedule", "13x16 @ 0, 64x32 @ 0.01"}};

@@ -9,6 +9,7 @@
 #include "broadloom/env/frames.h"
 #include "cuda/env/frame_stacks.h"
 #include "tests/cuda/device_trainers.h"
+#include "tests/support/release_only.h"
 
 namespace broadloom::cuda {
 namespace {
@@ -47,6 +48,7 @@ const Options kStacks{{"env.frame_stack", "3"}};
 const Options kZeros{{"env.frame_stack", "4"}, {"env.frame_padding", "zero"}};
 
 TEST_F(DeviceFrames, AreTrainedOn) {
+  RELEASE_ONLY("AreOlderThanTheBlock reads the same rows");
   for (const FiberOrder each : kOrders) {
     emulate_as(each);
     expect_the_same("MinAtar/Breakout-v1", combine(kTinyMinatar, kStacks));
@@ -76,6 +78,7 @@ TEST_F(DeviceFrames, AreSeenByInstruments) {
 }
 
 TEST_F(DeviceFrames, ContinueAfterAResume) {
+  RELEASE_ONLY("kernels of other cases, twice");
   expect_same_after_resume("MinAtar/Breakout-v1", combine(kTinyMinatar, kZeros));
 }
 

@@ -139,7 +139,8 @@ class Blocked final : public ForwardingVecEnv, public ActionMasks {
   }
   void valid_actions(int begin, int end, std::uint8_t* flags) const override {
     capability<ActionMasks>(inner())->valid_actions(begin, end, flags);
-    if (steps_ == 5 && begin <= 40 && 40 < end) std::fill_n(flags + (40 - begin) * 12 + 3, 4, 0);
+    // Only the thread of environment 40 reads the count.
+    if (begin <= 40 && 40 < end && steps_ == 5) std::fill_n(flags + (40 - begin) * 12 + 3, 4, 0);
   }
 
  private:
