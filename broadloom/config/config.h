@@ -342,7 +342,7 @@ void Config::visit_fields(Visitor&& visitor) {
   v("shared_encoder", shared_encoder, Role::kNetwork,
     "One body for policy and value instead of two.");
   v("recurrent", recurrent, later(Role::kNetwork).needs("algorithm", "ppo").needs("device", "cpu"),
-    Choices{{"none", "mingru"}},
+    Choices{{"none", "mingru", "gru", "lstm"}},
     "Recurrent cell after the hidden layers; minibatches are then whole environments.");
   v("log_std_init", log_std_init, KeyMark(Role::kLearning).needs("actions", "Box"),
     Range{-20.0, 2.0}, "Initial log standard deviation of a Gaussian policy.");

@@ -19,7 +19,8 @@ MinibatchUpdate<Loss>::MinibatchUpdate(const ActorCritic& network, const Loss& l
       pool_(pool),
       ranks_(ranks),
       settings_(settings),
-      minibatches_(batch_size, minibatch_count, settings.steps_together),
+      minibatches_(batch_size, minibatch_count, settings.steps_together,
+                   sequences_per_tile(network.shape().recurrent, settings.steps_together)),
       gradients_(network, loss, minibatches_.max_size(), observation_size, action_size, pool,
                  ranks) {}
 

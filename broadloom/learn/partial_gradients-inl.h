@@ -158,7 +158,7 @@ void PartialGradients<Loss>::run_partial(const GradientJob<Loss>& job, int place
 template <class Loss>
 int PartialGradients<Loss>::unit_rows(const GradientJob<Loss>& job) const {
   if (!network_.is_recurrent()) return kTileRows;
-  return sequences_per_tile(job.block.T) * job.block.T;
+  return sequences_per_tile(network_.shape().recurrent, job.block.T) * job.block.T;
 }
 
 template <class Loss>
@@ -171,8 +171,9 @@ int PartialGradients<Loss>::units_of(const GradientJob<Loss>& job) const {
 template <class Loss>
 void PartialGradients<Loss>::reserve_states(const GradientJob<Loss>& job) {
   if (!network_.is_recurrent()) return;
-  const std::size_t tiles = static_cast<std::size_t>(tile_count(unit_rows(job)));
-  for (Scratch& scratch : scratch_) scratch.between.resize(tiles * network_.state_size());
+  const int sequences = unit_rows(job) / job.block.T, steps = kTileRows / sequences;
+  const auto states = static_cast<std::size_t>((job.block.T + steps - 1) / steps * sequences);
+  for (Scratch& scratch : scratch_) scratch.between.resize(states * network_.state_size());
 }
 
 // Gathers `steps` steps of the group, from the row at `indices` on.

@@ -83,8 +83,10 @@ void ActorCritic::initialise(std::uint64_t seed, float* params, Purpose purpose)
     }
   };
   const auto init_cell = [&](const Cell& cell) {
-    if (cell.empty()) return;
-    is_orthogonal ? orthogonal(cell.slice(), 1.0) : normal(cell.slice(), 1.0);
+    for (const LinearSlice& slice : {cell.slice(), cell.state_slice()}) {
+      if (slice.out == 0) continue;
+      is_orthogonal ? orthogonal(slice, 1.0) : normal(slice, 1.0);
+    }
   };
   init(encoder_);
   init_cell(encoder_cell_);
@@ -179,9 +181,7 @@ template <class Real>
 void ActorCritic::copy_state(const TileWorkspace<Real>& work, int row, Real* state,
                              NetworkSide side) const {
   const auto copy = [&](const Cell& cell, const AlignedVector<Real>& activations) {
-    if (cell.empty()) return;
-    std::copy_n(cell.states(activations.data()) + static_cast<std::size_t>(row) * cell.state_size(),
-                cell.state_size(), state + cell.state_offset());
+    if (!cell.empty()) cell.copy_state(activations.data(), row, state);
   };
   copy(encoder_cell_, work.encoder_cell);
   if (side != NetworkSide::kValue) copy(actor_cell_, work.actor_cell);

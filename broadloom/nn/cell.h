@@ -16,11 +16,17 @@ namespace broadloom {
 enum class CellKind {
   kNone,
   kMinGru,  // math/min_gru.h
+  kGru,     // math/gated_units.h, as kLstm
+  kLstm,
 };
 
-// Sequences of `steps` rows that pass through tiles together: as many as fit into one tile, or one
-// that takes several. Part of the bits contract.
-inline int sequences_per_tile(int steps) { return std::max(kTileRows / steps, 1); }
+// Sequences of `steps` rows that pass through tiles together: as many as fit into one tile, or few
+// that take several. A cell that multiplies its last state takes four at least, which halves the
+// time of its products, and no more, which would leave threads idle. Part of the bits contract.
+inline int sequences_per_tile(CellKind kind, int steps) {
+  const bool multiplies_state = kind == CellKind::kGru || kind == CellKind::kLstm;
+  return std::max(kTileRows / steps, multiplies_state ? 4 : 1);
+}
 
 // States of a tile's sequences. A state is a row of S numbers, of all cells of a network.
 template <class Real>
@@ -49,13 +55,21 @@ class Cell {
   Cell(CellKind kind, int width, std::size_t state, ParameterLayout& layout);
 
   bool empty() const { return kind_ == CellKind::kNone; }
+  CellKind kind() const { return kind_; }
   int width() const { return slice_.in; }  // of inputs and outputs; 0 if empty
   std::size_t state_offset() const { return state_; }
-  std::size_t state_size() const { return static_cast<std::size_t>(width()); }
+  // A state is h, or an LSTM's h and c.
+  std::size_t state_size() const { return state_planes() * static_cast<std::size_t>(width()); }
   const LinearSlice& slice() const { return slice_; }  // W and b of all sums
+  // U and d of the sums of the last h; empty without such a product.
+  const LinearSlice& state_slice() const { return state_slice_; }
   // Numbers in a tile's activations and in its deltas.
-  std::size_t workspace_size() const { return kTileRows * 5 * state_size(); }
-  std::size_t delta_size() const { return kTileRows * 4 * state_size(); }
+  std::size_t workspace_size() const {
+    return plane(multiplies_state() ? 2 * (gates() + state_planes()) : 5);
+  }
+  std::size_t delta_size() const {
+    return plane(multiplies_state() ? 2 * gates() + 1 + state_planes() : 4);
+  }
 
   // Writes sums, states and outputs for x [rows, width] to activations, rows <= kTileRows. Returns
   // the outputs [rows, width], or x if the cell is empty.
@@ -65,12 +79,16 @@ class Cell {
   // The pointer that forward() returned.
   template <class Real>
   const Real* output(const Real* x, const Real* activations) const {
-    return empty() ? x : activations + kTileRows * 4 * state_size();
+    return empty() ? x : activations + plane(multiplies_state() ? gates() : 4);
   }
-  // The states after each row, [rows, width].
+  // Copies the state after row `row` to state + state_offset().
   template <class Real>
-  const Real* states(const Real* activations) const {
-    return activations + kTileRows * 3 * state_size();
+  void copy_state(const Real* activations, int row, Real* state) const {
+    const std::size_t size = static_cast<std::size_t>(width());
+    for (std::size_t k = 0; k < state_planes(); ++k) {
+      std::copy_n(activations + plane(gates() + k) + static_cast<std::size_t>(row) * size, size,
+                  state + state_ + k * size);
+    }
   }
 
   // Buffer for the derivative of the outputs [rows, width], which the caller of backward() fills;
@@ -89,8 +107,24 @@ class Cell {
   void refresh_transposed(const Real* params, Real* transposed) const;
 
  private:
+  // Planes of kTileRows * width numbers. In activations: sums of the gates; states; then a MinGRU's
+  // outputs, or the states before each row and the sums of the last h. In deltas: of outputs, of
+  // sums, of the last h's sums, then of the last h and c.
+  std::size_t gates() const { return kind_ == CellKind::kLstm ? 4 : 3; }
+  std::size_t state_planes() const { return kind_ == CellKind::kLstm ? 2 : 1; }
+  std::size_t plane(std::size_t k) const {
+    return k * kTileRows * static_cast<std::size_t>(width());
+  }
+  bool multiplies_state() const { return state_slice_.out > 0; }
+  template <class Real>
+  void forward_steps(const Real* params, int rows, const TileStates<Real>& states,
+                     Real* activations) const;
+  template <class Real>
+  void backward_steps(const Real* transposed, int rows, TileStates<Real>& states,
+                      const Real* activations, Real* deltas) const;
+
   CellKind kind_ = CellKind::kNone;
-  LinearSlice slice_;
+  LinearSlice slice_, state_slice_;
   std::size_t state_ = 0;
 };
 

@@ -29,7 +29,8 @@ NetworkFlops count_flops(const ActorCritic& network) {
   add_body(network.critic(), flops);
   for (const Cell* cell :
        {&network.encoder_cell(), &network.actor_cell(), &network.critic_cell()}) {
-    if (!cell->empty()) add_layer(cell->slice(), 1, false, flops);
+    add_layer(cell->slice(), 1, false, flops);
+    add_layer(cell->state_slice(), 1, false, flops);
   }
   add_layer(network.policy_head(), 1, linear, flops);
   add_layer(network.value_head(), 1, linear, flops);

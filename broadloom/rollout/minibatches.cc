@@ -7,7 +7,6 @@
 
 #include "broadloom/core/random.h"
 #include "broadloom/math/random_rows.h"
-#include "broadloom/nn/cell.h"
 
 namespace broadloom {
 
@@ -47,8 +46,8 @@ void Minibatches::shuffle(std::uint64_t seed, std::int64_t iteration, int epoch,
   auto row = permutation_.begin();
   for (int m = 0; m < count(); ++m) {
     const int end = epoch_.begin(m + 1);
-    for (int first = epoch_.begin(m); first < end; first += sequences_per_tile(steps_)) {
-      const int last = std::min(first + sequences_per_tile(steps_), end);
+    for (int first = epoch_.begin(m); first < end; first += together_) {
+      const int last = std::min(first + together_, end);
       for (int t = 0; t < steps_; ++t) {
         for (int e = first; e < last; ++e) {
           *row++ = t * num_envs + envs_[static_cast<std::size_t>(e)];

@@ -37,8 +37,10 @@ int draw_permutation(std::uint64_t seed, std::int64_t iteration, int epoch,
 class Minibatches {
  public:
   // batch_size B into `count` minibatches. steps: T for minibatches of whole environments, else 1.
-  Minibatches(int batch_size, int count, int steps = 1)
+  // together: environments of a group (sequences_per_tile()).
+  Minibatches(int batch_size, int count, int steps = 1, int together = 1)
       : steps_(steps),
+        together_(together),
         batch_{batch_size / steps, count},
         epoch_(batch_),
         permutation_(static_cast<std::size_t>(batch_size)),
@@ -61,7 +63,7 @@ class Minibatches {
   const std::int32_t* indices(int m) const { return permutation_.data() + begin(m); }
 
  private:
-  int steps_;
+  int steps_, together_;
   MinibatchCut batch_, epoch_;  // in samples, or in whole environments
   std::vector<std::int32_t> permutation_;
   std::vector<std::int32_t> envs_;  // [N] the epoch's permutation of whole environments, or empty

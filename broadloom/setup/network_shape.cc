@@ -37,7 +37,9 @@ WeightInit weight_init_of(const std::string& name) {
 }
 
 CellKind cell_of(const std::string& name) {
-  return name == "mingru" ? CellKind::kMinGru : CellKind::kNone;
+  if (name == "mingru") return CellKind::kMinGru;
+  if (name == "gru") return CellKind::kGru;
+  return name == "lstm" ? CellKind::kLstm : CellKind::kNone;
 }
 
 // Height, width and channels; a grid without channels has one channel. Height 0: not an image.

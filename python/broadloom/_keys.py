@@ -61,7 +61,7 @@ class ConfigKeys(TypedDict, total=False):
     hidden_sizes: Sequence[int] | str
     activation: Literal["tanh", "relu", "elu"]
     shared_encoder: bool
-    recurrent: Literal["none", "mingru"]
+    recurrent: Literal["none", "mingru", "gru", "lstm"]
     log_std_init: float
     norm_obs: bool
     norm_reward: bool

@@ -19,8 +19,8 @@ namespace {
 constexpr int kSeenNumbers = 3, kChoices = 3;
 
 struct RecurrentScene {
-  RecurrentScene(int num_steps, int num_envs, bool shared)
-      : network(shape(shared)),
+  RecurrentScene(CellKind kind, int num_steps, int num_envs, bool shared)
+      : network(shape(kind, shared)),
         block({.T = num_steps,
                .N = num_envs,
                .D = kSeenNumbers,
@@ -44,13 +44,13 @@ struct RecurrentScene {
     }
   }
 
-  static NetworkShape shape(bool shared) {
+  static NetworkShape shape(CellKind kind, bool shared) {
     NetworkShape shape;
     shape.observation_size = kSeenNumbers;
     shape.action_outputs = kChoices;
     shape.hidden_sizes = {5};
     shape.shared_encoder = shared;
-    shape.recurrent = CellKind::kMinGru;
+    shape.recurrent = kind;
     return shape;
   }
 
@@ -105,9 +105,10 @@ struct RecurrentScene {
 };
 
 // every: check every so many parameters.
-void expect_gradient_in_time(int num_steps, int num_envs, bool shared, std::size_t every) {
-  const RecurrentScene scene(num_steps, num_envs, shared);
-  Minibatches minibatches(num_steps * num_envs, 2, num_steps);
+void expect_gradient_in_time(CellKind kind, int num_steps, int num_envs, bool shared,
+                             std::size_t every) {
+  const RecurrentScene scene(kind, num_steps, num_envs, shared);
+  Minibatches minibatches(num_steps * num_envs, 2, num_steps, sequences_per_tile(kind, num_steps));
   minibatches.shuffle(1, 1, 0);
   std::vector<int> envs;  // of the second minibatch
   for (int i = 0; i < minibatches.size(1); ++i) {
@@ -134,15 +135,20 @@ void expect_gradient_in_time(int num_steps, int num_envs, bool shared, std::size
   }
 }
 
+class RecurrentGradient : public ::testing::TestWithParam<CellKind> {};
+
 // Seven environments of nine steps share a tile; the minibatch of ten takes two tiles.
-TEST(RecurrentGradient, EqualsFiniteDifferencesWhereEnvironmentsShareTiles) {
-  expect_gradient_in_time(9, 20, false, 3);
+TEST_P(RecurrentGradient, EqualsFiniteDifferencesWhereEnvironmentsShareTiles) {
+  expect_gradient_in_time(GetParam(), 9, 20, false, 3);
 }
 
-TEST(RecurrentGradient, EqualsFiniteDifferencesWhereEnvironmentsTakeSeveralTiles) {
-  expect_gradient_in_time(150, 3, false, 5);
-  expect_gradient_in_time(150, 3, true, 5);
+TEST_P(RecurrentGradient, EqualsFiniteDifferencesWhereEnvironmentsTakeSeveralTiles) {
+  expect_gradient_in_time(GetParam(), 150, 3, false, 5);
+  expect_gradient_in_time(GetParam(), 150, 3, true, 5);
 }
+
+INSTANTIATE_TEST_SUITE_P(Kinds, RecurrentGradient,
+                         ::testing::Values(CellKind::kMinGru, CellKind::kGru, CellKind::kLstm));
 
 }  // namespace
 }  // namespace broadloom

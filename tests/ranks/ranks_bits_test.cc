@@ -153,6 +153,7 @@ INSTANTIATE_TEST_SUITE_P(
     ::testing::Values(
         Param{"CartPole-v1", {{"max_episode_steps", "9"}}},
         Param{"CartPole-v1", {{"recurrent", "mingru"}, {"max_episode_steps", "9"}}},
+        Param{"CartPole-v1", {{"recurrent", "lstm"}, {"max_episode_steps", "9"}}},
         Param{"CartPole-v1", {{"num_envs", "3"}, {"num_minibatches", "1"}}},
         Param{"CartPole-v1", {{"num_envs", "1"}, {"num_minibatches", "1"}}},
         Param{"CartPole-v1",

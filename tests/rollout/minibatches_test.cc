@@ -36,18 +36,18 @@ TEST(Minibatches, UseEverySampleExactlyOnceAlsoWhereTheBatchDoesNotDivide) {
   }
 }
 
-// Groups of environments that share a tile (64 / 30 = 2), each step by step.
+// Groups of environments, each step by step.
 TEST(Minibatches, OfWholeEnvironmentsListThemStepByStep) {
-  constexpr int kSteps = 30, kEnvs = 11;
-  Minibatches minibatches(kSteps * kEnvs, 3, kSteps);
+  constexpr int kSteps = 30, kEnvs = 11, kTogether = 2;
+  Minibatches minibatches(kSteps * kEnvs, 3, kSteps, kTogether);
   EXPECT_EQ(minibatches.max_size(), 4 * kSteps);
   minibatches.shuffle(3, 11, 2);
   std::vector<int> seen(kEnvs);
   for (int m = 0; m < 3; ++m) {
     ASSERT_EQ(minibatches.size(m) % kSteps, 0);
     const int envs = minibatches.size(m) / kSteps;
-    for (int first = 0; first < envs; first += 2) {
-      const int group = std::min(2, envs - first);
+    for (int first = 0; first < envs; first += kTogether) {
+      const int group = std::min(kTogether, envs - first);
       const std::int32_t* rows = minibatches.indices(m) + first * kSteps;
       for (int e = 0; e < group; ++e) ++seen[rows[e]];
       for (int i = 0; i < group * kSteps; ++i) {
@@ -57,7 +57,6 @@ TEST(Minibatches, OfWholeEnvironmentsListThemStepByStep) {
   }
   EXPECT_EQ(seen, std::vector<int>(kEnvs, 1));
 }
-
 TEST(Minibatches, AreCountedInTheLargestBlock) {
   constexpr int kMost = 2146435072;  // of a configuration
   EXPECT_EQ((MinibatchCut{kMost, kMost}.max_size()), 1);

@@ -38,6 +38,8 @@ const std::vector<Overrides>& recurrent_cases() {
        {"num_envs", "7"},
        {"shared_encoder", "true"}},
       {{"max_episode_steps", "20"}, {"num_steps", "70"}, {"num_envs", "5"}},
+      {{"max_episode_steps", "9"}, {"recurrent", "lstm"}},
+      {{"max_episode_steps", "20"}, {"num_steps", "70"}, {"num_envs", "5"}, {"recurrent", "gru"}},
   };
   return all;
 }
@@ -152,7 +154,7 @@ TEST_P(Recurrent, BlocksAreThoseOfEnvironmentsPlayedStepByStep) {
             static_cast<std::ptrdiff_t>(next_states.size()));
 }
 
-INSTANTIATE_TEST_SUITE_P(Runs, Recurrent, ::testing::Range(0, 3));
+INSTANTIATE_TEST_SUITE_P(Runs, Recurrent, ::testing::Range(0, 5));
 
 void expect_refusal(const Overrides& overrides, const std::string& words) {
   const Result<Config> config = resolve_config(
