@@ -262,7 +262,7 @@ TEST(Tensor, TakesManySamples) {
   test_case.activation = Activation::kRelu;
   test_case.normalisation = Normalisation::kChannels;
   test_case.num_envs = 64;
-  test_case.num_steps = 17;
+  test_case.num_steps = 9;
   test_case.minibatches = 1;
   const SideOptions side_options{.order = FiberOrder::kShuffled, .rows = 512};
   const EnvSpec spec = Pendulum::spec(Pendulum::make_params({}).value());

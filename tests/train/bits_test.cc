@@ -180,7 +180,7 @@ INSTANTIATE_TEST_SUITE_P(
         Param{"Pendulum-v1", {{"max_episode_steps", "7"}, {"lr_schedule", "adaptive"}}},
         Param{"Pendulum-v1",
               {{"max_episode_steps", "40"}, {"stagger_starts", "true"}, {"stagger_by", "age"}}},
-        Param{"TicTacToe-v0", {{"norm_obs", "true"}}},
+        Param{"TicTacToe-v0", {{"norm_obs", "true"}, {"max_episode_steps", "5"}}},
         Param{"FrozenLake-v1", {{"seed_families", "1"}, {"max_episode_steps", "9"}}},
         Param{"CartPole-v1",
               {{"num_envs", "36"},
