@@ -88,7 +88,7 @@ Status run(ExportCommand& command) {
 
 void add_export_command(Command root, Context& context) {
   const Command app = root.add_subcommand(
-      "export", "Write a policy, with its normaliser, as an ONNX, PyTorch or NumPy file");
+      "export", "Write a policy, with its normaliser, as an ONNX, PyTorch, NumPy or C++ file");
   const auto command = std::make_shared<ExportCommand>();
   app.add_option("RUN", command->source, "Run folder (its newest checkpoint) or a checkpoint file")
       .required();
@@ -97,16 +97,20 @@ void add_export_command(Command root, Context& context) {
       "Use best.safetensors of the run, the checkpoint of its best evaluation in training");
   app.add_option(
          "--format", command->options.format,
-         "onnx; torch: a module with named layers; npz: NumPy arrays (default: from the name "
-         "in --out, else onnx)")
+         "onnx; torch: a module with named layers; npz: NumPy arrays; cpp: a header of C++17 "
+         "(default: from the name in --out, else onnx)")
       .type_name("WORD");
-  app.add_option("--out", command->options.out,
-                 "File to write, ends in .onnx, .py or .npz (default: policy.onnx, policy.py or "
-                 "policy.npz in the run's folder; for a checkpoint file, here). Also writes "
-                 "<file>.parity.npz: states and the policy's outputs for them")
+  app.add_option(
+         "--out", command->options.out,
+         "File to write, ends in .onnx, .py, .npz or .h (default: policy.onnx, policy.py, "
+         "policy.npz or policy.h in the run's folder; for a checkpoint file, here). Also writes "
+         "<file>.parity.npz: states and the policy's outputs for them")
       .type_name("FILE");
   app.add_flag("--value", command->options.with_value,
                "Include the critic's value as an output (default; --no-value: leave it out)");
+  app.add_option("--namespace", command->options.cpp_namespace,
+                 "Of the C++ header's names (default: policy)")
+      .type_name("NAME");
   app.add_flag("--force", command->options.force, "Replace existing files");
   add_allow_flag(app, context);
   app.add_flag("--quiet", command->quiet, "Print nothing but errors");

@@ -9,6 +9,7 @@
 
 #include "broadloom/evaluate/checkpoint_file.h"
 #include "broadloom/evaluate/run_path.h"
+#include "broadloom/export/cpp_header.h"
 #include "broadloom/export/numpy_policy.h"
 #include "broadloom/export/onnx_model.h"
 #include "broadloom/export/parity.h"
@@ -25,7 +26,8 @@ struct Format {
   const char* name;
   const char* ending;
 };
-constexpr std::array<Format, 3> kFormats{{{"onnx", ".onnx"}, {"torch", ".py"}, {"npz", ".npz"}}};
+constexpr std::array<Format, 4> kFormats{
+    {{"onnx", ".onnx"}, {"torch", ".py"}, {"npz", ".npz"}, {"cpp", ".h"}}};
 
 // The format by its name, else by the extension of the file, else the first one.
 Result<Format> format_of(const ExportOptions& options) {
@@ -39,11 +41,12 @@ Result<Format> format_of(const ExportOptions& options) {
                                options.out, format.ending, format.name));
   }
   if (!options.format.empty()) {
-    return invalid(fmt::format("format: got '{}', expected onnx, torch or npz", options.format));
+    return invalid(
+        fmt::format("format: got '{}', expected onnx, torch, npz or cpp", options.format));
   }
   return invalid(
-      fmt::format("out: got '{}', expected a name that ends in .onnx, .py (PyTorch) or "
-                  ".npz; for another name, set the format, too",
+      fmt::format("out: got '{}', expected a name that ends in .onnx, .py (PyTorch), "
+                  ".npz or .h (C++); for another name, set the format, too",
                   options.out));
 }
 
@@ -52,6 +55,8 @@ std::vector<std::string> paths_of(const Format& format, const std::string& out) 
   std::vector<std::string> paths{out};
   if (std::string_view(format.name) == "torch") {
     paths.push_back(fs::path(out).replace_extension(".safetensors").string());
+  } else if (std::string_view(format.name) == "cpp") {
+    paths.push_back(fs::path(out).replace_extension("").string() + "_parity.cc");
   }
   paths.push_back(out + ".parity.npz");
   return paths;
@@ -81,21 +86,26 @@ Status check_places(const std::vector<std::string>& paths, const FoundCheckpoint
 }
 
 // Writes all files except the parity file.
-Status write_policy(const Format& format, PolicyGraph& graph,
-                    const std::vector<std::string>& paths) {
+Status write_policy(const Format& format, const std::string& cpp_namespace, PolicyGraph& graph,
+                    const Parity& parity, const std::vector<std::string>& paths) {
   const std::string_view name = format.name;
   if (name == "torch") {
     const Metadata metadata(graph.about.begin(), graph.about.end());
     BROADLOOM_TRY(write_safetensors(paths[1], state_dict(graph), metadata));
     return write_file_atomically(paths[0], torch_module(graph));
   }
+  if (name == "cpp") {
+    const std::string header = fs::path(paths[0]).filename().string();
+    BROADLOOM_TRY(
+        write_file_atomically(paths[1], cpp_parity_program(graph, parity, cpp_namespace, header)));
+    return write_file_atomically(paths[0], cpp_header(graph, cpp_namespace));
+  }
   const Result<std::string> bytes = name == "onnx" ? onnx_model(graph) : numpy_policy(graph);
   if (!bytes.ok()) return bytes.status();
   return write_file_atomically(paths[0], bytes.value());
 }
 
-std::vector<std::string> notes_of(const Policy& policy, const ExportOptions& options,
-                                  const Parity& parity) {
+std::vector<std::string> notes_of(const Policy& policy, bool with_value, const Parity& parity) {
   const Space& observation = policy.spec.observation;
   std::vector<std::string> notes;
   if (observation.frames > 1) {
@@ -117,11 +127,11 @@ std::vector<std::string> notes_of(const Policy& policy, const ExportOptions& opt
         "differ from those during training by the rounding of TF32.");
   }
   const bool has_own = policy.network.shape().critic_observation_size > 0;
-  if (options.with_value && has_own) {
+  if (with_value && has_own) {
     notes.push_back(
         "The critic reads an observation that the policy does not have, so there is no value.");
   }
-  if (options.with_value && !has_own && policy.reward_norm != nullptr) {
+  if (with_value && !has_own && policy.reward_norm != nullptr) {
     notes.push_back("Values are for rewards scaled by norm_reward.");
   }
   if (parity.difference > kParityTolerance) {
@@ -139,6 +149,16 @@ Result<ExportedPolicy> export_policy(const std::string& run_or_checkpoint,
                                      const ExportOptions& options) {
   const Result<Format> format = format_of(options);
   if (!format.ok()) return format.status();
+  const bool is_cpp = std::string_view(format.value().name) == "cpp";
+  if (!options.cpp_namespace.empty() && !is_cpp) {
+    return invalid(
+        fmt::format("namespace: got '{}', expected none with format = {}; only cpp has one",
+                    options.cpp_namespace, format.value().name));
+  }
+  const std::string cpp_namespace =
+      options.cpp_namespace.empty() ? "policy" : options.cpp_namespace;
+  BROADLOOM_TRY(check_cpp_namespace(cpp_namespace));
+  const bool with_value = options.with_value && !is_cpp;
   const Result<FoundCheckpoint> found = find_policy(run_or_checkpoint);
   if (!found.ok()) return found.status();
   const std::string default_name = std::string("policy") + format.value().ending;
@@ -155,17 +175,18 @@ Result<ExportedPolicy> export_policy(const std::string& run_or_checkpoint,
   if (!loaded.ok()) return loaded.status();
   const Policy policy = loaded.value()->view();
   BROADLOOM_TRY(check_exportable(policy));
-  exported.graph = policy_graph(policy, options.with_value);
+  exported.graph = policy_graph(policy, with_value);
   const Result<Parity> parity = play_parity(policy, exported.graph);
   if (!parity.ok()) return parity.status();
   exported.rows = parity.value().rows;
   exported.difference = parity.value().difference;
   exported.tolerance = parity.value().tolerance;
-  exported.notes = notes_of(policy, options, parity.value());
+  exported.notes = notes_of(policy, with_value, parity.value());
 
   const Result<std::string> expected = parity_file(parity.value(), exported.graph);
   if (!expected.ok()) return expected.status();
-  BROADLOOM_TRY(write_policy(format.value(), exported.graph, exported.files));
+  BROADLOOM_TRY(
+      write_policy(format.value(), cpp_namespace, exported.graph, parity.value(), exported.files));
   BROADLOOM_TRY(write_file_atomically(exported.files.back(), expected.value()));
   return exported;
 }

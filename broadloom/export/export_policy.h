@@ -11,10 +11,11 @@
 namespace broadloom {
 
 struct ExportOptions {
-  std::string format;      // "onnx", "torch" or "npz"; "": from the name of `out`, or onnx
-  std::string out;         // ends in .onnx, .py or .npz; "": policy.onnx, ... in the run's folder
-  bool with_value = true;  // also exports the critic's values
-  bool force = false;      // replaces existing files
+  std::string format;  // "onnx", "torch", "npz" or "cpp"; "": from the name of `out`, or onnx
+  std::string out;     // ends in .onnx, .py, .npz or .h; "": policy.onnx, ... in the run's folder
+  bool with_value = true;     // also exports the critic's values; "cpp" never does
+  bool force = false;         // replaces existing files
+  std::string cpp_namespace;  // of "cpp"; "": policy
 };
 
 struct ExportedPolicy {

@@ -463,6 +463,13 @@ std::string observation_text(const PolicyGraph& graph) {
                      extents_text(true, graph.observation_shape));
 }
 
+std::string printable_text(std::string text) {
+  std::replace(text.begin(), text.end(), '\\', '/');
+  std::replace_if(
+      text.begin(), text.end(), [](char c) { return c == '"' || c < ' '; }, '\'');
+  return text;
+}
+
 int row_size(const std::vector<int>& shape) {
   return std::accumulate(shape.begin(), shape.end(), 1, std::multiplies<>());
 }

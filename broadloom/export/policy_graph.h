@@ -92,6 +92,9 @@ const char* dtype_name(Dtype dtype);
 std::string output_text(const Operation& operation);
 std::string observation_text(const PolicyGraph& graph);
 
+// Text from elsewhere, without characters that would end a string or comment of a source file.
+std::string printable_text(std::string text);
+
 // Number of elements in a row of that shape.
 int row_size(const std::vector<int>& shape);
 

@@ -77,7 +77,7 @@ class ModuleText {
     }
     for (const auto& [key, value] : graph_.about) {
       if (!value.empty() && key != "observation") {
-        out += fmt::format("{}: {}\n", key, printable(value));
+        out += fmt::format("{}: {}\n", key, printable_text(value));
       }
     }
     return out;
@@ -86,14 +86,6 @@ class ModuleText {
   std::string inputs() const {
     return graph_.mask_size > 0 ? fmt::format("{}, {}", kObservationName, kMaskName)
                                 : kObservationName;
-  }
-
-  // The text without characters that would end a Python string.
-  static std::string printable(std::string text) {
-    std::replace(text.begin(), text.end(), '\\', '/');
-    std::replace_if(
-        text.begin(), text.end(), [](char c) { return c == '"' || c < ' '; }, '\'');
-    return text;
   }
 
   void modules() {

@@ -68,7 +68,8 @@ def export(
 ) -> Answer:
     """Writes a run's policy, with its normaliser, to a file that works without Broadloom.
 
-    out: "policy.onnx", "policy.py" (a PyTorch module, with policy.safetensors) or "policy.npz".
+    out: "policy.onnx", "policy.py" (a PyTorch module, with policy.safetensors), "policy.npz" or
+    "policy.h" (C++17, with policy_parity.cc, a test; namespace="policy": of its names).
     Also writes <out>.parity.npz: states and the policy's outputs for them. value=False: leaves out
     the critic. force=True: replaces existing files. Returns a dict with the files, a description of
     observation and outputs, and the largest difference on the states of the parity file."""

@@ -2,6 +2,7 @@
 contents of the files."""
 
 import os
+import re
 import subprocess
 import unittest
 
@@ -162,12 +163,52 @@ class Export(ProgramTest):
             self.object_of("export", "b", "--value", "false", "--force", "--json")["notes"], []
         )
 
+    def test_a_header_of_cpp_plays_what_the_network_does(self):
+        few = ["--hidden_sizes", "16", *SMALL]
+        kinds = {
+            "choices": ["--env_id", "CartPole-v1", *SMALL],  # 64 x 64
+            "gaussian": ["--env_id", "Pendulum-v1", "--norm_obs", "true", *SMALL],
+            "parts": ["--env_id", "Dials-v0", "--layer_norm", "all", *few],
+            "masks": ["--env_id", "TicTacToe-v0", "--activation", "elu", *few],
+            "index": ["--env_id", "Taxi-v3", *few],
+            "images": ["--env_id", "MinAtar/Freeway-v1", "--encoder", "impala", *few],
+            "channels": [
+                *("--env_id", "MinAtar/Asterix-v1", "--encoder", "minatar"),
+                *("--layer_norm", "channels", *few),
+            ],
+        }
+        compiler = [os.environ.get("CXX", "c++"), "-std=c++17", "-O1", "-fno-exceptions"]
+        compiler += ["-fno-rtti", "-Wall", "-Wextra", "-Wconversion", "-Wshadow", "-Werror"]
+        for name, flags in kinds.items():
+            with self.subTest(name):
+                self.run_program("train", *flags, "--out", name, "--quiet")
+                answer = self.object_of(
+                    *("export", name, "--format", "cpp", "--namespace", f"robot::{name}", "--json")
+                )
+                files = ["policy.h", "policy_parity.cc", "policy.h.parity.npz"]
+                self.assertEqual(answer["files"], [f"{name}/{file}" for file in files])
+                folder = os.path.join(self.folder.name, name)
+                compile_it = [*compiler, "policy_parity.cc", "-o", "policy_parity"]
+                subprocess.run(compile_it, check=True, cwd=folder)
+                play = [os.path.join(folder, "policy_parity")]
+                played = subprocess.run(play, check=True, capture_output=True, text=True).stdout
+                found = re.match(r"(\d+) states: .* at most (\S+) \(limit 1.0e-05\)", played)
+                self.assertEqual(int(found[1]), answer["parity_rows"])
+                self.assertLess(float(found[2]), 1e-6)
+        header = os.path.join(folder, "policy.h")
+        with open(header, encoding="utf-8") as file:
+            text = file.read()
+        with open(header, "w", encoding="utf-8") as file:
+            file.write(re.sub(r"(head_bias\{\{\s*)", r"\g<1>0.001f + ", text))
+        subprocess.run(compile_it, check=True, cwd=folder)
+        self.assertEqual(subprocess.run(play, stdout=subprocess.DEVNULL).returncode, 1)
+
     def test_what_it_refuses(self):
         self.run_program("train", *SMALL, "--out", "a", "--quiet")
         self.fails(3, ["no run folder 'nowhere'"], "export", "nowhere")
         self.fails(
             2,
-            ["format: got 'tflite', expected onnx, torch or npz"],
+            ["format: got 'tflite', expected onnx, torch, npz or cpp"],
             "export",
             "a",
             "--format",
@@ -175,7 +216,7 @@ class Export(ProgramTest):
         )
         self.fails(
             2,
-            ["out: got 'policy.pt', expected a name that ends in .onnx, .py (PyTorch) or .npz"],
+            ["out: got 'policy.pt', expected a name that ends in .onnx, .py (PyTorch), .npz or .h"],
             "export",
             "a",
             "--out",
@@ -191,6 +232,9 @@ class Export(ProgramTest):
             "--out",
             "policy.npz",
         )
+        for name, flags in {"my-robot": ["--format", "cpp"], "walk": []}.items():
+            refusal = [f"namespace: got '{name}', expected"]
+            self.fails(2, refusal, "export", "a", *flags, "--namespace", name)
         self.fails(3, ["nowhere/policy.onnx"], "export", "a", "--out", "nowhere/policy.onnx")
         for checkpoint in self.checkpoints("a"):
             os.remove(os.path.join(self.folder.name, checkpoint))

@@ -5,6 +5,7 @@
 #include <map>
 #include <set>
 
+#include "broadloom/export/cpp_header.h"
 #include "broadloom/export/npz.h"
 #include "broadloom/export/onnx_model.h"
 #include "broadloom/export/protobuf.h"
@@ -180,6 +181,40 @@ TEST(TorchModule, KeepsAPolicysNameInsideItsQuotes) {
   graph.about = {{"run", "a\"\"\"\nimport os\\"}};
   const std::string text = torch_module(graph);
   EXPECT_NE(text.find("run: a''''import os/"), std::string::npos) << text.substr(0, 300);
+}
+
+TEST(CppHeader, NeedsThreeHeadersOfTheLanguage) {
+  for (const Kind& kind : kinds()) {
+    SCOPED_TRACE(kind.name());
+    const UntrainedPolicy untrained(kind);
+    const std::string text = cpp_header(policy_graph(untrained.view(), false), "robot::walk");
+    EXPECT_NE(text.find("namespace robot::walk {"), std::string::npos);
+    std::string included;
+    for (std::size_t place = text.find("#include"); place != std::string::npos;
+         place = text.find("#include", place + 1)) {
+      included += text.substr(place + 9, text.find('\n', place) - place - 9);
+    }
+    EXPECT_EQ(included, "<array><cmath><cstddef>");
+    for (const char* word : {"std::vector", "new ", "throw ", "critic"}) {
+      EXPECT_EQ(text.find(word), std::string::npos) << word;
+    }
+  }
+}
+
+TEST(CppHeader, KeepsAPolicysNameInsideItsComment) {
+  const UntrainedPolicy untrained({});
+  PolicyGraph graph = policy_graph(untrained.view(), false);
+  graph.about = {{"run", "a\nint b;\\"}};
+  EXPECT_NE(cpp_header(graph, "policy").find("// run: a'int b;/\n"), std::string::npos);
+}
+
+TEST(CppHeader, HasANamespaceThatCompiles) {
+  for (const char* name : {"policy", "_a1", "robot::walk", "A::b::c2"}) {
+    EXPECT_TRUE(check_cpp_namespace(name).ok()) << name;
+  }
+  for (const char* name : {"", "1a", "my-robot", "a::", "::a", "a::::b", "a:b", "a b", "a::1"}) {
+    EXPECT_FALSE(check_cpp_namespace(name).ok()) << name;
+  }
 }
 
 }  // namespace
