@@ -2,6 +2,7 @@
 
 #include <fmt/core.h>
 #include <sqlite3.h>
+#include <unistd.h>
 
 #include <cerrno>
 #include <cmath>
@@ -66,8 +67,10 @@ Status sqlite_error(sqlite3* connection, const std::string& path, const std::str
   if (code == SQLITE_CONSTRAINT) {
     return {ErrorKind::kCorrupt, message + "; the new rows contradict the stored ones"};
   }
-  // The program's statements are correct, so such an error means missing tables.
-  if (code == SQLITE_CORRUPT || code == SQLITE_ERROR) {
+  // The program's statements are correct, so such an error means missing tables. A file that may be
+  // written and is read-only to SQLite has a damaged header.
+  if (code == SQLITE_CORRUPT || code == SQLITE_ERROR ||
+      (code == SQLITE_READONLY && ::access(path.c_str(), W_OK) == 0)) {
     return {ErrorKind::kCorrupt,
             message +
                 "; the store is damaged: restore a copy of it, or run the study again into "

@@ -54,6 +54,18 @@ TEST_F(StrangeStores, RunsOutsideThePlanAreDamage) {
   }
 }
 
+// The header gives a version that only a later SQLite may write.
+TEST_F(StrangeStores, AreDamagedWhereTheirHeaderForbidsWriting) {
+  make("a");
+  std::fstream file(path("a"), std::ios::in | std::ios::out | std::ios::binary);
+  file.seekp(18);
+  file.put('\3');
+  file.close();
+  const Status status = opened("a");
+  EXPECT_EQ(status.kind(), ErrorKind::kCorrupt) << status.message();
+  EXPECT_NE(status.message().find("the store is damaged"), std::string::npos) << status.message();
+}
+
 // A view in place of a table might never end.
 TEST_F(StrangeStores, OtherTablesAreRefused) {
   const char* const changes[] = {

@@ -18,6 +18,7 @@
 #include "broadloom/train/run.h"
 #include "research/audit/run_audit.h"
 #include "research/lab/gradient_study.h"
+#include "tests/support/release_only.h"
 #include "tests/train/folder.h"
 #include "tests/train/scene.h"
 
@@ -115,6 +116,7 @@ TEST_F(Tf32Runs, ArePlayedInFloat32) {
 }
 
 TEST_F(Tf32Runs, AreStudiedInFloat32) {
+  RELEASE_ONLY("tests of the laboratory run the same code");
   GradientStudyOptions study;
   study.batch = 64;
   study.shapes = {{8, 8}};
