@@ -61,7 +61,10 @@ TEST_F(StrangeStores, AreDamagedWhereTheirHeaderForbidsWriting) {
   file.seekp(18);
   file.put('\3');
   file.close();
-  const Status status = opened("a");
+  make("b");
+  Result<StudyStore> store = StudyStore::open(path("a"), plan_, {}, false);
+  ASSERT_TRUE(store.ok()) << store.status().message();
+  const Status status = store.value().take(path("b"));
   EXPECT_EQ(status.kind(), ErrorKind::kCorrupt) << status.message();
   EXPECT_NE(status.message().find("the store is damaged"), std::string::npos) << status.message();
 }
