@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from .policy import Policy
     from .sinks import log_to
 
+__version__ = "0.1.0"
 __all__ = [
     "Env",
     "Error",
@@ -78,6 +79,9 @@ _LATER = {
     "Policy": "policy",
 }
 
+# Commands without a function of their own.
+_COMMANDS = ("bench", "curve", "diff", "env", "eval", "study", "watch")
+
 for _folder in reversed(sys.path):
     _core.add_package_folder(_folder)  # Python's folders may hold MuJoCo
 _registry.register_when_imported()
@@ -89,7 +93,10 @@ def __getattr__(name):
     if name == "sinks":
         return import_module(".sinks", __name__)
     if name not in _LATER:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        hint = ""
+        if name in _COMMANDS:
+            hint = f"; call broadloom.command({name!r}, ...), as the program's {name}"
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}{hint}")
     value = globals()[name] = getattr(import_module(f".{_LATER[name]}", __name__), name)
     return value
 

@@ -119,11 +119,15 @@ class Simulator:
                 f"{place}: a process of its environments has died; look for the reason in its "
                 "output or in the system's log"
             ) from error
-        if hasattr(error, "add_note"):  # Python 3.11 and later
-            error.add_note(
+        wrong = wrong_shape(self.env) if isinstance(error, ValueError) else ""
+        shown = ValueError(wrong) if wrong else error
+        if hasattr(shown, "add_note"):  # Python 3.11 and later
+            shown.add_note(
                 f"In {place}, which should return {returned}: observations of "
                 f"{self.kind.observation_space}, actions of {self.kind.action_space}."
             )
+        if wrong:
+            raise shown from error
 
     def transitions(self):
         rows, rewards, terminated, truncated, infos = self.env.step(
@@ -254,6 +258,19 @@ def seeded_reset(env, seeds, in_families=False):
         if in_families:
             raise ValueError(NO_FAMILIES) from error
         return env.reset(seed=int(seeds[0]))
+
+
+def wrong_shape(env):
+    """The first observation of a SyncVectorEnv that has not the shape of its space, in words; "" if
+    there is none. SyncVectorEnv's own error names neither shape."""
+    declared = getattr(getattr(env, "single_observation_space", None), "shape", None)
+    for i, row in enumerate(getattr(env, "_env_obs", None) or ()):
+        if declared is not None and row is not None and np.shape(row) != declared:
+            return (
+                f"observations: environment {i} gave an array of shape {np.shape(row)}, expected "
+                f"{declared}, as its observation_space says"
+            )
+    return ""
 
 
 def final_observations(infos):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import pathlib
+import re
 import tempfile
 from typing import TYPE_CHECKING, Any
 
@@ -134,9 +135,24 @@ class Study:
             if isinstance(file, dict):
                 file = pathlib.Path(folder) / "study.toml"
                 file.write_text(_toml(self.definition))
-            return command(
-                "study", file, out=self.store, name=self.name, report=False, quiet=quiet, **options
-            )
+            try:
+                return command(
+                    "study",
+                    file,
+                    out=self.store,
+                    name=self.name,
+                    report=False,
+                    quiet=quiet,
+                    **options,
+                )
+            except _core.Error as error:
+                if file is self.definition:
+                    raise
+                # The file is gone, and its lines are not those of the dict.
+                words = re.sub(re.escape(str(file)) + r"(:\d+)?", "definition", str(error))
+                plain = _core.Error(words)
+                plain.kind = error.kind
+                raise plain from None
 
     def report(self, *, out: StrPath | None = None, **options: Any) -> Answer:
         """Writes the pages of the report, and returns study.json as a dict."""

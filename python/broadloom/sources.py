@@ -49,17 +49,22 @@ def gymnasium_kind(env_id):
     )
 
 
-class GymnasiumMaker:
-    """Makes single environments of an id, with arguments of gymnasium.make() and wrappers. Other
-    processes can be given it if they can be given the wrappers."""
+class EnvMaker:
+    """Makes single environments of an id of Gymnasium or of a function, with its arguments and
+    wrappers. Other processes can be given it if they can be given the function and wrappers."""
 
-    def __init__(self, env_id, env_kwargs, wrappers):
-        self.id, self.kwargs, self.wrappers = env_id, dict(env_kwargs or {}), tuple(wrappers)
+    def __init__(self, source, env_kwargs, wrappers):
+        """source: the id, or the function."""
+        self.source, self.kwargs, self.wrappers = source, dict(env_kwargs or {}), tuple(wrappers)
+        self.__name__ = getattr(source, "__name__", type(source).__name__)
 
     def __call__(self):
-        import gymnasium
+        if isinstance(self.source, str):
+            import gymnasium
 
-        env = gymnasium.make(self.id, **self.kwargs)
+            env = gymnasium.make(self.source, **self.kwargs)
+        else:
+            env = self.source(**self.kwargs)
         for wrapper in self.wrappers:
             env = wrapper(env)
         return env
@@ -67,11 +72,30 @@ class GymnasiumMaker:
     @property
     def upstream(self):
         """The call in words, for records."""
-        import gymnasium
+        arguments = [f"{key}={value!r}" for key, value in self.kwargs.items()]
+        if isinstance(self.source, str):
+            import gymnasium
 
-        arguments = [repr(self.id), *(f"{key}={value!r}" for key, value in self.kwargs.items())]
-        words = [f"gymnasium {gymnasium.__version__}: make({', '.join(arguments)})"]
+            call = f"gymnasium {gymnasium.__version__}: make"
+            arguments.insert(0, repr(self.source))
+        else:
+            call = self.__name__
+        words = [f"{call}({', '.join(arguments)})"]
         return ", ".join(words + [getattr(one, "__name__", repr(one)) for one in self.wrappers])
+
+
+def package(module, name, env_id):
+    """The module of the package of that name, which environments of that id need."""
+    try:
+        return importlib.import_module(module)
+    except ModuleNotFoundError as error:
+        if error.name != module:  # a module that the package itself lacks
+            raise
+        raise ModuleNotFoundError(
+            f"{env_id} needs the package {name}, which this Python does not have; install it: "
+            f"pip install {name}",
+            name=module,
+        ) from None
 
 
 ATARI_FRAMES = 4
@@ -81,7 +105,7 @@ def atari_kind(env_id, name):
     """Atari games with AtariVectorEnv's preprocessing: 84x84 grey, every fourth frame, up to 30
     no-ops. AtariVectorEnv gives one frame, and Broadloom stacks four, so that a block stores each
     frame once. Only training clips rewards to their signs. Sticky actions are those of the id."""
-    import ale_py
+    ale_py = package("ale_py", "ale-py", env_id)
     import gymnasium
 
     gymnasium.register_envs(ale_py)
@@ -118,8 +142,7 @@ def atari_kind(env_id, name):
 
 def envpool_kind(env_id):
     """envpool/<task>: a pool of C++ environments."""
-    import envpool
-
+    envpool = package("envpool", "envpool", env_id)
     name = env_id.split("/", 1)[1]
     spec = envpool.make_spec(name)
 
@@ -157,7 +180,7 @@ def function_kind(name, function, *, vectorization, keys, max_episode_steps, num
         raise ValueError(
             f"observation_keys: got {keys!r}, expected two keys: (the policy's, the critic's)"
         )
-    takes = _parameters(function)
+    takes = parameters_of(function)
     if "num_envs" not in takes:
         return Kind(
             name,
@@ -273,7 +296,7 @@ def _is_stable_baselines(env):
     )
 
 
-def _parameters(function):
+def parameters_of(function):
     try:
         return inspect.signature(function).parameters
     except (TypeError, ValueError):

@@ -9,6 +9,7 @@ import os
 import pathlib
 import sys
 import threading
+import time
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -30,8 +31,9 @@ if TYPE_CHECKING:
     )
     from .policy import Policy
 
-_kinds = {}  # (function, Kind) by registered id
+_kinds = {}  # (function, other arguments, Kind) by registered id
 _in_use = collections.Counter()  # trainings in progress, by registered id
+LINE_SECONDS = 5.0  # between lines of progress in a notebook or a file
 _USUAL_KEYS = ("policy", "critic")
 _lock = threading.RLock()  # guards both
 
@@ -138,11 +140,11 @@ def train(
         one), for a VectorEnv or Stable-Baselines3's VecEnv.
     name: the id of a function's environments; by default "python/<function's name>-v0". With an id
         of Gymnasium: another name for it.
-    env_kwargs: for an id of Gymnasium: arguments of gymnasium.make(). For other ids: options of the
-        environment, {"gravity": 9.5} for the key env.gravity.
-    wrappers: for an id of Gymnasium: functions such as classes of gymnasium.wrappers, in order.
-        With env_kwargs or wrappers the environment's name is python/<id>, and the run records both
-        in words only.
+    env_kwargs: arguments of gymnasium.make(), or of a function that makes one environment. For
+        other ids: options of the environment, {"gravity": 9.5} for the key env.gravity.
+    wrappers: functions such as classes of gymnasium.wrappers, in order; as env_kwargs for ids of
+        Gymnasium and functions that make one environment. With either the name of an id's
+        environment is python/<id>, and the run records both in words only.
     config: keys of the config, such as num_envs=16 or norm_obs=True;
         `python -m broadloom train --help` lists them.
     out: the run's folder, which must be new.
@@ -244,13 +246,14 @@ def register(
     from . import sources
 
     env, _ = source_of(env, name, env_kwargs, wrappers, vectorization, observation_keys, named=True)
+    arguments = vectorization, observation_keys, max_episode_steps
     with _lock:
-        if name in _kinds and _kinds[name][0] is env:
+        if name in _kinds and _kinds[name][0] is env and _kinds[name][1] == arguments:
             return name
         if _in_use[name] > 0:
             raise _core.Error(
                 f"name: got '{name}', which a training in progress uses with another "
-                "function; expected another name"
+                "function or other arguments; expected another name"
             )
     kind = sources.function_kind(
         name,
@@ -262,7 +265,7 @@ def register(
     )
     with _lock:
         _core.register(kind.spec, kind.simulator)
-        _kinds[name] = env, kind
+        _kinds[name] = env, arguments, kind
     return name
 
 
@@ -315,14 +318,20 @@ def source_of(env, name, env_kwargs, wrappers, vectorization, keys, named=False)
     wrappers, keys or processes becomes a function that makes it."""
     changed = bool(env_kwargs or wrappers or vectorization != "sync" or keys != _USUAL_KEYS or name)
     if not isinstance(env, str):
-        if env_kwargs or wrappers:
+        if not (env_kwargs or wrappers) or not callable(env):
+            return env, name
+        from .sources import EnvMaker, parameters_of
+
+        if "num_envs" in parameters_of(env):
             raise _core.Error(
-                "env_kwargs, wrappers: got them with a function that makes environments; expected "
-                "an id of Gymnasium; let the function pass arguments and wrap"
+                "env_kwargs, wrappers: got them with a function of num_envs; expected a function "
+                "that makes one environment, or an id of Gymnasium; let the function pass "
+                "arguments and wrap"
             )
-        return env, name
+        return EnvMaker(env, env_kwargs, wrappers), name
     own = gymnasium_id(env)
     if not own:
+        _check_bare_id(env)
         if named or wrappers:
             given = "env" if named else "wrappers"
             raise _core.Error(
@@ -332,9 +341,24 @@ def source_of(env, name, env_kwargs, wrappers, vectorization, keys, named=False)
         return env, name
     if not changed:
         return f"gymnasium/{own}", name
-    from .sources import GymnasiumMaker
+    from .sources import EnvMaker
 
-    return GymnasiumMaker(own, env_kwargs, wrappers), name or f"python/{own.rpartition(':')[2]}"
+    return EnvMaker(own, env_kwargs, wrappers), name or f"python/{own.rpartition(':')[2]}"
+
+
+def _check_bare_id(env_id):
+    """Gymnasium's own ids need a prefix, since some are also those of Broadloom's environments."""
+    gymnasium = sys.modules.get("gymnasium")
+    if gymnasium is None or env_id.startswith("broadloom/") or env_id not in gymnasium.registry:
+        return
+    if env_id in _kinds or any(known["id"] == env_id for known in _core.list_envs()):
+        return
+    error = _core.Error(
+        f"unknown environment '{env_id}'; Gymnasium has one of this id: name it "
+        f"'gymnasium/{env_id}'"
+    )
+    error.kind = "not_found"
+    raise error
 
 
 @contextlib.contextmanager
@@ -413,25 +437,33 @@ for _name in ("gymnasium", "envpool"):
 
 
 class _Progress:
-    """A line of progress that is rewritten, on a terminal only."""
+    """A line of progress that is rewritten; in a notebook or a file, a new line now and then."""
 
     def __init__(self, quiet):
-        self.shows = not quiet and sys.stderr.isatty()
+        self.shows = not quiet and sys.stderr is not None
+        self.rewrites = self.shows and sys.stderr.isatty()
+        self.due = 0.0  # of the next line where none can be rewritten, by time.monotonic()
 
     def __call__(self, progress):
         if not self.shows:
             return
+        is_last = progress["iteration"] == progress["num_iterations"]
+        if not self.rewrites:
+            now = time.monotonic()
+            if now < self.due and not is_last:
+                return
+            self.due = now + LINE_SECONDS
         result = (
             "" if progress["mean_return"] is None else f"  return {progress['mean_return']:.2f}"
         )
-        end = "\n" if progress["iteration"] == progress["num_iterations"] else ""
-        print(
-            f"\r{progress['global_step']:>12,} of {progress['total_timesteps']:,}  "
-            f"{progress['steps_per_second']:,.0f} steps/s{result}  ",
-            end=end,
-            file=sys.stderr,
-            flush=True,
+        text = (
+            f"{progress['global_step']:>12,} of {progress['total_timesteps']:,}  "
+            f"{progress['steps_per_second']:,.0f} steps/s{result}"
         )
+        if self.rewrites:
+            print(f"\r{text}  ", end="\n" if is_last else "", file=sys.stderr, flush=True)
+        else:
+            print(text, file=sys.stderr, flush=True)
 
 
 class Calls:

@@ -82,7 +82,7 @@ class CommandsTest(unittest.TestCase):
             ("invalid_config", "episodes", lambda: broadloom.evaluate(RUN, episodes=-1)),
             (
                 "invalid_config",
-                "unknown",
+                "^definition: unknown",
                 lambda: broadloom.Study({"base": {"learning_rat": 1}}, out=OUT / "bad.sqlite").run(
                     quiet=True
                 ),

@@ -203,6 +203,26 @@ class TrainTest(unittest.TestCase):
             ("true", "0.001", "16,16"),
         )
 
+    def test_progress_shows_without_a_terminal(self):
+        words = "import broadloom; broadloom.train('CartPole-v1', out='{}', quiet={}, **{})"
+        for name, quiet, seen in (
+            ("loud", False, r" 256 of 2,048 (.|\n)* 2,048 of 2,048 "),
+            (
+                "silent",
+                True,
+                r"\A\Z",
+            ),
+        ):
+            ended = python("-c", words.format(pathlib.Path(HERE.name) / name, quiet, KEYS))
+            self.assertEqual(ended.returncode, 0, ended.stderr)
+            self.assertRegex(ended.stderr, seen)
+
+    def test_the_version_is_the_programs(self):
+        printed = python("-m", "broadloom", "--version").stdout
+        self.assertEqual(printed.split()[1], broadloom.__version__)
+        with self.assertRaisesRegex(AttributeError, r"call broadloom.command\('curve', ...\)"):
+            broadloom.curve  # noqa: B018
+
     def test_threads_are_a_number_that_can_be(self):
         for call in (
             lambda: broadloom.train("CartPole-v1", threads=-3, quiet=True),

@@ -53,6 +53,21 @@ class Steps(gymnasium.Env):
         return self.look(), 1.0, self.t >= 10, False, {}
 
 
+class Sized(Steps):
+    def __init__(self, size):
+        self.observation_space, self.shape = Box(0, 20, (size, 2), np.float32), (size, 2)
+
+    def look(self):
+        return np.full(self.shape, self.t, np.float32)
+
+
+class Pair(Steps):
+    observation_space = Dict(left=Box(0, 20, (3,), np.float32), right=Box(0, 20, (2,), np.float32))
+
+    def look(self):
+        return {"left": super().look(), "right": super().look()[:2]}
+
+
 class Prints(Steps):
     """Prints in C, as PyBullet does."""
 
@@ -196,9 +211,46 @@ class IdsTest(unittest.TestCase):
         with self.assertRaisesRegex(broadloom.Error, "wrappers: got it with the id 'CartPole-v1'"):
             broadloom.train("CartPole-v1", wrappers=wrap, **SMALL)
         with self.assertRaisesRegex(broadloom.Error, "let the function pass arguments and wrap"):
-            train(Steps, "Wrapped", env_kwargs={"size": 5})
+            train(lambda num_envs: None, "Wrapped", env_kwargs={"size": 5})
         with self.assertRaisesRegex(broadloom.Error, "env: got it with the id 'CartPole-v1'"):
             broadloom.register("Mine-v0", "CartPole-v1")
+
+    def test_a_function_takes_arguments_and_wrappers(self):
+        for size in (4, 5):
+            run = broadloom.train(
+                Sized,
+                name="Sized-v0",
+                env_kwargs={"size": size},
+                wrappers=[gymnasium.wrappers.FlattenObservation],
+                out=out(f"sized{size}"),
+                **SMALL,
+            )
+            policy = broadloom.Policy(run)
+            self.assertEqual(policy.observation_space.shape, (2 * size,))
+            self.assertEqual(policy.spec["upstream"], f"Sized(size={size}), FlattenObservation")
+        self.assertEqual(broadloom.evaluate(run, episodes=3)["mean_return"], 10)
+
+    def test_other_arguments_mean_other_environments(self):
+        read = {}
+        for keys in ("left", "right"), (("left", "right"), "right"):
+            run = broadloom.train(
+                Pair, name="Pair-v0", observation_keys=keys, out=out(f"pair{len(read)}"), **SMALL
+            )
+            read[keys] = broadloom.Policy(run).observation_space.shape
+        self.assertEqual(list(read.values()), [(3,), (5,)])
+        with self.assertRaisesRegex(ValueError, "vectorization: got 'threads'"):
+            train(Pair, "Pair", observation_keys=keys, vectorization="threads")
+
+    def test_an_id_without_its_prefix(self):
+        gymnasium.register("Bare-v0", Steps)
+        with self.assertRaisesRegex(broadloom.Error, "name it 'gymnasium/Bare-v0'"):
+            broadloom.train("Bare-v0", **SMALL)
+
+    def test_a_missing_package_is_named(self):
+        from broadloom.sources import package
+
+        with self.assertRaisesRegex(ModuleNotFoundError, "games/X needs .*pip install no-package"):
+            package("no_package", "no-package", "games/X")
 
     def test_threads_need_no_folder(self):
         runs = []
