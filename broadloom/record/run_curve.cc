@@ -44,6 +44,12 @@ Status check_different_runs(const std::vector<std::string>& run_dirs,
   return {};
 }
 
+// 0 means the environment's own limit, which may equal the other number.
+bool is_other_task(const TextDifference& d) {
+  const bool may_be_equal = d.name == "max_episode_steps" && (d.first == "0" || d.second == "0");
+  return role_of(d.name) == Role::kTask && !may_be_equal;
+}
+
 // Names of the settings besides the seed in which some run differs from the first.
 Result<std::vector<std::string>> differing_settings(const std::vector<std::string>& run_dirs,
                                                     const std::vector<Overrides>& configs) {
@@ -51,10 +57,7 @@ Result<std::vector<std::string>> differing_settings(const std::vector<std::strin
   std::vector<std::string> names;
   for (std::size_t i = 1; i < configs.size(); ++i) {
     for (const TextDifference& d : setting_differences(configs.front(), configs[i])) {
-      // 0 means the environment's own limit, which may equal the other number.
-      const bool may_be_equal =
-          d.name == "max_episode_steps" && (d.first == "0" || d.second == "0");
-      if (role_of(d.name) == Role::kTask && !may_be_equal) {
+      if (is_other_task(d)) {
         return invalid(fmt::format(
             "'{}' and '{}' have different tasks ({} {} and {}), so they cannot share an axis; draw "
             "each with its own --out FILE.svg",
@@ -120,6 +123,28 @@ Result<Curve> read_curve(const std::string& run_dir) {
   return curve;
 }
 
+Result<std::vector<std::vector<std::string>>> runs_by_task(
+    const std::vector<std::string>& run_dirs) {
+  std::vector<std::vector<std::string>> out;
+  std::vector<Overrides> tasks;
+  for (const std::string& run_dir : run_dirs) {
+    Result<Overrides> config = read_settings(run_dir);
+    if (!config.ok()) return config.status();
+    std::size_t task = 0;
+    const auto differs = [&](const Overrides& other) {
+      const std::vector<TextDifference> all = setting_differences(other, config.value());
+      return std::any_of(all.begin(), all.end(), is_other_task);
+    };
+    while (task < tasks.size() && differs(tasks[task])) ++task;
+    if (task == tasks.size()) {
+      tasks.push_back(config.take());
+      out.emplace_back();
+    }
+    out[task].push_back(run_dir);
+  }
+  return out;
+}
+
 Result<Curves> read_curves(const std::vector<std::string>& run_dirs) {
   Curves out;
   std::vector<Overrides> configs;
@@ -140,8 +165,11 @@ Result<Curves> read_curves(const std::vector<std::string>& run_dirs) {
     const std::string name = line_name(configs[i], keys.value());
     auto line = std::find_if(out.lines.begin(), out.lines.end(),
                              [&](const SeedCurves& other) { return other.name == name; });
-    if (line == out.lines.end()) line = out.lines.insert(line, SeedCurves{name, {}});
+    if (line == out.lines.end()) {
+      line = out.lines.insert(line, SeedCurves{name, {}, {}, configs[i]});
+    }
     line->curves.push_back(std::move(curves[i]));
+    line->run_dirs.push_back(run_dirs[i]);
   }
   for (const SeedCurves& line : out.lines) {
     const std::string note = differing_lengths(line);

@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "broadloom/core/config_table.h"
 #include "broadloom/core/status.h"
 
 namespace broadloom {
@@ -22,6 +23,8 @@ Result<Curve> read_curve(const std::string& run_dir);
 struct SeedCurves {
   std::string name;           // the settings that other lines do not share: "gamma=0.9"; "": none
   std::vector<Curve> curves;  // one per run
+  std::vector<std::string> run_dirs = {};  // of the curves
+  Overrides settings = {};                 // of the first run
 };
 
 struct Curves {
@@ -29,6 +32,11 @@ struct Curves {
   std::vector<SeedCurves> lines;   // in the order of their first runs
   std::vector<std::string> notes;  // sentences: what lets the lines differ besides settings
 };
+
+// The runs of each task, in the order of their first runs: of equal environments and environment
+// options. Errors: those of manifests.
+Result<std::vector<std::vector<std::string>>> runs_by_task(
+    const std::vector<std::string>& run_dirs);
 
 // Reads the curves of one or more runs; those of equal settings form one line. kInvalidConfig if
 // their tasks differ: other environments or other environment options. Notes name differing

@@ -188,6 +188,43 @@ class Report(unittest.TestCase):
         plain = self.study("b.sqlite", "--no_report", "--evaluations", "0", "--eval_episodes", "10")
         self.assertNotIn("Evaluation:", plain)
 
+    def test_a_page_of_runs(self):
+        few = ["--total_timesteps", "2048", "--num_envs", "8", "--num_steps", "32", "--quiet"]
+        for env_id in ("CartPole-v1", "Acrobot-v1"):
+            for rate in ("1e-3", "1e-2") if env_id == "CartPole-v1" else ("1e-3",):
+                for seed in ("1", "2"):
+                    name = f"runs/{env_id}-{rate}-{seed}"
+                    flags = ["--env_id", env_id, "--learning_rate", rate, "--seed", seed]
+                    flags += ["--hidden_sizes", "8", "--max_episode_steps", "50", "--out", name]
+                    done = self.run_program("train", *flags, *few)
+                    self.assertEqual(done.returncode, 0, done.stderr)
+        made = os.listdir(self.path("runs"))
+        runs = sorted(f"runs/{name}" for name in made if name != "ledger.jsonl")
+        with open(self.path("runs/notes.txt"), "w", encoding="utf-8") as file:
+            file.write("mine")
+        made = self.run_program("report", *runs, "runs/ledger.jsonl", "runs/notes.txt")
+        self.assertEqual(made.returncode, 0, made.stderr)
+        self.assertEqual(made.stdout, "Written: runs-report/runs.html\n")
+        self.assertRegex(made.stderr, r"^Note: left out: .*runs/notes.txt")
+        with open(self.path("runs-report/runs.html"), encoding="utf-8") as file:
+            page = file.read()
+        self.assertEqual(re.findall(r"<h2>(.*?)</h2>", page), ["Acrobot-v1", "CartPole-v1"])
+        self.assertEqual(page.count("class='curve' d='M") - page.count("h24'"), 3)
+        self.assertEqual(re.findall(r"<mark>(.*?)</mark>", page), ["learning_rate"])
+        row = r"<tr><th>learning_rate=0.01</th><td>2</td><td>(\S+)</td><td>(\S+) to (\S+)</td>"
+        mean, low, high = map(float, re.search(row, page).groups())
+        own = re.findall(r"CartPole-v1-1e-2-\d</a>: (\S+?)<", page)
+        self.assertAlmostEqual(mean, sum(map(float, own)) / 2, delta=0.011)
+        self.assertTrue(low <= mean <= high)
+        links = re.findall(r"href='(.*?)'", page)
+        self.assertEqual(sorted(links), [f"../{run}" for run in runs])
+        self.assertNotIn("<script", page)
+        # A page of one run; nothing is left of the options of stores.
+        self.assertEqual(self.run_program("report", runs[0], "--out", "one").returncode, 0)
+        refused = self.run_program("report", runs[0], "--tuned", "gamma")
+        self.assertEqual(refused.returncode, 2)
+        self.assertIn("expected stores of studies, got runs", refused.stderr)
+
     def test_stores_of_other_studies_do_not_merge(self):
         self.study("a.sqlite", "--no_report")
         self.study("b.sqlite", "--no_report", "--env_id", "Acrobot-v1", "--grid", "gamma=0.9,0.99")

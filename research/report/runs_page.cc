@@ -1,0 +1,172 @@
+#include "research/report/runs_page.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <cmath>
+#include <filesystem>
+#include <system_error>
+
+#include "broadloom/core/escape.h"
+#include "broadloom/core/estimate.h"
+#include "broadloom/record/run_curve.h"
+#include "report_assets.h"
+#include "research/report/learning_curve.h"
+#include "research/report/page.h"
+
+namespace broadloom {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::string_view kRunsHtml = R"(<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="color-scheme" content="light dark">
+<meta http-equiv="Content-Security-Policy" content="default-src 'none'; style-src 'unsafe-inline'">
+<title>Runs</title>
+<style>
+{{report_css}}
+main > svg { max-width: 100%; height: auto; }
+.wide { overflow-x: auto; }
+</style>
+</head>
+<body>
+<main>
+<h1>{{title}}</h1>
+{{sections}}</main>
+</body>
+</html>
+)";
+
+std::string relative_link(const fs::path& target, const std::string& folder) {
+  std::error_code error;
+  const fs::path path = fs::relative(target, folder.empty() ? "." : folder, error);
+  return (error ? target : path).generic_string();
+}
+
+// A link to the run's folder, and to its pages.
+std::string links_of(const std::string& run_dir, const std::string& folder) {
+  const fs::path path(run_dir);
+  const fs::path name = path.has_filename() ? path.filename() : path.parent_path().filename();
+  const auto link = [&](const fs::path& target, const std::string& words) {
+    return fmt::format("<a href='{}'>{}</a>", xml_text(relative_link(target, folder)),
+                       xml_text(words));
+  };
+  std::string out = link(path, name.string());
+  std::error_code error;
+  for (const auto& [file, words] : {std::pair{"watch.html", "watch"},
+                                    {"learning_curve.svg", "curve"},
+                                    {"gradients/gradients.html", "gradients"}}) {
+    if (fs::exists(path / file, error)) out += fmt::format(" ({})", link(path / file, words));
+  }
+  return out;
+}
+
+std::string name_of(const SeedCurves& line) { return line.name.empty() ? "all runs" : line.name; }
+
+// Returns at the end of training, and their mean over seeds.
+std::string returns_table(const Curves& curves, const std::string& folder) {
+  std::string out =
+      "<h3>Return at the end of training</h3>\n<div class='wide'><table><thead><tr>"
+      "<th>setting</th><th>seeds</th><th>mean</th><th>95 % interval</th><th>runs</th></tr></thead>"
+      "<tbody>\n";
+  for (const SeedCurves& line : curves.lines) {
+    std::vector<double> returns;
+    std::string runs;
+    for (std::size_t i = 0; i < line.curves.size(); ++i) {
+      returns.push_back(line.curves[i].returns.back());
+      runs += fmt::format("{}{}: {:.2f}", runs.empty() ? "" : "<br>",
+                          links_of(line.run_dirs[i], folder), returns.back());
+    }
+    const Estimate mean = mean_of(returns);
+    const std::string interval =
+        std::isfinite(mean.low) ? fmt::format("{:.2f} to {:.2f}", mean.low, mean.high) : "-";
+    out += fmt::format("<tr><th>{}</th><td>{}</td><td>{:.2f}</td><td>{}</td><td>{}</td></tr>\n",
+                       xml_text(name_of(line)), returns.size(), mean.value, interval, runs);
+  }
+  return out + "</tbody></table></div>\n";
+}
+
+std::string value_in(const Overrides& settings, const std::string& key) {
+  for (const auto& [name, value] : settings) {
+    if (name == key) return value;
+  }
+  return "";
+}
+
+// Rows of keys, a column for each line; `differing`: of keys that differ, else of the others.
+std::string settings_rows(const Curves& curves, bool differing, int& count) {
+  std::vector<std::string> keys;
+  for (const SeedCurves& line : curves.lines) {
+    for (const auto& [key, value] : line.settings) {
+      if (std::find(keys.begin(), keys.end(), key) == keys.end() && key != "seed") {
+        keys.push_back(key);
+      }
+    }
+  }
+  std::string out;
+  for (const std::string& key : keys) {
+    std::string cells;
+    bool differs = false;
+    for (const SeedCurves& line : curves.lines) {
+      const std::string value = value_in(line.settings, key);
+      differs = differs || value != value_in(curves.lines.front().settings, key);
+      cells += fmt::format("<td>{}</td>", xml_text(value));
+    }
+    if (differs != differing) continue;
+    const char* mark = differs ? "mark" : "span";
+    out += fmt::format("<tr><th><{0}>{1}</{0}></th>{2}</tr>\n", mark, xml_text(key), cells);
+    ++count;
+  }
+  return out;
+}
+
+std::string settings_table(const Curves& curves) {
+  std::string head = "<div class='wide'><table><thead><tr><th>key</th>";
+  for (const SeedCurves& line : curves.lines) {
+    head += fmt::format("<th>{}</th>", xml_text(name_of(line)));
+  }
+  head += "</tr></thead><tbody>\n";
+  const std::string tail = "</tbody></table></div>\n";
+  int differing = 0, equal = 0;
+  const std::string marked = settings_rows(curves, true, differing);
+  const std::string others = settings_rows(curves, false, equal);
+  std::string out = "<h3>Settings</h3>\n";
+  out += differing > 0 ? head + marked + tail : "<p>All runs have the same settings.</p>\n";
+  return out + fmt::format("<details><summary>{} settings that are equal</summary>\n", equal) +
+         head + others + tail + "</details>\n";
+}
+
+}  // namespace
+
+Result<RunsPage> runs_page(const std::vector<std::string>& run_dirs, const std::string& folder) {
+  const Result<std::vector<std::vector<std::string>>> tasks = runs_by_task(run_dirs);
+  if (!tasks.ok()) return tasks.status();
+  RunsPage out;
+  std::string sections;
+  for (const std::vector<std::string>& runs : tasks.value()) {
+    const Result<Curves> curves = read_curves(runs);
+    if (!curves.ok()) return curves.status();
+    const Result<std::string> svg =
+        learning_curve_svg(curves.value().task + ": return while training", curves.value().lines);
+    if (!svg.ok()) return svg.status();
+    sections += fmt::format("<h2>{}</h2>\n{}", xml_text(curves.value().task), svg.value());
+    for (const std::string& note : curves.value().notes) {
+      sections += fmt::format("<p>{}.</p>\n", xml_text(note));
+      out.notes.push_back(note);
+    }
+    sections += returns_table(curves.value(), folder) + settings_table(curves.value());
+  }
+  const std::string title =
+      fmt::format("{} run{}", run_dirs.size(), run_dirs.size() == 1 ? "" : "s");
+  Result<std::string> html = fill_page(
+      kRunsHtml, {{"report_css", assets::kReportCss}, {"title", title}, {"sections", sections}});
+  if (!html.ok()) return html.status();
+  out.html = html.take();
+  return out;
+}
+
+}  // namespace broadloom

@@ -1,0 +1,21 @@
+// A page for a group of runs: their learning curves, returns and settings side by side.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "broadloom/core/status.h"
+
+namespace broadloom {
+
+struct RunsPage {
+  std::string html;                // loads nothing and has no scripts
+  std::vector<std::string> notes;  // sentences: what else lets lines differ
+};
+
+// One section for each task. Runs of equal settings are averaged over their seeds; the intervals
+// are those of mean_of(). folder: of the page, from which its links to the runs start. Errors:
+// those of read_curves() and learning_curve_svg(), for example of a run without an episode.
+Result<RunsPage> runs_page(const std::vector<std::string>& run_dirs, const std::string& folder);
+
+}  // namespace broadloom
