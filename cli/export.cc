@@ -39,6 +39,7 @@ void print_exported(const ExportedPolicy& exported) {
     line("", kMaskName,
          fmt::format("bool [N, {}], true for valid actions", exported.graph.mask_size));
   }
+  if (exported.graph.state_size > 0) line("", kStateName, state_text(exported.graph));
   const char* side = "out";
   for (const Operation* output : outputs_of(exported.graph)) {
     line(side, output->name, output_text(*output));
@@ -59,16 +60,18 @@ Json summary(const ExportCommand& command, const ExportedPolicy& exported) {
   }
   Json about = Json::object();
   for (const auto& [key, value] : exported.graph.about) about[key] = value;
-  return {{"run_dir", command.source},
-          {"format", exported.format},
-          {"files", exported.files},
-          {"observation", observation_text(exported.graph)},
-          {"outputs", outputs},
-          {"about", about},
-          {"parity_rows", exported.rows},
-          {"difference", exported.difference},
-          {"tolerance", exported.tolerance},
-          {"notes", exported.notes}};
+  Json out{{"run_dir", command.source},
+           {"format", exported.format},
+           {"files", exported.files},
+           {"observation", observation_text(exported.graph)},
+           {"outputs", outputs},
+           {"about", about},
+           {"parity_rows", exported.rows},
+           {"difference", exported.difference},
+           {"tolerance", exported.tolerance},
+           {"notes", exported.notes}};
+  if (exported.graph.state_size > 0) out["state"] = state_text(exported.graph);
+  return out;
 }
 
 Status run(ExportCommand& command) {

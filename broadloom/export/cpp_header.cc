@@ -447,6 +447,13 @@ class HeaderText {
       case OperationKind::kColumn:
       case OperationKind::kConstant:
         break;
+      case OperationKind::kPart:  // of recurrent policies, which export_policy() refuses
+      case OperationKind::kJoin:
+      case OperationKind::kMinGru:
+      case OperationKind::kHighway:
+      case OperationKind::kGru:
+      case OperationKind::kLstm:
+        break;
     }
     return fmt::format("{}({})", call, arguments);
   }

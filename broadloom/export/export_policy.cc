@@ -174,7 +174,12 @@ Result<ExportedPolicy> export_policy(const std::string& run_or_checkpoint,
   const Result<std::unique_ptr<LoadedPolicy>> loaded = LoadedPolicy::load(found.value());
   if (!loaded.ok()) return loaded.status();
   const Policy policy = loaded.value()->view();
-  BROADLOOM_TRY(check_exportable(policy));
+  if (is_cpp && policy.network.is_recurrent()) {
+    return invalid(
+        fmt::format("format: got cpp for a policy with recurrent = {}, whose state the header "
+                    "cannot keep yet; expected onnx, torch or npz",
+                    policy.config.recurrent));
+  }
   exported.graph = policy_graph(policy, with_value);
   const Result<Parity> parity = play_parity(policy, exported.graph);
   if (!parity.ok()) return parity.status();

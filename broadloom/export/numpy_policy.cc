@@ -36,6 +36,7 @@ void add_settings(const Operation& operation, Json& out) {
       out["epsilon"] = operation.number;
       break;
     case OperationKind::kColumn:
+    case OperationKind::kPart:
       out["place"] = static_cast<int>(operation.number);
       break;
     default:
@@ -79,6 +80,10 @@ Json graph_json(const PolicyGraph& graph) {
   if (graph.mask_size > 0) {
     out["mask"] = {
         {"name", kMaskName}, {"dtype", "bool"}, {"shape", std::vector<int>{graph.mask_size}}};
+  }
+  if (graph.state_size > 0) {
+    out["state"] = {
+        {"name", kStateName}, {"dtype", "float32"}, {"shape", std::vector<int>{graph.state_size}}};
   }
   return out;
 }

@@ -93,6 +93,9 @@ class ModelWriter {
     if (policy_.mask_size > 0) {
       graph_.add(graph_proto::kInput, value_info(kMaskName, kBool, {policy_.mask_size}, true));
     }
+    if (policy_.state_size > 0) {
+      graph_.add(graph_proto::kInput, value_info(kStateName, kFloat32, {policy_.state_size}, true));
+    }
     for (const std::string& name : policy_.outputs) {
       const Operation& operation = policy_.operation(name);
       graph_.add(graph_proto::kOutput,
@@ -218,6 +221,91 @@ class ModelWriter {
       case OperationKind::kConstant:
         out("Identity", {arrays[0] + kConstantSuffix});
         break;
+      case OperationKind::kPart: {
+        const auto begin = static_cast<std::int64_t>(operation.number);
+        slice(operation, x, "", axis_of(operation), begin, begin + operation.shape[0],
+              operation.name);
+        break;
+      }
+      case OperationKind::kJoin:
+        out("Concat", operation.inputs, Attributes().add("axis", std::int64_t{1}));
+        break;
+      case OperationKind::kMinGru:
+      case OperationKind::kHighway:
+      case OperationKind::kGru:
+      case OperationKind::kLstm:
+        units(operation);
+        break;
+    }
+  }
+
+  std::string axis_of(const Operation& operation) {
+    return list(operation, "axis", std::vector<std::int64_t>{1});
+  }
+  void slice(const Operation& operation, const std::string& x, const std::string& part,
+             const std::string& axis, std::int64_t begin, std::int64_t end,
+             const std::string& name) {
+    node("Slice",
+         {x, list(operation, (part + "begin").c_str(), std::vector{begin}),
+          list(operation, (part + "end").c_str(), std::vector{end}), axis},
+         name);
+  }
+
+  // The units of a recurrent cell, node by node.
+  void units(const Operation& operation) {
+    const std::string& name = operation.name;
+    const std::vector<std::string>& inputs = operation.inputs;
+    const auto make = [&](const char* type, const std::vector<std::string>& read,
+                          const std::string& what) {
+      node(type, read, name + what);
+      return name + what;
+    };
+    const std::string axis = axis_of(operation);
+    // The parts of sums, [N, width] each.
+    const auto parts = [&](const std::string& sums, int count) {
+      const int width =
+          operation.kind == OperationKind::kLstm ? operation.shape[0] / 2 : operation.shape[0];
+      std::vector<std::string> out;
+      for (int i = 0; i < count; ++i) {
+        const std::string part = sums + std::to_string(i);
+        out.push_back(name + "." + part);
+        slice(operation, sums, part + ".", axis, std::int64_t{i} * width,
+              std::int64_t{i + 1} * width, out.back());
+      }
+      return out;
+    };
+    const auto gate = [&](const std::string& sum, const std::string& what) {
+      return make("Sigmoid", {sum}, what);
+    };
+    // a + gate (b - a)
+    const auto mix = [&](const std::string& a, const std::string& b, const std::string& share) {
+      make("Sub", {b, a}, ".difference");
+      make("Mul", {share, name + ".difference"}, ".share");
+      make("Add", {a, name + ".share"}, "");
+    };
+    if (operation.kind == OperationKind::kMinGru) {
+      const std::vector<std::string> sums = parts(inputs[0], 2);
+      const std::string raised = make("Add", {sums[0], number(operation, "half", 0.5f)}, ".raised");
+      const std::string candidate = make("Max", {raised, gate(sums[0], ".low")}, ".candidate");
+      mix(inputs[1], candidate, gate(sums[1], ".gate"));
+    } else if (operation.kind == OperationKind::kHighway) {
+      mix(inputs[2], inputs[1], gate(parts(inputs[0], 3)[2], ".gate"));
+    } else if (operation.kind == OperationKind::kGru) {
+      const std::vector<std::string> own = parts(inputs[0], 3), last = parts(inputs[1], 3);
+      const std::string reset = gate(make("Add", {own[0], last[0]}, ".r_sum"), ".r");
+      const std::string keep = gate(make("Add", {own[1], last[1]}, ".z_sum"), ".z");
+      const std::string shown = make("Mul", {reset, last[2]}, ".shown");
+      const std::string fresh = make("Tanh", {make("Add", {own[2], shown}, ".n_sum")}, ".n");
+      mix(fresh, inputs[2], keep);
+    } else {
+      const std::vector<std::string> sums = parts(make("Add", {inputs[0], inputs[1]}, ".sums"), 4);
+      const std::string kept = make("Mul", {gate(sums[1], ".f"), inputs[2]}, ".kept");
+      const std::string fresh = make("Tanh", {sums[2]}, ".g");
+      const std::string entered = make("Mul", {gate(sums[0], ".i"), fresh}, ".entered");
+      const std::string c = make("Add", {kept, entered}, ".c");
+      const std::string shown = make("Tanh", {c}, ".shown");
+      const std::string h = make("Mul", {gate(sums[3], ".o"), shown}, ".h");
+      node("Concat", {h, c}, name, Attributes().add("axis", std::int64_t{1}));
     }
   }
 
@@ -238,17 +326,14 @@ class ModelWriter {
 
   // The choice of each part, side by side.
   void choose(const Operation& operation, const std::string& x) {
-    const std::string axis = list(operation, "axis", std::vector<std::int64_t>{1});
+    const std::string axis = axis_of(operation);
     std::vector<std::string> choices;
     std::int64_t begin = 0;
     for (std::size_t i = 0; i < operation.heads.size(); ++i) {
       const std::int64_t end = begin + operation.heads[i];
       const std::string part = "part" + std::to_string(i);
       const std::string name = operation.name + "." + part;
-      node("Slice",
-           {x, list(operation, (part + ".begin").c_str(), std::vector{begin}),
-            list(operation, (part + ".end").c_str(), std::vector{end}), axis},
-           name);
+      slice(operation, x, part + ".", axis, begin, end, name);
       choices.push_back(name + ".choice");
       node("ArgMax", {name}, choices.back(),
            Attributes().add("axis", std::int64_t{1}).add("keepdims", std::int64_t{1}));

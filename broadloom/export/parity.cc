@@ -23,11 +23,18 @@ constexpr int kEpisodes = 4;
 constexpr unsigned kSteps = 64;
 constexpr std::size_t kRowsOfAnEpisode = 8, kBytesOfAnEpisode = 128 * 1024;
 
+// Observations, and a recurrent network's states before them, [rows, state_size] or empty.
+struct SeenRows {
+  Observations observations;
+  std::vector<float> states;
+};
+
 // Keeps the first state of each episode and those after 1, 2, 4, ... steps, so that short episodes
 // are included; of large images only the later ones. For one thread.
 class StateKeeper final : public EpisodeWatcher {
  public:
-  explicit StateKeeper(const Space& space) : type_(observation_type(space)) {
+  explicit StateKeeper(const Policy& policy)
+      : policy_(policy), type_(observation_type(policy.spec.observation)) {
     const std::size_t rows =
         std::clamp<std::size_t>(kBytesOfAnEpisode / type_.row_bytes(), 2, kRowsOfAnEpisode);
     first_kept_ = kSteps >> (rows - 2);
@@ -35,25 +42,34 @@ class StateKeeper final : public EpisodeWatcher {
 
   void see(const SeenState& state) override {
     const unsigned step = steps_[static_cast<std::size_t>(state.episode)]++;
-    if (step != 0 && (step < first_kept_ || !std::has_single_bit(step))) return;
+    const bool keeps = step == 0 || (step >= first_kept_ && std::has_single_bit(step));
+    if (!keeps && !policy_.network.is_recurrent()) return;
     Observations row(type_, 1);
     state.observation.copy_to(row.rows(), static_cast<std::size_t>(type_.size));
-    kept_.push_back(std::move(row));
+    if (policy_.network.is_recurrent()) {
+      std::vector<float>& memory = memories_[static_cast<std::size_t>(state.episode)];
+      memory.resize(policy_.network.state_size());
+      if (keeps) states_.insert(states_.end(), memory.begin(), memory.end());
+      policy_outputs(policy_, row, 1, memory.data());
+    }
+    if (keeps) kept_.push_back(std::move(row));
   }
   void take(int, double) override {}
 
-  std::size_t count() const { return kept_.size(); }
-  Observations all() const {
-    Observations out(type_, kept_.size());
-    for (std::size_t r = 0; r < kept_.size(); ++r) out.write(r, kept_[r], 0, 1);
+  SeenRows all() const {
+    SeenRows out{Observations(type_, kept_.size()), states_};
+    for (std::size_t r = 0; r < kept_.size(); ++r) out.observations.write(r, kept_[r], 0, 1);
     return out;
   }
 
  private:
+  const Policy& policy_;
   ObservationType type_;
   unsigned first_kept_;
   std::vector<unsigned> steps_ = std::vector<unsigned>(kEpisodes);
   std::vector<Observations> kept_;
+  std::vector<std::vector<float>> memories_ = std::vector<std::vector<float>>(kEpisodes);
+  std::vector<float> states_;  // before the kept rows
 };
 
 constexpr std::size_t kDrawnRows = 32;
@@ -79,6 +95,30 @@ Observations drawn_rows(Space space) {
     } else {
       std::copy(row.begin(), row.end(), out.rows(r).floats());
     }
+  }
+  return out;
+}
+
+// The states of one episode of drawn rows.
+SeenRows drawn(const Policy& policy) {
+  SeenRows out{drawn_rows(policy.spec.observation), {}};
+  std::vector<float> memory(policy.network.state_size());
+  Observations row(observation_type(policy.spec.observation), 1);
+  for (std::size_t r = 0; r < kDrawnRows && policy.network.is_recurrent(); ++r) {
+    row.write(0, out.observations, r, 1);
+    out.states.insert(out.states.end(), memory.begin(), memory.end());
+    policy_outputs(policy, row, 1, memory.data());
+  }
+  return out;
+}
+
+// The graph's share of states [rows, S], which comes first.
+std::vector<double> graph_states(const std::vector<float>& states, std::size_t rows,
+                                 const PolicyGraph& graph) {
+  std::vector<double> out;
+  for (std::size_t r = 0; r < rows && graph.state_size > 0; ++r) {
+    const auto row = states.begin() + static_cast<std::ptrdiff_t>(r * (states.size() / rows));
+    out.insert(out.end(), row, row + graph.state_size);
   }
   return out;
 }
@@ -166,6 +206,7 @@ std::map<std::string, std::vector<double>> expected_of(const Policy& policy,
   const auto values = static_cast<std::size_t>(shape.action_values ? 1 : shape.value_outputs);
   std::map<std::string, std::vector<double>> out;
   for (const std::string& name : graph.outputs) {
+    if (name == kNextStateName) continue;
     if (name == "action") {
       out[name] = actions_of(policy, found.outputs);
     } else if (name == "log_std") {
@@ -225,9 +266,9 @@ NpyArray array_of(const std::string& name, const std::string& dtype, std::vector
 namespace {
 
 // Observations that the policy meets, or draws of their space.
-Result<Observations> seen_rows(const Policy& policy, bool plays) {
-  if (!plays) return drawn_rows(policy.spec.observation);
-  StateKeeper keeper(policy.spec.observation);
+Result<SeenRows> seen_rows(const Policy& policy, bool plays) {
+  if (!plays) return drawn(policy);
+  StateKeeper keeper(policy);
   const Result<std::vector<EvalEpisode>> played = play_episodes(
       policy,
       {.episodes = kEpisodes, .longest_episode = static_cast<int>(kSteps), .watcher = &keeper});
@@ -239,16 +280,25 @@ Result<Observations> seen_rows(const Policy& policy, bool plays) {
 
 Result<Parity> play_parity(const Policy& policy, const PolicyGraph& graph) {
   const bool plays = !is_only_described(policy.config.env_id);
-  Result<Observations> seen = seen_rows(policy, plays);
+  Result<SeenRows> seen = seen_rows(policy, plays);
   if (!seen.ok()) return seen.status();
-  Observations& rows = seen.value();
+  Observations& rows = seen.value().observations;
+  std::vector<float>& states = seen.value().states;
   const std::size_t count = rows.size() / static_cast<std::size_t>(policy.spec.observation.size);
-  PolicyOutputs found = policy_outputs(policy, rows, count);
+  std::vector<double> before = graph_states(states, count, graph);
+  PolicyOutputs found =
+      policy_outputs(policy, rows, count, states.empty() ? nullptr : states.data());
   std::vector<double> masks = draw_masks(policy.network.shape(), found.outputs);
-  Parity parity{static_cast<int>(count), plays, as_shown(rows, count, policy.spec.observation),
-                std::move(masks), expected_of(policy, graph, found)};
+  Parity parity{static_cast<int>(count),
+                plays,
+                as_shown(rows, count, policy.spec.observation),
+                std::move(masks),
+                std::move(before),
+                expected_of(policy, graph, found)};
+  if (graph.state_size > 0) parity.expected[kNextStateName] = graph_states(states, count, graph);
   parity.difference = largest_difference(
-      graph, parity.expected, replay(graph, parity.observations, parity.rows, parity.masks));
+      graph, parity.expected,
+      replay(graph, parity.observations, parity.rows, parity.masks, parity.states));
   if (!std::isfinite(parity.difference)) {
     return Status{
         ErrorKind::kNumeric,
@@ -278,6 +328,9 @@ Result<std::string> parity_file(const Parity& parity, const PolicyGraph& graph) 
                                         with_rows(graph.observation_shape), parity.observations)};
   if (graph.mask_size > 0) {
     arrays.push_back(array_of(kMaskName, "bool", with_rows({graph.mask_size}), parity.masks));
+  }
+  if (graph.state_size > 0) {
+    arrays.push_back(array_of(kStateName, "float32", with_rows({graph.state_size}), parity.states));
   }
   for (const std::string& name : graph.outputs) {
     const Operation& operation = graph.operation(name);

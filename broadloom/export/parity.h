@@ -21,6 +21,7 @@ struct Parity {
   bool played = true;                // false: rows are drawn from the space
   std::vector<double> observations;  // [rows, D] as the environment gives them
   std::vector<double> masks;         // [rows, M] drawn flags of valid actions, or empty
+  std::vector<double> states;        // [rows, S] of a recurrent policy before these rows, or empty
   // [rows, ...] for each of the graph's outputs
   std::map<std::string, std::vector<double>> expected;
   // Largest error of the operations in double precision against the network in float32.
@@ -30,13 +31,14 @@ struct Parity {
 
 // Plays the first 64 steps of four episodes and keeps at most 32 of their states, fewer for large
 // images. If only the environment's spaces are known, draws 32 observations instead, uniform within
-// bounds of size below 1,000, else in [-1, 1]. graph: of the policy. Errors: those
-// of the environment; kNumeric if outputs are not finite, or differ from the graph's by more than
+// bounds of size below 1,000, else in [-1, 1]. The states of a recurrent policy are those that it
+// has there; with drawn rows, those after all rows before. graph: of the policy. Errors: those of
+// the environment; kNumeric if outputs are not finite, or differ from the graph's by more than
 // kMostDifference.
 Result<Parity> play_parity(const Policy& policy, const PolicyGraph& graph);
 
-// The .npz file with "observation", "action_mask" if there is one, the outputs by name, and
-// "tolerance".
+// The .npz file with "observation", "action_mask" and "state" if there are such inputs, the outputs
+// by name, and "tolerance".
 Result<std::string> parity_file(const Parity& parity, const PolicyGraph& graph);
 
 }  // namespace broadloom

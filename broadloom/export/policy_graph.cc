@@ -44,14 +44,20 @@ class GraphBuilder {
     const ActorCritic& network = policy_.network;
     const NetworkShape& shape = network.shape();
     const std::string side = shape.action_values ? "q_network" : "actor";
-    const Value encoded = chain("encoder", network.encoder(), seen_by_network());
-    const Value features = chain(side, network.actor(), encoded);
+    const Value encoded = remembered("encoder", network.encoder_cell(),
+                                     chain("encoder", network.encoder(), seen_by_network()));
+    const Value features =
+        remembered(side, network.actor_cell(), chain(side, network.actor(), encoded));
     if (shape.is_categorical()) {
       categorical_outputs(side, features);
     } else {
       gaussian_outputs(side, features);
     }
     if (with_value && shape.critic_observation_size == 0) value_outputs(encoded);
+    if (!next_states_.empty()) {
+      graph_.outputs.push_back(
+          add({OperationKind::kJoin, kNextStateName, next_states_, {graph_.state_size}}).name);
+    }
     return std::move(graph_);
   }
 
@@ -134,6 +140,45 @@ class GraphBuilder {
                     x.shape});
     }
     return x;
+  }
+
+  // The output of a recurrent cell, if there is one. The state's parts come in the order of the
+  // calls, as in a state of the network.
+  Value remembered(const std::string& side, const Cell& cell, const Value& input) {
+    if (cell.empty()) return input;
+    const int width = cell.width();
+    const auto part = [&](const char* name, const Value& whole, int begin) {
+      Operation operation{OperationKind::kPart, side + name, {whole.name}, {width}};
+      operation.number = begin;
+      return add(operation);
+    };
+    const Value state{kStateName, {}};
+    const int begin = static_cast<int>(cell.state_offset());
+    graph_.state_size = begin + static_cast<int>(cell.state_size());
+    // Units of images lie pixel by pixel.
+    const Value x =
+        row(input.is_image() ? permuted(side + ".pixels", input, {0, 2, 3, 1}) : input, side);
+    const Value sums = linear(side + ".cell", side + ".cell", cell.slice(), x);
+    const Value last = part(".last", state, begin);
+    if (cell.kind() == CellKind::kMinGru) {
+      const Value after =
+          add({OperationKind::kMinGru, side + ".state", {sums.name, last.name}, {width}});
+      next_states_.push_back(after.name);
+      return add({OperationKind::kHighway,
+                  side + ".remembered",
+                  {sums.name, after.name, x.name},
+                  {width}});
+    }
+    const Value state_sums =
+        linear(side + ".cell_state", side + ".cell_state", cell.state_slice(), last);
+    const bool is_gru = cell.kind() == CellKind::kGru;
+    const Value before = is_gru ? last : part(".last_c", state, begin + width);
+    const Value after = add({is_gru ? OperationKind::kGru : OperationKind::kLstm,
+                             side + ".state",
+                             {sums.name, state_sums.name, before.name},
+                             {static_cast<int>(cell.state_size())}});
+    next_states_.push_back(after.name);
+    return is_gru ? after : part(".remembered", after, 0);
   }
 
   Value activated(const std::string& side, const Value& x) {
@@ -274,7 +319,8 @@ class GraphBuilder {
       graph_.outputs.push_back(add({OperationKind::kLargest, "value", {largest_.name}}).name);
       return;
     }
-    const Value features = chain("critic", network.critic(), encoded);
+    const Value features =
+        remembered("critic", network.critic_cell(), chain("critic", network.critic(), encoded));
     const Value all = linear("critic.values", "critic.head", network.value_head(), features);
     // The first value is of the environment's rewards, the second of those by RND.
     const std::vector<std::string> names{"value", "intrinsic_value"};
@@ -337,7 +383,8 @@ class GraphBuilder {
 
   const Policy& policy_;
   PolicyGraph graph_;
-  Value largest_;  // action values
+  Value largest_;                         // action values
+  std::vector<std::string> next_states_;  // of the cells
   std::map<std::string, int> counts_;
 };
 
@@ -383,14 +430,6 @@ const Operation& PolicyGraph::operation(std::string_view name) const {
 
 const NamedArray& PolicyGraph::array(std::string_view name) const { return named(arrays, name); }
 
-Status check_exportable(const Policy& policy) {
-  if (!policy.network.is_recurrent()) return {};
-  return invalid(fmt::format(
-      "recurrent = {}: exported files have no states between steps yet; play the policy by "
-      "broadloom.Policy in Python, or train with recurrent = none",
-      policy.config.recurrent));
-}
-
 PolicyGraph policy_graph(const Policy& policy, bool with_value) {
   PolicyGraph graph = GraphBuilder(policy).build(with_value);
   graph.about = metadata_of(policy);
@@ -435,6 +474,18 @@ const char* operation_name(const Operation& operation) {
       return "column";
     case OperationKind::kConstant:
       return "constant";
+    case OperationKind::kPart:
+      return "part";
+    case OperationKind::kJoin:
+      return "join";
+    case OperationKind::kMinGru:
+      return "min_gru";
+    case OperationKind::kHighway:
+      return "highway";
+    case OperationKind::kGru:
+      return "gru";
+    case OperationKind::kLstm:
+      return "lstm";
   }
   if (operation.activation == Activation::kTanh) return "tanh";
   return operation.activation == Activation::kRelu ? "relu" : "elu";
@@ -468,6 +519,11 @@ std::string printable_text(std::string text) {
   std::replace_if(
       text.begin(), text.end(), [](char c) { return c == '"' || c < ' '; }, '\'');
   return text;
+}
+
+std::string state_text(const PolicyGraph& graph) {
+  return fmt::format("float32 [N, {}], {} of the step before; zeros at an episode's first step",
+                     graph.state_size, kNextStateName);
 }
 
 int row_size(const std::vector<int>& shape) {

@@ -34,6 +34,13 @@ enum class OperationKind {
   kLargest,   // largest number
   kColumn,    // number at index `number`
   kConstant,  // an array without rows
+  kPart,      // numbers from index `number` on, as many as its shape says
+  kJoin,      // its inputs, side by side
+  // Units of recurrent cells (math/min_gru.h, math/gated_units.h).
+  kMinGru,   // new h, of sums and the last h
+  kHighway,  // output of a MinGRU, of sums, new h and x
+  kGru,      // new h, of sums, state sums and the last h
+  kLstm,     // new h and c, of sums, state sums and the last c
 };
 
 // Row-major.
@@ -59,14 +66,18 @@ struct Operation {
 
 inline constexpr char kObservationName[] = "observation";
 inline constexpr char kMaskName[] = "action_mask";
+inline constexpr char kStateName[] = "state", kNextStateName[] = "next_state";
 
 struct PolicyGraph {
   Dtype observation_dtype = Dtype::kF32;  // or kU8; kI64: an index
   std::vector<int> observation_shape;     // of a row; {}: an index
   int mask_size = 0;                      // of the input kMaskName, bool; 0: there is none
-  std::vector<Operation> operations;      // each after those that it reads
-  std::vector<NamedArray> arrays;         // in the order in which operations read them
-  std::vector<std::string> outputs;       // operations for the user, the action first
+  // Numbers of the input kStateName, of a recurrent policy: the output kNextStateName of the step
+  // before, or zeros at the first step of an episode. 0: there is none.
+  int state_size = 0;
+  std::vector<Operation> operations;  // each after those that it reads
+  std::vector<NamedArray> arrays;     // in the order in which operations read them
+  std::vector<std::string> outputs;   // operations for the user, the action first
   // Its origin in words: env_id, run, ...
   std::vector<std::pair<std::string, std::string>> about;
 
@@ -75,11 +86,8 @@ struct PolicyGraph {
   const NamedArray& array(std::string_view name) const;
 };
 
-// kInvalidConfig if the policy is recurrent, which exported files cannot express yet.
-Status check_exportable(const Policy& policy);
-
-// Copies parameters and statistics of an exportable policy. with_value: also the critic's values,
-// unless the critic has observations of its own.
+// Copies parameters and statistics of a policy. with_value: also the critic's values, unless the
+// critic has observations of its own. Without them, states are those of the policy alone.
 PolicyGraph policy_graph(const Policy& policy, bool with_value = true);
 
 // "linear", "tanh", ...: an activation is named after its function.
@@ -91,6 +99,7 @@ const char* dtype_name(Dtype dtype);
 // Dtype and shape, where N is the number of rows: "float32 [N, 4]".
 std::string output_text(const Operation& operation);
 std::string observation_text(const PolicyGraph& graph);
+std::string state_text(const PolicyGraph& graph);  // of the state before a step, and its source
 
 // Text from elsewhere, without characters that would end a string or comment of a source file.
 std::string printable_text(std::string text);

@@ -21,6 +21,8 @@ struct Image {
   int channels, height, width;
 };
 
+double sigmoid(double x) { return 1.0 / (1.0 + std::exp(-x)); }
+
 // Evaluates one operation on one row.
 class RowReplay {
  public:
@@ -29,9 +31,14 @@ class RowReplay {
     for (const std::string& name : operation.arrays) arrays_.push_back(&graph.array(name).numbers);
   }
 
-  // x, y: rows of the inputs, null if there are fewer; out: [size of the value].
-  void run(const double* x, const double* y, Numbers& out) const {
+  // inputs: rows of them; out: [size of the value].
+  void run(const std::vector<const double*>& inputs, const std::vector<std::size_t>& sizes,
+           Numbers& out) const {
+    const double* const x = inputs.empty() ? nullptr : inputs[0];
+    const double* const y = inputs.size() > 1 ? inputs[1] : nullptr;
+    const double* const z = inputs.size() > 2 ? inputs[2] : nullptr;
     const auto in = static_cast<std::size_t>(row_size(in_shape_));
+    const std::size_t width = out.size();
     switch (operation_.kind) {
       case OperationKind::kShift:
         out[0] = x[0] + operation_.number;
@@ -102,6 +109,38 @@ class RowReplay {
       case OperationKind::kConstant:
         out.assign(array(0).begin(), array(0).end());
         break;
+      case OperationKind::kPart:
+        each(x + static_cast<std::size_t>(operation_.number), out,
+             [](double v, std::size_t) { return v; });
+        break;
+      case OperationKind::kJoin: {
+        auto place = out.begin();
+        for (std::size_t i = 0; i < inputs.size(); ++i) {
+          place = std::copy_n(inputs[i], sizes[i], place);
+        }
+        break;
+      }
+      case OperationKind::kMinGru:
+        each(x, out, [&](double a, std::size_t i) {
+          const double candidate = a >= 0.0 ? a + 0.5 : sigmoid(a);
+          return y[i] + sigmoid(x[width + i]) * (candidate - y[i]);
+        });
+        break;
+      case OperationKind::kHighway:
+        each(y, out, [&](double h, std::size_t i) {
+          return z[i] + sigmoid(x[2 * width + i]) * (h - z[i]);
+        });
+        break;
+      case OperationKind::kGru:
+        each(z, out, [&](double last, std::size_t i) {
+          const double fresh =
+              std::tanh(x[2 * width + i] + sigmoid(x[i] + y[i]) * y[2 * width + i]);
+          return fresh + sigmoid(x[width + i] + y[width + i]) * (last - fresh);
+        });
+        break;
+      case OperationKind::kLstm:
+        lstm(x, y, z, out);
+        break;
     }
   }
 
@@ -111,6 +150,16 @@ class RowReplay {
   template <class F>
   static void each(const double* x, Numbers& out, F&& f) {
     for (std::size_t i = 0; i < out.size(); ++i) out[i] = f(x[i], i);
+  }
+
+  static void lstm(const double* x, const double* y, const double* last, Numbers& out) {
+    const std::size_t width = out.size() / 2;
+    for (std::size_t i = 0; i < width; ++i) {
+      const auto sum = [&](std::size_t k) { return x[k * width + i] + y[k * width + i]; };
+      const double c = sigmoid(sum(1)) * last[i] + sigmoid(sum(0)) * std::tanh(sum(2));
+      out[i] = sigmoid(sum(3)) * std::tanh(c);
+      out[width + i] = c;
+    }
   }
 
   void choose(const double* x, std::size_t in, Numbers& out) const {
@@ -203,23 +252,28 @@ class RowReplay {
 
 std::map<std::string, std::vector<double>> replay(const PolicyGraph& graph,
                                                   const std::vector<double>& observations, int rows,
-                                                  const std::vector<double>& masks) {
-  std::map<std::string, Numbers> values{{kObservationName, observations}, {kMaskName, masks}};
-  std::map<std::string, std::vector<int>> shapes{{kObservationName, graph.observation_shape}};
+                                                  const std::vector<double>& masks,
+                                                  const std::vector<double>& states) {
+  std::map<std::string, Numbers> values{
+      {kObservationName, observations}, {kMaskName, masks}, {kStateName, states}};
+  std::map<std::string, std::vector<int>> shapes{{kObservationName, graph.observation_shape},
+                                                 {kMaskName, {graph.mask_size}},
+                                                 {kStateName, {graph.state_size}}};
   const std::vector<int> none;
   for (const Operation& operation : graph.operations) {
     std::vector<const double*> inputs;
-    for (const std::string& name : operation.inputs) inputs.push_back(values[name].data());
+    std::vector<std::size_t> sizes;  // of their rows
+    for (const std::string& name : operation.inputs) {
+      inputs.push_back(values[name].data());
+      sizes.push_back(static_cast<std::size_t>(row_size(shapes[name])));
+    }
     const std::vector<int>& in_shape = inputs.empty() ? none : shapes[operation.inputs.front()];
     const RowReplay row_replay(graph, operation, in_shape);
-    const auto in = static_cast<std::size_t>(row_size(in_shape));
     Numbers row(static_cast<std::size_t>(row_size(operation.shape))), all;
-    for (std::size_t r = 0; r < static_cast<std::size_t>(inputs.empty() ? 1 : rows); ++r) {
-      const auto of_row = [&](std::size_t i) {
-        return i < inputs.size() ? inputs[i] + r * in : nullptr;
-      };
-      row_replay.run(of_row(0), of_row(1), row);
+    for (int r = 0; r < (inputs.empty() ? 1 : rows); ++r) {
+      row_replay.run(inputs, sizes, row);
       all.insert(all.end(), row.begin(), row.end());
+      for (std::size_t i = 0; i < inputs.size(); ++i) inputs[i] += sizes[i];
     }
     values[operation.name] = std::move(all);
     shapes[operation.name] = operation.shape;

@@ -11,11 +11,12 @@
 namespace broadloom {
 
 // observations: `rows` rows [rows, D] as the environment gives them (an index if Discrete). masks:
-// [rows, M] of a graph with mask_size M, 0 for invalid actions; else empty. Returns
-// every value by name, [rows, shape], including intermediate ones. Cost: all multiplications in
-// plain loops.
+// [rows, M] of a graph with mask_size M, 0 for invalid actions; else empty. states: [rows, S]
+// before these rows, of a graph with state_size S; else empty. Returns every value by name, [rows,
+// shape], including intermediate ones. Cost: all multiplications in plain loops.
 std::map<std::string, std::vector<double>> replay(const PolicyGraph& graph,
                                                   const std::vector<double>& observations, int rows,
-                                                  const std::vector<double>& masks = {});
+                                                  const std::vector<double>& masks = {},
+                                                  const std::vector<double>& states = {});
 
 }  // namespace broadloom

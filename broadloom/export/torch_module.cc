@@ -18,6 +18,33 @@ from torch import nn
 
 )";
 
+constexpr char kMinGruText[] = R"(def min_gru(sums, last):
+    a, g, _ = sums.chunk(3, 1)
+    return last + torch.sigmoid(g) * (torch.maximum(a + 0.5, torch.sigmoid(a)) - last)
+
+
+def highway(sums, state, x):
+    return x + torch.sigmoid(sums.chunk(3, 1)[2]) * (state - x)
+
+
+)";
+
+constexpr char kGruText[] = R"(def gru(sums, state_sums, last):
+    (r, z, n), (last_r, last_z, last_n) = sums.chunk(3, 1), state_sums.chunk(3, 1)
+    fresh = torch.tanh(n + torch.sigmoid(r + last_r) * last_n)
+    return fresh + torch.sigmoid(z + last_z) * (last - fresh)
+
+
+)";
+
+constexpr char kLstmText[] = R"(def lstm(sums, state_sums, last_c):
+    i, f, g, o = (sums + state_sums).chunk(4, 1)
+    c = torch.sigmoid(f) * last_c + torch.sigmoid(i) * torch.tanh(g)
+    return torch.cat([torch.sigmoid(o) * torch.tanh(c), c], 1)
+
+
+)";
+
 constexpr char kLoad[] = R"(
 
 def load(path=pathlib.Path(__file__).with_suffix(".safetensors")):
@@ -56,6 +83,7 @@ class ModuleText {
   std::string write() {
     text_ = "\"\"\"" + description() + "\"\"\"\n";
     text_ += kHead;
+    text_ += unit_text();
     line(0, "class Policy(nn.Module):");
     line(1, "def __init__(self):");
     line(2, "super().__init__()");
@@ -75,6 +103,9 @@ class ModuleText {
     if (graph_.mask_size > 0) {
       out += fmt::format("{}: bool [N, {}], true for valid actions\n", kMaskName, graph_.mask_size);
     }
+    if (graph_.state_size > 0) {
+      out += fmt::format("{}: {}; None is zeros\n", kStateName, state_text(graph_));
+    }
     for (const auto& [key, value] : graph_.about) {
       if (!value.empty() && key != "observation") {
         out += fmt::format("{}: {}\n", key, printable_text(value));
@@ -84,8 +115,20 @@ class ModuleText {
   }
 
   std::string inputs() const {
-    return graph_.mask_size > 0 ? fmt::format("{}, {}", kObservationName, kMaskName)
-                                : kObservationName;
+    std::string out = kObservationName;
+    if (graph_.mask_size > 0) out += fmt::format(", {}", kMaskName);
+    if (graph_.state_size > 0) out += fmt::format(", {}", kStateName);
+    return out;
+  }
+
+  // The functions of a recurrent cell's units.
+  std::string unit_text() const {
+    for (const Operation& operation : graph_.operations) {
+      if (operation.kind == OperationKind::kMinGru) return kMinGruText;
+      if (operation.kind == OperationKind::kGru) return kGruText;
+      if (operation.kind == OperationKind::kLstm) return kLstmText;
+    }
+    return {};
   }
 
   void modules() {
@@ -137,9 +180,15 @@ class ModuleText {
       outputs.push_back(name + ": " + output_text(graph_.operation(name)));
       pairs.push_back(fmt::format("\"{0}\": {0}", name));
     }
-    line(1, fmt::format("def forward(self, {}):", inputs()));
+    line(1,
+         fmt::format("def forward(self, {}{}):", inputs(), graph_.state_size > 0 ? "=None" : ""));
     line(2, fmt::format("\"\"\"{} -> {{{}}}\"\"\"", observation_text(graph_),
                         fmt::join(outputs, ", ")));
+    if (graph_.state_size > 0) {
+      line(2, fmt::format("if {} is None:", kStateName));
+      line(3, fmt::format("{} = torch.zeros(len({}), {}, device={}.device)", kStateName,
+                          kObservationName, graph_.state_size, kObservationName));
+    }
     for (const Operation& operation : graph_.operations) {
       line(2, fmt::format("{} = {}", variable(operation.name), expression(operation)));
     }
@@ -192,8 +241,25 @@ class ModuleText {
         return fmt::format("{}[:, {}]", x, static_cast<int>(operation.number));
       case OperationKind::kConstant:
         return fmt::format("self.{}", arrays[0]);
+      case OperationKind::kPart: {
+        const int begin = static_cast<int>(operation.number);
+        return fmt::format("{}[:, {}:{}]", x, begin, begin + operation.shape[0]);
+      }
+      case OperationKind::kJoin:
+        return fmt::format("torch.cat([{}], 1)", variables(operation.inputs));
+      case OperationKind::kMinGru:
+      case OperationKind::kHighway:
+      case OperationKind::kGru:
+      case OperationKind::kLstm:
+        return fmt::format("{}({})", operation_name(operation), variables(operation.inputs));
     }
     return {};
+  }
+
+  static std::string variables(const std::vector<std::string>& names) {
+    std::string out;
+    for (const std::string& name : names) out += (out.empty() ? "" : ", ") + variable(name);
+    return out;
   }
 
   void line(int indent, const std::string& words) {

@@ -171,7 +171,8 @@ class Policy:
 
         `module(observation)` takes a tensor [n, ...] as the environment gives it. It returns a dict
         with gradients: action; logits, action_values, or mean and log_std; and value, unless
-        value=False. The module does not import Broadloom; its source and state dict are those of
+        value=False. A recurrent one also takes `state`, None for zeros, and returns
+        next_state. The module does not import Broadloom; its source and state dict are those of
         `broadloom.export(run, "policy.py")`. Needs torch."""
         try:
             import torch

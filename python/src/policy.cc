@@ -135,7 +135,6 @@ class RunPolicy {
 
   // (source of a PyTorch module, its state dict as flat arrays {name: (numbers [1, n], shape)}).
   nb::tuple torch_module(bool with_value) const {
-    if (const Status status = check_exportable(policy_->view()); !status.ok()) raise(status);
     PolicyGraph graph = policy_graph(policy_->view(), with_value);
     nb::dict state;
     for (NamedArray& array : graph.arrays) {

@@ -16,6 +16,7 @@ namespace broadloom::export_tests {
 
 struct Kind {
   std::string encoder = "mlp", layer_norm = "off", activation = "tanh", algorithm = "ppo";
+  std::string recurrent = "none";
   bool shared_encoder = false, norm_obs = false;
   Space observation = Space::box({-1.0f, -1.0f, -1.0f}, {1.0f, 1.0f, 1.0f});
   Space action = Space::discrete(4);
@@ -23,7 +24,7 @@ struct Kind {
   std::vector<int> hidden_sizes = {7, 6};
 
   std::string name() const {
-    return encoder + " " + layer_norm + " " + activation + " " + algorithm +
+    return encoder + " " + layer_norm + " " + activation + " " + algorithm + " " + recurrent +
            (shared_encoder ? " shared " : " ") + shape_text(observation) + " " + shape_text(action);
   }
 };
@@ -97,6 +98,7 @@ class UntrainedPolicy {
     config.layer_norm = kind.layer_norm;
     config.activation = kind.activation;
     config.shared_encoder = kind.shared_encoder;
+    config.recurrent = kind.recurrent;
     config.hidden_sizes = kind.hidden_sizes;
     config.norm_obs = kind.norm_obs;
     config.clip_obs = 2.0;

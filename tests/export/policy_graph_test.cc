@@ -40,8 +40,25 @@ void expect_the_network(const Kind& kind) {
   const Policy policy = untrained.view();
   const PolicyGraph graph = policy_graph(policy);
   const std::vector<double> shown = untrained.observations(kRows);
-  const PolicyOutputs found = policy_outputs(policy, untrained.stored(shown, kRows), kRows);
-  const std::map<std::string, std::vector<double>> got = replay(graph, shown, kRows);
+  // Without a value, a graph's states are the policy's share, which comes first.
+  std::vector<float> states(kRows * policy.network.state_size());
+  for (std::size_t i = 0; i < states.size(); ++i) states[i] = 0.1f * static_cast<float>(i % 7);
+  const auto share = [&] {
+    std::vector<float> out;
+    for (int i = 0; i < kRows * graph.state_size; ++i) {
+      out.push_back(
+          states[static_cast<std::size_t>(i / graph.state_size) * policy.network.state_size() +
+                 static_cast<std::size_t>(i % graph.state_size)]);
+    }
+    return out;
+  };
+  const std::vector<float> before = share();
+  const PolicyOutputs found =
+      policy_outputs(policy, untrained.stored(shown, kRows), kRows, states.data());
+  const std::map<std::string, std::vector<double>> got =
+      replay(graph, shown, kRows, {}, {before.begin(), before.end()});
+  EXPECT_EQ(got.count("next_state"), policy.network.is_recurrent() ? 1u : 0u);
+  if (policy.network.is_recurrent()) EXPECT_LT(apart(share(), got.at("next_state")), 1e-5);
 
   const bool is_discrete = kind.action.kind != SpaceKind::kBox;
   const std::string outputs = !is_discrete              ? "mean"
@@ -90,6 +107,18 @@ TEST(PolicyGraph, OfEveryNetworkIsExact) {
         expect_the_network(kind);
       }
     }
+  }
+}
+
+TEST(PolicyGraph, OfEveryCellIsExact) {
+  for (const std::string cell : {"mingru", "gru", "lstm"}) {
+    expect_the_network({.recurrent = cell, .norm_obs = true});
+    expect_the_network({.recurrent = cell, .critic_observation = Space::box({0.0f}, {1.0f})});
+    expect_the_network({.encoder = "minatar",  // units are pixels and channels
+                        .recurrent = cell,
+                        .shared_encoder = true,
+                        .observation = Space::bits({4, 5, 2}),
+                        .hidden_sizes = {}});
   }
 }
 

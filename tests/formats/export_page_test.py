@@ -55,19 +55,27 @@ KINDS = {
     "pqn": {"env_id": "MinAtar/Breakout-v1", "algorithm": "pqn", "layer_norm": "all"},
     "pqn, dense": {"env_id": "CartPole-v1", "algorithm": "pqn"},
     "rnd": {"env_id": "CartPole-v1", "algorithm": "ppo_rnd", "num_iterations_obs_norm_init": 2},
+    "mingru": {"env_id": "TMaze-v0", "recurrent": "mingru", "norm_obs": "true"},
+    "gru, one body": {
+        "env_id": "Pendulum-v1",
+        "recurrent": "gru",
+        "shared_encoder": "true",
+        "num_minibatches": 4,
+    },
+    "lstm, masks": {"env_id": "TicTacToe-v0", "recurrent": "lstm", "hidden_sizes": "24,8"},
 }
 
 
-def by_the_page(path, *inputs):
+def by_the_page(path, **inputs):
     (block,) = re.findall(
         r"^```python\n(.*?)^```$", pathlib.Path(PAGE).read_text(encoding="utf-8"), re.M | re.S
     )
     page = {}
     exec(block, page)
-    return page["replay"](np.load(path), *inputs)
+    return page["replay"](np.load(path), **inputs)
 
 
-def by_onnxruntime(path, *inputs):
+def by_onnxruntime(path, **inputs):
     import onnxruntime
 
     if importlib.util.find_spec("onnx"):
@@ -78,12 +86,12 @@ def by_onnxruntime(path, *inputs):
     return dict(
         zip(
             (output.name for output in session.get_outputs()),
-            session.run(None, dict(zip(("observation", "action_mask"), inputs))),
+            session.run(None, inputs),
         )
     )
 
 
-def by_torch(path, *inputs):
+def by_torch(path, **inputs):
     import torch
 
     spec = importlib.util.spec_from_file_location("policy", path)
@@ -92,7 +100,9 @@ def by_torch(path, *inputs):
     with torch.no_grad():
         return {
             name: output.numpy()
-            for name, output in module.load()(*map(torch.from_numpy, inputs)).items()
+            for name, output in module.load()(
+                **{name: torch.from_numpy(rows) for name, rows in inputs.items()}
+            ).items()
         }
 
 
@@ -125,7 +135,7 @@ class ExportPage(unittest.TestCase):
         cls.folder = pathlib.Path(folder.name)
 
     def exported(self, name, *more):
-        """(path of the file, states, expected outputs, tolerance)."""
+        """(path of the file, inputs, expected outputs, tolerance)."""
         run, path = self.folder / name, str(self.folder / f"{name}.{ENDINGS[READER]}")
         if not run.exists():
             flags = [
@@ -140,24 +150,24 @@ class ExportPage(unittest.TestCase):
             [PROGRAM, "export", run, "--out", path, "--quiet", "--force", *more], check=True
         )
         parity = dict(np.load(path + ".parity.npz"))
-        return path, parity.pop("observation"), parity, float(parity.pop("tolerance"))
+        names = ("observation", "action_mask", "state")
+        inputs = {name: parity.pop(name) for name in names if name in parity}
+        return path, inputs, parity, float(parity.pop("tolerance"))
 
     def test_every_kind_comes_to_what_the_network_does(self):
         for name in KINDS:
             with self.subTest(name):
-                path, observation, expected, tolerance = self.exported(name)
-                inputs = [observation]
-                if "action_mask" in expected:
-                    inputs.append(expected.pop("action_mask"))
-                off = apart(READ(path, *inputs), expected)
+                path, inputs, expected, tolerance = self.exported(name)
+                off = apart(READ(path, **inputs), expected)
+                count = len(inputs["observation"])
                 print(
-                    f"{name}: {len(observation)} states, {', '.join(expected)}: {off:.1e} apart",
+                    f"{name}: {count} states, {', '.join(expected)}: {off:.1e} apart",
                     flush=True,
                 )
                 self.assertLess(off, tolerance)
                 self.assertEqual(tolerance, 1e-5)
                 one = apart(
-                    READ(path, *(rows[:1] for rows in inputs)),
+                    READ(path, **{key: rows[:1] for key, rows in inputs.items()}),
                     {
                         key: numbers if key == "log_std" else numbers[:1]
                         for key, numbers in expected.items()
@@ -165,18 +175,44 @@ class ExportPage(unittest.TestCase):
                 )
                 self.assertLess(one, tolerance)
 
+    def test_states_go_from_step_to_step(self):
+        for name in ("mingru", "gru, one body", "lstm, masks"):
+            path, inputs, expected, tolerance = self.exported(name)
+            (begins,) = np.nonzero((inputs["state"] == 0).all(1))
+            self.assertEqual((begins[0], len(begins)), (0, 4))
+            for row in begins:  # the parity file has the first three steps of an episode
+                state = np.zeros_like(inputs["state"][:1])
+                for _ in range(2):
+                    given = {key: rows[row : row + 1] for key, rows in inputs.items()}
+                    state = READ(path, **{**given, "state": state})["next_state"]
+                    apart_by_row = np.abs(inputs["state"] - state).max(1)
+                    row = apart_by_row.argmin()
+                    self.assertLess(apart_by_row[row], tolerance)
+            _, inputs, expected, _ = self.exported(name, "--value", "false")
+            self.assertNotIn("value", expected)
+            self.assertLess(apart(READ(path, **inputs), expected), tolerance)
+            refused = subprocess.run(
+                [PROGRAM, "export", self.folder / name, "--out", self.folder / "policy.h"],
+                capture_output=True,
+                text=True,
+            )
+            self.assertEqual(refused.returncode, 2)
+            self.assertIn("expected onnx, torch or npz", refused.stderr)
+
     def test_states_are_as_the_environment_shows_them(self):
-        _, observation, expected, _ = self.exported("gaussian, normalised")
+        _, inputs, expected, _ = self.exported("gaussian, normalised")
+        observation = inputs["observation"]
         np.testing.assert_allclose(observation[:, 0] ** 2 + observation[:, 1] ** 2, 1.0, atol=1e-5)
         self.assertEqual(sorted(expected), ["action", "log_std", "mean", "value"])
         self.assertLessEqual(np.abs(expected["action"]).max(), 2.0)
-        _, observation, expected, _ = self.exported("minatar, frames")
+        _, inputs, expected, _ = self.exported("minatar, frames")
+        observation = inputs["observation"]
         self.assertEqual((observation.dtype, observation.shape[1:]), (np.uint8, (10, 10, 12)))
         self.assertTrue(
             (observation[0, :, :, :8] == 0).all() and observation[0, :, :, 8:].any(),
             "the first stack: two images of zeros, then the newest",
         )
-        _, observation, expected, _ = self.exported("rnd", "--value", "false")
+        _, _, expected, _ = self.exported("rnd", "--value", "false")
         self.assertEqual(sorted(expected), ["action", "logits"])
 
     @unittest.skipUnless(
@@ -192,7 +228,9 @@ class ExportPage(unittest.TestCase):
         )
         for line in commands.splitlines():
             subprocess.run([PROGRAM, *line.split()[1:], "--quiet"], check=True, cwd=self.folder)
-        plays, stacks, compares = re.findall(r"^```python\n(.*?)^```$", guide, re.M | re.S)[:3]
+        plays, stacks, remembers, compares = re.findall(
+            r"^```python\n(.*?)^```$", guide, re.M | re.S
+        )[:4]
         printed = subprocess.run(
             [sys.executable, "-c", plays],
             check=True,
@@ -220,10 +258,20 @@ class ExportPage(unittest.TestCase):
             text=True,
         ).stdout
         self.assertRegex(printed, r"^([012] \[3, True\]\n){5}$")
+        import onnxruntime
+
+        path, inputs, expected, _ = self.exported("mingru")
+        names = {"numpy": np, "session": onnxruntime.InferenceSession(path)}
+        exec(remembers, names)
+        begins = (inputs["state"] == 0).all(1)
+        given = inputs["state"] + begins[:, None].astype(np.float32)
+        _, state = names["remember"](inputs["observation"], begins, given)
+        np.testing.assert_allclose(state, expected["next_state"], atol=1e-5)
 
     def test_what_is_wrong_is_seen(self):
-        path, observation, expected, tolerance = self.exported("gaussian, normalised")
-        self.assertGreater(apart(READ(path, observation + np.float32(1e-3)), expected), tolerance)
+        path, inputs, expected, tolerance = self.exported("gaussian, normalised")
+        inputs["observation"] += np.float32(1e-3)
+        self.assertGreater(apart(READ(path, **inputs), expected), tolerance)
 
 
 if __name__ == "__main__":

@@ -82,21 +82,21 @@ class Rooms(gymnasium.Env):
         return self.room, float(self.room == 7), self.room == 7, False, {}
 
 
-def replay(path, observation):
+def replay(path, observation, **more):
     (block,) = re.findall(r"^```python\n(.*?)^```$", PAGE.read_text(encoding="utf-8"), re.M | re.S)
     page = {}
     exec(block, page)
-    return page["replay"](np.load(path), observation)
+    return page["replay"](np.load(path), observation, **more)
 
 
-def by_onnxruntime(path, observation):
+def by_onnxruntime(path, observation, **more):
     import onnxruntime
 
     session = onnxruntime.InferenceSession(os.fspath(path), providers=["CPUExecutionProvider"])
     return dict(
         zip(
             (output.name for output in session.get_outputs()),
-            session.run(None, {"observation": observation}),
+            session.run(None, {"observation": observation, **more}),
         )
     )
 
@@ -191,6 +191,28 @@ class ExportTest(unittest.TestCase):
         self.assertEqual(
             broadloom.export(run, value=False)["files"][0], str(OUT / "pendulum" / "policy.onnx")
         )
+
+    def test_files_remember_as_the_policy_does(self):
+        run = broadloom.train("TMaze-v0", out=OUT / "maze", recurrent="lstm", **FEW)
+        policy, answer = broadloom.Policy(run), broadloom.export(run, OUT / "maze.npz")
+        self.assertEqual(answer["outputs"]["next_state"], f"float32 [N, {policy.state_size}]")
+        self.assertIn(f"float32 [N, {policy.state_size}], next_state", answer["state"])
+        readers = [(replay, OUT / "maze.npz")]
+        if importlib.util.find_spec("onnxruntime"):
+            readers.append((by_onnxruntime, broadloom.export(run, OUT / "maze.onnx")["files"][0]))
+        for reader, file in readers:
+            rng, state = np.random.default_rng(1), np.zeros((3, policy.state_size), np.float32)
+            expected = None
+            for step in range(12):
+                rows = rng.random((3, 3), np.float32)
+                if step % 5 == 4:  # an episode begins
+                    state[step % 3] = expected[step % 3] = 0
+                got = reader(file, rows, state=state)
+                logits, values, expected = policy.outputs(rows, state=expected)
+                state = got["next_state"].copy()
+                np.testing.assert_allclose(got["logits"], logits, atol=1e-5)
+                np.testing.assert_allclose(got["value"], values, atol=1e-5)
+                np.testing.assert_allclose(state, expected, atol=1e-5)
 
     def test_numbers_that_float32_cannot_tell(self):
         rng = np.random.default_rng(1)

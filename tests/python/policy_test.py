@@ -141,8 +141,6 @@ class PolicyTest(unittest.TestCase):
         self.assertEqual(one_state.shape, (16,))
         with self.assertRaisesRegex(ValueError, r"shape \(5, 8\), expected \(5, 16\)"):
             policy.act(rows, state=state[:, :8])
-        with self.assertRaisesRegex(broadloom.Error, "no states between steps"):
-            broadloom.export(run, f"{HERE.name}/maze.onnx")
         with self.assertRaisesRegex(broadloom.Error, "no memory"):
             broadloom.Policy(trained("plain", "TMaze-v0")).act(rows, state=state)
 

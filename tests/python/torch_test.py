@@ -57,6 +57,21 @@ class TorchTest(unittest.TestCase):
                     found["action"].numpy(), policy.act(rows), rtol=1e-5, atol=1e-5
                 )
 
+    def test_a_module_remembers(self):
+        for cell in ("mingru", "gru", "lstm"):
+            run = broadloom.train("TMaze-v0", out=OUT / cell, recurrent=cell, **FEW)
+            policy, module = broadloom.Policy(run), broadloom.Policy(run).to_torch()
+            rng, state, expected = np.random.default_rng(1), None, None
+            for _ in range(4):
+                rows = rng.random((5, 3), np.float32)
+                found = module(torch.from_numpy(rows), state)
+                state = found["next_state"]
+                logits, _, expected = policy.outputs(rows, state=expected)
+                np.testing.assert_allclose(found["logits"].detach(), logits, atol=1e-5)
+                np.testing.assert_allclose(state.detach(), expected, atol=1e-5)
+            found["value"].sum().backward()
+            self.assertGreater(module.critic["cell"].weight.grad.abs().max(), 0)
+
     def test_its_state_dict_is_that_of_the_exported_file(self):
         module = broadloom.Policy(self.runs["gaussian"]).to_torch()
         broadloom.export(self.runs["gaussian"], OUT / "policy.npz")
