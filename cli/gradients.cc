@@ -102,9 +102,17 @@ Status write(const GradientStudyReport& report, const std::string& folder) {
 Result<GradientStudyReport> measure(const GradientsCommand& command) {
   BROADLOOM_TRY(use_isa_of_policy(command.source));
   ShareLine line(command.quiet);
+  bool begun = false;
   return study_gradients(
-      command.source, command.options,
-      [&](const std::string& what, double share) { line.show_rest(what, share); });
+      command.source, command.options, [&](const std::string& what, double share) {
+        // The first estimate may come after many seconds.
+        if (!begun) {
+          StatusLine(stderr, command.quiet, {})
+              .write(fmt::format("  0 %  {}; fewer --blocks take less time", what));
+        }
+        begun = true;
+        line.show_rest(what, share);
+      });
 }
 
 Status run(GradientsCommand& command, const std::vector<std::string>& arguments) {

@@ -114,6 +114,7 @@ class Gradients(unittest.TestCase):
             )
             for flags in (["--quiet"], [])
         )
+        self.assertRegex(loud.stderr.readline(), r"^  0 %  .*; fewer --blocks take less time$")
         self.assertRegex(loud.stderr.readline(), r"^ *\d+ %  ")  # after ten seconds
         for process in (quiet, loud):
             process.terminate()
