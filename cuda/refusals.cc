@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <string>
+#include <tuple>
 
 #include "broadloom/env/batched_env.h"
 #include "broadloom/env/disturbance.h"
@@ -35,6 +36,20 @@ Status check_network(const Config& config) {
     return refuse_key("encoder", config.encoder, "minatar or mlp");
   }
   if (config.is_recurrent()) return refuse_key("recurrent", config.recurrent, "none");
+  const Config usual;
+  for (const auto& [key, text, instead] :
+       {std::tuple{"clip_grads", config.clip_grads, usual.clip_grads},
+        {"shuffle", config.shuffle, usual.shuffle},
+        {"kl_estimate", config.kl_estimate, usual.kl_estimate},
+        {"adapt_every", config.adapt_every, usual.adapt_every},
+        {"clip_vloss_rule", config.clip_vloss_rule, usual.clip_vloss_rule},
+        {"std_form", config.std_form, usual.std_form},
+        {"clip_vloss_coef", to_text(config.clip_vloss_coef), to_text(usual.clip_vloss_coef)},
+        {"bounds_coef", to_text(config.bounds_coef), to_text(usual.bounds_coef)},
+        {"std_min", to_text(config.std_min), to_text(usual.std_min)},
+        {"std_max", to_text(config.std_max), to_text(usual.std_max)}}) {
+    if (text != instead) return refuse_key(key, text, instead);
+  }
   return {};
 }
 

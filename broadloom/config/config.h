@@ -49,6 +49,9 @@ struct Config {  // NOLINT(clang-analyzer-optin.performance.Padding)
   std::string lr_schedule = "linear";
   double learning_rate_end = 0.0;
   double desired_kl = 0.01;
+  std::string kl_estimate = "samples";
+  std::string adapt_every = "minibatch";
+  double adaptive_rate_min = 1e-5;
   double gamma = 0.99;
   double gae_lambda = 0.95;
   int num_minibatches = 4;
@@ -58,10 +61,15 @@ struct Config {  // NOLINT(clang-analyzer-optin.performance.Padding)
   double clip_coef = 0.2;
   std::string clip_schedule = "constant";
   bool clip_vloss = true;
+  double clip_vloss_coef = 0.0;
+  std::string clip_vloss_rule = "larger";
   double ent_coef = 0.01;
   std::string ent_schedule = "constant";
   double vf_coef = 0.5;
+  double bounds_coef = 0.0;
   double max_grad_norm = 0.5;
+  std::string clip_grads = "together";
+  std::string shuffle = "epoch";
   double target_kl = 0.0;
   double adam_eps = 1e-5;
   double eps_start = 1.0;
@@ -85,10 +93,15 @@ struct Config {  // NOLINT(clang-analyzer-optin.performance.Padding)
   bool shared_encoder = false;
   std::string recurrent = "none";
   double log_std_init = 0.0;
+  std::string std_form = "log";
+  double std_min = 0.0;
+  double std_max = 0.0;
   bool norm_obs = false;
   bool norm_reward = false;
   // "exact", or "gymnasium": NormaliserRule (broadloom/rollout/normalizer.h).
   std::string normaliser = "exact";
+  double obs_eps = 1e-8;
+  std::string obs_eps_in = "variance";
   double clip_obs = 10.0;
   double clip_reward = 10.0;
   bool stagger_starts = false;
@@ -268,9 +281,25 @@ void Config::visit_fields(Visitor&& visitor) {
     Range{0}, "Steps after which scheduled values stay at their ends; 0: total_timesteps.");
   v("desired_kl", desired_kl, KeyMark(Role::kLearning).needs("lr_schedule", "adaptive"),
     Range{1e-8, 100.0}, "Target KL per update of lr_schedule=adaptive.");
+  v("kl_estimate", kl_estimate,
+    later(Role::kLearning).needs("lr_schedule", "adaptive").needs("actions", "Box"),
+    Choices{{"samples", "analytic"}},
+    "KL that the adaptive rate follows: mean of (r - 1) - log r, or that of the Gaussians "
+    "(RSL-RL).");
+  v("adapt_every", adapt_every, later(Role::kLearning).needs("lr_schedule", "adaptive"),
+    Choices{{"minibatch", "epoch"}},
+    "When the adaptive rate changes: each minibatch, or by the mean KL of an epoch (skrl).");
+  v("adaptive_rate_min", adaptive_rate_min, later(Role::kLearning).needs("lr_schedule", "adaptive"),
+    Range{0.0, 1e-2}, "Least adaptive rate; the largest is 0.01.");
   v("adam_eps", adam_eps, Role::kLearning, Range{0.0, 1.0}, "Adam's epsilon.");
-  v("max_grad_norm", max_grad_norm, Role::kLearning, Range{1e-6},
-    "Clip gradients to this norm over all parameters.");
+  v("max_grad_norm", max_grad_norm, Role::kLearning, Range{0.0},
+    "Clip gradients to this norm; 0: off.");
+  v("clip_grads", clip_grads,
+    later(Role::kLearning).needs("algorithm", "ppo").needs("shared_encoder", "false"),
+    Choices{{"together", "apart"}},
+    "together: one norm over all parameters; apart: one each for actor and critic (RSL-RL).");
+  v("shuffle", shuffle, for_ppo(later(Role::kLearning)), Choices{{"epoch", "block", "off"}},
+    "Order of samples: drawn each epoch, once a block (RSL-RL), or time-major (skrl).");
 
   v.group("Advantages and loss");
   v("gamma", gamma, Role::kLearning, Range{0.0, 1.0}, "Discount per step.");
@@ -294,11 +323,18 @@ void Config::visit_fields(Visitor&& visitor) {
   v("clip_schedule", clip_schedule, for_ppo(later(Role::kLearning)),
     Choices{{"constant", "linear"}}, "linear: clip_coef falls to 0 over the run.");
   v("clip_vloss", clip_vloss, for_ppo(Role::kLearning), "Clip the value loss too.");
+  v("clip_vloss_coef", clip_vloss_coef, for_ppo(later(Role::kLearning)).needs("clip_vloss", "true"),
+    Range{0.0, 1e6}, "Clip range of the value; 0: clip_coef.");
+  v("clip_vloss_rule", clip_vloss_rule, for_ppo(later(Role::kLearning)).needs("clip_vloss", "true"),
+    Choices{{"larger", "clipped"}},
+    "Value loss: the larger of both, or the clipped value's (Stable-Baselines3, skrl).");
   v("ent_coef", ent_coef, for_ppo(Role::kLearning), Range{0.0, 100.0},
     "Weight of the entropy bonus.");
   v("ent_schedule", ent_schedule, for_ppo(later(Role::kLearning)).needs("ent_coef", kAboveZero),
     Choices{{"constant", "linear"}}, "linear: ent_coef falls to 0 over the run.");
   v("vf_coef", vf_coef, Role::kLearning, Range{0.0, 1000.0}, "Weight of the value loss.");
+  v("bounds_coef", bounds_coef, for_ppo(later(Role::kLearning)).needs("actions", "Box"),
+    Range{0.0, 1e6}, "Weight of the mean actions' squared excess over 1.1 (rl_games); 0: off.");
   v("target_kl", target_kl, for_ppo(Role::kLearning), Range{0.0, 100.0},
     "Stop a block's epochs when the KL exceeds this; 0: off.");
 
@@ -333,9 +369,9 @@ void Config::visit_fields(Visitor&& visitor) {
   v("layer_norm", layer_norm, later(Role::kNetwork), Choices{{"off", "channels", "all"}},
     "Normalise before each activation: over a pixel's channels, or over the whole layer.");
   v("weight_init", weight_init, later(Role::kNetwork),
-    Choices{{"orthogonal", "he_normal", "lecun_normal"}},
+    Choices{{"orthogonal", "he_normal", "lecun_normal", "torch", "torch_weights", "lecun_uniform"}},
     "Initial weights of hidden layers. With he_normal or lecun_normal, action values use "
-    "lecun_normal.");
+    "lecun_normal. Uniform ones set heads, too: torch's, the same with biases 0, or JAX's.");
   v("hidden_sizes", hidden_sizes, Role::kNetwork, "Width of each hidden layer.");
   v("activation", activation, Role::kNetwork, Choices{{"tanh", "relu", "elu"}},
     "Hidden activation.");
@@ -346,6 +382,12 @@ void Config::visit_fields(Visitor&& visitor) {
     "Recurrent cell after the hidden layers; minibatches are then whole environments.");
   v("log_std_init", log_std_init, KeyMark(Role::kLearning).needs("actions", "Box"),
     Range{-20.0, 2.0}, "Initial log standard deviation of a Gaussian policy.");
+  v("std_form", std_form, later(Role::kNetwork).needs("actions", "Box"), Choices{{"log", "scalar"}},
+    "Learnt number of a Gaussian: the logarithm of its deviation, or the deviation (RSL-RL).");
+  v("std_min", std_min, later(Role::kNetwork).needs("actions", "Box"), Range{0.0, 1e6},
+    "Least standard deviation; 0: none for log, 1e-6 for scalar.");
+  v("std_max", std_max, later(Role::kNetwork).needs("actions", "Box"), Range{0.0, 1e6},
+    "Largest standard deviation; 0: none.");
 
   v.group("Normalisation");
   v("norm_obs", norm_obs, Role::kLearning, "Normalise observations by running mean and variance.");
@@ -356,8 +398,13 @@ void Config::visit_fields(Visitor&& visitor) {
     Choices{{"exact", "gymnasium"}},
     "Statistics for norm_obs and norm_reward: exact (of observed data only), or gymnasium (like "
     "its wrappers).");
-  v("clip_obs", clip_obs, KeyMark(Role::kLearning).needs("norm_obs", "true"), Range{1e-6},
-    "Normalised observations are clipped to +- this.");
+  v("obs_eps", obs_eps, later(Role::kLearning).needs("norm_obs", "true"), Range{1e-12, 1.0},
+    "Small number that is added to an observation's variance or deviation.");
+  v("obs_eps_in", obs_eps_in, later(Role::kLearning).needs("norm_obs", "true"),
+    Choices{{"variance", "deviation"}},
+    "obs_eps is added to the variance, or to its root (RSL-RL, skrl).");
+  v("clip_obs", clip_obs, KeyMark(Role::kLearning).needs("norm_obs", "true"), Range{0.0},
+    "Normalised observations are clipped to +- this; 0: not.");
   v("clip_reward", clip_reward, KeyMark(Role::kLearning).needs("norm_reward", "true"), Range{1e-6},
     "Scaled rewards are clipped to +- this.");
   v("reward_scale", reward_scale, later(Role::kLearning), Range{1e-9, 1e9},

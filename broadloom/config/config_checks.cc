@@ -150,6 +150,13 @@ Status check_recurrent(const Config& config) {
   return {};
 }
 
+// std_max = 0 sets no bound.
+Status check_deviation(const Config& config) {
+  if (config.std_max == 0.0 || config.std_min <= config.std_max) return {};
+  return invalid("std_min: got " + to_text(config.std_min) + ", expected at most std_max (" +
+                 to_text(config.std_max) + "); lower std_min, or raise std_max");
+}
+
 // No CPU rounds to TF32.
 Status check_precision(const Config& config) {
   if (config.precision == "tf32" && config.device == "cpu") {
@@ -168,6 +175,7 @@ Status validate(const Config& config) {
   BROADLOOM_TRY(check_hidden_sizes("rnd_hidden_sizes", config.rnd_hidden_sizes));
   BROADLOOM_TRY(check_ages(config));
   BROADLOOM_TRY(check_recurrent(config));
+  BROADLOOM_TRY(check_deviation(config));
   BROADLOOM_TRY(config.shape_schedule.empty() ? check_shape(config) : check_schedule(config));
   return check_precision(config);
 }
@@ -176,9 +184,10 @@ Status validate(const Config& config) {
 Status check_adaptive_rate(const Config& config) {
   if (config.lr_schedule != "adaptive") return {};
   const double rate = config.learning_rate;
-  if (rate < kLeastAdaptiveRate || rate > kMostAdaptiveRate) {
-    return invalid("learning_rate: got " + to_text(rate) + ", expected " +
-                   to_text(kLeastAdaptiveRate) + " to " + to_text(kMostAdaptiveRate) +
+  const double least = config.adaptive_rate_min;
+  if (rate < least || rate > kMostAdaptiveRate) {
+    return invalid("learning_rate: got " + to_text(rate) + ", expected " + to_text(least) + " to " +
+                   to_text(kMostAdaptiveRate) +
                    " with lr_schedule = adaptive, which keeps the rate in this range; change "
                    "learning_rate, or set lr_schedule = constant or linear");
   }

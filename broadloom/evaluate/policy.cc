@@ -32,9 +32,15 @@ LoadedPolicy::LoadedPolicy(const Config& config, const EnvSpec& spec)
       spec_(spec),
       network_(network_shape(config, spec)),
       params_(network_.parameter_count()) {
-  if (config.norm_obs) obs_norm_.emplace(spec.observation_size(), config.clip_obs, kOneShard);
+  if (config.norm_obs) {
+    obs_norm_.emplace(spec.observation_size(), config.clip_obs, kOneShard, NormaliserRule::kExact,
+                      normaliser_eps(config));
+  }
   const int critic = critic_space(config, spec).size;
-  if (config.norm_obs && critic > 0) critic_norm_.emplace(critic, config.clip_obs, kOneShard);
+  if (config.norm_obs && critic > 0) {
+    critic_norm_.emplace(critic, config.clip_obs, kOneShard, NormaliserRule::kExact,
+                         normaliser_eps(config));
+  }
   if (config.norm_reward) {
     reward_norm_.emplace(config.most_envs(), config.gamma, config.clip_reward, kOneShard,
                          normaliser_rule(config));

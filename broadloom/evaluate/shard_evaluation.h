@@ -257,7 +257,7 @@ class ShardEvaluation {
 
   // Episode i draws from Random(seed, kEvalAction, i, step).
   void choose_actions(int step, ActingScratch& scratch) {
-    const ActRows rows{.params = policy_.params,
+    const ActRows rows{.log_std = scratch.work.log_std.data(),
                        .outputs = scratch.work.policy.data(),
                        .streams = {scene_.envs.seed, Purpose::kEvalAction,
                                    static_cast<std::uint32_t>(episode_of(0)),

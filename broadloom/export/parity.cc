@@ -210,8 +210,9 @@ std::map<std::string, std::vector<double>> expected_of(const Policy& policy,
     if (name == "action") {
       out[name] = actions_of(policy, found.outputs);
     } else if (name == "log_std") {
-      const float* log_std = policy.params + policy.network.log_std_offset();
-      out[name].assign(log_std, log_std + shape.action_outputs);
+      std::vector<float> log_std(static_cast<std::size_t>(shape.action_outputs));
+      policy.network.log_std(policy.params, log_std.data());
+      out[name].assign(log_std.begin(), log_std.end());
     } else if (name == "value" || name == "intrinsic_value") {
       out[name] = column(found.values, values, name == "value" ? 0 : 1);
     } else {

@@ -1,6 +1,7 @@
 #include "broadloom/export/policy_graph.h"
 
 #include <fmt/core.h>
+#include <limits>
 
 #include <algorithm>
 #include <cmath>
@@ -13,8 +14,6 @@
 
 namespace broadloom {
 namespace {
-
-constexpr double kVarianceFloor = 1e-8;  // as in ObsNormalizer
 
 // A value that operations can read.
 struct Value {
@@ -91,10 +90,10 @@ class GraphBuilder {
       const double exact = statistics.mean()[i];
       mean.push_back(static_cast<float>(exact));
       rest.push_back(static_cast<float>(exact - mean.back()));
-      scale.push_back(static_cast<float>(1.0 / std::sqrt(statistics.var()[i] + kVarianceFloor)));
+      scale.push_back(static_cast<float>(1.0 / policy_.obs_norm->divisor(i)));
     }
     Operation operation{OperationKind::kNormalise, "observation.normalised", {x.name}, x.shape};
-    operation.number = static_cast<float>(policy_.config.clip_obs);
+    operation.number = std::min(policy_.obs_norm->clip(), std::numeric_limits<float>::max());
     for (auto& [name, numbers] : {std::pair{"mean", mean}, {"mean_rest", rest}, {"scale", scale}}) {
       operation.arrays.push_back(keep(std::string("observation_") + name, x.shape, numbers));
     }
@@ -309,7 +308,9 @@ class GraphBuilder {
       action = add({OperationKind::kReshape, "action", {action.name}, space.extents()});
     }
     Operation log_std{OperationKind::kConstant, "log_std", {}, numbers};
-    log_std.arrays = {keep_params("log_std", numbers, network.log_std_offset())};
+    std::vector<float> deviations(static_cast<std::size_t>(numbers[0]));
+    network.log_std(policy_.params, deviations.data());
+    log_std.arrays = {keep("log_std", numbers, deviations)};
     graph_.outputs = {action.name, mean.name, add(log_std).name};
   }
 

@@ -20,7 +20,8 @@ MinibatchUpdate<Loss>::MinibatchUpdate(const ActorCritic& network, const Loss& l
       ranks_(ranks),
       settings_(settings),
       minibatches_(batch_size, minibatch_count, settings.steps_together,
-                   sequences_per_tile(network.shape().recurrent, settings.steps_together)),
+                   sequences_per_tile(network.shape().recurrent, settings.steps_together),
+                   settings.shuffle),
       gradients_(network, loss, minibatches_.max_size(), observation_size, action_size, pool,
                  ranks) {}
 
@@ -42,7 +43,7 @@ Status MinibatchUpdate<Loss>::run(const RolloutBlock& block, std::uint64_t seed,
       BROADLOOM_TRY(take_step(learner, rules));
     }
     epochs_ += 1;
-    if (!rules.goes_on()) break;
+    if (!rules.goes_on(learner)) break;
   }
   return {};
 }
@@ -62,6 +63,7 @@ void MinibatchUpdate<Loss>::measure(const RolloutBlock& block, const std::int32_
       gradients_.compute({block, indices, samples, rules.context(block, indices, samples),
                           learner.params.data(), params_version_});
   measured_.sums = result.sums;
+  measured_.side_norms = result.side_norms;
   measured_.report = {};
   measured_.report.samples = samples;
   measured_.report.gradient = result.gradient;
@@ -91,7 +93,14 @@ Status MinibatchUpdate<Loss>::take_step(Learner& learner, Rules& rules) {
   AdamStep adam = optimizer_step(settings_.optimizer, learner.learning_rate, settings_.adam_eps,
                                  learner.adam_steps);
   adam.grad_scale = clip_scale(report.clipped_norm, settings_.max_grad_norm);
-  learner.take_step(adam, report.gradient.data(), gradients_.chunks(), pool_);
+  if (!settings_.clips_sides_apart) {
+    learner.take_step(adam, report.gradient.data(), gradients_.chunks(), pool_);
+  } else {
+    for (std::size_t side = 0; side < 2; ++side) {
+      adam.grad_scale = clip_scale(measured_.side_norms[side], settings_.max_grad_norm);
+      learner.take_step(adam, report.gradient.data(), gradients_.side_chunks(side), pool_);
+    }
+  }
   if (companion_ != nullptr) {
     learner.take_companion_step(adam, companion_->gradient().data(), companion_->chunks(), pool_);
   }

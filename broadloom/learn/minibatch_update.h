@@ -1,6 +1,7 @@
 // Epochs of minibatch steps over a rollout block, shared by the algorithms.
 #pragma once
 
+#include <array>
 #include <cstdint>
 
 #include "broadloom/core/status.h"
@@ -20,6 +21,9 @@ struct MinibatchSettings {
   Optimizer optimizer = Optimizer::kAdam;
   // Steps of an environment that stay together in a minibatch: T for a recurrent network, else 1.
   int steps_together = 1;
+  Shuffle shuffle = Shuffle::kEpoch;
+  // Clips the gradients of policy and critic by one norm each; their sides must be apart.
+  bool clips_sides_apart = false;
 };
 
 // An algorithm's decisions within an update.
@@ -35,8 +39,8 @@ class MinibatchRules {
   // learning rate.
   virtual Status before_step(const MinibatchReport& minibatch, const typename Loss::Sums& sums,
                              Learner& learner) = 0;
-  // Whether another epoch may follow the one that has just ended.
-  virtual bool goes_on() const { return true; }
+  // Called after each epoch; may set the learning rate. Whether another epoch may follow.
+  virtual bool goes_on(Learner& /*learner*/) { return true; }
 
  protected:
   ~MinibatchRules() = default;
@@ -75,6 +79,7 @@ class MinibatchUpdate {
   struct Measured {
     MinibatchReport report;
     typename Loss::Sums sums;
+    std::array<double, 2> side_norms;  // see GradientResult
   };
 
   void report_batch(const RolloutBlock& block, const Learner& learner, Rules& rules);

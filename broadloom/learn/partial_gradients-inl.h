@@ -124,6 +124,11 @@ GradientResult<Loss> PartialGradients<Loss>::result() const {
   double squares = 0.0;
   for (const double square : squares_) squares += square;
   result.norm = std::sqrt(squares);
+  std::array<double, 2> sides{};
+  for (std::size_t c = 0; c < squares_.size(); ++c) {
+    sides[c < static_cast<std::size_t>(policy_chunks_) ? 0 : 1] += squares_[c];
+  }
+  result.side_norms = {std::sqrt(sides[0]), std::sqrt(sides[1])};
   return result;
 }
 

@@ -35,6 +35,7 @@ template <class Loss>
 struct GradientResult {
   std::span<const float> gradient;  // [P]
   double norm = 0.0;
+  std::array<double, 2> side_norms{};  // of policy and critic, if their sides are apart
   typename Loss::Sums sums;
 };
 
@@ -75,6 +76,11 @@ class PartialGradients {
 
   // All parameters, divided into chunks for threads.
   std::span<const ParameterRange> chunks() const { return chunks_; }
+  // The chunks of one side, if the sides are apart: 0 for the policy, 1 for the critic.
+  std::span<const ParameterRange> side_chunks(std::size_t side) const {
+    const auto policy = static_cast<std::size_t>(policy_chunks_);
+    return side == 0 ? chunks().first(policy) : chunks().subspan(policy);
+  }
 
   // More than max_samples samples are spread over the existing partial gradients. Allocates
   // nothing. If ranks.status() fails afterwards, the result is meaningless.

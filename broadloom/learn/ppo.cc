@@ -9,9 +9,9 @@
 
 namespace broadloom {
 
-double adapted_learning_rate(double rate, double kl, double desired_kl) {
+double adapted_learning_rate(double rate, double kl, double desired_kl, double least_rate) {
   // A rate outside the bounds stays as it is rather than move against the KL.
-  if (kl > 2.0 * desired_kl) return std::min(rate, std::max(kLeastAdaptiveRate, rate / 1.5));
+  if (kl > 2.0 * desired_kl) return std::min(rate, std::max(least_rate, rate / 1.5));
   if (kl > 0.0 && kl < 0.5 * desired_kl) {
     return std::max(rate, std::min(kMostAdaptiveRate, rate * 1.5));
   }
@@ -96,10 +96,15 @@ template class MinibatchUpdate<PpoLoss>;
 Ppo::Ppo(const ActorCritic& network, const PpoSettings& settings, int batch_size,
          int minibatch_count, int observation_size, int action_size, ThreadPool& pool, Ranks& ranks)
     : settings_(settings),
+      network_(network),
       update_(network, {settings.loss},
               {settings.update_epochs, settings.max_grad_norm, settings.adam_eps, Optimizer::kAdam,
-               settings.steps_together},
-              batch_size, minibatch_count, observation_size, action_size, pool, ranks) {}
+               settings.steps_together, settings.shuffle, settings.clips_sides_apart},
+              batch_size, minibatch_count, observation_size, action_size, pool, ranks) {
+  if (!network.shape().is_categorical()) {
+    update_.loss().old_log_std.resize(static_cast<std::size_t>(network.shape().action_outputs));
+  }
+}
 
 std::size_t Ppo::bytes(const ActorCritic& network, int largest_minibatch, int observation_size,
                        int action_size, int threads) {
@@ -122,6 +127,10 @@ Status Ppo::update(const RolloutBlock& block, std::uint64_t seed, std::int64_t i
                    Learner& learner) {
   stats_ = {};
   iteration_ = iteration;
+  epoch_kl_ = 0.0;
+  epoch_minibatches_ = 0;
+  PpoLoss& loss = update_.loss();
+  if (!loss.old_log_std.empty()) network_.log_std(learner.params.data(), loss.old_log_std.data());
   if (settings_.norm_adv == AdvantageNorm::kBatch) {
     batch_advantages_ = advantage_shift(block, update_.loss().coefficients, nullptr,
                                         static_cast<int>(block.size()));
@@ -151,14 +160,25 @@ void Ppo::describe(const PpoSums& sums, MinibatchReport& report) const {
 Status Ppo::before_step(const MinibatchReport& minibatch, const PpoSums& sums, Learner& learner) {
   BROADLOOM_TRY(check_minibatch(minibatch, sums, iteration_));
   last_kl_ = sums.approx_kl / minibatch.samples;
-  if (settings_.adaptive_lr) {
-    learner.learning_rate =
-        adapted_learning_rate(learner.learning_rate, last_kl_, settings_.desired_kl);
-  }
+  const double kl = settings_.loss.analytic_kl ? sums.analytic_kl / minibatch.samples : last_kl_;
+  if (!settings_.adapts_each_epoch) adapt_rate(kl, learner);
+  epoch_kl_ += kl;
+  epoch_minibatches_ += 1;
   stats_.add(minibatch, sums);
   return {};
 }
 
-bool Ppo::goes_on() const { return settings_.target_kl == 0.0 || last_kl_ <= settings_.target_kl; }
+bool Ppo::goes_on(Learner& learner) {
+  if (settings_.adapts_each_epoch) adapt_rate(epoch_kl_ / epoch_minibatches_, learner);
+  epoch_kl_ = 0.0;
+  epoch_minibatches_ = 0;
+  return settings_.target_kl == 0.0 || last_kl_ <= settings_.target_kl;
+}
+
+void Ppo::adapt_rate(double kl, Learner& learner) const {
+  if (!settings_.adaptive_lr) return;
+  learner.learning_rate =
+      adapted_learning_rate(learner.learning_rate, kl, settings_.desired_kl, settings_.least_rate);
+}
 
 }  // namespace broadloom

@@ -36,16 +36,20 @@ struct PpoSettings {
   // RSL-RL's rule: each minibatch adapts the learning rate towards desired_kl.
   bool adaptive_lr = false;
   double desired_kl = 0.01;
-  int steps_together = 1;  // see MinibatchSettings
+  double least_rate = 1e-5;
+  bool adapts_each_epoch = false;  // once an epoch, by its mean KL (skrl), not each minibatch
+  // See MinibatchSettings.
+  int steps_together = 1;
+  Shuffle shuffle = Shuffle::kEpoch;
+  bool clips_sides_apart = false;
 };
 
-// Bounds of the adapted learning rate.
-inline constexpr double kLeastAdaptiveRate = 1e-5;
+// Upper bound of the adapted learning rate.
 inline constexpr double kMostAdaptiveRate = 1e-2;
 
 // The adapted rate for a minibatch with this KL, after a step with `rate`. It never rises if the KL
-// is above desired_kl, and never falls if it is below.
-double adapted_learning_rate(double rate, double kl, double desired_kl);
+// is above desired_kl, and never falls if it is below. least_rate: lower bound.
+double adapted_learning_rate(double rate, double kl, double desired_kl, double least_rate = 1e-5);
 
 // Means over all minibatch steps of one update, unless a field says otherwise.
 struct UpdateStats {
@@ -105,14 +109,18 @@ class Ppo final : public Algorithm, private MinibatchRules<PpoLoss> {
   void describe(const PpoSums& sums, MinibatchReport& report) const override;
   Status before_step(const MinibatchReport& minibatch, const PpoSums& sums,
                      Learner& learner) override;
-  bool goes_on() const override;
+  bool goes_on(Learner& learner) override;
+  void adapt_rate(double kl, Learner& learner) const;
 
   PpoSettings settings_;
+  const ActorCritic& network_;
   MinibatchUpdate<PpoLoss> update_;
   AdvantageShift batch_advantages_;
   UpdateStats stats_;
   std::int64_t iteration_ = 0;
-  double last_kl_ = 0.0;  // of the last minibatch
+  double last_kl_ = 0.0;   // of the last minibatch
+  double epoch_kl_ = 0.0;  // the adaptive rule's, summed over the epoch's minibatches
+  int epoch_minibatches_ = 0;
 };
 
 template <class Visitor>

@@ -5,6 +5,7 @@
 #include <limits>
 #include <type_traits>
 
+#include "broadloom/core/portable_math.h"
 #include "broadloom/math/targets.h"
 #include "broadloom/nn/categorical_heads.h"
 #include "broadloom/nn/distributions.h"
@@ -54,6 +55,7 @@ void value_loss_as(T weight, const ValueRows<T>& batch) {
   const hn::ScalableTag<T> d;
   const auto half = hn::Set(d, T(0.5));
   const auto clip = hn::Set(d, batch.clip);
+  const auto alone = hn::Gt(hn::Set(d, batch.clip_alone ? T(1) : T(0)), hn::Zero(d));
   for (int r = 0; r < batch.rows; r += static_cast<int>(hn::Lanes(d))) {
     const auto old_value = hn::LoadU(d, batch.old_values + r);
     const auto target = hn::LoadU(d, batch.targets + r);
@@ -62,9 +64,9 @@ void value_loss_as(T weight, const ValueRows<T>& batch) {
     const auto change = hn::Sub(value, old_value);
     const auto kept_change = hn::Min(hn::Max(change, hn::Neg(clip)), clip);
     const auto clipped_error = hn::Sub(hn::Add(old_value, kept_change), target);
-    const auto is_clipped =
-        hn::And(hn::Lt(hn::Mul(error, error), hn::Mul(clipped_error, clipped_error)),
-                hn::Gt(hn::Abs(change), clip));
+    const auto counts_clipped =
+        hn::Or(alone, hn::Lt(hn::Mul(error, error), hn::Mul(clipped_error, clipped_error)));
+    const auto is_clipped = hn::And(counts_clipped, hn::Gt(hn::Abs(change), clip));
     const auto counted = hn::IfThenElse(is_clipped, clipped_error, error);
     hn::StoreU(hn::Mul(half, hn::Mul(counted, counted)), d, batch.losses + r);
     hn::StoreU(hn::IfThenZeroElse(is_clipped, hn::Mul(hn::Set(d, weight), error)), d,
@@ -250,7 +252,7 @@ void gaussian_forward(int outputs, const Real* means, const Real* log_std, TileB
 
 template <class Real>
 TileBatch<Real>::TileBatch(int observation_size, int action_size, int outputs,
-                           int critic_observation_size, int values, bool masked)
+                           int critic_observation_size, int values, bool masked, bool is_gaussian)
     : observations(static_cast<std::size_t>(kTileRows) * observation_size),
       valid(masked ? static_cast<std::size_t>(kTileRows) * outputs : 0),
       critic_observations(static_cast<std::size_t>(kTileRows) * critic_observation_size),
@@ -258,6 +260,10 @@ TileBatch<Real>::TileBatch(int observation_size, int action_size, int outputs,
       normalisers(actions.size()),
       head_entropies(actions.size()),
       terms(static_cast<std::size_t>(kTileRows) * outputs) {
+  if (is_gaussian) {
+    old_means.resize(terms.size());
+    old_log_std.resize(static_cast<std::size_t>(outputs));
+  }
   for (AlignedVector<Real>* column : {&old_log_probs, &advantages, &log_probs, &entropies,
                                       &log_ratios, &ratios, &d_log_probs, &policy_losses}) {
     column->resize(kTileRows);
@@ -270,6 +276,8 @@ TileBatch<Real>::TileBatch(int observation_size, int action_size, int outputs,
 void PpoLoss::gather(const RolloutBlock& block, const std::int32_t* indices, int rows,
                      const AdvantageShift& advantages, NetworkSide side, Tile& tile) const {
   tile.rows = rows;
+  const bool has_means = !block.means.empty() && side != NetworkSide::kValue;
+  if (has_means) tile.old_log_std.assign(old_log_std.begin(), old_log_std.end());
   for (int r = 0; r < rows; ++r) {
     const std::size_t i = static_cast<std::size_t>(indices[r]);
     const std::size_t row = static_cast<std::size_t>(r);
@@ -277,6 +285,8 @@ void PpoLoss::gather(const RolloutBlock& block, const std::int32_t* indices, int
     if (side != NetworkSide::kValue) {
       for (int a = 0; a < block.A; ++a) {
         tile.actions[static_cast<std::size_t>(a) * kTileRows + r] = block.actions[i * block.A + a];
+        if (!has_means) continue;
+        tile.old_means[static_cast<std::size_t>(a) * kTileRows + r] = block.means[i * block.A + a];
       }
       if (block.M > 0) std::copy_n(block.valid_row(i), block.M, &tile.valid[row * block.M]);
       tile.old_log_probs[r] = block.log_probs[i];
@@ -298,7 +308,37 @@ void PpoLoss::gather(const RolloutBlock& block, const std::int32_t* indices, int
 
 namespace {
 
-// Computes the derivatives of the policy's outputs and of log_std.
+// The sum over rows of KL(old || new) of diagonal Gaussians:
+//   sum over dimensions of log(s / s_old) + (s_old^2 + (m_old - m)^2) / (2 s^2) - 1/2
+template <class Real>
+double gaussian_kl(const TileBatch<Real>& batch, const Real* means, const Real* log_std) {
+  double total = 0.0;
+  for (std::size_t a = 0; a < batch.old_log_std.size(); ++a) {
+    const double after = log_std[a], before = batch.old_log_std[a];
+    const double scale = 0.5 * portable::exp(-2.0 * after), old_var = portable::exp(2.0 * before);
+    for (int r = 0; r < batch.rows; ++r) {
+      const std::size_t i = a * kTileRows + static_cast<std::size_t>(r);
+      const double off = static_cast<double>(batch.old_means[i]) - static_cast<double>(means[i]);
+      total += (after - before) + ((old_var + off * off) * scale - 0.5);
+    }
+  }
+  return total;
+}
+
+// Adds the derivative of weight * max(0, |mean| - kMeanBound)^2 to d_means [outputs, kTileRows].
+template <class Real>
+void add_bounds_gradient(Real weight, const Real* means, int outputs, int rows, Real* d_means) {
+  constexpr Real kBound = static_cast<Real>(kMeanBound);
+  for (int a = 0; a < outputs; ++a) {
+    for (int r = 0; r < rows; ++r) {
+      const std::size_t i = static_cast<std::size_t>(a) * kTileRows + r;
+      const Real excess = means[i] - std::clamp(means[i], -kBound, kBound);
+      d_means[i] += Real(2) * weight * excess;
+    }
+  }
+}
+
+// Computes the derivatives of the policy's outputs and of the deviations' parameters.
 template <class Real>
 void policy_side(const ActorCritic& network, const PpoCoefficients& c, Real share,
                  const Real* params, TileBatch<Real>& batch, TileWorkspace<Real>& work, Real* grads,
@@ -313,12 +353,19 @@ void policy_side(const ActorCritic& network, const PpoCoefficients& c, Real shar
                    batch.head_entropies.data(), batch.actions.data(), batch.d_log_probs.data(),
                    entropy_weight, batch.rows, work.policy_delta.data());
   } else {
-    const Real* log_std = params + network.log_std_offset();
-    gaussian_forward(outputs, work.policy.data(), log_std, batch);
+    const Real* means = work.policy.data();
+    const Real* log_std = work.log_std.data();
+    gaussian_forward(outputs, means, log_std, batch);
     policy_loss(c, share, batch);
+    std::fill(work.log_std_delta.begin(), work.log_std_delta.end(), Real(0));
     gaussian_backward(batch.terms.data(), log_std, batch.d_log_probs.data(), entropy_weight,
-                      outputs, batch.rows, work.policy_delta.data(),
-                      grads + network.log_std_offset());
+                      outputs, batch.rows, work.policy_delta.data(), work.log_std_delta.data());
+    network.add_log_std_gradient(params, work.log_std_delta.data(), grads);
+    if (c.bounds_coef > 0.0) {
+      add_bounds_gradient(static_cast<Real>(c.bounds_coef) * share, means, outputs, batch.rows,
+                          work.policy_delta.data());
+    }
+    if (c.analytic_kl) sums.analytic_kl += gaussian_kl(batch, means, log_std);
   }
   add_policy_sums(c, batch, sums);
 }
@@ -329,12 +376,13 @@ void value_side(const PpoCoefficients& c, int values, Real share, TileBatch<Real
                 TileWorkspace<Real>& work, PpoSums& sums) {
   // Without clipping, every change of the value is allowed.
   constexpr Real kFree = std::numeric_limits<Real>::infinity();
+  const Real range = static_cast<Real>(c.clip_vloss_coef > 0.0 ? c.clip_vloss_coef : c.clip_coef);
   for (int v = 0; v < values; ++v) {
     const bool is_clipped = v == 0 && c.clip_vloss;
     const std::size_t first = static_cast<std::size_t>(v) * kTileRows;
     value_loss(
         static_cast<Real>(c.vf_coef) * share,
-        ValueRows<Real>{batch.rows, is_clipped ? static_cast<Real>(c.clip_coef) : kFree,
+        ValueRows<Real>{batch.rows, is_clipped ? range : kFree, c.clips_value_alone,
                         &work.values[first], &batch.old_values[first], &batch.value_targets[first],
                         &batch.value_losses[first], &work.values_delta[first]});
     (v == 0 ? sums.value_loss : sums.int_value_loss) +=

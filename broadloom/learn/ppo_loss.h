@@ -22,7 +22,17 @@ struct PpoCoefficients {
   // Weights of extrinsic and intrinsic advantages.
   double ext_coef = 1.0;
   double int_coef = 0.0;
+  // Clip range of the value; 0: clip_coef.
+  double clip_vloss_coef = 0.0;
+  // Learns from the clipped value alone (Stable-Baselines3, skrl), not from the larger loss.
+  bool clips_value_alone = false;
+  // Weight of the squared distance of a Gaussian's means beyond +-kMeanBound (rl_games).
+  double bounds_coef = 0.0;
+  // Sums KL(old policy || policy) of Gaussians; the block needs its means.
+  bool analytic_kl = false;
 };
+
+inline constexpr double kMeanBound = 1.1;
 
 // The samples of one tile, gathered from the block.
 template <class Real>
@@ -36,6 +46,8 @@ struct TileBatch {
   AlignedVector<Real> old_values;           // [values, kTileRows]
   AlignedVector<Real> advantages;           // [kTileRows] after normalisation, if on
   AlignedVector<Real> value_targets;        // [values, kTileRows]
+  AlignedVector<Real> old_means;            // [A, kTileRows], Gaussian only
+  std::vector<Real> old_log_std;            // [A], Gaussian only
 
   // Scratch of the loss: one number per sample, except terms [outputs, kTileRows], value_losses
   // [values, kTileRows], and normalisers and head_entropies [A, kTileRows].
@@ -43,7 +55,7 @@ struct TileBatch {
   AlignedVector<Real> log_ratios, ratios, d_log_probs, policy_losses, value_losses;
 
   TileBatch(int observation_size, int action_size, int outputs, int critic_observation_size = 0,
-            int values = 1, bool masked = false);
+            int values = 1, bool masked = false, bool is_gaussian = false);
   NetworkInput<Real> input() const {
     const Real* policy = observations.data();
     NetworkInput<Real> both(policy,
@@ -54,7 +66,8 @@ struct TileBatch {
   std::size_t bytes() const {
     return valid.size() +
            sizeof(Real) * (observations.size() + critic_observations.size() + 3 * actions.size() +
-                           terms.size() + 3 * value_losses.size() + 8 * kTileRows);
+                           terms.size() + 3 * value_losses.size() + 8 * kTileRows +
+                           old_means.size() + old_log_std.size());
   }
 };
 
@@ -64,6 +77,7 @@ struct PpoSums : RatioSums {
   double value_loss = 0.0;
   double int_value_loss = 0.0;  // of the intrinsic value, if any
   double entropy = 0.0;
+  double analytic_kl = 0.0;  // of Gaussians, if PpoCoefficients ask for it
 
   BROADLOOM_HD void add(const PpoSums& other) {
     RatioSums::add(other);
@@ -71,17 +85,20 @@ struct PpoSums : RatioSums {
     value_loss += other.value_loss;
     int_value_loss += other.int_value_loss;
     entropy += other.entropy;
+    analytic_kl += other.analytic_kl;
   }
 };
 
 // Forward, loss, backward. Adds the tile's share of the gradient of
-//   mean over the minibatch of  max(-A r, -A clip(r, 1-c, 1+c)) - ent_coef H + vf_coef L_V
+//   mean over the minibatch of
+//       max(-A r, -A clip(r, 1-c, 1+c)) - ent_coef H + vf_coef L_V + bounds_coef L_B
 // to grads [P] and its sums to `sums`; L_V is half the squared error, or with clip_vloss half the
-// larger of the squared errors of V and of V kept within clip_coef of the old value. (Schulman et
-// al. 2017, arXiv 1707.06347, eq. 7 and 9; value clipping as in CleanRL.) If the critic has a
-// second value, half its squared error is added to L_V, never clipped. samples: size of the whole
-// minibatch. transposed: see ActorCritic::refresh_transposed. side: of the loss and of the network.
-// Calls for both sides in turn, into the same grads and sums, give the bits of kBoth.
+// larger of the squared errors of V and of V kept near the old value. (Schulman et al. 2017, arXiv
+// 1707.06347, eq. 7 and 9; value clipping as in CleanRL.) L_B sums max(0, |mean| - 1.1)^2 over a
+// Gaussian's means, as rl_games' bound_loss. If the critic has a second value, half its squared
+// error is added to L_V, never clipped. samples: size of the whole minibatch. transposed: see
+// ActorCritic::refresh_transposed. side: of the loss and of the network. Calls for both sides in
+// turn, into the same grads and sums, give the bits of kBoth.
 template <class Real>
 void ppo_tile_gradient(const ActorCritic& network, const PpoCoefficients& coefficients, int samples,
                        const Real* params, const Real* transposed, TileBatch<Real>& batch,
@@ -92,7 +109,8 @@ void ppo_tile_gradient(const ActorCritic& network, const PpoCoefficients& coeffi
 template <class Real>
 struct ValueRows {
   int rows;
-  Real clip;  // largest change of a value before its loss is clipped
+  Real clip;        // largest change of a value before its loss is clipped
+  bool clip_alone;  // the clipped value's loss counts even if it is the smaller one
   const Real *values, *old_values, *targets;
   Real *losses, *d_values;
 };
@@ -128,7 +146,8 @@ struct PpoLoss {
             network.shape().action_outputs,
             network.shape().critic_observation_size,
             network.shape().value_outputs,
-            network.shape().masked};
+            network.shape().masked,
+            !network.shape().is_categorical()};
   }
   // Gathers what a side needs of the block's samples at indices [rows].
   void gather(const RolloutBlock& block, const std::int32_t* indices, int rows,
@@ -141,6 +160,7 @@ struct PpoLoss {
   }
 
   PpoCoefficients coefficients;
+  std::vector<float> old_log_std = {};  // [A] of the policy that collected, Gaussian only
 };
 
 }  // namespace broadloom

@@ -2,8 +2,10 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <utility>
 
+#include "broadloom/core/portable_math.h"
 #include "broadloom/math/elementwise.h"
 #include "broadloom/math/head.h"
 #include "broadloom/nn/distributions.h"
@@ -69,12 +71,24 @@ void ActorCritic::initialise(std::uint64_t seed, float* params, Purpose purpose)
   const auto orthogonal = [&](const LinearSlice& slice, double gain) {
     init_orthogonal(slice, gain, seed, tensor++, params, purpose);
   };
+  const WeightInit how = shape_.weight_init;
+  const bool is_uniform = how == WeightInit::kTorch || how == WeightInit::kTorchWeights ||
+                          how == WeightInit::kLecunUniform;
+  const auto uniform = [&](const LinearSlice& slice) {
+    init_uniform(slice, how == WeightInit::kLecunUniform ? 3.0 : 1.0, how == WeightInit::kTorch,
+                 seed, tensor++, params, purpose);
+  };
+  const auto head = [&](const LinearSlice& slice, double gain) {
+    is_uniform ? uniform(slice) : orthogonal(slice, gain);
+  };
   const auto init = [&](const Chain& chain) {
     for (const Layer& layer : chain.layers()) {
       if (!layer.has_parameters()) continue;
       if (layer.kind == LayerKind::kLayerNorm) {
         std::fill_n(params + layer.slice.weight, layer.slice.out, 1.0f);
         std::fill_n(params + layer.slice.bias, layer.slice.out, 0.0f);
+      } else if (is_uniform) {
+        uniform(layer.slice);
       } else if (is_orthogonal) {
         orthogonal(layer.slice, std::sqrt(2.0));
       } else {
@@ -85,6 +99,10 @@ void ActorCritic::initialise(std::uint64_t seed, float* params, Purpose purpose)
   const auto init_cell = [&](const Cell& cell) {
     for (const LinearSlice& slice : {cell.slice(), cell.state_slice()}) {
       if (slice.out == 0) continue;
+      if (is_uniform) {
+        uniform(slice);
+        continue;
+      }
       is_orthogonal ? orthogonal(slice, 1.0) : normal(slice, 1.0);
     }
   };
@@ -92,18 +110,58 @@ void ActorCritic::initialise(std::uint64_t seed, float* params, Purpose purpose)
   init_cell(encoder_cell_);
   init(actor_);
   init_cell(actor_cell_);
-  if (shape_.action_values && !is_orthogonal) {
+  if (shape_.action_values && !is_orthogonal && !is_uniform) {
     normal(policy_head_, 1.0);
   } else {
-    orthogonal(policy_head_, shape_.action_values ? std::sqrt(2.0) : 0.01);
+    head(policy_head_, shape_.action_values ? std::sqrt(2.0) : 0.01);
   }
   if (!shape_.action_values) {
     init(critic_);
     init_cell(critic_cell_);
-    orthogonal(value_head_, 1.0);
+    head(value_head_, 1.0);
   }
   if (!shape_.is_categorical()) {
-    std::fill_n(params + log_std_, shape_.action_outputs, static_cast<float>(shape_.log_std_init));
+    const bool is_log = shape_.std_form == StdForm::kLog;
+    const double first = is_log ? shape_.log_std_init : portable::exp(shape_.log_std_init);
+    std::fill_n(params + log_std_, shape_.action_outputs, static_cast<float>(first));
+  }
+}
+
+namespace {
+
+// The interval of a deviation's parameter in which it acts as it is.
+struct StdBounds {
+  explicit StdBounds(const NetworkShape& shape) {
+    const bool is_log = shape.std_form == StdForm::kLog;
+    const double least = is_log ? shape.std_min : std::max(shape.std_min, kLeastScalarStd);
+    if (least > 0.0) low = is_log ? portable::log(least) : least;
+    if (shape.std_max > 0.0) high = is_log ? portable::log(shape.std_max) : shape.std_max;
+  }
+  double low = -std::numeric_limits<double>::infinity();
+  double high = std::numeric_limits<double>::infinity();
+};
+
+}  // namespace
+
+template <class Real>
+void ActorCritic::log_std(const Real* params, Real* out) const {
+  const StdBounds bounds(shape_);
+  const Real low = static_cast<Real>(bounds.low), high = static_cast<Real>(bounds.high);
+  for (int a = 0; a < shape_.action_outputs; ++a) {
+    const Real kept = std::clamp(params[log_std_ + a], low, high);
+    out[a] = shape_.std_form == StdForm::kLog ? kept : static_cast<Real>(portable::log(kept));
+  }
+}
+
+template <class Real>
+void ActorCritic::add_log_std_gradient(const Real* params, const Real* d_log_std,
+                                       Real* grads) const {
+  const StdBounds bounds(shape_);
+  const Real low = static_cast<Real>(bounds.low), high = static_cast<Real>(bounds.high);
+  for (int a = 0; a < shape_.action_outputs; ++a) {
+    const Real param = params[log_std_ + a];
+    if (param < low || param > high) continue;
+    grads[log_std_ + a] += shape_.std_form == StdForm::kLog ? d_log_std[a] : d_log_std[a] / param;
   }
 }
 
@@ -130,6 +188,10 @@ TileWorkspace<Real> ActorCritic::make_workspace() const {
   work.states.delta.resize(kRows * state_size_);
   if (is_recurrent()) work.states.begins.resize(kRows);
   work.policy.resize(kRows * shape_.action_outputs);
+  if (!shape_.is_categorical()) {
+    work.log_std.resize(static_cast<std::size_t>(shape_.action_outputs));
+    work.log_std_delta.resize(work.log_std.size());
+  }
   work.policy_delta.resize(kRows * shape_.action_outputs);
   work.values.resize(kRows * shape_.value_outputs);
   work.values_delta.resize(kRows * shape_.value_outputs);
@@ -175,6 +237,7 @@ void ActorCritic::forward(const Real* params, std::type_identity_t<NetworkInput<
   run(actor_, actor_cell_, encoded, work.actor.data(), work.actor_cell.data(), policy_head_,
       work.policy.data());
   mask_outputs(input.valid, policy_head_.out, rows, work.policy.data());
+  if (!work.log_std.empty()) log_std(params, work.log_std.data());
 }
 
 template <class Real>
@@ -248,6 +311,8 @@ void ActorCritic::refresh_transposed(const Real* params, Real* transposed, Netwo
 
 #define BROADLOOM_INSTANTIATE(Real)                                                              \
   template TileWorkspace<Real> ActorCritic::make_workspace() const;                              \
+  template void ActorCritic::log_std(const Real*, Real*) const;                                  \
+  template void ActorCritic::add_log_std_gradient(const Real*, const Real*, Real*) const;        \
   template void ActorCritic::forward(const Real*, NetworkInput<Real>, int, TileWorkspace<Real>&, \
                                      NetworkSide) const;                                         \
   template void ActorCritic::copy_state(const TileWorkspace<Real>&, int, Real*, NetworkSide)     \

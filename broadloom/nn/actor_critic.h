@@ -17,7 +17,24 @@
 namespace broadloom {
 
 // Distribution of the initial weights (docs/networks.md).
-enum class WeightInit { kOrthogonal, kHeNormal, kLecunNormal };
+enum class WeightInit {
+  kOrthogonal,
+  kHeNormal,
+  kLecunNormal,
+  // Uniform, in heads too: torch's default, the same with biases of 0, and JAX's lecun_uniform.
+  kTorch,
+  kTorchWeights,
+  kLecunUniform,
+};
+
+// The parameters of a Gaussian's standard deviations [A].
+enum class StdForm {
+  kLog,     // their logarithms
+  kScalar,  // themselves
+};
+
+// The least deviation of StdForm::kScalar, as in RSL-RL.
+inline constexpr double kLeastScalarStd = 1e-6;
 
 enum class Precision {
   kFp32,
@@ -36,7 +53,11 @@ struct NetworkShape {
   std::vector<int> hidden_sizes{64, 64};
   Activation activation = Activation::kTanh;
   bool shared_encoder = false;
-  double log_std_init = 0.0;  // Gaussian only: state-independent log standard deviation
+  // Gaussian only: state-independent standard deviations. A parameter beyond a bound acts as the
+  // bound, and has no gradient. std_max 0: no upper bound.
+  double log_std_init = 0.0;
+  StdForm std_form = StdForm::kLog;
+  double std_min = 0.0, std_max = 0.0;
   Precision precision = Precision::kFp32;
   // Size of the observation that only the critic reads; 0 if it reads the actor's. Not available
   // with a shared encoder or action_values.
@@ -108,6 +129,7 @@ struct TileWorkspace {
   AlignedVector<Real> encoder_cell, actor_cell, critic_cell;
   AlignedVector<Real> encoder_cell_delta, actor_cell_delta, critic_cell_delta;
   TileStates<Real> states;
+  std::vector<Real> log_std, log_std_delta;  // [outputs] of a Gaussian, or empty
   AlignedVector<Real> policy, policy_delta;  // [outputs, kTileRows]: column r belongs to row r
   AlignedVector<Real> values, values_delta;  // [value_outputs, kTileRows]
   AlignedVector<Real>
@@ -130,6 +152,7 @@ struct TileWorkspace {
           &feature_delta,    &layer_scratch}) {
       count += array->size();
     }
+    count += log_std.size() + log_std_delta.size();
     return count * sizeof(Real) + states.begins.size();
   }
 };
@@ -153,15 +176,22 @@ class ActorCritic {
   bool is_recurrent() const { return state_size_ > 0; }
   const LinearSlice& policy_head() const { return policy_head_; }
   const LinearSlice& value_head() const { return value_head_; }
-  // Offset of log_std [A] in the parameters; Gaussian only.
+  // Offset of the parameters of log_std [A]; Gaussian only.
   std::size_t log_std_offset() const { return log_std_; }
+  // Log standard deviations [A] of a Gaussian.
+  template <class Real>
+  void log_std(const Real* params, Real* out) const;
+  // Adds the derivative for their parameters to grads [P], from that for the log standard
+  // deviations [A].
+  template <class Real>
+  void add_log_std_gradient(const Real* params, const Real* d_log_std, Real* grads) const;
 
   // Initialises params [P] from the streams (seed, purpose, tensor, 0).
   //
   // kOrthogonal follows CleanRL. Gains are sqrt(2) for hidden layers, 0.01 for the policy head, 1
   // for the value head and sqrt(2) for action values. With the other choices, weight_init sets the
   // hidden layers, and action values use lecun_normal, as in purejaxql. Biases are 0, gains of
-  // normalisations 1, and log_std is log_std_init.
+  // normalisations 1, and log_std is log_std_init. Uniform choices set all layers and heads.
   void initialise(std::uint64_t seed, float* params, Purpose purpose = Purpose::kInit) const;
 
   template <class Real>
@@ -174,10 +204,10 @@ class ActorCritic {
   std::array<ParameterRange, 2> ranges(NetworkSide side) const;
 
   // Runs a side on its observations, rows <= kTileRows. Logits, means or action values go to
-  // work.policy, values to work.values; outputs of invalid actions are kInvalidLogit. A row's bits
-  // depend only on that row and the parameters.
-  // A recurrent network also reads work.states (sequences, begins, before), and a row's bits depend
-  // on the earlier rows of its sequence, too.
+  // work.policy, log standard deviations to work.log_std, values to work.values; outputs of invalid
+  // actions are kInvalidLogit. A row's bits depend only on that row and the parameters. A recurrent
+  // network also reads work.states (sequences, begins, before), and a row's bits depend on the
+  // earlier rows of its sequence, too.
   template <class Real>
   void forward(const Real* params, std::type_identity_t<NetworkInput<Real>> input, int rows,
                TileWorkspace<Real>& work, NetworkSide side = NetworkSide::kBoth) const;

@@ -73,4 +73,15 @@ void init_truncated_normal(const LinearSlice& layer, double scale, std::uint64_t
   std::fill_n(params + layer.bias, layer.out, 0.0f);
 }
 
+void init_uniform(const LinearSlice& layer, double scale, bool with_bias, std::uint64_t seed,
+                  std::uint32_t tensor, float* params, Purpose purpose) {
+  const double bound = std::sqrt(scale / layer.in);
+  Random random(seed, purpose, tensor, 0);
+  const auto draw = [&] { return static_cast<float>(bound * (2.0 * random.uniform() - 1.0)); };
+  for (int i = 0; i < layer.in; ++i) {
+    for (int o = 0; o < layer.out; ++o) params[layer.at(i, o)] = draw();
+  }
+  for (int o = 0; o < layer.out; ++o) params[layer.bias + o] = with_bias ? draw() : 0.0f;
+}
+
 }  // namespace broadloom

@@ -59,4 +59,10 @@ void init_orthogonal(const LinearSlice& layer, double gain, std::uint64_t seed,
 void init_truncated_normal(const LinearSlice& layer, double scale, std::uint64_t seed,
                            std::uint32_t tensor, float* params, Purpose purpose = Purpose::kInit);
 
+// Fills W, and b if with_bias, with uniform numbers within +- sqrt(scale / in); else b with zeros.
+// scale = 1 with biases is torch's nn.Linear (kaiming_uniform_ with a = sqrt(5)), and scale = 3 is
+// JAX's lecun_uniform. Draws W, then b, from Random(seed, purpose, tensor, 0).
+void init_uniform(const LinearSlice& layer, double scale, bool with_bias, std::uint64_t seed,
+                  std::uint32_t tensor, float* params, Purpose purpose = Purpose::kInit);
+
 }  // namespace broadloom

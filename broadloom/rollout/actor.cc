@@ -17,10 +17,9 @@ void PolicySampler::act(const ActRows& rows) const {
     heads.sample(rows.outputs, rows.terms, rows.draws, count, rows.actions, shape.masked);
     heads.log_probs(rows.outputs, rows.terms, rows.actions, count, rows.log_probs);
   } else {
-    const float* log_std = rows.params + network_.log_std_offset();
     random_normals(rows.streams, outputs, rows.draws, kTileRows);
-    gaussian_sample(rows.outputs, log_std, rows.draws, outputs, count, rows.actions);
-    gaussian_log_probs(rows.outputs, log_std, rows.actions, outputs, count, rows.terms,
+    gaussian_sample(rows.outputs, rows.log_std, rows.draws, outputs, count, rows.actions);
+    gaussian_log_probs(rows.outputs, rows.log_std, rows.actions, outputs, count, rows.terms,
                        rows.log_probs);
   }
 }

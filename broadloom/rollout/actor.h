@@ -8,7 +8,7 @@ namespace broadloom {
 
 // Up to kTileRows rows, one per environment.
 struct ActRows {
-  const float* params;   // [P]
+  const float* log_std;  // [A] of a Gaussian (TileWorkspace::log_std); else not read
   const float* outputs;  // [outputs, kTileRows], of the policy side
   RandomRows streams;    // one per row, the source of all its draws
   float* actions;        // out [A, kTileRows], unclipped; indices if categorical

@@ -26,6 +26,7 @@ struct BlockSizes {
   ObservationType critic = {};  // critic observations; size 0: critic reads `observations`
   bool with_intrinsic = false;  // whether intrinsic rewards and values are present
   bool with_fillers = false;    // whether some rows are not transitions
+  bool with_means = false;      // whether a Gaussian's means are present
   int state_size = 0;           // S of a recurrent network (ActorCritic::state_size()), or 0
 
   bool has_critic() const { return critic.size > 0; }
@@ -105,6 +106,8 @@ struct RolloutBlock : BlockSizes {
     visit(BlockArray{"values", kTransitions, 1, kCollect, true}, &Block::values);
     visit(BlockArray{"log_probs", kTransitions, 1, kCollect, true}, &Block::log_probs);
     visit(BlockArray{"actions", kTransitions, sizes.A, kCollect, true}, &Block::actions);
+    visit(BlockArray{"means", kTransitions, sizes.A, kCollect, false, sizes.with_means},
+          &Block::means);
     visit(BlockArray{"rewards", kTransitions, 1, kCollect, true}, &Block::rewards);
     visit(BlockArray{"terminated", kTransitions, 1, kCollect, true}, &Block::terminated);
     visit(BlockArray{"truncated", kTransitions, 1, kCollect, true}, &Block::truncated);
@@ -218,6 +221,7 @@ struct RolloutBlock : BlockSizes {
   Observations critic_observations;         // [T, N, critic.size] critic inputs, or empty
   std::vector<std::uint8_t> valid_actions;  // [T, N, M] flags (env/action_masks.h), or empty
   std::vector<float> actions;               // [T, N, A] as drawn, before clipping to the bounds
+  std::vector<float> means;                 // [T, N, A] of the Gaussian that drew them, or empty
   std::vector<float> log_probs;             // [T, N] of the policy that collected
   std::vector<float> values;                // [T, N] V(s_t) at collection time
   std::vector<float> rewards;               // [T, N] raw after collect; scaled if norm_reward is on

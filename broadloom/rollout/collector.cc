@@ -335,7 +335,7 @@ void Collector::act(Shard shard, const GroupRows& rows, Scratch& scratch, const 
   network_.forward(params, input, shard.size(), scratch.work,
                    values_later ? NetworkSide::kPolicy : NetworkSide::kBoth);
   keep_policy_states(shard, scratch.work, block);
-  draw_actions(shard, scratch, params, step);
+  draw_actions(shard, scratch, step);
   keep_actions(shard, rows, scratch, t, block);
   std::copy_n(scratch.log_probs.data(), shard.size(), &block.log_probs[first]);
   if (!values_later) {
@@ -344,9 +344,8 @@ void Collector::act(Shard shard, const GroupRows& rows, Scratch& scratch, const 
 }
 
 // Environment n at step s draws from Random(seed, kAction, n, s), whichever shard it is in.
-void Collector::draw_actions(Shard shard, Scratch& scratch, const float* params,
-                             std::int64_t step) {
-  actor_.act({.params = params,
+void Collector::draw_actions(Shard shard, Scratch& scratch, std::int64_t step) {
+  actor_.act({.log_std = scratch.work.log_std.data(),
               .outputs = scratch.work.policy.data(),
               .streams = {seed_, Purpose::kAction, static_cast<std::uint32_t>(shard.begin),
                           static_cast<std::uint64_t>(step), shard.size()},
@@ -371,6 +370,11 @@ void Collector::keep_actions(Shard shard, const GroupRows& rows, Scratch& scratc
     for (std::size_t k = 0; k < static_cast<std::size_t>(shard.size()); ++k) {
       kept[k * size + a] = drawn[k];
       clipped[k * size + a] = std::clamp(drawn[k], low, high);
+    }
+    if (!block.with_means) continue;
+    float* const means = &block.means[block.index(t, shard.begin) * size];
+    for (std::size_t k = 0; k < static_cast<std::size_t>(shard.size()); ++k) {
+      means[k * size + a] = scratch.work.policy[a * kTileRows + k];
     }
   }
 }

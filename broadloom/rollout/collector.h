@@ -143,7 +143,7 @@ class Collector {
   static void keep_values(const TileWorkspace<float>& work, std::size_t tile_row, std::size_t rows,
                           std::size_t block_row, RolloutBlock& block);
   void value_rows(Shard shard, Scratch& scratch, const float* params, RolloutBlock& block);
-  void draw_actions(Shard shard, Scratch& scratch, const float* params, std::int64_t step);
+  void draw_actions(Shard shard, Scratch& scratch, std::int64_t step);
   void keep_actions(Shard shard, const GroupRows& rows, Scratch& scratch, int t,
                     RolloutBlock& block);
   void bootstrap_rows(const Group& group, Scratch& scratch, const float* params,

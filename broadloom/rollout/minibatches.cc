@@ -9,6 +9,19 @@
 #include "broadloom/math/random_rows.h"
 
 namespace broadloom {
+namespace {
+
+// Lists the rows that are samples, then the others. Returns the number of samples.
+int list_samples(std::span<std::int32_t> rows, std::span<const std::uint8_t> fillers) {
+  std::iota(rows.begin(), rows.end(), 0);
+  if (fillers.empty()) return static_cast<int>(rows.size());
+  const auto is_filler = [&](std::int32_t row) {
+    return fillers[static_cast<std::size_t>(row)] != 0;
+  };
+  return static_cast<int>(std::remove_if(rows.begin(), rows.end(), is_filler) - rows.begin());
+}
+
+}  // namespace
 
 int draw_permutation(std::uint64_t seed, std::int64_t iteration, int epoch,
                      std::span<std::int32_t> permutation, std::span<const std::uint8_t> fillers) {
@@ -16,15 +29,7 @@ int draw_permutation(std::uint64_t seed, std::int64_t iteration, int epoch,
                             static_cast<std::uint64_t>(iteration)};
   constexpr int kBlocks = 64;  // drawn at a time
   std::array<std::uint32_t, 4 * kBlocks> words;
-  std::iota(permutation.begin(), permutation.end(), 0);
-  int samples = static_cast<int>(permutation.size());
-  if (!fillers.empty()) {
-    const auto is_filler = [&](std::int32_t row) {
-      return fillers[static_cast<std::size_t>(row)] != 0;
-    };
-    samples = static_cast<int>(std::remove_if(permutation.begin(), permutation.end(), is_filler) -
-                               permutation.begin());
-  }
+  const int samples = list_samples(permutation, fillers);
   std::uint32_t left = static_cast<std::uint32_t>(samples);
   for (std::uint32_t block = 0; left > 1; block += kBlocks) {
     random_words(stream, block, kBlocks, words.data());
@@ -35,13 +40,21 @@ int draw_permutation(std::uint64_t seed, std::int64_t iteration, int epoch,
   return samples;
 }
 
+int Minibatches::order(std::uint64_t seed, std::int64_t iteration, int epoch,
+                       std::vector<std::int32_t>& out,
+                       std::span<const std::uint8_t> fillers) const {
+  if (shuffle_ == Shuffle::kOff) return list_samples(out, fillers);
+  return draw_permutation(seed, iteration, epoch, out, fillers);
+}
+
 void Minibatches::shuffle(std::uint64_t seed, std::int64_t iteration, int epoch,
                           std::span<const std::uint8_t> fillers) {
+  if (epoch > 0 && shuffle_ != Shuffle::kEpoch) return;
   if (steps_ == 1) {
-    epoch_.samples = draw_permutation(seed, iteration, epoch, permutation_, fillers);
+    epoch_.samples = order(seed, iteration, epoch, permutation_, fillers);
     return;
   }
-  draw_permutation(seed, iteration, epoch, envs_);
+  order(seed, iteration, epoch, envs_, {});
   const int num_envs = static_cast<int>(envs_.size());
   auto row = permutation_.begin();
   for (int m = 0; m < count(); ++m) {

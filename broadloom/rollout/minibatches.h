@@ -27,6 +27,13 @@ struct MinibatchCut {
   int size(int m) const { return begin(m + 1) - begin(m); }
 };
 
+// The order in which minibatches take a block's samples.
+enum class Shuffle {
+  kEpoch,  // an order for each epoch
+  kBlock,  // one order for all epochs of a block, as RSL-RL
+  kOff,    // the block's own, time-major, as skrl
+};
+
 // Draws an epoch's permutation [B] of a block's rows (Fisher and Yates) from Random(seed, kShuffle,
 // epoch, iteration). fillers: [B] rows that are not samples; empty: none. Returns the number of
 // samples, which come first.
@@ -38,16 +45,18 @@ class Minibatches {
  public:
   // batch_size B into `count` minibatches. steps: T for minibatches of whole environments, else 1.
   // together: environments of a group (sequences_per_tile()).
-  Minibatches(int batch_size, int count, int steps = 1, int together = 1)
+  Minibatches(int batch_size, int count, int steps = 1, int together = 1,
+              Shuffle shuffle = Shuffle::kEpoch)
       : steps_(steps),
         together_(together),
+        shuffle_(shuffle),
         batch_{batch_size / steps, count},
         epoch_(batch_),
         permutation_(static_cast<std::size_t>(batch_size)),
         envs_(steps > 1 ? static_cast<std::size_t>(batch_size / steps) : 0) {}
 
-  // Draws an epoch's permutation. Fillers make minibatches smaller, not fewer, unless there are
-  // fewer samples than minibatches. Whole environments must have none.
+  // Sets an epoch's order; epochs come in turn from 0. Fillers make minibatches smaller, not fewer,
+  // unless there are fewer samples than minibatches. Whole environments must have none.
   //
   // A minibatch of whole environments is a list of groups of them (nn/cell.h); in each
   // group come the rows of step 0, of step 1, and so on. This order is part of the bits contract.
@@ -63,7 +72,12 @@ class Minibatches {
   const std::int32_t* indices(int m) const { return permutation_.data() + begin(m); }
 
  private:
+  // Writes the epoch's order and returns the number of samples.
+  int order(std::uint64_t seed, std::int64_t iteration, int epoch, std::vector<std::int32_t>& out,
+            std::span<const std::uint8_t> fillers) const;
+
   int steps_, together_;
+  Shuffle shuffle_;
   MinibatchCut batch_, epoch_;  // in samples, or in whole environments
   std::vector<std::int32_t> permutation_;
   std::vector<std::int32_t> envs_;  // [N] the epoch's permutation of whole environments, or empty

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 #include "broadloom/math/elementwise.h"
 
@@ -46,9 +47,11 @@ std::size_t ObsNormalizer::bytes(int size, int shards) {
 
 std::size_t ObsNormalizer::shard_bytes(int size) { return (1 + 2 * period(size)) * sizeof(double); }
 
-ObsNormalizer::ObsNormalizer(int size, double clip, int shards, NormaliserRule rule)
+ObsNormalizer::ObsNormalizer(int size, double clip, int shards, NormaliserRule rule,
+                             NormaliserEps eps)
     : statistics_(size, rule),
-      clip_(static_cast<float>(clip)),
+      clip_(clip > 0.0 ? static_cast<float>(clip) : std::numeric_limits<float>::infinity()),
+      eps_(eps),
       mean_(period(size)),
       scale_(mean_.size()),
       shards_(static_cast<std::size_t>(shards)) {
@@ -60,7 +63,8 @@ ObsNormalizer::ObsNormalizer(int size, double clip, int shards, NormaliserRule r
 }
 
 ObsNormalizer ObsNormalizer::with_shards(int shards) const {
-  ObsNormalizer other(statistics_.size(), clip_, shards);  // its rule is in the count
+  ObsNormalizer other(statistics_.size(), clip_, shards, NormaliserRule::kExact,
+                      eps_);  // its rule is in the count
   other.statistics_ = statistics_;
   other.refresh();
   return other;
@@ -70,7 +74,7 @@ void ObsNormalizer::refresh() {
   const std::size_t size = statistics_.mean().size();
   for (std::size_t place = 0; place < mean_.size(); ++place) {
     mean_[place] = statistics_.mean()[place % size];
-    scale_[place] = 1.0 / std::sqrt(statistics_.var()[place % size] + 1e-8);
+    scale_[place] = 1.0 / divisor(place % size);
   }
 }
 

@@ -4,6 +4,7 @@
 // shard and merged in the order of the shards, so results do not depend on thread timing.
 #pragma once
 
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -47,17 +48,28 @@ class RunningMeanStd {
   double count_;
 };
 
+// The small number that keeps a constant column from dividing by 0.
+struct NormaliserEps {
+  double value = 1e-8;
+  bool is_of_deviation = false;  // adds to the deviation (RSL-RL, skrl), not to the variance
+
+  double divisor(double var) const {
+    return is_of_deviation ? std::sqrt(var) + value : std::sqrt(var + value);
+  }
+};
+
 class ObsNormalizer {
  public:
-  // Rows of `size` D numbers, clipped to +- clip; `shards` partial sums.
-  ObsNormalizer(int size, double clip, int shards, NormaliserRule rule = NormaliserRule::kExact);
+  // Rows of `size` D numbers, clipped to +- clip (0: not clipped); `shards` partial sums.
+  ObsNormalizer(int size, double clip, int shards, NormaliserRule rule = NormaliserRule::kExact,
+                NormaliserEps eps = {});
 
   // Memory of the statistics and all shards' sums, bytes.
   static std::size_t bytes(int size, int shards);
   // Bytes that add_sums() exchanges per shard.
   static std::size_t shard_bytes(int size);
 
-  // out = clip((raw - mean) / sqrt(var + 1e-8)), raw and out [rows, D] may be the same array.
+  // out = clip((raw - mean) / divisor(var)), raw and out [rows, D] may be the same array.
   void normalize(const float* raw, int rows, float* out) const;
   // Adds raw [rows, D] to the shard's sums. Different shards may run at the same time.
   void accumulate(int shard, const float* raw, int rows);
@@ -77,6 +89,7 @@ class ObsNormalizer {
   ObsNormalizer with_shards(int shards) const;
 
   const RunningMeanStd& statistics() const { return statistics_; }
+  double divisor(std::size_t column) const { return eps_.divisor(statistics_.var()[column]); }
   // normalize() maps column i to (raw - mean()[i]) * scale()[i], clipped to +- clip(). Both are
   // [places()]; the first D entries are the columns.
   std::span<const double> mean() const { return mean_; }
@@ -100,6 +113,7 @@ class ObsNormalizer {
 
   RunningMeanStd statistics_;
   float clip_;
+  NormaliserEps eps_;
   std::vector<double> mean_, scale_;  // [period]
   std::vector<Sums> shards_;
 };

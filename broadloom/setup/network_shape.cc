@@ -33,6 +33,9 @@ Precision precision_of(const std::string& name) {
 WeightInit weight_init_of(const std::string& name) {
   if (name == "he_normal") return WeightInit::kHeNormal;
   if (name == "lecun_normal") return WeightInit::kLecunNormal;
+  if (name == "torch") return WeightInit::kTorch;
+  if (name == "torch_weights") return WeightInit::kTorchWeights;
+  if (name == "lecun_uniform") return WeightInit::kLecunUniform;
   return WeightInit::kOrthogonal;
 }
 
@@ -156,6 +159,9 @@ NetworkShape network_shape(const Config& config, const EnvSpec& spec) {
           .activation = activation_of(config.activation),
           .shared_encoder = config.shared_encoder,
           .log_std_init = config.log_std_init,
+          .std_form = config.std_form == "scalar" ? StdForm::kScalar : StdForm::kLog,
+          .std_min = config.std_min,
+          .std_max = config.std_max,
           .precision = precision_of(config.precision),
           .critic_observation_size = critic_space(config, spec).size,
           .encoder = encoder_of(config.encoder),

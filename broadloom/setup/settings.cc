@@ -18,11 +18,24 @@ AdvantageNorm advantage_norm_of(const std::string& name) {
   return AdvantageNorm::kMinibatch;
 }
 
+Shuffle shuffle_of(const std::string& name) {
+  if (name == "block") return Shuffle::kBlock;
+  return name == "off" ? Shuffle::kOff : Shuffle::kEpoch;
+}
+
+bool has_analytic_kl(const Config& config) {
+  return config.kl_estimate == "analytic" && config.lr_schedule == "adaptive";
+}
+
 }  // namespace
 
 PpoSettings ppo_settings(const Config& config) {
   PpoSettings settings;
   settings.loss = {config.clip_coef, config.clip_vloss, config.ent_coef, config.vf_coef};
+  settings.loss.clip_vloss_coef = config.clip_vloss_coef;
+  settings.loss.clips_value_alone = config.clip_vloss_rule == "clipped";
+  settings.loss.bounds_coef = config.bounds_coef;
+  settings.loss.analytic_kl = has_analytic_kl(config);
   if (config.clip_schedule != "constant") settings.clip_coef = clip_schedule(config);
   if (config.ent_schedule != "constant") settings.ent_coef = entropy_schedule(config);
   settings.gamma = config.gamma;
@@ -35,6 +48,10 @@ PpoSettings ppo_settings(const Config& config) {
   settings.adam_eps = config.adam_eps;
   settings.adaptive_lr = config.lr_schedule == "adaptive";
   settings.desired_kl = config.desired_kl;
+  settings.least_rate = config.adaptive_rate_min;
+  settings.adapts_each_epoch = config.adapt_every == "epoch";
+  settings.shuffle = shuffle_of(config.shuffle);
+  settings.clips_sides_apart = config.clip_grads == "apart";
   settings.steps_together = config.is_recurrent() ? config.num_steps : 1;
   return settings;
 }
@@ -70,6 +87,7 @@ BlockSizes run_block_sizes(const Config& config, const VecEnv& envs) {
   BlockSizes sizes = block_sizes(envs, config.num_steps, config.num_envs);
   sizes.critic = observation_type(critic_space(config, envs.spec()));
   sizes.with_intrinsic = value_outputs(config) > 1;
+  sizes.with_means = has_analytic_kl(config) && envs.spec().action.kind == SpaceKind::kBox;
   if (config.is_recurrent()) {
     sizes.state_size =
         static_cast<int>(ActorCritic(network_shape(config, envs.spec())).state_size());
@@ -137,6 +155,10 @@ TruncationMode truncation_mode(const Config& config) {
   if (config.truncation_mode == "state_value") return TruncationMode::kStateValue;
   if (config.truncation_mode == "zero") return TruncationMode::kZero;
   return TruncationMode::kBootstrap;
+}
+
+NormaliserEps normaliser_eps(const Config& config) {
+  return {config.obs_eps, config.obs_eps_in == "deviation"};
 }
 
 NormaliserRule normaliser_rule(const Config& config) {

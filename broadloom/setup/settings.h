@@ -32,6 +32,7 @@ bool strata_vary(const Config& config);
 
 TruncationMode truncation_mode(const Config& config);
 NormaliserRule normaliser_rule(const Config& config);
+NormaliserEps normaliser_eps(const Config& config);
 
 // The largest number of shards of any phase.
 int most_shards(const Config& config);

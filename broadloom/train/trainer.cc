@@ -72,7 +72,8 @@ ProbeStates probe_for(const Config& config, const VecEnv& envs) {
 // size: numbers per row; 0: no normaliser.
 std::optional<ObsNormalizer> normalizer_of(const Config& config, int size) {
   if (!config.norm_obs || size == 0) return std::nullopt;
-  return ObsNormalizer(size, config.clip_obs, most_shards(config), normaliser_rule(config));
+  return ObsNormalizer(size, config.clip_obs, most_shards(config), normaliser_rule(config),
+                       normaliser_eps(config));
 }
 
 }  // namespace

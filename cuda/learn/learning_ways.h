@@ -36,7 +36,8 @@ struct PpoWay final : StepRules<PpoSums> {
 
   bool sets_rate() const override { return settings.adaptive_lr; }
   double rate(const PpoSums& of_step, int samples, double before) const override {
-    return adapted_learning_rate(before, of_step.approx_kl / samples, settings.desired_kl);
+    return adapted_learning_rate(before, of_step.approx_kl / samples, settings.desired_kl,
+                                 settings.least_rate);
   }
   bool may_stop() const override { return settings.target_kl != 0.0; }
   bool goes_on(const PpoSums& of_step, int samples) const override {

@@ -29,8 +29,13 @@ class ConfigKeys(TypedDict, total=False):
     learning_rate_end: float
     schedule_timesteps: int
     desired_kl: float
+    kl_estimate: Literal["samples", "analytic"]
+    adapt_every: Literal["minibatch", "epoch"]
+    adaptive_rate_min: float
     adam_eps: float
     max_grad_norm: float
+    clip_grads: Literal["together", "apart"]
+    shuffle: Literal["epoch", "block", "off"]
     gamma: float
     gae_lambda: float
     truncation_mode: Literal["bootstrap", "as_termination", "state_value", "zero"]
@@ -41,9 +46,12 @@ class ConfigKeys(TypedDict, total=False):
     clip_coef: float
     clip_schedule: Literal["constant", "linear"]
     clip_vloss: bool
+    clip_vloss_coef: float
+    clip_vloss_rule: Literal["larger", "clipped"]
     ent_coef: float
     ent_schedule: Literal["constant", "linear"]
     vf_coef: float
+    bounds_coef: float
     target_kl: float
     eps_start: float
     eps_finish: float
@@ -57,15 +65,27 @@ class ConfigKeys(TypedDict, total=False):
     rnd_outputs: int
     encoder: Literal["mlp", "minatar", "nature", "impala"]
     layer_norm: Literal["off", "channels", "all"]
-    weight_init: Literal["orthogonal", "he_normal", "lecun_normal"]
+    weight_init: Literal[
+        "orthogonal",
+        "he_normal",
+        "lecun_normal",
+        "torch",
+        "torch_weights",
+        "lecun_uniform",
+    ]
     hidden_sizes: Sequence[int] | str
     activation: Literal["tanh", "relu", "elu"]
     shared_encoder: bool
     recurrent: Literal["none", "mingru", "gru", "lstm"]
     log_std_init: float
+    std_form: Literal["log", "scalar"]
+    std_min: float
+    std_max: float
     norm_obs: bool
     norm_reward: bool
     normaliser: Literal["exact", "gymnasium"]
+    obs_eps: float
+    obs_eps_in: Literal["variance", "deviation"]
     clip_obs: float
     clip_reward: float
     reward_scale: float

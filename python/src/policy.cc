@@ -102,9 +102,10 @@ class RunPolicy {
   nb::object log_std() const {
     const Policy policy = policy_->view();
     if (policy.network.shape().is_categorical()) return nb::none();
-    const float* first = policy.params + policy.network.log_std_offset();
     const auto size = static_cast<std::size_t>(policy.network.shape().action_outputs);
-    return array_of(std::vector<float>(first, first + size), 1, size);
+    std::vector<float> log_std(size);
+    policy.network.log_std(policy.params, log_std.data());
+    return array_of(log_std, 1, size);
   }
 
   // (logits, means or action values [n, outputs], the critic's values [n, V]). Values are None if

@@ -166,7 +166,7 @@ void add_logged_facts(const LoggedRun& logged, const Config& config, RunFacts& f
   for (std::size_t i = 0; i < logged.iterations.size(); ++i) {
     const double rate = logged.learning_rates[i];
     difference = std::max(difference, std::abs(rate - planned_rate(config, logged.iterations[i])));
-    bound += rate <= kLeastAdaptiveRate || rate >= kMostAdaptiveRate ? 1.0 : 0.0;
+    bound += rate <= config.adaptive_rate_min || rate >= kMostAdaptiveRate ? 1.0 : 0.0;
   }
   if (config.lr_schedule == "adaptive") {
     facts.learning_rate_bound = bound / static_cast<double>(logged.iterations.size());

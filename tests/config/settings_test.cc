@@ -51,6 +51,25 @@ TEST(Settings, EveryWordOfLrScheduleIsAdaptiveOrNot) {
                      [](const Config& config) { return ppo_settings(config).adaptive_lr; });
 }
 
+TEST(Settings, EveryWordOfOtherLibrariesChoicesIsItsSetting) {
+  expect_words<Shuffle>(
+      "shuffle", {{"epoch", Shuffle::kEpoch}, {"block", Shuffle::kBlock}, {"off", Shuffle::kOff}},
+      [](const Config& config) { return ppo_settings(config).shuffle; });
+  expect_words<bool>("clip_grads", {{"together", false}, {"apart", true}},
+                     [](const Config& config) { return ppo_settings(config).clips_sides_apart; });
+  expect_words<bool>(
+      "clip_vloss_rule", {{"larger", false}, {"clipped", true}},
+      [](const Config& config) { return ppo_settings(config).loss.clips_value_alone; });
+  expect_words<bool>("adapt_every", {{"minibatch", false}, {"epoch", true}},
+                     [](const Config& config) { return ppo_settings(config).adapts_each_epoch; });
+  expect_words<bool>("kl_estimate", {{"samples", false}, {"analytic", true}}, [](Config config) {
+    config.lr_schedule = "adaptive";
+    return ppo_settings(config).loss.analytic_kl;
+  });
+  expect_words<bool>("obs_eps_in", {{"variance", false}, {"deviation", true}},
+                     [](const Config& config) { return normaliser_eps(config).is_of_deviation; });
+}
+
 TEST(Settings, EveryWordOfTruncationModeIsItsMode) {
   expect_words<TruncationMode>("truncation_mode",
                                {{"bootstrap", TruncationMode::kBootstrap},

@@ -73,6 +73,18 @@ TEST(ObsNormalizer, NumbersFarFromZeroHaveUnitVarianceAfterTheFirstBlock) {
   }
 }
 
+// RSL-RL's EmpiricalNormalization: (x - mean) / (deviation + eps), not clipped.
+TEST(ObsNormalizer, MayAddEpsToTheDeviationAndNotClip) {
+  ObsNormalizer normalizer(1, 0.0, 1, NormaliserRule::kExact, {0.01, true});
+  const std::vector<float> rows{1.0f, 3.0f};
+  normalizer.accumulate(0, rows.data(), 2);
+  normalizer.commit();
+  const float far = 1e6f;
+  float out = 0.0f;
+  normalizer.normalize(&far, 1, &out);
+  EXPECT_FLOAT_EQ(out, (1e6f - 2.0f) / 1.01f);
+}
+
 TEST(ObsNormalizer, IsFrozenUntilCommitAndClips) {
   ObsNormalizer normalizer(1, 2.0, 1);
   const std::vector<float> rows{0.5f, -9.0f, 3.0f};

@@ -85,7 +85,7 @@ void StateGrid::look_through(const ObsNormalizer* normalizer) {
       const double slope = axes_[k * size_ + d] / deviation_[d];
       double scale = 1.0, middle = 0.0;
       if (normalizer != nullptr) {
-        scale = std::sqrt(normalizer->statistics().var()[d] + 1e-8);
+        scale = normalizer->divisor(d);
         middle = normalizer->statistics().mean()[d];
       }
       weights_[k * size_ + d] = slope * scale;

@@ -148,16 +148,21 @@ void FactorMaker<Real>::policy_deltas(const Real* actions, const Real* weights, 
                    actions_.data(), scores_.data(), entropy, rows, work_.policy_delta.data());
     return;
   }
-  const Real* log_std = params_ + network_.log_std_offset();
+  const Real* log_std = work_.log_std.data();
   gaussian_log_probs(policy, log_std, actions_.data(), outputs, rows, terms_of_.data(),
                      normalisers_.data());
   gaussian_backward(terms_of_.data(), log_std, scores_.data(), entropy, outputs, rows,
-                    work_.policy_delta.data(), unused_grads_.data() + network_.log_std_offset());
+                    work_.policy_delta.data(), work_.log_std_delta.data());
+  // Slopes of the log deviations in their parameters.
+  Real* const slopes = unused_grads_.data() + network_.log_std_offset();
+  std::fill_n(slopes, outputs, Real(0));
+  std::fill_n(work_.log_std_delta.begin(), outputs, Real(1));
+  network_.add_log_std_gradient(params_, work_.log_std_delta.data(), unused_grads_.data());
   for (int r = 0; r < rows; ++r) {
     Real* end = &factors.extras[(static_cast<std::size_t>(first) + r + 1) * factors.extra_size];
     for (int a = 0; a < outputs; ++a) {
       const Real z = terms_of_[a * kTileRows + r];
-      end[a - outputs] = weights[r] * (z * z - Real(1)) + entropy;
+      end[a - outputs] = (weights[r] * (z * z - Real(1)) + entropy) * slopes[a];
     }
   }
 }

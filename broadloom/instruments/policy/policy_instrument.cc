@@ -34,7 +34,8 @@ PolicyInstrument::PolicyInstrument(const InstrumentSetup& setup)
     scratch_.push_back({PolicyDivergence(shape_), std::vector<float>(policy),
                         std::vector<float>(actions), std::vector<float>(policy),
                         std::vector<float>(actions), std::vector<float>(actions),
-                        std::vector<float>(kTileRows), std::vector<double>(kTileRows)});
+                        std::vector<float>(kTileRows), std::vector<double>(kTileRows),
+                        std::vector<float>(outputs_), std::vector<float>(outputs_)});
   }
 }
 
@@ -42,7 +43,8 @@ std::size_t PolicyInstrument::bytes(const InstrumentSetup& setup) {
   const std::size_t outputs = static_cast<std::size_t>(setup.network.shape().action_outputs);
   const std::size_t per_row =
       (2 * outputs + 3 * setup.action_size + 1) * sizeof(float) + sizeof(double);
-  const std::size_t scratch = kTileRows * per_row + PolicyDivergence::bytes(setup.network.shape());
+  const std::size_t scratch = kTileRows * per_row + 2 * outputs * sizeof(float) +
+                              PolicyDivergence::bytes(setup.network.shape());
   return NetworkRows::bytes(setup.network, setup.threads) + setup.threads * scratch +
          probe_tiles(setup) * outputs * sizeof(Moments) +
          NetworkRows::tiles(block_rows(setup)) * sizeof(Shift);
@@ -125,7 +127,6 @@ PolicyInstrument::Shift PolicyInstrument::tile_shift(const InstrumentView& view,
   x.valid = view.block.valid_row(first);
   const float* before = view.params_before.data();
   const float* after = view.params.data();
-  const std::size_t log_std = view.network.log_std_offset();
   const auto policy_of = [&](const float* params) {
     return network_rows_.forward(thread, params, nullptr, x, count, NetworkSide::kPolicy)
         .policy.data();
@@ -133,8 +134,12 @@ PolicyInstrument::Shift PolicyInstrument::tile_shift(const InstrumentView& view,
   const float* old_policy = policy_of(before);
   std::copy_n(old_policy, scratch.old_policy.size(), scratch.old_policy.begin());
   const float* policy = policy_of(after);
-  scratch.divergence(scratch.old_policy.data(), policy, before + log_std, after + log_std, count,
-                     scratch.kl.data());
+  if (!shape_.is_categorical()) {
+    view.network.log_std(before, scratch.old_log_std.data());
+    view.network.log_std(after, scratch.log_std.data());
+  }
+  scratch.divergence(scratch.old_policy.data(), policy, scratch.old_log_std.data(),
+                     scratch.log_std.data(), count, scratch.kl.data());
   new_log_probs(view, policy, first, count, scratch);
   Shift sums;
   for (int r = 0; r < count; ++r) sums.kl += scratch.kl[r];
@@ -157,9 +162,9 @@ void PolicyInstrument::new_log_probs(const InstrumentView& view, const float* po
     heads.log_probs(policy, scratch.normalisers.data(), scratch.actions.data(), count,
                     scratch.log_probs.data());
   } else {
-    gaussian_log_probs(policy, view.params.data() + view.network.log_std_offset(),
-                       scratch.actions.data(), static_cast<int>(outputs_), count,
-                       scratch.terms.data(), scratch.log_probs.data());
+    gaussian_log_probs(policy, scratch.log_std.data(), scratch.actions.data(),
+                       static_cast<int>(outputs_), count, scratch.terms.data(),
+                       scratch.log_probs.data());
   }
 }
 

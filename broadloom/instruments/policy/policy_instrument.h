@@ -58,6 +58,7 @@ class PolicyInstrument final : public Instrument {
     std::vector<float> normalisers, head_entropies;  // [A, kTileRows]
     std::vector<float> log_probs;                    // [kTileRows]
     std::vector<double> kl;                          // [kTileRows]
+    std::vector<float> old_log_std, log_std;         // [outputs] of a Gaussian
   };
   // Sums of one output over the probe rows of a tile.
   struct Moments {
