@@ -14,35 +14,35 @@ ACTIVATIONS = {"elu": nn.ELU, "relu": nn.ReLU, "tanh": nn.Tanh}
 
 
 class Normalizer(nn.Module):
-    """RSL-RL's EmpiricalNormalization, with fixed statistics and Broadloom's clip."""
+    """RSL-RL's EmpiricalNormalization, with fixed statistics."""
 
-    def __init__(self, size: int, clip: float) -> None:
+    def __init__(self, size: int) -> None:
         super().__init__()
-        self.clip, self.offset = clip, STD_OFFSET
+        self.offset = STD_OFFSET
         for name in ("_mean", "_var", "_std"):
             self.register_buffer(name, torch.zeros(1, size))
         self.register_buffer("count", torch.tensor(0))
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
-        return torch.clamp((x - self._mean) / (self._std + self.offset), -self.clip, self.clip)
+        return (x - self._mean) / (self._std + self.offset)
 
 
 class Actor(nn.Module):
     """Normaliser and network, from [n, D] to mean actions [n, A]."""
 
-    def __init__(self, widths: list[int], activation: str, clip: float) -> None:
+    def __init__(self, widths: list[int], activation: str, normalises: bool) -> None:
         super().__init__()
-        self.obs_normalizer = Normalizer(widths[0], clip) if clip > 0 else nn.Identity()
+        self.obs_normalizer = Normalizer(widths[0]) if normalises else nn.Identity()
         layers: list[nn.Module] = []
         for inputs, outputs in zip(widths[:-1], widths[1:]):
             layers += [nn.Linear(inputs, outputs), ACTIVATIONS[activation]()]
         self.mlp = nn.Sequential(*layers[:-1])
 
     @classmethod
-    def made(cls, state, activation, clip):
+    def made(cls, state, activation, normalises):
         """The actor of a state dict of RSL-RL, given as arrays."""
         weights = [array for name, array in state.items() if name.endswith(".weight")]
-        actor = cls([weights[0].shape[1], *(len(one) for one in weights)], activation, clip)
+        actor = cls([weights[0].shape[1], *(len(one) for one in weights)], activation, normalises)
         kept = {name: tensor(array) for name, array in state.items() if "distribution" not in name}
         actor.load_state_dict(kept)
         return actor.eval()

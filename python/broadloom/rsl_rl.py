@@ -27,7 +27,6 @@ from ._kind import Kind
 from ._robots import RslRlEnvs, is_rsl_rl
 
 STD_OFFSET = 1e-2  # RSL-RL divides by the deviation plus this
-VARIANCE_OFFSET = 1e-8  # Broadloom divides by the root of the variance plus this
 
 
 class Row(NamedTuple):
@@ -75,21 +74,14 @@ OF_SCRIPTS = (
 ALGORITHM = {
     "class_name": Row("algorithm = ppo", "PPO", allowed=("PPO",)),
     "num_learning_epochs": Row("update_epochs", 5, int),
-    "num_mini_batches": Row(
-        "num_minibatches", 4, int, near="each epoch has an order of its own, not one for all"
-    ),
+    "num_mini_batches": Row("num_minibatches", 4, int),
     "clip_param": Row("clip_coef", 0.2, float),
     "gamma": Row("gamma", 0.99, float),
     "lam": Row("gae_lambda", 0.95, float),
     "value_loss_coef": Row("vf_coef", 1.0, lambda value: 2.0 * value),  # ours has a factor of 1/2
     "entropy_coef": Row("ent_coef", 0.01, float),
     "learning_rate": Row("learning_rate", 1e-3, float),
-    "max_grad_norm": Row(
-        "max_grad_norm",
-        1.0,
-        float,
-        near="actor and critic are clipped by one norm together, not by one each",
-    ),
+    "max_grad_norm": Row("max_grad_norm", 1.0, float),
     "optimizer": Row("none", "adam", allowed=("adam",)),
     "use_clipped_value_loss": Row("clip_vloss", True, bool),
     "schedule": Row(
@@ -97,8 +89,6 @@ ALGORITHM = {
         "adaptive",
         {"adaptive": "adaptive", "fixed": "constant"}.get,
         ("adaptive", "fixed"),
-        near="the KL is estimated from the samples, not from means and deviations",
-        near_if=lambda value: value == "adaptive",
     ),
     "desired_kl": Row("desired_kl", 0.01, _same),
     "normalize_advantage_per_mini_batch": Row(
@@ -114,13 +104,7 @@ MODEL = {
     "class_name": Row("encoder = mlp", "MLPModel", allowed=("MLPModel",)),
     "hidden_dims": Row("hidden_sizes", (256, 256, 256), list),
     "activation": Row("activation", "elu", _same, ("elu", "relu", "tanh")),
-    "obs_normalization": Row(
-        "norm_obs",
-        False,
-        bool,
-        near="divides by sqrt(variance + 1e-8), not by deviation + 0.01, and clips to +-10",
-        near_if=bool,
-    ),
+    "obs_normalization": Row("norm_obs", False, bool),
     "distribution_cfg": Row("the keys of `distribution_cfg` below", None),
     "cnn_cfg": Row("none", None, allowed=(None,)),
     "rnn_type": Row("none", None, allowed=(None,)),
@@ -129,21 +113,9 @@ MODEL = {
 }
 DISTRIBUTION = {
     "class_name": Row("a Gaussian policy", "GaussianDistribution", None, ("GaussianDistribution",)),
-    "init_std": Row("the first log deviation", 1.0),
-    "std_type": Row(
-        "none",
-        "scalar",
-        None,
-        ("scalar", "log"),
-        near="the logarithm of the deviation is learnt",
-        near_if=lambda value: value == "scalar",
-    ),
-    "std_range": Row(
-        "none",
-        (1e-6, 1e6),
-        near="the deviation has no bounds",
-        near_if=lambda value: tuple(value) != (1e-6, 1e6),
-    ),
+    "init_std": Row("the first deviation", 1.0),
+    "std_type": Row("std_form", "scalar", _same, ("scalar", "log")),
+    "std_range": Row("std_min, std_max", (1e-6, 1e6)),
     "learn_std": Row("none", True, allowed=(True,)),
 }
 
@@ -176,7 +148,20 @@ class Reading:
             self.settings |= {"lr_schedule": "constant"}
         if self.settings["lr_schedule"] != "adaptive":
             del self.settings["desired_kl"]
-        self.settings |= {"adam_eps": 1e-8, "norm_reward": False, "algorithm": "ppo"}
+        least, most = self.values["actor.distribution_cfg."]["std_range"]
+        self.settings |= {
+            "adam_eps": 1e-8,
+            "norm_reward": False,
+            "algorithm": "ppo",
+            "clip_grads": "apart",
+            "shuffle": "block",
+            "std_min": max(float(least), 1e-6),
+            "std_max": float(most),
+        }
+        if self.settings["lr_schedule"] == "adaptive":
+            self.settings["kl_estimate"] = "analytic"
+        if self.settings["norm_obs"]:
+            self.settings |= {"obs_eps": STD_OFFSET, "obs_eps_in": "deviation", "clip_obs": 0.0}
 
     def read(self, prefix, table, given, strict=True):
         values = self.values[prefix] = {key: row.default for key, row in table.items()}
@@ -277,15 +262,15 @@ class Shapes(NamedTuple):
             models.append(model)
         return (*models, flat[place:].copy())
 
-    def packed(self, actor, critic, log_std):
+    def packed(self, actor, critic, deviation):
         parts = []
         for model in (actor, critic):
             for name, array in model.items():
                 parts.append(np.ravel(array.T if name.endswith("weight") else array))
-        return np.ascontiguousarray(np.concatenate([*parts, log_std]), np.float32)
+        return np.ascontiguousarray(np.concatenate([*parts, deviation]), np.float32)
 
-    def drawn(self, seed, std):
-        """First parameters as torch draws those of nn.Linear: weights and biases uniform within
+    def drawn(self, seed, deviation):
+        """First parameters, with this number for each deviation, as torch draws those of nn.Linear: weights and biases uniform within
         1 / sqrt(inputs). The numbers are NumPy's."""
         random, models = np.random.default_rng([seed, 0x5EED]), []
         for widths in (self.actor, self.critic):
@@ -295,7 +280,7 @@ class Shapes(NamedTuple):
                 for name, shape in (("weight", (outputs, inputs)), ("bias", (outputs,))):
                     model[f"mlp.{2 * i}.{name}"] = random.uniform(-bound, bound, shape)
             models.append(model)
-        return self.packed(*models, np.full(self.actor[-1], np.log(std)))
+        return self.packed(*models, np.full(self.actor[-1], deviation))
 
 
 class OnPolicyRunner:
@@ -361,7 +346,8 @@ class OnPolicyRunner:
         self._warn()
         seed = self.settings["seed"]
         std = float(self._reading.values["actor.distribution_cfg."]["init_std"])
-        self._checkpoint = self._written({"learner.params": self._shapes.drawn(seed, std)})
+        first = std if self._is_scalar() else np.log(std)
+        self._checkpoint = self._written({"learner.params": self._shapes.drawn(seed, first)})
 
     def _shapes_of(self, spec):
         policy = int(np.prod(spec["observation"]["shape"]))
@@ -547,19 +533,15 @@ class OnPolicyRunner:
     def _saved(self):
         """The dicts of RSL-RL's checkpoint, as NumPy arrays."""
         tensors = read_tensors(self._checkpoint)
-        actor, critic, log_std = self._shapes.unpacked(tensors["learner.params"])
-        is_scalar = self._reading.values["actor.distribution_cfg."]["std_type"] == "scalar"
-        name = "distribution.std_param" if is_scalar else "distribution.log_std_param"
-        std = np.exp(log_std)
+        actor, critic, deviation = self._shapes.unpacked(tensors["learner.params"])
+        name = f"distribution.{'std' if self._is_scalar() else 'log_std'}_param"
         statistics = [self._statistics(tensors, key) for key in self._normalizers()]
         count = int(tensors["learner.adam_steps"][0])
         moments = []
-        for key, power in (("learner.adam_m", 1), ("learner.adam_v", 2)):
+        for key in ("learner.adam_m", "learner.adam_v"):
             of_actor, of_critic, of_std = self._shapes.unpacked(tensors[key])
-            # dL/d(std) = dL/d(log std) / std
-            of_std = of_std / std**power if is_scalar else of_std
             moments.append([of_std, *of_actor.values(), *of_critic.values()])
-        actor = {**statistics[0], name: std if is_scalar else log_std, **actor}
+        actor = {**statistics[0], name: deviation, **actor}
         return {
             "actor_state_dict": actor,
             "critic_state_dict": {**statistics[1], **critic},
@@ -571,6 +553,9 @@ class OnPolicyRunner:
             },
         }
 
+    def _is_scalar(self):
+        return self.settings["std_form"] == "scalar"
+
     def _normalizers(self):
         """Names of the statistics that the actor's and the critic's observations have."""
         own = self._kind.spec["critic_observation"] is not None
@@ -581,17 +566,14 @@ class OnPolicyRunner:
             return {}
         mean, var = (tensors[f"{key}.{name}"] for name in ("mean", "var"))
         count = int(round(float(tensors[f"{key}.count"][0])))
-        # RSL-RL acts with _std + 0.01, so this _std acts as Broadloom does. It computes _std anew
-        # from _var when it learns on.
-        std = np.sqrt(var + VARIANCE_OFFSET) - STD_OFFSET
-        rows = {"_mean": mean, "_var": var, "_std": std}
+        rows = {"_mean": mean, "_var": var, "_std": np.sqrt(var)}
         out = {f"obs_normalizer.{name}": row[None].astype("f4") for name, row in rows.items()}
         return {**out, "obs_normalizer.count": np.int64(count)}
 
     def _arrays_of(self, found, wanted, strict, path):
         """Broadloom's tensors with those of RSL-RL's checkpoint that are wanted."""
         tensors = read_tensors(self._checkpoint)
-        actor, critic, log_std = self._shapes.unpacked(tensors["learner.params"])
+        actor, critic, deviation = self._shapes.unpacked(tensors["learner.params"])
         out = {name: tensors[name] for name in tensors if name.startswith(KEPT)}
         models = {"actor": actor, "critic": critic}
         for name, key in zip(MODELS, self._normalizers(), strict=True):
@@ -615,12 +597,12 @@ class OnPolicyRunner:
                     )
                 models[name][part] = theirs[part]
             if name == "actor":
-                log_std = log_std_of(theirs, log_std)
+                deviation = deviation_of(theirs, deviation, self._is_scalar())
             if self.settings["norm_obs"] and "obs_normalizer._mean" in theirs:
                 out |= loaded_statistics(key, theirs)
-        out["learner.params"] = self._shapes.packed(actor, critic, log_std)
+        out["learner.params"] = self._shapes.packed(actor, critic, deviation)
         if wanted.get("optimizer") and "optimizer" in found:
-            out |= self._moments_of(found["optimizer"], np.exp(log_std), path)
+            out |= self._moments_of(found["optimizer"], path)
         return {name: np.ascontiguousarray(array) for name, array in out.items()}
 
     def check_names(self, name, model, theirs, path):
@@ -637,7 +619,7 @@ class OnPolicyRunner:
                 "trained with, or with strict=False"
             )
 
-    def _moments_of(self, optimizer, std, path):
+    def _moments_of(self, optimizer, path):
         rate = optimizer["learning_rate"]
         if self.settings["lr_schedule"] == "constant":
             self.settings["learning_rate"] = rate
@@ -646,9 +628,8 @@ class OnPolicyRunner:
             zeros = np.zeros_like(read_tensors(self._checkpoint)["learner.params"])
             moments = {f"learner.{key}": zeros for key in ("adam_m", "adam_v")}
             return {**out, **moments, "learner.adam_steps": np.array([0], np.int64)}
-        is_scalar = self._reading.values["actor.distribution_cfg."]["std_type"] == "scalar"
         names = len(self._shapes.actor) * 2 - 2
-        for key, power, arrays in zip(("adam_m", "adam_v"), (1, 2), optimizer["moments"]):
+        for key, arrays in zip(("adam_m", "adam_v"), optimizer["moments"]):
             parts = [f"{i}.{kind}" for i in range(names) for kind in ("weight", "bias")]
             if len(arrays) != 2 * names + 1:
                 raise _core.Error(
@@ -657,16 +638,16 @@ class OnPolicyRunner:
                 )
             actor = dict(zip(parts, arrays[1 : names + 1]))
             critic = dict(zip(parts, arrays[names + 1 :]))
-            log_std = arrays[0] * std**power if is_scalar else arrays[0]
-            out[f"learner.{key}"] = self._shapes.packed(actor, critic, log_std)
+            out[f"learner.{key}"] = self._shapes.packed(actor, critic, arrays[0])
         return {**out, "learner.adam_steps": np.array([optimizer["steps"]], np.int64)}
 
     def _actor(self):
         from . import _rsl_rl_torch
 
-        clip = 10.0 if self.settings["norm_obs"] else 0.0
         return _rsl_rl_torch.Actor.made(
-            self._saved()["actor_state_dict"], self.settings["activation"], clip
+            self._saved()["actor_state_dict"],
+            self.settings["activation"],
+            self.settings["norm_obs"],
         )
 
     def _write_states_of_code(self):
@@ -692,19 +673,21 @@ LOG_STD_NAMES = ("distribution.log_std_param", "log_std")
 STD_NAMES = (*LOG_STD_NAMES, "distribution.std_param", "std")
 
 
-def log_std_of(actor, usual):
-    """The logarithm of the deviation in an actor's dict."""
+def deviation_of(actor, usual, is_scalar):
+    """The deviation in an actor's dict, or its logarithm, for a policy with the one or the other."""
     for name in STD_NAMES:
-        if name in actor:
-            is_log = name in LOG_STD_NAMES
-            return actor[name] if is_log else np.log(np.maximum(actor[name], 1e-6))
+        if name not in actor:
+            continue
+        if (name in LOG_STD_NAMES) != is_scalar:
+            return actor[name]
+        return np.exp(actor[name]) if is_scalar else np.log(np.maximum(actor[name], 1e-6))
     return usual
 
 
 def loaded_statistics(key, model):
     """Broadloom's statistics that act as those of RSL-RL's normaliser do."""
     mean, std = (np.ravel(model[f"obs_normalizer.{name}"]) for name in ("_mean", "_std"))
-    var = np.maximum((std.astype(np.float64) + STD_OFFSET) ** 2 - VARIANCE_OFFSET, 0.0)
+    var = std.astype(np.float64) ** 2
     count = np.ravel(model["obs_normalizer.count"]).astype(np.float64)
     return {f"{key}.mean": mean.astype(np.float64), f"{key}.var": var, f"{key}.count": count}
 

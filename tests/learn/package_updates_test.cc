@@ -15,7 +15,7 @@
 #include "broadloom/record/safetensors.h"
 #include "tests/support/folders.h"
 
-namespace broadloom {
+namespace broadloom::package_updates {
 namespace {
 
 constexpr int kSteps = 16, kEnvs = 8, kWidth = 16, kUpdates = 3;
@@ -125,4 +125,4 @@ TEST(PackageUpdates, ParametersAndRatesAfterThreeUpdatesAreTheRecordedOnes) {
 }
 
 }  // namespace
-}  // namespace broadloom
+}  // namespace broadloom::package_updates

@@ -180,23 +180,6 @@ class CheckpointTest(unittest.TestCase):
         return config
 
 
-class MomentsTest(unittest.TestCase):
-    def test_moments_of_the_deviation_change_with_its_form(self):
-        """Adam's moments of std are those of log std divided by std, and by its square."""
-        scalar, log = (
-            learn(made(Tensors, changed("actor.distribution_cfg.std_type", form)), 2)._saved()
-            for form in ("scalar", "log")
-        )
-        std = scalar["actor_state_dict"]["distribution.std_param"]
-        self.assertTrue(
-            np.allclose(np.log(std), log["actor_state_dict"]["distribution.log_std_param"])
-        )
-        for power, (a, b) in enumerate(
-            zip(scalar["optimizer"]["moments"], log["optimizer"]["moments"], strict=True), 1
-        ):
-            self.assertTrue(np.allclose(a[0] * std**power, b[0]))
-
-
 if __name__ == "__main__":
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
