@@ -82,7 +82,10 @@ class Preparer {
     }
     const std::vector<std::string> names = command_.subcommand_names();
     if (names.empty() || command_.takes_words() || starts_with(token, "-")) return {};
-    return unknown_key_error("command", token, names);
+    static constexpr Alias kAliases[] = {{"evaluate", "eval"}, {"enjoy", "watch"},
+                                         {"play", "watch"},    {"plot", "curve"},
+                                         {"tune", "study"},    {"sweep", "study"}};
+    return unknown_key_error("command", token, names, kAliases);
   }
 
   Status take_flag(Flag flag) {

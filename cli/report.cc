@@ -10,6 +10,7 @@
 
 #include "broadloom/evaluate/run_path.h"
 #include "broadloom/record/files.h"
+#include "broadloom/record/run_curve.h"
 #include "cli/commands.h"
 #include "cli/config_flags.h"
 #include "cli/console.h"
@@ -54,12 +55,18 @@ Status report_runs(const ReportCommand& command) {
   }
   std::vector<std::string> runs;
   for (const std::string& path : command.stores) {
-    const Status is_run = check_run_folder(path);
+    Status is_run = check_run_folder(path);
+    if (is_run.ok()) is_run = read_curve(path).status();
     if (is_run.ok()) {
       runs.push_back(path);
     } else if (!command.quiet && !is_beside_runs(path)) {
       tell(stderr, "Note: left out: {}\n", is_run.message());
     }
+  }
+  if (runs.empty()) {
+    return {ErrorKind::kNotFound,
+            "got no run with an ended episode, expected the folders of some; `broadloom train` "
+            "writes them"};
   }
   const std::string folder = command.out.empty() ? runs_report_folder(runs) : command.out;
   BROADLOOM_TRY(make_folders(folder));

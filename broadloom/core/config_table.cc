@@ -223,7 +223,7 @@ std::string nearest_key(std::string_view key, const std::vector<std::string>& ke
     if (begins_one && begins(candidate)) distance = std::min(distance, 1);  // "g" for "gravity"
     // A guess keeps half of what was typed: "dt" is none for "g".
     const int longest = static_cast<int>(std::max(key.size(), candidate.size()));
-    const int limit = std::max(std::min(2, longest / 2), longest / 3);
+    const int limit = std::max(std::min(longest > 4 ? 2 : 1, longest / 2), longest / 3);
     if (distance <= limit && distance < best_distance) {
       best = candidate;
       best_distance = distance;

@@ -105,6 +105,10 @@ void ActorCritic::initialise(std::uint64_t seed, float* params, Purpose purpose)
       }
       is_orthogonal ? orthogonal(slice, 1.0) : normal(slice, 1.0);
     }
+    // An LSTM begins by remembering: Gers et al. (2000), Jozefowicz et al. (2015).
+    if (cell.kind() == CellKind::kLstm && !is_uniform) {
+      std::fill_n(params + cell.slice().bias + cell.width(), cell.width(), 1.0f);
+    }
   };
   init(encoder_);
   init_cell(encoder_cell_);

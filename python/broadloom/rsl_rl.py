@@ -270,8 +270,8 @@ class Shapes(NamedTuple):
         return np.ascontiguousarray(np.concatenate([*parts, deviation]), np.float32)
 
     def drawn(self, seed, deviation):
-        """First parameters, with this number for each deviation, as torch draws those of nn.Linear: weights and biases uniform within
-        1 / sqrt(inputs). The numbers are NumPy's."""
+        """First parameters, drawn by NumPy as torch draws those of nn.Linear: weights and biases
+        are uniform within 1 / sqrt(inputs). Each deviation is this number."""
         random, models = np.random.default_rng([seed, 0x5EED]), []
         for widths in (self.actor, self.critic):
             model = {}
@@ -674,7 +674,7 @@ STD_NAMES = (*LOG_STD_NAMES, "distribution.std_param", "std")
 
 
 def deviation_of(actor, usual, is_scalar):
-    """The deviation in an actor's dict, or its logarithm, for a policy with the one or the other."""
+    """The deviation in an actor's dict if is_scalar, else its logarithm."""
     for name in STD_NAMES:
         if name not in actor:
             continue

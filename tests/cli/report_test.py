@@ -4,6 +4,7 @@ exit codes."""
 import json
 import os
 import re
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -219,6 +220,16 @@ class Report(unittest.TestCase):
         links = re.findall(r"href='(.*?)'", page)
         self.assertEqual(sorted(links), [f"../{run}" for run in runs])
         self.assertNotIn("<script", page)
+        # A run in which no episode has ended yet.
+        shutil.copytree(self.path(runs[0]), self.path("runs/begun"))
+        with open(self.path("runs/begun/metrics.jsonl"), "w", encoding="utf-8"):
+            pass
+        made = self.run_program("report", runs[0], "runs/begun", "--out", "two")
+        self.assertEqual(made.returncode, 0, made.stderr)
+        self.assertIn("Note: left out: 'runs/begun/metrics.jsonl' has no return yet", made.stderr)
+        none = self.run_program("report", "runs/begun", "--out", "none")
+        self.assertEqual(none.returncode, 3, none.stderr)
+        self.assertIn("got no run with an ended episode", none.stderr)
         # A page of one run; nothing is left of the options of stores.
         self.assertEqual(self.run_program("report", runs[0], "--out", "one").returncode, 0)
         refused = self.run_program("report", runs[0], "--tuned", "gamma")
