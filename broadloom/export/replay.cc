@@ -4,6 +4,8 @@
 #include <cmath>
 #include <limits>
 
+#include "broadloom/core/portable_math.h"
+
 namespace broadloom {
 namespace {
 
@@ -21,7 +23,11 @@ struct Image {
   int channels, height, width;
 };
 
-double sigmoid(double x) { return 1.0 / (1.0 + std::exp(-x)); }
+double sigmoid(double x) { return 1.0 / (1.0 + portable::exp(-x)); }
+double hyperbolic_tangent(double x) {
+  const double grown = portable::expm1(-2.0 * std::abs(x));
+  return std::copysign(-grown / (2.0 + grown), x);
+}
 
 // Evaluates one operation on one row.
 class RowReplay {
@@ -134,7 +140,7 @@ class RowReplay {
       case OperationKind::kGru:
         each(z, out, [&](double last, std::size_t i) {
           const double fresh =
-              std::tanh(x[2 * width + i] + sigmoid(x[i] + y[i]) * y[2 * width + i]);
+              hyperbolic_tangent(x[2 * width + i] + sigmoid(x[i] + y[i]) * y[2 * width + i]);
           return fresh + sigmoid(x[width + i] + y[width + i]) * (last - fresh);
         });
         break;
@@ -156,8 +162,8 @@ class RowReplay {
     const std::size_t width = out.size() / 2;
     for (std::size_t i = 0; i < width; ++i) {
       const auto sum = [&](std::size_t k) { return x[k * width + i] + y[k * width + i]; };
-      const double c = sigmoid(sum(1)) * last[i] + sigmoid(sum(0)) * std::tanh(sum(2));
-      out[i] = sigmoid(sum(3)) * std::tanh(c);
+      const double c = sigmoid(sum(1)) * last[i] + sigmoid(sum(0)) * hyperbolic_tangent(sum(2));
+      out[i] = sigmoid(sum(3)) * hyperbolic_tangent(c);
       out[width + i] = c;
     }
   }

@@ -15,7 +15,7 @@ namespace broadloom {
 namespace {
 
 // Bytes of PPO's sums per partial gradient, for both sides; other algorithms need less.
-constexpr double kNoteBytes = 2 * 12 * sizeof(double);
+constexpr double kNoteBytes = 2 * 13 * sizeof(double);
 
 int first_rank_shards(int shards, int ranks) {
   return static_cast<int>(std::int64_t{shards} / ranks);

@@ -38,6 +38,7 @@ std::string other_value(const FieldInfo& field) {
     if (first != field.value_text) return first;
     return field.range_text.substr(field.range_text.rfind(" | ") + 3);
   }
+  if (field.name == "adaptive_rate_min") return "0.005";
   if (field.value_text != "1") return "1";
   return field.range_text == "0 to 1" ? "0.5" : "2";  // a share can be no 2
 }
