@@ -404,7 +404,7 @@ class HeaderText {
   }
 
   std::string expression(const Operation& operation) const {
-    const std::string x = identifier(operation.inputs.front());
+    std::string x = identifier(operation.inputs.front());
     std::string call = "layers::" + helper_of(operation), arguments = x;
     for (const std::string& array : operation.arrays) {
       arguments += ", parameters::" + identifier(array);
@@ -446,8 +446,7 @@ class HeaderText {
       case OperationKind::kLargest:
       case OperationKind::kColumn:
       case OperationKind::kConstant:
-        break;
-      case OperationKind::kPart:  // of recurrent policies, which export_policy() refuses
+      case OperationKind::kPart:  // this and the others: export_policy() refuses recurrent policies
       case OperationKind::kJoin:
       case OperationKind::kMinGru:
       case OperationKind::kHighway:

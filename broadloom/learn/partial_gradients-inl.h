@@ -177,8 +177,9 @@ template <class Loss>
 void PartialGradients<Loss>::reserve_states(const GradientJob<Loss>& job) {
   if (!network_.is_recurrent()) return;
   const int sequences = unit_rows(job) / job.block.T, steps = kTileRows / sequences;
-  const auto states = static_cast<std::size_t>((job.block.T + steps - 1) / steps * sequences);
-  for (Scratch& scratch : scratch_) scratch.between.resize(states * network_.state_size());
+  const auto tiles = static_cast<std::size_t>((job.block.T + steps - 1) / steps);
+  const std::size_t size = tiles * static_cast<std::size_t>(sequences) * network_.state_size();
+  for (Scratch& scratch : scratch_) scratch.between.resize(size);
 }
 
 // Gathers `steps` steps of the group, from the row at `indices` on.

@@ -60,10 +60,11 @@ void Cell::forward_steps(const Real* params, int rows, const TileStates<Real>& s
   Real* const sums = before + plane(state_planes());
   for (int first = 0; first < rows; first += states.sequences) {
     for (int s = 0; s < states.sequences; ++s) {
-      const std::size_t row = static_cast<std::size_t>(first + s) * size;
+      const std::size_t row =
+          (static_cast<std::size_t>(first) + static_cast<std::size_t>(s)) * size;
       for (std::size_t k = 0; k < state_planes(); ++k) {
         Real* const target = before + plane(k) + row;
-        if (states.begins[static_cast<std::size_t>(first + s)] != 0) {
+        if (states.begins[static_cast<std::size_t>(first) + static_cast<std::size_t>(s)] != 0) {
           std::fill_n(target, size, Real(0));
         } else if (first == 0) {
           std::copy_n(&states.before[static_cast<std::size_t>(s * states.size) + state_ + k * size],
@@ -147,7 +148,7 @@ void Cell::backward_steps(const Real* transposed, int rows, TileStates<Real>& st
       add_into(d_last, delta, static_cast<std::size_t>(states.sequences) * size);
     }
     for (int s = 0; s < states.sequences; ++s) {
-      if (states.begins[static_cast<std::size_t>(first + s)] != 0) {
+      if (states.begins[static_cast<std::size_t>(first) + static_cast<std::size_t>(s)] != 0) {
         std::fill_n(carried(s), state_size(), Real(0));
         continue;
       }
