@@ -56,7 +56,7 @@ Status report_runs(const ReportCommand& command) {
   std::vector<std::string> runs;
   for (const std::string& path : command.stores) {
     Status is_run = check_run_folder(path);
-    if (is_run.ok()) is_run = read_curve(path).status();
+    if (is_run.ok()) is_run = read_curves({path}).status();
     if (is_run.ok()) {
       runs.push_back(path);
     } else if (!command.quiet && !is_beside_runs(path)) {

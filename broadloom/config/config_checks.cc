@@ -1,6 +1,8 @@
 // Rules between the keys of a config.
 #include "broadloom/config/config.h"
+#include "broadloom/core/portable_math.h"
 #include "broadloom/learn/ppo.h"
+#include "broadloom/nn/actor_critic.h"
 #include "broadloom/nn/chain.h"
 
 namespace broadloom {
@@ -151,10 +153,24 @@ Status check_recurrent(const Config& config) {
 }
 
 // std_max = 0 sets no bound.
+// A deviation outside its bounds has no gradient that brings it back.
 Status check_deviation(const Config& config) {
-  if (config.std_max == 0.0 || config.std_min <= config.std_max) return {};
-  return invalid("std_min: got " + to_text(config.std_min) + ", expected at most std_max (" +
-                 to_text(config.std_max) + "); lower std_min, or raise std_max");
+  const bool is_scalar = config.std_form == "scalar";
+  const double least = is_scalar ? std::max(config.std_min, kLeastScalarStd) : config.std_min;
+  const double most = config.std_max > 0.0 ? config.std_max : portable::kInfinity;
+  if (least > most) {
+    return invalid("std_max: got " + to_text(config.std_max) + ", expected 0 or at least " +
+                   to_text(least) + (is_scalar ? ", the least deviation" : ", as std_min") +
+                   "; lower std_min, or raise std_max");
+  }
+  const double first = portable::exp(config.log_std_init);
+  if ((config.std_min == 0.0 && config.std_max == 0.0 && !is_scalar) ||
+      (first >= least && first <= most)) {
+    return {};
+  }
+  return invalid("log_std_init: got " + to_text(config.log_std_init) + ", a deviation of " +
+                 to_text(first) + ", expected one from std_min to std_max (" + to_text(least) +
+                 " to " + to_text(most) + "); change log_std_init, or the bounds");
 }
 
 // No CPU rounds to TF32.

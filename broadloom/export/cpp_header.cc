@@ -7,6 +7,7 @@
 #include <cmath>
 #include <cstdint>
 #include <map>
+#include <string_view>
 
 namespace broadloom {
 namespace {
@@ -528,6 +529,35 @@ int main() {
 
 }  // namespace
 
+namespace {
+
+// Whether a part of the name is a word of C++, reserved, or a name of <cmath> or of the files.
+bool is_taken(const std::string& name) {
+  static constexpr std::string_view kWords =
+      " alignas alignof and and_eq asm auto bitand bitor bool break case catch char char16_t "
+      "char32_t char8_t class co_await co_return co_yield compl concept const const_cast consteval "
+      "constexpr constinit continue decltype default delete do double dynamic_cast else enum "
+      "explicit export extern false float for friend goto if inline int long mutable namespace new "
+      "noexcept not not_eq nullptr operator or or_eq private protected public register "
+      "reinterpret_cast requires return short signed sizeof static static_assert static_cast "
+      "struct "
+      "switch template this thread_local throw true try typedef typeid typename union unsigned "
+      "using virtual void volatile wchar_t while xor xor_eq std main layers parameters State "
+      "difference kStates exp log sqrt tanh gamma lgamma INFINITY NAN EOF NULL ";
+  for (std::size_t begin = 0; begin < name.size();) {
+    const std::size_t end = std::min(name.find("::", begin), name.size());
+    const std::string part = name.substr(begin, end - begin);
+    const bool is_reserved =
+        part.find("__") != std::string::npos ||
+        (part.size() > 1 && part[0] == '_' && part[1] >= 'A' && part[1] <= 'Z');
+    if (is_reserved || kWords.find(" " + part + " ") != std::string_view::npos) return true;
+    begin = end + 2;
+  }
+  return false;
+}
+
+}  // namespace
+
 Status check_cpp_namespace(const std::string& name) {
   const auto is_letter = [](char c) {
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';
@@ -543,9 +573,12 @@ Status check_cpp_namespace(const std::string& name) {
     is_good = is_good && (is_letter(name[i]) || (!begins && is_digit));
     begins = false;
   }
-  if (is_good && !begins) return {};
+  is_good = is_good && !begins && !is_taken(name);
+  if (is_good) return {};
   return invalid(fmt::format(
-      "namespace: got '{}', expected a name of C++, such as walk or robot::walk", name));
+      "namespace: got '{}', expected a name of C++ that nobody else has, such as walk or "
+      "robot::walk",
+      name));
 }
 
 std::string cpp_header(const PolicyGraph& graph, const std::string& cpp_namespace) {

@@ -44,7 +44,12 @@ main > svg { max-width: 100%; height: auto; }
 std::string relative_link(const fs::path& target, const std::string& folder) {
   std::error_code error;
   const fs::path path = fs::relative(target, folder.empty() ? "." : folder, error);
-  return (error ? target : path).generic_string();
+  std::string out;
+  for (const char c : (error ? target : path).generic_string()) {
+    const bool has_meaning = c == '%' || c == '#' || c == '?' || c == ':' || c == ' ';
+    out += has_meaning ? fmt::format("%{:02X}", static_cast<unsigned char>(c)) : std::string(1, c);
+  }
+  return out;
 }
 
 // A link to the run's folder, and to its pages.
@@ -149,7 +154,12 @@ Result<RunsPage> runs_page(const std::vector<std::string>& run_dirs, const std::
   std::string sections;
   for (const std::vector<std::string>& runs : tasks.value()) {
     const Result<Curves> curves = read_curves(runs);
-    if (!curves.ok()) return curves.status();
+    if (!curves.ok()) {
+      const std::string note = "no section for " + runs.front() + ": " + curves.status().message();
+      sections += fmt::format("<p>{}.</p>\n", xml_text(note));
+      out.notes.push_back(note);
+      continue;
+    }
     const Result<std::string> svg =
         learning_curve_svg(curves.value().task + ": return while training", curves.value().lines);
     // Too many lines for one figure; the tables hold them.

@@ -15,8 +15,7 @@ struct RunsPage {
 
 // One section for each task. Runs of equal settings are averaged over their seeds; the intervals
 // are those of mean_of(). folder: of the page, from which its links to the runs start. A sentence
-// stands for a figure of too many lines. Errors: those of read_curves(), for example of a run
-// without an episode.
+// stands for a figure of too many lines, and for a task whose runs read_curves() refuses.
 Result<RunsPage> runs_page(const std::vector<std::string>& run_dirs, const std::string& folder);
 
 }  // namespace broadloom

@@ -232,7 +232,12 @@ class Export(ProgramTest):
             "--out",
             "policy.npz",
         )
-        for name, flags in {"my-robot": ["--format", "cpp"], "walk": []}.items():
+        for name, flags in {
+            "my-robot": ["--format", "cpp"],
+            "robot::class": ["--format", "cpp"],
+            "std": ["--format", "cpp"],
+            "walk": [],
+        }.items():
             refusal = [f"namespace: got '{name}', expected"]
             self.fails(2, refusal, "export", "a", *flags, "--namespace", name)
         self.fails(3, ["nowhere/policy.onnx"], "export", "a", "--out", "nowhere/policy.onnx")

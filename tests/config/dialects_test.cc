@@ -34,5 +34,24 @@ TEST(Dialects, ThoseOfAnyActionsAreConfigsOfADiscreteTask) {
   }
 }
 
+// A deviation outside its bounds would never learn.
+TEST(Deviation, BeginsWithinItsBounds) {
+  const auto message_of = [](Overrides keys) {
+    keys.emplace_back("env_id", "Pendulum-v1");
+    return resolve_config(keys).status().message();
+  };
+  EXPECT_NE(message_of({{"std_form", "scalar"}, {"std_max", "1e-7"}})
+                .find("std_max: got 1e-07, expected 0 or at least 1e-06, the least deviation"),
+            std::string::npos);
+  EXPECT_NE(message_of({{"std_min", "2"}, {"std_max", "1"}}).find("at least 2, as std_min"),
+            std::string::npos);
+  EXPECT_NE(message_of({{"std_min", "2"}}).find("log_std_init: got 0, a deviation of 1"),
+            std::string::npos);
+  EXPECT_NE(message_of({{"std_form", "scalar"}, {"log_std_init", "-20"}}).find("(1e-06 to inf)"),
+            std::string::npos);
+  EXPECT_EQ(message_of({{"std_min", "2"}, {"log_std_init", "1"}}), "");
+  EXPECT_EQ(message_of({{"log_std_init", "-20"}}), "");
+}
+
 }  // namespace
 }  // namespace broadloom

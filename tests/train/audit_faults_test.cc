@@ -10,6 +10,7 @@
 #include <string>
 #include <string_view>
 #include <tuple>
+#include <utility>
 #include <vector>
 
 #include "broadloom/env/audit_context.h"
@@ -109,6 +110,16 @@ TEST(AuditFaults, StatisticsOfOtherStates) {
 }
 
 // The count is too large for additions of doubles, so the statistics do not change any more.
+// With clip_obs = 0 no observation is clipped, so none is at the edge.
+TEST(AuditObservations, AreNotAtAnEdgeThatIsNone) {
+  for (const auto& [clip_obs, severity] :
+       {std::pair{"0", Severity::kOk}, {"0.5", Severity::kWarning}}) {
+    const auto trainer =
+        audited_trainer(audited_config({{"norm_obs", "true"}, {"clip_obs", clip_obs}}));
+    EXPECT_EQ(severity_of(audit(*trainer), "normaliser_clipping"), severity) << clip_obs;
+  }
+}
+
 TEST(AuditFaults, StatisticsThatNothingMoves) {
   expect_found(kPendulum, "normaliser_frozen", Severity::kWarning,
                [](Trainer& trainer) { tensor<double>(trainer, "obs_normalizer.count")[0] = 1e30; });

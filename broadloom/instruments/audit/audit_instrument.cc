@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <string_view>
 
 #include "broadloom/core/hash.h"
@@ -26,7 +27,7 @@ AuditInstrument::AuditInstrument(const InstrumentSetup& setup)
       gamma_(setup.gamma),
       gae_lambda_(setup.gae_lambda),
       truncation_mode_(setup.truncation_mode),
-      clip_obs_(setup.clip_obs),
+      clip_obs_(setup.clip_obs > 0.0 ? setup.clip_obs : std::numeric_limits<double>::infinity()),
       clip_reward_(setup.clip_reward),
       rows_(probe_rows(setup)),
       probe_(setup.probe),
