@@ -39,7 +39,9 @@ std::string runs_report_folder(const std::vector<std::string>& runs) {
     if (run == runs.front()) common = parent;
     if (parent != common) return "runs-report";
   }
-  return common.has_filename() ? common.string() + "-report" : "runs-report";
+  const bool has_name =
+      common.has_filename() && common.filename() != "." && common.filename() != "..";
+  return has_name ? common.string() + "-report" : "runs-report";
 }
 
 // Whether the program itself puts such a file beside runs.
