@@ -1,4 +1,6 @@
 // Rules between the keys of a config.
+#include <algorithm>
+
 #include "broadloom/config/config.h"
 #include "broadloom/core/portable_math.h"
 #include "broadloom/learn/ppo.h"
@@ -152,8 +154,7 @@ Status check_recurrent(const Config& config) {
   return {};
 }
 
-// std_max = 0 sets no bound.
-// A deviation outside its bounds has no gradient that brings it back.
+// A deviation outside its bounds has no gradient that brings it back. std_max = 0 sets no bound.
 Status check_deviation(const Config& config) {
   const bool is_scalar = config.std_form == "scalar";
   const double least = is_scalar ? std::max(config.std_min, kLeastScalarStd) : config.std_min;
@@ -164,10 +165,7 @@ Status check_deviation(const Config& config) {
                    "; lower std_min, or raise std_max");
   }
   const double first = portable::exp(config.log_std_init);
-  if ((config.std_min == 0.0 && config.std_max == 0.0 && !is_scalar) ||
-      (first >= least && first <= most)) {
-    return {};
-  }
+  if (first >= least && first <= most) return {};
   return invalid("log_std_init: got " + to_text(config.log_std_init) + ", a deviation of " +
                  to_text(first) + ", expected one from std_min to std_max (" + to_text(least) +
                  " to " + to_text(most) + "); change log_std_init, or the bounds");

@@ -93,7 +93,7 @@ struct Windows {
   int out_channels, out_height, out_width;  // of the output
   int kernel, stride, padding;
   bool has(int y, int x) const { return y >= 0 && y < height && x >= 0 && x < width; }
-  std::size_t at(int c, int y, int x) const {
+  std::size_t index(int c, int y, int x) const {
     return static_cast<std::size_t>((c * height + y) * width + x);
   }
 };
@@ -114,7 +114,7 @@ std::array<float, kOut> convolution(const std::array<float, kIn>& x,
           for (int i = 0; i < w.kernel * w.kernel; ++i) {
             const int v = row + i / w.kernel, u = column + i % w.kernel;
             const int k = (f * w.channels + c) * w.kernel * w.kernel + i;
-            if (w.has(v, u)) part += x[w.at(c, v, u)] * weight[static_cast<std::size_t>(k)];
+            if (w.has(v, u)) part += x[w.index(c, v, u)] * weight[static_cast<std::size_t>(k)];
           }
           sum += part;
         }
@@ -136,7 +136,7 @@ std::array<float, kOut> max_pool(const std::array<float, kIn>& x, const Windows&
         float most = -INFINITY;
         for (int i = 0; i < w.kernel * w.kernel; ++i) {
           const int v = row + i / w.kernel, u = column + i % w.kernel;
-          if (w.has(v, u) && x[w.at(c, v, u)] > most) most = x[w.at(c, v, u)];
+          if (w.has(v, u) && x[w.index(c, v, u)] > most) most = x[w.index(c, v, u)];
         }
         y[o++] = most;
       }
