@@ -26,6 +26,7 @@ struct Case {
   int values = 1;
   std::vector<int> heads = {};  // of MultiDiscrete actions
   bool masked = false;
+  double bounds_coef = 0.0;
 };
 
 class PpoGradient : public ::testing::TestWithParam<Case> {
@@ -36,6 +37,7 @@ class PpoGradient : public ::testing::TestWithParam<Case> {
   PpoGradient() : network_(shape()), params_(network_.parameter_count()) {
     coefficients_.clip_vloss = GetParam().clip_vloss;
     coefficients_.ent_coef = 0.05;
+    coefficients_.bounds_coef = GetParam().bounds_coef;
     Random random(9, Purpose::kUser, 0, 0);
     for (double& p : params_) p = 0.4 * random.normal();
     make_batch(random);
@@ -130,14 +132,31 @@ class PpoGradient : public ::testing::TestWithParam<Case> {
                       work, grads != nullptr ? grads->data() : unused.data(), sums);
     if (sums_out != nullptr) *sums_out = sums;
     return (sums.policy_loss - coefficients_.ent_coef * sums.entropy +
-            coefficients_.vf_coef * (sums.value_loss + sums.int_value_loss)) /
+            coefficients_.vf_coef * (sums.value_loss + sums.int_value_loss) +
+            coefficients_.bounds_coef * beyond_bounds(work)) /
            kRows;
+  }
+
+  // The squared distance of all means beyond +-1.1, as rl_games' bound_loss sums it.
+  double beyond_bounds(const TileWorkspace<double>& work) {
+    double sum = 0.0;
+    beyond_ = 0;
+    for (int r = 0; r < kRows; ++r) {
+      for (int a = 0; a < GetParam().outputs; ++a) {
+        const double mean = work.policy[static_cast<std::size_t>(a * kTileRows + r)];
+        const double above = std::max(mean - 1.1, 0.0), below = std::min(mean + 1.1, 0.0);
+        sum += above * above + below * below;
+        beyond_ += above > 0.0 || below < 0.0;
+      }
+    }
+    return sum;
   }
 
   ActorCritic network_;
   PpoCoefficients coefficients_;
   std::vector<double> params_;
   TileBatch<double> batch_{1, 1, 1};
+  int beyond_ = 0;  // means beyond the bounds
 };
 
 TEST_P(PpoGradient, EqualsFiniteDifferences) {
@@ -146,6 +165,10 @@ TEST_P(PpoGradient, EqualsFiniteDifferences) {
   loss(params_, &grads, &sums);
   ASSERT_GT(sums.clipped, 0.0);
   ASSERT_LT(sums.clipped, kRows);
+  if (GetParam().bounds_coef > 0.0) {
+    ASSERT_GT(beyond_, 0);
+    ASSERT_LT(beyond_, kRows * GetParam().outputs);
+  }
   // Central differences of order h^4, each parameter in turn; measured against the largest
   // derivative.
   double largest = 0.0;
@@ -311,6 +334,14 @@ INSTANTIATE_TEST_SUITE_P(
              .masked = true},
         Case{"gaussian_tanh", SpaceKind::kBox, 2, Activation::kTanh, false, true, {7, 6}},
         Case{"gaussian_elu_shared", SpaceKind::kBox, 1, Activation::kElu, true, true, {8, 5}},
+        Case{.name = "gaussian_bounds",
+             .kind = SpaceKind::kBox,
+             .outputs = 2,
+             .activation = Activation::kTanh,
+             .shared = false,
+             .clip_vloss = true,
+             .hidden = {7, 6},
+             .bounds_coef = 0.7},
         Case{"gaussian_linear", SpaceKind::kBox, 3, Activation::kTanh, false, false, {}}),
     [](const auto& info) { return info.param.name; });
 

@@ -88,6 +88,41 @@ TEST(Ppo, AdaptiveLearningRateFallsWithTooMuchKlAndRisesWithTooLittle) {
   EXPECT_LE(too_slow.learner.learning_rate, 1e-2);
 }
 
+// KL of each minibatch: the mean of ratio - 1 - log(ratio).
+struct KlKeeper final : UpdateObserver {
+  void on_batch(const MinibatchReport&) override {}
+  void on_minibatch(const MinibatchReport& report) override {
+    kls.push_back(report.ratios.approx_kl / report.samples);
+  }
+  std::vector<double> kls;
+};
+
+// skrl's KLAdaptiveLR steps once an epoch, by the mean KL of its minibatches.
+TEST(Ppo, AdaptiveLearningRateOfAnEpochFollowsItsMeanKl) {
+  constexpr int kMinibatches = 4;
+  for (const double target : {1e-9, 2e-4, 10.0}) {
+    PpoSettings settings;
+    KlKeeper fixed_kls, kls;
+    Scene fixed(16, 16), adapted(16, 16);
+    ASSERT_TRUE(fixed.update(settings, kMinibatches, &fixed_kls).ok());
+    settings.adaptive_lr = settings.adapts_each_epoch = true;
+    settings.desired_kl = target;
+    ASSERT_TRUE(adapted.update(settings, kMinibatches, &kls).ok());
+    ASSERT_EQ(kls.kls.size(), static_cast<std::size_t>(kMinibatches * adapted.epochs));
+    double rate = 1e-3;
+    for (int epoch = 0; epoch < adapted.epochs; ++epoch) {
+      double mean = 0.0;
+      for (int i = 0; i < kMinibatches; ++i) mean += kls.kls[epoch * kMinibatches + i];
+      mean /= kMinibatches;
+      if (mean > 2.0 * target) rate = std::max(rate / 1.5, 1e-5);
+      if (mean < 0.5 * target) rate = std::min(rate * 1.5, 1e-2);
+    }
+    EXPECT_EQ(adapted.learner.learning_rate, rate) << target;
+    // The first epoch ran at the first rate.
+    for (int i = 0; i < kMinibatches; ++i) EXPECT_EQ(kls.kls[i], fixed_kls.kls[i]) << i;
+  }
+}
+
 // The bounds limit a rate. A rate outside them stays and does not move against the KL.
 TEST(Ppo, AdaptiveLearningRateNeverMovesAgainstTheKl) {
   constexpr double kTarget = 0.01, kHigh = 0.03, kLow = 0.001;
