@@ -121,12 +121,13 @@ class Kind:
     def spaces_of_keys(self, observation):
         """(the policy's space, the critic's own space or None) of a Dict space."""
         known = observation.spaces
-        keys = self.keys
+        keys, is_chosen = self.keys, self.keys != USUAL_KEYS
         pairs = MASKED_KEYS if _masks.KEY in known else KNOWN_KEYS
-        if keys == USUAL_KEYS:  # not chosen
+        if not is_chosen:
             keys = next((pair for pair in pairs if pair[0] in known), keys)
         policy, critic = (key if isinstance(key, (list, tuple)) else (key,) for key in keys)
-        if not any(key in known for key in critic) or tuple(critic) == tuple(policy):
+        is_absent = not is_chosen and critic[0] not in known
+        if is_absent or tuple(critic) == tuple(policy):
             critic = ()
         missing = [key for key in (*policy, *critic) if key not in known]
         if missing:

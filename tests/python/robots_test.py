@@ -143,10 +143,11 @@ class RobotsTest(unittest.TestCase):
         envs.close()
 
     def test_wrong_groups_are_refused(self):
-        with self.assertRaisesRegex(TypeError, "got a Dict of critic, policy .*'proprio'"):
-            broadloom.train(
-                EVERY["isaaclab"], out=out("wrong"), observation_keys=("proprio", "critic"), **SMALL
-            )
+        for keys, wrong in (("proprio", "critic"), "proprio"), (("policy", "critics"), "critics"):
+            with self.assertRaisesRegex(TypeError, f"got a Dict of critic, policy .*'{wrong}'"):
+                broadloom.train(
+                    EVERY["isaaclab"], out=out("wrong"), observation_keys=keys, **SMALL
+                )
         boxes = [gymnasium.spaces.Box(0, 1, shape) for shape in ((2,), (2, 2))]
         with self.assertRaisesRegex(TypeError, "several groups, expected a Box of one dimension"):
             spaces.joined(boxes, "observation")
