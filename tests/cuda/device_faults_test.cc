@@ -1,5 +1,5 @@
-// Failures of an emulated device, which equal the CPU's, and refusals. sanitizers: none (emulation,
-// collect faults and tiles run the same kernels)
+// Failures of an emulated device, which equal the CPU's, and refusals.
+// sanitizers: none (emulation, collect faults and tiles run the same kernels)
 #include <gtest/gtest.h>
 
 #include <algorithm>

@@ -1,5 +1,5 @@
-// Frame stacks on an emulated device, compared with the CPU. sanitizers: none (emulation, collect
-// faults and tiles run the same kernels)
+// Frame stacks on an emulated device, compared with the CPU.
+// sanitizers: none (emulation, collect faults and tiles run the same kernels)
 #include <gtest/gtest.h>
 
 #include <cstdint>

@@ -1,6 +1,6 @@
 // PPO with RND on an emulated device, compared with the CPU bit for bit: novelty, intrinsic rewards
-// and the predictor's training. sanitizers: none (emulation, collect faults and tiles run the same
-// kernels)
+// and the predictor's training.
+// sanitizers: none (emulation, collect faults and tiles run the same kernels)
 #include <gtest/gtest.h>
 
 #include <memory>

@@ -1,5 +1,6 @@
 // Trainers on an emulated device, compared with the CPU: the same runs bit for bit, from the first
-// block to a resume. sanitizers: none (emulation, collect faults and tiles run the same kernels)
+// block to a resume.
+// sanitizers: none (emulation, collect faults and tiles run the same kernels)
 #include <gtest/gtest.h>
 
 #include <memory>

@@ -1,6 +1,6 @@
 // Whole iterations of PPO and PQN by emulated kernels, compared with the library's collector and
-// update: equal to the bit, in any order of threads. sanitizers: none (emulation, collect faults
-// and tiles run the same kernels)
+// update: equal to the bit, in any order of threads.
+// sanitizers: none (emulation, collect faults and tiles run the same kernels)
 #include <gtest/gtest.h>
 
 #include "tests/cuda/update_pairs.h"

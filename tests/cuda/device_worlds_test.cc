@@ -1,5 +1,5 @@
-// Strata, curricula and disturbances on an emulated device, compared with the CPU. sanitizers: none
-// (emulation, collect faults and tiles run the same kernels)
+// Strata, curricula and disturbances on an emulated device, compared with the CPU.
+// sanitizers: none (emulation, collect faults and tiles run the same kernels)
 #include <gtest/gtest.h>
 
 #include <algorithm>

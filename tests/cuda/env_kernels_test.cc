@@ -1,5 +1,5 @@
-// Environments stepped by the device, compared with BatchedEnv bit for bit. sanitizers: none
-// (emulation, collect faults and tiles run the same kernels)
+// Environments stepped by the device, compared with BatchedEnv bit for bit.
+// sanitizers: none (emulation, collect faults and tiles run the same kernels)
 #include <gtest/gtest.h>
 
 #include <algorithm>

@@ -1,6 +1,6 @@
 // Formulas of one element for host and device, compared with the library's vector code: equal to
-// the bit if the vector code fuses multiplication and addition. sanitizers: none (emulation,
-// collect faults and tiles run the same kernels)
+// the bit if the vector code fuses multiplication and addition.
+// sanitizers: none (emulation, collect faults and tiles run the same kernels)
 #include <gtest/gtest.h>
 
 #include <cmath>

@@ -1,6 +1,6 @@
 // Layers on emulated tensor cores. They are compared with the same kernels in float32, which differ
-// by the rounding of inputs, and with themselves in any order of threads. sanitizers: none
-// (emulation, collect faults and tiles run the same kernels)
+// by the rounding of inputs, and with themselves in any order of threads.
+// sanitizers: none (emulation, collect faults and tiles run the same kernels)
 #include <gtest/gtest.h>
 
 #include <algorithm>

@@ -1,5 +1,6 @@
 // Staggered starts spread environments over the phases of their episodes, equally for all thread
-// counts. sanitizers: address, threads
+// counts.
+// sanitizers: address, threads
 #include "broadloom/env/staggered_starts.h"
 
 #include <gtest/gtest.h>

@@ -1,6 +1,6 @@
 // The bits contract of ranks: parameters, statistics, numbers and hashes equal those of one rank,
-// for any number of ranks, and after a restore with another number. sanitizers: none (whole runs,
-// whose parts have tests of their own)
+// for any number of ranks, and after a restore with another number.
+// sanitizers: none (whole runs, whose parts have tests of their own)
 #include <gtest/gtest.h>
 
 #include <cstring>

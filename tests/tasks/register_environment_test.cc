@@ -1,5 +1,5 @@
-// Environments registered by a program: their features, and refused entries. sanitizers: address,
-// threads
+// Environments registered by a program: their features, and refused entries.
+// sanitizers: address, threads
 #include <gtest/gtest.h>
 
 #include <cmath>
