@@ -16,13 +16,18 @@ namespace {
 constexpr std::size_t kMostSharedBytes = 227 * 1024;  // maximum of any device
 
 // The reason why a fiber waits.
-enum class Wait { kNone, kBlock, kWarp, kEnded };
+enum class Wait : std::uint8_t { kNone, kBlock, kWarp, kEnded };
 
-struct Thread {
-  Wait wait = Wait::kNone;
-  std::uint64_t offered = 0;  // to shuffle_xor()
-  TensorA a = {};             // to multiply_add()
+// A thread's numbers for its warp. A thread may offer again while others still take, hence two. It
+// offers a third time only when the whole warp has come to the second, and so has taken the first.
+struct Offer {
+  std::uint64_t bits = 0;  // to shuffle_xor()
+  TensorA a = {};          // to multiply_add()
   TensorB b = {};
+};
+struct Thread {
+  Offer offers[2];
+  int turn = 0;  // of the two
 };
 
 // Kept between kernels, because stacks cost more than most kernels.
@@ -47,6 +52,7 @@ class Scheduler {
     if (shape.blocks < 1) fault("a grid has at least one block; start none for no rows");
     if (shape.shared_bytes > kMostSharedBytes) fault("a block has at most 227 KB of shared memory");
     threads_.resize(static_cast<std::size_t>(shape.threads));
+    waits_.resize(threads_.size());
     while (fibers.size() < threads_.size()) fibers.push_back(std::make_unique<Fiber>());
     turns_.resize(threads_.size());
     std::iota(turns_.begin(), turns_.end(), 0);
@@ -59,7 +65,7 @@ class Scheduler {
     // A poison value: kernels must not rely on the initial contents.
     std::fill(shared_.begin(), shared_.end(), -7.0e77);
     for (std::size_t t = 0; t < threads_.size(); ++t) {
-      threads_[t].wait = Wait::kNone;
+      waits_[t] = Wait::kNone;
       fibers[t]->begin(&Scheduler::enter, static_cast<int>(t));
     }
     if (running != nullptr) fault("a kernel starts no other kernel");
@@ -70,7 +76,7 @@ class Scheduler {
   }
 
   void wait(int thread, Wait wait) {
-    threads_[static_cast<std::size_t>(thread)].wait = wait;
+    waits_[static_cast<std::size_t>(thread)] = wait;
     fibers[static_cast<std::size_t>(thread)]->leave();
   }
 
@@ -78,17 +84,17 @@ class Scheduler {
 
   std::uint64_t exchange(int thread, std::uint64_t bits, int mask) {
     if (mask < 0 || mask >= kWarp) fault("a shuffle stays within a warp: its mask is below 32");
-    threads_[static_cast<std::size_t>(thread)].offered = bits;
+    const int turn = offer_of(thread);
+    threads_[static_cast<std::size_t>(thread)].offers[turn].bits = bits;
     wait(thread, Wait::kWarp);
-    const std::uint64_t got = threads_[static_cast<std::size_t>(thread ^ mask)].offered;
-    wait(thread, Wait::kWarp);  // no thread offers again before all have taken
-    return got;
+    return threads_[static_cast<std::size_t>(thread ^ mask)].offers[turn].bits;
   }
 
   // Products are exact in double, and the sum of all eight is rounded. Tensor cores keep about as
   // much; their own bits follow no standard.
   void multiply_add(int thread, const TensorA& a, const TensorB& b, float (&sums)[4]) {
-    Thread& own = threads_[static_cast<std::size_t>(thread)];
+    const int turn = offer_of(thread);
+    Offer& own = threads_[static_cast<std::size_t>(thread)].offers[turn];
     own.a = a;
     own.b = b;
     wait(thread, Wait::kWarp);
@@ -99,20 +105,24 @@ class Scheduler {
       const int row = lane.group + c / 2 * 8, column = 2 * lane.within + c % 2;
       double sum = sums[c];
       for (int k = 0; k < 8; ++k) {
-        const float of_a = warp[row % 8 * 4 + k % 4].a.values[row / 8 + k / 4 * 2];
-        sum += static_cast<double>(of_a) * warp[column * 4 + k % 4].b.values[k / 4];
+        const float of_a = warp[row % 8 * 4 + k % 4].offers[turn].a.values[row / 8 + k / 4 * 2];
+        sum += static_cast<double>(of_a) * warp[column * 4 + k % 4].offers[turn].b.values[k / 4];
       }
       sums[c] = static_cast<float>(sum);
     }
-    wait(thread, Wait::kWarp);  // no thread offers again before all have taken
   }
 
  private:
+  int offer_of(int thread) {
+    int& turn = threads_[static_cast<std::size_t>(thread)].turn;
+    turn = 1 - turn;
+    return turn;
+  }
   static void enter(int thread) {
     Scheduler* const self = running;
     EmulatedBlock block(*self, self->index_, self->shape_.blocks, thread, self->shape_.threads);
     self->body_(block);
-    self->threads_[static_cast<std::size_t>(thread)].wait = Wait::kEnded;
+    self->waits_[static_cast<std::size_t>(thread)] = Wait::kEnded;
   }
 
   // Resumes all runnable threads once; false when all have ended.
@@ -121,14 +131,14 @@ class Scheduler {
     bool moved = false;
     for (const int turn : turns_) {
       const std::size_t t = static_cast<std::size_t>(turn);
-      if (threads_[t].wait != Wait::kNone) continue;
+      if (waits_[t] != Wait::kNone) continue;
       fibers[t]->resume();
       moved = true;
     }
     const bool released = release();
     if (moved || released) return true;
-    const auto ended = [](const Thread& thread) { return thread.wait == Wait::kEnded; };
-    if (std::all_of(threads_.begin(), threads_.end(), ended)) return false;
+    const auto ended = [](Wait wait) { return wait == Wait::kEnded; };
+    if (std::all_of(waits_.begin(), waits_.end(), ended)) return false;
     fault("some threads wait at a sync() or shuffle that others never come to");
   }
 
@@ -141,12 +151,10 @@ class Scheduler {
     return released;
   }
   bool release_range(std::size_t begin, std::size_t end, Wait wait) {
-    const auto first = threads_.begin() + static_cast<std::ptrdiff_t>(begin);
-    const auto last = threads_.begin() + static_cast<std::ptrdiff_t>(end);
-    if (!std::all_of(first, last, [&](const Thread& thread) { return thread.wait == wait; })) {
-      return false;
-    }
-    std::for_each(first, last, [](Thread& thread) { thread.wait = Wait::kNone; });
+    const auto first = waits_.begin() + static_cast<std::ptrdiff_t>(begin);
+    const auto last = waits_.begin() + static_cast<std::ptrdiff_t>(end);
+    if (!std::all_of(first, last, [&](Wait other) { return other == wait; })) return false;
+    std::fill(first, last, Wait::kNone);
     return true;
   }
 
@@ -164,6 +172,7 @@ class Scheduler {
   const std::function<void(EmulatedBlock&)>& body_;
   int index_ = 0;
   std::vector<Thread> threads_;
+  std::vector<Wait> waits_;  // of each thread; apart, since each round reads all of them
   std::vector<int> turns_;
   std::vector<double> shared_;
 };
