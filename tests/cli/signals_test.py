@@ -99,6 +99,11 @@ class Signals(ProgramTest):
             self.object_of("eval", "run", "--episodes", "2", "--json")["global_step"], 0
         )
 
+    def catches(self, process, number):
+        with open(f"/proc/{process.pid}/status", encoding="utf-8") as file:
+            mask = next(line.split()[1] for line in file if line.startswith("SigCgt:"))
+        return int(mask, 16) >> (number - 1) & 1
+
     def test_ctrl_c_ends_a_panel_and_resume_plays_it_again(self):
         self.write("panel.toml", 'env_id = "CartPole-v1"\nepisodes = 1000000\n')
         process = subprocess.Popen(
@@ -109,9 +114,11 @@ class Signals(ProgramTest):
         )
         while "100 %" not in process.stdout.readline():
             self.assertIsNone(process.poll())
-        time.sleep(0.5)
+        while self.catches(process, signal.SIGINT):  # until the training is over
+            self.assertIsNone(process.poll())
+            time.sleep(0.01)
         process.send_signal(signal.SIGINT)
-        self.assertEqual(process.wait(timeout=5), -signal.SIGINT)
+        self.assertEqual(process.wait(timeout=60), -signal.SIGINT)
         process.communicate()
         self.assertFalse(os.path.exists(os.path.join(self.folder.name, "ledger.jsonl")))
 

@@ -14,6 +14,7 @@ import tempfile
 import time
 import unittest
 
+PATIENCE = 120  # seconds without a word of the browser, which a busy machine may need
 NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 
 
@@ -108,7 +109,7 @@ class Browser:
         while data:
             data = data[os.write(self.write_end, data) :]
         while True:
-            answer = self.receive(20)
+            answer = self.receive(PATIENCE)
             if answer.get("id") == self.last_id:
                 if "error" in answer:
                     raise RuntimeError(f"{method}: {answer['error']}")
@@ -155,7 +156,7 @@ class Browser:
             and e["params"]["loaderId"] == loader
         )
         while not any(map(loaded, self.events)):
-            self.events.append(self.receive(20))
+            self.events.append(self.receive(PATIENCE))
 
     def open(self, path):
         """Loads a file; gives what it complained about and what it asked for: (problems, requests)."""

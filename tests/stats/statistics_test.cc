@@ -4,9 +4,9 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <chrono>
 #include <cmath>
 #include <cstdio>
+#include <ctime>
 #include <limits>
 #include <vector>
 
@@ -236,11 +236,11 @@ constexpr double kSecondsAllowed = 30.0;
 // the author's machine.
 TEST(Aggregates, TakeWellUnderASecond) {
   const Scores scores = random_scores(20, 3, 1);
-  const auto start = std::chrono::steady_clock::now();
+  const std::clock_t start = std::clock();
   ASSERT_TRUE(aggregate(scores).ok());
-  const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - start;
-  std::printf("50,000 replicates: %.1f ms\n", 1e3 * seconds.count());
-  EXPECT_LT(seconds.count(), kSecondsAllowed);
+  const double seconds = static_cast<double>(std::clock() - start) / CLOCKS_PER_SEC;
+  std::printf("50,000 replicates: %.1f ms\n", 1e3 * seconds);
+  EXPECT_LT(seconds, kSecondsAllowed);
 }
 
 }  // namespace

@@ -181,7 +181,7 @@ class SlurmTest(unittest.TestCase):
 
     def wait_for(self, what, *arguments):
         """Waits until what() returns a true value, and returns it."""
-        end = time.monotonic() + 60
+        end = time.monotonic() + 120
         while time.monotonic() < end:
             got = what(*arguments)
             if got:

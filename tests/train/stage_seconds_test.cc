@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <chrono>
 #include <memory>
 #include <thread>
@@ -49,7 +50,20 @@ TEST(StageSeconds, AddUpToTheIteration) {
   EXPECT_GT(trainer->stage_seconds().collect, 0.0);
   EXPECT_GT(trainer->stage_seconds().update, 0.0);
   EXPECT_LE(sum_of(trainer->stage_seconds()), elapsed.count());
-  EXPECT_GT(sum_of(trainer->stage_seconds()), 0.5 * elapsed.count());
+}
+
+// A busy machine may hold the thread up between two stages, but not in each of many iterations.
+TEST(StageSeconds, AreMostOfAnIteration) {
+  const auto trainer = timed_trainer();
+  double most = 0.0;
+  for (int i = 0; i < 200 && most <= 0.5; ++i) {
+    const double before = sum_of(trainer->stage_seconds());
+    const auto begin = std::chrono::steady_clock::now();
+    ASSERT_TRUE(trainer->iterate().ok());
+    const std::chrono::duration<double> elapsed = std::chrono::steady_clock::now() - begin;
+    most = std::max(most, (sum_of(trainer->stage_seconds()) - before) / elapsed.count());
+  }
+  EXPECT_GT(most, 0.5);
 }
 
 TEST(StageSeconds, ARecordersTimeIsItsOwn) {
