@@ -3,9 +3,9 @@
 faster?
 
     bench/pairs.py BEFORE AFTER [--case NAME ...] [--threads 2] [--pairs 8] [--seconds 0.1]
-    [--repeats 5] bench/pairs.py PROGRAM PROGRAM --threads-before 1    # what does the second thread
-    bring? bench/pairs.py PROGRAM PROGRAM --threads-before 1 --busy 1 --of median    # and beside a
-    busy process?
+        [--repeats 5]
+    bench/pairs.py PROGRAM PROGRAM --threads-before 1    # what does the second thread bring?
+    bench/pairs.py PROGRAM PROGRAM --threads-before 1 --busy 1 --of median    # and under load?
 
 Each measurement is a separate process, and the order within a pair alternates. A pair's ratio is
 that of its best repeats, since other load can only slow a repeat down; with --of median, of its

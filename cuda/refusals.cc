@@ -127,6 +127,9 @@ Status unknown_environments(const DeviceSetup& setup) {
   if (!setup.envs.spec().action.own_low.empty()) {
     return refuse("env.scale_actions = true", "leave it out");
   }
+  for (const auto& [option, text] : setup.config.env_options) {
+    if (option == "hide_obs") return refuse("env.hide_obs = " + text, "leave it out");
+  }
   return refuse(fmt::format("env_id = {}", setup.config.env_id),
                 "take an environment of the library (classic control, toy text, MinAtar)");
 }

@@ -85,17 +85,6 @@ class DrawableScaledEnv final : public ScaledEnv, public Drawable {
 
 }  // namespace
 
-bool is_scale_option(std::string_view option) { return option == "scale_actions"; }
-
-Result<ActionScale> make_action_scale(const Overrides& options) {
-  ActionScale scale;
-  for (const auto& [key, text] : options) {
-    const Status status = set_field(scale, key, text, "option");
-    if (!status.ok()) return Status(status.kind(), "env." + status.message());
-  }
-  return scale;
-}
-
 bool has_bounded_actions(const EnvSpec& spec) {
   const Space& space = spec.action;
   if (space.kind != SpaceKind::kBox || space.low.empty()) return false;

@@ -7,7 +7,6 @@
 #pragma once
 
 #include <memory>
-#include <string_view>
 
 #include "broadloom/core/config_table.h"
 #include "broadloom/core/status.h"
@@ -26,12 +25,6 @@ struct ActionScale {
       "Scale actions from -1 to 1 to the Box's bounds; a new run's default depends on the bounds.");
   }
 };
-
-// Whether `option` is "scale_actions".
-bool is_scale_option(std::string_view option);
-
-// Parses the option. kInvalidConfig names the nearest option or the expected value.
-Result<ActionScale> make_action_scale(const Overrides& options);
 
 // Whether actions are a Box with finite bounds.
 bool has_bounded_actions(const EnvSpec& spec);

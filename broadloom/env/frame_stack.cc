@@ -122,19 +122,6 @@ class FrameStackEnv final : public ForwardingVecEnv, public EnvMaker, public Epi
 
 }  // namespace
 
-bool is_frame_option(std::string_view option) {
-  return option == "frame_stack" || option == "frame_padding";
-}
-
-Result<FrameStack> make_frame_stack(const Overrides& options) {
-  FrameStack frames;
-  for (const auto& [key, text] : options) {
-    const Status status = set_field(frames, key, text, "option");
-    if (!status.ok()) return Status(status.kind(), "env." + status.message());
-  }
-  return frames;
-}
-
 bool shows_frames(const EnvSpec& spec) {
   const Space& seen = spec.observation;
   return seen.kind == SpaceKind::kBox && seen.dtype == Dtype::kU8 && seen.frames == 1 &&

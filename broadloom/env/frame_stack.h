@@ -7,7 +7,6 @@
 
 #include <memory>
 #include <string>
-#include <string_view>
 
 #include "broadloom/core/config_table.h"
 #include "broadloom/core/status.h"
@@ -30,12 +29,6 @@ struct FrameStack {
     last_needs(v, "frame_stack", "above 1");
   }
 };
-
-// Whether the option is "frame_stack" or "frame_padding".
-bool is_frame_option(std::string_view option);
-
-// Parses the options. kInvalidConfig names the nearest option or the allowed range.
-Result<FrameStack> make_frame_stack(const Overrides& options);
 
 // Whether observations are single images: uint8, [H, W] or [H, W, C].
 bool shows_frames(const EnvSpec& spec);

@@ -156,7 +156,7 @@ class MpiTest(unittest.TestCase):
         self.trained(0, "--out", whole, *base)
         draw = random.Random(1)
         arguments, kills = ["--out", killed, *base], 0
-        # 200 iterations. Each run is killed after at least so many; the second as soon as it starts.
+        # 200 iterations. Each run is killed after at least so many; the second as it starts.
         for ranks, iteration in ((3, 20), (2, 0), (4, 50), (2, 80), (3, 110), (4, 140)):
             process = self.start(ranks, *arguments)
             if self.kill_a_rank(process, killed, draw.randrange(ranks), iteration):
@@ -191,7 +191,7 @@ class MpiTest(unittest.TestCase):
         return process, folder
 
     def newest_iteration(self, folder):
-        """Of its checkpoints; -1 where there is none."""
+        """The iteration of its newest checkpoint; -1 where there is none."""
         names = [path.name for path in (folder / "checkpoints").glob("iteration_*")]
         return max((int(re.search(r"\d+", name)[0]) for name in names), default=-1)
 
@@ -272,7 +272,11 @@ class MpiTest(unittest.TestCase):
             self.assertFalse((self.root / "none").exists())
         tasks = {"SLURM_STEP_NUM_TASKS": "2", "SLURM_PROCID": "0"}
         done = subprocess.run(
-            arguments, env=dict(ENVIRONMENT, **tasks), capture_output=True, text=True, timeout=MOST_SECONDS
+            arguments,
+            env=dict(ENVIRONMENT, **tasks),
+            capture_output=True,
+            text=True,
+            timeout=MOST_SECONDS,
         )
         self.assertEqual(done.returncode, 0, done.stderr)
         self.assertIn("Slurm has started 2 tasks without MPI", done.stderr)

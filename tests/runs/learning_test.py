@@ -93,6 +93,18 @@ class Learning(unittest.TestCase):
         self.assertGreaterEqual(lower_bound(remembering), 3.9)
         self.assertLessEqual(max(forgetting), 2.5)  # the best policy has a mean of 1.95
 
+    def test_hidden_velocities_need_memory(self):
+        short = ["--num_steps", 64, "--total_timesteps", 30000]
+        returns = {}
+        for cell in ("gru", "lstm", "none"):
+            returns[cell] = self.training_returns(
+                CONFIGS / "cartpole_hidden.toml", *short, "--recurrent", cell
+            )
+            self.report(f"CartPole-v1 without velocities, {cell}", returns[cell])
+        self.assertGreaterEqual(lower_bound(returns["gru"]), 100)
+        self.assertGreaterEqual(lower_bound(returns["lstm"]), 90)
+        self.assertLessEqual(max(returns["none"]), 65)
+
     def test_frozen_lake(self):
         returns = self.evaluation_returns("frozen_lake.toml", 2000)
         self.report("FrozenLake-v1", returns)

@@ -13,6 +13,7 @@
 #include "broadloom/env/action_scale.h"
 #include "broadloom/env/disturbance.h"
 #include "broadloom/env/frame_stack.h"
+#include "broadloom/env/hidden_numbers.h"
 #include "broadloom/env/staggered_starts.h"
 #include "broadloom/env/tasks/check_entry.h"
 #include "broadloom/env/tasks/described_environment.h"
@@ -253,32 +254,86 @@ bool names_option(const EnvEntry& entry, std::string_view name) {
                      [&](const FieldInfo& field) { return field.name == name; });
 }
 
+// Wrappers that any environment can have, from the innermost to the outermost.
+struct Wrappers {
+  ActionScale scale;
+  HiddenNumbers hidden;
+  FrameStack frames;
+};
+
+bool fits(const ActionScale&, const EnvSpec& spec) { return has_bounded_actions(spec); }
+bool fits(const HiddenNumbers&, const EnvSpec& spec) { return shows_numbers(spec); }
+bool fits(const FrameStack&, const EnvSpec& spec) { return shows_frames(spec); }
+
+Status describe(const ActionScale& scale, EnvSpec& spec) {
+  return describe_action_scale(scale, spec);
+}
+Status describe(const HiddenNumbers& hidden, EnvSpec& spec) {
+  return describe_hidden_numbers(hidden, spec);
+}
+Status describe(const FrameStack& frames, EnvSpec& spec) {
+  return describe_frame_stack(frames, spec);
+}
+
+using Envs = std::unique_ptr<VecEnv>;
+Envs wrapped(Envs envs, const ActionScale&) { return scale_actions(std::move(envs)); }
+Envs wrapped(Envs envs, const HiddenNumbers& hidden) {
+  return hide_numbers(std::move(envs), hidden);
+}
+Envs wrapped(Envs envs, const FrameStack& frames) { return stack_frames(std::move(envs), frames); }
+
+// Calls visit(wrapper) for each, in their order.
+template <class Some, class Visit>
+void for_each(Some&& wrappers, Visit&& visit) {
+  visit(wrappers.scale);
+  visit(wrappers.hidden);
+  visit(wrappers.frames);
+}
+
 // Options of an environment, split into its own and those of wrappers.
 struct EnvOptions {
   Overrides own;
-  ActionScale scale;
-  FrameStack frames;
+  Wrappers wrappers;
 };
 
 // Options of the wrappers that fit these spaces.
 std::vector<FieldInfo> wrapper_options(const EnvSpec& spec) {
-  std::vector<FieldInfo> fields;
-  if (shows_frames(spec)) fields = list_fields(FrameStack{});
-  if (!has_bounded_actions(spec)) return fields;
-  for (FieldInfo& field : list_fields(ActionScale{})) fields.push_back(std::move(field));
-  return fields;
+  std::vector<FieldInfo> all;
+  for_each(Wrappers{}, [&](const auto& wrapper) {
+    if (!fits(wrapper, spec)) return;
+    for (FieldInfo& field : list_fields(wrapper)) all.push_back(std::move(field));
+  });
+  return all;
 }
 
-Status describe_wrappers(const EnvOptions& options, EnvSpec& spec) {
-  BROADLOOM_TRY(describe_action_scale(options.scale, spec));
-  return describe_frame_stack(options.frames, spec);
+Status describe_wrappers(const Wrappers& wrappers, EnvSpec& spec) {
+  Status status;
+  for_each(wrappers, [&](const auto& wrapper) {
+    if (status.ok()) status = describe(wrapper, spec);
+  });
+  return status;
 }
 
-// Reports unknown options of environments with images. The environment's own message would not list
-// the wrappers' options. Other environments answer themselves: some take options that they do not
-// list.
+// Sets the option of the wrapper that has one of that name; false: none has.
+Result<bool> set_option(Wrappers& wrappers, const std::string& name, const std::string& text) {
+  bool is_found = false;
+  Status status;
+  for_each(wrappers, [&](auto& wrapper) {
+    const std::vector<std::string> names =
+        field_names<std::remove_reference_t<decltype(wrapper)>>();
+    if (std::find(names.begin(), names.end(), name) == names.end()) return;
+    is_found = true;
+    status = set_field(wrapper, name, text, "option");
+  });
+  if (!status.ok()) return Status(status.kind(), "env." + status.message());
+  return is_found;
+}
+
+// Reports unknown options of the library's environments, and of those with images. Their own
+// message would not list the wrappers' options. Other environments answer themselves: some take
+// options that they do not list.
 Status check_names(const EnvEntry& entry, const Overrides& own) {
-  if (!shows_frames(entry.spec)) return {};
+  if (!entry.built_in && !shows_frames(entry.spec)) return {};
   const std::vector<FieldInfo> wrappers = wrapper_options(entry.spec);
   for (const auto& [name, value] : own) {
     if (is_disturbance_key(name) || is_strata_key(name) || names_option(entry, name)) continue;
@@ -293,21 +348,15 @@ Status check_names(const EnvEntry& entry, const Overrides& own) {
 // An environment with its own options of these names gets them.
 Result<EnvOptions> split_options(const EnvEntry& entry, const Overrides& env_options) {
   EnvOptions out;
-  Overrides frames, scale;
   for (const auto& option : env_options) {
-    const bool is_own = names_option(entry, option.first);
-    (!is_own && is_frame_option(option.first)   ? frames
-     : !is_own && is_scale_option(option.first) ? scale
-                                                : out.own)
-        .push_back(option);
+    Result<bool> is_wrappers = false;
+    if (!names_option(entry, option.first)) {
+      is_wrappers = set_option(out.wrappers, option.first, option.second);
+      if (!is_wrappers.ok()) return is_wrappers.status();
+    }
+    if (!is_wrappers.value()) out.own.push_back(option);
   }
   BROADLOOM_TRY(check_names(entry, out.own));
-  Result<ActionScale> scaled = make_action_scale(scale);
-  if (!scaled.ok()) return scaled.status();
-  out.scale = scaled.take();
-  Result<FrameStack> stack = make_frame_stack(frames);
-  if (!stack.ok()) return stack.status();
-  out.frames = stack.take();
   return out;
 }
 
@@ -317,7 +366,7 @@ Result<EnvSpec> checked_spec(const EnvEntry& entry, const EnvOptions& options) {
   if (!spec.ok()) return spec;
   if (!entry.built_in) BROADLOOM_TRY(check_spec(spec.value()));
   EnvSpec wrapped = spec.value();
-  BROADLOOM_TRY(describe_wrappers(options, wrapped));
+  BROADLOOM_TRY(describe_wrappers(options.wrappers, wrapped));
   return spec;
 }
 
@@ -464,9 +513,10 @@ Result<std::unique_ptr<VecEnv>> make_vec_env(const std::string& id, const Overri
   if (options.staggers_now() && options.stagger_by == StaggerBy::kAge) {
     BROADLOOM_TRY(check_ages(*envs.value(), options));
   }
-  if (all.scale.any()) envs = scale_actions(envs.take());
-  if (!all.frames.any()) return envs;
-  return stack_frames(envs.take(), all.frames);
+  for_each(all.wrappers, [&](const auto& wrapper) {
+    if (wrapper.any()) envs = wrapped(envs.take(), wrapper);
+  });
+  return envs;
 }
 
 std::vector<EnvSpec> list_envs() {
@@ -483,7 +533,7 @@ Result<EnvSpec> env_spec(const std::string& id, const Overrides& env_options,
   if (!split_result.ok()) return split_result.status();
   Result<EnvSpec> spec = checked_spec(*entry.value(), split_result.value());
   if (!spec.ok()) return spec;
-  BROADLOOM_TRY(describe_wrappers(split_result.value(), spec.value()));
+  BROADLOOM_TRY(describe_wrappers(split_result.value().wrappers, spec.value()));
   spec.value().set_time_limit(max_episode_steps);
   return spec;
 }

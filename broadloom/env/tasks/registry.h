@@ -59,8 +59,9 @@ Status register_namespace(const std::string& name, OpenEnvironment open);
 bool is_built_in(const std::string& id);
 
 // Makes N environments.
-// - env_options: options of the environment (see list_env_options()), of frame stacks
-//   (env/frame_stack.h), strata (env/strata.h) and disturbances (env/disturbance.h).
+// - env_options: options of the environment (see list_env_options()), of scaled actions
+//   (env/action_scale.h), hidden numbers (env/hidden_numbers.h), frame stacks (env/frame_stack.h),
+//   strata (env/strata.h) and disturbances (env/disturbance.h).
 // Errors: an unknown id or option, with the nearest known one; a registered environment's factory
 // that returns something else than requested.
 Result<std::unique_ptr<VecEnv>> make_vec_env(const std::string& id, const Overrides& env_options,

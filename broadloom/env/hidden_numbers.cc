@@ -1,0 +1,143 @@
+#include "broadloom/env/hidden_numbers.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <utility>
+
+#include "broadloom/env/env_maker.h"
+#include "broadloom/env/episode_waves.h"
+#include "broadloom/env/forwarding_vec_env.h"
+
+namespace broadloom {
+namespace {
+
+// Indices of the numbers that stay.
+std::vector<int> visible_numbers(const HiddenNumbers& hidden, int size) {
+  std::vector<int> visible;
+  for (int i = 0; i < size; ++i) {
+    if (std::count(hidden.hide_obs.begin(), hidden.hide_obs.end(), i) == 0) visible.push_back(i);
+  }
+  return visible;
+}
+
+class HiddenNumbersEnv final : public ForwardingVecEnv, public EnvMaker, public EpisodeWaves {
+ public:
+  HiddenNumbersEnv(std::unique_ptr<VecEnv> inner, const HiddenNumbers& hidden)
+      : ForwardingVecEnv(std::move(inner)),
+        hidden_(hidden),
+        spec_(this->inner().spec()),
+        size_(static_cast<std::size_t>(spec_.observation_size())),
+        visible_(visible_numbers(hidden, spec_.observation_size())),
+        critic_sees_all_(!spec_.has_critic_observation() && hidden.hide_from == "policy"),
+        whole_(static_cast<std::size_t>(num_envs()) * size_),
+        final_(whole_.size()) {
+    (void)describe_hidden_numbers(hidden, spec_).ok();  // checked before construction
+  }
+
+  const EnvSpec& spec() const override { return spec_; }
+
+  void observe(int begin, int end, ObservationRows rows) const override {
+    float* const whole = &whole_[static_cast<std::size_t>(begin) * size_];
+    inner().observe(begin, end, whole);
+    for (int k = 0; k < end - begin; ++k) show(whole, static_cast<std::size_t>(k), rows);
+  }
+  void observe_critic(int begin, int end, ObservationRows rows) const override {
+    if (!critic_sees_all_) return inner().observe_critic(begin, end, rows);
+    inner().observe(begin, end, rows);
+  }
+
+  Status step(int begin, int end, const StepRows& rows) override {
+    const std::size_t count = static_cast<std::size_t>(end - begin);
+    const std::size_t first = static_cast<std::size_t>(begin) * size_;
+    StepRows whole = rows;
+    whole.observations = &whole_[first];
+    whole.final_observations = rows.final_observations ? &final_[first] : nullptr;
+    if (critic_sees_all_) whole.critic_observations = whole.final_critic_observations = nullptr;
+    BROADLOOM_TRY(inner().step(begin, end, whole));
+    for (std::size_t k = 0; k < count; ++k) {
+      show(&whole_[first], k, rows.observations);
+      if (critic_sees_all_) copy(&whole_[first], k, rows.critic_observations);
+      if ((rows.terminated[k] | rows.truncated[k]) == 0 || !rows.final_observations) continue;
+      show(&final_[first], k, rows.final_observations);
+      if (critic_sees_all_) copy(&final_[first], k, rows.final_critic_observations);
+    }
+    return {};
+  }
+
+  std::unique_ptr<VecEnv> another(const VecEnvOptions& options) const override {
+    std::unique_ptr<VecEnv> others = make_another(inner(), options);
+    return others == nullptr ? nullptr : hide_numbers(std::move(others), hidden_);
+  }
+
+  bool can_begin_waves() const override { return episode_waves(inner()) != nullptr; }
+  Status begin_wave(int first) override { return episode_waves(inner())->begin_wave(first); }
+
+ private:
+  // Writes the visible numbers of row k.
+  void show(const float* whole, std::size_t k, ObservationRows rows) const {
+    float* out = rows.floats() + k * visible_.size();
+    for (const int i : visible_) *out++ = whole[k * size_ + static_cast<std::size_t>(i)];
+  }
+  void copy(const float* whole, std::size_t k, ObservationRows rows) const {
+    if (rows) std::copy_n(whole + k * size_, size_, rows.floats() + k * size_);
+  }
+
+  HiddenNumbers hidden_;
+  EnvSpec spec_;
+  std::size_t size_;  // D of the wrapped environments
+  std::vector<int> visible_;
+  bool critic_sees_all_;
+  mutable std::vector<float> whole_;  // [N, D] observations that were read last; not saved
+  std::vector<float> final_;          // [N, D] last observations of episodes that ended; not saved
+};
+
+}  // namespace
+
+bool shows_numbers(const EnvSpec& spec) {
+  const Space& seen = spec.observation;
+  return seen.kind == SpaceKind::kBox && seen.dtype == Dtype::kF32 && seen.extents().size() == 1;
+}
+
+Status describe_hidden_numbers(const HiddenNumbers& hidden, EnvSpec& spec) {
+  if (!hidden.any()) return {};
+  Space& seen = spec.observation;
+  const auto refuse = [&](const std::string& why) {
+    return invalid(fmt::format("env.hide_obs: got {}, but {}", to_text(hidden.hide_obs), why));
+  };
+  if (!shows_numbers(spec)) {
+    return refuse(fmt::format(
+        "observations of {} are {}; expected a Box of float32 with one dimension. Leave it out",
+        spec.id, shape_text(seen)));
+  }
+  if (hidden.hide_from == "both" && spec.has_critic_observation()) {
+    return refuse(fmt::format(
+        "the critic of {} has an observation of its own; set env.hide_from = policy", spec.id));
+  }
+  for (const int i : hidden.hide_obs) {
+    if (i >= 0 && i < seen.size) continue;
+    return refuse(fmt::format("{} has numbers 0 to {}", spec.id, seen.size - 1));
+  }
+  const std::vector<int> visible = visible_numbers(hidden, seen.size);
+  if (visible.empty()) return refuse("the policy must see at least one number");
+  if (hidden.hide_from == "policy" && !spec.has_critic_observation()) {
+    spec.critic_observation = seen;
+  }
+  std::vector<float> low, high;
+  for (const int i : visible) {
+    low.push_back(seen.low[static_cast<std::size_t>(i)]);
+    high.push_back(seen.high[static_cast<std::size_t>(i)]);
+  }
+  seen = Space::box(std::move(low), std::move(high));
+  spec.has_score_range = false;
+  return {};
+}
+
+std::unique_ptr<VecEnv> hide_numbers(std::unique_ptr<VecEnv> inner, const HiddenNumbers& hidden) {
+  return std::make_unique<HiddenNumbersEnv>(std::move(inner), hidden);
+}
+
+}  // namespace broadloom
