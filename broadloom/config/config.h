@@ -19,6 +19,7 @@
 #include <vector>
 
 #include "broadloom/config/algorithm_names.h"
+#include "broadloom/config/dialects.h"
 #include "broadloom/config/key_table.h"
 #include "broadloom/config/shape_schedule.h"
 #include "broadloom/core/config_table.h"
@@ -35,6 +36,8 @@ namespace broadloom {
 struct Config {  // NOLINT(clang-analyzer-optin.performance.Padding)
   std::string env_id = "CartPole-v1";
   std::string algorithm = "ppo";
+  // The origin of other keys' values. Only resolve_config() acts on it.
+  std::string dialect = "none";
   // Options of the environment: keys without the "env." prefix, "strata.<name>.<constant>" and
   // "disturb.<name>". Not part of visit_fields.
   Overrides env_options;
@@ -234,6 +237,8 @@ void Config::visit_fields(Visitor&& visitor) {
   v("env_id", env_id, Role::kTask, "Environment to train on; `broadloom env list` names them.");
   v("algorithm", algorithm, later(Role::kLearning), Choices{algorithm_names()},
     "Learning algorithm: how it acts, and how it learns from a block.");
+  v("dialect", dialect, for_ppo(later(Role::kLearning)), Choices{dialect_names()},
+    "Another library's choices for PPO, all at once; your own keys win over them.");
   v("seed", seed, Role::kSeed, Range{0}, "Determines every random number of the run.");
   v("total_timesteps", total_timesteps, Role::kBudget, Range{1},
     "Environment steps of the run, over all environments; whole blocks only.");

@@ -64,16 +64,42 @@ Status scale_far_actions(const Overrides& overrides, const EnvSpec& spec, Config
   return {};
 }
 
-}  // namespace
+// The dialect's keys that the overrides leave open. minibatch_size would make an own
+// num_minibatches do nothing.
+Result<Overrides> open_keys(std::string_view dialect, const Overrides& overrides) {
+  Result<Overrides> keys = dialect_keys(dialect);
+  if (!keys.ok()) return keys;
+  std::erase_if(keys.value(), [&](const auto& entry) {
+    return sets(overrides, entry.first) ||
+           (entry.first == "minibatch_size" && sets(overrides, "num_minibatches"));
+  });
+  return keys;
+}
+
+// Sets keys of the dialect that do nothing here back to their values in `before`: those of Box
+// actions on a Discrete task, or obs_eps with an own norm_obs = false.
+Status reset_idle(const Overrides& keys, const EnvSpec& spec, const Config& before,
+                  Config& config) {
+  const Overrides values = to_overrides(before);
+  for (const KeyUse& use : key_uses(keys, config, before, spec)) {
+    if (!use.acts) BROADLOOM_TRY(set_config(config, use.key, last_value(values, use.key, "")));
+  }
+  return {};
+}
 
 // num_envs and num_steps default to the first entry of the shape schedule.
-Result<Config> assemble_config(const Overrides& overrides) {
+Result<Config> assemble(const Overrides& overrides, std::string_view dialect) {
   const Result<EnvSpec> spec = spec_for_defaults(overrides);
   if (!spec.ok()) return spec.status();
   Config config = default_config(spec.value());
   config.algorithm = last_value(overrides, "algorithm", config.algorithm);
   set_algorithm_defaults(spec.value(), config);
+  const Config before = config;
+  const Result<Overrides> chosen = open_keys(dialect, overrides);
+  if (!chosen.ok()) return chosen.status();
+  for (const auto& [key, text] : chosen.value()) BROADLOOM_TRY(set_config(config, key, text));
   for (const auto& [key, text] : overrides) BROADLOOM_TRY(set_config(config, key, text));
+  BROADLOOM_TRY(reset_idle(chosen.value(), spec.value(), before, config));
   follow_encoder(overrides, config);
   BROADLOOM_TRY(scale_far_actions(overrides, spec.value(), config));
   if (config.shape_schedule.empty()) return config;
@@ -81,6 +107,12 @@ Result<Config> assemble_config(const Overrides& overrides) {
   if (!sets(overrides, "num_envs")) config.num_envs = first.num_envs;
   if (!sets(overrides, "num_steps")) config.num_steps = first.num_steps;
   return config;
+}
+
+}  // namespace
+
+Result<Config> assemble_config(const Overrides& overrides) {
+  return assemble(overrides, last_value(overrides, "dialect", ""));
 }
 
 namespace {
@@ -136,7 +168,8 @@ Result<Config> resolve_config(const Overrides& overrides) {
 }
 
 Result<Config> resolve_record(const Overrides& record) {
-  Result<Config> config = assemble_config(record);
+  // Without its dialect: a record's values stay what they were if the dialect's file changes.
+  Result<Config> config = assemble(record, "");
   if (!config.ok()) return config;
   const std::set<std::string> idle = idle_keys(config.value());
   for (const FieldInfo& field : list_fields(Config{})) {

@@ -13,7 +13,8 @@ namespace broadloom {
 // Builds a complete config: takes the last env_id of the overrides, sets the defaults of that
 // environment with its options (kNotFound if it is unknown), applies the overrides in order, and
 // validates. The environment checks its options. Keys that do nothing are refused. Give overrides
-// of files before those of flags, and register your own environments first:
+// of files before those of flags, and register your own environments first. Keys of a dialect that
+// do nothing for the task keep their defaults.
 //
 //   Overrides overrides = read_toml_overrides("cart.toml").take();
 //   overrides.emplace_back("num_envs", "32");

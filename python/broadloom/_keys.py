@@ -9,6 +9,7 @@ from typing import Literal, TypedDict
 class ConfigKeys(TypedDict, total=False):
     env_id: str
     algorithm: Literal["ppo", "pqn", "ppo_rnd"]
+    dialect: Literal["none", "cleanrl", "sb3", "rsl_rl", "rl_games", "skrl", "brax"]
     seed: int
     total_timesteps: int
     stop_at_return: str | float

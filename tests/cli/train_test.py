@@ -210,6 +210,29 @@ class Train(ProgramTest):
         )
         self.fails(2, ["there are no strata"], "train", "--curriculum", "easy,hard")
 
+    def test_a_dialect_is_recorded_and_own_keys_win(self):
+        config = self.write("own.toml", 'dialect = "sb3"\ngamma = 0.9\n')
+        self.run_program("train", config, *SMALL, "--update_epochs", "2", "--out", "run", "--quiet")
+        with open(os.path.join(self.folder.name, "run", "manifest.json"), encoding="utf-8") as file:
+            manifest = json.load(file)["config"]
+        line = json.loads(self.ledger()[-1])["config"]
+        for record in (manifest, line):
+            self.assertEqual(
+                [str(record[key]) for key in ("dialect", "gamma", "update_epochs", "vf_coef")],
+                ["sb3", "0.9", "2", "1"],
+            )
+        again = self.run_program("rerun", "run", "--out", "again")
+        self.assertEqual(again.returncode, 0, again.stdout + again.stderr)
+        self.fails(2, ["dialect: got 'sb4'", "did you mean 'sb3'?"], "train", "--dialect", "sb4")
+
+    def test_a_study_compares_dialects(self):
+        base = "total_timesteps = 512\nnum_envs = 2\nnum_steps = 64\n"
+        grid = '[grid]\ndialect = ["none", "sb3", "brax"]\n'
+        file = self.write("study.toml", f'seeds = 1\nmatch = "none"\n[base]\n{base}{grid}')
+        result = self.run_program("study", file, "--jobs", "1")
+        self.assertEqual(result.returncode, 0, result.stderr)
+        self.assertIn("dialect=brax", result.stdout)
+
     def test_plain_progress_where_no_terminal_is(self):
         result = self.run_program("train", *SMALL, "--out", "run")
         self.assertEqual(result.returncode, 0, result.stderr)

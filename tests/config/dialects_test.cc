@@ -1,37 +1,111 @@
-// Each file of configs/dialects is a config, and each of its keys acts.
+// The key `dialect` sets each choice of its library that acts, and the user's own keys win.
+#include "broadloom/config/dialects.h"
+
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <filesystem>
 #include <string>
 
-#include "broadloom/env/tasks/registry.h"
 #include "broadloom/setup/resolve_config.h"
 #include "tests/support/folders.h"
 
 namespace broadloom {
 namespace {
 
-TEST(Dialects, EachIsAConfigOfABoxTask) {
-  for (const char* name : {"cleanrl", "rl_games", "rsl_rl", "sb3", "skrl"}) {
-    const std::string file = source_folder() + "/configs/dialects/" + name + ".toml";
-    const Result<Overrides> read = read_toml_overrides(file);
-    ASSERT_TRUE(read.ok()) << read.status().message();
-    Overrides all{{"env_id", "Pendulum-v1"}};
-    all.insert(all.end(), read.value().begin(), read.value().end());
-    const Result<Config> config = resolve_config(all);
+std::string value_of(const Config& config, const std::string& key) {
+  for (const auto& [name, text] : to_overrides(config)) {
+    if (name == key) return text;
+  }
+  return "no such key";
+}
+
+// Its text as a config writes it: "1e-3" is "0.001".
+std::string canonical(const std::string& key, const std::string& text) {
+  Config config;
+  EXPECT_TRUE(set_config(config, key, text).ok());
+  return value_of(config, key);
+}
+
+TEST(Dialects, EachSetsAllItsKeysOnABoxTask) {
+  for (const std::string& name : dialect_names()) {
+    const Result<Config> config = resolve_config({{"env_id", "Pendulum-v1"}, {"dialect", name}});
     ASSERT_TRUE(config.ok()) << name << ": " << config.status().message();
-    const Result<std::vector<KeyUse>> uses = key_uses(all, config.value());
+    EXPECT_EQ(config.value().dialect, name);
+    const Result<Overrides> keys = dialect_keys(name);
+    ASSERT_TRUE(keys.ok()) << keys.status().message();
+    EXPECT_EQ(keys.value().empty(), name == "none");
+    for (const auto& [key, text] : keys.value()) {
+      EXPECT_EQ(value_of(config.value(), key), canonical(key, text)) << name << ": " << key;
+    }
+    const Result<std::vector<KeyUse>> uses = key_uses(keys.value(), config.value());
     ASSERT_TRUE(uses.ok());
     for (const KeyUse& use : uses.value()) EXPECT_TRUE(use.acts) << name << ": " << use.key;
   }
 }
 
-TEST(Dialects, ThoseOfAnyActionsAreConfigsOfADiscreteTask) {
-  for (const char* name : {"cleanrl", "sb3"}) {
-    Result<Overrides> read =
-        read_toml_overrides(source_folder() + "/configs/dialects/" + name + ".toml");
+TEST(Dialects, AreTheFilesOfTheirFolder) {
+  std::vector<std::string> files{"none"};
+  for (const auto& entry :
+       std::filesystem::directory_iterator(source_folder() + "/configs/dialects")) {
+    files.push_back(entry.path().stem().string());
+    const Result<Overrides> read = read_toml_overrides(entry.path().string());
     ASSERT_TRUE(read.ok()) << read.status().message();
-    EXPECT_TRUE(resolve_config(read.value()).ok()) << name;
+    EXPECT_EQ(read.value(), dialect_keys(files.back()).value()) << files.back();
   }
+  std::vector<std::string> names = dialect_names();
+  std::sort(files.begin(), files.end());
+  std::sort(names.begin(), names.end());
+  EXPECT_EQ(files, names);
+}
+
+TEST(Dialects, LeaveKeysOfBoxActionsAloneOnADiscreteTask) {
+  for (const std::string& name : dialect_names()) {
+    const Result<Config> config = resolve_config({{"dialect", name}});
+    ASSERT_TRUE(config.ok()) << name << ": " << config.status().message();
+    EXPECT_EQ(config.value().std_form, "log") << name;
+    EXPECT_EQ(config.value().kl_estimate, "samples") << name;
+    EXPECT_EQ(config.value().normaliser, "exact") << name;
+  }
+}
+
+TEST(Dialects, YieldToOwnKeysInAnyOrder) {
+  const Config late =
+      resolve_config({{"dialect", "sb3"}, {"gamma", "0.9"}, {"num_minibatches", "8"}}).take();
+  const Config early =
+      resolve_config({{"gamma", "0.9"}, {"num_minibatches", "8"}, {"dialect", "sb3"}}).take();
+  EXPECT_EQ(to_overrides(late), to_overrides(early));
+  EXPECT_EQ(late.gamma, 0.9);
+  EXPECT_EQ(late.num_steps, 2048);
+  EXPECT_EQ(late.minibatch_count(), 8);
+  const Config image =
+      resolve_config(
+          {{"env_id", "MinAtar/Breakout-v1"}, {"dialect", "sb3"}, {"encoder", "minatar"}})
+          .take();
+  EXPECT_EQ(image.activation, "relu");
+  const Config raw =
+      resolve_config({{"env_id", "Pendulum-v1"}, {"dialect", "rsl_rl"}, {"norm_obs", "false"}})
+          .take();
+  EXPECT_EQ(raw.obs_eps, Config{}.obs_eps);
+}
+
+// Its values stay what they were if the file of the dialect changes.
+TEST(Dialects, GiveARecordNoValues) {
+  const Config record = resolve_record({{"dialect", "sb3"}, {"gamma", "0.9"}}).take();
+  EXPECT_EQ(record.dialect, "sb3");
+  EXPECT_EQ(record.gamma, 0.9);
+  EXPECT_EQ(record.num_steps, Config{}.num_steps);
+}
+
+TEST(Dialects, RefuseAnUnknownNameAndAnotherAlgorithm) {
+  const Status misspelt = resolve_config({{"dialect", "sb4"}}).status();
+  EXPECT_EQ(misspelt.kind(), ErrorKind::kInvalidConfig);
+  EXPECT_NE(misspelt.message().find("dialect: got 'sb4'"), std::string::npos) << misspelt.message();
+  EXPECT_NE(misspelt.message().find("did you mean 'sb3'?"), std::string::npos)
+      << misspelt.message();
+  const Status other = resolve_config({{"dialect", "sb3"}, {"algorithm", "pqn"}}).status();
+  EXPECT_NE(other.message().find("it needs algorithm = ppo or ppo_rnd"), std::string::npos)
+      << other.message();
 }
 
 // A deviation outside its bounds would never learn.

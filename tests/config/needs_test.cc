@@ -77,6 +77,7 @@ const std::vector<Idle>& idle_settings() {
        {{"minibatch_size", "64"}},  // the default says no less
        "minibatch_size = 64; it needs minibatch_size = 0",
        {{"minibatch_size", "0"}}},
+      {"dialect", "sb3", pqn, is_pqn, {}},
       {"norm_adv", "batch", pqn, is_pqn, {}},
       {"clip_coef", "0.1", pqn, is_pqn, rnd},
       {"clip_schedule", "linear", pqn, is_pqn, {}},
