@@ -3,6 +3,7 @@
 
 #include <cmath>
 #include <cstdio>
+#include <filesystem>
 #include <string>
 
 #include "broadloom/evaluate/run_evaluation.h"
@@ -58,6 +59,8 @@ void explain_cut(const EvalCommand& command, const EvalResult& result) {
   }
 }
 
+bool is_partial(const EvalResult& result) { return result.episodes < result.asked; }
+
 void print_returns(const EvalCommand& command, const EvalResult& result) {
   if (result.episodes == 1) {
     tell("Return {:.2f}, length {:.0f} steps, of one episode (seed {}); no interval\n",
@@ -105,6 +108,7 @@ void print_result_json(const EvalCommand& command, const EvalResult& result) {
   Json out = {{"run_dir", command.source},
               {"global_step", result.global_step},
               {"episodes", result.episodes},
+              {"asked", result.asked},
               {"seed", command.options.seed},
               {"actions", actions_name(command.options.actions)},
               {"max_steps", command.options.longest_episode},
@@ -162,7 +166,9 @@ Result<PanelResult> play(const EvalCommand& command, const Panel& panel) {
 Result<EvalResult> play(const EvalCommand& command) {
   BROADLOOM_TRY(use_isa_of_policy(command.source));
   ShareLine line(command.quiet);
+  catch_interrupts();
   EvalOptions options = command.options;
+  options.should_stop = was_interrupted;
   options.on_progress = [&](std::int64_t played, std::int64_t episodes) {
     line.show_episodes(played, episodes);
   };
@@ -190,6 +196,22 @@ int evaluate_on_panel(const EvalCommand& command) {
   return report_kept(command, saved.status(), "the result is not stored");
 }
 
+// After Ctrl-C. kept: whether the run's folder has the result.
+int report_stop(const EvalCommand& command, const EvalResult& result, bool kept) {
+  std::fflush(stdout);
+  if (command.quiet) return kInterruptedExit;
+  if (result.episodes == 0) {
+    tell(stderr, "Stopped before an episode had ended; nothing is kept\n");
+  } else {
+    tell(
+        stderr,
+        "Stopped: {} of {} episodes had ended. Longer ones are missing, so the mean may be off{}\n",
+        with_commas(result.episodes), with_commas(result.asked),
+        kept ? ". Kept in eval_command.jsonl of the run" : "");
+  }
+  return kInterruptedExit;
+}
+
 int evaluate(EvalCommand command) {
   const Status named = use_best(command.best, command.source);
   if (!named.ok()) return report_error(named, command.json);
@@ -199,15 +221,20 @@ int evaluate(EvalCommand command) {
   command.options.actions = actions.value();
   command.options.threads = resolve_threads(command.threads);
   const Result<EvalResult> result = play(command);
+  release_interrupts();
   if (!result.ok()) return report_error(result.status(), command.json);
   if (command.json) {
     print_result_json(command, result.value());
-  } else if (!command.quiet) {
+  } else if (!command.quiet && result.value().episodes > 0) {
     print_result(command, result.value());
   }
   std::fflush(stdout);  // recording may wait for another process
+  if (result.value().episodes == 0) return report_stop(command, result.value(), false);
   const Status recorded = record_evaluation(command.source, result.value(), command.options);
-  return report_kept(command, recorded, "the result is not added to eval_command.jsonl");
+  const int code = report_kept(command, recorded, "the result is not added to eval_command.jsonl");
+  if (!is_partial(result.value())) return code;
+  const bool has_folder = std::filesystem::is_directory(command.source);
+  return report_stop(command, result.value(), recorded.ok() && has_folder);
 }
 
 }  // namespace

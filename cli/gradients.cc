@@ -99,8 +99,10 @@ Status write(const GradientStudyReport& report, const std::string& folder) {
   return write_file_atomically(folder + "/gradients.html", page.value());
 }
 
-Result<GradientStudyReport> measure(const GradientsCommand& command) {
+Result<GradientStudyReport> measure(GradientsCommand& command) {
   BROADLOOM_TRY(use_isa_of_policy(command.source));
+  catch_interrupts();
+  command.options.should_stop = was_interrupted;
   ShareLine line(command.quiet);
   bool begun = false;
   return study_gradients(
@@ -115,12 +117,20 @@ Result<GradientStudyReport> measure(const GradientsCommand& command) {
       });
 }
 
-Status run(GradientsCommand& command, const std::vector<std::string>& arguments) {
+// The exit code.
+Result<int> run(GradientsCommand& command, const std::vector<std::string>& arguments) {
   BROADLOOM_TRY(take_options(command));
   if (command.out.empty()) command.out = default_folder(command.source);
   BROADLOOM_TRY(make_folders(command.out));
   BROADLOOM_TRY(check_room(command.out + "/gradients.html"));  // before hours of work
   Result<GradientStudyReport> report = measure(command);
+  release_interrupts();
+  if (!report.ok() && was_interrupted()) {
+    if (!command.quiet) {
+      tell(stderr, "Stopped before the first shape was measured; nothing is kept\n");
+    }
+    return kInterruptedExit;
+  }
   if (!report.ok()) return report.status();
   report.value().command = arguments;
   // Prints before it writes: a full disk must not lose the findings.
@@ -132,7 +142,11 @@ Status run(GradientsCommand& command, const std::vector<std::string>& arguments)
   if (!command.quiet) {
     tell("\nWritten: {0}/gradients.json, {0}/gradients.html\n", command.out);
   }
-  return {};
+  if (!report.value().stopped) return 0;
+  std::fflush(stdout);
+  if (!command.quiet)
+    tell(stderr, "{} Kept: {}/gradients.json\n", report.value().notes.back(), command.out);
+  return kInterruptedExit;
 }
 
 }  // namespace
@@ -214,8 +228,8 @@ void add_gradients_command(Command root, Context& context) {
   app.add_flag("--quiet", command->quiet, "Print nothing but errors");
   app.callback([&context, command] {
     context.action = [&context, command] {
-      const Status status = run(*command, context.arguments);
-      return status.ok() ? 0 : report_error(status, false);
+      const Result<int> code = run(*command, context.arguments);
+      return code.ok() ? code.value() : report_error(code.status(), false);
     };
   });
 }

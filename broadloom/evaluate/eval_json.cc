@@ -33,6 +33,7 @@ JsonLine eval_fields(const EvalResult& result, std::uint64_t seed) {
       .add_raw("reasons", reasons.str())
       .add("episodes", result.episodes)
       .add("seed", seed);
+  if (result.asked > result.episodes) line.add("asked", result.asked);
   if (!result.measures.empty()) line.add_raw("measures", measures.str());
   return line;
 }

@@ -45,6 +45,16 @@ void add_measures(const std::vector<EvalEpisode>& episodes, const EnvSpec& spec,
   }
 }
 
+// The result without an episode.
+EvalResult no_result() {
+  constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
+  EvalResult result;
+  result.mean_return = result.ci_low = result.ci_high = kNone;
+  result.std_return = result.mean_length = kNone;
+  result.success_rate = result.failure_rate = without_interval(kNone, 0);
+  return result;
+}
+
 }  // namespace
 
 const char* actions_name(EvalActions actions) {
@@ -62,7 +72,7 @@ Result<EvalActions> actions_of(std::string_view name) {
 EvalResult summarise(const std::vector<EvalEpisode>& episodes, const EnvSpec& spec) {
   EvalResult result;
   const double count = static_cast<double>(episodes.size());
-  result.episodes = static_cast<int>(episodes.size());
+  result.episodes = result.asked = static_cast<int>(episodes.size());
   std::vector<double> returns;
   returns.reserve(episodes.size());
   for (const EvalEpisode& episode : episodes) {
@@ -92,18 +102,21 @@ Result<std::vector<EvalEpisode>> play_episodes(const Policy& policy, const EvalO
   scene.envs.strata_sampling = strata_sampling(config.strata_sampling);
   scene.envs.view = options.view;
   Result<std::vector<std::vector<EvalEpisode>>> played =
-      play_scenes({scene}, policy, options.threads, options.on_progress);
+      play_scenes({scene}, policy, options.threads, options.on_progress, options.should_stop);
   if (!played.ok()) return played.status();
   return std::move(played.value().front());
 }
 
 Result<EvalResult> evaluate_policy(const Policy& policy, const EvalOptions& options) {
-  const Result<std::vector<EvalEpisode>> episodes = play_episodes(policy, options);
+  Result<std::vector<EvalEpisode>> episodes = play_episodes(policy, options);
   if (!episodes.ok()) return episodes.status();
+  std::erase_if(episodes.value(), [](const EvalEpisode& episode) { return episode.stopped; });
   // The spec of the registry's environments, which were played; a trainer may have others.
   const Result<EnvSpec> played = env_spec(policy.config.env_id, policy.config.env_options);
   if (!played.ok()) return played.status();
-  EvalResult result = summarise(episodes.value(), played.value());
+  EvalResult result =
+      episodes.value().empty() ? no_result() : summarise(episodes.value(), played.value());
+  result.asked = options.episodes;
   result.global_step = policy.origin.global_step;
   result.training_return = policy.origin.training_return;
   return result;

@@ -69,15 +69,18 @@ struct EvalOptions {
   StreamSet streams = StreamSet::kEvaluation;      // separate from training's
   EvalActions actions = EvalActions::kMostLikely;  // or sampled ones
   PlayProgress on_progress = {};                   // may be empty
-  int longest_episode = kLongestEvalEpisode;       // steps after which an episode is cut
-  EpisodeWatcher* watcher = nullptr;               // null: none
-  ViewKind view = ViewKind::kDrawn;                // for the watcher's drawings
+  // May be empty. Asked before each step, by any thread; true ends the evaluation.
+  std::function<bool()> should_stop = {};
+  int longest_episode = kLongestEvalEpisode;  // steps after which an episode is cut
+  EpisodeWatcher* watcher = nullptr;          // null: none
+  ViewKind view = ViewKind::kDrawn;           // for the watcher's drawings
 };
 
 // Means over episodes, undiscounted.
 struct EvalResult {
   std::int64_t global_step = 0;  // of the policy
-  int episodes = 0;              // played
+  int episodes = 0;              // played to their ends
+  int asked = 0;                 // more, if should_stop ended the evaluation
   double mean_return = 0.0;      // of the sum of an episode's rewards
   // 95 % interval of the mean, Student's t (core/estimate.h); NaN for one episode.
   double ci_low = 0.0, ci_high = 0.0;
@@ -111,11 +114,14 @@ struct EvalEpisode {
   int length = 0;                // steps
   EpisodeEnd end;                // end.reason -1: cut
   std::vector<double> measures;  // of EnvSpec::measures, means over steps
+  bool stopped = false;          // by should_stop, before its end
 };
 
 // Plays `episodes` episodes to their ends, one in each environment, so that short episodes do not
 // count more. Clips actions to their bounds. Evaluation streams are disjoint from training's
 // (env/streams.h). Endless episodes are cut after longest_episode steps. Does not change the run.
+// If should_stop ends it, the result is that of the episodes that had ended, which favours short
+// ones; without any, its means are NaN.
 // kNumeric names episode and step if an observation, policy output or reward is not finite.
 Result<EvalResult> evaluate_policy(const Policy& policy, const EvalOptions& options);
 
@@ -131,11 +137,11 @@ struct EvalScene {
 };
 
 // Plays many scenes of one policy at once; threads share all of them. The scenes' spaces must fit
-// the network. Episode i of a scene is that of its environment i. Errors: those of make_vec_env,
-// and kNumeric as for evaluate_policy.
-Result<std::vector<std::vector<EvalEpisode>>> play_scenes(const std::vector<EvalScene>& scenes,
-                                                          const Policy& policy, int threads,
-                                                          const PlayProgress& on_progress = {});
+// the network. Episode i of a scene is that of its environment i. should_stop: as in EvalOptions.
+// Errors: those of make_vec_env, and kNumeric as for evaluate_policy.
+Result<std::vector<std::vector<EvalEpisode>>> play_scenes(
+    const std::vector<EvalScene>& scenes, const Policy& policy, int threads,
+    const PlayProgress& on_progress = {}, const std::function<bool()>& should_stop = {});
 
 // Plays one scene, that of the policy's own run; episode i is that of environment i.
 Result<std::vector<EvalEpisode>> play_episodes(const Policy& policy, const EvalOptions& options);

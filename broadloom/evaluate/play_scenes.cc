@@ -2,6 +2,7 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <new>
@@ -50,8 +51,13 @@ struct SceneBeingPlayed {
 // (VecEnvTraits::whole_batch) as a whole.
 class ScenePlayer {
  public:
-  ScenePlayer(const Policy& policy, ThreadPool& pool, ProgressReporter& played)
-      : policy_(policy), actor_(make_actor(policy)), pool_(pool), played_(played) {}
+  ScenePlayer(const Policy& policy, ThreadPool& pool, ProgressReporter& played,
+              const std::function<bool()>& should_stop)
+      : policy_(policy),
+        actor_(make_actor(policy)),
+        pool_(pool),
+        played_(played),
+        should_stop_(should_stop) {}
 
   Status play(std::vector<SceneBeingPlayed>& scenes,
               std::vector<std::vector<EvalEpisode>>& episodes) {
@@ -64,6 +70,8 @@ class ScenePlayer {
   }
 
  private:
+  bool is_stopped() const { return should_stop_ && should_stop_(); }
+
   Status play_shards(std::vector<SceneBeingPlayed>& scenes,
                      std::vector<std::vector<EvalEpisode>>& episodes) {
     struct Task {
@@ -82,7 +90,7 @@ class ScenePlayer {
       Task& task = tasks[t];
       try {
         task.status = play_shard(scenes[task.scene], task.shard, episodes[task.scene], task.fault);
-        played_.add(task.shard.size());
+        if (!is_stopped()) played_.add(task.shard.size());
       } catch (const std::bad_alloc&) {  // tasks of a pool must not throw
         task.status = {ErrorKind::kIo, kNoMemory};
       }
@@ -109,8 +117,11 @@ class ScenePlayer {
     envs.observe(shard.begin, shard.end, rows.raw.rows());
     rows.masks.read(envs, shard.begin, shard.end);
     bool finite = true;
+    bool stopped = false;
     int t = 0;
     for (; finite && t < longest && evaluation.left() > 0; ++t) {
+      stopped = is_stopped();
+      if (stopped) break;
       finite = evaluation.act(t, scratch);
       if (!finite) break;
       evaluation.show(envs, true);
@@ -118,7 +129,7 @@ class ScenePlayer {
       rows.masks.read(envs, shard.begin, shard.end);
       finite = evaluation.take_in(envs, t);
     }
-    if (finite) evaluation.end(envs, t);
+    if (finite) evaluation.end(envs, t, stopped);
     fault = evaluation.fault();
     return {};
   }
@@ -127,11 +138,15 @@ class ScenePlayer {
   Status play_whole(SceneBeingPlayed& scene, std::vector<EvalEpisode>& episodes) {
     const int lanes = scene.envs->num_envs(), count = static_cast<int>(episodes.size());
     for (int first = 0; first < count; first += lanes) {
+      if (is_stopped()) {
+        for (int i = first; i < count; ++i) episodes[static_cast<std::size_t>(i)].stopped = true;
+        break;
+      }
       if (first > 0) {
         BROADLOOM_TRY(stepped(episode_waves(*scene.envs)->begin_wave(first), 0));
       }
       BROADLOOM_TRY(play_wave(scene, first, episodes));
-      played_.add(std::min(lanes, count - first));
+      if (!is_stopped()) played_.add(std::min(lanes, count - first));
     }
     return {};
   }
@@ -160,8 +175,11 @@ class ScenePlayer {
       for (const ShardEvaluation& shard : shards) earliest = std::min(earliest, shard.fault());
       return fault_of_scene(scene.scene, earliest);
     };
+    bool stopped = false;
     int t = 0;
     for (; t < longest && left(); ++t) {
+      stopped = is_stopped();
+      if (stopped) break;
       pool_.run(scene.plan.count(), [&](int s, int thread) { shards[s].act(t, scratch[thread]); });
       BROADLOOM_TRY(find_fault());
       for (ShardEvaluation& shard : shards) shard.show(envs, true);
@@ -170,7 +188,7 @@ class ScenePlayer {
       for (ShardEvaluation& shard : shards) shard.take_in(envs, t);
       BROADLOOM_TRY(find_fault());
     }
-    for (ShardEvaluation& shard : shards) shard.end(envs, t);
+    for (ShardEvaluation& shard : shards) shard.end(envs, t, stopped);
     return find_fault();
   }
 
@@ -196,6 +214,7 @@ class ScenePlayer {
   std::unique_ptr<Actor> actor_;
   ThreadPool& pool_;
   ProgressReporter& played_;
+  const std::function<bool()>& should_stop_;
 };
 
 // How many environments play a scene's episodes: one an episode, or, where they can play in waves,
@@ -216,9 +235,9 @@ Result<int> lanes_of(const EvalScene& scene, int training_envs) {
 
 }  // namespace
 
-Result<std::vector<std::vector<EvalEpisode>>> play_scenes(const std::vector<EvalScene>& scenes,
-                                                          const Policy& policy, int threads,
-                                                          const PlayProgress& on_progress) {
+Result<std::vector<std::vector<EvalEpisode>>> play_scenes(
+    const std::vector<EvalScene>& scenes, const Policy& policy, int threads,
+    const PlayProgress& on_progress, const std::function<bool()>& should_stop) {
   std::vector<std::vector<EvalEpisode>> episodes;
   std::vector<SceneBeingPlayed> playing;
   for (const EvalScene& scene : scenes) {
@@ -234,7 +253,7 @@ Result<std::vector<std::vector<EvalEpisode>>> play_scenes(const std::vector<Eval
   ThreadPool pool(threads);
   BROADLOOM_TRY(pool.status());
   ProgressReporter played(episodes, on_progress);
-  ScenePlayer player(policy, pool, played);
+  ScenePlayer player(policy, pool, played, should_stop);
   BROADLOOM_TRY(player.play(playing, episodes));
   return episodes;
 }

@@ -161,12 +161,14 @@ class ShardEvaluation {
     return true;
   }
 
-  // Cuts the episodes that are still active after `steps`. False if one has an observation that is
-  // not finite.
-  bool end(VecEnv& envs, int steps) {
+  // Cuts the episodes that are still active after `steps`. stopped: they should have gone on. False
+  // if one has an observation that is not finite.
+  bool end(VecEnv& envs, int steps, bool stopped) {
     if (!check_observations(steps)) return false;
     for (std::size_t k = 0; k < rows_of_shard(); ++k) {
-      if (!has_ended_[k]) take_measures(envs, k);
+      if (has_ended_[k]) continue;
+      episodes_[static_cast<std::size_t>(episode_of(k))].stopped = stopped;
+      take_measures(envs, k);
     }
     show(envs, false);
     return true;

@@ -135,6 +135,7 @@ Result<WatchedEpisodes> watch_policy(const Policy& policy, const WatchOptions& o
                              .seed = options.seed,
                              .threads = 1,  // Film is not thread-safe
                              .actions = options.actions,
+                             .should_stop = options.should_stop,
                              .longest_episode = options.max_steps,
                              .watcher = &announced,
                              .view = watched.view});

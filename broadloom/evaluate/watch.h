@@ -33,6 +33,7 @@ struct WatchOptions {
   WatchView view = WatchView::kAuto;
   // Called before each state is drawn: the episode, from 0, and the states that it has by then.
   std::function<void(ViewKind view, int episode, int states)> on_state = {};
+  std::function<bool()> should_stop = {};  // as in EvalOptions; the film then ends there
 };
 
 struct WatchedEpisodes {

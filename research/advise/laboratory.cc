@@ -231,7 +231,7 @@ GradientEvidence measure_gradients(const Trainer& trainer, std::int64_t steps, i
                       [&total_budget](const std::string& what, double) {
                         total_budget.tell("the laboratory: " + what);
                       });
-  if (report.ok()) {
+  if (report.ok() && !report.value().stopped) {
     evidence.rows = rows_of(report.value());
   } else {
     evidence.why_not =

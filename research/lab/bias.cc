@@ -75,8 +75,8 @@ class BiasStudy {
       for (; rounds_ < next_look; ++rounds_) {
         if (rounds_ > 0 && (rounds_ + 1) * per_round > settings_.budget) break;
         if (settings_.on_round) {
-          settings_.on_round(static_cast<double>(rounds_ * per_round) /
-                             static_cast<double>(settings_.budget));
+          BROADLOOM_TRY(settings_.on_round(static_cast<double>(rounds_ * per_round) /
+                                           static_cast<double>(settings_.budget)));
         }
         BROADLOOM_TRY(add_round());
       }

@@ -23,8 +23,9 @@ struct BiasSettings {
   // A case is precise enough if the standard error of its bias is at most this share of the bias.
   double precision = 0.1;
   std::int64_t budget = 2000000;  // most transitions to collect; at least one trajectory per group
-  // May be empty. Called before each round with the share of the budget that is spent.
-  std::function<void(double)> on_round = {};
+  // May be empty. Called before each round with the share of the budget that is spent; an error
+  // ends the study.
+  std::function<Status(double)> on_round = {};
   int beyond = 0;  // steps that returns look past the time limit; 0: the limit is an end
 };
 

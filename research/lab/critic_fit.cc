@@ -104,12 +104,14 @@ void set_lambda_returns(const CriticFit& fit, const Policy& policy, const TimeLi
 
 Result<std::unique_ptr<CriticFit>> fit_critic(const Policy& policy, CompleteEpisodes& episodes,
                                               double gamma, ThreadPool& pool,
-                                              const std::function<void(double)>& on_round) {
+                                              const std::function<Status(double)>& on_round) {
   const BlockShape shape{episodes.shape().num_envs * episodes.fewest_steps(), 1};
   const std::int64_t rounds = episodes.rounds();
   auto fit = std::make_unique<CriticFit>(policy, shape, rounds, pool);
   for (std::int64_t round = 0; round < rounds; ++round) {
-    if (on_round) on_round(static_cast<double>(round) / static_cast<double>(rounds));
+    if (on_round) {
+      BROADLOOM_TRY(on_round(static_cast<double>(round) / static_cast<double>(rounds)));
+    }
     Result<std::unique_ptr<FrozenBlock>> collected = episodes.collect(round);
     if (!collected.ok()) return collected.status();
     FrozenBlock& block = *collected.value();

@@ -82,10 +82,10 @@ class CriticFit : private MinibatchRules<CriticLoss> {
 // Refits the policy's critic on episodes that serve no other measurement. The first half has their
 // returns (Monte Carlo) as targets. The second half has lambda-returns of the fit itself, which
 // vary less and have the same expectation if the fit is right. on_round: may be empty; called with
-// the share that is done.
+// the share that is done; an error ends the work.
 Result<std::unique_ptr<CriticFit>> fit_critic(const Policy& policy, CompleteEpisodes& episodes,
                                               double gamma, ThreadPool& pool,
-                                              const std::function<void(double)>& on_round);
+                                              const std::function<Status(double)>& on_round);
 
 // The counted steps of a block's environments as a block of one step: observations and value
 // targets. It takes evenly spread steps, fewest_steps() times the number of environments, so all

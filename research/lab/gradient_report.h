@@ -56,6 +56,7 @@ struct GradientStudyReport {
   std::uint64_t seed = 0;
 
   std::vector<std::string> notes;  // sentences that a reader must know
+  bool stopped = false;            // before its end, so that shapes or the bias are missing
   std::vector<std::pair<std::string, double>> seconds;
 
   std::optional<std::vector<AgreementResult>> agreement;

@@ -8,6 +8,8 @@
 #include <cmath>
 #include <memory>
 #include <optional>
+#include <set>
+#include <utility>
 
 #include "broadloom/config/shapes.h"
 #include "broadloom/evaluate/run_path.h"
@@ -89,6 +91,9 @@ class Laboratory {
     return {};
   }
 
+  // Whether should_stop ended the run.
+  bool was_stopped() const { return stopped_; }
+
  private:
   const StartPool* starts() const { return starts_ ? &*starts_ : nullptr; }
 
@@ -117,9 +122,15 @@ class Laboratory {
     progress_(what, all > 0.0 ? done / all : 0.0);
   }
 
-  Status go_on() const {
-    if (!o_.should_stop || !o_.should_stop()) return {};
-    return invalid("the study of gradients was stopped before its end");
+  Status go_on() {
+    stopped_ = o_.should_stop && o_.should_stop();
+    if (!stopped_) return {};
+    return invalid("the study of gradients was stopped before its first estimate");
+  }
+
+  Status tell_and_go_on(const std::string& what, double share) {
+    tell(what, share);
+    return go_on();
   }
 
   // Runs first, so that an unsolvable task fails before any sampling. If only the agreement is
@@ -140,7 +151,7 @@ class Laboratory {
                            o_.seed,
                            [this](const std::string& what, double share) {
                              part_ = what == "the true gradient" ? 2 : 1;
-                             tell(what, share);
+                             return tell_and_go_on(what, share);
                            }};
     Result<Truth> truth = find_truth(policy_, exact_.get(), settings, pool_);
     if (!truth.ok()) return truth.status();
@@ -303,7 +314,9 @@ class Laboratory {
   Status run_bias(GradientStudyReport& report) {
     const Stopwatch watch;
     BiasSettings settings;
-    settings.on_round = [this](double share) { tell("bias, of its budget at most", share); };
+    settings.on_round = [this](double share) {
+      return tell_and_go_on("bias, of its budget at most", share);
+    };
     settings.num_steps = o_.bias_steps;
     settings.lambdas = o_.lambdas;
     settings.gammas = o_.gammas;
@@ -325,10 +338,33 @@ class Laboratory {
   EstimatorSettings settings_;
   std::array<double, 5> weights_{};
   std::size_t part_ = 0;
+  bool stopped_ = false;
   std::optional<StartPool> starts_;
   std::unique_ptr<ExactGradients> exact_;
   Truth truth_;
 };
+
+// The shapes that were measured: each study measures all of them in turn.
+std::size_t measured_shapes(const GradientStudyReport& report) {
+  std::set<std::pair<int, int>> shapes;
+  const auto add = [&](const auto& results) {
+    if (!results) return;
+    for (const auto& r : *results) shapes.emplace(r.shape.num_envs, r.shape.num_steps);
+  };
+  add(report.agreement);
+  add(report.correlation);
+  add(report.variance);
+  return shapes.size();
+}
+
+// The studies keep only what they have of whole shapes.
+void note_stop(const GradientStudyOptions& o, GradientStudyReport& report) {
+  report.stopped = true;
+  std::string note = fmt::format("The study was stopped: {} of {} shapes were measured",
+                                 measured_shapes(report), o.shapes.size());
+  if (o.bias && !report.bias) note += ", and the bias was not";
+  report.notes.push_back(note + ".");
+}
 
 GradientStudyReport describe(const Policy& policy, const GradientStudyOptions& o) {
   const Config& config = policy.config;
@@ -389,7 +425,11 @@ Result<GradientStudyReport> study_gradients(const Policy& policy,
   BROADLOOM_TRY(complete(policy, completed, notes));
   GradientStudyReport report = describe(policy, completed);
   report.notes.insert(report.notes.end(), notes.begin(), notes.end());
-  BROADLOOM_TRY(Laboratory(policy, completed, progress).run(report));
+  Laboratory laboratory(policy, completed, progress);
+  const Status status = laboratory.run(report);
+  if (status.ok()) return report;
+  if (!laboratory.was_stopped() || measured_shapes(report) == 0) return status;
+  note_stop(completed, report);
   return report;
 }
 

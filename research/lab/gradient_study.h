@@ -38,7 +38,8 @@ struct GradientStudyOptions {
   std::uint64_t seed = 1;
   int threads = 1;
   int start_envs = 4096;  // environments whose states stationary blocks begin in, 64 states each
-  // May be empty. Polled now and then; if it returns true, the study ends with kInvalidConfig.
+  // May be empty. Polled now and then; if it returns true, the report has the shapes so far, and
+  // says so. Without any, the study ends with kInvalidConfig.
   std::function<bool()> should_stop = {};
 };
 

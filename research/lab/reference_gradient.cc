@@ -35,7 +35,7 @@ std::int64_t add_environments(const Policy& policy, const CompleteEpisodes& epis
 
 Result<ReferenceGradient> measure_reference(const Policy& policy, CompleteEpisodes& episodes,
                                             double gamma, const Critic& baseline, ThreadPool& pool,
-                                            const std::function<void(double)>& on_round) {
+                                            const std::function<Status(double)>& on_round) {
   const std::size_t P = policy.network.parameter_count();
   const int envs = episodes.envs_of_a_group();
   std::vector<std::vector<float>> sums(kReferenceGroups);
@@ -43,7 +43,9 @@ Result<ReferenceGradient> measure_reference(const Policy& policy, CompleteEpisod
   ReferenceGradient out{std::vector<std::vector<double>>(kReferenceGroups, std::vector<double>(P)),
                         0};
   for (std::int64_t round = 0; round < episodes.rounds(); ++round) {
-    if (on_round) on_round(static_cast<double>(round) / static_cast<double>(episodes.rounds()));
+    if (on_round) {
+      BROADLOOM_TRY(on_round(static_cast<double>(round) / static_cast<double>(episodes.rounds())));
+    }
     Result<std::unique_ptr<FrozenBlock>> block = episodes.collect(round);
     if (!block.ok()) return block.status();
     if (baseline) block.value()->values = baseline(block.value()->critic_inputs());

@@ -33,9 +33,9 @@ struct ReferenceGradient {
 };
 
 // baseline: must not have seen these episodes; empty: the policy's own critic. on_round: may be
-// empty; called with the share that is done.
+// empty; called with the share that is done; an error ends the work.
 Result<ReferenceGradient> measure_reference(const Policy& policy, CompleteEpisodes& episodes,
                                             double gamma, const Critic& baseline, ThreadPool& pool,
-                                            const std::function<void(double)>& on_round);
+                                            const std::function<Status(double)>& on_round);
 
 }  // namespace broadloom

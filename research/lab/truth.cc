@@ -7,9 +7,9 @@ namespace {
 // the critic have one each: a critic that had learnt the reference's noise would agree with it.
 constexpr std::uint64_t kReferenceSeed = 0x9e3779b97f4a7c15, kCriticSeed = 0x3c6ef372fe94f82a;
 
-std::function<void(double)> about(const TruthSettings& settings, const std::string& what) {
+std::function<Status(double)> about(const TruthSettings& settings, const std::string& what) {
   if (!settings.tell) return {};
-  return [&settings, what](double share) { settings.tell(what, share); };
+  return [&settings, what](double share) { return settings.tell(what, share); };
 }
 
 ReferenceGradient uphill(std::vector<double> gradient) {

@@ -38,8 +38,8 @@ struct TruthSettings {
   double gamma = 0.99;
   std::int64_t budget = 2000000;  // transitions for the true gradient, and again for the fit
   std::uint64_t seed = 1;
-  // May be empty. Called with the present work and its share done.
-  std::function<void(const std::string&, double)> tell = {};
+  // May be empty. Called with the present work and its share done; an error ends the work.
+  std::function<Status(const std::string&, double)> tell = {};
 };
 
 // Takes gradient and exact critic from `exact` if the task could be solved (stationary, and past

@@ -187,6 +187,7 @@ std::string gradients_json(const GradientStudyReport& r, const std::string& crea
                     {"shared_encoder", r.shared_encoder}};
   json["settings"] = settings_json(r);
   json["notes"] = r.notes;
+  if (r.stopped) json["stopped"] = true;
   json["summary"] = summary_of(r);
   json["seconds"] = Json::object();
   for (const auto& [name, seconds] : r.seconds) json["seconds"][name] = number(seconds);

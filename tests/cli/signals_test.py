@@ -1,5 +1,6 @@
 """Signals that stop the program: Ctrl-C, a kill, a closing terminal."""
 
+import json
 import os
 import pty
 import re
@@ -103,6 +104,71 @@ class Signals(ProgramTest):
         with open(f"/proc/{process.pid}/status", encoding="utf-8") as file:
             mask = next(line.split()[1] for line in file if line.startswith("SigCgt:"))
         return int(mask, 16) >> (number - 1) & 1
+
+    def stop_where(self, shown, *arguments):
+        """(exit code, text) of a call on a terminal, interrupted where its text matches."""
+        process, terminal = pty.fork()
+        if process == 0:
+            os.chdir(self.folder.name)
+            os.execv(PROGRAM, [PROGRAM, *arguments])
+        text, code, is_stopped = "", None, False
+        while code is None:
+            try:
+                text += os.read(terminal, 4096).decode()
+            except OSError:  # its end
+                code = os.waitstatus_to_exitcode(os.waitpid(process, 0)[1])
+            if not is_stopped and re.search(shown, text):
+                is_stopped = True
+                os.kill(process, signal.SIGINT)
+        os.close(terminal)
+        return code, text
+
+    def test_a_stopped_evaluation_keeps_the_episodes_that_had_ended(self):
+        self.run_program("train", *SMALL, "--out", "a", "--quiet")
+        code, text = self.stop_where(
+            r"[1-9][\d,]* of 1,000,000 episodes",
+            *["eval", "a", "--episodes", "1000000", "--threads", "1"],
+        )
+        self.assertEqual(code, 130, text)
+        self.assertRegex(text, r"Mean return [\d.]+, 95 % interval .* over \d+ episodes")
+        self.assertRegex(text, r"Stopped: [\d,]+ of 1,000,000 episodes had .*eval_command.jsonl")
+        line = json.loads(self.ledger("a/eval_command.jsonl")[-1])
+        self.assertEqual(line["asked"], 1000000)
+        self.assertLess(line["episodes"], 1000000)
+
+    def test_a_stopped_evaluation_without_an_end_keeps_nothing(self):
+        cliff = ["--env_id", "CliffWalking-v1", "--num_minibatches", "1"]
+        self.run_program("train", *SMALL, *cliff, "--out", "a", "--quiet")
+        process = subprocess.Popen(
+            [PROGRAM, "eval", "a", "--episodes", "1", "--max_steps", "100000000"],
+            stderr=subprocess.PIPE,
+            text=True,
+            cwd=self.folder.name,
+        )
+        self.addCleanup(process.kill)
+        while not self.catches(process, signal.SIGINT):
+            self.assertIsNone(process.poll())
+            time.sleep(0.01)
+        process.send_signal(signal.SIGINT)
+        _, errors = process.communicate(timeout=60)
+        self.assertEqual(process.returncode, 130, errors)
+        self.assertEqual(errors, "Stopped before an episode had ended; nothing is kept\n")
+        self.assertFalse(os.path.exists(os.path.join(self.folder.name, "a", "eval_command.jsonl")))
+
+    def test_stopped_gradients_keep_the_shapes_so_far(self):
+        self.run_program("train", *SMALL, "--hidden_sizes", "8", "--out", "a", "--quiet")
+        call = ["gradients", "a", "--shapes", "1x64,64x1,8x8", "--blocks", "100000"]
+        call += ["--study", "variance", "--start_envs", "32", "--threads", "1"]
+        code, text = self.stop_where(r"64 x 1, ", *call)
+        self.assertEqual(code, 130, text)
+        self.assertRegex(text, r"The study was stopped: 1 of 3 shapes were measured\. Kept: a/grad")
+        with open(os.path.join(self.folder.name, "a/gradients/gradients.json")) as file:
+            found = json.load(file)
+        self.assertTrue(found["stopped"])
+        self.assertEqual({row["num_envs"] for row in found["variance"]}, {1})
+        code, text = self.stop_where(r"  0 %  ", *call, "--out", "none")
+        self.assertEqual(code, 130, text)
+        self.assertIn("nothing is kept", text)
 
     def test_ctrl_c_ends_a_panel_and_resume_plays_it_again(self):
         self.write("panel.toml", 'env_id = "CartPole-v1"\nepisodes = 1000000\n')

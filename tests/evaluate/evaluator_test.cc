@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -91,6 +92,32 @@ TEST(Evaluation, EpisodesEndForTheEnvironmentsReasons) {
   for (const EvalEpisode& e : played({{"env_id", "CliffWalking-v1"}}, 2)) {
     EXPECT_EQ(e.end.reason == -1, e.length == 10000);
   }
+}
+
+// It is asked once a step of a shard.
+std::function<bool()> stop_after(int steps) {
+  return [left = std::make_shared<int>(steps)] { return (*left)-- <= 0; };
+}
+
+TEST(Evaluation, KeepsTheEpisodesThatHadEndedWhenItIsStopped) {
+  const std::unique_ptr<Trainer> trainer =
+      Trainer::create(resolve_config({{"max_episode_steps", "20"}}).take(), 1).take();
+  const auto evaluate = [&](const std::function<bool()>& stop) {
+    return evaluate_policy(trainer->policy(), {.episodes = 200, .should_stop = stop}).take();
+  };
+  const EvalResult whole = evaluate({});
+  EXPECT_EQ(whole.episodes, 200);
+  EXPECT_EQ(whole.asked, 200);
+  EXPECT_EQ(eval_json_line(whole, 1).find("asked"), std::string::npos);
+  const EvalResult part = evaluate(stop_after(50));
+  EXPECT_GT(part.episodes, 0);
+  EXPECT_LT(part.episodes, 200);
+  EXPECT_EQ(part.asked, 200);
+  EXPECT_LE(part.mean_length, 20.0);
+  EXPECT_NE(eval_json_line(part, 1).find("\"asked\": 200"), std::string::npos);
+  const EvalResult none = evaluate(stop_after(0));
+  EXPECT_EQ(none.episodes, 0);
+  EXPECT_TRUE(std::isnan(none.mean_return));
 }
 
 TEST(Evaluation, DrawsItsOwnStrataEvenlyWithAnyNumberOfThreads) {

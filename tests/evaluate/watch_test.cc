@@ -55,6 +55,16 @@ TEST(Watch, ShowsTheEpisodesThatAnEvaluationPlays) {
   }
 }
 
+TEST(Watch, AFilmEndsWhereItIsStopped) {
+  const std::unique_ptr<Trainer> trainer = untrained({{"env_id", "Pendulum-v1"}});
+  int asked = 0;
+  const WatchedEpisodes seen =
+      watched(*trainer, {.episodes = 1, .should_stop = [&] { return ++asked > 7; }});
+  EXPECT_TRUE(seen.episodes.front().stopped);
+  EXPECT_EQ(seen.episodes.front().length, 7);
+  EXPECT_EQ(seen.film.episodes().front().frames.size(), 8U);
+}
+
 TEST(Watch, WholeBatchesAreWatchedFromOneThread) {
   static const bool registered = [] {
     const EnvSpec spec = [] {

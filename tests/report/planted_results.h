@@ -32,7 +32,7 @@ inline RunRecord planted_run(const StudyPlan& plan, std::int64_t id, int cell, d
     record.curve.push_back({k, steps, steps, k, record.seconds * share, {}});
     record.curve.back().values = {{"episodic_return", score * share}, {"entropy", 0.5}};
   }
-  record.evaluations.push_back({config.total_timesteps, 10, score + 100.0, 0, 0, 0, 0});
+  record.evaluations.push_back({config.total_timesteps, 10, 10, score + 100.0, 0, 0, 0, 0});
   return record;
 }
 

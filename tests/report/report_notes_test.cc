@@ -36,7 +36,7 @@ class Troubles : public PlantedTest {
       for (std::size_t k = 0; k < count; ++k) {
         const auto steps = static_cast<std::int64_t>(102400 * (k + 1) / count);
         record.evaluations.push_back(
-            {steps, 10, numbers.evaluations[k] + static_cast<double>(run.seed), 0, 0, 0, 0});
+            {steps, 10, 10, numbers.evaluations[k] + static_cast<double>(run.seed), 0, 0, 0, 0});
       }
       EXPECT_TRUE(store.value().write(record).ok());
     }

@@ -340,7 +340,7 @@ TEST_F(MakeReport, EvaluationsDuringTrainingAreACurveAndTheArea) {
       RunRecord record = planted_run(plan, run.id, run.cell, 40.0);
       record.evaluations.clear();
       for (int k = 1; k <= evaluations; ++k) {
-        record.evaluations.push_back({102400 * k / evaluations, 10, 10.0 * k, 0, 0, 0, 0});
+        record.evaluations.push_back({102400 * k / evaluations, 10, 10, 10.0 * k, 0, 0, 0, 0});
       }
       ASSERT_TRUE(store.value().write(record).ok());
     }
