@@ -38,7 +38,8 @@ constexpr ForeignFlag kForeignFlags[] = {
     {"torch_deterministic",
      "every run is deterministic, with any number of threads; leave the flag out"},
     {"capture_video",
-     "training makes no videos; leave the flag out. `broadloom watch RUN` shows episodes later"},
+     "training makes no videos; leave the flag out. `broadloom watch RUN --out x.mp4` films "
+     "episodes later"},
     {"exp_name", "a run is named by its folder; use --out DIR instead"},
     {"save_model", "every run is saved, at each --checkpoint_interval; leave the flag out"},
     {"upload_model", kNoUpload},

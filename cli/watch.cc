@@ -1,6 +1,7 @@
-// `broadloom watch`: writes episodes of a policy as an animation for a browser.
+// `broadloom watch`: writes episodes of a policy as an animation for a browser, or as a film.
 #include <fmt/core.h>
 
+#include <algorithm>
 #include <memory>
 #include <string>
 #include <vector>
@@ -12,6 +13,7 @@
 #include "cli/console.h"
 #include "cli/policy_isa.h"
 #include "cli/progress.h"
+#include "research/report/movie.h"
 #include "research/report/watch_page.h"
 
 namespace broadloom::cli {
@@ -40,6 +42,10 @@ void print_episodes(const WatchedEpisodes& watched, const std::string& path) {
     tell("Episode {}: return {:.2f}, {} steps, {}\n", i + 1, episode.episode_return,
          with_commas(episode.length), end_words(episode, watched.spec));
     if (episode.end.reason >= 0) continue;
+    if (episode.stopped) {
+      tell("  It was stopped there, and so is its film\n");
+      continue;
+    }
     tell("  It was cut there, and its return ends there; --max_steps sets this limit\n");
   }
   if (!watched.why_drawn.empty()) {
@@ -82,14 +88,31 @@ Result<WatchedEpisodes> watch(WatchCommand& command) {
                                with_commas(states), with_commas(most)),
                    (episode + static_cast<double>(states) / most) / episodes);
   };
+  catch_interrupts();
+  command.options.should_stop = was_interrupted;
   return watch_run(command.source, command.options);
 }
 
-Status run(WatchCommand& command, const std::vector<std::string>& arguments) {
-  if (!command.out.empty() && !command.out.ends_with(".html")) {
-    return invalid(
-        fmt::format("--out: got '{}', expected a file name that ends in .html", command.out));
+Status write(const WatchCommand& command, const WatchedEpisodes& watched, const std::string& path,
+             const std::vector<std::string>& arguments) {
+  if (is_movie(path)) return write_movie(path, film_frames(watched.film));
+  const Result<std::string> page =
+      watch_page(watch_json(watched, command.source, arguments).dump());
+  return page.ok() ? write_file_atomically(path, page.value()) : page.status();
+}
+
+bool is_stopped(const WatchedEpisodes& watched) {
+  return std::any_of(watched.episodes.begin(), watched.episodes.end(),
+                     [](const EvalEpisode& episode) { return episode.stopped; });
+}
+
+// The exit code.
+Result<int> run(WatchCommand& command, const std::vector<std::string>& arguments) {
+  if (!command.out.empty() && !command.out.ends_with(".html") && !is_movie(command.out)) {
+    return invalid(fmt::format(
+        "--out: got '{}', expected a file name that ends in .html, .gif or .mp4", command.out));
   }
+  BROADLOOM_TRY(check_movie(command.out));  // before it plays
   const Result<EvalActions> actions = actions_of(command.actions);
   if (!actions.ok()) return actions.status();
   command.options.actions = actions.value();
@@ -99,24 +122,23 @@ Status run(WatchCommand& command, const std::vector<std::string>& arguments) {
   BROADLOOM_TRY(use_best(command.best, command.source));
   BROADLOOM_TRY(use_isa_of_policy(command.source));
   const Result<WatchedEpisodes> watched = watch(command);
+  release_interrupts();
   if (!watched.ok()) return watched.status();
-  const Json json = watch_json(watched.value(), command.source, arguments);
-  const Result<std::string> page = watch_page(json.dump());
-  if (!page.ok()) return page.status();
   const std::string path = page_path(command, watched.value());
-  BROADLOOM_TRY(write_file_atomically(path, page.value()));
+  BROADLOOM_TRY(write(command, watched.value(), path, arguments));
   if (command.json) {
     print_json(summary(command, watched.value(), path));
   } else if (!command.quiet) {
     print_episodes(watched.value(), path);
   }
-  return {};
+  return is_stopped(watched.value()) ? kInterruptedExit : 0;
 }
 
 }  // namespace
 
 void add_watch_command(Command root, Context& context) {
-  const Command app = root.add_subcommand("watch", "Show episodes of a policy in a browser (HTML)");
+  const Command app = root.add_subcommand(
+      "watch", "Show episodes of a policy in a browser (HTML), or as a GIF or MP4");
   const auto command = std::make_shared<WatchCommand>();
   app.add_option("RUN", command->source, "Run folder (its newest checkpoint) or a checkpoint file")
       .required();
@@ -125,7 +147,7 @@ void add_watch_command(Command root, Context& context) {
       "Use best.safetensors of the run, the checkpoint of its best evaluation in training");
   app.add_option("--out", command->out,
                  "Page to write (default: watch.html in the run's folder; for a checkpoint file, "
-                 "here)")
+                 "here), or a film: x.gif, or x.mp4 by the program ffmpeg")
       .type_name("FILE");
   app.add_option("--episodes", command->options.episodes, "Episodes to play (default 1)")
       .range(1, kMostWatchedEpisodes)
@@ -151,8 +173,8 @@ void add_watch_command(Command root, Context& context) {
   app.add_flag("--json", command->json, "Standard output is one JSON object");
   app.callback([&context, command] {
     context.action = [&context, command] {
-      const Status status = run(*command, context.arguments);
-      return status.ok() ? 0 : report_error(status, command->json);
+      const Result<int> code = run(*command, context.arguments);
+      return code.ok() ? code.value() : report_error(code.status(), command->json);
     };
   });
 }

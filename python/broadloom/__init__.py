@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from .importing import import_policy
     from .policy import Policy
     from .sinks import log_to
+    from .watching import watch
 
 __version__ = "0.1.0"
 __all__ = [
@@ -68,6 +69,7 @@ __all__ = [
     "resume",
     "sinks",
     "train",
+    "watch",
 ]
 # They need NumPy or Gymnasium, which take longer to import than all of Broadloom.
 # python -m broadloom.sinks wants that module not to be imported before.
@@ -77,10 +79,11 @@ _LATER = {
     "import_policy": "importing",
     "log_to": "sinks",
     "Policy": "policy",
+    "watch": "watching",
 }
 
 # Commands without a function of their own.
-_COMMANDS = ("bench", "curve", "diff", "env", "eval", "study", "watch")
+_COMMANDS = ("bench", "curve", "diff", "env", "eval", "study")
 
 for _folder in reversed(sys.path):
     _core.add_package_folder(_folder)  # Python's folders may hold MuJoCo

@@ -6,6 +6,7 @@
 #include "environments.h"
 #include "errors.h"
 #include "importing.h"
+#include "movie.h"
 #include "policy.h"
 #include "simulator.h"
 #include "training.h"
@@ -20,4 +21,5 @@ NB_MODULE(_core, m) {
   broadloom::python::bind_training(m);
   broadloom::python::bind_policy(m);
   broadloom::python::bind_importing(m);
+  broadloom::python::bind_movies(m);
 }

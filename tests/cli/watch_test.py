@@ -3,9 +3,29 @@
 import json
 import os
 import re
+import struct
 import unittest
 
 from program_test_case import SMALL, ProgramTest
+
+
+def gif_facts(data):
+    """(width, height, hundredths of a second that each picture is shown)."""
+    assert data[:6] == b"GIF89a", data[:6]
+    width, height = struct.unpack("<HH", data[6:10])
+    place, shown = 13 + 3 * 256, []
+    while data[place] != 0x3B:  # the end
+        if data[place] == 0x21:  # an extension
+            if data[place + 1] == 0xF9:
+                shown += struct.unpack("<H", data[place + 4 : place + 6])
+            place += 2
+        else:  # a picture, and its code size
+            place += 11
+        while data[place] != 0:
+            place += 1 + data[place]
+        place += 1
+    assert place + 1 == len(data), (place, len(data))
+    return width, height, shown
 
 
 class Watch(ProgramTest):
@@ -70,6 +90,42 @@ class Watch(ProgramTest):
             r"a/watch\.html\n$",
         )
         self.assertEqual(self.page("a/watch.html")[0]["episodes"][0]["success"], None)
+
+    def test_a_film_has_a_picture_for_each_state(self):
+        self.run_program("train", *SMALL, "--out", "a", "--quiet")
+        answer = self.object_of("watch", "a", "--episodes", "2", "--out", "a.gif", "--json")
+        self.assertEqual(answer["file"], "a.gif")
+        data, _ = self.page(self.object_of("watch", "a", "--episodes", "2", "--json")["file"])
+        left, bottom, right, top = data["view"]
+        with open(os.path.join(self.folder.name, "a.gif"), "rb") as file:
+            width, height, shown = gif_facts(file.read())
+        self.assertEqual(len(shown), sum(e["steps"] + 1 for e in answer["episodes"]))
+        self.assertEqual(max(width, height), 480)
+        self.assertAlmostEqual(width / height, (right - left) / (top - bottom), 1)
+        self.assertEqual(sorted(set(shown)), [4, 100])
+        self.assertEqual(shown.index(100), answer["episodes"][0]["steps"])
+
+    def test_an_mp4_is_ffmpegs(self):
+        self.run_program("train", *SMALL, "--out", "a", "--quiet")
+        tools = os.path.join(self.folder.name, "tools")
+        os.mkdir(tools)
+        self.addCleanup(os.environ.update, PATH=os.environ["PATH"])
+        os.environ["PATH"] = tools
+        words = ["needs the program ffmpeg", "or write a .gif"]
+        self.fails(3, words, "watch", "a", "--out", "a.mp4")
+        call = '#!/bin/sh\necho "$@" > words\nfor out; do :; done\n/bin/cat > "${out#file:}"\n'
+        fake = self.write("tools/ffmpeg", call)
+        os.chmod(fake, 0o755)
+        answer = self.object_of("watch", "a", "--out", "a.mp4", "--json")
+        words = "\n".join(self.ledger("words")).split()
+        width, height = map(int, words[words.index("-s") + 1].split("x"))
+        self.assertEqual((width % 2, height % 2, words[words.index("-r") + 1]), (0, 0, "25"))
+        pictures = answer["episodes"][0]["steps"] + 25  # the last one stays for a second
+        size = os.path.getsize(os.path.join(self.folder.name, "a.mp4"))
+        self.assertEqual(size, 3 * width * height * pictures)
+        self.write("tools/ffmpeg", "#!/bin/sh\nexit 1\n")
+        self.fails(4, ["ffmpeg failed"], "watch", "a", "--out", "b.mp4")
+        self.assertEqual([n for n in os.listdir(self.folder.name) if "part" in n], [])
 
     def test_what_it_refuses(self):
         self.run_program("train", *SMALL, "--out", "a", "--quiet")
