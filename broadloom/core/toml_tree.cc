@@ -93,6 +93,40 @@ class DotCounter {
   std::vector<int> around_;
 };
 
+std::string_view trimmed(std::string_view text) {
+  constexpr std::string_view kBlanks = " \t\r";
+  text.remove_prefix(std::min(text.find_first_not_of(kBlanks), text.size()));
+  return text.substr(0, text.find_last_not_of(kBlanks) + 1);
+}
+
+std::string_view line_of(std::string_view text, unsigned line) {
+  for (; line > 1; --line) text.remove_prefix(std::min(text.find('\n'), text.size() - 1) + 1);
+  return text.substr(0, text.find('\n'));
+}
+
+// The advice for a line whose value is a text without quotes, or a truth with a capital; "" for
+// others. toml++ describes them without a cure.
+std::string advice_for_bare_text(std::string_view line) {
+  const std::size_t equals = line.find('=');
+  if (equals == std::string_view::npos) return "";
+  const std::string key(trimmed(line.substr(0, equals)));
+  std::string_view value = line.substr(equals + 1);
+  value = trimmed(value.substr(0, value.find('#')));
+  const std::string_view first = trimmed(value.substr(value.starts_with('[') ? 1 : 0)).substr(0, 1);
+  const bool is_text = !first.empty() && first.find_first_of("/~_") == 0;
+  const bool is_word = !first.empty() && ((first[0] | 0x20) >= 'a' && (first[0] | 0x20) <= 'z');
+  if (!is_text && !is_word) return "";
+  for (const std::string_view good : {"true", "false", "inf", "nan"}) {
+    if (value == good) return "";  // the error is another
+  }
+  const std::string got = key + ": got " + std::string(value) + ", expected ";
+  if (value == "True" || value == "False") {
+    return got + (value == "True" ? "true" : "false") + ", without a capital";
+  }
+  if (value.starts_with('[')) return got + "each text in quotes, as in [\"a\", \"b\"]";
+  return got + "a text in quotes: " + key + " = \"" + std::string(value) + "\"";
+}
+
 TomlNode tree_of(const toml::node& node, const std::string& key);
 
 void add_members(const toml::table& table, TomlNode& out) {
@@ -178,8 +212,11 @@ Result<TomlNode> parse_toml(std::string_view text, const std::string& name) {
   try {
     return tree_of(toml::parse(text), "");
   } catch (const toml::parse_error& error) {
-    return toml_error(name, error.source().begin.line,
-                      "not valid TOML: " + std::string(error.description()));
+    const unsigned line = error.source().begin.line;
+    const std::string advice = advice_for_bare_text(line_of(text, line));
+    return toml_error(
+        name, line,
+        advice.empty() ? "not valid TOML: " + std::string(error.description()) : advice);
   }
 }
 

@@ -199,7 +199,9 @@ Result<RunSummary> train_with(Ranks& ranks, Result<ReadyRun> ready, const RunHoo
   return run.over ? Result<RunSummary>(*run.over) : train(run, hooks);
 }
 
+// A run that this program cannot train has no contract.
 Status announce(const Config& config, int threads, const Ranks& ranks, const RunHooks& hooks) {
+  BROADLOOM_TRY(check_knows_device(config.device));
   if (!hooks.on_contract) return {};
   const Result<RolloutContract> contract = make_contract(config, threads, ranks.size());
   if (contract.ok()) hooks.on_contract(contract.value());

@@ -78,8 +78,9 @@ def from_gymnasium(space, name):
         )
     if kind != "Box":
         raise TypeError(
-            f"{name} space: got {space}, expected Box, Discrete or MultiBinary; "
-            "gymnasium.wrappers.FlattenObservation turns a Dict or Tuple into one Box"
+            f"{name} space: got {space}, expected Box, Discrete or MultiBinary; wrap the "
+            "environment in gymnasium.wrappers.FlattenObservation, which turns a Dict, Tuple or "
+            "MultiDiscrete into one Box"
         )
     if name == "action" and not np.issubdtype(space.dtype, np.floating):
         raise TypeError(

@@ -63,5 +63,24 @@ TEST(TomlTree, DoesNotWaitForAPipe) {
   EXPECT_NE(status.message().find("is a pipe"), std::string::npos) << status.message();
 }
 
+TEST(TomlTree, AdvisesQuotesForABareText) {
+  const auto error = [](const std::string& text) {
+    return parse_toml(text, "f.toml").status().message();
+  };
+  EXPECT_EQ(error("seed = 1\nenv_id = CartPole-v1   # the task\n"),
+            "f.toml:2: env_id: got CartPole-v1, expected a text in quotes: env_id = "
+            "\"CartPole-v1\"");
+  EXPECT_NE(error("out = /tmp/run").find("out = \"/tmp/run\""), std::string::npos);
+  EXPECT_EQ(error("norm_obs = True"),
+            "f.toml:1: norm_obs: got True, expected true, without a capital");
+  EXPECT_EQ(error("instruments = [gns, shadow]"),
+            "f.toml:1: instruments: got [gns, shadow], expected each text in quotes, as in "
+            "[\"a\", \"b\"]");
+  EXPECT_NE(error("seed = \n").find("not valid TOML"), std::string::npos);
+  EXPECT_NE(error("a = true\na = true\n").find("cannot redefine"), std::string::npos);
+  EXPECT_NE(error("a = \"x\n").find("not valid TOML"), std::string::npos);
+  EXPECT_NE(error("no key here").find("not valid TOML"), std::string::npos);
+}
+
 }  // namespace
 }  // namespace broadloom

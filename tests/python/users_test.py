@@ -510,3 +510,5 @@ class UsersTest(unittest.TestCase):
 
 if __name__ == "__main__":
     unittest.main()
+        grid = type("Grid", (Steps,), {"observation_space": gymnasium.spaces.MultiDiscrete([3, 2])})
+            (grid, r"got MultiDiscrete.*FlattenObservation.*MultiDiscrete into one Box", "Rescale"),
