@@ -101,7 +101,7 @@ class Simulator:
 
     def step(self):
         """Returns (observations, rewards, terminated, truncated, final observations, critic
-        observations, final critic observations). The last three may be None."""
+        observations, final critic observations, successes). The last four may be None."""
         try:
             return self.transitions()
         except Exception as error:
@@ -138,9 +138,11 @@ class Simulator:
         terminated = flat(terminated, np.bool_, self.num_envs, "terminations")
         truncated = flat(truncated, np.bool_, self.num_envs, "truncations")
         ended = terminated | truncated
-        idle = finals = critic_finals = None
+        idle = finals = critic_finals = successes = None
         if ended.any():
             self.detect_same_step(infos)
+            if self.kind.success_key is not None:
+                successes = successes_of(infos, self.kind.success_key, ended)
             if self.mode == "SameStep":
                 last = self.final_rows(infos, ended)
             elif self.filler_rows:
@@ -159,6 +161,7 @@ class Simulator:
             finals,
             self.critic_observations,
             critic_finals,
+            successes,
         )
 
     def detect_same_step(self, infos):
@@ -271,6 +274,21 @@ def wrong_shape(env):
                 f"{declared}, as its observation_space says"
             )
     return ""
+
+
+def successes_of(infos, key, ended):
+    """int8 [N]: 1 where the ended episode succeeded. Same-step autoreset has the last infos apart,
+    as a dict of arrays, or before Gymnasium 1 as a dict for each environment."""
+    final = infos.get("final_info")
+    values = final[key] if isinstance(final, dict) and key in final else infos.get(key)
+    if final is not None and not isinstance(final, dict):
+        values = [(info or {}).get(key) for info in final]
+    out = np.zeros(len(ended), np.int8)
+    if values is not None:
+        values = values if isinstance(values, list) else numpy_of(values)
+        for i in np.flatnonzero(ended):
+            out[i] = bool(values[i])
+    return out
 
 
 def final_observations(infos):

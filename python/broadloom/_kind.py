@@ -15,6 +15,7 @@ from ._probe import (
     metadata_of,
     probe_request,
     repeats,
+    success_key,
     time_limit,
     warn_of_statistics,
 )
@@ -98,6 +99,8 @@ class Kind:
         is_discrete = self.spec["action"]["kind"] == "discrete"
         self.action_dtype = np.dtype(np.int64) if is_discrete else self.action_space.dtype
         self.find_masks(env)
+        self.success_key = success_key(self, env)
+        self.spec["names_success"] = self.success_key is not None
 
     def find_masks(self, env):
         action = self.spec["action"]

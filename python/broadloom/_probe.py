@@ -13,11 +13,27 @@ from ._arrays import copy_of, numpy_of, same_rows
 from ._masks import read_masks
 
 PROBED_STEPS = 64
+SUCCESS_KEYS = ("is_success", "success")  # of Stable-Baselines3 and Gymnasium-Robotics; of others
 RUNNING_STATISTICS = ("VecNormalize", "NormalizeObservation", "NormalizeReward")
 
 
 def probe_request(kind):
     return Request(kind.probe_envs, seeds=tuple(range(1, kind.probe_envs + 1)))
+
+
+def success_key(kind, env):
+    """The key of a step's infos that says whether the episode has succeeded; None: there is none in
+    the first step."""
+    try:
+        seeds = list(range(1, env.num_envs + 1))
+        rows, infos = env.reset() if kind.seeds_when_made else seeded_reset(env, seeds)
+        masks = read_masks(kind, env, kind.read(rows), infos)
+        random = np.random.default_rng(1)
+        actions = random_actions(kind.spec["action"], random, env.num_envs, masks)
+        infos = env.step(kind.to_env_actions(actions))[4]
+    except Exception:  # a run's own steps explain it
+        return None
+    return next((key for key in SUCCESS_KEYS if key in infos), None)
 
 
 def repeats(kind, probe):

@@ -11,6 +11,7 @@ import numbers
 import numpy as np
 
 from ._kind import Kind
+from ._probe import SUCCESS_KEYS
 from ._robots import adapted
 
 
@@ -281,8 +282,11 @@ class StableBaselines:
         truncated = np.array(
             [bool(done and info.get("TimeLimit.truncated")) for done, info in zip(dones, infos)]
         )
-        finals = [info.get("terminal_observation") for info in infos]
-        return rows, rewards, dones & ~truncated, truncated, {"final_obs": finals}
+        kept = {"final_obs": [info.get("terminal_observation") for info in infos]}
+        for key in SUCCESS_KEYS:
+            if any(key in info for info in infos):
+                kept[key] = [info.get(key) for info in infos]
+        return rows, rewards, dones & ~truncated, truncated, kept
 
     def close(self):
         self.venv.close()

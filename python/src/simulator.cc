@@ -270,8 +270,8 @@ class PythonEnvs final : public VecEnv, public ActionMasks, public EnvMaker, pub
   }
 
   // step: (observations, rewards, terminated, truncated, final observations or None, critic
-  // observations or None, final critic observations or None). Only final rows of ended episodes
-  // count.
+  // observations or None, final critic observations or None, successes or None). Only final rows
+  // and successes of ended episodes count.
   void take(const nb::tuple& step, const StepRows& rows) {
     const auto count = static_cast<std::size_t>(count_);
     {
@@ -310,6 +310,12 @@ class PythonEnvs final : public VecEnv, public ActionMasks, public EnvMaker, pub
         rows.ends[i] = {.reason = static_cast<std::int8_t>(rows.truncated[i])};
     }
     if (!any) return;
+    if (spec_.names_success && rows.ends != nullptr) {
+      const Buffer successes(step[7], "successes", static_cast<std::size_t>(count_), 1);
+      for (int i = 0; i < count_; ++i) {
+        if (ended(i)) rows.ends[i].success = successes.as<std::int8_t>()[i];
+      }
+    }
     if (!step[4].is_none()) {
       const Buffer finals(step[4], "final observations", count_ * numbers_, item_size_);
       const auto width = static_cast<std::size_t>(spec_.observation.size);

@@ -77,6 +77,7 @@ EnvSpec spec_from(const nb::dict& spec) {
   out.max_episode_steps = nb::cast<int>(spec["max_episode_steps"]);
   out.has_reward_threshold = !spec["reward_threshold"].is_none();
   if (out.has_reward_threshold) out.reward_threshold = nb::cast<double>(spec["reward_threshold"]);
+  out.names_success = nb::cast<bool>(spec["names_success"]);
   out.upstream = nb::cast<std::string>(spec["upstream"]);
   out.summary = nb::cast<std::string>(spec["summary"]);
   return out;

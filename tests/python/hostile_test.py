@@ -93,16 +93,16 @@ def with_step(change):
 CASES = {
     "a shape": (
         ValueError,
-        r"environment 0 gave an array of shape \(4,\), expected \(3,\)(.|\n)*"
+        r"environment [0-9] gave an array of shape \(4,\), expected \(3,\)(.|\n)*"
         r"In reset\(\) of a shape.*Box\(-1.0, 1.0, \(3,\)"
         if hasattr(Exception, "add_note")
-        else r"environment 0 gave an array of shape \(4,\), expected \(3,\)",
+        else r"environment [0-9] gave an array of shape \(4,\), expected \(3,\)",
         but(look=lambda self: np.zeros(4, np.float32)),
         {},
     ),
     "a shape later": (
         ValueError,
-        r"environment 0 gave an array of shape \(4,\), expected \(3,\)",
+        r"environment [0-9] gave an array of shape \(4,\), expected \(3,\)",
         but(look=later(np.zeros(4, np.float32), ZEROS)),
         {},
     ),
@@ -119,19 +119,19 @@ CASES = {
     ),
     "not a number": (
         broadloom.Error,
-        "observation of environment 0 is not finite",
+        "observation of environment [0-9] is not finite",
         but(look=later(np.array([0, np.nan, 0], np.float32), ZEROS)),
         {},
     ),
     "a reward that is not a number": (
         broadloom.Error,
-        "reward of environment 0 is not finite",
+        "reward of environment [0-9] is not finite",
         but(reward=later(float("nan"), 1.0)),
         {},
     ),
     "a reward beyond float32": (
         broadloom.Error,
-        "reward of environment 0 is not finite",
+        "reward of environment [0-9] is not finite",
         but(reward=later(1e300, 1.0)),
         {},
     ),
@@ -143,13 +143,13 @@ CASES = {
     ),
     "an index beyond": (
         broadloom.Error,
-        "environment 0: got 9, expected 0 to 3",
+        "environment [0-9]: got 9, expected 0 to 3",
         but(observation_space=Discrete(4), look=lambda self: 9),
         {},
     ),
     "an index before the first": (
         broadloom.Error,
-        "environment 0: got 2, expected 3 to 6",
+        "environment [0-9]: got 2, expected 3 to 6",
         but(observation_space=Discrete(4, start=3), look=lambda self: 2),
         {},
     ),

@@ -494,11 +494,39 @@ class UsersTest(unittest.TestCase):
                 drawn = policy.act(rows, rng=np.random.default_rng(1))
                 self.assertTrue(all(policy.action_space.contains(one) for one in drawn))
 
+    def test_success_comes_from_infos(self):
+        for key, makes_vectors in (("is_success", False), ("success", True)):
+
+            class Reached(Steps):
+                word = key
+
+                def reset(self, *, seed=None, options=None):
+                    first = super().reset(seed=seed)
+                    self.good = self.np_random.random() < 0.5
+                    return first
+
+                def step(self, action):
+                    *row, _ = super().step(action)
+                    return *row, {self.word: bool(self.good and self.t >= 10)}
+
+            def vectors(num_envs, kind=Reached):
+                mode = gymnasium.vector.AutoresetMode.NEXT_STEP
+                return gymnasium.vector.SyncVectorEnv([kind] * num_envs, autoreset_mode=mode)
+
+            with self.subTest(key):
+                run = train(vectors if makes_vectors else Reached, key)
+                rate = broadloom.evaluate(run, episodes=40)["success_rate"]
+                self.assertTrue(0.2 < rate < 0.8, rate)
+                self.assertTrue(0.0 < run.metrics()["success_rate"].iloc[-1] < 1.0)
+        self.assertIsNone(broadloom.evaluate(train(Steps, "none"), episodes=4)["success_rate"])
+
     def test_advice_fits_the_space(self):
         two = gymnasium.spaces.Tuple([gymnasium.spaces.Discrete(2), Box(0, 1, (1,))])
         many = type("Many", (Steps,), {"action_space": two})
         pair = type("Pair", (Steps,), {"observation_space": Dict(a=Box(0, 1, (2,)), b=Discrete(3))})
+        grid = type("Grid", (Steps,), {"observation_space": gymnasium.spaces.MultiDiscrete([3, 2])})
         for env, words, never in (
+            (grid, r"got MultiDiscrete.*FlattenObservation.*MultiDiscrete into one Box", "Rescale"),
             (many, "action space", "FlattenObservation"),
             (pair, "FlattenObservation", "RescaleAction"),
         ):
@@ -510,5 +538,3 @@ class UsersTest(unittest.TestCase):
 
 if __name__ == "__main__":
     unittest.main()
-        grid = type("Grid", (Steps,), {"observation_space": gymnasium.spaces.MultiDiscrete([3, 2])})
-            (grid, r"got MultiDiscrete.*FlattenObservation.*MultiDiscrete into one Box", "Rescale"),
