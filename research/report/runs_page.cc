@@ -29,8 +29,11 @@ constexpr std::string_view kRunsHtml = R"(<!doctype html>
 <title>Runs</title>
 <style>
 {{report_css}}
-main > svg { max-width: 100%; height: auto; }
 .wide { overflow-x: auto; }
+.wide > svg { width: 100%; min-width: 35rem; max-width: 45rem; height: auto; }
+.wide :is(th, td) { max-width: 14rem; white-space: normal; overflow-wrap: break-word; }
+.wide :is(th[title], td:last-child) { min-width: 9rem; }
+.wide tr > th:first-child { text-align: left; }
 </style>
 </head>
 <body>
@@ -70,7 +73,17 @@ std::string links_of(const std::string& run_dir, const std::string& folder) {
   return out;
 }
 
-std::string name_of(const SeedCurves& line) { return line.name.empty() ? "all runs" : line.name; }
+// The line's name as a heading, cut after a setting if it is long; the table below has them all.
+std::string heading_of(const SeedCurves& line) {
+  constexpr std::size_t kMostLetters = 88;
+  std::string name = line.name.empty() ? "all runs" : line.name;
+  const std::string whole = name;
+  if (name.size() > kMostLetters) {
+    const std::size_t cut = name.rfind(' ', kMostLetters);
+    name = name.substr(0, cut == std::string::npos ? kMostLetters : cut) + " ...";
+  }
+  return fmt::format("<th title='{}'>{}</th>", xml_text(whole), xml_text(name));
+}
 
 // Returns at the end of training, and their mean over seeds.
 std::string returns_table(const Curves& curves, const std::string& folder) {
@@ -89,8 +102,8 @@ std::string returns_table(const Curves& curves, const std::string& folder) {
     const Estimate mean = mean_of(returns);
     const std::string interval =
         std::isfinite(mean.low) ? fmt::format("{:.2f} to {:.2f}", mean.low, mean.high) : "-";
-    out += fmt::format("<tr><th>{}</th><td>{}</td><td>{:.2f}</td><td>{}</td><td>{}</td></tr>\n",
-                       xml_text(name_of(line)), returns.size(), mean.value, interval, runs);
+    out += fmt::format("<tr>{}<td>{}</td><td>{:.2f}</td><td>{}</td><td>{}</td></tr>\n",
+                       heading_of(line), returns.size(), mean.value, interval, runs);
   }
   return out + "</tbody></table></div>\n";
 }
@@ -131,9 +144,7 @@ std::string settings_rows(const Curves& curves, bool differing, int& count) {
 
 std::string settings_table(const Curves& curves) {
   std::string head = "<div class='wide'><table><thead><tr><th>key</th>";
-  for (const SeedCurves& line : curves.lines) {
-    head += fmt::format("<th>{}</th>", xml_text(name_of(line)));
-  }
+  for (const SeedCurves& line : curves.lines) head += heading_of(line);
   head += "</tr></thead><tbody>\n";
   const std::string tail = "</tbody></table></div>\n";
   int differing = 0, equal = 0;
@@ -164,7 +175,7 @@ Result<RunsPage> runs_page(const std::vector<std::string>& run_dirs, const std::
         learning_curve_svg(curves.value().task + ": return while training", curves.value().lines);
     // Too many lines for one figure; the tables hold them.
     const std::string figure =
-        svg.ok() ? svg.value()
+        svg.ok() ? fmt::format("<div class='wide'>{}</div>\n", svg.value())
                  : fmt::format("<p>No figure: {}.</p>\n", xml_text(svg.status().message()));
     sections += fmt::format("<h2>{}</h2>\n{}", xml_text(curves.value().task), figure);
     for (const std::string& note : curves.value().notes) {
