@@ -95,6 +95,7 @@ struct Config {  // NOLINT(clang-analyzer-optin.performance.Padding)
   std::string activation = "tanh";
   bool shared_encoder = false;
   std::string recurrent = "none";
+  std::string action_distribution = "gaussian";
   double log_std_init = 0.0;
   std::string std_form = "log";
   double std_min = 0.0;
@@ -385,13 +386,20 @@ void Config::visit_fields(Visitor&& visitor) {
   v("recurrent", recurrent, later(Role::kNetwork).needs("algorithm", "ppo").needs("device", "cpu"),
     Choices{{"none", "mingru", "gru", "lstm"}},
     "Recurrent cell after the hidden layers; minibatches are then whole environments.");
-  v("log_std_init", log_std_init, KeyMark(Role::kLearning).needs("actions", "Box"),
-    Range{-20.0, 2.0}, "Initial log standard deviation of a Gaussian policy.");
-  v("std_form", std_form, later(Role::kNetwork).needs("actions", "Box"), Choices{{"log", "scalar"}},
-    "Learnt number of a Gaussian: the logarithm of its deviation, or the deviation (RSL-RL).");
-  v("std_min", std_min, later(Role::kNetwork).needs("actions", "Box"), Range{0.0, 1e6},
-    "Least standard deviation; 0: none for log, 1e-6 for scalar.");
-  v("std_max", std_max, later(Role::kNetwork).needs("actions", "Box"), Range{0.0, 1e6},
+  const auto for_gaussian = [](const KeyMark& mark) {
+    return mark.needs("actions", "Box").needs("action_distribution", "gaussian or squashed");
+  };
+  v("action_distribution", action_distribution, later(Role::kNetwork).needs("actions", "Box"),
+    Choices{{"gaussian", "squashed", "beta"}},
+    "Policy of a Box: a Gaussian clipped to the bounds, its tanh scaled to them, or a Beta.");
+  v("log_std_init", log_std_init, for_gaussian(Role::kLearning), Range{-20.0, 2.0},
+    "Initial log standard deviation of a Gaussian policy.");
+  v("std_form", std_form, for_gaussian(later(Role::kNetwork)),
+    Choices{{"log", "scalar", "state_dependent"}},
+    "Deviation: a parameter's exponential, a parameter (RSL-RL), or an output's exponential.");
+  v("std_min", std_min, for_gaussian(later(Role::kNetwork)), Range{0.0, 1e6},
+    "Least standard deviation; 0: none, but 1e-6 for scalar.");
+  v("std_max", std_max, for_gaussian(later(Role::kNetwork)), Range{0.0, 1e6},
     "Largest standard deviation; 0: none.");
 
   v.group("Normalisation");

@@ -156,6 +156,12 @@ Status check_recurrent(const Config& config) {
 
 // A deviation outside its bounds has no gradient that brings it back. std_max = 0 sets no bound.
 Status check_deviation(const Config& config) {
+  if (config.action_distribution == "beta") {
+    if (config.bounds_coef == 0.0) return {};
+    return invalid("bounds_coef: got " + to_text(config.bounds_coef) +
+                   " with action_distribution = beta, which has no means to keep within bounds; "
+                   "leave it out, or set action_distribution = squashed or gaussian");
+  }
   const bool is_scalar = config.std_form == "scalar";
   const double least = is_scalar ? std::max(config.std_min, kLeastScalarStd) : config.std_min;
   const double most = config.std_max > 0.0 ? config.std_max : portable::kInfinity;

@@ -275,15 +275,16 @@ class ShardEvaluation {
     }
   }
 
-  // Transposes actions to rows and clips them.
+  // Transposes actions to rows and brings them within the bounds.
   void hand_over_actions(const ActingScratch& scratch) {
     const Space& space = action_space_;
+    const PolicyDistribution policy(policy_.network.shape());
     const std::size_t size = rows_.action_size;
     for (std::size_t k = 0; k < rows_of_shard(); ++k) {
       for (std::size_t a = 0; a < size; ++a) {
         const float action = scratch.chosen[a * kTileRows + k];
         rows_.actions[(first_ + k) * size + a] =
-            is_discrete() ? action : std::clamp(action, space.low[a], space.high[a]);
+            is_discrete() ? action : policy.played(action, space.low[a], space.high[a]);
       }
     }
   }

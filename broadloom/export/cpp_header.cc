@@ -18,7 +18,7 @@ struct Helper {
 };
 
 // A value is a row of numbers, row-major; an image is [channels, height, width].
-constexpr std::array<Helper, 17> kHelpers{{
+constexpr std::array<Helper, 18> kHelpers{{
     {"shift", R"(
 inline std::array<long long, 1> shift(const std::array<long long, 1>& x, long long by) {
   return {{x[0] + by}};
@@ -192,6 +192,20 @@ template <std::size_t kSize>
 std::array<float, kSize> add(std::array<float, kSize> x, const std::array<float, kSize>& y) {
   for (std::size_t i = 0; i < kSize; ++i) x[i] += y[i];
   return x;
+}
+)"},
+    {"beta_mean", R"(
+inline float softplus(float x) { return std::fmax(x, 0.0f) + std::log1p(std::exp(-std::fabs(x))); }
+
+template <std::size_t kSize>
+std::array<float, kSize> beta_mean(const std::array<float, kSize>& x,
+                                   const std::array<float, kSize>& y) {
+  std::array<float, kSize> z{};
+  for (std::size_t i = 0; i < kSize; ++i) {
+    const float alpha = 1.0f + softplus(x[i]), beta = 1.0f + softplus(y[i]);
+    z[i] = (alpha - beta) / (alpha + beta);
+  }
+  return z;
 }
 )"},
     {"mask", R"(
@@ -426,6 +440,7 @@ class HeaderText {
         arguments += ", " + steps(operation);
         break;
       case OperationKind::kAdd:
+      case OperationKind::kBetaMean:
         arguments += ", " + identifier(operation.inputs[1]);
         break;
       case OperationKind::kMask:

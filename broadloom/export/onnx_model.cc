@@ -221,6 +221,16 @@ class ModelWriter {
       case OperationKind::kConstant:
         out("Identity", {arrays[0] + kConstantSuffix});
         break;
+      case OperationKind::kBetaMean: {
+        const std::string& name = operation.name;
+        node("Softplus", {x}, name + ".alpha");
+        node("Softplus", {operation.inputs[1]}, name + ".beta");
+        node("Sub", {name + ".alpha", name + ".beta"}, name + ".difference");
+        node("Add", {name + ".alpha", name + ".beta"}, name + ".sum");
+        node("Add", {name + ".sum", number(operation, "two", 2.0f)}, name + ".whole");
+        out("Div", {name + ".difference", name + ".whole"});
+        break;
+      }
       case OperationKind::kPart: {
         const auto begin = static_cast<std::int64_t>(operation.number);
         slice(operation, x, "", axis_of(operation), begin, begin + operation.shape[0],

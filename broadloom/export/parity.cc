@@ -15,6 +15,7 @@
 #include "broadloom/evaluate/policy_outputs.h"
 #include "broadloom/export/npz.h"
 #include "broadloom/export/replay.h"
+#include "broadloom/nn/policy_distribution.h"
 
 namespace broadloom {
 namespace {
@@ -178,9 +179,24 @@ std::vector<double> draw_masks(const NetworkShape& shape, std::vector<float>& ou
   return masks;
 }
 
-// The actions of an evaluation.
-std::vector<double> actions_of(const Policy& policy, const std::vector<float>& outputs) {
+// The action of an evaluation: outputs are a row's of the network.
+void add_numbers(const Policy& policy, const float* outputs, std::vector<double>& out) {
   const Space& space = policy.spec.action;
+  const NetworkShape& shape = policy.network.shape();
+  const PolicyDistribution distribution(shape);
+  std::vector<float> tile(static_cast<std::size_t>(shape.action_outputs) * kTileRows);
+  std::vector<float> best(tile.size());
+  for (std::size_t o = 0; o < tile.size() / kTileRows; ++o) tile[o * kTileRows] = outputs[o];
+  distribution.best(tile.data(), 1, best.data());
+  for (std::size_t a = 0; a < space.low.size(); ++a) {
+    const float action = distribution.played(best[a * kTileRows], space.low[a], space.high[a]);
+    out.push_back(space.own_low.empty()
+                      ? action
+                      : scaled_action(action, space.own_low[a], space.own_high[a]));
+  }
+}
+
+std::vector<double> actions_of(const Policy& policy, const std::vector<float>& outputs) {
   const NetworkShape& shape = policy.network.shape();
   const auto size = static_cast<std::size_t>(shape.action_outputs);
   std::vector<double> out;
@@ -188,12 +204,8 @@ std::vector<double> actions_of(const Policy& policy, const std::vector<float>& o
     const float* row = outputs.data() + first;
     if (shape.is_categorical()) {
       add_choices(policy, row, out);
-      continue;
-    }
-    for (std::size_t a = 0; a < size; ++a) {
-      out.push_back(space.own_low.empty()
-                        ? std::clamp(row[a], space.low[a], space.high[a])
-                        : scaled_action(row[a], space.own_low[a], space.own_high[a]));
+    } else {
+      add_numbers(policy, row, out);
     }
   }
   return out;
@@ -204,11 +216,30 @@ std::map<std::string, std::vector<double>> expected_of(const Policy& policy,
                                                        const PolicyOutputs& found) {
   const NetworkShape& shape = policy.network.shape();
   const auto values = static_cast<std::size_t>(shape.action_values ? 1 : shape.value_outputs);
+  const auto numbers = static_cast<std::size_t>(shape.action_size());
+  // Outputs of a Box from index `first` on.
+  const auto part = [&](std::size_t first) {
+    std::vector<double> out;
+    for (std::size_t row = first; row < found.outputs.size();
+         row += static_cast<std::size_t>(shape.action_outputs)) {
+      out.insert(out.end(), &found.outputs[row], &found.outputs[row] + numbers);
+    }
+    return out;
+  };
   std::map<std::string, std::vector<double>> out;
   for (const std::string& name : graph.outputs) {
     if (name == kNextStateName) continue;
     if (name == "action") {
       out[name] = actions_of(policy, found.outputs);
+    } else if (name == "mean" || name == "alpha") {
+      out[name] = part(0);
+    } else if (name == "beta") {
+      out[name] = part(numbers);
+    } else if (name == "log_std" && shape.has_pairs()) {
+      const StdBounds bounds(shape);
+      for (const double number : part(numbers)) {
+        out[name].push_back(std::clamp(number, bounds.low, bounds.high));
+      }
     } else if (name == "log_std") {
       std::vector<float> log_std(static_cast<std::size_t>(shape.action_outputs));
       policy.network.log_std(policy.params, log_std.data());

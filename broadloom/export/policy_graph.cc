@@ -50,7 +50,7 @@ class GraphBuilder {
     if (shape.is_categorical()) {
       categorical_outputs(side, features);
     } else {
-      gaussian_outputs(side, features);
+      box_outputs(side, features);
     }
     if (with_value && shape.critic_observation_size == 0) value_outputs(encoded);
     if (!next_states_.empty()) {
@@ -271,18 +271,19 @@ class GraphBuilder {
     if (shape.action_values) largest_ = outputs;
   }
 
-  // From [-1, 1] to the own bounds: (x + middle / half) half. What leaves [-1, 1] leaves the
-  // bounds, to which the result is clipped.
-  Value scaled_to_bounds(const Value& x, const Space& space) {
+  // From [-1, 1] to the bounds: (x + middle / half) half. What leaves [-1, 1] leaves the bounds, to
+  // which the result is clipped.
+  Value scaled_to_bounds(const Value& x, const std::vector<float>& lows,
+                         const std::vector<float>& highs) {
     std::vector<float> mean, rest, scale;
     float limit = 0.0f;
-    for (std::size_t i = 0; i < space.own_low.size(); ++i) {
-      const double low = space.own_low[i], high = space.own_high[i];
+    for (std::size_t i = 0; i < lows.size(); ++i) {
+      const double low = lows[i], high = highs[i];
       const double half = 0.5 * (high - low), exact = half > 0.0 ? -0.5 * (high + low) / half : 0.0;
       mean.push_back(static_cast<float>(exact));
       rest.push_back(static_cast<float>(exact - mean.back()));
       scale.push_back(static_cast<float>(half));
-      limit = std::max({limit, std::fabs(space.own_low[i]), std::fabs(space.own_high[i])});
+      limit = std::max({limit, std::fabs(lows[i]), std::fabs(highs[i])});
     }
     Operation operation{OperationKind::kNormalise, "action.scaled", {x.name}, x.shape};
     operation.number = limit;
@@ -292,26 +293,71 @@ class GraphBuilder {
     return add(operation);
   }
 
-  void gaussian_outputs(const std::string& side, const Value& features) {
-    const ActorCritic& network = policy_.network;
+  // Rows [first, first + A) of the policy's head, as a layer of their own.
+  Value part_of_head(const std::string& name, const std::string& layer, int first,
+                     const Value& features) {
+    LinearSlice slice = policy_.network.policy_head();
+    slice.weight += static_cast<std::size_t>(first) * slice.in;
+    slice.bias += static_cast<std::size_t>(first);
+    slice.out = policy_.network.shape().action_size();
+    return linear(name, layer, slice, features);
+  }
+
+  // The number that is scaled to the bounds, or the mean of a Gaussian, which is clipped to them.
+  Value best_numbers(const std::string& side, const Value& features) {
+    const NetworkShape& shape = policy_.network.shape();
+    if (shape.action_distribution == ActionDistribution::kBeta) {
+      const Value one = part_of_head("alpha", side + ".head", 0, features);
+      const Value two = part_of_head("beta", side + ".head_beta", shape.action_size(), features);
+      graph_.outputs = {one.name, two.name};
+      return add({OperationKind::kBetaMean, "action.unit", {one.name, two.name}, one.shape});
+    }
+    const Value mean = part_of_head("mean", side + ".head", 0, features);
+    graph_.outputs = {mean.name, log_deviations(side, features).name};
+    if (shape.action_distribution == ActionDistribution::kGaussian) return mean;
+    return add({OperationKind::kActivation, "action.unit", {mean.name}, mean.shape});
+  }
+
+  Value log_deviations(const std::string& side, const Value& features) {
+    const NetworkShape& shape = policy_.network.shape();
+    const std::vector<int> numbers{shape.action_size()};
+    const auto count = static_cast<std::size_t>(numbers[0]);
+    if (shape.has_log_std()) {
+      Operation log_std{OperationKind::kConstant, "log_std", {}, numbers};
+      std::vector<float> deviations(count);
+      policy_.network.log_std(policy_.params, deviations.data());
+      log_std.arrays = {keep("log_std", numbers, deviations)};
+      return add(log_std);
+    }
+    constexpr double kMost = std::numeric_limits<float>::max();
+    const StdBounds bounds(shape);
+    const Value free = part_of_head("log_std.free", side + ".head_log_std", numbers[0], features);
+    Operation clip{OperationKind::kClip, "log_std", {free.name}, numbers};
+    for (const auto& [name, bound] :
+         {std::pair{"log_std_low", bounds.low}, {"log_std_high", bounds.high}}) {
+      const float number = static_cast<float>(std::clamp(bound, -kMost, kMost));
+      clip.arrays.push_back(keep(name, numbers, std::vector<float>(count, number)));
+    }
+    return add(clip);
+  }
+
+  void box_outputs(const std::string& side, const Value& features) {
+    const NetworkShape& shape = policy_.network.shape();
     const Space& space = policy_.spec.action;
-    const std::vector<int> numbers{network.shape().action_outputs};
-    const Value mean = linear("mean", side + ".head", network.policy_head(), features);
-    const bool is_row = space.extents().size() == 1;
-    const bool is_scaled = !space.own_low.empty();
-    const Value inside = is_scaled ? scaled_to_bounds(mean, space) : mean;
+    const std::vector<int> numbers{shape.action_size()};
+    const bool is_row = space.extents().size() == 1, is_own = !space.own_low.empty();
+    const std::vector<float>& low = is_own ? space.own_low : space.low;
+    const std::vector<float>& high = is_own ? space.own_high : space.high;
+    const Value best = best_numbers(side, features);
+    const bool is_scaled = is_own || shape.action_distribution != ActionDistribution::kGaussian;
+    const Value inside = is_scaled ? scaled_to_bounds(best, low, high) : best;
     Operation clip{OperationKind::kClip, is_row ? "action" : "action.row", {inside.name}, numbers};
-    clip.arrays = {keep("action_low", numbers, is_scaled ? space.own_low : space.low),
-                   keep("action_high", numbers, is_scaled ? space.own_high : space.high)};
+    clip.arrays = {keep("action_low", numbers, low), keep("action_high", numbers, high)};
     Value action = add(clip);
     if (!is_row) {
       action = add({OperationKind::kReshape, "action", {action.name}, space.extents()});
     }
-    Operation log_std{OperationKind::kConstant, "log_std", {}, numbers};
-    std::vector<float> deviations(static_cast<std::size_t>(numbers[0]));
-    network.log_std(policy_.params, deviations.data());
-    log_std.arrays = {keep("log_std", numbers, deviations)};
-    graph_.outputs = {action.name, mean.name, add(log_std).name};
+    graph_.outputs.insert(graph_.outputs.begin(), action.name);
   }
 
   void value_outputs(const Value& encoded) {
@@ -475,6 +521,8 @@ const char* operation_name(const Operation& operation) {
       return "column";
     case OperationKind::kConstant:
       return "constant";
+    case OperationKind::kBetaMean:
+      return "beta_mean";
     case OperationKind::kPart:
       return "part";
     case OperationKind::kJoin:

@@ -34,6 +34,7 @@ enum class OperationKind {
   kLargest,   // largest number
   kColumn,    // number at index `number`
   kConstant,  // an array without rows
+  kBetaMean,  // of Beta(1 + softplus(x), 1 + softplus(y)), moved from [0, 1] to [-1, 1]
   kPart,      // numbers from index `number` on, as many as its shape says
   kJoin,      // its inputs, side by side
   // Units of recurrent cells (math/min_gru.h, math/gated_units.h).

@@ -24,6 +24,9 @@ struct Image {
 };
 
 double sigmoid(double x) { return 1.0 / (1.0 + portable::exp(-x)); }
+double softplus(double x) {
+  return std::max(x, 0.0) + portable::log(1.0 + portable::exp(-std::abs(x)));
+}
 double hyperbolic_tangent(double x) {
   const double grown = portable::expm1(-2.0 * std::abs(x));
   return std::copysign(-grown / (2.0 + grown), x);
@@ -114,6 +117,12 @@ class RowReplay {
         break;
       case OperationKind::kConstant:
         out.assign(array(0).begin(), array(0).end());
+        break;
+      case OperationKind::kBetaMean:
+        each(x, out, [&](double v, std::size_t i) {
+          const double alpha = 1.0 + softplus(v), beta = 1.0 + softplus(y[i]);
+          return (alpha - beta) / (alpha + beta);
+        });
         break;
       case OperationKind::kPart:
         each(x + static_cast<std::size_t>(operation_.number), out,

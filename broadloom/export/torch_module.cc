@@ -241,6 +241,12 @@ class ModuleText {
         return fmt::format("{}[:, {}]", x, static_cast<int>(operation.number));
       case OperationKind::kConstant:
         return fmt::format("self.{}", arrays[0]);
+      case OperationKind::kBetaMean: {
+        const std::string other = variable(operation.inputs[1]);
+        return fmt::format(
+            "(F.softplus({0}) - F.softplus({1})) / (F.softplus({0}) + F.softplus({1}) + 2.0)", x,
+            other);
+      }
       case OperationKind::kPart: {
         const int begin = static_cast<int>(operation.number);
         return fmt::format("{}[:, {}:{}]", x, begin, begin + operation.shape[0]);

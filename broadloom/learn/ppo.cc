@@ -101,7 +101,7 @@ Ppo::Ppo(const ActorCritic& network, const PpoSettings& settings, int batch_size
               {settings.update_epochs, settings.max_grad_norm, settings.adam_eps, Optimizer::kAdam,
                settings.steps_together, settings.shuffle, settings.clips_sides_apart},
               batch_size, minibatch_count, observation_size, action_size, pool, ranks) {
-  if (!network.shape().is_categorical()) {
+  if (network.shape().has_log_std()) {
     update_.loss().old_log_std.resize(static_cast<std::size_t>(network.shape().action_outputs));
   }
 }

@@ -7,8 +7,7 @@
 
 #include "broadloom/core/portable_math.h"
 #include "broadloom/math/targets.h"
-#include "broadloom/nn/categorical_heads.h"
-#include "broadloom/nn/distributions.h"
+#include "broadloom/nn/policy_distribution.h"
 
 #ifndef HWY_TARGET_INCLUDE  // defined already in a unit of several kernel files
 #define HWY_TARGET_INCLUDE "broadloom/learn/ppo_loss.cc"
@@ -232,27 +231,11 @@ double sum_of_losses(const double* losses, int rows) {
   return HWY_DYNAMIC_DISPATCH(SumOfLossesF64)(losses, rows);
 }
 
-// Log-probabilities and entropies of a tile, for each kind of policy.
-template <class Real>
-void categorical_forward(const CategoricalHeads& heads, const Real* logits, TileBatch<Real>& b) {
-  heads.normalisers(logits, b.rows, b.normalisers.data());
-  heads.log_probs(logits, b.normalisers.data(), b.actions.data(), b.rows, b.log_probs.data());
-  heads.entropies(logits, b.normalisers.data(), b.rows, b.terms.data(), b.head_entropies.data(),
-                  b.entropies.data());
-}
-
-template <class Real>
-void gaussian_forward(int outputs, const Real* means, const Real* log_std, TileBatch<Real>& b) {
-  gaussian_log_probs(means, log_std, b.actions.data(), outputs, b.rows, b.terms.data(),
-                     b.log_probs.data());
-  std::fill_n(b.entropies.begin(), b.rows, gaussian_entropy(log_std, outputs));
-}
-
 }  // namespace
 
 template <class Real>
 TileBatch<Real>::TileBatch(int observation_size, int action_size, int outputs,
-                           int critic_observation_size, int values, bool masked, bool is_gaussian)
+                           int critic_observation_size, int values, bool masked)
     : observations(static_cast<std::size_t>(kTileRows) * observation_size),
       valid(masked ? static_cast<std::size_t>(kTileRows) * outputs : 0),
       critic_observations(static_cast<std::size_t>(kTileRows) * critic_observation_size),
@@ -260,10 +243,6 @@ TileBatch<Real>::TileBatch(int observation_size, int action_size, int outputs,
       normalisers(actions.size()),
       head_entropies(actions.size()),
       terms(static_cast<std::size_t>(kTileRows) * outputs) {
-  if (is_gaussian) {
-    old_means.resize(terms.size());
-    old_log_std.resize(static_cast<std::size_t>(outputs));
-  }
   for (AlignedVector<Real>* column : {&old_log_probs, &advantages, &log_probs, &entropies,
                                       &log_ratios, &ratios, &d_log_probs, &policy_losses}) {
     column->resize(kTileRows);
@@ -273,10 +252,21 @@ TileBatch<Real>::TileBatch(int observation_size, int action_size, int outputs,
   }
 }
 
+template <class Real>
+TileBatch<Real>::TileBatch(const NetworkShape& shape)
+    : TileBatch(shape.observation_size, shape.action_size(), shape.action_outputs,
+                shape.critic_observation_size, shape.value_outputs, shape.masked) {
+  terms.resize(static_cast<std::size_t>(kTileRows) * PolicyDistribution::term_rows(shape));
+  if (shape.is_categorical()) return;
+  old_means.resize(static_cast<std::size_t>(kTileRows) * shape.action_outputs);
+  if (shape.has_log_std()) old_log_std.resize(static_cast<std::size_t>(shape.action_outputs));
+}
+
 void PpoLoss::gather(const RolloutBlock& block, const std::int32_t* indices, int rows,
                      const AdvantageShift& advantages, NetworkSide side, Tile& tile) const {
   tile.rows = rows;
   const bool has_means = !block.means.empty() && side != NetworkSide::kValue;
+  const std::size_t outputs = has_means ? static_cast<std::size_t>(block.mean_size()) : 0;
   if (has_means) tile.old_log_std.assign(old_log_std.begin(), old_log_std.end());
   for (int r = 0; r < rows; ++r) {
     const std::size_t i = static_cast<std::size_t>(indices[r]);
@@ -285,8 +275,9 @@ void PpoLoss::gather(const RolloutBlock& block, const std::int32_t* indices, int
     if (side != NetworkSide::kValue) {
       for (int a = 0; a < block.A; ++a) {
         tile.actions[static_cast<std::size_t>(a) * kTileRows + r] = block.actions[i * block.A + a];
-        if (!has_means) continue;
-        tile.old_means[static_cast<std::size_t>(a) * kTileRows + r] = block.means[i * block.A + a];
+      }
+      for (std::size_t o = 0; o < outputs; ++o) {
+        tile.old_means[o * kTileRows + row] = block.means[i * outputs + o];
       }
       if (block.M > 0) std::copy_n(block.valid_row(i), block.M, &tile.valid[row * block.M]);
       tile.old_log_probs[r] = block.log_probs[i];
@@ -325,6 +316,17 @@ double gaussian_kl(const TileBatch<Real>& batch, const Real* means, const Real* 
   return total;
 }
 
+// The sum over rows of KL(old || new).
+template <class Real>
+double analytic_kl(const NetworkShape& shape, const TileBatch<Real>& batch,
+                   const TileWorkspace<Real>& work) {
+  if (!shape.has_pairs()) return gaussian_kl(batch, work.policy.data(), work.log_std.data());
+  double kl[kTileRows], total = 0.0;
+  PolicyDistribution(shape).pairs_kl(batch.old_means.data(), work.policy.data(), batch.rows, kl);
+  for (int r = 0; r < batch.rows; ++r) total += kl[r];
+  return total;
+}
+
 // Adds the derivative of weight * max(0, |mean| - kMeanBound)^2 to d_means [outputs, kTileRows].
 template <class Real>
 void add_bounds_gradient(Real weight, const Real* means, int outputs, int rows, Real* d_means) {
@@ -343,30 +345,27 @@ template <class Real>
 void policy_side(const ActorCritic& network, const PpoCoefficients& c, Real share,
                  const Real* params, TileBatch<Real>& batch, TileWorkspace<Real>& work, Real* grads,
                  PpoSums& sums) {
-  const int outputs = network.shape().action_outputs;
-  const Real entropy_weight = static_cast<Real>(-c.ent_coef) * share;
-  if (network.shape().is_categorical()) {
-    const CategoricalHeads heads(network.shape().heads());
-    categorical_forward(heads, work.policy.data(), batch);
-    policy_loss(c, share, batch);
-    heads.backward(work.policy.data(), batch.normalisers.data(), batch.terms.data(),
-                   batch.head_entropies.data(), batch.actions.data(), batch.d_log_probs.data(),
-                   entropy_weight, batch.rows, work.policy_delta.data());
-  } else {
-    const Real* means = work.policy.data();
-    const Real* log_std = work.log_std.data();
-    gaussian_forward(outputs, means, log_std, batch);
-    policy_loss(c, share, batch);
-    std::fill(work.log_std_delta.begin(), work.log_std_delta.end(), Real(0));
-    gaussian_backward(batch.terms.data(), log_std, batch.d_log_probs.data(), entropy_weight,
-                      outputs, batch.rows, work.policy_delta.data(), work.log_std_delta.data());
-    network.add_log_std_gradient(params, work.log_std_delta.data(), grads);
-    if (c.bounds_coef > 0.0) {
-      add_bounds_gradient(static_cast<Real>(c.bounds_coef) * share, means, outputs, batch.rows,
-                          work.policy_delta.data());
-    }
-    if (c.analytic_kl) sums.analytic_kl += gaussian_kl(batch, means, log_std);
+  const NetworkShape& shape = network.shape();
+  const PolicyDistribution policy(shape);
+  const PolicyRows<Real> rows{.outputs = work.policy.data(),
+                              .log_std = work.log_std.data(),
+                              .actions = batch.actions.data(),
+                              .rows = batch.rows,
+                              .terms = batch.terms.data(),
+                              .normalisers = batch.normalisers.data(),
+                              .head_entropies = batch.head_entropies.data()};
+  policy.log_probs(rows, batch.log_probs.data());
+  policy.entropies(rows, batch.entropies.data());
+  policy_loss(c, share, batch);
+  std::fill(work.log_std_delta.begin(), work.log_std_delta.end(), Real(0));
+  policy.backward(rows, batch.d_log_probs.data(), static_cast<Real>(-c.ent_coef) * share,
+                  work.policy_delta.data(), work.log_std_delta.data());
+  if (shape.has_log_std()) network.add_log_std_gradient(params, work.log_std_delta.data(), grads);
+  if (c.bounds_coef > 0.0) {
+    add_bounds_gradient(static_cast<Real>(c.bounds_coef) * share, rows.outputs, shape.action_size(),
+                        batch.rows, work.policy_delta.data());
   }
+  if (c.analytic_kl) sums.analytic_kl += analytic_kl(shape, batch, work);
   add_policy_sums(c, batch, sums);
 }
 

@@ -26,9 +26,10 @@ struct PpoCoefficients {
   double clip_vloss_coef = 0.0;
   // Learns from the clipped value alone (Stable-Baselines3, skrl), not from the larger loss.
   bool clips_value_alone = false;
-  // Weight of the squared distance of a Gaussian's means beyond +-kMeanBound (rl_games).
+  // Weight of the squared distance of a Gaussian's means beyond +-kMeanBound (rl_games); if it is
+  // squashed, of its means before the tanh.
   double bounds_coef = 0.0;
-  // Sums KL(old policy || policy) of Gaussians; the block needs its means.
+  // Sums KL(old policy || policy) of a Box's policies; the block needs its means.
   bool analytic_kl = false;
 };
 
@@ -46,16 +47,19 @@ struct TileBatch {
   AlignedVector<Real> old_values;           // [values, kTileRows]
   AlignedVector<Real> advantages;           // [kTileRows] after normalisation, if on
   AlignedVector<Real> value_targets;        // [values, kTileRows]
-  AlignedVector<Real> old_means;            // [A, kTileRows], Gaussian only
-  std::vector<Real> old_log_std;            // [A], Gaussian only
+  AlignedVector<Real> old_means;            // [outputs, kTileRows], Box only
+  std::vector<Real> old_log_std;            // [A], if deviations are parameters
 
-  // Scratch of the loss: one number per sample, except terms [outputs, kTileRows], value_losses
-  // [values, kTileRows], and normalisers and head_entropies [A, kTileRows].
+  // Scratch of the loss: one number per sample, except terms
+  // [PolicyDistribution::term_rows(), kTileRows], value_losses [values, kTileRows], and
+  // normalisers and head_entropies [A, kTileRows].
   AlignedVector<Real> log_probs, normalisers, head_entropies, entropies, terms;
   AlignedVector<Real> log_ratios, ratios, d_log_probs, policy_losses, value_losses;
 
   TileBatch(int observation_size, int action_size, int outputs, int critic_observation_size = 0,
-            int values = 1, bool masked = false, bool is_gaussian = false);
+            int values = 1, bool masked = false);
+  // A tile for a network of this shape.
+  explicit TileBatch(const NetworkShape& shape);
   NetworkInput<Real> input() const {
     const Real* policy = observations.data();
     NetworkInput<Real> both(policy,
@@ -77,7 +81,7 @@ struct PpoSums : RatioSums {
   double value_loss = 0.0;
   double int_value_loss = 0.0;  // of the intrinsic value, if any
   double entropy = 0.0;
-  double analytic_kl = 0.0;  // of Gaussians, if PpoCoefficients ask for it
+  double analytic_kl = 0.0;  // of a Box's policies, if PpoCoefficients ask for it
 
   BROADLOOM_HD void add(const PpoSums& other) {
     RatioSums::add(other);
@@ -140,14 +144,8 @@ struct PpoLoss {
   using Sums = PpoSums;
   using Context = AdvantageShift;  // of a minibatch
 
-  static Tile make_tile(const ActorCritic& network, int observation_size, int action_size) {
-    return {observation_size,
-            action_size,
-            network.shape().action_outputs,
-            network.shape().critic_observation_size,
-            network.shape().value_outputs,
-            network.shape().masked,
-            !network.shape().is_categorical()};
+  static Tile make_tile(const ActorCritic& network, int /*observation_size*/, int /*action_size*/) {
+    return Tile(network.shape());
   }
   // Gathers what a side needs of the block's samples at indices [rows].
   void gather(const RolloutBlock& block, const std::int32_t* indices, int rows,
@@ -160,7 +158,8 @@ struct PpoLoss {
   }
 
   PpoCoefficients coefficients;
-  std::vector<float> old_log_std = {};  // [A] of the policy that collected, Gaussian only
+  // [A] of the policy that collected, if deviations are parameters.
+  std::vector<float> old_log_std = {};
 };
 
 }  // namespace broadloom

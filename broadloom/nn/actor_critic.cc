@@ -26,6 +26,14 @@ void mask_outputs(const std::uint8_t* valid, int count, int rows, Real* outputs)
 
 }  // namespace
 
+StdBounds::StdBounds(const NetworkShape& shape)
+    : low(-std::numeric_limits<double>::infinity()), high(std::numeric_limits<double>::infinity()) {
+  const bool is_log = shape.std_form != StdForm::kScalar;
+  const double least = is_log ? shape.std_min : std::max(shape.std_min, kLeastScalarStd);
+  if (least > 0.0) low = is_log ? portable::log(least) : least;
+  if (shape.std_max > 0.0) high = is_log ? portable::log(shape.std_max) : shape.std_max;
+}
+
 ActorCritic::ActorCritic(NetworkShape shape) : shape_(std::move(shape)) {
   const std::vector<LayerPlan> plan =
       body_plan(shape_.encoder, shape_.normalisation, shape_.hidden_sizes);
@@ -59,7 +67,7 @@ ActorCritic::ActorCritic(NetworkShape shape) : shape_(std::move(shape)) {
     value_head_ = layout_.add_linear(features(critic_, read), shape_.value_outputs, true);
   }
   critic_range_.end = layout_.size();
-  if (!shape_.is_categorical()) log_std_ = layout_.add_vector(shape_.action_outputs);
+  if (shape_.has_log_std()) log_std_ = layout_.add_vector(shape_.action_outputs);
 }
 
 void ActorCritic::initialise(std::uint64_t seed, float* params, Purpose purpose) const {
@@ -117,35 +125,27 @@ void ActorCritic::initialise(std::uint64_t seed, float* params, Purpose purpose)
   if (shape_.action_values && !is_orthogonal && !is_uniform) {
     normal(policy_head_, 1.0);
   } else {
-    head(policy_head_, shape_.action_values ? std::sqrt(2.0) : 0.01);
+    LinearSlice drawn = policy_head_;
+    if (shape_.has_pairs() && shape_.action_distribution != ActionDistribution::kBeta) {
+      drawn.out = shape_.action_size();  // the means
+      const std::size_t rest = static_cast<std::size_t>(drawn.in) * drawn.out;
+      std::fill_n(params + drawn.weight + rest, rest, 0.0f);
+      std::fill_n(params + drawn.bias + drawn.out, drawn.out,
+                  static_cast<float>(shape_.log_std_init));
+    }
+    head(drawn, shape_.action_values ? std::sqrt(2.0) : 0.01);
   }
   if (!shape_.action_values) {
     init(critic_);
     init_cell(critic_cell_);
     head(value_head_, 1.0);
   }
-  if (!shape_.is_categorical()) {
+  if (shape_.has_log_std()) {
     const bool is_log = shape_.std_form == StdForm::kLog;
     const double first = is_log ? shape_.log_std_init : portable::exp(shape_.log_std_init);
     std::fill_n(params + log_std_, shape_.action_outputs, static_cast<float>(first));
   }
 }
-
-namespace {
-
-// The interval of a deviation's parameter in which it acts as it is.
-struct StdBounds {
-  explicit StdBounds(const NetworkShape& shape) {
-    const bool is_log = shape.std_form == StdForm::kLog;
-    const double least = is_log ? shape.std_min : std::max(shape.std_min, kLeastScalarStd);
-    if (least > 0.0) low = is_log ? portable::log(least) : least;
-    if (shape.std_max > 0.0) high = is_log ? portable::log(shape.std_max) : shape.std_max;
-  }
-  double low = -std::numeric_limits<double>::infinity();
-  double high = std::numeric_limits<double>::infinity();
-};
-
-}  // namespace
 
 template <class Real>
 void ActorCritic::log_std(const Real* params, Real* out) const {
@@ -192,7 +192,7 @@ TileWorkspace<Real> ActorCritic::make_workspace() const {
   work.states.delta.resize(kRows * state_size_);
   if (is_recurrent()) work.states.begins.resize(kRows);
   work.policy.resize(kRows * shape_.action_outputs);
-  if (!shape_.is_categorical()) {
+  if (shape_.has_log_std()) {
     work.log_std.resize(static_cast<std::size_t>(shape_.action_outputs));
     work.log_std_delta.resize(work.log_std.size());
   }

@@ -27,10 +27,18 @@ enum class WeightInit {
   kLecunUniform,
 };
 
+// The distribution of a Box action; pair_distributions.h has the formulas.
+enum class ActionDistribution {
+  kGaussian,  // clipped to the bounds
+  kSquashed,  // tanh of a Gaussian, scaled to the bounds
+  kBeta,      // scaled to the bounds
+};
+
 // The parameters of a Gaussian's standard deviations [A].
 enum class StdForm {
-  kLog,     // their logarithms
-  kScalar,  // themselves
+  kLog,             // their logarithms
+  kScalar,          // themselves
+  kStateDependent,  // none: outputs of the network are the logarithms
 };
 
 // The least deviation of StdForm::kScalar, as in RSL-RL.
@@ -45,7 +53,8 @@ struct NetworkShape {
   int observation_size = 0;  // D
   // Box: diagonal Gaussian; else: categorical, one head for each number of an action.
   SpaceKind action_kind = SpaceKind::kDiscrete;
-  int action_outputs = 0;  // choices of all heads, or Gaussian dimensions
+  // Choices of all heads, or numbers of a Box action: twice as many with has_pairs().
+  int action_outputs = 0;
   // MultiDiscrete only: choices of each head; their sum is action_outputs.
   std::vector<int> action_heads{};
   // Whether inputs come with flags of valid actions.
@@ -53,8 +62,10 @@ struct NetworkShape {
   std::vector<int> hidden_sizes{64, 64};
   Activation activation = Activation::kTanh;
   bool shared_encoder = false;
-  // Gaussian only: state-independent standard deviations. A parameter beyond a bound acts as the
-  // bound, and has no gradient. std_max 0: no upper bound.
+  // Box only.
+  ActionDistribution action_distribution = ActionDistribution::kGaussian;
+  // Gaussians only: standard deviations. A number beyond a bound acts as the bound, and has no
+  // gradient. std_max 0: no upper bound.
   double log_std_init = 0.0;
   StdForm std_form = StdForm::kLog;
   double std_min = 0.0, std_max = 0.0;
@@ -75,6 +86,14 @@ struct NetworkShape {
   CellKind recurrent = CellKind::kNone;
 
   bool is_categorical() const { return action_kind != SpaceKind::kBox; }
+  // Whether the head has two outputs per number of an action: means [A] and then log deviations
+  // [A], or those of a Beta's alpha and beta.
+  bool has_pairs() const {
+    return !is_categorical() && (action_distribution == ActionDistribution::kBeta ||
+                                 std_form == StdForm::kStateDependent);
+  }
+  // Whether the deviations are parameters, the same for every state.
+  bool has_log_std() const { return !is_categorical() && !has_pairs(); }
   // Choices of each head [heads], of a categorical policy. Points into this shape.
   std::span<const int> heads() const {
     if (action_heads.empty()) return {&action_outputs, 1};
@@ -82,11 +101,18 @@ struct NetworkShape {
   }
   // A, the numbers of an action.
   int action_size() const {
-    return is_categorical() ? static_cast<int>(heads().size()) : action_outputs;
+    if (is_categorical()) return static_cast<int>(heads().size());
+    return has_pairs() ? action_outputs / 2 : action_outputs;
   }
   int critic_input_size() const {
     return critic_observation_size > 0 ? critic_observation_size : observation_size;
   }
+};
+
+// The interval in which a deviation's number acts as it is: a logarithm, except with kScalar.
+struct StdBounds {
+  explicit StdBounds(const NetworkShape& shape);
+  double low, high;
 };
 
 // Input rows of a network. The one-pointer constructor serves networks whose sides read the same.
@@ -129,7 +155,7 @@ struct TileWorkspace {
   AlignedVector<Real> encoder_cell, actor_cell, critic_cell;
   AlignedVector<Real> encoder_cell_delta, actor_cell_delta, critic_cell_delta;
   TileStates<Real> states;
-  std::vector<Real> log_std, log_std_delta;  // [outputs] of a Gaussian, or empty
+  std::vector<Real> log_std, log_std_delta;  // [A] if they are parameters, or empty
   AlignedVector<Real> policy, policy_delta;  // [outputs, kTileRows]: column r belongs to row r
   AlignedVector<Real> values, values_delta;  // [value_outputs, kTileRows]
   AlignedVector<Real>
@@ -176,7 +202,7 @@ class ActorCritic {
   bool is_recurrent() const { return state_size_ > 0; }
   const LinearSlice& policy_head() const { return policy_head_; }
   const LinearSlice& value_head() const { return value_head_; }
-  // Offset of the parameters of log_std [A]; Gaussian only.
+  // Offset of the parameters of log_std [A]; with shape().has_log_std() only.
   std::size_t log_std_offset() const { return log_std_; }
   // Log standard deviations [A] of a Gaussian.
   template <class Real>
@@ -191,7 +217,8 @@ class ActorCritic {
   // kOrthogonal follows CleanRL. Gains are sqrt(2) for hidden layers, 0.01 for the policy head, 1
   // for the value head and sqrt(2) for action values. With the other choices, weight_init sets the
   // hidden layers, and action values use lecun_normal, as in purejaxql. Biases are 0, gains of
-  // normalisations 1, and log_std is log_std_init. Uniform choices set all layers and heads.
+  // normalisations 1, and log_std is log_std_init. Uniform choices set all layers and heads. Rows
+  // of the head for deviations that depend on the state begin at 0, with bias log_std_init.
   void initialise(std::uint64_t seed, float* params, Purpose purpose = Purpose::kInit) const;
 
   template <class Real>

@@ -3,15 +3,16 @@
 
 #include "broadloom/math/random_rows.h"
 #include "broadloom/nn/actor_critic.h"
+#include "broadloom/nn/policy_distribution.h"
 
 namespace broadloom {
 
 // Up to kTileRows rows, one per environment.
 struct ActRows {
-  const float* log_std;  // [A] of a Gaussian (TileWorkspace::log_std); else not read
+  const float* log_std;  // [A] of a Gaussian (TileWorkspace::log_std); null or not read: none
   const float* outputs;  // [outputs, kTileRows], of the policy side
   RandomRows streams;    // one per row, the source of all its draws
-  float* actions;        // out [A, kTileRows], unclipped; indices if categorical
+  float* actions;        // out [A, kTileRows], as drawn (PolicyDistribution::played)
   float* log_probs;      // out [kTileRows]
   float* draws;          // [A, kTileRows] scratch
   float* terms;          // [A, kTileRows] scratch
@@ -31,18 +32,16 @@ class Actor {
   virtual void act_best(const ActRows& rows) const = 0;
 };
 
-// Draws from the policy. The outputs are the logits of categorical distributions or the means of a
-// Gaussian.
+// Draws from the policy's distribution (broadloom/nn/policy_distribution.h).
 class PolicySampler final : public Actor {
  public:
   // The network must outlive this.
-  explicit PolicySampler(const ActorCritic& network) : network_(network) {}
+  explicit PolicySampler(const ActorCritic& network) : policy_(network.shape()) {}
   void act(const ActRows& rows) const override;
-  // The mean for a Gaussian.
   void act_best(const ActRows& rows) const override;
 
  private:
-  const ActorCritic& network_;
+  PolicyDistribution policy_;
 };
 
 }  // namespace broadloom

@@ -26,10 +26,12 @@ struct BlockSizes {
   ObservationType critic = {};  // critic observations; size 0: critic reads `observations`
   bool with_intrinsic = false;  // whether intrinsic rewards and values are present
   bool with_fillers = false;    // whether some rows are not transitions
-  bool with_means = false;      // whether a Gaussian's means are present
+  bool with_means = false;      // whether the policy's outputs for a Box are present
+  bool has_pairs = false;       // whether they are two per number of an action
   int state_size = 0;           // S of a recurrent network (ActorCritic::state_size()), or 0
 
   bool has_critic() const { return critic.size > 0; }
+  int mean_size() const { return has_pairs ? 2 * A : A; }  // outputs of a policy for a Box
   ObservationType observation() const { return {D, dtype, full_scale, frames}; }
   std::size_t size() const { return static_cast<std::size_t>(T) * N; }  // B
 };
@@ -106,7 +108,7 @@ struct RolloutBlock : BlockSizes {
     visit(BlockArray{"values", kTransitions, 1, kCollect, true}, &Block::values);
     visit(BlockArray{"log_probs", kTransitions, 1, kCollect, true}, &Block::log_probs);
     visit(BlockArray{"actions", kTransitions, sizes.A, kCollect, true}, &Block::actions);
-    visit(BlockArray{"means", kTransitions, sizes.A, kCollect, false, sizes.with_means},
+    visit(BlockArray{"means", kTransitions, sizes.mean_size(), kCollect, false, sizes.with_means},
           &Block::means);
     visit(BlockArray{"rewards", kTransitions, 1, kCollect, true}, &Block::rewards);
     visit(BlockArray{"terminated", kTransitions, 1, kCollect, true}, &Block::terminated);
@@ -220,8 +222,8 @@ struct RolloutBlock : BlockSizes {
   Observations observations;                // [T, N, D] policy inputs (normalised if that is on)
   Observations critic_observations;         // [T, N, critic.size] critic inputs, or empty
   std::vector<std::uint8_t> valid_actions;  // [T, N, M] flags (env/action_masks.h), or empty
-  std::vector<float> actions;               // [T, N, A] as drawn, before clipping to the bounds
-  std::vector<float> means;                 // [T, N, A] of the Gaussian that drew them, or empty
+  std::vector<float> actions;               // [T, N, A] as drawn (PolicyDistribution::played)
+  std::vector<float> means;                 // [T, N, mean_size()] that drew them, or empty
   std::vector<float> log_probs;             // [T, N] of the policy that collected
   std::vector<float> values;                // [T, N] V(s_t) at collection time
   std::vector<float> rewards;               // [T, N] raw after collect; scaled if norm_reward is on

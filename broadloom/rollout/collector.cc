@@ -355,12 +355,13 @@ void Collector::draw_actions(Shard shard, Scratch& scratch, std::int64_t step) {
               .terms = scratch.terms.data()});
 }
 
-// The block gets the actions as drawn. The environments get them clipped to the bounds.
+// The block gets the actions as drawn. The environments get them within their bounds.
 void Collector::keep_actions(Shard shard, const GroupRows& rows, Scratch& scratch, int t,
                              RolloutBlock& block) {
   const Space& space = envs_.spec().action;
   const std::size_t size = static_cast<std::size_t>(block.A);
-  float* const clipped = rows.actions(block.A);
+  float* const played = rows.actions(block.A);
+  const PolicyDistribution policy(network_.shape());
   float* kept = &block.actions[block.index(t, shard.begin) * size];
   for (std::size_t a = 0; a < size; ++a) {
     const bool index = space.kind == SpaceKind::kDiscrete;
@@ -369,12 +370,15 @@ void Collector::keep_actions(Shard shard, const GroupRows& rows, Scratch& scratc
     const float* drawn = &scratch.actions[a * kTileRows];
     for (std::size_t k = 0; k < static_cast<std::size_t>(shard.size()); ++k) {
       kept[k * size + a] = drawn[k];
-      clipped[k * size + a] = std::clamp(drawn[k], low, high);
+      played[k * size + a] = policy.played(drawn[k], low, high);
     }
-    if (!block.with_means) continue;
-    float* const means = &block.means[block.index(t, shard.begin) * size];
-    for (std::size_t k = 0; k < static_cast<std::size_t>(shard.size()); ++k) {
-      means[k * size + a] = scratch.work.policy[a * kTileRows + k];
+  }
+  if (!block.with_means) return;
+  const std::size_t outputs = static_cast<std::size_t>(block.mean_size());
+  float* const means = &block.means[block.index(t, shard.begin) * outputs];
+  for (std::size_t k = 0; k < static_cast<std::size_t>(shard.size()); ++k) {
+    for (std::size_t o = 0; o < outputs; ++o) {
+      means[k * outputs + o] = scratch.work.policy[o * kTileRows + k];
     }
   }
 }

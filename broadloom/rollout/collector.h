@@ -68,7 +68,7 @@ class Collector {
     EnvRows(std::size_t k, const ActorCritic& network, const EnvSpec& spec);
     static std::size_t row_bytes(const ActorCritic& network, const EnvSpec& spec);
     Raw policy, critic;            // critic: empty if it reads the policy's observations
-    AlignedVector<float> actions;  // [k, A] clipped to the bounds
+    AlignedVector<float> actions;  // [k, A] within the bounds
     MaskRows masks;                // [k, M] of the observations
   };
   // The rows of one group.

@@ -50,6 +50,7 @@ Result<MemoryPlan> plan_memory(const Config& config, int threads, int ranks) {
   if (!envs.ok()) return envs.status();
   BROADLOOM_TRY(check_algorithm(config, envs.value()->spec()));
   BROADLOOM_TRY(check_observations(config, envs.value()->spec()));
+  BROADLOOM_TRY(check_actions(config, envs.value()->spec()));
   return plan_memory(config, threads, *envs.value(), ranks);
 }
 

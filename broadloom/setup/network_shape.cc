@@ -45,6 +45,16 @@ CellKind cell_of(const std::string& name) {
   return name == "lstm" ? CellKind::kLstm : CellKind::kNone;
 }
 
+ActionDistribution distribution_of(const std::string& name) {
+  if (name == "squashed") return ActionDistribution::kSquashed;
+  return name == "beta" ? ActionDistribution::kBeta : ActionDistribution::kGaussian;
+}
+
+StdForm std_form_of(const std::string& name) {
+  if (name == "scalar") return StdForm::kScalar;
+  return name == "state_dependent" ? StdForm::kStateDependent : StdForm::kLog;
+}
+
 // Height, width and channels; a grid without channels has one channel. Height 0: not an image.
 RowShape image_of(const Space& space) {
   const std::vector<int> extents = space.extents();
@@ -88,9 +98,11 @@ Status check_encoder(const Config& config, const EnvSpec& spec) {
 }
 
 // A logit per choice, or a mean per number of a Box.
-int outputs_of(const Space& action) {
+int outputs_of(const Config& config, const Space& action) {
   const std::vector<int> choices = action.choices();
-  return choices.empty() ? action.size : std::accumulate(choices.begin(), choices.end(), 0);
+  if (!choices.empty()) return std::accumulate(choices.begin(), choices.end(), 0);
+  const bool pairs = config.action_distribution == "beta" || config.std_form == "state_dependent";
+  return pairs && action.kind == SpaceKind::kBox ? 2 * action.size : action.size;
 }
 
 }  // namespace
@@ -108,6 +120,7 @@ std::string encoder_advice(const Config& config, const EnvSpec& spec) {
 }
 
 std::string action_range_advice(const Config& config, const EnvSpec& spec) {
+  if (config.action_distribution != "gaussian") return {};  // scaled to the bounds
   constexpr double kWide = 20.0;  // largest range that is not reported, standard deviations
   const double deviation = portable::exp(config.log_std_init);
   const Space& space = spec.action;
@@ -151,15 +164,16 @@ const Space& critic_space(const Config& config, const EnvSpec& spec) {
 NetworkShape network_shape(const Config& config, const EnvSpec& spec) {
   return {.observation_size = spec.observation_size(),
           .action_kind = spec.action.kind,
-          .action_outputs = outputs_of(spec.action),
+          .action_outputs = outputs_of(config, spec.action),
           .action_heads = spec.action.kind == SpaceKind::kMultiDiscrete ? spec.action.choices()
                                                                         : std::vector<int>{},
           .masked = spec.action.masked,
           .hidden_sizes = config.hidden_sizes,
           .activation = activation_of(config.activation),
           .shared_encoder = config.shared_encoder,
+          .action_distribution = distribution_of(config.action_distribution),
           .log_std_init = config.log_std_init,
-          .std_form = config.std_form == "scalar" ? StdForm::kScalar : StdForm::kLog,
+          .std_form = std_form_of(config.std_form),
           .std_min = config.std_min,
           .std_max = config.std_max,
           .precision = precision_of(config.precision),
@@ -181,6 +195,16 @@ NetworkShape rnd_shape(const Config& config, const EnvSpec& spec) {
           .encoder = encoder_of(config.encoder),
           .image = image_of(spec.observation),
           .action_values = true};
+}
+
+Status check_actions(const Config& config, const EnvSpec& spec) {
+  if (config.action_distribution == "gaussian" || spec.action.kind != SpaceKind::kBox) return {};
+  if (has_bounded_actions(spec)) return {};
+  return invalid(
+      fmt::format("action_distribution = {}: it scales actions to the bounds of their Box, but "
+                  "actions of {} have a bound that is not finite; set action_distribution = "
+                  "gaussian, or give the environment finite bounds",
+                  config.action_distribution, spec.id));
 }
 
 Status check_observations(const Config& config, const EnvSpec& spec) {

@@ -35,4 +35,8 @@ std::string action_scale_advice(const EnvSpec& spec);
 // kInvalidConfig if the configuration cannot learn from these observations.
 Status check_observations(const Config& config, const EnvSpec& spec);
 
+// Refuses a distribution that does not suit the actions: one that is scaled to the bounds of a Box
+// without bounds.
+Status check_actions(const Config& config, const EnvSpec& spec);
+
 }  // namespace broadloom

@@ -76,6 +76,7 @@ Status check_probe(const Config& config, const VecEnv& envs) {
 Status check_fits(const Config& config, const VecEnv& envs) {
   BROADLOOM_TRY(check_algorithm(config, envs.spec()));
   BROADLOOM_TRY(check_observations(config, envs.spec()));
+  BROADLOOM_TRY(check_actions(config, envs.spec()));
   BROADLOOM_TRY(check_levels(config, envs));
   if (envs.traits().filler_rows) BROADLOOM_TRY(check_fillers(config, envs.spec()));
   BROADLOOM_TRY(check_probe(config, envs));

@@ -78,8 +78,9 @@ class ConfigKeys(TypedDict, total=False):
     activation: Literal["tanh", "relu", "elu"]
     shared_encoder: bool
     recurrent: Literal["none", "mingru", "gru", "lstm"]
+    action_distribution: Literal["gaussian", "squashed", "beta"]
     log_std_init: float
-    std_form: Literal["log", "scalar"]
+    std_form: Literal["log", "scalar", "state_dependent"]
     std_min: float
     std_max: float
     norm_obs: bool

@@ -74,7 +74,8 @@ class Policy:
         self, observations: ArrayLike, *, state: ArrayLike | None = None
     ) -> tuple[Any, ...]:
         """(outputs, values): logits, means or action values [n, A], and the critic's values [n].
-        Values are None if the critic reads observations of its own. A recurrent policy returns
+        With action_distribution = beta or std_form = state_dependent, a Box has two outputs per
+        number: [n, 2 A]. Values are None if the critic reads observations of its own. A recurrent policy returns
         (outputs, values, state)."""
         rows, one = self._rows(observations)
         outputs, values, state = self._core.forward(rows, len(rows), self._states(state, len(rows)))
@@ -91,7 +92,8 @@ class Policy:
         state: ArrayLike | None = None,
     ) -> Any:
         """The most likely actions; with a NumPy Generator `rng`, actions drawn from the policy. Box
-        actions are clipped to their bounds. action_masks: [n, M] booleans, or [M], of the valid
+        actions lie within their bounds. A squashed policy plays tanh(mean) without rng, a Beta its
+        mean. action_masks: [n, M] booleans, or [M], of the valid
         choices; needed for an environment with action masks. A recurrent policy returns
         (actions, state)."""
         if rng is not None and self._core.has_action_values:
@@ -108,23 +110,33 @@ class Policy:
             scores = self._masked(scores, action_masks)
             actions = self._choices(scores)
         else:
-            if rng is not None:
-                outputs = outputs + np.exp(self._core.log_std) * rng.standard_normal(
-                    outputs.shape, np.float32
-                )
             low, high = (np.asarray(self._action[bound], np.float32) for bound in ("low", "high"))
-            actions = np.clip(outputs, low, high)
+            actions = self._box_actions(outputs, low, high, rng)
             if "own_low" in self._action:  # scaled from [-1, 1], in float32 as in training
                 own_low, own_high = (
                     np.asarray(self._action[f"own_{bound}"], np.float32)
                     for bound in ("low", "high")
                 )
-                half = np.float32(0.5) * own_high - np.float32(0.5) * own_low
-                middle = np.float32(0.5) * own_high + np.float32(0.5) * own_low
-                actions = np.clip(actions.astype(np.float32) * half + middle, own_low, own_high)
+                actions = _scaled(actions, own_low, own_high)
             actions = actions.reshape(-1, *self._action["shape"]).astype(np.float32)
         actions = actions[0] if one else actions
         return (actions, state[0] if one else state) if self.state_size else actions
+
+    def _box_actions(self, outputs, low, high, rng):
+        """Actions within low and high: the best ones without rng, else draws."""
+        distribution, least, most = self._core.distribution
+        first, second = outputs[:, : len(low)], outputs[:, len(low) :]
+        if distribution == "beta":
+            alpha, beta = (1.0 + np.logaddexp(0.0, x.astype(np.float64)) for x in (first, second))
+            share = alpha / (alpha + beta) if rng is None else rng.beta(alpha, beta)
+            return _scaled(2.0 * share - 1.0, low, high)
+        if rng is not None:
+            log_std = self._core.log_std
+            log_std = np.clip(second, least, most) if log_std is None else log_std
+            first = first + np.exp(log_std) * rng.standard_normal(first.shape, np.float32)
+        if distribution == "gaussian":
+            return np.clip(first, low, high)
+        return _scaled(np.tanh(first), low, high)
 
     def _masked(self, scores, masks):
         """Scores with -infinity for invalid choices."""
@@ -245,6 +257,13 @@ class Policy:
             got = np.shape(observations)
             raise ValueError(f"observations: got an array of shape {got}, expected {expected}")
         return array, one
+
+
+def _scaled(actions, low, high):
+    """Numbers of [-1, 1], scaled to the bounds in float32 as in training."""
+    half = np.float32(0.5) * high - np.float32(0.5) * low
+    middle = np.float32(0.5) * high + np.float32(0.5) * low
+    return np.clip(actions.astype(np.float32) * half + middle, low, high)
 
 
 def _restored(keys, described, tensors, origin):

@@ -101,11 +101,19 @@ class RunPolicy {
   bool has_action_values() const { return policy_->view().network.shape().action_values; }
   nb::object log_std() const {
     const Policy policy = policy_->view();
-    if (policy.network.shape().is_categorical()) return nb::none();
+    if (!policy.network.shape().has_log_std()) return nb::none();
     const auto size = static_cast<std::size_t>(policy.network.shape().action_outputs);
     std::vector<float> log_std(size);
     policy.network.log_std(policy.params, log_std.data());
     return array_of(log_std, 1, size);
+  }
+
+  // How a Box's outputs are read: (distribution, least and largest log deviation), the bounds for
+  // std_form = state_dependent.
+  nb::tuple distribution() const {
+    const Policy policy = policy_->view();
+    const StdBounds bounds(policy.network.shape());
+    return nb::make_tuple(policy.config.action_distribution, bounds.low, bounds.high);
   }
 
   // (logits, means or action values [n, outputs], the critic's values [n, V]). Values are None if
@@ -200,6 +208,7 @@ void bind_policy(nb::module_& m) {
       .def_prop_ro("state_size", &RunPolicy::state_size)
       .def_prop_ro("has_action_values", &RunPolicy::has_action_values)
       .def_prop_ro("log_std", &RunPolicy::log_std)
+      .def_prop_ro("distribution", &RunPolicy::distribution)
       .def("forward", &RunPolicy::forward, nb::arg("observations"), nb::arg("count"),
            nb::arg("states"))
       .def("torch_module", &RunPolicy::torch_module, nb::arg("with_value"));

@@ -125,6 +125,9 @@ TEST(Deviation, BeginsWithinItsBounds) {
             std::string::npos);
   EXPECT_EQ(message_of({{"std_min", "2"}, {"log_std_init", "1"}}), "");
   EXPECT_EQ(message_of({{"log_std_init", "-20"}}), "");
+  EXPECT_NE(message_of({{"action_distribution", "beta"}, {"bounds_coef", "0.1"}})
+                .find("bounds_coef: got 0.1 with action_distribution = beta, which has no means"),
+            std::string::npos);
 }
 
 }  // namespace

@@ -30,6 +30,45 @@ std::string refusal(const Overrides& overrides, const EnvSpec& spec) {
   return check_observations(resolved(overrides), spec).message();
 }
 
+TEST(ActionDistribution, NeedsBounds) {
+  EnvSpec spec;
+  spec.id = "Endless-v0";
+  spec.observation = Space::box({0.0f}, {1.0f});
+  spec.action = Space::box({-1.0f, 0.0f}, {1.0f, std::numeric_limits<float>::infinity()});
+  const auto refused = [&](const std::string& distribution) {
+    return check_actions(
+               resolved({{"env_id", "Pendulum-v1"}, {"action_distribution", distribution}}), spec)
+        .message();
+  };
+  EXPECT_EQ(refused("gaussian"), "");
+  for (const std::string distribution : {"squashed", "beta"}) {
+    EXPECT_EQ(refused(distribution),
+              "action_distribution = " + distribution +
+                  ": it scales actions to the bounds of their Box, but actions of Endless-v0 have "
+                  "a bound that is not finite; set action_distribution = gaussian, or give the "
+                  "environment finite bounds");
+  }
+  spec.action.high[1] = 1.0f;
+  EXPECT_EQ(refused("beta"), "");
+}
+
+TEST(ActionDistribution, SetsTheNumberOfOutputs) {
+  EnvSpec spec;
+  spec.observation = Space::box({0.0f}, {1.0f});
+  spec.action = Space::box({-1.0f, 0.0f}, {1.0f, 1.0f});
+  const auto shape = [&](Overrides keys) {
+    keys.emplace_back("env_id", "Pendulum-v1");
+    return network_shape(resolved(keys), spec);
+  };
+  EXPECT_EQ(shape({{"action_distribution", "squashed"}}).action_outputs, 2);
+  for (const Overrides& keys :
+       {Overrides{{"action_distribution", "beta"}}, Overrides{{"std_form", "state_dependent"}}}) {
+    EXPECT_EQ(shape(keys).action_outputs, 4);
+    EXPECT_EQ(shape(keys).action_size(), 2);
+    EXPECT_FALSE(shape(keys).has_log_std());
+  }
+}
+
 TEST(Encoder, BringsItsPublishedLayersUnlessOthersAreAskedFor) {
   const Config plain = resolved({});
   EXPECT_EQ(plain.hidden_sizes, (std::vector<int>{64, 64}));

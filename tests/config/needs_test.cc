@@ -26,6 +26,9 @@ const std::vector<Idle>& idle_settings() {
   const std::string is_pqn = "algorithm = pqn; it needs algorithm = ppo or ppo_rnd";
   const std::string is_discrete = "actions = Discrete; it needs actions = Box";
   const Overrides box{{"env_id", "Pendulum-v1"}};
+  const Overrides beta{{"env_id", "Pendulum-v1"}, {"action_distribution", "beta"}};
+  const std::string is_beta =
+      "action_distribution = beta; it needs action_distribution = gaussian or squashed";
   const std::string no_levels = "curriculum is not set; it needs curriculum set";
   const Overrides levels{{"curriculum", "easy,hard"},
                          {"strata.easy.half_length", "0.4..0.6"},
@@ -113,6 +116,9 @@ const std::vector<Idle>& idle_settings() {
        "norm_obs = false; it needs norm_obs = true",
        {{"norm_obs", "true"}}},
       {"std_form", "scalar", {}, is_discrete, box},
+      {"std_form", "scalar", beta, is_beta, box},
+      {"std_max", "2", beta, is_beta, box},
+      {"action_distribution", "beta", {}, is_discrete, box},
       {"std_min", "0.1", {}, is_discrete, box},
       {"std_max", "2", {}, is_discrete, box},
       {"bounds_coef", "0.1", {}, is_discrete, box},

@@ -17,6 +17,7 @@ namespace broadloom::export_tests {
 struct Kind {
   std::string encoder = "mlp", layer_norm = "off", activation = "tanh", algorithm = "ppo";
   std::string recurrent = "none";
+  std::string action_distribution = "gaussian", std_form = "log";
   bool shared_encoder = false, norm_obs = false;
   Space observation = Space::box({-1.0f, -1.0f, -1.0f}, {1.0f, 1.0f, 1.0f});
   Space action = Space::discrete(4);
@@ -24,8 +25,9 @@ struct Kind {
   std::vector<int> hidden_sizes = {7, 6};
 
   std::string name() const {
-    return encoder + " " + layer_norm + " " + activation + " " + algorithm + " " + recurrent +
-           (shared_encoder ? " shared " : " ") + shape_text(observation) + " " + shape_text(action);
+    return encoder + " " + layer_norm + " " + activation + " " + algorithm + " " + recurrent + " " +
+           action_distribution + " " + std_form + (shared_encoder ? " shared " : " ") +
+           shape_text(observation) + " " + shape_text(action);
   }
 };
 
@@ -99,6 +101,8 @@ class UntrainedPolicy {
     config.activation = kind.activation;
     config.shared_encoder = kind.shared_encoder;
     config.recurrent = kind.recurrent;
+    config.action_distribution = kind.action_distribution;
+    config.std_form = kind.std_form;
     config.hidden_sizes = kind.hidden_sizes;
     config.norm_obs = kind.norm_obs;
     config.clip_obs = 2.0;

@@ -110,6 +110,42 @@ TEST(PolicyGraph, OfEveryNetworkIsExact) {
   }
 }
 
+// action: what the formulas of pair_distributions.h make of a row's outputs, in [-1, 1].
+template <class Formula>
+void expect_scaled(const Kind& kind, Formula&& action) {
+  SCOPED_TRACE(kind.name());
+  const UntrainedPolicy untrained(kind);
+  const Policy policy = untrained.view();
+  const std::vector<double> shown = untrained.observations(kRows);
+  const PolicyOutputs found = policy_outputs(policy, untrained.stored(shown, kRows), kRows);
+  const std::map<std::string, std::vector<double>> got = replay(policy_graph(policy), shown, kRows);
+  const std::size_t size = kind.action.low.size(), width = found.outputs.size() / kRows;
+  ASSERT_EQ(got.at("action").size(), kRows * size);
+  for (std::size_t r = 0; r < kRows; ++r) {
+    for (std::size_t a = 0; a < size; ++a) {
+      const float* const row = &found.outputs[r * width + a];
+      const double low = kind.action.low[a], high = kind.action.high[a];
+      EXPECT_NEAR(got.at("action")[r * size + a],
+                  low + 0.5 * (high - low) * (1.0 + action(row[0], row[width - size])), 1e-6);
+      if (kind.std_form == "state_dependent") {
+        EXPECT_NEAR(got.at("log_std")[r * size + a], row[width - size], 1e-6);
+      }
+    }
+  }
+}
+
+TEST(PolicyGraph, ScalesSquashedAndBetaActions) {
+  const Space box = Space::box({-0.2f, 5.0f}, {0.2f, 35.0f});
+  const auto squashed = [](double mean, double) { return std::tanh(mean); };
+  expect_scaled({.action_distribution = "squashed", .action = box}, squashed);
+  expect_scaled({.action_distribution = "squashed", .std_form = "state_dependent", .action = box},
+                squashed);
+  expect_scaled({.action_distribution = "beta", .action = box}, [](double one, double two) {
+    const double alpha = 1.0 + std::log1p(std::exp(one)), beta = 1.0 + std::log1p(std::exp(two));
+    return 2.0 * alpha / (alpha + beta) - 1.0;
+  });
+}
+
 TEST(PolicyGraph, OfEveryCellIsExact) {
   for (const std::string cell : {"mingru", "gru", "lstm"}) {
     expect_the_network({.recurrent = cell, .norm_obs = true});

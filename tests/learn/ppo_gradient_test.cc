@@ -8,8 +8,7 @@
 
 #include "broadloom/core/random.h"
 #include "broadloom/learn/ppo_loss.h"
-#include "broadloom/nn/categorical_heads.h"
-#include "broadloom/nn/distributions.h"
+#include "broadloom/nn/policy_distribution.h"
 
 namespace broadloom {
 namespace {
@@ -27,6 +26,8 @@ struct Case {
   std::vector<int> heads = {};  // of MultiDiscrete actions
   bool masked = false;
   double bounds_coef = 0.0;
+  ActionDistribution distribution = ActionDistribution::kGaussian;
+  StdForm std_form = StdForm::kLog;
 };
 
 class PpoGradient : public ::testing::TestWithParam<Case> {
@@ -55,6 +56,12 @@ class PpoGradient : public ::testing::TestWithParam<Case> {
     shape.critic_observation_size = GetParam().critic;
     shape.value_outputs = GetParam().values;
     shape.masked = GetParam().masked;
+    shape.action_distribution = GetParam().distribution;
+    shape.std_form = GetParam().std_form;
+    if (shape.std_form == StdForm::kStateDependent) {  // of 23 rows, some lie beyond each bound
+      shape.std_min = 0.7;
+      shape.std_max = 2.0;
+    }
     return shape;
   }
 
@@ -62,8 +69,7 @@ class PpoGradient : public ::testing::TestWithParam<Case> {
   // clips has samples.
   void make_batch(Random& random) {
     const NetworkShape& shape = network_.shape();
-    batch_ = TileBatch<double>(kObservation, shape.action_size(), GetParam().outputs,
-                               GetParam().critic, GetParam().values, GetParam().masked);
+    batch_ = TileBatch<double>(shape);
     batch_.rows = kRows;
     for (double& x : batch_.observations) x = random.normal();
     for (double& x : batch_.critic_observations) x = random.normal();
@@ -84,17 +90,15 @@ class PpoGradient : public ::testing::TestWithParam<Case> {
     }
     TileWorkspace<double> work = network_.make_workspace<double>();
     network_.forward(params_.data(), batch_.input(), kRows, work);
-    std::vector<double> log_probs(kTileRows), scratch(kTileRows * GetParam().outputs);
-    if (shape.is_categorical()) {
-      const CategoricalHeads heads(shape.heads());
-      heads.normalisers(work.policy.data(), kRows, scratch.data());
-      heads.log_probs(work.policy.data(), scratch.data(), batch_.actions.data(), kRows,
-                      log_probs.data());
-    } else {
-      gaussian_log_probs(work.policy.data(), params_.data() + network_.log_std_offset(),
-                         batch_.actions.data(), GetParam().outputs, kRows, scratch.data(),
-                         log_probs.data());
-    }
+    std::vector<double> log_probs(kTileRows);
+    const PolicyRows<double> rows{.outputs = work.policy.data(),
+                                  .log_std = work.log_std.data(),
+                                  .actions = batch_.actions.data(),
+                                  .rows = kRows,
+                                  .terms = batch_.terms.data(),
+                                  .normalisers = batch_.normalisers.data(),
+                                  .head_entropies = batch_.head_entropies.data()};
+    PolicyDistribution(shape).log_probs(rows, log_probs.data());
     for (int r = 0; r < kRows; ++r) {
       batch_.old_log_probs[r] = log_probs[r] + 0.3 * random.normal();
     }
@@ -342,7 +346,40 @@ INSTANTIATE_TEST_SUITE_P(
              .clip_vloss = true,
              .hidden = {7, 6},
              .bounds_coef = 0.7},
-        Case{"gaussian_linear", SpaceKind::kBox, 3, Activation::kTanh, false, false, {}}),
+        Case{"gaussian_linear", SpaceKind::kBox, 3, Activation::kTanh, false, false, {}},
+        Case{.name = "squashed",
+             .kind = SpaceKind::kBox,
+             .outputs = 2,
+             .activation = Activation::kTanh,
+             .shared = false,
+             .clip_vloss = true,
+             .hidden = {7, 6},
+             .distribution = ActionDistribution::kSquashed},
+        Case{.name = "squashed_shared",
+             .kind = SpaceKind::kBox,
+             .outputs = 4,
+             .activation = Activation::kElu,
+             .shared = true,
+             .clip_vloss = true,
+             .hidden = {8},
+             .distribution = ActionDistribution::kSquashed,
+             .std_form = StdForm::kStateDependent},
+        Case{.name = "state_dependent",
+             .kind = SpaceKind::kBox,
+             .outputs = 6,
+             .activation = Activation::kTanh,
+             .shared = false,
+             .clip_vloss = true,
+             .hidden = {7, 6},
+             .std_form = StdForm::kStateDependent},
+        Case{.name = "beta",
+             .kind = SpaceKind::kBox,
+             .outputs = 4,
+             .activation = Activation::kTanh,
+             .shared = false,
+             .clip_vloss = true,
+             .hidden = {7, 6},
+             .distribution = ActionDistribution::kBeta}),
     [](const auto& info) { return info.param.name; });
 
 }  // namespace

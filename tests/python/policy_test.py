@@ -63,6 +63,48 @@ class PolicyTest(unittest.TestCase):
         self.assertTrue((np.abs(drawn) <= 2).all())
         self.assertGreater(drawn.std(axis=0).min(), 0.1)
 
+    def test_other_policies_of_a_box(self):
+        rows = np.random.default_rng(1).normal(size=(50, 3)).astype(np.float32)
+        for distribution, form in (
+            ("squashed", "log"),
+            ("squashed", "state_dependent"),
+            ("gaussian", "state_dependent"),
+            ("beta", None),
+        ):
+            with self.subTest(distribution=distribution, form=form):
+                keys = {} if form is None else {"std_form": form}
+                policy = broadloom.Policy(
+                    trained(
+                        f"{distribution}_{form}",
+                        "Pendulum-v1",
+                        action_distribution=distribution,
+                        **keys,
+                    )
+                )
+                outputs, _ = policy.outputs(rows)
+                self.assertEqual(outputs.shape, (50, 1 if form == "log" else 2))
+                first, second = outputs[:, :1], outputs[:, -1:]
+                if distribution == "beta":
+                    alpha, beta = 1 + np.log1p(np.exp(first)), 1 + np.log1p(np.exp(second))
+                    best = 4 * alpha / (alpha + beta) - 2
+                    deviation = 4 * np.sqrt(
+                        alpha * beta / ((alpha + beta) ** 2 * (alpha + beta + 1))
+                    )
+                else:
+                    best = 2 * np.tanh(first)
+                    if distribution == "gaussian":
+                        best = np.clip(first, -2, 2)
+                    deviation = None
+                np.testing.assert_allclose(policy.act(rows), best, atol=1e-6)
+                rng = np.random.default_rng(2)
+                drawn = np.stack([policy.act(rows, rng=rng) for _ in range(400)])
+                self.assertTrue((np.abs(drawn) <= 2).all())
+                if deviation is not None:
+                    np.testing.assert_allclose(drawn.mean(axis=0), best, atol=0.3)
+                    np.testing.assert_allclose(drawn.std(axis=0), deviation, rtol=0.2)
+                again = pickle.loads(pickle.dumps(policy))
+                np.testing.assert_array_equal(again.act(rows), policy.act(rows))
+
     def test_kinds_of_observations_and_actions(self):
         for env_id, keys in (
             ("Taxi-v3", {}),

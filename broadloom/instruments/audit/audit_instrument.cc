@@ -23,6 +23,8 @@ bool is_fresh(const ObsNormalizer& normalizer) { return normalizer.statistics().
 AuditInstrument::AuditInstrument(const InstrumentSetup& setup)
     : discrete_observations_(setup.observation_kind == SpaceKind::kDiscrete),
       categorical_(setup.network.shape().is_categorical()),
+      clips_actions_(!categorical_ &&
+                     setup.network.shape().action_distribution == ActionDistribution::kGaussian),
       action_(setup.action),
       gamma_(setup.gamma),
       gae_lambda_(setup.gae_lambda),
@@ -80,7 +82,7 @@ void AuditInstrument::before_update(const InstrumentView& view) {
   numbers_ = {};
   look_at_environments(view);
   look_at_normalisers(view);
-  if (!categorical_) numbers_.actions_outside = actions_outside(view.block, action_);
+  if (clips_actions_) numbers_.actions_outside = actions_outside(view.block, action_);
   look_at_learning_signal(view.block);
 }
 

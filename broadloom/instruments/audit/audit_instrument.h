@@ -52,7 +52,7 @@ class AuditInstrument final : public Instrument {
   void look_at_learning_signal(const RolloutBlock& block);
   void look_at_units(const InstrumentView& view);
 
-  bool discrete_observations_, categorical_;
+  bool discrete_observations_, categorical_, clips_actions_;
   double most_entropy_ = 0.0;  // of a categorical policy, nats
   Space action_;
   double gamma_, gae_lambda_;

@@ -5,8 +5,7 @@
 #include "broadloom/core/aligned_vector.h"
 #include "broadloom/math/elementwise.h"
 #include "broadloom/math/linear.h"
-#include "broadloom/nn/categorical_heads.h"
-#include "broadloom/nn/distributions.h"
+#include "broadloom/nn/policy_distribution.h"
 
 namespace broadloom {
 namespace {
@@ -33,7 +32,7 @@ std::size_t parameters_of(const LinearSlice& slice) {
 }
 
 int log_stds(const ActorCritic& network) {
-  return network.shape().is_categorical() ? 0 : network.shape().action_outputs;
+  return network.shape().has_log_std() ? network.shape().action_outputs : 0;
 }
 
 // Copies a head's rows, which are columns of the tile, to [rows, out].
@@ -45,7 +44,7 @@ void keep_columns(const Real* columns, int rows, int out, Real* kept) {
 }
 
 std::size_t terms_size(const ActorCritic& network) {
-  return static_cast<std::size_t>(network.shape().action_outputs) * kTileRows;
+  return static_cast<std::size_t>(PolicyDistribution::term_rows(network.shape())) * kTileRows;
 }
 
 }  // namespace
@@ -62,6 +61,7 @@ FactorMaker<Real>::FactorMaker(const ActorCritic& network, const GradientTerms& 
       head_entropies_(actions_.size()),
       ones_(kTileRows, Real(1)),
       entropies_(kTileRows),
+      log_probs_(kTileRows),
       scores_(kTileRows),
       terms_of_(terms_size(network)) {
   const auto factored = [this](const LinearSlice& slice) { layers_.push_back(slice); };
@@ -128,7 +128,6 @@ void FactorMaker<Real>::tile(NetworkInput<Real> observations, const Real* action
 template <class Real>
 void FactorMaker<Real>::policy_deltas(const Real* actions, const Real* weights, int first, int rows,
                                       GradientFactors<Real>& factors) {
-  const int outputs = network_.shape().action_outputs;
   const int action_size = network_.shape().action_size();
   const Real entropy = terms_.entropy ? static_cast<Real>(terms_.ent_coef) : Real(0);
   for (int r = 0; r < rows; ++r) {
@@ -137,32 +136,30 @@ void FactorMaker<Real>::policy_deltas(const Real* actions, const Real* weights, 
           actions[(static_cast<std::size_t>(first) + r) * action_size + a];
     }
   }
-  const Real* policy = work_.policy.data();
   std::copy_n(weights, rows, scores_.data());  // the distributions read whole vectors of rows
-  if (network_.shape().is_categorical()) {
-    const CategoricalHeads heads(network_.shape().heads());
-    heads.normalisers(policy, rows, normalisers_.data());
-    heads.entropies(policy, normalisers_.data(), rows, terms_of_.data(), head_entropies_.data(),
-                    entropies_.data());
-    heads.backward(policy, normalisers_.data(), terms_of_.data(), head_entropies_.data(),
-                   actions_.data(), scores_.data(), entropy, rows, work_.policy_delta.data());
-    return;
-  }
-  const Real* log_std = work_.log_std.data();
-  gaussian_log_probs(policy, log_std, actions_.data(), outputs, rows, terms_of_.data(),
-                     normalisers_.data());
-  gaussian_backward(terms_of_.data(), log_std, scores_.data(), entropy, outputs, rows,
-                    work_.policy_delta.data(), work_.log_std_delta.data());
+  const PolicyDistribution policy(network_.shape());
+  const PolicyRows<Real> tile{.outputs = work_.policy.data(),
+                              .log_std = work_.log_std.data(),
+                              .actions = actions_.data(),
+                              .rows = rows,
+                              .terms = terms_of_.data(),
+                              .normalisers = normalisers_.data(),
+                              .head_entropies = head_entropies_.data()};
+  policy.log_probs(tile, log_probs_.data());
+  policy.entropies(tile, entropies_.data());
+  policy.backward(tile, scores_.data(), entropy, work_.policy_delta.data(),
+                  work_.log_std_delta.data());
+  if (!network_.shape().has_log_std()) return;
   // Slopes of the log deviations in their parameters.
   Real* const slopes = unused_grads_.data() + network_.log_std_offset();
-  std::fill_n(slopes, outputs, Real(0));
-  std::fill_n(work_.log_std_delta.begin(), outputs, Real(1));
+  std::fill_n(slopes, action_size, Real(0));
+  std::fill_n(work_.log_std_delta.begin(), action_size, Real(1));
   network_.add_log_std_gradient(params_, work_.log_std_delta.data(), unused_grads_.data());
   for (int r = 0; r < rows; ++r) {
     Real* end = &factors.extras[(static_cast<std::size_t>(first) + r + 1) * factors.extra_size];
-    for (int a = 0; a < outputs; ++a) {
-      const Real z = terms_of_[a * kTileRows + r];
-      end[a - outputs] = (weights[r] * (z * z - Real(1)) + entropy) * slopes[a];
+    for (int a = 0; a < action_size; ++a) {
+      const Real slope = policy.row_log_std_slope(tile, a, r, weights[r], entropy);
+      end[a - action_size] = slope * slopes[a];
     }
   }
 }

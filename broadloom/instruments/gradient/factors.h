@@ -93,7 +93,7 @@ class FactorMaker {
   TileWorkspace<Real> work_;
   std::vector<Real> transposed_, unused_grads_;               // [P]
   std::vector<Real> actions_, normalisers_, head_entropies_;  // [A, kTileRows]
-  std::vector<Real> ones_, entropies_, scores_;               // [kTileRows]
+  std::vector<Real> ones_, entropies_, log_probs_, scores_;   // [kTileRows]
   std::vector<Real> terms_of_;                                // [outputs, kTileRows]
 };
 

@@ -5,7 +5,7 @@
 
 #include "broadloom/instruments/probe_states.h"
 #include "broadloom/nn/categorical_heads.h"
-#include "broadloom/nn/distributions.h"
+#include "broadloom/nn/policy_distribution.h"
 
 namespace broadloom {
 namespace {
@@ -29,10 +29,12 @@ PolicyInstrument::PolicyInstrument(const InstrumentSetup& setup)
       moments_(probe_tiles(setup) * outputs_),
       shifts_(static_cast<std::size_t>(NetworkRows::tiles(block_rows(setup)))) {
   const std::size_t policy = outputs_ * kTileRows;
+  const std::size_t terms =
+      static_cast<std::size_t>(PolicyDistribution::term_rows(shape_)) * kTileRows;
   const std::size_t actions = static_cast<std::size_t>(setup.action_size) * kTileRows;
   for (int t = 0; t < setup.threads; ++t) {
     scratch_.push_back({PolicyDivergence(shape_), std::vector<float>(policy),
-                        std::vector<float>(actions), std::vector<float>(policy),
+                        std::vector<float>(actions), std::vector<float>(terms),
                         std::vector<float>(actions), std::vector<float>(actions),
                         std::vector<float>(kTileRows), std::vector<double>(kTileRows),
                         std::vector<float>(outputs_), std::vector<float>(outputs_)});
@@ -41,8 +43,10 @@ PolicyInstrument::PolicyInstrument(const InstrumentSetup& setup)
 
 std::size_t PolicyInstrument::bytes(const InstrumentSetup& setup) {
   const std::size_t outputs = static_cast<std::size_t>(setup.network.shape().action_outputs);
+  const std::size_t terms =
+      static_cast<std::size_t>(PolicyDistribution::term_rows(setup.network.shape()));
   const std::size_t per_row =
-      (2 * outputs + 3 * setup.action_size + 1) * sizeof(float) + sizeof(double);
+      (outputs + terms + 3 * setup.action_size + 1) * sizeof(float) + sizeof(double);
   const std::size_t scratch = kTileRows * per_row + 2 * outputs * sizeof(float) +
                               PolicyDivergence::bytes(setup.network.shape());
   return NetworkRows::bytes(setup.network, setup.threads) + setup.threads * scratch +
@@ -62,7 +66,8 @@ void PolicyInstrument::after_update(const InstrumentView& view) {
   numbers_.ess = shift.ratios.ess_percent(count);
 }
 
-// A Gaussian's standard deviations, the other half of its outputs, do not depend on the state.
+// Deviations that are parameters, the other half of a Gaussian's outputs, do not depend on the
+// state.
 double PolicyInstrument::probe_variance(const InstrumentView& view) {
   const std::size_t size = static_cast<std::size_t>(view.block.D);
   NetworkRows::over_tiles(static_cast<std::size_t>(rows_), view.pool,
@@ -83,7 +88,7 @@ double PolicyInstrument::probe_variance(const InstrumentView& view) {
     const double mean = all.sum / rows_;
     variances += std::max(0.0, all.squares / rows_ - mean * mean);
   }
-  return variances / static_cast<double>(shape_.is_categorical() ? outputs_ : 2 * outputs_);
+  return variances / static_cast<double>(shape_.has_log_std() ? 2 * outputs_ : outputs_);
 }
 
 void PolicyInstrument::take_probe_tile(const float* policy, int rows, Scratch& scratch,
@@ -134,7 +139,7 @@ PolicyInstrument::Shift PolicyInstrument::tile_shift(const InstrumentView& view,
   const float* old_policy = policy_of(before);
   std::copy_n(old_policy, scratch.old_policy.size(), scratch.old_policy.begin());
   const float* policy = policy_of(after);
-  if (!shape_.is_categorical()) {
+  if (shape_.has_log_std()) {
     view.network.log_std(before, scratch.old_log_std.data());
     view.network.log_std(after, scratch.log_std.data());
   }
@@ -156,16 +161,14 @@ void PolicyInstrument::new_log_probs(const InstrumentView& view, const float* po
       scratch.actions[a * kTileRows + r] = view.block.actions[(first + r) * size + a];
     }
   }
-  if (shape_.is_categorical()) {
-    const CategoricalHeads heads(shape_.heads());
-    heads.normalisers(policy, count, scratch.normalisers.data());
-    heads.log_probs(policy, scratch.normalisers.data(), scratch.actions.data(), count,
-                    scratch.log_probs.data());
-  } else {
-    gaussian_log_probs(policy, scratch.log_std.data(), scratch.actions.data(),
-                       static_cast<int>(outputs_), count, scratch.terms.data(),
-                       scratch.log_probs.data());
-  }
+  const PolicyRows<float> rows{.outputs = policy,
+                               .log_std = scratch.log_std.data(),
+                               .actions = scratch.actions.data(),
+                               .rows = count,
+                               .terms = scratch.terms.data(),
+                               .normalisers = scratch.normalisers.data(),
+                               .head_entropies = scratch.head_entropies.data()};
+  PolicyDistribution(shape_).log_probs(rows, scratch.log_probs.data());
 }
 
 }  // namespace broadloom

@@ -54,11 +54,11 @@ class PolicyInstrument final : public Instrument {
     PolicyDivergence divergence;
     std::vector<float> old_policy;                   // [outputs, kTileRows]
     std::vector<float> actions;                      // [A, kTileRows]
-    std::vector<float> terms;                        // [outputs, kTileRows]
+    std::vector<float> terms;                        // [term_rows(), kTileRows]
     std::vector<float> normalisers, head_entropies;  // [A, kTileRows]
     std::vector<float> log_probs;                    // [kTileRows]
     std::vector<double> kl;                          // [kTileRows]
-    std::vector<float> old_log_std, log_std;         // [outputs] of a Gaussian
+    std::vector<float> old_log_std, log_std;         // [outputs], if they are parameters
   };
   // Sums of one output over the probe rows of a tile.
   struct Moments {

@@ -5,6 +5,7 @@
 
 #include "broadloom/core/portable_math.h"
 #include "broadloom/nn/categorical_heads.h"
+#include "broadloom/nn/policy_distribution.h"
 
 namespace broadloom {
 namespace {
@@ -18,7 +19,8 @@ double gaussian_term(double mean, double log_std, double new_mean, double new_lo
 }  // namespace
 
 PolicyDivergence::PolicyDivergence(const NetworkShape& shape)
-    : count_(shape.action_outputs),
+    : shape_(shape),
+      count_(shape.action_outputs),
       old_logits_(static_cast<std::size_t>(count_) * kTileRows),
       new_logits_(old_logits_.size()),
       old_probs_(old_logits_.size()),
@@ -39,6 +41,9 @@ void PolicyDivergence::operator()(const float* old_policy, const float* new_poli
                                   const float* old_log_std, const float* new_log_std, int rows,
                                   double* kl) {
   if (!heads_.empty()) return categorical(old_policy, new_policy, rows, kl);
+  if (shape_.has_pairs()) {
+    return PolicyDistribution(shape_).pairs_kl(old_policy, new_policy, rows, kl);
+  }
   std::fill_n(kl, rows, 0.0);
   for (std::size_t i = 0; i < static_cast<std::size_t>(count_); ++i) {
     for (int r = 0; r < rows; ++r) {

@@ -11,8 +11,7 @@
 
 #include "broadloom/core/random.h"
 #include "broadloom/learn/ppo_loss.h"
-#include "broadloom/nn/categorical_heads.h"
-#include "broadloom/nn/distributions.h"
+#include "broadloom/nn/policy_distribution.h"
 #include "research/lab/gram.h"
 #include "tests/support/release_only.h"
 
@@ -30,6 +29,8 @@ struct Case {
   Normalisation normalisation = Normalisation::kNone;
   RowShape image = {1, 1, 5};
   std::vector<int> heads = {};  // of MultiDiscrete actions
+  ActionDistribution distribution = ActionDistribution::kGaussian;
+  StdForm std_form = StdForm::kLog;
 };
 
 NetworkShape shape_of(const Case& c) {
@@ -38,6 +39,8 @@ NetworkShape shape_of(const Case& c) {
   shape.action_kind = c.kind;
   shape.action_outputs = c.outputs;
   shape.action_heads = c.heads;
+  shape.action_distribution = c.distribution;
+  shape.std_form = c.std_form;
   shape.hidden_sizes = c.hidden;
   shape.shared_encoder = c.shared;
   shape.critic_observation_size = c.critic;
@@ -98,8 +101,7 @@ std::vector<Real> explicit_gradient(const GradientFactors<Real>& factors, int ro
 // The rows of `samples` as a tile of the trainer's loss, at the policy that acted.
 TileBatch<double> tile_of(Samples<double>& samples, TileWorkspace<double>& work) {
   const NetworkShape& shape = samples.network.shape();
-  TileBatch<double> batch(shape.observation_size, samples.action_size, shape.action_outputs,
-                          shape.critic_observation_size);
+  TileBatch<double> batch(shape);
   batch.rows = samples.rows;
   std::copy(samples.observations.begin(), samples.observations.end(), batch.observations.begin());
   std::copy(samples.critic_observations.begin(), samples.critic_observations.end(),
@@ -113,17 +115,16 @@ TileBatch<double> tile_of(Samples<double>& samples, TileWorkspace<double>& work)
     batch.old_values[r] = work.values[r];
     batch.value_targets[r] = work.values[r] + samples.advantages[r];
   }
-  std::vector<double> scratch(static_cast<std::size_t>(kTileRows) * shape.action_outputs);
-  if (shape.is_categorical()) {
-    const CategoricalHeads heads(shape.heads());
-    heads.normalisers(work.policy.data(), samples.rows, scratch.data());
-    heads.log_probs(work.policy.data(), scratch.data(), batch.actions.data(), samples.rows,
-                    batch.old_log_probs.data());
-  } else {
-    gaussian_log_probs(work.policy.data(), samples.params.data() + samples.network.log_std_offset(),
-                       batch.actions.data(), shape.action_outputs, samples.rows, scratch.data(),
-                       batch.old_log_probs.data());
-  }
+  const PolicyDistribution policy(shape);
+  const PolicyRows<double> rows{.outputs = work.policy.data(),
+                                .log_std = work.log_std.data(),
+                                .actions = batch.actions.data(),
+                                .rows = samples.rows,
+                                .terms = batch.terms.data(),
+                                .normalisers = batch.normalisers.data(),
+                                .head_entropies = batch.head_entropies.data()};
+  policy.log_probs(rows, batch.old_log_probs.data());
+  policy.entropies(rows, batch.entropies.data());
   return batch;
 }
 
@@ -141,17 +142,7 @@ double sample_objective(Samples<double>& s, int row, const std::vector<double>& 
   moved.params = params;
   TileWorkspace<double> work = moved.network.make_workspace<double>();
   TileBatch<double> batch = tile_of(moved, work);
-  const int outputs = moved.network.shape().action_outputs;
-  double entropy = 0.0;
-  if (moved.network.shape().is_categorical()) {
-    const CategoricalHeads heads(moved.network.shape().heads());
-    heads.normalisers(work.policy.data(), s.rows, batch.normalisers.data());
-    heads.entropies(work.policy.data(), batch.normalisers.data(), s.rows, batch.terms.data(),
-                    batch.head_entropies.data(), batch.entropies.data());
-    entropy = batch.entropies[row];
-  } else {
-    entropy = gaussian_entropy(params.data() + moved.network.log_std_offset(), outputs);
-  }
+  const double entropy = batch.entropies[row];
   const double a = s.advantages[row];
   return a * batch.old_log_probs[row] + (terms.entropy ? terms.ent_coef * entropy : 0.0) +
          (terms.value ? terms.vf_coef * a * work.values[row] : 0.0);
@@ -278,27 +269,39 @@ TEST(PolicyParameterCount, CountsWhatTheScoreMoves) {
 }
 
 std::vector<Case> dense() {
-  return {{"discrete", SpaceKind::kDiscrete, 3, false, {7, 6}},
-          {"discrete_shared", SpaceKind::kDiscrete, 4, true, {7, 6}},
-          {.name = "several_choices",
-           .kind = SpaceKind::kMultiDiscrete,
-           .outputs = 9,
-           .shared = false,
-           .hidden = {7, 6},
-           .heads = {4, 2, 3}},
-          {"gaussian", SpaceKind::kBox, 2, false, {7, 6}},
-          {"gaussian_shared", SpaceKind::kBox, 1, true, {8, 5}},
-          {"linear", SpaceKind::kBox, 3, false, {}},
-          {"wider_critic", SpaceKind::kDiscrete, 3, false, {7, 6}, 8},
-          {"linear_critic", SpaceKind::kBox, 2, false, {}, 3},
-          {"normalised",
-           SpaceKind::kBox,
-           2,
-           false,
-           {7, 6},
-           0,
-           Encoder::kMlp,
-           Normalisation::kChannels}};
+  return {
+      {"discrete", SpaceKind::kDiscrete, 3, false, {7, 6}},
+      {"discrete_shared", SpaceKind::kDiscrete, 4, true, {7, 6}},
+      {.name = "several_choices",
+       .kind = SpaceKind::kMultiDiscrete,
+       .outputs = 9,
+       .shared = false,
+       .hidden = {7, 6},
+       .heads = {4, 2, 3}},
+      {"gaussian", SpaceKind::kBox, 2, false, {7, 6}},
+      {"gaussian_shared", SpaceKind::kBox, 1, true, {8, 5}},
+      {"linear", SpaceKind::kBox, 3, false, {}},
+      {"wider_critic", SpaceKind::kDiscrete, 3, false, {7, 6}, 8},
+      {"linear_critic", SpaceKind::kBox, 2, false, {}, 3},
+      {"normalised", SpaceKind::kBox, 2, false, {7, 6}, 0, Encoder::kMlp, Normalisation::kChannels},
+      {.name = "squashed",
+       .kind = SpaceKind::kBox,
+       .outputs = 2,
+       .shared = false,
+       .hidden = {7, 6},
+       .distribution = ActionDistribution::kSquashed},
+      {.name = "state_dependent",
+       .kind = SpaceKind::kBox,
+       .outputs = 4,
+       .shared = true,
+       .hidden = {7, 6},
+       .std_form = StdForm::kStateDependent},
+      {.name = "beta",
+       .kind = SpaceKind::kBox,
+       .outputs = 4,
+       .shared = false,
+       .hidden = {7, 6},
+       .distribution = ActionDistribution::kBeta}};
 }
 
 std::vector<Case> convolutional() {

@@ -1,0 +1,90 @@
+// The distribution of a network's policy: every choice of it in one place.
+//
+// The collector, the loss, evaluations and instruments ask this class and know no kind. To add a
+// distribution, add it here. Its formulas are in distributions.h (Gaussian, categorical) and
+// pair_distributions.h (squashed, Beta, deviations that depend on the state).
+//
+//   const PolicyDistribution policy(network.shape());
+//   policy.log_probs(rows, log_probs);      // for the actions taken
+//   policy.entropies(rows, entropies);      // then the entropy of every row
+//   policy.backward(rows, a, b, d_outputs, d_log_std);  // and derivatives of both
+//
+// Arrays [n, kTileRows] hold one row of the tile per column. Nothing is allocated.
+#pragma once
+
+#include <algorithm>
+
+#include "broadloom/env/action_scale.h"
+#include "broadloom/math/element_functions.h"
+#include "broadloom/math/random_rows.h"
+#include "broadloom/nn/actor_critic.h"
+#include "broadloom/nn/categorical_heads.h"
+#include "broadloom/nn/pair_distributions.h"
+
+namespace broadloom {
+
+// The rows of one tile, and scratch that is kept from one call to the next.
+template <class Real>
+struct PolicyRows {
+  const Real* outputs;  // [outputs, kTileRows] of the policy side
+  const Real* log_std;  // [A] of a Gaussian whose deviations are parameters; else not read
+  const Real* actions;  // [A, kTileRows] as drawn
+  int rows;
+  Real* terms;           // [term_rows(), kTileRows]; log_probs() alone needs [A, kTileRows]
+  Real* normalisers;     // [A, kTileRows]
+  Real* head_entropies;  // [A, kTileRows]; not used by log_probs()
+};
+
+class PolicyDistribution {
+ public:
+  // The shape must outlive this.
+  explicit PolicyDistribution(const NetworkShape& shape);
+
+  static int term_rows(const NetworkShape& shape);
+
+  // log_probs: out [kTileRows].
+  template <class Real>
+  void log_probs(const PolicyRows<Real>& rows, Real* log_probs) const;
+  // After log_probs(): entropies: out [kTileRows].
+  template <class Real>
+  void entropies(const PolicyRows<Real>& rows, Real* entropies) const;
+  // After entropies(): d_outputs: out [outputs, kTileRows], derivative of the sum over rows of a[r]
+  // log_prob[r] + b entropy[r]. Adds the derivative for log_std to d_log_std [A], if they are
+  // parameters.
+  template <class Real>
+  void backward(const PolicyRows<Real>& rows, const Real* a, Real b, Real* d_outputs,
+                Real* d_log_std) const;
+  // After entropies(): one row's share of the derivative for log_std[i].
+  template <class Real>
+  Real row_log_std_slope(const PolicyRows<Real>& rows, int i, int r, Real a, Real b) const;
+  // kl: out [rows], KL(old || new) of policies with two outputs per dimension.
+  template <class Real>
+  void pairs_kl(const Real* old_outputs, const Real* outputs, int rows, double* kl) const;
+
+  // Draws actions: out [A, kTileRows], with their log_probs: out [kTileRows]. draws, terms:
+  // [A, kTileRows] scratch. Each row draws from its own stream, so its action depends on no other
+  // row.
+  void sample(const float* outputs, const float* log_std, const RandomRows& streams, float* draws,
+              float* terms, float* actions, float* log_probs) const;
+  // actions: out [A, kTileRows]: the largest logit, a Gaussian's mean, or a Beta's mean. A squashed
+  // Gaussian's is played as tanh(mean).
+  void best(const float* outputs, int rows, float* actions) const;
+
+  // The number that an environment gets, from one that was drawn. low, high: its bounds.
+  float played(float drawn, float low, float high) const {
+    if (!is_squashed_) return std::clamp(drawn, low, high);
+    return scaled_action(element::tanh(is_beta() ? 0.5f * drawn : drawn), low, high);
+  }
+
+ private:
+  bool is_beta() const { return pairs_.kind == PairKind::kBeta; }
+  // `second` of pair_distributions.h. Repeats parameters over the rows, in terms [A, kTileRows].
+  template <class Real>
+  const Real* second(const PolicyRows<Real>& rows) const;
+
+  const NetworkShape& shape_;
+  bool uses_pairs_, is_squashed_;
+  PairShape pairs_;
+};
+
+}  // namespace broadloom
