@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "broadloom/env/block_player.h"
 #include "broadloom/math/elementwise.h"
 #include "broadloom/rollout/block_exchange.h"
 
@@ -174,32 +175,50 @@ void Collector::collect_group(Group& group, Scratch& scratch, const float* param
   if (values_wait()) value_rows(shard, scratch, params, block);
 }
 
-// One parallel section checks the results of a step and chooses the next actions, so there is one
-// wait per step. Only the caller's thread calls the environments.
+// Only the caller's thread calls the environments, unless they play the whole block by themselves.
 Status Collector::collect_lockstep(const float* params, std::int64_t first_step,
                                    RolloutBlock& block) {
   const Shard all{0, envs_.num_envs()};
   const GroupRows whole{whole_, 0};
   observe(all, whole);
-  for (int t = 0; t <= block.T; ++t) {
-    const std::int64_t step = first_step + t;
-    pool_.run(static_cast<int>(groups_.size()), [&](int g, int thread) {
-      Group& group = groups_[g];
-      const GroupRows rows = rows_of(group, scratch_[thread]);
-      if (t == 0) begin_block(group, block);
-      if (t > 0 && !check_step(group, rows, step - 1, t - 1, block)) return;
-      if (t < block.T) {
-        (void)choose(group, rows, scratch_[thread], params, step, t, block);
-      } else if (values_wait()) {
-        value_rows(group.rows, scratch_[thread], params, block);
-      }
+  if (BlockPlayer* const player = block_player(envs_)) {
+    Status played = player->play(block.T, [&](int t, StepRows& rows) {
+      if (t > 0) whole_.masks.read(envs_, all.begin, all.end, 0);
+      if (!take_turn(params, first_step, t, block)) return false;
+      if (t < block.T) rows = step_rows(all, whole, t, block);
+      return true;
     });
     if (const Fault* fault = first_fault(first_step)) return fault->status();
+    if (played.ok()) return played;
+    return Fault{0, first_step, FaultPlace::kStep, std::move(played)}.status();
+  }
+  for (int t = 0; t <= block.T; ++t) {
+    if (!take_turn(params, first_step, t, block)) return first_fault(first_step)->status();
     if (t == block.T) break;
     Status stepped = step_envs(all, whole, t, block);
-    if (!stepped.ok()) return Fault{0, step, FaultPlace::kStep, std::move(stepped)}.status();
+    if (!stepped.ok())
+      return Fault{0, first_step + t, FaultPlace::kStep, std::move(stepped)}.status();
   }
   return {};
+}
+
+// One parallel section checks the results of step t - 1 and chooses the actions of step t, so there
+// is one wait per step. False at a fault.
+bool Collector::take_turn(const float* params, std::int64_t first_step, int t,
+                          RolloutBlock& block) {
+  const std::int64_t step = first_step + t;
+  pool_.run(static_cast<int>(groups_.size()), [&](int g, int thread) {
+    Group& group = groups_[g];
+    const GroupRows rows = rows_of(group, scratch_[thread]);
+    if (t == 0) begin_block(group, block);
+    if (t > 0 && !check_step(group, rows, step - 1, t - 1, block)) return;
+    if (t < block.T) {
+      (void)choose(group, rows, scratch_[thread], params, step, t, block);
+    } else if (values_wait()) {
+      value_rows(group.rows, scratch_[thread], params, block);
+    }
+  });
+  return first_fault(first_step) == nullptr;
 }
 
 void Collector::begin_block(Group& group, RolloutBlock& block) {
@@ -273,16 +292,24 @@ bool Collector::keep_masks(Group& group, const GroupRows& rows, std::int64_t ste
   return true;
 }
 
-Status Collector::step_envs(Shard shard, const GroupRows& rows, int t, RolloutBlock& block) {
+StepRows Collector::step_rows(Shard shard, const GroupRows& rows, int t,
+                              RolloutBlock& block) const {
   const std::size_t row = block.index(t, shard.begin);
   EnvRows& envs = rows.envs;
-  Status stepped =
-      envs_.step(shard.begin, shard.end,
-                 {rows.actions(block.A), envs.policy.now.rows(rows.first), &block.rewards[row],
-                  &block.terminated[row], &block.truncated[row], envs.policy.final.rows(rows.first),
-                  block.ends.empty() ? nullptr : &block.ends[row], envs.critic.now.rows(rows.first),
-                  envs.critic.final.rows(rows.first)});
-  if (stepped.ok()) envs.masks.read(envs_, shard.begin, shard.end, rows.first);
+  return {rows.actions(block.A),
+          envs.policy.now.rows(rows.first),
+          &block.rewards[row],
+          &block.terminated[row],
+          &block.truncated[row],
+          envs.policy.final.rows(rows.first),
+          block.ends.empty() ? nullptr : &block.ends[row],
+          envs.critic.now.rows(rows.first),
+          envs.critic.final.rows(rows.first)};
+}
+
+Status Collector::step_envs(Shard shard, const GroupRows& rows, int t, RolloutBlock& block) {
+  Status stepped = envs_.step(shard.begin, shard.end, step_rows(shard, rows, t, block));
+  if (stepped.ok()) rows.envs.masks.read(envs_, shard.begin, shard.end, rows.first);
   return stepped;
 }
 

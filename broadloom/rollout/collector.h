@@ -1,6 +1,6 @@
 // Collects a rollout block. Each group of environments runs its T steps without waiting for the
-// others. A whole-batch simulator (VecEnvTraits::whole_batch) is stepped by the caller's thread,
-// and only the policy runs in parallel. The bits are the same.
+// others. A whole-batch simulator (VecEnvTraits::whole_batch) is stepped by the caller's thread, or
+// plays the block (BlockPlayer), and only the policy runs in parallel. The bits are the same.
 #pragma once
 
 #include <array>
@@ -43,7 +43,7 @@ class Collector {
   // The states of a recurrent network go on from block.next_states.
   // Fails if an observation or reward is not finite; the message names environment and step. If the
   // environments fail, the message includes their message. All ranks fail alike. Allocates only
-  // when it fails or with several ranks.
+  // when it fails, with several ranks, or for environments that play the block (block_player.h).
   Status collect(const float* params, std::int64_t first_step, RolloutBlock& block);
 
   // Fills last_values and final_values of the block: V of the next observation, and of the final
@@ -110,10 +110,12 @@ class Collector {
   void collect_group(Group& group, Scratch& scratch, const float* params, std::int64_t first_step,
                      RolloutBlock& block);
   Status collect_lockstep(const float* params, std::int64_t first_step, RolloutBlock& block);
+  bool take_turn(const float* params, std::int64_t first_step, int t, RolloutBlock& block);
   void begin_block(Group& group, RolloutBlock& block);
   GroupRows rows_of(const Group& group, Scratch& scratch);
   bool choose(Group& group, const GroupRows& rows, Scratch& scratch, const float* params,
               std::int64_t step, int t, RolloutBlock& block);
+  StepRows step_rows(Shard shard, const GroupRows& rows, int t, RolloutBlock& block) const;
   Status step_envs(Shard shard, const GroupRows& rows, int t, RolloutBlock& block);
   bool check_step(Group& group, const GroupRows& rows, std::int64_t step, int t,
                   RolloutBlock& block);

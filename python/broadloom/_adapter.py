@@ -36,6 +36,8 @@ class Described:
         self.max_episode_steps = request.max_episode_steps or kind.spec["max_episode_steps"]
         self.deterministic, self.filler_rows = kind.deterministic, kind.filler_rows
         self.has_final_observations = kind.has_final_observations
+        self.is_compiled, self.plays_blocks = kind.is_compiled, False
+        self.saves_state = kind.saves_state
 
     def close(self):
         pass
@@ -45,7 +47,7 @@ class Simulator:
     """N environments of one Kind.
 
     The extension reads `observations` and `critic_observations`. It writes `actions`, and step()
-    takes them from there."""
+    takes them from there. Compiled environments (_jax.py) can also play() a block."""
 
     def __init__(self, kind, request, seeds, probe=None):
         """seeds: (seed of the run, function from it to a list of one seed per environment).
@@ -58,6 +60,8 @@ class Simulator:
         self.seeds, self.spec, self.first = seeds, kind.spec, 0
         self.is_probe = probe is not None
         self.env = self.new_envs(seeds[0]) if probe is None else probe
+        self.is_compiled, self.saves_state = kind.is_compiled, kind.saves_state
+        self.plays_blocks = self.is_compiled and self.env.plays_blocks(kind)
         action = self.spec["action"]
         dtype = np.float32 if action["kind"] == "box" else np.int64
         self.actions = np.zeros((self.num_envs, *action.get("shape", ())), dtype)
@@ -108,6 +112,23 @@ class Simulator:
             expected = "(observations, rewards, terminations, truncations, infos)"
             self.explain(error, "step()", expected)
             raise
+
+    def play(self, callee, num_steps):
+        """Plays a block with the actions of the callee, an address of the extension."""
+        self.env.play(self.kind, callee, num_steps)
+
+    @property
+    def state_types(self):
+        """(name of the dtype, shape) of each array of state()."""
+        return self.env.state_types()
+
+    def state(self):
+        """All that the next step depends on besides the actions, as arrays [N, ...]."""
+        return self.env.state()
+
+    def restore(self, arrays):
+        """arrays: the bytes of each array of state()."""
+        self.env.restore(arrays)
 
     def explain(self, error, call, returned):
         """Adds to an environment's exception the call and the values it should return. A process

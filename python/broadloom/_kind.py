@@ -64,6 +64,8 @@ class Kind:
         self.observation_space = self.action_space = self.last_made = None
         self.has_warned_of_range, self.has_final_observations = False, True
         self.deterministic, self.filler_rows, self.is_probed = True, False, False
+        self.is_compiled = False  # for this processor, such as by JAX
+        self.saves_state = False
         self.lock = threading.RLock()
         self.probe = self.new_envs(probe_request(self), any_number=True)
         try:
@@ -74,6 +76,8 @@ class Kind:
 
     def describe(self, max_episode_steps, frames, reward_threshold, upstream, summary):
         env = self.probe
+        self.is_compiled = hasattr(env, "plays_blocks")
+        self.saves_state = self.is_compiled and env.saves_state()
         self.mode, self.mode_is_assumed = autoreset_mode(env)
         self.has_final_observations = metadata_of(env).get("final_obs", True) is not False
         warn_of_statistics(self.id, env)
@@ -99,7 +103,7 @@ class Kind:
         is_discrete = self.spec["action"]["kind"] == "discrete"
         self.action_dtype = np.dtype(np.int64) if is_discrete else self.action_space.dtype
         self.find_masks(env)
-        self.success_key = success_key(self, env)
+        self.success_key = None if self.is_compiled else success_key(self, env)
         self.spec["names_success"] = self.success_key is not None
 
     def find_masks(self, env):
@@ -117,8 +121,10 @@ class Kind:
             except Exception:  # a run's own reset explains it
                 return {}
 
-        has_key = _masks.KEY in getattr(self.read_space, "spaces", ())
-        self.mask_source = "observations" if has_key else _masks.find_source(env, reset)
+        if _masks.KEY in getattr(self.read_space, "spaces", ()):
+            self.mask_source = "observations"
+        elif not self.is_compiled:
+            self.mask_source = _masks.find_source(env, reset)
         action["masked"] = self.mask_source is not None
 
     def spaces_of_keys(self, observation):
@@ -150,10 +156,14 @@ class Kind:
         )
 
     def examine(self):
-        """Plays the probe once, to learn how such environments behave, and closes it."""
+        """Plays the probe once, to learn how such environments behave, and closes it. Compiled ones
+        are functions, which behave alike and take long to compile."""
         with self.lock:
             if self.is_probed:
                 return
+            if self.is_compiled:
+                self.is_probed = True
+                return self.close_probe()
             if self.probe is None:
                 self.probe = self.new_envs(probe_request(self), any_number=True)
             try:

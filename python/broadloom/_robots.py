@@ -1,24 +1,23 @@
 """Adapts the environments of robotics libraries to Gymnasium's vector interface.
 
-Three interfaces: RSL-RL's VecEnv (mjlab, Isaac Lab, Genesis, MuJoCo Playground have wrappers of
-this form), the environments of mjlab and Isaac Lab themselves, and the functional environments of
-Brax and MuJoCo Playground. The comments name the versions that the code follows."""
+Two interfaces: RSL-RL's VecEnv (mjlab, Isaac Lab, Genesis, MuJoCo Playground have wrappers of this
+form), and the environments of mjlab and Isaac Lab themselves; _jax.py has those of Brax and MuJoCo
+Playground. The comments name the versions that the code follows."""
 
 import contextlib
-import copy
 import random
 import sys
 
 import numpy as np
 
 from ._arrays import copy_of, numpy_of, scattered
-
-AUTORESET_WRAPPERS = ("AutoResetWrapper", "BraxAutoResetWrapper")  # Brax 0.14, Playground 0.2
-
+from ._jax import FunctionalEnvs, GymnaxEnvs, is_functional, is_gymnax
 
 def adapted(env, num_envs):
     """`env` with Gymnasium's vector interface, if it has one of the interfaces above; else `env`
     itself. num_envs: the number to ask of functional environments, which do not know it."""
+    if is_gymnax(env):
+        return GymnaxEnvs(env, num_envs)
     if is_functional(env):
         return FunctionalEnvs(env, num_envs)
     if hasattr(env, "single_observation_space"):
@@ -34,13 +33,6 @@ def adapted(env, num_envs):
 def is_rsl_rl(env):
     """Whether it has the form of rsl_rl.env.VecEnv (RSL-RL 3 to 5)."""
     return all(hasattr(env, name) for name in ("num_envs", "num_actions", "get_observations"))
-
-
-def is_functional(env):
-    """Whether it is an environment of Brax or Playground. Asks the class, since the property
-    observation_size of Brax plays a reset."""
-    members = ("reset", "step", "observation_size", "action_size")
-    return all(hasattr(type(env), name) for name in members) and not hasattr(env, "num_envs")
 
 
 def arrays_of(observations):
@@ -239,128 +231,3 @@ def seed_all(seed):
     np.random.seed(seed)
     if "torch" in sys.modules:
         sys.modules["torch"].manual_seed(seed)
-
-
-class KeptObservations:
-    """The environment within an autoreset wrapper. Keeps the observations of a step before the
-    wrapper replaces those of ended episodes. The step is traced together with the wrapper's."""
-
-    def __init__(self, env):
-        self.env, self.observations = env, None
-
-    def reset(self, rng):
-        return self.env.reset(rng)
-
-    def step(self, state, action):
-        state = self.env.step(state, action)
-        self.observations = state.obs
-        return state
-
-    def __getattr__(self, name):
-        if name == "env":  # before __init__, as in copies
-            raise AttributeError(name)
-        return getattr(self.env, name)
-
-
-def with_kept_observations(env):
-    """(a copy of the chain of wrappers, its KeptObservations). The environment inside is shared: it
-    has no state. (None, None) without an autoreset wrapper."""
-    if "env" not in vars(env):
-        return None, None
-    if any(part.__name__ in AUTORESET_WRAPPERS for part in type(env).__mro__):
-        inner = kept = KeptObservations(env.env)
-    else:
-        inner, kept = with_kept_observations(env.env)
-    if kept is None:
-        return None, None
-    outer = copy.copy(env)
-    outer.env = inner
-    return outer, kept
-
-
-class FunctionalEnvs:
-    """Environments of Brax 0.14 or MuJoCo Playground 0.2, which carry no state: reset(keys) gives
-    one, and step(state, actions) the next. Each environment has a seed of its own."""
-
-    metadata = {"autoreset_mode": "SameStep", "final_obs": True}
-
-    def __init__(self, env, num_envs):
-        import jax
-        from gymnasium import spaces
-
-        self.jax, self.num_envs, self.state = jax, num_envs, None
-        self.env, self.kept = with_kept_observations(env)
-        if self.kept is None:
-            raise TypeError(
-                f"got a {type(env).__name__}, which is a single environment, expected a batch that "
-                "begins new episodes; wrap it: mujoco_playground.wrapper.wrap_for_brax_training("
-                "env, episode_length=1000), or brax.envs.training.wrap(env, episode_length=1000)"
-            )
-        self.splits_key = splits_key(env)
-        shapes = jax.eval_shape(self.env.reset, self.keys(range(num_envs), described=True))
-        if shapes.reward.shape != (num_envs,):
-            raise ValueError(
-                f"got environments with rewards of shape {shapes.reward.shape}, expected "
-                f"({num_envs},); set batch_size to num_envs, or leave it out"
-            )
-        boxes = {key: box_of(shape) for key, shape in groups_of(shapes.obs).items()}
-        is_dict = hasattr(shapes.obs, "keys")
-        self.single_observation_space = spaces.Dict(boxes) if is_dict else boxes["state"]
-        self.single_action_space = spaces.Box(-1.0, 1.0, (int(env.action_size),), np.float32)
-        self.max_episode_length = getattr(env, "episode_length", None)
-        self.begin, self.advance = jax.jit(self.env.reset), jax.jit(self.traced)
-
-    def keys(self, seeds, described=False):
-        seeds = np.asarray(list(seeds), np.uint32)
-        if self.splits_key:
-            if len(set(seeds.tolist())) > 1 and not described:
-                raise TypeError("batch_size: all environments get their keys from one seed")
-            return self.jax.random.PRNGKey(seeds[0])
-        return self.jax.vmap(self.jax.random.PRNGKey)(seeds)
-
-    def traced(self, state, actions):
-        state = self.env.step(state, actions)
-        return state, self.kept.observations
-
-    def reset(self, *, seed=None, options=None):
-        seeds = range(self.num_envs) if seed is None else np.ravel(seed)
-        seeds = np.broadcast_to(seeds, self.num_envs) if len(seeds) == 1 else seeds
-        self.state = self.begin(self.keys(seeds))
-        return rows_of(self.state.obs), {}
-
-    def step(self, actions):
-        self.state, last = self.advance(self.state, actions)
-        ended = np.asarray(self.state.done) != 0
-        info = self.state.info
-        truncated = np.asarray(info["truncation"]) != 0 if "truncation" in info else ended & False
-        infos = {"final_obs": rows_of(last)}
-        rewards = np.asarray(self.state.reward)
-        return rows_of(self.state.obs), rewards, ended & ~truncated, ended & truncated, infos
-
-    def close(self):
-        self.state = None
-
-
-def splits_key(env):
-    """Whether reset() takes one key, which a wrapper with a batch_size splits."""
-    while "env" in vars(env):
-        if getattr(env, "batch_size", None) is not None:
-            return True
-        env = env.env
-    return False
-
-
-def groups_of(observations):
-    return dict(observations) if hasattr(observations, "keys") else {"state": observations}
-
-
-def rows_of(observations):
-    if hasattr(observations, "keys"):
-        return {key: np.asarray(row) for key, row in observations.items()}
-    return np.asarray(observations)
-
-
-def box_of(shape):
-    from gymnasium import spaces
-
-    return spaces.Box(-np.inf, np.inf, shape.shape[1:], np.dtype(shape.dtype).type)

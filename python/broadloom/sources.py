@@ -5,6 +5,7 @@ make a single environment, Gymnasium's VectorEnv, Stable-Baselines3's VecEnv, or
 robotics library (_robots.py)."""
 
 import importlib
+import importlib.metadata
 import inspect
 import numbers
 
@@ -169,6 +170,28 @@ def envpool_kind(env_id):
         summary=f"{name} of EnvPool {envpool.__version__}",
         seeds_when_made=True,
         masked_reset_gives_subset=True,
+    )
+
+
+def gymnax_kind(env_id):
+    """gymnax/<id>, as gymnax registers it."""
+    gymnax = package("gymnax", "gymnax", env_id)
+    from ._jax import GymnaxEnvs
+
+    name = env_id.split("/", 1)[1]
+    version = importlib.metadata.version("gymnax")
+    if name not in gymnax.registered_envs:
+        raise ValueError(
+            f"{env_id}: gymnax {version} has no {name}, expected one of "
+            f"{', '.join(gymnax.registered_envs)}"
+        )
+    made = gymnax.make(name)
+    jax_version = importlib.metadata.version("jax")
+    return Kind(
+        env_id,
+        lambda request: GymnaxEnvs(made, request.num_envs, request.max_episode_steps),
+        upstream=f"gymnax {version}, jax {jax_version}: {type(made[0]).__name__}",
+        summary=f"{name} of gymnax {version}",
     )
 
 

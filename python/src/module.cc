@@ -10,6 +10,7 @@
 #include "policy.h"
 #include "simulator.h"
 #include "training.h"
+#include "xla.h"
 
 NB_MODULE(_core, m) {
   nanobind::set_leak_warnings(false);  // registered environments live as long as the process
@@ -18,6 +19,7 @@ NB_MODULE(_core, m) {
   broadloom::python::bind_errors(m);
   broadloom::python::bind_environments(m);
   broadloom::python::bind_simulators(m);
+  broadloom::python::bind_xla(m);
   broadloom::python::bind_training(m);
   broadloom::python::bind_policy(m);
   broadloom::python::bind_importing(m);

@@ -2,17 +2,21 @@
 
 #include <fmt/core.h>
 #include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
 
 #include <algorithm>
 #include <cstring>
 #include <functional>
 #include <memory>
+#include <optional>
+#include <span>
 #include <stdexcept>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "broadloom/env/action_masks.h"
+#include "broadloom/env/block_player.h"
 #include "broadloom/env/env_maker.h"
 #include "broadloom/env/episode_waves.h"
 #include "broadloom/env/frame_stack.h"
@@ -23,6 +27,7 @@
 #include "buffer.h"
 #include "errors.h"
 #include "spec.h"
+#include "xla.h"
 
 namespace nb = nanobind;
 
@@ -56,9 +61,27 @@ const char* streams_word(StreamSet streams) {
                                              : "panel";
 }
 
+// The type that NumPy calls so. Throws std::invalid_argument for others.
+Dtype dtype_named(const std::string& name) {
+  constexpr std::pair<const char*, Dtype> kNames[] = {
+      {"bool", Dtype::kBool},   {"int8", Dtype::kI8},     {"uint8", Dtype::kU8},
+      {"int16", Dtype::kI16},   {"uint16", Dtype::kU16},  {"int32", Dtype::kI32},
+      {"uint32", Dtype::kU32},  {"int64", Dtype::kI64},   {"uint64", Dtype::kU64},
+      {"float32", Dtype::kF32}, {"float64", Dtype::kF64},
+  };
+  for (const auto& [known, dtype] : kNames) {
+    if (name == known) return dtype;
+  }
+  throw std::invalid_argument("no number type '" + name + "'");
+}
+
 // Steps all N environments by one call of Python, in the thread that called the library
 // (whole_batch).
-class PythonEnvs final : public VecEnv, public ActionMasks, public EnvMaker, public EpisodeWaves {
+class PythonEnvs final : public VecEnv,
+                         public ActionMasks,
+                         public EnvMaker,
+                         public EpisodeWaves,
+                         public BlockPlayer {
  public:
   // simulator: a broadloom._adapter.Simulator after a reset. The GIL must be held.
   PythonEnvs(EnvSpec spec, nb::object simulator, Shared factory)
@@ -67,6 +90,9 @@ class PythonEnvs final : public VecEnv, public ActionMasks, public EnvMaker, pub
     deterministic_ = nb::cast<bool>(simulator.attr("deterministic"));
     has_final_observations_ = nb::cast<bool>(simulator.attr("has_final_observations"));
     filler_rows_ = nb::cast<bool>(simulator.attr("filler_rows"));
+    is_compiled_ = nb::cast<bool>(simulator.attr("is_compiled"));
+    plays_blocks_ = nb::cast<bool>(simulator.attr("plays_blocks"));
+    saves_state_ = nb::cast<bool>(simulator.attr("saves_state"));
     spec_.set_time_limit(nb::cast<int>(simulator.attr("max_episode_steps")));
     simulator_ = std::make_shared<Held>(std::move(simulator));
     const auto count = static_cast<std::size_t>(count_);
@@ -82,6 +108,7 @@ class PythonEnvs final : public VecEnv, public ActionMasks, public EnvMaker, pub
 
   // Copies the simulator's observations after a reset. The GIL must be held.
   void read_reset() {
+    if (saves_state_ && state_.empty()) make_state();
     const nb::object rows = simulator().attr("observations");
     const Buffer buffer(rows, "observations", count_ * numbers_, item_size_);
     std::memcpy(current_.data(), buffer.as<std::byte>(), current_.size());
@@ -110,9 +137,10 @@ class PythonEnvs final : public VecEnv, public ActionMasks, public EnvMaker, pub
   VecEnvTraits traits() const override {
     return {.whole_batch = true,
             .deterministic = deterministic_,
-            .saves_state = false,
+            .saves_state = saves_state_,
             .has_final_observations = has_final_observations_,
-            .filler_rows = filler_rows_};
+            .filler_rows = filler_rows_,
+            .common_bits = !is_compiled_};
   }
   // An environment may also truncate by itself, before its limit. For small observations there is a
   // place for each step. For images there are as many as the time limit allows; a run that needs
@@ -155,7 +183,69 @@ class PythonEnvs final : public VecEnv, public ActionMasks, public EnvMaker, pub
     }
   }
 
-  void append_state(const std::string&, std::vector<TensorRef>&) override {}
+  bool can_play() const override { return plays_blocks_; }
+  Status play(int num_steps, const Ask& ask) override {
+    const nb::gil_scoped_acquire gil;
+    Turns turns(*this, num_steps, ask);
+    try {
+      simulator().attr("play")(xla_address(turns), num_steps);
+      return turns.status();
+    } catch (nb::python_error& error) {
+      return keep_exception(error, "playing " + spec_.id);
+    }
+  }
+
+  // The simulator's own arrays, and those that no call of it gives again.
+  void append_state(const std::string& prefix, std::vector<TensorRef>& out) override {
+    if (!saves_state_) return;
+    for (std::size_t i = 0; i < state_.size(); ++i) {
+      SavedArray& array = state_[i];
+      out.push_back(
+          {fmt::format("{}.state{}", prefix, i), array.dtype, array.shape, array.numbers.data()});
+    }
+    const Dtype dtype = is_discrete() ? Dtype::kI64 : spec_.observation.dtype;
+    const std::vector<ValueRange> indices{{0.0, spec_.observation.size - 1.0}};
+    out.push_back({prefix + ".observations",
+                   dtype,
+                   {count_, static_cast<std::int64_t>(numbers_)},
+                   current_.data(),
+                   is_discrete() ? indices : std::vector<ValueRange>{}});
+    if (!critic_.empty())
+      out.push_back({prefix + ".critic_observations",
+                     Dtype::kF32,
+                     {count_, spec_.critic_observation.size},
+                     critic_.data()});
+    out.push_back({prefix + ".steps", Dtype::kI64, {count_}, age_.data(), {kCountRange}});
+  }
+  Status capture() override {
+    if (!saves_state_) return {};
+    const nb::gil_scoped_acquire gil;
+    try {
+      const nb::list arrays = nb::cast<nb::list>(simulator().attr("state")());
+      for (std::size_t i = 0; i < state_.size(); ++i) {
+        std::vector<std::byte>& numbers = state_[i].numbers;
+        const std::size_t size = dtype_size(state_[i].dtype);
+        const Buffer buffer(arrays[i], "state", numbers.size() / size, size);
+        std::memcpy(numbers.data(), buffer.as<std::byte>(), numbers.size());
+      }
+      return {};
+    } catch (nb::python_error& error) {
+      return keep_exception(error, "reading the state of " + spec_.id);
+    }
+  }
+  Status state_restored() override {
+    if (!saves_state_) return {};
+    const nb::gil_scoped_acquire gil;
+    try {
+      nb::list arrays;
+      for (const SavedArray& array : state_)
+        arrays.append(nb::bytes(array.numbers.data(), array.numbers.size()));
+      simulator().attr("restore")(arrays);
+      return {};
+    } catch (nb::python_error& error) {
+      return keep_exception(error, "setting the state of " + spec_.id);
+    }
+  }
 
   Status begin_anew(std::uint64_t seed) override { return reset("reset", seed); }
   Status begin_wave(int first) override {
@@ -208,6 +298,24 @@ class PythonEnvs final : public VecEnv, public ActionMasks, public EnvMaker, pub
       return keep_exception(error, "reset() of " + spec_.id);
     } catch (const std::exception& error) {
       return {ErrorKind::kIo, "reset() of " + spec_.id + ": " + error.what()};
+    }
+  }
+
+  // An array of the simulator's state, [N, ...].
+  struct SavedArray {
+    Dtype dtype;
+    std::vector<std::int64_t> shape;
+    std::vector<std::byte> numbers;
+  };
+
+  void make_state() {
+    for (const nb::handle type : nb::cast<nb::list>(simulator().attr("state_types"))) {
+      SavedArray array{dtype_named(nb::cast<std::string>(type[0])),
+                       nb::cast<std::vector<std::int64_t>>(type[1]),
+                       {}};
+      const TensorRef sized{"", array.dtype, array.shape};
+      array.numbers.resize(sized.bytes());
+      state_.push_back(std::move(array));
     }
   }
 
@@ -269,70 +377,156 @@ class PythonEnvs final : public VecEnv, public ActionMasks, public EnvMaker, pub
     }
   }
 
+  // Results of a step, [N, ...] each. Only final rows and successes of ended episodes count.
+  struct Returned {
+    const std::byte* observations;
+    const std::uint8_t *terminated, *truncated;
+    const std::byte* finals;              // or null
+    const float *critic, *critic_finals;  // or null
+    const std::int8_t* successes = nullptr;
+  };
+
+  // The turns of a compiled program: its calls of the function for actions.
+  class Turns final : public XlaCallee {
+   public:
+    Turns(PythonEnvs& envs, int num_steps, const Ask& ask)
+        : envs_(envs), num_steps_(num_steps), ask_(ask) {}
+
+    // inputs: step, observations, rewards, terminated, truncated, final observations; also critic
+    // observations and final ones. In the first turn only the step counts.
+    void called(std::span<const XlaArray> inputs, const XlaArray& actions) override {
+      std::memset(actions.data, 0, actions.bytes);
+      if (has_failed_ || !status_.ok()) return;
+      try {
+        answer(inputs, actions);
+      } catch (const std::exception& error) {
+        status_ = {ErrorKind::kIo, "playing " + envs_.spec_.id + ": " + error.what()};
+      }
+    }
+    // After the program: kIo if it was not as the environments need it, or did not ask every time.
+    Status status() const {
+      if (has_failed_ || !status_.ok() || turns_ == num_steps_ + 1) return status_;
+      return {ErrorKind::kIo, fmt::format("playing {}: got {} turns, expected {}", envs_.spec_.id,
+                                          turns_, num_steps_ + 1)};
+    }
+
+   private:
+    void answer(std::span<const XlaArray> inputs, const XlaArray& actions) {
+      const auto count = static_cast<std::size_t>(envs_.count_);
+      const std::size_t row = envs_.numbers_ * envs_.item_size_ * count;
+      const std::size_t critic = envs_.critic_.size();
+      const std::size_t expected[] = {
+          sizeof(std::int32_t), row, count * sizeof(float), count, count, row, critic, critic};
+      const std::size_t arrays = critic == 0 ? 6 : 8;
+      if (inputs.size() != arrays)
+        throw std::invalid_argument(
+            fmt::format("got {} arrays, expected {}", inputs.size(), arrays));
+      for (std::size_t i = 0; i < arrays; ++i) {
+        if (inputs[i].bytes == expected[i]) continue;
+        throw std::invalid_argument(fmt::format(
+            "array {} of the program: got {} bytes, expected {}", i, inputs[i].bytes, expected[i]));
+      }
+      std::int32_t step = 0;
+      std::memcpy(&step, inputs[0].data, sizeof(step));
+      if (step != turns_++)
+        throw std::invalid_argument(fmt::format("got step {}, expected {}", step, turns_ - 1));
+      if (step > 0) {
+        std::memcpy(rows_.rewards, inputs[2].data, inputs[2].bytes);
+        envs_.keep_step({.observations = inputs[1].data,
+                         .terminated = flags(inputs[3]),
+                         .truncated = flags(inputs[4]),
+                         .finals = inputs[5].data,
+                         .critic = critic == 0 ? nullptr : numbers(inputs[6]),
+                         .critic_finals = critic == 0 ? nullptr : numbers(inputs[7])},
+                        rows_);
+      }
+      has_failed_ = !ask_(step, rows_);
+      if (!has_failed_ && step < num_steps_)
+        std::memcpy(actions.data, rows_.actions, actions.bytes);
+    }
+    static const std::uint8_t* flags(const XlaArray& array) {
+      return reinterpret_cast<const std::uint8_t*>(array.data);
+    }
+    static const float* numbers(const XlaArray& array) {
+      return reinterpret_cast<const float*>(array.data);
+    }
+
+    PythonEnvs& envs_;
+    int num_steps_, turns_ = 0;
+    const Ask& ask_;
+    bool has_failed_ = false;  // whether `ask` said so
+    StepRows rows_{};
+    Status status_;
+  };
+
   // step: (observations, rewards, terminated, truncated, final observations or None, critic
-  // observations or None, final critic observations or None, successes or None). Only final rows
-  // and successes of ended episodes count.
+  // observations or None, final critic observations or None, successes or None).
   void take(const nb::tuple& step, const StepRows& rows) {
     const auto count = static_cast<std::size_t>(count_);
-    {
-      const Buffer observations(step[0], "observations", count * numbers_, item_size_);
-      std::memcpy(current_.data(), observations.as<std::byte>(), current_.size());
-      check_indices();
-    }
-    observe(0, count_, rows.observations);
-    const Buffer rewards(step[1], "rewards", count, sizeof(double));
+    const std::size_t critic = critic_.size() / sizeof(float);
+    const Buffer observations(step[0], "observations", count * numbers_, item_size_),
+        rewards(step[1], "rewards", count, sizeof(double)),
+        terminated(step[2], "terminations", count, 1), truncated(step[3], "truncations", count, 1);
+    std::optional<Buffer> finals, critic_rows, critic_finals, successes;
+    if (!step[4].is_none())
+      finals.emplace(step[4], "final observations", count * numbers_, item_size_);
+    if (critic > 0) critic_rows.emplace(step[5], "critic observations", critic, sizeof(float));
+    if (!step[6].is_none())
+      critic_finals.emplace(step[6], "final critic observations", critic, sizeof(float));
+    if (spec_.names_success && !step[7].is_none())
+      successes.emplace(step[7], "successes", count, 1);
     std::copy_n(rewards.as<double>(), count, rows.rewards);
-    const Buffer terminated(step[2], "terminations", count, 1),
-        truncated(step[3], "truncations", count, 1);
+    keep_masks();
+    keep_step({.observations = observations.as<std::byte>(),
+               .terminated = terminated.as<std::uint8_t>(),
+               .truncated = truncated.as<std::uint8_t>(),
+               .finals = finals ? finals->as<std::byte>() : nullptr,
+               .critic = critic_rows ? critic_rows->as<float>() : nullptr,
+               .critic_finals = critic_finals ? critic_finals->as<float>() : nullptr,
+               .successes = successes ? successes->as<std::int8_t>() : nullptr},
+              rows);
+  }
+
+  // Keeps a step whose rewards are in `rows` already.
+  void keep_step(const Returned& step, const StepRows& rows) {
+    const auto count = static_cast<std::size_t>(count_);
+    std::memcpy(current_.data(), step.observations, current_.size());
+    check_indices();
+    observe(0, count_, rows.observations);
     for (std::size_t i = 0; i < count; ++i) {
       const bool counts = next_is_filler_[i] == 0;
       if (!counts) rows.rewards[i] = 0.0f;
-      rows.terminated[i] = counts && terminated.as<std::uint8_t>()[i] != 0;
-      rows.truncated[i] = counts && rows.terminated[i] == 0 && truncated.as<std::uint8_t>()[i] != 0;
+      rows.terminated[i] = counts && step.terminated[i] != 0;
+      rows.truncated[i] = counts && rows.terminated[i] == 0 && step.truncated[i] != 0;
     }
     if (!critic_.empty()) {
-      keep_critic(step[5]);
+      std::memcpy(critic_.data(), step.critic, critic_.size());
       if (rows.critic_observations) observe_critic(0, count_, rows.critic_observations);
     }
-    keep_masks();
     end_episodes(step, rows);
   }
 
-  void end_episodes(const nb::tuple& step, const StepRows& rows) {
-    const auto ended = [&](int i) { return (rows.terminated[i] | rows.truncated[i]) != 0; };
-    bool any = false;
+  void end_episodes(const Returned& step, const StepRows& rows) {
+    const auto width = static_cast<std::size_t>(spec_.observation.size),
+               critic_width = static_cast<std::size_t>(spec_.critic_observation.size);
     for (int i = 0; i < count_; ++i) {
-      any = any || ended(i);
       const auto k = static_cast<std::size_t>(i);
-      age_[k] = ended(i) || next_is_filler_[k] != 0 ? 0 : age_[k] + 1;
-      next_is_filler_[k] = filler_rows_ && ended(i);
-      if (ended(i) && rows.ends != nullptr)
+      const bool ended = (rows.terminated[i] | rows.truncated[i]) != 0;
+      age_[k] = ended || next_is_filler_[k] != 0 ? 0 : age_[k] + 1;
+      next_is_filler_[k] = filler_rows_ && ended;
+      if (!ended) continue;
+      if (rows.ends != nullptr)
         rows.ends[i] = {.reason = static_cast<std::int8_t>(rows.truncated[i])};
-    }
-    if (!any) return;
-    if (spec_.names_success && rows.ends != nullptr) {
-      const Buffer successes(step[7], "successes", static_cast<std::size_t>(count_), 1);
-      for (int i = 0; i < count_; ++i) {
-        if (ended(i)) rows.ends[i].success = successes.as<std::int8_t>()[i];
-      }
-    }
-    if (!step[4].is_none()) {
-      const Buffer finals(step[4], "final observations", count_ * numbers_, item_size_);
-      const auto width = static_cast<std::size_t>(spec_.observation.size);
-      for (int i = 0; i < count_; ++i) {
-        if (!ended(i)) continue;
-        const std::byte* last = finals.as<std::byte>() + i * numbers_ * item_size_;
+      if (step.successes != nullptr && rows.ends != nullptr)
+        rows.ends[i].success = step.successes[k];
+      if (step.finals != nullptr) {
+        const std::byte* last = step.finals + k * numbers_ * item_size_;
         check_index(last, "final observation", i);
-        write(last, 1, rows.final_observations.offset_by(i * width));
+        write(last, 1, rows.final_observations.offset_by(k * width));
       }
-    }
-    if (!step[6].is_none() && rows.final_critic_observations) {
-      const auto width = static_cast<std::size_t>(spec_.critic_observation.size);
-      const Buffer finals(step[6], "final critic observations", count_ * width, sizeof(float));
-      for (int i = 0; i < count_; ++i) {
-        if (ended(i))
-          std::copy_n(finals.as<float>() + i * width, width,
-                      rows.final_critic_observations.floats() + i * width);
+      if (step.critic_finals != nullptr && rows.final_critic_observations) {
+        std::copy_n(step.critic_finals + k * critic_width, critic_width,
+                    rows.final_critic_observations.floats() + k * critic_width);
       }
     }
   }
@@ -341,9 +535,11 @@ class PythonEnvs final : public VecEnv, public ActionMasks, public EnvMaker, pub
   Shared simulator_, factory_;
   int count_ = 0;
   bool deterministic_ = false, has_final_observations_ = false, filler_rows_ = false;
+  bool is_compiled_ = false, plays_blocks_ = false, saves_state_ = false;
   std::size_t item_size_ = 0;  // bytes of a number in Python's array
   std::size_t numbers_ = 0;    // numbers of an observation in Python's array
   std::vector<std::byte> current_, critic_;
+  std::vector<SavedArray> state_;
   std::vector<std::uint8_t> masks_;  // [N, M] of current_, or empty
   std::vector<std::int64_t> age_;
   std::vector<std::uint8_t> next_is_filler_;

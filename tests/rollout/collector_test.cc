@@ -5,12 +5,14 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <limits>
 #include <memory>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "broadloom/env/block_player.h"
 #include "broadloom/env/tasks/registry.h"
 
 namespace broadloom {
@@ -128,6 +130,77 @@ TEST(Collector, NamesTheFirstThatIsNotFiniteForAnyNumberOfThreads) {
               std::string::npos);
     EXPECT_EQ(failure({{60, 9, true}}, threads), "");
   }
+}
+
+// Steps by single calls, or plays whole blocks.
+class Player final : public ForwardingVecEnv, public BlockPlayer {
+ public:
+  Player(std::unique_ptr<VecEnv> inner, bool plays, int failing_step)
+      : ForwardingVecEnv(std::move(inner)), plays_(plays), failing_step_(failing_step) {}
+  VecEnvTraits traits() const override { return {.whole_batch = true}; }
+  bool can_play() const override { return plays_; }
+  Status play(int num_steps, const Ask& ask) override {
+    StepRows rows{};
+    for (int t = 0; t <= num_steps; ++t) {
+      ++asked_;
+      if (!ask(t, rows)) return {};
+      if (t == failing_step_) return {ErrorKind::kIo, "the program has ended early"};
+      if (t < num_steps) BROADLOOM_TRY(inner().step(0, num_envs(), rows));
+    }
+    return {};
+  }
+  int asked() const { return asked_; }
+
+ private:
+  bool plays_;
+  int failing_step_, asked_ = 0;
+};
+
+// Collects two blocks, so that the second begins within episodes.
+std::string collect_played(bool plays, int failing_step, RolloutBlock& block,
+                           int* asked = nullptr) {
+  VecEnvOptions options;
+  options.num_envs = block.N;
+  Player envs(make_vec_env("Pendulum-v1", {}, options).take(), plays, failing_step);
+  NetworkShape shape;
+  shape.observation_size = 3;
+  shape.action_kind = SpaceKind::kBox;
+  shape.action_outputs = 1;
+  const ActorCritic network(shape);
+  std::vector<float> params(network.parameter_count());
+  network.initialise(3, params.data());
+  ThreadPool pool(2);
+  const PolicySampler sampler(network);
+  Collector collector(envs, network, sampler, nullptr, pool, 5);
+  for (int b = 0; b < 2; ++b) {
+    const Status status = collector.collect(params.data(), b * block.T, block);
+    if (!status.ok()) return status.message();
+    collector.bootstrap_values(params.data(), block);
+  }
+  if (asked != nullptr) *asked = envs.asked();
+  return "";
+}
+
+TEST(Collector, CollectsTheSameBlockFromEnvironmentsThatPlayIt) {
+  RolloutBlock stepped(110, 70, 3, 1, 1), played(110, 70, 3, 1, 1);
+  int asked = 0;
+  EXPECT_EQ(collect_played(false, -1, stepped), "");
+  EXPECT_EQ(collect_played(true, -1, played, &asked), "");
+  EXPECT_EQ(asked, 2 * 111);
+  EXPECT_EQ(std::count(stepped.truncated.begin(), stepped.truncated.end(), 1), 70);
+  EXPECT_TRUE(std::ranges::equal(stepped.observations.floats(), played.observations.floats()));
+  EXPECT_EQ(stepped.actions, played.actions);
+  EXPECT_EQ(stepped.rewards, played.rewards);
+  EXPECT_EQ(stepped.truncated, played.truncated);
+  EXPECT_EQ(stepped.values, played.values);
+  EXPECT_EQ(stepped.final_values, played.final_values);
+  EXPECT_EQ(stepped.last_values, played.last_values);
+}
+
+TEST(Collector, NamesTheFaultOfEnvironmentsThatPlay) {
+  RolloutBlock block(16, 4, 3, 1, 1);
+  EXPECT_EQ(collect_played(true, 7, block),
+            "the simulator failed at its step 0: the program has ended early");
 }
 
 }  // namespace

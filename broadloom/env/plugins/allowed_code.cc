@@ -150,7 +150,8 @@ Status check_namespace_allowed(const std::string& name) {
 
 std::string allow_flag(const std::string& env_id) {
   const std::string package = env_id.substr(0, env_id.find('/'));
-  if (package == "gymnasium" || package == "envpool") return " --allow_plugin " + package;
+  if (package == "gymnasium" || package == "envpool" || package == "gymnax")
+    return " --allow_plugin " + package;
   if (!env_id.starts_with(kPluginPrefix)) return "";
   const std::string file = split_plugin_id(env_id).file;
   std::error_code error;
