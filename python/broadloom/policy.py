@@ -75,8 +75,8 @@ class Policy:
     ) -> tuple[Any, ...]:
         """(outputs, values): logits, means or action values [n, A], and the critic's values [n].
         With action_distribution = beta or std_form = state_dependent, a Box has two outputs per
-        number: [n, 2 A]. Values are None if the critic reads observations of its own. A recurrent policy returns
-        (outputs, values, state)."""
+        number: [n, 2 A]. Values are None if the critic reads observations of its own. A recurrent
+        policy returns (outputs, values, state)."""
         rows, one = self._rows(observations)
         outputs, values, state = self._core.forward(rows, len(rows), self._states(state, len(rows)))
         values = None if values is None else values[:, 0]
@@ -93,9 +93,8 @@ class Policy:
     ) -> Any:
         """The most likely actions; with a NumPy Generator `rng`, actions drawn from the policy. Box
         actions lie within their bounds. A squashed policy plays tanh(mean) without rng, a Beta its
-        mean. action_masks: [n, M] booleans, or [M], of the valid
-        choices; needed for an environment with action masks. A recurrent policy returns
-        (actions, state)."""
+        mean. action_masks: [n, M] booleans, or [M], of the valid choices; needed for an environment
+        with action masks. A recurrent policy returns (actions, state)."""
         if rng is not None and self._core.has_action_values:
             raise _core.Error(
                 "rng: got a generator, but this policy has action values and no probabilities; "

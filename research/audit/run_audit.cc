@@ -39,6 +39,8 @@ int enough_iterations(const Trainer& trainer) {
 // Restores the policy in a trainer with the instrument.
 Result<std::unique_ptr<Trainer>> load(Checkpoint& checkpoint, const AuditOptions& options) {
   Config& config = checkpoint.config;
+  // Before a trainer is made, since a changed file may name a network of any size.
+  BROADLOOM_TRY(check_belongs(checkpoint, config));
   BROADLOOM_TRY(set_machine(config, options.machine));
   config.instruments = {"audit"};
   config.instrument_every = 1;

@@ -14,10 +14,12 @@
 #include "broadloom/record/manifest.h"
 #include "broadloom/record/run_diff.h"
 #include "broadloom/setup/resolve_config.h"
+#include "broadloom/train/checkpoint.h"
 #include "broadloom/train/contract.h"
 #include "broadloom/train/initial_policy.h"
 #include "broadloom/train/rerun.h"
 #include "broadloom/train/run.h"
+#include "broadloom/train/trainer.h"
 #include "research/audit/run_audit.h"
 #include "research/lab/gradient_study.h"
 #include "tests/env/observation_envs.h"
@@ -121,6 +123,22 @@ TEST_P(TypedRuns, PartWhereOneObservationDiffers) {
   ASSERT_TRUE(diff.ok()) << diff.status().message();
   ASSERT_FALSE(diff.value().equal());
   EXPECT_EQ(diff.value().parting->field, "observations");
+}
+
+// Such a network would take 34 GB before its tensor is checked.
+TEST(AuditedFiles, ThatClaimToBeTooLargeAreRefusedAtOnce) {
+  const golden::Folder folder("audited");
+  const std::string path = folder.at("policy.safetensors");
+  const Config config = resolve_config({{"num_envs", "4"}, {"num_steps", "8"}}).take();
+  const std::unique_ptr<Trainer> trainer = Trainer::create(config, 1).take();
+  ASSERT_TRUE(trainer->iterate().ok());
+  ASSERT_TRUE(save_checkpoint(path, *trainer, {}).ok());
+  Metadata metadata = read_safetensors(path).take().metadata;
+  metadata["config.hidden_sizes"] = "65536,65536,65536";
+  ASSERT_TRUE(write_safetensors(path, trainer->state(), metadata).ok());
+  const Status status = audit_run(path, {}).status();
+  EXPECT_EQ(status.kind(), ErrorKind::kMismatch) << status.message();
+  EXPECT_NE(status.message().find("learner.params"), std::string::npos) << status.message();
 }
 
 TEST_P(TypedRuns, AreAuditedAndStudied) {
