@@ -396,7 +396,7 @@ class CommandLine(ProgramTest):
         lake = 'env_id = "FrozenLake-v1"\nseed = 2\n[env]\nis_slippery = false\n'
         self.fails(
             2,
-            ["env.toml:5: unknown key 'is_slipery'"],
+            ["env.toml:5: unknown option of FrozenLake-v1 'is_slipery'"],
             "train",
             self.write("env.toml", lake + "is_slipery = true\n"),
         )
@@ -412,7 +412,12 @@ class CommandLine(ProgramTest):
         file = self.write("fine.toml", lake)
         self.fails(3, ["broadloom: unknown environment 'Cart'"], "train", file, "--env_id", "Cart")
         self.fails(
-            2, ["broadloom: unknown key 'is_slipery'"], "train", file, "--env.is_slipery", "true"
+            2,
+            ["broadloom: unknown option of FrozenLake-v1 'is_slipery'"],
+            "train",
+            file,
+            "--env.is_slipery",
+            "true",
         )
 
     def test_missing_runs(self):

@@ -212,7 +212,7 @@ class Report(unittest.TestCase):
         self.assertEqual(re.findall(r"<h2>(.*?)</h2>", page), ["Acrobot-v1", "CartPole-v1"])
         self.assertEqual(page.count("class='curve' d='M") - page.count("h24'"), 3)
         self.assertEqual(re.findall(r"<mark>(.*?)</mark>", page), ["learning_rate"])
-        row = r"<tr><th>learning_rate=0.01</th><td>2</td><td>(\S+)</td><td>(\S+) to (\S+)</td>"
+        row = r"learning_rate=0.01</th><td>2</td><td>(\S+)</td><td>(\S+) to (\S+)</td>"
         mean, low, high = map(float, re.search(row, page).groups())
         own = re.findall(r"CartPole-v1-1e-2-\d</a>: (\S+?)<", page)
         self.assertAlmostEqual(mean, sum(map(float, own)) / 2, delta=0.011)
