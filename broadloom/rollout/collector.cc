@@ -182,7 +182,9 @@ Status Collector::collect_lockstep(const float* params, std::int64_t first_step,
   const GroupRows whole{whole_, 0};
   observe(all, whole);
   if (BlockPlayer* const player = block_player(envs_)) {
+    int last = 0;  // the step that was under way when it failed
     Status played = player->play(block.T, [&](int t, StepRows& rows) {
+      last = t;
       if (t > 0) whole_.masks.read(envs_, all.begin, all.end, 0);
       if (!take_turn(params, first_step, t, block)) return false;
       if (t < block.T) rows = step_rows(all, whole, t, block);
@@ -190,7 +192,8 @@ Status Collector::collect_lockstep(const float* params, std::int64_t first_step,
     });
     if (const Fault* fault = first_fault(first_step)) return fault->status();
     if (played.ok()) return played;
-    return Fault{0, first_step, FaultPlace::kStep, std::move(played)}.status();
+    last = std::min(last, block.T - 1);
+    return Fault{0, first_step + last, FaultPlace::kStep, std::move(played)}.status();
   }
   for (int t = 0; t <= block.T; ++t) {
     if (!take_turn(params, first_step, t, block)) return first_fault(first_step)->status();

@@ -298,18 +298,29 @@ def wrong_shape(env):
 
 
 def successes_of(infos, key, ended):
-    """int8 [N]: 1 where the ended episode succeeded. Same-step autoreset has the last infos apart,
-    as a dict of arrays, or before Gymnasium 1 as a dict for each environment."""
+    """int8 [N]: 1 where the ended episode succeeded, -1 where the value is NaN. Same-step autoreset
+    has the last infos apart, as a dict of arrays, or before Gymnasium 1 as a dict for each
+    environment."""
     final = infos.get("final_info")
     values = final[key] if isinstance(final, dict) and key in final else infos.get(key)
     if final is not None and not isinstance(final, dict):
         values = [(info or {}).get(key) for info in final]
     out = np.zeros(len(ended), np.int8)
+    values = one_each(values, len(ended))
     if values is not None:
-        values = values if isinstance(values, list) else numpy_of(values)
         for i in np.flatnonzero(ended):
-            out[i] = bool(values[i])
+            is_unknown = isinstance(values[i], (float, np.floating)) and np.isnan(values[i])
+            out[i] = -1 if is_unknown else bool(values[i])
     return out
+
+
+def one_each(values, count):
+    """Values of infos as an array [count]; None if they have another form, such as one number for
+    all environments."""
+    if values is None:
+        return None
+    array = np.array(values, object) if isinstance(values, list) else numpy_of(values)
+    return array if array.shape == (count,) else None
 
 
 def final_observations(infos):

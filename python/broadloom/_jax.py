@@ -37,8 +37,10 @@ def load():
 
 def is_gymnax(env):
     """Whether it is an environment of gymnax or Craftax, or a pair of one and its parameters."""
+    env = env[0] if isinstance(env, tuple) and env else env
     of_gymnax = type(env).__module__.startswith(("gymnax.", "craftax."))
-    return isinstance(env, tuple) or of_gymnax or hasattr(env, "step_env")
+    has_members = hasattr(env, "step_env") or hasattr(env, "reset_env")
+    return of_gymnax or (has_members and not hasattr(env, "single_observation_space"))
 
 
 def is_functional(env):
@@ -174,7 +176,7 @@ class GymnaxEnvs(TracedEnvs):
 
     Their own step() hides the last observation of an episode, and some count the time limit as an
     end. So step_env() steps, and reset_env() begins the next episode. If an end by the limit has
-    no flag of its own, step_env() gets parameters without limit."""
+    no flag of its own, a second step_env() with parameters without limit tells the other ends."""
 
     def __init__(self, made, num_envs, max_episode_steps=0):
         """made: the environment, or a pair of it and its parameters, as gymnax.make() returns.
@@ -221,10 +223,10 @@ class GymnaxEnvs(TracedEnvs):
         key, state = carry
         key, stepping, beginning = jax.random.split(key, 3)
         has_flag = hasattr(self.env, "is_truncated")
-        params = self.params
-        if self.limit is not None and not has_flag:
-            params = params.replace(**{self.limit: NO_LIMIT})
-        last, after, reward, terminated, _ = self.env.step_env(stepping, state, action, params)
+        last, after, reward, terminated, _ = self.env.step_env(stepping, state, action, self.params)
+        if self.limit is not None and not has_flag:  # the end alone: others may show the limit
+            free = self.params.replace(**{self.limit: NO_LIMIT})
+            terminated = self.env.step_env(stepping, state, action, free)[3]
         terminated = jnp.asarray(terminated, bool)
         truncated = jnp.zeros_like(terminated)
         if has_flag:

@@ -8,7 +8,7 @@ import warnings
 
 import numpy as np
 
-from ._adapter import Request, Simulator, closing, seeded_reset
+from ._adapter import Request, Simulator, closing, one_each, seeded_reset
 from ._arrays import copy_of, numpy_of, same_rows
 from ._masks import read_masks
 
@@ -31,9 +31,12 @@ def success_key(kind, env):
         random = np.random.default_rng(1)
         actions = random_actions(kind.spec["action"], random, env.num_envs, masks)
         infos = env.step(kind.to_env_actions(actions))[4]
-    except Exception:  # a run's own steps explain it
+        given = infos if isinstance(infos, dict) else {}
+        forms = {key: one_each(given.get(key), env.num_envs) for key in SUCCESS_KEYS}
+        return next((key for key, values in forms.items() if values is not None), None)
+    except Exception:  # the steps of a new probe explain it
+        kind.close_probe()
         return None
-    return next((key for key in SUCCESS_KEYS if key in infos), None)
 
 
 def repeats(kind, probe):

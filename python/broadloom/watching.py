@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from . import _core
+from ._kind import MASKED_KEYS
+from ._masks import KEY
 from .commands import command
 from .policy import Policy
 
@@ -64,7 +66,7 @@ def _is_rendered(run):
 
 
 def _made(env_id):
-    if not env_id.startswith("gymnasium/"):
+    if not env_id.startswith("gymnasium/") or env_id.startswith("gymnasium/ALE/"):
         raise ValueError(
             f"env: got none for {env_id}, expected a function that makes one such environment with "
             'render_mode="rgb_array"'
@@ -78,22 +80,39 @@ def _played(policy, env, episodes, seed, max_steps):
     """(pictures, whether each is the last of an episode, results)."""
     pictures, last, played = [], [], []
     for episode in range(episodes):
-        observation, _ = env.reset(seed=seed if episode == 0 else None)
+        observation, infos = env.reset(seed=seed if episode == 0 else None)
         pictures.append(_picture(env))
         rewards, steps, state, has_ended = 0.0, 0, None, False
         while not has_ended and steps < max_steps:
             given = {"state": state} if policy.state_size else {}
             if policy.spec["action"].get("masked"):
-                given["action_masks"] = env.unwrapped.action_masks()
-            action = policy.act(observation, **given)
+                given["action_masks"] = _mask(env, observation, infos)
+            action = policy.act(_seen(observation), **given)
             if policy.state_size:
                 action, state = action
-            observation, reward, terminated, truncated, _ = env.step(action)
+            observation, reward, terminated, truncated, infos = env.step(action)
             rewards, steps, has_ended = rewards + float(reward), steps + 1, terminated or truncated
             pictures.append(_picture(env))
         last += [False] * (len(pictures) - len(last) - 1) + [True]
         played.append({"return": rewards, "steps": steps})
     return pictures, last, played
+
+
+def _seen(observation):
+    """The policy's part of a Dict with one of the usual keys; others as they are."""
+    known = observation if isinstance(observation, dict) else ()
+    return next((observation[key] for key, _ in MASKED_KEYS if key in known), observation)
+
+
+def _mask(env, observation, infos):
+    """The valid choices, from where training reads them."""
+    if isinstance(observation, dict) and KEY in observation:
+        return observation[KEY]
+    if env.has_wrapper_attr("action_masks"):
+        return env.get_wrapper_attr("action_masks")()
+    mask = infos[KEY]
+    is_parted = isinstance(mask, (tuple, list)) and not np.isscalar(mask[0])
+    return np.concatenate([np.ravel(part) for part in mask]) if is_parted else mask
 
 
 def _picture(env):

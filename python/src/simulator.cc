@@ -187,11 +187,14 @@ class PythonEnvs final : public VecEnv,
   Status play(int num_steps, const Ask& ask) override {
     const nb::gil_scoped_acquire gil;
     Turns turns(*this, num_steps, ask);
+    const XlaTicket ticket(turns);
     try {
-      simulator().attr("play")(xla_address(turns), num_steps);
+      simulator().attr("play")(ticket.halves(), num_steps);
       return turns.status();
     } catch (nb::python_error& error) {
       return keep_exception(error, "playing " + spec_.id);
+    } catch (const std::exception& error) {
+      return {ErrorKind::kIo, "playing " + spec_.id + ": " + error.what()};
     }
   }
 
@@ -215,6 +218,12 @@ class PythonEnvs final : public VecEnv,
                      Dtype::kF32,
                      {count_, spec_.critic_observation.size},
                      critic_.data()});
+    if (!masks_.empty())
+      out.push_back({prefix + ".masks",
+                     Dtype::kU8,
+                     {count_, spec_.action.mask_size()},
+                     masks_.data(),
+                     {{0.0, 1.0}}});
     out.push_back({prefix + ".steps", Dtype::kI64, {count_}, age_.data(), {kCountRange}});
   }
   Status capture() override {
@@ -231,6 +240,8 @@ class PythonEnvs final : public VecEnv,
       return {};
     } catch (nb::python_error& error) {
       return keep_exception(error, "reading the state of " + spec_.id);
+    } catch (const std::exception& error) {
+      return {ErrorKind::kIo, "reading the state of " + spec_.id + ": " + error.what()};
     }
   }
   Status state_restored() override {
@@ -244,6 +255,8 @@ class PythonEnvs final : public VecEnv,
       return {};
     } catch (nb::python_error& error) {
       return keep_exception(error, "setting the state of " + spec_.id);
+    } catch (const std::exception& error) {
+      return {ErrorKind::kIo, "setting the state of " + spec_.id + ": " + error.what()};
     }
   }
 
@@ -406,8 +419,8 @@ class PythonEnvs final : public VecEnv,
     // After the program: kIo if it was not as the environments need it, or did not ask every time.
     Status status() const {
       if (has_failed_ || !status_.ok() || turns_ == num_steps_ + 1) return status_;
-      return {ErrorKind::kIo, fmt::format("playing {}: got {} turns, expected {}", envs_.spec_.id,
-                                          turns_, num_steps_ + 1)};
+      return {ErrorKind::kIo, fmt::format("playing {}: the program ended after {} of {} steps",
+                                          envs_.spec_.id, std::max(turns_ - 1, 0), num_steps_)};
     }
 
    private:

@@ -4,6 +4,9 @@
 #include <cfenv>
 #include <cstdint>
 #include <cstring>
+#include <map>
+#include <memory>
+#include <mutex>
 
 namespace nb = nanobind;
 
@@ -99,12 +102,41 @@ class UsualArithmetic {
   std::fenv_t outer_;
 };
 
-// XLA_FFI_Handler. Null: no error. XLA also calls it once to ask for its version. It checks that
-// before any other call.
+struct Slot {
+  std::mutex mutex;
+  XlaCallee* callee;  // null: gone
+};
+struct Slots {
+  std::mutex mutex;
+  std::map<std::uint64_t, std::shared_ptr<Slot>> by_number;
+  std::uint64_t last = 0;
+};
+// They are never freed: a program may still run when the process ends.
+Slots& slots() {
+  static Slots* const all = new Slots;
+  return *all;
+}
+
+void call(std::uint64_t number, std::span<const XlaArray> inputs, const XlaArray& output) {
+  std::shared_ptr<Slot> slot;
+  {
+    const std::lock_guard lock(slots().mutex);
+    const auto found = slots().by_number.find(number);
+    if (found != slots().by_number.end()) slot = found->second;
+  }
+  if (slot != nullptr) {
+    const std::lock_guard lock(slot->mutex);
+    if (slot->callee != nullptr) return slot->callee->called(inputs, output);
+  }
+  std::memset(output.data, 0, output.bytes);
+}
+
+// XLA_FFI_Handler. Null: no error. XLA also calls it once to ask for its version, before any other
+// call. jaxlib 0.7 refuses 0.3. All that is used here is in 0.1, which 0.7 and 0.10 take.
 extern "C" void* broadloom_xla_function(xla::Frame* frame) {
   if (frame->extensions != nullptr && frame->extensions->type == xla::kMetadata) {
     auto* asked = reinterpret_cast<xla::MetadataExtension*>(frame->extensions);
-    asked->metadata->version = {sizeof(xla::Version), nullptr, 0, 3};
+    asked->metadata->version = {sizeof(xla::Version), nullptr, 0, 1};
     asked->metadata->traits = 0;
     return nullptr;
   }
@@ -112,20 +144,37 @@ extern "C" void* broadloom_xla_function(xla::Frame* frame) {
   const UsualArithmetic usual;
   std::array<std::uint32_t, 2> halves;
   std::memcpy(halves.data(), array_of(frame->inputs.values[0]).data, sizeof(halves));
-  const std::uint64_t address = halves[0] | std::uint64_t{halves[1]} << 32;
+  const std::uint64_t number = halves[0] | std::uint64_t{halves[1]} << 32;
   std::array<XlaArray, kMostInputs> inputs;
   const auto count = static_cast<std::size_t>(frame->inputs.count) - 1;
   for (std::size_t i = 0; i < count; ++i) inputs[i] = array_of(frame->inputs.values[i + 1]);
-  reinterpret_cast<XlaCallee*>(static_cast<std::uintptr_t>(address))
-      ->called({inputs.data(), count}, array_of(frame->outputs.values[0]));
+  call(number, {inputs.data(), count}, array_of(frame->outputs.values[0]));
   return nullptr;
 }
 
 }  // namespace
 
-nb::object xla_address(XlaCallee& callee) {
-  const std::uint64_t address = reinterpret_cast<std::uintptr_t>(&callee);
-  return nb::make_tuple(address & 0xffffffffU, address >> 32);
+XlaTicket::XlaTicket(XlaCallee& callee) {
+  const auto slot = std::make_shared<Slot>();
+  slot->callee = &callee;
+  const std::lock_guard lock(slots().mutex);
+  number_ = ++slots().last;
+  slots().by_number[number_] = slot;
+}
+
+// A call needs no GIL, so that a caller with the GIL may wait for it.
+XlaTicket::~XlaTicket() {
+  std::shared_ptr<Slot> slot;
+  {
+    const std::lock_guard lock(slots().mutex);
+    slot = slots().by_number.extract(number_).mapped();
+  }
+  const std::lock_guard wait(slot->mutex);
+  slot->callee = nullptr;
+}
+
+nb::object XlaTicket::halves() const {
+  return nb::make_tuple(number_ & 0xffffffffU, number_ >> 32);
 }
 
 void bind_xla(nb::module_& m) {

@@ -9,6 +9,7 @@
 #include <nanobind/nanobind.h>
 
 #include <cstddef>
+#include <cstdint>
 #include <span>
 
 namespace broadloom::python {
@@ -28,8 +29,22 @@ class XlaCallee {
   virtual void called(std::span<const XlaArray> inputs, const XlaArray& output) = 0;
 };
 
-// The program's first input, uint32 [2]: the two halves of the callee's address, the lower first.
-nanobind::object xla_address(XlaCallee& callee);
+// A number for a callee, which programs name. JAX runs them in the background: an interrupted
+// caller may be gone while its program goes on. The destructor waits for a call under way. Later
+// calls with the number write zeros.
+class XlaTicket {
+ public:
+  explicit XlaTicket(XlaCallee& callee);
+  ~XlaTicket();
+  XlaTicket(const XlaTicket&) = delete;
+  XlaTicket& operator=(const XlaTicket&) = delete;
+
+  // The program's first input, uint32 [2]: the two halves of the number, the lower first.
+  nanobind::object halves() const;
+
+ private:
+  std::uint64_t number_;
+};
 
 // m.xla_function(): a capsule for jax.ffi.register_ffi_target().
 void bind_xla(nanobind::module_& m);

@@ -39,6 +39,10 @@ class Discrete(Space):
     pass
 
 
+class Dict(Space):
+    pass
+
+
 @jax.tree_util.register_dataclass
 @dataclasses.dataclass
 class State:
@@ -94,6 +98,25 @@ class OldCorridor(Corridor):
     def step_env(self, key, state, action, params):
         rows, state, reward, ended, info = super().step_env(key, state, action, params)
         return rows, state, reward, ended | (state.time >= params.max_steps_in_episode), info
+
+
+class Masked(Corridor):
+    """The valid actions change with time. Another one ends in a number that is refused."""
+
+    def observation_space(self, params):
+        both = {"observation": super().observation_space(params)}
+        mask = Box(low=0, high=1, shape=(2,), dtype=jnp.int32)
+        return Dict(spaces={**both, "action_mask": mask})
+
+    def look(self, state):
+        time = state.time % 3
+        mask = jnp.stack([time != 0, time != 1]).astype(jnp.int32)
+        return {"observation": super().look(state), "action_mask": mask}
+
+    def step_env(self, key, state, action, params):
+        is_valid = self.look(state)["action_mask"][action] == 1
+        rows, state, reward, ended, info = super().step_env(key, state, action, params)
+        return rows, state, jnp.where(is_valid, reward, jnp.nan), ended, info
 
 
 class GymnasiumCorridor(gymnasium.Env):
@@ -240,6 +263,39 @@ class JaxTest(unittest.TestCase):
         resumed = broadloom.resume(part, quiet=True)
         self.assertTrue(resumed.finished)
         self.assertEqual(parameters(resumed), parameters(whole))
+
+    def test_a_program_that_goes_on_after_an_interrupt_calls_nobody(self):
+        """JAX returns before its program has ended, and an interrupt may come meanwhile."""
+        with (
+            unittest.mock.patch.object(jax, "block_until_ready", side_effect=KeyboardInterrupt),
+            self.assertRaises(KeyboardInterrupt),
+        ):
+            steps = {"num_steps": 4096, "total_timesteps": 4 * 4096}
+            train("interrupted", lambda num_envs: Corridor(), **steps)
+        train("after_the_interrupt", lambda num_envs: Corridor())  # the program before has ended
+
+    def test_masks_that_depend_on_time_resume(self):
+        whole = train("masked", lambda num_envs: Masked())
+        part = train("part_masked", lambda num_envs: Masked(), on_iteration=lambda p: False)
+        self.assertEqual(parameters(broadloom.resume(part, quiet=True)), parameters(whole))
+
+    def test_a_tuple_of_others_is_refused(self):
+        with self.assertRaisesRegex(TypeError, "got a tuple from the function"):
+            train("pair", lambda num_envs: (plain_corridors(num_envs), {}))
+
+    def test_an_environment_may_show_its_limit(self):
+        class Clock(OldCorridor):
+            """Shows how much of the limit is gone."""
+
+            def step_env(self, key, state, action, params):
+                _, state, *rest = super().step_env(key, state, action, params)
+                share = state.time / params.max_steps_in_episode
+                return jnp.array([state.x, share, 0.0], jnp.float32), state, *rest
+
+        envs = _jax.GymnaxEnvs(Clock(), 1)
+        envs.reset(seed=1)
+        rows, *_ = envs.step(np.ones(1, np.int32))
+        self.assertEqual(rows[0, 1], np.float32(0.1))
 
     def test_evaluations_play_single_steps(self):
         run = train("evaluated", lambda num_envs: Corridor(), eval_interval=4, eval_episodes=8)

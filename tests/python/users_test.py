@@ -520,6 +520,40 @@ class UsersTest(unittest.TestCase):
                 self.assertTrue(0.0 < run.metrics()["success_rate"].iloc[-1] < 1.0)
         self.assertIsNone(broadloom.evaluate(train(Steps, "none"), episodes=4)["success_rate"])
 
+    def test_success_of_another_form_is_not_read(self):
+        mode = gymnasium.vector.AutoresetMode.SAME_STEP
+        for name, value in (
+            ("one", 0.35),
+            ("pairs", np.zeros((4, 2))),
+            ("none", None),
+            ("unknown", np.full(4, np.nan)),
+        ):
+
+            class Vectors(gymnasium.vector.SyncVectorEnv):
+                given = value
+
+                def step(self, actions):
+                    *step, infos = super().step(actions)
+                    given = self.given[: self.num_envs] if np.ndim(self.given) else self.given
+                    return *step, {**infos, "success": given}
+
+            def vectors(num_envs, kind=Vectors):
+                return kind([Steps] * num_envs, autoreset_mode=mode)
+
+            with self.subTest(name):
+                run = train(vectors, f"success_{name}")
+                rates = run.metrics().get("success_rate")
+                self.assertTrue(rates is None or rates.isna().all())
+
+    def test_an_error_of_the_first_step_is_the_users_own(self):
+        class Failing(Steps):
+            def step(self, action):
+                raise ValueError("the door is shut")
+
+        for vectorization in ("sync", "async"):
+            with self.subTest(vectorization), self.assertRaisesRegex(ValueError, "door is shut"):
+                train(Failing, f"door_{vectorization}", vectorization=vectorization)
+
     def test_advice_fits_the_space(self):
         two = gymnasium.spaces.Tuple([gymnasium.spaces.Discrete(2), Box(0, 1, (1,))])
         many = type("Many", (Steps,), {"action_space": two})

@@ -10,6 +10,8 @@ import numpy as np
 from gymnasium.spaces import Box, Discrete
 from PIL import Image
 
+from masks_test import ByInfos, ByKey, ByMethod
+
 SMALL = {"total_timesteps": 256, "num_envs": 2, "num_steps": 32, "quiet": True}
 
 
@@ -91,6 +93,13 @@ class WatchingTest(unittest.TestCase):
         self.assertEqual(answer["episodes"], [{"return": 4.0, "steps": 4}])
         self.assertEqual(len(frames_of("a.gif")), 5)
 
+    def test_masks_from_each_place(self):
+        for kind in (ByMethod, ByInfos, ByKey):
+            with self.subTest(kind.__name__):
+                run = broadloom.train(kind, out=kind.__name__, **SMALL)
+                answer = broadloom.watch(run, env=lambda kind=kind: Film(kind()))
+                self.assertEqual(answer["episodes"][0]["steps"], 6)
+
     def test_what_it_refuses(self):
         run = broadloom.train(Bar, out="a", **SMALL)
         for words, options in (
@@ -101,6 +110,11 @@ class WatchingTest(unittest.TestCase):
         ):
             with self.subTest(words), self.assertRaisesRegex(ValueError, words):
                 broadloom.watch(run, **options)
+
+
+class Film(gymnasium.Wrapper):
+    def render(self):
+        return np.zeros((4, 4, 3), np.uint8)
 
 
 def without_render():
