@@ -200,7 +200,7 @@ TEST(Collector, CollectsTheSameBlockFromEnvironmentsThatPlayIt) {
 TEST(Collector, NamesTheFaultOfEnvironmentsThatPlay) {
   RolloutBlock block(16, 4, 3, 1, 1);
   EXPECT_EQ(collect_played(true, 7, block),
-            "the simulator failed at its step 0: the program has ended early");
+            "the simulator failed at its step 7: the program has ended early");
 }
 
 }  // namespace
