@@ -266,13 +266,28 @@ class JaxTest(unittest.TestCase):
 
     def test_a_program_that_goes_on_after_an_interrupt_calls_nobody(self):
         """JAX returns before its program has ended, and an interrupt may come meanwhile."""
+
+        class Heavy(Corridor):
+            """JAX waits for programs with little arithmetic."""
+
+            def step_env(self, key, state, action, params):
+                rows, state, reward, *rest = super().step_env(key, state, action, params)
+                table = jnp.full((64, 64), reward)
+                return rows, state, reward + (table @ table)[0, 0] / 4096, *rest
+
+        running = []
+
+        def interrupt(played):
+            running.append(played)
+            raise KeyboardInterrupt
+
         with (
-            unittest.mock.patch.object(jax, "block_until_ready", side_effect=KeyboardInterrupt),
+            unittest.mock.patch.object(jax, "block_until_ready", interrupt),
             self.assertRaises(KeyboardInterrupt),
         ):
             steps = {"num_steps": 4096, "total_timesteps": 4 * 4096}
-            train("interrupted", lambda num_envs: Corridor(), **steps)
-        train("after_the_interrupt", lambda num_envs: Corridor())  # the program before has ended
+            train("interrupted", lambda num_envs: Heavy(), **steps)
+        jax.block_until_ready(running)
 
     def test_masks_that_depend_on_time_resume(self):
         whole = train("masked", lambda num_envs: Masked())
