@@ -89,20 +89,27 @@ std::string default_folder(const std::string& source) {
   return std::filesystem::is_directory(source) ? source + "/gradients" : "gradients";
 }
 
-Status write(const GradientStudyReport& report, const std::string& folder) {
+// The results' path without its ending. A stopped study leaves earlier results as they are.
+std::string results_path(const GradientStudyReport& report, const std::string& folder) {
+  const std::string path = folder + "/gradients";
+  return report.stopped && std::filesystem::exists(path + ".json") ? path + ".partial" : path;
+}
+
+Status write(const GradientStudyReport& report, const std::string& path) {
   const Manifest program = make_manifest({}, 0, report.threads, "");
   const std::string json =
       gradients_json(report, program.created, program.version, program.revision);
-  BROADLOOM_TRY(write_file_atomically(folder + "/gradients.json", json));
+  BROADLOOM_TRY(write_file_atomically(path + ".json", json));
   const Result<std::string> page = gradients_page(json);
   if (!page.ok()) return page.status();
-  return write_file_atomically(folder + "/gradients.html", page.value());
+  return write_file_atomically(path + ".html", page.value());
 }
 
-Result<GradientStudyReport> measure(GradientsCommand& command) {
+// is_stopped: becomes whether the study was told to stop.
+Result<GradientStudyReport> measure(GradientsCommand& command, bool& is_stopped) {
   BROADLOOM_TRY(use_isa_of_policy(command.source));
   catch_interrupts();
-  command.options.should_stop = was_interrupted;
+  command.options.should_stop = [&is_stopped] { return is_stopped = was_interrupted(); };
   ShareLine line(command.quiet);
   bool begun = false;
   return study_gradients(
@@ -123,9 +130,10 @@ Result<int> run(GradientsCommand& command, const std::vector<std::string>& argum
   if (command.out.empty()) command.out = default_folder(command.source);
   BROADLOOM_TRY(make_folders(command.out));
   BROADLOOM_TRY(check_room(command.out + "/gradients.html"));  // before hours of work
-  Result<GradientStudyReport> report = measure(command);
+  bool is_stopped = false;
+  Result<GradientStudyReport> report = measure(command, is_stopped);
   release_interrupts();
-  if (!report.ok() && was_interrupted()) {
+  if (!report.ok() && is_stopped) {  // otherwise an error, also after Ctrl-C
     if (!command.quiet) {
       tell(stderr, "Stopped before the first shape was measured; nothing is kept\n");
     }
@@ -138,14 +146,12 @@ Result<int> run(GradientsCommand& command, const std::vector<std::string>& argum
     print_gradients(report.value());
     std::fflush(stdout);
   }
-  BROADLOOM_TRY(write(report.value(), command.out));
-  if (!command.quiet) {
-    tell("\nWritten: {0}/gradients.json, {0}/gradients.html\n", command.out);
-  }
+  const std::string path = results_path(report.value(), command.out);
+  BROADLOOM_TRY(write(report.value(), path));
+  if (!command.quiet) tell("\nWritten: {0}.json, {0}.html\n", path);
   if (!report.value().stopped) return 0;
   std::fflush(stdout);
-  if (!command.quiet)
-    tell(stderr, "{} Kept: {}/gradients.json\n", report.value().notes.back(), command.out);
+  if (!command.quiet) tell(stderr, "{} Kept: {}.json\n", report.value().notes.back(), path);
   return kInterruptedExit;
 }
 

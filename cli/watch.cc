@@ -106,6 +106,11 @@ bool is_stopped(const WatchedEpisodes& watched) {
                      [](const EvalEpisode& episode) { return episode.stopped; });
 }
 
+bool has_steps(const WatchedEpisodes& watched) {
+  return std::any_of(watched.episodes.begin(), watched.episodes.end(),
+                     [](const EvalEpisode& episode) { return episode.length > 0; });
+}
+
 // The exit code.
 Result<int> run(WatchCommand& command, const std::vector<std::string>& arguments) {
   if (!command.out.empty() && !command.out.ends_with(".html") && !is_movie(command.out)) {
@@ -122,10 +127,14 @@ Result<int> run(WatchCommand& command, const std::vector<std::string>& arguments
   BROADLOOM_TRY(use_best(command.best, command.source));
   BROADLOOM_TRY(use_isa_of_policy(command.source));
   const Result<WatchedEpisodes> watched = watch(command);
-  release_interrupts();
   if (!watched.ok()) return watched.status();
+  if (!has_steps(watched.value())) {
+    if (!command.quiet) tell(stderr, "Stopped before the first step; nothing is written\n");
+    return kInterruptedExit;
+  }
   const std::string path = page_path(command, watched.value());
   BROADLOOM_TRY(write(command, watched.value(), path, arguments));
+  release_interrupts();  // after write(), which removes its temporary files
   if (command.json) {
     print_json(summary(command, watched.value(), path));
   } else if (!command.quiet) {

@@ -186,11 +186,12 @@ class ShardEvaluation {
   void take_measures(VecEnv& envs, std::size_t k) {
     const EnvSpec& spec = envs.spec();
     if (spec.measures.empty()) return;
+    EvalEpisode& episode = episodes_[static_cast<std::size_t>(episode_of(k))];
+    if (episode.length == 0) return;  // stopped before its first step
     std::vector<double> sums(spec.counted());
     if (auto* const counter = capability<StepCounter>(envs)) {
       counter->take_step_sums(env_of(k), sums);
     }
-    EvalEpisode& episode = episodes_[static_cast<std::size_t>(episode_of(k))];
     for (std::size_t m = spec.paid_terms(); m < sums.size(); ++m)
       episode.measures.push_back(sums[m] / episode.length);
   }

@@ -65,13 +65,16 @@ Status scale_far_actions(const Overrides& overrides, const EnvSpec& spec, Config
 }
 
 // The dialect's keys that the overrides leave open. minibatch_size would make an own
-// num_minibatches do nothing.
+// num_minibatches do nothing, and an own memory wants whole environments. An own distribution may
+// have no means beyond its bounds.
 Result<Overrides> open_keys(std::string_view dialect, const Overrides& overrides) {
   Result<Overrides> keys = dialect_keys(dialect);
   if (!keys.ok()) return keys;
+  const bool remembers = last_value(overrides, "recurrent", "none") != "none";
+  const bool is_gaussian = last_value(overrides, "action_distribution", "gaussian") == "gaussian";
   std::erase_if(keys.value(), [&](const auto& entry) {
-    return sets(overrides, entry.first) ||
-           (entry.first == "minibatch_size" && sets(overrides, "num_minibatches"));
+    return sets(overrides, entry.first) || (entry.first == "bounds_coef" && !is_gaussian) ||
+           (entry.first == "minibatch_size" && (remembers || sets(overrides, "num_minibatches")));
   });
   return keys;
 }

@@ -41,7 +41,7 @@ def command(name: str, /, *arguments: Any, **options: Any) -> Answer:
 
 def _check(name, code, why=None):
     if code == 130:
-        raise KeyboardInterrupt(f"broadloom {name} was stopped; its work so far is saved")
+        raise KeyboardInterrupt(f"broadloom {name} was stopped; results that it had are saved")
     if code not in _ANSWERS:
         error = _core.Error(
             why or f"broadloom {name} ended with exit code {code}; see standard error"

@@ -182,7 +182,9 @@ Status add_evaluated(const std::string& path, std::map<std::uint64_t, int>& epis
   for (const Json& line : lines.value()) {
     if (!line["seed"].is_unsigned()) continue;
     int& count = episodes[line["seed"].integer<std::uint64_t>()];
-    count = std::max(count, static_cast<int>(whole_in(line, "episodes", kMostLanes)));
+    // A stopped evaluation names the episodes that it began, and `episodes` only those that ended.
+    const char* const begun = line.contains("asked") ? "asked" : "episodes";
+    count = std::max(count, static_cast<int>(whole_in(line, begun, kMostLanes)));
   }
   return {};
 }

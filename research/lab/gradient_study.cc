@@ -201,13 +201,14 @@ class Laboratory {
     const Stopwatch watch;
     if (o_.correlation) report.correlation.emplace();
     if (o_.variance) report.variance.emplace();
-    for (std::size_t s = 0; s < o_.shapes.size(); ++s) {
+    Status status;  // a stopped study keeps its shapes, and needs their notes too
+    for (std::size_t s = 0; status.ok() && s < o_.shapes.size(); ++s) {
       const BlockShape shape = o_.shapes[s];
       const auto tell_share = [&](double of_shape) {
         tell(fmt::format("{} x {}", shape.num_envs, shape.num_steps),
              (static_cast<double>(s) + of_shape) / static_cast<double>(o_.shapes.size()));
       };
-      BROADLOOM_TRY(run_shape(shape, tell_share, report));
+      status = run_shape(shape, tell_share, report);
     }
     for (const VarianceResult& r : report.variance.value_or(std::vector<VarianceResult>{})) {
       if (r.parts_agree) continue;
@@ -217,7 +218,7 @@ class Laboratory {
     }
     if (report.agreement) note_agreement(report);
     report.seconds.emplace_back("blocks", watch.seconds());
-    return {};
+    return status;
   }
 
   // Collects independent blocks of one shape, many side by side. Each goes to the studies that

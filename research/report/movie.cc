@@ -47,17 +47,38 @@ bool is_on_path(const std::string& program) {
   return false;
 }
 
+constexpr int kLongestSide = 65535;  // a GIF writes sides in 16 bits
+
+// Paints picture i, and checks its size. first: the first picture; given i = 0, it is set.
+Status paint_checked(const MovieFrames& frames, std::size_t i, Raster& picture, Raster& first) {
+  BROADLOOM_TRY(frames.paint(i, picture));
+  if (i == 0) {
+    first.width = picture.width;
+    first.height = picture.height;
+  }
+  const int least = std::min(picture.width, picture.height);
+  const int most = std::max(picture.width, picture.height);
+  if (least < 1 || most > kLongestSide) {
+    return invalid(fmt::format("picture {} of the film: got {} x {}, expected sides from 1 to {}",
+                               i, picture.width, picture.height, kLongestSide));
+  }
+  if (picture.width == first.width && picture.height == first.height) return {};
+  return invalid(
+      fmt::format("picture {} of the film: got {} x {}, expected {} x {}, as the first one has", i,
+                  picture.width, picture.height, first.width, first.height));
+}
+
 Status write_gif(const std::string& path, const MovieFrames& frames) {
   GifPalette palette;
-  Raster picture;
+  Raster picture, first;
   for (std::size_t i = 0; i < frames.shown.size(); ++i) {
-    BROADLOOM_TRY(frames.paint(i, picture));
+    BROADLOOM_TRY(paint_checked(frames, i, picture, first));
     palette.add(picture);
   }
   palette.choose();
   std::optional<GifEncoder> gif;
   for (std::size_t i = 0; i < frames.shown.size(); ++i) {
-    BROADLOOM_TRY(frames.paint(i, picture));
+    BROADLOOM_TRY(paint_checked(frames, i, picture, first));
     if (!gif) gif.emplace(picture.width, picture.height, palette);
     gif->add(picture, frames.shown[i] * 100 / kMovieRate);
   }
@@ -122,28 +143,53 @@ class Child {
   pid_t process_ = 0;
 };
 
-// ffmpeg names the format by the file's end, so the unfinished file has the same.
+// A new folder beside a file, which nobody else writes in. It goes with the value.
+class PrivateFolder {
+ public:
+  explicit PrivateFolder(const std::string& path) : path_(path + ".XXXXXX") {
+    error_ = ::mkdtemp(path_.data()) == nullptr ? errno : 0;
+  }
+  ~PrivateFolder() {
+    if (error_ != 0) return;
+    std::remove(file().c_str());
+    ::rmdir(path_.c_str());
+  }
+  PrivateFolder(const PrivateFolder&) = delete;
+  PrivateFolder& operator=(const PrivateFolder&) = delete;
+
+  int error() const { return error_; }  // the value of errno; 0: made
+  // ffmpeg names the format by the file's end.
+  std::string file() const { return path_ + "/film.mp4"; }
+
+ private:
+  std::string path_;
+  int error_;
+};
+
 Status write_mp4(const std::string& path, const MovieFrames& frames) {
-  const std::string unfinished = path.substr(0, path.size() - 4) + ".part.mp4";
-  Child ffmpeg;
-  Raster picture;
+  const PrivateFolder folder(path);  // ffmpeg would follow a link, or write over a file
+  if (folder.error() != 0) {
+    return {ErrorKind::kIo, fmt::format("cannot make a folder beside '{}': {}", path,
+                                        std::strerror(folder.error()))};
+  }
+  Child ffmpeg;  // after the folder, so that its process ends first
+  Raster picture, first;
   bool goes_on = true;
   for (std::size_t i = 0; goes_on && i < frames.shown.size(); ++i) {
-    BROADLOOM_TRY(frames.paint(i, picture));
+    BROADLOOM_TRY(paint_checked(frames, i, picture, first));
     if (i == 0) {
       const std::string size = fmt::format("{}x{}", picture.width, picture.height);
       const int error =
           ffmpeg.start({kFfmpeg, "-loglevel", "error", "-y", "-f", "rawvideo", "-pix_fmt", "rgb24",
                         "-s", size, "-r", fmt::format("{}", kMovieRate), "-i", "-", "-pix_fmt",
-                        "yuv420p", "-movflags", "+faststart", "file:" + unfinished});
+                        "yuv420p", "-movflags", "+faststart", "file:" + folder.file()});
       if (error != 0) {
         return {ErrorKind::kIo, fmt::format("cannot start ffmpeg: {}", std::strerror(error))};
       }
     }
     for (int n = 0; goes_on && n < frames.shown[i]; ++n) goes_on = ffmpeg.write(picture.rgb);
   }
-  if (ffmpeg.end() && goes_on && std::rename(unfinished.c_str(), path.c_str()) == 0) return {};
-  std::remove(unfinished.c_str());
+  if (ffmpeg.end() && goes_on && std::rename(folder.file().c_str(), path.c_str()) == 0) return {};
   return {ErrorKind::kIo,
           "'" + path + "' was not written: ffmpeg failed, see its own words; or write a .gif"};
 }

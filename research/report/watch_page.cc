@@ -99,6 +99,7 @@ Json episode_json(const FilmedEpisode& filmed, const EvalEpisode& played, const 
 }  // namespace
 
 std::string end_words(const EvalEpisode& episode, const EnvSpec& spec) {
+  if (episode.stopped) return "stopped";
   if (episode.end.reason < 0) return "cut";
   return spec.end_reasons[static_cast<std::size_t>(episode.end.reason)];
 }

@@ -4,6 +4,7 @@ import json
 import os
 import pty
 import re
+import select
 import signal
 import subprocess
 import time
@@ -112,7 +113,12 @@ class Signals(ProgramTest):
             os.chdir(self.folder.name)
             os.execv(PROGRAM, [PROGRAM, *arguments])
         text, code, is_stopped = "", None, False
+        limit = time.monotonic() + 240
         while code is None:
+            if not select.select([terminal], [], [], max(0.0, limit - time.monotonic()))[0]:
+                os.kill(process, signal.SIGKILL)
+                os.waitpid(process, 0)
+                self.fail(f"no end within 240 s:\n{text}")
             try:
                 text += os.read(terminal, 4096).decode()
             except OSError:  # its end
@@ -166,6 +172,11 @@ class Signals(ProgramTest):
             found = json.load(file)
         self.assertTrue(found["stopped"])
         self.assertEqual({row["num_envs"] for row in found["variance"]}, {1})
+        again, text = self.stop_where(r"64 x 1, ", *call)
+        self.assertEqual(again, 130, text)
+        self.assertIn("Kept: a/gradients/gradients.partial.json", text)
+        with open(os.path.join(self.folder.name, "a/gradients/gradients.json")) as file:
+            self.assertEqual(json.load(file), found)
         code, text = self.stop_where(r"  0 %  ", *call, "--out", "none")
         self.assertEqual(code, 130, text)
         self.assertIn("nothing is kept", text)

@@ -89,6 +89,19 @@ TEST(Dialects, YieldToOwnKeysInAnyOrder) {
   EXPECT_EQ(raw.obs_eps, Config{}.obs_eps);
 }
 
+// Errors would name keys that the user never set.
+TEST(Dialects, LeaveOutKeysThatOwnChoicesRefuse) {
+  const Result<Config> beta = resolve_config(
+      {{"env_id", "Pendulum-v1"}, {"dialect", "rl_games"}, {"action_distribution", "beta"}});
+  ASSERT_TRUE(beta.ok()) << beta.status().message();
+  EXPECT_EQ(beta.value().bounds_coef, 0.0);
+  const Result<Config> memory =
+      resolve_config({{"dialect", "sb3"}, {"num_envs", "8"}, {"recurrent", "lstm"}});
+  ASSERT_TRUE(memory.ok()) << memory.status().message();
+  EXPECT_EQ(memory.value().num_steps, 2048);
+  EXPECT_EQ(memory.value().minibatch_size % 2048, 0);
+}
+
 // Its values stay what they were if the file of the dialect changes.
 TEST(Dialects, GiveARecordNoValues) {
   const Config record = resolve_record({{"dialect", "sb3"}, {"gamma", "0.9"}}).take();
