@@ -312,7 +312,7 @@ class GraphBuilder {
       graph_.outputs = {one.name, two.name};
       return add({OperationKind::kBetaMean, "action.unit", {one.name, two.name}, one.shape});
     }
-    const Value mean = part_of_head("mean", side + ".head", 0, features);
+    Value mean = part_of_head("mean", side + ".head", 0, features);
     graph_.outputs = {mean.name, log_deviations(side, features).name};
     if (shape.action_distribution == ActionDistribution::kGaussian) return mean;
     return add({OperationKind::kActivation, "action.unit", {mean.name}, mean.shape});
