@@ -146,7 +146,8 @@ Config usual_config(const Config& config) {
   std::erase_if(first, [](const auto& entry) {
     const std::string& key = entry.first;
     const bool is_option = key.find('.') != std::string::npos;
-    return !is_option && key != "env_id" && key != "algorithm" && key != "encoder";
+    return !is_option && key != "env_id" && key != "algorithm" && key != "encoder" &&
+           key != "dialect";
   });
   Result<Config> usual = assemble_config(first);
   return usual.ok() ? usual.take() : Config{};
@@ -155,7 +156,9 @@ Config usual_config(const Config& config) {
 Result<std::vector<KeyUse>> key_uses(const Overrides& overrides, const Config& config) {
   const Result<EnvSpec> spec = env_spec(config.env_id, config.env_options);
   if (!spec.ok()) return spec.status();
-  return key_uses(overrides, config, usual_config(config), spec.value());
+  Config plain = config;  // without the dialect, which does something by keys that differ
+  plain.dialect = Config{}.dialect;
+  return key_uses(overrides, config, usual_config(plain), spec.value());
 }
 
 Result<Config> resolve_config(const Overrides& overrides) {

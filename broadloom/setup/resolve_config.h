@@ -33,7 +33,7 @@ Status check_config(const Config& config);
 // cannot change, because such runs exist.
 Result<Config> resolve_record(const Overrides& record);
 
-// The defaults for that environment with its options, algorithm and encoder.
+// The defaults for that environment with its options, algorithm, encoder and dialect.
 Config usual_config(const Config& config);
 
 // key_uses() of the config that was assembled from these overrides.

@@ -112,7 +112,8 @@ std::string advice_toml(const Config& config, const Advice& advice) {
   }
   std::size_t i = 0;
   for (const FieldInfo& field : list_fields(config)) {
-    const bool differs = field.value_text != usual[i++].value_text;
+    const bool differs = field.value_text != usual[i++].value_text ||
+                         (field.name == "dialect" && config.dialect != Config{}.dialect);
     if (idle.count(field.name) > 0 || (!differs && kAlways.count(field.name) == 0)) continue;
     out += fmt::format("{} = {}\n", field.name, toml_of(field.type, field.value_text));
   }

@@ -55,7 +55,9 @@ TEST(AdviceToml, GivesBackNonDefaultKeys) {
                   {"hidden_sizes", "64,64"},
                   {"activation", "tanh"}},
         Overrides{{"env_id", "MinAtar/Breakout-v1"}, {"encoder", "minatar"}},
-        Overrides{{"env_id", "MinAtar/Breakout-v1"}, {"algorithm", "pqn"}, {"encoder", "mlp"}}}) {
+        Overrides{{"env_id", "MinAtar/Breakout-v1"}, {"algorithm", "pqn"}, {"encoder", "mlp"}},
+        Overrides{{"dialect", "sb3"}, {"clip_vloss", "true"}, {"ent_coef", "0.01"}},
+        Overrides{{"env_id", "Pendulum-v1"}, {"dialect", "rl_games"}, {"norm_obs", "false"}}}) {
     const Result<Config> base = resolve_config(given);
     ASSERT_TRUE(base.ok()) << base.status().message();
     const Config config = advised_config(base.value(), given, evidence, advice);
