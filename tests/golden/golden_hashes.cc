@@ -107,7 +107,7 @@ TEST(GoldenRuns, HaveEveryChoice) {
   for (const FieldInfo& field : list_fields(Config())) {
     if (field.facts.role == Role::kMachine) continue;
     if (field.name == "precision") continue;  // only GPUs have tf32, with other bits
-    if (field.name == "dialect") continue;  // values of other keys: tests/config/dialects_test.cc
+    if (field.name == "dialect") continue;    // values of other keys: tests/config/dialects_test.cc
     if (field.name == "encoder") continue;  // not all images are large enough; "functions" has all
     const std::set<std::string> values = values_of(field.name);
     if (field.type == "choice") {
