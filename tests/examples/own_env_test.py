@@ -95,8 +95,8 @@ class OwnEnv(unittest.TestCase):
         options = [
             option["name"] for option in self.object_of("env", "show", "Hover-v0")["options"]
         ]
-        own, wrappers = ["gravity", "max_thrust", "target"], ["scale_actions", "hide_obs", "hide_from"]
-        self.assertEqual(options, own + wrappers)
+        wrappers = ["scale_actions", "hide_obs", "hide_from"]
+        self.assertEqual(options, ["gravity", "max_thrust", "target", *wrappers])
         self.assertGreater(
             self.object_of("env", "bench", "Hover-v0", "--num_steps", "100", "--threads", "1")[
                 "episodes"
