@@ -20,7 +20,7 @@ struct XlaArray {
   std::size_t bytes;
 };
 
-// Who answers the calls of a program while it runs.
+// Answers the calls of a program while it runs.
 class XlaCallee {
  public:
   virtual ~XlaCallee() = default;

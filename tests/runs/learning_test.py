@@ -94,7 +94,7 @@ class Learning(unittest.TestCase):
         self.assertLessEqual(max(forgetting), 2.5)  # the best policy has a mean of 1.95
 
     def test_hidden_velocities_need_memory(self):
-        short = ["--num_steps", 64, "--total_timesteps", 30000]
+        short = ["--total_timesteps", 30000]
         returns = {}
         for cell in ("gru", "lstm", "none"):
             returns[cell] = self.training_returns(
