@@ -14,7 +14,8 @@ robot() {
   if [ -d "$1" ]; then
     "$broadloom" train --resume "$1" --threads "${THREADS:-1}"
   else
-    "$broadloom" train "$folder/$1.toml" --panel "$folder/$1_panel.toml" --threads "${THREADS:-1}" --no-tensorboard --out "$1" > "$1.txt"
+    "$broadloom" train "$folder/$1.toml" --panel "$folder/$1_panel.toml" \
+      --threads "${THREADS:-1}" --no-tensorboard --out "$1" > "$1.txt"
   fi
 }
 
