@@ -20,6 +20,7 @@ import tomllib
 from collections import ChainMap
 
 import matplotlib
+from matplotlib.backends.backend_svg import FigureCanvasSVG
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.patches import Rectangle
@@ -465,12 +466,13 @@ def drawn(path):
     for ax in list(axes)[len(panels) :]:
         ax.set_axis_off()
     # The places that the solver finds, rounded: no last bit of it is in the picture.
-    figure.draw_without_rendering()
+    figure.get_layout_engine().execute(figure)
     figure.set_layout_engine("none")
     for ax in figure.axes:
         ax.set_position([round(share, 4) for share in ax.get_position().bounds])
     out = io.StringIO()
-    figure.savefig(out, format="svg", metadata={"Date": None, "Title": spec["title"]})
+    # savefig() draws all of it once more beforehand, for a layout that is settled here.
+    FigureCanvasSVG(figure).print_svg(out, metadata={"Date": None, "Title": spec["title"]})
     return out.getvalue()
 
 
