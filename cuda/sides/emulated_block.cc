@@ -21,9 +21,8 @@ enum class Wait : std::uint8_t { kNone, kBlock, kWarp, kEnded };
 // A thread's numbers for its warp. A thread may offer again while others still take, hence two. It
 // offers a third time only when the whole warp has come to the second, and so has taken the first.
 struct Offer {
-  std::uint64_t bits = 0;  // to shuffle_xor()
-  TensorA a = {};          // to multiply_add()
-  TensorB b = {};
+  std::uint64_t bits = 0;       // to shuffle_xor()
+  double a[4] = {}, b[2] = {};  // to multiply_add(), as TensorA and TensorB
 };
 struct Thread {
   Offer offers[2];
@@ -53,6 +52,7 @@ class Scheduler {
     if (shape.shared_bytes > kMostSharedBytes) fault("a block has at most 227 KB of shared memory");
     threads_.resize(static_cast<std::size_t>(shape.threads));
     waits_.resize(threads_.size());
+    in_warp_.resize(threads_.size() / kWarp);
     while (fibers.size() < threads_.size()) fibers.push_back(std::make_unique<Fiber>());
     turns_.resize(threads_.size());
     std::iota(turns_.begin(), turns_.end(), 0);
@@ -70,14 +70,19 @@ class Scheduler {
     }
     if (running != nullptr) fault("a kernel starts no other kernel");
     running = this;
-    while (round()) {
-    }
+    ended_ = 0;
+    begin_round();
+    Fiber::change(home_, next());
     running = nullptr;
   }
 
-  void wait(int thread, Wait wait) {
-    waits_[static_cast<std::size_t>(thread)] = wait;
-    fibers[static_cast<std::size_t>(thread)]->leave();
+  void wait_for_block(int thread) {
+    ++in_block_;
+    wait(thread, Wait::kBlock);
+  }
+  void wait_for_warp(int thread) {
+    ++in_warp_[static_cast<std::size_t>(thread / kWarp)];
+    wait(thread, Wait::kWarp);
   }
 
   std::byte* shared() { return reinterpret_cast<std::byte*>(shared_.data()); }
@@ -86,7 +91,7 @@ class Scheduler {
     if (mask < 0 || mask >= kWarp) fault("a shuffle stays within a warp: its mask is below 32");
     const int turn = offer_of(thread);
     threads_[static_cast<std::size_t>(thread)].offers[turn].bits = bits;
-    wait(thread, Wait::kWarp);
+    wait_for_warp(thread);
     return threads_[static_cast<std::size_t>(thread ^ mask)].offers[turn].bits;
   }
 
@@ -95,21 +100,20 @@ class Scheduler {
   void multiply_add(int thread, const TensorA& a, const TensorB& b, float (&sums)[4]) {
     const int turn = offer_of(thread);
     Offer& own = threads_[static_cast<std::size_t>(thread)].offers[turn];
-    own.a = a;
-    own.b = b;
-    wait(thread, Wait::kWarp);
+    std::copy_n(a.values, 4, own.a);
+    std::copy_n(b.values, 2, own.b);
+    wait_for_warp(thread);
     const TensorLane lane(thread);
-    const int first = thread / kWarp * kWarp;
-    const Thread* const warp = &threads_[static_cast<std::size_t>(first)];
-    for (int c = 0; c < 4; ++c) {
-      const int row = lane.group + c / 2 * 8, column = 2 * lane.within + c % 2;
-      double sum = sums[c];
-      for (int k = 0; k < 8; ++k) {
-        const float of_a = warp[row % 8 * 4 + k % 4].offers[turn].a.values[row / 8 + k / 4 * 2];
-        sum += static_cast<double>(of_a) * warp[column * 4 + k % 4].offers[turn].b.values[k / 4];
+    const Thread* const warp = &threads_[static_cast<std::size_t>(thread / kWarp * kWarp)];
+    double exact[4] = {sums[0], sums[1], sums[2], sums[3]};
+    for (int k = 0; k < 8; ++k) {
+      const double* const of_a = &warp[lane.group * 4 + k % 4].offers[turn].a[k / 4 * 2];
+      for (int column = 0; column < 2; ++column) {
+        const Offer& other = warp[(2 * lane.within + column) * 4 + k % 4].offers[turn];
+        for (int row = 0; row < 2; ++row) exact[2 * row + column] += of_a[row] * other.b[k / 4];
       }
-      sums[c] = static_cast<float>(sum);
     }
+    for (int c = 0; c < 4; ++c) sums[c] = static_cast<float>(exact[c]);
   }
 
  private:
@@ -118,44 +122,56 @@ class Scheduler {
     turn = 1 - turn;
     return turn;
   }
-  static void enter(int thread) {
+  static Fiber& enter(int thread) {
     Scheduler* const self = running;
-    EmulatedBlock block(*self, self->index_, self->shape_.blocks, thread, self->shape_.threads);
-    self->body_(block);
+    {
+      EmulatedBlock block(*self, self->index_, self->shape_.blocks, thread, self->shape_.threads);
+      self->body_(block);
+    }
     self->waits_[static_cast<std::size_t>(thread)] = Wait::kEnded;
+    ++self->ended_;
+    return self->next();
   }
 
-  // Resumes all runnable threads once; false when all have ended.
-  bool round() {
-    if (order_ == FiberOrder::kShuffled) shuffle();
-    bool moved = false;
-    for (const int turn : turns_) {
-      const std::size_t t = static_cast<std::size_t>(turn);
-      if (waits_[t] != Wait::kNone) continue;
-      fibers[t]->resume();
-      moved = true;
+  void wait(int thread, Wait wait) {
+    waits_[static_cast<std::size_t>(thread)] = wait;
+    Fiber &own = *fibers[static_cast<std::size_t>(thread)], &other = next();
+    if (&other != &own) Fiber::change(own, other);
+  }
+
+  // Each round goes once to each thread that waits for nothing. After the last, goes home.
+  Fiber& next() {
+    for (;;) {
+      while (place_ < turns_.size()) {
+        const std::size_t t = static_cast<std::size_t>(turns_[place_++]);
+        if (waits_[t] == Wait::kNone) return *fibers[t];
+      }
+      if (ended_ == threads_.size()) return home_;
+      if (!release()) fault("some threads wait at a sync() or shuffle that others never come to");
+      begin_round();
     }
-    const bool released = release();
-    if (moved || released) return true;
-    const auto ended = [](Wait wait) { return wait == Wait::kEnded; };
-    if (std::all_of(waits_.begin(), waits_.end(), ended)) return false;
-    fault("some threads wait at a sync() or shuffle that others never come to");
+  }
+
+  void begin_round() {
+    if (order_ == FiberOrder::kShuffled) shuffle();
+    place_ = 0;
   }
 
   // Releases threads once all have arrived: a whole warp for shuffles, otherwise the whole block.
   bool release() {
-    bool released = release_range(0, threads_.size(), Wait::kBlock);
-    for (std::size_t first = 0; first < threads_.size(); first += kWarp) {
-      released |= release_range(first, first + kWarp, Wait::kWarp);
+    bool released = false;
+    if (in_block_ == threads_.size()) {
+      std::fill(waits_.begin(), waits_.end(), Wait::kNone);
+      in_block_ = 0;
+      released = true;
+    }
+    for (std::size_t warp = 0; warp < in_warp_.size(); ++warp) {
+      if (in_warp_[warp] != kWarp) continue;
+      std::fill_n(waits_.begin() + static_cast<std::ptrdiff_t>(warp * kWarp), kWarp, Wait::kNone);
+      in_warp_[warp] = 0;
+      released = true;
     }
     return released;
-  }
-  bool release_range(std::size_t begin, std::size_t end, Wait wait) {
-    const auto first = waits_.begin() + static_cast<std::ptrdiff_t>(begin);
-    const auto last = waits_.begin() + static_cast<std::ptrdiff_t>(end);
-    if (!std::all_of(first, last, [&](Wait other) { return other == wait; })) return false;
-    std::fill(first, last, Wait::kNone);
-    return true;
   }
 
   void shuffle() {
@@ -171,9 +187,13 @@ class Scheduler {
   Random random_;
   const std::function<void(EmulatedBlock&)>& body_;
   int index_ = 0;
+  Fiber home_;  // the stack of run_block()
   std::vector<Thread> threads_;
-  std::vector<Wait> waits_;  // of each thread; apart, since each round reads all of them
-  std::vector<int> turns_;
+  std::vector<Wait> waits_;   // of each thread; apart, since each round reads all of them
+  std::vector<int> in_warp_;  // threads that wait for their warp
+  std::size_t in_block_ = 0, ended_ = 0;
+  std::vector<int> turns_;  // the order of a round
+  std::size_t place_ = 0;   // in it
   std::vector<double> shared_;
 };
 
@@ -192,7 +212,7 @@ void run(const KernelShape& shape, FiberOrder order, std::uint64_t seed,
 
 namespace broadloom::cuda {
 
-void EmulatedBlock::sync() { scheduler_.wait(thread_, emulated::Wait::kBlock); }
+void EmulatedBlock::sync() { scheduler_.wait_for_block(thread_); }
 std::byte* EmulatedBlock::shared_memory() { return scheduler_.shared(); }
 std::uint64_t EmulatedBlock::exchange(std::uint64_t bits, int mask) {
   return scheduler_.exchange(thread_, bits, mask);

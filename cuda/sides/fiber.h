@@ -1,4 +1,4 @@
-// One emulated thread's stack, and the switch to it and back.
+// One emulated thread's stack, and the switch from one to another.
 //
 // ucontext would suffice, but its swapcontext() makes a system call for the signal mask at every
 // switch. These calls took two thirds of an emulated update. So on x86-64, the switch is a few
@@ -17,20 +17,19 @@
 
 namespace broadloom::cuda::emulated {
 
-// Belongs to the thread that made it. entry() must not throw. It must have returned before begin()
+// Belongs to the thread that made it. An entry must not throw. It must have returned before begin()
 // is called again or the fiber is destroyed, because objects left on its stack are not destroyed.
+// A fiber that never begins stands for the thread's own stack.
 class Fiber {
  public:
   Fiber() = default;
   Fiber(const Fiber&) = delete;
   Fiber& operator=(const Fiber&) = delete;
 
-  // The first resume() after this calls entry(argument).
-  void begin(void (*entry)(int), int argument);
-  // Continues in the fiber until it leaves or its entry returns.
-  void resume();
-  // From within the fiber: continues after the call of resume().
-  void leave();
+  // The first change to this calls entry(argument), which returns the fiber to go on with.
+  void begin(Fiber& (*entry)(int), int argument);
+  // Leaves the running fiber, `from`, for another. Returns when another comes back to it.
+  static void change(Fiber& from, Fiber& to);
 
  private:
   static constexpr std::size_t kStackBytes = 128 * 1024;
@@ -39,14 +38,13 @@ class Fiber {
 
   static thread_local Fiber* beginning_;
 
-  std::unique_ptr<std::byte[]> stack_ = std::make_unique_for_overwrite<std::byte[]>(kStackBytes);
-  void (*entry_)(int) = nullptr;
+  std::unique_ptr<std::byte[]> stack_;
+  Fiber& (*entry_)(int) = nullptr;
   int argument_ = 0;
 #ifdef BROADLOOM_OWN_FIBERS
-  void* here_ = nullptr;  // the fiber's stack pointer while it is suspended
-  void* home_ = nullptr;  // the stack pointer of resume() while the fiber runs
+  void* here_ = nullptr;  // the stack pointer while another runs
 #else
-  ucontext_t here_{}, home_{};
+  ucontext_t here_{};
 #endif
 };
 
