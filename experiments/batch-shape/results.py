@@ -25,6 +25,10 @@ CURVES = {
     "KL": "approx_kl",
     "clip share": "clipfrac",
     "gradient norm": "grad_norm",
+    "effective sample size %": "policy/ess",
+    "policy variance": "policy/variance",
+    "coverage %": "coverage/run",
+    "coverage of 512 states %": "coverage/sample",
 }
 
 
@@ -120,7 +124,10 @@ def curve_rows(report, cell):
             if curve["key"] == key:
                 for step, estimate in zip(curve["steps"], curve["iqm"]):
                     rows.setdefault(step, {}).update(interval(name, estimate))
-    columns = [f"{name}{end}" for name in CURVES for end in ("", " low", " high")]
+    kept = {curve["key"] for curve in cell["curves"]}
+    columns = [
+        f"{name}{end}" for name, key in CURVES.items() if key in kept for end in ("", " low", " high")
+    ]
     for step in sorted(rows):
         yield {
             "task": report["tasks"][cell["task"]]["name"],

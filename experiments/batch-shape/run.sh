@@ -7,7 +7,8 @@ folder=experiments/batch-shape
 names=("$@")
 [ ${#names[@]} -gt 0 ] || names=(ladder_synchronised ladder_staggered doubled_minibatch_count doubled_minibatch_size \
   doubled_gradient_steps trend_minibatch_count trend_gradient_steps epochs encoders_minibatch_count \
-  encoders_gradient_steps encoders_norm_reward learning_rate lambda gamma optimiser)
+  encoders_gradient_steps encoders_norm_reward learning_rate lambda gamma optimiser \
+  health_curves)
 for name in "${names[@]}"; do
   store=studies/batch-shape/$name.sqlite
   "$broadloom" study $folder/$name.toml --out "$store" --no_report

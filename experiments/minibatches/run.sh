@@ -18,4 +18,4 @@ for seeds in ${*:-51-54 51-58}; do
   study pqn CartPole-v1 --seeds $seeds
   study pqn Acrobot-v1 --seeds $seeds
 done
-python3 $folder/analyse.py $out $folder/results "$broadloom"
+python3 $folder/judge.py $out $folder/results
