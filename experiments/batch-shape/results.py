@@ -126,7 +126,10 @@ def curve_rows(report, cell):
                     rows.setdefault(step, {}).update(interval(name, estimate))
     kept = {curve["key"] for curve in cell["curves"]}
     columns = [
-        f"{name}{end}" for name, key in CURVES.items() if key in kept for end in ("", " low", " high")
+        f"{name}{end}"
+        for name, key in CURVES.items()
+        if key in kept
+        for end in ("", " low", " high")
     ]
     for step in sorted(rows):
         yield {

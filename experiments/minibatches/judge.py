@@ -18,7 +18,7 @@ from fair import Arm, call, iqm, quantile  # noqa: E402
 from rows import read, write  # noqa: E402
 
 SETTINGS = {"shuffle": ("shuffle",), "pqn": ("update_epochs", "num_minibatches")}
-# Of each pair of variants at one shape: the base, and the other.
+# Pairs of variants at one shape: the base, and the other.
 PAIRS = {
     "shuffle": [("epoch", "off")],
     "pqn": [("4 of 4", "2 of 4"), ("4 of 4", "2 of 8")],
@@ -104,7 +104,7 @@ def verdicts(arms, pairs, lowest):
 
 def least_size():
     """The least mean of policy/ess at any point, of the picture's kept curves."""
-    path = EXPERIMENTS / "batch-shape/results/health_curves.csv"
+    path = EXPERIMENTS / "batch-shape/results/health_curves_curves.csv"
     if not path.exists():
         return None
     return min(float(row["effective sample size %"]) for row in read(path))
