@@ -19,11 +19,10 @@ from to_threshold.advice import advise
 from to_threshold.contenders import Contender, Missing, contenders, run
 from to_threshold.record import Record
 from to_threshold.report import write_report
-from to_threshold.tasks import THRESHOLDS
+from to_threshold.tasks import FIRST_SEED, THRESHOLDS
 
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parents[1]
-FIRST_SEED = 101  # seeds before it are for `advise`, and are never scored
 
 
 def parse() -> argparse.Namespace:
@@ -43,6 +42,12 @@ def parse() -> argparse.Namespace:
     )
     parser.add_argument("--advice", default="60s", help="time that `advise` has (default 60s)")
     parser.add_argument(
+        "--advices",
+        type=int,
+        default=1,
+        help="advices a task, each with its seed; trainings take them in turn (default 1)",
+    )
+    parser.add_argument(
         "--advised_steps",
         type=int,
         help="environment steps of an advised training run; default: from the advice",
@@ -59,6 +64,8 @@ def parse() -> argparse.Namespace:
     options.venv = options.venv.absolute()
     if options.seeds < 1 or options.cores < 1:
         parser.error("--seeds and --cores: expected at least 1")
+    if not 1 <= options.advices < FIRST_SEED:
+        parser.error(f"--advices: got {options.advices}; expected 1 to {FIRST_SEED - 1}")
     options.cpus = sorted(os.sched_getaffinity(0))[: options.cores]
     if len(options.cpus) < options.cores:
         parser.error(f"--cores {options.cores}: this process has {len(options.cpus)}")
@@ -79,8 +86,8 @@ def chosen(options: argparse.Namespace) -> list[Contender]:
 def prepare(who: Contender, task: str, record: Record, options: argparse.Namespace) -> None:
     """Advice where it is needed, and the number of threads that is faster; each only once a
     file."""
-    if who.advised and record.advice(task) is None:
-        record.add_advice(task, advise(task, options))
+    while who.advised and len(record.advice(task)) < options.advices:
+        record.add_advice(task, advise(task, len(record.advice(task)) + 1, options))
     for threads in sorted({1, options.cores}):
         for _ in range(max(0, 2 - len(record.probes(who.name, task, threads)))):
             line = run(who, task, FIRST_SEED - 1, threads, record, options, probe=True)

@@ -22,8 +22,10 @@ sys.path.insert(0, str(PEERS))
 import threshold  # noqa: E402
 from to_threshold import rule, settings, tasks  # noqa: E402
 from to_threshold.cells import cells, find_cell, ratio  # noqa: E402
+from to_threshold.contenders import which_advice  # noqa: E402
 from to_threshold.record import Record, conditions  # noqa: E402
 from to_threshold.report import markdown, write_report  # noqa: E402
+from to_threshold.translate import translated  # noqa: E402
 
 BROADLOOM = ""
 LONG = 100  # s; a call takes two. A contender that hangs is reported, and the others run
@@ -112,7 +114,7 @@ def planted():
         runs.append(run("slow", seed, bad if seed == 103 else good, 5))
         runs.append(run("never", seed, bad, 5))
     options = argparse.Namespace(
-        cores=2, budget=None, advice="60s", advised_steps=None, broadloom="/bin/true"
+        cores=2, budget=None, advice="60s", advices=2, advised_steps=None, broadloom="/bin/true"
     )
     about = {
         "begun": "now",
@@ -127,7 +129,12 @@ def planted():
         "about": about,
         "probes": [],
         "runs": runs,
-        "advice": {"CartPole-v1": {"config": "# words\nnum_envs = 8\n", "seconds": 60.2}},
+        "advice": {
+            "CartPole-v1": [
+                {"config": "# words\nnum_envs = 8\n", "seconds": 60.2},
+                {"config": "num_envs = 4\n", "seconds": 30.0},
+            ]
+        },
         "failed": [
             {"contender": "gone", "task": "CartPole-v1", "seed": None, "reason": "not installed"}
         ],
@@ -168,6 +175,7 @@ class Reports(unittest.TestCase):
         self.assertIn("| 0 of 3 | not reached | - | at least 15.0 |", rows[2])
         self.assertIn("gone | not installed", rows[3])
         self.assertIn("took 60 s, once, on top: num_envs 8", text)
+        self.assertIn("took 30 s, once, on top: num_envs 4", text)
         self.assertNotIn("a try of the harness", text)
 
     def test_a_training_that_broke_down_was_never_there(self):
@@ -225,6 +233,7 @@ class TheRecord(unittest.TestCase):
             "cores": 2,
             "budget": None,
             "advice": "60s",
+            "advices": 1,
             "advised_steps": None,
             "broadloom": "/bin/true",
             "venv": pathlib.Path(folder) / "venv",
@@ -260,6 +269,49 @@ class TheRecord(unittest.TestCase):
                 Record.open(self.options(folder)).add_run(
                     "a", "CartPole-v1", 101, 1, {"points": []}
                 )
+
+
+class SeveralAdvices(unittest.TestCase):
+    def test_trainings_take_them_in_turn(self):
+        first = tasks.FIRST_SEED
+        taken = [which_advice(first + place, 3) for place in range(5)]
+        self.assertEqual(taken, [0, 1, 2, 0, 1])
+        self.assertEqual(which_advice(first + 7, 1), 0)
+
+    def test_the_record_keeps_each(self):
+        with tempfile.TemporaryDirectory() as folder:
+            record = Record.open(TheRecord().options(folder, advices=2))
+            self.assertEqual(record.advice("CartPole-v1"), [])
+            record.add_advice("CartPole-v1", {"config": "a"})
+            record.add_advice("CartPole-v1", {"config": "b"})
+            again = Record.open(TheRecord().options(folder, advices=2))
+            self.assertEqual([one["config"] for one in again.advice("CartPole-v1")], ["a", "b"])
+            with self.assertRaisesRegex(SystemExit, "advices 2, and this call is with 1"):
+                Record.open(TheRecord().options(folder))
+
+    def test_a_broadloom_config_is_translated_or_refused(self):
+        kept = {
+            "num_envs": "4", "num_steps": "256", "minibatch_size": "0", "num_minibatches": "8",
+            "update_epochs": "2", "learning_rate": "0.003", "lr_schedule": "constant",
+            "clip_schedule": "constant", "ent_schedule": "constant", "gamma": "0.98",
+            "gae_lambda": "0.9", "clip_coef": "0.2", "clip_vloss": "false", "ent_coef": "0.01",
+            "vf_coef": "0.5", "max_grad_norm": "0.5", "norm_obs": "true", "norm_reward": "false",
+            "hidden_sizes": "64,64", "activation": "tanh", "shared_encoder": "false",
+            "adam_eps": "1e-05", "norm_adv": "minibatch", "target_kl": "0",
+        }  # fmt: skip
+        found = translated(kept)
+        self.assertEqual(
+            [found[key] for key in ("n_envs", "n_steps", "batch_size", "n_epochs")],
+            [4, 256, 128, 2],
+        )
+        self.assertEqual(
+            [found[key] for key in ("learning_rate", "gamma", "gae_lambda", "ent_coef")],
+            [0.003, 0.98, 0.9, 0.01],
+        )
+        self.assertIsNone(found["clip_range_vf"])
+        self.assertEqual((found["norm_obs"], found["norm_reward"]), (True, False))
+        with self.assertRaisesRegex(SystemExit, "lr_schedule: got linear"):
+            translated({**kept, "lr_schedule": "linear"})
 
 
 class TheSettings(unittest.TestCase):
@@ -308,7 +360,7 @@ class TheCommand(unittest.TestCase):
     def test_somebody_missing_does_not_stop_the_others(self):
         with tempfile.TemporaryDirectory() as folder:
             done = self.call(
-                folder, "--peer", "sb3", "--peer", "Broadloom, defaults", "--budget", "4096"
+                folder, "--peer", "RL Zoo", "--peer", "Broadloom, defaults", "--budget", "4096"
             )
             self.assertEqual(done.returncode, 0, done.stderr)
             self.assertIn("SB3, RL Zoo's settings | ", done.stdout)

@@ -1,4 +1,4 @@
-"""`broadloom advise`, once a task, for the threshold that everybody is measured against."""
+"""`broadloom advise`, for the threshold that everybody is measured against."""
 
 from __future__ import annotations
 
@@ -13,11 +13,12 @@ from to_threshold.contenders import Missing, call
 from to_threshold.tasks import THRESHOLDS
 
 
-def advise(task: str, options: argparse.Namespace) -> dict[str, Any]:
+def advise(task: str, seed: int, options: argparse.Namespace) -> dict[str, Any]:
     """(the advised config, the expected cost, the seconds of the advice, which are added)."""
     with tempfile.TemporaryDirectory() as folder:
         words = [options.broadloom, "advise", "--env_id", task, "--time", options.advice]
         words += ["--threshold", str(THRESHOLDS[task]), "--threads", str(options.cores)]
+        words += ["--seed", str(seed)]
         start = time.perf_counter()
         try:
             call([*words, "--quiet", "--out", folder], options)

@@ -15,7 +15,7 @@ from calm import Neighbours
 from machine import last_line
 from to_threshold.record import Record
 from to_threshold.settings import RLTOOLS_TASKS
-from to_threshold.tasks import THRESHOLDS
+from to_threshold.tasks import FIRST_SEED, THRESHOLDS
 
 PEERS = Path(__file__).resolve().parents[1]
 ALL = tuple(THRESHOLDS)
@@ -28,7 +28,7 @@ class Missing(RuntimeError):
 @dataclass(frozen=True)
 class Contender:
     """`probe` is the environment steps that its speed is measured over; `package` its line in
-    install.py."""
+    install.py; `advised` trains with the settings of `broadloom advise`."""
 
     name: str
     module: str
@@ -50,10 +50,17 @@ def contenders(options: argparse.Namespace) -> tuple[Contender, ...]:
         Contender("Broadloom, advised", "broadloom_run", 100_000, program, advised=True),
         Contender("Broadloom, defaults", "broadloom_run", 100_000, program),
         Contender("SB3, RL Zoo's settings", "sb3_run", 4000, package="sb3"),
+        Contender("SB3, advised", "sb3_run", 4000, program, package="sb3", advised=True),
         Contender("rejax", "rejax_run", 20_000, package="rejax"),
         rltools("RLtools, zoo of 2025", "2025"),
         rltools("RLtools, zoo of 2026", "2026"),
     )
+
+
+def which_advice(seed: int, advices: int) -> int:
+    """Trainings take a task's advices in turn. Probes have the seed before the first: they take the
+    last."""
+    return (seed - FIRST_SEED) % advices
 
 
 def command(
@@ -63,9 +70,10 @@ def command(
     words = [python, "-m", f"to_threshold.{who.module}", task, "--seed", str(seed)]
     words += ["--threads", str(threads), *who.arguments]
     if who.advised:
-        config = record.path.parent / f"{record.path.stem}_advice" / f"{task}.toml"
+        place = which_advice(seed, options.advices)
+        config = record.path.parent / f"{record.path.stem}_advice" / f"{task}_{place + 1}.toml"
         config.parent.mkdir(parents=True, exist_ok=True)
-        config.write_text(record.advice(task)["config"])
+        config.write_text(record.advice(task)[place]["config"])
         words += ["--config", str(config)]
     return words
 

@@ -15,7 +15,7 @@ from machine import first_line, processor
 from to_threshold.rule import reached
 from to_threshold.tasks import THRESHOLDS, protocol
 
-FORMAT = 1
+FORMAT = 2  # 2: a list of advices for each task
 ROOT = Path(__file__).resolve().parents[3]
 
 
@@ -27,6 +27,7 @@ def conditions(options: argparse.Namespace) -> dict[str, Any]:
         "cores": options.cores,
         "budget": options.budget,
         "advice": options.advice,
+        "advices": options.advices,
         "advised_steps": options.advised_steps,
         "processor": processor(),
         "broadloom": first_line([options.broadloom, "--version"]),
@@ -73,11 +74,11 @@ class Record:
                 )
         return Record(options.out, data)
 
-    def advice(self, task: str) -> dict[str, Any] | None:
-        return self.data["advice"].get(task)
+    def advice(self, task: str) -> list[dict[str, Any]]:
+        return self.data["advice"].get(task, [])
 
     def add_advice(self, task: str, advice: dict[str, Any]) -> None:
-        self.data["advice"][task] = advice
+        self.data["advice"].setdefault(task, []).append(advice)
         self._save()
 
     def probes(self, name: str, task: str, threads: int) -> list[float]:

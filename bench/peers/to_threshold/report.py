@@ -93,10 +93,12 @@ def heading(data: dict[str, Any]) -> list[str]:
         f"{protocol['episodes']} episodes is there; every {protocol['every']:,} environment steps, "
         "in whole blocks",
     ]
-    for task, advice in data["advice"].items():
-        lines.append(
-            f"- advice for {task} took {advice['seconds']:.0f} s, once, on top: {advised(advice)}"
-        )
+    for task, advices in data["advice"].items():
+        for advice in advices:
+            lines.append(
+                f"- advice for {task} took {advice['seconds']:.0f} s, once, on top: "
+                f"{advised(advice)}"
+            )
     if conditions["advised_steps"]:
         lines.append(
             f"- advised trainings went on to {conditions['advised_steps']:,} steps, past the "

@@ -1,4 +1,5 @@
-"""Stable-Baselines3's PPO with RL Zoo's settings, evaluated in Gymnasium."""
+"""Stable-Baselines3's PPO, evaluated in Gymnasium: with RL Zoo's settings, or with those of a
+config of `broadloom advise`."""
 
 from __future__ import annotations
 
@@ -16,6 +17,7 @@ from stable_baselines3.common.vec_env import VecEnv, VecNormalize
 from to_threshold.course import Course, arguments, report_probe
 from to_threshold.settings import RL_ZOO
 from to_threshold.tasks import EPISODES, interval
+from to_threshold.translate import settings_of
 
 
 class Evaluation:
@@ -90,20 +92,26 @@ def scheduled(value: Any) -> Any:
 
 def make_envs(env_id: str, seed: int, settings: dict[str, Any]) -> VecEnv:
     envs = make_vec_env(env_id, n_envs=settings["n_envs"], seed=seed)
-    # As RL Zoo wraps it: observations and rewards, with the discount of the training.
-    return VecNormalize(envs, gamma=settings["gamma"]) if settings.get("normalize") else envs
+    both = settings.get("normalize", False)  # RL Zoo's key for observations and rewards
+    obs, reward = settings.get("norm_obs", both), settings.get("norm_reward", both)
+    if not (obs or reward):
+        return envs
+    return VecNormalize(envs, norm_obs=obs, norm_reward=reward, gamma=settings["gamma"])
 
 
 def make_model(envs: VecEnv, seed: int, settings: dict[str, Any]) -> PPO:
-    other = {"normalize", "n_envs", "n_timesteps"}
+    other = {"normalize", "norm_obs", "norm_reward", "n_envs", "n_timesteps"}
     own = {key: scheduled(value) for key, value in settings.items() if key not in other}
     return PPO("MlpPolicy", envs, seed=seed, device="cpu", verbose=0, **own)
 
 
 def main() -> None:
-    options = arguments(__doc__).parse_args()
+    parser = arguments(__doc__)
+    parser.add_argument("--config", help="TOML of `broadloom advise`; without it RL Zoo's settings")
+    parser.add_argument("--broadloom", help="program that reads it")
+    options = parser.parse_args()
     torch.set_num_threads(options.threads)
-    settings = RL_ZOO[options.task]
+    settings = settings_of(options) if options.config else RL_ZOO[options.task]
     block = settings["n_envs"] * settings["n_steps"]
     budget = options.probe or options.budget or settings["n_timesteps"]
     course = Course(options.task)

@@ -14,6 +14,7 @@ THRESHOLDS = {
 EVERY = 1000  # environment steps of training between evaluations, in whole blocks
 EPISODES = 20  # of an evaluation
 IN_A_ROW = 3  # evaluations that must be there
+FIRST_SEED = 101  # seeds before it are for `advise` and probes, and are never scored
 
 
 def interval(block: int) -> int:
