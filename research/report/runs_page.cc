@@ -9,7 +9,11 @@
 
 #include "broadloom/core/escape.h"
 #include "broadloom/core/estimate.h"
+#include "broadloom/evaluate/panel.h"
+#include "broadloom/record/json.h"
+#include "broadloom/record/ledger.h"
 #include "broadloom/record/run_curve.h"
+#include "broadloom/record/run_folder.h"
 #include "report_assets.h"
 #include "research/report/learning_curve.h"
 #include "research/report/page.h"
@@ -44,6 +48,11 @@ constexpr std::string_view kRunsHtml = R"(<!doctype html>
 </html>
 )";
 
+std::string folder_name(const std::string& run_dir) {
+  const fs::path path(run_dir);
+  return (path.has_filename() ? path.filename() : path.parent_path().filename()).string();
+}
+
 std::string relative_link(const fs::path& target, const std::string& folder) {
   std::error_code error;
   const fs::path path = fs::relative(target, folder.empty() ? "." : folder, error);
@@ -58,12 +67,11 @@ std::string relative_link(const fs::path& target, const std::string& folder) {
 // A link to the run's folder, and to its pages.
 std::string links_of(const std::string& run_dir, const std::string& folder) {
   const fs::path path(run_dir);
-  const fs::path name = path.has_filename() ? path.filename() : path.parent_path().filename();
   const auto link = [&](const fs::path& target, const std::string& words) {
     return fmt::format("<a href='{}'>{}</a>", xml_text(relative_link(target, folder)),
                        xml_text(words));
   };
-  std::string out = link(path, name.string());
+  std::string out = link(path, folder_name(run_dir));
   std::error_code error;
   for (const auto& [file, words] : {std::pair{"watch.html", "watch"},
                                     {"learning_curve.svg", "curve"},
@@ -104,6 +112,72 @@ std::string returns_table(const Curves& curves, const std::string& folder) {
         std::isfinite(mean.low) ? fmt::format("{:.2f} to {:.2f}", mean.low, mean.high) : "-";
     out += fmt::format("<tr>{}<td>{}</td><td>{:.2f}</td><td>{}</td><td>{}</td></tr>\n",
                        heading_of(line), returns.size(), mean.value, interval, runs);
+  }
+  return out + "</tbody></table></div>\n";
+}
+
+// The record of a run; null if it has not ended, or is damaged.
+Json record_of(const std::string& run_dir) {
+  const Result<RunFolder> folder = RunFolder::open(run_dir);
+  if (!folder.ok()) return nullptr;
+  const Result<std::string> line = read_ledger_line(folder.value().ledger_line_path(), 0);
+  const bool is_whole = line.ok() && check_ledger_bytes(line.value()).ok();
+  return is_whole ? Json::parse(line.value()) : Json();
+}
+
+std::string systems_claim(const Json& speed) {
+  if (!speed.is_object()) return "-";
+  const int threads = speed["threads"].integer<int>();
+  return fmt::format("{:.0f} on {} thread{}", speed["steps_per_second"].real(), threads,
+                     threads == 1 ? "" : "s");
+}
+
+std::string learning_claim(const Json& evaluation) {
+  if (!evaluation.is_object()) return "no evaluation";
+  const bool known = evaluation["ci_low"].is_number();
+  return fmt::format("{:.2f}{} after {} steps", evaluation["mean_return"].real(),
+                     known ? fmt::format(" [{:.2f}, {:.2f}]", evaluation["ci_low"].real(),
+                                         evaluation["ci_high"].real())
+                           : "",
+                     evaluation["global_step"].integer<std::int64_t>());
+}
+
+// The worst and the best row of the panel. Combined rows are left out.
+std::string embodiment_claim(const Json& panel) {
+  if (!panel.is_object()) return "no panel";
+  if (!panel["rows"].is_object()) return "the panel failed";
+  const Json::Object& all = panel["rows"].members();
+  const bool has_strata = std::any_of(all.begin(), all.end(), [](const auto& row) {
+    return row.second["stratum"].text() != kAllRows;
+  });
+  std::vector<std::pair<double, std::string>> rows;
+  for (const auto& [name, row] : all) {
+    const bool is_combined =
+        row["perturbation"].text() == kAllRows || (has_strata && row["stratum"].text() == kAllRows);
+    if (!is_combined) rows.emplace_back(row["mean_return"].real(), name);
+  }
+  if (rows.empty()) return "no row";
+  const auto [worst, best] = std::minmax_element(rows.begin(), rows.end());
+  return fmt::format("{:.2f} ({}) to {:.2f} ({}), {} rows", worst->first, xml_text(worst->second),
+                     best->first, xml_text(best->second), rows.size());
+}
+
+// What each run's record says of speed, of learning, and of worlds beyond training.
+std::string claims_table(const Curves& curves) {
+  std::string out =
+      "<h3>Three claims</h3>\n<div class='wide'><table><thead><tr><th>run</th>"
+      "<th>systems: steps a second</th><th>learning: return on held-out seeds</th>"
+      "<th>embodiment: return by row of the panel</th></tr></thead><tbody>\n";
+  for (const SeedCurves& line : curves.lines) {
+    for (const std::string& run_dir : line.run_dirs) {
+      const Json record = record_of(run_dir);
+      out += fmt::format("<tr><th>{}</th>", xml_text(folder_name(run_dir)));
+      out += record.is_null()
+                 ? "<td>no record</td><td>no record</td><td>no record</td></tr>\n"
+                 : fmt::format("<td>{}</td><td>{}</td><td>{}</td></tr>\n",
+                               systems_claim(record["speed"]), learning_claim(record["evaluation"]),
+                               embodiment_claim(record["panel"]));
+    }
   }
   return out + "</tbody></table></div>\n";
 }
@@ -182,7 +256,8 @@ Result<RunsPage> runs_page(const std::vector<std::string>& run_dirs, const std::
       sections += fmt::format("<p>{}.</p>\n", xml_text(note));
       out.notes.push_back(note);
     }
-    sections += returns_table(curves.value(), folder) + settings_table(curves.value());
+    sections += returns_table(curves.value(), folder) + claims_table(curves.value()) +
+                settings_table(curves.value());
   }
   const std::string title =
       fmt::format("{} run{}", run_dirs.size(), run_dirs.size() == 1 ? "" : "s");

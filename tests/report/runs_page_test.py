@@ -15,10 +15,22 @@ SMALL = "--total_timesteps=2048 --num_envs=2 --num_steps=64 --quiet --no-tensorb
 RUNS = {  # long names, many settings, more than one task, and a run without a partner
     "cart-with-a-name-that-is-as-long-as-names-of-runs-often-are__ppo__1": [],
     "cart__2": ["--seed=2"],
-    "cart__3": "--hidden_sizes=256,256,256,256 --learning_rate=1e-3 --clip_coef=0.3".split(),
+    "cart__3": [
+        *"--hidden_sizes=256,256,256,256 --learning_rate=1e-3 --clip_coef=0.3".split(),
+        "--eval_interval=16",
+        "--panel=PANEL",
+    ],
     "cart__4": "--dialect=rl_games --num_minibatches=4 --update_epochs=1".split(),
     "lake": ["--env_id=FrozenLake-v1"],
 }
+PANEL = """env_id = "CartPole-v1"
+episodes = 2
+seeds = [1]
+[strata.short]
+half_length = 0.2
+[perturbations.late]
+action_delay = 2
+"""
 # Elements that end to the right of the screen and of all boxes that scroll by themselves.
 TOO_WIDE = """[...document.querySelectorAll('body *')].filter((e) =>
   !e.parentNode.closest('.wide') &&
@@ -34,7 +46,10 @@ class RunsPage(unittest.TestCase):
     def setUpClass(cls):
         runs = OUT / "runs"
         shutil.rmtree(runs, ignore_errors=True)
+        OUT.mkdir(parents=True, exist_ok=True)
+        (OUT / "panel.toml").write_text(PANEL, encoding="utf-8")
         for name, flags in RUNS.items():
+            flags = [flag.replace("PANEL", str(OUT / "panel.toml")) for flag in flags]
             call = [MAKE_PAGE, "train", *SMALL, *flags, "--out", runs / name]
             subprocess.run(call, check=True)
         call = [MAKE_PAGE, "report", *(runs / name for name in RUNS), "--out", OUT, "--quiet"]
@@ -70,6 +85,19 @@ class RunsPage(unittest.TestCase):
                 f"[...document.querySelectorAll('{words}')].map((a) => a.textContent)"
             )
             self.assertEqual(sorted(found), sorted(expected))
+
+    def test_it_tells_three_claims_apart(self):
+        BROWSER.leave()
+        BROWSER.open(self.page)
+        cells = BROWSER.evaluate(
+            "[...document.querySelectorAll('tr')].filter((r) => r.querySelector('th')?.textContent"
+            " === 'cart__3').map((r) => [...r.querySelectorAll('td')].map((c) => c.textContent))"
+        )
+        ((systems, learning, embodiment),) = cells
+        self.assertRegex(systems, r"^\d+ on \d+ threads?$")
+        self.assertRegex(learning, r"^[\d.]+ \[[\d.-]+, [\d.]+\] after 2048 steps$")
+        self.assertRegex(embodiment, r"^[\d.]+ \(short/\w+\) to [\d.]+ \(short/\w+\), 2 rows$")
+        self.assertIn("no panel", BROWSER.evaluate("document.body.textContent"))
 
 
 if __name__ == "__main__":
