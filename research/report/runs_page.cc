@@ -162,7 +162,7 @@ std::string embodiment_claim(const Json& panel) {
                      best->first, xml_text(best->second), rows.size());
 }
 
-// What each run's record says of speed, of learning, and of worlds beyond training.
+// A row for each run, from its record: speed, learning, and worlds beyond training.
 std::string claims_table(const Curves& curves) {
   std::string out =
       "<h3>Three claims</h3>\n<div class='wide'><table><thead><tr><th>run</th>"

@@ -290,15 +290,6 @@ def robots_2048():
     )
 
 
-def robots_4096():
-    path = "experiments/robots-4096/results/"
-
-    def cell(robot, stratum, perturbation):
-        return row(path + "panel.csv", robot=robot, stratum=stratum, perturbation=perturbation)
-
-    return ""
-
-
 def seed_families():
     path = "experiments/seed-families/results/cells.csv"
 
@@ -451,7 +442,6 @@ CLAIMS = {
     "experiments/rnd/README.md": [rnd],
     "experiments/robot-shapes/README.md": [robot_shapes],
     "experiments/robots-2048/README.md": [robots_2048],
-    "experiments/robots-4096/README.md": [robots_4096],
     "experiments/seed-families/README.md": [seed_families],
     "experiments/surface/README.md": [surface, surface_one_epoch],
     "experiments/worked-run/README.md": [worked_run],
