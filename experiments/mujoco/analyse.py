@@ -2,6 +2,8 @@
 """analyse.py keep STORES RESULTS: a row for each finished run of run.sh's stores, into RESULTS/runs.csv (one of the same task, block and seed is
 replaced). analyse.py judge RESULTS: means, differences and the verdicts on PREREGISTRATION.md."""
 
+import collections
+import itertools
 import json
 import sqlite3
 import sys
@@ -89,6 +91,31 @@ def keep_kl(stores, results):
                 rows.append((env.removesuffix("-v5"), BLOCKS[block], steps, runs, kl))
     if rows:
         write(results / "kl.csv", ["task", "block", "environment_steps", "runs", "approx_kl"], rows)
+
+
+def together(pairs):
+    """Share of pairs in which a run of the first side is ahead, averaged over tasks, and how often
+    runs dealt to the sides at random, within each task, are as far apart."""
+
+    def ahead(one, eight):
+        return sum((a > b) + (a == b) / 2 for a in one for b in eight) / len(one) / len(eight)
+
+    chances = {0.0: 1.0}
+    for one, eight in pairs:
+        both = one + eight
+        deals = [
+            ahead([both[i] for i in side], [both[i] for i in range(len(both)) if i not in side])
+            for side in itertools.combinations(range(len(both)), len(one))
+        ]
+        sums = collections.defaultdict(float)
+        for total, chance in chances.items():
+            for share, times in collections.Counter(deals).items():
+                sums[round(total + share, 6)] += chance * times / len(deals)
+        chances = sums
+    found = sum(ahead(*pair) for pair in pairs)
+    far = abs(found - len(pairs) / 2) - 1e-6
+    p = sum(chance for total, chance in chances.items() if abs(total - len(pairs) / 2) >= far)
+    return found / len(pairs), p
 
 
 def judge(results):
@@ -205,6 +232,16 @@ def judge(results):
     write(
         results / "differences.csv", ["task", "what", "runs", "value", "low", "high"], differences
     )
+    whole = [
+        (runs[task, "1x2048"].values(), runs[task, "8x256"].values())
+        for task in TASKS
+        if len(runs.get((task, "8x256"), {})) == 5
+    ]
+    all_tasks = []
+    for score in ("training", "last"):
+        pairs = [[[float(row[score]) for row in side] for side in pair] for pair in whole]
+        all_tasks.append((score, len(pairs), *together(pairs)))
+    write(results / "together.csv", ["score", "tasks", "1x2048 ahead", "p"], all_tasks)
     write(results / "verdicts.csv", ["prediction", "what", "value", "verdict"], verdicts)
     for row in [*means, *differences, *verdicts]:
         print(*[f"{x:.5g}" if isinstance(x, float) else x for x in row], sep="  ")

@@ -2,6 +2,7 @@
 """Scores each shape of the surface with a cross-fitted learning rate.
 
     fair.py results    reads results/final_runs.csv, writes fair.csv, fair_pairs.csv, fair_sizes.csv
+                       and, by the last policies, fair_last.csv
 
 Seeds 1 to 3 chose two of seven rates for each shape. This script chooses one of the two on seeds 11
 and up by the rule of docs/statistics.md ("Tuned settings"), as `broadloom report --tuned
@@ -223,6 +224,15 @@ def pair_row(panel, task, one, other, size, rng):
     ]  # fmt: skip
 
 
+def last_rows(results, rng):
+    """256 against 16,384 samples by the last policies; the best of a size is the best by them."""
+    for task, same in by_task(shapes_of(results, rng, "last"), "one").items():
+        small, large = best(same, SIZES[0]), best(same, SIZES[-1])
+        yield [
+            task, small.name, large.name, small.middle, large.middle, *call(small, large, rng)
+        ]  # fmt: skip
+
+
 def main():
     results = pathlib.Path(sys.argv[1])
     rng = random.Random(1)
@@ -258,6 +268,10 @@ def main():
         "task", "size", "candidates", "seeds", "area", "area low", "area high", "best shape",
         "best rate", "P(256 better)", "P low", "P high", "call",
     ], sizes)  # fmt: skip
+    write(results / "fair_last.csv", [
+        "task", "best of 256 samples", "best of 16384", "return, 256", "return, 16384",
+        "P(256 better)", "P low", "P high", "call",
+    ], last_rows(results, random.Random(1)))  # fmt: skip
 
 
 if __name__ == "__main__":
