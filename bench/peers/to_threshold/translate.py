@@ -17,7 +17,8 @@ def settings_of(options: Any) -> dict[str, Any]:
     block = given["num_envs"] * given["num_steps"]
     with tempfile.TemporaryDirectory() as folder:
         words = [options.broadloom, "train", options.config, "--env_id", options.task]
-        words += ["--total_timesteps", str(block), "--no-tensorboard", "--quiet", "--ledger", "none"]
+        words += ["--total_timesteps", str(block), "--no-tensorboard", "--quiet"]
+        words += ["--ledger", "none"]
         done = subprocess.run(
             [*words, "--out", f"{folder}/run"], check=False, capture_output=True, text=True
         )
