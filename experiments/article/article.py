@@ -506,7 +506,7 @@ def updates(*files):
             for key in ("mean", "mean_abs"):
                 row += [one[key][end] for end in ("value", "low", "high")]
             rows.append(row)
-    table(["run", "update", "shape", *three("cosine"), *three("absolute")], rows)
+    table(["run", "update", "shape", *three("cosine"), *three("absolute")], sorted(rows))
 
 
 def shapes(*files):
