@@ -4,10 +4,13 @@ wrong input."""
 import json
 import math
 import os
+import re
+import signal
 import struct
 import subprocess
 import sys
 import tempfile
+import time
 import unittest
 
 PROGRAM = os.path.abspath(sys.argv.pop(1))
@@ -72,6 +75,29 @@ class Gradients(unittest.TestCase):
             "0.003",
         )
 
+        cls.begin_two_that_take_long()
+
+    @classmethod
+    def begin_two_that_take_long(cls):
+        long = [PROGRAM, "gradients", cls.cart, "--blocks", "1000000", "--out", "long"]
+        cls.quiet, cls.loud = (
+            subprocess.Popen(
+                [*long, "--threads", "1", *flags],
+                stdout=subprocess.DEVNULL,
+                stderr=subprocess.PIPE,
+                text=True,
+                cwd=cls.folder.name,
+            )
+            for flags in (["--quiet"], [])
+        )
+        for process in (cls.quiet, cls.loud):
+            cls.addClassCleanup(process.kill)
+        line = cls.loud.stderr.readline()
+        cls.began = time.monotonic()
+        for process in (cls.quiet, cls.loud):
+            process.send_signal(signal.SIGSTOP)
+        assert re.search(r"^  0 %  .*; fewer --blocks take less time$", line), line
+
     def run_gradients(self, *arguments):
         return subprocess.run(
             [PROGRAM, "gradients", *arguments],
@@ -102,24 +128,17 @@ class Gradients(unittest.TestCase):
         self.assertEqual(refused.returncode, 2, refused.stderr)
         self.assertIn("start_envs", refused.stderr)
 
+    # Both rest meanwhile: only the clock has to go on, for ten seconds, beside the other tests.
     def test_progress_where_no_terminal_is(self):
-        long = [PROGRAM, "gradients", self.cart, "--blocks", "1000000", "--out", "long"]
-        quiet, loud = (
-            subprocess.Popen(
-                [*long, *flags],
-                stdout=subprocess.DEVNULL,
-                stderr=subprocess.PIPE,
-                text=True,
-                cwd=self.folder.name,
-            )
-            for flags in (["--quiet"], [])
-        )
-        self.assertRegex(loud.stderr.readline(), r"^  0 %  .*; fewer --blocks take less time$")
-        self.assertRegex(loud.stderr.readline(), r"^ *\d+ %  ")  # after ten seconds
-        for process in (quiet, loud):
+        time.sleep(max(0.0, self.began + 10 - time.monotonic()))
+        self.quiet.send_signal(signal.SIGCONT)
+        time.sleep(0.5)  # it would write before the other, too
+        self.loud.send_signal(signal.SIGCONT)
+        self.assertRegex(self.loud.stderr.readline(), r"^ *\d+ %  ")
+        for process in (self.quiet, self.loud):
             process.terminate()
-        loud.communicate()
-        self.assertEqual(quiet.communicate()[1], "")
+        self.loud.communicate()
+        self.assertEqual(self.quiet.communicate()[1], "")
 
     def fails(self, code, words, *arguments):
         result = self.run_gradients(*arguments)
