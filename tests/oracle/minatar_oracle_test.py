@@ -266,7 +266,8 @@ def flat(game, numbers):
 
 
 def cells_of(env):
-    return "".join(map(str, np.asarray(env.state(), dtype=int).reshape(-1)))
+    """A digit for each, made all at once: str() of one after the other took a third of the test."""
+    return (np.asarray(env.state(), dtype=np.uint8).reshape(-1) + ord("0")).tobytes().decode()
 
 
 class MinAtar(unittest.TestCase):
