@@ -67,3 +67,7 @@ for pair in "ladder 100" "cartpole 160" "lake 80"; do
     --lambdas 0,0.95,1 --blocks 150 --start_envs 512 --bias_budget 500000
 done
 article shapes "$work"/shapes/*.json >$results/shapes.csv
+# Pendulum's critic needs more transitions than the others'.
+laboratory ladder 100 shapes_3m --study agreement,variance --batch 2048 --shapes 2x1024,1024x2 \
+  --lambdas 0,0.95,1 --blocks 150 --start_envs 512 --bias_budget 3000000
+article shapes "$work"/shapes_3m/ladder_100.json >$results/shapes_3m.csv
