@@ -84,7 +84,7 @@ def train(folder, env, num_envs, num_steps, steps, *flags, seed=1):
             str(seed),
             "--no_tensorboard",
             "--threads",
-            "2",
+            "1",  # more take more of the processor's time for the same bits
             "--out",
             folder,
             *flags,
