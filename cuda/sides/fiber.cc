@@ -63,12 +63,12 @@ void Fiber::begin(Fiber& (*entry)(int), int argument) {
 #endif
 }
 
-void Fiber::change(Fiber& from, Fiber& to) {
-  beginning_ = &to;
+void Fiber::change(Fiber& running, Fiber& other) {
+  beginning_ = &other;
 #ifdef BROADLOOM_OWN_FIBERS
-  change_stack(&from.here_, to.here_);
+  change_stack(&running.here_, other.here_);
 #else
-  swapcontext(&from.here_, &to.here_);
+  swapcontext(&running.here_, &other.here_);
 #endif
 }
 

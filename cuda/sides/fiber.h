@@ -28,8 +28,8 @@ class Fiber {
 
   // The first change to this calls entry(argument), which returns the fiber to go on with.
   void begin(Fiber& (*entry)(int), int argument);
-  // Leaves the running fiber, `from`, for another. Returns when another comes back to it.
-  static void change(Fiber& from, Fiber& to);
+  // Leaves the running fiber for another. Returns when another comes back to it.
+  static void change(Fiber& running, Fiber& other);
 
  private:
   static constexpr std::size_t kStackBytes = 128 * 1024;
