@@ -29,8 +29,8 @@ def settings_of(options: Any) -> dict[str, Any]:
 
 
 def translated(kept: dict[str, str]) -> dict[str, Any]:
-    """Broadloom's keys as SB3's arguments. SB3's value clip has a loss of its own: the clipped one
-    alone, not the larger."""
+    """Broadloom's keys as SB3's arguments. SB3's value loss has no factor of 1/2, so its weight is
+    halved. Its value clip has a loss of its own: the clipped one alone, not the larger."""
     expected = {"lr_schedule": "constant", "clip_schedule": "constant", "ent_schedule": "constant"}
     expected |= {"hidden_sizes": "64,64", "activation": "tanh", "shared_encoder": "false"}
     expected |= {"adam_eps": "1e-05", "norm_adv": "minibatch", "target_kl": "0"}
@@ -50,7 +50,7 @@ def translated(kept: dict[str, str]) -> dict[str, Any]:
         "clip_range": float(kept["clip_coef"]),
         "clip_range_vf": float(kept["clip_coef"]) if kept["clip_vloss"] == "true" else None,
         "ent_coef": float(kept["ent_coef"]),
-        "vf_coef": float(kept["vf_coef"]),
+        "vf_coef": float(kept["vf_coef"]) / 2,
         "max_grad_norm": float(kept["max_grad_norm"]),
         "norm_obs": kept["norm_obs"] == "true",
         "norm_reward": kept["norm_reward"] == "true",
