@@ -2,6 +2,7 @@
 # 4,096 quadrupeds x 24 steps and 512 HalfCheetahs x 24, with held-out panels of delays, noise and
 # other worlds: some twenty minutes of one core. Needs MuJoCo (docs/envs/MuJoCo.md). STAGES: some of
 # "quadruped cheetah report keep", in WORK, a folder that stays; a stopped stage goes on.
+[ -z "${STAGES:-}" ] || : "${WORK:?STAGES needs it: runs elsewhere are removed at the end}"
 source "$(dirname "${BASH_SOURCE[0]}")/../common.sh"
 broadloom=$(realpath "$broadloom")
 folder=$PWD/experiments/robots-4096
