@@ -29,7 +29,7 @@ LAKE = "SFFFFFFF FFFFFFFF FFFHFFFF FFFFFHFF FFFHFFFF FHHFFFHF FHFFHFHF FFFHFFFG"
 
 
 def tensor(checkpoint, name):
-    """A tensor of float64 numbers in a checkpoint, and its configuration."""
+    """A tensor of float64 numbers in a checkpoint; None if it has none of this name."""
     data = pathlib.Path(checkpoint).read_bytes()
     (size,) = struct.unpack("<Q", data[:8])
     header = json.loads(data[8 : 8 + size])
@@ -154,7 +154,7 @@ def play(policy, environments, steps, seed):
     env = gymnasium.make_vec("broadloom/" + policy.env_id, num_envs=environments)
     rng = np.random.default_rng(seed)
     observations, _ = env.reset(seed=seed)
-    limit = 200
+    limit = 200  # of an episode, on both tasks
     starts = rng.integers(limit, 2 * limit, environments)
     keep = {key: [] for key in ("observation", "action", "reward", "next", "terminated", "ended")}
     for step in range(2 * limit + steps):
