@@ -1,6 +1,9 @@
-"""Shared by the experiments' scripts: rows of CSV files, and intervals of few numbers."""
+"""Shared by the experiments' scripts: rows of CSV files, intervals of few numbers, and a test over
+several tasks."""
 
+import collections
 import csv
+import itertools
 import math
 import statistics
 
@@ -55,3 +58,29 @@ def interval(numbers):
         return mean, "", ""
     half = T_95[len(numbers)] * statistics.stdev(numbers) / math.sqrt(len(numbers))
     return mean, mean - half, mean + half
+
+
+def together(pairs):
+    """Share of pairs in which a run of the first side is ahead, averaged over tasks, and how often
+    runs dealt to the sides at random, within each task, are as far apart."""
+
+    def ahead(one, other):
+        wins = sum((a > b) + (a == b) / 2 for a, b in itertools.product(one, other))
+        return wins / len(one) / len(other)
+
+    chances = {0.0: 1.0}
+    for one, other in pairs:
+        both = one + other
+        deals = [
+            ahead([both[i] for i in side], [both[i] for i in range(len(both)) if i not in side])
+            for side in itertools.combinations(range(len(both)), len(one))
+        ]
+        sums = collections.defaultdict(float)
+        for total, chance in chances.items():
+            for share, times in collections.Counter(deals).items():
+                sums[round(total + share, 6)] += chance * times / len(deals)
+        chances = sums
+    found = sum(ahead(*pair) for pair in pairs)
+    far = abs(found - len(pairs) / 2) - 1e-6
+    p = sum(chance for total, chance in chances.items() if abs(total - len(pairs) / 2) >= far)
+    return found / len(pairs), p

@@ -2,15 +2,13 @@
 """analyse.py keep STORES RESULTS: a row for each finished run of run.sh's stores, into RESULTS/runs.csv (one of the same task, block and seed is
 replaced). analyse.py judge RESULTS: means, differences and the verdicts on PREREGISTRATION.md."""
 
-import collections
-import itertools
 import json
 import sqlite3
 import sys
 from pathlib import Path
 
 sys.path.append(str(Path(__file__).resolve().parent.parent))
-from rows import interval, read, write  # noqa: E402
+from rows import interval, read, together, write  # noqa: E402
 
 TASKS = [
     "InvertedPendulum",
@@ -91,31 +89,6 @@ def keep_kl(stores, results):
                 rows.append((env.removesuffix("-v5"), BLOCKS[block], steps, runs, kl))
     if rows:
         write(results / "kl.csv", ["task", "block", "environment_steps", "runs", "approx_kl"], rows)
-
-
-def together(pairs):
-    """Share of pairs in which a run of the first side is ahead, averaged over tasks, and how often
-    runs dealt to the sides at random, within each task, are as far apart."""
-
-    def ahead(one, eight):
-        return sum((a > b) + (a == b) / 2 for a in one for b in eight) / len(one) / len(eight)
-
-    chances = {0.0: 1.0}
-    for one, eight in pairs:
-        both = one + eight
-        deals = [
-            ahead([both[i] for i in side], [both[i] for i in range(len(both)) if i not in side])
-            for side in itertools.combinations(range(len(both)), len(one))
-        ]
-        sums = collections.defaultdict(float)
-        for total, chance in chances.items():
-            for share, times in collections.Counter(deals).items():
-                sums[round(total + share, 6)] += chance * times / len(deals)
-        chances = sums
-    found = sum(ahead(*pair) for pair in pairs)
-    far = abs(found - len(pairs) / 2) - 1e-6
-    p = sum(chance for total, chance in chances.items() if abs(total - len(pairs) / 2) >= far)
-    return found / len(pairs), p
 
 
 def judge(results):
