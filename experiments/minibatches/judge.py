@@ -15,7 +15,7 @@ EXPERIMENTS = pathlib.Path(__file__).resolve().parent.parent
 sys.path[:0] = [str(EXPERIMENTS), str(EXPERIMENTS / "surface")]
 from analyse import runs_of  # noqa: E402
 from fair import Arm, call, iqm, quantile  # noqa: E402
-from rows import read, write  # noqa: E402
+from rows import read, together, write  # noqa: E402
 
 SETTINGS = {"shuffle": ("shuffle",), "pqn": ("update_epochs", "num_minibatches")}
 # Pairs of variants at one shape: the base, and the other.
@@ -102,12 +102,36 @@ def verdicts(arms, pairs, lowest):
         yield 9, "least mean effective sample size, %", lowest, lowest < 95
 
 
+def all_cases(arms):
+    """Rows of together.csv: all cases of two variants in one test, which was not planned."""
+    for study, names in PAIRS.items():
+        for base, other in names:
+            sides = {
+                key[1:3]: (arms[*key[:3], base], arm)
+                for key, arm in arms.items()
+                if key[0] == study and key[3] == other
+            }
+            tests = {"cross-fitted": [(x.scores, y.scores) for x, y in sides.values()]}
+            if study == "shuffle":
+                first = ("CartPole-v1", "1x1024")
+                tests[f"cross-fitted, without {' '.join(first)}"] = [
+                    (x.scores, y.scores) for case, (x, y) in sides.items() if case != first
+                ]
+                for i, rate in enumerate(sides[first][0].labels):
+                    tests[f"rate {rate:g}"] = [
+                        (x.candidates[i], y.candidates[i]) for x, y in sides.values()
+                    ]
+            for what, pairs in tests.items():
+                yield study, base, other, what, len(pairs), *together(pairs)
+
+
 def least_size():
     """The least mean of policy/ess at any point, of the picture's kept curves."""
     path = EXPERIMENTS / "batch-shape/results/health_curves_curves.csv"
     if not path.exists():
         return None
-    return min(float(row["effective sample size %"]) for row in read(path))
+    sizes = (row["effective sample size %"] for row in read(path))
+    return min(float(size) for size in sizes if size)
 
 
 def main():
@@ -139,6 +163,9 @@ def main():
         "study", "task", "at", "base", "other", "difference of areas", "difference low",
         "difference high", "P(base better)", "P low", "P high", "other is",
     ], pairs)  # fmt: skip
+    write(results / "together.csv", [
+        "study", "base", "other", "runs", "cases", "base ahead", "p",
+    ], all_cases(arms))  # fmt: skip
     judged = [
         (number, what, value, "yes" if refuted else "no")
         for number, what, value, refuted in verdicts(arms, pairs, least_size())

@@ -195,6 +195,26 @@ def minatar_scores():
     )
 
 
+def minibatches():
+    path = "experiments/minibatches/results/"
+    pairs = rows(path + "pairs.csv", study="shuffle")
+    apart = [pair for pair in pairs if pair["other is"] != "no difference found"]
+    (lower,) = apart
+    one = {"task": "CartPole-v1", "at": "1x1024", "other is": "lower"}
+    holds(len(pairs) == 8 and one.items() <= lower.items(), pairs)
+    off, epoch = (
+        row(path + "arms.csv", study="shuffle", task=one["task"], shape=one["at"], variant=order)
+        for order in ("off", "epoch")
+    )
+    whole = row(path + "together.csv", study="shuffle", runs="cross-fitted")
+    p = f"{float(whole['p']):.3f}".removeprefix("0")
+    return (
+        "In one of eight cases alone PPO's area is lower without shuffling: "
+        f"{float(off['area']):.0f} against {float(epoch['area']):.0f}. Over all eight together, "
+        f"shuffled runs are ahead in {per_cent(float(whole['base ahead']))} % of pairs (p = {p})."
+    )
+
+
 def mujoco():
     means = "experiments/mujoco/results/means.csv"
 
@@ -484,6 +504,7 @@ CLAIMS = {
     "experiments/critic/README.md": [critic],
     "experiments/gradient-ladder/README.md": [gradient_ladder],
     "experiments/minatar/README.md": [minatar, minatar_scores],
+    "experiments/minibatches/README.md": [minibatches],
     "experiments/mujoco/README.md": [mujoco],
     "experiments/pqn/README.md": [pqn],
     "experiments/quadruped/README.md": [quadruped],
