@@ -134,6 +134,7 @@ std::string systems_claim(const Json& speed) {
 
 std::string learning_claim(const Json& evaluation) {
   if (!evaluation.is_object()) return "no evaluation";
+  if (!evaluation["mean_return"].is_number()) return "not finite";
   const bool known = evaluation["ci_low"].is_number();
   return fmt::format("{:.2f}{} after {} steps", evaluation["mean_return"].real(),
                      known ? fmt::format(" [{:.2f}, {:.2f}]", evaluation["ci_low"].real(),
@@ -154,7 +155,9 @@ std::string embodiment_claim(const Json& panel) {
   for (const auto& [name, row] : all) {
     const bool is_combined =
         row["perturbation"].text() == kAllRows || (has_strata && row["stratum"].text() == kAllRows);
-    if (!is_combined) rows.emplace_back(row["mean_return"].real(), name);
+    if (is_combined) continue;
+    if (!row["mean_return"].is_number()) return fmt::format("not finite ({})", xml_text(name));
+    rows.emplace_back(row["mean_return"].real(), name);
   }
   if (rows.empty()) return "no row";
   const auto [worst, best] = std::minmax_element(rows.begin(), rows.end());

@@ -308,6 +308,7 @@ class SeveralAdvices(unittest.TestCase):
             [found[key] for key in ("learning_rate", "gamma", "gae_lambda", "ent_coef")],
             [0.003, 0.98, 0.9, 0.01],
         )
+        self.assertEqual(found["vf_coef"], 0.25)  # SB3's value loss has no half
         self.assertIsNone(found["clip_range_vf"])
         self.assertEqual((found["norm_obs"], found["norm_reward"]), (True, False))
         with self.assertRaisesRegex(SystemExit, "lr_schedule: got linear"):
