@@ -104,7 +104,8 @@ class Scheduler {
     std::copy_n(b.values, 2, own.b);
     wait_for_warp(thread);
     const TensorLane lane(thread);
-    const Thread* const warp = &threads_[static_cast<std::size_t>(thread / kWarp * kWarp)];
+    const int first = thread / kWarp * kWarp;
+    const Thread* const warp = &threads_[static_cast<std::size_t>(first)];
     double exact[4] = {sums[0], sums[1], sums[2], sums[3]};
     for (int k = 0; k < 8; ++k) {
       const double* const of_a = &warp[lane.group * 4 + k % 4].offers[turn].a[k / 4 * 2];
