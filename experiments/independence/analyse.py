@@ -22,11 +22,10 @@ def load(path):
 
 def read(store):
     """Agreement by task, critic, measured shape, seed and trained shape: one number a lambda. Also
-    how many policies there are, and how many without a true gradient, by task."""
-    found, policies, untold = {}, {}, {}
+    how many policies have no true gradient, by task."""
+    found, untold = {}, {}
     for path in sorted(store.glob("*/agreement.json")):
         task, trained, seed = path.parent.name.rsplit("-", 2)
-        policies[task] = policies.get(task, 0) + 1
         cases = [one for one in load(path)["agreement"] if one["norm_adv"]]
         if any(one["agreement"]["value"] is None for one in cases):
             untold[task] = untold.get(task, 0) + 1
@@ -40,7 +39,7 @@ def read(store):
     for shapes in found.values():
         for numbers in shapes.values():
             assert None not in numbers.values()
-    return found, policies, untold
+    return found, untold
 
 
 class Policies:
@@ -128,7 +127,7 @@ def laboratories(found):
                 }
 
 
-def tables(found, policies, untold):
+def tables(found, untold):
     """Parts; agreement by shape, at 0.95 and at the best lambda; agreement by lambda."""
     parts, shapes, lambdas = [], [], []
     for task in TASKS:
@@ -273,8 +272,8 @@ def write(path, rows):
 def main():
     store, results = map(pathlib.Path, sys.argv[1:3])
     results.mkdir(exist_ok=True)
-    found, policies, untold = read(store)
-    parts, shapes, lambdas = tables(found, policies, untold)
+    found, untold = read(store)
+    parts, shapes, lambdas = tables(found, untold)
     solved = list(exact(store))
     ratio = list(ratios(solved))
     write(results / "laboratories.csv", laboratories(found))

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Agreement of one block by shape, lambda and critic, on 170 policies: some 90 minutes of a core.
+# Agreement of one block by shape, lambda and critic, on 170 policies: some 100 minutes of a core.
 # run.sh [SEEDS]: default 61 to 70. Stop it at any moment; the same command goes on where it was.
 # Runs go to studies/independence (IN names another folder), results/ is written at the end.
 source "$(dirname "${BASH_SOURCE[0]}")/../common.sh"

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""keep.py WORK RESULTS: of the robots that have run, the contracts, the ledger lines as they are,
+"""keep.py WORK RESULTS: of both robots, the contracts, the ledger lines as they are,
 evaluations, training's curves, and the panels' rows with the share of its return that each cell
 keeps."""
 
@@ -11,11 +11,7 @@ import shutil
 import sys
 
 work, results = sys.argv[1:3]
-ROBOTS = [
-    robot
-    for robot in ("quadruped", "cheetah")
-    if os.path.exists(os.path.join(work, robot, "ledger_line.json"))
-]
+ROBOTS = ("quadruped", "cheetah")
 
 
 def write(name, rows):

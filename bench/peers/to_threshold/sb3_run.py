@@ -92,15 +92,14 @@ def scheduled(value: Any) -> Any:
 
 def make_envs(env_id: str, seed: int, settings: dict[str, Any]) -> VecEnv:
     envs = make_vec_env(env_id, n_envs=settings["n_envs"], seed=seed)
-    both = settings.get("normalize", False)  # RL Zoo's key for observations and rewards
-    obs, reward = settings.get("norm_obs", both), settings.get("norm_reward", both)
+    obs, reward = settings.get("norm_obs", False), settings.get("norm_reward", False)
     if not (obs or reward):
         return envs
     return VecNormalize(envs, norm_obs=obs, norm_reward=reward, gamma=settings["gamma"])
 
 
 def make_model(envs: VecEnv, seed: int, settings: dict[str, Any]) -> PPO:
-    other = {"normalize", "norm_obs", "norm_reward", "n_envs", "n_timesteps"}
+    other = {"norm_obs", "norm_reward", "n_envs", "n_timesteps"}
     own = {key: scheduled(value) for key, value in settings.items() if key not in other}
     return PPO("MlpPolicy", envs, seed=seed, device="cpu", verbose=0, **own)
 

@@ -1,7 +1,8 @@
 """The hyperparameters that the peers themselves publish for the tasks, as numbers.
 
 RL Zoo: hyperparams/ppo.yml of DLR-RM/rl-baselines3-zoo at commit 22e3ff2450fd (2026-04-23). Other
-settings are Stable-Baselines3's defaults. "lin" falls to zero over the budget.
+settings are Stable-Baselines3's defaults. "lin" falls to zero over the budget. Its `normalize` is
+norm_obs and norm_reward here.
 
 rejax: the `ppo` sections of configs/gymnax of keraJLi/rejax at commit d7510951b7a8 (2026-06-10),
 without `eval_freq`, which has no part in training.
@@ -29,7 +30,8 @@ RL_ZOO: dict[str, dict[str, Any]] = {
         "clip_range": ("lin", 0.2),
     },
     "Acrobot-v1": {
-        "normalize": True,
+        "norm_obs": True,
+        "norm_reward": True,
         "n_envs": 16,
         "n_timesteps": 1_000_000,
         "n_steps": 256,
@@ -52,7 +54,8 @@ RL_ZOO: dict[str, dict[str, Any]] = {
         "sde_sample_freq": 4,
     },
     "MountainCarContinuous-v0": {
-        "normalize": True,
+        "norm_obs": True,
+        "norm_reward": True,
         "n_envs": 1,
         "n_timesteps": 20_000,
         "batch_size": 256,
