@@ -22,7 +22,7 @@ int print_reference() {
       "`--num-envs 8`) and an entry of a run's `manifest.json`. Flags win over the file, the file\n"
       "over the defaults. A boolean flag is turned off by `--no-<key>`. Options of an environment\n"
       "are `--env.<option> VALUE`, or lines under `[env]` in the file; `broadloom env show ID`\n"
-      "lists them. Environments with images can stack the last few frames, by `env.frame_stack`:\n"
+      "lists them. `env.frame_stack` shows the last few observations at once:\n"
       "[stacks of frames](../networks.md#stacks-of-frames). `[strata.<name>]` tables, and flags\n"
       "`--strata.<name>.<option> LOW..HIGH`, give ranges; every episode draws its values from "
       "them.\n"

@@ -131,6 +131,11 @@ Status unknown_environments(const DeviceSetup& setup) {
   for (const auto& [option, text] : setup.config.env_options) {
     if (option == "hide_obs") return refuse("env.hide_obs = " + text, "leave it out");
   }
+  const Space& seen = setup.envs.spec().observation;
+  if (seen.frames > 1 && seen.dtype == Dtype::kF32) {
+    return refuse(fmt::format("env.frame_stack = {} of float32 observations", seen.frames),
+                  "leave it out");
+  }
   return refuse(fmt::format("env_id = {}", setup.config.env_id),
                 "take an environment of the library (classic control, toy text, MinAtar)");
 }

@@ -1,8 +1,10 @@
-// Stacks the last few images of an environment into one observation.
+// Stacks the last few observations (frames) of an environment into one.
 //
-// Options "frame_stack" and "frame_padding" of all environments with uint8 images (env.frame_stack
-// = 4 in a config). Off by default. Networks see one observation with more channels. A rollout
-// block still stores each frame once (rollout/observations.h).
+// Options "frame_stack" and "frame_padding" of all environments that observe a Box
+// (env.frame_stack = 4 in a config). Off by default. Networks see one observation with more
+// channels; of vectors [D] they see [k D], as Gymnasium's FrameStackObservation, flattened. A
+// rollout block stores each frame of bytes once (rollout/observations.h), and stacks of floats
+// whole. Noise and delays (env/disturbance.h) act on each frame as it is seen.
 #pragma once
 
 #include <memory>
@@ -14,6 +16,9 @@
 
 namespace broadloom {
 
+// Most numbers per pixel of a stack of float32, over all frames. A vector is one pixel.
+inline constexpr int kMostPixelFloats = 1 << 20;
+
 struct FrameStack {
   int frame_stack = 1;
   std::string frame_padding = "first";
@@ -23,25 +28,26 @@ struct FrameStack {
   template <class Visitor>
   void visit_fields(Visitor&& v) {
     v("frame_stack", frame_stack, Range{1, kMostFrames},
-      "Images per observation, the newest in the last channels; 1: only the current one.");
+      "Observations seen at once, oldest first, images by channels; 1: only the current one.");
     v("frame_padding", frame_padding, Choices{{"first", "zero"}},
-      "Fill for images before an episode's first one: that first image, or zeros.");
+      "Fill for observations before an episode's first one: that first one, or zeros.");
     last_needs(v, "frame_stack", "above 1");
   }
 };
 
-// Whether observations are single images: uint8, [H, W] or [H, W, C].
+// Whether observations are Boxes that can be stacked: [D], [H, W] or [H, W, C], and no stacks yet.
 bool shows_frames(const EnvSpec& spec);
 
-// Updates the observation space for stacks. kInvalidConfig if observations are not single images.
+// Updates the observation space for stacks. kInvalidConfig if observations cannot be stacked.
 // Removes the score range, since a policy that sees more may reach another score.
 Status describe_frame_stack(const FrameStack& frames, EnvSpec& spec);
 
 // Wraps the environments. Stacks begin with the environments' current observations. After a
 // staggered start, this is the middle of an episode whose earlier frames are unknown. Each
-// environment takes the memory of one stack, saved as state.
+// environment takes the memory of one stack, saved as state. A critic's own observation is not
+// stacked.
 std::unique_ptr<VecEnv> stack_frames(std::unique_ptr<VecEnv> inner, const FrameStack& frames);
-// The environments that stack_frames() was given. Others come back unchanged.
+// The environments whose frames of bytes stack_frames() was given. Others come back unchanged.
 const VecEnv& unstacked(const VecEnv& envs);
 
 }  // namespace broadloom

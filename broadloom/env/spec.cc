@@ -7,11 +7,11 @@ namespace broadloom {
 namespace {
 
 std::string dtype_text(const Space& space) {
-  if (space.dtype != Dtype::kU8) return "";
+  const std::string frames = space.frames > 1 ? fmt::format("{} frames", space.frames) : "";
+  if (space.dtype != Dtype::kU8) return frames.empty() ? "" : "; " + frames;
   std::string text = "; uint8";
   if (space.full_scale() != 255.0f) text += fmt::format(" to {:g}", space.full_scale());
-  if (space.frames > 1) text += fmt::format(", {} frames", space.frames);
-  return text;
+  return frames.empty() ? text : text + ", " + frames;
 }
 
 }  // namespace

@@ -109,11 +109,16 @@ std::vector<std::string> notes_of(const Policy& policy, bool with_value, const P
   const Space& observation = policy.spec.observation;
   std::vector<std::string> notes;
   if (observation.frames > 1) {
-    notes.push_back(fmt::format(
-        "An observation is the last {} images of an episode, the newest last among its channels; "
-        "before the first image of an episode there is {}.",
-        observation.frames,
-        observation.frame_padding == FramePadding::kFirst ? "the same image" : "a black one"));
+    const bool is_first = observation.frame_padding == FramePadding::kFirst;
+    notes.push_back(
+        observation.extents().size() == 1
+            ? fmt::format(
+                  "An observation is the last {} of an episode, the newest last; before the "
+                  "first one there is {}.",
+                  observation.frames, is_first ? "the same one" : "one of zeros")
+            : fmt::format("An observation is the last {} images of an episode, the newest last "
+                          "among its channels; before the first image of an episode there is {}.",
+                          observation.frames, is_first ? "the same image" : "a black one"));
   }
   if (!parity.played) {
     notes.push_back(fmt::format(

@@ -43,7 +43,9 @@ Status check_fillers(const Config& config, const EnvSpec& spec) {
     return refusal(fmt::format("instruments read every row of a block ({})",
                                fmt::join(config.instruments, ", ")));
   }
-  if (spec.observation.frames > 1) return refusal("got stacks of frames");
+  if (spec.observation.frames > 1 && spec.observation.dtype == Dtype::kU8) {
+    return refusal("got stacks of bytes");
+  }
   if (config.is_recurrent()) return refusal(fmt::format("recurrent: got {}", config.recurrent));
   for (std::size_t p = 0; p < config.phase_count(); ++p) {
     if (config.of_phase(p).num_steps >= 2) continue;

@@ -63,6 +63,7 @@ std::string scale_text(const RolloutContract::Observed& observed) {
 
 std::string frames_text(const RolloutContract::Observed& observed) {
   if (observed.frames == 1) return "";
+  if (observed.dtype != "uint8") return fmt::format(", the last {} observations", observed.frames);
   return fmt::format(", the last {} frames, each of which the block stores once", observed.frames);
 }
 
@@ -195,7 +196,9 @@ Result<RolloutContract> make_contract(const Config& config, int threads, int ran
   contract.terrain = one.spec().terrain;
   contract.engine = one.spec().engine;
   const Space& seen = one.spec().observation;
-  if (seen.dtype != Dtype::kF32 || !seen.shape.empty()) contract.observation = observed(seen);
+  if (seen.dtype != Dtype::kF32 || !seen.shape.empty() || seen.frames > 1) {
+    contract.observation = observed(seen);
+  }
   const Space& critic = critic_space(config, one.spec());
   if (critic.size > 0) contract.critic_observation = observed(critic);
   contract.batch_size = config.batch_size();

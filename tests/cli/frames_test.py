@@ -27,7 +27,7 @@ class FramesTest(ProgramTest):
         ]
         self.assertIn("frame_stack", names)
         self.assertIn("frame_padding", names)
-        self.assertNotIn("frame_stack", self.run_program("env", "show", "CartPole-v1").stdout)
+        self.assertNotIn("frame_stack", self.run_program("env", "show", "Taxi-v3").stdout)
         self.assertEqual(
             self.run_program(
                 "env", "check", "MinAtar/Breakout-v1", "--env.frame_stack", "4"
@@ -99,13 +99,23 @@ class FramesTest(ProgramTest):
             of_one,
         )
 
-    def test_what_is_no_image(self):
+    def test_vectors_are_stacked(self):
+        pole = ["CartPole-v1", "--env.hide_obs", "1,3", "--env.frame_stack", "4"]
+        self.assertIn("Box(8; 4 frames)", self.run_program("env", "show", *pole).stdout)
+        self.assertEqual(self.run_program("env", "check", *pole).returncode, 0)
+        flags = ["--env_id", *pole, "--total_timesteps", "512", "--quiet"]
+        record = self.run_program("train", *flags, "--out", "pole", "--ledger", "pole.jsonl")
+        self.assertEqual(record.returncode, 0, record.stderr)
+        observed = json.loads(self.ledger("pole.jsonl")[0])["contract"]["observation"]
+        self.assertEqual(observed, {"dtype": "float32", "shape": [8], "frames": 4})
+
+    def test_what_cannot_be_stacked(self):
         self.fails(
             2,
-            ["env.frame_stack: got 4", "Box(4)"],
+            ["env.frame_stack: got 4", "Discrete(500)"],
             "train",
             "--env_id",
-            "CartPole-v1",
+            "Taxi-v3",
             "--env.frame_stack",
             "4",
         )

@@ -280,6 +280,32 @@ class EnvTest(unittest.TestCase):
                 warnings.simplefilter("ignore")
                 check_env(gymnasium.make(gymnasium_id(env_id)).unwrapped)
 
+    def test_stacks_are_those_of_gymnasium(self):
+        for env_id, ours, theirs in (
+            ("CartPole-v1", "first", "reset"),
+            ("CartPole-v1", "zero", "zero"),
+            ("Pendulum-v1", "first", "reset"),
+        ):
+            options = {"env_id": env_id, "hide_obs": "1", "max_episode_steps": 40}
+            with self.subTest(env_id, padding=ours):
+                stacked = broadloom.Env(frame_stack=4, frame_padding=ours, **options)
+                wrapped = gymnasium.wrappers.FrameStackObservation(
+                    broadloom.Env(**options), 4, padding_type=theirs
+                )
+                wrapped.action_space.seed(5)
+                seed, ended = 3, False
+                for _ in range(150):
+                    if seed is not None or ended:
+                        a, b = stacked.reset(seed=seed)[0], wrapped.reset(seed=seed)[0]
+                        seed, ended = None, False
+                        np.testing.assert_array_equal(a, b.ravel())
+                    action = wrapped.action_space.sample()
+                    a, *results = stacked.step(action)
+                    b, *expected = wrapped.step(action)
+                    np.testing.assert_array_equal(a, b.ravel())
+                    self.assertEqual(results, expected)
+                    ended = results[1] or results[2]
+
     def test_episodes_are_those_of_the_vector(self):
         one, many = (
             gymnasium.make("broadloom/CartPole-v1"),

@@ -105,6 +105,19 @@ class Learning(unittest.TestCase):
         self.assertGreaterEqual(lower_bound(returns["lstm"]), 90)
         self.assertLessEqual(max(returns["none"]), 65)
 
+    # (Means: 360 with four, 49 with one.)
+    def test_hidden_velocities_show_in_the_last_four_observations(self):
+        longer = ["--total_timesteps", 100000, "--learning_rate", 0.003, "--norm_obs", "true"]
+        returns = {}
+        for k in (4, 1):
+            returns[k] = self.training_returns(
+                CONFIGS / "cartpole_hidden.toml",
+                *(*longer, "--recurrent", "none", "--env.frame_stack", k),
+            )
+            self.report(f"CartPole-v1 without velocities, the last {k}", returns[k])
+        self.assertGreaterEqual(lower_bound(returns[4]), 200)
+        self.assertLessEqual(max(returns[1]), 65)
+
     def test_frozen_lake(self):
         returns = self.evaluation_returns("frozen_lake.toml", 2000)
         self.report("FrozenLake-v1", returns)

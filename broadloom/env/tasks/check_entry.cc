@@ -8,6 +8,7 @@
 #include <string>
 #include <string_view>
 
+#include "broadloom/env/frame_stack.h"
 #include "broadloom/env/plugins/library.h"
 
 namespace broadloom {
@@ -85,13 +86,15 @@ std::int64_t product_of(const std::vector<int>& extents) {
 // Describes the fault of a frame stack; empty: none.
 std::string find_frame_fault(const Space& space) {
   if (space.frames == 1) return {};
+  const std::size_t dimensions = space.extents().size();
   const int last = space.extents().back();
-  if (space.dtype != Dtype::kU8 || space.extents().size() != 3 || space.frames < 1 ||
-      space.frames > kMostFrames || last % space.frames != 0 || last > kMostPixelNumbers) {
+  const int most = space.dtype == Dtype::kU8 ? kMostPixelNumbers : kMostPixelFloats;
+  if (space.kind != SpaceKind::kBox || (dimensions != 1 && dimensions != 3) || space.frames < 1 ||
+      space.frames > kMostFrames || last % space.frames != 0 || last > most) {
     return fmt::format(
-        "declares a stack of {} frames, expected 1 to {} frames of uint8 images, [height, width, "
-        "frames x channels], with at most {} numbers per pixel",
-        space.frames, kMostFrames, kMostPixelNumbers);
+        "declares a stack of {} frames, expected 1 to {} frames of a Box, [height, width, "
+        "frames x channels] or [frames x numbers], with at most {} numbers per pixel",
+        space.frames, kMostFrames, most);
   }
   return {};
 }

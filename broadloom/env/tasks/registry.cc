@@ -329,11 +329,16 @@ Result<bool> set_option(Wrappers& wrappers, const std::string& name, const std::
   return is_found;
 }
 
+bool shows_images(const EnvSpec& spec) {
+  return shows_frames(spec) && spec.observation.dtype == Dtype::kU8 &&
+         spec.observation.extents().size() > 1;
+}
+
 // Reports unknown options of the library's environments, and of those with images. Their own
 // message would not list the wrappers' options. Other environments answer themselves: some take
 // options that they do not list.
 Status check_names(const EnvEntry& entry, const Overrides& own) {
-  if (!entry.built_in && !shows_frames(entry.spec)) return {};
+  if (!entry.built_in && !shows_images(entry.spec)) return {};
   const std::vector<FieldInfo> wrappers = wrapper_options(entry.spec);
   for (const auto& [name, value] : own) {
     if (is_disturbance_key(name) || is_strata_key(name) || names_option(entry, name)) continue;

@@ -76,7 +76,8 @@ Result<EnvSpec> env_spec(const std::string& id, const Overrides& env_options,
                          int max_episode_steps = 0);
 
 // The options of an environment, with defaults, ranges and docs. They include those of frame stacks
-// if it shows images under env_options. Fails only for an unknown id; env_options are not checked.
+// if it observes a Box under env_options. Fails only for an unknown id; env_options are not
+// checked.
 Result<std::vector<FieldInfo>> list_env_options(const std::string& id,
                                                 const Overrides& env_options = {});
 
