@@ -109,8 +109,8 @@ Option add_env_option_flag(Command app) {
           "--env.",
           "An option of the environment, as in --env.is_slippery false; "
           "`broadloom env show ID` lists them. --strata.<name>.<option> LOW..HIGH draws a value "
-          "for every episode; --disturb.obs_noise, action_delay, push_interval, push_steps "
-          "disturb any environment")
+          "for every episode; --disturb.obs_noise, action_delay, obs_delay, push_interval, "
+          "push_steps disturb any environment")
       .type_name("OPTION VALUE");
 }
 

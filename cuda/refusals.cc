@@ -78,7 +78,11 @@ Status check_environments(const DeviceSetup& setup) {
     return refuse(fmt::format("env_id = {}, which has action masks", setup.config.env_id),
                   "take an environment without them");
   }
-  const VecEnv& inner = undisturbed(unstacked(setup.envs)).envs;
+  const Undisturbed plain = undisturbed(unstacked(setup.envs));
+  if (plain.disturbance.most_obs_delay() > 0) {
+    return refuse("disturb.obs_delay", "leave it out");
+  }
+  const VecEnv& inner = plain.envs;
 #define BROADLOOM_IS_ONE(Env) \
   if (dynamic_cast<const BatchedEnv<Env>*>(&inner) != nullptr) return {};
   BROADLOOM_EACH_ENV(BROADLOOM_IS_ONE)

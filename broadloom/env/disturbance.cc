@@ -27,7 +27,7 @@ class DisturbedEnv final : public ForwardingVecEnv, public EnvMaker {
         age_(envs()),
         push_left_(envs()),
         push_(envs() * width_),
-        delayed_(envs() * width_ * static_cast<std::size_t>(disturbance.action_delay)),
+        delayed_(envs() * width_ * static_cast<std::size_t>(disturbance.most_action_delay())),
         arriving_(envs() * width_),
         filler_(envs()),
         disturber_{disturbance,
@@ -40,11 +40,15 @@ class DisturbedEnv final : public ForwardingVecEnv, public EnvMaker {
                    {steps_.data(), age_.data(), push_left_.data(), push_.data(), delayed_.data()}} {
     // The simulator's own spec does not include the disturbance.
     (void)describe_disturbance(disturbance, spec_).ok();
+    seen_slots_ = disturbance.most_obs_delay() > 0 ? disturbance.most_obs_delay() + 1 : 0;
+    seen_.resize(envs() * observation_width() * static_cast<std::size_t>(seen_slots_));
+    begin_seen();
   }
 
   const EnvSpec& spec() const override { return spec_; }
   void observe(int begin, int end, ObservationRows rows) const override {
     inner().observe(begin, end, rows);
+    for (int i = begin; i < end; ++i) show_delayed(i, rows, i - begin);
     for (int i = begin; i < end; ++i) add_noise(i, DisturbanceDraw::kNoise, rows, i - begin);
   }
 
@@ -67,6 +71,7 @@ class DisturbedEnv final : public ForwardingVecEnv, public EnvMaker {
     std::fill(steps_.begin(), steps_.end(), 0);
     std::fill(age_.begin(), age_.end(), 0);
     std::fill(push_left_.begin(), push_left_.end(), 0);
+    begin_seen();
     return {};
   }
 
@@ -80,10 +85,17 @@ class DisturbedEnv final : public ForwardingVecEnv, public EnvMaker {
     out.push_back({prefix + ".disturbed.age", Dtype::kI64, {n}, age_.data(), {kCountRange}});
     out.push_back({prefix + ".disturbed.push_left", Dtype::kI32, {n}, push_left_.data(), {left}});
     out.push_back({prefix + ".disturbed.push", Dtype::kF32, {n, a}, push_.data(), actions});
-    if (delayed_.empty()) return;
-    const std::int64_t delay = disturbance.action_delay;
-    out.push_back(
-        {prefix + ".disturbed.delayed", Dtype::kF32, {n, delay, a}, delayed_.data(), actions});
+    const std::int64_t delay = disturbance.most_action_delay(), d = spec_.observation_size();
+    if (!delayed_.empty()) {
+      out.push_back(
+          {prefix + ".disturbed.delayed", Dtype::kF32, {n, delay, a}, delayed_.data(), actions});
+    }
+    if (seen_.empty()) return;
+    out.push_back({prefix + ".disturbed.seen",
+                   Dtype::kF32,
+                   {n, std::int64_t{seen_slots_}, d},
+                   seen_.data(),
+                   {kFiniteRange}});
   }
 
   std::unique_ptr<VecEnv> another(const VecEnvOptions& options) const override {
@@ -113,14 +125,55 @@ class DisturbedEnv final : public ForwardingVecEnv, public EnvMaker {
   // Only the policy's observation gets noise. Critic observations are exact simulator state.
   void add_noise(int i, DisturbanceDraw draw, ObservationRows rows, int k) const {
     if (disturber_.disturbance.obs_noise <= 0.0) return;  // without noise, rows may be uint8
-    const std::size_t width = static_cast<std::size_t>(spec_.observation_size());
-    disturber_.add_noise(i, draw, rows.floats() + static_cast<std::size_t>(k) * width);
+    disturber_.add_noise(i, draw,
+                         rows.floats() + static_cast<std::size_t>(k) * observation_width());
   }
 
-  // Updates environment i after its step and adds noise to row k.
+  std::size_t observation_width() const {
+    return static_cast<std::size_t>(spec_.observation_size());
+  }
+  // The observation of environment i at an age of its episode. Older ones than the longest delay
+  // are overwritten.
+  const float* seen_at(int i, std::int64_t age) const {
+    const std::size_t first = static_cast<std::size_t>(i) * static_cast<std::size_t>(seen_slots_);
+    return &seen_[(first + static_cast<std::size_t>(age % seen_slots_)) * observation_width()];
+  }
+  void keep_seen(int i, std::int64_t age, const float* row) {
+    std::copy_n(row, observation_width(), const_cast<float*>(seen_at(i, age)));
+  }
+  // Keeps the current observations as the first of their episodes. One call for all, as whole-batch
+  // simulators need.
+  void begin_seen() {
+    if (seen_slots_ == 0) return;
+    std::vector<float> rows(envs() * observation_width());
+    inner().observe(0, num_envs(), rows.data());
+    for (int i = 0; i < num_envs(); ++i) {
+      keep_seen(i, 0, &rows[static_cast<std::size_t>(i) * observation_width()]);
+    }
+  }
+  // Writes the observation that environment i shows now to row k.
+  void show_delayed(int i, ObservationRows rows, int k) const {
+    if (seen_slots_ == 0) return;
+    const std::int64_t shown = std::max<std::int64_t>(age_[i] - disturber_.obs_delay(i), 0);
+    std::copy_n(seen_at(i, shown), observation_width(),
+                rows.floats() + static_cast<std::size_t>(k) * observation_width());
+  }
+  // Keeps the observation in row k, of this age of the episode, and shows an older one instead.
+  void delay_row(int i, ObservationRows rows, int k) {
+    if (seen_slots_ == 0 || !rows) return;
+    keep_seen(i, age_[i], rows.floats() + static_cast<std::size_t>(k) * observation_width());
+    show_delayed(i, rows, k);
+  }
+
+  // Updates environment i after its step. Delays the observations of row k and adds noise.
   void disturb_row(int i, int k, const StepRows& rows) {
     const bool has_ended = (rows.terminated[k] | rows.truncated[k]) != 0;
-    disturber_.take_step(i, filler_[i] == 0, has_ended);
+    disturber_.take_step(i, filler_[i] == 0, false);
+    if (has_ended) {
+      if (traits().has_final_observations) delay_row(i, rows.final_observations, k);
+      disturber_.end_episode(i);
+    }
+    delay_row(i, rows.observations, k);
     if (has_ended) add_noise(i, DisturbanceDraw::kFinalNoise, rows.final_observations, k);
     add_noise(i, DisturbanceDraw::kNoise, rows.observations, k);
   }
@@ -140,10 +193,21 @@ class DisturbedEnv final : public ForwardingVecEnv, public EnvMaker {
   std::vector<std::int32_t> push_left_;
   std::vector<float> push_;
   std::vector<float> delayed_;
-  std::vector<float> arriving_;       // [N, A] actions of this step; not saved
+  int seen_slots_ = 0;           // one more than the longest delay of observations; 0: no delay
+  std::vector<float> seen_;      // [N, slots, D] ring buffer of observations, indexed by age
+  std::vector<float> arriving_;  // [N, A] actions of this step; not saved
   std::vector<std::uint8_t> filler_;  // [N] whether this step is no transition
   Disturber disturber_;
 };
+
+// The longest delay, if there is one, is at least the shortest.
+Status check_delays(const std::string& key, int least, int most) {
+  if (most == 0 || most >= least) return {};
+  return invalid(
+      fmt::format("disturb.{}_max: got {}, below disturb.{} = {}; expected at least that, or "
+                  "0 for a fixed delay",
+                  key, most, key, least));
+}
 
 }  // namespace
 
@@ -156,31 +220,35 @@ Result<Disturbance> make_disturbance(const Overrides& keys) {
         set_field(disturbance, std::string_view(key).substr(kPrefix.size()), text, "disturbance");
     if (!status.ok()) return Status(status.kind(), "disturb: " + status.message());
   }
+  BROADLOOM_TRY(
+      check_delays("action_delay", disturbance.action_delay, disturbance.action_delay_max));
+  BROADLOOM_TRY(check_delays("obs_delay", disturbance.obs_delay, disturbance.obs_delay_max));
   return disturbance;
 }
 
 Status describe_disturbance(const Disturbance& disturbance, EnvSpec& spec) {
   if (!disturbance.any()) return {};
   spec.has_score_range = false;
-  if (spec.action.masked && (disturbance.action_delay > 0 || disturbance.push_interval > 0.0)) {
-    return {
-        ErrorKind::kInvalidConfig,
-        fmt::format("{}: {} has action masks, and a delayed or random action may be invalid; "
+  if (spec.action.masked &&
+      (disturbance.most_action_delay() > 0 || disturbance.push_interval > 0.0)) {
+    return {ErrorKind::kInvalidConfig,
+            fmt::format("{}: {} has action masks, and a delayed or random action may be invalid; "
+                        "leave the key out",
+                        disturbance.most_action_delay() > 0 ? "disturb.action_delay"
+                                                            : "disturb.push_interval",
+                        spec.id)};
+  }
+  const bool has_noise = disturbance.obs_noise > 0.0;
+  if (!has_noise && disturbance.most_obs_delay() == 0) return {};
+  const bool is_discrete = spec.observation.kind == SpaceKind::kDiscrete;
+  if (is_discrete || spec.observation.dtype != Dtype::kF32) {
+    return invalid(
+        fmt::format("disturb.{}: the observations of {} are {}, and {} needs float32 numbers; "
                     "leave the key out",
-                    disturbance.action_delay > 0 ? "disturb.action_delay" : "disturb.push_interval",
-                    spec.id)};
+                    has_noise ? "obs_noise" : "obs_delay", spec.id,
+                    is_discrete ? "Discrete" : "uint8", has_noise ? "noise" : "delay"));
   }
-  if (disturbance.obs_noise <= 0.0) return {};
-  if (spec.observation.kind == SpaceKind::kDiscrete) {
-    return {ErrorKind::kInvalidConfig,
-            "disturb.obs_noise: the observations of " + spec.id +
-                " are Discrete, and noise needs float32 numbers; leave the key out"};
-  }
-  if (spec.observation.dtype != Dtype::kF32) {
-    return {ErrorKind::kInvalidConfig,
-            "disturb.obs_noise: the observations of " + spec.id +
-                " are uint8, and noise needs float32 numbers; leave the key out"};
-  }
+  if (!has_noise) return {};
   const float infinity = std::numeric_limits<float>::infinity();
   std::fill(spec.observation.low.begin(), spec.observation.low.end(), -infinity);
   std::fill(spec.observation.high.begin(), spec.observation.high.end(), infinity);

@@ -1,4 +1,4 @@
-// Disturbances of any environment: noise on observations, delayed actions and random pushes.
+// Disturbances of any environment: noise on observations, delays and random pushes.
 //
 // Config keys are "disturb.<name>"; all are off by default. Every draw is a pure function of (seed,
 // purpose, seed family, step since the run began), from separate streams.
@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "broadloom/core/config_table.h"
+#include "broadloom/core/host_device.h"
 #include "broadloom/core/status.h"
 #include "broadloom/env/vec_env.h"
 
@@ -18,11 +19,18 @@ namespace broadloom {
 
 struct Disturbance {
   double obs_noise = 0.0;
-  int action_delay = 0;
+  int action_delay = 0, action_delay_max = 0;
+  int obs_delay = 0, obs_delay_max = 0;
   double push_interval = 0.0;
   int push_steps = 5;
 
-  bool any() const { return obs_noise > 0.0 || action_delay > 0 || push_interval > 0.0; }
+  bool any() const {
+    return obs_noise > 0.0 || most_action_delay() > 0 || most_obs_delay() > 0 ||
+           push_interval > 0.0;
+  }
+  // The longest delays of an episode, in steps.
+  BROADLOOM_HD int most_action_delay() const { return most(action_delay, action_delay_max); }
+  BROADLOOM_HD int most_obs_delay() const { return most(obs_delay, obs_delay_max); }
 
   template <class Visitor>
   void visit_fields(Visitor&& v) {
@@ -30,12 +38,21 @@ struct Disturbance {
       "Standard deviation of Gaussian noise on every number of a Box observation.");
     v("action_delay", action_delay, Range{0, 1000},
       "Steps before an action takes effect. Until then, the episode's first action is used.");
+    v("action_delay_max", action_delay_max, Range{0, 1000},
+      "Longest delay: each episode draws one from action_delay to it; 0: always action_delay.");
+    v("obs_delay", obs_delay, Range{0, 1000},
+      "Steps before the policy sees an observation. Until then, it sees the episode's first one.");
+    v("obs_delay_max", obs_delay_max, Range{0, 1000},
+      "Longest delay: each episode draws one from obs_delay to it; 0: always obs_delay.");
     v("push_interval", push_interval, Range{0.0, 1e9},
       "Mean steps between the end of a push and the next push; 0: no pushes. Below 1 counts as 1.");
     v("push_steps", push_steps, Range{1, 1000},
       "Steps of a push, which replaces the policy's actions by one uniformly random action.");
     last_needs(v, "push_interval", kAboveZero);
   }
+
+ private:
+  BROADLOOM_HD static int most(int fixed, int drawn) { return drawn > fixed ? drawn : fixed; }
 };
 
 // Whether the key is "disturb.<name>".
@@ -53,7 +70,8 @@ Status describe_disturbance(const Disturbance& disturbance, EnvSpec& spec);
 // In each step, an environment continues its push, or starts one with probability 1 /
 // push_interval. A push draws one action uniformly from the action space. It replaces the delayed
 // action for push_steps steps. Pushes and delays end with the episode. Noise is added to every
-// observation, the final one included. Observing twice gives the same noise.
+// observation that the policy sees, the final one included. Observing twice gives the same noise.
+// A critic's own observation has neither noise nor delay.
 std::unique_ptr<VecEnv> disturb(std::unique_ptr<VecEnv> inner, const Disturbance& disturbance,
                                 const VecEnvOptions& options);
 

@@ -13,7 +13,13 @@ namespace broadloom {
 
 // The use of a random stream. It is stored in the highest bits of the lane, which seed families
 // leave free.
-enum class DisturbanceDraw : std::uint32_t { kNoise = 0, kFinalNoise = 1, kPush = 2 };
+enum class DisturbanceDraw : std::uint32_t {
+  kNoise = 0,
+  kFinalNoise = 1,
+  kPush = 2,
+  kActionDelay = 3,
+  kObsDelay = 4
+};
 
 // State of the disturbances of N environments. All of it starts at 0.
 struct DisturbanceArrays {
@@ -21,7 +27,7 @@ struct DisturbanceArrays {
   std::int64_t* age = nullptr;        // [N] transitions of the current episode
   std::int32_t* push_left = nullptr;  // [N] remaining steps of the push
   float* push = nullptr;              // [N, A] the push's action
-  float* delayed = nullptr;           // [N, action_delay, A] ring buffer, indexed by age
+  float* delayed = nullptr;           // [N, longest delay, A] ring buffer, indexed by age
 };
 
 struct Disturber {
@@ -35,7 +41,7 @@ struct Disturber {
 
   // action [A]: in, the policy's action for environment i; out, the action that it receives.
   BROADLOOM_HD void take_action(int i, float* action) const {
-    if (disturbance.action_delay > 0) delay(i, action);
+    if (disturbance.most_action_delay() > 0) delay(i, action);
     if (disturbance.push_interval > 0.0) push(i, action);
   }
 
@@ -44,7 +50,9 @@ struct Disturber {
   BROADLOOM_HD void take_step(int i, bool is_transition, bool has_ended) const {
     arrays.steps[i] += 1;
     if (is_transition) arrays.age[i] += 1;
-    if (!has_ended) return;
+    if (has_ended) end_episode(i);
+  }
+  BROADLOOM_HD void end_episode(int i) const {
     arrays.age[i] = 0;
     arrays.push_left[i] = 0;
   }
@@ -58,25 +66,46 @@ struct Disturber {
     }
   }
 
- private:
-  BROADLOOM_HD Random stream(int i, DisturbanceDraw draw) const {
-    const std::uint32_t lane = static_cast<std::uint32_t>(i % families);
-    return Random(seed, purpose, lane | (static_cast<std::uint32_t>(draw) << 28),
-                  static_cast<std::uint64_t>(arrays.steps[i]));
+  // The delay of the observations of environment i's episode, steps.
+  BROADLOOM_HD int obs_delay(int i) const {
+    return drawn_delay(i, DisturbanceDraw::kObsDelay, disturbance.obs_delay,
+                       disturbance.most_obs_delay());
   }
 
-  // Swaps the action with the one from action_delay steps ago.
+ private:
+  BROADLOOM_HD Random stream(int i, DisturbanceDraw draw) const {
+    return stream_at(i, draw, arrays.steps[i]);
+  }
+  BROADLOOM_HD Random stream_at(int i, DisturbanceDraw draw, std::int64_t step) const {
+    const std::uint32_t lane = static_cast<std::uint32_t>(i % families);
+    return Random(seed, purpose, lane | (static_cast<std::uint32_t>(draw) << 28),
+                  static_cast<std::uint64_t>(step));
+  }
+
+  // Drawn from the stream of the episode's first step, so that no state must keep it.
+  BROADLOOM_HD int drawn_delay(int i, DisturbanceDraw draw, int least, int most) const {
+    if (least >= most) return most;
+    Random random = stream_at(i, draw, arrays.steps[i] - arrays.age[i]);
+    return least + static_cast<int>(random.below(static_cast<std::uint32_t>(most - least + 1)));
+  }
+
+  // Replaces the action by the one from as many steps ago as the episode's delay.
   BROADLOOM_HD void delay(int i, float* action) const {
-    const std::size_t slots = static_cast<std::size_t>(disturbance.action_delay);
+    const int most = disturbance.most_action_delay();
+    const std::size_t slots = static_cast<std::size_t>(most);
     const std::size_t width = static_cast<std::size_t>(action_size);
     float* const ring = arrays.delayed + static_cast<std::size_t>(i) * slots * width;
     for (std::size_t k = 0; arrays.age[i] == 0 && k < slots * width; ++k)
       ring[k] = action[k % width];
-    float* const place = ring + static_cast<std::size_t>(arrays.age[i]) % slots * width;
+    const int steps = drawn_delay(i, DisturbanceDraw::kActionDelay, disturbance.action_delay, most);
+    const std::size_t age = static_cast<std::size_t>(arrays.age[i]) % slots;
+    const float* const source =
+        ring + (age + slots - static_cast<std::size_t>(steps)) % slots * width;
+    float* const place = ring + age * width;
     for (std::size_t a = 0; a < width; ++a) {
-      const float arriving = place[a];
-      place[a] = action[a];
-      action[a] = arriving;
+      const float chosen = action[a];
+      if (steps > 0) action[a] = source[a];
+      place[a] = chosen;
     }
   }
 

@@ -171,7 +171,7 @@ class PanelBuilder {
       return invalid(
           fmt::format("{}: expected a table [perturbations.<name>] with a name of "
                       "letters, digits and _, and in it obs_noise, action_delay, "
-                      "push_interval, push_steps or env.<option>",
+                      "obs_delay, push_interval, push_steps or env.<option>",
                       entry.key));
     }
     if (name == kNominal || name == kAllRows) {
@@ -247,10 +247,11 @@ class PanelBuilder {
     }
     const Result<Disturbance> disturbed = make_disturbance(disturbance);
     if (changes || (disturbed.ok() && disturbed.value().any())) return disturbed.status();
-    return error_at(part.entries.front(),
-                    invalid(fmt::format("perturbations.{}: has no effect; expected obs_noise, "
-                                        "action_delay or push_interval above 0, or env.<option>",
-                                        part.part.name)));
+    return error_at(
+        part.entries.front(),
+        invalid(fmt::format("perturbations.{}: has no effect; expected obs_noise, action_delay, "
+                            "obs_delay or push_interval above 0, or env.<option>",
+                            part.part.name)));
   }
 
   Status check_rows() const {

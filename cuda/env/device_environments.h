@@ -138,7 +138,7 @@ class DeviceEnvironments {
         bounds_,
         {allocate<std::int64_t>(envs()), allocate<std::int64_t>(envs()),
          allocate<std::int32_t>(envs()), allocate<float>(width),
-         allocate<float>(width * static_cast<std::size_t>(disturbance.action_delay))}};
+         allocate<float>(width * static_cast<std::size_t>(disturbance.most_action_delay()))}};
   }
 
   // The side's array for an array that the host keeps in the same layout, by name; null for others.

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "broadloom/env/batched_env.h"
+#include "broadloom/env/conformance/conformance.h"
 #include "broadloom/env/env_maker.h"
 #include "broadloom/env/environment.h"
 #include "tests/env/rollout.h"
@@ -78,6 +79,90 @@ TEST(Disturbance, DelaysActionsWithinTheirEpisode) {
     }
     EXPECT_GT(ended, 50);
   }
+}
+
+// Every episode has one delay of the range.
+TEST(Disturbance, DrawsTheDelayOfEachEpisode) {
+  const std::unique_ptr<VecEnv> env =
+      echo({.action_delay = 2, .action_delay_max = 5}, {.num_envs = 100, .seed = 4});
+  const Rollout out = roll(*env, 0, 300, 100);
+  std::vector<int> start(100, 0);
+  std::vector<int> episodes(8);
+  std::vector<std::set<int>> possible(100, {0, 1, 2, 3, 4, 5, 6, 7});
+  for (int t = 0; t < 300; ++t) {
+    for (int n = 0; n < 100; ++n) {
+      const std::size_t row = static_cast<std::size_t>(t) * 100 + n;
+      std::erase_if(possible[n], [&](int delay) {
+        float expected = 0.0f;
+        draw_actions(env->spec(), n, n + 1, std::max(t - delay, start[n]), 1 << 30, &expected);
+        return out.rewards[row] != expected;
+      });
+      ASSERT_FALSE(possible[n].empty());
+      if (!out.terminated[row] && !out.truncated[row]) continue;
+      // An episode must be longer than its delay to show it.
+      if (possible[n].size() == 1) episodes[*possible[n].begin()] += 1;
+      start[n] = t + 1;
+      possible[n] = {0, 1, 2, 3, 4, 5, 6, 7};
+    }
+  }
+  for (const int delay : {0, 1, 6, 7}) EXPECT_EQ(episodes[delay], 0);
+  for (const int delay : {2, 3, 4, 5}) EXPECT_GT(episodes[delay], 150) << delay;
+  EXPECT_EQ(roll(*echo({.action_delay = 3}, kOptions), 0, 90, 10),
+            roll(*echo({.action_delay = 3, .action_delay_max = 3}, kOptions), 0, 90, 10));
+}
+
+// The observation that a policy sees when an episode has shown these.
+float seen_late(const std::vector<float>& episode, int delay) {
+  return episode[static_cast<std::size_t>(
+      std::max(static_cast<int>(episode.size()) - 1 - delay, 0))];
+}
+
+TEST(Disturbance, DelaysObservationsWithinTheirEpisode) {
+  for (const int delay : {1, 3, 9}) {
+    const Rollout now = roll(*echo({}, kOptions), 0, 300, 10);
+    const Rollout late = roll(*echo({.obs_delay = delay}, kOptions), 0, 300, 4);
+    EXPECT_EQ(now.rewards, late.rewards);
+    std::vector<std::vector<float>> episodes(10, {0.0f});
+    for (std::size_t i = 0; i < now.rewards.size(); ++i) {
+      std::vector<float>& episode = episodes[i % 10];
+      if (now.terminated[i] || now.truncated[i]) {
+        episode.push_back(now.final_observations[i]);
+        ASSERT_EQ(late.final_observations[i], seen_late(episode, delay));
+        episode.clear();
+      }
+      episode.push_back(now.observations[i]);
+      ASSERT_EQ(late.observations[i], seen_late(episode, delay)) << delay << ", row " << i;
+    }
+  }
+}
+
+TEST(Disturbance, DrawsTheDelayOfTheObservationsOfEachEpisode) {
+  const VecEnvOptions options{.num_envs = 100, .seed = 4};
+  const Rollout now = roll(*echo({}, options), 0, 300, 100);
+  const std::unique_ptr<VecEnv> env = echo({.obs_delay = 0, .obs_delay_max = 3}, options);
+  const Rollout late = roll(*env, 0, 300, 100);
+  std::vector<std::vector<float>> episodes(100, {0.0f});
+  std::vector<std::set<int>> possible(100, {0, 1, 2, 3, 4});
+  std::vector<int> counted(5);
+  for (std::size_t i = 0; i < now.rewards.size(); ++i) {
+    std::vector<float>& episode = episodes[i % 100];
+    std::set<int>& delays = possible[i % 100];
+    const bool has_ended = now.terminated[i] || now.truncated[i];
+    episode.push_back(has_ended ? now.final_observations[i] : now.observations[i]);
+    const float shown = has_ended ? late.final_observations[i] : late.observations[i];
+    std::erase_if(delays, [&](int delay) { return shown != seen_late(episode, delay); });
+    ASSERT_FALSE(delays.empty());
+    if (!has_ended) continue;
+    if (delays.size() == 1) counted[*delays.begin()] += 1;
+    episode = {now.observations[i]};
+    ASSERT_EQ(late.observations[i], now.observations[i]);
+    delays = {0, 1, 2, 3, 4};
+  }
+  EXPECT_EQ(counted[4], 0);
+  for (int delay = 0; delay < 4; ++delay) EXPECT_GT(counted[delay], 150) << delay;
+  std::vector<float> once(100);
+  env->observe(0, 100, once.data());
+  EXPECT_TRUE(std::equal(once.begin(), once.end(), late.observations.end() - 100));
 }
 
 TEST(Disturbance, ReplacesActionsByPushes) {
@@ -148,15 +233,31 @@ const Overrides kAll{{"disturb.obs_noise", "0.1"},
                      {"disturb.push_interval", "20"},
                      {"disturb.push_steps", "3"}};
 
+const Overrides kDrawn{{"disturb.action_delay", "1"},
+                       {"disturb.action_delay_max", "4"},
+                       {"disturb.obs_delay_max", "3"},
+                       {"disturb.obs_noise", "0.1"}};
+
 TEST(DisturbedBatch, BitsDoNotDependOnShardsAndSurviveARestore) {
   for (const char* id : {"CartPole-v1", "Pendulum-v1"}) {
-    const VecEnvOptions options{
-        .num_envs = 12, .seed = 4, .stagger_starts = true, .max_episode_steps = 23};
-    const std::unique_ptr<VecEnv> whole = make(id, options, kAll);
-    EXPECT_EQ(roll(*whole, 0, 60, 12), roll(*make(id, options, kAll), 0, 60, 5));
-    const std::unique_ptr<VecEnv> other = make(id, options, kAll);
-    copy_state(*whole, *other);
-    EXPECT_EQ(roll(*whole, 60, 60, 12), roll(*other, 60, 60, 12));
+    for (const Overrides& keys : {kAll, kDrawn}) {
+      const VecEnvOptions options{
+          .num_envs = 12, .seed = 4, .stagger_starts = true, .max_episode_steps = 23};
+      const std::unique_ptr<VecEnv> whole = make(id, options, keys);
+      EXPECT_EQ(roll(*whole, 0, 60, 12), roll(*make(id, options, keys), 0, 60, 5));
+      const std::unique_ptr<VecEnv> other = make(id, options, keys);
+      copy_state(*whole, *other);
+      EXPECT_EQ(roll(*whole, 60, 60, 12), roll(*other, 60, 60, 12));
+    }
+  }
+}
+
+TEST(DisturbedBatch, PassesTheConformanceChecksWithDelays) {
+  const Overrides keys{{"disturb.action_delay_max", "4"}, {"disturb.obs_delay_max", "3"}};
+  for (const char* id : {"CartPole-v1", "Pendulum-v1"}) {
+    const ConformanceReport report =
+        check_vec_env([&](const VecEnvOptions& asked) { return make_vec_env(id, keys, asked); });
+    EXPECT_EQ(report.findings(), std::vector<std::string>()) << id;
   }
 }
 
@@ -197,6 +298,10 @@ TEST(DisturbedBatch, IsInSpecsAndErrors) {
   };
   expect_error("CartPole-v1", {{"disturb.obs_noize", "1"}}, "did you mean 'obs_noise'?");
   expect_error("CartPole-v1", {{"disturb.obs_noise", "-1"}}, "obs_noise: got -1");
+  expect_error("CartPole-v1", {{"disturb.obs_delay", "4"}, {"disturb.obs_delay_max", "3"}},
+               "disturb.obs_delay_max: got 3, below disturb.obs_delay = 4");
+  expect_error("FrozenLake-v1", {{"disturb.obs_delay", "1"}}, "Discrete, and delay needs");
+  expect_error("MinAtar/Breakout-v1", {{"disturb.obs_delay_max", "1"}}, "uint8, and delay needs");
   expect_error("CartPole-v1", {{"disturb.action_delay", "1.5"}}, "expected an integer");
   expect_error("Taxi-v3", {{"disturb.obs_noise", "1"}}, "Discrete");
   EXPECT_FALSE(make_tabular_model("Taxi-v3", {{"disturb.action_delay", "1"}}).ok());
