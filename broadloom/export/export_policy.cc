@@ -113,9 +113,9 @@ std::vector<std::string> notes_of(const Policy& policy, bool with_value, const P
     notes.push_back(
         observation.extents().size() == 1
             ? fmt::format(
-                  "An observation is the last {} of an episode, the newest last; before the "
-                  "first one there is {}.",
-                  observation.frames, is_first ? "the same one" : "one of zeros")
+                  "An input is the last {} observations of an episode, the newest last; before "
+                  "the first one there are {}.",
+                  observation.frames, is_first ? "copies of it" : "zeros")
             : fmt::format("An observation is the last {} images of an episode, the newest last "
                           "among its channels; before the first image of an episode there is {}.",
                           observation.frames, is_first ? "the same image" : "a black one"));

@@ -144,6 +144,13 @@ class Export(ProgramTest):
             "channels; before the first image of an episode there is a black one.",
             self.object_of("export", "a", "--json")["notes"],
         )
+        pole = ["--env_id", "CartPole-v1", "--env.frame_stack", "4"]
+        self.run_program("train", *pole, *SMALL, "--out", "c", "--quiet")
+        self.assertIn(
+            "An input is the last 4 observations of an episode, the newest last; before the first "
+            "one there are copies of it.",
+            self.object_of("export", "c", "--json")["notes"],
+        )
         self.run_program(
             "train",
             "--env_id",

@@ -139,6 +139,8 @@ TEST_F(DeviceFaults, RefusesWhatItCannotDo) {
             "rnd_hidden_sizes = 8,8,8,8,8,8,8,8,8"},
            {"MinAtar/Breakout-v1", {{"encoder", "impala"}}, "encoder = impala"},
            {"TicTacToe-v0", {}, "which has action masks"},
+           {"CartPole-v1", {{"env.frame_stack", "3"}}, "env.frame_stack = 3 of float32"},
+           {"CartPole-v1", {{"disturb.obs_delay_max", "2"}}, "disturb.obs_delay"},
            {"Catch-v0", {}, "env_id = Catch-v0"},
            {"Windy-v0", {}, "env_id = Windy-v0"},  // has critic observations
        }) {

@@ -71,6 +71,7 @@ TEST_F(DeviceWorlds, FollowACurriculum) {
 
 const Options kNoise{{"disturb.obs_noise", "0.1"}};
 const Options kDelay{{"disturb.action_delay", "2"}};
+const Options kDelays{{"disturb.action_delay", "1"}, {"disturb.action_delay_max", "3"}};
 const Options kPushes{{"disturb.push_interval", "3"}, {"disturb.push_steps", "2"}};
 
 TEST_F(DeviceWorlds, AreDisturbed) {
@@ -78,7 +79,7 @@ TEST_F(DeviceWorlds, AreDisturbed) {
     emulate_as(each);
     expect_the_same("CartPole-v1", combine(combine(combine(kShort, kNoise), kDelay), kPushes));
   }
-  for (const Options* one : {&kNoise, &kDelay, &kPushes}) {
+  for (const Options* one : {&kNoise, &kDelay, &kDelays, &kPushes}) {
     SCOPED_TRACE(one->front().first);
     expect_the_same("Pendulum-v1", combine(kNormalised, *one), 2);
   }
@@ -95,7 +96,7 @@ TEST_F(DeviceWorlds, LearnDifferentlyUnderDisturbances) {
                               device->params() + device->network().parameter_count());
   };
   const std::vector<float> plain = learnt(kShort);
-  for (const Options* one : {&kNoise, &kDelay, &kPushes}) {
+  for (const Options* one : {&kNoise, &kDelay, &kDelays, &kPushes}) {
     EXPECT_NE(learnt(combine(kShort, *one)), plain) << one->front().first;
   }
   EXPECT_NE(learnt(kStrata), plain);
