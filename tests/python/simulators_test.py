@@ -64,6 +64,27 @@ class SimulatorTest(unittest.TestCase):
             broadloom.main(["eval", str(out("by_id")), "--episodes", "3", "--quiet"]), 0
         )
 
+    def test_stacks_learn_as_those_of_gymnasium(self):
+        def stacked(num_envs, mode):
+            def one():
+                frames = gymnasium.wrappers.FrameStackObservation(
+                    gymnasium.make("CartPole-v1"), 3, padding_type="zero"
+                )
+                return gymnasium.wrappers.FlattenObservation(frames)
+
+            return gymnasium.vector.SyncVectorEnv([one] * num_envs, autoreset_mode=mode)
+
+        keys = {"env.frame_stack": 3, "env.frame_padding": "zero"}
+        for make in (cart_pole_same_step, cart_pole_next_step):
+            mode = make(1).metadata["autoreset_mode"]
+            with self.subTest(mode):
+                name = make.__name__
+                ours = broadloom.train(make, out=out(f"stack_{name}"), **SMALL, **keys)
+                theirs = broadloom.train(
+                    lambda num_envs: stacked(num_envs, mode), out=out(f"theirs_{name}"), **SMALL
+                )
+                self.assertEqual(parameters(ours), parameters(theirs))
+
     def test_environments_in_processes_give_the_same_bits(self):
         a = broadloom.train(
             Corridor, out=out("workers"), vectorization="async", name="Async-v0", **SMALL
