@@ -1,0 +1,202 @@
+#!/usr/bin/env python3
+"""Keeps the runs of both panels and judges the predictions: judge.py STORES RESULTS
+
+Rates are chosen and scored by the surface's rule, which is the product's (docs/statistics.md,
+"Tuned settings").
+"""
+
+import collections
+import pathlib
+import random
+import re
+import sys
+
+EXPERIMENTS = pathlib.Path(__file__).resolve().parent.parent
+sys.path[:0] = [str(EXPERIMENTS), str(EXPERIMENTS / "surface")]
+from analyse import runs_of  # noqa: E402
+from fair import Arm, call, iqm, quantile  # noqa: E402
+from rows import write  # noqa: E402
+
+DEALS = 20000
+SMALL, LARGE, BEST = "4x64", "16x256", "best fixed"
+WORDS = {"better": "lower", "worse": "better", "none": "no difference found"}
+PANELS = {"one": "one", "four": "four minibatches"}
+
+
+def short(schedule):
+    """'4x64 @ 0, 16x256 @ 0.3' as '4x64 to 16x256 at 0.3', and '4x64 @ 0' as '4x64'."""
+    first, *later = re.findall(r"(\d+x\d+)[^@]*@ ([\d.]+)", schedule)
+    return " ".join([first[0], *(f"to {shape} at {start}" for shape, start in later)])
+
+
+def arms_of(kept, score, rng):
+    """{(panel, task): {name: its arm}}, over the seeds that all runs of the task have."""
+    scores = collections.defaultdict(lambda: collections.defaultdict(dict))
+    for run in kept:
+        scores[run["panel"], run["task"]].setdefault((run["block"], run["rate"]), {})[
+            run["seed"]
+        ] = run[score]
+    out = {}
+    for (panel, task), by_setting in scores.items():
+        settings = dict(by_setting)
+        if panel != "one":  # four minibatches of 4x64 have 64 samples, as in panel one
+            one = scores["one", task]
+            settings |= {key: one[key] for key in one if key[0] == SMALL}
+        seeds = sorted(set.intersection(*(set(values) for values in settings.values())))
+        columns = {key: [values[s] for s in seeds] for key, values in settings.items()}
+        names = {key[0]: sorted(k for k in columns if k[0] == key[0]) for key in columns}
+        arms = {
+            name: Arm(name, [key[1] for key in keys], [columns[key] for key in keys], rng)
+            for name, keys in names.items()
+        }
+        fixed = names[SMALL] + names[LARGE]
+        arms[BEST] = Arm(BEST, fixed, [columns[key] for key in fixed], rng)
+        out[panel, task] = arms
+    return out
+
+
+def is_schedule(name):
+    return " to " in name
+
+
+def pairs_of(arms, rng):
+    """(panel, task, base, other, difference with interval, P(base better) with interval, call)"""
+    for (panel, task), same in arms.items():
+        wanted = [(BEST, name) for name in same if is_schedule(name)]
+        for base, other in [*wanted, (SMALL, LARGE)]:
+            one, two = same[base], same[other]
+            gaps = [iqm(b) - iqm(a) for a, b in zip(one.draws, two.draws, strict=True)]
+            *chances, result = call(one, two, rng)
+            yield [
+                panel, task, base, other, two.middle - one.middle, quantile(gaps, 0.025),
+                quantile(gaps, 0.975), *chances, WORDS.get(result, "depends on the rate"),
+            ]  # fmt: skip
+
+
+def ranks(values):
+    places = collections.defaultdict(list)
+    for place, value in enumerate(sorted(values)):
+        places[value].append(place)
+    return [sum(places[value]) / len(places[value]) for value in values]
+
+
+def together(sides, rng):
+    """Share of pairs in which the first side is ahead, averaged over tasks, and how often runs
+    dealt to the sides at random, within each task, are as far apart. As rows.together, whose exact
+    count takes too long for twelve runs a side."""
+    found, tasks = 0.0, []
+    for one, other in sides:
+        order, least = ranks(one + other), len(one) * (len(one) - 1) / 2
+        whole = len(one) * len(other)
+        tasks.append((order, len(one), least, whole))
+        found += (sum(order[: len(one)]) - least) / whole
+    middle = len(tasks) / 2
+    far = sum(
+        abs(sum((sum(rng.sample(o, k)) - least) / whole for o, k, least, whole in tasks) - middle)
+        >= abs(found - middle) - 1e-9
+        for _ in range(DEALS)
+    )
+    return found / len(tasks), (far + 1) / (DEALS + 1)
+
+
+def together_rows(arms, rng):
+    """Each schedule against the best fixed block, over all tasks; then the best schedule by mean
+    rank. A share above one half: the schedule is ahead."""
+    for panel in PANELS.values():
+        tasks = [same for (name, _), same in arms.items() if name == panel]
+        if not tasks:
+            continue
+        schedules = [name for name in tasks[0] if is_schedule(name)]
+        places = collections.Counter()
+        for same in tasks:
+            order = sorted(schedules, key=lambda name: -same[name].middle)
+            places.update({name: order.index(name) for name in schedules})
+        leader = min(schedules, key=lambda name: places[name])
+        for name in schedules:
+            share, p = together([(s[name].scores, s[BEST].scores) for s in tasks], rng)
+            yield [panel, name, len(tasks), share, p, "yes" if name == leader else ""]
+
+
+def verdicts(pairs, last_pairs, arms, both):
+    """(prediction, what, value, refuted)"""
+
+    def count(rows, word, panel=None, other=None):
+        return sum(
+            row[-1] == word and panel in (None, row[0]) and is_schedule(row[3])
+            and other in (None, row[3])
+            for row in rows
+        )  # fmt: skip
+
+    found = count(pairs, "better", "one")
+    yield 1, "panel one: calls of a better schedule", found, found > 0
+    found = count(pairs, "lower", "one", f"{LARGE} to {SMALL} at 0.6")
+    yield 2, "large to small at .6: tasks on which it is lower", found, found < 2
+    found = sum(
+        same[f"{SMALL} to {LARGE} at {start}"].middle
+        > same[f"{LARGE} to {SMALL} at {start}"].middle
+        for (panel, _), same in arms.items()
+        if panel == "one"
+        for start in ("0.3", "0.6")
+    )
+    yield 3, "of ten pairs, small to large has the larger area in", found, found < 7
+    found = count(last_pairs, "better")
+    yield 4, "last policies: calls of a better schedule", found, found > 0
+    four = PANELS["four"]
+    found = sum(row[0] == four and row[2] == SMALL and row[-1] == "lower" for row in pairs)
+    yield 5, "four minibatches: tasks on which 16x256 is lower than 4x64", found, found < 3
+    found = count(pairs, "lower", four, f"{SMALL} to {LARGE} at 0.6")
+    yield 6, "four minibatches: tasks on which 4x64 to 16x256 at .6 is lower", found, found > 1
+    found = max(row[3] for row in both if row[5])
+    yield 7, "share of pairs in which the leading schedule is ahead", round(found, 3), found > 0.6
+
+
+def main():
+    stores, results = pathlib.Path(sys.argv[1]), pathlib.Path(sys.argv[2])
+    rng = random.Random(1)
+    kept = [
+        {**run, "panel": PANELS[study], "block": short(run["shape_schedule"])}
+        for study in PANELS
+        for path in sorted(stores.glob(f"{study}-*.sqlite"))
+        for run in runs_of(path, "shape_schedule")
+    ]
+    columns = ["panel", "task", "block", "rate", "seed", "area", "last", "gradient steps"]
+    write(results / "runs.csv", columns, [[run[key] for key in columns] for run in kept])
+    arms = arms_of(kept, "area", rng)
+    last = arms_of(kept, "last", rng)
+    steps = {(run["panel"], run["task"], run["block"]): run["gradient steps"] for run in kept}
+    write(results / "arms.csv", [
+        "panel", "task", "block", "gradient steps", "seeds", "area", "area low", "area high",
+        "best rate", "at edge", "rates as good", "last",
+    ], [
+        [panel, task, name, steps.get((panel, task, name), steps["one", task, SMALL]),
+         len(arm.scores), *arm.area, arm.best_label,
+         "yes" if arm.best in (0, len(arm.labels) - 1) else "",
+         " ".join(f"{arm.labels[i]:g}" for i in arm.like), last[panel, task][name].middle]
+        for (panel, task), same in arms.items()
+        for name, arm in same.items()
+        if name != BEST
+    ])  # fmt: skip
+    header = [
+        "panel", "task", "base", "other", "difference", "difference low", "difference high",
+        "P(base better)", "P low", "P high", "other is",
+    ]  # fmt: skip
+    pairs, last_pairs = list(pairs_of(arms, rng)), list(pairs_of(last, rng))
+    write(results / "pairs.csv", header, pairs)
+    write(results / "pairs_last.csv", header, last_pairs)
+    both = list(together_rows(arms, rng))
+    write(
+        results / "together.csv",
+        ["panel", "schedule", "tasks", "share ahead of best fixed", "p", "leads"],
+        both,
+    )
+    judged = [
+        (number, what, value, "yes" if refuted else "no")
+        for number, what, value, refuted in verdicts(pairs, last_pairs, arms, both)
+    ]
+    write(results / "verdicts.csv", ["prediction", "what", "value", "refuted"], judged)
+    for verdict in judged:
+        print(*verdict)
+
+
+if __name__ == "__main__":
+    main()
