@@ -224,13 +224,22 @@ def pair_row(panel, task, one, other, size, rng):
     ]  # fmt: skip
 
 
-def last_rows(results, rng):
-    """256 against 16,384 samples by the last policies; the best of a size is the best by them."""
-    for task, same in by_task(shapes_of(results, rng, "last"), "one").items():
-        small, large = best(same, SIZES[0]), best(same, SIZES[-1])
-        yield [
-            task, small.name, large.name, small.middle, large.middle, *call(small, large, rng)
-        ]  # fmt: skip
+def last_rows(results, shapes):
+    """256 against 16,384 samples by the last policies. The best shape of a size is the best by
+    last policies, or by area as in the page's table."""
+    for chosen_by in ("last", "area"):
+        rng = random.Random(1)
+        lasts = list(shapes_of(results, rng, "last"))
+        of_name = {(shape.panel, shape.task, shape.name): shape for shape in lasts}
+        pool = by_task(lasts if chosen_by == "last" else shapes, "one")
+        for task, same in pool.items():
+            small, large = (
+                of_name["one", task, best(same, size).name] for size in (SIZES[0], SIZES[-1])
+            )
+            yield [
+                chosen_by, task, small.name, large.name, small.middle, large.middle,
+                *call(small, large, rng), chance(small.scores, large.scores, rng),
+            ]  # fmt: skip
 
 
 def main():
@@ -269,9 +278,9 @@ def main():
         "best rate", "P(256 better)", "P low", "P high", "call",
     ], sizes)  # fmt: skip
     write(results / "fair_last.csv", [
-        "task", "best of 256 samples", "best of 16384", "return, 256", "return, 16384",
-        "P(256 better)", "P low", "P high", "call",
-    ], last_rows(results, random.Random(1)))  # fmt: skip
+        "shapes chosen by", "task", "best of 256 samples", "best of 16384", "return, 256",
+        "return, 16384", "P(256 better)", "P low", "P high", "call", "p",
+    ], last_rows(results, shapes))  # fmt: skip
 
 
 if __name__ == "__main__":
