@@ -5,6 +5,7 @@ import collections
 import csv
 import itertools
 import math
+import random
 import statistics
 
 # Student's t of 95 %, by how many numbers there are, up to 20.
@@ -84,3 +85,27 @@ def together(pairs):
     far = abs(found - len(pairs) / 2) - 1e-6
     p = sum(chance for total, chance in chances.items() if abs(total - len(pairs) / 2) >= far)
     return found / len(pairs), p
+
+
+def dealt(pairs, deals=2000):
+    """As `together`, for sides of equal size that are too large for all deals: some of them."""
+    rng = random.Random(1)
+    shares, ranks = [], []
+    for one, other in pairs:
+        order = sorted(one + other)
+        ranked = [order.index(x) + (order.count(x) - 1) / 2 for x in one + other]
+        ranks.append(ranked)
+        shares.append(sum(ranked[: len(one)]))
+    size = len(pairs[0][0])
+
+    def share_of(sums):
+        least = size * (size - 1) / 2
+        return statistics.fmean((total - least) / size**2 for total in sums)
+
+    share = share_of(shares)
+    far = sum(
+        abs(share_of([sum(rng.sample(ranked, size)) for ranked in ranks]) - 0.5)
+        >= abs(share - 0.5) - 1e-9
+        for _ in range(deals)
+    )
+    return share, (far + 1) / (deals + 1)

@@ -285,4 +285,5 @@ def main():
     write(results / "verdicts.csv", verdicts(parts, shapes, ratio))
 
 
-main()
+if __name__ == "__main__":
+    main()
