@@ -192,8 +192,8 @@ def independence():
     small = [one for one in own if not one["task"].endswith("-v5")]
     holds(len(small) == 3 and all(float(one["independence low"]) <= 0 for one in small), small)
     return (
-        "From lambda .95 and under a fitted or exact critic, lambda explains all of short blocks' "
-        "gain in gradient agreement on FrozenLake, and about half on CartPole and Pendulum."
+        "From lambda .95, under a good critic, lambda explains all of short blocks' gain in "
+        "gradient agreement on FrozenLake, and about half on CartPole and Pendulum."
     )
 
 
@@ -400,8 +400,7 @@ def seed_families():
     holds(min(loss("narrow", 1), loss("wide", 1)) > 200)
     return (
         "Use as many families as environments, the default: on Pendulum one family ruins the "
-        f"policy and eight cost {loss('narrow', 8):.0f} (narrow strata) and {loss('wide', 8):.0f} "
-        "(wide) of return."
+        f"policy and eight cost {loss('narrow', 8):.0f} and {loss('wide', 8):.0f} of return."
     )
 
 
