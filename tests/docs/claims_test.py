@@ -193,7 +193,7 @@ def independence():
     holds(len(small) == 3 and all(float(one["independence low"]) <= 0 for one in small), small)
     return (
         "From lambda .95, under a good critic, lambda explains all of short blocks' gain in "
-        "gradient agreement on FrozenLake, and about half on CartPole and Pendulum."
+        "agreement on FrozenLake, and about half on CartPole and Pendulum."
     )
 
 
