@@ -44,6 +44,7 @@ Status check_network(const Config& config) {
         {"adapt_every", config.adapt_every, usual.adapt_every},
         {"clip_vloss_rule", config.clip_vloss_rule, usual.clip_vloss_rule},
         {"std_form", config.std_form, usual.std_form},
+        {"norm_value", config.norm_value, usual.norm_value},
         {"action_distribution", config.action_distribution, usual.action_distribution},
         {"clip_vloss_coef", to_text(config.clip_vloss_coef), to_text(usual.clip_vloss_coef)},
         {"bounds_coef", to_text(config.bounds_coef), to_text(usual.bounds_coef)},

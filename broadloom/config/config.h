@@ -102,6 +102,7 @@ struct Config {  // NOLINT(clang-analyzer-optin.performance.Padding)
   double std_max = 0.0;
   bool norm_obs = false;
   bool norm_reward = false;
+  std::string norm_value = "off";
   // "exact", or "gymnasium": NormaliserRule (broadloom/rollout/normalizer.h).
   std::string normaliser = "exact";
   double obs_eps = 1e-8;
@@ -406,6 +407,11 @@ void Config::visit_fields(Visitor&& visitor) {
   v("norm_obs", norm_obs, Role::kLearning, "Normalise observations by running mean and variance.");
   v("norm_reward", norm_reward, Role::kLearning,
     "Scale rewards by the running standard deviation of discounted returns.");
+  v("norm_value", norm_value,
+    later(Role::kLearning).needs("algorithm", "ppo").needs("device", "cpu"),
+    Choices{{"off", "running", "popart"}},
+    "The critic learns values in units of their running statistics (rl_games, skrl); popart also "
+    "keeps its values when these change.");
   v("normaliser", normaliser,
     later(Role::kLearning).needs("norm_obs or norm_reward", "true").was("gymnasium"),
     Choices{{"exact", "gymnasium"}},

@@ -57,8 +57,8 @@ Status check_policy(const SafetensorsFile& file) {
     BROADLOOM_TRY(check(parameters, Dtype::kF32, kFiniteRange));
   }
   for (const std::string normaliser :
-       {"obs_normalizer", "critic_obs_normalizer", "reward_normalizer", "algorithm.observations",
-        "algorithm.rewards"}) {
+       {"obs_normalizer", "critic_obs_normalizer", "reward_normalizer", "value_normalizer",
+        "algorithm.observations", "algorithm.rewards"}) {
     BROADLOOM_TRY(check(normaliser + ".mean", Dtype::kF64, kFiniteRange));
     BROADLOOM_TRY(check(normaliser + ".var", Dtype::kF64, kSize));
     BROADLOOM_TRY(check(normaliser + ".count", Dtype::kF64, kSize));
@@ -87,6 +87,7 @@ Status check_sizes(const SafetensorsFile& file, const Config& config, const EnvS
   add(config.norm_obs, "obs_normalizer.mean", Dtype::kF64, size);
   add(config.norm_obs && critic > 0, "critic_obs_normalizer.mean", Dtype::kF64, critic);
   add(config.norm_reward, "reward_normalizer.returns", Dtype::kF64, envs);
+  add(config.norm_value != "off", "value_normalizer.mean", Dtype::kF64, 1);
   const char* lengths = "episodes.running_length";
   add(file.tensors.count(lengths) > 0, lengths, Dtype::kI64, envs);
   return check_named(file, tensors);

@@ -45,6 +45,7 @@ LoadedPolicy::LoadedPolicy(const Config& config, const EnvSpec& spec)
     reward_norm_.emplace(config.most_envs(), config.gamma, config.clip_reward, kOneShard,
                          normaliser_rule(config));
   }
+  value_norm_ = value_normalizer(config);
 }
 
 std::vector<TensorRef> LoadedPolicy::state() {
@@ -56,6 +57,7 @@ std::vector<TensorRef> LoadedPolicy::state() {
   if (obs_norm_) obs_norm_->append_state("obs_normalizer", tensors);
   if (critic_norm_) critic_norm_->append_state("critic_obs_normalizer", tensors);
   if (reward_norm_) reward_norm_->append_state("reward_normalizer", tensors);
+  if (value_norm_) value_norm_->append_state("value_normalizer", tensors);
   return tensors;
 }
 
@@ -70,6 +72,7 @@ std::unique_ptr<LoadedPolicy> LoadedPolicy::copy(const Policy& policy) {
   if (policy.obs_norm != nullptr) out->obs_norm_ = policy.obs_norm->with_shards(kOneShard);
   if (policy.critic_norm != nullptr) out->critic_norm_ = policy.critic_norm->with_shards(kOneShard);
   if (policy.reward_norm != nullptr) out->reward_norm_ = *policy.reward_norm;
+  if (policy.value_norm != nullptr) out->value_norm_ = *policy.value_norm;
   out->origin_ = policy.origin;
   return out;
 }
@@ -127,7 +130,8 @@ Policy LoadedPolicy::view() const {
           obs_norm_ ? &*obs_norm_ : nullptr,
           reward_norm_ ? &*reward_norm_ : nullptr,
           origin_,
-          critic_norm_ ? &*critic_norm_ : nullptr};
+          critic_norm_ ? &*critic_norm_ : nullptr,
+          value_norm_ ? &*value_norm_ : nullptr};
 }
 
 }  // namespace broadloom

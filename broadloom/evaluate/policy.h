@@ -18,6 +18,7 @@
 #include "broadloom/record/safetensors.h"
 #include "broadloom/rollout/actor.h"
 #include "broadloom/rollout/normalizer.h"
+#include "broadloom/rollout/value_normalizer.h"
 
 namespace broadloom {
 
@@ -41,6 +42,7 @@ struct Policy {
   PolicyOrigin origin = {};
   // for observations of the critic only; not needed to act
   const ObsNormalizer* critic_norm = nullptr;
+  const ValueNormalizer* value_norm = nullptr;  // null: the critic outputs values
 };
 
 // The policy's actor, as for the next block of its run. The policy must outlive it.
@@ -76,6 +78,7 @@ class LoadedPolicy {
   AlignedVector<float> params_;
   std::optional<ObsNormalizer> obs_norm_, critic_norm_;
   std::optional<RewardNormalizer> reward_norm_;
+  std::optional<ValueNormalizer> value_norm_;
   PolicyOrigin origin_;
 };
 

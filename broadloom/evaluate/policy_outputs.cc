@@ -47,6 +47,9 @@ PolicyOutputs policy_outputs(const Policy& policy, const Observations& observati
     append_rows(work.policy.data(), outputs, count, out.outputs);
     if (has_values) append_rows(work.values.data(), values, count, out.values);
   }
+  if (policy.value_norm != nullptr) {
+    policy.value_norm->denormalize(out.values.data(), out.values.size());
+  }
   return out;
 }
 

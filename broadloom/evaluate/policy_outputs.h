@@ -11,7 +11,8 @@ namespace broadloom {
 
 struct PolicyOutputs {
   std::vector<float> outputs;  // [rows, A]: logits, means or action values
-  // [rows, V] of the critic, rewards first; empty if it has observations of its own.
+  // [rows, V] of the critic, rewards first, not normalised; empty if it has observations of its
+  // own.
   std::vector<float> values;
 };
 

@@ -360,6 +360,27 @@ class GraphBuilder {
     graph_.outputs.insert(graph_.outputs.begin(), action.name);
   }
 
+  // The critic's head, in units of rewards with norm_value, too: w s and b s + m.
+  Value values_of_head(const Value& features) {
+    const LinearSlice& head = policy_.network.value_head();
+    const char *name = "critic.values", *layer = "critic.head";
+    if (policy_.value_norm == nullptr) return linear(name, layer, head, features);
+    const ValueUnit unit = policy_.value_norm->unit();
+    const bool clips = std::isfinite(unit.clip);
+    const Value all = linear(clips ? "critic.unclipped" : name, layer, head, features);
+    std::vector<float>& weight = graph_.arrays[graph_.arrays.size() - 2].numbers;
+    for (float& w : weight) w = static_cast<float>(w * unit.deviation);
+    for (float& b : graph_.arrays.back().numbers) {
+      b = static_cast<float>(b * unit.deviation + unit.mean);
+    }
+    if (!clips) return all;
+    const float limit = static_cast<float>(unit.clip);
+    Operation clip{OperationKind::kClip, name, {all.name}, all.shape};
+    clip.arrays = {keep("value_low", all.shape, {unit.value(-limit)}),
+                   keep("value_high", all.shape, {unit.value(limit)})};
+    return add(clip);
+  }
+
   void value_outputs(const Value& encoded) {
     const ActorCritic& network = policy_.network;
     if (network.shape().action_values) {
@@ -368,7 +389,7 @@ class GraphBuilder {
     }
     const Value features =
         remembered("critic", network.critic_cell(), chain("critic", network.critic(), encoded));
-    const Value all = linear("critic.values", "critic.head", network.value_head(), features);
+    const Value all = values_of_head(features);
     // The first value is of the environment's rewards, the second of those by RND.
     const std::vector<std::string> names{"value", "intrinsic_value"};
     for (int v = 0; v < std::min(network.shape().value_outputs, 2); ++v) {

@@ -118,6 +118,11 @@ void Ppo::begin_block(double progress) {
   if (settings_.ent_coef) loss.ent_coef = settings_.ent_coef->at(progress);
 }
 
+void Ppo::take_block(const Learner&, RolloutBlock& block) {
+  const ValueNormalizer* values = update_.loss().values;
+  if (values != nullptr) values->denormalize(block);
+}
+
 void Ppo::compute_targets(RolloutBlock& block, int begin, int end) const {
   compute_advantages(block, begin, end, settings_.gamma, settings_.gae_lambda,
                      settings_.truncation_mode);
@@ -131,6 +136,9 @@ Status Ppo::update(const RolloutBlock& block, std::uint64_t seed, std::int64_t i
   epoch_minibatches_ = 0;
   PpoLoss& loss = update_.loss();
   if (!loss.old_log_std.empty()) network_.log_std(learner.params.data(), loss.old_log_std.data());
+  if (loss.values != nullptr) {
+    loss.values->take(block, network_.value_head(), learner.params.data());
+  }
   if (settings_.norm_adv == AdvantageNorm::kBatch) {
     batch_advantages_ = advantage_shift(block, update_.loss().coefficients, nullptr,
                                         static_cast<int>(block.size()));

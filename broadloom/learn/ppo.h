@@ -88,6 +88,7 @@ class Ppo final : public Algorithm, private MinibatchRules<PpoLoss> {
                            int action_size, int threads);
 
   void begin_block(double progress) override;
+  void take_block(const Learner& learner, RolloutBlock& block) override;
   void compute_targets(RolloutBlock& block, int begin, int end) const override;
 
   // Also fails if the first minibatch has not exactly ratio 1 and KL 0: then other parameters
@@ -100,6 +101,8 @@ class Ppo final : public Algorithm, private MinibatchRules<PpoLoss> {
 
   // An observer costs one more epoch's gradients per update and does not change the bits.
   void set_observer(UpdateObserver* observer) override { update_.set_observer(observer); }
+  // Normalises values from now on; null: does not. Must outlive the update.
+  void set_value_normalizer(ValueNormalizer* values) { update_.loss().values = values; }
   // See MinibatchUpdate.
   void set_companion(Companion* companion) { update_.set_companion(companion); }
 

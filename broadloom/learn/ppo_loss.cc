@@ -290,6 +290,10 @@ void PpoLoss::gather(const RolloutBlock& block, const std::int32_t* indices, int
       }
       tile.old_values[r] = block.values[i];
       tile.value_targets[r] = block.advantages[i] + block.values[i];
+      if (values != nullptr) {
+        tile.old_values[r] = values->old_output(tile.old_values[r]);
+        tile.value_targets[r] = values->target(tile.value_targets[r]);
+      }
       if (!block.with_intrinsic) continue;
       tile.old_values[kTileRows + r] = block.int_values[i];
       tile.value_targets[kTileRows + r] = block.int_advantages[i] + block.int_values[i];

@@ -11,6 +11,7 @@
 #include "broadloom/learn/ratio_sums.h"
 #include "broadloom/nn/actor_critic.h"
 #include "broadloom/rollout/block.h"
+#include "broadloom/rollout/value_normalizer.h"
 
 namespace broadloom {
 
@@ -160,6 +161,8 @@ struct PpoLoss {
   PpoCoefficients coefficients;
   // [A] of the policy that collected, if deviations are parameters.
   std::vector<float> old_log_std = {};
+  // Gives old values and targets the critic's unit; null: they have it.
+  ValueNormalizer* values = nullptr;
 };
 
 }  // namespace broadloom

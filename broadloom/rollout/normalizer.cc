@@ -9,9 +9,12 @@
 namespace broadloom {
 
 RunningMeanStd::RunningMeanStd(int size, NormaliserRule rule)
+    : RunningMeanStd(size, rule == NormaliserRule::kGymnasium ? 1e-4 : 0.0) {}
+
+RunningMeanStd::RunningMeanStd(int size, double first_count)
     : mean_(static_cast<std::size_t>(size), 0.0),
       var_(static_cast<std::size_t>(size), 1.0),
-      count_(rule == NormaliserRule::kGymnasium ? 1e-4 : 0.0) {}
+      count_(first_count) {}
 
 void RunningMeanStd::merge(double count, const double* sum, const double* squares) {
   if (count <= 0.0) return;

@@ -32,6 +32,8 @@ enum class NormaliserRule {
 class RunningMeanStd {
  public:
   RunningMeanStd(int size, NormaliserRule rule);
+  // Begins with `first_count` samples of mean 0 and variance 1.
+  RunningMeanStd(int size, double first_count);
 
   // Merges a batch of `count` samples, given as sums about the current mean: sum [D] of (x - mean),
   // squares [D] of (x - mean)^2.

@@ -28,6 +28,7 @@ class ActorCritic;
 class Algorithm;
 class Ranks;
 class ThreadPool;
+class ValueNormalizer;
 struct Config;
 struct EnvSpec;
 
@@ -40,6 +41,8 @@ struct AlgorithmSetup {
   // Processes with the same blocks and learners. They may share the work of an update, as
   // PartialGradients does. An algorithm that ignores them is correct, but not faster.
   Ranks& ranks;
+  // Normalises the critic's values; its state is the trainer's. Null: values are as they are.
+  ValueNormalizer* value_norm = nullptr;
 };
 
 // A value that falls over a run's total_timesteps. A longer run would have trained differently.

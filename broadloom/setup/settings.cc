@@ -166,6 +166,11 @@ NormaliserRule normaliser_rule(const Config& config) {
   return config.normaliser == "gymnasium" ? NormaliserRule::kGymnasium : NormaliserRule::kExact;
 }
 
+std::optional<ValueNormalizer> value_normalizer(const Config& config) {
+  if (config.norm_value == "off") return std::nullopt;
+  return ValueNormalizer(config.norm_value == "popart" ? ValueNorm::kPopart : ValueNorm::kRunning);
+}
+
 int most_shards(const Config& config) {
   int most = 0;
   for (std::size_t p = 0; p < config.phase_count(); ++p) {

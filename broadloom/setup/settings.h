@@ -1,6 +1,8 @@
 // Derives the settings of a trainer's parts from its configuration.
 #pragma once
 
+#include <optional>
+
 #include "broadloom/config/config.h"
 #include "broadloom/env/spec.h"
 #include "broadloom/env/vec_env.h"
@@ -11,6 +13,7 @@
 #include "broadloom/rollout/advantages.h"
 #include "broadloom/rollout/block.h"
 #include "broadloom/rollout/normalizer.h"
+#include "broadloom/rollout/value_normalizer.h"
 
 namespace broadloom {
 
@@ -33,6 +36,8 @@ bool strata_vary(const Config& config);
 TruncationMode truncation_mode(const Config& config);
 NormaliserRule normaliser_rule(const Config& config);
 NormaliserEps normaliser_eps(const Config& config);
+// None with norm_value = off.
+std::optional<ValueNormalizer> value_normalizer(const Config& config);
 
 // The largest number of shards of any phase.
 int most_shards(const Config& config);

@@ -14,6 +14,7 @@
 #include "broadloom/learn/algorithm.h"
 #include "broadloom/nn/actor_critic.h"
 #include "broadloom/rollout/collector.h"
+#include "broadloom/rollout/value_normalizer.h"
 #include "broadloom/train/device.h"
 #include "broadloom/train/run_time.h"
 
@@ -32,6 +33,7 @@ struct BackendSetup {
   ObsNormalizers normalizers;
   ThreadPool& pool;
   Ranks& ranks;
+  ValueNormalizer* value_norm;  // or null
 };
 
 class Backend {

@@ -35,7 +35,8 @@ class HostBackend : public Backend {
 
  private:
   std::unique_ptr<Algorithm> make() {
-    return make_algorithm({now_, setup_.network, setup_.envs.spec(), setup_.pool, setup_.ranks});
+    return make_algorithm(
+        {now_, setup_.network, setup_.envs.spec(), setup_.pool, setup_.ranks, setup_.value_norm});
   }
 
   Config now_;  // the current phase's config, without a schedule

@@ -31,6 +31,11 @@ bool is_of_normalizer(std::string_view tensor) {
   return begins_with(tensor, "obs_normalizer.") || begins_with(tensor, "critic_obs_normalizer.");
 }
 
+// Statistics without which the network's inputs or outputs mean something else.
+bool belongs_to_policy(std::string_view tensor) {
+  return is_of_normalizer(tensor) || begins_with(tensor, "value_normalizer.");
+}
+
 std::string_view bytes_of(const SafetensorsFile& file, const SafetensorsFile::Entry& entry) {
   return std::string_view(file.data).substr(entry.begin, entry.end - entry.begin);
 }
@@ -83,7 +88,7 @@ std::vector<TensorRef> initial_tensors(Trainer& trainer, const InitialPolicy& po
   for (TensorRef& tensor : trainer.state()) {
     const bool goes_on = policy.takes_optimizer && is_of_optimizer(tensor.name) &&
                          (adapts || tensor.name != "learner.learning_rate");
-    const bool taken = tensor.name == kParameters || ((is_of_normalizer(tensor.name) || goes_on) &&
+    const bool taken = tensor.name == kParameters || ((belongs_to_policy(tensor.name) || goes_on) &&
                                                       file.tensors.count(tensor.name));
     if (taken) out.push_back(std::move(tensor));
   }
@@ -157,6 +162,12 @@ std::string unit_of_rewards(const Config& config, const std::string& statistics)
   return fmt::format("rewards times {} (reward_scale)", config.reward_scale);
 }
 
+// The unit of the critic's outputs, in words. statistics: of rewards.
+std::string unit_of_values(const Config& config, const std::string& statistics) {
+  return unit_of_rewards(config, statistics) +
+         (config.norm_value == "off" ? "" : ", in units of values' own statistics (norm_value)");
+}
+
 }  // namespace
 
 Result<InitialPolicy> read_initial_policy(const std::string& run_or_checkpoint,
@@ -222,13 +233,14 @@ std::vector<std::string> notes_on_policy(const InitialPolicy& policy, const Conf
   }
   const bool is_one_unit = policy.takes_optimizer && theirs.norm_reward && run.norm_reward;
   if (policy.takes_optimizer) notes.push_back(note_on_optimizer(policy, run));
-  if (theirs.reward_scale != run.reward_scale ||
+  const bool same_outputs = (theirs.norm_value == "off") == (run.norm_value == "off");
+  if (theirs.reward_scale != run.reward_scale || !same_outputs ||
       ((theirs.norm_reward || run.norm_reward) && !is_one_unit)) {
     notes.push_back(fmt::format(
         "the critic that the run begins with valued {}, and this run's are {}: its values have the "
         "wrong unit until it has learnt the new one",
-        unit_of_rewards(theirs, "the statistics of its run"),
-        unit_of_rewards(run, "new statistics")));
+        unit_of_values(theirs, "the statistics of its run"),
+        unit_of_values(run, "new statistics")));
   }
   return notes;
 }

@@ -132,6 +132,7 @@ Trainer::Trainer(const Config& config, int threads, std::unique_ptr<VecEnv> envs
                                             config.most_envs(), config.gamma, config.clip_reward,
                                             most_shards(config), normaliser_rule(config))
                                       : std::nullopt),
+      value_norm_(broadloom::value_normalizer(config)),
       tracker_(config.most_envs(), envs_->spec().strata.size()),
       step_sums_(*envs_),
       actor_(make_actor(config_, network_)),
@@ -260,7 +261,8 @@ ObsNormalizers Trainer::normalizers() {
 }
 
 BackendSetup Trainer::backend_setup(Ranks& ranks) {
-  return {config_, network_, *envs_, learner_, block_, collector_, normalizers(), pool_, ranks};
+  return {config_,    network_,      *envs_, learner_, block_,
+          collector_, normalizers(), pool_,  ranks,    value_norm_ ? &*value_norm_ : nullptr};
 }
 
 const std::uint8_t* Trainer::fillers() const {

@@ -35,6 +35,7 @@
 #include "broadloom/rollout/collector.h"
 #include "broadloom/rollout/episode_tracker.h"
 #include "broadloom/rollout/normalizer.h"
+#include "broadloom/rollout/value_normalizer.h"
 #include "broadloom/train/backend.h"
 #include "broadloom/train/run_numbers.h"
 #include "broadloom/train/run_time.h"
@@ -190,6 +191,8 @@ class Trainer {
   const RewardNormalizer* reward_normalizer() const {
     return reward_norm_ ? &*reward_norm_ : nullptr;
   }
+  // Null if values are not normalised.
+  const ValueNormalizer* value_normalizer() const { return value_norm_ ? &*value_norm_ : nullptr; }
   ThreadPool& pool() { return pool_; }
   Ranks& ranks() { return backend_->ranks(); }
   const InstrumentSet& instruments() const { return instruments_; }
@@ -267,6 +270,7 @@ class Trainer {
   RolloutBlock block_;
   std::optional<ObsNormalizer> obs_norm_, critic_norm_;
   std::optional<RewardNormalizer> reward_norm_;
+  std::optional<ValueNormalizer> value_norm_;
   EpisodeTracker tracker_;
   StepSums step_sums_;
   std::unique_ptr<Actor> actor_;

@@ -45,7 +45,8 @@ Policy Trainer::policy() const {
            .iteration = clock_.iteration,
            .global_step = clock_.global_step,
            .training_return = report_.mean_return},
-          critic_normalizer()};
+          critic_normalizer(),
+          value_normalizer()};
 }
 
 std::vector<TensorRef> Trainer::state() {
@@ -56,6 +57,7 @@ std::vector<TensorRef> Trainer::state() {
   if (obs_norm_) obs_norm_->append_state("obs_normalizer", out);
   if (critic_norm_) critic_norm_->append_state("critic_obs_normalizer", out);
   if (reward_norm_) reward_norm_->append_state("reward_normalizer", out);
+  if (value_norm_) value_norm_->append_state("value_normalizer", out);
   backend_->algorithm().append_state("algorithm", out);
   if (network_.is_recurrent()) {
     out.push_back({"states",

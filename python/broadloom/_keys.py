@@ -85,6 +85,7 @@ class ConfigKeys(TypedDict, total=False):
     std_max: float
     norm_obs: bool
     norm_reward: bool
+    norm_value: Literal["off", "running", "popart"]
     normaliser: Literal["exact", "gymnasium"]
     obs_eps: float
     obs_eps_in: Literal["variance", "deviation"]

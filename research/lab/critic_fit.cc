@@ -16,16 +16,20 @@ constexpr double kRate = 1e-3;
 constexpr double kLambda = 0.95;
 constexpr std::uint64_t kSeed = 1;  // of the minibatches
 
+CriticLoss loss_of(const Policy& policy) {
+  return {policy.value_norm == nullptr ? ValueUnit{} : policy.value_norm->unit()};
+}
+
 }  // namespace
 
 void CriticLoss::gather(const RolloutBlock& block, const std::int32_t* indices, int rows,
-                        const Context&, NetworkSide, Tile& tile) {
+                        const Context&, NetworkSide, Tile& tile) const {
   const Observations& seen = block.critic_inputs();
   tile.rows = rows;
   for (int r = 0; r < rows; ++r) {
     const std::size_t i = static_cast<std::size_t>(indices[r]);
     seen.read(i, 1, &tile.observations[static_cast<std::size_t>(r) * seen.type().size]);
-    tile.targets[r] = block.advantages[i] + block.values[i];
+    tile.targets[r] = unit.output(block.advantages[i] + block.values[i]);
   }
 }
 
@@ -46,10 +50,11 @@ void CriticLoss::add_gradient(const ActorCritic& network, int samples, const flo
 
 CriticFit::CriticFit(const Policy& policy, BlockShape shape, std::int64_t count, ThreadPool& pool)
     : network_(policy.network),
+      value_norm_(policy.value_norm),
       pool_(pool),
       count_(count),
       learner_(policy.network.parameter_count()),
-      update_(policy.network, {}, {1, 0.0, 1e-8}, shape.batch(),
+      update_(policy.network, loss_of(policy), {1, 0.0, 1e-8}, shape.batch(),
               std::max(1, shape.batch() / kMinibatch), policy.spec.observation_size(),
               policy.spec.action_size(), pool) {
   std::copy_n(policy.params, policy.network.parameter_count(), learner_.params.data());
@@ -66,7 +71,7 @@ Status CriticFit::learn(const RolloutBlock& block) {
 
 void CriticFit::look(std::unique_ptr<RolloutBlock> returns) {
   held_out_ = std::move(returns);
-  explained_ = broadloom::explained_variance(network_critic(network_, params(), pool_), *held_out_);
+  explained_ = broadloom::explained_variance(critic(), *held_out_);
 }
 
 Status CriticFit::before_step(const MinibatchReport&, const CriticLoss::Sums& sums, Learner&) {
@@ -92,9 +97,9 @@ void set_returns(RolloutBlock& block, double gamma) {
 
 // Sets the targets to lambda-returns of the fit so far. Steps after a block's longest episodes lie
 // beyond the returns' range, or do not exist.
-void set_lambda_returns(const CriticFit& fit, const Policy& policy, const TimeLimit& limit,
-                        double gamma, ThreadPool& pool, FrozenBlock& block) {
-  value_by(network_critic(policy.network, fit.params(), pool), block);
+void set_lambda_returns(const CriticFit& fit, const TimeLimit& limit, double gamma,
+                        FrozenBlock& block) {
+  value_by(fit.critic(), block);
   compute_advantages(
       block, 0, block.N, gamma, kLambda,
       limit.beyond > 0 ? TruncationMode::kBootstrap : TruncationMode::kAsTermination);
@@ -118,7 +123,7 @@ Result<std::unique_ptr<CriticFit>> fit_critic(const Policy& policy, CompleteEpis
     set_returns(block, gamma);
     if (round > 0 && round + 1 == rounds) fit->look(with_targets(episodes, block));
     if (2 * round >= rounds && round > 0) {
-      set_lambda_returns(*fit, policy, episodes.limit(), gamma, pool, block);
+      set_lambda_returns(*fit, episodes.limit(), gamma, block);
     }
     BROADLOOM_TRY(fit->learn(*with_targets(episodes, block)));
   }

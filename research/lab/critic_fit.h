@@ -37,11 +37,13 @@ struct CriticLoss {
   static Tile make_tile(const ActorCritic& network, int, int) {
     return Tile(network.shape().critic_input_size());
   }
-  static void gather(const RolloutBlock& block, const std::int32_t* indices, int rows,
-                     const Context&, NetworkSide, Tile& tile);
+  void gather(const RolloutBlock& block, const std::int32_t* indices, int rows, const Context&,
+              NetworkSide, Tile& tile) const;
   static void add_gradient(const ActorCritic& network, int samples, const float* params,
                            const float* transposed, Tile& tile, TileWorkspace<float>& work,
                            float* grads, Sums& sums, NetworkSide side);
+
+  ValueUnit unit = {};  // of the critic's outputs
 };
 
 // Starts from the policy's own critic and learns from blocks, one after another. The learning rate
@@ -57,6 +59,10 @@ class CriticFit : private MinibatchRules<CriticLoss> {
   Status learn(const RolloutBlock& block);
 
   const float* params() const { return learner_.params.data(); }  // [P]
+  // Refers to the fit and to the policy.
+  Critic critic() const {
+    return network_critic(network_, learner_.params.data(), pool_, value_norm_);
+  }
   // Call it before the fit learns from these episodes: measures how much of their returns it
   // explains. advantages + values are the returns.
   void look(std::unique_ptr<RolloutBlock> returns);
@@ -71,6 +77,7 @@ class CriticFit : private MinibatchRules<CriticLoss> {
   Status before_step(const MinibatchReport&, const CriticLoss::Sums& sums, Learner&) override;
 
   const ActorCritic& network_;
+  const ValueNormalizer* value_norm_;
   ThreadPool& pool_;
   std::int64_t count_, epochs_ = 0;
   Learner learner_;

@@ -9,8 +9,9 @@
 
 namespace broadloom {
 
-Critic network_critic(const ActorCritic& network, const float* params, ThreadPool& pool) {
-  return [&network, params, &pool](const Observations& seen) {
+Critic network_critic(const ActorCritic& network, const float* params, ThreadPool& pool,
+                      const ValueNormalizer* norm) {
+  return [&network, params, &pool, norm](const Observations& seen) {
     const std::size_t width = static_cast<std::size_t>(seen.type().size);
     const std::size_t count = width > 0 ? seen.size() / width : 0;
     std::vector<float> values(count);
@@ -25,6 +26,7 @@ Critic network_critic(const ActorCritic& network, const float* params, ThreadPoo
       network.forward(params, input, static_cast<int>(rows), work, NetworkSide::kValue);
       std::copy_n(work.values.data(), rows, &values[begin]);
     });
+    if (norm != nullptr) norm->denormalize(values.data(), values.size());
     return values;
   };
 }

@@ -13,8 +13,9 @@ namespace broadloom {
 // Values of all rows of critic observations. The objects it refers to must outlive it.
 using Critic = std::function<std::vector<float>(const Observations& seen)>;
 
-// The value side of a network, params: [P].
-Critic network_critic(const ActorCritic& network, const float* params, ThreadPool& pool);
+// The value side of a network, params: [P]. norm: of its values; null: it outputs them.
+Critic network_critic(const ActorCritic& network, const float* params, ThreadPool& pool,
+                      const ValueNormalizer* norm = nullptr);
 
 // A table of state values, for tasks with one-hot states as observations.
 Critic table_critic(std::vector<double> values);

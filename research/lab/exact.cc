@@ -59,7 +59,7 @@ Result<std::unique_ptr<ExactGradients>> ExactGradients::create(const TabularMode
     return Status(ErrorKind::kMismatch,
                   "the network's actions have masks, which exact gradients do not know yet");
   }
-  ExactPolicy policy(network, params);
+  ExactPolicy policy(network, params, settings.value_unit);
   Result<ExactChain> chain = make_exact_chain(model, policy, settings.max_episode_steps);
   if (!chain.ok()) return chain.status();
   return std::unique_ptr<ExactGradients>(

@@ -39,6 +39,7 @@ struct ExactSettings {
   // Whether returns look past the time limit, as in training that bootstraps there. Q and V are
   // then those of the continued policy, gamma < 1, over the states before the limit.
   bool continued = false;
+  ValueUnit value_unit = {};  // of the critic's outputs
 };
 
 // Variances, as traces of covariance matrices.

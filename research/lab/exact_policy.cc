@@ -102,7 +102,7 @@ void add_layer(const LayerFactors& layer, std::vector<double>& products) {
 
 }  // namespace
 
-ExactPolicy::ExactPolicy(const ActorCritic& network, const double* params)
+ExactPolicy::ExactPolicy(const ActorCritic& network, const double* params, ValueUnit unit)
     : network_(network),
       params_(params, params + network_.parameter_count()),
       transposed_(network_.parameter_count()),
@@ -121,7 +121,7 @@ ExactPolicy::ExactPolicy(const ActorCritic& network, const double* params)
     categorical_entropies(work.policy.data(), normalisers.data(), num_actions(), count,
                           probs.data(), entropies.data());
     for (int r = 0; r < count; ++r) {
-      values_[begin + r] = work.values[r];
+      values_[begin + r] = unit.exact_value(work.values[r]);
       for (int a = 0; a < num_actions(); ++a) {
         probabilities_[(begin + r) * num_actions() + a] = probs[a * kTileRows + r];
       }

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "broadloom/nn/actor_critic.h"
+#include "broadloom/rollout/value_normalizer.h"
 
 namespace broadloom {
 
@@ -12,9 +13,9 @@ namespace broadloom {
 // only the critic uses. Observations are one-hot.
 class ExactPolicy {
  public:
-  // network: one observation input per state, Discrete actions. params: [P]. Cost: one forward pass
-  // over S rows.
-  ExactPolicy(const ActorCritic& network, const double* params);
+  // network: one observation input per state, Discrete actions. params: [P]. unit: of the critic's
+  // outputs. Cost: one forward pass over S rows.
+  ExactPolicy(const ActorCritic& network, const double* params, ValueUnit unit = {});
 
   int num_states() const { return network_.shape().observation_size; }         // S
   int num_actions() const { return network_.shape().action_outputs; }          // A

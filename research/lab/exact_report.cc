@@ -38,9 +38,11 @@ Result<std::unique_ptr<ExactGradients>> solve_exactly(const Policy& policy, Star
                   "the exact study needs a critic that reads the table's states, but this run's "
                   "reads observations of its own; leave the exact study out");
   }
-  return ExactGradients::create(model.value(), policy.network, policy.params,
-                                {policy.spec.max_episode_steps, truncation_mode(policy.config),
-                                 starts == Starts::kSynchronised, continued});
+  return ExactGradients::create(
+      model.value(), policy.network, policy.params,
+      {policy.spec.max_episode_steps, truncation_mode(policy.config),
+       starts == Starts::kSynchronised, continued,
+       policy.value_norm == nullptr ? ValueUnit{} : policy.value_norm->unit()});
 }
 
 ExactReport exact_report(const Policy& policy, ExactGradients& exact,

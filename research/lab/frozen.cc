@@ -220,6 +220,7 @@ Result<std::unique_ptr<FrozenBlock>> BlockSource::collect(BlockShape shape, int 
     policy_.reward_norm->scale(block->rewards.data(), block->size());
   }
   rollout.collector.bootstrap_values(policy_.params, *block);
+  if (policy_.value_norm != nullptr) policy_.value_norm->denormalize(*block);
   BROADLOOM_TRY(check_outputs(policy_, *block));
   block->last_seen_by_critic = critic_inputs(envs, rollout, *block);
   return block;

@@ -96,6 +96,15 @@ Status check_network(const Policy& policy) {
   return {};
 }
 
+// The study's loss of values is in units of rewards.
+Status check_value_term(const Policy& policy, const GradientStudyOptions& o) {
+  if (!o.value_term || policy.value_norm == nullptr) return {};
+  return invalid(
+      fmt::format("norm_value = {}: this run's critic learns values in other units than the value "
+                  "term's; leave value_term out, or train with norm_value = off",
+                  policy.config.norm_value));
+}
+
 // The parts of a sample's gradient outside dense layers are stored whole, for one block at a time.
 Status check_whole_gradients(const Policy& policy, const GradientStudyOptions& o) {
   constexpr double kMostBytes = 1e9;
@@ -114,6 +123,7 @@ Status check_whole_gradients(const Policy& policy, const GradientStudyOptions& o
 
 Status complete(const Policy& policy, GradientStudyOptions& o, std::vector<std::string>& notes) {
   BROADLOOM_TRY(check_network(policy));
+  BROADLOOM_TRY(check_value_term(policy, o));
   const Config& config = policy.config;
   if (o.batch < 0) return invalid(fmt::format("batch is {}; expected at least 1", o.batch));
   for (const BlockShape& shape : o.shapes) {

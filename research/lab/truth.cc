@@ -24,7 +24,7 @@ Status refit(const Policy& policy, const TruthSettings& settings, ThreadPool& po
       fit_critic(policy, episodes, settings.gamma, pool, about(settings, "another critic"));
   if (!fit.ok()) return fit.status();
   truth.fit = fit.take();
-  truth.critics.emplace_back("refitted", network_critic(policy.network, truth.fit->params(), pool));
+  truth.critics.emplace_back("refitted", truth.fit->critic());
   truth.report.refitted = truth.fit->explained_variance();
   return {};
 }
@@ -56,8 +56,8 @@ Result<Truth> find_truth(const Policy& policy, const ExactGradients* exact,
   if (policy.network.sides_are_apart()) BROADLOOM_TRY(refit(policy, settings, pool, truth));
   const RolloutBlock* held_out = truth.fit == nullptr ? nullptr : truth.fit->held_out();
   if (held_out != nullptr) {
-    truth.report.own =
-        explained_variance(network_critic(policy.network, policy.params, pool), *held_out);
+    truth.report.own = explained_variance(
+        network_critic(policy.network, policy.params, pool, policy.value_norm), *held_out);
   }
   if (exact == nullptr) {
     BROADLOOM_TRY(measure(policy, settings, pool, truth));

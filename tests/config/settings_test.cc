@@ -60,6 +60,8 @@ TEST(Settings, EveryWordOfOtherLibrariesChoicesIsItsSetting) {
   expect_words<bool>(
       "clip_vloss_rule", {{"larger", false}, {"clipped", true}},
       [](const Config& config) { return ppo_settings(config).loss.clips_value_alone; });
+  expect_words<bool>("norm_value", {{"off", false}, {"running", true}, {"popart", true}},
+                     [](const Config& config) { return value_normalizer(config).has_value(); });
   expect_words<bool>("adapt_every", {{"minibatch", false}, {"epoch", true}},
                      [](const Config& config) { return ppo_settings(config).adapts_each_epoch; });
   expect_words<bool>("kl_estimate", {{"samples", false}, {"analytic", true}}, [](Config config) {

@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <limits>
 #include <memory>
@@ -13,6 +14,7 @@
 
 #include "broadloom/core/hash.h"
 #include "broadloom/evaluate/evaluator.h"
+#include "broadloom/evaluate/policy_outputs.h"
 #include "broadloom/record/files.h"
 #include "broadloom/train/checkpoint.h"
 #include "broadloom/train/initial_policy.h"
@@ -59,6 +61,7 @@ TEST_F(LoadedPolicies, ActAsTheTrainerDoes) {
   for (const Overrides& overrides :
        {Overrides{{"env_id", "CartPole-v1"}},
         Overrides{{"env_id", "Pendulum-v1"}, {"norm_obs", "true"}, {"norm_reward", "true"}},
+        Overrides{{"env_id", "Pendulum-v1"}, {"norm_value", "popart"}},
         Overrides{
             {"env_id", "Taxi-v3"}, {"shared_encoder", "true"}, {"max_episode_steps", "30"}}}) {
     const std::unique_ptr<Trainer> trainer = trained(overrides);
@@ -79,6 +82,36 @@ TEST_F(LoadedPolicies, ActAsTheTrainerDoes) {
     if (policy.reward_norm != nullptr) {
       EXPECT_EQ(policy.reward_norm->statistics().var(),
                 trainer->reward_normalizer()->statistics().var());
+    }
+    EXPECT_EQ(policy.value_norm == nullptr, trainer->value_normalizer() == nullptr);
+    if (policy.value_norm != nullptr) {
+      EXPECT_EQ(policy.value_norm->statistics().var(),
+                trainer->value_normalizer()->statistics().var());
+      EXPECT_GT(policy.value_norm->statistics().count(), 1.0);
+    }
+  }
+}
+
+// Pendulum's returns are far below 0, where the critic's outputs are not.
+TEST_F(LoadedPolicies, GiveValuesInUnitsOfRewards) {
+  for (const char* kind : {"running", "popart"}) {
+    const std::unique_ptr<Trainer> trainer =
+        trained({{"env_id", "Pendulum-v1"}, {"norm_value", kind}, {"norm_reward", "false"}});
+    const std::unique_ptr<LoadedPolicy> loaded = load().take();
+    const Policy policy = loaded->view();
+    const Space& space = policy.spec.observation;
+    Observations seen(observation_type(space), 2);
+    const std::vector<float> rows{1.0f, 0.0f, 0.5f, -1.0f, 0.0f, 3.0f};
+    std::copy(rows.begin(), rows.end(), seen.floats().begin());
+    const PolicyOutputs outputs = policy_outputs(policy, seen, 2);
+    TileWorkspace<float> work = policy.network.make_workspace<float>();
+    std::vector<float> inputs(rows);
+    policy.obs_norm->normalize(rows.data(), 2, inputs.data());
+    policy.network.forward(policy.params, inputs.data(), 2, work);
+    const ValueUnit unit = trainer->value_normalizer()->unit();
+    for (std::size_t i = 0; i < 2; ++i) {
+      EXPECT_EQ(outputs.values[i], unit.value(work.values[i]));
+      EXPECT_LT(outputs.values[i], -5.0f);
     }
   }
 }

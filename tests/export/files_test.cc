@@ -60,6 +60,7 @@ const Kind kImages{.encoder = "nature",
 std::vector<Kind> kinds() {
   return {{.norm_obs = true, .action = Space::box({-1.0f}, {1.0f})},
           {.algorithm = "ppo_rnd", .observation = Space::discrete(5)},
+          {.norm_value = "running"},
           {.observation = export_tests::discrete_from(3, 5),
            .action = export_tests::discrete_from(-1, 4)},
           kImages,

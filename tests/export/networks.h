@@ -11,13 +11,14 @@
 #include "broadloom/evaluate/policy.h"
 #include "broadloom/rollout/observations.h"
 #include "broadloom/setup/network_shape.h"
+#include "broadloom/setup/settings.h"
 
 namespace broadloom::export_tests {
 
 struct Kind {
   std::string encoder = "mlp", layer_norm = "off", activation = "tanh", algorithm = "ppo";
   std::string recurrent = "none";
-  std::string action_distribution = "gaussian", std_form = "log";
+  std::string action_distribution = "gaussian", std_form = "log", norm_value = "off";
   bool shared_encoder = false, norm_obs = false;
   Space observation = Space::box({-1.0f, -1.0f, -1.0f}, {1.0f, 1.0f, 1.0f});
   Space action = Space::discrete(4);
@@ -26,8 +27,8 @@ struct Kind {
 
   std::string name() const {
     return encoder + " " + layer_norm + " " + activation + " " + algorithm + " " + recurrent + " " +
-           action_distribution + " " + std_form + (shared_encoder ? " shared " : " ") +
-           shape_text(observation) + " " + shape_text(action);
+           action_distribution + " " + std_form + " " + norm_value +
+           (shared_encoder ? " shared " : " ") + shape_text(observation) + " " + shape_text(action);
   }
 };
 
@@ -49,6 +50,12 @@ class UntrainedPolicy {
     network_.initialise(3, params_.data());
     Random random(5, Purpose::kInit, 0, 0);
     for (float& p : params_) p += static_cast<float>(random.uniform(-0.02, 0.02));
+    value_norm_ = value_normalizer(config_);
+    if (value_norm_) {
+      RolloutBlock block(4, 3, 1, 1, 0);
+      for (float& v : block.values) v = static_cast<float>(random.uniform(-400.0, -200.0));
+      value_norm_->take(block, network_.value_head(), params_.data());
+    }
     if (!kind.norm_obs) return;
     obs_norm_.emplace(spec_.observation_size(), 2.0, 1);
     const std::vector<double> rows = numbers(200, random);
@@ -58,7 +65,9 @@ class UntrainedPolicy {
   }
 
   Policy view() const {
-    return {config_, spec_, network_, params_.data(), obs_norm_ ? &*obs_norm_ : nullptr};
+    Policy policy{config_, spec_, network_, params_.data(), obs_norm_ ? &*obs_norm_ : nullptr};
+    policy.value_norm = value_norm_ ? &*value_norm_ : nullptr;
+    return policy;
   }
 
   // As an environment gives them: [rows, D], an index if Discrete.
@@ -105,6 +114,7 @@ class UntrainedPolicy {
     config.std_form = kind.std_form;
     config.hidden_sizes = kind.hidden_sizes;
     config.norm_obs = kind.norm_obs;
+    config.norm_value = kind.norm_value;
     config.clip_obs = 2.0;
     return config;
   }
@@ -136,6 +146,7 @@ class UntrainedPolicy {
   ActorCritic network_;
   AlignedVector<float> params_;
   std::optional<ObsNormalizer> obs_norm_;
+  std::optional<ValueNormalizer> value_norm_;
 };
 
 }  // namespace broadloom::export_tests

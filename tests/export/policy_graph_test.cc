@@ -110,6 +110,21 @@ TEST(PolicyGraph, OfEveryNetworkIsExact) {
   }
 }
 
+// Running statistics clip the critic's outputs.
+TEST(PolicyGraph, GivesNormalisedValuesInUnitsOfRewards) {
+  for (const char* norm : {"running", "popart"}) {
+    for (const char* recurrent : {"none", "gru"}) {
+      expect_the_network({.recurrent = recurrent, .norm_value = norm});
+      expect_the_network({.norm_value = norm, .shared_encoder = true});
+    }
+  }
+  const UntrainedPolicy untrained({.norm_value = "running"});
+  const PolicyGraph graph = policy_graph(untrained.view());
+  const ValueUnit unit = untrained.view().value_norm->unit();
+  EXPECT_FLOAT_EQ(graph.array("value_low").numbers[0], unit.value(-5.0f));
+  EXPECT_FLOAT_EQ(graph.array("value_high").numbers[0], unit.value(5.0f));
+}
+
 // action: what the formulas of pair_distributions.h make of a row's outputs, in [-1, 1].
 template <class Formula>
 void expect_scaled(const Kind& kind, Formula&& action) {

@@ -2,29 +2,22 @@
 on the block and first parameters of golden_update.safetensors, in double precision.
 tests/learn/package_updates_test.cc compares ours with them.
 
-Needs torch, safetensors, rsl-rl-lib 5.4 or 5.5, tensordict and stable-baselines3; the test needs
-none of them:
+Needs torch, safetensors and the library of each case: rsl-rl-lib 5.4 or 5.5 with tensordict,
+stable-baselines3, rl-games 2.0. The test needs none of them. Named cases alone are made anew:
 
-    python tests/learn/make_package_updates.py
+    python tests/learn/make_package_updates.py [CASE ...]
 """
 
 import json
 import pathlib
+import sys
 from unittest import mock
 
 import numpy as np
 import torch
 from gymnasium import spaces
-from rsl_rl.algorithms import PPO as RslPpo
-from rsl_rl.models import MLPModel
-from rsl_rl.storage import RolloutStorage
 from safetensors import safe_open
-from safetensors.numpy import save_file
-from stable_baselines3 import PPO as Sb3Ppo
-from stable_baselines3.common.logger import Logger
-from stable_baselines3.common.policies import ActorCriticPolicy
-from stable_baselines3.common.utils import FloatSchedule
-from tensordict import TensorDict
+from safetensors.numpy import load_file, save_file
 
 FOLDER = pathlib.Path(__file__).parent
 STEPS, ENVS, SAMPLES, MINIBATCHES, UPDATES, WIDTH = 16, 8, 128, 4, 3, 16
@@ -66,6 +59,11 @@ def flat_of(parts):
 
 
 def rsl_rl(block, orders, case):
+    from rsl_rl.algorithms import PPO as RslPpo
+    from rsl_rl.models import MLPModel
+    from rsl_rl.storage import RolloutStorage
+    from tensordict import TensorDict
+
     groups = {"actor": ["policy"], "critic": ["policy"]}
     seen = TensorDict({"policy": block["observations"]}, batch_size=[SAMPLES])
     gaussian = {"class_name": "rsl_rl.modules:GaussianDistribution", "std_type": case["std_form"]}
@@ -133,6 +131,15 @@ class Buffer:
 
 
 def sb3(block, orders, case):
+    from stable_baselines3 import PPO as Sb3Ppo
+    from stable_baselines3.common.logger import Logger
+    from stable_baselines3.common.policies import ActorCriticPolicy
+    from stable_baselines3.common.utils import FloatSchedule
+
+    # Stable-Baselines3 would round observations to float32.
+    exact = mock.patch(
+        "stable_baselines3.common.policies.preprocess_obs", lambda x, *_, **__: x
+    )
     space = spaces.Box(-np.inf, np.inf, (4,)), spaces.Box(-1, 1, (2,))
     policy = ActorCriticPolicy(
         *space,
@@ -159,12 +166,70 @@ def sb3(block, orders, case):
     ppo._logger = Logger(None, [])
     for _ in range(UPDATES):
         with torch.no_grad():
-            values, log_probs, _ = policy.evaluate_actions(block["observations"], block["actions"])
+            with exact:
+                values, log_probs, _ = policy.evaluate_actions(
+                    block["observations"], block["actions"]
+                )
         kept = {name: block[name] for name in ("observations", "actions", "advantages")}
         kept |= {"old_values": values.flatten(), "old_log_prob": log_probs}
         kept["returns"] = kept["advantages"] + kept["old_values"]
         ppo.rollout_buffer = Buffer(kept, orders)
-        ppo.train()
+        with exact:
+            ppo.train()
+    return block["before"].numpy().astype(np.float32), flat_of(parts), case["learning_rate"]
+
+
+def dense(outputs):
+    layers = [torch.nn.Linear(4, WIDTH), torch.nn.Linear(WIDTH, WIDTH)]
+    parts = [part for layer in layers for part in (layer, torch.nn.Tanh())]
+    return torch.nn.Sequential(*parts, torch.nn.Linear(WIDTH, outputs)).double()
+
+
+def rl_games(block, orders, case):
+    """Its datasets, losses and statistics of values, with an own network and loop."""
+    from rl_games.algos_torch.a2c_continuous import A2CAgent
+    from rl_games.algos_torch.running_mean_std import RunningMeanStd
+    from rl_games.common.common_losses import actor_loss
+
+    actor, critic, log_std = dense(2), dense(1), torch.nn.Parameter(torch.zeros(2))
+    parts = numbers_of(linears(actor), linears(critic), log_std)
+    load(parts, block["before"])
+    statistics = RunningMeanStd((1,)).eval()
+    # An agent without environments; the two methods read these members only.
+    agent = mock.Mock(
+        config={}, normalize_value=True, value_mean_std=statistics, normalize_advantage=True,
+        normalize_rms_advantage=False, has_central_value=False, ppo=True, has_value_loss=True,
+        clip_value=case["clip_value"], bound_loss_type="bound", critic_coef=case["vf_coef"],
+        entropy_coef=case["ent_coef"], bounds_loss_coef=case["bounds_coef"],
+    )  # fmt: skip
+    agent.bound_loss = lambda mu: A2CAgent.bound_loss(agent, mu)
+    numbers = [*actor.parameters(), *critic.parameters(), log_std]
+    adam = torch.optim.Adam(numbers, case["learning_rate"], eps=case["adam_eps"])
+    for _ in range(UPDATES):
+        noise = torch.distributions.Normal(actor(block["observations"]), log_std.exp())
+        with torch.no_grad():
+            values = statistics(critic(block["observations"]), denorm=True)
+            batch = dict.fromkeys(("dones", "mus", "sigmas", "rnn_states", "rnn_masks"))
+            batch |= {"obses": block["observations"], "actions": block["actions"]}
+            batch |= {"returns": case["scale"] * block["advantages"][:, None] + values}
+            batch |= {"values": values, "neglogpacs": -noise.log_prob(block["actions"]).sum(-1)}
+            A2CAgent.prepare_dataset(agent, batch)
+        data = agent.dataset.update_values_dict.call_args.args[0]
+        for epoch in range(case["update_epochs"]):
+            for i in orders[epoch].split(SAMPLES // MINIBATCHES):
+                mean = actor(data["obs"][i])
+                noise = torch.distributions.Normal(mean, log_std.exp())
+                loss = A2CAgent.calc_losses(
+                    agent, actor_loss, data["old_logp_actions"][i],
+                    -noise.log_prob(data["actions"][i]).sum(-1), data["advantages"][i],
+                    0.2, data["old_values"][i], critic(data["obs"][i]), data["returns"][i],
+                    mean, noise.entropy().sum(-1), None,
+                )[0]  # fmt: skip
+                adam.zero_grad()
+                loss.backward()
+                adam.step()
+    case["statistics"] = [float(statistics.running_mean), float(statistics.running_var)]
+    case["statistics"].append(float(statistics.count))
     return block["before"].numpy().astype(np.float32), flat_of(parts), case["learning_rate"]
 
 
@@ -185,6 +250,11 @@ CASES = {
         "learning_rate": 1e-3, "ent_coef": 0.01, "update_epochs": 4, "adam_eps": 1e-5,
         "max_grad_norm": 0.5, "clip_range_vf": 0.1,
     },
+    "rl_games": {
+        "learning_rate": 1e-3, "ent_coef": 0.01, "update_epochs": 4, "adam_eps": 1e-8,
+        "max_grad_norm": 0.0, "vf_coef": 2.0, "bounds_coef": 0.01, "clip_value": True,
+        "scale": 30.0,
+    },
 }  # fmt: skip
 
 
@@ -192,17 +262,22 @@ def main():
     torch.set_num_threads(1)
     torch.set_default_dtype(torch.float64)
     block, orders = recorded()
-    tensors, cases = {}, []
-    for name, case in CASES.items():
-        # Stable-Baselines3 would round observations to float32.
-        with mock.patch("stable_baselines3.common.policies.preprocess_obs", lambda x, *_, **__: x):
-            made = (rsl_rl if name.startswith("rsl_rl") else sb3)(block, orders, case)
+    target = FOLDER / "package_updates.safetensors"
+    tensors, cases, chosen = {}, [], sys.argv[1:] or list(CASES)
+    if chosen != list(CASES):
+        tensors = load_file(target)
+        with safe_open(target, "np") as file:
+            cases = json.loads(file.metadata()["cases"])
+        cases = [one for one in cases if one["name"] not in chosen]
+    makers = {"rsl_rl": rsl_rl, "sb3": sb3, "rl_games": rl_games}
+    for name in chosen:
+        case = CASES[name]
+        make = next(make for start, make in makers.items() if name.startswith(start))
+        made = make(block, orders, case)
         tensors[f"{name}.before"], tensors[f"{name}.after"], rate = made
         cases.append({"name": name, **case, "rate_after": rate})
         print(name, rate, np.abs(made[1] - made[0]).max())
-    save_file(
-        tensors, FOLDER / "package_updates.safetensors", metadata={"cases": json.dumps(cases)}
-    )
+    save_file(tensors, target, metadata={"cases": json.dumps(cases)})
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-// Compares three updates in turn with those of RSL-RL and Stable-Baselines3, which
+// Compares three updates in turn with those of RSL-RL, Stable-Baselines3 and rl_games, which
 // make_package_updates.py recorded.
 // sanitizers: none
 #include <gtest/gtest.h>
@@ -51,6 +51,14 @@ PpoSettings settings_of(const nlohmann::json& recorded) {
   settings.loss.ent_coef = recorded.at("ent_coef");
   settings.update_epochs = recorded.at("update_epochs");
   settings.max_grad_norm = recorded.at("max_grad_norm");
+  if (recorded.contains("scale")) {
+    settings.loss.vf_coef = recorded.at("vf_coef");
+    settings.loss.clip_vloss = recorded.at("clip_value");
+    settings.loss.bounds_coef = recorded.at("bounds_coef");
+    settings.norm_adv = AdvantageNorm::kBatch;
+    settings.adam_eps = recorded.at("adam_eps");
+    return settings;
+  }
   if (recorded.contains("std_form")) {
     settings.loss.vf_coef = 2.0;
     settings.loss.analytic_kl = true;
@@ -90,7 +98,7 @@ TEST(PackageUpdates, ParametersAndRatesAfterThreeUpdatesAreTheRecordedOnes) {
   const SafetensorsFile golden = read_file("golden_update.safetensors");
   const SafetensorsFile file = read_file("package_updates.safetensors");
   const nlohmann::json cases = nlohmann::json::parse(file.metadata.at("cases"));
-  ASSERT_EQ(cases.size(), 4u);
+  ASSERT_EQ(cases.size(), 5u);
   for (const nlohmann::json& one : cases) {
     const std::string name = one.at("name");
     for (const int threads : {1, 2}) {
@@ -105,10 +113,14 @@ TEST(PackageUpdates, ParametersAndRatesAfterThreeUpdatesAreTheRecordedOnes) {
       std::copy(seen.begin(), seen.end(), block.observations.floats().begin());
       block.actions = tensor(golden, "box.two_bodies.actions");
       block.advantages = tensor(golden, "box.two_bodies.advantages");
+      for (float& a : block.advantages) a *= one.value("scale", 1.0f);
       ThreadPool pool(threads);
       Ppo ppo(network, settings_of(one), kSteps * kEnvs, 4, 4, 2, pool);
+      ValueNormalizer values(ValueNorm::kRunning);
+      if (one.contains("statistics")) ppo.set_value_normalizer(&values);
       for (int update = 0; update < kUpdates; ++update) {
         act(network, learner, block);
+        ppo.take_block(learner, block);
         const Status status = ppo.update(block, std::stoull(golden.metadata.at("seed")),
                                          std::stoll(golden.metadata.at("iteration")), learner);
         ASSERT_TRUE(status.ok()) << status.message();
@@ -120,6 +132,11 @@ TEST(PackageUpdates, ParametersAndRatesAfterThreeUpdatesAreTheRecordedOnes) {
       }
       EXPECT_LT(worst, 1e-5) << name;
       EXPECT_NEAR(learner.learning_rate, one.at("rate_after").get<double>(), 1e-12) << name;
+      if (!one.contains("statistics")) continue;
+      const double deviation = std::sqrt(one.at("statistics")[1].get<double>());
+      EXPECT_NEAR(values.unit().mean, one.at("statistics")[0].get<double>(), 1e-5 * deviation);
+      EXPECT_NEAR(values.unit().deviation, deviation, 1e-5 * deviation);
+      EXPECT_EQ(values.statistics().count(), one.at("statistics")[2].get<double>());
     }
   }
 }

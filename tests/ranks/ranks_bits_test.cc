@@ -172,6 +172,8 @@ INSTANTIATE_TEST_SUITE_P(
                {"kl_estimate", "analytic"},
                {"instruments", "gradient,policy,audit"}}},
         Param{"Pendulum-v1", {{"max_episode_steps", "7"}, {"action_distribution", "squashed"}}},
+        Param{"Pendulum-v1", {{"max_episode_steps", "7"}, {"norm_value", "running"}}},
+        Param{"Pendulum-v1", {{"max_episode_steps", "7"}, {"norm_value", "popart"}}},
         Param{"CartPole-v1",
               {{"curriculum", "easy,hard"},
                {"curriculum_episodes", "2"},

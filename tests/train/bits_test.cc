@@ -190,6 +190,8 @@ INSTANTIATE_TEST_SUITE_P(
                {"lr_schedule", "adaptive"},
                {"kl_estimate", "analytic"}}},
         Param{"TicTacToe-v0", {{"norm_obs", "true"}, {"max_episode_steps", "5"}}},
+        Param{"Pendulum-v1", {{"max_episode_steps", "7"}, {"norm_value", "running"}}},
+        Param{"CartPole-v1", {{"shared_encoder", "true"}, {"norm_value", "popart"}}},
         Param{"FrozenLake-v1", {{"seed_families", "1"}, {"max_episode_steps", "9"}}},
         Param{"CartPole-v1",
               {{"num_envs", "36"},

@@ -126,6 +126,24 @@ TEST_F(BegunRuns, WithoutANormaliserOnBothSidesTakeNoneAndSaySo) {
   EXPECT_EQ(notes.size(), 2U);
 }
 
+TEST_F(BegunRuns, TakeTheStatisticsOfValuesWithTheCritic) {
+  trained("a", {{"norm_value", "popart"}});
+  const InitialPolicy policy = read_initial_policy(at("a")).take();
+  const std::unique_ptr<Trainer> whole = Trainer::create(policy.checkpoint.config, 1).take();
+  ASSERT_TRUE(restore(policy.checkpoint, *whole).ok());
+  const Config other = config({{"seed", "2"}, {"norm_value", "running"}});
+  const std::unique_ptr<Trainer> begun = Trainer::create(other, 1).take();
+  ASSERT_TRUE(begin_with(policy, *begun).ok());
+  EXPECT_EQ(begun->value_normalizer()->unit().mean, whole->value_normalizer()->unit().mean);
+  EXPECT_EQ(begun->value_normalizer()->statistics().count(), 8 * 16 * 2 * 8 + 1.0);
+  EXPECT_EQ(notes_on_policy(policy, other).size(), 0u);
+  const std::vector<std::string> notes = notes_on_policy(policy, config({}));
+  ASSERT_EQ(notes.size(), 1u);
+  EXPECT_NE(notes[0].find("(norm_value), and this run's are rewards as they are"),
+            std::string::npos)
+      << notes[0];
+}
+
 TEST_F(BegunRuns, SayWhatIsOtherInTheTaskAndInTheUnitOfRewards) {
   trained("a", {{"env.force", "8"}});
   const InitialPolicy policy = read_initial_policy(at("a")).take();

@@ -26,10 +26,12 @@ AlgorithmEntry ppo_entry() {
       .name = "ppo",
       .make = [](const AlgorithmSetup& setup) -> std::unique_ptr<Algorithm> {
         const Config& config = setup.config;
-        return std::make_unique<Ppo>(
+        auto ppo = std::make_unique<Ppo>(
             setup.network, ppo_settings(config), static_cast<int>(config.batch_size()),
             static_cast<int>(config.minibatch_count()), setup.spec.observation_size(),
             setup.spec.action_size(), setup.pool, setup.ranks);
+        ppo->set_value_normalizer(setup.value_norm);
+        return ppo;
       },
       .bytes =
           [](const Config& config, const ActorCritic& network, const EnvSpec& spec, int threads) {
