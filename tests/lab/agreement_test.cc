@@ -5,11 +5,13 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <numeric>
 #include <vector>
 
 #include "broadloom/env/tasks/registry.h"
+#include "broadloom/rollout/value_normalizer.h"
 #include "research/lab/critic_fit.h"
 #include "research/lab/critics.h"
 #include "research/lab/exact_report.h"
@@ -244,6 +246,42 @@ TEST(Critics, AnExactCriticLeavesNoBias) {
     for (int s = 0; s < block->truncations[n]; ++s) {
       const std::size_t i = block->final_index(n, s);
       EXPECT_EQ(block->final_values[i], own_final[i]);
+    }
+  }
+}
+
+// Popart gives a critic other outputs for the same values, so nothing may change here.
+TEST(Values, OfANormalisedCriticAreThoseOfAPlainOne) {
+  const Fresh plain;
+  ValueNormalizer popart(ValueNorm::kPopart);
+  std::vector<float> params(plain.params);
+  RolloutBlock seen(8, 4, 1, 1, 0);
+  std::fill(seen.values.begin(), seen.values.end(), 3.0f);
+  std::fill(seen.advantages.begin(), seen.advantages.end(), 2.0f);
+  popart.take(seen, plain.network.value_head(), params.data());
+  Policy policy{plain.config, plain.spec, plain.network, params.data()};
+  policy.value_norm = &popart;
+  ThreadPool pool(2);
+  const auto expected = BlockSource(plain.policy, nullptr, 5, pool).collect({4, 30}, 2, 0).take();
+  const auto block = BlockSource(policy, nullptr, 5, pool).collect({4, 30}, 2, 0).take();
+  EXPECT_EQ(block->actions, expected->actions);
+  const auto expect_near = [](const std::vector<float>& a, const std::vector<float>& b) {
+    ASSERT_EQ(a.size(), b.size());
+    for (std::size_t i = 0; i < a.size(); ++i) EXPECT_NEAR(a[i], b[i], 3e-5);
+  };
+  expect_near(block->values, expected->values);
+  expect_near(block->last_values, expected->last_values);
+  const std::vector<float> own = block->values;
+  value_by(network_critic(policy.network, policy.params, pool, policy.value_norm), *block);
+  EXPECT_EQ(block->values, own);
+  const ExactCase exact_case{3, 0.5, 0.95};
+  const std::vector<double> solved =
+      solve_exactly(policy, Starts::kStationary, true).take()->expected(exact_case);
+  const std::vector<double> solved_plain =
+      solve_exactly(plain.policy, Starts::kStationary, true).take()->expected(exact_case);
+  for (const ParameterRange& range : plain.network.ranges(NetworkSide::kPolicy)) {
+    for (std::size_t p = range.begin; p < range.end; ++p) {
+      EXPECT_NEAR(solved[p], solved_plain[p], 1e-4);
     }
   }
 }
