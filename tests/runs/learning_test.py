@@ -85,6 +85,20 @@ class Learning(unittest.TestCase):
         self.assertGreaterEqual(lower_bound(returns), -200)
         self.assertGreaterEqual(min(returns), -200, "a seed got stuck")
 
+    # Gradients of values would leave none of the policy's within max_grad_norm. (Means: -1147 off,
+    # -206 running, -214 popart.)
+    def test_large_rewards_need_normalised_values(self):
+        large = "--env_id Pendulum-v1 --norm_reward false --reward_scale 100 --num_envs 16 "
+        large += "--num_steps 128 --num_minibatches 8 --update_epochs 10 --learning_rate 0.001 "
+        large += "--gamma 0.9 --stagger_starts true --total_timesteps 150000 --norm_value"
+        returns = {}
+        for norm in ("off", "running", "popart"):
+            returns[norm] = self.training_returns(*large.split(), norm)
+            self.report(f"Pendulum-v1, rewards x 100, norm_value = {norm}", returns[norm])
+        self.assertLessEqual(max(returns["off"]), -1000)
+        self.assertGreaterEqual(lower_bound(returns["running"]), -250)
+        self.assertGreaterEqual(lower_bound(returns["popart"]), -250)
+
     def test_a_maze_needs_memory(self):
         remembering = self.training_returns(CONFIGS / "t_maze.toml")
         self.report("TMaze-v0", remembering)
