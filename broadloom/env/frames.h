@@ -1,5 +1,5 @@
-// Memory layout of a stack: the last k images (frames) of an environment in one observation. All
-// code that makes, stores or checks stacks uses these functions.
+// Memory layout of a stack: the last k observations (frames) of an environment in one. All code
+// that makes, stores or checks stacks uses these functions.
 #pragma once
 
 #include <cstddef>
@@ -16,8 +16,8 @@ enum class FramePadding {
 inline constexpr int kMostFrames = 64;
 inline constexpr int kMostPixelNumbers = 4096;  // per pixel of a stack, over all frames
 
-// Each pixel of a stack has the channels of all its frames, oldest first. A stack of k frames [H,
-// W, C] is [H, W, k C]. Without stacking, count is 1 and other members have no meaning.
+// Each pixel of a stack has the channels of all its frames, oldest first. A stack of k frames
+// [H, W, C] is [H, W, k C]; a frame [D] is one pixel. If count is 1, the rest has no meaning.
 struct FrameLayout {
   int count = 1;     // k, at most kMostFrames
   int channels = 0;  // C of each frame

@@ -40,8 +40,8 @@ struct Space {
   std::vector<float> own_low{}, own_high{};
   Dtype dtype = Dtype::kF32;  // kF32 or kU8; actions and Discrete spaces are kF32
   std::vector<int> shape{};   // row-major, product `size`, such as {84, 84, 4}; empty: {size}
-  // For uint8 images: k > 1 means that an observation stacks the last k frames of an episode
-  // (env/frames.h). Each step adds one frame, so a block can store each frame once.
+  // k > 1: an observation stacks the last k frames of an episode (env/frames.h). Each step adds one
+  // frame, so a block can store each frame of bytes once.
   int frames = 1;
   // Fill for frames before an episode's first one.
   FramePadding frame_padding = FramePadding::kFirst;

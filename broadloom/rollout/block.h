@@ -22,7 +22,7 @@ struct BlockSizes {
   bool with_ends = false;       // whether `ends` is present
   Dtype dtype = Dtype::kF32;    // of observations
   float full_scale = 255.0f;    // divisor when networks read uint8 observations
-  FrameLayout frames = {};      // of stacked uint8 observations
+  FrameLayout frames = {};      // of stacked observations
   ObservationType critic = {};  // critic observations; size 0: critic reads `observations`
   bool with_intrinsic = false;  // whether intrinsic rewards and values are present
   bool with_fillers = false;    // whether some rows are not transitions

@@ -17,7 +17,7 @@ struct ObservationType {
   int size = 0;  // numbers
   Dtype dtype = Dtype::kF32;
   float full_scale = 255.0f;  // divisor of uint8 rows
-  FrameLayout frames = {};    // of stacked uint8 rows
+  FrameLayout frames = {};    // of stacked rows
 
   std::size_t row_bytes() const { return static_cast<std::size_t>(size) * dtype_size(dtype); }
   bool operator==(const ObservationType&) const = default;
@@ -36,7 +36,7 @@ struct StepEnds {
   }
 };
 
-// resize() stores rows whole. resize_block() stores a block's stacks of k frames, [T, N], as single
+// resize() stores rows whole. resize_block() stores uint8 stacks of k frames, [T, N], as single
 // frames, because a stack has one frame that the stack before has not. It keeps [k - 1 + T, N]
 // frames; the first k - 1 come with the block's first stacks. Every row has an age: the steps since
 // its episode's first observation, at most k - 1. A stack is its row's frame and `age` frames
