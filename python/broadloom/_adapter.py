@@ -8,8 +8,8 @@ import typing
 
 import numpy as np
 
-from ._arrays import allocate, copy_of, flat, joined, numpy_of, put, same_rows, scattered
-from ._masks import KEY, read_masks
+from ._arrays import allocate, cast, copy_of, flat, joined, numpy_of, put, same_rows, scattered
+from ._masks import KEY, best_choices, read_masks
 
 NO_FAMILIES = (
     "seed_families: environments of a family draw the same random numbers, so each must take its "
@@ -53,6 +53,7 @@ class Simulator:
         """seeds: (seed of the run, function from it to a list of one seed per environment).
         probe: environments to use instead of new ones, to learn about their kind."""
         self.kind, self.request, self.num_envs = kind, request, request.num_envs
+        self.made = request.num_envs  # at least num_envs; the others are stepped, and not shown
         self.max_episode_steps = request.max_episode_steps or kind.spec["max_episode_steps"]
         self.deterministic, self.filler_rows = kind.deterministic, kind.filler_rows
         self.has_final_observations, self.mode = kind.has_final_observations, kind.mode
@@ -72,7 +73,22 @@ class Simulator:
             raise
 
     def new_envs(self, seed):
-        return self.kind.new_envs(self.request._replace(seeds=self.seeds[1](seed, self.first)))
+        """As many as requested. If an evaluation's number cannot be made, such as with a simulator
+        of fixed size, more: a number that was made before."""
+        try:
+            return self.asked_for(self.num_envs, seed)
+        except Exception:
+            more = [count for count in self.kind.counts if count > self.num_envs]
+            if self.request.streams != "training" and more:
+                with contextlib.suppress(Exception):
+                    return self.asked_for(min(more), seed)
+            raise
+
+    def asked_for(self, count, seed):
+        seeds = self.seeds[1](seed, self.first, count)
+        env = self.kind.new_envs(self.request._replace(num_envs=count, seeds=seeds))
+        self.made = count
+        return env
 
     def reset(self, seed):
         """Starts new episodes, as environments made with this seed would."""
@@ -91,11 +107,9 @@ class Simulator:
             if self.kind.seeds_when_made:
                 rows, infos = self.env.reset()
             else:
-                seeds = self.seeds[1](seed, self.first)
+                seeds = self.seeds[1](seed, self.first, self.made)
                 rows, infos = seeded_reset(self.env, seeds, self.request.in_families)
-            rows = self.kind.read(rows)
-            self.observations, self.critic_observations = self.split(rows)
-            self.masks = read_masks(self.kind, self.env, rows, infos)
+            self.show(self.kind.read(rows), infos)
         except Exception as error:
             self.explain(error, "reset()", "(observations, infos)")
             raise
@@ -152,12 +166,12 @@ class Simulator:
 
     def transitions(self):
         rows, rewards, terminated, truncated, infos = self.env.step(
-            self.kind.to_env_actions(self.actions)
+            self.kind.to_env_actions(self.all_actions())
         )
         rows = self.kind.read(rows)
-        rewards = flat(rewards, np.float64, self.num_envs, "rewards")
-        terminated = flat(terminated, np.bool_, self.num_envs, "terminations")
-        truncated = flat(truncated, np.bool_, self.num_envs, "truncations")
+        rewards = flat(rewards, np.float64, self.made, "rewards")
+        terminated = flat(terminated, np.bool_, self.made, "terminations")
+        truncated = flat(truncated, np.bool_, self.made, "truncations")
         ended = terminated | truncated
         idle = finals = critic_finals = successes = None
         if ended.any():
@@ -172,18 +186,38 @@ class Simulator:
                 rows, last, infos = self.reset_ended(rows, ended, infos)
             if last is not None:
                 finals, critic_finals = self.split(last)
-        self.observations, self.critic_observations = self.split(rows)
-        self.masks = read_masks(self.kind, self.env, rows, infos, idle)
-        return (
-            self.observations,
-            rewards,
-            terminated,
-            truncated,
-            finals,
-            self.critic_observations,
-            critic_finals,
-            successes,
+        self.show(rows, infos, idle)
+        return tuple(
+            None if array is None else array[: self.num_envs]
+            for array in (
+                self.observations,
+                rewards,
+                terminated,
+                truncated,
+                finals,
+                self.critic_observations,
+                critic_finals,
+                successes,
+            )
         )
+
+    def show(self, rows, infos, idle=None):
+        """Keeps what the extension reads."""
+        arrays = (*self.split(rows), read_masks(self.kind, self.env, rows, infos, idle))
+        self.all_masks = arrays[2]
+        self.observations, self.critic_observations, self.masks = (
+            None if array is None else array[: self.num_envs] for array in arrays
+        )
+
+    def all_actions(self):
+        """The actions, and valid ones of the environments that are not shown."""
+        if self.made == self.num_envs:
+            return self.actions
+        actions = self.actions[np.arange(self.made) % self.num_envs]
+        if self.all_masks is not None:
+            hidden = slice(self.num_envs, None)
+            actions[hidden] = best_choices(self.all_masks[hidden], self.spec["action"])
+        return actions
 
     def detect_same_step(self, infos):
         """If no metadata names a mode, last observations in infos prove same-step autoreset."""
@@ -216,7 +250,7 @@ class Simulator:
             return self.kind.read(finals)
         if not isinstance(finals, (list, tuple)) and numpy_of(finals).dtype != object:
             return finals
-        rows = allocate(self.kind.read_space, self.num_envs)
+        rows = allocate(self.kind.read_space, self.made)
         for i in np.flatnonzero(ended):
             if finals[i] is None:
                 raise RuntimeError(
@@ -238,13 +272,13 @@ class Simulator:
             if not same_rows(after, last, ~ended):
                 raise RuntimeError(
                     f"{self.kind.id}: its vector environment ignores the reset_mask of reset(), "
-                    f"and resets all {self.num_envs} environments when one episode has ended; make "
+                    f"and resets all {self.made} environments when one episode has ended; make "
                     "it with autoreset_mode=gymnasium.vector.AutoresetMode.SAME_STEP, or give "
                     "Broadloom the single environment"
                 )
             self.mask_is_honoured = True
         if self.kind.mask_source == "infos" and KEY in begun:
-            others = infos.get(KEY, [None] * self.num_envs)
+            others = infos.get(KEY, [None] * self.made)
             infos = {KEY: [(begun[KEY] if e else others)[i] for i, e in enumerate(ended)]}
         return after, last, infos
 
@@ -260,17 +294,17 @@ class Simulator:
 
     def to_array(self, rows, space):
         if space["kind"] == "discrete":
-            return flat(rows, np.int64, self.num_envs, "observations") - space["start"]
+            return flat(rows, np.int64, self.made, "observations") - space["start"]
         rows = numpy_of(rows)
         if space["channels_first"]:
             rows = np.moveaxis(rows, 1, -1)
-        expected = (self.num_envs, *space["shape"])
-        is_scalar = (rows.shape, space["shape"]) == ((self.num_envs,), [1])
+        expected = (self.made, *space["shape"])
+        is_scalar = (rows.shape, space["shape"]) == ((self.made,), [1])
         if rows.shape != expected and not is_scalar:
             raise ValueError(
                 f"observations: got an array of shape {rows.shape}, expected {expected}"
             )
-        return np.ascontiguousarray(rows, space["dtype"])
+        return cast(rows, space["dtype"], "observations")
 
 
 def seeded_reset(env, seeds, in_families=False):

@@ -12,9 +12,32 @@ def numpy_of(rows):
     return np.from_dlpack(rows) if hasattr(rows, "__dlpack__") else np.asarray(rows)
 
 
+def cast(array, dtype, name):
+    """The array as a contiguous one of this dtype. Rounding to a float is allowed; any other change
+    of a value is an error. name: the values in an error."""
+    dtype = np.dtype(dtype)
+    if array.dtype == object:
+        array = array.astype(np.float64)
+    if array.dtype.kind not in "biuf":
+        raise TypeError(f"{name}: got an array of {array.dtype}, expected numbers of {dtype}")
+    if dtype.kind in "fb" or np.can_cast(array.dtype, dtype):
+        with np.errstate(over="ignore"):  # infinite numbers are refused later
+            return np.asarray(array, dtype, order="C")
+    with np.errstate(invalid="ignore"):
+        out = np.asarray(array, dtype, order="C")
+    changed = out != array
+    if changed.any():
+        raise ValueError(
+            f"{name}: got {array[changed].flat[0]} in an array of {array.dtype}, expected numbers "
+            f"that {dtype}, the dtype of the space, can hold; return such numbers, or declare a "
+            f"space with dtype={array.dtype}"
+        )
+    return out
+
+
 def flat(values, dtype, count, name):
     """A contiguous array [count]. name: the values in an error."""
-    array = np.ascontiguousarray(numpy_of(values), dtype)
+    array = cast(numpy_of(values), dtype, name)
     if array.shape != (count,):
         raise ValueError(f"{name}: got an array of shape {array.shape}, expected ({count},)")
     return array
@@ -62,4 +85,4 @@ def put(rows, i, row):
         for key in rows:
             rows[key][i] = row[key]
     else:
-        rows[i] = row
+        rows[i] = cast(numpy_of(row), rows.dtype, "last observations")

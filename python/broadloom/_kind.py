@@ -66,6 +66,7 @@ class Kind:
         self.deterministic, self.filler_rows, self.is_probed = True, False, False
         self.is_compiled = False  # for this processor, such as by JAX
         self.saves_state = False
+        self.counts = set()  # numbers of environments that make() made
         self.lock = threading.RLock()
         self.probe = self.new_envs(probe_request(self), any_number=True)
         try:
@@ -140,12 +141,14 @@ class Kind:
             critic = ()
         missing = [key for key in (*policy, *critic) if key not in known]
         if missing:
+            names = ", ".join(repr(key) for key in known if key != _masks.KEY)
+            by = "as observation_keys says" if is_chosen else "which policies read by default"
             raise TypeError(
-                f"{self.id}: got a Dict of {', '.join(known)} as observations, expected the key "
-                f"'{missing[0]}', as the policy reads {keys[0]} and the critic {keys[1]}. To read "
-                "other keys, give train() a function that makes the environment, and "
-                "observation_keys=(policy, critic); to read all of them, wrap it in "
-                "gymnasium.wrappers.FlattenObservation"
+                f"{self.id}: got a Dict with the keys {names} as observations, expected the key "
+                f"'{missing[0]}', {by}. In Python, train(..., "
+                f"observation_keys={next(iter(known))!r}) lets policy and critic read one key, and "
+                "observation_keys=(policy, critic) different ones; to read all of them: "
+                "wrappers=[gymnasium.wrappers.FlattenObservation]"
             )
         self.groups = tuple(policy), tuple(critic)
         mask = (_masks.KEY,) if _masks.KEY in known else ()
@@ -209,6 +212,7 @@ class Kind:
                 f"the function that makes them use num_envs, or ask for {env.num_envs}: "
                 f"num_envs={env.num_envs} to train, episodes={env.num_envs} to evaluate"
             )
+        self.counts.add(env.num_envs)
         with contextlib.suppress(TypeError):  # it allows no weak reference
             self.last_made = weakref.ref(made)
         return env
@@ -239,8 +243,8 @@ class Kind:
         if in_families and self.one_seed:
             raise ValueError(f"{self.id}: {NO_FAMILIES}")
 
-        def seeds_of(seed, first):
-            places = range(first, first + num_envs)
+        def seeds_of(seed, first, count):
+            places = range(first, first + count)
             return [family_seed(seed, streams, i % families if families else i) for i in places]
 
         request = Request(num_envs, max_episode_steps, streams, in_families=in_families)

@@ -69,6 +69,13 @@ def read_masks(kind, env, rows, infos, idle=None):
     return np.ascontiguousarray(masks, np.uint8)
 
 
+def best_choices(scores, space):
+    """The choice with the largest score, of each number of an action: [n, ...]. scores: [n, M]."""
+    ends = np.cumsum(space.get("choices", [space.get("n")]))[:-1]
+    chosen = [np.argmax(part, axis=1) for part in np.split(scores, ends, axis=1)]
+    return np.stack(chosen, axis=1).reshape(len(scores), *space.get("shape", ()))
+
+
 def one_array(given, count, size):
     """Masks [N, M] if they have a usual form, else None."""
     array = given if isinstance(given, np.ndarray) else None

@@ -10,7 +10,7 @@ import numpy as np
 
 from ._adapter import Request, Simulator, closing, one_each, seeded_reset
 from ._arrays import copy_of, numpy_of, same_rows
-from ._masks import read_masks
+from ._masks import best_choices, read_masks
 
 PROBED_STEPS = 64
 SUCCESS_KEYS = ("is_success", "success")  # of Stable-Baselines3 and Gymnasium-Robotics; of others
@@ -98,10 +98,7 @@ def random_actions(space, random, count, masks=None):
     """Actions of `count` environments, in the form of Simulator.actions. masks: uint8 [count, M] of
     valid choices, or None. An infinite bound counts as -1 or 1."""
     if masks is not None:  # the valid choice with the largest of random scores
-        scores = random.random(masks.shape) + masks
-        ends = np.cumsum(space.get("choices", [space.get("n")]))[:-1]
-        chosen = [np.argmax(part, axis=1) for part in np.split(scores, ends, axis=1)]
-        return np.stack(chosen, axis=1).reshape(count, *space.get("shape", ()))
+        return best_choices(random.random(masks.shape) + masks, space)
     if space["kind"] == "discrete":
         return random.integers(space["n"], size=count)
     if space["kind"] == "multi_discrete":
@@ -144,8 +141,9 @@ def warn_of_statistics(env_id, env):
         waiting += [one for one in inner if one is not None]
         waiting += list(getattr(part, "envs", ()))[:1]
     if found:
+        verb = "keeps" if len(found) == 1 else "keep"
         warnings.warn(
-            f"{env_id}: {', '.join(sorted(found))} keeps running statistics. Evaluation makes new "
+            f"{env_id}: {', '.join(sorted(found))} {verb} running statistics. Evaluation makes new "
             "environments, which start without them, so scores mean little; leave the wrapper out, "
             "and train with norm_obs=True and norm_reward=True instead",
             stacklevel=2,

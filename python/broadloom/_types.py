@@ -12,7 +12,7 @@ Vectorization = Literal["sync", "async"]
 Library = Literal["pandas", "polars"]
 DataFrame = Any  # of pandas or Polars; neither need be installed
 # The policy's key of Dict observations, and the critic's; several keys are joined.
-ObservationKeys = tuple[Union[str, Sequence[str]], Union[str, Sequence[str]]]
+ObservationKeys = Union[str, Sequence[Union[str, Sequence[str], None]]]  # (policy's, critic's)
 Answer = dict[str, Any]  # the output of a command with --json
 OnIteration = Callable[[Progress], object]
 Sinks = Union[str, Sink, Iterable[Union[str, Sink]]]

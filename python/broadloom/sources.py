@@ -4,6 +4,7 @@ Sources are ids of Gymnasium, of the Arcade Learning Environment and of EnvPool,
 make a single environment, Gymnasium's VectorEnv, Stable-Baselines3's VecEnv, or environments of a
 robotics library (_robots.py)."""
 
+import difflib
 import importlib
 import importlib.metadata
 import inspect
@@ -11,6 +12,7 @@ import numbers
 
 import numpy as np
 
+from ._arrays import numpy_of
 from ._kind import Kind
 from ._probe import SUCCESS_KEYS
 from ._robots import adapted
@@ -27,7 +29,7 @@ def gymnasium_kind(env_id):
     if module:  # a package that registers the id: "flappy_bird_gymnasium:FlappyBird-v0"
         importlib.import_module(module)
         name = registered
-    spec = gymnasium.spec(name)
+    spec = _registered(name)
 
     def make(request):
         limit = (
@@ -49,6 +51,21 @@ def gymnasium_kind(env_id):
         reward_threshold=spec.reward_threshold,
         summary=f"{name} of Gymnasium {gymnasium.__version__}",
     )
+
+
+def _registered(name):
+    """The spec of this id. Its error names similar ids; Gymnasium's own names few."""
+    import gymnasium
+
+    try:
+        return gymnasium.spec(name)
+    except gymnasium.error.UnregisteredEnv as error:
+        similar = difflib.get_close_matches(name, gymnasium.registry, 3)
+        guess = f"; did you mean {' or '.join(similar)}?" if similar else ""
+        packages = "; ids of a package need its name: gymnasium/package:Id-v0"
+        raise type(error)(
+            f"Gymnasium {gymnasium.__version__} has no environment '{name}'{guess or packages}"
+        ) from None
 
 
 class EnvMaker:
@@ -200,10 +217,7 @@ def function_kind(name, function, *, vectorization, keys, max_episode_steps, num
     `seed`, if it takes one) that makes many. num_envs: number to ask for the probe."""
     if vectorization not in ("sync", "async"):
         raise ValueError(f"vectorization: got {vectorization!r}, expected 'sync' or 'async'")
-    if isinstance(keys, str) or len(keys) != 2:
-        raise ValueError(
-            f"observation_keys: got {keys!r}, expected two keys: (the policy's, the critic's)"
-        )
+    keys = key_pair(keys)
     takes = parameters_of(function)
     if "num_envs" not in takes:
         return Kind(
@@ -246,6 +260,36 @@ def function_kind(name, function, *, vectorization, keys, max_episode_steps, num
     return kind
 
 
+def filmed_kind(name, cameras, keys, max_episode_steps):
+    """The Kind of single environments whose evaluations are filmed. cameras() makes one without a
+    camera, cameras.filming() one with it, after cameras.begin()."""
+    plain, filming = (_vector_maker(name, made, "sync") for made in (cameras, cameras.filming))
+
+    def make(request):
+        if request.streams != "evaluation":
+            return plain(request)
+        cameras.begin()
+        return filming(request)
+
+    kind = Kind(name, make, keys=key_pair(keys), max_episode_steps=max_episode_steps)
+    kind.close_probe()
+    kind.is_probed = True  # a film needs nothing of the probe's steps
+    return kind
+
+
+def key_pair(keys):
+    """(the policy's key or keys, the critic's) of observation_keys. A single key, or a pair without
+    the critic's, gives the critic the policy's observations."""
+    pair = (keys,) if isinstance(keys, str) else tuple(keys)
+    if len(pair) not in (1, 2) or not pair[0]:
+        raise ValueError(
+            f"observation_keys: got {keys!r}, expected the policy's key, or (the policy's, the "
+            "critic's); several keys in place of one: (('image', 'speed'), 'critic')"
+        )
+    policy = pair[0]
+    return policy, pair[1] if len(pair) == 2 and pair[1] else policy
+
+
 def _vector_maker(name, function, vectorization):
     import gymnasium
 
@@ -278,14 +322,14 @@ def _vector_maker(name, function, vectorization):
 
 class StableBaselines:
     """Stable-Baselines3's VecEnv as a Gymnasium vector environment, with same-step autoreset and
-    final observations in infos."""
+    final observations in infos. Also SuperSuit's vector environments, which have its spaces and
+    infos, but Gymnasium's reset() and step()."""
 
     metadata = {"autoreset_mode": "SameStep"}
 
     def __init__(self, venv):
         self.venv, self.made, self.num_envs = venv, venv, venv.num_envs
-        has_attr = getattr(venv, "has_attr", None)  # not in other libraries' VecEnvs
-        if has_attr is not None and has_attr("action_masks"):
+        if _has_attr(venv, "action_masks"):
             self.action_masks = lambda: np.stack(venv.env_method("action_masks"))
         self.single_observation_space, self.single_action_space = (
             venv.observation_space,
@@ -293,26 +337,43 @@ class StableBaselines:
         )
 
     def reset(self, *, seed=None, options=None):
-        if seed is not None:
+        given = {}
+        if seed is not None and hasattr(self.venv, "seed"):
             try:
                 self.venv.seed(int(seed))  # one seed; the next environments get seed + 1, ...
-            except AttributeError:  # SuperSuit's takes no seed, so its runs do not repeat
+            except AttributeError:  # SuperSuit's wrapper takes no seed, so its runs do not repeat
                 pass
-        return self.venv.reset(), {}
+        elif seed is not None and "seed" in parameters_of(self.venv.reset):
+            given = {"seed": int(seed)}
+        found = self.venv.reset(**given)
+        return (found[0] if isinstance(found, tuple) and len(found) == 2 else found), {}
 
     def step(self, actions):
-        rows, rewards, dones, infos = self.venv.step(actions)
-        truncated = np.array(
-            [bool(done and info.get("TimeLimit.truncated")) for done, info in zip(dones, infos)]
-        )
+        rows, rewards, *ends, infos = self.venv.step(actions)
+        if len(ends) == 2:  # as Gymnasium's
+            terminated, truncated = (numpy_of(end).astype(np.bool_) for end in ends)
+        else:
+            dones = numpy_of(ends[0]).astype(np.bool_)
+            cut = [bool(info.get("TimeLimit.truncated")) for info in infos]
+            truncated = dones & np.array(cut, np.bool_)
+            terminated = dones & ~truncated
         kept = {"final_obs": [info.get("terminal_observation") for info in infos]}
         for key in SUCCESS_KEYS:
             if any(key in info for info in infos):
                 kept[key] = [info.get(key) for info in infos]
-        return rows, rewards, dones & ~truncated, truncated, kept
+        return rows, rewards, terminated, truncated, kept
 
     def close(self):
         self.venv.close()
+
+
+def _has_attr(venv, name):
+    """Whether the environments of a VecEnv have this attribute. Other libraries' VecEnvs may have
+    no has_attr(), or one that asks environments without it."""
+    try:
+        return bool(venv.has_attr(name))
+    except AttributeError:
+        return False
 
 
 def _is_stable_baselines(env):

@@ -190,7 +190,18 @@ CASES = {
     ),
     "a tuple": (TypeError, "Tuple", but(observation_space=Tuple([Discrete(2)])), {}),
     "other keys": (TypeError, "observation_keys", but(observation_space=Dict(a=Discrete(2))), {}),
-    "one key": (ValueError, "two keys", Meek, {"observation_keys": "policy"}),
+    "three keys": (
+        ValueError,
+        "the policy's key, or",
+        Meek,
+        {"observation_keys": ("a", "b", "c")},
+    ),
+    "a critic's key that is not there": (
+        TypeError,
+        "the keys 'a', 'b' as observations, expected the key 'critic', as observation_keys says",
+        but(observation_space=Dict(a=Discrete(2), b=Discrete(2))),
+        {"observation_keys": ("a", "critic")},
+    ),
     "nothing to see": (
         broadloom.Error,
         "size 0",

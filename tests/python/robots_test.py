@@ -144,7 +144,7 @@ class RobotsTest(unittest.TestCase):
 
     def test_wrong_groups_are_refused(self):
         for keys, wrong in (("proprio", "critic"), "proprio"), (("policy", "critics"), "critics"):
-            with self.assertRaisesRegex(TypeError, f"got a Dict of critic, policy .*'{wrong}'"):
+            with self.assertRaisesRegex(TypeError, f"got a Dict with the keys 'critic', 'policy' .*'{wrong}'"):
                 broadloom.train(
                     EVERY["isaaclab"], out=out("wrong"), observation_keys=keys, **SMALL
                 )

@@ -260,6 +260,69 @@ def stable_baselines(num_envs):
     return StableBaselines(num_envs)
 
 
+class SuperSuits(StableBaselines):
+    """As SuperSuit's vector environments: the spaces and infos of a VecEnv, and the reset() and
+    step() of Gymnasium. There is no seed()."""
+
+    seed = property()  # an AttributeError
+
+    def reset(self, seed=None, options=None):
+        seeds = [None if seed is None else seed + i for i in range(self.num_envs)]
+        rows = [env.reset(seed=seed)[0] for env, seed in zip(self.envs, seeds)]
+        return np.stack(rows), [{} for _ in self.envs]
+
+    def step(self, actions):
+        rows, rewards, dones, infos = super().step(actions)
+        cut = np.array([info["TimeLimit.truncated"] for info in infos])
+        return rows, rewards, (dones & ~cut).astype(np.uint8), cut.astype(np.uint8), infos
+
+
+class WrappedSuperSuits(StableBaselines):
+    """As SuperSuit's wrapper for Stable-Baselines3: it passes questions on to environments that do
+    not know them."""
+
+    def has_attr(self, name):
+        return self.envs[0].has_attr(name)
+
+
+class Fixed(gymnasium.vector.VectorEnv):
+    """Environments of one number: others are an error, or come in that number nevertheless. The
+    reward tells the number of the environment's seed."""
+
+    metadata = {"autoreset_mode": AutoresetMode.SAME_STEP}
+    single_observation_space = gymnasium.spaces.Box(-1, 1, (2,), np.float32)
+    single_action_space = gymnasium.spaces.Discrete(2)
+
+    def __init__(self, num_envs):
+        self.num_envs = num_envs
+
+    def reset(self, *, seed=None, options=None):
+        seeds = np.arange(self.num_envs) if seed is None else np.array(seed)
+        self.kind, self.t = seeds % 101 / 101, np.zeros(self.num_envs, int)
+        return self.look(), {}
+
+    def look(self):
+        return np.stack([self.kind, np.zeros(self.num_envs)], axis=1).astype(np.float32)
+
+    def step(self, actions):
+        assert len(actions) == self.num_envs
+        self.t += 1
+        ended = self.t >= 5 + np.arange(self.num_envs)
+        self.t[ended] = 0
+        infos = {"final_obs": self.look(), "_final_obs": ended} if ended.any() else {}
+        return self.look(), self.kind, ended, np.zeros(self.num_envs, bool), infos
+
+
+def only_six(num_envs):
+    if num_envs != 6:
+        raise ValueError(f"I only make 6, not {num_envs}")
+    return Fixed(6)
+
+
+def always_ten(num_envs):
+    return Fixed(10)
+
+
 def seeded_like_stable_baselines(num_envs):
     """The same environments through Gymnasium, seeded as Stable-Baselines3 does."""
     envs = cart_pole(num_envs, AutoresetMode.SAME_STEP)

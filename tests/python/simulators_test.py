@@ -13,24 +13,29 @@ import broadloom
 from simulator_cases import (
     seeded_like_stable_baselines,
     Bytes,
+    always_ten,
     cart_pole_disabled,
     cart_pole_next_step,
     cart_pole_same_step,
     Changeable,
     Corridor,
     Dice,
+    Fixed,
     Floats,
     Forgetful,
     gymnasiums_arrays,
     with_tensors,
     OnDevice,
+    only_six,
     out,
     parameters,
     Pictures,
     pool,
     SMALL,
     stable_baselines,
+    SuperSuits,
     Tensor,
+    WrappedSuperSuits,
 )
 
 
@@ -98,6 +103,89 @@ class SimulatorTest(unittest.TestCase):
             seeded_like_stable_baselines, out=out("sb3_same"), max_grad_norm=0.4, **SMALL
         )
         self.assertEqual(parameters(a), parameters(b))
+
+    def test_vector_environments_of_supersuit(self):
+        parts = [
+            parameters(broadloom.train(make, name="Suits-v0", out=out(f"suits{i}"), **SMALL))
+            for i, make in enumerate(
+                (
+                    lambda num_envs: stable_baselines(num_envs),
+                    lambda num_envs: SuperSuits(num_envs),
+                    lambda num_envs: WrappedSuperSuits(num_envs),
+                )
+            )
+        ]
+        self.assertEqual(len(set(parts)), 1)
+
+    def test_environments_of_one_number_are_evaluated_in_any_number(self):
+        for make, count in (only_six, 6), (always_ten, 10):
+            run = broadloom.train(
+                make,
+                name=f"{make.__name__}-v0",
+                out=out(make.__name__),
+                **{**SMALL, "num_envs": count},
+            )
+            many = broadloom.train(
+                lambda num_envs: Fixed(num_envs),
+                name=f"{make.__name__}-v0",
+                out=out(make.__name__ + "_any"),
+                **{**SMALL, "num_envs": count},
+            )
+            self.assertEqual(parameters(run), parameters(many))
+            for episodes in (3, 17):
+                expected = broadloom.evaluate(many, episodes=episodes)
+                broadloom.register(f"{make.__name__}-v0", make, num_envs=count)
+                found = broadloom.evaluate(run, episodes=episodes)
+                self.assertEqual(found["episodes"], episodes)
+                self.assertEqual(found["mean_return"], expected["mean_return"])
+                broadloom.register(f"{make.__name__}-v0", lambda num_envs: Fixed(num_envs))
+            broadloom.register(f"{make.__name__}-v0", make, num_envs=count)
+
+    def test_values_that_the_dtype_of_the_space_cannot_hold_are_refused(self):
+        def make(space, value):
+            class Still(Fixed):
+                single_observation_space = space
+
+                def look(self):
+                    return np.full((self.num_envs, *space.shape), value)
+
+            return lambda num_envs: Still(num_envs)
+
+        pixels = gymnasium.spaces.Box(0, 255, (6, 6, 1), np.uint8)
+        five = gymnasium.spaces.Discrete(5)
+        for space, value, got in (
+            (pixels, 0.5, "0.5 in an array of float64, expected numbers that uint8"),
+            (pixels, np.float32("nan"), "nan in an array of float32, expected numbers that uint8"),
+            (pixels, -3, "-3 in an array of int64, expected numbers that uint8"),
+            (pixels, 300, "300 in an array of int64, expected numbers that uint8"),
+            (five, 1.7, "1.7 in an array of float64, expected numbers that int64"),
+            (five, np.nan, "nan in an array of float64, expected numbers that int64"),
+        ):
+            with self.subTest(got), self.assertRaisesRegex(ValueError, f"observations: got {got}"):
+                broadloom.train(make(space, value), name="Still-v0", out=out("still"), **SMALL)
+        words = gymnasium.spaces.Box(0, 1, (2,), np.float32)
+        with self.assertRaisesRegex(TypeError, "got an array of <U1, expected numbers of float32"):
+            broadloom.train(make(words, "1"), name="Still-v0", out=out("still"), **SMALL)
+        kept = (pixels, 7.0), (pixels, 9), (five, 2.0), (words, 1 / 3)
+        for i, (space, value) in enumerate(kept):
+            broadloom.train(make(space, value), name="Still-v0", out=out(f"still{i}"), **SMALL)
+
+    def test_one_key_of_dict_observations_is_for_policy_and_critic(self):
+        runs = [
+            broadloom.train(
+                Corridor, name="Key-v0", out=out(f"key{i}"), observation_keys=keys, **SMALL
+            )
+            for i, keys in enumerate(
+                (
+                    "policy",
+                    ("policy",),
+                    ("policy", None),
+                    ("policy", ()),
+                    ("policy", "policy"),
+                )
+            )
+        ]
+        self.assertEqual(len({parameters(run) for run in runs}), 1)
 
     def test_tensors_give_the_same_bits_as_arrays(self):
         arrays = parameters(broadloom.train(cart_pole_disabled, out=out("arrays"), **SMALL))
