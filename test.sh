@@ -295,8 +295,9 @@ test_fuzz() {
     check_stage "fuzz $name" "build/asan/tests/fuzz/fuzz_$name" 25000 --jobs "$BROADLOOM_JOBS"
   done
   check_stage "fuzz state" build/asan/tests/fuzz/fuzz_state
-  check_stage "build bits" configure_and_build release fuzz_bits || return 1
+  check_stage "build bits" configure_and_build release "fuzz_bits fuzz_idle" || return 1
   check_stage "fuzz bits" build/release/tests/fuzz/fuzz_bits 200 --jobs "$BROADLOOM_JOBS"
+  check_stage "fuzz idle" build/release/tests/fuzz/fuzz_idle
 }
 
 # The files of a release of HEAD, then each wheel with every CPython that it serves.

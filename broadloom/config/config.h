@@ -252,7 +252,8 @@ void Config::visit_fields(Visitor&& visitor) {
   v("shape_schedule", shape_schedule, later(Role::kShape),
     "N x T, and the share of the run at which each starts: 8x128 @ 0, 64x16 @ 0.3. 64x16/256 also "
     "sets M. none: off.");
-  v("stagger_starts", stagger_starts, Role::kLearning,
+  v("stagger_starts", stagger_starts,
+    KeyMark(Role::kLearning).needs("num_envs or shape_schedule = set", "above 1"),
     "Spread the phases of the environments' first episodes, so that they do not end together.");
   v("stagger_by", stagger_by, later(Role::kLearning).needs("stagger_starts", "true"),
     Choices{{"actions", "age"}},
@@ -302,17 +303,27 @@ void Config::visit_fields(Visitor&& visitor) {
   v("max_grad_norm", max_grad_norm, Role::kLearning, Range{0.0},
     "Clip gradients to this norm; 0: off.");
   v("clip_grads", clip_grads,
-    later(Role::kLearning).needs("algorithm", "ppo").needs("shared_encoder", "false"),
+    later(Role::kLearning)
+        .needs("algorithm", "ppo")
+        .needs("shared_encoder", "false")
+        .needs("max_grad_norm", kAboveZero)
+        .needs("vf_coef", kAboveZero),
     Choices{{"together", "apart"}},
     "together: one norm over all parameters; apart: one each for actor and critic (RSL-RL).");
-  v("shuffle", shuffle, for_ppo(later(Role::kLearning)), Choices{{"epoch", "block", "off"}},
+  v("shuffle", shuffle,
+    for_ppo(later(Role::kLearning)).value_needs("block", "update_epochs", "above 1"),
+    Choices{{"epoch", "block", "off"}},
     "Order of samples: drawn each epoch, once a block (RSL-RL), or time-major (skrl).");
 
   v.group("Advantages and loss");
   v("gamma", gamma, Role::kLearning, Range{0.0, 1.0}, "Discount per step.");
-  v("gae_lambda", gae_lambda, Role::kLearning, Range{0.0, 1.0},
-    "Lambda of generalised advantage estimation, and of PQN's Q(lambda).");
-  v("truncation_mode", truncation_mode, Role::kLearning,
+  v("gae_lambda", gae_lambda,
+    KeyMark(Role::kLearning)
+        .needs("gamma or algorithm = ppo_rnd", kAboveZero)
+        .needs("num_steps or shape_schedule = set", "above 1"),
+    Range{0.0, 1.0}, "Lambda of generalised advantage estimation, and of PQN's Q(lambda).");
+  v("truncation_mode", truncation_mode,
+    KeyMark(Role::kLearning).value_needs("as_termination or state_value", "gamma", kAboveZero),
     Choices{{"bootstrap", "as_termination", "state_value", "zero"}},
     "At a time limit, bootstrap adds V(final observation), as_termination no value (like CleanRL), "
     "state_value V(s_t); zero sets the TD error to 0.");
@@ -325,14 +336,24 @@ void Config::visit_fields(Visitor&& visitor) {
     "K, passes over each block.");
   v("norm_adv", norm_adv, for_ppo(Role::kLearning), Choices{{"minibatch", "batch", "off"}},
     "Samples over which advantages are normalised.");
-  v("clip_coef", clip_coef, for_ppo(Role::kLearning), Range{0.0, 100.0},
+  // Before a block's first step, ratios are 1 and values are the old ones: nothing is clipped.
+  const auto for_later_steps = [for_ppo](const KeyMark& mark) {
+    return for_ppo(mark).needs("gradient steps of a block", "above 1");
+  };
+  const auto for_clipped_values = [for_later_steps](const KeyMark& mark) {
+    return for_later_steps(mark).needs("vf_coef", kAboveZero);
+  };
+  v("clip_coef", clip_coef, for_later_steps(Role::kLearning), Range{0.0, 100.0},
     "Clip range of the policy ratio, and of the value.");
-  v("clip_schedule", clip_schedule, for_ppo(later(Role::kLearning)),
+  v("clip_schedule", clip_schedule,
+    for_later_steps(later(Role::kLearning)).needs("clip_coef", kAboveZero),
     Choices{{"constant", "linear"}}, "linear: clip_coef falls to 0 over the run.");
-  v("clip_vloss", clip_vloss, for_ppo(Role::kLearning), "Clip the value loss too.");
-  v("clip_vloss_coef", clip_vloss_coef, for_ppo(later(Role::kLearning)).needs("clip_vloss", "true"),
-    Range{0.0, 1e6}, "Clip range of the value; 0: clip_coef.");
-  v("clip_vloss_rule", clip_vloss_rule, for_ppo(later(Role::kLearning)).needs("clip_vloss", "true"),
+  v("clip_vloss", clip_vloss, for_clipped_values(Role::kLearning), "Clip the value loss too.");
+  v("clip_vloss_coef", clip_vloss_coef,
+    for_clipped_values(later(Role::kLearning)).needs("clip_vloss", "true"), Range{0.0, 1e6},
+    "Clip range of the value; 0: clip_coef.");
+  v("clip_vloss_rule", clip_vloss_rule,
+    for_clipped_values(later(Role::kLearning)).needs("clip_vloss", "true"),
     Choices{{"larger", "clipped"}},
     "Value loss: the larger of both, or the clipped value's (Stable-Baselines3, skrl).");
   v("ent_coef", ent_coef, for_ppo(Role::kLearning), Range{0.0, 100.0},
@@ -342,12 +363,14 @@ void Config::visit_fields(Visitor&& visitor) {
   v("vf_coef", vf_coef, Role::kLearning, Range{0.0, 1000.0}, "Weight of the value loss.");
   v("bounds_coef", bounds_coef, for_ppo(later(Role::kLearning)).needs("actions", "Box"),
     Range{0.0, 1e6}, "Weight of the mean actions' squared excess over 1.1 (rl_games); 0: off.");
-  v("target_kl", target_kl, for_ppo(Role::kLearning), Range{0.0, 100.0},
-    "Stop a block's epochs when the KL exceeds this; 0: off.");
+  v("target_kl", target_kl,
+    for_ppo(Role::kLearning).needs("gradient steps before the last epoch", "above 1"),
+    Range{0.0, 100.0}, "Stop a block's epochs when the KL exceeds this; 0: off.");
 
   v.group("Exploration of PQN");
-  v("eps_start", eps_start, later(Role::kLearning).needs("algorithm", "pqn"), Range{0.0, 1.0},
-    "Initial share of random actions.");
+  v("eps_start", eps_start,
+    later(Role::kLearning).needs("algorithm", "pqn").needs("eps_decay", kAboveZero),
+    Range{0.0, 1.0}, "Initial share of random actions.");
   v("eps_finish", eps_finish, later(Role::kLearning).needs("algorithm", "pqn"), Range{0.0, 1.0},
     "Final share of random actions, after eps_decay.");
   v("eps_decay", eps_decay, later(Role::kLearning).needs("algorithm", "pqn"), Range{0.0, 1.0},
@@ -382,7 +405,7 @@ void Config::visit_fields(Visitor&& visitor) {
   v("hidden_sizes", hidden_sizes, Role::kNetwork, "Width of each hidden layer.");
   v("activation", activation, Role::kNetwork, Choices{{"tanh", "relu", "elu"}},
     "Hidden activation.");
-  v("shared_encoder", shared_encoder, Role::kNetwork,
+  v("shared_encoder", shared_encoder, for_ppo(Role::kNetwork),
     "One body for policy and value instead of two.");
   v("recurrent", recurrent, later(Role::kNetwork).needs("algorithm", "ppo").needs("device", "cpu"),
     Choices{{"none", "mingru", "gru", "lstm"}},

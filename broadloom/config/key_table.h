@@ -13,8 +13,12 @@ struct KeyMark {
   KeyMark(Role role) { facts.role = role; }
   KeyMark(Role role, Since since) : KeyMark(role) { facts.since = since; }
 
-  // The key does nothing unless these keys have these values: see Need. At most two.
+  // The key does nothing unless these keys have these values: see Need. At most kMostNeeds.
   KeyMark needs(const char* keys, const char* values) const { return add_need({keys, values}); }
+  // As needs(), of one value of the key: "block", or of several: "as_termination or state_value".
+  KeyMark value_needs(const char* own_values, const char* keys, const char* values) const {
+    return add_need({keys, values, false, own_values});
+  }
   // As needs(), but even the default value is refused.
   KeyMark stands_only_with(const char* keys, const char* values) const {
     return add_need({keys, values, true});
@@ -31,7 +35,9 @@ struct KeyMark {
  private:
   KeyMark add_need(const Need& need) const {
     KeyMark mark = *this;
-    mark.facts.needs[facts.needs[0].keys == nullptr ? 0 : 1] = need;
+    std::size_t i = 0;
+    while (mark.facts.needs.at(i).keys != nullptr) ++i;
+    mark.facts.needs[i] = need;
     return mark;
   }
 };

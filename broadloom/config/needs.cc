@@ -13,8 +13,21 @@
 namespace broadloom {
 namespace {
 
-// Names used like keys for values from the environment and for the config's tables.
+// Names used like keys: for values from the environment, for the config's tables, and for what
+// follows from several keys.
 constexpr std::string_view kActions = "actions", kStrata = "[strata]";
+constexpr const char* kOptionPrefix = "env.";
+constexpr std::string_view kSteps = "gradient steps of a block";
+constexpr std::string_view kEarlySteps = "gradient steps before the last epoch";
+
+// The largest number of any block of the run.
+std::int64_t most_minibatches(const Config& config) {
+  std::int64_t most = 0;
+  for (std::size_t p = 0; p < config.phase_count(); ++p) {
+    most = std::max(most, config.of_phase(p).minibatch_count());
+  }
+  return most;
+}
 
 using Texts = std::map<std::string, std::string, std::less<>>;
 
@@ -26,6 +39,9 @@ Texts texts_of(const Config& config, const EnvSpec* spec) {
       std::any_of(config.env_options.begin(), config.env_options.end(),
                   [](const auto& option) { return is_strata_key(option.first); });
   texts[std::string(kStrata)] = has_strata ? "there" : "";
+  const std::int64_t minibatches = most_minibatches(config);
+  texts[std::string(kSteps)] = to_text(config.update_epochs * minibatches);
+  texts[std::string(kEarlySteps)] = to_text((config.update_epochs - 1) * minibatches);
   if (spec == nullptr) return texts;
   const SpaceKind kind = spec->action.kind;
   texts[std::string(kActions)] = kind == SpaceKind::kBox        ? "Box"
@@ -88,9 +104,12 @@ bool is_met(const Need& need, const Texts& texts) {
   return false;
 }
 
-const Need* unmet(const KeyFacts& facts, const Texts& texts) {
-  for (const Need& need : facts.needs) {
-    if (!is_met(need, texts)) return &need;
+// The first need that the key's value has and that is not met.
+const Need* unmet(const FieldInfo& field, const Texts& texts) {
+  for (const Need& need : field.facts.needs) {
+    const bool has_it =
+        need.own_values == nullptr || is_among(need.own_values, texts.find(field.name)->second);
+    if (has_it && !is_met(need, texts)) return &need;
   }
   return nullptr;
 }
@@ -113,7 +132,7 @@ KeyUse use_of(std::string_view prefix, const FieldInfo& field, const Texts& text
               const std::string& usual) {
   const std::string name = std::string(prefix) + field.name;
   KeyUse use{.key = name, .acts = true, .refusal = {}};
-  const Need* const need = unmet(field.facts, texts);
+  const Need* const need = unmet(field, texts);
   if (need == nullptr) return use;
   const std::string& text = texts.find(field.name)->second;
   use.acts = false;
@@ -137,6 +156,33 @@ std::string usual_form(const std::string& type, const std::string& text) {
   return is_number && parse_text(text, number).ok() ? to_text(number) : text;
 }
 
+// Whether each stratum draws that constant, so that no episode has the environment's own.
+bool all_strata_draw(const Overrides& overrides, const std::string& constant) {
+  std::map<std::string, bool> draws;  // by stratum
+  for (const auto& [key, text] : overrides) {
+    if (!is_strata_key(key)) continue;
+    const StrataKey parts = split_strata_key(key);
+    draws[parts.stratum] |= parts.field == constant;
+  }
+  return !draws.empty() &&
+         std::all_of(draws.begin(), draws.end(), [](const auto& one) { return one.second; });
+}
+
+// A constant of the environment that every stratum draws. Its last value counts.
+KeyUse drawn_use(const std::string& name, const Overrides& overrides, const FieldInfo& field) {
+  KeyUse use{.key = name, .acts = false, .refusal = {}};
+  for (const auto& [key, text] : overrides) {
+    if (key != name) continue;
+    const bool is_default =
+        usual_form(field.type, text) == usual_form(field.type, field.default_text);
+    use.refusal = is_default ? ""
+                             : name + ": got " + text +
+                                   ", but it does nothing while every [strata.<name>] draws " +
+                                   field.name + ". Leave " + name + " out";
+  }
+  return use;
+}
+
 // Adds the uses of environment options or disturbances. Their keys are `prefix` and a field's name.
 // An option also acts if strata draw the value that it needs.
 void add_option_uses(const std::vector<FieldInfo>& fields, const std::string& prefix,
@@ -153,8 +199,11 @@ void add_option_uses(const std::vector<FieldInfo>& fields, const std::string& pr
     }
   }
   for (const FieldInfo& field : fields) {
-    const bool is_set = sets(overrides, prefix + field.name) && texts.contains(field.name);
-    if (!is_set || field.facts.needs[0].keys == nullptr) continue;
+    if (!sets(overrides, prefix + field.name)) continue;
+    if (prefix == kOptionPrefix && all_strata_draw(overrides, field.name)) {
+      uses.push_back(drawn_use(prefix + field.name, overrides, field));
+    }
+    if (!texts.contains(field.name) || field.facts.needs[0].keys == nullptr) continue;
     uses.push_back(use_of(prefix, field, texts, usual_form(field.type, field.default_text)));
   }
 }
@@ -182,6 +231,7 @@ std::string needs_sentence(const KeyFacts& facts) {
   for (const Need& need : facts.needs) {
     if (need.keys == nullptr) continue;
     words += (words.empty() ? "Needs " : ", and ") + need_words(need);
+    if (need.own_values != nullptr) words += std::string(" for ") + need.own_values;
   }
   return words.empty() ? words : words + ".";
 }
@@ -202,7 +252,7 @@ std::vector<KeyUse> key_uses(const Overrides& overrides, const Config& config, c
   if (const Result<std::vector<FieldInfo>> options =
           list_env_options(config.env_id, config.env_options);
       options.ok()) {
-    add_option_uses(options.value(), "env.", overrides, uses);
+    add_option_uses(options.value(), kOptionPrefix, overrides, uses);
   }
   add_option_uses(list_fields(Disturbance{}), "disturb.", overrides, uses);
   return uses;
@@ -212,13 +262,15 @@ std::set<std::string> idle_keys(const Config& config) {
   const Texts texts = texts_of(config, nullptr);
   std::set<std::string> idle;
   for (const FieldInfo& field : list_fields(config)) {
-    if (unmet(field.facts, texts) != nullptr) idle.insert(field.name);
+    if (unmet(field, texts) != nullptr) idle.insert(field.name);
   }
   return idle;
 }
 
 Config without_idle_values(const Config& config) {
-  const std::set<std::string> idle = idle_keys(config);
+  std::set<std::string> idle = idle_keys(config);
+  // Stores have cells of one environment with and without it, which remain two.
+  idle.erase("stagger_starts");
   Config out = config;
   for (const FieldInfo& field : list_fields(config)) {
     const char* const before = field.facts.before;

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <array>
+#include <cstddef>
 
 namespace broadloom {
 
@@ -37,7 +38,10 @@ struct Need {
   const char* values = nullptr;  // "adaptive", "ppo or ppo_rnd", "above 1", kIsSet or kIsEmpty
   // Whether a user who gives the key its default is refused, too: it says what will not be done.
   bool at_default = false;
+  // "block": only this value of the key, or these, has the need; null: each.
+  const char* own_values = nullptr;
 };
+inline constexpr std::size_t kMostNeeds = 4;
 inline constexpr const char* kAboveZero = "above 0";
 inline constexpr const char* kIsSet = "set";  // a list or text that is not empty
 inline constexpr const char* kIsEmpty = "empty";
@@ -45,9 +49,9 @@ inline constexpr const char* kIsEmpty = "empty";
 struct KeyFacts {
   Role role = Role::kNone;
   Since since = Since::kFirst;
-  const char* group = "";        // its heading in help and in the reference
-  std::array<Need, 2> needs{};   // the key does nothing unless all of them hold
-  const char* before = nullptr;  // value in records older than the key; null: its default
+  const char* group = "";                // its heading in help and in the reference
+  std::array<Need, kMostNeeds> needs{};  // the key does nothing unless all of them hold
+  const char* before = nullptr;          // value in records older than the key; null: its default
 };
 
 }  // namespace broadloom

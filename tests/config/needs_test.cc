@@ -33,7 +33,71 @@ const std::vector<Idle>& idle_settings() {
   const Overrides levels{{"curriculum", "easy,hard"},
                          {"strata.easy.half_length", "0.4..0.6"},
                          {"strata.hard.half_length", "0.05..0.1"}};
+  const Overrides one_step{{"update_epochs", "1"}, {"num_minibatches", "1"}};
+  const Overrides two_epochs{{"update_epochs", "2"}, {"num_minibatches", "1"}};
+  const std::string is_one_step =
+      "gradient steps of a block = 1; it needs gradient steps of a block above 1";
+  const std::string before_last = "gradient steps before the last epoch";
+  const std::string needs_more = "; it needs " + before_last + " above 1";
+  const std::string no_values = "vf_coef = 0; it needs vf_coef above 0";
   static const std::vector<Idle> all = {
+      {"stagger_starts",
+       "true",
+       {{"num_envs", "1"}},
+       "num_envs = 1 and shape_schedule is not set; it needs num_envs above 1, or shape_schedule "
+       "set",
+       {{"num_envs", "2"}}},
+      {"gae_lambda",
+       "0.9",
+       {{"num_envs", "8"}, {"num_steps", "1"}, {"num_minibatches", "1"}},
+       "num_steps = 1 and shape_schedule is not set; it needs num_steps above 1, or "
+       "shape_schedule set",
+       {{"shape_schedule", "8x1/8 @ 0, 4x2/8 @ 0.5"}}},
+      {"gae_lambda",
+       "0.9",
+       {{"gamma", "0"}},
+       "gamma = 0 and algorithm = ppo; it needs gamma above 0, or algorithm = ppo_rnd",
+       {{"gamma", "0"}, {"algorithm", "ppo_rnd"}}},
+      {"truncation_mode", "state_value", {{"gamma", "0"}}, "gamma = 0; it needs gamma above 0", {}},
+      {"shared_encoder", "true", pqn, is_pqn, rnd},
+      {"eps_start",
+       "0.5",
+       {{"algorithm", "pqn"}, {"eps_decay", "0"}},
+       "eps_decay = 0; it needs eps_decay above 0",
+       pqn},
+      {"clip_coef", "0.1", one_step, is_one_step, two_epochs},
+      {"clip_coef",
+       "0.1",
+       {{"update_epochs", "1"}, {"minibatch_size", "512"}},
+       is_one_step,
+       {{"update_epochs", "1"}, {"minibatch_size", "511"}}},
+      {"clip_schedule", "linear", one_step, is_one_step, two_epochs},
+      {"clip_schedule",
+       "linear",
+       {{"clip_coef", "0"}},
+       "clip_coef = 0; it needs clip_coef above 0",
+       {}},
+      {"clip_vloss", "false", one_step, is_one_step, two_epochs},
+      {"clip_vloss", "false", {{"vf_coef", "0"}}, no_values, {}},
+      {"clip_vloss_coef", "0.1", {{"vf_coef", "0"}}, no_values, {}},
+      {"clip_vloss_rule", "clipped", {{"vf_coef", "0"}}, no_values, {}},
+      {"clip_grads",
+       "apart",
+       {{"max_grad_norm", "0"}},
+       "max_grad_norm = 0; it needs max_grad_norm above 0",
+       {}},
+      {"clip_grads", "apart", {{"vf_coef", "0"}}, no_values, {}},
+      {"shuffle",
+       "block",
+       {{"update_epochs", "1"}},
+       "update_epochs = 1; it needs update_epochs above 1",
+       {}},
+      {"target_kl", "0.02", {{"update_epochs", "1"}}, before_last + " = 0" + needs_more, {}},
+      {"target_kl",
+       "0.02",
+       two_epochs,
+       before_last + " = 1" + needs_more,
+       {{"update_epochs", "3"}, {"num_minibatches", "1"}}},
       {"stagger_by",
        "age",
        {},
@@ -209,6 +273,56 @@ TEST(Needs, RefusalsSayWhatToDo) {
             "= Box. Leave log_std_init out");
 }
 
+// A need of one value leaves the others alone.
+TEST(Needs, ValuesHaveTheirOwn) {
+  EXPECT_TRUE(resolve_config({{"shuffle", "off"}, {"update_epochs", "1"}}).ok());
+  EXPECT_TRUE(resolve_config({{"truncation_mode", "zero"}, {"gamma", "0"}}).ok());
+  Config config;
+  config.update_epochs = 1;
+  config.shuffle = "block";
+  EXPECT_EQ(without_idle_values(config).shuffle, "epoch");
+  config.shuffle = "off";
+  EXPECT_EQ(without_idle_values(config).shuffle, "off");
+}
+
+// One block with more steps is enough.
+TEST(Needs, EveryShapeOfARunCounts) {
+  const Overrides first_alone{{"update_epochs", "1"},
+                              {"shape_schedule", "4x128/256 @ 0, 4x64/256 @ 0.5"}};
+  Overrides given = first_alone;
+  given.emplace_back("clip_coef", "0.1");
+  EXPECT_TRUE(resolve_config(given).ok());
+  given = {{"update_epochs", "1"},
+           {"shape_schedule", "4x128/512 @ 0, 4x64/256 @ 0.5"},
+           {"clip_coef", "0.1"}};
+  EXPECT_FALSE(resolve_config(given).ok());
+}
+
+// A constant that every stratum draws; the last case leaves it to one of them.
+TEST(Needs, ConstantsThatEveryStratumDrawsAreRefused) {
+  const auto message = [](const char* other) {
+    return resolve_config({{"strata.easy.half_length", "0.4..0.6"},
+                           {other, "0.2..0.3"},
+                           {"env.half_length", "0.7"}})
+        .status()
+        .message();
+  };
+  EXPECT_EQ(message("strata.hard.half_length"),
+            "env.half_length: got 0.7, but it does nothing while every [strata.<name>] draws "
+            "half_length. Leave env.half_length out");
+  EXPECT_EQ(message("strata.hard.pole_mass"), "");
+}
+
+// A dialect's keys that a user's own leave without effect are not the user's fault.
+TEST(Needs, DialectsAreTaken) {
+  const Result<Config> config = resolve_config(
+      {{"dialect", "rsl_rl"}, {"update_epochs", "1"}, {"max_grad_norm", "0"}, {"gamma", "0"}});
+  ASSERT_TRUE(config.ok()) << config.status().message();
+  EXPECT_EQ(config.value().clip_grads, "together");
+  EXPECT_EQ(config.value().shuffle, "epoch");
+  EXPECT_EQ(config.value().truncation_mode, "bootstrap");
+}
+
 // Every key with a need must be in the list above, so that it is tested.
 TEST(Needs, EveryKeyThatNeedsSomethingIsTriedAbove) {
   for (const FieldInfo& field : list_fields(Config{})) {
@@ -275,6 +389,9 @@ TEST(Needs, ConfigsThatTrainAlikeBecomeEqual) {
   other.lr_schedule = "adaptive";
   other.desired_kl = 1.0;
   EXPECT_EQ(without_idle_values(other).desired_kl, 1.0);
+  other.num_envs = 1;
+  other.stagger_starts = true;
+  EXPECT_TRUE(without_idle_values(other).stagger_starts);
 }
 
 TEST(Needs, AreNamedInASentence) {
@@ -283,6 +400,10 @@ TEST(Needs, AreNamedInASentence) {
             "Needs algorithm = ppo or ppo_rnd, and ent_coef above 0.");
   EXPECT_EQ(needs_sentence(facts_of("normaliser")), "Needs norm_obs or norm_reward = true.");
   EXPECT_EQ(needs_sentence(facts_of("curriculum_up")), "Needs curriculum set.");
+  EXPECT_EQ(needs_sentence(facts_of("shuffle")),
+            "Needs algorithm = ppo or ppo_rnd, and update_epochs above 1 for block.");
+  EXPECT_EQ(needs_sentence(facts_of("target_kl")),
+            "Needs algorithm = ppo or ppo_rnd, and gradient steps before the last epoch above 1.");
   EXPECT_EQ(needs_sentence(facts_of("gamma")), "");
 }
 
