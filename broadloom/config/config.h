@@ -322,8 +322,7 @@ void Config::visit_fields(Visitor&& visitor) {
         .needs("gamma or algorithm = ppo_rnd", kAboveZero)
         .needs("num_steps or shape_schedule = set", "above 1"),
     Range{0.0, 1.0}, "Lambda of generalised advantage estimation, and of PQN's Q(lambda).");
-  v("truncation_mode", truncation_mode,
-    KeyMark(Role::kLearning).value_needs("as_termination or state_value", "gamma", kAboveZero),
+  v("truncation_mode", truncation_mode, Role::kLearning,
     Choices{{"bootstrap", "as_termination", "state_value", "zero"}},
     "At a time limit, bootstrap adds V(final observation), as_termination no value (like CleanRL), "
     "state_value V(s_t); zero sets the TD error to 0.");

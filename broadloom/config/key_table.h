@@ -15,7 +15,7 @@ struct KeyMark {
 
   // The key does nothing unless these keys have these values: see Need. At most kMostNeeds.
   KeyMark needs(const char* keys, const char* values) const { return add_need({keys, values}); }
-  // As needs(), of one value of the key: "block", or of several: "as_termination or state_value".
+  // As needs(), of one value of the key, or of several: "block or off".
   KeyMark value_needs(const char* own_values, const char* keys, const char* values) const {
     return add_need({keys, values, false, own_values});
   }

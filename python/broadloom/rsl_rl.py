@@ -120,6 +120,18 @@ DISTRIBUTION = {
 }
 
 
+# Broadloom refuses a key that does nothing beside the others; RSL-RL's files name all.
+IDLE: dict[str, Callable[[dict[str, Any]], bool]] = {
+    "shuffle": lambda ours: ours["update_epochs"] == 1,
+    "clip_grads": lambda ours: ours["max_grad_norm"] == 0 or ours["vf_coef"] == 0,
+    "clip_coef": lambda ours: ours["update_epochs"] * ours["num_minibatches"] == 1,
+    "clip_vloss": lambda ours: (
+        ours["update_epochs"] * ours["num_minibatches"] == 1 or ours["vf_coef"] == 0
+    ),
+    "gae_lambda": lambda ours: ours["gamma"] == 0 or ours["num_steps"] == 1,
+}
+
+
 class Reading:
     """Broadloom's settings of a configuration of RSL-RL.
 
@@ -158,6 +170,9 @@ class Reading:
             "std_min": max(float(least), 1e-6),
             "std_max": float(most),
         }
+        for key, is_idle in IDLE.items():
+            if is_idle(self.settings):
+                del self.settings[key]
         if self.settings["lr_schedule"] == "adaptive":
             self.settings["kl_estimate"] = "analytic"
         if self.settings["norm_obs"]:

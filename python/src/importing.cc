@@ -27,8 +27,9 @@ namespace {
 Result<std::unique_ptr<Trainer>> make_trainer(const Overrides& keys) {
   const nb::gil_scoped_release unlocked;
   allow_settings(keys);
-  const Result<Config> config = resolve_config(keys);
+  const Result<Config> config = assemble_config(keys);  // another trainer's keys may do nothing
   if (!config.ok()) return config.status();
+  BROADLOOM_TRY(check_config(config.value()));
   return Trainer::create(config.value(), 1);
 }
 

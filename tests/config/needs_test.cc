@@ -58,7 +58,6 @@ const std::vector<Idle>& idle_settings() {
        {{"gamma", "0"}},
        "gamma = 0 and algorithm = ppo; it needs gamma above 0, or algorithm = ppo_rnd",
        {{"gamma", "0"}, {"algorithm", "ppo_rnd"}}},
-      {"truncation_mode", "state_value", {{"gamma", "0"}}, "gamma = 0; it needs gamma above 0", {}},
       {"shared_encoder", "true", pqn, is_pqn, rnd},
       {"eps_start",
        "0.5",
@@ -276,7 +275,6 @@ TEST(Needs, RefusalsSayWhatToDo) {
 // A need of one value leaves the others alone.
 TEST(Needs, ValuesHaveTheirOwn) {
   EXPECT_TRUE(resolve_config({{"shuffle", "off"}, {"update_epochs", "1"}}).ok());
-  EXPECT_TRUE(resolve_config({{"truncation_mode", "zero"}, {"gamma", "0"}}).ok());
   Config config;
   config.update_epochs = 1;
   config.shuffle = "block";
@@ -320,7 +318,6 @@ TEST(Needs, DialectsAreTaken) {
   ASSERT_TRUE(config.ok()) << config.status().message();
   EXPECT_EQ(config.value().clip_grads, "together");
   EXPECT_EQ(config.value().shuffle, "epoch");
-  EXPECT_EQ(config.value().truncation_mode, "bootstrap");
 }
 
 // Every key with a need must be in the list above, so that it is tested.

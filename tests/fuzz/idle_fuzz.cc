@@ -219,6 +219,23 @@ const std::vector<Overrides>& quick_switches() {
   return kSwitches;
 }
 
+// Keys of limits, or of what only happens at one. Elsewhere than in quick scenes beside quick
+// switches, a run may not reach them.
+constexpr std::string_view kLimits[] = {
+    "truncation_mode", "max_episode_steps", "max_grad_norm",   "clip_grads",
+    "clip_coef",       "clip_schedule",     "clip_vloss",      "clip_vloss_coef",
+    "clip_vloss_rule", "target_kl",         "desired_kl",      "kl_estimate",
+    "adapt_every",     "adaptive_rate_min", "bounds_coef",     "std_min",
+    "std_max",         "clip_obs",          "obs_eps",         "obs_eps_in",
+    "clip_reward",     "curriculum_up",     "curriculum_down", "curriculum_episodes",
+};
+
+bool may_be_unreached(const std::string& key, const Scene& scene, const Overrides& beside) {
+  const auto& usual = quick_switches();
+  return std::find(std::begin(kLimits), std::end(kLimits), key) != std::end(kLimits) &&
+         (!scene.is_quick || std::find(usual.begin(), usual.end(), beside) == usual.end());
+}
+
 // Settings that learn the same by right.
 struct Same {
   const char* key;
@@ -234,6 +251,8 @@ constexpr Same kSame[] = {
     {"norm_adv", "batch", "num_minibatches", "1", "the minibatch is the block"},
     {"norm_adv", "batch", "minibatch_size", "32", "the minibatch is the block"},
     {"layer_norm", "all", nullptr, nullptr, "without images, a layer has no channels"},
+    {"truncation_mode", "as_termination", "gamma", "0", "simulators may refuse bootstrap"},
+    {"truncation_mode", "state_value", "gamma", "0", "simulators may refuse bootstrap"},
     {"norm_reward", nullptr, "gamma", "0", "CartPole's rewards are all 1"},
     {"adam_eps", nullptr, "update_epochs", "1", "RAdam's first steps have no denominator"},
     {"clip_vloss_rule", "clipped", "num_envs", "1", "a limit that so small a block does not reach"},
@@ -245,6 +264,9 @@ constexpr Same kSame[] = {
     {"*", nullptr, "env.max_torque", nullptr, "a task that actions do not change"},
     {"*", nullptr, "env.max_speed", nullptr, "a task that actions do not change"},
     {"*", nullptr, "env.tau", nullptr, "episodes of a step"},
+    {"env.scale_actions", nullptr, "action_distribution", "squashed", "it scales to the bounds"},
+    {"env.scale_actions", nullptr, "action_distribution", "beta", "it scales to the bounds"},
+    {"env.scale_actions", nullptr, "disturb.push_interval", "1", "pushes replace all actions"},
     {"*", nullptr, "reward_scale", "1e-9", "rewards vanish beside values"},
     {"disturb.action_delay", nullptr, "disturb.push_interval", nullptr,
      "pushes replace all actions"},
@@ -410,6 +432,7 @@ class Search {
 
   void judge(const std::string& key, const std::string& value, const Scene& scene,
              const Overrides& beside) {
+    if (may_be_unreached(key, scene, beside)) return;
     if (same_by_right(key, value, beside) != nullptr) {
       same_ += 1;
       return;

@@ -145,10 +145,11 @@ TEST(PqnWithoutCritic, KeepsNothingForOne) {
   EXPECT_TRUE(trainer_of(config_of("Gusts5-v0", ppo), 1)->block().has_critic());
 }
 
-// Settings that are refused because of a critic are allowed.
+// Records have settings that are refused because of a critic.
 TEST(PqnWithoutCritic, MayHaveWhatACriticOfItsOwnForbids) {
-  const Result<std::unique_ptr<Trainer>> made =
-      Trainer::create(config_of("Gusts5-v0", {{"shared_encoder", "true"}}), 1);
+  Config config = config_of("Gusts5-v0");
+  config.shared_encoder = true;
+  const Result<std::unique_ptr<Trainer>> made = Trainer::create(config, 1);
   EXPECT_TRUE(made.ok()) << made.status().message();
 }
 

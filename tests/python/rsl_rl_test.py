@@ -119,6 +119,21 @@ class RunnerTest(unittest.TestCase):
             self.assertEqual(config[key], text_of(value), key)
         self.assertTrue(line["contract"]["simulator"]["has_final_observations"])
 
+    def test_keys_that_would_do_nothing_are_left_out(self):
+        for path, value, idle in (
+            ("algorithm.num_learning_epochs", 1, {"shuffle"}),
+            ("algorithm.max_grad_norm", 0.0, {"clip_grads"}),
+            ("algorithm.value_loss_coef", 0.0, {"clip_grads", "clip_vloss"}),
+            ("num_steps_per_env", 1, {"gae_lambda"}),
+        ):
+            config = changed(path, value)
+            config["algorithm"] |= {"lam": 0.9, "use_clipped_value_loss": False}
+            runner = learn(made(config=config), 1)
+            self.assertFalse(idle & set(runner.settings), path)
+        one_step = changed("algorithm.num_learning_epochs", 1)
+        one_step["algorithm"] |= {"num_mini_batches": 1, "clip_param": 0.1, "schedule": "fixed"}
+        learn(made(config=one_step), 1)
+
     def test_truncation_is_exact_only_with_last_observations(self):
         for make, exact in (
             (lambda: RslRl(Mjlab(4)), True),
