@@ -141,7 +141,7 @@ const Values& tried_values() {
   return kValues;
 }
 
-// Where numbers switch something off, or have no room.
+// Values at which a number switches something off, or leaves no room.
 const Values& switch_values() {
   static const Values kValues = {
       {"num_envs", {"1"}},
@@ -421,9 +421,9 @@ class Search {
     for (const std::string& value :
          values_of(key.field, tried_values(), {"1", "2"}, {"0.3", "0.9"})) {
       if (key.name.find('.') != std::string::npos && value == key.field.default_text) continue;
-      Overrides with = given;
-      set(with, key.name, value);
-      const Result<Config> config = resolve_config(with);
+      Overrides tried = given;
+      set(tried, key.name, value);
+      const Result<Config> config = resolve_config(tried);
       if (!config.ok() || to_overrides(config.value()) == usual_texts) continue;
       const std::optional<Learnt> learnt = learn(config.value());
       if (!learnt) continue;
