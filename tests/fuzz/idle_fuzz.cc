@@ -276,6 +276,8 @@ constexpr Same kSame[] = {
     {"*", nullptr, "reward_scale", "1e-9", "rewards vanish beside values"},
     {"disturb.action_delay", nullptr, "disturb.push_interval", nullptr,
      "pushes replace all actions"},
+    {"disturb.action_delay_max", nullptr, "disturb.push_interval", nullptr,
+     "pushes replace all actions"},
 };
 
 const Same* same_by_right(const std::string& key, const std::string& value,
