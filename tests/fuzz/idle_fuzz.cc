@@ -80,7 +80,7 @@ std::vector<Scene> all_scenes() {
              {"curriculum", "a,b"}}),
       scene("ppo choices", "Dials-v0", {}),
       scene("ppo masks", "TicTacToe-v0", {}),
-      scene("ppo table", "CliffWalking-v1", {}),
+      scene("ppo table", "Taxi-v3", {}),
       scene("ppo images", "MinAtar/Breakout-v1", {{"encoder", "minatar"}, {"hidden_sizes", "8"}}),
   };
 }
@@ -266,6 +266,10 @@ constexpr Same kSame[] = {
     {"env.max_torque", nullptr, "log_std_init", "-20", "no action reaches the torque"},
     {"shuffle", "block", "target_kl", "1e-9", "no block has a second epoch"},
     {"update_epochs", nullptr, "target_kl", "1e-9", "no block has a second epoch"},
+    {"norm_reward", nullptr, "truncation_mode", "zero", "Breakout's only rewards are at the limit"},
+    {"reward_scale", nullptr, "truncation_mode", "zero",
+     "Breakout's only rewards are at the limit"},
+    {"*", nullptr, "env.sticky_action_prob", "1", "a task that actions do not change"},
     {"*", nullptr, "env.force", nullptr, "a task that actions do not change"},
     {"*", nullptr, "env.max_torque", nullptr, "a task that actions do not change"},
     {"*", nullptr, "env.max_speed", nullptr, "a task that actions do not change"},
