@@ -270,6 +270,45 @@ def register(
     return name
 
 
+def is_registered(env_id):
+    """Whether register() or train() of this process gave environments of Python this id."""
+    with _lock:
+        return env_id in _kinds
+
+
+def made_by(env_id):
+    """(id of Gymnasium, arguments, wrappers) of such environments; None if a function makes
+    them."""
+    from .sources import EnvMaker
+
+    with _lock:
+        made = _kinds[env_id][0] if env_id in _kinds else None
+    is_id = isinstance(made, EnvMaker) and isinstance(made.source, str)
+    return (made.source, made.kwargs, made.wrappers) if is_id else None
+
+
+@contextlib.contextmanager
+def filmed(env_id, cameras):
+    """In the block this id means the environments of sources.filmed_kind()."""
+    from . import sources
+
+    with _lock:
+        known = _kinds.get(env_id)
+        if _in_use[env_id] > 0:
+            raise _core.Error(
+                f"got a film of '{env_id}', which a training in progress uses; wait for its end"
+            )
+    keys, limit = known[1][1:] if known else (_USUAL_KEYS, 0)
+    kind = sources.filmed_kind(env_id, cameras, keys, limit)
+    _core.register(kind.spec, kind.simulator)
+    try:
+        yield
+    finally:
+        cameras.end()
+        if known:
+            _core.register(known[2].spec, known[2].simulator)
+
+
 def allow_plugin(path: StrPath) -> None:
     """Allows runs, records and panels to load code, in this process (docs/trust.md).
 
@@ -301,6 +340,8 @@ def _print_traceback(raised):
         return
     if not isinstance(raised, Exception):
         raise raised
+    if hasattr(raised, "broadloom_kind"):
+        return  # Broadloom's own words, which need no traceback
     import traceback
 
     traceback.print_exception(type(raised), raised, raised.__traceback__)
@@ -427,10 +468,31 @@ def _opener(namespace):
     def opened(env_id):
         from . import sources
 
-        kind = getattr(sources, f"{namespace}_kind")(env_id)
+        try:
+            kind = getattr(sources, f"{namespace}_kind")(env_id)
+        except Exception as error:
+            raise _refused(error) from None
         return kind.spec, kind.simulator
 
     return opened
+
+
+def _refused(error):
+    """The error with the kind that the program ends with, if an id cannot be opened: a name that is
+    not known, or environments that Broadloom itself refuses. Others come from their code."""
+    known = sys.modules.get("gymnasium")
+    if known is not None and isinstance(error, known.error.UnregisteredEnv):
+        error.broadloom_kind = "not_found"
+        return error
+    trace = error.__traceback__
+    while trace.tb_next is not None:
+        trace = trace.tb_next
+    is_own = os.path.dirname(trace.tb_frame.f_code.co_filename) == os.path.dirname(__file__)
+    if isinstance(error, ModuleNotFoundError):
+        error.broadloom_kind = "not_found"
+    elif is_own and isinstance(error, (TypeError, ValueError)):
+        error.broadloom_kind = "invalid_config"
+    return error
 
 
 for _name in ("gymnasium", "envpool", "gymnax"):

@@ -3,19 +3,22 @@
 from __future__ import annotations
 
 import os
+import threading
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from . import _core
-from ._kind import MASKED_KEYS
-from ._masks import KEY
 from .commands import command
 from .policy import Policy
+from .training import filmed, is_registered, made_by
 
 if TYPE_CHECKING:
     from ._types import Answer, StrPath
+
+MOST_EPISODES = 20
+_lock = threading.Lock()  # one film at a time
 
 
 def watch(
@@ -35,84 +38,134 @@ def watch(
     program ffmpeg. Options: view="drawn", actions="sampled".
 
     Environments of Python are shown by their render(), as x.gif or x.mp4. env: makes one with
-    render_mode="rgb_array"; not needed for gymnasium/<id>. Their actions are the most likely ones,
-    and seed is that of the first reset().
+    render_mode="rgb_array"; not needed for ids of Gymnasium. A film shows the first episodes of an
+    evaluation with this seed and number of episodes, with all settings of the run.
 
     Returns a dict with "file" and the "episodes": return and steps of each."""
     if not env and not _is_rendered(run):
         kept = {"episodes": episodes, "seed": seed, "max_steps": max_steps, "quiet": quiet}
         return command("watch", run, out=None if out is None else os.fspath(out), **kept, **options)
+    _check_counts(episodes, max_steps)
     policy = Policy(run)
+    env_id, actions = policy.spec["id"], options.pop("actions", "most_likely")
     path = os.fspath(out or os.path.join(policy.origin["run_dir"], "watch.gif"))
     if options or not path.endswith((".gif", ".mp4")):
         got = f"out={path!r}" if not options else f"{next(iter(options))}="
         raise ValueError(
-            f"got {got} for {policy.spec['id']}, whose states its render() shows; expected a file "
+            f"got {got} for {env_id}, whose states its render() shows; expected a file "
             "that ends in .gif or .mp4, and no further options"
         )
     _core.check_movie(path)
-    made = env() if env else _made(policy.spec["id"])
-    try:
-        pictures, last, played = _played(policy, made, episodes, seed, max_steps)
-    finally:
-        made.close()
+    cameras = _Cameras(env or _maker(env_id))
+    with _lock, filmed(env_id, cameras):
+        results = policy._core.play(episodes, seed, actions, max_steps)
+        pictures, last = cameras.film(episodes)
     _core.write_movie(path, pictures, last)
+    played = [{"return": total, "steps": steps} for total, steps in results]
     return {"run_dir": os.fspath(run), "seed": seed, "episodes": played, "file": path}
+
+
+def _check_counts(episodes, max_steps):
+    for name, value, most in (("episodes", episodes, MOST_EPISODES), ("max_steps", max_steps, 0)):
+        is_number = isinstance(value, (int, np.integer)) and not isinstance(value, bool)
+        if not is_number or value < 1 or (most and value > most):
+            expected = f"an integer from 1 to {most}" if most else "an integer of at least 1"
+            raise ValueError(f"{name}: got {value!r}, expected {expected}")
 
 
 def _is_rendered(run):
     """Whether the run's environment is one of Python, whose states Broadloom cannot draw."""
-    return Policy(run).spec["id"].startswith(("gymnasium/", "python/", "envpool/"))
+    env_id = Policy(run).spec["id"]
+    return is_registered(env_id) or env_id.startswith(("gymnasium/", "python/", "envpool/"))
 
 
-def _made(env_id):
-    if not env_id.startswith("gymnasium/") or env_id.startswith("gymnasium/ALE/"):
+def _maker(env_id):
+    """A function that makes an environment of this id with pictures."""
+    import gymnasium
+
+    own = made_by(env_id) or (env_id.partition("/")[2], {}, ())
+    named = own[0].rpartition(":")[2]
+    is_known = made_by(env_id) is not None or (
+        env_id.startswith("gymnasium/") and (":" in own[0] or named in gymnasium.registry)
+    )
+    if not is_known or named.startswith("ALE/"):
         raise ValueError(
             f"env: got none for {env_id}, expected a function that makes one such environment with "
             'render_mode="rgb_array"'
         )
+
+    def make():
+        made = gymnasium.make(own[0], **{**own[1], "render_mode": "rgb_array"})
+        for wrapper in own[2]:
+            made = wrapper(made)
+        return made
+
+    return make
+
+
+class _Cameras:
+    """Makes environments whose evaluation is filmed."""
+
+    def __init__(self, make):
+        self.make, self.all, self.is_on = make, [], True
+
+    def __call__(self):
+        """An environment without a camera."""
+        return self.make()
+
+    def begin(self):
+        """New environments with cameras follow."""
+        self.all = []
+
+    def end(self):
+        """From now on environments have no cameras."""
+        self.all, self.is_on = [], False
+
+    def filming(self):
+        """An environment with a camera."""
+        if not self.is_on:
+            return self.make()
+        camera = _camera(self.make())
+        self.all.append(camera)
+        return camera
+
+    def film(self, episodes):
+        """(pictures, whether each is the last of an episode): episode i is the next one of
+        environment i, counted in rounds."""
+        pictures, last = [], []
+        for i in range(episodes):
+            taken = self.all[i % len(self.all)].episodes[i // len(self.all)]
+            pictures += taken
+            last += [False] * (len(taken) - 1) + [True]
+        return pictures, last
+
+
+def _camera(env):
     import gymnasium
 
-    return gymnasium.make(env_id.split("/", 1)[1], render_mode="rgb_array")
+    class Camera(gymnasium.Wrapper):
+        """Takes a picture of each state, from a reset with a seed to the end of that episode:
+        resets without one begin episodes that do not count."""
 
+        def __init__(self, env):
+            super().__init__(env)
+            self.episodes, self.is_on = [], False
 
-def _played(policy, env, episodes, seed, max_steps):
-    """(pictures, whether each is the last of an episode, results)."""
-    pictures, last, played = [], [], []
-    for episode in range(episodes):
-        observation, infos = env.reset(seed=seed if episode == 0 else None)
-        pictures.append(_picture(env))
-        rewards, steps, state, has_ended = 0.0, 0, None, False
-        while not has_ended and steps < max_steps:
-            given = {"state": state} if policy.state_size else {}
-            if policy.spec["action"].get("masked"):
-                given["action_masks"] = _mask(env, observation, infos)
-            action = policy.act(_seen(observation), **given)
-            if policy.state_size:
-                action, state = action
-            observation, reward, terminated, truncated, infos = env.step(action)
-            rewards, steps, has_ended = rewards + float(reward), steps + 1, terminated or truncated
-            pictures.append(_picture(env))
-        last += [False] * (len(pictures) - len(last) - 1) + [True]
-        played.append({"return": rewards, "steps": steps})
-    return pictures, last, played
+        def reset(self, *, seed=None, options=None):
+            found = self.env.reset(seed=seed, options=options)
+            self.is_on = seed is not None
+            if self.is_on:
+                self.episodes.append([_picture(self.env)])
+            return found
 
+        def step(self, action):
+            found = self.env.step(action)
+            if self.is_on:
+                self.episodes[-1].append(_picture(self.env))
+                self.is_on = not (found[2] or found[3])
+            return found
 
-def _seen(observation):
-    """The policy's part of a Dict with one of the usual keys; others as they are."""
-    known = observation if isinstance(observation, dict) else ()
-    return next((observation[key] for key, _ in MASKED_KEYS if key in known), observation)
-
-
-def _mask(env, observation, infos):
-    """The valid choices, from where training reads them."""
-    if isinstance(observation, dict) and KEY in observation:
-        return observation[KEY]
-    if env.has_wrapper_attr("action_masks"):
-        return env.get_wrapper_attr("action_masks")()
-    mask = infos[KEY]
-    is_parted = isinstance(mask, (tuple, list)) and not np.isscalar(mask[0])
-    return np.concatenate([np.ravel(part) for part in mask]) if is_parted else mask
+    return Camera(env)
 
 
 def _picture(env):

@@ -1,6 +1,7 @@
 #include "policy.h"
 
 #include <nanobind/ndarray.h>
+#include <nanobind/stl/pair.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/unique_ptr.h>
 #include <nanobind/stl/vector.h>
@@ -16,6 +17,7 @@
 #include "broadloom/config/config.h"
 #include "broadloom/env/tasks/described_environment.h"
 #include "broadloom/env/tasks/registry.h"
+#include "broadloom/evaluate/evaluator.h"
 #include "broadloom/evaluate/policy.h"
 #include "broadloom/evaluate/policy_outputs.h"
 #include "broadloom/evaluate/run_path.h"
@@ -142,6 +144,28 @@ class RunPolicy {
         array_of(std::move(after), count, state_size));
   }
 
+  // [(return, steps)] of the first episodes of an evaluation with this seed and number of episodes.
+  // Raises an exception of environments of Python as it is.
+  std::vector<std::pair<double, int>> play(int episodes, std::uint64_t seed,
+                                           const std::string& actions, int max_steps) const {
+    KeptException kept(KeptException::Scope::kThread);
+    const Result<EvalActions> chosen = actions_of(actions);
+    if (!chosen.ok()) raise(chosen.status());
+    Result<std::vector<EvalEpisode>> played = [&] {
+      const nb::gil_scoped_release unlocked;
+      return play_episodes(policy_->view(), {.episodes = episodes,
+                                             .seed = seed,
+                                             .actions = chosen.value(),
+                                             .longest_episode = max_steps});
+    }();
+    kept.raise();
+    if (!played.ok()) raise(played.status());
+    std::vector<std::pair<double, int>> results;
+    for (const EvalEpisode& episode : played.value())
+      results.emplace_back(episode.episode_return, episode.length);
+    return results;
+  }
+
   // (source of a PyTorch module, its state dict as flat arrays {name: (numbers [1, n], shape)}).
   nb::tuple torch_module(bool with_value) const {
     PolicyGraph graph = policy_graph(policy_->view(), with_value);
@@ -211,6 +235,8 @@ void bind_policy(nb::module_& m) {
       .def_prop_ro("distribution", &RunPolicy::distribution)
       .def("forward", &RunPolicy::forward, nb::arg("observations"), nb::arg("count"),
            nb::arg("states"))
+      .def("play", &RunPolicy::play, nb::arg("episodes"), nb::arg("seed"), nb::arg("actions"),
+           nb::arg("max_steps"))
       .def("torch_module", &RunPolicy::torch_module, nb::arg("with_value"));
 }
 

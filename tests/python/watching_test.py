@@ -7,7 +7,9 @@ import unittest
 import broadloom
 import gymnasium
 import numpy as np
-from gymnasium.spaces import Box, Discrete
+from broadloom import watching
+from gymnasium.envs.classic_control import CartPoleEnv
+from gymnasium.spaces import Box, Dict, Discrete
 from PIL import Image
 
 from masks_test import ByInfos, ByKey, ByMethod
@@ -93,6 +95,66 @@ class WatchingTest(unittest.TestCase):
         self.assertEqual(answer["episodes"], [{"return": 4.0, "steps": 4}])
         self.assertEqual(len(frames_of("a.gif")), 5)
 
+    def test_settings_of_the_run_act_in_a_film(self):
+        gymnasium.register("PaintedCart-v0", entry_point=Painted, max_episode_steps=40)
+
+        def cart():
+            return gymnasium.make("PaintedCart-v0", render_mode="rgb_array")
+
+        for name, options in {
+            "limit": {"max_episode_steps": 7},
+            "noise": {"disturb.obs_noise": 5.0},
+            "hidden": {"env.hide_obs": "1,3"},
+            "stack": {"env.frame_stack": 3},
+            "delay": {"disturb.action_delay": 3},
+        }.items():
+            for source, env in (("gymnasium/PaintedCart-v0", None), (cart, cart)):
+                with self.subTest(name, source=source):
+                    folder = name + type(source).__name__
+                    run = broadloom.train(source, out=folder, **{**SMALL, **options})
+                    answer = broadloom.watch(run, f"{folder}.gif", env=env, episodes=3, seed=4)
+                    played = broadloom.evaluate(run, episodes=3, seed=4)
+                    returns = [episode["return"] for episode in answer["episodes"]]
+                    self.assertAlmostEqual(np.mean(returns), played["mean_return"])
+                    steps = [episode["steps"] for episode in answer["episodes"]]
+                    self.assertAlmostEqual(np.mean(steps), played["mean_length"])
+                    self.assertEqual(len(frames_of(f"{folder}.gif")), sum(steps) + 3)
+
+    def test_keys_names_and_arguments_of_the_run_act_in_a_film(self):
+        class Seen(gymnasium.ObservationWrapper):
+            observation_space = Dict(image=Bar.observation_space, other=Box(-1, 1, (2,)))
+
+            def observation(self, row):
+                return {"image": row, "other": np.zeros(2, np.float32)}
+
+        run = broadloom.train(
+            lambda: Seen(Bar()), name="Seen-v0", observation_keys="image", out="a", **SMALL
+        )
+        answer = broadloom.watch(run, "a.gif", env=lambda: Seen(Bar("rgb_array")))
+        self.assertEqual(answer["episodes"], [{"return": 6.0, "steps": 6}])
+        gymnasium.register("NamedBar-v0", entry_point=Bar)
+        for name in "gymnasium/Mine-v0", "Mine-v0", None:
+            run = broadloom.train(
+                "gymnasium/NamedBar-v0", name=name, wrappers=[Shorter], out=f"b{name}"[:4], **SMALL
+            )
+            answer = broadloom.watch(run, "b.gif", seed=2)
+            self.assertEqual(answer["episodes"], [{"return": 4.0, "steps": 4}])
+            os.rename(f"b{name}"[:4], f"c{name}".replace("/", "-"))
+        with self.assertRaisesRegex(ValueError, "env: got none for gymnasium/Nowhere-v0"):
+            watching._maker("gymnasium/Nowhere-v0")
+
+    def test_a_film_leaves_the_environment_as_it_was(self):
+        run = broadloom.train(Bar, name="Kept-v0", out="a", **SMALL)
+        before = broadloom.evaluate(run, episodes=2)
+        broadloom.watch(run, "a.gif", env=lambda: Shorter(Bar("rgb_array")))
+        self.assertEqual(broadloom.evaluate(run, episodes=2), before)
+        few = broadloom.train(Bar, name="Few-v0", out="b", **{**SMALL, "num_envs": 2})
+        answer = broadloom.watch(few, "b.gif", env=lambda: Bar("rgb_array"), episodes=5)
+        self.assertEqual(answer["episodes"], [{"return": 6.0, "steps": 6}] * 5)
+        self.assertEqual(len(frames_of("b.gif")), 35)
+        with self.assertRaisesRegex(ValueError, "episodes: got 21, expected an integer from 1"):
+            broadloom.watch(few, "b.gif", env=Bar, episodes=21)
+
     def test_masks_from_each_place(self):
         for kind in (ByMethod, ByInfos, ByKey):
             with self.subTest(kind.__name__):
@@ -110,6 +172,22 @@ class WatchingTest(unittest.TestCase):
         ):
             with self.subTest(words), self.assertRaisesRegex(ValueError, words):
                 broadloom.watch(run, **options)
+
+
+class Painted(CartPoleEnv):
+    def __init__(self, render_mode=None):
+        super().__init__()
+
+    def render(self):
+        return np.zeros((4, 4, 3), np.uint8)
+
+
+class Shorter(gymnasium.Wrapper):
+    """Ends after four steps."""
+
+    def step(self, action):
+        row, reward, _, truncated, infos = self.env.step(action)
+        return row, reward, self.env.unwrapped.t >= 4, truncated, infos
 
 
 class Film(gymnasium.Wrapper):
