@@ -45,12 +45,18 @@ Status check_drawable(const VecEnv& envs, const EnvSpec& spec) {
   const auto* const drawable = capability<Drawable>(envs);
   if (drawable != nullptr) drawable->draw(0, nullptr, drawing);
   if (!drawing.empty()) return {};
+  const bool is_of_python = envs.traits().whole_batch && !spec.id.starts_with("plugin:");
+  const char* const advice =
+      is_of_python
+          ? "in Python, `broadloom.watch(run, \"film.gif\")` films the render() of Python's "
+            "environments"
+          : "add `static void draw(const Params&, const State&, const float* action, Drawing&)` to "
+            "its header, as docs/own_environment.md shows, or implement Drawable::draw() in a "
+            "simulator";
   return invalid(fmt::format(
       "{} does not draw itself, and its observations, {}, are not a small image (uint8, rows x "
-      "columns x planes, at most {} numbers); add `static void draw(const Params&, const State&, "
-      "const float* action, Drawing&)` to its header, as docs/own_environment.md shows, or "
-      "implement Drawable::draw() in a simulator",
-      spec.id, shape_text(spec.observation), kMostImageNumbers));
+      "columns x planes, at most {} numbers); {}",
+      spec.id, shape_text(spec.observation), kMostImageNumbers, advice));
 }
 
 // Checked before playing, which may take long.

@@ -38,6 +38,18 @@ const char* word(ErrorKind kind) {
   return "";
 }
 
+// The kind that `broadloom_kind` of an exception names: Broadloom's own refusals. kOk: none.
+ErrorKind kind_of(const nb::python_error& error) {
+  const nb::object named = nb::getattr(error.value(), "broadloom_kind", nb::none());
+  if (!nb::isinstance<nb::str>(named)) return ErrorKind::kOk;
+  const std::string name = nb::cast<std::string>(named);
+  for (const ErrorKind kind : {ErrorKind::kInvalidConfig, ErrorKind::kNotFound, ErrorKind::kIo,
+                               ErrorKind::kCorrupt, ErrorKind::kMismatch, ErrorKind::kNumeric}) {
+    if (name == word(kind)) return kind;
+  }
+  return ErrorKind::kOk;
+}
+
 }  // namespace
 
 void raise(const Status& status) {
@@ -77,8 +89,10 @@ nb::object KeptException::value() const {
 Status keep_exception(nb::python_error& error, const std::string& action) {
   const std::string type = nb::cast<std::string>(error.type().attr("__name__"));
   const std::string text = nb::cast<std::string>(nb::str(error.value()));
+  const ErrorKind kind = kind_of(error);
   KeptException* const call = thread_call != nullptr ? thread_call : command_call;
   if (call != nullptr) call->keep(error);
+  if (kind != ErrorKind::kOk) return {kind, text};
   return {ErrorKind::kIo,
           fmt::format("{} raised {}{}{}", action, type, text.empty() ? "" : ": ", text)};
 }

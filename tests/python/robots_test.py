@@ -144,7 +144,8 @@ class RobotsTest(unittest.TestCase):
 
     def test_wrong_groups_are_refused(self):
         for keys, wrong in (("proprio", "critic"), "proprio"), (("policy", "critics"), "critics"):
-            with self.assertRaisesRegex(TypeError, f"got a Dict with the keys 'critic', 'policy' .*'{wrong}'"):
+            words = f"got a Dict with the keys 'critic', 'policy' .*'{wrong}'"
+            with self.assertRaisesRegex(TypeError, words):
                 broadloom.train(
                     EVERY["isaaclab"], out=out("wrong"), observation_keys=keys, **SMALL
                 )

@@ -266,6 +266,9 @@ class TrainTest(unittest.TestCase):
         ):
             done = python("-m", "broadloom", *words)
             self.assertIn(done.returncode, (0, 20), f"{words}: {done.stdout}{done.stderr}")
+        film = python("-m", "broadloom", "watch", str(out / "g"), *allow)
+        self.assertEqual(film.returncode, 2, film.stderr)
+        self.assertIn('in Python, `broadloom.watch(run, "film.gif")` films the', film.stderr)
         (out / "study.toml").write_text(
             'seeds = 2\n[base]\nenv_id = "gymnasium/CartPole-v1"\ntotal_timesteps = 512\n'
             "num_envs = 4\nnum_steps = 16\n[grid]\nlearning_rate = [0.001, 0.0001]\n"
@@ -281,6 +284,32 @@ class TrainTest(unittest.TestCase):
             cwd=HERE.name,
         )
         self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+
+    def test_ids_that_cannot_be_opened_end_the_program_with_advice(self):
+        (pathlib.Path(HERE.name) / "dict_package.py").write_text(
+            "import gymnasium, numpy as np\n"
+            "from gymnasium.spaces import Box, Dict, Discrete\n"
+            "class Pair(gymnasium.Env):\n"
+            "    observation_space = Dict(image=Box(-1, 1, (2,)), words=Box(-1, 1, (2,)))\n"
+            "    action_space = Discrete(2)\n"
+            "    def reset(self, *, seed=None, options=None):\n"
+            "        return self.observation_space.sample(), {}\n"
+            "gymnasium.register('Pair-v0', entry_point=Pair)\n"
+        )
+        for code, env_id, words in (
+            (3, "gymnasium/CartPol-v1", ["no environment 'CartPol-v1'", "mean CartPole-v1"]),
+            (3, "gymnasium/Xyz-v0", ["no environment 'Xyz-v0'", "gymnasium/package:Id-v0"]),
+            (3, "gymnasium/no_such_package:Id-v0", ["No module named 'no_such_package'"]),
+            (2, "gymnasium/dict_package:Pair-v0", ["the keys 'image', 'words'", "In Python"]),
+        ):
+            with self.subTest(env_id):
+                done = python(
+                    "-m", "broadloom", "train", "--env_id", env_id, *FLAGS, cwd=HERE.name
+                )
+                self.assertEqual(done.returncode, code, done.stderr)
+                self.assertNotIn("Traceback", done.stderr)
+                for word in words:
+                    self.assertIn(word, done.stderr)
 
     def test_importing_is_quick_and_needs_no_torch(self):
         words = (
