@@ -136,7 +136,12 @@ void print_comparison(const CompareCommand& command, const PanelComparison& comp
       command.runs.front(), no_interval_text(panel));
 }
 
-int compare_command(const CompareCommand& command) {
+int compare_command(CompareCommand command) {
+  std::erase_if(command.runs, is_beside_runs);
+  if (command.runs.size() < 2) {
+    return report_error(invalid("got fewer than two runs or results, expected at least two"),
+                        command.json);
+  }
   const Result<std::vector<PanelResult>> results = all_results(command);
   if (!results.ok()) return report_error(results.status(), command.json);
   const Result<PanelComparison> comparison = compare_panel_results(results.value());

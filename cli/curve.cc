@@ -1,6 +1,7 @@
 // `broadloom curve`: the learning curves of one or more runs as an SVG picture.
 #include <fmt/core.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <optional>
 #include <string>
@@ -10,6 +11,7 @@
 #include "broadloom/record/files.h"
 #include "cli/commands.h"
 #include "cli/console.h"
+#include "cli/file_kind.h"
 #include "research/report/learning_curve.h"
 
 namespace broadloom::cli {
@@ -39,13 +41,15 @@ std::string picture_path(const CurveCommand& command) {
   return (folder / kName).string();
 }
 
-int draw(const CurveCommand& command) {
+int draw(CurveCommand command) {
   if (!command.out.empty() && !command.out.ends_with(".svg")) {
     return report_error(
         invalid(
             fmt::format("--out: got '{}', expected a file name that ends in .svg", command.out)),
         false);
   }
+  const bool has_others = !std::all_of(command.runs.begin(), command.runs.end(), is_beside_runs);
+  if (has_others) std::erase_if(command.runs, is_beside_runs);
   for (const std::string& run : command.runs) {
     const Status is_run = check_run_folder(run);
     if (!is_run.ok()) return report_error(is_run, false);

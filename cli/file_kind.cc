@@ -87,4 +87,9 @@ Status explain_kind(const Status& status, const std::string& path, FileKind want
                              expected->name, call));
 }
 
+bool is_beside_runs(const std::string& path) {
+  const std::filesystem::path name = std::filesystem::path(path).filename();
+  return name == "ledger.jsonl" || name == "learning_curve.svg";
+}
+
 }  // namespace broadloom::cli

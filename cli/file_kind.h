@@ -12,6 +12,9 @@ enum class FileKind { kUnknown, kConfig, kStudy, kPanel, kStore, kLedger, kCheck
 // Looks at the first bytes, or at the keys of a TOML file. kUnknown if it cannot be read.
 FileKind kind_of_file(const std::string& path);
 
+// Whether the program itself puts such a file beside runs, where "runs/*" finds it.
+bool is_beside_runs(const std::string& path);
+
 // Returns the status. If the file is of another kind than `wanted`, returns an error that names its
 // kind and the command that takes it.
 Status explain_kind(const Status& status, const std::string& path, FileKind wanted);

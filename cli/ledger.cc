@@ -45,7 +45,7 @@ Result<LedgerPlace> line_of_folder(const std::string& dir) {
   const Result<RunFolder> folder = RunFolder::open(dir);
   if (!folder.ok()) return folder.status();
   const std::string path = folder.value().ledger_line_path();
-  if (fs::exists(path, error)) return LedgerPlace{path, 1};
+  if (fs::exists(path, error)) return LedgerPlace{path, 1, dir};
   const Result<Manifest> manifest = read_manifest(folder.value().manifest_path());
   return Status(
       ErrorKind::kNotFound,
@@ -105,6 +105,12 @@ Result<std::string> read_place(const LedgerPlace& place) {
     return line.value().starts_with("{\"format\":");
   };
   Result<std::string> line = read_ledger_line(place.path, place.line);
+  if (line.ok() && !place.run_dir.empty() && !check_ledger_bytes(line.value()).ok()) {
+    return Status(ErrorKind::kCorrupt,
+                  fmt::format("'{}', the record of the run, is damaged; `broadloom train --resume "
+                              "{}` writes it anew",
+                              place.path, place.run_dir));
+  }
   if (!line.ok() || is_record(line) || is_record(read_ledger_line(place.path, 1))) return line;
   return Status(ErrorKind::kNotFound,
                 fmt::format("'{}' is not a ledger, {}", place.path, kExpected));

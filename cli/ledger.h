@@ -19,7 +19,8 @@ Result<std::string> record_in_ledger(const std::string& ledger, const std::strin
 // A line given as LEDGER, LEDGER:LINE or the folder of a run.
 struct LedgerPlace {
   std::string path;
-  std::int64_t line = 0;  // 0: the last
+  std::int64_t line = 0;     // 0: the last
+  std::string run_dir = {};  // of a run's own line; "": none
 };
 Result<LedgerPlace> parse_ledger_place(const std::string& text);
 

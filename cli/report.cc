@@ -44,12 +44,6 @@ std::string runs_report_folder(const std::vector<std::string>& runs) {
   return has_name ? common.string() + "-report" : "runs-report";
 }
 
-// Whether the program itself puts such a file beside runs.
-bool is_beside_runs(const std::string& path) {
-  const std::filesystem::path name = std::filesystem::path(path).filename();
-  return name == "ledger.jsonl" || name == "learning_curve.svg";
-}
-
 // A page of runs. Other files and folders, which "runs/*" finds, too, are left out.
 Status report_runs(const ReportCommand& command) {
   if (!command.task.empty() || !command.tuned.empty() || command.json) {

@@ -169,7 +169,7 @@ Status parse_text(std::string_view text, std::string& out) {
 }
 
 Status parse_text(std::string_view text, std::vector<int>& out) {
-  return parse_list(text, "integers separated by commas, such as 64,64", out,
+  return parse_list(text, "integers separated by commas, such as 2,3", out,
                     [](std::string_view item, int& value) { return parse_integer(item, value); });
 }
 

@@ -145,6 +145,27 @@ Result<std::vector<std::vector<std::string>>> runs_by_task(
   return out;
 }
 
+Result<DistinctRuns> distinct_runs(const std::vector<std::string>& run_dirs) {
+  DistinctRuns out;
+  std::vector<Overrides> configs;
+  for (const std::string& run_dir : run_dirs) {
+    Result<Overrides> config = read_settings(run_dir);
+    if (!config.ok()) return config.status();
+    const auto same = std::find_if(configs.begin(), configs.end(), [&](const Overrides& other) {
+      return setting_differences(other, config.value()).empty();
+    });
+    if (same == configs.end()) {
+      configs.push_back(config.take());
+      out.run_dirs.push_back(run_dir);
+    } else {
+      out.notes.push_back(
+          fmt::format("left out '{}', which is the same run as '{}', with equal settings and seed",
+                      run_dir, out.run_dirs[static_cast<std::size_t>(same - configs.begin())]));
+    }
+  }
+  return out;
+}
+
 Result<Curves> read_curves(const std::vector<std::string>& run_dirs) {
   Curves out;
   std::vector<Overrides> configs;

@@ -38,6 +38,15 @@ struct Curves {
 Result<std::vector<std::vector<std::string>>> runs_by_task(
     const std::vector<std::string>& run_dirs);
 
+// Runs that count once each.
+struct DistinctRuns {
+  std::vector<std::string> run_dirs;
+  std::vector<std::string> notes;  // a sentence about each that was left out
+};
+// Leaves out runs that are equal to an earlier one: the same folder or a copy. Errors: those of
+// manifests.
+Result<DistinctRuns> distinct_runs(const std::vector<std::string>& run_dirs);
+
 // Reads the curves of one or more runs; those of equal settings form one line. kInvalidConfig if
 // their tasks differ: other environments or other environment options. Notes name differing
 // lengths. Other errors: those of read_curve() and of manifests.

@@ -236,10 +236,18 @@ std::string settings_table(const Curves& curves) {
 }  // namespace
 
 Result<RunsPage> runs_page(const std::vector<std::string>& run_dirs, const std::string& folder) {
-  const Result<std::vector<std::vector<std::string>>> tasks = runs_by_task(run_dirs);
+  const Result<DistinctRuns> distinct = distinct_runs(run_dirs);
+  if (!distinct.ok()) return distinct.status();
+  const std::size_t count = distinct.value().run_dirs.size();
+  const Result<std::vector<std::vector<std::string>>> tasks =
+      runs_by_task(distinct.value().run_dirs);
   if (!tasks.ok()) return tasks.status();
   RunsPage out;
   std::string sections;
+  for (const std::string& note : distinct.value().notes) {
+    sections += fmt::format("<p>{}.</p>\n", xml_text(note));
+    out.notes.push_back(note);
+  }
   for (const std::vector<std::string>& runs : tasks.value()) {
     const Result<Curves> curves = read_curves(runs);
     if (!curves.ok()) {
@@ -262,8 +270,7 @@ Result<RunsPage> runs_page(const std::vector<std::string>& run_dirs, const std::
     sections += returns_table(curves.value(), folder) + claims_table(curves.value()) +
                 settings_table(curves.value());
   }
-  const std::string title =
-      fmt::format("{} run{}", run_dirs.size(), run_dirs.size() == 1 ? "" : "s");
+  const std::string title = fmt::format("{} run{}", count, count == 1 ? "" : "s");
   Result<std::string> html = fill_page(
       kRunsHtml, {{"report_css", assets::kReportCss}, {"title", title}, {"sections", sections}});
   if (!html.ok()) return html.status();

@@ -2,6 +2,7 @@
 
 import json
 import os
+import shutil
 import resource
 import signal
 import subprocess
@@ -187,6 +188,29 @@ class Ledger(ProgramTest):
             "runs/a/checkpoints",
         )
         self.fails(3, ["'runs/a/manifest.json' is not a ledger"], "rerun", "runs/a/manifest.json")
+
+    def test_a_damaged_record_of_a_run_is_written_anew(self):
+        self.run_program("train", *SMALL, "--out", "runs/a", "--quiet")
+        path = os.path.join(self.folder.name, "runs/a/ledger_line.json")
+        with open(path, encoding="utf-8") as file:
+            whole = file.read()
+        for damaged in ("x" * 50, whole[:-40], whole.replace('"seed"', '"sEEd"', 1)):
+            with open(path, "w", encoding="utf-8") as file:
+                file.write(damaged)
+            self.fails(
+                5,
+                ["'runs/a/ledger_line.json', the record of the run, is damaged"]
+                + ["`broadloom train --resume runs/a` writes it anew"],
+                "rerun",
+                "runs/a",
+            )
+            again = self.run_program("train", "--resume", "runs/a", "--quiet")
+            self.assertEqual(again.returncode, 0, again.stderr)
+            with open(path, encoding="utf-8") as file:
+                self.assertEqual(len(file.read().split()), len(whole.split()))
+            rerun = self.run_program("rerun", "runs/a", "--out", "again", "--quiet")
+            self.assertEqual(rerun.returncode, 0, rerun.stderr)
+            shutil.rmtree(os.path.join(self.folder.name, "again"))
 
     def test_lines_that_were_altered(self):
         self.run_program("train", *SMALL, "--out", "a", "--quiet")

@@ -230,6 +230,22 @@ class Report(unittest.TestCase):
         none = self.run_program("report", "runs/begun", "--out", "none")
         self.assertEqual(none.returncode, 3, none.stderr)
         self.assertIn("got no run with an ended episode", none.stderr)
+        # A copy counts once, and the page keeps all others.
+        shutil.copytree(self.path(runs[0]), self.path("runs/copy"))
+        made = self.run_program("report", *runs, "runs/copy", runs[1], "--out", "copies")
+        self.assertEqual(made.returncode, 0, made.stderr)
+        for double, same in ("runs/copy", runs[0]), (runs[1], runs[1]):
+            self.assertIn(
+                f"Note: left out '{double}', which is the same run as '{same}', with equal "
+                "settings and seed\n",
+                made.stderr,
+            )
+        with open(self.path("copies/runs.html"), encoding="utf-8") as file:
+            page = file.read()
+        self.assertIn("<title>Runs</title>", page)
+        self.assertIn(f"<h1>{len(runs)} runs</h1>", page)
+        links = re.findall(r"href='(.*?)'", page)
+        self.assertEqual(sorted(links), [f"../{run}" for run in runs])
         # A page of one run; nothing is left of the options of stores.
         self.assertEqual(self.run_program("report", runs[0], "--out", "one").returncode, 0)
         refused = self.run_program("report", runs[0], "--tuned", "gamma")

@@ -9,6 +9,12 @@ import xml.dom.minidom
 from program_test_case import SMALL, ProgramTest
 
 
+PANEL = """env_id = "CartPole-v1"
+episodes = 2
+seeds = [1]
+"""
+
+
 class Runs(ProgramTest):
     def test_curves_of_what_has_no_mean(self):
         for name, *flags in (
@@ -31,6 +37,18 @@ class Runs(ProgramTest):
         )
         self.fails(2, ["'z.png'", ".svg"], "curve", "a", "--out", "z.png")
         self.fails(2, ["'a' and 'a' are the same run", "--seed"], "curve", "b", "a", "a")
+        # "*" finds the ledger, too.
+        beside = self.run_program("curve", "a", "b", "ledger.jsonl", "--out", "x.svg", "--quiet")
+        self.assertEqual((beside.returncode, beside.stderr), (0, ""))
+        os.remove(os.path.join(self.folder.name, "x.svg"))
+        self.write("panel.toml", PANEL)
+        beside = self.run_program(
+            "compare", "a", "b", "ledger.jsonl", "--panel", "panel.toml", "--quiet"
+        )
+        self.assertEqual((beside.returncode, beside.stderr), (0, ""))
+        self.fails(
+            2, ["got fewer than two runs"], "compare", "a", "ledger.jsonl", "--panel", "panel.toml"
+        )
         self.assertFalse(
             [name for name in os.listdir(self.folder.name) if name.endswith((".svg", ".png"))]
         )
