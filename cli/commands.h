@@ -36,6 +36,7 @@ void add_diff_command(Command root, Context& context);
 void add_rerun_command(Command root, Context& context);
 void add_env_command(Command root, Context& context);
 void add_bench_command(Command root, Context& context);
+void add_zoo_command(Command root, Context& context);
 void add_first_step_command(Command root, Context& context);
 void add_config_reference_command(Command root, Context& context);
 

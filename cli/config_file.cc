@@ -62,6 +62,15 @@ Status explain_file(const Status& status, const std::string& file, FileKind want
   return {status.kind(), status.message() + "; " + suggestion_for(file)};
 }
 
+Result<Config> make_config(const Overrides& lower, const Overrides& flags,
+                           const Overrides& env_options) {
+  Overrides overrides = lower;
+  overrides.insert(overrides.end(), flags.begin(), flags.end());
+  overrides.insert(overrides.end(), env_options.begin(), env_options.end());
+  allow_settings(overrides);
+  return resolve_config(overrides);
+}
+
 Result<Config> read_config(const std::string& file, const Overrides& flags,
                            const Overrides& env_options) {
   TomlOverrides from_file;

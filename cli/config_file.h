@@ -13,6 +13,10 @@ namespace broadloom::cli {
 Status explain_file(const Status& status, const std::string& file,
                     FileKind wanted = FileKind::kConfig);
 
+// The config of defaults < `lower` < flags.
+Result<Config> make_config(const Overrides& lower, const Overrides& flags,
+                           const Overrides& env_options);
+
 // Defaults < file < flags. An empty file name stands for no file.
 Result<Config> read_config(const std::string& file, const Overrides& flags,
                            const Overrides& env_options);

@@ -52,6 +52,7 @@ void add_commands(Command root, Context& context) {
   add_diff_command(root, context);
   add_rerun_command(root, context);
   add_env_command(root, context);
+  add_zoo_command(root, context);
   add_bench_command(root, context);
   add_first_step_command(root, context);
   add_config_reference_command(root, context);

@@ -10,7 +10,9 @@
 #include <string>
 
 #include "broadloom/config/config.h"
+#include "broadloom/config/keys.h"
 #include "broadloom/core/escape.h"
+#include "broadloom/core/read_file.h"
 #include "broadloom/env/plugins/allowed_code.h"
 #include "broadloom/evaluate/panel_result.h"
 #include "broadloom/math/isa.h"
@@ -30,6 +32,7 @@
 #include "cli/progress.h"
 #include "cli/ranks.h"
 #include "cli/run_dir.h"
+#include "cli/zoo_entries.h"
 
 namespace broadloom::cli {
 namespace {
@@ -39,6 +42,7 @@ constexpr const char* kStop = "stop_at_return";
 
 struct TrainOptions {
   std::string file;
+  std::string zoo;  // a task of the zoo
   std::string out;
   std::string resume;
   std::string ledger;
@@ -68,6 +72,7 @@ Status check_resume(const TrainOptions& options, const Context& context) {
                     options.more_timesteps, text));
   }
   if (!options.file.empty()) extra = "'" + options.file + "'";
+  if (!options.zoo.empty()) extra = "--zoo";
   if (!options.out.empty()) extra = "--out";
   if (!options.panel.empty()) extra = "--panel";
   if (!options.init.empty()) extra = "--init";
@@ -137,6 +142,58 @@ std::string traffic_text(const RankTraffic& traffic) {
                      with_commas(traffic.exchanges), traffic.seconds);
 }
 
+// The parameters of a run of the zoo's settings, beside those that the zoo keeps.
+struct ZooOutcome {
+  ZooEntry entry;
+  std::string found;  // parameters_hash of the run's record
+  bool is_same() const { return found == entry.parameters_hash; }
+};
+
+// A GPU has bits of its own.
+bool changes_parameters(const std::string& key) {
+  const Role role = role_of(key);
+  return key == "device" ||
+         (role != Role::kMeasure && role != Role::kRecord && role != Role::kMachine);
+}
+
+// None unless the run has exactly the zoo's settings, its seed included.
+Result<std::optional<ZooOutcome>> zoo_outcome(const TrainOptions& options,
+                                              const Overrides& env_options,
+                                              const std::string& run_dir) {
+  if (options.zoo.empty() || !env_options.empty() || !options.init.empty() ||
+      std::any_of(options.flags.begin(), options.flags.end(),
+                  [](const auto& flag) { return changes_parameters(flag.first); })) {
+    return std::optional<ZooOutcome>();
+  }
+  const Result<ZooEntry> entry = zoo_entry(options.zoo);
+  if (!entry.ok()) return entry.status();
+  const Result<RunFolder> folder = RunFolder::open(run_dir);
+  if (!folder.ok()) return folder.status();
+  const Result<std::string> line = read_file(folder.value().ledger_line_path());
+  if (!line.ok()) return line.status();
+  const Json record = Json::parse(line.value());
+  return std::optional<ZooOutcome>({entry.value(), record["result"]["parameters_hash"].text()});
+}
+
+void print_zoo(const ZooOutcome& outcome) {
+  if (outcome.is_same()) {
+    tell("This is the zoo's policy, to the bit: parameters {}\n", outcome.found);
+    return;
+  }
+  tell("Not the zoo's policy: parameters {}, the zoo's are {}{}\n", outcome.found,
+       outcome.entry.parameters_hash,
+       outcome.entry.same_bits_anywhere ? ". This version of Broadloom computes other bits"
+                                        : ". This task's bits depend on processor and C library");
+}
+
+Json zoo_json(const ZooOutcome& outcome) {
+  return {{"task", outcome.entry.task},
+          {"parameters_hash", outcome.found},
+          {"zoo_hash", outcome.entry.parameters_hash},
+          {"same", outcome.is_same()},
+          {"same_bits_anywhere", outcome.entry.same_bits_anywhere}};
+}
+
 // Prints nothing if no evaluation was made and no return ended the run.
 void print_best(const RunSummary& summary) {
   if (!summary.stopped_by.empty()) {
@@ -152,7 +209,8 @@ void print_best(const RunSummary& summary) {
 
 // allow: flags with which commands may load the run's environment.
 void print_summary(const RunSummary& summary, double steps_per_second, const std::string& record,
-                   const std::optional<PanelResult>& panel, const Ranks& ranks,
+                   const std::optional<PanelResult>& panel,
+                   const std::optional<ZooOutcome>& outcome, const Ranks& ranks,
                    const std::string& allow) {
   const std::string steps = fmt::format("{} of {} steps", with_commas(summary.global_step),
                                         with_commas(summary.total_timesteps));
@@ -175,6 +233,7 @@ void print_summary(const RunSummary& summary, double steps_per_second, const std
   print_best(summary);
   print_live_audit(summary.run_dir, allow);
   if (panel) tell("Panel, all rows: {}\n", overall_text(*panel));
+  if (outcome) print_zoo(*outcome);
   tell("Run folder: {}\n", summary.run_dir);
   if (!record.empty()) tell("Recorded as: {}\n", record);
   if (summary.finished) {
@@ -185,7 +244,8 @@ void print_summary(const RunSummary& summary, double steps_per_second, const std
 
 void print_summary_json(const RunSummary& summary, double steps_per_second,
                         const std::string& record, const std::optional<PanelResult>& panel,
-                        const Ranks& ranks, const Status& recorded) {
+                        const std::optional<ZooOutcome>& outcome, const Ranks& ranks,
+                        const Status& recorded) {
   const RankTraffic& traffic = ranks.traffic();
   Json json = Json::object();
   summary.visit([&](const char* name, const auto& value) { json[name] = value; });
@@ -196,6 +256,7 @@ void print_summary_json(const RunSummary& summary, double steps_per_second,
                    {"seconds", traffic.seconds}};
   json["record"] = record;
   json["panel"] = panel ? Json::parse(panel_record_json(*panel)) : Json();
+  if (outcome) json["zoo"] = zoo_json(*outcome);
   if (!recorded.ok()) {
     json["error"] = recorded.message();
     json["exit_code"] = static_cast<int>(recorded.kind());
@@ -209,24 +270,29 @@ struct ReadyRun {
   std::function<Result<RunSummary>(const RunHooks&)> run;
 };
 
-int report_run(const TrainOptions& options, const RunSummary& summary, double steps_per_second,
-               const ReadyRun& run, const Ranks& ranks) {
+int report_run(const TrainOptions& options, const Context& context, const RunSummary& summary,
+               double steps_per_second, const ReadyRun& run, const Ranks& ranks) {
   std::string record;
   std::optional<PanelResult> panel;
+  std::optional<ZooOutcome> outcome;
   Status recorded;
   if (summary.finished) {
     Result<std::optional<PanelResult>> scored = own_panel_result(summary.run_dir);
     if (!scored.ok()) return report_error(scored.status(), options.json);
     panel = scored.take();
+    Result<std::optional<ZooOutcome>> found =
+        zoo_outcome(options, context.env_options, summary.run_dir);
+    if (!found.ok()) return report_error(found.status(), options.json);
+    outcome = found.take();
     const Result<std::string> place = record_in_ledger(run.ledger, summary.run_dir);
     recorded = place.status();
     if (place.ok()) record = place.value();
   }
   // The summary is printed even if the ledger could not be written.
   if (options.json) {
-    print_summary_json(summary, steps_per_second, record, panel, ranks, recorded);
+    print_summary_json(summary, steps_per_second, record, panel, outcome, ranks, recorded);
   } else if (!options.quiet) {
-    print_summary(summary, steps_per_second, record, panel, ranks, run.allow);
+    print_summary(summary, steps_per_second, record, panel, outcome, ranks, run.allow);
   }
   std::fflush(stdout);
   if (!recorded.ok()) return report_error(recorded, false);
@@ -290,10 +356,19 @@ std::string heading_of(const TrainOptions& options, const Config& config,
   return heading;
 }
 
+Result<Config> requested_config(const TrainOptions& options, const Context& context) {
+  if (options.zoo.empty()) return read_config(options.file, options.flags, context.env_options);
+  const Result<ZooEntry> entry = zoo_entry(options.zoo);
+  if (!entry.ok()) return entry.status();
+  const Result<Overrides> keys = zoo_keys(entry.value());
+  if (!keys.ok()) return keys.status();
+  return make_config(keys.value(), options.flags, context.env_options);
+}
+
 // ranks must outlive the result.
 Result<ReadyRun> ready_to_start(const TrainOptions& options, const Context& context, int threads,
                                 Ranks& ranks) {
-  const Result<Config> config = read_config(options.file, options.flags, context.env_options);
+  const Result<Config> config = requested_config(options, context);
   if (!config.ok()) return config.status();
   BROADLOOM_TRY(set_isa(config.value().isa));
   const std::string run_dir = run_dir_of(options, config.value());
@@ -343,7 +418,7 @@ int lead(const TrainOptions& options, const Context& context, Ranks& ranks) {
   line.finish();
   episodes.clear();
   if (!summary.ok()) return report_error(summary.status(), options.json);
-  return report_run(options, summary.value(), steps_per_second, ready.value(), ranks);
+  return report_run(options, context, summary.value(), steps_per_second, ready.value(), ranks);
 }
 
 // The other ranks' part. The first rank prints errors, unless the connection to it is lost.
@@ -384,7 +459,14 @@ void add_train_command(Command root, Context& context) {
   const Command command =
       root.add_subcommand("train", "Train a policy; every config key is a flag");
   const auto options = std::make_shared<TrainOptions>();
-  command.add_option("FILE", options->file, "Config in TOML; flags win over it").type_name("TOML");
+  const Option file = command.add_option("FILE", options->file, "Config in TOML; flags win over it")
+                          .type_name("TOML");
+  command
+      .add_option("--zoo", options->zoo,
+                  "In place of FILE: the tuned settings of this task; `broadloom zoo` lists them")
+      .type_name("ID")
+      .group("Command")
+      .excludes(file);
   command
       .add_option("--out", options->out,
                   "Run folder (default runs/<env_id>__<algorithm>__<seed>__<unix time>)")

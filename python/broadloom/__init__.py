@@ -31,7 +31,7 @@ from .frames import read_evaluations, read_ledger, read_metrics, read_store
 from .training import Progress, Run, allow_plugin, main, register, resume, train
 
 if TYPE_CHECKING:
-    from . import sinks
+    from . import sinks, zoo
     from .envs import Env, VectorEnv
     from .importing import import_policy
     from .policy import Policy
@@ -70,6 +70,7 @@ __all__ = [
     "sinks",
     "train",
     "watch",
+    "zoo",
 ]
 # They need NumPy or Gymnasium, which take longer to import than all of Broadloom.
 # python -m broadloom.sinks wants that module not to be imported before.
@@ -93,8 +94,8 @@ _registry.register_when_imported()
 def __getattr__(name):
     from importlib import import_module
 
-    if name == "sinks":
-        return import_module(".sinks", __name__)
+    if name in ("sinks", "zoo"):
+        return import_module(f".{name}", __name__)
     if name not in _LATER:
         hint = ""
         if name in _COMMANDS:

@@ -19,7 +19,7 @@ FOLDER = os.path.join(os.path.dirname(os.path.abspath(__file__)), "wording")
 COMMANDS = [
     "train", "eval", "advise", "study", "study merge", "report", "audit", "gradients", "curve",
     "watch", "export", "compare", "diff", "rerun", "env", "env list", "env show", "env check",
-    "env bench", "bench",
+    "env bench", "bench", "zoo",
 ]  # fmt: skip
 SMALL = "--total_timesteps 1024 --num_envs 2 --num_steps 64 --isa exact --threads 1"
 

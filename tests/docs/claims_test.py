@@ -480,6 +480,28 @@ def worked_run():
     )
 
 
+def zoo():
+    reachable = (  # a threshold that the reference policy reaches
+        "CartPole-v1 Acrobot-v1 MountainCar-v0 MountainCarContinuous-v0 FrozenLake-v1 "
+        "FrozenLake8x8-v1"
+    ).split()
+    small = rows("experiments/zoo/results.csv", source="experiments/zoo")
+    aims = [
+        row
+        for row in small
+        if row["threshold"] and float(row["threshold"]) <= float(row["reference"])
+    ]
+    holds([row["task"] for row in aims] == reachable, aims)
+    for row in aims:
+        holds(float(row["seeds_return_low"]) >= float(row["threshold"]), row)
+        holds(row["seeds"] == "10", row)
+    most = max(float(row["cpu_seconds"]) for row in aims)
+    return (
+        "Over ten seeds the settings reach the threshold on all six small tasks whose reference "
+        f"reaches it, after at most {most:.0f} seconds of one core."
+    )
+
+
 def significant(number):
     """Two digits; "never" where at least half of the runs were not there."""
     if not math.isfinite(number):
@@ -584,6 +606,7 @@ def threshold_same_settings():
 CLAIMS = {
     "experiments/README.md": [index],
     "experiments/advice/README.md": [advice],
+    "experiments/zoo/README.md": [zoo],
     "experiments/article/README.md": [article],
     "experiments/batch-shape/README.md": [batch_shape],
     "experiments/critic/README.md": [critic],

@@ -1,0 +1,89 @@
+"""Policies by name: tuned settings that are trained on first use, and loaded afterwards."""
+
+from __future__ import annotations
+
+import json
+import os
+import pathlib
+import sys
+import tempfile
+from typing import TYPE_CHECKING
+
+from . import _core
+from .commands import command
+
+if TYPE_CHECKING:
+    from ._types import Answer
+    from .policy import Policy
+
+
+def names() -> list[str]:
+    """The tasks of the zoo."""
+    return [entry["task"] for entry in command("zoo")["zoo"]]
+
+
+def show(name: str) -> Answer:
+    """A task's settings, returns and hash, as `broadloom zoo <name> --json` prints them."""
+    return command("zoo", name)
+
+
+def cache_folder() -> pathlib.Path:
+    """The folder of the trained policies: BROADLOOM_CACHE, or broadloom/ in the user's caches."""
+    own = os.environ.get("BROADLOOM_CACHE")
+    if own:
+        return pathlib.Path(own)
+    if sys.platform == "darwin":
+        return pathlib.Path.home() / "Library" / "Caches" / "broadloom"
+    usual = os.environ.get("LOCALAPPDATA" if os.name == "nt" else "XDG_CACHE_HOME")
+    return pathlib.Path(usual or pathlib.Path.home() / ".cache") / "broadloom"
+
+
+def load(name: str, *, quiet: bool = False) -> Policy:
+    """The zoo's policy for a task. The first call trains it into cache_folder(); `show(name)` says
+    how many seconds of one core that takes.
+
+    Its parameters must have the zoo's hash, to the bit. Tasks on MuJoCo are an exception, since
+    their bits depend on the processor and the C library.
+
+    Raises broadloom.Error, of kind "not_found" for an unknown name and "mismatch" for other
+    parameters."""
+    from .policy import Policy
+
+    entry = show(name)
+    hashed = entry["parameters_hash"]
+    folder = cache_folder() / "zoo" / f"{name.replace('/', '_')}-{hashed[:12]}"
+    if not folder.is_dir():
+        _train(name, folder, quiet)
+    record = json.loads((folder / "ledger_line.json").read_text(encoding="utf-8"))
+    found = record["result"]["parameters_hash"]
+    if entry["same_bits_anywhere"] and found != hashed:
+        raise _mismatch(
+            f"got parameters {found} for '{name}', expected the zoo's {hashed}; this version of "
+            f"Broadloom trains other bits. The policy is in {folder}"
+        )
+    policy = Policy(folder)
+    if policy.origin["hash"] != record["checkpoint"]["hash"]:
+        raise _mismatch(
+            f"got a checkpoint in {folder} that is not the one of its record; delete the folder, "
+            "and load() trains it again"
+        )
+    return policy
+
+
+def _train(name, folder, quiet):
+    """Trains beside the folder and renames, so that a killed training leaves none."""
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(prefix=".training-", dir=folder.parent) as beside:
+        run = pathlib.Path(beside) / "run"
+        command("train", zoo=name, out=run, ledger="none", tensorboard=False, quiet=quiet)
+        try:
+            run.rename(folder)
+        except OSError:  # another process was sooner
+            if not folder.is_dir():
+                raise
+
+
+def _mismatch(message):
+    error = _core.Error(message)
+    error.kind = "mismatch"
+    return error
