@@ -142,11 +142,12 @@ class Kind:
         missing = [key for key in (*policy, *critic) if key not in known]
         if missing:
             names = ", ".join(repr(key) for key in known if key != _masks.KEY)
+            example = next((key for key in (*policy, *known) if key in known), "")
             reason = "as observation_keys says" if is_chosen else "which policies read by default"
             raise TypeError(
                 f"{self.id}: got a Dict with the keys {names} as observations, expected the key "
                 f"'{missing[0]}', {reason}. In Python, train(..., "
-                f"observation_keys={next(iter(known))!r}) lets policy and critic read one key, and "
+                f"observation_keys={example!r}) lets policy and critic read one key, and "
                 "observation_keys=(policy, critic) different ones; to read all of them: "
                 "wrappers=[gymnasium.wrappers.FlattenObservation]"
             )

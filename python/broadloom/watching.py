@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from . import _core
+from ._arrays import cast
 from .commands import command
 from .policy import Policy
 from .training import filmed, is_registered, made_by
@@ -178,4 +179,4 @@ def _picture(env):
             'environment with render_mode="rgb_array"'
         )
     height, width = (side // 2 * 2 for side in rgb.shape[:2])
-    return np.ascontiguousarray(rgb[:height, :width], np.uint8)
+    return np.ascontiguousarray(cast(rgb[:height, :width], np.uint8, "render()"))

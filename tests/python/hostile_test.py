@@ -198,9 +198,10 @@ CASES = {
     ),
     "a critic's key that is not there": (
         TypeError,
-        "the keys 'a', 'b' as observations, expected the key 'critic', as observation_keys says",
+        "the keys 'a', 'b' as observations, expected the key 'critic', as observation_keys says. "
+        r"In Python, train\(..., observation_keys='b'\)",
         but(observation_space=Dict(a=Discrete(2), b=Discrete(2))),
-        {"observation_keys": ("a", "critic")},
+        {"observation_keys": ("b", "critic")},
     ),
     "nothing to see": (
         broadloom.Error,

@@ -169,6 +169,7 @@ class WatchingTest(unittest.TestCase):
             ("got out='x.html' for python/Bar-v0", {"out": "x.html"}),
             ("got view= for python/Bar-v0", {"out": "x.gif", "view": "3d"}),
             (r"render\(\): got None.*render_mode", {"out": "x.gif", "env": without_render}),
+            (r"render\(\): got 0\.5.*uint8", {"out": "x.gif", "env": with_shares}),
         ):
             with self.subTest(words), self.assertRaisesRegex(ValueError, words):
                 broadloom.watch(run, **options)
@@ -193,6 +194,12 @@ class Shorter(gymnasium.Wrapper):
 class Film(gymnasium.Wrapper):
     def render(self):
         return np.zeros((4, 4, 3), np.uint8)
+
+
+def with_shares():
+    env = Bar()
+    env.render = lambda: np.full((4, 4, 3), 0.5)
+    return env
 
 
 def without_render():
