@@ -12,6 +12,7 @@
 #include "broadloom/env/episode_waves.h"
 #include "broadloom/env/tasks/registry.h"
 #include "broadloom/evaluate/evaluator.h"
+#include "broadloom/evaluate/lanes.h"
 #include "broadloom/evaluate/shard_evaluation.h"
 
 namespace broadloom {
@@ -217,22 +218,6 @@ class ScenePlayer {
   const std::function<bool()>& should_stop_;
 };
 
-// How many environments play a scene's episodes: one an episode, or, where they can play in waves,
-// at most as many as in training.
-Result<int> lanes_of(const EvalScene& scene, int training_envs) {
-  const int episodes = scene.envs.num_envs;
-  if (episodes <= training_envs || is_built_in(scene.env_id)) return episodes;
-  VecEnvOptions described = scene.envs;
-  described.num_envs = training_envs;
-  described.only_described = true;
-  const Result<std::unique_ptr<VecEnv>> looked =
-      make_vec_env(scene.env_id, scene.env_options, described);
-  if (!looked.ok()) return looked.status();
-  const bool in_waves =
-      looked.value()->traits().whole_batch && episode_waves(*looked.value()) != nullptr;
-  return in_waves ? training_envs : episodes;
-}
-
 }  // namespace
 
 Result<std::vector<std::vector<EvalEpisode>>> play_scenes(
@@ -241,7 +226,8 @@ Result<std::vector<std::vector<EvalEpisode>>> play_scenes(
   std::vector<std::vector<EvalEpisode>> episodes;
   std::vector<SceneBeingPlayed> playing;
   for (const EvalScene& scene : scenes) {
-    const Result<int> lanes = lanes_of(scene, policy.config.num_envs);
+    const Result<int> lanes =
+        lanes_of(scene.env_id, scene.env_options, scene.envs, policy.config.num_envs);
     if (!lanes.ok()) return lanes.status();
     VecEnvOptions options = scene.envs;
     options.num_envs = lanes.value();

@@ -269,7 +269,16 @@ class PythonEnvs final : public VecEnv,
     if (options.stagger_starts) return nullptr;  // they cannot begin within an episode
     VecEnvOptions limited = options;
     if (limited.max_episode_steps == 0) limited.max_episode_steps = spec_.max_episode_steps;
-    Result<std::unique_ptr<VecEnv>> made = make(spec_, factory_, limited);
+    Result<std::unique_ptr<VecEnv>> made = [&] {
+      if (limited.num_envs == count_) return make(spec_, factory_, limited);
+      const nb::gil_scoped_acquire gil;
+      const KeptException dropped;  // the second try keeps its own
+      return make(spec_, factory_, limited);
+    }();
+    if (!made.ok() && limited.num_envs != count_) {
+      limited.num_envs = count_;  // a simulator of fixed size
+      made = make(spec_, factory_, limited);
+    }
     return made.ok() ? made.take() : nullptr;
   }
 

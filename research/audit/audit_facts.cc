@@ -70,12 +70,12 @@ Status add_starts(const Config& config, RunFacts& facts) {
   options.num_envs = std::min(options.families(), kMostStarts);
   options.seed_families = 0;
   Result<std::vector<Fingerprint>> training =
-      first_starts(config.env_id, config.env_options, options);
+      first_starts(config.env_id, config.env_options, options, config.num_envs);
   if (!training.ok()) return training.status();
   options.streams = StreamSet::kEvaluation;
   options.num_envs = std::clamp(config.eval_episodes, 64, kMostStarts);
   Result<std::vector<Fingerprint>> evaluation =
-      first_starts(config.env_id, config.env_options, options);
+      first_starts(config.env_id, config.env_options, options, config.num_envs);
   if (!evaluation.ok()) return evaluation.status();
   if (training.value().empty()) return {};
   const std::vector<Fingerprint> starts = evaluation.value();

@@ -15,10 +15,10 @@ namespace broadloom {
 inline constexpr double kMostStartsAlike = 0.01;
 
 // A hash of each environment's first observation. Disturbances are off, as noise would hide equal
-// starts. Empty for Discrete observations, which are often equal by chance. Errors: those of
-// make_vec_env.
+// starts. Empty for Discrete observations, which are often equal by chance. training_envs: of the
+// run; simulators of others may make no more at once. Errors: those of make_vec_env.
 Result<std::vector<Fingerprint>> first_starts(const std::string& env_id,
                                               const Overrides& env_options,
-                                              const VecEnvOptions& options);
+                                              const VecEnvOptions& options, int training_envs);
 
 }  // namespace broadloom

@@ -25,7 +25,8 @@ Status add_row(const Config& config, const Panel& panel, const PanelRow& row, Pa
   options.seed = config.seed;
   options.max_episode_steps = panel.max_episode_steps;
   options.strata_sampling = strata_sampling(panel.strata_sampling);
-  Result<std::vector<Fingerprint>> training = first_starts(panel.env_id, row.env_options, options);
+  Result<std::vector<Fingerprint>> training =
+      first_starts(panel.env_id, row.env_options, options, config.num_envs);
   if (!training.ok()) return training.status();
   if (training.value().empty()) return {};
   out.alike = std::max(out.alike, count_copies(training.value()).across);
@@ -33,7 +34,8 @@ Status add_row(const Config& config, const Panel& panel, const PanelRow& row, Pa
   options.streams = StreamSet::kPanel;
   for (const std::uint64_t key : row.keys) {
     options.seed = key;
-    Result<std::vector<Fingerprint>> played = first_starts(panel.env_id, row.env_options, options);
+    Result<std::vector<Fingerprint>> played =
+        first_starts(panel.env_id, row.env_options, options, config.num_envs);
     if (!played.ok()) return played.status();
     const double count = static_cast<double>(played.value().size());
     out.seen += share_seen(played.value(), training.value()) * count;

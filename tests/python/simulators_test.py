@@ -141,6 +141,12 @@ class SimulatorTest(unittest.TestCase):
                 broadloom.register(f"{make.__name__}-v0", lambda num_envs: Fixed(num_envs))
             broadloom.register(f"{make.__name__}-v0", make, num_envs=count)
 
+    def test_environments_of_one_number_are_audited(self):
+        run = broadloom.train(
+            only_six, name="Six-v0", out=out("audited"), **{**SMALL, "num_envs": 6}
+        )
+        self.assertGreater(len(broadloom.audit(run)), 0)
+
     def test_values_that_the_dtype_of_the_space_cannot_hold_are_refused(self):
         def make(space, value):
             class Still(Fixed):
