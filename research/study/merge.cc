@@ -111,11 +111,10 @@ Status check_runs(Database& merged, const std::string& path) {
   const Result<bool> row = query.value().next();
   if (!row.ok()) return row.status();
   if (!row.value()) return {};
-  return {
-      ErrorKind::kCorrupt,
-      fmt::format("'{}' is damaged: its run {} is not in its study's plan; restore a copy of it, "
-                  "or leave it out",
-                  path, query.value().integer(0))};
+  return {ErrorKind::kCorrupt,
+          fmt::format("run {1} of '{0}' and that of an earlier store have different settings, so "
+                      "one of the two stores was altered; restore copies of them, or leave one out",
+                      path, query.value().integer(0))};
 }
 
 Status attach_part(Database& merged, const std::string& path) {

@@ -7,6 +7,7 @@
 #include <sstream>
 #include <vector>
 
+#include "broadloom/core/config_table.h"
 #include "broadloom/env/strata.h"
 
 namespace broadloom {
@@ -191,6 +192,22 @@ std::string plain_definition(const std::string& definition) {
       line = line.substr(0, value) + plain_strata_text(line.substr(value));
     }
     out += line + "\n";
+  }
+  return out;
+}
+
+DefinedRuns defined_runs(const std::string& definition) {
+  DefinedRuns out;
+  std::istringstream lines(definition);
+  for (std::string line; std::getline(lines, line);) {
+    if (line.starts_with("cell ")) out.cells.push_back(line.substr(5));
+    if (!out.cells.empty() || !line.starts_with("seeds ")) continue;
+    std::istringstream seeds(line.substr(6));
+    for (std::string seed; std::getline(seeds, seed, ',');) {
+      std::uint64_t number = 0;
+      if (parse_text(std::string_view(seed), number).ok())
+        out.seeds.push_back(static_cast<std::int64_t>(number));
+    }
   }
   return out;
 }

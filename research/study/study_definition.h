@@ -2,8 +2,10 @@
 // cell below "cell NAME". See docs/formats/study.md.
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace broadloom {
 
@@ -14,6 +16,13 @@ bool only_adds_seeds(std::string_view theirs, std::string_view ours);
 // A definition with ranges of strata in today's form: older versions wrote "0.4,0.6" from a file
 // and "0.4..0.6" from a flag.
 std::string plain_definition(const std::string& definition);
+
+// The plan of runs in a definition: all cells with the first seed, then all with the second.
+struct DefinedRuns {
+  std::vector<std::int64_t> seeds;
+  std::vector<std::string> cells;  // names
+};
+DefinedRuns defined_runs(const std::string& definition);
 
 // A definition and the name of its owner in messages: "the store", "'a.sqlite'".
 struct NamedDefinition {

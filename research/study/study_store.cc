@@ -88,7 +88,7 @@ Status insert_curve(Database& database, const RunRecord& record) {
                                 p.seconds)
                       .run());
     for (const auto& [key, number] : p.values) {
-      if (std::isnan(number)) continue;
+      if (!std::isfinite(number)) continue;
       BROADLOOM_TRY(value.value().bind_all(record.id, p.point, key, number).run());
     }
   }
@@ -186,6 +186,87 @@ Result<std::string> finding(Database& database, const char* check) {
   return row.value() ? query.value().text(0) : std::string();
 }
 
+// Rows that no runner writes: a query that finds one, and words with its number or
+// name.
+struct BadRow {
+  const char* query;
+  const char* words;
+};
+constexpr BadRow kBadRows[] = {
+    {"SELECT name FROM cells WHERE num_envs < 1 OR num_steps < 1 OR batch_size < 1"
+     " OR minibatch_count < 1 OR minibatch_size < 1 OR update_epochs < 1 OR iterations < 1"
+     " OR environment_steps < 1 OR gradient_steps < 0 OR samples_per_gradient < 0",
+     "cell {} has a size below 1"},
+    {"SELECT id FROM runs WHERE length(config_hash) <> 32 OR config_hash GLOB '*[^0-9a-f]*'",
+     "the config_hash of its run {} is no hash"},
+    {"SELECT id FROM runs WHERE seconds < 0 OR seconds > 1e300",
+     "the seconds of its run {} are out of range"},
+    {"SELECT run_id FROM points WHERE point < 0 OR environment_steps < 0 OR global_step < 0"
+     " OR iteration < 0 OR seconds < 0 OR seconds > 1e300",
+     "a number of a point of its run {} is out of range"},
+    {"SELECT run_id FROM metrics WHERE abs(value) > 1.7976931348623157e308",
+     "a metric of its run {} is not finite"},
+    {"SELECT run_id FROM evaluations WHERE global_step < 0 OR episodes < 0 OR std_return < 0"
+     " OR mean_length < 0 OR abs(mean_return) > 1.7976931348623157e308",
+     "a number of an evaluation of its run {} is out of range"},
+};
+
+// Words about the first row that is not as the store's definition plans it; "": none.
+Result<std::string> unplanned_row(Database& database) {
+  Result<Statement> study = database.prepare("SELECT definition FROM study");
+  if (!study.ok()) return study.status();
+  const Result<bool> begun = study.value().next();
+  if (!begun.ok()) return begun.status();
+  if (!begun.value()) return std::string("it describes 0 studies");
+  const DefinedRuns plan = defined_runs(study.value().text(0));
+  const auto cells = static_cast<std::int64_t>(plan.cells.size());
+  Result<Statement> cell = database.prepare("SELECT id, name FROM cells ORDER BY id");
+  if (!cell.ok()) return cell.status();
+  for (std::int64_t c = 0;; ++c) {
+    const Result<bool> more = cell.value().next();
+    if (!more.ok()) return more.status();
+    if (!more.value()) break;
+    const bool is_planned = c < cells && cell.value().integer(0) == c + 1 &&
+                            cell.value().text(1) == plan.cells[static_cast<std::size_t>(c)];
+    if (!is_planned)
+      return fmt::format("its cell '{}' is not that of its definition", cell.value().text(1));
+  }
+  Result<Statement> run = database.prepare("SELECT id, cell_id, seed FROM runs ORDER BY id");
+  if (!run.ok()) return run.status();
+  for (std::int64_t r = 0;; ++r) {
+    const Result<bool> more = run.value().next();
+    if (!more.ok()) return more.status();
+    if (!more.value()) break;
+    const std::int64_t id = run.value().integer(0);
+    const bool is_planned =
+        id >= 1 && cells > 0 && (id - 1) / cells < static_cast<std::int64_t>(plan.seeds.size()) &&
+        run.value().integer(1) == (id - 1) % cells + 1 &&
+        run.value().integer(2) == plan.seeds[static_cast<std::size_t>((id - 1) / cells)];
+    if (!is_planned) return fmt::format("its run {} is not in its study's plan", id);
+  }
+  return std::string();
+}
+
+// Checks the values of all rows: those that no runner writes would give wrong reports.
+Status check_rows(Database& database, const std::string& path) {
+  Result<std::string> found = unplanned_row(database);
+  if (!found.ok()) return found.status();
+  std::string words = found.take();
+  for (const BadRow& bad : kBadRows) {
+    if (!words.empty()) break;
+    Result<Statement> query = database.prepare(bad.query);
+    if (!query.ok()) return query.status();
+    const Result<bool> row = query.value().next();
+    if (!row.ok()) return row.status();
+    if (row.value()) words = fmt::format(fmt::runtime(bad.words), query.value().text(0));
+  }
+  if (words.empty()) return {};
+  return {ErrorKind::kCorrupt,
+          fmt::format("'{}' is damaged: {}; restore a copy of it, or run the study again into "
+                      "another file",
+                      path, words)};
+}
+
 }  // namespace
 
 Status check_format(Database& database, const std::string& path) {
@@ -211,7 +292,7 @@ Status check_format(Database& database, const std::string& path) {
   const Result<std::string> references = finding(database, "PRAGMA foreign_key_check");
   if (!references.ok()) return references.status();
   std::string found = pages.value();
-  if (found == "ok" && references.value().empty()) return {};
+  if (found == "ok" && references.value().empty()) return check_rows(database, path);
   if (found == "ok") found = fmt::format("{} refer to missing rows", references.value());
   std::replace(found.begin(), found.end(), '\n', ' ');
   return {ErrorKind::kCorrupt,

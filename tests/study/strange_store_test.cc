@@ -124,6 +124,45 @@ TEST_F(StrangeStores, ADamagedPartIsNamed) {
   }
 }
 
+// Rows that no runner writes are refused by all that read a store, which name that store.
+TEST_F(StrangeStores, AlteredRowsAreDamage) {
+  for (const char* sql :
+       {"UPDATE runs SET seed = 99 WHERE id = 1", "UPDATE runs SET config_hash = 'x' WHERE id = 1",
+        "UPDATE runs SET seconds = -1 WHERE id = 1", "UPDATE cells SET name = 'zz' WHERE id = 1",
+        "UPDATE cells SET num_steps = 0 WHERE id = 1",
+        "INSERT INTO points VALUES (1, 1, -5, 1, 1, 1.0)",
+        "INSERT INTO points VALUES (1, 1, 5, 1, 1, 9e999)",
+        "INSERT INTO points VALUES (1, 1, 5, 1, 1, 1.0);"
+        "INSERT INTO metrics VALUES (1, 'x', 1, 9e999)",
+        "INSERT INTO evaluations VALUES (1, 1, -1, 0.0, 0.0, 0.0, 0.0, 0.0)"}) {
+    for (const char* name : {"a", "other", "merged"}) std::filesystem::remove(path(name));
+    make("a", {1, 2});
+    make("other", {2, 2});
+    change("a", sql);
+    const Status report = read_study_results(path("a")).status();
+    const Status first = merge_stores({path("a"), path("other")}, path("merged")).status();
+    const Status second = merge_stores({path("other"), path("a")}, path("merged")).status();
+    Result<StudyStore> again = StudyStore::open(path("a"), plan_, {1, 2}, false);
+    for (const Status& status : {report, first, second, again.status()}) {
+      EXPECT_EQ(status.kind(), ErrorKind::kCorrupt) << sql << ": " << status.message();
+      EXPECT_NE(status.message().find("'" + path("a") + "' is damaged"), std::string::npos)
+          << status.message();
+    }
+  }
+}
+
+// Nothing shows which of two stores was altered.
+TEST_F(StrangeStores, OtherSettingsOfARunBlameNoStore) {
+  make("a", {1, 2});
+  make("b", {2, 2});
+  change("a", "UPDATE runs SET config_hash = replace(config_hash, substr(config_hash, 1, 1), 'f')");
+  change("a", "UPDATE runs SET config_hash = replace(config_hash, substr(config_hash, 2, 1), 'e')");
+  const Status status = merge_stores({path("a"), path("b")}, path("merged")).status();
+  EXPECT_EQ(status.kind(), ErrorKind::kCorrupt) << status.message();
+  EXPECT_NE(status.message().find("one of the two stores was altered"), std::string::npos)
+      << status.message();
+}
+
 TEST_F(StrangeStores, AnImpossibleNumberOfPointsIsDamage) {
   make("a");
   change("a", "UPDATE study SET points = 2000000000");
