@@ -226,7 +226,7 @@ def pair_row(panel, task, one, other, size, rng):
 
 def last_rows(results, shapes):
     """256 against 16,384 samples by the last policies. The best shape of a size is the best by
-    last policies, or by area as in the page's table."""
+    last policies, or by area as in the page's table, or is chosen with its rate on other seeds."""
     for chosen_by in ("last", "area"):
         rng = random.Random(1)
         lasts = list(shapes_of(results, rng, "last"))
@@ -240,6 +240,13 @@ def last_rows(results, shapes):
                 chosen_by, task, small.name, large.name, small.middle, large.middle,
                 *call(small, large, rng), chance(small.scores, large.scores, rng),
             ]  # fmt: skip
+    rng = random.Random(1)
+    for task, same in by_task(list(shapes_of(results, rng, "last")), "one").items():
+        small, large = (size_of(same, size, rng) for size in (SIZES[0], SIZES[-1]))
+        yield [
+            "together", task, small.best_label[0], large.best_label[0], small.middle, large.middle,
+            *call(small, large, rng), chance(small.scores, large.scores, rng),
+        ]  # fmt: skip
 
 
 def main():
