@@ -41,6 +41,7 @@ Result<std::size_t> panel_bytes(const Panel& panel) {
   std::size_t bytes = 0;
   for (const PanelRow& row : panel_rows(panel)) {
     VecEnvOptions options;
+    options.only_described = true;
     options.max_episode_steps = panel.max_episode_steps;
     Result<std::unique_ptr<VecEnv>> env = make_vec_env(panel.env_id, row.env_options, options);
     if (!env.ok()) return env.status();

@@ -147,6 +147,17 @@ class SimulatorTest(unittest.TestCase):
         )
         self.assertGreater(len(broadloom.audit(run)), 0)
 
+    def test_environments_of_one_number_play_panels(self):
+        panel = out("panel.toml")
+        panel.write_text('env_id = "Six-v0"\nepisodes = 4\nseeds = [1, 2]\n')
+        scores = []
+        for i, make in enumerate((lambda num_envs: Fixed(num_envs), only_six)):
+            run = broadloom.train(
+                make, name="Six-v0", out=out(f"panel{i}"), **{**SMALL, "num_envs": 6}
+            )
+            scores.append(broadloom.evaluate(run, panel=str(panel))["panel"])
+        self.assertEqual(scores[0], scores[1])
+
     def test_values_that_the_dtype_of_the_space_cannot_hold_are_refused(self):
         def make(space, value):
             class Still(Fixed):
