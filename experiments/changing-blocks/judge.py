@@ -30,7 +30,7 @@ def short(schedule):
 
 
 def arms_of(kept, score, rng):
-    """{(panel, task): {name: its arm}}, over the seeds that all runs of the task have."""
+    """{(panel, task): {name: its arm}}."""
     scores = collections.defaultdict(lambda: collections.defaultdict(dict))
     for run in kept:
         scores[run["panel"], run["task"]].setdefault((run["block"], run["rate"]), {})[
@@ -42,8 +42,9 @@ def arms_of(kept, score, rng):
         if panel != "one":  # four minibatches of 4x64 have 64 samples, as in panel one
             one = scores["one", task]
             settings |= {key: one[key] for key in one if key[0] == SMALL}
-        seeds = sorted(set.intersection(*(set(values) for values in settings.values())))
-        columns = {key: [values[s] for s in seeds] for key, values in settings.items()}
+        columns = {
+            key: [score for _, score in sorted(values.items())] for key, values in settings.items()
+        }
         names = {key[0]: sorted(k for k in columns if k[0] == key[0]) for key in columns}
         arms = {
             name: Arm(name, [key[1] for key in keys], [columns[key] for key in keys], rng)
@@ -150,15 +151,26 @@ def verdicts(pairs, last_pairs, arms, both):
     yield 7, "share of pairs in which the leading schedule is ahead", round(found, 3), found > 0.6
 
 
+def common(runs):
+    """The runs of the seeds that every setting has."""
+    seeds = collections.defaultdict(set)
+    for run in runs:
+        seeds[run["panel"], run["task"], run["block"], run["rate"]].add(run["seed"])
+    wanted = set.intersection(*seeds.values())
+    return [run for run in runs if run["seed"] in wanted]
+
+
 def main():
     stores, results = pathlib.Path(sys.argv[1]), pathlib.Path(sys.argv[2])
     rng = random.Random(1)
-    kept = [
-        {**run, "panel": PANELS[study], "block": short(run["shape_schedule"])}
-        for study in PANELS
-        for path in sorted(stores.glob(f"{study}-*.sqlite"))
-        for run in runs_of(path, "shape_schedule")
-    ]
+    kept = common(
+        [
+            {**run, "panel": PANELS[study], "block": short(run["shape_schedule"])}
+            for study in PANELS
+            for path in sorted(stores.glob(f"{study}-*.sqlite"))
+            for run in runs_of(path, "shape_schedule")
+        ]
+    )
     columns = ["panel", "task", "block", "rate", "seed", "area", "last", "gradient steps"]
     write(results / "runs.csv", columns, [[run[key] for key in columns] for run in kept])
     arms = arms_of(kept, "area", rng)

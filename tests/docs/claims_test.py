@@ -98,6 +98,20 @@ def advice():
     )
 
 
+def changing_blocks():
+    folder = "experiments/changing-blocks/results/"
+    pairs = [one for one in rows(folder + "pairs.csv") if one["base"] == "best fixed"]
+    holds(len(pairs) == 30 and not any(one["other is"] == "better" for one in pairs), pairs)
+    for start in ("0.3", "0.6"):
+        found = row(folder + "together.csv", panel="one", schedule=f"16x256 to 4x64 at {start}")
+        holds(float(found["p"]) < 0.001, found)
+        holds(float(found["share ahead of best fixed"]) < 0.2, found)
+    return (
+        "On five small tasks no block that changed over the run was found to learn faster than the "
+        "best fixed one; from large to small learned more slowly."
+    )
+
+
 def article():
     found = [
         float(one["cosine"])
@@ -611,6 +625,7 @@ CLAIMS = {
     "experiments/zoo/README.md": [zoo],
     "experiments/article/README.md": [article],
     "experiments/batch-shape/README.md": [batch_shape],
+    "experiments/changing-blocks/README.md": [changing_blocks],
     "experiments/critic/README.md": [critic],
     "experiments/gradient-ladder/README.md": [gradient_ladder],
     "experiments/independence/README.md": [independence],
