@@ -146,6 +146,7 @@ std::string traffic_text(const RankTraffic& traffic) {
 struct ZooOutcome {
   ZooEntry entry;
   std::string found;  // parameters_hash of the run's record
+  bool has_own_bits;  // of an instruction set without fused multiply-add
   bool is_same() const { return found == entry.parameters_hash; }
 };
 
@@ -172,7 +173,8 @@ Result<std::optional<ZooOutcome>> zoo_outcome(const TrainOptions& options,
   const Result<std::string> line = read_file(folder.value().ledger_line_path());
   if (!line.ok()) return line.status();
   const Json record = Json::parse(line.value());
-  return std::optional<ZooOutcome>({entry.value(), record["result"]["parameters_hash"].text()});
+  return std::optional<ZooOutcome>({entry.value(), record["result"]["parameters_hash"].text(),
+                                    record["machine"]["bits"].text() == "own"});
 }
 
 void print_zoo(const ZooOutcome& outcome) {
@@ -182,8 +184,11 @@ void print_zoo(const ZooOutcome& outcome) {
   }
   tell("Not the zoo's policy: parameters {}, the zoo's are {}{}\n", outcome.found,
        outcome.entry.parameters_hash,
-       outcome.entry.same_bits_anywhere ? ". This version of Broadloom computes other bits"
-                                        : ". This task's bits depend on processor and C library");
+       !outcome.entry.same_bits_anywhere ? ". This task's bits depend on processor and C library"
+       : outcome.has_own_bits
+           ? ". Instruction sets without fused multiply-add have bits of their own; --isa exact "
+             "has the zoo's, slowly"
+           : ". This version of Broadloom computes other bits");
 }
 
 Json zoo_json(const ZooOutcome& outcome) {

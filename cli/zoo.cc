@@ -121,7 +121,7 @@ int show_entry(const ZooEntry& entry, bool json) {
   tell("  training      {} steps, {} s of one core\n", with_commas(entry.steps),
        core_seconds_text(entry.seconds));
   tell("  parameters    {}: {}\n\n", entry.parameters_hash,
-       entry.same_bits_anywhere ? "the same bits on any machine"
+       entry.same_bits_anywhere ? "the same bits on any processor with fused multiply-add"
                                 : "other bits on another processor or C library");
   tell("Settings\n{}\n", entry.settings);
   tell("Train it again:  {} train --zoo {} --out {}\n", program_name(), entry.task, folder);

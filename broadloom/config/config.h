@@ -335,9 +335,10 @@ void Config::visit_fields(Visitor&& visitor) {
     "K, passes over each block.");
   v("norm_adv", norm_adv, for_ppo(Role::kLearning), Choices{{"minibatch", "batch", "off"}},
     "Samples over which advantages are normalised.");
-  // Before a block's first step, ratios are 1 and values are the old ones: nothing is clipped.
+  // Before a block's first step, ratios are 1 and values are the old ones: nothing is clipped. With
+  // norm_value = running, values are those of other statistics.
   const auto for_later_steps = [for_ppo](const KeyMark& mark) {
-    return for_ppo(mark).needs("gradient steps of a block", "above 1");
+    return for_ppo(mark).needs("update_epochs x minibatches or norm_value = running", "above 1");
   };
   const auto for_clipped_values = [for_later_steps](const KeyMark& mark) {
     return for_later_steps(mark).needs("vf_coef", kAboveZero);
@@ -363,7 +364,7 @@ void Config::visit_fields(Visitor&& visitor) {
   v("bounds_coef", bounds_coef, for_ppo(later(Role::kLearning)).needs("actions", "Box"),
     Range{0.0, 1e6}, "Weight of the mean actions' squared excess over 1.1 (rl_games); 0: off.");
   v("target_kl", target_kl,
-    for_ppo(Role::kLearning).needs("gradient steps before the last epoch", "above 1"),
+    for_ppo(Role::kLearning).needs("(update_epochs - 1) x minibatches", "above 1"),
     Range{0.0, 100.0}, "Stop a block's epochs when the KL exceeds this; 0: off.");
 
   v.group("Exploration of PQN");

@@ -17,8 +17,8 @@ namespace {
 // follows from several keys.
 constexpr std::string_view kActions = "actions", kStrata = "[strata]";
 constexpr const char* kOptionPrefix = "env.";
-constexpr std::string_view kSteps = "gradient steps of a block";
-constexpr std::string_view kEarlySteps = "gradient steps before the last epoch";
+constexpr std::string_view kSteps = "update_epochs x minibatches";
+constexpr std::string_view kEarlySteps = "(update_epochs - 1) x minibatches";
 
 // The largest number of any block of the run.
 std::int64_t most_minibatches(const Config& config) {

@@ -71,7 +71,8 @@ Status describe_disturbance(const Disturbance& disturbance, EnvSpec& spec);
 // push_interval. A push draws one action uniformly from the action space. It replaces the delayed
 // action for push_steps steps. Pushes and delays end with the episode. Noise is added to every
 // observation that the policy sees, the final one included. Observing twice gives the same noise.
-// A critic's own observation has neither noise nor delay.
+// A critic's own observation has neither noise nor delay. One that env.hide_from = policy gives it
+// is a copy of what the policy would see, so it has both.
 std::unique_ptr<VecEnv> disturb(std::unique_ptr<VecEnv> inner, const Disturbance& disturbance,
                                 const VecEnvOptions& options);
 

@@ -43,7 +43,8 @@ def load(name: str, *, quiet: bool = False) -> Policy:
     how many seconds of one core that takes.
 
     Its parameters must have the zoo's hash, to the bit. Tasks on MuJoCo are an exception, since
-    their bits depend on the processor and the C library.
+    their bits depend on the processor and the C library. A processor without fused multiply-add
+    trains once more, slowly, with `isa="exact"`.
 
     Raises broadloom.Error, of kind "not_found" for an unknown name and "mismatch" for other
     parameters."""
@@ -53,8 +54,8 @@ def load(name: str, *, quiet: bool = False) -> Policy:
     hashed = entry["parameters_hash"]
     folder = cache_folder() / "zoo" / f"{name.replace('/', '_')}-{hashed[:12]}"
     if not folder.is_dir():
-        _train(name, folder, quiet)
-    record = json.loads((folder / "ledger_line.json").read_text(encoding="utf-8"))
+        _train(name, folder, quiet, entry)
+    record = _record_in(folder)
     found = record["result"]["parameters_hash"]
     if entry["same_bits_anywhere"] and found != hashed:
         raise _mismatch(
@@ -70,12 +71,32 @@ def load(name: str, *, quiet: bool = False) -> Policy:
     return policy
 
 
-def _train(name, folder, quiet):
+def _record_in(folder):
+    path = folder / "ledger_line.json"
+    try:
+        return json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError) as problem:
+        raise _mismatch(
+            f"got no record of a training in {path} ({problem}); delete the folder {folder}, and "
+            "load() trains it again"
+        ) from problem
+
+
+def _train(name, folder, quiet, entry):
     """Trains beside the folder and renames, so that a killed training leaves none."""
     folder.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(prefix=".training-", dir=folder.parent) as beside:
         run = pathlib.Path(beside) / "run"
-        command("train", zoo=name, out=run, ledger="none", tensorboard=False, quiet=quiet)
+        settings = {"zoo": name, "ledger": "none", "tensorboard": False, "quiet": quiet}
+        command("train", out=run, **settings)
+        record = _record_in(run)
+        if (
+            entry["same_bits_anywhere"]
+            and record["machine"].get("bits") == "own"
+            and record["result"]["parameters_hash"] != entry["parameters_hash"]
+        ):
+            run = run.with_name("exact")
+            command("train", out=run, isa="exact", **settings)
         try:
             run.rename(folder)
         except OSError:  # another process was sooner

@@ -36,8 +36,9 @@ const std::vector<Idle>& idle_settings() {
   const Overrides one_step{{"update_epochs", "1"}, {"num_minibatches", "1"}};
   const Overrides two_epochs{{"update_epochs", "2"}, {"num_minibatches", "1"}};
   const std::string is_one_step =
-      "gradient steps of a block = 1; it needs gradient steps of a block above 1";
-  const std::string before_last = "gradient steps before the last epoch";
+      "update_epochs x minibatches = 1 and norm_value = off; it needs update_epochs x minibatches "
+      "above 1, or norm_value = running";
+  const std::string before_last = "(update_epochs - 1) x minibatches";
   const std::string needs_more = "; it needs " + before_last + " above 1";
   const std::string no_values = "vf_coef = 0; it needs vf_coef above 0";
   static const std::vector<Idle> all = {
@@ -77,6 +78,11 @@ const std::vector<Idle>& idle_settings() {
        "clip_coef = 0; it needs clip_coef above 0",
        {}},
       {"clip_vloss", "false", one_step, is_one_step, two_epochs},
+      {"clip_vloss",
+       "false",
+       one_step,
+       is_one_step,
+       {{"update_epochs", "1"}, {"num_minibatches", "1"}, {"norm_value", "running"}}},
       {"clip_vloss", "false", {{"vf_coef", "0"}}, no_values, {}},
       {"clip_vloss_coef", "0.1", {{"vf_coef", "0"}}, no_values, {}},
       {"clip_vloss_rule", "clipped", {{"vf_coef", "0"}}, no_values, {}},
@@ -400,7 +406,7 @@ TEST(Needs, AreNamedInASentence) {
   EXPECT_EQ(needs_sentence(facts_of("shuffle")),
             "Needs algorithm = ppo or ppo_rnd, and update_epochs above 1 for block.");
   EXPECT_EQ(needs_sentence(facts_of("target_kl")),
-            "Needs algorithm = ppo or ppo_rnd, and gradient steps before the last epoch above 1.");
+            "Needs algorithm = ppo or ppo_rnd, and (update_epochs - 1) x minibatches above 1.");
   EXPECT_EQ(needs_sentence(facts_of("gamma")), "");
 }
 

@@ -107,8 +107,8 @@ def changing_blocks():
         holds(float(found["p"]) < 0.001, found)
         holds(float(found["share ahead of best fixed"]) < 0.2, found)
     return (
-        "On five small tasks no block that changed over the run was found to learn faster than the "
-        "best fixed one; from large to small learned more slowly."
+        "On five small tasks no changing block was found to learn faster than the best fixed one; "
+        "from large to small learned more slowly."
     )
 
 

@@ -2,6 +2,7 @@
 
 import os
 import pathlib
+import shutil
 import tempfile
 import unittest
 from unittest import mock
@@ -60,6 +61,17 @@ class Zoo(unittest.TestCase):
                     broadloom.zoo.load(TASK, quiet=True)
         self.assertEqual(caught.exception.kind, "mismatch")
         self.assertIn(entry["parameters_hash"], str(caught.exception))
+
+    def test_a_damaged_cache_is_named(self):
+        with tempfile.TemporaryDirectory() as cache:
+            with mock.patch.dict(os.environ, BROADLOOM_CACHE=cache):
+                place = pathlib.Path(cache) / "zoo" / folder().name
+                shutil.copytree(folder(), place)
+                for text in ("", '{"result":'):
+                    (place / "ledger_line.json").write_text(text)
+                    with self.assertRaises(broadloom.Error) as caught:
+                        broadloom.zoo.load(TASK, quiet=True)
+                    self.assertIn("delete the folder", str(caught.exception))
 
     def test_cache_folders(self):
         with mock.patch.dict(os.environ, BROADLOOM_CACHE="", XDG_CACHE_HOME="/caches"):
