@@ -107,7 +107,6 @@ TEST_F(DeviceTrainer, TrainsASharedBody) {
                   false);
   const Options image = combine(kMinatar, {{"algorithm", "ppo"}, {"encoder", "minatar"}});
   expect_the_same("MinAtar/Breakout-v1", combine(image, kShared), 2);
-  expect_the_same("CartPole-v1", combine(kPqn, kShared), 2);  // PQN always has one body
 }
 
 TEST_F(DeviceTrainer, NormalisesObservationsAndRewards) {
