@@ -367,7 +367,7 @@ class GraphBuilder {
     if (policy_.value_norm == nullptr) return linear(name, layer, head, features);
     const ValueUnit unit = policy_.value_norm->unit();
     const bool clips = std::isfinite(unit.clip);
-    const Value all = linear(clips ? "critic.unclipped" : name, layer, head, features);
+    Value all = linear(clips ? "critic.unclipped" : name, layer, head, features);
     std::vector<float>& weight = graph_.arrays[graph_.arrays.size() - 2].numbers;
     for (float& w : weight) w = static_cast<float>(w * unit.deviation);
     for (float& b : graph_.arrays.back().numbers) {
