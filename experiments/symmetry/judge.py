@@ -1,0 +1,89 @@
+#!/usr/bin/env python3
+"""Keeps the runs, compares mirror images on with off, and judges the predictions:
+judge.py STORES RESULTS
+
+Rates are chosen and scored by the surface's rule, which is the product's (docs/statistics.md,
+"Tuned settings").
+"""
+
+import collections
+import pathlib
+import random
+import sys
+
+EXPERIMENTS = pathlib.Path(__file__).resolve().parent.parent
+sys.path[:0] = [str(EXPERIMENTS), str(EXPERIMENTS / "surface")]
+from analyse import runs_of  # noqa: E402
+from fair import Arm, call, iqm, quantile  # noqa: E402
+from rows import write  # noqa: E402
+
+ROBOT = "Quadruped-v0"
+SMALL = ["CartPole-v1", "Acrobot-v1", "Pendulum-v1"]
+WORDS = {"better": "lower", "worse": "better", "none": "no difference found"}
+
+
+def arms_of(kept, score, rng):
+    """{task: {"off": its arm, "on": its arm}}, over the seeds that all settings of a task have."""
+    scores = collections.defaultdict(lambda: collections.defaultdict(dict))
+    for run in kept:
+        scores[run["task"]][run["mirror"], run["rate"]][run["seed"]] = run[score]
+    out = {}
+    for task, settings in scores.items():
+        seeds = sorted(set.intersection(*(set(values) for values in settings.values())))
+        out[task] = {}
+        for mirror in ("off", "on"):
+            rates = sorted(rate for name, rate in settings if name == mirror)
+            columns = [[settings[mirror, rate][seed] for seed in seeds] for rate in rates]
+            out[task][mirror] = Arm(mirror, rates, columns, rng)
+    return out
+
+
+def main():
+    stores, results = pathlib.Path(sys.argv[1]), pathlib.Path(sys.argv[2])
+    rng = random.Random(1)
+    kept = [
+        {**run, "mirror": "on" if run["mirror_samples"] in (1, True, "true") else "off"}
+        for path in sorted(stores.glob("*.sqlite"))
+        for run in runs_of(path, "mirror_samples")
+    ]
+    columns = ["task", "mirror", "rate", "seed", "area", "last", "seconds"]
+    write(results / "runs.csv", columns, [[run[key] for key in columns] for run in kept])
+    rows, calls, ahead = [], {}, None
+    for score in ("area", "last"):
+        for task, arms in arms_of(kept, score, rng).items():
+            off, on = arms["off"], arms["on"]
+            gaps = [iqm(b) - iqm(a) for a, b in zip(off.draws, on.draws, strict=True)]
+            *chances, result = call(off, on, rng)
+            higher = sum(b > a for a, b in zip(off.scores, on.scores, strict=True))
+            rows.append([
+                task, score, len(on.scores), *off.area, *on.area, on.middle - off.middle,
+                quantile(gaps, 0.025), quantile(gaps, 0.975), 1 - chances[0], higher,
+                off.best_label, on.best_label, WORDS.get(result, "depends on the rate"),
+            ])  # fmt: skip
+            if score == "area":
+                calls[task] = rows[-1][-1]
+                if task == ROBOT:
+                    ahead = (higher, len(on.scores))
+    write(results / "arms.csv", [
+        "task", "score", "seeds", "off", "off low", "off high", "on", "on low", "on high",
+        "difference", "difference low", "difference high", "P(on better)", "seeds on is higher",
+        "off rate", "on rate", "on is",
+    ], rows)  # fmt: skip
+    lower = sum(calls[task] == "lower" for task in SMALL)
+    others = sum(calls[task] == "better" for task in SMALL[:2])
+    judged = [
+        (1, "Pendulum: mirror images are", calls["Pendulum-v1"], calls["Pendulum-v1"] != "better"),
+        (2, "of CartPole and Acrobot, better on", others, others < 1),
+        (3, "of three tasks, lower on", lower, lower > 0),
+    ]
+    if ahead:
+        judged.append((4, "robot: seeds with the higher area", f"{ahead[0]} of {ahead[1]}",
+                       ahead[0] < ahead[1] - 1))  # fmt: skip
+    judged = [(*row, "yes" if refuted else "no") for *row, refuted in judged]
+    write(results / "verdicts.csv", ["prediction", "what", "value", "refuted"], judged)
+    for verdict in judged:
+        print(*verdict)
+
+
+if __name__ == "__main__":
+    main()
