@@ -256,8 +256,6 @@ class ShardEvaluation {
     return finite;
   }
 
-  bool is_discrete() const { return action_space_.kind == SpaceKind::kDiscrete; }
-
   // Episode i draws from Random(seed, kEvalAction, i, step).
   void choose_actions(int step, ActingScratch& scratch) {
     const ActRows rows{.log_std = scratch.work.log_std.data(),
@@ -283,9 +281,8 @@ class ShardEvaluation {
     const std::size_t size = rows_.action_size;
     for (std::size_t k = 0; k < rows_of_shard(); ++k) {
       for (std::size_t a = 0; a < size; ++a) {
-        const float action = scratch.chosen[a * kTileRows + k];
         rows_.actions[(first_ + k) * size + a] =
-            is_discrete() ? action : policy.played(action, space.low[a], space.high[a]);
+            policy.played(a, scratch.chosen[a * kTileRows + k], space);
       }
     }
   }

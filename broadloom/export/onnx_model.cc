@@ -231,6 +231,9 @@ class ModelWriter {
         out("Div", {name + ".difference", name + ".whole"});
         break;
       }
+      case OperationKind::kFloat:
+        out("Cast", {x}, Attributes().add("to", std::int64_t{kFloat32}));
+        break;
       case OperationKind::kPart: {
         const auto begin = static_cast<std::int64_t>(operation.number);
         slice(operation, x, "", axis_of(operation), begin, begin + operation.shape[0],

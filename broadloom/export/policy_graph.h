@@ -31,6 +31,7 @@ enum class OperationKind {
   kMask,      // its first input, and `number` where its second one is false
   kClip,      // arrays low and high
   kArgmax,    // index of the largest number, or of the largest in each part of `heads` numbers
+  kFloat,     // indices as float32
   kLargest,   // largest number
   kColumn,    // number at index `number`
   kConstant,  // an array without rows

@@ -124,6 +124,9 @@ class RowReplay {
           return (alpha - beta) / (alpha + beta);
         });
         break;
+      case OperationKind::kFloat:
+        each(x, out, [](double v, std::size_t) { return v; });
+        break;
       case OperationKind::kPart:
         each(x + static_cast<std::size_t>(operation_.number), out,
              [](double v, std::size_t) { return v; });

@@ -67,7 +67,7 @@ ActorCritic::ActorCritic(NetworkShape shape) : shape_(std::move(shape)) {
     value_head_ = layout_.add_linear(features(critic_, read), shape_.value_outputs, true);
   }
   critic_range_.end = layout_.size();
-  if (shape_.has_log_std()) log_std_ = layout_.add_vector(shape_.action_outputs);
+  if (shape_.has_log_std()) log_std_ = layout_.add_vector(shape_.box_size());
 }
 
 void ActorCritic::initialise(std::uint64_t seed, float* params, Purpose purpose) const {
@@ -127,10 +127,12 @@ void ActorCritic::initialise(std::uint64_t seed, float* params, Purpose purpose)
   } else {
     LinearSlice drawn = policy_head_;
     if (shape_.has_pairs() && shape_.action_distribution != ActionDistribution::kBeta) {
-      drawn.out = shape_.action_size();  // the means
+      const int deviations = shape_.box_size();
+      drawn.out -= deviations;  // the logits and means
       const std::size_t rest = static_cast<std::size_t>(drawn.in) * drawn.out;
-      std::fill_n(params + drawn.weight + rest, rest, 0.0f);
-      std::fill_n(params + drawn.bias + drawn.out, drawn.out,
+      std::fill_n(params + drawn.weight + rest, static_cast<std::size_t>(drawn.in) * deviations,
+                  0.0f);
+      std::fill_n(params + drawn.bias + drawn.out, deviations,
                   static_cast<float>(shape_.log_std_init));
     }
     head(drawn, shape_.action_values ? std::sqrt(2.0) : 0.01);
@@ -143,7 +145,7 @@ void ActorCritic::initialise(std::uint64_t seed, float* params, Purpose purpose)
   if (shape_.has_log_std()) {
     const bool is_log = shape_.std_form == StdForm::kLog;
     const double first = is_log ? shape_.log_std_init : portable::exp(shape_.log_std_init);
-    std::fill_n(params + log_std_, shape_.action_outputs, static_cast<float>(first));
+    std::fill_n(params + log_std_, shape_.box_size(), static_cast<float>(first));
   }
 }
 
@@ -151,7 +153,7 @@ template <class Real>
 void ActorCritic::log_std(const Real* params, Real* out) const {
   const StdBounds bounds(shape_);
   const Real low = static_cast<Real>(bounds.low), high = static_cast<Real>(bounds.high);
-  for (int a = 0; a < shape_.action_outputs; ++a) {
+  for (int a = 0; a < shape_.box_size(); ++a) {
     const Real kept = std::clamp(params[log_std_ + a], low, high);
     out[a] = shape_.std_form == StdForm::kLog ? kept : static_cast<Real>(portable::log(kept));
   }
@@ -162,7 +164,7 @@ void ActorCritic::add_log_std_gradient(const Real* params, const Real* d_log_std
                                        Real* grads) const {
   const StdBounds bounds(shape_);
   const Real low = static_cast<Real>(bounds.low), high = static_cast<Real>(bounds.high);
-  for (int a = 0; a < shape_.action_outputs; ++a) {
+  for (int a = 0; a < shape_.box_size(); ++a) {
     const Real param = params[log_std_ + a];
     if (param < low || param > high) continue;
     grads[log_std_ + a] += shape_.std_form == StdForm::kLog ? d_log_std[a] : d_log_std[a] / param;
@@ -193,7 +195,7 @@ TileWorkspace<Real> ActorCritic::make_workspace() const {
   if (is_recurrent()) work.states.begins.resize(kRows);
   work.policy.resize(kRows * shape_.action_outputs);
   if (shape_.has_log_std()) {
-    work.log_std.resize(static_cast<std::size_t>(shape_.action_outputs));
+    work.log_std.resize(static_cast<std::size_t>(shape_.box_size()));
     work.log_std_delta.resize(work.log_std.size());
   }
   work.policy_delta.resize(kRows * shape_.action_outputs);
@@ -228,7 +230,7 @@ void ActorCritic::forward(const Real* params, std::type_identity_t<NetworkInput<
   if (shape_.action_values) {
     run(actor_, actor_cell_, encoded, work.actor.data(), work.actor_cell.data(), policy_head_,
         work.policy.data());
-    mask_outputs(input.valid, policy_head_.out, rows, work.policy.data());
+    mask_outputs(input.valid, shape_.logits(), rows, work.policy.data());
     if (side != NetworkSide::kPolicy) {
       largest_outputs(work.policy.data(), policy_head_.out, rows, work.values.data());
     }
@@ -240,7 +242,7 @@ void ActorCritic::forward(const Real* params, std::type_identity_t<NetworkInput<
   if (side == NetworkSide::kValue) return;
   run(actor_, actor_cell_, encoded, work.actor.data(), work.actor_cell.data(), policy_head_,
       work.policy.data());
-  mask_outputs(input.valid, policy_head_.out, rows, work.policy.data());
+  mask_outputs(input.valid, shape_.logits(), rows, work.policy.data());
   if (!work.log_std.empty()) log_std(params, work.log_std.data());
 }
 

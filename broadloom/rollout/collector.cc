@@ -394,13 +394,10 @@ void Collector::keep_actions(Shard shard, const GroupRows& rows, Scratch& scratc
   const PolicyDistribution policy(network_.shape());
   float* kept = &block.actions[block.index(t, shard.begin) * size];
   for (std::size_t a = 0; a < size; ++a) {
-    const bool index = space.kind == SpaceKind::kDiscrete;
-    const float low = index ? 0.0f : space.low[a];
-    const float high = index ? static_cast<float>(space.size - 1) : space.high[a];
     const float* drawn = &scratch.actions[a * kTileRows];
     for (std::size_t k = 0; k < static_cast<std::size_t>(shard.size()); ++k) {
       kept[k * size + a] = drawn[k];
-      played[k * size + a] = policy.played(drawn[k], low, high);
+      played[k * size + a] = policy.played(a, drawn[k], space);
     }
   }
   if (!block.with_means) return;

@@ -59,6 +59,8 @@ KINDS = {
         "total_timesteps": 256,
     },
     "several choices": {"env_id": "Dials-v0"},
+    "choices and numbers": {"env_id": "Golf-v0"},
+    "choices and scaled pairs": {"env_id": "Golf-v0", "action_distribution": "beta"},
     "masks": {"env_id": "TicTacToe-v0"},
     "pqn": {"env_id": "MinAtar/Breakout-v1", "algorithm": "pqn", "layer_norm": "all"},
     "pqn, dense": {"env_id": "CartPole-v1", "algorithm": "pqn"},

@@ -79,6 +79,7 @@ std::vector<Scene> all_scenes() {
              {"strata.b.half_length", "0.2..0.9"},
              {"curriculum", "a,b"}}),
       scene("ppo choices", "Dials-v0", {}),
+      scene("ppo hybrid", "Golf-v0", {}),
       scene("ppo masks", "TicTacToe-v0", {}),
       scene("ppo table", "Taxi-v3", {}),
       scene("ppo images", "MinAtar/Breakout-v1", {{"encoder", "minatar"}, {"hidden_sizes", "8"}}),

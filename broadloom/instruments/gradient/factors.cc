@@ -32,7 +32,7 @@ std::size_t parameters_of(const LinearSlice& slice) {
 }
 
 int log_stds(const ActorCritic& network) {
-  return network.shape().has_log_std() ? network.shape().action_outputs : 0;
+  return network.shape().has_log_std() ? network.shape().box_size() : 0;
 }
 
 // Copies a head's rows, which are columns of the tile, to [rows, out].
@@ -107,7 +107,7 @@ void FactorMaker<Real>::tile(NetworkInput<Real> observations, const Real* action
   const std::size_t begin = static_cast<std::size_t>(first);
   NetworkInput<Real> seen = observations.policy + begin * shape.observation_size;
   if (observations.valid != nullptr) {
-    seen.valid = observations.valid + begin * static_cast<std::size_t>(shape.action_outputs);
+    seen.valid = observations.valid + begin * static_cast<std::size_t>(shape.logits());
   }
   if (terms_.value) seen.critic = observations.critic + begin * shape.critic_input_size();
   // A separate critic has no part in the policy's gradient.
@@ -152,14 +152,15 @@ void FactorMaker<Real>::policy_deltas(const Real* actions, const Real* weights, 
   if (!network_.shape().has_log_std()) return;
   // Slopes of the log deviations in their parameters.
   Real* const slopes = unused_grads_.data() + network_.log_std_offset();
-  std::fill_n(slopes, action_size, Real(0));
-  std::fill_n(work_.log_std_delta.begin(), action_size, Real(1));
+  const int count = network_.shape().box_size();
+  std::fill_n(slopes, count, Real(0));
+  std::fill_n(work_.log_std_delta.begin(), count, Real(1));
   network_.add_log_std_gradient(params_, work_.log_std_delta.data(), unused_grads_.data());
   for (int r = 0; r < rows; ++r) {
     Real* end = &factors.extras[(static_cast<std::size_t>(first) + r + 1) * factors.extra_size];
-    for (int a = 0; a < action_size; ++a) {
+    for (int a = 0; a < count; ++a) {
       const Real slope = policy.row_log_std_slope(tile, a, r, weights[r], entropy);
-      end[a - action_size] = slope * slopes[a];
+      end[a - count] = slope * slopes[a];
     }
   }
 }

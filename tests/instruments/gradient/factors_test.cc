@@ -66,7 +66,7 @@ struct Samples {
     actions.resize(static_cast<std::size_t>(rows) * action_size);
     for (std::size_t i = 0; i < actions.size(); ++i) {
       const std::size_t place = i % static_cast<std::size_t>(action_size);
-      actions[i] = static_cast<Real>(shape.is_categorical()
+      actions[i] = static_cast<Real>(!shape.has_box()
                                          ? random.below(static_cast<unsigned>(shape.heads()[place]))
                                          : random.normal());
     }
