@@ -62,7 +62,7 @@ struct NetworkShape {
   std::vector<int> hidden_sizes{64, 64};
   Activation activation = Activation::kTanh;
   bool shared_encoder = false;
-  // Of the Box's numbers only.
+  // For the numbers of a Box only.
   ActionDistribution action_distribution = ActionDistribution::kGaussian;
   // Gaussians only: standard deviations. A number beyond a bound acts as the bound, and has no
   // gradient. std_max 0: no upper bound.

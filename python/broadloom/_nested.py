@@ -1,7 +1,7 @@
 """Nested action spaces: Tuple and Dict of Discrete, MultiDiscrete, MultiBinary and Box.
 
-Broadloom plays an action as one row: all choices, then all numbers. A structure says where each leaf
-of the nested action is in that row. It is plain JSON, so that records and policies keep it:
+Broadloom plays an action as one row: all choices, then all numbers. A structure says where each
+leaf of the nested action is in that row. It is plain JSON, so that records and policies keep it:
 
     {"tuple": [...]} or {"dict": [[key, ...], ...]}, and leaves
     {"kind": "discrete", "at": 0, "size": 1, "shape": [], "dtype": "int64", "start": 0},
@@ -129,12 +129,12 @@ def to_gymnasium(space):
             return spaces.Tuple([build(part) for part in node["tuple"]])
         if "dict" in node:
             return spaces.Dict({key: build(part) for key, part in node["dict"]})
-        at, size, shape = node["at"], node["size"], tuple(node["shape"])
+        first, size, shape = node["at"], node["size"], tuple(node["shape"])
         if node["kind"] == "discrete":
-            return spaces.Discrete(choices[at], start=node["start"])
+            return spaces.Discrete(choices[first], start=node["start"])
         if node["kind"] == "choices":
             counts, start = (
-                np.reshape(part, shape) for part in (choices[at : at + size], node["start"])
+                np.reshape(part, shape) for part in (choices[first : first + size], node["start"])
             )
             if node["dtype"] == "int8":
                 return spaces.MultiBinary(shape)
@@ -142,7 +142,7 @@ def to_gymnasium(space):
             if start.any():
                 return spaces.MultiDiscrete(counts, dtype=dtype, start=start)
             return spaces.MultiDiscrete(counts, dtype=dtype)
-        first = at - len(choices)
+        first -= len(choices)
         bounds = (bound[first : first + size].reshape(shape) for bound in (low, high))
         dtype = np.dtype(node["dtype"])
         return spaces.Box(*(bound.astype(dtype) for bound in bounds), dtype=dtype.type)

@@ -6,7 +6,7 @@
 #include "broadloom/core/random.h"
 #include "broadloom/env/tasks/puzzles/golf.h"
 
-namespace broadloom {
+namespace broadloom::golf_tests {
 namespace {
 
 double reward(const Golf::State& state, float club, float force, float aim) {
@@ -62,4 +62,4 @@ TEST(Golf, RandomPlayHasItsScore) {
 }
 
 }  // namespace
-}  // namespace broadloom
+}  // namespace broadloom::golf_tests

@@ -10,7 +10,7 @@
 #include "broadloom/core/random.h"
 #include "broadloom/nn/policy_distribution.h"
 
-namespace broadloom {
+namespace broadloom::hybrid_policy_tests {
 namespace {
 
 constexpr int kRows = 37;
@@ -118,8 +118,8 @@ TEST_P(HybridPolicy, IsTheSumOfItsParts) {
   expect_sums_of_parts<double>();
 }
 
-// What is drawn: the log-probabilities are those of the functions above, to the bit; the choices
-// are those of a policy of choices alone; and the numbers come from a stream of their own.
+// Log-probabilities of drawn actions have the bits of the functions above. The choices are those of
+// a policy of choices alone, and the numbers come from a stream of their own.
 TEST_P(HybridPolicy, DrawsBothParts) {
   const NetworkShape whole = shape_of(GetParam(), SpaceKind::kHybrid);
   const NetworkShape choices = shape_of(GetParam(), SpaceKind::kMultiDiscrete);
@@ -138,11 +138,12 @@ TEST_P(HybridPolicy, DrawsBothParts) {
   expect_rows(part(actions, 0, kHeads.size()), part(alone, 0, kHeads.size()));
   if (GetParam().std_form != StdForm::kLog || GetParam().distribution == ActionDistribution::kBeta)
     return;
+  RandomRows numbers = streams;
+  numbers.index += std::uint64_t{1} << 55;
+  random_normals(numbers, kNumbers, draws.data(), kTileRows);
   for (std::size_t i = 0; i < kNumbers; ++i) {
-    for (std::uint32_t r = 0; r < kRows; ++r) {
-      Random random(3, Purpose::kUser, 8 + r, 21 + (std::uint64_t{1} << 55));
-      double normal = random.normal();
-      if (i == 1) normal = random.normal();
+    for (std::size_t r = 0; r < kRows; ++r) {
+      const double normal = draws[i * kTileRows + r];
       const double expected = all[(kLogits + i) * kTileRows + r] + std::exp(log_std[i]) * normal;
       EXPECT_NEAR(actions[(kHeads.size() + i) * kTileRows + r], expected, 1e-5);
     }
@@ -185,4 +186,4 @@ INSTANTIATE_TEST_SUITE_P(
     [](const auto& info) { return info.param.name; });
 
 }  // namespace
-}  // namespace broadloom
+}  // namespace broadloom::hybrid_policy_tests
