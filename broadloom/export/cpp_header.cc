@@ -18,7 +18,7 @@ struct Helper {
 };
 
 // A value is a row of numbers, row-major; an image is [channels, height, width].
-constexpr std::array<Helper, 20> kHelpers{{
+constexpr std::array<Helper, 21> kHelpers{{
     {"shift", R"(
 inline std::array<long long, 1> shift(const std::array<long long, 1>& x, long long by) {
   return {{x[0] + by}};
@@ -224,6 +224,20 @@ std::array<float, kSize> clip(std::array<float, kSize> x, const std::array<float
     x[i] = x[i] < low[i] ? low[i] : x[i] > high[i] ? high[i] : x[i];
   }
   return x;
+}
+)"},
+    // weights: [kOut, kSize].
+    {"noise", R"(
+template <std::size_t kSize, std::size_t kWeights, std::size_t kOut = kWeights / kSize>
+std::array<float, kOut> noise(const std::array<float, kSize>& x,
+                              const std::array<float, kWeights>& weights, float least) {
+  std::array<float, kOut> y{};
+  for (std::size_t o = 0; o < kOut; ++o) {
+    float sum = least;
+    for (std::size_t i = 0; i < kSize; ++i) sum += x[i] * x[i] * weights[o * kSize + i];
+    y[o] = 0.5f * std::log(sum);
+  }
+  return y;
 }
 )"},
     {"float32", R"(
@@ -467,6 +481,7 @@ class HeaderText {
       case OperationKind::kDivide:
       case OperationKind::kNormalise:
       case OperationKind::kLayerNorm:
+      case OperationKind::kNoise:
         arguments += ", " + literal(operation.number);
         break;
       case OperationKind::kShift:

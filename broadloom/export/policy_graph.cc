@@ -339,6 +339,7 @@ class GraphBuilder {
       log_std.arrays = {keep("log_std", numbers, deviations)};
       return add(log_std);
     }
+    if (shape.has_state_noise()) return noise_deviations(features, numbers[0]);
     constexpr double kMost = std::numeric_limits<float>::max();
     const StdBounds bounds(shape);
     const Value free = box_part("log_std.free", side, ".head_log_std", 1, features);
@@ -349,6 +350,23 @@ class GraphBuilder {
       clip.arrays.push_back(keep(name, numbers, std::vector<float>(count, number)));
     }
     return add(clip);
+  }
+
+  // PyTorch's layout of variances: [A, L].
+  Value noise_deviations(const Value& features, int count) {
+    const ActorCritic& network = policy_.network;
+    const int width = network.policy_head().in;
+    const auto size = static_cast<std::size_t>(network.noise_size());
+    std::vector<float> variances(size), turned(size);
+    noise_variances(policy_.params + network.log_std_offset(), network.noise_size(),
+                    variances.data());
+    for (std::size_t i = 0; i < size; ++i) {
+      turned[i % count * width + i / count] = variances[i];
+    }
+    Operation noise{OperationKind::kNoise, "log_std", {features.name}, {count}};
+    noise.number = kNoiseVariance;
+    noise.arrays = {keep("noise_variances", {count, width}, turned)};
+    return add(noise);
   }
 
   void box_outputs(const std::string& side, const Value& features) {
@@ -572,6 +590,8 @@ const char* operation_name(const Operation& operation) {
       return "constant";
     case OperationKind::kBetaMean:
       return "beta_mean";
+    case OperationKind::kNoise:
+      return "noise";
     case OperationKind::kFloat:
       return "float32";
     case OperationKind::kPart:

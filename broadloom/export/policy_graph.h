@@ -35,6 +35,7 @@ enum class OperationKind {
   kLargest,   // largest number
   kColumn,    // number at index `number`
   kConstant,  // an array without rows
+  kNoise,     // array variances [A, L]: log(sqrt(sum of x^2 variance + `number`))
   kBetaMean,  // of Beta(1 + softplus(x), 1 + softplus(y)), moved from [0, 1] to [-1, 1]
   kPart,      // numbers from index `number` on, as many as its shape says
   kJoin,      // its inputs, side by side

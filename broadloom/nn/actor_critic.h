@@ -13,6 +13,7 @@
 #include "broadloom/nn/cell.h"
 #include "broadloom/nn/chain.h"
 #include "broadloom/nn/encoder.h"
+#include "broadloom/nn/state_noise.h"
 
 namespace broadloom {
 
@@ -39,6 +40,7 @@ enum class StdForm {
   kLog,             // their logarithms
   kScalar,          // themselves
   kStateDependent,  // none: outputs of the network are the logarithms
+  kSde,             // those of noise that is linear in the features (state_noise.h)
 };
 
 // The least deviation of StdForm::kScalar, as in RSL-RL.
@@ -69,6 +71,8 @@ struct NetworkShape {
   double log_std_init = 0.0;
   StdForm std_form = StdForm::kLog;
   double std_min = 0.0, std_max = 0.0;
+  // kSde only: steps between two draws of the noise; 0 or less: one draw per block or episode.
+  int sde_sample_freq = -1;
   Precision precision = Precision::kFp32;
   // Size of the observation that only the critic reads; 0 if it reads the actor's. Not available
   // with a shared encoder or action_values.
@@ -94,8 +98,10 @@ struct NetworkShape {
   // [A], or those of a Beta's alpha and beta.
   bool has_pairs() const {
     return has_box() && (action_distribution == ActionDistribution::kBeta ||
-                         std_form == StdForm::kStateDependent);
+                         std_form == StdForm::kStateDependent || has_state_noise());
   }
+  // Whether the log deviations among the outputs follow from the features and parameters [L, A].
+  bool has_state_noise() const { return has_box() && std_form == StdForm::kSde; }
   // Whether the deviations are parameters, the same for every state.
   bool has_log_std() const { return has_box() && !has_pairs(); }
   // Choices of each head [heads]; empty for a Box. Points into this shape.
@@ -110,6 +116,8 @@ struct NetworkShape {
     for (const int count : heads()) sum += count;
     return sum;
   }
+  // Rows of the policy's head: all outputs, except log deviations of state_noise.h.
+  int head_outputs() const { return action_outputs - (has_state_noise() ? box_size() : 0); }
   // Outputs for the numbers of a Box, the last ones.
   int box_outputs() const { return action_outputs - logits(); }
   // The numbers of a Box in an action.
@@ -168,6 +176,8 @@ struct TileWorkspace {
   AlignedVector<Real> encoder_cell_delta, actor_cell_delta, critic_cell_delta;
   TileStates<Real> states;
   std::vector<Real> log_std, log_std_delta;  // [A] if they are parameters, or empty
+  std::vector<Real> noise_variances;         // [L, A] with has_state_noise(), or empty
+  const Real* policy_features = nullptr;     // [rows, L], after a forward pass of the policy
   AlignedVector<Real> policy, policy_delta;  // [outputs, kTileRows]: column r belongs to row r
   AlignedVector<Real> values, values_delta;  // [value_outputs, kTileRows]
   AlignedVector<Real>
@@ -190,7 +200,7 @@ struct TileWorkspace {
           &feature_delta,    &layer_scratch}) {
       count += array->size();
     }
-    count += log_std.size() + log_std_delta.size();
+    count += log_std.size() + log_std_delta.size() + noise_variances.size();
     return count * sizeof(Real) + states.begins.size();
   }
 };
@@ -214,7 +224,8 @@ class ActorCritic {
   bool is_recurrent() const { return state_size_ > 0; }
   const LinearSlice& policy_head() const { return policy_head_; }
   const LinearSlice& value_head() const { return value_head_; }
-  // Offset of the parameters of log_std [box_size()]; with shape().has_log_std() only.
+  // Offset of the parameters of log_std [box_size()], with shape().has_log_std(), or of those of
+  // noise [L, box_size()], with shape().has_state_noise().
   std::size_t log_std_offset() const { return log_std_; }
   // Log standard deviations [A] of a Gaussian.
   template <class Real>
@@ -223,6 +234,17 @@ class ActorCritic {
   // deviations [A].
   template <class Real>
   void add_log_std_gradient(const Real* params, const Real* d_log_std, Real* grads) const;
+
+  // L times box_size() with shape().has_state_noise(), else 0.
+  int noise_size() const {
+    return shape_.has_state_noise() ? policy_head_.in * shape_.box_size() : 0;
+  }
+  // After a forward pass of the policy, with shape().has_state_noise().
+  template <class Real>
+  NoiseRows<Real> noise_rows(const TileWorkspace<Real>& work, int rows) const {
+    return {work.policy_features, work.noise_variances.data(), rows, policy_head_.in,
+            shape_.box_size()};
+  }
 
   // Initialises params [P] from the streams (seed, purpose, tensor, 0).
   //

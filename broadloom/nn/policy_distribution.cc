@@ -211,7 +211,7 @@ void PolicyDistribution::pairs_kl(const Real* old_outputs, const Real* outputs, 
 // has.
 void PolicyDistribution::sample(const float* outputs, const float* log_std,
                                 const RandomRows& streams, float* draws, float* terms,
-                                float* actions, float* log_probs) const {
+                                float* actions, float* log_probs, const DrawnNoise* noise) const {
   if (shape_.has_choices()) {
     const CategoricalHeads heads(shape_.heads());
     random_uniforms(streams, choices_, draws, kTileRows);
@@ -229,7 +229,7 @@ void PolicyDistribution::sample(const float* outputs, const float* log_std,
                               .terms = terms + tiles(choices_),
                               .normalisers = nullptr,
                               .head_entropies = nullptr};
-  draw_box(box.outputs, log_std, own, draws, actions + tiles(choices_));
+  draw_box(box.outputs, log_std, own, draws, actions + tiles(choices_), noise);
   if (!shape_.has_choices()) return box_log_probs(box, log_probs);
   float part[kTileRows];
   box_log_probs(box, part);
@@ -237,8 +237,17 @@ void PolicyDistribution::sample(const float* outputs, const float* log_std,
 }
 
 void PolicyDistribution::draw_box(const float* outputs, const float* log_std,
-                                  const RandomRows& streams, float* draws, float* actions) const {
+                                  const RandomRows& streams, float* draws, float* actions,
+                                  const DrawnNoise* noise) const {
   const int count = pairs_.count;
+  if (shape_.has_state_noise()) {
+    std::copy_n(outputs, tiles(count), actions);
+    const float* matrix = noise->matrices;
+    for (int r = 0; r < streams.rows; ++r, matrix += noise->rows.width * count) {
+      add_noise(noise->rows, r, matrix, actions);
+    }
+    return;
+  }
   if (uses_pairs_ && is_beta()) return sample_beta(outputs, count, streams, actions);
   random_normals(streams, count, draws, kTileRows);
   if (shape_.has_pairs()) {

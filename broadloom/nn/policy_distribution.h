@@ -39,6 +39,12 @@ struct PolicyRows {
   Real* head_entropies;  // [A, kTileRows]; not used by log_probs()
 };
 
+// The noise of a tile's rows with state_noise.h.
+struct DrawnNoise {
+  NoiseRows<float> rows;
+  const float* matrices;  // [rows, L, A]
+};
+
 class PolicyDistribution {
  public:
   // The shape must outlive this.
@@ -67,9 +73,10 @@ class PolicyDistribution {
 
   // Draws actions: out [A, kTileRows], with their log_probs: out [kTileRows]. draws, terms:
   // [A, kTileRows] scratch. Each row draws from its own stream, so its action depends on no other
-  // row.
+  // row. noise: needed with shape.has_state_noise(), which draws nothing here.
   void sample(const float* outputs, const float* log_std, const RandomRows& streams, float* draws,
-              float* terms, float* actions, float* log_probs) const;
+              float* terms, float* actions, float* log_probs,
+              const DrawnNoise* noise = nullptr) const;
   // actions: out [A, kTileRows]: the largest logit, a Gaussian's mean, or a Beta's mean. A squashed
   // Gaussian's is played as tanh(mean).
   void best(const float* outputs, int rows, float* actions) const;
@@ -98,7 +105,7 @@ class PolicyDistribution {
   void box_backward(const PolicyRows<Real>& box, const Real* a, Real b, Real* d_outputs,
                     Real* d_log_std) const;
   void draw_box(const float* outputs, const float* log_std, const RandomRows& streams, float* draws,
-                float* actions) const;
+                float* actions, const DrawnNoise* noise) const;
   void best_box(const float* outputs, int rows, float* actions) const;
 
   const NetworkShape& shape_;

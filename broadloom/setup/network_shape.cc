@@ -52,6 +52,7 @@ ActionDistribution distribution_of(const std::string& name) {
 
 StdForm std_form_of(const std::string& name) {
   if (name == "scalar") return StdForm::kScalar;
+  if (name == "sde") return StdForm::kSde;
   return name == "state_dependent" ? StdForm::kStateDependent : StdForm::kLog;
 }
 
@@ -101,7 +102,8 @@ Status check_encoder(const Config& config, const EnvSpec& spec) {
 int outputs_of(const Config& config, const Space& action) {
   const std::vector<int> choices = action.choices();
   const int logits = std::accumulate(choices.begin(), choices.end(), 0);
-  const bool pairs = config.action_distribution == "beta" || config.std_form == "state_dependent";
+  const bool pairs = config.action_distribution == "beta" || config.std_form == "state_dependent" ||
+                     config.std_form == "sde";
   return logits + (pairs ? 2 : 1) * action.box_count();
 }
 
@@ -179,6 +181,7 @@ NetworkShape network_shape(const Config& config, const EnvSpec& spec) {
           .std_form = std_form_of(config.std_form),
           .std_min = config.std_min,
           .std_max = config.std_max,
+          .sde_sample_freq = config.sde_sample_freq,
           .precision = precision_of(config.precision),
           .critic_observation_size = critic_space(config, spec).size,
           .encoder = encoder_of(config.encoder),

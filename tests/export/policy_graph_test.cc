@@ -206,7 +206,7 @@ TEST(PolicyGraph, ChoosesValidActions) {
 
 // An action is the row that the environment gets: indices, then numbers within their bounds.
 TEST(PolicyGraph, JoinsChoicesAndNumbers) {
-  for (const char* std_form : {"log", "state_dependent"}) {
+  for (const char* std_form : {"log", "state_dependent", "sde"}) {
     Kind kind{.std_form = std_form, .action = Space::hybrid({3, 2}, {-0.01f}, {0.01f})};
     kind.action.masked = true;
     const UntrainedPolicy untrained(kind);

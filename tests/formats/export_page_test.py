@@ -36,6 +36,7 @@ KINDS = {
         "std_max": 1.5,
         "env.scale_actions": "true",
     },
+    "sde": {"env_id": "Pendulum-v1", "std_form": "sde"},
     "beta": {"env_id": "Pendulum-v1", "action_distribution": "beta"},
     "one body, elu": {"env_id": "CartPole-v1", "shared_encoder": "true", "activation": "elu"},
     "layer_norm": {"env_id": "Acrobot-v1", "layer_norm": "all", "activation": "relu"},

@@ -128,6 +128,7 @@ const Values& tried_values() {
       {"rnd_outputs", {"3"}},
       {"hidden_sizes", {"7"}},
       {"log_std_init", {"-0.5", "1"}},
+      {"sde_sample_freq", {"2"}},
       {"std_min", {"0.3678"}},  // the scene's first deviation is exp(-1)
       {"std_max", {"0.3679"}},
       {"obs_eps", {"0.1"}},
