@@ -13,7 +13,7 @@
 #include "broadloom/rollout/kept_noise.h"
 #include "tests/support/folders.h"
 
-namespace broadloom {
+namespace broadloom::state_noise_tests {
 namespace {
 
 NetworkShape shape_of(int observation, int count, std::vector<int> hidden) {
@@ -233,4 +233,4 @@ TEST(StateNoise, DrawsOnceWithoutAFrequency) {
 }
 
 }  // namespace
-}  // namespace broadloom
+}  // namespace broadloom::state_noise_tests
