@@ -128,7 +128,8 @@ class RowReplay {
         const std::size_t features = array(0).size() / out.size();
         for (std::size_t i = 0; i < out.size(); ++i) {
           double sum = operation_.number;
-          for (std::size_t l = 0; l < features; ++l) sum += x[l] * x[l] * array(0)[i * features + l];
+          for (std::size_t l = 0; l < features; ++l)
+            sum += x[l] * x[l] * array(0)[i * features + l];
           out[i] = 0.5 * std::log(sum);
         }
         break;

@@ -24,7 +24,7 @@ void mask_outputs(const std::uint8_t* valid, int count, int rows, Real* outputs)
   }
 }
 
-// Where outputs that are not the head's begin in a tile's outputs.
+// The place in a tile's outputs of the first that is not the head's.
 std::size_t head_columns(const NetworkShape& shape) {
   return static_cast<std::size_t>(shape.head_outputs()) * kTileRows;
 }

@@ -122,8 +122,8 @@ class StateNoiseGradient : public ::testing::Test {
                       actions = normals<double>(kRows * kCount, 3),
                       weights = normals<double>(kRows, 4);
 
-  double objective(const std::vector<double>& at) const {
-    const Played<double> played(shape, at, seen, actions, weights, 0.3);
+  double objective(const std::vector<double>& moved) const {
+    const Played<double> played(shape, moved, seen, actions, weights, 0.3);
     double sum = 0.0;
     for (std::size_t r = 0; r < kRows; ++r) {
       sum += weights[r] * played.log_probs[r] + 0.3 * played.entropies[r];
@@ -132,19 +132,20 @@ class StateNoiseGradient : public ::testing::Test {
   }
 };
 
-// Of the head and the noise: features are the same for both sides of a difference.
+// For the head and the noise: features are the same for both sides of a difference.
 TEST_F(StateNoiseGradient, EqualsFiniteDifferences) {
   const Played<double> played(shape, params, seen, actions, weights, 0.3);
   double largest = 0.0;
   for (const double g : played.grads) largest = std::max(largest, std::abs(g));
   for (std::size_t i = network.policy_head().weight; i < params.size(); ++i) {
-    const auto at = [&](double offset) {
+    const auto shifted = [&](double offset) {
       std::vector<double> moved = params;
       moved[i] += offset;
       return objective(moved);
     };
     constexpr double h = 2e-5;
-    const double numeric = (8.0 * (at(h) - at(-h)) - (at(2 * h) - at(-2 * h))) / (12.0 * h);
+    const double numeric =
+        (8.0 * (shifted(h) - shifted(-h)) - (shifted(2 * h) - shifted(-2 * h))) / (12.0 * h);
     ASSERT_NEAR(played.grads[i], numeric, 1e-6 * largest) << i;
   }
 }

@@ -159,7 +159,8 @@ void FactorMaker<Real>::policy_deltas(const Real* actions, const Real* weights, 
   std::fill_n(work_.log_std_delta.begin(), count, Real(1));
   network_.add_log_std_gradient(params_, work_.log_std_delta.data(), unused_grads_.data());
   for (int r = 0; r < rows; ++r) {
-    Real* end = &factors.extras[(static_cast<std::size_t>(first) + r + 1) * factors.extra_size];
+    Real* end =
+        factors.extras.data() + (static_cast<std::size_t>(first) + r + 1) * factors.extra_size;
     for (int a = 0; a < count; ++a) {
       const Real slope = policy.row_log_std_slope(tile, a, r, weights[r], entropy);
       end[a - count] = slope * slopes[a];
@@ -175,7 +176,8 @@ void FactorMaker<Real>::noise_slopes(int first, int rows, GradientFactors<Real>&
   const Real* const log_std = &work_.policy[begin];
   const Real* const delta = &work_.policy_delta[begin];
   for (int r = 0; r < rows; ++r) {
-    Real* out = &factors.extras[(static_cast<std::size_t>(first) + r + 1) * factors.extra_size] -
+    Real* out = factors.extras.data() +
+                (static_cast<std::size_t>(first) + r + 1) * factors.extra_size -
                 network_.noise_size();
     for (int l = 0; l < noise.width; ++l) {
       for (int i = 0; i < noise.count; ++i) {
