@@ -74,8 +74,8 @@ class Policy:
         self, observations: ArrayLike, *, state: ArrayLike | None = None
     ) -> tuple[Any, ...]:
         """(outputs, values): logits, means or action values [n, A], and the critic's values [n].
-        With action_distribution = beta or std_form = state_dependent, a Box has two outputs per
-        number: [n, 2 A]. Values are None if the critic reads observations of its own. A recurrent
+        With action_distribution = beta or std_form = state_dependent or sde, a Box has two outputs
+        per number: [n, 2 A]. Logits come before outputs of a Box. Values are None if the critic reads observations of its own. A recurrent
         policy returns (outputs, values, state)."""
         rows, one = self._rows(observations)
         outputs, values, state = self._core.forward(rows, len(rows), self._states(state, len(rows)))
