@@ -98,6 +98,19 @@ enum broadloom_dtype { BROADLOOM_FLOAT32 = 0, BROADLOOM_UINT8 = 1 };
 // Fill for the frames before an episode's first one: that frame, or zeros.
 enum broadloom_padding { BROADLOOM_PAD_FIRST = 0, BROADLOOM_PAD_ZERO = 1 };
 
+// A named part of an observation. Names have letters, digits, '-', '_' and '.'.
+struct broadloom_group {
+  const char* name;
+  // BROADLOOM_BOX, or BROADLOOM_DISCRETE: one of shape[0] choices, which observe() writes one-hot.
+  int32_t kind;
+  // A Box's numbers. BROADLOOM_UINT8: whole numbers from 0 to `high`, such as pixels, which
+  // observe() writes as floats.
+  int32_t dtype;
+  int32_t rank;      // dimensions, 1 to 4
+  int32_t shape[4];  // row-major; images: {height, width, channels}; Discrete: {n}
+  float low, high;   // bounds of all its numbers; both 0: unbounded, or 0 to 255 for UINT8
+};
+
 // A Box is an array of numbers with bounds. A Discrete space is one number from 0 to n-1. A
 // MultiDiscrete space, for actions only, is an array of whole numbers from 0 to their upper bounds.
 // A hybrid space, for actions only, is a row of choices, as in a MultiDiscrete space, and then the
@@ -117,6 +130,10 @@ struct broadloom_space {
   int32_t frame_padding;  // broadloom_padding
   // HYBRID: how many of the first numbers are choices. Give `highs`, and `lows`, 0 for choices.
   int32_t leading_choices;
+  // For observations that are dictionaries: their groups, whose numbers follow each other in rows
+  // of floats. The members above are then 0. NULL: one array.
+  const struct broadloom_group* groups;  // [num_groups]
+  int32_t num_groups;                    // at most 64
 };
 
 // Abilities and limits of a simulator.

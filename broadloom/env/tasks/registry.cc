@@ -38,6 +38,7 @@ constexpr EnvEntry (*kEntries[])() = {
     entry_of<struct Dials>,
     entry_of<struct Golf>,
     entry_of<struct TicTacToe>,
+    entry_of<struct Turntable>,
     entry_of<struct TMaze>,
     entry_of<struct Breakout>,
     entry_of<struct BreakoutMinimal>,
