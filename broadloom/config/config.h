@@ -70,6 +70,8 @@ struct Config {  // NOLINT(clang-analyzer-optin.performance.Padding)
   std::string ent_schedule = "constant";
   double vf_coef = 0.5;
   double bounds_coef = 0.0;
+  bool mirror_samples = false;
+  double mirror_coef = 0.0;
   double max_grad_norm = 0.5;
   std::string clip_grads = "together";
   std::string shuffle = "epoch";
@@ -344,6 +346,10 @@ void Config::visit_fields(Visitor&& visitor) {
   const auto for_later_steps = [for_ppo](const KeyMark& mark) {
     return for_ppo(mark).needs("update_epochs x minibatches or norm_value = running", "above 1");
   };
+  const KeyMark for_mirror = later(Role::kLearning)
+                                 .needs("algorithm", "ppo")
+                                 .needs("device", "cpu")
+                                 .needs("recurrent", "none");
   const auto for_clipped_values = [for_later_steps](const KeyMark& mark) {
     return for_later_steps(mark).needs("vf_coef", kAboveZero);
   };
@@ -367,6 +373,9 @@ void Config::visit_fields(Visitor&& visitor) {
   v("vf_coef", vf_coef, Role::kLearning, Range{0.0, 1000.0}, "Weight of the value loss.");
   v("bounds_coef", bounds_coef, for_ppo(later(Role::kLearning)).needs("actions", "Box"),
     Range{0.0, 1e6}, "Weight of the mean actions' squared excess over 1.1 (rl_games); 0: off.");
+  v("mirror_samples", mirror_samples, for_mirror, "Learn from each sample's mirror image, too.");
+  v("mirror_coef", mirror_coef, for_mirror.needs("actions", "Box"), Range{0.0, 1e6},
+    "Weight of the squared distance from a mirrored state's mean action to its image; 0: off.");
   v("target_kl", target_kl,
     for_ppo(Role::kLearning).needs("(update_epochs - 1) x minibatches", "above 1"),
     Range{0.0, 100.0}, "Stop a block's epochs when the KL exceeds this; 0: off.");

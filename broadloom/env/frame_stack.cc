@@ -190,6 +190,11 @@ Status describe_frame_stack(const FrameStack& frames, EnvSpec& spec) {
   seen.low = repeated(seen.low, channels, frames.frame_stack);
   seen.high = repeated(seen.high, channels, frames.frame_stack);
   seen.size *= frames.frame_stack;
+  const Mirror one = spec.mirror;
+  if (!seen.shape.empty()) spec.mirror = {};
+  for (int k = 1; k < frames.frame_stack && spec.mirror.exists(); ++k) {
+    spec.mirror.observation.append(one.observation);
+  }
   if (!seen.shape.empty()) seen.shape.back() *= frames.frame_stack;
   seen.frames = frames.frame_stack;
   seen.frame_padding = frames.frame_padding == "zero" ? FramePadding::kZero : FramePadding::kFirst;

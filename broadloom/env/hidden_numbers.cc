@@ -24,6 +24,26 @@ std::vector<int> visible_numbers(const HiddenNumbers& hidden, int size) {
   return visible;
 }
 
+// The mirror among the visible numbers; none if the image of one is hidden. The critic's
+// observation may just have been added.
+Mirror mirror_of_visible(const EnvSpec& spec, const std::vector<int>& visible) {
+  Mirror mirror = spec.mirror;
+  if (!mirror.exists()) return mirror;
+  if (mirror.critic_observation.empty() && spec.has_critic_observation()) {
+    mirror.critic_observation = mirror.observation;
+  }
+  SignedPermutation all;
+  std::swap(all, mirror.observation);
+  for (const int i : visible) {
+    const auto place = static_cast<std::size_t>(i);
+    const auto image = std::find(visible.begin(), visible.end(), all.index[place]);
+    if (image == visible.end()) return {};
+    mirror.observation.index.push_back(static_cast<std::int32_t>(image - visible.begin()));
+    mirror.observation.sign.push_back(all.sign[place]);
+  }
+  return mirror;
+}
+
 class HiddenNumbersEnv final : public ForwardingVecEnv, public EnvMaker, public EpisodeWaves {
  public:
   HiddenNumbersEnv(std::unique_ptr<VecEnv> inner, const HiddenNumbers& hidden)
@@ -127,6 +147,7 @@ Status describe_hidden_numbers(const HiddenNumbers& hidden, EnvSpec& spec) {
   if (hidden.hide_from == "policy" && !spec.has_critic_observation()) {
     spec.critic_observation = seen;
   }
+  spec.mirror = mirror_of_visible(spec, visible);
   std::vector<float> low, high;
   for (const int i : visible) {
     low.push_back(seen.low[static_cast<std::size_t>(i)]);

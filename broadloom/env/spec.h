@@ -19,6 +19,7 @@
 
 #include "broadloom/core/tensor_ref.h"
 #include "broadloom/env/frames.h"
+#include "broadloom/env/mirror.h"
 
 namespace broadloom {
 
@@ -290,6 +291,7 @@ struct EnvSpec {
   WorldSeeds world_seeds;              // for the audit
   EnvPlugin plugin;                    // the library it comes from
   std::vector<std::string> strata;     // names of strata, see env/strata.h; empty: none
+  Mirror mirror;                       // a symmetry of the task; empty: none known
 
   // Sets the two scores above, mean returns of whole episodes.
   void set_score_range(double random, double reference) {

@@ -103,6 +103,8 @@ class Ppo final : public Algorithm, private MinibatchRules<PpoLoss> {
   void set_observer(UpdateObserver* observer) override { update_.set_observer(observer); }
   // Normalises values from now on; null: does not. Must outlive the update.
   void set_value_normalizer(ValueNormalizer* values) { update_.loss().values = values; }
+  // The environment's mirror, if the settings use it. Must outlive the update.
+  void set_mirror(const Mirror* mirror) { update_.loss().mirror = mirror; }
   // See MinibatchUpdate.
   void set_companion(Companion* companion) { update_.set_companion(companion); }
 

@@ -259,7 +259,32 @@ TileBatch<Real>::TileBatch(const NetworkShape& shape)
   terms.resize(static_cast<std::size_t>(kTileRows) * PolicyDistribution::term_rows(shape));
   if (!shape.has_box()) return;
   old_means.resize(static_cast<std::size_t>(kTileRows) * shape.action_outputs);
+  if (!shape.has_pairs()) mirrored_means.resize(old_means.size());
   if (shape.has_log_std()) old_log_std.resize(static_cast<std::size_t>(shape.box_size()));
+}
+
+template <class Real>
+void TileBatch<Real>::reflect(const Mirror& mirror, const Real* means) {
+  const auto reflect_rows = [&](const SignedPermutation& map, auto& numbers) {
+    for (int r = 0; r < rows; ++r) {
+      map.reflect(numbers.data() + static_cast<std::size_t>(r) * map.size());
+    }
+  };
+  reflect_rows(mirror.observation, observations);
+  if (!critic_observations.empty()) reflect_rows(mirror.critic_observation, critic_observations);
+  if (!valid.empty()) reflect_rows(mirror.action, valid);
+  if (old_means.empty()) {  // choices
+    for (int r = 0; r < rows; ++r) {
+      const auto choice = static_cast<std::size_t>(actions[static_cast<std::size_t>(r)]);
+      actions[static_cast<std::size_t>(r)] = static_cast<Real>(mirror.action.index[choice]);
+    }
+    return;
+  }
+  if (means != nullptr) std::copy_n(means, mirrored_means.size(), mirrored_means.begin());
+  for (int r = 0; r < rows; ++r) {
+    mirror.action.reflect(actions.data() + r, kTileRows);
+    if (means != nullptr) mirror.action.reflect(mirrored_means.data() + r, kTileRows);
+  }
 }
 
 void PpoLoss::gather(const RolloutBlock& block, const std::int32_t* indices, int rows,
@@ -378,9 +403,26 @@ void add_bounds_gradient(Real weight, const Real* means, int outputs, int rows, 
   }
 }
 
+// Adds the derivative of weight * (mean - image)^2 to d_means [outputs, kTileRows].
+template <class Real>
+void add_mirror_gradient(Real weight, const Real* means, const TileBatch<Real>& batch,
+                         Real* d_means) {
+  for (std::size_t first = 0; first < batch.mirrored_means.size(); first += kTileRows) {
+    for (std::size_t i = first; i < first + static_cast<std::size_t>(batch.rows); ++i) {
+      d_means[i] += Real(2) * weight * (means[i] - batch.mirrored_means[i]);
+    }
+  }
+}
+
+// Samples' shares of the means that a loss is made of.
+template <class Real>
+struct Shares {
+  Real losses, entropy, mirror;
+};
+
 // Computes the derivatives of the policy's outputs and of the deviations' parameters.
 template <class Real>
-void policy_side(const ActorCritic& network, const PpoCoefficients& c, Real share,
+void policy_side(const ActorCritic& network, const PpoCoefficients& c, const Shares<Real>& shares,
                  const Real* params, TileBatch<Real>& batch, TileWorkspace<Real>& work, Real* grads,
                  PpoSums& sums) {
   const NetworkShape& shape = network.shape();
@@ -394,15 +436,19 @@ void policy_side(const ActorCritic& network, const PpoCoefficients& c, Real shar
                               .head_entropies = batch.head_entropies.data()};
   policy.log_probs(rows, batch.log_probs.data());
   policy.entropies(rows, batch.entropies.data());
-  policy_loss(c, share, batch);
+  policy_loss(c, shares.losses, batch);
   std::fill(work.log_std_delta.begin(), work.log_std_delta.end(), Real(0));
-  policy.backward(rows, batch.d_log_probs.data(), static_cast<Real>(-c.ent_coef) * share,
+  policy.backward(rows, batch.d_log_probs.data(), static_cast<Real>(-c.ent_coef) * shares.entropy,
                   work.policy_delta.data(), work.log_std_delta.data());
   if (shape.has_log_std()) network.add_log_std_gradient(params, work.log_std_delta.data(), grads);
   if (c.bounds_coef > 0.0) {
     const std::size_t means = static_cast<std::size_t>(shape.logits()) * kTileRows;
-    add_bounds_gradient(static_cast<Real>(c.bounds_coef) * share, rows.outputs + means,
+    add_bounds_gradient(static_cast<Real>(c.bounds_coef) * shares.losses, rows.outputs + means,
                         shape.box_size(), batch.rows, work.policy_delta.data() + means);
+  }
+  if (shares.mirror > Real(0)) {
+    add_mirror_gradient(shares.mirror / static_cast<Real>(shape.action_size()), rows.outputs, batch,
+                        work.policy_delta.data());
   }
   if (c.analytic_kl) sums.analytic_kl += analytic_kl(shape, batch, work);
   add_policy_sums(c, batch, sums);
@@ -433,24 +479,55 @@ void value_side(const PpoCoefficients& c, int values, Real share, TileBatch<Real
 template <class Real>
 void ppo_tile_gradient(const ActorCritic& network, const PpoCoefficients& c, int samples,
                        const Real* params, const Real* transposed, TileBatch<Real>& batch,
-                       TileWorkspace<Real>& work, Real* grads, PpoSums& sums, NetworkSide side) {
-  const Real share = Real(1) / static_cast<Real>(samples);
+                       TileWorkspace<Real>& work, Real* grads, PpoSums& sums, NetworkSide side,
+                       const TileWeights& weights) {
+  const auto share_of = [&](double weight) {
+    return static_cast<Real>(weight) / static_cast<Real>(samples);
+  };
+  const Shares<Real> shares{share_of(weights.losses), share_of(weights.entropy),
+                            share_of(weights.mirror)};
   network.forward(params, batch.input(), batch.rows, work, side);
-  if (side != NetworkSide::kValue) policy_side(network, c, share, params, batch, work, grads, sums);
+  if (side != NetworkSide::kValue) {
+    policy_side(network, c, shares, params, batch, work, grads, sums);
+  }
   if (side != NetworkSide::kPolicy) {
-    value_side(c, network.shape().value_outputs, share, batch, work, sums);
+    value_side(c, network.shape().value_outputs, shares.losses, batch, work, sums);
   }
   network.backward(params, transposed, batch.input(), batch.rows, work, grads, side);
+}
+
+template <class Real>
+void ppo_mirrored_gradient(const ActorCritic& network, const PpoCoefficients& c,
+                           const Mirror& mirror, int samples, const Real* params,
+                           const Real* transposed, TileBatch<Real>& batch,
+                           TileWorkspace<Real>& work, Real* grads, PpoSums& sums,
+                           NetworkSide side) {
+  const double half = c.mirror_samples ? 0.5 : 1.0;
+  ppo_tile_gradient(network, c, samples, params, transposed, batch, work, grads, sums, side,
+                    {.losses = half});
+  const TileWeights weights{
+      .losses = c.mirror_samples ? half : 0.0, .entropy = 0.0, .mirror = c.mirror_coef};
+  const bool keeps_means = c.mirror_coef > 0.0 && side != NetworkSide::kValue;
+  batch.reflect(mirror, keeps_means ? work.policy.data() : nullptr);
+  PpoSums of_images;
+  ppo_tile_gradient(network, c, samples, params, transposed, batch, work, grads, of_images, side,
+                    weights);
 }
 
 template struct TileBatch<float>;
 template struct TileBatch<double>;
 template void ppo_tile_gradient(const ActorCritic&, const PpoCoefficients&, int, const float*,
                                 const float*, TileBatch<float>&, TileWorkspace<float>&, float*,
-                                PpoSums&, NetworkSide);
+                                PpoSums&, NetworkSide, const TileWeights&);
 template void ppo_tile_gradient(const ActorCritic&, const PpoCoefficients&, int, const double*,
                                 const double*, TileBatch<double>&, TileWorkspace<double>&, double*,
-                                PpoSums&, NetworkSide);
+                                PpoSums&, NetworkSide, const TileWeights&);
+template void ppo_mirrored_gradient(const ActorCritic&, const PpoCoefficients&, const Mirror&, int,
+                                    const float*, const float*, TileBatch<float>&,
+                                    TileWorkspace<float>&, float*, PpoSums&, NetworkSide);
+template void ppo_mirrored_gradient(const ActorCritic&, const PpoCoefficients&, const Mirror&, int,
+                                    const double*, const double*, TileBatch<double>&,
+                                    TileWorkspace<double>&, double*, PpoSums&, NetworkSide);
 
 }  // namespace broadloom
 #endif  // HWY_ONCE

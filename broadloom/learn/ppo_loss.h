@@ -7,6 +7,7 @@
 
 #include "broadloom/core/aligned_vector.h"
 #include "broadloom/core/host_device.h"
+#include "broadloom/env/mirror.h"
 #include "broadloom/learn/ppo_formulas.h"
 #include "broadloom/learn/ratio_sums.h"
 #include "broadloom/nn/actor_critic.h"
@@ -32,6 +33,13 @@ struct PpoCoefficients {
   double bounds_coef = 0.0;
   // Sums KL(old policy || policy) of a Box's policies; the block needs its means.
   bool analytic_kl = false;
+  // Learns from the mirror image of each sample, too (RSL-RL's augmentation).
+  bool mirror_samples = false;
+  // Weight of the mean squared distance between a Gaussian's means in the image of a state, and the
+  // image of its means in the state (RSL-RL's mirror loss). The latter is a constant.
+  double mirror_coef = 0.0;
+
+  bool uses_mirror() const { return mirror_samples || mirror_coef > 0.0; }
 };
 
 inline constexpr double kMeanBound = 1.1;
@@ -50,6 +58,7 @@ struct TileBatch {
   AlignedVector<Real> value_targets;        // [values, kTileRows]
   AlignedVector<Real> old_means;            // [outputs, kTileRows], Box only
   std::vector<Real> old_log_std;            // [A], if deviations are parameters
+  AlignedVector<Real> mirrored_means;       // [outputs, kTileRows] images of means, Box only
 
   // Scratch of the loss: one number per sample, except terms
   // [PolicyDistribution::term_rows(), kTileRows], value_losses [values, kTileRows], and
@@ -61,6 +70,9 @@ struct TileBatch {
             int values = 1, bool masked = false);
   // A tile for a network of this shape.
   explicit TileBatch(const NetworkShape& shape);
+  // Replaces observations and actions by their mirror images. A Gaussian's `means` [outputs,
+  // kTileRows] leave their images in mirrored_means; null: they do not.
+  void reflect(const Mirror& mirror, const Real* means);
   NetworkInput<Real> input() const {
     const Real* policy = observations.data();
     NetworkInput<Real> both(policy,
@@ -72,7 +84,7 @@ struct TileBatch {
     return valid.size() +
            sizeof(Real) * (observations.size() + critic_observations.size() + 3 * actions.size() +
                            terms.size() + 3 * value_losses.size() + 8 * kTileRows +
-                           old_means.size() + old_log_std.size());
+                           old_means.size() + old_log_std.size() + mirrored_means.size());
   }
 };
 
@@ -94,6 +106,13 @@ struct PpoSums : RatioSums {
   }
 };
 
+// Weights of the parts of a tile's loss.
+struct TileWeights {
+  double losses = 1.0;   // of policy and value
+  double entropy = 1.0;  // bonus
+  double mirror = 0.0;   // of the squared distance to the batch's mirrored_means
+};
+
 // Forward, loss, backward. Adds the tile's share of the gradient of
 //   mean over the minibatch of
 //       max(-A r, -A clip(r, 1-c, 1+c)) - ent_coef H + vf_coef L_V + bounds_coef L_B
@@ -108,7 +127,17 @@ template <class Real>
 void ppo_tile_gradient(const ActorCritic& network, const PpoCoefficients& coefficients, int samples,
                        const Real* params, const Real* transposed, TileBatch<Real>& batch,
                        TileWorkspace<Real>& work, Real* grads, PpoSums& sums,
-                       NetworkSide side = NetworkSide::kBoth);
+                       NetworkSide side = NetworkSide::kBoth, const TileWeights& weights = {});
+
+// As ppo_tile_gradient(), with mirror images: policy and value losses are means over samples and
+// images, the entropy is that of the samples. `sums` are those of the samples. Replaces the batch
+// by its image. Costs twice as much.
+template <class Real>
+void ppo_mirrored_gradient(const ActorCritic& network, const PpoCoefficients& coefficients,
+                           const Mirror& mirror, int samples, const Real* params,
+                           const Real* transposed, TileBatch<Real>& batch,
+                           TileWorkspace<Real>& work, Real* grads, PpoSums& sums,
+                           NetworkSide side = NetworkSide::kBoth);
 
 // One value output of the critic for a tile, [kTileRows] each.
 template <class Real>
@@ -154,6 +183,10 @@ struct PpoLoss {
   void add_gradient(const ActorCritic& network, int samples, const float* params,
                     const float* transposed, Tile& tile, TileWorkspace<float>& work, float* grads,
                     PpoSums& sums, NetworkSide side) const {
+    if (mirror != nullptr) {
+      return ppo_mirrored_gradient(network, coefficients, *mirror, samples, params, transposed,
+                                   tile, work, grads, sums, side);
+    }
     ppo_tile_gradient(network, coefficients, samples, params, transposed, tile, work, grads, sums,
                       side);
   }
@@ -163,6 +196,8 @@ struct PpoLoss {
   std::vector<float> old_log_std = {};
   // Gives old values and targets the critic's unit; null: they have it.
   ValueNormalizer* values = nullptr;
+  // The environment's mirror, if the coefficients use it; else null.
+  const Mirror* mirror = nullptr;
 };
 
 }  // namespace broadloom

@@ -37,6 +37,17 @@ void RunningMeanStd::append_state(const std::string& prefix, std::vector<TensorR
   out.push_back({prefix + ".count", Dtype::kF64, {1}, &count_, {kCountRange}});
 }
 
+void RunningMeanStd::average_images(const SignedPermutation& mirror) {
+  const std::vector<double> mean = mean_, var = var_;
+  for (std::size_t i = 0; i < mirror.size(); ++i) {
+    const auto other = static_cast<std::size_t>(mirror.index[i]);
+    const double image = static_cast<double>(mirror.sign[i]) * mean[other];
+    const double half = 0.5 * (mean[i] - image);
+    mean_[i] = 0.5 * (mean[i] + image);
+    var_[i] = 0.5 * (var[i] + var[other]) + half * half;
+  }
+}
+
 namespace {
 
 std::size_t period(int size) { return ObsNormalizer::kChains * static_cast<std::size_t>(size); }
@@ -158,13 +169,32 @@ void ObsNormalizer::commit() {
   for (std::size_t d = 0; d < left_out_.size(); ++d) {
     if (leaves(d)) total.sum[d] = total.squares[d] = 0.0;
   }
+  if (mirror_ != nullptr) add_images(total);
   statistics_.merge(total.count, total.sum.data(), total.squares.data());
   refresh();
   empty_sums();
 }
 
+// The sums are about a mean that is its own image. Rows and images together count once.
+void ObsNormalizer::add_images(Sums& total) const {
+  const std::vector<double> sum(total.sum.begin(), total.sum.begin() + statistics_.size());
+  const std::vector<double> squares(total.squares.begin(),
+                                    total.squares.begin() + statistics_.size());
+  for (std::size_t i = 0; i < sum.size(); ++i) {
+    const auto other = static_cast<std::size_t>(mirror_->index[i]);
+    total.sum[i] = 0.5 * (sum[i] + static_cast<double>(mirror_->sign[i]) * sum[other]);
+    total.squares[i] = 0.5 * (squares[i] + squares[other]);
+  }
+}
+
+void ObsNormalizer::set_mirror(const SignedPermutation* mirror) {
+  mirror_ = mirror;
+  state_restored();
+}
+
 // A failed block may have left sums.
 void ObsNormalizer::state_restored() {
+  if (mirror_ != nullptr) statistics_.average_images(*mirror_);
   refresh();
   empty_sums();
 }

@@ -45,6 +45,8 @@ class RunningMeanStd {
   const std::vector<double>& mean() const { return mean_; }
   const std::vector<double>& var() const { return var_; }
   void append_state(const std::string& prefix, std::vector<TensorRef>& out);
+  // Averages each number's moments with those of its mirror image.
+  void average_images(const SignedPermutation& mirror);
 
  private:
   std::vector<double> mean_, var_;
@@ -93,6 +95,10 @@ class ObsNormalizer {
   // Merges the sums since the last commit into the statistics.
   void commit();
 
+  // From now on the statistics are those of all rows and their mirror images, so that the image of
+  // a normalised row is the normalised image. mirror: outlives this object.
+  void set_mirror(const SignedPermutation* mirror);
+
   // A copy with the same statistics and empty sums for another number of shards.
   ObsNormalizer with_shards(int shards) const;
 
@@ -120,6 +126,7 @@ class ObsNormalizer {
 
   void refresh();
   void empty_sums();
+  void add_images(Sums& total) const;
 
   RunningMeanStd statistics_;
   float clip_;
@@ -127,6 +134,7 @@ class ObsNormalizer {
   std::vector<std::uint8_t> left_out_;  // [D] 1: the column stays as it is; empty: none does
   std::vector<double> mean_, scale_;    // [period]
   std::vector<Sums> shards_;
+  const SignedPermutation* mirror_ = nullptr;
 };
 
 // Normalisers of the policy's observations and of the critic's own; null: not normalised.

@@ -36,6 +36,8 @@ PpoSettings ppo_settings(const Config& config) {
   settings.loss.clips_value_alone = config.clip_vloss_rule == "clipped";
   settings.loss.bounds_coef = config.bounds_coef;
   settings.loss.analytic_kl = has_analytic_kl(config);
+  settings.loss.mirror_samples = config.mirror_samples;
+  settings.loss.mirror_coef = config.mirror_coef;
   if (config.clip_schedule != "constant") settings.clip_coef = clip_schedule(config);
   if (config.ent_schedule != "constant") settings.ent_coef = entropy_schedule(config);
   settings.gamma = config.gamma;
@@ -55,6 +57,8 @@ PpoSettings ppo_settings(const Config& config) {
   settings.steps_together = config.is_recurrent() ? config.num_steps : 1;
   return settings;
 }
+
+bool uses_mirror(const Config& config) { return ppo_settings(config).loss.uses_mirror(); }
 
 PqnSettings pqn_settings(const Config& config) {
   PqnSettings settings;

@@ -36,6 +36,8 @@ bool strata_vary(const Config& config);
 TruncationMode truncation_mode(const Config& config);
 NormaliserRule normaliser_rule(const Config& config);
 NormaliserEps normaliser_eps(const Config& config);
+// Whether PPO learns from mirror images (env/mirror.h).
+bool uses_mirror(const Config& config);
 // None with norm_value = off.
 std::optional<ValueNormalizer> value_normalizer(const Config& config);
 

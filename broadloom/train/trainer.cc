@@ -147,6 +147,11 @@ Trainer::Trainer(const Config& config, int threads, std::unique_ptr<VecEnv> envs
       trained_steps_(config.trained_steps()),
       schedule_steps_(config.schedule_steps()),
       learning_rate_(learning_rate_schedule(config)) {
+  if (uses_mirror(config)) {
+    const Mirror& mirror = envs_->spec().mirror;
+    if (obs_norm_) obs_norm_->set_mirror(&mirror.observation);
+    if (critic_norm_) critic_norm_->set_mirror(&mirror.critic_observation);
+  }
   network_.initialise(config.seed, learner_.params.data());
   backend_->algorithm().initialise(learner_);
   learner_.learning_rate = config.learning_rate;

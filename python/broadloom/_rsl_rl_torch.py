@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import importlib
 import os
 
 import numpy as np
 import torch
 from torch import nn
 
+from . import _core
 from .rsl_rl import STD_OFFSET
 
 ACTIVATIONS = {"elu": nn.ELU, "relu": nn.ReLU, "tanh": nn.Tanh}
@@ -70,6 +72,92 @@ class InferencePolicy(nn.Module):
 
     def reset(self, dones=None):
         """RSL-RL's models have it, for recurrent networks."""
+
+
+SYMMETRY = (
+    "env data_augmentation_func use_data_augmentation use_mirror_loss mirror_loss_coeff"
+).split()
+
+
+def mirror_settings(symmetry, env, groups, actions, critic_is_apart):
+    """Broadloom's settings for RSL-RL's symmetry_cfg. groups: the actor's names, and the critic's.
+
+    Broadloom mirrors by signed permutations. The images of numbers that all differ
+    show which one the function is."""
+    unknown = sorted(set(symmetry) - set(SYMMETRY))
+    if unknown or "data_augmentation_func" not in symmetry:
+        got = f"the key '{unknown[0]}'" if unknown else "no data_augmentation_func"
+        raise _core.Error(
+            f"train_cfg: got {got} in algorithm.symmetry_cfg, expected {', '.join(SYMMETRY)}"
+        )
+    weight = symmetry.get("mirror_loss_coeff", 0.0) if symmetry.get("use_mirror_loss") else 0.0
+    out = {"mirror_samples": bool(symmetry.get("use_data_augmentation"))}
+    out["mirror_coef"] = float(weight)
+    if not any(out.values()):
+        return {}  # RSL-RL logs the loss only
+    function = resolved(symmetry["data_augmentation_func"])
+    seen = [images_of(function, env, names, actions) for names in groups]
+    out |= {"env.mirror_obs": seen[0][0], "env.mirror_action": seen[0][1]}
+    if critic_is_apart:
+        out["env.mirror_critic"] = seen[1][0]
+    return {key: value for key, value in out.items() if value}
+
+
+def resolved(function):
+    if callable(function):
+        return function
+    module, _, name = str(function).replace(":", ".").rpartition(".")
+    try:
+        return getattr(importlib.import_module(module), name)
+    except (ImportError, AttributeError, ValueError) as error:
+        raise _core.Error(
+            f"train_cfg: got data_augmentation_func = {function!r}, expected a function or "
+            f"'module:function' ({error})"
+        ) from None
+
+
+def images_of(function, env, names, actions):
+    """(the permutation of the groups' numbers, that of the actions), as texts."""
+    texts = []
+    for seed in (0, 1):
+        random = np.random.default_rng(seed)
+        rows = env.get_observations()
+        if isinstance(rows, dict):
+            rows = {key: value[:1].clone() for key, value in rows.items()}
+        else:
+            rows = rows[:1].clone()
+        for name in names:
+            drawn = random.uniform(0.5, 1.0, rows[name].numel())
+            rows[name] = torch.as_tensor(drawn).to(rows[name]).reshape(rows[name].shape)
+        acted = torch.as_tensor(random.uniform(0.5, 1.0, (1, actions))).float()
+        turned, acted_images = function(env=env, obs=rows, actions=acted)
+        if len(acted_images) != 2:
+            raise _core.Error(
+                f"train_cfg: got a data_augmentation_func that gives {len(acted_images)} rows for "
+                "one, expected 2: Broadloom learns from one mirror image"
+            )
+        flat = [
+            np.concatenate([np.ravel(one[name][i]) for name in names])
+            for one, i in ((rows, 0), (turned, 1))
+        ]
+        texts.append((signed(*flat), signed(np.ravel(acted[0]), np.ravel(acted_images[1]))))
+    if texts[0] != texts[1] or None in texts[0]:
+        raise _core.Error(
+            "train_cfg: got a data_augmentation_func whose images are no signed permutations, "
+            "expected each number of an image to be one of the row's, or its negative"
+        )
+    return texts[0]
+
+
+def signed(row, image):
+    """The signed permutation from a row to its image as a text; None if there is none."""
+    order = np.argsort(np.abs(row))
+    place = np.searchsorted(np.abs(row)[order], np.abs(image))
+    index = order[np.minimum(place, len(order) - 1)]
+    if not np.array_equal(np.abs(row)[index], np.abs(image)):
+        return None
+    signs = np.where(np.sign(row[index]) == np.sign(image), "+", "-")
+    return " ".join(f"{sign}{number}" for sign, number in zip(signs, index))
 
 
 def tensor(array):

@@ -96,7 +96,7 @@ ALGORITHM = {
     ),
     "use_mixed_precision": Row("none", False, allowed=(False,)),
     "rnd_cfg": Row("none", None, allowed=(None, {})),
-    "symmetry_cfg": Row("none", None, allowed=(None, {})),
+    "symmetry_cfg": Row("mirror_samples, mirror_coef", None),
     "share_cnn_encoders": Row("none", False, allowed=(False,)),
     "grad_reduce_bucket_mb": Row("none: for several GPUs", 25),
 }
@@ -358,6 +358,16 @@ class OnPolicyRunner:
             "tensorboard": self._reading.values[""]["logger"] == "tensorboard",
         }
         self._shapes = self._shapes_of(self._kind.spec)
+        symmetry = self._reading.values["algorithm."]["symmetry_cfg"]
+        if symmetry:
+            from . import _rsl_rl_torch
+
+            sizes = self._shapes.actor[-1], self._kind.spec["critic_observation"] is not None
+            self.settings |= _rsl_rl_torch.mirror_settings(symmetry, env, groups, *sizes)
+            if self.settings["norm_obs"]:
+                self._reading.near["algorithm.symmetry_cfg"] = (
+                    "statistics of observations are those of the mirror images, too"
+                )
         self._warn()
         seed = self.settings["seed"]
         std = float(self._reading.values["actor.distribution_cfg."]["init_std"])

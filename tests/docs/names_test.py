@@ -161,8 +161,10 @@ class Names(unittest.TestCase):
                     r"^\*\*Status\.\*\* ((?:Accepted|Superseded by).*)\.$", read(page), flags=re.M
                 )
                 self.assertEqual(len(status), 1)
-                self.assertIn(f"({os.path.basename(page)}) |", index)
-                self.assertIn(f"| {status[0]} |", index)
+                left = re.sub("^Accepted(; )?", "", status[0])
+                name = f"({os.path.basename(page)}) |"
+                lines = [line for line in index.splitlines() if name in line]
+                self.assertTrue(lines[0].endswith(f"| {left} |" if left else "| |"))
 
     def test_missing_paths_are_found(self):
         text = (

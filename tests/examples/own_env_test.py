@@ -95,7 +95,10 @@ class OwnEnv(unittest.TestCase):
         options = [
             option["name"] for option in self.object_of("env", "show", "Hover-v0")["options"]
         ]
-        wrappers = ["scale_actions", "hide_obs", "hide_from", "frame_stack", "frame_padding"]
+        mirrors = ["mirror_obs", "mirror_action", "mirror_critic"]
+        wrappers = [
+            "scale_actions", *mirrors, "hide_obs", "hide_from", "frame_stack", "frame_padding",
+        ]  # fmt: skip
         self.assertEqual(options, ["gravity", "max_thrust", "target", *wrappers])
         self.assertGreater(
             self.object_of("env", "bench", "Hover-v0", "--num_steps", "100", "--threads", "1")[

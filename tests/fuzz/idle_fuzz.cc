@@ -116,6 +116,10 @@ const Values& tried_values() {
       {"ent_coef", {"0.3", "0"}},
       {"vf_coef", {"0.1", "0"}},
       {"bounds_coef", {"100"}},
+      {"mirror_coef", {"100"}},
+      {"mirror_obs", {}},  // a fact of the environment, which mirror_samples uses
+      {"mirror_action", {}},
+      {"mirror_critic", {}},
       {"target_kl", {"1e-9"}},
       {"eps_start", {"0.5"}},
       {"eps_finish", {"0.7"}},

@@ -58,6 +58,19 @@ def flat_of(parts):
     return torch.cat(arrays).numpy().astype(np.float32)
 
 
+def mirrored(env, obs, actions):
+    """Rows and their images, as RSL-RL asks for; package_updates_test.cc has the same mirror."""
+    from tensordict import TensorDict
+
+    if obs is not None:
+        seen = obs["policy"]
+        image = seen[:, [0, 1, 3, 2]] * torch.tensor([1.0, -1.0, -1.0, -1.0])
+        obs = TensorDict({"policy": torch.cat([seen, image])}, batch_size=[2 * len(seen)])
+    if actions is not None:
+        actions = torch.cat([actions, -actions[:, [1, 0]]])
+    return obs, actions
+
+
 def rsl_rl(block, orders, case):
     from rsl_rl.algorithms import PPO as RslPpo
     from rsl_rl.models import MLPModel
@@ -73,6 +86,14 @@ def rsl_rl(block, orders, case):
     critic = MLPModel(seen, groups, "critic", 1, **shape).double()
     first = TensorDict({"policy": block["observations"][:ENVS]}, batch_size=[ENVS])
     storage = RolloutStorage("rl", ENVS, STEPS, first, [2], "cpu")
+    symmetry = None
+    if "mirror_coef" in case:
+        symmetry = {
+            "env": None, "data_augmentation_func": mirrored,
+            "use_data_augmentation": case["mirror_samples"],
+            "use_mirror_loss": case["mirror_coef"] > 0.0,
+            "mirror_loss_coeff": case["mirror_coef"],
+        }  # fmt: skip
     ppo = RslPpo(
         actor,
         critic,
@@ -83,6 +104,7 @@ def rsl_rl(block, orders, case):
         num_learning_epochs=case["update_epochs"],
         desired_kl=case["desired_kl"],
         max_grad_norm=case["max_grad_norm"],
+        symmetry_cfg=symmetry,
     )
     noise = actor.distribution
     deviation = noise.std_param if case["std_form"] == "scalar" else noise.log_std_param
@@ -241,6 +263,16 @@ CASES = {
     "rsl_rl_bounded": {
         "std_form": "log", "std_range": [0.5, 1.22], "learning_rate": 3e-3, "ent_coef": 0.005,
         "update_epochs": 3, "desired_kl": 0.002, "max_grad_norm": 0.3,
+    },
+    "rsl_rl_mirror": {
+        "std_form": "scalar", "std_range": [1e-6, 1e6], "learning_rate": 1e-3, "ent_coef": 0.01,
+        "update_epochs": 5, "desired_kl": 0.01, "max_grad_norm": 1.0, "mirror_samples": True,
+        "mirror_coef": 0.5,
+    },
+    "rsl_rl_mirror_loss": {
+        "std_form": "log", "std_range": [0.5, 1.22], "learning_rate": 3e-3, "ent_coef": 0.005,
+        "update_epochs": 3, "desired_kl": 0.002, "max_grad_norm": 0.3, "mirror_samples": False,
+        "mirror_coef": 2.0,
     },
     "sb3": {
         "learning_rate": 3e-4, "ent_coef": 0.0, "update_epochs": 10, "adam_eps": 1e-5,

@@ -68,6 +68,8 @@ PpoSettings settings_of(const nlohmann::json& recorded) {
     settings.desired_kl = recorded.at("desired_kl");
     settings.shuffle = Shuffle::kBlock;
     settings.clips_sides_apart = true;
+    settings.loss.mirror_samples = recorded.value("mirror_samples", false);
+    settings.loss.mirror_coef = recorded.value("mirror_coef", 0.0);
     return settings;
   }
   settings.loss.vf_coef = 1.0;
@@ -98,7 +100,8 @@ TEST(PackageUpdates, ParametersAndRatesAfterThreeUpdatesAreTheRecordedOnes) {
   const SafetensorsFile golden = read_file("golden_update.safetensors");
   const SafetensorsFile file = read_file("package_updates.safetensors");
   const nlohmann::json cases = nlohmann::json::parse(file.metadata.at("cases"));
-  ASSERT_EQ(cases.size(), 5u);
+  ASSERT_EQ(cases.size(), 7u);
+  const Mirror mirror{.observation = "+0 -1 -3 -2", .critic_observation = {}, .action = "-1 -0"};
   for (const nlohmann::json& one : cases) {
     const std::string name = one.at("name");
     for (const int threads : {1, 2}) {
@@ -118,6 +121,7 @@ TEST(PackageUpdates, ParametersAndRatesAfterThreeUpdatesAreTheRecordedOnes) {
       Ppo ppo(network, settings_of(one), kSteps * kEnvs, 4, 4, 2, pool);
       ValueNormalizer values(ValueNorm::kRunning);
       if (one.contains("statistics")) ppo.set_value_normalizer(&values);
+      if (one.contains("mirror_coef")) ppo.set_mirror(&mirror);
       for (int update = 0; update < kUpdates; ++update) {
         act(network, learner, block);
         ppo.take_block(learner, block);

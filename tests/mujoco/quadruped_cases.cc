@@ -431,6 +431,40 @@ TEST_F(QuadrupedInFolder, ReadsOtherRobotsFromFiles) {
   EXPECT_FALSE(made({{"xml_file", at("stand.xml")}}).ok());
 }
 
+// The Go1's IMU sits to the right of the middle. With one in the middle, left and right mirror each
+// other in play.
+TEST_F(QuadrupedInFolder, HasAMirrorIfItsImuIsInTheMiddle) {
+  EXPECT_FALSE(made({}).value()->spec().mirror.exists());
+  std::ifstream built_in(source_folder() + "/bridges/mujoco/quadruped/quadruped.xml");
+  std::string text{std::istreambuf_iterator<char>(built_in), {}};
+  const std::string right = "-0.01592 -0.06659 -0.00617";
+  const std::size_t imu = text.find(right);
+  ASSERT_NE(imu, std::string::npos);
+  text.replace(imu, right.size(), "-0.01592 0 -0.00617");
+  std::ofstream(at("middle.xml")) << text;
+  const Overrides options = {{"xml_file", at("middle.xml")}};
+  const Mirror mirror = made(options).value()->spec().mirror;
+  EXPECT_EQ(mirror.observation.size(), 48u);
+  EXPECT_EQ(mirror.critic_observation.size(), 123u);
+  EXPECT_EQ(mirror.action.text(), "-3 +4 +5 -0 +1 +2 -9 +10 +11 -6 +7 +8");
+  const auto findings = [&](const Overrides& more) {
+    return check_vec_env(
+               [&](const VecEnvOptions& asked) { return made(both(options, more), asked); })
+        .findings();
+  };
+  EXPECT_EQ(findings({}), std::vector<std::string>{});
+  // The same with each abduction's sign forgotten.
+  std::string seen = mirror.observation.text();
+  std::replace(seen.begin() + static_cast<std::ptrdiff_t>(seen.find("-12")),
+               seen.begin() + static_cast<std::ptrdiff_t>(seen.find("-42")), '-', '+');
+  const std::vector<std::string> wrong =
+      findings({{"mirror_obs", seen},
+                {"mirror_action", mirror.action.text()},
+                {"mirror_critic", mirror.critic_observation.text()}});
+  ASSERT_FALSE(wrong.empty());
+  EXPECT_NE(wrong.front().find("the policy's observation"), std::string::npos) << wrong.front();
+}
+
 TEST(Quadruped, RefusesInvalidOptions) {
   const auto says = [](const Overrides& options, const std::string& words) {
     const Status status = made(options).status();

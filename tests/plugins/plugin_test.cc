@@ -147,7 +147,7 @@ TEST(Plugins, AreDescribed) {
   EXPECT_EQ(spec.value().plugin.hash.size(), 32u);
   EXPECT_EQ(env_spec("CartPole-v1", {}).value().plugin, EnvPlugin{});
   const std::vector<FieldInfo> options = list_env_options(id_of("cart", "Cart-v0")).value();
-  ASSERT_EQ(options.size(), 7u);  // with the wrappers'
+  ASSERT_EQ(options.size(), 10u);  // with the wrappers'
   EXPECT_EQ(options[2].name, "scale_actions");
   EXPECT_EQ(options[0].name, "friction");
   EXPECT_EQ(options[0].range_text, "0 to 10");

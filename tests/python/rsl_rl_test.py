@@ -202,7 +202,6 @@ class RunnerTest(unittest.TestCase):
         for path, value, words in (
             ("algorithm.optimizer", "adamw", "algorithm.optimizer = 'adamw', expected 'adam'"),
             ("algorithm.rnd_cfg", {"weight": 1.0}, "algorithm.rnd_cfg"),
-            ("algorithm.symmetry_cfg", {"use_mirror_loss": True}, "algorithm.symmetry_cfg"),
             ("algorithm.use_mixed_precision", True, "algorithm.use_mixed_precision"),
             ("algorithm.nothing_like_it", 1, "algorithm.nothing_like_it"),
             ("algorithm.class_name", "Distillation", "expected 'PPO'"),

@@ -57,6 +57,58 @@ class Tensors(RslRl):
         return self.tensors(rows), rewards, torch.from_numpy(dones), extras
 
 
+def left_and_right(env, obs, actions):
+    """Rows and their images, in the form that RSL-RL asks for."""
+    turn = {"actor": torch.tensor([-1.0, 1.0]), "critic": torch.tensor([-1.0, 1.0, 1.0])}
+    if obs is not None:
+        rows = {name: torch.cat([obs[name], obs[name] * turn[name]]) for name in turn}
+        obs = rows
+    return obs, None if actions is None else torch.cat([actions, -actions])
+
+
+class SymmetryTest(unittest.TestCase):
+    def config(self, **keys):
+        base = {"data_augmentation_func": left_and_right, "use_data_augmentation": True}
+        return changed("algorithm.symmetry_cfg", {**base, **keys})
+
+    def test_the_function_becomes_signed_permutations(self):
+        runner = made(Tensors, self.config(use_mirror_loss=True, mirror_loss_coeff=0.25))
+        expected = {
+            "mirror_samples": True, "mirror_coef": 0.25, "env.mirror_obs": "-0 +1",
+            "env.mirror_critic": "-0 +1 +2", "env.mirror_action": "-0",
+        }  # fmt: skip
+        self.assertEqual({key: runner.settings.get(key) for key in expected}, expected)
+        learn(runner, 2)
+        plain = learn(made(Tensors), 2)
+        read = broadloom.rsl_rl.read_tensors
+        own, other = (read(one._checkpoint)["learner.params"] for one in (runner, plain))
+        self.assertFalse(np.array_equal(own, other))
+        mean = read(runner._checkpoint)["obs_normalizer.mean"]
+        self.assertEqual(mean[0], 0.0)
+
+    def test_a_function_that_only_logs_changes_nothing(self):
+        runner = made(Tensors, self.config(use_data_augmentation=False))
+        self.assertNotIn("env.mirror_obs", runner.settings)
+
+    def test_functions_that_cannot_be_honoured_are_refused(self):
+        def thrice(env, obs, actions):
+            rows = {name: torch.cat([obs[name]] * 3) for name in obs}
+            return rows, torch.cat([actions] * 3)
+
+        def scaled(env, obs, actions):
+            rows = {name: torch.cat([obs[name], 0.5 * obs[name]]) for name in obs}
+            return rows, torch.cat([actions, -actions])
+
+        for keys, words in (
+            ({"data_augmentation_func": thrice}, "gives 3 rows for one, expected 2"),
+            ({"data_augmentation_func": scaled}, "no signed permutations"),
+            ({"data_augmentation_func": "nowhere:at_all"}, "'nowhere:at_all', expected a function"),
+            ({"use_augmentation": True}, "the key 'use_augmentation' in algorithm.symmetry_cfg"),
+        ):
+            with self.subTest(words), self.assertRaisesRegex(broadloom.Error, words):
+                made(Tensors, self.config(**keys))
+
+
 class CheckpointTest(unittest.TestCase):
     def setUp(self):
         folder = tempfile.TemporaryDirectory()

@@ -55,6 +55,22 @@ Status check_actuator(const Model& model, int a) {
   return invalid(actuator + " is not a position servo; expected <position> with kp above 0");
 }
 
+// Whether the robot has its IMU in the middle and its legs in the order front right, front left,
+// hind right, hind left, with both of a pair at equal distances. Masses and shapes are not
+// compared; `broadloom env check` finds them out in play.
+bool has_mirrored_sides(const mjModel& m, int imu) {
+  constexpr double kSame = 1e-9;
+  if (imu < 0 || std::fabs(m.site_pos[3 * imu + 1]) > kSame) return false;
+  for (const int first : {1, 7}) {  // joints of the right leg
+    const double* const right = m.body_pos + 3 * m.jnt_bodyid[first];
+    const double* const left = m.body_pos + 3 * m.jnt_bodyid[first + 3];
+    const bool same =
+        std::fabs(right[0] - left[0]) < kSame && std::fabs(right[2] - left[2]) < kSame;
+    if (!same || right[1] >= 0.0 || std::fabs(right[1] + left[1]) > kSame) return false;
+  }
+  return true;
+}
+
 }  // namespace
 
 Status Quadruped::bind(const Model& model) {
@@ -70,7 +86,9 @@ Status Quadruped::bind(const Model& model) {
   mass_ = m.body_subtreemass[kTrunk];
   for (std::size_t j = 0; j < kJoints; ++j)
     rewards_.home[j] = m.key_qpos[home_ * m.nq + kRootPositions + static_cast<int>(j)];
-  return bind_sensors(model);
+  BROADLOOM_TRY(bind_sensors(model));
+  is_mirrored_ = has_mirrored_sides(m, imu_);
+  return {};
 }
 
 Status Quadruped::bind_joints(const Model& model) {

@@ -31,6 +31,26 @@ bool is_plane(const TerrainOptions& ground) {
   return ground.columns == std::vector<std::string>{"flat"};
 }
 
+// Left and right change places: legs are front right, front left, hind right, hind left. The
+// trunk's frame has x forward, y left and z up.
+Mirror left_and_right() {
+  const SignedPermutation vector = "+0 -1 +2", turn = "-0 +1 -2", command = "+0 -1 -2";
+  const SignedPermutation joints = "-3 +4 +5 -0 +1 +2 -9 +10 +11 -6 +7 +8";
+  const SignedPermutation feet = "+1 +0 +3 +2";
+  const SignedPermutation feet_vectors = "+3 -4 +5 +0 -1 +2 +9 -10 +11 +6 -7 +8";
+  Mirror mirror;
+  mirror.action = joints;
+  for (const auto& part : {vector, turn, vector, joints, joints, joints, command}) {
+    mirror.observation.append(part);
+  }
+  mirror.critic_observation = mirror.observation;
+  for (const auto& part : {turn, vector, vector, vector, turn, joints, joints, joints, feet,
+                           feet_vectors, feet, vector, SignedPermutation("+0")}) {
+    mirror.critic_observation.append(part);
+  }
+  return mirror;
+}
+
 int drawn_tile(double place, int count, Random& random) {
   const int drawn = static_cast<int>(random.below(static_cast<std::uint32_t>(count)));
   return place < 0.0 ? drawn : std::min(static_cast<int>(place), count - 1);
@@ -101,6 +121,7 @@ void Quadruped::describe(const ConstantRange& constants, EnvSpec& spec) const {
                    {"turn, rad/s", -c.max_command_yaw, c.max_command_yaw}};
   for (const CommandRange& command : spec.commands)
     spec.context.push_back({command.name, command.low, command.high});
+  if (is_mirrored_ && terrain_ == nullptr) spec.mirror = left_and_right();
   spec.terrain = "flat";
   if (terrain_ == nullptr) return;
   // All columns of the ground, even if an option keeps all environments on one.

@@ -77,6 +77,9 @@ class Quadruped final : public Task {
   double dt_ = 0.0, mass_ = 0.0;
   int home_ = 0;  // key frame
   int imu_ = 0;   // site
+  // Whether left and right mirror each other (has_mirrored_sides). The Go1's do not: its IMU sits 7
+  // cm to the right.
+  bool is_mirrored_ = false;
 };
 
 }  // namespace broadloom::mujoco

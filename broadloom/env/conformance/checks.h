@@ -29,6 +29,9 @@ void check_seeds(const Subject& subject, Findings& findings);
 void check_counted(const Subject& subject, Findings& findings);
 void check_context(const Subject& subject, Findings& findings);
 
+// mirror_check.cc
+void check_mirrored_play(const Subject& subject, Findings& findings);
+
 // state_checks.cc
 void check_state(const Subject& subject, Findings& findings);
 void check_begin_anew(const Subject& subject, Findings& findings);

@@ -42,6 +42,8 @@ std::vector<NamedCheck> checks_of(const Subject& subject) {
        unless(subject.spec.counted() > 0, "spec() lists no counted reward terms or measures")},
       {"context values", check_context,
        unless(!subject.spec.context.empty(), "spec().context is empty")},
+      {"mirrored play", check_mirrored_play,
+       unless(subject.spec.mirror.exists(), "spec().mirror is empty")},
       traits.saves_state
           ? NamedCheck{"state saved and restored", check_state}
           : NamedCheck{"begin_anew(), since the state is not saved", check_begin_anew},

@@ -11,6 +11,7 @@
 
 #include "broadloom/env/action_masks.h"
 #include "broadloom/env/action_scale.h"
+#include "broadloom/env/declared_mirror.h"
 #include "broadloom/env/disturbance.h"
 #include "broadloom/env/frame_stack.h"
 #include "broadloom/env/hidden_numbers.h"
@@ -259,16 +260,21 @@ bool names_option(const EnvEntry& entry, std::string_view name) {
 // Wrappers that any environment can have, from the innermost to the outermost.
 struct Wrappers {
   ActionScale scale;
+  DeclaredMirror mirror;
   HiddenNumbers hidden;
   FrameStack frames;
 };
 
 bool fits(const ActionScale&, const EnvSpec& spec) { return has_bounded_actions(spec); }
+bool fits(const DeclaredMirror&, const EnvSpec& spec) { return can_be_mirrored(spec); }
 bool fits(const HiddenNumbers&, const EnvSpec& spec) { return shows_numbers(spec); }
 bool fits(const FrameStack&, const EnvSpec& spec) { return shows_frames(spec); }
 
 Status describe(const ActionScale& scale, EnvSpec& spec) {
   return describe_action_scale(scale, spec);
+}
+Status describe(const DeclaredMirror& mirror, EnvSpec& spec) {
+  return describe_mirror(mirror, spec);
 }
 Status describe(const HiddenNumbers& hidden, EnvSpec& spec) {
   return describe_hidden_numbers(hidden, spec);
@@ -279,6 +285,9 @@ Status describe(const FrameStack& frames, EnvSpec& spec) {
 
 using Envs = std::unique_ptr<VecEnv>;
 Envs wrapped(Envs envs, const ActionScale&) { return scale_actions(std::move(envs)); }
+Envs wrapped(Envs envs, const DeclaredMirror& mirror) {
+  return declare_mirror(std::move(envs), mirror);
+}
 Envs wrapped(Envs envs, const HiddenNumbers& hidden) {
   return hide_numbers(std::move(envs), hidden);
 }
@@ -288,6 +297,7 @@ Envs wrapped(Envs envs, const FrameStack& frames) { return stack_frames(std::mov
 template <class Some, class Visit>
 void for_each(Some&& wrappers, Visit&& visit) {
   visit(wrappers.scale);
+  visit(wrappers.mirror);
   visit(wrappers.hidden);
   visit(wrappers.frames);
 }

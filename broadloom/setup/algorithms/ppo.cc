@@ -31,6 +31,7 @@ AlgorithmEntry ppo_entry() {
             static_cast<int>(config.minibatch_count()), setup.spec.observation_size(),
             setup.spec.action_size(), setup.pool, setup.ranks);
         ppo->set_value_normalizer(setup.value_norm);
+        if (uses_mirror(config)) ppo->set_mirror(&setup.spec.mirror);
         return ppo;
       },
       .bytes =

@@ -74,6 +74,8 @@ struct Acrobot {
     spec.reward_threshold = -100.0;
     spec.set_score_range(-498.9, -100.0);  // mean of 100,000 episodes; upstream's threshold
     spec.reward_terms = {{"step_below_line", -1.0}};
+    spec.mirror = {
+        .observation = "+0 -1 +2 -3 -4 -5", .critic_observation = {}, .action = "+2 +1 +0"};
     spec.upstream = "Gymnasium 1.4.0 classic_control/acrobot.py";
     spec.summary = "Swing a two-link robot's tip above a line.";
     return spec;

@@ -69,6 +69,7 @@ struct CartPole {
     spec.reward_threshold = 475.0;
     spec.set_score_range(22.33, 500.0);  // mean of 100,000 episodes; one for each of 500 steps
     spec.reward_terms = {{"step", 1.0}};
+    spec.mirror = {.observation = "-0 -1 -2 -3", .critic_observation = {}, .action = "+1 +0"};
     spec.upstream = "Gymnasium 1.4.0 classic_control/cartpole.py";
     spec.summary = "Balance a pole on a cart.";
     return spec;

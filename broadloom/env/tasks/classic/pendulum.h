@@ -62,6 +62,7 @@ struct Pendulum {
     spec.set_score_range(-1228.0, -138.2);  // mean of 100,000 episodes; near-optimal control
     spec.reward_terms = {
         {"angle_squared", -1.0}, {"speed_squared", -0.1}, {"torque_squared", -0.001}};
+    spec.mirror = {.observation = "+0 -1 -2", .critic_observation = {}, .action = "-0"};
     spec.upstream = "Gymnasium 1.4.0 classic_control/pendulum.py";
     spec.summary = "Swing a pendulum up and hold it there.";
     return spec;
