@@ -61,6 +61,8 @@ struct Config {  // NOLINT(clang-analyzer-optin.performance.Padding)
   int minibatch_size = 0;
   int update_epochs = 4;
   std::string norm_adv = "minibatch";
+  double norm_adv_decay = 0.9;
+  double proximal_decay = 0.0;
   double clip_coef = 0.2;
   std::string clip_schedule = "constant";
   bool clip_vloss = true;
@@ -77,6 +79,8 @@ struct Config {  // NOLINT(clang-analyzer-optin.performance.Padding)
   std::string shuffle = "epoch";
   double target_kl = 0.0;
   double adam_eps = 1e-5;
+  double adam_beta1 = 0.9;
+  double adam_beta2 = 0.999;
   double eps_start = 1.0;
   double eps_finish = 0.05;
   double eps_decay = 0.1;
@@ -306,6 +310,13 @@ void Config::visit_fields(Visitor&& visitor) {
   v("adaptive_rate_min", adaptive_rate_min, later(Role::kLearning).needs("lr_schedule", "adaptive"),
     Range{0.0, 1e-2}, "Least adaptive rate; the largest is 0.01.");
   v("adam_eps", adam_eps, Role::kLearning, Range{0.0, 1.0}, "Adam's epsilon.");
+  const auto for_host_ppo = [](const KeyMark& mark) {
+    return mark.needs("algorithm", "ppo").needs("device", "cpu");
+  };
+  v("adam_beta1", adam_beta1, for_host_ppo(later(Role::kLearning)), Range{0.0, 0.999999},
+    "Decay of Adam's mean of gradients.");
+  v("adam_beta2", adam_beta2, for_host_ppo(later(Role::kLearning)), Range{0.0, 0.999999},
+    "Decay of Adam's mean of squared gradients.");
   v("max_grad_norm", max_grad_norm, Role::kLearning, Range{0.0},
     "Clip gradients to this norm; 0: off.");
   v("clip_grads", clip_grads,
@@ -339,8 +350,18 @@ void Config::visit_fields(Visitor&& visitor) {
     "M, samples per gradient step; 0: num_minibatches decides.");
   v("update_epochs", update_epochs, Role::kMinibatches, Range{1, 10000},
     "K, passes over each block.");
-  v("norm_adv", norm_adv, for_ppo(Role::kLearning), Choices{{"minibatch", "batch", "off"}},
-    "Samples over which advantages are normalised.");
+  v("norm_adv", norm_adv,
+    for_ppo(Role::kLearning)
+        .value_needs("running", "algorithm", "ppo")
+        .value_needs("running", "device", "cpu"),
+    Choices{{"minibatch", "batch", "running", "off"}},
+    "Samples over which advantages are normalised; running: those of earlier blocks, too.");
+  v("norm_adv_decay", norm_adv_decay, later(Role::kLearning).needs("norm_adv", "running"),
+    Range{0.0, 1.0}, "A block's factor of the weights of earlier ones.");
+  v("proximal_decay", proximal_decay,
+    for_host_ppo(later(Role::kLearning)).needs("recurrent", "none"), Range{0.0, 1.0},
+    "Above 0: clip ratios against averaged parameters (PPO-EWMA); a step's factor of earlier "
+    "weights.");
   // Before a block's first step, ratios are 1 and values are the old ones: nothing is clipped. With
   // norm_value = running, values are those of other statistics.
   const auto for_later_steps = [for_ppo](const KeyMark& mark) {
@@ -353,10 +374,15 @@ void Config::visit_fields(Visitor&& visitor) {
   const auto for_clipped_values = [for_later_steps](const KeyMark& mark) {
     return for_later_steps(mark).needs("vf_coef", kAboveZero);
   };
-  v("clip_coef", clip_coef, for_later_steps(Role::kLearning), Range{0.0, 100.0},
+  const auto for_clipped_ratios = [for_ppo](const KeyMark& mark) {
+    return for_ppo(mark).needs(
+        "update_epochs x minibatches or norm_value = running or proximal_decay = above 0",
+        "above 1");
+  };
+  v("clip_coef", clip_coef, for_clipped_ratios(Role::kLearning), Range{0.0, 100.0},
     "Clip range of the policy ratio, and of the value.");
   v("clip_schedule", clip_schedule,
-    for_later_steps(later(Role::kLearning)).needs("clip_coef", kAboveZero),
+    for_clipped_ratios(later(Role::kLearning)).needs("clip_coef", kAboveZero),
     Choices{{"constant", "linear"}}, "linear: clip_coef falls to 0 over the run.");
   v("clip_vloss", clip_vloss, for_clipped_values(Role::kLearning), "Clip the value loss too.");
   v("clip_vloss_coef", clip_vloss_coef,

@@ -51,6 +51,8 @@ void Learner::append_state(const std::string& prefix, std::vector<TensorRef>& ou
   };
   append(prefix, 0, network_size);
   if (params.size() > network_size) append(prefix + ".companion", network_size, params.size());
+  if (!proximal.mean.empty()) proximal.append_state(prefix + ".proximal", out);
+  if (has_advantages) advantages.append_state(prefix + ".advantages", out);
   out.push_back({prefix + ".adam_steps", Dtype::kI64, {1}, &adam_steps, {kCountRange}});
   out.push_back(
       {prefix + ".learning_rate", Dtype::kF64, {1}, &learning_rate, {{0.0, kFiniteRange.high}}});

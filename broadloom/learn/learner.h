@@ -9,6 +9,7 @@
 #include "broadloom/core/aligned_vector.h"
 #include "broadloom/core/tensor_ref.h"
 #include "broadloom/core/thread_pool.h"
+#include "broadloom/learn/averages.h"
 #include "broadloom/math/adam.h"
 #include "broadloom/nn/actor_critic.h"
 
@@ -40,6 +41,10 @@ struct Learner {
   std::int64_t adam_steps = 0;
   double learning_rate = 0.0;
   std::size_t network_size;  // P of the network
+  // PPO's averages of the network's parameters (proximal policy), and of advantages.
+  ParameterAverage proximal;
+  RunningMoments advantages;
+  bool has_advantages = false;
 
  private:
   void step_range(std::size_t first, const AdamStep& adam, const float* gradient,

@@ -91,7 +91,7 @@ Status MinibatchUpdate<Loss>::take_step(Learner& learner, Rules& rules) {
   if (observer_ != nullptr) observer_->on_minibatch(report);
   learner.adam_steps += 1;
   AdamStep adam = optimizer_step(settings_.optimizer, learner.learning_rate, settings_.adam_eps,
-                                 learner.adam_steps);
+                                 learner.adam_steps, settings_.betas);
   adam.grad_scale = clip_scale(report.clipped_norm, settings_.max_grad_norm);
   if (!settings_.clips_sides_apart) {
     learner.take_step(adam, report.gradient.data(), gradients_.chunks(), pool_);
@@ -105,6 +105,7 @@ Status MinibatchUpdate<Loss>::take_step(Learner& learner, Rules& rules) {
     learner.take_companion_step(adam, companion_->gradient().data(), companion_->chunks(), pool_);
   }
   params_version_ += 1;
+  rules.after_step(learner);
   return {};
 }
 

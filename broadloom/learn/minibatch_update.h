@@ -24,6 +24,7 @@ struct MinibatchSettings {
   Shuffle shuffle = Shuffle::kEpoch;
   // Clips the gradients of policy and critic by one norm each; their sides must be apart.
   bool clips_sides_apart = false;
+  AdamBetas betas = {};
 };
 
 // An algorithm's decisions within an update.
@@ -39,6 +40,8 @@ class MinibatchRules {
   // learning rate.
   virtual Status before_step(const MinibatchReport& minibatch, const typename Loss::Sums& sums,
                              Learner& learner) = 0;
+  // Called after each step.
+  virtual void after_step(Learner& /*learner*/) {}
   // Called after each epoch; may set the learning rate. Whether another epoch may follow.
   virtual bool goes_on(Learner& /*learner*/) { return true; }
 

@@ -21,8 +21,11 @@ void rectify(double power2, std::int64_t steps, AdamStep& step) {
 
 }  // namespace
 
-AdamStep optimizer_step(Optimizer optimizer, double learning_rate, double eps, std::int64_t steps) {
+AdamStep optimizer_step(Optimizer optimizer, double learning_rate, double eps, std::int64_t steps,
+                        const AdamBetas& betas) {
   AdamStep step;
+  step.beta1 = betas.first;
+  step.beta2 = betas.second;
   step.learning_rate = learning_rate;
   step.eps = eps;
   const double power2 = portable::power(step.beta2, steps);

@@ -20,12 +20,15 @@ double adapted_learning_rate(double rate, double kl, double desired_kl, double l
 
 namespace {
 
-// Mean and 1 / (sample standard deviation + 1e-8), as in CleanRL. A single sample has no deviation
-// and is not shifted. indices: [rows]; null: all rows of the block in order.
-AdvantageShift advantage_shift(const RolloutBlock& block, const PpoCoefficients& c,
-                               const std::int32_t* indices, int rows) {
+struct Moments {
+  double mean, squares;  // of advantages, and the sum of their squared deviations
+  int samples;
+};
+
+// indices: [rows]; null: all rows of the block in order.
+Moments advantage_moments(const RolloutBlock& block, const PpoCoefficients& c,
+                          const std::int32_t* indices, int rows) {
   const int samples = indices ? rows : static_cast<int>(block.transitions());
-  if (samples < 2) return {};
   const auto sum_terms = [&](auto term) {
     double chains[4] = {};
     const auto add = [&](int i, int chain) {
@@ -42,7 +45,26 @@ AdvantageShift advantage_shift(const RolloutBlock& block, const PpoCoefficients&
   };
   const double mean = sum_terms([](double x) { return x; }) / samples;
   const double squares = sum_terms([mean](double x) { return (x - mean) * (x - mean); });
-  return AdvantageShift::from_moments(mean, squares, samples);
+  return {mean, squares, samples};
+}
+
+// Mean and 1 / (sample standard deviation + 1e-8), as in CleanRL. A single sample has no deviation
+// and is not shifted.
+AdvantageShift advantage_shift(const RolloutBlock& block, const PpoCoefficients& c,
+                               const std::int32_t* indices, int rows) {
+  const Moments moments = advantage_moments(block, c, indices, rows);
+  if (moments.samples < 2) return {};
+  return AdvantageShift::from_moments(moments.mean, moments.squares, moments.samples);
+}
+
+// Takes in the block first.
+AdvantageShift running_shift(const RolloutBlock& block, const PpoSettings& settings,
+                             RunningMoments& running) {
+  const Moments moments =
+      advantage_moments(block, settings.loss, nullptr, static_cast<int>(block.size()));
+  running.add(moments.mean, moments.squares, moments.samples, settings.norm_adv_decay);
+  return {static_cast<float>(running.mean()),
+          static_cast<float>(1.0 / (std::sqrt(running.var()) + 1e-8))};
 }
 
 }  // namespace
@@ -99,7 +121,8 @@ Ppo::Ppo(const ActorCritic& network, const PpoSettings& settings, int batch_size
       network_(network),
       update_(network, {settings.loss},
               {settings.update_epochs, settings.max_grad_norm, settings.adam_eps, Optimizer::kAdam,
-               settings.steps_together, settings.shuffle, settings.clips_sides_apart},
+               settings.steps_together, settings.shuffle, settings.clips_sides_apart,
+               settings.adam_betas},
               batch_size, minibatch_count, observation_size, action_size, pool, ranks) {
   if (network.shape().has_log_std()) {
     update_.loss().old_log_std.resize(static_cast<std::size_t>(network.shape().box_size()));
@@ -110,6 +133,11 @@ std::size_t Ppo::bytes(const ActorCritic& network, int largest_minibatch, int ob
                        int action_size, int threads) {
   return PartialGradients<PpoLoss>::bytes(network, largest_minibatch, observation_size, action_size,
                                           threads);
+}
+
+void Ppo::initialise(Learner& learner) {
+  if (settings_.proximal_decay > 0.0) learner.proximal.allocate(network_.parameter_count());
+  learner.has_advantages = settings_.norm_adv == AdvantageNorm::kRunning;
 }
 
 void Ppo::begin_block(double progress) {
@@ -143,6 +171,13 @@ Status Ppo::update(const RolloutBlock& block, std::uint64_t seed, std::int64_t i
     batch_advantages_ = advantage_shift(block, update_.loss().coefficients, nullptr,
                                         static_cast<int>(block.size()));
   }
+  if (settings_.norm_adv == AdvantageNorm::kRunning) {
+    batch_advantages_ = running_shift(block, settings_, learner.advantages);
+  }
+  if (settings_.proximal_decay > 0.0) {
+    learner.proximal.begin(learner.params.data(), network_.parameter_count());
+    loss.proximal = learner.proximal.mean.data();
+  }
   BROADLOOM_TRY(update_.run(block, seed, iteration, learner, *this));
   stats_.finish(update_.steps());
   return {};
@@ -155,6 +190,7 @@ AdvantageShift Ppo::context(const RolloutBlock& block, const std::int32_t* indic
     case AdvantageNorm::kMinibatch:
       return advantage_shift(block, update_.loss().coefficients, indices, samples);
     case AdvantageNorm::kBatch:
+    case AdvantageNorm::kRunning:
       return batch_advantages_;
   }
   return {};
@@ -174,6 +210,11 @@ Status Ppo::before_step(const MinibatchReport& minibatch, const PpoSums& sums, L
   epoch_minibatches_ += 1;
   stats_.add(minibatch, sums);
   return {};
+}
+
+void Ppo::after_step(Learner& learner) {
+  if (settings_.proximal_decay == 0.0) return;
+  learner.proximal.add(learner.params.data(), settings_.proximal_decay);
 }
 
 bool Ppo::goes_on(Learner& learner) {

@@ -19,7 +19,8 @@
 
 namespace broadloom {
 
-enum class AdvantageNorm { kOff, kMinibatch, kBatch };
+// kRunning: over this block and, with falling weights, the earlier ones.
+enum class AdvantageNorm { kOff, kMinibatch, kBatch, kRunning };
 
 struct PpoSettings {
   PpoCoefficients loss;
@@ -29,10 +30,15 @@ struct PpoSettings {
   TruncationMode truncation_mode = TruncationMode::kBootstrap;
   int update_epochs = 4;
   AdvantageNorm norm_adv = AdvantageNorm::kMinibatch;
+  double norm_adv_decay = 0.9;  // a block's factor of the earlier weights, with kRunning
+  // Above 0: ratios are clipped against the policy of averaged parameters, the proximal policy. A
+  // step multiplies the weights of all earlier parameters by it.
+  double proximal_decay = 0.0;
   double max_grad_norm = 0.5;  // 0: no clipping
   // Stops after an epoch whose last minibatch has a larger approx_kl; 0: off.
   double target_kl = 0.0;
   double adam_eps = 1e-5;
+  AdamBetas adam_betas = {};
   // RSL-RL's rule: each minibatch adapts the learning rate towards desired_kl.
   bool adaptive_lr = false;
   double desired_kl = 0.01;
@@ -87,6 +93,7 @@ class Ppo final : public Algorithm, private MinibatchRules<PpoLoss> {
   static std::size_t bytes(const ActorCritic& network, int largest_minibatch, int observation_size,
                            int action_size, int threads);
 
+  void initialise(Learner& learner) override;
   void begin_block(double progress) override;
   void take_block(const Learner& learner, RolloutBlock& block) override;
   void compute_targets(RolloutBlock& block, int begin, int end) const override;
@@ -114,6 +121,7 @@ class Ppo final : public Algorithm, private MinibatchRules<PpoLoss> {
   void describe(const PpoSums& sums, MinibatchReport& report) const override;
   Status before_step(const MinibatchReport& minibatch, const PpoSums& sums,
                      Learner& learner) override;
+  void after_step(Learner& learner) override;
   bool goes_on(Learner& learner) override;
   void adapt_rate(double kl, Learner& learner) const;
 

@@ -48,6 +48,29 @@ void policy_loss_as(const PpoCoefficients& c, T share, TileBatch<T>& batch) {
   }
 }
 
+// The same against a proximal policy. If it is not clipped, both branches are equal but for
+// rounding, so the unclipped one counts.
+template <class T>
+void proximal_loss_as(const PpoCoefficients& c, T share, TileBatch<T>& batch) {
+  const hn::ScalableTag<T> d;
+  const auto low = hn::Set(d, static_cast<T>(1.0 - c.clip_coef));
+  const auto high = hn::Set(d, static_cast<T>(1.0 + c.clip_coef));
+  for (int r = 0; r < batch.rows; r += static_cast<int>(hn::Lanes(d))) {
+    const auto advantage = hn::LoadU(d, &batch.advantages[r]);
+    const auto proximal = hn::LoadU(d, &batch.proximal_log_probs[r]);
+    const auto ratio = exp_of(d, hn::Sub(hn::LoadU(d, &batch.log_probs[r]), proximal));
+    const auto weight = exp_of(d, hn::Sub(proximal, hn::LoadU(d, &batch.old_log_probs[r])));
+    const auto kept = hn::Min(hn::Max(ratio, low), high);
+    const auto unclipped = hn::Neg(hn::Mul(advantage, hn::LoadU(d, &batch.ratios[r])));
+    const auto clipped = hn::Neg(hn::Mul(advantage, hn::Mul(weight, kept)));
+    const auto is_clipped = hn::And(hn::Ne(ratio, kept), hn::Lt(unclipped, clipped));
+    hn::StoreU(ratio, d, &batch.proximal_ratios[r]);
+    hn::StoreU(hn::IfThenElse(is_clipped, clipped, unclipped), d, &batch.policy_losses[r]);
+    hn::StoreU(hn::IfThenZeroElse(is_clipped, hn::Mul(hn::Set(d, share), unclipped)), d,
+               &batch.d_log_probs[r]);
+  }
+}
+
 // The value loss of every sample, and d (weight * loss) / d V.
 template <class T>
 void value_loss_as(T weight, const ValueRows<T>& batch) {
@@ -127,6 +150,8 @@ void add_ratios_as(const PpoCoefficients& c, const TileBatch<T>& batch, PpoSums&
   const Lanes<double> d;
   const auto one = hn::Set(d, 1.0);
   const auto clip = hn::Set(d, c.clip_coef);
+  const T* const against_clip =
+      batch.has_proximal ? batch.proximal_ratios.data() : batch.ratios.data();
   LaneSums<double> ratios, squares;
   auto clipped = hn::Zero(d), worst = hn::Zero(d);
   auto low = hn::Set(d, sums.min_ratio), high = hn::Set(d, sums.max_ratio);
@@ -137,7 +162,8 @@ void add_ratios_as(const PpoCoefficients& c, const TileBatch<T>& batch, PpoSums&
     const auto error = hn::Abs(hn::IfThenElseZero(valid, hn::Sub(ratio, one)));
     ratios.part[part] = hn::Add(ratios.part[part], ratio);
     squares.part[part] = mul_add(ratio, ratio, squares.part[part]);
-    clipped = hn::Add(clipped, hn::IfThenElseZero(hn::Gt(error, clip), one));
+    const auto moved = hn::Abs(hn::Sub(load_as_double(d, against_clip + r), one));
+    clipped = hn::Add(clipped, hn::IfThenElseZero(hn::And(valid, hn::Gt(moved, clip)), one));
     low = hn::IfThenElse(valid, hn::Min(low, ratio), low);
     high = hn::Max(high, ratio);
     worst = hn::IfThenElse(hn::Gt(error, worst), error, worst);
@@ -173,6 +199,12 @@ double sum_of_losses_as(const T* losses, int rows) {
 void PolicyLossF32(const PpoCoefficients& c, float share, TileBatch<float>& batch) {
   policy_loss_as(c, share, batch);
 }
+void ProximalLossF32(const PpoCoefficients& c, float share, TileBatch<float>& batch) {
+  proximal_loss_as(c, share, batch);
+}
+void ProximalLossF64(const PpoCoefficients& c, double share, TileBatch<double>& batch) {
+  proximal_loss_as(c, share, batch);
+}
 void PolicyLossF64(const PpoCoefficients& c, double share, TileBatch<double>& batch) {
   policy_loss_as(c, share, batch);
 }
@@ -196,6 +228,8 @@ namespace broadloom {
 
 HWY_EXPORT(PolicyLossF32);
 HWY_EXPORT(PolicyLossF64);
+HWY_EXPORT(ProximalLossF32);
+HWY_EXPORT(ProximalLossF64);
 HWY_EXPORT(ValueLossF32);
 HWY_EXPORT(ValueLossF64);
 HWY_EXPORT(AddPolicySumsF32);
@@ -207,9 +241,11 @@ namespace {
 
 void policy_loss(const PpoCoefficients& c, float share, TileBatch<float>& batch) {
   HWY_DYNAMIC_DISPATCH(PolicyLossF32)(c, share, batch);
+  if (batch.has_proximal) HWY_DYNAMIC_DISPATCH(ProximalLossF32)(c, share, batch);
 }
 void policy_loss(const PpoCoefficients& c, double share, TileBatch<double>& batch) {
   HWY_DYNAMIC_DISPATCH(PolicyLossF64)(c, share, batch);
+  if (batch.has_proximal) HWY_DYNAMIC_DISPATCH(ProximalLossF64)(c, share, batch);
 }
 void value_loss(float weight, const ValueRows<float>& batch) {
   HWY_DYNAMIC_DISPATCH(ValueLossF32)(weight, batch);
@@ -243,8 +279,9 @@ TileBatch<Real>::TileBatch(int observation_size, int action_size, int outputs,
       normalisers(actions.size()),
       head_entropies(actions.size()),
       terms(static_cast<std::size_t>(kTileRows) * outputs) {
-  for (AlignedVector<Real>* column : {&old_log_probs, &advantages, &log_probs, &entropies,
-                                      &log_ratios, &ratios, &d_log_probs, &policy_losses}) {
+  for (AlignedVector<Real>* column :
+       {&old_log_probs, &advantages, &log_probs, &entropies, &log_ratios, &ratios, &d_log_probs,
+        &policy_losses, &proximal_log_probs, &proximal_ratios}) {
     column->resize(kTileRows);
   }
   for (AlignedVector<Real>* columns : {&old_values, &value_targets, &value_losses}) {
@@ -420,6 +457,17 @@ struct Shares {
   Real losses, entropy, mirror;
 };
 
+template <class Real>
+PolicyRows<Real> policy_rows(TileBatch<Real>& batch, TileWorkspace<Real>& work) {
+  return {.outputs = work.policy.data(),
+          .log_std = work.log_std.data(),
+          .actions = batch.actions.data(),
+          .rows = batch.rows,
+          .terms = batch.terms.data(),
+          .normalisers = batch.normalisers.data(),
+          .head_entropies = batch.head_entropies.data()};
+}
+
 // Computes the derivatives of the policy's outputs and of the deviations' parameters.
 template <class Real>
 void policy_side(const ActorCritic& network, const PpoCoefficients& c, const Shares<Real>& shares,
@@ -427,13 +475,7 @@ void policy_side(const ActorCritic& network, const PpoCoefficients& c, const Sha
                  PpoSums& sums) {
   const NetworkShape& shape = network.shape();
   const PolicyDistribution policy(shape);
-  const PolicyRows<Real> rows{.outputs = work.policy.data(),
-                              .log_std = work.log_std.data(),
-                              .actions = batch.actions.data(),
-                              .rows = batch.rows,
-                              .terms = batch.terms.data(),
-                              .normalisers = batch.normalisers.data(),
-                              .head_entropies = batch.head_entropies.data()};
+  const PolicyRows<Real> rows = policy_rows(batch, work);
   policy.log_probs(rows, batch.log_probs.data());
   policy.entropies(rows, batch.entropies.data());
   policy_loss(c, shares.losses, batch);
@@ -512,6 +554,14 @@ void ppo_mirrored_gradient(const ActorCritic& network, const PpoCoefficients& c,
   PpoSums of_images;
   ppo_tile_gradient(network, c, samples, params, transposed, batch, work, grads, of_images, side,
                     weights);
+}
+
+void set_proximal(const ActorCritic& network, const float* params, TileBatch<float>& batch,
+                  TileWorkspace<float>& work) {
+  network.forward(params, batch.input(), batch.rows, work, NetworkSide::kPolicy);
+  PolicyDistribution(network.shape())
+      .log_probs(policy_rows(batch, work), batch.proximal_log_probs.data());
+  batch.has_proximal = true;
 }
 
 template struct TileBatch<float>;

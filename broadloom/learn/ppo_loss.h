@@ -48,6 +48,7 @@ inline constexpr double kMeanBound = 1.1;
 template <class Real>
 struct TileBatch {
   int rows = 0;
+  bool has_proximal = false;                // proximal_log_probs are set, and count
   AlignedVector<Real> observations;         // [kTileRows, D]
   AlignedVector<std::uint8_t> valid;        // [kTileRows, outputs] of masked actions, or empty
   AlignedVector<Real> critic_observations;  // [kTileRows, critic's D], or empty
@@ -64,6 +65,7 @@ struct TileBatch {
   // [PolicyDistribution::term_rows(), kTileRows], value_losses [values, kTileRows], and
   // normalisers and head_entropies [A, kTileRows].
   AlignedVector<Real> log_probs, normalisers, head_entropies, entropies, terms;
+  AlignedVector<Real> proximal_log_probs, proximal_ratios;
   AlignedVector<Real> log_ratios, ratios, d_log_probs, policy_losses, value_losses;
 
   TileBatch(int observation_size, int action_size, int outputs, int critic_observation_size = 0,
@@ -83,7 +85,7 @@ struct TileBatch {
   std::size_t bytes() const {
     return valid.size() +
            sizeof(Real) * (observations.size() + critic_observations.size() + 3 * actions.size() +
-                           terms.size() + 3 * value_losses.size() + 8 * kTileRows +
+                           terms.size() + 3 * value_losses.size() + 10 * kTileRows +
                            old_means.size() + old_log_std.size() + mirrored_means.size());
   }
 };
@@ -120,9 +122,12 @@ struct TileWeights {
 // larger of the squared errors of V and of V kept near the old value. (Schulman et al. 2017, arXiv
 // 1707.06347, eq. 7 and 9; value clipping as in CleanRL.) L_B sums max(0, |mean| - 1.1)^2 over a
 // Gaussian's means, as rl_games' bound_loss. If the critic has a second value, half its squared
-// error is added to L_V, never clipped. samples: size of the whole minibatch. transposed: see
-// ActorCritic::refresh_transposed. side: of the loss and of the network. Calls for both sides in
-// turn, into the same grads and sums, give the bits of kBoth.
+// error is added to L_V, never clipped. If the tile has log-probabilities of a proximal policy p, r
+// is clipped against it (Hilton et al. 2022, arXiv 2110.00641):
+//       max(-A r, -A clip(r / q, 1-c, 1+c) q), q = p / old
+// without the authors' cap of 100 on r, which is for old data. samples: size of the whole
+// minibatch. transposed: see ActorCritic::refresh_transposed. side: of the loss and of the network.
+// Calls for both sides in turn, into the same grads and sums, give the bits of kBoth.
 template <class Real>
 void ppo_tile_gradient(const ActorCritic& network, const PpoCoefficients& coefficients, int samples,
                        const Real* params, const Real* transposed, TileBatch<Real>& batch,
@@ -138,6 +143,10 @@ void ppo_mirrored_gradient(const ActorCritic& network, const PpoCoefficients& co
                            const Real* transposed, TileBatch<Real>& batch,
                            TileWorkspace<Real>& work, Real* grads, PpoSums& sums,
                            NetworkSide side = NetworkSide::kBoth);
+
+// Sets the tile's log-probabilities of the policy with other parameters. Overwrites `work`.
+void set_proximal(const ActorCritic& network, const float* params, TileBatch<float>& batch,
+                  TileWorkspace<float>& work);
 
 // One value output of the critic for a tile, [kTileRows] each.
 template <class Real>
@@ -183,6 +192,9 @@ struct PpoLoss {
   void add_gradient(const ActorCritic& network, int samples, const float* params,
                     const float* transposed, Tile& tile, TileWorkspace<float>& work, float* grads,
                     PpoSums& sums, NetworkSide side) const {
+    if (proximal != nullptr && side != NetworkSide::kValue) {
+      set_proximal(network, proximal, tile, work);
+    }
     if (mirror != nullptr) {
       return ppo_mirrored_gradient(network, coefficients, *mirror, samples, params, transposed,
                                    tile, work, grads, sums, side);
@@ -198,6 +210,8 @@ struct PpoLoss {
   ValueNormalizer* values = nullptr;
   // The environment's mirror, if the coefficients use it; else null.
   const Mirror* mirror = nullptr;
+  // Parameters of the proximal policy; null: the policy that collected.
+  const float* proximal = nullptr;
 };
 
 }  // namespace broadloom

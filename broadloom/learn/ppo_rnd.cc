@@ -27,6 +27,7 @@ std::size_t PpoRnd::bytes(const ActorCritic& network, const PpoRndSettings& sett
 }
 
 void PpoRnd::initialise(Learner& learner) {
+  ppo_.initialise(learner);
   learner.add_companion(rnd_.parameter_count());
   rnd_.initialise(learner.companion());
 }

@@ -15,6 +15,7 @@ namespace {
 AdvantageNorm advantage_norm_of(const std::string& name) {
   if (name == "off") return AdvantageNorm::kOff;
   if (name == "batch") return AdvantageNorm::kBatch;
+  if (name == "running") return AdvantageNorm::kRunning;
   return AdvantageNorm::kMinibatch;
 }
 
@@ -45,6 +46,9 @@ PpoSettings ppo_settings(const Config& config) {
   settings.truncation_mode = truncation_mode(config);
   settings.update_epochs = config.update_epochs;
   settings.norm_adv = advantage_norm_of(config.norm_adv);
+  settings.norm_adv_decay = config.norm_adv_decay;
+  settings.proximal_decay = config.proximal_decay;
+  settings.adam_betas = {config.adam_beta1, config.adam_beta2};
   settings.max_grad_norm = config.max_grad_norm;
   settings.target_kl = config.target_kl;
   settings.adam_eps = config.adam_eps;

@@ -55,10 +55,11 @@ Status read_global_step(const SafetensorsFile& file, std::int64_t& step) {
 // Tensors that continue with the optimiser. The running returns of a reward normaliser do not: they
 // belong to environments of the other run.
 bool is_of_optimizer(std::string_view tensor) {
-  constexpr std::string_view kNames[] = {"learner.adam_m",         "learner.adam_v",
-                                         "learner.adam_steps",     "learner.learning_rate",
-                                         "reward_normalizer.var",  "reward_normalizer.mean",
-                                         "reward_normalizer.count"};
+  constexpr std::string_view kNames[] = {"learner.adam_m",          "learner.adam_v",
+                                         "learner.adam_steps",      "learner.learning_rate",
+                                         "learner.proximal.params", "learner.proximal.weight",
+                                         "learner.advantages",      "reward_normalizer.var",
+                                         "reward_normalizer.mean",  "reward_normalizer.count"};
   return std::find(std::begin(kNames), std::end(kNames), tensor) != std::end(kNames);
 }
 

@@ -34,6 +34,8 @@ class ConfigKeys(TypedDict, total=False):
     adapt_every: Literal["minibatch", "epoch"]
     adaptive_rate_min: float
     adam_eps: float
+    adam_beta1: float
+    adam_beta2: float
     max_grad_norm: float
     clip_grads: Literal["together", "apart"]
     shuffle: Literal["epoch", "block", "off"]
@@ -43,7 +45,9 @@ class ConfigKeys(TypedDict, total=False):
     num_minibatches: int
     minibatch_size: int
     update_epochs: int
-    norm_adv: Literal["minibatch", "batch", "off"]
+    norm_adv: Literal["minibatch", "batch", "running", "off"]
+    norm_adv_decay: float
+    proximal_decay: float
     clip_coef: float
     clip_schedule: Literal["constant", "linear"]
     clip_vloss: bool

@@ -40,6 +40,9 @@ const std::vector<Idle>& idle_settings() {
   const std::string is_one_step =
       "update_epochs x minibatches = 1 and norm_value = off; it needs update_epochs x minibatches "
       "above 1, or norm_value = running";
+  const std::string is_one_ratio =
+      "update_epochs x minibatches = 1 and norm_value = off and proximal_decay = 0; it needs "
+      "update_epochs x minibatches above 1, or norm_value = running, or proximal_decay above 0";
   const std::string before_last = "(update_epochs - 1) x minibatches";
   const std::string needs_more = "; it needs " + before_last + " above 1";
   const std::string no_values = "vf_coef = 0; it needs vf_coef above 0";
@@ -70,13 +73,42 @@ const std::vector<Idle>& idle_settings() {
        {{"algorithm", "pqn"}, {"eps_decay", "0"}},
        "eps_decay = 0; it needs eps_decay above 0",
        pqn},
-      {"clip_coef", "0.1", one_step, is_one_step, two_epochs},
+      {"clip_coef", "0.1", one_step, is_one_ratio, two_epochs},
       {"clip_coef",
        "0.1",
        {{"update_epochs", "1"}, {"minibatch_size", "512"}},
-       is_one_step,
+       is_one_ratio,
        {{"update_epochs", "1"}, {"minibatch_size", "511"}}},
-      {"clip_schedule", "linear", one_step, is_one_step, two_epochs},
+      {"clip_schedule", "linear", one_step, is_one_ratio, two_epochs},
+      {"clip_coef",
+       "0.3",
+       one_step,
+       is_one_ratio,
+       {{"update_epochs", "1"}, {"num_minibatches", "1"}, {"proximal_decay", "0.9"}}},
+      {"adam_beta1", "0.8", rnd, "algorithm = ppo_rnd; it needs algorithm = ppo", {}},
+      {"adam_beta2", "0.9", pqn, "algorithm = pqn; it needs algorithm = ppo", {}},
+      {"proximal_decay", "0.9", rnd, "algorithm = ppo_rnd; it needs algorithm = ppo", {}},
+      {"proximal_decay",
+       "0.9",
+       {{"recurrent", "gru"}},
+       "recurrent = gru; it needs recurrent = none",
+       {}},
+      {"proximal_decay",
+       "0.9",
+       {{"device", "cuda"}},
+       "device = cuda; it needs device = cpu",
+       {{"device", "cpu"}}},
+      {"norm_adv", "running", rnd, "algorithm = ppo_rnd; it needs algorithm = ppo", {}},
+      {"norm_adv",
+       "running",
+       {{"device", "cuda"}},
+       "device = cuda; it needs device = cpu",
+       {{"device", "cpu"}}},
+      {"norm_adv_decay",
+       "0.5",
+       {},
+       "norm_adv = minibatch; it needs norm_adv = running",
+       {{"norm_adv", "running"}}},
       {"clip_schedule",
        "linear",
        {{"clip_coef", "0"}},

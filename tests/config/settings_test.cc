@@ -41,6 +41,7 @@ TEST(Settings, EveryWordOfNormAdvIsItsNormalisation) {
   expect_words<AdvantageNorm>("norm_adv",
                               {{"minibatch", AdvantageNorm::kMinibatch},
                                {"batch", AdvantageNorm::kBatch},
+                               {"running", AdvantageNorm::kRunning},
                                {"off", AdvantageNorm::kOff}},
                               [](const Config& config) { return ppo_settings(config).norm_adv; });
   EXPECT_EQ(ppo_settings(Config()).norm_adv, AdvantageNorm::kMinibatch);
@@ -126,6 +127,10 @@ TEST(Settings, NumbersOfTheUpdateAreTheConfigs) {
   config.target_kl = 0.16;
   config.adam_eps = 0.17;
   config.desired_kl = 0.18;
+  config.adam_beta1 = 0.19;
+  config.adam_beta2 = 0.2;
+  config.norm_adv_decay = 0.21;
+  config.proximal_decay = 0.22;
   const PpoSettings settings = ppo_settings(config);
   EXPECT_EQ(settings.loss.clip_coef, 0.11);
   EXPECT_FALSE(settings.loss.clip_vloss);
@@ -136,6 +141,10 @@ TEST(Settings, NumbersOfTheUpdateAreTheConfigs) {
   EXPECT_EQ(settings.target_kl, 0.16);
   EXPECT_EQ(settings.adam_eps, 0.17);
   EXPECT_EQ(settings.desired_kl, 0.18);
+  EXPECT_EQ(settings.adam_betas.first, 0.19);
+  EXPECT_EQ(settings.adam_betas.second, 0.2);
+  EXPECT_EQ(settings.norm_adv_decay, 0.21);
+  EXPECT_EQ(settings.proximal_decay, 0.22);
 }
 
 }  // namespace

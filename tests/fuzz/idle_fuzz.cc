@@ -104,6 +104,10 @@ const Values& tried_values() {
       {"desired_kl", {"1e-6", "1e-4", "0.1"}},
       {"adaptive_rate_min", {"0.0099"}},
       {"adam_eps", {"0.1"}},
+      {"adam_beta1", {"0.5"}},
+      {"adam_beta2", {"0.9"}},
+      {"norm_adv_decay", {"0.5"}},
+      {"proximal_decay", {"0.5"}},
       {"max_grad_norm", {"0.001"}},
       {"gamma", {"0.5"}},
       {"gae_lambda", {"0.5", "0"}},
@@ -168,6 +172,10 @@ const Values& switch_values() {
       {"desired_kl", {"100", "1e-8"}},
       {"adaptive_rate_min", {"0.003"}},
       {"adam_eps", {"0", "1"}},
+      {"adam_beta1", {"0"}},
+      {"adam_beta2", {"0"}},
+      {"norm_adv_decay", {"0", "1"}},
+      {"proximal_decay", {"0.5"}},
       {"gamma", {"0", "1"}},
       {"gae_lambda", {"0", "1"}},
       {"reward_scale", {"1e-9"}},
@@ -239,6 +247,7 @@ constexpr std::string_view kLimits[] = {
     "adapt_every",     "adaptive_rate_min", "bounds_coef",     "std_min",
     "std_max",         "clip_obs",          "obs_eps",         "obs_eps_in",
     "clip_reward",     "curriculum_up",     "curriculum_down", "curriculum_episodes",
+    "proximal_decay",
 };
 
 bool may_be_unreached(const std::string& key, const Scene& scene, const Overrides& beside) {

@@ -36,8 +36,10 @@ AlgorithmEntry ppo_entry() {
       },
       .bytes =
           [](const Config& config, const ActorCritic& network, const EnvSpec& spec, int threads) {
-            return Ppo::bytes(network, static_cast<int>(config.largest_minibatch()),
-                              spec.observation_size(), spec.action_size(), threads);
+            const std::size_t proximal =
+                config.proximal_decay > 0.0 ? network.parameter_count() * sizeof(float) : 0;
+            return proximal + Ppo::bytes(network, static_cast<int>(config.largest_minibatch()),
+                                         spec.observation_size(), spec.action_size(), threads);
           },
       .learns_sequences = true,
       .falls = falling_coefficient,

@@ -1,0 +1,138 @@
+#!/usr/bin/env python3
+"""Keeps the runs of the three ways and judges the predictions: judge.py [STORES] RESULTS
+
+Without STORES it reads the kept runs. Rates are chosen and scored by the surface's rule, which is the
+product's (docs/statistics.md, "Tuned settings").
+"""
+
+import collections
+import pathlib
+import random
+import sys
+
+EXPERIMENTS = pathlib.Path(__file__).resolve().parent.parent
+sys.path[:0] = [str(EXPERIMENTS), str(EXPERIMENTS / "surface")]
+from analyse import runs_of  # noqa: E402
+from fair import Arm, call, chance, iqm, quantile  # noqa: E402
+from rows import read, write  # noqa: E402
+
+COLUMNS = ["way", "task", "block", "rate", "seed", "area", "last", "gradient steps"]
+NUMBERS = {"rate": float, "seed": int, "area": float, "last": float, "gradient steps": int}
+WORDS = {"better": "lower", "worse": "better", "none": "no difference found"}
+# (way, block) that is the base, and the one that is compared with it.
+PAIRS = {
+    1: (("ppo", "4x64"), ("ppo", "256x64")),
+    2: (("proximal", "4x64"), ("proximal", "256x64")),
+    3: (("ppo", "4x64"), ("proximal", "4x64")),
+    4: (("ppo", "32x64"), ("proximal", "32x64")),
+    5: (("ppo", "256x64"), ("proximal", "256x64")),
+    6: (("proximal", "4x64"), ("scaled", "32x64")),
+}
+
+
+def made(stores):
+    """The runs of the seeds that every setting has."""
+    runs = [
+        {**run, "way": way, "block": f"{run['N']}x{run['T']}"}
+        for way in ("ppo", "proximal", "scaled")
+        for path in sorted(stores.glob(f"{way}-*.sqlite"))
+        for run in runs_of(path)
+    ]
+    seeds = collections.defaultdict(set)
+    for run in runs:
+        seeds[run["way"], run["task"], run["block"], run["rate"]].add(run["seed"])
+    wanted = set.intersection(*seeds.values())
+    return [run for run in runs if run["seed"] in wanted]
+
+
+def arms_of(kept, score, rng):
+    """{task: {(way, block): its arm}}"""
+    scores = collections.defaultdict(lambda: collections.defaultdict(dict))
+    for run in kept:
+        setting = scores[run["task"]][run["way"], run["block"]]
+        setting.setdefault(run["rate"], {})[run["seed"]] = run[score]
+    return {
+        task: {
+            key: Arm(
+                key[1],
+                sorted(rates),
+                [[value for _, value in sorted(rates[rate].items())] for rate in sorted(rates)],
+                rng,
+            )
+            for key, rates in settings.items()
+        }
+        for task, settings in scores.items()
+    }
+
+
+def pair_rows(arms, rng):
+    for task, same in arms.items():
+        for number, (base, other) in PAIRS.items():
+            one, two = same[base], same[other]
+            gaps = [iqm(b) - iqm(a) for a, b in zip(one.draws, two.draws, strict=True)]
+            *chances, result = call(one, two, rng)
+            yield [
+                number, task, " ".join(base), " ".join(other), two.middle - one.middle,
+                quantile(gaps, 0.025), quantile(gaps, 0.975), *chances,
+                chance(one.scores, two.scores, rng), WORDS.get(result, "depends on the rate"),
+            ]  # fmt: skip
+
+
+def verdicts(pairs):
+    """(prediction, what, value, refuted)"""
+
+    def count(number, word):
+        return sum(row[0] == number and row[-1] == word for row in pairs)
+
+    tasks = len({row[1] for row in pairs})
+    found = count(1, "lower")
+    yield 1, "PPO: tasks on which 256x64 is lower than 4x64", found, found < tasks
+    found = count(2, "lower")
+    yield 2, "proximal: tasks on which 256x64 is lower than 4x64", found, found < tasks
+    found = count(3, "lower") + count(3, "better")
+    yield 3, "4x64: tasks on which proximal and PPO are told apart", found, found > 0
+    found = count(4, "better")
+    yield 4, "32x64: tasks on which proximal is better", found, found > 0
+    found = count(5, "better")
+    yield 5, "256x64: tasks on which proximal is better", found, found > 0
+    found = count(6, "lower") + count(6, "better")
+    yield 6, "tasks on which scaled 32x64 is told apart from proximal 4x64", found, found > 0
+
+
+def main():
+    results = pathlib.Path(sys.argv[-1])
+    if len(sys.argv) == 3:
+        kept = made(pathlib.Path(sys.argv[1]))
+        write(results / "runs.csv", COLUMNS, [[run[key] for key in COLUMNS] for run in kept])
+    kept = [
+        {key: NUMBERS.get(key, str)(value) for key, value in row.items()}
+        for row in read(results / "runs.csv")
+    ]
+    rng = random.Random(1)
+    arms, last = arms_of(kept, "area", rng), arms_of(kept, "last", rng)
+    steps = {(run["task"], run["way"], run["block"]): run["gradient steps"] for run in kept}
+    write(results / "arms.csv", [
+        "task", "way", "block", "gradient steps", "seeds", "area", "area low", "area high",
+        "best rate", "at edge", "rates as good", "last", "last low", "last high",
+    ], [
+        [task, *key, steps[task, *key], len(arm.scores), *arm.area, arm.best_label,
+         "yes" if arm.best in (0, len(arm.labels) - 1) else "",
+         " ".join(f"{arm.labels[i]:g}" for i in arm.like), *last[task][key].area]
+        for task, same in arms.items()
+        for key, arm in same.items()
+    ])  # fmt: skip
+    header = [
+        "prediction", "task", "base", "other", "difference", "difference low", "difference high",
+        "P(base better)", "P low", "P high", "p", "other is",
+    ]  # fmt: skip
+    pairs = list(pair_rows(arms, rng))
+    write(results / "pairs.csv", header, pairs)
+    write(results / "pairs_last.csv", header, list(pair_rows(last, rng)))
+    judged = [(*one, "yes" if refuted else "no") for *one, refuted in verdicts(pairs)]
+    write(results / "verdicts.csv", ["prediction", "what", "value", "refuted"], judged)
+    for verdict in judged:
+        print(*verdict)
+
+
+if __name__ == "__main__":
+    main()
