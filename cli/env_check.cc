@@ -50,7 +50,8 @@ int check_env(const EnvCheck& check, const Overrides& env_options) {
   const int own_limit = spec.value().max_episode_steps;
   if (own_limit > 2) options.time_limit = std::min(options.time_limit, own_limit - 1);
   for (const auto& option : env_options) {
-    options.noisy_observations |= option.first == "disturb.obs_noise";
+    options.noisy_observations |=
+        option.first == "disturb.obs_noise" || option.first == "disturb.obs_noise_of";
   }
   const ConformanceReport report = check_vec_env(
       [&](const VecEnvOptions& asked) { return make_vec_env(check.id, env_options, asked); },

@@ -82,7 +82,15 @@ Status check_environments(const DeviceSetup& setup) {
     return refuse(fmt::format("env_id = {}, which has action masks", setup.config.env_id),
                   "take an environment without them");
   }
+  if (!setup.envs.spec().observation.groups.empty()) {
+    return refuse(
+        fmt::format("observations in groups, {}", shape_text(setup.envs.spec().observation)),
+        "take an environment with one array");
+  }
   const Undisturbed plain = undisturbed(unstacked(setup.envs));
+  if (!plain.disturbance.obs_noise_of.empty()) {
+    return refuse("disturb.obs_noise_of", "set disturb.obs_noise, or leave it out");
+  }
   if (plain.disturbance.most_obs_delay() > 0) {
     return refuse("disturb.obs_delay", "leave it out");
   }

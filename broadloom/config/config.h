@@ -93,6 +93,9 @@ struct Config {  // NOLINT(clang-analyzer-optin.performance.Padding)
   // The TD error at a time limit: "bootstrap", "as_termination", "state_value", "zero".
   std::string truncation_mode = "bootstrap";
   std::string encoder = "mlp";
+  // Groups of observations (EnvSpec): "image:nature/256". Empty: the defaults.
+  std::vector<std::string> group_encoders;
+  std::vector<std::string> policy_groups, critic_groups;
   std::string layer_norm = "off";
   std::string weight_init = "orthogonal";
   std::vector<int> hidden_sizes = {64, 64};
@@ -422,6 +425,13 @@ void Config::visit_fields(Visitor&& visitor) {
   v.group("Network");
   v("encoder", encoder, later(Role::kNetwork), Choices{{"mlp", "minatar", "nature", "impala"}},
     "Convolutions before the hidden layers; sets hidden_sizes and activation if you do not.");
+  v("group_encoders", group_encoders, later(Role::kNetwork).needs("observations", "groups"),
+    "Layers of single groups of observations: image:nature/256, state:mlp/64. Others: images by "
+    "`encoder`, vectors as they are.");
+  v("policy_groups", policy_groups, later(Role::kNetwork).needs("observations", "groups"),
+    "Groups of observations that the policy reads; none: all.");
+  v("critic_groups", critic_groups, later(Role::kNetwork).needs("observations", "groups"),
+    "Groups of observations that the critic reads; none: all.");
   v("layer_norm", layer_norm, later(Role::kNetwork), Choices{{"off", "channels", "all"}},
     "Normalise before each activation: over a pixel's channels, or over the whole layer.");
   v("weight_init", weight_init, later(Role::kNetwork),

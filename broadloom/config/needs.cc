@@ -15,7 +15,8 @@ namespace {
 
 // Names used like keys: for values from the environment, for the config's tables, and for what
 // follows from several keys.
-constexpr std::string_view kActions = "actions", kStrata = "[strata]";
+constexpr std::string_view kActions = "actions", kObservations = "observations";
+constexpr std::string_view kStrata = "[strata]";
 constexpr const char* kOptionPrefix = "env.";
 constexpr std::string_view kSteps = "update_epochs x minibatches";
 constexpr std::string_view kEarlySteps = "(update_epochs - 1) x minibatches";
@@ -31,7 +32,8 @@ std::int64_t most_minibatches(const Config& config) {
 
 using Texts = std::map<std::string, std::string, std::less<>>;
 
-// The text of every key that another key may need. spec null: without `actions`.
+// The text of every key that another key may need. spec null: without `actions` and
+// `observations`.
 Texts texts_of(const Config& config, const EnvSpec* spec) {
   Texts texts;
   for (FieldInfo& field : list_fields(config)) texts[field.name] = std::move(field.value_text);
@@ -47,6 +49,7 @@ Texts texts_of(const Config& config, const EnvSpec* spec) {
   texts[std::string(kActions)] = kind == SpaceKind::kBox        ? "Box"
                                  : kind == SpaceKind::kDiscrete ? "Discrete"
                                                                 : "MultiDiscrete";
+  texts[std::string(kObservations)] = spec->observation.groups.empty() ? "one array" : "groups";
   return texts;
 }
 
@@ -122,7 +125,7 @@ std::string refusal_of(const std::string& name, const std::string& text, const N
     present += (present.empty() ? "" : " and ") + std::string(prefix) + key;
     present += other.empty() ? " is not set" : " = " + other;
   }
-  const bool may_set = need.keys != kActions;
+  const bool may_set = need.keys != kActions && need.keys != kObservations;
   return name + ": got " + text + ", but it does nothing while " + present + "; it needs " +
          need_words(need, prefix) + ". " + (may_set ? "Set that, or leave " : "Leave ") + name +
          " out";

@@ -21,6 +21,7 @@ class DisturbedEnv final : public ForwardingVecEnv, public EnvMaker {
   DisturbedEnv(std::unique_ptr<VecEnv> inner, const Disturbance& disturbance,
                const VecEnvOptions& options)
       : ForwardingVecEnv(std::move(inner)),
+        disturbance_(disturbance),
         spec_(this->inner().spec()),
         width_(static_cast<std::size_t>(spec_.action_size())),
         steps_(envs()),
@@ -38,6 +39,9 @@ class DisturbedEnv final : public ForwardingVecEnv, public EnvMaker {
                    spec_.action_size(),
                    bounds_of(spec_.action),
                    {steps_.data(), age_.data(), push_left_.data(), push_.data(), delayed_.data()}} {
+    Result<std::vector<double>> deviations = noise_deviations(disturbance, spec_);
+    if (deviations.ok()) deviations_ = deviations.take();  // checked before construction
+    if (!deviations_.empty()) disturber_.deviations = deviations_.data();
     // The simulator's own spec does not include the disturbance.
     (void)describe_disturbance(disturbance, spec_).ok();
     seen_slots_ = disturbance.most_obs_delay() > 0 ? disturbance.most_obs_delay() + 1 : 0;
@@ -78,7 +82,7 @@ class DisturbedEnv final : public ForwardingVecEnv, public EnvMaker {
   void append_state(const std::string& prefix, std::vector<TensorRef>& out) override {
     inner().append_state(prefix, out);
     const std::int64_t n = num_envs(), a = static_cast<std::int64_t>(width_);
-    const Disturbance& disturbance = disturber_.disturbance;
+    const DisturbanceNumbers& disturbance = disturber_.disturbance;
     const std::vector<ValueRange> actions = ranges_of_actions();
     const ValueRange left{0.0, static_cast<double>(disturbance.push_steps)};
     out.push_back({prefix + ".disturbed.steps", Dtype::kI64, {n}, steps_.data(), {kCountRange}});
@@ -100,11 +104,10 @@ class DisturbedEnv final : public ForwardingVecEnv, public EnvMaker {
 
   std::unique_ptr<VecEnv> another(const VecEnvOptions& options) const override {
     std::unique_ptr<VecEnv> others = make_another(inner(), options);
-    return others == nullptr ? nullptr
-                             : disturb(std::move(others), disturber_.disturbance, options);
+    return others == nullptr ? nullptr : disturb(std::move(others), disturbance_, options);
   }
 
-  Undisturbed undisturbed() const { return {inner(), disturber_.disturbance}; }
+  Undisturbed undisturbed() const { return {inner(), disturbance_}; }
 
  private:
   std::size_t envs() const { return static_cast<std::size_t>(num_envs()); }
@@ -124,7 +127,7 @@ class DisturbedEnv final : public ForwardingVecEnv, public EnvMaker {
 
   // Only the policy's observation gets noise. Critic observations are exact simulator state.
   void add_noise(int i, DisturbanceDraw draw, ObservationRows rows, int k) const {
-    if (disturber_.disturbance.obs_noise <= 0.0) return;  // without noise, rows may be uint8
+    if (disturbance_.obs_noise <= 0.0 && deviations_.empty()) return;  // rows may be uint8
     disturber_.add_noise(i, draw,
                          rows.floats() + static_cast<std::size_t>(k) * observation_width());
   }
@@ -186,7 +189,9 @@ class DisturbedEnv final : public ForwardingVecEnv, public EnvMaker {
     disturber_.take_action(i, arriving);
   }
 
+  Disturbance disturbance_;
   EnvSpec spec_;
+  std::vector<double> deviations_;   // [D] of the noise, if they differ; not saved
   std::size_t width_;                // A
   std::vector<std::int64_t> steps_;  // see DisturbanceArrays, also below
   std::vector<std::int64_t> age_;
@@ -199,6 +204,71 @@ class DisturbedEnv final : public ForwardingVecEnv, public EnvMaker {
   std::vector<std::uint8_t> filler_;  // [N] whether this step is no transition
   Disturber disturber_;
 };
+
+// An entry of obs_noise_of: "state:0.1", "state[0..2]:0.3" or "0..2:0.3".
+struct NoisePart {
+  std::string group;         // "": numbers of the whole observation
+  int first = 0, last = -1;  // of the group or the observation; -1: to its end
+  double deviation = 0.0;
+};
+
+// False if the text has another form.
+bool parse_range(std::string_view text, NoisePart& out) {
+  const std::size_t dots = text.find("..");
+  return dots != std::string_view::npos && parse_text(text.substr(0, dots), out.first).ok() &&
+         parse_text(text.substr(dots + 2), out.last).ok() && out.first >= 0 &&
+         out.last >= out.first;
+}
+bool parse_part(std::string_view text, bool has_groups, NoisePart& out) {
+  const std::size_t colon = text.rfind(':');
+  if (colon == std::string_view::npos || !parse_text(text.substr(colon + 1), out.deviation).ok() ||
+      !(out.deviation >= 0.0 && out.deviation <= 1e6)) {
+    return false;
+  }
+  const std::string_view what = text.substr(0, colon);
+  if (!has_groups) return parse_range(what, out);
+  const std::size_t open = std::min(what.find('['), what.size());
+  out.group = std::string(what.substr(0, open));
+  if (open == what.size()) return true;
+  return what.back() == ']' && parse_range(what.substr(open + 1, what.size() - open - 2), out);
+}
+
+Status wrong_part(const std::string& text, const EnvSpec& spec, const std::string& why) {
+  return invalid(fmt::format("disturb.obs_noise_of: got '{}', but {}; observations of {} are {}",
+                             text, why, spec.id, shape_text(spec.observation)));
+}
+
+// Sets the deviations [D] that one entry names.
+Status add_part(const std::string& text, const EnvSpec& spec, std::vector<double>& deviations) {
+  const std::vector<ObservationGroup>& groups = spec.observation.groups;
+  NoisePart part;
+  if (!parse_part(text, !groups.empty(), part)) {
+    return wrong_part(text, spec,
+                      groups.empty()
+                          ? "expected numbers and a deviation of at most 1e6, as 0..2:0.3"
+                          : "expected a group and a deviation of at most 1e6, as state:0.1 or "
+                            "state[0..2]:0.3");
+  }
+  int begin = 0, size = spec.observation_size();
+  if (!groups.empty()) {
+    const auto group = std::find_if(groups.begin(), groups.end(), [&](const ObservationGroup& one) {
+      return one.name == part.group;
+    });
+    if (group == groups.end()) return wrong_part(text, spec, "there is no such group");
+    if (group->dtype != Dtype::kF32) {
+      return wrong_part(text, spec, "noise needs a group of float32 numbers");
+    }
+    begin = group->first;
+    size = group->size;
+  }
+  if (part.last >= size) {
+    return wrong_part(text, spec, fmt::format("the numbers are 0 to {}", size - 1));
+  }
+  const int last = part.last < 0 ? size - 1 : part.last;
+  std::fill(deviations.begin() + begin + part.first, deviations.begin() + begin + last + 1,
+            part.deviation);
+  return {};
+}
 
 // The longest delay, if there is one, is at least the shortest.
 Status check_delays(const std::string& key, int least, int most) {
@@ -226,6 +296,23 @@ Result<Disturbance> make_disturbance(const Overrides& keys) {
   return disturbance;
 }
 
+Result<std::vector<double>> noise_deviations(const Disturbance& disturbance, const EnvSpec& spec) {
+  const std::vector<ObservationGroup>& groups = spec.observation.groups;
+  const bool is_same =
+      disturbance.obs_noise_of.empty() && (groups.empty() || disturbance.obs_noise <= 0.0);
+  if (is_same) return std::vector<double>();
+  std::vector<double> deviations(static_cast<std::size_t>(spec.observation_size()),
+                                 disturbance.obs_noise);
+  for (const ObservationGroup& group : groups) {
+    if (group.dtype == Dtype::kF32) continue;
+    std::fill_n(deviations.begin() + group.first, group.size, 0.0);
+  }
+  for (const std::string& text : disturbance.obs_noise_of) {
+    BROADLOOM_TRY(add_part(text, spec, deviations));
+  }
+  return deviations;
+}
+
 Status describe_disturbance(const Disturbance& disturbance, EnvSpec& spec) {
   if (!disturbance.any()) return {};
   spec.has_score_range = false;
@@ -238,20 +325,27 @@ Status describe_disturbance(const Disturbance& disturbance, EnvSpec& spec) {
                                                             : "disturb.push_interval",
                         spec.id)};
   }
-  const bool has_noise = disturbance.obs_noise > 0.0;
+  const bool has_noise = disturbance.obs_noise > 0.0 || !disturbance.obs_noise_of.empty();
   if (!has_noise && disturbance.most_obs_delay() == 0) return {};
   const bool is_discrete = spec.observation.kind == SpaceKind::kDiscrete;
   if (is_discrete || spec.observation.dtype != Dtype::kF32) {
     return invalid(
         fmt::format("disturb.{}: the observations of {} are {}, and {} needs float32 numbers; "
                     "leave the key out",
-                    has_noise ? "obs_noise" : "obs_delay", spec.id,
-                    is_discrete ? "Discrete" : "uint8", has_noise ? "noise" : "delay"));
+                    disturbance.obs_noise > 0.0 ? "obs_noise"
+                    : has_noise                 ? "obs_noise_of"
+                                                : "obs_delay",
+                    spec.id, is_discrete ? "Discrete" : "uint8", has_noise ? "noise" : "delay"));
   }
   if (!has_noise) return {};
+  const Result<std::vector<double>> deviations = noise_deviations(disturbance, spec);
+  if (!deviations.ok()) return deviations.status();
   const float infinity = std::numeric_limits<float>::infinity();
-  std::fill(spec.observation.low.begin(), spec.observation.low.end(), -infinity);
-  std::fill(spec.observation.high.begin(), spec.observation.high.end(), infinity);
+  for (std::size_t d = 0; d < spec.observation.low.size(); ++d) {
+    if (!deviations.value().empty() && deviations.value()[d] <= 0.0) continue;
+    spec.observation.low[d] = -infinity;
+    spec.observation.high[d] = infinity;
+  }
   return {};
 }
 

@@ -4,6 +4,7 @@
 // purpose, seed family, step since the run began), from separate streams.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -19,23 +20,28 @@ namespace broadloom {
 
 struct Disturbance {
   double obs_noise = 0.0;
+  std::vector<std::string> obs_noise_of{};
   int action_delay = 0, action_delay_max = 0;
   int obs_delay = 0, obs_delay_max = 0;
   double push_interval = 0.0;
   int push_steps = 5;
 
   bool any() const {
-    return obs_noise > 0.0 || most_action_delay() > 0 || most_obs_delay() > 0 ||
-           push_interval > 0.0;
+    return obs_noise > 0.0 || !obs_noise_of.empty() || most_action_delay() > 0 ||
+           most_obs_delay() > 0 || push_interval > 0.0;
   }
   // The longest delays of an episode, in steps.
-  BROADLOOM_HD int most_action_delay() const { return most(action_delay, action_delay_max); }
-  BROADLOOM_HD int most_obs_delay() const { return most(obs_delay, obs_delay_max); }
+  int most_action_delay() const { return std::max(action_delay, action_delay_max); }
+  int most_obs_delay() const { return std::max(obs_delay, obs_delay_max); }
 
   template <class Visitor>
   void visit_fields(Visitor&& v) {
     v("obs_noise", obs_noise, Range{0.0, 1e6},
-      "Standard deviation of Gaussian noise on every number of a Box observation.");
+      "Standard deviation of Gaussian noise on every number of a Box observation; of groups, those "
+      "of floats.");
+    v("obs_noise_of", obs_noise_of,
+      "Deviations of single groups or numbers, in place of obs_noise: state:0.1, state[0..2]:0.3, "
+      "or without groups 0..2:0.3. The last one that names a number counts.");
     v("action_delay", action_delay, Range{0, 1000},
       "Steps before an action takes effect. Until then, the episode's first action is used.");
     v("action_delay_max", action_delay_max, Range{0, 1000},
@@ -50,9 +56,28 @@ struct Disturbance {
       "Steps of a push, which replaces the policy's actions by one uniformly random action.");
     last_needs(v, "push_interval", kAboveZero);
   }
+};
 
- private:
-  BROADLOOM_HD static int most(int fixed, int drawn) { return drawn > fixed ? drawn : fixed; }
+// The same for kernels, which cannot have lists.
+struct DisturbanceNumbers {
+  DisturbanceNumbers() = default;
+  DisturbanceNumbers(const Disturbance& whole)
+      : obs_noise(whole.obs_noise),
+        action_delay(whole.action_delay),
+        action_delay_longest(whole.most_action_delay()),
+        obs_delay(whole.obs_delay),
+        obs_delay_longest(whole.most_obs_delay()),
+        push_interval(whole.push_interval),
+        push_steps(whole.push_steps) {}
+
+  BROADLOOM_HD int most_action_delay() const { return action_delay_longest; }
+  BROADLOOM_HD int most_obs_delay() const { return obs_delay_longest; }
+
+  double obs_noise = 0.0;
+  int action_delay = 0, action_delay_longest = 0;
+  int obs_delay = 0, obs_delay_longest = 0;
+  double push_interval = 0.0;
+  int push_steps = 5;
 };
 
 // Whether the key is "disturb.<name>".
@@ -61,7 +86,11 @@ bool is_disturbance_key(std::string_view key);
 // Parses the keys. kInvalidConfig names the nearest key or the allowed range.
 Result<Disturbance> make_disturbance(const Overrides& keys);
 
-// Updates `spec`: no score range, and unbounded observations if there is noise. kInvalidConfig if
+// The deviation of the noise on each number of an observation [D]; empty: obs_noise on all.
+// kInvalidConfig if obs_noise_of names what is not there, or what cannot have noise.
+Result<std::vector<double>> noise_deviations(const Disturbance& disturbance, const EnvSpec& spec);
+
+// Updates `spec`: no score range, and no bounds where there is noise. kInvalidConfig if
 // the environment cannot have this disturbance.
 Status describe_disturbance(const Disturbance& disturbance, EnvSpec& spec);
 

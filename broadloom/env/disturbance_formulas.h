@@ -31,13 +31,15 @@ struct DisturbanceArrays {
 };
 
 struct Disturber {
-  Disturbance disturbance;
+  DisturbanceNumbers disturbance;
   std::uint64_t seed = 1;
   Purpose purpose = Purpose::kTrainDisturb;
   int families = 1;
   int observation_size = 0, action_size = 0;  // D, A
   ActionBounds bounds;
   DisturbanceArrays arrays;
+  // [D] deviations of the noise on each number; null: disturbance.obs_noise on all.
+  const double* deviations = nullptr;
 
   // action [A]: in, the policy's action for environment i; out, the action that it receives.
   BROADLOOM_HD void take_action(int i, float* action) const {
@@ -59,9 +61,14 @@ struct Disturber {
 
   // observation [D]: the current one of environment i; for kFinalNoise, its final one.
   BROADLOOM_HD void add_noise(int i, DisturbanceDraw draw, float* observation) const {
-    if (disturbance.obs_noise <= 0.0) return;
+    if (deviations == nullptr && disturbance.obs_noise <= 0.0) return;
     Random random = stream(i, draw);
-    for (int d = 0; d < observation_size; ++d) {
+    for (int d = 0; deviations != nullptr && d < observation_size; ++d) {
+      if (deviations[d] > 0.0) {
+        observation[d] += static_cast<float>(deviations[d] * random.normal());
+      }
+    }
+    for (int d = 0; deviations == nullptr && d < observation_size; ++d) {
       observation[d] += static_cast<float>(disturbance.obs_noise * random.normal());
     }
   }

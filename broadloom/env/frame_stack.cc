@@ -162,7 +162,8 @@ class FrameStackEnv final : public ForwardingVecEnv, public EnvMaker, public Epi
 
 bool shows_frames(const EnvSpec& spec) {
   const Space& seen = spec.observation;
-  return seen.kind == SpaceKind::kBox && seen.frames == 1 && seen.extents().size() <= 3;
+  return seen.kind == SpaceKind::kBox && seen.frames == 1 && seen.extents().size() <= 3 &&
+         seen.groups.empty();
 }
 
 Status describe_frame_stack(const FrameStack& frames, EnvSpec& spec) {

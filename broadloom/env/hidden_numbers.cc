@@ -99,7 +99,8 @@ class HiddenNumbersEnv final : public ForwardingVecEnv, public EnvMaker, public 
 
 bool shows_numbers(const EnvSpec& spec) {
   const Space& seen = spec.observation;
-  return seen.kind == SpaceKind::kBox && seen.dtype == Dtype::kF32 && seen.extents().size() == 1;
+  return seen.kind == SpaceKind::kBox && seen.dtype == Dtype::kF32 && seen.extents().size() == 1 &&
+         seen.groups.empty();
 }
 
 Status describe_hidden_numbers(const HiddenNumbers& hidden, EnvSpec& spec) {

@@ -14,10 +14,22 @@ std::string dtype_text(const Space& space) {
   return frames.empty() ? text : text + ", " + frames;
 }
 
+std::string groups_text(const Space& space) {
+  std::string text;
+  for (const ObservationGroup& group : space.groups) {
+    Space one{.size = group.size, .high = {group.full_scale}, .dtype = group.dtype};
+    text += fmt::format("{}{}: {}{}", text.empty() ? "" : ", ", group.name,
+                        fmt::join(group.shape, " x "),
+                        group.dtype == Dtype::kI64 ? "; one-hot" : dtype_text(one));
+  }
+  return fmt::format("Dict({})", text);
+}
+
 }  // namespace
 
 std::string shape_text(const Space& space) {
   if (space.size == 0) return "none";
+  if (!space.groups.empty()) return groups_text(space);
   const char* const masked = space.masked ? "; masked" : "";
   if (space.kind == SpaceKind::kMultiDiscrete) {
     return fmt::format("MultiDiscrete({}{})", fmt::join(space.choices(), ", "), masked);
@@ -28,7 +40,8 @@ std::string shape_text(const Space& space) {
 
 bool same_shape(const Space& a, const Space& b) {
   return a.kind == b.kind && a.dtype == b.dtype && a.full_scale() == b.full_scale() &&
-         a.extents() == b.extents() && a.frames == b.frames && a.choices() == b.choices();
+         a.extents() == b.extents() && a.frames == b.frames && a.choices() == b.choices() &&
+         a.groups == b.groups;
 }
 
 }  // namespace broadloom

@@ -7,12 +7,13 @@
 //   spec.max_episode_steps = 200;
 //   spec.summary = "Hold a drone one metre above the ground.";
 //
-// A space is Discrete or a Box; actions may also be MultiDiscrete. There are no dictionaries and no
-// tuples; put all numbers into one Box. Everything else is optional.
+// A space is Discrete or a Box; actions may also be MultiDiscrete. A dictionary of observations is
+// a Box with named groups (Space::grouped). Everything else is optional.
 #pragma once
 
 #include <cstdint>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "broadloom/core/tensor_ref.h"
@@ -22,6 +23,22 @@ namespace broadloom {
 
 // One of n choices, an array of numbers, or several choices at once (actions only).
 enum class SpaceKind { kDiscrete, kBox, kMultiDiscrete };
+
+// A named part of a Box of float32: an image of whole numbers, a vector, or one of n choices.
+struct ObservationGroup {
+  std::string name;        // letters, digits, '-', '_' and '.'
+  std::vector<int> shape;  // row-major; images: {height, width, channels}
+  // kF32; kU8: whole numbers from 0 to 255, such as pixels; kI64: one of `size` choices, which the
+  // Box has one-hot.
+  Dtype dtype = Dtype::kF32;
+  float full_scale = 1.0f;  // networks see the numbers divided by this; 1 unless kU8
+  int first = 0, size = 0;  // its numbers in the Box
+  std::int64_t start = 0;   // kI64: the simulator's own number of choice 0
+
+  // Whether encoders of images may read it.
+  bool is_image() const { return dtype == Dtype::kU8 && (shape.size() == 2 || shape.size() == 3); }
+  bool operator==(const ObservationGroup&) const = default;
+};
 
 // Discrete(n) has values 0..n-1. A Box has `size` numbers with bounds (infinities allowed), float32
 // or uint8, as for pixels. Networks see uint8 numbers divided by full_scale(), so from 0 to 1.
@@ -47,6 +64,9 @@ struct Space {
   FramePadding frame_padding = FramePadding::kFirst;
   // For choices of an action: not all are valid in each state (env/action_masks.h).
   bool masked = false;
+  // Observations that are dictionaries: their groups, one after the other. The space is then a Box
+  // of float32 with one dimension. Empty: the numbers are one group without a name.
+  std::vector<ObservationGroup> groups{};
 
   // n choices, numbered from 0.
   static Space discrete(int n) { return {.kind = SpaceKind::kDiscrete, .size = n}; }
@@ -78,6 +98,24 @@ struct Space {
   // A uint8 Box with values 0 and 1, such as one plane per kind of object. Networks see 0 and 1,
   // too.
   static Space bits(std::vector<int> shape) { return bytes(std::move(shape), 1); }
+
+  // A dictionary of Boxes and Discrete spaces, in this order. Rows hold floats: observe() writes
+  // 255.0f for a white pixel, and choices one-hot. Only groups of float32 are normalised.
+  static Space grouped(const std::vector<std::pair<std::string, Space>>& parts) {
+    Space all = box({}, {});
+    for (const auto& [name, part] : parts) {
+      const bool bytes = part.dtype == Dtype::kU8, is_choice = part.kind == SpaceKind::kDiscrete;
+      all.groups.push_back({name, part.extents(), is_choice ? Dtype::kI64 : part.dtype,
+                            bytes ? part.full_scale() : 1.0f, all.size, part.size, part.start});
+      const std::size_t size = static_cast<std::size_t>(all.size + part.size);
+      all.low.insert(all.low.end(), part.low.begin(), part.low.end());
+      all.low.resize(size, 0.0f);
+      all.high.insert(all.high.end(), part.high.begin(), part.high.end());
+      all.high.resize(size, 1.0f);
+      all.size += part.size;
+    }
+    return all;
+  }
 
   // The number of choices of each number of an action: {n} if Discrete; empty for a Box.
   std::vector<int> choices() const {
@@ -114,7 +152,8 @@ struct Space {
 
 // A space as text, with all that a network depends on: "Discrete(3)", "MultiDiscrete(3, 4)",
 // "Box(4)" or "Box(84, 84, 4; uint8)". Another scale than 255 shows as "Box(10, 10, 4; uint8 to
-// 1)", a stack of images as "Box(84, 84, 4; uint8, 4 frames)", masks as "Discrete(9; masked)".
+// 1)", a stack of images as "Box(84, 84, 4; uint8, 4 frames)", masks as "Discrete(9; masked)", and
+// groups as "Dict(image: 84 x 84 x 3; uint8, state: 7)".
 std::string shape_text(const Space& space);
 // Whether a network for one space fits the other.
 bool same_shape(const Space& a, const Space& b);

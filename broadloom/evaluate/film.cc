@@ -45,6 +45,10 @@ std::vector<int> Film::indices_of(const SeenState& state) {
     draw_planes(space_, state.observation.bytes(), image);
     planes_ = planes_of(space_);
   }
+  const ObservationGroup* const group = small_image_group(space_);
+  if (state.drawing.empty() && group != nullptr) {
+    planes_ = draw_group(*group, state.observation.floats(), image);
+  }
   const Drawing& drawing = image.empty() ? state.drawing : image;
   std::vector<int> indices;
   indices.reserve(drawing.shapes.size());

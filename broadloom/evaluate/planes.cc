@@ -1,6 +1,7 @@
 #include "broadloom/evaluate/planes.h"
 
 #include <algorithm>
+#include <vector>
 
 namespace broadloom {
 namespace {
@@ -26,6 +27,15 @@ bool is_small_image(const Space& space) {
          space.size > 0 && space.size <= kMostImageNumbers;
 }
 
+const ObservationGroup* small_image_group(const Space& space) {
+  const auto found =
+      std::find_if(space.groups.begin(), space.groups.end(), [](const ObservationGroup& group) {
+        return group.dtype == Dtype::kU8 && group.shape.size() == 3 &&
+               group.size <= kMostImageNumbers;
+      });
+  return found == space.groups.end() ? nullptr : &*found;
+}
+
 int planes_of(const Space& space) { return space.shape[2] / space.frames; }
 
 void draw_planes(const Space& space, const std::uint8_t* image, Drawing& out) {
@@ -41,6 +51,16 @@ void draw_planes(const Space& space, const std::uint8_t* image, Drawing& out) {
       draw_cell(cell, planes, {1.0 * col, 1.0 * (rows - 1 - row)}, full, out);
     }
   }
+}
+
+int draw_group(const ObservationGroup& group, const float* row, Drawing& out) {
+  const Space space = Space::bytes(group.shape, static_cast<int>(group.full_scale));
+  const float* const numbers = row + group.first;
+  std::vector<std::uint8_t> image(static_cast<std::size_t>(group.size));
+  std::transform(numbers, numbers + group.size, image.begin(),
+                 [](float number) { return static_cast<std::uint8_t>(number); });
+  draw_planes(space, image.data(), out);
+  return planes_of(space);
 }
 
 }  // namespace broadloom

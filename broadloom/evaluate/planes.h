@@ -14,6 +14,9 @@ inline constexpr int kMostImageNumbers = 4096;
 // Whether the space is uint8 [rows, columns, planes] with at most that many numbers.
 bool is_small_image(const Space& space);
 
+// The first group of a dictionary that is such an image; null: none.
+const ObservationGroup* small_image_group(const Space& space);
+
 // The number of planes to draw: all, or those of the newest frame of a stack.
 int planes_of(const Space& space);
 
@@ -21,5 +24,7 @@ int planes_of(const Space& space);
 // single plane is drawn in ink. Planes that share a cell are nested squares, the last plane
 // innermost. A square's strength is its number divided by the space's largest upper bound.
 void draw_planes(const Space& space, const std::uint8_t* image, Drawing& out);
+// The same of a group in a row of floats. Returns the number of planes.
+int draw_group(const ObservationGroup& group, const float* row, Drawing& out);
 
 }  // namespace broadloom

@@ -35,6 +35,7 @@ LoadedPolicy::LoadedPolicy(const Config& config, const EnvSpec& spec)
   if (config.norm_obs) {
     obs_norm_.emplace(spec.observation_size(), config.clip_obs, kOneShard, NormaliserRule::kExact,
                       normaliser_eps(config));
+    obs_norm_->leave_out(spec.observation.groups);
   }
   const int critic = critic_space(config, spec).size;
   if (config.norm_obs && critic > 0) {

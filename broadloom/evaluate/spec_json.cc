@@ -2,6 +2,7 @@
 
 #include <fmt/core.h>
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 #include <optional>
@@ -34,6 +35,11 @@ Json bounds_json(const std::vector<float>& bounds) {
   return out;
 }
 
+const char* group_dtype_name(Dtype dtype) {
+  if (dtype == Dtype::kU8) return "uint8";
+  return dtype == Dtype::kI64 ? "int64" : "float32";
+}
+
 Json space_json(const Space& space) {
   if (space.kind == SpaceKind::kDiscrete) {
     Json discrete = Json::object();
@@ -55,6 +61,17 @@ Json space_json(const Space& space) {
   if (space.frames > 1) {
     box["frames"] = space.frames;
     box["frame_padding"] = space.frame_padding == FramePadding::kZero ? "zero" : "first";
+  }
+  if (space.groups.empty()) return box;
+  box["groups"] = Json::array();
+  for (const ObservationGroup& group : space.groups) {
+    Json one = Json::object();
+    one["name"] = group.name;
+    one["shape"] = group.shape;
+    one["dtype"] = group_dtype_name(group.dtype);
+    if (group.start != 0) one["start"] = group.start;
+    one["full_scale"] = static_cast<double>(group.full_scale);
+    box["groups"].push_back(one);
   }
   return box;
 }
@@ -93,6 +110,30 @@ std::optional<Space> several_choices_from(const Json& json) {
   return space;
 }
 
+// Adds the groups of a dictionary. Registration checks that they fill the space.
+void add_groups(const Json& json, Space& box) {
+  int first = 0;
+  for (const Json& one : json.elements()) {
+    ObservationGroup group;
+    group.name = one["name"].text();
+    if (one["dtype"] == "uint8") group.dtype = Dtype::kU8;
+    if (one["dtype"] == "int64") group.dtype = Dtype::kI64;
+    if (one["start"].is_integer()) group.start = one["start"].integer<std::int64_t>();
+    if (one["full_scale"].is_number()) {
+      group.full_scale = static_cast<float>(one["full_scale"].real());
+    }
+    std::int64_t size = 1;
+    for (const Json& extent : one["shape"].elements()) {
+      group.shape.push_back(extent.integer<int>());
+      size = std::clamp<std::int64_t>(size * group.shape.back(), 0, kMostNumbers);
+    }
+    group.first = first;
+    group.size = static_cast<int>(std::min<std::int64_t>(size, box.size - first));
+    first += group.size;
+    box.groups.push_back(std::move(group));
+  }
+}
+
 std::optional<Space> space_from(const Json& json) {
   if (json["n"].is_integer()) {
     const auto n = json["n"].integer<std::int64_t>();
@@ -110,6 +151,7 @@ std::optional<Space> space_from(const Json& json) {
   for (const Json& extent : json["shape"].elements()) box.shape.push_back(extent.integer<int>());
   if (json["frames"].is_integer()) box.frames = json["frames"].integer<int>();
   if (json["frame_padding"] == "zero") box.frame_padding = FramePadding::kZero;
+  add_groups(json["groups"], box);
   return box;
 }
 

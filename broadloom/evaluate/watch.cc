@@ -40,7 +40,7 @@ Result<std::unique_ptr<VecEnv>> make_one(const Config& config, std::uint64_t see
 }
 
 Status check_drawable(const VecEnv& envs, const EnvSpec& spec) {
-  if (is_small_image(spec.observation)) return {};
+  if (is_small_image(spec.observation) || small_image_group(spec.observation)) return {};
   Drawing drawing;
   const auto* const drawable = capability<Drawable>(envs);
   if (drawable != nullptr) drawable->draw(0, nullptr, drawing);

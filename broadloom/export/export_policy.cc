@@ -185,6 +185,12 @@ Result<ExportedPolicy> export_policy(const std::string& run_or_checkpoint,
                     "cannot keep yet; expected onnx, torch or npz",
                     policy.config.recurrent));
   }
+  if (is_cpp && !policy.spec.observation.groups.empty()) {
+    return invalid(fmt::format(
+        "format: got cpp for observations in groups, {}, which the header cannot take yet; "
+        "expected onnx, torch or npz",
+        shape_text(policy.spec.observation)));
+  }
   exported.graph = policy_graph(policy, with_value);
   const Result<Parity> parity = play_parity(policy, exported.graph);
   if (!parity.ok()) return parity.status();

@@ -77,6 +77,16 @@ Json graph_json(const PolicyGraph& graph) {
              {"shape", graph.observation_shape}}},
            {"operations", operations},
            {"outputs", outputs}};
+  if (!graph.groups.empty()) {
+    Json groups = Json::array();
+    for (const GroupInput& input : graph.groups) {
+      groups.push_back({{"name", input.name},
+                        {"group", input.group.name},
+                        {"dtype", dtype_name(input.group.dtype)},
+                        {"shape", input.shape()}});
+    }
+    out["input"] = {{"groups", groups}};
+  }
   if (graph.mask_size > 0) {
     out["mask"] = {
         {"name", kMaskName}, {"dtype", "bool"}, {"shape", std::vector<int>{graph.mask_size}}};

@@ -88,8 +88,15 @@ class ModelWriter {
       for (const std::string& name : operation.arrays) keep(operation, policy_.array(name));
       write(operation);
     }
-    graph_.add(graph_proto::kInput,
-               value_info(kObservationName, observation_type(), policy_.observation_shape, true));
+    for (const GroupInput& input : policy_.groups) {
+      graph_.add(graph_proto::kInput,
+                 value_info(input.name, element_type(input.group.dtype), input.shape(), true));
+    }
+    if (policy_.groups.empty()) {
+      graph_.add(graph_proto::kInput,
+                 value_info(kObservationName, element_type(policy_.observation_dtype),
+                            policy_.observation_shape, true));
+    }
     if (policy_.mask_size > 0) {
       graph_.add(graph_proto::kInput, value_info(kMaskName, kBool, {policy_.mask_size}, true));
     }
@@ -120,9 +127,9 @@ class ModelWriter {
     return out;
   }
 
-  ElementType observation_type() const {
-    if (policy_.observation_dtype == Dtype::kU8) return kUint8;
-    return policy_.observation_dtype == Dtype::kI64 ? kInt64 : kFloat32;
+  static ElementType element_type(Dtype dtype) {
+    if (dtype == Dtype::kU8) return kUint8;
+    return dtype == Dtype::kI64 ? kInt64 : kFloat32;
   }
 
   static ProtoMessage value_info(const std::string& name, ElementType type,

@@ -90,6 +90,12 @@ Observations drawn_rows(Space space) {
       std::fill(row.begin(), row.end(), 0.0f);
       row[index] = 1.0f;
     }
+    for (const ObservationGroup& group : space.groups) {
+      const auto begin = row.begin() + group.first;
+      if (group.dtype == Dtype::kF32) continue;
+      if (group.dtype == Dtype::kI64) *std::max_element(begin, begin + group.size) = 1.0f;
+      std::transform(begin, begin + group.size, begin, [](float x) { return std::floor(x); });
+    }
     if (space.dtype == Dtype::kU8) {
       std::transform(row.begin(), row.end(), out.rows(r).bytes(),
                      [](float number) { return static_cast<std::uint8_t>(number); });
@@ -356,8 +362,16 @@ Result<std::string> parity_file(const Parity& parity, const PolicyGraph& graph) 
     shape.insert(shape.begin(), parity.rows);
     return shape;
   };
-  std::vector<NpyArray> arrays{array_of(kObservationName, dtype_name(graph.observation_dtype),
-                                        with_rows(graph.observation_shape), parity.observations)};
+  std::vector<NpyArray> arrays;
+  const std::size_t width = static_cast<std::size_t>(row_size(graph.observation_shape));
+  for (const GroupInput& input : graph.groups) {
+    arrays.push_back(array_of(input.name, dtype_name(input.group.dtype), with_rows(input.shape()),
+                              numbers_of(input, parity.observations, width)));
+  }
+  if (graph.groups.empty()) {
+    arrays.push_back(array_of(kObservationName, dtype_name(graph.observation_dtype),
+                              with_rows(graph.observation_shape), parity.observations));
+  }
   if (graph.mask_size > 0) {
     arrays.push_back(array_of(kMaskName, "bool", with_rows({graph.mask_size}), parity.masks));
   }

@@ -43,8 +43,10 @@ class GraphBuilder {
     const ActorCritic& network = policy_.network;
     const NetworkShape& shape = network.shape();
     const std::string side = shape.action_values ? "q_network" : "actor";
-    const Value encoded = remembered("encoder", network.encoder_cell(),
-                                     chain("encoder", network.encoder(), seen_by_network()));
+    if (!shape.groups.empty()) graph_.observation_shape = {policy_.spec.observation.size};
+    const Value seen = shape.groups.empty() ? seen_by_network() : Value{kObservationName, {}};
+    const Value encoded =
+        remembered("encoder", network.encoder_cell(), chain("encoder", network.encoder(), seen));
     const Value features =
         remembered(side, network.actor_cell(), chain(side, network.actor(), encoded));
     if (shape.is_categorical()) {
@@ -57,10 +59,45 @@ class GraphBuilder {
       graph_.outputs.push_back(
           add({OperationKind::kJoin, kNextStateName, next_states_, {graph_.state_size}}).name);
     }
+    for (std::size_t g = 0; g < parts_.size(); ++g) {
+      const ObservationGroup& group = policy_.spec.observation.groups[g];
+      if (!parts_[g].name.empty()) graph_.groups.push_back({input_name(group), group});
+    }
     return std::move(graph_);
   }
 
  private:
+  static std::string input_name(const ObservationGroup& group) {
+    return std::string(kObservationName) + "." + group.name;
+  }
+
+  // A group as the layers of a chain read it: a row, or [C, H, W] if it is an image.
+  Value part(const Layer& layer) {
+    const std::vector<ObservationGroup>& groups = policy_.spec.observation.groups;
+    parts_.resize(groups.size());
+    std::size_t g = 0;
+    while (static_cast<std::size_t>(groups[g].first) != layer.first) ++g;
+    if (!parts_[g].name.empty()) return parts_[g];
+    const ObservationGroup& group = groups[g];
+    const std::string name = fmt::format("group{}", g);
+    Value x{input_name(group), group.shape};
+    if (group.dtype == Dtype::kI64) {
+      const Value index = shifted(name + ".index", {x.name, {}}, -group.start);
+      return parts_[g] =
+                 add({OperationKind::kOneHot, name + ".one_hot", {index.name}, {group.size}});
+    }
+    if (group.dtype == Dtype::kU8) {
+      Operation divide{OperationKind::kDivide, name + ".divided", {x.name}, x.shape};
+      divide.number = group.full_scale;
+      x = add(divide);
+    }
+    if (policy_.obs_norm != nullptr && !policy_.obs_norm->leaves(layer.first)) {
+      x = normalised(row(x, name), name, layer.first);
+    }
+    const bool is_image = layer.out.height * layer.out.width > 1;
+    return parts_[g] = is_image ? planes(x, layer.out, name) : row(x, name);
+  }
+
   // The network's input: a row, or [C, H, W] for an encoder of images.
   Value seen_by_network() {
     const Space& space = policy_.spec.observation;
@@ -78,24 +115,27 @@ class GraphBuilder {
       divide.number = space.full_scale();
       x = add(divide);
     }
-    if (policy_.obs_norm != nullptr) x = normalised(row(x, kObservationName));
+    if (policy_.obs_norm != nullptr) x = normalised(row(x, kObservationName), kObservationName, 0);
     const NetworkShape& shape = policy_.network.shape();
-    return shape.encoder == Encoder::kMlp ? row(x, kObservationName) : planes(x, shape.image);
+    return shape.encoder == Encoder::kMlp ? row(x, kObservationName)
+                                          : planes(x, shape.image, kObservationName);
   }
 
-  Value normalised(const Value& x) {
+  // By the statistics from number `first` on.
+  Value normalised(const Value& x, const std::string& prefix, std::size_t first) {
     const RunningMeanStd& statistics = policy_.obs_norm->statistics();
     std::vector<float> mean, rest, scale;
-    for (std::size_t i = 0; i < statistics.mean().size(); ++i) {
+    const std::size_t end = first + static_cast<std::size_t>(row_size(x.shape));
+    for (std::size_t i = first; i < end; ++i) {
       const double exact = statistics.mean()[i];
       mean.push_back(static_cast<float>(exact));
       rest.push_back(static_cast<float>(exact - mean.back()));
       scale.push_back(static_cast<float>(1.0 / policy_.obs_norm->divisor(i)));
     }
-    Operation operation{OperationKind::kNormalise, "observation.normalised", {x.name}, x.shape};
+    Operation operation{OperationKind::kNormalise, prefix + ".normalised", {x.name}, x.shape};
     operation.number = std::min(policy_.obs_norm->clip(), std::numeric_limits<float>::max());
     for (auto& [name, numbers] : {std::pair{"mean", mean}, {"mean_rest", rest}, {"scale", scale}}) {
-      operation.arrays.push_back(keep(std::string("observation_") + name, x.shape, numbers));
+      operation.arrays.push_back(keep(prefix + "_" + name, x.shape, numbers));
     }
     return add(operation);
   }
@@ -103,12 +143,28 @@ class GraphBuilder {
   // Adds every layer of a chain and its activations.
   Value chain(const std::string& side, const Chain& layers, Value x) {
     std::vector<Value> outputs;
-    for (const Layer& layer : layers.layers()) {
-      x = one_layer(side, layer, x, outputs);
+    for (std::size_t l = 0; l < layers.layers().size(); ++l) {
+      const Layer& layer = layers.layers()[l];
+      x = layer.kind == LayerKind::kPart   ? part(layer)
+          : layer.kind == LayerKind::kJoin ? joined(side, layers, outputs)
+                                           : one_layer(side, layer, x, outputs);
       if (layer.is_activated) x = activated(side, x);
       outputs.push_back(x);
     }
     return x;
+  }
+
+  // The outputs of all groups, side by side. Images lie pixel by pixel.
+  Value joined(const std::string& side, const Chain& layers, const std::vector<Value>& outputs) {
+    Operation join{OperationKind::kJoin, side + ".joined", {}, {0}};
+    for (const std::size_t last : layers.joined()) {
+      const std::string name = numbered(side + ".group");
+      const Value& x = outputs[last];
+      const Value part = row(x.is_image() ? permuted(name + ".pixels", x, {0, 2, 3, 1}) : x, name);
+      join.inputs.push_back(part.name);
+      join.shape[0] += row_size(part.shape);
+    }
+    return add(join);
   }
 
   Value one_layer(const std::string& side, const Layer& layer, const Value& x,
@@ -137,6 +193,9 @@ class GraphBuilder {
                     numbered(side + ".sum"),
                     {x.name, outputs[layer.source].name},
                     x.shape});
+      case LayerKind::kPart:
+      case LayerKind::kJoin:
+        break;
     }
     return x;
   }
@@ -413,12 +472,12 @@ class GraphBuilder {
   }
 
   // Reshapes an image, in whatever shape, to height x width x channels and puts channels first.
-  Value planes(Value x, const RowShape& image) {
+  Value planes(Value x, const RowShape& image, const std::string& prefix) {
     const std::vector<int> pixels{image.height, image.width, image.channels};
     if (x.shape != pixels) {
-      x = add({OperationKind::kReshape, "observation.image", {x.name}, pixels});
+      x = add({OperationKind::kReshape, prefix + ".image", {x.name}, pixels});
     }
-    return permuted("observation.planes", x, {0, 3, 1, 2});
+    return permuted(prefix + ".planes", x, {0, 3, 1, 2});
   }
 
   Value permuted(const std::string& name, const Value& x, const std::vector<int>& axes) {
@@ -452,6 +511,7 @@ class GraphBuilder {
   const Policy& policy_;
   PolicyGraph graph_;
   Value largest_;                         // action values
+  std::vector<Value> parts_;              // groups that were read, as layers read them
   std::vector<std::string> next_states_;  // of the cells
   std::map<std::string, int> counts_;
 };
@@ -579,9 +639,35 @@ std::string output_text(const Operation& operation) {
   return fmt::format("{} [{}]", output_dtype(operation), extents_text(has_rows, operation.shape));
 }
 
+std::vector<double> numbers_of(const GroupInput& input, const std::vector<double>& rows,
+                               std::size_t width) {
+  std::vector<double> out;
+  const ObservationGroup& group = input.group;
+  for (std::size_t first = static_cast<std::size_t>(group.first); first < rows.size();
+       first += width) {
+    const auto begin = rows.begin() + static_cast<std::ptrdiff_t>(first);
+    const auto end = begin + group.size;
+    if (group.dtype != Dtype::kI64) {
+      out.insert(out.end(), begin, end);
+    } else {
+      out.push_back(static_cast<double>(std::max_element(begin, end) - begin + group.start));
+    }
+  }
+  return out;
+}
+
+std::string input_text(Dtype dtype, const std::vector<int>& shape) {
+  return fmt::format("{} [{}]", dtype_name(dtype), extents_text(true, shape));
+}
+
 std::string observation_text(const PolicyGraph& graph) {
-  return fmt::format("{} [{}]", dtype_name(graph.observation_dtype),
-                     extents_text(true, graph.observation_shape));
+  if (graph.groups.empty()) return input_text(graph.observation_dtype, graph.observation_shape);
+  std::string text;
+  for (const GroupInput& input : graph.groups) {
+    text += fmt::format("{}\"{}\": {}", text.empty() ? "" : ", ", input.group.name,
+                        input_text(input.group.dtype, input.shape()));
+  }
+  return "{" + text + "}";
 }
 
 std::string printable_text(std::string text) {

@@ -69,10 +69,27 @@ inline constexpr char kObservationName[] = "observation";
 inline constexpr char kMaskName[] = "action_mask";
 inline constexpr char kStateName[] = "state", kNextStateName[] = "next_state";
 
+// An input for a group of the observation: "observation.image".
+struct GroupInput {
+  std::string name;
+  ObservationGroup group;
+
+  std::vector<int> shape() const {  // of a row; {}: an index
+    return group.dtype == Dtype::kI64 ? std::vector<int>{} : group.shape;
+  }
+};
+
+// An input's share of rows [rows, width] of all groups, as the environment gives them.
+std::vector<double> numbers_of(const GroupInput& input, const std::vector<double>& rows,
+                               std::size_t width);
+
 struct PolicyGraph {
   Dtype observation_dtype = Dtype::kF32;  // or kU8; kI64: an index
   std::vector<int> observation_shape;     // of a row; {}: an index
-  int mask_size = 0;                      // of the input kMaskName, bool; 0: there is none
+  // If the observation is a dictionary, the groups that are read, each an input in place of
+  // kObservationName; observation_shape is then that of all groups together.
+  std::vector<GroupInput> groups;
+  int mask_size = 0;  // of the input kMaskName, bool; 0: there is none
   // Numbers of the input kStateName, of a recurrent policy: the output kNextStateName of the step
   // before, or zeros at the first step of an episode. 0: there is none.
   int state_size = 0;
@@ -100,6 +117,7 @@ const char* dtype_name(Dtype dtype);
 // Dtype and shape, where N is the number of rows: "float32 [N, 4]".
 std::string output_text(const Operation& operation);
 std::string observation_text(const PolicyGraph& graph);
+std::string input_text(Dtype dtype, const std::vector<int>& shape);  // of an input's rows
 std::string state_text(const PolicyGraph& graph);  // of the state before a step, and its source
 
 // Text from elsewhere, without characters that would end a string or comment of a source file.

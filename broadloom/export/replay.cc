@@ -274,6 +274,11 @@ std::map<std::string, std::vector<double>> replay(const PolicyGraph& graph,
   std::map<std::string, std::vector<int>> shapes{{kObservationName, graph.observation_shape},
                                                  {kMaskName, {graph.mask_size}},
                                                  {kStateName, {graph.state_size}}};
+  const std::size_t width = static_cast<std::size_t>(row_size(graph.observation_shape));
+  for (const GroupInput& input : graph.groups) {
+    shapes[input.name] = input.shape();
+    values[input.name] = numbers_of(input, observations, width);
+  }
   const std::vector<int> none;
   for (const Operation& operation : graph.operations) {
     std::vector<const double*> inputs;

@@ -72,7 +72,8 @@ std::pair<std::string, std::string> side_and_layer(const std::string& name) {
 }
 
 std::string variable(std::string value) {
-  std::replace(value.begin(), value.end(), '.', '_');
+  std::replace_if(
+      value.begin(), value.end(), [](char c) { return c == '.' || c == '-'; }, '_');
   return value;
 }
 
@@ -186,8 +187,15 @@ class ModuleText {
                         fmt::join(outputs, ", ")));
     if (graph_.state_size > 0) {
       line(2, fmt::format("if {} is None:", kStateName));
-      line(3, fmt::format("{} = torch.zeros(len({}), {}, device={}.device)", kStateName,
-                          kObservationName, graph_.state_size, kObservationName));
+      const std::string first = graph_.groups.empty() ? kObservationName
+                                                      : fmt::format("{}[\"{}\"]", kObservationName,
+                                                                    graph_.groups[0].group.name);
+      line(3, fmt::format("{} = torch.zeros(len({}), {}, device={}.device)", kStateName, first,
+                          graph_.state_size, first));
+    }
+    for (const GroupInput& input : graph_.groups) {
+      line(2, fmt::format("{} = {}[\"{}\"]", variable(input.name), kObservationName,
+                          input.group.name));
     }
     for (const Operation& operation : graph_.operations) {
       line(2, fmt::format("{} = {}", variable(operation.name), expression(operation)));

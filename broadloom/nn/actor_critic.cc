@@ -35,12 +35,14 @@ StdBounds::StdBounds(const NetworkShape& shape)
 }
 
 ActorCritic::ActorCritic(NetworkShape shape) : shape_(std::move(shape)) {
-  const std::vector<LayerPlan> plan =
-      body_plan(shape_.encoder, shape_.normalisation, shape_.hidden_sizes);
-  const bool shared = shape_.shared_encoder && !plan.empty() && !shape_.action_values;
+  const bool grouped = !shape_.groups.empty();
+  const std::vector<LayerPlan> plan = body_plan(grouped ? Encoder::kMlp : shape_.encoder,
+                                                shape_.normalisation, shape_.hidden_sizes);
+  const bool shared = shape_.shared_encoder && (grouped || !plan.empty()) && !shape_.action_values;
   // A shared encoder or a single body has one input, so the critic has none of its own.
   if (shared || shape_.action_values) shape_.critic_observation_size = 0;
-  const auto body = [&](int numbers) {
+  const auto body = [&](int numbers, bool of_critic = false) {
+    if (grouped) return Chain(numbers, group_plans(of_critic), plan, shape_.activation, layout_);
     const bool is_image = shape_.encoder != Encoder::kMlp;
     return Chain(is_image ? shape_.image : RowShape{1, 1, numbers}, plan, shape_.activation,
                  layout_);
@@ -62,12 +64,23 @@ ActorCritic::ActorCritic(NetworkShape shape) : shape_(std::move(shape)) {
   critic_range_.begin = layout_.size();
   if (!shape_.action_values) {
     const int read = shared ? encoded : shape_.critic_input_size();
-    if (!shared) critic_ = body(read);
+    if (!shared) critic_ = body(read, true);
     if (!shared) critic_cell_ = cell(features(critic_, read));
     value_head_ = layout_.add_linear(features(critic_, read), shape_.value_outputs, true);
   }
   critic_range_.end = layout_.size();
   if (shape_.has_log_std()) log_std_ = layout_.add_vector(shape_.action_outputs);
+}
+
+// The groups that a side reads, in their order.
+std::vector<GroupPlan> ActorCritic::group_plans(bool of_critic) const {
+  std::vector<GroupPlan> plans;
+  for (const GroupShape& group : shape_.groups) {
+    if (!(of_critic ? group.critic : group.policy)) continue;
+    plans.push_back({group.shape, static_cast<std::size_t>(group.first), group.divisor,
+                     body_plan(group.encoder, shape_.normalisation, group.widths)});
+  }
+  return plans;
 }
 
 void ActorCritic::initialise(std::uint64_t seed, float* params, Purpose purpose) const {

@@ -49,6 +49,16 @@ enum class Precision {
   kTf32,  // GPU only; the CPU computes such a network in float32
 };
 
+// One group of an observation, as a network reads it.
+struct GroupShape {
+  RowShape shape;
+  int first = 0;         // of its numbers in the observation
+  float divisor = 1.0f;  // of its numbers
+  Encoder encoder = Encoder::kMlp;
+  std::vector<int> widths{};          // dense layers of its own, after the encoder's convolutions
+  bool policy = true, critic = true;  // who reads it
+};
+
 struct NetworkShape {
   int observation_size = 0;  // D
   // Box: diagonal Gaussian; else: categorical, one head for each number of an action.
@@ -84,6 +94,9 @@ struct NetworkShape {
   WeightInit weight_init = WeightInit::kOrthogonal;
   // After each body, or after the shared encoder; not available with action_values.
   CellKind recurrent = CellKind::kNone;
+  // Groups of the observation. Each passes through its own layers; the body reads their outputs
+  // side by side, and `encoder` and `image` do not count. Empty: it reads the observation.
+  std::vector<GroupShape> groups{};
 
   bool is_categorical() const { return action_kind != SpaceKind::kBox; }
   // Whether the head has two outputs per number of an action: means [A] and then log deviations
@@ -260,6 +273,8 @@ class ActorCritic {
                           NetworkSide side = NetworkSide::kBoth) const;
 
  private:
+  std::vector<GroupPlan> group_plans(bool of_critic) const;
+
   NetworkShape shape_;
   ParameterLayout layout_;
   Chain encoder_, actor_, critic_;

@@ -38,19 +38,71 @@ void add_parameters(const LayerPlan& plan, Layer& layer, ParameterLayout& layout
 
 Chain::Chain(RowShape in, const std::vector<LayerPlan>& plan, Activation activation,
              ParameterLayout& layout)
-    : added_by_(plan.size()), activation_(activation) {
+    : activation_(activation) {
+  add(in, plan, layout);
+}
+
+Chain::Chain(int size, const std::vector<GroupPlan>& groups, const std::vector<LayerPlan>& plan,
+             Activation activation, ParameterLayout& layout)
+    : activation_(activation) {
+  int width = 0;
+  for (const GroupPlan& group : groups) {
+    push({.kind = LayerKind::kPart,
+          .in = {1, 1, size},
+          .out = group.shape,
+          .first = group.first,
+          .divisor = group.divisor});
+    width += add(group.shape, group.layers, layout).size();
+    joined_.push_back(layers_.size() - 1);
+  }
+  push({.kind = LayerKind::kJoin, .in = {1, 1, width}, .out = {1, 1, width}});
+  add({1, 1, width}, plan, layout);
+}
+
+void Chain::push(const Layer& layer) {
+  layers_.push_back(layer);
+  added_by_.push_back(0);
+  offsets_.push_back(workspace_size_);
+  workspace_size_ +=
+      static_cast<std::size_t>(kTileRows) * static_cast<std::size_t>(layer.out.size());
+}
+
+// Adds the layers of a plan, and returns the shape of the last one's outputs.
+RowShape Chain::add(RowShape in, const std::vector<LayerPlan>& plan, ParameterLayout& layout) {
+  const std::size_t before = layers_.size();
   for (const LayerPlan& one : plan) {
     Layer layer = sized(one, in);
     add_parameters(one, layer, layout);
     const std::size_t l = layers_.size();
     if (one.kind == LayerKind::kAdd) {
+      layer.source += before;
       assert(layer.source + 1 < l && layers_[layer.source].out.size() == layer.out.size());
       added_by_[layer.source + 1] = l;
     }
     in = layer.out;
-    layers_.push_back(layer);
-    offsets_.push_back(workspace_size_);
-    workspace_size_ += static_cast<std::size_t>(kTileRows) * static_cast<std::size_t>(in.size());
+    push(layer);
+  }
+  return in;
+}
+
+template <class Real>
+void Chain::take_part(const Layer& part, const Real* x, int rows, Real* y) const {
+  const std::size_t stride = static_cast<std::size_t>(part.in.size());
+  const std::size_t width = static_cast<std::size_t>(part.out.size());
+  const Real divisor = static_cast<Real>(part.divisor);
+  for (std::size_t r = 0; r < static_cast<std::size_t>(rows); ++r) {
+    const Real* source = x + r * stride + part.first;
+    for (std::size_t i = 0; i < width; ++i) y[r * width + i] = source[i] / divisor;
+  }
+}
+
+template <class F>
+void Chain::over_joined(F&& f) const {
+  std::size_t place = 0;
+  for (const std::size_t last : joined_) {
+    const std::size_t width = static_cast<std::size_t>(layers_[last].out.size());
+    f(offsets_[last], place, width);
+    place += width;
   }
 }
 
@@ -63,10 +115,23 @@ std::size_t Chain::scratch_size() const {
 template <class Real>
 const Real* Chain::forward(const Real* params, const Real* x, int rows, Real* activations,
                            Real* scratch) const {
+  const Real* const input = x;
   for (std::size_t l = 0; l < layers_.size(); ++l) {
+    const Layer& layer = layers_[l];
     Real* y = activations + offsets_[l];
-    const Real* added = activations + offsets_[layers_[l].source];
-    layer_forward(layers_[l], activation_, params, x, added, rows, y, scratch);
+    if (layer.kind == LayerKind::kPart) {
+      take_part(layer, input, rows, y);
+    } else if (layer.kind == LayerKind::kJoin) {
+      const std::size_t stride = static_cast<std::size_t>(layer.out.size());
+      over_joined([&](std::size_t offset, std::size_t place, std::size_t width) {
+        for (std::size_t r = 0; r < static_cast<std::size_t>(rows); ++r) {
+          std::copy_n(activations + offset + r * width, width, y + r * stride + place);
+        }
+      });
+    } else {
+      const Real* added = activations + offsets_[layer.source];
+      layer_forward(layer, activation_, params, x, added, rows, y, scratch);
+    }
     x = y;
   }
   return x;
@@ -77,7 +142,18 @@ void Chain::backward(const Real* params, const Real* transposed, const Real* x, 
                      const Real* activations, Real* deltas, Real* grads, Real* scratch) const {
   for (std::size_t l = layers_.size(); l-- > 0;) {
     const Layer& layer = layers_[l];
-    Real* below = l == 0 ? nullptr : deltas + offsets_[l - 1];
+    if (layer.kind == LayerKind::kPart) continue;
+    if (layer.kind == LayerKind::kJoin) {
+      const Real* delta = deltas + offsets_[l];
+      const std::size_t stride = static_cast<std::size_t>(layer.out.size());
+      over_joined([&](std::size_t offset, std::size_t place, std::size_t width) {
+        for (std::size_t r = 0; r < static_cast<std::size_t>(rows); ++r) {
+          std::copy_n(delta + r * stride + place, width, deltas + offset + r * width);
+        }
+      });
+      continue;
+    }
+    Real* below = begins(l) ? nullptr : deltas + offsets_[l - 1];
     layer_backward(layer, activation_, params, transposed,
                    l == 0 ? x : activations + offsets_[l - 1], activations + offsets_[l], rows,
                    deltas + offsets_[l], grads, below, scratch);
@@ -90,7 +166,9 @@ void Chain::backward(const Real* params, const Real* transposed, const Real* x, 
 
 template <class Real>
 void Chain::refresh_transposed(const Real* params, Real* transposed) const {
-  for (std::size_t l = 1; l < layers_.size(); ++l) layer_transpose(layers_[l], params, transposed);
+  for (std::size_t l = 1; l < layers_.size(); ++l) {
+    if (!begins(l)) layer_transpose(layers_[l], params, transposed);
+  }
 }
 
 #define BROADLOOM_INSTANTIATE(Real)                                                             \

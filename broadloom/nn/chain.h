@@ -21,6 +21,14 @@ struct LayerPlan {
   std::size_t source = 0;                   // kAdd
 };
 
+// One group of an input's numbers, and the layers that only it passes through.
+struct GroupPlan {
+  RowShape shape;
+  std::size_t first = 0;  // of its numbers in the input
+  float divisor = 1.0f;
+  std::vector<LayerPlan> layers;  // empty: its numbers as they are
+};
+
 class Chain {
  public:
   Chain() = default;
@@ -28,9 +36,15 @@ class Chain {
   // checks).
   Chain(RowShape in, const std::vector<LayerPlan>& plan, Activation activation,
         ParameterLayout& layout);
+  // The groups of rows of `size` numbers, each through its own layers, side by side in their order,
+  // and then the plan. Only for chains whose input needs no derivative, as all do.
+  Chain(int size, const std::vector<GroupPlan>& groups, const std::vector<LayerPlan>& plan,
+        Activation activation, ParameterLayout& layout);
 
   bool empty() const { return layers_.empty(); }
   const std::vector<Layer>& layers() const { return layers_; }
+  // The last layer of each group; empty without groups.
+  const std::vector<std::size_t>& joined() const { return joined_; }
   // Numbers in a tile's activations. The deltas need as many.
   std::size_t workspace_size() const { return workspace_size_; }
   // Offset in the workspace of layer l's output [kTileRows, out_l].
@@ -62,12 +76,22 @@ class Chain {
                 const Real* activations, Real* deltas, Real* grads, Real* scratch) const;
 
   // Transposes the weights that backward() reads, to the same offsets in `transposed` [P]. The
-  // first layer needs none, because the backward pass ends there.
+  // first layer of a group or chain needs none, because the backward pass ends there.
   template <class Real>
   void refresh_transposed(const Real* params, Real* transposed) const;
 
  private:
+  RowShape add(RowShape in, const std::vector<LayerPlan>& plan, ParameterLayout& layout);
+  void push(const Layer& layer);
+  bool begins(std::size_t l) const { return l == 0 || layers_[l - 1].kind == LayerKind::kPart; }
+  template <class Real>
+  void take_part(const Layer& part, const Real* x, int rows, Real* y) const;
+  // Calls f(outputs of a group's last layer, place in the joined row, width) for each group.
+  template <class F>
+  void over_joined(F&& f) const;
+
   std::vector<Layer> layers_;
+  std::vector<std::size_t> joined_;
   std::vector<std::size_t> offsets_;
   // Per layer, the kAdd layer that adds the output of the layer before it; 0 if there is none.
   std::vector<std::size_t> added_by_;

@@ -15,7 +15,8 @@ void add_body(const Chain& body, NetworkFlops& flops) {
   for (std::size_t l = 0; l < body.layers().size(); ++l) {
     const Layer& layer = body.layers()[l];
     if (layer.kind != LayerKind::kLinear && layer.kind != LayerKind::kConvolution) continue;
-    add_layer(layer.slice, layer.out.height * layer.out.width, l == 0, flops);
+    const bool first = l == 0 || body.layers()[l - 1].kind == LayerKind::kPart;
+    add_layer(layer.slice, layer.out.height * layer.out.width, first, flops);
   }
 }
 

@@ -56,6 +56,9 @@ void layer_forward(const Layer& layer, Activation activation, const Real* params
       std::copy_n(x, count, y);
       add_into(y, added, count);
       break;
+    case LayerKind::kPart:
+    case LayerKind::kJoin:
+      break;  // the chain's own
   }
   if (layer.is_activated) activate(activation, y, count);
 }
@@ -103,6 +106,9 @@ void layer_backward(const Layer& layer, Activation activation, const Real* param
       break;
     case LayerKind::kAdd:
       if (below != nullptr) std::copy_n(delta, count, below);
+      break;
+    case LayerKind::kPart:
+    case LayerKind::kJoin:
       break;
   }
 }

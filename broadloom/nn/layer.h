@@ -29,6 +29,8 @@ enum class LayerKind {
   kMaxPool,      // math/max_pool.h
   kActivation,   // activation as a layer, because another layer also reads its input
   kAdd,          // sum of the input and an earlier layer's output
+  kPart,         // a group of the chain's own input, divided by `divisor`
+  kJoin,         // the outputs of all groups, side by side
 };
 
 struct Layer {
@@ -41,6 +43,8 @@ struct Layer {
   ConvolutionShape convolution = {};  // kConvolution
   PoolShape pool = {};                // kMaxPool
   std::size_t source = 0;             // kAdd: index of the layer whose output it adds
+  std::size_t first = 0;              // kPart: its first number in the chain's input
+  float divisor = 1.0f;               // kPart
 
   bool has_parameters() const { return slice.out > 0; }
   // Whether instruments check the health of its outputs: true if it ends in an activation. A unit

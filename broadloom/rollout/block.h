@@ -23,6 +23,7 @@ struct BlockSizes {
   Dtype dtype = Dtype::kF32;    // of observations
   float full_scale = 255.0f;    // divisor when networks read uint8 observations
   FrameLayout frames = {};      // of stacked observations
+  ByteRuns byte_runs = {};      // of observations in groups
   ObservationType critic = {};  // critic observations; size 0: critic reads `observations`
   bool with_intrinsic = false;  // whether intrinsic rewards and values are present
   bool with_fillers = false;    // whether some rows are not transitions
@@ -32,7 +33,7 @@ struct BlockSizes {
 
   bool has_critic() const { return critic.size > 0; }
   int mean_size() const { return has_pairs ? 2 * A : A; }  // outputs of a policy for a Box
-  ObservationType observation() const { return {D, dtype, full_scale, frames}; }
+  ObservationType observation() const { return {D, dtype, full_scale, frames, byte_runs}; }
   std::size_t size() const { return static_cast<std::size_t>(T) * N; }  // B
 };
 
@@ -289,6 +290,7 @@ inline BlockSizes block_sizes(const VecEnv& envs, int num_steps, int num_envs) {
           .dtype = spec.observation.dtype,
           .full_scale = spec.observation.full_scale(),
           .frames = spec.observation.frame_layout(),
+          .byte_runs = byte_runs(spec.observation),
           .critic = observation_type(spec.critic_observation),
           .with_fillers = envs.traits().filler_rows};
 }

@@ -33,7 +33,8 @@ int first_not_finite(std::span<const float> rows, int width) {
   return static_cast<int>(i / static_cast<std::size_t>(width));
 }
 
-Status not_finite(FaultPlace place, const std::string& owner, std::int64_t step) {
+Status not_finite(FaultPlace place, const std::string& owner, std::int64_t step,
+                  const std::string& group) {
   if (place == FaultPlace::kNoValidAction) {
     return {ErrorKind::kNumeric,
             fmt::format("{} has no valid action at its step {}; expected one for each number of an "
@@ -41,9 +42,10 @@ Status not_finite(FaultPlace place, const std::string& owner, std::int64_t step)
                         owner, step)};
   }
   return {ErrorKind::kNumeric,
-          fmt::format("{} of {} is not finite at its step {}; expected finite numbers. "
+          fmt::format("{}{} of {} is not finite at its step {}; expected finite numbers. "
                       "Check the environment's dynamics and options, and the policy's outputs.",
-                      place_name(place), owner, step)};
+                      place_name(place), group.empty() ? "" : fmt::format(" '{}'", group), owner,
+                      step)};
 }
 
 Status fault_status(std::uint64_t order, std::int64_t first_step) {

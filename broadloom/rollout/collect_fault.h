@@ -50,7 +50,9 @@ int first_not_finite(std::span<const float> rows, int width);
 
 // An error kNumeric for a non-finite number, or for a state without a valid action. owner:
 // "environment 3". step: of the run or of the episode.
-Status not_finite(FaultPlace place, const std::string& owner, std::int64_t step);
+// group: of the observation; "": it has none.
+Status not_finite(FaultPlace place, const std::string& owner, std::int64_t step,
+                  const std::string& group = "");
 
 // The error for a sort key, in a block that begins at the run's step first_step. Ok for kNoFault.
 Status fault_status(std::uint64_t order, std::int64_t first_step);

@@ -20,6 +20,14 @@ void Collector::keep(const ObsNormalizer* normalizer, const Observations& raw, s
     return out.write(out_row, raw, raw_row, static_cast<std::size_t>(rows), previous_ends);
   }
   const std::size_t width = static_cast<std::size_t>(raw.type().size);
+  for (int r = 0; out.is_packed() && r < rows; ++r) {
+    const float* row = &raw.floats()[(raw_row + static_cast<std::size_t>(r)) * width];
+    out.pack(out_row + static_cast<std::size_t>(r), row,
+             [&](std::size_t first, std::size_t count, float* numbers) {
+               normalizer->normalize_part(row + first, first, count, numbers);
+             });
+  }
+  if (out.is_packed()) return;
   normalizer->normalize(&raw.floats()[raw_row * width], rows, out.rows(out_row).floats());
 }
 
@@ -140,8 +148,8 @@ Status Collector::Fault::status() const {
     return {error.kind(),
             fmt::format("the simulator failed at its step {}: {}", step, error.message())};
   }
-  if (place == FaultPlace::kTruncation) return error;
-  return not_finite(place, fmt::format("environment {}", env), step);
+  if (!error.ok()) return error;
+  return not_finite(place, fmt::format("environment {}", env), step, group);
 }
 
 // The first fault of all groups. It does not depend on how shards are grouped.
@@ -271,6 +279,7 @@ bool Collector::take_observations(Group& group, const GroupRows& rows, std::int6
     if (raw.type().dtype != Dtype::kF32 || width == 0) return true;  // every byte is a number
     const auto seen = std::span(raw.floats()).subspan(rows.first * width, count * width);
     if (!check(group, seen, raw.type().size, step, place)) return false;
+    if (!raw.type().byte_runs.empty() && !check_bytes(group, seen, step)) return false;
     if (normalizer != nullptr)
       accumulate(group, seen.data(), raw.type().size, fillers, *normalizer);
     return true;
@@ -418,7 +427,49 @@ bool Collector::check(Group& group, std::span<const float> rows, int width, std:
   const int row = first_not_finite(rows, width);
   if (row < 0) return true;
   group.fault = {group.rows.begin + row, step, place, {}};
+  if (place == FaultPlace::kObservation) {
+    group.fault.group = group_of(rows.subspan(static_cast<std::size_t>(row) * width, width));
+  }
   return false;
+}
+
+// Whether groups of bytes hold bytes.
+bool Collector::check_bytes(Group& group, std::span<const float> rows, std::int64_t step) const {
+  const EnvSpec& spec = envs_.spec();
+  const std::size_t width = static_cast<std::size_t>(spec.observation.size);
+  for (std::size_t first = 0; first < rows.size(); first += width) {
+    for (const ObservationGroup& part : spec.observation.groups) {
+      if (part.dtype == Dtype::kF32) continue;
+      const auto numbers = rows.subspan(first + static_cast<std::size_t>(part.first),
+                                        static_cast<std::size_t>(part.size));
+      const auto wrong = std::find_if(numbers.begin(), numbers.end(), [](float x) {
+        return !(x >= 0.0f && x <= 255.0f) || x != static_cast<float>(static_cast<int>(x));
+      });
+      if (wrong == numbers.end()) continue;
+      const int env = group.rows.begin + static_cast<int>(first / width);
+      group.fault = {env,
+                     step,
+                     FaultPlace::kObservation,
+                     {ErrorKind::kNumeric,
+                      fmt::format("observation '{}' of environment {} is {:g} at its step {}; "
+                                  "expected whole numbers from 0 to 255, as its group has bytes. "
+                                  "Correct observe(), or declare the group as float32.",
+                                  part.name, env, *wrong, step)}};
+      return false;
+    }
+  }
+  return true;
+}
+
+// The name of the group with the first number that is not finite in an observation.
+std::string Collector::group_of(std::span<const float> row) const {
+  for (const ObservationGroup& group : envs_.spec().observation.groups) {
+    if (!all_finite(&row[static_cast<std::size_t>(group.first)],
+                    static_cast<std::size_t>(group.size))) {
+      return group.name;
+    }
+  }
+  return {};
 }
 
 namespace {
@@ -444,6 +495,9 @@ bool Collector::keep_final_observations(Group& group, const GroupRows& rows, std
     if (raw.type().dtype == Dtype::kF32 &&
         !all_finite(std::span(raw.floats()).subspan(row * width, width).data(), width)) {
       group.fault = {shard.begin + static_cast<int>(k), step, FaultPlace::kFinalObservation, {}};
+      if (&out == &block.final_observations) {
+        group.fault.group = group_of(std::span(raw.floats()).subspan(row * width, width));
+      }
       return false;
     }
     keep(normalizer, raw, row, 1, out, place);

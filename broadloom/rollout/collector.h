@@ -90,7 +90,8 @@ class Collector {
     int env = -1;  // none
     std::int64_t step = 0;
     FaultPlace place = FaultPlace::kObservation;
-    Status error;  // of the environments
+    Status error;         // of the environments, or more exact than the place
+    std::string group{};  // of an observation that is not finite; "": it has none
     // Sort key within the block that begins at first_step.
     std::uint64_t order(std::int64_t first_step) const {
       return fault_order(step - first_step, place, env);
@@ -152,6 +153,8 @@ class Collector {
                       RolloutBlock& block);
   void value_final_observations(Shard shard, Scratch& scratch, const float* params,
                                 RolloutBlock& block);
+  std::string group_of(std::span<const float> row) const;
+  bool check_bytes(Group& group, std::span<const float> rows, std::int64_t step) const;
   bool check(Group& group, std::span<const float> rows, int width, std::int64_t step,
              FaultPlace place);
   bool keep_final_observations(Group& group, const GroupRows& rows, std::int64_t step, int t,

@@ -69,6 +69,7 @@ ObsNormalizer ObsNormalizer::with_shards(int shards) const {
   ObsNormalizer other(statistics_.size(), clip_, shards, NormaliserRule::kExact,
                       eps_);  // its rule is in the count
   other.statistics_ = statistics_;
+  other.left_out_ = left_out_;
   other.refresh();
   return other;
 }
@@ -81,9 +82,34 @@ void ObsNormalizer::refresh() {
   }
 }
 
+void ObsNormalizer::leave_out(const std::vector<ObservationGroup>& groups) {
+  for (const ObservationGroup& group : groups) {
+    if (group.dtype == Dtype::kF32) continue;
+    left_out_.resize(static_cast<std::size_t>(statistics_.size()), 0);
+    std::fill_n(left_out_.begin() + group.first, group.size, std::uint8_t{1});
+  }
+}
+
 void ObsNormalizer::normalize(const float* raw, int rows, float* out) const {
-  const std::size_t count = static_cast<std::size_t>(rows) * statistics_.mean().size();
+  const std::size_t size = statistics_.mean().size();
+  const std::size_t count = static_cast<std::size_t>(rows) * size;
+  for (std::size_t i = 0; !left_out_.empty() && i < count; ++i) {
+    if (leaves(i % size)) {
+      out[i] = raw[i];
+    } else {
+      normalize_part(raw + i, i % size, 1, out + i);
+    }
+  }
+  if (!left_out_.empty()) return;
   standardise(raw, count, mean_.size(), mean_.data(), scale_.data(), clip_, out);
+}
+
+void ObsNormalizer::normalize_part(const float* raw, std::size_t first, std::size_t count,
+                                   float* out) const {
+  for (std::size_t i = 0; i < count; ++i) {
+    const double shifted = (static_cast<double>(raw[i]) - mean_[first + i]) * scale_[first + i];
+    out[i] = std::clamp(static_cast<float>(shifted), -clip_, clip_);
+  }
 }
 
 void ObsNormalizer::accumulate(int shard, const float* raw, int rows) {
@@ -126,6 +152,11 @@ void ObsNormalizer::commit() {
   for (std::size_t place = size; place < mean_.size(); ++place) {
     total.sum[place % size] += total.sum[place];
     total.squares[place % size] += total.squares[place];
+  }
+  // Columns that stay as they are have moments of 0 about a mean of 0, so that no statistics of
+  // pixels are kept.
+  for (std::size_t d = 0; d < left_out_.size(); ++d) {
+    if (leaves(d)) total.sum[d] = total.squares[d] = 0.0;
   }
   statistics_.merge(total.count, total.sum.data(), total.squares.data());
   refresh();

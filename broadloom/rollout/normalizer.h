@@ -13,6 +13,7 @@
 
 #include "broadloom/core/exchange.h"
 #include "broadloom/core/tensor_ref.h"
+#include "broadloom/env/spec.h"
 
 namespace broadloom {
 
@@ -66,6 +67,9 @@ class ObsNormalizer {
   ObsNormalizer(int size, double clip, int shards, NormaliserRule rule = NormaliserRule::kExact,
                 NormaliserEps eps = {});
 
+  // Leaves these columns as they are: the groups of bytes of a dictionary (env/spec.h).
+  void leave_out(const std::vector<ObservationGroup>& groups);
+
   // Memory of the statistics and all shards' sums, bytes.
   static std::size_t bytes(int size, int shards);
   // Bytes that add_sums() exchanges per shard.
@@ -73,6 +77,8 @@ class ObsNormalizer {
 
   // out = clip((raw - mean) / divisor(var)), raw and out [rows, D] may be the same array.
   void normalize(const float* raw, int rows, float* out) const;
+  // The same for `count` columns of one row, from column `first` on, which no group leaves out.
+  void normalize_part(const float* raw, std::size_t first, std::size_t count, float* out) const;
   // Adds raw [rows, D] to the shard's sums. Different shards may run at the same time.
   void accumulate(int shard, const float* raw, int rows);
   // The rows of a step and shard are added to this many chains of sums in turn.
@@ -91,6 +97,8 @@ class ObsNormalizer {
   ObsNormalizer with_shards(int shards) const;
 
   const RunningMeanStd& statistics() const { return statistics_; }
+  // Whether normalize() leaves a column as it is.
+  bool leaves(std::size_t column) const { return !left_out_.empty() && left_out_[column] != 0; }
   double divisor(std::size_t column) const { return eps_.divisor(statistics_.var()[column]); }
   // normalize() maps column i to (raw - mean()[i]) * scale()[i], clipped to +- clip(). Both are
   // [places()]; the first D entries are the columns.
@@ -116,7 +124,8 @@ class ObsNormalizer {
   RunningMeanStd statistics_;
   float clip_;
   NormaliserEps eps_;
-  std::vector<double> mean_, scale_;  // [period]
+  std::vector<std::uint8_t> left_out_;  // [D] 1: the column stays as it is; empty: none does
+  std::vector<double> mean_, scale_;    // [period]
   std::vector<Sums> shards_;
 };
 

@@ -22,6 +22,21 @@ void as_floats(const std::uint8_t* bytes, std::size_t numbers, float full_scale,
 
 }  // namespace
 
+ByteRuns byte_runs(const Space& space) {
+  ByteRuns out;
+  int end = -1;  // of the last run
+  for (const ObservationGroup& group : space.groups) {
+    if (group.dtype == Dtype::kF32) continue;
+    if (group.first != end) {
+      if (out.count == ByteRuns::kMost) return {};
+      out.runs[out.count++].first = group.first;
+    }
+    out.runs[out.count - 1].size += group.size;
+    end = group.first + group.size;
+  }
+  return out;
+}
+
 // A block of one step has no repeated frame.
 bool Observations::stores_frames(const ObservationType& type, int T) {
   return type.frames.count > 1 && type.dtype == Dtype::kU8 && T > 1;
@@ -29,6 +44,7 @@ bool Observations::stores_frames(const ObservationType& type, int T) {
 
 std::size_t Observations::block_bytes(const ObservationType& type, int T, int N) {
   const std::size_t rows = static_cast<std::size_t>(T) * static_cast<std::size_t>(N);
+  if (!type.byte_runs.empty()) return rows * packed_width(type);
   if (!stores_frames(type, T)) return rows * type.row_bytes();
   const std::size_t count = static_cast<std::size_t>(type.frames.count);
   const std::size_t frames = rows + (count - 1) * static_cast<std::size_t>(N);
@@ -44,6 +60,7 @@ void Observations::reserve(std::size_t rows) {
 }
 
 void Observations::reserve_block(int T, int N) {
+  if (!type_.byte_runs.empty()) return bytes_.reserve(block_bytes(type_, T, N));
   if (!stores_frames(type_, T)) {
     return reserve(static_cast<std::size_t>(T) * static_cast<std::size_t>(N));
   }
@@ -53,6 +70,7 @@ void Observations::reserve_block(int T, int N) {
 void Observations::resize(std::size_t rows) {
   rows_ = rows;
   across_ = 0;
+  packed_ = false;
   if (type_.dtype == Dtype::kF32) {
     floats_.resize(size());
   } else {
@@ -62,6 +80,12 @@ void Observations::resize(std::size_t rows) {
 
 void Observations::resize_block(int T, int N) {
   const std::size_t rows = static_cast<std::size_t>(T) * static_cast<std::size_t>(N);
+  packed_ = !type_.byte_runs.empty();
+  if (packed_) {
+    rows_ = rows;
+    across_ = 0;
+    return bytes_.resize(block_bytes(type_, T, N));
+  }
   if (!stores_frames(type_, T)) return resize(rows);
   rows_ = rows;
   across_ = static_cast<std::size_t>(N);
@@ -69,7 +93,7 @@ void Observations::resize_block(int T, int N) {
 }
 
 ObservationRows Observations::rows(std::size_t first) {
-  assert(across_ == 0);
+  assert(across_ == 0 && !packed_);
   if (empty()) return {};
   if (type_.dtype == Dtype::kF32) return floats_.data() + first * width();
   return bytes_.data() + first * width();
@@ -100,6 +124,7 @@ void Observations::visit_pieces(std::size_t row, F&& f) const {
 void Observations::write(std::size_t first, const Observations& source, std::size_t source_row,
                          std::size_t count, const StepEnds& previous_ends) {
   assert(type_ == source.type_);
+  if (packed_ || source.packed_) return write_packed(first, source, source_row, count);
   const std::size_t numbers = count * width(), target_place = first * width();
   const std::size_t source_place = source_row * width();
   if (type_.dtype == Dtype::kF32) {
@@ -120,6 +145,37 @@ void Observations::write(std::size_t first, const Observations& source, std::siz
           });
     }
   }
+}
+
+void Observations::write_packed(std::size_t first, const Observations& source,
+                                std::size_t source_row, std::size_t count) {
+  for (std::size_t k = 0; k < count; ++k) {
+    if (!packed_) {
+      source.unpack(source_row + k, floats_.data() + (first + k) * width());
+    } else if (source.packed_) {
+      std::copy_n(source.bytes_.data() + (source_row + k) * stored_width(), stored_width(),
+                  bytes_.data() + (first + k) * stored_width());
+    } else {
+      const float* raw = source.floats_.data() + (source_row + k) * width();
+      pack(first + k, raw, [&](std::size_t place, std::size_t numbers, float* out) {
+        std::copy_n(raw + place, numbers, out);
+      });
+    }
+  }
+}
+
+void Observations::unpack(std::size_t row, float* out) const {
+  const std::uint8_t* const begin = bytes_.data() + row * stored_width();
+  const float* numbers = reinterpret_cast<const float*>(begin);
+  const std::uint8_t* bytes = begin + (width() - type_.byte_runs.numbers()) * sizeof(float);
+  over_runs(
+      [&](std::size_t first, std::size_t count) {
+        std::copy_n(numbers, count, out + first);
+        numbers += count;
+      },
+      [&](std::size_t first, std::size_t count) {
+        for (std::size_t i = 0; i < count; ++i) out[first + i] = static_cast<float>(*bytes++);
+      });
 }
 
 void Observations::write_stack(std::size_t row, const std::uint8_t* stack, bool begins) {
@@ -150,12 +206,19 @@ bool Observations::is_stack(std::size_t row, const std::uint8_t* stack) const {
 
 std::span<const std::byte> Observations::row_bytes(std::size_t row) const {
   if (across_ > 0) return std::as_bytes(std::span(frame(row, 0), stored_width()));
+  if (packed_) {
+    return std::as_bytes(std::span(bytes_.data() + row * stored_width(), stored_width()));
+  }
   return visit([&](const auto* numbers, int, int) {
     return std::as_bytes(std::span(numbers + row * width(), width()));
   });
 }
 
 void Observations::read_bytes(std::size_t first, std::size_t count, float* out) const {
+  if (packed_) {
+    for (std::size_t k = 0; k < count; ++k) unpack(first + k, out + k * width());
+    return;
+  }
   if (across_ == 0) {
     return as_floats(bytes_.data() + first * width(), count * width(), type_.full_scale, out);
   }

@@ -9,6 +9,7 @@
 #include "broadloom/core/portable_math.h"
 #include "broadloom/env/action_scale.h"
 #include "broadloom/setup/algorithms.h"
+#include "broadloom/setup/group_shapes.h"
 
 namespace broadloom {
 namespace {
@@ -69,7 +70,7 @@ Status no_image(const Config& config, const Space& space, const std::string& id)
 }
 
 Status check_encoder(const Config& config, const EnvSpec& spec) {
-  if (config.encoder == "mlp") return {};
+  if (config.encoder == "mlp" || !spec.observation.groups.empty()) return {};
   if (critic_space(config, spec).size > 0) {
     return invalid(
         fmt::format("encoder = {}: the critic of {} has observations of its own, {}, which no "
@@ -108,6 +109,7 @@ int outputs_of(const Config& config, const Space& action) {
 }  // namespace
 
 std::string encoder_advice(const Config& config, const EnvSpec& spec) {
+  if (!spec.observation.groups.empty()) return group_advice(config, spec);
   const RowShape image = image_of(spec.observation);
   if (config.encoder != "mlp" || spec.observation.extents().size() != 3) return {};
   const bool large =
@@ -184,7 +186,8 @@ NetworkShape network_shape(const Config& config, const EnvSpec& spec) {
           .action_values = learns_action_values(config),
           .value_outputs = value_outputs(config),
           .weight_init = weight_init_of(config.weight_init),
-          .recurrent = cell_of(config.recurrent)};
+          .recurrent = cell_of(config.recurrent),
+          .groups = group_shapes(config, spec)};
 }
 
 NetworkShape rnd_shape(const Config& config, const EnvSpec& spec) {
@@ -221,6 +224,7 @@ Status check_observations(const Config& config, const EnvSpec& spec) {
         "normalised; set norm_obs = false",
         spec.id, shape_text(*space), space->full_scale()));
   }
+  BROADLOOM_TRY(check_groups(config, spec));
   return check_encoder(config, spec);
 }
 

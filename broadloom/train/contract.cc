@@ -10,6 +10,7 @@
 #include "broadloom/env/disturbance.h"
 #include "broadloom/env/strata.h"
 #include "broadloom/setup/algorithms.h"
+#include "broadloom/setup/group_shapes.h"
 #include "broadloom/setup/network_shape.h"
 #include "broadloom/setup/settings.h"
 #include "broadloom/setup/simulator.h"
@@ -67,6 +68,31 @@ std::string frames_text(const RolloutContract::Observed& observed) {
   return fmt::format(", the last {} frames, each of which the block stores once", observed.frames);
 }
 
+std::vector<RolloutContract::Group> groups_of(const Config& config, const EnvSpec& spec) {
+  std::vector<RolloutContract::Group> out;
+  const std::vector<GroupShape> shapes = group_shapes(config, spec);
+  for (std::size_t g = 0; g < shapes.size(); ++g) {
+    const ObservationGroup& group = spec.observation.groups[g];
+    const char* const dtype = group.dtype == Dtype::kU8    ? "uint8"
+                              : group.dtype == Dtype::kI64 ? "int64"
+                                                           : "float32";
+    out.push_back({group.name,
+                   {dtype, group.shape, group.full_scale, 1},
+                   layers_text(shapes[g]),
+                   shapes[g].policy,
+                   shapes[g].critic});
+  }
+  return out;
+}
+
+std::string group_text(const RolloutContract::Group& group) {
+  return fmt::format("  {:<16} {} of shape ({}), {}, for {}\n", group.name, group.observed.dtype,
+                     fmt::join(group.observed.shape, ", "), group.layers,
+                     group.policy && group.critic ? "policy and critic"
+                     : group.policy               ? "the policy alone"
+                                                  : "the critic alone");
+}
+
 // Describes observations that are not one row of D float32.
 std::string observations_text(const RolloutContract& c) {
   std::string out;
@@ -75,6 +101,8 @@ std::string observations_text(const RolloutContract& c) {
                        fmt::join(c.observation->shape, ", "), scale_text(*c.observation),
                        frames_text(*c.observation));
   }
+  if (!c.groups.empty()) out += "Observations in groups:\n";
+  for (const RolloutContract::Group& group : c.groups) out += group_text(group);
   if (!c.critic_observation) return out;
   return out + fmt::format("The critic reads observations of its own: {} of shape ({}){}\n",
                            c.critic_observation->dtype,
@@ -199,6 +227,7 @@ Result<RolloutContract> make_contract(const Config& config, int threads, int ran
   if (seen.dtype != Dtype::kF32 || !seen.shape.empty() || seen.frames > 1) {
     contract.observation = observed(seen);
   }
+  contract.groups = groups_of(config, one.spec());
   const Space& critic = critic_space(config, one.spec());
   if (critic.size > 0) contract.critic_observation = observed(critic);
   contract.batch_size = config.batch_size();

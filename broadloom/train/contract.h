@@ -26,8 +26,16 @@ struct RolloutContract {
     float full_scale = 255.0f;  // divisor of uint8 observations
     int frames = 1;             // frames in a stack
   };
-  std::optional<Observed> observation;               // unless one row of float32
-  std::optional<Observed> critic_observation;        // the critic's own, if any
+  std::optional<Observed> observation;         // unless one row of float32
+  std::optional<Observed> critic_observation;  // the critic's own, if any
+  // One group of a dictionary of observations.
+  struct Group {
+    std::string name;
+    Observed observed;                  // dtype "int64": one of shape[0] choices
+    std::string layers;                 // as in group_encoders: "minatar/64"
+    bool policy = true, critic = true;  // who reads it
+  };
+  std::vector<Group> groups;
   std::int64_t batch_size = 0;                       // samples per update, N T
   std::int64_t minibatches = 0, minibatch_size = 0;  // per epoch; largest size
   std::int64_t minibatch_size_asked = 0;             // the config's key; 0: not set

@@ -125,6 +125,16 @@ Json contract_of(const RolloutContract& contract, int action_size) {
   add_task(contract, out);
   if (!contract.shapes.empty()) out["shapes"] = shapes_of(contract);
   if (contract.observation) out["observation"] = observed_of(*contract.observation);
+  for (const RolloutContract::Group& group : contract.groups) {
+    if (out["groups"].is_null()) out["groups"] = Json::array();
+    Json one = observed_of(group.observed);
+    one["name"] = group.name;
+    one["layers"] = group.layers;
+    one["readers"] = Json::array();
+    if (group.policy) one["readers"].push_back("policy");
+    if (group.critic) one["readers"].push_back("critic");
+    out["groups"].push_back(one);
+  }
   if (contract.critic_observation) {
     out["critic_observation"] = observed_of(*contract.critic_observation);
   }

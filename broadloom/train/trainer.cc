@@ -69,11 +69,13 @@ ProbeStates probe_for(const Config& config, const VecEnv& envs) {
   return probe;
 }
 
-// size: numbers per row; 0: no normaliser.
-std::optional<ObsNormalizer> normalizer_of(const Config& config, int size) {
-  if (!config.norm_obs || size == 0) return std::nullopt;
-  return ObsNormalizer(size, config.clip_obs, most_shards(config), normaliser_rule(config),
-                       normaliser_eps(config));
+// No normaliser for a space of size 0.
+std::optional<ObsNormalizer> normalizer_of(const Config& config, const Space& space) {
+  if (!config.norm_obs || space.size == 0) return std::nullopt;
+  ObsNormalizer made(space.size, config.clip_obs, most_shards(config), normaliser_rule(config),
+                     normaliser_eps(config));
+  made.leave_out(space.groups);
+  return made;
 }
 
 }  // namespace
@@ -126,8 +128,8 @@ Trainer::Trainer(const Config& config, int threads, std::unique_ptr<VecEnv> envs
       network_(network_shape(config, envs_->spec())),
       learner_(network_.parameter_count()),
       block_(run_block_sizes(config, *envs_)),
-      obs_norm_(normalizer_of(config, block_.D)),
-      critic_norm_(normalizer_of(config, block_.critic.size)),
+      obs_norm_(normalizer_of(config, envs_->spec().observation)),
+      critic_norm_(normalizer_of(config, critic_space(config, envs_->spec()))),
       reward_norm_(config.norm_reward ? std::make_optional<RewardNormalizer>(
                                             config.most_envs(), config.gamma, config.clip_reward,
                                             most_shards(config), normaliser_rule(config))

@@ -8,6 +8,7 @@ import typing
 
 import numpy as np
 
+from . import spaces
 from ._arrays import allocate, cast, copy_of, flat, joined, numpy_of, put, same_rows, scattered
 from ._masks import KEY, best_choices, read_masks
 
@@ -62,7 +63,9 @@ class Simulator:
         self.is_probe = probe is not None
         self.env = self.new_envs(seeds[0]) if probe is None else probe
         self.is_compiled, self.saves_state = kind.is_compiled, kind.saves_state
-        self.plays_blocks = self.is_compiled and self.env.plays_blocks(kind)
+        self.plays_blocks = (
+            self.is_compiled and kind.paths is None and self.env.plays_blocks(kind)
+        )
         action = self.spec["action"]
         dtype = np.float32 if action["kind"] == "box" else np.int64
         self.actions = np.zeros((self.num_envs, *action.get("shape", ())), dtype)
@@ -257,7 +260,7 @@ class Simulator:
                     f"{self.kind.id}: the episode of environment {i} has ended, but its last "
                     "observation in infos is None; expected that observation"
                 )
-            put(rows, i, finals[i])
+            put(rows, i, self.kind.read(finals[i]))
         return rows
 
     def reset_ended(self, rows, ended, infos):
@@ -284,6 +287,8 @@ class Simulator:
 
     def split(self, rows):
         """(the policy's observations, the critic's own observations or None), as arrays."""
+        if self.kind.paths is not None:
+            return spaces.rows_of_groups(rows, self.spec["observation"], self.made), None
         if not isinstance(rows, dict):
             return self.to_array(rows, self.spec["observation"]), None
         policy, critic = (joined(rows, keys) for keys in self.kind.groups)
@@ -321,14 +326,32 @@ def seeded_reset(env, seeds, in_families=False):
 def wrong_shape(env):
     """The first observation of a SyncVectorEnv that has not the shape of its space, in words; "" if
     there is none. SyncVectorEnv's own error names neither shape."""
-    declared = getattr(getattr(env, "single_observation_space", None), "shape", None)
+    space = getattr(env, "single_observation_space", None)
+    has_groups = hasattr(space, "spaces")
+    parts = list(spaces.parts_of(space)) if has_groups else [((), space)]
     for i, row in enumerate(getattr(env, "_env_obs", None) or ()):
-        if declared is not None and row is not None and np.shape(row) != declared:
-            return (
-                f"observations: environment {i} gave an array of shape {np.shape(row)}, expected "
-                f"{declared}, as its observation_space says"
-            )
+        for path, part in parts:
+            declared = getattr(part, "shape", None)
+            if declared is None or row is None:
+                continue
+            got = np.shape(value_at(row, path))
+            if got != declared:
+                where = f"group '{spaces.group_name(path)}' of " if path else ""
+                return (
+                    f"observations: {where}environment {i} gave an array of shape {got}, expected "
+                    f"{declared}, as its observation_space says"
+                )
     return ""
+
+
+def value_at(row, path):
+    """The part of an observation at a path of keys; None if it has none."""
+    for key in path:
+        try:
+            row = row[key]
+        except (KeyError, IndexError, TypeError):
+            return None
+    return row
 
 
 def successes_of(infos, key, ended):

@@ -69,6 +69,9 @@ class ConfigKeys(TypedDict, total=False):
     rnd_hidden_sizes: Sequence[int] | str
     rnd_outputs: int
     encoder: Literal["mlp", "minatar", "nature", "impala"]
+    group_encoders: str | float
+    policy_groups: str | float
+    critic_groups: str | float
     layer_norm: Literal["off", "channels", "all"]
     weight_init: Literal[
         "orthogonal",

@@ -87,11 +87,13 @@ class Kind:
         self.action_space = spaces.as_gymnasium(env.single_action_space)
         limit = max_episode_steps or time_limit(env)
         observation, critic = self.observation_space, None
-        if type(observation).__name__ == "Dict":
+        self.paths = None
+        form = self.groups_of(observation) if hasattr(observation, "spaces") else None
+        if form is None and type(observation).__name__ == "Dict":
             observation, critic = self.spaces_of_keys(observation)
         self.spec = {
             "id": self.id,
-            "observation": spaces.from_gymnasium(observation, "observation"),
+            "observation": form or spaces.from_gymnasium(observation, "observation"),
             "critic_observation": None if critic is None else critic_space(critic),
             "action": spaces.from_gymnasium(self.action_space, "action"),
             "max_episode_steps": int(limit or 0),
@@ -127,6 +129,47 @@ class Kind:
         elif not self.is_compiled:
             self.mask_source = _masks.find_source(env, reset)
         action["masked"] = self.mask_source is not None
+
+    def groups_of(self, observation):
+        """The form of a Dict or Tuple whose groups networks read as such: one that no keys
+        describe, or several keys with an image or a choice among them. Else None. Sets `paths`,
+        from names of groups to keys."""
+        is_dict = type(observation).__name__ == "Dict"
+        known = observation.spaces if is_dict else {}
+        is_chosen = self.keys != USUAL_KEYS
+        pairs = MASKED_KEYS if _masks.KEY in known else KNOWN_KEYS
+        parts = [(path, part) for path, part in spaces.parts_of(observation)]
+        if is_chosen:
+            policy, critic = (k if isinstance(k, (list, tuple)) else (k,) for k in self.keys)
+            chosen = {key: known[key] for key in policy if key in known}
+            rows = all(
+                type(part).__name__ == "Box" and len(part.shape) == 1 for part in chosen.values()
+            )
+            if len(chosen) != len(policy) or (rows or len(chosen) < 2) and not any(
+                hasattr(part, "spaces") for part in chosen.values()
+            ):
+                return None
+            if tuple(critic) != tuple(policy):
+                raise TypeError(
+                    f"{self.id}: observation_keys gives the critic {tuple(critic)!r}, but images "
+                    "and choices are groups of their own; name all keys in the policy's place, and "
+                    "set policy_groups and critic_groups"
+                )
+            parts = [(path, part) for path, part in parts if path[0] in policy]
+        elif any(
+            pair[0] in known
+            and not hasattr(known[pair[0]], "spaces")
+            and (pair[0] in ("policy", "actor") or {*known} <= {*pair, _masks.KEY})
+            for pair in pairs
+        ):
+            return None
+        parts = [(path, part) for path, part in parts if path != (_masks.KEY,)]
+        self.paths = {spaces.group_name(path): path for path, _ in parts}
+        kind = _dict_space()
+        groups = {name: part for name, (_, part) in zip(self.paths, parts, strict=True)}
+        mask = {_masks.KEY: known[_masks.KEY]} if _masks.KEY in known else {}
+        self.read_space = kind({**groups, **mask})
+        return spaces.grouped(groups.items())
 
     def spaces_of_keys(self, observation):
         """(the policy's space, the critic's own space or None) of a Dict space."""
@@ -185,6 +228,11 @@ class Kind:
 
     def read(self, rows):
         """Rows of a Dict, with only the keys that the policy or the critic reads."""
+        if self.paths is not None:
+            arrays = {name: spaces.rows_at(rows, path) for name, path in self.paths.items()}
+            if _masks.KEY in self.read_space.spaces:
+                arrays[_masks.KEY] = rows[_masks.KEY]
+            return arrays
         if not isinstance(rows, dict):
             return rows
         return {key: rows[key] for key in getattr(self.read_space, "spaces", rows)}
@@ -250,6 +298,12 @@ class Kind:
 
         request = Request(num_envs, max_episode_steps, streams, in_families=in_families)
         return Simulator(self, request, (options["seed"], seeds_of))
+
+
+def _dict_space():
+    from gymnasium import spaces as gymnasium_spaces
+
+    return gymnasium_spaces.Dict
 
 
 def critic_space(space):

@@ -4,6 +4,8 @@ import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Literal, Union
 
+from numpy.typing import ArrayLike
+
 from .sinks import Sink
 from .training import Progress
 
@@ -17,4 +19,6 @@ Answer = dict[str, Any]  # the output of a command with --json
 OnIteration = Callable[[Progress], object]
 Sinks = Union[str, Sink, Iterable[Union[str, Sink]]]
 Definition = Union[StrPath, Mapping[str, Any]]  # a study
+# Rows of one array, or of the groups of a Dict or Tuple.
+Observations = Union[ArrayLike, Mapping[str, Any], tuple[Any, ...]]
 EnvSource = Union[str, Callable[..., Any]]  # an id, or a function that makes environments

@@ -211,7 +211,7 @@ class VectorEnv(gymnasium.vector.VectorEnv):
         return array.copy() if self.copy else array
 
     def _observations(self):
-        return self._out(self._core.observations)
+        return spaces.split_rows(self._out(self._core.observations), self._core.spec["observation"])
 
     def _held_before_step(self):
         if self._mode == AutoresetMode.SAME_STEP:
@@ -229,9 +229,9 @@ class VectorEnv(gymnasium.vector.VectorEnv):
     def _final_infos(self):
         mask = self._core.terminated | self._core.truncated
         finals, infos = np.full(self.num_envs, None, object), np.full(self.num_envs, None, object)
-        rows = self._core.final_observations
+        rows, space = self._core.final_observations, self._core.spec["observation"]
         for i in np.flatnonzero(mask):
-            finals[i], infos[i] = rows[i].copy(), {}
+            finals[i], infos[i] = spaces.split_rows(rows[i].copy(), space), {}
         return {
             "final_obs": finals,
             "_final_obs": mask,
@@ -342,4 +342,5 @@ class Env(gymnasium.Env):
             raise gymnasium.error.ClosedEnvironmentError("this environment has been closed")
 
     def _observation(self):
-        return self._core.observations[0].copy()
+        row = self._core.observations[0].copy()
+        return spaces.split_rows(row, self._core.spec["observation"])

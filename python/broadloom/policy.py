@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from gymnasium import Space
     from numpy.typing import ArrayLike
 
-    from ._types import StrPath
+    from ._types import Observations, StrPath
 
 
 class Policy:
@@ -23,8 +23,9 @@ class Policy:
 
     It needs no environment, and may be pickled, copied and called from several threads. Computes
     in float32. observations: [n, ...] as the environment gives them, or a single one;
-    images have their channels last. Discrete observations and actions count from the space's
-    start.
+    images have their channels last. A dict or tuple of such arrays, if the environment gives one,
+    needs only the groups that the policy reads. Discrete observations and actions count from the
+    space's start.
 
     A recurrent policy (`state_size` > 0) also takes and returns the `state` of its cells, an array
     [n, state_size]; None is the state before an episode's first step. Begin a new episode of row i
@@ -71,21 +72,22 @@ class Policy:
         return self._core.state_size
 
     def outputs(
-        self, observations: ArrayLike, *, state: ArrayLike | None = None
+        self, observations: Observations, *, state: ArrayLike | None = None
     ) -> tuple[Any, ...]:
         """(outputs, values): logits, means or action values [n, A], and the critic's values [n].
         With action_distribution = beta or std_form = state_dependent, a Box has two outputs per
-        number: [n, 2 A]. Values are None if the critic reads observations of its own. A recurrent
+        number: [n, 2 A]. Values are None if the critic reads observations of its own, or groups
+        that are not there. A recurrent
         policy returns (outputs, values, state)."""
         rows, one = self._rows(observations)
         outputs, values, state = self._core.forward(rows, len(rows), self._states(state, len(rows)))
-        values = None if values is None else values[:, 0]
+        values = None if values is None or self._lacks_values(observations) else values[:, 0]
         found = (outputs, values, state) if self.state_size else (outputs, values)
         return tuple(None if x is None else x[0] for x in found) if one else found
 
     def act(
         self,
-        observations: ArrayLike,
+        observations: Observations,
         *,
         rng: np.random.Generator | None = None,
         action_masks: ArrayLike | None = None,
@@ -168,12 +170,13 @@ class Policy:
         chosen = [np.argmax(part, axis=1) for part in np.split(scores, ends, axis=1)]
         return np.stack(chosen, axis=1).reshape(-1, *self._action["shape"])
 
-    def value(self, observations: ArrayLike, *, state: ArrayLike | None = None) -> Any:
+    def value(self, observations: Observations, *, state: ArrayLike | None = None) -> Any:
         """The critic's values of these states, [n]."""
         values = self.outputs(observations, state=state)[1]
         if values is None:
             raise _core.Error(
-                "this policy's critic reads observations of its own, which value() does not get"
+                "this policy's critic reads observations of its own, or a group, which value() "
+                "does not get"
             )
         return values
 
@@ -223,7 +226,47 @@ class Policy:
             return 0, max(self._space["high"])
         return self._space["start"], self._space["start"] + self._space["n"] - 1
 
+    def _lacks_values(self, observations):
+        """Whether a group that the critic reads is not there."""
+        if not self._space.get("groups"):
+            return False
+        return not set(self._core.groups_of("critic")) <= set(spaces.arrays_of(observations))
+
+    def _group_rows(self, observations):
+        """(rows of a space with groups, whether it was one observation)."""
+        if not hasattr(observations, "items") and not isinstance(observations, tuple):
+            raise TypeError(
+                f"observations: got a {type(observations).__name__}, expected a dict or tuple of "
+                f"arrays, as of the space {self.observation_space}"
+            )
+        arrays, read = spaces.arrays_of(observations), self._core.groups_of("policy")
+        missing = [name for name in read if name not in arrays]
+        if missing:
+            raise ValueError(
+                f"observations: got the groups {', '.join(map(repr, arrays))}, expected the group "
+                f"'{missing[0]}', which the policy reads"
+            )
+        shapes = {
+            group["name"]: () if group["dtype"] == "int64" else tuple(group["shape"])
+            for group in self._space["groups"]
+        }
+        known = {name: np.asarray(arrays[name]) for name in shapes if name in arrays}
+        one = known[read[0]].shape == shapes[read[0]]
+        known = {name: array[None] if one else array for name, array in known.items()}
+        rows = spaces.rows_of_groups(known, self._space, len(known[read[0]]), absent=shapes)
+        if not np.isfinite(rows).all():
+            place = int(np.flatnonzero(~np.isfinite(rows).all(axis=0))[0])
+            ends = np.cumsum([np.prod(group["shape"]) for group in self._space["groups"]])
+            group = self._space["groups"][int(np.searchsorted(ends, place, side="right"))]
+            raise ValueError(
+                f"observations: group '{group['name']}' has a number that is not finite, expected "
+                "finite numbers"
+            )
+        return rows, one
+
     def _rows(self, observations):
+        if self._space.get("groups"):
+            return self._group_rows(observations)
         discrete = self._space["kind"] == "discrete"
         dtype = np.int64 if discrete else np.dtype(self._space["dtype"])
         array = np.asarray(observations)

@@ -2,9 +2,17 @@
 
 Broadloom's form is {"kind": "discrete", "n", "start"}, {"kind": "multi_discrete", "choices",
 "shape"} for actions, or {"kind": "box", "low", "high", "shape", "dtype"}. Bounds and choices are
-flat lists."""
+flat lists.
+
+Observations that are a Dict or Tuple are a box with "groups": [{"name", "shape", "dtype",
+"full_scale", "start"}]. Its rows hold the groups' numbers as floats, one after the other. A group
+of "int64" is a Discrete space, one-hot in rows."""
+
+import re
 
 import numpy as np
+
+from ._arrays import cast, flat, numpy_of
 
 
 def to_gymnasium(space):
@@ -14,12 +22,147 @@ def to_gymnasium(space):
         return spaces.Discrete(space["n"], start=space["start"])
     if space["kind"] == "multi_discrete":
         return spaces.MultiDiscrete(np.reshape(space["choices"], space["shape"]))
+    if space.get("groups"):
+        return spaces.Dict({part["name"]: to_gymnasium(part) for part in group_spaces(space)})
     shape, dtype = tuple(space["shape"]), np.dtype(space["dtype"])
     low, high = (
         np.asarray(space[bound], np.float32).reshape(shape).astype(dtype)
         for bound in ("low", "high")
     )
     return spaces.Box(low, high, shape, dtype.type)
+
+
+def group_spaces(space):
+    """The groups of a box as spaces with names, in order."""
+    first = 0
+    for group in space["groups"]:
+        end = first + int(np.prod(group["shape"]))
+        if group["dtype"] == "int64":
+            yield {**group, "kind": "discrete", "n": end - first}
+        else:
+            low, high = (space[bound][first:end] for bound in BOUNDS)
+            yield {**group, "kind": "box", "low": low, "high": high}
+        first = end
+
+
+def parts_of(space, prefix=()):
+    """(path of keys, space) of each group of a Dict or Tuple; those within another one, too."""
+    inner = space.spaces
+    for key, part in inner.items() if hasattr(inner, "items") else enumerate(inner):
+        if type(part).__name__ in ("Dict", "Tuple"):
+            yield from parts_of(part, (*prefix, key))
+        else:
+            yield (*prefix, key), part
+
+
+def rows_at(rows, path):
+    """The rows of the group at a path of keys."""
+    for key in path:
+        rows = rows[key]
+    return rows
+
+
+def arrays_of(observations, prefix=()):
+    """The arrays of a dict or tuple by names of groups."""
+    is_dict = hasattr(observations, "items")
+    arrays = {}
+    for key, part in observations.items() if is_dict else enumerate(observations):
+        path = (*prefix, key)
+        if hasattr(part, "items") or isinstance(part, tuple):
+            arrays.update(arrays_of(part, path))
+        else:
+            arrays[group_name(path)] = part
+    return arrays
+
+
+def group_name(path):
+    """Records allow few characters in names."""
+    words = [re.sub(r"[^A-Za-z0-9_.-]", "_", str(key)).lstrip("_.-") or "group" for key in path]
+    return ".".join(words)
+
+
+def grouped(parts):
+    """The form of a Dict or Tuple. parts: (name, space) of each group."""
+    groups, low, high = [], [], []
+    for name, part in parts:
+        if type(part).__name__ == "Discrete":
+            n = int(part.n)
+            form = {"dtype": "int64", "shape": [n], "low": [0.0] * n, "high": [1.0] * n}
+            form["start"] = int(getattr(part, "start", 0))
+        else:
+            form = from_gymnasium(part, f"observation group '{name}'")
+        low += form["low"]
+        high += form["high"]
+        groups.append(
+            {
+                "name": name,
+                "shape": form["shape"],
+                "dtype": form["dtype"],
+                "full_scale": 255.0 if form["dtype"] == "uint8" else 1.0,
+                "start": form.get("start", 0),
+                "channels_first": form.get("channels_first", False),
+            }
+        )
+    return {
+        "kind": "box",
+        "low": low,
+        "high": high,
+        "shape": [len(low)],
+        "dtype": "float32",
+        "channels_first": False,
+        "groups": groups,
+    }
+
+
+def rows_of_groups(arrays, space, count, name="observations", absent=()):
+    """Rows [count, D] of a space with groups. arrays: for each group, an array [count, ...].
+    absent: groups that may be missing; their numbers are 0."""
+    rows, first = np.zeros((count, space["shape"][0]), np.float32), 0
+    for group in space["groups"]:
+        end = first + int(np.prod(group["shape"]))
+        if group["name"] in arrays or group["name"] not in absent:
+            out = rows[:, first:end]
+            fill_group(out, arrays[group["name"]], group, count, name)
+        first = end
+    return rows
+
+
+def fill_group(out, array, group, count, name):
+    where = f"{name}: group '{group['name']}'"
+    if group["dtype"] == "int64":
+        choices = flat(array, np.int64, count, where) - group["start"]
+        if choices.size and not 0 <= choices.min() <= choices.max() < out.shape[1]:
+            wrong = choices.min() if choices.min() < 0 else choices.max()
+            raise ValueError(
+                f"{where}: got {wrong + group['start']}, expected choices from {group['start']} to "
+                f"{group['start'] + out.shape[1] - 1}"
+            )
+        out[np.arange(count), choices] = 1.0
+        return
+    array = numpy_of(array)
+    if group.get("channels_first"):
+        array = np.moveaxis(array, 1, -1)
+    expected = (count, *group["shape"])
+    if array.shape != expected and (array.shape, group["shape"]) != ((count,), [1]):
+        raise ValueError(f"{where}: got an array of shape {array.shape}, expected {expected}")
+    out[...] = cast(array, group["dtype"], where).reshape(count, -1)
+
+
+def split_rows(rows, space):
+    """Rows [N, D] as a dict of groups, as to_gymnasium() describes them; other rows as they are."""
+    if not space.get("groups"):
+        return rows
+    arrays, first = {}, 0
+    for group in space["groups"]:
+        end = first + int(np.prod(group["shape"]))
+        part = rows[..., first:end]
+        if group["dtype"] == "int64":
+            arrays[group["name"]] = part.argmax(-1) + group["start"]
+        else:
+            shape = (*rows.shape[:-1], *group["shape"])
+            arrays[group["name"]] = part.reshape(shape).astype(group["dtype"])
+        first = end
+    return arrays
 
 
 def as_gymnasium(space):
@@ -78,9 +221,13 @@ def from_gymnasium(space, name):
         )
     if kind != "Box":
         raise TypeError(
-            f"{name} space: got {space}, expected Box, Discrete or MultiBinary; wrap the "
-            "environment in gymnasium.wrappers.FlattenObservation, which turns a Dict, Tuple or "
-            "MultiDiscrete into one Box"
+            f"{name} space: got {space}, expected Box, Discrete or MultiBinary; "
+            + (
+                "name the groups that networks read: observation_keys=(('image', 'speed'),)"
+                if name.startswith("observation group")
+                else "wrap the environment in gymnasium.wrappers.FlattenObservation, which turns a "
+                "MultiDiscrete into one Box"
+            )
         )
     if name == "action" and not np.issubdtype(space.dtype, np.floating):
         raise TypeError(

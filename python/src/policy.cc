@@ -90,6 +90,17 @@ class RunPolicy {
   }
 
   nb::dict spec() const { return spec_to(policy_->view().spec); }
+  // Names of the groups of observations that a side reads, "policy" or "critic".
+  std::vector<std::string> groups_of(const std::string& side) const {
+    const Policy policy = policy_->view();
+    std::vector<std::string> names;
+    const std::vector<GroupShape>& shapes = policy.network.shape().groups;
+    for (std::size_t g = 0; g < shapes.size(); ++g) {
+      if (side == "critic" ? !shapes[g].critic : !shapes[g].policy) continue;
+      names.push_back(policy.spec.observation.groups[g].name);
+    }
+    return names;
+  }
   nb::dict origin() const {
     const Policy policy = policy_->view();
     nb::dict out;
@@ -229,6 +240,7 @@ void bind_policy(nb::module_& m) {
       .def("state", &RunPolicy::state)
       .def_prop_ro("spec", &RunPolicy::spec)
       .def_prop_ro("origin", &RunPolicy::origin)
+      .def("groups_of", &RunPolicy::groups_of, nb::arg("side"))
       .def_prop_ro("state_size", &RunPolicy::state_size)
       .def_prop_ro("has_action_values", &RunPolicy::has_action_values)
       .def_prop_ro("log_std", &RunPolicy::log_std)

@@ -13,6 +13,26 @@ namespace nb = nanobind;
 namespace broadloom::python {
 namespace {
 
+void add_groups(const nb::list& groups, Space& box) {
+  int first = 0;
+  for (const nb::handle item : groups) {
+    const nb::dict group = nb::cast<nb::dict>(item);
+    const std::string dtype = nb::cast<std::string>(group["dtype"]);
+    ObservationGroup one;
+    one.name = nb::cast<std::string>(group["name"]);
+    one.shape = nb::cast<std::vector<int>>(group["shape"]);
+    one.dtype = dtype == "uint8" ? Dtype::kU8 : dtype == "int64" ? Dtype::kI64 : Dtype::kF32;
+    one.full_scale = nb::cast<float>(group["full_scale"]);
+    one.start = nb::cast<std::int64_t>(group["start"]);
+    one.first = first;
+    one.size = 1;
+    for (const int extent : one.shape) one.size *= extent;
+    first += one.size;
+    box.groups.push_back(std::move(one));
+  }
+  box.shape.clear();
+}
+
 Space unmasked_space_from(const nb::dict& space) {
   if (nb::cast<std::string>(space["kind"]) == "discrete") {
     Space discrete = Space::discrete(nb::cast<int>(space["n"]));
@@ -28,6 +48,7 @@ Space unmasked_space_from(const nb::dict& space) {
                          nb::cast<std::vector<float>>(space["high"]));
   box.shape = nb::cast<std::vector<int>>(space["shape"]);
   if (nb::cast<std::string>(space["dtype"]) == "uint8") box.dtype = Dtype::kU8;
+  if (space.contains("groups")) add_groups(nb::cast<nb::list>(space["groups"]), box);
   return box;
 }
 
@@ -57,6 +78,21 @@ nb::dict space_to(const Space& space) {
   out["high"] = nb::cast(space.high);
   out["shape"] = nb::cast(space.extents());
   out["dtype"] = space.dtype == Dtype::kU8 ? "uint8" : "float32";
+  if (!space.groups.empty()) {
+    nb::list groups;
+    for (const ObservationGroup& one : space.groups) {
+      nb::dict group;
+      group["name"] = one.name;
+      group["shape"] = nb::cast(one.shape);
+      group["dtype"] = one.dtype == Dtype::kU8    ? "uint8"
+                       : one.dtype == Dtype::kI64 ? "int64"
+                                                  : "float32";
+      group["full_scale"] = one.full_scale;
+      group["start"] = one.start;
+      groups.append(group);
+    }
+    out["groups"] = groups;
+  }
   if (!space.own_low.empty()) {
     out["own_low"] = nb::cast(space.own_low);
     out["own_high"] = nb::cast(space.own_high);

@@ -26,6 +26,8 @@ const std::vector<Idle>& idle_settings() {
   const std::string is_pqn = "algorithm = pqn; it needs algorithm = ppo or ppo_rnd";
   const std::string is_discrete = "actions = Discrete; it needs actions = Box";
   const Overrides box{{"env_id", "Pendulum-v1"}};
+  const Overrides turntable{{"env_id", "Turntable-v0"}};
+  const std::string one_array = "observations = one array; it needs observations = groups";
   const Overrides beta{{"env_id", "Pendulum-v1"}, {"action_distribution", "beta"}};
   const std::string is_beta =
       "action_distribution = beta; it needs action_distribution = gaussian or squashed";
@@ -63,6 +65,9 @@ const std::vector<Idle>& idle_settings() {
        "gamma = 0 and algorithm = ppo; it needs gamma above 0, or algorithm = ppo_rnd",
        {{"gamma", "0"}, {"algorithm", "ppo_rnd"}}},
       {"shared_encoder", "true", pqn, is_pqn, rnd},
+      {"group_encoders", "turn:mlp/4", {}, one_array, turntable},
+      {"policy_groups", "image", {}, one_array, turntable},
+      {"critic_groups", "image", {}, one_array, turntable},
       {"eps_start",
        "0.5",
        {{"algorithm", "pqn"}, {"eps_decay", "0"}},

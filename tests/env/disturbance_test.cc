@@ -4,7 +4,9 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
+#include <limits>
 #include <memory>
 #include <set>
 #include <string>
@@ -226,6 +228,74 @@ TEST(Disturbance, AddsGaussianNoiseOncePerObservation) {
   noisy->observe(0, 200, again.data());
   EXPECT_EQ(once, again);
   EXPECT_TRUE(std::equal(once.begin(), once.end(), a.observations.end() - 200));
+}
+
+// Each number of an observation has the last deviation that names it, and the draws of a step
+// follow each other over the numbers with noise.
+TEST(Disturbance, AddsNoiseToTheNamedNumbersAlone) {
+  const VecEnvOptions options{.num_envs = 50, .seed = 4};
+  const auto made = [&](const Overrides& keys) {
+    return make_vec_env("Pendulum-v1", keys, options).take();
+  };
+  const std::unique_ptr<VecEnv> clean = made({});
+  const std::unique_ptr<VecEnv> noisy =
+      made({{"disturb.obs_noise", "0.5"}, {"disturb.obs_noise_of", "0..1:0,1..2:0.25,2..2:2"}});
+  const float infinity = std::numeric_limits<float>::infinity();
+  EXPECT_EQ(noisy->spec().observation.high, (std::vector<float>{1.0f, infinity, infinity}));
+  const Rollout a = roll(*noisy, 0, 100, 50), b = roll(*clean, 0, 100, 50);
+  EXPECT_EQ(a.rewards, b.rewards);
+  const double rows = 5000.0;
+  std::array<double, 3> squares{};
+  for (std::size_t i = 0; i < a.observations.size(); ++i) {
+    const double off = a.observations[i] - b.observations[i];
+    squares[i % 3] += off * off / rows;
+  }
+  EXPECT_EQ(squares[0], 0.0);
+  EXPECT_NEAR(squares[1], 0.0625, 0.0625 * 5 * std::sqrt(2 / rows));
+  EXPECT_NEAR(squares[2], 4.0, 4.0 * 5 * std::sqrt(2 / rows));
+  const std::unique_ptr<VecEnv> all = made({{"disturb.obs_noise_of", "0..2:0.5"}});
+  const std::unique_ptr<VecEnv> usual = made({{"disturb.obs_noise", "0.5"}});
+  EXPECT_EQ(roll(*all, 0, 40, 50).observations, roll(*usual, 0, 40, 50).observations);
+}
+
+TEST(Disturbance, AddsNoiseToGroupsOfFloats) {
+  const VecEnvOptions options{.num_envs = 20, .seed = 4};
+  for (const Overrides& keys :
+       {Overrides{{"disturb.obs_noise", "0.3"}}, Overrides{{"disturb.obs_noise_of", "turn:0.3"}},
+        Overrides{{"disturb.obs_noise_of", "turn[0..1]:0.3"}}}) {
+    const std::unique_ptr<VecEnv> envs = make_vec_env("Turntable-v0", keys, options).take();
+    EXPECT_EQ(envs->spec().observation.high[0], 255.0f);
+    EXPECT_EQ(envs->spec().observation.high[37], std::numeric_limits<float>::infinity());
+    const Rollout out = roll(*envs, 0, 40, 20);
+    for (std::size_t i = 0; i < out.observations.size(); ++i) {
+      const float x = out.observations[i];
+      if (i % 38 < 36) {
+        ASSERT_TRUE(x == 0.0f || x == 255.0f);
+      } else {
+        ASSERT_NE(x, std::round(x));
+      }
+    }
+  }
+}
+
+TEST(Disturbance, RefusesNoiseOnWhatIsNotThere) {
+  const auto refusal = [](const char* id, const char* text) {
+    return env_spec(id, {{"disturb.obs_noise_of", text}}).status().message();
+  };
+  EXPECT_EQ(refusal("Turntable-v0", "image:0.1"),
+            "disturb.obs_noise_of: got 'image:0.1', but noise needs a group of float32 numbers; "
+            "observations of Turntable-v0 are Dict(image: 6 x 6 x 1; uint8, turn: 2)");
+  EXPECT_NE(refusal("Turntable-v0", "state:0.1").find("there is no such group"), std::string::npos);
+  EXPECT_NE(refusal("Turntable-v0", "turn[0..2]:0.1").find("the numbers are 0 to 1"),
+            std::string::npos);
+  EXPECT_NE(refusal("Pendulum-v1", "1..3:0.1").find("the numbers are 0 to 2"), std::string::npos);
+  for (const char* text :
+       {"turn:0.1", "0:0.1", "2..1:0.1", "0..1", "0..1:-1", "0..1:x", "0..1:nan"}) {
+    EXPECT_NE(refusal("Pendulum-v1", text).find("expected numbers and a deviation"),
+              std::string::npos)
+        << text;
+  }
+  EXPECT_NE(refusal("FrozenLake-v1", "0..0:0.1").find("disturb.obs_noise_of"), std::string::npos);
 }
 
 const Overrides kAll{{"disturb.obs_noise", "0.1"},

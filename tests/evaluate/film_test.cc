@@ -55,6 +55,19 @@ TEST(Planes, OnlySmallImagesAreDrawn) {
   EXPECT_FALSE(is_small_image(Space::bytes({100})));
   EXPECT_FALSE(is_small_image(Space::discrete(16)));
   EXPECT_FALSE(is_small_image(Space::box({0.0f}, {1.0f})));
+  const Space groups = Space::grouped({{"state", Space::box({0.0f}, {1.0f})},
+                                       {"large", Space::bytes({84, 84, 4})},
+                                       {"small", Space::bytes({2, 2, 1}, 4)}});
+  ASSERT_NE(small_image_group(groups), nullptr);
+  EXPECT_EQ(small_image_group(groups)->name, "small");
+  std::vector<float> row(static_cast<std::size_t>(groups.size));
+  row[row.size() - 2] = 2.0f;
+  Drawing drawn, expected;
+  const std::vector<std::uint8_t> image{0, 0, 2, 0};
+  EXPECT_EQ(draw_group(*small_image_group(groups), row.data(), drawn), 1);
+  draw_planes(Space::bytes({2, 2, 1}, 4), image.data(), expected);
+  ASSERT_EQ(drawn.shapes.size(), expected.shapes.size());
+  EXPECT_EQ(drawn.shapes.back().numbers, expected.shapes.back().numbers);
 }
 
 TEST(Film, KeepsEveryShapeOnce) {

@@ -1,6 +1,8 @@
 // Untrained policies with every kind of network and space.
 #pragma once
 
+#include <algorithm>
+#include <cmath>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -24,6 +26,7 @@ struct Kind {
   Space action = Space::discrete(4);
   Space critic_observation = {};
   std::vector<int> hidden_sizes = {7, 6};
+  std::vector<std::string> group_encoders = {}, policy_groups = {};
 
   std::string name() const {
     return encoder + " " + layer_norm + " " + activation + " " + algorithm + " " + recurrent + " " +
@@ -60,6 +63,7 @@ class UntrainedPolicy {
     obs_norm_.emplace(spec_.observation_size(), 2.0, 1);
     const std::vector<double> rows = numbers(200, random);
     const std::vector<float> floats(rows.begin(), rows.end());
+    obs_norm_->leave_out(spec_.observation.groups);
     obs_norm_->accumulate(0, floats.data(), 200);
     obs_norm_->commit();
   }
@@ -74,7 +78,11 @@ class UntrainedPolicy {
   std::vector<double> observations(int rows) const {
     Random random(7, Purpose::kInit, 1, 0);
     const Space& space = spec_.observation;
-    if (space.kind == SpaceKind::kBox) return numbers(rows, random);
+    if (space.kind == SpaceKind::kBox) {
+      std::vector<double> out = numbers(rows, random);
+      for (const ObservationGroup& group : space.groups) make_whole(group, rows, out);
+      return out;
+    }
     std::vector<double> out;
     for (int r = 0; r < rows; ++r) {
       out.push_back(static_cast<double>(space.start) +
@@ -101,6 +109,20 @@ class UntrainedPolicy {
   }
 
  private:
+  // Whole numbers of a group of bytes, and one choice of a group of choices.
+  void make_whole(const ObservationGroup& group, int rows, std::vector<double>& all) const {
+    for (int r = 0; r < rows && group.dtype != Dtype::kF32; ++r) {
+      const auto begin = all.begin() + r * spec_.observation.size + group.first;
+      const auto end = begin + group.size;
+      const auto most = begin + (std::max_element(begin, end) - begin);
+      if (group.dtype == Dtype::kU8) {
+        std::transform(begin, end, begin, [](double x) { return std::floor(x); });
+      } else {
+        std::fill(begin, end, 0.0);
+        *most = 1.0;
+      }
+    }
+  }
   static Config config_of(const Kind& kind) {
     Config config;
     config.env_id = "Nobody-v0";
@@ -116,6 +138,8 @@ class UntrainedPolicy {
     config.norm_obs = kind.norm_obs;
     config.norm_value = kind.norm_value;
     config.clip_obs = 2.0;
+    config.group_encoders = kind.group_encoders;
+    config.policy_groups = kind.policy_groups;
     return config;
   }
   static EnvSpec spec_of(const Kind& kind) {

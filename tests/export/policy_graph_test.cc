@@ -13,6 +13,7 @@
 namespace broadloom {
 namespace {
 
+using export_tests::discrete_from;
 using export_tests::Kind;
 using export_tests::UntrainedPolicy;
 
@@ -224,6 +225,46 @@ TEST(PolicyGraph, OfEveryObservationIsExact) {
 }
 
 // In float32, as files are run: the rounding of a mean of 1,000 must not matter.
+// Each group is an input in its own form; images are divided, vectors normalised, choices one-hot.
+TEST(PolicyGraph, OfGroupsIsExact) {
+  Kind kind{.activation = "relu"};
+  kind.observation = Space::grouped({{"state", Space::box({-1.0f, -2.0f}, {1.0f, 3.0f})},
+                                     {"image", Space::bytes({7, 6, 3})},
+                                     {"facing", discrete_from(2, 4)},
+                                     {"board", Space::bits({5, 4})},
+                                     {"speed", Space::box({-1.0f}, {1.0f})}});
+  kind.group_encoders = {"image:minatar/5", "state:mlp/4"};
+  kind.hidden_sizes = {6};
+  for (const std::string norm : {"off", "channels", "all"}) {
+    for (const bool is_shared : {false, true}) {
+      for (const std::string algorithm : {"ppo", "pqn"}) {
+        kind.layer_norm = norm;
+        kind.shared_encoder = is_shared && algorithm == "ppo";
+        kind.norm_obs = is_shared;
+        kind.algorithm = algorithm;
+        expect_the_network(kind);
+      }
+    }
+  }
+  kind.algorithm = "ppo";
+  kind.layer_norm = "off";
+  kind.shared_encoder = false;
+  kind.recurrent = "lstm";
+  kind.group_encoders = {"board:impala"};
+  expect_the_network(kind);
+  kind.hidden_sizes = {};
+  kind.recurrent = "none";
+  kind.policy_groups = {"facing", "image"};
+  expect_the_network(kind);
+  const UntrainedPolicy untrained(kind);
+  const PolicyGraph all = policy_graph(untrained.view()),
+                    own = policy_graph(untrained.view(), false);
+  ASSERT_EQ(all.groups.size(), 5u);
+  ASSERT_EQ(own.groups.size(), 2u);
+  EXPECT_EQ(own.groups[0].name, "observation.image");
+  EXPECT_EQ(observation_text(own), "{\"image\": uint8 [N, 7, 6, 3], \"facing\": int64 [N]}");
+}
+
 TEST(PolicyGraph, KeepsTheRestOfAMeanInFloat32) {
   const UntrainedPolicy untrained({.norm_obs = true});
   const Policy policy = untrained.view();

@@ -80,6 +80,7 @@ std::vector<Scene> all_scenes() {
              {"curriculum", "a,b"}}),
       scene("ppo choices", "Dials-v0", {}),
       scene("ppo masks", "TicTacToe-v0", {}),
+      scene("ppo groups", "Turntable-v0", {}),
       scene("ppo table", "Taxi-v3", {}),
       scene("ppo images", "MinAtar/Breakout-v1", {{"encoder", "minatar"}, {"hidden_sizes", "8"}}),
   };
@@ -130,6 +131,9 @@ const Values& tried_values() {
       {"rnd_hidden_sizes", {"7"}},
       {"rnd_outputs", {"3"}},
       {"hidden_sizes", {"7"}},
+      {"group_encoders", {"turn:mlp/5"}},
+      {"policy_groups", {"image"}},
+      {"critic_groups", {"turn"}},
       {"log_std_init", {"-0.5", "1"}},
       {"std_min", {"0.3678"}},  // the scene's first deviation is exp(-1)
       {"std_max", {"0.3679"}},
@@ -138,6 +142,7 @@ const Values& tried_values() {
       {"clip_reward", {"0.001"}},
       {"frame_stack", {"2"}},
       {"obs_noise", {"0.1"}},
+      {"obs_noise_of", {"0..0:0.1", "turn:0.1"}},
       {"action_delay", {"2"}},
       {"push_interval", {"3"}},
       {"push_steps", {"2"}},

@@ -28,7 +28,17 @@ struct Case {
   double bounds_coef = 0.0;
   ActionDistribution distribution = ActionDistribution::kGaussian;
   StdForm std_form = StdForm::kLog;
+  std::vector<GroupShape> groups = {};
 };
+
+// Two images through convolutions, a vector straight and one with layers of its own; some for one
+// side alone.
+std::vector<GroupShape> groups_of_each(bool all_for_both) {
+  return {{.shape = {4, 5, 2}, .divisor = 2.0f, .encoder = Encoder::kMinatar, .widths = {3}},
+          {.shape = {1, 1, 3}, .first = 40, .critic = all_for_both},
+          {.shape = {3, 4, 1}, .first = 43, .encoder = Encoder::kMinatar, .policy = all_for_both},
+          {.shape = {1, 1, 4}, .first = 55, .widths = {5, 3}}};
+}
 
 class PpoGradient : public ::testing::TestWithParam<Case> {
  protected:
@@ -46,7 +56,8 @@ class PpoGradient : public ::testing::TestWithParam<Case> {
 
   static NetworkShape shape() {
     NetworkShape shape;
-    shape.observation_size = kObservation;
+    shape.observation_size = GetParam().groups.empty() ? kObservation : 59;
+    shape.groups = GetParam().groups;
     shape.action_kind = GetParam().kind;
     shape.action_outputs = GetParam().outputs;
     shape.action_heads = GetParam().heads;
@@ -379,7 +390,23 @@ INSTANTIATE_TEST_SUITE_P(
              .shared = false,
              .clip_vloss = true,
              .hidden = {7, 6},
-             .distribution = ActionDistribution::kBeta}),
+             .distribution = ActionDistribution::kBeta},
+        Case{.name = "groups",
+             .kind = SpaceKind::kDiscrete,
+             .outputs = 3,
+             .activation = Activation::kTanh,
+             .shared = false,
+             .clip_vloss = true,
+             .hidden = {6},
+             .groups = groups_of_each(false)},
+        Case{.name = "groups_shared",
+             .kind = SpaceKind::kBox,
+             .outputs = 2,
+             .activation = Activation::kElu,
+             .shared = true,
+             .clip_vloss = true,
+             .hidden = {},
+             .groups = groups_of_each(true)}),
     [](const auto& info) { return info.param.name; });
 
 }  // namespace

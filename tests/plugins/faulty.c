@@ -69,6 +69,12 @@ static int step(void* simulator, int32_t begin, int32_t end, const struct broadl
 
 static void observe(void* simulator, int32_t begin, int32_t end, void* rows) {
   (void)simulator;
+  // A row has 2 x 2 pixels up to 9, one of three choices and a number.
+  for (int32_t k = 0; is("Groups-v0") && k < end - begin; ++k) {
+    const float row[] = {9.0f, 0.0f, 0.0f, (float)(begin + k), 0.0f, 1.0f, 0.0f, -0.5f};
+    memcpy((float*)rows + 8 * k, row, sizeof(row));
+  }
+  if (is("Groups-v0")) return;
   memset(rows, 0, (size_t)(end - begin) * sizeof(float));
   if (is("NoCell-v0") && steps > 20) ((float*)rows)[0] = 9.0f;
 }
@@ -97,6 +103,22 @@ static int describe(const struct broadloom_task* task, const struct broadloom_va
                                             .shape = {2},
                                             .highs = is_half ? kHalf : kWhole};
   }
+  static const struct broadloom_group kGroups[] = {
+      {.name = "image", .dtype = BROADLOOM_UINT8, .rank = 3, .shape = {2, 2, 1}, .high = 9.0f},
+      {.name = "choice", .kind = BROADLOOM_DISCRETE, .rank = 1, .shape = {3}},
+      {.name = "state", .rank = 1, .shape = {1}, .low = -1.0f, .high = 1.0f}};
+  static const struct broadloom_group kBad[] = {{.name = "a b", .rank = 1, .shape = {1}},
+                                                {.name = "flat"}};
+  if (strcmp(task->id, "Groups-v0") == 0)
+    spec->observation = (struct broadloom_space){.groups = kGroups, .num_groups = 3};
+  if (strcmp(task->id, "BadName-v0") == 0)
+    spec->observation = (struct broadloom_space){.groups = kBad, .num_groups = 1};
+  if (strcmp(task->id, "BadRank-v0") == 0)
+    spec->observation = (struct broadloom_space){.groups = kBad, .num_groups = 2};
+  if (strcmp(task->id, "BadCount-v0") == 0)
+    spec->observation = (struct broadloom_space){.groups = kBad, .num_groups = 65};
+  if (strcmp(task->id, "BadAction-v0") == 0)
+    spec->action = (struct broadloom_space){.groups = kGroups, .num_groups = 3};
   if (strcmp(task->id, "Masked-v0") == 0) {
     spec->action.shape[0] = 3;
     spec->flags = BROADLOOM_ACTION_MASKS;
@@ -165,6 +187,11 @@ static const struct broadloom_task kTasks[] = {
     {.id = "HalfChoice-v0"},
     {.id = "Masked-v0"},
     {.id = "NoMasks-v0"},
+    {.id = "Groups-v0"},
+    {.id = "BadName-v0"},
+    {.id = "BadRank-v0"},
+    {.id = "BadCount-v0"},
+    {.id = "BadAction-v0"},
     {.id = "NoShape-v0"},
     {.id = "NoState-v0"},
     {.id = "NoCell-v0"},

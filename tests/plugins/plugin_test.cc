@@ -326,7 +326,23 @@ TEST(Plugins, SayWhichActionsAreValid) {
   }
 }
 
+TEST(Plugins, ShowGroupsOfObservations) {
+  const std::unique_ptr<VecEnv> envs = make(id_of("faulty", "Groups-v0"), {.num_envs = 3}).take();
+  EXPECT_EQ(shape_text(envs->spec().observation),
+            "Dict(image: 2 x 2 x 1; uint8 to 9, choice: 3; one-hot, state: 1)");
+  EXPECT_EQ(envs->spec().observation.low,
+            (std::vector<float>{0.0f, 0.0f, 0.0f, 0.0f, 0.0f, 0.0f, 0.0f, -1.0f}));
+  Rows rows(*envs);
+  ASSERT_TRUE(envs->step(0, 3, rows.get()).ok());
+  EXPECT_EQ(rows.observations[19], 2.0f);
+  EXPECT_EQ(rows.observations[23], -0.5f);
+}
+
 TEST(Plugins, RefuseInvalidSpecs) {
+  EXPECT_TRUE(says(error_of(id_of("faulty", "BadName-v0")), "has a group 'a b'"));
+  EXPECT_TRUE(says(error_of(id_of("faulty", "BadRank-v0")), "has a rank of 0"));
+  EXPECT_TRUE(says(error_of(id_of("faulty", "BadCount-v0")), "has 65 groups, expected 1 to 64"));
+  EXPECT_TRUE(says(error_of(id_of("faulty", "BadAction-v0")), "which only observations have"));
   EXPECT_TRUE(says(error_of(id_of("faulty", "NoBounds-v0")), "its action space has no bounds"));
   EXPECT_TRUE(says(error_of(id_of("faulty", "HalfChoice-v0")), "number 1 from 0 to 0.5"));
   EXPECT_TRUE(

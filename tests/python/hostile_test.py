@@ -188,8 +188,18 @@ CASES = {
         but(action_space=Box(-1, 1, (1,), np.int64)),
         {},
     ),
-    "a tuple": (TypeError, "Tuple", but(observation_space=Tuple([Discrete(2)])), {}),
-    "other keys": (TypeError, "observation_keys", but(observation_space=Dict(a=Discrete(2))), {}),
+    "a tuple of several choices": (
+        TypeError,
+        "observation group '0'",
+        but(observation_space=Tuple([MultiDiscrete([2, 3])])),
+        {},
+    ),
+    "other keys": (
+        TypeError,
+        "observation_keys",
+        but(observation_space=Dict(a=Discrete(2))),
+        {"observation_keys": "b"},
+    ),
     "three keys": (
         ValueError,
         "the policy's key, or",

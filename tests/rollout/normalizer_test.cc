@@ -2,10 +2,12 @@
 
 #include <gtest/gtest.h>
 
+#include <array>
 #include <cmath>
 #include <vector>
 
 #include "broadloom/core/random.h"
+#include "broadloom/env/spec.h"
 
 namespace broadloom {
 namespace {
@@ -97,6 +99,40 @@ TEST(ObsNormalizer, IsFrozenUntilCommitAndClips) {
   normalizer.commit();
   normalizer.normalize(rows.data(), 3, seen.data());
   EXPECT_NEAR(seen[0], (0.5 + 5.5 / 3) / std::sqrt(26.7222), 1e-5);
+}
+
+// Groups of bytes and choices stay as they are, whatever the clip. The others are those of a
+// normaliser that sees nothing else.
+TEST(ObsNormalizer, LeavesGroupsOfBytesAsTheyAre) {
+  const Space space = Space::grouped({{"a", Space::box({0.0f, 0.0f}, {1.0f, 1.0f})},
+                                      {"image", Space::bytes({2, 1, 1})},
+                                      {"choice", Space::discrete(2)},
+                                      {"b", Space::box({0.0f}, {1.0f})}});
+  ObsNormalizer whole(7, 1.5, 1), plain(3, 1.5, 1);
+  whole.leave_out(space.groups);
+  std::vector<float> rows, floats;
+  for (std::uint32_t r = 0; r < 40; ++r) {
+    Random random(3, Purpose::kUser, r, 0);
+    const std::array<float, 3> x{static_cast<float>(random.normal() * 9.0), 4.0f,
+                                 static_cast<float>(random.normal())};
+    floats.insert(floats.end(), x.begin(), x.end());
+    rows.insert(rows.end(), {x[0], x[1], 255.0f, static_cast<float>(r), 0.0f, 1.0f, x[2]});
+  }
+  whole.accumulate(0, rows.data(), 40);
+  plain.accumulate(0, floats.data(), 40);
+  whole.commit();
+  plain.commit();
+  const ObsNormalizer copy = whole.with_shards(2);
+  std::vector<float> seen(rows.size()), expected(floats.size());
+  copy.normalize(rows.data(), 40, seen.data());
+  plain.normalize(floats.data(), 40, expected.data());
+  for (std::size_t r = 0; r < 40; ++r) {
+    EXPECT_EQ(seen[7 * r], expected[3 * r]);
+    EXPECT_EQ(seen[7 * r + 1], expected[3 * r + 1]);
+    for (std::size_t i = 2; i < 6; ++i) EXPECT_EQ(seen[7 * r + i], rows[7 * r + i]);
+    EXPECT_EQ(seen[7 * r + 6], expected[3 * r + 2]);
+  }
+  for (const std::size_t d : {2, 3, 4, 5}) EXPECT_EQ(whole.statistics().mean()[d], 0.0);
 }
 
 TEST(ObsNormalizer, OrderOfShardsInTimeDoesNotMatter) {

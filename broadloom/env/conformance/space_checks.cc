@@ -18,6 +18,19 @@ void check_spaces(const EnvSpec& spec, Findings& findings) {
   }
 }
 
+// Groups of bytes are whole numbers, and one choice is 1.
+void check_group(const ObservationGroup& group, const float* observation, Findings& findings) {
+  float sum = 0.0f;
+  bool whole = true;
+  for (int d = group.first; d < group.first + group.size; ++d) {
+    sum += observation[d];
+    whole &= observation[d] == std::floor(observation[d]);
+  }
+  const bool is_wrong =
+      (group.dtype != Dtype::kF32 && !whole) || (group.dtype == Dtype::kI64 && sum != 1.0f);
+  findings.expect(!is_wrong, "group '" + group.name + "' of an observation is not in its space");
+}
+
 void check_observation(const Space& space, const float* observation, Findings& findings) {
   float sum = 0.0f;
   bool inside = true, bits = true;
@@ -30,6 +43,7 @@ void check_observation(const Space& space, const float* observation, Findings& f
   }
   if (space.kind == SpaceKind::kDiscrete) inside = bits && sum == 1.0f;
   findings.expect(inside, "an observation is not in its space");
+  for (const ObservationGroup& group : space.groups) check_group(group, observation, findings);
 }
 
 void check_shown(const Space& space, const Played& out, const Observations& shown, bool has_last,

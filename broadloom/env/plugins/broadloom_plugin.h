@@ -33,7 +33,7 @@ extern "C" {
 #endif
 
 // Version of this header. Broadloom refuses libraries compiled with another version.
-#define BROADLOOM_PLUGIN_ABI 3
+#define BROADLOOM_PLUGIN_ABI 4
 // Size of an error buffer in bytes, with the final 0.
 #define BROADLOOM_ERROR_SIZE 512
 
@@ -97,6 +97,19 @@ enum broadloom_dtype { BROADLOOM_FLOAT32 = 0, BROADLOOM_UINT8 = 1 };
 // Fill for the frames before an episode's first one: that frame, or zeros.
 enum broadloom_padding { BROADLOOM_PAD_FIRST = 0, BROADLOOM_PAD_ZERO = 1 };
 
+// A named part of an observation. Names have letters, digits, '-', '_' and '.'.
+struct broadloom_group {
+  const char* name;
+  // BROADLOOM_BOX, or BROADLOOM_DISCRETE: one of shape[0] choices, which observe() writes one-hot.
+  int32_t kind;
+  // A Box's numbers. BROADLOOM_UINT8: whole numbers from 0 to `high`, such as pixels, which
+  // observe() writes as floats.
+  int32_t dtype;
+  int32_t rank;      // dimensions, 1 to 4
+  int32_t shape[4];  // row-major; images: {height, width, channels}; Discrete: {n}
+  float low, high;   // bounds of all its numbers; both 0: unbounded, or 0 to 255 for UINT8
+};
+
 // A Box is an array of numbers with bounds. A Discrete space is one number from 0 to n-1. A
 // MultiDiscrete space, for actions only, is an array of whole numbers from 0 to their upper bounds.
 struct broadloom_space {
@@ -112,6 +125,10 @@ struct broadloom_space {
   // channels. 0 or 1: no stack. (Users can stack the frames of a task that shows one.)
   int32_t frames;
   int32_t frame_padding;  // broadloom_padding
+  // For observations that are dictionaries: their groups, whose numbers follow each other in rows
+  // of floats. The members above are then 0. NULL: one array.
+  const struct broadloom_group* groups;  // [num_groups]
+  int32_t num_groups;                    // at most 64
 };
 
 // Abilities and limits of a simulator.

@@ -27,6 +27,7 @@ class SpaceReader {
       : id_(id), name_(name), is_observation_(is_observation) {}
 
   Result<Space> read(const broadloom_space& space) const {
+    if (space.groups != nullptr) return read_groups(space);
     if (space.rank < 1 || space.rank > 4) {
       return refuse(fmt::format("has a rank of {}, expected 1 to 4", space.rank));
     }
@@ -71,6 +72,32 @@ class SpaceReader {
   }
 
  private:
+  Result<Space> read_groups(const broadloom_space& space) const {
+    constexpr int kMostGroups = 64;
+    if (space.num_groups < 1 || space.num_groups > kMostGroups) {
+      return refuse(fmt::format("has {} groups, expected 1 to {}", space.num_groups, kMostGroups));
+    }
+    if (!is_observation_) return refuse("has groups, which only observations have");
+    std::vector<std::pair<std::string, Space>> parts;
+    std::int64_t size = 0;
+    for (int g = 0; g < space.num_groups; ++g) {
+      const broadloom_group& group = space.groups[g];
+      broadloom_space one{};
+      one.kind = group.kind;
+      one.dtype = group.dtype;
+      one.rank = group.rank;
+      std::copy_n(group.shape, 4, one.shape);
+      one.low = group.low;
+      one.high = group.high;
+      if (group.kind == BROADLOOM_MULTI_DISCRETE) return refuse("has a MultiDiscrete group");
+      Result<Space> part = read(one);
+      if (!part.ok()) return part.status();
+      size += part.value().size;
+      if (size > kMostNumbers) return refuse(fmt::format("has more than {} numbers", kMostNumbers));
+      parts.emplace_back(or_empty(group.name), part.take());
+    }
+    return Space::grouped(parts);
+  }
   static void add_bounds(const broadloom_space& space, Space& out) {
     const bool none = space.low == 0.0f && space.high == 0.0f;
     const bool bytes = out.dtype == Dtype::kU8;

@@ -116,6 +116,54 @@ Status check_choices(const Space& space, const std::string& name, const Refuse& 
   return {};
 }
 
+// As in the source of an exported policy.
+std::string plain_name(std::string name) {
+  std::replace_if(
+      name.begin(), name.end(), [](char c) { return c == '-' || c == '.'; }, '_');
+  return name;
+}
+
+// "" if the groups of a dictionary are well described.
+std::string find_group_fault(const Space& space, std::string_view name) {
+  if (space.groups.empty()) return {};
+  if (name != "observation") return "has groups, expected them for observations alone";
+  if (space.dtype != Dtype::kF32 || space.extents().size() != 1 || space.frames != 1) {
+    return "has groups, expected one dimension of float32 without frames";
+  }
+  int next = 0;
+  for (const ObservationGroup& group : space.groups) {
+    if (!is_name(group.name)) {
+      return fmt::format("has a group '{}', expected a name of letters, digits, '-', '_' and '.'",
+                         group.name);
+    }
+    const auto same = [&](const ObservationGroup& other) {
+      return plain_name(other.name) == plain_name(group.name);
+    };
+    if (std::count_if(space.groups.begin(), space.groups.end(), same) > 1) {
+      return fmt::format(
+          "has two groups with the name '{}', expected names that differ in letters or digits",
+          group.name);
+    }
+    const bool bytes = group.dtype == Dtype::kU8;
+    const bool is_choice = group.dtype == Dtype::kI64 && group.shape.size() == 1;
+    const bool is_known = bytes || is_choice || group.dtype == Dtype::kF32;
+    const bool has_scale =
+        bytes ? group.full_scale >= 1.0f && group.full_scale <= 255.0f : group.full_scale == 1.0f;
+    if (!is_known || !has_scale || group.first != next || group.size < 1 ||
+        product_of(group.shape) != group.size) {
+      return fmt::format(
+          "has a group '{}' of shape ({}) at number {}, with {} numbers divided by {:g}; expected "
+          "float32, uint8 or one-hot at number {}, as many as its shape says, divided by 1 or up "
+          "to 255",
+          group.name, fmt::join(group.shape, ", "), group.first, group.size, group.full_scale,
+          next);
+    }
+    next += group.size;
+  }
+  if (next == space.size) return {};
+  return fmt::format("has {} numbers, but its groups have {}", space.size, next);
+}
+
 Status check_space(const std::string& id, const char* name, const Space& space) {
   const auto refuse = [&](const std::string& reason) {
     return invalid(
@@ -143,6 +191,7 @@ Status check_space(const std::string& id, const char* name, const Space& space) 
         space.low.size(), space.high.size()));
   }
   if (space.kind == SpaceKind::kMultiDiscrete) return check_choices(space, name, refuse);
+  if (const std::string wrong = find_group_fault(space, name); !wrong.empty()) return refuse(wrong);
   for (std::size_t i = 0; i < size; ++i) {
     const bool bytes = space.dtype == Dtype::kU8;
     if (bytes && !(space.low[i] >= 0.0f && space.high[i] <= 255.0f)) {

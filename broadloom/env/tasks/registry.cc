@@ -37,6 +37,7 @@ constexpr EnvEntry (*kEntries[])() = {
     entry_of<struct Taxi>,
     entry_of<struct Dials>,
     entry_of<struct TicTacToe>,
+    entry_of<struct Turntable>,
     entry_of<struct TMaze>,
     entry_of<struct Breakout>,
     entry_of<struct BreakoutMinimal>,

@@ -13,12 +13,15 @@ ObservationScale observation_scale(const RolloutBlock& block, double clip,
   const float edge = static_cast<float>(clip);
   std::size_t at_edge = 0;
   for (std::size_t i = 0; i < block.size(); ++i) {
-    const float* row = &block.observations.floats()[i * size];
-    for (std::size_t d = 0; d < size; ++d) {
-      sums[d] += row[d];
-      squares[d] += static_cast<double>(row[d]) * row[d];
-      at_edge += std::abs(row[d]) >= edge ? 1 : 0;
-    }
+    block.observations.visit_floats(
+        i, [&](std::size_t first, std::size_t floats, const float* numbers) {
+          for (std::size_t d = 0; d < floats; ++d) {
+            const float x = numbers[d];
+            sums[first + d] += x;
+            squares[first + d] += static_cast<double>(x) * x;
+            at_edge += std::abs(x) >= edge ? 1 : 0;
+          }
+        });
   }
   const double count = static_cast<double>(block.size());
   ObservationScale scale;
@@ -27,7 +30,9 @@ ObservationScale observation_scale(const RolloutBlock& block, double clip,
     scale.mean = std::max(scale.mean, std::abs(mean));
     scale.variance = std::max(scale.variance, squares[d] / count - mean * mean);
   }
-  scale.clipped = static_cast<double>(at_edge) / static_cast<double>(block.observations.size());
+  scale.clipped = static_cast<double>(at_edge) /
+                  (count * static_cast<double>(std::max<std::size_t>(
+                               size - block.observations.type().byte_runs.numbers(), 1)));
   return scale;
 }
 

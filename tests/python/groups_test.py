@@ -1,0 +1,234 @@
+"""Observations that are a Dict or a Tuple: images, vectors and choices together."""
+
+import importlib.util
+import pathlib
+import re
+import sys
+import tempfile
+import unittest
+
+import gymnasium
+import numpy as np
+from gymnasium.spaces import Box, Dict, Discrete, Text, Tuple
+
+import broadloom
+
+PAGE = pathlib.Path(__file__).parents[2] / "docs/formats/export.md"
+HERE = tempfile.TemporaryDirectory()
+OUT = pathlib.Path(HERE.name)
+SMALL = {
+    "total_timesteps": 512,
+    "num_envs": 4,
+    "num_steps": 32,
+    "hidden_sizes": [8],
+    "quiet": True,
+}
+
+
+class Arm(gymnasium.Env):
+    """Name the marked half of a picture, or the other half if the arm's state is negative."""
+
+    observation_space = Dict(
+        image=Box(0, 255, (6, 6, 1), np.uint8), state=Box(-1.0, 1.0, (2,), np.float32)
+    )
+    action_space = Discrete(2)
+
+    def look(self):
+        image = np.zeros((6, 6, 1), np.uint8)
+        image[self.np_random.integers(6), self.np_random.integers(6)] = 255
+        sign = self.np_random.integers(2) * 2.0 - 1.0
+        state = np.array([sign * self.np_random.uniform(0.5, 1.0), self.t / 10], np.float32)
+        self.right = int(image[:, 3:].any()) ^ int(state[0] < 0)
+        return {"image": image, "state": state}
+
+    def reset(self, *, seed=None, options=None):
+        super().reset(seed=seed)
+        self.t = 0
+        return self.look(), {}
+
+    def step(self, action):
+        reward = float(action == self.right)
+        self.t += 1
+        return self.look(), reward, self.t == 10, False, {}
+
+
+class Nested(Arm):
+    """The same in a Tuple, with a choice that counts from 3 and channels in front."""
+
+    observation_space = Tuple(
+        [
+            Box(0, 255, (3, 20, 18), np.uint8),
+            Dict({"joint angles": Box(-1.0, 1.0, (2,), np.float32), "mode": Discrete(4, start=3)}),
+        ]
+    )
+
+    def look(self):
+        rows = super().look()
+        image = np.zeros((3, 20, 18), np.uint8)
+        image[0, :6, :6] = rows["image"][..., 0]
+        return image, {"joint angles": rows["state"], "mode": np.int64(3 + self.t % 4)}
+
+
+def changed(**members):
+    return type("Arm", (Arm,), members)
+
+
+def replay(path, observation):
+    (block,) = re.findall(r"^```python\n(.*?)^```$", PAGE.read_text(encoding="utf-8"), re.M | re.S)
+    page = {}
+    exec(block, page)
+    return page["replay"](np.load(path), observation)
+
+
+def groups_of(parity):
+    """The observation of a parity file in its own form."""
+    prefix = "observation."
+    return {key[len(prefix) :]: rows for key, rows in parity.items() if key.startswith(prefix)}
+
+
+class GroupsTest(unittest.TestCase):
+    def test_three_lines_train_on_an_image_and_a_state(self):
+        run = broadloom.train(
+            Arm, name="Arm-v0", out=OUT / "learns", total_timesteps=40_000, num_envs=16,
+            num_steps=32, encoder="minatar", norm_obs=True, learning_rate=2e-3, quiet=True,
+        )  # fmt: skip
+        self.assertGreater(broadloom.evaluate(run, episodes=50)["mean_return"], 8.0)
+        policy = broadloom.Policy(run)
+        self.assertEqual(policy.observation_space, Arm.observation_space)
+        env = Arm()
+        row, _ = env.reset(seed=3)
+        one = policy.act(row)
+        many = policy.act({key: np.stack([part, part]) for key, part in row.items()})
+        self.assertEqual(many.tolist(), [one, one])
+        self.check_exports(run, "learns")
+
+    def check_exports(self, run, name):
+        answer = broadloom.export(run, OUT / f"{name}.npz")
+        parity = dict(np.load(answer["files"][1]))
+        shown = groups_of(parity)
+        readers = {"npz": replay(OUT / f"{name}.npz", shown)}
+        if importlib.util.find_spec("onnxruntime"):
+            import onnxruntime
+
+            file = broadloom.export(run, OUT / f"{name}.onnx")["files"][0]
+            session = onnxruntime.InferenceSession(file, providers=["CPUExecutionProvider"])
+            names = [output.name for output in session.get_outputs()]
+            given = {f"observation.{key}": rows for key, rows in shown.items()}
+            readers["onnx"] = dict(zip(names, session.run(None, given), strict=True))
+        if importlib.util.find_spec("torch"):
+            import torch
+
+            module = broadloom.Policy(run).to_torch()
+            tensors = {key: torch.from_numpy(rows) for key, rows in shown.items()}
+            readers["torch"] = {key: x.detach().numpy() for key, x in module(tensors).items()}
+        for reader, got in readers.items():
+            for output, numbers in got.items():
+                np.testing.assert_allclose(
+                    numbers, parity[output], rtol=1e-5, atol=1e-5, err_msg=f"{reader} {output}"
+                )
+        policy = broadloom.Policy(run)
+        np.testing.assert_array_equal(policy.act(shown), parity["action"])
+        with self.assertRaisesRegex(broadloom.Error, "got cpp for observations in groups"):
+            broadloom.export(run, OUT / f"{name}.h")
+
+    def test_a_tuple_with_a_dict_and_choices(self):
+        run = broadloom.train(
+            Nested, name="Nested-v0", out=OUT / "nested", group_encoders=["0:minatar/9"],
+            critic_groups=["1.joint_angles", "1.mode"], policy_groups=["0", "1.mode"], **SMALL,
+        )  # fmt: skip
+        policy, env = broadloom.Policy(run), Nested()
+        row, _ = env.reset(seed=1)
+        own = (np.moveaxis(row[0], 0, -1), row[1])
+        outputs, value = policy.outputs(own)
+        self.assertEqual(outputs.shape, (2,))
+        self.assertIsNotNone(value)
+        less = {"0": own[0], "1.mode": row[1]["mode"]}
+        np.testing.assert_array_equal(policy.outputs(less)[0], outputs)
+        self.assertIsNone(policy.outputs(less)[1])
+        with self.assertRaisesRegex(ValueError, "expected the group '1.mode', which the policy"):
+            policy.act({"0": own[0]})
+        with self.assertRaisesRegex(ValueError, "group '1.mode': got 7, expected choices from 3"):
+            policy.act({**less, "1.mode": 7})
+        with self.assertRaisesRegex(TypeError, "expected a dict or tuple of arrays"):
+            policy.act(own[0])
+        self.check_exports(run, "nested")
+
+    def test_vectors_and_choices_alone_are_flattened(self):
+        space = Dict(a=Box(-1.0, 1.0, (2, 2), np.float32), b=Discrete(3), c=Box(-9.0, 9.0, (1,)))
+
+        def look(self):
+            a = self.np_random.uniform(-1, 1, (2, 2)).astype(np.float32)
+            rows = {"a": a, "b": np.int64(1)}
+            self.right = int(rows["a"][0, 1] > 0)
+            return {**rows, "c": np.full(1, self.t, np.float32)}
+
+        plain = changed(observation_space=space, look=look)
+        flat = [gymnasium.wrappers.FlattenObservation]
+        parameters = [
+            broadloom.Policy(
+                broadloom.train(plain, name=f"Flat-v{n}", out=OUT / f"flat{n}", wrappers=w, **SMALL)
+            )._core.state()[2]["learner.params"]
+            for n, w in enumerate(([], flat))
+        ]
+        self.assertEqual(*parameters)
+
+    def test_what_is_wrong_names_its_group(self):
+        wide = changed(look=lambda self: {**Arm.look(self), "state": np.zeros(3, np.float32)})
+        with self.assertRaisesRegex(
+            ValueError,
+            r"group 'state' of environment 0 gave an array of shape \(3,\), expected \(2,\)",
+        ):
+            broadloom.train(wide, name="Wide-v0", out=OUT / "wide", **SMALL)
+
+        def broken(self):
+            rows = Arm.look(self)
+            if self.t == 5:
+                rows["state"][1] = np.nan
+            return rows
+
+        with self.assertRaisesRegex(broadloom.Error, "observation 'state' of environment 0 is not"):
+            broadloom.train(changed(look=broken), name="Nan-v0", out=OUT / "nan", **SMALL)
+        words = Dict({**Arm.observation_space.spaces, "mission": Text(9)})
+        named = changed(
+            observation_space=words, look=lambda self: {**Arm.look(self), "mission": "go"}
+        )
+        with self.assertRaisesRegex(TypeError, "observation group 'mission'.*name the groups"):
+            broadloom.train(named, name="Words-v0", out=OUT / "words", **SMALL)
+        run = broadloom.train(
+            named, name="Words-v0", out=OUT / "words", observation_keys=(("image", "state"),),
+            **SMALL,
+        )  # fmt: skip
+        self.assertEqual(broadloom.Policy(run).observation_space, Arm.observation_space)
+        with self.assertRaisesRegex(TypeError, "set policy_groups and critic_groups"):
+            broadloom.train(
+                Arm, name="Two-v0", out=OUT / "two", observation_keys=(("image", "state"), "state"),
+                **SMALL,
+            )  # fmt: skip
+        with self.assertRaisesRegex(broadloom.Error, "no one reads group 'image'"):
+            broadloom.train(
+                Arm, name="No-v0", out=OUT / "no", policy_groups=["state"], critic_groups=["state"],
+                **SMALL,
+            )  # fmt: skip
+        with self.assertRaisesRegex(broadloom.Error, "the groups of Arm-v1 are image, state"):
+            broadloom.train(
+                Arm, name="Arm-v1", out=OUT / "name", group_encoders=["picture:minatar"], **SMALL
+            )
+
+    def test_gymnasium_sees_the_dictionary(self):
+        envs = gymnasium.make_vec("broadloom/Turntable-v0", num_envs=3)
+        rows, _ = envs.reset(seed=1)
+        self.assertIn("image", envs.single_observation_space.spaces)
+        self.assertTrue(envs.observation_space.contains(rows))
+        self.assertEqual(rows["image"].dtype, np.uint8)
+        for _ in range(32):
+            rows, _, _, truncated, infos = envs.step(np.zeros(3, np.int64))
+        self.assertTrue(truncated.all())
+        self.assertEqual(infos["final_obs"][0]["image"].shape, (6, 6, 1))
+        env = gymnasium.make("broadloom/Turntable-v0")
+        row, _ = env.reset(seed=1)
+        self.assertTrue(env.observation_space.contains(row))
+
+
+if __name__ == "__main__":
+    sys.argv = sys.argv[:1]
+    unittest.main(verbosity=2)
