@@ -34,10 +34,10 @@ struct Case {
 // Two images through convolutions, a vector straight and one with layers of its own; some for one
 // side alone.
 std::vector<GroupShape> groups_of_each(bool all_for_both) {
-  return {{.shape = {4, 5, 2}, .divisor = 2.0f, .encoder = Encoder::kMinatar, .widths = {3}},
-          {.shape = {1, 1, 3}, .first = 40, .critic = all_for_both},
-          {.shape = {3, 4, 1}, .first = 43, .encoder = Encoder::kMinatar, .policy = all_for_both},
-          {.shape = {1, 1, 4}, .first = 55, .widths = {5, 3}}};
+  return {{.shape = {3, 3, 2}, .divisor = 2.0f, .encoder = Encoder::kMinatar, .widths = {3}},
+          {.shape = {1, 1, 3}, .first = 18, .critic = all_for_both},
+          {.shape = {3, 4, 1}, .first = 21, .encoder = Encoder::kMinatar, .policy = all_for_both},
+          {.shape = {1, 1, 4}, .first = 33, .widths = {5, 3}}};
 }
 
 class PpoGradient : public ::testing::TestWithParam<Case> {
@@ -56,7 +56,7 @@ class PpoGradient : public ::testing::TestWithParam<Case> {
 
   static NetworkShape shape() {
     NetworkShape shape;
-    shape.observation_size = GetParam().groups.empty() ? kObservation : 59;
+    shape.observation_size = GetParam().groups.empty() ? kObservation : 37;
     shape.groups = GetParam().groups;
     shape.action_kind = GetParam().kind;
     shape.action_outputs = GetParam().outputs;

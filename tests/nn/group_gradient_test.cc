@@ -13,9 +13,9 @@
 namespace broadloom {
 namespace {
 
-constexpr int kRows = 3;
+constexpr int kGroupRows = 3;
 
-NetworkShape shape_of(Encoder encoder, bool is_shared) {
+NetworkShape group_shape_of(Encoder encoder, bool is_shared) {
   const int side = encoder == Encoder::kNature ? 36 : 5;
   const int image = side * (side + 1) * 2;
   NetworkShape shape;
@@ -33,27 +33,27 @@ NetworkShape shape_of(Encoder encoder, bool is_shared) {
   return shape;
 }
 
-std::vector<double> random_numbers(std::size_t count, std::uint32_t lane) {
+std::vector<double> group_numbers(std::size_t count, std::uint32_t lane) {
   Random random(5, Purpose::kUser, lane, 0);
   std::vector<double> out(count);
   for (double& x : out) x = random.normal();
   return out;
 }
 
-struct Net {
-  explicit Net(const NetworkShape& shape)
+struct GroupNet {
+  explicit GroupNet(const NetworkShape& shape)
       : network(shape), work(network.make_workspace<double>()), params(network.parameter_count()) {
     std::vector<float> drawn(params.size());
     network.initialise(3, drawn.data());
-    const std::vector<double> noise = random_numbers(params.size(), 1);
+    const std::vector<double> noise = group_numbers(params.size(), 1);
     for (std::size_t i = 0; i < params.size(); ++i) params[i] = drawn[i] + 0.05 * noise[i];
   }
 
   // The sum of all outputs, each with a weight of its own.
   double loss(const std::vector<double>& seen) {
-    network.forward(params.data(), seen.data(), kRows, work);
+    network.forward(params.data(), seen.data(), kGroupRows, work);
     double sum = 0.0;
-    for (int r = 0; r < kRows; ++r) {
+    for (int r = 0; r < kGroupRows; ++r) {
       for (int o = 0; o < 3; ++o) sum += (1.0 + o - r) * work.policy[o * kTileRows + r];
       sum += (2.0 - r) * work.values[static_cast<std::size_t>(r)];
     }
@@ -62,13 +62,13 @@ struct Net {
 
   std::vector<double> gradient(const std::vector<double>& seen) {
     loss(seen);
-    for (int r = 0; r < kRows; ++r) {
+    for (int r = 0; r < kGroupRows; ++r) {
       for (int o = 0; o < 3; ++o) work.policy_delta[o * kTileRows + r] = 1.0 + o - r;
       work.values_delta[static_cast<std::size_t>(r)] = 2.0 - r;
     }
     std::vector<double> transposed(params.size()), grads(params.size());
     network.refresh_transposed(params.data(), transposed.data());
-    network.backward(params.data(), transposed.data(), seen.data(), kRows, work, grads.data());
+    network.backward(params.data(), transposed.data(), seen.data(), kGroupRows, work, grads.data());
     return grads;
   }
 
@@ -78,7 +78,7 @@ struct Net {
 };
 
 // Parameters of every layer, at most `most` of each.
-std::vector<std::size_t> some_parameters(const Chain& chain, std::uint32_t most) {
+std::vector<std::size_t> some_group_parameters(const Chain& chain, std::uint32_t most) {
   std::vector<std::size_t> out;
   Random random(7, Purpose::kUser, 0, 0);
   for (const Layer& layer : chain.layers()) {
@@ -96,16 +96,16 @@ TEST(GroupGradient, OfEachEncoderEqualsFiniteDifferences) {
   for (const Encoder encoder :
        {Encoder::kMlp, Encoder::kMinatar, Encoder::kNature, Encoder::kImpala}) {
     for (const bool is_shared : {false, true}) {
-      Net net(shape_of(encoder, is_shared));
-      const std::vector<double> seen =
-          random_numbers(static_cast<std::size_t>(kRows * net.network.shape().observation_size), 2);
+      GroupNet net(group_shape_of(encoder, is_shared));
+      const std::vector<double> seen = group_numbers(
+          static_cast<std::size_t>(kGroupRows * net.network.shape().observation_size), 2);
       const std::vector<double> grads = net.gradient(seen);
       double largest = 0.0;
       for (const double g : grads) largest = std::max(largest, std::abs(g));
       std::vector<std::size_t> places;
       for (const Chain* chain :
            {&net.network.encoder(), &net.network.actor(), &net.network.critic()}) {
-        const std::vector<std::size_t> own = some_parameters(*chain, 6);
+        const std::vector<std::size_t> own = some_group_parameters(*chain, 6);
         places.insert(places.end(), own.begin(), own.end());
       }
       ASSERT_GE(places.size(), 36u);
@@ -128,12 +128,12 @@ TEST(GroupGradient, OfEachEncoderEqualsFiniteDifferences) {
 
 // A side does not depend on a group that it does not read.
 TEST(GroupGradient, ReadersAreThoseOfTheShape) {
-  Net net(shape_of(Encoder::kMinatar, false));
+  GroupNet net(group_shape_of(Encoder::kMinatar, false));
   const auto size = static_cast<std::size_t>(net.network.shape().observation_size);
-  std::vector<double> seen = random_numbers(kRows * size, 2);
+  std::vector<double> seen = group_numbers(kGroupRows * size, 2);
   net.loss(seen);
   const AlignedVector<double> policy = net.work.policy, values = net.work.values;
-  for (std::size_t r = 0; r < kRows; ++r) seen[r * size + size - 1] += 1.0;
+  for (std::size_t r = 0; r < kGroupRows; ++r) seen[r * size + size - 1] += 1.0;
   net.loss(seen);
   EXPECT_EQ(net.work.policy, policy);
   EXPECT_NE(net.work.values, values);
@@ -147,9 +147,9 @@ TEST(GroupGradient, StraightVectorsAreOneArray) {
   plain.hidden_sizes = {6, 4};
   NetworkShape grouped = plain;
   grouped.groups = {{.shape = {1, 1, 2}}, {.shape = {1, 1, 3}, .first = 2}};
-  Net one(plain), two(grouped);
+  GroupNet one(plain), two(grouped);
   EXPECT_EQ(one.params, two.params);
-  const std::vector<double> seen = random_numbers(kRows * 5, 2);
+  const std::vector<double> seen = group_numbers(kGroupRows * 5, 2);
   EXPECT_EQ(one.gradient(seen), two.gradient(seen));
   EXPECT_EQ(one.work.policy, two.work.policy);
 }
