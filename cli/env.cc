@@ -42,6 +42,13 @@ std::string bounds_text(const Space& space) {
 
 Json space_json(const Space& space) {
   if (space.kind == SpaceKind::kDiscrete) return {{"kind", "discrete"}, {"n", space.size}};
+  if (space.kind == SpaceKind::kHybrid) {
+    const auto first = space.leading_choices;
+    return {{"kind", "hybrid"},
+            {"choices", space.choices()},
+            {"low", std::vector<float>(space.low.begin() + first, space.low.end())},
+            {"high", std::vector<float>(space.high.begin() + first, space.high.end())}};
+  }
   if (space.kind == SpaceKind::kMultiDiscrete) {
     return {{"kind", "multi_discrete"}, {"choices", space.choices()}};
   }

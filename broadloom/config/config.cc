@@ -37,7 +37,7 @@ Status set_anneal_lr(Config& config, std::string_view text) {
 Config default_config(const EnvSpec& spec) {
   Config config;
   config.env_id = spec.id;
-  if (spec.action.kind != SpaceKind::kBox) return config;
+  if (!spec.action.has_box()) return config;
   config.total_timesteps = 1000000;
   config.learning_rate = 3e-4;
   config.num_envs = 1;

@@ -104,6 +104,7 @@ struct Config {  // NOLINT(clang-analyzer-optin.performance.Padding)
   std::string std_form = "log";
   double std_min = 0.0;
   double std_max = 0.0;
+  int sde_sample_freq = -1;
   bool norm_obs = false;
   bool norm_reward = false;
   std::string norm_value = "off";
@@ -445,12 +446,18 @@ void Config::visit_fields(Visitor&& visitor) {
   v("log_std_init", log_std_init, for_gaussian(Role::kLearning), Range{-20.0, 2.0},
     "Initial log standard deviation of a Gaussian policy.");
   v("std_form", std_form, for_gaussian(later(Role::kNetwork)),
-    Choices{{"log", "scalar", "state_dependent"}},
-    "Deviation: a parameter's exponential, a parameter (RSL-RL), or an output's exponential.");
-  v("std_min", std_min, for_gaussian(later(Role::kNetwork)), Range{0.0, 1e6},
+    Choices{{"log", "scalar", "state_dependent", "sde"}},
+    "Deviation: a parameter's exponential, a parameter (RSL-RL), an output's exponential, or that "
+    "of noise linear in the features (Stable-Baselines3's use_sde).");
+  const auto for_bounds = [for_gaussian](const KeyMark& mark) {
+    return for_gaussian(mark).needs("std_form", "log or scalar or state_dependent");
+  };
+  v("std_min", std_min, for_bounds(later(Role::kNetwork)), Range{0.0, 1e6},
     "Least standard deviation; 0: none, but 1e-6 for scalar.");
-  v("std_max", std_max, for_gaussian(later(Role::kNetwork)), Range{0.0, 1e6},
+  v("std_max", std_max, for_bounds(later(Role::kNetwork)), Range{0.0, 1e6},
     "Largest standard deviation; 0: none.");
+  v("sde_sample_freq", sde_sample_freq, later(Role::kLearning).needs("std_form", "sde"),
+    Range{-1, 1 << 20}, "Steps between two draws of the noise; -1: one draw per block.");
 
   v.group("Normalisation");
   v("norm_obs", norm_obs, Role::kLearning, "Normalise observations by running mean and variance.");

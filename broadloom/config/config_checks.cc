@@ -162,6 +162,11 @@ Status check_deviation(const Config& config) {
                    " with action_distribution = beta, which has no means to keep within bounds; "
                    "leave it out, or set action_distribution = squashed or gaussian");
   }
+  if (config.sde_sample_freq == 0) {
+    return invalid(
+        "sde_sample_freq: got 0, expected a number of steps, or -1 for one draw per "
+        "block; set -1");
+  }
   const bool is_scalar = config.std_form == "scalar";
   const double least = is_scalar ? std::max(config.std_min, kLeastScalarStd) : config.std_min;
   const double most = config.std_max > 0.0 ? config.std_max : portable::kInfinity;

@@ -43,10 +43,10 @@ Texts texts_of(const Config& config, const EnvSpec* spec) {
   texts[std::string(kSteps)] = to_text(config.update_epochs * minibatches);
   texts[std::string(kEarlySteps)] = to_text((config.update_epochs - 1) * minibatches);
   if (spec == nullptr) return texts;
-  const SpaceKind kind = spec->action.kind;
-  texts[std::string(kActions)] = kind == SpaceKind::kBox        ? "Box"
-                                 : kind == SpaceKind::kDiscrete ? "Discrete"
-                                                                : "MultiDiscrete";
+  const Space& action = spec->action;
+  texts[std::string(kActions)] = action.has_box()                      ? "Box"
+                                 : action.kind == SpaceKind::kDiscrete ? "Discrete"
+                                                                       : "MultiDiscrete";
   return texts;
 }
 

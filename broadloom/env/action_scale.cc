@@ -2,6 +2,7 @@
 
 #include <fmt/core.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstddef>
 #include <string>
@@ -53,7 +54,9 @@ class ScaledEnv : public ForwardingVecEnv, public EnvMaker, public EpisodeWaves 
  protected:
   // action, out: [A].
   void scale(const float* action, float* out) const {
-    for (std::size_t i = 0; i < width_; ++i) {
+    const auto choices = static_cast<std::size_t>(spec_.action.choice_count());
+    std::copy_n(action, choices, out);
+    for (std::size_t i = choices; i < width_; ++i) {
       out[i] = scaled_action(action[i], spec_.action.own_low[i], spec_.action.own_high[i]);
     }
   }
@@ -87,7 +90,7 @@ class DrawableScaledEnv final : public ScaledEnv, public Drawable {
 
 bool has_bounded_actions(const EnvSpec& spec) {
   const Space& space = spec.action;
-  if (space.kind != SpaceKind::kBox || space.low.empty()) return false;
+  if (!space.has_box() || space.low.empty()) return false;
   for (std::size_t i = 0; i < space.low.size() && i < space.high.size(); ++i) {
     if (!std::isfinite(space.low[i]) || !std::isfinite(space.high[i])) return false;
   }
@@ -96,7 +99,8 @@ bool has_bounded_actions(const EnvSpec& spec) {
 
 bool scales_by_default(const EnvSpec& spec) {
   if (!has_bounded_actions(spec)) return false;
-  for (std::size_t i = 0; i < spec.action.low.size(); ++i) {
+  for (auto i = static_cast<std::size_t>(spec.action.choice_count()); i < spec.action.low.size();
+       ++i) {
     const float low = spec.action.low[i], high = spec.action.high[i];
     if (low > -1.0f || high < 1.0f || high - low > kWidest) return true;
   }
@@ -109,14 +113,14 @@ Status describe_action_scale(const ActionScale& scale, EnvSpec& spec) {
     return invalid(fmt::format(
         "env.scale_actions: got true, but actions of {} are {}; expected a Box whose bounds are "
         "finite. Leave it out",
-        spec.id,
-        spec.action.kind == SpaceKind::kBox ? "a Box without bounds" : shape_text(spec.action)));
+        spec.id, spec.action.has_box() ? "a Box without bounds" : shape_text(spec.action)));
   }
   spec.has_score_range = false;
-  spec.action.own_low.swap(spec.action.low);
-  spec.action.own_high.swap(spec.action.high);
-  spec.action.low.assign(spec.action.own_low.size(), -1.0f);
-  spec.action.high.assign(spec.action.own_high.size(), 1.0f);
+  spec.action.own_low = spec.action.low;
+  spec.action.own_high = spec.action.high;
+  const auto choices = spec.action.choice_count();  // stay as they are
+  std::fill(spec.action.low.begin() + choices, spec.action.low.end(), -1.0f);
+  std::fill(spec.action.high.begin() + choices, spec.action.high.end(), 1.0f);
   return {};
 }
 

@@ -6,6 +6,7 @@
 // scaling, -1 is the lower bound and 1 the upper one, as with Gymnasium's RescaleAction.
 #pragma once
 
+#include <cstddef>
 #include <memory>
 
 #include "broadloom/core/config_table.h"
@@ -44,6 +45,12 @@ inline float scaled_action(float action, float low, float high) {
   const float inside = action < -1.0f ? -1.0f : action > 1.0f ? 1.0f : action;
   const float scaled = inside * half + middle;
   return scaled < low ? low : scaled > high ? high : scaled;
+}
+
+// Number i of an action in the environment's own bounds. action: in those of `space`.
+inline float own_action(const Space& space, std::size_t i, float action) {
+  if (space.own_low.empty() || i < static_cast<std::size_t>(space.choice_count())) return action;
+  return scaled_action(action, space.own_low[i], space.own_high[i]);
 }
 
 // Wraps the environments. Costs one multiplication and one addition per number and step.

@@ -21,12 +21,13 @@ namespace broadloom {
 struct ActionBounds {
   SpaceKind kind = SpaceKind::kDiscrete;
   int size = 1;                                 // n of a Discrete space, else A
+  int choices = 1;                              // leading numbers that are choices
   const float *low = nullptr, *high = nullptr;  // [A], unless Discrete
 };
 
 // Points into `space`, which must outlive the result.
 inline ActionBounds bounds_of(const Space& space) {
-  return {space.kind, space.size, space.low.data(), space.high.data()};
+  return {space.kind, space.size, space.choice_count(), space.low.data(), space.high.data()};
 }
 
 // A uniformly random choice among those that are valid, [choices]; null: among all. Without a valid
@@ -51,7 +52,7 @@ BROADLOOM_HD inline void draw_action(const ActionBounds& bounds, Random& random,
     return;
   }
   for (int a = 0; a < bounds.size; ++a) {
-    if (bounds.kind == SpaceKind::kMultiDiscrete) {
+    if (a < bounds.choices) {
       const int choices = static_cast<int>(bounds.high[a]) + 1;
       action[a] = draw_choice(choices, valid, random);
       if (valid != nullptr) valid += choices;

@@ -22,6 +22,10 @@ std::string shape_text(const Space& space) {
   if (space.kind == SpaceKind::kMultiDiscrete) {
     return fmt::format("MultiDiscrete({}{})", fmt::join(space.choices(), ", "), masked);
   }
+  if (space.kind == SpaceKind::kHybrid) {
+    return fmt::format("Hybrid({}; {} numbers{})", fmt::join(space.choices(), ", "),
+                       space.box_count(), masked);
+  }
   return fmt::format("{}({}{}{})", space.kind == SpaceKind::kDiscrete ? "Discrete" : "Box",
                      fmt::join(space.extents(), ", "), dtype_text(space), masked);
 }

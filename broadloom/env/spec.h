@@ -7,8 +7,9 @@
 //   spec.max_episode_steps = 200;
 //   spec.summary = "Hold a drone one metre above the ground.";
 //
-// A space is Discrete or a Box; actions may also be MultiDiscrete. There are no dictionaries and no
-// tuples; put all numbers into one Box. Everything else is optional.
+// A space is Discrete or a Box; actions may also be MultiDiscrete, or hybrid: choices, then numbers
+// of a Box. There are no dictionaries and no tuples of observations; put all numbers into one Box.
+// Everything else is optional.
 #pragma once
 
 #include <cstdint>
@@ -20,15 +21,18 @@
 
 namespace broadloom {
 
-// One of n choices, an array of numbers, or several choices at once (actions only).
-enum class SpaceKind { kDiscrete, kBox, kMultiDiscrete };
+// One of n choices, an array of numbers, or for actions only several choices at once, or choices
+// and numbers.
+enum class SpaceKind { kDiscrete, kBox, kMultiDiscrete, kHybrid };
 
 // Discrete(n) has values 0..n-1. A Box has `size` numbers with bounds (infinities allowed), float32
 // or uint8, as for pixels. Networks see uint8 numbers divided by full_scale(), so from 0 to 1.
-// MultiDiscrete is like a Box of whole numbers: number i has values 0..high[i].
+// MultiDiscrete is like a Box of whole numbers: number i has values 0..high[i]. In a hybrid space
+// the first `leading_choices` numbers are such choices, and the others those of a Box.
 struct Space {
   SpaceKind kind = SpaceKind::kBox;  // decides which members below apply
   int size = 0;                      // n of a Discrete space; else the number of values
+  int leading_choices = 0;           // of a hybrid space; at least 1, less than size
   // For Discrete: the simulator's own number of choice 0. The library counts from 0. Code that
   // gives a policy to the simulator's users adds `start`.
   std::int64_t start = 0;
@@ -47,6 +51,9 @@ struct Space {
   FramePadding frame_padding = FramePadding::kFirst;
   // For choices of an action: not all are valid in each state (env/action_masks.h).
   bool masked = false;
+  // How a simulator of Python nests the numbers of an action, as JSON (python/broadloom/spaces.py).
+  // Empty: not at all. The library only keeps it.
+  std::string structure{};
 
   // n choices, numbered from 0.
   static Space discrete(int n) { return {.kind = SpaceKind::kDiscrete, .size = n}; }
@@ -55,6 +62,18 @@ struct Space {
     Space space{.kind = SpaceKind::kMultiDiscrete, .size = static_cast<int>(counts.size())};
     space.low.assign(counts.size(), 0.0f);
     for (const int count : counts) space.high.push_back(static_cast<float>(count - 1));
+    return space;
+  }
+  // Choices and numbers: counts[i] choices each, then a Box with bounds low and high. An action is
+  // one row, the choices first.
+  static Space hybrid(const std::vector<int>& counts, const std::vector<float>& low,
+                      const std::vector<float>& high) {
+    Space space = multi_discrete(counts);
+    space.kind = SpaceKind::kHybrid;
+    space.leading_choices = space.size;
+    space.size += static_cast<int>(low.size());
+    space.low.insert(space.low.end(), low.begin(), low.end());
+    space.high.insert(space.high.end(), high.begin(), high.end());
     return space;
   }
   // A float32 Box. low, high: [size], infinities allowed.
@@ -79,12 +98,40 @@ struct Space {
   // too.
   static Space bits(std::vector<int> shape) { return bytes(std::move(shape), 1); }
 
-  // The number of choices of each number of an action: {n} if Discrete; empty for a Box.
+  // An action is a row of choices, then numbers of a Box; either may be absent. These functions
+  // tell them apart, so that code need not ask for the kind.
+  //
+  // How many numbers of an action are choices. They come first.
+  int choice_count() const {
+    switch (kind) {
+      case SpaceKind::kDiscrete:
+        return 1;
+      case SpaceKind::kMultiDiscrete:
+        return size;
+      case SpaceKind::kHybrid:
+        return leading_choices;
+      case SpaceKind::kBox:
+        break;
+    }
+    return 0;
+  }
+  // How many numbers of an action are those of a Box. They come last.
+  int box_count() const {
+    return kind == SpaceKind::kBox || kind == SpaceKind::kHybrid ? size - leading_choices : 0;
+  }
+  bool has_choices() const { return choice_count() > 0; }
+  bool has_box() const { return box_count() > 0; }
+  // Bounds of number i of an action.
+  float least(std::size_t i) const { return kind == SpaceKind::kDiscrete ? 0.0f : low[i]; }
+  float most(std::size_t i) const {
+    return kind == SpaceKind::kDiscrete ? static_cast<float>(size - 1) : high[i];
+  }
+  // The number of choices of each choice of an action: {n} if Discrete; empty for a Box.
   std::vector<int> choices() const {
     if (kind == SpaceKind::kDiscrete) return {size};
     std::vector<int> counts;
-    if (kind == SpaceKind::kBox) return counts;
-    for (const float highest : high) counts.push_back(static_cast<int>(highest) + 1);
+    const auto count = static_cast<std::size_t>(choice_count());
+    for (std::size_t i = 0; i < count; ++i) counts.push_back(static_cast<int>(high[i]) + 1);
     return counts;
   }
   // M, the flags of valid actions in a state: one per choice of each number; 0 without masks.
@@ -113,8 +160,9 @@ struct Space {
 };
 
 // A space as text, with all that a network depends on: "Discrete(3)", "MultiDiscrete(3, 4)",
-// "Box(4)" or "Box(84, 84, 4; uint8)". Another scale than 255 shows as "Box(10, 10, 4; uint8 to
-// 1)", a stack of images as "Box(84, 84, 4; uint8, 4 frames)", masks as "Discrete(9; masked)".
+// "Hybrid(3, 4; 2 numbers)", "Box(4)" or "Box(84, 84, 4; uint8)". Another scale than 255 shows as
+// "Box(10, 10, 4; uint8 to 1)", a stack of images as "Box(84, 84, 4; uint8, 4 frames)", masks as
+// "Discrete(9; masked)".
 std::string shape_text(const Space& space);
 // Whether a network for one space fits the other.
 bool same_shape(const Space& a, const Space& b);
@@ -172,7 +220,7 @@ struct EnvSpec {
   // Observation of the critic while a policy trains, instead of `observation`. It may hold
   // simulator state that the policy will not have. A Box; size 0: the critic reads `observation`.
   Space critic_observation;
-  Space action;                       // Discrete, MultiDiscrete or a Box of float32
+  Space action;                       // Discrete, MultiDiscrete, hybrid or a Box of float32
   int max_episode_steps = 0;          // time limit in steps; 0: none
   bool has_reward_threshold = false;  // whether reward_threshold is set
   double reward_threshold = 0.0;      // upstream's threshold for "solved"

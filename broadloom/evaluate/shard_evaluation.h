@@ -15,6 +15,7 @@
 #include "broadloom/math/elementwise.h"
 #include "broadloom/math/random_rows.h"
 #include "broadloom/rollout/actor.h"
+#include "broadloom/rollout/kept_noise.h"
 #include "broadloom/rollout/block.h"
 #include "broadloom/rollout/collect_fault.h"
 #include "broadloom/rollout/observations.h"
@@ -91,6 +92,7 @@ class ShardEvaluation {
         first_episode_(first_episode),
         has_ended_(rows_of_shard(), false),
         states_(rows_of_shard() * policy.network.state_size()),
+        noise_(policy.network, scene.actions == EvalActions::kSampled ? rows_of_shard() : 0),
         left_(std::clamp(static_cast<int>(episodes.size()) - first_episode - shard.begin, 0,
                          shard.size())) {
     std::fill(has_ended_.begin() + left_, has_ended_.end(), true);
@@ -256,20 +258,21 @@ class ShardEvaluation {
     return finite;
   }
 
-  bool is_discrete() const { return action_space_.kind == SpaceKind::kDiscrete; }
-
   // Episode i draws from Random(seed, kEvalAction, i, step).
   void choose_actions(int step, ActingScratch& scratch) {
-    const ActRows rows{.log_std = scratch.work.log_std.data(),
-                       .outputs = scratch.work.policy.data(),
-                       .streams = {scene_.envs.seed, Purpose::kEvalAction,
-                                   static_cast<std::uint32_t>(episode_of(0)),
-                                   static_cast<std::uint64_t>(step), shard_.size()},
-                       .actions = scratch.chosen.data(),
-                       .log_probs = scratch.log_probs.data(),
-                       .draws = scratch.draws.data(),
-                       .terms = scratch.terms.data()};
+    ActRows rows{.log_std = scratch.work.log_std.data(),
+                 .outputs = scratch.work.policy.data(),
+                 .streams = {scene_.envs.seed, Purpose::kEvalAction,
+                             static_cast<std::uint32_t>(episode_of(0)),
+                             static_cast<std::uint64_t>(step), shard_.size()},
+                 .actions = scratch.chosen.data(),
+                 .log_probs = scratch.log_probs.data(),
+                 .draws = scratch.draws.data(),
+                 .terms = scratch.terms.data()};
     if (scene_.actions == EvalActions::kSampled) {
+      const DrawnNoise noise = noise_.at(
+          step, rows.streams, 0, policy_.network.noise_rows(scratch.work, rows.streams.rows));
+      rows.noise = &noise;
       actor_.act(rows);
     } else {
       actor_.act_best(rows);
@@ -283,9 +286,8 @@ class ShardEvaluation {
     const std::size_t size = rows_.action_size;
     for (std::size_t k = 0; k < rows_of_shard(); ++k) {
       for (std::size_t a = 0; a < size; ++a) {
-        const float action = scratch.chosen[a * kTileRows + k];
         rows_.actions[(first_ + k) * size + a] =
-            is_discrete() ? action : policy.played(action, space.low[a], space.high[a]);
+            policy.played(a, scratch.chosen[a * kTileRows + k], space);
       }
     }
   }
@@ -301,6 +303,7 @@ class ShardEvaluation {
   int first_episode_;
   std::vector<bool> has_ended_;
   std::vector<float> states_;  // [k, state_size] of active episodes; others are meaningless
+  KeptNoise noise_;            // of sampled actions
   int left_;
   std::uint64_t fault_ = kNoFault;
 };

@@ -34,7 +34,7 @@ Json bounds_json(const std::vector<float>& bounds) {
   return out;
 }
 
-Json space_json(const Space& space) {
+Json bare_space_json(const Space& space) {
   if (space.kind == SpaceKind::kDiscrete) {
     Json discrete = Json::object();
     discrete["n"] = space.size;
@@ -48,6 +48,7 @@ Json space_json(const Space& space) {
     return several;
   }
   Json box = Json::object();
+  if (space.kind == SpaceKind::kHybrid) box["leading_choices"] = space.leading_choices;
   box["low"] = bounds_json(space.low);
   box["high"] = bounds_json(space.high);
   box["dtype"] = space.dtype == Dtype::kU8 ? "uint8" : "float32";
@@ -57,6 +58,12 @@ Json space_json(const Space& space) {
     box["frame_padding"] = space.frame_padding == FramePadding::kZero ? "zero" : "first";
   }
   return box;
+}
+
+Json space_json(const Space& space) {
+  Json out = bare_space_json(space);
+  if (!space.structure.empty()) out["structure"] = space.structure;
+  return out;
 }
 
 // None if these are no bounds.
@@ -93,7 +100,21 @@ std::optional<Space> several_choices_from(const Json& json) {
   return space;
 }
 
-std::optional<Space> space_from(const Json& json) {
+// Whether the first numbers of a Box have the bounds of choices, 0 and a whole number.
+bool are_choices(const Space& box, int choices) {
+  float all = 0.0f;
+  for (std::size_t i = 0; i < static_cast<std::size_t>(choices); ++i) {
+    const float most = box.high[i];
+    if (box.low[i] != 0.0f || !(most >= 0.0f && most < static_cast<float>(kMostNumbers)) ||
+        most != std::floor(most)) {
+      return false;
+    }
+    all += most + 1.0f;
+  }
+  return all <= static_cast<float>(kMostNumbers);
+}
+
+std::optional<Space> bare_space_from(const Json& json) {
   if (json["n"].is_integer()) {
     const auto n = json["n"].integer<std::int64_t>();
     if (n < 1 || n > static_cast<std::int64_t>(kMostNumbers)) return std::nullopt;
@@ -106,11 +127,24 @@ std::optional<Space> space_from(const Json& json) {
   std::optional<std::vector<float>> high = bounds_from(json["high"]);
   if (!low || !high || low->size() != high->size()) return std::nullopt;
   Space box = Space::box(std::move(*low), std::move(*high));
+  if (json.contains("leading_choices")) {
+    const int choices =
+        json["leading_choices"].is_integer() ? json["leading_choices"].integer<int>() : 0;
+    if (choices < 1 || choices >= box.size || !are_choices(box, choices)) return std::nullopt;
+    box.kind = SpaceKind::kHybrid;
+    box.leading_choices = choices;
+  }
   if (json["dtype"] == "uint8") box.dtype = Dtype::kU8;
   for (const Json& extent : json["shape"].elements()) box.shape.push_back(extent.integer<int>());
   if (json["frames"].is_integer()) box.frames = json["frames"].integer<int>();
   if (json["frame_padding"] == "zero") box.frame_padding = FramePadding::kZero;
   return box;
+}
+
+std::optional<Space> space_from(const Json& json) {
+  std::optional<Space> space = bare_space_from(json);
+  if (space && json["structure"].is_string()) space->structure = json["structure"].text();
+  return space;
 }
 
 }  // namespace

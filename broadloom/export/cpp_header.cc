@@ -18,7 +18,7 @@ struct Helper {
 };
 
 // A value is a row of numbers, row-major; an image is [channels, height, width].
-constexpr std::array<Helper, 18> kHelpers{{
+constexpr std::array<Helper, 21> kHelpers{{
     {"shift", R"(
 inline std::array<long long, 1> shift(const std::array<long long, 1>& x, long long by) {
   return {{x[0] + by}};
@@ -224,6 +224,38 @@ std::array<float, kSize> clip(std::array<float, kSize> x, const std::array<float
     x[i] = x[i] < low[i] ? low[i] : x[i] > high[i] ? high[i] : x[i];
   }
   return x;
+}
+)"},
+    // weights: [kOut, kSize].
+    {"noise", R"(
+template <std::size_t kSize, std::size_t kWeights, std::size_t kOut = kWeights / kSize>
+std::array<float, kOut> noise(const std::array<float, kSize>& x,
+                              const std::array<float, kWeights>& weights, float least) {
+  std::array<float, kOut> y{};
+  for (std::size_t o = 0; o < kOut; ++o) {
+    float sum = least;
+    for (std::size_t i = 0; i < kSize; ++i) sum += x[i] * x[i] * weights[o * kSize + i];
+    y[o] = 0.5f * std::log(sum);
+  }
+  return y;
+}
+)"},
+    {"float32", R"(
+template <std::size_t kSize>
+std::array<float, kSize> float32(const std::array<long long, kSize>& x) {
+  std::array<float, kSize> y{};
+  for (std::size_t i = 0; i < kSize; ++i) y[i] = static_cast<float>(x[i]);
+  return y;
+}
+)"},
+    {"join", R"(
+template <std::size_t kSize, std::size_t kRest>
+std::array<float, kSize + kRest> join(const std::array<float, kSize>& x,
+                                      const std::array<float, kRest>& y) {
+  std::array<float, kSize + kRest> z{};
+  for (std::size_t i = 0; i < kSize; ++i) z[i] = x[i];
+  for (std::size_t i = 0; i < kRest; ++i) z[kSize + i] = y[i];
+  return z;
 }
 )"},
     // The first of the largest numbers of each part.
@@ -449,6 +481,7 @@ class HeaderText {
       case OperationKind::kDivide:
       case OperationKind::kNormalise:
       case OperationKind::kLayerNorm:
+      case OperationKind::kNoise:
         arguments += ", " + literal(operation.number);
         break;
       case OperationKind::kShift:
@@ -457,13 +490,16 @@ class HeaderText {
       case OperationKind::kArgmax:
         arguments += ", " + parts(operation);
         break;
+      case OperationKind::kJoin:  // of an action: a recurrent policy is refused
+        arguments += ", " + identifier(operation.inputs[1]);
+        break;
       case OperationKind::kClip:
+      case OperationKind::kFloat:
       case OperationKind::kActivation:
       case OperationKind::kLargest:
       case OperationKind::kColumn:
       case OperationKind::kConstant:
       case OperationKind::kPart:  // this and the others: export_policy() refuses recurrent policies
-      case OperationKind::kJoin:
       case OperationKind::kMinGru:
       case OperationKind::kHighway:
       case OperationKind::kGru:

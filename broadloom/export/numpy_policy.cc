@@ -33,6 +33,7 @@ void add_settings(const Operation& operation, Json& out) {
       out["padding"] = operation.padding;
       break;
     case OperationKind::kLayerNorm:
+    case OperationKind::kNoise:
       out["epsilon"] = operation.number;
       break;
     case OperationKind::kColumn:

@@ -231,6 +231,22 @@ class ModelWriter {
         out("Div", {name + ".difference", name + ".whole"});
         break;
       }
+      case OperationKind::kNoise: {
+        const std::string& name = operation.name;
+        node("Mul", {x, x}, name + ".squares");
+        node("Gemm", {name + ".squares", arrays[0]}, name + ".variances",
+             Attributes().add("transB", std::int64_t{1}));
+        node(
+            "Add",
+            {name + ".variances", number(operation, "least", static_cast<float>(operation.number))},
+            name + ".sums");
+        node("Log", {name + ".sums"}, name + ".logs");
+        out("Mul", {name + ".logs", number(operation, "half", 0.5f)});
+        break;
+      }
+      case OperationKind::kFloat:
+        out("Cast", {x}, Attributes().add("to", std::int64_t{kFloat32}));
+        break;
       case OperationKind::kPart: {
         const auto begin = static_cast<std::int64_t>(operation.number);
         slice(operation, x, "", axis_of(operation), begin, begin + operation.shape[0],

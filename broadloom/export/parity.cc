@@ -163,8 +163,9 @@ void add_choices(const Policy& policy, const float* logits, std::vector<double>&
 // Random flags of valid actions, [rows, M], and outputs of invalid ones as the network gives them.
 // The first row's are all valid, and each number of an action has a valid choice.
 std::vector<double> draw_masks(const NetworkShape& shape, std::vector<float>& outputs) {
-  std::vector<double> masks(shape.masked ? outputs.size() : 0, 1.0);
-  const auto width = static_cast<std::size_t>(shape.action_outputs);
+  const auto width = static_cast<std::size_t>(shape.logits());
+  const auto row = static_cast<std::size_t>(shape.action_outputs);
+  std::vector<double> masks(shape.masked ? outputs.size() / row * width : 0, 1.0);
   for (std::size_t first = width; first < masks.size();) {
     for (const int choices : shape.heads()) {
       Random random(2, Purpose::kUser, static_cast<std::uint32_t>(first), 0);
@@ -174,7 +175,7 @@ std::vector<double> draw_masks(const NetworkShape& shape, std::vector<float>& ou
     }
   }
   for (std::size_t i = 0; i < masks.size(); ++i) {
-    if (masks[i] == 0.0) outputs[i] = kInvalidLogit;
+    if (masks[i] == 0.0) outputs[i / width * row + i % width] = kInvalidLogit;
   }
   return masks;
 }
@@ -189,10 +190,7 @@ void add_numbers(const Policy& policy, const float* outputs, std::vector<double>
   for (std::size_t o = 0; o < tile.size() / kTileRows; ++o) tile[o * kTileRows] = outputs[o];
   distribution.best(tile.data(), 1, best.data());
   for (std::size_t a = 0; a < space.low.size(); ++a) {
-    const float action = distribution.played(best[a * kTileRows], space.low[a], space.high[a]);
-    out.push_back(space.own_low.empty()
-                      ? action
-                      : scaled_action(action, space.own_low[a], space.own_high[a]));
+    out.push_back(own_action(space, a, distribution.played(a, best[a * kTileRows], space)));
   }
 }
 
@@ -202,7 +200,7 @@ std::vector<double> actions_of(const Policy& policy, const std::vector<float>& o
   std::vector<double> out;
   for (std::size_t first = 0; first < outputs.size(); first += size) {
     const float* row = outputs.data() + first;
-    if (shape.is_categorical()) {
+    if (!shape.has_box()) {
       add_choices(policy, row, out);
     } else {
       add_numbers(policy, row, out);
@@ -216,16 +214,18 @@ std::map<std::string, std::vector<double>> expected_of(const Policy& policy,
                                                        const PolicyOutputs& found) {
   const NetworkShape& shape = policy.network.shape();
   const auto values = static_cast<std::size_t>(shape.action_values ? 1 : shape.value_outputs);
-  const auto numbers = static_cast<std::size_t>(shape.action_size());
-  // Outputs of a Box from index `first` on.
-  const auto part = [&](std::size_t first) {
+  const auto numbers = static_cast<std::size_t>(shape.box_size());
+  const auto logits = static_cast<std::size_t>(shape.logits());
+  // `count` outputs from index `first` on.
+  const auto columns = [&](std::size_t first, std::size_t count) {
     std::vector<double> out;
     for (std::size_t row = first; row < found.outputs.size();
          row += static_cast<std::size_t>(shape.action_outputs)) {
-      out.insert(out.end(), &found.outputs[row], &found.outputs[row] + numbers);
+      out.insert(out.end(), &found.outputs[row], &found.outputs[row] + count);
     }
     return out;
   };
+  const auto part = [&](std::size_t first) { return columns(logits + first, numbers); };
   std::map<std::string, std::vector<double>> out;
   for (const std::string& name : graph.outputs) {
     if (name == kNextStateName) continue;
@@ -241,13 +241,13 @@ std::map<std::string, std::vector<double>> expected_of(const Policy& policy,
         out[name].push_back(std::clamp(number, bounds.low, bounds.high));
       }
     } else if (name == "log_std") {
-      std::vector<float> log_std(static_cast<std::size_t>(shape.action_outputs));
+      std::vector<float> log_std(numbers);
       policy.network.log_std(policy.params, log_std.data());
       out[name].assign(log_std.begin(), log_std.end());
     } else if (name == "value" || name == "intrinsic_value") {
       out[name] = column(found.values, values, name == "value" ? 0 : 1);
     } else {
-      out[name].assign(found.outputs.begin(), found.outputs.end());
+      out[name] = columns(0, logits);
     }
   }
   return out;

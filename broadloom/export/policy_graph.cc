@@ -47,11 +47,8 @@ class GraphBuilder {
                                      chain("encoder", network.encoder(), seen_by_network()));
     const Value features =
         remembered(side, network.actor_cell(), chain(side, network.actor(), encoded));
-    if (shape.is_categorical()) {
-      categorical_outputs(side, features);
-    } else {
-      box_outputs(side, features);
-    }
+    if (shape.has_choices()) categorical_outputs(side, features);
+    if (shape.has_box()) box_outputs(side, features);
     if (with_value && shape.critic_observation_size == 0) value_outputs(encoded);
     if (!next_states_.empty()) {
       graph_.outputs.push_back(
@@ -250,16 +247,20 @@ class GraphBuilder {
   void categorical_outputs(const std::string& side, const Value& features) {
     const NetworkShape& shape = policy_.network.shape();
     const std::string name = shape.action_values ? "action_values" : "logits";
-    Value outputs = linear(shape.masked ? name + ".all" : name, side + ".head",
-                           policy_.network.policy_head(), features);
+    Value outputs = part_of_head(shape.masked ? name + ".all" : name, side + ".head", 0,
+                                 shape.logits(), features);
     if (shape.masked) {
       Operation mask{OperationKind::kMask, name, {outputs.name, kMaskName}, outputs.shape};
       mask.number = kInvalidLogit;
       outputs = add(mask);
-      graph_.mask_size = shape.action_outputs;
+      graph_.mask_size = shape.logits();
     }
     if (!shape.action_heads.empty()) {
-      Operation choices{OperationKind::kArgmax, "action", {outputs.name}, {shape.action_size()}};
+      const int heads = static_cast<int>(shape.action_heads.size());
+      Operation choices{OperationKind::kArgmax,
+                        shape.has_box() ? "action.choices" : "action",
+                        {outputs.name},
+                        {heads}};
       choices.heads = shape.action_heads;
       graph_.outputs = {add(choices).name, outputs.name};
       return;
@@ -293,34 +294,43 @@ class GraphBuilder {
     return add(operation);
   }
 
-  // Rows [first, first + A) of the policy's head, as a layer of their own.
-  Value part_of_head(const std::string& name, const std::string& layer, int first,
+  // Rows [first, first + count) of the policy's head, as a layer of their own.
+  Value part_of_head(const std::string& name, const std::string& layer, int first, int count,
                      const Value& features) {
     LinearSlice slice = policy_.network.policy_head();
     slice.weight += static_cast<std::size_t>(first) * slice.in;
     slice.bias += static_cast<std::size_t>(first);
-    slice.out = policy_.network.shape().action_size();
+    slice.out = count;
     return linear(name, layer, slice, features);
+  }
+  // Rows of the numbers of a Box: part 0 or 1. Beside choices, the layer has a name of its own.
+  Value box_part(const std::string& name, const std::string& side, const std::string& layer,
+                 int part, const Value& features) {
+    const NetworkShape& shape = policy_.network.shape();
+    const bool is_second_layer = shape.has_choices() && part == 0;
+    return part_of_head(name, side + (is_second_layer ? ".head_" + name : layer),
+                        shape.logits() + part * shape.box_size(), shape.box_size(), features);
   }
 
   // The number that is scaled to the bounds, or the mean of a Gaussian, which is clipped to them.
   Value best_numbers(const std::string& side, const Value& features) {
     const NetworkShape& shape = policy_.network.shape();
     if (shape.action_distribution == ActionDistribution::kBeta) {
-      const Value one = part_of_head("alpha", side + ".head", 0, features);
-      const Value two = part_of_head("beta", side + ".head_beta", shape.action_size(), features);
-      graph_.outputs = {one.name, two.name};
+      const Value one = box_part("alpha", side, ".head", 0, features);
+      const Value two = box_part("beta", side, ".head_beta", 1, features);
+      graph_.outputs.insert(graph_.outputs.end(), {one.name, two.name});
       return add({OperationKind::kBetaMean, "action.unit", {one.name, two.name}, one.shape});
     }
-    Value mean = part_of_head("mean", side + ".head", 0, features);
-    graph_.outputs = {mean.name, log_deviations(side, features).name};
+    Value mean = box_part("mean", side, ".head", 0, features);
+    graph_.outputs.push_back(mean.name);
+    graph_.outputs.push_back(log_deviations(side, features).name);
     if (shape.action_distribution == ActionDistribution::kGaussian) return mean;
     return add({OperationKind::kActivation, "action.unit", {mean.name}, mean.shape});
   }
 
   Value log_deviations(const std::string& side, const Value& features) {
     const NetworkShape& shape = policy_.network.shape();
-    const std::vector<int> numbers{shape.action_size()};
+    const std::vector<int> numbers{shape.box_size()};
     const auto count = static_cast<std::size_t>(numbers[0]);
     if (shape.has_log_std()) {
       Operation log_std{OperationKind::kConstant, "log_std", {}, numbers};
@@ -329,9 +339,10 @@ class GraphBuilder {
       log_std.arrays = {keep("log_std", numbers, deviations)};
       return add(log_std);
     }
+    if (shape.has_state_noise()) return noise_deviations(features, numbers[0]);
     constexpr double kMost = std::numeric_limits<float>::max();
     const StdBounds bounds(shape);
-    const Value free = part_of_head("log_std.free", side + ".head_log_std", numbers[0], features);
+    const Value free = box_part("log_std.free", side, ".head_log_std", 1, features);
     Operation clip{OperationKind::kClip, "log_std", {free.name}, numbers};
     for (const auto& [name, bound] :
          {std::pair{"log_std_low", bounds.low}, {"log_std_high", bounds.high}}) {
@@ -341,23 +352,58 @@ class GraphBuilder {
     return add(clip);
   }
 
+  // PyTorch's layout of variances: [A, L].
+  Value noise_deviations(const Value& features, int count) {
+    const ActorCritic& network = policy_.network;
+    const int width = network.policy_head().in;
+    const auto size = static_cast<std::size_t>(network.noise_size());
+    std::vector<float> variances(size), turned(size);
+    noise_variances(policy_.params + network.log_std_offset(), network.noise_size(),
+                    variances.data());
+    for (std::size_t i = 0; i < size; ++i) {
+      turned[i % count * width + i / count] = variances[i];
+    }
+    Operation noise{OperationKind::kNoise, "log_std", {features.name}, {count}};
+    noise.number = kNoiseVariance;
+    noise.arrays = {keep("noise_variances", {count, width}, turned)};
+    return add(noise);
+  }
+
   void box_outputs(const std::string& side, const Value& features) {
     const NetworkShape& shape = policy_.network.shape();
     const Space& space = policy_.spec.action;
-    const std::vector<int> numbers{shape.action_size()};
+    const std::vector<int> numbers{shape.box_size()};
     const bool is_row = space.extents().size() == 1, is_own = !space.own_low.empty();
-    const std::vector<float>& low = is_own ? space.own_low : space.low;
-    const std::vector<float>& high = is_own ? space.own_high : space.high;
+    std::vector<float> low = is_own ? space.own_low : space.low;
+    std::vector<float> high = is_own ? space.own_high : space.high;
+    low.erase(low.begin(), low.begin() + space.choice_count());
+    high.erase(high.begin(), high.begin() + space.choice_count());
     const Value best = best_numbers(side, features);
     const bool is_scaled = is_own || shape.action_distribution != ActionDistribution::kGaussian;
     const Value inside = is_scaled ? scaled_to_bounds(best, low, high) : best;
-    Operation clip{OperationKind::kClip, is_row ? "action" : "action.row", {inside.name}, numbers};
+    const char* const name = shape.has_choices() ? "action.numbers"
+                             : is_row            ? "action"
+                                                 : "action.row";
+    Operation clip{OperationKind::kClip, name, {inside.name}, numbers};
     clip.arrays = {keep("action_low", numbers, low), keep("action_high", numbers, high)};
     Value action = add(clip);
+    if (shape.has_choices()) {
+      graph_.outputs.front() = join_action(graph_.outputs.front(), action).name;
+      return;
+    }
     if (!is_row) {
       action = add({OperationKind::kReshape, "action", {action.name}, space.extents()});
     }
     graph_.outputs.insert(graph_.outputs.begin(), action.name);
+  }
+
+  // Choices, then numbers: the row that the environment gets.
+  Value join_action(const std::string& choices, const Value& numbers) {
+    const NetworkShape& shape = policy_.network.shape();
+    const int heads = static_cast<int>(shape.heads().size());
+    const Value indices = add({OperationKind::kFloat, "action.indices", {choices}, {heads}});
+    return add(
+        {OperationKind::kJoin, "action", {indices.name, numbers.name}, {heads + shape.box_size()}});
   }
 
   // The critic's head, in units of rewards with norm_value, too: w s and b s + m.
@@ -544,6 +590,10 @@ const char* operation_name(const Operation& operation) {
       return "constant";
     case OperationKind::kBetaMean:
       return "beta_mean";
+    case OperationKind::kNoise:
+      return "noise";
+    case OperationKind::kFloat:
+      return "float32";
     case OperationKind::kPart:
       return "part";
     case OperationKind::kJoin:

@@ -31,9 +31,11 @@ enum class OperationKind {
   kMask,      // its first input, and `number` where its second one is false
   kClip,      // arrays low and high
   kArgmax,    // index of the largest number, or of the largest in each part of `heads` numbers
+  kFloat,     // indices as float32
   kLargest,   // largest number
   kColumn,    // number at index `number`
   kConstant,  // an array without rows
+  kNoise,     // array variances [A, L]: log(sqrt(sum of x^2 variance + `number`))
   kBetaMean,  // of Beta(1 + softplus(x), 1 + softplus(y)), moved from [0, 1] to [-1, 1]
   kPart,      // numbers from index `number` on, as many as its shape says
   kJoin,      // its inputs, side by side

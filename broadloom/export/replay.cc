@@ -124,6 +124,19 @@ class RowReplay {
           return (alpha - beta) / (alpha + beta);
         });
         break;
+      case OperationKind::kNoise: {
+        const std::size_t features = array(0).size() / out.size();
+        for (std::size_t i = 0; i < out.size(); ++i) {
+          double sum = operation_.number;
+          for (std::size_t l = 0; l < features; ++l)
+            sum += x[l] * x[l] * array(0)[i * features + l];
+          out[i] = 0.5 * std::log(sum);
+        }
+        break;
+      }
+      case OperationKind::kFloat:
+        each(x, out, [](double v, std::size_t) { return v; });
+        break;
       case OperationKind::kPart:
         each(x + static_cast<std::size_t>(operation_.number), out,
              [](double v, std::size_t) { return v; });

@@ -247,6 +247,11 @@ class ModuleText {
             "(F.softplus({0}) - F.softplus({1})) / (F.softplus({0}) + F.softplus({1}) + 2.0)", x,
             other);
       }
+      case OperationKind::kNoise:
+        return fmt::format("0.5 * torch.log(F.linear({} * {}, self.{}) + {})", x, x, arrays[0],
+                           operation.number);
+      case OperationKind::kFloat:
+        return fmt::format("{}.to(torch.float32)", x);
       case OperationKind::kPart: {
         const int begin = static_cast<int>(operation.number);
         return fmt::format("{}[:, {}:{}]", x, begin, begin + operation.shape[0]);

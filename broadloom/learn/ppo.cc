@@ -125,7 +125,7 @@ Ppo::Ppo(const ActorCritic& network, const PpoSettings& settings, int batch_size
                settings.adam_betas},
               batch_size, minibatch_count, observation_size, action_size, pool, ranks) {
   if (network.shape().has_log_std()) {
-    update_.loss().old_log_std.resize(static_cast<std::size_t>(network.shape().action_outputs));
+    update_.loss().old_log_std.resize(static_cast<std::size_t>(network.shape().box_size()));
   }
 }
 

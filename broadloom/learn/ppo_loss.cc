@@ -294,9 +294,9 @@ TileBatch<Real>::TileBatch(const NetworkShape& shape)
     : TileBatch(shape.observation_size, shape.action_size(), shape.action_outputs,
                 shape.critic_observation_size, shape.value_outputs, shape.masked) {
   terms.resize(static_cast<std::size_t>(kTileRows) * PolicyDistribution::term_rows(shape));
-  if (shape.is_categorical()) return;
+  if (!shape.has_box()) return;
   old_means.resize(static_cast<std::size_t>(kTileRows) * shape.action_outputs);
-  if (shape.has_log_std()) old_log_std.resize(static_cast<std::size_t>(shape.action_outputs));
+  if (shape.has_log_std()) old_log_std.resize(static_cast<std::size_t>(shape.box_size()));
 }
 
 void PpoLoss::gather(const RolloutBlock& block, const std::int32_t* indices, int rows,
@@ -343,15 +343,44 @@ namespace {
 // The sum over rows of KL(old || new) of diagonal Gaussians:
 //   sum over dimensions of log(s / s_old) + (s_old^2 + (m_old - m)^2) / (2 s^2) - 1/2
 template <class Real>
-double gaussian_kl(const TileBatch<Real>& batch, const Real* means, const Real* log_std) {
+double gaussian_kl(const TileBatch<Real>& batch, const Real* old_means, const Real* means,
+                   const Real* log_std) {
   double total = 0.0;
   for (std::size_t a = 0; a < batch.old_log_std.size(); ++a) {
     const double after = log_std[a], before = batch.old_log_std[a];
     const double scale = 0.5 * portable::exp(-2.0 * after), old_var = portable::exp(2.0 * before);
     for (int r = 0; r < batch.rows; ++r) {
       const std::size_t i = a * kTileRows + static_cast<std::size_t>(r);
-      const double off = static_cast<double>(batch.old_means[i]) - static_cast<double>(means[i]);
+      const double off = static_cast<double>(old_means[i]) - static_cast<double>(means[i]);
       total += (after - before) + ((old_var + off * off) * scale - 0.5);
+    }
+  }
+  return total;
+}
+
+// The logarithm of the sum of exponentials of `count` logits, one per row of the tile.
+template <class Real>
+double log_sum(const Real* logits, int count) {
+  double largest = logits[0], sum = 0.0;
+  for (int i = 1; i < count; ++i) largest = std::max<double>(largest, logits[i * kTileRows]);
+  for (int i = 0; i < count; ++i) sum += portable::exp(logits[i * kTileRows] - largest);
+  return largest + portable::log(sum);
+}
+
+// The sum over rows and heads of sum_i p_i (log p_i - log q_i), of a policy's choices.
+template <class Real>
+double choices_kl(const NetworkShape& shape, const TileBatch<Real>& batch, const Real* logits) {
+  double total = 0.0;
+  for (int r = 0; r < batch.rows; ++r) {
+    const Real *before = &batch.old_means[r], *after = logits + r;
+    for (const int choices : shape.heads()) {
+      const double shift = log_sum(before, choices), new_shift = log_sum(after, choices);
+      for (int i = 0; i < choices; ++i) {
+        const double log_p = before[i * kTileRows] - shift;
+        total += portable::exp(log_p) * (log_p - (after[i * kTileRows] - new_shift));
+      }
+      before += choices * kTileRows;
+      after += choices * kTileRows;
     }
   }
   return total;
@@ -361,8 +390,13 @@ double gaussian_kl(const TileBatch<Real>& batch, const Real* means, const Real* 
 template <class Real>
 double analytic_kl(const NetworkShape& shape, const TileBatch<Real>& batch,
                    const TileWorkspace<Real>& work) {
-  if (!shape.has_pairs()) return gaussian_kl(batch, work.policy.data(), work.log_std.data());
-  double kl[kTileRows], total = 0.0;
+  const std::size_t first = static_cast<std::size_t>(shape.logits()) * kTileRows;
+  double total = shape.has_choices() ? choices_kl(shape, batch, work.policy.data()) : 0.0;
+  if (!shape.has_pairs()) {
+    return total +
+           gaussian_kl(batch, &batch.old_means[first], &work.policy[first], work.log_std.data());
+  }
+  double kl[kTileRows];
   PolicyDistribution(shape).pairs_kl(batch.old_means.data(), work.policy.data(), batch.rows, kl);
   for (int r = 0; r < batch.rows; ++r) total += kl[r];
   return total;
@@ -408,8 +442,9 @@ void policy_side(const ActorCritic& network, const PpoCoefficients& c, Real shar
                   work.policy_delta.data(), work.log_std_delta.data());
   if (shape.has_log_std()) network.add_log_std_gradient(params, work.log_std_delta.data(), grads);
   if (c.bounds_coef > 0.0) {
-    add_bounds_gradient(static_cast<Real>(c.bounds_coef) * share, rows.outputs, shape.action_size(),
-                        batch.rows, work.policy_delta.data());
+    const std::size_t means = static_cast<std::size_t>(shape.logits()) * kTileRows;
+    add_bounds_gradient(static_cast<Real>(c.bounds_coef) * share, rows.outputs + means,
+                        shape.box_size(), batch.rows, work.policy_delta.data() + means);
   }
   if (c.analytic_kl) sums.analytic_kl += analytic_kl(shape, batch, work);
   add_policy_sums(c, batch, sums);

@@ -24,6 +24,11 @@ void mask_outputs(const std::uint8_t* valid, int count, int rows, Real* outputs)
   }
 }
 
+// The place in a tile's outputs of the first that is not the head's.
+std::size_t head_columns(const NetworkShape& shape) {
+  return static_cast<std::size_t>(shape.head_outputs()) * kTileRows;
+}
+
 }  // namespace
 
 StdBounds::StdBounds(const NetworkShape& shape)
@@ -58,7 +63,7 @@ ActorCritic::ActorCritic(NetworkShape shape) : shape_(std::move(shape)) {
   if (shared) encoder_cell_ = cell(encoded);
   if (!shared) actor_ = body(encoded);
   if (!shared) actor_cell_ = cell(features(actor_, encoded));
-  policy_head_ = layout_.add_linear(features(actor_, encoded), shape_.action_outputs, true);
+  policy_head_ = layout_.add_linear(features(actor_, encoded), shape_.head_outputs(), true);
   critic_range_.begin = layout_.size();
   if (!shape_.action_values) {
     const int read = shared ? encoded : shape_.critic_input_size();
@@ -67,7 +72,8 @@ ActorCritic::ActorCritic(NetworkShape shape) : shape_(std::move(shape)) {
     value_head_ = layout_.add_linear(features(critic_, read), shape_.value_outputs, true);
   }
   critic_range_.end = layout_.size();
-  if (shape_.has_log_std()) log_std_ = layout_.add_vector(shape_.action_outputs);
+  if (shape_.has_log_std()) log_std_ = layout_.add_vector(shape_.box_size());
+  if (shape_.has_state_noise()) log_std_ = layout_.add_vector(noise_size());
 }
 
 void ActorCritic::initialise(std::uint64_t seed, float* params, Purpose purpose) const {
@@ -126,11 +132,14 @@ void ActorCritic::initialise(std::uint64_t seed, float* params, Purpose purpose)
     normal(policy_head_, 1.0);
   } else {
     LinearSlice drawn = policy_head_;
-    if (shape_.has_pairs() && shape_.action_distribution != ActionDistribution::kBeta) {
-      drawn.out = shape_.action_size();  // the means
+    if (shape_.has_pairs() && !shape_.has_state_noise() &&
+        shape_.action_distribution != ActionDistribution::kBeta) {
+      const int deviations = shape_.box_size();
+      drawn.out -= deviations;  // the logits and means
       const std::size_t rest = static_cast<std::size_t>(drawn.in) * drawn.out;
-      std::fill_n(params + drawn.weight + rest, rest, 0.0f);
-      std::fill_n(params + drawn.bias + drawn.out, drawn.out,
+      std::fill_n(params + drawn.weight + rest, static_cast<std::size_t>(drawn.in) * deviations,
+                  0.0f);
+      std::fill_n(params + drawn.bias + drawn.out, deviations,
                   static_cast<float>(shape_.log_std_init));
     }
     head(drawn, shape_.action_values ? std::sqrt(2.0) : 0.01);
@@ -140,10 +149,11 @@ void ActorCritic::initialise(std::uint64_t seed, float* params, Purpose purpose)
     init_cell(critic_cell_);
     head(value_head_, 1.0);
   }
+  std::fill_n(params + log_std_, noise_size(), static_cast<float>(shape_.log_std_init));
   if (shape_.has_log_std()) {
     const bool is_log = shape_.std_form == StdForm::kLog;
     const double first = is_log ? shape_.log_std_init : portable::exp(shape_.log_std_init);
-    std::fill_n(params + log_std_, shape_.action_outputs, static_cast<float>(first));
+    std::fill_n(params + log_std_, shape_.box_size(), static_cast<float>(first));
   }
 }
 
@@ -151,7 +161,7 @@ template <class Real>
 void ActorCritic::log_std(const Real* params, Real* out) const {
   const StdBounds bounds(shape_);
   const Real low = static_cast<Real>(bounds.low), high = static_cast<Real>(bounds.high);
-  for (int a = 0; a < shape_.action_outputs; ++a) {
+  for (int a = 0; a < shape_.box_size(); ++a) {
     const Real kept = std::clamp(params[log_std_ + a], low, high);
     out[a] = shape_.std_form == StdForm::kLog ? kept : static_cast<Real>(portable::log(kept));
   }
@@ -162,7 +172,7 @@ void ActorCritic::add_log_std_gradient(const Real* params, const Real* d_log_std
                                        Real* grads) const {
   const StdBounds bounds(shape_);
   const Real low = static_cast<Real>(bounds.low), high = static_cast<Real>(bounds.high);
-  for (int a = 0; a < shape_.action_outputs; ++a) {
+  for (int a = 0; a < shape_.box_size(); ++a) {
     const Real param = params[log_std_ + a];
     if (param < low || param > high) continue;
     grads[log_std_ + a] += shape_.std_form == StdForm::kLog ? d_log_std[a] : d_log_std[a] / param;
@@ -193,9 +203,10 @@ TileWorkspace<Real> ActorCritic::make_workspace() const {
   if (is_recurrent()) work.states.begins.resize(kRows);
   work.policy.resize(kRows * shape_.action_outputs);
   if (shape_.has_log_std()) {
-    work.log_std.resize(static_cast<std::size_t>(shape_.action_outputs));
+    work.log_std.resize(static_cast<std::size_t>(shape_.box_size()));
     work.log_std_delta.resize(work.log_std.size());
   }
+  work.noise_variances.resize(static_cast<std::size_t>(noise_size()));
   work.policy_delta.resize(kRows * shape_.action_outputs);
   work.values.resize(kRows * shape_.value_outputs);
   work.values_delta.resize(kRows * shape_.value_outputs);
@@ -224,11 +235,12 @@ void ActorCritic::forward(const Real* params, std::type_identity_t<NetworkInput<
     top = cell.forward(params, top, rows, work.states, cell_activations);
     head_forward(top, params + head.weight, params + head.bias, outputs, rows, head.in, head.out,
                  kTileRows);
+    return top;
   };
   if (shape_.action_values) {
     run(actor_, actor_cell_, encoded, work.actor.data(), work.actor_cell.data(), policy_head_,
         work.policy.data());
-    mask_outputs(input.valid, policy_head_.out, rows, work.policy.data());
+    mask_outputs(input.valid, shape_.logits(), rows, work.policy.data());
     if (side != NetworkSide::kPolicy) {
       largest_outputs(work.policy.data(), policy_head_.out, rows, work.values.data());
     }
@@ -238,9 +250,13 @@ void ActorCritic::forward(const Real* params, std::type_identity_t<NetworkInput<
     run(critic_, critic_cell_, encoder_.empty() ? input.critic : encoded, work.critic.data(),
         work.critic_cell.data(), value_head_, work.values.data());
   if (side == NetworkSide::kValue) return;
-  run(actor_, actor_cell_, encoded, work.actor.data(), work.actor_cell.data(), policy_head_,
-      work.policy.data());
-  mask_outputs(input.valid, policy_head_.out, rows, work.policy.data());
+  work.policy_features = run(actor_, actor_cell_, encoded, work.actor.data(),
+                             work.actor_cell.data(), policy_head_, work.policy.data());
+  mask_outputs(input.valid, shape_.logits(), rows, work.policy.data());
+  if (shape_.has_state_noise()) {
+    noise_variances(params + log_std_, noise_size(), work.noise_variances.data());
+    noise_log_std(noise_rows(work, rows), &work.policy[head_columns(shape_)]);
+  }
   if (!work.log_std.empty()) log_std(params, work.log_std.data());
 }
 
@@ -281,6 +297,11 @@ void ActorCritic::backward(const Real* params, const Real* transposed,
   Real* below_critic =
       shared ? encoder_cell_.output_delta(work.encoder_cell_delta.data(), below_encoder)
              : critic_.output_delta(work.critic_delta.data());
+  if (side != NetworkSide::kValue && shape_.has_state_noise()) {
+    const std::size_t first = head_columns(shape_);
+    noise_backward(noise_rows(work, rows), &work.policy[first], &work.policy_delta[first],
+                   grads + log_std_);
+  }
   if (side != NetworkSide::kValue) {
     run(actor_, actor_cell_, encoded, work.actor.data(), work.actor_delta.data(),
         work.actor_cell.data(), work.actor_cell_delta.data(), policy_head_,

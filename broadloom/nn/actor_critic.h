@@ -13,6 +13,7 @@
 #include "broadloom/nn/cell.h"
 #include "broadloom/nn/chain.h"
 #include "broadloom/nn/encoder.h"
+#include "broadloom/nn/state_noise.h"
 
 namespace broadloom {
 
@@ -39,6 +40,7 @@ enum class StdForm {
   kLog,             // their logarithms
   kScalar,          // themselves
   kStateDependent,  // none: outputs of the network are the logarithms
+  kSde,             // those of noise that is linear in the features (state_noise.h)
 };
 
 // The least deviation of StdForm::kScalar, as in RSL-RL.
@@ -51,24 +53,26 @@ enum class Precision {
 
 struct NetworkShape {
   int observation_size = 0;  // D
-  // Box: diagonal Gaussian; else: categorical, one head for each number of an action.
+  // Box: diagonal Gaussian; else: categorical, one head for each choice of an action. Hybrid: both.
   SpaceKind action_kind = SpaceKind::kDiscrete;
-  // Choices of all heads, or numbers of a Box action: twice as many with has_pairs().
+  // Choices of all heads, then numbers of a Box action: twice as many with has_pairs().
   int action_outputs = 0;
-  // MultiDiscrete only: choices of each head; their sum is action_outputs.
+  // MultiDiscrete and hybrid only: choices of each head. Their logits come first.
   std::vector<int> action_heads{};
   // Whether inputs come with flags of valid actions.
   bool masked = false;
   std::vector<int> hidden_sizes{64, 64};
   Activation activation = Activation::kTanh;
   bool shared_encoder = false;
-  // Box only.
+  // For the numbers of a Box only.
   ActionDistribution action_distribution = ActionDistribution::kGaussian;
   // Gaussians only: standard deviations. A number beyond a bound acts as the bound, and has no
   // gradient. std_max 0: no upper bound.
   double log_std_init = 0.0;
   StdForm std_form = StdForm::kLog;
   double std_min = 0.0, std_max = 0.0;
+  // kSde only: steps between two draws of the noise; 0 or less: one draw per block or episode.
+  int sde_sample_freq = -1;
   Precision precision = Precision::kFp32;
   // Size of the observation that only the critic reads; 0 if it reads the actor's. Not available
   // with a shared encoder or action_values.
@@ -85,25 +89,41 @@ struct NetworkShape {
   // After each body, or after the shared encoder; not available with action_values.
   CellKind recurrent = CellKind::kNone;
 
-  bool is_categorical() const { return action_kind != SpaceKind::kBox; }
+  // Whether an action has choices, numbers of a Box, or both.
+  bool has_choices() const { return action_kind != SpaceKind::kBox; }
+  bool has_box() const {
+    return action_kind == SpaceKind::kBox || action_kind == SpaceKind::kHybrid;
+  }
   // Whether the head has two outputs per number of an action: means [A] and then log deviations
   // [A], or those of a Beta's alpha and beta.
   bool has_pairs() const {
-    return !is_categorical() && (action_distribution == ActionDistribution::kBeta ||
-                                 std_form == StdForm::kStateDependent);
+    return has_box() && (action_distribution == ActionDistribution::kBeta ||
+                         std_form == StdForm::kStateDependent || has_state_noise());
   }
+  // Whether the log deviations among the outputs follow from the features and parameters [L, A].
+  bool has_state_noise() const { return has_box() && std_form == StdForm::kSde; }
   // Whether the deviations are parameters, the same for every state.
-  bool has_log_std() const { return !is_categorical() && !has_pairs(); }
-  // Choices of each head [heads], of a categorical policy. Points into this shape.
+  bool has_log_std() const { return has_box() && !has_pairs(); }
+  // Choices of each head [heads]; empty for a Box. Points into this shape.
   std::span<const int> heads() const {
+    if (!has_choices()) return {};
     if (action_heads.empty()) return {&action_outputs, 1};
     return action_heads;
   }
-  // A, the numbers of an action.
-  int action_size() const {
-    if (is_categorical()) return static_cast<int>(heads().size());
-    return has_pairs() ? action_outputs / 2 : action_outputs;
+  // The logits of all heads, which are the first outputs; 0 for a Box.
+  int logits() const {
+    int sum = 0;
+    for (const int count : heads()) sum += count;
+    return sum;
   }
+  // Rows of the policy's head: all outputs, except log deviations of state_noise.h.
+  int head_outputs() const { return action_outputs - (has_state_noise() ? box_size() : 0); }
+  // Outputs for the numbers of a Box, the last ones.
+  int box_outputs() const { return action_outputs - logits(); }
+  // The numbers of a Box in an action.
+  int box_size() const { return has_pairs() ? box_outputs() / 2 : box_outputs(); }
+  // A, the numbers of an action.
+  int action_size() const { return static_cast<int>(heads().size()) + box_size(); }
   int critic_input_size() const {
     return critic_observation_size > 0 ? critic_observation_size : observation_size;
   }
@@ -124,7 +144,7 @@ struct NetworkInput {
 
   const Real* policy;  // [rows, observation_size]
   const Real* critic;  // [rows, critic_input_size()]
-  // [rows, action_outputs] flags of valid actions (env/action_masks.h); null: all are valid.
+  // [rows, logits()] flags of valid actions (env/action_masks.h); null: all are valid.
   const std::uint8_t* valid = nullptr;
 };
 
@@ -156,6 +176,8 @@ struct TileWorkspace {
   AlignedVector<Real> encoder_cell_delta, actor_cell_delta, critic_cell_delta;
   TileStates<Real> states;
   std::vector<Real> log_std, log_std_delta;  // [A] if they are parameters, or empty
+  std::vector<Real> noise_variances;         // [L, A] with has_state_noise(), or empty
+  const Real* policy_features = nullptr;     // [rows, L], after a forward pass of the policy
   AlignedVector<Real> policy, policy_delta;  // [outputs, kTileRows]: column r belongs to row r
   AlignedVector<Real> values, values_delta;  // [value_outputs, kTileRows]
   AlignedVector<Real>
@@ -178,7 +200,7 @@ struct TileWorkspace {
           &feature_delta,    &layer_scratch}) {
       count += array->size();
     }
-    count += log_std.size() + log_std_delta.size();
+    count += log_std.size() + log_std_delta.size() + noise_variances.size();
     return count * sizeof(Real) + states.begins.size();
   }
 };
@@ -202,7 +224,8 @@ class ActorCritic {
   bool is_recurrent() const { return state_size_ > 0; }
   const LinearSlice& policy_head() const { return policy_head_; }
   const LinearSlice& value_head() const { return value_head_; }
-  // Offset of the parameters of log_std [A]; with shape().has_log_std() only.
+  // Offset of the parameters of log_std [box_size()], with shape().has_log_std(), or of those of
+  // noise [L, box_size()], with shape().has_state_noise().
   std::size_t log_std_offset() const { return log_std_; }
   // Log standard deviations [A] of a Gaussian.
   template <class Real>
@@ -211,6 +234,17 @@ class ActorCritic {
   // deviations [A].
   template <class Real>
   void add_log_std_gradient(const Real* params, const Real* d_log_std, Real* grads) const;
+
+  // L times box_size() with shape().has_state_noise(), else 0.
+  int noise_size() const {
+    return shape_.has_state_noise() ? policy_head_.in * shape_.box_size() : 0;
+  }
+  // After a forward pass of the policy, with shape().has_state_noise().
+  template <class Real>
+  NoiseRows<Real> noise_rows(const TileWorkspace<Real>& work, int rows) const {
+    return {work.policy_features, work.noise_variances.data(), rows, policy_head_.in,
+            shape_.box_size()};
+  }
 
   // Initialises params [P] from the streams (seed, purpose, tensor, 0).
   //

@@ -4,7 +4,7 @@ namespace broadloom {
 
 void PolicySampler::act(const ActRows& rows) const {
   policy_.sample(rows.outputs, rows.log_std, rows.streams, rows.draws, rows.terms, rows.actions,
-                 rows.log_probs);
+                 rows.log_probs, rows.noise);
 }
 
 void PolicySampler::act_best(const ActRows& rows) const {

@@ -16,6 +16,8 @@ struct ActRows {
   float* log_probs;      // out [kTileRows]
   float* draws;          // [A, kTileRows] scratch
   float* terms;          // [A, kTileRows] scratch
+  // With NetworkShape::has_state_noise(): the noise of the rows; else null.
+  const DrawnNoise* noise = nullptr;
 };
 
 // Results of a row must not depend on other rows. Several threads act at the same time. Allocates

@@ -26,12 +26,12 @@ struct BlockSizes {
   ObservationType critic = {};  // critic observations; size 0: critic reads `observations`
   bool with_intrinsic = false;  // whether intrinsic rewards and values are present
   bool with_fillers = false;    // whether some rows are not transitions
-  bool with_means = false;      // whether the policy's outputs for a Box are present
-  bool has_pairs = false;       // whether they are two per number of an action
+  bool with_means = false;      // whether the policy's outputs are present
+  int policy_outputs = 0;       // how many they are; 0: A
   int state_size = 0;           // S of a recurrent network (ActorCritic::state_size()), or 0
 
   bool has_critic() const { return critic.size > 0; }
-  int mean_size() const { return has_pairs ? 2 * A : A; }  // outputs of a policy for a Box
+  int mean_size() const { return policy_outputs > 0 ? policy_outputs : A; }
   ObservationType observation() const { return {D, dtype, full_scale, frames}; }
   std::size_t size() const { return static_cast<std::size_t>(T) * N; }  // B
 };

@@ -36,7 +36,8 @@ Collector::Collector(VecEnv& envs, const ActorCritic& network, const Actor& acto
       seed_(seed),
       plan_(envs.num_envs(), kTileRows),
       cut_(plan_, ranks),
-      whole_(simulator_.whole_batch ? envs.num_envs() : 0, network, envs.spec()) {
+      whole_(simulator_.whole_batch ? envs.num_envs() : 0, network, envs.spec()),
+      noise_(network, static_cast<std::size_t>(envs.num_envs())) {
   const std::size_t per_tile = static_cast<std::size_t>(envs.spec().action_size()) * kTileRows;
   for (int thread = 0; thread < pool.threads(); ++thread) {
     scratch_.push_back({network.make_workspace<float>(), EnvRows(0, network, envs.spec()),
@@ -49,6 +50,7 @@ Collector::Collector(VecEnv& envs, const ActorCritic& network, const Actor& acto
 void Collector::regroup(int num_envs) {
   plan_ = ShardPlan(num_envs, kTileRows);
   cut_ = RankCut(plan_, ranks_);
+  noise_ = KeptNoise(network_, static_cast<std::size_t>(num_envs));
   groups_.clear();
   const int shards = cut_.last_shard() - cut_.first_shard();
   const int group_size = shards_per_group(plan_[0].size(), shards, pool_.threads());
@@ -86,7 +88,8 @@ std::size_t Collector::bytes(int num_envs, int threads, const ActorCritic& netwo
   const std::size_t row = EnvRows::row_bytes(network, envs.spec());
   const std::size_t scratch = rows * row + sizeof(float) * kTileRows * (3 * action + 1);
   return static_cast<std::size_t>(threads) * (network.make_workspace<float>().bytes() + scratch) +
-         (shared ? static_cast<std::size_t>(num_envs) * row : 0);
+         (shared ? static_cast<std::size_t>(num_envs) * row : 0) +
+         static_cast<std::size_t>(num_envs) * KeptNoise::row_bytes(network);
 }
 
 namespace {
@@ -365,7 +368,7 @@ void Collector::act(Shard shard, const GroupRows& rows, Scratch& scratch, const 
   network_.forward(params, input, shard.size(), scratch.work,
                    values_later ? NetworkSide::kPolicy : NetworkSide::kBoth);
   keep_policy_states(shard, scratch.work, block);
-  draw_actions(shard, scratch, step);
+  draw_actions(shard, scratch, step, t);
   keep_actions(shard, rows, scratch, t, block);
   std::copy_n(scratch.log_probs.data(), shard.size(), &block.log_probs[first]);
   if (!values_later) {
@@ -374,15 +377,19 @@ void Collector::act(Shard shard, const GroupRows& rows, Scratch& scratch, const 
 }
 
 // Environment n at step s draws from Random(seed, kAction, n, s), whichever shard it is in.
-void Collector::draw_actions(Shard shard, Scratch& scratch, std::int64_t step) {
+void Collector::draw_actions(Shard shard, Scratch& scratch, std::int64_t step, int t) {
+  const RandomRows streams{seed_, Purpose::kAction, static_cast<std::uint32_t>(shard.begin),
+                           static_cast<std::uint64_t>(step), shard.size()};
+  const DrawnNoise noise = noise_.at(t, streams, static_cast<std::size_t>(shard.begin),
+                                     network_.noise_rows(scratch.work, shard.size()));
   actor_.act({.log_std = scratch.work.log_std.data(),
               .outputs = scratch.work.policy.data(),
-              .streams = {seed_, Purpose::kAction, static_cast<std::uint32_t>(shard.begin),
-                          static_cast<std::uint64_t>(step), shard.size()},
+              .streams = streams,
               .actions = scratch.actions.data(),
               .log_probs = scratch.log_probs.data(),
               .draws = scratch.draws.data(),
-              .terms = scratch.terms.data()});
+              .terms = scratch.terms.data(),
+              .noise = &noise});
 }
 
 // The block gets the actions as drawn. The environments get them within their bounds.
@@ -394,13 +401,10 @@ void Collector::keep_actions(Shard shard, const GroupRows& rows, Scratch& scratc
   const PolicyDistribution policy(network_.shape());
   float* kept = &block.actions[block.index(t, shard.begin) * size];
   for (std::size_t a = 0; a < size; ++a) {
-    const bool index = space.kind == SpaceKind::kDiscrete;
-    const float low = index ? 0.0f : space.low[a];
-    const float high = index ? static_cast<float>(space.size - 1) : space.high[a];
     const float* drawn = &scratch.actions[a * kTileRows];
     for (std::size_t k = 0; k < static_cast<std::size_t>(shard.size()); ++k) {
       kept[k * size + a] = drawn[k];
-      played[k * size + a] = policy.played(drawn[k], low, high);
+      played[k * size + a] = policy.played(a, drawn[k], space);
     }
   }
   if (!block.with_means) return;

@@ -19,6 +19,7 @@
 #include "broadloom/rollout/actor.h"
 #include "broadloom/rollout/block.h"
 #include "broadloom/rollout/collect_fault.h"
+#include "broadloom/rollout/kept_noise.h"
 #include "broadloom/rollout/normalizer.h"
 #include "broadloom/rollout/rank_cut.h"
 
@@ -145,7 +146,7 @@ class Collector {
   static void keep_values(const TileWorkspace<float>& work, std::size_t tile_row, std::size_t rows,
                           std::size_t block_row, RolloutBlock& block);
   void value_rows(Shard shard, Scratch& scratch, const float* params, RolloutBlock& block);
-  void draw_actions(Shard shard, Scratch& scratch, std::int64_t step);
+  void draw_actions(Shard shard, Scratch& scratch, std::int64_t step, int t);
   void keep_actions(Shard shard, const GroupRows& rows, Scratch& scratch, int t,
                     RolloutBlock& block);
   void bootstrap_rows(const Group& group, Scratch& scratch, const float* params,
@@ -171,6 +172,7 @@ class Collector {
   EnvRows whole_;                 // all environments of a whole-batch simulator; else empty
   std::vector<Group> groups_;     // all of this rank's shards
   std::vector<Scratch> scratch_;  // [threads]
+  KeptNoise noise_;               // of all environments
 };
 
 }  // namespace broadloom

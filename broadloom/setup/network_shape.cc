@@ -52,6 +52,7 @@ ActionDistribution distribution_of(const std::string& name) {
 
 StdForm std_form_of(const std::string& name) {
   if (name == "scalar") return StdForm::kScalar;
+  if (name == "sde") return StdForm::kSde;
   return name == "state_dependent" ? StdForm::kStateDependent : StdForm::kLog;
 }
 
@@ -97,12 +98,13 @@ Status check_encoder(const Config& config, const EnvSpec& spec) {
           : "impala, which pads, or mlp"));
 }
 
-// A logit per choice, or a mean per number of a Box.
+// A logit per choice, and a mean per number of a Box.
 int outputs_of(const Config& config, const Space& action) {
   const std::vector<int> choices = action.choices();
-  if (!choices.empty()) return std::accumulate(choices.begin(), choices.end(), 0);
-  const bool pairs = config.action_distribution == "beta" || config.std_form == "state_dependent";
-  return pairs && action.kind == SpaceKind::kBox ? 2 * action.size : action.size;
+  const int logits = std::accumulate(choices.begin(), choices.end(), 0);
+  const bool pairs = config.action_distribution == "beta" || config.std_form == "state_dependent" ||
+                     config.std_form == "sde";
+  return logits + (pairs ? 2 : 1) * action.box_count();
 }
 
 }  // namespace
@@ -124,7 +126,8 @@ std::string action_range_advice(const Config& config, const EnvSpec& spec) {
   constexpr double kWide = 20.0;  // largest range that is not reported, standard deviations
   const double deviation = portable::exp(config.log_std_init);
   const Space& space = spec.action;
-  for (std::size_t i = 0; i < space.low.size() && i < space.high.size(); ++i) {
+  for (auto i = static_cast<std::size_t>(space.choice_count());
+       i < space.low.size() && i < space.high.size(); ++i) {
     const double low = space.low[i], high = space.high[i];
     const bool beyond = low >= deviation || high <= -deviation;
     // A Gaussian policy without bounds fits a space without bounds.
@@ -146,7 +149,8 @@ std::string action_scale_advice(const EnvSpec& spec) {
   return fmt::format(
       "actions of {} are scaled from -1..1 to its bounds, the first to {:g}..{:g}; "
       "env.scale_actions = false hands them over as they are",
-      spec.id, space.own_low[0], space.own_high[0]);
+      spec.id, space.own_low[static_cast<std::size_t>(space.choice_count())],
+      space.own_high[static_cast<std::size_t>(space.choice_count())]);
 }
 
 Encoder encoder_of(const std::string& name) {
@@ -165,8 +169,9 @@ NetworkShape network_shape(const Config& config, const EnvSpec& spec) {
   return {.observation_size = spec.observation_size(),
           .action_kind = spec.action.kind,
           .action_outputs = outputs_of(config, spec.action),
-          .action_heads = spec.action.kind == SpaceKind::kMultiDiscrete ? spec.action.choices()
-                                                                        : std::vector<int>{},
+          .action_heads = spec.action.has_choices() && spec.action.kind != SpaceKind::kDiscrete
+                              ? spec.action.choices()
+                              : std::vector<int>{},
           .masked = spec.action.masked,
           .hidden_sizes = config.hidden_sizes,
           .activation = activation_of(config.activation),
@@ -176,6 +181,7 @@ NetworkShape network_shape(const Config& config, const EnvSpec& spec) {
           .std_form = std_form_of(config.std_form),
           .std_min = config.std_min,
           .std_max = config.std_max,
+          .sde_sample_freq = config.sde_sample_freq,
           .precision = precision_of(config.precision),
           .critic_observation_size = critic_space(config, spec).size,
           .encoder = encoder_of(config.encoder),
@@ -198,7 +204,7 @@ NetworkShape rnd_shape(const Config& config, const EnvSpec& spec) {
 }
 
 Status check_actions(const Config& config, const EnvSpec& spec) {
-  if (config.action_distribution == "gaussian" || spec.action.kind != SpaceKind::kBox) return {};
+  if (config.action_distribution == "gaussian" || !spec.action.has_box()) return {};
   if (has_bounded_actions(spec)) return {};
   return invalid(
       fmt::format("action_distribution = {}: it scales actions to the bounds of their Box, but "

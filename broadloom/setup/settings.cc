@@ -91,8 +91,8 @@ BlockSizes run_block_sizes(const Config& config, const VecEnv& envs) {
   BlockSizes sizes = block_sizes(envs, config.num_steps, config.num_envs);
   sizes.critic = observation_type(critic_space(config, envs.spec()));
   sizes.with_intrinsic = value_outputs(config) > 1;
-  sizes.with_means = has_analytic_kl(config) && envs.spec().action.kind == SpaceKind::kBox;
-  sizes.has_pairs = network_shape(config, envs.spec()).has_pairs();
+  sizes.with_means = has_analytic_kl(config) && envs.spec().action.has_box();
+  sizes.policy_outputs = network_shape(config, envs.spec()).action_outputs;
   if (config.is_recurrent()) {
     sizes.state_size =
         static_cast<int>(ActorCritic(network_shape(config, envs.spec())).state_size());

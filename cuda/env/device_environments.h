@@ -123,7 +123,8 @@ class DeviceEnvironments {
       low[a] = space.low[a];
       high[a] = space.high[a];
     }
-    bounds_ = {space.kind, space.size, put(low.data(), size), put(high.data(), size)};
+    bounds_ = {space.kind, space.size, space.choice_count(), put(low.data(), size),
+               put(high.data(), size)};
   }
 
   void make_disturber(const BatchedEnv<Env>& batched, const Disturbance& disturbance) {

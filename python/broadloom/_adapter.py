@@ -64,7 +64,7 @@ class Simulator:
         self.is_compiled, self.saves_state = kind.is_compiled, kind.saves_state
         self.plays_blocks = self.is_compiled and self.env.plays_blocks(kind)
         action = self.spec["action"]
-        dtype = np.float32 if action["kind"] == "box" else np.int64
+        dtype = np.float32 if "low" in action else np.int64
         self.actions = np.zeros((self.num_envs, *action.get("shape", ())), dtype)
         try:
             self.start(seeds[0])

@@ -369,12 +369,13 @@ def space_of(space, name):
     from gymnasium import spaces
 
     kind = type(space).__name__
-    if kind == "Dict":
+    if kind == "Dict" and name != "action":
         return spaces.Dict({key: space_of(one, name) for key, one in space.spaces.items()})
     if kind == "Discrete":
         return spaces.Discrete(int(space.n))
     if kind != "Box":
-        raise TypeError(f"{name} space: got {kind}, expected Box, Discrete or a Dict of them")
+        expected = "Box or Discrete" if name == "action" else "Box, Discrete or a Dict of them"
+        raise TypeError(f"{name} space: got {kind}, expected {expected}")
     shape, dtype = tuple(int(extent) for extent in space.shape), np.dtype(space.dtype)
     dtype = np.dtype(np.float32) if dtype == np.bool_ else dtype
     low, high = (np.broadcast_to(np.asarray(x), shape) for x in (space.low, space.high))

@@ -7,7 +7,7 @@ import weakref
 
 import numpy as np
 
-from . import _masks, spaces
+from . import _masks, _nested, spaces
 from ._adapter import NO_FAMILIES, Described, Request, Simulator, abandon, seeded_reset
 from ._probe import (
     autoreset_mode,
@@ -101,6 +101,7 @@ class Kind:
             "summary": summary,
         }
         self.first_action = self.spec["action"].get("start", 0)
+        self.structure = _nested.structure_of(self.spec["action"])
         is_discrete = self.spec["action"]["kind"] == "discrete"
         self.action_dtype = np.dtype(np.int64) if is_discrete else self.action_space.dtype
         self.find_masks(env)
@@ -220,6 +221,8 @@ class Kind:
 
     def to_env_actions(self, actions):
         """Actions with the environments' numbers and dtype, as a copy that they may keep."""
+        if self.structure is not None:
+            return _nested.nested(self.structure, actions)
         if self.first_action:
             return actions + self.first_action
         return actions.astype(self.action_dtype)

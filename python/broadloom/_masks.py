@@ -70,9 +70,13 @@ def read_masks(kind, env, rows, infos, idle=None):
 
 
 def best_choices(scores, space):
-    """The choice with the largest score, of each number of an action: [n, ...]. scores: [n, M]."""
+    """The choice with the largest score, of each number of an action: [n, ...]. scores: [n, M].
+    Numbers of a Box beside choices are those of its bounds that are nearest to 0."""
     ends = np.cumsum(space.get("choices", [space.get("n")]))[:-1]
     chosen = [np.argmax(part, axis=1) for part in np.split(scores, ends, axis=1)]
+    if space["kind"] == "hybrid":
+        numbers = np.clip(0.0, space["low"], space["high"])
+        chosen.extend(np.full(len(scores), number) for number in numbers)
     return np.stack(chosen, axis=1).reshape(len(scores), *space.get("shape", ()))
 
 

@@ -99,6 +99,10 @@ def random_actions(space, random, count, masks=None):
     valid choices, or None. An infinite bound counts as -1 or 1."""
     if masks is not None:  # the valid choice with the largest of random scores
         return best_choices(random.random(masks.shape) + masks, space)
+    if space["kind"] == "hybrid":
+        choices = random.integers(space["choices"], size=(count, len(space["choices"])))
+        numbers = {**space, "kind": "box", "shape": (len(space["low"]),)}
+        return np.concatenate([choices, random_actions(numbers, random, count)], axis=1)
     if space["kind"] == "discrete":
         return random.integers(space["n"], size=count)
     if space["kind"] == "multi_discrete":

@@ -16,7 +16,7 @@ import numpy as np
 from gymnasium.vector import AutoresetMode
 from numpy.typing import ArrayLike, NDArray
 
-from . import _core, spaces
+from . import _core, _nested, spaces
 
 
 def list_envs() -> list[dict[str, Any]]:
@@ -123,6 +123,7 @@ class VectorEnv(gymnasium.vector.VectorEnv):
             self.single_action_space, self.num_envs
         )
         self._shape, self._dtype = self.action_space.shape, self.action_space.dtype
+        self._structure = _nested.structure_of(spec["action"])
         self._is_reset = False
 
     def reset(
@@ -153,17 +154,9 @@ class VectorEnv(gymnasium.vector.VectorEnv):
         self._check_open()
         if not self._is_reset:
             raise gymnasium.error.ResetNeeded("call reset() before step()")
-        actions = np.asarray(actions)
-        if actions.shape != self._shape:
-            raise _core.Error(
-                f"actions: got an array of shape {actions.shape}, expected {self._shape}"
-            )
-        if self._dtype == np.int64 and not np.issubdtype(actions.dtype, np.integer):
-            raise _core.Error(f"actions: got {actions.dtype}, expected integers")
+        actions = self._rows(actions)
         held = self._held_before_step()
-        ended = self._core.step(
-            np.ascontiguousarray(actions, self._dtype), self._mode != AutoresetMode.SAME_STEP
-        )
+        ended = self._core.step(actions, self._mode != AutoresetMode.SAME_STEP)
         if held is not None:
             self._core.release(held)
         infos = self._final_infos() if ended and self._mode == AutoresetMode.SAME_STEP else {}
@@ -175,6 +168,19 @@ class VectorEnv(gymnasium.vector.VectorEnv):
             self._out(self._core.truncated),
             infos,
         )
+
+    def _rows(self, actions):
+        """The actions as the extension reads them."""
+        if self._structure is not None:
+            return _nested.rows_of(self._structure, actions, self.num_envs)
+        actions = np.asarray(actions)
+        if actions.shape != self._shape:
+            raise _core.Error(
+                f"actions: got an array of shape {actions.shape}, expected {self._shape}"
+            )
+        if self._dtype == np.int64 and not np.issubdtype(actions.dtype, np.integer):
+            raise _core.Error(f"actions: got {actions.dtype}, expected integers")
+        return np.ascontiguousarray(actions, self._dtype)
 
     def render(self) -> tuple[NDArray[np.uint8], ...] | None:
         """With render_mode="rgb_array": a picture of each environment, uint8 [height, width, 3].
@@ -285,6 +291,7 @@ class Env(gymnasium.Env):
             spaces.to_gymnasium(spec["observation"]),
             spaces.to_gymnasium(spec["action"]),
         )
+        self._structure = _nested.structure_of(spec["action"])
         self._is_reset = False
 
     def reset(
@@ -306,8 +313,11 @@ class Env(gymnasium.Env):
                 "call reset() before step(): "
                 + ("the episode has ended" if self._is_reset else "there is no episode yet")
             )
-        space = self.action_space
-        self._core.step(np.ascontiguousarray(np.asarray(action)[None], space.dtype), True)
+        if self._structure is None:
+            row = np.ascontiguousarray(np.asarray(action)[None], self.action_space.dtype)
+        else:
+            row = _nested.rows_of(self._structure, _nested.many_of(action), 1, "action")
+        self._core.step(row, True)
         return (
             self._observation(),
             float(self._core.rewards[0]),

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from . import _core, spaces
+from . import _core, _nested, spaces
 
 if TYPE_CHECKING:
     import torch  # type: ignore[import-not-found,unused-ignore]
@@ -74,9 +74,9 @@ class Policy:
         self, observations: ArrayLike, *, state: ArrayLike | None = None
     ) -> tuple[Any, ...]:
         """(outputs, values): logits, means or action values [n, A], and the critic's values [n].
-        With action_distribution = beta or std_form = state_dependent, a Box has two outputs per
-        number: [n, 2 A]. Values are None if the critic reads observations of its own. A recurrent
-        policy returns (outputs, values, state)."""
+        With action_distribution = beta or std_form = state_dependent or sde, a Box has two outputs
+        per number: [n, 2 A]. Logits come before outputs of a Box. Values are None if the critic
+        reads observations of its own. A recurrent policy returns (outputs, values, state)."""
         rows, one = self._rows(observations)
         outputs, values, state = self._core.forward(rows, len(rows), self._states(state, len(rows)))
         values = None if values is None else values[:, 0]
@@ -103,23 +103,46 @@ class Policy:
             )
         rows, one = self._rows(observations)
         outputs, _, state = self._core.forward(rows, len(rows), self._states(state, len(rows)))
-        if self._action["kind"] != "box":
-            # The largest of logits plus Gumbel noise is a draw from their distribution.
-            scores = outputs if rng is None else outputs + rng.gumbel(size=outputs.shape)
-            scores = self._masked(scores, action_masks)
-            actions = self._choices(scores)
+        structure = _nested.structure_of(self._action)
+        if structure is not None:
+            rows = self._rows_of_actions(outputs, action_masks, rng)
+            actions = _nested.nested(structure, rows)
+            actions = _nested.one_of(actions) if one else actions
         else:
-            low, high = (np.asarray(self._action[bound], np.float32) for bound in ("low", "high"))
-            actions = self._box_actions(outputs, low, high, rng)
-            if "own_low" in self._action:  # scaled from [-1, 1], in float32 as in training
-                own_low, own_high = (
-                    np.asarray(self._action[f"own_{bound}"], np.float32)
-                    for bound in ("low", "high")
-                )
-                actions = _scaled(actions, own_low, own_high)
-            actions = actions.reshape(-1, *self._action["shape"]).astype(np.float32)
-        actions = actions[0] if one else actions
+            is_box = self._action["kind"] == "box"
+            actions = (
+                self._numbers(outputs, rng).reshape(-1, *self._action["shape"])
+                if is_box
+                else self._choices(self._scores(outputs, action_masks, rng))
+            )
+            actions = actions[0] if one else actions
         return (actions, state[0] if one else state) if self.state_size else actions
+
+    def _rows_of_actions(self, outputs, masks, rng):
+        """Choices, then numbers: [n, A]."""
+        logits = sum(self._action.get("choices", []))
+        parts = []
+        if logits:
+            parts.append(self._choices(self._scores(outputs[:, :logits], masks, rng)))
+        if "low" in self._action:
+            parts.append(self._numbers(outputs[:, logits:], rng))
+        return np.concatenate([part.reshape(len(outputs), -1) for part in parts], axis=1)
+
+    def _scores(self, outputs, masks, rng):
+        # The largest of logits plus Gumbel noise is a draw from their distribution.
+        scores = outputs if rng is None else outputs + rng.gumbel(size=outputs.shape)
+        return self._masked(scores, masks)
+
+    def _numbers(self, outputs, rng):
+        """The numbers of a Box, float32 [n, A]."""
+        low, high = (np.asarray(self._action[bound], np.float32) for bound in ("low", "high"))
+        actions = self._box_actions(outputs, low, high, rng)
+        if "own_low" in self._action:  # scaled from [-1, 1], in float32 as in training
+            own_low, own_high = (
+                np.asarray(self._action[f"own_{bound}"], np.float32) for bound in ("low", "high")
+            )
+            actions = _scaled(actions, own_low, own_high)
+        return actions.astype(np.float32)
 
     def _box_actions(self, outputs, low, high, rng):
         """Actions within low and high: the best ones without rng, else draws."""
@@ -166,7 +189,8 @@ class Policy:
             return np.argmax(scores, axis=1) + self._action["start"]
         ends = np.cumsum(self._action["choices"])[:-1]
         chosen = [np.argmax(part, axis=1) for part in np.split(scores, ends, axis=1)]
-        return np.stack(chosen, axis=1).reshape(-1, *self._action["shape"])
+        chosen = np.stack(chosen, axis=1)
+        return chosen if "low" in self._action else chosen.reshape(-1, *self._action["shape"])
 
     def value(self, observations: ArrayLike, *, state: ArrayLike | None = None) -> Any:
         """The critic's values of these states, [n]."""

@@ -2,14 +2,19 @@
 
 Broadloom's form is {"kind": "discrete", "n", "start"}, {"kind": "multi_discrete", "choices",
 "shape"} for actions, or {"kind": "box", "low", "high", "shape", "dtype"}. Bounds and choices are
-flat lists."""
+flat lists. Nested actions are rows: {"kind": "hybrid", "choices", "low", "high", "shape"}, and any
+kind may have a "structure" (_nested.py)."""
 
 import numpy as np
+
+from . import _nested
 
 
 def to_gymnasium(space):
     from gymnasium import spaces
 
+    if space["kind"] == "hybrid" or space.get("structure"):
+        return _nested.to_gymnasium(space)
     if space["kind"] == "discrete":
         return spaces.Discrete(space["n"], start=space["start"])
     if space["kind"] == "multi_discrete":
@@ -59,6 +64,8 @@ def from_gymnasium(space, name):
     kind = type(space).__name__
     if kind == "Discrete":
         return {"kind": "discrete", "n": int(space.n), "start": int(getattr(space, "start", 0))}
+    if name == "action" and _nested.is_nested(space):
+        return _nested.form(space)
     if name == "action" and kind in ("MultiDiscrete", "MultiBinary"):
         return several_choices(space)
     if kind == "MultiBinary":
@@ -72,8 +79,8 @@ def from_gymnasium(space, name):
         }
     if kind != "Box" and name == "action":
         raise TypeError(
-            f"action space: got {space}, expected Discrete, MultiDiscrete, MultiBinary, or a Box "
-            "of floating point numbers; wrap the environment in "
+            f"action space: got {space}, expected Discrete, MultiDiscrete, MultiBinary, a Box of "
+            "floating point numbers, or a Tuple or Dict of them; wrap the environment in "
             "gymnasium.wrappers.TransformAction, which maps such actions to its own"
         )
     if kind != "Box":

@@ -239,23 +239,18 @@ class Environments {
     }
   }
 
-  // Discrete: int64 [N] of 0 to n - 1; MultiDiscrete: int64 [N, A]; Box: float32 [N, A], clipped to
-  // the bounds.
+  // Discrete: int64 [N] of 0 to n - 1; MultiDiscrete: int64 [N, A]; else float32 [N, A], choices
+  // and then numbers, which are clipped to the bounds.
   void read_actions(const nb::object& actions) {
     const Space& space = envs_->spec().action;
-    if (space.kind != SpaceKind::kBox) {
+    const std::size_t size = actions_.size() / held_.size();
+    if (!space.has_box()) {
       const Buffer buffer(actions, "actions", actions_.size(), sizeof(std::int64_t));
-      const std::size_t width = actions_.size() / held_.size();
       for (std::size_t i = 0; i < held_.size(); ++i) {
-        for (std::size_t a = 0; a < width; ++a) {
-          const std::int64_t action = buffer.as<std::int64_t>()[i * width + a];
-          const int most =
-              space.kind == SpaceKind::kDiscrete ? space.size - 1 : static_cast<int>(space.high[a]);
-          if ((action < 0 || action > most) && held_[i] == 0) {
-            raise(invalid("actions[" + std::to_string(i) + "]: got " + std::to_string(action) +
-                          ", expected 0 to " + std::to_string(most)));
-          }
-          actions_[i * width + a] = static_cast<float>(action);
+        for (std::size_t a = 0; a < size; ++a) {
+          const std::int64_t action = buffer.as<std::int64_t>()[i * size + a];
+          check_choice(i, a, action);
+          actions_[i * size + a] = static_cast<float>(action);
         }
       }
       return;
@@ -268,8 +263,21 @@ class Environments {
         raise(invalid("actions[" + std::to_string(i / width) + "]: got " + std::to_string(action) +
                       ", expected finite numbers"));
       }
-      actions_[i] = std::clamp(action, space.low[i % width], space.high[i % width]);
+      const std::size_t a = i % width;
+      if (a < static_cast<std::size_t>(space.choice_count()) && held_[i / width] == 0) {
+        constexpr float kLargest = 1e9f;  // no choice
+        check_choice(i / width, a,
+                     static_cast<std::int64_t>(std::clamp(action, -kLargest, kLargest)));
+      }
+      actions_[i] = std::clamp(action, space.low[a], space.high[a]);
     }
+  }
+
+  void check_choice(std::size_t env, std::size_t a, std::int64_t choice) const {
+    const auto most = static_cast<std::int64_t>(envs_->spec().action.most(a));
+    if ((choice >= 0 && choice <= most) || held_[env] != 0) return;
+    raise(invalid("actions[" + std::to_string(env) + "]: got " + std::to_string(choice) +
+                  ", expected 0 to " + std::to_string(most)));
   }
 
   // Steps each run of neighbours that are not held.

@@ -104,7 +104,7 @@ class RunPolicy {
   nb::object log_std() const {
     const Policy policy = policy_->view();
     if (!policy.network.shape().has_log_std()) return nb::none();
-    const auto size = static_cast<std::size_t>(policy.network.shape().action_outputs);
+    const auto size = static_cast<std::size_t>(policy.network.shape().box_size());
     std::vector<float> log_std(size);
     policy.network.log_std(policy.params, log_std.data());
     return array_of(log_std, 1, size);

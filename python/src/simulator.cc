@@ -390,7 +390,7 @@ class PythonEnvs final : public VecEnv,
     const auto count = static_cast<std::size_t>(count_);
     const nb::object array = simulator().attr("actions");
     const std::size_t numbers = count * static_cast<std::size_t>(spec_.action_size());
-    if (spec_.action.kind != SpaceKind::kBox) {
+    if (!spec_.action.has_box()) {
       const Buffer buffer(array, "actions", numbers, sizeof(std::int64_t), true);
       std::copy_n(actions, numbers, buffer.as<std::int64_t>());
     } else {

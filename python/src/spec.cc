@@ -24,6 +24,11 @@ Space unmasked_space_from(const nb::dict& space) {
     choices.shape = nb::cast<std::vector<int>>(space["shape"]);
     return choices;
   }
+  if (nb::cast<std::string>(space["kind"]) == "hybrid") {
+    return Space::hybrid(nb::cast<std::vector<int>>(space["choices"]),
+                         nb::cast<std::vector<float>>(space["low"]),
+                         nb::cast<std::vector<float>>(space["high"]));
+  }
   Space box = Space::box(nb::cast<std::vector<float>>(space["low"]),
                          nb::cast<std::vector<float>>(space["high"]));
   box.shape = nb::cast<std::vector<int>>(space["shape"]);
@@ -34,12 +39,19 @@ Space unmasked_space_from(const nb::dict& space) {
 Space space_from(const nb::dict& space) {
   Space out = unmasked_space_from(space);
   out.masked = space.contains("masked") && nb::cast<bool>(space["masked"]);
+  if (space.contains("structure")) out.structure = nb::cast<std::string>(space["structure"]);
   return out;
+}
+
+// Bounds of the numbers of a Box, without those of choices before them.
+std::vector<float> box_bounds(const Space& space, const std::vector<float>& bounds) {
+  return {bounds.begin() + (bounds.empty() ? 0 : space.choice_count()), bounds.end()};
 }
 
 nb::dict space_to(const Space& space) {
   nb::dict out;
   if (space.masked) out["masked"] = true;
+  if (!space.structure.empty()) out["structure"] = space.structure;
   if (space.kind == SpaceKind::kDiscrete) {
     out["kind"] = "discrete";
     out["n"] = space.size;
@@ -52,14 +64,15 @@ nb::dict space_to(const Space& space) {
     out["shape"] = nb::cast(space.extents());
     return out;
   }
-  out["kind"] = "box";
-  out["low"] = nb::cast(space.low);
-  out["high"] = nb::cast(space.high);
+  out["kind"] = space.has_choices() ? "hybrid" : "box";
+  if (space.has_choices()) out["choices"] = nb::cast(space.choices());
+  out["low"] = nb::cast(box_bounds(space, space.low));
+  out["high"] = nb::cast(box_bounds(space, space.high));
   out["shape"] = nb::cast(space.extents());
   out["dtype"] = space.dtype == Dtype::kU8 ? "uint8" : "float32";
   if (!space.own_low.empty()) {
-    out["own_low"] = nb::cast(space.own_low);
-    out["own_high"] = nb::cast(space.own_high);
+    out["own_low"] = nb::cast(box_bounds(space, space.own_low));
+    out["own_high"] = nb::cast(box_bounds(space, space.own_high));
   }
   return out;
 }

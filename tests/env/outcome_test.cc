@@ -24,8 +24,9 @@ TEST_P(EveryOutcome, IsSetOnlyForEndedEpisodesAndAgreesWithTheFlags) {
   const std::unique_ptr<VecEnv> env =
       make(GetParam(), {.num_envs = 9, .seed = 3, .max_episode_steps = 40});
   const EnvSpec& spec = env->spec();
-  // MinAtar's games and the dials define no success, only a score.
-  const bool has_score_alone = spec.id.starts_with("MinAtar/") || spec.id == "Dials-v0";
+  // MinAtar's games, the dials and golf define no success, only a score.
+  const bool has_score_alone =
+      spec.id.starts_with("MinAtar/") || spec.id == "Dials-v0" || spec.id == "Golf-v0";
   EXPECT_EQ(spec.names_success, !has_score_alone);
   ASSERT_FALSE(spec.end_reasons.empty());
   EXPECT_EQ(spec.end_reasons.back(), "time_limit");

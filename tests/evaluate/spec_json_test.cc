@@ -81,6 +81,28 @@ TEST(SpecJson, SeveralChoicesComeBack) {
   }
 }
 
+TEST(SpecJson, ChoicesAndNumbersComeBackWithTheirStructure) {
+  EnvSpec spec = valve("Hybrid-v0");
+  spec.action = Space::hybrid({3, 2}, {-1.0f, -kInfinity}, {1.0f, kInfinity});
+  spec.action.masked = true;
+  spec.action.structure = R"({"tuple": [{"kind": "discrete"}]})";
+  const std::string good = spec_json(spec);
+  const Result<EnvSpec> again = parse_spec(good);
+  ASSERT_TRUE(again.ok()) << again.status().message();
+  const Space& got = again.value().action;
+  EXPECT_TRUE(same_shape(got, spec.action));
+  EXPECT_EQ(shape_text(got), "Hybrid(3, 2; 2 numbers; masked)");
+  EXPECT_EQ(got.low, spec.action.low);
+  EXPECT_EQ(got.high, spec.action.high);
+  EXPECT_EQ(got.structure, spec.action.structure);
+  for (const char* choices : {"0", "4", "-1", "3", "1.5", "null"}) {
+    std::string text = good;
+    const std::size_t begin = text.find("\"leading_choices\":") + 18;
+    text.replace(begin, text.find(',', begin) - begin, choices);
+    EXPECT_EQ(parse_spec(text).status().kind(), ErrorKind::kCorrupt) << text;
+  }
+}
+
 TEST(SpecJson, OtherTextsAreRefused) {
   const std::string good = spec_json(valve("Valve-v0"));
   EXPECT_EQ(parse_spec("").status().kind(), ErrorKind::kCorrupt);

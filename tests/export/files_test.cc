@@ -61,6 +61,8 @@ std::vector<Kind> kinds() {
   return {{.norm_obs = true, .action = Space::box({-1.0f}, {1.0f})},
           {.algorithm = "ppo_rnd", .observation = Space::discrete(5)},
           {.norm_value = "running"},
+          {.std_form = "sde", .action = Space::box({-0.5f, 1.0f}, {0.5f, 9.0f})},
+          {.action = Space::hybrid({3, 2}, {-0.5f, 1.0f}, {0.5f, 9.0f})},
           {.observation = export_tests::discrete_from(3, 5),
            .action = export_tests::discrete_from(-1, 4)},
           kImages,

@@ -204,6 +204,34 @@ TEST(PolicyGraph, ChoosesValidActions) {
   EXPECT_EQ(got.at("logits")[0], static_cast<double>(kInvalidLogit));
 }
 
+// An action is the row that the environment gets: indices, then numbers within their bounds.
+TEST(PolicyGraph, JoinsChoicesAndNumbers) {
+  for (const char* std_form : {"log", "state_dependent", "sde"}) {
+    Kind kind{.std_form = std_form, .action = Space::hybrid({3, 2}, {-0.01f}, {0.01f})};
+    kind.action.masked = true;
+    const UntrainedPolicy untrained(kind);
+    const PolicyGraph graph = policy_graph(untrained.view());
+    EXPECT_EQ(output_text(graph.operation("action")), "float32 [N, 3]");
+    EXPECT_EQ(output_text(graph.operation("logits")), "float32 [N, 5]");
+    EXPECT_EQ(graph.mask_size, 5);
+    const std::vector<double> shown = untrained.observations(kRows);
+    const PolicyOutputs found =
+        policy_outputs(untrained.view(), untrained.stored(shown, kRows), kRows);
+    std::vector<double> masks;
+    for (int r = 0; r < kRows; ++r) masks.insert(masks.end(), {0.0, 1.0, 0.0, 1.0, 1.0});
+    const std::map<std::string, std::vector<double>> got = replay(graph, shown, kRows, masks);
+    const std::size_t width = found.outputs.size() / kRows;
+    for (std::size_t r = 0; r < kRows; ++r) {
+      const float* const row = &found.outputs[r * width];
+      EXPECT_EQ(got.at("action")[r * 3], 1.0);
+      EXPECT_EQ(got.at("action")[r * 3 + 1], row[4] > row[3] ? 1.0 : 0.0);
+      EXPECT_NEAR(got.at("action")[r * 3 + 2], std::clamp(row[5], -0.01f, 0.01f), 1e-6);
+      EXPECT_NEAR(got.at("mean")[r], row[5], 1e-6);
+      if (width == 7) EXPECT_NEAR(got.at("log_std")[r], row[6], 1e-6);
+    }
+  }
+}
+
 TEST(PolicyGraph, OfEveryObservationIsExact) {
   Space grid = Space::box(std::vector<float>(20, 0.0f), std::vector<float>(20, 40.0f));
   grid.shape = {5, 4};

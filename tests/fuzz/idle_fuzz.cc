@@ -79,6 +79,7 @@ std::vector<Scene> all_scenes() {
              {"strata.b.half_length", "0.2..0.9"},
              {"curriculum", "a,b"}}),
       scene("ppo choices", "Dials-v0", {}),
+      scene("ppo hybrid", "Golf-v0", {}),
       scene("ppo masks", "TicTacToe-v0", {}),
       scene("ppo table", "Taxi-v3", {}),
       scene("ppo images", "MinAtar/Breakout-v1", {{"encoder", "minatar"}, {"hidden_sizes", "8"}}),
@@ -131,6 +132,7 @@ const Values& tried_values() {
       {"rnd_outputs", {"3"}},
       {"hidden_sizes", {"7"}},
       {"log_std_init", {"-0.5", "1"}},
+      {"sde_sample_freq", {"2"}},
       {"std_min", {"0.3678"}},  // the scene's first deviation is exp(-1)
       {"std_max", {"0.3679"}},
       {"obs_eps", {"0.1"}},

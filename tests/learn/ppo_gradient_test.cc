@@ -23,7 +23,7 @@ struct Case {
   std::vector<int> hidden;
   int critic = 0;  // observation size of the critic alone
   int values = 1;
-  std::vector<int> heads = {};  // of MultiDiscrete actions
+  std::vector<int> heads = {};  // of MultiDiscrete and hybrid actions
   bool masked = false;
   double bounds_coef = 0.0;
   ActionDistribution distribution = ActionDistribution::kGaussian;
@@ -74,7 +74,7 @@ class PpoGradient : public ::testing::TestWithParam<Case> {
     for (double& x : batch_.observations) x = random.normal();
     for (double& x : batch_.critic_observations) x = random.normal();
     for (std::size_t i = 0; i < batch_.actions.size(); ++i) {
-      batch_.actions[i] = shape.is_categorical()
+      batch_.actions[i] = i / kTileRows < shape.heads().size()
                               ? random.below(static_cast<unsigned>(shape.heads()[i / kTileRows]))
                               : random.normal();
     }
@@ -109,7 +109,7 @@ class PpoGradient : public ::testing::TestWithParam<Case> {
     if (batch_.valid.empty()) return;
     for (std::uint8_t& flag : batch_.valid) flag = random.below(3) > 0 ? 1 : 0;
     for (std::size_t r = 0; r < kRows; ++r) {
-      std::size_t flag = r * static_cast<std::size_t>(GetParam().outputs), head = 0;
+      std::size_t flag = r * static_cast<std::size_t>(network_.shape().logits()), head = 0;
       for (const int count : network_.shape().heads()) {
         batch_.valid[flag + static_cast<std::size_t>(batch_.actions[head * kTileRows + r])] = 1;
         flag += static_cast<std::size_t>(count);
@@ -145,8 +145,9 @@ class PpoGradient : public ::testing::TestWithParam<Case> {
   double beyond_bounds(const TileWorkspace<double>& work) {
     double sum = 0.0;
     beyond_ = 0;
+    const NetworkShape& shape = network_.shape();
     for (int r = 0; r < kRows; ++r) {
-      for (int a = 0; a < GetParam().outputs; ++a) {
+      for (int a = shape.logits(); a < shape.logits() + shape.box_size(); ++a) {
         const double mean = work.policy[static_cast<std::size_t>(a * kTileRows + r)];
         const double above = std::max(mean - 1.1, 0.0), below = std::min(mean + 1.1, 0.0);
         sum += above * above + below * below;
@@ -171,7 +172,7 @@ TEST_P(PpoGradient, EqualsFiniteDifferences) {
   ASSERT_LT(sums.clipped, kRows);
   if (GetParam().bounds_coef > 0.0) {
     ASSERT_GT(beyond_, 0);
-    ASSERT_LT(beyond_, kRows * GetParam().outputs);
+    ASSERT_LT(beyond_, kRows * network_.shape().box_size());
   }
   // Central differences of order h^4, each parameter in turn; measured against the largest
   // derivative.
@@ -180,6 +181,8 @@ TEST_P(PpoGradient, EqualsFiniteDifferences) {
   ASSERT_GT(largest, 1e-3);
   constexpr double h = 2e-5;
   for (std::size_t i = 0; i < params_.size(); ++i) {
+    // Features get no derivative of the noise, so that a difference would show more of a body.
+    if (network_.noise_size() > 0 && i < network_.policy_head().weight) continue;
     const auto loss_at = [&](double offset) {
       std::vector<double> moved = params_;
       moved[i] += offset;
@@ -336,6 +339,43 @@ INSTANTIATE_TEST_SUITE_P(
              .hidden = {7, 6},
              .heads = {4, 2, 3},
              .masked = true},
+        Case{.name = "hybrid",
+             .kind = SpaceKind::kHybrid,
+             .outputs = 4 + 2 + 3,
+             .activation = Activation::kElu,
+             .shared = false,
+             .clip_vloss = true,
+             .hidden = {},
+             .heads = {4, 2},
+             .bounds_coef = 0.7},
+        Case{.name = "hybrid_masked_shared",
+             .kind = SpaceKind::kHybrid,
+             .outputs = 3 + 2 * 2,
+             .activation = Activation::kElu,
+             .shared = true,
+             .clip_vloss = true,
+             .hidden = {8},
+             .heads = {3},
+             .masked = true,
+             .std_form = StdForm::kStateDependent},
+        Case{.name = "hybrid_squashed",
+             .kind = SpaceKind::kHybrid,
+             .outputs = 3 + 2 + 1,
+             .activation = Activation::kTanh,
+             .shared = false,
+             .clip_vloss = false,
+             .hidden = {7, 6},
+             .heads = {3, 2},
+             .distribution = ActionDistribution::kSquashed},
+        Case{.name = "hybrid_beta",
+             .kind = SpaceKind::kHybrid,
+             .outputs = 3 + 2 * 2,
+             .activation = Activation::kTanh,
+             .shared = false,
+             .clip_vloss = true,
+             .hidden = {7, 6},
+             .heads = {3},
+             .distribution = ActionDistribution::kBeta},
         Case{"gaussian_tanh", SpaceKind::kBox, 2, Activation::kTanh, false, true, {7, 6}},
         Case{"gaussian_elu_shared", SpaceKind::kBox, 1, Activation::kElu, true, true, {8, 5}},
         Case{.name = "gaussian_bounds",
@@ -372,6 +412,24 @@ INSTANTIATE_TEST_SUITE_P(
              .clip_vloss = true,
              .hidden = {7, 6},
              .std_form = StdForm::kStateDependent},
+        Case{.name = "sde",
+             .kind = SpaceKind::kBox,
+             .outputs = 6,
+             .activation = Activation::kTanh,
+             .shared = false,
+             .clip_vloss = true,
+             .hidden = {7, 6},
+             .std_form = StdForm::kSde},
+        Case{.name = "hybrid_sde",
+             .kind = SpaceKind::kHybrid,
+             .outputs = 3 + 2 * 2,
+             .activation = Activation::kTanh,
+             .shared = true,
+             .clip_vloss = true,
+             .hidden = {7, 6},
+             .heads = {3},
+             .distribution = ActionDistribution::kSquashed,
+             .std_form = StdForm::kSde},
         Case{.name = "beta",
              .kind = SpaceKind::kBox,
              .outputs = 4,

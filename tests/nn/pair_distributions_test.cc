@@ -16,6 +16,8 @@
 namespace broadloom {
 namespace {
 
+const Space kValve = Space::box({2.0f}, {6.0f});
+
 constexpr double kFree = 1e300;  // no bound of a deviation
 constexpr double kHalfLog2Pi = 0.91893853320467274178;
 
@@ -271,7 +273,7 @@ struct Drawn {
     for (std::uint64_t step = 0; step < 400; ++step) {
       policy.sample(outputs.data(), &log_std, {5, Purpose::kUser, 7, step, rows}, draws.data(),
                     terms.data(), actions.data(), log_probs.data());
-      for (int r = 0; r < rows; ++r) all.push_back(policy.played(actions[r], 2.0f, 6.0f));
+      for (int r = 0; r < rows; ++r) all.push_back(policy.played(0, actions[r], kValve));
     }
   }
   std::vector<float> outputs, draws, terms, actions, log_probs, all;
@@ -332,12 +334,12 @@ TEST(PairDraws, PlayTheMean) {
   outputs[kTileRows] = -1.1f;
   const NetworkShape squashed = box_shape(ActionDistribution::kSquashed, StdForm::kStateDependent);
   PolicyDistribution(squashed).best(outputs.data(), 1, best.data());
-  EXPECT_NEAR(PolicyDistribution(squashed).played(best[0], 2.0f, 6.0f), 4.0 + 2.0 * std::tanh(0.8),
+  EXPECT_NEAR(PolicyDistribution(squashed).played(0, best[0], kValve), 4.0 + 2.0 * std::tanh(0.8),
               1e-6);
   const NetworkShape beta = box_shape(ActionDistribution::kBeta, StdForm::kLog);
   PolicyDistribution(beta).best(outputs.data(), 1, best.data());
   const double one = 1.0 + softplus(0.8), two = 1.0 + softplus(-1.1);
-  EXPECT_NEAR(PolicyDistribution(beta).played(best[0], 2.0f, 6.0f), 2.0 + 4.0 * one / (one + two),
+  EXPECT_NEAR(PolicyDistribution(beta).played(0, best[0], kValve), 2.0 + 4.0 * one / (one + two),
               1e-6);
 }
 

@@ -49,6 +49,12 @@ static int step(void* simulator, int32_t begin, int32_t end, const struct broadl
                          (action[0] == 0.0f || action[0] == 1.0f || action[0] == 2.0f);
     step->rewards[k] = is_right ? action[0] : NAN;
   }
+  for (int32_t k = 0; is("Hybrid-v0") && k < end - begin; ++k) {
+    const float* action = step->actions + 3 * k;
+    const int is_right = step->choices == NULL && (action[0] == 0.0f || action[0] == 1.0f) &&
+                         action[1] >= -1.0f && action[1] <= 1.0f && action[2] >= 2.0f;
+    step->rewards[k] = is_right ? action[0] + action[2] : NAN;
+  }
   for (int32_t k = 0; is("Masked-v0") && k < end - begin; ++k) {
     const int is_valid = step->choices[k] != (begin + k + steps) % 3;
     step->rewards[k] = is_valid ? 1.0f : NAN;
@@ -96,6 +102,18 @@ static int describe(const struct broadloom_task* task, const struct broadloom_va
                                             .rank = 1,
                                             .shape = {2},
                                             .highs = is_half ? kHalf : kWhole};
+  }
+  static const float kLows[] = {0.0f, -1.0f, 2.0f}, kHighs[] = {1.0f, 1.0f, 5.0f};
+  const int is_hybrid = strcmp(task->id, "Hybrid-v0") == 0;
+  if (is_hybrid || strcmp(task->id, "NoNumber-v0") == 0 || strcmp(task->id, "NoLows-v0") == 0) {
+    spec->action = (struct broadloom_space){.kind = BROADLOOM_HYBRID,
+                                            .rank = 1,
+                                            .shape = {3},
+                                            .lows = kLows,
+                                            .highs = kHighs,
+                                            .leading_choices = 1};
+    if (strcmp(task->id, "NoNumber-v0") == 0) spec->action.leading_choices = 3;
+    if (strcmp(task->id, "NoLows-v0") == 0) spec->action.lows = NULL;
   }
   if (strcmp(task->id, "Masked-v0") == 0) {
     spec->action.shape[0] = 3;
@@ -164,6 +182,9 @@ static const struct broadloom_task kTasks[] = {
     {.id = "Choices-v0"},
     {.id = "HalfChoice-v0"},
     {.id = "Masked-v0"},
+    {.id = "Hybrid-v0"},
+    {.id = "NoNumber-v0"},
+    {.id = "NoLows-v0"},
     {.id = "NoMasks-v0"},
     {.id = "NoShape-v0"},
     {.id = "NoState-v0"},

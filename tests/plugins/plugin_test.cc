@@ -309,6 +309,22 @@ TEST(Plugins, GetSeveralChoicesAsNumbers) {
   EXPECT_EQ(rows.rewards, (std::vector<float>{0.0f, 1.0f, 2.0f}));
 }
 
+TEST(Plugins, GetChoicesAndNumbersAsARow) {
+  const std::unique_ptr<VecEnv> envs = make(id_of("faulty", "Hybrid-v0"), {.num_envs = 50}).take();
+  const Space& space = envs->spec().action;
+  EXPECT_EQ(shape_text(space), "Hybrid(2; 2 numbers)");
+  EXPECT_EQ(space.low, (std::vector<float>{0.0f, -1.0f, 2.0f}));
+  Rows rows(*envs);
+  for (std::size_t n = 0; n < 50; ++n) {
+    Random random(1, Purpose::kUser, static_cast<std::uint32_t>(n), 0);
+    draw_action(space, random, &rows.actions[3 * n]);
+  }
+  ASSERT_TRUE(envs->step(0, 50, rows.get()).ok());
+  for (std::size_t n = 0; n < 50; ++n) {
+    EXPECT_EQ(rows.rewards[n], rows.actions[3 * n] + rows.actions[3 * n + 2]);
+  }
+}
+
 // Random play takes valid choices alone; others have no finite reward.
 TEST(Plugins, SayWhichActionsAreValid) {
   const std::unique_ptr<VecEnv> envs = make(id_of("faulty", "Masked-v0"), {.num_envs = 3}).take();
@@ -329,6 +345,8 @@ TEST(Plugins, SayWhichActionsAreValid) {
 TEST(Plugins, RefuseInvalidSpecs) {
   EXPECT_TRUE(says(error_of(id_of("faulty", "NoBounds-v0")), "its action space has no bounds"));
   EXPECT_TRUE(says(error_of(id_of("faulty", "HalfChoice-v0")), "number 1 from 0 to 0.5"));
+  EXPECT_TRUE(says(error_of(id_of("faulty", "NoNumber-v0")), "has 3 leading choices"));
+  EXPECT_TRUE(says(error_of(id_of("faulty", "NoLows-v0")), "is hybrid without lows or highs"));
   EXPECT_TRUE(
       says(error_of(id_of("faulty", "NoShape-v0")), "its observation space has a rank of 0"));
   EXPECT_TRUE(says(error_of(id_of("faulty", "NoState-v0")), "get_state()"));

@@ -69,6 +69,7 @@ class PolicyTest(unittest.TestCase):
             ("squashed", "log"),
             ("squashed", "state_dependent"),
             ("gaussian", "state_dependent"),
+            ("gaussian", "sde"),
             ("beta", None),
         ):
             with self.subTest(distribution=distribution, form=form):

@@ -494,6 +494,53 @@ class UsersTest(unittest.TestCase):
                 drawn = policy.act(rows, rng=np.random.default_rng(1))
                 self.assertTrue(all(policy.action_space.contains(one) for one in drawn))
 
+    def test_nested_actions(self):
+        """Every action has the environment's own structure, and so have those of the policy."""
+        discrete, box = gymnasium.spaces.Discrete, gymnasium.spaces.Box
+        numbers = box(np.float32([[-1, 0]]), np.float32([[1, 9]]))
+        for name, space in {
+            "pair": gymnasium.spaces.Tuple([numbers, discrete(3, start=-1)]),
+            "robot": gymnasium.spaces.Dict(
+                {
+                    "arm": gymnasium.spaces.Tuple([box(-2.0, 2.0, (2,), np.float64), discrete(2)]),
+                    "gears": gymnasium.spaces.MultiDiscrete([[2, 3], [1, 4]]),
+                    "lamps": gymnasium.spaces.MultiBinary(2),
+                }
+            ),
+            "choices": gymnasium.spaces.Tuple([discrete(3), discrete(2)]),
+            "numbers": gymnasium.spaces.Dict({"a": numbers, "b": box(0.0, 1.0, ())}),
+        }.items():
+            seen = []
+
+            class Checks(Steps):
+                action_space = space
+
+                def step(self, action):
+                    assert self.action_space.contains(action), action
+                    seen.append(gymnasium.spaces.flatten(self.action_space, action))
+                    return super().step(action)
+
+            with self.subTest(name):
+                run = train(Checks, name)
+                self.assertGreater(len(np.unique(seen, axis=0)), 1)
+                policy = broadloom.Policy(run)
+                self.assertEqual(policy.action_space, space)
+                for rng in (None, np.random.default_rng(1)):
+                    action = policy.act(np.zeros(3, np.float32), rng=rng)
+                    self.assertTrue(space.contains(action), action)
+                actions = policy.act(np.zeros((5, 3), np.float32))
+                vectors = gymnasium.vector.utils.batch_space(space, 5)
+                one = next(iter(gymnasium.vector.utils.iterate(vectors, actions)))
+                self.assertTrue(space.contains(one), one)
+                self.assertTrue(np.isfinite(broadloom.evaluate(run, episodes=3)["mean_return"]))
+
+    def test_nested_actions_that_no_policy_draws_are_refused(self):
+        text, spaces = gymnasium.spaces.Text(3), gymnasium.spaces
+        wrong = {"hand": spaces.Tuple([spaces.Discrete(2), text])}
+        space = type("Words", (Steps,), {"action_space": spaces.Dict(wrong)})
+        with self.assertRaisesRegex(TypeError, r"action space\['hand'\]\[1\]: got Text.*expected"):
+            train(space, "words")
+
     def test_success_comes_from_infos(self):
         for key, makes_vectors in (("is_success", False), ("success", True)):
 

@@ -99,6 +99,12 @@ class Learning(unittest.TestCase):
         self.assertGreaterEqual(lower_bound(returns["running"]), -250)
         self.assertGreaterEqual(lower_bound(returns["popart"]), -250)
 
+    # A choice and two numbers; the optimum is 32, a random policy has 3.1.
+    def test_golf(self):
+        returns = self.evaluation_returns("golf.toml", 100)
+        self.report("Golf-v0", returns)
+        self.assertGreaterEqual(lower_bound(returns), 30)
+
     def test_a_maze_needs_memory(self):
         remembering = self.training_returns(CONFIGS / "t_maze.toml")
         self.report("TMaze-v0", remembering)

@@ -33,7 +33,7 @@ extern "C" {
 #endif
 
 // Version of this header. Broadloom refuses libraries compiled with another version.
-#define BROADLOOM_PLUGIN_ABI 3
+#define BROADLOOM_PLUGIN_ABI 4
 // Size of an error buffer in bytes, with the final 0.
 #define BROADLOOM_ERROR_SIZE 512
 
@@ -90,7 +90,8 @@ struct broadloom_task {
 enum broadloom_space_kind {
   BROADLOOM_BOX = 0,
   BROADLOOM_DISCRETE = 1,
-  BROADLOOM_MULTI_DISCRETE = 2
+  BROADLOOM_MULTI_DISCRETE = 2,
+  BROADLOOM_HYBRID = 3
 };
 // Number types of observations.
 enum broadloom_dtype { BROADLOOM_FLOAT32 = 0, BROADLOOM_UINT8 = 1 };
@@ -99,6 +100,8 @@ enum broadloom_padding { BROADLOOM_PAD_FIRST = 0, BROADLOOM_PAD_ZERO = 1 };
 
 // A Box is an array of numbers with bounds. A Discrete space is one number from 0 to n-1. A
 // MultiDiscrete space, for actions only, is an array of whole numbers from 0 to their upper bounds.
+// A hybrid space, for actions only, is a row of choices, as in a MultiDiscrete space, and then the
+// numbers of a Box.
 struct broadloom_space {
   int32_t kind;      // broadloom_space_kind
   int32_t dtype;     // BROADLOOM_UINT8: only for Box observations, such as pixels
@@ -112,6 +115,8 @@ struct broadloom_space {
   // channels. 0 or 1: no stack. (Users can stack the frames of a task that shows one.)
   int32_t frames;
   int32_t frame_padding;  // broadloom_padding
+  // HYBRID: how many of the first numbers are choices. Give `highs`, and `lows`, 0 for choices.
+  int32_t leading_choices;
 };
 
 // Abilities and limits of a simulator.
@@ -128,8 +133,8 @@ enum broadloom_flags {
   // Results are the same bits on every processor. This excludes the C library's math functions, and
   // a*b+c fused by the compiler (use -ffp-contract=off). Without the flag, records note `own` bits.
   BROADLOOM_COMMON_BITS = 8,
-  // Not every choice is valid in each state; valid_actions() tells them apart. Only for Discrete
-  // and MultiDiscrete actions. Policies then never choose an invalid one.
+  // Not every choice is valid in each state; valid_actions() tells them apart. Only for choices
+  // of actions. Policies then never choose an invalid one.
   BROADLOOM_ACTION_MASKS = 16
 };
 
@@ -158,7 +163,7 @@ struct broadloom_context {
 struct broadloom_spec {
   struct broadloom_space observation;         // observation of the policy
   struct broadloom_space critic_observation;  // Box, critic only; rank 0: none
-  struct broadloom_space action;              // FLOAT32 Box, Discrete or MultiDiscrete
+  struct broadloom_space action;              // FLOAT32 Box, Discrete, MultiDiscrete or hybrid
   int32_t max_episode_steps;                  // time limit in steps; users may change it; 0: none
   // Reasons of termination; NULL: only "terminated". (Broadloom adds the time limit.)
   const char* const* end_reasons;

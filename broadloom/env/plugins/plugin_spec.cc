@@ -47,6 +47,10 @@ class SpaceReader {
     }
     if (space.kind == BROADLOOM_MULTI_DISCRETE) {
       out.kind = SpaceKind::kMultiDiscrete;
+    } else if (space.kind == BROADLOOM_HYBRID) {
+      BROADLOOM_TRY(check_hybrid(space, size));
+      out.kind = SpaceKind::kHybrid;
+      out.leading_choices = space.leading_choices;
     } else if (space.kind != BROADLOOM_BOX) {
       return refuse(fmt::format("has the unknown kind {}", space.kind));
     }
@@ -71,6 +75,19 @@ class SpaceReader {
   }
 
  private:
+  Status check_hybrid(const broadloom_space& space, std::int64_t size) const {
+    if (is_observation_) return refuse("is hybrid, expected a Box or Discrete");
+    if (space.rank != 1 || space.leading_choices < 1 || space.leading_choices >= size) {
+      return refuse(
+          fmt::format("has {} leading choices in {} axes of {} numbers, expected one axis "
+                      "with at least one choice, and a number after them",
+                      space.leading_choices, space.rank, size));
+    }
+    if (space.lows == nullptr || space.highs == nullptr) {
+      return refuse("is hybrid without lows or highs, expected the bounds of each number");
+    }
+    return {};
+  }
   static void add_bounds(const broadloom_space& space, Space& out) {
     const bool none = space.low == 0.0f && space.high == 0.0f;
     const bool bytes = out.dtype == Dtype::kU8;

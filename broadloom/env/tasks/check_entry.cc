@@ -16,7 +16,7 @@ namespace {
 
 constexpr int kMostNames = 3;            // "gymnasium/ALE/Pong-v5"
 constexpr std::size_t kLongestId = 100;  // fits into the name of a run's folder
-constexpr int kMostChoices = 1 << 20;    // of one number of a MultiDiscrete space
+constexpr int kMostChoices = 1 << 20;    // of one choice of an action
 
 bool is_letter_or_digit(char c) {
   return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
@@ -99,19 +99,29 @@ std::string find_frame_fault(const Space& space) {
   return {};
 }
 
-// For a MultiDiscrete space. refuse: makes the error from a reason.
+// For a space with several choices. refuse: makes the error from a reason.
 template <class Refuse>
 Status check_choices(const Space& space, const std::string& name, const Refuse& refuse) {
-  if (name != "action") return refuse("is MultiDiscrete, expected Discrete or a Box");
-  for (std::size_t i = 0; i < space.high.size(); ++i) {
+  const bool is_hybrid = space.kind == SpaceKind::kHybrid;
+  const char* const kind = is_hybrid ? "hybrid" : "MultiDiscrete";
+  if (name != "action") return refuse(fmt::format("is {}, expected Discrete or a Box", kind));
+  if (is_hybrid && (space.leading_choices < 1 || space.leading_choices >= space.size)) {
+    return refuse(
+        fmt::format("is hybrid with {} leading choices among {} numbers, expected at "
+                    "least one choice, and a number after them",
+                    space.leading_choices, space.size));
+  }
+  if (is_hybrid && space.dtype != Dtype::kF32)
+    return refuse("is hybrid of uint8, expected float32");
+  for (std::size_t i = 0; i < static_cast<std::size_t>(space.choice_count()); ++i) {
     const float highest = space.high[i];
     if (space.low[i] == 0.0f && highest >= 0.0f && highest < kMostChoices &&
         highest == std::floor(highest))
       continue;
     return refuse(
-        fmt::format("is MultiDiscrete with number {} from {} to {}, expected choices "
-                    "from 0 to a whole number of at most {}",
-                    i, space.low[i], highest, kMostChoices - 1));
+        fmt::format("is {} with number {} from {} to {}, expected choices from 0 to a whole number "
+                    "of at most {}",
+                    kind, i, space.low[i], highest, kMostChoices - 1));
   }
   return {};
 }
@@ -142,8 +152,10 @@ Status check_space(const std::string& id, const char* name, const Space& space) 
         "has {} numbers with {} lower and {} upper bounds, expected one of each per number", size,
         space.low.size(), space.high.size()));
   }
-  if (space.kind == SpaceKind::kMultiDiscrete) return check_choices(space, name, refuse);
-  for (std::size_t i = 0; i < size; ++i) {
+  if (space.kind == SpaceKind::kMultiDiscrete || space.kind == SpaceKind::kHybrid) {
+    BROADLOOM_TRY(check_choices(space, name, refuse));
+  }
+  for (auto i = static_cast<std::size_t>(space.choice_count()); i < size; ++i) {
     const bool bytes = space.dtype == Dtype::kU8;
     if (bytes && !(space.low[i] >= 0.0f && space.high[i] <= 255.0f)) {
       return refuse(

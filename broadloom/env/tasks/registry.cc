@@ -36,6 +36,7 @@ constexpr EnvEntry (*kEntries[])() = {
     entry_of<struct CliffWalking>,
     entry_of<struct Taxi>,
     entry_of<struct Dials>,
+    entry_of<struct Golf>,
     entry_of<struct TicTacToe>,
     entry_of<struct TMaze>,
     entry_of<struct Breakout>,

@@ -22,7 +22,7 @@ bool is_fresh(const ObsNormalizer& normalizer) { return normalizer.statistics().
 
 AuditInstrument::AuditInstrument(const InstrumentSetup& setup)
     : discrete_observations_(setup.observation_kind == SpaceKind::kDiscrete),
-      categorical_(setup.network.shape().is_categorical()),
+      categorical_(!setup.network.shape().has_box()),
       clips_actions_(!categorical_ &&
                      setup.network.shape().action_distribution == ActionDistribution::kGaussian),
       action_(setup.action),

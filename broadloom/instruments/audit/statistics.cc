@@ -40,12 +40,15 @@ double rewards_clipped(const RolloutBlock& block, double clip) {
 
 double actions_outside(const RolloutBlock& block, const Space& space) {
   const std::size_t size = static_cast<std::size_t>(block.A);
+  const auto choices = static_cast<std::size_t>(space.choice_count());
+  const std::size_t numbers = block.actions.size() / size * (size - choices);
   std::size_t outside = 0;
   for (std::size_t i = 0; i < block.actions.size(); ++i) {
+    if (i % size < choices) continue;
     const float action = block.actions[i];
     outside += action < space.low[i % size] || action > space.high[i % size] ? 1 : 0;
   }
-  return static_cast<double>(outside) / static_cast<double>(block.actions.size());
+  return static_cast<double>(outside) / static_cast<double>(numbers);
 }
 
 }  // namespace broadloom

@@ -31,8 +31,9 @@ std::size_t parameters_of(const LinearSlice& slice) {
   return static_cast<std::size_t>(slice.out) * (static_cast<std::size_t>(slice.in) + 1);
 }
 
+// Parameters of deviations, whose gradients are kept whole.
 int log_stds(const ActorCritic& network) {
-  return network.shape().has_log_std() ? network.shape().action_outputs : 0;
+  return network.shape().has_log_std() ? network.shape().box_size() : network.noise_size();
 }
 
 // Copies a head's rows, which are columns of the tile, to [rows, out].
@@ -107,7 +108,7 @@ void FactorMaker<Real>::tile(NetworkInput<Real> observations, const Real* action
   const std::size_t begin = static_cast<std::size_t>(first);
   NetworkInput<Real> seen = observations.policy + begin * shape.observation_size;
   if (observations.valid != nullptr) {
-    seen.valid = observations.valid + begin * static_cast<std::size_t>(shape.action_outputs);
+    seen.valid = observations.valid + begin * static_cast<std::size_t>(shape.logits());
   }
   if (terms_.value) seen.critic = observations.critic + begin * shape.critic_input_size();
   // A separate critic has no part in the policy's gradient.
@@ -149,17 +150,39 @@ void FactorMaker<Real>::policy_deltas(const Real* actions, const Real* weights, 
   policy.entropies(tile, entropies_.data());
   policy.backward(tile, scores_.data(), entropy, work_.policy_delta.data(),
                   work_.log_std_delta.data());
+  if (network_.noise_size() > 0) return noise_slopes(first, rows, factors);
   if (!network_.shape().has_log_std()) return;
   // Slopes of the log deviations in their parameters.
   Real* const slopes = unused_grads_.data() + network_.log_std_offset();
-  std::fill_n(slopes, action_size, Real(0));
-  std::fill_n(work_.log_std_delta.begin(), action_size, Real(1));
+  const int count = network_.shape().box_size();
+  std::fill_n(slopes, count, Real(0));
+  std::fill_n(work_.log_std_delta.begin(), count, Real(1));
   network_.add_log_std_gradient(params_, work_.log_std_delta.data(), unused_grads_.data());
   for (int r = 0; r < rows; ++r) {
-    Real* end = &factors.extras[(static_cast<std::size_t>(first) + r + 1) * factors.extra_size];
-    for (int a = 0; a < action_size; ++a) {
+    Real* end =
+        factors.extras.data() + (static_cast<std::size_t>(first) + r + 1) * factors.extra_size;
+    for (int a = 0; a < count; ++a) {
       const Real slope = policy.row_log_std_slope(tile, a, r, weights[r], entropy);
-      end[a - action_size] = slope * slopes[a];
+      end[a - count] = slope * slopes[a];
+    }
+  }
+}
+
+// The rows of the gradient of noise's parameters [L, A].
+template <class Real>
+void FactorMaker<Real>::noise_slopes(int first, int rows, GradientFactors<Real>& factors) const {
+  const NoiseRows<Real> noise = network_.noise_rows(work_, rows);
+  const std::size_t begin = static_cast<std::size_t>(network_.shape().head_outputs()) * kTileRows;
+  const Real* const log_std = &work_.policy[begin];
+  const Real* const delta = &work_.policy_delta[begin];
+  for (int r = 0; r < rows; ++r) {
+    Real* out = factors.extras.data() +
+                (static_cast<std::size_t>(first) + r + 1) * factors.extra_size -
+                network_.noise_size();
+    for (int l = 0; l < noise.width; ++l) {
+      for (int i = 0; i < noise.count; ++i) {
+        *out++ = static_cast<Real>(noise_slope(noise, log_std, r, l, i)) * delta[i * kTileRows + r];
+      }
     }
   }
 }

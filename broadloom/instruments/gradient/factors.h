@@ -81,6 +81,7 @@ class FactorMaker {
             const Real* value_weights, int first, int rows, GradientFactors<Real>& factors);
   void policy_deltas(const Real* actions, const Real* weights, int first, int rows,
                      GradientFactors<Real>& factors);
+  void noise_slopes(int first, int rows, GradientFactors<Real>& factors) const;
   void keep(NetworkInput<Real> observations, int first, int rows, GradientFactors<Real>& factors);
   void keep_whole(const Layer& layer, const Real* inputs, const Real* deltas, int column, int first,
                   int rows, GradientFactors<Real>& factors);

@@ -30,7 +30,7 @@ SampleProbe::SampleProbe(const InstrumentSetup& setup)
   const std::size_t rows = static_cast<std::size_t>(envs_) * steps_;
   observations_.resize(rows * setup.observation_size);
   actions_.resize(rows * setup.action_size);
-  if (setup.network.shape().masked) valid_.resize(rows * setup.network.shape().action_outputs);
+  if (setup.network.shape().masked) valid_.resize(rows * setup.network.shape().logits());
   advantages_.resize(rows);
   episode_.resize(rows);
   squares_.resize(rows);

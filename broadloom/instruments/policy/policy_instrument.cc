@@ -88,21 +88,22 @@ double PolicyInstrument::probe_variance(const InstrumentView& view) {
     const double mean = all.sum / rows_;
     variances += std::max(0.0, all.squares / rows_ - mean * mean);
   }
-  return variances / static_cast<double>(shape_.has_log_std() ? 2 * outputs_ : outputs_);
+  const auto constant = static_cast<std::size_t>(shape_.has_log_std() ? shape_.box_size() : 0);
+  return variances / static_cast<double>(outputs_ + constant);
 }
 
 void PolicyInstrument::take_probe_tile(const float* policy, int rows, Scratch& scratch,
                                        Moments* moments) const {
-  const float* values = policy;
-  if (shape_.is_categorical()) {
+  const auto logits = static_cast<std::size_t>(shape_.logits());
+  if (shape_.has_choices()) {
     const CategoricalHeads heads(shape_.heads());
     heads.normalisers(policy, rows, scratch.normalisers.data());
     heads.entropies(policy, scratch.normalisers.data(), rows, scratch.terms.data(),
                     scratch.head_entropies.data(), scratch.log_probs.data());
-    values = scratch.terms.data();
   }
   for (std::size_t o = 0; o < outputs_; ++o) {
     moments[o] = {};
+    const float* const values = o < logits ? scratch.terms.data() : policy;
     for (int r = 0; r < rows; ++r) {
       const double value = values[o * kTileRows + r];
       moments[o].sum += value;

@@ -20,35 +20,48 @@ double gaussian_term(double mean, double log_std, double new_mean, double new_lo
 
 PolicyDivergence::PolicyDivergence(const NetworkShape& shape)
     : shape_(shape),
-      count_(shape.action_outputs),
-      old_logits_(static_cast<std::size_t>(count_) * kTileRows),
+      logits_(shape.logits()),
+      heads_(shape.heads().begin(), shape.heads().end()),
+      old_logits_(static_cast<std::size_t>(logits_) * kTileRows),
       new_logits_(old_logits_.size()),
       old_probs_(old_logits_.size()),
       entropies_(kTileRows) {
-  if (shape.is_categorical()) heads_.assign(shape.heads().begin(), shape.heads().end());
   for (std::vector<double>* rows : {&old_normalisers_, &new_normalisers_, &old_entropies_}) {
     rows->resize(heads_.size() * kTileRows);
   }
 }
 
 std::size_t PolicyDivergence::bytes(const NetworkShape& shape) {
-  const std::size_t heads = shape.is_categorical() ? shape.heads().size() : 0;
-  const auto outputs = static_cast<std::size_t>(shape.action_outputs);
-  return (3 * (outputs + heads) + 1) * kTileRows * sizeof(double);
+  const std::size_t heads = shape.heads().size();
+  const auto logits = static_cast<std::size_t>(shape.logits());
+  return (3 * (logits + heads) + 1) * kTileRows * sizeof(double);
 }
 
 void PolicyDivergence::operator()(const float* old_policy, const float* new_policy,
                                   const float* old_log_std, const float* new_log_std, int rows,
                                   double* kl) {
-  if (!heads_.empty()) return categorical(old_policy, new_policy, rows, kl);
+  if (!shape_.has_choices()) {
+    return box(old_policy, new_policy, old_log_std, new_log_std, rows, kl);
+  }
+  categorical(old_policy, new_policy, rows, kl);
+  if (!shape_.has_box()) return;
+  double part[kTileRows];
+  box(old_policy, new_policy, old_log_std, new_log_std, rows, part);
+  for (int r = 0; r < rows; ++r) kl[r] += part[r];
+}
+
+void PolicyDivergence::box(const float* old_policy, const float* new_policy,
+                           const float* old_log_std, const float* new_log_std, int rows,
+                           double* kl) const {
   if (shape_.has_pairs()) {
     return PolicyDistribution(shape_).pairs_kl(old_policy, new_policy, rows, kl);
   }
+  const std::size_t first = old_logits_.size();
   std::fill_n(kl, rows, 0.0);
-  for (std::size_t i = 0; i < static_cast<std::size_t>(count_); ++i) {
+  for (std::size_t i = 0; i < static_cast<std::size_t>(shape_.box_size()); ++i) {
     for (int r = 0; r < rows; ++r) {
-      kl[r] += gaussian_term(old_policy[i * kTileRows + r], old_log_std[i],
-                             new_policy[i * kTileRows + r], new_log_std[i]);
+      kl[r] += gaussian_term(old_policy[first + i * kTileRows + r], old_log_std[i],
+                             new_policy[first + i * kTileRows + r], new_log_std[i]);
     }
   }
 }

@@ -12,24 +12,27 @@ namespace broadloom {
 // ActorCritic::forward() writes them:
 //   categorical: sum over heads of sum_i p_i (log p_i - log q_i);
 //   Box, other than a Gaussian's parameters: pair_distributions.h;
-//   Gaussian: sum_i log(s'_i / s_i) + (s_i^2 + (m_i - m'_i)^2) / (2 s'_i^2) - 1/2.
+//   Gaussian: sum_i log(s'_i / s_i) + (s_i^2 + (m_i - m'_i)^2) / (2 s'_i^2) - 1/2;
+//   choices and a Box: the sum of both.
 // In double, so that small values keep their digits. Exactly 0 if the outputs are equal.
 class PolicyDivergence {
  public:
   explicit PolicyDivergence(const NetworkShape& shape);
   static std::size_t bytes(const NetworkShape& shape);
 
-  // Writes kl [rows]. old_log_std, new_log_std: [count], if deviations are parameters.
+  // Writes kl [rows]. old_log_std, new_log_std: [box_size], if deviations are parameters.
   void operator()(const float* old_policy, const float* new_policy, const float* old_log_std,
                   const float* new_log_std, int rows, double* kl);
 
  private:
   void categorical(const float* old_policy, const float* new_policy, int rows, double* kl);
+  void box(const float* old_policy, const float* new_policy, const float* old_log_std,
+           const float* new_log_std, int rows, double* kl) const;
 
   NetworkShape shape_;
-  int count_;
-  std::vector<int> heads_;                                   // choices of each; empty if Gaussian
-  std::vector<double> old_logits_, new_logits_, old_probs_;  // [count, kTileRows]
+  int logits_;
+  std::vector<int> heads_;                                   // choices of each; empty for a Box
+  std::vector<double> old_logits_, new_logits_, old_probs_;  // [logits, kTileRows]
   std::vector<double> old_normalisers_, new_normalisers_, old_entropies_;  // [heads, kTileRows]
   std::vector<double> entropies_;                                          // [kTileRows]
 };

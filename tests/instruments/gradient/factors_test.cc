@@ -66,7 +66,7 @@ struct Samples {
     actions.resize(static_cast<std::size_t>(rows) * action_size);
     for (std::size_t i = 0; i < actions.size(); ++i) {
       const std::size_t place = i % static_cast<std::size_t>(action_size);
-      actions[i] = static_cast<Real>(shape.is_categorical()
+      actions[i] = static_cast<Real>(place < shape.heads().size()
                                          ? random.below(static_cast<unsigned>(shape.heads()[place]))
                                          : random.normal());
     }
@@ -296,6 +296,18 @@ std::vector<Case> dense() {
        .shared = true,
        .hidden = {7, 6},
        .std_form = StdForm::kStateDependent},
+      {.name = "sde",  // a difference would show the derivative of hidden features, too
+       .kind = SpaceKind::kBox,
+       .outputs = 4,
+       .shared = false,
+       .hidden = {},
+       .std_form = StdForm::kSde},
+      {.name = "hybrid",
+       .kind = SpaceKind::kHybrid,
+       .outputs = 3 + 2 + 2,
+       .shared = true,
+       .hidden = {7, 6},
+       .heads = {3, 2}},
       {.name = "beta",
        .kind = SpaceKind::kBox,
        .outputs = 4,
