@@ -87,9 +87,10 @@ class ConfigKeys(TypedDict, total=False):
     recurrent: Literal["none", "mingru", "gru", "lstm"]
     action_distribution: Literal["gaussian", "squashed", "beta"]
     log_std_init: float
-    std_form: Literal["log", "scalar", "state_dependent"]
+    std_form: Literal["log", "scalar", "state_dependent", "sde"]
     std_min: float
     std_max: float
+    sde_sample_freq: int
     norm_obs: bool
     norm_reward: bool
     norm_value: Literal["off", "running", "popart"]

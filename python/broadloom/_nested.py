@@ -137,7 +137,7 @@ def to_gymnasium(space):
                 np.reshape(part, shape) for part in (choices[first : first + size], node["start"])
             )
             if node["dtype"] == "int8":
-                return spaces.MultiBinary(shape)
+                return spaces.MultiBinary(shape[0] if len(shape) == 1 else shape)
             dtype = np.dtype(node["dtype"]).type
             if start.any():
                 return spaces.MultiDiscrete(counts, dtype=dtype, start=start)

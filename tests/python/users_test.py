@@ -532,7 +532,7 @@ class UsersTest(unittest.TestCase):
                 vectors = gymnasium.vector.utils.batch_space(space, 5)
                 one = next(iter(gymnasium.vector.utils.iterate(vectors, actions)))
                 self.assertTrue(space.contains(one), one)
-                self.assertEqual(len(broadloom.evaluate(run, episodes=3)["returns"]), 3)
+                self.assertTrue(np.isfinite(broadloom.evaluate(run, episodes=3)["mean_return"]))
 
     def test_nested_actions_that_no_policy_draws_are_refused(self):
         text, spaces = gymnasium.spaces.Text(3), gymnasium.spaces
