@@ -51,19 +51,20 @@ def main():
     rows, calls, ahead = [], {}, None
     for score in ("area", "last"):
         for task, arms in arms_of(kept, score, rng).items():
-            off, on = arms["off"], arms["on"]
-            gaps = [iqm(b) - iqm(a) for a, b in zip(off.draws, on.draws, strict=True)]
-            *chances, result = call(off, on, rng)
-            higher = sum(b > a for a, b in zip(off.scores, on.scores, strict=True))
+            plain, mirrored = arms["off"], arms["on"]
+            gaps = [iqm(b) - iqm(a) for a, b in zip(plain.draws, mirrored.draws, strict=True)]
+            *chances, result = call(plain, mirrored, rng)
+            higher = sum(b > a for a, b in zip(plain.scores, mirrored.scores, strict=True))
             rows.append([
-                task, score, len(on.scores), *off.area, *on.area, on.middle - off.middle,
+                task, score, len(mirrored.scores), *plain.area, *mirrored.area,
+                mirrored.middle - plain.middle,
                 quantile(gaps, 0.025), quantile(gaps, 0.975), 1 - chances[0], higher,
-                off.best_label, on.best_label, WORDS.get(result, "depends on the rate"),
+                plain.best_label, mirrored.best_label, WORDS.get(result, "depends on the rate"),
             ])  # fmt: skip
             if score == "area":
                 calls[task] = rows[-1][-1]
                 if task == ROBOT:
-                    ahead = (higher, len(on.scores))
+                    ahead = (higher, len(mirrored.scores))
     write(results / "arms.csv", [
         "task", "score", "seeds", "off", "off low", "off high", "on", "on low", "on high",
         "difference", "difference low", "difference high", "P(on better)", "seeds on is higher",
