@@ -57,6 +57,8 @@ class ConfigKeys(TypedDict, total=False):
     ent_schedule: Literal["constant", "linear"]
     vf_coef: float
     bounds_coef: float
+    mirror_samples: bool
+    mirror_coef: float
     target_kl: float
     eps_start: float
     eps_finish: float
