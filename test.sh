@@ -303,6 +303,12 @@ test_fuzz() {
 # The files of a release of HEAD, then each wheel with every CPython that it serves.
 test_wheel() {
   has wheel || return 0
+  # pyenv hides interpreters that its own file does not name.
+  if command -v pyenv >/dev/null; then
+    PYENV_VERSION=$(pyenv version-name | cut -d: -f1)
+    PYENV_VERSION+=$(pyenv versions --bare | sed -n 's/^3\./:3./p' | tr -d '\n')
+    export PYENV_VERSION
+  fi
   check_stage "build program" configure_and_build release broadloom_cli || return 1
   check_stage "make wheels" tools/release.sh || return 1
   check_stage "try wheels" python3 tests/python/wheel_test.py build/release-files \

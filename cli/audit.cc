@@ -14,6 +14,7 @@
 #include "cli/config_flags.h"
 #include "cli/console.h"
 #include "cli/policy_isa.h"
+#include "cli/progress.h"
 #include "research/audit/run_audit.h"
 
 namespace broadloom::cli {
@@ -113,18 +114,38 @@ void print_findings_json(const AuditCommand& command, const AuditReport& report)
               {"checks", checks}});
 }
 
+Result<AuditReport> run_audit(AuditCommand& command) {
+  ShareLine line(command.quiet);
+  catch_interrupts();
+  command.options.keep_going = [&](int measured, int count) {
+    line.show_rest(
+        fmt::format("{} of {} iterations measured", with_commas(measured), with_commas(count)),
+        static_cast<double>(measured) / count);
+    return !was_interrupted();
+  };
+  Result<AuditReport> report = audit_run(command.source, command.options);
+  if (was_interrupted() && report.ok()) {
+    report.value().notes.push_back(
+        fmt::format("stopped after {} of {} iterations, so checks rest on fewer of them",
+                    report.value().iterations, report.value().asked));
+  }
+  return report;
+}
+
 int audit(AuditCommand& command) {
   command.options.threads = resolve_threads(command.threads);
   const Status has_isa = use_isa_of_policy(command.source);
   if (!has_isa.ok()) return report_error(has_isa, command.json);
-  const Result<AuditReport> report = audit_run(command.source, command.options);
+  const Result<AuditReport> report = run_audit(command);
+  const bool is_stopped = was_interrupted();
+  release_interrupts();
   if (!report.ok()) return report_error(report.status(), command.json);
   if (command.json) {
     print_findings_json(command, report.value());
   } else if (!command.quiet) {
     print_findings(report.value(), command.verbose);
   }
-  return exit_code(worst(report.value().findings));
+  return is_stopped ? kInterruptedExit : exit_code(worst(report.value().findings));
 }
 
 }  // namespace

@@ -15,6 +15,7 @@
 #include "cli/config_file.h"
 #include "cli/config_flags.h"
 #include "cli/console.h"
+#include "cli/progress.h"
 
 namespace broadloom::cli {
 namespace {
@@ -75,19 +76,49 @@ Status warm_up(const BenchReport& report) {
   return {};
 }
 
-// Measures every case once in each round, so that other load on the machine affects all of them.
+// Measures every case once.
+Status measure_round(const BenchCommand& command, const Context& context, BenchReport& report) {
+  report.peak_flops = std::max(report.peak_flops, measure_peak_flops(report.threads));
+  for (BenchCase& bench_case : report.cases) {
+    const Result<FirstStep> first = run_first_step(
+        context.program, first_step_arguments(bench_case, command, context, report.threads));
+    if (!first.ok()) return first.status();
+    bench_case.first_steps.push_back(first.value());
+    const Result<Measurement> repeat = measure(bench_case, report.seconds, 1);
+    if (!repeat.ok()) return repeat.status();
+    bench_case.repeats.push_back(repeat.value());
+  }
+  return {};
+}
+
+void keep_rounds(int rounds, BenchReport& report) {
+  const auto count = static_cast<std::size_t>(rounds);
+  report.repeats = rounds;
+  for (BenchCase& bench_case : report.cases) {
+    if (bench_case.first_steps.size() > count) bench_case.first_steps.resize(count);
+    if (bench_case.repeats.size() > count) bench_case.repeats.resize(count);
+  }
+}
+
+// Measures in rounds, so that other load on the machine affects all cases. Ctrl-C ends it, and the
+// whole rounds before it are kept.
 Status run_rounds(const BenchCommand& command, const Context& context, BenchReport& report) {
+  ShareLine line(false);
+  const auto count = static_cast<std::int64_t>(report.cases.size());
+  line.show_first(fmt::format("{} case{}, {} round{}", with_commas(count), count == 1 ? "" : "s",
+                              report.repeats, report.repeats == 1 ? "" : "s"),
+                  static_cast<double>(count) * report.repeats * report.seconds);
   for (int round = 0; round < report.repeats; ++round) {
-    report.peak_flops = std::max(report.peak_flops, measure_peak_flops(report.threads));
-    for (BenchCase& bench_case : report.cases) {
-      const Result<FirstStep> first = run_first_step(
-          context.program, first_step_arguments(bench_case, command, context, report.threads));
-      if (!first.ok()) return first.status();
-      bench_case.first_steps.push_back(first.value());
-      const Result<Measurement> repeat = measure(bench_case, report.seconds, 1);
-      if (!repeat.ok()) return repeat.status();
-      bench_case.repeats.push_back(repeat.value());
+    line.show_rest(fmt::format("{} of {} rounds measured", round, report.repeats),
+                   static_cast<double>(round) / report.repeats);
+    const bool was_stopped = was_interrupted();
+    const Status status = was_stopped ? Status() : measure_round(command, context, report);
+    if (was_interrupted() && (was_stopped || !status.ok())) {
+      keep_rounds(round, report);
+      return {};
     }
+    BROADLOOM_TRY(status);
+    if (round == 0) catch_interrupts();  // before, there is nothing to keep
   }
   return {};
 }
@@ -103,11 +134,16 @@ int bench(const BenchCommand& command, const Context& context) {
   Status status = command.json.empty() ? Status() : check_room(command.json);
   if (status.ok()) status = warm_up(report);
   if (status.ok()) status = run_rounds(command, context, report);
+  const bool is_stopped = was_interrupted();
+  release_interrupts();
   if (!status.ok()) return report_error(status, false);
   print_bench(report);
-  if (command.json.empty()) return 0;
-  status = write_file_atomically(command.json, bench_json(report));
-  return status.ok() ? 0 : report_error(status, false);
+  if (!command.json.empty()) status = write_file_atomically(command.json, bench_json(report));
+  if (!status.ok()) return report_error(status, false);
+  if (!is_stopped) return 0;
+  std::fflush(stdout);
+  tell(stderr, "Stopped after {} of {} rounds\n", report.repeats, command.repeats);
+  return kInterruptedExit;
 }
 
 }  // namespace

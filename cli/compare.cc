@@ -41,7 +41,8 @@ Result<PanelResult> result_of(const std::string& run, const std::optional<Panel>
     ShareLine line(command.quiet);
     return run_panel(
         run, *panel, resolve_threads(command.threads),
-        [&](std::int64_t played, std::int64_t episodes) { line.show_episodes(played, episodes); });
+        [&](std::int64_t played, std::int64_t episodes) { line.show_episodes(played, episodes); },
+        was_interrupted);
   }
   const Result<FoundCheckpoint> found = find_policy(run);
   if (!found.ok()) return found.status();
@@ -112,6 +113,7 @@ Result<std::vector<PanelResult>> all_results(const CompareCommand& command) {
     }
     BROADLOOM_TRY(check_panel(result.value(), panel, command, run));
     results.push_back(result.take());
+    if (!count_episodes(results.back()).is_whole()) return results;  // after Ctrl-C
   }
   BROADLOOM_TRY(check_different_policies(results, command.runs));
   return results;
@@ -136,14 +138,34 @@ void print_comparison(const CompareCommand& command, const PanelComparison& comp
       command.runs.front(), no_interval_text(panel));
 }
 
+// After Ctrl-C. Keeps with each run what was played on it; the last result is a part.
+int report_stop(const CompareCommand& command, const std::vector<PanelResult>& results) {
+  std::string kept;
+  for (std::size_t i = 0; i < results.size(); ++i) {
+    if (is_result_file(command.runs[i]) || count_episodes(results[i]).ended == 0) continue;
+    const Result<std::string> saved = save_panel_result(command.runs[i], results[i]);
+    if (!saved.ok()) tell(stderr, "Note: the result is not stored: {}\n", saved.status().message());
+    if (saved.ok() && !saved.value().empty()) kept += (kept.empty() ? "" : ", ") + saved.value();
+  }
+  if (command.quiet) return kInterruptedExit;
+  tell(stderr, "Stopped: {} of {} runs were played{}\n", results.size() - 1, command.runs.size(),
+       kept.empty() ? "; nothing is kept"
+                    : ". Kept: " + kept + ". You can name whole results in place of their runs");
+  return kInterruptedExit;
+}
+
 int compare_command(CompareCommand command) {
   std::erase_if(command.runs, is_beside_runs);
   if (command.runs.size() < 2) {
     return report_error(invalid("got fewer than two runs or results, expected at least two"),
                         command.json);
   }
+  catch_interrupts();
   const Result<std::vector<PanelResult>> results = all_results(command);
+  release_interrupts();
   if (!results.ok()) return report_error(results.status(), command.json);
+  if (!count_episodes(results.value().back()).is_whole())
+    return report_stop(command, results.value());
   const Result<PanelComparison> comparison = compare_panel_results(results.value());
   if (!comparison.ok()) return report_error(comparison.status(), command.json);
   if (command.json) {

@@ -16,6 +16,7 @@
 #include "cli/console.h"
 #include "cli/env_bench.h"
 #include "cli/env_check.h"
+#include "cli/progress.h"
 
 namespace broadloom::cli {
 namespace {
@@ -224,8 +225,13 @@ int bench(const EnvCommand& command, const Context& context) {
   allow_settings({{"env_id", command.id}});
   BenchOptions options = command.bench;
   options.threads = std::min(resolve_threads(options.threads), options.num_envs);
+  ShareLine line(false);
+  options.on_share = [&](double share) {
+    line.show_rest(fmt::format("{} stepped", command.id), share);
+  };
   const Result<BenchResult> result =
       bench_env(command.id, without_prefix(context.env_options), options);
+  line.clear();
   if (!result.ok()) return report_error(result.status(), command.json);
   if (command.json) {
     print_json({{"env_id", command.id},

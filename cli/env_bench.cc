@@ -48,8 +48,10 @@ class Lane {
   }
 
   // Steps until all steps are done or one fails.
-  void run(int num_steps) {
+  void run(int num_steps, const std::function<void(double)>& on_share = {}) {
+    constexpr int kApart = 16;  // steps between calls
     for (int t = 0; t < num_steps && status_.ok(); ++t) {
+      if (on_share && t % kApart == 0) on_share(static_cast<double>(t) / num_steps);
       float* actions = actions_.data() + row_ * static_cast<std::size_t>(t % kActionRows);
       if (masks_.width() > 0) draw_valid(actions);
       status_ = env_.step(begin_, end_,
@@ -144,7 +146,7 @@ Result<BenchResult> bench_env(const std::string& id, const Overrides& env_option
   for (std::size_t i = 1; i < lanes.size(); ++i) {
     BROADLOOM_TRY(workers.start([&lane = lanes[i], &options] { lane.run(options.num_steps); }));
   }
-  lanes.front().run(options.num_steps);
+  lanes.front().run(options.num_steps, options.on_share);
   workers.join();
   const std::chrono::duration<double> elapsed = std::chrono::steady_clock::now() - start;
   for (const Lane& lane : lanes) BROADLOOM_TRY(lane.status());

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <string>
 
 #include "broadloom/core/config_table.h"
@@ -15,6 +16,8 @@ struct BenchOptions {
   std::uint64_t seed = 1;
   int threads = 0;
   std::string isa = "auto";  // as set_isa() takes it
+  // May be empty. Called now and then by the first thread with the finished share.
+  std::function<void(double)> on_share = {};
 };
 
 struct BenchResult {

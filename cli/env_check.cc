@@ -8,6 +8,7 @@
 #include "broadloom/env/tasks/registry.h"
 #include "broadloom/record/json.h"
 #include "cli/console.h"
+#include "cli/progress.h"
 
 namespace broadloom::cli {
 namespace {
@@ -49,6 +50,8 @@ int check_env(const EnvCheck& check, const Overrides& env_options) {
   // An environment refuses a limit above its own, and one check needs one step more.
   const int own_limit = spec.value().max_episode_steps;
   if (own_limit > 2) options.time_limit = std::min(options.time_limit, own_limit - 1);
+  ShareLine line(false);
+  options.on_check = [&](const char* name, double share) { line.show(name, share); };
   for (const auto& option : env_options) {
     options.noisy_observations |=
         option.first == "disturb.obs_noise" || option.first == "disturb.obs_noise_of";
@@ -56,6 +59,7 @@ int check_env(const EnvCheck& check, const Overrides& env_options) {
   const ConformanceReport report = check_vec_env(
       [&](const VecEnvOptions& asked) { return make_vec_env(check.id, env_options, asked); },
       options);
+  line.clear();
   if (check.json) {
     print_json_report(check, report);
   } else {

@@ -158,9 +158,11 @@ int report_kept(const EvalCommand& command, const Status& kept, const char* not_
 Result<PanelResult> play(const EvalCommand& command, const Panel& panel) {
   BROADLOOM_TRY(use_isa_of_policy(command.source));
   ShareLine line(command.quiet);
+  catch_interrupts();
   return run_panel(
       command.source, panel, resolve_threads(command.threads),
-      [&](std::int64_t played, std::int64_t episodes) { line.show_episodes(played, episodes); });
+      [&](std::int64_t played, std::int64_t episodes) { line.show_episodes(played, episodes); },
+      was_interrupted);
 }
 
 Result<EvalResult> play(const EvalCommand& command) {
@@ -175,6 +177,31 @@ Result<EvalResult> play(const EvalCommand& command) {
   return evaluate_run(command.source, options);
 }
 
+// After Ctrl-C. kept: where the ended episodes are; "": nowhere.
+int report_stop(const EvalCommand& command, std::int64_t ended, std::int64_t asked,
+                const std::string& kept) {
+  std::fflush(stdout);
+  if (command.quiet) return kInterruptedExit;
+  if (ended == 0) {
+    tell(stderr, "Stopped before an episode had ended; nothing is kept\n");
+  } else {
+    tell(
+        stderr,
+        "Stopped: {} of {} episodes had ended. Longer ones are missing, so the mean may be off{}\n",
+        with_commas(ended), with_commas(asked), kept.empty() ? "" : ". Kept in " + kept);
+  }
+  return kInterruptedExit;
+}
+
+// The part of a panel's result that --json prints.
+Json written_json(const PanelResult& result, const std::string& file) {
+  const bool is_whole = count_episodes(result).is_whole();
+  auto object = Json::parse(is_whole ? panel_result_json(result) : partial_panel_json(result));
+  object.erase("episodes");
+  object["file"] = file.empty() ? Json() : Json(file);
+  return object;
+}
+
 int evaluate_on_panel(const EvalCommand& command) {
   const Result<Panel> panel = read_panel(command.panel);
   if (!panel.ok()) {
@@ -182,34 +209,19 @@ int evaluate_on_panel(const EvalCommand& command) {
                         command.json);
   }
   const Result<PanelResult> result = play(command, panel.value());
+  release_interrupts();
   if (!result.ok()) return report_error(result.status(), command.json);
+  const PanelCount count = count_episodes(result.value());
+  if (count.ended == 0) return report_stop(command, 0, count.asked, "");
   const Result<std::string> saved = save_panel_result(command.source, result.value());
   const std::string& file = saved.value();  // "" if it is not stored
   if (command.json) {
-    auto object = Json::parse(panel_result_json(result.value()));
-    object.erase("episodes");
-    object["file"] = file.empty() ? Json() : Json(file);
-    print_json(object);
+    print_json(written_json(result.value(), file));
   } else if (!command.quiet) {
     print_panel(command, result.value(), file);
   }
-  return report_kept(command, saved.status(), "the result is not stored");
-}
-
-// After Ctrl-C. kept: whether the run's folder has the result.
-int report_stop(const EvalCommand& command, const EvalResult& result, bool kept) {
-  std::fflush(stdout);
-  if (command.quiet) return kInterruptedExit;
-  if (result.episodes == 0) {
-    tell(stderr, "Stopped before an episode had ended; nothing is kept\n");
-  } else {
-    tell(
-        stderr,
-        "Stopped: {} of {} episodes had ended. Longer ones are missing, so the mean may be off{}\n",
-        with_commas(result.episodes), with_commas(result.asked),
-        kept ? ". Kept in eval_command.jsonl of the run" : "");
-  }
-  return kInterruptedExit;
+  const int code = report_kept(command, saved.status(), "the result is not stored");
+  return count.is_whole() ? code : report_stop(command, count.ended, count.asked, file);
 }
 
 int evaluate(EvalCommand command) {
@@ -229,12 +241,13 @@ int evaluate(EvalCommand command) {
     print_result(command, result.value());
   }
   std::fflush(stdout);  // recording may wait for another process
-  if (result.value().episodes == 0) return report_stop(command, result.value(), false);
+  if (result.value().episodes == 0) return report_stop(command, 0, result.value().asked, "");
   const Status recorded = record_evaluation(command.source, result.value(), command.options);
   const int code = report_kept(command, recorded, "the result is not added to eval_command.jsonl");
   if (!is_partial(result.value())) return code;
   const bool has_folder = std::filesystem::is_directory(command.source);
-  return report_stop(command, result.value(), recorded.ok() && has_folder);
+  return report_stop(command, result.value().episodes, result.value().asked,
+                     recorded.ok() && has_folder ? "eval_command.jsonl of the run" : "");
 }
 
 }  // namespace

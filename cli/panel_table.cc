@@ -66,6 +66,7 @@ std::vector<std::string> joined(std::vector<std::string> a, const std::vector<st
 TextTable panel_csv(const PanelResult& result) {
   TextTable table{joined({"stratum", "perturbation", "episodes"}, kScoreColumns), {}};
   for (const PanelGroup& group : panel_groups(result.panel)) {
+    if (episodes_of(result, group).empty()) continue;  // the play was stopped
     const EvalResult score = score_of(result, group);
     std::vector<std::string> row{group.stratum, group.perturbation, to_text(score.episodes)};
     add_score(row, score);
@@ -155,13 +156,17 @@ TextTable panel_table(const PanelResult& result, TableForm form) {
                   {}};
   for (const Measure& measure : result.spec.measures)
     table.head.push_back(fmt::format("{}, {}", measure.name, measure.unit));
+  const bool is_whole = count_episodes(result).is_whole();
+  if (!is_whole) table.head.emplace_back("episodes");
   for (const PanelGroup& group : panel_groups(result.panel)) {
+    if (episodes_of(result, group).empty()) continue;
     const EvalResult score = score_of(result, group);
     table.rows.push_back({group.stratum, group.perturbation, percent_text(score.success_rate),
                           percent_text(score.failure_rate), return_text(score),
                           fmt::format("{:6.1f}", score.mean_length), reasons_text(score)});
     for (const auto& [measure, mean] : score.measures)
       table.rows.back().push_back(measure_text(mean));
+    if (!is_whole) table.rows.back().push_back(with_commas(score.episodes));
   }
   return table;
 }

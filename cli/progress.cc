@@ -83,6 +83,12 @@ void ShareLine::show(const std::string& what, double share) {
   if (line_.is_due()) line_.write(fmt::format("{:3.0f} %  {}", 100.0 * share, what));
 }
 
+void ShareLine::show_first(const std::string& what, double seconds) {
+  constexpr double kLongSeconds = 2.0;
+  if (seconds < kLongSeconds) return;
+  line_.write(fmt::format("{:3.0f} %  {}, about {}", 0.0, what, clock_text(seconds)));
+}
+
 void ShareLine::show_rest(const std::string& what, double share) {
   if (!line_.is_due() || !(share > 0.0)) return;
   const double seconds =
@@ -92,8 +98,13 @@ void ShareLine::show_rest(const std::string& what, double share) {
 }
 
 void ShareLine::show_episodes(std::int64_t played, std::int64_t episodes) {
-  show(fmt::format("{} of {} episodes played", with_commas(played), with_commas(episodes)),
-       static_cast<double>(played) / static_cast<double>(episodes));
+  const std::string what =
+      fmt::format("{} of {} episodes played", with_commas(played), with_commas(episodes));
+  if (played == 0) {
+    show(what, 0.0);
+  } else {
+    show_rest(what, static_cast<double>(played) / static_cast<double>(episodes));
+  }
 }
 
 PlayProgress panel_progress(ProgressLine& training, ShareLine& panel) {

@@ -60,6 +60,8 @@ class ShareLine {
   ShareLine& operator=(const ShareLine&) = delete;
 
   void show(const std::string& what, double share);
+  // The same at once, for work of 2 s or more whose length is known before it begins.
+  void show_first(const std::string& what, double seconds);
   // The same with the time left at this speed.
   void show_rest(const std::string& what, double share);
   void clear() { line_.clear(); }

@@ -2,15 +2,19 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <chrono>
 #include <cstdio>
 #include <filesystem>
 #include <memory>
 #include <string>
+#include <thread>
 #include <vector>
 
+#include "broadloom/core/escape.h"
 #include "broadloom/evaluate/run_path.h"
 #include "broadloom/record/files.h"
 #include "broadloom/record/run_curve.h"
+#include "broadloom/record/run_folder.h"
 #include "cli/commands.h"
 #include "cli/config_flags.h"
 #include "cli/console.h"
@@ -27,8 +31,18 @@ struct ReportCommand {
   std::string out, task;
   std::vector<std::string> tuned;
   int threads = 0;
-  bool quiet = false, json = false;
+  bool quiet = false, json = false, follow = false;
 };
+
+// With --follow: seconds between pages.
+constexpr int kPageSeconds = 5;
+
+// Whether a run has the record of its end.
+bool has_ended(const std::string& run_dir) {
+  std::error_code error;
+  const Result<RunFolder> folder = RunFolder::open(run_dir);
+  return folder.ok() && std::filesystem::exists(folder.value().ledger_line_path(), error);
+}
 
 // Beside the folder that holds the runs, so that "runs/*" does not find the page; or here.
 std::string runs_report_folder(const std::vector<std::string>& runs) {
@@ -44,8 +58,9 @@ std::string runs_report_folder(const std::vector<std::string>& runs) {
   return has_name ? common.string() + "-report" : "runs-report";
 }
 
-// A page of runs. Other files and folders, which "runs/*" finds, too, are left out.
-Status report_runs(const ReportCommand& command) {
+// A page of runs. Other files and folders, which "runs/*" finds, too, are left out. Returns whether
+// all runs have ended.
+Result<bool> report_runs(const ReportCommand& command) {
   if (!command.task.empty() || !command.tuned.empty() || command.json) {
     return invalid("--task, --tuned and --json: expected stores of studies, got runs");
   }
@@ -60,10 +75,11 @@ Status report_runs(const ReportCommand& command) {
     }
   }
   if (runs.empty()) {
-    return {ErrorKind::kNotFound,
-            "got no run with an ended episode, expected the folders of some; `broadloom train` "
-            "writes them"};
+    return Status(ErrorKind::kNotFound,
+                  "got no run with an ended episode, expected the folders of some; `broadloom "
+                  "train` writes them");
   }
+  const bool is_whole = std::all_of(runs.begin(), runs.end(), has_ended);
   const std::string folder = command.out.empty() ? runs_report_folder(runs) : command.out;
   BROADLOOM_TRY(make_folders(folder));
   const Result<RunsPage> page = runs_page(runs, folder);
@@ -72,9 +88,11 @@ Status report_runs(const ReportCommand& command) {
     for (const std::string& note : page.value().notes) tell(stderr, "Note: {}\n", note);
   }
   const std::string path = folder + "/runs.html";
-  BROADLOOM_TRY(write_file_atomically(path, page.value().html));
+  const bool reloads = command.follow && !is_whole;
+  BROADLOOM_TRY(write_file_atomically(
+      path, reloads ? with_refresh(page.value().html, kPageSeconds) : page.value().html));
   if (!command.quiet) tell("Written: {}\n", path);
-  return {};
+  return is_whole;
 }
 
 bool has_run(const std::vector<std::string>& paths) {
@@ -82,13 +100,27 @@ bool has_run(const std::vector<std::string>& paths) {
                      [](const std::string& path) { return check_run_folder(path).ok(); });
 }
 
-Status run(const ReportCommand& command, const std::vector<std::string>& arguments) {
+// A folder that holds runs is neither a store nor a run.
+Status check_no_folder(const std::vector<std::string>& paths) {
+  for (const std::string& path : paths) {
+    std::error_code error;
+    if (!std::filesystem::is_directory(path, error)) continue;
+    return {ErrorKind::kNotFound,
+            fmt::format("{}. Expected stores of studies, or runs: {} report {}/*",
+                        check_run_folder(path).message(), program_name(), shell_word(path))};
+  }
+  return {};
+}
+
+// Returns whether nothing more can come.
+Result<bool> run(const ReportCommand& command, const std::vector<std::string>& arguments) {
   if (has_run(command.stores)) return report_runs(command);
+  BROADLOOM_TRY(check_no_folder(command.stores));
   StudyReportOptions options;
   options.threads = resolve_threads(command.threads);
   options.task = command.task;
   options.tuned = command.tuned;
-  const Result<StudyReport> report = make_study_report(command.stores, options);
+  const Result<StudyReport> report = make_shown_report(command.stores, options, command.quiet);
   if (!report.ok()) {
     Status status = report.status();
     for (const std::string& store : command.stores) {
@@ -104,11 +136,47 @@ Status run(const ReportCommand& command, const std::vector<std::string>& argumen
     print_report(stdout, report.value());
     std::fflush(stdout);  // a full disk must not lose it
   }
-  const Result<ReportFiles> files = write_report(report.value(), folder, arguments);
+  const bool is_whole =
+      std::all_of(report.value().studies.begin(), report.value().studies.end(),
+                  [](const ReportStudy& study) { return study.runs.pending == 0; });
+  const Result<ReportFiles> files = write_report(report.value(), folder, arguments,
+                                                 command.follow && !is_whole ? kPageSeconds : 0);
   if (!files.ok()) return files.status();
   if (command.json) print_data(files.value().json);
   if (prints) tell("\nWritten: {}\n", fmt::join(files.value().paths, ", "));
-  return {};
+  return is_whole;
+}
+
+// Waits for the next page; false after Ctrl-C.
+bool wait_for_next() {
+  using Clock = std::chrono::steady_clock;
+  const Clock::time_point next = Clock::now() + std::chrono::seconds(kPageSeconds);
+  while (Clock::now() < next && !was_interrupted())
+    std::this_thread::sleep_for(std::chrono::milliseconds(50));
+  return !was_interrupted();
+}
+
+// Writes the page again and again while runs are missing. The last one no longer reloads itself.
+Result<int> report(ReportCommand command, const std::vector<std::string>& arguments) {
+  if (command.follow && command.json) return invalid("--follow: got --json, expected one of them");
+  Result<bool> is_whole = run(command, arguments);
+  if (!is_whole.ok()) return is_whole.status();
+  if (!command.follow) return 0;
+  std::fflush(stdout);  // before it waits
+  if (!is_whole.value() && !command.quiet) {
+    tell(stderr, "Written every {} s until the runs end; an open page reloads itself\n",
+         kPageSeconds);
+  }
+  command.quiet = true;
+  catch_interrupts();
+  while (!is_whole.value()) {
+    const bool goes_on = wait_for_next();
+    command.follow = goes_on;
+    is_whole = run(command, arguments);
+    if (!is_whole.ok()) return is_whole.status();
+    if (!goes_on) return kInterruptedExit;
+  }
+  return 0;
 }
 
 }  // namespace
@@ -137,12 +205,14 @@ void add_report_command(Command root, Context& context) {
       .range(0, 1024)
       .type_name("INT");
   add_allow_flag(app, context);
+  app.add_flag("--follow", command->follow,
+               "Write the page every 5 s until the runs end; in a browser it reloads itself");
   app.add_flag("--quiet", command->quiet, "Print nothing but errors");
   app.add_flag("--json", command->json, "Standard output is one JSON object, as in study.json");
   app.callback([&context, command] {
     context.action = [&context, command] {
-      const Status status = run(*command, context.arguments);
-      return status.ok() ? 0 : report_error(status, command->json);
+      const Result<int> code = report(*command, context.arguments);
+      return code.ok() ? code.value() : report_error(code.status(), command->json);
     };
   });
 }

@@ -91,7 +91,7 @@ Result<StudyReport> report_of(const StudyCommand& command, const StudySummary& s
   if (!command.report || !summary.complete || !options.part.is_whole()) return StudyReport();
   StudyReportOptions report_options;
   report_options.threads = resolve_threads(0);
-  return make_study_report({options.store}, report_options);
+  return make_shown_report({options.store}, report_options, command.quiet);
 }
 
 Status write_results(const StudyCommand& command, const StudyPlan& plan,

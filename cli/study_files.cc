@@ -8,6 +8,7 @@
 #include "broadloom/record/files.h"
 #include "broadloom/record/manifest.h"
 #include "cli/console.h"
+#include "cli/progress.h"
 #include "research/report/report_tables.h"
 #include "research/report/study_json.h"
 #include "research/report/study_page.h"
@@ -51,8 +52,26 @@ std::string default_report_folder(const std::vector<std::string>& stores) {
   return folder + "-report";
 }
 
+Result<StudyReport> make_shown_report(const std::vector<std::string>& stores,
+                                      StudyReportOptions options, bool quiet) {
+  ShareLine line(quiet);
+  options.on_part = [&](const std::string& what, double share, double seconds) {
+    if (share == 0.0) line.show_first(what, seconds);
+    line.show(what, share);
+  };
+  return make_study_report(stores, options);
+}
+
+std::string with_refresh(std::string html, int seconds) {
+  constexpr std::string_view kHead = "<head>";
+  const std::size_t head = html.find(kHead);
+  if (head == std::string::npos) return html;
+  return html.insert(head + kHead.size(),
+                     fmt::format("\n<meta http-equiv=\"refresh\" content=\"{}\">", seconds));
+}
+
 Result<ReportFiles> write_report(const StudyReport& report, const std::string& folder,
-                                 const std::vector<std::string>& command) {
+                                 const std::vector<std::string>& command, int refresh) {
   BROADLOOM_TRY(make_folders(folder));
   const Manifest program = make_manifest({}, 0, 1, "");
   ReportFiles files;
@@ -63,7 +82,8 @@ Result<ReportFiles> write_report(const StudyReport& report, const std::string& f
   const Result<std::string> page = study_page(files.json);
   if (!page.ok()) return page.status();
   files.paths.push_back(folder + "/study.html");
-  BROADLOOM_TRY(write_file_atomically(files.paths.back(), page.value()));
+  BROADLOOM_TRY(write_file_atomically(
+      files.paths.back(), refresh > 0 ? with_refresh(page.value(), refresh) : page.value()));
   return files;
 }
 

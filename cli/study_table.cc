@@ -169,6 +169,9 @@ void print_study_plan(std::FILE* stream, const StudyPlan& plan, const StudyPart&
        with_commas(cells), cells == 1 ? "" : "s", plan.seeds.size(),
        plan.seeds.size() == 1 ? "" : "s", with_commas(static_cast<std::int64_t>(plan.runs.size())),
        rule);
+  if (!plan.sampler.empty()) {
+    tell(stream, "Settings chosen one after another by {}, not a grid\n\n", plan.sampler);
+  }
   const bool is_whole = whole || plan.cells.size() <= kMostCells;
   const std::size_t shown = is_whole ? plan.cells.size() : kMostCells;
   print_rows(stream, plan_rows(plan, shown));
@@ -218,6 +221,7 @@ int print_failed_runs(std::FILE* stream, const StudyPlan& plan, const StudySumma
 
 Json study_json(const StudyPlan& plan, const StudySummary& summary, const std::string& store) {
   Json out = {{"study", plan.name},
+              {"sampler", plan.sampler.empty() ? Json() : Json(plan.sampler)},
               {"store", store},
               {"complete", summary.complete},
               {"seconds", summary.seconds},

@@ -39,6 +39,7 @@ std::string page_path(const WatchCommand& command, const WatchedEpisodes& watche
 void print_episodes(const WatchedEpisodes& watched, const std::string& path) {
   for (std::size_t i = 0; i < watched.episodes.size(); ++i) {
     const EvalEpisode& episode = watched.episodes[i];
+    if (episode.stopped && episode.length == 0) continue;  // it had not begun
     tell("Episode {}: return {:.2f}, {} steps, {}\n", i + 1, episode.episode_return,
          with_commas(episode.length), end_words(episode, watched.spec));
     if (episode.end.reason >= 0) continue;

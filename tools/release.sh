@@ -6,6 +6,8 @@
 # The wheel of CPython 3.12 serves later ones, too. Wheels need the glibc that auditwheel names in
 # their tags: build them on the oldest system that they shall run on, or with cibuildwheel
 # (pyproject.toml). It compiles the library for each Python, with ccache nearly all of it once.
+# BROADLOOM_RELEASE_CUDA="80;90" adds wheels of broadloom-cuda, the same package with kernels for
+# GPUs of these architectures. It needs nvcc 12 or later. One of both is installed, not both.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
@@ -16,6 +18,12 @@ if [ ${#pythons[@]} -eq 0 ]; then
     if "$name" -c "" 2>/dev/null; then pythons+=("$name"); fi
   done
   [ ${#pythons[@]} -gt 0 ] || pythons=(python3)
+fi
+cuda=${BROADLOOM_RELEASE_CUDA:-}
+if [ -n "$cuda" ] && ! PATH="$PATH:/usr/local/cuda/bin" command -v nvcc >/dev/null; then
+  echo "release.sh: got BROADLOOM_RELEASE_CUDA=$cuda, but there is no nvcc; install CUDA's" \
+    "toolkit, or leave it out" >&2
+  exit 1
 fi
 if [ -n "$(git status --porcelain --untracked-files=no)" ]; then
   echo "release.sh: files differ from HEAD; commit them first, for the wheels name a revision" >&2
@@ -60,11 +68,21 @@ export CXX=${CXX:-c++}  # as a build without Python calls it, for ccache knows c
 tar -xzf "$files"/broadloom-*.tar.gz -C "$raw"  # wheels come from the source that is passed on
 CCACHE_BASEDIR=$(echo "$raw"/broadloom-*)
 export CCACHE_BASEDIR
+with_cuda=$raw/cuda-source
+if [ -n "$cuda" ]; then
+  cp -a "$CCACHE_BASEDIR" "$with_cuda"
+  sed -i 's/^name = "broadloom"/name = "broadloom-cuda"/' "$with_cuda/pyproject.toml"
+fi
 for python in "${pythons[@]}"; do
   venv=$work/$("$python" -c "import sys; print('python%d.%d' % sys.version_info[:2])")
   install_tools "$python" "$venv" build scikit-build-core "nanobind>=3.1" "cmake>=3.26" ninja
   PATH="$venv/bin:$PATH" "$venv/bin/python" -m build --wheel --no-isolation --outdir "$raw" \
     "${settings[@]}" "$CCACHE_BASEDIR"
+  if [ -n "$cuda" ]; then
+    CCACHE_BASEDIR=$with_cuda PATH="$venv/bin:$PATH" "$venv/bin/python" -m build --wheel \
+      --no-isolation --outdir "$raw" "${settings[@]}" -Ccmake.define.BROADLOOM_CUDA=ON \
+      -Ccmake.define.BROADLOOM_CUDA_ARCHITECTURES="$cuda" "$with_cuda"
+  fi
 done
 # auditwheel copies Debian's libraries into the wheel and names the oldest glibc that it runs on.
 PATH="$tools:$PATH" "$tools/auditwheel" repair --strip --wheel-dir "$files" "$raw"/*.whl

@@ -121,6 +121,7 @@ Result<Checkpoint> read_checkpoint(const std::string& path) {
     if (!described.ok()) return in_file(described.status());
     const Status status = describe_environment(described.value());
     if (!status.ok()) return in_file({ErrorKind::kCorrupt, status.message()});
+    checkpoint.own_spec = described.value();
   }
   Result<Config> config = resolve_record(config_of(file.value()));
   if (!config.ok()) return in_file(config.status());

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 
 #include "broadloom/config/config.h"
@@ -29,7 +30,8 @@ struct Checkpoint {
   SafetensorsFile file;
   Config config;
   LogBytes logs;
-  std::string hash;  // of the file's bytes
+  std::string hash;                 // of the file's bytes
+  std::optional<EnvSpec> own_spec;  // as trained; none for environments of the library
 };
 
 // Checks that the tensors have the sizes of this configuration's network and environments, before

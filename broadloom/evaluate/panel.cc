@@ -127,7 +127,8 @@ Status check_panel_fits(const Panel& panel, const Config& run) {
 
 Result<std::vector<std::vector<EvalEpisode>>> play_rows(const Panel& panel, const Policy& policy,
                                                         int threads,
-                                                        const PlayProgress& on_progress) {
+                                                        const PlayProgress& on_progress,
+                                                        const std::function<bool()>& should_stop) {
   EvalScene scene{panel.env_id, {}, {}, EvalActions::kMostLikely};
   scene.envs.num_envs = panel.episodes;
   scene.envs.streams = StreamSet::kPanel;
@@ -144,7 +145,7 @@ Result<std::vector<std::vector<EvalEpisode>>> play_rows(const Panel& panel, cons
     }
   }
   Result<std::vector<std::vector<EvalEpisode>>> played =
-      play_scenes(scenes, policy, threads, on_progress);
+      play_scenes(scenes, policy, threads, on_progress, should_stop);
   if (!played.ok()) return played.status();
   std::vector<std::vector<EvalEpisode>> rows(played.value().size() / panel.seeds.size());
   for (std::size_t s = 0; s < scenes.size(); ++s) {

@@ -17,6 +17,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -88,9 +89,9 @@ Status check_panel_fits(const Panel& panel, const Config& run);
 
 // Plays all rows with one policy in one pass: [rows][seeds * episodes], seed after seed. Actions
 // are the most likely ones, normalisers are frozen, and bits do not depend on threads. The panel
-// must fit.
-Result<std::vector<std::vector<EvalEpisode>>> play_rows(const Panel& panel, const Policy& policy,
-                                                        int threads,
-                                                        const PlayProgress& on_progress = {});
+// must fit. should_stop: as in EvalOptions; it leaves episodes that are `stopped`.
+Result<std::vector<std::vector<EvalEpisode>>> play_rows(
+    const Panel& panel, const Policy& policy, int threads, const PlayProgress& on_progress = {},
+    const std::function<bool()>& should_stop = {});
 
 }  // namespace broadloom

@@ -15,6 +15,7 @@ namespace broadloom {
 namespace {
 
 constexpr const char* kPanelFormat = "broadloom-panel-2";
+constexpr const char* kPartialFormat = "broadloom-panel-partial-1";
 
 constexpr double kNotANumber = std::numeric_limits<double>::quiet_NaN();
 
@@ -56,9 +57,24 @@ Json score_json(const PanelGroup& group, const EvalResult& score) {
 Json rows_json(const PanelResult& result) {
   Json out = Json::object();
   for (const PanelGroup& group : panel_groups(result.panel)) {
+    if (episodes_of(result, group).empty()) continue;  // the play was stopped
     out[group.stratum + "/" + group.perturbation] = score_json(group, score_of(result, group));
   }
   return out;
+}
+
+Json run_json(const PanelResult& result) {
+  return {{"folder", result.run_dir},
+          {"checkpoint", result.checkpoint},
+          {"checkpoint_hash", result.checkpoint_hash},
+          {"global_step", result.global_step}};
+}
+
+Json program_json(const PanelResult& result) {
+  return {{"version", result.version},
+          {"revision", result.revision},
+          {"binary_hash", result.binary_hash},
+          {"isa", result.isa}};
 }
 
 // Adds measures as columns if the episodes have them.
@@ -178,18 +194,41 @@ std::string panel_record_json(const PanelResult& result) { return record_of(resu
 
 std::string panel_result_json(const PanelResult& result) {
   const Json json = {{"format", kPanelFormat},
-                     {"run",
-                      {{"folder", result.run_dir},
-                       {"checkpoint", result.checkpoint},
-                       {"checkpoint_hash", result.checkpoint_hash},
-                       {"global_step", result.global_step}}},
-                     {"program",
-                      {{"version", result.version},
-                       {"revision", result.revision},
-                       {"binary_hash", result.binary_hash},
-                       {"isa", result.isa}}},
+                     {"run", run_json(result)},
+                     {"program", program_json(result)},
                      {"panel", record_of(result)},
                      {"episodes", episodes_json(result, true)}};
+  return json.dump() + "\n";
+}
+
+std::string partial_panel_json(const PanelResult& result) {
+  const PanelCount count = count_episodes(result);
+  Json episodes = Json::object();
+  const std::vector<PanelRow> rows = panel_rows(result.panel);
+  for (std::size_t r = 0; r < rows.size(); ++r) {
+    Json row = {{"keys", rows[r].keys},     {"numbers", Json::array()}, {"returns", Json::array()},
+                {"lengths", Json::array()}, {"reasons", Json::array()}, {"success", Json::array()}};
+    for (std::size_t i = 0; i < result.episodes[r].size(); ++i) {
+      const EvalEpisode& episode = result.episodes[r][i];
+      if (episode.stopped) continue;
+      row["numbers"].push_back(static_cast<std::int64_t>(i));
+      row["returns"].push_back(episode.episode_return);
+      row["lengths"].push_back(episode.length);
+      row["reasons"].push_back(episode.end.reason);
+      row["success"].push_back(episode.end.success);
+    }
+    episodes[rows[r].stratum + "/" + rows[r].perturbation] = std::move(row);
+  }
+  const Json json = {{"format", kPartialFormat},
+                     {"run", run_json(result)},
+                     {"program", program_json(result)},
+                     {"panel",
+                      {{"hash", panel_hash(result.panel)},
+                       {"definition", definition_of(result.panel)},
+                       {"asked", count.asked},
+                       {"ended", count.ended},
+                       {"rows", rows_json(result)}}},
+                     {"episodes", episodes}};
   return json.dump() + "\n";
 }
 

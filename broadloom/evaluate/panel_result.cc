@@ -2,6 +2,8 @@
 
 #include <fmt/core.h>
 
+#include <algorithm>
+#include <iterator>
 #include <utility>
 
 #include "broadloom/core/hash.h"
@@ -52,10 +54,21 @@ std::vector<PanelGroup> panel_groups(const Panel& panel) {
   return groups;
 }
 
+PanelCount count_episodes(const PanelResult& result) {
+  PanelCount count;
+  for (const std::vector<EvalEpisode>& row : result.episodes) {
+    count.asked += static_cast<std::int64_t>(row.size());
+    count.ended +=
+        std::count_if(row.begin(), row.end(), [](const EvalEpisode& e) { return !e.stopped; });
+  }
+  return count;
+}
+
 std::vector<EvalEpisode> episodes_of(const PanelResult& result, const PanelGroup& group) {
   std::vector<EvalEpisode> out;
   for (const std::size_t row : group.rows) {
-    out.insert(out.end(), result.episodes[row].begin(), result.episodes[row].end());
+    std::copy_if(result.episodes[row].begin(), result.episodes[row].end(), std::back_inserter(out),
+                 [](const EvalEpisode& episode) { return !episode.stopped; });
   }
   return out;
 }
@@ -67,7 +80,8 @@ EvalResult score_of(const PanelResult& result, const PanelGroup& group) {
 }
 
 Result<PanelResult> play_panel(const Panel& panel, const Policy& policy, int threads,
-                               const PlayProgress& on_progress) {
+                               const PlayProgress& on_progress,
+                               const std::function<bool()>& should_stop) {
   BROADLOOM_TRY(check_panel_fits(panel, policy.config));
   PanelResult out;
   out.panel = panel;
@@ -77,7 +91,7 @@ Result<PanelResult> play_panel(const Panel& panel, const Policy& policy, int thr
   if (!spec.ok()) return spec.status();
   out.spec = spec.take();
   Result<std::vector<std::vector<EvalEpisode>>> episodes =
-      play_rows(panel, policy, threads, on_progress);
+      play_rows(panel, policy, threads, on_progress, should_stop);
   if (!episodes.ok()) return episodes.status();
   out.episodes = episodes.take();
   for (std::vector<EvalEpisode>& row : out.episodes) {
@@ -88,6 +102,10 @@ Result<PanelResult> play_panel(const Panel& panel, const Policy& policy, int thr
 
 std::string panel_result_path(const RunFolder& folder, const Panel& panel) {
   return fmt::format("{}/panel-{}.json", folder.dir(), panel_hash(panel).substr(0, 8));
+}
+
+std::string partial_panel_path(const RunFolder& folder, const Panel& panel) {
+  return fmt::format("{}/panel-{}.partial.json", folder.dir(), panel_hash(panel).substr(0, 8));
 }
 
 }  // namespace broadloom

@@ -21,7 +21,8 @@ struct PanelResult {
   std::string version, revision, binary_hash, isa;  // of the program
   // Why the panel has no scores: a number of its episodes is not finite. "": it has scores.
   std::string failure;
-  // [rows][seeds * episodes] in the order of panel_rows, without EpisodeEnd::stratum.
+  // [rows][seeds * episodes] in the order of panel_rows, without EpisodeEnd::stratum. Stopped
+  // ones have no score.
   std::vector<std::vector<EvalEpisode>> episodes;
 };
 
@@ -36,24 +37,39 @@ struct PanelGroup {
 // together, if there are several perturbations. The last group is the overall one.
 std::vector<PanelGroup> panel_groups(const Panel& panel);
 
-// The group's episodes, row by row.
+// Episodes that ended, of all. Fewer, if the play was stopped.
+struct PanelCount {
+  std::int64_t ended = 0, asked = 0;
+  bool is_whole() const { return ended == asked; }
+};
+PanelCount count_episodes(const PanelResult& result);
+
+// The group's episodes that ended, row by row.
 std::vector<EvalEpisode> episodes_of(const PanelResult& result, const PanelGroup& group);
 
-// Statistics of those episodes; global_step is the checkpoint's.
+// Statistics of those episodes, at least one; global_step is the checkpoint's.
 EvalResult score_of(const PanelResult& result, const PanelGroup& group);
 
-// Plays the panel and records what was played. kMismatch if the panel does not fit.
+// Plays the panel and records what was played. kMismatch if the panel does not fit. should_stop: as
+// in EvalOptions.
 Result<PanelResult> play_panel(const Panel& panel, const Policy& policy, int threads,
-                               const PlayProgress& on_progress = {});
+                               const PlayProgress& on_progress = {},
+                               const std::function<bool()>& should_stop = {});
 
 // The path of a panel's result in the run's folder; its name has the panel's hash, so results on
 // different panels do not collide.
 std::string panel_result_path(const RunFolder& folder, const Panel& panel);
+// The same for a play that was stopped.
+std::string partial_panel_path(const RunFolder& folder, const Panel& panel);
 
 // The whole file; and the part for a line of a ledger: definition, rows and hashes, without run,
 // program and single episodes.
 std::string panel_result_json(const PanelResult& result);
 std::string panel_record_json(const PanelResult& result);
+
+// The file of a play that was stopped: its ended episodes with their numbers, and rows that have
+// some. No command reads it.
+std::string partial_panel_json(const PanelResult& result);
 
 // kNotFound; kCorrupt if the file was altered.
 Result<PanelResult> read_panel_result(const std::string& path);

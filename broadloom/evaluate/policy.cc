@@ -1,6 +1,9 @@
 #include "broadloom/evaluate/policy.h"
 
+#include <fmt/core.h>
+
 #include <algorithm>
+#include <optional>
 #include <utility>
 
 #include "broadloom/env/tasks/described_environment.h"
@@ -17,6 +20,23 @@ namespace broadloom {
 namespace {
 
 constexpr int kOneShard = 1;  // statistics are only read
+
+// Whether an environment of this id is registered with other spaces than a policy was trained on.
+bool has_changed(const EnvSpec& trained, const Config& config) {
+  const Result<EnvSpec> now = own_spec(config.env_id, config.env_options);
+  return now.ok() && !(same_shape(now.value().observation, trained.observation) &&
+                       same_shape(now.value().action, trained.action) &&
+                       same_shape(now.value().critic_observation, trained.critic_observation));
+}
+
+Status changed_error(const EnvSpec& trained, const EnvSpec& now) {
+  return {ErrorKind::kMismatch,
+          fmt::format("{} has other spaces than when the policy was trained: got observations {} "
+                      "and actions {}, expected {} and {}; register the environments of then under "
+                      "this id",
+                      trained.id, shape_text(now.observation), shape_text(now.action),
+                      shape_text(trained.observation), shape_text(trained.action))};
+}
 
 }  // namespace
 
@@ -88,9 +108,16 @@ Result<std::unique_ptr<LoadedPolicy>> LoadedPolicy::make(const Overrides& config
   const Result<Config> record = resolve_record(config);
   if (!record.ok()) return record.status();
   const Config& own = record.value();
-  const Result<EnvSpec> wrapped = env_spec(own.env_id, own.env_options, own.max_episode_steps);
+  std::optional<EnvSpec> trained;
+  if (!spec.empty()) trained = parse_spec(spec).value();
+  const bool changed = trained && has_changed(*trained, own);
+  const Result<EnvSpec> wrapped =
+      changed ? env_spec_of(*trained, own.env_options, own.max_episode_steps)
+              : env_spec(own.env_id, own.env_options, own.max_episode_steps);
   if (!wrapped.ok()) return wrapped.status();
-  return std::unique_ptr<LoadedPolicy>(new LoadedPolicy(own, wrapped.value()));
+  std::unique_ptr<LoadedPolicy> out(new LoadedPolicy(own, wrapped.value()));
+  if (changed) out->changed_ = std::move(trained);
+  return out;
 }
 
 // Loads those of Trainer::state()'s tensors that acting needs.
@@ -107,12 +134,19 @@ Status LoadedPolicy::read(const SafetensorsFile& file) {
   return {};
 }
 
-Result<std::unique_ptr<LoadedPolicy>> LoadedPolicy::load(const FoundCheckpoint& found) {
+Result<std::unique_ptr<LoadedPolicy>> LoadedPolicy::load(const FoundCheckpoint& found,
+                                                         PolicySpaces spaces) {
   Result<Checkpoint> checkpoint = read_checkpoint(found);
   if (!checkpoint.ok()) return checkpoint.status();
   const Config& config = checkpoint.value().config;
+  std::optional<EnvSpec> trained = checkpoint.value().own_spec;
+  if (trained && !has_changed(*trained, config)) trained.reset();
+  const Result<EnvSpec> now = env_spec(config.env_id, config.env_options, config.max_episode_steps);
+  if (!now.ok()) return now.status();
+  if (trained && spaces == PolicySpaces::kRegistered)
+    return changed_error(*trained, own_spec(config.env_id, config.env_options).value());
   const Result<EnvSpec> spec =
-      env_spec(config.env_id, config.env_options, config.max_episode_steps);
+      trained ? env_spec_of(*trained, config.env_options, config.max_episode_steps) : now;
   if (!spec.ok()) return spec.status();
   BROADLOOM_TRY(check_sizes(checkpoint.value().file, config, spec.value()));
   std::unique_ptr<LoadedPolicy> policy(new LoadedPolicy(config, spec.value()));
@@ -120,6 +154,7 @@ Result<std::unique_ptr<LoadedPolicy>> LoadedPolicy::load(const FoundCheckpoint& 
   policy->origin_.run_dir = found.folder.dir();
   policy->origin_.checkpoint = found.path;
   policy->origin_.hash = checkpoint.value().hash;
+  policy->changed_ = std::move(trained);
   return policy;
 }
 

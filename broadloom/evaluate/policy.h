@@ -48,13 +48,21 @@ struct Policy {
 // The policy's actor, as for the next block of its run. The policy must outlive it.
 std::unique_ptr<Actor> make_actor(const Policy& policy);
 
+// The spaces of a policy whose environment is registered with others than it was trained on.
+enum class PolicySpaces {
+  kRegistered,  // refused, as the policy cannot play there
+  kTrained,     // those of the checkpoint, for policies that act outside of environments
+};
+
 // A policy from a checkpoint, without block, optimiser or environments. Reading needs twice the
 // file's size in memory; afterwards it holds only the network.
 class LoadedPolicy {
  public:
   // Always computes in float32, even if the run trained in tf32. kNotFound, kIo, kCorrupt;
-  // kMismatch if the tensors do not fit the configuration.
-  static Result<std::unique_ptr<LoadedPolicy>> load(const FoundCheckpoint& found);
+  // kMismatch if the tensors do not fit the configuration, or the registered environments have
+  // other spaces.
+  static Result<std::unique_ptr<LoadedPolicy>> load(
+      const FoundCheckpoint& found, PolicySpaces spaces = PolicySpaces::kRegistered);
 
   // A copy of a policy that may change, such as a trainer's.
   static std::unique_ptr<LoadedPolicy> copy(const Policy& policy);
@@ -64,6 +72,8 @@ class LoadedPolicy {
                                                     const std::string& spec);
 
   Policy view() const;
+  // The environment's own spec in training, if another is registered now; else null.
+  const EnvSpec* changed_spec() const { return changed_ ? &*changed_ : nullptr; }
   // Views of all that acting needs. Call state_restored() after writing to them.
   std::vector<TensorRef> state();
   void state_restored();
@@ -74,6 +84,7 @@ class LoadedPolicy {
 
   Config config_;
   EnvSpec spec_;
+  std::optional<EnvSpec> changed_;  // see changed_spec()
   ActorCritic network_;
   AlignedVector<float> params_;
   std::optional<ObsNormalizer> obs_norm_, critic_norm_;

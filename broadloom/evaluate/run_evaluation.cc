@@ -66,10 +66,11 @@ Status record_evaluation(const std::string& run_or_checkpoint, const EvalResult&
 }
 
 Result<PanelResult> run_panel(const std::string& run_or_checkpoint, const Panel& panel, int threads,
-                              const PlayProgress& on_progress) {
+                              const PlayProgress& on_progress,
+                              const std::function<bool()>& should_stop) {
   const Result<std::unique_ptr<LoadedPolicy>> policy = load(run_or_checkpoint);
   if (!policy.ok()) return policy.status();
-  return play_panel(panel, policy.value()->view(), threads, on_progress);
+  return play_panel(panel, policy.value()->view(), threads, on_progress, should_stop);
 }
 
 Result<std::string> save_panel_result(const std::string& run_or_checkpoint,
@@ -77,8 +78,15 @@ Result<std::string> save_panel_result(const std::string& run_or_checkpoint,
   if (!is_folder(run_or_checkpoint)) return std::string();
   const Result<RunFolder> folder = RunFolder::open(run_or_checkpoint);
   if (!folder.ok()) return folder.status();
+  const std::string partial = partial_panel_path(folder.value(), result.panel);
+  if (!count_episodes(result).is_whole()) {
+    BROADLOOM_TRY(write_file_atomically(partial, partial_panel_json(result)));
+    return partial;
+  }
   const std::string path = panel_result_path(folder.value(), result.panel);
   BROADLOOM_TRY(write_file_atomically(path, panel_result_json(result)));
+  std::error_code ignored;  // a stale part does no harm
+  std::filesystem::remove(partial, ignored);
   return path;
 }
 

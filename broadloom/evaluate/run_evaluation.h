@@ -24,12 +24,14 @@ Result<EvalResult> evaluate_run(const std::string& run_or_checkpoint, const Eval
 Status record_evaluation(const std::string& run_or_checkpoint, const EvalResult& result,
                          const EvalOptions& options);
 
-// Plays a panel; threads >= 1. Writes nothing.
+// Plays a panel; threads >= 1. Writes nothing. should_stop: as in EvalOptions.
 Result<PanelResult> run_panel(const std::string& run_or_checkpoint, const Panel& panel, int threads,
-                              const PlayProgress& on_progress = {});
+                              const PlayProgress& on_progress = {},
+                              const std::function<bool()>& should_stop = {});
 
 // Saves a panel's result in the run's folder and returns its path; for a checkpoint file, returns
-// "" and writes nothing.
+// "" and writes nothing. If the play was stopped, it is a file of its own, which the next whole
+// result removes.
 Result<std::string> save_panel_result(const std::string& run_or_checkpoint,
                                       const PanelResult& result);
 

@@ -176,7 +176,8 @@ Result<ExportedPolicy> export_policy(const std::string& run_or_checkpoint,
   exported.files = paths_of(format.value(), out);
   BROADLOOM_TRY(check_places(exported.files, found.value(), options.force));
 
-  const Result<std::unique_ptr<LoadedPolicy>> loaded = LoadedPolicy::load(found.value());
+  const Result<std::unique_ptr<LoadedPolicy>> loaded =
+      LoadedPolicy::load(found.value(), PolicySpaces::kTrained);
   if (!loaded.ok()) return loaded.status();
   const Policy policy = loaded.value()->view();
   if (is_cpp && policy.network.is_recurrent()) {

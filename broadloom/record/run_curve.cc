@@ -29,12 +29,22 @@ Result<Overrides> read_settings(const std::string& run_dir) {
   return config;
 }
 
+// Differences that can change what is learnt, and the seed. Runs with other instruments, logs or
+// checkpoints have the same bits.
+std::vector<TextDifference> learning_differences(const Overrides& first, const Overrides& second) {
+  std::vector<TextDifference> all = setting_differences(first, second);
+  std::erase_if(all, [](const TextDifference& d) {
+    return role_of(d.name) == Role::kMeasure || role_of(d.name) == Role::kRecord;
+  });
+  return all;
+}
+
 // Two records of the same run would give a confidence interval of width 0.
 Status check_different_runs(const std::vector<std::string>& run_dirs,
                             const std::vector<Overrides>& configs) {
   for (std::size_t b = 1; b < configs.size(); ++b) {
     for (std::size_t a = 0; a < b; ++a) {
-      if (!setting_differences(configs[a], configs[b]).empty()) continue;
+      if (!learning_differences(configs[a], configs[b]).empty()) continue;
       return invalid(fmt::format(
           "'{}' and '{}' are the same run, with equal settings and seed, and would count twice; "
           "leave one out, or train with another --seed",
@@ -56,7 +66,7 @@ Result<std::vector<std::string>> differing_settings(const std::vector<std::strin
   BROADLOOM_TRY(check_different_runs(run_dirs, configs));
   std::vector<std::string> names;
   for (std::size_t i = 1; i < configs.size(); ++i) {
-    for (const TextDifference& d : setting_differences(configs.front(), configs[i])) {
+    for (const TextDifference& d : learning_differences(configs.front(), configs[i])) {
       if (is_other_task(d)) {
         return invalid(fmt::format(
             "'{}' and '{}' have different tasks ({} {} and {}), so they cannot share an axis; draw "
@@ -152,7 +162,7 @@ Result<DistinctRuns> distinct_runs(const std::vector<std::string>& run_dirs) {
     Result<Overrides> config = read_settings(run_dir);
     if (!config.ok()) return config.status();
     const auto same = std::find_if(configs.begin(), configs.end(), [&](const Overrides& other) {
-      return setting_differences(other, config.value()).empty();
+      return learning_differences(other, config.value()).empty();
     });
     if (same == configs.end()) {
       configs.push_back(config.take());

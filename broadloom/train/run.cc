@@ -12,6 +12,7 @@
 #include "broadloom/core/peak_memory.h"
 #include "broadloom/env/tasks/registry.h"
 #include "broadloom/evaluate/run_evaluation.h"
+#include "broadloom/evaluate/run_path.h"
 #include "broadloom/math/isa.h"
 #include "broadloom/record/files.h"
 #include "broadloom/record/json.h"
@@ -365,6 +366,7 @@ std::string note_on_schedule(const Config& config, std::int64_t before) {
 
 Result<ReadyRun> old_run(const std::string& run_dir, int threads, const RunHooks& hooks,
                          std::int64_t total_timesteps, const Overrides& keys, Ranks& ranks) {
+  BROADLOOM_TRY(check_run_folder(run_dir));
   Result<RunFolder> opened = RunFolder::open(run_dir);
   if (!opened.ok()) return opened.status();
   const RunFolder& folder = opened.value();

@@ -13,6 +13,7 @@ from ._arrays import copy_of, numpy_of, same_rows
 from ._masks import best_choices, read_masks
 
 PROBED_STEPS = 64
+STEPS_TO_AN_END = 200  # in which an episode may end and name its success
 SUCCESS_KEYS = ("is_success", "success")  # of Stable-Baselines3 and Gymnasium-Robotics; of others
 RUNNING_STATISTICS = ("VecNormalize", "NormalizeObservation", "NormalizeReward")
 
@@ -22,21 +23,45 @@ def probe_request(kind):
 
 
 def success_key(kind, env):
-    """The key of a step's infos that says whether the episode has succeeded; None: there is none in
-    the first step."""
+    """The key of a step's infos that says whether the episode has succeeded: the one that metadata
+    declares as success_key, or one of SUCCESS_KEYS in the first step or at the end of the first
+    episode. None: there is none, or no episode ended soon enough."""
+    declared = metadata_of(env).get("success_key")
+    if isinstance(declared, str):
+        return declared
+    if declared is not None:
+        raise TypeError(
+            f"metadata['success_key'] of {env}: got {declared!r}, expected the key of infos that "
+            "says whether an episode has succeeded"
+        )
     try:
         seeds = list(range(1, env.num_envs + 1))
         rows, infos = env.reset() if kind.seeds_when_made else seeded_reset(env, seeds)
         masks = read_masks(kind, env, kind.read(rows), infos)
         random = np.random.default_rng(1)
         actions = random_actions(kind.spec["action"], random, env.num_envs, masks)
-        infos = env.step(kind.to_env_actions(actions))[4]
-        given = infos if isinstance(infos, dict) else {}
-        forms = {key: one_each(given.get(key), env.num_envs) for key in SUCCESS_KEYS}
-        return next((key for key, values in forms.items() if values is not None), None)
+        for _ in range(STEPS_TO_AN_END):
+            step = env.step(kind.to_env_actions(actions))
+            rows, _, terminated, truncated, infos = step
+            found = next((key for key in SUCCESS_KEYS if has_key(infos, key, env.num_envs)), None)
+            if found or np.logical_or(numpy_of(terminated), numpy_of(truncated)).any():
+                return found
+            masks = read_masks(kind, env, kind.read(rows), infos)
+            actions = random_actions(kind.spec["action"], random, env.num_envs, masks)
+        return None
     except Exception:  # the steps of a new probe explain it
         kind.close_probe()
         return None
+
+
+def has_key(infos, key, count):
+    """Whether a step's infos have this key, or those of the episodes that ended with it."""
+    if not isinstance(infos, dict):
+        return False
+    final = infos.get("final_info")
+    if final is not None and not isinstance(final, dict):
+        return any(key in (info or {}) for info in final)
+    return any(one_each((part or {}).get(key), count) is not None for part in (infos, final))
 
 
 def repeats(kind, probe):

@@ -13,6 +13,8 @@ from . import _core
 from .training import answer, flags_of, text_of
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
     from ._types import Answer, DataFrame, Definition, StrPath
 
 _KINDS = {2: "invalid_config", 3: "not_found", 4: "io", 5: "corrupt", 6: "mismatch", 7: "numeric"}
@@ -112,7 +114,8 @@ def gradients(
 
 
 class Study:
-    """A grid of settings over many seeds. Its store lets a stopped study continue.
+    """A grid of settings over many seeds, or settings that Optuna chooses. Its store lets a stopped
+    study continue.
 
     definition: a study's TOML file, or a dict of the same layout: {"seeds": 5,
     "base": {"env_id": "CartPole-v1"}, "grid": {"learning_rate": [1e-3, 1e-4]}}.
@@ -153,6 +156,32 @@ class Study:
                 plain = _core.Error(words)
                 plain.kind = error.kind
                 raise plain from None
+
+    def search(
+        self,
+        space: Mapping[str, Any],
+        *,
+        trials: int,
+        sampler: Callable[..., Any],
+        seed: int = 1,
+        at_once: int = 1,
+        quiet: bool = False,
+        **options: Any,
+    ) -> Any:
+        """Lets a sampler of Optuna choose settings, each trained on all seeds of the definition,
+        which has no grid. Returns the optuna.Study; its trials' values are mean evaluation returns.
+
+        space: {key: a distribution of optuna.distributions, or a list of choices}.
+        sampler: its class or a function of `seed`, such as optuna.samplers.TPESampler.
+        at_once: settings that are chosen before any of them is trained.
+        options: those of run().
+
+        The store has a cell a setting, and records sampler, seed and space. The same call goes on
+        where another stopped; with more `trials` it goes on longer. A trial with a failed run is
+        told as failed."""
+        from .searching import search
+
+        return search(self, space, trials, sampler, seed, at_once, quiet, options)
 
     def report(self, *, out: StrPath | None = None, **options: Any) -> Answer:
         """Writes the pages of the report, and returns study.json as a dict."""

@@ -1,4 +1,4 @@
-"""Sends a run's numbers to Weights & Biases, MLflow, TensorBoard or CSV files.
+"""Sends a run's numbers to Weights & Biases, MLflow, TensorBoard or CSV files, or films its policy.
 
     run = broadloom.train("CartPole-v1", sinks=["wandb", "csv"])       # while it trains
     broadloom.log_to(run, broadloom.sinks.MLflow(experiment="poles"))  # afterwards
@@ -343,7 +343,74 @@ def _cell(name):
     return f"'{name}" if name[:1] in ("=", "+", "-", "@") else name
 
 
-NAMES = {"wandb": WandB, "mlflow": MLflow, "tensorboard": TensorBoard, "csv": CSV}
+class Film(Sink):
+    """Films of the policy while it trains, films/step_<steps>.gif in the run's folder.
+
+    every: environment steps between films; each shows the newest checkpoint, so the run's
+    checkpoint_interval must be short enough. kind: gif or mp4. env: for environments of Python, a
+    function that makes one with render_mode="rgb_array", or "module:function"; a process that
+    trains on such environments cannot film them, but `python -m broadloom.sinks film RUN --follow`
+    can."""
+
+    def __init__(
+        self,
+        every: int = 100_000,
+        kind: str = "gif",
+        episodes: int = 1,
+        max_steps: int = 1000,
+        env: Any = None,
+    ) -> None:
+        self.every, self.kind = int(every), kind
+        self.is_inside = False  # whether the process that trains feeds it
+        self.options = {"episodes": int(episodes), "max_steps": int(max_steps)}
+        if isinstance(env, str):
+            module, _, function = env.partition(":")
+            env = getattr(importlib.import_module(module), function)
+        self.env = env
+        if self.every < 1 or kind not in ("gif", "mp4"):
+            raise _core.Error(f"got every={every}, kind={kind!r}; expected steps and gif or mp4")
+
+    def open(self, run: RunFiles) -> None:
+        from .watching import is_rendered
+
+        env_id = run.config["env_id"]
+        self.is_drawn = not is_rendered(env_id)
+        if not self.is_drawn and self.is_inside:
+            raise _core.Error(
+                f"film: {env_id} cannot be filmed in the process that trains on it; call "
+                f"`python -m broadloom.sinks film {run.dir} --follow` in another shell"
+            )
+        self.run, self.step, self.due, self.filmed = run, 0, self.every, ""
+
+    def write(self, step: int, wall_time: float, numbers: dict[str, float]) -> None:
+        self.step = step
+
+    def flush(self) -> None:
+        if self.step >= self.due:
+            self.film()
+
+    def film(self) -> None:
+        """Films the newest checkpoint, unless it was filmed."""
+        from .policy import Policy
+        from .watching import watch
+
+        found = sorted((self.run.dir / "checkpoints").glob("*.safetensors"))
+        if not found or found[-1].name == self.filmed:
+            return
+        steps = Policy(found[-1]).origin["global_step"]
+        folder = self.run.dir / "films"
+        folder.mkdir(exist_ok=True)
+        drawn = {"view": "drawn"} if self.is_drawn else {}
+        path = folder / f"step_{steps:012d}.{self.kind}"
+        watch(found[-1], path, env=self.env, **self.options, **drawn)
+        self.filmed, self.due = found[-1].name, (self.step // self.every + 1) * self.every
+
+    def close(self, finished: bool) -> str:
+        self.film()
+        return str(self.run.dir / "films")
+
+
+NAMES = {"wandb": WandB, "mlflow": MLflow, "tensorboard": TensorBoard, "csv": CSV, "film": Film}
 
 
 def made(sinks: Iterable[str | Sink]) -> list[Sink]:
@@ -372,6 +439,9 @@ class Feeder:
 
     def __init__(self, sinks: Iterable[str | Sink]) -> None:
         self.sinks, self.files, self.next = made(sinks), None, 0.0
+        for sink in self.sinks:
+            if isinstance(sink, Film):
+                sink.is_inside = True
 
     def __call__(self, run: StrPath) -> None:
         """Sends what is new, at most once a second."""

@@ -43,7 +43,7 @@ def watch(
     evaluation with this seed and number of episodes, with all settings of the run.
 
     Returns a dict with "file" and the "episodes": return and steps of each."""
-    if not env and not _is_rendered(run):
+    if not env and not is_rendered(Policy(run).spec["id"]):
         kept = {"episodes": episodes, "seed": seed, "max_steps": max_steps, "quiet": quiet}
         return command("watch", run, out=None if out is None else os.fspath(out), **kept, **options)
     _check_counts(episodes, max_steps)
@@ -74,9 +74,8 @@ def _check_counts(episodes, max_steps):
             raise ValueError(f"{name}: got {value!r}, expected {expected}")
 
 
-def _is_rendered(run):
-    """Whether the run's environment is one of Python, whose states Broadloom cannot draw."""
-    env_id = Policy(run).spec["id"]
+def is_rendered(env_id):
+    """Whether this is an environment of Python, whose states Broadloom cannot draw."""
     return is_registered(env_id) or env_id.startswith(("gymnasium/", "python/", "envpool/"))
 
 

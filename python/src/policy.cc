@@ -59,7 +59,9 @@ class RunPolicy {
     nb::dict keys, tensors;
     for (const auto& [key, text] : to_overrides(config)) keys[nb::cast(key)] = text;
     std::string described;
-    if (!is_built_in(config.env_id)) {
+    if (policy_->changed_spec() != nullptr) {
+      described = spec_json(*policy_->changed_spec());
+    } else if (!is_built_in(config.env_id)) {
       const Result<EnvSpec> own = own_spec(config.env_id, config.env_options);
       if (!own.ok()) raise(own.status());
       described = spec_json(own.value());
@@ -193,7 +195,8 @@ class RunPolicy {
   Status load(const std::string& run_or_checkpoint) {
     const Result<FoundCheckpoint> found = find_policy(run_or_checkpoint);
     if (!found.ok()) return found.status();
-    Result<std::unique_ptr<LoadedPolicy>> loaded = LoadedPolicy::load(found.value());
+    Result<std::unique_ptr<LoadedPolicy>> loaded =
+        LoadedPolicy::load(found.value(), PolicySpaces::kTrained);
     if (!loaded.ok()) return loaded.status();
     policy_ = loaded.take();
     return {};

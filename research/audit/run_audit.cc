@@ -68,9 +68,11 @@ void forget_update(AuditNumbers& numbers) {
 }
 
 // Measures up to `count` iterations; a numeric error ends them and becomes a fact.
-Result<std::vector<AuditNumbers>> measure(Trainer& trainer, int count, RunFacts& facts) {
+Result<std::vector<AuditNumbers>> measure(Trainer& trainer, int count, const AuditOptions& options,
+                                          RunFacts& facts) {
   std::vector<AuditNumbers> measured;
   for (int i = 0; i < count; ++i) {
+    if (options.keep_going && !options.keep_going(i, count)) break;
     const Status status = trainer.iterate();
     if (status.kind() == ErrorKind::kNumeric) {
       facts.failed = 1.0;
@@ -154,10 +156,11 @@ Result<std::vector<AuditNumbers>> measure_on(Checkpoint& checkpoint, const Audit
                     "Findings on updates come from the logs",
                     left, left == 1 ? "" : "s", left == 1 ? "is" : "are"));
   }
-  Result<std::vector<AuditNumbers>> measured = measure(*trainer.value(), count, facts);
+  Result<std::vector<AuditNumbers>> measured = measure(*trainer.value(), count, options, facts);
   if (!measured.ok()) return measured;
   if (ends) std::for_each(measured.value().begin(), measured.value().end(), forget_update);
   report.iterations = static_cast<int>(measured.value().size());
+  report.asked = count;
   facts.episode_length = trainer.value()->report().mean_length;
   return measured;
 }

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -15,6 +16,9 @@ struct AuditOptions {
   int iterations = 0;  // K to measure; 0: 1.25 time limits; see docs/audit.md
   int threads = 1;
   Overrides machine;  // keys such as device that replace the run's: config/machine.h
+  // May be empty. Called before each iteration with the number measured and K; false ends the
+  // measuring.
+  std::function<bool(int measured, int count)> keep_going = {};
 };
 
 struct AuditReport {
@@ -22,6 +26,7 @@ struct AuditReport {
   int num_envs = 0, num_steps = 0;
   std::int64_t global_step = 0;    // of the audited policy
   int iterations = 0;              // measured by the audit itself
+  int asked = 0;                   // more, if keep_going or a numeric error ended the measuring
   int logged = 0;                  // measured by the instrument during training
   std::vector<std::string> notes;  // about how the audit was done
   std::vector<AuditFinding> findings;

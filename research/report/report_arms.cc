@@ -12,6 +12,7 @@
 #include "broadloom/config/keys.h"
 #include "research/report/report_bases.h"
 #include "research/report/report_tasks.h"
+#include "research/study/study_definition.h"
 
 namespace broadloom {
 namespace {
@@ -56,6 +57,7 @@ ReportStudy study_of(const StudyResults& results) {
   study.version = results.version;
   study.revision = results.revision;
   study.definition = results.definition;
+  study.sampler = sampler_of(results.definition);
   std::set<std::int64_t> episodes;
   for (const ResultCell& cell : results.cells) episodes.insert(cell.eval_episodes);
   study.eval_episodes.assign(episodes.begin(), episodes.end());

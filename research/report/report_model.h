@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -36,6 +37,7 @@ struct ReportStudy {
   std::vector<std::string> run_revisions, hardware, isa;
   RunCounts runs;
   std::string definition;
+  std::string sampler;  // that chose the settings one after another; "": a grid
 };
 
 struct ReportTask {
@@ -264,6 +266,9 @@ struct StudyReportOptions {
   // core. Above them, fewer replicates are used, and a note says so.
   double most_draws = 2.5e8;
   double most_band_draws = 8e8;
+  // May be empty. Called before each part of the work with its name, the share of the work before
+  // it, and the whole work's rough length in seconds.
+  std::function<void(const std::string& what, double share, double seconds)> on_part = {};
 };
 
 }  // namespace broadloom

@@ -57,6 +57,23 @@ void note_missing(const StudyReport& report, Notes& notes) {
   }
 }
 
+// Settings that a sampler chose are no grid, and its best one profits from chance.
+void note_sampled(const StudyReport& report, Notes& notes) {
+  for (std::size_t s = 0; s < report.studies.size(); ++s) {
+    const ReportStudy& study = report.studies[s];
+    if (study.sampler.empty()) continue;
+    const auto settings =
+        std::count_if(report.cells.begin(), report.cells.end(),
+                      [&](const ReportCell& cell) { return cell.study == static_cast<int>(s); });
+    notes.push_back(fmt::format(
+        "{} is not a grid: {} chose its {} one after another, by the returns of those before. The "
+        "best was chosen for its return, which is therefore too high: train it with new seeds "
+        "before you quote it. Settings crowd where returns were high, so means over them do not "
+        "show the effect of a key.",
+        study.store, study.sampler, count_words(settings, "setting")));
+  }
+}
+
 void note_failed(const std::vector<StudyResults>& results, const StudyReport& report,
                  Notes& notes) {
   std::vector<std::string> cells;
@@ -332,6 +349,7 @@ std::vector<std::string> report_notes(const std::vector<StudyResults>& results,
                                       const StudyReport& report) {
   Notes notes;
   note_missing(report, notes);
+  note_sampled(report, notes);
   note_failed(results, report, notes);
   note_few_runs(report, notes);
   note_tuned(report, notes);

@@ -64,6 +64,21 @@ std::string relative_link(const fs::path& target, const std::string& folder) {
   return out;
 }
 
+// The lines that can be drawn; adds a note about each other one, such as a run of one iteration.
+std::vector<SeedCurves> drawn_lines(const Curves& curves, std::vector<std::string>& notes) {
+  std::vector<SeedCurves> out;
+  for (const SeedCurves& line : curves.lines) {
+    const Result<std::string> alone = learning_curve_svg(curves.task, {line});
+    if (alone.ok()) {
+      out.push_back(line);
+    } else {
+      notes.push_back(
+          fmt::format("no line for {}: {}", line.run_dirs.front(), alone.status().message()));
+    }
+  }
+  return out;
+}
+
 // A link to the run's folder, and to its pages.
 std::string links_of(const std::string& run_dir, const std::string& folder) {
   const fs::path path(run_dir);
@@ -256,14 +271,17 @@ Result<RunsPage> runs_page(const std::vector<std::string>& run_dirs, const std::
       out.notes.push_back(note);
       continue;
     }
+    std::vector<std::string> notes = curves.value().notes;
+    const std::vector<SeedCurves> lines = drawn_lines(curves.value(), notes);
     const Result<std::string> svg =
-        learning_curve_svg(curves.value().task + ": return while training", curves.value().lines);
+        learning_curve_svg(curves.value().task + ": return while training",
+                           lines.empty() ? curves.value().lines : lines);
     // Too many lines for one figure; the tables hold them.
     const std::string figure =
         svg.ok() ? fmt::format("<div class='wide'>{}</div>\n", svg.value())
                  : fmt::format("<p>No figure: {}.</p>\n", xml_text(svg.status().message()));
     sections += fmt::format("<h2>{}</h2>\n{}", xml_text(curves.value().task), figure);
-    for (const std::string& note : curves.value().notes) {
+    for (const std::string& note : notes) {
       sections += fmt::format("<p>{}.</p>\n", xml_text(note));
       out.notes.push_back(note);
     }

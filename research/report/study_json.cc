@@ -51,6 +51,7 @@ Json study_json(const ReportStudy& s) {
           {"hardware", s.hardware},
           {"isa", s.isa},
           {"runs", counts_json(s.runs)},
+          {"sampler", s.sampler.empty() ? Json() : Json(s.sampler)},
           {"definition", s.definition}};
 }
 

@@ -15,6 +15,7 @@
 #include "research/report/report_tasks.h"
 #include "research/report/report_troubles.h"
 #include "research/report/report_two_way.h"
+#include "research/report/report_words.h"
 #include "research/report/study_results.h"
 #include "research/report/tuned_results.h"
 
@@ -42,6 +43,37 @@ double comparison_draws(const StudyReport& report) {
   const double times = report.tasks.size() > 1 ? 2.0 : 1.0;  // over all tasks, and for each task
   return pairs * kSides * kKinds * times * runs / std::max(1.0, arms);
 }
+
+// Says how far the report is, by random draws.
+class PartTeller {
+ public:
+  PartTeller(const StudyReportOptions& options, double curve_numbers, const StudyReport& report)
+      : options_(options),
+        cells_(report.cells.size()),
+        arms_(report.arms.size()),
+        curves_(curve_numbers * report.band_replicates),
+        comparisons_(comparison_draws(report) * report.replicates) {}
+
+  void curves() const { tell(fmt::format("intervals of {}", counted(cells_, "cell")), 0.0); }
+  void comparisons() const {
+    const double all = curves_ + comparisons_;
+    tell(fmt::format("comparisons of {}", counted(arms_, "arm")), all > 0.0 ? curves_ / all : 0.0);
+  }
+
+ private:
+  static std::string counted(std::size_t count, const char* what) {
+    return count_words(static_cast<std::int64_t>(count), what);
+  }
+  void tell(const std::string& what, double share) const {
+    constexpr double kDrawsASecond = 1.25e8;  // of one core
+    const double seconds = (curves_ + comparisons_) / kDrawsASecond / std::max(1, options_.threads);
+    if (options_.on_part) options_.on_part(what, share, seconds);
+  }
+
+  const StudyReportOptions& options_;
+  std::size_t cells_, arms_;
+  double curves_, comparisons_;
+};
 
 Result<std::vector<StudyResults>> read_all(const std::vector<std::string>& stores) {
   if (stores.empty()) return Status(ErrorKind::kInvalidConfig, "no store given; name at least one");
@@ -100,9 +132,12 @@ Result<StudyReport> make_study_report(const std::vector<std::string>& stores,
   report.band_replicates =
       affordable_replicates(options.band_replicates, curve_numbers(results.value()),
                             options.most_band_draws, kFewestBandReplicates);
+  const PartTeller tell_part(options, curve_numbers(results.value()), report);
+  tell_part.curves();
   measure_cells(results.value(), options.threads, report);
   normalise_arms(options.threads, report);
   report.lines = gather_lines(report);
+  tell_part.comparisons();
   compare_arms(choose_pairs(report), options.threads, report);
   find_leaders(report);
   measure_lines(options.threads, report);

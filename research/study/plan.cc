@@ -213,6 +213,20 @@ class Planner {
           "tuned: got 1 seed, expected at least 2, since a seed's value is chosen with the others; "
           "give more seeds, or leave tuned out");
     }
+    return check_sampler();
+  }
+
+  // A sampler's settings are variants alone: a grid beside them would multiply each.
+  Status check_sampler() const {
+    if (spec_.sampler.empty()) return {};
+    if (axes_.size() != 1 || axes_.front().name != "variant") {
+      return invalid(
+          "sampler: got shapes, a grid or no variants, expected [[variants]] alone, each a setting "
+          "that the sampler chose");
+    }
+    if (spec_.sampler.find_first_of("\r\n") != std::string::npos) {
+      return invalid("sampler: got several lines, expected one line that names sampler and seed");
+    }
     return {};
   }
 
@@ -368,20 +382,28 @@ class Planner {
   void add_runs() {
     std::vector<Overrides> keys;  // of each cell
     for (const StudyCell& cell : plan_.cells) keys.push_back(defining_keys(cell.config));
-    for (const std::uint64_t seed : spec_.seeds) {
-      for (std::size_t c = 0; c < plan_.cells.size(); ++c) {
-        std::string text;
-        for (const auto& [key, value] : keys[c]) {
-          text += key + "=" + (key == "seed" ? to_text(seed) : value) + "\n";
-        }
-        const auto id = static_cast<std::int64_t>(plan_.runs.size()) + 1;
-        plan_.runs.push_back({id, static_cast<int>(c), seed, hash_text(text)});
+    const auto add = [&](std::size_t cell, std::uint64_t seed) {
+      std::string text;
+      for (const auto& [key, value] : keys[cell]) {
+        text += key + "=" + (key == "seed" ? to_text(seed) : value) + "\n";
       }
+      const auto id = static_cast<std::int64_t>(plan_.runs.size()) + 1;
+      plan_.runs.push_back({id, static_cast<int>(cell), seed, hash_text(text)});
+    };
+    if (!spec_.sampler.empty()) {
+      for (std::size_t c = 0; c < plan_.cells.size(); ++c) {
+        for (const std::uint64_t seed : spec_.seeds) add(c, seed);
+      }
+      return;
+    }
+    for (const std::uint64_t seed : spec_.seeds) {
+      for (std::size_t c = 0; c < plan_.cells.size(); ++c) add(c, seed);
     }
   }
 
   void define() {
     plan_.name = spec_.name;
+    plan_.sampler = spec_.sampler;
     plan_.match = spec_.match;
     plan_.adjust = spec_.adjust;
     plan_.points = spec_.points;
@@ -391,6 +413,7 @@ class Planner {
     text = fmt::format("points {}\nevaluations {}\nmatch {}\nseeds {}\n", spec_.points,
                        spec_.evaluations, match_name(spec_.match), fmt::join(spec_.seeds, ","));
     if (!spec_.tuned.empty()) text += fmt::format("tuned {}\n", fmt::join(spec_.tuned, ","));
+    if (!spec_.sampler.empty()) text += fmt::format("sampler {}\n", spec_.sampler);
     for (const StudyCell& cell : plan_.cells) {
       text += "cell " + cell.name + "\n";
       for (const auto& [key, value] : defining_keys(cell.config)) {

@@ -41,6 +41,7 @@ struct StudyRun {
 
 struct StudyPlan {
   std::string name;
+  std::string sampler;  // as in the specification
   Match match = Match::kNone;
   Adjust adjust = Adjust::kMinibatches;
   int points = 0;
@@ -48,7 +49,8 @@ struct StudyPlan {
   std::vector<std::uint64_t> seeds;
   std::vector<StudyCell> cells;
   // All cells with the first seed, then all with the second: a study stopped early has equally many
-  // seeds of each cell.
+  // seeds of each cell. With a sampler: all seeds of the first cell, then all of the second, so
+  // that runs keep their numbers when cells are added.
   std::vector<StudyRun> runs;
   // All inputs of the results, one "key value" a line. Studies with equal definitions are the same.
   std::string definition;

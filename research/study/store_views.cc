@@ -91,6 +91,13 @@ std::string settings_view(const std::vector<Setting>& settings) {
 
 }  // namespace
 
+Status drop_views(Database& database) {
+  for (const char* name : {"scores", "learning_curves_by_time", "learning_curves", "settings"}) {
+    BROADLOOM_TRY(database.run(fmt::format("DROP VIEW IF EXISTS {}", name)));
+  }
+  return {};
+}
+
 Status make_views(Database& database) {
   const Result<std::vector<Setting>> settings = settings_of(database);
   if (!settings.ok()) return settings.status();

@@ -10,4 +10,7 @@ namespace broadloom {
 // column for each axis of this study. Errors: those of the database.
 Status make_views(Database& database);
 
+// Removes them, before cells change.
+Status drop_views(Database& database);
+
 }  // namespace broadloom

@@ -173,14 +173,38 @@ class DifferenceWords {
 
 }  // namespace
 
+std::string sampler_of(std::string_view definition) {
+  constexpr std::string_view kLine = "\nsampler ";
+  const std::size_t line = definition.find(kLine);
+  if (line == std::string_view::npos || line > definition.find("\ncell ")) return "";
+  const std::size_t begin = line + kLine.size();
+  return std::string(definition.substr(begin, definition.find('\n', begin) - begin));
+}
+
 bool only_adds_seeds(std::string_view theirs, std::string_view ours) {
   constexpr std::string_view kLine = "\nseeds ";
   const std::size_t line = theirs.find(kLine);
-  if (line == std::string_view::npos) return false;
+  if (line == std::string_view::npos || !sampler_of(theirs).empty()) return false;
   const std::size_t end = std::min(theirs.find('\n', line + 1), theirs.size());
   if (!ours.starts_with(theirs.substr(0, end)) || ours.substr(end, 1) != ",") return false;
   const std::size_t rest = ours.find('\n', end);
   return rest != std::string_view::npos && ours.substr(rest) == theirs.substr(end);
+}
+
+bool only_adds_cells(std::string_view theirs, std::string_view ours) {
+  return !sampler_of(theirs).empty() && ours.starts_with(theirs) && theirs.ends_with('\n') &&
+         ours.substr(theirs.size()).starts_with("cell ");
+}
+
+bool DefinedRuns::has(std::int64_t id, std::int64_t cell, std::int64_t seed) const {
+  const auto cell_count = static_cast<std::int64_t>(cells.size());
+  const auto seed_count = static_cast<std::int64_t>(seeds.size());
+  if (id < 1 || cell_count == 0 || seed_count == 0 || id - 1 >= cell_count * seed_count)
+    return false;
+  const std::int64_t place = id - 1;
+  const std::int64_t c = by_cell ? place / seed_count : place % cell_count;
+  const std::int64_t s = by_cell ? place % seed_count : place / cell_count;
+  return cell == c + 1 && seed == seeds[static_cast<std::size_t>(s)];
 }
 
 std::string plain_definition(const std::string& definition) {
@@ -198,6 +222,7 @@ std::string plain_definition(const std::string& definition) {
 
 DefinedRuns defined_runs(const std::string& definition) {
   DefinedRuns out;
+  out.by_cell = !sampler_of(definition).empty();
   std::istringstream lines(definition);
   for (std::string line; std::getline(lines, line);) {
     if (line.starts_with("cell ")) out.cells.push_back(line.substr(5));

@@ -10,17 +10,29 @@
 namespace broadloom {
 
 // Whether `ours` is `theirs` with more seeds at the end. Runs are in the order of seeds, so stored
-// runs then keep their numbers.
+// runs then keep their numbers. False for studies whose settings a sampler chose.
 bool only_adds_seeds(std::string_view theirs, std::string_view ours);
+
+// The sampler that chose a study's settings one after another, in words; "": none.
+std::string sampler_of(std::string_view definition);
+
+// Whether `ours` is `theirs` with more cells at the end, and a sampler chose both. Runs of such a
+// study are in the order of cells, so stored runs then keep their numbers.
+bool only_adds_cells(std::string_view theirs, std::string_view ours);
 
 // A definition with ranges of strata in today's form: older versions wrote "0.4,0.6" from a file
 // and "0.4..0.6" from a flag.
 std::string plain_definition(const std::string& definition);
 
-// The plan of runs in a definition: all cells with the first seed, then all with the second.
+// The plan of runs in a definition: all cells with the first seed, then all with the second; with a
+// sampler all seeds of the first cell, then all of the second.
 struct DefinedRuns {
   std::vector<std::int64_t> seeds;
   std::vector<std::string> cells;  // names
+  bool by_cell = false;
+
+  // Whether run `id` (from 1) is planned for this cell (from 1) and seed.
+  bool has(std::int64_t id, std::int64_t cell, std::int64_t seed) const;
 };
 DefinedRuns defined_runs(const std::string& definition);
 

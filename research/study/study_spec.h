@@ -33,6 +33,9 @@ struct StudySpec {
   std::vector<StudyAxis> axes;  // the other axes, in order
   // Keys of the axes whose value reports choose for each arm, such as the learning rate.
   std::vector<std::string> tuned;
+  // The sampler that chose the variants one after another, by the returns of those before, such as
+  // "Optuna 5.0.0 TPESampler (seed 1)"; "": none. Such a study grows by variants at the end.
+  std::string sampler;
   std::vector<std::uint64_t> seeds;
   Match match = Match::kMinibatchCount;
   Adjust adjust = Adjust::kMinibatches;

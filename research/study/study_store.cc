@@ -43,11 +43,12 @@ Status insert_study(Database& database, const StudyPlan& plan, const StudyPart& 
       .run();
 }
 
-Status insert_cells(Database& database, const StudyPlan& plan) {
+// Inserts the cells from this place on.
+Status insert_cells(Database& database, const StudyPlan& plan, std::size_t first) {
   Result<Statement> insert =
       database.prepare("INSERT INTO cells VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)");
   if (!insert.ok()) return insert.status();
-  for (std::size_t c = 0; c < plan.cells.size(); ++c) {
+  for (std::size_t c = first; c < plan.cells.size(); ++c) {
     const StudyCell& cell = plan.cells[c];
     BROADLOOM_TRY(insert.value()
                       .bind_all(static_cast<std::int64_t>(c) + 1, cell.name, json_of(cell.changes),
@@ -238,11 +239,8 @@ Result<std::string> unplanned_row(Database& database) {
     if (!more.ok()) return more.status();
     if (!more.value()) break;
     const std::int64_t id = run.value().integer(0);
-    const bool is_planned =
-        id >= 1 && cells > 0 && (id - 1) / cells < static_cast<std::int64_t>(plan.seeds.size()) &&
-        run.value().integer(1) == (id - 1) % cells + 1 &&
-        run.value().integer(2) == plan.seeds[static_cast<std::size_t>((id - 1) / cells)];
-    if (!is_planned) return fmt::format("its run {} is not in its study's plan", id);
+    if (!plan.has(id, run.value().integer(1), run.value().integer(2)))
+      return fmt::format("its run {} is not in its study's plan", id);
   }
   return std::string();
 }
@@ -327,7 +325,7 @@ Result<StudyStore> StudyStore::open(const std::string& path, const StudyPlan& pl
   } else {
     BROADLOOM_TRY(check_format(store.database_, path));
     BROADLOOM_TRY(store.check_same(plan, part, any_revision));
-    BROADLOOM_TRY(store.add_seeds(plan));
+    BROADLOOM_TRY(store.extend(plan));
   }
   return store;
 }
@@ -351,20 +349,27 @@ Status StudyStore::create(const StudyPlan& plan, const StudyPart& part) {
                                             kStoreApplication, kStoreFormat)));
     BROADLOOM_TRY(database_.run(kStoreSchema));
     BROADLOOM_TRY(insert_study(database_, plan, part));
-    BROADLOOM_TRY(insert_cells(database_, plan));
+    BROADLOOM_TRY(insert_cells(database_, plan, 0));
     BROADLOOM_TRY(make_views(database_));
     return insert_runs(database_, plan);
   });
 }
 
-Status StudyStore::add_seeds(const StudyPlan& plan) {
+Status StudyStore::extend(const StudyPlan& plan) {
   const Result<std::int64_t> runs = database_.integer("SELECT count(*) FROM runs");
   if (!runs.ok()) return runs.status();
   if (runs.value() == static_cast<std::int64_t>(plan.runs.size())) return {};
+  const Result<std::int64_t> cells = database_.integer("SELECT count(*) FROM cells");
+  if (!cells.ok()) return cells.status();
   return in_transaction(database_, [&]() -> Status {
     Result<Statement> update = database_.prepare("UPDATE study SET hash = ?, definition = ?");
     if (!update.ok()) return update.status();
     BROADLOOM_TRY(update.value().bind_all(plan.hash, plan.definition).run());
+    BROADLOOM_TRY(insert_cells(database_, plan, static_cast<std::size_t>(cells.value())));
+    if (cells.value() < static_cast<std::int64_t>(plan.cells.size())) {
+      BROADLOOM_TRY(drop_views(database_));  // their columns follow from the cells
+      BROADLOOM_TRY(make_views(database_));
+    }
     return insert_runs(database_, plan);
   });
 }
@@ -379,7 +384,8 @@ Status StudyStore::check_same(const StudyPlan& plan, const StudyPart& part, bool
   if (!found.ok()) return found.status();
   const std::string theirs = fmt::format("{} ({})", row.text(3), row.text(4));
   const std::string definition = plain_definition(row.text(0));
-  const bool grows = only_adds_seeds(definition, plan.definition);
+  const bool grows =
+      only_adds_seeds(definition, plan.definition) || only_adds_cells(definition, plan.definition);
   if (definition != plan.definition && !grows) {
     return {ErrorKind::kMismatch,
             fmt::format(

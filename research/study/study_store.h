@@ -32,9 +32,10 @@ class StudyStore {
 
   // Makes the store and its folder, or continues one of the same plan and part. It is locked
   // against other runners until this value is destroyed. A plan with the store's seeds and more
-  // after them extends the store. Errors: kMismatch if the file is another program's database, or a
-  // store of another format, study or part, or has runs to do and is of another revision of the
-  // program (unless any_revision); kCorrupt if damaged; kIo if locked or not writable.
+  // after them extends the store, and so does one with more cells if a sampler chooses them.
+  // Errors: kMismatch if the file is another program's database, or a store of another format,
+  // study or part, or has runs to do and is of another revision of the program (unless
+  // any_revision); kCorrupt if damaged; kIo if locked or not writable.
   static Result<StudyStore> open(const std::string& path, const StudyPlan& plan,
                                  const StudyPart& part, bool any_revision);
 
@@ -63,7 +64,7 @@ class StudyStore {
   Status check_same(const StudyPlan& plan, const StudyPart& part, bool any_revision);
   Status check_revision();
   Status create(const StudyPlan& plan, const StudyPart& part);
-  Status add_seeds(const StudyPlan& plan);
+  Status extend(const StudyPlan& plan);
   Status not_planned(std::int64_t run) const;
 
   std::string path_;

@@ -54,9 +54,11 @@ class StudyReader {
     if (node.key == "evaluations") return integer(node, 0, 100000, spec_.evaluations);
     if (node.key == "name") return text(node, spec_.name);
     if (node.key == "tuned") return tuned(node);
-    return error_at(node, unknown_key_error("key", node.key,
-                                            {"name", "base", "shapes", "grid", "variants", "seeds",
-                                             "match", "adjust", "points", "evaluations", "tuned"}));
+    if (node.key == "sampler") return text(node, spec_.sampler);
+    return error_at(
+        node, unknown_key_error("key", node.key,
+                                {"name", "base", "shapes", "grid", "variants", "seeds", "match",
+                                 "adjust", "points", "evaluations", "tuned", "sampler"}));
   }
 
   Status text(const TomlNode& node, std::string& out) const {

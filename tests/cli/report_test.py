@@ -3,11 +3,14 @@ exit codes."""
 
 import json
 import os
+import pathlib
 import re
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
+import time
 import unittest
 
 PROGRAM = os.path.abspath(sys.argv.pop(1))
@@ -129,6 +132,53 @@ class Report(unittest.TestCase):
         words = " ".join(result.stdout.split())
         self.assertIn("part.sqlite is part 1/2", words)
         self.assertIn("2 of 4 runs of part.sqlite have not finished.", words)
+
+    def test_a_live_page_reloads_itself_until_the_runs_end(self):
+        small = ["--total_timesteps", "4096", "--num_envs", "8", "--num_steps", "32"]
+        small += ["--hidden_sizes", "8", "--max_episode_steps", "50", "--quiet"]
+        for name in ("a", "b"):
+            seed = str(1 + (name == "b"))
+            done = self.run_program("train", *small, "--seed", seed, "--out", f"runs/{name}")
+            self.assertEqual(done.returncode, 0, done.stderr)
+        kept = self.path("runs/b/ledger_line.json")
+        os.rename(kept, f"{kept}.away")  # as if it went on
+        process = subprocess.Popen(
+            [PROGRAM, "report", "runs/a", "runs/b", "--follow"],
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+            cwd=self.folder.name,
+        )
+        self.addCleanup(process.kill)
+        self.assertIn("Written", process.stdout.readline())
+        page = pathlib.Path(self.path("runs-report/runs.html"))
+        self.assertIn('<meta http-equiv="refresh" content="5">', page.read_text(encoding="utf-8"))
+        os.rename(f"{kept}.away", kept)
+        _, errors = process.communicate(timeout=120)
+        self.assertEqual(process.returncode, 0, errors)
+        self.assertIn("Written every 5 s until the runs end", errors)
+        self.assertNotIn("http-equiv=\"refresh\"", page.read_text(encoding="utf-8"))
+        self.fails(2, "--follow: got --json", "runs/a", "--follow", "--json")
+
+    def test_a_live_page_of_a_study_stops_with_ctrl_c(self):
+        part = ["--shapes", "4x32,8x16", "--part", "1/2", "--out", "part.sqlite"]
+        self.assertEqual(self.run_program(*STUDY, *part).returncode, 0)
+        process = subprocess.Popen(
+            [PROGRAM, "report", "part.sqlite", "--follow"],
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+            cwd=self.folder.name,
+        )
+        self.addCleanup(process.kill)
+        page = pathlib.Path(self.path("part-report/study.html"))
+        self.assertIn("until the runs end", process.stderr.readline())
+        self.assertIn('http-equiv="refresh"', page.read_text(encoding="utf-8"))
+        time.sleep(0.2)  # until it waits for the next page
+        process.send_signal(signal.SIGINT)
+        process.communicate(timeout=120)
+        self.assertEqual(process.returncode, 130)
+        self.assertNotIn('http-equiv="refresh"', page.read_text(encoding="utf-8"))
 
     def test_wrong_input(self):
         with open(self.path("text"), "w", encoding="utf-8") as file:

@@ -161,6 +161,71 @@ class Signals(ProgramTest):
         self.assertEqual(errors, "Stopped before an episode had ended; nothing is kept\n")
         self.assertFalse(os.path.exists(os.path.join(self.folder.name, "a", "eval_command.jsonl")))
 
+    def test_a_stopped_panel_keeps_the_episodes_that_had_ended(self):
+        self.write("panel.toml", 'env_id = "CartPole-v1"\nepisodes = 1000000\n')
+        for out in ("a", "b"):
+            seed = str(1 + (out == "b"))
+            self.run_program("train", *SMALL, "--seed", seed, "--out", out, "--quiet")
+        shown = r"[1-9][\d,]* of 1,000,000 episodes"
+        call = ["eval", "a", "--panel", "panel.toml", "--threads", "1"]
+        code, text = self.stop_where(shown, *call)
+        self.assertEqual(code, 130, text)
+        name = re.search(r"Kept in (a/panel-[0-9a-f]{8}\.partial\.json)", text)[1]
+        with open(os.path.join(self.folder.name, name)) as file:
+            found = json.load(file)
+        self.assertEqual(found["format"], "broadloom-panel-partial-1")
+        panel, row = found["panel"], found["episodes"]["all/nominal"]
+        ended = panel["ended"]
+        self.assertEqual(panel["asked"], 1000000)
+        self.assertTrue(0 < ended < 1000000, ended)
+        self.assertEqual(panel["rows"]["all/nominal"]["episodes"], ended)
+        self.assertEqual({len(row[c]) for c in ("numbers", "returns", "lengths")}, {ended})
+        self.assertEqual(row["numbers"], sorted(set(row["numbers"])))
+        self.assertAlmostEqual(
+            panel["rows"]["all/nominal"]["mean_return"], sum(row["returns"]) / ended
+        )
+        self.assertIn("Longer ones are missing", text)
+        # Its episodes are those of a whole play, which has fewer here; the numbers say which.
+        code, text = self.stop_where(r"50 %  |[1-9][\d,]* of 1,000,000 ep", "compare", "a", "b",
+                                     "--panel", "panel.toml", "--threads", "1")
+        self.assertEqual(code, 130, text)
+        self.assertRegex(text, r"Stopped: 0 of 2 runs were played\. Kept: a/panel-\S+partial.json")
+        self.assertNotIn("-0", [n for n in os.listdir(os.path.join(self.folder.name, "a"))
+                                if re.fullmatch(r"panel-[0-9a-f]{8}\.json", n)])
+
+    def test_a_whole_panel_removes_the_part_of_one_that_was_stopped(self):
+        self.write("panel.toml", 'env_id = "CartPole-v1"\nepisodes = 20\n')
+        self.run_program("train", *SMALL, "--out", "a", "--quiet")
+        whole = self.object_of("eval", "a", "--panel", "panel.toml", "--json")["file"]
+        part = whole.replace(".json", ".partial.json")
+        self.write(part, "{}")
+        self.run_program("eval", "a", "--panel", "panel.toml", "--quiet")
+        self.assertFalse(os.path.exists(os.path.join(self.folder.name, part)))
+
+    def test_a_stopped_audit_judges_what_it_measured(self):
+        self.run_program("train", *SMALL, "--out", "a", "--quiet")
+        code, text = self.stop_where(
+            r"[1-9][\d,]* of 10,000 iterations measured",
+            *["audit", "a", "--iterations", "10000", "--threads", "1"],
+        )
+        self.assertEqual(code, 130, text)
+        self.assertRegex(text, r"Note: stopped after [\d,]+ of 10,?000 iterations")
+        self.assertRegex(text, r"\d+ errors?, \d+ warnings?, \d+ notes?")
+
+    def test_a_stopped_bench_keeps_the_rounds_so_far(self):
+        self.write("case.toml", 'env_id = "CartPole-v1"\ntotal_timesteps = 1_000_000_000\n')
+        code, text = self.stop_where(
+            r"[1-9]\d* of 1000 rounds measured",
+            *["bench", "case.toml", "--repeats", "1000", "--seconds", "0.05", "--json", "b.json"],
+        )
+        self.assertEqual(code, 130, text)
+        self.assertIn("1 case, 1000 rounds, about 0:50", text)
+        rounds = int(re.search(r"Stopped after (\d+) of 1000 rounds", text)[1])
+        with open(os.path.join(self.folder.name, "b.json")) as file:
+            found = json.load(file)
+        self.assertEqual(found["repeats"], rounds)
+        self.assertEqual(len(found["cases"][0]["repeats"]), rounds)
+
     def test_stopped_gradients_keep_the_shapes_so_far(self):
         self.run_program("train", *SMALL, "--hidden_sizes", "8", "--out", "a", "--quiet")
         call = ["gradients", "a", "--shapes", "1x64,64x1,8x8", "--blocks", "100000"]

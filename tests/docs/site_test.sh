@@ -22,6 +22,8 @@ for kind in Tutorials Guides Reference Explanation; do
     { echo "the first page does not lead to $kind"; exit 1; }
 done
 grep -q 'title="Switch to dark mode"' build/site/html/index.html || { echo "no dark mode"; exit 1; }
+grep -q "Broadloom [0-9.]*, revision" build/site/html/docs/python.html ||
+  { echo "no version at the foot of docs/python"; exit 1; }
 grep -q 'study_report.png' build/site/html/index.html || { echo "no picture"; exit 1; }
 if grep -rlE "<(script|link|img)[^>]*(src|href)=\"?https?:" build/site/html --include=*.html; then
   echo "these pages fetch something from elsewhere"

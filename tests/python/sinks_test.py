@@ -13,6 +13,9 @@ import threading
 import unittest
 from unittest import mock
 
+import numpy as np
+from gymnasium.envs.classic_control import CartPoleEnv
+
 import broadloom
 from broadloom import sinks
 
@@ -107,6 +110,42 @@ class FilesTest(unittest.TestCase):
         self.assertEqual(max(step for step, _ in rows(run.dir / "metrics.csv")), 768)
         run = broadloom.resume(run, quiet=True, sinks="csv")
         self.assertLessEqual(logged(run).items(), rows(run.dir / "metrics.csv").items())
+
+    def test_films_show_the_policy_while_it_trains(self):
+        film = sinks.Film(every=512, max_steps=20)
+        with mock.patch.object(sinks, "POLL_SECONDS", 0.0):
+            run = train("filmed", sinks=film, checkpoint_interval=2)
+        self.assertEqual(tensors(run), tensors(train("unfilmed", checkpoint_interval=2)))
+        films = sorted((run.dir / "films").iterdir())
+        steps = [int(path.stem.removeprefix("step_")) for path in films]
+        self.assertEqual(steps, [512, 1024, 1536, 2048])
+        self.assertEqual({path.read_bytes()[:6] for path in films}, {b"GIF89a"})
+        self.assertGreater(len({path.read_bytes() for path in films}), 1)
+        # Afterwards, and from the shell, of the last checkpoint alone.
+        place = broadloom.log_to(train("later", checkpoint_interval=2), sinks.Film(max_steps=20))
+        self.assertEqual(len(list(pathlib.Path(place[0]).iterdir())), 1)
+        with self.assertRaisesRegex(broadloom.Error, "kind='png'; expected steps and gif or mp4"):
+            sinks.Film(kind="png")
+
+    def test_environments_of_python_are_filmed_by_another_process(self):
+        with self.assertWarnsRegex(UserWarning, "sinks film .* --follow"):
+            run = broadloom.train(
+                "gymnasium/CartPole-v1",
+                out=out("python"),
+                sinks="film",
+                checkpoint_interval=2,
+                **KEYS,
+            )
+
+        class Painted(CartPoleEnv):
+            def __init__(self):
+                super().__init__(render_mode="rgb_array")
+
+            def render(self):
+                return np.full((8, 8, 3), 100, np.uint8)
+
+        place = broadloom.log_to(run, sinks.Film(max_steps=5, env=Painted))[0]
+        self.assertEqual(len(list(pathlib.Path(place).glob("*.gif"))), 1)
 
     def test_new_columns_come_later(self):
         run = train("columns", instruments="plasticity", instrument_every=3, sinks="csv")

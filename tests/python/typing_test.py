@@ -28,6 +28,7 @@ actions = policy.act(np.zeros((3, 4), np.float32), rng=np.random.default_rng(1))
 found: dict[str, object] = broadloom.evaluate(run, episodes=5)
 study = broadloom.Study({"seeds": 2, "base": {"env_id": "CartPole-v1"}}, name="tiny")
 study.run(jobs=2)
+found_best = study.search({"gamma": [0.9, 0.99]}, trials=4, sampler=lambda seed: None, seed=2)
 rows, rewards, terminated, truncated, infos = broadloom.VectorEnv(4,
 env_id="CartPole-v1").step(np.zeros(4, int))
 total: np.float64 = rewards.sum()

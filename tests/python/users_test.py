@@ -4,6 +4,7 @@ import ctypes
 import json
 import os
 import pathlib
+import pickle
 import sys
 import tempfile
 import threading
@@ -409,6 +410,31 @@ class UsersTest(unittest.TestCase):
             run = broadloom.train(lambda env=env: env(), out=out(f"cell{length}"), **SMALL)
             self.assertEqual(run.mean_return, length)
 
+    def test_a_class_may_change_its_spaces_after_a_run(self):
+        """As in a notebook: the older run's policy keeps the spaces that it was trained on."""
+        rows = np.full((2, 3), 4, np.float32)
+        older = broadloom.train(Steps, name="Changed-v0", out=out("changed"), **SMALL)
+        before = broadloom.Policy(older).act(rows)
+
+        class Wider(Steps):
+            observation_space = Box(0, 20, (5,), np.float32)
+
+            def look(self):
+                return np.full(5, self.t, np.float32)
+
+        newer = broadloom.train(Wider, name="Changed-v0", out=out("changed_2"), **SMALL)
+        policy = broadloom.Policy(older)
+        np.testing.assert_array_equal(policy.act(rows), before)
+        self.assertEqual(policy.observation_space.shape, (3,))
+        copied = pickle.loads(pickle.dumps(policy))
+        np.testing.assert_array_equal(copied.act(rows), before)
+        self.assertTrue(broadloom.export(older, out("changed.npz"))["files"])
+        self.assertEqual(broadloom.Policy(newer).observation_space.shape, (5,))
+        words = "other spaces than when the policy was trained.*5.*expected.*3"
+        for call in (broadloom.evaluate, broadloom.gradients, broadloom.resume):
+            with self.subTest(call.__name__), self.assertRaisesRegex(broadloom.Error, words):
+                call(older)
+
     def test_threads_need_no_folder_of_their_own(self):
         runs, errors = [], []
 
@@ -566,6 +592,48 @@ class UsersTest(unittest.TestCase):
                 self.assertTrue(0.2 < rate < 0.8, rate)
                 self.assertTrue(0.0 < run.metrics()["success_rate"].iloc[-1] < 1.0)
         self.assertIsNone(broadloom.evaluate(train(Steps, "none"), episodes=4)["success_rate"])
+
+    def test_success_at_the_end_alone_is_read(self):
+        """As with Gymnasium's RecordEpisodeStatistics, infos hold it in the last step of an episode
+        only."""
+
+        class Ends(Steps):
+            def reset(self, *, seed=None, options=None):
+                first = super().reset(seed=seed)
+                self.good = self.np_random.random() < 0.5
+                return first
+
+            def step(self, action):
+                *row, _ = super().step(action)
+                return *row, {"success": bool(self.good)} if row[2] or row[3] else {}
+
+        modes = gymnasium.vector.AutoresetMode
+        for mode in (None, modes.NEXT_STEP, modes.SAME_STEP, modes.DISABLED):
+
+            def vectors(num_envs, mode=mode):
+                return gymnasium.vector.SyncVectorEnv([Ends] * num_envs, autoreset_mode=mode)
+
+            with self.subTest(mode):
+                run = train(vectors if mode else Ends, f"ends_{mode and mode.name}")
+                rate = broadloom.evaluate(run, episodes=40)["success_rate"]
+                self.assertTrue(0.2 < rate < 0.8, rate)
+                self.assertTrue(0.0 < run.metrics()["success_rate"].iloc[-1] < 1.0)
+
+    def test_metadata_may_name_the_key_of_success(self):
+        """For episodes that are too long for the probe, and keys of other names."""
+
+        class Long(Steps):
+            metadata = {"success_key": "solved"}
+
+            def step(self, action):
+                *row, _ = super().step(action)
+                return *row, {"solved": True} if row[2] or row[3] else {}
+
+        run = train(Long, "solved")
+        self.assertEqual(broadloom.evaluate(run, episodes=8)["success_rate"], 1.0)
+        Wrong = type("Wrong", (Long,), {"metadata": {"success_key": 3}})
+        with self.assertRaisesRegex(TypeError, "success_key.*got 3, expected the key of infos"):
+            train(Wrong, "wrong")
 
     def test_success_of_another_form_is_not_read(self):
         mode = gymnasium.vector.AutoresetMode.SAME_STEP

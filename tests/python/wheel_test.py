@@ -3,6 +3,9 @@
 Each wheel is tried with every CPython on this machine that it serves: `broadloom` is there and has
 the program's bits, an environment of one's own trains, MuJoCo is found if it is installed, and no
 library is loaded but the wheel's, Python's and those that manylinux allows.
+
+One wheel is tried in a bare Debian as well: its base, Python and venv, without compilers or
+packages for development. debootstrap makes it in build/bare, which needs root.
 """
 
 import hashlib
@@ -10,6 +13,7 @@ import json
 import os
 import pathlib
 import re
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -20,6 +24,7 @@ import zipfile
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 FILES, PROGRAM = pathlib.Path(sys.argv[1]).resolve(), pathlib.Path(sys.argv[2]).resolve()
 MOST_BYTES = 15_000_000
+MOST_CUDA_BYTES = 100_000_000  # with kernels for several architectures
 # PEP 600: what every manylinux system has. libmvec belongs to glibc.
 ALLOWED = re.compile(
     r"(ld-linux-.*|lib(c|m|mvec|dl|rt|pthread|util|resolv|nsl|anl|gcc_s|stdc\+\+))\.so(\.\d+)*"
@@ -59,6 +64,10 @@ def tried():
     return [(wheel, name) for wheel in wheels for name in serving(wheel.name.split("-", 2)[2])]
 
 
+def is_cuda(wheel):
+    return wheel.name.startswith("broadloom_cuda-")
+
+
 def own_environment():
     """The README's example, with fewer steps."""
     text = (ROOT / "README.md").read_text()
@@ -87,7 +96,8 @@ class Wheels(unittest.TestCase):
         self.assertTrue(wheels)
         for wheel in wheels:
             with self.subTest(wheel.name), zipfile.ZipFile(wheel) as opened:
-                self.assertLess(wheel.stat().st_size, MOST_BYTES)
+                most = MOST_CUDA_BYTES if is_cuda(wheel) else MOST_BYTES
+                self.assertLess(wheel.stat().st_size, most)
                 self.assertIn("-manylinux_", wheel.name)
                 names = opened.namelist()
                 self.assertFalse([name for name in names if "mujoco" in name.lower()], names)
@@ -131,6 +141,15 @@ class Wheels(unittest.TestCase):
         self.assertEqual(self.hash_of(folder, program, *words, "--out", "runs/wheel"),
                          self.hash_of(folder, PROGRAM, *words, "--out", "runs/program"))
 
+        if is_cuda(wheel) and not os.path.exists("/dev/nvidia0"):
+            done = subprocess.run(
+                [program, "train", "--device", "cuda", "--out", "cuda"],
+                cwd=folder, text=True, capture_output=True,
+            )  # fmt: skip
+            self.assertNotEqual(done.returncode, 0)
+            self.assertNotIn("built without", done.stderr)
+            print(f"****SKIPPED: its kernels are not run without a GPU: {done.stderr}", flush=True)
+
         base = self.run_in(folder, inside, "-c", "import sys; print(sys.base_prefix)").strip()
         roots = (os.path.realpath(folder), os.path.realpath(base) + "/lib/python")
         printed = self.run_in(folder, inside, "-c", LIBRARIES).splitlines()
@@ -142,6 +161,103 @@ class Wheels(unittest.TestCase):
         if python != "python3.10":  # MuJoCo 4.0 needs 3.11
             self.run_in(folder, *pip, "mujoco-core==4.0.0", "gymnasium==1.4.0")
             self.run_in(folder, inside, "-c", HOPPER)
+
+
+ZOO = """
+import broadloom
+names = broadloom.zoo.names()
+assert "CartPole-v1" in names, names
+policy = broadloom.zoo.load("CartPole-v1")  # raises unless it has the zoo's bits
+print(broadloom.evaluate(policy.origin["run_dir"], episodes=20)["mean_return"])
+"""
+
+
+class BareSystem(unittest.TestCase):
+    """A Debian without anything that builds, as a container of it would be."""
+
+    SYSTEM = ROOT / "build/bare"
+
+    def setUp(self):
+        lacks = [name for name in ("debootstrap", "chroot") if shutil.which(name) is None]
+        if os.geteuid() != 0 or lacks:
+            why = f"no {', '.join(lacks)}" if lacks else "not root"
+            print(f"****SKIPPED: the wheel is not tried in a bare system: {why}", flush=True)
+            self.skipTest(why)
+        if not (self.SYSTEM / "made").exists():
+            shutil.rmtree(self.SYSTEM, ignore_errors=True)
+            packages = "--include=python3,python3-venv,ca-certificates"
+            source = "http://deb.debian.org/debian"
+            made = subprocess.run(
+                ["debootstrap", "--variant=minbase", packages, "bookworm", self.SYSTEM, source],
+                capture_output=True, text=True,
+            )  # fmt: skip
+            if made.returncode != 0:
+                print(f"****SKIPPED: debootstrap failed: {made.stdout[-300:]}", flush=True)
+                self.skipTest("debootstrap failed")
+            (self.SYSTEM / "made").touch()
+        for name in ("etc/resolv.conf", "etc/hosts", "etc/ssl/certs/ca-certificates.crt"):
+            if os.path.exists(f"/{name}"):  # of this machine's network
+                (self.SYSTEM / name).unlink(missing_ok=True)
+                shutil.copy(f"/{name}", self.SYSTEM / name)
+        self.home = self.SYSTEM / "try"
+        shutil.rmtree(self.home, ignore_errors=True)
+        self.home.mkdir()
+
+    def inside(self, *words):
+        environment = {
+            "PATH": "/try/venv/bin:/usr/sbin:/usr/bin:/sbin:/bin",
+            "HOME": "/try",
+            "LANG": "C.UTF-8",
+            "PIP_CERT": "/etc/ssl/certs/ca-certificates.crt",
+            **{k: v for k, v in os.environ.items() if k.lower().endswith("_proxy")},
+        }
+        # /proc is mounted in a namespace of its own, which ends with the call.
+        there = "sh -c 'cd /try && exec \"$@\"' -"
+        call = f'mount -t proc proc "$0/proc" && exec chroot "$0" {there} "$@"'
+        done = subprocess.run(
+            ["unshare", "--mount", "sh", "-c", call, self.SYSTEM, *map(str, words)],
+            env=environment, capture_output=True, text=True, timeout=1200,
+        )  # fmt: skip
+        self.assertEqual(done.returncode, 0, f"{words}\n{done.stdout}\n{done.stderr}")
+        return done.stdout
+
+    def test_from_the_wheel_to_a_trained_environment(self):
+        packages = self.inside("dpkg-query", "-W", "-f", "${Package}\n").split()
+        tool = re.compile(r"(gcc|g\+\+|cmake|make|.*-dev)(-\d+)?$")
+        tools = [name for name in packages if tool.match(name)]
+        self.assertFalse(tools, "the system is not bare")
+        version = self.inside("python3", "-c", "import sys; print('cp3%d' % sys.version_info[1])")
+        wheels = sorted(FILES.glob(f"broadloom-*-{version.strip()}-*.whl"))
+        self.assertTrue(wheels, f"no wheel for {version}")
+        shutil.copy(wheels[0], self.home)
+        (self.home / "own.py").write_text(own_environment())
+        (self.home / "zoo.py").write_text(ZOO)
+
+        begin = time.monotonic()
+        self.inside("python3", "-m", "venv", "venv")
+        self.inside("venv/bin/pip", "install", "-q", "--disable-pip-version-check", wheels[0].name)
+        installed = time.monotonic()
+        self.inside("python", "own.py")
+        trained = time.monotonic()
+        print(
+            f"bare Debian with {len(packages)} packages, {wheels[0].name} of "
+            f"{wheels[0].stat().st_size / 1e6:.1f} MB: installed in {installed - begin:.0f} s, "
+            f"trained the README's environment in {trained - installed:.0f} s", flush=True
+        )  # fmt: skip
+
+        words = ("--env_id", "CartPole-v1", "--total_timesteps", 50000, "--threads", 2)
+        hashes = []
+        self.inside("broadloom", "train", *words, "--out", "runs/wheel")
+        hashes.append((self.home / "runs/ledger.jsonl").read_text().splitlines()[-1])
+        with tempfile.TemporaryDirectory() as folder:
+            call = [PROGRAM, "train", *map(str, words), "--out", "runs/program"]
+            subprocess.run(call, cwd=folder, check=True, capture_output=True)
+            hashes.append((pathlib.Path(folder) / "runs/ledger.jsonl").read_text())
+        bits = {json.loads(line)["result"]["parameters_hash"] for line in hashes}
+        self.assertEqual(len(bits), 1, bits)
+
+        self.assertIn("CartPole-v1", self.inside("broadloom", "zoo"))
+        self.assertGreater(float(self.inside("python", "zoo.py").split()[-1]), 475)
 
 
 if __name__ == "__main__":

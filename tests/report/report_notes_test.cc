@@ -127,5 +127,26 @@ TEST_F(Troubles, AnArmIsNamedIfHalfOfItsRunsFailed) {
   EXPECT_NE(words(r).find(": 8x8 (3 of 6)."), std::string::npos) << words(r);
 }
 
+using SampledStudy = PlantedTest;
+
+TEST_F(SampledStudy, TheReportSaysThatItIsNoGrid) {
+  const StudyPlan plan = plan_text(
+      "seeds = 3\nsampler = 'Optuna TPESampler, seed 1'\n[base]\ntotal_timesteps = 102400\n"
+      "[[variants]]\nlearning_rate = 1e-3\n[[variants]]\nlearning_rate = 1e-4\n");
+  plant(plan, "sampled", [](int cell, int seed) { return 10.0 * cell + seed; });
+  const StudyReport sampled = report({"sampled"});
+  ASSERT_EQ(sampled.studies.front().sampler, "Optuna TPESampler, seed 1");
+  EXPECT_NE(sampled.notes.front().find("is not a grid: Optuna TPESampler, seed 1 chose its 2 "
+                                       "settings one after another"),
+            std::string::npos)
+      << sampled.notes.front();
+  plant(ladder_plan(2), "grid", [](int, int) { return 1.0; });
+  const StudyReport grid = report({"grid"});
+  EXPECT_EQ(grid.studies.front().sampler, "");
+  for (const std::string& note : grid.notes) {
+    EXPECT_EQ(note.find("not a grid"), std::string::npos) << note;
+  }
+}
+
 }  // namespace
 }  // namespace broadloom

@@ -513,11 +513,11 @@ class ContentTest(unittest.TestCase):
                 continue
             pair = next(c for c in data["comparisons"] if {c["a"], c["b"]} == {i, best})
             expected = (
-                "not settled"
+                ("no difference found" if pair["enough_runs"] else "not called")
                 if pair["result"] == "none"
-                else "better"
+                else "higher"
                 if pair["result"] == ("a" if pair["a"] == i else "b")
-                else "worse"
+                else "lower"
             )
             self.assertEqual(
                 verdict, expected if pair["equal"]["gradient_steps"] else f"{expected} ≠"

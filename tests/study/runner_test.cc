@@ -106,6 +106,53 @@ TEST_F(Runner, MoreSeedsMakeAStoreLarger) {
   }
 }
 
+// A sampler chooses settings one after another, so that its study grows by cells.
+TEST_F(Runner, MoreSettingsOfASamplerMakeAStoreLarger) {
+  const std::vector<std::string> rates = {"1e-3", "1e-4", "1e-2"};
+  const auto plan_of = [&](std::size_t trials, const std::string& sampler, int seeds = 2) {
+    std::string text = "seeds = " + std::to_string(seeds) + "\npoints = 3\nsampler = '" + sampler +
+                       "'\n[base]\ntotal_timesteps = 1024\neval_episodes = 2\n";
+    for (std::size_t t = 0; t < trials; ++t)
+      text += "[[variants]]\nlearning_rate = " + rates[t] + "\n";
+    return plan_text(text);
+  };
+  const StudyPlan whole = plan_of(3, "TPE, seed 1");
+  ASSERT_EQ(whole.runs.size(), 6U);
+  EXPECT_EQ(whole.runs[1].cell, 0);  // all seeds of a setting, then the next one
+  EXPECT_EQ(whole.runs[2].cell, 1);
+  EXPECT_EQ(whole.runs[2].seed, 1U);
+  ASSERT_TRUE(run(whole, "whole").ok());
+  for (const std::size_t trials : {1, 2, 2, 3}) {
+    const Result<StudySummary> summary = run(plan_of(trials, "TPE, seed 1"), "grown");
+    ASSERT_TRUE(summary.ok()) << summary.status().message();
+    EXPECT_EQ(summary.value().runs.size(), 2 * trials);
+  }
+  EXPECT_EQ(dump("grown"), dump("whole"));
+  // Fewer settings, others, more seeds or another sampler make another study.
+  const StudyPlan others[] = {plan_of(2, "TPE, seed 1"), plan_of(3, "TPE, seed 2"),
+                              plan_of(3, "TPE, seed 1", 3)};
+  for (const StudyPlan& other : others) {
+    const Result<StudySummary> summary = run(other, "grown");
+    ASSERT_FALSE(summary.ok());
+    EXPECT_EQ(summary.status().kind(), ErrorKind::kMismatch);
+  }
+  EXPECT_EQ(dump("grown"), dump("whole"));
+  change("grown", "UPDATE runs SET seed = seed + 5");
+  EXPECT_EQ(run(whole, "grown").status().kind(), ErrorKind::kCorrupt);
+}
+
+TEST_F(Runner, ASamplerHasVariantsAlone) {
+  for (const char* text : {"[grid]\nlearning_rate = [1e-3, 1e-4]\n", "",
+                           "[shapes]\nlist = ['8x8']\n[[variants]]\ngamma = 0.9\n"}) {
+    const Result<StudySpec> spec =
+        parse_study("seeds = 1\nsampler = 'TPE'\n" + std::string(text), "s.toml");
+    ASSERT_TRUE(spec.ok()) << spec.status().message();
+    const Result<StudyPlan> plan = plan_study(spec.value());
+    ASSERT_FALSE(plan.ok()) << text;
+    EXPECT_NE(plan.status().message().find("expected [[variants]] alone"), std::string::npos);
+  }
+}
+
 // Ranges had several forms in older stores.
 TEST_F(Runner, StoresWithRangesInTheOldTextGoOn) {
   const StudyPlan plan = plan_text(

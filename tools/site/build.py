@@ -11,6 +11,7 @@ import os
 import posixpath
 import re
 import shutil
+import subprocess
 import sys
 
 from mkdocs.commands import build, serve
@@ -161,6 +162,8 @@ def stage_page(page, files):
         new = staged_name(target, files, posixpath.dirname(page)) + ("#" + anchor if anchor else "")
         text = text.replace(f"]({link})", f"]({new})")
     text = with_cards(page, text, files)
+    if page == "README.md":  # a cover: wide, without lists of pages beside it
+        text = "---\nhide:\n  - navigation\n  - toc\n---\n\n" + text
     if any(fnmatch.fnmatch(page, pattern) for pattern in pages.LESS_FOUND):
         text = "---\nsearch:\n  boost: 0.3\n---\n\n" + text
     stage(page, text)
@@ -202,6 +205,15 @@ def navigation(sections):
     return nav
 
 
+def version_words():
+    """The version that the pages describe, for the foot of each."""
+    version = re.search(r'^version = "(.+)"', read("pyproject.toml"), flags=re.M).group(1)
+    revision = subprocess.run(
+        ["git", "-C", ROOT, "describe", "--always", "--abbrev=12"], capture_output=True, text=True
+    ).stdout.strip()
+    return f"Broadloom {version}" + (f", revision {revision}" if revision else "")
+
+
 def palette(scheme, preference, name, icon):
     """The light and dark colours, and the button that switches them."""
     return {
@@ -217,6 +229,7 @@ def settings(sections):
         "site_name": "Broadloom",
         "docs_dir": STAGE,
         "site_dir": os.path.join(OUT, "html"),
+        "copyright": version_words(),
         "use_directory_urls": False,  # so that links work from disk
         "theme": {
             "name": "material",

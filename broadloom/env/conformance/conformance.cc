@@ -57,7 +57,13 @@ void check_all(Subject& subject, Findings& findings) {
   findings.begin("number, time limit, spaces");
   check_size(subject, findings);
   if (!findings.report().findings().empty()) return;
-  for (const NamedCheck& each : checks_of(subject)) {
+  const std::vector<NamedCheck> checks = checks_of(subject);
+  for (std::size_t i = 0; i < checks.size(); ++i) {
+    const NamedCheck& each = checks[i];
+    if (subject.options.on_check) {
+      subject.options.on_check(each.name,
+                               static_cast<double>(i) / static_cast<double>(checks.size()));
+    }
     findings.begin(each.name);
     if (each.left_out != nullptr) {
       findings.leave_out(each.left_out);

@@ -36,6 +36,8 @@ struct ConformanceOptions {
   // Returns the number of memory allocations of the process so far, if the program counts them.
   // Empty: skip the check that steps do not allocate.
   std::function<std::int64_t()> allocations;
+  // Called before each check with its name and the share of checks before it. Empty: nobody is.
+  std::function<void(const char* name, double share)> on_check = {};
 };
 
 // The result of check_vec_env().

@@ -18,6 +18,10 @@ Status describe_environment(const EnvSpec& spec);
 // Whether nobody has registered it and a description is all that is known.
 bool is_only_described(const std::string& id);
 
+// env_spec() as it would be if the environment's own spec were this one.
+Result<EnvSpec> env_spec_of(const EnvSpec& own, const Overrides& env_options,
+                            int max_episode_steps);
+
 // The spec to describe: with the environment's own options, before wrappers. Errors of env_spec().
 Result<EnvSpec> own_spec(const std::string& id, const Overrides& env_options);
 

@@ -555,6 +555,18 @@ Result<EnvSpec> env_spec(const std::string& id, const Overrides& env_options,
   return spec;
 }
 
+Result<EnvSpec> env_spec_of(const EnvSpec& own, const Overrides& env_options,
+                            int max_episode_steps) {
+  const Result<const EnvEntry*> entry = find_spec(own.id);
+  if (!entry.ok()) return entry.status();
+  const Result<EnvOptions> split_result = split_options(*entry.value(), env_options);
+  if (!split_result.ok()) return split_result.status();
+  EnvSpec spec = own;
+  BROADLOOM_TRY(describe_wrappers(split_result.value().wrappers, spec));
+  spec.set_time_limit(max_episode_steps);
+  return spec;
+}
+
 Result<std::vector<FieldInfo>> list_env_options(const std::string& id,
                                                 const Overrides& env_options) {
   Result<const EnvEntry*> entry = find_spec(id);

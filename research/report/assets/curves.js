@@ -106,6 +106,20 @@ function textWidth(text) {
   return ctx.measureText(text).width;
 }
 
+// Names without the words that all of them share, and without shared keys in front of "=".
+function distinctNames(names) {
+  const rows = names.map((name) => name.split(" "));
+  const places = [...rows[0].keys()];
+  if (names.length < 2 || rows.some((row) => row.length !== rows[0].length)) return names;
+  const shared = (i, part) => rows.every((row) => part(row[i]) === part(rows[0][i]));
+  const kept = places.filter((i) => !shared(i, (word) => word));
+  if (!kept.length) return names;
+  const keyOf = (word) => word.slice(0, word.indexOf("=") + 1);
+  const keys = new Set(kept.filter((i) => shared(i, keyOf)));
+  const word = (row, i) => (keys.has(i) ? row[i].slice(keyOf(row[i]).length) : row[i]);
+  return rows.map((row) => kept.map((i) => word(row, i)).join(", "));
+}
+
 const shortLabel = (text, width) => {
   const most = Math.max(13, Math.min(44, Math.floor(width / 24)));
   return text.length > most ? `${text.slice(0, most - 1)}…` : text;
@@ -121,13 +135,17 @@ function curveChart(
   const xScale = continuousScale(
       {...x, values: values || series.flatMap((s) => s.points.map((p) => p.x)) }, colors);
   const named = endNames && series.length > 1 && series.length * LABEL_HEIGHT < 0.8 * height;
-  const names = series.map((s) => (named ? shortLabel(s.label, box.clientWidth) : ""));
+  const cut = named
+      ? distinctNames(series.map((s) => s.label)).map((name) => shortLabel(name, box.clientWidth))
+      : [];
+  const distinct = new Set(cut).size === series.length;  // equal texts would say nothing
+  const names = series.map((_, i) => (distinct ? cut[i] : ""));
   const datasets = series.flatMap((s, i) => {
     const all = bandDatasets({...s, alpha, small: true });
     all[2].endLabel = names[i];
     return all.slice(series.length > bands ? 2 : 0);
   });
-  const room = named ? 16 + Math.max(...names.map(textWidth)) : 8;
+  const room = distinct ? 16 + Math.max(...names.map(textWidth)) : 8;
   const options = {
     ...baseOptions(colors, false),
     interaction: { mode: "along", axis: "x", intersect: false }

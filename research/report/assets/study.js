@@ -62,7 +62,8 @@ function storeFacts(s) {
   const count = (n, what) => (n > 0 ? `${formatNumber(n)} ${what}` : "");
   return [
     ["store", s.store], ["match", String(s.match || "").replace("_", " ")],
-    ["adjust", s.match === "gradient_steps" ? s.adjust : null], ["seeds", seedText(s.seeds)],
+    ["adjust", s.match === "gradient_steps" ? s.adjust : null],
+    ["settings chosen by", s.sampler], ["seeds", seedText(s.seeds)],
     [
       "runs",
       [

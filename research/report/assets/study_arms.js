@@ -149,7 +149,7 @@ function leaderOf(study) {
 }
 
 // A comparison of a with b, whichever way round the file has it: {probability and difference of a
-// over b, settled: "better", "worse" or null, equal}; null where they were not compared.
+// over b, settled: "better", "worse" or null, equal, enough}; null where they were not compared.
 function compared(study, a, b, score) {
   const forward = study.pairs.get(`${a} ${b} ${score}`);
   const found = forward || study.pairs.get(`${b} ${a} ${score}`);
@@ -164,6 +164,7 @@ function compared(study, a, b, score) {
     probability: forward ? estimate(found.probability) : turned(found.probability, 1),
     difference: forward ? estimate(found.difference) : turned(found.difference, 0),
     equal: found.equal || {},
+    enough: Boolean(found.enough_runs),
     settled: found.result === wins          ? "better"
         : ["a", "b"].includes(found.result) ? "worse"
                                             : null

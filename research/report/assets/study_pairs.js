@@ -50,7 +50,8 @@ function pairTable(study, score) {
   const winner = (c) =>
       (c.result === "a"       ? study.arms[c.a].name
            : c.result === "b" ? study.arms[c.b].name
-                              : "not settled");
+                              : c.enough_runs     ? "no difference found"
+                              : "not called");
   return {
     title: `pairs of arms, ${score}`,
     rows,
@@ -105,10 +106,9 @@ function pairFigure(parent, study, score) {
     long: true,
     tables: [pairTable(study, score)],
     caption:
-        "One half: no difference. Bold: the 95 % interval leaves a half out; not bold: not " +
-        "settled, or the runs are too few to say. The number says how often one is better, not " +
-        "by " +
-        "how much." +
+        "One half: no difference. Bold: the 95 % interval leaves a half out; not bold: no " +
+        "difference found, or too few runs to say. The number says how often one is better, not " +
+        "by how much." +
         (study.several
              ? " The mean over tasks, in which opposite effects cancel: the table has what each " +
                  "task says by itself."

@@ -34,9 +34,10 @@ function verdict(study, i, rows) {
   const pair = compared(study, study.best, i, study.score);
   if (same(i) === same(study.best)) return "the same runs";
   if (!pair || pair.probability.value === null) return "not compared";
-  const text = pair.settled === "better" ? "worse"
-      : pair.settled === "worse"         ? "better"
-                                         : "not settled";
+  const text = pair.settled === "better" ? "lower"
+      : pair.settled === "worse"         ? "higher"
+      : pair.enough                      ? "no difference found"
+                                         : "not called";
   return isUnequal(study, i, study.best) ? `${text} ≠` : text;
 }
 
@@ -395,12 +396,11 @@ function resultsSection(parent, study) {
                 : "the last evaluations"} with 95 % intervals over runs, highest first.` +
         (best && table.rows.length > 1
              ? ` ${best} leads: no other arm is told to beat it; it is called best only where ` +
-                 `every other one is told to be worse. The verdict goes by P alone, how likely ` +
-                 `one of its runs is better than a run of that arm ("not settled": the interval ` +
-                 `holds a half, or the runs are too few). How far the arm is below may be less ` +
-                 `sure than that, or surer, where single runs fail. ≠: gradient steps differ ` +
-                 `from ` +
-                 `those of the leader.`
+                 `every other one is lower. The verdict goes by P alone, how likely one of its ` +
+                 `runs is better than a run of that arm ("no difference found": the interval ` +
+                 `holds a half; "not called": the runs are too few). How far the arm is below ` +
+                 `may be less sure than that, or surer, where single runs fail. ≠: gradient ` +
+                 `steps differ from those of the leader.`
              : "");
     if (table.rows.length > 16 && shown.indexOf(view) > 0)
       parent.append(dataDetails(table, fileName(table.title)));
