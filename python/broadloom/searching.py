@@ -261,8 +261,8 @@ class _Teller:
         if self.trained:
             values = [trial.value for trial in searched.trials if trial.value is not None]
             last = searched.trials[-1].value
-            told = "failed" if last is None else f"{last:.2f}, best {max(values):.2f}"
-            self.say(f"   mean return {told}")
+            result = "failed" if last is None else f"{last:.2f}, best {max(values):.2f}"
+            self.say(f"   mean return {result}")
 
     def end(self, searched):
         if any(trial.value is not None for trial in searched.trials):
