@@ -105,9 +105,9 @@ Status check_no_folder(const std::vector<std::string>& paths) {
   for (const std::string& path : paths) {
     std::error_code error;
     if (!std::filesystem::is_directory(path, error)) continue;
-    return {ErrorKind::kNotFound,
-            fmt::format("{}. Expected stores of studies, or runs: {} report {}/*",
-                        check_run_folder(path).message(), program_name(), shell_word(path))};
+    return {ErrorKind::kMismatch,
+            fmt::format("'{}' is a folder; expected the store of a study, or runs: {} report {}/*",
+                        path, program_name(), shell_word(path))};
   }
   return {};
 }

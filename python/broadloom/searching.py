@@ -206,9 +206,9 @@ class _Store:
         for i, params in enumerate(fresh, start=len(before)):
             if i < len(self.settings) and not _same(self.settings[i], params):
                 raise _core.Error(
-                    f"'{self.path}' has the setting {self.settings[i]} at place {i + 1}, where this "
-                    f"search has {_key(params)}: it is of another sampler, seed, space or Optuna; "
-                    "use the same, or another file (out=)"
+                    f"'{self.path}' has the setting {self.settings[i]} at place {i + 1}, where "
+                    f"this search has {_key(params)}: it is of another sampler, seed, space or "
+                    "Optuna; use the same, or another file (out=)"
                 )
 
     def score(self, cell):
