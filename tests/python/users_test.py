@@ -431,9 +431,11 @@ class UsersTest(unittest.TestCase):
         self.assertTrue(broadloom.export(older, out("changed.npz"))["files"])
         self.assertEqual(broadloom.Policy(newer).observation_space.shape, (5,))
         words = "other spaces than when the policy was trained.*5.*expected.*3"
-        for call in (broadloom.evaluate, broadloom.gradients, broadloom.resume):
+        for call in (broadloom.evaluate, broadloom.gradients):
             with self.subTest(call.__name__), self.assertRaisesRegex(broadloom.Error, words):
                 call(older)
+        with self.assertRaisesRegex(broadloom.Error, "it belongs to another environment"):
+            broadloom.resume(older)
 
     def test_threads_need_no_folder_of_their_own(self):
         runs, errors = [], []
