@@ -15,17 +15,19 @@ import sys
 EXPERIMENTS = pathlib.Path(__file__).resolve().parent.parent
 sys.path[:0] = [str(EXPERIMENTS), str(EXPERIMENTS / "surface")]
 from fair import Arm, call, chance, fitted_scores, iqm, quantile  # noqa: E402
-from rows import dealt, read, write  # noqa: E402
+from rows import read, write  # noqa: E402
 
 BUDGETS = [100_000, 200_000, 300_000, 500_000, 700_000, 1_000_000, 1_500_000, 2_000_000, 3_000_000]
-SMALL, LARGE, LEAST_SEEDS, DRAWS = "8x32", "512x32", 4, 2000
+SMALL, LARGE, DRAWS = "8x32", "512x32", 2000
+LEAST_SEEDS = 4  # fewer cannot be told apart
+LEAST_FOR_CROSSING = 3
 WORDS = {"better": "lower", "worse": "better", "none": "no difference found"}
 LATER = "later"
 
 
 def evaluations(stores):
     """(task, block, rate, seed, step, return) of every finished run."""
-    for path in sorted(stores.glob("constant-*.sqlite")):
+    for path in sorted([*stores.glob("constant-*.sqlite"), *stores.glob("short-*.sqlite")]):
         store = sqlite3.connect(path)
         query = """SELECT json_extract(config, '$.env_id'), num_envs || 'x' || num_steps,
             json_extract(config, '$.learning_rate'), seed, global_step, mean_return
@@ -44,25 +46,32 @@ def score(curve, budget, metric):
     return statistics.fmean(kept)
 
 
-def complete(rows):
-    """{task: {block: {rate: {seed: curve}}}} of tasks whose settings all have four seeds, with the
-    seeds that all have."""
+def by_task(rows):
+    """{task: {block: {rate: {seed: curve}}}}"""
     found = collections.defaultdict(
         lambda: collections.defaultdict(lambda: collections.defaultdict(dict))
     )
     for task, block, rate, seed, step, value in rows:
         found[task][block][rate].setdefault(seed, []).append((step, value))
-    out = {}
-    for task, blocks in found.items():
-        sets = [set(seeds) for rates in blocks.values() for seeds in rates.values()]
-        wanted = sorted(set.intersection(*sets))
-        if len(blocks) < 2 or len(wanted) < LEAST_SEEDS:
-            continue
-        out[task] = {
-            block: {rate: [seeds[s] for s in wanted] for rate, seeds in sorted(rates.items())}
-            for block, rates in blocks.items()
-        }
-    return out
+    return found
+
+
+def reaching(blocks, budget):
+    """{block: {rate: curves}} of the seeds whose runs all came to the budget."""
+    sets = [
+        {seed for seed, curve in seeds.items() if curve[-1][0] > 0.95 * budget}
+        for rates in blocks.values()
+        for seeds in rates.values()
+    ]
+    wanted = sorted(set.intersection(*sets))
+    return {
+        block: {rate: [rates[rate][seed] for seed in wanted] for rate in sorted(rates)}
+        for block, rates in sorted(blocks.items())
+    }
+
+
+def seeds_of(blocks):
+    return len(next(iter(blocks[SMALL].values())))
 
 
 def columns(rates, budget, metric):
@@ -73,23 +82,26 @@ def arm(block, rates, budget, metric, rng):
     return Arm(block, list(rates), columns(rates, budget, metric), rng)
 
 
-def crossing(small, large):
+def crossing(small, large, judged):
     """The least budget from which on the large block's number is at least the small one's."""
     found = LATER
-    for budget in reversed(BUDGETS):
+    for budget in reversed(judged):
         if large[budget] < small[budget]:
             break
         found = budget
     return found
 
 
-def crossing_with_ends(blocks, metric, rng):
+def crossing_with_ends(at_budget, metric, rng):
+    """at_budget: the curves of each judged budget, of the same seeds."""
+    judged = list(at_budget)
     tables = {
-        block: {budget: columns(rates, budget, metric) for budget in BUDGETS}
-        for block, rates in blocks.items()
-        if block in (SMALL, LARGE)
+        block: {
+            budget: columns(blocks[block], budget, metric) for budget, blocks in at_budget.items()
+        }
+        for block in (SMALL, LARGE)
     }
-    seeds = range(len(tables[SMALL][BUDGETS[0]][0]))
+    seeds = range(seeds_of(at_budget[judged[0]]))
 
     def numbers(block, drawn):
         return {
@@ -101,35 +113,35 @@ def crossing_with_ends(blocks, metric, rng):
         return rng.choices(seeds, k=len(seeds))
 
     draws = sorted(
-        (crossing(numbers(SMALL, draw()), numbers(LARGE, draw())) for _ in range(DRAWS)),
+        (crossing(numbers(SMALL, draw()), numbers(LARGE, draw()), judged) for _ in range(DRAWS)),
         key=lambda budget: float("inf") if budget == LATER else budget,
     )
-    found = crossing(numbers(SMALL, seeds), numbers(LARGE, seeds))
+    found = crossing(numbers(SMALL, seeds), numbers(LARGE, seeds), judged)
     return found, draws[int(0.025 * DRAWS)], draws[int(0.975 * DRAWS) - 1]
 
 
-def verdicts(pairs, crossings, together, untuned, best_rates):
-    """(prediction, what, value, refuted)"""
-    tasks = len(crossings)
-    at = {(row[0], row[1]): row[-1] for row in pairs if row[2] == "half"}
-    names = sorted({task for task, _ in at})
-    found = sum(at[task, BUDGETS[0]] == "lower" for task in names)
-    yield 1, "at .1 M: tasks on which 512x32 is lower", found, found < tasks
-    found = sum(at[task, BUDGETS[-1]] == "better" for task in names)
-    yield 2, "at 3 M: tasks on which 512x32 is better", found, found > 0
-    found = sum(row[2] == LATER or row[2] >= 1_000_000 for row in crossings)
-    yield 3, "tasks with the crossing at 1 M or later", found, found < tasks
-    yield 4, "64x32", "", "not judged"
-    found = sum(row[3] > row[2] for row in untuned if row[1] == 3e-3)
-    yield 5, "at 3e-3 and 3 M: tasks on which 512x32 has the higher mean", found, found < tasks - 1
+def verdicts(pairs, crossings, best_rates):
+    """(prediction, what, value, refuted). Budgets above 1 M have too few seeds."""
+    tasks, not_judged = len(crossings), "not judged"
+    first = [row for row in pairs if row[1:3] == [BUDGETS[0], "half"]]
+    is_judged = bool(best_rates)
+
+    def judged(refuted):
+        return refuted if is_judged else not_judged
+
+    found = sum(row[-1] == "lower" for row in first)
+    yield 1, "at .1 M: tasks on which 512x32 is lower", found, judged(found < tasks)
+    yield 2, "at 3 M: tasks on which 512x32 is better", "", not_judged
+    found = sum(row[1] == LATER or row[1] >= 1_000_000 for row in crossings)
+    yield 3, "tasks with the crossing at 1 M or later", found, judged(found < tasks)
+    yield 4, "64x32", "", not_judged
+    yield 5, "at 3e-3 and 3 M", "", not_judged
     rises = sum(rates[-1] > rates[0] for rates in best_rates.values())
     falls = sum(rates[-1] < rates[0] for rates in best_rates.values())
-    yield 6, "tasks on which the best rate of 8x32 rises / falls", f"{rises} / {falls}", (
-        rises > 0 or falls < 1
-    )
-    yield 7, "panel two", "", "not judged"
-    (found,) = (row[2] for row in together if row[:2] == ["half", BUDGETS[-1]])
-    yield 8, "at 3 M: share of pairs in which 512x32 is ahead", round(found, 3), found > 0.6
+    what = "to 1 M: tasks on which the best rate of 8x32 rises, falls"
+    yield 6, what, f"{rises} {falls}", judged(rises > 0 or falls < 1)
+    yield 7, "annealed rates", "", not_judged
+    yield 8, "at 3 M: share of pairs in which 512x32 is ahead", "", not_judged
 
 
 def main():
@@ -143,56 +155,60 @@ def main():
         for row in read(results / "evaluations.csv")
     ]  # fmt: skip
     rng = random.Random(1)
-    tasks = complete(rows)
-    budgets, pairs, crossings, together, untuned = [], [], [], [], []
+    budgets, pairs, crossings, rates_of = [], [], [], []
     best_rates = collections.defaultdict(list)
-    for metric in ("half", "area", "end"):
-        sides = collections.defaultdict(list)
-        for task, blocks in tasks.items():
+    for task, blocks in by_task(rows).items():
+        for metric in ("half", "area", "end"):
+            judged = {}
             for budget in BUDGETS:
-                arms = {b: arm(b, rates, budget, metric, rng) for b, rates in blocks.items()}
+                kept = reaching(blocks, budget)
+                if seeds_of(kept) < 2:
+                    continue
+                arms = {b: arm(b, rates, budget, metric, rng) for b, rates in kept.items()}
                 for block, one in arms.items():
                     budgets.append([
                         task, block, metric, budget, len(one.scores), *one.area, one.best_label,
                         "yes" if one.best in (0, len(one.labels) - 1) else "",
                         " ".join(f"{one.labels[i]:g}" for i in one.like),
                     ])  # fmt: skip
+                if metric == "half":
+                    rates_of += [
+                        [task, rate, budget, seeds_of(kept), *means]
+                        for rate, *means in zip(
+                            arms[SMALL].labels, arms[SMALL].means, arms[LARGE].means, strict=True
+                        )
+                    ]
+                if seeds_of(kept) >= LEAST_FOR_CROSSING:
+                    judged[budget] = kept
                 small, large = arms[SMALL], arms[LARGE]
                 *chances, result = call(small, large, rng)
                 p = chance(small.scores, large.scores, rng)
                 pairs.append([
-                    task, budget, metric, large.middle - small.middle, *chances, p,
+                    task, budget, metric, seeds_of(kept), large.middle - small.middle, *chances, p,
                     WORDS.get(result, "depends on the rate"),
                 ])  # fmt: skip
-                sides[budget].append((large.scores, small.scores))
-                if metric == "half":
+                if metric == "half" and seeds_of(kept) >= LEAST_SEEDS:
                     best_rates[task].append(small.best_label)
-            crossings.append([metric, task, *crossing_with_ends(blocks, metric, rng)])
-        together += [[metric, budget, *dealt(pair, 20000)] for budget, pair in sides.items()]
-    for task, blocks in tasks.items():
-        for rate in blocks[SMALL]:
-            means = [
-                statistics.fmean(score(curve, BUDGETS[-1], "half") for curve in blocks[block][rate])
-                for block in (SMALL, LARGE)
-            ]
-            untuned.append([task, rate, *means])
+            if judged:
+                crossings.append([metric, task, *crossing_with_ends(judged, metric, rng)])
     write(results / "budgets.csv", [
         "task", "block", "metric", "budget", "seeds", "score", "score low", "score high",
         "best rate", "at edge", "rates as good",
     ], budgets)  # fmt: skip
     write(results / "pairs.csv", [
-        "task", "budget", "metric", "difference", "P(8x32 better)", "P low", "P high", "p",
+        "task", "budget", "metric", "seeds", "difference", "P(8x32 better)", "P low", "P high", "p",
         "512x32 is",
     ], pairs)  # fmt: skip
     write(results / "crossings.csv", ["metric", "task", "crossing", "low", "high"], crossings)
-    write(results / "together.csv", ["metric", "budget", "share 512x32 ahead", "p"], together)
-    write(results / "untuned.csv", ["task", "rate", "mean 8x32", "mean 512x32"], untuned)
+    write(
+        results / "rates.csv",
+        ["task", "rate", "budget", "seeds", "mean 8x32", "mean 512x32"],
+        rates_of,
+    )
     half = [row[1:] for row in crossings if row[0] == "half"]
     judged = [
         (number, what, value, refuted if isinstance(refuted, str) else "yes" if refuted else "no")
-        for number, what, value, refuted in verdicts(
-            pairs, [["half", *row] for row in half], together, untuned, best_rates
-        )
+        for number, what, value, refuted in verdicts(pairs, half, best_rates)
     ]
     write(results / "verdicts.csv", ["prediction", "what", "value", "refuted"], judged)
     for verdict in judged:
