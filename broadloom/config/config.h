@@ -359,7 +359,10 @@ void Config::visit_fields(Visitor&& visitor) {
   v("norm_adv_decay", norm_adv_decay, later(Role::kLearning).needs("norm_adv", "running"),
     Range{0.0, 1.0}, "A block's factor of the weights of earlier ones.");
   v("proximal_decay", proximal_decay,
-    for_host_ppo(later(Role::kLearning)).needs("recurrent", "none"), Range{0.0, 1.0},
+    for_host_ppo(later(Role::kLearning))
+        .needs("recurrent", "none")
+        .needs("mirror_samples", "false"),
+    Range{0.0, 1.0},
     "Above 0: clip ratios against averaged parameters (PPO-EWMA); a step's factor of earlier "
     "weights.");
   // Before a block's first step, ratios are 1 and values are the old ones: nothing is clipped. With
