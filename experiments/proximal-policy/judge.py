@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """Keeps the runs of the three ways and judges the predictions: judge.py [STORES] RESULTS
 
-Without STORES it reads the kept runs. Rates are chosen and scored by the surface's rule, which is the
-product's (docs/statistics.md, "Tuned settings").
+Without STORES it reads the kept runs. Rates are chosen and scored by the surface's rule, which is
+the product's (docs/statistics.md, "Tuned settings").
 """
 
 import collections
