@@ -104,6 +104,7 @@ struct Config {  // NOLINT(clang-analyzer-optin.performance.Padding)
   std::string activation = "tanh";
   bool shared_encoder = false;
   std::string recurrent = "none";
+  int sequence_length = 0;
   std::string action_distribution = "gaussian";
   double log_std_init = 0.0;
   std::string std_form = "log";
@@ -155,10 +156,12 @@ struct Config {  // NOLINT(clang-analyzer-optin.performance.Padding)
     if (minibatch_size <= 0) return num_minibatches;
     return (batch_size() + minibatch_size - 1) / minibatch_size;
   }
+  // L, the steps of a recurrent network's sequences.
+  int sequence_steps() const { return sequence_length > 0 ? sequence_length : num_steps; }
   // ceil(B / minibatch_count()). Minibatch sizes differ by at most one sample, or with a recurrent
-  // network by one environment.
+  // network by one sequence.
   std::int64_t largest_minibatch() const {
-    const int unit = is_recurrent() ? num_steps : 1;
+    const int unit = is_recurrent() ? sequence_steps() : 1;
     return (batch_size() / unit + minibatch_count() - 1) / minibatch_count() * unit;
   }
 
@@ -456,9 +459,13 @@ void Config::visit_fields(Visitor&& visitor) {
     "Hidden activation.");
   v("shared_encoder", shared_encoder, for_ppo(Role::kNetwork),
     "One body for policy and value instead of two.");
-  v("recurrent", recurrent, later(Role::kNetwork).needs("algorithm", "ppo").needs("device", "cpu"),
+  v("recurrent", recurrent,
+    later(Role::kNetwork).needs("algorithm", "ppo or pqn").needs("device", "cpu"),
     Choices{{"none", "mingru", "gru", "lstm"}},
-    "Recurrent cell after the hidden layers; minibatches are then whole environments.");
+    "Recurrent cell after the hidden layers; minibatches are then sequences.");
+  v("sequence_length", sequence_length,
+    later(Role::kLearning).needs("recurrent", "mingru or gru or lstm"), Range{0},
+    "Steps of a sequence, which gradients do not leave; divides num_steps; 0: num_steps.");
   const auto for_gaussian = [](const KeyMark& mark) {
     return mark.needs("actions", "Box").needs("action_distribution", "gaussian or squashed");
   };

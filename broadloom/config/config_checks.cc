@@ -124,7 +124,15 @@ Status check_schedule(const Config& config) {
   return {};
 }
 
-// A minibatch of a recurrent policy is a number of whole environments.
+// The largest divisor of `steps` that is at most `most`, or 1.
+int divisor_below(int steps, int most) {
+  for (int length = std::min(most, steps); length > 1; --length) {
+    if (steps % length == 0) return length;
+  }
+  return 1;
+}
+
+// A minibatch of a recurrent policy is a number of sequences.
 Status check_recurrent(const Config& config) {
   if (!config.is_recurrent()) return {};
   const std::string key = "recurrent: got " + config.recurrent;
@@ -138,18 +146,29 @@ Status check_recurrent(const Config& config) {
                    " with instruments (`audit` needs one), which evaluate networks on single "
                    "observations and have no states yet; remove them, or set recurrent = none");
   }
-  if (config.minibatch_size % config.num_steps != 0) {
-    return invalid(
-        "minibatch_size: got " + to_text(config.minibatch_size) +
-        " with recurrent = " + config.recurrent +
-        ", whose minibatches are whole environments; expected a multiple of num_steps (" +
-        to_text(config.num_steps) + "), or leave it out and set num_minibatches");
+  const int steps = config.sequence_steps();
+  if (config.num_steps % steps != 0) {
+    return invalid("sequence_length: got " + to_text(steps) +
+                   ", which does not divide num_steps = " + to_text(config.num_steps) +
+                   "; expected a divisor, such as " +
+                   to_text(divisor_below(config.num_steps, steps)) +
+                   ", or 0 for whole environments");
   }
-  if (config.minibatch_count() > config.num_envs) {
-    return invalid("num_minibatches: got " + to_text(config.num_minibatches) +
-                   " with recurrent = " + config.recurrent +
-                   ", whose minibatches are whole environments; expected at most num_envs (" +
-                   to_text(config.num_envs) + "); raise num_envs, or lower num_minibatches");
+  const bool whole = steps == config.num_steps;
+  const std::string sequences = " with recurrent = " + config.recurrent +
+                                ", whose minibatches are " +
+                                (whole ? "whole environments" : "sequences");
+  if (config.minibatch_size % steps != 0) {
+    return invalid("minibatch_size: got " + to_text(config.minibatch_size) + sequences +
+                   "; expected a multiple of " + (whole ? "num_steps" : "sequence_length") + " (" +
+                   to_text(steps) + "), or leave it out and set num_minibatches");
+  }
+  const int most = config.num_steps / steps * config.num_envs;
+  if (config.minibatch_count() > most) {
+    return invalid("num_minibatches: got " + to_text(config.num_minibatches) + sequences +
+                   "; expected at most " + (whole ? "num_envs" : "their number") + " (" +
+                   to_text(most) + "); raise num_envs, or lower num_minibatches" +
+                   (steps > 1 ? " or sequence_length" : ""));
   }
   return {};
 }

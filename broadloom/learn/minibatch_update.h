@@ -19,7 +19,8 @@ struct MinibatchSettings {
   double max_grad_norm = 0.5;  // 0: no clipping
   double adam_eps = 1e-5;
   Optimizer optimizer = Optimizer::kAdam;
-  // Steps of an environment that stay together in a minibatch: T for a recurrent network, else 1.
+  // Steps of an environment that stay together in a minibatch: those of a recurrent network's
+  // sequences, else 1.
   int steps_together = 1;
   Shuffle shuffle = Shuffle::kEpoch;
   // Clips the gradients of policy and critic by one norm each; their sides must be apart.

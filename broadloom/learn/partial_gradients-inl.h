@@ -148,8 +148,8 @@ void PartialGradients<Loss>::run_partial(const GradientJob<Loss>& job, int place
   for (int unit = first_tile(p, units, runs_.partials); unit < end; ++unit) {
     const int begin = unit * most_rows, rows = std::min(most_rows, job.samples - begin);
     if (network_.is_recurrent()) {
-      run_sequences(job, job.indices + begin, rows / job.block.T, network_side, scratch,
-                    partial.grads.data(), sums);
+      run_sequences(job, job.indices + begin, rows / job.block.sequence_steps(), network_side,
+                    scratch, partial.grads.data(), sums);
       continue;
     }
     loss_.gather(job.block, job.indices + begin, rows, job.context, network_side, scratch.tile);
@@ -159,11 +159,12 @@ void PartialGradients<Loss>::run_partial(const GradientJob<Loss>& job, int place
   partial.sums[side] = sums;
 }
 
-// Units are tiles, or groups of environments.
+// Units are tiles, or groups of sequences.
 template <class Loss>
 int PartialGradients<Loss>::unit_rows(const GradientJob<Loss>& job) const {
   if (!network_.is_recurrent()) return kTileRows;
-  return sequences_per_tile(network_.shape().recurrent, job.block.T) * job.block.T;
+  const int steps = job.block.sequence_steps();
+  return sequences_per_tile(network_.shape().recurrent, steps) * steps;
 }
 
 template <class Loss>
@@ -176,8 +177,9 @@ int PartialGradients<Loss>::units_of(const GradientJob<Loss>& job) const {
 template <class Loss>
 void PartialGradients<Loss>::reserve_states(const GradientJob<Loss>& job) {
   if (!network_.is_recurrent()) return;
-  const int sequences = unit_rows(job) / job.block.T, steps = kTileRows / sequences;
-  const auto tiles = static_cast<std::size_t>((job.block.T + steps - 1) / steps);
+  const int length = job.block.sequence_steps(), sequences = unit_rows(job) / length;
+  const int steps = kTileRows / sequences;
+  const auto tiles = static_cast<std::size_t>((length + steps - 1) / steps);
   const std::size_t size = tiles * static_cast<std::size_t>(sequences) * network_.state_size();
   for (Scratch& scratch : scratch_) scratch.between.resize(size);
 }
@@ -202,11 +204,13 @@ void PartialGradients<Loss>::run_sequences(const GradientJob<Loss>& job,
                                            const std::int32_t* indices, int sequences,
                                            NetworkSide side, Scratch& scratch, float* grads,
                                            typename Loss::Sums& sums) {
-  const int steps = job.block.T, most_steps = kTileRows / sequences;
+  const int steps = job.block.sequence_steps(), most_steps = kTileRows / sequences;
   const std::size_t size = network_.state_size(), all = static_cast<std::size_t>(sequences) * size;
   TileStates<float>& states = scratch.work.states;
-  for (int s = 0; s < sequences; ++s) {  // the rows of step 0 come first
-    std::copy_n(&job.block.states[static_cast<std::size_t>(indices[s]) * size], size,
+  for (int s = 0; s < sequences; ++s) {  // the rows of first steps come first
+    const std::size_t row =
+        job.block.sequence_row(indices[s] / job.block.N, indices[s] % job.block.N);
+    std::copy_n(&job.block.states[row * size], size,
                 states.before.data() + static_cast<std::size_t>(s) * size);
   }
   const int last_begin = (steps - 1) / most_steps * most_steps;

@@ -56,11 +56,11 @@ struct GradientResult {
 //            sums; both sides in turn give the bits of kBoth.
 // ppo_loss.h has an example.
 //
-// With a recurrent network, the unit of work is not a tile but a group of whole environments
+// With a recurrent network, the unit of work is not a tile but a group of sequences
 // (sequences_per_tile()), whose rows `indices` lists step by step, as Minibatches does. If it takes
 // several tiles, it goes forward through them once, to keep the states between them, and then
 // through the tiles from last to first: each forward again, with the same bits, and backward. The
-// block's first states are constants. Loss::Tile then has input(), as NetworkInput.
+// sequences' first states are constants. Loss::Tile then has input(), as NetworkInput.
 template <class Loss>
 class PartialGradients {
  public:
@@ -104,7 +104,7 @@ class PartialGradients {
   void choose_sides();
   // place: index into partials_.
   void run_partial(const GradientJob<Loss>& job, int place, int side, Scratch& scratch);
-  // Adds the gradient of a group of environments, whose rows begin at `indices`.
+  // Adds the gradient of a group of sequences, whose rows begin at `indices`.
   void run_sequences(const GradientJob<Loss>& job, const std::int32_t* indices, int sequences,
                      NetworkSide side, Scratch& scratch, float* grads, typename Loss::Sums& sums);
   void gather_steps(const GradientJob<Loss>& job, const std::int32_t* indices, int sequences,

@@ -21,6 +21,7 @@ struct PqnSettings {
   int update_epochs = 2;
   double max_grad_norm = 10.0;  // 0: no clipping
   double adam_eps = 1e-8;
+  int steps_together = 1;  // see MinibatchSettings
 };
 
 // Means over all minibatch steps of one update, except epsilon.

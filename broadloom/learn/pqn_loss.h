@@ -19,6 +19,7 @@ struct PqnTile {
         targets(kTileRows),
         old_values(kTileRows) {}
   std::size_t bytes() const { return sizeof(Real) * (observations.size() + 3 * kTileRows); }
+  NetworkInput<Real> input() const { return observations.data(); }
 
   int rows = 0;
   AlignedVector<Real> observations;                  // [kTileRows, D]

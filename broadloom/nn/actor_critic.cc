@@ -280,7 +280,7 @@ void ActorCritic::copy_state(const TileWorkspace<Real>& work, int row, Real* sta
     if (!cell.empty()) cell.copy_state(activations.data(), row, state);
   };
   copy(encoder_cell_, work.encoder_cell);
-  if (side != NetworkSide::kValue) copy(actor_cell_, work.actor_cell);
+  if (side != NetworkSide::kValue || shape_.action_values) copy(actor_cell_, work.actor_cell);
   if (side != NetworkSide::kPolicy) copy(critic_cell_, work.critic_cell);
 }
 

@@ -30,17 +30,24 @@ struct BlockSizes {
   bool with_means = false;      // whether the policy's outputs are present
   int policy_outputs = 0;       // how many they are; 0: A
   int state_size = 0;           // S of a recurrent network (ActorCritic::state_size()), or 0
+  int sequence = 0;             // L, steps between kept states of a recurrent network; 0: T
 
   bool has_critic() const { return critic.size > 0; }
   int mean_size() const { return policy_outputs > 0 ? policy_outputs : A; }
   ObservationType observation() const { return {D, dtype, full_scale, frames, byte_runs}; }
   std::size_t size() const { return static_cast<std::size_t>(T) * N; }  // B
+  int sequence_steps() const { return sequence > 0 ? sequence : T; }    // L
+  // Row of `states` for the sequence that begins with step t of environment n.
+  std::size_t sequence_row(int t, int n) const {
+    return static_cast<std::size_t>(t / sequence_steps()) * N + n;
+  }
 };
 
 // The meaning of an array's rows.
 enum class BlockPlaces {
   kTransitions,  // [T, N, width]
   kEnvs,         // [N, width]
+  kSequences,    // [T / L, N, width]
   kTruncations,  // [N, S, width]
 };
 
@@ -61,6 +68,7 @@ struct BlockArray {
     if (!is_present) return 0;
     if (places == BlockPlaces::kTransitions) return sizes.size();
     const std::size_t n = static_cast<std::size_t>(sizes.N);
+    if (places == BlockPlaces::kSequences) return sizes.sequence_row(sizes.T, 0);
     return places == BlockPlaces::kEnvs ? n : n * sizes.S;
   }
   std::size_t count(const BlockSizes& sizes) const {
@@ -141,7 +149,7 @@ struct RolloutBlock : BlockSizes {
     visit(BlockArray{"int_advantages", kTransitions, 1, kTargets, false, intrinsic},
           &Block::int_advantages);
     const int state = sizes.state_size;
-    visit(BlockArray{"states", BlockPlaces::kEnvs, state, kCollect, false, state > 0},
+    visit(BlockArray{"states", BlockPlaces::kSequences, state, kCollect, false, state > 0},
           &Block::states);
     visit(BlockArray{"next_states", BlockPlaces::kEnvs, state, kCollect, false, state > 0},
           &Block::next_states);
@@ -245,7 +253,7 @@ struct RolloutBlock : BlockSizes {
   std::vector<float> int_rewards;      // [T, N] of the next observation, before scaling
   std::vector<float> int_advantages;   // [T, N]
   // For recurrent networks, or empty. A state is 0 before an episode's first step.
-  std::vector<float> states;        // [N, state_size] before the block's first step
+  std::vector<float> states;        // [T / L, N, state_size] before sequences' first steps
   std::vector<float> next_states;   // [N, state_size] after its last step; the next block's first
   std::vector<float> final_states;  // [N, S, state_size] of the critic, before final observations
 

@@ -11,7 +11,9 @@ void add_arrays(RolloutBlock& block, BlockStage stage, std::span<const int> env_
       block, [&]<class Array>(const BlockArray& array, Array RolloutBlock::*member) {
         if (array.made_in != stage || array.count(block) == 0) return;
         const std::size_t lines =
-            array.places == BlockPlaces::kTransitions ? static_cast<std::size_t>(block.T) : 1;
+            array.places == BlockPlaces::kTransitions || array.places == BlockPlaces::kSequences
+                ? array.rows(block) / units
+                : 1;
         const auto add = [&](void* data, std::size_t all_lines, std::size_t unit_bytes) {
           exchange.add_lines(data, all_lines, units, unit_bytes, env_bounds);
         };

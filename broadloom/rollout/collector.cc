@@ -239,7 +239,6 @@ void Collector::begin_block(Group& group, RolloutBlock& block) {
   group.fault = {};
   std::fill(block.truncations.begin() + group.rows.begin,
             block.truncations.begin() + group.rows.end, 0);
-  begin_states(group.rows, block);
 }
 
 Collector::GroupRows Collector::rows_of(const Group& group, Scratch& scratch) {
@@ -258,6 +257,7 @@ void Collector::observe(Shard shard, const GroupRows& rows) const {
 bool Collector::choose(Group& group, const GroupRows& rows, Scratch& scratch, const float* params,
                        std::int64_t step, int t, RolloutBlock& block) {
   mark_fillers(group.rows, t, block);
+  begin_sequence(group.rows, t, block);
   if (!take_observations(group, rows, step, t, block)) return false;
   if (!keep_masks(group, rows, step, t, block)) return false;
   act(group.rows, rows, scratch, params, step, t, block);

@@ -133,7 +133,7 @@ class Collector {
   void act(Shard shard, const GroupRows& rows, Scratch& scratch, const float* params,
            std::int64_t step, int t, RolloutBlock& block);
   bool values_wait() const { return network_.sides_are_apart() || network_.is_recurrent(); }
-  void begin_states(Shard shard, RolloutBlock& block) const;
+  void begin_sequence(Shard shard, int t, RolloutBlock& block) const;
   void read_states(const float* states, int rows, TileWorkspace<float>& work) const;
   void keep_policy_states(Shard shard, const TileWorkspace<float>& work, RolloutBlock& block) const;
   void forget_ended(Shard shard, int t, RolloutBlock& block) const;

@@ -14,10 +14,13 @@ float* state_of(std::vector<float>& states, const RolloutBlock& block, std::size
 
 }  // namespace
 
-void Collector::begin_states(Shard shard, RolloutBlock& block) const {
+// Keeps the states before step t if a sequence begins with it. The critic's follow later, but for
+// the block's first step.
+void Collector::begin_sequence(Shard shard, int t, RolloutBlock& block) const {
+  if (!network_.is_recurrent() || t % block.sequence_steps() != 0) return;
   std::copy(state_of(block.next_states, block, static_cast<std::size_t>(shard.begin)),
             state_of(block.next_states, block, static_cast<std::size_t>(shard.end)),
-            state_of(block.states, block, static_cast<std::size_t>(shard.begin)));
+            state_of(block.states, block, block.sequence_row(t, shard.begin)));
 }
 
 void Collector::read_states(const float* states, int rows, TileWorkspace<float>& work) const {
@@ -69,8 +72,8 @@ void Collector::read_value_states(Shard shard, int t, int steps, TileWorkspace<f
 }
 
 // Keeps the critic's states of a tile as read_value_states() prepared it: those before final
-// observations, and after the block's last step those of episodes that go on. slots: truncations of
-// earlier tiles, per environment of the shard.
+// observations, and of episodes that go on those before later sequences and after the block's last
+// step. slots: truncations of earlier tiles, per environment of the shard.
 void Collector::keep_value_states(Shard shard, int t, int steps, const TileWorkspace<float>& work,
                                   std::array<int, kTileRows>& slots, RolloutBlock& block) const {
   if (!network_.is_recurrent()) return;
@@ -83,9 +86,15 @@ void Collector::keep_value_states(Shard shard, int t, int steps, const TileWorks
       network_.copy_state(work, row, state_of(block.final_states, block, place),
                           NetworkSide::kValue);
     }
-    if (step + 1 < block.T || block.ends_at(i)) continue;
-    network_.copy_state(work, row, state_of(block.next_states, block, static_cast<std::size_t>(n)),
-                        NetworkSide::kValue);
+    if (block.ends_at(i)) continue;
+    if (step + 1 == block.T) {
+      network_.copy_state(work, row,
+                          state_of(block.next_states, block, static_cast<std::size_t>(n)),
+                          NetworkSide::kValue);
+    } else if ((step + 1) % block.sequence_steps() == 0) {
+      network_.copy_state(work, row, state_of(block.states, block, block.sequence_row(step + 1, n)),
+                          NetworkSide::kValue);
+    }
   }
 }
 

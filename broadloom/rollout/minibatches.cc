@@ -48,22 +48,24 @@ int Minibatches::order(std::uint64_t seed, std::int64_t iteration, int epoch,
 }
 
 void Minibatches::shuffle(std::uint64_t seed, std::int64_t iteration, int epoch,
-                          std::span<const std::uint8_t> fillers) {
+                          std::span<const std::uint8_t> fillers, int num_envs) {
   if (epoch > 0 && shuffle_ != Shuffle::kEpoch) return;
   if (steps_ == 1) {
     epoch_.samples = order(seed, iteration, epoch, permutation_, fillers);
     return;
   }
-  order(seed, iteration, epoch, envs_, {});
-  const int num_envs = static_cast<int>(envs_.size());
+  order(seed, iteration, epoch, sequences_, {});
+  if (num_envs == 0) num_envs = static_cast<int>(sequences_.size());
   auto row = permutation_.begin();
   for (int m = 0; m < count(); ++m) {
     const int end = epoch_.begin(m + 1);
     for (int first = epoch_.begin(m); first < end; first += together_) {
       const int last = std::min(first + together_, end);
       for (int t = 0; t < steps_; ++t) {
-        for (int e = first; e < last; ++e) {
-          *row++ = t * num_envs + envs_[static_cast<std::size_t>(e)];
+        for (int s = first; s < last; ++s) {
+          const int sequence = sequences_[static_cast<std::size_t>(s)];
+          const int step = sequence / num_envs * steps_ + t;
+          *row++ = step * num_envs + sequence % num_envs;
         }
       }
     }

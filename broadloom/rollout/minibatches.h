@@ -43,8 +43,8 @@ int draw_permutation(std::uint64_t seed, std::int64_t iteration, int epoch,
 
 class Minibatches {
  public:
-  // batch_size B into `count` minibatches. steps: T for minibatches of whole environments, else 1.
-  // together: environments of a group (sequences_per_tile()).
+  // batch_size B into `count` minibatches. steps: L for minibatches of sequences, else 1.
+  // together: sequences of a group (sequences_per_tile()).
   Minibatches(int batch_size, int count, int steps = 1, int together = 1,
               Shuffle shuffle = Shuffle::kEpoch)
       : steps_(steps),
@@ -53,15 +53,16 @@ class Minibatches {
         batch_{batch_size / steps, count},
         epoch_(batch_),
         permutation_(static_cast<std::size_t>(batch_size)),
-        envs_(steps > 1 ? static_cast<std::size_t>(batch_size / steps) : 0) {}
+        sequences_(steps > 1 ? static_cast<std::size_t>(batch_size / steps) : 0) {}
 
   // Sets an epoch's order; epochs come in turn from 0. Fillers make minibatches smaller, not fewer,
-  // unless there are fewer samples than minibatches. Whole environments must have none.
+  // unless there are fewer samples than minibatches. Sequences must have none.
   //
-  // A minibatch of whole environments is a list of groups of them (nn/cell.h); in each
-  // group come the rows of step 0, of step 1, and so on. This order is part of the bits contract.
+  // A minibatch of sequences is a list of groups of them (nn/cell.h); in each group come the rows
+  // of their first steps, of their second steps, and so on. This order is part of the bits
+  // contract. num_envs: N; 0: sequences are whole environments.
   void shuffle(std::uint64_t seed, std::int64_t iteration, int epoch,
-               std::span<const std::uint8_t> fillers = {});
+               std::span<const std::uint8_t> fillers = {}, int num_envs = 0);
 
   int samples() const { return epoch_.samples * steps_; }  // per epoch: B without fillers
   int count() const { return epoch_.count(); }
@@ -78,9 +79,10 @@ class Minibatches {
 
   int steps_, together_;
   Shuffle shuffle_;
-  MinibatchCut batch_, epoch_;  // in samples, or in whole environments
+  MinibatchCut batch_, epoch_;  // in samples, or in sequences
   std::vector<std::int32_t> permutation_;
-  std::vector<std::int32_t> envs_;  // [N] the epoch's permutation of whole environments, or empty
+  // [T / L, N] the epoch's permutation of the sequences, which are numbered in time; or empty
+  std::vector<std::int32_t> sequences_;
 };
 
 }  // namespace broadloom

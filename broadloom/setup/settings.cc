@@ -58,7 +58,7 @@ PpoSettings ppo_settings(const Config& config) {
   settings.adapts_each_epoch = config.adapt_every == "epoch";
   settings.shuffle = shuffle_of(config.shuffle);
   settings.clips_sides_apart = config.clip_grads == "apart";
-  settings.steps_together = config.is_recurrent() ? config.num_steps : 1;
+  settings.steps_together = config.is_recurrent() ? config.sequence_steps() : 1;
   return settings;
 }
 
@@ -74,6 +74,7 @@ PqnSettings pqn_settings(const Config& config) {
   settings.update_epochs = config.update_epochs;
   settings.max_grad_norm = config.max_grad_norm;
   settings.adam_eps = config.adam_eps;
+  settings.steps_together = config.is_recurrent() ? config.sequence_steps() : 1;
   return settings;
 }
 
@@ -100,6 +101,7 @@ BlockSizes run_block_sizes(const Config& config, const VecEnv& envs) {
   if (config.is_recurrent()) {
     sizes.state_size =
         static_cast<int>(ActorCritic(network_shape(config, envs.spec())).state_size());
+    sizes.sequence = config.sequence_length;
   }
   return sizes;
 }

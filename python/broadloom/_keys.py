@@ -87,6 +87,7 @@ class ConfigKeys(TypedDict, total=False):
     activation: Literal["tanh", "relu", "elu"]
     shared_encoder: bool
     recurrent: Literal["none", "mingru", "gru", "lstm"]
+    sequence_length: int
     action_distribution: Literal["gaussian", "squashed", "beta"]
     log_std_init: float
     std_form: Literal["log", "scalar", "state_dependent", "sde"]

@@ -57,6 +57,31 @@ TEST(Minibatches, OfWholeEnvironmentsListThemStepByStep) {
   }
   EXPECT_EQ(seen, std::vector<int>(kEnvs, 1));
 }
+
+// A sequence is a run of steps of one environment, and every one is in one minibatch.
+TEST(Minibatches, OfSequencesListThemStepByStep) {
+  constexpr int kSteps = 30, kEnvs = 7, kLength = 5, kTogether = 3, kSequences = 6 * kEnvs;
+  Minibatches minibatches(kSteps * kEnvs, 4, kLength, kTogether);
+  EXPECT_EQ(minibatches.max_size(), 11 * kLength);
+  minibatches.shuffle(3, 11, 2, {}, kEnvs);
+  std::vector<int> seen(kSequences);
+  for (int m = 0; m < 4; ++m) {
+    ASSERT_EQ(minibatches.size(m) % kLength, 0);
+    const int count = minibatches.size(m) / kLength;
+    for (int first = 0; first < count; first += kTogether) {
+      const int group = std::min(kTogether, count - first);
+      const std::int32_t* rows = minibatches.indices(m) + first * kLength;
+      for (int s = 0; s < group; ++s) {
+        const int step = rows[s] / kEnvs, env = rows[s] % kEnvs;
+        ASSERT_EQ(step % kLength, 0);
+        ++seen[static_cast<std::size_t>(step / kLength * kEnvs + env)];
+        for (int t = 0; t < kLength; ++t) ASSERT_EQ(rows[t * group + s], (step + t) * kEnvs + env);
+      }
+    }
+  }
+  EXPECT_EQ(seen, std::vector<int>(kSequences, 1));
+}
+
 TEST(Minibatches, AreCountedInTheLargestBlock) {
   constexpr int kMost = 2146435072;  // of a configuration
   EXPECT_EQ((MinibatchCut{kMost, kMost}.max_size()), 1);

@@ -40,6 +40,22 @@ const std::vector<Overrides>& recurrent_cases() {
       {{"max_episode_steps", "20"}, {"num_steps", "70"}, {"num_envs", "5"}},
       {{"max_episode_steps", "9"}, {"recurrent", "lstm"}},
       {{"max_episode_steps", "20"}, {"num_steps", "70"}, {"num_envs", "5"}, {"recurrent", "gru"}},
+      {{"max_episode_steps", "10"}, {"num_steps", "12"}, {"sequence_length", "4"}},
+      {{"env_id", "Pendulum-v1"},
+       {"max_episode_steps", "31"},
+       {"num_steps", "150"},
+       {"num_envs", "3"},
+       {"num_minibatches", "4"},
+       {"shared_encoder", "true"},
+       {"recurrent", "lstm"},
+       {"sequence_length", "75"}},
+      {{"max_episode_steps", "9"}, {"recurrent", "gru"}, {"sequence_length", "1"}},
+      {{"algorithm", "pqn"}, {"max_episode_steps", "20"}, {"num_steps", "70"}, {"num_envs", "5"}},
+      {{"algorithm", "pqn"},
+       {"max_episode_steps", "10"},
+       {"num_steps", "12"},
+       {"recurrent", "gru"},
+       {"sequence_length", "4"}},
   };
   return all;
 }
@@ -108,8 +124,15 @@ class SlowPlay {
   }
   void expect_environment(int n) {
     begin(&block_.states[n * state_.size()]);
+    const int length = block_.sequence > 0 ? block_.sequence : block_.T;
     int slot = 0;
     for (int t = 0; t < block_.T; ++t) {
+      if (t % length == 0) {
+        const std::size_t kept = static_cast<std::size_t>(t / length * block_.N + n);
+        for (std::size_t k = 0; k < state_.size(); ++k) {
+          ASSERT_EQ(state_[k], block_.states[kept * state_.size() + k]) << "before step " << t;
+        }
+      }
       const std::size_t i = block_.index(t, n);
       ASSERT_EQ(value(block_.observations, i, true), block_.values[i]) << "step " << t;
       if (block_.truncated[i] != 0) {
@@ -141,7 +164,7 @@ TEST_P(Recurrent, BlocksAreThoseOfEnvironmentsPlayedStepByStep) {
     run(*trainer, 1);
     const RolloutBlock& block = trainer->block();
     if (i > 0) {
-      ASSERT_EQ(block.states, next_states);
+      ASSERT_TRUE(std::equal(next_states.begin(), next_states.end(), block.states.begin()));
       ASSERT_TRUE(std::equal(last_values.begin(), last_values.end(), block.values.begin()));
     }
     SlowPlay play(*trainer);
@@ -154,7 +177,7 @@ TEST_P(Recurrent, BlocksAreThoseOfEnvironmentsPlayedStepByStep) {
             static_cast<std::ptrdiff_t>(next_states.size()));
 }
 
-INSTANTIATE_TEST_SUITE_P(Runs, Recurrent, ::testing::Range(0, 5));
+INSTANTIATE_TEST_SUITE_P(Runs, Recurrent, ::testing::Range(0, 10));
 
 void expect_refusal(const Overrides& overrides, const std::string& words) {
   const Result<Config> config = resolve_config(
@@ -164,11 +187,20 @@ void expect_refusal(const Overrides& overrides, const std::string& words) {
 }
 
 TEST(RecurrentKeys, AreRefusedWithWordsWhereTheyCannotAct) {
-  expect_refusal({{"algorithm", "pqn"}}, "algorithm = pqn; it needs algorithm = ppo");
-  expect_refusal({{"algorithm", "ppo_rnd"}}, "algorithm = ppo_rnd; it needs algorithm = ppo");
+  expect_refusal({{"algorithm", "ppo_rnd"}},
+                 "algorithm = ppo_rnd; it needs algorithm = ppo or pqn");
   expect_refusal({{"device", "cuda"}}, "device = cuda; it needs device = cpu");
   expect_refusal({{"num_minibatches", "5"}}, "num_minibatches: got 5");
   expect_refusal({{"minibatch_size", "100"}}, "multiple of num_steps (128)");
+  expect_refusal({{"sequence_length", "48"}},
+                 "sequence_length: got 48, which does not divide num_steps = 128; expected a "
+                 "divisor, such as 32");
+  expect_refusal({{"sequence_length", "256"}}, "sequence_length: got 256, which does not divide");
+  expect_refusal({{"sequence_length", "64"}, {"num_minibatches", "9"}},
+                 "num_minibatches: got 9 with recurrent = mingru, whose minibatches are sequences; "
+                 "expected at most their number (8)");
+  expect_refusal({{"sequence_length", "64"}, {"minibatch_size", "96"}},
+                 "expected a multiple of sequence_length (64)");
   expect_refusal({{"instruments", "coverage"}}, "with instruments");
   expect_refusal({{"shape_schedule", "4x128 @ 0, 8x64 @ 0.5"}}, "with shape_schedule");
 }
@@ -180,6 +212,21 @@ TEST(RecurrentKeys, CountMinibatchesInWholeEnvironments) {
   EXPECT_EQ(by_size.minibatch_count(), 10);
   EXPECT_EQ(by_size.largest_minibatch(), 4 * 13);
   EXPECT_EQ(recurrent_config({}).largest_minibatch(), 13 * 13);  // of 37 in three
+}
+
+TEST(RecurrentKeys, CountMinibatchesInSequences) {
+  EXPECT_EQ(recurrent_config({{"num_steps", "12"}, {"sequence_length", "4"}}).largest_minibatch(),
+            37 * 4);  // of 111 sequences in three
+}
+
+// A sequence as long as a block is a whole environment.
+TEST(RecurrentRuns, LearnTheSameFromWholeEnvironmentsBothWays) {
+  const std::unique_ptr<Trainer> whole = trainer_of(recurrent_config({}));
+  const std::unique_ptr<Trainer> sequences =
+      trainer_of(recurrent_config({{"sequence_length", "13"}}));
+  run(*whole, 2);
+  run(*sequences, 2);
+  EXPECT_EQ(bytes_of(*whole), bytes_of(*sequences));
 }
 
 TEST(RecurrentRuns, RefuseAnAlgorithmThatLearnsFromSingleSteps) {

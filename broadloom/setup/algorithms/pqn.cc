@@ -92,6 +92,7 @@ AlgorithmEntry pqn_entry() {
           },
       .set_defaults = pqn_defaults,
       .learns_action_values = true,
+      .learns_sequences = true,
       .check = check_pqn,
       .falls = falling_epsilon,
       .declare_numbers =
