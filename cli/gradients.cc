@@ -12,6 +12,7 @@
 #include "cli/config_flags.h"
 #include "cli/console.h"
 #include "cli/gradients_table.h"
+#include "cli/gradients_windows.h"
 #include "cli/policy_isa.h"
 #include "cli/progress.h"
 #include "research/lab/gradient_study.h"
@@ -29,9 +30,14 @@ struct GradientsCommand {
   std::string time_limit = "as_trained";
   std::string out;
   GradientStudyOptions options;
+  std::vector<int> windows;
   int threads = 0;
   bool quiet = false;
 };
+
+bool studies_windows(const GradientsCommand& command) {
+  return command.studies == std::vector<std::string>{"windows"};
+}
 
 Status take_studies(const std::vector<std::string>& studies, GradientStudyOptions& options) {
   if (studies.empty()) return {};
@@ -47,9 +53,11 @@ Status take_studies(const std::vector<std::string>& studies, GradientStudyOption
       options.bias = true;
     else if (study == "exact")
       options.exact = true;
+    else if (study == "windows")
+      return invalid("study: got windows beside others, expected windows alone");
     else
-      return unknown_key_error("study", study,
-                               {"agreement", "correlation", "variance", "bias", "exact"});
+      return unknown_key_error(
+          "study", study, {"agreement", "correlation", "variance", "bias", "exact", "windows"});
   }
   return {};
 }
@@ -68,7 +76,11 @@ Status take_limit(const std::string& name, GradientStudyOptions& options) {
 }
 
 Status take_options(GradientsCommand& command) {
-  BROADLOOM_TRY(take_studies(command.studies, command.options));
+  if (!studies_windows(command)) {
+    BROADLOOM_TRY(take_studies(command.studies, command.options));
+    if (!command.windows.empty())
+      return invalid("windows: they are of --study windows; give that, or leave them out");
+  }
   for (const std::string& text : command.shapes) {
     const Result<BlockShape> shape = parse_shape(text, "--shapes");
     if (!shape.ok()) return shape.status();
@@ -124,11 +136,28 @@ Result<GradientStudyReport> measure(GradientsCommand& command, bool& is_stopped)
       });
 }
 
+Result<int> run_windows(const GradientsCommand& command,
+                        const std::vector<std::string>& arguments) {
+  WindowsCommand windows{command.source, command.out, arguments, {}, command.quiet};
+  const GradientStudyOptions& options = command.options;
+  if (options.shapes.size() > 1) {
+    return invalid(
+        fmt::format("shapes: got {}, expected one for --study windows", options.shapes.size()));
+  }
+  if (!options.shapes.empty()) windows.settings.shape = options.shapes[0];
+  windows.settings.lengths = command.windows;
+  if (options.blocks > 0) windows.settings.blocks = options.blocks;
+  windows.settings.seed = options.seed;
+  windows.settings.threads = options.threads;
+  return measure_windows(windows);
+}
+
 // The exit code.
 Result<int> run(GradientsCommand& command, const std::vector<std::string>& arguments) {
   BROADLOOM_TRY(take_options(command));
   if (command.out.empty()) command.out = default_folder(command.source);
   BROADLOOM_TRY(make_folders(command.out));
+  if (studies_windows(command)) return run_windows(command, arguments);
   BROADLOOM_TRY(check_room(command.out + "/gradients.html"));  // before hours of work
   bool is_stopped = false;
   Result<GradientStudyReport> report = measure(command, is_stopped);
@@ -173,7 +202,7 @@ void add_gradients_command(Command root, Context& context) {
   app.add_option(
          "--study", command->studies,
          "Any of agreement, correlation, variance, bias (default: these four), and exact, which "
-         "includes variance and bias")
+         "includes variance and bias; or windows alone, of a policy with memory")
       .delimiter(',')
       .type_name("LIST");
   app.add_option("--batch", o.batch, "B: measures every shape with N x T = B (default 1024)")
@@ -222,6 +251,10 @@ void add_gradients_command(Command root, Context& context) {
                  "2000000)")
       .range(std::int64_t{1}, std::int64_t{1} << 40)
       .type_name("INT");
+  app.add_option("--windows", command->windows,
+                 "Steps of the windows, which divide T (default: powers of two, and T)")
+      .delimiter(',')
+      .type_name("LIST");
   app.add_flag("--norm_adv", o.norm_adv, "Normalise advantages within each block");
   app.add_flag("--value_term", o.value_term, "Include the value loss's gradient");
   app.add_flag("--entropy_term", o.entropy_term, "Include the entropy bonus's gradient");

@@ -105,12 +105,13 @@ def gradients(
     """Measures a policy's gradient for several block shapes; returns gradients.json as a dict.
 
     out: folder for gradients.json and a page. Options: study="variance,bias",
-    shapes="4x256,16x64"."""
+    shapes="4x256,16x64". With study="windows" it is windows.json."""
     code, _, error = answer(
         ["gradients", os.fspath(run), *flags_of({"out": os.fspath(out), "quiet": quiet, **options})]
     )
     _check("gradients", code, error)
-    return json.loads((pathlib.Path(out) / "gradients.json").read_text())
+    name = "windows" if options.get("study") == "windows" else "gradients"
+    return json.loads((pathlib.Path(out) / f"{name}.json").read_text())
 
 
 class Study:

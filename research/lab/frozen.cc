@@ -67,6 +67,8 @@ std::unique_ptr<FrozenBlock> make_block(const Policy& policy, const VecEnv& envs
   BlockSizes sizes = block_sizes(envs, num_steps, envs.num_envs());
   sizes.critic = observation_type(critic_space(policy.config, envs.spec()));
   sizes.with_ends = false;  // the laboratory needs no episode outcomes
+  sizes.state_size = static_cast<int>(policy.network.state_size());
+  sizes.sequence = 1;  // keeps the states before each step, if there are any
   return std::make_unique<FrozenBlock>(sizes);
 }
 

@@ -84,8 +84,8 @@ Status check_network(const Policy& policy) {
   }
   if (policy.network.is_recurrent()) {
     return invalid(fmt::format(
-        "recurrent = {}: the laboratory takes gradients of single steps and has no states for them "
-        "yet; `broadloom gradients` asks for a run with recurrent = none",
+        "recurrent = {}: these studies take gradients of single steps and have no states for them; "
+        "`broadloom gradients` measures a policy with memory by --study windows alone",
         policy.config.recurrent));
   }
   if (shape.value_outputs > 1) {
