@@ -32,6 +32,7 @@ PACKAGES = {
     ],
     "torch": [NUMPY, GYMNASIUM, TORCH, "MinAtar==1.0.15"],
     "sb3": [NUMPY, GYMNASIUM, TORCH, "stable-baselines3==2.9.2"],
+    "sb3_contrib": [NUMPY, GYMNASIUM, TORCH, "stable-baselines3==2.9.2", "sb3-contrib==2.9.2"],
 }
 
 

@@ -34,7 +34,7 @@ SECTIONS = [
         "experiments/README.md", "experiments/*.md", "experiments/*/README.md",
         "experiments/*/DETAILS.md",
         "bench/RESULTS.md", "bench/COSTS.md", "bench/peers/README.md", "bench/peers/THRESHOLD.md",
-        "bench/gpu/README.md", "experiments/*/PREREGISTRATION.md",
+        "bench/peers/POLICIES.md", "bench/gpu/README.md", "experiments/*/PREREGISTRATION.md",
     ]),
     ("Project", [
         "CONTRIBUTING.md", "docs/style.md", "VERSIONING.md", "CHANGELOG.md", "SECURITY.md",
