@@ -75,35 +75,10 @@ Status check_probe(const Config& config, const VecEnv& envs) {
 
 }  // namespace
 
-namespace {
-
-Status check_mirrored(const Config& config, const EnvSpec& spec) {
-  if (!uses_mirror(config)) return {};
-  const std::string got = config.mirror_samples ? std::string("mirror_samples: got true")
-                                                : "mirror_coef: got " + to_text(config.mirror_coef);
-  if (!spec.mirror.exists()) {
-    return invalid(fmt::format(
-        "{}, but {} names no mirror; set env.mirror_obs and env.mirror_action, or leave it out",
-        got, spec.id));
-  }
-  if (config.mirror_coef > 0.0 && !network_shape(config, spec).has_log_std()) {
-    return invalid(
-        fmt::format("mirror_coef: got {}, but this policy is no Gaussian with one deviation per "
-                    "number; expected "
-                    "action_distribution = gaussian or squashed and std_form = log or scalar. Set "
-                    "mirror_samples = true in its place",
-                    config.mirror_coef));
-  }
-  return check_mirror(spec);
-}
-
-}  // namespace
-
 Status check_fits(const Config& config, const VecEnv& envs) {
   BROADLOOM_TRY(check_algorithm(config, envs.spec()));
   BROADLOOM_TRY(check_observations(config, envs.spec()));
   BROADLOOM_TRY(check_actions(config, envs.spec()));
-  BROADLOOM_TRY(check_mirrored(config, envs.spec()));
   BROADLOOM_TRY(check_levels(config, envs));
   if (envs.traits().filler_rows) BROADLOOM_TRY(check_fillers(config, envs.spec()));
   BROADLOOM_TRY(check_probe(config, envs));

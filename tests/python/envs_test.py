@@ -29,10 +29,16 @@ def play(env, steps, seed=3):
             return random.integers(choices)
         return random.uniform(space.low, space.high).astype(np.float32)
 
+    def draw_all():
+        if not hasattr(space, "spaces"):
+            return np.stack([draw() for _ in range(env.num_envs)])
+        return env.action_space.sample()
+
+    env.action_space.seed(seed)
     rows, _ = env.reset(seed=seed)
     out = [rows]
     for _ in range(steps):
-        out.append(env.step(np.stack([draw() for _ in range(env.num_envs)])))
+        out.append(env.step(draw_all()))
     return out
 
 

@@ -5,6 +5,7 @@
 #include <memory>
 
 #include "broadloom/learn/ppo.h"
+#include "broadloom/setup/network_shape.h"
 #include "broadloom/setup/settings.h"
 
 namespace broadloom {
@@ -20,6 +21,30 @@ std::optional<FallingValue> falling_coefficient(const Config& config) {
   }
   return std::nullopt;
 }
+
+namespace {
+
+Status check_mirrored(const Config& config, const EnvSpec& spec) {
+  if (!uses_mirror(config)) return {};
+  const std::string got = config.mirror_samples ? std::string("mirror_samples: got true")
+                                                : "mirror_coef: got " + to_text(config.mirror_coef);
+  if (!spec.mirror.exists()) {
+    return invalid(fmt::format(
+        "{}, but {} names no mirror; set env.mirror_obs and env.mirror_action, or leave it out",
+        got, spec.id));
+  }
+  if (config.mirror_coef > 0.0 && !network_shape(config, spec).has_log_std()) {
+    return invalid(
+        fmt::format("mirror_coef: got {}, but this policy is no Gaussian with one deviation per "
+                    "number; expected action_distribution = gaussian or squashed and std_form = "
+                    "log or scalar. Set "
+                    "mirror_samples = true in its place",
+                    config.mirror_coef));
+  }
+  return check_mirror(spec);
+}
+
+}  // namespace
 
 AlgorithmEntry ppo_entry() {
   return {
@@ -42,6 +67,7 @@ AlgorithmEntry ppo_entry() {
                                          spec.observation_size(), spec.action_size(), threads);
           },
       .learns_sequences = true,
+      .check = check_mirrored,
       .falls = falling_coefficient,
       .declare_numbers =
           [](const InfoVisitor& declare) {
