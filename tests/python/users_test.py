@@ -527,7 +527,7 @@ class UsersTest(unittest.TestCase):
         discrete, box = gymnasium.spaces.Discrete, gymnasium.spaces.Box
         numbers = box(np.float32([[-1, 0]]), np.float32([[1, 9]]))
         for name, space in {
-            "pair": gymnasium.spaces.Tuple([numbers, discrete(3, start=-1)]),
+            "two": gymnasium.spaces.Tuple([numbers, discrete(3, start=-1)]),
             "robot": gymnasium.spaces.Dict(
                 {
                     "arm": gymnasium.spaces.Tuple([box(-2.0, 2.0, (2,), np.float64), discrete(2)]),
