@@ -527,7 +527,7 @@ class UsersTest(unittest.TestCase):
         discrete, box = gymnasium.spaces.Discrete, gymnasium.spaces.Box
         numbers = box(np.float32([[-1, 0]]), np.float32([[1, 9]]))
         for name, space in {
-            "pair": gymnasium.spaces.Tuple([numbers, discrete(3, start=-1)]),
+            "two": gymnasium.spaces.Tuple([numbers, discrete(3, start=-1)]),
             "robot": gymnasium.spaces.Dict(
                 {
                     "arm": gymnasium.spaces.Tuple([box(-2.0, 2.0, (2,), np.float64), discrete(2)]),
@@ -549,7 +549,7 @@ class UsersTest(unittest.TestCase):
                     return super().step(action)
 
             with self.subTest(name):
-                run = train(Checks, name)
+                run = train(Checks, f"nested_{name}")
                 self.assertGreater(len(np.unique(seen, axis=0)), 1)
                 policy = broadloom.Policy(run)
                 self.assertEqual(policy.action_space, space)
@@ -672,7 +672,7 @@ class UsersTest(unittest.TestCase):
                 train(Failing, f"door_{vectorization}", vectorization=vectorization)
 
     def test_advice_fits_the_space(self):
-        two = gymnasium.spaces.Tuple([gymnasium.spaces.Discrete(2), Box(0, 1, (1,))])
+        two = gymnasium.spaces.Tuple([gymnasium.spaces.Discrete(2), Text(3)])
         many = type("Many", (Steps,), {"action_space": two})
         several = gymnasium.spaces.MultiDiscrete([3, 2])
         pair = type("Pair", (Steps,), {"observation_space": Dict(a=Box(0, 1, (2,)), b=several)})
