@@ -157,12 +157,13 @@ class Simulator:
                 f"{place}: a process of its environments has died; look for the reason in its "
                 "output or in the system's log"
             ) from error
-        wrong = wrong_shape(self.env) if isinstance(error, ValueError) else ""
+        wrong = wrong_shape(self.env, error) if isinstance(error, ValueError) else ""
         shown = ValueError(wrong) if wrong else error
         if hasattr(shown, "add_note"):  # Python 3.11 and later
             shown.add_note(
                 f"In {place}, which should return {returned}: observations of "
                 f"{self.kind.observation_space}, actions of {self.kind.action_space}."
+                + wrong_number(error)
             )
         if wrong:
             raise shown from error
@@ -323,13 +324,24 @@ def seeded_reset(env, seeds, in_families=False):
         return env.reset(seed=int(seeds[0]))
 
 
-def wrong_shape(env):
+def wrong_number(error):
+    """A hint if Gymnasium could not store a reward or an end, which it does not name."""
+    words = ("setting an array element with a sequence", "could not convert string to float")
+    if not any(text in str(error) for text in words):
+        return ""
+    return " Each reward must be one number, such as float(reward), and each end True or False."
+
+
+def wrong_shape(env, error):
     """The first observation of a SyncVectorEnv that has not the shape of its space, in words; "" if
     there is none. SyncVectorEnv's own error names neither shape."""
     space = getattr(env, "single_observation_space", None)
     has_groups = hasattr(space, "spaces")
     parts = list(spaces.parts_of(space)) if has_groups else [((), space)]
+    is_none = "wrong dimensionality" in str(error)  # of numpy.stack() of None
     for i, row in enumerate(getattr(env, "_env_obs", None) or ()):
+        if row is None and is_none:
+            return f"observations: environment {i} gave None, expected an array of {space}"
         for path, part in parts:
             declared = getattr(part, "shape", None)
             if declared is None or row is None:

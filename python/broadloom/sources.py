@@ -59,11 +59,12 @@ def _registered(name):
 
     try:
         return gymnasium.spec(name)
-    except gymnasium.error.UnregisteredEnv as error:
+    except gymnasium.error.Error as error:  # UnregisteredEnv, or its parent for ids without -v0
         similar = difflib.get_close_matches(name, gymnasium.registry, 3)
         guess = f"; did you mean {' or '.join(similar)}?" if similar else ""
         packages = "; ids of a package need its name: gymnasium/package:Id-v0"
-        raise type(error)(
+        unknown = gymnasium.error.UnregisteredEnv
+        raise (type(error) if isinstance(error, unknown) else unknown)(
             f"Gymnasium {gymnasium.__version__} has no environment '{name}'{guess or packages}"
         ) from None
 
@@ -302,6 +303,14 @@ def _vector_maker(name, function, vectorization):
                     "environment, "
                     "expected a gymnasium.Env, or a function of num_envs that makes a VectorEnv"
                 )
+            for side in ("observation_space", "action_space"):
+                space = getattr(env, side, None)
+                if not isinstance(space, gymnasium.Space):
+                    got = "none" if space is None else type(space).__name__
+                    raise TypeError(
+                        f"{name}: got {got} as {side}, expected one of gymnasium.spaces, set in "
+                        "the class or in __init__()"
+                    )
             return (
                 gymnasium.wrappers.TimeLimit(env, request.max_episode_steps)
                 if request.max_episode_steps

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import collections
 import contextlib
+import difflib
 import json
 import os
 import pathlib
@@ -35,6 +36,14 @@ _kinds = {}  # (function, other arguments, Kind) by registered id
 _in_use = collections.Counter()  # trainings in progress, by registered id
 LINE_SECONDS = 5.0  # between lines of progress in a notebook or a file
 _USUAL_KEYS = ("policy", "critic")
+_ID_FLAGS = ("--env_id", "--env-id")
+_NAMES_ELSEWHERE = {  # of train()'s keywords
+    **dict.fromkeys(("run_dir", "log_dir", "output_dir", "save_path", "folder", "dir"), "out"),
+    **dict.fromkeys(("n_threads", "num_threads", "jobs"), "threads"),
+    "callback": "on_iteration",
+    "verbose": "quiet",
+    "init_from": "init",
+}
 _lock = threading.RLock()  # guards both
 
 
@@ -164,6 +173,7 @@ def train(
     Raises broadloom.Error. KeyboardInterrupt and exceptions of on_iteration come out after the run
     is saved. Exceptions of the environment's step() come out, too; the last checkpoint then remains
     (checkpoint_interval). broadloom.resume() continues from it."""
+    _check_keywords(config)
     settings: dict[str, Any] = {**config}
     if env_kwargs and isinstance(env, str) and not gymnasium_id(env):
         settings |= {f"env.{key}": value for key, value in env_kwargs.items()}
@@ -171,7 +181,7 @@ def train(
     env, name = source_of(env, name, env_kwargs, wrappers, vectorization, observation_keys)
     with identified(env, name, vectorization, observation_keys, settings.get("num_envs")) as env_id:
         keys = {"env_id": env_id, **{key: text_of(value) for key, value in settings.items()}}
-        with calls_of(quiet, on_iteration, sinks) as calls:
+        with calls_of(quiet, on_iteration, sinks, out) as calls, _without_lists():
             summary = _core.train(
                 keys,
                 str(out or ""),
@@ -184,6 +194,40 @@ def train(
             )
             calls.finished = summary["finished"]
         return Run(summary)
+
+
+def _check_keywords(config):
+    """Refuses words for train()'s own keywords. Config keys are checked later, with all others."""
+    from ._keys import ConfigKeys
+
+    for key in config:
+        if key in ConfigKeys.__annotations__ or "." in key:
+            continue
+        near = difflib.get_close_matches(key, train.__kwdefaults__, 1, 0.8)
+        guess = _NAMES_ELSEWHERE.get(key) or "".join(near)
+        if guess:
+            raise _invalid(f"unknown keyword '{key}'; did you mean '{guess}'?")
+
+
+def _invalid(text):
+    error = _core.Error(text)
+    error.kind = "invalid_config"
+    return error
+
+
+@contextlib.contextmanager
+def _without_lists():
+    """In place of a list of all keys, errors name the two places that describe the keywords."""
+    try:
+        yield
+    except _core.Error as error:
+        text, listed, _ = str(error).partition("; expected one of: env_id, ")
+        if not listed:
+            raise
+        raise _invalid(
+            f"{text}; `python -m broadloom train --help` describes the config's keys, and "
+            "help(broadloom.train) the other keywords"
+        ) from None
 
 
 def resume(
@@ -211,7 +255,7 @@ def resume(
         "stop_at_return": stop_at_return,
     }
     changed = {key: text_of(value) for key, value in replaced.items() if value is not None}
-    with calls_of(quiet, on_iteration, sinks) as calls:
+    with calls_of(quiet, on_iteration, sinks, run) as calls:
         summary = _core.resume(
             os.fspath(run),
             total_timesteps,
@@ -276,13 +320,18 @@ def is_registered(env_id):
         return env_id in _kinds
 
 
+def maker_of(env_id):
+    """The function that makes single environments of this id, or None."""
+    with _lock:
+        return _kinds[env_id][0] if env_id in _kinds else None
+
+
 def made_by(env_id):
     """(id of Gymnasium, arguments, wrappers) of such environments; None if a function makes
     them."""
     from .sources import EnvMaker
 
-    with _lock:
-        made = _kinds[env_id][0] if env_id in _kinds else None
+    made = maker_of(env_id)
     is_id = isinstance(made, EnvMaker) and isinstance(made.source, str)
     return (made.source, made.kwargs, made.wrappers) if is_id else None
 
@@ -320,18 +369,33 @@ def allow_plugin(path: StrPath) -> None:
 def main(arguments: Sequence[Any] | None = None) -> int:
     """Runs the program, `main(["eval", "runs/a"])`; prints, and returns the exit code."""
     sys.stdout.flush()
-    code, raised = _core.program(
-        [str(word) for word in (sys.argv[1:] if arguments is None else arguments)]
-    )
+    code, raised = _core.program(_words(sys.argv[1:] if arguments is None else arguments))
     _print_traceback(raised)
     return code
 
 
 def answer(words):
     """Runs the program without printing: (exit code, its output, its error or "")."""
-    *found, raised = _core.answer_of_program([str(word) for word in words])
+    *found, raised = _core.answer_of_program(_words(words))
     _print_traceback(raised)
     return found
+
+
+def _words(arguments):
+    """The words of a command. "pkg:Id-v0" is gymnasium/pkg:Id-v0 in it, as in train()."""
+    words = [str(word) for word in arguments]
+    for i, word in enumerate(words):
+        flag, equals, value = word.partition("=")
+        if equals and flag in _ID_FLAGS:
+            words[i] = f"{flag}={_full_id(value)}"
+        elif i > 0 and (words[i - 1] in _ID_FLAGS or (words[0] == "env" and i == 2)):
+            words[i] = _full_id(word)
+    return words
+
+
+def _full_id(env_id):
+    is_package = gymnasium_id(env_id) == env_id != ""
+    return f"gymnasium/{env_id}" if is_package else env_id
 
 
 def _print_traceback(raised):
@@ -535,7 +599,7 @@ class Calls:
 
     def __init__(self, quiet, on_iteration, feeder):
         self.show, self.on_iteration, self.feeder = _Progress(quiet), on_iteration, feeder
-        self.finished = False
+        self.finished, self.run_dir = False, ""
         listens = on_iteration is not None or feeder is not None
         self.all = (
             None if quiet else lambda text: print(_core.terminal_text(text)),
@@ -549,6 +613,7 @@ class Calls:
         numbers, evaluation, copy = found
         numbers["evaluation"] = json.loads(evaluation) if evaluation else None
         progress = Progress(numbers, copy)
+        self.run_dir = progress["run_dir"]
         self.show(progress)
         if self.feeder is not None:
             self.feeder(progress["run_dir"])
@@ -556,16 +621,26 @@ class Calls:
 
 
 @contextlib.contextmanager
-def calls_of(quiet, on_iteration, sinks):
-    """The Calls of a run. Closes the sinks when it ends, whatever ends it."""
+def calls_of(quiet, on_iteration, sinks, folder):
+    """The Calls of a run in this folder, if it is known. Closes the sinks when it ends, whatever
+    ends it. After Ctrl-C says how the run can go on."""
     feeder = None
     if sinks:
         from .sinks import Feeder
 
         feeder = Feeder(sinks)
     calls = Calls(quiet, on_iteration, feeder)
+    calls.run_dir = os.fspath(folder or "")
     try:
         yield calls
+    except KeyboardInterrupt as stop:
+        if calls.run_dir and os.path.isdir(os.path.join(calls.run_dir, "checkpoints")):
+            words = f"The run is saved; go on with broadloom.resume({calls.run_dir!r})"
+            if hasattr(stop, "add_note"):  # Python 3.11 and later
+                stop.add_note(words)
+            elif not quiet:
+                print(words, file=sys.stderr)
+        raise
     finally:
         if feeder is not None:
             feeder.close(calls.finished)

@@ -13,7 +13,7 @@ from . import _core
 from ._arrays import cast
 from .commands import command
 from .policy import Policy
-from .training import filmed, is_registered, made_by
+from .training import filmed, is_registered, made_by, maker_of
 
 if TYPE_CHECKING:
     from ._types import Answer, StrPath
@@ -39,7 +39,8 @@ def watch(
     program ffmpeg. Options: view="drawn", actions="sampled".
 
     Environments of Python are shown by their render(), as x.gif or x.mp4. env: makes one with
-    render_mode="rgb_array"; not needed for ids of Gymnasium. A film shows the first episodes of an
+    render_mode="rgb_array"; not needed for ids of Gymnasium, nor for a class that this process
+    registered and that takes render_mode. A film shows the first episodes of an
     evaluation with this seed and number of episodes, with all settings of the run.
 
     Returns a dict with "file" and the "episodes": return and steps of each."""
@@ -83,6 +84,9 @@ def _maker(env_id):
     """A function that makes an environment of this id with pictures."""
     import gymnasium
 
+    function = _with_pictures(maker_of(env_id))
+    if function is not None:
+        return function
     own = made_by(env_id) or (env_id.partition("/")[2], {}, ())
     named = own[0].rpartition(":")[2]
     is_known = made_by(env_id) is not None or (
@@ -91,7 +95,7 @@ def _maker(env_id):
     if not is_known or named.startswith("ALE/"):
         raise ValueError(
             f"env: got none for {env_id}, expected a function that makes one such environment with "
-            'render_mode="rgb_array"'
+            'pictures, such as env=lambda: MyEnv(render_mode="rgb_array")'
         )
 
     def make():
@@ -101,6 +105,16 @@ def _maker(env_id):
         return made
 
     return make
+
+
+def _with_pictures(made):
+    """The function or class with render_mode="rgb_array", which it must take; else None."""
+    from .sources import EnvMaker, parameters_of
+
+    given = made if isinstance(made, EnvMaker) else EnvMaker(made, {}, ())
+    if not callable(given.source) or "render_mode" not in parameters_of(given.source):
+        return None
+    return EnvMaker(given.source, {**given.kwargs, "render_mode": "rgb_array"}, given.wrappers)
 
 
 class _Cameras:

@@ -46,13 +46,30 @@ class CallsTest(unittest.TestCase):
             if progress["iteration"] == 3:
                 signal.raise_signal(signal.SIGINT)
 
-        with self.assertRaises(KeyboardInterrupt):
+        with self.assertRaises(KeyboardInterrupt) as stop:
             broadloom.train(
                 "gymnasium/CartPole-v1", out=out("stopped"), on_iteration=interrupt, **SMALL
             )
+        if hasattr(stop.exception, "add_note"):  # Python 3.11 and later
+            words = f"The run is saved; go on with broadloom.resume({os.fspath(out('stopped'))!r})"
+            self.assertEqual(stop.exception.__notes__, [words])
         run = broadloom.resume(out("stopped"), quiet=True)
         self.assertTrue(run.finished)
         self.assertEqual(run.global_step, 1024)
+
+    def test_unknown_keywords_are_answered_without_a_list(self):
+        for key, words in (
+            ("run_dir", "unknown keyword 'run_dir'; did you mean 'out'?"),
+            ("callback", "unknown keyword 'callback'; did you mean 'on_iteration'?"),
+            ("thread", "unknown keyword 'thread'; did you mean 'threads'?"),
+            ("lerning_rate", "unknown key 'lerning_rate'; did you mean 'learning_rate'?"),
+            ("policy", "unknown key 'policy'; `python -m broadloom train --help` describes the"),
+        ):
+            with self.subTest(key), self.assertRaises(broadloom.Error) as refused:
+                broadloom.train("CartPole-v1", out=out("refused"), **{key: 1}, **SMALL)
+            self.assertTrue(str(refused.exception).startswith(words), refused.exception)
+            self.assertEqual(refused.exception.kind, "invalid_config")
+            self.assertLess(len(str(refused.exception)), 200)
 
     def test_callbacks_that_raise_end_the_run(self):
         def fail(progress):

@@ -106,7 +106,30 @@ CASES = {
         but(look=later(np.zeros(4, np.float32), ZEROS)),
         {},
     ),
-    "no array": (ValueError, r"In reset\(\) of", but(look=lambda self: None), {}),
+    "no array": (
+        ValueError,
+        r"environment 0 gave None, expected an array of Box\(-1.0, 1.0, \(3,\)",
+        but(look=lambda self: None),
+        {},
+    ),
+    "no space": (
+        TypeError,
+        "got none as observation_space, expected one of gymnasium.spaces",
+        but(observation_space=None),
+        {},
+    ),
+    "a number as space": (
+        TypeError,
+        "got int as action_space, expected one of gymnasium.spaces",
+        but(action_space=2),
+        {},
+    ),
+    "a reward in a list": (
+        ValueError,
+        r"In step\(\) of(.|\n)*Each reward must be one number, such as float\(reward\)",
+        but(reward=lambda self: [1.0, 2.0]),
+        {},
+    ),
     "complex numbers": (TypeError, "complex128", but(look=lambda self: np.zeros(3, complex)), {}),
     "fractions in bytes": (
         TypeError,

@@ -197,6 +197,20 @@ class IdsTest(unittest.TestCase):
         source = broadloom.Policy(run).spec["upstream"]
         self.assertIn("make('counts_package:Counts-v0', size=5), FlattenObservation", source)
 
+    def test_the_program_takes_ids_of_packages(self):
+        flags = ["--quiet", "--total_timesteps", 256, "--num_envs", 4, "--num_steps", 32]
+        ids = ["--env_id", "counts_package:Counts-v0"], ["--env_id=counts_package:Counts-v0"]
+        for i, word in enumerate(ids):
+            folder = out(f"program_{i}")
+            self.assertEqual(broadloom.main(["train", *word, *flags, "--out", folder]), 0)
+            config = json.loads((folder / "manifest.json").read_text())["config"]
+            self.assertEqual(config["env_id"], "gymnasium/counts_package:Counts-v0")
+        self.assertEqual(broadloom.main(["env", "show", "counts_package:Counts-v0"]), 0)
+
+    def test_ids_without_a_version_get_a_guess_and_no_traceback(self):
+        with self.assertRaisesRegex(gymnasium.error.UnregisteredEnv, "did you mean CartPole-v1"):
+            broadloom.train("gymnasium/CartPole", out=out("unknown"), **SMALL)
+
     def test_a_name_for_an_id(self):
         name = broadloom.register("Wide-v0", "counts_package:Counts-v0", env_kwargs={"size": 4})
         run = broadloom.train(name, out=out("wide"), **SMALL)

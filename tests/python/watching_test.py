@@ -162,10 +162,23 @@ class WatchingTest(unittest.TestCase):
                 answer = broadloom.watch(run, env=lambda kind=kind: Film(kind()))
                 self.assertEqual(answer["episodes"][0]["steps"], 6)
 
+    def test_a_class_that_takes_render_mode_needs_no_env(self):
+        for source, keys, steps in (
+            (Bar, {}, 6),
+            (Bar, {"wrappers": [Shorter]}, 4),
+            (lambda render_mode=None: Bar(render_mode), {}, 6),
+        ):
+            run = broadloom.train(source, name="Own-v0", out=f"own{steps}{len(keys)}", **SMALL | keys)
+            answer = broadloom.watch(run, "own.gif")
+            self.assertEqual(answer["episodes"], [{"return": float(steps), "steps": steps}])
+            os.rename(answer["run_dir"], tempfile.mkdtemp(dir=".") + "/run")
+        run = broadloom.train(lambda: Bar(), name="Own-v0", out="blind", **SMALL)
+        with self.assertRaisesRegex(ValueError, r"env: got none for Own-v0.*env=lambda: MyEnv\("):
+            broadloom.watch(run, "own.gif")
+
     def test_what_it_refuses(self):
         run = broadloom.train(Bar, out="a", **SMALL)
         for words, options in (
-            ("env: got none for python/Bar-v0", {}),
             ("got out='x.html' for python/Bar-v0", {"out": "x.html"}),
             ("got view= for python/Bar-v0", {"out": "x.gif", "view": "3d"}),
             (r"render\(\): got None.*render_mode", {"out": "x.gif", "env": without_render}),
