@@ -289,6 +289,7 @@ def comparison(maker, cells, arms, a, b, several):
             "shape": (first["num_envs"], first["num_steps"])
             == (second["num_envs"], second["num_steps"]),
         },
+        "enough_runs": low is not None,
         "result": "none" if low is None or low <= 0.5 <= high else "a" if low > 0.5 else "b",
         "by_task": by_task,
     }
