@@ -15,9 +15,9 @@
 #include "broadloom/math/elementwise.h"
 #include "broadloom/math/random_rows.h"
 #include "broadloom/rollout/actor.h"
-#include "broadloom/rollout/kept_noise.h"
 #include "broadloom/rollout/block.h"
 #include "broadloom/rollout/collect_fault.h"
+#include "broadloom/rollout/kept_noise.h"
 #include "broadloom/rollout/observations.h"
 
 namespace broadloom {

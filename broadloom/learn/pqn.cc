@@ -45,11 +45,10 @@ Pqn::Pqn(const ActorCritic& network, const PqnSettings& settings, int batch_size
          int minibatch_count, int observation_size, ThreadPool& pool, Ranks& ranks)
     : settings_(settings),
       epsilon_(settings.epsilon.epsilon(0.0)),
-      update_(
-          network, {settings.vf_coef},
-          {settings.update_epochs, settings.max_grad_norm, settings.adam_eps, Optimizer::kRadam,
-           settings.steps_together},
-          batch_size, minibatch_count, observation_size, 1, pool, ranks) {}
+      update_(network, {settings.vf_coef},
+              {settings.update_epochs, settings.max_grad_norm, settings.adam_eps, Optimizer::kRadam,
+               settings.steps_together},
+              batch_size, minibatch_count, observation_size, 1, pool, ranks) {}
 
 std::size_t Pqn::bytes(const ActorCritic& network, int largest_minibatch, int observation_size,
                        int threads) {

@@ -140,10 +140,10 @@ INSTANTIATE_TEST_SUITE_P(Registry, EveryEnv, ::testing::ValuesIn(all_ids()), nam
 
 TEST(Registry, HoldsTheLibrarysEnvironments) {
   const std::vector<std::string> all = all_ids();
-  for (const char* id : {"CartPole-v1", "Acrobot-v1", "MountainCar-v0", "MountainCarContinuous-v0",
-                         "Pendulum-v1", "FrozenLake-v1", "FrozenLake8x8-v1", "CliffWalking-v1",
-                         "Taxi-v3", "Dials-v0", "Golf-v0", "TicTacToe-v0", "TMaze-v0",
-                         "Turntable-v0"}) {
+  for (const char* id :
+       {"CartPole-v1", "Acrobot-v1", "MountainCar-v0", "MountainCarContinuous-v0", "Pendulum-v1",
+        "FrozenLake-v1", "FrozenLake8x8-v1", "CliffWalking-v1", "Taxi-v3", "Dials-v0", "Golf-v0",
+        "TicTacToe-v0", "TMaze-v0", "Turntable-v0"}) {
     EXPECT_NE(std::find(all.begin(), all.end(), id), all.end()) << id;
   }
 }

@@ -168,7 +168,8 @@ class WatchingTest(unittest.TestCase):
             (Bar, {"wrappers": [Shorter]}, 4),
             (lambda render_mode=None: Bar(render_mode), {}, 6),
         ):
-            run = broadloom.train(source, name="Own-v0", out=f"own{steps}{len(keys)}", **SMALL | keys)
+            keys = {**SMALL, **keys, "out": f"own{steps}{len(keys)}"}
+            run = broadloom.train(source, name="Own-v0", **keys)
             answer = broadloom.watch(run, "own.gif")
             self.assertEqual(answer["episodes"], [{"return": float(steps), "steps": steps}])
             os.rename(answer["run_dir"], tempfile.mkdtemp(dir=".") + "/run")
