@@ -252,7 +252,8 @@ class Eval(ProgramTest):
         ):
             code, text = self.on_a_terminal(*command, "--threads", "1")
             self.assertEqual(code, 0, text)
-            self.assertRegex(text, r"\r *\d+ %  [\d,]+ of 6,000 episodes played(, [\d:]+ left)?\x1b\[K")
+            played = r"\r *\d+ %  [\d,]+ of 6,000 episodes played(, [\d:]+ left)?\x1b\[K"
+            self.assertRegex(text, played)
             self.assertNotIn("played", self.on_a_terminal(*command, "--threads", "1", "--quiet")[1])
             for line in self.run_program(
                 *command
