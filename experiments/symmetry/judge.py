@@ -48,7 +48,7 @@ def main():
     ]
     columns = ["task", "mirror", "rate", "seed", "area", "last", "seconds"]
     write(results / "runs.csv", columns, [[run[key] for key in columns] for run in kept])
-    rows, calls, ahead = [], {}, None
+    rows, drawn, calls, ahead = [], [], {}, None
     for score in ("area", "last"):
         for task, arms in arms_of(kept, score, rng).items():
             plain, mirrored = arms["off"], arms["on"]
@@ -62,6 +62,7 @@ def main():
                 plain.best_label, mirrored.best_label, WORDS.get(result, "depends on the rate"),
             ])  # fmt: skip
             if score == "area":
+                drawn += [[task, name, *arm.area] for name, arm in arms.items()]
                 calls[task] = rows[-1][-1]
                 if task == ROBOT:
                     ahead = (higher, len(mirrored.scores))
@@ -70,6 +71,8 @@ def main():
         "difference", "difference low", "difference high", "P(on better)", "seeds on is higher",
         "off rate", "on rate", "on is",
     ], rows)  # fmt: skip
+    header = ["task", "mirror images", "area", "area low", "area high"]
+    write(results / "areas.csv", header, drawn)
     lower = sum(calls[task] == "lower" for task in SMALL)
     others = sum(calls[task] == "better" for task in SMALL[:2])
     judged = [

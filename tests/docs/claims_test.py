@@ -112,6 +112,24 @@ def changing_blocks():
     )
 
 
+def symmetry():
+    file = "experiments/symmetry/results/arms.csv"
+    called = {
+        task: row(file, task=f"{task}-v1", score="area")
+        for task in ("CartPole", "Pendulum", "Acrobot")
+    }
+    for task in ("CartPole", "Pendulum"):
+        holds(called[task]["on is"] == "better", called[task])
+        holds(int(called[task]["seeds on is higher"]) == 20, called[task])
+    holds(called["Acrobot"]["on is"] == "no difference found", called["Acrobot"])
+    areas = [f"{float(called[task][arm]):.0f}" for task in ("CartPole", "Pendulum")
+             for arm in ("off", "on")]  # fmt: skip
+    return (
+        "Mirror images make PPO learn sooner on CartPole (area {} to {}) and Pendulum ({} to {}); "
+        "on Acrobot no difference was found.".format(*areas)
+    )
+
+
 def article():
     found = [
         float(one["cosine"])
@@ -643,6 +661,7 @@ CLAIMS = {
     "experiments/article/README.md": [article],
     "experiments/batch-shape/README.md": [batch_shape],
     "experiments/changing-blocks/README.md": [changing_blocks],
+    "experiments/symmetry/README.md": [symmetry],
     "experiments/critic/README.md": [critic],
     "experiments/gradient-ladder/README.md": [gradient_ladder],
     "experiments/independence/README.md": [independence],
