@@ -130,7 +130,7 @@ class RowReplay {
           double sum = operation_.number;
           for (std::size_t l = 0; l < features; ++l)
             sum += x[l] * x[l] * array(0)[i * features + l];
-          out[i] = 0.5 * std::log(sum);
+          out[i] = 0.5 * portable::log(sum);
         }
         break;
       }

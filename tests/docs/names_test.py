@@ -104,7 +104,7 @@ def words_of_sources(files):
 
 def misspelt_keys(page, text, keys, words):
     """Names in no source that look like a key of a run: `num_evns`."""
-    unknown = sorted(set(re.findall(r"[a-z]+(?:_[a-z]+)+", text)) - words)
+    unknown = sorted(set(re.findall(r"[a-z]+(?:_[a-z0-9]+)+", text)) - words)
     near = {name: difflib.get_close_matches(name, keys, 1, 0.8) for name in unknown}
     return [f"{page}: {name}: is it {key[0]}?" for name, key in near.items() if key]
 

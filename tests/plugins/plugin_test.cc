@@ -281,7 +281,7 @@ TEST(Plugins, MayRequireAnOption) {
   const std::string id = id_of("faulty", "Wants-v0");
   EXPECT_TRUE(says(error_of(id), "set env.wait to the seconds"));
   EXPECT_EQ(error_of(id, {{"wait", "5"}}), "");
-  EXPECT_EQ(list_env_options(id).value().size(), 7U);
+  EXPECT_EQ(list_env_options(id).value().size(), 10U);
   const auto resolved = [&](Overrides more) {
     more.insert(more.begin(), {{"env_id", id}, {"env.wait", "5"}});
     return resolve_config(more);

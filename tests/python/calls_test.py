@@ -63,7 +63,7 @@ class CallsTest(unittest.TestCase):
             ("callback", "unknown keyword 'callback'; did you mean 'on_iteration'?"),
             ("thread", "unknown keyword 'thread'; did you mean 'threads'?"),
             ("lerning_rate", "unknown key 'lerning_rate'; did you mean 'learning_rate'?"),
-            ("policy", "unknown key 'policy'; `python -m broadloom train --help` describes the"),
+            ("monitor", "unknown key 'monitor'; `python -m broadloom train --help` describes the"),
         ):
             with self.subTest(key), self.assertRaises(broadloom.Error) as refused:
                 broadloom.train("CartPole-v1", out=out("refused"), **{key: 1}, **SMALL)

@@ -33,12 +33,15 @@ std::string other_value(const FieldInfo& field) {
   if (field.type == "list") return "16";
   if (field.name == "curriculum") return "a,b";
   if (field.type == ShapeSchedule::kTypeName) return "4x8 @ 0";
+  if (field.name == "group_encoders") return "state:mlp/8";
+  if (field.type == "names" && field.range_text.empty()) return "state";
   if (field.type == "choice" || field.type == "names") {
     const std::string first = field.range_text.substr(0, field.range_text.find(" | "));
     if (first != field.value_text) return first;
     return field.range_text.substr(field.range_text.rfind(" | ") + 3);
   }
   if (field.name == "adaptive_rate_min") return "0.005";
+  if (field.range_text.starts_with("0 to 0.")) return "0.5";
   if (field.value_text != "1") return "1";
   return field.range_text == "0 to 1" ? "0.5" : "2";  // a share can be no 2
 }
