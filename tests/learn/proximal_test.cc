@@ -1,6 +1,7 @@
 // PPO with averaged parameters as its proximal policy (PPO-EWMA, arXiv 2110.00641), running moments
 // of advantages and other betas, against updates by hand: a policy in double precision, gradients
-// by differences of the loss, and averages from all that was ever seen. sanitizers: none
+// by differences of the loss, and averages from all that was ever seen.
+// sanitizers: none
 #include <gtest/gtest.h>
 
 #include <algorithm>

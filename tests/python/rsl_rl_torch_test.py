@@ -92,11 +92,11 @@ class SymmetryTest(unittest.TestCase):
 
     def test_functions_that_cannot_be_honoured_are_refused(self):
         def thrice(env, obs, actions):
-            rows = {name: torch.cat([obs[name]] * 3) for name in obs}
+            rows = {name: torch.cat([obs[name]] * 3) for name in obs.keys()}
             return rows, torch.cat([actions] * 3)
 
         def scaled(env, obs, actions):
-            rows = {name: torch.cat([obs[name], 0.5 * obs[name]]) for name in obs}
+            rows = {name: torch.cat([obs[name], 0.5 * obs[name]]) for name in obs.keys()}
             return rows, torch.cat([actions, -actions])
 
         for keys, words in (
