@@ -19,6 +19,11 @@ if TYPE_CHECKING:
 
 _KINDS = {2: "invalid_config", 3: "not_found", 4: "io", 5: "corrupt", 6: "mismatch", 7: "numeric"}
 _ANSWERS = (0, 20, 21, 22)  # also of audit and advise: docs/reference/exit_codes.md
+_FIXED = {  # of a Study
+    "out": "it in Study(definition, out=...)",
+    "name": "it in Study(definition, name=...)",
+    "report": "a call of report() afterwards",
+}
 _FOUND = (6, 7)  # a difference, or failed runs of a study: results, if there is output
 
 
@@ -134,6 +139,9 @@ class Study:
     def run(self, *, quiet: bool = False, **options: Any) -> Answer:
         """Trains the missing runs and returns a summary, failed runs included. jobs=: runs at once;
         other keywords override the definition."""
+        for key, words in _FIXED.items():
+            if key in options:
+                raise _core.Error(f"{key}: got it in a call of run() or search(), expected {words}")
         with tempfile.TemporaryDirectory() as folder:
             file = self.definition
             if isinstance(file, dict):
@@ -178,8 +186,9 @@ class Study:
         options: those of run().
 
         The store has a cell a setting, and records sampler, seed and space. The same call goes on
-        where another stopped; with more `trials` it goes on longer. A trial with a failed run is
-        told as failed."""
+        where another stopped; with more `trials` it goes on longer, and with other seeds or
+        settings it is refused. A trial with a failed run is told as failed. retry_failed=True tries
+        the last one again, unless the sampler has chosen settings since."""
         from .searching import search
 
         return search(self, space, trials, sampler, seed, at_once, quiet, options)

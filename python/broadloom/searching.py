@@ -15,6 +15,7 @@ from . import _core
 from .training import text_of
 
 _OWN_AXES = ("grid", "shapes", "variants", "sampler", "tuned")
+_WHOLE_STUDIES = ("plan", "part", "runs", "launcher", "grid", "shapes", "doubled", "tuned")
 
 
 def search(study, space, trials, sampler, seed, at_once, quiet, options):
@@ -24,19 +25,20 @@ def search(study, space, trials, sampler, seed, at_once, quiet, options):
     goes on as if it had never stopped."""
     optuna = _optuna()
     space = _distributions(optuna, space)
-    for name, value in (("trials", trials), ("at_once", at_once)):
-        if not isinstance(value, int) or value < 1:
-            raise _core.Error(f"{name}: got {value!r}, expected a whole number from 1 on")
+    _check_options(trials, at_once, options)
     words = _sampler_words(optuna, sampler, seed, space, at_once)
     definition = _definition(study.definition, words)
     searched = optuna.create_study(direction="maximize", sampler=_made(sampler, seed))
+    ended: list[bool] = []  # whether the sampler has nothing left to ask, as GridSampler says
+    searched.stop = lambda: ended.append(True)
     store = _Store(study.store)
     tell = _Teller(quiet, trials)
     tell.begin(study.name, words)
     cells: list[dict[str, Any]] = []  # the settings of each cell
     scores: dict[str, float | None] = {}  # by the text of the settings; None: a run failed
-    done = 0
-    while done < trials:
+    kept = {key: value for key, value in options.items() if key != "retry_failed"}
+    done, is_checked = 0, not store.settings
+    while done < trials and not ended:
         asked = [searched.ask(space) for _ in range(min(at_once, trials - done))]
         fresh = []
         for trial in asked:
@@ -44,18 +46,47 @@ def search(study, space, trials, sampler, seed, at_once, quiet, options):
                 fresh.append(trial.params)
         store.check(cells, fresh)
         cells += fresh
-        if not all(store.has_all(len(cells) - i) for i in range(len(fresh))):
-            tell.trials(done, asked)
-            _train(study, definition, cells, options)
+        numbers = range(len(cells) - len(fresh) + 1, len(cells) + 1)
+        retries = options.get("retry_failed") and any(map(store.has_failed, numbers))
+        if retries and len(cells) < len(store.settings):
+            raise _core.Error(
+                f"retry_failed: got a failed run of {_name(numbers[0], fresh[0])}, after which the "
+                f"sampler chose {len(store.settings) - len(cells)} more settings in the knowledge "
+                "that it failed; leave retry_failed out, or begin another store (out=)"
+            )
+        # run() compares the whole store with this study, so it is called even if it trains nothing.
+        reaches_end = not is_checked and len(cells) >= len(store.settings)
+        is_stored = all(map(store.has_all, numbers)) and not retries
+        if not is_stored or reaches_end:
+            if not is_stored:
+                tell.trials(done, asked, cells)
+            _train(study, definition, cells, options if retries else kept)
             store.read()
-        for i, params in enumerate(fresh):
-            scores[_key(params)] = store.score(len(cells) - len(fresh) + i + 1)
+            is_checked = True
+        for number, params in zip(numbers, fresh):
+            scores[_key(params)] = store.score(number)
         for trial in asked:
             _tell(optuna, searched, trial, scores[_key(trial.params)], cells)
         done += len(asked)
         tell.results(searched, done)
+    if not is_checked:
+        rest = [store.values(i, space) for i in range(len(cells), len(store.settings))]
+        _train(study, definition, cells + rest, kept)
+    del searched.stop
     tell.end(searched)
     return searched
+
+
+def _check_options(trials, at_once, options):
+    for name, value in (("trials", trials), ("at_once", at_once)):
+        if isinstance(value, bool) or not isinstance(value, int) or value < 1:
+            raise _core.Error(f"{name}: got {value!r}, expected a whole number from 1 on")
+    for name in _WHOLE_STUDIES:
+        if options.get(name):
+            raise _core.Error(
+                f"{name}: got it in a search, which trains one setting after another; leave it "
+                "out, or call run()"
+            )
 
 
 def _optuna():
@@ -98,7 +129,7 @@ def _sampler_words(optuna, sampler, seed, space, at_once):
             "`seed`, so that the store can record the seed: sampler=TPESampler, seed=1; "
             "functools.partial(TPESampler, multivariate=True) gives it options"
         )
-    if not isinstance(seed, int):
+    if isinstance(seed, bool) or not isinstance(seed, int):
         raise _core.Error(f"seed: got {seed!r}, expected a whole number")
     function, given = sampler, {}
     while hasattr(function, "func"):  # functools.partial
@@ -158,9 +189,13 @@ def _train(study, definition, cells, options):
     grown.run(quiet=True, **options)
 
 
+def _number(cells, params):
+    """The cell with these settings, from 1."""
+    return 1 + next(i for i, cell in enumerate(cells) if _key(cell) == _key(params))
+
+
 def _tell(optuna, searched, trial, score, cells):
-    number = 1 + next(i for i, cell in enumerate(cells) if _key(cell) == _key(trial.params))
-    trial.set_user_attr("cell", number)
+    trial.set_user_attr("cell", _number(cells, trial.params))
     if score is None:
         searched.tell(trial, state=optuna.trial.TrialState.FAIL)
     else:
@@ -201,15 +236,38 @@ class _Store:
         statuses = self.statuses.get(cell, ["pending"])
         return "pending" not in statuses
 
+    def has_failed(self, cell):
+        return "failed" in self.statuses.get(cell, [])
+
     def check(self, before, fresh):
         """Refuses a store whose next settings are not those that the sampler chooses."""
         for i, params in enumerate(fresh, start=len(before)):
             if i < len(self.settings) and not _same(self.settings[i], params):
-                raise _core.Error(
-                    f"'{self.path}' has the setting {self.settings[i]} at place {i + 1}, where "
-                    f"this search has {_key(params)}: it is of another sampler, seed, space or "
-                    "Optuna; use the same, or another file (out=)"
-                )
+                raise self.other(i, f"{_key(params)}")
+
+    def other(self, i, words):
+        return _core.Error(
+            f"'{self.path}' has the setting {self.settings[i]} at place {i + 1}, where this search "
+            f"has {words}: it is of another sampler, seed, space or Optuna; use the same, or "
+            "another file (out=)"
+        )
+
+    def values(self, i, space):
+        """The values of the store's setting i (from 0), which are texts there."""
+        texts = self.settings[i]
+        if set(texts) != set(space):
+            raise self.other(i, f"the keys {', '.join(space)}")
+        return {key: self.value(i, key, space[key]) for key in space}
+
+    def value(self, i, key, values):
+        text = self.settings[i][key]
+        choices = getattr(values, "choices", None)
+        if choices is None:
+            return type(values.low)(text)
+        for choice in choices:
+            if _same({key: text}, {key: choice}):
+                return choice
+        raise self.other(i, f"{key} {_range(values)}")
 
     def score(self, cell):
         """The mean return over the seeds of this cell; None if a run failed."""
@@ -248,12 +306,12 @@ class _Teller:
     def begin(self, name, words):
         self.say(f"Search {name}: {self.trials_asked} trials; settings chosen by {words}")
 
-    def trials(self, done, asked):
+    def trials(self, done, asked, cells):
         left = ""
         if self.trained:
             seconds = (time.monotonic() - self.start) / self.trained * (self.trials_asked - done)
             left = f", about {seconds:.0f} s left"
-        settings = "; ".join(_name(done + i + 1, trial.params) for i, trial in enumerate(asked))
+        settings = "; ".join(_name(_number(cells, t.params), t.params) for t in asked)
         self.say(f"{done} of {self.trials_asked} trials{left}. Next: {settings}")
         self.trained += len(asked)
 

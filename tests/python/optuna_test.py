@@ -2,7 +2,9 @@
 ends some of them."""
 
 import contextlib
+import functools
 import importlib.util
+import io
 import pathlib
 import re
 import sqlite3
@@ -182,6 +184,67 @@ class SearchTest(unittest.TestCase):
         self.search(study, 2)
         with self.assertRaisesRegex(broadloom.Error, "of another sampler, seed, space"):
             self.search(study, 2, seed=8)
+        for options, words in (
+            ({"trials": True}, "trials: got True"),
+            ({"seed": True}, "seed: got True"),
+            ({"out": "b.sqlite"}, "out: got it in a call of run"),
+            ({"plan": True}, "plan: got it in a search"),
+        ):
+            with self.subTest(words), self.assertRaisesRegex(broadloom.Error, re.escape(words)):
+                self.search(study, **{"trials": 2, **options})
+
+    def test_a_store_with_all_its_trials_is_compared_too(self):
+        self.search(self.study("a"), 3)
+        rows = self.rows("a", self.RESULTS)
+        for trials in (3, 2):
+            for changes in (
+                {"base": {**BASE, "env_id": "Pendulum-v1"}},
+                {"base": {**BASE, "total_timesteps": 8192}},
+                {"seeds": 4},
+                {"points": 4},
+            ):
+                with self.subTest(changes), self.assertRaisesRegex(broadloom.Error, "of another"):
+                    self.search(self.study("a", **changes), trials)
+            for options in ({"sampler": optuna.samplers.RandomSampler}, {"at_once": 2}):
+                with self.subTest(options), self.assertRaisesRegex(broadloom.Error, "another"):
+                    self.search(self.study("a"), trials, **options)
+            self.assertEqual(len(self.search(self.study("a"), trials).trials), trials)
+        self.assertEqual(self.rows("a", self.RESULTS), rows)
+
+    def test_a_failed_run_is_tried_again(self):
+        study = self.study("a")
+        self.search(study, 3)
+        whole = self.rows("a", self.RESULTS)
+        with contextlib.closing(sqlite3.connect(self.folder / "a.sqlite")) as database:
+            for table in ("metrics", "points", "evaluations"):
+                database.execute(f"DELETE FROM {table} WHERE run_id = 6")
+            database.execute("UPDATE runs SET status = 'failed', error = 'x' WHERE id = 6")
+            database.commit()
+        self.assertEqual(self.search(study, 3).trials[-1].state.name, "FAIL")
+        searched = self.search(study, 3, retry_failed=True)
+        self.assertEqual(searched.trials[-1].state.name, "COMPLETE")
+        self.assertEqual(self.rows("a", self.RESULTS), whole)
+        with contextlib.closing(sqlite3.connect(self.folder / "a.sqlite")) as database:
+            database.execute("UPDATE runs SET status = 'failed', error = 'x' WHERE id = 4")
+            database.commit()
+        with self.assertRaisesRegex(broadloom.Error, "retry_failed: got a failed run of #2 "):
+            self.search(study, 3, retry_failed=True)
+
+    def test_a_sampler_that_has_nothing_left_ends_the_search(self):
+        two = {"activation": ["tanh", "relu"]}
+        grid = functools.partial(optuna.samplers.GridSampler, two)
+        for _ in range(2):
+            searched = self.study("g").search(two, trials=4, sampler=grid, quiet=True)
+            self.assertEqual({t.params["activation"] for t in searched.trials}, {"tanh", "relu"})
+            self.assertEqual(len(searched.trials), 2)
+
+    def test_the_progress_numbers_settings_as_the_store_does(self):
+        two = {"activation": ["tanh", "relu"]}
+        output = io.StringIO()
+        with contextlib.redirect_stderr(output):
+            self.study("n").search(two, trials=6, sampler=optuna.samplers.RandomSampler, seed=1)
+        for (name,) in self.rows("n", "SELECT name FROM cells"):
+            self.assertIn(f"Next: {name}\n", output.getvalue())
 
 
 if __name__ == "__main__":
