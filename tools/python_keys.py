@@ -9,6 +9,7 @@ import pathlib
 
 TARGET = pathlib.Path(__file__).parent.parent / "python" / "broadloom" / "_keys.py"
 TYPES = {"int": "int", "float": "float", "bool": "bool", "list": "Sequence[int] | str"}
+TYPES["names"] = "Sequence[str] | str"
 HEAD = '''"""Keys of a config for type checkers. Written by tools/python_keys.py."""
 
 from __future__ import annotations

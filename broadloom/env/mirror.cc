@@ -60,7 +60,7 @@ std::string check_bounds(const SignedPermutation& map, const std::vector<float>&
 
 std::string check_action(const SignedPermutation& map, const Space& space) {
   if (space.kind != SpaceKind::kDiscrete && space.kind != SpaceKind::kBox) {
-    return "got several choices, expected one choice or a Box";
+    return "got neither one choice nor a Box, expected one of them";
   }
   std::string why = check_permutation(map, space.size);
   if (!why.empty()) return why;

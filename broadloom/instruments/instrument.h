@@ -35,7 +35,6 @@ struct InstrumentSetup {
   int observation_size = 0;  // D
   int action_size = 0;       // A
   SpaceKind observation_kind = SpaceKind::kBox;
-  Dtype observation_dtype = Dtype::kF32;
   int threads = 1;               // size of the pool
   std::span<const float> probe;  // [rows, D], see probe_states.h; empty if no instrument needs it
   std::span<const float> critic_probe = {};  // the critic's own observations of the probe; or empty

@@ -207,7 +207,6 @@ InstrumentSetup instrument_setup(const Config& config, const ActorCritic& networ
           .observation_size = spec.observation_size(),
           .action_size = spec.action_size(),
           .observation_kind = spec.observation.kind,
-          .observation_dtype = spec.observation.dtype,
           .threads = threads,
           .probe = {},
           .critic_probe = {},

@@ -77,7 +77,9 @@ std::string tensors_hash(const SafetensorsFile& file, const IsAskedFor& is_asked
 void add_difference(const std::string& what, const std::string& got, const std::string& expected,
                     std::string& out) {
   if (got == expected) return;
-  out += fmt::format("{}{}: got {}, expected {}", out.empty() ? "" : "; ", what, got, expected);
+  const auto shown = [](const std::string& text) { return text.empty() ? "none" : text; };
+  out += fmt::format("{}{}: got {}, expected {}", out.empty() ? "" : "; ", what, shown(got),
+                     shown(expected));
 }
 
 // The tensors of the trainer that the run takes and the file provides.

@@ -9,7 +9,7 @@ import typing
 import numpy as np
 
 from . import spaces
-from ._arrays import allocate, cast, copy_of, flat, joined, numpy_of, put, same_rows, scattered
+from ._arrays import cast, copy_of, flat, joined, merged, numpy_of, put, same_rows, scattered
 from ._masks import KEY, best_choices, read_masks
 
 NO_FAMILIES = (
@@ -183,7 +183,7 @@ class Simulator:
             if self.kind.success_key is not None:
                 successes = successes_of(infos, self.kind.success_key, ended)
             if self.mode == "SameStep":
-                last = self.final_rows(infos, ended)
+                last = self.final_rows(infos, ended, rows)
             elif self.filler_rows:
                 last, idle = rows, ended  # they stay until the next step, which only resets
             else:
@@ -237,8 +237,9 @@ class Simulator:
         self.mode, self.filler_rows = "SameStep", False
         self.kind.mode = "SameStep"
 
-    def final_rows(self, infos, ended):
-        """Same-step autoreset: last observations at the rows of ended episodes, or None."""
+    def final_rows(self, infos, ended, rows):
+        """Same-step autoreset: last observations at the rows of ended episodes, or None. The other
+        rows are the current ones, which are in the space."""
         finals = final_observations(infos)
         if finals is None:
             if self.is_probe:
@@ -251,18 +252,18 @@ class Simulator:
                 "metadata['final_obs'] = False and train with truncation_mode='as_termination'"
             )
         if isinstance(finals, dict):
-            return self.kind.read(finals)
+            return merged(self.kind.read(finals), ended, rows)
         if not isinstance(finals, (list, tuple)) and numpy_of(finals).dtype != object:
             return finals
-        rows = allocate(self.kind.read_space, self.made)
+        last = copy_of(rows)
         for i in np.flatnonzero(ended):
             if finals[i] is None:
                 raise RuntimeError(
                     f"{self.kind.id}: the episode of environment {i} has ended, but its last "
                     "observation in infos is None; expected that observation"
                 )
-            put(rows, i, self.kind.read(finals[i]))
-        return rows
+            put(last, i, self.kind.read(finals[i]))
+        return last
 
     def reset_ended(self, rows, ended, infos):
         """Next-step and disabled autoreset: resets the ended episodes alone. `rows` are their last

@@ -66,18 +66,20 @@ def scattered(rows, mask, base):
     return out
 
 
+def merged(rows, mask, base):
+    """`rows` where the mask is true, and `base` elsewhere."""
+    if isinstance(rows, dict):
+        return {key: merged(rows[key], mask, base[key]) for key in rows}
+    out = np.array(numpy_of(base))
+    out[mask] = numpy_of(rows)[mask]
+    return out
+
+
 def joined(rows, keys):
     """The rows of several keys, number after number; None without keys."""
     if len(keys) < 2:
         return rows[keys[0]] if keys else None
     return np.concatenate([numpy_of(rows[key]) for key in keys], axis=1)
-
-
-def allocate(space, count):
-    """Rows of zeros for `count` environments."""
-    if hasattr(space, "spaces"):
-        return {key: allocate(inner, count) for key, inner in space.spaces.items()}
-    return np.zeros((count, *space.shape), space.dtype)
 
 
 def put(rows, i, row):

@@ -21,7 +21,7 @@ class ConfigKeys(TypedDict, total=False):
     max_episode_steps: int
     seed_families: int
     strata_sampling: Literal["sampled", "stratified"]
-    curriculum: str | float
+    curriculum: Sequence[str] | str
     curriculum_up: float
     curriculum_down: float
     curriculum_episodes: int
@@ -71,9 +71,9 @@ class ConfigKeys(TypedDict, total=False):
     rnd_hidden_sizes: Sequence[int] | str
     rnd_outputs: int
     encoder: Literal["mlp", "minatar", "nature", "impala"]
-    group_encoders: str | float
-    policy_groups: str | float
-    critic_groups: str | float
+    group_encoders: Sequence[str] | str
+    policy_groups: Sequence[str] | str
+    critic_groups: Sequence[str] | str
     layer_norm: Literal["off", "channels", "all"]
     weight_init: Literal[
         "orthogonal",
@@ -109,7 +109,7 @@ class ConfigKeys(TypedDict, total=False):
     keep_checkpoints: int
     log_interval: int
     tensorboard: bool
-    instruments: str | float
+    instruments: Sequence[str] | str
     instrument_every: int
     hashes: bool
     device: Literal["cpu", "cuda"]

@@ -165,7 +165,7 @@ class Kind:
         ):
             return None
         parts = [(path, part) for path, part in parts if path != (_masks.KEY,)]
-        self.paths = {spaces.group_name(path): path for path, _ in parts}
+        self.paths = spaces.group_names([path for path, _ in parts])
         kind = _dict_space()
         groups = {name: part for name, (_, part) in zip(self.paths, parts, strict=True)}
         mask = {_masks.KEY: known[_masks.KEY]} if _masks.KEY in known else {}

@@ -74,15 +74,22 @@ def described(space, choices, low, high, where):
         return leaf
     if kind == "Box" and np.issubdtype(space.dtype, np.floating):
         leaf.update(kind="box", at=len(low), size=int(np.prod(space.shape)))
-        with np.errstate(over="ignore"):
-            low.extend(np.asarray(space.low, np.float32).ravel().tolist())
-            high.extend(np.asarray(space.high, np.float32).ravel().tolist())
+        low.extend(within(space.low, np.inf))
+        high.extend(within(space.high, -np.inf))
         return leaf
     raise TypeError(
         f"{where}: got {space}, expected Discrete, MultiDiscrete, MultiBinary, a Box of floating "
         "point numbers, or a Tuple or Dict of them; wrap the environment in "
         "gymnasium.wrappers.TransformAction, which maps such actions to its own"
     )
+
+
+def within(bounds, inwards):
+    """Bounds as float32, rounded towards `inwards`, so that actions stay in the space."""
+    with np.errstate(over="ignore"):
+        rounded = np.asarray(bounds, np.float32)
+    outside = rounded < bounds if inwards > 0 else rounded > bounds
+    return np.where(outside, np.nextafter(rounded, np.float32(inwards)), rounded).ravel().tolist()
 
 
 def place(structure, first_number):
@@ -171,13 +178,15 @@ def one_of(actions):
     return actions[0]
 
 
-def many_of(action):
-    """A nested action with a leading axis of one."""
-    if isinstance(action, (tuple, list)):
-        return tuple(many_of(part) for part in action)
-    if isinstance(action, dict):
-        return {key: many_of(part) for key, part in action.items()}
-    return np.asarray(action)[None]
+def many_of(structure, action):
+    """A nested action with a leading axis of one. Parts that do not fit stay, for fill() to name."""
+    if "tuple" in structure and isinstance(action, (tuple, list)):
+        parts = structure["tuple"]
+        return tuple(many_of(*pair) for pair in zip(parts, action)) + tuple(action[len(parts) :])
+    if "dict" in structure and isinstance(action, dict):
+        known = dict(structure["dict"])
+        return {k: many_of(known[k], v) if k in known else v for k, v in action.items()}
+    return np.asarray(action)[None] if "kind" in structure else action
 
 
 def rows_of(structure, actions, count, name="actions"):

@@ -275,7 +275,8 @@ class Policy:
             for group in self._space["groups"]
         }
         known = {name: np.asarray(arrays[name]) for name in shapes if name in arrays}
-        one = known[read[0]].shape == shapes[read[0]]
+        first = known[read[0]]
+        one = first.ndim == 0 or first.shape == shapes[read[0]]
         known = {name: array[None] if one else array for name, array in known.items()}
         rows = spaces.rows_of_groups(known, self._space, len(known[read[0]]), absent=shapes)
         if not np.isfinite(rows).all():

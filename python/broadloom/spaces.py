@@ -85,6 +85,20 @@ def group_name(path):
     return ".".join(words)
 
 
+def group_names(paths):
+    """{name: path}. Two paths of one name are an error."""
+    names = {}
+    for path in paths:
+        name = group_name(path)
+        if name in names:
+            raise TypeError(
+                f"observation space: got the keys {names[name]} and {path}, which both become the "
+                f"group '{name}'; rename one, with letters and digits of ASCII"
+            )
+        names[name] = path
+    return names
+
+
 def grouped(parts):
     """The form of a Dict or Tuple. parts: (name, space) of each group."""
     groups, low, high = [], [], []

@@ -70,6 +70,16 @@ class ImportTest(unittest.TestCase):
         self.assertRaises(AttributeError, getattr, broadloom, "Polcy")
 
 
+class HybridTest(unittest.TestCase):
+    def test_actions_may_be_lists(self):
+        env = broadloom.Env(env_id="Golf-v0")
+        env.reset(seed=1)
+        for action in ((1, [0.1, 0.2]), [1, [0.1, 0.2]], (1, np.float32([0.1, 0.2]))):
+            env.step(action)
+        with self.assertRaisesRegex(broadloom.Error, "expected a tuple of 2"):
+            env.step((1, [0.1, 0.2], 3))
+
+
 class VectorEnvTest(unittest.TestCase):
     def test_every_environment_keeps_to_its_spaces(self):
         for env_id in IDS:

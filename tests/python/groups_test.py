@@ -73,6 +73,20 @@ def changed(**members):
     return type("Arm", (Arm,), members)
 
 
+class Lengths(Arm):
+    """Episodes of several lengths; no choice is 0, and one number has no dimension."""
+
+    observation_space = Dict(number=Box(-1.0, 1.0, ()), mode=Discrete(3, start=1))
+    clash = Dict({"a b": Box(-1.0, 1.0, (2,)), "a_b": Box(-1.0, 1.0, (2,))})
+
+    def look(self):
+        return {"number": np.float32(0.5), "mode": 1 + self.t % 3}
+
+    def step(self, action):
+        self.t += 1
+        return self.look(), 1.0, bool(self.np_random.random() < 0.2), False, {}
+
+
 def replay(path, observation):
     (block,) = re.findall(r"^```python\n(.*?)^```$", PAGE.read_text(encoding="utf-8"), re.M | re.S)
     page = {}
@@ -101,6 +115,18 @@ class GroupsTest(unittest.TestCase):
         many = policy.act({key: np.stack([part, part]) for key, part in row.items()})
         self.assertEqual(many.tolist(), [one, one])
         self.check_exports(run, "learns")
+
+    def test_last_observations_are_read_where_episodes_end(self):
+        run = broadloom.train(Lengths, name="Lengths-v0", out=OUT / "lengths", **SMALL)
+        policy = broadloom.Policy(run)
+        self.assertIn(policy.act({"number": 0.5, "mode": 2}), (0, 1))
+        self.assertEqual(policy.act({"number": [0.5, 0.1], "mode": [2, 1]}).shape, (2,))
+
+    def test_names_that_become_one_are_refused(self):
+        words = r"the keys \('a b',\) and \('a_b',\), which both become the group 'a_b'"
+        alike = changed(observation_space=Lengths.clash)
+        with self.assertRaisesRegex(TypeError, words):
+            broadloom.train(alike, name="Alike-v0", out=OUT / "alike", **SMALL)
 
     def check_exports(self, run, name):
         answer = broadloom.export(run, OUT / f"{name}.npz")

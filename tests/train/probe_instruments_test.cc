@@ -60,6 +60,19 @@ TEST(ProbeInstruments, InitialWeightNormsAreTheKnownOnes) {
   }
 }
 
+// Groups of bytes and choices are packed in the block, and not normalised. What the policy sees of
+// them has no influence on the states of this task.
+TEST(ProbeInstruments, CoverageOfGroupsDoesNotDependOnTheirNormalisation) {
+  const auto covered = [](const char* norm_obs) {
+    const std::unique_ptr<Trainer> trainer =
+        probed_trainer({{"env_id", "Turntable-v0"}, {"norm_obs", norm_obs}});
+    for (int i = 0; i < 4; ++i) EXPECT_TRUE(trainer->iterate().ok());
+    return probed_numbers(*trainer).at("coverage/run");
+  };
+  EXPECT_GT(covered("true"), 0.0);
+  EXPECT_EQ(covered("true"), covered("false"));
+}
+
 // The network is the same, so the probe's numbers must not depend on the block.
 TEST(ProbeInstruments, DoNotDependOnTheShapeOfTheBlock) {
   const Overrides still{{"learning_rate", "0"}};

@@ -30,7 +30,6 @@ std::size_t cells_of(const InstrumentSetup& setup) {
 }
 
 std::size_t scratch_of(const InstrumentSetup& setup) {
-  if (setup.observation_dtype == Dtype::kF32) return 0;
   return static_cast<std::size_t>(setup.threads) * setup.observation_size;
 }
 
@@ -74,8 +73,7 @@ void CoverageInstrument::before_update(const InstrumentView& view) {
 }
 
 std::int32_t CoverageInstrument::cell_of(const RolloutBlock& block, std::size_t row, int thread) {
-  float* scratch =
-      scratch_.empty() ? nullptr : &scratch_[static_cast<std::size_t>(thread) * block.D];
+  float* scratch = &scratch_[static_cast<std::size_t>(thread) * block.D];
   return grid_.cell(block.observations.view(row, 1, scratch));
 }
 

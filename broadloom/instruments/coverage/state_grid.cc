@@ -84,7 +84,7 @@ void StateGrid::look_through(const ObsNormalizer* normalizer) {
     for (std::size_t d = 0; d < size_; ++d) {
       const double slope = axes_[k * size_ + d] / deviation_[d];
       double scale = 1.0, middle = 0.0;
-      if (normalizer != nullptr) {
+      if (normalizer != nullptr && !normalizer->leaves(d)) {
         scale = normalizer->divisor(d);
         middle = normalizer->statistics().mean()[d];
       }

@@ -4,6 +4,7 @@
 
 #include <memory>
 
+#include "broadloom/env/declared_mirror.h"
 #include "broadloom/learn/ppo.h"
 #include "broadloom/setup/network_shape.h"
 #include "broadloom/setup/settings.h"
@@ -29,16 +30,15 @@ Status check_mirrored(const Config& config, const EnvSpec& spec) {
   const std::string got = config.mirror_samples ? std::string("mirror_samples: got true")
                                                 : "mirror_coef: got " + to_text(config.mirror_coef);
   if (!spec.mirror.exists()) {
-    return invalid(fmt::format(
-        "{}, but {} names no mirror; set env.mirror_obs and env.mirror_action, or leave it out",
-        got, spec.id));
+    return invalid(
+        fmt::format("{}, but {} names no mirror; {}leave it out", got, spec.id,
+                    can_be_mirrored(spec) ? "set env.mirror_obs and env.mirror_action, or " : ""));
   }
   if (config.mirror_coef > 0.0 && !network_shape(config, spec).has_log_std()) {
     return invalid(
         fmt::format("mirror_coef: got {}, but this policy is no Gaussian with one deviation per "
                     "number; expected action_distribution = gaussian or squashed and std_form = "
-                    "log or scalar. Set "
-                    "mirror_samples = true in its place",
+                    "log or scalar. Set mirror_samples = true in its place",
                     config.mirror_coef));
   }
   return check_mirror(spec);
