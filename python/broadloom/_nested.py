@@ -74,8 +74,8 @@ def described(space, choices, low, high, where):
         return leaf
     if kind == "Box" and np.issubdtype(space.dtype, np.floating):
         leaf.update(kind="box", at=len(low), size=int(np.prod(space.shape)))
-        low.extend(within(space.low, np.inf))
-        high.extend(within(space.high, -np.inf))
+        low.extend(rounded_bounds(space.low, np.inf))
+        high.extend(rounded_bounds(space.high, -np.inf))
         return leaf
     raise TypeError(
         f"{where}: got {space}, expected Discrete, MultiDiscrete, MultiBinary, a Box of floating "
@@ -84,7 +84,7 @@ def described(space, choices, low, high, where):
     )
 
 
-def within(bounds, inwards):
+def rounded_bounds(bounds, inwards):
     """Bounds as float32, rounded towards `inwards`, so that actions stay in the space."""
     with np.errstate(over="ignore"):
         rounded = np.asarray(bounds, np.float32)
@@ -179,7 +179,7 @@ def one_of(actions):
 
 
 def many_of(structure, action):
-    """A nested action with a leading axis of one. Parts that do not fit stay, for fill() to name."""
+    """A nested action with a leading axis of one. Wrong parts stay, for fill() to name."""
     if "tuple" in structure and isinstance(action, (tuple, list)):
         parts = structure["tuple"]
         return tuple(many_of(*pair) for pair in zip(parts, action)) + tuple(action[len(parts) :])

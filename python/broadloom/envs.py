@@ -316,7 +316,8 @@ class Env(gymnasium.Env):
         if self._structure is None:
             row = np.ascontiguousarray(np.asarray(action)[None], self.action_space.dtype)
         else:
-            row = _nested.rows_of(self._structure, _nested.many_of(self._structure, action), 1, "action")
+            actions = _nested.many_of(self._structure, action)
+            row = _nested.rows_of(self._structure, actions, 1, "action")
         self._core.step(row, True)
         return (
             self._observation(),

@@ -60,8 +60,8 @@ TEST(ProbeInstruments, InitialWeightNormsAreTheKnownOnes) {
   }
 }
 
-// Groups of bytes and choices are packed in the block, and not normalised. What the policy sees of
-// them has no influence on the states of this task.
+// Groups of bytes and choices are packed in the block, and not normalised. In this task, states do
+// not depend on actions.
 TEST(ProbeInstruments, CoverageOfGroupsDoesNotDependOnTheirNormalisation) {
   const auto covered = [](const char* norm_obs) {
     const std::unique_ptr<Trainer> trainer =
