@@ -4,7 +4,9 @@ One call steps all N environments. Arrays have the spec's dtypes. The last obser
 is kept apart from the first one of the next, and every row is a transition."""
 
 import contextlib
+import difflib
 import typing
+import warnings
 
 import numpy as np
 
@@ -12,6 +14,7 @@ from . import spaces
 from ._arrays import cast, copy_of, flat, joined, merged, numpy_of, put, same_rows, scattered
 from ._masks import KEY, best_choices, read_masks
 
+SUCCESS_KEYS = ("is_success", "success")  # of Stable-Baselines3 and Gymnasium-Robotics; of others
 NO_FAMILIES = (
     "seed_families: environments of a family draw the same random numbers, so each must take its "
     "own seed, but these take one seed for all; leave seed_families out, or give Broadloom the "
@@ -180,6 +183,7 @@ class Simulator:
         idle = finals = critic_finals = successes = None
         if ended.any():
             self.detect_same_step(infos)
+            check_success(self.kind, infos, self.made)
             if self.kind.success_key is not None:
                 successes = successes_of(infos, self.kind.success_key, ended)
             if self.mode == "SameStep":
@@ -365,6 +369,50 @@ def value_at(row, path):
         except (KeyError, IndexError, TypeError):
             return None
     return row
+
+
+def has_key(infos, key, count):
+    """Whether a step's infos have this key, or those of the episodes that ended with it."""
+    if not isinstance(infos, dict):
+        return False
+    final = infos.get("final_info")
+    if final is not None and not isinstance(final, dict):
+        return any(key in (info or {}) for info in final)
+    return any(one_each((part or {}).get(key), count) is not None for part in (infos, final))
+
+
+def check_success(kind, infos, count):
+    """Refuses or tells of a key of success that the first episodes to end do not have, and tells of
+    one that the probe did not see."""
+    if kind.has_checked_success or kind.is_compiled or not isinstance(infos, dict):
+        return
+    key = kind.success_key
+    if key is None:
+        found = next((one for one in SUCCESS_KEYS if has_key(infos, one, count)), None)
+        if found:
+            kind.has_checked_success = True
+            warnings.warn(
+                f"{kind.id}: infos[{found!r}] was not seen before training, so success stays "
+                f"unknown; give the environment metadata = {{'success_key': {found!r}}}",
+                stacklevel=2,
+            )
+        return
+    kind.has_checked_success = True
+    final = infos.get("final_info")
+    parts = [infos, *(final if isinstance(final, (list, tuple, np.ndarray)) else [final])]
+    names = {name for part in parts if isinstance(part, dict) for name in part}
+    if key in names:
+        return
+    others = sorted(str(name) for name in names if not str(name).startswith(("_", "final_")))
+    near = difflib.get_close_matches(key, others, 1, 0.85)
+    words = f"metadata['success_key'] of {kind.id}: got {key!r}, expected a key of infos"
+    if near:
+        raise ValueError(f"{words}; did you mean {near[0]!r}?")
+    warnings.warn(
+        f"{words}; the first episode that ended has {', '.join(others) or 'none'}. Episodes "
+        "without the key count as failures",
+        stacklevel=2,
+    )
 
 
 def successes_of(infos, key, ended):

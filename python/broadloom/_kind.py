@@ -62,6 +62,7 @@ class Kind:
         self.seeds_when_made, self.one_seed = seeds_when_made, one_seed
         self.masked_reset_gives_subset = masked_reset_gives_subset
         self.observation_space = self.action_space = self.last_made = None
+        self.has_checked_success = False
         self.has_warned_of_range, self.has_final_observations = False, True
         self.deterministic, self.filler_rows, self.is_probed = True, False, False
         self.is_compiled = False  # for this processor, such as by JAX

@@ -8,13 +8,12 @@ import warnings
 
 import numpy as np
 
-from ._adapter import Request, Simulator, closing, one_each, seeded_reset
+from ._adapter import SUCCESS_KEYS, Request, Simulator, closing, has_key, seeded_reset
 from ._arrays import copy_of, numpy_of, same_rows
 from ._masks import best_choices, read_masks
 
 PROBED_STEPS = 64
 STEPS_TO_AN_END = 200  # in which an episode may end and name its success
-SUCCESS_KEYS = ("is_success", "success")  # of Stable-Baselines3 and Gymnasium-Robotics; of others
 RUNNING_STATISTICS = ("VecNormalize", "NormalizeObservation", "NormalizeReward")
 
 
@@ -52,16 +51,6 @@ def success_key(kind, env):
     except Exception:  # the steps of a new probe explain it
         kind.close_probe()
         return None
-
-
-def has_key(infos, key, count):
-    """Whether a step's infos have this key, or those of the episodes that ended with it."""
-    if not isinstance(infos, dict):
-        return False
-    final = infos.get("final_info")
-    if final is not None and not isinstance(final, dict):
-        return any(key in (info or {}) for info in final)
-    return any(one_each((part or {}).get(key), count) is not None for part in (infos, final))
 
 
 def repeats(kind, probe):

@@ -346,11 +346,11 @@ def _cell(name):
 class Film(Sink):
     """Films of the policy while it trains, films/step_<steps>.gif in the run's folder.
 
-    every: environment steps between films; each shows the newest checkpoint, so the run's
-    checkpoint_interval must be short enough. kind: gif or mp4. env: for environments of Python, a
-    function that makes one with render_mode="rgb_array", or "module:function"; a process that
-    trains on such environments cannot film them, but `python -m broadloom.sinks film RUN --follow`
-    can."""
+    every: environment steps between films, of which there is at most one a second; each shows the
+    newest checkpoint, so the run's checkpoint_interval must be short enough. kind: gif or mp4.
+    env: for environments of Python, a function that makes one with render_mode="rgb_array", or
+    "module:function"; a process that trains on such environments cannot film them, but
+    `python -m broadloom.sinks film RUN --follow` can."""
 
     def __init__(
         self,

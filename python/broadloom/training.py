@@ -43,6 +43,7 @@ _NAMES_ELSEWHERE = {  # of train()'s keywords
     "callback": "on_iteration",
     "verbose": "quiet",
     "init_from": "init",
+    "policy": "hidden_sizes",
 }
 _lock = threading.RLock()  # guards both
 
@@ -173,6 +174,7 @@ def train(
     Raises broadloom.Error. KeyboardInterrupt and exceptions of on_iteration come out after the run
     is saved. Exceptions of the environment's step() come out, too; the last checkpoint then remains
     (checkpoint_interval). broadloom.resume() continues from it."""
+    _check_calls(threads, on_iteration)
     _check_keywords(config)
     settings: dict[str, Any] = {**config}
     if env_kwargs and isinstance(env, str) and not gymnasium_id(env):
@@ -200,6 +202,10 @@ def _check_keywords(config):
     """Refuses words for train()'s own keywords. Config keys are checked later, with all others."""
     from ._keys import ConfigKeys
 
+    if "env_id" in config:
+        raise _invalid(
+            f"env_id: got {config['env_id']!r}, expected the environment as the first argument"
+        )
     for key in config:
         if key in ConfigKeys.__annotations__ or "." in key:
             continue
@@ -207,6 +213,13 @@ def _check_keywords(config):
         guess = _NAMES_ELSEWHERE.get(key) or "".join(near)
         if guess:
             raise _invalid(f"unknown keyword '{key}'; did you mean '{guess}'?")
+
+
+def _check_calls(threads, on_iteration):
+    if isinstance(threads, bool) or not hasattr(threads, "__index__") or threads < 0:
+        raise _invalid(f"threads: got {threads!r}, expected a whole number; 0 for all cores")
+    if on_iteration is not None and not callable(on_iteration):
+        raise _invalid(f"on_iteration: got {on_iteration!r}, expected a function of a Progress")
 
 
 def _invalid(text):
@@ -249,6 +262,7 @@ def resume(
     device, memory_limit: replace the run's own. stop_at_return: a higher return than the run's, or
     "none", for a run that stopped there. Register your own environments again before, with
     register()."""
+    _check_calls(threads, on_iteration)
     replaced = {
         "device": device or None,
         "memory_limit": memory_limit,

@@ -71,6 +71,20 @@ class CallsTest(unittest.TestCase):
             self.assertEqual(refused.exception.kind, "invalid_config")
             self.assertLess(len(str(refused.exception)), 200)
 
+    def test_arguments_of_a_wrong_type_are_named(self):
+        for key, value, words in (
+            ("env_id", "Acrobot-v1", "env_id: got 'Acrobot-v1', expected the environment as"),
+            ("threads", "all", "threads: got 'all', expected a whole number"),
+            ("threads", -1, "threads: got -1, expected a whole number"),
+            ("on_iteration", 3, "on_iteration: got 3, expected a function of a Progress"),
+            ("policy", "MlpPolicy", "unknown keyword 'policy'; did you mean 'hidden_sizes'?"),
+        ):
+            with self.subTest(key), self.assertRaises(broadloom.Error) as refused:
+                broadloom.train("CartPole-v1", out=out("refused"), **{key: value}, **SMALL)
+            self.assertTrue(str(refused.exception).startswith(words), refused.exception)
+            self.assertEqual(refused.exception.kind, "invalid_config")
+        self.assertFalse(out("refused").exists())
+
     def test_callbacks_that_raise_end_the_run(self):
         def fail(progress):
             raise LookupError("enough")

@@ -10,6 +10,7 @@ import tempfile
 import threading
 import unittest
 import warnings
+from unittest import mock
 
 import gymnasium
 import numpy as np
@@ -17,6 +18,7 @@ from gymnasium.spaces import Box, Dict, Discrete, Text
 from gymnasium.vector import AutoresetMode, SyncVectorEnv
 
 import broadloom
+from broadloom import _probe
 
 HERE = tempfile.TemporaryDirectory()
 SMALL = {
@@ -652,6 +654,38 @@ class UsersTest(unittest.TestCase):
         Wrong = type("Wrong", (Long,), {"metadata": {"success_key": 3}})
         with self.assertRaisesRegex(TypeError, "success_key.*got 3, expected the key of infos"):
             train(Wrong, "wrong")
+
+    def test_a_key_of_success_that_is_never_there_is_told(self):
+        class Long(Steps):
+            metadata = {}
+
+            def step(self, action):
+                *row, _ = super().step(action)
+                return *row, {"solved": True} if row[2] or row[3] else {}
+
+        modes = gymnasium.vector.AutoresetMode
+        for i, mode in enumerate((None, modes.NEXT_STEP, modes.SAME_STEP)):
+            Typo = type("Typo", (Long,), {"metadata": {"success_key": "solvd"}})
+
+            def vectors(num_envs, kind=Typo, mode=mode):
+                return gymnasium.vector.SyncVectorEnv([kind] * num_envs, autoreset_mode=mode)
+
+            with self.subTest(mode), self.assertRaisesRegex(ValueError, "did you mean 'solved'"):
+                train(vectors if mode else Typo, f"typo_{i}")
+        Other = type("Other", (Long,), {"metadata": {"success_key": "won"}})
+        with self.assertWarnsRegex(UserWarning, "got 'won'.* the first episode .* has .*solved"):
+            train(Other, "other")
+
+    def test_success_that_the_probe_did_not_see_is_told(self):
+        class Late(Steps):
+            def step(self, action):
+                *row, _ = super().step(action)
+                return *row, {"success": True} if row[2] or row[3] else {}
+
+        with mock.patch.object(_probe, "STEPS_TO_AN_END", 1):
+            with self.assertWarnsRegex(UserWarning, "'success'.* was not seen before training"):
+                run = train(Late, "late")
+        self.assertIsNone(run.success_rate)
 
     def test_success_of_another_form_is_not_read(self):
         mode = gymnasium.vector.AutoresetMode.SAME_STEP
