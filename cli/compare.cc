@@ -140,17 +140,17 @@ void print_comparison(const CompareCommand& command, const PanelComparison& comp
 
 // After Ctrl-C. Keeps with each run what was played on it; the last result is a part.
 int report_stop(const CompareCommand& command, const std::vector<PanelResult>& results) {
-  std::string kept;
+  std::string kept, whole;
   for (std::size_t i = 0; i < results.size(); ++i) {
     if (is_result_file(command.runs[i]) || count_episodes(results[i]).ended == 0) continue;
     const Result<std::string> saved = save_panel_result(command.runs[i], results[i]);
     if (!saved.ok()) tell(stderr, "Note: the result is not stored: {}\n", saved.status().message());
     if (saved.ok() && !saved.value().empty()) kept += (kept.empty() ? "" : ", ") + saved.value();
+    if (i + 1 < results.size()) whole = ". You can name whole results in place of their runs";
   }
   if (command.quiet) return kInterruptedExit;
   tell(stderr, "Stopped: {} of {} runs were played{}\n", results.size() - 1, command.runs.size(),
-       kept.empty() ? "; nothing is kept"
-                    : ". Kept: " + kept + ". You can name whole results in place of their runs");
+       kept.empty() ? "; nothing is kept" : ". Kept: " + kept + whole);
   return kInterruptedExit;
 }
 

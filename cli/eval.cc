@@ -1,10 +1,12 @@
 // `broadloom eval`: the score of a trained policy, with its interval.
 #include <fmt/core.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstdio>
 #include <filesystem>
 #include <string>
+#include <vector>
 
 #include "broadloom/evaluate/run_evaluation.h"
 #include "broadloom/record/json.h"
@@ -193,6 +195,25 @@ int report_stop(const EvalCommand& command, std::int64_t ended, std::int64_t ask
   return kInterruptedExit;
 }
 
+// The same for a panel. Whole rows are scored as they are; a row that is not lacks longer episodes.
+int report_stop(const EvalCommand& command, const PanelResult& result, const std::string& kept) {
+  const PanelCount count = count_episodes(result);
+  const std::size_t rows = result.episodes.size();
+  if (rows == 1 || count.ended == 0) return report_stop(command, count.ended, count.asked, kept);
+  std::fflush(stdout);
+  if (command.quiet) return kInterruptedExit;
+  const auto whole = std::count_if(
+      result.episodes.begin(), result.episodes.end(), [](const std::vector<EvalEpisode>& row) {
+        return std::none_of(row.begin(), row.end(), [](const EvalEpisode& e) { return e.stopped; });
+      });
+  tell(stderr,
+       "Stopped: {} of {} episodes had ended, and {} of {} rows are whole. The others lack longer "
+       "episodes or all, so their means may be off, and no score is over several rows{}\n",
+       with_commas(count.ended), with_commas(count.asked), whole, rows,
+       kept.empty() ? "" : ". Kept in " + kept);
+  return kInterruptedExit;
+}
+
 // The part of a panel's result that --json prints.
 Json written_json(const PanelResult& result, const std::string& file) {
   const bool is_whole = count_episodes(result).is_whole();
@@ -221,7 +242,7 @@ int evaluate_on_panel(const EvalCommand& command) {
     print_panel(command, result.value(), file);
   }
   const int code = report_kept(command, saved.status(), "the result is not stored");
-  return count.is_whole() ? code : report_stop(command, count.ended, count.asked, file);
+  return count.is_whole() ? code : report_stop(command, result.value(), file);
 }
 
 int evaluate(EvalCommand command) {

@@ -63,8 +63,16 @@ std::vector<std::string> joined(std::vector<std::string> a, const std::vector<st
   return a;
 }
 
+// Episodes of the group, ended or not.
+std::int64_t row_episodes(const PanelResult& result, const PanelGroup& group) {
+  std::size_t count = 0;
+  for (const std::size_t row : group.rows) count += result.episodes[row].size();
+  return static_cast<std::int64_t>(count);
+}
+
 TextTable panel_csv(const PanelResult& result) {
   TextTable table{joined({"stratum", "perturbation", "episodes"}, kScoreColumns), {}};
+  const bool is_whole = count_episodes(result).is_whole();
   for (const PanelGroup& group : panel_groups(result.panel)) {
     if (episodes_of(result, group).empty()) continue;  // the play was stopped
     const EvalResult score = score_of(result, group);
@@ -74,6 +82,7 @@ TextTable panel_csv(const PanelResult& result) {
     for (const auto& [measure, mean] : score.measures) {
       for (const double x : {mean.value, mean.low, mean.high}) row.push_back(number(x));
     }
+    if (!is_whole) row.push_back(to_text(row_episodes(result, group)));
     table.rows.push_back(std::move(row));
   }
   for (const std::string& reason : result.spec.end_reasons) table.head.push_back(reason);
@@ -81,6 +90,7 @@ TextTable panel_csv(const PanelResult& result) {
   for (const Measure& measure : result.spec.measures) {
     for (const char* end : {"", "_low", "_high"}) table.head.push_back(measure.name + end);
   }
+  if (!is_whole) table.head.emplace_back("asked");
   return table;
 }
 
@@ -166,7 +176,9 @@ TextTable panel_table(const PanelResult& result, TableForm form) {
                           fmt::format("{:6.1f}", score.mean_length), reasons_text(score)});
     for (const auto& [measure, mean] : score.measures)
       table.rows.back().push_back(measure_text(mean));
-    if (!is_whole) table.rows.back().push_back(with_commas(score.episodes));
+    if (is_whole) continue;
+    table.rows.back().push_back(fmt::format("{} of {}", with_commas(score.episodes),
+                                            with_commas(row_episodes(result, group))));
   }
   return table;
 }

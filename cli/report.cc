@@ -13,6 +13,7 @@
 #include "broadloom/core/escape.h"
 #include "broadloom/evaluate/run_path.h"
 #include "broadloom/record/files.h"
+#include "broadloom/record/is_locked.h"
 #include "broadloom/record/run_curve.h"
 #include "broadloom/record/run_folder.h"
 #include "cli/commands.h"
@@ -32,16 +33,35 @@ struct ReportCommand {
   std::vector<std::string> tuned;
   int threads = 0;
   bool quiet = false, json = false, follow = false;
+  bool has_runs = false;  // else stores
 };
 
 // With --follow: seconds between pages.
 constexpr int kPageSeconds = 5;
 
-// Whether a run has the record of its end.
+// Whether nobody trains a run: it ended, was stopped, or its process was killed. A resumed run
+// still has the record of its earlier end, so that counts only on a file system without locks.
 bool has_ended(const std::string& run_dir) {
-  std::error_code error;
   const Result<RunFolder> folder = RunFolder::open(run_dir);
-  return folder.ok() && std::filesystem::exists(folder.value().ledger_line_path(), error);
+  if (!folder.ok()) return true;
+  const Result<bool> is_trained = is_locked(folder.value().lock_path());
+  if (is_trained.ok()) return !is_trained.value();
+  std::error_code error;
+  return std::filesystem::exists(folder.value().ledger_line_path(), error);
+}
+
+// Whether nobody writes the store of a study. A search leaves its store for a moment between two
+// trials.
+bool has_ended(const ReportStudy& study) {
+  constexpr int kSearchLooks = 30;
+  const int looks = study.sampler.empty() ? 1 : kSearchLooks;
+  for (int look = 0; look < looks; ++look) {
+    if (look > 0) std::this_thread::sleep_for(std::chrono::milliseconds(100));
+    const Result<bool> is_written = is_locked(study.store);
+    if (!is_written.ok()) return study.runs.pending == 0;
+    if (is_written.value()) return false;
+  }
+  return true;
 }
 
 // Beside the folder that holds the runs, so that "runs/*" does not find the page; or here.
@@ -59,7 +79,7 @@ std::string runs_report_folder(const std::vector<std::string>& runs) {
 }
 
 // A page of runs. Other files and folders, which "runs/*" finds, too, are left out. Returns whether
-// all runs have ended.
+// all runs have ended. A single run that is gone is an error that names it.
 Result<bool> report_runs(const ReportCommand& command) {
   if (!command.task.empty() || !command.tuned.empty() || command.json) {
     return invalid("--task, --tuned and --json: expected stores of studies, got runs");
@@ -67,6 +87,7 @@ Result<bool> report_runs(const ReportCommand& command) {
   std::vector<std::string> runs;
   for (const std::string& path : command.stores) {
     Status is_run = check_run_folder(path);
+    if (!is_run.ok() && command.stores.size() == 1) return is_run;
     if (is_run.ok()) is_run = read_curves({path}).status();
     if (is_run.ok()) {
       runs.push_back(path);
@@ -79,7 +100,9 @@ Result<bool> report_runs(const ReportCommand& command) {
                   "got no run with an ended episode, expected the folders of some; `broadloom "
                   "train` writes them");
   }
-  const bool is_whole = std::all_of(runs.begin(), runs.end(), has_ended);
+  const bool is_whole =
+      !command.follow ||
+      std::all_of(runs.begin(), runs.end(), [](const std::string& run) { return has_ended(run); });
   const std::string folder = command.out.empty() ? runs_report_folder(runs) : command.out;
   BROADLOOM_TRY(make_folders(folder));
   const Result<RunsPage> page = runs_page(runs, folder);
@@ -88,7 +111,7 @@ Result<bool> report_runs(const ReportCommand& command) {
     for (const std::string& note : page.value().notes) tell(stderr, "Note: {}\n", note);
   }
   const std::string path = folder + "/runs.html";
-  const bool reloads = command.follow && !is_whole;
+  const bool reloads = !is_whole;
   BROADLOOM_TRY(write_file_atomically(
       path, reloads ? with_refresh(page.value().html, kPageSeconds) : page.value().html));
   if (!command.quiet) tell("Written: {}\n", path);
@@ -114,7 +137,7 @@ Status check_no_folder(const std::vector<std::string>& paths) {
 
 // Returns whether nothing more can come.
 Result<bool> run(const ReportCommand& command, const std::vector<std::string>& arguments) {
-  if (has_run(command.stores)) return report_runs(command);
+  if (command.has_runs) return report_runs(command);
   BROADLOOM_TRY(check_no_folder(command.stores));
   StudyReportOptions options;
   options.threads = resolve_threads(command.threads);
@@ -137,10 +160,10 @@ Result<bool> run(const ReportCommand& command, const std::vector<std::string>& a
     std::fflush(stdout);  // a full disk must not lose it
   }
   const bool is_whole =
-      std::all_of(report.value().studies.begin(), report.value().studies.end(),
-                  [](const ReportStudy& study) { return study.runs.pending == 0; });
-  const Result<ReportFiles> files = write_report(report.value(), folder, arguments,
-                                                 command.follow && !is_whole ? kPageSeconds : 0);
+      !command.follow || std::all_of(report.value().studies.begin(), report.value().studies.end(),
+                                     [](const ReportStudy& study) { return has_ended(study); });
+  const Result<ReportFiles> files =
+      write_report(report.value(), folder, arguments, is_whole ? 0 : kPageSeconds);
   if (!files.ok()) return files.status();
   if (command.json) print_data(files.value().json);
   if (prints) tell("\nWritten: {}\n", fmt::join(files.value().paths, ", "));
@@ -156,9 +179,10 @@ bool wait_for_next() {
   return !was_interrupted();
 }
 
-// Writes the page again and again while runs are missing. The last one no longer reloads itself.
+// Writes the page again and again while runs go on. The last one no longer reloads itself.
 Result<int> report(ReportCommand command, const std::vector<std::string>& arguments) {
   if (command.follow && command.json) return invalid("--follow: got --json, expected one of them");
+  command.has_runs = has_run(command.stores);  // once, since a run's folder may go meanwhile
   Result<bool> is_whole = run(command, arguments);
   if (!is_whole.ok()) return is_whole.status();
   if (!command.follow) return 0;
@@ -171,7 +195,7 @@ Result<int> report(ReportCommand command, const std::vector<std::string>& argume
   catch_interrupts();
   while (!is_whole.value()) {
     const bool goes_on = wait_for_next();
-    command.follow = goes_on;
+    command.follow = goes_on;  // the last page no longer reloads itself
     is_whole = run(command, arguments);
     if (!is_whole.ok()) return is_whole.status();
     if (!goes_on) return kInterruptedExit;

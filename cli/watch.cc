@@ -2,6 +2,7 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <cstddef>
 #include <memory>
 #include <string>
 #include <vector>
@@ -96,7 +97,15 @@ Result<WatchedEpisodes> watch(WatchCommand& command) {
 
 Status write(const WatchCommand& command, const WatchedEpisodes& watched, const std::string& path,
              const std::vector<std::string>& arguments) {
-  if (is_movie(path)) return write_movie(path, film_frames(watched.film));
+  if (is_movie(path)) {
+    MovieFrames frames = film_frames(watched.film);
+    if (!was_interrupted()) {  // else the film of what was played is still written
+      frames.paint = [paint = frames.paint](std::size_t i, Raster& out) {
+        return was_interrupted() ? Status(ErrorKind::kIo, "stopped") : paint(i, out);
+      };
+    }
+    return write_movie(path, frames);
+  }
   const Result<std::string> page =
       watch_page(watch_json(watched, command.source, arguments).dump());
   return page.ok() ? write_file_atomically(path, page.value()) : page.status();
@@ -134,14 +143,21 @@ Result<int> run(WatchCommand& command, const std::vector<std::string>& arguments
     return kInterruptedExit;
   }
   const std::string path = page_path(command, watched.value());
-  BROADLOOM_TRY(write(command, watched.value(), path, arguments));
+  const bool was_played = !was_interrupted();
+  const Status written = write(command, watched.value(), path, arguments);
+  if (!written.ok() && was_played && was_interrupted()) {
+    if (!command.quiet) tell(stderr, "Stopped before {} was whole; it is not written\n", path);
+    return kInterruptedExit;
+  }
+  BROADLOOM_TRY(written);
+  const bool is_interrupted = was_interrupted();
   release_interrupts();  // after write(), which removes its temporary files
   if (command.json) {
     print_json(summary(command, watched.value(), path));
   } else if (!command.quiet) {
     print_episodes(watched.value(), path);
   }
-  return is_stopped(watched.value()) ? kInterruptedExit : 0;
+  return is_interrupted || is_stopped(watched.value()) ? kInterruptedExit : 0;
 }
 
 }  // namespace

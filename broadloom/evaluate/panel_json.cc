@@ -242,6 +242,12 @@ Result<PanelResult> read_panel_result(const std::string& path) {
                               path, what));
   };
   const Json json = Json::parse(bytes.value());
+  if (json.is_object() && json["format"] == kPartialFormat) {
+    return Status(ErrorKind::kMismatch,
+                  fmt::format("'{}' has only the part of a panel that was played before a stop; "
+                              "name its run instead, which is then played anew",
+                              path));
+  }
   if (!json.is_object() || json["format"] != kPanelFormat) {
     return damaged(fmt::format("it has no \"format\": \"{}\"", kPanelFormat));
   }

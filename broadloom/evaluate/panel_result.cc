@@ -32,6 +32,10 @@ void describe_program(PanelResult& out) {
   out.isa = manifest.isa;
 }
 
+bool is_whole(const std::vector<EvalEpisode>& row) {
+  return std::none_of(row.begin(), row.end(), [](const EvalEpisode& e) { return e.stopped; });
+}
+
 }  // namespace
 
 std::vector<PanelGroup> panel_groups(const Panel& panel) {
@@ -66,6 +70,11 @@ PanelCount count_episodes(const PanelResult& result) {
 
 std::vector<EvalEpisode> episodes_of(const PanelResult& result, const PanelGroup& group) {
   std::vector<EvalEpisode> out;
+  if (group.rows.size() > 1 &&
+      !std::all_of(group.rows.begin(), group.rows.end(),
+                   [&](std::size_t row) { return is_whole(result.episodes[row]); })) {
+    return out;
+  }
   for (const std::size_t row : group.rows) {
     std::copy_if(result.episodes[row].begin(), result.episodes[row].end(), std::back_inserter(out),
                  [](const EvalEpisode& episode) { return !episode.stopped; });

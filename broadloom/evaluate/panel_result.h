@@ -44,7 +44,8 @@ struct PanelCount {
 };
 PanelCount count_episodes(const PanelResult& result);
 
-// The group's episodes that ended, row by row.
+// The group's episodes that ended, row by row. None for several rows if one of them is not whole,
+// since the others would then stand for it.
 std::vector<EvalEpisode> episodes_of(const PanelResult& result, const PanelGroup& group);
 
 // Statistics of those episodes, at least one; global_step is the checkpoint's.

@@ -21,12 +21,26 @@ namespace {
 
 constexpr int kOneShard = 1;  // statistics are only read
 
+// Whether an environment of this id is registered with spaces that the networks do not fit.
+bool has_other_shapes(const EnvSpec& trained, const EnvSpec& now) {
+  return !(same_shape(now.observation, trained.observation) &&
+           same_shape(now.action, trained.action) &&
+           same_shape(now.critic_observation, trained.critic_observation));
+}
+
+bool same_numbers(const Space& a, const Space& b) {
+  return a.low == b.low && a.high == b.high && a.start == b.start && a.masked == b.masked &&
+         a.frame_padding == b.frame_padding;
+}
+
 // Whether an environment of this id is registered with other spaces than a policy was trained on.
+// Bounds count too: they scale actions, and `start` numbers choices.
 bool has_changed(const EnvSpec& trained, const Config& config) {
   const Result<EnvSpec> now = own_spec(config.env_id, config.env_options);
-  return now.ok() && !(same_shape(now.value().observation, trained.observation) &&
-                       same_shape(now.value().action, trained.action) &&
-                       same_shape(now.value().critic_observation, trained.critic_observation));
+  return now.ok() && (has_other_shapes(trained, now.value()) ||
+                      !same_numbers(trained.observation, now.value().observation) ||
+                      !same_numbers(trained.action, now.value().action) ||
+                      !same_numbers(trained.critic_observation, now.value().critic_observation));
 }
 
 Status changed_error(const EnvSpec& trained, const EnvSpec& now) {
@@ -143,8 +157,11 @@ Result<std::unique_ptr<LoadedPolicy>> LoadedPolicy::load(const FoundCheckpoint& 
   if (trained && !has_changed(*trained, config)) trained.reset();
   const Result<EnvSpec> now = env_spec(config.env_id, config.env_options, config.max_episode_steps);
   if (!now.ok()) return now.status();
-  if (trained && spaces == PolicySpaces::kRegistered)
-    return changed_error(*trained, own_spec(config.env_id, config.env_options).value());
+  if (trained && spaces == PolicySpaces::kRegistered) {
+    const EnvSpec registered = own_spec(config.env_id, config.env_options).value();
+    if (has_other_shapes(*trained, registered)) return changed_error(*trained, registered);
+    trained.reset();
+  }
   const Result<EnvSpec> spec =
       trained ? env_spec_of(*trained, config.env_options, config.max_episode_steps) : now;
   if (!spec.ok()) return spec.status();

@@ -50,7 +50,7 @@ std::unique_ptr<Actor> make_actor(const Policy& policy);
 
 // The spaces of a policy whose environment is registered with others than it was trained on.
 enum class PolicySpaces {
-  kRegistered,  // refused, as the policy cannot play there
+  kRegistered,  // other shapes are refused, as the policy cannot play there; bounds are taken over
   kTrained,     // those of the checkpoint, for policies that act outside of environments
 };
 

@@ -79,11 +79,14 @@ Result<std::string> save_panel_result(const std::string& run_or_checkpoint,
   const Result<RunFolder> folder = RunFolder::open(run_or_checkpoint);
   if (!folder.ok()) return folder.status();
   const std::string partial = partial_panel_path(folder.value(), result.panel);
+  const std::string path = panel_result_path(folder.value(), result.panel);
   if (!count_episodes(result).is_whole()) {
+    const Result<PanelResult> before = read_panel_result(path);
+    const bool has_whole = before.ok() && before.value().checkpoint_hash == result.checkpoint_hash;
+    if (has_whole) return std::string();  // a part would say less
     BROADLOOM_TRY(write_file_atomically(partial, partial_panel_json(result)));
     return partial;
   }
-  const std::string path = panel_result_path(folder.value(), result.panel);
   BROADLOOM_TRY(write_file_atomically(path, panel_result_json(result)));
   std::error_code ignored;  // a stale part does no harm
   std::filesystem::remove(partial, ignored);

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "broadloom/record/files.h"
+#include "broadloom/record/is_locked.h"
 
 namespace broadloom {
 namespace {
@@ -16,14 +17,19 @@ namespace {
 // Beyond the end of any file, and beyond the bytes from 2^30 that SQLite locks.
 constexpr off_t kByte = off_t{1} << 52;
 
-// Locks the open file, not the process. The lock stays when SQLite closes its own descriptor, and
-// it also excludes other openers in this process. type: F_WRLCK or F_UNLCK.
-int set_byte(int fd, short type) {
+struct flock byte_of(short type) {
   struct flock byte = {};
   byte.l_type = type;
   byte.l_whence = SEEK_SET;
   byte.l_start = kByte;
   byte.l_len = 1;
+  return byte;
+}
+
+// Locks the open file, not the process. The lock stays when SQLite closes its own descriptor, and
+// it also excludes other openers in this process. type: F_WRLCK or F_UNLCK.
+int set_byte(int fd, short type) {
+  struct flock byte = byte_of(type);
   int result = 0;
   do {
     result = ::fcntl(fd, F_OFD_SETLK, &byte);
@@ -69,6 +75,18 @@ Result<std::optional<FileLock>> FileLock::try_acquire(const std::string& path, L
                             "support locks (some shared ones do not): choose a folder on another "
                             "file system with --out",
                             path, std::strerror(errno)));
+}
+
+Result<bool> is_locked(const std::string& path) {
+  const int fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+  if (fd < 0 && (errno == ENOENT || errno == ENOTDIR)) return false;
+  if (fd < 0) return io_error("open", path);
+  struct flock byte = byte_of(F_WRLCK);
+  const int result = ::fcntl(fd, F_OFD_GETLK, &byte);
+  const Status status = result == 0 ? Status() : io_error("look at the lock of", path);
+  ::close(fd);
+  if (!status.ok()) return status;
+  return byte.l_type != F_UNLCK;
 }
 
 Status FileLock::write(const std::string& text) {

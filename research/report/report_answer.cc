@@ -230,9 +230,27 @@ std::string difference_answer(const StudyReport& report) {
                           sentence(false, true, number), sentence(false, false, number)});
 }
 
+// A study whose settings a sampler chose, or null.
+const ReportStudy* sampled_study(const StudyReport& report) {
+  const auto found = std::find_if(report.studies.begin(), report.studies.end(),
+                                  [](const ReportStudy& study) { return !study.sampler.empty(); });
+  return found == report.studies.end() ? nullptr : &*found;
+}
+
+// Template 6, if a sampler chose settings: effects of keys cannot be told, nor the best quoted.
+std::string sampled_answer(const StudyReport& report) {
+  return fmt::format(
+      "No grid: a sampler chose among the {} on {}, so this shows no effect of a key; train the "
+      "best with new seeds.",
+      count_words(static_cast<std::int64_t>(report.arms.size()), "setting"), task_words(report));
+}
+
 }  // namespace
 
 std::string heading_of(const StudyReport& report) {
+  if (sampled_study(report) != nullptr) {
+    return fmt::format("Settings that a sampler chose on {}", task_words(report));
+  }
   std::vector<std::string> keys = varied_keys(report);
   if (keys.empty()) keys.emplace_back(report.arms.size() > 1 ? "settings" : "one setting");
   std::string text = fmt::format("{} on {}", list_words(keys, kMostNames), task_words(report));
@@ -245,6 +263,7 @@ std::string answer_of(const StudyReport& report) {
       std::any_of(report.studies.begin(), report.studies.end(),
                   [](const ReportStudy& study) { return study.runs.finished > 0; });
   if (!finished) return "No run has finished yet, so there is no result.";
+  if (sampled_study(report) != nullptr) return sampled_answer(report);
   if (report.lines.empty()) return ranking_answer(report);
   const ReportLine& first = report.lines.front();
   if (!first.differ) return nothing_found(report);

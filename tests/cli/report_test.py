@@ -1,12 +1,14 @@
 """`broadloom report`, and the report that `broadloom study` writes: files, sentences, messages,
 exit codes."""
 
+import fcntl
 import json
 import os
 import pathlib
 import re
 import shutil
 import signal
+import struct
 import subprocess
 import sys
 import tempfile
@@ -133,6 +135,13 @@ class Report(unittest.TestCase):
         self.assertIn("part.sqlite is part 1/2", words)
         self.assertIn("2 of 4 runs of part.sqlite have not finished.", words)
 
+    def hold(self, name):
+        """Holds the lock of a run or a store until the file is closed (record/file_lock.cc)."""
+        file = open(self.path(name), "r+b")
+        byte = struct.pack("hhqqi", fcntl.F_WRLCK, os.SEEK_SET, 1 << 52, 1, 0)
+        fcntl.fcntl(file, getattr(fcntl, "F_OFD_SETLK", 37), byte)
+        return file
+
     def test_a_live_page_reloads_itself_until_the_runs_end(self):
         small = ["--total_timesteps", "4096", "--num_envs", "8", "--num_steps", "32"]
         small += ["--hidden_sizes", "8", "--max_episode_steps", "50", "--quiet"]
@@ -140,8 +149,8 @@ class Report(unittest.TestCase):
             seed = str(1 + (name == "b"))
             done = self.run_program("train", *small, "--seed", seed, "--out", f"runs/{name}")
             self.assertEqual(done.returncode, 0, done.stderr)
-        kept = self.path("runs/b/ledger_line.json")
-        os.rename(kept, f"{kept}.away")  # as if it went on
+        # Run b has the record of its end, but is trained on, as by train --resume.
+        held = self.hold("runs/b/lock")
         process = subprocess.Popen(
             [PROGRAM, "report", "runs/a", "runs/b", "--follow"],
             stdout=subprocess.PIPE,
@@ -153,16 +162,50 @@ class Report(unittest.TestCase):
         self.assertIn("Written", process.stdout.readline())
         page = pathlib.Path(self.path("runs-report/runs.html"))
         self.assertIn('<meta http-equiv="refresh" content="5">', page.read_text(encoding="utf-8"))
-        os.rename(f"{kept}.away", kept)
+        held.close()
         _, errors = process.communicate(timeout=120)
         self.assertEqual(process.returncode, 0, errors)
         self.assertIn("Written every 5 s until the runs end", errors)
         self.assertNotIn("http-equiv=\"refresh\"", page.read_text(encoding="utf-8"))
         self.fails(2, "--follow: got --json", "runs/a", "--follow", "--json")
 
+    def test_a_live_page_ends_when_nobody_trains(self):
+        """After Ctrl-C or kill -9 a run has no record of its end, and a study has runs to do."""
+        small = ["--total_timesteps", "4096", "--num_envs", "8", "--num_steps", "32"]
+        self.run_program("train", *small, "--hidden_sizes", "8", "--quiet", "--out", "runs/a")
+        os.remove(self.path("runs/a/ledger_line.json"))
+        part = ["--shapes", "4x32,8x16", "--part", "1/2", "--out", "part.sqlite"]
+        self.assertEqual(self.run_program(*STUDY, *part).returncode, 0)
+        for name, page in (("runs/a", "runs-report/runs.html"),
+                           ("part.sqlite", "part-report/study.html")):
+            with self.subTest(name):
+                result = self.run_program("report", name, "--follow")
+                self.assertEqual(result.returncode, 0, result.stderr)
+                text = pathlib.Path(self.path(page)).read_text(encoding="utf-8")
+                self.assertNotIn('http-equiv="refresh"', text)
+
+    def test_a_live_page_names_a_run_that_is_gone(self):
+        small = ["--total_timesteps", "4096", "--num_envs", "8", "--num_steps", "32"]
+        self.run_program("train", *small, "--hidden_sizes", "8", "--quiet", "--out", "runs/a")
+        self.addCleanup(self.hold("runs/a/lock").close)
+        process = subprocess.Popen(
+            [PROGRAM, "report", "runs/a", "--follow"],
+            stderr=subprocess.PIPE,
+            text=True,
+            cwd=self.folder.name,
+        )
+        self.addCleanup(process.kill)
+        self.assertIn("until the runs end", process.stderr.readline())
+        shutil.rmtree(self.path("runs/a"))
+        _, errors = process.communicate(timeout=120)
+        self.assertEqual(process.returncode, 3, errors)
+        self.assertIn("'runs/a'", errors)
+        self.assertNotIn("sqlite", errors)
+
     def test_a_live_page_of_a_study_stops_with_ctrl_c(self):
         part = ["--shapes", "4x32,8x16", "--part", "1/2", "--out", "part.sqlite"]
         self.assertEqual(self.run_program(*STUDY, *part).returncode, 0)
+        self.addCleanup(self.hold("part.sqlite").close)
         process = subprocess.Popen(
             [PROGRAM, "report", "part.sqlite", "--follow"],
             stdout=subprocess.PIPE,

@@ -202,6 +202,27 @@ class Signals(ProgramTest):
         self.run_program("eval", "a", "--panel", "panel.toml", "--quiet")
         self.assertFalse(os.path.exists(os.path.join(self.folder.name, part)))
 
+    def test_a_stopped_panel_leaves_out_scores_over_several_rows(self):
+        rows = "[perturbations.noisy]\nobs_noise = 0.1\n"
+        self.write("panel.toml", f'env_id = "CartPole-v1"\nepisodes = 300000\n{rows}')
+        self.run_program("train", *SMALL, "--out", "a", "--quiet")
+        call = ["eval", "a", "--panel", "panel.toml", "--threads", "1"]
+        code, text = self.stop_where(r"[1-9][\d,]* of 600,000 episodes", *call)
+        self.assertEqual(code, 130, text)
+        self.assertRegex(text, r"all +nominal .* of 300,000")
+        self.assertNotRegex(text, r"all +all ")
+        self.assertRegex(text, r"Stopped: [\d,]+ of 600,000 episodes .* 0 of 2 rows are whole")
+        part = re.search(r"Kept in (a/panel-[0-9a-f]{8}\.partial\.json)", text)[1]
+        with open(os.path.join(self.folder.name, part)) as file:
+            self.assertNotIn("all/all", json.load(file)["panel"]["rows"])
+        result = self.run_program("compare", part, "a", "--panel", "panel.toml")
+        self.assertEqual(result.returncode, 6)
+        self.assertIn("only the part of a panel", result.stderr)
+        code, text = self.stop_where(r"[1-9][\d,]* of 600,000 ep", "compare", "a", "b.json",
+                                     "--panel", "panel.toml", "--threads", "1")
+        self.assertEqual(code, 130, text)
+        self.assertNotIn("whole results", text)
+
     def test_a_stopped_audit_judges_what_it_measured(self):
         self.run_program("train", *SMALL, "--out", "a", "--quiet")
         code, text = self.stop_where(

@@ -3,10 +3,13 @@
 import json
 import os
 import re
+import signal
 import struct
+import subprocess
+import time
 import unittest
 
-from program_test_case import SMALL, ProgramTest
+from program_test_case import PROGRAM, SMALL, ProgramTest
 
 
 def gif_facts(data):
@@ -104,6 +107,33 @@ class Watch(ProgramTest):
         self.assertAlmostEqual(width / height, (right - left) / (top - bottom), 1)
         self.assertEqual(sorted(set(shown)), [4, 100])
         self.assertEqual(shown.index(100), answer["episodes"][0]["steps"])
+
+    def test_ctrl_c_ends_a_film_that_is_written(self):
+        self.run_program("train", *SMALL, "--out", "a", "--quiet")
+        tools = os.path.join(self.folder.name, "tools")
+        os.mkdir(tools)
+        begun = os.path.join(self.folder.name, "begun")
+        # It reads slowly, so that writing lasts.
+        call = f"#!/bin/sh\n: > {begun}\nwhile head -c 1000000 | grep -q -a .; do sleep 0.1; done\n"
+        os.chmod(self.write("tools/ffmpeg", call), 0o755)
+        before = sorted(os.listdir(self.folder.name))
+        process = subprocess.Popen(
+            [PROGRAM, "watch", "a", "--episodes", "20", "--out", "a.mp4"],
+            env={**os.environ, "PATH": f"{tools}:{os.environ['PATH']}"},
+            stderr=subprocess.PIPE,
+            text=True,
+            cwd=self.folder.name,
+        )
+        self.addCleanup(process.kill)
+        while not os.path.exists(begun):
+            self.assertIsNone(process.poll())
+            time.sleep(0.01)
+        process.send_signal(signal.SIGINT)
+        _, errors = process.communicate(timeout=60)
+        self.assertEqual(process.returncode, 130, errors)
+        self.assertIn("Stopped before a.mp4 was whole; it is not written", errors)
+        os.remove(begun)
+        self.assertEqual(sorted(os.listdir(self.folder.name)), before)
 
     def test_an_mp4_is_ffmpegs(self):
         self.run_program("train", *SMALL, "--out", "a", "--quiet")

@@ -122,6 +122,17 @@ TEST_F(PanelRuns, RowsEqualSingleEvaluations) {
   }
 }
 
+// After Ctrl-C. One stopped episode leaves out all groups of several rows that have it.
+TEST_F(PanelRuns, GroupsOfSeveralRowsAreWholeOrAbsent) {
+  PanelResult result = played(trained(), panel_of(kPanel));
+  result.episodes[3][7].stopped = true;  // noisy
+  const std::vector<PanelGroup> groups = panel_groups(result.panel);
+  EXPECT_EQ(episodes_of(result, groups[3]).size(), 79u);
+  EXPECT_EQ(episodes_of(result, groups[4]).size(), 160u);  // nominal
+  EXPECT_TRUE(episodes_of(result, groups[5]).empty());
+  EXPECT_TRUE(episodes_of(result, groups[6]).empty());
+}
+
 TEST_F(PanelRuns, OverallTakesAllRowsTogether) {
   const PanelResult result = played(trained(), panel_of(kPanel));
   const std::vector<PanelGroup> groups = panel_groups(result.panel);

@@ -453,6 +453,35 @@ class UsersTest(unittest.TestCase):
         with self.assertRaisesRegex(broadloom.Error, "it belongs to another environment"):
             broadloom.resume(older)
 
+    def test_a_class_may_change_its_bounds_after_a_run(self):
+        """Shapes are equal; bounds scale actions, and `start` numbers choices."""
+        cases = {
+            "Bounds-v0": (
+                {"action_space": Box(-1, 1, (2,), np.float32)},
+                {"action_space": Box(-100, 300, (2,), np.float32)},
+                {"action_distribution": "beta"},
+            ),
+            "Start-v0": (
+                {"action_space": Discrete(2, start=1)},
+                {"action_space": Discrete(2, start=5)},
+                {},
+            ),
+        }
+        rows = np.full((4, 3), 4, np.float32)
+        for name, (now, later, keys) in cases.items():
+            with self.subTest(name):
+                keys = {**SMALL, **keys}
+                older = broadloom.train(
+                    type("Task", (Steps,), now), name=name, out=out(f"{name}.1"), **keys
+                )
+                before = broadloom.Policy(older).act(rows)
+                broadloom.register(name, type("Task", (Steps,), later))
+                policy = broadloom.Policy(older)
+                np.testing.assert_array_equal(policy.act(rows), before)
+                self.assertEqual(policy.action_space, now["action_space"])
+                copied = pickle.loads(pickle.dumps(policy))
+                np.testing.assert_array_equal(copied.act(rows), before)
+
     def test_threads_need_no_folder_of_their_own(self):
         runs, errors = [], []
 

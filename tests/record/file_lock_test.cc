@@ -13,6 +13,7 @@
 #include <utility>
 
 #include "broadloom/record/files.h"
+#include "broadloom/record/is_locked.h"
 #include "broadloom/record/run_folder.h"
 #include "tests/record/refused_call.h"
 
@@ -50,6 +51,16 @@ TEST_F(Locks, OneHolderAtATime) {
   held.value().reset();
   EXPECT_FALSE(is_free(at("f")));
   moved = FileLock();
+  EXPECT_TRUE(is_free(at("f")));
+}
+
+TEST_F(Locks, LookingTakesNoLock) {
+  EXPECT_FALSE(is_locked(at("none")).value());
+  EXPECT_FALSE(fs::exists(at("none")));
+  std::optional<FileLock> held = FileLock::try_acquire(at("f")).take();
+  EXPECT_TRUE(is_locked(at("f")).value());
+  held.reset();
+  EXPECT_FALSE(is_locked(at("f")).value());
   EXPECT_TRUE(is_free(at("f")));
 }
 

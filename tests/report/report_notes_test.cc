@@ -140,6 +140,10 @@ TEST_F(SampledStudy, TheReportSaysThatItIsNoGrid) {
                                        "settings one after another"),
             std::string::npos)
       << sampled.notes.front();
+  EXPECT_EQ(sampled.heading, "Settings that a sampler chose on CartPole-v1");
+  EXPECT_EQ(sampled.answer,
+            "No grid: a sampler chose among the 2 settings on CartPole-v1, so this shows no effect "
+            "of a key; train the best with new seeds.");
   plant(ladder_plan(2), "grid", [](int, int) { return 1.0; });
   const StudyReport grid = report({"grid"});
   EXPECT_EQ(grid.studies.front().sampler, "");
