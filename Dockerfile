@@ -1,7 +1,6 @@
 # Debian 12 (bookworm) with what ./quickstart.sh and ./test.sh install, and the source in /broadloom:
 #   docker build -t broadloom . && docker run --rm -it broadloom ./quickstart.sh
-# Its steps were followed in a bare Debian by debootstrap and chroot, without Docker: 2.2 GB before
-# the build.
+# Its steps were followed in a bare Debian by debootstrap and chroot, without Docker.
 FROM debian:bookworm
 
 # The image's user is root: then the tests of pages start Chromium without its sandbox.

@@ -5,8 +5,13 @@ source "$(dirname "${BASH_SOURCE[0]}")/../common.sh"
 folder=experiments/long-budgets
 out=studies/long-budgets
 mkdir -p $out $folder/results
-for task in CartPole-v1 Pendulum-v1 Acrobot-v1; do
-  "$broadloom" study $folder/constant.toml --env_id $task --out $out/constant-$task.sqlite \
+make() {  # STUDY TASK SEEDS
+  "$broadloom" study $folder/$1.toml --env_id $2 --seeds $3 --out $out/$1-$2.sqlite \
     --quiet --no_report
+}
+make constant CartPole-v1 101-102
+make short CartPole-v1 103-104
+for task in Pendulum-v1 Acrobot-v1; do
+  make constant $task 101-104
 done
 python3 $folder/analyse.py $out $folder/results

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Trains five runs a task and measures three checkpoints of each, into studies/windows; then
-# analyse.py makes results/. Stop it at any moment; the same command goes on where it was.
+# Trains five runs a task and measures three checkpoints of each, into studies/windows. Stop it at
+# any moment; the same command goes on where it was.
 # Seeds may be given; MEMORY=mingru takes the other cell.
 source "$(dirname "${BASH_SOURCE[0]}")/../common.sh"
 memory=${MEMORY:-gru}
