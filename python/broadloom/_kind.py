@@ -109,6 +109,8 @@ class Kind:
         self.action_dtype = np.dtype(np.int64) if is_discrete else self.action_space.dtype
         self.find_masks(env)
         self.success_key = None if self.is_compiled else success_key(self, env)
+        is_declared = metadata_of(env).get("success_key") is not None
+        self.has_checked_success = self.success_key is not None and not is_declared
         self.spec["names_success"] = self.success_key is not None
 
     def find_masks(self, env):

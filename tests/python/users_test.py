@@ -705,6 +705,17 @@ class UsersTest(unittest.TestCase):
         with self.assertWarnsRegex(UserWarning, "got 'won'.* the first episode .* has .*solved"):
             train(Other, "other")
 
+    def test_a_key_that_only_some_ends_have_is_not_told(self):
+        class Sometimes(Steps):
+            def step(self, action):
+                *row, _ = super().step(action)
+                Sometimes.ends = getattr(Sometimes, "ends", 0) + row[2]
+                return *row, {"success": True} if row[2] and Sometimes.ends < 3 else {}
+
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            train(Sometimes, "sometimes")
+
     def test_success_that_the_probe_did_not_see_is_told(self):
         class Late(Steps):
             def step(self, action):
