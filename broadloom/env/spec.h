@@ -127,7 +127,8 @@ struct Space {
       const bool bytes = part.dtype == Dtype::kU8, is_choice = part.kind == SpaceKind::kDiscrete;
       all.groups.push_back({name, part.extents(), is_choice ? Dtype::kI64 : part.dtype,
                             bytes ? part.full_scale() : 1.0f, all.size, part.size, part.start});
-      const std::size_t size = static_cast<std::size_t>(all.size + part.size);
+      const int end = all.size + part.size;
+      const auto size = static_cast<std::size_t>(end);
       all.low.insert(all.low.end(), part.low.begin(), part.low.end());
       all.low.resize(size, 0.0f);
       all.high.insert(all.high.end(), part.high.begin(), part.high.end());

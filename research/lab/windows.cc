@@ -155,7 +155,8 @@ class WindowStudy {
   }
 
   double blocks_of(int group) const {
-    return (settings_.blocks - group + kWindowGroups - 1) / kWindowGroups;
+    const int blocks = (settings_.blocks - group + kWindowGroups - 1) / kWindowGroups;
+    return blocks;
   }
 
   WindowProducts products(const WindowSums& sums, const WindowSums& whole) const {

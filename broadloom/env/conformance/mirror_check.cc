@@ -167,6 +167,7 @@ Status Plays::play(VecEnv& envs) {
   envs.observe(0, kPlays, seen.data());
   if (has_critic) envs.observe_critic(0, kPlays, critic_seen.data());
   std::vector<float> last(static_cast<std::size_t>(kPlays * spec.observation.size));
+  std::vector<EpisodeEnd> ends(kPlays);
   MaskRows masks(spec, kPlays);
   for (int t = 0; t < kSteps; ++t) {
     float* const chosen = place(actions, t, spec.action_size());
@@ -182,7 +183,8 @@ Status Plays::play(VecEnv& envs) {
                   .rewards = place(rewards, t, 1),
                   .terminated = terminated.data() + static_cast<std::ptrdiff_t>(t) * kPlays,
                   .truncated = truncated.data() + static_cast<std::ptrdiff_t>(t) * kPlays,
-                  .final_observations = last.data()};
+                  .final_observations = last.data(),
+                  .ends = ends.data()};
     if (has_critic) {
       rows.critic_observations = place(critic_seen, t + 1, spec.critic_observation.size);
     }
