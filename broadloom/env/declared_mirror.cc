@@ -36,7 +36,7 @@ class DeclaredMirrorEnv final : public ForwardingVecEnv, public EnvMaker, public
 }  // namespace
 
 bool can_be_mirrored(const EnvSpec& spec) {
-  return shows_numbers(spec) && spec.observation.groups.empty() &&
+  return shows_numbers(spec) &&
          (spec.action.kind == SpaceKind::kDiscrete || spec.action.kind == SpaceKind::kBox);
 }
 

@@ -544,11 +544,11 @@ void ppo_mirrored_gradient(const ActorCritic& network, const PpoCoefficients& c,
                            const Real* transposed, TileBatch<Real>& batch,
                            TileWorkspace<Real>& work, Real* grads, PpoSums& sums,
                            NetworkSide side) {
-  const double half = c.mirror_samples ? 0.5 : 1.0;
+  const double of_image = c.mirror_samples ? 0.5 : 0.0;
   ppo_tile_gradient(network, c, samples, params, transposed, batch, work, grads, sums, side,
-                    {.losses = half});
-  const TileWeights weights{
-      .losses = c.mirror_samples ? half : 0.0, .entropy = 0.0, .mirror = c.mirror_coef};
+                    {.losses = 1.0 - of_image});
+  if (!c.mirror_samples && side == NetworkSide::kValue) return;  // the critic has no mirror loss
+  const TileWeights weights{.losses = of_image, .entropy = 0.0, .mirror = c.mirror_coef};
   const bool keeps_means = c.mirror_coef > 0.0 && side != NetworkSide::kValue;
   batch.reflect(mirror, keeps_means ? work.policy.data() : nullptr);
   PpoSums of_images;

@@ -204,14 +204,16 @@ TEST_P(MirrorGradient, OfTheMirrorLossEqualsFiniteDifferences) {
 TEST_P(MirrorGradient, SidesMakeUpBoth) {
   if (!network_.sides_are_apart()) GTEST_SKIP() << "a shared encoder";
   refresh();
-  coefficients_.mirror_samples = true;
   coefficients_.mirror_coef = is_box() ? 0.5 : 0.0;
-  PpoSums both, sides;
-  const std::vector<double> whole = mirrored(both);
-  const std::vector<double> policy = mirrored(sides, NetworkSide::kPolicy);
-  const std::vector<double> value = mirrored(sides, NetworkSide::kValue);
-  for (std::size_t i = 0; i < whole.size(); ++i) ASSERT_EQ(policy[i] + value[i], whole[i]) << i;
-  EXPECT_EQ(sides.value_loss, both.value_loss);
+  for (const bool mirrors_samples : {true, false}) {
+    coefficients_.mirror_samples = mirrors_samples;
+    PpoSums both, sides;
+    const std::vector<double> whole = mirrored(both);
+    const std::vector<double> policy = mirrored(sides, NetworkSide::kPolicy);
+    const std::vector<double> value = mirrored(sides, NetworkSide::kValue);
+    for (std::size_t i = 0; i < whole.size(); ++i) ASSERT_EQ(policy[i] + value[i], whole[i]) << i;
+    EXPECT_EQ(sides.value_loss, both.value_loss);
+  }
 }
 
 INSTANTIATE_TEST_SUITE_P(

@@ -5,7 +5,6 @@ It runs twice, with evaluations and without: the second gives the clock, set-up 
 
 from __future__ import annotations
 
-import argparse
 import json
 import tempfile
 from pathlib import Path
@@ -15,7 +14,7 @@ import broadloom
 
 from policy_peers.clock import Clock
 from policy_peers.stepping import environments, steps_per_second
-from policy_peers.tasks import TASKS, Task, contender
+from policy_peers.tasks import TASKS, Task, arguments, contender
 from to_threshold.broadloom_run import lines_of, training_again
 
 NEVER = 10**9  # iterations
@@ -38,12 +37,7 @@ def parameter_count(run: Path) -> int:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("task", choices=list(TASKS))
-    parser.add_argument("contender")
-    parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--budget", type=int, default=0)
-    options = parser.parse_args()
+    options = arguments(__doc__)
     task, who = TASKS[options.task], contender(options.contender)
     keys: dict[str, Any] = {"seed": options.seed, "recurrent": who.recurrent}
     if options.budget:

@@ -3,7 +3,6 @@ on Broadloom's environments through Gymnasium's interface."""
 
 from __future__ import annotations
 
-import argparse
 import json
 from typing import Any
 
@@ -17,7 +16,7 @@ from stable_baselines3.common.vec_env import VecEnv
 
 from policy_peers.clock import Clock
 from policy_peers.stepping import environments, steps_per_second
-from policy_peers.tasks import TASKS, Task, contender
+from policy_peers.tasks import TASKS, Task, arguments, contender
 from to_threshold.rule import reached
 
 # Broadloom's defaults of what a task leaves open.
@@ -167,12 +166,7 @@ class Watch(BaseCallback):
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("task", choices=list(TASKS))
-    parser.add_argument("contender")
-    parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--budget", type=int, default=0)
-    options = parser.parse_args()
+    options = arguments(__doc__)
     torch.set_num_threads(1)
     task, who = TASKS[options.task], contender(options.contender)
     model = make_model(task, who.recurrent != "none", options.seed)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 import math
 from dataclasses import dataclass, field
 from typing import Any
@@ -142,3 +143,13 @@ CONTENDERS = (
 
 def contender(name: str) -> Contender:
     return next(one for one in CONTENDERS if one.name == name)
+
+
+def arguments(about: str | None) -> argparse.Namespace:
+    """The arguments of one training: task, contender, seed, and a budget of steps or 0."""
+    parser = argparse.ArgumentParser(description=about)
+    parser.add_argument("task", choices=list(TASKS))
+    parser.add_argument("contender")
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--budget", type=int, default=0)
+    return parser.parse_args()
