@@ -10,19 +10,17 @@
 #include <vector>
 
 #include "broadloom/env/drawable.h"
-#include "broadloom/env/env_maker.h"
-#include "broadloom/env/episode_waves.h"
-#include "broadloom/env/forwarding_vec_env.h"
+#include "broadloom/env/rewrapping_vec_env.h"
 
 namespace broadloom {
 namespace {
 
 constexpr float kWidest = 20.0f;  // a range that a new policy explores unscaled
 
-class ScaledEnv : public ForwardingVecEnv, public EnvMaker, public EpisodeWaves {
+class ScaledEnv : public RewrappingVecEnv {
  public:
   explicit ScaledEnv(std::unique_ptr<VecEnv> inner)
-      : ForwardingVecEnv(std::move(inner)),
+      : RewrappingVecEnv(std::move(inner)),
         spec_(this->inner().spec()),
         width_(static_cast<std::size_t>(spec_.action_size())),
         scaled_(static_cast<std::size_t>(num_envs()) * width_) {
@@ -43,14 +41,6 @@ class ScaledEnv : public ForwardingVecEnv, public EnvMaker, public EpisodeWaves 
     return inner().step(begin, end, own);
   }
 
-  std::unique_ptr<VecEnv> another(const VecEnvOptions& options) const override {
-    std::unique_ptr<VecEnv> others = make_another(inner(), options);
-    return others == nullptr ? nullptr : scale_actions(std::move(others));
-  }
-
-  bool can_begin_waves() const override { return episode_waves(inner()) != nullptr; }
-  Status begin_wave(int first) override { return episode_waves(inner())->begin_wave(first); }
-
  protected:
   // action, out: [A].
   void scale(const float* action, float* out) const {
@@ -63,6 +53,11 @@ class ScaledEnv : public ForwardingVecEnv, public EnvMaker, public EpisodeWaves 
   std::size_t width() const { return width_; }
 
  private:
+  std::unique_ptr<VecEnv> wrap(std::unique_ptr<VecEnv> others,
+                               const VecEnvOptions&) const override {
+    return scale_actions(std::move(others));
+  }
+
   EnvSpec spec_;
   std::size_t width_;          // A
   std::vector<float> scaled_;  // [N, A] scaled actions of this step; not saved

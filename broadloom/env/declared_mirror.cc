@@ -3,32 +3,27 @@
 #include <string_view>
 #include <utility>
 
-#include "broadloom/env/env_maker.h"
-#include "broadloom/env/episode_waves.h"
-#include "broadloom/env/forwarding_vec_env.h"
 #include "broadloom/env/hidden_numbers.h"
+#include "broadloom/env/rewrapping_vec_env.h"
 
 namespace broadloom {
 namespace {
 
-class DeclaredMirrorEnv final : public ForwardingVecEnv, public EnvMaker, public EpisodeWaves {
+class DeclaredMirrorEnv final : public RewrappingVecEnv {
  public:
   DeclaredMirrorEnv(std::unique_ptr<VecEnv> inner, const DeclaredMirror& mirror)
-      : ForwardingVecEnv(std::move(inner)), mirror_(mirror), spec_(this->inner().spec()) {
+      : RewrappingVecEnv(std::move(inner)), mirror_(mirror), spec_(this->inner().spec()) {
     (void)describe_mirror(mirror, spec_).ok();  // checked before construction
   }
 
   const EnvSpec& spec() const override { return spec_; }
 
-  std::unique_ptr<VecEnv> another(const VecEnvOptions& options) const override {
-    std::unique_ptr<VecEnv> others = make_another(inner(), options);
-    return others == nullptr ? nullptr : declare_mirror(std::move(others), mirror_);
+ private:
+  std::unique_ptr<VecEnv> wrap(std::unique_ptr<VecEnv> others,
+                               const VecEnvOptions&) const override {
+    return declare_mirror(std::move(others), mirror_);
   }
 
-  bool can_begin_waves() const override { return episode_waves(inner()) != nullptr; }
-  Status begin_wave(int first) override { return episode_waves(inner())->begin_wave(first); }
-
- private:
   DeclaredMirror mirror_;
   EnvSpec spec_;
 };

@@ -6,9 +6,7 @@
 #include <utility>
 #include <vector>
 
-#include "broadloom/env/env_maker.h"
-#include "broadloom/env/episode_waves.h"
-#include "broadloom/env/forwarding_vec_env.h"
+#include "broadloom/env/rewrapping_vec_env.h"
 
 namespace broadloom {
 namespace {
@@ -45,10 +43,10 @@ void begin_stack(const FrameLayout& layout, std::size_t size, const float* frame
 }
 
 template <class Number>
-class FrameStackEnv final : public ForwardingVecEnv, public EnvMaker, public EpisodeWaves {
+class FrameStackEnv final : public RewrappingVecEnv {
  public:
   FrameStackEnv(std::unique_ptr<VecEnv> inner, const FrameStack& frames)
-      : ForwardingVecEnv(std::move(inner)),
+      : RewrappingVecEnv(std::move(inner)),
         frames_(frames),
         spec_(this->inner().spec()),
         has_final_frames_(traits().has_final_observations),
@@ -92,9 +90,8 @@ class FrameStackEnv final : public ForwardingVecEnv, public EnvMaker, public Epi
     return {};
   }
 
-  bool can_begin_waves() const override { return episode_waves(inner()) != nullptr; }
   Status begin_wave(int first) override {
-    BROADLOOM_TRY(episode_waves(inner())->begin_wave(first));
+    BROADLOOM_TRY(RewrappingVecEnv::begin_wave(first));
     begin_stacks();
     return {};
   }
@@ -107,15 +104,15 @@ class FrameStackEnv final : public ForwardingVecEnv, public EnvMaker, public Epi
     out.push_back({prefix + ".frames", kDtype, {n, d}, stacks_.data(), {range}});
   }
 
-  std::unique_ptr<VecEnv> another(const VecEnvOptions& options) const override {
-    std::unique_ptr<VecEnv> others = make_another(inner(), options);
-    return others == nullptr ? nullptr : stack_frames(std::move(others), frames_);
-  }
-
   // The wrapped environments, which observe single frames.
   const VecEnv& frames() const { return inner(); }
 
  private:
+  std::unique_ptr<VecEnv> wrap(std::unique_ptr<VecEnv> others,
+                               const VecEnvOptions&) const override {
+    return stack_frames(std::move(others), frames_);
+  }
+
   Number* stack_of(std::size_t env) { return &stacks_[env * size_]; }
 
   // Fills all stacks from current observations. One call for all, as whole-batch simulators need.

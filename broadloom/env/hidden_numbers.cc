@@ -8,9 +8,7 @@
 #include <string>
 #include <utility>
 
-#include "broadloom/env/env_maker.h"
-#include "broadloom/env/episode_waves.h"
-#include "broadloom/env/forwarding_vec_env.h"
+#include "broadloom/env/rewrapping_vec_env.h"
 
 namespace broadloom {
 namespace {
@@ -44,10 +42,10 @@ Mirror mirror_of_visible(const EnvSpec& spec, const std::vector<int>& visible) {
   return mirror;
 }
 
-class HiddenNumbersEnv final : public ForwardingVecEnv, public EnvMaker, public EpisodeWaves {
+class HiddenNumbersEnv final : public RewrappingVecEnv {
  public:
   HiddenNumbersEnv(std::unique_ptr<VecEnv> inner, const HiddenNumbers& hidden)
-      : ForwardingVecEnv(std::move(inner)),
+      : RewrappingVecEnv(std::move(inner)),
         hidden_(hidden),
         spec_(this->inner().spec()),
         size_(static_cast<std::size_t>(spec_.observation_size())),
@@ -88,15 +86,12 @@ class HiddenNumbersEnv final : public ForwardingVecEnv, public EnvMaker, public 
     return {};
   }
 
-  std::unique_ptr<VecEnv> another(const VecEnvOptions& options) const override {
-    std::unique_ptr<VecEnv> others = make_another(inner(), options);
-    return others == nullptr ? nullptr : hide_numbers(std::move(others), hidden_);
+ private:
+  std::unique_ptr<VecEnv> wrap(std::unique_ptr<VecEnv> others,
+                               const VecEnvOptions&) const override {
+    return hide_numbers(std::move(others), hidden_);
   }
 
-  bool can_begin_waves() const override { return episode_waves(inner()) != nullptr; }
-  Status begin_wave(int first) override { return episode_waves(inner())->begin_wave(first); }
-
- private:
   // Writes the visible numbers of row k.
   void show(const float* whole, std::size_t k, ObservationRows rows) const {
     float* out = rows.floats() + k * visible_.size();
