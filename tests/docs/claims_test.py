@@ -5,10 +5,8 @@ from the kept files; its numbers come from them, and it asserts the words that a
 Tables of the surface are compared with the files by its own script.
 """
 
-import csv
 import itertools
 import math
-import pathlib
 import re
 import statistics
 import subprocess
@@ -16,16 +14,14 @@ import sys
 import tomllib
 import unittest
 
-ROOT = pathlib.Path(__file__).resolve().parents[2]
+import claims_of_updates
+from kept_files import ROOT, holds, per_cent, row, rows, text_of, value
+
 MOST_WORDS = 30
 THRESHOLD = "bench/peers/THRESHOLD.md"
 PAGES = sorted(
     str(path.relative_to(ROOT)) for path in ROOT.glob("experiments/**/*.md")
 ) + [THRESHOLD]  # fmt: skip
-
-
-def text_of(page):
-    return re.sub(r"```.*?```", "", (ROOT / page).read_text(encoding="utf-8"), flags=re.DOTALL)
 
 
 def bold_in(text):
@@ -43,33 +39,6 @@ def sentences(passage):
 def answers(page):
     """Bold passages before the page's first section or figure."""
     return list(bold_in(re.split(r"^(?:##|!\[)", text_of(page), maxsplit=1, flags=re.MULTILINE)[0]))
-
-
-def rows(path, **where):
-    """Rows of a kept file with these values; columns of several words by `{"a b": value}`."""
-    with (ROOT / path).open(encoding="utf-8", newline="") as file:
-        found = list(csv.DictReader(file))
-    assert not where or where.keys() <= found[0].keys(), (path, where, list(found[0]))
-    return [row for row in found if all(row[key] == str(value) for key, value in where.items())]
-
-
-def row(path, **where):
-    (found,) = rows(path, **where)
-    return found
-
-
-def value(path, column, **where):
-    return float(row(path, **where)[column])
-
-
-def holds(condition, *about):
-    """An assertion that -O does not remove."""
-    if not condition:
-        raise AssertionError(about)
-
-
-def per_cent(share):
-    return f"{100 * share:.0f}"
 
 
 def index():
@@ -95,38 +64,6 @@ def advice():
         f"After a minute of advice, training reaches the threshold {min(gain):.1f} to "
         f"{max(gain):.0f} times as fast as with the defaults, on each of five held-out tasks. "
         "These are means of three answers."
-    )
-
-
-def changing_blocks():
-    folder = "experiments/changing-blocks/results/"
-    pairs = [one for one in rows(folder + "pairs.csv") if one["base"] == "best fixed"]
-    holds(len(pairs) == 30 and not any(one["other is"] == "better" for one in pairs), pairs)
-    for start in ("0.3", "0.6"):
-        found = row(folder + "together.csv", panel="one", schedule=f"16x256 to 4x64 at {start}")
-        holds(float(found["p"]) < 0.001, found)
-        holds(float(found["share ahead of best fixed"]) < 0.2, found)
-    return (
-        "On five small tasks no changing block was found to learn faster than the best fixed one; "
-        "from large to small learned more slowly."
-    )
-
-
-def symmetry():
-    file = "experiments/symmetry/results/arms.csv"
-    called = {
-        task: row(file, task=f"{task}-v1", score="area")
-        for task in ("CartPole", "Pendulum", "Acrobot")
-    }
-    for task in ("CartPole", "Pendulum"):
-        holds(called[task]["on is"] == "better", called[task])
-        holds(int(called[task]["seeds on is higher"]) == 20, called[task])
-    holds(called["Acrobot"]["on is"] == "no difference found", called["Acrobot"])
-    areas = [f"{float(called[task][arm]):.0f}" for task in ("CartPole", "Pendulum")
-             for arm in ("off", "on")]  # fmt: skip
-    return (
-        "Mirror images make PPO learn sooner on CartPole (area {} to {}) and Pendulum ({} to {}); "
-        "on Acrobot no difference was found.".format(*areas)
     )
 
 
@@ -302,34 +239,6 @@ def minibatches():
     return (
         "With one environment PPO learns CartPole more slowly without shuffling, at each of three "
         f"rates: its area is {float(off['area']):.0f} instead of {float(epoch['area']):.0f}."
-    )
-
-
-def long_budgets():
-    late = [
-        one
-        for one in rows("experiments/long-budgets/results/evaluations.csv")
-        if one["seed"] in ("101", "102") and int(one["step"]) > 95_000
-    ]
-    holds({one["task"] for one in late} == {"CartPole-v1"}, late)
-    holds(max(int(one["step"]) for one in late) > 2_900_000, late)
-    small = [float(one["return"]) for one in late if one["block"] == "8x32"]
-    large = [float(one["return"]) for one in late if one["block"] == "512x32"]
-    holds(len(small) == len(large) == 6 * 59 and min(small) == 500 > min(large), small)
-    third = [
-        one
-        for one in rows("experiments/long-budgets/results/evaluations.csv", seed=103)
-        if int(one["step"]) > 95_000
-    ]
-    holds({one["block"] for one in third} == {"8x32"}, third)
-    low = sorted(
-        (int(one["step"]), float(one["return"])) for one in third if float(one["return"]) < 500
-    )
-    holds([round(step, -4) for step, _ in low] == [100_000, 150_000], low)
-    return (
-        "Not settled: time made two seeds of CartPole alone. There 8x32 is at the ceiling from "
-        ".1 M to 3 M steps, and 512x32 has evaluations below it. Seed 103, of 8x32 alone, has two "
-        f"below it: {low[0][1]:.0f} at .1 M and {low[1][1]:.0f} at .15 M."
     )
 
 
@@ -686,12 +595,9 @@ CLAIMS = {
     "experiments/zoo/README.md": [zoo],
     "experiments/article/README.md": [article],
     "experiments/batch-shape/README.md": [batch_shape],
-    "experiments/changing-blocks/README.md": [changing_blocks],
-    "experiments/symmetry/README.md": [symmetry],
     "experiments/critic/README.md": [critic],
     "experiments/gradient-ladder/README.md": [gradient_ladder],
     "experiments/independence/README.md": [independence],
-    "experiments/long-budgets/README.md": [long_budgets],
     "experiments/minatar/README.md": [minatar, minatar_scores],
     "experiments/minibatches/README.md": [minibatches],
     "experiments/mujoco/README.md": [mujoco],
@@ -707,7 +613,7 @@ CLAIMS = {
     "experiments/worked-run/README.md": [worked_run],
     "bench/peers/POLICIES.md": [policies],
     THRESHOLD: [threshold_defaults, threshold_advised, threshold_same_settings],
-}
+} | claims_of_updates.CLAIMS
 
 
 # Scripts that print what their page says beside the opening sentence, line by line.
