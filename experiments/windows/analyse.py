@@ -9,6 +9,7 @@ import collections
 import json
 import pathlib
 import re
+import statistics
 import sys
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
@@ -19,6 +20,7 @@ MAZE, POLE = TASKS.values()
 NUMBERS = {"bias": "relative_bias", "cosine": "cosine", "agreement": "agreement",
            "variance": "variance"}  # fmt: skip
 KEYS = ["task", "memory", "seed", "share", "side", "L"]
+ENDS = ["bias low", "bias high"]  # of one policy, from its blocks
 LEAST = 2  # policies, for an interval
 JUDGED_MEMORY = "gru"  # of the predictions; others are shown
 RISE = 1.1  # "a rise of more than a tenth"
@@ -30,9 +32,26 @@ def measured(folder):
         task, memory, seed = re.fullmatch(r"(\w+)-(\w+)-(\d+)", path.parent.name).groups()
         share = int(path.stem.removeprefix("windows_"))
         for one in json.loads(path.read_text(encoding="utf-8"))["windows"]:
-            values = (one[key]["value"] for key in NUMBERS.values())
+            values = [one[key]["value"] for key in NUMBERS.values()]
+            values += [one[NUMBERS["bias"]][end] for end in ("low", "high")]
             yield [TASKS[task], memory, int(seed), share, one["side"], one["steps"],
                    *("" if value is None else value for value in values)]  # fmt: skip
+
+
+def returns(folder):
+    """Training returns at the checkpoints: means of five iterations that ended episodes."""
+    for path in sorted(folder.glob("*/metrics.jsonl")):
+        task, memory, seed = re.fullmatch(r"(\w+)-(\w+)-(\d+)", path.parent.name).groups()
+        lines = path.read_text(encoding="utf-8").splitlines()
+        for measured_at in sorted(path.parent.glob("windows_*.json")):
+            share = int(measured_at.stem.removeprefix("windows_"))
+            steps = json.loads(measured_at.read_text(encoding="utf-8"))["global_step"]
+            before = [
+                one["episodic_return"]
+                for one in map(json.loads, lines)
+                if one["global_step"] <= steps and one.get("episodes")
+            ]
+            yield [TASKS[task], memory, int(seed), share, steps, statistics.fmean(before[-5:])]
 
 
 def of_common_seeds(rows):
@@ -68,8 +87,8 @@ def verdicts(cells):
     def cell(task, share, side="policy"):
         return cells[JUDGED_MEMORY, task, share, side]
 
-    def number(task, share, length, which="bias", side="policy"):
-        return mean_of(cell(task, share, side)[length][which])
+    def number(task, share, length, kind="bias", side="policy"):
+        return mean_of(cell(task, share, side)[length][kind])
 
     def judge(needed, refuted):
         """needed: the means that the prediction speaks of."""
@@ -143,11 +162,18 @@ def verdicts(cells):
 
 def main():
     results = pathlib.Path(sys.argv[-1])
-    header = [*KEYS, *NUMBERS]
+    header = [*KEYS, *NUMBERS, *ENDS]
     if len(sys.argv) == 3:
-        rows = [dict(zip(header, row, strict=True)) for row in measured(pathlib.Path(sys.argv[1]))]
+        folder = pathlib.Path(sys.argv[1])
+        rows = [dict(zip(header, row, strict=True)) for row in measured(folder)]
         kept = of_common_seeds(rows)
         write(results / "policies.csv", header, [[row[key] for key in header] for row in kept])
+        seeds = {(row["memory"], row["seed"]) for row in kept}
+        write(
+            results / "returns.csv",
+            ["task", "memory", "seed", "share", "steps", "return"],
+            [row for row in returns(folder) if tuple(row[1:3]) in seeds],
+        )
     kept = [
         {**row, **{key: int(row[key]) for key in ("seed", "share", "L")}}
         for row in read(results / "policies.csv")

@@ -66,8 +66,34 @@ def long_budgets():
     )
 
 
+def short(number):
+    """Two decimals, without the zero before the point."""
+    return f"{number:.2f}".removeprefix("0")
+
+
+def windows():
+    folder = "experiments/windows/results/"
+    quarters, singles = [], []
+    for task, quarter in (("TMaze-v0", 8), ("CartPole-v1 without velocities", 32)):
+        for share in (5, 25):
+            where = {"task": task, "share": share, "memory": "gru", "side": "policy"}
+            lengths = {int(one["L"]): one for one in rows(folder + "cells.csv", **where)}
+            holds(max(lengths) == 4 * quarter, lengths)
+            holds(all(one["policies"] == "3" for one in lengths.values()), lengths)
+            quarters.append(float(lengths[quarter]["bias"]))
+            singles.append(float(lengths[1]["bias"]))
+    lost = [one for one in rows(folder + "verdicts.csv", prediction=6) if one["refuted"] != "no"]
+    holds(not lost, lost)
+    return (
+        f"Early in training, windows of T/4 bias a policy's gradient by {short(min(quarters))} to "
+        f"{short(max(quarters))} of its norm, single steps by {short(min(singles))} to "
+        f"{short(max(singles))}."
+    )
+
+
 CLAIMS = {
     "experiments/changing-blocks/README.md": [changing_blocks],
     "experiments/symmetry/README.md": [symmetry],
     "experiments/long-budgets/README.md": [long_budgets],
+    "experiments/windows/README.md": [windows],
 }
