@@ -1,0 +1,141 @@
+#!/usr/bin/env python3
+"""Keeps the runs of the three starts and judges the predictions: judge.py [STORES] RESULTS
+
+Without STORES it reads the kept runs. Rates are chosen and scored by the surface's rule, which is
+the product's (docs/statistics.md, "Tuned settings").
+"""
+
+import collections
+import pathlib
+import random
+import sys
+
+EXPERIMENTS = pathlib.Path(__file__).resolve().parent.parent
+sys.path[:0] = [str(EXPERIMENTS), str(EXPERIMENTS / "surface")]
+from analyse import runs_of  # noqa: E402
+from fair import Arm, call, chance, iqm, quantile  # noqa: E402
+from rows import read, write  # noqa: E402
+
+CHEETAH, SWIMMER = "HalfCheetah-v5", "Swimmer-v5"
+IN_STEP, ACTIONS, AGE = "in step", "by actions", "by age"
+WIDE, NARROW = "512x4", "128x16"
+COLUMNS = ["robot", "block", "start", "rate", "seed", "area", "last"]
+NUMBERS = {"rate": float, "seed": int, "area": float, "last": float}
+PAIRS = [(ACTIONS, AGE), (IN_STEP, AGE), (IN_STEP, ACTIONS)]  # (base, other)
+WORDS = {"better": "lower", "worse": "better", "none": "no difference found"}
+LEAST_SEEDS = 4  # fewer cannot be told apart
+
+
+def start_of(run):
+    if run["stagger_starts"] in (0, False, "false"):
+        return IN_STEP
+    return AGE if run["stagger_by"] == "age" else ACTIONS
+
+
+def made(stores):
+    """The runs of the seeds that every setting of both robots has."""
+    runs = [
+        {**run, "robot": run["task"], "block": f"{run['N']}x{run['T']}", "start": start_of(run)}
+        for robot in (CHEETAH, SWIMMER)
+        for run in runs_of(stores / f"{robot}.sqlite", "stagger_starts", "stagger_by")
+    ]
+    seeds = collections.defaultdict(set)
+    for run in runs:
+        seeds[run["robot"], run["block"], run["start"], run["rate"]].add(run["seed"])
+    wanted = set.intersection(*seeds.values())
+    return [run for run in runs if run["seed"] in wanted]
+
+
+def arms_of(kept, score, rng):
+    """{(robot, block): {start: its arm}}"""
+    scores = collections.defaultdict(lambda: collections.defaultdict(dict))
+    for run in kept:
+        rates = scores[run["robot"], run["block"]][run["start"]]
+        rates.setdefault(run["rate"], {})[run["seed"]] = run[score]
+    return {
+        key: {
+            start: Arm(
+                start,
+                sorted(rates),
+                [[value for _, value in sorted(rates[rate].items())] for rate in sorted(rates)],
+                rng,
+            )
+            for start, rates in starts.items()
+        }
+        for key, starts in scores.items()
+    }
+
+
+def pair_rows(arms, rng):
+    for key, starts in arms.items():
+        for base, other in PAIRS:
+            one, two = starts[base], starts[other]
+            gaps = [iqm(b) - iqm(a) for a, b in zip(one.draws, two.draws, strict=True)]
+            *chances, result = call(one, two, rng)
+            yield [
+                *key, base, other, len(one.scores), two.middle - one.middle, quantile(gaps, 0.025),
+                quantile(gaps, 0.975), *chances, chance(one.scores, two.scores, rng),
+                WORDS.get(result, "depends on the rate"),
+            ]  # fmt: skip
+
+
+def verdicts(pairs):
+    """(prediction, what, value, refuted: True, False or the words "not judged: ...")"""
+    seeds = pairs[0][4]
+    calls = {tuple(row[:4]): row[-1] for row in pairs}
+    told = {key for key, word in calls.items() if word in ("lower", "better")}
+
+    def judged(refuted):
+        few = f"not judged: {seeds} seeds, {LEAST_SEEDS} needed"
+        return few if seeds < LEAST_SEEDS else refuted
+
+    found = calls[CHEETAH, WIDE, ACTIONS, AGE]
+    yield 1, "HalfCheetah, 512x4: by age beside by actions", found, judged(found != "better")
+    key = CHEETAH, WIDE, IN_STEP, AGE
+    yield 2, "HalfCheetah, 512x4: by age beside in step", calls[key], judged(key in told)
+    found = sum(key[:2] == (SWIMMER, WIDE) for key in told)
+    yield 3, "Swimmer, 512x4: starts told apart, of three pairs", found, judged(found > 0)
+    found = sum(key[1:] == (NARROW, ACTIONS, AGE) for key in told)
+    yield 4, "128x16: robots with by age told from by actions", found, judged(found > 0)
+    found = sum(key[3] == AGE and word == "lower" for key, word in calls.items())
+    yield 5, "by age lower, of eight comparisons", found, judged(found > 0)
+
+
+def main():
+    results = pathlib.Path(sys.argv[-1])
+    if len(sys.argv) == 3:
+        kept = made(pathlib.Path(sys.argv[1]))
+        write(results / "runs.csv", COLUMNS, [[run[key] for key in COLUMNS] for run in kept])
+    kept = [
+        {key: NUMBERS.get(key, str)(value) for key, value in row.items()}
+        for row in read(results / "runs.csv")
+    ]
+    rng = random.Random(1)
+    arms, last = arms_of(kept, "area", rng), arms_of(kept, "last", rng)
+    write(results / "arms.csv", [
+        "robot", "block", "start", "seeds", "area", "area low", "area high", "best rate",
+        "rates as good", "last", "last low", "last high",
+    ], [
+        [*key, start, len(arm.scores), *arm.area, arm.best_label,
+         " ".join(f"{arm.labels[i]:g}" for i in arm.like), *last[key][start].area]
+        for key, starts in arms.items()
+        for start, arm in starts.items()
+    ])  # fmt: skip
+    header = [
+        "robot", "block", "base", "other", "seeds", "difference", "difference low",
+        "difference high", "P(base better)", "P low", "P high", "p", "other is",
+    ]  # fmt: skip
+    pairs = list(pair_rows(arms, rng))
+    write(results / "pairs.csv", header, pairs)
+    write(results / "pairs_last.csv", header, list(pair_rows(last, rng)))
+    judged = [
+        (*one, refuted if isinstance(refuted, str) else "yes" if refuted else "no")
+        for *one, refuted in verdicts(pairs)
+    ]
+    write(results / "verdicts.csv", ["prediction", "what", "value", "refuted"], judged)
+    for verdict in judged:
+        print(*verdict)
+
+
+if __name__ == "__main__":
+    main()
