@@ -102,6 +102,7 @@ void print_result(const EvalCommand& command, const EvalResult& result) {
   tell("Episodes ended by: {}\n", reasons_text(result));
   explain_cut(command, result);
   explain_difference(command, result);
+  if (!result.note.empty()) tell(stderr, "Note: {}\n", result.note);
 }
 
 void print_result_json(const EvalCommand& command, const EvalResult& result) {
@@ -126,6 +127,7 @@ void print_result_json(const EvalCommand& command, const EvalResult& result) {
               {"failure_low", result.failure_rate.low},
               {"failure_high", result.failure_rate.high},
               {"reasons", reasons}};
+  if (!result.note.empty()) out["note"] = result.note;
   for (const auto& [measure, mean] : result.measures) {
     out["measures"][measure.name] = {
         {"unit", measure.unit}, {"value", mean.value}, {"low", mean.low}, {"high", mean.high}};

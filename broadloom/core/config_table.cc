@@ -143,7 +143,10 @@ std::string to_text(float value) { return number_text(value); }
 std::string to_text(const std::string& value) { return value; }
 
 std::string to_text(const std::vector<int>& value) { return joined(value); }
-std::string to_text(const std::vector<std::string>& value) { return joined(value); }
+// "none" is the empty list, so a list of that one name has brackets.
+std::string to_text(const std::vector<std::string>& value) {
+  return value.size() == 1 && value[0] == "none" ? "[none]" : joined(value);
+}
 
 Status parse_text(std::string_view text, bool& out) {
   const std::string_view word = trim(text);
@@ -174,6 +177,7 @@ Status parse_text(std::string_view text, std::vector<int>& out) {
 }
 
 Status parse_text(std::string_view text, std::vector<std::string>& out) {
+  if (trim(text) == "none") text = {};
   return parse_list(text, "names separated by commas", out,
                     [](std::string_view item, std::string& name) {
                       name = std::string(trim(item));

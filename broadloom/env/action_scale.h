@@ -23,7 +23,8 @@ struct ActionScale {
   template <class Visitor>
   void visit_fields(Visitor&& v) {
     v("scale_actions", scale_actions,
-      "Scale actions from -1 to 1 to the Box's bounds; a new run's default depends on the bounds.");
+      "Scale actions from -1 to 1 to the Box's bounds, which changes none of a Box of -1 to 1; a "
+      "new run's default depends on the bounds.");
   }
 };
 

@@ -106,6 +106,7 @@ struct EvalResult {
   std::vector<Measured> measures;  // in the spec's order
   // Mean return as last reported by training; NaN if unknown.
   double training_return = std::numeric_limits<double>::quiet_NaN();
+  std::string note = {};  // LoadedPolicy::note(), of evaluate_run()
 };
 
 // The result of one episode.

@@ -43,6 +43,38 @@ bool has_changed(const EnvSpec& trained, const Config& config) {
                       !same_numbers(trained.critic_observation, now.value().critic_observation));
 }
 
+// The first bound that another environment of this id has now, in words; "" if none differs.
+std::string bounds_note(const EnvSpec& trained, const EnvSpec& now) {
+  const auto note = [&](const char* what, const Space& then, const Space& today) -> std::string {
+    const auto changed = [&](const std::string& got, const std::string& expected) {
+      return fmt::format(
+          "{} of {} {} now, and {} when the policy was trained; it plays with those "
+          "of now",
+          what, trained.id, got, expected);
+    };
+    const auto first = [](const Space& space) { return fmt::format("begin at {}", space.start); };
+    if (then.start != today.start) return changed(first(today), first(then));
+    const auto masks = [](const Space& space) { return space.masked ? "have masks" : "have none"; };
+    if (then.masked != today.masked) return changed(masks(today), masks(then));
+    for (std::size_t i = 0; i < then.low.size() && i < today.low.size(); ++i) {
+      const auto range = [i](const Space& space) {
+        return fmt::format("have {:g} to {:g} as number {}", space.low[i], space.high[i], i);
+      };
+      if (then.low[i] != today.low[i] || then.high[i] != today.high[i]) {
+        return changed(range(today), range(then));
+      }
+    }
+    return "";
+  };
+  for (const std::string& text :
+       {note("actions", trained.action, now.action),
+        note("observations", trained.observation, now.observation),
+        note("the critic's observations", trained.critic_observation, now.critic_observation)}) {
+    if (!text.empty()) return text;
+  }
+  return "";
+}
+
 Status changed_error(const EnvSpec& trained, const EnvSpec& now) {
   return {ErrorKind::kMismatch,
           fmt::format("{} has other spaces than when the policy was trained: got observations {} "
@@ -157,9 +189,11 @@ Result<std::unique_ptr<LoadedPolicy>> LoadedPolicy::load(const FoundCheckpoint& 
   if (trained && !has_changed(*trained, config)) trained.reset();
   const Result<EnvSpec> now = env_spec(config.env_id, config.env_options, config.max_episode_steps);
   if (!now.ok()) return now.status();
+  std::string note;
   if (trained && spaces == PolicySpaces::kRegistered) {
     const EnvSpec registered = own_spec(config.env_id, config.env_options).value();
     if (has_other_shapes(*trained, registered)) return changed_error(*trained, registered);
+    note = bounds_note(*trained, registered);
     trained.reset();
   }
   const Result<EnvSpec> spec =
@@ -172,6 +206,7 @@ Result<std::unique_ptr<LoadedPolicy>> LoadedPolicy::load(const FoundCheckpoint& 
   policy->origin_.checkpoint = found.path;
   policy->origin_.hash = checkpoint.value().hash;
   policy->changed_ = std::move(trained);
+  policy->note_ = std::move(note);
   return policy;
 }
 

@@ -50,7 +50,7 @@ std::unique_ptr<Actor> make_actor(const Policy& policy);
 
 // The spaces of a policy whose environment is registered with others than it was trained on.
 enum class PolicySpaces {
-  kRegistered,  // other shapes are refused, as the policy cannot play there; bounds are taken over
+  kRegistered,  // other shapes are refused, as the policy cannot play there; new bounds are noted
   kTrained,     // those of the checkpoint, for policies that act outside of environments
 };
 
@@ -74,6 +74,8 @@ class LoadedPolicy {
   Policy view() const;
   // The environment's own spec in training, if another is registered now; else null.
   const EnvSpec* changed_spec() const { return changed_ ? &*changed_ : nullptr; }
+  // New bounds that the policy plays with (PolicySpaces::kRegistered), in words; "" if none.
+  const std::string& note() const { return note_; }
   // Views of all that acting needs. Call state_restored() after writing to them.
   std::vector<TensorRef> state();
   void state_restored();
@@ -85,6 +87,7 @@ class LoadedPolicy {
   Config config_;
   EnvSpec spec_;
   std::optional<EnvSpec> changed_;  // see changed_spec()
+  std::string note_;
   ActorCritic network_;
   AlignedVector<float> params_;
   std::optional<ObsNormalizer> obs_norm_, critic_norm_;

@@ -52,7 +52,9 @@ Result<EvalResult> evaluate_run(const std::string& run_or_checkpoint, const Eval
   BROADLOOM_TRY(check(options));
   const Result<std::unique_ptr<LoadedPolicy>> policy = load(run_or_checkpoint);
   if (!policy.ok()) return policy.status();
-  return evaluate_policy(policy.value()->view(), options);
+  Result<EvalResult> result = evaluate_policy(policy.value()->view(), options);
+  if (result.ok()) result.value().note = policy.value()->note();
+  return result;
 }
 
 Status record_evaluation(const std::string& run_or_checkpoint, const EvalResult& result,

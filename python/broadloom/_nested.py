@@ -85,10 +85,12 @@ def described(space, choices, low, high, where):
 
 
 def rounded_bounds(bounds, inwards):
-    """Bounds as float32, rounded towards `inwards`, so that actions stay in the space."""
+    """Bounds as float32, rounded towards `inwards`, so that actions stay in the space. inwards 0:
+    to the nearest. Bounds beyond float32 become infinite, as if there were none."""
     with np.errstate(over="ignore"):
         rounded = np.asarray(bounds, np.float32)
     outside = rounded < bounds if inwards > 0 else rounded > bounds
+    outside &= (inwards != 0) & np.isfinite(rounded)
     return np.where(outside, np.nextafter(rounded, np.float32(inwards)), rounded).ravel().tolist()
 
 

@@ -7,6 +7,7 @@ import os
 import pathlib
 import re
 import tempfile
+import warnings
 from typing import TYPE_CHECKING, Any
 
 from . import _core
@@ -61,8 +62,11 @@ def evaluate(run: StrPath, *, quiet: bool = True, **options: Any) -> Answer:
     """Plays a run's policy on fresh episodes.
 
     Options: episodes=100, seed=1, actions="most_likely" or "sampled"; panel="panel.toml" plays a
-    held-out panel."""
-    return command("eval", run, quiet=quiet, **options)
+    held-out panel. Warns if the environments' bounds are other than in training."""
+    found = command("eval", run, quiet=quiet, **options)
+    if "note" in found:
+        warnings.warn(found["note"], stacklevel=2)
+    return found
 
 
 def audit(run: StrPath, *, quiet: bool = True, **options: Any) -> Answer:

@@ -260,10 +260,9 @@ def from_gymnasium(space, name):
         space = type(space)(*moved, dtype=space.dtype.type)
     dtype = "uint8" if name != "action" and is_image(space) else "float32"
     shape = [int(extent) for extent in space.shape] or [1]
-    with np.errstate(over="ignore"):
-        low, high = (
-            np.asarray(bound, np.float32).ravel().tolist() for bound in (space.low, space.high)
-        )
+    inwards = (np.inf, -np.inf) if name == "action" else (0, 0)
+    bounds = zip((space.low, space.high), inwards, strict=True)
+    low, high = (_nested.rounded_bounds(*pair) for pair in bounds)
     return {
         "kind": "box",
         "low": low,

@@ -207,8 +207,11 @@ class Environments {
   bool is_discrete() const { return envs_->spec().observation.kind == SpaceKind::kDiscrete; }
 
   void make(std::uint64_t seed) {
-    Result<std::unique_ptr<VecEnv>> made = make_vec_env(
-        id_, options_, {.num_envs = count_, .seed = seed, .max_episode_steps = max_episode_steps_});
+    VecEnvOptions options;
+    options.num_envs = count_;
+    options.seed = seed;
+    options.max_episode_steps = max_episode_steps_;
+    Result<std::unique_ptr<VecEnv>> made = make_vec_env(id_, options_, options);
     if (!made.ok()) raise(made.status());
     if (made.value()->traits().whole_batch)
       raise(invalid("env_id: got " + id_ +

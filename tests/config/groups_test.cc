@@ -68,6 +68,7 @@ TEST(Groups, HaveTheLayersAndReadersOfTheKeys) {
   EXPECT_EQ(set[1].widths, (std::vector<int>{7, 5}));
   EXPECT_FALSE(set[2].policy);
   EXPECT_TRUE(set[2].critic);
+  EXPECT_TRUE(group_shapes(with_keys({{"policy_groups", "none"}}), camera())[2].policy);
   const NetworkShape shape =
       network_shape(with_keys({{"group_encoders", "image:minatar/9"}}), camera());
   EXPECT_EQ(shape.groups[0].encoder, Encoder::kMinatar);

@@ -174,7 +174,16 @@ TEST(ConfigTable, ListsOfNamesAreChecked) {
   EXPECT_EQ(field.range_text, "saw | awl | adze");
   ASSERT_TRUE(set_field(options, "tools", "").ok());
   EXPECT_TRUE(options.tools.empty());
+  options.tools = {"saw"};
+  ASSERT_TRUE(set_field(options, "tools", " none ").ok());
+  EXPECT_TRUE(options.tools.empty());
   EXPECT_TRUE(check_fields(options).ok());
+  for (const std::vector<std::string>& names :
+       {std::vector<std::string>{"none"}, {"none", "saw"}, {"saw"}, {}}) {
+    std::vector<std::string> back;
+    ASSERT_TRUE(parse_text(to_text(names), back).ok());
+    EXPECT_EQ(back, names);
+  }
   options.tools = {"hammer"};
   EXPECT_EQ(message_of(check_fields(options)), "tools: got 'hammer', expected saw | awl | adze");
 }

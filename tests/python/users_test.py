@@ -481,6 +481,33 @@ class UsersTest(unittest.TestCase):
                 self.assertEqual(policy.action_space, now["action_space"])
                 copied = pickle.loads(pickle.dumps(policy))
                 np.testing.assert_array_equal(copied.act(rows), before)
+                words = "have -100 to 300 as number 0 now, and have -1 to 1 .* when"
+                words = words if name == "Bounds-v0" else "begin at 5 now, and begin at 1 when"
+                with self.assertWarnsRegex(UserWarning, words):
+                    found = broadloom.evaluate(older, episodes=2)
+                self.assertEqual(found["episodes"], 2)
+
+    def test_float64_bounds_that_float32_cannot_hold(self):
+        """Actions stay in the space; bounds beyond float32 count as none."""
+        largest = float(np.finfo(np.float64).max)
+        below = np.nextafter(np.float32(0.1), np.float32(0))
+        cases = ((0.1, below), (1e39, np.inf), (largest, np.inf), (0.5, 0.5))
+        for i, (bound, declared) in enumerate(cases):
+            space, seen = Box(-bound, bound, (2,), np.float64), []
+
+            class Checks(Steps):
+                action_space = space
+
+                def step(self, action):
+                    assert self.action_space.contains(action), action
+                    seen.append(float(np.abs(action).max()))
+                    return super().step(action)
+
+            with self.subTest(bound):
+                run = train(Checks, f"float64_{i}", **{"env.scale_actions": False})
+                self.assertEqual(broadloom.Policy(run).spec["action"]["high"], [declared] * 2)
+                if bound < 1:
+                    self.assertEqual(max(seen), declared)
 
     def test_threads_need_no_folder_of_their_own(self):
         runs, errors = [], []

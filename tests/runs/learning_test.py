@@ -61,10 +61,11 @@ class Learning(unittest.TestCase):
 
         return over_seeds(job)
 
-    def evaluation_returns(self, config, episodes):
+    def evaluation_returns(self, config, episodes, *more):
         def job(seed):
-            folder = self.root / str(seed)
-            call("train", CONFIGS / config, "--seed", seed, "--threads", 1, "--out", folder)
+            folder = pathlib.Path(tempfile.mkdtemp(dir=self.root)) / "run"
+            one = ["--seed", seed, "--threads", 1, "--out", folder]
+            call("train", CONFIGS / config, *more, *one)
             return call("eval", folder, "--episodes", episodes, "--threads", 1)["mean_return"]
 
         return over_seeds(job)
@@ -112,6 +113,17 @@ class Learning(unittest.TestCase):
         self.report("TMaze-v0 without memory", forgetting)
         self.assertGreaterEqual(lower_bound(remembering), 3.9)
         self.assertLessEqual(max(forgetting), 2.5)  # the best policy has a mean of 1.95
+
+    # PQN still acts at random in 5 % of its training's steps, so its policies are evaluated.
+    def test_a_maze_needs_memory_with_pqn(self):
+        for cell in ("mingru", "gru", "none"):
+            keys = ["--algorithm", "pqn", "--recurrent", cell]
+            returns = self.evaluation_returns("t_maze.toml", 100, *keys)
+            self.report(f"TMaze-v0 with PQN, {cell}", returns)
+            if cell == "none":
+                self.assertLessEqual(max(returns), 2.5)
+            else:
+                self.assertGreaterEqual(lower_bound(returns), 3.9)
 
     def test_hidden_velocities_need_memory(self):
         short = ["--total_timesteps", 30000]
