@@ -168,6 +168,7 @@ class Kind:
         ):
             return None
         parts = [(path, part) for path, part in parts if path != (_masks.KEY,)]
+        spaces.check_groups(parts, self.id)
         self.paths = spaces.group_names([path for path, _ in parts])
         kind = _dict_space()
         groups = {name: part for name, (_, part) in zip(self.paths, parts, strict=True)}

@@ -59,6 +59,25 @@ def parts_of(space, prefix=()):
             yield (*prefix, key), part
 
 
+def check_groups(parts, env_id):
+    """Refuses groups of a Dict or Tuple that are no numbers, such as texts, and names the keys of
+    the others. parts: as of parts_of()."""
+    wrong = [(path, part) for path, part in parts if type(part).__name__ not in GROUP_KINDS]
+    if not wrong:
+        return
+    without = {path[0] for path, _ in wrong}
+    keys = tuple(dict.fromkeys(path[0] for path, _ in parts if path[0] not in without))
+    raise TypeError(
+        f"{env_id}: got {wrong[0][1]} as group '{group_name(wrong[0][0])}' of observations, "
+        f"expected {', '.join(GROUP_KINDS[:-1])} or {GROUP_KINDS[-1]}; "
+        + (
+            f"name the others: observation_keys=({keys!r},)"
+            if keys
+            else "wrap the environment in gymnasium.wrappers.TransformObservation"
+        )
+    )
+
+
 def rows_at(rows, path):
     """The rows of the group at a path of keys."""
     for key in path:
@@ -212,6 +231,7 @@ def joined(parts, name):
 
 
 BOUNDS = ("low", "high")
+GROUP_KINDS = ("Box", "Discrete", "MultiBinary")  # of single groups of observations
 
 
 def from_gymnasium(space, name):
@@ -242,12 +262,8 @@ def from_gymnasium(space, name):
     if kind != "Box":
         raise TypeError(
             f"{name} space: got {space}, expected Box, Discrete or MultiBinary; "
-            + (
-                "name the groups that networks read: observation_keys=(('image', 'speed'),)"
-                if name.startswith("observation group")
-                else "wrap the environment in gymnasium.wrappers.FlattenObservation, which turns a "
-                "MultiDiscrete into one Box"
-            )
+            "wrap the environment in gymnasium.wrappers.FlattenObservation, which turns a "
+            "MultiDiscrete into one Box"
         )
     if name == "action" and not np.issubdtype(space.dtype, np.floating):
         raise TypeError(

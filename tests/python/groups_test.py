@@ -218,7 +218,8 @@ class GroupsTest(unittest.TestCase):
         named = changed(
             observation_space=words, look=lambda self: {**Arm.look(self), "mission": "go"}
         )
-        with self.assertRaisesRegex(TypeError, "observation group 'mission'.*name the groups"):
+        advice = r"group 'mission'.*name the others: observation_keys=\(\('image', 'state'"
+        with self.assertRaisesRegex(TypeError, advice):
             broadloom.train(named, name="Words-v0", out=OUT / "words", **SMALL)
         run = broadloom.train(
             named, name="Words-v0", out=OUT / "words", observation_keys=(("image", "state"),),

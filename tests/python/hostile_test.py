@@ -213,7 +213,7 @@ CASES = {
     ),
     "a tuple of several choices": (
         TypeError,
-        "observation group '0'",
+        "as group '0' of observations.*TransformObservation",
         but(observation_space=Tuple([MultiDiscrete([2, 3])])),
         {},
     ),

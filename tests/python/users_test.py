@@ -797,7 +797,7 @@ class UsersTest(unittest.TestCase):
         for env, words, never in (
             (grid, r"got MultiDiscrete.*FlattenObservation.*MultiDiscrete into one Box", "Rescale"),
             (many, "action space", "FlattenObservation"),
-            (pair, "observation group 'b'.*name the groups", "RescaleAction"),
+            (pair, r"group 'b' of obs.*observation_keys=\(\('a',\),\)", "RescaleAction"),
         ):
             with self.subTest(env.__name__), self.assertRaises(TypeError) as caught:
                 train(env, env.__name__)
