@@ -46,6 +46,7 @@ Status check_network(const Config& config) {
         {"std_form", config.std_form, usual.std_form},
         {"norm_value", config.norm_value, usual.norm_value},
         {"proximal_decay", to_text(config.proximal_decay), to_text(usual.proximal_decay)},
+        {"sapg_policies", to_text(config.sapg_policies), to_text(usual.sapg_policies)},
         {"adam_beta1", to_text(config.adam_beta1), to_text(usual.adam_beta1)},
         {"adam_beta2", to_text(config.adam_beta2), to_text(usual.adam_beta2)},
         {"action_distribution", config.action_distribution, usual.action_distribution},

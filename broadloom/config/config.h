@@ -12,6 +12,7 @@
 // every key with its range.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <span>
 #include <string>
@@ -75,6 +76,11 @@ struct Config {  // NOLINT(clang-analyzer-optin.performance.Padding)
   bool mirror_samples = false;
   double mirror_coef = 0.0;
   double max_grad_norm = 0.5;
+  int sapg_policies = 1;
+  int sapg_vector_size = 32;
+  double sapg_entropy_scale = 0.0;
+  int sapg_followers = 1;
+  std::string sapg_clip = "code";
   std::string clip_grads = "together";
   std::string shuffle = "epoch";
   double target_kl = 0.0;
@@ -148,21 +154,29 @@ struct Config {  // NOLINT(clang-analyzer-optin.performance.Padding)
   // B = num_envs * num_steps, the transitions of one rollout block; with a schedule, of the first
   // blocks.
   std::int64_t batch_size() const { return std::int64_t{num_envs} * num_steps; }
+  // Followers from whose samples SAPG's leader learns, too.
+  int relabelled_followers() const { return sapg_policies > 1 ? sapg_followers : 0; }
+  // Samples of an epoch: B, and SAPG's relabelled ones.
+  std::int64_t learnt_samples() const {
+    const int envs = num_envs / std::max(1, sapg_policies);
+    return batch_size() + std::int64_t{relabelled_followers()} * envs * num_steps;
+  }
   bool is_recurrent() const { return recurrent != "none"; }
   // F, the number of seed families.
   int families() const { return seed_families > 0 ? seed_families : num_envs; }
-  // Gradient steps per epoch: num_minibatches, or ceil(B / minibatch_size) if that is set.
+  // Gradient steps per epoch: num_minibatches, or ceil(learnt_samples() / minibatch_size) if that
+  // is set.
   std::int64_t minibatch_count() const {
     if (minibatch_size <= 0) return num_minibatches;
-    return (batch_size() + minibatch_size - 1) / minibatch_size;
+    return (learnt_samples() + minibatch_size - 1) / minibatch_size;
   }
   // L, the steps of a recurrent network's sequences.
   int sequence_steps() const { return sequence_length > 0 ? sequence_length : num_steps; }
-  // ceil(B / minibatch_count()). Minibatch sizes differ by at most one sample, or with a recurrent
-  // network by one sequence.
+  // ceil(learnt_samples() / minibatch_count()). Minibatch sizes differ by at most one sample, or
+  // with a recurrent network by one sequence.
   std::int64_t largest_minibatch() const {
     const int unit = is_recurrent() ? sequence_steps() : 1;
-    return (batch_size() / unit + minibatch_count() - 1) / minibatch_count() * unit;
+    return (learnt_samples() / unit + minibatch_count() - 1) / minibatch_count() * unit;
   }
 
   // The whole blocks of the run. Without a schedule: total_timesteps / B, rounded down, as in
@@ -408,6 +422,20 @@ void Config::visit_fields(Visitor&& visitor) {
   v("mirror_samples", mirror_samples, for_mirror, "Learn from each sample's mirror image, too.");
   v("mirror_coef", mirror_coef, for_mirror.needs("actions", "Box"), Range{0.0, 1e6},
     "Weight of the squared distance from a mirrored state's mean action to its image; 0: off.");
+  v("sapg_policies", sapg_policies,
+    for_host_ppo(later(Role::kNetwork)).needs("recurrent", "none").needs("proximal_decay", "0"),
+    Range{1, kMany},
+    "SAPG's policies: a leader and its followers, each in as many environments; 1: PPO.");
+  const auto for_sapg = [](const KeyMark& mark) { return mark.needs("sapg_policies", "above 1"); };
+  v("sapg_vector_size", sapg_vector_size, for_sapg(later(Role::kNetwork)), Range{1, 4096},
+    "Numbers of the learnt vector that tells the network which policy acts.");
+  v("sapg_entropy_scale", sapg_entropy_scale, for_sapg(later(Role::kLearning)), Range{0.0, 100.0},
+    "Half of it is added to the first follower's ent_coef, falling evenly to 0 for the leader.");
+  v("sapg_followers", sapg_followers, for_sapg(later(Role::kLearning)), Range{0, kMany},
+    "Followers, drawn anew for each block, from whose samples the leader learns, too.");
+  v("sapg_clip", sapg_clip, for_sapg(later(Role::kLearning)).needs("sapg_followers", kAboveZero),
+    Choices{{"code", "paper"}},
+    "Clip range of a follower's sample: around 1, or around the leader's first ratio.");
   v("target_kl", target_kl,
     for_ppo(Role::kLearning).needs("(update_epochs - 1) x minibatches", "above 1"),
     Range{0.0, 100.0}, "Stop a block's epochs when the KL exceeds this; 0: off.");

@@ -38,6 +38,7 @@ enum class Purpose : std::uint32_t {
   kRndMask = 26,       // samples that train it; lane = epoch, index = iteration
   kRndStart = 27,      // random play before the first block; lane = environment, index = step
   kTerrain = 28,       // ground made from a seed of its own; lane = column, index = level
+  kFollowers = 29,     // policies from which a leader learns, too; lane = 0, index = iteration
 };
 
 }  // namespace broadloom

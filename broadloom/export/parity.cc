@@ -241,7 +241,7 @@ std::map<std::string, std::vector<double>> expected_of(const Policy& policy,
       out[name] = part(0);
     } else if (name == "beta") {
       out[name] = part(numbers);
-    } else if (name == "log_std" && shape.has_pairs()) {
+    } else if (name == "log_std" && shape.has_pairs() && !shape.has_policy_stds()) {
       const StdBounds bounds(shape);
       for (const double number : part(numbers)) {
         out[name].push_back(std::clamp(number, bounds.low, bounds.high));

@@ -44,9 +44,9 @@ class GraphBuilder {
     const NetworkShape& shape = network.shape();
     const std::string side = shape.action_values ? "q_network" : "actor";
     if (!shape.groups.empty()) graph_.observation_shape = {policy_.spec.observation.size};
-    const Value seen = shape.groups.empty() ? seen_by_network() : Value{kObservationName, {}};
+    seen_ = shape.groups.empty() ? seen_by_network() : Value{kObservationName, {}};
     const Value encoded =
-        remembered("encoder", network.encoder_cell(), chain("encoder", network.encoder(), seen));
+        remembered("encoder", network.encoder_cell(), chain("encoder", network.encoder(), seen_));
     const Value features =
         remembered(side, network.actor_cell(), chain(side, network.actor(), encoded));
     if (shape.has_choices()) categorical_outputs(side, features);
@@ -71,6 +71,7 @@ class GraphBuilder {
   // A group as the layers of a chain read it: a row, or [C, H, W] if it is an image.
   Value part(const Layer& layer) {
     const std::vector<ObservationGroup>& groups = policy_.spec.observation.groups;
+    if (policy_.network.shape().groups.empty()) return seen_;
     parts_.resize(groups.size());
     std::size_t g = 0;
     while (static_cast<std::size_t>(groups[g].first) != layer.first) ++g;
@@ -142,6 +143,10 @@ class GraphBuilder {
     std::vector<Value> outputs;
     for (std::size_t l = 0; l < layers.layers().size(); ++l) {
       const Layer& layer = layers.layers()[l];
+      if (gives_policy_vector(layers, l)) {
+        outputs.push_back({});
+        continue;
+      }
       x = layer.kind == LayerKind::kPart   ? part(layer)
           : layer.kind == LayerKind::kJoin ? joined(side, layers, outputs)
                                            : one_layer(side, layer, x, outputs);
@@ -151,10 +156,32 @@ class GraphBuilder {
     return x;
   }
 
+  // Whether layer l is the last group of several policies, which reads no observation, or the layer
+  // under it. An exported policy is the leader: linear() adds its vector's share to the biases.
+  bool gives_policy_vector(const Chain& layers, std::size_t l) const {
+    if (policy_.network.shape().policies == 1) return false;
+    return l == layers.joined().back() || l + 1 == layers.joined().back();
+  }
+
+  // The leader's vector, as a body reads it.
+  std::vector<float> leader_vector(const Chain& body) const {
+    const LinearSlice& slice = policy_.network.policy_vectors(body).slice;
+    std::vector<float> vector;
+    for (int i = 0; i < slice.out; ++i) {
+      const float bias = policy_.params[slice.bias + static_cast<std::size_t>(i)];
+      vector.push_back(bias + policy_.params[slice.at(slice.in - 1, i)]);
+    }
+    return vector;
+  }
+
   // The outputs of all groups, side by side. Images lie pixel by pixel.
   Value joined(const std::string& side, const Chain& layers, const std::vector<Value>& outputs) {
     Operation join{OperationKind::kJoin, side + ".joined", {}, {0}};
     for (const std::size_t last : layers.joined()) {
+      if (gives_policy_vector(layers, last)) {
+        vector_ = leader_vector(layers);
+        continue;
+      }
       const std::string name = numbered(side + ".group");
       const Value& x = outputs[last];
       const Value part = row(x.is_image() ? permuted(name + ".pixels", x, {0, 2, 3, 1}) : x, name);
@@ -246,16 +273,23 @@ class GraphBuilder {
   Value linear(const std::string& name, const std::string& layer, const LinearSlice& slice,
                const Value& input) {
     const std::vector<std::size_t> columns = places(input);
-    std::vector<float> weight;
+    const int width = static_cast<int>(columns.size());
+    std::vector<float> weight, bias;
     for (int o = 0; o < slice.out; ++o) {
       for (const std::size_t i : columns) {
         weight.push_back(policy_.params[slice.at(static_cast<int>(i), o)]);
       }
+      double constant = policy_.params[slice.bias + static_cast<std::size_t>(o)];
+      for (int i = width; i < slice.in; ++i) {  // a layer that reads the leader's vector
+        constant += static_cast<double>(policy_.params[slice.at(i, o)]) *
+                    vector_[static_cast<std::size_t>(i - width)];
+      }
+      bias.push_back(static_cast<float>(constant));
     }
     const Value x = row(input, layer);
     Operation operation{OperationKind::kLinear, name, {x.name}, {slice.out}, layer};
-    operation.arrays = {keep(layer + ".weight", {slice.out, slice.in}, std::move(weight)),
-                        keep_params(layer + ".bias", {slice.out}, slice.bias)};
+    operation.arrays = {keep(layer + ".weight", {slice.out, width}, std::move(weight)),
+                        keep(layer + ".bias", {slice.out}, std::move(bias))};
     return add(operation);
   }
 
@@ -391,7 +425,7 @@ class GraphBuilder {
     const NetworkShape& shape = policy_.network.shape();
     const std::vector<int> numbers{shape.box_size()};
     const auto count = static_cast<std::size_t>(numbers[0]);
-    if (shape.has_log_std()) {
+    if (shape.has_log_std() || shape.has_policy_stds()) {
       Operation log_std{OperationKind::kConstant, "log_std", {}, numbers};
       std::vector<float> deviations(count);
       policy_.network.log_std(policy_.params, deviations.data());
@@ -556,6 +590,8 @@ class GraphBuilder {
 
   const Policy& policy_;
   PolicyGraph graph_;
+  Value seen_;                            // the network's input, without groups
+  std::vector<float> vector_;             // of the leader, with several policies
   Value largest_;                         // action values
   std::vector<Value> parts_;              // groups that were read, as layers read them
   std::vector<std::string> next_states_;  // of the cells

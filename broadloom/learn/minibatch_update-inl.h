@@ -31,7 +31,7 @@ Status MinibatchUpdate<Loss>::run(const RolloutBlock& block, std::uint64_t seed,
   params_version_ += 1;
   epochs_ = steps_ = 0;
   while (epochs_ < settings_.update_epochs) {
-    minibatches_.shuffle(seed, iteration, epochs_, block.fillers, block.N);
+    minibatches_.shuffle(seed, iteration, epochs_, rules.fillers(block), block.N);
     if (companion_ != nullptr) companion_->begin_epoch(seed, iteration, epochs_);
     if (epochs_ == 0 && observer_ != nullptr) report_batch(block, learner, rules);
     for (int m = 0; m < minibatches_.count(); ++m, ++steps_) {

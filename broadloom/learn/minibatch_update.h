@@ -3,6 +3,7 @@
 
 #include <array>
 #include <cstdint>
+#include <span>
 
 #include "broadloom/core/status.h"
 #include "broadloom/learn/companion.h"
@@ -35,6 +36,10 @@ class MinibatchRules {
   // Values that all samples of a minibatch share.
   virtual typename Loss::Context context(const RolloutBlock& block, const std::int32_t* indices,
                                          int samples) = 0;
+  // Flags of the samples that none learns from; empty: none.
+  virtual std::span<const std::uint8_t> fillers(const RolloutBlock& block) const {
+    return block.fillers;
+  }
   // Writes the sums that an observer sees to the report.
   virtual void describe(const typename Loss::Sums& sums, MinibatchReport& report) const = 0;
   // Called for every minibatch before its step, which is not taken if this fails. May set the

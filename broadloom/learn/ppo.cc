@@ -25,16 +25,16 @@ struct Moments {
   int samples;
 };
 
-// indices: [rows]; null: all rows of the block in order.
-Moments advantage_moments(const RolloutBlock& block, const PpoCoefficients& c,
+// indices: [rows]; null: all rows of the block, and relabelled ones, in order.
+Moments advantage_moments(const RolloutBlock& block, const PpoLoss& loss,
                           const std::int32_t* indices, int rows) {
-  const int samples = indices ? rows : static_cast<int>(block.transitions());
+  const int samples = indices ? rows : static_cast<int>(loss.transitions(block));
   const auto sum_terms = [&](auto term) {
     double chains[4] = {};
     const auto add = [&](int i, int chain) {
-      if (!indices && block.is_filler(static_cast<std::size_t>(i))) return;
+      if (!indices && loss.is_filler(block, static_cast<std::size_t>(i))) return;
       chains[chain] +=
-          term(learnt_advantage(block, c, static_cast<std::size_t>(indices ? indices[i] : i)));
+          term(loss.advantage(block, static_cast<std::size_t>(indices ? indices[i] : i)));
     };
     int i = 0;
     for (; i + 4 <= rows; i += 4) {
@@ -50,18 +50,18 @@ Moments advantage_moments(const RolloutBlock& block, const PpoCoefficients& c,
 
 // Mean and 1 / (sample standard deviation + 1e-8), as in CleanRL. A single sample has no deviation
 // and is not shifted.
-AdvantageShift advantage_shift(const RolloutBlock& block, const PpoCoefficients& c,
+AdvantageShift advantage_shift(const RolloutBlock& block, const PpoLoss& loss,
                                const std::int32_t* indices, int rows) {
-  const Moments moments = advantage_moments(block, c, indices, rows);
+  const Moments moments = advantage_moments(block, loss, indices, rows);
   if (moments.samples < 2) return {};
   return AdvantageShift::from_moments(moments.mean, moments.squares, moments.samples);
 }
 
 // Takes in the block first.
-AdvantageShift running_shift(const RolloutBlock& block, const PpoSettings& settings,
-                             RunningMoments& running) {
+AdvantageShift running_shift(const RolloutBlock& block, const PpoLoss& loss,
+                             const PpoSettings& settings, RunningMoments& running) {
   const Moments moments =
-      advantage_moments(block, settings.loss, nullptr, static_cast<int>(block.size()));
+      advantage_moments(block, loss, nullptr, static_cast<int>(loss.samples(block)));
   running.add(moments.mean, moments.squares, moments.samples, settings.norm_adv_decay);
   return {static_cast<float>(running.mean()),
           static_cast<float>(1.0 / (std::sqrt(running.var()) + 1e-8))};
@@ -90,17 +90,26 @@ Status check_minibatch(const MinibatchReport& report, const PpoSums& sums, std::
                   (sums.value_loss + sums.int_value_loss) / report.samples, report.clipped_norm)};
 }
 
+namespace {
+
+// Samples with ratios, at least 1.
+double own_samples(const MinibatchReport& minibatch, const PpoSums& sums) {
+  return std::max(1.0, minibatch.samples - sums.relabelled);
+}
+
+}  // namespace
+
 void UpdateStats::add(const MinibatchReport& minibatch, const PpoSums& sums) {
-  const double samples = minibatch.samples;
+  const double samples = minibatch.samples, own = own_samples(minibatch, sums);
   policy_loss += sums.policy_loss / samples;
   value_loss += sums.value_loss / samples;
   int_value_loss += sums.int_value_loss / samples;
   entropy += sums.entropy / samples;
-  old_approx_kl += sums.old_approx_kl / samples;
-  approx_kl += sums.approx_kl / samples;
-  clipfrac += sums.clipped / samples;
+  old_approx_kl += sums.old_approx_kl / own;
+  approx_kl += sums.approx_kl / own;
+  clipfrac += sums.clipped / own;
   grad_norm += minibatch.clipped_norm;
-  ess += sums.ess_percent(samples);
+  if (sums.squared_ratios != 0.0) ess += sums.ess_percent(own);
   min_ratio = std::min(min_ratio, sums.min_ratio);
   max_ratio = std::max(max_ratio, sums.max_ratio);
 }
@@ -126,6 +135,10 @@ Ppo::Ppo(const ActorCritic& network, const PpoSettings& settings, int batch_size
               batch_size, minibatch_count, observation_size, action_size, pool, ranks) {
   if (network.shape().has_log_std()) {
     update_.loss().old_log_std.resize(static_cast<std::size_t>(network.shape().box_size()));
+  }
+  if (settings.relabel.followers > 0) {
+    relabelled_ = std::make_unique<Relabelled>(network, settings.relabel, pool);
+    update_.loss().relabelled = relabelled_.get();
   }
 }
 
@@ -164,15 +177,18 @@ Status Ppo::update(const RolloutBlock& block, std::uint64_t seed, std::int64_t i
   epoch_minibatches_ = 0;
   PpoLoss& loss = update_.loss();
   if (!loss.old_log_std.empty()) network_.log_std(learner.params.data(), loss.old_log_std.data());
+  if (relabelled_) {
+    relabelled_->take(block, learner.params.data(), loss.values, seed, iteration);
+  }
   if (loss.values != nullptr) {
     loss.values->take(block, network_.value_head(), learner.params.data());
   }
   if (settings_.norm_adv == AdvantageNorm::kBatch) {
-    batch_advantages_ = advantage_shift(block, update_.loss().coefficients, nullptr,
-                                        static_cast<int>(block.size()));
+    batch_advantages_ =
+        advantage_shift(block, loss, nullptr, static_cast<int>(loss.samples(block)));
   }
   if (settings_.norm_adv == AdvantageNorm::kRunning) {
-    batch_advantages_ = running_shift(block, settings_, learner.advantages);
+    batch_advantages_ = running_shift(block, loss, settings_, learner.advantages);
   }
   if (settings_.proximal_decay > 0.0) {
     learner.proximal.begin(learner.params.data(), network_.parameter_count());
@@ -188,7 +204,7 @@ AdvantageShift Ppo::context(const RolloutBlock& block, const std::int32_t* indic
     case AdvantageNorm::kOff:
       return {};
     case AdvantageNorm::kMinibatch:
-      return advantage_shift(block, update_.loss().coefficients, indices, samples);
+      return advantage_shift(block, update_.loss(), indices, samples);
     case AdvantageNorm::kBatch:
     case AdvantageNorm::kRunning:
       return batch_advantages_;
@@ -201,10 +217,15 @@ void Ppo::describe(const PpoSums& sums, MinibatchReport& report) const {
   report.ratios = sums;
 }
 
+std::span<const std::uint8_t> Ppo::fillers(const RolloutBlock& block) const {
+  return relabelled_ ? relabelled_->fillers() : block.fillers;
+}
+
 Status Ppo::before_step(const MinibatchReport& minibatch, const PpoSums& sums, Learner& learner) {
   BROADLOOM_TRY(check_minibatch(minibatch, sums, iteration_));
-  last_kl_ = sums.approx_kl / minibatch.samples;
-  const double kl = settings_.loss.analytic_kl ? sums.analytic_kl / minibatch.samples : last_kl_;
+  const double own = own_samples(minibatch, sums);
+  last_kl_ = sums.approx_kl / own;
+  const double kl = settings_.loss.analytic_kl ? sums.analytic_kl / own : last_kl_;
   if (!settings_.adapts_each_epoch) adapt_rate(kl, learner);
   epoch_kl_ += kl;
   epoch_minibatches_ += 1;

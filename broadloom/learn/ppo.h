@@ -3,7 +3,9 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <optional>
+#include <span>
 
 #include "broadloom/core/number_info.h"
 #include "broadloom/core/ranks.h"
@@ -13,6 +15,7 @@
 #include "broadloom/learn/algorithm.h"
 #include "broadloom/learn/minibatch_update.h"
 #include "broadloom/learn/ppo_loss.h"
+#include "broadloom/learn/relabelled.h"
 #include "broadloom/nn/actor_critic.h"
 #include "broadloom/rollout/advantages.h"
 #include "broadloom/rollout/block.h"
@@ -48,6 +51,7 @@ struct PpoSettings {
   int steps_together = 1;
   Shuffle shuffle = Shuffle::kEpoch;
   bool clips_sides_apart = false;
+  RelabelSettings relabel = {};
 };
 
 // Upper bound of the adapted learning rate.
@@ -86,7 +90,8 @@ Status check_minibatch(const MinibatchReport& minibatch, const PpoSums& sums,
 
 class Ppo final : public Algorithm, private MinibatchRules<PpoLoss> {
  public:
-  // minibatch_count: number of minibatches per epoch of a block of batch_size B samples.
+  // minibatch_count: number of minibatches per epoch of batch_size samples: those of a block, and
+  // relabelled ones.
   Ppo(const ActorCritic& network, const PpoSettings& settings, int batch_size, int minibatch_count,
       int observation_size, int action_size, ThreadPool& pool, Ranks& ranks = Ranks::alone());
   // Memory of one, bytes.
@@ -119,6 +124,7 @@ class Ppo final : public Algorithm, private MinibatchRules<PpoLoss> {
   AdvantageShift context(const RolloutBlock& block, const std::int32_t* indices,
                          int samples) override;
   void describe(const PpoSums& sums, MinibatchReport& report) const override;
+  std::span<const std::uint8_t> fillers(const RolloutBlock& block) const override;
   Status before_step(const MinibatchReport& minibatch, const PpoSums& sums,
                      Learner& learner) override;
   void after_step(Learner& learner) override;
@@ -128,6 +134,7 @@ class Ppo final : public Algorithm, private MinibatchRules<PpoLoss> {
   PpoSettings settings_;
   const ActorCritic& network_;
   MinibatchUpdate<PpoLoss> update_;
+  std::unique_ptr<Relabelled> relabelled_;  // null: none
   AdvantageShift batch_advantages_;
   UpdateStats stats_;
   std::int64_t iteration_ = 0;

@@ -1,11 +1,13 @@
 #include "broadloom/learn/ppo_loss.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <limits>
 #include <type_traits>
 
 #include "broadloom/core/portable_math.h"
+#include "broadloom/learn/relabelled.h"
 #include "broadloom/math/targets.h"
 #include "broadloom/nn/policy_distribution.h"
 
@@ -122,7 +124,7 @@ HWY_INLINE void visit_samples(int rows, F&& f) {
   }
 }
 
-// Sums of the policy's losses and log-ratios.
+// Sums of the policy's losses, and of log-ratios of rows that it collected.
 template <class T>
 void add_policy_losses_as(const TileBatch<T>& batch, PpoSums& sums) {
   const Lanes<double> d;
@@ -132,9 +134,14 @@ void add_policy_losses_as(const TileBatch<T>& batch, PpoSums& sums) {
     const auto add = [&](LaneSums<double>& sum, auto value) HWY_ATTR {
       sum.part[part] = hn::Add(sum.part[part], hn::IfThenElseZero(valid, value));
     };
-    const auto log_ratio = load_as_double(d, &batch.log_ratios[r]);
     add(loss, load_as_double(d, &batch.policy_losses[r]));
     add(entropy, load_as_double(d, &batch.entropies[r]));
+  });
+  visit_samples(batch.own_rows(), [&](auto valid, int r, int part) HWY_ATTR {
+    const auto add = [&](LaneSums<double>& sum, auto value) HWY_ATTR {
+      sum.part[part] = hn::Add(sum.part[part], hn::IfThenElseZero(valid, value));
+    };
+    const auto log_ratio = load_as_double(d, &batch.log_ratios[r]);
     add(log_ratios, log_ratio);
     add(kl, hn::Sub(hn::Sub(load_as_double(d, &batch.ratios[r]), one), log_ratio));
   });
@@ -156,7 +163,7 @@ void add_ratios_as(const PpoCoefficients& c, const TileBatch<T>& batch, PpoSums&
   auto clipped = hn::Zero(d), worst = hn::Zero(d);
   auto low = hn::Set(d, sums.min_ratio), high = hn::Set(d, sums.max_ratio);
   auto undefined = hn::MaskFromVec(hn::Zero(d));
-  visit_samples(batch.rows, [&](auto valid, int r, int part) HWY_ATTR {
+  visit_samples(batch.own_rows(), [&](auto valid, int r, int part) HWY_ATTR {
     const auto ratio =  // never negative
         hn::IfThenElseZero(valid, load_as_double(d, &batch.ratios[r]));
     const auto error = hn::Abs(hn::IfThenElseZero(valid, hn::Sub(ratio, one)));
@@ -294,6 +301,10 @@ TileBatch<Real>::TileBatch(const NetworkShape& shape)
     : TileBatch(shape.observation_size, shape.action_size(), shape.action_outputs,
                 shape.critic_observation_size, shape.value_outputs, shape.masked) {
   terms.resize(static_cast<std::size_t>(kTileRows) * PolicyDistribution::term_rows(shape));
+  if (shape.policies > 1) {
+    policies.resize(kTileRows);
+    entropy_delta.resize(static_cast<std::size_t>(kTileRows) * shape.action_outputs);
+  }
   if (!shape.has_box()) return;
   old_means.resize(static_cast<std::size_t>(kTileRows) * shape.action_outputs);
   if (!shape.has_pairs()) mirrored_means.resize(old_means.size());
@@ -324,15 +335,50 @@ void TileBatch<Real>::reflect(const Mirror& mirror, const Real* means) {
   }
 }
 
+std::size_t PpoLoss::samples(const RolloutBlock& block) const {
+  return block.size() + (relabelled != nullptr ? relabelled->samples().size() : 0);
+}
+
+std::size_t PpoLoss::transitions(const RolloutBlock& block) const {
+  return block.transitions() + (relabelled != nullptr ? relabelled->samples().transitions() : 0);
+}
+
+bool PpoLoss::is_filler(const RolloutBlock& block, std::size_t i) const {
+  return i < block.size() ? block.is_filler(i) : relabelled->samples().is_filler(i - block.size());
+}
+
+float PpoLoss::advantage(const RolloutBlock& block, std::size_t i) const {
+  if (i < block.size()) return learnt_advantage(block, coefficients, i);
+  return learnt_advantage(relabelled->samples(), coefficients, i - block.size());
+}
+
 void PpoLoss::gather(const RolloutBlock& block, const std::int32_t* indices, int rows,
                      const AdvantageShift& advantages, NetworkSide side, Tile& tile) const {
   tile.rows = rows;
+  std::array<std::int32_t, kTileRows> ordered;
+  if (relabelled != nullptr) {
+    const auto is_own = [&](std::int32_t i) { return static_cast<std::size_t>(i) < block.size(); };
+    const auto middle = std::copy_if(indices, indices + rows, ordered.begin(), is_own);
+    tile.relabelled = rows - static_cast<int>(middle - ordered.begin());
+    std::remove_copy_if(indices, indices + rows, middle, is_own);
+    indices = ordered.data();
+    tile.has_proximal = relabelled->has_proximal();
+  }
   const bool has_means = !block.means.empty() && side != NetworkSide::kValue;
   const std::size_t outputs = has_means ? static_cast<std::size_t>(block.mean_size()) : 0;
   if (has_means) tile.old_log_std.assign(old_log_std.begin(), old_log_std.end());
   for (int r = 0; r < rows; ++r) {
-    const std::size_t i = static_cast<std::size_t>(indices[r]);
+    const std::size_t sample = static_cast<std::size_t>(indices[r]);
     const std::size_t row = static_cast<std::size_t>(r);
+    const bool is_own = r < tile.own_rows();
+    // Relabelled samples have values and targets of their own; all else is the block's.
+    const RolloutBlock& valued = is_own ? block : relabelled->samples();
+    const std::size_t v = is_own ? sample : sample - block.size();
+    const std::size_t i = is_own ? sample : relabelled->source(block, v);
+    if (block.policies > 1) {
+      const int env = static_cast<int>(i % static_cast<std::size_t>(block.N));
+      tile.policies[row] = is_own ? block.policy_of(env) : block.policies - 1;
+    }
     block.observations.read(i, 1, &tile.observations[row * block.D]);
     if (side != NetworkSide::kValue) {
       for (int a = 0; a < block.A; ++a) {
@@ -343,15 +389,18 @@ void PpoLoss::gather(const RolloutBlock& block, const std::int32_t* indices, int
       }
       if (block.M > 0) std::copy_n(block.valid_row(i), block.M, &tile.valid[row * block.M]);
       tile.old_log_probs[r] = block.log_probs[i];
-      const float advantage = learnt_advantage(block, coefficients, i);
+      if (tile.has_proximal && relabelled != nullptr) {
+        tile.proximal_log_probs[row] = valued.log_probs[v];
+      }
+      const float advantage = learnt_advantage(valued, coefficients, v);
       tile.advantages[r] = (advantage - advantages.mean) * advantages.scale;
     }
     if (side != NetworkSide::kPolicy) {
       if (block.has_critic()) {
         block.critic_observations.read(i, 1, &tile.critic_observations[row * block.critic.size]);
       }
-      tile.old_values[r] = block.values[i];
-      tile.value_targets[r] = block.advantages[i] + block.values[i];
+      tile.old_values[r] = valued.values[v];
+      tile.value_targets[r] = valued.advantages[v] + valued.values[v];
       if (values != nullptr) {
         tile.old_values[r] = values->old_output(tile.old_values[r]);
         tile.value_targets[r] = values->target(tile.value_targets[r]);
@@ -374,7 +423,7 @@ double gaussian_kl(const TileBatch<Real>& batch, const Real* old_means, const Re
   for (std::size_t a = 0; a < batch.old_log_std.size(); ++a) {
     const double after = log_std[a], before = batch.old_log_std[a];
     const double scale = 0.5 * portable::exp(-2.0 * after), old_var = portable::exp(2.0 * before);
-    for (int r = 0; r < batch.rows; ++r) {
+    for (int r = 0; r < batch.own_rows(); ++r) {
       const std::size_t i = a * kTileRows + static_cast<std::size_t>(r);
       const double off = static_cast<double>(old_means[i]) - static_cast<double>(means[i]);
       total += (after - before) + ((old_var + off * off) * scale - 0.5);
@@ -396,7 +445,7 @@ double log_sum(const Real* logits, int count) {
 template <class Real>
 double choices_kl(const NetworkShape& shape, const TileBatch<Real>& batch, const Real* logits) {
   double total = 0.0;
-  for (int r = 0; r < batch.rows; ++r) {
+  for (int r = 0; r < batch.own_rows(); ++r) {
     const Real *before = &batch.old_means[r], *after = logits + r;
     for (const int choices : shape.heads()) {
       const double shift = log_sum(before, choices), new_shift = log_sum(after, choices);
@@ -422,8 +471,9 @@ double analytic_kl(const NetworkShape& shape, const TileBatch<Real>& batch,
            gaussian_kl(batch, &batch.old_means[first], &work.policy[first], work.log_std.data());
   }
   double kl[kTileRows];
-  PolicyDistribution(shape).pairs_kl(batch.old_means.data(), work.policy.data(), batch.rows, kl);
-  for (int r = 0; r < batch.rows; ++r) total += kl[r];
+  const int rows = batch.own_rows();
+  PolicyDistribution(shape).pairs_kl(batch.old_means.data(), work.policy.data(), rows, kl);
+  for (int r = 0; r < rows; ++r) total += kl[r];
   return total;
 }
 
@@ -468,6 +518,24 @@ PolicyRows<Real> policy_rows(TileBatch<Real>& batch, TileWorkspace<Real>& work) 
           .head_entropies = batch.head_entropies.data()};
 }
 
+// Adds the derivative of the entropy bonus for coefficients that differ between policies.
+template <class Real>
+void add_entropy_gradient(const PolicyDistribution& policy, const PpoCoefficients& c, int policies,
+                          Real share, const PolicyRows<Real>& rows, TileBatch<Real>& batch,
+                          Real* d_outputs) {
+  const std::array<Real, kTileRows> no_weights{};
+  policy.backward(rows, no_weights.data(), Real(1), batch.entropy_delta.data(),
+                  static_cast<Real*>(nullptr));
+  for (std::size_t first = 0; first < batch.entropy_delta.size(); first += kTileRows) {
+    for (int r = 0; r < batch.rows; ++r) {
+      const auto row = static_cast<std::size_t>(r);
+      const double weight = -c.entropy_coef(batch.policies[row], policies);
+      d_outputs[first + row] +=
+          static_cast<Real>(weight) * share * batch.entropy_delta[first + row];
+    }
+  }
+}
+
 // Computes the derivatives of the policy's outputs and of the deviations' parameters.
 template <class Real>
 void policy_side(const ActorCritic& network, const PpoCoefficients& c, const Shares<Real>& shares,
@@ -480,8 +548,14 @@ void policy_side(const ActorCritic& network, const PpoCoefficients& c, const Sha
   policy.entropies(rows, batch.entropies.data());
   policy_loss(c, shares.losses, batch);
   std::fill(work.log_std_delta.begin(), work.log_std_delta.end(), Real(0));
-  policy.backward(rows, batch.d_log_probs.data(), static_cast<Real>(-c.ent_coef) * shares.entropy,
-                  work.policy_delta.data(), work.log_std_delta.data());
+  const bool differ = shape.policies > 1 && c.follower_entropy > 0.0;
+  const Real common = differ ? Real(0) : static_cast<Real>(-c.ent_coef) * shares.entropy;
+  policy.backward(rows, batch.d_log_probs.data(), common, work.policy_delta.data(),
+                  work.log_std_delta.data());
+  if (differ) {
+    add_entropy_gradient(policy, c, shape.policies, shares.entropy, rows, batch,
+                         work.policy_delta.data());
+  }
   if (shape.has_log_std()) network.add_log_std_gradient(params, work.log_std_delta.data(), grads);
   if (c.bounds_coef > 0.0) {
     const std::size_t means = static_cast<std::size_t>(shape.logits()) * kTileRows;
@@ -493,6 +567,7 @@ void policy_side(const ActorCritic& network, const PpoCoefficients& c, const Sha
                         work.policy_delta.data());
   }
   if (c.analytic_kl) sums.analytic_kl += analytic_kl(shape, batch, work);
+  sums.relabelled += batch.relabelled;
   add_policy_sums(c, batch, sums);
 }
 
@@ -554,6 +629,11 @@ void ppo_mirrored_gradient(const ActorCritic& network, const PpoCoefficients& c,
   PpoSums of_images;
   ppo_tile_gradient(network, c, samples, params, transposed, batch, work, grads, of_images, side,
                     weights);
+}
+
+void set_log_probs(const ActorCritic& network, TileBatch<float>& batch,
+                   TileWorkspace<float>& work) {
+  PolicyDistribution(network.shape()).log_probs(policy_rows(batch, work), batch.log_probs.data());
 }
 
 void set_proximal(const ActorCritic& network, const float* params, TileBatch<float>& batch,

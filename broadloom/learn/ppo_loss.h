@@ -16,6 +16,8 @@
 
 namespace broadloom {
 
+class Relabelled;
+
 struct PpoCoefficients {
   double clip_coef = 0.2;
   bool clip_vloss = true;
@@ -38,7 +40,14 @@ struct PpoCoefficients {
   // Weight of the mean squared distance between a Gaussian's means in the image of a state, and the
   // image of its means in the state (RSL-RL's mirror loss). The latter is a constant.
   double mirror_coef = 0.0;
+  // With several policies (NetworkShape::policies): the first one's addition to ent_coef. It falls
+  // evenly to 0, which is the leader's.
+  double follower_entropy = 0.0;
 
+  double entropy_coef(int policy, int policies) const {
+    if (policies < 2) return ent_coef;
+    return ent_coef + follower_entropy * (policies - 1 - policy) / (policies - 1);
+  }
   bool uses_mirror() const { return mirror_samples || mirror_coef > 0.0; }
 };
 
@@ -48,6 +57,10 @@ inline constexpr double kMeanBound = 1.1;
 template <class Real>
 struct TileBatch {
   int rows = 0;
+  // The last rows, which another policy collected (relabelled.h). Ratios and KL of the others are
+  // reported.
+  int relabelled = 0;
+  int own_rows() const { return rows - relabelled; }
   bool has_proximal = false;                // proximal_log_probs are set, and count
   AlignedVector<Real> observations;         // [kTileRows, D]
   AlignedVector<std::uint8_t> valid;        // [kTileRows, outputs] of masked actions, or empty
@@ -60,6 +73,8 @@ struct TileBatch {
   AlignedVector<Real> old_means;            // [outputs, kTileRows], Box only
   std::vector<Real> old_log_std;            // [A], if deviations are parameters
   AlignedVector<Real> mirrored_means;       // [outputs, kTileRows] images of means, Box only
+  AlignedVector<std::int32_t> policies;     // [kTileRows], with several policies
+  AlignedVector<Real> entropy_delta;        // [outputs, kTileRows] scratch, with several policies
 
   // Scratch of the loss: one number per sample, except terms
   // [PolicyDistribution::term_rows(), kTileRows], value_losses [values, kTileRows], and
@@ -80,13 +95,15 @@ struct TileBatch {
     NetworkInput<Real> both(policy,
                             critic_observations.empty() ? policy : critic_observations.data());
     if (!valid.empty()) both.valid = valid.data();
+    if (!policies.empty()) both.policies = policies.data();
     return both;
   }
   std::size_t bytes() const {
-    return valid.size() +
-           sizeof(Real) * (observations.size() + critic_observations.size() + 3 * actions.size() +
-                           terms.size() + 3 * value_losses.size() + 10 * kTileRows +
-                           old_means.size() + old_log_std.size() + mirrored_means.size());
+    return valid.size() + policies.size() * sizeof(std::int32_t) +
+           sizeof(Real) *
+               (observations.size() + critic_observations.size() + 3 * actions.size() +
+                terms.size() + 3 * value_losses.size() + 10 * kTileRows + old_means.size() +
+                old_log_std.size() + mirrored_means.size() + entropy_delta.size());
   }
 };
 
@@ -97,6 +114,7 @@ struct PpoSums : RatioSums {
   double int_value_loss = 0.0;  // of the intrinsic value, if any
   double entropy = 0.0;
   double analytic_kl = 0.0;  // of a Box's policies, if PpoCoefficients ask for it
+  double relabelled = 0.0;   // samples that ratios and KL leave out
 
   BROADLOOM_HD void add(const PpoSums& other) {
     RatioSums::add(other);
@@ -105,6 +123,7 @@ struct PpoSums : RatioSums {
     int_value_loss += other.int_value_loss;
     entropy += other.entropy;
     analytic_kl += other.analytic_kl;
+    relabelled += other.relabelled;
   }
 };
 
@@ -143,6 +162,9 @@ void ppo_mirrored_gradient(const ActorCritic& network, const PpoCoefficients& co
                            const Real* transposed, TileBatch<Real>& batch,
                            TileWorkspace<Real>& work, Real* grads, PpoSums& sums,
                            NetworkSide side = NetworkSide::kBoth);
+
+// After a forward pass of the policy: sets the tile's log-probabilities.
+void set_log_probs(const ActorCritic& network, TileBatch<float>& batch, TileWorkspace<float>& work);
 
 // Sets the tile's log-probabilities of the policy with other parameters. Overwrites `work`.
 void set_proximal(const ActorCritic& network, const float* params, TileBatch<float>& batch,
@@ -186,7 +208,12 @@ struct PpoLoss {
   static Tile make_tile(const ActorCritic& network, int /*observation_size*/, int /*action_size*/) {
     return Tile(network.shape());
   }
-  // Gathers what a side needs of the block's samples at indices [rows].
+  // Samples beside those of the block have indices from block.size() on (relabelled.h).
+  std::size_t samples(const RolloutBlock& block) const;
+  std::size_t transitions(const RolloutBlock& block) const;  // samples that are no fillers
+  bool is_filler(const RolloutBlock& block, std::size_t i) const;
+  float advantage(const RolloutBlock& block, std::size_t i) const;  // as learnt_advantage()
+  // Gathers what a side needs of the samples at indices [rows]; relabelled ones come last.
   void gather(const RolloutBlock& block, const std::int32_t* indices, int rows,
               const AdvantageShift& advantages, NetworkSide side, Tile& tile) const;
   void add_gradient(const ActorCritic& network, int samples, const float* params,
@@ -212,6 +239,8 @@ struct PpoLoss {
   const Mirror* mirror = nullptr;
   // Parameters of the proximal policy; null: the policy that collected.
   const float* proximal = nullptr;
+  // Samples that another policy collected; null: none. They are the leader's here.
+  const Relabelled* relabelled = nullptr;
 };
 
 }  // namespace broadloom

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "broadloom/core/portable_math.h"
+#include "broadloom/core/random.h"
 #include "broadloom/math/elementwise.h"
 #include "broadloom/math/head.h"
 #include "broadloom/nn/distributions.h"
@@ -40,14 +41,17 @@ StdBounds::StdBounds(const NetworkShape& shape)
 }
 
 ActorCritic::ActorCritic(NetworkShape shape) : shape_(std::move(shape)) {
-  const bool grouped = !shape_.groups.empty();
+  const bool grouped = !shape_.groups.empty() || shape_.policies > 1;
   const std::vector<LayerPlan> plan = body_plan(grouped ? Encoder::kMlp : shape_.encoder,
                                                 shape_.normalisation, shape_.hidden_sizes);
   const bool shared = shape_.shared_encoder && (grouped || !plan.empty()) && !shape_.action_values;
   // A shared encoder or a single body has one input, so the critic has none of its own.
   if (shared || shape_.action_values) shape_.critic_observation_size = 0;
   const auto body = [&](int numbers, bool of_critic = false) {
-    if (grouped) return Chain(numbers, group_plans(of_critic), plan, shape_.activation, layout_);
+    if (grouped) {
+      const int marks = shape_.policies > 1 ? shape_.policies : 0;
+      return Chain(numbers + marks, group_plans(of_critic), plan, shape_.activation, layout_);
+    }
     const bool is_image = shape_.encoder != Encoder::kMlp;
     return Chain(is_image ? shape_.image : RowShape{1, 1, numbers}, plan, shape_.activation,
                  layout_);
@@ -76,17 +80,113 @@ ActorCritic::ActorCritic(NetworkShape shape) : shape_(std::move(shape)) {
   critic_range_.end = layout_.size();
   if (shape_.has_log_std()) log_std_ = layout_.add_vector(shape_.box_size());
   if (shape_.has_state_noise()) log_std_ = layout_.add_vector(noise_size());
+  if (shape_.has_policy_stds()) log_std_ = layout_.add_vector(shape_.policies * shape_.box_size());
 }
 
-// The groups that a side reads, in their order.
+// The groups that a side reads, in their order. With several policies, the vector of a row's policy
+// comes last.
 std::vector<GroupPlan> ActorCritic::group_plans(bool of_critic) const {
   std::vector<GroupPlan> plans;
+  const int numbers = of_critic ? shape_.critic_input_size() : shape_.observation_size;
+  if (shape_.groups.empty()) {
+    const bool is_image = shape_.encoder != Encoder::kMlp;
+    plans.push_back({is_image ? shape_.image : RowShape{1, 1, numbers}, 0, 1.0f,
+                     body_plan(shape_.encoder, shape_.normalisation, {})});
+  }
   for (const GroupShape& group : shape_.groups) {
     if (!(of_critic ? group.critic : group.policy)) continue;
     plans.push_back({group.shape, static_cast<std::size_t>(group.first), group.divisor,
                      body_plan(group.encoder, shape_.normalisation, group.widths)});
   }
+  if (shape_.policies > 1) {
+    plans.push_back({{1, 1, shape_.policies},
+                     static_cast<std::size_t>(numbers),
+                     1.0f,
+                     {{.kind = LayerKind::kLinear, .width = shape_.policy_vector_size}}});
+  }
   return plans;
+}
+
+// Vectors begin as in SAPG's code: independent standard normal numbers, with biases of 0.
+void ActorCritic::initialise_vectors(const Chain& body, std::uint64_t seed, std::uint32_t tensor,
+                                     Purpose purpose, float* params) const {
+  if (shape_.policies == 1 || body.empty()) return;
+  const LinearSlice& slice = policy_vectors(body).slice;
+  Random random(seed, purpose, tensor, 1);
+  for (int policy = 0; policy < slice.in; ++policy) {
+    for (int i = 0; i < slice.out; ++i) {
+      params[slice.at(policy, i)] = static_cast<float>(random.normal());
+    }
+  }
+  std::fill_n(params + slice.bias, slice.out, 0.0f);
+}
+
+// Writes the inputs that bodies read to `work`.
+template <class Real>
+void ActorCritic::mark(const NetworkInput<Real>& input, int rows, NetworkSide side,
+                       TileWorkspace<Real>& work) const {
+  if (shape_.policies == 1) return;
+  const auto count = static_cast<std::size_t>(rows);
+  for (std::size_t r = 0; r < count; ++r) {
+    work.policies[r] = input.policies != nullptr ? input.policies[r] : shape_.policies - 1;
+  }
+  const auto copy = [&](const Real* source, int numbers, AlignedVector<Real>& target) {
+    const auto size = static_cast<std::size_t>(numbers);
+    const std::size_t width = size + static_cast<std::size_t>(shape_.policies);
+    for (std::size_t r = 0; r < count; ++r) {
+      Real* row = &target[r * width];
+      std::fill_n(std::copy_n(source + r * size, size, row), shape_.policies, Real(0));
+      row[size + static_cast<std::size_t>(work.policies[r])] = Real(1);
+    }
+  };
+  const bool has_critic = shape_.critic_observation_size > 0;
+  if (side != NetworkSide::kValue) {
+    copy(input.policy, shape_.observation_size, work.marked);
+  } else if (!has_critic) {
+    copy(encoder_.empty() ? input.critic : input.policy, shape_.observation_size, work.marked);
+  }
+  if (has_critic && side != NetworkSide::kPolicy) {
+    copy(input.critic, shape_.critic_observation_size, work.marked_critic);
+  }
+}
+
+// The inputs that bodies read.
+template <class Real>
+NetworkInput<Real> ActorCritic::marked(const NetworkInput<Real>& input,
+                                       TileWorkspace<Real>& work) const {
+  if (shape_.policies == 1) return input;
+  NetworkInput<Real> out(work.marked.data());
+  if (shape_.critic_observation_size > 0) out.critic = work.marked_critic.data();
+  out.valid = input.valid;
+  return out;
+}
+
+// Writes the rows' log deviations to the outputs after those of the head.
+template <class Real>
+void ActorCritic::fill_policy_stds(const Real* params, int rows, TileWorkspace<Real>& work) const {
+  if (!shape_.has_policy_stds()) return;
+  Real* const out = &work.policy[head_columns(shape_)];
+  for (int a = 0; a < shape_.box_size(); ++a) {
+    for (int r = 0; r < rows; ++r) {
+      const int policy = work.policies[static_cast<std::size_t>(r)];
+      out[a * kTileRows + r] =
+          params[log_std_ + static_cast<std::size_t>(policy * shape_.box_size() + a)];
+    }
+  }
+}
+
+template <class Real>
+void ActorCritic::add_policy_stds_gradient(int rows, const TileWorkspace<Real>& work,
+                                           Real* grads) const {
+  if (!shape_.has_policy_stds()) return;
+  const Real* const delta = &work.policy_delta[head_columns(shape_)];
+  for (int a = 0; a < shape_.box_size(); ++a) {
+    for (int r = 0; r < rows; ++r) {
+      const int policy = work.policies[static_cast<std::size_t>(r)];
+      grads[log_std_ + static_cast<std::size_t>(policy * shape_.box_size() + a)] +=
+          delta[a * kTileRows + r];
+    }
+  }
 }
 
 void ActorCritic::initialise(std::uint64_t seed, float* params, Purpose purpose) const {
@@ -138,14 +238,16 @@ void ActorCritic::initialise(std::uint64_t seed, float* params, Purpose purpose)
     }
   };
   init(encoder_);
+  initialise_vectors(encoder_, seed, tensor, purpose, params);
   init_cell(encoder_cell_);
   init(actor_);
+  initialise_vectors(actor_, seed, tensor, purpose, params);
   init_cell(actor_cell_);
   if (shape_.action_values && !is_orthogonal && !is_uniform) {
     normal(policy_head_, 1.0);
   } else {
     LinearSlice drawn = policy_head_;
-    if (shape_.has_pairs() && !shape_.has_state_noise() &&
+    if (shape_.has_pairs() && !shape_.has_state_noise() && !shape_.has_policy_stds() &&
         shape_.action_distribution != ActionDistribution::kBeta) {
       const int deviations = shape_.box_size();
       drawn.out -= deviations;  // the logits and means
@@ -159,10 +261,15 @@ void ActorCritic::initialise(std::uint64_t seed, float* params, Purpose purpose)
   }
   if (!shape_.action_values) {
     init(critic_);
+    initialise_vectors(critic_, seed, tensor, purpose, params);
     init_cell(critic_cell_);
     head(value_head_, 1.0);
   }
   std::fill_n(params + log_std_, noise_size(), static_cast<float>(shape_.log_std_init));
+  if (shape_.has_policy_stds()) {
+    std::fill_n(params + log_std_, shape_.policies * shape_.box_size(),
+                static_cast<float>(shape_.log_std_init));
+  }
   if (shape_.has_log_std()) {
     const bool is_log = shape_.std_form == StdForm::kLog;
     const double first = is_log ? shape_.log_std_init : portable::exp(shape_.log_std_init);
@@ -174,8 +281,12 @@ template <class Real>
 void ActorCritic::log_std(const Real* params, Real* out) const {
   const StdBounds bounds(shape_);
   const Real low = static_cast<Real>(bounds.low), high = static_cast<Real>(bounds.high);
+  const std::size_t first =
+      log_std_ + (shape_.has_policy_stds()
+                      ? static_cast<std::size_t>((shape_.policies - 1) * shape_.box_size())
+                      : 0);
   for (int a = 0; a < shape_.box_size(); ++a) {
-    const Real kept = std::clamp(params[log_std_ + a], low, high);
+    const Real kept = std::clamp(params[first + static_cast<std::size_t>(a)], low, high);
     out[a] = shape_.std_form == StdForm::kLog ? kept : static_cast<Real>(portable::log(kept));
   }
 }
@@ -198,6 +309,12 @@ TileWorkspace<Real> ActorCritic::make_workspace() const {
   TileWorkspace<Real> work;
   work.observations.resize(kRows * shape_.observation_size);
   work.critic_observations.resize(kRows * shape_.critic_observation_size);
+  if (shape_.policies > 1) {
+    const auto marks = static_cast<std::size_t>(shape_.policies);
+    work.marked.resize(kRows * (static_cast<std::size_t>(shape_.observation_size) + marks));
+    const auto own = static_cast<std::size_t>(shape_.critic_observation_size);
+    work.marked_critic.resize(own > 0 ? kRows * (own + marks) : 0);
+  }
   work.encoder.resize(encoder_.workspace_size());
   work.encoder_delta.resize(encoder_.workspace_size());
   work.actor.resize(actor_.workspace_size());
@@ -239,6 +356,8 @@ std::array<ParameterRange, 2> ActorCritic::ranges(NetworkSide side) const {
 template <class Real>
 void ActorCritic::forward(const Real* params, std::type_identity_t<NetworkInput<Real>> input,
                           int rows, TileWorkspace<Real>& work, NetworkSide side) const {
+  mark(input, rows, side, work);
+  input = marked(input, work);
   const Real* encoded =
       encoder_.forward(params, input.policy, rows, work.encoder.data(), work.layer_scratch.data());
   encoded = encoder_cell_.forward(params, encoded, rows, work.states, work.encoder_cell.data());
@@ -270,6 +389,7 @@ void ActorCritic::forward(const Real* params, std::type_identity_t<NetworkInput<
     noise_variances(params + log_std_, noise_size(), work.noise_variances.data());
     noise_log_std(noise_rows(work, rows), &work.policy[head_columns(shape_)]);
   }
+  fill_policy_stds(params, rows, work);
   if (!work.log_std.empty()) log_std(params, work.log_std.data());
 }
 
@@ -289,9 +409,16 @@ void ActorCritic::backward(const Real* params, const Real* transposed,
                            std::type_identity_t<NetworkInput<Real>> input, int rows,
                            TileWorkspace<Real>& work, Real* grads, NetworkSide side) const {
   const bool shared = !encoder_.empty();
+  input = marked(input, work);
   const Real* top = encoder_.output(input.policy, work.encoder.data());
   const Real* encoded = encoder_cell_.output(top, work.encoder_cell.data());
   // below: where the derivative of the features under the head goes; null: not needed
+  // The vectors' layer has a bias, which would be a second parameter of every vector.
+  const auto keep_vector_bias = [&](const Chain& body, Real* of_params) {
+    if (shape_.policies == 1 || body.empty()) return;
+    const LinearSlice& slice = policy_vectors(body).slice;
+    std::fill_n(of_params + slice.bias, slice.out, Real(0));
+  };
   const auto run = [&](const Chain& body, const Cell& cell, const Real* features,
                        const Real* activations, Real* deltas, const Real* cell_activations,
                        Real* cell_deltas, const LinearSlice& head, const Real* delta, Real* below) {
@@ -303,6 +430,7 @@ void ActorCritic::backward(const Real* params, const Real* transposed,
     cell.backward(transposed, x, rows, work.states, cell_activations, cell_deltas, grads, below);
     body.backward(params, transposed, features, rows, activations, deltas, grads,
                   work.layer_scratch.data());
+    keep_vector_bias(body, grads);
   };
   Real* below_actor =
       shared ? work.feature_delta.data() : actor_.output_delta(work.actor_delta.data());
@@ -315,6 +443,7 @@ void ActorCritic::backward(const Real* params, const Real* transposed,
     noise_backward(noise_rows(work, rows), &work.policy[first], &work.policy_delta[first],
                    grads + log_std_);
   }
+  if (side != NetworkSide::kValue) add_policy_stds_gradient(rows, work, grads);
   if (side != NetworkSide::kValue) {
     run(actor_, actor_cell_, encoded, work.actor.data(), work.actor_delta.data(),
         work.actor_cell.data(), work.actor_cell_delta.data(), policy_head_,
@@ -331,6 +460,7 @@ void ActorCritic::backward(const Real* params, const Real* transposed,
                          work.encoder_cell_delta.data(), grads, below_encoder);
   encoder_.backward(params, transposed, input.policy, rows, work.encoder.data(),
                     work.encoder_delta.data(), grads, work.layer_scratch.data());
+  keep_vector_bias(encoder_, grads);
 }
 
 template <class Real>

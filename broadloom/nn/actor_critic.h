@@ -101,6 +101,11 @@ struct NetworkShape {
   // Groups of the observation. Each passes through its own layers; the body reads their outputs
   // side by side, and `encoder` and `image` do not count. Empty: it reads the observation.
   std::vector<GroupShape> groups{};
+  // Policies that share these layers, as SAPG's leader and followers; the last one is the leader.
+  // Each has a learnt vector of policy_vector_size numbers, which the body reads beside its other
+  // inputs, and log deviations of its own with has_policy_stds(). 1: one policy, without a vector.
+  int policies = 1;
+  int policy_vector_size = 0;
 
   // Whether an action has choices, numbers of a Box, or both.
   bool has_choices() const { return action_kind != SpaceKind::kBox; }
@@ -110,8 +115,14 @@ struct NetworkShape {
   // Whether the head has two outputs per number of an action: means [A] and then log deviations
   // [A], or those of a Beta's alpha and beta.
   bool has_pairs() const {
-    return has_box() && (action_distribution == ActionDistribution::kBeta ||
-                         std_form == StdForm::kStateDependent || has_state_noise());
+    return has_box() &&
+           (action_distribution == ActionDistribution::kBeta ||
+            std_form == StdForm::kStateDependent || has_state_noise() || has_policy_stds());
+  }
+  // Whether the log deviations among the outputs are parameters [policies, A], one row per policy.
+  bool has_policy_stds() const {
+    return has_box() && policies > 1 && std_form == StdForm::kLog &&
+           action_distribution != ActionDistribution::kBeta;
   }
   // Whether the log deviations among the outputs follow from the features and parameters [L, A].
   bool has_state_noise() const { return has_box() && std_form == StdForm::kSde; }
@@ -129,8 +140,10 @@ struct NetworkShape {
     for (const int count : heads()) sum += count;
     return sum;
   }
-  // Rows of the policy's head: all outputs, except log deviations of state_noise.h.
-  int head_outputs() const { return action_outputs - (has_state_noise() ? box_size() : 0); }
+  // Rows of the policy's head: all outputs, except log deviations that come from elsewhere.
+  int head_outputs() const {
+    return action_outputs - (has_state_noise() || has_policy_stds() ? box_size() : 0);
+  }
   // Outputs for the numbers of a Box, the last ones.
   int box_outputs() const { return action_outputs - logits(); }
   // The numbers of a Box in an action.
@@ -159,6 +172,8 @@ struct NetworkInput {
   const Real* critic;  // [rows, critic_input_size()]
   // [rows, logits()] flags of valid actions (env/action_masks.h); null: all are valid.
   const std::uint8_t* valid = nullptr;
+  // [rows] which of NetworkShape::policies acts; null: the leader.
+  const std::int32_t* policies = nullptr;
 };
 
 // The logit of an invalid action. Its probability, its share of the entropy and the gradient of its
@@ -182,6 +197,9 @@ template <class Real>
 struct TileWorkspace {
   AlignedVector<Real> observations;         // [kTileRows, D]
   AlignedVector<Real> critic_observations;  // [kTileRows, critic_observation_size], or empty
+  // With several policies: inputs, each followed by zeros and a 1 at the place of its policy.
+  AlignedVector<Real> marked, marked_critic;
+  std::array<std::int32_t, kTileRows> policies{};  // of the rows
   AlignedVector<Real> encoder, actor, critic;
   AlignedVector<Real> encoder_delta, actor_delta, critic_delta;
   // Activations and deltas of recurrent cells; empty without them.
@@ -210,7 +228,7 @@ struct TileWorkspace {
           &encoder_cell,     &actor_cell,          &critic_cell,   &encoder_cell_delta,
           &actor_cell_delta, &critic_cell_delta,   &states.before, &states.delta,
           &policy,           &policy_delta,        &values,        &values_delta,
-          &feature_delta,    &layer_scratch}) {
+          &feature_delta,    &layer_scratch,       &marked,        &marked_critic}) {
       count += array->size();
     }
     count += log_std.size() + log_std_delta.size() + noise_variances.size();
@@ -237,10 +255,15 @@ class ActorCritic {
   bool is_recurrent() const { return state_size_ > 0; }
   const LinearSlice& policy_head() const { return policy_head_; }
   const LinearSlice& value_head() const { return value_head_; }
-  // Offset of the parameters of log_std [box_size()], with shape().has_log_std(), or of those of
-  // noise [L, box_size()], with shape().has_state_noise().
+  // Offset of the parameters of log_std [box_size()], with shape().has_log_std(); of those of
+  // noise [L, box_size()], with shape().has_state_noise(); or of [policies, box_size()], with
+  // shape().has_policy_stds().
   std::size_t log_std_offset() const { return log_std_; }
-  // Log standard deviations [A] of a Gaussian.
+  // With several policies: the layer of a body that gives the vector of a row's policy.
+  const Layer& policy_vectors(const Chain& body) const {
+    return body.layers()[body.joined().back()];
+  }
+  // Log standard deviations [A] of a Gaussian, those of the leader with several policies.
   template <class Real>
   void log_std(const Real* params, Real* out) const;
   // Adds the derivative for their parameters to grads [P], from that for the log standard
@@ -308,6 +331,17 @@ class ActorCritic {
 
  private:
   std::vector<GroupPlan> group_plans(bool of_critic) const;
+  template <class Real>
+  NetworkInput<Real> marked(const NetworkInput<Real>& input, TileWorkspace<Real>& work) const;
+  template <class Real>
+  void mark(const NetworkInput<Real>& input, int rows, NetworkSide side,
+            TileWorkspace<Real>& work) const;
+  void initialise_vectors(const Chain& body, std::uint64_t seed, std::uint32_t tensor,
+                          Purpose purpose, float* params) const;
+  template <class Real>
+  void fill_policy_stds(const Real* params, int rows, TileWorkspace<Real>& work) const;
+  template <class Real>
+  void add_policy_stds_gradient(int rows, const TileWorkspace<Real>& work, Real* grads) const;
 
   NetworkShape shape_;
   ParameterLayout layout_;

@@ -31,9 +31,15 @@ struct BlockSizes {
   int policy_outputs = 0;       // how many they are; 0: A
   int state_size = 0;           // S of a recurrent network (ActorCritic::state_size()), or 0
   int sequence = 0;             // L, steps between kept states of a recurrent network; 0: T
+  int policies = 1;             // that collect, N / policies environments each; the last one leads
 
   bool has_critic() const { return critic.size > 0; }
   int mean_size() const { return policy_outputs > 0 ? policy_outputs : A; }
+  int envs_per_policy() const { return N / policies; }
+  // The policy that acts in environment n.
+  int policy_of(int n) const { return n / envs_per_policy(); }
+  // Whether the observations after the block are kept.
+  bool with_last() const { return with_intrinsic || policies > 1; }
   ObservationType observation() const { return {D, dtype, full_scale, frames, byte_runs}; }
   std::size_t size() const { return static_cast<std::size_t>(T) * N; }  // B
   int sequence_steps() const { return sequence > 0 ? sequence : T; }    // L
@@ -137,9 +143,12 @@ struct RolloutBlock : BlockSizes {
           &Block::final_values);
     visit(BlockArray{"advantages", kTransitions, 1, kTargets}, &Block::advantages);
     const bool intrinsic = sizes.with_intrinsic;
-    visit(BlockArray{"last_observations", BlockPlaces::kEnvs, sizes.D, kBootstrap, false, intrinsic,
-                     sizes.observation()},
+    visit(BlockArray{"last_observations", BlockPlaces::kEnvs, sizes.D, kBootstrap, false,
+                     sizes.with_last(), sizes.observation()},
           &Block::last_observations);
+    visit(BlockArray{"last_critic_observations", BlockPlaces::kEnvs, sizes.critic.size, kBootstrap,
+                     false, sizes.policies > 1 && sizes.has_critic(), sizes.critic},
+          &Block::last_critic_observations);
     visit(BlockArray{"int_values", kTransitions, 1, kCollect, false, intrinsic},
           &Block::int_values);
     visit(BlockArray{"last_int_values", BlockPlaces::kEnvs, 1, kBootstrap, false, intrinsic},
@@ -220,12 +229,15 @@ struct RolloutBlock : BlockSizes {
     return {&terminated[index(t - 1, n)], &truncated[index(t - 1, n)]};
   }
 
-  // The critic's inputs: of the transitions, and of final observations.
+  // The critic's inputs: of the transitions, of final observations, and of those after the block.
   const Observations& critic_inputs() const {
     return has_critic() ? critic_observations : observations;
   }
   const Observations& final_critic_inputs() const {
     return has_critic() ? final_critic_observations : final_observations;
+  }
+  const Observations& last_critic_inputs() const {
+    return has_critic() ? last_critic_observations : last_observations;
   }
 
   Observations observations;                // [T, N, D] policy inputs (normalised if that is on)
@@ -246,8 +258,10 @@ struct RolloutBlock : BlockSizes {
   Observations final_critic_observations;  // [N, S, critic.size], or empty
   std::vector<float> final_values;         // [N, S] V of final observations
   std::vector<float> advantages;           // [T, N]
+  // After the block, as in `observations`; or empty.
+  Observations last_observations;         // [N, D] with with_last()
+  Observations last_critic_observations;  // [N, critic.size] with several policies
   // For intrinsic rewards, or empty. Intrinsic returns continue across the ends of episodes.
-  Observations last_observations;      // [N, D] after the block, as in `observations`
   std::vector<float> int_values;       // [T, N] the critic's intrinsic value of s_t
   std::vector<float> last_int_values;  // [N] of the observation that follows the block
   std::vector<float> int_rewards;      // [T, N] of the next observation, before scaling

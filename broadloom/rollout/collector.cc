@@ -48,9 +48,13 @@ Collector::Collector(VecEnv& envs, const ActorCritic& network, const Actor& acto
       noise_(network, static_cast<std::size_t>(envs.num_envs())) {
   const std::size_t per_tile = static_cast<std::size_t>(envs.spec().action_size()) * kTileRows;
   for (int thread = 0; thread < pool.threads(); ++thread) {
-    scratch_.push_back({network.make_workspace<float>(), EnvRows(0, network, envs.spec()),
-                        AlignedVector<float>(per_tile), AlignedVector<float>(per_tile),
-                        AlignedVector<float>(kTileRows), AlignedVector<float>(per_tile)});
+    scratch_.push_back({network.make_workspace<float>(),
+                        EnvRows(0, network, envs.spec()),
+                        AlignedVector<float>(per_tile),
+                        AlignedVector<float>(per_tile),
+                        AlignedVector<float>(kTileRows),
+                        AlignedVector<float>(per_tile),
+                        {}});
   }
   regroup(envs.num_envs());
 }
@@ -372,6 +376,7 @@ void Collector::act(Shard shard, const GroupRows& rows, Scratch& scratch, const 
   const bool values_later = values_wait();
   NetworkInput<float> input(seen);
   input.valid = block.valid_row(first);
+  input.policies = policies_of(shard, 1, scratch, block);
   read_states(block.next_states.data() + shard.begin * network_.state_size(), shard.size(),
               scratch.work);
   network_.forward(params, input, shard.size(), scratch.work,

@@ -85,6 +85,7 @@ class Collector {
     AlignedVector<float> actions;    // [A, kTileRows] as drawn
     AlignedVector<float> log_probs;  // [kTileRows]
     AlignedVector<float> terms;      // [A, kTileRows] scratch of the actor
+    std::array<std::int32_t, kTileRows> policies{};  // of the rows, with several policies
   };
   // The first fault of a group.
   struct Fault {
@@ -132,6 +133,8 @@ class Collector {
   const Fault* first_fault(std::int64_t first_step) const;
   void act(Shard shard, const GroupRows& rows, Scratch& scratch, const float* params,
            std::int64_t step, int t, RolloutBlock& block);
+  static const std::int32_t* policies_of(Shard shard, int steps, Scratch& scratch,
+                                         const RolloutBlock& block);
   bool values_wait() const { return network_.sides_are_apart() || network_.is_recurrent(); }
   void begin_sequence(Shard shard, int t, RolloutBlock& block) const;
   void read_states(const float* states, int rows, TileWorkspace<float>& work) const;

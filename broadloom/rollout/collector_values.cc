@@ -19,6 +19,17 @@ void read_inputs(const ObsNormalizer* normalizer, const Observations& raw, std::
 
 }  // namespace
 
+// The policies of `steps` steps of the shard; null: there is one.
+const std::int32_t* Collector::policies_of(Shard shard, int steps, Scratch& scratch,
+                                           const RolloutBlock& block) {
+  if (block.policies == 1) return nullptr;
+  std::int32_t* out = scratch.policies.data();
+  for (int k = 0; k < steps; ++k) {
+    for (int n = shard.begin; n < shard.end; ++n) *out++ = block.policy_of(n);
+  }
+  return scratch.policies.data();
+}
+
 // Copies the values of tile rows from tile_row on to the block.
 void Collector::keep_values(const TileWorkspace<float>& work, std::size_t tile_row,
                             std::size_t rows, std::size_t block_row, RolloutBlock& block) {
@@ -43,7 +54,9 @@ void Collector::value_rows(Shard shard, Scratch& scratch, const float* params,
       seen.read(block.index(t + k, shard.begin), rows, tile + k * rows * width);
     }
     read_value_states(shard, t, static_cast<int>(steps), scratch.work, block);
-    network_.forward(params, tile, static_cast<int>(steps * rows), scratch.work,
+    NetworkInput<float> input(tile);
+    input.policies = policies_of(shard, static_cast<int>(steps), scratch, block);
+    network_.forward(params, input, static_cast<int>(steps * rows), scratch.work,
                      NetworkSide::kValue);
     keep_value_states(shard, t, static_cast<int>(steps), scratch.work, slots, block);
     for (std::size_t k = 0; k < steps; ++k) {
@@ -76,12 +89,21 @@ void Collector::bootstrap_rows(const Group& group, Scratch& scratch, const float
   }
   read_states(block.next_states.data() + shard.begin * network_.state_size(), shard.size(),
               scratch.work);
-  network_.forward(params, tile, shard.size(), scratch.work, NetworkSide::kValue);
+  NetworkInput<float> input(tile);
+  input.policies = policies_of(shard, 1, scratch, block);
+  network_.forward(params, input, shard.size(), scratch.work, NetworkSide::kValue);
   std::copy_n(values, shard.size(), &block.last_values[shard.begin]);
   if (block.with_intrinsic) {
     std::copy_n(values + kTileRows, shard.size(), &block.last_int_values[shard.begin]);
+  }
+  if (block.with_last()) {
+    const auto first = static_cast<std::size_t>(shard.begin);
     keep(normalizers_.policy, rows.envs.policy.now, rows.first, shard.size(),
-         block.last_observations, static_cast<std::size_t>(shard.begin));
+         block.last_observations, first);
+    if (block.policies > 1 && block.has_critic()) {
+      keep(normalizers_.critic, rows.envs.critic.now, rows.first, shard.size(),
+           block.last_critic_observations, first);
+    }
   }
   if (simulator_.has_final_observations) {
     value_final_observations(shard, scratch, params, block);
@@ -103,13 +125,16 @@ void Collector::value_final_observations(Shard shard, Scratch& scratch, const fl
   const auto flush = [&] {
     if (rows == 0) return;
     scratch.work.states.begin(rows);
-    network_.forward(params, tile, rows, scratch.work, NetworkSide::kValue);
+    NetworkInput<float> input(tile);
+    if (block.policies > 1) input.policies = scratch.policies.data();
+    network_.forward(params, input, rows, scratch.work, NetworkSide::kValue);
     for (int r = 0; r < rows; ++r) block.final_values[places[r]] = scratch.work.values[r];
     rows = 0;
   };
   for (int n = shard.begin; n < shard.end; ++n) {
     for (int s = 0; s < block.truncations[n]; ++s) {
       places[rows] = block.final_index(n, s);
+      scratch.policies[static_cast<std::size_t>(rows)] = block.policy_of(n);
       std::copy_n(block.final_states.data() + places[rows] * size, size,
                   scratch.work.states.before.data() + rows * size);
       finals.read(places[rows], 1, tile + static_cast<std::size_t>(rows) * finals.type().size);

@@ -104,7 +104,7 @@ int outputs_of(const Config& config, const Space& action) {
   const std::vector<int> choices = action.choices();
   const int logits = std::accumulate(choices.begin(), choices.end(), 0);
   const bool pairs = config.action_distribution == "beta" || config.std_form == "state_dependent" ||
-                     config.std_form == "sde";
+                     config.std_form == "sde" || config.sapg_policies > 1;
   return logits + (pairs ? 2 : 1) * action.box_count();
 }
 
@@ -193,7 +193,9 @@ NetworkShape network_shape(const Config& config, const EnvSpec& spec) {
           .value_outputs = value_outputs(config),
           .weight_init = weight_init_of(config.weight_init),
           .recurrent = cell_of(config.recurrent),
-          .groups = group_shapes(config, spec)};
+          .groups = group_shapes(config, spec),
+          .policies = config.sapg_policies,
+          .policy_vector_size = config.sapg_vector_size};
 }
 
 NetworkShape rnd_shape(const Config& config, const EnvSpec& spec) {

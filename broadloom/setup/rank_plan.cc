@@ -15,7 +15,7 @@ namespace broadloom {
 namespace {
 
 // Bytes of PPO's sums per partial gradient, for both sides; other algorithms need less.
-constexpr double kNoteBytes = 2 * 13 * sizeof(double);
+constexpr double kNoteBytes = 2 * 14 * sizeof(double);
 
 int first_rank_shards(int shards, int ranks) {
   return static_cast<int>(std::int64_t{shards} / ranks);
@@ -58,8 +58,8 @@ RankPlan plan_ranks(const Config& config, int ranks, const VecEnv& envs) {
   const int most = static_cast<int>(now.largest_minibatch());
   plan.gradient_ranks = RankRuns(partial_gradient_count(most, parameters), ranks).nodes;
   for (std::int64_t m = 0; m < now.minibatch_count(); ++m) {
-    const std::int64_t begin = m * now.batch_size() / now.minibatch_count();
-    const std::int64_t end = (m + 1) * now.batch_size() / now.minibatch_count();
+    const std::int64_t begin = m * now.learnt_samples() / now.minibatch_count();
+    const std::int64_t end = (m + 1) * now.learnt_samples() / now.minibatch_count();
     const int samples = static_cast<int>(end - begin);
     plan.gradient += now.update_epochs * (gradient_bytes(samples, parameters, ranks) +
                                           gradient_bytes(samples, companion.parameters, ranks));

@@ -39,6 +39,10 @@ PpoSettings ppo_settings(const Config& config) {
   settings.loss.analytic_kl = has_analytic_kl(config);
   settings.loss.mirror_samples = config.mirror_samples;
   settings.loss.mirror_coef = config.mirror_coef;
+  // As in SAPG's code: the scale times 0.5 for the first follower.
+  settings.loss.follower_entropy = 0.5 * config.sapg_entropy_scale;
+  settings.relabel = {config.relabelled_followers(), config.sapg_clip == "paper", config.gamma,
+                      truncation_mode(config)};
   if (config.clip_schedule != "constant") settings.clip_coef = clip_schedule(config);
   if (config.ent_schedule != "constant") settings.ent_coef = entropy_schedule(config);
   settings.gamma = config.gamma;
@@ -97,6 +101,7 @@ BlockSizes run_block_sizes(const Config& config, const VecEnv& envs) {
   sizes.critic = observation_type(critic_space(config, envs.spec()));
   sizes.with_intrinsic = value_outputs(config) > 1;
   sizes.with_means = has_analytic_kl(config) && envs.spec().action.has_box();
+  sizes.policies = config.sapg_policies;
   sizes.policy_outputs = network_shape(config, envs.spec()).action_outputs;
   if (config.is_recurrent()) {
     sizes.state_size =

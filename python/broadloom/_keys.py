@@ -59,6 +59,11 @@ class ConfigKeys(TypedDict, total=False):
     bounds_coef: float
     mirror_samples: bool
     mirror_coef: float
+    sapg_policies: int
+    sapg_vector_size: int
+    sapg_entropy_scale: float
+    sapg_followers: int
+    sapg_clip: Literal["code", "paper"]
     target_kl: float
     eps_start: float
     eps_finish: float

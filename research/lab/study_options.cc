@@ -88,6 +88,12 @@ Status check_network(const Policy& policy) {
         "`broadloom gradients` measures a policy with memory by --study windows alone",
         policy.config.recurrent));
   }
+  if (shape.policies > 1) {
+    return invalid(fmt::format(
+        "sapg_policies = {}: these studies measure one policy, which collects the whole block; "
+        "`broadloom gradients` asks for a run with sapg_policies = 1",
+        shape.policies));
+  }
   if (shape.value_outputs > 1) {
     return invalid(
         "this policy learns from intrinsic rewards, too, which the laboratory does not have; "

@@ -31,6 +31,8 @@ const std::vector<Idle>& idle_settings() {
   const Overrides beta{{"env_id", "Pendulum-v1"}, {"action_distribution", "beta"}};
   const std::string is_beta =
       "action_distribution = beta; it needs action_distribution = gaussian or squashed";
+  const std::string one_policy = "sapg_policies = 1; it needs sapg_policies above 1";
+  const Overrides sapg{{"sapg_policies", "2"}};
   const std::string no_levels = "curriculum is not set; it needs curriculum set";
   const Overrides levels{{"curriculum", "easy,hard"},
                          {"strata.easy.half_length", "0.4..0.6"},
@@ -94,6 +96,28 @@ const std::vector<Idle>& idle_settings() {
        "recurrent = gru; it needs recurrent = none",
        {}},
       {"mirror_coef", "0.5", {}, is_discrete, box},
+      {"sapg_policies", "2", rnd, "algorithm = ppo_rnd; it needs algorithm = ppo", {}},
+      {"sapg_policies", "2", pqn, "algorithm = pqn; it needs algorithm = ppo", {}},
+      {"sapg_policies",
+       "2",
+       {{"recurrent", "gru"}},
+       "recurrent = gru; it needs recurrent = none",
+       {}},
+      {"sapg_policies",
+       "2",
+       {{"proximal_decay", "0.9"}},
+       "proximal_decay = 0.9; it needs proximal_decay = 0",
+       {}},
+      {"sapg_policies", "2", {{"device", "cuda"}}, "device = cuda; it needs device = cpu", {}},
+      {"sapg_vector_size", "8", {}, one_policy, sapg},
+      {"sapg_entropy_scale", "0.1", {}, one_policy, sapg},
+      {"sapg_followers", "0", {}, one_policy, sapg},
+      {"sapg_clip", "paper", {}, one_policy, sapg},
+      {"sapg_clip",
+       "paper",
+       {{"sapg_policies", "2"}, {"sapg_followers", "0"}},
+       "sapg_followers = 0; it needs sapg_followers above 0",
+       sapg},
       {"proximal_decay", "0.9", rnd, "algorithm = ppo_rnd; it needs algorithm = ppo", {}},
       {"proximal_decay",
        "0.9",

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "broadloom/env/tasks/registry.h"
+#include "broadloom/setup/algorithms.h"
 #include "broadloom/setup/network_shape.h"
 
 namespace broadloom {
@@ -131,6 +132,10 @@ TEST(Settings, NumbersOfTheUpdateAreTheConfigs) {
   config.adam_beta2 = 0.2;
   config.norm_adv_decay = 0.21;
   config.proximal_decay = 0.22;
+  config.sapg_policies = 3;
+  config.sapg_followers = 2;
+  config.sapg_entropy_scale = 0.46;
+  config.gamma = 0.24;
   const PpoSettings settings = ppo_settings(config);
   EXPECT_EQ(settings.loss.clip_coef, 0.11);
   EXPECT_FALSE(settings.loss.clip_vloss);
@@ -145,6 +150,63 @@ TEST(Settings, NumbersOfTheUpdateAreTheConfigs) {
   EXPECT_EQ(settings.adam_betas.second, 0.2);
   EXPECT_EQ(settings.norm_adv_decay, 0.21);
   EXPECT_EQ(settings.proximal_decay, 0.22);
+  EXPECT_EQ(settings.loss.follower_entropy, 0.23);
+  EXPECT_EQ(settings.relabel.followers, 2);
+  EXPECT_EQ(settings.relabel.gamma, 0.24);
+  EXPECT_FALSE(settings.relabel.clips_by_paper);
+  config.sapg_clip = "paper";
+  EXPECT_TRUE(ppo_settings(config).relabel.clips_by_paper);
+}
+
+// Each policy has 4 of 12 environments.
+TEST(Settings, MinibatchesHoldTheSamplesOfFollowersTwice) {
+  Config config;
+  config.num_envs = 12;
+  config.num_steps = 5;
+  config.num_minibatches = 7;
+  EXPECT_EQ(config.learnt_samples(), 60);
+  config.sapg_policies = 3;
+  EXPECT_EQ(config.learnt_samples(), 80);
+  EXPECT_EQ(config.largest_minibatch(), 12);
+  config.sapg_followers = 2;
+  config.minibatch_size = 33;
+  EXPECT_EQ(config.learnt_samples(), 100);
+  EXPECT_EQ(config.minibatch_count(), 4);
+  EXPECT_EQ(config.largest_minibatch(), 25);
+}
+
+TEST(Settings, SapgThatDoesNotFitIsRefused) {
+  struct Wrong {
+    const char* words;
+    void (*set)(Config& config);
+  };
+  const Wrong all[] = {
+      {"got 3 with 8 environments", [](Config& c) { c.sapg_policies = 3; }},
+      {"got 16 with 8 environments", [](Config& c) { c.sapg_policies = 16; }},
+      {"got 4 with sapg_policies = 4", [](Config& c) { c.sapg_followers = 4; }},
+      {"mirror_coef = 0.5", [](Config& c) { c.mirror_coef = 0.5; }},
+      {"std_form = scalar", [](Config& c) { c.std_form = "scalar"; }},
+      {"std_form = sde", [](Config& c) { c.std_form = "sde"; }},
+      {"'gradient'", [](Config& c) { c.instruments = {"gradient"}; }},
+      {"'policy'", [](Config& c) { c.instruments = {"plasticity", "policy"}; }},
+      {"'audit'", [](Config& c) { c.instruments = {"audit"}; }},
+  };
+  const Result<EnvSpec> spec = env_spec("Pendulum-v1", {});
+  ASSERT_TRUE(spec.ok());
+  Config fits;
+  fits.env_id = "Pendulum-v1";
+  fits.num_envs = 8;
+  fits.sapg_policies = 4;
+  fits.instruments = {"plasticity", "coverage"};
+  const Status accepted = check_algorithm(fits, spec.value());
+  EXPECT_TRUE(accepted.ok()) << accepted.message();
+  for (const Wrong& wrong : all) {
+    Config config = fits;
+    wrong.set(config);
+    const Status refused = check_algorithm(config, spec.value());
+    EXPECT_EQ(refused.kind(), ErrorKind::kInvalidConfig) << wrong.words;
+    EXPECT_NE(refused.message().find(wrong.words), std::string::npos) << refused.message();
+  }
 }
 
 }  // namespace

@@ -27,11 +27,13 @@ struct Kind {
   Space critic_observation = {};
   std::vector<int> hidden_sizes = {7, 6};
   std::vector<std::string> group_encoders = {}, policy_groups = {};
+  int sapg_policies = 1;
 
   std::string name() const {
     return encoder + " " + layer_norm + " " + activation + " " + algorithm + " " + recurrent + " " +
            action_distribution + " " + std_form + " " + norm_value +
-           (shared_encoder ? " shared " : " ") + shape_text(observation) + " " + shape_text(action);
+           (sapg_policies > 1 ? " sapg" : "") + (shared_encoder ? " shared " : " ") +
+           shape_text(observation) + " " + shape_text(action);
   }
 };
 
@@ -140,6 +142,7 @@ class UntrainedPolicy {
     config.clip_obs = 2.0;
     config.group_encoders = kind.group_encoders;
     config.policy_groups = kind.policy_groups;
+    config.sapg_policies = kind.sapg_policies;
     return config;
   }
   static EnvSpec spec_of(const Kind& kind) {

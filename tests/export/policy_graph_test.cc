@@ -162,6 +162,25 @@ TEST(PolicyGraph, ScalesSquashedAndBetaActions) {
   });
 }
 
+// The network without names of policies acts as the leader, whose vector joins the biases.
+TEST(PolicyGraph, OfSeveralPoliciesIsTheLeaders) {
+  expect_the_network({.norm_obs = true, .sapg_policies = 3});
+  expect_the_network({.shared_encoder = true, .hidden_sizes = {}, .sapg_policies = 2});
+  expect_the_network({.encoder = "minatar",
+                      .layer_norm = "all",
+                      .observation = Space::bits({10, 9, 3}),
+                      .sapg_policies = 4});
+  expect_the_network({.critic_observation = Space::box({0.0f}, {1.0f}), .sapg_policies = 3});
+  const Space box = Space::box({-0.2f, 5.0f}, {0.2f, 35.0f});
+  expect_scaled({.action_distribution = "squashed", .action = box, .sapg_policies = 3},
+                [](double mean, double) { return std::tanh(mean); });
+  const UntrainedPolicy untrained({.action = box, .sapg_policies = 3});
+  const Policy policy = untrained.view();
+  const PolicyGraph graph = policy_graph(policy);
+  const float* const leader = policy.params + policy.network.log_std_offset() + 4;
+  EXPECT_EQ(graph.array("log_std").numbers, std::vector<float>(leader, leader + 2));
+}
+
 TEST(PolicyGraph, OfEveryCellIsExact) {
   for (const std::string cell : {"mingru", "gru", "lstm"}) {
     expect_the_network({.recurrent = cell, .norm_obs = true});

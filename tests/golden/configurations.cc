@@ -436,6 +436,23 @@ const std::vector<Run>& training_runs() {
       {"space_invaders_minimal",
        {{"env_id", "MinAtar/SpaceInvaders-v1"}, {"max_episode_steps", "19"}},
        1},
+      {"pendulum_sapg",
+       {{"env_id", "Pendulum-v1"},
+        {"num_envs", "36"},
+        {"max_episode_steps", "23"},
+        {"norm_obs", "true"},
+        {"sapg_policies", "3"},
+        {"sapg_vector_size", "5"},
+        {"sapg_entropy_scale", "0.05"},
+        {"sapg_clip", "paper"}}},
+      {"cartpole_sapg",
+       {{"env_id", "CartPole-v1"},
+        {"num_envs", "36"},
+        {"max_episode_steps", "19"},
+        {"shared_encoder", "true"},
+        {"sapg_policies", "4"},
+        {"sapg_followers", "2"},
+        {"sapg_entropy_scale", "0.02"}}},
   };
   return runs;
 }

@@ -121,7 +121,9 @@ TEST_P(Bits, AreTheSameWithInstrumentsForAnyNumberOfThreads) {
   const std::string expected = bytes_of(*plain);
   for (const int every : {1, 3}) {
     Config watched_config = config();
-    watched_config.instruments = instrument_names();
+    watched_config.instruments = config().sapg_policies == 1
+                                     ? instrument_names()
+                                     : std::vector<std::string>{"plasticity", "coverage"};
     watched_config.instrument_every = every;
     std::string numbers;
     for (const int threads : {1, 2, 5}) {
@@ -205,6 +207,22 @@ INSTANTIATE_TEST_SUITE_P(
         Param{"Pendulum-v1",
               {{"max_episode_steps", "7"}, {"proximal_decay", "0.9"}, {"norm_adv", "running"}}},
         Param{"CartPole-v1", {{"shared_encoder", "true"}, {"proximal_decay", "0.9"}}},
+        Param{"Pendulum-v1",
+              {{"num_envs", "39"},
+               {"max_episode_steps", "7"},
+               {"sapg_policies", "3"},
+               {"sapg_entropy_scale", "0.1"},
+               {"norm_obs", "true"},
+               {"norm_value", "running"},
+               {"lr_schedule", "adaptive"},
+               {"kl_estimate", "analytic"}}},
+        Param{"CartPole-v1",
+              {{"num_envs", "36"},
+               {"max_episode_steps", "9"},
+               {"shared_encoder", "true"},
+               {"sapg_policies", "4"},
+               {"sapg_followers", "2"},
+               {"sapg_clip", "paper"}}},
         Param{"FrozenLake-v1", {{"seed_families", "1"}, {"max_episode_steps", "9"}}},
         Param{"CartPole-v1",
               {{"num_envs", "36"},

@@ -2,7 +2,9 @@
 
 #include <fmt/core.h>
 
+#include <algorithm>
 #include <memory>
+#include <string>
 
 #include "broadloom/env/declared_mirror.h"
 #include "broadloom/learn/ppo.h"
@@ -44,6 +46,62 @@ Status check_mirrored(const Config& config, const EnvSpec& spec) {
   return check_mirror(spec);
 }
 
+// Rules that a table of keys cannot state.
+Status check_sapg(const Config& config, const EnvSpec& spec) {
+  const int policies = config.sapg_policies;
+  if (policies == 1) return {};
+  for (std::size_t p = 0; p < config.phase_count(); ++p) {
+    const int num_envs = config.of_phase(p).num_envs;
+    if (num_envs % policies == 0) continue;
+    return invalid(fmt::format(
+        "sapg_policies: got {} with {} environments; expected a divisor of num_envs, so that each "
+        "policy acts in as many. Change num_envs or sapg_policies",
+        policies, num_envs));
+  }
+  if (config.sapg_followers >= policies) {
+    return invalid(fmt::format(
+        "sapg_followers: got {} with sapg_policies = {}, one of which leads; expected at most {}",
+        config.sapg_followers, policies, policies - 1));
+  }
+  if (config.mirror_coef > 0.0) {
+    return invalid(
+        fmt::format("sapg_policies: got {} with mirror_coef = {}, whose loss knows one policy; set "
+                    "mirror_samples = true in its place",
+                    policies, to_text(config.mirror_coef)));
+  }
+  if (spec.action.has_box() && (config.std_form == "scalar" || config.std_form == "sde")) {
+    return invalid(fmt::format(
+        "sapg_policies: got {} with std_form = {}, but each policy has deviations of its own; "
+        "expected std_form = log or state_dependent",
+        policies, config.std_form));
+  }
+  for (const std::string& name : config.instruments) {
+    if (name != "gradient" && name != "policy" && name != "audit") continue;
+    return invalid(fmt::format(
+        "instruments: '{}' measures one policy's samples, but sapg_policies = {}; leave it out",
+        name, policies));
+  }
+  return {};
+}
+
+// Bytes of the largest phase.
+std::size_t relabelled_bytes(const Config& config, const ActorCritic& network, const EnvSpec& spec,
+                             int threads) {
+  if (config.relabelled_followers() == 0) return 0;
+  std::size_t most = 0;
+  for (std::size_t p = 0; p < config.phase_count(); ++p) {
+    const Config now = config.of_phase(p);
+    const int limit = config.max_episode_steps > 0 ? config.max_episode_steps
+                                                   : std::max(1, spec.max_episode_steps);
+    const BlockSizes sizes{.T = now.num_steps,
+                           .N = now.num_envs,
+                           .S = now.num_steps / limit + 1,
+                           .policies = now.sapg_policies};
+    most = std::max(most, Relabelled::bytes(network, ppo_settings(now).relabel, sizes, threads));
+  }
+  return most;
+}
+
 }  // namespace
 
 AlgorithmEntry ppo_entry() {
@@ -52,7 +110,7 @@ AlgorithmEntry ppo_entry() {
       .make = [](const AlgorithmSetup& setup) -> std::unique_ptr<Algorithm> {
         const Config& config = setup.config;
         auto ppo = std::make_unique<Ppo>(
-            setup.network, ppo_settings(config), static_cast<int>(config.batch_size()),
+            setup.network, ppo_settings(config), static_cast<int>(config.learnt_samples()),
             static_cast<int>(config.minibatch_count()), setup.spec.observation_size(),
             setup.spec.action_size(), setup.pool, setup.ranks);
         ppo->set_value_normalizer(setup.value_norm);
@@ -63,12 +121,18 @@ AlgorithmEntry ppo_entry() {
           [](const Config& config, const ActorCritic& network, const EnvSpec& spec, int threads) {
             const std::size_t proximal =
                 config.proximal_decay > 0.0 ? network.parameter_count() * sizeof(float) : 0;
-            return proximal + Ppo::bytes(network, static_cast<int>(config.largest_minibatch()),
-                                         spec.observation_size(), spec.action_size(), threads);
+            return proximal + relabelled_bytes(config, network, spec, threads) +
+                   Ppo::bytes(network, static_cast<int>(config.largest_minibatch()),
+                              spec.observation_size(), spec.action_size(), threads);
           },
       .learns_sequences = true,
-      .check = check_mirrored,
+      .check =
+          [](const Config& config, const EnvSpec& spec) {
+            BROADLOOM_TRY(check_sapg(config, spec));
+            return check_mirrored(config, spec);
+          },
       .falls = falling_coefficient,
+      .streams = {{"followers", Purpose::kFollowers}},
       .declare_numbers =
           [](const InfoVisitor& declare) {
             UpdateStats().visit([&](const NumberInfo& info, double) { declare(info); });
