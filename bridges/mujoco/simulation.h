@@ -44,9 +44,10 @@ class Simulation {
   void place_bodies() { library_.kinematics(model_, data_); }
   // Computes everything that follows from positions, speeds and controls.
   Health forward();
-  // Takes `times` steps, then computes contact forces on bodies, as Gymnasium does. After a number
-  // that is not finite or huge, MuJoCo continues from the model's initial state.
-  Health step(int times);
+  // Takes `times` steps; then sensors describe the last one. body_forces: computes forces of
+  // contacts on bodies (cfrc_ext), too, as Gymnasium does. After a number that is not finite or
+  // huge, MuJoCo continues from the model's initial state.
+  Health step(int times, bool body_forces = true);
 
   // Memory of its model and data, without the arena, of which a step touches some KB.
   std::size_t bytes() const;
@@ -57,12 +58,18 @@ class Simulation {
 
  private:
   Simulation(const Library& library, mjModel* model, mjData* data)
-      : library_(library), model_(model), data_(data) {}
+      : library_(library),
+        model_(model),
+        data_(data),
+        reads_each_step_(model->nhistory > 0 || (model->opt.disableflags & mjDSBL_SENSOR) != 0) {}
   Health health(bool returned);
 
   const Library& library_;
   mjModel* model_;
   mjData* data_;
+  // Whether sensors of every physics step count: they store their past, or the model has its own
+  // setting.
+  bool reads_each_step_;
   std::string error_;
 };
 

@@ -127,6 +127,8 @@ class Task {
   virtual Status check_constants(const double* /*constants*/) const { return {}; }
   // Size of `kept`: numbers that the next step needs besides the physics' state.
   virtual int kept_size() const { return 0; }
+  // Whether judge() or observe() read forces of contacts on bodies (cfrc_ext).
+  virtual bool reads_body_forces() const { return true; }
 
   // Begins an episode: changes qpos and qvel, which hold the model's initial values. Derived values
   // are computed afterwards.

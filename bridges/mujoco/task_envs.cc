@@ -111,7 +111,7 @@ Result<Judgement> TaskEnvs::advance(Simulation& simulation, int i, const float* 
                 static_cast<std::uint64_t>(total_step_[i]));
   const Scene scene = simulation.scene();
   task().drive(scene, action, own(i), random);
-  const Health health = simulation.step(setup_->frame_skip);
+  const Health health = simulation.step(setup_->frame_skip, task().reads_body_forces());
   total_step_[i] += 1;
   episode_step_[i] += 1;
   const OnUnstable wanted = setup_->on_unstable;

@@ -147,6 +147,37 @@ TEST(MujocoSimulation, ReportsFaultsAndContinues) {
   EXPECT_EQ(simulation->complaint(), "");
 }
 
+// Sensors of all but the last step are left out; numbers and the next steps stay the same.
+TEST(MujocoSimulation, ReadsSensorsOfTheLastStepOnly) {
+  const std::string sensed =
+      "<mujoco><worldbody><geom type='plane' size='0 0 .1'/>"
+      "<body pos='0 0 .3'><freejoint/><geom size='.1'/><site name='imu'/>"
+      "<body pos='.2 0 0'><joint name='arm'/><geom size='.05'/></body></body></worldbody>"
+      "<actuator><motor joint='arm'/></actuator>"
+      "<sensor><accelerometer site='imu'/><gyro site='imu'/><touch site='imu'/></sensor></mujoco>";
+  const Result<std::shared_ptr<Model>> model = Model::parse(sensed, "sensed");
+  ASSERT_TRUE(model.ok()) << model.status().message();
+  const auto play = [&](bool at_once, bool body_forces) {
+    const Lease simulation = model.value()->lease();
+    simulation->reset();
+    mjData& data = simulation->scene().data;
+    data.ctrl[0] = 0.3;
+    for (int step = 0; step < 40; ++step) {
+      if (at_once) EXPECT_EQ(simulation->step(5, body_forces), Health::kFine);
+      for (int i = 0; !at_once && i < 5; ++i) EXPECT_EQ(simulation->step(1), Health::kFine);
+    }
+    std::vector<double> numbers(static_cast<std::size_t>(model.value()->state_size()));
+    simulation->save(numbers.data());
+    numbers.insert(numbers.end(), data.sensordata,
+                   data.sensordata + model.value()->get().nsensordata);
+    EXPECT_EQ(simulation->model().opt.disableflags & mjDSBL_SENSOR, 0);
+    return numbers;
+  };
+  EXPECT_EQ(play(true, true), play(false, true));
+  EXPECT_EQ(play(true, false), play(false, true));
+  EXPECT_NE(play(true, true).back(), play(true, true).front());
+}
+
 // An error in MuJoCo must not end the process, and the thread continues.
 TEST(MujocoSimulation, ReturnsErrors) {
   const Library& mujoco = *library().value();

@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "bridges/mujoco/quadruped/quadruped.h"
+#include "bridges/mujoco/quadruped/scene.h"
 #include "bridges/mujoco/task_envs.h"
 #include "broadloom/core/random.h"
 #include "broadloom/env/audit_context.h"
@@ -271,8 +272,10 @@ struct Posture {
     gait.torques = torques.data();
     gait.action = action.data();
     gait.last_action = last.data();
+    gait.clock = 0.25;
     for (std::size_t f = 0; f < 4; ++f) {
       gait.feet[f] = {.height = 0.02 + 0.03 * static_cast<double>(f),
+                      .sole = 0.013 * static_cast<double>(f),
                       .speed_x = random.uniform(-1, 1),
                       .speed_y = random.uniform(-1, 1),
                       .air_time = 0.05 * static_cast<double>(f + 1),
@@ -335,6 +338,15 @@ TEST(QuadrupedRewards, FollowTheirFormulas) {
     return f.stands ? pow2(f.speed_x) + pow2(f.speed_y) : 0.0;
   }),
               1e-12);
+  // Halfway through the first pair's swing: that pair should be 6 cm high, the other stand.
+  EXPECT_NEAR(r.gait, p.over_feet([&](const Gait::Foot& f) {
+    const std::size_t foot = static_cast<std::size_t>(&f - p.gait.feet.data());
+    if (foot == 1 || foot == 2)
+      return f.stands ? std::exp(-(pow2(f.speed_x) + pow2(f.speed_y)) / 0.05) / 4.0 : 0.0;
+    const double low = std::max(0.06 - f.sole, 0.0);
+    return f.stands ? 0.0 : std::exp(-pow2(low / 0.035)) / 4.0;
+  }),
+              1e-12);
   EXPECT_NEAR(r.feet_air_time,
               p.over_feet([&](const Gait::Foot& f) { return f.lands ? f.air_time - 0.1 : 0.0; }),
               1e-12);
@@ -351,15 +363,40 @@ TEST(QuadrupedRewards, IncludeStandingAndFalling) {
               1e-12);
   EXPECT_EQ(r.termination, 1.0);
   EXPECT_EQ(r.feet_slip + r.feet_height + r.feet_air_time, 0.0);
+  EXPECT_NEAR(r.gait, p.over_feet([&](const Gait::Foot& f) {
+    return f.stands ? std::exp(-(std::pow(f.speed_x, 2.0) + std::pow(f.speed_y, 2.0)) / 0.05) / 4.0
+                    : 0.0;
+  }),
+              1e-12);
+}
+
+// Over a stride each foot should stand for as long as it swings, and diagonal pairs take turns.
+TEST(QuadrupedRewards, PayForATrot) {
+  Posture p;
+  const auto paid = [&](double clock, bool right_front_stands) {
+    p.gait.clock = clock;
+    for (std::size_t f = 0; f < 4; ++f) {
+      const bool stands = (f == 0 || f == 3) == right_front_stands;
+      p.gait.feet[f] = {.height = 0.1, .sole = 0.08, .stands = stands};
+    }
+    return reward_terms(p.gait, p.constants).gait;
+  };
+  EXPECT_NEAR(paid(0.25, false), 1.0, 1e-12);
+  EXPECT_NEAR(paid(0.25, true), 0.0, 1e-12);
+  EXPECT_NEAR(paid(0.75, true), 1.0, 1e-12);
+  EXPECT_NEAR(paid(0.75, false), 0.0, 1e-12);
+  EXPECT_NEAR(paid(0.0, true), 0.5, 1e-12) << "in between, neither is asked for";
 }
 
 TEST(QuadrupedRewards, HaveNamesAndWeights) {
   const std::vector<RewardTerm> terms = named_terms(published_weights());
-  ASSERT_EQ(terms.size(), 16u);
+  ASSERT_EQ(terms.size(), 17u);
   EXPECT_EQ(terms[0].name, "tracking_lin_vel");
   EXPECT_EQ(terms[4].name, "orientation");
   EXPECT_EQ(terms[4].weight, -5.0);
   EXPECT_EQ(terms[15].name, "feet_air_time");
+  EXPECT_EQ(terms[16].name, "gait");
+  EXPECT_EQ(terms[16].weight, 0.0);
   RewardNumbers ones;
   ones.orientation = 2.0;
   ones.feet_air_time = 3.0;
@@ -416,6 +453,80 @@ TEST(Quadruped, DrawsItselfAndItsGround) {
   EXPECT_GT(lines({{"terrain", "stairs"}, {"terrain_level", "5"}}), 45u) << "a point each 0.1 m";
 }
 
+// Each option of the physics reaches MuJoCo, and records name another model.
+TEST(Quadruped, SetsThePhysics) {
+  const auto read = [](const PhysicsSettings& physics) {
+    return read_scene("quadruped.xml", nullptr, {"FR", "FL", "RR", "RL"}, physics).take();
+  };
+  const std::shared_ptr<Model> usual = read({});
+  EXPECT_EQ(usual->get().opt.timestep, 0.004);
+  EXPECT_EQ(usual->get().opt.integrator, mjINT_EULER);
+  EXPECT_EQ(usual->get().opt.cone, mjCONE_PYRAMIDAL);
+  EXPECT_EQ(usual->get().opt.solver, mjSOL_NEWTON);
+  EXPECT_EQ(usual->get().opt.iterations, 1);
+  EXPECT_EQ(usual->get().opt.ls_iterations, 5);
+  const std::shared_ptr<Model> other = read({.timestep = 0.002,
+                                             .integrator = "implicitfast",
+                                             .cone = "elliptic",
+                                             .solver = "CG",
+                                             .iterations = 7,
+                                             .ls_iterations = 9});
+  EXPECT_EQ(other->get().opt.timestep, 0.002);
+  EXPECT_EQ(other->get().opt.integrator, mjINT_IMPLICITFAST);
+  EXPECT_EQ(other->get().opt.cone, mjCONE_ELLIPTIC);
+  EXPECT_EQ(other->get().opt.solver, mjSOL_CG);
+  EXPECT_EQ(other->get().opt.iterations, 7);
+  EXPECT_EQ(other->get().opt.ls_iterations, 9);
+  EXPECT_NE(other->text_hash(), usual->text_hash());
+  EXPECT_EQ(made({}).value()->spec().engine, made({{"iterations", "1"}}).value()->spec().engine);
+  EXPECT_NE(made({}).value()->spec().engine, made({{"cone", "elliptic"}}).value()->spec().engine);
+}
+
+// A gait adds sine and cosine of its clock to both observations, and hides them while it stands.
+TEST(Quadruped, ShowsTheClockOfItsGait) {
+  const auto play = [](const Overrides& more) {
+    VecEnvOptions asked;
+    asked.num_envs = 1;
+    std::unique_ptr<VecEnv> envs =
+        made(both({{"gait_hz", "2"}, {"gait", "1"}}, more), asked).take();
+    EXPECT_EQ(envs->spec().observation_size(), 50);
+    EXPECT_EQ(envs->spec().critic_observation.size, 125);
+    std::vector<float> seen(50), last(50), critic(125), action(12);
+    std::vector<std::array<float, 2>> clocks;
+    for (int t = 0; t < 30; ++t) {
+      float reward = 0.0f;
+      std::uint8_t terminated = 0, truncated = 0;
+      StepRows rows{action.data(), seen.data(), &reward, &terminated, &truncated, last.data()};
+      rows.critic_observations = rows.final_critic_observations = critic.data();
+      EXPECT_TRUE(envs->step(0, 1, rows).ok());
+      EXPECT_EQ(std::memcmp(seen.data(), critic.data(), 50 * sizeof(float)), 0);
+      clocks.push_back({seen[48], seen[49]});
+    }
+    return clocks;
+  };
+  const auto walking = play({{"keep_command_x", "1"}});
+  for (std::size_t t = 0; t + 25 < walking.size(); ++t) {
+    EXPECT_NEAR(std::hypot(walking[t][0], walking[t][1]), 1.0, 1e-6);
+    EXPECT_NEAR(walking[t][0], walking[t + 25][0], 1e-5) << "half a second is a stride";
+    // 0.04 of a stride later
+    EXPECT_NEAR(walking[t][0] * walking[t + 1][0] + walking[t][1] * walking[t + 1][1],
+                std::cos(2.0 * 3.14159265358979 * 0.04), 1e-5);
+  }
+  for (const auto& clock : play(kStill)) EXPECT_EQ(clock, (std::array<float, 2>{}));
+}
+
+const Overrides kTrot = {{"env.gait_hz", "2"},
+                         {"env.gait", "1"},
+                         {"env.timestep", "0.005"},
+                         {"env.frame_skip", "4"},
+                         {"env.iterations", "2"}};
+
+TEST(Quadruped, HasTheSameBitsWithAGait) { expect_same_bits_on_any_threads(config_of(kId, kTrot)); }
+
+TEST(Quadruped, ContinuesAGaitFromASavedState) {
+  expect_continues_from_saved_state(config_of(kId, kTrot));
+}
+
 class QuadrupedInFolder : public InFolder {};
 
 TEST_F(QuadrupedInFolder, ReadsOtherRobotsFromFiles) {
@@ -453,6 +564,7 @@ TEST_F(QuadrupedInFolder, HasAMirrorIfItsImuIsInTheMiddle) {
         .findings();
   };
   EXPECT_EQ(findings({}), std::vector<std::string>{});
+  EXPECT_EQ(findings({{"gait_hz", "2"}, {"gait", "1"}}), std::vector<std::string>{});
   // The same with each abduction's sign forgotten.
   std::string seen = mirror.observation.text();
   std::replace(seen.begin() + static_cast<std::ptrdiff_t>(seen.find("-12")),
@@ -483,6 +595,14 @@ TEST(Quadruped, RefusesInvalidOptions) {
   says({{"xml_file", "./nowhere.xml"}}, "cannot be opened");
   says({{"strata.a.terrain", "0..1"}}, "terrain");
   says({{"push_speed", "-1"}}, "push_speed");
+  says({{"gait", "1"}}, "gait: got a weight of 1 without a clock");
+  says({{"gait_hz", "-1"}}, "gait_hz");
+  says({{"timestep", "0"}}, "timestep");
+  says({{"integrator", "RK4"}}, "integrator");
+  says({{"cone", "round"}}, "cone");
+  says({{"solver", "newton"}}, "solver");
+  says({{"iterations", "0"}}, "iterations");
+  says({{"ls_iterations", "0"}}, "ls_iterations");
 }
 
 }  // namespace

@@ -126,8 +126,9 @@ Status Quadruped::bind_sensors(const Model& model) {
               place("upvector"), place("global_linvel"), place("global_angvel")};
   for (std::size_t f = 0; f < kFeet; ++f) {
     const std::string& name = options_.feet[f];
-    feet_[f] = {found(mjOBJ_SITE, "site", name), place(name + "_floor_found"),
-                place(name + "_global_linvel")};
+    const int geom = model.find(mjOBJ_GEOM, name);
+    feet_[f] = {found(mjOBJ_SITE, "site", name), geom < 0 ? 0.0 : model.get().geom_size[3 * geom],
+                place(name + "_floor_found"), place(name + "_global_linvel")};
   }
   return missing;
 }

@@ -8,8 +8,6 @@
 namespace broadloom::mujoco {
 namespace {
 
-constexpr double kPi = 3.14159265358979323846;
-
 // Draws an exponential time, in steps.
 double drawn_steps(double mean, double dt, Random& random) {
   return std::round(-std::log(1.0 - random.uniform()) * mean / dt);

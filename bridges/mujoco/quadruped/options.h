@@ -6,13 +6,16 @@
 
 #include "bridges/mujoco/options.h"
 #include "bridges/mujoco/quadruped/joystick.h"
+#include "bridges/mujoco/quadruped/scene.h"
 #include "bridges/mujoco/quadruped/terrain.h"
 
 namespace broadloom::mujoco {
 
 struct QuadrupedOptions : ModelOptions {
   std::vector<std::string> feet = {"FR", "FL", "RR", "RL"};
+  PhysicsSettings settings{};
   double action_scale = 0.5;
+  double gait_hz = 0.0, gait_height = 0.06;
   JoystickConstants joystick{};
   double noise_joint_pos = 0.03, noise_joint_vel = 1.5, noise_gyro = 0.2, noise_gravity = 0.05,
          noise_linvel = 0.1;
@@ -27,6 +30,7 @@ struct QuadrupedOptions : ModelOptions {
   void visit_fields(Visitor&& v) {
     visit_model(v);
     v("feet", feet, "The model's four feet. Each name is that of a geom and of a site.");
+    settings.visit_fields(v);
     v("action_scale", action_scale, Range{0.0, 10.0},
       "A joint's target is home + this times its action, rad.");
     joystick.visit_fields(v);
@@ -36,6 +40,10 @@ struct QuadrupedOptions : ModelOptions {
     v("noise_gyro", noise_gyro, noise, "Largest noise on the trunk's turning, rad/s.");
     v("noise_gravity", noise_gravity, noise, "Largest noise on the direction of gravity.");
     v("noise_linvel", noise_linvel, noise, "Largest noise on the trunk's speed, m/s.");
+    v("gait_hz", gait_hz, Range{0.0, 20.0},
+      "Strides of a trot a second, for the term gait. Its clock joins the observation; 0: none.");
+    v("gait_height", gait_height, Range{0.0, 1.0},
+      "Height of the feet's soles in the middle of the gait's swings, m.");
     weights.visit_fields(v);
     v("tracking_sigma", tracking_sigma, Range{1e-6, 1e6},
       "Width of the tracking rewards, m^2/s^2.");

@@ -19,6 +19,9 @@ const JoystickConstants& constants_of(Own own) {
 static_assert(sizeof(Walk) == kWalkNumbers * sizeof(double));
 static_assert(sizeof(JoystickConstants) == kJoystickConstants * sizeof(double));
 
+// Strides since some start, from 0 to 1; behind the walk, and only with a gait.
+double& clock_of(double* kept) { return kept[kWalkNumbers]; }
+
 // Computes a * b.
 void multiply_quaternions(const double* a, const double* b, double* out) {
   out[0] = a[0] * b[0] - a[1] * b[1] - a[2] * b[2] - a[3] * b[3];
@@ -33,7 +36,7 @@ bool is_plane(const TerrainOptions& ground) {
 
 // Left and right change places: legs are front right, front left, hind right, hind left. The
 // trunk's frame has x forward, y left and z up.
-Mirror left_and_right() {
+Mirror left_and_right(bool has_clock) {
   const SignedPermutation vector = "+0 -1 +2", turn = "-0 +1 -2", command = "+0 -1 -2";
   const SignedPermutation joints = "-3 +4 +5 -0 +1 +2 -9 +10 +11 -6 +7 +8";
   const SignedPermutation feet = "+1 +0 +3 +2";
@@ -43,6 +46,8 @@ Mirror left_and_right() {
   for (const auto& part : {vector, turn, vector, joints, joints, joints, command}) {
     mirror.observation.append(part);
   }
+  // Sine and cosine: a mirrored trot is half a stride ahead.
+  if (has_clock) mirror.observation.append("-0 -1");
   mirror.critic_observation = mirror.observation;
   for (const auto& part : {turn, vector, vector, vector, turn, joints, joints, joints, feet,
                            feet_vectors, feet, vector, SignedPermutation("+0")}) {
@@ -76,6 +81,11 @@ Status Quadruped::check(const Options& options) {
   if (options.ground.columns.empty())
     return invalid("terrain: got none, expected one of " +
                    fmt::format("{}", fmt::join(Terrain::kinds(), ", ")));
+  if (options.weights.gait > 0.0 && !(options.gait_hz > 0.0))
+    return invalid(fmt::format(
+        "gait: got a weight of {} without a clock, so nothing says which feet swing; expected "
+        "gait_hz above 0, such as 2",
+        options.weights.gait));
   if (options.on_unstable != "go_on" || is_plane(options.ground)) return {};
   return invalid(
       "on_unstable: got go_on on terrain that is not flat, but the model's initial state is not on "
@@ -107,11 +117,12 @@ Status Quadruped::check_constants(const double* constants) const {
 Quadruped::Quadruped(const Options& options) : options_(options) {
   rewards_.tracking_sigma = options.tracking_sigma;
   rewards_.max_foot_height = options.max_foot_height;
+  rewards_.gait_height = options.gait_height;
   if (!is_plane(options.ground)) terrain_ = std::make_shared<Terrain>(options.ground);
 }
 
 Result<std::shared_ptr<Model>> Quadruped::read(const std::string& xml_file) const {
-  return read_scene(xml_file, terrain_.get(), options_.feet);
+  return read_scene(xml_file, terrain_.get(), options_.feet, options_.settings);
 }
 
 void Quadruped::describe(const ConstantRange& constants, EnvSpec& spec) const {
@@ -121,7 +132,7 @@ void Quadruped::describe(const ConstantRange& constants, EnvSpec& spec) const {
                    {"turn, rad/s", -c.max_command_yaw, c.max_command_yaw}};
   for (const CommandRange& command : spec.commands)
     spec.context.push_back({command.name, command.low, command.high});
-  if (is_mirrored_ && terrain_ == nullptr) spec.mirror = left_and_right();
+  if (is_mirrored_ && terrain_ == nullptr) spec.mirror = left_and_right(has_clock());
   spec.terrain = "flat";
   if (terrain_ == nullptr) return;
   // All columns of the ground, even if an option keeps all environments on one.
@@ -166,6 +177,7 @@ void Quadruped::place(Scene scene, Own own, Random& random) const {
   multiply_quaternions(home + 3, turn, q + 3);
   for (int i = 0; i < kRootSpeeds; ++i) v[i] = random.uniform(-0.5, 0.5);
   begin_commands(constants, dt_, random, walk);
+  if (has_clock()) clock_of(own.kept) = random.uniform();
 }
 
 void Quadruped::drive(Scene scene, const float* action, Own own, Random& random) const {
@@ -182,9 +194,15 @@ void Quadruped::drive(Scene scene, const float* action, Own own, Random& random)
   follow_commands(constants_of(own), dt_, random, walk);
   const auto force = push(constants_of(own), dt_, mass_, random, walk);
   std::copy(force.begin(), force.end(), scene.data.xfrc_applied + 6 * kTrunk);
+  if (has_clock()) {
+    double& clock = clock_of(own.kept);
+    clock += options_.gait_hz * dt_;
+    clock -= std::floor(clock);
+  }
 }
 
-Gait Quadruped::gait(Scene scene, const float* action, Walk& walk) const {
+Gait Quadruped::gait(Scene scene, const float* action, double* kept) const {
+  Walk& walk = walk_of(kept);
   const double* sensed = scene.data.sensordata;
   Gait out{.command = walk.command,
            .local_velocity = sensed + sensors_.local_velocity,
@@ -198,11 +216,13 @@ Gait Quadruped::gait(Scene scene, const float* action, Walk& walk) const {
            .action = action,
            .last_action = walk.last_action.data(),
            .feet = {},
+           .clock = has_clock() ? clock_of(kept) : 0.0,
            .fell = sensed[sensors_.up + 2] < 0.0};
   for (std::size_t f = 0; f < kFeet; ++f) {
     const double* position = scene.data.site_xpos + 3 * feet_[f].site;
     Gait::Foot& foot = out.feet[f];
     foot.height = position[2] - ground(position[0], position[1]);
+    foot.sole = foot.height - feet_[f].radius;
     foot.speed_x = sensed[feet_[f].velocity];
     foot.speed_y = sensed[feet_[f].velocity + 1];
     foot.stands = sensed[feet_[f].touches] > 0.0;
@@ -216,7 +236,7 @@ Gait Quadruped::gait(Scene scene, const float* action, Walk& walk) const {
 
 Judgement Quadruped::judge(Scene scene, const float* action, Own own) const {
   Walk& walk = walk_of(own.kept);
-  const Gait now = gait(scene, action, walk);
+  const Gait now = gait(scene, action, own.kept);
   const double asked = std::hypot(now.command[0], now.command[1]);
   walk.commanded_way += asked * dt_;
   if (asked > 0.0) {
@@ -259,13 +279,19 @@ void Quadruped::observe(Scene scene, Own own, Random& random, ObservationWriter 
   for (int j = 0; j < kJoints; ++j) add(scene.data.qvel[kRootSpeeds + j], options_.noise_joint_vel);
   out.add(walk.last_action.data(), kJoints);
   out.add(walk.command.data(), 3);
+  if (!has_clock()) return;
+  // Hidden while it stands, or it would march on the spot and wait for a command.
+  const bool moves = asks_to_walk(walk.command);
+  const double angle = 2.0 * kPi * clock_of(own.kept);
+  out.add(moves ? std::sin(angle) : 0.0);
+  out.add(moves ? std::cos(angle) : 0.0);
 }
 
 void Quadruped::observe_for_critic(Scene scene, Own own, const float* seen,
                                    ObservationWriter out) const {
   const Walk& walk = walk_of(own.kept);
   const double* sensed = scene.data.sensordata;
-  for (int i = 0; i < kObservation; ++i) out.add(static_cast<double>(seen[i]));
+  for (int i = 0; i < kObservation + clock_numbers(); ++i) out.add(static_cast<double>(seen[i]));
   out.add(sensed + sensors_.gyro, 3);
   out.add(sensed + sensors_.accelerometer, 3);
   for (int i = 0; i < 3; ++i) out.add(-scene.data.site_xmat[9 * imu_ + 6 + i]);

@@ -21,6 +21,7 @@ inline constexpr int kRootPositions = 7, kRootSpeeds = 6, kTrunk = 1;
 class Quadruped final : public Task {
  public:
   using Options = QuadrupedOptions;
+  // Without the clock of a gait, which adds two numbers to both.
   static constexpr int kObservation = 48, kCriticObservation = 123;
 
   static TaskFacts facts();
@@ -31,8 +32,10 @@ class Quadruped final : public Task {
 
   Result<std::shared_ptr<Model>> read(const std::string& xml_file) const override;
   Status bind(const Model& model) override;
-  int observation_size(const Sizes&) const override { return kObservation; }
-  int critic_observation_size(const Sizes&) const override { return kCriticObservation; }
+  int observation_size(const Sizes&) const override { return kObservation + clock_numbers(); }
+  int critic_observation_size(const Sizes&) const override {
+    return kCriticObservation + clock_numbers();
+  }
   std::vector<RewardTerm> reward_terms() const override { return named_terms(options_.weights); }
   // Errors of the trunk's speed over ground and of its turning against the command, in its own
   // frame.
@@ -43,7 +46,8 @@ class Quadruped final : public Task {
   std::vector<double> constants() const override;
   std::vector<ParamField> constant_fields() const override;
   Status check_constants(const double* constants) const override;
-  int kept_size() const override { return static_cast<int>(kWalkNumbers); }
+  int kept_size() const override { return static_cast<int>(kWalkNumbers) + (has_clock() ? 1 : 0); }
+  bool reads_body_forces() const override { return false; }
 
   void place(Scene scene, Own own, Random& random) const override;
   void drive(Scene scene, const float* action, Own own, Random& random) const override;
@@ -58,6 +62,7 @@ class Quadruped final : public Task {
  private:
   struct Foot {
     int site = 0;
+    double radius = 0.0;            // m
     int touches = 0, velocity = 0;  // indices of the sensors' numbers
   };
   struct Sensors {
@@ -66,7 +71,9 @@ class Quadruped final : public Task {
 
   Status bind_joints(const Model& model);
   Status bind_sensors(const Model& model);
-  Gait gait(Scene scene, const float* action, Walk& walk) const;
+  Gait gait(Scene scene, const float* action, double* kept) const;
+  bool has_clock() const { return options_.gait_hz > 0.0; }
+  int clock_numbers() const { return has_clock() ? 2 : 0; }
   double ground(double x, double y) const { return terrain_ ? terrain_->height(x, y) : 0.0; }
 
   Options options_;

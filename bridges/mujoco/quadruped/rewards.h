@@ -1,5 +1,5 @@
-// The sixteen reward terms of the joystick task of MuJoCo Playground 0.2.0 (go1/joystick.py), and
-// their inputs.
+// The sixteen reward terms of the joystick task of MuJoCo Playground 0.2.0 (go1/joystick.py), one
+// for a gait, and their inputs.
 #pragma once
 
 #include <array>
@@ -11,6 +11,7 @@
 namespace broadloom::mujoco {
 
 inline constexpr int kJoints = 12, kFeet = 4;
+inline constexpr double kPi = 3.14159265358979323846;
 
 // One number per term: its value in a step, or its weight.
 struct RewardNumbers {
@@ -18,6 +19,7 @@ struct RewardNumbers {
   double orientation = 0.0, dof_pos_limits = 0.0, pose = 0.0, termination = 0.0;
   double stand_still = 0.0, torques = 0.0, action_rate = 0.0, energy = 0.0;
   double feet_clearance = 0.0, feet_height = 0.0, feet_slip = 0.0, feet_air_time = 0.0;
+  double gait = 0.0;
 
   // Lists the numbers as weights.
   template <class Visitor>
@@ -45,6 +47,7 @@ struct RewardNumbers {
       "Weight of the squared relative error of a swing's peak to max_foot_height, at landing.");
     v("feet_slip", feet_slip, costs, "Weight of the squared speed of standing feet.");
     v("feet_air_time", feet_air_time, paid, "Weight of a swing's time beyond 0.1 s, at its end.");
+    v("gait", gait, paid, "Weight of feet that swing and stand as the clock of gait_hz says.");
   }
 };
 inline constexpr std::size_t kRewardTerms = sizeof(RewardNumbers) / sizeof(double);
@@ -64,19 +67,24 @@ struct Gait {
   const float* action;                  // [12]
   const double* last_action;            // [12]
   struct Foot {
-    double height = 0.0;                  // m, above the ground below it
+    double height = 0.0;                  // m, of its middle above the ground below it
+    double sole = 0.0;                    // m, likewise its lowest point
     double speed_x = 0.0, speed_y = 0.0;  // m/s
     double air_time = 0.0, peak = 0.0;    // of the swing: s, m
     bool stands = false, lands = false;
   };
   std::array<Foot, kFeet> feet;
+  double clock = 0.0;  // strides, from 0 to 1
   bool fell = false;
 };
 
 struct RewardConstants {
-  double tracking_sigma = 0.25, max_foot_height = 0.1;
+  double tracking_sigma = 0.25, max_foot_height = 0.1, gait_height = 0.06;
   std::array<double, kJoints> home{}, soft_low{}, soft_high{};
 };
+
+// Whether a command's norm is above 0.01; a smaller one means standing.
+bool asks_to_walk(const std::array<double, 3>& command);
 
 RewardNumbers reward_terms(const Gait& gait, const RewardConstants& constants);
 

@@ -102,9 +102,17 @@ std::string sensors_text(const std::vector<std::string>& feet) {
   return out + "</sensor>";
 }
 
-constexpr char kPhysics[] =
-    "<option timestep='0.004' iterations='1' ls_iterations='5' ccd_iterations='20' "
-    "integrator='Euler'><flag eulerdamp='disable'/></option>";
+// Names cone and solver only if they are not MuJoCo's own, so hashes of models stay.
+std::string physics_text(const PhysicsSettings& physics) {
+  const PhysicsSettings usual;
+  std::string more;
+  if (physics.cone != usual.cone) more += fmt::format(" cone='{}'", physics.cone);
+  if (physics.solver != usual.solver) more += fmt::format(" solver='{}'", physics.solver);
+  return fmt::format(
+      "<option timestep='{}' iterations='{}' ls_iterations='{}' ccd_iterations='20' "
+      "integrator='{}'{}><flag eulerdamp='disable'/></option>",
+      physics.timestep, physics.iterations, physics.ls_iterations, physics.integrator, more);
+}
 
 // A robot may have its own height fields. The ground's is the one of its geom.
 void fill(const Terrain& terrain, const Library& library, mjModel& model) {
@@ -118,7 +126,8 @@ void fill(const Terrain& terrain, const Library& library, mjModel& model) {
 }  // namespace
 
 Result<std::shared_ptr<Model>> read_scene(const std::string& xml_file, const Terrain* terrain,
-                                          const std::vector<std::string>& feet) {
+                                          const std::vector<std::string>& feet,
+                                          const PhysicsSettings& physics) {
   Result<std::string> robot = text_of(xml_file);
   if (!robot.ok()) return robot.status();
   std::string text = robot.take();
@@ -128,7 +137,7 @@ Result<std::shared_ptr<Model>> read_scene(const std::string& xml_file, const Ter
   const Result<const Library*> found = library();
   if (!found.ok()) return found.status();
   if (terrain != nullptr) use_ground_contacts(*found.value());
-  text.insert(end, kPhysics + ground_text(terrain) + sensors_text(feet));
+  text.insert(end, physics_text(physics) + ground_text(terrain) + sensors_text(feet));
   return Model::parse(text, xml_file, [&](mjModel& model) {
     if (terrain != nullptr) fill(*terrain, *found.value(), model);
   });
