@@ -83,7 +83,7 @@ def verdicts(pairs):
     """(prediction, what, value, refuted: True, False or the words "not judged: ...")"""
     seeds = pairs[0][4]
     calls = {tuple(row[:4]): row[-1] for row in pairs}
-    told = {key for key, word in calls.items() if word in ("lower", "better")}
+    apart = {key for key, word in calls.items() if word in ("lower", "better")}
 
     def judged(refuted):
         few = f"not judged: {seeds} seeds, {LEAST_SEEDS} needed"
@@ -92,10 +92,10 @@ def verdicts(pairs):
     found = calls[CHEETAH, WIDE, ACTIONS, AGE]
     yield 1, "HalfCheetah, 512x4: by age beside by actions", found, judged(found != "better")
     key = CHEETAH, WIDE, IN_STEP, AGE
-    yield 2, "HalfCheetah, 512x4: by age beside in step", calls[key], judged(key in told)
-    found = sum(key[:2] == (SWIMMER, WIDE) for key in told)
+    yield 2, "HalfCheetah, 512x4: by age beside in step", calls[key], judged(key in apart)
+    found = sum(key[:2] == (SWIMMER, WIDE) for key in apart)
     yield 3, "Swimmer, 512x4: starts told apart, of three pairs", found, judged(found > 0)
-    found = sum(key[1:] == (NARROW, ACTIONS, AGE) for key in told)
+    found = sum(key[1:] == (NARROW, ACTIONS, AGE) for key in apart)
     yield 4, "128x16: robots with by age told from by actions", found, judged(found > 0)
     found = sum(key[3] == AGE and word == "lower" for key, word in calls.items())
     yield 5, "by age lower, of eight comparisons", found, judged(found > 0)
