@@ -19,6 +19,8 @@ from rows import read, write  # noqa: E402
 COLUMNS = ["way", "task", "block", "rate", "seed", "area", "last", "gradient steps"]
 NUMBERS = {"rate": float, "seed": int, "area": float, "last": float, "gradient steps": int}
 WORDS = {"better": "lower", "worse": "better", "none": "no difference found"}
+SETTINGS = 21  # of a task: three blocks of two ways, and one, at three rates
+LEAST_SEEDS = 4  # fewer cannot be told apart
 # (way, block) that is the base, and the one that is compared with it.
 PAIRS = {
     1: (("ppo", "4x64"), ("ppo", "256x64")),
@@ -31,18 +33,22 @@ PAIRS = {
 
 
 def made(stores):
-    """The runs of the seeds that every setting has."""
+    """The runs of the seeds that every setting of a task has; none of a task that lacks one."""
     runs = [
         {**run, "way": way, "block": f"{run['N']}x{run['T']}"}
         for way in ("ppo", "proximal", "scaled")
         for path in sorted(stores.glob(f"{way}-*.sqlite"))
         for run in runs_of(path)
     ]
-    seeds = collections.defaultdict(set)
+    seeds = collections.defaultdict(lambda: collections.defaultdict(set))
     for run in runs:
-        seeds[run["way"], run["task"], run["block"], run["rate"]].add(run["seed"])
-    wanted = set.intersection(*seeds.values())
-    return [run for run in runs if run["seed"] in wanted]
+        seeds[run["task"]][run["way"], run["block"], run["rate"]].add(run["seed"])
+    wanted = {
+        task: set.intersection(*settings.values())
+        for task, settings in seeds.items()
+        if len(settings) == SETTINGS
+    }
+    return [run for run in runs if run["seed"] in wanted.get(run["task"], ())]
 
 
 def arms_of(kept, score, rng):
@@ -78,25 +84,33 @@ def pair_rows(arms, rng):
             ]  # fmt: skip
 
 
-def verdicts(pairs):
-    """(prediction, what, value, refuted)"""
+def verdicts(pairs, seeds):
+    """(prediction, what, value, refuted). seeds: of each task; one with too few is not judged."""
+    tasks = [task for task, count in seeds.items() if count >= LEAST_SEEDS]
 
-    def count(number, word):
-        return sum(row[0] == number and row[-1] == word for row in pairs)
+    def row(number, what, words, refuted):
+        found = sum(
+            row[0] == number and row[1] in tasks and row[-1] in words for row in pairs
+        )
+        if not tasks:
+            most = max(seeds.values(), default=0)
+            return number, what, "", f"not judged: {most} seeds, {LEAST_SEEDS} needed"
+        return number, what, f"{found} of {len(tasks)}", "yes" if refuted(found) else "no"
 
-    tasks = len({row[1] for row in pairs})
-    found = count(1, "lower")
-    yield 1, "PPO: tasks on which 256x64 is lower than 4x64", found, found < tasks
-    found = count(2, "lower")
-    yield 2, "proximal: tasks on which 256x64 is lower than 4x64", found, found < tasks
-    found = count(3, "lower") + count(3, "better")
-    yield 3, "4x64: tasks on which proximal and PPO are told apart", found, found > 0
-    found = count(4, "better")
-    yield 4, "32x64: tasks on which proximal is better", found, found > 0
-    found = count(5, "better")
-    yield 5, "256x64: tasks on which proximal is better", found, found > 0
-    found = count(6, "lower") + count(6, "better")
-    yield 6, "tasks on which scaled 32x64 is told apart from proximal 4x64", found, found > 0
+    def some_lack(found):
+        return found < len(tasks)
+
+    def any_has(found):
+        return found > 0
+
+    apart = ("lower", "better")
+    yield row(1, "PPO: tasks on which 256x64 is lower than 4x64", ["lower"], some_lack)
+    yield row(2, "proximal: tasks on which 256x64 is lower than 4x64", ["lower"], some_lack)
+    yield row(3, "4x64: tasks on which proximal and PPO are told apart", apart, any_has)
+    yield row(4, "32x64: tasks on which proximal is better", ["better"], any_has)
+    yield row(5, "256x64: tasks on which proximal is better", ["better"], any_has)
+    what = "tasks on which scaled 32x64 is told apart from proximal 4x64"
+    yield row(6, what, apart, any_has)
 
 
 def main():
@@ -128,7 +142,8 @@ def main():
     pairs = list(pair_rows(arms, rng))
     write(results / "pairs.csv", header, pairs)
     write(results / "pairs_last.csv", header, list(pair_rows(last, rng)))
-    judged = [(*one, "yes" if refuted else "no") for *one, refuted in verdicts(pairs)]
+    seeds = {task: len(next(iter(same.values())).scores) for task, same in arms.items()}
+    judged = list(verdicts(pairs, seeds))
     write(results / "verdicts.csv", ["prediction", "what", "value", "refuted"], judged)
     for verdict in judged:
         print(*verdict)

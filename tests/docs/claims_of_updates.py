@@ -91,9 +91,28 @@ def windows():
     )
 
 
+def proximal_policy():
+    folder = "experiments/proximal-policy/results/"
+    (task,) = {one["task"] for one in rows(folder + "arms.csv")}
+    holds(task == "CartPole-v1", task)
+    calls = {one["prediction"]: one["other is"] for one in rows(folder + "pairs.csv")}
+    lower = [calls[number] for number in "1245"]
+    holds(lower == ["lower"] * 4 and calls["3"] == "no difference found", calls)
+    areas = [
+        f"{float(row(folder + 'arms.csv', way=way, block=block)['area']):.0f}"
+        for way in ("proximal", "ppo")
+        for block in ("256x64", "4x64")
+    ]
+    return (
+        "No: on CartPole 256x64 learns more slowly than 4x64 with a proximal policy, too (area "
+        "{} beside {}; with PPO {} beside {}).".format(*areas)
+    )
+
+
 CLAIMS = {
     "experiments/changing-blocks/README.md": [changing_blocks],
     "experiments/symmetry/README.md": [symmetry],
     "experiments/long-budgets/README.md": [long_budgets],
     "experiments/windows/README.md": [windows],
+    "experiments/proximal-policy/README.md": [proximal_policy],
 }
