@@ -28,6 +28,7 @@ struct GradientsCommand {
   std::vector<std::string> studies;
   std::string starts = "stationary";
   std::string time_limit = "as_trained";
+  std::string loss;
   std::string out;
   GradientStudyOptions options;
   std::vector<int> windows;
@@ -75,11 +76,28 @@ Status take_limit(const std::string& name, GradientStudyOptions& options) {
   return {};
 }
 
+Status take_loss(const std::string& name, GradientStudyOptions& options) {
+  if (name.empty()) return {};
+  if (name == "policy")
+    options.loss = MeasuredLoss::kPolicy;
+  else if (name == "value")
+    options.loss = MeasuredLoss::kValue;
+  else if (name == "td")
+    options.loss = MeasuredLoss::kTd;
+  else
+    return invalid(fmt::format("--loss: got '{}', expected policy, value or td", name));
+  return {};
+}
+
 Status take_options(GradientsCommand& command) {
   if (!studies_windows(command)) {
     BROADLOOM_TRY(take_studies(command.studies, command.options));
+    BROADLOOM_TRY(take_loss(command.loss, command.options));
     if (!command.windows.empty())
       return invalid("windows: they are of --study windows; give that, or leave them out");
+  }
+  if (studies_windows(command) && !command.loss.empty()) {
+    return invalid("loss: --study windows measures every side of the network; leave it out");
   }
   for (const std::string& text : command.shapes) {
     const Result<BlockShape> shape = parse_shape(text, "--shapes");
@@ -205,6 +223,10 @@ void add_gradients_command(Command root, Context& context) {
          "includes variance and bias; or windows alone, of a policy with memory")
       .delimiter(',')
       .type_name("LIST");
+  app.add_option("--loss", command->loss,
+                 "Loss whose gradient is measured: policy (default) or value, of PPO; td, of PQN "
+                 "(its default)")
+      .type_name("TEXT");
   app.add_option("--batch", o.batch, "B: measures every shape with N x T = B (default 1024)")
       .range(1, 1 << 20)
       .type_name("INT");

@@ -39,6 +39,9 @@ void print_head(const GradientStudyReport& r) {
   tell("{} at step {}, one run's policy ({} parameters), {} starts, gamma {:g}\n", r.env_id,
        with_commas(r.global_step), with_commas(static_cast<std::int64_t>(r.policy_parameters)),
        r.starts, r.gamma);
+  if (r.loss != "policy") {
+    tell("Gradients are those of the {}\n", r.loss == "td" ? "TD loss" : "value loss");
+  }
   for (const std::string& line : summary_of(r)) tell("- {}\n", line);
   for (const std::string& note : r.notes) tell("Note: {}\n", note);
 }
@@ -62,13 +65,13 @@ void print_agreement(const GradientStudyReport& report) {
   if (report.critics && std::isfinite(report.critics->own)) print_critics(*report.critics);
   tell(kRow, "lambda", "N x T", "critic", "raw advantages", "normalised in the block",
        "blocks that point away");
-  for (std::size_t i = 0; i + 1 < results.size(); i += 2) {
-    const AgreementResult &plain = results[i], &normalised = results[i + 1];
+  for (std::size_t i = 0; i < results.size(); ++i) {
+    const AgreementResult& plain = results[i];
+    const bool has_both = i + 1 < results.size() && results[i + 1].norm_adv;
+    const AgreementResult& last = has_both ? results[++i] : plain;
     tell(kRow, fmt::format("{:g}", plain.lambda), shape_cell(plain.shape), plain.critic,
-         with_interval(plain.agreement), with_interval(normalised.agreement),
-         std::isfinite(normalised.away.value)
-             ? fmt::format("{:.0f} %", 100.0 * normalised.away.value)
-             : "-");
+         with_interval(plain.agreement), has_both ? with_interval(last.agreement) : "-",
+         std::isfinite(last.away.value) ? fmt::format("{:.0f} %", 100.0 * last.away.value) : "-");
   }
 }
 

@@ -141,11 +141,6 @@ Status check_recurrent(const Config& config) {
                    " with shape_schedule, but states of environments do not pass from shape "
                    "to shape yet; remove shape_schedule, or set recurrent = none");
   }
-  if (!config.instruments.empty()) {
-    return invalid(key +
-                   " with instruments (`audit` needs one), which evaluate networks on single "
-                   "observations and have no states yet; remove them, or set recurrent = none");
-  }
   const int steps = config.sequence_steps();
   if (config.num_steps % steps != 0) {
     return invalid("sequence_length: got " + to_text(steps) +

@@ -22,7 +22,7 @@ namespace broadloom {
 // Requirements of an instrument, in addition to the block that every run has.
 struct InstrumentNeeds {
   bool probe = false;      // the probe states of probe_states.h
-  bool policy = false;     // actions drawn from a policy by PolicySampler, not by another actor
+  bool policy = false;     // a policy that PolicySampler draws from, or action values
   bool one_value = false;  // one value per observation, without a second one for intrinsic rewards
 };
 
@@ -46,6 +46,7 @@ struct InstrumentSetup {
   double clip_obs = 0.0, clip_reward = 0.0;
   int context_size = 0;     // size of EnvSpec::context
   bool draws_vary = false;  // whether every stratum has a constant that differs between episodes
+  int sequence = 0;         // L, steps of a sequence of a network with memory; 0: num_steps
 };
 
 // The data of an iteration. Views are valid during the call only.

@@ -57,10 +57,10 @@ const Entry* find_instrument(std::string_view name) {
 }
 
 Status check_needs(const Entry& entry, const MeasuredAlgorithm& algorithm) {
-  if (entry.needs.policy && !algorithm.draws_from_policy) {
+  if (entry.needs.policy && !algorithm.draws_from_policy && !algorithm.learns_action_values) {
     return invalid(fmt::format(
-        "instruments: '{}' measures a policy that actions are drawn from, and algorithm = {} has "
-        "none; leave it out",
+        "instruments: '{}' measures a policy that actions are drawn from, or action values, and "
+        "algorithm = {} has neither; leave it out",
         entry.name, algorithm.name));
   }
   if (entry.needs.one_value && algorithm.value_outputs != 1) {

@@ -34,8 +34,9 @@ bool instruments_watch_environments(const std::vector<std::string>& names, bool 
 // Properties of the run's algorithm that instruments depend on.
 struct MeasuredAlgorithm {
   const std::string& name;
-  bool draws_from_policy = true;  // as PolicySampler does
-  int value_outputs = 1;          // values of an observation
+  bool draws_from_policy = true;      // as PolicySampler does
+  bool learns_action_values = false;  // the network's outputs are action values
+  int value_outputs = 1;              // values of an observation
 };
 // kInvalidConfig if one of the instruments cannot measure the algorithm.
 Status check_instruments(const std::vector<std::string>& names, const MeasuredAlgorithm& algorithm);

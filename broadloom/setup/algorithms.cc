@@ -91,9 +91,11 @@ Status register_algorithm(AlgorithmEntry entry) {
 
 Status check_algorithm(const Config& config, const EnvSpec& spec) {
   const AlgorithmEntry& entry = find_entry(config);
-  BROADLOOM_TRY(check_instruments(config.instruments, {.name = entry.name,
-                                                       .draws_from_policy = !entry.make_actor,
-                                                       .value_outputs = entry.value_outputs}));
+  BROADLOOM_TRY(
+      check_instruments(config.instruments, {.name = entry.name,
+                                             .draws_from_policy = !entry.make_actor,
+                                             .learns_action_values = entry.learns_action_values,
+                                             .value_outputs = entry.value_outputs}));
   if (config.is_recurrent() && !entry.learns_sequences) {
     return invalid(fmt::format(
         "recurrent: got {} with algorithm = {}, which learns from single steps; expected algorithm "

@@ -223,7 +223,8 @@ InstrumentSetup instrument_setup(const Config& config, const ActorCritic& networ
           .clip_obs = config.norm_obs ? config.clip_obs : 0.0,
           .clip_reward = config.norm_reward ? clipped_reward(config) : 0.0,
           .context_size = static_cast<int>(spec.context.size()),
-          .draws_vary = strata_vary(config)};
+          .draws_vary = strata_vary(config),
+          .sequence = config.is_recurrent() ? config.sequence_steps() : 0};
 }
 
 }  // namespace broadloom

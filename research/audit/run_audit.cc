@@ -186,11 +186,10 @@ Status check(const AuditOptions& options) {
 
 // The instrument would refuse it, too, but with a message about a setting that nobody made.
 Status check_policy(const Config& config) {
-  if (draws_from_policy(config)) return {};
+  if (draws_from_policy(config) || learns_action_values(config)) return {};
   return invalid(
-      fmt::format("an audit needs a policy that draws actions, and this run's algorithm = {} has "
-                  "none; use a run "
-                  "of another algorithm, such as ppo",
+      fmt::format("an audit needs a policy that draws actions, or action values, and this run's "
+                  "algorithm = {} has neither; use a run of another algorithm, such as ppo or pqn",
                   config.algorithm));
 }
 

@@ -69,9 +69,11 @@ AgreementStudy::Products AgreementStudy::measure(const BlockRows& rows, Scratch&
   scratch.sums.assign(P, 0.0f);
   add_weighted_sum(rows.factors[0], scratch.weights.data(), scratch.sums.data());
   Products out(cases_.size());
+  std::size_t pairs = 0;  // of lambda and critic, so far
   for (std::size_t c = 0; c < cases_.size(); ++c) {
-    const std::vector<float>& weights = rows.weights[c / 2];
-    if (c % 2 == 0) {
+    pairs += cases_[c].norm_adv ? 0 : 1;
+    const std::vector<float>& weights = rows.weights[pairs - 1];
+    if (!cases_[c].norm_adv) {
       scratch.gradient.assign(P, 0.0f);
       add_weighted_sum(rows.factors[0], weights.data(), scratch.gradient.data());
     } else {

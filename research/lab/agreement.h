@@ -51,7 +51,7 @@ class AgreementStudy {
   // Per case, products of the block's unit gradient with the reference's groups, [cases][H].
   using Products = std::vector<std::vector<double>>;
   // rows.weights: advantages of each pair (lambda, critic), in the order of the cases. Each serves
-  // the case without normalisation, then the case with it.
+  // the case without normalisation, then the case with it, if there is one.
   Products measure(const BlockRows& rows, Scratch& scratch) const;
   void fold(const Products& products);
 

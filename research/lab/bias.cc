@@ -45,8 +45,11 @@ class BiasStudy {
     longest_ = *std::max_element(settings.num_steps.begin(), settings.num_steps.end());
     stationary_ = starts != nullptr;
     span_ = stationary_ ? longest_ * ((limit.steps + longest_ - 1) / longest_) : longest_;
+    // So that each later step's episode begins within the trajectory.
+    history_ = stationary_ && policy.network.is_recurrent() ? limit.steps : 0;
     // Room for the steps beyond each limit that occurs, and for the end of the last episode.
-    collected_ = span_ + limit.steps + limit.beyond * ((span_ - 1) / limit.steps + 2);
+    const int steps = history_ + span_;
+    collected_ = steps + limit.steps + limit.beyond * ((steps - 1) / limit.steps + 2);
     envs_per_group_ = static_cast<int>(
         std::max<std::int64_t>(1, std::min(kRowsPerRound, settings.budget) / collected_ / kGroups));
     for (const int T : settings.num_steps) {
@@ -105,37 +108,45 @@ class BiasStudy {
   // One environment after another: its scores once, then the weights of every case.
   void add_group(const FrozenBlock& block, int group) {
     const int begin = group * envs_per_group_, end = begin + envs_per_group_;
-    std::vector<std::vector<int>> places;
-    for (int n = begin; n < end; ++n) places.push_back(steps_within(block, n, limit_));
+    std::vector<std::vector<int>> whole, places;  // with and without the history
+    for (int n = begin; n < end; ++n) {
+      whole.push_back(steps_within(block, n, limit_));
+      places.emplace_back(whole.back().begin() + history_, whole.back().end());
+    }
     const RolloutBlock trained = as_trained(block, begin, end, places, span_ + 1, limit_);
     const std::vector<RolloutBlock> advantages = cut_advantages(trained);
-    StepScores scores(policy_);
+    StepScores scores(policy_, settings_.score);
     for (int n = 0; n < trained.N; ++n) {
-      std::vector<int>& steps = places[static_cast<std::size_t>(n)];
-      steps.resize(static_cast<std::size_t>(span_));
-      const GradientFactors<float>& factors = scores.factors_of(block, begin + n, steps);
-      add_cases(advantages, n, factors, group);
-      add_references(block, begin + n, steps, factors, group);
+      std::vector<int>& steps = whole[static_cast<std::size_t>(n)];
+      steps.resize(static_cast<std::size_t>(history_ + span_));
+      scores.read(block, begin + n, steps);
+      add_cases(block, begin + n, steps, advantages, n, scores, group);
+      add_references(block, begin + n, steps, scores, group);
     }
   }
 
-  // Adds environment n of the cut blocks.
-  void add_cases(const std::vector<RolloutBlock>& advantages, int n,
-                 const GradientFactors<float>& factors, int group) {
-    std::vector<float> weights(static_cast<std::size_t>(span_));
+  // Adds environment n of the cut blocks, which is `env` of the block.
+  void add_cases(const FrozenBlock& block, int env, const std::vector<int>& steps,
+                 const std::vector<RolloutBlock>& advantages, int n, StepScores& scores,
+                 int group) {
+    std::vector<float> weights(steps.size());
     for (std::size_t c = 0; c < cases_.size(); ++c) {
       const int T = cases_[c].num_steps, rows = used_rows(T);
       const RolloutBlock& cut = advantages[c];
       for (int t = 0; t < span_; ++t) {
         const int column = n * (rows / T) + t / T;
-        weights[t] = t < rows ? cut.advantages[cut.index(t % T, column)] : 0.0f;
+        float& weight = weights[static_cast<std::size_t>(history_ + t)];
+        weight = 0.0f;
+        if (t >= rows) continue;
+        const std::size_t i = block.index(steps[static_cast<std::size_t>(history_ + t)], env);
+        weight = cut.advantages[cut.index(t % T, column)] + block.value_gap(i);
       }
-      add_weighted_sum(factors, weights.data(), sums_[c][group].data());
+      scores.add(weights, {history_, T, settings_.window}, sums_[c][group].data());
     }
   }
 
   void add_references(const FrozenBlock& block, int n, const std::vector<int>& steps,
-                      const GradientFactors<float>& factors, int group) {
+                      StepScores& scores, int group) {
     std::vector<float> weights(steps.size());
     std::vector<double> returns;
     for (std::size_t r = 0; r < references_.size(); ++r) {
@@ -144,10 +155,12 @@ class BiasStudy {
       }
       const int rows = used_rows(references_[r].num_steps);
       for (int t = 0; t < span_; ++t) {
-        const float value = block.values[block.index(steps[t], n)];
-        weights[t] = t < rows ? static_cast<float>(returns[steps[t]] - value) : 0.0f;
+        const auto place = static_cast<std::size_t>(history_ + t);
+        const std::size_t i = block.index(steps[place], n);
+        const float value = block.values[i] - block.value_gap(i);
+        weights[place] = t < rows ? static_cast<float>(returns[steps[place]] - value) : 0.0f;
       }
-      add_weighted_sum(factors, weights.data(), reference_sums_[r][group].data());
+      scores.add(weights, {}, reference_sums_[r][group].data());
     }
   }
 
@@ -273,7 +286,7 @@ class BiasStudy {
   BlockSource source_;
   ThreadPool& pool_;
   TimeLimit limit_;
-  int longest_ = 1, span_ = 1, collected_ = 1, envs_per_group_ = 1;
+  int longest_ = 1, span_ = 1, history_ = 0, collected_ = 1, envs_per_group_ = 1;
   bool stationary_ = true;
   std::int64_t rounds_ = 0;
   std::vector<Case> cases_, references_;

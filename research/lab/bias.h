@@ -4,6 +4,8 @@
 // return looks past the time limit as episodes.h says. It does not bootstrap, so E G_T = -E [Q(s,
 // a) grad log pi(a|s)] over the blocks' own state distribution. Both gradients use the same
 // transitions, so most of their noise cancels in the difference.
+//
+// With memory, E G_B goes back through windows, and G_T to the start of each episode.
 #pragma once
 
 #include <cstdint>
@@ -12,6 +14,7 @@
 
 #include "broadloom/core/estimate.h"
 #include "broadloom/core/status.h"
+#include "broadloom/instruments/gradient/factors.h"
 #include "research/lab/episodes.h"
 
 namespace broadloom {
@@ -27,6 +30,8 @@ struct BiasSettings {
   // ends the study.
   std::function<Status(double)> on_round = {};
   int beyond = 0;  // steps that returns look past the time limit; 0: the limit is an end
+  Score score = Score::kLogProb;  // of the loss whose gradient it is
+  int window = 0;                 // steps through which a policy with memory goes back; 0: T
 };
 
 struct BiasResult {

@@ -20,13 +20,14 @@ void normalise(std::vector<float>& values) {
 
 }  // namespace
 
-std::vector<std::vector<float>> advantages_by_lambda(RolloutBlock& block, double gamma,
+std::vector<std::vector<float>> advantages_by_lambda(FrozenBlock& block, double gamma,
                                                      const std::vector<double>& lambdas,
                                                      TruncationMode mode) {
   std::vector<std::vector<float>> out;
   for (const double lambda : lambdas) {
     compute_advantages(block, 0, block.N, gamma, lambda, mode);
     out.push_back(block.advantages);
+    for (std::size_t i = 0; i < block.size(); ++i) out.back()[i] += block.value_gap(i);
   }
   return out;
 }
@@ -49,6 +50,11 @@ void BlockReader::read(const RolloutBlock& block, const std::vector<std::vector<
   critic_observations_.resize(count * E);
   actions_.resize(count * A);
   valid_.resize(count * static_cast<std::size_t>(block.M));
+  const std::size_t S = static_cast<std::size_t>(block.state_size);
+  const int window =
+      settings_.window > 0 ? std::min(settings_.window, shape.num_steps) : shape.num_steps;
+  states_.clear();
+  begins_.resize(count);
   rows.trajectory.resize(count);
   rows.weights.resize(advantages.size());
   for (std::vector<float>& weights : rows.weights) weights.resize(count);
@@ -61,6 +67,11 @@ void BlockReader::read(const RolloutBlock& block, const std::vector<std::vector<
       if (E > 0) block.critic_observations.read(i, 1, &critic_observations_[row * E]);
       std::copy_n(&block.actions[i * A], A, &actions_[row * A]);
       block.copy_valid(i, row, valid_);
+      begins_[row] = block.begins_at(t, n) ? 1 : 0;
+      if (S > 0 && t % window == 0) {
+        const float* state = &block.states[block.sequence_row(t, n) * S];
+        states_.insert(states_.end(), state, state + S);
+      }
       rows.trajectory[row] = trajectory;
       if (block.terminated[i] != 0 || block.truncated[i] != 0) ++trajectory;
       for (std::size_t l = 0; l < advantages.size(); ++l) rows.weights[l][row] = advantages[l][i];
@@ -76,7 +87,8 @@ void BlockReader::read(const RolloutBlock& block, const std::vector<std::vector<
     if (settings_.norm_adv) normalise(rows.weights[l]);
     if (scores && l > 0) continue;
     maker_.make(input, actions_.data(), scores ? nullptr : rows.weights[l].data(), raw_.data(),
-                static_cast<int>(count), rows.factors[scores ? 0 : l]);
+                static_cast<int>(count), rows.factors[scores ? 0 : l],
+                {shape.num_steps, window, states_.data(), begins_.data()});
     if (!scores) std::fill(rows.weights[l].begin(), rows.weights[l].end(), 1.0f);
   }
 }

@@ -31,10 +31,12 @@ struct EstimatorSettings {
   std::vector<double> lambdas{0.95};
   bool norm_adv = false;  // normalise over each block, as with norm_adv=batch
   GradientTerms terms;
+  int window = 0;  // steps through which a policy with memory goes back; 0: all of the block
 };
 
-// Advantages of a collected block for each lambda: [lambdas][T * N].
-std::vector<std::vector<float>> advantages_by_lambda(RolloutBlock& block, double gamma,
+// Advantages of a collected block for each lambda: [lambdas][T * N]. With action values, errors of
+// their loss: target minus Q(s, a).
+std::vector<std::vector<float>> advantages_by_lambda(FrozenBlock& block, double gamma,
                                                      const std::vector<double>& lambdas,
                                                      TruncationMode mode);
 
@@ -52,7 +54,8 @@ class BlockReader {
   FactorMaker<float> maker_;
   std::size_t parameter_count_;
   std::vector<float> observations_, critic_observations_, actions_, raw_;
-  std::vector<std::uint8_t> valid_;
+  std::vector<float> states_;  // [windows, S] of a policy with memory
+  std::vector<std::uint8_t> valid_, begins_;
 };
 
 }  // namespace broadloom

@@ -9,6 +9,7 @@
 
 #include "broadloom/core/random.h"
 #include "broadloom/env/tasks/registry.h"
+#include "broadloom/instruments/network_rows.h"
 #include "broadloom/rollout/collect_fault.h"
 #include "broadloom/rollout/collector.h"
 #include "broadloom/setup/network_shape.h"
@@ -126,20 +127,43 @@ Status check_outputs(const Policy& policy, const RolloutBlock& block) {
   return {};
 }
 
+void set_value_gaps(const Policy& policy, ThreadPool& pool, FrozenBlock& block) {
+  NetworkRows network(policy.network, pool.threads());
+  const BlockPieces pieces(policy.network, block.T, block.N, block.sequence_steps());
+  std::vector<std::vector<float>> carried(static_cast<std::size_t>(pool.threads()),
+                                          std::vector<float>(pieces.tile_states()));
+  block.value_gaps.resize(block.size());
+  pool.run(pieces.count(), [&](int piece, int thread) {
+    std::vector<float>& states = carried[static_cast<std::size_t>(thread)];
+    pieces.over(piece, block, {&states}, [&](std::size_t first, int rows) {
+      const float* x =
+          block.observations.view(first, static_cast<std::size_t>(rows), network.tile(thread));
+      const TileWorkspace<float>& work = network.forward(thread, policy.params, nullptr, x, rows,
+                                                         NetworkSide::kPolicy, nullptr, &states);
+      for (int r = 0; r < rows; ++r) {
+        const std::size_t i = first + static_cast<std::size_t>(r);
+        const auto action = static_cast<std::size_t>(block.actions[i]);
+        block.value_gaps[i] = block.values[i] - work.policy[action * kTileRows + r];
+      }
+    });
+  });
+}
+
 std::size_t row_bytes(const TensorRef& tensor, int rows) {
   return tensor.bytes() / static_cast<std::size_t>(rows);
 }
 
 }  // namespace
 
+// Without staggering, because environments that cannot be copied mostly cannot be staggered either.
+Status StartPool::check(const Policy& policy) {
+  const Result<std::unique_ptr<VecEnv>> one = make_envs(policy, 1, false, 1);
+  return one.ok() ? check_copyable(*one.value()) : one.status();
+}
+
 Result<StartPool> StartPool::create(const Policy& policy, std::uint64_t seed, ThreadPool& pool,
                                     int num_envs) {
   const std::uint64_t pool_seed = seed_for(seed, kPoolLane, 0);
-  // Checked before any staggering, because environments that cannot be copied mostly cannot be
-  // staggered either.
-  const Result<std::unique_ptr<VecEnv>> one = make_envs(policy, 1, false, pool_seed);
-  if (!one.ok()) return one.status();
-  BROADLOOM_TRY(check_copyable(*one.value()));
   Result<std::unique_ptr<VecEnv>> made = make_envs(policy, num_envs, true, pool_seed);
   if (!made.ok()) return made.status();
   VecEnv& envs = *made.value();
@@ -147,11 +171,14 @@ Result<StartPool> StartPool::create(const Policy& policy, std::uint64_t seed, Th
   const int episode = limit > 0 ? limit : kUnlimitedEpisode;
   Rollout rollout(policy, envs, pool_seed, pool);
   std::int64_t step = 0;
+  std::vector<float> states;  // of a policy with memory, after the last block
   const auto run_to = [&](std::int64_t end) -> Status {
     while (step < end) {
       const int steps = static_cast<int>(std::min<std::int64_t>(64, end - step));
       const std::unique_ptr<FrozenBlock> block = make_block(policy, envs, steps);
+      if (!states.empty()) block->next_states = states;
       BROADLOOM_TRY(rollout.collector.collect(policy.params, step, *block));
+      states = block->next_states;
       step += steps;
     }
     return {};
@@ -161,12 +188,12 @@ Result<StartPool> StartPool::create(const Policy& policy, std::uint64_t seed, Th
   for (int look = 0; look < kPoolLooks; ++look) {
     const std::int64_t place = std::int64_t{4} * episode * look / kPoolLooks;
     BROADLOOM_TRY(run_to(starts.burn_in_ + place));
-    BROADLOOM_TRY(starts.take(envs, std::int64_t{look} * num_envs));
+    BROADLOOM_TRY(starts.take(envs, states, std::int64_t{look} * num_envs));
   }
   return starts;
 }
 
-Status StartPool::take(VecEnv& envs, std::int64_t first) {
+Status StartPool::take(VecEnv& envs, const std::vector<float>& states, std::int64_t first) {
   BROADLOOM_TRY(envs.capture());
   std::vector<TensorRef> state;
   envs.append_state("", state);
@@ -177,13 +204,15 @@ Status StartPool::take(VecEnv& envs, std::int64_t first) {
     std::memcpy(tensors_[i].data() + static_cast<std::size_t>(first) * bytes, state[i].data,
                 state[i].bytes());
   }
+  memory_.insert(memory_.end(), states.begin(), states.end());
   size_ = first + envs.num_envs();
   return {};
 }
 
-Status StartPool::draw(std::uint64_t seed, VecEnv& envs) const {
+Status StartPool::draw(std::uint64_t seed, VecEnv& envs, std::vector<float>& states) const {
   std::vector<TensorRef> state;
   envs.append_state("", state);
+  const std::size_t width = memory_.size() / static_cast<std::size_t>(size_);
   for (int n = 0; n < envs.num_envs(); ++n) {
     Random random(seed, Purpose::kLaboratory, kDrawLane, static_cast<std::uint64_t>(n));
     const std::size_t start = random.below(static_cast<std::uint32_t>(size_));
@@ -192,6 +221,8 @@ Status StartPool::draw(std::uint64_t seed, VecEnv& envs) const {
       std::memcpy(static_cast<unsigned char*>(state[i].data) + n * bytes,
                   tensors_[i].data() + start * bytes, bytes);
     }
+    std::copy_n(memory_.begin() + static_cast<std::ptrdiff_t>(start * width), width,
+                states.begin() + static_cast<std::ptrdiff_t>(n * width));
   }
   return envs.state_restored();
 }
@@ -210,9 +241,9 @@ Result<std::unique_ptr<FrozenBlock>> BlockSource::collect(BlockShape shape, int 
         " takes a step to begin an episode: rows of a block that are no transitions, which the "
         "laboratory would take for some; give it environments that are reset at once");
   }
-  if (starts_ != nullptr) BROADLOOM_TRY(starts_->draw(seed, envs));
-  Rollout rollout(policy_, envs, seed, pool_);
   std::unique_ptr<FrozenBlock> block = make_block(policy_, envs, shape.num_steps);
+  if (starts_ != nullptr) BROADLOOM_TRY(starts_->draw(seed, envs, block->next_states));
+  Rollout rollout(policy_, envs, seed, pool_);
   for (int n = 0; n < envs.num_envs(); ++n) {
     block->ages.push_back(static_cast<int>(envs.episode_step(n)));
   }
@@ -224,6 +255,7 @@ Result<std::unique_ptr<FrozenBlock>> BlockSource::collect(BlockShape shape, int 
   rollout.collector.bootstrap_values(policy_.params, *block);
   if (policy_.value_norm != nullptr) policy_.value_norm->denormalize(*block);
   BROADLOOM_TRY(check_outputs(policy_, *block));
+  if (policy_.network.shape().action_values) set_value_gaps(policy_, pool_, *block);
   block->last_seen_by_critic = critic_inputs(envs, rollout, *block);
   return block;
 }

@@ -32,24 +32,27 @@ class StartPool {
  public:
   StartPool() = default;
   // kInvalidConfig if the environments do not save their state, or not one row per environment.
-  // num_envs: environments; each is sampled 64 times.
+  static Status check(const Policy& policy);
+  // Does not check(). num_envs: environments; each is sampled 64 times.
   static Result<StartPool> create(const Policy& policy, std::uint64_t seed, ThreadPool& pool,
                                   int num_envs = kPoolEnvs);
   static constexpr int kPoolEnvs = 4096;
 
-  // Puts every environment into a state of the pool, chosen by the seed. Fails if the environments
-  // cannot load it.
-  Status draw(std::uint64_t seed, VecEnv& envs) const;
+  // Puts every environment into a state of the pool, chosen by the seed, and a policy with memory
+  // into the state that it had there: states [N, S], or empty. Fails if the environments cannot
+  // load it.
+  Status draw(std::uint64_t seed, VecEnv& envs, std::vector<float>& states) const;
 
   std::int64_t size() const { return size_; }
   int burn_in() const { return burn_in_; }
 
  private:
-  Status take(VecEnv& envs, std::int64_t first);
+  Status take(VecEnv& envs, const std::vector<float>& states, std::int64_t first);
 
   std::int64_t size_ = 0;
   int burn_in_ = 0;
   std::vector<std::vector<unsigned char>> tensors_;  // of each tensor of the state, [size, bytes]
+  std::vector<float> memory_;                        // [size, S] of a policy with memory, or empty
 };
 
 // A block with further data for the laboratory.
@@ -57,6 +60,10 @@ struct FrozenBlock : RolloutBlock {
   using RolloutBlock::RolloutBlock;
   Observations last_seen_by_critic;  // [N] critic inputs of the observation after the block
   std::vector<int> ages;             // [N] steps of the episodes before the block
+  // [T, N] V(s) - Q(s, a) of networks with action values, or empty. An error of their loss, target
+  // minus Q(s, a), is the advantage plus this gap.
+  std::vector<float> value_gaps;
+  float value_gap(std::size_t i) const { return value_gaps.empty() ? 0.0f : value_gaps[i]; }
 };
 
 class BlockSource {

@@ -40,7 +40,9 @@ struct GradientStudyReport {
   std::string checkpoint, env_id;
   std::int64_t iteration = 0, global_step = 0;
 
-  std::size_t policy_parameters = 0;
+  std::string loss = "policy";        // whose gradient it is: policy, value or td
+  std::string recurrent = "none";     // the policy's memory
+  std::size_t policy_parameters = 0;  // that the loss can move
   std::vector<int> hidden_sizes;
   std::string activation;
   bool shared_encoder = false;

@@ -57,15 +57,18 @@ class Laboratory {
     settings_.lambdas = o_.lambdas;
     settings_.norm_adv = o_.norm_adv;
     settings_.terms = {o_.entropy_term, o_.value_term, policy.config.ent_coef,
-                       policy.config.vf_coef};
+                       policy.config.vf_coef, score_of(o_.loss)};
+    settings_.window = policy.config.sequence_length;
   }
 
   Status run(GradientStudyReport& report) {
     BROADLOOM_TRY(pool_.status());
     weigh_parts();
+    BROADLOOM_TRY(check_sums());
     const Stopwatch whole;
     if (o_.exact || o_.agreement) BROADLOOM_TRY(solve());
     if (!o_.synchronised) {
+      BROADLOOM_TRY(StartPool::check(policy_));
       const Stopwatch watch;
       tell("burning in", 0.0);
       Result<StartPool> starts = StartPool::create(policy_, o_.seed, pool_, o_.start_envs);
@@ -102,11 +105,8 @@ class Laboratory {
   void weigh_parts() {
     const auto budget = static_cast<double>(o_.bias_budget);
     const auto shapes = static_cast<double>(o_.shapes.size());
-    const int blocks = o_.blocks > 0                 ? o_.blocks
-                       : o_.agreement || o_.variance ? kVarianceBlocks
-                                                     : kCorrelationBlocks;
-    const bool has_blocks = o_.agreement || o_.correlation || o_.variance;
-    const double per_shape = o_.shapes.empty() ? 0.0 : blocks * o_.shapes.front().batch();
+    const bool has_blocks = most_blocks() > 0;
+    const double per_shape = o_.shapes.empty() ? 0.0 : most_blocks() * o_.shapes.front().batch();
     weights_ = {o_.synchronised ? 0.0 : 0.1 * budget, o_.agreement ? budget : 0.0,
                 o_.agreement ? budget : 0.0, has_blocks ? 3.0 * shapes * per_shape : 0.0,
                 o_.bias ? budget : 0.0};
@@ -133,9 +133,30 @@ class Laboratory {
     return go_on();
   }
 
+  int blocks_of(bool wanted, int by_default) const {
+    return !wanted ? 0 : o_.blocks > 0 ? o_.blocks : by_default;
+  }
+  int most_blocks() const {
+    return std::max(blocks_of(o_.agreement || o_.variance, kVarianceBlocks),
+                    blocks_of(o_.correlation, kCorrelationBlocks));
+  }
+
+  // Vectors of P numbers: two sums per group in double, means of 400 blocks and a round's in float.
+  Status check_sums() const {
+    const std::size_t P = policy_.network.parameter_count();
+    const double vectors = static_cast<double>(P) * static_cast<double>(o_.lambdas.size());
+    const double bytes = vectors * (2.0 * 8.0 * kBlockGroups + 4.0 * std::min(400, most_blocks()));
+    if (most_blocks() == 0 || bytes <= kMostBytesOfSums) return {};
+    return invalid(
+        fmt::format("the studies would keep {:.1f} GB of gradients with {} parameters; "
+                    "give fewer lambdas or blocks",
+                    bytes * 1e-9, P));
+  }
+
   // Runs first, so that an unsolvable task fails before any sampling. If only the agreement is
   // wanted, a task is solved if possible.
   Status solve() {
+    if (o_.loss != MeasuredLoss::kPolicy || policy_.network.is_recurrent()) return {};
     Result<std::unique_ptr<ExactGradients>> exact =
         solve_exactly(policy_, o_.synchronised ? Starts::kSynchronised : Starts::kStationary,
                       o_.beyond_limit > 0);
@@ -149,6 +170,7 @@ class Laboratory {
                            settings_.gamma,
                            o_.bias_budget,
                            o_.seed,
+                           score_of(o_.loss),
                            [this](const std::string& what, double share) {
                              part_ = what == "the true gradient" ? 2 : 1;
                              return tell_and_go_on(what, share);
@@ -184,14 +206,16 @@ class Laboratory {
     return std::isnan(share) ? "an unknown share" : fmt::format("{:.0f} %", 100.0 * share);
   }
 
-  // Each lambda under each critic, without and with normalised advantages.
+  // Each lambda under each critic, without and with normalised advantages. The losses of values
+  // have no advantages to normalise.
   std::vector<AgreementCase> agreement_cases() const {
     std::vector<AgreementCase> cases;
     std::vector<std::string> critics(1, "own");
     for (const auto& [name, critic] : truth_.critics) critics.push_back(name);
     for (const std::string& critic : critics) {
       for (const double lambda : o_.lambdas) {
-        for (const bool normalised : {false, true}) cases.push_back({lambda, critic, normalised});
+        cases.push_back({lambda, critic, false});
+        if (o_.loss == MeasuredLoss::kPolicy) cases.push_back({lambda, critic, true});
       }
     }
     return cases;
@@ -226,20 +250,11 @@ class Laboratory {
   Status run_shape(BlockShape shape, const std::function<void(double)>& tell_share,
                    GradientStudyReport& report) {
     const std::size_t P = policy_.network.parameter_count();
-    const int for_variance = o_.variance ? o_.blocks > 0 ? o_.blocks : kVarianceBlocks : 0;
-    const int for_agreement = o_.agreement ? o_.blocks > 0 ? o_.blocks : kVarianceBlocks : 0;
-    const int for_correlation = o_.correlation ? o_.blocks > 0 ? o_.blocks : kCorrelationBlocks : 0;
-    const int blocks = std::max({for_agreement, for_variance, for_correlation});
-    // Vectors of P numbers: two sums per group in double, means of 400 blocks and a round's in
-    // float.
+    const int for_variance = blocks_of(o_.variance, kVarianceBlocks);
+    const int for_agreement = blocks_of(o_.agreement, kVarianceBlocks);
+    const int for_correlation = blocks_of(o_.correlation, kCorrelationBlocks);
+    const int blocks = most_blocks();
     const double vectors = static_cast<double>(P) * static_cast<double>(o_.lambdas.size());
-    const double bytes = vectors * (2.0 * 8.0 * kBlockGroups + 4.0 * std::min(400, blocks));
-    if (bytes > kMostBytesOfSums) {
-      return invalid(
-          fmt::format("the studies would keep {:.1f} GB of gradients with {} parameters; "
-                      "give fewer lambdas or blocks",
-                      bytes * 1e-9, P));
-    }
     const int fitting = static_cast<int>(std::min(1e6, kMostRoundBytes / (8.0 * vectors)));
     VarianceStudy variance(shape, o_.lambdas, P, std::max(1, for_variance),
                            std::min(kBlockGroups, std::max(1, for_variance)));
@@ -324,6 +339,8 @@ class Laboratory {
     settings.precision = o_.bias_precision;
     settings.budget = o_.bias_budget;
     settings.beyond = o_.beyond_limit;
+    settings.score = score_of(o_.loss);
+    settings.window = policy_.config.sequence_length;
     Result<std::vector<BiasResult>> results =
         study_bias(policy_, starts(), settings, o_.seed, pool_);
     if (!results.ok()) return results.status();
@@ -374,7 +391,9 @@ GradientStudyReport describe(const Policy& policy, const GradientStudyOptions& o
   r.env_id = config.env_id;
   r.iteration = policy.origin.iteration;
   r.global_step = policy.origin.global_step;
-  r.policy_parameters = policy_parameter_count(policy.network);
+  r.policy_parameters = scored_parameter_count(policy.network, score_of(o.loss));
+  r.loss = loss_name(o.loss);
+  r.recurrent = config.recurrent;
   r.hidden_sizes = policy.network.shape().hidden_sizes;
   r.activation = config.activation;
   r.shared_encoder = config.shared_encoder;

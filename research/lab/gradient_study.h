@@ -19,7 +19,16 @@ enum class AtLimit {
   kContinued,
 };
 
+// The loss whose gradient is measured.
+enum class MeasuredLoss {
+  kOwn,     // policy; of action values, td
+  kPolicy,  // PPO's, at ratio 1
+  kValue,   // of PPO's critic
+  kTd,      // of action values
+};
+
 struct GradientStudyOptions {
+  MeasuredLoss loss = MeasuredLoss::kOwn;
   // exact implies variance and bias, with which it is compared.
   bool agreement = true, correlation = true, variance = true, bias = true, exact = false;
   int batch = 0;                   // B; 0: that of the shapes, or 1,024

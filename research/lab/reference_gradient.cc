@@ -10,10 +10,10 @@ namespace {
 constexpr int kReferenceGroups = CompleteEpisodes::kGroups;
 
 // Adds the samples of environments [begin, end) to sums [P], and returns their number.
-std::int64_t add_environments(const Policy& policy, const CompleteEpisodes& episodes,
+std::int64_t add_environments(const Policy& policy, Score score, const CompleteEpisodes& episodes,
                               const FrozenBlock& block, int begin, int end, double gamma,
                               float* sums) {
-  StepScores scores(policy);
+  StepScores scores(policy, score);
   std::vector<double> returns;
   std::vector<float> weights;
   std::int64_t samples = 0;
@@ -22,10 +22,12 @@ std::int64_t add_environments(const Policy& policy, const CompleteEpisodes& epis
     returns_to_end(block, n, gamma, returns);
     weights.clear();
     for (const int t : steps) {
-      const float value = block.values[block.index(t, n)];
+      const std::size_t i = block.index(t, n);
+      const float value = block.values[i] - block.value_gap(i);
       weights.push_back(static_cast<float>(returns[static_cast<std::size_t>(t)] - value));
     }
-    add_weighted_sum(scores.factors_of(block, n, steps), weights.data(), sums);
+    scores.read(block, n, steps);
+    scores.add(weights, {}, sums);
     samples += static_cast<std::int64_t>(steps.size());
   }
   return samples;
@@ -35,7 +37,8 @@ std::int64_t add_environments(const Policy& policy, const CompleteEpisodes& epis
 
 Result<ReferenceGradient> measure_reference(const Policy& policy, CompleteEpisodes& episodes,
                                             double gamma, const Critic& baseline, ThreadPool& pool,
-                                            const std::function<Status(double)>& on_round) {
+                                            const std::function<Status(double)>& on_round,
+                                            Score score) {
   const std::size_t P = policy.network.parameter_count();
   const int envs = episodes.envs_of_a_group();
   std::vector<std::vector<float>> sums(kReferenceGroups);
@@ -51,7 +54,7 @@ Result<ReferenceGradient> measure_reference(const Policy& policy, CompleteEpisod
     if (baseline) block.value()->values = baseline(block.value()->critic_inputs());
     pool.run(kReferenceGroups, [&](int group) {
       sums[group].assign(P, 0.0f);
-      samples[group] += add_environments(policy, episodes, *block.value(), group * envs,
+      samples[group] += add_environments(policy, score, episodes, *block.value(), group * envs,
                                          (group + 1) * envs, gamma, sums[group].data());
       for (std::size_t p = 0; p < P; ++p) out.groups[group][p] += sums[group][p];
     });

@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "broadloom/core/status.h"
+#include "broadloom/instruments/gradient/factors.h"
 #include "research/lab/critics.h"
 #include "research/lab/episodes.h"
 
@@ -32,10 +33,12 @@ struct ReferenceGradient {
   }
 };
 
+// score: of the loss whose gradient it is. A policy with memory goes back through whole episodes.
 // baseline: must not have seen these episodes; empty: the policy's own critic. on_round: may be
 // empty; called with the share that is done; an error ends the work.
 Result<ReferenceGradient> measure_reference(const Policy& policy, CompleteEpisodes& episodes,
                                             double gamma, const Critic& baseline, ThreadPool& pool,
-                                            const std::function<Status(double)>& on_round);
+                                            const std::function<Status(double)>& on_round,
+                                            Score score = Score::kLogProb);
 
 }  // namespace broadloom

@@ -15,6 +15,35 @@ namespace {
 constexpr int kFewestBlocks = 10;
 constexpr int kMostRows = 1 << 20;
 
+// Sets the loss that a run has by default.
+Status take_loss(const Policy& policy, GradientStudyOptions& o) {
+  const Config& config = policy.config;
+  const bool has_values = learns_action_values(config);
+  if (!has_values && !draws_from_policy(config)) {
+    return invalid(fmt::format(
+        "algorithm = {} has no policy that actions are drawn from, and no action values; "
+        "`broadloom gradients` asks for a run of algorithm = ppo or pqn",
+        config.algorithm));
+  }
+  if (o.loss == MeasuredLoss::kOwn) {
+    o.loss = has_values ? MeasuredLoss::kTd : MeasuredLoss::kPolicy;
+  }
+  if ((o.loss == MeasuredLoss::kTd) != has_values) {
+    return invalid(fmt::format("loss: got {} for a run of algorithm = {}; expected {}",
+                               loss_name(o.loss), config.algorithm,
+                               has_values ? "td" : "policy or value"));
+  }
+  if (o.loss == MeasuredLoss::kPolicy) return {};
+  if (!o.norm_adv && !o.value_term && !o.entropy_term && !o.exact) return {};
+  return invalid(
+      fmt::format("loss: got {} with {}, which is of the policy's gradient alone; leave it out",
+                  loss_name(o.loss),
+                  o.exact        ? "the study exact"
+                  : o.norm_adv   ? "norm_adv"
+                  : o.value_term ? "value_term"
+                                 : "entropy_term"));
+}
+
 // The reason why no agreement can be measured; "" if it can.
 std::string why_no_agreement(const Policy& policy, const GradientStudyOptions& o) {
   if (o.synchronised) {
@@ -68,25 +97,13 @@ Status set_limit(const Policy& policy, GradientStudyOptions& o, std::vector<std:
   return {};
 }
 
-Status check_network(const Policy& policy) {
+Status check_network(const Policy& policy, const GradientStudyOptions& o) {
   const NetworkShape& shape = policy.network.shape();
   if (policy.config.reward_scale != 1.0) {
     return invalid(fmt::format(
         "reward_scale = {}: the laboratory measures returns of rewards as they are, which this "
         "run's critic has not learnt; train with reward_scale = 1, or norm_reward",
         policy.config.reward_scale));
-  }
-  if (!draws_from_policy(policy.config)) {
-    return invalid(fmt::format(
-        "algorithm = {} has no policy that actions are drawn from, and so no gradient of one to "
-        "study; `broadloom gradients` asks for a run of algorithm = ppo",
-        policy.config.algorithm));
-  }
-  if (policy.network.is_recurrent()) {
-    return invalid(fmt::format(
-        "recurrent = {}: these studies take gradients of single steps and have no states for them; "
-        "`broadloom gradients` measures a policy with memory by --study windows alone",
-        policy.config.recurrent));
   }
   if (shape.policies > 1) {
     return invalid(fmt::format(
@@ -99,37 +116,60 @@ Status check_network(const Policy& policy) {
         "this policy learns from intrinsic rewards, too, which the laboratory does not have; "
         "`broadloom gradients` asks for a run of algorithm = ppo");
   }
+  if (o.exact && policy.network.is_recurrent()) {
+    return invalid(fmt::format(
+        "recurrent = {}: the exact study solves for policies that read one state of the table; "
+        "leave exact out",
+        policy.config.recurrent));
+  }
   return {};
 }
 
 // The study's loss of values is in units of rewards.
-Status check_value_term(const Policy& policy, const GradientStudyOptions& o) {
-  if (!o.value_term || policy.value_norm == nullptr) return {};
-  return invalid(
-      fmt::format("norm_value = {}: this run's critic learns values in other units than the value "
-                  "term's; leave value_term out, or train with norm_value = off",
-                  policy.config.norm_value));
+Status check_value_loss(const Policy& policy, const GradientStudyOptions& o) {
+  const bool reads = o.value_term || o.loss == MeasuredLoss::kValue;
+  if (!reads || policy.value_norm == nullptr) return {};
+  return invalid(fmt::format(
+      "norm_value = {}: this run's critic learns values in other units than the study's; leave {} "
+      "out, or train with norm_value = off",
+      policy.config.norm_value, o.value_term ? "value_term" : "loss = value"));
 }
 
 // The parts of a sample's gradient outside dense layers are stored whole, for one block at a time.
+// With memory, so are all parts.
 Status check_whole_gradients(const Policy& policy, const GradientStudyOptions& o) {
   constexpr double kMostBytes = 1e9;
-  const std::size_t numbers = whole_count(policy.network, true);
+  GradientTerms terms;
+  terms.score = score_of(o.loss);
+  terms.value = o.loss == MeasuredLoss::kPolicy && !policy.network.is_recurrent();
+  terms.value = terms.value || o.value_term;
+  const std::size_t numbers = whole_count(policy.network, terms);
   const double bytes = sizeof(float) * static_cast<double>(numbers) * o.batch;
   if (bytes <= kMostBytes) return {};
   return invalid(fmt::format(
-      "batch is {}: gradients of single samples for convolutions and normalisations (encoder = {}) "
-      "are kept whole, {} numbers each, which take {:.1f} GB; expected at most {:.0f} GB: give a "
-      "batch of at most {}",
-      o.batch, policy.config.encoder, numbers, bytes / 1e9, kMostBytes / 1e9,
+      "batch is {}: gradients of single samples for convolutions, normalisations and memory "
+      "(encoder = {}, recurrent = {}) are kept whole, {} numbers each, which take {:.1f} GB; "
+      "expected at most {:.0f} GB: give a batch of at most {}",
+      o.batch, policy.config.encoder, policy.config.recurrent, numbers, bytes / 1e9,
+      kMostBytes / 1e9,
       static_cast<std::int64_t>(kMostBytes / (sizeof(float) * static_cast<double>(numbers)))));
 }
 
 }  // namespace
 
+std::string loss_name(MeasuredLoss loss) {
+  return loss == MeasuredLoss::kTd ? "td" : loss == MeasuredLoss::kValue ? "value" : "policy";
+}
+
+Score score_of(MeasuredLoss loss) {
+  if (loss == MeasuredLoss::kTd) return Score::kActionValue;
+  return loss == MeasuredLoss::kValue ? Score::kValue : Score::kLogProb;
+}
+
 Status complete(const Policy& policy, GradientStudyOptions& o, std::vector<std::string>& notes) {
-  BROADLOOM_TRY(check_network(policy));
-  BROADLOOM_TRY(check_value_term(policy, o));
+  BROADLOOM_TRY(take_loss(policy, o));
+  BROADLOOM_TRY(check_network(policy, o));
+  BROADLOOM_TRY(check_value_loss(policy, o));
   const Config& config = policy.config;
   if (o.batch < 0) return invalid(fmt::format("batch is {}; expected at least 1", o.batch));
   for (const BlockShape& shape : o.shapes) {
@@ -218,6 +258,23 @@ std::vector<std::string> notes_of(const Config& config, const GradientStudyOptio
                                 : o.value_term                 ? "value term"
                                                                : "entropy term",
                                 o.value_term && o.entropy_term ? "them" : "it"));
+  }
+  if (o.loss == MeasuredLoss::kTd) {
+    notes.emplace_back(
+        "The gradient is that of the TD loss. The true one has the returns of the policy that "
+        "acted, random actions included; lambda-returns take the largest action value instead.");
+  }
+  if (o.loss == MeasuredLoss::kValue) {
+    notes.emplace_back(
+        "The gradient is that of the critic's loss; the true one has returns as "
+        "targets.");
+  }
+  if (config.is_recurrent()) {
+    notes.push_back(fmt::format(
+        "Gradients go back through {} of a block, as in training; the true one goes back through "
+        "whole episodes.",
+        config.sequence_length > 0 ? fmt::format("{} steps", config.sequence_length)
+                                   : std::string("all steps")));
   }
   if (config.norm_reward) {
     notes.push_back(

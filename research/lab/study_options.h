@@ -6,6 +6,7 @@
 
 #include "broadloom/core/status.h"
 #include "broadloom/evaluate/policy.h"
+#include "broadloom/instruments/gradient/factors.h"
 #include "research/lab/gradient_study.h"
 
 namespace broadloom {
@@ -14,6 +15,11 @@ namespace broadloom {
 // with a sentence in notes, or refused if nothing else was asked for.
 Status complete(const Policy& policy, GradientStudyOptions& options,
                 std::vector<std::string>& notes);
+
+// The word of --loss and of gradients.json; kOwn counts as policy.
+std::string loss_name(MeasuredLoss loss);
+// The number whose gradient is a sample's score.
+Score score_of(MeasuredLoss loss);
 
 // Sentences on the requested estimators that a reader must know.
 std::vector<std::string> notes_of(const Config& config, const GradientStudyOptions& options);

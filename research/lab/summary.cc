@@ -80,11 +80,13 @@ class Summary {
   }
 
  private:
-  // With advantages normalised over the block, as PPO normalises them over a minibatch.
+  // With advantages normalised over the block, as PPO normalises them over a minibatch. Losses of
+  // values have errors as they are.
   Rows agreement(const std::string& critic) const {
     Rows rows;
     for (const AgreementResult& r : *report_.agreement) {
-      const bool asked = r.norm_adv && r.critic == critic && r.lambda == lambda_;
+      const bool is_main = r.norm_adv == (report_.loss == "policy");
+      const bool asked = is_main && r.critic == critic && r.lambda == lambda_;
       if (asked && known(r.agreement)) rows.push_back({r.shape, r.agreement});
     }
     std::stable_sort(rows.begin(), rows.end(), longer);
@@ -107,7 +109,8 @@ class Summary {
   std::string best(const Rows& rows) const {
     const Row& top = *std::max_element(rows.begin(), rows.end(), less);
     const Row& last = *std::min_element(rows.begin(), rows.end(), less);
-    const std::string where = fmt::format("under the run's critic at lambda {:g}", lambda_);
+    const std::string where = fmt::format("under the run's {} at lambda {:g}",
+                                          report_.loss == "td" ? "values" : "critic", lambda_);
     if (rows.size() == 1) {
       return fmt::format("One block of {} agrees with the true gradient by {} {}.",
                          words(top.shape), words(top.e), where);

@@ -31,7 +31,7 @@ Status refit(const Policy& policy, const TruthSettings& settings, ThreadPool& po
 
 // The baseline of the true gradient's returns: of two critics, the one that explains more.
 Critic baseline_of(const Truth& truth) {
-  const bool is_better = truth.report.refitted > truth.report.own;
+  const bool is_better = !truth.critics.empty() && truth.report.refitted > truth.report.own;
   return is_better ? truth.critics.front().second : Critic();
 }
 
@@ -41,7 +41,7 @@ Status measure(const Policy& policy, const TruthSettings& settings, ThreadPool& 
                             pool);
   Result<ReferenceGradient> reference =
       measure_reference(policy, episodes, settings.gamma, baseline_of(truth), pool,
-                        about(settings, "the true gradient"));
+                        about(settings, "the true gradient"), settings.score);
   if (!reference.ok()) return reference.status();
   truth.reference = reference.take();
   truth.report.samples = truth.reference.samples;
@@ -53,7 +53,10 @@ Status measure(const Policy& policy, const TruthSettings& settings, ThreadPool& 
 Result<Truth> find_truth(const Policy& policy, const ExactGradients* exact,
                          const TruthSettings& settings, ThreadPool& pool) {
   Truth truth;
-  if (policy.network.sides_are_apart()) BROADLOOM_TRY(refit(policy, settings, pool, truth));
+  // The loss of values has the run's own critic in it. A fit learns from single steps.
+  const bool can_refit = settings.score == Score::kLogProb && policy.network.sides_are_apart() &&
+                         !policy.network.is_recurrent();
+  if (can_refit) BROADLOOM_TRY(refit(policy, settings, pool, truth));
   const RolloutBlock* held_out = truth.fit == nullptr ? nullptr : truth.fit->held_out();
   if (held_out != nullptr) {
     truth.report.own = explained_variance(

@@ -38,13 +38,15 @@ struct TruthSettings {
   double gamma = 0.99;
   std::int64_t budget = 2000000;  // transitions for the true gradient, and again for the fit
   std::uint64_t seed = 1;
+  Score score = Score::kLogProb;  // of the loss whose gradient it is
   // May be empty. Called with the present work and its share done; an error ends the work.
   std::function<Status(const std::string&, double)> tell = {};
 };
 
 // Takes gradient and exact critic from `exact` if the task could be solved (stationary, and past
 // the limit as in `limit`). Otherwise it estimates the gradient from complete episodes. If the
-// network's sides are apart, it refits a critic on other such episodes. The arguments must outlive
+// network's sides are apart, it refits a critic on other such episodes, for the policy's gradient
+// alone and without memory. The arguments must outlive
 // the result.
 Result<Truth> find_truth(const Policy& policy, const ExactGradients* exact,
                          const TruthSettings& settings, ThreadPool& pool);

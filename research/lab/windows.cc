@@ -12,6 +12,7 @@
 #include "broadloom/core/thread_pool.h"
 #include "broadloom/learn/partial_gradients.h"
 #include "broadloom/learn/ppo_loss.h"
+#include "broadloom/learn/pqn_loss.h"
 #include "broadloom/math/elementwise.h"
 #include "broadloom/rollout/advantages.h"
 #include "broadloom/rollout/minibatches.h"
@@ -53,6 +54,18 @@ double quotient_or_none(double x, double y) {
   return y > 0.0 ? x / y : std::numeric_limits<double>::quiet_NaN();
 }
 
+PpoLoss loss_of(const Policy& policy, PpoLoss) {
+  PpoCoefficients coefficients;
+  coefficients.ent_coef = 0.0;
+  coefficients.clip_vloss = false;
+  coefficients.vf_coef = policy.network.sides_are_apart() ? 1.0 : 0.0;
+  return {coefficients};
+}
+
+PqnLoss loss_of(const Policy&, PqnLoss) { return {}; }
+
+// Loss: PpoLoss, or PqnLoss for action values.
+template <class Loss>
 class WindowStudy {
  public:
   WindowStudy(const Policy& policy, const WindowSettings& settings)
@@ -60,10 +73,11 @@ class WindowStudy {
         settings_(settings),
         pool_(settings.threads),
         source_(policy, nullptr, settings.seed, pool_),
-        gradients_(policy.network, {loss()}, settings.shape.batch(), policy.spec.observation_size(),
-                   policy.spec.action_size(), pool_) {
+        gradients_(policy.network, loss_of(policy, Loss()), settings.shape.batch(),
+                   policy.spec.observation_size(), policy.spec.action_size(), pool_) {
     const ActorCritic& network = policy.network;
-    sides_.push_back({"policy", network.ranges(NetworkSide::kPolicy)});
+    const bool has_values = network.shape().action_values;
+    sides_.push_back({has_values ? "values" : "policy", network.ranges(NetworkSide::kPolicy)});
     if (network.sides_are_apart() && policy.value_norm == nullptr)
       sides_.push_back({"critic", network.ranges(NetworkSide::kValue)});
     for (const Side& side : sides_) {
@@ -98,14 +112,6 @@ class WindowStudy {
     std::string name;
     std::array<ParameterRange, 2> ranges;
   };
-
-  PpoCoefficients loss() const {
-    PpoCoefficients coefficients;
-    coefficients.ent_coef = 0.0;
-    coefficients.clip_vloss = false;
-    coefficients.vf_coef = policy_.network.sides_are_apart() ? 1.0 : 0.0;
-    return coefficients;
-  }
 
   void measure(RolloutBlock& block, int group) {
     const Config& config = policy_.config;
@@ -232,7 +238,7 @@ class WindowStudy {
   const WindowSettings& settings_;
   ThreadPool pool_;
   BlockSource source_;
-  PartialGradients<PpoLoss> gradients_;
+  PartialGradients<Loss> gradients_;
   std::vector<Side> sides_;
   std::vector<std::vector<WindowSums>> sums_;  // [sides][lengths]
 };
@@ -243,9 +249,10 @@ Status complete_settings(const Policy& policy, WindowSettings& settings) {
         "recurrent = none: windows cut the gradient of a policy with memory; take a run with "
         "recurrent = mingru, gru or lstm");
   }
-  if (!draws_from_policy(policy.config)) {
+  if (!draws_from_policy(policy.config) && !learns_action_values(policy.config)) {
     return invalid("algorithm = " + policy.config.algorithm +
-                   ": windows cut the gradient of a policy; take a run of algorithm = ppo");
+                   ": windows cut the gradient of a policy or of action values; take a run of "
+                   "algorithm = ppo or pqn");
   }
   BlockShape& shape = settings.shape;
   if (shape.num_envs == 0) shape.num_envs = policy.config.num_envs;
@@ -275,7 +282,8 @@ Result<std::vector<WindowResult>> study_windows(const Policy& policy,
                                                 const WindowSettings& settings) {
   WindowSettings completed = settings;
   BROADLOOM_TRY(complete_settings(policy, completed));
-  return WindowStudy(policy, completed).run();
+  if (learns_action_values(policy.config)) return WindowStudy<PqnLoss>(policy, completed).run();
+  return WindowStudy<PpoLoss>(policy, completed).run();
 }
 
 }  // namespace broadloom

@@ -31,7 +31,7 @@ struct WindowSettings {
 
 // Results for one side of the network. NaN if a norm in a denominator is not above zero.
 struct WindowResult {
-  std::string side;  // "policy" or "critic"
+  std::string side;  // "policy" or "critic"; of a network with action values, "values"
   int length = 0;    // L
   // |E G_L - E G_T| / |E G_T|, and the cosine between these means. Norms are without the upward
   // bias of squared noise.

@@ -147,6 +147,7 @@ Json settings_json(const GradientStudyReport& r) {
           {"starts", r.starts},
           {"start_envs", r.start_envs},
           {"burn_in", r.burn_in},
+          {"loss", r.loss},
           {"norm_adv", r.norm_adv},
           {"value_term", r.value_term},
           {"entropy_term", r.entropy_term},
@@ -184,7 +185,8 @@ std::string gradients_json(const GradientStudyReport& r, const std::string& crea
   json["policy"] = {{"parameters", r.policy_parameters},
                     {"hidden_sizes", r.hidden_sizes},
                     {"activation", r.activation},
-                    {"shared_encoder", r.shared_encoder}};
+                    {"shared_encoder", r.shared_encoder},
+                    {"recurrent", r.recurrent}};
   json["settings"] = settings_json(r);
   json["notes"] = r.notes;
   if (r.stopped) json["stopped"] = true;

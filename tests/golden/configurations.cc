@@ -453,6 +453,18 @@ const std::vector<Run>& training_runs() {
         {"sapg_policies", "4"},
         {"sapg_followers", "2"},
         {"sapg_entropy_scale", "0.02"}}},
+      {"pqn_instruments",
+       {{"algorithm", "pqn"},
+        {"instruments", "gradient,plasticity,policy,coverage,audit"},
+        {"instrument_every", "1"}},
+       2},
+      {"gru_instruments",
+       {{"recurrent", "gru"},
+        {"sequence_length", "13"},
+        {"max_episode_steps", "17"},
+        {"instruments", "gradient,plasticity,policy,coverage,audit"},
+        {"instrument_every", "1"}},
+       2},
   };
   return runs;
 }
@@ -486,6 +498,12 @@ const std::vector<Configuration>& configurations() {
                       }});
     }
     list.push_back({"study", measure_study});
+    list.push_back({"gradients_pqn", [](const std::string& isa) {
+                      return measure_gradients_of(isa, {{"algorithm", "pqn"}});
+                    }});
+    list.push_back({"gradients_lstm", [](const std::string& isa) {
+                      return measure_gradients_of(isa, {{"recurrent", "lstm"}});
+                    }});
     return list;
   }();
   return all;

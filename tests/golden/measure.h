@@ -18,6 +18,8 @@ Result<Lines> measure_functions(const std::string& isa);
 
 // A gradient study of a policy that has trained a little: correlation, variance, bias.
 Result<Lines> measure_gradients(const std::string& isa, AtLimit at_limit);
+// The gradients of a short run with these keys.
+Result<Lines> measure_gradients_of(const std::string& isa, const Overrides& overrides);
 // The same beside exact values, for a policy of a tabular environment.
 Result<Lines> measure_exact_gradients(const std::string& isa, AtLimit at_limit);
 

@@ -124,6 +124,20 @@ Result<Lines> measure_gradients(const std::string& isa, AtLimit at_limit) {
   return lines_of(gradients_of(run, isa, options));
 }
 
+Result<Lines> measure_gradients_of(const std::string& isa, const Overrides& overrides) {
+  Overrides all{{"env_id", "CartPole-v1"}, {"max_episode_steps", "12"}, {"hidden_sizes", "7"}};
+  all.insert(all.end(), overrides.begin(), overrides.end());
+  GradientStudyOptions options;
+  options.shapes = {{4, 8}};
+  options.lambdas = {0.95};
+  options.lags = {1, 5};
+  options.blocks = 10;
+  options.bias_budget = 2000;
+  options.start_envs = 32;
+  options.threads = 2;
+  return lines_of(gradients_of({"gradients", all}, isa, options));
+}
+
 Result<Lines> measure_exact_gradients(const std::string& isa, AtLimit at_limit) {
   const Run run{"gradients_exact",
                 {{"env_id", "FrozenLake-v1"}, {"max_episode_steps", "9"}, {"hidden_sizes", "6"}}};

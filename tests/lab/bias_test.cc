@@ -160,7 +160,8 @@ TEST(StartPool, SpreadsThePhasesOfEpisodes) {
   options.max_episode_steps = 40;
   const auto envs = make_vec_env("Pendulum-v1", {}, options);
   ASSERT_TRUE(envs.ok());
-  ASSERT_TRUE(starts.value().draw(1, *envs.value()).ok());
+  std::vector<float> no_states;
+  ASSERT_TRUE(starts.value().draw(1, *envs.value(), no_states).ok());
   std::vector<int> counts(40, 0);
   for (int n = 0; n < 20000; ++n) ++counts.at(envs.value()->episode_step(n));
   double chi_square = 0.0;

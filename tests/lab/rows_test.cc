@@ -23,7 +23,7 @@ class Rows : public ::testing::Test {
         policy_{config_, spec_, network_, params_.data()} {
     network_.initialise(3, params_.data());
     const auto block = BlockSource(policy_, nullptr, 1, pool_).collect({2, 20}, 3, 0);
-    block_ = std::make_unique<RolloutBlock>(*block.value());
+    block_ = std::make_unique<FrozenBlock>(*block.value());
     settings_.gamma = 0.9;
     settings_.lambdas = {0.5, 1.0};
   }
@@ -49,7 +49,7 @@ class Rows : public ::testing::Test {
   ThreadPool pool_;
   Policy policy_;
   EstimatorSettings settings_;
-  std::unique_ptr<RolloutBlock> block_;
+  std::unique_ptr<FrozenBlock> block_;
 };
 
 TEST_F(Rows, ListEnvironmentsOneAfterTheOther) {

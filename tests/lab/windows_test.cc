@@ -66,6 +66,17 @@ TEST(Windows, OfEpisodesOfOneStepAreAlike) {
   }
 }
 
+TEST(Windows, TakeActionValues) {
+  const std::unique_ptr<Trainer> trainer =
+      trainer_with({{"algorithm", "pqn"}, {"num_minibatches", "2"}});
+  const std::vector<WindowResult> results =
+      study(trainer->policy(), {.lengths = {3}, .blocks = 120});
+  ASSERT_EQ(results.size(), 2u);
+  EXPECT_EQ(results[0].side, "values");
+  EXPECT_GT(results[0].relative_bias.low, 0.0);
+  EXPECT_EQ(results[1].relative_bias.value, 0.0);
+}
+
 TEST(Windows, DoNotDependOnThreads) {
   const std::unique_ptr<Trainer> trainer = trainer_with({{"recurrent", "lstm"}});
   const std::vector<WindowResult> one = study(trainer->policy(), {.lengths = {2}, .blocks = 80});

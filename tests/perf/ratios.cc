@@ -242,7 +242,7 @@ TEST_P(Ratios, GramMatrixAgainstExplicitGradients) {
   FactorMaker<float> maker(network, {});
   maker.set_params(params.data());
   maker.make(values(kRows * 3).data(), values(kRows).data(), nullptr, nullptr, kRows, factors);
-  ExplicitGradients slow(factors, static_cast<int>(policy_parameter_count(network)));
+  ExplicitGradients slow(factors, static_cast<int>(scored_parameter_count(network)));
   std::vector<float> expected(kRows * kRows), gram(kRows * kRows);
   ThreadPool one(1);
   const Shortest time = race(

@@ -139,6 +139,19 @@ TEST(Allocation, NoneWithMemoryAndPlanned) {
                             {"max_episode_steps", "9"}, {"recurrent", "mingru"}};
   expect_no_allocation(recurrent);
   expect_planned_memory(recurrent, 2);
+  const auto watched = add_overrides(recurrent, {{"instruments", all_instruments()}});
+  expect_no_allocation(watched);
+  expect_planned_memory(watched, 2);
+}
+
+TEST(Allocation, NoneOfInstrumentsWithActionValuesAndPlanned) {
+  const Overrides values{{"env_id", "CartPole-v1"},
+                         {"algorithm", "pqn"},
+                         {"num_envs", "70"},
+                         {"total_timesteps", "60000"},
+                         {"instruments", all_instruments()}};
+  expect_no_allocation(values);
+  expect_planned_memory(values, 2);
 }
 
 TEST(Allocation, NoneWithPpoRnd) {

@@ -92,6 +92,36 @@ TEST(Instruments, TheLastEpochIsTheOneThatTargetKlLeft) {
   EXPECT_EQ(number(*trainer, "grad/last_epoch_clipfrac"), reported(*trainer, "clipfrac"));
 }
 
+// One minibatch and epoch: the block's gradient is the mean of the samples', and ratios have no
+// meaning.
+TEST(Instruments, MeasureActionValues) {
+  std::unique_ptr<Trainer> trainer =
+      measured_trainer({{"algorithm", "pqn"},
+                        {"instruments", "gradient,policy,audit,plasticity,coverage"},
+                        {"instrument_every", "1"}});
+  ASSERT_TRUE(trainer->iterate().ok());
+  EXPECT_GT(number(*trainer, "grad/sample_norm"), 0.0);
+  EXPECT_GT(number(*trainer, "grad/variance_inflation"), 0.0);
+  EXPECT_GT(number(*trainer, "grad/full_norm"), 0.0);
+  EXPECT_EQ(number(*trainer, "audit/target_error"), number(*trainer, "audit/target_error"));
+  for (const char* name : {"grad/last_epoch_ess", "policy/kl", "policy/max_ratio", "audit/kl",
+                           "audit/first_ratio_error", "audit/relative_entropy"}) {
+    EXPECT_TRUE(std::isnan(number(*trainer, name))) << name;
+  }
+}
+
+TEST(InstrumentRegistry, RefusesWhatHasNeitherPolicyNorValues) {
+  const std::string name = "mine";
+  const auto check = [&](bool draws, bool has_values) {
+    return check_instruments(
+        {"gradient"},
+        {.name = name, .draws_from_policy = draws, .learns_action_values = has_values});
+  };
+  EXPECT_TRUE(check(true, false).ok());
+  EXPECT_TRUE(check(false, true).ok());
+  EXPECT_NE(check(false, false).message().find("'gradient' measures a policy"), std::string::npos);
+}
+
 TEST(InstrumentRegistry, KnowsItsNamesOnly) {
   const ActorCritic network((NetworkShape()));
   const InstrumentSetup setup{.network = network,

@@ -2,12 +2,15 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cmath>
 #include <cstring>
+#include <map>
 #include <memory>
 #include <string>
 #include <vector>
 
 #include "broadloom/evaluate/evaluator.h"
+#include "broadloom/instruments/registry.h"
 #include "broadloom/train/trainer.h"
 #include "tests/env/next_step.h"
 #include "tests/learn/a2c.h"
@@ -177,6 +180,29 @@ TEST_P(Recurrent, BlocksAreThoseOfEnvironmentsPlayedStepByStep) {
             static_cast<std::ptrdiff_t>(next_states.size()));
 }
 
+// Instruments go through sequences, too, and change nothing.
+TEST_P(Recurrent, AreTheSameWithInstrumentsForAnyNumberOfThreads) {
+  Config plain_config = config({});
+  const std::unique_ptr<Trainer> plain = trainer_of(plain_config, 1);
+  run(*plain, 2);
+  plain_config.instruments = instrument_names();
+  plain_config.instrument_every = 1;
+  std::map<std::string, double> numbers;
+  for (const int threads : {1, 3}) {
+    const std::unique_ptr<Trainer> watched = trainer_of(plain_config, threads);
+    run(*watched, 2);
+    EXPECT_EQ(bytes_of(*watched), bytes_of(*plain)) << threads;
+    watched->instruments().visit_numbers([&](const NumberInfo& info, double value) {
+      if (threads == 1) numbers[info.name] = value;
+      const double expected = numbers.at(info.name);
+      EXPECT_TRUE(value == expected || (std::isnan(value) && std::isnan(expected))) << info.name;
+    });
+  }
+  EXPECT_GT(numbers.at("grad/sample_norm"), 0.0);
+  if (plain->network().shape().action_values) return;
+  EXPECT_GT(numbers.at("policy/kl"), 0.0);
+}
+
 INSTANTIATE_TEST_SUITE_P(Runs, Recurrent, ::testing::Range(0, 10));
 
 void expect_refusal(const Overrides& overrides, const std::string& words) {
@@ -201,7 +227,6 @@ TEST(RecurrentKeys, AreRefusedWithWordsWhereTheyCannotAct) {
                  "expected at most their number (8)");
   expect_refusal({{"sequence_length", "64"}, {"minibatch_size", "96"}},
                  "expected a multiple of sequence_length (64)");
-  expect_refusal({{"instruments", "coverage"}}, "with instruments");
   expect_refusal({{"shape_schedule", "4x128 @ 0, 8x64 @ 0.5"}}, "with shape_schedule");
 }
 

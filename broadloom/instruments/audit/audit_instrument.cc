@@ -47,7 +47,7 @@ AuditInstrument::AuditInstrument(const InstrumentSetup& setup)
       policy_(setup),
       network_rows_(setup.network, setup.threads),
       units_(setup.network, rows_) {
-  if (!categorical_) return;
+  if (!categorical_ || setup.network.shape().action_values) return;  // their outputs are no policy
   for (const int choices : setup.network.shape().heads()) {
     most_entropy_ += portable::log(static_cast<double>(choices));
   }

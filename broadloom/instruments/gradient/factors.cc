@@ -13,16 +13,19 @@ namespace {
 // Calls visit(layer) for body layers with parameters and head(slice) for heads, in the order in
 // which factors are stored.
 template <class Visit, class Head>
-void over_layers(const ActorCritic& network, bool value, Visit&& visit, Head&& head) {
+void over_layers(const ActorCritic& network, const GradientTerms& terms, Visit&& visit,
+                 Head&& head) {
   const auto over_body = [&](const Chain& body) {
     for (const Layer& layer : body.layers()) {
       if (layer.has_parameters()) visit(layer);
     }
   };
   over_body(network.encoder());
-  over_body(network.actor());
-  head(network.policy_head());
-  if (!value) return;
+  if (terms.score != Score::kValue) {
+    over_body(network.actor());
+    head(network.policy_head());
+  }
+  if (!terms.reads_critic()) return;
   over_body(network.critic());
   head(network.value_head());
 }
@@ -32,8 +35,15 @@ std::size_t parameters_of(const LinearSlice& slice) {
 }
 
 // Parameters of deviations, whose gradients are kept whole.
-int log_stds(const ActorCritic& network) {
+int log_stds(const ActorCritic& network, const GradientTerms& terms) {
+  if (terms.score != Score::kLogProb) return 0;
   return network.shape().has_log_std() ? network.shape().box_size() : network.noise_size();
+}
+
+// The side that the terms read. A separate critic has no part in the policy's gradient.
+NetworkSide side_of(const ActorCritic& network, const GradientTerms& terms) {
+  if (!network.sides_are_apart() || terms.value) return NetworkSide::kBoth;
+  return terms.score == Score::kValue ? NetworkSide::kValue : NetworkSide::kPolicy;
 }
 
 // Copies a head's rows, which are columns of the tile, to [rows, out].
@@ -54,6 +64,7 @@ template <class Real>
 FactorMaker<Real>::FactorMaker(const ActorCritic& network, const GradientTerms& terms)
     : network_(network),
       terms_(terms),
+      side_(side_of(network, terms)),
       work_(network.make_workspace<Real>()),
       transposed_(network.parameter_count()),
       unused_grads_(network.parameter_count()),
@@ -65,13 +76,24 @@ FactorMaker<Real>::FactorMaker(const ActorCritic& network, const GradientTerms& 
       log_probs_(kTileRows),
       scores_(kTileRows),
       terms_of_(terms_size(network)) {
+  if (network.is_recurrent()) {
+    for (const ParameterRange& range : network.ranges(side_)) {
+      if (range.size() > 0) extra_runs_.push_back({range.begin, static_cast<int>(range.size())});
+    }
+    kept_policy_delta_.resize(work_.policy_delta.size());
+    kept_value_delta_.resize(work_.values_delta.size());
+    gradient_.resize(network.parameter_count());
+    slopes_.resize(static_cast<std::size_t>(kTileRows) * log_stds(network, terms));
+    return;
+  }
   const auto factored = [this](const LinearSlice& slice) { layers_.push_back(slice); };
   const auto kept = [&](const Layer& layer) {
     if (layer.kind == LayerKind::kLinear) return factored(layer.slice);
     extra_runs_.push_back({layer.slice.weight, static_cast<int>(parameters_of(layer.slice))});
   };
-  over_layers(network, terms.value, kept, factored);
-  if (log_stds(network) > 0) extra_runs_.push_back({network.log_std_offset(), log_stds(network)});
+  over_layers(network, terms, kept, factored);
+  const int deviations = log_stds(network, terms);
+  if (deviations > 0) extra_runs_.push_back({network.log_std_offset(), deviations});
 }
 
 template <class Real>
@@ -84,16 +106,21 @@ void FactorMaker<Real>::shape(int rows, GradientFactors<Real>& factors) const {
     factors.layers[l].deltas.resize(static_cast<std::size_t>(rows) * layers_[l].out);
   }
   factors.extra_runs = extra_runs_;
-  factors.extra_size = static_cast<int>(whole_count(network_, terms_.value));
+  factors.extra_size = static_cast<int>(whole_count(network_, terms_));
   factors.extras.resize(static_cast<std::size_t>(rows) * factors.extra_size);
 }
 
 template <class Real>
 void FactorMaker<Real>::make(NetworkInput<Real> observations, const Real* actions,
                              const Real* policy_weights, const Real* value_weights, int rows,
-                             GradientFactors<Real>& factors) {
+                             GradientFactors<Real>& factors,
+                             const SampleSequences<Real>& sequences) {
   shape(rows, factors);
   network_.refresh_transposed(params_, transposed_.data());
+  if (network_.is_recurrent()) {
+    return make_sequences(observations, actions, policy_weights, value_weights, rows, factors,
+                          sequences);
+  }
   for (int first = 0; first < rows; first += kTileRows) {
     tile(observations, actions, policy_weights, value_weights, first,
          std::min(kTileRows, rows - first), factors);
@@ -101,34 +128,58 @@ void FactorMaker<Real>::make(NetworkInput<Real> observations, const Real* action
 }
 
 template <class Real>
-void FactorMaker<Real>::tile(NetworkInput<Real> observations, const Real* actions,
-                             const Real* policy_weights, const Real* value_weights, int first,
-                             int rows, GradientFactors<Real>& factors) {
+NetworkInput<Real> FactorMaker<Real>::input_from(NetworkInput<Real> observations, int first) const {
   const NetworkShape& shape = network_.shape();
   const std::size_t begin = static_cast<std::size_t>(first);
   NetworkInput<Real> seen = observations.policy + begin * shape.observation_size;
   if (observations.valid != nullptr) {
     seen.valid = observations.valid + begin * static_cast<std::size_t>(shape.logits());
   }
-  if (terms_.value) seen.critic = observations.critic + begin * shape.critic_input_size();
-  // A separate critic has no part in the policy's gradient.
-  const NetworkSide side =
-      terms_.value || !network_.sides_are_apart() ? NetworkSide::kBoth : NetworkSide::kPolicy;
-  network_.forward(params_, seen, rows, work_, side);
-  const Real* weights = policy_weights != nullptr ? policy_weights + first : ones_.data();
-  policy_deltas(actions, weights, first, rows, factors);
-  for (int r = 0; r < rows; ++r) {
-    work_.values_delta[r] =
-        terms_.value ? static_cast<Real>(terms_.vf_coef) * value_weights[first + r] : Real(0);
+  if (terms_.reads_critic()) {
+    seen.critic = observations.critic + begin * shape.critic_input_size();
   }
-  network_.backward(params_, transposed_.data(), seen, rows, work_, unused_grads_.data(), side);
+  return seen;
+}
+
+template <class Real>
+void FactorMaker<Real>::tile(NetworkInput<Real> observations, const Real* actions,
+                             const Real* policy_weights, const Real* value_weights, int first,
+                             int rows, GradientFactors<Real>& factors) {
+  const NetworkInput<Real> seen = input_from(observations, first);
+  network_.forward(params_, seen, rows, work_, side_);
+  const std::size_t width = static_cast<std::size_t>(factors.extra_size);
+  set_deltas(actions, policy_weights, value_weights, first, rows,
+             factors.extras.data() + static_cast<std::size_t>(first) * width, width);
+  network_.backward(params_, transposed_.data(), seen, rows, work_, unused_grads_.data(), side_);
   keep(seen, first, rows, factors);
 }
 
-// Derivative of g with respect to the policy's outputs, and the rows of log_std's gradient.
+// Derivatives of g with respect to the network's outputs.
+template <class Real>
+void FactorMaker<Real>::set_deltas(const Real* actions, const Real* policy_weights,
+                                   const Real* value_weights, int first, int rows, Real* row_slopes,
+                                   std::size_t stride) {
+  const Real* weights = policy_weights != nullptr ? policy_weights + first : ones_.data();
+  if (terms_.score == Score::kLogProb) {
+    policy_deltas(actions, weights, first, rows, row_slopes, stride);
+  } else {
+    std::fill(work_.policy_delta.begin(), work_.policy_delta.end(), Real(0));
+  }
+  for (int r = 0; r < rows; ++r) {
+    if (terms_.score == Score::kActionValue) {
+      work_.policy_delta[static_cast<int>(actions[first + r]) * kTileRows + r] = weights[r];
+    }
+    const Real of_value =
+        terms_.value ? static_cast<Real>(terms_.vf_coef) * value_weights[first + r] : Real(0);
+    work_.values_delta[r] = terms_.score == Score::kValue ? weights[r] : of_value;
+  }
+}
+
+// Derivative of g with respect to the policy's outputs, and the rows of log_std's gradient, which
+// are the last numbers of rows of `stride`.
 template <class Real>
 void FactorMaker<Real>::policy_deltas(const Real* actions, const Real* weights, int first, int rows,
-                                      GradientFactors<Real>& factors) {
+                                      Real* row_slopes, std::size_t stride) {
   const int action_size = network_.shape().action_size();
   const Real entropy = terms_.entropy ? static_cast<Real>(terms_.ent_coef) : Real(0);
   for (int r = 0; r < rows; ++r) {
@@ -150,7 +201,7 @@ void FactorMaker<Real>::policy_deltas(const Real* actions, const Real* weights, 
   policy.entropies(tile, entropies_.data());
   policy.backward(tile, scores_.data(), entropy, work_.policy_delta.data(),
                   work_.log_std_delta.data());
-  if (network_.noise_size() > 0) return noise_slopes(first, rows, factors);
+  if (network_.noise_size() > 0) return noise_slopes(rows, row_slopes, stride);
   if (!network_.shape().has_log_std()) return;
   // Slopes of the log deviations in their parameters.
   Real* const slopes = unused_grads_.data() + network_.log_std_offset();
@@ -159,8 +210,7 @@ void FactorMaker<Real>::policy_deltas(const Real* actions, const Real* weights, 
   std::fill_n(work_.log_std_delta.begin(), count, Real(1));
   network_.add_log_std_gradient(params_, work_.log_std_delta.data(), unused_grads_.data());
   for (int r = 0; r < rows; ++r) {
-    Real* end =
-        factors.extras.data() + (static_cast<std::size_t>(first) + r + 1) * factors.extra_size;
+    Real* end = row_slopes + (static_cast<std::size_t>(r) + 1) * stride;
     for (int a = 0; a < count; ++a) {
       const Real slope = policy.row_log_std_slope(tile, a, r, weights[r], entropy);
       end[a - count] = slope * slopes[a];
@@ -170,15 +220,13 @@ void FactorMaker<Real>::policy_deltas(const Real* actions, const Real* weights, 
 
 // The rows of the gradient of noise's parameters [L, A].
 template <class Real>
-void FactorMaker<Real>::noise_slopes(int first, int rows, GradientFactors<Real>& factors) const {
+void FactorMaker<Real>::noise_slopes(int rows, Real* row_slopes, std::size_t stride) const {
   const NoiseRows<Real> noise = network_.noise_rows(work_, rows);
   const std::size_t begin = static_cast<std::size_t>(network_.shape().head_outputs()) * kTileRows;
   const Real* const log_std = &work_.policy[begin];
   const Real* const delta = &work_.policy_delta[begin];
   for (int r = 0; r < rows; ++r) {
-    Real* out = factors.extras.data() +
-                (static_cast<std::size_t>(first) + r + 1) * factors.extra_size -
-                network_.noise_size();
+    Real* out = row_slopes + (static_cast<std::size_t>(r) + 1) * stride - network_.noise_size();
     for (int l = 0; l < noise.width; ++l) {
       for (int i = 0; i < noise.count; ++i) {
         *out++ = static_cast<Real>(noise_slope(noise, log_std, r, l, i)) * delta[i * kTileRows + r];
@@ -222,9 +270,11 @@ void FactorMaker<Real>::keep(NetworkInput<Real> observations, int first, int row
   };
   const Real* features =
       keep_body(network_.encoder(), observations.policy, work_.encoder, work_.encoder_delta);
-  keep_layer(keep_body(network_.actor(), features, work_.actor, work_.actor_delta),
-             work_.policy_delta.data(), true);
-  if (!terms_.value) return;
+  if (terms_.score != Score::kValue) {
+    keep_layer(keep_body(network_.actor(), features, work_.actor, work_.actor_delta),
+               work_.policy_delta.data(), true);
+  }
+  if (!terms_.reads_critic()) return;
   const Real* of_critic = network_.sides_are_apart() ? observations.critic : features;
   keep_layer(keep_body(network_.critic(), of_critic, work_.critic, work_.critic_delta),
              work_.values_delta.data(), true);
@@ -344,20 +394,36 @@ Real inner_product(const GradientFactors<Real>& factors, int i, int j) {
   return factors.extra_size > 0 ? sum + product(factors.extras, factors.extra_size) : sum;
 }
 
-std::size_t whole_count(const ActorCritic& network, bool value) {
-  std::size_t count = static_cast<std::size_t>(log_stds(network));
+std::size_t whole_count(const ActorCritic& network, const GradientTerms& terms) {
+  std::size_t count = static_cast<std::size_t>(log_stds(network, terms));
+  if (network.is_recurrent()) {
+    count = 0;
+    for (const ParameterRange& range : network.ranges(side_of(network, terms))) {
+      count += range.size();
+    }
+    return count;
+  }
   const auto add = [&](const Layer& layer) {
     if (layer.kind != LayerKind::kLinear) count += parameters_of(layer.slice);
   };
-  over_layers(network, value, add, [](const LinearSlice&) {});
+  over_layers(network, terms, add, [](const LinearSlice&) {});
   return count;
 }
 
-std::size_t policy_parameter_count(const ActorCritic& network) {
-  std::size_t count = static_cast<std::size_t>(log_stds(network));
+std::size_t scored_parameter_count(const ActorCritic& network, Score score) {
+  GradientTerms terms;
+  terms.score = score;
+  std::size_t count = static_cast<std::size_t>(log_stds(network, terms));
   const auto add = [&](const LinearSlice& slice) { count += parameters_of(slice); };
+  const auto add_cell = [&](const Cell& cell) {
+    if (cell.empty()) return;
+    add(cell.slice());
+    if (cell.state_slice().out > 0) add(cell.state_slice());
+  };
   over_layers(
-      network, false, [&](const Layer& layer) { add(layer.slice); }, add);
+      network, terms, [&](const Layer& layer) { add(layer.slice); }, add);
+  add_cell(network.encoder_cell());
+  add_cell(score == Score::kValue ? network.critic_cell() : network.actor_cell());
   return count;
 }
 

@@ -11,7 +11,8 @@ namespace broadloom {
 
 // Two parts, each with its own memory and numbers, under "grad/":
 //   SampleProbe   dependence between the gradients of single samples of the block
-//   UpdateProbe   minibatches against the whole block, and the drift over the epochs
+//   UpdateProbe   minibatches against the whole block, and the drift over the epochs; ratios are
+//                 NaN for algorithms without them
 class GradientInstrument final : public Instrument {
  public:
   static constexpr InstrumentNeeds kNeeds{.policy = true, .one_value = true};

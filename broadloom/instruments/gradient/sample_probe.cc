@@ -8,12 +8,16 @@
 namespace broadloom {
 namespace {
 
-int environments_seen(const InstrumentSetup& setup) {
-  return std::clamp(SampleProbe::kMostRows / setup.num_steps, 1, setup.num_envs);
+int rows_seen(const ActorCritic& network) {
+  if (!network.is_recurrent()) return SampleProbe::kMostRows;
+  const std::size_t fitting = SampleProbe::kMostWhole / network.parameter_count();
+  return static_cast<int>(std::clamp<std::size_t>(fitting, 2, SampleProbe::kMostRows));
 }
 
-int steps_seen(const InstrumentSetup& setup) {
-  return std::min(setup.num_steps, SampleProbe::kMostRows);
+GradientTerms terms_of(const ActorCritic& network) {
+  GradientTerms terms;
+  if (network.shape().action_values) terms.score = Score::kActionValue;
+  return terms;
 }
 
 double ratio(double x, double y) { return y > 0.0 ? x / y : SampleNumbers::kNone; }
@@ -21,9 +25,11 @@ double ratio(double x, double y) { return y > 0.0 ? x / y : SampleNumbers::kNone
 }  // namespace
 
 SampleProbe::SampleProbe(const InstrumentSetup& setup)
-    : envs_(environments_seen(setup)),
-      steps_(steps_seen(setup)),
-      maker_(setup.network, {}),
+    : most_rows_(rows_seen(setup.network)),
+      envs_(std::clamp(most_rows_ / setup.num_steps, 1, setup.num_envs)),
+      steps_(std::min(setup.num_steps, most_rows_)),
+      maker_(setup.network, terms_of(setup.network)),
+      pieces_(setup.network, setup.num_steps, setup.num_envs, setup.sequence),
       mean_(setup.network.parameter_count()),
       sum_(setup.network.parameter_count()),
       workspace_bytes_(setup.network.make_workspace<float>().bytes()) {
@@ -35,6 +41,16 @@ SampleProbe::SampleProbe(const InstrumentSetup& setup)
   episode_.resize(rows);
   squares_.resize(rows);
   along_mean_.resize(rows);
+  if (setup.network.is_recurrent()) {
+    states_.reserve(rows * setup.network.state_size());  // a sequence has a step at least
+    begins_.resize(rows);
+  }
+  if (setup.network.shape().action_values) {
+    network_rows_ = std::make_unique<NetworkRows>(setup.network, setup.threads);
+    carried_.assign(static_cast<std::size_t>(setup.threads),
+                    std::vector<float>(pieces_.tile_states()));
+    taken_.resize(static_cast<std::size_t>(setup.num_steps) * setup.num_envs);
+  }
   maker_.shape(static_cast<int>(rows), factors_);
   std::size_t most = 0;  // size for project() and add_weighted_sum()
   for (const auto& layer : factors_.layers) {
@@ -53,16 +69,20 @@ std::size_t SampleProbe::held() const {
                         episode_.size() + squares_.size() + along_mean_.size() +
                         scratch_.capacity() + factors_.extras.size() + 4 * mean_.size();
   for (const auto& layer : factors_.layers) numbers += layer.inputs.size() + layer.deltas.size();
-  return sizeof(float) * numbers + valid_.size() + workspace_bytes_;
+  numbers += states_.capacity() + taken_.size();
+  for (const std::vector<float>& states : carried_) numbers += states.size();
+  if (network_rows_ != nullptr) numbers += carried_.size() * workspace_bytes_ / sizeof(float);
+  return sizeof(float) * numbers + valid_.size() + begins_.size() + workspace_bytes_;
 }
 
 SampleNumbers SampleProbe::measure(const InstrumentView& view) {
   maker_.set_params(view.params.data());
-  read(view.block);
+  read(view);
   const int rows = envs_ * steps_;
   NetworkInput<float> input(observations_.data());
   if (!valid_.empty()) input.valid = valid_.data();
-  maker_.make(input, actions_.data(), advantages_.data(), nullptr, rows, factors_);
+  maker_.make(input, actions_.data(), advantages_.data(), nullptr, rows, factors_,
+              read_sequences(view.block));
   centre();
   SampleNumbers numbers;
   double squares = 0.0, cosines = 0.0, counted = 0.0;
@@ -89,7 +109,9 @@ SampleNumbers SampleProbe::measure(const InstrumentView& view) {
 }
 
 // Reads environment after environment, although the block is time-major.
-void SampleProbe::read(const RolloutBlock& block) {
+void SampleProbe::read(const InstrumentView& view) {
+  const RolloutBlock& block = view.block;
+  if (network_rows_ != nullptr) read_action_values(view);
   const std::size_t D = static_cast<std::size_t>(block.D), A = static_cast<std::size_t>(block.A);
   std::size_t row = 0;
   int episode = 0;
@@ -100,10 +122,44 @@ void SampleProbe::read(const RolloutBlock& block) {
       std::copy_n(&block.actions[i * A], A, &actions_[row * A]);
       block.copy_valid(i, row, valid_);
       advantages_[row] = block.advantages[i];
+      if (!taken_.empty()) advantages_[row] += block.values[i] - taken_[i];
       episode_[row] = episode;
       if (block.terminated[i] != 0 || block.truncated[i] != 0) ++episode;
     }
   }
+}
+
+SampleSequences<float> SampleProbe::read_sequences(const RolloutBlock& block) {
+  if (begins_.empty()) return {};
+  const std::size_t size = static_cast<std::size_t>(block.state_size);
+  states_.clear();
+  std::size_t row = 0;
+  for (int n = 0; n < envs_; ++n) {
+    for (int t = 0; t < steps_; ++t, ++row) {
+      begins_[row] = block.begins_at(t, n) ? 1 : 0;
+      if (t % block.sequence_steps() != 0) continue;
+      const float* state = &block.states[block.sequence_row(t, n) * size];
+      states_.insert(states_.end(), state, state + size);
+    }
+  }
+  return {steps_, block.sequence_steps(), states_.data(), begins_.data()};
+}
+
+void SampleProbe::read_action_values(const InstrumentView& view) {
+  const RolloutBlock& block = view.block;
+  view.pool.run(pieces_.count(), [&](int piece, int thread) {
+    std::vector<float>& states = carried_[static_cast<std::size_t>(thread)];
+    pieces_.over(piece, block, {&states}, [&](std::size_t first, int count) {
+      const NetworkInput<float> x = block.observations.view(first, static_cast<std::size_t>(count),
+                                                            network_rows_->tile(thread));
+      const TileWorkspace<float>& work = network_rows_->forward(
+          thread, view.params.data(), nullptr, x, count, NetworkSide::kBoth, nullptr, &states);
+      for (int r = 0; r < count; ++r) {
+        const std::size_t i = first + static_cast<std::size_t>(r);
+        taken_[i] = work.policy[static_cast<std::size_t>(block.actions[i]) * kTileRows + r];
+      }
+    });
+  });
 }
 
 void SampleProbe::centre() {

@@ -3,15 +3,19 @@
 
 #include <cstddef>
 #include <limits>
+#include <memory>
 #include <vector>
 
 #include "broadloom/instruments/gradient/factors.h"
 #include "broadloom/instruments/instrument.h"
+#include "broadloom/instruments/network_rows.h"
 
 namespace broadloom {
 
 // Statistics of g = A grad log pi at the parameters that collected the block. A are the advantages
-// as they are, m is the mean of g over the samples read.
+// as they are, m is the mean of g over the samples read. With action values, g is minus the
+// gradient of a sample's TD loss, (target - Q) grad Q. With memory, gradients go back through the
+// steps of a sequence, as in training.
 //
 // All are estimates from one block: average them over iterations. The block's own mean makes
 // autocovariances low by about variance_inflation / B. Undefined numbers are NaN: a block of one
@@ -35,10 +39,12 @@ struct SampleNumbers {
 
 // Reads whole environments, up to kMostRows samples. If one environment exceeds that, it reads only
 // its first steps. Cost: a forward and a backward pass over the samples, and 4 P operations per
-// row.
+// row. With memory, gradients are stored whole, so there are at most kMostWhole / P samples, and
+// each costs a backward pass through its sequence.
 class SampleProbe {
  public:
   static constexpr int kMostRows = 1024;
+  static constexpr std::size_t kMostWhole = std::size_t{1} << 25;  // numbers
 
   explicit SampleProbe(const InstrumentSetup& setup);
   // Constructs a probe to measure its size.
@@ -51,7 +57,9 @@ class SampleProbe {
     double count = 0.0, product = 0.0, cosines = 0.0, abs_cosine = 0.0;
   };
   std::size_t held() const;
-  void read(const RolloutBlock& block);
+  void read(const InstrumentView& view);
+  SampleSequences<float> read_sequences(const RolloutBlock& block);
+  void read_action_values(const InstrumentView& view);
   void centre();
   double centred_square(int row) const;
   void add_pair(int i, int j, Pairs& pairs) const;
@@ -59,14 +67,21 @@ class SampleProbe {
   Pairs pairs_across() const;
   double inflation();
 
-  int envs_, steps_;
+  int most_rows_, envs_, steps_;
   FactorMaker<float> maker_;
   GradientFactors<float> factors_;
   std::vector<float> observations_, actions_, advantages_;  // [rows, ..]
   std::vector<std::uint8_t> valid_;                         // [rows, M] or empty
   std::vector<int> episode_;                                // [rows] equal within one episode
-  std::vector<float> squares_, along_mean_;                 // [rows] |g|^2, <g, m>
-  std::vector<float> mean_, sum_, scratch_;                 // [P], [P]
+  std::vector<float> states_;                               // [windows, S] with memory
+  std::vector<std::uint8_t> begins_;                        // [rows] with memory
+  // With action values: those of the block's actions, [T, N].
+  std::unique_ptr<NetworkRows> network_rows_;
+  BlockPieces pieces_;
+  std::vector<std::vector<float>> carried_;  // [threads][kTileRows, S]
+  std::vector<float> taken_;
+  std::vector<float> squares_, along_mean_;  // [rows] |g|^2, <g, m>
+  std::vector<float> mean_, sum_, scratch_;  // [P], [P]
   std::size_t workspace_bytes_;
   double mean_square_ = 0.0;  // |m|^2
   double variance_ = 0.0;     // mean of |g - m|^2

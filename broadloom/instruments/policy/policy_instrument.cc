@@ -5,13 +5,14 @@
 
 #include "broadloom/instruments/probe_states.h"
 #include "broadloom/nn/categorical_heads.h"
+#include "broadloom/nn/distributions.h"
 #include "broadloom/nn/policy_distribution.h"
 
 namespace broadloom {
 namespace {
 
-std::size_t block_rows(const InstrumentSetup& setup) {
-  return static_cast<std::size_t>(setup.num_steps) * setup.num_envs;
+BlockPieces pieces_of(const InstrumentSetup& setup) {
+  return {setup.network, setup.num_steps, setup.num_envs, setup.sequence};
 }
 
 std::size_t probe_tiles(const InstrumentSetup& setup) {
@@ -26,18 +27,20 @@ PolicyInstrument::PolicyInstrument(const InstrumentSetup& setup)
       rows_(probe_rows(setup)),
       probe_(setup.probe),
       network_rows_(setup.network, setup.threads),
+      pieces_(pieces_of(setup)),
       moments_(probe_tiles(setup) * outputs_),
-      shifts_(static_cast<std::size_t>(NetworkRows::tiles(block_rows(setup)))) {
+      shifts_(static_cast<std::size_t>(pieces_.count())) {
   const std::size_t policy = outputs_ * kTileRows;
   const std::size_t terms =
       static_cast<std::size_t>(PolicyDistribution::term_rows(shape_)) * kTileRows;
   const std::size_t actions = static_cast<std::size_t>(setup.action_size) * kTileRows;
   for (int t = 0; t < setup.threads; ++t) {
-    scratch_.push_back({PolicyDivergence(shape_), std::vector<float>(policy),
-                        std::vector<float>(actions), std::vector<float>(terms),
-                        std::vector<float>(actions), std::vector<float>(actions),
-                        std::vector<float>(kTileRows), std::vector<double>(kTileRows),
-                        std::vector<float>(outputs_), std::vector<float>(outputs_)});
+    scratch_.push_back(
+        {PolicyDivergence(shape_), std::vector<float>(policy), std::vector<float>(actions),
+         std::vector<float>(terms), std::vector<float>(actions), std::vector<float>(actions),
+         std::vector<float>(kTileRows), std::vector<double>(kTileRows),
+         std::vector<float>(outputs_), std::vector<float>(outputs_),
+         std::vector<float>(pieces_.tile_states()), std::vector<float>(pieces_.tile_states())});
   }
 }
 
@@ -47,17 +50,24 @@ std::size_t PolicyInstrument::bytes(const InstrumentSetup& setup) {
       static_cast<std::size_t>(PolicyDistribution::term_rows(setup.network.shape()));
   const std::size_t per_row =
       (outputs + terms + 3 * setup.action_size + 1) * sizeof(float) + sizeof(double);
-  const std::size_t scratch = kTileRows * per_row + 2 * outputs * sizeof(float) +
+  const BlockPieces pieces = pieces_of(setup);
+  const std::size_t scratch = kTileRows * per_row +
+                              2 * (outputs + pieces.tile_states()) * sizeof(float) +
                               PolicyDivergence::bytes(setup.network.shape());
   return NetworkRows::bytes(setup.network, setup.threads) + setup.threads * scratch +
          probe_tiles(setup) * outputs * sizeof(Moments) +
-         NetworkRows::tiles(block_rows(setup)) * sizeof(Shift);
+         static_cast<std::size_t>(pieces.count()) * sizeof(Shift);
 }
 
 void PolicyInstrument::after_update(const InstrumentView& view) {
+  numbers_.variance = probe_variance(view);
+  if (shape_.action_values) {
+    numbers_.kl = numbers_.kl_k1 = numbers_.kl_k3 = kNone;
+    numbers_.min_ratio = numbers_.max_ratio = numbers_.ess = kNone;
+    return;
+  }
   const Shift shift = block_shift(view);
   const double count = static_cast<double>(view.block.size());
-  numbers_.variance = probe_variance(view);
   numbers_.kl = shift.kl / count;
   numbers_.kl_k1 = shift.ratios.old_approx_kl / count;
   numbers_.kl_k3 = shift.ratios.approx_kl / count;
@@ -95,7 +105,13 @@ double PolicyInstrument::probe_variance(const InstrumentView& view) {
 void PolicyInstrument::take_probe_tile(const float* policy, int rows, Scratch& scratch,
                                        Moments* moments) const {
   const auto logits = static_cast<std::size_t>(shape_.logits());
-  if (shape_.has_choices()) {
+  if (shape_.action_values) {
+    categorical_mode(policy, shape_.action_outputs, rows, scratch.actions.data());
+    std::fill(scratch.terms.begin(), scratch.terms.end(), 0.0f);
+    for (int r = 0; r < rows; ++r) {
+      scratch.terms[static_cast<std::size_t>(scratch.actions[r]) * kTileRows + r] = 1.0f;
+    }
+  } else if (shape_.has_choices()) {
     const CategoricalHeads heads(shape_.heads());
     heads.normalisers(policy, rows, scratch.normalisers.data());
     heads.entropies(policy, scratch.normalisers.data(), rows, scratch.terms.data(),
@@ -113,10 +129,16 @@ void PolicyInstrument::take_probe_tile(const float* policy, int rows, Scratch& s
 }
 
 PolicyInstrument::Shift PolicyInstrument::block_shift(const InstrumentView& view) {
-  NetworkRows::over_tiles(view.block.size(), view.pool,
-                          [&](int tile, std::size_t first, int count, int thread) {
-                            shifts_[tile] = tile_shift(view, first, count, thread);
-                          });
+  view.pool.run(pieces_.count(), [&](int piece, int thread) {
+    Shift& shift = shifts_[piece] = {};
+    Scratch& scratch = scratch_[thread];
+    pieces_.over(piece, view.block, {&scratch.old_states, &scratch.states},
+                 [&](std::size_t first, int count) {
+                   const Shift tile = tile_shift(view, first, count, thread);
+                   shift.kl += tile.kl;
+                   shift.ratios.add(tile.ratios);
+                 });
+  });
   Shift sums;
   for (const Shift& tile : shifts_) {
     sums.kl += tile.kl;
@@ -133,13 +155,14 @@ PolicyInstrument::Shift PolicyInstrument::tile_shift(const InstrumentView& view,
   x.valid = view.block.valid_row(first);
   const float* before = view.params_before.data();
   const float* after = view.params.data();
-  const auto policy_of = [&](const float* params) {
-    return network_rows_.forward(thread, params, nullptr, x, count, NetworkSide::kPolicy)
+  const auto policy_of = [&](const float* params, std::vector<float>& states) {
+    return network_rows_
+        .forward(thread, params, nullptr, x, count, NetworkSide::kPolicy, nullptr, &states)
         .policy.data();
   };
-  const float* old_policy = policy_of(before);
+  const float* old_policy = policy_of(before, scratch.old_states);
   std::copy_n(old_policy, scratch.old_policy.size(), scratch.old_policy.begin());
-  const float* policy = policy_of(after);
+  const float* policy = policy_of(after, scratch.states);
   if (shape_.has_log_std()) {
     view.network.log_std(before, scratch.old_log_std.data());
     view.network.log_std(after, scratch.log_std.data());

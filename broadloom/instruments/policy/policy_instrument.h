@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstddef>
+#include <limits>
 #include <span>
 #include <vector>
 
@@ -33,9 +34,16 @@ struct PolicyNumbers {
 
 // The block is normalised as when the policy acted, the probe as for the next block. Cost: a
 // forward pass over the probe and two over the block.
+//
+// A network with memory takes each probe state as the first of an episode. It passes over the block
+// in sequences, from the states that were kept when it acted, as in training.
+//
+// Action values have no probabilities: their policy takes the largest one, with probability 1 for
+// `variance`. The other numbers are NaN.
 class PolicyInstrument final : public Instrument {
  public:
   static constexpr InstrumentNeeds kNeeds{.probe = true, .policy = true};
+  static constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
 
   explicit PolicyInstrument(const InstrumentSetup& setup);
   static std::size_t bytes(const InstrumentSetup& setup);
@@ -59,6 +67,7 @@ class PolicyInstrument final : public Instrument {
     std::vector<float> log_probs;                    // [kTileRows]
     std::vector<double> kl;                          // [kTileRows]
     std::vector<float> old_log_std, log_std;         // [outputs], if they are parameters
+    std::vector<float> old_states, states;           // [kTileRows, S] of a network with memory
   };
   // Sums of one output over the probe rows of a tile.
   struct Moments {
@@ -83,9 +92,10 @@ class PolicyInstrument final : public Instrument {
   int rows_;
   std::span<const float> probe_;  // [rows, D]
   NetworkRows network_rows_;
+  BlockPieces pieces_;
   std::vector<Scratch> scratch_;  // [threads]
   std::vector<Moments> moments_;  // [tiles of the probe, outputs]
-  std::vector<Shift> shifts_;     // [tiles of the block]
+  std::vector<Shift> shifts_;     // [pieces of the block]
   PolicyNumbers numbers_;
 };
 

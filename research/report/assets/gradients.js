@@ -57,7 +57,8 @@ function settingFacts(data) {
     [
       "loss",
       [
-        yesNo(s.norm_adv !== undefined, "policy term", null),
+        { value: "value loss", td: "TD loss" }[s.loss] ||
+            yesNo(s.norm_adv !== undefined, "policy term", null),
         yesNo(s.value_term, "value term", null), yesNo(s.entropy_term, "entropy term", null)
       ].filter(Boolean)
           .join(", ")
@@ -122,7 +123,7 @@ function header(main, data) {
       (isNumber(checkpoint.global_step) ? ` at step ${formatNumber(checkpoint.global_step)}` : "");
   const batch = (data.settings || {}).batch;
   main.append(
-      element("h1", {}, `Policy gradients of ${name}`),
+      element("h1", {}, `Gradients of ${name}`),
       element(
           "p", { class: "subtitle" },
           `One policy of one run${
@@ -135,8 +136,10 @@ function header(main, data) {
           `Which shape of a rollout block, N environments × T steps${
               isNumber(batch) ? `, always ${formatNumber(batch)} transitions`
                               : ""}, tells most of this policy's gradient? ` +
-              "PPO normalises advantages over each minibatch, and agreement is of gradients with " +
-              "advantages normalised over the block; " +
+              (["value", "td"].includes(data.settings && data.settings.loss)
+                   ? "The gradient is that of values, with errors as they are; "
+                   : "PPO normalises advantages over each minibatch, and agreement is of " +
+                      "gradients with advantages normalised over the block; ") +
               (data.settings && data.settings.norm_adv
                    ? "so is all else here."
                    : "variance, correlation and bias are of the gradient as it is.")));

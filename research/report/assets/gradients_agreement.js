@@ -29,6 +29,7 @@ const CRITICS = [
 // plain ones.
 function agreementRows(cases) {
   const rows = new Map();
+  const hasBoth = cases.some((c) => c.norm_adv);  // losses of values have one kind
   for (const c of cases) {
     const key = `${c.num_envs} ${c.num_steps} ${c.lambda}`;
     if (!rows.has(key))
@@ -39,7 +40,7 @@ function agreementRows(cases) {
         gamma: c.gamma,
         blocks: c.blocks
       });
-    const name = `${c.critic}${c.norm_adv ? "" : "_plain"}`;
+    const name = `${c.critic}${c.norm_adv || !hasBoth ? "" : "_plain"}`;
     rows.get(key)[name] = c.agreement;
     rows.get(key)[`${name}_away`] = c.away;
   }
@@ -51,10 +52,11 @@ const criticsOf = (rows) => CRITICS.filter(([key]) => rows.some((r) => r[key]));
 function agreementSection(parent, cases, explained) {
   const rows = agreementRows(cases);
   const critics = criticsOf(rows);
+  const hasBoth = cases.some((c) => c.norm_adv);
   const columns = critics.flatMap(
       ([key, words]) =>
-          [keyColumn(key, `${words}, advantages normalised`),
-           keyColumn(`${key}_plain`, `${words}, as they are`),
+          [keyColumn(key, hasBoth ? `${words}, advantages normalised` : words),
+           ...(hasBoth ? [keyColumn(`${key}_plain`, `${words}, as they are`)] : []),
            keyColumn(`${key}_away`, `${words}, share of blocks that point away`)]);
   const body = figure(parent, {
     title: "Agreement of one block's gradient with the true one",
@@ -69,8 +71,9 @@ function agreementSection(parent, cases, explained) {
       ]
     }],
     caption:
-        "The expected cosine between the gradient of a single block, advantages normalised over " +
-        "it, and the true gradient, against T: 1 where every block points the true way, " +
+        `The expected cosine between the gradient of a single block${
+            hasBoth ? ", advantages normalised over it," : ""} ` +
+        "and the true gradient, against T: 1 where every block points the true way, " +
         "0 (dashed) where blocks say nothing of it. Noise and bias both lower it; the length of " +
         "the gradient, which Adam and normalised advantages take away, does not enter. Whiskers " +
         "are intervals." +

@@ -205,6 +205,23 @@ TEST_P(Factors, MeanIsMinusTheTrainersGradient) {
   }
 }
 
+// The critic's gradients alone are PPO's with a value term, minus those without it.
+TEST_P(Factors, OfTheCriticAreTheValueTerms) {
+  Samples<double> samples(GetParam(), 9);
+  const std::size_t P = samples.params.size();
+  GradientTerms critic;
+  critic.score = Score::kValue;
+  const auto sum_of = [&](const GradientTerms& terms, bool weighted) {
+    std::vector<double> sum(P);
+    const auto factors = samples.factors(terms, weighted);
+    add_weighted_sum(factors, weighted ? nullptr : samples.advantages.data(), sum.data());
+    return sum;
+  };
+  const std::vector<double> alone = sum_of(critic, false), plain = sum_of({}, true),
+                            both = sum_of({false, true, 0.0, 1.0}, true);
+  for (std::size_t p = 0; p < P; ++p) ASSERT_NEAR(alone[p], both[p] - plain[p], 1e-11) << p;
+}
+
 TEST_P(Factors, ScoresTimesAdvantagesAreTheGradients) {
   Samples<double> samples(GetParam(), 9);
   const auto scores = samples.factors({}, false), gradients = samples.factors({}, true);
@@ -260,12 +277,14 @@ TEST_P(Factors, GramHasTheSameBitsForAnyThreads) {
   EXPECT_EQ(one, three);
 }
 
-TEST(PolicyParameterCount, CountsWhatTheScoreMoves) {
+TEST(ScoredParameterCount, CountsWhatTheScoreMoves) {
   const ActorCritic separate(
       shape_of({"", SpaceKind::kBox, 2, false, {7, 6}}));  // 5-7-6-2, log_std
-  EXPECT_EQ(policy_parameter_count(separate), 5u * 7 + 7 + 7 * 6 + 6 + 6 * 2 + 2 + 2);
+  EXPECT_EQ(scored_parameter_count(separate), 5u * 7 + 7 + 7 * 6 + 6 + 6 * 2 + 2 + 2);
   const ActorCritic shared(shape_of({"", SpaceKind::kDiscrete, 3, true, {7, 6}}));
-  EXPECT_EQ(policy_parameter_count(shared), 5u * 7 + 7 + 7 * 6 + 6 + 6 * 3 + 3);
+  EXPECT_EQ(scored_parameter_count(shared), 5u * 7 + 7 + 7 * 6 + 6 + 6 * 3 + 3);
+  EXPECT_EQ(scored_parameter_count(separate, Score::kValue), 5u * 7 + 7 + 7 * 6 + 6 + 6 + 1);
+  EXPECT_EQ(scored_parameter_count(shared, Score::kValue), 5u * 7 + 7 + 7 * 6 + 6 + 6 + 1);
 }
 
 std::vector<Case> dense() {
@@ -379,10 +398,14 @@ TEST(WholeCount, IsOfConvolutionsNormalisationsAndDeviations) {
   const ActorCritic apart(shape_of(
       {"", SpaceKind::kBox, 3, false, {7}, 0, Encoder::kMinatar, Normalisation::kChannels, image}));
   const std::size_t convolution = 9 * 2 * 16 + 16, norms = 2 * 16 + 2 * 7;
-  EXPECT_EQ(whole_count(apart, false), convolution + norms + 3);
-  EXPECT_EQ(whole_count(apart, true), 2 * (convolution + norms) + 3);
+  GradientTerms both, critic;
+  both.value = true;
+  critic.score = Score::kValue;
+  EXPECT_EQ(whole_count(apart, {}), convolution + norms + 3);
+  EXPECT_EQ(whole_count(apart, both), 2 * (convolution + norms) + 3);
+  EXPECT_EQ(whole_count(apart, critic), convolution + norms);
   const ActorCritic dense(shape_of({"", SpaceKind::kDiscrete, 3, true, {7}}));
-  EXPECT_EQ(whole_count(dense, true), 0u);
+  EXPECT_EQ(whole_count(dense, both), 0u);
 }
 
 }  // namespace

@@ -1,0 +1,223 @@
+// The laboratory with other losses than the policy's, and with memory: against the trainer's own
+// gradients, on cases whose answer is known, over threads, and refusals.
+// sanitizers: none
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "broadloom/learn/partial_gradients.h"
+#include "broadloom/learn/ppo_loss.h"
+#include "broadloom/learn/pqn_loss.h"
+#include "broadloom/rollout/minibatches.h"
+#include "broadloom/setup/resolve_config.h"
+#include "broadloom/setup/settings.h"
+#include "broadloom/train/trainer.h"
+#include "research/lab/bias.h"
+#include "research/lab/block_rows.h"
+#include "research/lab/gradient_study.h"
+#include "research/lab/study_options.h"
+
+namespace broadloom {
+namespace {
+
+std::unique_ptr<Trainer> learner_with(const Overrides& more) {
+  Overrides keys = {{"env_id", "CartPole-v1"},   {"num_envs", "8"},     {"num_steps", "12"},
+                    {"max_episode_steps", "20"}, {"hidden_sizes", "6"}, {"num_minibatches", "2"},
+                    {"total_timesteps", "960"}};
+  for (const auto& [key, value] : more) {
+    std::erase_if(keys, [&, name = key](const auto& one) { return one.first == name; });
+    keys.emplace_back(key, value);
+  }
+  Result<Config> config = resolve_config(keys);
+  EXPECT_TRUE(config.ok()) << config.status().message();
+  Result<std::unique_ptr<Trainer>> trainer = Trainer::create(config.value(), 1);
+  EXPECT_TRUE(trainer.ok()) << trainer.status().message();
+  for (int i = 0; i < 3; ++i) EXPECT_TRUE(trainer.value()->iterate().ok());
+  return trainer.take();
+}
+
+// The trainer's gradient of a block, in sequences of `window` steps with memory.
+template <class Loss>
+std::vector<float> trained_gradient(const Policy& policy, const Loss& loss, FrozenBlock block,
+                                    int window, ThreadPool& pool) {
+  if (policy.network.is_recurrent()) {
+    const std::vector<float> all = block.states;
+    const std::size_t line = static_cast<std::size_t>(block.N) * block.state_size;
+    block.sequence = window;
+    block.states.clear();
+    for (int t = 0; t < block.T; t += window) {
+      const auto first = all.begin() + static_cast<std::ptrdiff_t>(t * line);
+      block.states.insert(block.states.end(), first, first + static_cast<std::ptrdiff_t>(line));
+    }
+  }
+  const int samples = static_cast<int>(block.size());
+  const int steps = policy.network.is_recurrent() ? window : 1;
+  Minibatches order(samples, 1, steps, sequences_per_tile(policy.network.shape().recurrent, steps),
+                    Shuffle::kOff);
+  order.shuffle(0, 0, 0, {}, block.N);
+  PartialGradients<Loss> gradients(policy.network, loss, samples, policy.spec.observation_size(),
+                                   policy.spec.action_size(), pool);
+  const auto gradient =
+      gradients.compute({block, order.indices(0), samples, {}, policy.params, 1}).gradient;
+  return {gradient.begin(), gradient.end()};
+}
+
+struct LossCase {
+  std::string name;
+  Overrides keys;
+  MeasuredLoss loss;
+  int window = 12;  // sequence_length, or all steps
+};
+
+class Losses : public ::testing::TestWithParam<LossCase> {};
+
+// The mean of a block's samples is minus the gradient that training would take.
+TEST_P(Losses, OfSamplesAddUpToTheTrainersGradient) {
+  const LossCase& c = GetParam();
+  const std::unique_ptr<Trainer> trainer = learner_with(c.keys);
+  const Policy policy = trainer->policy();
+  ThreadPool pool(2);
+  EstimatorSettings settings;
+  settings.gamma = policy.config.gamma;
+  settings.lambdas = {policy.config.gae_lambda};
+  settings.terms.score = score_of(c.loss);
+  settings.window = policy.config.sequence_length;
+  Result<StartPool> starts = StartPool::create(policy, 1, pool, 32);
+  ASSERT_TRUE(starts.ok());
+  const auto collected = BlockSource(policy, &starts.value(), 1, pool).collect({5, 12}, 1, 0);
+  ASSERT_TRUE(collected.ok());
+  FrozenBlock& block = *collected.value();
+  const auto weights =
+      advantages_by_lambda(block, settings.gamma, settings.lambdas, truncation_mode(policy.config));
+  BlockRows rows;
+  BlockReader(policy, settings).read(block, weights, {5, 12}, 0, rows);
+  std::vector<float> mean(policy.network.parameter_count());
+  add_weighted_sum(rows.factors[0], rows.weights[0].data(), mean.data());
+  PpoCoefficients coefficients;
+  coefficients.ent_coef = coefficients.vf_coef = 0.0;
+  coefficients.clip_vloss = false;
+  std::vector<float> trained;
+  if (c.loss == MeasuredLoss::kTd) {
+    trained = trained_gradient(policy, PqnLoss(), block, c.window, pool);
+  } else {
+    trained = trained_gradient(policy, PpoLoss{coefficients}, block, c.window, pool);
+  }
+  if (c.loss == MeasuredLoss::kValue) {
+    coefficients.vf_coef = 1.0;
+    const std::vector<float> both =
+        trained_gradient(policy, PpoLoss{coefficients}, block, c.window, pool);
+    for (std::size_t p = 0; p < trained.size(); ++p) trained[p] = both[p] - trained[p];
+  }
+  double largest = 0.0;
+  for (const float g : trained) largest = std::max(largest, std::abs(static_cast<double>(g)));
+  ASSERT_GT(largest, 1e-4);
+  for (std::size_t p = 0; p < trained.size(); ++p) {
+    ASSERT_NEAR(-mean[p] / 60.0, trained[p], 2e-5 * largest) << p;
+  }
+}
+
+// With the limit as an end, lambda 1 and blocks that are whole episodes, nothing is bootstrapped
+// and no window cuts: both gradients are one. Pendulum's episodes all have the same length.
+TEST_P(Losses, AreWithoutBiasInWholeEpisodes) {
+  LossCase c = GetParam();
+  if (c.loss == MeasuredLoss::kTd) GTEST_SKIP() << "Pendulum's actions are no choices";
+  if (c.window < 12) GTEST_SKIP() << "windows cut episodes";
+  for (const auto& [key, value] : Overrides{{"env_id", "Pendulum-v1"},
+                                            {"max_episode_steps", "8"},
+                                            {"truncation_mode", "as_termination"}}) {
+    c.keys.emplace_back(key, value);
+  }
+  const std::unique_ptr<Trainer> trainer = learner_with(c.keys);
+  ThreadPool pool(2);
+  BiasSettings settings{{8, 2}, {1.0}, {0.9}, 0.1, 20000};
+  settings.score = score_of(c.loss);
+  const auto results = study_bias(trainer->policy(), nullptr, settings, 1, pool);
+  ASSERT_TRUE(results.ok()) << results.status().message();
+  EXPECT_LT(std::abs(results.value()[0].bias_squared.value),
+            1e-5 * std::abs(results.value()[1].bias_squared.value));
+}
+
+TEST_P(Losses, DoNotDependOnThreads) {
+  const LossCase& c = GetParam();
+  const std::unique_ptr<Trainer> trainer = learner_with(c.keys);
+  GradientStudyOptions options;
+  options.loss = c.loss;
+  options.shapes = {{4, 12}};
+  options.blocks = 40;
+  options.bias_budget = 4000;
+  options.start_envs = 32;
+  const auto one = study_gradients(trainer->policy(), options, {});
+  options.threads = 3;
+  const auto three = study_gradients(trainer->policy(), options, {});
+  ASSERT_TRUE(one.ok()) << one.status().message();
+  ASSERT_TRUE(three.ok());
+  const GradientStudyReport &a = one.value(), &b = three.value();
+  EXPECT_EQ(a.loss, loss_name(c.loss));
+  ASSERT_EQ(a.variance->size(), 3u);
+  for (std::size_t i = 0; i < 3; ++i) {
+    const VarianceResult &x = (*a.variance)[i], &y = (*b.variance)[i];
+    EXPECT_TRUE(x.parts_agree);
+    EXPECT_EQ(x.total.value, y.total.value);
+    EXPECT_EQ(x.variance_inflation.high, y.variance_inflation.high);
+    EXPECT_EQ((*a.bias)[i].bias_squared.high, (*b.bias)[i].bias_squared.high);
+    EXPECT_GT((*a.bias)[i].bias_squared.value, 0.0);
+  }
+  const std::size_t kinds = c.loss == MeasuredLoss::kPolicy ? 2 : 1;
+  ASSERT_EQ(a.agreement->size() % (3 * kinds), 0u);
+  for (std::size_t i = 0; i < a.agreement->size(); ++i) {
+    const double value = (*a.agreement)[i].agreement.value;
+    if (std::isfinite(value)) EXPECT_EQ(value, (*b.agreement)[i].agreement.value);
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Runs, Losses,
+    ::testing::Values(LossCase{"value", {}, MeasuredLoss::kValue},
+                      LossCase{"value_shared", {{"shared_encoder", "true"}}, MeasuredLoss::kValue},
+                      LossCase{"td", {{"algorithm", "pqn"}}, MeasuredLoss::kTd},
+                      LossCase{"mingru", {{"recurrent", "mingru"}}, MeasuredLoss::kPolicy},
+                      LossCase{"gru_windows",
+                               {{"recurrent", "gru"}, {"sequence_length", "4"}},
+                               MeasuredLoss::kPolicy,
+                               4},
+                      LossCase{"lstm_value", {{"recurrent", "lstm"}}, MeasuredLoss::kValue},
+                      LossCase{
+                          "td_gru",
+                          {{"algorithm", "pqn"}, {"recurrent", "gru"}, {"sequence_length", "6"}},
+                          MeasuredLoss::kTd,
+                          6}),
+    [](const auto& info) { return info.param.name; });
+
+void expect_study_refused(const Policy& policy, const GradientStudyOptions& options,
+                          const std::string& words) {
+  const auto report = study_gradients(policy, options, {});
+  ASSERT_FALSE(report.ok());
+  EXPECT_NE(report.status().message().find(words), std::string::npos) << report.status().message();
+}
+
+TEST(LossesOfOthers, AreRefusedWithWords) {
+  const std::unique_ptr<Trainer> ppo = learner_with({{"recurrent", "gru"}}),
+                                 pqn = learner_with({{"algorithm", "pqn"}}),
+                                 scaled = learner_with({{"norm_value", "running"}});
+  GradientStudyOptions options;
+  options.loss = MeasuredLoss::kTd;
+  expect_study_refused(ppo->policy(), options, "loss: got td for a run of algorithm = ppo");
+  options.loss = MeasuredLoss::kPolicy;
+  expect_study_refused(pqn->policy(), options, "loss: got policy for a run of algorithm = pqn");
+  options.loss = MeasuredLoss::kValue;
+  expect_study_refused(scaled->policy(), options, "leave loss = value out");
+  options.norm_adv = true;
+  expect_study_refused(ppo->policy(), options, "loss: got value with norm_adv");
+  options = {};
+  options.exact = true;
+  expect_study_refused(ppo->policy(), options, "recurrent = gru: the exact study");
+  options = {};
+  options.batch = 1 << 20;
+  expect_study_refused(ppo->policy(), options, "recurrent = gru) are kept whole");
+}
+
+}  // namespace
+}  // namespace broadloom
