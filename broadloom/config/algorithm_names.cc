@@ -7,7 +7,7 @@
 namespace broadloom {
 namespace {
 
-constexpr std::array<std::string_view, 3> kBuiltIn = {"ppo", "pqn", "ppo_rnd"};
+constexpr std::array<std::string_view, 4> kBuiltIn = {"ppo", "pqn", "ppo_rnd", "distill"};
 
 struct Names {
   std::mutex mutex;

@@ -97,6 +97,11 @@ struct Config {  // NOLINT(clang-analyzer-optin.performance.Padding)
   int num_iterations_obs_norm_init = 50;
   std::vector<int> rnd_hidden_sizes = {64, 64};
   int rnd_outputs = 64;
+  // A run or checkpoint whose policy a student copies.
+  std::string teacher;
+  std::string teacher_reads = "auto";
+  std::string distill_loss = "mse";
+  int gradient_length = 15;
   double reward_scale = 1.0;
   // The TD error at a time limit: "bootstrap", "as_termination", "state_value", "zero".
   std::string truncation_mode = "bootstrap";
@@ -164,14 +169,20 @@ struct Config {  // NOLINT(clang-analyzer-optin.performance.Padding)
   bool is_recurrent() const { return recurrent != "none"; }
   // F, the number of seed families.
   int families() const { return seed_families > 0 ? seed_families : num_envs; }
+  // Whether each gradient step takes the next gradient_length steps of all environments.
+  bool learns_in_order() const { return algorithm == "distill"; }
   // Gradient steps per epoch: num_minibatches, or ceil(learnt_samples() / minibatch_size) if that
   // is set.
   std::int64_t minibatch_count() const {
+    if (learns_in_order()) return num_steps > gradient_length ? num_steps / gradient_length : 1;
     if (minibatch_size <= 0) return num_minibatches;
     return (learnt_samples() + minibatch_size - 1) / minibatch_size;
   }
   // L, the steps of a recurrent network's sequences.
-  int sequence_steps() const { return sequence_length > 0 ? sequence_length : num_steps; }
+  int sequence_steps() const {
+    if (learns_in_order()) return gradient_length;
+    return sequence_length > 0 ? sequence_length : num_steps;
+  }
   // ceil(learnt_samples() / minibatch_count()). Minibatch sizes differ by at most one sample, or
   // with a recurrent network by one sequence.
   std::int64_t largest_minibatch() const {
@@ -349,6 +360,9 @@ void Config::visit_fields(Visitor&& visitor) {
     Choices{{"epoch", "block", "off"}},
     "Order of samples: drawn each epoch, once a block (RSL-RL), or time-major (skrl).");
 
+  const auto for_drawn = [](const KeyMark& mark) {
+    return mark.needs("algorithm", "ppo or pqn or ppo_rnd");
+  };
   v.group("Advantages and loss");
   v("gamma", gamma, Role::kLearning, Range{0.0, 1.0}, "Discount per step.");
   v("gae_lambda", gae_lambda,
@@ -361,9 +375,9 @@ void Config::visit_fields(Visitor&& visitor) {
     "At a time limit, bootstrap adds V(final observation), as_termination no value (like CleanRL), "
     "state_value V(s_t); zero sets the TD error to 0.");
   v("num_minibatches", num_minibatches,
-    KeyMark(Role::kMinibatches).stands_only_with("minibatch_size", "0"), Range{1},
+    for_drawn(Role::kMinibatches).stands_only_with("minibatch_size", "0"), Range{1},
     "Gradient steps per epoch.");
-  v("minibatch_size", minibatch_size, Role::kMinibatches, Range{0},
+  v("minibatch_size", minibatch_size, for_drawn(Role::kMinibatches), Range{0},
     "M, samples per gradient step; 0: num_minibatches decides.");
   v("update_epochs", update_epochs, Role::kMinibatches, Range{1, 10000},
     "K, passes over each block.");
@@ -416,7 +430,8 @@ void Config::visit_fields(Visitor&& visitor) {
     "Weight of the entropy bonus.");
   v("ent_schedule", ent_schedule, for_ppo(later(Role::kLearning)).needs("ent_coef", kAboveZero),
     Choices{{"constant", "linear"}}, "linear: ent_coef falls to 0 over the run.");
-  v("vf_coef", vf_coef, Role::kLearning, Range{0.0, 1000.0}, "Weight of the value loss.");
+  v("vf_coef", vf_coef, for_drawn(Role::kLearning), Range{0.0, 1000.0},
+    "Weight of the value loss.");
   v("bounds_coef", bounds_coef, for_ppo(later(Role::kLearning)).needs("actions", "Box"),
     Range{0.0, 1e6}, "Weight of the mean actions' squared excess over 1.1 (rl_games); 0: off.");
   v("mirror_samples", mirror_samples, for_mirror, "Learn from each sample's mirror image, too.");
@@ -466,6 +481,19 @@ void Config::visit_fields(Visitor&& visitor) {
   v("rnd_outputs", rnd_outputs, later(Role::kLearning).needs("algorithm", "ppo_rnd"),
     Range{1, 65536}, "Outputs of target and predictor.");
 
+  v.group("Distillation");
+  const auto for_distill = [](const KeyMark& mark) { return mark.needs("algorithm", "distill"); };
+  v("teacher", teacher, for_distill(later(Role::kLearning)),
+    "Run or checkpoint whose policy the student copies; it stays as it is.");
+  v("teacher_reads", teacher_reads, for_distill(later(Role::kLearning)),
+    Choices{{"auto", "policy", "critic"}},
+    "Observation that the teacher reads: the policy's or the critic's; auto: the one that fits.");
+  v("distill_loss", distill_loss, for_distill(later(Role::kLearning)).needs("actions", "Box"),
+    Choices{{"mse", "huber"}},
+    "Distance from the student's mean action to the teacher's; choices use cross entropy.");
+  v("gradient_length", gradient_length, for_distill(later(Role::kLearning)), Range{1, kMany},
+    "Steps of all environments, in order, per gradient step; divides num_steps.");
+
   v.group("Network");
   v("encoder", encoder, later(Role::kNetwork), Choices{{"mlp", "minatar", "nature", "impala"}},
     "Convolutions before the hidden layers; sets hidden_sizes and activation if you do not.");
@@ -488,11 +516,11 @@ void Config::visit_fields(Visitor&& visitor) {
   v("shared_encoder", shared_encoder, for_ppo(Role::kNetwork),
     "One body for policy and value instead of two.");
   v("recurrent", recurrent,
-    later(Role::kNetwork).needs("algorithm", "ppo or pqn").needs("device", "cpu"),
+    later(Role::kNetwork).needs("algorithm", "ppo or pqn or distill").needs("device", "cpu"),
     Choices{{"none", "mingru", "gru", "lstm"}},
     "Recurrent cell after the hidden layers; minibatches are then sequences.");
   v("sequence_length", sequence_length,
-    later(Role::kLearning).needs("recurrent", "mingru or gru or lstm"), Range{0},
+    for_drawn(later(Role::kLearning)).needs("recurrent", "mingru or gru or lstm"), Range{0},
     "Steps of a sequence, which gradients do not leave; divides num_steps; 0: num_steps.");
   const auto for_gaussian = [](const KeyMark& mark) {
     return mark.needs("actions", "Box").needs("action_distribution", "gaussian or squashed");

@@ -139,6 +139,7 @@ std::string manifest_json(const Manifest& m) {
   if (!m.extended_from.empty()) json["extended_from"] = m.extended_from;
   if (!m.rerun_of.empty()) json["rerun_of"] = m.rerun_of;
   if (m.init) json["init"] = policy_source_json(*m.init);
+  if (m.teacher) json["teacher"] = policy_source_json(*m.teacher);
   if (m.simulator != VecEnvTraits{}) json["simulator"] = simulator_json(m.simulator);
   if (m.plugin != EnvPlugin{}) json["plugin"] = plugin_json(m.plugin);
   if (!m.engine.empty()) json["engine"] = m.engine;
@@ -185,6 +186,7 @@ Result<Manifest> read_manifest(const std::string& path) {
   m.engine = json["engine"].text();
   m.new_episodes_at = integers_of(json["new_episodes_at"]);
   if (json.contains("init")) m.init = policy_source_of(json["init"]);
+  if (json.contains("teacher")) m.teacher = policy_source_of(json["teacher"]);
   m.version = json["version"].text();
   m.revision = json["revision"].text();
   m.compiler = json["compiler"].text();

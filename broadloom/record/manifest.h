@@ -15,7 +15,7 @@ namespace broadloom {
 
 class Json;
 
-// The origin of the first policy of a run that began with another run's policy.
+// The origin of a policy of another run: the one that a run began with, or its teacher.
 struct PolicySource {
   std::string file;                 // the checkpoint's path, as given
   std::int64_t global_step = 0;     // of the checkpoint's run
@@ -36,6 +36,7 @@ struct Manifest {
   std::vector<std::int64_t> extended_from;  // earlier values of total_timesteps, in order
   std::string rerun_of;                     // hash of the repeated record's line; "": not a rerun
   std::optional<PolicySource> init;         // absent: drawn by the seed
+  std::optional<PolicySource> teacher;      // absent: the algorithm has none
   VecEnvTraits simulator;                   // limits of the environments
   EnvPlugin plugin;                         // that made the environments; empty: none
   std::string engine;                       // EnvSpec::engine; "": Broadloom

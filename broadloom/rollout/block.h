@@ -29,6 +29,7 @@ struct BlockSizes {
   bool with_fillers = false;    // whether some rows are not transitions
   bool with_means = false;      // whether the policy's outputs are present
   int policy_outputs = 0;       // how many they are; 0: A
+  bool with_labels = false;     // whether a teacher's outputs are present
   int state_size = 0;           // S of a recurrent network (ActorCritic::state_size()), or 0
   int sequence = 0;             // L, steps between kept states of a recurrent network; 0: T
   int policies = 1;             // that collect, N / policies environments each; the last one leads
@@ -125,6 +126,8 @@ struct RolloutBlock : BlockSizes {
     visit(BlockArray{"actions", kTransitions, sizes.A, kCollect, true}, &Block::actions);
     visit(BlockArray{"means", kTransitions, sizes.mean_size(), kCollect, false, sizes.with_means},
           &Block::means);
+    visit(BlockArray{"labels", kTransitions, sizes.mean_size(), kCollect, false, sizes.with_labels},
+          &Block::labels);
     visit(BlockArray{"rewards", kTransitions, 1, kCollect, true}, &Block::rewards);
     visit(BlockArray{"terminated", kTransitions, 1, kCollect, true}, &Block::terminated);
     visit(BlockArray{"truncated", kTransitions, 1, kCollect, true}, &Block::truncated);
@@ -245,6 +248,7 @@ struct RolloutBlock : BlockSizes {
   std::vector<std::uint8_t> valid_actions;  // [T, N, M] flags (env/action_masks.h), or empty
   std::vector<float> actions;               // [T, N, A] as drawn (PolicyDistribution::played)
   std::vector<float> means;                 // [T, N, mean_size()] that drew them, or empty
+  std::vector<float> labels;                // [T, N, mean_size()] a teacher's outputs, or empty
   std::vector<float> log_probs;             // [T, N] of the policy that collected
   std::vector<float> values;                // [T, N] V(s_t) at collection time
   std::vector<float> rewards;               // [T, N] raw after collect; scaled if norm_reward is on

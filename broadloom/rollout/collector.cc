@@ -32,7 +32,8 @@ void Collector::keep(const ObsNormalizer* normalizer, const Observations& raw, s
 }
 
 Collector::Collector(VecEnv& envs, const ActorCritic& network, const Actor& actor,
-                     ObsNormalizers normalizers, ThreadPool& pool, std::uint64_t seed, Ranks& ranks)
+                     ObsNormalizers normalizers, ThreadPool& pool, std::uint64_t seed, Ranks& ranks,
+                     const Teacher* teacher)
     : envs_(envs),
       simulator_(envs.traits()),
       network_(network),
@@ -42,6 +43,7 @@ Collector::Collector(VecEnv& envs, const ActorCritic& network, const Actor& acto
       ranks_(ranks),
       exchange_(ranks),
       seed_(seed),
+      teacher_(teacher),
       plan_(envs.num_envs(), kTileRows),
       cut_(plan_, ranks),
       whole_(simulator_.whole_batch ? envs.num_envs() : 0, network, envs.spec()),
@@ -54,7 +56,8 @@ Collector::Collector(VecEnv& envs, const ActorCritic& network, const Actor& acto
                         AlignedVector<float>(per_tile),
                         AlignedVector<float>(kTileRows),
                         AlignedVector<float>(per_tile),
-                        {}});
+                        {},
+                        teacher ? teacher->make_scratch() : TeacherScratch()});
   }
   regroup(envs.num_envs());
 }
@@ -265,7 +268,7 @@ bool Collector::choose(Group& group, const GroupRows& rows, Scratch& scratch, co
   if (!take_observations(group, rows, step, t, block)) return false;
   if (!keep_masks(group, rows, step, t, block)) return false;
   act(group.rows, rows, scratch, params, step, t, block);
-  return true;
+  return teacher_ == nullptr || keep_labels(group, rows, scratch, step, t, block);
 }
 
 void Collector::mark_fillers(Shard shard, int t, RolloutBlock& block) const {
@@ -429,6 +432,29 @@ void Collector::keep_actions(Shard shard, const GroupRows& rows, Scratch& scratc
       means[k * outputs + o] = scratch.work.policy[o * kTileRows + k];
     }
   }
+}
+
+// Keeps the teacher's outputs. False if one is not finite.
+bool Collector::keep_labels(Group& group, const GroupRows& rows, Scratch& scratch,
+                            std::int64_t step, int t, RolloutBlock& block) const {
+  const std::size_t count = static_cast<std::size_t>(group.rows.size());
+  const Raw& seen = teacher_->reads_critic() ? rows.envs.critic : rows.envs.policy;
+  const std::size_t first = block.index(t, group.rows.begin);
+  float* const labels = &block.labels[first * static_cast<std::size_t>(block.mean_size())];
+  teacher_->label(seen.now, rows.first, group.rows.size(), block.valid_row(first), scratch.teacher,
+                  labels);
+  const int row = first_not_finite({labels, count * static_cast<std::size_t>(block.mean_size())},
+                                   block.mean_size());
+  if (row < 0) return true;
+  const int env = group.rows.begin + row;
+  group.fault = {env,
+                 step,
+                 FaultPlace::kPolicyOutput,
+                 {ErrorKind::kNumeric,
+                  fmt::format("an output of the teacher is not finite, for environment {} at its "
+                              "step {}; name another teacher",
+                              env, step)}};
+  return false;
 }
 
 bool Collector::check(Group& group, std::span<const float> rows, int width, std::int64_t step,

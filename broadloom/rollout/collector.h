@@ -22,6 +22,7 @@
 #include "broadloom/rollout/kept_noise.h"
 #include "broadloom/rollout/normalizer.h"
 #include "broadloom/rollout/rank_cut.h"
+#include "broadloom/rollout/teacher.h"
 
 namespace broadloom {
 
@@ -32,10 +33,11 @@ class Collector {
   // All arguments must outlive this. normalizers: null if observations are not normalised. ranks:
   // the processes that collect the block together. Each rank steps the environments of its own
   // shards. When a call returns, it has the rows and normaliser sums of all ranks, but not the
-  // states of their environments. Whole-batch simulators cannot be divided among ranks.
+  // states of their environments. Whole-batch simulators cannot be divided among ranks. teacher:
+  // labels every observation (RolloutBlock::labels); null: none.
   Collector(VecEnv& envs, const ActorCritic& network, const Actor& actor,
             ObsNormalizers normalizers, ThreadPool& pool, std::uint64_t seed,
-            Ranks& ranks = Ranks::alone());
+            Ranks& ranks = Ranks::alone(), const Teacher* teacher = nullptr);
 
   // Steps only environments [0, num_envs) from the next block on. Allocates.
   void regroup(int num_envs);
@@ -86,6 +88,7 @@ class Collector {
     AlignedVector<float> log_probs;  // [kTileRows]
     AlignedVector<float> terms;      // [A, kTileRows] scratch of the actor
     std::array<std::int32_t, kTileRows> policies{};  // of the rows, with several policies
+    TeacherScratch teacher;                          // empty without a teacher
   };
   // The first fault of a group.
   struct Fault {
@@ -153,6 +156,8 @@ class Collector {
   void draw_actions(Shard shard, Scratch& scratch, std::int64_t step, int t);
   void keep_actions(Shard shard, const GroupRows& rows, Scratch& scratch, int t,
                     RolloutBlock& block);
+  bool keep_labels(Group& group, const GroupRows& rows, Scratch& scratch, std::int64_t step, int t,
+                   RolloutBlock& block) const;
   void bootstrap_rows(const Group& group, Scratch& scratch, const float* params,
                       RolloutBlock& block);
   void value_final_observations(Shard shard, Scratch& scratch, const float* params,
@@ -173,6 +178,7 @@ class Collector {
   Ranks& ranks_;
   Exchange exchange_;
   std::uint64_t seed_;
+  const Teacher* teacher_;
   ShardPlan plan_;
   RankCut cut_;
   EnvRows whole_;                 // all environments of a whole-batch simulator; else empty

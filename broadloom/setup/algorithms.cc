@@ -117,6 +117,8 @@ bool learns_action_values(const Config& config) { return find_entry(config).lear
 
 int value_outputs(const Config& config) { return find_entry(config).value_outputs; }
 
+bool learns_from_teacher(const Config& config) { return find_entry(config).has_teacher; }
+
 std::string extra_steps_text(const Config& config) {
   const AlgorithmEntry& entry = find_entry(config);
   return entry.besides ? entry.besides(config) : std::string();

@@ -86,6 +86,8 @@ struct AlgorithmEntry {
   bool learns_sequences = false;
   // Values that its critic outputs; 2 if intrinsic rewards have their own.
   int value_outputs = 1;
+  // Whether it learns from a teacher's outputs (rollout/teacher.h), the block's `labels`.
+  bool has_teacher = false;
   // Keys to reduce if its networks and updates need too much memory.
   std::string keys_of_size = "hidden_sizes";
   // Optional: the size of its companion, to plan transfers between ranks and to the GPU. Without
@@ -121,6 +123,8 @@ bool draws_from_policy(const Config& config);
 bool learns_action_values(const Config& config);
 // The entry's value_outputs.
 int value_outputs(const Config& config);
+// The entry's has_teacher.
+bool learns_from_teacher(const Config& config);
 // The entry's `besides`.
 std::string extra_steps_text(const Config& config);
 // The entry's keys_of_size.

@@ -82,6 +82,20 @@ PqnSettings pqn_settings(const Config& config) {
   return settings;
 }
 
+DistillSettings distill_settings(const Config& config) {
+  DistillSettings settings;
+  settings.loss = {.is_huber = config.distill_loss == "huber",
+                   .steps = static_cast<double>(config.gradient_length)};
+  settings.gamma = config.gamma;
+  settings.gae_lambda = config.gae_lambda;
+  settings.truncation_mode = truncation_mode(config);
+  settings.update_epochs = config.update_epochs;
+  settings.max_grad_norm = config.max_grad_norm;
+  settings.adam_eps = config.adam_eps;
+  settings.steps_together = config.is_recurrent() ? config.sequence_steps() : 1;
+  return settings;
+}
+
 PpoRndSettings ppo_rnd_settings(const Config& config, const EnvSpec& spec) {
   PpoRndSettings settings;
   settings.ppo = ppo_settings(config);
@@ -102,11 +116,12 @@ BlockSizes run_block_sizes(const Config& config, const VecEnv& envs) {
   sizes.with_intrinsic = value_outputs(config) > 1;
   sizes.with_means = has_analytic_kl(config) && envs.spec().action.has_box();
   sizes.policies = config.sapg_policies;
+  sizes.with_labels = learns_from_teacher(config);
   sizes.policy_outputs = network_shape(config, envs.spec()).action_outputs;
   if (config.is_recurrent()) {
     sizes.state_size =
         static_cast<int>(ActorCritic(network_shape(config, envs.spec())).state_size());
-    sizes.sequence = config.sequence_length;
+    sizes.sequence = config.sequence_steps();
   }
   return sizes;
 }

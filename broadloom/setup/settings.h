@@ -7,6 +7,7 @@
 #include "broadloom/env/spec.h"
 #include "broadloom/env/vec_env.h"
 #include "broadloom/instruments/instrument.h"
+#include "broadloom/learn/distill.h"
 #include "broadloom/learn/ppo.h"
 #include "broadloom/learn/ppo_rnd.h"
 #include "broadloom/learn/pqn.h"
@@ -19,6 +20,7 @@ namespace broadloom {
 
 PpoSettings ppo_settings(const Config& config);
 PqnSettings pqn_settings(const Config& config);
+DistillSettings distill_settings(const Config& config);
 PpoRndSettings ppo_rnd_settings(const Config& config, const EnvSpec& spec);
 
 // Sizes of the run's blocks. config: one phase, without a schedule.

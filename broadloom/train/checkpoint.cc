@@ -16,6 +16,9 @@
 namespace broadloom {
 namespace {
 
+// Key of TeacherPolicy::hash() in a checkpoint's metadata.
+constexpr char kTeacherKey[] = "teacher";
+
 // A run that was made longer has its schedules over what it was before.
 bool have_one_schedule(const Config& a, const Config& b) {
   return a.shape_schedule.empty() && b.shape_schedule.empty() &&
@@ -98,6 +101,7 @@ Status save_checkpoint(const std::string& path, Trainer& trainer, const LogBytes
   metadata["eval_bytes"] = to_text(logs.eval);
   metadata["events_bytes"] = to_text(logs.events);
   if (!logs.events_file.empty()) metadata["events_file"] = logs.events_file;
+  if (trainer.teacher() != nullptr) metadata[kTeacherKey] = trainer.teacher()->hash();
   add_observations(trainer.config(), trainer.spec(), metadata);
   // Other processes may not know the environment, and can still read the policy.
   if (const Config& config = trainer.config(); !is_built_in(config.env_id)) {
@@ -123,6 +127,10 @@ Status check_belongs(const Checkpoint& checkpoint, const Config& config) {
 
 Status restore(const Checkpoint& checkpoint, Trainer& trainer) {
   BROADLOOM_TRY(compare(checkpoint.config, trainer.config()));
+  const auto teacher = checkpoint.file.metadata.find(kTeacherKey);
+  if (teacher != checkpoint.file.metadata.end()) {
+    BROADLOOM_TRY(check_teacher(trainer.teacher(), teacher->second));
+  }
   BROADLOOM_TRY(load_state(checkpoint.file, trainer));
   return trainer.state_restored();
 }

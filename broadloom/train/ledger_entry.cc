@@ -359,6 +359,7 @@ Result<std::string> make_ledger_line(const RunFolder& folder, Trainer& trainer,
   line["result"] = result_of(trainer);
   line["evaluation"] = evaluation.value();
   if (manifest.value().init) line["init"] = policy_source_json(*manifest.value().init);
+  if (manifest.value().teacher) line["teacher"] = policy_source_json(*manifest.value().teacher);
   if (panel) line["panel"] = Json::parse(panel_record_json(*panel));
   line["checkpoint"] = checkpoint.value();
   if (!best.value().is_null()) line["best"] = best.value();

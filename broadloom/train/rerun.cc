@@ -11,12 +11,14 @@
 
 #include "broadloom/config/keys.h"
 #include "broadloom/core/hash.h"
+#include "broadloom/env/tasks/registry.h"
 #include "broadloom/math/isa.h"
 #include "broadloom/record/files.h"
 #include "broadloom/record/json.h"
 #include "broadloom/record/ledger.h"
 #include "broadloom/record/run_folder.h"
 #include "broadloom/setup/resolve_config.h"
+#include "broadloom/train/teacher_policy.h"
 
 namespace broadloom {
 namespace {
@@ -32,7 +34,8 @@ constexpr Part kParts[] = {
     {"result", FieldRule::kExact},   {"evaluation", FieldRule::kExact},
     {"contract", FieldRule::kExact}, {"seeds", FieldRule::kExact},
     {"config", FieldRule::kExact},   {"init", FieldRule::kExact},
-    {"program", FieldRule::kNoted},  {"machine", FieldRule::kNoted},
+    {"teacher", FieldRule::kExact},  {"program", FieldRule::kNoted},
+    {"machine", FieldRule::kNoted},
 };
 struct RatioPlace {
   const char* part;
@@ -64,7 +67,8 @@ bool is_compared(std::string_view name) {
   if (name.starts_with(kConfigPart)) {
     return role_of(name.substr(kConfigPart.size())) != Role::kMachine;
   }
-  return name != "init.file" && name != "evaluation.measures" && !is_interval_of_mean(name);
+  return name != "init.file" && name != "teacher.file" && name != "evaluation.measures" &&
+         !is_interval_of_mean(name);
 }
 
 // Records gained the task's description later, and environments may have gained it after the run. A
@@ -338,6 +342,14 @@ Result<RerunPlan> plan_rerun(std::string_view line, const std::string& init) {
     Result<Panel> panel = panel_of(json["panel"]);
     if (!panel.ok()) return panel.status();
     plan.panel = panel.take();
+  }
+  if (json.contains("teacher")) {
+    const Result<EnvSpec> spec = env_spec(plan.config.env_id, plan.config.env_options);
+    if (!spec.ok()) return spec.status();
+    const Result<std::unique_ptr<TeacherPolicy>> teacher = read_teacher(plan.config, spec.value());
+    if (!teacher.ok()) return teacher.status();
+    BROADLOOM_TRY(
+        check_teacher(teacher.value().get(), teacher_hash(policy_source_of(json["teacher"]))));
   }
   if (json.contains("init")) {
     Result<InitialPolicy> policy = initial_policy(json["init"], init);

@@ -322,6 +322,11 @@ Result<ReadyRun> new_run(const Config& config, const std::string& run_dir, int t
   }
   if (panel) BROADLOOM_TRY(check_panel_fits(*panel, config));
   if (init) BROADLOOM_TRY(check_policy_fits(*init, config));
+  if (!config.teacher.empty()) {
+    const Result<EnvSpec> spec = env_spec(config.env_id, config.env_options);
+    if (!spec.ok()) return spec.status();
+    BROADLOOM_TRY(read_teacher(config, spec.value()).status());
+  }
   BROADLOOM_TRY(RunFolder::check_free(run_dir));
   BROADLOOM_TRY(announce(config, threads, ranks, hooks));
   Result<std::unique_ptr<Trainer>> trainer = Trainer::create(config, threads, ranks);
@@ -342,6 +347,8 @@ Result<ReadyRun> new_run(const Config& config, const std::string& run_dir, int t
     manifest.bits = bits_of(config, manifest.isa, manifest.simulator);
     if (panel) manifest.panel = hash_text(panel_toml(*panel));
     manifest.init = source.value();
+    if (trainer.value()->teacher() != nullptr)
+      manifest.teacher = trainer.value()->teacher()->source;
     manifest.rerun_of = rerun_of;
     BROADLOOM_TRY(write_file_atomically(folder.manifest_path(), manifest_json(manifest)));
     if (panel) BROADLOOM_TRY(write_file_atomically(folder.panel_path(), panel_toml(*panel)));

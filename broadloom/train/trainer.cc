@@ -109,7 +109,10 @@ Result<std::unique_ptr<Trainer>> Trainer::create_checked(const Config& config, i
                                                          Ranks& ranks) {
   BROADLOOM_TRY(check_fits(config, *envs));
   BROADLOOM_TRY(check_ranks(*envs, ranks.size()));
-  std::unique_ptr<Trainer> trainer(new Trainer(config, threads, std::move(envs), ranks));
+  Result<std::unique_ptr<TeacherPolicy>> teacher = read_teacher(config, envs->spec());
+  if (!teacher.ok()) return teacher.status();
+  std::unique_ptr<Trainer> trainer(
+      new Trainer(config, threads, std::move(envs), ranks, teacher.take()));
   BROADLOOM_TRY(trainer->pool_.status());
   BROADLOOM_TRY(check_outlasting(config, trainer->backend_->algorithm()));
   if (config.device == "cpu") return trainer;
@@ -120,11 +123,14 @@ Result<std::unique_ptr<Trainer>> Trainer::create_checked(const Config& config, i
   return trainer;
 }
 
-Trainer::Trainer(const Config& config, int threads, std::unique_ptr<VecEnv> envs, Ranks& ranks)
+Trainer::Trainer(const Config& config, int threads, std::unique_ptr<VecEnv> envs, Ranks& ranks,
+                 std::unique_ptr<TeacherPolicy> teacher)
     : config_(config),
       pool_(threads),
       active_threads_(threads, available_cores()),
       envs_(std::move(envs)),
+      teacher_(std::move(teacher)),
+      labels_(teacher_ ? std::make_optional<Teacher>(teacher_->labels()) : std::nullopt),
       network_(network_shape(config, envs_->spec())),
       learner_(network_.parameter_count()),
       block_(run_block_sizes(config, *envs_)),
@@ -138,7 +144,8 @@ Trainer::Trainer(const Config& config, int threads, std::unique_ptr<VecEnv> envs
       tracker_(config.most_envs(), envs_->spec().strata.size()),
       step_sums_(*envs_),
       actor_(make_actor(config_, network_)),
-      collector_(*envs_, network_, *actor_, normalizers(), pool_, config.seed, ranks),
+      collector_(*envs_, network_, *actor_, normalizers(), pool_, config.seed, ranks,
+                 labels_ ? &*labels_ : nullptr),
       backend_(make_host_backend(backend_setup(ranks))),
       instruments_(config.instruments,
                    instrument_setup(config, network_, envs_->spec(), threads, config.most_envs()),

@@ -39,6 +39,7 @@
 #include "broadloom/train/backend.h"
 #include "broadloom/train/run_numbers.h"
 #include "broadloom/train/run_time.h"
+#include "broadloom/train/teacher_policy.h"
 
 namespace broadloom {
 
@@ -193,6 +194,8 @@ class Trainer {
   }
   // Null if values are not normalised.
   const ValueNormalizer* value_normalizer() const { return value_norm_ ? &*value_norm_ : nullptr; }
+  // Null if the algorithm learns from rewards.
+  const TeacherPolicy* teacher() const { return teacher_.get(); }
   ThreadPool& pool() { return pool_; }
   Ranks& ranks() { return backend_->ranks(); }
   const InstrumentSet& instruments() const { return instruments_; }
@@ -231,7 +234,8 @@ class Trainer {
   Status state_restored();
 
  private:
-  Trainer(const Config& config, int threads, std::unique_ptr<VecEnv> envs, Ranks& ranks);
+  Trainer(const Config& config, int threads, std::unique_ptr<VecEnv> envs, Ranks& ranks,
+          std::unique_ptr<TeacherPolicy> teacher);
 
   // For a config that the machine supports and has memory for.
   static Result<std::unique_ptr<Trainer>> create_checked(const Config& config, int threads,
@@ -265,6 +269,8 @@ class Trainer {
   ThreadPool pool_;
   ActiveThreads active_threads_;
   std::unique_ptr<VecEnv> envs_;
+  std::unique_ptr<TeacherPolicy> teacher_;
+  std::optional<Teacher> labels_;  // of teacher_
   ActorCritic network_;
   Learner learner_;
   RolloutBlock block_;

@@ -8,7 +8,7 @@ from typing import Literal, TypedDict
 
 class ConfigKeys(TypedDict, total=False):
     env_id: str
-    algorithm: Literal["ppo", "pqn", "ppo_rnd"]
+    algorithm: Literal["ppo", "pqn", "ppo_rnd", "distill"]
     dialect: Literal["none", "cleanrl", "sb3", "rsl_rl", "rl_games", "skrl", "brax"]
     seed: int
     total_timesteps: int
@@ -75,6 +75,10 @@ class ConfigKeys(TypedDict, total=False):
     num_iterations_obs_norm_init: int
     rnd_hidden_sizes: Sequence[int] | str
     rnd_outputs: int
+    teacher: str
+    teacher_reads: Literal["auto", "policy", "critic"]
+    distill_loss: Literal["mse", "huber"]
+    gradient_length: int
     encoder: Literal["mlp", "minatar", "nature", "impala"]
     group_encoders: Sequence[str] | str
     policy_groups: Sequence[str] | str

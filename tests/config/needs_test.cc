@@ -22,6 +22,8 @@ struct Idle {
 
 const std::vector<Idle>& idle_settings() {
   const Overrides pqn{{"algorithm", "pqn"}}, rnd{{"algorithm", "ppo_rnd"}};
+  const Overrides distill{{"algorithm", "distill"}};
+  const std::string is_distill = "algorithm = distill; it needs algorithm = ppo or pqn or ppo_rnd";
   const std::string is_ppo = "algorithm = ppo; it needs algorithm = ";
   const std::string is_pqn = "algorithm = pqn; it needs algorithm = ppo or ppo_rnd";
   const std::string is_discrete = "actions = Discrete; it needs actions = Box";
@@ -181,7 +183,11 @@ const std::vector<Idle>& idle_settings() {
        {},
        "[strata] is not set; it needs [strata] set",
        {{"strata.easy.half_length", "0.4..0.6"}}},
-      {"recurrent", "mingru", rnd, "algorithm = ppo_rnd; it needs algorithm = ppo or pqn", {}},
+      {"recurrent",
+       "mingru",
+       rnd,
+       "algorithm = ppo_rnd; it needs algorithm = ppo or pqn or distill",
+       {}},
       {"sequence_length",
        "64",
        {},
@@ -251,6 +257,17 @@ const std::vector<Idle>& idle_settings() {
       {"num_iterations_obs_norm_init", "3", {}, is_ppo + "ppo_rnd", rnd},
       {"rnd_hidden_sizes", "32", {}, is_ppo + "ppo_rnd", rnd},
       {"rnd_outputs", "32", {}, is_ppo + "ppo_rnd", rnd},
+      {"num_minibatches", "8", distill, is_distill, {}},
+      {"minibatch_size", "64", distill, is_distill, {}},
+      {"vf_coef", "0.3", distill, is_distill, {}},
+      {"teacher", "runs/one", {}, is_ppo + "distill", distill},
+      {"teacher_reads", "critic", {}, is_ppo + "distill", distill},
+      {"gradient_length", "5", {}, is_ppo + "distill", distill},
+      {"distill_loss",
+       "huber",
+       {},
+       is_ppo + "distill",
+       {{"algorithm", "distill"}, {"env_id", "Pendulum-v1"}}},
       {"log_std_init",
        "-1",
        {},

@@ -504,6 +504,7 @@ const std::vector<Configuration>& configurations() {
     list.push_back({"gradients_lstm", [](const std::string& isa) {
                       return measure_gradients_of(isa, {{"recurrent", "lstm"}});
                     }});
+    list.push_back({"distill", measure_distill});
     return list;
   }();
   return all;

@@ -153,6 +153,33 @@ Result<Lines> measure_exact_gradients(const std::string& isa, AtLimit at_limit) 
   return lines_of(gradients_of(run, isa, options));
 }
 
+// The student remembers what its teacher sees, and its last epoch begins with other parameters.
+Result<Lines> measure_distill(const std::string& isa) {
+  BROADLOOM_TRY(set_isa(isa));
+  const Run one{"distill_teacher", {{"env_id", "CartPole-v1"}, {"norm_obs", "true"}}};
+  const Result<Config> config = config_of(one, isa);
+  if (!config.ok()) return config.status();
+  Result<std::unique_ptr<Trainer>> trainer = Trainer::create(config.value(), 2);
+  if (!trainer.ok()) return trainer.status();
+  BROADLOOM_TRY(trainer.value()->iterate());
+  const Folder folder("distill");
+  const std::string teacher = folder.at("teacher.safetensors");
+  BROADLOOM_TRY(save_checkpoint(teacher, *trainer.value(), {}));
+  return measure_run({"distill",
+                      {{"env_id", "CartPole-v1"},
+                       {"algorithm", "distill"},
+                       {"teacher", teacher},
+                       {"num_minibatches", "4"},
+                       {"gradient_length", "13"},
+                       {"recurrent", "gru"},
+                       {"norm_obs", "true"},
+                       {"env.hide_obs", "1,3"},
+                       {"env.hide_from", "policy"},
+                       {"max_episode_steps", "19"}},
+                      2},
+                     isa);
+}
+
 Result<Lines> measure_study(const std::string& isa) {
   BROADLOOM_TRY(set_isa(isa));
   Result<StudySpec> spec = parse_study(

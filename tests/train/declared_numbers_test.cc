@@ -116,11 +116,17 @@ Names reported_by(const Trainer& trainer) {
   return names;
 }
 
+// A checkpoint of PPO on CartPole.
+std::string kept_policy() {
+  return source_folder() + "/tests/kept/0.1.0/run/checkpoints/iteration_0000000010.safetensors";
+}
+
 // Adds the numbers of the library's algorithms other than PPO.
 void add_other_algorithms(Names& met) {
-  for (const char* algorithm : {"pqn", "ppo_rnd"}) {
-    const Result<Config> config =
-        resolve_config({{"algorithm", algorithm}, {"total_timesteps", "4096"}});
+  for (const std::string algorithm : {"pqn", "ppo_rnd", "distill"}) {
+    Overrides keys{{"algorithm", algorithm}, {"total_timesteps", "4096"}};
+    if (algorithm == "distill") keys.emplace_back("teacher", kept_policy());
+    const Result<Config> config = resolve_config(keys);
     ASSERT_TRUE(config.ok()) << config.status().message();
     const std::unique_ptr<Trainer> trainer = Trainer::create(config.value(), 1).take();
     ASSERT_TRUE(trainer->iterate().ok());

@@ -214,7 +214,7 @@ void expect_refusal(const Overrides& overrides, const std::string& words) {
 
 TEST(RecurrentKeys, AreRefusedWithWordsWhereTheyCannotAct) {
   expect_refusal({{"algorithm", "ppo_rnd"}},
-                 "algorithm = ppo_rnd; it needs algorithm = ppo or pqn");
+                 "algorithm = ppo_rnd; it needs algorithm = ppo or pqn or distill");
   expect_refusal({{"device", "cuda"}}, "device = cuda; it needs device = cpu");
   expect_refusal({{"num_minibatches", "5"}}, "num_minibatches: got 5");
   expect_refusal({{"minibatch_size", "100"}}, "multiple of num_steps (128)");

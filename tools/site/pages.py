@@ -18,7 +18,7 @@ SECTIONS = [
         "docs/advise.md", "docs/study.md", "docs/cluster.md", "docs/audit.md", "docs/panel.md",
         "docs/ledger.md", "docs/watch.md", "docs/export.md", "docs/coming_from.md",
         "docs/plugins.md", "docs/networks.md", "docs/normalisation.md", "docs/pqn.md",
-        "docs/rnd.md", "docs/episodes.md", "docs/run_ends.md", "docs/shape_schedule.md",
+        "docs/rnd.md", "docs/distillation.md", "docs/episodes.md", "docs/run_ends.md", "docs/shape_schedule.md",
         "docs/instruments.md", "docs/gpu.md", "docs/ranks.md", "docs/envs/Quadruped.md",
         "docs/benchmarks.md",
     ]),

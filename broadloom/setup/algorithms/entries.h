@@ -12,9 +12,11 @@ namespace broadloom {
 AlgorithmEntry ppo_entry();
 AlgorithmEntry pqn_entry();
 AlgorithmEntry ppo_rnd_entry();
+AlgorithmEntry distill_entry();
 
 // All of them, in the order in which help lists them.
-inline constexpr AlgorithmEntry (*kEntries[])() = {ppo_entry, pqn_entry, ppo_rnd_entry};
+inline constexpr AlgorithmEntry (*kEntries[])() = {ppo_entry, pqn_entry, ppo_rnd_entry,
+                                                   distill_entry};
 
 // Describes a scheduled value if it falls over the run.
 std::optional<FallingValue> describe_fall(const Config& config, const ScheduledValue& value);
