@@ -92,7 +92,7 @@ Status check_environments(const DeviceSetup& setup) {
   if (!plain.disturbance.obs_noise_of.empty()) {
     return refuse("disturb.obs_noise_of", "set disturb.obs_noise, or leave it out");
   }
-  if (plain.disturbance.most_obs_delay() > 0) {
+  if (plain.disturbance.delays_observations()) {
     return refuse("disturb.obs_delay", "leave it out");
   }
   const VecEnv& inner = plain.envs;

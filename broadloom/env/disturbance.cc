@@ -15,6 +15,7 @@ namespace broadloom {
 namespace {
 
 constexpr std::string_view kPrefix = "disturb.";
+constexpr int kLongestDelay = 1000;
 
 class DisturbedEnv final : public ForwardingVecEnv, public EnvMaker {
  public:
@@ -44,7 +45,9 @@ class DisturbedEnv final : public ForwardingVecEnv, public EnvMaker {
     if (!deviations_.empty()) disturber_.deviations = deviations_.data();
     // The simulator's own spec does not include the disturbance.
     (void)describe_disturbance(disturbance, spec_).ok();
-    seen_slots_ = disturbance.most_obs_delay() > 0 ? disturbance.most_obs_delay() + 1 : 0;
+    Result<std::vector<ObsDelay>> delays = obs_delays(disturbance, this->inner().spec());
+    if (delays.ok()) delays_ = delays.take();  // checked before construction
+    for (const ObsDelay& delay : delays_) seen_slots_ = std::max(seen_slots_, delay.most + 1);
     seen_.resize(envs() * observation_width() * static_cast<std::size_t>(seen_slots_));
     begin_seen();
   }
@@ -157,9 +160,13 @@ class DisturbedEnv final : public ForwardingVecEnv, public EnvMaker {
   // Writes the observation that environment i shows now to row k.
   void show_delayed(int i, ObservationRows rows, int k) const {
     if (seen_slots_ == 0) return;
-    const std::int64_t shown = std::max<std::int64_t>(age_[i] - disturber_.obs_delay(i), 0);
-    std::copy_n(seen_at(i, shown), observation_width(),
-                rows.floats() + static_cast<std::size_t>(k) * observation_width());
+    float* const row = rows.floats() + static_cast<std::size_t>(k) * observation_width();
+    Random random = disturber_.obs_delay_draws(i);
+    for (const ObsDelay& delay : delays_) {
+      const int steps = Disturber::drawn_delay(random, delay.least, delay.most);
+      const float* const seen = seen_at(i, std::max<std::int64_t>(age_[i] - steps, 0));
+      std::copy_n(seen + delay.first, delay.size, row + delay.first);
+    }
   }
   // Keeps the observation in row k, of this age of the episode, and shows an older one instead.
   void delay_row(int i, ObservationRows rows, int k) {
@@ -191,6 +198,7 @@ class DisturbedEnv final : public ForwardingVecEnv, public EnvMaker {
 
   Disturbance disturbance_;
   EnvSpec spec_;
+  std::vector<ObsDelay> delays_;     // not saved
   std::vector<double> deviations_;   // [D] of the noise, if they differ; not saved
   std::size_t width_;                // A
   std::vector<std::int64_t> steps_;  // see DisturbanceArrays, also below
@@ -270,6 +278,34 @@ Status add_part(const std::string& text, const EnvSpec& spec, std::vector<double
   return {};
 }
 
+// An entry of obs_delay_of: "image:2" or "state:0..3".
+Result<ObsDelay> delay_part(const std::string& text, const EnvSpec& spec) {
+  const auto wrong = [&](const std::string& why) {
+    return invalid(fmt::format("disturb.obs_delay_of: got '{}', but {}; observations of {} are {}",
+                               text, why, spec.id, shape_text(spec.observation)));
+  };
+  const std::vector<ObservationGroup>& groups = spec.observation.groups;
+  if (groups.empty()) return wrong("there are no groups, and disturb.obs_delay delays the whole");
+  const std::size_t colon = std::min(text.rfind(':'), text.size());
+  const std::string_view steps = std::string_view(text).substr(std::min(colon + 1, text.size()));
+  const std::size_t dots = steps.find("..");
+  ObsDelay delay;
+  const bool is_range = dots != std::string_view::npos;
+  bool is_right = parse_text(steps.substr(0, dots), delay.least).ok();
+  delay.most = delay.least;
+  if (is_range) is_right = is_right && parse_text(steps.substr(dots + 2), delay.most).ok();
+  if (!is_right || delay.least < 0 || delay.most < delay.least || delay.most > kLongestDelay) {
+    return wrong("expected a group and a delay of at most 1000, as image:2 or state:0..3");
+  }
+  const auto group = std::find_if(groups.begin(), groups.end(), [&](const ObservationGroup& one) {
+    return one.name == std::string_view(text).substr(0, colon);
+  });
+  if (group == groups.end()) return wrong("there is no such group");
+  delay.first = group->first;
+  delay.size = group->size;
+  return delay;
+}
+
 // The longest delay, if there is one, is at least the shortest.
 Status check_delays(const std::string& key, int least, int most) {
   if (most == 0 || most >= least) return {};
@@ -313,6 +349,18 @@ Result<std::vector<double>> noise_deviations(const Disturbance& disturbance, con
   return deviations;
 }
 
+Result<std::vector<ObsDelay>> obs_delays(const Disturbance& disturbance, const EnvSpec& spec) {
+  if (!disturbance.delays_observations()) return std::vector<ObsDelay>();
+  std::vector<ObsDelay> delays = {
+      {0, spec.observation_size(), disturbance.obs_delay, disturbance.most_obs_delay()}};
+  for (const std::string& text : disturbance.obs_delay_of) {
+    const Result<ObsDelay> part = delay_part(text, spec);
+    if (!part.ok()) return part.status();
+    delays.push_back(part.value());
+  }
+  return delays;
+}
+
 Status describe_disturbance(const Disturbance& disturbance, EnvSpec& spec) {
   if (!disturbance.any()) return {};
   spec.has_score_range = false;
@@ -326,17 +374,20 @@ Status describe_disturbance(const Disturbance& disturbance, EnvSpec& spec) {
                         spec.id)};
   }
   const bool has_noise = disturbance.obs_noise > 0.0 || !disturbance.obs_noise_of.empty();
-  if (!has_noise && disturbance.most_obs_delay() == 0) return {};
+  if (!has_noise && !disturbance.delays_observations()) return {};
   const bool is_discrete = spec.observation.kind == SpaceKind::kDiscrete;
   if (is_discrete || spec.observation.dtype != Dtype::kF32) {
     return invalid(
         fmt::format("disturb.{}: the observations of {} are {}, and {} needs float32 numbers; "
                     "leave the key out",
-                    disturbance.obs_noise > 0.0 ? "obs_noise"
-                    : has_noise                 ? "obs_noise_of"
-                                                : "obs_delay",
+                    disturbance.obs_noise > 0.0        ? "obs_noise"
+                    : has_noise                        ? "obs_noise_of"
+                    : disturbance.obs_delay_of.empty() ? "obs_delay"
+                                                       : "obs_delay_of",
                     spec.id, is_discrete ? "Discrete" : "uint8", has_noise ? "noise" : "delay"));
   }
+  const Result<std::vector<ObsDelay>> delays = obs_delays(disturbance, spec);
+  if (!delays.ok()) return delays.status();
   if (!has_noise) return {};
   const Result<std::vector<double>> deviations = noise_deviations(disturbance, spec);
   if (!deviations.ok()) return deviations.status();

@@ -23,16 +23,18 @@ struct Disturbance {
   std::vector<std::string> obs_noise_of{};
   int action_delay = 0, action_delay_max = 0;
   int obs_delay = 0, obs_delay_max = 0;
+  std::vector<std::string> obs_delay_of{};
   double push_interval = 0.0;
   int push_steps = 5;
 
   bool any() const {
     return obs_noise > 0.0 || !obs_noise_of.empty() || most_action_delay() > 0 ||
-           most_obs_delay() > 0 || push_interval > 0.0;
+           delays_observations() || push_interval > 0.0;
   }
   // The longest delays of an episode, in steps.
   int most_action_delay() const { return std::max(action_delay, action_delay_max); }
-  int most_obs_delay() const { return std::max(obs_delay, obs_delay_max); }
+  int most_obs_delay() const { return std::max(obs_delay, obs_delay_max); }  // of unnamed groups
+  bool delays_observations() const { return most_obs_delay() > 0 || !obs_delay_of.empty(); }
 
   template <class Visitor>
   void visit_fields(Visitor&& v) {
@@ -50,6 +52,9 @@ struct Disturbance {
       "Steps before the policy sees an observation. Until then, it sees the episode's first one.");
     v("obs_delay_max", obs_delay_max, Range{0, 1000},
       "Longest delay: each episode draws one from obs_delay to it; 0: always obs_delay.");
+    v("obs_delay_of", obs_delay_of,
+      "Delays of single groups, in place of obs_delay: image:2, or state:0..3, from which each "
+      "episode draws one. The last one that names a group counts.");
     v("push_interval", push_interval, Range{0.0, 1e9},
       "Mean steps between the end of a push and the next push; 0: no pushes. Below 1 counts as 1.");
     v("push_steps", push_steps, Range{1, 1000},
@@ -65,17 +70,13 @@ struct DisturbanceNumbers {
       : obs_noise(whole.obs_noise),
         action_delay(whole.action_delay),
         action_delay_longest(whole.most_action_delay()),
-        obs_delay(whole.obs_delay),
-        obs_delay_longest(whole.most_obs_delay()),
         push_interval(whole.push_interval),
         push_steps(whole.push_steps) {}
 
   BROADLOOM_HD int most_action_delay() const { return action_delay_longest; }
-  BROADLOOM_HD int most_obs_delay() const { return obs_delay_longest; }
 
   double obs_noise = 0.0;
   int action_delay = 0, action_delay_longest = 0;
-  int obs_delay = 0, obs_delay_longest = 0;
   double push_interval = 0.0;
   int push_steps = 5;
 };
@@ -89,6 +90,15 @@ Result<Disturbance> make_disturbance(const Overrides& keys);
 // The deviation of the noise on each number of an observation [D]; empty: obs_noise on all.
 // kInvalidConfig if obs_noise_of names what is not there, or what cannot have noise.
 Result<std::vector<double>> noise_deviations(const Disturbance& disturbance, const EnvSpec& spec);
+
+// The delay of some numbers of an observation, steps. Each episode draws one from least to most.
+struct ObsDelay {
+  int first = 0, size = 0;  // the numbers
+  int least = 0, most = 0;
+};
+// Delays in the order of their draws; one that names numbers again counts. The first is that of the
+// whole observation. Empty without delays. kInvalidConfig if obs_delay_of names what is not there.
+Result<std::vector<ObsDelay>> obs_delays(const Disturbance& disturbance, const EnvSpec& spec);
 
 // Updates `spec`: no score range, and no bounds where there is noise. kInvalidConfig if
 // the environment cannot have this disturbance.

@@ -73,10 +73,14 @@ struct Disturber {
     }
   }
 
-  // The delay of the observations of environment i's episode, steps.
-  BROADLOOM_HD int obs_delay(int i) const {
-    return drawn_delay(i, DisturbanceDraw::kObsDelay, disturbance.obs_delay,
-                       disturbance.most_obs_delay());
+  // Draws of the delays of observations of environment i's episode.
+  BROADLOOM_HD Random obs_delay_draws(int i) const {
+    return episode_stream(i, DisturbanceDraw::kObsDelay);
+  }
+  // A delay of the episode, steps.
+  BROADLOOM_HD static int drawn_delay(Random& random, int least, int most) {
+    if (least >= most) return most;
+    return least + static_cast<int>(random.below(static_cast<std::uint32_t>(most - least + 1)));
   }
 
  private:
@@ -89,11 +93,9 @@ struct Disturber {
                   static_cast<std::uint64_t>(step));
   }
 
-  // Drawn from the stream of the episode's first step, so that no state must keep it.
-  BROADLOOM_HD int drawn_delay(int i, DisturbanceDraw draw, int least, int most) const {
-    if (least >= most) return most;
-    Random random = stream_at(i, draw, arrays.steps[i] - arrays.age[i]);
-    return least + static_cast<int>(random.below(static_cast<std::uint32_t>(most - least + 1)));
+  // The stream of the episode's first step, so that no state must keep what it draws.
+  BROADLOOM_HD Random episode_stream(int i, DisturbanceDraw draw) const {
+    return stream_at(i, draw, arrays.steps[i] - arrays.age[i]);
   }
 
   // Replaces the action by the one from as many steps ago as the episode's delay.
@@ -104,7 +106,8 @@ struct Disturber {
     float* const ring = arrays.delayed + static_cast<std::size_t>(i) * slots * width;
     for (std::size_t k = 0; arrays.age[i] == 0 && k < slots * width; ++k)
       ring[k] = action[k % width];
-    const int steps = drawn_delay(i, DisturbanceDraw::kActionDelay, disturbance.action_delay, most);
+    Random random = episode_stream(i, DisturbanceDraw::kActionDelay);
+    const int steps = drawn_delay(random, disturbance.action_delay, most);
     const std::size_t age = static_cast<std::size_t>(arrays.age[i]) % slots;
     const float* const source =
         ring + (age + slots - static_cast<std::size_t>(steps)) % slots * width;

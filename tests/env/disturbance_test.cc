@@ -298,6 +298,75 @@ TEST(Disturbance, RefusesNoiseOnWhatIsNotThere) {
   EXPECT_NE(refusal("FrozenLake-v1", "0..0:0.1").find("disturb.obs_noise_of"), std::string::npos);
 }
 
+// A slow reference: all rows of each episode so far.
+TEST(Disturbance, DelaysTheNamedGroupsAlone) {
+  constexpr int kEnvs = 30, kSteps = 60, kWidth = 38, kImage = 36;
+  const VecEnvOptions options{.num_envs = kEnvs, .seed = 4, .max_episode_steps = 9};
+  const auto made = [&](const Overrides& keys) {
+    return make_vec_env("Turntable-v0", keys, options).take();
+  };
+  const std::unique_ptr<VecEnv> plain = made({});
+  using Row = std::vector<float>;
+  std::vector<std::vector<Row>> episodes;
+  Row first(std::size_t{kEnvs} * kWidth);
+  plain->observe(0, kEnvs, first.data());
+  for (int n = 0; n < kEnvs; ++n) {
+    episodes.push_back({Row(first.begin() + n * kWidth, first.begin() + (n + 1) * kWidth)});
+  }
+  const Rollout now = roll(*plain, 0, kSteps, kEnvs);
+  const Rollout late = roll(
+      *made({{"disturb.obs_delay", "1"}, {"disturb.obs_delay_of", "image:9,image:3,turn:0..2"}}), 0,
+      kSteps, 7);
+  EXPECT_EQ(now.rewards, late.rewards);
+  std::vector<std::set<int>> possible(kEnvs, {0, 1, 2});
+  std::set<int> drawn;
+  for (std::size_t i = 0; i < now.rewards.size(); ++i) {
+    const std::size_t n = i % kEnvs;
+    const auto row = [&](const std::vector<float>& rows) {
+      return Row(rows.begin() + static_cast<std::ptrdiff_t>(i) * kWidth,
+                 rows.begin() + static_cast<std::ptrdiff_t>(i + 1) * kWidth);
+    };
+    const bool has_ended = now.terminated[i] || now.truncated[i];
+    std::vector<Row>& episode = episodes[n];
+    episode.push_back(row(has_ended ? now.final_observations : now.observations));
+    const Row shown = row(has_ended ? late.final_observations : late.observations);
+    const auto seen = [&](int delay) -> const Row& {
+      return episode[static_cast<std::size_t>(
+          std::max(static_cast<int>(episode.size()) - 1 - delay, 0))];
+    };
+    ASSERT_TRUE(std::equal(shown.begin(), shown.begin() + kImage, seen(3).begin())) << i;
+    std::erase_if(possible[n], [&](int delay) {
+      return !std::equal(shown.begin() + kImage, shown.end(), seen(delay).begin() + kImage);
+    });
+    ASSERT_FALSE(possible[n].empty()) << i;
+    if (!has_ended) continue;
+    if (possible[n].size() == 1) drawn.insert(*possible[n].begin());
+    episode = {row(now.observations)};
+    possible[n] = {0, 1, 2};
+  }
+  EXPECT_EQ(drawn, (std::set<int>{0, 1, 2}));
+  const std::unique_ptr<VecEnv> all = made({{"disturb.obs_delay_of", "image:2,turn:2"}});
+  EXPECT_EQ(roll(*all, 0, 40, 5), roll(*made({{"disturb.obs_delay", "2"}}), 0, 40, kEnvs));
+}
+
+TEST(Disturbance, RefusesDelaysOfWhatIsNotThere) {
+  const auto refusal = [](const char* id, const char* text) {
+    return env_spec(id, {{"disturb.obs_delay_of", text}}).status().message();
+  };
+  EXPECT_EQ(refusal("Turntable-v0", "state:1"),
+            "disturb.obs_delay_of: got 'state:1', but there is no such group; observations of "
+            "Turntable-v0 are Dict(image: 6 x 6 x 1; uint8, turn: 2)");
+  EXPECT_NE(refusal("Pendulum-v1", "turn:1").find("disturb.obs_delay delays the whole"),
+            std::string::npos);
+  EXPECT_NE(refusal("MinAtar/Breakout-v1", "image:1").find("disturb.obs_delay_of"),
+            std::string::npos);
+  for (const char* text : {"turn", "turn:", ":", "turn:-1", "turn:3..2", "turn:1..", "turn:x",
+                           "turn:1001", "turn:0..1001"}) {
+    EXPECT_NE(refusal("Turntable-v0", text).find("expected a group and a delay"), std::string::npos)
+        << text;
+  }
+}
+
 const Overrides kAll{{"disturb.obs_noise", "0.1"},
                      {"disturb.action_delay", "2"},
                      {"disturb.push_interval", "20"},
@@ -322,8 +391,22 @@ TEST(DisturbedBatch, BitsDoNotDependOnShardsAndSurviveARestore) {
   }
 }
 
+TEST(DisturbedBatch, DelaysOfGroupsSurviveARestore) {
+  const Overrides keys{{"disturb.obs_delay_max", "2"}, {"disturb.obs_delay_of", "image:1..3"}};
+  const VecEnvOptions options{.num_envs = 12, .seed = 4, .max_episode_steps = 23};
+  const std::unique_ptr<VecEnv> whole = make("Turntable-v0", options, keys);
+  EXPECT_EQ(roll(*whole, 0, 60, 12), roll(*make("Turntable-v0", options, keys), 0, 60, 5));
+  const std::unique_ptr<VecEnv> other = make("Turntable-v0", options, keys);
+  copy_state(*whole, *other);
+  EXPECT_EQ(roll(*whole, 60, 60, 12), roll(*other, 60, 60, 12));
+}
+
 TEST(DisturbedBatch, PassesTheConformanceChecksWithDelays) {
   const Overrides keys{{"disturb.action_delay_max", "4"}, {"disturb.obs_delay_max", "3"}};
+  const ConformanceReport groups = check_vec_env([&](const VecEnvOptions& asked) {
+    return make_vec_env("Turntable-v0", {{"disturb.obs_delay_of", "image:2,turn:0..3"}}, asked);
+  });
+  EXPECT_EQ(groups.findings(), std::vector<std::string>());
   for (const char* id : {"CartPole-v1", "Pendulum-v1"}) {
     const ConformanceReport report =
         check_vec_env([&](const VecEnvOptions& asked) { return make_vec_env(id, keys, asked); });

@@ -155,6 +155,7 @@ const Values& tried_values() {
       {"frame_stack", {"2"}},
       {"obs_noise", {"0.1"}},
       {"obs_noise_of", {"0..0:0.1", "turn:0.1"}},
+      {"obs_delay_of", {"turn:2"}},
       {"action_delay", {"2"}},
       {"push_interval", {"3"}},
       {"push_steps", {"2"}},

@@ -169,6 +169,7 @@ class Counts(gymnasium.Env):
 
 
 gymnasium.register("Counts-v0", Counts)
+gymnasium.register("Mine/Counts-v0", Counts)
 """
 
 
@@ -184,6 +185,8 @@ class IdsTest(unittest.TestCase):
         keys = {**SMALL, "out": out("counts")}
         run = broadloom.train("counts_package:Counts-v0", **keys)
         self.assertEqual(broadloom.Policy(run).observation_space.shape, (3, 2))
+        run = broadloom.train("counts_package:Mine/Counts-v0", **keys | {"out": out("mine")})
+        self.assertEqual(broadloom.evaluate(run, episodes=3)["mean_return"], 10)
         keys["out"] = out("counts_wrapped")
         run = broadloom.train(
             "counts_package:Counts-v0",

@@ -115,12 +115,13 @@ TEST(Bridges, SayHowToGetAbsentEnvironments) {
 
 TEST(RegisterEnvironment, RefusesIdsThatCannotNameAFolder) {
   for (const char* id : {"", "../x", "/x", "x/", "x//y", "x/../y", "x/.y", "w/x/y/z", ".hidden",
-                         "-v0", "a b", "a\nb", "a:b"}) {
+                         "-v0", "a b", "a\nb", "a:b", "g/p:x/y/z", "g/x/p:y", "g/p:q:x", "g/:x"}) {
     expect_refused(register_environment<Hover>(id), {"folders", "such as 'Hover-v0'"});
   }
   expect_refused(register_environment<Hover>(std::string(101, 'a')), {"at most 100"});
   EXPECT_TRUE(register_environment<Hover>(std::string(100, 'a')).ok());
   EXPECT_TRUE(register_environment<Hover>("Mine/Hover-v0").ok());
+  EXPECT_TRUE(register_environment<Hover>("gymnasium/package:Mine/Hover-v0").ok());
 }
 
 TEST(RegisterEnvironment, RefusesEntriesWithoutAFunctionOrASpace) {

@@ -14,7 +14,7 @@
 namespace broadloom {
 namespace {
 
-constexpr int kMostNames = 3;            // "gymnasium/ALE/Pong-v5"
+constexpr int kMostNamespaces = 2;       // "gymnasium/ALE/Pong-v5", without a package
 constexpr std::size_t kLongestId = 100;  // fits into the name of a run's folder
 constexpr int kMostChoices = 1 << 20;    // of one choice of an action
 
@@ -43,15 +43,16 @@ bool is_plugin_task(const std::string& id) {
 Status check_id(const std::string& id) {
   if (is_plugin_task(id)) return {};
   std::string_view rest = id;
-  bool named = true;
-  for (int names = 1; named && names <= kMostNames; ++names) {
-    // After a library's name, a package may follow: "gymnasium/package:Task-v0".
-    const char* const ends = names == 1 ? "/" : "/:";
-    const std::size_t slash =
-        names < kMostNames ? rest.find_first_of(ends) : std::string_view::npos;
-    named = is_name(rest.substr(0, slash));
-    if (slash == std::string_view::npos) break;
-    rest.remove_prefix(slash + 1);
+  int namespaces = 0;
+  bool named = true, has_package = false;
+  while (named) {
+    // After a library's name, a package may follow: "gymnasium/package:Mine/Task-v0".
+    const std::size_t end = rest.find_first_of(namespaces == 1 && !has_package ? "/:" : "/");
+    named = is_name(rest.substr(0, end));
+    if (end == std::string_view::npos) break;
+    has_package |= rest[end] == ':';
+    if (rest[end] == '/') named = named && ++namespaces <= kMostNamespaces;
+    rest.remove_prefix(end + 1);
   }
   if (named && id.size() <= kLongestId) return {};
   return invalid(fmt::format(
