@@ -41,7 +41,8 @@ def main() -> None:
     options, keys = parser.parse_known_args()
     seeds = range(FIRST_SEED, FIRST_SEED + options.seeds)
     found = [steps_to_threshold(options.program, seed, keys) for seed in seeds]
-    print(f"{sum(one is not None for one in found)} of {len(found)} at the threshold; steps: {found}")
+    count = sum(one is not None for one in found)
+    print(f"{count} of {len(found)} at the threshold; steps: {found}")
 
 
 if __name__ == "__main__":
