@@ -19,7 +19,7 @@ from rows import read, write  # noqa: E402
 COLUMNS = ["way", "task", "block", "rate", "seed", "area", "last", "gradient steps"]
 NUMBERS = {"rate": float, "seed": int, "area": float, "last": float, "gradient steps": int}
 WORDS = {"better": "lower", "worse": "better", "none": "no difference found"}
-SETTINGS = 21  # of a task: three blocks of two ways, and one, at three rates
+SETTINGS = {"ppo": 9, "proximal": 9, "scaled": 3}  # blocks at three rates
 LEAST_SEEDS = 4  # fewer cannot be told apart
 # (way, block) that is the base, and the one that is compared with it.
 PAIRS = {
@@ -33,7 +33,7 @@ PAIRS = {
 
 
 def made(stores):
-    """The runs of the seeds that every setting of a task has; none of a task that lacks one."""
+    """The runs of the seeds that every setting of a way has on a task; none if it lacks one."""
     runs = [
         {**run, "way": way, "block": f"{run['N']}x{run['T']}"}
         for way in ("ppo", "proximal", "scaled")
@@ -42,13 +42,13 @@ def made(stores):
     ]
     seeds = collections.defaultdict(lambda: collections.defaultdict(set))
     for run in runs:
-        seeds[run["task"]][run["way"], run["block"], run["rate"]].add(run["seed"])
+        seeds[run["way"], run["task"]][run["block"], run["rate"]].add(run["seed"])
     wanted = {
-        task: set.intersection(*settings.values())
-        for task, settings in seeds.items()
-        if len(settings) == SETTINGS
+        key: set.intersection(*settings.values())
+        for key, settings in seeds.items()
+        if len(settings) == SETTINGS[key[0]]
     }
-    return [run for run in runs if run["seed"] in wanted.get(run["task"], ())]
+    return [run for run in runs if run["seed"] in wanted.get((run["way"], run["task"]), ())]
 
 
 def arms_of(kept, score, rng):
@@ -74,6 +74,8 @@ def arms_of(kept, score, rng):
 def pair_rows(arms, rng):
     for task, same in arms.items():
         for number, (base, other) in PAIRS.items():
+            if not (base in same and other in same):
+                continue
             one, two = same[base], same[other]
             gaps = [iqm(b) - iqm(a) for a, b in zip(one.draws, two.draws, strict=True)]
             *chances, result = call(one, two, rng)
@@ -84,23 +86,26 @@ def pair_rows(arms, rng):
             ]  # fmt: skip
 
 
-def verdicts(pairs, seeds):
-    """(prediction, what, value, refuted). seeds: of each task; one with too few is not judged."""
-    tasks = [task for task, count in seeds.items() if count >= LEAST_SEEDS]
+def verdicts(pairs, arms):
+    """(prediction, what, value, refuted). A task with too few seeds is not judged."""
+
+    def seeds_of(number, task):
+        return min(len(arms[task][key].scores) if key in arms[task] else 0 for key in PAIRS[number])
 
     def row(number, what, words, refuted):
+        tasks = [task for task in arms if seeds_of(number, task) >= LEAST_SEEDS]
         found = sum(
             row[0] == number and row[1] in tasks and row[-1] in words for row in pairs
         )
         if not tasks:
-            most = max(seeds.values(), default=0)
+            most = max((seeds_of(number, task) for task in arms), default=0)
             return number, what, "", f"not judged: {most} seeds, {LEAST_SEEDS} needed"
-        return number, what, f"{found} of {len(tasks)}", "yes" if refuted(found) else "no"
+        return number, what, f"{found} of {len(tasks)}", "yes" if refuted(found, len(tasks)) else "no"
 
-    def some_lack(found):
-        return found < len(tasks)
+    def some_lack(found, tasks):
+        return found < tasks
 
-    def any_has(found):
+    def any_has(found, _):
         return found > 0
 
     apart = ("lower", "better")
@@ -142,8 +147,7 @@ def main():
     pairs = list(pair_rows(arms, rng))
     write(results / "pairs.csv", header, pairs)
     write(results / "pairs_last.csv", header, list(pair_rows(last, rng)))
-    seeds = {task: len(next(iter(same.values())).scores) for task, same in arms.items()}
-    judged = list(verdicts(pairs, seeds))
+    judged = list(verdicts(pairs, arms))
     write(results / "verdicts.csv", ["prediction", "what", "value", "refuted"], judged)
     for verdict in judged:
         print(*verdict)

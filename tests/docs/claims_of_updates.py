@@ -93,13 +93,12 @@ def windows():
 
 def proximal_policy():
     folder = "experiments/proximal-policy/results/"
-    (task,) = {one["task"] for one in rows(folder + "arms.csv")}
-    holds(task == "CartPole-v1", task)
-    calls = {one["prediction"]: one["other is"] for one in rows(folder + "pairs.csv")}
+    pole = {"task": "CartPole-v1"}
+    calls = {one["prediction"]: one["other is"] for one in rows(folder + "pairs.csv", **pole)}
     lower = [calls[number] for number in "1245"]
     holds(lower == ["lower"] * 4 and calls["3"] == "no difference found", calls)
     areas = [
-        f"{float(row(folder + 'arms.csv', way=way, block=block)['area']):.0f}"
+        f"{float(row(folder + 'arms.csv', way=way, block=block, **pole)['area']):.0f}"
         for way in ("proximal", "ppo")
         for block in ("256x64", "4x64")
     ]
