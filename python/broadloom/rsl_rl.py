@@ -734,3 +734,11 @@ def read_tensors(path):
             begin, end = (8 + size + place for place in entry["data_offsets"])
             out[name] = np.frombuffer(data[begin:end], types[entry["dtype"]]).copy()
     return out
+
+
+def __getattr__(name):
+    if name != "DistillationRunner":
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from ._rsl_rl_distillation import DistillationRunner
+
+    return DistillationRunner

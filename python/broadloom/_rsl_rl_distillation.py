@@ -1,0 +1,205 @@
+"""A runner in the form of RSL-RL's DistillationRunner (rsl-rl-lib 5.5) that learns with Broadloom.
+
+    from broadloom.rsl_rl import DistillationRunner
+    runner = DistillationRunner(env, train_cfg, log_dir="logs/student")
+    runner.load("logs/go1/model_300.pt")          # the teacher: RSL-RL's PPO, or a run of Broadloom
+    runner.learn(num_learning_iterations=300)
+"""
+
+from __future__ import annotations
+
+import os
+import pathlib
+import shutil
+from typing import Any
+
+import numpy as np
+
+from . import _core, rsl_rl
+from .rsl_rl import Row
+
+# Keys of `algorithm`, with RSL-RL's defaults.
+ALGORITHM = {
+    "class_name": Row("algorithm = distill", "Distillation", allowed=("Distillation",)),
+    "num_learning_epochs": Row("update_epochs", 1, int),
+    "gradient_length": Row("gradient_length", 15, int),
+    "learning_rate": Row("learning_rate", 1e-3, float),
+    "max_grad_norm": Row("max_grad_norm", None, lambda value: float(value or 0.0)),
+    "loss_type": Row("distill_loss", "mse", str, ("mse", "huber")),
+    "optimizer": Row("none", "adam", allowed=("adam",)),
+    "use_mixed_precision": Row("none", False, allowed=(False,)),
+    "rnd_cfg": Row("none", None, allowed=(None, {})),
+    "symmetry_cfg": Row("none", None, allowed=(None, {})),
+    "grad_reduce_bucket_mb": Row("none: for several GPUs", 25),
+}
+MODELS = ("student", "teacher")
+# Settings of PPO, which a student's run does not have.
+OF_PPO = (
+    "num_minibatches clip_coef clip_vloss vf_coef ent_coef norm_adv desired_kl kl_estimate "
+    "clip_grads shuffle"
+).split()
+
+
+def config_of(config, model):
+    """The configuration of a PPO whose actor is the student or the teacher. The critic's groups are
+    the teacher's."""
+    sets = dict(config.get("obs_groups") or {})
+    for name in MODELS:
+        sets.setdefault(name, [name if name == "teacher" else "policy"])
+    kept = {key: value for key, value in config.items() if key not in (*MODELS, "algorithm")}
+    own = dict(config.get(model) or {})
+    critic = {key: value for key, value in own.items() if key != "distribution_cfg"}
+    return {
+        **kept,
+        "obs_groups": {"actor": sets[model], "critic": sets["teacher"]},
+        "actor": own,
+        "critic": critic,
+        "algorithm": {"schedule": "fixed"},
+    }
+
+
+class DistillationRunner(rsl_rl.OnPolicyRunner):
+    """Trains as rsl_rl.runners.DistillationRunner does, with Broadloom's engine.
+
+    Arguments are those of OnPolicyRunner. train_cfg: RSL-RL's keys `student`, `teacher`,
+    `algorithm` (class_name Distillation) and `obs_groups` with the sets student and teacher. load()
+    names the teacher first. A memory (rnn_type) is refused. Raises broadloom.Error."""
+
+    def __init__(
+        self,
+        env: Any,
+        train_cfg: dict[str, Any],
+        log_dir: str | os.PathLike[str] | None = None,
+        device: str = "cpu",
+        *,
+        threads: int = 0,
+    ) -> None:
+        for key in ("actor", "critic", "policy"):
+            if key in train_cfg:
+                raise _core.Error(
+                    f"train_cfg: got the key '{key}', expected 'student' and 'teacher', as "
+                    "RSL-RL 5 reads them; train PPO with OnPolicyRunner"
+                )
+        super().__init__(env, config_of(train_cfg, "student"), log_dir, device, threads=threads)
+        self.cfg = train_cfg
+        self._teacher = rsl_rl.OnPolicyRunner(env, config_of(train_cfg, "teacher"), None, device)
+        self.teacher_loaded = False
+        self._reading.read("algorithm.", ALGORITHM, dict(train_cfg.get("algorithm") or {}))
+        settings = {**self._reading.settings, **self.settings}
+        for row in ALGORITHM.values():
+            if row.turn is not None:
+                settings[row.ours] = self._reading.settings[row.ours]
+        for key in OF_PPO:
+            settings.pop(key, None)
+        length, steps = settings["gradient_length"], settings["num_steps"]
+        if length < 1 or steps % length != 0:
+            raise _core.Error(
+                f"train_cfg: got gradient_length = {length} with num_steps_per_env = {steps}, "
+                "expected a divisor, since RSL-RL never learns the steps that are left over"
+            )
+        self.settings = {**settings, "algorithm": "distill", "lr_schedule": "constant"}
+
+    def learn(self, num_learning_iterations: int, init_at_random_ep_len: bool = False) -> None:
+        self._check_teacher()
+        super().learn(num_learning_iterations, init_at_random_ep_len)
+
+    def load(
+        self,
+        path: str | os.PathLike[str],
+        load_cfg: dict[str, bool] | None = None,
+        strict: bool = True,
+        map_location: Any = None,
+    ) -> Any:
+        """Reads the teacher from a checkpoint of RSL-RL's PPO, or from a run or checkpoint of
+        Broadloom; or goes on from one of RSL-RL's Distillation or of save().
+
+        load_cfg: which of student, teacher, optimizer and iteration to take; None: the teacher of a
+        PPO, else all."""
+        if pathlib.Path(path).is_dir() or str(path).endswith(".safetensors"):
+            self._take_teacher(os.fspath(path))
+            return None
+        from . import _rsl_rl_torch
+
+        found = _rsl_rl_torch.read(path)
+        known = ("student", "teacher", "optimizer", "iteration")
+        if load_cfg is None:
+            is_ppo = "actor_state_dict" in found
+            load_cfg = {"teacher": True} if is_ppo else dict.fromkeys(known, True)
+        unknown = sorted(set(load_cfg) - set(known))
+        if unknown:
+            raise _core.Error(f"load_cfg: got '{unknown[0]}', expected some of {', '.join(known)}")
+        name = os.fspath(path)
+        if load_cfg.get("teacher"):
+            teacher = self._teacher
+            state = found.get("teacher_state_dict") or found.get("actor_state_dict")
+            arrays = teacher._arrays_of({"actor_state_dict": state}, {"actor": True}, strict, name)
+            self._take_teacher(teacher._written(arrays))
+        if load_cfg.get("student"):
+            self._take_student(found, load_cfg, strict, name)
+        if load_cfg.get("iteration"):
+            self.current_learning_iteration = int(found.get("iter") or 0)
+        return found.get("infos")
+
+    def _check_teacher(self):
+        if not self.teacher_loaded:
+            raise _core.Error("teacher: got none, expected one; name it with load(path) first")
+
+    def _take_teacher(self, path):
+        """Keeps a checkpoint where the record of a run can name it."""
+        if self.log_dir is not None and path.endswith(".safetensors"):
+            self.log_dir.mkdir(parents=True, exist_ok=True)
+            path = shutil.copy(path, self.log_dir / "teacher.safetensors")
+        self.settings["teacher"] = os.fspath(path)
+        self.teacher_loaded = True
+        kept = rsl_rl.read_tensors(self._checkpoint)
+        names = [one for one in kept if one.startswith(("learner.params", *rsl_rl.KEPT))]
+        self._checkpoint = self._written({name: kept[name] for name in names})
+        self._run, self._done = None, 0
+
+    def _take_student(self, found, load_cfg, strict, path):
+        self._check_teacher()
+        theirs = {"actor_state_dict": found.get("student_state_dict")}
+        wanted = {"actor": True}
+        if load_cfg.get("optimizer") and "optimizer" in found:
+            wanted["optimizer"] = True
+            theirs["optimizer"] = self._with_critic(found["optimizer"])
+        self._checkpoint = self._written(self._arrays_of(theirs, wanted, strict, path))
+        self._run, self._done = None, 0
+
+    def _with_critic(self, optimizer):
+        """RSL-RL's student has no critic; ours has one, whose moments are 0."""
+        widths = self._shapes.critic
+        zeros = []
+        for inputs, outputs in zip(widths[:-1], widths[1:], strict=True):
+            zeros += [np.zeros((outputs, inputs), np.float32), np.zeros(outputs, np.float32)]
+        moments = [[*arrays, *zeros] for arrays in optimizer["moments"]]
+        return {**optimizer, "moments": moments}
+
+    def _saved(self):
+        saved = super()._saved()
+        optimizer, count = saved["optimizer"], 2 * len(self._shapes.actor) - 1
+        optimizer["moments"] = [arrays[:count] for arrays in optimizer["moments"]]
+        optimizer["shapes"] = optimizer["shapes"][:count]
+        return {
+            "student_state_dict": saved["actor_state_dict"],
+            "teacher_state_dict": self._teacher_state(),
+            "optimizer": optimizer,
+        }
+
+    def _teacher_state(self):
+        teacher = self._teacher
+        path = self.settings.get("teacher")
+        if path is None:
+            return {}
+        if pathlib.Path(path).is_dir():
+            path = rsl_rl.newest_checkpoint(path)
+        teacher._checkpoint = os.fspath(path)
+        return teacher._saved()["actor_state_dict"]
+
+    def _actor(self):
+        from . import _rsl_rl_torch
+
+        state = super()._saved()["actor_state_dict"]
+        return _rsl_rl_torch.Actor.made(
+            state, self.settings["activation"], self.settings["norm_obs"]
+        )
