@@ -90,7 +90,8 @@ def verdicts(pairs, arms):
     """(prediction, what, value, refuted). A task with too few seeds is not judged."""
 
     def seeds_of(number, task):
-        return min(len(arms[task][key].scores) if key in arms[task] else 0 for key in PAIRS[number])
+        same = arms[task]
+        return min(len(same[key].scores) if key in same else 0 for key in PAIRS[number])
 
     def row(number, what, words, refuted):
         tasks = [task for task in arms if seeds_of(number, task) >= LEAST_SEEDS]
@@ -100,7 +101,8 @@ def verdicts(pairs, arms):
         if not tasks:
             most = max((seeds_of(number, task) for task in arms), default=0)
             return number, what, "", f"not judged: {most} seeds, {LEAST_SEEDS} needed"
-        return number, what, f"{found} of {len(tasks)}", "yes" if refuted(found, len(tasks)) else "no"
+        verdict = "yes" if refuted(found, len(tasks)) else "no"
+        return number, what, f"{found} of {len(tasks)}", verdict
 
     def some_lack(found, tasks):
         return found < tasks
