@@ -188,7 +188,10 @@ TEST(Settings, SapgThatDoesNotFitIsRefused) {
       {"std_form = scalar", [](Config& c) { c.std_form = "scalar"; }},
       {"std_form = sde", [](Config& c) { c.std_form = "sde"; }},
       {"'gradient'", [](Config& c) { c.instruments = {"gradient"}; }},
-      {"'policy'", [](Config& c) { c.instruments = {"plasticity", "policy"}; }},
+      {"'policy'",
+       [](Config& c) {
+         c.instruments = {"plasticity", "policy"};
+       }},
       {"'audit'", [](Config& c) { c.instruments = {"audit"}; }},
   };
   const Result<EnvSpec> spec = env_spec("Pendulum-v1", {});
