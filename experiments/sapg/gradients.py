@@ -89,7 +89,7 @@ class Body:
         return kept[-1] @ self.head[0].T + self.head[1], kept
 
     def gradient(self, kept, delta, policy):
-        """Of each block [blocks, rows, ...]: the derivative for all that the policy uses."""
+        """The derivative for all that the policy uses, block by block: [blocks, rows, ...]."""
         parts = [np.einsum("bro,bri->boi", delta, kept[-1], optimize=True), delta.sum(1)]
         below = delta @ self.head[0]
         for (weight, _), x, y in zip(self.layers[::-1], kept[-2::-1], kept[:0:-1], strict=True):
@@ -159,7 +159,7 @@ class Agent:
         return (rng.random(len(outputs)) < chance).astype(float)
 
     def policy_gradient(self, x, actions, weights, policy):
-        """Of each block, the mean over rows of weight * grad log pi(action)."""
+        """The mean over a block's rows of weight * grad log pi(action)."""
         outputs, kept = self.actor.forward(x, policy)
         rows = x.shape[1]
         if self.env.boxed:
@@ -198,7 +198,7 @@ def play(agent, policy, rng):
 
 
 def advantages(agent, block, policy, decay):
-    """Of lambda = decay by the values of a policy. `next` holds final observations, too."""
+    """Advantages of lambda = decay by a policy's values. `next` holds final observations, too."""
     values, after = agent.value(block["x"], policy), agent.value(block["next"], policy)
     errors = block["reward"] + agent.gamma * after * ~block["over"] - values
     out, last = np.zeros_like(errors), 0.0
@@ -246,17 +246,17 @@ def measure(file, rng):
         others = [gradients(agent, block, k, 0.0, clip) for k, block in enumerate(blocks)]
         found = [moments(other) for other in others]
         mean = np.mean([one for one, _ in found], 0)
-        # The follower is drawn anew: its gradient varies within and between followers.
-        within = np.mean([v for _, v in found])
+        # The follower is drawn anew: its gradient varies in a follower and between them.
+        inner = np.mean([v for _, v in found])
         between = np.mean([(one - mean) @ (one - mean) for one, _ in found])
-        between -= within / BLOCKS * (1 - 1 / leader)
-        noise = (spread + within / leader) / BLOCKS
+        between -= inner / BLOCKS * (1 - 1 / leader)
+        noise = (spread + inner / leader) / BLOCKS
         bias = max(0.0, (mean - truth) @ (mean - truth) - noise)
-        length = mean @ mean - within / leader / BLOCKS
+        length = mean @ mean - inner / leader / BLOCKS
         yield {
             "clip": clip,
             "variance alone": spread,
-            "variance relabelled": (spread + within + max(0.0, between)) / 4,
+            "variance relabelled": (spread + inner + max(0.0, between)) / 4,
             "bias squared": bias / 4,
             "variance plain": spread / 4,
             "gradient squared": size,

@@ -14,7 +14,7 @@ EXPERIMENTS = pathlib.Path(__file__).resolve().parent.parent
 sys.path[:0] = [str(EXPERIMENTS), str(EXPERIMENTS / "surface")]
 from analyse import runs_of  # noqa: E402
 from fair import Arm, call, iqm, quantile  # noqa: E402
-from rows import read, write  # noqa: E402
+from rows import interval, read, write  # noqa: E402
 
 TASKS = ("CartPole-v1", "Pendulum-v1")
 ARMS = ("ppo", "alone", "code", "paper")
@@ -33,14 +33,12 @@ def arm_of(kept, task, name, score, rng):
     return Arm(name, labels, [[rates[rate][seed] for seed in seeds] for rate in labels], rng)
 
 
-def main():
-    stores, results = pathlib.Path(sys.argv[1]), pathlib.Path(sys.argv[2])
-    rng = random.Random(1)
-    kept = [
-        {**run, "arm": path.stem.split(".")[1]}
-        for path in sorted(stores.glob("*.sqlite"))
-        for run in runs_of(path)
-    ]
+def judge_learning(stores, results, rng):
+    """Predictions 1 to 3; none before all runs are made."""
+    files = [stores / f"{task}.{arm}.sqlite" for task in TASKS for arm in ARMS]
+    if not all(file.exists() for file in files):
+        return []
+    kept = [{**run, "arm": file.stem.split(".")[1]} for file in files for run in runs_of(file)]
     columns = ["task", "arm", "rate", "seed", "area", "last", "seconds"]
     write(results / "runs.csv", columns, [[run[key] for key in columns] for run in kept])
     areas, pairs, calls = [], [], {}
@@ -72,28 +70,53 @@ def main():
         "task", "score", "arm", "against", "difference", "difference low", "difference high",
         "P(better)", "seeds it is higher", "is",
     ], pairs)  # fmt: skip
-    gradients = read(results / "gradients.csv")
-    number = {key: lambda row, key=key: float(row[key]) for key in gradients[0] if " " in key}
-    code = [row for row in gradients if row["clip"] == "code"]
-
-    def distance(row):
-        return number["variance relabelled"](row) + number["bias squared"](row)
-
-    count = len(code)
-    lower = sum(number["variance relabelled"](row) < number["variance alone"](row) for row in code)
-    nearer = sum(distance(row) < number["variance alone"](row) for row in code)
-    plain = sum(number["variance plain"](row) < distance(row) for row in code)
     gains = sum(calls[task, "code", "ppo"] == "better" for task in TASKS)
     helps = sum(calls[task, "code", "alone"] == "better" for task in TASKS)
     clips = sum(calls[task, "paper", "code"] != WORDS["none"] for task in TASKS)
-    judged = [
+    return [
         (1, "tasks on which code is better than ppo", gains, gains > 0),
         (2, "tasks on which code is better than alone", helps, helps == 0),
         (3, "calls of paper against code", clips, clips > 0),
+    ]
+
+
+def distance(row):
+    return float(row["variance relabelled"]) + float(row["bias squared"])
+
+
+def judge_gradients(results):
+    """Predictions 4 to 6, and squared distances as shares of the leader's alone."""
+    rows = read(results / "gradients.csv")
+    drawn = []
+    for task in TASKS:
+        here = [row for row in rows if row["task"] == task]
+        rows_of = {clip: [row for row in here if row["clip"] == clip] for clip in ("code", "paper")}
+        parts = [
+            ("code, all", rows_of["code"], distance),
+            ("code, variance", rows_of["code"], lambda row: float(row["variance relabelled"])),
+            ("paper, all", rows_of["paper"], distance),
+            ("plain, all", rows_of["code"], lambda row: float(row["variance plain"])),
+        ]
+        for name, some, what in parts:
+            shares = [what(row) / float(row["variance alone"]) for row in some]
+            drawn.append([task, name, len(shares), *interval(shares)])
+    header = ["task", "estimator", "checkpoints", "distance", "distance low", "distance high"]
+    write(results / "distances.csv", header, drawn)
+    code = [row for row in rows if row["clip"] == "code"]
+    alone, count = [float(row["variance alone"]) for row in code], len(code)
+    lower = sum(float(row["variance relabelled"]) < v for row, v in zip(code, alone, strict=True))
+    nearer = sum(distance(row) < v for row, v in zip(code, alone, strict=True))
+    plain = sum(float(row["variance plain"]) < distance(row) for row in code)
+    return [
         (4, f"checkpoints of {count} with less variance than alone", lower, lower < 10),
         (5, f"checkpoints of {count} nearer to G than alone", nearer, nearer < 7),
         (6, f"checkpoints of {count} at which plain is nearer to G", plain, plain < count),
     ]
+
+
+def main():
+    stores, results = pathlib.Path(sys.argv[1]), pathlib.Path(sys.argv[2])
+    judged = judge_learning(stores, results, random.Random(1)) + judge_gradients(results)
     judged = [(*row, "yes" if refuted else "no") for *row, refuted in judged]
     write(results / "verdicts.csv", ["prediction", "what", "value", "refuted"], judged)
     for verdict in judged:
