@@ -34,3 +34,4 @@ for seed in ${*:-301 302 303 304 305}; do
     done
   done
 done
+python3 $folder/analyse.py "$out" $folder/results

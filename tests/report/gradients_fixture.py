@@ -317,6 +317,20 @@ def two_shapes(seed=2):
     return data
 
 
+def of_values(seed=9):
+    """PQN's loss: one kind of agreement, under the run's own values alone."""
+    rng = random.Random(seed)
+    data = frame((0.0, 0.65), 1024)
+    data["settings"]["loss"] = "td"
+    shapes = [(16, 64), (128, 8)]
+    data["agreement"] = [
+        agreement_case(rng, n, t, lam, "own", False) for lam in (0.0, 0.65) for n, t in shapes
+    ]
+    data["critics"] = {"own": None, "refitted": None, "exact": None, "samples": 90000}
+    data["variance"] = [variance_case(rng, n, t, lam, 1024) for lam in (0.0, 0.65) for n, t in shapes]
+    return data
+
+
 def one_shape(seed=3):
     """One shape and lambda, one-step blocks, and numbers that are missing in many ways."""
     rng = random.Random(seed)
@@ -376,6 +390,7 @@ def bare():
 ALL = {
     "rich": rich,
     "two_shapes": two_shapes,
+    "of_values": of_values,
     "one_shape": one_shape,
     "only_variance": lambda: only("variance"),
     "only_exact": lambda: only("exact"),

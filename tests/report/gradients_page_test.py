@@ -45,6 +45,14 @@ class PageTest(unittest.TestCase):
                 with self.subTest(file=name, display=display):
                     self.check_display(name, page, data, display)
 
+    def test_losses_of_values_have_one_kind_of_agreement(self):
+        BROWSER.display(**DISPLAYS["light"])
+        BROWSER.open(make_page("of_values", fixture.of_values()))
+        text = BROWSER.evaluate("document.querySelector('main').textContent")
+        self.assertIn("TD loss", text)
+        self.assertIn("Agreement under the run's critic", text)
+        self.assertNotIn("advantages normalised", text)
+
     def test_every_case_has_its_drawings(self):
         data = fixture.rich()
         BROWSER.display(**DISPLAYS["light"])
