@@ -327,7 +327,9 @@ def of_values(seed=9):
         agreement_case(rng, n, t, lam, "own", False) for lam in (0.0, 0.65) for n, t in shapes
     ]
     data["critics"] = {"own": None, "refitted": None, "exact": None, "samples": 90000}
-    data["variance"] = [variance_case(rng, n, t, lam, 1024) for lam in (0.0, 0.65) for n, t in shapes]
+    data["variance"] = [
+        variance_case(rng, n, t, lam, 1024) for lam in (0.0, 0.65) for n, t in shapes
+    ]
     return data
 
 
