@@ -21,10 +21,12 @@ if [ -n "${PEER_PYTHON:-}" ]; then
 fi
 ask() { # ask WORDS: a command to the peer, whose answer is kept
   [ -n "$peer" ] || return 0
-  echo "$*" >&"${PEER[1]}"
   local answer
-  read -r answer <&"${PEER[0]}"
-  echo "$answer" | tee -a peer.jsonl
+  if [ -n "${PEER_PID:-}" ] && echo "$*" >&"${PEER[1]}" && read -r answer <&"${PEER[0]}"; then
+    echo "$answer" | tee -a peer.jsonl
+  else
+    echo "the peer is gone: peer_errors.txt" && peer=""
+  fi
 }
 bench() { # bench NAME FLAGS...: our physics with rewards and observations
   local name=$1
@@ -39,7 +41,7 @@ for seed in ${SEEDS:-201 202 203 204 205}; do
   TIMEFORMAT="%R %U %S"
   { time "$broadloom" train "$root/configs/quadruped_walk.toml" --seed "$seed" --threads 2 \
       --checkpoint_interval 80 --keep_checkpoints 0 --log_interval 8 --no-tensorboard --quiet \
-      --ledger ledger.jsonl --out "walk_$seed" 2>&3; } 3>&2 2>took.txt
+      --ledger ledger.jsonl ${MORE:-} --out "walk_$seed" 2>&3; } 3>&2 2>took.txt
   awk -v seed="$seed" '{ printf "%s,%s,%s\n", seed, $1, $2 + $3 }' took.txt | tee -a times.csv
   ask train "${SLICE:-30}"
   ask physics 3

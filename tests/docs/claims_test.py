@@ -302,6 +302,20 @@ def quadruped():
     )
 
 
+def first_walk():
+    path = "experiments/first-walk/results/"
+    times = rows(path + "times.csv")
+    wall, used = (
+        statistics.median(float(one[key]) for one in times) for key in ("wall_s", "processor_s")
+    )
+    walk = [one["walks"] for one in rows(path + "panel.csv", physics="training")]
+    holds(len(walk) == len(times), walk)
+    return (
+        f"{walk.count('1')} of {len(walk)} seeds walk after commands at their end, after a median "
+        f"of {wall:.0f} s on two shared cores and {used:.0f} s of processor time."
+    )
+
+
 def rare_rewards():
     path = "experiments/rare-rewards/results/"
     where = {"panel": "one", "algorithm": "ppo", "task": "12 moves"}
@@ -596,6 +610,7 @@ CLAIMS = {
     "experiments/article/README.md": [article],
     "experiments/batch-shape/README.md": [batch_shape],
     "experiments/critic/README.md": [critic],
+    "experiments/first-walk/README.md": [first_walk],
     "experiments/gradient-ladder/README.md": [gradient_ladder],
     "experiments/independence/README.md": [independence],
     "experiments/minatar/README.md": [minatar, minatar_scores],
