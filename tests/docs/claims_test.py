@@ -312,7 +312,7 @@ def first_walk():
     holds(len(walk) == len(times), walk)
     return (
         f"{walk.count('1')} of {len(walk)} seeds walk after commands at their end, after a median "
-        f"of {wall:.0f} s on two shared cores and {used:.0f} s of processor time."
+        f"of {wall:.0f} s on two shared cores, {used:.0f} s of processor time."
     )
 
 
