@@ -546,9 +546,8 @@ TEST_F(Runs, LimitsOfASimulatorAreRefusedWithTheContract) {
 }
 
 TEST_F(Runs, StationaryStartsNeedStateThatIsSaved) {
-  ThreadPool pool(1);
   const std::unique_ptr<Trainer> trainer = trainer_of(simulated_config("Lost-v0"));
-  const Status refused = StartPool::create(trainer->policy(), 3, pool).status();
+  const Status refused = StartPool::check(trainer->policy());
   EXPECT_EQ(refused.kind(), ErrorKind::kInvalidConfig);
   EXPECT_NE(refused.message().find("expected synchronised"), std::string::npos);
 }
