@@ -14,8 +14,11 @@ for seed in ${*:-$(seq 401 410)}; do
     teacher=$out/$task-teacher-$seed
     config=()
     case $task in
-      CartPole-v1) hide=1,3 first=100000 steps=100000 ;;
-      Pendulum-v1) hide=2 first=1000000 steps=200000 config=(configs/pendulum.toml) ;;
+      CartPole-v1) hide=1,3 first=100000 steps=100000 own=() ;;
+      Pendulum-v1)
+        hide=2 first=1000000 steps=200000 own=(--gamma 0.9 --stagger_starts true)
+        config=(configs/pendulum.toml)
+        ;;
     esac
     if [ ! -f "$teacher/teacher.json" ]; then
       rm -rf "$teacher"
@@ -26,8 +29,8 @@ for seed in ${*:-$(seq 401 410)}; do
     fi
     hidden=(--env.hide_obs $hide)
     for arm in ppo:$steps long:$((first + steps)); do
-      study "${arm%:*}" --num_steps 128 --total_timesteps "${arm#*:}" \
-        --grid learning_rate=3e-4,1e-3,3e-3
+      study "${arm%:*}" --num_steps 128 --num_minibatches 4 --update_epochs 4 \
+        --total_timesteps "${arm#*:}" "${own[@]}" --grid learning_rate=3e-4,1e-3,3e-3
     done
     hidden+=(--env.hide_from policy)
     study student --algorithm distill --teacher "$teacher" --num_steps 120 \
