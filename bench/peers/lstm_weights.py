@@ -3,11 +3,14 @@
 
     bench/peers/lstm_weights.py                          # configs/t_maze.toml with an LSTM
     bench/peers/lstm_weights.py --weight_init torch      # keys of `broadloom train`
+
+policy_results/lstm_weights.csv keeps both: --name torch adds its rows there.
 """
 
 from __future__ import annotations
 
 import argparse
+import csv
 import subprocess
 import tempfile
 from pathlib import Path
@@ -34,13 +37,28 @@ def steps_to_threshold(program: Path, seed: int, keys: list[str]) -> int | None:
     return None if place is None else points[place][0]
 
 
+def keep(name: str, seeds: range, found: list[int | None]) -> None:
+    path = Path(__file__).parent / "policy_results/lstm_weights.csv"
+    rows = []
+    if path.exists():
+        with path.open(newline="") as file:
+            rows = [row for row in csv.reader(file) if row[0] != name][1:]
+    rows += [[name, seed, "" if one is None else one] for seed, one in zip(seeds, found)]
+    with path.open("w", newline="") as file:
+        writer = csv.writer(file, lineterminator="\n")
+        writer.writerows([["weights", "seed", "steps to threshold"], *rows])
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--program", type=Path, default=ROOT / "build/release/cli/broadloom")
     parser.add_argument("--seeds", type=int, default=20)
+    parser.add_argument("--name", help="adds rows of this name to policy_results/lstm_weights.csv")
     options, keys = parser.parse_known_args()
     seeds = range(FIRST_SEED, FIRST_SEED + options.seeds)
     found = [steps_to_threshold(options.program, seed, keys) for seed in seeds]
+    if options.name:
+        keep(options.name, seeds, found)
     count = sum(one is not None for one in found)
     print(f"{count} of {len(found)} at the threshold; steps: {found}")
 

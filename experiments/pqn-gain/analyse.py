@@ -161,7 +161,7 @@ def main():
         write(policies, KEYS + NUMBERS, measured(pathlib.Path(sys.argv[1])))
     rows = of_common_seeds(read(policies))
     if not rows:
-        return  # no seed has every task and loss yet
+        sys.exit("not judged: no seed has every task and loss yet")
     ends = ("", " low", " high")
     header = ["task", "loss", "lambda", "shape", "N", "policies"]
     header += [name + end for name in ("inflation", "signal", "agreement") for end in ends]
@@ -173,4 +173,5 @@ def main():
     write(folder / "verdicts.csv", ["prediction", "what", "value", "refuted"], verdicts(rows))
 
 
-main()
+if __name__ == "__main__":
+    main()

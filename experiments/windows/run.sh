@@ -33,3 +33,4 @@ for seed in ${*:-201 202 203 204 205}; do
     echo "$task $memory seed $seed"
   done
 done
+python3 experiments/windows/analyse.py $out experiments/windows/results
