@@ -33,6 +33,7 @@ Place place_of(Purpose purpose) {
     case Purpose::kRndPredictor:
     case Purpose::kRndMask:
     case Purpose::kRndStart:
+    case Purpose::kFollowers:
       return Place::kTraining;
     case Purpose::kEvalReset:
     case Purpose::kEvalStep:
