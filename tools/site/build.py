@@ -7,6 +7,7 @@ lead there.
 
 import fnmatch
 import html
+import logging
 import os
 import posixpath
 import re
@@ -92,7 +93,8 @@ def stage_target(path, files):
     if path in files:
         if path.endswith(".md"):
             if not os.path.exists(os.path.join(STAGE, path)):
-                stage(path)
+                stage(path)  # first, since pages may link to each other
+                stage_page(path, files)
             return
         if os.path.splitext(path)[1] in LANGUAGES or "." not in posixpath.basename(path):
             stage(path + ".md", source_page(path))
@@ -270,6 +272,7 @@ def settings(sections):
 
 
 def main():
+    logging.basicConfig(level=logging.WARNING)  # mkdocs says which link is wrong
     files = pages.tracked(ROOT)
     shutil.rmtree(STAGE, ignore_errors=True)
     stage_reference()
