@@ -148,6 +148,7 @@ void print_panel(const EvalCommand& command, const PanelResult& result, const st
   tell("In brackets: 95 % intervals{}. Failure: ended by the environment, without success.\n",
        no_interval_text(result.panel));
   if (!file.empty()) tell("Written: {}\n", file);
+  if (!result.note.empty()) tell(stderr, "Note: {}\n", result.note);
 }
 
 // Notes a result that could not be stored. If it was printed, that is no error.
@@ -222,6 +223,7 @@ Json written_json(const PanelResult& result, const std::string& file) {
   auto object = Json::parse(is_whole ? panel_result_json(result) : partial_panel_json(result));
   object.erase("episodes");
   object["file"] = file.empty() ? Json() : Json(file);
+  if (!result.note.empty()) object["note"] = result.note;
   return object;
 }
 

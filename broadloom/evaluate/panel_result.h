@@ -21,6 +21,7 @@ struct PanelResult {
   std::string version, revision, binary_hash, isa;  // of the program
   // Why the panel has no scores: a number of its episodes is not finite. "": it has scores.
   std::string failure;
+  std::string note;  // new bounds that the policy plays with (LoadedPolicy::note); not recorded
   // [rows][seeds * episodes] in the order of panel_rows, without EpisodeEnd::stratum. Stopped
   // ones have no score.
   std::vector<std::vector<EvalEpisode>> episodes;

@@ -8,7 +8,6 @@
 
 #include "broadloom/env/tasks/described_environment.h"
 #include "broadloom/env/tasks/registry.h"
-#include "broadloom/evaluate/checkpoint_file.h"
 #include "broadloom/evaluate/spec_json.h"
 #include "broadloom/rollout/episode_tracker.h"
 #include "broadloom/setup/algorithms.h"
@@ -85,6 +84,12 @@ Status changed_error(const EnvSpec& trained, const EnvSpec& now) {
 }
 
 }  // namespace
+
+std::string note_on_bounds(const Checkpoint& checkpoint, const Config& config) {
+  if (!checkpoint.own_spec || checkpoint.config.env_id != config.env_id) return "";
+  const Result<EnvSpec> now = own_spec(config.env_id, config.env_options);
+  return now.ok() ? bounds_note(*checkpoint.own_spec, now.value()) : "";
+}
 
 std::unique_ptr<Actor> make_actor(const Policy& policy) {
   std::unique_ptr<Actor> actor = make_actor(policy.config, policy.network);

@@ -13,6 +13,7 @@
 #include "broadloom/core/status.h"
 #include "broadloom/core/tensor_ref.h"
 #include "broadloom/env/spec.h"
+#include "broadloom/evaluate/checkpoint_file.h"
 #include "broadloom/nn/actor_critic.h"
 #include "broadloom/record/run_folder.h"
 #include "broadloom/record/safetensors.h"
@@ -44,6 +45,10 @@ struct Policy {
   const ObsNormalizer* critic_norm = nullptr;
   const ValueNormalizer* value_norm = nullptr;  // null: the critic outputs values
 };
+
+// New bounds, first choices or masks of the environments that are registered under a checkpoint's
+// id, in words; "" if none differs, or if config has another id.
+std::string note_on_bounds(const Checkpoint& checkpoint, const Config& config);
 
 // The policy's actor, as for the next block of its run. The policy must outlive it.
 std::unique_ptr<Actor> make_actor(const Policy& policy);

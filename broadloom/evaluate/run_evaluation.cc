@@ -72,7 +72,10 @@ Result<PanelResult> run_panel(const std::string& run_or_checkpoint, const Panel&
                               const std::function<bool()>& should_stop) {
   const Result<std::unique_ptr<LoadedPolicy>> policy = load(run_or_checkpoint);
   if (!policy.ok()) return policy.status();
-  return play_panel(panel, policy.value()->view(), threads, on_progress, should_stop);
+  Result<PanelResult> result =
+      play_panel(panel, policy.value()->view(), threads, on_progress, should_stop);
+  if (result.ok()) result.value().note = policy.value()->note();
+  return result;
 }
 
 Result<std::string> save_panel_result(const std::string& run_or_checkpoint,

@@ -13,6 +13,7 @@
 #include "broadloom/config/keys.h"
 #include "broadloom/core/hash.h"
 #include "broadloom/env/tasks/registry.h"
+#include "broadloom/evaluate/policy.h"
 #include "broadloom/evaluate/run_path.h"
 #include "broadloom/record/run_folder.h"
 #include "broadloom/setup/algorithms.h"
@@ -222,6 +223,9 @@ Status check_policy_fits(const InitialPolicy& policy, const Config& run) {
 std::vector<std::string> notes_on_policy(const InitialPolicy& policy, const Config& run) {
   const Config& theirs = policy.checkpoint.config;
   std::vector<std::string> notes;
+  if (std::string bounds = note_on_bounds(policy.checkpoint, run); !bounds.empty()) {
+    notes.push_back(std::move(bounds));
+  }
   const std::string differences = task_differences(theirs, run);
   if (!differences.empty()) {
     notes.push_back("the policy that the run begins with was trained on another task: " +

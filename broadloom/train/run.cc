@@ -11,6 +11,7 @@
 #include "broadloom/core/number_text.h"
 #include "broadloom/core/peak_memory.h"
 #include "broadloom/env/tasks/registry.h"
+#include "broadloom/evaluate/policy.h"
 #include "broadloom/evaluate/run_evaluation.h"
 #include "broadloom/evaluate/run_path.h"
 #include "broadloom/math/isa.h"
@@ -447,6 +448,8 @@ Result<ReadyRun> old_run(const std::string& run_dir, int threads, const RunHooks
   }
   std::optional<RunSummary> over;
   if (!trainer.value()->finished()) {
+    const std::string bounds = note_on_bounds(checkpoint.value(), run.value().config);
+    if (!bounds.empty() && hooks.on_note) hooks.on_note(bounds);
     BROADLOOM_TRY(record_new_episodes(run.value(), *trainer.value(), hooks));
     BROADLOOM_TRY(record_plugin(run.value(), *trainer.value(), hooks));
   } else {

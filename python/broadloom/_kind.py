@@ -90,7 +90,7 @@ class Kind:
         observation, critic = self.observation_space, None
         self.paths = None
         form = self.groups_of(observation) if hasattr(observation, "spaces") else None
-        if form is None and type(observation).__name__ == "Dict":
+        if form is None and spaces.kind_of(observation) == "Dict":
             observation, critic = self.spaces_of_keys(observation)
         self.spec = {
             "id": self.id,
@@ -138,7 +138,7 @@ class Kind:
         """The form of a Dict or Tuple whose groups networks read as such: one that no keys
         describe, or several keys with an image or a choice among them. Else None. Sets `paths`,
         from names of groups to keys."""
-        is_dict = type(observation).__name__ == "Dict"
+        is_dict = spaces.kind_of(observation) == "Dict"
         known = observation.spaces if is_dict else {}
         is_chosen = self.keys != USUAL_KEYS
         pairs = MASKED_KEYS if _masks.KEY in known else KNOWN_KEYS
@@ -147,7 +147,7 @@ class Kind:
             policy, critic = (k if isinstance(k, (list, tuple)) else (k,) for k in self.keys)
             chosen = {key: known[key] for key in policy if key in known}
             rows = all(
-                type(part).__name__ == "Box" and len(part.shape) == 1 for part in chosen.values()
+                spaces.kind_of(part) == "Box" and len(part.shape) == 1 for part in chosen.values()
             )
             if len(chosen) != len(policy) or (rows or len(chosen) < 2) and not any(
                 hasattr(part, "spaces") for part in chosen.values()
@@ -201,7 +201,8 @@ class Kind:
             )
         self.groups = tuple(policy), tuple(critic)
         mask = (_masks.KEY,) if _masks.KEY in known else ()
-        self.read_space = type(observation)({key: known[key] for key in (*policy, *critic, *mask)})
+        read = {key: known[key] for key in (*policy, *critic, *mask)}
+        self.read_space = spaces.class_of(observation)(read)
         return (
             spaces.joined([known[key] for key in policy], "observation"),
             spaces.joined([known[key] for key in critic], "critic observation") if critic else None,

@@ -14,10 +14,21 @@ import numpy as np
 from . import _core
 
 CONTAINERS = ("Tuple", "Dict")
+KINDS = (*CONTAINERS, "Box", "Discrete", "MultiDiscrete", "MultiBinary")
+
+
+def class_of(space):
+    """The class of KINDS that a space is of, or is derived from; its own one if there is none."""
+    found = (one for one in type(space).__mro__ if one.__name__ in KINDS)
+    return next(found, type(space))
+
+
+def kind_of(space):
+    return class_of(space).__name__
 
 
 def is_nested(space):
-    return type(space).__name__ in CONTAINERS
+    return kind_of(space) in CONTAINERS
 
 
 def form(space):
@@ -51,7 +62,7 @@ def form(space):
 
 def described(space, choices, low, high, where):
     """The structure of a space. Appends its choices and bounds."""
-    kind = type(space).__name__
+    kind = kind_of(space)
     if kind == "Tuple":
         parts = enumerate(space.spaces)
         return {"tuple": [described(p, choices, low, high, f"{where}[{i}]") for i, p in parts]}
@@ -74,14 +85,28 @@ def described(space, choices, low, high, where):
         return leaf
     if kind == "Box" and np.issubdtype(space.dtype, np.floating):
         leaf.update(kind="box", at=len(low), size=int(np.prod(space.shape)))
-        low.extend(rounded_bounds(space.low, np.inf))
-        high.extend(rounded_bounds(space.high, -np.inf))
+        for bounds, rounded in zip((low, high), action_bounds(space, where), strict=True):
+            bounds.extend(rounded)
         return leaf
     raise TypeError(
         f"{where}: got {space}, expected Discrete, MultiDiscrete, MultiBinary, a Box of floating "
         "point numbers, or a Tuple or Dict of them; wrap the environment in "
         "gymnasium.wrappers.TransformAction, which maps such actions to its own"
     )
+
+
+def action_bounds(space, where):
+    """(low, high) of a Box of actions. TypeError if float32, which actions are in, has no range
+    there."""
+    low, high = rounded_bounds(space.low, np.inf), rounded_bounds(space.high, -np.inf)
+    for i, (least, most) in enumerate(zip(space.low.ravel(), space.high.ravel(), strict=True)):
+        if low[i] > high[i] or (low[i] == high[i] and least < most):
+            raise TypeError(
+                f"{where}: got bounds {least!r} to {most!r} as number {i}, expected a range that "
+                "float32 can hold, since actions are float32; wrap the environment in "
+                "gymnasium.wrappers.RescaleAction(env, -1, 1)"
+            )
+    return low, high
 
 
 def rounded_bounds(bounds, inwards):

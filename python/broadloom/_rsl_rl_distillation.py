@@ -8,6 +8,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 import pathlib
 import shutil
@@ -58,12 +59,22 @@ def config_of(config, model):
     }
 
 
+class Teacher(rsl_rl.OnPolicyRunner):
+    """Reads a teacher's checkpoints."""
+
+    _names = {"actor": "teacher", "critic": "teacher"}
+    _reads = "a PPO or a Distillation"
+
+
 class DistillationRunner(rsl_rl.OnPolicyRunner):
     """Trains as rsl_rl.runners.DistillationRunner does, with Broadloom's engine.
 
     Arguments are those of OnPolicyRunner. train_cfg: RSL-RL's keys `student`, `teacher`,
     `algorithm` (class_name Distillation) and `obs_groups` with the sets student and teacher. load()
     names the teacher first. A memory (rnn_type) is refused. Raises broadloom.Error."""
+
+    _names = {"actor": "student", "critic": "teacher"}
+    _reads = "a Distillation"
 
     def __init__(
         self,
@@ -74,6 +85,9 @@ class DistillationRunner(rsl_rl.OnPolicyRunner):
         *,
         threads: int = 0,
     ) -> None:
+        rsl_rl.check_dict("", train_cfg)
+        for key in (*MODELS, "obs_groups"):
+            rsl_rl.check_dict(key, train_cfg.get(key) or {})
         for key in ("actor", "critic", "policy"):
             if key in train_cfg:
                 raise _core.Error(
@@ -82,9 +96,9 @@ class DistillationRunner(rsl_rl.OnPolicyRunner):
                 )
         super().__init__(env, config_of(train_cfg, "student"), log_dir, device, threads=threads)
         self.cfg = train_cfg
-        self._teacher = rsl_rl.OnPolicyRunner(env, config_of(train_cfg, "teacher"), None, device)
+        self._teacher = Teacher(env, config_of(train_cfg, "teacher"), None, device)
         self.teacher_loaded = False
-        self._reading.read("algorithm.", ALGORITHM, dict(train_cfg.get("algorithm") or {}))
+        self._reading.read("algorithm.", ALGORITHM, train_cfg.get("algorithm") or {})
         settings = {**self._reading.settings, **self.settings}
         for row in ALGORITHM.values():
             if row.turn is not None:
@@ -93,15 +107,22 @@ class DistillationRunner(rsl_rl.OnPolicyRunner):
             settings.pop(key, None)
         length, steps = settings["gradient_length"], settings["num_steps"]
         if length < 1 or steps % length != 0:
+            fits = [one for one in range(1, steps + 1) if steps % one == 0]
+            near = min(fits or [1], key=lambda one: (abs(one - length), one))
             raise _core.Error(
                 f"train_cfg: got gradient_length = {length} with num_steps_per_env = {steps}, "
-                "expected a divisor, since RSL-RL never learns the steps that are left over"
+                "expected a divisor, since Broadloom's windows end with the block, where RSL-RL's "
+                f"go on in the next epoch; take algorithm.gradient_length = {near}"
             )
         self.settings = {**settings, "algorithm": "distill", "lr_schedule": "constant"}
 
     def learn(self, num_learning_iterations: int, init_at_random_ep_len: bool = False) -> None:
         self._check_teacher()
         super().learn(num_learning_iterations, init_at_random_ep_len)
+
+    def save(self, path: str | os.PathLike[str], infos: dict[str, Any] | None = None) -> None:
+        self._check_teacher()  # load() would refuse a file without one
+        super().save(path, infos)
 
     def load(
         self,
@@ -147,8 +168,14 @@ class DistillationRunner(rsl_rl.OnPolicyRunner):
     def _take_teacher(self, path):
         """Keeps a checkpoint where the record of a run can name it."""
         if self.log_dir is not None and path.endswith(".safetensors"):
-            self.log_dir.mkdir(parents=True, exist_ok=True)
-            path = shutil.copy(path, self.log_dir / "teacher.safetensors")
+            # Named by its bytes: an earlier run's record may name another teacher.
+            digest = hashlib.sha256(pathlib.Path(path).read_bytes()).hexdigest()
+            kept = self.log_dir / f"teacher_{digest[:16]}.safetensors"
+            if not kept.exists():
+                self.log_dir.mkdir(parents=True, exist_ok=True)
+                half = shutil.copy(path, f"{kept}.{os.getpid()}.tmp")
+                os.replace(half, kept)
+            path = kept
         self.settings["teacher"] = os.fspath(path)
         self.teacher_loaded = True
         kept = rsl_rl.read_tensors(self._checkpoint)

@@ -192,7 +192,20 @@ def write(path, saved):
 
 def read(path):
     """The dicts of arrays of a checkpoint, and `optimizer` as write() takes it."""
-    found = torch.load(path, map_location="cpu", weights_only=True)
+    try:
+        found = torch.load(path, map_location="cpu", weights_only=True)
+    except OSError:
+        raise
+    except Exception as error:  # of pickle, zip or struct, as the bytes are
+        words = f"{type(error).__name__}: {error}".splitlines()[0]
+        raise _core.Error(
+            f"{path}: got a file that torch.load cannot read ({words}), expected a checkpoint of "
+            "RSL-RL, model_<iteration>.pt"
+        ) from None
+    if not isinstance(found, dict):
+        raise _core.Error(
+            f"{path}: got a {type(found).__name__}, expected a dict, as RSL-RL's checkpoints are"
+        )
     if "model_state_dict" in found:  # RSL-RL before 4.0: actor and critic in one dict
         found |= parts_of(found.pop("model_state_dict"))
     out = {

@@ -10,11 +10,13 @@ checkpoints, policies and exports need torch."""
 
 from __future__ import annotations
 
+import operator
 import os
 import pathlib
 import shutil
 import subprocess
 import tempfile
+import threading
 import warnings
 import weakref
 from collections.abc import Callable, Mapping
@@ -42,6 +44,12 @@ class Row(NamedTuple):
 
 def _same(value):
     return value
+
+
+def _widths(value):
+    if isinstance(value, str):
+        raise TypeError
+    return [operator.index(width) for width in value]
 
 
 def _last_name(value):
@@ -102,7 +110,7 @@ ALGORITHM = {
 }
 MODEL = {
     "class_name": Row("encoder = mlp", "MLPModel", allowed=("MLPModel",)),
-    "hidden_dims": Row("hidden_sizes", (256, 256, 256), list),
+    "hidden_dims": Row("hidden_sizes", (256, 256, 256), _widths),
     "activation": Row("activation", "elu", _same, ("elu", "relu", "tanh")),
     "obs_normalization": Row("norm_obs", False, bool),
     "distribution_cfg": Row("the keys of `distribution_cfg` below", None),
@@ -132,13 +140,22 @@ IDLE: dict[str, Callable[[dict[str, Any]], bool]] = {
 }
 
 
+def check_dict(key, value):
+    if not isinstance(value, Mapping):
+        got = f"{key} = {value!r}" if key else repr(value)
+        raise _core.Error(f"train_cfg: got {got}, expected a dict")
+
+
 class Reading:
     """Broadloom's settings of a configuration of RSL-RL.
 
     settings: keys of broadloom.train(). values: RSL-RL's values, defaults included, by table.
-    near: keys that are honoured with a difference, with that difference."""
+    near: keys that are honoured with a difference, with that difference. names: what messages call
+    actor and critic."""
 
-    def __init__(self, config: Mapping[str, Any]) -> None:
+    def __init__(self, config: Mapping[str, Any], names: Mapping[str, str]) -> None:
+        self.names = names
+        check_dict("", config)
         if "policy" in config and "actor" not in config:
             raise _core.Error(
                 "train_cfg: got the key 'policy' of RSL-RL before 4.0, expected 'actor' and "
@@ -148,7 +165,7 @@ class Reading:
         self.near: dict[str, str] = {}
         self.values: dict[str, dict[str, Any]] = {}
         self.read("", RUNNER, config, strict=False)
-        parts = {name: dict(self.values[""][name] or {}) for name in ("algorithm", *MODELS)}
+        parts = {name: self.values[""][name] or {} for name in ("algorithm", *MODELS)}
         for name in ("actor", "critic"):
             self.read(f"{name}.", MODEL, parts[name])
         distribution = self.values["actor."]["distribution_cfg"] or {}
@@ -178,19 +195,26 @@ class Reading:
         if self.settings["norm_obs"]:
             self.settings |= {"obs_eps": STD_OFFSET, "obs_eps_in": "deviation", "clip_obs": 0.0}
 
+    def named(self, key):
+        """A key such as actor.hidden_dims, as the user writes it."""
+        first, point, rest = key.partition(".")
+        return self.names.get(first, first) + point + rest
+
     def read(self, prefix, table, given, strict=True):
+        check_dict(self.named(prefix).rstrip("."), given)
         values = self.values[prefix] = {key: row.default for key, row in table.items()}
         for key, value in given.items():
             if key in table:
                 values[key] = value
             elif strict:
                 raise _core.Error(
-                    f"train_cfg: got the key '{prefix}{key}', expected one of {', '.join(table)}"
+                    f"train_cfg: got the key '{self.named(prefix)}{key}', expected one of "
+                    f"{', '.join(table)}"
                 )
             elif key not in OF_SCRIPTS:
                 self.near[key] = "is not known here"
         for key, row in table.items():
-            value, name = values[key], prefix + key
+            value, name = values[key], self.named(prefix) + key
             known = _last_name(value) if key == "class_name" else value
             if row.allowed is not None and known not in row.allowed:
                 raise _core.Error(
@@ -200,14 +224,16 @@ class Reading:
                 )
             if row.near and row.near_if(value):
                 self.near[name] = row.near
-            if row.turn is not None and not prefix.startswith("critic"):
+            if row.turn is not None:
                 try:
-                    self.settings[row.ours] = row.turn(value)
+                    turned = row.turn(value)
                 except (TypeError, ValueError):
                     raise _core.Error(
                         f"train_cfg: got {name} = {value!r}, expected a value such as "
                         f"{row.default!r}"
                     ) from None
+                if not prefix.startswith("critic"):
+                    self.settings[row.ours] = turned
 
     def check_numbers(self):
         interval = self.values[""]["save_interval"]
@@ -219,10 +245,12 @@ class Reading:
         ):
             if not good:
                 raise _core.Error(f"train_cfg: got {name} = {value!r}, expected {words}")
+        check_dict("obs_groups", self.values[""]["obs_groups"])
         for name, groups in self.values[""]["obs_groups"].items():
             if isinstance(groups, str):
                 raise _core.Error(
-                    f"train_cfg: got obs_groups.{name} = {groups!r}, expected a list of groups"
+                    f"train_cfg: got obs_groups.{self.names.get(name, name)} = {groups!r}, "
+                    "expected a list of groups"
                 )
 
     def check_models(self):
@@ -232,7 +260,8 @@ class Reading:
             if key == "hidden_dims":
                 got, other = list(got), list(other)
                 if -1 in got:
-                    raise _core.Error("train_cfg: got -1 in actor.hidden_dims, expected widths")
+                    name = self.named("actor.hidden_dims")
+                    raise _core.Error(f"train_cfg: got -1 in {name}, expected widths")
             if got != other:
                 raise _core.Error(
                     f"train_cfg: got actor.{key} = {got} and critic.{key} = {other}, expected "
@@ -310,6 +339,9 @@ class OnPolicyRunner:
     Isaac Lab 3), else with V(s_t), as RSL-RL does; `truncation_mode` of the run's record says
     which. Raises broadloom.Error."""
 
+    _names: Mapping[str, str] = {}  # of actor and critic in messages, if other than these
+    _reads = "a PPO"  # whose checkpoints load() reads
+
     def __init__(
         self,
         env: Any,
@@ -333,13 +365,13 @@ class OnPolicyRunner:
         weakref.finalize(self, shutil.rmtree, self._scratch, ignore_errors=True)
         self._files, self._repositories = 0, []
         self._run, self._done = None, 0  # the run that goes on, and its iterations
-        self._reading = Reading(train_cfg)
+        self._reading = Reading(train_cfg, self._names)
         held = RslRlEnvs(env, held=True)
         held.close()
         groups = self._reading.groups(held.single_observation_space.spaces)
         name = type(held.inner).__name__
         self._kind = Kind(
-            f"rsl_rl/{name}",
+            own_id(self, f"rsl_rl/{name}"),
             lambda request: RslRlEnvs(env, held=True),
             keys=groups,
             probe_envs=held.num_envs,
@@ -393,9 +425,10 @@ class OnPolicyRunner:
         """Learns from num_learning_iterations blocks of num_steps_per_env steps of each
         environment. The episodes that are in progress go on. init_at_random_ep_len: sets each
         environment's count of steps at random first, from the seed."""
-        if num_learning_iterations < 1:
+        if not hasattr(num_learning_iterations, "__index__") or num_learning_iterations < 1:
             raise _core.Error(
-                f"num_learning_iterations: got {num_learning_iterations}, expected at least 1"
+                f"num_learning_iterations: got {num_learning_iterations!r}, expected a whole "
+                "number, at least 1"
             )
         if init_at_random_ep_len:
             self._stagger()
@@ -602,12 +635,14 @@ class OnPolicyRunner:
         out = {name: tensors[name] for name in tensors if name.startswith(KEPT)}
         models = {"actor": actor, "critic": critic}
         for name, key in zip(MODELS, self._normalizers(), strict=True):
-            theirs = found.get(f"{name}_state_dict")
+            theirs, word = found.get(f"{name}_state_dict"), self._names.get(name, name)
             if not wanted.get(name):
                 continue
             if theirs is None:
                 if strict:
-                    raise _core.Error(f"{path}: got no {name}_state_dict, expected a PPO of RSL-RL")
+                    raise _core.Error(
+                        f"{path}: got no {word}_state_dict, expected {self._reads} of RSL-RL"
+                    )
                 continue
             if strict:
                 self.check_names(name, models[name], theirs, path)
@@ -617,7 +652,7 @@ class OnPolicyRunner:
                 got = None if part not in theirs else theirs[part].shape
                 if got != now.shape:
                     raise _core.Error(
-                        f"{path}: {name}'s {part}: got shape {got}, expected {now.shape} for "
+                        f"{path}: {word}'s {part}: got shape {got}, expected {now.shape} for "
                         "these observations and train_cfg; load a checkpoint of this task"
                     )
                 models[name][part] = theirs[part]
@@ -639,7 +674,8 @@ class OnPolicyRunner:
         if got != expected:
             extra, missing = sorted(got - expected), sorted(expected - got)
             raise _core.Error(
-                f"{path}: {name}: got {', '.join(extra) or 'nothing more'}, expected "
+                f"{path}: {self._names.get(name, name)}: got "
+                f"{', '.join(extra) or 'nothing more'}, expected "
                 f"{', '.join(missing) or 'no such part'}; load it with the train_cfg that it was "
                 "trained with, or with strict=False"
             )
@@ -734,6 +770,27 @@ def read_tensors(path):
             begin, end = (8 + size + place for place in entry["data_offsets"])
             out[name] = np.frombuffer(data[begin:end], types[entry["dtype"]]).copy()
     return out
+
+
+_ids: set[str] = set()  # of runners that exist
+_ids_lock = threading.Lock()
+
+
+def own_id(runner, name):
+    """An id that no other runner has, since environments are registered by id: this name, or the
+    first of name_2, name_3, ... It is free again when the runner is gone."""
+    with _ids_lock:
+        found, number = name, 1
+        while found in _ids:
+            number += 1
+            found = f"{name}_{number}"
+        _ids.add(found)
+    weakref.finalize(runner, _ids.discard, found)
+    return found
+
+
+def __dir__():
+    return sorted([*globals(), "DistillationRunner"])
 
 
 def __getattr__(name):

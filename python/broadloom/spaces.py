@@ -15,6 +15,7 @@ import numpy as np
 
 from . import _nested
 from ._arrays import cast, flat, numpy_of
+from ._nested import class_of, kind_of
 
 
 def to_gymnasium(space):
@@ -53,28 +54,40 @@ def parts_of(space, prefix=()):
     """(path of keys, space) of each group of a Dict or Tuple; those within another one, too."""
     inner = space.spaces
     for key, part in inner.items() if hasattr(inner, "items") else enumerate(inner):
-        if type(part).__name__ in ("Dict", "Tuple"):
+        if kind_of(part) in _nested.CONTAINERS:
             yield from parts_of(part, (*prefix, key))
         else:
             yield (*prefix, key), part
 
 
 def check_groups(parts, env_id):
-    """Refuses groups of a Dict or Tuple that are no numbers, such as texts, and names the keys of
-    the others. parts: as of parts_of()."""
-    wrong = [(path, part) for path, part in parts if type(part).__name__ not in GROUP_KINDS]
+    """Refuses groups of a Dict or Tuple that are no numbers, such as texts, and says how to leave
+    them out. parts: as of parts_of()."""
+    wrong = [(path, part) for path, part in parts if kind_of(part) not in GROUP_KINDS]
     if not wrong:
         return
-    without = {path[0] for path, _ in wrong}
-    keys = tuple(dict.fromkeys(path[0] for path, _ in parts if path[0] not in without))
     raise TypeError(
         f"{env_id}: got {wrong[0][1]} as group '{group_name(wrong[0][0])}' of observations, "
         f"expected {', '.join(GROUP_KINDS[:-1])} or {GROUP_KINDS[-1]}; "
-        + (
-            f"name the others: observation_keys=({keys!r},)"
-            if keys
-            else "wrap the environment in gymnasium.wrappers.TransformObservation"
-        )
+        + advice_without([path for path, _ in wrong], [path for path, _ in parts])
+    )
+
+
+def advice_without(wrong, paths):
+    """Words for a user who trains with the other groups."""
+    others = [path for path in paths if path not in wrong]
+    if not others:
+        return "wrap the environment in gymnasium.wrappers.TransformObservation"
+    if all(len(path) == 1 and isinstance(path[0], str) for path in (*wrong, *others)):
+        return f"name the others: observation_keys=({tuple(key for key, in others)!r},)"
+    # observation_keys are the outermost keys of a Dict.
+    items = [
+        f"{group_name(path)!r}: o" + "".join(f"[{key!r}]" for key in path) for path in others
+    ]
+    return (
+        f"keep the others: with `pick = lambda o: {{{', '.join(items)}}}`, wrappers=[lambda env: "
+        "gymnasium.wrappers.TransformObservation(env, pick, "
+        "gymnasium.spaces.Dict(pick(env.observation_space)))]"
     )
 
 
@@ -122,7 +135,7 @@ def grouped(parts):
     """The form of a Dict or Tuple. parts: (name, space) of each group."""
     groups, low, high = [], [], []
     for name, part in parts:
-        if type(part).__name__ == "Discrete":
+        if kind_of(part) == "Discrete":
             n = int(part.n)
             form = {"dtype": "int64", "shape": [n], "low": [0.0] * n, "high": [1.0] * n}
             form["start"] = int(getattr(part, "start", 0))
@@ -221,13 +234,13 @@ def joined(parts, name):
     if len(parts) == 1:
         return parts[0]
     for part in parts:
-        if type(part).__name__ != "Box" or len(part.shape) != 1:
+        if kind_of(part) != "Box" or len(part.shape) != 1:
             raise TypeError(
                 f"{name} space: got {part} among several groups, expected a Box of one dimension "
                 "for each; name one group, or flatten it"
             )
     low, high = (np.concatenate([getattr(part, bound) for part in parts]) for bound in BOUNDS)
-    return type(parts[0])(low, high, dtype=np.result_type(*(part.dtype for part in parts)).type)
+    return class_of(parts[0])(low, high, dtype=np.result_type(*(part.dtype for part in parts)).type)
 
 
 BOUNDS = ("low", "high")
@@ -237,7 +250,7 @@ GROUP_KINDS = ("Box", "Discrete", "MultiBinary")  # of single groups of observat
 def from_gymnasium(space, name):
     """TypeError for a space that Broadloom's networks cannot use. name: "observation", "action" or
     "critic observation"."""
-    kind = type(space).__name__
+    kind = kind_of(space)
     if kind == "Discrete":
         return {"kind": "discrete", "n": int(space.n), "start": int(getattr(space, "start", 0))}
     if name == "action" and _nested.is_nested(space):
@@ -273,12 +286,13 @@ def from_gymnasium(space, name):
     channels_first = name != "action" and are_channels_first(space)
     if channels_first:
         moved = [np.moveaxis(bound, 0, -1) for bound in (space.low, space.high)]
-        space = type(space)(*moved, dtype=space.dtype.type)
+        space = class_of(space)(*moved, dtype=space.dtype.type)
     dtype = "uint8" if name != "action" and is_image(space) else "float32"
     shape = [int(extent) for extent in space.shape] or [1]
-    inwards = (np.inf, -np.inf) if name == "action" else (0, 0)
-    bounds = zip((space.low, space.high), inwards, strict=True)
-    low, high = (_nested.rounded_bounds(*pair) for pair in bounds)
+    if name == "action":
+        low, high = _nested.action_bounds(space, "action space")
+    else:
+        low, high = (_nested.rounded_bounds(bound, 0) for bound in (space.low, space.high))
     return {
         "kind": "box",
         "low": low,
@@ -291,7 +305,7 @@ def from_gymnasium(space, name):
 
 def several_choices(space):
     """The form of a MultiDiscrete or MultiBinary action space."""
-    is_binary = type(space).__name__ == "MultiBinary"
+    is_binary = kind_of(space) == "MultiBinary"
     if not is_binary and np.any(getattr(space, "start", 0)):
         raise TypeError(
             f"action space: got {space}, expected choices that count from 0; "

@@ -177,6 +177,7 @@ def train(
     _check_calls(threads, on_iteration)
     _check_keywords(config)
     settings: dict[str, Any] = {**config}
+    _check_source(name, env_kwargs, wrappers, observation_keys)
     if env_kwargs and isinstance(env, str) and not gymnasium_id(env):
         settings |= {f"env.{key}": value for key, value in env_kwargs.items()}
         env_kwargs = None
@@ -220,6 +221,18 @@ def _check_calls(threads, on_iteration):
         raise _invalid(f"threads: got {threads!r}, expected a whole number; 0 for all cores")
     if on_iteration is not None and not callable(on_iteration):
         raise _invalid(f"on_iteration: got {on_iteration!r}, expected a function of a Progress")
+
+
+def _check_source(name, env_kwargs, wrappers, keys):
+    wrapped = isinstance(wrappers or (), Sequence) and all(map(callable, wrappers or ()))
+    for key, value, is_right, expected in (
+        ("name", name, isinstance(name or "", str), "a text such as 'Mine-v0'"),
+        ("env_kwargs", env_kwargs, isinstance(env_kwargs or {}, Mapping), "a dict"),
+        ("wrappers", wrappers, wrapped, "a list of functions"),
+        ("observation_keys", keys, isinstance(keys, Sequence), "a key, or (policy's, critic's)"),
+    ):
+        if not is_right:
+            raise _invalid(f"{key}: got {value!r}, expected {expected}")
 
 
 def _invalid(text):
@@ -304,6 +317,7 @@ def register(
     Raises broadloom.Error if a training in progress uses the name."""
     from . import sources
 
+    _check_source(name, env_kwargs, wrappers, observation_keys)
     env, _ = source_of(env, name, env_kwargs, wrappers, vectorization, observation_keys, named=True)
     arguments = vectorization, observation_keys, max_episode_steps
     with _lock:

@@ -77,6 +77,11 @@ class CallsTest(unittest.TestCase):
             ("threads", "all", "threads: got 'all', expected a whole number"),
             ("threads", -1, "threads: got -1, expected a whole number"),
             ("on_iteration", 3, "on_iteration: got 3, expected a function of a Progress"),
+            ("name", 5, "name: got 5, expected a text"),
+            ("env_kwargs", 5, "env_kwargs: got 5, expected a dict"),
+            ("wrappers", 5, "wrappers: got 5, expected a list of functions"),
+            ("wrappers", ["flat"], "wrappers: got ['flat'], expected a list of functions"),
+            ("observation_keys", 5, "observation_keys: got 5, expected a key, or"),
             ("policy", "MlpPolicy", "unknown keyword 'policy'; did you mean 'hidden_sizes'?"),
         ):
             with self.subTest(key), self.assertRaises(broadloom.Error) as refused:

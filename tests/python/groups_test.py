@@ -198,6 +198,61 @@ class GroupsTest(unittest.TestCase):
         ]
         self.assertEqual(*parameters)
 
+    def test_advice_on_groups_that_are_no_numbers_works(self):
+        row, words = Box(-1.0, 1.0, (2,), np.float32), Text(9)
+        zeros = np.zeros(2, np.float32)
+        for number, (space, look, kept) in enumerate(
+            (
+                (Tuple([row, words]), (zeros, "go"), {"0": row}),
+                (Tuple([row, words, Discrete(3)]), (zeros, "go", 1), {"0": row, "2": Discrete(3)}),
+                (
+                    Dict(a=Dict(x=row, y=words), c=Discrete(3)),
+                    {"a": {"x": zeros, "y": "go"}, "c": 1},
+                    {"a.x": row, "c": Discrete(3)},
+                ),
+                (Dict(a=Tuple([row]), b=words), {"a": (zeros,), "b": "go"}, {"a.0": row}),
+            )
+        ):
+            env = changed(observation_space=space, look=lambda self, rows=look: rows, right=0)
+            keys = {"name": f"Advice{number}-v0", **SMALL}
+            with self.assertRaises(TypeError) as refused:
+                broadloom.train(env, out=OUT / f"advice{number}", **keys)
+            text = str(refused.exception).partition("keep the others: with `")[2]
+            first, _, wrappers = text.partition("`, wrappers=")
+            known = {"gymnasium": gymnasium}
+            exec(first, known)
+            run = broadloom.train(
+                env, out=OUT / f"advice{number}", wrappers=eval(wrappers, known), **keys
+            )
+            self.assertEqual(broadloom.Policy(run).observation_space, Dict(kept))
+
+    def test_spaces_of_derived_classes_are_those_they_derive_from(self):
+        class Choice(Discrete):
+            pass
+
+        class Pixels(Box):
+            def __init__(self):
+                super().__init__(0, 255, (3, 20, 18), np.uint8)
+
+        class Row(Box):
+            pass
+
+        class Groups(Dict):
+            pass
+
+        space = Groups(pixels=Pixels(), row=Row(-1.0, 1.0, (2,), np.float32), choice=Choice(3))
+        rows = {"pixels": np.zeros((3, 20, 18), np.uint8), "row": np.zeros(2, np.float32)}
+        env = changed(
+            observation_space=space,
+            action_space=Tuple([Row(-1.0, 1.0, (2,), np.float32), Choice(2)]),
+            look=lambda self: {**rows, "choice": 1},
+            step=lambda self, action: Arm.step(self, action[1]),
+            right=0,
+        )
+        run = broadloom.train(env, name="Derived-v0", out=OUT / "derived", **SMALL)
+        shapes = {key: one.shape for key, one in broadloom.Policy(run).observation_space.items()}
+        self.assertEqual(shapes, {"pixels": (20, 18, 3), "row": (2,), "choice": ()})
+
     def test_what_is_wrong_names_its_group(self):
         wide = changed(look=lambda self: {**Arm.look(self), "state": np.zeros(3, np.float32)})
         with self.assertRaisesRegex(

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""Trains on environments of PyPI, in what a user writes: at most three statements (OTHERS.md).
+"""Trains on environments of PyPI, in what a user writes: at most three statements beside
+`import broadloom` and the dictionary of keys (OTHERS.md).
 
     PYTHONPATH=build/release/python python tests/python/others.py [NAME ...] [--markdown]
 
@@ -15,7 +16,6 @@ import tempfile
 import time
 from dataclasses import dataclass
 
-SKIPPED = "skipped"
 SECONDS = 900  # of one case
 
 # Before a user's lines, and after them.
@@ -47,7 +47,7 @@ CASES = (
     Case(
         "MiniGrid",
         "minigrid",
-        "Dict: image, choice, text",
+        "`Dict`: image, choice, text",
         """keys = ("image", "direction")
 run = broadloom.train("minigrid:MiniGrid-Empty-5x5-v0", observation_keys=(keys,), **small)
 """,
@@ -56,7 +56,7 @@ run = broadloom.train("minigrid:MiniGrid-Empty-5x5-v0", observation_keys=(keys,)
     Case(
         "highway-env, two vehicles",
         "highway-env",
-        "Tuple of Boxes; Tuple of choices",
+        "`Tuple` of Boxes; `Tuple` of choices",
         """agents = {
     "controlled_vehicles": 2,
     "action": {"type": "MultiAgentAction", "action_config": {"type": "DiscreteMetaAction"}},
@@ -71,7 +71,7 @@ run = broadloom.train("highway_env:highway-fast-v0", env_kwargs={"config": agent
     Case(
         "Fetch",
         "gymnasium-robotics",
-        "Dict of goals",
+        "`Dict` of goals",
         'run = broadloom.train("gymnasium_robotics:FetchReach-v4", **small)\n',
     ),
     Case(
@@ -89,7 +89,7 @@ run = broadloom.train(agents, name="Pong-v0", encoder="nature", **small)
     Case(
         "dm_control by Shimmy",
         "shimmy dm_control",
-        "Dict of float64",
+        "`Dict` of float64",
         'run = broadloom.train("shimmy:dm_control/cartpole-balance-v0", **small)\n',
     ),
     Case(
@@ -105,14 +105,14 @@ run = broadloom.train(tasks, name="MT10-v0", **small | {"num_envs": 10})
     Case(
         "Atari, continuous",
         "ale-py",
-        "Box actions; image",
+        "image; `Box` actions",
         'run = broadloom.train("ale_py:ALE/Pong-v5", env_kwargs={"continuous": True}, **small)\n',
         256,
     ),
     Case(
         "ViZDoom, buttons",
         "vizdoom",
-        "Dict: image, numbers; MultiBinary",
+        "`Dict`: image, numbers; `MultiBinary`",
         """import vizdoom.gymnasium_wrapper
 run = broadloom.train(
     "gymnasium/VizdoomDeadlyCorridor-v1", env_kwargs={"max_buttons_pressed": 0}, **small
@@ -123,7 +123,7 @@ run = broadloom.train(
     Case(
         "Jumanji 2048",
         "jumanji",
-        "Dict: board, mask",
+        "`Dict`: board, mask",
         """import jumanji, jumanji.wrappers
 game = lambda: jumanji.wrappers.JumanjiToGymWrapper(jumanji.make("Game2048-v1"))
 run = broadloom.train(game, name="Game2048-v1", **small)
@@ -132,28 +132,28 @@ run = broadloom.train(game, name="Game2048-v1", **small)
     Case(
         "Blackjack",
         "gymnasium",
-        "Tuple of choices",
+        "`Tuple` of choices",
         'run = broadloom.train("gymnasium/Blackjack-v1", **small)\n',
         is_light=True,
     ),
     Case(
         "CarRacing",
         "box2d",
-        "image; Box actions",
+        "image; `Box` actions",
         'run = broadloom.train("gymnasium/CarRacing-v3", **small)\n',
         256,
     ),
     Case(
         "gym-anytrading",
         "gym-anytrading",
-        "unbounded Box",
+        "`Box` without bounds",
         'run = broadloom.train("gym_anytrading:forex-v0", **small)\n',
         is_light=True,
     ),
     Case(
         "Flappy Bird",
         "flappy-bird-gymnasium",
-        "Box that its observations leave",
+        "`Box` that observations leave",
         'run = broadloom.train("flappy_bird_gymnasium:FlappyBird-v0", **small)\n',
         is_light=True,
     ),
@@ -198,6 +198,12 @@ def play(case):
     return done.returncode == 0, lines[-1] if lines else f"exit code {done.returncode}"
 
 
+def spaces_of(text):
+    """The policy's spaces, from the line of AFTER: "512 Dict Discrete masked"."""
+    _, *kinds = text.split()
+    return ", ".join(f"`{kind}`" for kind in kinds[:2]) + (" with masks" if kinds[2:] else "")
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("names", nargs="*", help="cases whose names contain one of these")
@@ -221,11 +227,11 @@ def main():
         seconds = time.perf_counter() - begin
         failed += not is_right
         trained += is_right
-        rows.append((case.name, installed, case.spaces, statements, text))
+        rows.append((case.name, installed, case.spaces, statements, spaces_of(text)))
         word = "trained" if is_right else "FAILED"
         print(f"{word}: {case.name} ({installed}), {seconds:.0f} s: {text}", flush=True)
     if options.markdown:
-        print("\n| environment | package | spaces | statements | steps, spaces of the policy |")
+        print("\n| environment | package | spaces | statements | spaces of the policy |")
         print("|---" * 5 + "|")
         for row in rows:
             print("| " + " | ".join(map(str, row)) + " |")

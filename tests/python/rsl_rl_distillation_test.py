@@ -1,10 +1,13 @@
 """The runner in the form of RSL-RL's DistillationRunner, with torch; beside RSL-RL's own where it
 is installed."""
 
+import contextlib
 import copy
+import io
 import json
 import pathlib
 import tempfile
+import threading
 import unittest
 import warnings
 
@@ -76,7 +79,15 @@ class DistillationTest(unittest.TestCase):
         }.items():
             self.assertEqual(config[key], value, key)
         line = json.loads((runner._run.dir / "ledger_line.json").read_text())
-        self.assertEqual(pathlib.Path(line["teacher"]["file"]).name, "teacher.safetensors")
+        first = pathlib.Path(line["teacher"]["file"])
+        self.assertEqual(first.parent, self.folder / "logs")
+
+        before = first.read_bytes()
+        runner.load(self.expert._checkpoint)
+        self.assertNotEqual(runner.settings["teacher"], str(first))
+        self.assertEqual(first.read_bytes(), before, "the record of the first run names it")
+        runner.load(first)
+        self.assertEqual(runner.settings["teacher"], str(first))
 
     def test_teachers_of_both_formats_give_the_same_student(self):
         students = []
@@ -127,7 +138,14 @@ class DistillationTest(unittest.TestCase):
         with self.assertRaisesRegex(broadloom.Error, "teacher: got none.*load"):
             runner_of().learn(1)
         for config, words in (
-            (changed("algorithm", gradient_length=5), "gradient_length = 5.*divisor"),
+            (changed("algorithm", gradient_length=5), "length = 5.*divisor.*gradient_length = 4"),
+            (changed("student", activation="nope"), "student.activation = 'nope'"),
+            (changed("teacher", hidden_dims="x"), "teacher.hidden_dims = 'x'.*such as"),
+            (changed("teacher", hidden_dims=5), "teacher.hidden_dims = 5.*such as"),
+            (changed("teacher", foo=1), "'teacher.foo'"),
+            (changed(None, student=5), "student = 5, expected a dict"),
+            (changed(None, obs_groups={"student": "actor"}), "obs_groups.student = 'actor'"),
+            (None, "got None, expected a dict"),
             (changed("algorithm", loss_type="l1"), "loss_type = 'l1'.*'mse' or 'huber'"),
             (changed("algorithm", class_name="PPO"), "class_name = 'PPO'.*'Distillation'"),
             (changed("algorithm", clip_param=0.2), "algorithm.clip_param"),
@@ -141,6 +159,43 @@ class DistillationTest(unittest.TestCase):
             small.load(self.teacher)
         with self.assertRaisesRegex(broadloom.Error, "load_cfg: got 'actor'"):
             runner_of().load(self.teacher, load_cfg={"actor": True})
+        with self.assertRaisesRegex(broadloom.Error, "teacher: got none"):
+            runner_of().save(self.folder / "student.pt")
+        runner = runner_of()
+        runner.load(self.teacher)
+        with self.assertRaisesRegex(broadloom.Error, "no student_state_dict.*a Distillation"):
+            runner.load(self.teacher, load_cfg={"student": True})
+        with self.assertRaisesRegex(broadloom.Error, "got 1.5, expected a whole number"):
+            runner.learn(1.5)
+        junk = self.folder / "junk.pt"
+        for data in (b"junk", b"", b"PK\x03\x04 junk"):
+            junk.write_bytes(data)
+            for one in (runner, self.expert):
+                with self.assertRaisesRegex(broadloom.Error, "junk.pt.*cannot read.*model_"):
+                    one.load(junk)
+
+    def test_runners_of_one_class_learn_at_once(self):
+        errors = []
+
+        def learns(widths):
+            try:
+                runner = runner_of(changed("student", hidden_dims=widths))
+                runner.load(self.teacher)
+                runner.learn(2)
+            except Exception as error:
+                errors.append(error)
+
+        threads = [threading.Thread(target=learns, args=((8, n),)) for n in (4, 5, 6, 7)]
+        none = io.StringIO()
+        with contextlib.redirect_stdout(none), contextlib.redirect_stderr(none):
+            for thread in threads:
+                thread.start()
+            for thread in threads:
+                thread.join()
+        self.assertEqual(errors, [])
+
+    def test_the_module_names_both_runners(self):
+        self.assertLessEqual({"DistillationRunner", "OnPolicyRunner"}, {*dir(broadloom.rsl_rl)})
 
 
 if __name__ == "__main__":

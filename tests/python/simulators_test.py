@@ -441,6 +441,13 @@ class SimulatorTest(unittest.TestCase):
         with self.assertRaisesRegex(TypeError, "Text"):
             broadloom.train(Texts, out=out("texts"), name="Texts-v0", **SMALL)
 
+        for low, high in (0.1, 0.1 + 1e-12), (-1e-50, 1e-50), (0.1, 0.1):
+            box = gymnasium.spaces.Box(low, high, (2,), np.float64)
+            for space in (box, gymnasium.spaces.Tuple([box])):
+                narrow = type("Narrow", (Corridor,), {"action_space": space})
+                with self.assertRaisesRegex(TypeError, "as number 0.*float32"):
+                    broadloom.train(narrow, out=out("narrow"), name="Narrow-v0", **SMALL)
+
 
 if __name__ == "__main__":
     with warnings.catch_warnings():

@@ -489,6 +489,11 @@ class UsersTest(unittest.TestCase):
                 with self.assertWarnsRegex(UserWarning, words):
                     found = broadloom.evaluate(older, episodes=2)
                 self.assertEqual(found["episodes"], 2)
+                panel = out(f"{name}.toml")
+                panel.write_text(f'env_id = "{name}"\nepisodes = 2\nseeds = [1]\n')
+                with self.assertWarnsRegex(UserWarning, words):
+                    found = broadloom.evaluate(older, panel=panel)
+                self.assertTrue(found["panel"])
 
     def test_float64_bounds_that_float32_cannot_hold(self):
         """Actions stay in the space; bounds beyond float32 count as none."""
