@@ -188,6 +188,7 @@ class GraphBuilder {
       join.inputs.push_back(part.name);
       join.shape[0] += row_size(part.shape);
     }
+    if (join.inputs.size() == 1) return {join.inputs[0], join.shape};  // of the leader's body
     return add(join);
   }
 

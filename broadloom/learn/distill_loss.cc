@@ -4,7 +4,6 @@
 #include <cmath>
 
 #include "broadloom/core/portable_math.h"
-#include "broadloom/nn/policy_distribution.h"
 
 namespace broadloom {
 

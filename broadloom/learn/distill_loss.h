@@ -5,6 +5,7 @@
 
 #include "broadloom/core/aligned_vector.h"
 #include "broadloom/nn/actor_critic.h"
+#include "broadloom/nn/policy_distribution.h"
 #include "broadloom/rollout/block.h"
 
 namespace broadloom {
@@ -24,13 +25,13 @@ struct DistillTile {
         labels(static_cast<std::size_t>(kTileRows) * shape.action_outputs),
         valid(shape.masked ? labels.size() : 0),
         actions(static_cast<std::size_t>(kTileRows) * shape.action_size()),
-        terms(actions.size()),
+        terms(static_cast<std::size_t>(kTileRows) * PolicyDistribution::term_rows(shape)),
         normalisers(actions.size()),
         old_log_probs(kTileRows),
         log_probs(kTileRows) {}
   std::size_t bytes() const {
-    return sizeof(Real) *
-               (observations.size() + labels.size() + 3 * actions.size() + 2 * kTileRows) +
+    return sizeof(Real) * (observations.size() + labels.size() + 2 * actions.size() + terms.size() +
+                           2 * kTileRows) +
            valid.size();
   }
   NetworkInput<Real> input() const {
@@ -44,7 +45,8 @@ struct DistillTile {
   AlignedVector<Real> labels;                    // [outputs, kTileRows]
   AlignedVector<std::uint8_t> valid;             // [kTileRows, outputs] or empty
   AlignedVector<Real> actions;                   // [A, kTileRows] as drawn
-  AlignedVector<Real> terms, normalisers;        // [A, kTileRows] scratch
+  AlignedVector<Real> terms;                     // [term_rows(), kTileRows] scratch
+  AlignedVector<Real> normalisers;               // [A, kTileRows] scratch
   AlignedVector<Real> old_log_probs, log_probs;  // [kTileRows]
 };
 

@@ -1,6 +1,7 @@
 // Observes the minibatches of an update, for any algorithm.
 #pragma once
 
+#include <limits>
 #include <span>
 
 #include "broadloom/learn/ratio_sums.h"
@@ -15,7 +16,8 @@ struct MinibatchReport {
   std::span<const float> gradient;  // [P] of the mean loss over the samples, before clipping
   double norm = 0.0;                // of the gradient
   double clipped_norm = 0.0;  // joint norm with the companion's gradient, which max_grad_norm clips
-  double entropy = 0.0;       // of the policy, mean over the samples
+  // The policy's, mean over the samples; NaN if the algorithm has none.
+  double entropy = std::numeric_limits<double>::quiet_NaN();
   RatioSums ratios = RatioSums::undefined();  // of the samples, if the algorithm has ratios
 };
 

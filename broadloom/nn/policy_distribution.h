@@ -34,7 +34,7 @@ struct PolicyRows {
   const Real* log_std;  // [box_size] of a Gaussian whose deviations are parameters; else not read
   const Real* actions;  // [A, kTileRows] as drawn
   int rows;
-  Real* terms;           // [term_rows(), kTileRows]; log_probs() alone needs [A, kTileRows]
+  Real* terms;           // [term_rows(), kTileRows]
   Real* normalisers;     // [A, kTileRows]
   Real* head_entropies;  // [A, kTileRows]; not used by log_probs()
 };

@@ -40,7 +40,8 @@ Status check_actions_of(const Policy& teacher, const std::string& file, const En
                                     "a run of algorithm = ppo",
                                     teacher.config.algorithm));
   }
-  const bool is_gaussian = teacher.config.action_distribution == "gaussian" && shape.has_log_std();
+  const bool is_gaussian = teacher.config.action_distribution == "gaussian" &&
+                           (shape.has_log_std() || shape.has_policy_stds());
   if (!spec.action.has_box() || is_gaussian) return {};
   return refuse(file, fmt::format("got action_distribution = {} and std_form = {}, expected "
                                   "gaussian, and log or scalar; name another teacher",

@@ -19,6 +19,12 @@ constexpr int kMostRows = 1 << 20;
 Status take_loss(const Policy& policy, GradientStudyOptions& o) {
   const Config& config = policy.config;
   const bool has_values = learns_action_values(config);
+  if (learns_from_teacher(config)) {
+    return invalid(fmt::format(
+        "algorithm = {} learns from a teacher's outputs, and neither from advantages nor from "
+        "values; `broadloom gradients` asks for a run of algorithm = ppo or pqn",
+        config.algorithm));
+  }
   if (!has_values && !draws_from_policy(config)) {
     return invalid(fmt::format(
         "algorithm = {} has no policy that actions are drawn from, and no action values; "

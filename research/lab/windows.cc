@@ -249,9 +249,10 @@ Status complete_settings(const Policy& policy, WindowSettings& settings) {
         "recurrent = none: windows cut the gradient of a policy with memory; take a run with "
         "recurrent = mingru, gru or lstm");
   }
-  if (!draws_from_policy(policy.config) && !learns_action_values(policy.config)) {
+  if (learns_from_teacher(policy.config) ||
+      (!draws_from_policy(policy.config) && !learns_action_values(policy.config))) {
     return invalid("algorithm = " + policy.config.algorithm +
-                   ": windows cut the gradient of a policy or of action values; take a run of "
+                   ": windows cut the gradient of PPO's or of PQN's loss; take a run of "
                    "algorithm = ppo or pqn");
   }
   BlockShape& shape = settings.shape;

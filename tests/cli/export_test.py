@@ -175,6 +175,7 @@ class Export(ProgramTest):
         kinds = {
             "choices": ["--env_id", "CartPole-v1", *SMALL],  # 64 x 64
             "gaussian": ["--env_id", "Pendulum-v1", "--norm_obs", "true", *SMALL],
+            "leader": ["--env_id", "Pendulum-v1", "--sapg_policies", "2", *SMALL],
             "parts": ["--env_id", "Dials-v0", "--layer_norm", "all", *few],
             "masks": ["--env_id", "TicTacToe-v0", "--activation", "elu", *few],
             "index": ["--env_id", "Taxi-v3", *few],

@@ -505,6 +505,7 @@ const std::vector<Configuration>& configurations() {
                       return measure_gradients_of(isa, {{"recurrent", "lstm"}});
                     }});
     list.push_back({"distill", measure_distill});
+    list.push_back({"distill_golf", measure_distill_golf});
     return list;
   }();
   return all;

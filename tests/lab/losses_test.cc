@@ -217,6 +217,11 @@ TEST(LossesOfOthers, AreRefusedWithWords) {
   options = {};
   options.batch = 1 << 20;
   expect_study_refused(ppo->policy(), options, "recurrent = gru) are kept whole");
+  Config copies = ppo->config();
+  copies.algorithm = "distill";
+  const Policy own = ppo->policy();
+  expect_study_refused({copies, own.spec, own.network, own.params, own.obs_norm}, {},
+                       "algorithm = distill learns from a teacher's outputs");
 }
 
 }  // namespace

@@ -131,8 +131,9 @@ struct Scene {
     TileWorkspace<float> work = network.make_workspace<float>();
     const PolicyDistribution policy(network.shape());
     const std::size_t actions = static_cast<std::size_t>(block.A);
-    std::vector<float> best(actions * kTileRows), terms(best.size()), normalisers(best.size()),
-        log_prob(kTileRows);
+    const auto terms_of = static_cast<std::size_t>(PolicyDistribution::term_rows(network.shape()));
+    std::vector<float> best(actions * kTileRows), terms(terms_of * kTileRows),
+        normalisers(best.size()), log_prob(kTileRows);
     for (std::size_t i = 0; i < block.size(); ++i) {
       network.forward(learner.params.data(), &block.observations.floats()[i * 4], 1, work);
       policy.best(work.policy.data(), 1, best.data());
@@ -334,6 +335,49 @@ TEST_F(DistilledRuns, LabelsAreTheTeachersOutputs) {
   }
 }
 
+// The policy of SAPG's leader also gives log deviations, which are no labels.
+TEST_F(DistilledRuns, LearnFromALeadersMeans) {
+  const std::string source = teacher("t", {{"env_id", "Pendulum-v1"}, {"sapg_policies", "2"}});
+  const std::unique_ptr<Trainer> trainer =
+      trainer_of(resolved(student_keys(source, {{"env_id", "Pendulum-v1"}})), 2);
+  ASSERT_NE(trainer, nullptr);
+  run(*trainer, 1);
+  const std::unique_ptr<LoadedPolicy> loaded =
+      LoadedPolicy::load(find_policy(source).value()).take();
+  const Policy policy = loaded->view();
+  TileWorkspace<float> work = policy.network.make_workspace<float>();
+  const RolloutBlock& block = trainer->block();
+  ASSERT_EQ(block.labels.size(), block.size());
+  for (std::size_t i = 0; i < block.size(); ++i) {
+    std::vector<float> row(3);
+    block.observations.read(i, 1, row.data());
+    policy.obs_norm->normalize(row.data(), 1, row.data());
+    policy.network.forward(policy.params, row.data(), 1, work, NetworkSide::kPolicy);
+    EXPECT_EQ(block.labels[i], work.policy[0]) << i;
+  }
+}
+
+// Their loss has no entropy and no gradient of advantages, which the instruments would measure.
+TEST_F(DistilledRuns, LeaveOutTheInstrumentsNumbersOfPpo) {
+  const std::string source = teacher("t");
+  const std::unique_ptr<Trainer> trainer =
+      trainer_of(resolved(student_keys(
+                     source, {{"instruments", "audit,gradient"}, {"instrument_every", "1"}})),
+                 2);
+  ASSERT_NE(trainer, nullptr);
+  run(*trainer, 2);
+  int found = 0;
+  trainer->instruments().visit_numbers([&](const NumberInfo& info, double value) {
+    const std::string name = info.name;
+    if (name == "audit/relative_entropy" || name == "grad/sample_norm") {
+      EXPECT_TRUE(std::isnan(value)) << name;
+      ++found;
+    }
+    if (name == "grad/full_norm") EXPECT_GT(value, 0.0);
+  });
+  EXPECT_EQ(found, 2);
+}
+
 TEST_F(DistilledRuns, HaveTheSameBitsForAnyThreads) {
   const std::string source = teacher("t");
   for (const Overrides& more : {Overrides{}, Overrides{{"recurrent", "gru"},
@@ -349,6 +393,20 @@ TEST_F(DistilledRuns, HaveTheSameBitsForAnyThreads) {
       if (first.empty()) first = bytes_of(*trainer);
       EXPECT_EQ(bytes_of(*trainer), first) << threads;
     }
+  }
+}
+
+// The scratch of choices and numbers is larger than an action.
+TEST_F(DistilledRuns, LearnChoicesBesideNumbers) {
+  const std::string source = teacher("t", {{"env_id", "Golf-v0"}});
+  std::string first;
+  for (const int threads : {1, 2, 5}) {
+    const std::unique_ptr<Trainer> trainer =
+        trainer_of(resolved(student_keys(source, {{"env_id", "Golf-v0"}})), threads);
+    ASSERT_NE(trainer, nullptr);
+    run(*trainer, 3);
+    if (first.empty()) first = bytes_of(*trainer);
+    EXPECT_EQ(bytes_of(*trainer), first) << threads;
   }
 }
 

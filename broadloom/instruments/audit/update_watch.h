@@ -28,7 +28,8 @@ class UpdateWatch final : public UpdateObserver {
     if (!(ess >= least_ess_)) least_ess_ = ess;  // NaN stays
   }
 
-  double entropy() const { return entropy_; }          // mean over the block, before the first step
+  // Mean over the block, before the first step; NaN if the algorithm gives none.
+  double entropy() const { return entropy_; }
   double ratio_error() const { return ratio_error_; }  // max |r - 1| of the first minibatch
   // The next two average over the last epoch that was run. Each sample counts at its minibatch's
   // parameters.

@@ -76,6 +76,7 @@ std::size_t SampleProbe::held() const {
 }
 
 SampleNumbers SampleProbe::measure(const InstrumentView& view) {
+  if (!view.block.labels.empty()) return {};
   maker_.set_params(view.params.data());
   read(view);
   const int rows = envs_ * steps_;

@@ -15,7 +15,8 @@ namespace broadloom {
 // Statistics of g = A grad log pi at the parameters that collected the block. A are the advantages
 // as they are, m is the mean of g over the samples read. With action values, g is minus the
 // gradient of a sample's TD loss, (target - Q) grad Q. With memory, gradients go back through the
-// steps of a sequence, as in training.
+// steps of a sequence, as in training. A block with a teacher's labels has no advantages that are
+// learnt from: all numbers are NaN.
 //
 // All are estimates from one block: average them over iterations. The block's own mean makes
 // autocovariances low by about variance_inflation / B. Undefined numbers are NaN: a block of one

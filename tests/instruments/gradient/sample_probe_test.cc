@@ -141,5 +141,12 @@ TEST(SampleProbe, WithoutAnyRewardNothingIsDefinedAndNothingFails) {
   EXPECT_TRUE(std::isnan(numbers.variance_inflation));
 }
 
+TEST(SampleProbe, HasNoNumbersOfATeachersLabels) {
+  SampledScene scene;
+  scene.block.labels.resize(2 * scene.block.size());
+  scene.measure().visit(
+      [](const NumberInfo& info, double value) { EXPECT_TRUE(std::isnan(value)) << info.name; });
+}
+
 }  // namespace
 }  // namespace broadloom
