@@ -91,6 +91,7 @@ class BiasStudy {
   }
 
  private:
+  std::size_t history() const { return static_cast<std::size_t>(history_); }
   int used_rows(int num_steps) const {
     return stationary_ ? span_ / num_steps * num_steps : num_steps;
   }
@@ -118,7 +119,7 @@ class BiasStudy {
     StepScores scores(policy_, settings_.score);
     for (int n = 0; n < trained.N; ++n) {
       std::vector<int>& steps = whole[static_cast<std::size_t>(n)];
-      steps.resize(static_cast<std::size_t>(history_ + span_));
+      steps.resize(history() + static_cast<std::size_t>(span_));
       scores.read(block, begin + n, steps);
       add_cases(block, begin + n, steps, advantages, n, scores, group);
       add_references(block, begin + n, steps, scores, group);
@@ -135,10 +136,10 @@ class BiasStudy {
       const RolloutBlock& cut = advantages[c];
       for (int t = 0; t < span_; ++t) {
         const int column = n * (rows / T) + t / T;
-        float& weight = weights[static_cast<std::size_t>(history_ + t)];
+        float& weight = weights[history() + static_cast<std::size_t>(t)];
         weight = 0.0f;
         if (t >= rows) continue;
-        const std::size_t i = block.index(steps[static_cast<std::size_t>(history_ + t)], env);
+        const std::size_t i = block.index(steps[history() + static_cast<std::size_t>(t)], env);
         weight = cut.advantages[cut.index(t % T, column)] + block.value_gap(i);
       }
       scores.add(weights, {history_, T, settings_.window}, sums_[c][group].data());
@@ -155,7 +156,7 @@ class BiasStudy {
       }
       const int rows = used_rows(references_[r].num_steps);
       for (int t = 0; t < span_; ++t) {
-        const auto place = static_cast<std::size_t>(history_ + t);
+        const std::size_t place = history() + static_cast<std::size_t>(t);
         const std::size_t i = block.index(steps[place], n);
         const float value = block.values[i] - block.value_gap(i);
         weights[place] = t < rows ? static_cast<float>(returns[steps[place]] - value) : 0.0f;

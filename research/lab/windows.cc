@@ -54,7 +54,11 @@ double quotient_or_none(double x, double y) {
   return y > 0.0 ? x / y : std::numeric_limits<double>::quiet_NaN();
 }
 
-PpoLoss loss_of(const Policy& policy, PpoLoss) {
+template <class Loss>
+Loss loss_of(const Policy& policy);
+
+template <>
+PpoLoss loss_of<PpoLoss>(const Policy& policy) {
   PpoCoefficients coefficients;
   coefficients.ent_coef = 0.0;
   coefficients.clip_vloss = false;
@@ -62,7 +66,10 @@ PpoLoss loss_of(const Policy& policy, PpoLoss) {
   return {coefficients};
 }
 
-PqnLoss loss_of(const Policy&, PqnLoss) { return {}; }
+template <>
+PqnLoss loss_of<PqnLoss>(const Policy&) {
+  return {};
+}
 
 // Loss: PpoLoss, or PqnLoss for action values.
 template <class Loss>
@@ -73,7 +80,7 @@ class WindowStudy {
         settings_(settings),
         pool_(settings.threads),
         source_(policy, nullptr, settings.seed, pool_),
-        gradients_(policy.network, loss_of(policy, Loss()), settings.shape.batch(),
+        gradients_(policy.network, loss_of<Loss>(policy), settings.shape.batch(),
                    policy.spec.observation_size(), policy.spec.action_size(), pool_) {
     const ActorCritic& network = policy.network;
     const bool has_values = network.shape().action_values;
