@@ -108,7 +108,18 @@ def proximal_policy():
     )
 
 
+def distillation():
+    arms = rows("experiments/distillation/results/arms.csv", score="area")
+    calls = [one["student is"] for one in arms if one["arm"] == "ppo"]
+    holds(calls == ["none", "none"] and {one["seeds"] for one in arms} == {"10"}, arms)
+    return (
+        "By area no difference is found between a student that copies a teacher and PPO with equal "
+        "steps, on either of two tasks."
+    )
+
+
 CLAIMS = {
+    "experiments/distillation/README.md": [distillation],
     "experiments/changing-blocks/README.md": [changing_blocks],
     "experiments/symmetry/README.md": [symmetry],
     "experiments/long-budgets/README.md": [long_budgets],
