@@ -21,7 +21,8 @@ void Teacher::label(const Observations& raw, std::size_t first, int rows, const 
   input.valid = valid;
   network_.forward(params_, input, rows, scratch.work, NetworkSide::kPolicy);
   const NetworkShape& shape = network_.shape();
-  const auto outputs = static_cast<std::size_t>(shape.logits() + shape.box_size());
+  const std::size_t outputs =
+      static_cast<std::size_t>(shape.logits()) + static_cast<std::size_t>(shape.box_size());
   for (std::size_t r = 0; r < count; ++r) {
     for (std::size_t o = 0; o < outputs; ++o) {
       labels[r * outputs + o] = scratch.work.policy[o * kTileRows + r];
