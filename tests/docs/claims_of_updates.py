@@ -119,6 +119,24 @@ def distillation():
     )
 
 
+def sapg():
+    folder = "experiments/sapg/results/"
+    areas = []
+    for task in ("CartPole-v1", "Pendulum-v1"):
+        where = {"task": task, "score": "area"}
+        pairs = rows(folder + "pairs.csv", **where)
+        calls = {(one["arm"], one["against"]): one["is"] for one in pairs}
+        holds(calls.pop(("code", "ppo")) == "lower", calls)
+        holds(list(calls.values()) == ["no difference found"] * 2, calls)
+        arms = [row(folder + "areas.csv", arm=arm, **where) for arm in ("code", "ppo")]
+        holds({arm["seeds"] for arm in arms} == {"10"}, arms)
+        areas += [f"{float(arm['area']):.0f}" for arm in arms]
+    return (
+        "SAPG's leader learns more slowly than PPO with equal environment steps: area {} beside {} "
+        "on CartPole, {} beside {} on Pendulum.".format(*areas)
+    )
+
+
 CLAIMS = {
     "experiments/distillation/README.md": [distillation],
     "experiments/changing-blocks/README.md": [changing_blocks],
@@ -126,4 +144,5 @@ CLAIMS = {
     "experiments/long-budgets/README.md": [long_budgets],
     "experiments/windows/README.md": [windows],
     "experiments/proximal-policy/README.md": [proximal_policy],
+    "experiments/sapg/README.md": [sapg],
 }
