@@ -137,6 +137,20 @@ def sapg():
     )
 
 
+def pqn_gain():
+    folder = "experiments/pqn-gain/results/"
+    where = {"shape": "1x1024", "lambda": 0.95}
+    policies = rows(folder + "policies.csv", loss="policy", **where)
+    without = sum(one["agreement"] == "" for one in policies)
+    holds((without, len(policies)) == (8, 10), policies)
+    judged = {one["prediction"]: one["refuted"] for one in rows(folder + "verdicts.csv")}
+    holds(judged["4"] == judged["6"] == "not judged", judged)
+    return (
+        "Not settled: eight of ten trained PPO policies have no gradient that we can tell from "
+        "zero, so PQN's cannot be compared with it."
+    )
+
+
 CLAIMS = {
     "experiments/distillation/README.md": [distillation],
     "experiments/changing-blocks/README.md": [changing_blocks],
@@ -145,4 +159,5 @@ CLAIMS = {
     "experiments/windows/README.md": [windows],
     "experiments/proximal-policy/README.md": [proximal_policy],
     "experiments/sapg/README.md": [sapg],
+    "experiments/pqn-gain/README.md": [pqn_gain],
 }
