@@ -264,17 +264,22 @@ def measure(file, rng):
         }
 
 
+def checkpoint(files, percent):
+    """The checkpoint nearest to a share of the run. The untrained one is in the folder, too."""
+    by_iteration = {int(file.stem.rpartition("_")[2]): file for file in files}
+    wanted = max(by_iteration) * percent / 100
+    return by_iteration[min(by_iteration, key=lambda iteration: abs(iteration - wanted))]
+
+
 def main():
     runs, results = map(pathlib.Path, sys.argv[1:])
     kept = []
     for task in TASKS:
         for seed in SEEDS:
-            files = sorted((runs / f"{task}.{seed}" / "checkpoints").glob("*.safetensors"))
-            quarter = len(files) // 4
-            chosen = (files[quarter - 1], files[2 * quarter - 1], files[-1])
-            for part, file in zip((25, 50, 100), chosen, strict=True):
+            files = list((runs / f"{task}.{seed}" / "checkpoints").glob("*.safetensors"))
+            for part in (25, 50, 100):
                 rng = np.random.default_rng([seed, part])
-                for found in measure(file, rng):
+                for found in measure(checkpoint(files, part), rng):
                     kept.append({"task": task, "seed": seed, "percent": part, **found})
                     print(json.dumps(kept[-1]))
     with (results / "gradients.csv").open("w", newline="", encoding="utf-8") as file:

@@ -638,6 +638,7 @@ SCRIPTS = [
     "experiments/independence/other_orders.py",
     "experiments/minibatches/last.py",
     "experiments/rare-rewards/together.py",
+    "experiments/sapg/halved.py",
 ]
 
 
