@@ -25,6 +25,7 @@ struct RerunCommand {
   std::string place;
   std::string out;
   std::string init;
+  std::string teacher;
   int threads = 0;
   Overrides machine;
   bool quiet = false;
@@ -188,7 +189,7 @@ std::string place_text(const LedgerPlace& place) {
 
 Result<RerunReport> run_again(const RerunCommand& command, const LedgerPlace& place,
                               const std::string& line) {
-  Result<RerunPlan> plan = plan_rerun(line, command.init);
+  Result<RerunPlan> plan = plan_rerun(line, command.init, command.teacher, place.run_dir);
   if (!plan.ok()) return plan.status();
   BROADLOOM_TRY(set_machine(plan.value().config, command.machine));
   const std::string out = run_dir_of(command, plan.value().config);
@@ -241,6 +242,10 @@ void add_rerun_command(Command root, Context& context) {
   app.add_option(
          "--init", command->init,
          "Run or checkpoint with the run's initial policy (default: the file named in the record)")
+      .type_name("RUN");
+  app.add_option(
+         "--teacher", command->teacher,
+         "Run or checkpoint of the student's teacher (default: the copy in the run's folder)")
       .type_name("RUN");
   app.add_option("--threads", command->threads,
                  "Worker threads; the result does not depend on them (default: the record's)")

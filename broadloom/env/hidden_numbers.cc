@@ -112,6 +112,17 @@ class HiddenNumbersEnv final : public RewrappingVecEnv {
 
 }  // namespace
 
+std::vector<int> hidden_numbers(const Overrides& env_options) {
+  HiddenNumbers hidden;
+  for (const auto& [name, text] : env_options) {
+    if (name == "hide_obs") (void)set_field(hidden, name, text, "option").ok();
+  }
+  std::vector<int>& all = hidden.hide_obs;
+  std::sort(all.begin(), all.end());
+  all.erase(std::unique(all.begin(), all.end()), all.end());
+  return all;
+}
+
 bool shows_numbers(const EnvSpec& spec) {
   const Space& seen = spec.observation;
   return seen.kind == SpaceKind::kBox && seen.dtype == Dtype::kF32 && seen.extents().size() == 1 &&

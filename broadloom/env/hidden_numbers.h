@@ -31,6 +31,9 @@ struct HiddenNumbers {
   }
 };
 
+// The numbers that the options of an environment hide, ascending.
+std::vector<int> hidden_numbers(const Overrides& env_options);
+
 // Whether observations are Boxes of float32 with one dimension.
 bool shows_numbers(const EnvSpec& spec);
 

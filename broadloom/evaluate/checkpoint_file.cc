@@ -96,9 +96,13 @@ Status check_sizes(const SafetensorsFile& file, const Config& config, const EnvS
 Result<Checkpoint> read_checkpoint(const std::string& path) {
   Result<std::string> bytes = read_file(path);
   if (!bytes.ok()) return bytes.status();
+  return parse_checkpoint(bytes.take(), path);
+}
+
+Result<Checkpoint> parse_checkpoint(std::string bytes, const std::string& path) {
   Checkpoint checkpoint;
-  checkpoint.hash = hash_text(bytes.value());
-  Result<SafetensorsFile> file = parse_safetensors(bytes.take(), path);
+  checkpoint.hash = hash_text(bytes);
+  Result<SafetensorsFile> file = parse_safetensors(std::move(bytes), path);
   if (!file.ok()) return file.status();
   const auto in_file = [&](const Status& status) {
     return Status(status.kind(), fmt::format("'{}': {}", path, status.message()));

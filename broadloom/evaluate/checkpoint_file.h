@@ -42,6 +42,8 @@ Status check_sizes(const SafetensorsFile& file, const Config& config, const EnvS
 // normaliser statistics that no training leaves. Describes its environments to the registry
 // (described_environment.h), unless they are registered.
 Result<Checkpoint> read_checkpoint(const std::string& path);
+// The same from the bytes of a file. path: for messages.
+Result<Checkpoint> parse_checkpoint(std::string bytes, const std::string& path);
 // The same for a checkpoint that was searched for; kCorrupt also says what to do.
 Result<Checkpoint> read_checkpoint(const FoundCheckpoint& found);
 // Adds to a kCorrupt error of such a checkpoint what to do; other errors stay as they are.

@@ -187,10 +187,16 @@ Status LoadedPolicy::read(const SafetensorsFile& file) {
 
 Result<std::unique_ptr<LoadedPolicy>> LoadedPolicy::load(const FoundCheckpoint& found,
                                                          PolicySpaces spaces) {
-  Result<Checkpoint> checkpoint = read_checkpoint(found);
+  const Result<Checkpoint> checkpoint = read_checkpoint(found);
   if (!checkpoint.ok()) return checkpoint.status();
-  const Config& config = checkpoint.value().config;
-  std::optional<EnvSpec> trained = checkpoint.value().own_spec;
+  return load(found, checkpoint.value(), spaces);
+}
+
+Result<std::unique_ptr<LoadedPolicy>> LoadedPolicy::load(const FoundCheckpoint& found,
+                                                         const Checkpoint& checkpoint,
+                                                         PolicySpaces spaces) {
+  const Config& config = checkpoint.config;
+  std::optional<EnvSpec> trained = checkpoint.own_spec;
   if (trained && !has_changed(*trained, config)) trained.reset();
   const Result<EnvSpec> now = env_spec(config.env_id, config.env_options, config.max_episode_steps);
   if (!now.ok()) return now.status();
@@ -204,12 +210,12 @@ Result<std::unique_ptr<LoadedPolicy>> LoadedPolicy::load(const FoundCheckpoint& 
   const Result<EnvSpec> spec =
       trained ? env_spec_of(*trained, config.env_options, config.max_episode_steps) : now;
   if (!spec.ok()) return spec.status();
-  BROADLOOM_TRY(check_sizes(checkpoint.value().file, config, spec.value()));
+  BROADLOOM_TRY(check_sizes(checkpoint.file, config, spec.value()));
   std::unique_ptr<LoadedPolicy> policy(new LoadedPolicy(config, spec.value()));
-  BROADLOOM_TRY(with_advice(policy->read(checkpoint.value().file), found));
+  BROADLOOM_TRY(with_advice(policy->read(checkpoint.file), found));
   policy->origin_.run_dir = found.folder.dir();
   policy->origin_.checkpoint = found.path;
-  policy->origin_.hash = checkpoint.value().hash;
+  policy->origin_.hash = checkpoint.hash;
   policy->changed_ = std::move(trained);
   policy->note_ = std::move(note);
   return policy;

@@ -68,6 +68,10 @@ class LoadedPolicy {
   // other spaces.
   static Result<std::unique_ptr<LoadedPolicy>> load(
       const FoundCheckpoint& found, PolicySpaces spaces = PolicySpaces::kRegistered);
+  // The same from a checkpoint that was read from there.
+  static Result<std::unique_ptr<LoadedPolicy>> load(const FoundCheckpoint& found,
+                                                    const Checkpoint& checkpoint,
+                                                    PolicySpaces spaces);
 
   // A copy of a policy that may change, such as a trainer's.
   static std::unique_ptr<LoadedPolicy> copy(const Policy& policy);

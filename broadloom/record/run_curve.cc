@@ -18,7 +18,8 @@
 namespace broadloom {
 namespace {
 
-// Every setting, and the initial policy if it came from another run.
+// Every setting, the initial policy if it came from another run, and the teacher with its hash: one
+// path may have had another policy before.
 Result<Overrides> read_settings(const std::string& run_dir) {
   const Result<RunFolder> folder = RunFolder::open(run_dir);
   if (!folder.ok()) return folder.status();
@@ -26,6 +27,10 @@ Result<Overrides> read_settings(const std::string& run_dir) {
   if (!manifest.ok()) return manifest.status();
   Overrides config = std::move(manifest.value().config);
   if (manifest.value().init) config.emplace_back("init", manifest.value().init->parameters_hash);
+  for (auto& [key, text] : config) {
+    if (key != "teacher" || !manifest.value().teacher) continue;
+    text += fmt::format(" ({})", manifest.value().teacher->parameters_hash.substr(0, 8));
+  }
   return config;
 }
 

@@ -80,8 +80,8 @@ bool is_plain(const fs::directory_entry& entry, fs::file_type type) {
 // Whether a run writes a file of this name atomically.
 bool is_written_whole(std::string_view name) {
   return name == "manifest.json" || name == "best.safetensors" || name == "panel.toml" ||
-         name == "ledger_line.json" || (name.starts_with("panel-") && name.ends_with(".json")) ||
-         is_checkpoint_name(name);
+         name == "teacher.safetensors" || name == "ledger_line.json" ||
+         (name.starts_with("panel-") && name.ends_with(".json")) || is_checkpoint_name(name);
 }
 
 // Whether a killed process left the file half-written. A user's own file may have a similar ending.

@@ -35,6 +35,8 @@ class RunFolder {
   std::string hashes_path() const { return dir_ + "/hashes.bin"; }
   std::string ledger_line_path() const { return dir_ + "/ledger_line.json"; }
   std::string panel_path() const { return dir_ + "/panel.toml"; }
+  // A copy of the checkpoint of the run's teacher.
+  std::string teacher_path() const { return dir_ + "/teacher.safetensors"; }
   std::string lock_path() const { return dir_ + "/lock"; }
   // Whether it is the name of an event file. A checkpoint names the file to truncate.
   static bool is_events_name(std::string_view name);

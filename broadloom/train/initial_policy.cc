@@ -174,22 +174,25 @@ std::string unit_of_values(const Config& config, const std::string& statistics) 
 
 }  // namespace
 
+Result<PolicySource> policy_source(const Checkpoint& checkpoint, const std::string& path) {
+  PolicySource source;
+  source.file = path;
+  BROADLOOM_TRY(read_global_step(checkpoint.file, source.global_step));
+  source.parameters_hash = parameters_hash(checkpoint.file);
+  source.obs_normalizer_hash = tensors_hash(checkpoint.file, is_of_normalizer);
+  source.optimizer_hash = tensors_hash(checkpoint.file, is_of_optimizer);
+  return source;
+}
+
 Result<InitialPolicy> read_initial_policy(const std::string& run_or_checkpoint,
                                           bool takes_optimizer) {
   const Result<FoundCheckpoint> found = find_policy(run_or_checkpoint);
   if (!found.ok()) return found.status();
   Result<Checkpoint> checkpoint = read_checkpoint(found.value());
   if (!checkpoint.ok()) return checkpoint.status();
-  InitialPolicy policy;
-  policy.checkpoint = checkpoint.take();
-  const SafetensorsFile& file = policy.checkpoint.file;
-  policy.source.file = found.value().path;
-  BROADLOOM_TRY(read_global_step(file, policy.source.global_step));
-  policy.source.parameters_hash = parameters_hash(file);
-  policy.source.obs_normalizer_hash = tensors_hash(file, is_of_normalizer);
-  policy.source.optimizer_hash = tensors_hash(file, is_of_optimizer);
-  policy.takes_optimizer = takes_optimizer;
-  return policy;
+  Result<PolicySource> source = policy_source(checkpoint.value(), found.value().path);
+  if (!source.ok()) return source.status();
+  return InitialPolicy{checkpoint.take(), source.take(), takes_optimizer};
 }
 
 Status check_policy_fits(const InitialPolicy& policy, const Config& run) {

@@ -17,6 +17,9 @@ struct InitialPolicy {
   bool takes_optimizer = false;  // and the statistics that scale rewards
 };
 
+// The source of a policy that was read from that path. kCorrupt.
+Result<PolicySource> policy_source(const Checkpoint& checkpoint, const std::string& path);
+
 // Reads the newest checkpoint of a run, or a checkpoint file. kNotFound, kIo or kCorrupt.
 Result<InitialPolicy> read_initial_policy(const std::string& run_or_checkpoint,
                                           bool takes_optimizer = false);

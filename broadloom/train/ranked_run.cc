@@ -121,19 +121,22 @@ Result<std::optional<RankedRun>> join_run(Ranks& ranks) {
   BROADLOOM_TRY(ranks.agree({}));
   const std::string isa = ranks.of_first({});
   const std::string config = ranks.of_first({});
+  TeacherFile teacher{ranks.of_first({}), ranks.of_first({})};
   BROADLOOM_TRY(ranks.status());
   if (config.empty()) return std::optional<RankedRun>();
   const Overrides settings = unpacked(config);
   allow_settings(settings);  // the first rank has checked them
   Result<Config> resolved = resolve_record(settings);
   if (!resolved.ok()) return ranks.agree(resolved.status());
-  return std::optional<RankedRun>({resolved.take(), isa});
+  RankedRun run{resolved.take(), isa};
+  if (!teacher.bytes.empty()) run.teacher = std::move(teacher);
+  return std::optional<RankedRun>(std::move(run));
 }
 
 Status follow_run(const RankedRun& run, int threads, Ranks& ranks,
                   const std::function<bool()>& should_stop) {
   Result<std::unique_ptr<Trainer>> trainer =
-      Trainer::create(run.config, threads, ranks, StartFrom::kState);
+      Trainer::create(run.config, threads, ranks, StartFrom::kState, run.teacher);
   BROADLOOM_TRY(ranks.agree(trainer.status()));
   BROADLOOM_TRY(check_same_bits(ranks, *trainer.value()));
   BROADLOOM_TRY(trainer.value()->copy_first_rank_state());
@@ -142,13 +145,16 @@ Status follow_run(const RankedRun& run, int threads, Ranks& ranks,
   return ranks.agree({});  // the first rank has saved and written its record
 }
 
-Status call_ranks(const Status& ready, Trainer* trainer, Ranks& ranks) {
+Status call_ranks(const Status& ready, Trainer* trainer, Ranks& ranks,
+                  const std::optional<TeacherFile>& teacher) {
   if (ranks.size() == 1) return ready;
   BROADLOOM_TRY(ranks.agree(ready));
   const std::string isa = active_isa();
   const bool has_run = trainer != nullptr;
   ranks.of_first(!has_run || has_common_bits(isa) ? "auto" : isa);
   ranks.of_first(has_run ? packed(to_overrides(trainer->config())) : "");
+  ranks.of_first(teacher ? teacher->path : "");
+  ranks.of_first(teacher ? teacher->bytes : "");
   BROADLOOM_TRY(ranks.status());
   if (!has_run) return {};
   BROADLOOM_TRY(ranks.agree({}));  // the other ranks have made their trainers

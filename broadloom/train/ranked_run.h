@@ -17,6 +17,7 @@ namespace broadloom {
 struct RankedRun {
   Config config;
   std::string isa;  // argument for set_isa() that gives the first rank's bits
+  std::optional<TeacherFile> teacher = {};  // the first rank's
 };
 
 // All ranks call it before anything else. kMismatch unless all run the same program file.
@@ -35,9 +36,10 @@ Status follow_run(const RankedRun& run, int threads, Ranks& ranks,
                   const std::function<bool()>& should_stop);
 
 // Called by the first rank: announces the run and copies its state to all ranks. ready: status of
-// the run's start. trainer: has its state; null if there is nothing to train. Does nothing for one
-// rank.
-Status call_ranks(const Status& ready, Trainer* trainer, Ranks& ranks);
+// the run's start. trainer: has its state; null if there is nothing to train. teacher: the
+// trainer's, which the other ranks may not find on their machines. Does nothing for one rank.
+Status call_ranks(const Status& ready, Trainer* trainer, Ranks& ranks,
+                  const std::optional<TeacherFile>& teacher = {});
 
 // Called by all ranks: iterates until the run ends or one rank is to stop, then gathers the
 // environments for a checkpoint. after_iteration may be empty.

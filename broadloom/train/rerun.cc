@@ -209,6 +209,20 @@ Result<InitialPolicy> initial_policy(const Json& recorded, const std::string& pa
                             policy_text, found.parameters_hash, found.file));
 }
 
+// The policy that the recorded run learnt from. folder: of that run.
+Result<TeacherFile> recorded_teacher(const Json& recorded, const std::string& place,
+                                     const std::string& folder) {
+  const PolicySource wanted = policy_source_of(recorded);
+  std::vector<std::string> places{folder + "/teacher.safetensors", wanted.file};
+  if (!place.empty()) places = {place};
+  return find_teacher(wanted, places, "name its run or checkpoint with --teacher");
+}
+
+Status not_recorded(const char* flag, const std::string& got, const char* words) {
+  return invalid(
+      fmt::format("{}: got '{}', but the recorded run {}; leave it out", flag, got, words));
+}
+
 // Whether the same settings, seed and program may give another run.
 bool varies(const Json& recorded) {
   const Json& simulator = recorded["contract"]["simulator"];
@@ -322,7 +336,8 @@ std::vector<FieldComparison> compare_ledger_lines(std::string_view recorded,
   return out;
 }
 
-Result<RerunPlan> plan_rerun(std::string_view line, const std::string& init) {
+Result<RerunPlan> plan_rerun(std::string_view line, const std::string& init,
+                             const std::string& teacher, const std::string& run_dir) {
   BROADLOOM_TRY(check_ledger_line(line));
   const Json json = Json::parse(line);
   const Result<Config> config = resolve_record(recorded_overrides(json["config"]));
@@ -344,30 +359,28 @@ Result<RerunPlan> plan_rerun(std::string_view line, const std::string& init) {
     plan.panel = panel.take();
   }
   if (json.contains("teacher")) {
-    const Result<EnvSpec> spec = env_spec(plan.config.env_id, plan.config.env_options);
-    if (!spec.ok()) return spec.status();
-    const Result<std::unique_ptr<TeacherPolicy>> teacher = read_teacher(plan.config, spec.value());
-    if (!teacher.ok()) return teacher.status();
-    BROADLOOM_TRY(
-        check_teacher(teacher.value().get(), teacher_hash(policy_source_of(json["teacher"]))));
+    const std::string folder = run_dir.empty() ? json["run"]["folder"].text() : run_dir;
+    Result<TeacherFile> file = recorded_teacher(json["teacher"], teacher, folder);
+    if (!file.ok()) return file.status();
+    plan.teacher = file.take();
+  } else if (!teacher.empty()) {
+    return not_recorded("--teacher", teacher, "had no teacher");
   }
   if (json.contains("init")) {
     Result<InitialPolicy> policy = initial_policy(json["init"], init);
     if (!policy.ok()) return policy.status();
     plan.init = policy.take();
   } else if (!init.empty()) {
-    return invalid(
-        fmt::format("--init: got '{}', but the recorded run began with a new policy; leave it "
-                    "out",
-                    init));
+    return not_recorded("--init", init, "began with a new policy");
   }
   return plan;
 }
 
 Result<RerunReport> rerun(std::string_view line, const RerunPlan& plan, const std::string& run_dir,
                           int threads, const RunHooks& hooks) {
-  const Result<RunSummary> summary = start_run(plan.config, run_dir, threads, hooks, plan.panel,
-                                               plan.init, Ranks::alone(), hash_text(line));
+  const Result<RunSummary> summary =
+      start_run(plan.config, run_dir, threads, hooks, plan.panel, plan.init, Ranks::alone(),
+                hash_text(line), plan.teacher);
   if (!summary.ok()) return summary.status();
   RerunReport report;
   report.run = summary.value();

@@ -45,14 +45,17 @@ struct RerunPlan {
   Config config;    // isa: see isa_to_go_on
   int threads = 1;  // of the record
   std::optional<Panel> panel;
-  std::optional<InitialPolicy> init;  // if the run began with another run's policy
+  std::optional<InitialPolicy> init;   // if the run began with another run's policy
+  std::optional<TeacherFile> teacher;  // if it learnt from one
 };
 
 // kCorrupt and kMismatch if the line was altered (record/ledger.h), kInvalidConfig for settings
 // that this program does not have, kMismatch if the panel does not fit its hash. init: the run or
 // checkpoint with the initial policy; "": the record's file. kNotFound if that policy is missing,
-// kMismatch if it is another one.
-Result<RerunPlan> plan_rerun(std::string_view line, const std::string& init = "");
+// kMismatch if it is another one. teacher: likewise; "": the copy in the run's folder, or else the
+// record's file. run_dir: that folder; "": the record's.
+Result<RerunPlan> plan_rerun(std::string_view line, const std::string& init = "",
+                             const std::string& teacher = "", const std::string& run_dir = "");
 
 // Trains into the new folder run_dir, with the record's evaluations and panel. threads changes only
 // speed. If the hooks stop it, the report has no fields.

@@ -161,6 +161,7 @@ struct ReadyRun {
   std::unique_ptr<Trainer> trainer;
   LogBytes logs;
   std::optional<RunSummary> over;  // set if nothing is left to train
+  std::optional<TeacherFile> teacher = {};
 };
 
 // Saves and records the run after the last iteration.
@@ -197,7 +198,9 @@ Result<RunSummary> train(ReadyRun& run, const RunHooks& hooks) {
 // Trains with the other ranks, which also learn if there is nothing to train.
 Result<RunSummary> train_with(Ranks& ranks, Result<ReadyRun> ready, const RunHooks& hooks) {
   ReadyRun& run = ready.value();
-  BROADLOOM_TRY(call_ranks(ready.status(), run.over ? nullptr : run.trainer.get(), ranks));
+  BROADLOOM_TRY(
+      call_ranks(ready.status(), run.over ? nullptr : run.trainer.get(), ranks, run.teacher));
+  run.teacher.reset();  // the trainer has its policy, and the folder its file
   return run.over ? Result<RunSummary>(*run.over) : train(run, hooks);
 }
 
@@ -309,7 +312,8 @@ Result<std::optional<PolicySource>> begin(const std::optional<InitialPolicy>& in
 Result<ReadyRun> new_run(const Config& config, const std::string& run_dir, int threads,
                          const RunHooks& hooks, const std::optional<Panel>& panel,
                          const std::optional<InitialPolicy>& init, Ranks& ranks,
-                         const std::string& rerun_of) {
+                         const std::string& rerun_of,
+                         const std::optional<TeacherFile>& given_teacher) {
   BROADLOOM_TRY(check_isa(config.isa));
   warn_of_emulation(config, hooks);
   if (hooks.on_note) {
@@ -323,14 +327,18 @@ Result<ReadyRun> new_run(const Config& config, const std::string& run_dir, int t
   }
   if (panel) BROADLOOM_TRY(check_panel_fits(*panel, config));
   if (init) BROADLOOM_TRY(check_policy_fits(*init, config));
-  if (!config.teacher.empty()) {
+  Result<std::optional<TeacherFile>> teacher =
+      given_teacher ? given_teacher : read_teacher_file(config);
+  if (!teacher.ok()) return teacher.status();
+  if (teacher.value()) {
     const Result<EnvSpec> spec = env_spec(config.env_id, config.env_options);
     if (!spec.ok()) return spec.status();
-    BROADLOOM_TRY(read_teacher(config, spec.value()).status());
+    BROADLOOM_TRY(make_teacher(config, spec.value(), teacher.value()).status());
   }
   BROADLOOM_TRY(RunFolder::check_free(run_dir));
   BROADLOOM_TRY(announce(config, threads, ranks, hooks));
-  Result<std::unique_ptr<Trainer>> trainer = Trainer::create(config, threads, ranks);
+  Result<std::unique_ptr<Trainer>> trainer =
+      Trainer::create(config, threads, ranks, StartFrom::kStart, teacher.value());
   if (!trainer.ok()) return trainer.status();
   const Result<std::optional<PolicySource>> source = begin(init, *trainer.value(), hooks);
   if (!source.ok()) return source.status();
@@ -353,12 +361,15 @@ Result<ReadyRun> new_run(const Config& config, const std::string& run_dir, int t
     manifest.rerun_of = rerun_of;
     BROADLOOM_TRY(write_file_atomically(folder.manifest_path(), manifest_json(manifest)));
     if (panel) BROADLOOM_TRY(write_file_atomically(folder.panel_path(), panel_toml(*panel)));
+    if (teacher.value()) {
+      BROADLOOM_TRY(write_file_atomically(folder.teacher_path(), teacher.value()->bytes));
+    }
     return save_checkpoint(folder.checkpoint_path(0), *trainer.value(), {});
   };
   BROADLOOM_TRY(RunFolder::create(run_dir, fill));
   Result<RunFolder> folder = RunFolder::open(run_dir);
   if (!folder.ok()) return folder.status();
-  return ReadyRun{std::move(lock), folder.take(), trainer.take(), {}, {}};
+  return ReadyRun{std::move(lock), folder.take(), trainer.take(), {}, {}, teacher.take()};
 }
 
 // Says at which value a longer run continues.
@@ -412,8 +423,10 @@ Result<ReadyRun> old_run(const std::string& run_dir, int threads, const RunHooks
   const Result<Checkpoint> checkpoint = read_checkpoint(newest.value());
   if (!checkpoint.ok()) return checkpoint.status();
   BROADLOOM_TRY(check_belongs(checkpoint.value(), run.value().config));
+  Result<std::optional<TeacherFile>> teacher = teacher_of_run(folder, run.value().config);
+  if (!teacher.ok()) return teacher.status();
   Result<std::unique_ptr<Trainer>> trainer =
-      Trainer::create(run.value().config, threads, ranks, StartFrom::kState);
+      Trainer::create(run.value().config, threads, ranks, StartFrom::kState, teacher.value());
   if (!trainer.ok()) return trainer.status();
   BROADLOOM_TRY(check_kept_logs(folder, checkpoint.value().logs));
   const Result<LoggedEvaluations> evaluations =
@@ -446,6 +459,14 @@ Result<ReadyRun> old_run(const std::string& run_dir, int threads, const RunHooks
     BROADLOOM_TRY(
         write_file_atomically(folder.manifest_path(), manifest_json(run.value().manifest)));
   }
+  if (trains && teacher.value()) {
+    // The folder may be older than its copy, or the copy damaged.
+    const Result<std::string> copy = read_file(folder.teacher_path());
+    const std::string& bytes = teacher.value()->bytes;
+    if (!copy.ok() || copy.value() != bytes) {
+      BROADLOOM_TRY(write_file_atomically(folder.teacher_path(), bytes));
+    }
+  }
   std::optional<RunSummary> over;
   if (!trainer.value()->finished()) {
     const std::string bounds = note_on_bounds(checkpoint.value(), run.value().config);
@@ -458,7 +479,8 @@ Result<ReadyRun> old_run(const std::string& run_dir, int threads, const RunHooks
     over = summary_of(*trainer.value(), folder.dir(), 0.0, evaluations.value().best);
     over->panel_failure = failure.value();
   }
-  return ReadyRun{lock.take(), opened.take(), trainer.take(), checkpoint.value().logs, over};
+  return ReadyRun{lock.take(),     opened.take(), trainer.take(), checkpoint.value().logs,
+                  std::move(over), teacher.take()};
 }
 
 }  // namespace
@@ -466,8 +488,10 @@ Result<ReadyRun> old_run(const std::string& run_dir, int threads, const RunHooks
 Result<RunSummary> start_run(const Config& config, const std::string& run_dir, int threads,
                              const RunHooks& hooks, const std::optional<Panel>& panel,
                              const std::optional<InitialPolicy>& init, Ranks& ranks,
-                             const std::string& rerun_of) {
-  return train_with(ranks, new_run(config, run_dir, threads, hooks, panel, init, ranks, rerun_of),
+                             const std::string& rerun_of,
+                             const std::optional<TeacherFile>& teacher) {
+  return train_with(ranks,
+                    new_run(config, run_dir, threads, hooks, panel, init, ranks, rerun_of, teacher),
                     hooks);
 }
 

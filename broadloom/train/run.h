@@ -12,6 +12,7 @@
 #include "broadloom/evaluate/panel.h"
 #include "broadloom/train/contract.h"
 #include "broadloom/train/initial_policy.h"
+#include "broadloom/train/teacher_policy.h"
 
 namespace broadloom {
 
@@ -98,10 +99,14 @@ struct RunSummary {
 //
 // rerun_of: hash of the repeated record's line; "": not a rerun. The manifest keeps it, because
 // ledgers do not accept reruns.
+//
+// teacher: nullopt reads the one that the config names, if its algorithm has one. The folder keeps
+// a copy (teacher.safetensors), which resumes and reruns use.
 Result<RunSummary> start_run(const Config& config, const std::string& run_dir, int threads,
                              const RunHooks& hooks, const std::optional<Panel>& panel = {},
                              const std::optional<InitialPolicy>& init = {},
-                             Ranks& ranks = Ranks::alone(), const std::string& rerun_of = "");
+                             Ranks& ranks = Ranks::alone(), const std::string& rerun_of = "",
+                             const std::optional<TeacherFile>& teacher = {});
 
 // The argument for set_isa() before a run is resumed: the run's isa, or one with the bits that it
 // began with.

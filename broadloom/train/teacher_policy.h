@@ -1,8 +1,11 @@
-// The teacher of a run: another run's policy, read from its checkpoint and never changed.
+// The teacher of a run: another run's policy, read from its checkpoint and never changed. A run
+// keeps a copy of that file in its folder, because the file may train on, move or go.
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
+#include <vector>
 
 #include "broadloom/core/status.h"
 #include "broadloom/evaluate/policy.h"
@@ -10,6 +13,12 @@
 #include "broadloom/rollout/teacher.h"
 
 namespace broadloom {
+
+// A checkpoint's bytes, read once: its copy and all trainers have the same policy.
+struct TeacherFile {
+  std::string path;
+  std::string bytes;
+};
 
 struct TeacherPolicy {
   std::unique_ptr<LoadedPolicy> policy;
@@ -22,15 +31,33 @@ struct TeacherPolicy {
   std::string hash() const;
 };
 
-// Reads the teacher of a config whose algorithm has one. null: it has none. kNotFound, kIo or
-// kCorrupt for its file; kMismatch if its actions are others, if no observation of spec has its
-// size, or if it has a memory.
-Result<std::unique_ptr<TeacherPolicy>> read_teacher(const Config& config, const EnvSpec& spec);
+// Reads the file that a config names; nullopt if its algorithm has no teacher. kNotFound, kIo.
+Result<std::optional<TeacherFile>> read_teacher_file(const Config& config);
+
+// Reads the recorded teacher from the first of the places (runs or checkpoints) that has it. The
+// error says what each place has instead, and ends with the advice. kNotFound if nothing is there,
+// kCorrupt, or kMismatch for another policy.
+Result<TeacherFile> find_teacher(const PolicySource& recorded,
+                                 const std::vector<std::string>& places, const std::string& advice);
+
+// The teacher of a run that was started: the copy in its folder, or else the file that it began
+// with. Its path is the recorded one. nullopt: the algorithm has none. Errors of find_teacher() and
+// of the manifest.
+Result<std::optional<TeacherFile>> teacher_of_run(const RunFolder& folder, const Config& config);
+
+// Makes the teacher of a config. null: its algorithm has none. file: nullopt reads the one that the
+// config names. kNotFound, kIo or kCorrupt for that file; kMismatch if its task or its actions are
+// others, if no observation of spec has what it read, or if it has a memory.
+Result<std::unique_ptr<TeacherPolicy>> make_teacher(const Config& config, const EnvSpec& spec,
+                                                    const std::optional<TeacherFile>& file = {});
 
 // kMismatch unless the teacher (null: none) is the recorded one; hash "": nothing was recorded.
 Status check_teacher(const TeacherPolicy* teacher, const std::string& recorded_hash);
 
 // TeacherPolicy::hash() of a recorded source.
 std::string teacher_hash(const PolicySource& source);
+
+// "runs/t/checkpoints/x.safetensors (324f52ca)": file and first digits of its parameters' hash.
+std::string teacher_text(const PolicySource& source);
 
 }  // namespace broadloom

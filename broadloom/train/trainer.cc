@@ -81,7 +81,8 @@ std::optional<ObsNormalizer> normalizer_of(const Config& config, const Space& sp
 }  // namespace
 
 Result<std::unique_ptr<Trainer>> Trainer::create(const Config& config, int threads, Ranks& ranks,
-                                                 StartFrom start) {
+                                                 StartFrom start,
+                                                 const std::optional<TeacherFile>& teacher) {
   BROADLOOM_TRY(check_machine(config, threads));
   const Result<MemoryPlan> plan =
       plan_memory(config, threads, ranks.size());  // checked before environments are made
@@ -92,7 +93,7 @@ Result<std::unique_ptr<Trainer>> Trainer::create(const Config& config, int threa
   options.state_follows = start == StartFrom::kState;
   Result<std::unique_ptr<VecEnv>> envs = make_vec_env(config.env_id, config.env_options, options);
   if (!envs.ok()) return envs.status();
-  return create_checked(config, threads, envs.take(), ranks);
+  return create_checked(config, threads, envs.take(), ranks, teacher);
 }
 
 Result<std::unique_ptr<Trainer>> Trainer::create(const Config& config, int threads,
@@ -101,15 +102,15 @@ Result<std::unique_ptr<Trainer>> Trainer::create(const Config& config, int threa
   BROADLOOM_TRY(check_given(config, envs.get()));
   BROADLOOM_TRY(
       check_memory(config, plan_memory(config, threads, *envs, ranks.size()), ranks.here()));
-  return create_checked(config, threads, std::move(envs), ranks);
+  return create_checked(config, threads, std::move(envs), ranks, {});
 }
 
 Result<std::unique_ptr<Trainer>> Trainer::create_checked(const Config& config, int threads,
-                                                         std::unique_ptr<VecEnv> envs,
-                                                         Ranks& ranks) {
+                                                         std::unique_ptr<VecEnv> envs, Ranks& ranks,
+                                                         const std::optional<TeacherFile>& file) {
   BROADLOOM_TRY(check_fits(config, *envs));
   BROADLOOM_TRY(check_ranks(*envs, ranks.size()));
-  Result<std::unique_ptr<TeacherPolicy>> teacher = read_teacher(config, envs->spec());
+  Result<std::unique_ptr<TeacherPolicy>> teacher = make_teacher(config, envs->spec(), file);
   if (!teacher.ok()) return teacher.status();
   std::unique_ptr<Trainer> trainer(
       new Trainer(config, threads, std::move(envs), ranks, teacher.take()));

@@ -142,9 +142,12 @@ class Trainer {
   // With config.device, the device collects and learns; the trainer's results have the same bits.
   // The CPU has only the parts of the block that reports need, or the whole block with hashes or
   // instruments. kInvalidConfig for settings that the device does not support.
+  //
+  // teacher: of an algorithm that has one; nullopt: read from the file that the config names.
   static Result<std::unique_ptr<Trainer>> create(const Config& config, int threads,
                                                  Ranks& ranks = Ranks::alone(),
-                                                 StartFrom start = StartFrom::kStart);
+                                                 StartFrom start = StartFrom::kStart,
+                                                 const std::optional<TeacherFile>& teacher = {});
   static Result<std::unique_ptr<Trainer>> create(const Config& config, int threads,
                                                  std::unique_ptr<VecEnv> envs,
                                                  Ranks& ranks = Ranks::alone());
@@ -239,8 +242,8 @@ class Trainer {
 
   // For a config that the machine supports and has memory for.
   static Result<std::unique_ptr<Trainer>> create_checked(const Config& config, int threads,
-                                                         std::unique_ptr<VecEnv> envs,
-                                                         Ranks& ranks);
+                                                         std::unique_ptr<VecEnv> envs, Ranks& ranks,
+                                                         const std::optional<TeacherFile>& file);
 
   ObsNormalizers normalizers();
   BackendSetup backend_setup(Ranks& ranks);

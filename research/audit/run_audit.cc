@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <filesystem>
 #include <memory>
 #include <optional>
 #include <utility>
@@ -36,8 +37,22 @@ int enough_iterations(const Trainer& trainer) {
   return static_cast<int>(std::max<std::int64_t>(kFewestIterations, std::min(wanted, affordable)));
 }
 
+// The teacher of the checkpoint's run, whose folder may be around it.
+Result<std::optional<TeacherFile>> teacher_of(const FoundCheckpoint& found, const Config& config) {
+  std::string run_dir = found.folder.dir();
+  if (found.is_alone() && RunFolder::is_among_checkpoints(found.path)) {
+    run_dir = std::filesystem::absolute(found.path).parent_path().parent_path().string();
+  }
+  if (run_dir.empty()) return read_teacher_file(config);
+  const Result<RunFolder> folder = RunFolder::open(run_dir);
+  if (!folder.ok()) return folder.status();
+  return teacher_of_run(folder.value(), config);
+}
+
 // Restores the policy in a trainer with the instrument.
-Result<std::unique_ptr<Trainer>> load(Checkpoint& checkpoint, const AuditOptions& options) {
+Result<std::unique_ptr<Trainer>> load(Checkpoint& checkpoint,
+                                      const std::optional<TeacherFile>& teacher,
+                                      const AuditOptions& options) {
   Config& config = checkpoint.config;
   // Before a trainer is made, since a changed file may name a network of any size.
   BROADLOOM_TRY(check_belongs(checkpoint, config));
@@ -45,7 +60,7 @@ Result<std::unique_ptr<Trainer>> load(Checkpoint& checkpoint, const AuditOptions
   config.instruments = {"audit"};
   config.instrument_every = 1;
   Result<std::unique_ptr<Trainer>> trainer =
-      Trainer::create(config, options.threads, Ranks::alone(), StartFrom::kState);
+      Trainer::create(config, options.threads, Ranks::alone(), StartFrom::kState, teacher);
   if (!trainer.ok()) return trainer.status();
   BROADLOOM_TRY(restore(checkpoint, *trainer.value()));
   return trainer;
@@ -127,10 +142,15 @@ Result<bool> may_have_others(const RunFolder& folder, bool alone) {
 
 // Continues from the checkpoint for the number of iterations in `options`, and fills in report and
 // facts.
-Result<std::vector<AuditNumbers>> measure_on(Checkpoint& checkpoint, const AuditOptions& options,
-                                             bool others, RunFacts& facts, AuditReport& report) {
-  Result<std::unique_ptr<Trainer>> trainer = load(checkpoint, options);
+Result<std::vector<AuditNumbers>> measure_on(Checkpoint& checkpoint,
+                                             const std::optional<TeacherFile>& teacher,
+                                             const AuditOptions& options, bool others,
+                                             RunFacts& facts, AuditReport& report) {
+  Result<std::unique_ptr<Trainer>> trainer = load(checkpoint, teacher, options);
   if (!trainer.ok()) return trainer.status();
+  if (const TeacherPolicy* const copied = trainer.value()->teacher()) {
+    report.notes.push_back("it copies the teacher " + teacher_text(copied->source));
+  }
   report.global_step = trainer.value()->report().global_step;
   if (!trainer.value()->simulator().saves_state && report.global_step > 0) {
     report.notes.emplace_back(
@@ -149,7 +169,7 @@ Result<std::vector<AuditNumbers>> measure_on(Checkpoint& checkpoint, const Audit
   const bool ends = left < count && falling_value(checkpoint.config).has_value();
   if (ends) {
     hold_values(trainer.value()->report().iteration, checkpoint.config);
-    trainer = load(checkpoint, options);
+    trainer = load(checkpoint, teacher, options);
     if (!trainer.ok()) return trainer.status();
     report.notes.push_back(
         fmt::format("{} iteration{} of the schedule {} left, so scheduled values stay as they are. "
@@ -216,8 +236,10 @@ Result<AuditReport> audit_run(const std::string& run_or_checkpoint, const AuditO
   }
   const Result<bool> others = may_have_others(folder, alone);
   if (!others.ok()) return others.status();
-  const Result<std::vector<AuditNumbers>> measured =
-      measure_on(checkpoint.value(), options, others.value(), facts.value(), report);
+  const Result<std::optional<TeacherFile>> teacher = teacher_of(found.value(), config);
+  if (!teacher.ok()) return teacher.status();
+  const Result<std::vector<AuditNumbers>> measured = measure_on(
+      checkpoint.value(), teacher.value(), options, others.value(), facts.value(), report);
   if (!measured.ok()) return measured.status();
   if (alone) {  // how far the run went later is unknown
     facts.value().learning_rate_left = RunFacts::kNone;

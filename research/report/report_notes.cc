@@ -13,6 +13,7 @@
 #include "research/report/report_scores.h"
 #include "research/report/report_troubles.h"
 #include "research/report/report_words.h"
+#include "research/study/study_definition.h"
 
 namespace broadloom {
 namespace {
@@ -72,6 +73,22 @@ void note_sampled(const StudyReport& report, Notes& notes) {
         "show the effect of a key.",
         study.store, study.sampler, count_words(settings, "setting")));
   }
+}
+
+void note_teachers(const std::vector<StudyResults>& results, Notes& notes) {
+  std::vector<std::string> teachers;
+  for (const StudyResults& study : results) {
+    const auto hashes = defined_values(study.definition, "teacher.parameters_hash");
+    for (const ResultCell& cell : study.cells) {
+      const auto hash = hashes.find(cell.name);
+      if (hash == hashes.end()) continue;
+      std::string words =
+          fmt::format("{} ({})", cell.setting("teacher"), hash->second.substr(0, 8));
+      const bool is_known = std::find(teachers.begin(), teachers.end(), words) != teachers.end();
+      if (!is_known) teachers.push_back(std::move(words));
+    }
+  }
+  add_list("Students copied the policy of {}.", teachers, notes);
 }
 
 void note_failed(const std::vector<StudyResults>& results, const StudyReport& report,
@@ -350,6 +367,7 @@ std::vector<std::string> report_notes(const std::vector<StudyResults>& results,
   Notes notes;
   note_missing(report, notes);
   note_sampled(report, notes);
+  note_teachers(results, notes);
   note_failed(results, report, notes);
   note_few_runs(report, notes);
   note_tuned(report, notes);

@@ -5,11 +5,13 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <memory>
 #include <numeric>
 #include <set>
 
 #include "broadloom/config/keys.h"
 #include "broadloom/core/hash.h"
+#include "broadloom/env/tasks/registry.h"
 #include "broadloom/setup/resolve_config.h"
 
 namespace broadloom {
@@ -55,8 +57,16 @@ bool defines(const std::pair<std::string, std::string>& entry, const Overrides& 
   return std::find(defaults.begin(), defaults.end(), entry) == defaults.end();
 }
 
+// The policy of a teacher counts, and not the place of its file.
+void replace_teacher(const StudyCell& cell, Overrides& keys) {
+  if (!cell.teacher) return;
+  std::erase_if(keys, [](const auto& entry) { return entry.first == "teacher"; });
+  keys.insert(keys.end(), cell.teacher_hashes.begin(), cell.teacher_hashes.end());
+}
+
 // A key whose default differs from what older stores did counts only if it has an effect.
-Overrides defining_keys(const Config& config) {
+Overrides defining_keys(const StudyCell& cell) {
+  const Config& config = cell.config;
   static const Overrides kDefaults = to_overrides(Config{});
   Overrides keys = to_overrides(config);
   const std::set<std::string> idle = idle_keys(config);
@@ -64,6 +74,7 @@ Overrides defining_keys(const Config& config) {
     const bool is_idle = facts_of(entry.first).before != nullptr && idle.count(entry.first) > 0;
     return is_idle || !defines(entry, kDefaults);
   });
+  replace_teacher(cell, keys);
   return keys;
 }
 
@@ -315,12 +326,38 @@ class Planner {
     cell.note = note.value();
     const Status valid = check_config(cell.config);
     if (!valid.ok()) return failure(valid);
+    const Status has_teacher = add_teacher(cell);
+    if (!has_teacher.ok()) return failure(has_teacher);
     cell.config.seed = 0;
     for (std::size_t a = 0; a < axes_.size(); ++a) {
       const Overrides& set = axes_[a].values[indices[a]].set;
       cell.changes.insert(cell.changes.end(), set.begin(), set.end());
     }
     plan_.cells.push_back(std::move(cell));
+    return {};
+  }
+
+  // Cells that name one file have the same bytes, even if it changes meanwhile.
+  Status add_teacher(StudyCell& cell) {
+    const std::string& name = cell.config.teacher;
+    const auto same = std::find_if(plan_.cells.begin(), plan_.cells.end(), [&](const StudyCell& c) {
+      return c.teacher && c.config.teacher == name;
+    });
+    Result<std::optional<TeacherFile>> file =
+        same == plan_.cells.end() ? read_teacher_file(cell.config) : same->teacher;
+    if (!file.ok()) return file.status();
+    if (!file.value()) return {};
+    const Result<EnvSpec> spec = env_spec(cell.config.env_id, cell.config.env_options);
+    if (!spec.ok()) return spec.status();
+    const Result<std::unique_ptr<TeacherPolicy>> teacher =
+        make_teacher(cell.config, spec.value(), file.value());
+    if (!teacher.ok()) return teacher.status();
+    const PolicySource& source = teacher.value()->source;
+    cell.teacher_hashes = {{"teacher.parameters_hash", source.parameters_hash}};
+    if (!source.obs_normalizer_hash.empty()) {
+      cell.teacher_hashes.emplace_back("teacher.obs_normalizer_hash", source.obs_normalizer_hash);
+    }
+    cell.teacher = file.take();
     return {};
   }
 
@@ -353,7 +390,9 @@ class Planner {
       std::string config;
       Config acting = cell.config;
       acting.eval_interval = spec_.evaluations;
-      for (const auto& [key, text] : to_overrides(without_idle_values(acting))) {
+      Overrides keys = to_overrides(without_idle_values(acting));
+      replace_teacher(cell, keys);
+      for (const auto& [key, text] : keys) {
         config += key + "=" + text + "\n";
       }
       for (const std::string& word : {"name " + cell.name, config}) {
@@ -381,7 +420,7 @@ class Planner {
 
   void add_runs() {
     std::vector<Overrides> keys;  // of each cell
-    for (const StudyCell& cell : plan_.cells) keys.push_back(defining_keys(cell.config));
+    for (const StudyCell& cell : plan_.cells) keys.push_back(defining_keys(cell));
     const auto add = [&](std::size_t cell, std::uint64_t seed) {
       std::string text;
       for (const auto& [key, value] : keys[cell]) {
@@ -416,7 +455,7 @@ class Planner {
     if (!spec_.sampler.empty()) text += fmt::format("sampler {}\n", spec_.sampler);
     for (const StudyCell& cell : plan_.cells) {
       text += "cell " + cell.name + "\n";
-      for (const auto& [key, value] : defining_keys(cell.config)) {
+      for (const auto& [key, value] : defining_keys(cell)) {
         if (key != "seed") text += key + " " + value + "\n";
       }
     }

@@ -3,11 +3,13 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "broadloom/config/config.h"
 #include "broadloom/core/status.h"
+#include "broadloom/train/teacher_policy.h"
 #include "research/study/study_spec.h"
 
 namespace broadloom {
@@ -17,6 +19,9 @@ struct StudyCell {
   Overrides changes;  // set by the axes
   Config config;      // complete; its seed has no meaning
   std::string note;   // set if the match cannot be kept exactly
+  // Read once, for all runs; nullopt: the algorithm has none.
+  std::optional<TeacherFile> teacher = {};
+  Overrides teacher_hashes = {};  // of its policy
 
   // Counts whole blocks only, as the trainer does.
   std::int64_t environment_steps() const { return config.trained_steps(); }
@@ -63,7 +68,7 @@ struct StudyPlan {
 
 // kInvalidConfig if the study contradicts itself: no seeds, an axis without values, a key that a
 // study may not set or that the match sets, impossible shapes, an invalid config, or two equal
-// cells. Messages name the cell.
+// cells. Also errors of a teacher: kNotFound, kIo, kCorrupt, kMismatch. Messages name the cell.
 Result<StudyPlan> plan_study(const StudySpec& spec);
 
 }  // namespace broadloom

@@ -237,6 +237,15 @@ DefinedRuns defined_runs(const std::string& definition) {
   return out;
 }
 
+std::map<std::string, std::string> defined_values(const std::string& definition,
+                                                  const std::string& key) {
+  std::map<std::string, std::string> values;
+  for (const auto& [name, lines] : lines_of({"", definition}).cells) {
+    if (lines.contains(key)) values[name] = value_at(lines, key);
+  }
+  return values;
+}
+
 std::string definition_differences(const NamedDefinition& theirs, const NamedDefinition& ours) {
   return DifferenceWords(theirs, ours).text();
 }

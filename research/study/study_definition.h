@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -35,6 +36,10 @@ struct DefinedRuns {
   bool has(std::int64_t id, std::int64_t cell, std::int64_t seed) const;
 };
 DefinedRuns defined_runs(const std::string& definition);
+
+// The values of a key by names of cells; without cells that do not have it.
+std::map<std::string, std::string> defined_values(const std::string& definition,
+                                                  const std::string& key);
 
 // A definition and the name of its owner in messages: "the store", "'a.sqlite'".
 struct NamedDefinition {

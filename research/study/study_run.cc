@@ -20,9 +20,10 @@ std::string parameters_hash(const Trainer& trainer) {
 }
 
 // Returns whether the run ended; false if keep_going stopped it.
-Result<bool> train(const Config& config, int threads, CurveRecorder& recorder,
-                   const KeepGoing& keep_going, RunRecord& record) {
-  Result<std::unique_ptr<Trainer>> made = Trainer::create(config, threads);
+Result<bool> train(const Config& config, const std::optional<TeacherFile>& teacher, int threads,
+                   CurveRecorder& recorder, const KeepGoing& keep_going, RunRecord& record) {
+  Result<std::unique_ptr<Trainer>> made =
+      Trainer::create(config, threads, Ranks::alone(), StartFrom::kStart, teacher);
   if (!made.ok()) return made.status();
   Trainer& trainer = *made.value();
   trainer.set_recorder(&recorder);
@@ -39,7 +40,8 @@ Result<bool> train(const Config& config, int threads, CurveRecorder& recorder,
 
 std::optional<RunRecord> train_run(const StudyPlan& plan, const StudyRun& run, int threads,
                                    const KeepGoing& keep_going) {
-  Config config = plan.cells[static_cast<std::size_t>(run.cell)].config;
+  const StudyCell& cell = plan.cells[static_cast<std::size_t>(run.cell)];
+  Config config = cell.config;
   config.seed = run.seed;
   RunRecord record;
   record.id = run.id;
@@ -49,7 +51,7 @@ std::optional<RunRecord> train_run(const StudyPlan& plan, const StudyRun& run, i
   Status status;
   // If a dependency throws or memory runs out, only this run fails.
   try {
-    const Result<bool> ended = train(config, threads, recorder, keep_going, record);
+    const Result<bool> ended = train(config, cell.teacher, threads, recorder, keep_going, record);
     if (ended.ok() && !ended.value()) return std::nullopt;
     status = ended.status();
   } catch (const std::exception& error) {

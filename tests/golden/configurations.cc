@@ -506,6 +506,7 @@ const std::vector<Configuration>& configurations() {
                     }});
     list.push_back({"distill", measure_distill});
     list.push_back({"distill_golf", measure_distill_golf});
+    list.push_back({"distill_huber", measure_distill_huber});
     return list;
   }();
   return all;

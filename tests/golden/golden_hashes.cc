@@ -108,7 +108,7 @@ TEST(GoldenRuns, HaveEveryChoice) {
     if (field.facts.role == Role::kMachine) continue;
     if (field.name == "precision") continue;  // only GPUs have tf32, with other bits
     if (field.name == "dialect") continue;    // values of other keys: tests/config/dialects_test.cc
-    // A student needs a teacher, as in measure_distill(); tests/learn/distill_test.cc has both.
+    // A student needs a teacher: the runs of measure_distill() have both losses.
     if (field.name == "teacher_reads" || field.name == "distill_loss") continue;
     if (field.name == "encoder") continue;  // not all images are large enough; "functions" has all
     std::set<std::string> values = values_of(field.name);

@@ -26,6 +26,7 @@ Result<Lines> measure_exact_gradients(const std::string& isa, AtLimit at_limit);
 // Distillation of a teacher that has trained a little.
 Result<Lines> measure_distill(const std::string& isa);
 Result<Lines> measure_distill_golf(const std::string& isa);
+Result<Lines> measure_distill_huber(const std::string& isa);
 
 // A study: the curves and scores of each cell in its store.
 Result<Lines> measure_study(const std::string& isa);

@@ -195,6 +195,16 @@ Result<Lines> measure_distill_golf(const std::string& isa) {
       {{"env_id", "Golf-v0"}, {"num_minibatches", "4"}, {"gradient_length", "13"}}, isa);
 }
 
+// Huber's loss of one number.
+Result<Lines> measure_distill_huber(const std::string& isa) {
+  return measure_student("distill_huber", {{"env_id", "Pendulum-v1"}},
+                         {{"env_id", "Pendulum-v1"},
+                          {"distill_loss", "huber"},
+                          {"num_minibatches", "4"},
+                          {"gradient_length", "13"}},
+                         isa);
+}
+
 Result<Lines> measure_study(const std::string& isa) {
   BROADLOOM_TRY(set_isa(isa));
   Result<StudySpec> spec = parse_study(

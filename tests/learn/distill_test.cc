@@ -1,5 +1,5 @@
-// Distillation: its loss against finite differences, its update against a slow reference, its bits,
-// and whole runs with a teacher: what they record, resume and refuse.
+// Distillation: its loss against finite differences, its update against a slow reference, and its
+// bits. teacher_test.cc has the teacher's file.
 // sanitizers: address, threads
 #include "broadloom/learn/distill.h"
 #include "broadloom/setup/resolve_config.h"
@@ -21,15 +21,11 @@
 #include "broadloom/evaluate/policy.h"
 #include "broadloom/evaluate/run_path.h"
 #include "broadloom/nn/policy_distribution.h"
-#include "broadloom/record/files.h"
-#include "broadloom/record/json.h"
-#include "broadloom/train/rerun.h"
 #include "broadloom/train/run.h"
 #include "broadloom/train/trainer.h"
+#include "tests/learn/distilled_runs.h"
 #include "tests/learn/finite_differences.h"
 #include "tests/support/release_only.h"
-#include "tests/train/folder.h"
-#include "tests/train/scene.h"
 
 namespace broadloom {
 namespace {
@@ -257,56 +253,6 @@ TEST(DistillUpdate, FailsIfTheBlockIsOfOtherParameters) {
   EXPECT_NE(status.message().find("log-probabilities"), std::string::npos);
 }
 
-class DistilledRuns : public InFolder {
- protected:
-  // A teacher of few steps.
-  std::string teacher(const std::string& name, const Overrides& more = {}) {
-    Overrides all{{"env_id", "CartPole-v1"},   {"num_envs", "8"},       {"num_steps", "32"},
-                  {"total_timesteps", "1024"}, {"hidden_sizes", "8,8"}, {"norm_obs", "true"},
-                  {"tensorboard", "false"}};
-    start(name, resolved(add_overrides(all, more)));
-    return at(name);
-  }
-
-  Overrides student_keys(const std::string& teacher, const Overrides& more = {}) const {
-    return add_overrides({{"env_id", "CartPole-v1"},
-                          {"algorithm", "distill"},
-                          {"teacher", teacher},
-                          {"num_envs", "20"},
-                          {"num_steps", "12"},
-                          {"gradient_length", "4"},
-                          {"total_timesteps", "1440"},
-                          {"hidden_sizes", "6,5"},
-                          {"norm_obs", "true"},
-                          {"checkpoint_interval", "2"},
-                          {"keep_checkpoints", "0"},
-                          {"tensorboard", "false"}},
-                         more);
-  }
-
-  RunSummary start(const std::string& name, const Config& config, const RunHooks& hooks = {}) {
-    const Result<RunSummary> run = start_run(config, at(name), 2, hooks);
-    EXPECT_TRUE(run.ok()) << run.status().message();
-    return run.ok() ? run.value() : RunSummary();
-  }
-
-  // The refusal of a run.
-  std::string refusal(const Overrides& keys) {
-    const Result<Config> config = resolve_config(keys);
-    EXPECT_TRUE(config.ok()) << config.status().message();
-    if (!config.ok()) return "";
-    const Result<std::unique_ptr<Trainer>> trainer = Trainer::create(config.value(), 1);
-    EXPECT_FALSE(trainer.ok());
-    return trainer.ok() ? "" : trainer.status().message();
-  }
-};
-
-void expect_words(const std::string& message, const std::vector<std::string>& words) {
-  for (const std::string& word : words) {
-    EXPECT_NE(message.find(word), std::string::npos) << word << " in: " << message;
-  }
-}
-
 // The teacher reads the critic's observation where numbers are hidden from the student.
 TEST_F(DistilledRuns, LabelsAreTheTeachersOutputs) {
   const std::string source = teacher("t");
@@ -408,91 +354,6 @@ TEST_F(DistilledRuns, LearnChoicesBesideNumbers) {
     if (first.empty()) first = bytes_of(*trainer);
     EXPECT_EQ(bytes_of(*trainer), first) << threads;
   }
-}
-
-TEST_F(DistilledRuns, ResumeAndRerunToTheSameBits) {
-  const std::string source = teacher("t");
-  for (const std::string cell : {"none", "gru"}) {
-    const Config config = resolved(student_keys(source, {{"recurrent", cell}}));
-    start("whole" + cell, config);
-    int iterations = 0;
-    const RunHooks stop{.on_contract = {},
-                        .on_iteration = {},
-                        .should_stop = [&] { return ++iterations == 3; },
-                        .on_panel = {},
-                        .on_note = {}};
-    EXPECT_FALSE(start("parts" + cell, config, stop).finished);
-    const Result<RunSummary> resumed = resume_run(at("parts" + cell), 1, {});
-    ASSERT_TRUE(resumed.ok()) << resumed.status().message();
-    const Json whole = Json::parse(read_file(at("whole" + cell) + "/ledger_line.json").take());
-    const Json parts = Json::parse(read_file(at("parts" + cell) + "/ledger_line.json").take());
-    EXPECT_EQ(whole["result"]["state_hash"].text(), parts["result"]["state_hash"].text());
-    EXPECT_EQ(whole["teacher"]["parameters_hash"].text().size(), 32U);
-    EXPECT_NE(whole["teacher"]["obs_normalizer_hash"].text(), "");
-    const std::string line = read_file(at("whole" + cell) + "/ledger_line.json").take();
-    const std::string trimmed = line.substr(0, line.find('\n'));
-    const Result<RerunPlan> plan = plan_rerun(trimmed);
-    ASSERT_TRUE(plan.ok()) << plan.status().message();
-    const Result<RerunReport> report = rerun(trimmed, plan.value(), at("again" + cell), 1, {});
-    ASSERT_TRUE(report.ok()) << report.status().message();
-    EXPECT_TRUE(report.value().agrees());
-  }
-}
-
-TEST_F(DistilledRuns, RefuseAnotherTeacherLater) {
-  const std::string source = teacher("t");
-  const Config config = resolved(student_keys(source));
-  int iterations = 0;
-  const RunHooks stop{.on_contract = {},
-                      .on_iteration = {},
-                      .should_stop = [&] { return ++iterations == 3; },
-                      .on_panel = {},
-                      .on_note = {}};
-  start("student", config, stop);
-  start("whole", config);
-  const std::string line = read_file(at("whole") + "/ledger_line.json").take();
-  const std::string trimmed = line.substr(0, line.find('\n'));
-  std::filesystem::remove_all(source);
-  const Result<RunSummary> missing = resume_run(at("student"), 1, {});
-  ASSERT_FALSE(missing.ok());
-  EXPECT_EQ(missing.status().kind(), ErrorKind::kNotFound);
-  EXPECT_FALSE(plan_rerun(trimmed).ok());
-  teacher("t", {{"seed", "9"}});
-  const Result<RunSummary> changed = resume_run(at("student"), 1, {});
-  ASSERT_FALSE(changed.ok());
-  EXPECT_EQ(changed.status().kind(), ErrorKind::kMismatch);
-  expect_words(changed.status().message(),
-               {"teacher: got", "expected", "put that checkpoint back"});
-  const Result<RerunPlan> plan = plan_rerun(trimmed);
-  ASSERT_FALSE(plan.ok());
-  EXPECT_EQ(plan.status().kind(), ErrorKind::kMismatch);
-}
-
-TEST_F(DistilledRuns, RefuseTeachersThatDoNotFit) {
-  const std::string source = teacher("t");
-  expect_words(refusal(student_keys("")), {"teacher: got none", "expected", "--teacher"});
-  expect_words(refusal(student_keys(at("nowhere"))), {"teacher: ", "nowhere"});
-  expect_words(refusal(student_keys(source, {{"env_id", "Acrobot-v1"}})),
-               {"got actions", "expected those of Acrobot-v1"});
-  const std::string blind = teacher("blind", {{"env.hide_obs", "1,3"}});
-  expect_words(refusal(student_keys(blind)), {"got observations", "expected", "CartPole-v1"});
-  expect_words(refusal(student_keys(source, {{"teacher_reads", "critic"}})),
-               {"got observations", "teacher_reads = critic"});
-  const std::string gru = teacher("gru", {{"recurrent", "gru"}});
-  expect_words(refusal(student_keys(gru)), {"got recurrent = gru", "without memory"});
-  const std::string values = teacher("values", {{"algorithm", "pqn"}, {"norm_obs", "false"}});
-  expect_words(refusal(student_keys(values)), {"got action values", "expected a policy"});
-  const std::string torque = teacher("torque", {{"env_id", "Pendulum-v1"}});
-  expect_words(refusal(student_keys(
-                   torque, {{"env_id", "Pendulum-v1"}, {"action_distribution", "squashed"}})),
-               {"got action_distribution = squashed", "expected gaussian"});
-  const std::string squashed =
-      teacher("squashed", {{"env_id", "Pendulum-v1"}, {"action_distribution", "squashed"}});
-  expect_words(refusal(student_keys(squashed, {{"env_id", "Pendulum-v1"}})),
-               {"got action_distribution = squashed", "expected gaussian"});
-  expect_words(refusal(student_keys(source, {{"gradient_length", "5"}})),
-               {"gradient_length: got 5", "num_steps = 12", "divisor"});
-  expect_words(refusal(student_keys(source, {{"lr_schedule", "adaptive"}})), {"lr_schedule: got"});
 }
 
 // A student acts for itself: no teacher is needed to evaluate it, or to begin PPO with it.

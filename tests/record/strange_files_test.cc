@@ -179,6 +179,8 @@ TEST_F(StrangeFiles, AFolderOfSomebodyIsNotTakenForABegunRun) {
       FileLock::try_acquire(at(strange[3] + kDead + "/lock"));  // by another machine's process
   ASSERT_TRUE(held.ok() && held.value().has_value());
   make(std::string(".killed") + kDead, "process 2147483646 on host");
+  ASSERT_TRUE(
+      write_file_atomically(at(std::string(".killed") + kDead + "/teacher.safetensors"), "x").ok());
   fs::create_directories(at(std::string(".killed_at_once") + kDead) + "/checkpoints");
   run("run");
   for (const std::string& name : strange) {
