@@ -31,7 +31,7 @@ from .frames import read_evaluations, read_ledger, read_metrics, read_store
 from .training import Progress, Run, allow_plugin, main, register, resume, train
 
 if TYPE_CHECKING:
-    from . import sinks, zoo
+    from . import sinks, warp, zoo
     from .envs import Env, VectorEnv
     from .importing import import_policy
     from .policy import Policy
@@ -69,6 +69,7 @@ __all__ = [
     "resume",
     "sinks",
     "train",
+    "warp",
     "watch",
     "zoo",
 ]
@@ -94,7 +95,7 @@ _registry.register_when_imported()
 def __getattr__(name):
     from importlib import import_module
 
-    if name in ("sinks", "zoo"):
+    if name in ("sinks", "warp", "zoo"):
         return import_module(f".{name}", __name__)
     if name not in _LATER:
         hint = ""

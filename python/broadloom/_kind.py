@@ -80,6 +80,7 @@ class Kind:
         env = self.probe
         self.is_compiled = hasattr(env, "plays_blocks")
         self.saves_state = self.is_compiled and env.saves_state()
+        self.deterministic = metadata_of(env).get("deterministic", True)
         self.mode, self.mode_is_assumed = autoreset_mode(env)
         self.has_final_observations = metadata_of(env).get("final_obs", True) is not False
         warn_of_statistics(self.id, env)
@@ -102,6 +103,7 @@ class Kind:
             "reward_threshold": reward_threshold,
             "upstream": upstream,
             "summary": summary,
+            "engine": str(metadata_of(env).get("engine", "")),
         }
         self.first_action = self.spec["action"].get("start", 0)
         self.structure = _nested.structure_of(self.spec["action"])
@@ -221,7 +223,7 @@ class Kind:
                 self.probe = self.new_envs(probe_request(self), any_number=True)
             try:
                 self.filler_rows = self.mode == "NextStep" and ignores_mask(self, self.probe)
-                self.deterministic = repeats(self, self.probe)
+                self.deterministic = self.deterministic and repeats(self, self.probe)
                 self.filler_rows = self.filler_rows and self.mode == "NextStep"
                 self.is_probed = True
             finally:

@@ -213,6 +213,27 @@ def gymnax_kind(env_id):
     )
 
 
+def warp_kind(env_id):
+    """warp/<id>: a task of Gymnasium, stepped by MuJoCo Warp."""
+    from . import warp
+
+    name = env_id.split("/", 1)[1]
+
+    def make(request):
+        limit = (
+            {"max_episode_steps": request.max_episode_steps} if request.max_episode_steps else {}
+        )
+        return warp.task(name, request.num_envs, **limit)
+
+    return Kind(
+        env_id,
+        make,
+        upstream=f"Gymnasium's {name}, by MuJoCo Warp",
+        reward_threshold=warp.TASKS[name][1] if name in warp.TASKS else None,
+        summary=f"{name} of Gymnasium, many worlds by MuJoCo Warp",
+    )
+
+
 def function_kind(name, function, *, vectorization, keys, max_episode_steps, num_envs=2):
     """A function without arguments that makes one environment, or a function of `num_envs` (and
     `seed`, if it takes one) that makes many. num_envs: number to ask for the probe."""

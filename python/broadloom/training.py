@@ -145,8 +145,8 @@ def train(
     env: an id, or a function that makes environments.
         Ids: of Broadloom ("CartPole-v1"), Gymnasium ("gymnasium/Hopper-v5",
         "gymnasium/ALE/Pong-v5"), a package that registers one ("pkg:Id-v0"), EnvPool
-        ("envpool/Ant-v5"), gymnax ("gymnax/CartPole-v1") or a plug-in
-        ("plugin:./libmine.so:Task-v0").
+        ("envpool/Ant-v5"), gymnax ("gymnax/CartPole-v1"), MuJoCo Warp ("warp/Hopper-v5") or a
+        plug-in ("plugin:./libmine.so:Task-v0").
         Functions: without arguments, for one environment; or of `num_envs` (and `seed`, if it takes
         one), for a VectorEnv or Stable-Baselines3's VecEnv.
     name: the id of a function's environments; by default "python/<function's name>-v0". With an id
@@ -587,7 +587,7 @@ def _refused(error):
     return error
 
 
-for _name in ("gymnasium", "envpool", "gymnax"):
+for _name in ("gymnasium", "envpool", "gymnax", "warp"):
     _core.register_namespace(_name, _opener(_name))
 
 

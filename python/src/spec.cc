@@ -129,6 +129,7 @@ EnvSpec spec_from(const nb::dict& spec) {
   out.names_success = nb::cast<bool>(spec["names_success"]);
   out.upstream = nb::cast<std::string>(spec["upstream"]);
   out.summary = nb::cast<std::string>(spec["summary"]);
+  if (spec.contains("engine")) out.engine = nb::cast<std::string>(spec["engine"]);
   return out;
 }
 

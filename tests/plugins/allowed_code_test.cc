@@ -114,6 +114,7 @@ TEST_F(AllowedCode, TreatsPythonPackagesAsNamespaces) {
   EXPECT_TRUE(says(check_namespace_allowed("gymnasium"), "add --allow_plugin gymnasium"));
   allow_settings({{"env_id", "gymnasium/CartPole-v1"}});
   EXPECT_TRUE(check_namespace_allowed("gymnasium").ok());
+  EXPECT_EQ(allow_flag("warp/Hopper-v5"), " --allow_plugin warp");
   EXPECT_FALSE(check_namespace_allowed("envpool").ok());
   EXPECT_TRUE(allow_code("envpool").ok());
   EXPECT_TRUE(check_namespace_allowed("envpool").ok());

@@ -148,10 +148,14 @@ Status check_namespace_allowed(const std::string& name) {
   return refuse(fmt::format("'{}'", name), "a Python package", "import", name, "");
 }
 
+bool is_opened_by_python(std::string_view name) {
+  constexpr std::string_view kNames[] = {"gymnasium", "envpool", "gymnax", "warp"};
+  return std::ranges::find(kNames, name) != std::end(kNames);
+}
+
 std::string allow_flag(const std::string& env_id) {
   const std::string package = env_id.substr(0, env_id.find('/'));
-  if (package == "gymnasium" || package == "envpool" || package == "gymnax")
-    return " --allow_plugin " + package;
+  if (is_opened_by_python(package)) return " --allow_plugin " + package;
   if (!env_id.starts_with(kPluginPrefix)) return "";
   const std::string file = split_plugin_id(env_id).file;
   std::error_code error;

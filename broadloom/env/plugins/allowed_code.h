@@ -8,6 +8,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "broadloom/core/config_table.h"
@@ -32,6 +33,9 @@ void allow_settings(const Overrides& given);
 Status check_library_allowed(const std::string& path, const std::string& named);
 Status check_option_allowed(const std::string& option, const std::string& path);
 Status check_namespace_allowed(const std::string& name);
+
+// Whether ids of this namespace are opened by the Python package, as "gymnax/CartPole-v1".
+bool is_opened_by_python(std::string_view name);
 
 // The flag " --allow_plugin <what>" for a command that reads this id from a file; "" if none is
 // needed.

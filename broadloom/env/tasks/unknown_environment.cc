@@ -6,6 +6,7 @@
 #include <string_view>
 
 #include "broadloom/core/config_table.h"
+#include "broadloom/env/plugins/allowed_code.h"
 
 namespace broadloom {
 namespace {
@@ -22,7 +23,7 @@ std::string python_hint(const std::string& id, const std::vector<std::string>& k
   if (library == "python") {
     return "a Python program registers it; call broadloom.register(name, function) there first";
   }
-  if (library != "gymnasium" && library != "envpool" && library != "gymnax") return "";
+  if (!is_opened_by_python(library)) return "";
   const std::string own = id.substr(slash + 1);
   const std::string built_in =
       is_one_of(known, own) ? fmt::format("; Broadloom's own is --env_id {}", own) : "";

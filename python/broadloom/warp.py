@@ -1,0 +1,487 @@
+"""MuJoCo Warp's worlds as environments: any MJCF file, and five of Gymnasium's tasks.
+
+MuJoCo Warp 4.0 steps N worlds at once, on a GPU or on Warp's CPU device. Your functions see NumPy
+arrays [N, ...]. The steps of an action are recorded as a graph of Warp, which has the bits of
+single calls and saves Python's time."""
+
+import difflib
+import hashlib
+import os
+import sys
+import types
+
+import numpy as np
+
+from ._arrays import flat, numpy_of
+from .sources import package
+
+# All that the next step depends on. The rest of mujoco_warp.Data is computed in each step.
+STATE = ("time", "qpos", "qvel", "act", "qacc_warmstart", "history", "plastic")
+SHOWN = (*STATE, "ctrl")  # known without a computation
+# Names in mujoco_warp.OverflowType of lost contacts or constraints, and the argument to raise.
+TOO_FEW = {
+    "NEFC": "njmax",
+    "NJMAX_NNZ": "njmax",
+    "BROADPHASE": "nconmax",
+    "NARROWPHASE": "nconmax",
+    "CCD": "nconmax",
+    "HFIELD": "",
+}
+STEP = np.uint64(0x9E3779B97F4A7C15)  # of SplitMix64, as the other constants of mixed()
+
+
+def load():
+    """The modules (mujoco, warp, mujoco_warp). Warp would print a line for each kernel."""
+    mujoco = package("mujoco", "mujoco", "broadloom.warp")
+    is_new = "warp" not in sys.modules
+    warp = package("warp", "warp-lang", "broadloom.warp")
+    if is_new:
+        warp.config.log_level = warp.LOG_WARNING
+    return mujoco, warp, package("mujoco_warp", "mujoco-warp", "broadloom.warp")
+
+
+def mixed(x):
+    """SplitMix64's function of uint64: close numbers give unlike ones."""
+    x = (x ^ (x >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    x = (x ^ (x >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return x ^ (x >> np.uint64(31))
+
+
+class Draws:
+    """Random numbers of K beginning episodes. They depend on a world's seed and episode alone."""
+
+    def __init__(self, seeds, episodes):
+        self.keys = mixed(mixed(seeds * STEP) + episodes.astype(np.uint64))
+        self.count = 0
+
+    def uniform(self, low, high, width):
+        """An array [K, width] from low to high."""
+        places = np.arange(self.count, self.count + width, dtype=np.uint64) + np.uint64(1)
+        self.count += width
+        bits = mixed(self.keys[:, None] + places * STEP) >> np.uint64(11)
+        return low + (high - low) * (bits * 2.0**-53)
+
+    def normal(self, scale, width):
+        """An array [K, width] with mean 0 and this deviation."""
+        radius = np.sqrt(-2.0 * np.log1p(-self.uniform(0.0, 1.0, width)))
+        return scale * radius * np.cos(self.uniform(0.0, 2.0 * np.pi, width))
+
+
+class Worlds:
+    """Arrays of mujoco_warp.Data for your functions, by their names there, as copies: qpos [N, nq],
+    xpos [N, nbody, 3]. All belong to the state shown: numbers that follow from qpos and qvel are
+    computed when they are read.
+
+    last: qpos and qvel before the step. dt: seconds of a step. model: the mujoco.MjModel."""
+
+    def __init__(self, envs):
+        self.model, self.dt = envs.model, envs.model.opt.timestep * envs.frame_skip
+        self.last = types.SimpleNamespace(qpos=None, qvel=None)
+        self._envs = envs
+
+    def __getattr__(self, name):
+        if name.startswith("_"):  # before __init__, as in copies
+            raise AttributeError(name)
+        return self._envs.read(name)
+
+
+class WarpEnvs:
+    """N worlds with Gymnasium's vector interface and same-step autoreset.
+
+    model: a file of MJCF or MJB, a text of MJCF, or a mujoco.MjModel.
+    observe(worlds): rows [N, K]. reward(worlds, actions): [N]. done(worlds): bool [N], or None.
+    reset_noise: worlds begin at the model's qpos0 and velocity 0, with uniform noise of this width.
+    reset(draws, qpos, qvel): instead, returns both for K worlds that begin; see Draws.
+    control(worlds, actions): the controls [N, nu] of actions in [-1, 1]; by default, actions are
+        controls, within the model's bounds.
+    device: of Warp, "cuda:0" or "cpu"; by default a GPU if there is one.
+    deterministic: MuJoCo Warp orders contacts, constraints and sums. Without it, bits on a GPU
+        differ between runs.
+    nconmax, njmax: room for contacts and constraints of a world; by default MuJoCo Warp's."""
+
+    def __init__(
+        self,
+        model,
+        num_envs,
+        *,
+        observe,
+        reward,
+        done=None,
+        reset=None,
+        reset_noise=0.0,
+        control=None,
+        frame_skip=1,
+        max_episode_steps=1000,
+        device=None,
+        deterministic=True,
+        nconmax=None,
+        njmax=None,
+    ):
+        from gymnasium import spaces
+
+        self.mujoco, self.warp, self.mjw = load()
+        for name, value in (
+            ("num_envs", num_envs),
+            ("frame_skip", frame_skip),
+            ("max_episode_steps", max_episode_steps),
+        ):
+            if value < 1:
+                raise ValueError(f"{name}: got {value}, expected at least 1")
+        self.num_envs, self.frame_skip = num_envs, frame_skip
+        self.max_episode_length = max_episode_steps
+        self.observe, self.reward, self.done, self.control = observe, reward, done, control
+        self.draw = reset or uniform_start(reset_noise)
+        self.device = self.device_of(device)
+        self.model, name = self.read_model(model)
+        self.sizes = {"nconmax": nconmax, "njmax": njmax}
+        with self.warp.ScopedDevice(self.device):
+            self.put = self.mjw.put_model(self.model)
+            if not hasattr(self.put.opt, "deterministic"):
+                raise ImportError(
+                    f"got mujoco-warp {self.mjw.__version__}, expected 4.0 or later: "
+                    "pip install -U mujoco-warp",
+                    name="mujoco_warp",
+                )
+            flags = self.mjw.DeterminismType
+            self.put.opt.deterministic = flags.ALL if deterministic else flags.NONE
+            self.put.opt.warn_overflow = 0  # Broadloom's error tells of it
+            self.data = self.mjw.make_data(self.model, nworld=num_envs, **self.sizes)
+        # The CPU device runs worlds one after the other.
+        repeats = deterministic or self.device.is_cpu
+        self.metadata = {
+            "autoreset_mode": "SameStep",
+            "final_obs": True,
+            "deterministic": repeats,
+            "engine": self.engine_words(name, deterministic),
+        }
+        self.seeds = np.zeros(num_envs, np.uint64)
+        self.episodes, self.steps = (np.zeros(num_envs, np.int64) for _ in range(2))
+        self.begins = self.warp.zeros(num_envs, dtype=bool, device=self.device)
+        self.graphs, self.is_current = {}, True
+        self.worlds = Worlds(self)
+        width = self.rows(None).shape[1]
+        self.single_observation_space = spaces.Box(-np.inf, np.inf, (width,), np.float32)
+        self.single_action_space = self.action_space()
+
+    def device_of(self, name):
+        try:
+            return self.warp.get_device(name)
+        except Exception:
+            known = ", ".join(device.alias for device in self.warp.get_devices())
+            raise ValueError(
+                f"device: got {name!r}, expected one of Warp's devices here: {known}"
+            ) from None
+
+    def read_model(self, model):
+        """(the model, its name in records)."""
+        if isinstance(model, self.mujoco.MjModel):
+            return self.fitting(model), "a model"
+        text = os.fspath(model)
+        is_file = not text.lstrip().startswith("<")
+        if is_file and not os.path.isfile(text):
+            raise FileNotFoundError(
+                f"model: got '{text}', which is no file; expected MJCF (.xml) or MJB (.mjb), or "
+                "the text of MJCF"
+            )
+        kind = self.mujoco.MjModel
+        read = kind.from_xml_string
+        if is_file:
+            read = kind.from_binary_path if text.endswith(".mjb") else kind.from_xml_path
+        name = os.path.basename(text) if is_file else "a text"
+        try:
+            return self.fitting(read(text)), name
+        except ValueError as error:
+            raise ValueError(f"model: MuJoCo cannot use {name}: {error}") from None
+
+    def fitting(self, model):
+        if model.nu == 0:
+            raise ValueError("got a model without actuators, expected one or more")
+        if model.opt.enableflags & self.mujoco.mjtEnableBit.mjENBL_SLEEP:
+            raise ValueError(
+                "got sleep='enable', expected none: a checkpoint has no sleeping trees"
+            )
+        return model
+
+    def engine_words(self, name, deterministic):
+        """Versions, device, flags and model, as a run's record has them."""
+        array = np.empty(self.mujoco.mj_sizeModel(self.model), np.uint8)
+        self.mujoco.mj_saveModel(self.model, None, array)
+        digest = hashlib.sha256(array.tobytes()).hexdigest()[:16]
+        place = "cpu" if self.device.is_cpu else self.device.name
+        sizes = "".join(
+            f", {key} {value}" for key, value in self.sizes.items() if value is not None
+        )
+        return (
+            f"MuJoCo Warp {self.mjw.__version__}, MuJoCo {self.mujoco.__version__}, "
+            f"Warp {self.warp.__version__} on {place}, "
+            f"{'' if deterministic else 'not '}deterministic{sizes}, {name} {digest}"
+        )
+
+    def action_space(self):
+        from gymnasium import spaces
+
+        count, model = self.model.nu, self.model
+        if self.control is not None:
+            return spaces.Box(-1.0, 1.0, (count,), np.float32)
+        limited = model.actuator_ctrllimited.astype(bool)
+        low, high = (
+            np.where(limited, model.actuator_ctrlrange[:, i], bound).astype(np.float32)
+            for i, bound in enumerate((-np.inf, np.inf))
+        )
+        return spaces.Box(low, high, (count,), np.float32)
+
+    def read(self, name):
+        """A copy of an array of the worlds."""
+        if name not in SHOWN and not self.is_current:
+            self.is_current = True
+            self.play("look", lambda: self.mjw.forward(self.put, self.data))
+        array = getattr(self.data, name, None)
+        if not isinstance(array, self.warp.array) or array.shape[:1] != (self.num_envs,):
+            near = difflib.get_close_matches(name, vars(self.data), 1)
+            guess = f"; did you mean {near[0]}?" if near else ""
+            raise AttributeError(
+                f"worlds.{name}: expected an array [N, ...] of mujoco_warp.Data{guess}"
+            )
+        return np.array(array.numpy())
+
+    def play(self, name, calls):
+        """Plays calls of MuJoCo Warp as a graph, which the first one records."""
+        with self.warp.ScopedDevice(self.device):
+            if name not in self.graphs:
+                calls()  # compiles kernels, which cannot be recorded before
+                return self.record(name, calls)
+            self.warp.capture_launch(self.graphs[name])
+        return None
+
+    def record(self, name, calls):
+        with self.warp.ScopedCapture(device=self.device) as capture:
+            calls()
+        self.graphs[name] = capture.graph
+
+    def advance(self):
+        for _ in range(self.frame_skip):
+            self.mjw.step(self.put, self.data)
+
+    def begin(self, mask):
+        """Begins new episodes where the mask is true."""
+        self.begins.assign(mask)
+        self.play("begin", lambda: self.mjw.reset_data(self.put, self.data, reset=self.begins))
+        self.episodes[mask] += 1
+        self.steps[mask] = 0
+        draws = Draws(self.seeds[mask], self.episodes[mask])
+        count = len(draws.keys)
+        zeros = np.zeros((count, self.model.nv))
+        found = self.draw(draws, np.tile(self.model.qpos0, (count, 1)), zeros)
+        for name, rows in zip(("qpos", "qvel"), found, strict=True):
+            array = np.array(getattr(self.data, name).numpy())
+            array[mask] = shaped(rows, array[mask].shape, f"{name} of reset()")
+            getattr(self.data, name).assign(array)
+        self.is_current = False
+
+    def rows(self, width):
+        """The observations [N, K]. width: K; None: any."""
+        rows = np.array(numpy_of(self.observe(self.worlds)), np.float32)
+        if rows.ndim != 2 or len(rows) != self.num_envs or width not in (None, rows.shape[1]):
+            expected = f"({self.num_envs}, {'K' if width is None else width})"
+            raise ValueError(f"observe(): got an array of shape {rows.shape}, expected {expected}")
+        return rows
+
+    def reset(self, *, seed=None, options=None):
+        seeds = range(self.num_envs) if seed is None else np.ravel(seed)
+        if len(seeds) == 1:  # one for all
+            seeds = np.arange(self.num_envs) + seeds[0]
+        self.seeds[:] = np.asarray(seeds, np.uint64)
+        self.episodes[:] = 0
+        if "step" not in self.graphs:
+            self.play("step", self.advance)
+        self.begin(np.ones(self.num_envs, bool))
+        return self.rows(self.single_observation_space.shape[0]), {}
+
+    def step(self, actions):
+        actions = np.asarray(actions, np.float32)
+        for name in ("qpos", "qvel"):
+            setattr(self.worlds.last, name, self.read(name))
+        controls = actions if self.control is None else self.control(self.worlds, actions)
+        name = "actions" if self.control is None else "control()"
+        self.data.ctrl.assign(shaped(controls, (self.num_envs, self.model.nu), name))
+        self.play("step", self.advance)
+        self.is_current = False
+        self.steps += 1
+        width = self.single_observation_space.shape[0]
+        rows = self.rows(width)
+        rewards = flat(self.reward(self.worlds, actions), np.float64, self.num_envs, "reward()")
+        terminated = np.zeros(self.num_envs, bool)
+        if self.done is not None:
+            terminated = flat(self.done(self.worlds), np.bool_, self.num_envs, "done()")
+        self.check_room()
+        truncated = (self.steps >= self.max_episode_length) & ~terminated
+        ended, infos = terminated | truncated, {}
+        if ended.any():
+            infos["final_obs"] = rows
+            self.begin(ended)
+            rows = np.where(ended[:, None], self.rows(width), rows)
+        return rows, rewards, terminated, truncated, infos
+
+    def check_room(self):
+        """Refuses worlds that lost contacts or constraints. MuJoCo Warp goes on without them."""
+        flags = self.data.overflow.numpy()
+        for name, argument in TOO_FEW.items():
+            lost = flags & int(self.mjw.OverflowType[name]) != 0
+            if not lost.any():
+                continue
+            room = self.data.njmax
+            if argument == "nconmax":  # shared by all worlds
+                room = self.data.naconmax // self.num_envs
+            way = f"{argument}: got {room}, expected more; give WarpEnvs {argument}={2 * room + 2}"
+            raise RuntimeError(
+                f"environment {np.flatnonzero(lost)[0]}: MuJoCo Warp has no room for its contacts "
+                f"or constraints ({name}). {way if argument else 'Make its height field coarser'}"
+            )
+
+    def plays_blocks(self, kind):
+        """No: the policy acts in between."""
+        return False
+
+    def saves_state(self):
+        """Whether state() is all. Soft bodies keep more in MuJoCo Warp."""
+        return self.model.nflex == 0
+
+    def state_arrays(self):
+        return [
+            array
+            for array in (getattr(self.data, name, None) for name in STATE)
+            if array is not None and array.size
+        ]
+
+    def own_arrays(self):
+        return [self.seeds, self.episodes, self.steps]
+
+    def state_types(self):
+        return [(str(array.dtype), list(array.shape)) for array in self.state()]
+
+    def state(self):
+        return [np.array(array.numpy()) for array in self.state_arrays()] + self.own_arrays()
+
+    def restore(self, arrays):
+        """arrays: the bytes of each array of state()."""
+        values = [
+            np.frombuffer(array, dtype).reshape(shape)
+            for array, (dtype, shape) in zip(arrays, self.state_types(), strict=True)
+        ]
+        held, own = self.state_arrays(), self.own_arrays()
+        for array, value in zip(held, values[: len(held)], strict=True):
+            array.assign(value)
+        for array, value in zip(own, values[len(held) :], strict=True):
+            array[...] = value
+        self.is_current = False
+
+    def close(self):
+        self.graphs = {}
+
+
+def shaped(values, shape, name):
+    array = np.asarray(numpy_of(values), np.float32)
+    if array.shape != shape:
+        raise ValueError(f"{name}: got an array of shape {array.shape}, expected {shape}")
+    wrong = ~np.isfinite(array).all(axis=1)
+    if wrong.any():  # MuJoCo Warp clamps controls that are no numbers
+        row = np.flatnonzero(wrong)[0]
+        raise ValueError(f"{name}: row {row} got {array[row]}, expected finite numbers")
+    return array
+
+
+def uniform_start(width):
+    def start(draws, qpos, qvel):
+        return tuple(x + draws.uniform(-width, width, x.shape[1]) for x in (qpos, qvel))
+
+    return start
+
+
+# Gymnasium's tasks that need positions and velocities alone, by its documentation of version 5.
+
+
+def forward_speed(worlds):
+    return (worlds.qpos[:, 0] - worlds.last.qpos[:, 0]) / worlds.dt
+
+
+def is_between(values, low, high):
+    return (low < values) & (values < high)
+
+
+def walker(skipped=1, limit=np.inf, cost=0.0, healthy=None, **others):
+    """A task whose reward is speed less `cost` times the squared actions; 1 more while healthy."""
+
+    def observe(worlds):
+        speeds = np.clip(worlds.qvel, -limit, limit)
+        return np.concatenate([worlds.qpos[:, skipped:], speeds], axis=1)
+
+    def reward(worlds, actions):
+        bonus = 0.0 if healthy is None else healthy(worlds)
+        return forward_speed(worlds) + bonus - cost * np.square(actions).sum(axis=1)
+
+    done = None if healthy is None else lambda worlds: ~healthy(worlds)
+    return {"observe": observe, "reward": reward, "done": done, "frame_skip": 4, **others}
+
+
+def is_upright(worlds):
+    return np.isfinite(worlds.qpos[:, 1]) & (abs(worlds.qpos[:, 1]) <= 0.2)
+
+
+def hops(worlds):
+    state = np.concatenate([worlds.qpos[:, 2:], worlds.qvel], axis=1)
+    stands = (worlds.qpos[:, 1] > 0.7) & is_between(worlds.qpos[:, 2], -0.2, 0.2)
+    return stands & is_between(state, -100.0, 100.0).all(axis=1)
+
+
+def walks(worlds):
+    return is_between(worlds.qpos[:, 1], 0.8, 2.0) & is_between(worlds.qpos[:, 2], -1.0, 1.0)
+
+
+def cheetah_start(draws, qpos, qvel):
+    qpos = qpos + draws.uniform(-0.1, 0.1, qpos.shape[1])
+    return qpos, qvel + draws.normal(0.1, qvel.shape[1])
+
+
+TASKS = {  # name: (file among Gymnasium's, threshold of "solved" or None, arguments)
+    "InvertedPendulum-v5": (
+        "inverted_pendulum.xml",
+        950.0,
+        {
+            "observe": lambda worlds: np.concatenate([worlds.qpos, worlds.qvel], axis=1),
+            "reward": lambda worlds, actions: is_upright(worlds),
+            "done": lambda worlds: ~is_upright(worlds),
+            "reset_noise": 0.01,
+            "frame_skip": 2,
+        },
+    ),
+    "Hopper-v5": (
+        "hopper.xml",
+        3800.0,
+        walker(limit=10.0, cost=1e-3, healthy=hops, reset_noise=5e-3),
+    ),
+    "HalfCheetah-v5": (
+        "half_cheetah.xml",
+        4800.0,
+        {**walker(cost=0.1, reset=cheetah_start), "frame_skip": 5},
+    ),
+    "Walker2d-v5": (
+        "walker2d_v5.xml",
+        None,
+        walker(limit=10.0, cost=1e-3, healthy=walks, reset_noise=5e-3),
+    ),
+    "Swimmer-v5": ("swimmer.xml", 360.0, walker(skipped=2, cost=1e-4, reset_noise=0.1)),
+}
+
+
+def task(name, num_envs, **others):
+    """N worlds of one of Gymnasium's tasks. others: arguments of WarpEnvs."""
+    import gymnasium
+
+    if name not in TASKS:
+        raise ValueError(
+            f"warp/{name}: got no task that Broadloom plays with MuJoCo Warp, expected one of "
+            f"{', '.join(TASKS)}; for other models call broadloom.warp.WarpEnvs"
+        )
+    file, _, arguments = TASKS[name]
+    folder = os.path.join(os.path.dirname(gymnasium.__file__), "envs", "mujoco", "assets")
+    return WarpEnvs(os.path.join(folder, file), num_envs, **{**arguments, **others})
