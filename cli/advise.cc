@@ -182,7 +182,8 @@ Result<int> advise(const AdviseCommand& command, const Context& context) {
   BROADLOOM_TRY(make_portfolio(config.value(), given.value()).status());
   const std::string folder =
       command.out.empty() ? "advice/" + file_name(config.value().env_id) : command.out;
-  BROADLOOM_TRY(make_folders(folder));
+  FoldersToFill folders;
+  BROADLOOM_TRY(folders.make(folder));
   BROADLOOM_TRY(check_room(folder + "/advice.html"));  // before the budget is spent
   BROADLOOM_TRY(set_isa(config.value().isa));
   catch_interrupts();

@@ -146,8 +146,9 @@ Result<GradientStudyReport> measure(GradientsCommand& command, bool& is_stopped)
       command.source, command.options, [&](const std::string& what, double share) {
         // The first estimate may come after many seconds.
         if (!begun) {
+          const char* const flag = what == kBurnIn ? "--start_envs" : "--blocks";
           StatusLine(stderr, command.quiet, {})
-              .write(fmt::format("  0 %  {}; fewer --blocks take less time", what));
+              .write(fmt::format("  0 %  {}; fewer {} take less time", what, flag));
         }
         begun = true;
         line.show_rest(what, share);
@@ -174,7 +175,8 @@ Result<int> run_windows(const GradientsCommand& command,
 Result<int> run(GradientsCommand& command, const std::vector<std::string>& arguments) {
   BROADLOOM_TRY(take_options(command));
   if (command.out.empty()) command.out = default_folder(command.source);
-  BROADLOOM_TRY(make_folders(command.out));
+  FoldersToFill folders;
+  BROADLOOM_TRY(folders.make(command.out));
   if (studies_windows(command)) return run_windows(command, arguments);
   BROADLOOM_TRY(check_room(command.out + "/gradients.html"));  // before hours of work
   bool is_stopped = false;
@@ -224,10 +226,13 @@ void add_gradients_command(Command root, Context& context) {
       .delimiter(',')
       .type_name("LIST");
   app.add_option("--loss", command->loss,
-                 "Loss whose gradient is measured: policy (default) or value, of PPO; td, of PQN "
-                 "(its default)")
+                 "Whose gradient to measure: the policy's loss (policy, the default of PPO), the "
+                 "critic's (value), or PQN's (td, its default)")
       .type_name("TEXT");
-  app.add_option("--batch", o.batch, "B: measures every shape with N x T = B (default 1024)")
+  app.add_option("--batch", o.batch,
+                 "B: measures every shape with N x T = B (default 1024; with sequence_length, a "
+                 "multiple of "
+                 "it)")
       .range(1, 1 << 20)
       .type_name("INT");
   app.add_option("--shapes", command->shapes, "Only these shapes, as in 4x256,16x64")

@@ -104,7 +104,8 @@ Result<bool> report_runs(const ReportCommand& command) {
       !command.follow ||
       std::all_of(runs.begin(), runs.end(), [](const std::string& run) { return has_ended(run); });
   const std::string folder = command.out.empty() ? runs_report_folder(runs) : command.out;
-  BROADLOOM_TRY(make_folders(folder));
+  FoldersToFill folders;
+  BROADLOOM_TRY(folders.make(folder));
   const Result<RunsPage> page = runs_page(runs, folder);
   if (!page.ok()) return page.status();
   if (!command.quiet) {

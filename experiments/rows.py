@@ -52,6 +52,17 @@ def write(path, header, rows, digits=5):
         )
 
 
+def write_verdicts(path, judged):
+    """Writes and prints (prediction, what, value, refuted: True, False or a sentence)."""
+    rows = [
+        (*row, refuted if isinstance(refuted, str) else "yes" if refuted else "no")
+        for *row, refuted in judged
+    ]
+    write(path, ["prediction", "what", "value", "refuted"], rows)
+    for row in rows:
+        print(*row)
+
+
 def interval(numbers):
     """(mean, low, high), 95 % by Student's t; no ends of one number, of which nothing is known of others."""
     mean = statistics.fmean(numbers)

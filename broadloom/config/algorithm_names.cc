@@ -1,17 +1,30 @@
 #include "broadloom/config/algorithm_names.h"
 
 #include <algorithm>
-#include <array>
 #include <mutex>
 
 namespace broadloom {
 namespace {
 
-constexpr std::array<std::string_view, 4> kBuiltIn = {"ppo", "pqn", "ppo_rnd", "distill"};
+struct Known {
+  std::string_view name;
+  bool learns_in_order = false;
+};
+constexpr Known kBuiltIn[] = {{"ppo"}, {"pqn"}, {"ppo_rnd"}, {"distill", true}};
 
 struct Names {
+  Names() {
+    for (const auto& [name, in_order] : kBuiltIn) add(std::string(name), in_order);
+  }
+  bool add(const std::string& name, bool in_order) {
+    if (std::find(all.begin(), all.end(), name) != all.end()) return false;
+    all.push_back(name);
+    if (in_order) learn_in_order.push_back(name);
+    return true;
+  }
+
   std::mutex mutex;
-  std::vector<std::string> names{kBuiltIn.begin(), kBuiltIn.end()};
+  std::vector<std::string> all, learn_in_order;
 };
 
 Names& known() {
@@ -23,19 +36,23 @@ Names& known() {
 
 std::vector<std::string> algorithm_names() {
   const std::lock_guard lock(known().mutex);
-  return known().names;
+  return known().all;
 }
 
 bool is_built_in_algorithm(std::string_view name) {
-  return std::find(kBuiltIn.begin(), kBuiltIn.end(), name) != kBuiltIn.end();
+  return std::any_of(std::begin(kBuiltIn), std::end(kBuiltIn),
+                     [&](const Known& known) { return known.name == name; });
 }
 
-bool add_algorithm_name(const std::string& name) {
+bool learns_in_order(std::string_view name) {
   const std::lock_guard lock(known().mutex);
-  auto& names = known().names;
-  if (std::find(names.begin(), names.end(), name) != names.end()) return false;
-  names.push_back(name);
-  return true;
+  const std::vector<std::string>& names = known().learn_in_order;
+  return std::find(names.begin(), names.end(), name) != names.end();
+}
+
+bool add_algorithm_name(const std::string& name, bool learns_in_order) {
+  const std::lock_guard lock(known().mutex);
+  return known().add(name, learns_in_order);
 }
 
 }  // namespace broadloom

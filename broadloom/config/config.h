@@ -169,18 +169,16 @@ struct Config {  // NOLINT(clang-analyzer-optin.performance.Padding)
   bool is_recurrent() const { return recurrent != "none"; }
   // F, the number of seed families.
   int families() const { return seed_families > 0 ? seed_families : num_envs; }
-  // Whether each gradient step takes the next gradient_length steps of all environments.
-  bool learns_in_order() const { return algorithm == "distill"; }
   // Gradient steps per epoch: num_minibatches, or ceil(learnt_samples() / minibatch_size) if that
   // is set.
   std::int64_t minibatch_count() const {
-    if (learns_in_order()) return num_steps > gradient_length ? num_steps / gradient_length : 1;
+    if (learns_in_order(algorithm)) return std::max(1, num_steps / gradient_length);
     if (minibatch_size <= 0) return num_minibatches;
     return (learnt_samples() + minibatch_size - 1) / minibatch_size;
   }
   // L, the steps of a recurrent network's sequences.
   int sequence_steps() const {
-    if (learns_in_order()) return gradient_length;
+    if (learns_in_order(algorithm)) return gradient_length;
     return sequence_length > 0 ? sequence_length : num_steps;
   }
   // ceil(learnt_samples() / minibatch_count()). Minibatch sizes differ by at most one sample, or
@@ -443,14 +441,16 @@ void Config::visit_fields(Visitor&& visitor) {
     "SAPG's policies: a leader and its followers, each in as many environments; 1: PPO.");
   const auto for_sapg = [](const KeyMark& mark) { return mark.needs("sapg_policies", "above 1"); };
   v("sapg_vector_size", sapg_vector_size, for_sapg(later(Role::kNetwork)), Range{1, 4096},
-    "Numbers of the learnt vector that tells the network which policy acts.");
+    "Size of each policy's learnt vector, an input of the network that tells which policy acts.");
   v("sapg_entropy_scale", sapg_entropy_scale, for_sapg(later(Role::kLearning)), Range{0.0, 100.0},
-    "Half of it is added to the first follower's ent_coef, falling evenly to 0 for the leader.");
+    "Of M policies, number i = 0 to M - 1 has ent_coef + this x 0.5 x (1 - i / (M - 1)). The last "
+    "is the leader.");
   v("sapg_followers", sapg_followers, for_sapg(later(Role::kLearning)), Range{0, kMany},
-    "Followers, drawn anew for each block, from whose samples the leader learns, too.");
+    "Number of followers from whose samples the leader also learns; drawn at random each block.");
   v("sapg_clip", sapg_clip, for_sapg(later(Role::kLearning)).needs("sapg_followers", kAboveZero),
     Choices{{"code", "paper"}},
-    "Clip range of a follower's sample: around 1, or around the leader's first ratio.");
+    "Ratios of followers' samples are clipped around 1 (code), or around the old leader's "
+    "probability divided by the follower's (paper).");
   v("target_kl", target_kl,
     for_ppo(Role::kLearning).needs("(update_epochs - 1) x minibatches", "above 1"),
     Range{0.0, 100.0}, "Stop a block's epochs when the KL exceeds this; 0: off.");
@@ -490,9 +490,11 @@ void Config::visit_fields(Visitor&& visitor) {
     "Observation that the teacher reads: the policy's or the critic's; auto: the one that fits.");
   v("distill_loss", distill_loss, for_distill(later(Role::kLearning)).needs("actions", "Box"),
     Choices{{"mse", "huber"}},
-    "Distance from the student's mean action to the teacher's; choices use cross entropy.");
+    "Loss of the student's mean action: squared distance to the teacher's, or Huber's. Discrete "
+    "actions have cross entropy.");
   v("gradient_length", gradient_length, for_distill(later(Role::kLearning)), Range{1, kMany},
-    "Steps of all environments, in order, per gradient step; divides num_steps.");
+    "Steps of all environments in each gradient step, in order of time. Must divide num_steps; "
+    "truncates backpropagation through time.");
 
   v.group("Network");
   v("encoder", encoder, later(Role::kNetwork), Choices{{"mlp", "minatar", "nature", "impala"}},

@@ -144,10 +144,10 @@ Status check_recurrent(const Config& config) {
   const int steps = config.sequence_steps();
   if (config.num_steps % steps != 0) {
     return invalid(
-        std::string(config.learns_in_order() ? "gradient_length" : "sequence_length") + ": got " +
-        to_text(steps) + ", which does not divide num_steps = " + to_text(config.num_steps) +
-        "; expected a divisor, such as " + to_text(divisor_below(config.num_steps, steps)) +
-        ", or 0 for whole environments");
+        std::string(learns_in_order(config.algorithm) ? "gradient_length" : "sequence_length") +
+        ": got " + to_text(steps) + ", which does not divide num_steps = " +
+        to_text(config.num_steps) + "; expected a divisor, such as " +
+        to_text(divisor_below(config.num_steps, steps)) + ", or 0 for whole environments");
   }
   const bool whole = steps == config.num_steps;
   const std::string sequences = " with recurrent = " + config.recurrent +

@@ -21,9 +21,10 @@ namespace broadloom {
 
 // Requirements of an instrument, in addition to the block that every run has.
 struct InstrumentNeeds {
-  bool probe = false;      // the probe states of probe_states.h
-  bool policy = false;     // a policy that PolicySampler draws from, or action values
-  bool one_value = false;  // one value per observation, without a second one for intrinsic rewards
+  bool probe = false;       // the probe states of probe_states.h
+  bool policy = false;      // a policy that PolicySampler draws from, or action values
+  bool one_value = false;   // one value per observation, without a second one for intrinsic rewards
+  bool one_policy = false;  // that collects the whole block, without SAPG's followers
 };
 
 // Facts about a run before it starts. The network must outlive the instrument.

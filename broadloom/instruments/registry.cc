@@ -69,6 +69,11 @@ Status check_needs(const Entry& entry, const MeasuredAlgorithm& algorithm) {
         "algorithm = {} has {}; leave it out",
         entry.name, algorithm.name, algorithm.value_outputs));
   }
+  if (entry.needs.one_policy && algorithm.policies != 1) {
+    return invalid(fmt::format(
+        "instruments: '{}' measures one policy's samples, but sapg_policies = {}; leave it out",
+        entry.name, algorithm.policies));
+  }
   return {};
 }
 

@@ -37,6 +37,7 @@ struct MeasuredAlgorithm {
   bool draws_from_policy = true;      // as PolicySampler does
   bool learns_action_values = false;  // the network's outputs are action values
   int value_outputs = 1;              // values of an observation
+  int policies = 1;                   // that collect the block, each its own environments
 };
 // kInvalidConfig if one of the instruments cannot measure the algorithm.
 Status check_instruments(const std::vector<std::string>& names, const MeasuredAlgorithm& algorithm);

@@ -32,6 +32,17 @@ bool write_all(int fd, std::string_view bytes) {
   return true;
 }
 
+// The folders of the path that do not exist, the innermost first.
+std::vector<fs::path> missing_folders(const std::string& path) {
+  std::vector<fs::path> missing;
+  std::error_code error;
+  for (fs::path folder = path; !folder.empty() && !fs::exists(folder, error);) {
+    if (folder.has_filename()) missing.push_back(folder);
+    folder = folder.parent_path();
+  }
+  return missing;
+}
+
 Status outside_error(const std::string& path, const char* what) {
   return {
       ErrorKind::kCorrupt,
@@ -137,13 +148,19 @@ Status check_room(const std::string& path, std::size_t bytes) {
   return NewFile(path).write(Parts(&part, 1));
 }
 
-Status make_folders(const std::string& path) {
-  std::vector<fs::path> missing;
+FoldersToFill::~FoldersToFill() {
   std::error_code error;
-  for (fs::path folder = path; !folder.empty() && !fs::exists(folder, error);) {
-    if (folder.has_filename()) missing.push_back(folder);
-    folder = folder.parent_path();
-  }
+  for (const std::string& folder : made_) fs::remove(folder, error);  // fails unless it is empty
+}
+
+Status FoldersToFill::make(const std::string& path) {
+  for (const fs::path& folder : missing_folders(path)) made_.push_back(folder.string());
+  return make_folders(path);
+}
+
+Status make_folders(const std::string& path) {
+  const std::vector<fs::path> missing = missing_folders(path);
+  std::error_code error;
   for (auto folder = missing.rbegin(); folder != missing.rend(); ++folder) {
     if (::mkdir(folder->c_str(), 0777) != 0 && errno != EEXIST) {
       return {ErrorKind::kIo, fmt::format("cannot make the folder '{}': {}; give another --out",

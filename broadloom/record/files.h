@@ -6,6 +6,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "broadloom/core/read_file.h"
 #include "broadloom/core/status.h"
@@ -25,6 +26,22 @@ Status check_room(const std::string& path, std::size_t bytes = 1 << 20);
 
 // Makes a folder and its parents, with their names on the disk. kIo.
 Status make_folders(const std::string& path);
+
+// Folders that a command is about to fill. Its end removes new ones that are still empty, so that a
+// command that fails leaves nothing behind.
+class FoldersToFill {
+ public:
+  FoldersToFill() = default;
+  ~FoldersToFill();
+  FoldersToFill(const FoldersToFill&) = delete;
+  FoldersToFill& operator=(const FoldersToFill&) = delete;
+
+  // As make_folders().
+  Status make(const std::string& path);
+
+ private:
+  std::vector<std::string> made_;  // the innermost first
+};
 
 // Syncs the folder of a path, so that a new or renamed file's name is on the disk. kIo.
 Status sync_folder_of(const std::string& path);

@@ -39,6 +39,8 @@ struct BlockSizes {
   int envs_per_policy() const { return N / policies; }
   // The policy that acts in environment n.
   int policy_of(int n) const { return n / envs_per_policy(); }
+  // The leader's first environment; 0 if there is one policy.
+  int leader_begin() const { return N - envs_per_policy(); }
   // Whether the observations after the block are kept.
   bool with_last() const { return with_intrinsic || policies > 1; }
   ObservationType observation() const { return {D, dtype, full_scale, frames, byte_runs}; }

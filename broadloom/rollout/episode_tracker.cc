@@ -35,7 +35,7 @@ void EpisodeTracker::begin_anew() {
 
 void EpisodeTracker::observe(const float* rewards, const std::uint8_t* terminated,
                              const std::uint8_t* truncated, int num_steps, const EpisodeEnd* ends,
-                             int num_stepped, const std::uint8_t* fillers) {
+                             int num_stepped, const std::uint8_t* fillers, int first_counted) {
   const std::size_t num_envs =
       num_stepped > 0 ? static_cast<std::size_t>(num_stepped) : running_return_.size();
   block_ = {};
@@ -55,15 +55,16 @@ void EpisodeTracker::observe(const float* rewards, const std::uint8_t* terminate
     for (std::size_t n = 0; n < num_envs; ++n) {
       if ((terminated[first + n] | truncated[first + n]) == 0) continue;
       const EpisodeEnd end = ends != nullptr ? ends[first + n] : EpisodeEnd{};
-      end_episode(n, {terminated[first + n] != 0 ? 1 : 0, end.success, end.stratum});
+      end_episode(n, {terminated[first + n] != 0 ? 1 : 0, end.success, end.stratum},
+                  n >= static_cast<std::size_t>(first_counted));
     }
   }
 }
 
-void EpisodeTracker::end_episode(std::size_t n, Ended outcome) {
+void EpisodeTracker::end_episode(std::size_t n, Ended outcome, bool counts) {
   const double episode_return = std::exchange(running_return_[n], 0.0);
   const std::int64_t length = std::exchange(running_length_[n], 0);
-  if (length < 0) return;
+  if (length < 0 || !counts) return;
   const std::size_t place = static_cast<std::size_t>(episodes_ % kWindow);
   returns_[place] = episode_return;
   lengths_[place] = static_cast<double>(length);

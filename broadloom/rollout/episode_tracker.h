@@ -33,10 +33,11 @@ class EpisodeTracker {
   // Reads a block's raw rewards and end flags, [T, N] each, in the order of time, then environment.
   // ends: [T, N], read where a flag is set; null: unknown. N is num_envs, or all environments if it
   // is 0; other episodes do not change. fillers: [T, N], steps that belong to no episode; null:
-  // none.
+  // none. first_counted: the first environment whose episodes count; SAPG's leader has the last
+  // ones.
   void observe(const float* rewards, const std::uint8_t* terminated, const std::uint8_t* truncated,
                int num_steps, const EpisodeEnd* ends = nullptr, int num_envs = 0,
-               const std::uint8_t* fillers = nullptr);
+               const std::uint8_t* fillers = nullptr, int first_counted = 0);
 
   // Mean over all episodes that the last block ended, or over the run's last 100 if the block ended
   // fewer. (With many environments, the last 100 alone would come from the last few environments.)
@@ -75,7 +76,7 @@ class EpisodeTracker {
     double known = 0.0, succeeded = 0.0;
   };
 
-  void end_episode(std::size_t env, Ended outcome);
+  void end_episode(std::size_t env, Ended outcome, bool counts);
   void add_to_block(double episode_return, double length, const Ended& outcome);
   bool reports_block() const { return block_.episodes > kWindow; }
   double block_success(int stratum) const;

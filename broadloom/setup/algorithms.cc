@@ -81,7 +81,7 @@ Status register_algorithm(AlgorithmEntry entry) {
         "algorithm '{}': learns_action_values is set, but make_actor is missing; give make_actor",
         name));
   }
-  if (!add_algorithm_name(name)) {
+  if (!add_algorithm_name(name, entry.learns_in_order)) {
     return invalid(fmt::format(
         "algorithm '{}' is registered already; register it once, or use another name", name));
   }
@@ -95,7 +95,8 @@ Status check_algorithm(const Config& config, const EnvSpec& spec) {
       check_instruments(config.instruments, {.name = entry.name,
                                              .draws_from_policy = !entry.make_actor,
                                              .learns_action_values = entry.learns_action_values,
-                                             .value_outputs = entry.value_outputs}));
+                                             .value_outputs = entry.value_outputs,
+                                             .policies = config.sapg_policies}));
   if (config.is_recurrent() && !entry.learns_sequences) {
     return invalid(fmt::format(
         "recurrent: got {} with algorithm = {}, which learns from single steps; expected algorithm "

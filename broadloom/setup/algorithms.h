@@ -84,6 +84,9 @@ struct AlgorithmEntry {
   bool learns_action_values = false;
   // Whether its updates learn from whole sequences, so that its network may be recurrent.
   bool learns_sequences = false;
+  // Whether each gradient step takes the next gradient_length steps of all environments. For a
+  // built-in algorithm, set it in broadloom/config/algorithm_names.cc, too.
+  bool learns_in_order = false;
   // Values that its critic outputs; 2 if intrinsic rewards have their own.
   int value_outputs = 1;
   // Whether it learns from a teacher's outputs (rollout/teacher.h), the block's `labels`.

@@ -229,7 +229,7 @@ Status Trainer::collect() {
   report_clock();
   tracker_.observe(block_.rewards.data(), block_.terminated.data(), block_.truncated.data(),
                    block_.T, block_.ends.empty() ? nullptr : block_.ends.data(), block_.N,
-                   fillers());
+                   fillers(), block_.leader_begin());
   step_sums_.take_block(*envs_, collector_.cut(), backend_->exchange(),
                         static_cast<std::int64_t>(block_.transitions()), report_.counted);
   // Hashes the block before reward scaling, whose statistics mix all environments.

@@ -59,7 +59,7 @@ struct IterationReport {
   int epochs = 0;                    // fewer than update_epochs if target_kl stopped them
   std::vector<UpdateNumber> update;  // what the algorithm reports
   double explained_variance = 0.0;
-  std::int64_t episodes = 0;  // ended in this block
+  std::int64_t episodes = 0;  // ended in this block; of several policies, those of the leader
   // Mean over the episodes that ended in this block, or over the last 100 if fewer ended. NaN
   // before any ended.
   double mean_return = 0.0;

@@ -14,12 +14,11 @@ import sys
 EXPERIMENTS = pathlib.Path(__file__).resolve().parent.parent
 sys.path[:0] = [str(EXPERIMENTS), str(EXPERIMENTS / "surface")]
 from analyse import runs_of  # noqa: E402
-from fair import Arm, call, iqm, quantile  # noqa: E402
-from rows import write  # noqa: E402
+from fair import Arm, call, gain, other_is  # noqa: E402
+from rows import write, write_verdicts  # noqa: E402
 
 DEALS = 20000
 SMALL, LARGE, BEST = "4x64", "16x256", "best fixed"
-WORDS = {"better": "lower", "worse": "better", "none": "no difference found"}
 PANELS = {"one": "one", "four": "four minibatches"}
 
 
@@ -66,12 +65,9 @@ def pairs_of(arms, rng):
         wanted = [(BEST, name) for name in same if is_schedule(name)]
         for base, other in [*wanted, (SMALL, LARGE)]:
             one, two = same[base], same[other]
-            gaps = [iqm(b) - iqm(a) for a, b in zip(one.draws, two.draws, strict=True)]
+            gained = gain(one, two)
             *chances, result = call(one, two, rng)
-            yield [
-                panel, task, base, other, two.middle - one.middle, quantile(gaps, 0.025),
-                quantile(gaps, 0.975), *chances, WORDS.get(result, "depends on the rate"),
-            ]  # fmt: skip
+            yield [panel, task, base, other, *gained, *chances, other_is(result)]
 
 
 def ranks(values):
@@ -201,13 +197,7 @@ def main():
         ["panel", "schedule", "tasks", "share ahead of best fixed", "p", "leads"],
         both,
     )
-    judged = [
-        (number, what, value, "yes" if refuted else "no")
-        for number, what, value, refuted in verdicts(pairs, last_pairs, arms, both)
-    ]
-    write(results / "verdicts.csv", ["prediction", "what", "value", "refuted"], judged)
-    for verdict in judged:
-        print(*verdict)
+    write_verdicts(results / "verdicts.csv", verdicts(pairs, last_pairs, arms, both))
 
 
 if __name__ == "__main__":

@@ -12,7 +12,7 @@ EXPERIMENTS = pathlib.Path(__file__).resolve().parent.parent
 sys.path[:0] = [str(EXPERIMENTS), str(EXPERIMENTS / "surface")]
 from analyse import runs_of  # noqa: E402
 from fair import Arm, call  # noqa: E402
-from rows import write  # noqa: E402
+from rows import write, write_verdicts  # noqa: E402
 
 TASKS = ("CartPole-v1", "Pendulum-v1")
 ARMS = ("student", "ppo", "long")
@@ -95,10 +95,7 @@ def main():
                          f"{count} of {all_seeds}", count < 0.8 * all_seeds))  # fmt: skip
     verdicts.append((4, "student beside long PPO by the last policy", "; ".join(end),
                      set(end) != {"better"}))  # fmt: skip
-    verdicts = [(*row, "yes" if refuted else "no") for *row, refuted in verdicts]
-    write(results / "verdicts.csv", ["prediction", "what", "value", "refuted"], verdicts)
-    for verdict in verdicts:
-        print(*verdict)
+    write_verdicts(results / "verdicts.csv", verdicts)
 
 
 if __name__ == "__main__":

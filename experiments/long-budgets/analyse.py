@@ -15,8 +15,8 @@ import sys
 
 EXPERIMENTS = pathlib.Path(__file__).resolve().parent.parent
 sys.path[:0] = [str(EXPERIMENTS), str(EXPERIMENTS / "surface")]
-from fair import Arm, call, chance, fitted_scores, iqm, quantile  # noqa: E402
-from rows import read, together, write  # noqa: E402
+from fair import Arm, call, chance, fitted_scores, iqm, other_is  # noqa: E402
+from rows import read, together, write, write_verdicts  # noqa: E402
 
 BUDGETS = [100_000, 200_000, 300_000, 500_000, 700_000, 1_000_000, 1_500_000, 2_000_000, 3_000_000]
 MILLION, LAST = 1_000_000, BUDGETS[-1]
@@ -30,7 +30,6 @@ COMPARED = [  # (panel, the block that 8x32 is compared with, budgets)
     (CONSTANT, MIDDLE, BUDGETS),
     (ANNEALED, LARGE, [MILLION]),
 ]
-WORDS = {"better": "lower", "worse": "better", "none": "no difference found"}
 LATER = "later"
 HEADER = ["panel", "task", "block", "rate", "seed", "step", "return"]
 
@@ -311,7 +310,7 @@ def main():
                     small, large = arms[SMALL], arms[other]
                     *chances, result = call(small, large, rng)
                     p = chance(small.scores, large.scores, rng)
-                    word = WORDS.get(result, "depends on the rate")
+                    word = other_is(result)
                     pairs.append([
                         panel, task, other, budget, metric, seeds, large.middle - small.middle,
                         *chances, p, word,
@@ -342,10 +341,7 @@ def main():
         ["panel", "task", "block", "rate", "budget", "seeds", "mean"],
         rates_of,
     )
-    judged = list(verdicts(measured))
-    write(results / "verdicts.csv", ["prediction", "what", "value", "refuted"], judged)
-    for verdict in judged:
-        print(*verdict)
+    write_verdicts(results / "verdicts.csv", verdicts(measured))
 
 
 if __name__ == "__main__":

@@ -8,14 +8,13 @@ Areas are scored with cross-fitted rates by the surface's rule, which is the pro
 import collections
 import pathlib
 import random
-import statistics
 import sys
 
 EXPERIMENTS = pathlib.Path(__file__).resolve().parent.parent
 sys.path[:0] = [str(EXPERIMENTS), str(EXPERIMENTS / "surface")]
 from analyse import runs_of  # noqa: E402
-from fair import Arm, call, iqm, quantile  # noqa: E402
-from rows import read, together, write  # noqa: E402
+from fair import Arm, call, iqm, other_is, quantile  # noqa: E402
+from rows import read, together, write, write_verdicts  # noqa: E402
 
 SETTINGS = {"shuffle": ("shuffle",), "pqn": ("update_epochs", "num_minibatches")}
 # Pairs of variants at one shape: the base, and the other.
@@ -23,7 +22,6 @@ PAIRS = {
     "shuffle": [("epoch", "off")],
     "pqn": [("4 of 4", "2 of 4"), ("4 of 4", "2 of 8")],
 }
-WORDS = {"better": "lower", "worse": "better", "none": "no difference found"}
 
 
 def variant(study, run):
@@ -49,10 +47,10 @@ def arms_of(kept, rng):
 
 def pair_row(what, base, other, rng):
     gap = [iqm(a) - iqm(b) for a, b in zip(other.draws, base.draws, strict=True)]
-    p, low, high, result = call(base, other, rng)
+    *chances, result = call(base, other, rng)
     return [
         *what, other.middle - base.middle, quantile(gap, 0.025), quantile(gap, 0.975),
-        p, low, high, WORDS.get(result, "depends on the rate"),
+        *chances, other_is(result),
     ]  # fmt: skip
 
 
@@ -166,13 +164,7 @@ def main():
     write(results / "together.csv", [
         "study", "base", "other", "runs", "cases", "base ahead", "p",
     ], all_cases(arms))  # fmt: skip
-    judged = [
-        (number, what, value, "yes" if refuted else "no")
-        for number, what, value, refuted in verdicts(arms, pairs, least_size())
-    ]
-    write(results / "verdicts.csv", ["prediction", "what", "value", "refuted"], judged)
-    for verdict in judged:
-        print(*verdict)
+    write_verdicts(results / "verdicts.csv", verdicts(arms, pairs, least_size()))
 
 
 if __name__ == "__main__":

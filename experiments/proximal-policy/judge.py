@@ -13,12 +13,11 @@ import sys
 EXPERIMENTS = pathlib.Path(__file__).resolve().parent.parent
 sys.path[:0] = [str(EXPERIMENTS), str(EXPERIMENTS / "surface")]
 from analyse import runs_of  # noqa: E402
-from fair import Arm, call, chance, iqm, quantile  # noqa: E402
-from rows import read, write  # noqa: E402
+from fair import arm_of, call, chance, gain, other_is  # noqa: E402
+from rows import read, write, write_verdicts  # noqa: E402
 
 COLUMNS = ["way", "task", "block", "rate", "seed", "area", "last", "gradient steps"]
 NUMBERS = {"rate": float, "seed": int, "area": float, "last": float, "gradient steps": int}
-WORDS = {"better": "lower", "worse": "better", "none": "no difference found"}
 SETTINGS = {"ppo": 9, "proximal": 9, "scaled": 3}  # blocks at three rates
 LEAST_SEEDS = 4  # fewer cannot be told apart
 # (way, block) that is the base, and the one that is compared with it.
@@ -58,15 +57,7 @@ def arms_of(kept, score, rng):
         setting = scores[run["task"]][run["way"], run["block"]]
         setting.setdefault(run["rate"], {})[run["seed"]] = run[score]
     return {
-        task: {
-            key: Arm(
-                key[1],
-                sorted(rates),
-                [[value for _, value in sorted(rates[rate].items())] for rate in sorted(rates)],
-                rng,
-            )
-            for key, rates in settings.items()
-        }
+        task: {key: arm_of(key[1], rates, rng) for key, rates in settings.items()}
         for task, settings in scores.items()
     }
 
@@ -77,12 +68,11 @@ def pair_rows(arms, rng):
             if not (base in same and other in same):
                 continue
             one, two = same[base], same[other]
-            gaps = [iqm(b) - iqm(a) for a, b in zip(one.draws, two.draws, strict=True)]
+            gained = gain(one, two)
             *chances, result = call(one, two, rng)
             yield [
-                number, task, " ".join(base), " ".join(other), two.middle - one.middle,
-                quantile(gaps, 0.025), quantile(gaps, 0.975), *chances,
-                chance(one.scores, two.scores, rng), WORDS.get(result, "depends on the rate"),
+                number, task, " ".join(base), " ".join(other), *gained, *chances,
+                chance(one.scores, two.scores, rng), other_is(result),
             ]  # fmt: skip
 
 
@@ -95,14 +85,11 @@ def verdicts(pairs, arms):
 
     def row(number, what, words, refuted):
         tasks = [task for task in arms if seeds_of(number, task) >= LEAST_SEEDS]
-        found = sum(
-            row[0] == number and row[1] in tasks and row[-1] in words for row in pairs
-        )
+        found = sum(row[0] == number and row[1] in tasks and row[-1] in words for row in pairs)
         if not tasks:
             most = max((seeds_of(number, task) for task in arms), default=0)
             return number, what, "", f"not judged: {most} seeds, {LEAST_SEEDS} needed"
-        verdict = "yes" if refuted(found, len(tasks)) else "no"
-        return number, what, f"{found} of {len(tasks)}", verdict
+        return number, what, f"{found} of {len(tasks)}", refuted(found, len(tasks))
 
     def some_lack(found, tasks):
         return found < tasks
@@ -149,10 +136,7 @@ def main():
     pairs = list(pair_rows(arms, rng))
     write(results / "pairs.csv", header, pairs)
     write(results / "pairs_last.csv", header, list(pair_rows(last, rng)))
-    judged = list(verdicts(pairs, arms))
-    write(results / "verdicts.csv", ["prediction", "what", "value", "refuted"], judged)
-    for verdict in judged:
-        print(*verdict)
+    write_verdicts(results / "verdicts.csv", verdicts(pairs, arms))
 
 
 if __name__ == "__main__":

@@ -17,7 +17,7 @@ import sys
 import tempfile
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
-from rows import write  # noqa: E402
+from rows import write, write_verdicts  # noqa: E402
 
 STUDIES = {  # store: (task, panel)
     "corridor_12": ("12 moves", "one"),
@@ -160,13 +160,7 @@ def main():
         "task", "panel", "a", "b", "P(a better)", "P low", "P high", "difference",
         "difference low", "difference high", "b is",
     ], pairs)  # fmt: skip
-    judged = [
-        (number, what, value, "yes" if refuted else "no")
-        for number, what, value, refuted in verdicts(arms, pairs)
-    ]
-    write(results / "verdicts.csv", ["prediction", "what", "value", "refuted"], judged)
-    for verdict in judged:
-        print(*verdict)
+    write_verdicts(results / "verdicts.csv", verdicts(arms, pairs))
 
 
 if __name__ == "__main__":

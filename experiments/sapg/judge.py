@@ -13,24 +13,21 @@ import sys
 EXPERIMENTS = pathlib.Path(__file__).resolve().parent.parent
 sys.path[:0] = [str(EXPERIMENTS), str(EXPERIMENTS / "surface")]
 from analyse import runs_of  # noqa: E402
-from fair import Arm, call, iqm, quantile  # noqa: E402
-from rows import interval, read, write  # noqa: E402
+from fair import NO_DIFFERENCE, arm_of, call, gain, other_is  # noqa: E402
+from rows import interval, read, write, write_verdicts  # noqa: E402
 
 TASKS = ("CartPole-v1", "Pendulum-v1")
 ARMS = ("ppo", "alone", "code", "paper")
 PAIRS = (("ppo", "code"), ("alone", "code"), ("code", "paper"))
-WORDS = {"better": "lower", "worse": "better", "none": "no difference found"}
 
 
-def arm_of(kept, task, name, score, rng):
-    """One arm, over the seeds that both its rates have."""
-    rates = collections.defaultdict(dict)
+def arms_of(kept, task, score, rng):
+    """{name: its arm} of a task, each over the seeds that both its rates have."""
+    scores = collections.defaultdict(lambda: collections.defaultdict(dict))
     for run in kept:
-        if run["task"] == task and run["arm"] == name:
-            rates[run["rate"]][run["seed"]] = run[score]
-    seeds = sorted(set.intersection(*(set(scores) for scores in rates.values())))
-    labels = sorted(rates)
-    return Arm(name, labels, [[rates[rate][seed] for seed in seeds] for rate in labels], rng)
+        if run["task"] == task:
+            scores[run["arm"]][run["rate"]][run["seed"]] = run[score]
+    return {name: arm_of(name, scores[name], rng) for name in ARMS}
 
 
 def judge_learning(stores, results, rng):
@@ -44,21 +41,18 @@ def judge_learning(stores, results, rng):
     areas, pairs, calls = [], [], {}
     for score in ("area", "last"):
         for task in TASKS:
-            arms = {name: arm_of(kept, task, name, score, rng) for name in ARMS}
+            arms = arms_of(kept, task, score, rng)
             areas += [
                 [task, score, name, len(arm.scores), *arm.area, arm.best_label]
                 for name, arm in arms.items()
             ]
             for base, other in PAIRS:
                 one, two = arms[base], arms[other]
-                gaps = [iqm(b) - iqm(a) for a, b in zip(one.draws, two.draws, strict=True)]
+                gained = gain(one, two)
                 *chances, result = call(one, two, rng)
                 higher = sum(b > a for a, b in zip(one.scores, two.scores, strict=True))
-                word = WORDS.get(result, "depends on the rate")
-                pairs.append([
-                    task, score, other, base, two.middle - one.middle, quantile(gaps, 0.025),
-                    quantile(gaps, 0.975), 1 - chances[0], higher, word,
-                ])  # fmt: skip
+                word = other_is(result)
+                pairs.append([task, score, other, base, *gained, 1 - chances[0], higher, word])
                 if score == "area":
                     calls[task, other, base] = word
     write(
@@ -72,7 +66,7 @@ def judge_learning(stores, results, rng):
     ], pairs)  # fmt: skip
     gains = sum(calls[task, "code", "ppo"] == "better" for task in TASKS)
     helps = sum(calls[task, "code", "alone"] == "better" for task in TASKS)
-    clips = sum(calls[task, "paper", "code"] != WORDS["none"] for task in TASKS)
+    clips = sum(calls[task, "paper", "code"] != NO_DIFFERENCE for task in TASKS)
     return [
         (1, "tasks on which code is better than ppo", gains, gains > 0),
         (2, "tasks on which code is better than alone", helps, helps == 0),
@@ -117,10 +111,7 @@ def judge_gradients(results):
 def main():
     stores, results = pathlib.Path(sys.argv[1]), pathlib.Path(sys.argv[2])
     judged = judge_learning(stores, results, random.Random(1)) + judge_gradients(results)
-    judged = [(*row, "yes" if refuted else "no") for *row, refuted in judged]
-    write(results / "verdicts.csv", ["prediction", "what", "value", "refuted"], judged)
-    for verdict in judged:
-        print(*verdict)
+    write_verdicts(results / "verdicts.csv", judged)
 
 
 if __name__ == "__main__":

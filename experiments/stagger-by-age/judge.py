@@ -13,8 +13,8 @@ import sys
 EXPERIMENTS = pathlib.Path(__file__).resolve().parent.parent
 sys.path[:0] = [str(EXPERIMENTS), str(EXPERIMENTS / "surface")]
 from analyse import runs_of  # noqa: E402
-from fair import Arm, call, chance, iqm, quantile  # noqa: E402
-from rows import read, write  # noqa: E402
+from fair import arm_of, call, chance, gain, other_is  # noqa: E402
+from rows import read, write, write_verdicts  # noqa: E402
 
 CHEETAH, SWIMMER = "HalfCheetah-v5", "Swimmer-v5"
 IN_STEP, ACTIONS, AGE = "in step", "by actions", "by age"
@@ -22,7 +22,6 @@ WIDE, NARROW = "512x4", "128x16"
 COLUMNS = ["robot", "block", "start", "rate", "seed", "area", "last"]
 NUMBERS = {"rate": float, "seed": int, "area": float, "last": float}
 PAIRS = [(ACTIONS, AGE), (IN_STEP, AGE), (IN_STEP, ACTIONS)]  # (base, other)
-WORDS = {"better": "lower", "worse": "better", "none": "no difference found"}
 LEAST_SEEDS = 4  # fewer cannot be told apart
 
 
@@ -53,15 +52,7 @@ def arms_of(kept, score, rng):
         rates = scores[run["robot"], run["block"]][run["start"]]
         rates.setdefault(run["rate"], {})[run["seed"]] = run[score]
     return {
-        key: {
-            start: Arm(
-                start,
-                sorted(rates),
-                [[value for _, value in sorted(rates[rate].items())] for rate in sorted(rates)],
-                rng,
-            )
-            for start, rates in starts.items()
-        }
+        key: {start: arm_of(start, rates, rng) for start, rates in starts.items()}
         for key, starts in scores.items()
     }
 
@@ -70,12 +61,11 @@ def pair_rows(arms, rng):
     for key, starts in arms.items():
         for base, other in PAIRS:
             one, two = starts[base], starts[other]
-            gaps = [iqm(b) - iqm(a) for a, b in zip(one.draws, two.draws, strict=True)]
+            gained = gain(one, two)
             *chances, result = call(one, two, rng)
             yield [
-                *key, base, other, len(one.scores), two.middle - one.middle, quantile(gaps, 0.025),
-                quantile(gaps, 0.975), *chances, chance(one.scores, two.scores, rng),
-                WORDS.get(result, "depends on the rate"),
+                *key, base, other, len(one.scores), *gained, *chances,
+                chance(one.scores, two.scores, rng), other_is(result),
             ]  # fmt: skip
 
 
@@ -128,13 +118,7 @@ def main():
     pairs = list(pair_rows(arms, rng))
     write(results / "pairs.csv", header, pairs)
     write(results / "pairs_last.csv", header, list(pair_rows(last, rng)))
-    judged = [
-        (*one, refuted if isinstance(refuted, str) else "yes" if refuted else "no")
-        for *one, refuted in verdicts(pairs)
-    ]
-    write(results / "verdicts.csv", ["prediction", "what", "value", "refuted"], judged)
-    for verdict in judged:
-        print(*verdict)
+    write_verdicts(results / "verdicts.csv", verdicts(pairs))
 
 
 if __name__ == "__main__":

@@ -120,6 +120,13 @@ class Arm:
         return self.middle, quantile(areas, 0.025), quantile(areas, 0.975)
 
 
+def arm_of(name, scores, rng):
+    """The arm of {rate: {seed: score}}, over the seeds that all its rates have."""
+    rates = sorted(scores)
+    seeds = sorted(set.intersection(*(set(of_seed) for of_seed in scores.values())))
+    return Arm(name, rates, [[scores[rate][seed] for seed in seeds] for rate in rates], rng)
+
+
 class Shape(Arm):
     """A shape with the two rates that went on, on the seeds that both have."""
 
@@ -168,6 +175,21 @@ def call(one, other, rng):
     return p, low, high, ("better" if ahead > 0 else "worse") if holds else "hangs on the rate"
 
 
+def gain(base, other):
+    """(score of the other arm - that of the base, its interval's low end, high end)"""
+    gaps = [iqm(b) - iqm(a) for a, b in zip(base.draws, other.draws, strict=True)]
+    return other.middle - base.middle, quantile(gaps, 0.025), quantile(gaps, 0.975)
+
+
+NO_DIFFERENCE = "no difference found"
+
+
+def other_is(result):
+    """The word for the other arm, by the result of `call` for the base."""
+    words = {"better": "lower", "worse": "better", "none": NO_DIFFERENCE}
+    return words.get(result, "depends on the rate")
+
+
 def shapes_of(results, rng, score="area"):
     """Every shape of every panel."""
     runs, tried = collections.defaultdict(dict), collections.defaultdict(set)
@@ -198,7 +220,7 @@ def by_task(shapes, panel):
     return out
 
 
-WORDS = {"better": "lower", "worse": "higher", "none": "no difference found"}
+WORDS = {"better": "lower", "worse": "higher", "none": NO_DIFFERENCE}
 
 
 def shape_rows(shapes, rng):
@@ -216,12 +238,7 @@ def shape_rows(shapes, rng):
 
 
 def pair_row(panel, task, one, other, size, rng):
-    gap = one.middle - other.middle
-    gaps = [iqm(a) - iqm(b) for a, b in zip(one.draws, other.draws, strict=True)]
-    return [
-        panel, task, one.name, other.name, size, gap, quantile(gaps, 0.025), quantile(gaps, 0.975),
-        *call(one, other, rng),
-    ]  # fmt: skip
+    return [panel, task, one.name, other.name, size, *gain(other, one), *call(one, other, rng)]
 
 
 def last_rows(results, shapes):

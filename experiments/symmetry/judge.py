@@ -14,12 +14,11 @@ import sys
 EXPERIMENTS = pathlib.Path(__file__).resolve().parent.parent
 sys.path[:0] = [str(EXPERIMENTS), str(EXPERIMENTS / "surface")]
 from analyse import runs_of  # noqa: E402
-from fair import Arm, call, iqm, quantile  # noqa: E402
-from rows import write  # noqa: E402
+from fair import Arm, call, gain, other_is  # noqa: E402
+from rows import write, write_verdicts  # noqa: E402
 
 ROBOT = "Quadruped-v0"
 SMALL = ["CartPole-v1", "Acrobot-v1", "Pendulum-v1"]
-WORDS = {"better": "lower", "worse": "better", "none": "no difference found"}
 
 
 def arms_of(kept, score, rng):
@@ -52,14 +51,12 @@ def main():
     for score in ("area", "last"):
         for task, arms in arms_of(kept, score, rng).items():
             plain, mirrored = arms["off"], arms["on"]
-            gaps = [iqm(b) - iqm(a) for a, b in zip(plain.draws, mirrored.draws, strict=True)]
+            gained = gain(plain, mirrored)
             *chances, result = call(plain, mirrored, rng)
             higher = sum(b > a for a, b in zip(plain.scores, mirrored.scores, strict=True))
             rows.append([
-                task, score, len(mirrored.scores), *plain.area, *mirrored.area,
-                mirrored.middle - plain.middle,
-                quantile(gaps, 0.025), quantile(gaps, 0.975), 1 - chances[0], higher,
-                plain.best_label, mirrored.best_label, WORDS.get(result, "depends on the rate"),
+                task, score, len(mirrored.scores), *plain.area, *mirrored.area, *gained,
+                1 - chances[0], higher, plain.best_label, mirrored.best_label, other_is(result),
             ])  # fmt: skip
             if score == "area":
                 drawn += [[task, name, *arm.area] for name, arm in arms.items()]
@@ -83,10 +80,7 @@ def main():
     if ahead:
         judged.append((4, "robot: seeds with the higher area", f"{ahead[0]} of {ahead[1]}",
                        ahead[0] < ahead[1] - 1))  # fmt: skip
-    judged = [(*row, "yes" if refuted else "no") for *row, refuted in judged]
-    write(results / "verdicts.csv", ["prediction", "what", "value", "refuted"], judged)
-    for verdict in judged:
-        print(*verdict)
+    write_verdicts(results / "verdicts.csv", judged)
 
 
 if __name__ == "__main__":

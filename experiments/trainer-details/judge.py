@@ -13,7 +13,7 @@ sys.path[:0] = [str(HERE.parent), str(HERE.parent / "surface"), str(HERE)]
 from analyse import runs_of  # noqa: E402
 from arms import SIDES, arms_of, read_details  # noqa: E402
 from fair import Arm, chance, p_better, quantile  # noqa: E402
-from rows import write  # noqa: E402
+from rows import write, write_verdicts  # noqa: E402
 
 TASKS = ("HalfCheetah-v5", "Hopper-v5")
 NAMES = {"cleanrl": "CleanRL", "rsl_rl": "RSL-RL"}
@@ -135,10 +135,7 @@ def main():
         calls = [call_of(row[4], row[5], row[6]) for row in whole]
         if score == "area":
             verdicts = verdicts_of(calls, effects, arms, details)
-    verdicts = [(*row, "yes" if refuted else "no") for *row, refuted in verdicts]
-    write(results / "verdicts.csv", ["prediction", "what", "value", "refuted"], verdicts)
-    for verdict in verdicts:
-        print(*verdict)
+    write_verdicts(results / "verdicts.csv", verdicts)
 
 
 if __name__ == "__main__":

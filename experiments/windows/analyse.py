@@ -13,7 +13,7 @@ import statistics
 import sys
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
-from rows import interval, read, write  # noqa: E402
+from rows import interval, read, write, write_verdicts  # noqa: E402
 
 TASKS = {"t_maze": "TMaze-v0", "cartpole_hidden": "CartPole-v1 without velocities"}
 MAZE, POLE = TASKS.values()
@@ -188,13 +188,7 @@ def main():
         for key, lengths in cells.items()
         for length, numbers in sorted(lengths.items())
     ])  # fmt: skip
-    judged = [
-        (*one, refuted if isinstance(refuted, str) else "yes" if refuted else "no")
-        for *one, refuted in verdicts(cells)
-    ]
-    write(results / "verdicts.csv", ["prediction", "what", "value", "refuted"], judged)
-    for verdict in judged:
-        print(*verdict)
+    write_verdicts(results / "verdicts.csv", verdicts(cells))
 
 
 if __name__ == "__main__":

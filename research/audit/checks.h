@@ -44,7 +44,7 @@ struct RunFacts {
   double logged_kl_peak = kNone;       // largest approx_kl
   std::int64_t peak_iteration = 0;     // its iteration
   double logs_lost = kNone;            // bytes of the logs at the checkpoint that are missing now
-  double failed = 0.0;                 // 1: continuing the run failed
+  double failed = 0.0;                 // 1: continuing the run failed; NaN: it was not continued
   std::string failure;                 // the error message
 };
 

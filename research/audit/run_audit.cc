@@ -49,7 +49,19 @@ Result<std::optional<TeacherFile>> teacher_of(const FoundCheckpoint& found, cons
   return teacher_of_run(folder.value(), config);
 }
 
-// Restores the policy in a trainer with the instrument.
+// Whether the instrument can measure the run: it reads blocks that one policy collected.
+bool is_measured(const Config& config) { return config.sapg_policies == 1; }
+
+std::string several_policies_note(const Config& config) {
+  return fmt::format(
+      "{} policies collected this run's blocks (sapg_policies), and an audit measures blocks of "
+      "one "
+      "policy. It checks settings, seeds, starts, logs and the normaliser's count, but measures no "
+      "environments, rewards, advantages or updates",
+      config.sapg_policies);
+}
+
+// Restores the policy in a trainer, with the instrument if that can measure it.
 Result<std::unique_ptr<Trainer>> load(Checkpoint& checkpoint,
                                       const std::optional<TeacherFile>& teacher,
                                       const AuditOptions& options) {
@@ -57,7 +69,8 @@ Result<std::unique_ptr<Trainer>> load(Checkpoint& checkpoint,
   // Before a trainer is made, since a changed file may name a network of any size.
   BROADLOOM_TRY(check_belongs(checkpoint, config));
   BROADLOOM_TRY(set_machine(config, options.machine));
-  config.instruments = {"audit"};
+  config.instruments.clear();
+  if (is_measured(config)) config.instruments = {"audit"};
   config.instrument_every = 1;
   Result<std::unique_ptr<Trainer>> trainer =
       Trainer::create(config, options.threads, Ranks::alone(), StartFrom::kState, teacher);
@@ -162,6 +175,11 @@ Result<std::vector<AuditNumbers>> measure_on(Checkpoint& checkpoint,
   report.num_envs = facts.num_envs = now.num_envs;
   report.num_steps = facts.num_steps = now.num_steps;
   facts.families = now.families();
+  if (!is_measured(now)) {
+    report.notes.push_back(several_policies_note(now));
+    facts.failed = RunFacts::kNone;  // it is not continued
+    return std::vector<AuditNumbers>();
+  }
   const int count =
       options.iterations > 0 ? options.iterations : enough_iterations(*trainer.value());
   const std::int64_t left =

@@ -35,8 +35,9 @@ struct AuditReport {
 // Restores the newest checkpoint of a run folder, or a checkpoint file, and continues it in memory
 // for K iterations with the instrument "audit". Judges these, the config and the logs; writes
 // nothing. If the schedule has fewer than K iterations left, the learning rate stays as it is. A
-// non-finite loss is a finding. The result does not depend on threads. Errors: kNotFound, kIo,
-// kCorrupt, kMismatch of the checkpoint or logs; kInvalidConfig of options.
+// non-finite loss is a finding. A run of several policies is not continued: checks of its blocks
+// measure nothing, and a note says so. The result does not depend on threads. Errors: kNotFound,
+// kIo, kCorrupt, kMismatch of the checkpoint or logs; kInvalidConfig of options.
 Result<AuditReport> audit_run(const std::string& run_or_checkpoint, const AuditOptions& options);
 
 // Judges the numbers that the instrument "audit" logged during training, without continuing the

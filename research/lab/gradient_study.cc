@@ -70,9 +70,13 @@ class Laboratory {
     if (!o_.synchronised) {
       BROADLOOM_TRY(StartPool::check(policy_));
       const Stopwatch watch;
-      tell("burning in", 0.0);
+      tell(kBurnIn, 0.0);
       Result<StartPool> starts = StartPool::create(policy_, o_.seed, pool_, o_.start_envs);
-      if (!starts.ok()) return starts.status();
+      if (!starts.ok()) {
+        return {starts.status().kind(), fmt::format("while {} environments were burnt in "
+                                                    "(start_envs): {}",
+                                                    o_.start_envs, starts.status().message())};
+      }
       starts_ = starts.take();
       report.burn_in = starts_->burn_in();
       report.start_envs = o_.start_envs;

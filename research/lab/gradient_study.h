@@ -31,13 +31,15 @@ struct GradientStudyOptions {
   MeasuredLoss loss = MeasuredLoss::kOwn;
   // exact implies variance and bias, with which it is compared.
   bool agreement = true, correlation = true, variance = true, bias = true, exact = false;
-  int batch = 0;                   // B; 0: that of the shapes, or 1,024
-  std::vector<BlockShape> shapes;  // each with N * T = B; empty: every factorisation of B
-  std::vector<double> lambdas;     // empty: 0, the run's own, 1
-  std::vector<double> gammas;      // of the bias study; empty: the run's own, as in all others
-  int blocks = 0;                  // R per shape; 0: 1,000 for variance, 200 for correlation
-  std::vector<int> lags;           // of the correlation study; empty: a dozen from 1 to 200
-  std::vector<int> bias_steps;     // T of the bias study; empty: those of the shapes
+  // B; 0: that of the shapes, or 1,024, or of a run with sequence_length a multiple of that.
+  int batch = 0;
+  // Each with N * T = B, and T a multiple of the run's sequence_length; empty: all of B.
+  std::vector<BlockShape> shapes;
+  std::vector<double> lambdas;  // empty: 0, the run's own, 1
+  std::vector<double> gammas;   // of the bias study; empty: the run's own, as in all others
+  int blocks = 0;               // R per shape; 0: 1,000 for variance, 200 for correlation
+  std::vector<int> lags;        // of the correlation study; empty: a dozen from 1 to 200
+  std::vector<int> bias_steps;  // T of the bias study; empty: those of the shapes
   double bias_precision = 0.1;
   std::int64_t bias_budget = 2000000;
   bool synchronised = false;
@@ -51,6 +53,9 @@ struct GradientStudyOptions {
   // says so. Without any, the study ends with kInvalidConfig.
   std::function<bool()> should_stop = {};
 };
+
+// The work of which --start_envs determines the time.
+inline constexpr char kBurnIn[] = "burning in";
 
 // Called now and then from the calling thread, with the present work and the share of all work that
 // is done, in [0, 1]. The share is rough, and too small where a budget need not be spent.

@@ -141,6 +141,26 @@ Status check_value_loss(const Policy& policy, const GradientStudyOptions& o) {
       policy.config.norm_value, o.value_term ? "value_term" : "loss = value"));
 }
 
+// The steps of which each T is a multiple, as in training: a sequence of a policy with memory.
+int steps_together(const Policy& policy) {
+  return policy.network.is_recurrent() ? std::max(1, policy.config.sequence_length) : 1;
+}
+
+// The largest multiple of `steps` by a power of two that is at most 1,024, or `steps`.
+int usual_batch(int steps) {
+  int batch = steps;
+  while (batch <= 512) batch *= 2;
+  return batch;
+}
+
+Status check_sequences(const std::string& got, int num_steps, int steps) {
+  if (num_steps % steps == 0) return {};
+  return invalid(fmt::format(
+      "{}, which the run's sequence_length = {} does not divide; expected a multiple of {}, such "
+      "as {}",
+      got, steps, steps, (num_steps / steps + 1) * steps));
+}
+
 // The parts of a sample's gradient outside dense layers are stored whole, for one block at a time.
 // With memory, so are all parts.
 Status check_whole_gradients(const Policy& policy, const GradientStudyOptions& o) {
@@ -186,9 +206,16 @@ Status complete(const Policy& policy, GradientStudyOptions& o, std::vector<std::
                     shape.num_envs, shape.num_steps, kMostRows));
   }
   BROADLOOM_TRY(check_distinct(o.shapes));
-  if (o.batch == 0) o.batch = o.shapes.empty() ? 1024 : o.shapes.front().batch();
+  const int sequence = steps_together(policy);
+  if (o.batch == 0) {
+    o.batch = o.shapes.empty() ? usual_batch(sequence) : o.shapes.front().batch();
+  }
+  BROADLOOM_TRY(check_sequences(fmt::format("batch: got {}", o.batch), o.batch, sequence));
   BROADLOOM_TRY(check_whole_gradients(policy, o));
-  if (o.shapes.empty()) o.shapes = factorisations(o.batch);
+  if (o.shapes.empty()) {
+    o.shapes = factorisations(o.batch);
+    std::erase_if(o.shapes, [&](BlockShape shape) { return shape.num_steps % sequence != 0; });
+  }
   for (const BlockShape& shape : o.shapes) {
     if (shape.batch() != o.batch) {
       return invalid(
@@ -196,6 +223,9 @@ Status complete(const Policy& policy, GradientStudyOptions& o, std::vector<std::
                       "shape N x T must have N * T = batch",
                       shape.num_envs, shape.num_steps, shape.batch(), o.batch));
     }
+    BROADLOOM_TRY(check_sequences(fmt::format("shapes: got {}x{} with T = {}", shape.num_envs,
+                                              shape.num_steps, shape.num_steps),
+                                  shape.num_steps, sequence));
   }
   if (o.blocks != 0 && o.blocks < kFewestBlocks) {
     return invalid(
@@ -223,6 +253,9 @@ Status complete(const Policy& policy, GradientStudyOptions& o, std::vector<std::
       if (x >= 1) continue;
       return invalid(fmt::format("got {} among lags and bias_steps; expected at least 1", x));
     }
+  }
+  for (const int steps : o.bias_steps) {
+    BROADLOOM_TRY(check_sequences(fmt::format("bias_steps: got {}", steps), steps, sequence));
   }
   if (o.exact) o.variance = o.bias = true;  // exact is compared with them
   if (o.exact && (o.norm_adv || o.value_term || o.entropy_term)) {

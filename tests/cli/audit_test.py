@@ -301,6 +301,20 @@ class Audit(unittest.TestCase):
         alone = self.report(os.path.join(folder, os.listdir(folder)[0]))
         self.assertIn("no logs", alone["notes"][0])
 
+    def test_a_run_of_several_policies(self):
+        run = self.path("sapg")
+        train(run, CART, 8, 32, 2048, "--sapg_policies", "4", "--norm_obs")
+        report = self.report(run)
+        self.assertEqual((report["exit_code"], report["iterations"]), (0, 0))
+        (note,) = (note for note in report["notes"] if "4 policies collected" in note)
+        self.assertIn("checks settings, seeds, starts, logs", note)
+        measured = {c["name"] for c in report["checks"] if c["severity"] != "none"}
+        self.assertGreater(
+            measured, {"learning_rate", "logged_kl", "normaliser_origin", "same_starts"}
+        )
+        for name in ("synchronised_resets", "update_kl", "value_targets", "going_on"):
+            self.assertNotIn(name, measured)
+
     # Faulty.
 
     def test_synchronised_resets(self):

@@ -95,7 +95,7 @@ class Gradients(unittest.TestCase):
         line = cls.loud.stderr.readline()
         cls.began = time.monotonic()
         cls.loud.send_signal(signal.SIGSTOP)
-        assert re.search(r"^  0 %  .*; fewer --blocks take less time$", line), line
+        assert re.search(r"^  0 %  .*; fewer --start_envs take less time$", line), line
 
     def run_gradients(self, *arguments):
         return subprocess.run(
@@ -324,6 +324,16 @@ class Gradients(unittest.TestCase):
         self.assertIn("value and entropy terms", text)
         self.assertTrue(report["settings"]["norm_adv"])
         self.assertNotIn("bias", report)
+
+    def test_a_refusal_leaves_no_folder(self):
+        out = os.path.join(self.folder.name, "refused")
+        for run, *flags in (
+            (self.cart, "--loss", "td"),
+            (self.cart, "--study", "windows"),
+            ("nowhere",),
+        ):
+            self.fails(3 if run == "nowhere" else 2, [], run, *flags, "--out", out + "/inside")
+            self.assertFalse(os.path.exists(out), flags)
 
     def test_wrong_input(self):
         self.fails(3, ["nowhere"], "nowhere")

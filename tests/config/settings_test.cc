@@ -9,7 +9,9 @@
 
 #include "broadloom/env/tasks/registry.h"
 #include "broadloom/setup/algorithms.h"
+#include "broadloom/setup/algorithms/entries.h"
 #include "broadloom/setup/network_shape.h"
+#include "tests/learn/a2c.h"
 
 namespace broadloom {
 namespace {
@@ -173,6 +175,27 @@ TEST(Settings, MinibatchesHoldTheSamplesOfFollowersTwice) {
   EXPECT_EQ(config.learnt_samples(), 100);
   EXPECT_EQ(config.minibatch_count(), 4);
   EXPECT_EQ(config.largest_minibatch(), 25);
+}
+
+// Whoever learns in order of time has its minibatches from gradient_length.
+TEST(Settings, MinibatchesFollowTheAlgorithmsOrder) {
+  for (const auto& make_entry : kEntries) {
+    const AlgorithmEntry entry = make_entry();
+    EXPECT_EQ(entry.learns_in_order, learns_in_order(entry.name)) << entry.name;
+  }
+  AlgorithmEntry own = A2c::entry();
+  own.name = "in_order";
+  own.learns_in_order = true;
+  ASSERT_TRUE(register_algorithm(own).ok());
+  Config config;
+  config.algorithm = "in_order";
+  config.num_steps = 60;
+  config.gradient_length = 12;
+  config.num_minibatches = 7;
+  EXPECT_EQ(config.minibatch_count(), 5);
+  EXPECT_EQ(config.sequence_steps(), 12);
+  config.algorithm = "ppo";
+  EXPECT_EQ(config.minibatch_count(), 7);
 }
 
 TEST(Settings, SapgThatDoesNotFitIsRefused) {

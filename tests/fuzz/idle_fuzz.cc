@@ -86,7 +86,8 @@ std::vector<Scene> all_scenes() {
       scene("ppo choices", "Dials-v0", {}),
       scene("ppo hybrid", "Golf-v0", {{"seed", "2"}}),  // with 1, all drawn delays are 0
       scene("ppo masks", "TicTacToe-v0", {}),
-      scene("ppo groups", "Turntable-v0", {}),
+      // With seed 1, one family draws delays of 0 only; at this rate, all of impala's ReLUs die.
+      scene("ppo groups", "Turntable-v0", {{"seed", "2"}, {"activation", "tanh"}}),
       scene("ppo table", "Taxi-v3", {}),
       scene("ppo images", "MinAtar/Breakout-v1", {{"encoder", "minatar"}, {"hidden_sizes", "8"}}),
   };

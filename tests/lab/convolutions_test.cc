@@ -4,29 +4,27 @@
 
 #include <memory>
 
-#include "broadloom/setup/resolve_config.h"
-#include "broadloom/train/trainer.h"
 #include "research/lab/gradient_study.h"
 #include "tests/support/release_only.h"
+#include "tests/train/scene.h"
 
 namespace broadloom {
 namespace {
 
-std::unique_ptr<Trainer> trainer_of(const Overrides& more) {
-  Overrides all{{"env_id", "MinAtar/Breakout-v1"},
-                {"encoder", "minatar"},
-                {"hidden_sizes", "8"},
-                {"num_envs", "8"},
-                {"num_steps", "8"},
-                {"max_episode_steps", "40"}};
-  all.insert(all.end(), more.begin(), more.end());
-  return Trainer::create(resolve_config(all).take(), 1).take();
+std::unique_ptr<Trainer> reader_with(const Overrides& more) {
+  const Overrides keys{{"env_id", "MinAtar/Breakout-v1"},
+                       {"encoder", "minatar"},
+                       {"hidden_sizes", "8"},
+                       {"num_envs", "8"},
+                       {"num_steps", "8"},
+                       {"max_episode_steps", "40"}};
+  return trainer_of(resolved(add_overrides(keys, more)));
 }
 
 TEST(LabConvolutions, MeasuresAPolicyThatReadsImages) {
   RELEASE_ONLY("a network of images: smaller ones run the same code");
   for (const char* norm : {"off", "channels"}) {
-    const auto trainer = trainer_of({{"layer_norm", norm}});
+    const auto trainer = reader_with({{"layer_norm", norm}});
     GradientStudyOptions options;
     options.shapes = {{2, 16}, {16, 2}};
     options.batch = 32;
@@ -47,7 +45,7 @@ TEST(LabConvolutions, MeasuresAPolicyThatReadsImages) {
 }
 
 TEST(LabConvolutions, RefusesABatchThatDoesNotFit) {
-  const auto trainer = trainer_of({});
+  const auto trainer = reader_with({});
   GradientStudyOptions options;
   options.batch = 1 << 20;
   const std::string refused = study_gradients(trainer->policy(), options, {}).status().message();

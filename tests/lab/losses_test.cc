@@ -12,31 +12,25 @@
 #include "broadloom/learn/ppo_loss.h"
 #include "broadloom/learn/pqn_loss.h"
 #include "broadloom/rollout/minibatches.h"
-#include "broadloom/setup/resolve_config.h"
 #include "broadloom/setup/settings.h"
 #include "broadloom/train/trainer.h"
 #include "research/lab/bias.h"
 #include "research/lab/block_rows.h"
 #include "research/lab/gradient_study.h"
 #include "research/lab/study_options.h"
+#include "tests/train/scene.h"
 
 namespace broadloom {
 namespace {
 
 std::unique_ptr<Trainer> learner_with(const Overrides& more) {
-  Overrides keys = {{"env_id", "CartPole-v1"},   {"num_envs", "8"},     {"num_steps", "12"},
-                    {"max_episode_steps", "20"}, {"hidden_sizes", "6"}, {"num_minibatches", "2"},
-                    {"total_timesteps", "960"}};
-  for (const auto& [key, value] : more) {
-    std::erase_if(keys, [&, name = key](const auto& one) { return one.first == name; });
-    keys.emplace_back(key, value);
-  }
-  Result<Config> config = resolve_config(keys);
-  EXPECT_TRUE(config.ok()) << config.status().message();
-  Result<std::unique_ptr<Trainer>> trainer = Trainer::create(config.value(), 1);
-  EXPECT_TRUE(trainer.ok()) << trainer.status().message();
-  for (int i = 0; i < 3; ++i) EXPECT_TRUE(trainer.value()->iterate().ok());
-  return trainer.take();
+  const Overrides keys = {{"env_id", "CartPole-v1"},   {"num_envs", "8"},
+                          {"num_steps", "12"},         {"num_minibatches", "2"},
+                          {"max_episode_steps", "20"}, {"hidden_sizes", "6"},
+                          {"total_timesteps", "960"}};
+  std::unique_ptr<Trainer> trainer = trainer_of(resolved(add_overrides(keys, more)));
+  run(*trainer, 3);
+  return trainer;
 }
 
 // The trainer's gradient of a block, in sequences of `window` steps with memory.
@@ -196,6 +190,34 @@ void expect_study_refused(const Policy& policy, const GradientStudyOptions& opti
   const auto report = study_gradients(policy, options, {});
   ASSERT_FALSE(report.ok());
   EXPECT_NE(report.status().message().find(words), std::string::npos) << report.status().message();
+}
+
+// As in training, blocks are whole sequences; the usual shapes are, too.
+TEST(ShapesWithMemory, AreWholeSequences) {
+  const std::unique_ptr<Trainer> trainer =
+      learner_with({{"recurrent", "gru"}, {"sequence_length", "6"}});
+  GradientStudyOptions options;
+  options.shapes = {{3, 8}};
+  expect_study_refused(trainer->policy(), options, "shapes: got 3x8 with T = 8");
+  options.shapes = {{2, 12}};
+  options.bias_steps = {12, 10};
+  expect_study_refused(trainer->policy(), options, "bias_steps: got 10");
+  options = {};
+  options.batch = 1024;
+  expect_study_refused(trainer->policy(), options,
+                       "batch: got 1024, which the run's sequence_length = 6 does not divide; "
+                       "expected a multiple of 6, such as 1026");
+  options = {};
+  std::vector<std::string> notes;
+  const Status status = complete(trainer->policy(), options, notes);
+  ASSERT_TRUE(status.ok()) << status.message();
+  EXPECT_EQ(options.batch, 768);
+  EXPECT_EQ(options.shapes.front(), (BlockShape{1, 768}));
+  EXPECT_EQ(options.shapes.back(), (BlockShape{128, 6}));
+  for (const BlockShape& shape : options.shapes) {
+    EXPECT_EQ(shape.batch(), 768);
+    EXPECT_EQ(shape.num_steps % 6, 0) << shape.num_steps;
+  }
 }
 
 TEST(LossesOfOthers, AreRefusedWithWords) {

@@ -10,26 +10,19 @@
 #include <vector>
 
 #include "broadloom/core/thread_pool.h"
-#include "broadloom/setup/resolve_config.h"
-#include "broadloom/train/trainer.h"
+#include "tests/train/scene.h"
 
 namespace broadloom {
 namespace {
 
 std::unique_ptr<Trainer> trainer_with(const Overrides& more) {
-  Overrides keys = {{"env_id", "TMaze-v0"},     {"env.length", "3"},   {"num_envs", "8"},
-                    {"num_steps", "12"},        {"hidden_sizes", "6"}, {"num_minibatches", "2"},
-                    {"total_timesteps", "960"}, {"recurrent", "gru"}};
-  for (const auto& [key, value] : more) {
-    std::erase_if(keys, [&, name = key](const auto& one) { return one.first == name; });
-    keys.emplace_back(key, value);
-  }
-  Result<Config> config = resolve_config(keys);
-  EXPECT_TRUE(config.ok()) << config.status().message();
-  Result<std::unique_ptr<Trainer>> trainer = Trainer::create(config.value(), 1);
-  EXPECT_TRUE(trainer.ok()) << trainer.status().message();
-  for (int i = 0; i < 5; ++i) EXPECT_TRUE(trainer.value()->iterate().ok());
-  return trainer.take();
+  const Overrides keys = {{"env_id", "TMaze-v0"},     {"env.length", "3"},
+                          {"num_envs", "8"},          {"num_steps", "12"},
+                          {"hidden_sizes", "6"},      {"num_minibatches", "2"},
+                          {"total_timesteps", "960"}, {"recurrent", "gru"}};
+  std::unique_ptr<Trainer> trainer = trainer_of(resolved(add_overrides(keys, more)));
+  run(*trainer, 5);
+  return trainer;
 }
 
 std::vector<WindowResult> study(const Policy& policy, WindowSettings settings) {

@@ -4,48 +4,36 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <cmath>
-#include <cstring>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
 
 #include "broadloom/learn/ppo.h"
 #include "broadloom/nn/policy_distribution.h"
-#include "broadloom/record/safetensors.h"
-#include "tests/support/folders.h"
+#include "tests/learn/recorded.h"
 
 namespace broadloom::contrib_updates {
 namespace {
 
 constexpr int kSteps = 12, kEnvs = 6, kSeen = 3, kWidth = 8, kUpdates = 3;
 
-template <class Number>
-std::vector<Number> tensor(const SafetensorsFile& file, const std::string& name) {
-  const SafetensorsFile::Entry& entry = file.tensors.at(name);
-  std::vector<Number> values((entry.end - entry.begin) / sizeof(Number));
-  std::memcpy(values.data(), file.data.data() + entry.begin, entry.end - entry.begin);
-  return values;
-}
-
 // A recorded case, with a block of ours.
-struct Recorded {
-  Recorded(const SafetensorsFile& file, const std::string& name, const nlohmann::json& recorded)
+struct Case {
+  Case(const Recorded& file, const std::string& name, const nlohmann::json& recorded)
       : heads(recorded.at("heads").get<std::vector<int>>()),
         is_recurrent(name.starts_with("recurrent")),
         length(recorded.at("length")),
         network(shape()),
         block(sizes()) {
-    const std::vector<float> seen = tensor<float>(file, name + ".observations");
-    std::copy(seen.begin(), seen.end(), block.observations.floats().begin());
-    block.actions = tensor<float>(file, name + ".actions");
-    block.advantages = tensor<float>(file, name + ".advantages");
+    show(file.tensor(name + ".observations"), block);
+    block.actions = file.tensor(name + ".actions");
+    block.advantages = file.tensor(name + ".advantages");
     if (is_recurrent) {
-      first_states = tensor<float>(file, name + ".states");
-      const std::vector<float> ended = tensor<float>(file, name + ".ended");
+      first_states = file.tensor(name + ".states");
+      const std::vector<float> ended = file.tensor(name + ".ended");
       std::copy(ended.begin(), ended.end(), block.terminated.begin());
     } else {
-      const std::vector<float> valid = tensor<float>(file, name + ".valid");
+      const std::vector<float> valid = file.tensor(name + ".valid");
       std::copy(valid.begin(), valid.end(), block.valid_actions.begin());
     }
     settings.loss.vf_coef = 1.0;
@@ -92,7 +80,7 @@ struct Recorded {
 template <class Real>
 class Play {
  public:
-  Play(Recorded& recorded, const std::vector<Real>& params)
+  Play(Case& recorded, const std::vector<Real>& params)
       : recorded_(recorded),
         params_(params),
         work_(recorded.network.make_workspace<Real>()),
@@ -150,7 +138,7 @@ class Play {
     if (size_ > 0) network().copy_state(work_, 0, &states_[static_cast<std::size_t>(n) * size_]);
   }
 
-  Recorded& recorded_;
+  Case& recorded_;
   const std::vector<Real>& params_;
   TileWorkspace<Real> work_;
   std::size_t size_;
@@ -158,24 +146,21 @@ class Play {
   std::vector<Real> states_;
 };
 
-void expect_first_policy(const SafetensorsFile& file, const std::string& name, Recorded& recorded) {
-  const std::vector<float> before = tensor<float>(file, name + ".before");
+void expect_first_policy(const Recorded& file, const std::string& name, Case& recorded) {
+  const std::vector<float> before = file.tensor(name + ".before");
   const std::vector<double> params(before.begin(), before.end());
-  const auto log_probs = tensor<double>(file, name + ".log_probs");
-  const auto entropies = tensor<double>(file, name + ".entropies");
+  const auto log_probs = file.tensor<double>(name + ".log_probs");
+  const auto entropies = file.tensor<double>(name + ".entropies");
   Play<double>(recorded, params).run([&](std::size_t i, double log_prob, double entropy, double) {
     ASSERT_NEAR(log_prob, log_probs[i], 1e-6) << name << ", row " << i;
     ASSERT_NEAR(entropy, entropies[i], 1e-6) << name << ", row " << i;
   });
 }
 
-void expect_three_updates(const SafetensorsFile& file, const std::string& name,
-                          const nlohmann::json& one, int threads) {
-  Recorded recorded(file, name, one);
-  Learner learner(recorded.network.parameter_count());
-  const std::vector<float> before = tensor<float>(file, name + ".before");
-  ASSERT_EQ(before.size(), learner.params.size());
-  std::copy(before.begin(), before.end(), learner.params.begin());
+void expect_three_updates(const Recorded& file, const std::string& name, const nlohmann::json& one,
+                          int threads) {
+  Case recorded(file, name, one);
+  Learner learner = learner_at(file.tensor(name + ".before"), recorded.network);
   learner.learning_rate = 1e-3;
   ThreadPool pool(threads);
   RolloutBlock& block = recorded.block;
@@ -191,21 +176,19 @@ void expect_three_updates(const SafetensorsFile& file, const std::string& name,
     const Status status = ppo.update(block, 1, 1, learner);
     ASSERT_TRUE(status.ok()) << status.message();
   }
-  const std::vector<float> after = tensor<float>(file, name + ".after");
-  for (std::size_t i = 0; i < after.size(); ++i) {
-    ASSERT_NEAR(learner.params[i], after[i], 1e-5) << name << ", parameter " << i;
-  }
+  SCOPED_TRACE(name);
+  expect_near(learner.params, file.tensor(name + ".after"));
 }
 
 TEST(ContribUpdates, PoliciesAndThreeUpdatesAreTheRecordedOnes) {
   const Result<SafetensorsFile> read =
       read_safetensors(source_folder() + "/tests/learn/contrib_updates.safetensors");
   ASSERT_TRUE(read.ok()) << read.status().message();
-  const SafetensorsFile& file = read.value();
+  const Recorded& file = read.value();
   const nlohmann::json cases = nlohmann::json::parse(file.metadata.at("cases"));
   ASSERT_EQ(cases.size(), 4u);
   for (const auto& [name, one] : cases.items()) {
-    Recorded recorded(file, name, one);
+    Case recorded(file, name, one);
     expect_first_policy(file, name, recorded);
     for (const int threads : {1, 2}) expect_three_updates(file, name, one, threads);
   }

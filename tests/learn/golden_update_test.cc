@@ -3,50 +3,21 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <cmath>
 #include <cstdint>
-#include <cstring>
 #include <map>
 #include <nlohmann/json.hpp>
-#include <stdexcept>
 #include <string>
 #include <vector>
 
 #include "broadloom/learn/ppo.h"
 #include "broadloom/nn/distributions.h"
-#include "broadloom/record/safetensors.h"
-#include "tests/support/folders.h"
+#include "tests/learn/recorded.h"
 
 namespace broadloom {
 namespace {
 
 constexpr double kTolerance = 1e-5;
 constexpr int kSteps = 16, kEnvs = 8, kWidth = 16;
-
-class Recorded {
- public:
-  Recorded() {
-    Result<SafetensorsFile> file =
-        read_safetensors(source_folder() + "/tests/learn/golden_update.safetensors");
-    if (!file.ok()) throw std::runtime_error(file.status().message());
-    file_ = file.take();
-  }
-  std::uint64_t seed() const { return std::stoull(file_.metadata.at("seed")); }
-  std::int64_t iteration() const { return std::stoll(file_.metadata.at("iteration")); }
-  nlohmann::json cases() const { return nlohmann::json::parse(file_.metadata.at("cases")); }
-
-  template <class T = float>
-  std::vector<T> tensor(const std::string& name) const {
-    const SafetensorsFile::Entry& entry = file_.tensors.at(name);
-    std::vector<T> values((entry.end - entry.begin) / sizeof(T));
-    std::memcpy(values.data(), file_.data.data() + entry.begin, entry.end - entry.begin);
-    return values;
-  }
-  std::int64_t columns(const std::string& name) const { return file_.tensors.at(name).shape.at(1); }
-
- private:
-  SafetensorsFile file_;
-};
 
 // "discrete.one_body" and its like.
 NetworkShape shape_of(const Recorded& recorded, const std::string& kind) {
@@ -64,15 +35,11 @@ NetworkShape shape_of(const Recorded& recorded, const std::string& kind) {
 struct RecordedScene {
   RecordedScene(const Recorded& recorded, const std::string& kind)
       : network(shape_of(recorded, kind)),
-        learner(network.parameter_count()),
+        learner(learner_at(recorded.tensor(kind + ".before"), network)),
         block(kSteps, kEnvs, network.shape().observation_size,
               network.shape().action_kind == SpaceKind::kBox ? network.shape().action_outputs : 1,
               0) {
-    const std::vector<float> before = recorded.tensor(kind + ".before");
-    if (before.size() != learner.params.size()) throw std::runtime_error("another network");
-    std::copy(before.begin(), before.end(), learner.params.begin());
-    const std::vector<float> seen = recorded.tensor(kind + ".observations");
-    std::copy(seen.begin(), seen.end(), block.observations.floats().begin());
+    show(recorded.tensor(kind + ".observations"), block);
     block.actions = recorded.tensor(kind + ".actions");
     block.values = recorded.tensor(kind + ".values");
     block.advantages = recorded.tensor(kind + ".advantages");
@@ -123,17 +90,6 @@ PpoSettings settings_of(const nlohmann::json& recorded) {
   return settings;
 }
 
-template <class Numbers>
-void expect_near(const Numbers& got, const std::vector<float>& expected) {
-  ASSERT_EQ(got.size(), expected.size());
-  std::size_t worst = 0;
-  const auto error = [&](std::size_t i) { return std::abs(got[i] - expected[i]); };
-  for (std::size_t i = 0; i < expected.size(); ++i) {
-    if (!(error(i) <= error(worst))) worst = i;
-  }
-  EXPECT_NEAR(got[worst], expected[worst], kTolerance) << "at " << worst;
-}
-
 void expect_means(const UpdateStats& stats, const nlohmann::json& expected) {
   EXPECT_NEAR(stats.policy_loss, expected.at("policy_loss"), kTolerance);
   EXPECT_NEAR(stats.value_loss, expected.at("value_loss"), kTolerance);
@@ -146,7 +102,7 @@ void expect_means(const UpdateStats& stats, const nlohmann::json& expected) {
 
 // If this test fails, the update tests fail for the same reason.
 TEST(GoldenUpdate, PermutationsAreTheRecordedOnes) {
-  const Recorded recorded;
+  const Recorded recorded("golden_update.safetensors");
   const auto expected = recorded.tensor<std::int32_t>("permutations");
   constexpr int kBatch = kSteps * kEnvs;
   ASSERT_EQ(expected.size() % kBatch, 0u);
@@ -160,7 +116,7 @@ TEST(GoldenUpdate, PermutationsAreTheRecordedOnes) {
 }
 
 TEST(GoldenUpdate, PolicyAndValueBeforeAreTheRecordedOnes) {
-  const Recorded recorded;
+  const Recorded recorded("golden_update.safetensors");
   for (const char* kind :
        {"discrete.two_bodies", "discrete.one_body", "box.two_bodies", "box.one_body"}) {
     SCOPED_TRACE(kind);
@@ -171,7 +127,7 @@ TEST(GoldenUpdate, PolicyAndValueBeforeAreTheRecordedOnes) {
 }
 
 TEST(GoldenUpdate, ParametersAfterAndLossesAreTheRecordedOnes) {
-  const Recorded recorded;
+  const Recorded recorded("golden_update.safetensors");
   const nlohmann::json cases = recorded.cases();
   ASSERT_EQ(cases.size(), 34u);
   for (const nlohmann::json& one : cases) {

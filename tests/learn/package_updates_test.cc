@@ -3,35 +3,18 @@
 // sanitizers: none
 #include <gtest/gtest.h>
 
-#include <algorithm>
 #include <cmath>
-#include <cstring>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
 
 #include "broadloom/learn/ppo.h"
-#include "broadloom/nn/distributions.h"
-#include "broadloom/record/safetensors.h"
-#include "tests/support/folders.h"
+#include "tests/learn/recorded.h"
 
 namespace broadloom::package_updates {
 namespace {
 
 constexpr int kSteps = 16, kEnvs = 8, kWidth = 16, kUpdates = 3;
-
-SafetensorsFile read_file(const std::string& name) {
-  Result<SafetensorsFile> file = read_safetensors(source_folder() + "/tests/learn/" + name);
-  EXPECT_TRUE(file.ok()) << file.status().message();
-  return file.take();
-}
-
-std::vector<float> tensor(const SafetensorsFile& file, const std::string& name) {
-  const SafetensorsFile::Entry& entry = file.tensors.at(name);
-  std::vector<float> values((entry.end - entry.begin) / sizeof(float));
-  std::memcpy(values.data(), file.data.data() + entry.begin, entry.end - entry.begin);
-  return values;
-}
 
 NetworkShape shape_of(const nlohmann::json& recorded) {
   NetworkShape shape;
@@ -79,43 +62,22 @@ PpoSettings settings_of(const nlohmann::json& recorded) {
   return settings;
 }
 
-// Log-probabilities with the bits that the update will compute, means and values.
-void act(const ActorCritic& network, const Learner& learner, RolloutBlock& block) {
-  TileWorkspace<float> work = network.make_workspace<float>();
-  std::vector<float> actions(2 * kTileRows), scratch(2 * kTileRows), log_prob(kTileRows);
-  for (std::size_t i = 0; i < block.size(); ++i) {
-    network.forward(learner.params.data(), &block.observations.floats()[i * block.D], 1, work);
-    for (std::size_t a = 0; a < 2; ++a) {
-      actions[a * kTileRows] = block.actions[i * 2 + a];
-      block.means[i * 2 + a] = work.policy[a * kTileRows];
-    }
-    gaussian_log_probs(work.policy.data(), work.log_std.data(), actions.data(), 2, 1,
-                       scratch.data(), log_prob.data());
-    block.log_probs[i] = log_prob[0];
-    block.values[i] = work.values[0];
-  }
-}
-
 TEST(PackageUpdates, ParametersAndRatesAfterThreeUpdatesAreTheRecordedOnes) {
-  const SafetensorsFile golden = read_file("golden_update.safetensors");
-  const SafetensorsFile file = read_file("package_updates.safetensors");
-  const nlohmann::json cases = nlohmann::json::parse(file.metadata.at("cases"));
+  const Recorded golden("golden_update.safetensors"), file("package_updates.safetensors");
+  const nlohmann::json cases = file.cases();
   ASSERT_EQ(cases.size(), 7u);
   const Mirror mirror{.observation = "+0 -1 -3 -2", .critic_observation = {}, .action = "-1 -0"};
   for (const nlohmann::json& one : cases) {
     const std::string name = one.at("name");
+    SCOPED_TRACE(name);
     for (const int threads : {1, 2}) {
       const ActorCritic network(shape_of(one));
-      Learner learner(network.parameter_count());
-      const std::vector<float> before = tensor(file, name + ".before");
-      ASSERT_EQ(before.size(), learner.params.size());
-      std::copy(before.begin(), before.end(), learner.params.begin());
+      Learner learner = learner_at(file.tensor(name + ".before"), network);
       learner.learning_rate = one.at("learning_rate");
       RolloutBlock block(BlockSizes{.T = kSteps, .N = kEnvs, .D = 4, .A = 2, .with_means = true});
-      const std::vector<float> seen = tensor(golden, "box.two_bodies.observations");
-      std::copy(seen.begin(), seen.end(), block.observations.floats().begin());
-      block.actions = tensor(golden, "box.two_bodies.actions");
-      block.advantages = tensor(golden, "box.two_bodies.advantages");
+      show(golden.tensor("box.two_bodies.observations"), block);
+      block.actions = golden.tensor("box.two_bodies.actions");
+      block.advantages = golden.tensor("box.two_bodies.advantages");
       for (float& a : block.advantages) a *= one.value("scale", 1.0f);
       ThreadPool pool(threads);
       Ppo ppo(network, settings_of(one), kSteps * kEnvs, 4, 4, 2, pool);
@@ -123,19 +85,13 @@ TEST(PackageUpdates, ParametersAndRatesAfterThreeUpdatesAreTheRecordedOnes) {
       if (one.contains("statistics")) ppo.set_value_normalizer(&values);
       if (one.contains("mirror_coef")) ppo.set_mirror(&mirror);
       for (int update = 0; update < kUpdates; ++update) {
-        act(network, learner, block);
+        act_gaussian(network, learner, block);
         ppo.take_block(learner, block);
-        const Status status = ppo.update(block, std::stoull(golden.metadata.at("seed")),
-                                         std::stoll(golden.metadata.at("iteration")), learner);
+        const Status status = ppo.update(block, golden.seed(), golden.iteration(), learner);
         ASSERT_TRUE(status.ok()) << status.message();
       }
-      const std::vector<float> after = tensor(file, name + ".after");
-      double worst = 0.0;
-      for (std::size_t i = 0; i < after.size(); ++i) {
-        worst = std::max(worst, static_cast<double>(std::abs(after[i] - learner.params[i])));
-      }
-      EXPECT_LT(worst, 1e-5) << name;
-      EXPECT_NEAR(learner.learning_rate, one.at("rate_after").get<double>(), 1e-12) << name;
+      expect_near(learner.params, file.tensor(name + ".after"));
+      EXPECT_NEAR(learner.learning_rate, one.at("rate_after").get<double>(), 1e-12);
       if (!one.contains("statistics")) continue;
       const double deviation = std::sqrt(one.at("statistics")[1].get<double>());
       EXPECT_NEAR(values.unit().mean, one.at("statistics")[0].get<double>(), 1e-5 * deviation);

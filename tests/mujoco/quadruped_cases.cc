@@ -21,6 +21,7 @@
 #include "broadloom/env/conformance/conformance.h"
 #include "broadloom/env/drawable.h"
 #include "broadloom/env/tasks/registry.h"
+#include "broadloom/setup/resolve_config.h"
 #include "tests/mujoco/training.h"
 #include "tests/support/folders.h"
 #include "tests/train/folder.h"
@@ -597,12 +598,37 @@ TEST(Quadruped, RefusesInvalidOptions) {
   says({{"push_speed", "-1"}}, "push_speed");
   says({{"gait", "1"}}, "gait: got a weight of 1 without a clock");
   says({{"gait_hz", "-1"}}, "gait_hz");
+  // 1 / (0.005 s x 10) = 20 actions a second: at 10 Hz, the clock would show two places in turn.
+  const Overrides slow = {{"timestep", "0.005"}, {"frame_skip", "10"}};
+  says(both(slow, {{"gait_hz", "10"}}), "gait_hz: got 10 with 20 actions a second");
+  EXPECT_TRUE(made(both(slow, {{"gait_hz", "9.5"}})).ok());
   says({{"timestep", "0"}}, "timestep");
   says({{"integrator", "RK4"}}, "integrator");
   says({{"cone", "round"}}, "cone");
   says({{"solver", "newton"}}, "solver");
   says({{"iterations", "0"}}, "iterations");
   says({{"ls_iterations", "0"}}, "ls_iterations");
+}
+
+// Options that another option's value leaves without effect.
+TEST(Quadruped, RefusesOptionsThatDoNothing) {
+  const auto refusal = [](Overrides keys) {
+    register_bridges();
+    keys.emplace_back("env_id", kId);
+    return resolve_config(keys).status().message();
+  };
+  const auto says = [&](const Overrides& keys, const std::string& words) {
+    EXPECT_NE(refusal(keys).find(words), std::string::npos) << refusal(keys);
+  };
+  says({{"env.gait_height", "0.1"}}, "it needs env.gait above 0");
+  says({{"env.gait_height", "0.1"}, {"env.gait_hz", "2"}}, "it needs env.gait above 0");
+  EXPECT_EQ(refusal({{"env.gait_height", "0.1"}, {"env.gait_hz", "2"}, {"env.gait", "1"}}), "");
+  says({{"env.push_wait", "1"}}, "it needs env.push_speed above 0");
+  says({{"env.push_duration", "1"}}, "it needs env.push_speed above 0");
+  EXPECT_EQ(refusal({{"env.push_wait", "1"}, {"strata.a.push_speed", "0..1"}}), "");
+  says({{"env.noise_gyro", "1"}, {"env.noise_level", "0"}}, "it needs env.noise_level above 0");
+  says({{"env.tracking_sigma", "1"}, {"env.tracking_lin_vel", "0"}, {"env.tracking_ang_vel", "0"}},
+       "it needs env.tracking_lin_vel or env.tracking_ang_vel above 0");
 }
 
 }  // namespace

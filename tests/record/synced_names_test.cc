@@ -65,6 +65,25 @@ TEST_F(SyncedNames, EachNewParentFolder) {
   EXPECT_TRUE(synced_paths().empty());
 }
 
+// A command that fails before it writes leaves no folders of its own behind.
+TEST_F(SyncedNames, FoldersThatStayEmptyAreRemoved) {
+  fs::create_directory(at("before"));
+  {
+    FoldersToFill folders;
+    ASSERT_TRUE(folders.make(at("before/a/b/")).ok());
+    EXPECT_TRUE(fs::is_directory(at("before/a/b")));
+  }
+  EXPECT_FALSE(fs::exists(at("before/a")));
+  EXPECT_TRUE(fs::exists(at("before")));
+  {
+    FoldersToFill folders;
+    ASSERT_TRUE(folders.make(at("before/a/b")).ok());
+    ASSERT_TRUE(write_file_atomically(at("before/a/file"), "x").ok());
+  }
+  EXPECT_FALSE(fs::exists(at("before/a/b")));
+  EXPECT_TRUE(fs::exists(at("before/a/file")));
+}
+
 TEST_F(SyncedNames, ANewLedgerAndItsFolders) {
   const Result<std::int64_t> line = append_to_ledger(at("runs/all.jsonl"), "{\"format\":1}");
   ASSERT_TRUE(line.ok()) << line.status().message();

@@ -61,6 +61,21 @@ TEST(EpisodeTracker, LeavesEpisodesOfThoseThatRestAsTheyAre) {
   EXPECT_EQ(tracker.mean_length(), (3.0 + 3 + 1 + 1 + 2) / 5);
 }
 
+// The leader of several policies has the last environments. The others' episodes end uncounted.
+TEST(EpisodeTracker, CountsTheLeadersEpisodesOnly) {
+  EpisodeTracker tracker(3);
+  const std::vector<float> rewards{1, 2, 4, 8, 16, 32};  // [2, 3]
+  const std::vector<std::uint8_t> terminated{1, 0, 0, 0, 0, 0}, truncated{0, 0, 0, 1, 0, 1};
+  tracker.observe(rewards.data(), terminated.data(), truncated.data(), 2, nullptr, 0, nullptr, 1);
+  EXPECT_EQ(tracker.block_episodes(), 1);
+  EXPECT_EQ(tracker.mean_return(), 36.0);
+  EXPECT_EQ(tracker.mean_length(), 2.0);
+  EXPECT_EQ(tracker.termination_rate(), 0.0);
+  const std::vector<std::uint8_t> all{1, 1, 1}, none(3, 0);
+  tracker.observe(rewards.data(), all.data(), none.data(), 1);
+  EXPECT_EQ(tracker.mean_return(), (36.0 + 1 + 20 + 4) / 4);
+}
+
 TEST(EpisodeTracker, LeavesOutWhatBeganBeforeTheRun) {
   EpisodeTracker tracker(2);
   tracker.leave_out_current(1);

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <map>
 #include <memory>
+#include <numeric>
 #include <string>
 #include <vector>
 
@@ -85,6 +86,32 @@ TEST(Outcomes, RatesAreThoseOfTheEpisodesInTheBlocks) {
     EXPECT_NEAR(got.at("mean_level"), got.at("level_share/hard"), 1e-12);
   }
   EXPECT_GT(reported_numbers(*trainer).at("mean_level"), 0.0);
+}
+
+// Only the leader is evaluated and exported. It acts in the last 8 of 32 environments.
+TEST(Outcomes, WithSeveralPoliciesEpisodesAreTheLeaders) {
+  const std::unique_ptr<Trainer> trainer = outcomes_trainer(
+      outcomes_config({{"sapg_policies", "4"}, {"seed_families", "0"}, {"num_steps", "128"}}));
+  ASSERT_TRUE(trainer->iterate().ok());
+  const RolloutBlock& block = trainer->block();
+  std::vector<double> lengths;  // CartPole pays 1 for a step
+  for (int t = 0; t < block.T; ++t) {
+    for (int n = 24; n < block.N; ++n) {
+      const auto ends = [&](int step) {
+        const std::size_t i = block.index(step, n);
+        return block.terminated[i] != 0 || block.truncated[i] != 0;
+      };
+      if (!ends(t)) continue;
+      int begin = t;
+      while (begin > 0 && !ends(begin - 1)) --begin;
+      lengths.push_back(t - begin + 1);
+    }
+  }
+  std::map<std::string, double> got = reported_numbers(*trainer);
+  EXPECT_EQ(trainer->averaged_episodes(), static_cast<std::int64_t>(lengths.size()));
+  EXPECT_DOUBLE_EQ(got.at("episodic_return"), std::accumulate(lengths.begin(), lengths.end(), 0.0) /
+                                                  static_cast<double>(lengths.size()));
+  EXPECT_EQ(got.at("episodic_length"), got.at("episodic_return"));
 }
 
 TEST(Outcomes, NamesHoldForTheWholeRun) {

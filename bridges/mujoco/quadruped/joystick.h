@@ -39,7 +39,9 @@ struct JoystickConstants {
     v("push_speed", push_speed, speed,
       "Speed gained by a push on the trunk, m/s, times 1/pi; 0: no pushes.");
     v("push_duration", push_duration, Range{0.01, 1e3}, "Duration of a push, s.");
+    last_needs(v, "push_speed", kAboveZero);
     v("push_wait", push_wait, seconds, "Time from one push's end to the next, s.");
+    last_needs(v, "push_speed", kAboveZero);
     v("terrain_level", terrain_level, Range{0.0, 1e3},
       "Row of the terrain that episodes begin on, from 0, the easiest; what follows the point is "
       "left out.");

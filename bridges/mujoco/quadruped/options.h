@@ -35,18 +35,25 @@ struct QuadrupedOptions : ModelOptions {
       "A joint's target is home + this times its action, rad.");
     joystick.visit_fields(v);
     const Range noise{0.0, 1e3};
-    v("noise_joint_pos", noise_joint_pos, noise, "Largest noise on joint positions, rad.");
-    v("noise_joint_vel", noise_joint_vel, noise, "Largest noise on joint speeds, rad/s.");
-    v("noise_gyro", noise_gyro, noise, "Largest noise on the trunk's turning, rad/s.");
-    v("noise_gravity", noise_gravity, noise, "Largest noise on the direction of gravity.");
-    v("noise_linvel", noise_linvel, noise, "Largest noise on the trunk's speed, m/s.");
+    const auto add_noise = [&](const char* name, double& most, const char* help) {
+      v(name, most, noise, help);
+      last_needs(v, "noise_level", kAboveZero);
+    };
+    add_noise("noise_joint_pos", noise_joint_pos, "Largest noise on joint positions, rad.");
+    add_noise("noise_joint_vel", noise_joint_vel, "Largest noise on joint speeds, rad/s.");
+    add_noise("noise_gyro", noise_gyro, "Largest noise on the trunk's turning, rad/s.");
+    add_noise("noise_gravity", noise_gravity, "Largest noise on the direction of gravity.");
+    add_noise("noise_linvel", noise_linvel, "Largest noise on the trunk's speed, m/s.");
     v("gait_hz", gait_hz, Range{0.0, 20.0},
-      "Strides of a trot a second, for the term gait. Its clock joins the observation; 0: none.");
+      "Strides of a trot a second, for the term gait; fewer than half the actions a second. Its "
+      "clock joins the observation; 0: none.");
     v("gait_height", gait_height, Range{0.0, 1.0},
       "Height of the feet's soles in the middle of the gait's swings, m.");
+    last_needs(v, "gait", kAboveZero);
     weights.visit_fields(v);
     v("tracking_sigma", tracking_sigma, Range{1e-6, 1e6},
       "Width of the tracking rewards, m^2/s^2.");
+    last_needs(v, "tracking_lin_vel or tracking_ang_vel", kAboveZero);
     v("max_foot_height", max_foot_height, Range{1e-3, 10.0}, "Target height of swinging feet, m.");
     v("soft_joint_limit", soft_joint_limit, Range{0.0, 1.0},
       "Share of the joints' ranges that is free of cost.");

@@ -86,6 +86,15 @@ Status Quadruped::check(const Options& options) {
         "gait: got a weight of {} without a clock, so nothing says which feet swing; expected "
         "gait_hz above 0, such as 2",
         options.weights.gait));
+  const double actions_a_second = 1.0 / (options.settings.timestep * options.frame_skip);
+  if (options.gait_hz >= 0.5 * actions_a_second) {
+    return invalid(fmt::format(
+        "gait_hz: got {} with {:.6g} actions a second (timestep = {}, frame_skip = {}), whose "
+        "clock "
+        "would seem slower than it is; expected less than half, {:.6g}. Lower one of the three",
+        options.gait_hz, actions_a_second, options.settings.timestep, options.frame_skip,
+        0.5 * actions_a_second));
+  }
   if (options.on_unstable != "go_on" || is_plane(options.ground)) return {};
   return invalid(
       "on_unstable: got go_on on terrain that is not flat, but the model's initial state is not on "

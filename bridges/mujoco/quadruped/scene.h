@@ -19,7 +19,8 @@ struct PhysicsSettings {
 
   template <class Visitor>
   void visit_fields(Visitor&& v) {
-    v("timestep", timestep, Range{1e-4, 0.1}, "Duration of a physics step, s.");
+    v("timestep", timestep, Range{1e-4, 0.1},
+      "Time of a physics step, s; an action lasts for frame_skip of them.");
     v("integrator", integrator, Choices{{"Euler", "implicit", "implicitfast"}},
       "MuJoCo's integrator. Euler treats damping explicitly here; the others do not.");
     v("cone", cone, Choices{{"pyramidal", "elliptic"}},

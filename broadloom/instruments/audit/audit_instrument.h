@@ -23,7 +23,7 @@ namespace broadloom {
 // UpdateObserver.
 class AuditInstrument final : public Instrument {
  public:
-  static constexpr InstrumentNeeds kNeeds{.probe = true, .policy = true};
+  static constexpr InstrumentNeeds kNeeds{.probe = true, .policy = true, .one_policy = true};
 
   explicit AuditInstrument(const InstrumentSetup& setup);
   static std::size_t bytes(const InstrumentSetup& setup);

@@ -15,7 +15,7 @@ namespace broadloom {
 //                 NaN for algorithms without them
 class GradientInstrument final : public Instrument {
  public:
-  static constexpr InstrumentNeeds kNeeds{.policy = true, .one_value = true};
+  static constexpr InstrumentNeeds kNeeds{.policy = true, .one_value = true, .one_policy = true};
 
   explicit GradientInstrument(const InstrumentSetup& setup)
       : samples_(setup), probe_(setup.network.parameter_count()) {}

@@ -42,7 +42,7 @@ struct PolicyNumbers {
 // `variance`. The other numbers are NaN.
 class PolicyInstrument final : public Instrument {
  public:
-  static constexpr InstrumentNeeds kNeeds{.probe = true, .policy = true};
+  static constexpr InstrumentNeeds kNeeds{.probe = true, .policy = true, .one_policy = true};
   static constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
 
   explicit PolicyInstrument(const InstrumentSetup& setup);

@@ -77,6 +77,7 @@ AlgorithmEntry distill_entry() {
           },
       .set_defaults = distill_defaults,
       .learns_sequences = true,
+      .learns_in_order = true,
       .has_teacher = true,
       .check = check_distill,
       .declare_numbers =

@@ -75,12 +75,6 @@ Status check_sapg(const Config& config, const EnvSpec& spec) {
         "expected std_form = log or state_dependent",
         policies, config.std_form));
   }
-  for (const std::string& name : config.instruments) {
-    if (name != "gradient" && name != "policy" && name != "audit") continue;
-    return invalid(fmt::format(
-        "instruments: '{}' measures one policy's samples, but sapg_policies = {}; leave it out",
-        name, policies));
-  }
   return {};
 }
 
