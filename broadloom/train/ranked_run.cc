@@ -121,7 +121,8 @@ Result<std::optional<RankedRun>> join_run(Ranks& ranks) {
   BROADLOOM_TRY(ranks.agree({}));
   const std::string isa = ranks.of_first({});
   const std::string config = ranks.of_first({});
-  TeacherFile teacher{ranks.of_first({}), ranks.of_first({})};
+  const std::string teacher_path = ranks.of_first({});
+  std::string teacher_bytes = ranks.of_first({});
   BROADLOOM_TRY(ranks.status());
   if (config.empty()) return std::optional<RankedRun>();
   const Overrides settings = unpacked(config);
@@ -129,7 +130,9 @@ Result<std::optional<RankedRun>> join_run(Ranks& ranks) {
   Result<Config> resolved = resolve_record(settings);
   if (!resolved.ok()) return ranks.agree(resolved.status());
   RankedRun run{resolved.take(), isa};
-  if (!teacher.bytes.empty()) run.teacher = std::move(teacher);
+  if (!teacher_bytes.empty()) {
+    run.teacher = {teacher_path, std::make_shared<const std::string>(std::move(teacher_bytes))};
+  }
   return std::optional<RankedRun>(std::move(run));
 }
 
@@ -154,7 +157,7 @@ Status call_ranks(const Status& ready, Trainer* trainer, Ranks& ranks,
   ranks.of_first(!has_run || has_common_bits(isa) ? "auto" : isa);
   ranks.of_first(has_run ? packed(to_overrides(trainer->config())) : "");
   ranks.of_first(teacher ? teacher->path : "");
-  ranks.of_first(teacher ? teacher->bytes : "");
+  ranks.of_first(teacher ? *teacher->bytes : "");
   BROADLOOM_TRY(ranks.status());
   if (!has_run) return {};
   BROADLOOM_TRY(ranks.agree({}));  // the other ranks have made their trainers

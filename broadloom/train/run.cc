@@ -362,7 +362,7 @@ Result<ReadyRun> new_run(const Config& config, const std::string& run_dir, int t
     BROADLOOM_TRY(write_file_atomically(folder.manifest_path(), manifest_json(manifest)));
     if (panel) BROADLOOM_TRY(write_file_atomically(folder.panel_path(), panel_toml(*panel)));
     if (teacher.value()) {
-      BROADLOOM_TRY(write_file_atomically(folder.teacher_path(), teacher.value()->bytes));
+      BROADLOOM_TRY(write_file_atomically(folder.teacher_path(), *teacher.value()->bytes));
     }
     return save_checkpoint(folder.checkpoint_path(0), *trainer.value(), {});
   };
@@ -462,7 +462,7 @@ Result<ReadyRun> old_run(const std::string& run_dir, int threads, const RunHooks
   if (trains && teacher.value()) {
     // The folder may be older than its copy, or the copy damaged.
     const Result<std::string> copy = read_file(folder.teacher_path());
-    const std::string& bytes = teacher.value()->bytes;
+    const std::string& bytes = *teacher.value()->bytes;
     if (!copy.ok() || copy.value() != bytes) {
       BROADLOOM_TRY(write_file_atomically(folder.teacher_path(), bytes));
     }

@@ -126,7 +126,7 @@ Result<TeacherFile> read_file_at(const std::string& run_or_checkpoint) {
   if (!found.ok()) return found.status();
   Result<std::string> bytes = read_file(found.value().path);
   if (!bytes.ok()) return bytes.status();
-  return TeacherFile{found.value().path, bytes.take()};
+  return TeacherFile{found.value().path, std::make_shared<const std::string>(bytes.take())};
 }
 
 struct LoadedTeacher {
@@ -136,7 +136,7 @@ struct LoadedTeacher {
 
 Result<LoadedTeacher> load(const TeacherFile& file) {
   const FoundCheckpoint found{{}, file.path};
-  const Result<Checkpoint> checkpoint = parse_checkpoint(file.bytes, file.path);
+  const Result<Checkpoint> checkpoint = parse_checkpoint(*file.bytes, file.path);
   if (!checkpoint.ok()) return with_advice(checkpoint.status(), found);
   Result<PolicySource> source = policy_source(checkpoint.value(), file.path);
   if (!source.ok()) return source.status();

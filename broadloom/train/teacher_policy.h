@@ -14,10 +14,11 @@
 
 namespace broadloom {
 
-// A checkpoint's bytes, read once: its copy and all trainers have the same policy.
+// A checkpoint's bytes, read once: its copy and all trainers have the same policy. The cells of a
+// study share them.
 struct TeacherFile {
   std::string path;
-  std::string bytes;
+  std::shared_ptr<const std::string> bytes;  // not null
 };
 
 struct TeacherPolicy {
