@@ -52,6 +52,7 @@ constexpr Alias kAliases[] = {
     {"num_stack", "env.frame_stack"},
     {"stack_num", "env.frame_stack"},
     {"stack_size", "env.frame_stack"},
+    {"frame_stack_of", "env.frame_stack_of"},
     {"frame_padding", "env.frame_padding"},
     {"scale_actions", "env.scale_actions"},
     {"rescale_action", "env.scale_actions"},

@@ -10,6 +10,7 @@
 #include "broadloom/env/disturbance_formulas.h"
 #include "broadloom/env/env_maker.h"
 #include "broadloom/env/forwarding_vec_env.h"
+#include "broadloom/env/group_setting.h"
 
 namespace broadloom {
 namespace {
@@ -278,33 +279,11 @@ Status add_part(const std::string& text, const EnvSpec& spec, std::vector<double
   return {};
 }
 
-// An entry of obs_delay_of: "image:2" or "state:0..3".
-Result<ObsDelay> delay_part(const std::string& text, const EnvSpec& spec) {
-  const auto wrong = [&](const std::string& why) {
-    return invalid(fmt::format("disturb.obs_delay_of: got '{}', but {}; observations of {} are {}",
-                               text, why, spec.id, shape_text(spec.observation)));
-  };
-  const std::vector<ObservationGroup>& groups = spec.observation.groups;
-  if (groups.empty()) return wrong("there are no groups, and disturb.obs_delay delays the whole");
-  const std::size_t colon = std::min(text.rfind(':'), text.size());
-  const std::string_view steps = std::string_view(text).substr(std::min(colon + 1, text.size()));
-  const std::size_t dots = steps.find("..");
-  ObsDelay delay;
-  const bool is_range = dots != std::string_view::npos;
-  bool is_right = parse_text(steps.substr(0, dots), delay.least).ok();
-  delay.most = delay.least;
-  if (is_range) is_right = is_right && parse_text(steps.substr(dots + 2), delay.most).ok();
-  if (!is_right || delay.least < 0 || delay.most < delay.least || delay.most > kLongestDelay) {
-    return wrong("expected a group and a delay of at most 1000, as image:2 or state:0..3");
-  }
-  const auto group = std::find_if(groups.begin(), groups.end(), [&](const ObservationGroup& one) {
-    return one.name == std::string_view(text).substr(0, colon);
-  });
-  if (group == groups.end()) return wrong("there is no such group");
-  delay.first = group->first;
-  delay.size = group->size;
-  return delay;
-}
+constexpr GroupSettingRule kDelayOf{.key = "disturb.obs_delay_of",
+                                    .whole = "disturb.obs_delay delays the whole",
+                                    .expected = "a delay of at most 1000, as image:2 or state:0..3",
+                                    .most = kLongestDelay,
+                                    .has_ranges = true};
 
 // The longest delay, if there is one, is at least the shortest.
 Status check_delays(const std::string& key, int least, int most) {
@@ -354,9 +333,10 @@ Result<std::vector<ObsDelay>> obs_delays(const Disturbance& disturbance, const E
   std::vector<ObsDelay> delays = {
       {0, spec.observation_size(), disturbance.obs_delay, disturbance.most_obs_delay()}};
   for (const std::string& text : disturbance.obs_delay_of) {
-    const Result<ObsDelay> part = delay_part(text, spec);
+    const Result<GroupSetting> part = group_setting(kDelayOf, text, spec);
     if (!part.ok()) return part.status();
-    delays.push_back(part.value());
+    const ObservationGroup& group = spec.observation.groups[part.value().group];
+    delays.push_back({group.first, group.size, part.value().least, part.value().most});
   }
   return delays;
 }

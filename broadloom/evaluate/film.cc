@@ -47,7 +47,9 @@ std::vector<int> Film::indices_of(const SeenState& state) {
   }
   const ObservationGroup* const group = small_image_group(space_);
   if (state.drawing.empty() && group != nullptr) {
-    planes_ = draw_group(*group, state.observation.floats(), image);
+    const auto g = static_cast<std::size_t>(group - space_.groups.data());
+    const int frames = group_frames_.empty() ? 1 : group_frames_[g];
+    planes_ = draw_group(*group, frames, state.observation.floats(), image);
   }
   const Drawing& drawing = image.empty() ? state.drawing : image;
   std::vector<int> indices;

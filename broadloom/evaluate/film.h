@@ -3,6 +3,7 @@
 
 #include <string>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "broadloom/env/drawing.h"
@@ -25,9 +26,11 @@ struct FilmedEpisode {
 class Film final : public EpisodeWatcher {
  public:
   Film() : Film(EnvSpec{}, 0) {}  // empty
-  // spec: of the environment.
-  Film(const EnvSpec& spec, int episodes)
+  // spec: of the environment. group_frames: of its observation (env/tasks/asked_frames.h); empty:
+  // no stacks.
+  Film(const EnvSpec& spec, int episodes, std::vector<int> group_frames = {})
       : space_(spec.observation),
+        group_frames_(std::move(group_frames)),
         action_size_(spec.action_size()),
         episodes_(static_cast<std::size_t>(episodes)),
         waits_(episodes_.size()) {}
@@ -51,6 +54,7 @@ class Film final : public EpisodeWatcher {
   void widen_view(const Drawing& drawing);
 
   Space space_;
+  std::vector<int> group_frames_;
   int action_size_;
   std::vector<FilmedEpisode> episodes_;
   std::vector<int> waits_;  // of each episode: states since its last drawing

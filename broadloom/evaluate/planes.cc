@@ -53,8 +53,9 @@ void draw_planes(const Space& space, const std::uint8_t* image, Drawing& out) {
   }
 }
 
-int draw_group(const ObservationGroup& group, const float* row, Drawing& out) {
-  const Space space = Space::bytes(group.shape, static_cast<int>(group.full_scale));
+int draw_group(const ObservationGroup& group, int frames, const float* row, Drawing& out) {
+  Space space = Space::bytes(group.shape, static_cast<int>(group.full_scale));
+  space.frames = frames;
   const float* const numbers = row + group.first;
   std::vector<std::uint8_t> image(static_cast<std::size_t>(group.size));
   std::transform(numbers, numbers + group.size, image.begin(),

@@ -24,7 +24,8 @@ int planes_of(const Space& space);
 // single plane is drawn in ink. Planes that share a cell are nested squares, the last plane
 // innermost. A square's strength is its number divided by the space's largest upper bound.
 void draw_planes(const Space& space, const std::uint8_t* image, Drawing& out);
-// The same of a group in a row of floats. Returns the number of planes.
-int draw_group(const ObservationGroup& group, const float* row, Drawing& out);
+// The same of a group in a row of floats, of which `frames` are stacked. Returns the number of
+// planes.
+int draw_group(const ObservationGroup& group, int frames, const float* row, Drawing& out);
 
 }  // namespace broadloom

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "broadloom/env/drawable.h"
+#include "broadloom/env/tasks/asked_frames.h"
 #include "broadloom/env/tasks/registry.h"
 #include "broadloom/evaluate/planes.h"
 #include "broadloom/evaluate/run_path.h"
@@ -132,9 +133,10 @@ Result<WatchedEpisodes> watch_policy(const Policy& policy, const WatchOptions& o
   if (!spec.ok()) return spec.status();
   const Result<ChosenView> view = choose_view(config, spec.value(), options);
   if (!view.ok()) return view.status();
-  WatchedEpisodes watched{
-      options, spec.value(),      policy.origin,         Film(spec.value(), options.episodes),
-      {},      view.value().kind, view.value().why_drawn};
+  Film film(spec.value(), options.episodes,
+            group_frames(config.env_id, config.env_options, spec.value()));
+  WatchedEpisodes watched{options, spec.value(),      policy.origin,         std::move(film),
+                          {},      view.value().kind, view.value().why_drawn};
   ToldFilm announced(watched.film, watched.view, options);
   Result<std::vector<EvalEpisode>> played =
       play_episodes(policy, {.episodes = options.episodes,

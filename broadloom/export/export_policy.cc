@@ -108,8 +108,15 @@ Status write_policy(const Format& format, const std::string& cpp_namespace, Poli
 std::vector<std::string> notes_of(const Policy& policy, bool with_value, const Parity& parity) {
   const Space& observation = policy.spec.observation;
   std::vector<std::string> notes;
+  const bool is_first = observation.frame_padding == FramePadding::kFirst;
+  const std::string stacks = stacks_text(policy, " ", ", ");
+  if (!stacks.empty()) {
+    notes.push_back(fmt::format(
+        "Groups are the last observations of an episode, the newest last, images joined by "
+        "channels: {}; before the first one there are {}.",
+        stacks, is_first ? "copies of it" : "zeros"));
+  }
   if (observation.frames > 1) {
-    const bool is_first = observation.frame_padding == FramePadding::kFirst;
     notes.push_back(
         observation.extents().size() == 1
             ? fmt::format(

@@ -10,6 +10,7 @@
 #include <map>
 #include <numeric>
 
+#include "broadloom/env/tasks/asked_frames.h"
 #include "broadloom/record/manifest.h"
 
 namespace broadloom {
@@ -613,8 +614,10 @@ std::vector<std::pair<std::string, std::string>> metadata_of(const Policy& polic
       {"observation", shape_text(observation)},
       {"action", shape_text(policy.spec.action)},
       {"norm_obs", config.norm_obs ? "true" : "false"}};
-  if (observation.frames > 1) {
-    out.emplace_back("frame_stack", std::to_string(observation.frames));
+  const std::string stacks = stacks_text(policy, ":", ",");
+  if (observation.frames > 1) out.emplace_back("frame_stack", std::to_string(observation.frames));
+  if (!stacks.empty()) out.emplace_back("frame_stack_of", stacks);
+  if (observation.frames > 1 || !stacks.empty()) {
     out.emplace_back("frame_padding",
                      observation.frame_padding == FramePadding::kFirst ? "first" : "zero");
   }
@@ -634,6 +637,18 @@ const T& named(const std::vector<T>& list, std::string_view name) {
 }
 
 }  // namespace
+
+std::string stacks_text(const Policy& policy, const char* colon, const char* comma) {
+  const std::vector<int> frames =
+      group_frames(policy.config.env_id, policy.config.env_options, policy.spec);
+  std::string out;
+  for (std::size_t g = 0; g < frames.size(); ++g) {
+    if (frames[g] == 1) continue;
+    out += (out.empty() ? "" : comma) + policy.spec.observation.groups[g].name + colon +
+           std::to_string(frames[g]);
+  }
+  return out;
+}
 
 const Operation& PolicyGraph::operation(std::string_view name) const {
   return named(operations, name);

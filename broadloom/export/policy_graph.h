@@ -109,6 +109,9 @@ struct PolicyGraph {
 // Copies parameters and statistics of a policy. with_value: also the critic's values, unless the
 // critic has observations of its own. Without them, states are those of the policy alone.
 PolicyGraph policy_graph(const Policy& policy, bool with_value = true);
+// The groups of a policy's observation that are stacks, with their numbers of frames; "": none.
+// With the colon ":" and the comma ",": "image:4,turn:2".
+std::string stacks_text(const Policy& policy, const char* colon, const char* comma);
 
 // "linear", "tanh", ...: an activation is named after its function.
 const char* operation_name(const Operation& operation);

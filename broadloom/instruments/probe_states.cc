@@ -7,6 +7,7 @@
 #include "broadloom/core/random.h"
 #include "broadloom/env/action_masks.h"
 #include "broadloom/env/env_maker.h"
+#include "broadloom/env/frame_stack.h"
 #include "broadloom/env/random_action.h"
 
 namespace broadloom {
@@ -113,7 +114,7 @@ bool look_at_staggered(const VecEnv& envs, Observations& policy, Observations& c
   const std::unique_ptr<VecEnv> probed = make_another(envs, options);
   if (probed == nullptr) return false;
   RandomPlay play(*probed);
-  const int steps = probed->spec().observation.frames - 1;
+  const int steps = longest_stack(*probed) - 1;
   for (int t = 0; t < steps && play.step(); ++t) {
   }
   play.observe(0, policy, critic);

@@ -9,6 +9,7 @@
 #include "broadloom/core/number_text.h"
 #include "broadloom/env/disturbance.h"
 #include "broadloom/env/strata.h"
+#include "broadloom/env/tasks/asked_frames.h"
 #include "broadloom/setup/algorithms.h"
 #include "broadloom/setup/group_shapes.h"
 #include "broadloom/setup/network_shape.h"
@@ -62,22 +63,26 @@ std::string scale_text(const RolloutContract::Observed& observed) {
   return fmt::format(", which networks read divided by {:g}", observed.full_scale);
 }
 
+std::string history_text(const RolloutContract::Observed& observed) {
+  return observed.frames == 1 ? "" : fmt::format(", the last {} observations", observed.frames);
+}
+
 std::string frames_text(const RolloutContract::Observed& observed) {
-  if (observed.frames == 1) return "";
-  if (observed.dtype != "uint8") return fmt::format(", the last {} observations", observed.frames);
+  if (observed.frames == 1 || observed.dtype != "uint8") return history_text(observed);
   return fmt::format(", the last {} frames, each of which the block stores once", observed.frames);
 }
 
 std::vector<RolloutContract::Group> groups_of(const Config& config, const EnvSpec& spec) {
   std::vector<RolloutContract::Group> out;
   const std::vector<GroupShape> shapes = group_shapes(config, spec);
+  const std::vector<int> frames = group_frames(config.env_id, config.env_options, spec);
   for (std::size_t g = 0; g < shapes.size(); ++g) {
     const ObservationGroup& group = spec.observation.groups[g];
     const char* const dtype = group.dtype == Dtype::kU8    ? "uint8"
                               : group.dtype == Dtype::kI64 ? "int64"
                                                            : "float32";
     out.push_back({group.name,
-                   {dtype, group.shape, group.full_scale, 1},
+                   {dtype, group.shape, group.full_scale, frames[g]},
                    layers_text(shapes[g]),
                    shapes[g].policy,
                    shapes[g].critic});
@@ -86,8 +91,9 @@ std::vector<RolloutContract::Group> groups_of(const Config& config, const EnvSpe
 }
 
 std::string group_text(const RolloutContract::Group& group) {
-  return fmt::format("  {:<16} {} of shape ({}), {}, for {}\n", group.name, group.observed.dtype,
-                     fmt::join(group.observed.shape, ", "), group.layers,
+  return fmt::format("  {:<16} {} of shape ({}){}, {}, for {}\n", group.name, group.observed.dtype,
+                     fmt::join(group.observed.shape, ", "), history_text(group.observed),
+                     group.layers,
                      group.policy && group.critic ? "policy and critic"
                      : group.policy               ? "the policy alone"
                                                   : "the critic alone");

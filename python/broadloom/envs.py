@@ -25,6 +25,8 @@ def list_envs() -> list[dict[str, Any]]:
 
 
 def _text(value):
+    if isinstance(value, (list, tuple)):
+        return ",".join(map(str, value))
     return ("true" if value else "false") if isinstance(value, bool) else str(value)
 
 

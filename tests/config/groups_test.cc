@@ -160,9 +160,21 @@ TEST(Groups, KeysNeedAnEnvironmentWithGroups) {
   }
 }
 
-TEST(Groups, OfTurntableTakeNeitherHiddenNumbersNorStacks) {
+TEST(Groups, OfTurntableTakeNoHiddenNumbers) {
   EXPECT_FALSE(env_spec("Turntable-v0", {{"hide_obs", "1"}}).ok());
-  EXPECT_FALSE(env_spec("Turntable-v0", {{"frame_stack", "2"}}).ok());
+}
+
+// Layers see the stacked sizes.
+TEST(Groups, MayBeStacks) {
+  const Config config = resolve_config({{"env_id", "Turntable-v0"},
+                                        {"encoder", "minatar"},
+                                        {"env.frame_stack_of", "image:4,turn:2"}})
+                            .value();
+  const EnvSpec spec = env_spec(config.env_id, config.env_options).value();
+  const std::vector<GroupShape> shapes = group_shapes(config, spec);
+  EXPECT_EQ(shapes[0].shape.channels, 4);
+  EXPECT_EQ(shapes[1].shape.channels, 4);
+  EXPECT_EQ(shapes[1].first, 144);
 }
 
 }  // namespace

@@ -1,12 +1,15 @@
-// Compares stacks of vectors with stacks made slowly from the environment's own observations.
+// Compares stacks of vectors and of groups with stacks made slowly from the environment's own
+// observations.
 // sanitizers: address, threads
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <cstddef>
+#include <cstdint>
 #include <deque>
 #include <memory>
 #include <string>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -22,13 +25,69 @@ namespace {
 
 constexpr int kPlayed = 7;
 
+// A dictionary with each kind of group: images of two channels and of grey, a vector, a choice.
+struct Mixed {
+  struct Params {
+    template <class Visitor>
+    void visit_fields(Visitor&&) {}
+  };
+  using Options = Params;
+  struct State {
+    std::int32_t seed;
+  };
+  static constexpr auto members = std::tuple{&State::seed};
+  static constexpr int kObservationSize = 21, kActionSize = 1;
+
+  static Result<Params> make_params(const Options& options) { return options; }
+  static EnvSpec spec(const Params&) {
+    EnvSpec spec;
+    spec.id = "Mixed-v0";
+    spec.observation = Space::grouped({{"image", Space::bytes({2, 3, 2})},
+                                       {"grey", Space::bytes({2, 2}, 7)},
+                                       {"pose", Space::box({1.0f, -3.0f}, {2.0f, -2.0f})},
+                                       {"gear", Space::discrete(3)}});
+    spec.action = Space::discrete(2);
+    spec.max_episode_steps = 30;
+    spec.summary = "Numbers that differ from step to step.";
+    return spec;
+  }
+  static void reset(const Params&, State& state, Random& random) {
+    state.seed = static_cast<std::int32_t>(random.below(1000));
+  }
+  static StepResult step(const Params&, State& state, const float*, Random& random) {
+    state.seed = static_cast<std::int32_t>(random.below(1000));
+    return {0.5, static_cast<std::uint8_t>(state.seed % 9 == 0)};
+  }
+  static void observe(const Params&, const State& state, float* out) {
+    for (int i = 0; i < 12; ++i) out[i] = static_cast<float>((state.seed + 37 * i) % 256);
+    for (int i = 12; i < 16; ++i) out[i] = static_cast<float>((state.seed + 3 * i) % 8);
+    out[16] = 1.0f + static_cast<float>(state.seed) * 1e-3f;
+    out[17] = -2.0f - static_cast<float>(state.seed) * 1e-3f;
+    for (int i = 0; i < 3; ++i) out[18 + i] = state.seed % 3 == i ? 1.0f : 0.0f;
+  }
+};
+
+bool register_all() {
+  static const bool done = register_environment(make_entry<Mixed>()).ok();
+  return done && register_observation_envs();
+}
+
 struct VectorCase {
   const char* id;
-  int k;
+  int k;  // of the longest stack
   const char* padding;
   Overrides options = {};  // of both environments
   bool staggered = false;
+  const char* stacks = nullptr;  // frame_stack_of; null: frame_stack = k
 };
+
+Overrides stacked_options(const VectorCase& c) {
+  Overrides options = c.options;
+  options.emplace_back(c.stacks == nullptr ? "frame_stack" : "frame_stack_of",
+                       c.stacks == nullptr ? std::to_string(c.k) : c.stacks);
+  options.emplace_back("frame_padding", c.padding);
+  return options;
+}
 
 VecEnvOptions played(const VectorCase& c) {
   return {.num_envs = kPlayed,
@@ -38,23 +97,41 @@ VecEnvOptions played(const VectorCase& c) {
 }
 
 std::unique_ptr<VecEnv> plain_of(const VectorCase& c) {
-  EXPECT_TRUE(register_observation_envs());
+  EXPECT_TRUE(register_all());
   return make(c.id, played(c), c.options);
 }
 
 std::unique_ptr<VecEnv> stacked_of(const VectorCase& c) {
-  EXPECT_TRUE(register_observation_envs());
-  Overrides options = c.options;
-  options.emplace_back("frame_stack", std::to_string(c.k));
-  options.emplace_back("frame_padding", c.padding);
-  return make(c.id, played(c), options);
+  EXPECT_TRUE(register_all());
+  return make(c.id, played(c), stacked_options(c));
+}
+
+// Numbers of a frame whose stack lies together: those of each pixel, which has `channels`.
+struct SlowGroup {
+  int first, size, channels, count;
+};
+
+std::vector<SlowGroup> slow_groups(const VectorCase& c, const Space& space) {
+  if (space.groups.empty()) return {{0, space.size, space.size, c.k}};
+  std::vector<SlowGroup> out;
+  for (const ObservationGroup& group : space.groups) {
+    const std::string text = std::string(",") + (c.stacks == nullptr ? "" : c.stacks);
+    const std::size_t place = text.rfind("," + group.name + ":");
+    const int named =
+        place == std::string::npos ? 1 : std::stoi(text.substr(place + group.name.size() + 2));
+    const int channels = group.shape.size() == 3   ? group.shape[2]
+                         : group.shape.size() == 2 ? 1
+                                                   : group.size;
+    out.push_back({group.first, group.size, channels, c.stacks == nullptr ? c.k : named});
+  }
+  return out;
 }
 
 // The last k observations of one environment, oldest first.
 class SlowHistory {
  public:
-  SlowHistory(int k, const std::string& padding, std::vector<float> first)
-      : k_(k), is_zero_(padding == "zero") {
+  SlowHistory(const VectorCase& c, const Space& space, std::vector<float> first)
+      : k_(c.k), is_zero_(std::string(c.padding) == "zero"), groups_(slow_groups(c, space)) {
     begin(std::move(first));
   }
   void begin(std::vector<float> first) {
@@ -68,13 +145,20 @@ class SlowHistory {
   }
   std::vector<float> numbers() const {
     std::vector<float> out;
-    for (const std::vector<float>& one : seen_) out.insert(out.end(), one.begin(), one.end());
+    for (const SlowGroup& group : groups_) {
+      for (int i = group.first; i < group.first + group.size; i += group.channels) {
+        for (auto one = seen_.end() - group.count; one != seen_.end(); ++one) {
+          out.insert(out.end(), one->begin() + i, one->begin() + i + group.channels);
+        }
+      }
+    }
     return out;
   }
 
  private:
   int k_;
   bool is_zero_;
+  std::vector<SlowGroup> groups_;
   std::deque<std::vector<float>> seen_;
 };
 
@@ -94,7 +178,7 @@ std::vector<SlowHistory> histories(const VectorCase& c, const VecEnv& plain) {
   const auto width = static_cast<std::size_t>(plain.spec().observation_size());
   std::vector<SlowHistory> out;
   for (std::size_t n = 0; n < kPlayed; ++n) {
-    out.emplace_back(c.k, c.padding, numbers_of(observed_now(plain), n, width));
+    out.emplace_back(c, plain.spec().observation, numbers_of(observed_now(plain), n, width));
   }
   return out;
 }
@@ -105,9 +189,9 @@ TEST_P(VectorStacks, AreTheLastObservationsOfTheEpisode) {
   const VectorCase& c = GetParam();
   const std::unique_ptr<VecEnv> plain = plain_of(c), stacked = stacked_of(c);
   const auto one = static_cast<std::size_t>(plain->spec().observation_size());
-  const std::size_t width = one * static_cast<std::size_t>(c.k);
-  ASSERT_EQ(stacked->spec().observation_size(), static_cast<int>(width));
   std::vector<SlowHistory> slow = histories(c, *plain);
+  const std::size_t width = slow.front().numbers().size();
+  ASSERT_EQ(stacked->spec().observation_size(), static_cast<int>(width));
   for (std::size_t n = 0; n < kPlayed; ++n) {
     EXPECT_EQ(numbers_of(observed_now(*stacked), n, width), slow[n].numbers());
   }
@@ -150,13 +234,10 @@ TEST_P(VectorStacks, AreSavedAndRestored) {
 }
 
 TEST_P(VectorStacks, PassTheConformanceChecks) {
-  EXPECT_TRUE(register_observation_envs());
+  EXPECT_TRUE(register_all());
   const VectorCase& c = GetParam();
-  Overrides options = c.options;
-  options.emplace_back("frame_stack", std::to_string(c.k));
-  options.emplace_back("frame_padding", c.padding);
-  const ConformanceReport report =
-      check_vec_env([&](const VecEnvOptions& asked) { return make_vec_env(c.id, options, asked); });
+  const ConformanceReport report = check_vec_env(
+      [&](const VecEnvOptions& asked) { return make_vec_env(c.id, stacked_options(c), asked); });
   EXPECT_EQ(report.findings(), std::vector<std::string>());
 }
 
@@ -168,7 +249,16 @@ INSTANTIATE_TEST_SUITE_P(
                           "CartPole-v1", 3, "first", {{"hide_obs", "1"}, {"hide_from", "policy"}}},
                       VectorCase{"Pendulum-v1", 5, "first", {}, true},
                       VectorCase{"Acrobot-v1", 17, "zero", {}, true},
-                      VectorCase{"Windy-v0", 4, "first"}));
+                      VectorCase{"Windy-v0", 4, "first"}, VectorCase{"Mixed-v0", 3, "first"},
+                      VectorCase{"Mixed-v0", 4, "zero", {}, true, "image:2,gear:4,image:3"},
+                      VectorCase{"Mixed-v0", 1, "zero", {}, false, "pose:1"},
+                      VectorCase{"Mixed-v0",
+                                 2,
+                                 "first",
+                                 {{"disturb.obs_delay_of", "image:2,pose:0..3"}},
+                                 false,
+                                 "grey:2,pose:2"},
+                      VectorCase{"Turntable-v0", 3, "zero", {}, false, "turn:3"}));
 
 // Each observation keeps the noise with which it was seen.
 TEST(VectorStack, KeepsTheNoiseOfEachObservation) {
@@ -188,12 +278,13 @@ TEST(VectorStack, KeepsTheNoiseOfEachObservation) {
 }
 
 // A reset that takes a step begins a history. Until then the last one is shown.
-TEST(VectorStack, BeginsAfterAResetThatTakesAStep) {
-  const VectorCase c{"CartPole-v1", 3, "first"};
+void expect_histories_after_late_resets(const VectorCase& c, const FrameStack& frames) {
   NextStep plain(plain_of(c), "Late-v0", true);
   const std::unique_ptr<VecEnv> stacked =
-      stack_frames(std::make_unique<NextStep>(plain_of(c), "Late-v0", true), {.frame_stack = c.k});
+      stack_frames(std::make_unique<NextStep>(plain_of(c), "Late-v0", true), frames);
   std::vector<SlowHistory> slow = histories(c, plain);
+  const auto one = static_cast<std::size_t>(plain.spec().observation_size());
+  const std::size_t width = slow.front().numbers().size();
   int fillers = 0;
   for (int t = 0; t < 80; ++t) {
     std::vector<bool> begins;
@@ -201,18 +292,24 @@ TEST(VectorStack, BeginsAfterAResetThatTakesAStep) {
     const Rollout a = roll(plain, t, 1, kPlayed), b = roll(*stacked, t, 1, 2);
     for (std::size_t n = 0; n < kPlayed; ++n) {
       if (begins[n]) {
-        slow[n].begin(numbers_of(a.observations, n, 4));
+        slow[n].begin(numbers_of(a.observations, n, one));
         ++fillers;
       } else {
-        slow[n].add(numbers_of(a.observations, n, 4));
+        slow[n].add(numbers_of(a.observations, n, one));
       }
-      ASSERT_EQ(numbers_of(b.observations, n, 12), slow[n].numbers()) << t;
+      ASSERT_EQ(numbers_of(b.observations, n, width), slow[n].numbers()) << t;
       if ((a.terminated[n] | a.truncated[n]) == 0) continue;
-      ASSERT_EQ(numbers_of(b.final_observations, n, 12), slow[n].numbers()) << t;
+      ASSERT_EQ(numbers_of(b.final_observations, n, width), slow[n].numbers()) << t;
     }
     ASSERT_EQ(observed_now(*stacked), b.observations);
   }
   EXPECT_GT(fillers, 20);
+}
+
+TEST(VectorStack, BeginsAfterAResetThatTakesAStep) {
+  expect_histories_after_late_resets({"CartPole-v1", 3, "first"}, {.frame_stack = 3});
+  expect_histories_after_late_resets({"Mixed-v0", 2, "first", {}, false, "pose:2"},
+                                     {.frame_stack_of = {"pose:2"}});
 }
 
 TEST(VectorStack, IsInTheSpec) {
@@ -228,6 +325,67 @@ TEST(VectorStack, IsInTheSpec) {
   const std::vector<FieldInfo> options = list_env_options("Pendulum-v1").value();
   EXPECT_TRUE(std::any_of(options.begin(), options.end(),
                           [](const FieldInfo& field) { return field.name == "frame_stack"; }));
+}
+
+// Shapes, types and bounds of groups. A stack of choices is a vector of bytes.
+TEST(VectorStack, OfGroupsIsInTheSpec) {
+  ASSERT_TRUE(register_all());
+  const auto seen = [](const Overrides& options) {
+    return env_spec("Mixed-v0", options).value().observation;
+  };
+  EXPECT_EQ(shape_text(seen({{"frame_stack", "2"}})),
+            "Dict(image: 2 x 3 x 4; uint8, grey: 2 x 2 x 2; uint8 to 7, pose: 4, gear: 6; uint8 to "
+            "1)");
+  const Space two = seen({{"frame_stack_of", "pose:3,grey:1"}, {"frame_padding", "zero"}});
+  EXPECT_EQ(shape_text(two),
+            "Dict(image: 2 x 3 x 2; uint8, grey: 2 x 2; uint8 to 7, pose: 6, gear: 3; one-hot)");
+  EXPECT_EQ(two.size, 25);
+  EXPECT_EQ(two.groups[3].first, 22);
+  const auto numbers = [](const std::vector<float>& bounds) {
+    return std::vector<float>(bounds.begin() + 15, bounds.begin() + 24);
+  };
+  EXPECT_EQ(numbers(two.low), (std::vector<float>{0, 0, -3, 0, -3, 0, -3, 0, 0}));
+  EXPECT_EQ(numbers(two.high), (std::vector<float>{7, 2, 0, 2, 0, 2, 0, 1, 1}));
+  const std::vector<FieldInfo> options = list_env_options("Mixed-v0").value();
+  EXPECT_TRUE(std::any_of(options.begin(), options.end(),
+                          [](const FieldInfo& field) { return field.name == "frame_stack_of"; }));
+}
+
+TEST(VectorStack, RefusesGroupsThatDoNotFit) {
+  ASSERT_TRUE(register_all());
+  const auto refusal = [](const char* id, const Overrides& options) {
+    return env_spec(id, options).status().message();
+  };
+  EXPECT_NE(refusal("Mixed-v0", {{"frame_stack_of", "state:2"}}).find("there is no such group"),
+            std::string::npos);
+  for (const char* text :
+       {"pose", "pose:", "pose:0", "pose:65", "pose:-1", "pose:2..3", "pose:x"}) {
+    EXPECT_NE(refusal("Mixed-v0", {{"frame_stack_of", text}})
+                  .find("expected a group and a stack of 1 to 64, as image:4"),
+              std::string::npos)
+        << text;
+  }
+  EXPECT_EQ(
+      refusal("CartPole-v1", {{"frame_stack_of", "image:2"}}),
+      "env.frame_stack_of: got 'image:2', but there are no groups, and env.frame_stack stacks "
+      "the whole; observations of CartPole-v1 are Box(4)");
+  EXPECT_NE(refusal("Mixed-v0", {{"frame_stack_of", "pose:2"}, {"frame_stack", "3"}})
+                .find("env.frame_stack_of: got pose:2, beside env.frame_stack = 3"),
+            std::string::npos);
+  EXPECT_NE(refusal("Taxi-v3", {{"frame_stack_of", "a:2"}}).find("Discrete(500)"),
+            std::string::npos);
+  const auto alone = [](const Space& part) {
+    EnvSpec spec;
+    spec.id = "Odd-v0";
+    spec.observation = Space::grouped({{"part", part}});
+    return describe_frame_stack({.frame_stack_of = {"part:33"}}, spec).message();
+  };
+  EXPECT_EQ(alone(Space::bytes({2, 2, 124})), "");
+  EXPECT_NE(alone(Space::bytes({2, 2, 125}))
+                .find("125 channels, observations of group 'part' of "
+                      "Odd-v0; expected at most 4096 numbers"),
+            std::string::npos);
+  EXPECT_NE(alone(Space::bytes({2, 2, 2, 2})).find("at most three dimensions"), std::string::npos);
 }
 
 // Zeros are within the bounds, which may exclude them before.

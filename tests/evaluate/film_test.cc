@@ -64,8 +64,20 @@ TEST(Planes, OnlySmallImagesAreDrawn) {
   row[row.size() - 2] = 2.0f;
   Drawing drawn, expected;
   const std::vector<std::uint8_t> image{0, 0, 2, 0};
-  EXPECT_EQ(draw_group(*small_image_group(groups), row.data(), drawn), 1);
+  EXPECT_EQ(draw_group(*small_image_group(groups), 1, row.data(), drawn), 1);
   draw_planes(Space::bytes({2, 2, 1}, 4), image.data(), expected);
+  ASSERT_EQ(drawn.shapes.size(), expected.shapes.size());
+  EXPECT_EQ(drawn.shapes.back().numbers, expected.shapes.back().numbers);
+}
+
+// The older plane is full, and the newest has one cell.
+TEST(Planes, OfAStackedGroupAreTheNewest) {
+  const Space space = Space::grouped({{"image", Space::bytes({2, 2, 2}, 4)}});
+  const std::vector<float> row{4.0f, 0.0f, 4.0f, 0.0f, 4.0f, 2.0f, 4.0f, 0.0f};
+  const std::vector<std::uint8_t> newest{0, 0, 2, 0};
+  Drawing drawn, expected;
+  EXPECT_EQ(draw_group(space.groups.front(), 2, row.data(), drawn), 1);
+  draw_planes(Space::bytes({2, 2, 1}, 4), newest.data(), expected);
   ASSERT_EQ(drawn.shapes.size(), expected.shapes.size());
   EXPECT_EQ(drawn.shapes.back().numbers, expected.shapes.back().numbers);
 }

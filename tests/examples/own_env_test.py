@@ -97,7 +97,8 @@ class OwnEnv(unittest.TestCase):
         ]
         mirrors = ["mirror_obs", "mirror_action", "mirror_critic"]
         wrappers = [
-            "scale_actions", *mirrors, "hide_obs", "hide_from", "frame_stack", "frame_padding",
+            "scale_actions", *mirrors, "hide_obs", "hide_from", "frame_stack", "frame_stack_of",
+            "frame_padding",
         ]  # fmt: skip
         self.assertEqual(options, ["gravity", "max_thrust", "target", *wrappers])
         self.assertGreater(

@@ -157,6 +157,7 @@ const Values& tried_values() {
       {"clip_obs", {"0.1"}},
       {"clip_reward", {"0.001"}},
       {"frame_stack", {"2"}},
+      {"frame_stack_of", {"turn:2"}},
       {"obs_noise", {"0.1"}},
       {"obs_noise_of", {"0..0:0.1", "turn:0.1"}},
       {"obs_delay_of", {"turn:2"}},

@@ -147,7 +147,7 @@ TEST(Plugins, AreDescribed) {
   EXPECT_EQ(spec.value().plugin.hash.size(), 32u);
   EXPECT_EQ(env_spec("CartPole-v1", {}).value().plugin, EnvPlugin{});
   const std::vector<FieldInfo> options = list_env_options(id_of("cart", "Cart-v0")).value();
-  ASSERT_EQ(options.size(), 10u);  // with the wrappers'
+  ASSERT_EQ(options.size(), 11u);  // with the wrappers'
   EXPECT_EQ(options[2].name, "scale_actions");
   EXPECT_EQ(options[0].name, "friction");
   EXPECT_EQ(options[0].range_text, "0 to 10");
@@ -281,7 +281,7 @@ TEST(Plugins, MayRequireAnOption) {
   const std::string id = id_of("faulty", "Wants-v0");
   EXPECT_TRUE(says(error_of(id), "set env.wait to the seconds"));
   EXPECT_EQ(error_of(id, {{"wait", "5"}}), "");
-  EXPECT_EQ(list_env_options(id).value().size(), 10U);
+  EXPECT_EQ(list_env_options(id).value().size(), 11U);
   const auto resolved = [&](Overrides more) {
     more.insert(more.begin(), {{"env_id", id}, {"env.wait", "5"}});
     return resolve_config(more);

@@ -87,6 +87,13 @@ class Lengths(Arm):
         return self.look(), 1.0, bool(self.np_random.random() < 0.2), False, {}
 
 
+def joined(rows):
+    """Gymnasium's stack of three as Broadloom's: two images by channels, and all vectors."""
+    other = next(key for key in rows if key != "image")
+    image = np.moveaxis(rows["image"][-2:], 0, -2).reshape(6, 6, 2)
+    return {"image": image, other: rows[other].ravel()}
+
+
 def replay(path, observation):
     (block,) = re.findall(r"^```python\n(.*?)^```$", PAGE.read_text(encoding="utf-8"), re.M | re.S)
     page = {}
@@ -295,6 +302,62 @@ class GroupsTest(unittest.TestCase):
             broadloom.train(
                 Arm, name="Arm-v1", out=OUT / "name", group_encoders=["picture:minatar"], **SMALL
             )
+
+    def test_stacks_are_those_of_gymnasium(self):
+        for ours, theirs in (("first", "reset"), ("zero", "zero")):
+            options = {"env_id": "Turntable-v0", "max_episode_steps": 7}
+            stacked = broadloom.Env(
+                frame_stack_of=["image:2", "turn:3"], frame_padding=ours, **options
+            )
+            wrapped = gymnasium.wrappers.FrameStackObservation(
+                broadloom.Env(**options), 3, padding_type=theirs
+            )
+            wrapped.action_space.seed(5)
+            ended = True
+            for step in range(40):
+                if ended:
+                    seed = 3 if step == 0 else None
+                    a, b = stacked.reset(seed=seed)[0], wrapped.reset(seed=seed)[0]
+                else:
+                    action = wrapped.action_space.sample()
+                    a, b = stacked.step(action)[0], wrapped.step(action)
+                    b, ended = b[0], b[2] or b[3]
+                    self.assertTrue(stacked.observation_space.contains(a))
+                    np.testing.assert_equal(a, joined(b))
+                    continue
+                ended = False
+                np.testing.assert_equal(a, joined(b))
+
+    def test_stacks_train_as_those_of_gymnasium(self):
+        space = Dict(
+            image=Box(0, 255, (6, 6, 2), np.uint8), state=Box(-1.0, 1.0, (6,), np.float32)
+        )
+        wrappers = [
+            lambda env: gymnasium.wrappers.FrameStackObservation(env, 3),
+            lambda env: gymnasium.wrappers.TransformObservation(env, joined, space),
+        ]
+        stacks = {"env.frame_stack_of": ["image:2", "state:3"]}
+        runs = [
+            broadloom.train(Arm, name=f"Stack-v{n}", out=OUT / f"stack{n}", norm_obs=True, **keys)
+            for n, keys in enumerate(({**SMALL, **stacks}, {**SMALL, "wrappers": wrappers}))
+        ]
+        policies = [broadloom.Policy(run) for run in runs]
+        self.assertEqual(*(policy._core.state()[2]["learner.params"] for policy in policies))
+        self.assertEqual(policies[0].observation_space, space)
+        self.check_exports(runs[0], "stack0")
+        answer = broadloom.export(runs[0], OUT / "again.npz")
+        self.assertEqual(answer["about"]["frame_stack_of"], "image:2,state:3")
+        self.assertEqual(answer["about"]["frame_padding"], "first")
+        self.assertIn("image 2, state 3", " ".join(answer["notes"]))
+
+    def test_stacks_of_choices_are_vectors_of_bytes(self):
+        run = broadloom.train(
+            Nested, name="Modes-v0", out=OUT / "modes", **{"env.frame_stack": 2, **SMALL}
+        )
+        space = broadloom.Policy(run).observation_space
+        self.assertEqual(space["1.mode"], Box(0, 1, (8,), np.uint8))
+        self.assertEqual(space["0"].shape, (20, 18, 6))
+        self.check_exports(run, "modes")
 
     def test_gymnasium_sees_the_dictionary(self):
         envs = gymnasium.make_vec("broadloom/Turntable-v0", num_envs=3)

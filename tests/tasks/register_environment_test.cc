@@ -182,7 +182,7 @@ TEST(Simulator, IsDisturbedOnlyOnRequest) {
   }
   const EnvSpec noisy = make("Sim-v0", options, {{"disturb.obs_noise", "0.1"}})->spec();
   EXPECT_TRUE(std::isinf(noisy.observation.high.at(0)));
-  ASSERT_EQ(list_env_options("Sim-v0").value().size(), 8u);
+  ASSERT_EQ(list_env_options("Sim-v0").value().size(), 9u);
   EXPECT_EQ(list_env_options("Sim-v0").value()[0].name, "scale_actions");
   expect_refused(make_vec_env("Sim-v0", {{"gravity", "9"}}, options).status(),
                  {"unknown option 'gravity'", "there are none"});

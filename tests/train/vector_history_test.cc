@@ -175,10 +175,9 @@ INSTANTIATE_TEST_SUITE_P(
                       HistoryRun{"families", {{"num_envs", "36"}, {"seed_families", "6"}}}),
     [](const ::testing::TestParamInfo<HistoryRun>& info) { return std::string(info.param.name); });
 
-TEST(History, GoesOnFromACheckpoint) {
+// Runs with other numbers of threads, from the first one's checkpoint.
+void expect_to_go_on(const Config& config, int critic_size) {
   const golden::Folder folder("history_resume");
-  const Config config = history_config(
-      kStack, {{"env.hide_obs", "1,3"}, {"env.hide_from", "policy"}, {"stagger_starts", "true"}});
   const std::unique_ptr<Trainer> whole = trainer_of(config, 2), second = trainer_of(config, 1);
   for (int i = 0; i < 3; ++i) ASSERT_TRUE(whole->iterate().ok());
   const std::string path = folder.at("state.safetensors");
@@ -191,7 +190,21 @@ TEST(History, GoesOnFromACheckpoint) {
     EXPECT_EQ(learnt_from(*whole), learnt_from(*second));
   }
   EXPECT_EQ(bytes_of(*whole), bytes_of(*second));
-  EXPECT_EQ(whole->block().critic_observations.type().size, 4);  // not stacked
+  EXPECT_EQ(whole->block().critic_observations.type().size, critic_size);
+}
+
+const Overrides kStackOfGroups{{"env_id", "Turntable-v0"},
+                               {"env.frame_stack_of", "image:3,turn:2"}};
+
+TEST(History, GoesOnFromACheckpoint) {
+  constexpr int kNotStacked = 4, kNone = 0;
+  expect_to_go_on(history_config(kStack, {{"env.hide_obs", "1,3"},
+                                          {"env.hide_from", "policy"},
+                                          {"stagger_starts", "true"}}),
+                  kNotStacked);
+  expect_to_go_on(history_config(kStackOfGroups, {{"disturb.obs_delay_of", "image:1,turn:0..2"},
+                                                  {"disturb.obs_noise_of", "turn:0.1"}}),
+                  kNone);
 }
 
 TEST(History, IsPlayedAsItWasTrained) {
@@ -220,6 +233,16 @@ TEST(History, IsInTheContract) {
   EXPECT_EQ(contract.memory.block - plain.memory.block, 37 * (13 + 1) * 2 * 4 * sizeof(float));
   const std::string text = contract_text(contract);
   EXPECT_NE(text.find("float32 of shape (12), the last 3 observations"), std::string::npos) << text;
+}
+
+TEST(History, OfGroupsIsInTheContract) {
+  const RolloutContract contract = make_contract(history_config(kStackOfGroups, {}), 2).take();
+  EXPECT_FALSE(contract.observation.has_value());
+  EXPECT_EQ(contract.groups[0].observed.frames, 3);
+  EXPECT_EQ(contract.groups[1].observed.frames, 2);
+  const std::string text = contract_text(contract);
+  EXPECT_NE(text.find("uint8 of shape (6, 6, 3), the last 3 observations"), std::string::npos)
+      << text;
 }
 
 // Rows of resets are no transitions, and no history goes on across them.

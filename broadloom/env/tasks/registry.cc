@@ -16,6 +16,7 @@
 #include "broadloom/env/frame_stack.h"
 #include "broadloom/env/hidden_numbers.h"
 #include "broadloom/env/staggered_starts.h"
+#include "broadloom/env/tasks/asked_frames.h"
 #include "broadloom/env/tasks/check_entry.h"
 #include "broadloom/env/tasks/described_environment.h"
 #include "broadloom/env/tasks/plugin_entry.h"
@@ -582,6 +583,17 @@ Result<std::vector<FieldInfo>> list_env_options(const std::string& id,
     if (!names_option(*entry.value(), field.name)) options.push_back(std::move(field));
   }
   return options;
+}
+
+std::vector<int> group_frames(const std::string& id, const Overrides& env_options,
+                              const EnvSpec& spec) {
+  std::vector<int> counts(spec.observation.groups.size(), 1);
+  const Result<const EnvEntry*> entry = find_spec(id);
+  if (!entry.ok() || counts.empty()) return counts;
+  const Result<EnvOptions> options = split_options(*entry.value(), env_options);
+  if (!options.ok()) return counts;
+  Result<std::vector<int>> asked = stack_counts(options.value().wrappers.frames, spec);
+  return asked.ok() ? asked.take() : counts;
 }
 
 Result<TabularModel> make_tabular_model(const std::string& id, const Overrides& env_options) {
