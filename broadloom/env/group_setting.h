@@ -5,6 +5,7 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <cstddef>
 #include <string>
 #include <string_view>
 
@@ -14,7 +15,7 @@
 
 namespace broadloom {
 
-// What a key takes, and its words in messages.
+// The numbers that a key takes, and its words in messages.
 struct GroupSettingRule {
   const char* key;          // "disturb.obs_delay_of"
   const char* whole;        // about the key for observations without groups
