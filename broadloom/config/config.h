@@ -443,8 +443,8 @@ void Config::visit_fields(Visitor&& visitor) {
   v("sapg_vector_size", sapg_vector_size, for_sapg(later(Role::kNetwork)), Range{1, 4096},
     "Size of each policy's learnt vector, an input of the network that tells which policy acts.");
   v("sapg_entropy_scale", sapg_entropy_scale, for_sapg(later(Role::kLearning)), Range{0.0, 100.0},
-    "Of M policies, number i = 0 to M - 1 has ent_coef + this x 0.5 x (1 - i / (M - 1)). The last "
-    "is the leader.");
+    "Policy i of M, counted from 0, has ent_coef + this x 0.5 x (1 - i / (M - 1)). The last is the "
+    "leader.");
   v("sapg_followers", sapg_followers, for_sapg(later(Role::kLearning)), Range{0, kMany},
     "Number of followers from whose samples the leader also learns; drawn at random each block.");
   v("sapg_clip", sapg_clip, for_sapg(later(Role::kLearning)).needs("sapg_followers", kAboveZero),
