@@ -181,11 +181,8 @@ void expect_three_updates(const Recorded& file, const std::string& name, const n
 }
 
 TEST(ContribUpdates, PoliciesAndThreeUpdatesAreTheRecordedOnes) {
-  const Result<SafetensorsFile> read =
-      read_safetensors(source_folder() + "/tests/learn/contrib_updates.safetensors");
-  ASSERT_TRUE(read.ok()) << read.status().message();
-  const Recorded& file = read.value();
-  const nlohmann::json cases = nlohmann::json::parse(file.metadata.at("cases"));
+  const Recorded file("contrib_updates.safetensors");
+  const nlohmann::json cases = file.cases();
   ASSERT_EQ(cases.size(), 4u);
   for (const auto& [name, one] : cases.items()) {
     Case recorded(file, name, one);
