@@ -151,6 +151,22 @@ def pqn_gain():
     )
 
 
+def trainer_details():
+    folder = "experiments/trainer-details/results/"
+    changes = [
+        row(folder + "area_effects.csv", **{"task": "Hopper-v5", "from": end, "detail": "rewards"})
+        for end in ("CleanRL", "RSL-RL")
+    ]
+    holds([one["call"] for one in changes] == ["worse", "better"], changes)
+    base = row(folder + "area_arms.csv", task="Hopper-v5", arm="cleanrl")
+    holds(base["seeds"] == "7", base)
+    lost, gained = (abs(float(one["change"])) for one in changes)
+    return (
+        "On Hopper normalised rewards matter from either end: without them CleanRL's choices lose "
+        f"{lost:.0f} of {float(base['mean']):.0f} of area, with them RSL-RL's gain {gained:.0f}."
+    )
+
+
 CLAIMS = {
     "experiments/distillation/README.md": [distillation],
     "experiments/changing-blocks/README.md": [changing_blocks],
@@ -159,5 +175,6 @@ CLAIMS = {
     "experiments/windows/README.md": [windows],
     "experiments/proximal-policy/README.md": [proximal_policy],
     "experiments/sapg/README.md": [sapg],
+    "experiments/trainer-details/README.md": [trainer_details],
     "experiments/pqn-gain/README.md": [pqn_gain],
 }
