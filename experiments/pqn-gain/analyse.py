@@ -9,6 +9,7 @@ import json
 import math
 import pathlib
 import re
+import statistics
 import sys
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
@@ -42,6 +43,27 @@ def measured(folder):
                       agreement[(*shape, one["lambda"])]]  # fmt: skip
             yield [TASKS[found[1]], path.stem, int(found[3]), SHAPES[shape], one["lambda"],
                    *("" if value is None else value for value in values)]  # fmt: skip
+
+
+def returns(folder):
+    """Training return at the end of each run: the mean of five iterations that ended episodes."""
+    for path in sorted(folder.glob("*/metrics.jsonl")):
+        task, algorithm, seed = re.fullmatch(r"(.+)-(ppo|pqn)-(\d+)", path.parent.name).groups()
+        lines = map(json.loads, path.read_text(encoding="utf-8").splitlines())
+        ended = [one["episodic_return"] for one in lines if one.get("episodes")]
+        yield [TASKS[task], algorithm, int(seed), statistics.fmean(ended[-5:])]
+
+
+def signals(rows):
+    """How many policies of a cell have a signal above zero, and an agreement."""
+    for task in TASKS.values():
+        for loss in LOSSES:
+            for lambda_ in (0.65, 0.95):
+                for shape in SHAPES.values():
+                    cell = numbers_of(rows, task, loss, shape, lambda_)
+                    above = sum(low > 0 for low in values(cell, "signal low"))
+                    agreements = len(values(cell, "agreement"))
+                    yield task, loss, lambda_, shape, len(cell), above, agreements
 
 
 def of_common_seeds(rows):
@@ -82,10 +104,10 @@ def gains(rows, task, loss, lambda_):
 
 
 def mean_of(numbers, exponential=False):
-    """(mean, low, high); empty texts where there are fewer than two numbers."""
-    if len(numbers) < 2:
+    """(mean, low, high); empty texts for what so few numbers do not tell."""
+    if not numbers:
         return "", "", ""
-    return tuple(math.exp(x) if exponential else x for x in interval(numbers))
+    return tuple(math.exp(x) if exponential and x != "" else x for x in interval(numbers))
 
 
 def cells(rows):
@@ -117,7 +139,9 @@ def verdicts(rows):
         return values(numbers_of(rows, task, loss, shape, JUDGED_LAMBDA), number)
 
     def shown(mean):
-        return "" if mean[0] == "" else "{:.3g} [{:.3g}, {:.3g}]".format(*mean)
+        if mean[1] == "":
+            return "none" if mean[0] == "" else f"{mean[0]:.3g}, one policy"
+        return "{:.3g} [{:.3g}, {:.3g}]".format(*mean)
 
     def word(known, refuted):
         return ("yes" if refuted else "no") if known else "not judged"
@@ -131,8 +155,8 @@ def verdicts(rows):
         agreement = {loss: mean_of(numbers(task, loss, "agreement")) for loss in LOSSES}
         for prediction, loss in ((1, "td"), (2, "policy")):
             mean = inflation[loss]
-            beyond = mean[0] != "" and (mean[2] < 1.5 if loss == "td" else mean[1] > 1.5)
-            judged = word(mean[0] != "", beyond)
+            beyond = mean[1] != "" and (mean[2] < 1.5 if loss == "td" else mean[1] > 1.5)
+            judged = word(mean[1] != "", beyond)
             yield prediction, f"{task}: inflation of {loss}", shown(mean), judged
         known = all(inflation[loss][0] != "" for loss in LOSSES)
         largest = max(LOSSES, key=lambda loss: inflation[loss][0]) if known else ""
@@ -143,13 +167,13 @@ def verdicts(rows):
             kept.append((task, td, policy))
         for loss in ("td", "policy"):
             mean = agreement[loss]
-            beyond = mean[0] != "" and (mean[2] < 0.5 if loss == "td" else mean[1] > 0.5)
-            yield 5, f"{task}: agreement of {loss}", shown(mean), word(mean[0] != "", beyond)
+            beyond = mean[1] != "" and (mean[2] < 0.5 if loss == "td" else mean[1] > 0.5)
+            yield 5, f"{task}: agreement of {loss}", shown(mean), word(mean[1] != "", beyond)
     for prediction, kept, sign in ((4, smaller_gain, -1), (6, larger_gain, 1)):
         known = all(td[0] != "" and policy[0] != "" for _, td, policy in kept)
         against = known and all(sign * (td[0] - policy[0]) > 0 for _, td, policy in kept)
         for task, td, policy in kept:
-            yield prediction, f"{task}: td, policy", f"{shown(td)}, {shown(policy)}", word(
+            yield prediction, f"{task}: td, policy", f"{shown(td)}; {shown(policy)}", word(
                 known, against
             )
 
@@ -158,7 +182,9 @@ def main():
     folder = pathlib.Path(sys.argv[-1])
     policies = folder / "policies.csv"
     if len(sys.argv) > 2:
-        write(policies, KEYS + NUMBERS, measured(pathlib.Path(sys.argv[1])))
+        runs = pathlib.Path(sys.argv[1])
+        write(policies, KEYS + NUMBERS, measured(runs))
+        write(folder / "returns.csv", ["task", "algorithm", "seed", "return"], returns(runs))
     rows = of_common_seeds(read(policies))
     if not rows:
         sys.exit("not judged: no seed has every task and loss yet")
@@ -166,6 +192,8 @@ def main():
     header = ["task", "loss", "lambda", "shape", "N", "policies"]
     header += [name + end for name in ("inflation", "signal", "agreement") for end in ends]
     write(folder / "cells.csv", header, cells(rows))
+    header = ["task", "loss", "lambda", "shape", "policies", "of signal", "of agreement"]
+    write(folder / "signals.csv", header, signals(rows))
     header = ["task", "loss", "lambda", "policies of signal"]
     header += ["gain in signal" + end for end in ends] + ["policies of agreement"]
     header += ["gain in agreement" + end for end in ends]

@@ -50,6 +50,13 @@ def made(stores):
     return [run for run in runs if run["seed"] in wanted.get((run["way"], run["task"]), ())]
 
 
+def kept_runs(results):
+    return [
+        {key: NUMBERS.get(key, str)(value) for key, value in row.items()}
+        for row in read(results / "runs.csv")
+    ]
+
+
 def arms_of(kept, score, rng):
     """{task: {(way, block): its arm}}"""
     scores = collections.defaultdict(lambda: collections.defaultdict(dict))
@@ -112,10 +119,7 @@ def main():
     if len(sys.argv) == 3:
         kept = made(pathlib.Path(sys.argv[1]))
         write(results / "runs.csv", COLUMNS, [[run[key] for key in COLUMNS] for run in kept])
-    kept = [
-        {key: NUMBERS.get(key, str)(value) for key, value in row.items()}
-        for row in read(results / "runs.csv")
-    ]
+    kept = kept_runs(results)
     rng = random.Random(1)
     arms, last = arms_of(kept, "area", rng), arms_of(kept, "last", rng)
     steps = {(run["task"], run["way"], run["block"]): run["gradient steps"] for run in kept}

@@ -14,3 +14,4 @@ for seeds in ${*:-201-204 201-205 201-206}; do
   done
 done
 python3 $folder/judge.py $out $folder/results
+python3 $folder/without_seeds.py

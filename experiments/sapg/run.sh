@@ -32,3 +32,4 @@ for task in CartPole-v1:100000 Pendulum-v1:200000; do
 done
 "$python" $folder/gradients.py $out $folder/results
 "$python" $folder/judge.py $out $folder/results
+"$python" $folder/rates.py

@@ -9,6 +9,7 @@ and up by the rule of docs/statistics.md ("Tuned settings"), as `broadloom repor
 learning_rate` does from a store. Scores are areas under the evaluation curve.
 """
 
+import bisect
 import collections
 import functools
 import itertools
@@ -70,6 +71,20 @@ def chance(x, y, rng):
     for _ in range(DEALS):
         far += abs(sum(rng.sample(ranks, len(x))) - middle) >= found - 1e-9
     return (far + 1) / (DEALS + 1)
+
+
+def exact_chance(x, y):
+    """As `chance`, over all deals."""
+    order = sorted(x + y)
+    twice = [bisect.bisect_left(order, v) + bisect.bisect_right(order, v) - 1 for v in x + y]
+    deals = collections.Counter({(0, 0): 1})  # (numbers dealt to the first side, their ranks)
+    for rank in twice:
+        for (dealt, total), ways in list(deals.items()):
+            deals[dealt + 1, total + rank] += ways
+    sums = {total: ways for (dealt, total), ways in deals.items() if dealt == len(x)}
+    middle = statistics.fmean(twice) * len(x)
+    far = abs(sum(twice[: len(x)]) - middle) - 1e-9
+    return sum(n for total, n in sums.items() if abs(total - middle) >= far) / sum(sums.values())
 
 
 def quantile(values, share):
@@ -188,6 +203,20 @@ def other_is(result):
     """The word for the other arm, by the result of `call` for the base."""
     words = {"better": "lower", "worse": "better", "none": NO_DIFFERENCE}
     return words.get(result, "depends on the rate")
+
+
+def is_by_draws(base, other, draws=10):
+    """(the word for the other arm, exact p), of {rate: {seed: score}} for each.
+
+    A call whose bootstrap or permutations decide it one way or the other "hangs on the draws".
+    """
+    words = set()
+    for draw in range(draws):
+        rng = random.Random(draw)
+        one, two = arm_of("base", base, rng), arm_of("other", other, rng)
+        words.add(other_is(call(one, two, rng)[3]))
+    word = words.pop() if len(words) == 1 else "hangs on the draws"
+    return word, exact_chance(one.scores, two.scores)
 
 
 def shapes_of(results, rng, score="area"):
