@@ -220,8 +220,9 @@ Status add_stack(const FrameStack& frames, int count, const EnvSpec& spec, Obser
   const std::string owner =
       group.name.empty() ? spec.id : fmt::format("group '{}' of {}", group.name, spec.id);
   if (count > 1 && group.shape.size() > 3) {
-    return invalid(fmt::format("{} for the shape ({}), {}; expected at most three dimensions",
-                               key_text(frames), fmt::join(group.shape, ", "), owner));
+    return invalid(fmt::format("{} for the shape ({}), {}; expected at most three dimensions{}",
+                               key_text(frames), fmt::join(group.shape, ", "), owner,
+                               group.name.empty() ? "" : "; env.frame_stack_of stacks others"));
   }
   const int channels = channels_of(group);
   const int most = group.dtype == Dtype::kU8 ? kMostPixelNumbers : kMostPixelFloats;

@@ -324,8 +324,9 @@ Result<std::string> make_ledger_line(const RunFolder& folder, Trainer& trainer,
   // The run's own config: a finished run may be recorded on another machine.
   const Result<Config> config = resolve_record(manifest.value().config);
   if (!config.ok()) return config.status();
-  const Result<RolloutContract> contract = make_contract(config.value(), threads, ranks);
+  Result<RolloutContract> contract = make_contract(config.value(), threads, ranks);
   if (!contract.ok()) return contract.status();
+  contract.value().engine = manifest.value().engine;  // the model's file may be another one by now
   const Result<Json> evaluation = last_evaluation(folder.eval_path());
   if (!evaluation.ok()) return evaluation.status();
   const Result<Json> best = best_of(folder);

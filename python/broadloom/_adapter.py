@@ -32,6 +32,15 @@ class Request(typing.NamedTuple):
     in_families: bool = False  # some environments have the same seed
 
 
+def metadata_of(env):
+    return getattr(env, "metadata", None) or {}
+
+
+def engine_of(env):
+    """The library that steps these environments, with its model; "" if they do not say."""
+    return str(metadata_of(env).get("engine", ""))
+
+
 class Described:
     """Facts of a Simulator, without environments."""
 
@@ -40,8 +49,8 @@ class Described:
         self.max_episode_steps = request.max_episode_steps or kind.spec["max_episode_steps"]
         self.deterministic, self.filler_rows = kind.deterministic, kind.filler_rows
         self.has_final_observations = kind.has_final_observations
-        self.is_compiled, self.plays_blocks = kind.is_compiled, False
-        self.saves_state = kind.saves_state
+        self.common_bits, self.plays_blocks = kind.common_bits, False
+        self.saves_state, self.engine = kind.saves_state, kind.engine()
 
     def close(self):
         pass
@@ -65,9 +74,10 @@ class Simulator:
         self.seeds, self.spec, self.first = seeds, kind.spec, 0
         self.is_probe = probe is not None
         self.env = self.new_envs(seeds[0]) if probe is None else probe
-        self.is_compiled, self.saves_state = kind.is_compiled, kind.saves_state
+        self.common_bits, self.saves_state = kind.common_bits, kind.saves_state
+        self.engine = engine_of(self.env)
         self.plays_blocks = (
-            self.is_compiled and kind.paths is None and self.env.plays_blocks(kind)
+            kind.is_traced and kind.paths is None and self.env.plays_blocks(kind)
         )
         action = self.spec["action"]
         dtype = np.float32 if "low" in action else np.int64
@@ -384,7 +394,7 @@ def has_key(infos, key, count):
 def check_success(kind, infos, count):
     """Refuses or tells of a key of success that the first episodes to end do not have, and tells of
     one that the probe did not see."""
-    if kind.has_checked_success or kind.is_compiled or not isinstance(infos, dict):
+    if kind.has_checked_success or kind.is_traced or not isinstance(infos, dict):
         return
     key = kind.success_key
     if key is None:

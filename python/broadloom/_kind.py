@@ -8,13 +8,23 @@ import weakref
 import numpy as np
 
 from . import _masks, _nested, spaces
-from ._adapter import NO_FAMILIES, Described, Request, Simulator, abandon, seeded_reset
+from ._adapter import (
+    NO_FAMILIES,
+    Described,
+    Request,
+    Simulator,
+    abandon,
+    closing,
+    engine_of,
+    metadata_of,
+    seeded_reset,
+)
 from ._probe import (
     autoreset_mode,
     ignores_mask,
-    metadata_of,
     probe_request,
     repeats,
+    restores,
     success_key,
     time_limit,
     warn_of_statistics,
@@ -65,8 +75,8 @@ class Kind:
         self.has_checked_success = False
         self.has_warned_of_range, self.has_final_observations = False, True
         self.deterministic, self.filler_rows, self.is_probed = True, False, False
-        self.is_compiled = False  # for this processor, such as by JAX
-        self.saves_state = False
+        self.is_traced = False  # by JAX: functions, which behave alike
+        self.saves_state, self.common_bits = False, True
         self.counts = set()  # numbers of environments that make() made
         self.lock = threading.RLock()
         self.probe = self.new_envs(probe_request(self), any_number=True)
@@ -78,9 +88,10 @@ class Kind:
 
     def describe(self, max_episode_steps, frames, reward_threshold, upstream, summary):
         env = self.probe
-        self.is_compiled = hasattr(env, "plays_blocks")
-        self.saves_state = self.is_compiled and env.saves_state()
+        self.is_traced = hasattr(env, "plays_blocks")
+        self.saves_state = hasattr(env, "saves_state") and env.saves_state()
         self.deterministic = metadata_of(env).get("deterministic", True)
+        self.common_bits = not self.is_traced and metadata_of(env).get("common_bits", True)
         self.mode, self.mode_is_assumed = autoreset_mode(env)
         self.has_final_observations = metadata_of(env).get("final_obs", True) is not False
         warn_of_statistics(self.id, env)
@@ -103,14 +114,14 @@ class Kind:
             "reward_threshold": reward_threshold,
             "upstream": upstream,
             "summary": summary,
-            "engine": str(metadata_of(env).get("engine", "")),
+            "engine": engine_of(env),
         }
         self.first_action = self.spec["action"].get("start", 0)
         self.structure = _nested.structure_of(self.spec["action"])
         is_discrete = self.spec["action"]["kind"] == "discrete"
         self.action_dtype = np.dtype(np.int64) if is_discrete else self.action_space.dtype
         self.find_masks(env)
-        self.success_key = None if self.is_compiled else success_key(self, env)
+        self.success_key = None if self.is_traced else success_key(self, env)
         is_declared = metadata_of(env).get("success_key") is not None
         self.has_checked_success = self.success_key is not None and not is_declared
         self.spec["names_success"] = self.success_key is not None
@@ -132,7 +143,7 @@ class Kind:
 
         if _masks.KEY in getattr(self.read_space, "spaces", ()):
             self.mask_source = "observations"
-        elif not self.is_compiled:
+        elif not self.is_traced:
             self.mask_source = _masks.find_source(env, reset)
         action["masked"] = self.mask_source is not None
 
@@ -211,12 +222,12 @@ class Kind:
         )
 
     def examine(self):
-        """Plays the probe once, to learn how such environments behave, and closes it. Compiled ones
+        """Plays the probe once, to learn how such environments behave, and closes it. Traced ones
         are functions, which behave alike and take long to compile."""
         with self.lock:
             if self.is_probed:
                 return
-            if self.is_compiled:
+            if self.is_traced:
                 self.is_probed = True
                 return self.close_probe()
             if self.probe is None:
@@ -224,10 +235,20 @@ class Kind:
             try:
                 self.filler_rows = self.mode == "NextStep" and ignores_mask(self, self.probe)
                 self.deterministic = self.deterministic and repeats(self, self.probe)
+                if self.saves_state and self.deterministic:
+                    self.saves_state = restores(self, self.probe)
                 self.filler_rows = self.filler_rows and self.mode == "NextStep"
                 self.is_probed = True
             finally:
                 self.close_probe()
+
+    def engine(self):
+        """The engine of environments made now: a model's file may have changed."""
+        if self.spec["engine"]:
+            with contextlib.suppress(Exception):  # some make one simulator a process
+                with closing(self.new_envs(probe_request(self), any_number=True)) as env:
+                    return engine_of(env)
+        return self.spec["engine"]
 
     def close_probe(self):
         probe, self.probe = self.probe, None
@@ -284,15 +305,12 @@ class Kind:
 
     def simulator(self, options):
         """The factory that the extension calls for N environments."""
-        for option, key in (
-            ("stagger_starts", "stagger_starts"),
-            ("joining", "shape_schedule with more environments later"),
-        ):
-            if options[option]:
-                raise ValueError(
-                    f"{self.id}: {key} starts environments while others are in the middle of an "
-                    "episode, which only environments of Broadloom can do; leave it out"
-                )
+        if options["joining"]:
+            raise ValueError(
+                f"{self.id}: shape_schedule with more environments later starts environments while "
+                "others are in the middle of an episode, which only environments of Broadloom can "
+                "do; leave it out"
+            )
         families, streams = options["families"], options["streams"]
         self.examine()
         num_envs, max_episode_steps = options["num_envs"], options["max_episode_steps"]

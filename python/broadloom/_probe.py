@@ -8,7 +8,15 @@ import warnings
 
 import numpy as np
 
-from ._adapter import SUCCESS_KEYS, Request, Simulator, closing, has_key, seeded_reset
+from ._adapter import (
+    SUCCESS_KEYS,
+    Request,
+    Simulator,
+    closing,
+    has_key,
+    metadata_of,
+    seeded_reset,
+)
 from ._arrays import copy_of, numpy_of, same_rows
 from ._masks import best_choices, read_masks
 
@@ -68,13 +76,32 @@ def repeats(kind, probe):
 
 def hash_of_steps(kind, env):
     """A hash of the environments' first steps, as a run sees them."""
+    simulator = begun(kind, env)
+    first = simulator.observations.tobytes()
+    return hash_of_played(kind, simulator, first)
+
+
+def restores(kind, env):
+    """Whether restore() of a state() gives the steps after it again: functions may keep more."""
+    simulator = begun(kind, env)
+    hash_of_played(kind, simulator)
+    state = [array.tobytes() for array in simulator.state()]
+    after = hash_of_played(kind, simulator)
+    simulator.restore(state)
+    return after == hash_of_played(kind, simulator)
+
+
+def begun(kind, env):
     seeds = list(range(1, env.num_envs + 1))
-    simulator = Simulator(kind, Request(env.num_envs), (1, lambda *_: seeds), probe=env)
+    return Simulator(kind, Request(env.num_envs), (1, lambda *_: seeds), probe=env)
+
+
+def hash_of_played(kind, simulator, first=b""):
     random = np.random.default_rng(1)
-    hashed = hashlib.sha256(simulator.observations.tobytes())
+    hashed = hashlib.sha256(first)
     for _ in range(PROBED_STEPS):
         simulator.actions[...] = random_actions(
-            kind.spec["action"], random, env.num_envs, simulator.masks
+            kind.spec["action"], random, simulator.num_envs, simulator.masks
         )
         for array in simulator.step():
             hashed.update(b"" if array is None else array.tobytes())
@@ -166,10 +193,6 @@ def warn_of_statistics(env_id, env):
             "and train with norm_obs=True and norm_reward=True instead",
             stacklevel=2,
         )
-
-
-def metadata_of(env):
-    return getattr(env, "metadata", None) or {}
 
 
 def autoreset_mode(env):

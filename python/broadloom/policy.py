@@ -276,7 +276,14 @@ class Policy:
         }
         known = {name: np.asarray(arrays[name]) for name in shapes if name in arrays}
         first = known[read[0]]
-        one = first.ndim == 0 or first.shape == shapes[read[0]]
+        shape = shapes[read[0]]
+        one = first.ndim == 0 or first.shape == shape
+        if not one and first.shape[1:] != shape and (first.ndim, shape) != (1, (1,)):
+            expected = f"{('n', *shape)} or {shape}".replace("'n'", "n")
+            raise ValueError(
+                f"observations: group '{read[0]}': got an array of shape {first.shape}, expected "
+                f"{expected}"
+            )
         known = {name: array[None] if one else array for name, array in known.items()}
         rows = spaces.rows_of_groups(known, self._space, len(known[read[0]]), absent=shapes)
         if not np.isfinite(rows).all():

@@ -6,6 +6,8 @@ single calls and saves Python's time."""
 
 import difflib
 import hashlib
+import numbers
+import operator
 import os
 import sys
 import types
@@ -27,7 +29,6 @@ TOO_FEW = {
     "CCD": "nconmax",
     "HFIELD": "",
 }
-STEP = np.uint64(0x9E3779B97F4A7C15)  # of SplitMix64, as the other constants of mixed()
 
 
 def load():
@@ -40,31 +41,20 @@ def load():
     return mujoco, warp, package("mujoco_warp", "mujoco-warp", "broadloom.warp")
 
 
-def mixed(x):
-    """SplitMix64's function of uint64: close numbers give unlike ones."""
-    x = (x ^ (x >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-    x = (x ^ (x >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    return x ^ (x >> np.uint64(31))
-
-
 class Draws:
     """Random numbers of K beginning episodes. They depend on a world's seed and episode alone."""
 
     def __init__(self, seeds, episodes):
-        self.keys = mixed(mixed(seeds * STEP) + episodes.astype(np.uint64))
-        self.count = 0
+        keys = np.stack([seeds, episodes], axis=1).astype(np.uint64)
+        self.generators = [np.random.Generator(np.random.Philox(key=key)) for key in keys]
 
     def uniform(self, low, high, width):
         """An array [K, width] from low to high."""
-        places = np.arange(self.count, self.count + width, dtype=np.uint64) + np.uint64(1)
-        self.count += width
-        bits = mixed(self.keys[:, None] + places * STEP) >> np.uint64(11)
-        return low + (high - low) * (bits * 2.0**-53)
+        return np.stack([one.uniform(low, high, width) for one in self.generators])
 
     def normal(self, scale, width):
         """An array [K, width] with mean 0 and this deviation."""
-        radius = np.sqrt(-2.0 * np.log1p(-self.uniform(0.0, 1.0, width)))
-        return scale * radius * np.cos(self.uniform(0.0, 2.0 * np.pi, width))
+        return np.stack([one.normal(0.0, scale, width) for one in self.generators])
 
 
 class Worlds:
@@ -72,12 +62,13 @@ class Worlds:
     xpos [N, nbody, 3]. All belong to the state shown: numbers that follow from qpos and qvel are
     computed when they are read.
 
-    last: qpos and qvel before the step. dt: seconds of a step. model: the mujoco.MjModel."""
+    last: qpos and qvel before the step, and of a new episode the first ones. dt: seconds of a step.
+    model: the mujoco.MjModel."""
 
     def __init__(self, envs):
         self.model, self.dt = envs.model, envs.model.opt.timestep * envs.frame_skip
-        self.last = types.SimpleNamespace(qpos=None, qvel=None)
         self._envs = envs
+        self.last = types.SimpleNamespace(qpos=self.qpos, qvel=self.qvel)
 
     def __getattr__(self, name):
         if name.startswith("_"):  # before __init__, as in copies
@@ -90,6 +81,7 @@ class WarpEnvs:
 
     model: a file of MJCF or MJB, a text of MJCF, or a mujoco.MjModel.
     observe(worlds): rows [N, K]. reward(worlds, actions): [N]. done(worlds): bool [N], or None.
+        Resumes and reruns are exact if these keep no state and draw no numbers of their own.
     reset_noise: worlds begin at the model's qpos0 and velocity 0, with uniform noise of this width.
     reset(draws, qpos, qvel): instead, returns both for K worlds that begin; see Draws.
     control(worlds, actions): the controls [N, nu] of actions in [-1, 1]; by default, actions are
@@ -120,20 +112,23 @@ class WarpEnvs:
         from gymnasium import spaces
 
         self.mujoco, self.warp, self.mjw = load()
-        for name, value in (
-            ("num_envs", num_envs),
-            ("frame_skip", frame_skip),
-            ("max_episode_steps", max_episode_steps),
-        ):
-            if value < 1:
-                raise ValueError(f"{name}: got {value}, expected at least 1")
-        self.num_envs, self.frame_skip = num_envs, frame_skip
-        self.max_episode_length = max_episode_steps
-        self.observe, self.reward, self.done, self.control = observe, reward, done, control
+        self.num_envs = count_of("num_envs", num_envs)
+        self.frame_skip = count_of("frame_skip", frame_skip)
+        self.max_episode_length = count_of("max_episode_steps", max_episode_steps)
+        self.sizes = {
+            name: None if value is None else count_of(name, value)
+            for name, value in (("nconmax", nconmax), ("njmax", njmax))
+        }
+        self.observe, self.reward = (
+            function_of(name, one) for name, one in (("observe", observe), ("reward", reward))
+        )
+        self.done, self.control, reset = (
+            None if one is None else function_of(name, one)
+            for name, one in (("done", done), ("control", control), ("reset", reset))
+        )
         self.draw = reset or uniform_start(reset_noise)
         self.device = self.device_of(device)
         self.model, name = self.read_model(model)
-        self.sizes = {"nconmax": nconmax, "njmax": njmax}
         with self.warp.ScopedDevice(self.device):
             self.put = self.mjw.put_model(self.model)
             if not hasattr(self.put.opt, "deterministic"):
@@ -145,18 +140,20 @@ class WarpEnvs:
             flags = self.mjw.DeterminismType
             self.put.opt.deterministic = flags.ALL if deterministic else flags.NONE
             self.put.opt.warn_overflow = 0  # Broadloom's error tells of it
-            self.data = self.mjw.make_data(self.model, nworld=num_envs, **self.sizes)
+            self.data = self.mjw.make_data(self.model, nworld=self.num_envs, **self.sizes)
         # The CPU device runs worlds one after the other.
         repeats = deterministic or self.device.is_cpu
         self.metadata = {
             "autoreset_mode": "SameStep",
             "final_obs": True,
             "deterministic": repeats,
+            "common_bits": False,  # Warp compiles for this processor
             "engine": self.engine_words(name, deterministic),
         }
-        self.seeds = np.zeros(num_envs, np.uint64)
-        self.episodes, self.steps = (np.zeros(num_envs, np.int64) for _ in range(2))
-        self.begins = self.warp.zeros(num_envs, dtype=bool, device=self.device)
+        count = self.num_envs
+        self.seeds = np.random.SeedSequence().generate_state(count, np.uint64)  # until a reset
+        self.episodes, self.steps = (np.zeros(count, np.int64) for _ in range(2))
+        self.begins = self.warp.zeros(count, dtype=bool, device=self.device)
         self.graphs, self.is_current = {}, True
         self.worlds = Worlds(self)
         width = self.rows(None).shape[1]
@@ -176,6 +173,11 @@ class WarpEnvs:
         """(the model, its name in records)."""
         if isinstance(model, self.mujoco.MjModel):
             return self.fitting(model), "a model"
+        if not isinstance(model, (str, os.PathLike)):
+            raise TypeError(
+                f"model: got {model!r}, expected a file of MJCF (.xml) or MJB (.mjb), a text of "
+                "MJCF, or a mujoco.MjModel"
+            )
         text = os.fspath(model)
         is_file = not text.lstrip().startswith("<")
         if is_file and not os.path.isfile(text):
@@ -236,13 +238,17 @@ class WarpEnvs:
             self.is_current = True
             self.play("look", lambda: self.mjw.forward(self.put, self.data))
         array = getattr(self.data, name, None)
-        if not isinstance(array, self.warp.array) or array.shape[:1] != (self.num_envs,):
-            near = difflib.get_close_matches(name, vars(self.data), 1)
+        if not self.is_of_worlds(array):
+            known = [key for key, one in vars(self.data).items() if self.is_of_worlds(one)]
+            near = difflib.get_close_matches(name, known, 1)
             guess = f"; did you mean {near[0]}?" if near else ""
             raise AttributeError(
                 f"worlds.{name}: expected an array [N, ...] of mujoco_warp.Data{guess}"
             )
         return np.array(array.numpy())
+
+    def is_of_worlds(self, array):
+        return isinstance(array, self.warp.array) and array.shape[:1] == (self.num_envs,)
 
     def play(self, name, calls):
         """Plays calls of MuJoCo Warp as a graph, which the first one records."""
@@ -269,13 +275,19 @@ class WarpEnvs:
         self.episodes[mask] += 1
         self.steps[mask] = 0
         draws = Draws(self.seeds[mask], self.episodes[mask])
-        count = len(draws.keys)
+        count = np.count_nonzero(mask)
         zeros = np.zeros((count, self.model.nv))
         found = self.draw(draws, np.tile(self.model.qpos0, (count, 1)), zeros)
+        if not isinstance(found, (tuple, list)) or len(found) != 2:
+            raise TypeError(
+                f"reset(): got a {type(found).__name__}, expected a pair (qpos, qvel) of the "
+                "worlds that begin"
+            )
         for name, rows in zip(("qpos", "qvel"), found, strict=True):
             array = np.array(getattr(self.data, name).numpy())
             array[mask] = shaped(rows, array[mask].shape, f"{name} of reset()")
             getattr(self.data, name).assign(array)
+            getattr(self.worlds.last, name)[mask] = array[mask]
         self.is_current = False
 
     def rows(self, width):
@@ -284,20 +296,32 @@ class WarpEnvs:
         if rows.ndim != 2 or len(rows) != self.num_envs or width not in (None, rows.shape[1]):
             expected = f"({self.num_envs}, {'K' if width is None else width})"
             raise ValueError(f"observe(): got an array of shape {rows.shape}, expected {expected}")
+        if rows.shape[1] == 0:
+            raise ValueError(f"observe(): got no numbers, shape {rows.shape}, expected K >= 1")
         return rows
 
     def reset(self, *, seed=None, options=None):
-        seeds = range(self.num_envs) if seed is None else np.ravel(seed)
-        if len(seeds) == 1:  # one for all
-            seeds = np.arange(self.num_envs) + seeds[0]
-        self.seeds[:] = np.asarray(seeds, np.uint64)
-        self.episodes[:] = 0
+        if seed is not None:  # without one, the worlds' next episodes begin
+            self.seeds[:] = self.seeds_of(seed)
+            self.episodes[:] = 0
         if "step" not in self.graphs:
             self.play("step", self.advance)
         self.begin(np.ones(self.num_envs, bool))
         return self.rows(self.single_observation_space.shape[0]), {}
 
+    def seeds_of(self, seed):
+        """A seed for each world. World i of a single one takes seed + i, as in Gymnasium."""
+        seeds = np.asarray(seed)
+        fits = seeds.shape in ((), (self.num_envs,)) and seeds.dtype.kind in "iu"
+        if not fits or seeds.min() < 0:
+            raise ValueError(
+                f"seed: got {seed!r}, expected an integer of 0 or more, or {self.num_envs} of them"
+            )
+        return seeds if seeds.ndim else seeds + np.arange(self.num_envs)
+
     def step(self, actions):
+        if "step" not in self.graphs:
+            raise RuntimeError("step(): got no reset() before; call it first")
         actions = np.asarray(actions, np.float32)
         for name in ("qpos", "qvel"):
             setattr(self.worlds.last, name, self.read(name))
@@ -338,12 +362,9 @@ class WarpEnvs:
                 f"or constraints ({name}). {way if argument else 'Make its height field coarser'}"
             )
 
-    def plays_blocks(self, kind):
-        """No: the policy acts in between."""
-        return False
-
     def saves_state(self):
-        """Whether state() is all. Soft bodies keep more in MuJoCo Warp."""
+        """Whether state() can be all: Broadloom's probe then compares steps after restore(). Soft
+        bodies keep more in MuJoCo Warp."""
         return self.model.nflex == 0
 
     def state_arrays(self):
@@ -379,6 +400,22 @@ class WarpEnvs:
         self.graphs = {}
 
 
+def count_of(name, value):
+    try:
+        count = operator.index(value)
+    except TypeError:
+        count = 0
+    if count < 1 or isinstance(value, bool):
+        raise ValueError(f"{name}: got {value!r}, expected an integer of at least 1")
+    return count
+
+
+def function_of(name, value):
+    if not callable(value):
+        raise TypeError(f"{name}: got {value!r}, expected a function")
+    return value
+
+
 def shaped(values, shape, name):
     array = np.asarray(numpy_of(values), np.float32)
     if array.shape != shape:
@@ -391,6 +428,9 @@ def shaped(values, shape, name):
 
 
 def uniform_start(width):
+    if not isinstance(width, numbers.Real) or not 0 <= width < np.inf:
+        raise ValueError(f"reset_noise: got {width!r}, expected a finite number of 0 or more")
+
     def start(draws, qpos, qvel):
         return tuple(x + draws.uniform(-width, width, x.shape[1]) for x in (qpos, qvel))
 

@@ -90,10 +90,11 @@ class PythonEnvs final : public VecEnv,
     deterministic_ = nb::cast<bool>(simulator.attr("deterministic"));
     has_final_observations_ = nb::cast<bool>(simulator.attr("has_final_observations"));
     filler_rows_ = nb::cast<bool>(simulator.attr("filler_rows"));
-    is_compiled_ = nb::cast<bool>(simulator.attr("is_compiled"));
+    common_bits_ = nb::cast<bool>(simulator.attr("common_bits"));
     plays_blocks_ = nb::cast<bool>(simulator.attr("plays_blocks"));
     saves_state_ = nb::cast<bool>(simulator.attr("saves_state"));
     spec_.set_time_limit(nb::cast<int>(simulator.attr("max_episode_steps")));
+    spec_.engine = nb::cast<std::string>(simulator.attr("engine"));
     simulator_ = std::make_shared<Held>(std::move(simulator));
     const auto count = static_cast<std::size_t>(count_);
     const Space& space = spec_.observation;
@@ -140,7 +141,7 @@ class PythonEnvs final : public VecEnv,
             .saves_state = saves_state_,
             .has_final_observations = has_final_observations_,
             .filler_rows = filler_rows_,
-            .common_bits = !is_compiled_};
+            .common_bits = common_bits_};
   }
   // An environment may also truncate by itself, before its limit. For small observations there is a
   // place for each step. For images there are as many as the time limit allows; a run that needs
@@ -284,6 +285,12 @@ class PythonEnvs final : public VecEnv,
 
   static Result<std::unique_ptr<VecEnv>> make(const EnvSpec& spec, const Shared& factory,
                                               const VecEnvOptions& options) {
+    if (options.stagger_starts) {
+      return invalid(fmt::format(
+          "{}: stagger_starts starts environments while others are in the middle of an episode, "
+          "which only environments of Broadloom can do; leave it out",
+          spec.id));
+    }
     const nb::gil_scoped_acquire gil;
     try {
       nb::dict request;
@@ -292,7 +299,6 @@ class PythonEnvs final : public VecEnv,
       request["streams"] = streams_word(options.streams);
       request["max_episode_steps"] = options.max_episode_steps;
       request["families"] = options.seed_families;
-      request["stagger_starts"] = options.stagger_starts;
       request["joining"] = options.joining.size() > 1;  // a single group joins no other
       request["only_described"] = options.only_described;
       auto envs = std::make_unique<PythonEnvs>(spec, factory->get()(request), factory);
@@ -557,7 +563,7 @@ class PythonEnvs final : public VecEnv,
   Shared simulator_, factory_;
   int count_ = 0;
   bool deterministic_ = false, has_final_observations_ = false, filler_rows_ = false;
-  bool is_compiled_ = false, plays_blocks_ = false, saves_state_ = false;
+  bool common_bits_ = true, plays_blocks_ = false, saves_state_ = false;
   std::size_t item_size_ = 0;  // bytes of a number in Python's array
   std::size_t numbers_ = 0;    // numbers of an observation in Python's array
   std::vector<std::byte> current_, critic_;

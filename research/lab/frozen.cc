@@ -155,10 +155,17 @@ std::size_t row_bytes(const TensorRef& tensor, int rows) {
 
 }  // namespace
 
-// Without staggering, because environments that cannot be copied mostly cannot be staggered either.
+// Copies first, because environments that cannot be copied mostly cannot be staggered either.
 Status StartPool::check(const Policy& policy) {
   const Result<std::unique_ptr<VecEnv>> one = make_envs(policy, 1, false, 1);
-  return one.ok() ? check_copyable(*one.value()) : one.status();
+  if (!one.ok()) return one.status();
+  BROADLOOM_TRY(check_copyable(*one.value()));
+  const Status staggered = make_envs(policy, 1, true, 1).status();
+  if (staggered.ok()) return {};
+  return invalid(fmt::format(
+      "starts: got stationary, for which environments of {} begin in the middle of an episode, "
+      "which they cannot do; expected synchronised",
+      one.value()->spec().id));
 }
 
 Result<StartPool> StartPool::create(const Policy& policy, std::uint64_t seed, ThreadPool& pool,

@@ -385,7 +385,9 @@ TEST(VectorStack, RefusesGroupsThatDoNotFit) {
                 .find("125 channels, observations of group 'part' of "
                       "Odd-v0; expected at most 4096 numbers"),
             std::string::npos);
-  EXPECT_NE(alone(Space::bytes({2, 2, 2, 2})).find("at most three dimensions"), std::string::npos);
+  EXPECT_NE(alone(Space::bytes({2, 2, 2, 2}))
+                .find("at most three dimensions; env.frame_stack_of stacks others"),
+            std::string::npos);
 }
 
 // Zeros are within the bounds, which may exclude them before.

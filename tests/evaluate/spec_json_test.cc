@@ -142,5 +142,14 @@ TEST(DescribedEnvironment, IsKnownButNotMadeUntilItIsRegistered) {
   EXPECT_EQ(env_spec(spec.id, {}).value().max_episode_steps, 7);
 }
 
+TEST(DescribedEnvironment, OfAPythonPackageNamesTheProgramThatOpensIt) {
+  EnvSpec spec = valve("warp/Valve-v0");
+  spec.strata.clear();
+  ASSERT_TRUE(describe_environment(spec).ok());
+  const std::string refusal = make_vec_env(spec.id, {}, {.num_envs = 1}).status().message();
+  EXPECT_NE(refusal.find("call `python -m broadloom` with --allow_plugin warp"), std::string::npos)
+      << refusal;
+}
+
 }  // namespace
 }  // namespace broadloom

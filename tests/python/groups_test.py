@@ -357,6 +357,11 @@ class GroupsTest(unittest.TestCase):
         space = broadloom.Policy(run).observation_space
         self.assertEqual(space["1.mode"], Box(0, 1, (8,), np.uint8))
         self.assertEqual(space["0"].shape, (20, 18, 6))
+        frame = {name: np.zeros(part.shape, part.dtype) for name, part in space.items()}
+        for shape in ((20, 18), (20, 18, 3)):
+            frame["0"] = np.zeros(shape, np.uint8)
+            with self.assertRaisesRegex(ValueError, r"expected \(n, 20, 18, 6\) or \(20, 18, 6\)"):
+                broadloom.Policy(run).act(frame)
         self.check_exports(run, "modes")
 
     def test_gymnasium_sees_the_dictionary(self):

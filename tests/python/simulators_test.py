@@ -8,6 +8,7 @@ import warnings
 
 import gymnasium
 import numpy as np
+from gymnasium.vector import AutoresetMode, SyncVectorEnv
 
 import broadloom
 from simulator_cases import (
@@ -406,6 +407,62 @@ class SimulatorTest(unittest.TestCase):
                 "variance"
             ]
         )
+
+    def test_a_record_names_the_engine_of_the_environments_that_train(self):
+        def pool(num_envs):
+            envs = SyncVectorEnv([lambda: gymnasium.make("CartPole-v1")] * num_envs)
+            envs.metadata = {**envs.metadata, "engine": engine}
+            return envs
+
+        for engine in ("Steam 1", "Steam 2"):
+            run = broadloom.train(pool, name="Steam-v0", out=out(engine), **SMALL)
+            manifest = json.loads((run.dir / "manifest.json").read_text())
+            self.assertEqual(manifest["engine"], engine)
+
+    def test_states_that_do_not_hold_all_are_not_saved(self):
+        class Kept(gymnasium.vector.VectorEnv):
+            """A walk that counts its steps in a state, as it says."""
+
+            metadata = {"autoreset_mode": AutoresetMode.SAME_STEP, "final_obs": False}
+            single_observation_space = gymnasium.spaces.Box(-np.inf, np.inf, (1,), np.float32)
+            single_action_space = gymnasium.spaces.Discrete(2)
+
+            def __init__(self, num_envs, hidden):
+                self.num_envs, self.hidden, self.count = num_envs, hidden, 0
+
+            def reset(self, *, seed=None, options=None):
+                self.places, self.count = np.zeros((self.num_envs, 1), np.float32), 0
+                return self.places, {}
+
+            def step(self, actions):
+                self.places = self.places + 1.0
+                self.count += self.hidden
+                ends = np.zeros(self.num_envs, bool)
+                return self.places, np.full(self.num_envs, self.count), ends, ends, {}
+
+            def saves_state(self):
+                return True
+
+            def state_types(self):
+                return [("float32", [self.num_envs, 1])]
+
+            def state(self):
+                return [self.places]
+
+            def restore(self, arrays):
+                self.places = np.frombuffer(arrays[0], np.float32).reshape(-1, 1)
+
+        for hidden in (0, 1):
+            run = broadloom.train(
+                lambda num_envs, hidden=hidden: Kept(num_envs, hidden),
+                name=f"Kept-v{hidden}",
+                out=out(f"kept{hidden}"),
+                truncation_mode="as_termination",
+                **SMALL,
+            )
+            simulator = json.loads((run.dir / "manifest.json").read_text())["simulator"]
+            self.assertTrue(simulator["deterministic"])
+            self.assertEqual(simulator["saves_state"], not hidden)
 
     def test_bad_input_is_refused(self):
         cases = (

@@ -165,6 +165,8 @@ class WarpTest(unittest.TestCase):
         )
         self.assertTrue(manifest(run)["simulator"]["saves_state"])
         self.assertTrue(broadloom.rerun(run, out=out("again"))["agrees"])
+        with self.assertRaisesRegex(broadloom.Error, "starts: got stationary.*synchronised"):
+            broadloom.gradients(run, out=out("gradients"), shapes="4x16")
 
     def test_flags_that_are_off_are_told(self):
         envs = made(2, deterministic=False, njmax=40)
@@ -178,6 +180,52 @@ class WarpTest(unittest.TestCase):
             return envs
 
         self.assertEqual(manifest(train("varies", on_a_gpu))["bits"], "none")
+
+    def test_records_name_the_model_that_trains(self):
+        """The file changes between two trainings with the same function."""
+        file = out("robot.xml")
+
+        def robot(num_envs):
+            return made(num_envs, file)
+
+        file.write_text(MODEL)
+        first = train("edited", robot, on_iteration=lambda p: p["iteration"] < 2)
+        file.write_text(MODEL.replace("0.01", "0.005"))
+        engine = made(2, file).metadata["engine"]
+        self.assertNotEqual(manifest(first)["engine"], engine)
+        second = broadloom.train(robot, name="edited-v0", out=out("edited_2"), **SETTINGS)
+        self.assertEqual(manifest(second)["engine"], engine)
+        self.assertEqual(manifest(broadloom.resume(first, quiet=True))["engine"], engine)
+
+    def test_functions_with_numbers_of_their_own_are_found(self):
+        def noisy(num_envs):
+            return made(num_envs, reward=lambda worlds, _: np.random.normal(size=num_envs))
+
+        def counting(num_envs):
+            counts = iter(range(10**9))
+            return made(num_envs, reward=lambda worlds, _: np.full(num_envs, next(counts)))
+
+        self.assertEqual(manifest(train("noisy", noisy))["bits"], "none")
+        simulator = manifest(train("counting", counting))["simulator"]
+        self.assertTrue(simulator["deterministic"])
+        self.assertFalse(simulator["saves_state"])
+
+    def test_a_reset_without_a_seed_goes_on(self):
+        envs = made(2)
+        parts = [envs.reset(seed=seed)[0] for seed in (None, 3, None, 3, None)]
+        np.testing.assert_array_equal(parts[1], parts[3])
+        np.testing.assert_array_equal(parts[2], parts[4])
+        self.assertFalse((parts[1] == parts[2]).any())
+        self.assertFalse((made(2).reset()[0] == parts[0]).any())
+
+    def test_last_belongs_to_the_episode(self):
+        def speeds(worlds):
+            return (worlds.qpos - worlds.last.qpos) / worlds.dt
+
+        envs = made(2, observe=speeds, max_episode_steps=3, done=None)
+        rows = [envs.reset(seed=1)[0], *(envs.step(np.zeros((2, 1)))[0] for _ in range(6))]
+        begins = [not row.any() for row in rows]
+        self.assertEqual(begins, [True, False, False, True, False, False, True])
 
     def test_a_world_whose_numbers_are_none_is_named(self):
         def strong(control):
@@ -225,7 +273,14 @@ class WarpTest(unittest.TestCase):
     def test_wrong_arguments_are_refused(self):
         for words, arguments in (
             (r"device: got 'cuda:7', expected one of Warp's devices.*: cpu", {"device": "cuda:7"}),
-            (r"frame_skip: got 0, expected at least 1", {"frame_skip": 0}),
+            (r"frame_skip: got 0, expected an integer of at least 1", {"frame_skip": 0}),
+            (r"frame_skip: got 2.0, expected an integer", {"frame_skip": 2.0}),
+            (r"max_episode_steps: got None, expected an integer", {"max_episode_steps": None}),
+            (r"max_episode_steps: got 1.5, expected an integer", {"max_episode_steps": 1.5}),
+            (r"nconmax: got 0, expected an integer", {"nconmax": 0}),
+            (r"reset_noise: got -1, expected a finite number of 0 or more", {"reset_noise": -1}),
+            (r"observe\(\): got no numbers, shape \(2, 0\)",
+             {"observe": lambda worlds: worlds.qpos[:, :0]}),
             (r"observe\(\): got an array of shape \(2,\), expected \(2, K\)",
              {"observe": lambda worlds: worlds.time}),
             (r"reward\(\): got an array of shape \(2, 3\), expected \(2,\)",
@@ -241,6 +296,23 @@ class WarpTest(unittest.TestCase):
                 envs = made(2, **arguments)
                 envs.reset(seed=1)
                 envs.step(np.zeros((2, 1), np.float32))
+        with self.assertRaisesRegex(ValueError, "num_envs: got 2.0, expected an integer"):
+            made(2.0)
+        for words, arguments in (
+            ("model: got None, expected a file of MJCF", {"model": None}),
+            ("observe: got None, expected a function", {"observe": None}),
+            (r"reset\(\): got a NoneType, expected a pair", {"reset": lambda *_: None}),
+        ):
+            with self.subTest(words), self.assertRaisesRegex(TypeError, words):
+                made(2, **arguments).reset(seed=1)
+        envs = made(np.int64(3))
+        with self.assertRaisesRegex(RuntimeError, r"step\(\): got no reset\(\) before"):
+            envs.step(np.zeros((3, 1)))
+        for seed in ([5, 6], [1, 2, -3], 1.5):
+            with self.assertRaisesRegex(ValueError, "seed: got .*, expected an integer .* or 3 of"):
+                envs.reset(seed=seed)
+        with self.assertRaisesRegex(AttributeError, r"worlds.nworld: .* mujoco_warp.Data$"):
+            made(2, observe=lambda worlds: worlds.nworld)
         with self.assertRaisesRegex(AttributeError, "worlds.xpoz: expected .* did you mean xpos"):
             made(2, observe=lambda worlds: worlds.xpoz)
 

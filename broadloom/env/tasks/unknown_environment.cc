@@ -51,6 +51,12 @@ Status unknown_environment(const std::string& id, const std::vector<std::string>
 }
 
 Status not_registered(const std::string& id) {
+  if (is_opened_by_python(id.substr(0, id.find('/')))) {
+    return {ErrorKind::kNotFound,
+            fmt::format("this program knows only the spaces of '{}', so it cannot step it; call "
+                        "`python -m broadloom` with{} instead (docs/python.md)",
+                        id, allow_flag(id))};
+  }
   return {ErrorKind::kNotFound,
           fmt::format("this process knows only the spaces of '{0}', so it cannot step it; register "
                       "it first, in Python by broadloom.register(\"{0}\", MyEnv), in C++ by "
