@@ -231,8 +231,7 @@ void add_gradients_command(Command root, Context& context) {
       .type_name("TEXT");
   app.add_option("--batch", o.batch,
                  "B: measures every shape with N x T = B (default 1024; with sequence_length, a "
-                 "multiple of "
-                 "it)")
+                 "multiple of it)")
       .range(1, 1 << 20)
       .type_name("INT");
   app.add_option("--shapes", command->shapes, "Only these shapes, as in 4x256,16x64")

@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <functional>
 #include <limits>
+#include <memory>
 #include <optional>
 #include <string>
 
@@ -14,6 +15,7 @@
 #include "broadloom/core/escape.h"
 #include "broadloom/core/read_file.h"
 #include "broadloom/env/plugins/allowed_code.h"
+#include "broadloom/env/tasks/registry.h"
 #include "broadloom/evaluate/panel_result.h"
 #include "broadloom/math/isa.h"
 #include "broadloom/record/json.h"
@@ -22,6 +24,7 @@
 #include "broadloom/setup/machine.h"
 #include "broadloom/train/ranked_run.h"
 #include "broadloom/train/run.h"
+#include "broadloom/train/teacher_policy.h"
 #include "cli/audit.h"
 #include "cli/commands.h"
 #include "cli/config_file.h"
@@ -350,7 +353,7 @@ Result<ReadyRun> ready_to_resume(const TrainOptions& options, const Context& con
 
 std::string heading_of(const TrainOptions& options, const Config& config,
                        const std::string& run_dir, const std::optional<Panel>& panel,
-                       const std::optional<InitialPolicy>& init) {
+                       const std::optional<InitialPolicy>& init, const std::string& teacher) {
   std::string heading = fmt::format("Training {} into {}", config.env_id, run_dir);
   if (panel) heading += "\n" + panel_line(*panel, options.panel) + ", at the end";
   if (init) {
@@ -358,7 +361,19 @@ std::string heading_of(const TrainOptions& options, const Config& config,
                            init->takes_optimizer ? " and optimiser" : "", init->source.file,
                            with_commas(init->source.global_step));
   }
-  return heading;
+  return heading + teacher;
+}
+
+// The line about it; "" without a teacher.
+Result<std::string> teacher_line(const Config& config, const std::optional<TeacherFile>& file) {
+  const Result<EnvSpec> spec = env_spec(config.env_id, config.env_options);
+  if (!spec.ok()) return spec.status();
+  const Result<std::unique_ptr<TeacherPolicy>> teacher = make_teacher(config, spec.value(), file);
+  if (!teacher.ok()) return teacher.status();
+  if (!teacher.value()) return std::string();
+  const PolicySource& source = teacher.value()->source;
+  return fmt::format("\nTeacher: {} (step {}), observation of the {}", source.file,
+                     with_commas(source.global_step), teacher.value()->side());
 }
 
 Result<Config> requested_config(const TrainOptions& options, const Context& context) {
@@ -384,12 +399,17 @@ Result<ReadyRun> ready_to_start(const TrainOptions& options, const Context& cont
   if (!panel.ok()) return panel.status();
   const Result<std::optional<InitialPolicy>> init = read_requested_policy(options);
   if (!init.ok()) return init.status();
+  const Result<std::optional<TeacherFile>> teacher = read_teacher_file(config.value());
+  if (!teacher.ok()) return teacher.status();
+  const Result<std::string> line = teacher_line(config.value(), teacher.value());
+  if (!line.ok()) return line.status();
   const auto run = [config = config.value(), run_dir, threads, panel = panel.value(),
-                    init = init.value(), &ranks](const RunHooks& hooks) {
-    return start_run(config, run_dir, threads, hooks, panel, init, ranks);
+                    init = init.value(), teacher = teacher.value(), &ranks](const RunHooks& hooks) {
+    return start_run(config, run_dir, threads, hooks, panel, init, ranks, "", teacher);
   };
-  return ReadyRun{heading_of(options, config.value(), run_dir, panel.value(), init.value()), ledger,
-                  allow_flag(config.value().env_id), run};
+  return ReadyRun{
+      heading_of(options, config.value(), run_dir, panel.value(), init.value(), line.value()),
+      ledger, allow_flag(config.value().env_id), run};
 }
 
 // The first rank's part, or that of a single process. Only it reads, writes and prints. The other

@@ -362,13 +362,15 @@ void Config::visit_fields(Visitor&& visitor) {
     return mark.needs("algorithm", "ppo or pqn or ppo_rnd");
   };
   v.group("Advantages and loss");
-  v("gamma", gamma, Role::kLearning, Range{0.0, 1.0}, "Discount per step.");
+  v("gamma", gamma,
+    KeyMark(Role::kLearning).needs("norm_reward = true or algorithm", "ppo or pqn or ppo_rnd"),
+    Range{0.0, 1.0}, "Discount per step.");
   v("gae_lambda", gae_lambda,
-    KeyMark(Role::kLearning)
+    for_drawn(Role::kLearning)
         .needs("gamma or algorithm = ppo_rnd", kAboveZero)
         .needs("num_steps or shape_schedule = set", "above 1"),
     Range{0.0, 1.0}, "Lambda of generalised advantage estimation, and of PQN's Q(lambda).");
-  v("truncation_mode", truncation_mode, Role::kLearning,
+  v("truncation_mode", truncation_mode, for_drawn(Role::kLearning),
     Choices{{"bootstrap", "as_termination", "state_value", "zero"}},
     "At a time limit, bootstrap adds V(final observation), as_termination no value (like CleanRL), "
     "state_value V(s_t); zero sets the TD error to 0.");
@@ -569,7 +571,7 @@ void Config::visit_fields(Visitor&& visitor) {
     "Normalised observations are clipped to +- this; 0: not.");
   v("clip_reward", clip_reward, KeyMark(Role::kLearning).needs("norm_reward", "true"), Range{1e-6},
     "Scaled rewards are clipped to +- this.");
-  v("reward_scale", reward_scale, later(Role::kLearning), Range{1e-9, 1e9},
+  v("reward_scale", reward_scale, for_drawn(later(Role::kLearning)), Range{1e-9, 1e9},
     "Factor of the rewards that the update learns from; reported returns do not change.");
 
   v.group("Records and machine");

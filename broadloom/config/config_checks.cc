@@ -132,6 +132,21 @@ int divisor_below(int steps, int most) {
   return 1;
 }
 
+// Steps after the last whole gradient_length of a block would never be learnt.
+Status check_order(const Config& config) {
+  if (!learns_in_order(config.algorithm)) return {};
+  for (std::size_t p = 0; p < config.phase_count(); ++p) {
+    const int steps = config.of_phase(p).num_steps;
+    if (steps % config.gradient_length == 0) continue;
+    const int near = divisor_below(steps, config.gradient_length);
+    return invalid("gradient_length: got " + to_text(config.gradient_length) +
+                   ", which does not divide num_steps = " + to_text(steps) +
+                   "; expected a divisor, such as " + to_text(near) +
+                   (near < steps ? ", or " + to_text(steps) + " for whole environments" : ""));
+  }
+  return {};
+}
+
 // A minibatch of a recurrent policy is a number of sequences.
 Status check_recurrent(const Config& config) {
   if (!config.is_recurrent()) return {};
@@ -143,11 +158,11 @@ Status check_recurrent(const Config& config) {
   }
   const int steps = config.sequence_steps();
   if (config.num_steps % steps != 0) {
-    return invalid(
-        std::string(learns_in_order(config.algorithm) ? "gradient_length" : "sequence_length") +
-        ": got " + to_text(steps) + ", which does not divide num_steps = " +
-        to_text(config.num_steps) + "; expected a divisor, such as " +
-        to_text(divisor_below(config.num_steps, steps)) + ", or 0 for whole environments");
+    return invalid("sequence_length: got " + to_text(steps) +
+                   ", which does not divide num_steps = " + to_text(config.num_steps) +
+                   "; expected a divisor, such as " +
+                   to_text(divisor_below(config.num_steps, steps)) +
+                   ", or 0 for whole environments");
   }
   const bool whole = steps == config.num_steps;
   const std::string sequences = " with recurrent = " + config.recurrent +
@@ -213,6 +228,7 @@ Status validate(const Config& config) {
   BROADLOOM_TRY(check_hidden_sizes("hidden_sizes", config.hidden_sizes));
   BROADLOOM_TRY(check_hidden_sizes("rnd_hidden_sizes", config.rnd_hidden_sizes));
   BROADLOOM_TRY(check_ages(config));
+  BROADLOOM_TRY(check_order(config));
   BROADLOOM_TRY(check_recurrent(config));
   BROADLOOM_TRY(check_deviation(config));
   BROADLOOM_TRY(config.shape_schedule.empty() ? check_shape(config) : check_schedule(config));

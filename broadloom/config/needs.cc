@@ -64,14 +64,20 @@ std::vector<std::string> alternatives(std::string_view text) {
   return out;
 }
 
+constexpr std::string_view kAbove = "above ", kBelow = "below ";
+
+bool is_bound(std::string_view values) {
+  return values.starts_with(kAbove) || values.starts_with(kBelow);
+}
+
 bool is_among(std::string_view values, const std::string& text) {
-  constexpr std::string_view kAbove = "above ";
   if (values == kIsSet || values == kIsEmpty) return text.empty() == (values == kIsEmpty);
-  if (values.starts_with(kAbove)) {
-    double least = 0.0, number = 0.0;
+  if (is_bound(values)) {
+    static_assert(kAbove.size() == kBelow.size());
+    double bound = 0.0, number = 0.0;
     const bool are_numbers =
-        parse_text(values.substr(kAbove.size()), least).ok() && parse_text(text, number).ok();
-    return are_numbers && number > least;
+        parse_text(values.substr(kAbove.size()), bound).ok() && parse_text(text, number).ok();
+    return are_numbers && (values.starts_with(kAbove) ? number > bound : number < bound);
   }
   const std::vector<std::string> all = alternatives(values);
   return std::find(all.begin(), all.end(), text) != all.end();
@@ -223,7 +229,7 @@ std::string need_words(const Need& need, std::string_view prefix) {
     words += i == 0 ? "" : is_new ? ", or " : " or ";
     words += std::string(prefix) + all[i].key;
     if (!is_last) continue;
-    const bool is_equal = values != kIsSet && values != kIsEmpty && !values.starts_with("above ");
+    const bool is_equal = values != kIsSet && values != kIsEmpty && !is_bound(values);
     words += (is_equal ? " = " : " ") + values;
   }
   return words;

@@ -215,7 +215,11 @@ Result<TeacherFile> recorded_teacher(const Json& recorded, const std::string& pl
   const PolicySource wanted = policy_source_of(recorded);
   std::vector<std::string> places{folder + "/teacher.safetensors", wanted.file};
   if (!place.empty()) places = {place};
-  return find_teacher(wanted, places, "name its run or checkpoint with --teacher");
+  const std::string step =
+      fmt::format("its checkpoint of step {}, if the run trained on since", wanted.global_step);
+  return find_teacher(wanted, places,
+                      place.empty() ? "Name its run with --teacher, or " + step
+                                    : "Name the place of that run, or " + step);
 }
 
 Status not_recorded(const char* flag, const std::string& got, const char* words) {

@@ -330,7 +330,7 @@ Result<ReadyRun> new_run(const Config& config, const std::string& run_dir, int t
   Result<std::optional<TeacherFile>> teacher =
       given_teacher ? given_teacher : read_teacher_file(config);
   if (!teacher.ok()) return teacher.status();
-  if (teacher.value()) {
+  if (teacher.value() && !given_teacher) {  // refused before the contract is shown
     const Result<EnvSpec> spec = env_spec(config.env_id, config.env_options);
     if (!spec.ok()) return spec.status();
     BROADLOOM_TRY(make_teacher(config, spec.value(), teacher.value()).status());
@@ -455,17 +455,18 @@ Result<ReadyRun> old_run(const std::string& run_dir, int threads, const RunHooks
   if (trains && note_device(run.value(), *trainer.value())) changed = true;
   if (trains && note_engine(run.value(), *trainer.value(), hooks)) changed = true;
   if (!complete && note_bits(run.value(), hooks)) changed = true;
-  if (changed) {
-    BROADLOOM_TRY(
-        write_file_atomically(folder.manifest_path(), manifest_json(run.value().manifest)));
-  }
   if (trains && teacher.value()) {
-    // The folder may be older than its copy, or the copy damaged.
+    // The folder may be older than its copy, or the copy damaged. A failure must not leave a
+    // longer run behind.
     const Result<std::string> copy = read_file(folder.teacher_path());
     const std::string& bytes = *teacher.value()->bytes;
     if (!copy.ok() || copy.value() != bytes) {
       BROADLOOM_TRY(write_file_atomically(folder.teacher_path(), bytes));
     }
+  }
+  if (changed) {
+    BROADLOOM_TRY(
+        write_file_atomically(folder.manifest_path(), manifest_json(run.value().manifest)));
   }
   std::optional<RunSummary> over;
   if (!trainer.value()->finished()) {

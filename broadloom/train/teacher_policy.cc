@@ -2,6 +2,7 @@
 
 #include <fmt/core.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <utility>
 
@@ -63,35 +64,59 @@ Status check_task_of(const Policy& teacher, const std::string& file, const EnvSp
                                   task, spec.id));
 }
 
-// The numbers that a policy sees of its environment's own observation.
-struct SeenNumbers {
-  std::vector<int> hidden;
-  int all = 0;
+// An observation, as one of policy or critic gets it from its environment.
+struct Seen {
+  const Space& space;
+  std::vector<int> hidden;  // numbers that it lacks, ascending
+  int all = 0;              // numbers with the hidden ones
 
-  SeenNumbers(const Config& config, const Space& seen)
-      : hidden(hidden_numbers(config.env_options)),
-        all(seen.size / seen.frames + static_cast<int>(hidden.size())) {}
+  Seen(const Space& given, std::vector<int> lacks)
+      : space(given),
+        hidden(std::move(lacks)),
+        all(given.size / given.frames + static_cast<int>(hidden.size())) {}
+
+  // Places of the numbers that it has. An environment with more or fewer numbers than before
+  // keeps the places of the first ones.
+  std::vector<int> visible() const {
+    std::vector<int> places;
+    for (int i = 0; i < all; ++i) {
+      if (!std::binary_search(hidden.begin(), hidden.end(), i)) places.push_back(i);
+    }
+    return places;
+  }
 
   std::string text() const {
-    return hidden.empty() ? "all numbers" : "all numbers but " + to_text(hidden);
+    std::string words = shape_text(space);
+    if (!hidden.empty()) words += fmt::format(" without {} of {} numbers", to_text(hidden), all);
+    if (space.frame_padding == FramePadding::kZero) words += " with env.frame_padding = zero";
+    return words;
   }
 };
 
-// Whether they are the same numbers, if both are of one environment. An environment that has more
-// or fewer numbers than before may have other ones in their places.
-bool are_same(const SeenNumbers& teacher, const SeenNumbers& student) {
-  return teacher.all != student.all || teacher.hidden == student.hidden;
+bool are_same(const Seen& a, const Seen& b) {
+  return same_shape(a.space, b.space) && a.space.frame_padding == b.space.frame_padding &&
+         a.visible() == b.visible();
 }
 
-// Whether it reads the critic's observation, which must have the teacher's size.
+// Whether it reads the critic's observation, which must be what the teacher read. Only their author
+// knows the numbers of tasks outside the library with other names; then shapes decide.
 Result<bool> choose_reading(const Config& config, const Policy& teacher, const std::string& file,
                             const EnvSpec& spec) {
-  const Space& wanted = teacher.spec.observation;
-  const SeenNumbers theirs(teacher.config, wanted), ours(config, spec.observation);
-  const bool has_shape = same_shape(wanted, spec.observation);
-  const bool fits_policy = has_shape && (teacher.spec.id != spec.id || are_same(theirs, ours));
-  const bool fits_critic =
-      spec.critic_observation.size > 0 && same_shape(wanted, spec.critic_observation);
+  const bool has_critic = spec.has_critic_observation();
+  if (config.teacher_reads == "critic" && !has_critic) {
+    return invalid(
+        "teacher_reads: got critic, but the student's critic has no observation of its own; set "
+        "teacher_reads = policy");
+  }
+  const bool is_known =
+      teacher.spec.id == spec.id || (is_built_in(teacher.spec.id) && is_built_in(spec.id));
+  const auto hidden_by = [&](const Config& own) {
+    return is_known ? hidden_numbers(own.env_options) : std::vector<int>();
+  };
+  const Seen wanted(teacher.spec.observation, hidden_by(teacher.config));
+  const Seen policy(spec.observation, hidden_by(config)), critic(spec.critic_observation, {});
+  const bool fits_policy = are_same(wanted, policy);
+  const bool fits_critic = has_critic && are_same(wanted, critic);
   if (config.teacher_reads == "auto" && fits_policy && fits_critic) {
     return Status(ErrorKind::kMismatch,
                   fmt::format("teacher_reads: got auto, but the observations of policy and critic "
@@ -100,21 +125,13 @@ Result<bool> choose_reading(const Config& config, const Policy& teacher, const s
   }
   if (config.teacher_reads != "critic" && fits_policy) return false;
   if (config.teacher_reads != "policy" && fits_critic) return true;
-  if (has_shape && !fits_policy && config.teacher_reads != "critic") {
-    return refuse(file, fmt::format("got a policy that reads {} of {}, expected {}, as the "
-                                    "student's policy does; hide the same numbers (env.hide_obs), "
-                                    "or name a teacher that reads all and set env.hide_from = "
-                                    "policy",
-                                    theirs.text(), spec.id, ours.text()));
-  }
-  const std::string critic = spec.critic_observation.size > 0
-                                 ? ", or the critic's " + shape_text(spec.critic_observation)
-                                 : "";
-  return refuse(file, fmt::format("got observations {}, expected those of {}, {}{} (teacher_reads "
-                                  "= {}); name a teacher of this task, or hide numbers from the "
-                                  "student alone with env.hide_obs and env.hide_from = policy",
-                                  shape_text(wanted), spec.id, shape_text(spec.observation), critic,
-                                  config.teacher_reads));
+  return refuse(
+      file,
+      fmt::format("it reads {}, but of {} the student's policy gets {}{} (teacher_reads = "
+                  "{}); let one of them get what the teacher reads, or name another "
+                  "teacher",
+                  wanted.text(), spec.id, policy.text(),
+                  has_critic ? " and its critic " + critic.text() : "", config.teacher_reads));
 }
 
 Status with_key(const Status& status) {
@@ -134,18 +151,33 @@ struct LoadedTeacher {
   PolicySource source;
 };
 
+// A teacher's origin, without the statistics that it does not use.
+Result<PolicySource> teacher_source(const Checkpoint& checkpoint, const std::string& file) {
+  Result<PolicySource> source = policy_source(checkpoint, file);
+  if (!source.ok()) return source;
+  if (!checkpoint.config.norm_obs) source.value().obs_normalizer_hash.clear();
+  source.value().optimizer_hash.clear();
+  return source;
+}
+
 Result<LoadedTeacher> load(const TeacherFile& file) {
   const FoundCheckpoint found{{}, file.path};
   const Result<Checkpoint> checkpoint = parse_checkpoint(*file.bytes, file.path);
   if (!checkpoint.ok()) return with_advice(checkpoint.status(), found);
-  Result<PolicySource> source = policy_source(checkpoint.value(), file.path);
+  Result<PolicySource> source = teacher_source(checkpoint.value(), file.path);
   if (!source.ok()) return source.status();
   Result<std::unique_ptr<LoadedPolicy>> policy =
       LoadedPolicy::load(found, checkpoint.value(), PolicySpaces::kTrained);
   if (!policy.ok()) return policy.status();
-  if (!checkpoint.value().config.norm_obs) source.value().obs_normalizer_hash.clear();
-  source.value().optimizer_hash.clear();
   return LoadedTeacher{policy.take(), source.take()};
+}
+
+Result<std::string> hash_of(const TeacherFile& file) {
+  const Result<Checkpoint> checkpoint = parse_checkpoint(*file.bytes, file.path);
+  if (!checkpoint.ok()) return checkpoint.status();
+  const Result<PolicySource> source = teacher_source(checkpoint.value(), file.path);
+  if (!source.ok()) return source.status();
+  return teacher_hash(source.value());
 }
 
 }  // namespace
@@ -168,6 +200,12 @@ std::string teacher_text(const PolicySource& source) {
 
 Result<std::optional<TeacherFile>> read_teacher_file(const Config& config) {
   if (!learns_from_teacher(config)) return std::optional<TeacherFile>();
+  if (config.teacher.empty()) {
+    return invalid(
+        fmt::format("teacher: got none with algorithm = {}; expected the run or checkpoint whose "
+                    "policy the student copies, such as --teacher runs/NAME",
+                    config.algorithm));
+  }
   Result<TeacherFile> file = read_file_at(config.teacher);
   if (!file.ok()) return with_key(file.status());
   return std::optional<TeacherFile>(file.take());
@@ -177,32 +215,31 @@ Result<TeacherFile> find_teacher(const PolicySource& recorded,
                                  const std::vector<std::string>& places,
                                  const std::string& advice) {
   ErrorKind kind = ErrorKind::kNotFound;
-  std::string got;
+  std::string tried;
   const auto add = [&](ErrorKind what, const std::string& words) {
-    got += (got.empty() ? "" : ", and ") + words;
+    tried += (tried.empty() ? "" : "; ") + words;
     if (what != ErrorKind::kNotFound) kind = what;
   };
   for (const std::string& place : places) {
     std::error_code error;
     if (!std::filesystem::exists(place, error)) {
-      add(ErrorKind::kNotFound, fmt::format("nothing at '{}'", place));
+      add(ErrorKind::kNotFound, fmt::format("there is nothing at '{}'", place));
       continue;
     }
     Result<TeacherFile> file = read_file_at(place);
-    const Result<LoadedTeacher> teacher =
-        file.ok() ? load(file.value()) : Result<LoadedTeacher>(file.status());
-    if (!teacher.ok()) {
-      add(teacher.status().kind(), teacher.status().message());
+    const Result<std::string> hash =
+        file.ok() ? hash_of(file.value()) : Result<std::string>(file.status());
+    if (!hash.ok()) {
+      add(hash.status().kind(), hash.status().message());
       continue;
     }
-    const std::string hash = teacher_hash(teacher.value().source);
-    if (hash == teacher_hash(recorded)) return file;
-    add(ErrorKind::kMismatch, fmt::format("the hash {} in '{}'", hash, file.value().path));
+    if (hash.value() == teacher_hash(recorded)) return file;
+    add(ErrorKind::kMismatch, fmt::format("'{}' has the hash {}", file.value().path, hash.value()));
   }
-  return Status(
-      kind, fmt::format("teacher: got {}; expected the policy with the hash {}, that of "
-                        "'{}' at step {}; {}",
-                        got, teacher_hash(recorded), recorded.file, recorded.global_step, advice));
+  return Status(kind, fmt::format("teacher: expected the policy with the hash {}, that of '{}' at "
+                                  "step {}. Places tried: {}. {}",
+                                  teacher_hash(recorded), recorded.file, recorded.global_step,
+                                  tried, advice));
 }
 
 Result<std::optional<TeacherFile>> teacher_of_run(const RunFolder& folder, const Config& config) {
@@ -213,7 +250,7 @@ Result<std::optional<TeacherFile>> teacher_of_run(const RunFolder& folder, const
   if (!recorded) return read_teacher_file(config);
   Result<TeacherFile> file =
       find_teacher(*recorded, {folder.teacher_path(), recorded->file},
-                   fmt::format("put that checkpoint back as '{}'", folder.teacher_path()));
+                   fmt::format("Put that checkpoint back as '{}'", folder.teacher_path()));
   if (!file.ok()) return file.status();
   file.value().path = recorded->file;
   return std::optional<TeacherFile>(file.take());
@@ -252,7 +289,7 @@ Status check_teacher(const TeacherPolicy* teacher, const std::string& recorded_h
   if (recorded_hash.empty() || now == recorded_hash) return {};
   return {ErrorKind::kMismatch,
           fmt::format("teacher: got '{}' with the hash {}, expected the policy that the run began "
-                      "with, {}; put that checkpoint back, or begin a new run",
+                      "with, {}; put that checkpoint back at its place",
                       teacher == nullptr ? "none" : teacher->source.file, now, recorded_hash)};
 }
 

@@ -28,16 +28,19 @@ struct TeacherPolicy {
 
   // This object must outlive it.
   Teacher labels() const;
+  // "policy" or "critic": whose observation it reads.
+  const char* side() const { return reads_critic ? "critic" : "policy"; }
   // One hash of the parameters and of the normaliser, if there is one.
   std::string hash() const;
 };
 
-// Reads the file that a config names; nullopt if its algorithm has no teacher. kNotFound, kIo.
+// Reads the file that a config names; nullopt if its algorithm has no teacher. kInvalidConfig if it
+// names none, kNotFound, kIo.
 Result<std::optional<TeacherFile>> read_teacher_file(const Config& config);
 
 // Reads the recorded teacher from the first of the places (runs or checkpoints) that has it. The
-// error says what each place has instead, and ends with the advice. kNotFound if nothing is there,
-// kCorrupt, or kMismatch for another policy.
+// error says what each place has instead, and ends with the advice, a sentence without its full
+// stop. kNotFound if nothing is there, kCorrupt, or kMismatch for another policy.
 Result<TeacherFile> find_teacher(const PolicySource& recorded,
                                  const std::vector<std::string>& places, const std::string& advice);
 

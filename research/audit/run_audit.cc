@@ -55,8 +55,8 @@ bool is_measured(const Config& config) { return config.sapg_policies == 1; }
 std::string several_policies_note(const Config& config) {
   return fmt::format(
       "{} policies collected this run's blocks (sapg_policies), and an audit measures blocks of "
-      "one "
-      "policy. It checks settings, seeds, starts, logs and the normaliser's count, but measures no "
+      "one policy. It checks settings, seeds, starts, logs and the normaliser's count, but "
+      "measures no "
       "environments, rewards, advantages or updates",
       config.sapg_policies);
 }
@@ -162,7 +162,10 @@ Result<std::vector<AuditNumbers>> measure_on(Checkpoint& checkpoint,
   Result<std::unique_ptr<Trainer>> trainer = load(checkpoint, teacher, options);
   if (!trainer.ok()) return trainer.status();
   if (const TeacherPolicy* const copied = trainer.value()->teacher()) {
-    report.notes.push_back("it copies the teacher " + teacher_text(copied->source));
+    report.notes.push_back(
+        fmt::format("this student copies the teacher {}, which reads the {}'s "
+                    "observation",
+                    teacher_text(copied->source), copied->side()));
   }
   report.global_step = trainer.value()->report().global_step;
   if (!trainer.value()->simulator().saves_state && report.global_step > 0) {

@@ -198,15 +198,19 @@ Status complete(const Policy& policy, GradientStudyOptions& o, std::vector<std::
   BROADLOOM_TRY(check_value_loss(policy, o));
   const Config& config = policy.config;
   if (o.batch < 0) return invalid(fmt::format("batch is {}; expected at least 1", o.batch));
+  const int sequence = steps_together(policy);
   for (const BlockShape& shape : o.shapes) {
     const std::int64_t batch = std::int64_t{shape.num_envs} * shape.num_steps;
-    if (shape.num_envs >= 1 && shape.num_steps >= 1 && batch <= kMostRows) continue;
-    return invalid(
-        fmt::format("shape {}x{}: expected N and T of at least 1 and N * T of at most {}",
-                    shape.num_envs, shape.num_steps, kMostRows));
+    if (shape.num_envs < 1 || shape.num_steps < 1 || batch > kMostRows) {
+      return invalid(
+          fmt::format("shape {}x{}: expected N and T of at least 1 and N * T of at most {}",
+                      shape.num_envs, shape.num_steps, kMostRows));
+    }
+    BROADLOOM_TRY(check_sequences(fmt::format("shapes: got {}x{} with T = {}", shape.num_envs,
+                                              shape.num_steps, shape.num_steps),
+                                  shape.num_steps, sequence));
   }
   BROADLOOM_TRY(check_distinct(o.shapes));
-  const int sequence = steps_together(policy);
   if (o.batch == 0) {
     o.batch = o.shapes.empty() ? usual_batch(sequence) : o.shapes.front().batch();
   }
@@ -223,9 +227,6 @@ Status complete(const Policy& policy, GradientStudyOptions& o, std::vector<std::
                       "shape N x T must have N * T = batch",
                       shape.num_envs, shape.num_steps, shape.batch(), o.batch));
     }
-    BROADLOOM_TRY(check_sequences(fmt::format("shapes: got {}x{} with T = {}", shape.num_envs,
-                                              shape.num_steps, shape.num_steps),
-                                  shape.num_steps, sequence));
   }
   if (o.blocks != 0 && o.blocks < kFewestBlocks) {
     return invalid(

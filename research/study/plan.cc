@@ -12,6 +12,7 @@
 #include "broadloom/config/keys.h"
 #include "broadloom/core/hash.h"
 #include "broadloom/env/tasks/registry.h"
+#include "broadloom/setup/algorithms.h"
 #include "broadloom/setup/resolve_config.h"
 
 namespace broadloom {
@@ -339,6 +340,7 @@ class Planner {
 
   // Cells that name one file have the same bytes, even if it changes meanwhile.
   Status add_teacher(StudyCell& cell) {
+    if (!learns_from_teacher(cell.config)) return {};
     const std::string& name = cell.config.teacher;
     const auto same = std::find_if(plan_.cells.begin(), plan_.cells.end(), [&](const StudyCell& c) {
       return c.teacher && c.config.teacher == name;
@@ -346,7 +348,6 @@ class Planner {
     Result<std::optional<TeacherFile>> file =
         same == plan_.cells.end() ? read_teacher_file(cell.config) : same->teacher;
     if (!file.ok()) return file.status();
-    if (!file.value()) return {};
     const Result<EnvSpec> spec = env_spec(cell.config.env_id, cell.config.env_options);
     if (!spec.ok()) return spec.status();
     const Result<std::unique_ptr<TeacherPolicy>> teacher =

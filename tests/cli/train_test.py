@@ -580,6 +580,20 @@ class Train(ProgramTest):
         )
         self.fails(2, ["stop_at_return was given"], "advise", *SMALL, "--stop_at_return", "5")
 
+    def test_a_student_names_its_teacher(self):
+        self.run_program("train", *SMALL, "--out", "a", "--quiet")
+        student = ["train", "--algorithm", "distill", "--total_timesteps", "1920"]
+        self.fails(2, ["teacher: got none", "such as --teacher runs/NAME"], *student)
+        student += ["--teacher", "a"]
+        blind = ["--env.hide_obs", "1,3", "--env.hide_from", "policy"]
+        for keys, side in ([], "policy"), (blind, "critic"):
+            outcome = self.run_program(*student, *keys, "--out", side)
+            self.assertIn(
+                "Teacher: a/checkpoints/iteration_0000000008.safetensors (step 1,024), "
+                f"observation of the {side}\n",
+                outcome.stdout,
+            )
+
     def test_a_policy_that_goes_on_with_its_optimiser(self):
         self.run_program("train", *SMALL, "--out", "a", "--quiet")
         wide = ["train", *SMALL, "--num_envs", "8", "--num_steps", "16", "--init", "a"]

@@ -260,6 +260,15 @@ const std::vector<Idle>& idle_settings() {
       {"num_minibatches", "8", distill, is_distill, {}},
       {"minibatch_size", "64", distill, is_distill, {}},
       {"vf_coef", "0.3", distill, is_distill, {}},
+      {"gamma",
+       "0.5",
+       distill,
+       "norm_reward = false and algorithm = distill; it needs norm_reward = true, or algorithm = "
+       "ppo or pqn or ppo_rnd",
+       {{"algorithm", "distill"}, {"norm_reward", "true"}}},
+      {"gae_lambda", "0.5", distill, is_distill, {}},
+      {"truncation_mode", "zero", distill, is_distill, {}},
+      {"reward_scale", "2", distill, is_distill, {}},
       {"teacher", "runs/one", {}, is_ppo + "distill", distill},
       {"teacher_reads", "critic", {}, is_ppo + "distill", distill},
       {"gradient_length", "5", {}, is_ppo + "distill", distill},
@@ -507,7 +516,9 @@ TEST(Needs, AreNamedInASentence) {
             "Needs algorithm = ppo or ppo_rnd, and update_epochs above 1 for block.");
   EXPECT_EQ(needs_sentence(facts_of("target_kl")),
             "Needs algorithm = ppo or ppo_rnd, and (update_epochs - 1) x minibatches above 1.");
-  EXPECT_EQ(needs_sentence(facts_of("gamma")), "");
+  EXPECT_EQ(needs_sentence(facts_of("gamma")),
+            "Needs norm_reward = true, or algorithm = ppo or pqn or ppo_rnd.");
+  EXPECT_EQ(needs_sentence(facts_of("learning_rate")), "");
 }
 
 }  // namespace

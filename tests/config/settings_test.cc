@@ -198,6 +198,24 @@ TEST(Settings, MinibatchesFollowTheAlgorithmsOrder) {
   EXPECT_EQ(config.minibatch_count(), 7);
 }
 
+// With memory and without, and without advice that would be refused.
+TEST(Settings, GradientLengthsDivideTheBlock) {
+  Config config;
+  config.algorithm = "distill";
+  config.num_steps = 120;
+  config.gradient_length = 7;
+  for (const char* cell : {"none", "gru"}) {
+    config.recurrent = cell;
+    EXPECT_EQ(validate(config).message(),
+              "gradient_length: got 7, which does not divide num_steps = 120; expected a divisor, "
+              "such as 6, or 120 for whole environments");
+  }
+  config.gradient_length = 240;
+  EXPECT_NE(validate(config).message().find("a divisor, such as 120"), std::string::npos);
+  config.gradient_length = 120;
+  EXPECT_EQ(validate(config).message(), "");
+}
+
 TEST(Settings, SapgThatDoesNotFitIsRefused) {
   struct Wrong {
     const char* words;

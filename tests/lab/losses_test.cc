@@ -199,6 +199,9 @@ TEST(ShapesWithMemory, AreWholeSequences) {
   GradientStudyOptions options;
   options.shapes = {{3, 8}};
   expect_study_refused(trainer->policy(), options, "shapes: got 3x8 with T = 8");
+  // The batch of shapes alone is not the user's.
+  options.shapes = {{4, 16}};
+  expect_study_refused(trainer->policy(), options, "shapes: got 4x16 with T = 16");
   options.shapes = {{2, 12}};
   options.bias_steps = {12, 10};
   expect_study_refused(trainer->policy(), options, "bias_steps: got 10");

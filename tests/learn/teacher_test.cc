@@ -96,13 +96,20 @@ TEST_F(TeacherFiles, OfARerunMayBeNamed) {
   start("pupil", resolved(student_keys(at("other"))));
   fs::rename(source, at("moved"));
   fs::remove(copy_of("student"));
-  expect_error(plan_rerun(line).status(), ErrorKind::kNotFound,
-               {"teacher: got nothing at", "expected the policy with the hash " + hash, "at step",
-                "name its run or checkpoint with --teacher"});
-  expect_error(plan_rerun(line, "", at("other")).status(), ErrorKind::kMismatch,
-               {"got the hash " + hash_of("pupil"), "expected the policy with the hash " + hash});
+  expect_error(
+      plan_rerun(line).status(), ErrorKind::kNotFound,
+      {"teacher: expected the policy with the hash " + hash, "at step 1024. Places tried: ",
+       "there is nothing at '" + copy_of("student") + "'; there is nothing at",
+       ". Name its run with --teacher, or its checkpoint of step 1024, if the run trained "
+       "on since"});
+  // An advice to give what was given helps nobody.
+  const Status other = plan_rerun(line, "", at("other")).status();
+  expect_error(other, ErrorKind::kMismatch,
+               {"has the hash " + hash_of("pupil"), "expected the policy with the hash " + hash,
+                "or its checkpoint of step 1024, if the run trained on"});
+  EXPECT_EQ(other.message().find("--teacher"), std::string::npos) << other.message();
   expect_error(plan_rerun(line, "", at("nowhere")).status(), ErrorKind::kNotFound,
-               {"got nothing at", "nowhere", "--teacher"});
+               {"Places tried: there is nothing at '" + at("nowhere") + "'. Name the place"});
   const Result<RerunPlan> plan = plan_rerun(line, "", at("moved"));
   ASSERT_TRUE(plan.ok()) << plan.status().message();
   // A folder that was moved is named by its place.
@@ -131,17 +138,33 @@ TEST_F(TeacherFiles, AreCheckedByEachResume) {
   fs::rename(source, at("moved"));
   const auto refused = [&] { return resume_run(at("student"), 1, {}).status(); };
   expect_error(refused(), ErrorKind::kNotFound,
-               {"teacher: got nothing at", "put that checkpoint back as", copy_of("student")});
+               {"there is nothing at", "Put that checkpoint back as", copy_of("student")});
   ASSERT_TRUE(write_file_atomically(copy_of("student"), bytes.substr(0, 900)).ok());
-  expect_error(refused(), ErrorKind::kCorrupt, {"teacher: got", "is damaged", "put that"});
+  expect_error(refused(), ErrorKind::kCorrupt,
+               {"Places tried: '" + copy_of("student") + "' is damaged", ". Put that"});
+  EXPECT_EQ(refused().message().find("use another"), std::string::npos) << refused().message();
   const std::string other = teacher("other", {{"seed", "9"}});
   fs::copy_file(find_checkpoint(other).value().path, copy_of("student"),
                 fs::copy_options::overwrite_existing);
   expect_error(refused(), ErrorKind::kMismatch,
-               {"got the hash", "expected the policy with the hash " + hash_of("whole")});
+               {"has the hash", "expected the policy with the hash " + hash_of("whole")});
   ASSERT_TRUE(write_file_atomically(copy_of("student"), bytes).ok());
   ASSERT_TRUE(refused().ok());
   EXPECT_EQ(state_of("student"), state_of("whole"));
+}
+
+// A resume that cannot keep the copy changes nothing, however often it is tried.
+TEST_F(TeacherFiles, ThatCannotBeCopiedLeaveTheRunAsLong) {
+  start_stopped("student", resolved(student_keys(teacher("t"))));
+  fs::remove(copy_of("student"));
+  fs::create_directories(copy_of("student") + "/full");
+  const std::string manifest = at("student") + "/manifest.json";
+  const std::string before = read_file(manifest).take();
+  EXPECT_FALSE(resume_run(at("student"), 1, {}, 2880).ok());
+  EXPECT_EQ(read_file(manifest).value(), before);
+  fs::remove_all(copy_of("student"));
+  EXPECT_TRUE(resume_run(at("student"), 1, {}, 2880).ok());
+  EXPECT_NE(read_file(manifest).value(), before);
 }
 
 // The other ranks may run on machines without the file.
@@ -190,6 +213,7 @@ TEST_F(TeacherFiles, ThatCannotTeachAreRefusedBeforeTheFolder) {
     expect_error(start_run(config, at("new/run"), 1, {}).status(), kind, words);
     EXPECT_FALSE(fs::exists(at("new")));
   };
+  expect("", ErrorKind::kInvalidConfig, {"teacher: got none", "such as --teacher runs/NAME"});
   expect(at("nowhere"), ErrorKind::kNotFound, {"teacher: ", "nowhere"});
   fs::create_directories(at("folder"));
   expect(at("folder"), ErrorKind::kNotFound, {"teacher: ", "is not a run"});
@@ -210,9 +234,12 @@ TEST_F(TeacherFiles, OfOtherSettingsAreRefused) {
   const std::string source = teacher("t");
   expect_words(refusal(student_keys("")), {"teacher: got none", "expected", "--teacher"});
   const std::string blind = teacher("blind", {{"env.hide_obs", "1,3"}});
-  expect_words(refusal(student_keys(blind)), {"got observations", "expected", "CartPole-v1"});
+  expect_words(refusal(student_keys(blind)),
+               {"it reads Box(2) without 1,3 of 4 numbers",
+                "of CartPole-v1 the student's policy gets Box(4) (teacher_reads = auto)"});
   expect_words(refusal(student_keys(source, {{"teacher_reads", "critic"}})),
-               {"got observations", "teacher_reads = critic"});
+               {"teacher_reads: got critic, but the student's critic has no observation of its own",
+                "set teacher_reads = policy"});
   const std::string gru = teacher("gru", {{"recurrent", "gru"}});
   expect_words(refusal(student_keys(gru)), {"got recurrent = gru", "without memory"});
   const std::string torque = teacher("torque", {{"env_id", "Pendulum-v1"}});
@@ -223,8 +250,6 @@ TEST_F(TeacherFiles, OfOtherSettingsAreRefused) {
       teacher("squashed", {{"env_id", "Pendulum-v1"}, {"action_distribution", "squashed"}});
   expect_words(refusal(student_keys(squashed, {{"env_id", "Pendulum-v1"}})),
                {"got action_distribution = squashed", "expected gaussian"});
-  expect_words(refusal(student_keys(source, {{"gradient_length", "5"}})),
-               {"gradient_length: got 5", "num_steps = 12", "divisor"});
   expect_words(refusal(student_keys(source, {{"lr_schedule", "adaptive"}})), {"lr_schedule: got"});
 }
 
@@ -243,8 +268,8 @@ TEST_F(TeacherFiles, ThatReadOtherNumbersAreRefusedIfSizesAgree) {
   };
   for (const char* side : {"both", "policy"}) {
     expect_words(refusal(keys("0,2", side)),
-                 {"got a policy that reads all numbers but 1,3 of CartPole-v1",
-                  "expected all numbers but 0,2", "hide the same numbers", "env.hide_from"});
+                 {"it reads Box(2) without 1,3 of 4 numbers",
+                  "the student's policy gets Box(2) without 0,2 of 4 numbers"});
     EXPECT_NE(trainer_of(resolved(keys("1,3", side))), nullptr);
   }
   EXPECT_NE(trainer_of(resolved(keys("1,3", "policy", "policy"))), nullptr);
@@ -290,9 +315,60 @@ TEST_F(TeacherFiles, ThatReadOtherGroupsAreRefusedIfSizesAgree) {
   };
   ASSERT_TRUE(register_environment(simulator_entry(renamed_spec(), make)).ok());
   const std::string turntable = teacher("turntable", {{"env_id", "Turntable-v0"}});
-  expect_words(refusal(student_keys(turntable, {{"env_id", "Renamed-v0"}})),
-               {"got observations Dict(image: 6 x 6 x 1; uint8, turn: 2)",
-                "expected those of Renamed-v0, Dict(picture: 6 x 6 x 1; uint8, turn: 2)"});
+  expect_words(
+      refusal(student_keys(turntable, {{"env_id", "Renamed-v0"}})),
+      {"it reads Dict(image: 6 x 6 x 1; uint8, turn: 2)",
+       "of Renamed-v0 the student's policy gets Dict(picture: 6 x 6 x 1; uint8, turn: 2)"});
+}
+
+// Acrobot, whose own option leaves out its last two numbers.
+TEST_F(TeacherFiles, OfFewerNumbersAreTakenIfPlacesAgree) {
+  const auto own = [](const Overrides& options) -> Overrides {
+    for (const auto& [name, text] : options) {
+      if (name == "short") return {{"hide_obs", "4,5"}};
+    }
+    return {};
+  };
+  const SimulatorWithOptions acrobot{
+      .spec = [own](const Overrides& options) -> Result<EnvSpec> {
+        EnvSpec spec = env_spec("Acrobot-v1", own(options)).take();
+        spec.id = "Long-v0";
+        return spec;
+      },
+      .make = [own](const Overrides& options,
+                    const VecEnvOptions& of_run) -> Result<std::unique_ptr<VecEnv>> {
+        auto inner = make_vec_env("Acrobot-v1", own(options), of_run).take();
+        return std::unique_ptr<VecEnv>(
+            std::make_unique<Simulator>(std::move(inner), "Long-v0", VecEnvTraits{}));
+      },
+      .options = [] { return std::vector<FieldInfo>(); }};
+  ASSERT_TRUE(register_environment(simulator_entry("Long-v0", acrobot)).ok());
+  const std::string four = teacher("four", {{"env_id", "Long-v0"}, {"env.short", "true"}});
+  const auto keys = [&](const char* hidden) {
+    return student_keys(
+        four, {{"env_id", "Long-v0"}, {"env.hide_obs", hidden}, {"env.hide_from", "policy"}});
+  };
+  expect_words(refusal(keys("0,1")),
+               {"it reads Box(4), but", "the student's policy gets Box(4) without 0,1 of 6"});
+  EXPECT_NE(trainer_of(resolved(keys("4,5"))), nullptr);
+  // The critic's first four numbers are other ones than a teacher's last four.
+  const std::string last = teacher("last", {{"env_id", "Long-v0"}, {"env.hide_obs", "0,1"}});
+  expect_words(
+      refusal(student_keys(last, {{"env_id", "Long-v0"},
+                                  {"env.short", "true"},
+                                  {"env.hide_obs", "3"},
+                                  {"env.hide_from", "policy"}})),
+      {"it reads Box(4) without 0,1 of 6 numbers", "and its critic Box(4) (teacher_reads"});
+}
+
+// A teacher that never saw zeros before an episode's first observation has other inputs there.
+TEST_F(TeacherFiles, ThatReadOtherPaddingAreRefused) {
+  const std::string stacked = teacher("stacked", {{"env.frame_stack", "2"}});
+  const auto keys = [&](const char* padding) {
+    return student_keys(stacked, {{"env.frame_stack", "2"}, {"env.frame_padding", padding}});
+  };
+  expect_words(refusal(keys("zero")), {"gets Box(8; 2 frames) with env.frame_padding = zero"});
+  EXPECT_NE(trainer_of(resolved(keys("first"))), nullptr);
 }
 
 }  // namespace

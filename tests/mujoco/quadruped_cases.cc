@@ -629,6 +629,12 @@ TEST(Quadruped, RefusesOptionsThatDoNothing) {
   says({{"env.noise_gyro", "1"}, {"env.noise_level", "0"}}, "it needs env.noise_level above 0");
   says({{"env.tracking_sigma", "1"}, {"env.tracking_lin_vel", "0"}, {"env.tracking_ang_vel", "0"}},
        "it needs env.tracking_lin_vel or env.tracking_ang_vel above 0");
+  says({{"env.soft_joint_limit", "0.5"}, {"env.dof_pos_limits", "0"}},
+       "it needs env.dof_pos_limits below 0");
+  EXPECT_EQ(refusal({{"env.soft_joint_limit", "0.5"}}), "");
+  says({{"env.max_foot_height", "0.2"}, {"env.feet_clearance", "0"}, {"env.feet_height", "0"}},
+       "it needs env.feet_clearance or env.feet_height below 0");
+  EXPECT_EQ(refusal({{"env.max_foot_height", "0.2"}, {"env.feet_clearance", "0"}}), "");
 }
 
 }  // namespace

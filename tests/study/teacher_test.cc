@@ -112,6 +112,26 @@ TEST_F(StudyOfStudents, IsReportedWithItsTeacher) {
   EXPECT_NE(std::find(notes.begin(), notes.end(), wanted), notes.end()) << wanted;
 }
 
+TEST_F(StudyOfStudents, HasOtherAlgorithmsBesidesStudents) {
+  const Result<StudySpec> spec =
+      parse_study("seeds = 1\n[base]\nnum_steps = 15\nteacher = '" + teacher("first", 1) +
+                      "'\n[grid]\nalgorithm = ['distill', 'ppo']\n",
+                  "study.toml");
+  ASSERT_TRUE(spec.ok()) << spec.status().message();
+  const Result<StudyPlan> plan = plan_study(spec.value());
+  ASSERT_TRUE(plan.ok()) << plan.status().message();
+  ASSERT_EQ(plan.value().cells.size(), 2U);
+  EXPECT_TRUE(plan.value().cells[0].teacher);
+  EXPECT_FALSE(plan.value().cells[1].teacher);
+}
+
+TEST_F(StudyOfStudents, NeedsATeacher) {
+  const Status refused = plan_of("").status();
+  EXPECT_EQ(refused.kind(), ErrorKind::kInvalidConfig);
+  EXPECT_NE(refused.message().find("cell base: teacher: got none"), std::string::npos)
+      << refused.message();
+}
+
 // The folder of a student has all that an audit needs.
 TEST_F(StudyOfStudents, AuditsNameTheTeacher) {
   const std::string first = teacher("first", 1);
@@ -124,9 +144,10 @@ TEST_F(StudyOfStudents, AuditsNameTheTeacher) {
     const Result<AuditReport> report = audit_run(place, {.iterations = 1});
     ASSERT_TRUE(report.ok()) << report.status().message();
     const std::vector<std::string>& notes = report.value().notes;
-    EXPECT_NE(
-        std::find(notes.begin(), notes.end(), "it copies the teacher " + teacher_text(source)),
-        notes.end())
+    EXPECT_NE(std::find(notes.begin(), notes.end(),
+                        "this student copies the teacher " + teacher_text(source) +
+                            ", which reads the policy's observation"),
+              notes.end())
         << place;
   }
 }

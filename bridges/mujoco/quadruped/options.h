@@ -55,8 +55,10 @@ struct QuadrupedOptions : ModelOptions {
       "Width of the tracking rewards, m^2/s^2.");
     last_needs(v, "tracking_lin_vel or tracking_ang_vel", kAboveZero);
     v("max_foot_height", max_foot_height, Range{1e-3, 10.0}, "Target height of swinging feet, m.");
+    last_needs(v, "feet_clearance or feet_height", "below 0");
     v("soft_joint_limit", soft_joint_limit, Range{0.0, 1.0},
       "Share of the joints' ranges that is free of cost.");
+    last_needs(v, "dof_pos_limits", "below 0");
     v("success_share", success_share, Range{0.0, 1.0},
       "An episode succeeds without a fall and with this share of the commanded way.");
     v("terrain", ground.columns, Choices{Terrain::kinds()},

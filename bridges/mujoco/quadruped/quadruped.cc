@@ -89,9 +89,9 @@ Status Quadruped::check(const Options& options) {
   const double actions_a_second = 1.0 / (options.settings.timestep * options.frame_skip);
   if (options.gait_hz >= 0.5 * actions_a_second) {
     return invalid(fmt::format(
-        "gait_hz: got {} with {:.6g} actions a second (timestep = {}, frame_skip = {}), whose "
-        "clock "
-        "would seem slower than it is; expected less than half, {:.6g}. Lower one of the three",
+        "gait_hz: got {} with {:.6g} actions a second (timestep = {}, frame_skip = {}), so the "
+        "policy would see a slower clock; expected less than half of them, {:.6g}. Lower one of "
+        "the three",
         options.gait_hz, actions_a_second, options.settings.timestep, options.frame_skip,
         0.5 * actions_a_second));
   }

@@ -24,24 +24,7 @@ void distill_defaults(const EnvSpec&, Config& config) {
   config.log_std_init = -2.0;
 }
 
-Status check_steps(const Config& config) {
-  for (std::size_t p = 0; p < config.phase_count(); ++p) {
-    const int steps = config.of_phase(p).num_steps;
-    if (steps % config.gradient_length == 0) continue;
-    return invalid(fmt::format(
-        "gradient_length: got {} with num_steps = {}, so the last {} steps of a block would never "
-        "be learnt; expected a divisor of num_steps",
-        config.gradient_length, steps, steps % config.gradient_length));
-  }
-  return {};
-}
-
 Status check_distill(const Config& config, const EnvSpec& spec) {
-  if (config.teacher.empty()) {
-    return invalid(
-        "teacher: got none with algorithm = distill; expected the run or checkpoint whose policy "
-        "the student copies, such as --teacher runs/NAME");
-  }
   if (config.lr_schedule == "adaptive") {
     return invalid(
         "lr_schedule: got adaptive with algorithm = distill, which has no KL to follow; set "
@@ -55,7 +38,7 @@ Status check_distill(const Config& config, const EnvSpec& spec) {
         "mean actions; expected gaussian, and log or scalar",
         config.action_distribution, config.std_form));
   }
-  return check_steps(config);
+  return {};
 }
 
 }  // namespace
