@@ -338,7 +338,7 @@ class JaxTest(unittest.TestCase):
             def action_space(self, params):
                 return Space()
 
-        with self.assertRaisesRegex(TypeError, "action space: got Space, expected Box, Discrete"):
+        with self.assertRaisesRegex(TypeError, "action space: got Space, expected Box or Discrete"):
             train("odd", lambda num_envs: Odd())
 
         class Wide(Corridor):
