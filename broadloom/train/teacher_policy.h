@@ -1,5 +1,5 @@
 // The teacher of a run: another run's policy, read from its checkpoint and never changed. A run
-// keeps a copy of that file in its folder, because the file may train on, move or go.
+// keeps a copy of that file in its folder, because the other run may overwrite or delete its own.
 #pragma once
 
 #include <memory>
