@@ -366,11 +366,11 @@ std::string heading_of(const TrainOptions& options, const Config& config,
 
 // The line about it; "" without a teacher.
 Result<std::string> teacher_line(const Config& config, const std::optional<TeacherFile>& file) {
+  if (!file) return std::string();
   const Result<EnvSpec> spec = env_spec(config.env_id, config.env_options);
   if (!spec.ok()) return spec.status();
   const Result<std::unique_ptr<TeacherPolicy>> teacher = make_teacher(config, spec.value(), file);
   if (!teacher.ok()) return teacher.status();
-  if (!teacher.value()) return std::string();
   const PolicySource& source = teacher.value()->source;
   return fmt::format("\nTeacher: {} (step {}), observation of the {}", source.file,
                      with_commas(source.global_step), teacher.value()->side());

@@ -54,16 +54,20 @@ def returns(folder):
         yield [TASKS[task], algorithm, int(seed), statistics.fmean(ended[-5:])]
 
 
-def signals(rows):
-    """How many policies of a cell have a signal above zero, and an agreement."""
+def cells_of(rows):
+    """(task, loss, lambda, shape, {seed: row}) of each cell."""
     for task in TASKS.values():
         for loss in LOSSES:
             for lambda_ in (0.65, 0.95):
                 for shape in SHAPES.values():
-                    cell = numbers_of(rows, task, loss, shape, lambda_)
-                    above = sum(low > 0 for low in values(cell, "signal low"))
-                    agreements = len(values(cell, "agreement"))
-                    yield task, loss, lambda_, shape, len(cell), above, agreements
+                    yield task, loss, lambda_, shape, numbers_of(rows, task, loss, shape, lambda_)
+
+
+def signals(rows):
+    """How many policies of a cell have a signal above zero, and an agreement."""
+    for *which, cell in cells_of(rows):
+        above = sum(low > 0 for low in values(cell, "signal low"))
+        yield *which, len(cell), above, len(values(cell, "agreement"))
 
 
 def of_common_seeds(rows):
@@ -111,16 +115,12 @@ def mean_of(numbers, exponential=False):
 
 
 def cells(rows):
-    """A row for each task, loss, lambda and shape, then one of gains."""
-    for task in TASKS.values():
-        for loss in LOSSES:
-            for lambda_ in (0.65, 0.95):
-                for shape in SHAPES.values():
-                    cell = numbers_of(rows, task, loss, shape, lambda_)
-                    yield [task, loss, lambda_, shape, int(shape.split("x")[0]), len(cell),
-                           *mean_of([math.log(x) for x in values(cell, "inflation")], True),
-                           *mean_of(values(cell, "signal")),
-                           *mean_of(values(cell, "agreement"))]  # fmt: skip
+    """A row for each task, loss, lambda and shape."""
+    for *which, cell in cells_of(rows):
+        yield [*which, int(which[-1].split("x")[0]), len(cell),
+               *mean_of([math.log(x) for x in values(cell, "inflation")], True),
+               *mean_of(values(cell, "signal")),
+               *mean_of(values(cell, "agreement"))]  # fmt: skip
 
 
 def gain_rows(rows):
