@@ -65,9 +65,9 @@ def cells_of(rows):
 
 def signals(rows):
     """How many policies of a cell have a signal above zero, and an agreement."""
-    for *which, cell in cells_of(rows):
+    for *place, cell in cells_of(rows):
         above = sum(low > 0 for low in values(cell, "signal low"))
-        yield *which, len(cell), above, len(values(cell, "agreement"))
+        yield *place, len(cell), above, len(values(cell, "agreement"))
 
 
 def of_common_seeds(rows):
@@ -116,8 +116,8 @@ def mean_of(numbers, exponential=False):
 
 def cells(rows):
     """A row for each task, loss, lambda and shape."""
-    for *which, cell in cells_of(rows):
-        yield [*which, int(which[-1].split("x")[0]), len(cell),
+    for *place, cell in cells_of(rows):
+        yield [*place, int(place[-1].split("x")[0]), len(cell),
                *mean_of([math.log(x) for x in values(cell, "inflation")], True),
                *mean_of(values(cell, "signal")),
                *mean_of(values(cell, "agreement"))]  # fmt: skip
