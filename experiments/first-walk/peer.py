@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""peer.py EXAMPLE ROBOT: trains mjbatch's examples/go1_joystick.py (a copy of yours, as it is) in
+"""peer.py EXAMPLE ROBOT [SEED]: trains mjbatch's examples/go1_joystick.py (a copy of yours, as it is) in
 slices, on this repository's robot without meshes. Each line of standard input is a command, and
 gets one line of JSON:
 
@@ -122,7 +122,9 @@ class Training:
 
 
 def main():
-    training = Training(example(sys.argv[1], sys.argv[2]))
+    module = example(sys.argv[1], sys.argv[2])
+    module.SEED = int(sys.argv[3]) if len(sys.argv) > 3 else module.SEED
+    training = Training(module)
     print(json.dumps({"ready": True}), flush=True)
     for line in sys.stdin:
         verb, amount = line.split()

@@ -1,0 +1,122 @@
+#!/usr/bin/env python3
+"""Seconds to a walk, ours and mjbatch's example in turn: race.py BROADLOOM WORK RESULTS [SEED ...]
+
+PEER_PYTHON and PEER_EXAMPLE are those of run.sh. A training of ours is whole; the peer's ends when
+it has walked twice in a row, or after PEER_SECONDS (default 240). Evaluations don't count. Keeps
+race.csv, a line for each policy that was scored; race_judge.py reads it. A seed that race.csv has
+isn't made again."""
+
+import json
+import os
+import resource
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+EXPERIMENTS = Path(__file__).resolve().parent.parent
+sys.path.append(str(EXPERIMENTS))
+from rows import read, write  # noqa: E402
+
+FOLDER = EXPERIMENTS / "first-walk"
+ROOT = EXPERIMENTS.parent
+CONFIG = ROOT / "configs/quadruped_walk.toml"
+ROBOT = ROOT / "bridges/mujoco/quadruped/quadruped.xml"
+SPEED, TURN = 0.20, 0.25  # of a walk, PREREGISTRATION.md
+STEPS = 1_751_040  # 570 blocks; the config's 1.25 M leave more falls
+SLICE = 10  # seconds of the peer's training between two of its scores
+COLUMNS = ["seed", "who", "steps", "wall_s", "processor_s", "learner_share"]
+COLUMNS += ["episodes", "falls", "speed_error", "turn_error", "walks"]
+
+
+def walks(falls, speed, turn):
+    return int(falls == 0 and speed < SPEED and turn < TURN)
+
+
+def children():
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime
+
+
+def learner_share(broadloom, run):
+    """Share of some blocks' time that does not collect them, by `bench`."""
+    file = run / "bench.json"
+    words = ["bench", CONFIG, "--threads", "2", "--seconds", "2", "--repeats", "2", "--json", file]
+    subprocess.run([broadloom, *words], check=True, stdout=subprocess.DEVNULL)
+    return 1 - json.loads(file.read_text())["cases"][0]["stage_shares"]["collect"]
+
+
+def ours(broadloom, work, seed):
+    """Wall time of a checkpoint: from the start of the program to the file's last change."""
+    run = work / f"race_{seed}"
+    begin, used = time.time(), children()
+    subprocess.run(
+        [broadloom, "train", CONFIG, "--seed", str(seed), "--threads", "2"]
+        + ["--total_timesteps", str(STEPS), "--checkpoint_interval", "20"]
+        + ["--keep_checkpoints", "0", "--log_interval", "8"]
+        + ["--no-tensorboard", "--quiet", "--out", run],
+        check=True,
+    )
+    wall, used = time.time() - begin, children() - used
+    lines = [json.loads(line) for line in (run / "metrics.jsonl").read_text().splitlines()]
+    block = lines[-1]["global_step"] // lines[-1]["iteration"]
+    share = learner_share(broadloom, run)
+    for file in sorted((run / "checkpoints").glob("*.safetensors")):
+        took = file.stat().st_mtime - begin
+        played = subprocess.run(
+            [broadloom, "eval", file, "--panel", FOLDER / "timing.toml", "--json", "--quiet"],
+            check=True,
+            capture_output=True,
+            text=True,
+        )
+        row = next(iter(json.loads(played.stdout)["panel"]["rows"].values()))
+        falls = row["reasons"]["fell"] + row["reasons"]["unstable"]
+        errors = [row["measures"][name]["value"] for name in ("speed_error", "turn_error")]
+        steps = int(file.stem.split("_")[1]) * block
+        yield [seed, "ours", steps, took, used * took / wall, share, row["episodes"], falls,
+               *errors, walks(falls, *errors)]  # fmt: skip
+
+
+def peer(seed, seconds):
+    words = [os.environ["PEER_PYTHON"], FOLDER / "peer.py", os.environ["PEER_EXAMPLE"], ROBOT]
+    with subprocess.Popen(
+        [*words, str(seed)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    ) as process:
+        ask = iter(process.stdout)
+        next(ask)
+        in_a_row = took = 0
+        while in_a_row < 2 and took < seconds:
+            answers = []
+            for command in (f"train {SLICE}", "score 20"):
+                process.stdin.write(command + "\n")
+                process.stdin.flush()
+                answers.append(json.loads(next(ask)))
+            trained, scored = answers
+            took = trained["wall_s"]
+            errors = scored["speed_error"], scored["turn_error"]
+            walked = walks(scored["fell"], *errors)
+            in_a_row = in_a_row + 1 if walked else 0
+            share = 1 - trained["rollout_s"] / took
+            yield [seed, "mjbatch", trained["steps"], took, trained["processor_s"], share,
+                   scored["episodes"], scored["fell"], *errors, walked]  # fmt: skip
+
+
+def main():
+    broadloom, work, results = (Path(word).resolve() for word in sys.argv[1:4])
+    seconds = float(os.environ.get("PEER_SECONDS", "240"))
+    work.mkdir(parents=True, exist_ok=True)
+    rows = [list(row.values()) for row in read(results / "race.csv")]
+    known = {row[0] for row in rows}
+    for turn, seed in enumerate(sys.argv[4:] or ["211", "212", "213", "214", "215"]):
+        if seed in known:
+            continue
+        pair = [ours(broadloom, work, seed), peer(seed, seconds)]
+        for made in pair[:: -1 if turn % 2 else 1]:
+            for row in made:
+                print(*row)
+                rows.append(row)
+        write(results / "race.csv", COLUMNS, rows)
+
+
+if __name__ == "__main__":
+    main()
