@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""peer.py EXAMPLE ROBOT [SEED]: trains mjbatch's examples/go1_joystick.py (a copy of yours, as it is) in
+"""peer.py EXAMPLE ROBOT [SEED]: trains mjbatch's examples/go1_joystick.py (your copy, as it is) in
 slices, on this repository's robot without meshes. Each line of standard input is a command, and
 gets one line of JSON:
 
