@@ -2,9 +2,9 @@
 """Seconds to a walk, ours and mjbatch's example in turn: race.py BROADLOOM WORK RESULTS [SEED ...]
 
 PEER_PYTHON and PEER_EXAMPLE are those of run.sh. A training of ours is whole; the peer's ends when
-it has walked twice in a row, or after PEER_SECONDS (default 240). Evaluations don't count. Keeps
-race.csv, a line for each policy that was scored; race_judge.py reads it. A seed that race.csv has
-isn't made again."""
+it has walked twice in a row, or after LONG seconds. Scores don't count as time. Keeps race.csv, a
+line for each policy that was scored; race_judge.py reads it. A seed that race.csv has isn't made
+again."""
 
 import json
 import os
@@ -24,7 +24,9 @@ CONFIG = ROOT / "configs/quadruped_walk.toml"
 ROBOT = ROOT / "bridges/mujoco/quadruped/quadruped.xml"
 SPEED, TURN = 0.20, 0.25  # of a walk, PREREGISTRATION.md
 STEPS = 1_751_040  # 570 blocks; the config's 1.25 M leave more falls
-SLICE = 10  # seconds of the peer's training between two of its scores
+SLICE = 20  # seconds of the peer's training between two of its scores
+SEEDS = ["211", "212", "213", "214", "215"]
+LONG, LONGEST = 200, 400  # seconds of the peer; the first seed has more, to learn when it walks
 COLUMNS = ["seed", "who", "steps", "wall_s", "processor_s", "learner_share"]
 COLUMNS += ["episodes", "falls", "speed_error", "turn_error", "walks"]
 
@@ -46,9 +48,8 @@ def learner_share(broadloom, run):
     return 1 - json.loads(file.read_text())["cases"][0]["stage_shares"]["collect"]
 
 
-def ours(broadloom, work, seed):
-    """Wall time of a checkpoint: from the start of the program to the file's last change."""
-    run = work / f"race_{seed}"
+def train(broadloom, run, seed):
+    """Keeps when it began, and its wall and processor seconds."""
     begin, used = time.time(), children()
     subprocess.run(
         [broadloom, "train", CONFIG, "--seed", str(seed), "--threads", "2"]
@@ -57,12 +58,18 @@ def ours(broadloom, work, seed):
         + ["--no-tensorboard", "--quiet", "--out", run],
         check=True,
     )
-    wall, used = time.time() - begin, children() - used
+    took = {"begin": begin, "wall": time.time() - begin, "processor": children() - used}
+    took["learner_share"] = learner_share(broadloom, run)
+    (run / "took.json").write_text(json.dumps(took))
+
+
+def scored(broadloom, run, seed):
+    """A checkpoint's seconds: from the start of the program to the file's last change."""
+    took = json.loads((run / "took.json").read_text())
     lines = [json.loads(line) for line in (run / "metrics.jsonl").read_text().splitlines()]
     block = lines[-1]["global_step"] // lines[-1]["iteration"]
-    share = learner_share(broadloom, run)
     for file in sorted((run / "checkpoints").glob("*.safetensors")):
-        took = file.stat().st_mtime - begin
+        wall = file.stat().st_mtime - took["begin"]
         played = subprocess.run(
             [broadloom, "eval", file, "--panel", FOLDER / "timing.toml", "--json", "--quiet"],
             check=True,
@@ -73,8 +80,9 @@ def ours(broadloom, work, seed):
         falls = row["reasons"]["fell"] + row["reasons"]["unstable"]
         errors = [row["measures"][name]["value"] for name in ("speed_error", "turn_error")]
         steps = int(file.stem.split("_")[1]) * block
-        yield [seed, "ours", steps, took, used * took / wall, share, row["episodes"], falls,
-               *errors, walks(falls, *errors)]  # fmt: skip
+        processor = took["processor"] * wall / took["wall"]
+        yield [seed, "ours", steps, wall, processor, took["learner_share"], row["episodes"],
+               falls, *errors, walks(falls, *errors)]  # fmt: skip
 
 
 def peer(seed, seconds):
@@ -103,18 +111,19 @@ def peer(seed, seconds):
 
 def main():
     broadloom, work, results = (Path(word).resolve() for word in sys.argv[1:4])
-    seconds = float(os.environ.get("PEER_SECONDS", "240"))
     work.mkdir(parents=True, exist_ok=True)
     rows = [list(row.values()) for row in read(results / "race.csv")]
     known = {row[0] for row in rows}
-    for turn, seed in enumerate(sys.argv[4:] or ["211", "212", "213", "214", "215"]):
-        if seed in known:
-            continue
-        pair = [ours(broadloom, work, seed), peer(seed, seconds)]
-        for made in pair[:: -1 if turn % 2 else 1]:
-            for row in made:
-                print(*row)
-                rows.append(row)
+    seeds = [seed for seed in sys.argv[4:] or SEEDS if seed not in known]
+    peers = {}
+    for turn, seed in enumerate(seeds):
+        if turn % 2 == 0:
+            train(broadloom, work / f"race_{seed}", seed)
+        peers[seed] = list(peer(seed, LONGEST if seed == SEEDS[0] else LONG))
+        if turn % 2 == 1:
+            train(broadloom, work / f"race_{seed}", seed)
+    for seed in seeds:
+        rows += [*scored(broadloom, work / f"race_{seed}", seed), *peers[seed]]
         write(results / "race.csv", COLUMNS, rows)
 
 
