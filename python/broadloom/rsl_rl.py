@@ -298,9 +298,11 @@ class Shapes(NamedTuple):
         for widths in (self.actor, self.critic):
             model = {}
             for i, (inputs, outputs) in enumerate(zip(widths[:-1], widths[1:], strict=True)):
-                weight = flat[place : place + inputs * outputs].reshape(inputs, outputs)
+                weight = flat[place : place + inputs * outputs]
                 place += inputs * outputs
-                model[f"mlp.{2 * i}.weight"] = np.ascontiguousarray(weight.T)
+                is_head = i == len(widths) - 2  # which is stored as torch stores all layers
+                weight = weight.reshape((outputs, inputs) if is_head else (inputs, outputs))
+                model[f"mlp.{2 * i}.weight"] = (weight if is_head else weight.T).copy("C")
                 model[f"mlp.{2 * i}.bias"] = flat[place : place + outputs].copy()
                 place += outputs
             models.append(model)
@@ -309,8 +311,9 @@ class Shapes(NamedTuple):
     def packed(self, actor, critic, deviation):
         parts = []
         for model in (actor, critic):
+            weights = [name for name in model if name.endswith("weight")]
             for name, array in model.items():
-                parts.append(np.ravel(array.T if name.endswith("weight") else array))
+                parts.append(np.ravel(array.T if name in weights[:-1] else array))
         return np.ascontiguousarray(np.concatenate([*parts, deviation]), np.float32)
 
     def drawn(self, seed, deviation):

@@ -87,8 +87,8 @@ class Walkers:
     """N points on a line that walk by their actions. An episode terminates beyond 1 and is
     truncated after LIMIT steps. Gives the true last observations to the tests."""
 
-    def __init__(self, num_envs):
-        self.num_envs = num_envs
+    def __init__(self, num_envs, num_actions=1):
+        self.num_envs, self.num_actions = num_envs, num_actions
         self.random = np.random.default_rng(0)
         self.x, self.age = np.zeros(num_envs), np.zeros(num_envs, int)
 
@@ -101,8 +101,8 @@ class Walkers:
 
     def move(self, actions):
         """(rewards, terminated, truncated)."""
-        assert actions.shape == (self.num_envs, 1) and actions.dtype == np.float32
-        self.x += 0.3 * np.clip(actions[:, 0], -1, 1)
+        assert actions.shape == (self.num_envs, self.num_actions) and actions.dtype == np.float32
+        self.x += 0.3 * np.clip(actions, -1, 1).mean(axis=1)
         self.age += 1
         return self.x.copy(), np.abs(self.x) >= 1, self.age >= LIMIT
 
@@ -134,15 +134,15 @@ class Mjlab:
     device = "cpu"
     max_episode_length = LIMIT
 
-    def __init__(self, num_envs, auto_reset=True):
-        self.world, self.num_envs = Walkers(num_envs), num_envs
+    def __init__(self, num_envs, auto_reset=True, num_actions=1):
+        self.world, self.num_envs = Walkers(num_envs, num_actions), num_envs
         self.cfg = types.SimpleNamespace(auto_reset=auto_reset, is_finite_horizon=False)
         self.pending = np.zeros(num_envs, bool)
         self.episode_length_buf = np.zeros(num_envs, np.int64)
         self.single_observation_space = MjlabDict(
             {"actor": MjlabSpace((2,)), "critic": MjlabSpace((3,))}
         )
-        self.single_action_space = MjlabSpace((1,))
+        self.single_action_space = MjlabSpace((num_actions,))
         self.closed_with = None
 
     @property
@@ -180,9 +180,8 @@ class RslRl:
     """rsl-rl-lib 5.5.1, env/vec_env.py, as the wrappers of mjlab 1.6.0 and Isaac Lab 3.0.0 fill it:
     dones of integers, time_outs in extras, no reset() in the interface."""
 
-    num_actions = 1
-
     def __init__(self, env, clip_actions=None):
+        self.num_actions = env.single_action_space.shape[0]
         self.env, self.clip_actions, self.num_envs = env, clip_actions, env.num_envs
         self.unwrapped, self.device, self.cfg = env.unwrapped, env.device, env.cfg
         self.max_episode_length = env.max_episode_length

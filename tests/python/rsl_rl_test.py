@@ -257,7 +257,7 @@ class RunnerTest(unittest.TestCase):
         self.assertTrue(np.array_equal(packed, shapes.drawn(1, 0.5)))
 
     def test_parameters_lie_where_the_engine_reads_them(self):
-        runner = learn(made(), 2)
+        runner = learn(made(lambda: RslRl(Mjlab(4, num_actions=3))), 2)
         tensors = rsl_rl.read_tensors(runner._checkpoint)
         actor = runner._shapes.unpacked(tensors["learner.params"])[0]
         rows = np.random.default_rng(1).normal(size=(9, 2)).astype(np.float32)
