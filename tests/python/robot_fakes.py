@@ -19,6 +19,8 @@ SOURCES = {
                 "auto_reset: bool = True",
                 "if self.cfg.auto_reset and len(reset_env_ids) > 0:",
                 "env_ids: torch.Tensor | None = None,",
+                'self.extras["log"] = dict()',
+                'self.extras["log"].update(info)',
                 "self.single_observation_space = DictSpace()",
             ),
             "mjlab/utils/spaces.py": (
@@ -128,7 +130,8 @@ class MjlabDict:
 
 class Mjlab:
     """mjlab 1.6.0, ManagerBasedRlEnv: spaces of its own, no autoreset_mode, auto_reset in the
-    config, and reset(env_ids=...), which returns all rows."""
+    config, and reset(env_ids=...), which returns all rows. Steps and resets log in extras; a reset
+    that the caller makes begins a new log."""
 
     metadata = {"render_modes": [None, "rgb_array"]}
     device = "cpu"
@@ -138,6 +141,7 @@ class Mjlab:
         self.world, self.num_envs = Walkers(num_envs, num_actions), num_envs
         self.cfg = types.SimpleNamespace(auto_reset=auto_reset, is_finite_horizon=False)
         self.pending = np.zeros(num_envs, bool)
+        self.extras = {"log": {}}
         self.episode_length_buf = np.zeros(num_envs, np.int64)
         self.single_observation_space = MjlabDict(
             {"actor": MjlabSpace((2,)), "critic": MjlabSpace((3,))}
@@ -157,20 +161,28 @@ class Mjlab:
             self.world.seed(seed)
         mask = np.zeros(self.num_envs, bool)
         mask[slice(None) if env_ids is None else env_ids] = True
-        self.world.begin(mask)
+        self.extras["log"] = {}
+        self.begin(mask)
         self.pending[mask] = False
-        return self.get_observations(), {}
+        return self.get_observations(), self.extras
+
+    def begin(self, mask):
+        count = int((self.world.age[mask] >= LIMIT).sum())
+        self.extras["log"]["Episode_Termination/time_out"] = count
+        self.world.begin(mask)
 
     def step(self, actions):
         if self.pending.any():
             raise RuntimeError("must be reset via reset(env_ids=...) before calling step() again")
+        self.extras["log"] = {}
         rewards, terminated, truncated = self.world.move(actions)
+        self.extras["log"]["Metrics/place"] = self.world.x.astype(np.float32)
         ended = terminated | truncated
-        if self.cfg.auto_reset:
-            self.world.begin(ended)
-        else:
+        if not self.cfg.auto_reset:
             self.pending = ended
-        return self.get_observations(), rewards, terminated, truncated, {}
+        elif ended.any():
+            self.begin(ended)
+        return self.get_observations(), rewards, terminated, truncated, self.extras
 
     def close(self):
         self.closed_with = self.cfg.auto_reset
