@@ -32,6 +32,16 @@ PACKAGES = {
     ],
     "torch": [NUMPY, GYMNASIUM, TORCH, "MinAtar==1.0.15"],
     "sb3": [NUMPY, GYMNASIUM, TORCH, "stable-baselines3==2.9.2"],
+    "mjlab": [
+        NUMPY,
+        GYMNASIUM,
+        TORCH,
+        "mjlab==1.6.0",
+        "rsl-rl-lib==5.4.2",
+        "mujoco==3.11.0",
+        "mujoco-warp==3.11.0",
+        "warp-lang==1.19.0",
+    ],
     "sb3_contrib": [NUMPY, GYMNASIUM, TORCH, "stable-baselines3==2.9.2", "sb3-contrib==2.9.2"],
 }
 

@@ -121,7 +121,8 @@ class Kind:
         is_discrete = self.spec["action"]["kind"] == "discrete"
         self.action_dtype = np.dtype(np.int64) if is_discrete else self.action_space.dtype
         self.find_masks(env)
-        self.success_key = None if self.is_traced else success_key(self, env)
+        has_infos = not self.is_traced and getattr(env, "has_infos", True)
+        self.success_key = success_key(self, env) if has_infos else None
         is_declared = metadata_of(env).get("success_key") is not None
         self.has_checked_success = self.success_key is not None and not is_declared
         self.spec["names_success"] = self.success_key is not None

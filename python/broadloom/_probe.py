@@ -21,6 +21,7 @@ from ._arrays import copy_of, numpy_of, same_rows
 from ._masks import best_choices, read_masks
 
 PROBED_STEPS = 64
+MOST_STEPS = 2**31 - 1  # that the engine counts; mjlab's environments for play have more
 STEPS_TO_AN_END = 200  # in which an episode may end and name its success
 RUNNING_STATISTICS = ("VecNormalize", "NormalizeObservation", "NormalizeReward")
 
@@ -217,4 +218,5 @@ def autoreset_mode(env):
 def time_limit(env):
     spec = getattr(env, "spec", None)
     steps = getattr(spec, "max_episode_steps", None)
-    return steps or int(getattr(env, "max_episode_length", None) or 0)
+    steps = int(steps or getattr(env, "max_episode_length", None) or 0)
+    return steps if steps <= MOST_STEPS else 0

@@ -49,6 +49,11 @@ def value_of(value):
     return arrays_of(value) if hasattr(value, "keys") else numpy_of(value)
 
 
+def log_of(extras):
+    """Numbers by name that RSL-RL's logger takes from a step's extras."""
+    return extras["episode"] if "episode" in extras else extras.get("log", {})
+
+
 def rows_at(rows, mask):
     """The rows of some environments; rows: an array, or dicts of them to any depth."""
     if isinstance(rows, dict):
@@ -65,10 +70,13 @@ class TensorEnvs:
 
     held: the environments go on with their episodes and with the process's random numbers, and
     close() leaves them open. Otherwise they have random states of their own (Python's, NumPy's and
-    PyTorch's), so that an evaluation changes no number of a training."""
+    PyTorch's), so that an evaluation changes no number of a training.
+    listen: called after each step with what the environments log in it (log_of)."""
 
-    def __init__(self, env, held=False):
-        self.env, self.held = env, held
+    has_infos = False  # beside last observations, so nothing need play them to find a success
+
+    def __init__(self, env, held=False, listen=None):
+        self.env, self.held, self.listen = env, held, listen
         self.made = self if held else env  # held ones may come back in each call
         self.inner = getattr(env, "unwrapped", env)
         self.num_envs = int(self.inner.num_envs)
@@ -127,12 +135,16 @@ class TensorEnvs:
             terminated = np.array(numpy_of(terminated), bool)
             truncated = np.array(numpy_of(truncated), bool) & ~terminated
             rows, infos, ended = self.take(observations), {}, terminated | truncated
+            logged = {} if self.listen is None else dict(log_of(extras))
             if self.resets_by_hand and ended.any():
                 infos["final_obs"] = rows = copy_of(rows)
-                after = arrays_of(self.inner.reset(env_ids=self.indices(ended))[0])
-                rows = scattered(rows_at(after, ended), ended, rows)
+                after, begun = self.inner.reset(env_ids=self.indices(ended))
+                rows = scattered(rows_at(arrays_of(after), ended), ended, rows)
+                logged |= log_of(begun)  # mjlab's reset begins a new log
             elif ended.any() and extras.get("final_obs") is not None:
                 infos["final_obs"] = arrays_of(extras["final_obs"])  # in other steps it is stale
+            if self.listen is not None:
+                self.listen(logged)
             return rows, numpy_of(rewards), terminated, truncated, infos
 
     def indices(self, mask):
@@ -170,8 +182,8 @@ class RslRlEnvs(TensorEnvs):
     the ends by a time limit. Without a limit on actions (`clip_actions`), the action space has no
     bounds."""
 
-    def __init__(self, env, held=False):
-        super().__init__(env, held)
+    def __init__(self, env, held=False, listen=None):
+        super().__init__(env, held, listen)
         from gymnasium import spaces
 
         with self.calling():

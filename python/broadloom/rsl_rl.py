@@ -10,6 +10,7 @@ checkpoints, policies and exports need torch."""
 
 from __future__ import annotations
 
+import json
 import operator
 import os
 import pathlib
@@ -25,6 +26,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from . import _core, training
+from ._arrays import numpy_of
 from ._kind import Kind
 from ._robots import RslRlEnvs, is_rsl_rl
 
@@ -298,9 +300,11 @@ class Shapes(NamedTuple):
         for widths in (self.actor, self.critic):
             model = {}
             for i, (inputs, outputs) in enumerate(zip(widths[:-1], widths[1:], strict=True)):
-                weight = flat[place : place + inputs * outputs].reshape(inputs, outputs)
+                weight = flat[place : place + inputs * outputs]
                 place += inputs * outputs
-                model[f"mlp.{2 * i}.weight"] = np.ascontiguousarray(weight.T)
+                is_head = i == len(widths) - 2  # which is stored as torch stores all layers
+                weight = weight.reshape((outputs, inputs) if is_head else (inputs, outputs))
+                model[f"mlp.{2 * i}.weight"] = (weight if is_head else weight.T).copy("C")
                 model[f"mlp.{2 * i}.bias"] = flat[place : place + outputs].copy()
                 place += outputs
             models.append(model)
@@ -309,8 +313,9 @@ class Shapes(NamedTuple):
     def packed(self, actor, critic, deviation):
         parts = []
         for model in (actor, critic):
+            weights = [name for name in model if name.endswith("weight")]
             for name, array in model.items():
-                parts.append(np.ravel(array.T if name.endswith("weight") else array))
+                parts.append(np.ravel(array.T if name in weights[:-1] else array))
         return np.ascontiguousarray(np.concatenate([*parts, deviation]), np.float32)
 
     def drawn(self, seed, deviation):
@@ -325,6 +330,70 @@ class Shapes(NamedTuple):
                     model[f"mlp.{2 * i}.{name}"] = random.uniform(-bound, bound, shape)
             models.append(model)
         return self.packed(*models, np.full(self.actor[-1], deviation))
+
+
+class StepLog:
+    """Means, over an iteration's steps, of what the environments log beside their rewards, as
+    RSL-RL's logger takes them. They go to environment.jsonl of the run's folder, for sinks, and
+    to TensorBoard's events of log_dir, where RSL-RL has them."""
+
+    FILE = "environment.jsonl"
+
+    def __init__(self, num_envs, num_steps, events_dir):
+        self.num_envs, self.num_steps, self.events_dir = num_envs, num_steps, events_dir
+        self.run_dir = self.events = None
+
+    def begin(self, run_dir, global_step, iteration):
+        self.run_dir, self.global_step = pathlib.Path(run_dir), global_step
+        self.iteration, self.steps = iteration, []
+
+    def __call__(self, logged):
+        self.steps.append(logged)
+        if len(self.steps) < self.num_steps:
+            return
+        self.global_step += self.num_envs * self.num_steps
+        keys = dict.fromkeys(key for step in self.steps for key in step if key != "global_step")
+        means = {key: mean_of(self.steps, key) for key in keys}
+        means = {key: mean for key, mean in means.items() if mean is not None}
+        self.steps = []
+        if means:
+            self.write(means)
+        self.iteration += 1
+
+    def write(self, means):
+        line = json.dumps({"global_step": self.global_step, **means})
+        with open(self.run_dir / self.FILE, "a", encoding="utf-8") as file:
+            file.write(line + "\n")
+        if self.events_dir is not None and self.events is None:
+            self.events = event_writer(self.events_dir)
+        if self.events:
+            for key, mean in means.items():
+                name = key if "/" in key else f"Episode/{key}"
+                self.events.add_scalar(name, mean, self.iteration)
+
+    def end(self):
+        if self.events:
+            self.events.close()
+        self.events = None
+
+
+def mean_of(steps, key):
+    """The mean of all numbers of this name; None if it is none."""
+    try:
+        values = [np.ravel(numpy_of(step[key])) for step in steps if key in step]
+        mean = float(np.concatenate(values).mean(dtype=np.float64))
+    except (TypeError, ValueError):  # texts and objects
+        return None
+    return mean if np.isfinite(mean) else None
+
+
+def event_writer(folder):
+    """A writer of TensorBoard's events; False without the package tensorboard."""
+    try:
+        from tensorboard.summary import Writer
+    except ImportError:
+        return False
+    return Writer(os.fspath(folder))
 
 
 class OnPolicyRunner:
@@ -370,9 +439,16 @@ class OnPolicyRunner:
         held.close()
         groups = self._reading.groups(held.single_observation_space.spaces)
         name = type(held.inner).__name__
+        is_board = self._reading.values[""]["logger"] == "tensorboard"
+        log = StepLog(
+            held.num_envs,
+            self._reading.settings["num_steps"],
+            self.log_dir if is_board else None,
+        )
+        self._step_log = log
         self._kind = Kind(
             own_id(self, f"rsl_rl/{name}"),
-            lambda request: RslRlEnvs(env, held=True),
+            lambda request: RslRlEnvs(env, held=True, listen=log),
             keys=groups,
             probe_envs=held.num_envs,
             summary=f"{name}, stepped by its owner",
@@ -387,7 +463,7 @@ class OnPolicyRunner:
             "num_envs": held.num_envs,
             "truncation_mode": "bootstrap" if exact else "state_value",
             "checkpoint_interval": 1,  # so that model_<iteration>.pt has the moments of Adam
-            "tensorboard": self._reading.values[""]["logger"] == "tensorboard",
+            "tensorboard": is_board,
         }
         self._shapes = self._shapes_of(self._kind.spec)
         symmetry = self._reading.values["algorithm."]["symmetry_cfg"]
@@ -456,18 +532,23 @@ class OnPolicyRunner:
         steps = num_learning_iterations * self.settings["num_envs"] * self.settings["num_steps"]
         calls = {"threads": self.threads, "on_iteration": listen, "sinks": self._sinks()}
         run, self._run = self._run, None  # if it fails, the next one begins from the checkpoint
-        if run is None:
-            self._run = training.train(
-                self._kind.id,
-                out=self._new_folder(),
-                init=self._checkpoint,
-                init_optimizer=True,
-                total_timesteps=steps,
-                **calls,
-                **self.settings,
-            )
-        else:
-            self._run = training.resume(run, more_timesteps=steps, **calls)
+        folder, before = (self._new_folder(), 0) if run is None else (run.dir, run.global_step)
+        self._step_log.begin(folder, before, first)
+        try:
+            if run is None:
+                self._run = training.train(
+                    self._kind.id,
+                    out=folder,
+                    init=self._checkpoint,
+                    init_optimizer=True,
+                    total_timesteps=steps,
+                    **calls,
+                    **self.settings,
+                )
+            else:
+                self._run = training.resume(run, more_timesteps=steps, **calls)
+        finally:
+            self._step_log.end()
         if self.log_dir is not None:
             self.save(self._model_path())
 
@@ -759,8 +840,6 @@ def newest_checkpoint(run_dir):
 
 def read_tensors(path):
     """{name: array} of a checkpoint (docs/formats/checkpoint.md)."""
-    import json
-
     data = pathlib.Path(path).read_bytes()
     size = int.from_bytes(data[:8], "little")
     types = {"F32": np.float32, "F64": np.float64, "I64": np.int64, "I32": np.int32}

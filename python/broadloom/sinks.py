@@ -4,9 +4,9 @@
     broadloom.log_to(run, broadloom.sinks.MLflow(experiment="poles"))  # afterwards
     python -m broadloom.sinks wandb runs/a --project=poles --follow    # from another shell
 
-A sink reads the run's folder: its settings, metrics.jsonl and eval.jsonl. So it changes no bit of
-the run. log_to() sends later what a sink missed. Numbers have the names of metrics.jsonl, and those
-of evaluations begin with eval/."""
+A sink reads the run's folder: its settings, metrics.jsonl, eval.jsonl and environment.jsonl, which
+rsl_rl.OnPolicyRunner writes. So it changes no bit of the run. log_to() sends later what a sink
+missed. Numbers have the names of the files, and those of evaluations begin with eval/."""
 
 from __future__ import annotations
 
@@ -59,11 +59,12 @@ class RunFiles:
         self.facts = {key: str(manifest[key]) for key in ("version", "revision", "bits", "created")}
         self._metrics = _Lines(self.dir / "metrics.jsonl")
         self._evaluations = _Lines(self.dir / "eval.jsonl")
+        self._environment = _Lines(self.dir / "environment.jsonl")
         self._held: list[tuple[int, float, dict[str, float]]] = []
 
     def read(self, last: bool = False) -> list[tuple[int, float, dict[str, float]]]:
         """(environment step, Unix time, numbers) of the lines that came since the last call, by
-        step. Lines of evaluations wait for the metrics of their step, unless last."""
+        step. Lines of other files wait for the metrics of their step, unless last."""
         found = []
         for line in self._metrics.read():
             when = line.get("wall_time") or 0.0
@@ -72,6 +73,8 @@ class RunFiles:
         for line in self._evaluations.read():
             kept = {key: value for key, value in line.items() if key not in _NOT_NUMBERS}
             self._held.append((line["global_step"], 0.0, _numbers(kept, "eval/")))
+        for line in self._environment.read():
+            self._held.append((line.pop("global_step"), 0.0, _numbers(line)))
         ready = [item for item in self._held if last or item[0] <= steps]
         self._held = [item for item in self._held if not (last or item[0] <= steps)]
         times = {step: when for step, when, _ in found}

@@ -609,6 +609,33 @@ def policies():
     )
 
 
+def runner():
+    """Each row of the file is the mean of the updates since the row before."""
+    folder = "bench/peers/runner_results/go1"
+    seconds = {}
+    for run in ("ours", "rsl_rl"):
+        last, sums = 0, [0.0, 0.0]
+        for block in rows(folder + ".csv", run=run):
+            count, last = int(block["last update"]) - last, int(block["last update"])
+            for i, key in enumerate(("seconds", "simulator_seconds")):
+                sums[i] += count * float(block[key])
+        holds(last == 200, last)
+        seconds[run] = [one / last for one in sums]
+    hashes = [
+        {one["file"]: one["hash"] for one in rows(folder + "_hashes.csv", run=run)}
+        for run in ("ours", "ours_again")
+    ]
+    kept = ("model_100.pt", "log of 101 updates")
+    holds(all(hashes[0][file] == hashes[1][file] for file in kept), hashes)
+    rates = [f"{1 / all_of_it:.3f}".lstrip("0") for all_of_it, _ in seconds.values()]
+    shares = [f"{simulator / all_of_it:.0%}"[:-1] for all_of_it, simulator in seconds.values()]
+    return (
+        f"On mjlab's CPU device our runner makes {rates[0]} updates a second, RSL-RL's "
+        f"{rates[1]}; the simulator takes {shares[0]} and {shares[1]} % of the seconds. "
+        "The same seed gave the same bits."
+    )
+
+
 CLAIMS = {
     "experiments/README.md": [index],
     "experiments/advice/README.md": [advice],
@@ -633,6 +660,7 @@ CLAIMS = {
     "experiments/surface/README.md": [surface, surface_last],
     "experiments/worked-run/README.md": [worked_run],
     "bench/peers/POLICIES.md": [policies],
+    "bench/peers/RUNNER.md": [runner],
     THRESHOLD: [threshold_defaults, threshold_advised, threshold_same_settings],
 } | claims_of_updates.CLAIMS
 

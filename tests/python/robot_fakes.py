@@ -19,6 +19,8 @@ SOURCES = {
                 "auto_reset: bool = True",
                 "if self.cfg.auto_reset and len(reset_env_ids) > 0:",
                 "env_ids: torch.Tensor | None = None,",
+                'self.extras["log"] = dict()',
+                'self.extras["log"].update(info)',
                 "self.single_observation_space = DictSpace()",
             ),
             "mjlab/utils/spaces.py": (
@@ -87,8 +89,8 @@ class Walkers:
     """N points on a line that walk by their actions. An episode terminates beyond 1 and is
     truncated after LIMIT steps. Gives the true last observations to the tests."""
 
-    def __init__(self, num_envs):
-        self.num_envs = num_envs
+    def __init__(self, num_envs, num_actions=1):
+        self.num_envs, self.num_actions = num_envs, num_actions
         self.random = np.random.default_rng(0)
         self.x, self.age = np.zeros(num_envs), np.zeros(num_envs, int)
 
@@ -101,8 +103,8 @@ class Walkers:
 
     def move(self, actions):
         """(rewards, terminated, truncated)."""
-        assert actions.shape == (self.num_envs, 1) and actions.dtype == np.float32
-        self.x += 0.3 * np.clip(actions[:, 0], -1, 1)
+        assert actions.shape == (self.num_envs, self.num_actions) and actions.dtype == np.float32
+        self.x += 0.3 * np.clip(actions, -1, 1).mean(axis=1)
         self.age += 1
         return self.x.copy(), np.abs(self.x) >= 1, self.age >= LIMIT
 
@@ -128,21 +130,23 @@ class MjlabDict:
 
 class Mjlab:
     """mjlab 1.6.0, ManagerBasedRlEnv: spaces of its own, no autoreset_mode, auto_reset in the
-    config, and reset(env_ids=...), which returns all rows."""
+    config, and reset(env_ids=...), which returns all rows. Steps and resets log in extras; a reset
+    that the caller makes begins a new log."""
 
     metadata = {"render_modes": [None, "rgb_array"]}
     device = "cpu"
     max_episode_length = LIMIT
 
-    def __init__(self, num_envs, auto_reset=True):
-        self.world, self.num_envs = Walkers(num_envs), num_envs
+    def __init__(self, num_envs, auto_reset=True, num_actions=1):
+        self.world, self.num_envs = Walkers(num_envs, num_actions), num_envs
         self.cfg = types.SimpleNamespace(auto_reset=auto_reset, is_finite_horizon=False)
         self.pending = np.zeros(num_envs, bool)
+        self.extras = {"log": {}}
         self.episode_length_buf = np.zeros(num_envs, np.int64)
         self.single_observation_space = MjlabDict(
             {"actor": MjlabSpace((2,)), "critic": MjlabSpace((3,))}
         )
-        self.single_action_space = MjlabSpace((1,))
+        self.single_action_space = MjlabSpace((num_actions,))
         self.closed_with = None
 
     @property
@@ -157,20 +161,28 @@ class Mjlab:
             self.world.seed(seed)
         mask = np.zeros(self.num_envs, bool)
         mask[slice(None) if env_ids is None else env_ids] = True
-        self.world.begin(mask)
+        self.extras["log"] = {}
+        self.begin(mask)
         self.pending[mask] = False
-        return self.get_observations(), {}
+        return self.get_observations(), self.extras
+
+    def begin(self, mask):
+        count = int((self.world.age[mask] >= LIMIT).sum())
+        self.extras["log"]["Episode_Termination/time_out"] = count
+        self.world.begin(mask)
 
     def step(self, actions):
         if self.pending.any():
             raise RuntimeError("must be reset via reset(env_ids=...) before calling step() again")
+        self.extras["log"] = {}
         rewards, terminated, truncated = self.world.move(actions)
+        self.extras["log"]["Metrics/place"] = self.world.x.astype(np.float32)
         ended = terminated | truncated
-        if self.cfg.auto_reset:
-            self.world.begin(ended)
-        else:
+        if not self.cfg.auto_reset:
             self.pending = ended
-        return self.get_observations(), rewards, terminated, truncated, {}
+        elif ended.any():
+            self.begin(ended)
+        return self.get_observations(), rewards, terminated, truncated, self.extras
 
     def close(self):
         self.closed_with = self.cfg.auto_reset
@@ -180,9 +192,8 @@ class RslRl:
     """rsl-rl-lib 5.5.1, env/vec_env.py, as the wrappers of mjlab 1.6.0 and Isaac Lab 3.0.0 fill it:
     dones of integers, time_outs in extras, no reset() in the interface."""
 
-    num_actions = 1
-
     def __init__(self, env, clip_actions=None):
+        self.num_actions = env.single_action_space.shape[0]
         self.env, self.clip_actions, self.num_envs = env, clip_actions, env.num_envs
         self.unwrapped, self.device, self.cfg = env.unwrapped, env.device, env.cfg
         self.max_episode_length = env.max_episode_length

@@ -121,8 +121,9 @@ class DistillationTest(unittest.TestCase):
         learn(ours, 2)
         ours.save(self.folder / "student.pt")
         config = copy.deepcopy(DISTIL) | {"multi_gpu": None, "check_for_nan": True}
-        for name in ("student", "teacher"):
-            config[name] = {k: v for k, v in config[name].items() if k != "cnn_cfg"}
+        for name in ("student", "teacher"):  # RSL-RL takes class_name out of dicts they share
+            kept = {k: v for k, v in config[name].items() if k != "cnn_cfg"}
+            config[name] = copy.deepcopy(kept)
         theirs = Theirs(Tensors(), config, log_dir=None, device="cpu")
         theirs.load(str(self.folder / "student.pt"))
         from tensordict import TensorDict

@@ -2,16 +2,20 @@
 
 import contextlib
 import copy
+import csv
 import io
 import json
 import pathlib
+import tempfile
 import unittest
 import warnings
+from unittest import mock
 
 import numpy as np
+from tensorboard.backend.event_processing import event_accumulator
 
 import broadloom
-from broadloom import rsl_rl
+from broadloom import _robots, rsl_rl
 from broadloom.training import text_of
 from robot_fakes import IsaacLab, LIMIT, Mjlab, PlainRslRl, RslRl
 from simulator_cases import parameters
@@ -191,6 +195,71 @@ class RunnerTest(unittest.TestCase):
                 self.assertEqual(runner.current_learning_iteration, last + 1)
                 self.assertEqual(runner._run.global_step, 2 * 4 * 16)  # of a run of its own
 
+    def test_a_new_runner_steps_no_environment(self):
+        for make in (lambda: RslRl(Mjlab(4)), lambda: RslRl(IsaacLab(4)), lambda: PlainRslRl(4)):
+            env = make()
+            with mock.patch.object(env, "step", side_effect=AssertionError) as step:
+                made(lambda env=env: env, changed("obs_groups", {}))
+            self.assertFalse(step.called)
+
+    def test_episodes_without_end_can_be_played_and_learnt_from(self):
+        env = RslRl(Mjlab(4))
+        env.env.max_episode_length = env.max_episode_length = 50_000_000_000  # mjlab's `play`
+        learn(made(lambda: env), 1, init_at_random_ep_len=True)
+
+    def test_what_environments_log_is_averaged_as_rsl_rl_does(self):
+        class Watched(Mjlab):
+            def __init__(self, num_envs):
+                super().__init__(num_envs)
+                self.places, self.counts = [], []
+
+            def step(self, actions):
+                found = super().step(actions)
+                self.places.append(found[4]["log"]["Metrics/place"])
+                self.counts.append([])
+                return found
+
+            def reset(self, **keys):
+                found = super().reset(**keys)
+                if self.counts:
+                    self.counts[-1].append(found[1]["log"]["Episode_Termination/time_out"])
+                return found
+
+        env, steps = Watched(4), CONFIG["num_steps_per_env"]
+        with tempfile.TemporaryDirectory() as folder:
+            runner = made(lambda: RslRl(env), log_dir=folder)
+            runner.save = lambda path: None  # needs torch
+            learn(learn(runner, 2), 3)
+            lines = (runner._run.dir / "environment.jsonl").read_text().splitlines()
+            broadloom.log_to(runner._run, "csv")
+            with open(runner._run.dir / "metrics.csv", newline="", encoding="utf-8") as file:
+                rows = list(csv.DictReader(file))
+            events = event_accumulator.EventAccumulator(folder).Reload()
+            tag = "Metrics/place"
+            curve = [(one.step, one.tensor_proto.float_val[0]) for one in events.Tensors(tag)]
+        self.assertEqual(len(lines), 5)
+        for i, line in enumerate(map(json.loads, lines)):
+            block = slice(i * steps, (i + 1) * steps)
+            counts = sum(env.counts[block], [])
+            self.assertEqual(line["global_step"], (i + 1) * 4 * steps)
+            self.assertAlmostEqual(line[tag], np.mean(env.places[block]), places=6)
+            self.assertAlmostEqual(line["Episode_Termination/time_out"], np.mean(counts))
+            self.assertEqual(float(rows[i][tag]), line[tag])
+            self.assertAlmostEqual(curve[i][1], line[tag], places=6)
+        # learn() repeats the number of its last iteration, as RSL-RL's does.
+        self.assertEqual([step for step, _ in curve], [0, 1, 1, 2, 3])
+
+    def test_logs_that_are_no_numbers_are_left_out(self):
+        steps = [{"episode/a": 1.0, "b": "text"}, {"episode/a": [2.0, 6.0], "c": float("nan")}]
+        found = {key: rsl_rl.mean_of(steps, key) for key in ("episode/a", "b", "c")}
+        self.assertEqual(found, {"episode/a": 3.0, "b": None, "c": None})
+        for extras, expected in (
+            ({"episode": {"a": 1}, "log": {"b": 2}}, {"a": 1}),
+            ({"log": {"b": 2}}, {"b": 2}),
+            ({}, {}),
+        ):
+            self.assertEqual(_robots.log_of(extras), expected)
+
     def test_counts_of_steps_are_drawn_within_an_episode(self):
         env = PlainRslRl(64)
         runner = made(lambda: env, changed("obs_groups", {}))
@@ -257,7 +326,7 @@ class RunnerTest(unittest.TestCase):
         self.assertTrue(np.array_equal(packed, shapes.drawn(1, 0.5)))
 
     def test_parameters_lie_where_the_engine_reads_them(self):
-        runner = learn(made(), 2)
+        runner = learn(made(lambda: RslRl(Mjlab(4, num_actions=3))), 2)
         tensors = rsl_rl.read_tensors(runner._checkpoint)
         actor = runner._shapes.unpacked(tensors["learner.params"])[0]
         rows = np.random.default_rng(1).normal(size=(9, 2)).astype(np.float32)

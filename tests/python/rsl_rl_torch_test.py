@@ -28,7 +28,7 @@ class Tensors(RslRl):
     """The fake of RSL-RL's interface with tensors, as mjlab and Isaac Lab give them."""
 
     def __init__(self, num_envs=4):
-        super().__init__(Mjlab(num_envs))
+        super().__init__(Mjlab(num_envs, num_actions=3))
         self.episode_length_buf = torch.zeros(num_envs, dtype=torch.long)
         self.env.reset = self.reset_ids
         self.env.device = "cpu"
@@ -75,7 +75,7 @@ class SymmetryTest(unittest.TestCase):
         runner = made(Tensors, self.config(use_mirror_loss=True, mirror_loss_coeff=0.25))
         expected = {
             "mirror_samples": True, "mirror_coef": 0.25, "env.mirror_obs": "-0 +1",
-            "env.mirror_critic": "-0 +1 +2", "env.mirror_action": "-0",
+            "env.mirror_critic": "-0 +1 +2", "env.mirror_action": "-0 -1 -2",
         }  # fmt: skip
         self.assertEqual({key: runner.settings.get(key) for key in expected}, expected)
         learn(runner, 2)

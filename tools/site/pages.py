@@ -35,7 +35,8 @@ SECTIONS = [
         "experiments/README.md", "experiments/*.md", "experiments/*/README.md",
         "experiments/*/DETAILS.md",
         "bench/RESULTS.md", "bench/COSTS.md", "bench/peers/README.md", "bench/peers/THRESHOLD.md",
-        "bench/peers/POLICIES.md", "bench/gpu/README.md", "experiments/*/PREREGISTRATION.md",
+        "bench/peers/POLICIES.md", "bench/peers/RUNNER.md", "bench/gpu/README.md",
+        "experiments/*/PREREGISTRATION.md",
     ]),
     ("Project", [
         "CONTRIBUTING.md", "docs/style.md", "VERSIONING.md", "CHANGELOG.md", "SECURITY.md",
