@@ -10,6 +10,8 @@ import functools
 
 import numpy as np
 
+from ._memory import free_memory, refuse_over
+
 AUTORESET_WRAPPERS = ("AutoResetWrapper", "BraxAutoResetWrapper")  # Brax 0.14, Playground 0.2
 CALL = "broadloom_act"
 # (field of the parameters with the time limit, field of the state with the steps): gymnax, Craftax.
@@ -90,12 +92,29 @@ class TracedEnvs:
         infos = {"final_obs": rows_of(last)}
         return rows_of(self.rows), *(np.asarray(x) for x in (rewards, terminated, truncated)), infos
 
-    def carry_shapes(self):
-        seeds = [0] * self.num_envs
-        return self.jax.eval_shape(self.first, self.keys(seeds))[0]
+    @functools.cached_property
+    def shapes(self):
+        """(carry, observations), without memory for them."""
+        return self.jax.eval_shape(self.first, self.key_shapes())
+
+    def key_shapes(self):
+        one = self.jax.eval_shape(self.jax.random.PRNGKey, 0)
+        return self.jax.ShapeDtypeStruct((self.num_envs, *one.shape), one.dtype)
+
+    def check_memory(self):
+        """Refuses environments that need more memory than there is: a step reads one carry and
+        writes another."""
+        stats = self.jax.devices()[0].memory_stats() or {}  # none on a CPU
+        leaves = self.jax.tree.leaves(self.shapes)
+        refuse_over(
+            stats.get("bytes_limit") or free_memory(),
+            2 * sum(leaf.size * leaf.dtype.itemsize for leaf in leaves),
+            self.num_envs,
+            f"the states of {self.num_envs} environments, before and after a step,",
+        )
 
     def state_types(self):
-        leaves = self.jax.tree.leaves(self.carry_shapes())
+        leaves = self.jax.tree.leaves(self.shapes[0])
         return [(str(leaf.dtype), list(leaf.shape)) for leaf in leaves]
 
     def saves_state(self):
@@ -113,7 +132,7 @@ class TracedEnvs:
             self.jax.numpy.array(np.frombuffer(array, dtype).reshape(shape))
             for array, (dtype, shape) in zip(arrays, self.state_types(), strict=True)
         ]
-        structure = self.jax.tree.structure(self.carry_shapes())
+        structure = self.jax.tree.structure(self.shapes[0])
         self.carry = self.jax.tree.unflatten(structure, leaves)
 
     def plays_blocks(self, kind):
@@ -206,6 +225,7 @@ class GymnaxEnvs(TracedEnvs):
         self.max_episode_length = None if self.limit is None else getattr(self.params, self.limit)
         self.single_observation_space = space_of(env.observation_space(self.params), "observation")
         self.single_action_space = space_of(env.action_space(self.params), "action")
+        self.check_memory()
 
     def first(self, keys):
         return self.jax.vmap(self.one_first)(keys)
@@ -287,7 +307,6 @@ class FunctionalEnvs(TracedEnvs):
         super().__init__(num_envs)
         from gymnasium import spaces
 
-        jax = self.jax
         self.env, self.kept = with_kept_observations(env)
         if self.kept is None:
             raise TypeError(
@@ -296,7 +315,7 @@ class FunctionalEnvs(TracedEnvs):
                 "env, episode_length=1000), or brax.envs.training.wrap(env, episode_length=1000)"
             )
         self.splits_key = splits_key(env)
-        shapes = jax.eval_shape(self.env.reset, self.keys(range(num_envs), described=True))
+        shapes = self.shapes[0]
         if shapes.reward.shape != (num_envs,):
             raise ValueError(
                 f"got environments with rewards of shape {shapes.reward.shape}, expected "
@@ -307,12 +326,18 @@ class FunctionalEnvs(TracedEnvs):
         self.single_observation_space = spaces.Dict(boxes) if is_dict else boxes["state"]
         self.single_action_space = spaces.Box(-1.0, 1.0, (int(env.action_size),), np.float32)
         self.max_episode_length = getattr(env, "episode_length", None)
+        self.check_memory()
 
-    def keys(self, seeds, described=False):
+    def key_shapes(self):
+        if self.splits_key:
+            return self.jax.eval_shape(self.jax.random.PRNGKey, 0)
+        return super().key_shapes()
+
+    def keys(self, seeds):
         seeds = list(seeds)
         if not self.splits_key:
             return super().keys(seeds)
-        if len(set(seeds)) > 1 and not described:
+        if len(set(seeds)) > 1:
             raise TypeError("batch_size: all environments get their keys from one seed")
         return self.jax.random.PRNGKey(np.uint32(seeds[0]))
 

@@ -6,6 +6,7 @@ import json
 import subprocess
 import sys
 import unittest
+import unittest.mock
 
 import mujoco
 import numpy as np
@@ -240,6 +241,25 @@ class WarpTest(unittest.TestCase):
             train("broken", strong(1e38))
         with self.assertRaisesRegex(ValueError, r"control\(\): row 1 got \[nan\], expected finite"):
             train("no_number", strong(np.nan))
+
+    def test_a_reward_that_is_no_number_is_named(self):
+        def fails(worlds, _):
+            return np.where(worlds.time[:, None] > [0.09], np.nan, 0.0)[:, 0]
+
+        words = "reward of environment 0 is not finite at its step 4"
+        with self.assertRaisesRegex(broadloom.Error, words):
+            train("no_reward", lambda num_envs: made(num_envs, reward=fails))
+
+    def test_more_worlds_than_memory_holds_are_refused(self):
+        words = (
+            r"num_envs: got 1000000, but worlds of \d+ KB .*a smaller nconmax or njmax.* take "
+            r"at least \d+ MB, and there are 1000 MB; expected at most \d+"
+        )
+        with (
+            unittest.mock.patch.object(broadloom.warp, "free_memory", lambda: 10**9),
+            self.assertRaisesRegex(MemoryError, words),
+        ):
+            train("many", num_envs=10**6)
 
     def test_lost_contacts_are_refused(self):
         for argument, words in (
