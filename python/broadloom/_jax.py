@@ -5,6 +5,7 @@ block: a scan over the environments' step and a call of Broadloom's policy, whic
 answers (xla.h). Evaluations step them one by one. The comments name the versions that the code
 follows."""
 
+import contextlib
 import copy
 import functools
 
@@ -83,11 +84,13 @@ class TracedEnvs:
     def reset(self, *, seed=None, options=None):
         seeds = range(self.num_envs) if seed is None else np.ravel(seed)
         seeds = np.broadcast_to(seeds, self.num_envs) if len(seeds) == 1 else seeds
-        self.carry, self.rows = self.begin(self.keys(seeds))
+        with self.telling_of_memory():
+            self.carry, self.rows = self.begin(self.keys(seeds))
         return rows_of(self.rows), {}
 
     def step(self, actions):
-        self.carry, step = self.advance(self.carry, actions)
+        with self.telling_of_memory():
+            self.carry, step = self.advance(self.carry, actions)
         self.rows, rewards, terminated, truncated, last = step
         infos = {"final_obs": rows_of(last)}
         return rows_of(self.rows), *(np.asarray(x) for x in (rewards, terminated, truncated)), infos
@@ -146,8 +149,21 @@ class TracedEnvs:
             program = functools.partial(self.program, kind, num_steps)
             self.programs[num_steps] = self.jax.jit(program)
         callee = np.array(callee, np.uint32)
-        played = self.programs[num_steps](self.carry, self.rows, callee)
-        self.carry, self.rows, _ = self.jax.block_until_ready(played)
+        with self.telling_of_memory():
+            played = self.programs[num_steps](self.carry, self.rows, callee)
+            self.carry, self.rows, _ = self.jax.block_until_ready(played)
+
+    @contextlib.contextmanager
+    def telling_of_memory(self):
+        try:
+            yield
+        except RuntimeError as error:  # JAX's own class has another name in other versions
+            if "RESOURCE_EXHAUSTED" not in str(error):
+                raise
+            raise MemoryError(
+                f"num_envs: got {self.num_envs}, and JAX found no memory for them "
+                f"({error}); expected fewer, or environments with smaller arrays"
+            ) from error
 
     def program(self, kind, num_steps, carry, rows, callee):
         jax, jnp = self.jax, self.jax.numpy

@@ -131,7 +131,12 @@ class WarpEnvs:
         self.device = self.device_of(device)
         self.model, name = self.read_model(model)
         with self.warp.ScopedDevice(self.device):
-            self.put = self.mjw.put_model(self.model)
+            try:
+                self.put = self.mjw.put_model(self.model)
+            except NotImplementedError as error:
+                raise NotImplementedError(
+                    f"model: MuJoCo Warp cannot use {name}: {error}"
+                ) from None
             if not hasattr(self.put.opt, "deterministic"):
                 raise ImportError(
                     f"got mujoco-warp {self.mjw.__version__}, expected 4.0 or later: "

@@ -3,6 +3,7 @@ gymnax's own CartPole plays if it is installed."""
 
 import dataclasses
 import importlib.util
+import os
 import subprocess
 import sys
 import unittest
@@ -355,6 +356,20 @@ class JaxTest(unittest.TestCase):
                 self.assertRaisesRegex(MemoryError, words),
             ):
                 train("many", made, num_envs=10**6)
+
+    @unittest.skipIf("BROADLOOM_SANITIZED" in os.environ, "ASan ends who asks for so much")
+    def test_a_step_without_memory_tells_of_num_envs(self):
+        class Wide(Corridor):
+            def step_env(self, key, state, action, params):
+                rows, state, reward, *rest = super().step_env(key, state, action, params)
+                table = jnp.full((10**7, 10**7), reward)  # more than a process can address
+                return rows, state, reward + (table @ table)[0, 0], *rest
+
+        words = "num_envs: got 4, and JAX found no memory .*RESOURCE_EXHAUSTED.*expected fewer"
+        with self.assertRaisesRegex(MemoryError, words):
+            train("wide", lambda num_envs: Wide())
+        with step_by_step(), self.assertRaisesRegex(MemoryError, words):
+            train("wide_step", lambda num_envs: Wide())
 
     def test_wrong_environments_are_refused(self):
         class Vague(Corridor):

@@ -276,6 +276,7 @@ class WarpTest(unittest.TestCase):
     def test_wrong_models_are_refused(self):
         still = "<mujoco><worldbody><geom type='sphere' size='1'/></worldbody></mujoco>"
         sleeps = MODEL.replace("<worldbody>", "<option><flag sleep='enable'/></option><worldbody>")
+        pgs = MODEL.replace("<option ", "<option solver='PGS' ")
         for error, model, words in (
             (FileNotFoundError, "none.xml", "got 'none.xml', which is no file; expected MJCF"),
             (
@@ -286,6 +287,7 @@ class WarpTest(unittest.TestCase):
             (ValueError, __file__, "MuJoCo cannot use warp_test.py: XML"),
             (ValueError, still, "a model without actuators"),
             (ValueError, sleeps, "sleep='enable', expected none"),
+            (NotImplementedError, pgs, "MuJoCo Warp cannot use a text: .*PGS"),
         ):
             with self.subTest(words), self.assertRaisesRegex(error, words):
                 made(2, model)
