@@ -1,5 +1,5 @@
 """MuJoCo Warp's worlds as environments, on Warp's CPU device. The first run compiles kernels for
-some 30 seconds; Warp keeps them."""
+some 40 seconds; Warp keeps them."""
 
 import importlib.util
 import json
