@@ -151,7 +151,8 @@ add_pinned() {
   [ -d .venv ] || python3 -m venv .venv || { rm -rf .venv; return 1; }
   local wanted
   wanted=$(python3 tools/pinned.py "$@") || return 1
-  timeout 600 .venv/bin/python -m pip install "${pip_quietly[@]}" --require-hashes \
+  # The lines name every need, less those of tests/requirements_left_out.txt.
+  timeout 600 .venv/bin/python -m pip install "${pip_quietly[@]}" --no-deps --require-hashes \
     -r <(echo "$wanted") </dev/null && has_pinned "$@"
 }
 
@@ -256,6 +257,8 @@ install_packages() {
     # Sinks of runs are read back by these, Optuna searches, and mypy checks a user's code.
     optional_stage "workflow" "python.wandb, python.mlflow and python.optuna report SKIPPED" \
       add_pinned wandb mlflow-skinny optuna mypy
+    optional_stage "jax" "python.jax reports SKIPPED" add_pinned jax gymnax absl-py six
+    optional_stage "warp" "python.warp reports SKIPPED" add_pinned mujoco-core mujoco-warp
     # Packs the source, for one test.
     optional_stage "packer" "python.package reports SKIPPED" add_pinned scikit-build-core
     optional_stage "nanobind" \
@@ -276,6 +279,7 @@ test_release() {
   has cli runs learning && targets="broadloom_cli $targets"
   has build pages python bridges examples perf && targets=all
   check_stage "build release" configure_and_build release "$targets" "${extension[@]}" || return 1
+  has build && sed -n 's/^-- \(No nvcc .*\)/**** \1/p' "$stage_log"
   [ ${#labels[@]} -eq 0 ] && return
   ctest_stage "test release" release -L "^($(IFS='|'; echo "${labels[*]}"))\$"
 }

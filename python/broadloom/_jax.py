@@ -5,10 +5,13 @@ block: a scan over the environments' step and a call of Broadloom's policy, whic
 answers (xla.h). Evaluations step them one by one. The comments name the versions that the code
 follows."""
 
+import contextlib
 import copy
 import functools
 
 import numpy as np
+
+from ._memory import free_memory, refuse_over
 
 AUTORESET_WRAPPERS = ("AutoResetWrapper", "BraxAutoResetWrapper")  # Brax 0.14, Playground 0.2
 CALL = "broadloom_act"
@@ -81,21 +84,40 @@ class TracedEnvs:
     def reset(self, *, seed=None, options=None):
         seeds = range(self.num_envs) if seed is None else np.ravel(seed)
         seeds = np.broadcast_to(seeds, self.num_envs) if len(seeds) == 1 else seeds
-        self.carry, self.rows = self.begin(self.keys(seeds))
+        with self.telling_of_memory():
+            self.carry, self.rows = self.begin(self.keys(seeds))
         return rows_of(self.rows), {}
 
     def step(self, actions):
-        self.carry, step = self.advance(self.carry, actions)
+        with self.telling_of_memory():
+            self.carry, step = self.advance(self.carry, actions)
         self.rows, rewards, terminated, truncated, last = step
         infos = {"final_obs": rows_of(last)}
         return rows_of(self.rows), *(np.asarray(x) for x in (rewards, terminated, truncated)), infos
 
-    def carry_shapes(self):
-        seeds = [0] * self.num_envs
-        return self.jax.eval_shape(self.first, self.keys(seeds))[0]
+    @functools.cached_property
+    def shapes(self):
+        """(carry, observations), without memory for them."""
+        return self.jax.eval_shape(self.first, self.key_shapes())
+
+    def key_shapes(self):
+        one = self.jax.eval_shape(self.jax.random.PRNGKey, 0)
+        return self.jax.ShapeDtypeStruct((self.num_envs, *one.shape), one.dtype)
+
+    def check_memory(self):
+        """Refuses environments that need more memory than there is: a step reads one carry and
+        writes another."""
+        stats = self.jax.devices()[0].memory_stats() or {}  # none on a CPU
+        leaves = self.jax.tree.leaves(self.shapes)
+        refuse_over(
+            stats.get("bytes_limit") or free_memory(),
+            2 * sum(leaf.size * leaf.dtype.itemsize for leaf in leaves),
+            self.num_envs,
+            f"the states of {self.num_envs} environments, before and after a step,",
+        )
 
     def state_types(self):
-        leaves = self.jax.tree.leaves(self.carry_shapes())
+        leaves = self.jax.tree.leaves(self.shapes[0])
         return [(str(leaf.dtype), list(leaf.shape)) for leaf in leaves]
 
     def saves_state(self):
@@ -113,7 +135,7 @@ class TracedEnvs:
             self.jax.numpy.array(np.frombuffer(array, dtype).reshape(shape))
             for array, (dtype, shape) in zip(arrays, self.state_types(), strict=True)
         ]
-        structure = self.jax.tree.structure(self.carry_shapes())
+        structure = self.jax.tree.structure(self.shapes[0])
         self.carry = self.jax.tree.unflatten(structure, leaves)
 
     def plays_blocks(self, kind):
@@ -127,8 +149,21 @@ class TracedEnvs:
             program = functools.partial(self.program, kind, num_steps)
             self.programs[num_steps] = self.jax.jit(program)
         callee = np.array(callee, np.uint32)
-        played = self.programs[num_steps](self.carry, self.rows, callee)
-        self.carry, self.rows, _ = self.jax.block_until_ready(played)
+        with self.telling_of_memory():
+            played = self.programs[num_steps](self.carry, self.rows, callee)
+            self.carry, self.rows, _ = self.jax.block_until_ready(played)
+
+    @contextlib.contextmanager
+    def telling_of_memory(self):
+        try:
+            yield
+        except RuntimeError as error:  # JAX's own class has another name in other versions
+            if "RESOURCE_EXHAUSTED" not in str(error):
+                raise
+            raise MemoryError(
+                f"num_envs: got {self.num_envs}, and JAX found no memory for them "
+                f"({error}); expected fewer, or environments with smaller arrays"
+            ) from error
 
     def program(self, kind, num_steps, carry, rows, callee):
         jax, jnp = self.jax, self.jax.numpy
@@ -206,6 +241,7 @@ class GymnaxEnvs(TracedEnvs):
         self.max_episode_length = None if self.limit is None else getattr(self.params, self.limit)
         self.single_observation_space = space_of(env.observation_space(self.params), "observation")
         self.single_action_space = space_of(env.action_space(self.params), "action")
+        self.check_memory()
 
     def first(self, keys):
         return self.jax.vmap(self.one_first)(keys)
@@ -287,7 +323,6 @@ class FunctionalEnvs(TracedEnvs):
         super().__init__(num_envs)
         from gymnasium import spaces
 
-        jax = self.jax
         self.env, self.kept = with_kept_observations(env)
         if self.kept is None:
             raise TypeError(
@@ -296,7 +331,7 @@ class FunctionalEnvs(TracedEnvs):
                 "env, episode_length=1000), or brax.envs.training.wrap(env, episode_length=1000)"
             )
         self.splits_key = splits_key(env)
-        shapes = jax.eval_shape(self.env.reset, self.keys(range(num_envs), described=True))
+        shapes = self.shapes[0]
         if shapes.reward.shape != (num_envs,):
             raise ValueError(
                 f"got environments with rewards of shape {shapes.reward.shape}, expected "
@@ -307,12 +342,18 @@ class FunctionalEnvs(TracedEnvs):
         self.single_observation_space = spaces.Dict(boxes) if is_dict else boxes["state"]
         self.single_action_space = spaces.Box(-1.0, 1.0, (int(env.action_size),), np.float32)
         self.max_episode_length = getattr(env, "episode_length", None)
+        self.check_memory()
 
-    def keys(self, seeds, described=False):
+    def key_shapes(self):
+        if self.splits_key:
+            return self.jax.eval_shape(self.jax.random.PRNGKey, 0)
+        return super().key_shapes()
+
+    def keys(self, seeds):
         seeds = list(seeds)
         if not self.splits_key:
             return super().keys(seeds)
-        if len(set(seeds)) > 1 and not described:
+        if len(set(seeds)) > 1:
             raise TypeError("batch_size: all environments get their keys from one seed")
         return self.jax.random.PRNGKey(np.uint32(seeds[0]))
 

@@ -15,6 +15,7 @@ import types
 import numpy as np
 
 from ._arrays import flat, numpy_of
+from ._memory import free_memory, refuse_over
 from .sources import package
 
 # All that the next step depends on. The rest of mujoco_warp.Data is computed in each step.
@@ -130,7 +131,12 @@ class WarpEnvs:
         self.device = self.device_of(device)
         self.model, name = self.read_model(model)
         with self.warp.ScopedDevice(self.device):
-            self.put = self.mjw.put_model(self.model)
+            try:
+                self.put = self.mjw.put_model(self.model)
+            except NotImplementedError as error:
+                raise NotImplementedError(
+                    f"model: MuJoCo Warp cannot use {name}: {error}"
+                ) from None
             if not hasattr(self.put.opt, "deterministic"):
                 raise ImportError(
                     f"got mujoco-warp {self.mjw.__version__}, expected 4.0 or later: "
@@ -140,6 +146,7 @@ class WarpEnvs:
             flags = self.mjw.DeterminismType
             self.put.opt.deterministic = flags.ALL if deterministic else flags.NONE
             self.put.opt.warn_overflow = 0  # Broadloom's error tells of it
+            self.check_memory()
             self.data = self.mjw.make_data(self.model, nworld=self.num_envs, **self.sizes)
         # The CPU device runs worlds one after the other.
         repeats = deterministic or self.device.is_cpu
@@ -159,6 +166,20 @@ class WarpEnvs:
         width = self.rows(None).shape[1]
         self.single_observation_space = spaces.Box(-np.inf, np.inf, (width,), np.float32)
         self.single_action_space = self.action_space()
+
+    def check_memory(self):
+        """Refuses worlds that need more memory than the device has."""
+        one, two = (
+            bytes_of(self.mjw.make_data(self.model, nworld=count, **self.sizes), self.warp.array)
+            for count in (1, 2)
+        )
+        device = self.device
+        refuse_over(
+            free_memory() if device.is_cpu else device.total_memory,
+            self.num_envs * (two - one),
+            self.num_envs,
+            f"worlds of {(two - one) * 1e-3:.0f} KB (less with a smaller nconmax or njmax)",
+        )
 
     def device_of(self, name):
         try:
@@ -398,6 +419,14 @@ class WarpEnvs:
 
     def close(self):
         self.graphs = {}
+
+
+def bytes_of(data, kind):
+    """Bytes of the arrays of this kind in an object and the objects that it holds."""
+    parts = vars(data).values()
+    inner = [part for part in parts if hasattr(part, "__dict__") and not isinstance(part, kind)]
+    own = sum(part.capacity for part in parts if isinstance(part, kind))
+    return own + sum(bytes_of(part, kind) for part in inner)
 
 
 def count_of(name, value):

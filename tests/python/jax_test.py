@@ -3,6 +3,7 @@ gymnax's own CartPole plays if it is installed."""
 
 import dataclasses
 import importlib.util
+import os
 import subprocess
 import sys
 import unittest
@@ -322,10 +323,53 @@ class JaxTest(unittest.TestCase):
             def look(self, state):
                 return super().look(state) / jnp.where(state.time == 5, 0.0, 1.0)
 
-        with self.assertRaisesRegex(
-            broadloom.Error, "environment 0.*step 5.*not finite|not finite"
-        ):
+        words = "observation .*of environment 0 is not finite at its step 5"
+        with self.assertRaisesRegex(broadloom.Error, words):
             train("broken", lambda num_envs: Broken())
+        with step_by_step(), self.assertRaisesRegex(broadloom.Error, words):
+            train("broken_step", lambda num_envs: Broken())
+
+    def test_a_reward_that_is_no_number_names_its_step(self):
+        class Broken(Corridor):
+            def step_env(self, key, state, action, params):
+                rows, state, reward, *rest = super().step_env(key, state, action, params)
+                return rows, state, reward / jnp.where(state.time == 5, 0.0, 1.0), *rest
+
+        with self.assertRaisesRegex(
+            broadloom.Error, "reward of environment 0 is not finite at its step 4"
+        ):
+            train("broken_reward", lambda num_envs: Broken())
+
+    def test_more_environments_than_memory_holds_are_refused(self):
+        """Each is 28 or 72 bytes, which a step reads and writes."""
+        for made, needed, most in (
+            (lambda num_envs: Corridor(), 56, 178571),
+            (sliders, 144, 69444),
+        ):
+            words = (
+                "num_envs: got 1000000, but the states .* take at least "
+                f"{needed} MB, and there are 10 MB; expected at most {most}"
+            )
+            with (
+                self.subTest(words),
+                unittest.mock.patch.object(_jax, "free_memory", lambda: 10**7),
+                self.assertRaisesRegex(MemoryError, words),
+            ):
+                train("many", made, num_envs=10**6)
+
+    @unittest.skipIf("BROADLOOM_SANITIZED" in os.environ, "ASan ends who asks for so much")
+    def test_a_step_without_memory_tells_of_num_envs(self):
+        class Wide(Corridor):
+            def step_env(self, key, state, action, params):
+                rows, state, reward, *rest = super().step_env(key, state, action, params)
+                table = jnp.full((10**7, 10**7), reward)  # more than a process can address
+                return rows, state, reward + (table @ table)[0, 0], *rest
+
+        words = "num_envs: got 4, and JAX found no memory .*RESOURCE_EXHAUSTED.*expected fewer"
+        with self.assertRaisesRegex(MemoryError, words):
+            train("wide", lambda num_envs: Wide())
+        with step_by_step(), self.assertRaisesRegex(MemoryError, words):
+            train("wide_step", lambda num_envs: Wide())
 
     def test_wrong_environments_are_refused(self):
         class Vague(Corridor):

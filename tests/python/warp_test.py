@@ -1,11 +1,12 @@
 """MuJoCo Warp's worlds as environments, on Warp's CPU device. The first run compiles kernels for
-some 30 seconds; Warp keeps them."""
+some 40 seconds; Warp keeps them."""
 
 import importlib.util
 import json
 import subprocess
 import sys
 import unittest
+import unittest.mock
 
 import mujoco
 import numpy as np
@@ -241,6 +242,25 @@ class WarpTest(unittest.TestCase):
         with self.assertRaisesRegex(ValueError, r"control\(\): row 1 got \[nan\], expected finite"):
             train("no_number", strong(np.nan))
 
+    def test_a_reward_that_is_no_number_is_named(self):
+        def fails(worlds, _):
+            return np.where(worlds.time[:, None] > [0.09], np.nan, 0.0)[:, 0]
+
+        words = "reward of environment 0 is not finite at its step 4"
+        with self.assertRaisesRegex(broadloom.Error, words):
+            train("no_reward", lambda num_envs: made(num_envs, reward=fails))
+
+    def test_more_worlds_than_memory_holds_are_refused(self):
+        words = (
+            r"num_envs: got 1000000, but worlds of \d+ KB .*a smaller nconmax or njmax.* take "
+            r"at least \d+ MB, and there are 1000 MB; expected at most \d+"
+        )
+        with (
+            unittest.mock.patch.object(broadloom.warp, "free_memory", lambda: 10**9),
+            self.assertRaisesRegex(MemoryError, words),
+        ):
+            train("many", num_envs=10**6)
+
     def test_lost_contacts_are_refused(self):
         for argument, words in (
             ("nconmax", r"environment 0: .* no room .* nconmax: got 1, .*nconmax=4"),
@@ -256,6 +276,7 @@ class WarpTest(unittest.TestCase):
     def test_wrong_models_are_refused(self):
         still = "<mujoco><worldbody><geom type='sphere' size='1'/></worldbody></mujoco>"
         sleeps = MODEL.replace("<worldbody>", "<option><flag sleep='enable'/></option><worldbody>")
+        pgs = MODEL.replace("<option ", "<option solver='PGS' ")
         for error, model, words in (
             (FileNotFoundError, "none.xml", "got 'none.xml', which is no file; expected MJCF"),
             (
@@ -266,6 +287,7 @@ class WarpTest(unittest.TestCase):
             (ValueError, __file__, "MuJoCo cannot use warp_test.py: XML"),
             (ValueError, still, "a model without actuators"),
             (ValueError, sleeps, "sleep='enable', expected none"),
+            (NotImplementedError, pgs, "MuJoCo Warp cannot use a text: .*PGS"),
         ):
             with self.subTest(words), self.assertRaisesRegex(error, words):
                 made(2, model)
