@@ -1,91 +1,68 @@
 #!/usr/bin/env python3
-"""keep.py WORK RESULTS: the contract, the ledger line as it is, the panel's rows and the curves of the run as CSV, and what the
-audit said of each planted fault."""
+"""keep.py WORK RESULTS: the contract, the ledger line as it is, the rerun's comparison, the audit,
+the panel's rows and the curves of the run as CSV, and what the audit said of each planted fault."""
 
-import csv
-import glob
 import json
-import os
 import shutil
 import sys
+from pathlib import Path
 
-work, results = sys.argv[1:3]
-run = os.path.join(work, "run")
+sys.path.append(str(Path(__file__).resolve().parent.parent))
+from rows import write  # noqa: E402
+
+work, results = Path(sys.argv[1]), Path(sys.argv[2])
+FAULTS = "none commands column resets families panel_worlds panel_streams stale".split()
+ROW = "stratum perturbation episodes success_rate success_low success_high failure_rate".split()
+ROW += "failure_low failure_high mean_return ci_low ci_high mean_length".split()
+ENDS = ("value", "low", "high")
+MEASURES = [(name, end) for name in ("speed_error", "turn_error") for end in ENDS]
+CURVES = "global_step episodic_return episodic_length success_rate success_rate/even".split()
+CURVES += "success_rate/mild termination_rate measure/speed_error measure/turn_error".split()
+CURVES += "approx_kl clipfrac explained_variance steps_per_second".split()
+EVALUATIONS = "global_step episodes success_rate mean_return ci_low ci_high mean_length".split()
 
 
-def write(name, rows):
-    with open(os.path.join(results, name), "w", newline="", encoding="utf-8") as file:
-        out = csv.DictWriter(file, list(rows[0]), lineterminator="\n")
-        out.writeheader()
-        out.writerows(rows)
+def text(name):
+    return (work / name).read_text(encoding="utf-8")
+
+
+def keep(name, content):
+    (results / name).write_text(content, encoding="utf-8")
 
 
 def lines(name):
-    with open(os.path.join(run, name), encoding="utf-8") as file:
-        return [json.loads(line) for line in file]
+    return [json.loads(line) for line in text(f"run/{name}").splitlines()]
 
 
-with open(os.path.join(work, "train.txt"), encoding="utf-8") as file:
-    printed = file.read()
-with open(os.path.join(results, "contract.txt"), "w", encoding="utf-8") as file:
-    begin = printed.index("Block (T, N, D)")
-    file.write(printed[begin : printed.index("\n", printed.index("\nSeed: ", begin) + 1) + 1])
-
-shutil.copyfile(os.path.join(run, "ledger_line.json"), os.path.join(results, "ledger_line.json"))
-with open(glob.glob(os.path.join(run, "panel-*.json"))[0], encoding="utf-8") as file:
-    panel = json.load(file)
-KEYS = (
-    "stratum",
-    "perturbation",
-    "episodes",
-    "success_rate",
-    "success_low",
-    "success_high",
-    "failure_rate",
-    "failure_low",
-    "failure_high",
-    "mean_return",
-    "ci_low",
-    "ci_high",
-    "mean_length",
-)
-write("panel.csv", [{key: row[key] for key in KEYS} for row in panel["panel"]["rows"].values()])
+printed = text("train.txt")
+begin = printed.index("Block (T, N, D)")
+end = printed.index("\n", printed.index("\nSeed: ", begin) + 1) + 1
+keep("contract.txt", printed[begin:end])
+keep("rerun.txt", text("rerun.txt")[text("rerun.txt").index("Recorded |") :])
+shutil.copyfile(work / "audit.txt", results / "audit.txt")
+shutil.copyfile(work / "run/ledger_line.json", results / "ledger_line.json")
+panel = json.loads(text("run/ledger_line.json"))["panel"]["rows"].values()
 write(
-    "evaluations.csv",
+    results / "panel.csv",
+    [*ROW, "fell", *(f"{name} {end}".removesuffix(" value") for name, end in MEASURES)],
     [
-        {
-            "steps": line["global_step"],
-            "success": line.get("success_rate"),
-            "return": line["mean_return"],
-            "length": line["mean_length"],
-        }
-        for line in lines("eval.jsonl")
+        [
+            *(row[key] for key in ROW),
+            row["reasons"]["fell"] + row["reasons"]["unstable"],
+            *(row["measures"][name][end] for name, end in MEASURES),
+        ]
+        for row in panel
     ],
 )
-CURVES = (
-    "global_step",
-    "episodic_return",
-    "episodic_length",
-    "success_rate",
-    "success_rate/even",
-    "success_rate/mild",
-    "approx_kl",
-    "clipfrac",
-    "explained_variance",
-    "steps_per_second",
-)
-write("curves.csv", [{key: line.get(key) for key in CURVES} for line in lines("metrics.jsonl")])
-
-printed = []
-for name in ("none", "commands", "column", "resets", "panel_worlds", "panel_streams", "stale"):
-    with open(os.path.join(work, f"audit_{name}.json"), encoding="utf-8") as file:
-        report = json.load(file)
-    loud = [check for check in report["checks"] if check["severity"] in ("warning", "error")]
-    for check in loud or [{"name": "", "severity": "", "value": "", "sentence": ""}]:
-        printed.append(
-            {
-                "fault": name,
-                **{key: check[key] for key in ("name", "severity", "value", "sentence")},
-            }
-        )
-write("faults.csv", printed)
+for name, file, keys in (
+    ("evaluations.csv", "eval.jsonl", EVALUATIONS),
+    ("curves.csv", "metrics.jsonl", CURVES),
+):
+    write(results / name, keys, [[line.get(key) for key in keys] for line in lines(file)])
+warned = []
+for fault in FAULTS:
+    checks = json.loads(text(f"audit_{fault}.json"))["checks"]
+    loud = [check for check in checks if check["severity"] in ("warning", "error")]
+    keys = ("name", "severity", "value", "sentence")
+    warned += [[fault, *(check[key] for key in keys)] for check in loud] or [[fault, "", "", "", ""]]
+write(results / "faults.csv", ["fault", "name", "severity", "value", "sentence"], warned)

@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # 2,048 walking robots: contract, training, panel, ledger line, rerun on another number of threads,
-# audit, and five planted faults. Keeps what the page shows in results/. STAGES: some of "train
-# rerun audit faults keep", in WORK, a folder that stays.
+# audit, and six planted faults. Keeps what the page shows in results/. Needs MuJoCo in the program.
+# STAGES: some of "train rerun audit faults keep", in WORK, a folder that stays.
+[ -z "${STAGES:-}" ] || : "${WORK:?STAGES needs it: runs elsewhere are removed at the end}"
 source "$(dirname "${BASH_SOURCE[0]}")/../common.sh"
 broadloom=$(realpath "$broadloom")
 folder=$PWD/experiments/robots-2048
@@ -13,59 +14,64 @@ work=$(realpath "$work")
 cd "$work"  # so that the record names the run, and not where it lay
 
 stage_train() {
-  "$broadloom" train "$folder/run.toml" --panel "$folder/panel.toml" --threads "$threads" --out run | tee train.txt
+  "$broadloom" train "$folder/run.toml" --panel "$folder/panel.toml" --threads "$threads" \
+    --no-tensorboard --out run | tee train.txt
 }
 
-# The record of three updates; `rerun run --threads 1` does the same of the whole run, in the time that one
-# thread takes for it.
+# The whole run from its line, on twice the threads: more than the cores take as long as the cores.
 stage_rerun() {
-  rm -rf brief again
-  "$broadloom" train "$folder/run.toml" --total_timesteps 147456 --eval_interval 0 --max_episode_steps 100 --ledger brief.jsonl \
-    --threads 2 --quiet --out brief
-  "$broadloom" rerun brief --threads 1 --out again | sed -n '/^Recorded |/,$p' > "$results"/rerun.txt
+  rm -rf again
+  "$broadloom" rerun run --threads $((2 * threads)) --out again > rerun.txt
 }
 
 # The text of the audit, without its exit code: the next ones are of interest, too.
 look() {
-  "$broadloom" audit "$1" --iterations "$2" --threads "$threads" --json > "audit_$3.json" || true
+  "$broadloom" audit "$1" --iterations 6 --threads "$threads" --json > "audit_$2.json" || true
 }
 
 stage_audit() {
-  "$broadloom" audit run --threads "$threads" > "$results"/audit.txt || true
+  "$broadloom" audit run --threads "$threads" > audit.txt || true
 }
 
-# A run of three updates that begins with the trained policy, in episodes of 2 s so that phases show
-# soon.
+# A run of six updates that begins with the trained policy, at its last learning rate, in episodes
+# of 2 s so that phases show soon.
 short() {
   local name=$1
   shift
   rm -rf "$name"
-  "$broadloom" train "$folder/run.toml" --init run --total_timesteps 147456 --max_episode_steps 100 --eval_interval 0 --ledger none \
+  "$broadloom" train "$folder/run.toml" --init run --learning_rate 1e-4 --total_timesteps 147456 \
+    --max_episode_steps 100 --eval_interval 0 --eval_episodes 10 --ledger none --no-tensorboard \
     --threads "$threads" --quiet --out "$name" "$@"
 }
 
 stage_faults() {
   short none
-  look none 3 none
+  look none none
   short commands --env.max_command_x 0 --env.max_command_y 0 --env.max_command_yaw 0
-  look commands 3 commands
+  look commands commands
   short column --env.terrain_column 1
-  look column 3 column
-  short resets --stagger_starts false --max_episode_steps 40
-  look resets 3 resets
-  sed -e 's/^terrain_seed = 2/terrain_seed = 1/' -e 's/^episodes = 20/episodes = 1/' "$folder/panel.toml" > leaked.toml
+  look column column
+  short resets --stagger_by actions --stagger_starts false --max_episode_steps 40
+  look resets resets
+  short families --seed_families 1
+  look families families
+  sed -e 's/^terrain_seed = 2/terrain_seed = 1/' -e 's/^episodes = 40/episodes = 1/' \
+    "$folder/panel.toml" > leaked.toml
   short panel --panel leaked.toml
-  look panel 1 panel_worlds
+  look panel panel_worlds
   python3 "$folder/plant.py" panel panel
-  look panel 1 panel_streams
-  rm -rf plane stale
-  "$broadloom" train "$folder/run.toml" --seed 2 --total_timesteps 98304 --stagger_starts false --eval_interval 0 --ledger none \
-    --threads "$threads" --quiet --out plane
+  look panel panel_streams
+  rm -rf stale other
+  "$broadloom" train "$folder/run.toml" --seed 2 --total_timesteps 98304 --eval_interval 0 \
+    --eval_episodes 10 --ledger none --no-tensorboard --threads "$threads" --quiet --out other
   cp -r run stale
-  BROADLOOM=$broadloom python3 "$folder/plant.py" normaliser stale plane
-  look stale 3 stale
+  BROADLOOM=$broadloom python3 "$folder/plant.py" normaliser stale other
+  look stale stale
 }
 
-stage_keep() { python3 "$folder/keep.py" . "$results"; }
+stage_keep() {
+  python3 "$folder/keep.py" . "$results"
+  python3 "$folder/judge.py"
+}
 
 for stage in ${STAGES:-train rerun audit faults keep}; do "stage_$stage"; done

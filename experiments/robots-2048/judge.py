@@ -1,0 +1,112 @@
+#!/usr/bin/env python3
+"""judge.py: the plan's predictions by the kept files, into results/verdicts.csv, and the page's
+tables as Markdown."""
+
+import json
+import math
+import re
+import sys
+from pathlib import Path
+
+sys.path.append(str(Path(__file__).resolve().parent.parent))
+from rows import read, write_verdicts  # noqa: E402
+
+RESULTS = Path(__file__).resolve().parent / "results"
+BEYOND = "slippery pushed fast steep stairs".split()
+LOUD = {  # the check that must speak of each fault
+    "commands": "same_tasks",
+    "column": "same_tasks",
+    "resets": "synchronised_resets",
+    "families": "seed_families",
+    "panel_worlds": "panel_worlds",
+    "panel_streams": "evaluation_seeds",
+    "stale": "normaliser_origin",
+}
+cells = {(row["stratum"], row["perturbation"]): row for row in read(RESULTS / "panel.csv")}
+faults = read(RESULTS / "faults.csv")
+record = json.loads((RESULTS / "ledger_line.json").read_text(encoding="utf-8"))
+rerun = (RESULTS / "rerun.txt").read_text(encoding="utf-8")
+audit = (RESULTS / "audit.txt").read_text(encoding="utf-8")
+
+
+def share(stratum, perturbation="as_trained"):
+    row = cells[stratum, perturbation]
+    return [float(row[f"success_{key}"]) for key in ("rate", "low", "high")]
+
+
+def change(stratum, perturbation="as_trained"):
+    """Success less that of even as trained, with Newcombe's 95 % interval (1998, method 10)."""
+    (one, low, high), (other, other_low, other_high) = share(stratum, perturbation), share("even")
+    return (
+        one - other,
+        one - other - math.hypot(one - low, other_high - other),
+        one - other + math.hypot(high - one, other - other_low),
+    )
+
+
+def per_cent(numbers):
+    middle, low, high = (f"{100 * number:.0f}" for number in numbers)
+    return f"{middle} % [{low}, {high}]"
+
+
+def points(numbers):
+    middle, low, high = (f"{100 * number:+.0f}" for number in numbers)
+    return f"{middle} [{low}, {high}]"
+
+
+def costs(stratum, perturbation="as_trained"):
+    return change(stratum, perturbation)[2] < 0
+
+
+def error(name):
+    return float(cells["even", "as_trained"][name])
+
+
+judged = [
+    ("1", f"success of {name}, as trained", per_cent(share(name)), share(name)[0] <= 0.8)
+    for name in ("even", "mild")
+]
+speed, turn = error("speed_error"), error("turn_error")
+judged += [
+    ("2", "off its speed on even, m/s", f"{speed:.2f}", speed >= 0.25),
+    ("2", "off its turning on even, rad/s", f"{turn:.2f}", turn >= 0.35),
+]
+for name in ("slippery", "pushed", "stairs"):
+    judged.append(("3", f"{name} against even", points(change(name)), not costs(name)))
+hardest = min(BEYOND, key=lambda name: share(name)[0])
+judged.append(("3", "the hardest of the five", hardest, hardest != "stairs"))
+for name in ("late", "noisy"):
+    found = change("even", name)
+    judged.append(("4", f"even, {name}, against even", points(found), found[0] < -0.15))
+both = change("pushed", "late")
+least = min(change("pushed"), change("even", "late"))
+judged.append(("5", "pushed and late against even", points(both), both[0] >= least[0]))
+rate = record["speed"]["steps_per_second"]
+judged.append(("6", "steps a second", f"{rate:,.0f}", not 9000 <= rate <= 20000))
+agree = re.search(r"All ([\d,]+) fields that must agree do", rerun)
+judged.append(("7", "fields of the rerun that must agree", agree[1] if agree else "", not agree))
+summary = re.search(r"(\d+) errors?, (\d+) warnings?, .*", audit)
+quiet = summary[1] == summary[2] == "0" and all(
+    not row["name"] for row in faults if row["fault"] == "none"
+)
+judged.append(("8", "audit of the honest run", summary[0], not quiet))
+for fault, check in LOUD.items():
+    names = [row["name"] for row in faults if row["fault"] == fault]
+    judged.append(("9", f"audit of {fault}", " ".join(names) or "silent", check not in names))
+write_verdicts(RESULTS / "verdicts.csv", judged)
+
+print("\n| stratum | nominal | as trained | late | noisy |\n|---|---|---|---|---|")
+for name in ("even", "mild", *BEYOND):
+    row = [per_cent(share(name, how)) for how in ("nominal", "as_trained", "late", "noisy")]
+    print(f"| {name} |", " | ".join(row), "|")
+print("\n| stratum | against even, points | fell | off its speed, m/s |\n|---|---|---|---|")
+for name in ("even", "mild", *BEYOND):
+    row = cells[name, "as_trained"]
+    print(
+        f"| {name} | {'' if name == 'even' else points(change(name))} "
+        f"| {row['fell']} of {row['episodes']} | {float(row['speed_error']):.2f} "
+        f"[{float(row['speed_error low']):.2f}, {float(row['speed_error high']):.2f}] |"
+    )
+print("\n| planted | what the audit said | |\n|---|---|---|")
+for row in faults:
+    print(f"| {row['fault']} | {row['severity']} `{row['name']}` | {row['sentence']} |")
